@@ -6,11 +6,7 @@
 #include <libavutil/mathematics.h>
 #include <string.h>
 
-/* --- allowlist ---------------------------------------------------------------------------------------------------- */
-
 /* --- usual decoders ----------------------------------------------------------------------------------------------- */
-
-/* The decoders for what training data usually has. */
 
 static const struct {
     const char *name;
@@ -41,7 +37,7 @@ bool bl_usual_decoder(int i, const char **codec, const char **decoder)
     return true;
 }
 
-/* --- allowlist ---------------------------------------------------------------------------------------------------- */
+/* --- allow-lists -------------------------------------------------------------------------------------------------- */
 
 /* What has video and sound. */
 #define BOTH "asf,avi,dhav,dv,flv,gxf,matroska,mov,mpeg,mpegts,mxf,nsv,nut,ogg,rm,wtv"
@@ -86,11 +82,7 @@ bool bl_allowlist_has(const char *list, const char *name)
     return av_match_list(name, list, ',') > 0;
 }
 
-/* --- wave format -------------------------------------------------------------------------------------------------- */
-
-/* What the header of a WAV file, or one like it in another container (W64, AVI, Matroska's ACM), says of samples, and
- * libavformat does not follow: it takes the number of valid bits for the size of a sample, and the order of bytes in
- * RIFX for that of RIFF. */
+/* --- formats of WAV files ----------------------------------------------------------------------------------------- */
 
 #define CHUNKS_MAX 1000
 

@@ -1,6 +1,5 @@
-/* The containers and codecs of media that are read, an allow-list for each kind. FFmpeg knows hundreds more, among them
- * playlists, scripts, games' own formats, and decoders that have hardly been tested with bad data. docs/media.md has
- * the same lists for users; a test compares them. */
+/* Which media are read: the allowed containers and codecs, the usual decoders, and corrections where libavformat
+ * misreads the headers of WAV files. */
 #ifndef BL_ALLOWLIST_H
 #define BL_ALLOWLIST_H
 
@@ -10,17 +9,19 @@
 #include "base/error.h"
 #include "kind/media/media_file.h"
 
-/* --- allowlist ---------------------------------------------------------------------------------------------------- */
-
 /* --- usual decoders ----------------------------------------------------------------------------------------------- */
 
-/* The decoders for what training data usually has. */
+/* The decoders of the codecs that training data usually has. */
 
 /* Finds codec i, from 0 ("H.264"), and the decoder that is used for it; decoder NULL: FFmpeg has none, or only one that
  * needs a GPU. False: there is no codec i. */
 bool bl_usual_decoder(int i, const char **codec, const char **decoder);
 
-/* --- allowlist ---------------------------------------------------------------------------------------------------- */
+/* --- allow-lists -------------------------------------------------------------------------------------------------- */
+
+/* The containers and codecs of media that are read, an allow-list for each kind. FFmpeg knows hundreds more, among them
+ * playlists, scripts, games' own formats, and decoders that have hardly been tested with bad data. docs/media.md has
+ * the same lists for users; a test compares them. */
 
 /* Names separated by commas, as libav takes lists. */
 struct bl_allowlist {
@@ -36,11 +37,11 @@ extern const char *const bl_allowlist_decoders;
 /* Whether a name, or one of several separated by commas, is in a list. */
 bool bl_allowlist_has(const char *list, const char *name);
 
-/* --- wave format -------------------------------------------------------------------------------------------------- */
+/* --- formats of WAV files ----------------------------------------------------------------------------------------- */
 
-/* What the header of a WAV file, or one like it in another container (W64, AVI, Matroska's ACM), says of samples, and
- * libavformat does not follow: it takes the number of valid bits for the size of a sample, and the order of bytes in
- * RIFX for that of RIFF. */
+/* libavformat does not follow all that the header of a WAV file, or one like it in another container (W64, AVI,
+ * Matroska's ACM), says of samples: it takes the number of valid bits for the size of a sample, and the order of bytes
+ * in RIFX for that of RIFF. */
 
 /* Corrects the codecs of the streams, before anything is read of them. BL_EDATA: a codec of RIFX that is not read. */
 int bl_wave_format_correct(const struct bl_media_file *file, AVFormatContext *format, struct bl_error *e);

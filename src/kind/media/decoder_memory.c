@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "kind/media/compat.h"
 
-/* --- decoder memory ----------------------------------------------------------------------------------------------- */
+/* --- upper bound -------------------------------------------------------------------------------------------------- */
 
 #define ALIGNED 64                  /* pixels: decoders make pictures larger by up to this, to the right and below */
 #define OURS 2                      /* pictures that we hold: the current and the previous one */
@@ -256,11 +256,6 @@ int bl_decoder_memory_check_stream(const AVCodecParameters *parameters, int64_t 
 }
 
 /* --- decoder guard ------------------------------------------------------------------------------------------------ */
-
-/* A guard of the memory that a decoder takes: streams may become larger in their midst than their headers say,
- * and may hold more pictures than they should. Whenever the decoder wants a picture, or room for samples, what it holds
- * by then is worked out anew (decoder_memory.h), with those pictures that are still in use, here or there; and pictures
- * whose area alone does not fit are refused before FFmpeg makes tables for them. */
 
 /* A picture in use: the decoder's buffer, and the count that it belongs to. */
 struct guarded {

@@ -1,7 +1,4 @@
-/* The memory that decoding one input may take, by what its headers say, before anything is decoded: an upper bound, for
- * streams that keep to their headers, of what the decoder holds (pictures to refer to, tables beside them), of what
- * waits to be taken, and of what the conversion holds of it. What the result is written to is not counted. A stream may
- * say another thing in its midst: see decoder_memory.h. */
+/* The memory that decoding one input may take: an upper bound by its headers, and a guard while it is decoded. */
 #ifndef BL_DECODER_MEMORY_H
 #define BL_DECODER_MEMORY_H
 
@@ -13,7 +10,12 @@
 #include "kind/env.h"
 #include "kind/reservation.h"
 
-/* --- decoder memory ----------------------------------------------------------------------------------------------- */
+/* --- upper bound -------------------------------------------------------------------------------------------------- */
+
+/* The bound follows from the headers, before anything is decoded, and holds for streams that keep to their headers. It
+ * includes what the decoder holds (pictures to refer to, tables beside them), what waits to be taken, and what the
+ * conversion holds of it. It does not include what the result is written to. A stream may say another thing in its
+ * midst: the decoder guard is for that. */
 
 /* Has FFmpeg refuse what alone is larger than the limit, as it refuses more than 2 GiB without one: tables that a
  * header claims, texts that were compressed. For the whole process, whose inputs have one limit. */
@@ -53,10 +55,10 @@ int bl_decoder_memory_check_stream(const AVCodecParameters *parameters, int64_t 
 
 /* --- decoder guard ------------------------------------------------------------------------------------------------ */
 
-/* A guard of the memory that a decoder takes: streams may become larger in their midst than their headers say,
- * and may hold more pictures than they should. Whenever the decoder wants a picture, or room for samples, what it holds
- * by then is worked out anew (decoder_memory.h), with those pictures that are still in use, here or there; and pictures
- * whose area alone does not fit are refused before FFmpeg makes tables for them. */
+/* Streams may become larger in their midst than their headers say, and may hold more pictures than they should. So
+ * whenever the decoder wants a picture, or room for samples, the guard computes the upper bound anew, with the pictures
+ * that are still in use, here or there. It refuses pictures whose area alone does not fit before FFmpeg makes tables
+ * for them. */
 
 struct bl_decoder_guard {
     int64_t limit;                      /* bytes; 0: no limit, and nothing is guarded */

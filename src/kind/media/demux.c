@@ -15,7 +15,7 @@
 #include "kind/media/media_file.h"
 #include "kind/reservation.h"
 
-/* --- demux -------------------------------------------------------------------------------------------------------- */
+/* --- streams and packets ------------------------------------------------------------------------------------------ */
 
 #define FLAC_HEADER 34           /* bytes of STREAMINFO */
 #define WAVE_SEARCHED (16 << 10) /* bytes that are searched for DTS */
@@ -570,9 +570,7 @@ bool bl_demux_is_transport(const struct bl_demux *d)
     return strcmp(d->format->iformat->name, "mpegts") == 0;
 }
 
-/* --- demux seek --------------------------------------------------------------------------------------------------- */
-
-/* Seeking to a packet that was read before. */
+/* --- seeking ------------------------------------------------------------------------------------------------------ */
 
 int bl_demux_seek(struct bl_demux *d, int64_t position, int64_t time, AVPacket *packet, bool *found, struct bl_error *e)
 {

@@ -1,4 +1,4 @@
-/* Demuxing: a file opened by libavformat, its best video or audio stream, that stream's packets.
+/* Demuxing: opens a file by libavformat, chooses its best video or audio stream, and gives that stream's packets.
  *
  * The file is read through our own descriptor, which tells system failures from bad content: an error of read(2), a
  * missing file or one of another size is BL_EFAIL; whatever libavformat rejects is BL_EDATA, with a short reason. No
@@ -16,9 +16,7 @@
 #include "kind/env.h"
 #include "kind/media/media_file.h"
 
-/* --- demux -------------------------------------------------------------------------------------------------------- */
-
-/* --- demux -------------------------------------------------------------------------------------------------------- */
+/* --- streams and packets ------------------------------------------------------------------------------------------ */
 
 /* What the packets are for; decides when streams are probed (avformat_find_stream_info), which is slow. */
 enum bl_demux_mode {
@@ -83,9 +81,7 @@ bool bl_demux_is_memory(int code);
 /* Turns libav's error code into ours: BL_EFAIL if the system failed, BL_ECANCEL, or BL_EDATA with `what` as reason. */
 int bl_demux_error(const struct bl_demux *d, int code, const char *what, struct bl_error *e);
 
-/* --- demux seek --------------------------------------------------------------------------------------------------- */
-
-/* Seeking to a packet that was read before. */
+/* --- seeking ------------------------------------------------------------------------------------------------------ */
 
 /* Reads the stream's packet at a position in the file that is shown at a time, in ticks. *found: false if it is not
  * there, or cannot be reached. BL_EFAIL, BL_ECANCEL. */
@@ -94,7 +90,7 @@ int bl_demux_seek(struct bl_demux *d, int64_t position, int64_t time, AVPacket *
 
 /* --- truncation --------------------------------------------------------------------------------------------------- */
 
-/* Truncation: whether a file ends before its container says, or goes on behind it. */
+/* Whether a file ends before its container says, or goes on behind it. */
 
 /* Whether the container claims more bytes than the file has. */
 bool bl_truncation_detect(const struct bl_demux *d);

@@ -5,11 +5,7 @@
 #include <libavutil/mathematics.h>
 #include <math.h>
 
-/* --- mov ---------------------------------------------------------------------------------------------------------- */
-
-/* Boxes, of which QuickTime files consist. */
-
-/* --- mov box ------------------------------------------------------------------------------------------------------ */
+/* --- boxes of QuickTime files ------------------------------------------------------------------------------------- */
 
 /* A number of 4 bytes; beyond the end: 0. */
 static int64_t bl_mov_read(struct bl_window *window, int64_t at)
@@ -36,10 +32,7 @@ bool bl_mov_box_read(struct bl_window *window, int64_t at, int64_t end, struct b
     return box->after >= box->inside;
 }
 
-/* --- mov claims --------------------------------------------------------------------------------------------------- */
-
-/* How many samples the tables of a QuickTime file claim without having an entry for each: libavformat makes an index of
- * all of them before it reads any, so that a few bytes could fill any memory. */
+/* --- claimed samples ---------------------------------------------------------------------------------------------- */
 
 #define DEPTH_MAX 16
 #define BOXES_MAX (1 << 20) /* of a file: a day in fragments of a second has fewer */
@@ -262,7 +255,7 @@ int bl_mov_claims_count(const struct bl_media_file *file, int64_t *count, struct
     return c.window.code;
 }
 
-/* --- mov extent --------------------------------------------------------------------------------------------------- */
+/* --- extents in QuickTime ----------------------------------------------------------------------------------------- */
 
 #define EXTENT_BOXES_MAX (1 << 16) /* that are read, of a file */
 #define EXTENT_DEPTH_MAX 8
@@ -459,7 +452,7 @@ int bl_extent_read_mov(const struct bl_media_file *file, int64_t extent_track, b
     return f.window.code;
 }
 
-/* --- ogg extent --------------------------------------------------------------------------------------------------- */
+/* --- extents in Ogg ----------------------------------------------------------------------------------------------- */
 
 #define HEAD 27                 /* bytes of a page before the lengths of its segments */
 #define HEADERS 3               /* packets before those of sound */

@@ -1,6 +1,5 @@
-/* Which samples of a stream of sound are to be heard, by what the container says to the sample: QuickTime's list of
- * edits and the length of its media, and Ogg's granule positions of Vorbis. libav's answers are rounded to the ticks of
- * a film there, and lose the last packet of a short stream here. */
+/* What containers say of samples: which samples of a stream of sound are to be heard, and how many samples a QuickTime
+ * file claims. */
 #ifndef BL_EXTENT_H
 #define BL_EXTENT_H
 
@@ -11,7 +10,11 @@
 #include "base/input_file.h"
 #include "kind/media/media_file.h"
 
-/* --- extent ------------------------------------------------------------------------------------------------------- */
+/* --- extents ------------------------------------------------------------------------------------------------------ */
+
+/* Which samples of a stream of sound are to be heard, by what the container says to the sample: QuickTime's list of
+ * edits and the length of its media, and Ogg's granule positions of Vorbis. libav rounds QuickTime's to the ticks of a
+ * film, and loses the last packet of a short Ogg stream. */
 
 /* In ticks from the first sample that the decoder gives, when it removes nothing itself. */
 struct bl_extent {
@@ -34,11 +37,7 @@ int bl_extent_read_mov(const struct bl_media_file *file, int64_t track, bool *pl
 int bl_extent_read_ogg(const struct bl_media_file *file, int index, const AVCodecParameters *parameters,
                        struct bl_extent *extent, struct bl_error *e);
 
-/* --- mov ---------------------------------------------------------------------------------------------------------- */
-
-/* Boxes, of which QuickTime files consist. */
-
-/* --- mov box ------------------------------------------------------------------------------------------------------ */
+/* --- boxes of QuickTime files ------------------------------------------------------------------------------------- */
 
 struct bl_mov_box {
     uint32_t name;
@@ -48,7 +47,7 @@ struct bl_mov_box {
 /* Reads the box at an offset, within one that ends there. False: there is none. */
 bool bl_mov_box_read(struct bl_window *window, int64_t at, int64_t end, struct bl_mov_box *box);
 
-/* --- mov claims --------------------------------------------------------------------------------------------------- */
+/* --- claimed samples ---------------------------------------------------------------------------------------------- */
 
 /* How many samples the tables of a QuickTime file claim without having an entry for each: libavformat makes an index of
  * all of them before it reads any, so that a few bytes could fill any memory. */

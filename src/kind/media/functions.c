@@ -1,4 +1,4 @@
-
+/* The table of functions that the media module gives to the tool, and the SIMD level of its libraries. */
 #include <libavutil/cpu.h>
 #include <zimg.h>
 
@@ -11,7 +11,7 @@
 #include "kind/video/gpu_pool.h"
 #include "kind/video/read.h"
 
-/* --- functions ---------------------------------------------------------------------------------------------------- */
+/* --- table of functions ------------------------------------------------------------------------------------------- */
 
 __attribute__((visibility("default"))) const struct bl_media bl_media_functions = {
     .version = BLOAD_VERSION,
@@ -34,7 +34,7 @@ __attribute__((visibility("default"))) const struct bl_media bl_media_functions 
     .gpu_append_codecs = bl_gpu_append_codecs,
 };
 
-/* --- simd libraries ----------------------------------------------------------------------------------------------- */
+/* --- SIMD level --------------------------------------------------------------------------------------------------- */
 
 /* The flag sets are spelt out rather than masked from what the machine has, so that flags which only describe a model
  * (slow shuffles, slow gathers) cannot choose other code on one machine than on another. */

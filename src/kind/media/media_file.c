@@ -7,10 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* --- png notes ---------------------------------------------------------------------------------------------------- */
-
-/* The parts of a PNG that have nothing to do with its pixels: texts and colour profiles. FFmpeg decompresses them
- * without limit, and puts each text into a list that it searches for every other one. */
+/* --- metadata of PNG files ---------------------------------------------------------------------------------------- */
 
 #define SIGNATURE 8 /* bytes; packets of APNG have none */
 #define AROUND 12   /* bytes of a chunk beside its data: length, name, checksum */
@@ -40,7 +37,7 @@ size_t bl_png_drop_notes(uint8_t *data, size_t size)
     return kept + size - at;
 }
 
-/* --- media file --------------------------------------------------------------------------------------------------- */
+/* --- media files -------------------------------------------------------------------------------------------------- */
 
 #define IO_BUFFER (64 << 10)
 #define TAG_HEAD 10         /* bytes: name, version, flags, size */

@@ -1,4 +1,4 @@
-/* A file of media as libav reads it: through our own descriptor, which tells system failures from bad content. */
+/* Gives libav the bytes of a media file, without the parts that cost it too much. */
 #ifndef BL_MEDIA_FILE_H
 #define BL_MEDIA_FILE_H
 
@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/input_file.h"
 
-/* --- png notes ---------------------------------------------------------------------------------------------------- */
+/* --- metadata of PNG files ---------------------------------------------------------------------------------------- */
 
 /* The parts of a PNG that have nothing to do with its pixels: texts and colour profiles. FFmpeg decompresses them
  * without limit, and puts each text into a list that it searches for every other one. */
@@ -21,7 +21,9 @@
  * Anything that is not made of whole parts stays as it is. */
 size_t bl_png_drop_notes(uint8_t *data, size_t size);
 
-/* --- media file --------------------------------------------------------------------------------------------------- */
+/* --- media files -------------------------------------------------------------------------------------------------- */
+
+/* A file of media as libav reads it: through our own descriptor, which tells system failures from bad content. */
 
 struct bl_media_file {
     const char *path; /* the caller's */

@@ -27,7 +27,7 @@ static bool simd_is_set;
 static bl_opener *opener;
 static void *opener_context;
 
-/* --- its place ---------------------------------------------------------------------------------------------------- */
+/* --- place of the module ------------------------------------------------------------------------------------------ */
 
 /* The folder of the module, absolute. False: the program cannot find out where it is itself. */
 static bool module_folder(struct bl_buffer *out)
@@ -178,7 +178,7 @@ const struct bl_media *bl_media_opened(void)
     return atomic_load_explicit(&opened, memory_order_acquire);
 }
 
-/* --- what it is set to -------------------------------------------------------------------------------------------- */
+/* --- settings ----------------------------------------------------------------------------------------------------- */
 
 int bl_media_set_simd(enum bl_simd level, struct bl_error *e)
 {
@@ -210,7 +210,7 @@ void bl_media_set_environment(void)
     setenv("G_SLICE", "always-malloc", 1);
 }
 
-/* --- forward ------------------------------------------------------------------------------------------------------ */
+/* --- forwarding functions ----------------------------------------------------------------------------------------- */
 
 /* A macro for each kind of function: they differ in nothing but the kind. Counters and readers come from the module, so
  * it is open when they are used. */

@@ -18,8 +18,6 @@
 
 /* --- module ------------------------------------------------------------------------------------------------------- */
 
-/* --- module ------------------------------------------------------------------------------------------------------- */
-
 struct bl_gpu;
 struct bl_png;
 struct bl_video_config;
@@ -107,7 +105,7 @@ void bl_media_set_opener(bl_opener *opener, void *context);
  * that fails waits for that lock for ever: not so with this allocator. */
 void bl_media_set_environment(void);
 
-/* --- forward ------------------------------------------------------------------------------------------------------ */
+/* --- forwarding functions ----------------------------------------------------------------------------------------- */
 
 /* The functions of kinds that the media module has, for their tables: each opens the module, or knows that it is open,
  * and hands its arguments on. bl_video_forward_count has the module count what bl_kind_video is asked to. */
@@ -156,9 +154,7 @@ int bl_video_forward_versions(const void *config, const struct bl_kind_env *env,
 int bl_audio_forward_versions(const void *config, const struct bl_kind_env *env, bl_version_emit *emit, void *sink,
                               struct bl_error *e);
 
-/* --- functions ---------------------------------------------------------------------------------------------------- */
-
-/* The table of functions that the media module gives to the tool. */
+/* --- SIMD level --------------------------------------------------------------------------------------------------- */
 
 /* Holds FFmpeg to the level, for the whole process, from now on: before any decoder is opened, on one thread. BL_EUSAGE
  * when the machine lacks it. The tool calls bl_media_set_simd. */
