@@ -9,7 +9,7 @@
 #include "base/fs.h"
 #include "base/text.h"
 
-/* --- archive ------------------------------------------------------------------------------------------------------ */
+/* --- recognizing archives ----------------------------------------------------------------------------------------- */
 
 #define UNPACK ": unpack it first"
 #define EXPORT ": export what is in it first"
@@ -154,12 +154,7 @@ const char *bl_archive_detect(const void *head, size_t size)
                                               : NULL;
 }
 
-/* --- member ------------------------------------------------------------------------------------------------------- */
-
-/* A member of a tar, named by its place: "data-000.tar@1536+48213/0001.mp4" has 48,213 bytes, from byte 1,536 of
- * data-000.tar on. It is read in place, wherever the path of a file is expected. */
-
-/* --- member ------------------------------------------------------------------------------------------------------- */
+/* --- members of a tar --------------------------------------------------------------------------------------------- */
 
 #define MARK ".tar@"
 
@@ -211,9 +206,7 @@ size_t bl_member_key(const char *name)
     return dot && dot > last && dot[1] ? (size_t)(dot - name) : 0;
 }
 
-/* --- member index ------------------------------------------------------------------------------------------------- */
-
-/* Members of tars by their names: for samples, where the members beside the sequence lie. */
+/* --- index of members --------------------------------------------------------------------------------------------- */
 
 /* Of the tar's path, as shards often have the same names, of the key, and of what follows it. */
 static uint64_t member_hash(const char *tar, size_t tar_size, const char *key, size_t key_size, const char *extension)

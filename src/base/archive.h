@@ -1,5 +1,5 @@
-/* Archives: files that hold other files, or rows, and are not sequences themselves. Their first bytes identify them,
- * whatever their names. */
+/* Archives: recognizes files that hold other files or rows, names a member of a tar by its place in the tar, and finds
+ * members by their names. */
 #ifndef BL_ARCHIVE_H
 #define BL_ARCHIVE_H
 
@@ -11,7 +11,10 @@
 #include "base/buffer.h"
 #include "base/error.h"
 
-/* --- archive ------------------------------------------------------------------------------------------------------ */
+/* --- recognizing archives ----------------------------------------------------------------------------------------- */
+
+/* Archives: files that hold other files, or rows, and are not sequences themselves. Their first bytes identify them,
+ * whatever their names. */
 
 #define BL_ARCHIVE_HEAD 512 /* bytes that identify an archive */
 
@@ -19,12 +22,10 @@
  * do, as a reason: "a tar archive: unpack it first". NULL: no archive. */
 const char *bl_archive_detect(const void *head, size_t size);
 
-/* --- member ------------------------------------------------------------------------------------------------------- */
+/* --- members of a tar --------------------------------------------------------------------------------------------- */
 
 /* A member of a tar, named by its place: "data-000.tar@1536+48213/0001.mp4" has 48,213 bytes, from byte 1,536 of
  * data-000.tar on. It is read in place, wherever the path of a file is expected. */
-
-/* --- member ------------------------------------------------------------------------------------------------------- */
 
 struct bl_member {
     size_t tar; /* bytes of the path that name the tar */
@@ -47,7 +48,7 @@ void bl_member_append(struct bl_buffer *out, const char *tar, int64_t begin, int
  * format. */
 size_t bl_member_key(const char *name);
 
-/* --- member index ------------------------------------------------------------------------------------------------- */
+/* --- index of members --------------------------------------------------------------------------------------------- */
 
 /* Members of tars by their names: for samples, where the members beside the sequence lie. */
 

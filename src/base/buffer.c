@@ -7,8 +7,6 @@
 
 /* --- buffer ------------------------------------------------------------------------------------------------------- */
 
-/* --- buffer ------------------------------------------------------------------------------------------------------- */
-
 /* Makes room for size more bytes of at most limit in all. Most appending finds room: this is kept apart from it. */
 static __attribute__((noinline)) bool buffer_grow(struct bl_buffer *b, size_t size, size_t limit)
 {
@@ -126,9 +124,7 @@ void bl_buffer_free(struct bl_buffer *b)
     *b = (struct bl_buffer){0};
 }
 
-/* --- array -------------------------------------------------------------------------------------------------------- */
-
-/* Growing arrays: an element pointer, a capacity and a count in the caller's struct. */
+/* --- growing arrays ----------------------------------------------------------------------------------------------- */
 
 #define CAPACITY_MIN 16
 #define CAPACITY_DOUBLED ((size_t)1 << 16) /* elements; above this, arrays grow by a quarter */
@@ -162,13 +158,7 @@ int bl_array_reserve(void *array, size_t *capacity, size_t needed, size_t size, 
     return code;
 }
 
-/* --- hash --------------------------------------------------------------------------------------------------------- */
-
-/* A hash table that finds elements of the caller's array by number.
- *
- * The table stores hashes and numbers only. A lookup visits the numbers of all elements with a hash, and perhaps some
- * with another hash; the caller compares. Open addressing, at most three quarters full. A slot holds 32 bits of the
- * hash, and its leading bits give the position, so that the table grows without computing hashes again. */
+/* --- hash table --------------------------------------------------------------------------------------------------- */
 
 #define SLOTS_MIN 64
 #define SHIFT_MIN 32 /* a slot holds only the upper half of the hash */

@@ -1,7 +1,5 @@
-/* A growing run of bytes, for text and headers that are built piece by piece.
- *
- * Appending returns no error. The buffer remembers that memory ran out, and bl_buffer_check reports it once, so that
- * code that builds text needs no checks in between. Start from {0}; free with bl_buffer_free. */
+/* Memory that grows as needed: a buffer of bytes, arrays of any type, and a hash table over the elements of an
+ * array. */
 #ifndef BL_BUFFER_H
 #define BL_BUFFER_H
 
@@ -14,7 +12,10 @@
 
 /* --- buffer ------------------------------------------------------------------------------------------------------- */
 
-/* --- buffer ------------------------------------------------------------------------------------------------------- */
+/* A growing run of bytes, for text and headers that are built piece by piece.
+ *
+ * Appending returns no error. The buffer remembers that memory ran out, and bl_buffer_check reports it once, so that
+ * code that builds text needs no checks in between. Start from {0}; free with bl_buffer_free. */
 
 struct bl_buffer {
     char *data;  /* NUL-terminated after the first append */
@@ -40,7 +41,7 @@ void bl_buffer_clear(struct bl_buffer *b);
 int bl_buffer_check(const struct bl_buffer *b, struct bl_error *e);
 void bl_buffer_free(struct bl_buffer *b);
 
-/* --- array -------------------------------------------------------------------------------------------------------- */
+/* --- growing arrays ----------------------------------------------------------------------------------------------- */
 
 /* Growing arrays: an element pointer, a capacity and a count in the caller's struct. */
 
@@ -60,7 +61,7 @@ size_t bl_array_capacity(size_t capacity, size_t needed);
 int bl_array_reserve(void *array, size_t *capacity, size_t needed, size_t size, struct bl_error *e);
 int bl_array_resize(void *array, size_t count, size_t size, struct bl_error *e);
 
-/* --- hash --------------------------------------------------------------------------------------------------------- */
+/* --- hash table --------------------------------------------------------------------------------------------------- */
 
 /* A hash table that finds elements of the caller's array by number.
  *

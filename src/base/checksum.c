@@ -16,8 +16,6 @@
 
 /* --- checksum ----------------------------------------------------------------------------------------------------- */
 
-/* --- checksum ----------------------------------------------------------------------------------------------------- */
-
 #define CHUNK ((size_t)1 << 20)
 
 /* The library's loops for the processor at hand, twice as fast as those for any x86-64. Only the shared library is sure
@@ -122,9 +120,7 @@ bool bl_checksum_parse(const char *text, uint64_t *checksum)
     return true;
 }
 
-/* --- sealed ------------------------------------------------------------------------------------------------------- */
-
-/* Text files that end with their checksum, in a line of its own: "end 0123456789abcdef". */
+/* --- files that end with their checksum --------------------------------------------------------------------------- */
 
 #define END_SIZE (sizeof "end 0123456789abcdef\n" - 1)
 
@@ -173,8 +169,6 @@ int bl_sealed_read(const char *path, size_t max, struct bl_buffer *text, struct 
 }
 
 /* --- identity lines ----------------------------------------------------------------------------------------------- */
-
-/* The identity of a dataset: a "name: value" line for everything that decides its bytes. */
 
 void bl_options_mark_idle(struct bl_options *o, const void *values)
 {
@@ -229,7 +223,7 @@ void bl_options_identity(const struct bl_options *o, struct bl_buffer *out)
     bl_options_identity_of(o, BL_AFFECTS_NOTHING, out);
 }
 
-/* --- comparing -------------------------------------------------------------------------------------------------- */
+/* --- comparing identities --------------------------------------------------------------------------------------- */
 
 /* The name and value of a line. */
 struct pair {

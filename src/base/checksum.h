@@ -1,4 +1,5 @@
-/* Checksums of files and of parts of them: XXH3, 64 bits, written as 16 hexadecimal digits. */
+/* Checksums, and the texts that bload compares: files that end with their own checksum, and the lines that identify a
+ * dataset. */
 #ifndef BL_CHECKSUM_H
 #define BL_CHECKSUM_H
 
@@ -14,7 +15,7 @@
 
 /* --- checksum ----------------------------------------------------------------------------------------------------- */
 
-/* --- checksum ----------------------------------------------------------------------------------------------------- */
+/* Checksums of files and of parts of them: XXH3, 64 bits, written as 16 hexadecimal digits. */
 
 #define BL_DIGEST_SIZE 17 /* 16 lower-case digits and a NUL */
 
@@ -40,7 +41,7 @@ void bl_checksum_format(uint64_t checksum, char digest[BL_DIGEST_SIZE]);
 /* False unless text is 16 lower-case hexadecimal digits. */
 bool bl_checksum_parse(const char *text, uint64_t *checksum);
 
-/* --- sealed ------------------------------------------------------------------------------------------------------- */
+/* --- files that end with their checksum --------------------------------------------------------------------------- */
 
 /* Text files that end with their checksum, in a line of its own: "end 0123456789abcdef". */
 

@@ -10,9 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* --- path --------------------------------------------------------------------------------------------------------- */
-
-/* Paths as text. */
+/* --- paths -------------------------------------------------------------------------------------------------------- */
 
 char *bl_path_join(const char *base, const char *path)
 {
@@ -71,10 +69,7 @@ bool bl_path_is_url(const char *path)
     return size > 1 && strncmp(path + size, "://", 3) == 0;
 }
 
-/* --- regular ------------------------------------------------------------------------------------------------------ */
-
-/* Files that must be regular ones: whoever can write to a dataset could put a pipe, a socket or a device into the place
- * of one, of which opening or reading waits, or does something. */
+/* --- regular files ------------------------------------------------------------------------------------------------ */
 
 int bl_regular_check(const char *path, struct bl_error *e)
 {
@@ -104,7 +99,7 @@ int bl_regular_open(const char *path, struct bl_error *e)
     return code;
 }
 
-/* --- fs ----------------------------------------------------------------------------------------------------------- */
+/* --- file system -------------------------------------------------------------------------------------------------- */
 
 /* Whether text begins with a path of a dataset: .bload, shards/00000, or plans/epoch-00001.safetensors. */
 static bool path_is_own(const char *text)

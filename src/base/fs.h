@@ -1,9 +1,4 @@
-/* Making, renaming and removing files.
- *
- * A dataset may lie where others can write, on a shared scratch disk. So bload follows no link to the files that it
- * makes and removes by itself, in the folder .bload and in shards/00000: it opens each folder from there on relative to
- * the one above, and creates files only under unused names. Links before that part belong to the user and are
- * followed. */
+/* File names and the file system: paths as text, checks for regular files, and making, renaming and removing files. */
 #ifndef BL_FS_H
 #define BL_FS_H
 
@@ -13,7 +8,7 @@
 
 #include "base/error.h"
 
-/* --- path --------------------------------------------------------------------------------------------------------- */
+/* --- paths -------------------------------------------------------------------------------------------------------- */
 
 /* Paths as text. */
 
@@ -40,10 +35,10 @@ bool bl_path_is_url(const char *path);
 /* Whether path ends with suffix (".gz"), in lower or upper case. */
 bool bl_path_has_suffix(const char *path, const char *suffix);
 
-/* --- regular ------------------------------------------------------------------------------------------------------ */
+/* --- regular files ------------------------------------------------------------------------------------------------ */
 
-/* Files that must be regular ones: whoever can write to a dataset could put a pipe, a socket or a device into the place
- * of one, of which opening or reading waits, or does something. */
+/* Files that must be regular. Anyone who can write to a dataset could replace one of its files with a pipe, a socket or
+ * a device; opening or reading that could block or have side effects. */
 
 /* Opens a regular file for reading, without waiting. The descriptor; BL_EFAIL; BL_EDATA: it is something else. */
 int bl_regular_open(const char *path, struct bl_error *e);
@@ -51,7 +46,14 @@ int bl_regular_open(const char *path, struct bl_error *e);
 /* BL_EDATA: there is something, which is no regular file. What opens it next reports all else. */
 int bl_regular_check(const char *path, struct bl_error *e);
 
-/* --- fs ----------------------------------------------------------------------------------------------------------- */
+/* --- file system -------------------------------------------------------------------------------------------------- */
+
+/* Making, renaming and removing files.
+ *
+ * A dataset may lie where others can write, on a shared scratch disk. So bload follows no link to the files that it
+ * makes and removes by itself, in the folder .bload and in shards/00000: it opens each folder from there on relative to
+ * the one above, and creates files only under unused names. Links before that part belong to the user and are
+ * followed. */
 
 #define BL_WORK_FOLDER ".bload" /* the runs' own files in a dataset's directory; bload finish removes it */
 

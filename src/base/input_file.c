@@ -12,9 +12,6 @@
 
 /* --- opener ------------------------------------------------------------------------------------------------------- */
 
-/* Opens the files and folders of inputs for reading; for a member of a tar (base/archive.h), the tar. A process that
- * may open nothing has its opener ask another one. */
-
 /* A role of the process, like its standard input: set once, when it has one thread. */
 static bl_opener *opener;
 static void *opener_context;
@@ -54,7 +51,7 @@ DIR *bl_opener_folder(const char *path)
     return folder;
 }
 
-/* --- input file --------------------------------------------------------------------------------------------------- */
+/* --- input files -------------------------------------------------------------------------------------------------- */
 
 /* Makes the status of a tar that of the member. */
 static void status_narrow(struct stat *status, const struct bl_member *member)
@@ -123,8 +120,6 @@ int bl_input_file_stat(const char *path, struct stat *status)
 
 /* --- window ------------------------------------------------------------------------------------------------------- */
 
-/* Numbers at known places of a file, read through a window that holds the bytes read last. */
-
 uint64_t bl_window_number(struct bl_window *w, int64_t at, int size, bool big_endian)
 {
     uint64_t value = 0;
@@ -142,10 +137,7 @@ uint64_t bl_window_number(struct bl_window *w, int64_t at, int size, bool big_en
     return value;
 }
 
-/* --- pipe copy ---------------------------------------------------------------------------------------------------- */
-
-/* Copies of inputs that can be read only once, such as standard input or a pipe, so that they can be read repeatedly
- * like a file. */
+/* --- copies of pipes ---------------------------------------------------------------------------------------------- */
 
 static int pipe_copy_fill(int from, int to, const char *name, struct bl_error *e)
 {

@@ -1,4 +1,5 @@
-/* An input, open for reading: a file, or a member of a tar (base/archive.h), which lies within one. */
+/* Reading inputs: opens files and folders, reads a file or a member of a tar, reads numbers at given places, and copies
+ * pipes so that they can be read again. */
 #ifndef BL_INPUT_FILE_H
 #define BL_INPUT_FILE_H
 
@@ -13,8 +14,8 @@
 
 /* --- opener ------------------------------------------------------------------------------------------------------- */
 
-/* Opens the files and folders of inputs for reading; for a member of a tar (base/archive.h), the tar. A process that
- * may open nothing has its opener ask another one. */
+/* Opens the files and folders of inputs for reading; for a member of a tar (base/archive.h) it opens the tar. A process
+ * that may not open files sets an opener that asks another process. */
 
 /* As open(2) with these flags: a descriptor, or -1 with errno. */
 typedef int bl_opener(void *context, const char *path, int flags);
@@ -31,7 +32,9 @@ int bl_opener_file(const char *path);
 /* As opendir(3). */
 DIR *bl_opener_folder(const char *path);
 
-/* --- input file --------------------------------------------------------------------------------------------------- */
+/* --- input files -------------------------------------------------------------------------------------------------- */
+
+/* An input, open for reading: a file, or a member of a tar (base/archive.h), which lies within one. */
 
 struct bl_input_file {
     int fd;
@@ -73,7 +76,7 @@ struct bl_window {
 /* Up to 8 bytes as a number. */
 uint64_t bl_window_number(struct bl_window *window, int64_t at, int size, bool big_endian);
 
-/* --- pipe copy ---------------------------------------------------------------------------------------------------- */
+/* --- copies of pipes ---------------------------------------------------------------------------------------------- */
 
 /* Copies of inputs that can be read only once, such as standard input or a pipe, so that they can be read repeatedly
  * like a file. */

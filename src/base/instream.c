@@ -18,9 +18,7 @@
 #include "base/fs.h"
 #include "base/input_file.h"
 
-/* --- inflate ------------------------------------------------------------------------------------------------------ */
-
-/* Decompresses zlib data (RFC 1950) that is in memory. */
+/* --- zlib data in memory ------------------------------------------------------------------------------------------ */
 
 int bl_inflate_prefix(const uint8_t *data, size_t size, uint8_t *out, size_t capacity, size_t *got, struct bl_error *e)
 {
@@ -37,7 +35,7 @@ int bl_inflate_prefix(const uint8_t *data, size_t size, uint8_t *out, size_t cap
     return status == Z_MEM_ERROR ? bl_error_memory(e) : BL_OK;
 }
 
-/* --- instream ----------------------------------------------------------------------------------------------------- */
+/* --- input streams ------------------------------------------------------------------------------------------------ */
 
 #define CHUNK ((size_t)1 << 17)
 #define WAIT 200              /* milliseconds */

@@ -1,5 +1,4 @@
-/* An input stream: the bytes of a file in order, decompressed if they are gzip (also several members) or zstd (also
- * several frames). The first bytes give the format. Memory is bounded for any file. */
+/* Decompression: of zlib data in memory, and of gzip and zstd files that are read as a stream. */
 #ifndef BL_INSTREAM_H
 #define BL_INSTREAM_H
 
@@ -10,7 +9,7 @@
 #include "base/cancel.h"
 #include "base/error.h"
 
-/* --- inflate ------------------------------------------------------------------------------------------------------ */
+/* --- zlib data in memory ------------------------------------------------------------------------------------------ */
 
 /* Decompresses zlib data (RFC 1950) that is in memory. */
 
@@ -18,7 +17,10 @@
  * where the data ends or is damaged. BL_EFAIL: out of memory. */
 int bl_inflate_prefix(const uint8_t *data, size_t size, uint8_t *out, size_t capacity, size_t *got, struct bl_error *e);
 
-/* --- instream ----------------------------------------------------------------------------------------------------- */
+/* --- input streams ------------------------------------------------------------------------------------------------ */
+
+/* An input stream: the bytes of a file in order, decompressed if they are gzip (also several members) or zstd (also
+ * several frames). The first bytes give the format. Memory is bounded for any file. */
 
 struct bl_instream;
 

@@ -11,7 +11,7 @@
 #include "base/fs.h"
 #include "base/text.h"
 
-/* --- io ----------------------------------------------------------------------------------------------------------- */
+/* --- reads and writes --------------------------------------------------------------------------------------------- */
 
 int bl_io_write(int fd, const void *data, size_t size, const char *path, struct bl_error *e)
 {
@@ -113,8 +113,6 @@ int bl_io_read_file(const char *path, size_t max, struct bl_buffer *out, struct 
 }
 
 /* --- lines -------------------------------------------------------------------------------------------------------- */
-
-/* The lines of a file, read in large chunks. */
 
 #define LINES_CHUNK ((size_t)1 << 20)
 #define LINES_SLACK 8 /* bytes after the buffer that may be read */

@@ -1,4 +1,4 @@
-/* Reads and writes: complete, also after signals, or with an error that names the file. */
+/* Reading and writing files: whole reads and writes, and the lines of a file. */
 #ifndef BL_IO_H
 #define BL_IO_H
 
@@ -10,7 +10,9 @@
 #include "base/checksum.h"
 #include "base/error.h"
 
-/* --- io ----------------------------------------------------------------------------------------------------------- */
+/* --- reads and writes --------------------------------------------------------------------------------------------- */
+
+/* Reads and writes: complete, also after signals, or with an error that names the file. */
 
 /* Writes all size bytes, or returns BL_EFAIL naming path. */
 int bl_io_write(int fd, const void *data, size_t size, const char *path, struct bl_error *e);

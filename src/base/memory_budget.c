@@ -77,8 +77,6 @@ void bl_memory_budget_give(struct bl_memory_budget *b, int64_t bytes)
 
 /* --- shared memory ------------------------------------------------------------------------------------------------ */
 
-/* Memory that other processes map, too, by its descriptor. */
-
 static int shared_memory_map(struct bl_shared_memory *memory, int fd, size_t size, int flags, struct bl_error *e)
 {
     *memory = (struct bl_shared_memory){.size = size, .fd = fd};

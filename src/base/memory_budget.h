@@ -1,5 +1,5 @@
-/* Memory that several workers share, in bytes: who needs more than is left waits until others have given enough back.
- */
+/* Memory for several workers or processes: a budget that bounds what workers use together, and memory that processes
+ * share. */
 #ifndef BL_MEMORY_BUDGET_H
 #define BL_MEMORY_BUDGET_H
 
@@ -11,6 +11,8 @@
 #include "base/error.h"
 
 /* --- memory budget ------------------------------------------------------------------------------------------------ */
+
+/* A number of bytes that several workers share. Requests block until enough memory is released. */
 
 struct bl_memory_budget {
     pthread_mutex_t lock;

@@ -301,7 +301,7 @@ int bl_options_parse(struct bl_options *o, int argc, char **argv, struct bl_erro
     return BL_OK;
 }
 
-/* --- option type -------------------------------------------------------------------------------------------------- */
+/* --- types of values ---------------------------------------------------------------------------------------------- */
 
 /* The types of option values: parsing and formatting. */
 
@@ -499,7 +499,7 @@ void bl_option_append_choices(const struct bl_option *option, const char *separa
         bl_buffer_printf(out, "%s%s", i ? separator : "", option->choices[i]);
 }
 
-/* --- option condition --------------------------------------------------------------------------------------------- */
+/* --- conditions --------------------------------------------------------------------------------------------------- */
 
 /* Options that have an effect only together with others: struct bl_option.only. */
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* --- option help -------------------------------------------------------------------------------------------------- */
+/* --- help --------------------------------------------------------------------------------------------------------- */
 
 /* Shortens "  -T, --T N" to "  -T N": a name of one letter is also its flag. */
 static void option_append_usage(const struct bl_option *option, struct bl_buffer *out)
@@ -87,7 +87,7 @@ int bl_options_help_some(const struct bl_options *o, const char *names, struct b
     return BL_OK;
 }
 
-/* --- option completion -------------------------------------------------------------------------------------------- */
+/* --- completion in shells ----------------------------------------------------------------------------------------- */
 
 /* What a value may be follows from the choices of an option, or from its placeholder: "none|zstd[:LEVEL]" has the words
  * none and zstd, "FILE|FOLDER|MODEL|bytes" is a file or the word bytes, "VIEW" is a directory. */

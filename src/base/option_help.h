@@ -1,10 +1,12 @@
-/* The list of options in --help. */
+/* What bload prints about its options: the list of options in --help, and the completion scripts of shells. */
 #ifndef BL_OPTION_HELP_H
 #define BL_OPTION_HELP_H
 
 #include "base/option.h"
 
-/* --- option help -------------------------------------------------------------------------------------------------- */
+/* --- help --------------------------------------------------------------------------------------------------------- */
+
+/* The list of options in --help. */
 
 /* Appends each group that has a title, with its options. */
 void bl_options_help(const struct bl_options *o, struct bl_buffer *out);
@@ -13,7 +15,7 @@ void bl_options_help(const struct bl_options *o, struct bl_buffer *out);
  * BL_EFAIL: there is no such option. */
 int bl_options_help_some(const struct bl_options *o, const char *names, struct bl_buffer *out, struct bl_error *e);
 
-/* --- option completion -------------------------------------------------------------------------------------------- */
+/* --- completion in shells ----------------------------------------------------------------------------------------- */
 
 /* Completion of options in shells. */
 

@@ -13,11 +13,7 @@
 #include "base/fs.h"
 #include "base/io.h"
 
-/* --- output ------------------------------------------------------------------------------------------------------- */
-
-/* --- temporary ---------------------------------------------------------------------------------------------------- */
-
-/* Temporary files and their names. */
+/* --- temporary files ---------------------------------------------------------------------------------------------- */
 
 void bl_temporary_host(char host[65])
 {
@@ -55,12 +51,7 @@ int bl_temporary_open(const char *dir, struct bl_error *e)
     return fd;
 }
 
-/* --- direct ------------------------------------------------------------------------------------------------------- */
-
-/* Writing past the page cache. For large data that is not read again soon, the cache costs a copy of every byte and the
- * search for free memory, which can take longer than the disk.
- *
- * Best effort: data that cannot be written this way is written as usual. */
+/* --- direct writes ------------------------------------------------------------------------------------------------ */
 
 /* Smaller writes go through the cache: each direct write waits for the disk. */
 #define DIRECT_MIN ((size_t)1 << 20)
@@ -126,7 +117,7 @@ int bl_direct_pwrite(int direct, int fd, const void *data, size_t size, int64_t 
     return bl_io_pwrite(fd, at + head + pages, tail, offset + (int64_t)(head + pages), path, e);
 }
 
-/* --- output ------------------------------------------------------------------------------------------------------- */
+/* --- outputs ------------------------------------------------------------------------------------------------------ */
 
 #define OUTPUT_CHUNK ((size_t)1 << 18)
 
@@ -342,13 +333,7 @@ out:
     return code;
 }
 
-/* --- publish ------------------------------------------------------------------------------------------------------ */
-
-/* Files that several processes may produce: the first one writes, and the others must have the same bytes. */
-
-/* --- new folder --------------------------------------------------------------------------------------------------- */
-
-/* A folder of files that appears under its name when all of them are in it. */
+/* --- new folders -------------------------------------------------------------------------------------------------- */
 
 /* BL_EUSAGE: there is something at path that is no empty folder. */
 static int folder_check_free(const char *path, struct bl_error *e)
@@ -451,7 +436,7 @@ void bl_new_folder_abort(struct bl_new_folder *folder)
     *folder = (struct bl_new_folder){.path = NULL};
 }
 
-/* --- publish ------------------------------------------------------------------------------------------------------ */
+/* --- publishing files --------------------------------------------------------------------------------------------- */
 
 #define CHUNK ((size_t)1 << 16)
 #define SHOWN 80 /* bytes shown before and after the difference in a line */

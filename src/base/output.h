@@ -1,4 +1,5 @@
-/* Files that appear under their name only when they are complete. */
+/* Writing files: temporary files, direct writes, and files and folders that appear under their names only when they are
+ * complete. */
 #ifndef BL_OUTPUT_H
 #define BL_OUTPUT_H
 
@@ -10,9 +11,7 @@
 #include "base/checksum.h"
 #include "base/error.h"
 
-/* --- output ------------------------------------------------------------------------------------------------------- */
-
-/* --- temporary ---------------------------------------------------------------------------------------------------- */
+/* --- temporary files ---------------------------------------------------------------------------------------------- */
 
 /* Temporary files and their names. */
 
@@ -27,7 +26,7 @@ int bl_temporary_name(const char *path, struct bl_buffer *name, struct bl_error 
  * Returns the descriptor, or a code. */
 int bl_temporary_open(const char *dir, struct bl_error *e);
 
-/* --- direct ------------------------------------------------------------------------------------------------------- */
+/* --- direct writes ------------------------------------------------------------------------------------------------ */
 
 /* Writing past the page cache. For large data that is not read again soon, the cache costs a copy of every byte and the
  * search for free memory, which can take longer than the disk.
@@ -46,7 +45,7 @@ int bl_direct_open(const char *path);
 int bl_direct_pwrite(int direct, int fd, const void *data, size_t size, int64_t offset, const char *path,
                      struct bl_error *e);
 
-/* --- output ------------------------------------------------------------------------------------------------------- */
+/* --- outputs ------------------------------------------------------------------------------------------------------ */
 
 /* An output that a user named. "-" or NULL is stdout. Pipes and devices are written directly. A regular file is written
  * under a temporary name beside it, and bl_output_commit renames it, so that an incomplete file never has the name.
@@ -81,11 +80,7 @@ void bl_output_abort(struct bl_output *out);
 /* Replaces path with the data, through a temporary name, fsync and rename. */
 int bl_output_replace(const char *path, const void *data, size_t size, struct bl_error *e);
 
-/* --- publish ------------------------------------------------------------------------------------------------------ */
-
-/* Files that several processes may produce: the first one writes, and the others must have the same bytes. */
-
-/* --- new folder --------------------------------------------------------------------------------------------------- */
+/* --- new folders -------------------------------------------------------------------------------------------------- */
 
 /* A folder of files that appears under its name when all of them are in it. */
 
@@ -105,7 +100,9 @@ int bl_new_folder_commit(struct bl_new_folder *folder, struct bl_error *e);
 /* Removes what was written; does nothing with an empty object. */
 void bl_new_folder_abort(struct bl_new_folder *folder);
 
-/* --- publish ------------------------------------------------------------------------------------------------------ */
+/* --- publishing files --------------------------------------------------------------------------------------------- */
+
+/* Files that several processes may produce: the first one writes, and the others must have the same bytes. */
 
 /* Gives the complete, closed file temporary the name path, in the same directory, and makes that durable. Nothing is
  * ever replaced: if another process was first, its file must have the same bytes, else it is BL_EFAIL, and the message

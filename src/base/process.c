@@ -19,8 +19,6 @@
 
 /* --- descriptors -------------------------------------------------------------------------------------------------- */
 
-/* The limit of open files, and closing many. */
-
 #define USUAL 1024
 #define BLIND_MAX 65536 /* descriptors that are closed one by one where nothing tells which are open */
 
@@ -63,9 +61,7 @@ void bl_descriptors_close(int first, int last)
     bl_descriptors_close_each(first, last);
 }
 
-/* --- stack -------------------------------------------------------------------------------------------------------- */
-
-/* The limit of the stack (ulimit -s): beyond it a process ends by SIGSEGV, which tells nobody why. */
+/* --- size of the stack -------------------------------------------------------------------------------------------- */
 
 #define NEEDED ((rlim_t)1 << 20)
 #define STACK_USUAL ((rlim_t)8 << 20)
@@ -86,7 +82,7 @@ bool bl_stack_ensure(char **argv, int64_t *limit)
     return true;
 }
 
-/* --- process ------------------------------------------------------------------------------------------------------ */
+/* --- running programs --------------------------------------------------------------------------------------------- */
 
 bool bl_process_found(const char *name)
 {
@@ -184,9 +180,6 @@ const char *bl_process_signal(int signal)
 
 /* --- processor time ----------------------------------------------------------------------------------------------- */
 
-/* How long a thread or a process has run, and how long it was ready to run but had no processor. The rest of its time
- * it waited: for a disk, for another thread. */
-
 #define PATH_SIZE 64
 #define TEXT_SIZE 128 /* of three numbers */
 #define BLIND 0.01    /* seconds: a thread that has run for so long, and has not by the file, is not counted there */
@@ -245,9 +238,7 @@ void bl_processor_time_add(struct bl_processor_time *sum, const struct bl_proces
     sum->is_partly |= some->is_partly;
 }
 
-/* --- work --------------------------------------------------------------------------------------------------------- */
-
-/* Where the time of a stage went whose jobs several workers share: measured by the pipeline, and by what runs in it. */
+/* --- time of a parallel stage ------------------------------------------------------------------------------------- */
 
 int bl_work_note_file(struct bl_work *work, const char *file, double seconds, struct bl_error *e)
 {

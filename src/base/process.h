@@ -1,4 +1,4 @@
-/* Runs other programs to their end, with an empty standard input. */
+/* Processes: their limits, running other programs, and accounting for the time that threads and processes take. */
 #ifndef BL_PROCESS_H
 #define BL_PROCESS_H
 
@@ -21,7 +21,7 @@ int64_t bl_descriptors_raise(void);
 void bl_descriptors_close(int first, int last);
 void bl_descriptors_close_each(int first, int last);
 
-/* --- stack -------------------------------------------------------------------------------------------------------- */
+/* --- size of the stack -------------------------------------------------------------------------------------------- */
 
 /* The limit of the stack (ulimit -s): beyond it a process ends by SIGSEGV, which tells nobody why. */
 
@@ -29,7 +29,9 @@ void bl_descriptors_close_each(int first, int last);
  * *limit: what it may have, in bytes. Call it first, with main's argv. */
 bool bl_stack_ensure(char **argv, int64_t *limit);
 
-/* --- process ------------------------------------------------------------------------------------------------------ */
+/* --- running programs --------------------------------------------------------------------------------------------- */
+
+/* Runs other programs to their end, with an empty standard input. */
 
 /* Whether PATH contains a program of that name. */
 bool bl_process_found(const char *name);
@@ -62,9 +64,9 @@ struct bl_processor_time bl_processor_time_of(pid_t pid);
 
 void bl_processor_time_add(struct bl_processor_time *sum, const struct bl_processor_time *some);
 
-/* --- work --------------------------------------------------------------------------------------------------------- */
+/* --- time of a parallel stage ------------------------------------------------------------------------------------- */
 
-/* Where the time of a stage went whose jobs several workers share: measured by the pipeline, and by what runs in it. */
+/* Time accounting for a parallel stage. The pipeline measures it, and so does the code that runs in the pipeline. */
 
 /* What workers without a job wait for. */
 enum bl_wait {

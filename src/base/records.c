@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "base/text.h"
 
-/* --- csv ---------------------------------------------------------------------------------------------------------- */
+/* --- reading CSV and TSV ------------------------------------------------------------------------------------------ */
 
 /* Unquoted text is never longer than the quoted text, so each value overwrites itself. By the time a value's end is
  * written, the byte after the value has been read. */
@@ -241,7 +241,7 @@ int bl_csv_next(struct bl_csv *r, bool *found, struct bl_error *e)
     return BL_OK;
 }
 
-/* --- records ------------------------------------------------------------------------------------------------------ */
+/* --- bounds of records -------------------------------------------------------------------------------------------- */
 
 /* --- elements of arrays ----------------------------------------------------------------------------------------- */
 

@@ -1,5 +1,4 @@
-/* Records: the elements of a JSON array, and the rows of CSV or TSV (RFC 4180). Where one ends can be told only from
- * where it begins, and where it begins only from all that is before it in the file. */
+/* Records in text files: a reader of CSV and TSV, and a search for where records of JSON, CSV and TSV begin and end. */
 #ifndef BL_RECORDS_H
 #define BL_RECORDS_H
 
@@ -11,7 +10,7 @@
 #include "base/cancel.h"
 #include "base/error.h"
 
-/* --- csv ---------------------------------------------------------------------------------------------------------- */
+/* --- reading CSV and TSV ------------------------------------------------------------------------------------------ */
 
 /* Records of a text from other programs: CSV by RFC 4180, or TSV.
  *
@@ -56,7 +55,10 @@ int bl_csv_next(struct bl_csv *records, bool *found, struct bl_error *e);
 int64_t bl_csv_file_bytes(const struct bl_csv *records);
 void bl_csv_close(struct bl_csv *records);
 
-/* --- records ------------------------------------------------------------------------------------------------------ */
+/* --- bounds of records -------------------------------------------------------------------------------------------- */
+
+/* Records: the elements of a JSON array, and the rows of CSV or TSV (RFC 4180). Where a record ends follows only from
+ * where it begins, and where it begins follows only from all the text before it in the file. */
 
 /* The scan of one record: {0} at its first byte. */
 struct bl_record_scan {

@@ -7,11 +7,7 @@
 
 static size_t bl_utf8_part(const char *text, size_t size, bool *whole);
 
-/* --- utf8 --------------------------------------------------------------------------------------------------------- */
-
-/* UTF-8: validation, replacement of invalid text, and code points. */
-
-/* --- utf8 --------------------------------------------------------------------------------------------------------- */
+/* --- UTF-8 -------------------------------------------------------------------------------------------------------- */
 
 /* The number of leading ASCII bytes of text, in whole runs of 32; it may fall short by a few bytes. */
 static size_t utf8_ascii_run(const char *text, size_t size)
@@ -142,9 +138,7 @@ size_t bl_utf8_mask(char *text, size_t size, const char *keep)
     return out;
 }
 
-/* --- text columns ------------------------------------------------------------------------------------------------- */
-
-/* Columns that text takes on a terminal, and in pictures, where no text is measured. */
+/* --- width on a terminal ------------------------------------------------------------------------------------------ */
 
 /* Sets the columns of the first character, and returns its bytes. */
 static size_t character_measure(const char *text, size_t size, int *columns)
@@ -178,9 +172,7 @@ void bl_columns_append_end(struct bl_buffer *out, const char *text, const char *
     bl_text_append_masked(out, text);
 }
 
-/* --- base64 ------------------------------------------------------------------------------------------------------- */
-
-/* Base64, as in YAML's !!binary. */
+/* --- Base64 ------------------------------------------------------------------------------------------------------- */
 
 static const char base64_digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
@@ -219,9 +211,7 @@ int64_t bl_base64_decode(char *text, size_t size)
     return (int64_t)(out - padding);
 }
 
-/* --- text --------------------------------------------------------------------------------------------------------- */
-
-/* --- text --------------------------------------------------------------------------------------------------------- */
+/* --- numbers, escapes and quantities ------------------------------------------------------------------------------ */
 
 static bool text_is_digit(char c)
 {
@@ -527,9 +517,7 @@ int bl_text_replace_invalid(const char *text, size_t size, struct bl_buffer *out
     return bl_buffer_check(out, NULL);
 }
 
-/* --- nearest ------------------------------------------------------------------------------------------------------ */
-
-/* Suggestions for mistyped words. */
+/* --- suggestions -------------------------------------------------------------------------------------------------- */
 
 #define NEAREST_MAX 48       /* characters of a word */
 #define NEAREST_PREFIX_MIN 3 /* characters of a prefix that is worth a suggestion */

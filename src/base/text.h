@@ -1,4 +1,5 @@
-/* Text: strict parsing of numbers, escapes in tables, natural order, quantities for people. */
+/* Text: UTF-8, width on a terminal, Base64, numbers, escapes, quantities for people, and suggestions for mistyped
+ * words. */
 #ifndef BL_TEXT_H
 #define BL_TEXT_H
 
@@ -8,11 +9,9 @@
 
 #include "base/buffer.h"
 
-/* --- utf8 --------------------------------------------------------------------------------------------------------- */
+/* --- UTF-8 -------------------------------------------------------------------------------------------------------- */
 
 /* UTF-8: validation, replacement of invalid text, and code points. */
-
-/* --- utf8 --------------------------------------------------------------------------------------------------------- */
 
 #define BL_UTF8_MAX 4 /* bytes of one code point */
 
@@ -57,9 +56,10 @@ size_t bl_utf8_visible(const char *text, size_t size);
  * never larger; text that became shorter is NUL-terminated. */
 size_t bl_utf8_mask(char *text, size_t size, const char *keep);
 
-/* --- text columns ------------------------------------------------------------------------------------------------- */
+/* --- width on a terminal ------------------------------------------------------------------------------------------ */
 
-/* Columns that text takes on a terminal, and in pictures, where no text is measured. */
+/* Columns that a text takes on a terminal; they also estimate the width of a text in pictures, where it is not
+ * measured. */
 
 /* Of a character: those of some scripts take two; Latin and Greek letters with marks, and punctuation, do not. */
 static inline int bl_columns_of_point(uint32_t point)
@@ -74,7 +74,7 @@ int bl_columns_of(const char *text);
  * missing. Together they have at most so many columns, if the mark has no more. */
 void bl_columns_append_end(struct bl_buffer *out, const char *text, const char *mark, int columns);
 
-/* --- base64 ------------------------------------------------------------------------------------------------------- */
+/* --- Base64 ------------------------------------------------------------------------------------------------------- */
 
 /* Base64, as in YAML's !!binary. */
 
@@ -83,9 +83,9 @@ void bl_base64_append(struct bl_buffer *out, const void *data, size_t size);
 /* Decodes in place and skips spaces and line ends. Returns the number of bytes, or -1 if the text is not base64. */
 int64_t bl_base64_decode(char *text, size_t size);
 
-/* --- text --------------------------------------------------------------------------------------------------------- */
+/* --- numbers, escapes and quantities ------------------------------------------------------------------------------ */
 
-/* --- text --------------------------------------------------------------------------------------------------------- */
+/* Strict parsing of numbers, escapes in tables, natural order, and quantities for people. */
 
 /* Parses a decimal integer with an optional minus and nothing around it. False: it is not one, or out of [min, max]. */
 bool bl_text_to_int(const char *text, size_t size, int64_t min, int64_t max, int64_t *value);
@@ -153,7 +153,7 @@ char *bl_text_plural(char *buffer, int64_t count, const char *noun);
 /* Appends the same. */
 void bl_text_append_plural(struct bl_buffer *out, int64_t count, const char *noun);
 
-/* --- nearest ------------------------------------------------------------------------------------------------------ */
+/* --- suggestions -------------------------------------------------------------------------------------------------- */
 
 /* Suggestions for mistyped words. */
 

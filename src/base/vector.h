@@ -1,9 +1,10 @@
+/* Compiler extensions for fast loops: prefetching and the shuffling of vectors, for gcc and clang. */
 #ifndef BL_VECTOR_H
 #define BL_VECTOR_H
 
 /* --- prefetch ----------------------------------------------------------------------------------------------------- */
 
-/* Memory that is fetched before it is needed. */
+/* Prefetching: loading memory into the cache before it is needed. */
 
 /* Marks a function that only prefetches. To gcc it has no effect, and its calls are dropped where it is not inlined
  * first. */

@@ -39,7 +39,7 @@ struct bl_sequence_job {
     const struct bl_cancel *cancel;
 };
 
-/* --- sequence writer ---------------------------------------------------------------------------------------------- */
+/* --- writing a sequence ------------------------------------------------------------------------------------------- */
 
 /* Writes one sequence in a form that other programs read, a MiB of steps at a time. */
 
@@ -238,7 +238,7 @@ static int bl_sequence_write(const struct bl_sequence_job *job, struct bl_error 
     return code;
 }
 
-/* --- cat ---------------------------------------------------------------------------------------------------------- */
+/* --- the command -------------------------------------------------------------------------------------------------- */
 
 struct cat {
     const char *field, *steps, *output, *tokenizer;

@@ -21,9 +21,7 @@
 #include "store/plan_info.h"
 #include "store/row_reader.h"
 
-/* --- length source ------------------------------------------------------------------------------------------------ */
-
-/* The lengths for plan and compare: tables of sequences, or plain lists. */
+/* --- sources of lengths ------------------------------------------------------------------------------------------- */
 
 const struct bl_option bl_length_source_options[] = {
     BL_OPTION_STRING(
@@ -135,7 +133,9 @@ int bl_length_source_require_T(struct bl_cmd *cmd)
                         "-T must be given: the steps per block, or -T longest for the length of the longest sequence");
 }
 
-/* --- compare ------------------------------------------------------------------------------------------------------ */
+/* --- the command -------------------------------------------------------------------------------------------------- */
+
+/* bload compare: a table of all strategies, as in the paper. */
 
 struct comparing {
     bool json;

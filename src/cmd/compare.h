@@ -1,4 +1,4 @@
-/* bload compare: a table of all strategies, as in the paper. */
+/* The lengths that bload plan and bload compare read: from tables of sequences, or from plain lists. */
 #ifndef BL_CMD_COMPARE_H
 #define BL_CMD_COMPARE_H
 

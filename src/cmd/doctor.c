@@ -15,9 +15,9 @@
 #include "run/signals.h"
 #include "run/state_files.h"
 
-/* --- doctor slurm ------------------------------------------------------------------------------------------------- */
+/* --- Slurm -------------------------------------------------------------------------------------------------------- */
 
-/* What bload doctor finds of Slurm, which only this folder runs. */
+/* What bload doctor finds about Slurm. It is here and not in src/doctor, since only commands run Slurm's programs. */
 
 /* A number that few clusters have at the moment: it is the answer that counts. */
 #define SOME_JOB "1"
@@ -68,7 +68,7 @@ static void bl_doctor_slurm(struct bl_findings *f)
     doctor_add_task(f, job);
 }
 
-/* --- doctor ------------------------------------------------------------------------------------------------------- */
+/* --- the command -------------------------------------------------------------------------------------------------- */
 
 struct examining {
     bool json;

@@ -15,8 +15,6 @@
 
 /* --- export info -------------------------------------------------------------------------------------------------- */
 
-/* What commands for datasets say of an export. */
-
 static void export_info_format(const struct bl_export_info *info, struct bl_buffer *out)
 {
     const struct bl_export_description *d = &info->description;
@@ -96,7 +94,9 @@ int bl_cmd_refuse_unfinished_export(const char *dir, struct bl_error *e)
     return code;
 }
 
-/* --- export ------------------------------------------------------------------------------------------------------- */
+/* --- the command -------------------------------------------------------------------------------------------------- */
+
+/* bload export: the blocks of a dataset or view in another format. */
 
 struct exporting {
     const char *output;

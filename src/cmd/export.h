@@ -1,4 +1,4 @@
-/* bload export: the blocks of a dataset or view in another format. */
+/* What commands for datasets say about a directory that holds an export. */
 #ifndef BL_CMD_EXPORT_H
 #define BL_CMD_EXPORT_H
 

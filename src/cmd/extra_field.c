@@ -10,7 +10,7 @@
 #include "kind/kinds.h"
 #include "kind/media_options.h"
 
-/* --- extra field -------------------------------------------------------------------------------------------------- */
+/* --- extra fields ------------------------------------------------------------------------------------------------- */
 
 static const struct bl_option table[] = {
     BL_OPTION_STRING("name", struct bl_extra_field, name, BL_AFFECTS_BYTES, NULL),
@@ -238,9 +238,7 @@ void bl_extra_field_identify(const struct bl_extra_field *field, struct bl_buffe
     bl_extra_field_each(field, extra_field_identify_option, &i);
 }
 
-/* --- field choice ------------------------------------------------------------------------------------------------- */
-
-/* --field: one of the fields of a dataset. */
+/* --- choice of a field -------------------------------------------------------------------------------------------- */
 
 /* The names of the fields: "frames, labels". */
 static int fields_refuse(const struct bl_fields *fields, const char *name, struct bl_error *e)

@@ -1,4 +1,4 @@
-/* Extra fields: the list `fields` of a YAML file. Each has a kind and that kind's options. */
+/* Fields that a user names: the extra fields of a YAML file, and the field of a dataset that --field chooses. */
 #ifndef BL_EXTRA_FIELD_H
 #define BL_EXTRA_FIELD_H
 
@@ -6,7 +6,9 @@
 #include "kind/composite/composite.h"
 #include "kind/row.h"
 
-/* --- extra field -------------------------------------------------------------------------------------------------- */
+/* --- extra fields ------------------------------------------------------------------------------------------------- */
+
+/* Extra fields: the list `fields` of a YAML file. Each has a kind and that kind's options. */
 
 struct bl_extra_field {
     const char *name, *path, *kind_name, *dtype; /* options */
@@ -40,7 +42,7 @@ void bl_extra_field_identify(const struct bl_extra_field *field, struct bl_buffe
 /* Visits each option that a YAML file may contain. */
 int bl_extra_field_each(const struct bl_extra_field *field, bl_option_visit *visit, void *context);
 
-/* --- field choice ------------------------------------------------------------------------------------------------- */
+/* --- choice of a field -------------------------------------------------------------------------------------------- */
 
 /* --field: one of the fields of a dataset. */
 

@@ -12,9 +12,7 @@
 #include "base/text.h"
 #include "run/signals.h"
 
-/* --- progress line ------------------------------------------------------------------------------------------------ */
-
-/* Progress as a line: for a terminal, for a log, or as JSON. */
+/* --- text of the progress ----------------------------------------------------------------------------------------- */
 
 #define CELLS 24      /* of the bar */
 #define CELLS_FROM 72 /* columns: a narrower terminal has no bar */

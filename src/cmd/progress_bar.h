@@ -1,5 +1,5 @@
-/* Progress on stderr: a bar on a terminal, otherwise a plain line now and then, or JSON; nothing with --quiet. SIGUSR2
- * shows the present state at once, in any case. */
+/* The display of progress on stderr: the line that describes a stage, and the bar that decides when and how to show
+ * it. */
 #ifndef BL_PROGRESS_BAR_H
 #define BL_PROGRESS_BAR_H
 
@@ -10,7 +10,7 @@
 #include "run/bottleneck.h"
 #include "run/heartbeat.h"
 
-/* --- progress line ------------------------------------------------------------------------------------------------ */
+/* --- text of the progress ----------------------------------------------------------------------------------------- */
 
 /* Progress as a line: for a terminal, for a log, or as JSON. */
 
@@ -31,6 +31,9 @@ void bl_progress_line_bar(const struct bl_progress_view *view, int width, struct
 void bl_progress_line_json(const struct bl_progress_view *view, struct bl_buffer *out);
 
 /* --- progress bar ------------------------------------------------------------------------------------------------- */
+
+/* Progress on stderr: a bar on a terminal, otherwise a plain line now and then, or JSON; nothing with --quiet. SIGUSR2
+ * shows the present state at once, in any case. */
 
 struct bl_progress_bar {
     bool quiet;         /* no messages either */

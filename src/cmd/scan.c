@@ -1,5 +1,4 @@
-/* Shared by the parts of `bload scan`: the command (scan.c), and the part of a table that a task makes (scan.c).
- */
+/* bload scan: makes the table of sequences, or with --task one part of it. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -57,7 +56,7 @@ static struct bl_scan bl_scan_cmd_make_job(const struct bl_cmd *cmd, struct bl_s
 static void bl_scan_cmd_start_progress(const struct bl_cmd *cmd, struct bl_scan_cmd *scan);
 static void bl_scan_cmd_print_found(struct bl_scan_cmd *scan, const char *what);
 
-/* --- scan task ---------------------------------------------------------------------------------------------------- */
+/* --- part of a task ----------------------------------------------------------------------------------------------- */
 
 /* The part of a table that one task of `bload scan` makes. */
 
@@ -188,7 +187,7 @@ static int bl_scan_cmd_run_task(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
     return code;
 }
 
-/* --- scan --------------------------------------------------------------------------------------------------------- */
+/* --- the command -------------------------------------------------------------------------------------------------- */
 
 static const struct bl_option table[] = {
     BL_OPTION_STRING(

@@ -1,5 +1,5 @@
-/* Shared by the parts of `bload slurm`: the command (slurm.c), the state of a chain of jobs (slurm_state.c), its
- * identity (slurm_state.c), and its scripts (slurm_scripts.c). */
+/* Shared by the parts of `bload slurm`: the command (slurm.c), the identity and the state of a chain of jobs
+ * (slurm_state.c), and its scripts (slurm_scripts.c). */
 #ifndef BL_SLURM_H
 #define BL_SLURM_H
 

@@ -1,9 +1,4 @@
-/* The state of a chain of jobs.
- *
- * A task is done if its result exists: a part of the scan, a plan, all shards of a task with their records, a manifest,
- * the mark of a verified task. A finished stage implies that the earlier ones are finished, even if their files are
- * gone. Slurm reports which of the submitted jobs are queued or running. Slurm's accounting is not used: it is often
- * missing, and the exit status of a job says less than its files. */
+/* The state of a chain of jobs: its identity, its finished tasks, its queued and running jobs, and what to submit. */
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -28,7 +23,7 @@
 #include "store/format.h"
 #include "store/manifest.h"
 
-/* --- slurm identity ----------------------------------------------------------------------------------------------- */
+/* --- identity of a chain ------------------------------------------------------------------------------------------ */
 
 /* The identity of a chain: everything that decides the dataset, and the number of tasks. A different chain in the same
  * place is refused before it submits anything. */
@@ -218,7 +213,14 @@ out:
     return code;
 }
 
-/* --- slurm state -------------------------------------------------------------------------------------------------- */
+/* --- state of a chain --------------------------------------------------------------------------------------------- */
+
+/* The state of a chain of jobs.
+ *
+ * A task is done if its result exists: a part of the scan, a plan, all shards of a task with their records, a manifest,
+ * the mark of a verified task. A finished stage implies that the earlier ones are finished, even if their files are
+ * gone. Slurm reports which of the submitted jobs are queued or running. Slurm's accounting is not used: it is often
+ * missing, and the exit status of a job says less than its files. */
 
 #define JOBS_MAX ((size_t)1 << 24) /* bytes of DIR.slurm/jobs */
 

@@ -12,11 +12,7 @@
 #include "store/folders.h"
 #include "store/sequences.h"
 
-/* --- summary ------------------------------------------------------------------------------------------------------ */
-
 /* --- events ------------------------------------------------------------------------------------------------------- */
-
-/* Prints what packing reports: faults, progress and messages. */
 
 static void printer_on_fault(void *sink, const struct bl_row *row)
 {
@@ -55,9 +51,7 @@ struct bl_packing_events bl_event_printer_events(struct bl_event_printer *printe
                                       .message = printer_on_message};
 }
 
-/* --- fault lines -------------------------------------------------------------------------------------------------- */
-
-/* The lines that name the faults of rows: of each file, and in all, only the first; the others are counted. */
+/* --- lines about faults ------------------------------------------------------------------------------------------- */
 
 enum {
     FAULTS_MAX = 10, /* printed in full, of empty rows or of one file, */
@@ -134,7 +128,7 @@ void bl_fault_lines_free(struct bl_fault_lines *f)
     *f = (struct bl_fault_lines){0};
 }
 
-/* --- summary ------------------------------------------------------------------------------------------------------ */
+/* --- summaries ---------------------------------------------------------------------------------------------------- */
 
 /* "deleted 9 steps; cut 1 sequence; repeated 4 steps" */
 static void summary_lost(const struct bl_plan *plan)
@@ -322,9 +316,7 @@ void bl_summary_finished(const struct bl_finished *f, const char *dir)
     bl_summary_totals(&f->totals);
 }
 
-/* --- end report --------------------------------------------------------------------------------------------------- */
-
-/* The end of a run for people: where its time went, what limited it, and what to run next. */
+/* --- end of a run ------------------------------------------------------------------------------------------------- */
 
 #define SHORT 5.0  /* seconds: of such a run nobody asks where its time went */
 #define SHOWN 0.05 /* seconds of a stage, at least */
@@ -389,9 +381,7 @@ void bl_end_report_print_next(const char *command, const char *dir, const char *
     bl_buffer_free(&text);
 }
 
-/* --- forecast ----------------------------------------------------------------------------------------------------- */
-
-/* Prints forecasts: all of one for bload pack --dry-run, and what is worth knowing before a long run. */
+/* --- forecasts ---------------------------------------------------------------------------------------------------- */
 
 /* From these on a run is long. */
 #define LONG_BYTES ((int64_t)1 << 30)

@@ -1,4 +1,5 @@
-/* Summaries of a plan and of a finished dataset, for people. */
+/* What commands print for people: faults and events while a run goes on, summaries of plans and datasets, the end of a
+ * run, and forecasts. */
 #ifndef BL_SUMMARY_H
 #define BL_SUMMARY_H
 
@@ -16,9 +17,7 @@
 #include "store/info.h"
 #include "store/plan_info.h"
 
-/* --- summary ------------------------------------------------------------------------------------------------------ */
-
-/* --- fault lines -------------------------------------------------------------------------------------------------- */
+/* --- lines about faults ------------------------------------------------------------------------------------------- */
 
 /* The lines that name the faults of rows: of each file, and in all, only the first; the others are counted. */
 
@@ -60,7 +59,9 @@ struct bl_event_printer {
 /* Returns the printing functions; they are valid as long as the printer. */
 struct bl_packing_events bl_event_printer_events(struct bl_event_printer *printer);
 
-/* --- summary ------------------------------------------------------------------------------------------------------ */
+/* --- summaries ---------------------------------------------------------------------------------------------------- */
+
+/* Summaries of a plan and of a finished dataset, for people. */
 
 /* Prints a few lines on stderr: blocks, bound and gap, padding and the cost of naive padding, deleted and cut steps. */
 void bl_summary_plan(const struct bl_plan *plan, const struct bl_plan_info *plan_info);
@@ -95,7 +96,7 @@ void bl_summary_adjusted(int64_t adjusted);
 /* Prints the sums of columns over the usable sequences. */
 void bl_summary_totals(const struct bl_totals *totals);
 
-/* --- end report --------------------------------------------------------------------------------------------------- */
+/* --- end of a run ------------------------------------------------------------------------------------------------- */
 
 /* The end of a run for people: where its time went, what limited it, and what to run next. */
 
@@ -109,7 +110,7 @@ void bl_end_report_print_times(const struct bl_run_times *times);
 /* Prints "next: bload COMMAND DIR AFTER", with the name as a shell takes it. */
 void bl_end_report_print_next(const char *command, const char *dir, const char *after);
 
-/* --- forecast ----------------------------------------------------------------------------------------------------- */
+/* --- forecasts ---------------------------------------------------------------------------------------------------- */
 
 /* Prints forecasts: all of one for bload pack --dry-run, and what is worth knowing before a long run. */
 

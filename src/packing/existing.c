@@ -1,4 +1,5 @@
-/* A finished dataset in the directory: it must be of the same request. */
+/* A dataset that exists in the output directory: compares it with the request, restores a lost manifest, and finds the
+ * shards that must be made again. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,9 @@
 #include "store/row_reader.h"
 #include "store/shard_writer.h"
 
-/* --- existing ----------------------------------------------------------------------------------------------------- */
+/* --- finished datasets -------------------------------------------------------------------------------------------- */
+
+/* Compares a finished dataset in the directory with the request. */
 
 /* The inputs of an existing dataset must match its table. */
 static int dataset_compare_inputs(const struct bl_packing *p, const struct bl_sequences *table, struct bl_error *e)
@@ -140,7 +143,7 @@ static int packing_discard(struct bl_packing *p, struct bl_error *e)
     return code ? code : bl_state_discard(&p->state, e);
 }
 
-/* For bload finish, which removes the directory when no task uses it any more. */
+/* Leaves a note for bload finish, which removes the directory when no task uses it any more. */
 static int packing_note_held(const struct bl_packing *p, struct bl_error *e)
 {
     struct bl_buffer text = {0};
@@ -164,7 +167,7 @@ int bl_packing_end_held(struct bl_packing *p, struct bl_error *e)
     return shared ? packing_note_held(p, e) : packing_discard(p, e);
 }
 
-/* --- reclaim ------------------------------------------------------------------------------------------------------ */
+/* --- datasets without a manifest ---------------------------------------------------------------------------------- */
 
 /* A finished dataset that lost its manifest: adopts its shards, by the files beside them, and finishes it again.
  *

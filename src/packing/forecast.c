@@ -26,7 +26,7 @@ struct bl_token_sample {
     double seconds; /* that one thread took */
 };
 
-/* --- token sample ------------------------------------------------------------------------------------------------- */
+/* --- sample of tokens --------------------------------------------------------------------------------------------- */
 
 /* Tokens of a few inputs, for the forecast of a run whose readers need the spool. A dry run makes no spool of all
  * inputs, which may be as large as the dataset. */

@@ -83,7 +83,7 @@ static void view_reader_close(struct bl_reader *r)
     free(r);
 }
 
-/* Of zstd the version counts that compresses now, if one does. */
+/* Record the version of the running zstd if this run compresses. */
 static int view_versions(const void *config, const struct bl_kind_env *env, bl_version_emit *emit, void *sink,
                          struct bl_error *e)
 {

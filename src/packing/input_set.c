@@ -20,7 +20,7 @@
 
 #define BL_INPUT_SET_ATTRIBUTES_MAX (BL_JSON_KEYS_MAX + 2 * BL_ATTRIBUTE_COLUMNS_MAX)
 
-/* --- input set ---------------------------------------------------------------------------------------------------- */
+/* --- sets of inputs ----------------------------------------------------------------------------------------------- */
 
 void bl_input_set_free(struct bl_input_set *set)
 {
@@ -216,10 +216,7 @@ int bl_packing_attributes(struct bl_packing *p, struct bl_error *e)
     return bl_attribute_values_read(&p->values, &p->table, &p->format, e);
 }
 
-/* --- parts -------------------------------------------------------------------------------------------------------- */
-
-/* The parts that the tasks of bload scan wrote to DIR/.bload; together they form the table of the dataset
- * (scan/merge.h). */
+/* --- parts of a scan ---------------------------------------------------------------------------------------------- */
 
 int bl_parts_agree(const struct bl_state *state, int64_t tasks, const struct bl_options *options,
                    const struct bl_input_set *inputs, const struct bl_subset_options *subset, struct bl_error *e)
@@ -330,7 +327,7 @@ int bl_parts_check_subset(const struct bl_state *state, const struct bl_options 
     return code ? code : parts_check_extended(state, subset, e);
 }
 
-/* --- stdin -------------------------------------------------------------------------------------------------------- */
+/* --- standard input ----------------------------------------------------------------------------------------------- */
 
 /* Standard input of bload pack. It can be read only once, so its checksum is part of the dataset's identity: DIR/.bload
  * stores it from the scan on, and the manifest's configuration later. A run that resumes, or finds a dataset, reads all

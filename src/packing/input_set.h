@@ -1,4 +1,5 @@
-/* The inputs of a dataset, ready to be scanned or packed: files, their kind, and the tables joined to their rows. */
+/* The inputs of a dataset: files and the tables joined to their rows, and the parts of a table that the tasks of a scan
+ * made. */
 #ifndef BL_INPUT_SET_H
 #define BL_INPUT_SET_H
 
@@ -11,7 +12,9 @@
 #include "scan/subset.h"
 #include "store/sequences.h"
 
-/* --- input set ---------------------------------------------------------------------------------------------------- */
+/* --- sets of inputs ----------------------------------------------------------------------------------------------- */
+
+/* The inputs of a dataset, ready to be scanned or packed: files, their kind, and the tables joined to their rows. */
 
 struct bl_input_set {
     struct bl_source *source; /* as the user named them */
@@ -47,7 +50,7 @@ int bl_input_set_unused(const struct bl_input_set *set, struct bl_buffer *text, 
 /* Call after all sequences are read. Appends "--exclude ID: no sequence has that id, ...", if any. */
 void bl_input_set_unmatched(const struct bl_input_set *set, struct bl_buffer *text);
 
-/* --- parts -------------------------------------------------------------------------------------------------------- */
+/* --- parts of a scan ---------------------------------------------------------------------------------------------- */
 
 /* The parts that the tasks of bload scan wrote to DIR/.bload; together they form the table of the dataset
  * (scan/merge.h). */

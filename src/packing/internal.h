@@ -1,4 +1,5 @@
-/* Shared by the parts of the packing stage. The steps of packing.h fill the struct in this order. */
+/* Shared by the parts of the packing stage: the struct of a packing, and functions that one part offers the others. The
+ * steps of packing.h fill the struct in this order. */
 #ifndef BL_PACKING_INTERNAL_H
 #define BL_PACKING_INTERNAL_H
 
@@ -93,8 +94,7 @@ int bl_packing_enter_scratch(struct bl_packing *p, struct bl_error *e);
 /* Removes the folder, and says so if that fails. */
 void bl_packing_leave_scratch(struct bl_packing *p);
 
-/* --- standard input (input_set.c) -----------------------------------------------------------------------------------
- */
+/* --- standard input (input_set.c) ------------------------------------------------------------------------------- */
 
 bool bl_packing_reads_stdin(const struct bl_packing *p);
 
@@ -120,7 +120,7 @@ int bl_packing_compare_stdin(const struct bl_packing *p, const struct bl_buffer 
 /* Checks that the inputs match the table. BL_EDATA names one that differs, and how. */
 int bl_packing_compare_inputs(const struct bl_packing *p, const struct bl_sequences *table, struct bl_error *e);
 
-/* --- nothing new (existing.c) -------------------------------------------------------------------------------- */
+/* --- nothing new (existing.c) ----------------------------------------------------------------------------------- */
 
 /* Whether the datasets of --extend hold all usable sequences of the table, but for those that other options of the
  * subset leave out. */
@@ -132,7 +132,7 @@ bool bl_packing_is_rest_dropped(const struct bl_packing *p, int64_t T);
 /* Says so, and makes the request complete without a dataset: removes the directory unless tasks share it. */
 int bl_packing_end_held(struct bl_packing *p, struct bl_error *e);
 
-/* --- attributes (input_set.c) ---------------------------------------------------------------------------------- */
+/* --- attributes (input_set.c) ----------------------------------------------------------------------------------- */
 
 /* Checks that no column of the table of attributes has the name of a tensor in the shards. BL_EUSAGE. */
 int bl_packing_check_attributes(const struct bl_packing_request *request, struct bl_error *e);

@@ -23,7 +23,7 @@
 #include "store/block.h"
 #include "store/folders.h"
 
-/* --- simd --------------------------------------------------------------------------------------------------------- */
+/* --- SIMD level --------------------------------------------------------------------------------------------------- */
 
 /* The SIMD level of the run: given, or that of the dataset in the directory, or the best of this machine. */
 
@@ -71,7 +71,7 @@ int bl_packing_follow_simd(struct bl_packing *p, bool *changed, struct bl_error 
     return *changed ? simd_use(p, level, e) : code;
 }
 
-/* --- scratch ------------------------------------------------------------------------------------------------------ */
+/* --- folder of a dry run ------------------------------------------------------------------------------------------ */
 
 /* The temporary folder of a dry run. It holds what a run keeps in DIR/.bload, and shards that are written to find out
  * how large encoded ones get, so that nothing is written where the dataset will be. */
@@ -119,7 +119,7 @@ void bl_packing_leave_scratch(struct bl_packing *p)
     p->scratch = NULL;
 }
 
-/* --- report ------------------------------------------------------------------------------------------------------- */
+/* --- reports to the caller ---------------------------------------------------------------------------------------- */
 
 /* Reports to the caller of the packing stage: faults, progress, messages. */
 
@@ -178,9 +178,7 @@ int bl_packing_fault(struct bl_packing *p, const struct bl_row *row, int64_t inp
                         p->unusable, inputs);
 }
 
-/* --- fault counts ------------------------------------------------------------------------------------------------- */
-
-/* How many inputs were unusable or only partly usable, in words: the reason of exit status 3. */
+/* --- counts of faults --------------------------------------------------------------------------------------------- */
 
 struct bl_fault_counts bl_fault_counts_of(const struct bl_sequences *table)
 {
@@ -211,7 +209,7 @@ void bl_fault_counts_append(struct bl_buffer *out, const struct bl_fault_counts 
     fault_count_append(out, &first, counts->damaged, "damaged");
 }
 
-/* --- write -------------------------------------------------------------------------------------------------------- */
+/* --- writing shards ----------------------------------------------------------------------------------------------- */
 
 /* Writing the missing shards. */
 
@@ -390,7 +388,7 @@ int bl_packing_finish(struct bl_packing *p, struct bl_error *e)
     return code ? code : bl_state_remove(&p->state, e);
 }
 
-/* --- packing ------------------------------------------------------------------------------------------------------ */
+/* --- steps of packing --------------------------------------------------------------------------------------------- */
 
 int bl_packing_identify(const struct bl_packing_request *request, struct bl_buffer *lines, struct bl_error *e)
 {

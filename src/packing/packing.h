@@ -1,11 +1,4 @@
-/* Packing: turns inputs into a dataset, in steps that many processes may share: open, table, plan, write, finish.
- *
- * `bload pack` does all steps. With a task, the process writes its own shards, and bl_finish_run finishes the dataset
- * after all tasks are done. `bload plan DIR` stops after the plan. Opening compares an existing dataset with the
- * request: either it is complete, or shards are missing and are made again. A run keeps its intermediate files in
- * DIR/.bload (run/state.h), so that the same request resumes where an earlier run stopped.
- *
- * Nothing is printed: faults, progress and messages go to the caller's functions. */
+/* Packing: the steps that turn inputs into a dataset, and the counts of inputs that could not be used. */
 #ifndef BL_PACKING_H
 #define BL_PACKING_H
 
@@ -23,7 +16,7 @@
 #include "store/sequences.h"
 #include "store/view.h"
 
-/* --- fault counts ------------------------------------------------------------------------------------------------- */
+/* --- counts of faults --------------------------------------------------------------------------------------------- */
 
 /* How many inputs were unusable or only partly usable, in words: the reason of exit status 3. */
 
@@ -38,7 +31,16 @@ struct bl_fault_counts bl_fault_counts_of(const struct bl_sequences *table);
 /* Appends "2 inputs skipped, 1 failed (20 steps are zeros), 3 damaged", without counts of 0. */
 void bl_fault_counts_append(struct bl_buffer *out, const struct bl_fault_counts *counts);
 
-/* --- packing ------------------------------------------------------------------------------------------------------ */
+/* --- steps of packing --------------------------------------------------------------------------------------------- */
+
+/* Turns inputs into a dataset, in steps that many processes may share: open, table, plan, write, finish.
+ *
+ * `bload pack` does all steps. With a task, the process writes its own shards, and bl_finish_run finishes the dataset
+ * after all tasks are done. `bload plan DIR` stops after the plan. Opening compares an existing dataset with the
+ * request: either it is complete, or shards are missing and are made again. A run keeps its intermediate files in
+ * DIR/.bload (run/state.h), so that the same request resumes where an earlier run stopped.
+ *
+ * Nothing is printed: faults, progress and messages go to the caller's functions. */
 
 /* Called on the caller's thread. Each may be NULL. */
 struct bl_packing_events {

@@ -29,8 +29,6 @@
 
 /* --- recorded options --------------------------------------------------------------------------------------------- */
 
-/* The options of a plan, as a manifest recorded them. */
-
 struct reading {
     const struct bl_manifest *manifest;
     struct bl_options *options;
@@ -58,9 +56,7 @@ int bl_recorded_plan_options(const struct bl_manifest *manifest, struct bl_plan_
     return code;
 }
 
-/* --- table lengths ------------------------------------------------------------------------------------------------ */
-
-/* Checks of a table's lengths against the options of its plan. */
+/* --- checks of lengths -------------------------------------------------------------------------------------------- */
 
 int bl_table_lengths_resolve(const struct bl_sequences *t, struct bl_plan_options *o, struct bl_error *e)
 {
@@ -230,6 +226,8 @@ int bl_packing_read_plan(struct bl_packing *p, struct bl_error *e)
 
 /* --- plan --------------------------------------------------------------------------------------------------------- */
 
+/* Decides the contents of the shards: the plan, the format, and the draft of the manifest, which records both. */
+
 /* A store's block has about STORE_BYTES of its fields. Of large steps it has more, up to STORE_FRAMES, since a block of
  * frames is decoded from the keyframe before it; but at least STORE_STEPS_MIN. */
 #define STORE_BYTES (INT64_C(1) << 20)
@@ -330,7 +328,7 @@ static int plan_resolve_T(struct bl_packing *p, int64_t *T, struct bl_error *e)
     return code ? code : bl_plan_T(T, t->length, t->count, options, e);
 }
 
-/* Most plans are made at once, and nobody is to read of them. */
+/* Most plans are instant; do not show progress for them. */
 static void plan_tick(void *packing)
 {
     struct bl_packing *p = packing;
@@ -505,9 +503,7 @@ int bl_packing_plan(struct bl_packing *p, struct bl_error *e)
     return draft_make(p, e);
 }
 
-/* --- compare row -------------------------------------------------------------------------------------------------- */
-
-/* A row of `bload compare`: the same lengths planned by one strategy and fill. */
+/* --- comparison of strategies ------------------------------------------------------------------------------------- */
 
 void bl_compare_row_set(int i, struct bl_plan_options *options)
 {

@@ -1,4 +1,5 @@
-/* The contents of the shards: the plan, the format, and the draft of the manifest, which records both. */
+/* Plans of packing: the options that a manifest recorded, checks of a table before it is planned, and plans to compare
+ * strategies. */
 #ifndef BL_PACKING_PLAN_H
 #define BL_PACKING_PLAN_H
 
@@ -16,7 +17,7 @@
  * resolved. BL_EUSAGE: a value is invalid. */
 int bl_recorded_plan_options(const struct bl_manifest *manifest, struct bl_plan_options *options, struct bl_error *e);
 
-/* --- table lengths ------------------------------------------------------------------------------------------------ */
+/* --- checks of lengths -------------------------------------------------------------------------------------------- */
 
 /* Checks of a table's lengths against the options of its plan. */
 
@@ -27,7 +28,7 @@ int bl_table_lengths_resolve(const struct bl_sequences *table, struct bl_plan_op
  * may have. The message has its id. */
 int bl_table_lengths_check(const struct bl_sequences *table, const struct bl_plan_options *options, struct bl_error *e);
 
-/* --- compare row -------------------------------------------------------------------------------------------------- */
+/* --- comparison of strategies ------------------------------------------------------------------------------------- */
 
 /* A row of `bload compare`: the same lengths planned by one strategy and fill. */
 

@@ -1,4 +1,5 @@
-/* The table of sequences: scanned, merged from the parts of tasks, copied, or existing. */
+/* The table of sequences: makes it by a scan, by merging the parts of tasks or by copying a given table, and checks it
+ * against the request and its inputs. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>

@@ -225,7 +225,7 @@ static int planner_make(void *view_job, struct bl_error *e)
                                                     : bl_planner_make(&job->planner, t->length, t->count, o, e);
 }
 
-/* Most searches take no time, and nobody is to read of them. */
+/* Most searches are instant; do not show progress for them. */
 static void planner_tick(void *view_job)
 {
     struct bl_view_job *job = view_job;

@@ -1,4 +1,5 @@
-/* The sources of a view that is made: opened, compared, and listed in its manifest. */
+/* What a view is made from and where it goes: opens and compares its sources, lists them in its manifest, and opens its
+ * directory. */
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -16,7 +17,7 @@
 #include "store/epochs.h"
 #include "store/folders.h"
 
-/* --- view sources ------------------------------------------------------------------------------------------------- */
+/* --- sources of a view -------------------------------------------------------------------------------------------- */
 
 void bl_view_job_message(const struct bl_view_job *job, const char *format, ...)
 {
@@ -215,9 +216,10 @@ int bl_view_job_open_sources(struct bl_view_job *job, struct bl_error *e)
     return code ? code : view_adopt(job, e);
 }
 
-/* --- view output -------------------------------------------------------------------------------------------------- */
+/* --- directory of a view ------------------------------------------------------------------------------------------ */
 
-/* The directory of a view that is made: what decides the view, and whether the directory holds it already. */
+/* Opens the directory of a new view: determines what identifies the view, and whether the directory holds it
+ * already. */
 
 /* Options of packing that readers of a view need: its padding, and what opens the tokenizer of its ids. */
 static void identity_add_recorded(const struct bl_manifest *source, struct bl_buffer *lines)

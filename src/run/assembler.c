@@ -15,8 +15,6 @@ static void bl_copier_close(struct bl_copier *c);
 
 /* --- copier ------------------------------------------------------------------------------------------------------- */
 
-/* The copier: fills blocks with the stored steps of a view, without decoding any. Each worker has its own. */
-
 /* Shards that a copier keeps open, of all sources: of plain ones a descriptor is all there is to keep, of compressed
  * ones the frames that were read last. */
 #define PLAIN_MOST 256
@@ -251,8 +249,6 @@ static int bl_copier_fill(struct bl_copier *c, struct bl_shard_writer *shard, st
 
 /* --- assembler ---------------------------------------------------------------------------------------------------- */
 
-/* --- assembler ---------------------------------------------------------------------------------------------------- */
-
 struct bl_assembler {
     const struct bl_pack_params *pack;
     struct bl_kind_env env;
@@ -445,9 +441,7 @@ int64_t bl_assembler_slowest(const struct bl_assembler *a, double *seconds)
     return a->slowest;
 }
 
-/* --- shard worker ------------------------------------------------------------------------------------------------- */
-
-/* What one worker needs to fill and encode the blocks of shards. */
+/* --- shard workers ------------------------------------------------------------------------------------------------ */
 
 void bl_shard_worker_close(struct bl_shard_worker *w)
 {

@@ -1,4 +1,5 @@
-/* The assembler: reads the pieces of blocks and pads the rest. Each worker has its own. */
+/* Filling blocks: a worker reads the pieces of its blocks from inputs, or copies stored steps of a view, then pads and
+ * encodes the blocks. */
 #ifndef BL_ASSEMBLER_H
 #define BL_ASSEMBLER_H
 
@@ -12,7 +13,7 @@
 
 /* --- assembler ---------------------------------------------------------------------------------------------------- */
 
-/* --- assembler ---------------------------------------------------------------------------------------------------- */
+/* The assembler: reads the pieces of blocks and pads the rest. Each worker has its own. */
 
 struct bl_assembler;
 
@@ -25,7 +26,7 @@ struct bl_reading {
 /* The row of the sequence that took longest in the last fill, if that was of one block, else -1; and how long. */
 int64_t bl_assembler_slowest(const struct bl_assembler *assembler, double *seconds);
 
-/* --- shard worker ------------------------------------------------------------------------------------------------- */
+/* --- shard workers ------------------------------------------------------------------------------------------------ */
 
 /* What one worker needs to fill and encode the blocks of shards. */
 
@@ -39,12 +40,13 @@ struct bl_shard_worker {
     double encoded;  /* seconds of the last fill */
 };
 
-/* pack, memory and reading must outlive it: see bl_assembler_open. */
+/* pack, memory and reading must outlive it. memory: of all workers, for inputs that need more than a reader takes. */
 int bl_shard_worker_open(struct bl_shard_worker **worker, const struct bl_pack_params *pack,
                          struct bl_memory_budget *memory, struct bl_reading *reading, struct bl_error *e);
 void bl_shard_worker_close(struct bl_shard_worker *worker);
 
-/* Fills consecutive blocks of the shard, and encodes them. shard NULL: nothing is encoded. See bl_assembler_fill. */
+/* Fills consecutive blocks of the shard, and encodes them. shard NULL: nothing is encoded. Failures and notes are added
+ * to outcomes in the order of the pieces. meter: its sum, tick and sink. */
 int bl_shard_worker_fill(struct bl_shard_worker *worker, struct bl_shard_writer *shard, struct bl_block *block,
                          int blocks, const struct bl_meter *meter, struct bl_outcomes *outcomes, struct bl_error *e);
 

@@ -10,16 +10,7 @@
 #include "plan/random.h"
 #include "store/plan_info.h"
 
-/* --- estimate ----------------------------------------------------------------------------------------------------- */
-
-/* The rate of work and the time left, as people are to see them.
- *
- * A rate is that of the last while: a mean in which older work counts exponentially less. It changes only when work is
- * done, not between two finished units; only where the next one is overdue does it fall. The work is in the unit that
- * foretells time best: steps, bytes, or parts of files (bl_progress_work).
- *
- * The time left is the work left by that rate, smoothed: it runs down as a clock does, follows a lower estimate within
- * seconds, stands still where the new estimate is a little higher, and climbs only where it is a tenth higher. */
+/* --- rate and time left ------------------------------------------------------------------------------------------- */
 
 /* Seconds by which work counts less by a factor of e: a quarter of the run, so that a rate that varies from file to
  * file is seen as one, but not more than minutes, so that a slower disk is noticed. */
@@ -86,9 +77,7 @@ double bl_estimate_left(const struct bl_estimate *e)
     return e->known ? e->left : -1;
 }
 
-/* --- write rate --------------------------------------------------------------------------------------------------- */
-
-/* How fast a file is written. */
+/* --- speed of the disk -------------------------------------------------------------------------------------------- */
 
 #define SECONDS 1.0
 #define CHUNK_MAX ((int64_t)8 << 20)
@@ -144,7 +133,7 @@ int bl_write_rate_measure(struct bl_write_rate *rate, int fd, int direct, int64_
     return code;
 }
 
-/* --- bottleneck --------------------------------------------------------------------------------------------------- */
+/* --- bottlenecks -------------------------------------------------------------------------------------------------- */
 
 #define SURE 0.7     /* of the work on a processor: then the rest need not be known to call it the limit */
 #define HELD_UP 0.05 /* of the run: a file to which so much was lost is named */
@@ -279,7 +268,7 @@ struct bl_bottleneck bl_bottleneck_find(const struct bl_run_times *t)
     return found;
 }
 
-/* --- bottleneck json ---------------------------------------------------------------------------------------------- */
+/* --- bottlenecks as JSON ------------------------------------------------------------------------------------------ */
 
 /* Where the time of a run went, as JSON. */
 

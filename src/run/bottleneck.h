@@ -1,4 +1,5 @@
-/* Where the time of a run went, and what limited it: the cause that took most of it, by what was measured. */
+/* Time in a run: the rate of work and the time left, how fast the disk writes, and which cause took most of the
+ * time. */
 #ifndef BL_BOTTLENECK_H
 #define BL_BOTTLENECK_H
 
@@ -10,7 +11,7 @@
 #include "base/process.h"
 #include "kind/kind.h"
 
-/* --- estimate ----------------------------------------------------------------------------------------------------- */
+/* --- rate and time left ------------------------------------------------------------------------------------------- */
 
 /* The rate of work and the time left, as people are to see them.
  *
@@ -48,7 +49,7 @@ void bl_estimate_add(struct bl_estimate *estimate, double seconds, double done, 
 /* Seconds left at the last sample; negative: unknown. */
 double bl_estimate_left(const struct bl_estimate *estimate);
 
-/* --- write rate --------------------------------------------------------------------------------------------------- */
+/* --- speed of the disk -------------------------------------------------------------------------------------------- */
 
 /* How fast a file is written. */
 
@@ -62,7 +63,9 @@ struct bl_write_rate {
 int bl_write_rate_measure(struct bl_write_rate *rate, int fd, int direct, int64_t room, const char *path,
                           const struct bl_cancel *cancel, struct bl_error *e);
 
-/* --- bottleneck --------------------------------------------------------------------------------------------------- */
+/* --- bottlenecks -------------------------------------------------------------------------------------------------- */
+
+/* Where the time of a run went, and what limited it: the cause that took most of it, by what was measured. */
 
 enum bl_run_stage {
     BL_RUN_LISTING,

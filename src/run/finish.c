@@ -23,12 +23,7 @@
 #include "store/shard_table.h"
 #include "store/shard_writer.h"
 
-/* --- outcome ------------------------------------------------------------------------------------------------------ */
-
-/* Outcomes: what packing found about sequences beyond the scan.
- *
- * The record of the shard where they were found stores them, so that a resumed run has them too. The finish adds them
- * to sequences.tsv, and what is of no row to the manifest. */
+/* --- outcomes ----------------------------------------------------------------------------------------------------- */
 
 #define REASON_MAX 400
 #define UNFILTERED "unfiltered"
@@ -192,7 +187,9 @@ int bl_outcomes_merge(struct bl_outcomes *o, struct bl_error *e)
     return code;
 }
 
-/* --- finish ------------------------------------------------------------------------------------------------------- */
+/* --- gathering shards --------------------------------------------------------------------------------------------- */
+
+/* Each shard takes a handful of calls that wait for the file system, so many shards are read at once. */
 
 struct bl_gather {
     const char *dir; /* of the dataset */
@@ -201,10 +198,6 @@ struct bl_gather {
     const struct bl_sequences *table; /* the table that the dataset is made from */
     struct bl_cancel *cancel;
 };
-
-/* --- gather ------------------------------------------------------------------------------------------------------- */
-
-/* Each shard takes a handful of calls that wait for the file system, so many shards are read at once. */
 
 /* One thread for this many shards; a small dataset needs no threads. */
 #define SHARDS_PER_WORKER 64

@@ -1,5 +1,5 @@
-/* Finish: turns a complete set of shards into a dataset: sequences.tsv, the index, shards.tsv, and last the
- * manifest. */
+/* The end of a run: the outcomes that packing records about sequences, and the finish, which turns shards into a
+ * dataset. */
 #ifndef BL_FINISH_H
 #define BL_FINISH_H
 
@@ -15,12 +15,12 @@
 #include "store/manifest.h"
 #include "store/sequences.h"
 
-/* --- outcome ------------------------------------------------------------------------------------------------------ */
+/* --- outcomes ----------------------------------------------------------------------------------------------------- */
 
 /* Outcomes: what packing found about sequences beyond the scan.
  *
  * The record of the shard where they were found stores them, so that a resumed run has them too. The finish adds them
- * to sequences.tsv, and what is of no row to the manifest. */
+ * to sequences.tsv, and what belongs to no row to the manifest. */
 
 struct bl_outcome {
     int64_t row;   /* row of the table */
@@ -52,6 +52,8 @@ int bl_outcomes_parse(struct bl_outcomes *outcomes, char *text, size_t size, str
 int bl_outcomes_merge(struct bl_outcomes *outcomes, struct bl_error *e);
 
 /* --- finish ------------------------------------------------------------------------------------------------------- */
+
+/* Turns a complete set of shards into a dataset: sequences.tsv, the index, shards.tsv, and last the manifest. */
 
 struct bl_finish {
     const char *dir;

@@ -19,8 +19,6 @@
 
 /* --- progress ----------------------------------------------------------------------------------------------------- */
 
-/* Progress: how far a stage of a run is, for the display and for the heartbeat. */
-
 double bl_progress_now(void)
 {
     struct timespec t;
@@ -319,7 +317,7 @@ void bl_heartbeat_end(struct bl_heartbeat *h, int status, const char *error)
     bl_heartbeat_free(h);
 }
 
-/* --- aside -------------------------------------------------------------------------------------------------------- */
+/* --- work on a second thread -------------------------------------------------------------------------------------- */
 
 /* A pipeline with a single job. */
 

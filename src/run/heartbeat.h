@@ -1,9 +1,5 @@
-/* Heartbeats: the state of a process that packs or scans, in a small file that `bload status` can read from any
- * machine: DIR/.bload/task-00003, or for a scan DIR/.bload/scan-task-00003.
- *
- * The file has "name: value" lines and is replaced every few seconds. No result depends on it: it is not synced, and
- * work continues if it cannot be written. Each beat tries again and counts failures: after the end, missed and error
- * tell what to report, once. */
+/* Signs of life of a run: its progress, the heartbeat file that shows it on any machine, and work on a second thread
+ * while the first one reports. */
 #ifndef BL_HEARTBEAT_H
 #define BL_HEARTBEAT_H
 
@@ -35,7 +31,7 @@ struct bl_progress {
     double started;      /* start time in seconds of a monotonic clock */
 };
 
-/* Seconds after which a stage is shown that mostly takes less: a plan, a subset. */
+/* Seconds after which the progress of a stage is shown if the stage usually takes less: a plan, a subset. */
 #define BL_PROGRESS_LATE 1.0
 
 void bl_progress_start(struct bl_progress *progress, const char *what, const char *unit, const char *step,
@@ -55,6 +51,13 @@ double bl_progress_now(void);
 double bl_progress_seconds(const struct bl_progress *progress);
 
 /* --- heartbeat ---------------------------------------------------------------------------------------------------- */
+
+/* Heartbeats: the state of a process that packs or scans, in a small file that `bload status` can read from any
+ * machine: DIR/.bload/task-00003, or for a scan DIR/.bload/scan-task-00003.
+ *
+ * The file has "name: value" lines and is replaced every few seconds. No result depends on it: it is not synced, and
+ * work continues if it cannot be written. Each beat tries again and counts failures: after the end, missed and error
+ * tell what to report, once. */
 
 #define BL_HEARTBEAT_SECONDS 10 /* between two beats */
 #define BL_BEAT_FILE_MAX 32     /* bytes of a file's name in DIR/.bload */
@@ -122,9 +125,9 @@ void bl_heartbeat_end(struct bl_heartbeat *heartbeat, int status, const char *er
 /* Frees it without a last beat: for a process that ends otherwise. */
 void bl_heartbeat_free(struct bl_heartbeat *h);
 
-/* --- aside -------------------------------------------------------------------------------------------------------- */
+/* --- work on a second thread -------------------------------------------------------------------------------------- */
 
-/* Work on a thread of its own, while the caller's shows that it goes on. */
+/* Runs work on a thread of its own, while the calling thread reports that the work goes on. */
 
 struct bl_aside {
     int (*work)(void *context, struct bl_error *e);

@@ -20,9 +20,7 @@
 #include "store/shard_reader.h"
 #include "store/shard_writer.h"
 
-/* --- machine ------------------------------------------------------------------------------------------------------ */
-
-/* --- machine ------------------------------------------------------------------------------------------------------ */
+/* --- processors and memory of the machine ------------------------------------------------------------------------- */
 
 #define GROUPS_MAX (64 << 10)
 
@@ -150,9 +148,7 @@ int64_t bl_machine_memory(void)
     return allowed < physical ? allowed : physical;
 }
 
-/* --- memory ------------------------------------------------------------------------------------------------------- */
-
-/* Memory: how many workers and blocks in progress fit into it. */
+/* --- workers that fit into memory --------------------------------------------------------------------------------- */
 
 #define BASE_MEMORY ((int64_t)32 << 20)
 
@@ -255,9 +251,7 @@ int bl_memory_resolve(int64_t limit, const struct bl_sequences *table, const str
                         bl_text_size(c, needed), n.input ? ", --decoder-memory" : "");
 }
 
-/* --- space -------------------------------------------------------------------------------------------------------- */
-
-/* Space on the disk: what the shards take, and whether there is room for those still to be written. */
+/* --- space on the disk -------------------------------------------------------------------------------------------- */
 
 enum { FOLDERS = 2 }; /* in each other, in DIR/shards and DIR/.bload */
 

@@ -1,5 +1,5 @@
-/* The machine: how many processors and how much memory this process may use. The affinity and the control groups
- * (limits of a container or a batch job) may allow less than the machine has. */
+/* The resources of a run: how many processors and how much memory it may use, how many workers fit, and whether the
+ * disk has room. */
 #ifndef BL_MACHINE_H
 #define BL_MACHINE_H
 
@@ -10,9 +10,10 @@
 #include "store/format.h"
 #include "store/sequences.h"
 
-/* --- machine ------------------------------------------------------------------------------------------------------ */
+/* --- processors and memory of the machine ------------------------------------------------------------------------- */
 
-/* --- machine ------------------------------------------------------------------------------------------------------ */
+/* How many processors and how much memory this process may use. The affinity and the control groups (limits of a
+ * container or a batch job) may allow less than the machine has. */
 
 /* Returns the number of usable processors, at least 1. */
 int bl_machine_processors(void);
@@ -25,7 +26,7 @@ int64_t bl_machine_memory(void);
 int64_t bl_machine_group_memory(const char *root);
 int64_t bl_machine_group_processors(const char *root);
 
-/* --- memory ------------------------------------------------------------------------------------------------------- */
+/* --- workers that fit into memory --------------------------------------------------------------------------------- */
 
 /* Memory: how many workers and blocks in progress fit into it. */
 
@@ -50,7 +51,7 @@ int bl_memory_resolve(int64_t limit, const struct bl_sequences *table, const str
                       const struct bl_format *format, int64_t reader, int64_t input, struct bl_memory_shares *shares,
                       struct bl_error *e);
 
-/* --- space -------------------------------------------------------------------------------------------------------- */
+/* --- space on the disk -------------------------------------------------------------------------------------------- */
 
 /* Space on the disk: what the shards take, and whether there is room for those still to be written. */
 

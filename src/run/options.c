@@ -15,12 +15,10 @@
 #include "store/row_reader.h"
 #include "store/shard_reader.h"
 
-/* --- options ------------------------------------------------------------------------------------------------------ */
+/* --- options of packing ------------------------------------------------------------------------------------------- */
 
 /* The names of simd, "auto" first, ended by NULL. */
 extern const char *const bl_simd_names[];
-
-/* --- options ------------------------------------------------------------------------------------------------------ */
 
 static const char *const pad_names[] = {"zero", "repeat", NULL};
 static const char *const on_error_names[] = {"skip", "fail", NULL};
@@ -166,9 +164,7 @@ const struct bl_option bl_pack_option_table[] = {
     {0},
 };
 
-/* --- pack params -------------------------------------------------------------------------------------------------- */
-
-/* The parameters of packing: what goes into which shards, and with which options. */
+/* --- parameters of packing ---------------------------------------------------------------------------------------- */
 
 void bl_pack_params_block_range(const struct bl_pack_params *pack, int64_t *begin, int64_t *end)
 {
@@ -190,11 +186,7 @@ int bl_pack_params_find_shard(const struct bl_pack_params *pack, int64_t shard, 
     return BL_OK;
 }
 
-/* --- fields ------------------------------------------------------------------------------------------------------- */
-
-/* The fields of a dataset: the options decide them, or the files, which must then agree. */
-
-/* --- fields ------------------------------------------------------------------------------------------------------- */
+/* --- fields of a dataset ------------------------------------------------------------------------------------------ */
 
 struct row_job {
     size_t row;
@@ -370,11 +362,7 @@ int bl_fields_resolve(struct bl_fields *fields, const struct bl_kind *kind, cons
     return q.others ? fields_differ_error(&q, e) : BL_OK;
 }
 
-/* --- manifest draft ----------------------------------------------------------------------------------------------- */
-
-/* The draft: the parts of a manifest that are known before packing: the source, the options and the versions that
- * decide the bytes, and the shards. It lies in DIR/.bload. With it any process can finish the dataset, and no process
- * continues a dataset with another version of the tool or its libraries. */
+/* --- draft of the manifest ---------------------------------------------------------------------------------------- */
 
 struct version_sink {
     struct bl_manifest *manifest;

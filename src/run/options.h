@@ -1,4 +1,5 @@
-/* The options of packing, as flags and YAML keys. */
+/* What a run packs: the options of packing, the parameters made from them, the fields, and the draft of the
+ * manifest. */
 #ifndef BL_RUN_OPTIONS_H
 #define BL_RUN_OPTIONS_H
 
@@ -16,9 +17,9 @@
 #include "store/manifest.h"
 #include "store/sequences.h"
 
-/* --- options ------------------------------------------------------------------------------------------------------ */
+/* --- options of packing ------------------------------------------------------------------------------------------- */
 
-/* --- options ------------------------------------------------------------------------------------------------------ */
+/* The options of packing, as flags and YAML keys. */
 
 enum bl_pad { BL_PAD_ZERO, BL_PAD_REPEAT };
 enum bl_on_error { BL_ON_ERROR_SKIP, BL_ON_ERROR_FAIL };
@@ -61,7 +62,7 @@ extern const struct bl_option bl_pack_option_table[];
 /* Whether failed of all inputs are more than the tolerance. */
 bool bl_tolerance_exceeded(const struct bl_tolerance *tolerance, int64_t failed, int64_t inputs);
 
-/* --- pack params -------------------------------------------------------------------------------------------------- */
+/* --- parameters of packing ---------------------------------------------------------------------------------------- */
 
 /* The parameters of packing: what goes into which shards, and with which options. */
 
@@ -112,11 +113,9 @@ void bl_pack_params_block_range(const struct bl_pack_params *pack, int64_t *begi
 int bl_pack_params_find_shard(const struct bl_pack_params *pack, int64_t shard, struct bl_shard_record *record,
                               bool *found, struct bl_error *e);
 
-/* --- fields ------------------------------------------------------------------------------------------------------- */
+/* --- fields of a dataset ------------------------------------------------------------------------------------------ */
 
 /* The fields of a dataset: the options decide them, or the files, which must then agree. */
-
-/* --- fields ------------------------------------------------------------------------------------------------------- */
 
 /* Gets the fields from the kind. If the options do not decide them, asks the kind about every ok row, many at once.
  * Files that differ are BL_EUSAGE with the names of the first two and the number of the others. Where the first file
@@ -126,7 +125,7 @@ int bl_fields_resolve(struct bl_fields *fields, const struct bl_kind *kind, cons
                       const struct bl_kind_env *env, const struct bl_sequences *table, const char *base, bool agreed,
                       int workers, struct bl_error *e);
 
-/* --- manifest draft ----------------------------------------------------------------------------------------------- */
+/* --- draft of the manifest ---------------------------------------------------------------------------------------- */
 
 /* The draft: the parts of a manifest that are known before packing: the source, the options and the versions that
  * decide the bytes, and the shards. It lies in DIR/.bload. With it any process can finish the dataset, and no process

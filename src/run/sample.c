@@ -13,7 +13,7 @@
 #include "store/format.h"
 #include "store/shard_writer.h"
 
-/* --- sample ------------------------------------------------------------------------------------------------------- */
+/* --- taking a sample ---------------------------------------------------------------------------------------------- */
 
 /* Of a block so many bytes are read, but not fewer steps than these: the beginning of a file costs more than the rest.
  * zstd finds no more in larger blocks. */
@@ -407,9 +407,9 @@ int bl_sample_take(struct bl_sample *sample, const struct bl_pack_params *pack, 
     return code;
 }
 
-/* --- sample ratio ------------------------------------------------------------------------------------------------- */
+/* --- estimates from a sample -------------------------------------------------------------------------------------- */
 
-/* What a sample says of the whole. */
+/* Estimates for the whole plan from its sample. */
 
 #define ONE_SAMPLE 0.5    /* a single sample has no spread: it may be half or one and a half of the truth */
 #define TABLES_MARGIN 0.2 /* of their bytes: they are compressed for a whole shard, however many blocks that has */

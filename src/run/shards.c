@@ -14,7 +14,7 @@
 #include "store/shard_reader.h"
 #include "store/shard_writer.h"
 
-/* --- shards ------------------------------------------------------------------------------------------------------- */
+/* --- writing shards ----------------------------------------------------------------------------------------------- */
 
 #define RUNS_LEFT 4 /* for each worker, toward the end */
 
@@ -428,9 +428,7 @@ int bl_shards_write(const struct bl_pack_params *pack, struct bl_error *e)
     return code;
 }
 
-/* --- verify shards ------------------------------------------------------------------------------------------------ */
-
-/* Verifies many shards at once, for bload verify and bload pack --repair. */
+/* --- verifying shards --------------------------------------------------------------------------------------------- */
 
 struct verifying {
     const struct bl_verify_shards *verify;

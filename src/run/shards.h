@@ -1,5 +1,4 @@
-/* Writes the shards of a plan. One job is one block: workers read its pieces and put it into its shard. Shards are
- * finished in order. */
+/* The shards of a plan, many at once: writing the missing ones, and verifying the existing ones. */
 #ifndef BL_SHARDS_H
 #define BL_SHARDS_H
 
@@ -7,12 +6,15 @@
 #include "run/options.h"
 #include "store/verify.h"
 
-/* --- shards ------------------------------------------------------------------------------------------------------- */
+/* --- writing shards ----------------------------------------------------------------------------------------------- */
+
+/* Writes the shards of a plan. A job is a run of consecutive blocks: workers read their pieces and put them into the
+ * shard. Shards are finished in order. */
 
 /* Writes each of the shards that does not exist yet. */
 int bl_shards_write(const struct bl_pack_params *pack, struct bl_error *e);
 
-/* --- verify shards ------------------------------------------------------------------------------------------------ */
+/* --- verifying shards --------------------------------------------------------------------------------------------- */
 
 /* Verifies many shards at once, for bload verify and bload pack --repair. */
 

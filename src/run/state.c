@@ -20,10 +20,7 @@
 #include "store/manifest.h"
 #include "store/shard_table.h"
 
-/* --- table checksum ----------------------------------------------------------------------------------------------- */
-
-/* The checksum of the table in DIR/.bload, stored beside it, so that a table that was edited or damaged later is not
- * packed. */
+/* --- checksum of the table ---------------------------------------------------------------------------------------- */
 
 #define LINE_MAX_SIZE ((size_t)64)
 

@@ -1,8 +1,5 @@
-/* The state of a run, in DIR/.bload: a lock, the configuration, the table of the scan, and other intermediate results.
- * From it a stopped run resumes. A finished dataset has no DIR/.bload.
- *
- * One run uses it alone, or many tasks on any number of machines share it. The first task that needs a shared result
- * writes it, once; the results of the others must be the same (base/output.h). */
+/* The state of a run, in DIR/.bload: opening and locking the folder, the checksum of the table, and the plan that tasks
+ * share. */
 #ifndef BL_STATE_H
 #define BL_STATE_H
 
@@ -18,6 +15,12 @@
 #include "store/sequences.h"
 
 /* --- state -------------------------------------------------------------------------------------------------------- */
+
+/* The state of a run, in DIR/.bload: a lock, the configuration, the table of the scan, and other intermediate results.
+ * From it a stopped run resumes. A finished dataset has no DIR/.bload.
+ *
+ * One run uses it alone, or many tasks on any number of machines share it. The first task that needs a shared result
+ * writes it, once; the results of the others must be the same (base/output.h). */
 
 struct bl_state {
     char *dir;           /* of the dataset */
@@ -90,7 +93,7 @@ int bl_state_discard(struct bl_state *state, struct bl_error *e);
 int bl_state_remove_leftovers(const char *dir, struct bl_error *e);
 void bl_state_close(struct bl_state *state);
 
-/* --- table checksum ----------------------------------------------------------------------------------------------- */
+/* --- checksum of the table ---------------------------------------------------------------------------------------- */
 
 /* The checksum of the table in DIR/.bload, stored beside it, so that a table that was edited or damaged later is not
  * packed. */

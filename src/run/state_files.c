@@ -19,9 +19,7 @@
 
 extern const struct bl_option_type bl_option_task; /* struct bl_task: 3/16, auto, auto/16 */
 
-/* --- state files -------------------------------------------------------------------------------------------------- */
-
-/* --- state files -------------------------------------------------------------------------------------------------- */
+/* --- listing of the folder ---------------------------------------------------------------------------------------- */
 
 static int numbers_add(struct bl_numbers *n, int64_t number, struct bl_error *e)
 {
@@ -147,14 +145,7 @@ out:
     return code;
 }
 
-/* --- state lock --------------------------------------------------------------------------------------------------- */
-
-/* The lock of a run's folder, DIR/.bload.
- *
- * flock(2) is it, where the file system has that: it ends with the process. Where it has none, a file "lock-alone"
- * keeps other runs away, which says by whom it was made: one of a process of this machine that is gone is taken over;
- * one of another machine has to be removed by hand if its run was killed. Tasks, which share the folder, make no such
- * file. */
+/* --- lock of the folder ------------------------------------------------------------------------------------------- */
 
 #define TRIES 16
 #define OWNER_MAX ((size_t)1024)
@@ -354,9 +345,7 @@ int bl_state_lock_release(const char *folder, int *fd, bool *alone, bool remove,
     return code;
 }
 
-/* --- task --------------------------------------------------------------------------------------------------------- */
-
-/* Tasks: one process's share of work that many processes divide without a coordinator. Task i of N, i from 0. */
+/* --- tasks -------------------------------------------------------------------------------------------------------- */
 
 /* --- i/N, auto, auto/N ------------------------------------------------------------------------------------------- */
 

@@ -1,4 +1,5 @@
-/* The files in DIR/.bload, for a reader who takes no lock: all of them go when the dataset is finished. */
+/* What the processes of a run share without a coordinator: the files in DIR/.bload, the lock of that folder, and the
+ * division of work into tasks. */
 #ifndef BL_STATE_FILES_H
 #define BL_STATE_FILES_H
 
@@ -13,9 +14,9 @@
 #include "base/option.h"
 #include "store/format.h"
 
-/* --- state files -------------------------------------------------------------------------------------------------- */
+/* --- listing of the folder ---------------------------------------------------------------------------------------- */
 
-/* --- state files -------------------------------------------------------------------------------------------------- */
+/* Lists the files in DIR/.bload for a reader that takes no lock. A finish may remove all of them meanwhile. */
 
 /* Numbers of shards, parts or tasks, ascending. */
 struct bl_numbers {
@@ -44,14 +45,14 @@ int64_t bl_numbers_count_within(const struct bl_numbers *numbers, int64_t begin,
 int bl_state_files_read(const char *folder, const char *name, size_t max, struct bl_buffer *text, struct stat *status,
                         bool *found, struct bl_error *e);
 
-/* --- state lock --------------------------------------------------------------------------------------------------- */
+/* --- lock of the folder ------------------------------------------------------------------------------------------- */
 
 /* The lock of a run's folder, DIR/.bload.
  *
- * flock(2) is it, where the file system has that: it ends with the process. Where it has none, a file "lock-alone"
- * keeps other runs away, which says by whom it was made: one of a process of this machine that is gone is taken over;
- * one of another machine has to be removed by hand if its run was killed. Tasks, which share the folder, make no such
- * file. */
+ * It uses flock(2) if the file system supports it; that lock ends with the process. Otherwise a file "lock-alone" keeps
+ * other runs away. It records which process made it: if that process ran on this machine and is gone, the next run
+ * takes the file over; if it ran on another machine and was killed, a user has to remove the file. Tasks, which share
+ * the folder, make no such file. */
 
 #define BL_STATE_LOCK "lock"
 #define BL_STATE_LOCK_ALONE "lock-alone"
@@ -64,7 +65,7 @@ int bl_state_lock_take(const char *folder, const char *dir, bool shared, int *fd
  * BL_EFAIL: a file cannot be removed; e is not used otherwise. */
 int bl_state_lock_release(const char *folder, int *fd, bool *alone, bool remove, struct bl_error *e);
 
-/* --- task --------------------------------------------------------------------------------------------------------- */
+/* --- tasks -------------------------------------------------------------------------------------------------------- */
 
 /* Tasks: one process's share of work that many processes divide without a coordinator. Task i of N, i from 0. */
 

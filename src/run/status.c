@@ -27,9 +27,7 @@
 /* The same for a task on this machine whose process has ended. */
 #define BL_STATUS_SILENT_GONE 30
 
-/* --- status stage ------------------------------------------------------------------------------------------------- */
-
-/* The tasks of a stage of packing, from their heartbeats and from the files that they made. */
+/* --- tasks of a stage --------------------------------------------------------------------------------------------- */
 
 #define TASKS_NAMED 20             /* ranges of tasks named in a message, at most */
 #define BEAT_MAX ((size_t)1 << 16) /* bytes of a heartbeat file */
@@ -240,9 +238,7 @@ void bl_status_stage_append_command(const struct bl_status_stage *stage, const c
     stage_append_due(stage, out);
 }
 
-/* --- status ------------------------------------------------------------------------------------------------------- */
-
-/* --- status ------------------------------------------------------------------------------------------------------- */
+/* --- status of a dataset ------------------------------------------------------------------------------------------ */
 
 #define CONFIGURATION_MAX ((size_t)1 << 24)
 
@@ -573,7 +569,7 @@ void bl_status_free(struct bl_status *s)
     *s = (struct bl_status){0};
 }
 
-/* --- status json -------------------------------------------------------------------------------------------------- */
+/* --- status as JSON ----------------------------------------------------------------------------------------------- */
 
 /* The status of a dataset as JSON. */
 

@@ -1,6 +1,5 @@
-/* The progress of a dataset that one or many processes are making, from the files in DIR/.bload. Reading it writes
- * nothing, takes no lock, and opens no file per shard: a shard is finished if its record and its file exist by name.
- * Files decide what is done; heartbeats only show which processes are running. */
+/* The progress of a dataset that one or many processes are making: the tasks of each stage, the whole dataset, and both
+ * as JSON. */
 #ifndef BL_STATUS_H
 #define BL_STATUS_H
 
@@ -15,7 +14,7 @@
 #include "store/manifest.h"
 #include "store/plan_info.h"
 
-/* --- status stage ------------------------------------------------------------------------------------------------- */
+/* --- tasks of a stage --------------------------------------------------------------------------------------------- */
 
 /* The tasks of a stage of packing, from their heartbeats and from the files that they made. */
 
@@ -62,7 +61,11 @@ const char *bl_task_state_name(enum bl_task_state state);
  * resume". */
 void bl_status_stage_append_command(const struct bl_status_stage *stage, const char *command, struct bl_buffer *out);
 
-/* --- status ------------------------------------------------------------------------------------------------------- */
+/* --- status of a dataset ------------------------------------------------------------------------------------------ */
+
+/* The progress of a dataset, from the files in DIR/.bload. Reading it writes nothing, takes no lock, and opens no file
+ * per shard: a shard is finished if its record and its file exist by name. Files decide what is done; heartbeats only
+ * show which processes are running. */
 
 enum bl_status_at { BL_AT_SCAN, BL_AT_PLAN, BL_AT_PACK, BL_AT_FINISH, BL_AT_END };
 

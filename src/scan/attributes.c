@@ -438,9 +438,7 @@ int64_t bl_attributes_unused(const struct bl_attributes *a, const char **id, int
     return unused;
 }
 
-/* --- join --------------------------------------------------------------------------------------------------------- */
-
-/* Joins a table of sequences with attributes, and excludes rows of it. */
+/* --- join of a table ---------------------------------------------------------------------------------------------- */
 
 struct joining {
     const char *path;

@@ -1,8 +1,5 @@
-/* Attributes: columns of a table of the user, joined to the sequences by id.
- *
- * A sequence claims the row with its id; else that with its id without the extension ({id} of
- * kind/composite/composite.h); else that with its id without folders, with the extension or without ({stem}). A row
- * that two sequences claim is an error: which one it is for cannot be known. */
+/* Tables of a user that add to the table of sequences: attributes, which are columns found by id, and the join of a
+ * finished table with them. */
 #ifndef BL_ATTRIBUTES_H
 #define BL_ATTRIBUTES_H
 
@@ -20,6 +17,12 @@
 #include "store/sequences.h"
 
 /* --- attributes --------------------------------------------------------------------------------------------------- */
+
+/* Attributes: columns of a table of the user, joined to the sequences by id.
+ *
+ * A sequence claims the row with its id; else that with its id without the extension ({id} of
+ * kind/composite/composite.h); else that with its id without folders, with the extension or without ({stem}). A row
+ * that two sequences claim is an error: which one it is for cannot be known. */
 
 #define BL_ATTRIBUTE_COLUMNS_MAX 192 /* of one table: a table of sequences has 256, its own among them */
 
@@ -86,7 +89,7 @@ int64_t bl_attributes_rows(const struct bl_attributes *attributes, int64_t *last
 /* How many rows no sequence claimed; id and line of the first. */
 int64_t bl_attributes_unused(const struct bl_attributes *attributes, const char **id, int64_t *line);
 
-/* --- join --------------------------------------------------------------------------------------------------------- */
+/* --- join of a table ---------------------------------------------------------------------------------------------- */
 
 /* Joins a table of sequences with attributes, and excludes rows of it. */
 

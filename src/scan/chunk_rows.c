@@ -8,10 +8,7 @@
 
 #define BL_BATCH_MAX 16 /* chunks */
 
-/* --- forms -------------------------------------------------------------------------------------------------------- */
-
-/* Forms: type and shape of a step, of kinds that do not define them. The first row's form is that of all; rows of
- * another form are skipped. Rows must come in their order: at the end of a scan, or in the merge of many. */
+/* --- forms of steps ----------------------------------------------------------------------------------------------- */
 
 int bl_forms_check(struct bl_forms *forms, const char *form, struct bl_row *row, struct bl_buffer *text,
                    struct bl_error *e)
@@ -39,7 +36,7 @@ void bl_forms_free(struct bl_forms *forms)
     *forms = (struct bl_forms){0};
 }
 
-/* --- chunk rows --------------------------------------------------------------------------------------------------- */
+/* --- rows of a chunk ---------------------------------------------------------------------------------------------- */
 
 /* Of one chunk, at most this many faults and empty sequences are reported, and a damaged file besides; the others are
  * only counted. */
@@ -243,12 +240,7 @@ int bl_chunk_rows_report(const struct bl_chunk_rows *r, bl_scan_fault *report, v
     return code;
 }
 
-/* --- batch -------------------------------------------------------------------------------------------------------- */
-
-/* Batches of chunks: what a worker gets at once. Most have one chunk; many files that are a chunk each are passed on
- * several at a time, since to wake a worker, and its decoder process, takes as long as to count a short file.
- *
- * Chunks and their rows are the same, whichever batch they are in. */
+/* --- batches of chunks -------------------------------------------------------------------------------------------- */
 
 #define BATCHES_PER_WORKER 32 /* at least: the last ones must not keep a worker for long when the others have ended */
 
@@ -309,8 +301,8 @@ static int batch_run_emit(void *sink, int input, const struct bl_row *row, struc
     return batch_chunk_emit(run->chunk[input], 0, row, e);
 }
 
-/* Whether the kind has to count the chunk. Else it has its row, of a file that cannot be used, or need not be read:
- * one with one sequence that is excluded. */
+/* Whether the kind has to count the chunk. Otherwise its row exists already: the file is unusable, or it holds one
+ * sequence, which is excluded. */
 static int batch_chunk_check(struct bl_batch_chunk *c, const struct bl_scan *scan, bool *usable, struct bl_error *e)
 {
     struct bl_row row = {.stream = -1, .offset = -1};

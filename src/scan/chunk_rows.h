@@ -1,5 +1,5 @@
-/* The rows of one chunk. Each row that the kind finds is completed with what the scan knows, joined with attributes,
- * excluded or not, and counted; as lines of the table the rows wait until it is their chunk's turn. */
+/* Chunks of a scan: the rows that are found in a chunk, the form that all rows share, and the batches of chunks that a
+ * worker counts. */
 #ifndef BL_CHUNK_ROWS_H
 #define BL_CHUNK_ROWS_H
 
@@ -13,7 +13,7 @@
 #include "scan/part.h"
 #include "scan/scan.h"
 
-/* --- forms -------------------------------------------------------------------------------------------------------- */
+/* --- forms of steps ----------------------------------------------------------------------------------------------- */
 
 /* Forms: type and shape of a step, of kinds that do not define them. The first row's form is that of all; rows of
  * another form are skipped. Rows must come in their order: at the end of a scan, or in the merge of many. */
@@ -29,7 +29,10 @@ int bl_forms_check(struct bl_forms *forms, const char *form, struct bl_row *row,
                    struct bl_error *e);
 void bl_forms_free(struct bl_forms *forms);
 
-/* --- chunk rows --------------------------------------------------------------------------------------------------- */
+/* --- rows of a chunk ---------------------------------------------------------------------------------------------- */
+
+/* The rows of one chunk. Each row that the kind finds is completed with what the scan knows, joined with attributes,
+ * excluded or not, and counted. The rows wait as lines of the table until it is the turn of their chunk. */
 
 /* What is the same for all rows of a scan. */
 struct bl_row_rules {
@@ -74,12 +77,12 @@ int bl_chunk_rows_release(struct bl_chunk_rows *rows, struct bl_forms *forms, st
 /* Reports the faults. */
 int bl_chunk_rows_report(const struct bl_chunk_rows *rows, bl_scan_fault *fault, void *sink, struct bl_error *e);
 
-/* --- batch -------------------------------------------------------------------------------------------------------- */
+/* --- batches of chunks -------------------------------------------------------------------------------------------- */
 
-/* Batches of chunks: what a worker gets at once. Most have one chunk; many files that are a chunk each are passed on
- * several at a time, since to wake a worker, and its decoder process, takes as long as to count a short file.
+/* Batches of chunks: what a worker gets at once. Most have one chunk. Files that are a chunk each are passed on several
+ * at a time, since waking a worker and its decoder process takes as long as counting a short file.
  *
- * Chunks and their rows are the same, whichever batch they are in. */
+ * Chunks and their rows do not depend on the batch that they are in. */
 
 /* A chunk and what was found in it. */
 struct bl_batch_chunk {

@@ -16,9 +16,7 @@
 #include "scan/attributes.h"
 #include "scan/list_lines.h"
 
-/* --- clip names --------------------------------------------------------------------------------------------------- */
-
-/* Names of the columns of a list: what --columns calls them, and which of them is the path. */
+/* --- names of columns --------------------------------------------------------------------------------------------- */
 
 /* Names of the column with the path in lists of other programs. */
 static const char *const usual[] = {"file_name",  "filename",   "file_path",  "filepath",       "video",
@@ -157,7 +155,7 @@ int bl_clip_path_of_object(struct bl_clip_path *path, const char *renames, const
     return path_check(path, &second, e);
 }
 
-/* --- clip columns ------------------------------------------------------------------------------------------------- */
+/* --- columns of clips --------------------------------------------------------------------------------------------- */
 
 #define KEYS_SHOWN 8 /* in messages */
 

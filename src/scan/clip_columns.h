@@ -1,9 +1,5 @@
-/* The columns of lists of clips: those that say what a clip is, and further ones, which become attributes; and the
- * further columns of manifests of speech.
- *
- * A list is a table (CSV, TSV) with a header line; or has a JSON object in each line, whose keys are the columns; or is
- * a plain list (scan/list_lines.h) with the columns path and label. --columns gives columns other names. Without a
- * column "path", one with a usual name of it, such as "file_name", is the path. */
+/* The columns of lists: how --columns renames them and which one is the path, and which columns describe clips or
+ * become attributes. */
 #ifndef BL_CLIP_COLUMNS_H
 #define BL_CLIP_COLUMNS_H
 
@@ -16,7 +12,7 @@
 #include "base/json.h"
 #include "kind/list.h"
 
-/* --- clip names --------------------------------------------------------------------------------------------------- */
+/* --- names of columns --------------------------------------------------------------------------------------------- */
 
 /* Names of the columns of a list: what --columns calls them, and which of them is the path. */
 
@@ -47,7 +43,14 @@ int bl_clip_path_of_header(struct bl_clip_path *path, const char *renames, char 
 int bl_clip_path_of_object(struct bl_clip_path *path, const char *renames, const struct bl_json_value *object,
                            struct bl_error *e);
 
-/* --- clip columns ------------------------------------------------------------------------------------------------- */
+/* --- columns of clips --------------------------------------------------------------------------------------------- */
+
+/* The columns of lists of clips: those that say what a clip is, and further ones, which become attributes; and the
+ * further columns of manifests of speech.
+ *
+ * A list is a table (CSV, TSV) with a header line; or has a JSON object in each line, whose keys are the columns; or is
+ * a plain list (scan/list_lines.h) with the columns path and label. --columns gives columns other names. Without a
+ * column "path", one with a usual name of it, such as "file_name", is the path. */
 
 struct bl_kind;
 

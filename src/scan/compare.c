@@ -16,7 +16,7 @@
 #include "run/pipeline.h"
 #include "store/row_reader.h"
 
-/* --- compare ------------------------------------------------------------------------------------------------------ */
+/* --- inputs and their table --------------------------------------------------------------------------------------- */
 
 #define ROWS 64 /* of a job */
 
@@ -178,9 +178,7 @@ int bl_compare_run(const struct bl_compare *compare, struct bl_error *e)
     return bl_pipeline_run(&stages, &c, compare->workers, 4 * compare->workers, compare->cancel, e);
 }
 
-/* --- same content ------------------------------------------------------------------------------------------------- */
-
-/* Sequences with the same content: candidates have equal digests in the table, and are then compared in full. */
+/* --- sequences with the same content ------------------------------------------------------------------------------ */
 
 #define PIECE ((size_t)64 << 10)
 

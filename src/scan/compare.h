@@ -1,5 +1,5 @@
-/* Whether the inputs are still those that a table was made from, before a run resumes or a dataset is called complete.
- */
+/* Comparing contents: whether the inputs are still those of a table, and whether two sequences have the same
+ * content. */
 #ifndef BL_COMPARE_H
 #define BL_COMPARE_H
 
@@ -12,7 +12,10 @@
 #include "scan/files.h"
 #include "store/sequences.h"
 
-/* --- compare ------------------------------------------------------------------------------------------------------ */
+/* --- inputs and their table --------------------------------------------------------------------------------------- */
+
+/* Whether the inputs are still those that a table was made from, before a run resumes or a dataset is called
+ * complete. */
 
 struct bl_compare {
     const struct bl_files *files; /* the inputs; NULL: the files of the table's ok rows */
@@ -28,7 +31,7 @@ struct bl_compare {
  * the first file that is new, gone, of another size or of other bytes; BL_EFAIL, BL_ECANCEL. */
 int bl_compare_run(const struct bl_compare *compare, struct bl_error *e);
 
-/* --- same content ------------------------------------------------------------------------------------------------- */
+/* --- sequences with the same content ------------------------------------------------------------------------------ */
 
 /* Sequences with the same content: candidates have equal digests in the table, and are then compared in full. */
 

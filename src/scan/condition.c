@@ -15,7 +15,7 @@
 #include "kind/env.h"
 #include "store/row_reader.h"
 
-/* --- condition ---------------------------------------------------------------------------------------------------- */
+/* --- conditions --------------------------------------------------------------------------------------------------- */
 
 /* Longer operators before those that they begin with. */
 static const struct {
@@ -132,8 +132,6 @@ bool bl_condition_holds(const struct bl_condition *c, const char *value, bool *n
 }
 
 /* --- exclusion ---------------------------------------------------------------------------------------------------- */
-
-/* Exclusion: ids of sequences that are left out by request, given one by one or in lists. */
 
 struct excluded {
     const char *id;

@@ -1,4 +1,4 @@
-/* A condition on a column of the table of sequences: "length >= 30", "speaker != s3", "id ~ train/?*". */
+/* Selecting sequences: by a condition on a column, or by a list of ids to exclude. */
 #ifndef BL_CONDITION_H
 #define BL_CONDITION_H
 
@@ -10,7 +10,9 @@
 #include "kind/row.h"
 #include "store/sequences.h"
 
-/* --- condition ---------------------------------------------------------------------------------------------------- */
+/* --- conditions --------------------------------------------------------------------------------------------------- */
+
+/* A condition on a column of the table of sequences: "length >= 30", "speaker != s3", "id ~ train/?*". */
 
 enum bl_comparison {
     BL_COMPARE_EQUAL,

@@ -287,7 +287,7 @@ int bl_extend_find(struct bl_extend *x, const struct bl_row *row, int *dataset, 
     return BL_OK;
 }
 
-/* --- what is told ----------------------------------------------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------------------------------------------- */
 
 static int extend_add_vanished(struct bl_extend *x, struct bl_error *e)
 {

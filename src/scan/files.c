@@ -163,9 +163,7 @@ void bl_files_free(struct bl_files *files)
     *files = (struct bl_files){0};
 }
 
-/* --- walk --------------------------------------------------------------------------------------------------------- */
-
-/* The walk through a source folder: every file below it that is an input. Links are followed. */
+/* --- walk through a folder ---------------------------------------------------------------------------------------- */
 
 /* Links can make a folder appear at many paths, all of which are inputs: n nested links at 2^n paths. */
 #define REPEATS_MAX 100    /* reads of an entry, on average */
@@ -399,10 +397,7 @@ int bl_walk_list_folders(const struct bl_walk *about, const char *path, struct b
     return code ? code : bl_buffer_check(folders, e);
 }
 
-/* --- weights ------------------------------------------------------------------------------------------------------ */
-
-/* Weights of files: what each is expected to take of a scan, by which it is told how far the scan is. A file weighs its
- * bytes, and something for being opened; those of which the bytes are not known beforehand weigh the same. */
+/* --- weights of files --------------------------------------------------------------------------------------------- */
 
 #define OPENING ((int64_t)64 << 10) /* bytes that are read in the time in which a file is opened */
 #define SAMPLE 4096                 /* files whose sizes are looked at, at most, */

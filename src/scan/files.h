@@ -1,4 +1,5 @@
-/* The files that a scan takes as inputs. */
+/* The files of a scan: the list of inputs, the walk that finds them in folders, and the weights that tell how far a
+ * scan is. */
 #ifndef BL_FILES_H
 #define BL_FILES_H
 
@@ -15,6 +16,8 @@
 #include "scan/clip_columns.h"
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
+
+/* The files that a scan takes as inputs. */
 
 struct bl_file {
     char *path;        /* as given, with what was found below it; owned, with the texts below */
@@ -83,7 +86,7 @@ bool bl_file_is_list(const struct bl_file *file, const struct bl_kind *kind);
 bool bl_files_have_list(const struct bl_files *files, const struct bl_kind *kind);
 void bl_files_free(struct bl_files *files);
 
-/* --- walk --------------------------------------------------------------------------------------------------------- */
+/* --- walk through a folder ---------------------------------------------------------------------------------------- */
 
 /* The walk through a source folder: every file below it that is an input. Links are followed. */
 
@@ -111,10 +114,11 @@ int bl_walk_read_names(const struct bl_walk *walk, const char *path, struct bl_b
 /* stat. *there: whether that succeeded; if not, errno says why. Errors: BL_EFAIL, a failing system (memory, disk). */
 int bl_walk_stat(const struct bl_walk *walk, const char *path, struct stat *status, bool *there, struct bl_error *e);
 
-/* --- weights ------------------------------------------------------------------------------------------------------ */
+/* --- weights of files --------------------------------------------------------------------------------------------- */
 
-/* Weights of files: what each is expected to take of a scan, by which it is told how far the scan is. A file weighs its
- * bytes, and something for being opened; those of which the bytes are not known beforehand weigh the same. */
+/* Weights of files: the share of the scan that each file is expected to take; the progress of the scan is measured by
+ * them. A file weighs its bytes, plus an amount for being opened. Files whose sizes are not known beforehand all weigh
+ * the same. */
 
 struct bl_weights {
     int64_t files;     /* of the scan */

@@ -14,9 +14,6 @@
 
 /* --- braces ------------------------------------------------------------------------------------------------------- */
 
-/* Patterns with braces, as shells expand them: "data-{000..099}.tar", "{train,val}.tar". A shell does so before the
- * tool is called, but not in quotes, or in a file. */
-
 struct braces {
     int (*emit)(void *context, const char *name, struct bl_error *e);
     void *context;

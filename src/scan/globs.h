@@ -1,4 +1,4 @@
-/* Globs: patterns of file names, as glob(3) has them, with ** for any number of folders. */
+/* Patterns of file names: braces, which expand to names, and globs, which match existing files. */
 #ifndef BL_GLOBS_H
 #define BL_GLOBS_H
 
@@ -22,6 +22,8 @@ int bl_braces_expand(const char *text, int (*emit)(void *context, const char *na
                      struct bl_error *e);
 
 /* --- globs -------------------------------------------------------------------------------------------------------- */
+
+/* Globs: patterns of file names, as glob(3) has them, with ** for any number of folders. */
 
 /* Whether a part of the pattern is "**". */
 bool bl_globs_descend(const char *pattern);

@@ -10,10 +10,7 @@
 #include "base/text.h"
 #include "kind/kind.h"
 
-/* --- plain list --------------------------------------------------------------------------------------------------- */
-
-/* Plain lists: a .txt with a path in each line, or a path and a label with a blank between them, as lists of Kinetics
- * and Something-Something have it. */
+/* --- plain lists -------------------------------------------------------------------------------------------------- */
 
 static bool is_blank(char byte)
 {
@@ -100,7 +97,7 @@ int bl_plain_list_decide(bool *labelled, const char *list, const char *line, siz
     return BL_OK;
 }
 
-/* --- list lines --------------------------------------------------------------------------------------------------- */
+/* --- lines of a list ---------------------------------------------------------------------------------------------- */
 
 #define CLIP_MAX ((size_t)256 << 10) /* bytes of all values: a row must stay readable */
 
@@ -475,9 +472,7 @@ int bl_list_lines_drain(struct bl_list_lines *l, uint64_t *checksum, struct bl_e
     return l->documents ? bl_documents_drain(l->documents, checksum, e) : BL_OK;
 }
 
-/* --- field clips -------------------------------------------------------------------------------------------------- */
-
-/* The list of clips that is the path of a field: a clip for each sequence, by id. */
+/* --- clips of a field --------------------------------------------------------------------------------------------- */
 
 static int field_clips_read_columns(struct bl_clip_columns *columns, const struct bl_kind *kind, const char *path,
                                     const char *shown, const struct bl_cancel *cancel, struct bl_error *e)

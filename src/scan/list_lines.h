@@ -1,5 +1,5 @@
-/* The lines of a list of inputs, one after the other: those of a manifest as they are, clips in the form of
- * kind/list.h, whatever the list is: CSV, TSV or JSON lines; plain or compressed. */
+/* Lists of inputs: plain lists of paths, the lines of any list one after the other, and the list of clips that is the
+ * path of a field. */
 #ifndef BL_LIST_LINES_H
 #define BL_LIST_LINES_H
 
@@ -14,7 +14,7 @@
 #include "kind/list.h"
 #include "scan/clip_columns.h"
 
-/* --- plain list --------------------------------------------------------------------------------------------------- */
+/* --- plain lists -------------------------------------------------------------------------------------------------- */
 
 /* Plain lists: a .txt with a path in each line, or a path and a label with a blank between them, as lists of Kinetics
  * and Something-Something have it. */
@@ -33,7 +33,10 @@ void bl_plain_list_trim(const char **line, size_t *size);
  * label. list: its path, from whose folder names count. BL_EUSAGE: more than a label follows the path. */
 int bl_plain_list_decide(bool *labelled, const char *list, const char *line, size_t size, struct bl_error *e);
 
-/* --- list lines --------------------------------------------------------------------------------------------------- */
+/* --- lines of a list ---------------------------------------------------------------------------------------------- */
+
+/* The lines of a list of inputs, one after the other: those of a manifest as they are, clips in the form of
+ * kind/list.h, whatever the list is: CSV, TSV or JSON lines; plain or compressed. */
 
 struct bl_list_lines;
 
@@ -58,7 +61,7 @@ int64_t bl_list_lines_read(const struct bl_list_lines *lines);
 /* As bl_instream_drain. */
 int bl_list_lines_drain(struct bl_list_lines *lines, uint64_t *checksum, struct bl_error *e);
 
-/* --- field clips -------------------------------------------------------------------------------------------------- */
+/* --- clips of a field --------------------------------------------------------------------------------------------- */
 
 /* The list of clips that is the path of a field: a clip for each sequence, by id. */
 

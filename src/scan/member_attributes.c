@@ -11,9 +11,7 @@
 #include "base/text.h"
 #include "kind/kinds.h"
 
-/* --- member choice ------------------------------------------------------------------------------------------------ */
-
-/* Which members of samples are sequences, by their extensions: those that --member names, or those of one kind. */
+/* --- choice of members -------------------------------------------------------------------------------------------- */
 
 #define NAMED_MAX 8 /* extensions in a message */
 
@@ -140,7 +138,7 @@ void bl_member_choice_free(struct bl_member_choice *c)
     *c = (struct bl_member_choice){0};
 }
 
-/* --- member attributes -------------------------------------------------------------------------------------------- */
+/* --- attributes out of members ------------------------------------------------------------------------------------ */
 
 #define MEMBER_MAX (1 << 20) /* bytes: more than a label or a description has */
 #define EXTENSIONS_MAX 16

@@ -1,4 +1,4 @@
-/* Attributes out of members of tars: what is beside the sequences, as columns. */
+/* Attributes out of members of tars: which members are sequences, and which columns the other members give. */
 #ifndef BL_MEMBER_ATTRIBUTES_H
 #define BL_MEMBER_ATTRIBUTES_H
 
@@ -10,7 +10,7 @@
 #include "scan/files.h"
 #include "scan/samples.h"
 
-/* --- member choice ------------------------------------------------------------------------------------------------ */
+/* --- choice of members -------------------------------------------------------------------------------------------- */
 
 /* Which members of samples are sequences, by their extensions: those that --member names, or those of one kind. */
 
@@ -31,7 +31,9 @@ int bl_member_choice_make(struct bl_member_choice *choice, const struct bl_tar_m
 void bl_member_choice_print(const struct bl_member_choice *choice, bool all, struct bl_buffer *out);
 void bl_member_choice_free(struct bl_member_choice *choice);
 
-/* --- member attributes -------------------------------------------------------------------------------------------- */
+/* --- attributes out of members ------------------------------------------------------------------------------------ */
+
+/* What is beside the sequences in a tar, as columns. */
 
 struct bl_member_attributes {
     const char *extensions; /* of the members: "json,cls". Of .json, each key of its object is a column; of others, the
@@ -40,9 +42,10 @@ struct bl_member_attributes {
     const char *base;       /* directory that relative paths count from, or NULL */
 };
 
-/* Reads them for all files that are in files->members. A sample that lacks one, or has one that cannot be used, becomes
- * unusable itself: its file gets a fault. BL_EUSAGE: no input is a member of a tar; columns that are missing, too many,
- * of two members, or whose names a table of sequences cannot have. BL_EFAIL: the system fails. BL_ECANCEL. */
+/* Reads the attributes for all files that are in files->members. A sample that lacks one, or has one that cannot be
+ * used, becomes unusable itself: its file gets a fault. BL_EUSAGE: no input is a member of a tar; columns that are
+ * missing, too many, of two members, or whose names a table of sequences cannot have. BL_EFAIL: the system fails.
+ * BL_ECANCEL. */
 int bl_member_attributes_open(struct bl_attributes **attributes, const struct bl_member_attributes *source,
                               struct bl_files *files, const struct bl_cancel *cancel, struct bl_error *e);
 

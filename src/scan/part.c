@@ -11,9 +11,7 @@
 #include "base/records.h"
 #include "base/text.h"
 
-/* --- progress ----------------------------------------------------------------------------------------------------- */
-
-/* How far a scan has come, and what it reports on the way. */
+/* --- progress of a scan ------------------------------------------------------------------------------------------- */
 
 void bl_scan_progress_count(struct bl_scan_progress *found, const struct bl_kind *kind, const struct bl_row *row)
 {
@@ -45,7 +43,7 @@ void bl_scan_progress_add(struct bl_scan_progress *all, const struct bl_scan_pro
     }
 }
 
-/* --- part --------------------------------------------------------------------------------------------------------- */
+/* --- files of parts ----------------------------------------------------------------------------------------------- */
 
 #define LINE_MAX_BYTES ((size_t)1 << 20) /* of the part's own lines */
 #define CHECK_BUFFER ((size_t)1 << 18)

@@ -1,18 +1,5 @@
-/* A part: the rows that one of several tasks found, in DIR/.bload/scan-00003, until all parts are merged.
- *
- *   bload scan part 1: task 3 of 16
- *   columns ID...                             the header line of the table
- *   attributes ROWS LINE PATH                 of the table that rows were joined with; or a bare word
- *   stretch NUMBER FILE AT FILE AT BYTES CLAIMED FORM
- *   ...                                       BYTES of rows as in the table, then CLAIMED bytes of line numbers, one a
- *                                             line: the attributes that the rows claimed
- *   ...                                       more chunks
- *   total CHUNKS ROWS STEPS SKIPPED EMPTY DAMAGED ADJUSTED EXCLUDED
- *   end CHECKSUM                              of all before it
- *
- * "stretch" begins a chunk. Its begin and end are the number of a file and a place in it (a byte, or the number of
- * lines read of a list), so that the merge notices tasks that did not see the same files, and missing chunks. FORM is
- * "-" or, after "=", the form of the chunk's only row, which the merge compares with that of the first row. */
+/* The results of a scan by several tasks: the counts that each task reports, and the file with the rows that it
+ * found. */
 #ifndef BL_PART_H
 #define BL_PART_H
 
@@ -26,7 +13,7 @@
 #include "base/output.h"
 #include "kind/kind.h"
 
-/* --- progress ----------------------------------------------------------------------------------------------------- */
+/* --- progress of a scan ------------------------------------------------------------------------------------------- */
 
 /* How far a scan has come, and what it reports on the way. */
 
@@ -54,7 +41,23 @@ void bl_scan_progress_count(struct bl_scan_progress *found, const struct bl_kind
 /* Adds the counts of rows. */
 void bl_scan_progress_add(struct bl_scan_progress *all, const struct bl_scan_progress *some);
 
-/* --- part --------------------------------------------------------------------------------------------------------- */
+/* --- files of parts ----------------------------------------------------------------------------------------------- */
+
+/* A part: the rows that one of several tasks found, in DIR/.bload/scan-00003, until all parts are merged.
+ *
+ *   bload scan part 1: task 3 of 16
+ *   columns ID...                             the header line of the table
+ *   attributes ROWS LINE PATH                 of the table that rows were joined with; or a bare word
+ *   stretch NUMBER FILE AT FILE AT BYTES CLAIMED FORM
+ *   ...                                       BYTES of rows as in the table, then CLAIMED bytes of line numbers, one a
+ *                                             line: the attributes that the rows claimed
+ *   ...                                       more chunks
+ *   total CHUNKS ROWS STEPS SKIPPED EMPTY DAMAGED ADJUSTED EXCLUDED
+ *   end CHECKSUM                              of all before it
+ *
+ * "stretch" begins a chunk. Its begin and end are the number of a file and a place in it (a byte, or the number of
+ * lines read of a list), so that the merge notices tasks that did not see the same files, and missing chunks. FORM is
+ * "-" or, after "=", the form of the chunk's only row, which the merge compares with that of the first row. */
 
 struct bl_part_head {
     int64_t task, tasks;

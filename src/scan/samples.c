@@ -15,9 +15,7 @@
 #include "run/pipeline.h"
 #include "scan/member_attributes.h"
 
-/* --- tar members -------------------------------------------------------------------------------------------------- */
-
-/* The members of the tars that are inputs: their places, keys and extensions (base/archive.h). */
+/* --- members of tars ---------------------------------------------------------------------------------------------- */
 
 #define EXTENSIONS_MAX 4096 /* samples have a few; keys with dots make one each */
 
@@ -58,7 +56,7 @@ static int members_add_extension(struct bl_tar_members *m, const char *text, int
     return members_add_text(m, text, &extension->text, e);
 }
 
-/* Adds a member. BL_EUSAGE as above. */
+/* Adds a member. BL_EUSAGE: the members have too many extensions. */
 static int bl_tar_members_add(struct bl_tar_members *m, const struct bl_tar_member *member, const char *shown,
                               struct bl_error *e)
 {
@@ -164,18 +162,7 @@ void bl_tar_members_free(struct bl_tar_members *m)
     *m = (struct bl_tar_members){0};
 }
 
-/* --- tar listing -------------------------------------------------------------------------------------------------- */
-
-/* The listing of a tar: what a walk over its headers found. The first of many tasks leaves it to the others, in
- * DIR/.bload/tar-0123456789abcdef, which is named by the checksum of the tar's path.
- *
- *   bload tar 1: BYTES SECONDS.NANOSECONDS PATH     size and modification time of the tar: another one is listed anew
- *   fault TEXT                                      why not all of it can be used; or an empty text
- *   BEGIN BYTES NAME                                a member
- *   BEGIN BYTES NAME WHY                            one that cannot be used; a tab comes before WHY
- *   ...
- *   end CHECKSUM                                    base/checksum.h
- */
+/* --- listings of tars --------------------------------------------------------------------------------------------- */
 
 #define LISTING_MAX ((size_t)1 << 31) /* bytes */
 

@@ -1,5 +1,5 @@
-/* Samples: the members of a tar that share a key, as in the WebDataset format. One member of each is the sequence, an
- * input of its own, which is read in place. */
+/* Samples: lists the members of tars, keeps the listings for other tasks, and replaces the tars among the inputs by
+ * their samples. */
 #ifndef BL_SAMPLES_H
 #define BL_SAMPLES_H
 
@@ -15,7 +15,7 @@
 #include "scan/files.h"
 #include "scan/tar_reader.h"
 
-/* --- tar members -------------------------------------------------------------------------------------------------- */
+/* --- members of tars ---------------------------------------------------------------------------------------------- */
 
 /* The members of the tars that are inputs: their places, keys and extensions (base/archive.h). */
 
@@ -47,18 +47,18 @@ struct bl_tar_members {
 struct bl_tar_source {
     const char *path;     /* to open */
     const char *shown;    /* its name, also for messages */
-    const char *listings; /* the folder where tasks share what they have listed (scan/samples.h); or NULL */
+    const char *listings; /* the folder where tasks share what they have listed; or NULL */
 };
 
 /* The text of an extension. */
 const char *bl_tar_members_extension(const struct bl_tar_members *m, size_t number);
 
-/* Appends all of the other's. BL_EUSAGE as above. */
+/* Appends all of the other's. BL_EUSAGE: together they have too many extensions. */
 int bl_tar_members_append(struct bl_tar_members *m, const struct bl_tar_members *other, const char *shown,
                           struct bl_error *e);
 void bl_tar_members_free(struct bl_tar_members *m);
 
-/* --- tar listing -------------------------------------------------------------------------------------------------- */
+/* --- listings of tars --------------------------------------------------------------------------------------------- */
 
 /* The listing of a tar: what a walk over its headers found. The first of many tasks leaves it to the others, in
  * DIR/.bload/tar-0123456789abcdef, which is named by the checksum of the tar's path.
@@ -82,7 +82,10 @@ int bl_tar_listing_write(const struct bl_tar_members *m, const struct bl_tar_sou
 
 /* --- samples ------------------------------------------------------------------------------------------------------ */
 
-/* What tasks share while they list tars: see scan/samples.h. */
+/* Samples: the members of a tar that share a key, as in the WebDataset format. One member of each is the sequence, an
+ * input of its own, which is read in place. */
+
+/* What tasks share while they list tars: one lists a tar, and the others read its listing. */
 struct bl_sharing {
     const char *(*open)(void *context); /* called once, where there are tars: the folder; NULL: it cannot be shared */
     void *context;

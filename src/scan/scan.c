@@ -12,10 +12,7 @@
 #include "scan/chunk_rows.h"
 #include "store/row_reader.h"
 
-/* --- spill -------------------------------------------------------------------------------------------------------- */
-
-/* A spill: text that grows in memory, and beyond 1 MiB in a file without a name. A file may have many millions of rows,
- * which must not fill the memory while they wait to be written. What is read from it is compared with its checksum. */
+/* --- spilling rows to a file -------------------------------------------------------------------------------------- */
 
 #define IN_MEMORY ((size_t)1 << 20)
 #define WHAT "rows that wait to be written"

@@ -1,4 +1,5 @@
-/* Scan: has the kind count the files, many chunks at once, and writes the rows in order. */
+/* The scan: has the kind count the files, many chunks at once, and writes the rows in order; rows that wait may go to a
+ * file. */
 #ifndef BL_SCAN_H
 #define BL_SCAN_H
 
@@ -15,10 +16,10 @@
 #include "scan/files.h"
 #include "scan/part.h"
 
-/* --- spill -------------------------------------------------------------------------------------------------------- */
+/* --- spilling rows to a file -------------------------------------------------------------------------------------- */
 
-/* A spill: text that grows in memory, and beyond 1 MiB in a file without a name. A file may have many millions of rows,
- * which must not fill the memory while they wait to be written. What is read from it is compared with its checksum. */
+/* A spill: text that grows in memory, and beyond 1 MiB in an unnamed file. A file may have many millions of rows, which
+ * must not fill the memory while they wait to be written. What is read from the file is compared with its checksum. */
 
 /* What was written at once. */
 struct bl_spill_part {
@@ -46,6 +47,8 @@ int bl_spill_drain(struct bl_spill *spill, int (*write)(void *sink, const void *
 void bl_spill_free(struct bl_spill *spill);
 
 /* --- scan --------------------------------------------------------------------------------------------------------- */
+
+/* Has the kind count the files, many chunks at once, and writes the rows in order. */
 
 struct bl_scan {
     const struct bl_files *files;

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "scan/subset_choice.h"
 
-/* --- subset ------------------------------------------------------------------------------------------------------- */
+/* --- subsets ------------------------------------------------------------------------------------------------------ */
 
 void bl_subset_free(struct bl_subset *s)
 {
@@ -246,9 +246,7 @@ int bl_subset_run(struct bl_subset *s, const char *dir, bl_subset_fill *fill, vo
     return code;
 }
 
-/* --- subset options ----------------------------------------------------------------------------------------------- */
-
-/* The options of subsets and splits, as flags and YAML keys. */
+/* --- options of subsets ------------------------------------------------------------------------------------------- */
 
 #define MILLIONTHS 1000000
 #define DIGITS 6

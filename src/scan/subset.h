@@ -1,11 +1,4 @@
-/* Subsets: which of the usable sequences of a table are taken. In this order: those that are not excluded by their ids,
- * those that given datasets do not hold (--extend), conditions (--where), sequences with enough trained steps
- * (--min-trained), with another content (--dedup) or text (--dedup-by) than those before, one part (--split, --take), a
- * share by a hash (--share), the first
- * (--first). A row that is left out becomes dropped, with a reason that names the option.
- *
- * The whole table must be there, since two of them need its order: tasks that scan parts of the inputs leave it to
- * whoever merges their parts. Memory: two bytes a row, and with --dedup and --dedup-by up to 32 more each. */
+/* Subsets: the options that choose sequences of a table, and their application to tables in memory or on disk. */
 #ifndef BL_SUBSET_H
 #define BL_SUBSET_H
 
@@ -22,7 +15,7 @@
 #include "scan/part.h"
 #include "store/sequences.h"
 
-/* --- subset options ----------------------------------------------------------------------------------------------- */
+/* --- options of subsets ------------------------------------------------------------------------------------------- */
 
 /* The options of subsets and splits, as flags and YAML keys. */
 
@@ -74,7 +67,17 @@ bool bl_share_takes(int64_t share, const char *value);
 /* Appends a share: "12.5%". */
 void bl_share_format(int64_t share, struct bl_buffer *out);
 
-/* --- subset ------------------------------------------------------------------------------------------------------- */
+/* --- subsets ------------------------------------------------------------------------------------------------------ */
+
+/* Which of the usable sequences of a table are taken. In this order: those that are not excluded by their ids, those
+ * that given datasets do not hold (--extend), conditions (--where), sequences with enough trained steps
+ * (--min-trained), with another content (--dedup) or text (--dedup-by) than those before, one part (--split, --take), a
+ * share by a hash (--share), the first (--first). A row that is left out becomes dropped, with a reason that names the
+ * option.
+ *
+ * The whole table must be there, since two of the options need its order: tasks that scan parts of the inputs leave the
+ * subset to the process that merges their parts. Memory: two bytes a row, and with --dedup and --dedup-by up to 32 more
+ * each. */
 
 /* A row, and the earlier one with the same content, or text. */
 struct bl_twin {

@@ -428,7 +428,7 @@ static int choosing_choose_rows(struct bl_subset_choice *c, struct bl_error *e)
     return code;
 }
 
-/* --- what is told ----------------------------------------------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------------------------------------------- */
 
 /* "no sequence is left: 3 left out by --where, 1 by --first" */
 static int subset_check_left(const struct bl_subset_choice *c, bool may_be_held, struct bl_error *e)
