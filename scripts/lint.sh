@@ -74,6 +74,10 @@ rooms() {
 }
 rooms | report "files have 60 to 700 lines, headers two readers"
 
+# Headers that include each other by way of others.
+grep -roE '^#include "[^"]+' src --include='*.h' | sed 's/^src\///; s/:#include "/ /' | tsort 2>&1 >/dev/null |
+    report "headers include no circle"
+
 # entry ENTRY: whether an entry of a table of options compiles.
 entry() {
     printf '%s\n' '#include "base/option.h"' 'extern const char *const words[];' 'struct v { int64_t number; int word; };' \
