@@ -1,4 +1,5 @@
-/* A directory for datasets: what a run does there with its files, done once with an empty one.
+/* The examination of a directory for datasets: its file system, and what a run does there with its files, done once
+ * with an empty one.
  *
  * That file loses its names before anything is written to it; what is written vanishes with the descriptor. While it
  * has a name, signals wait. */
@@ -34,7 +35,7 @@ struct bl_file_system_type {
 
 static const struct bl_file_system_type *bl_file_system_type(int64_t magic);
 
-/* --- file system type --------------------------------------------------------------------------------------------- */
+/* --- types of file systems ---------------------------------------------------------------------------------------- */
 
 /* Names of file systems. */
 
@@ -82,7 +83,7 @@ static const struct bl_file_system_type *bl_file_system_type(int64_t magic)
     return NULL;
 }
 
-/* --- disk --------------------------------------------------------------------------------------------------------- */
+/* --- state -------------------------------------------------------------------------------------------------------- */
 
 #define MIB ((int64_t)1 << 20)
 #define ROOM_MAX (4096 * MIB)   /* of what is written */

@@ -102,9 +102,10 @@ int bl_findings_json(const struct bl_findings *f, const char *dir, struct bl_buf
     return bl_jansson_append(object, out, e);
 }
 
-/* --- machine ------------------------------------------------------------------------------------------------------ */
-
 /* --- limits ------------------------------------------------------------------------------------------------------- */
+
+/* What the machine and its limits leave to this process. The figures of one worker were measured: it takes four
+ * descriptors for a field that is decoded, and with less address space threads do not start. */
 
 #define DESCRIPTORS_BASE 16
 #define DESCRIPTORS_WORKER 4
@@ -298,7 +299,7 @@ void bl_doctor_decoders(struct bl_findings *f)
     }
 }
 
-/* --- gpus --------------------------------------------------------------------------------------------------------- */
+/* --- GPUs --------------------------------------------------------------------------------------------------------- */
 
 /* Whether there is hardware, so that it is worth saying what it lacks. */
 static bool gpu_is_visible(void)

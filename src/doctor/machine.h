@@ -1,5 +1,4 @@
-/* What the machine and its limits leave to this process. Figures of one worker were measured: it takes four descriptors
- * for a field that is decoded, and with less address space threads do not start. */
+/* What `bload doctor` examines, and the findings that it collects. */
 #ifndef BL_DOCTOR_MACHINE_H
 #define BL_DOCTOR_MACHINE_H
 
@@ -56,10 +55,10 @@ void bl_findings_free(struct bl_findings *f);
 /* Appends all of them as JSON. dir: the directory that was examined. */
 int bl_findings_json(const struct bl_findings *f, const char *dir, struct bl_buffer *out, struct bl_error *e);
 
-/* --- doctor ------------------------------------------------------------------------------------------------------- */
+/* --- examinations ------------------------------------------------------------------------------------------------- */
 
-/* The parts of an examination, each a file of its own. Each adds its findings; what they lack is a finding, too, and no
- * error. Call bl_doctor_sandbox before what may start threads: a process with threads must not fork. */
+/* The parts of an examination. Each adds its findings; what they lack is a finding, too, and no error. Call
+ * bl_doctor_sandbox before what may start threads: a process with threads must not fork. */
 
 /* bload and the libraries that it runs with. */
 void bl_doctor_versions(struct bl_findings *f);

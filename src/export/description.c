@@ -15,8 +15,6 @@
 
 /* --- description -------------------------------------------------------------------------------------------------- */
 
-/* --- description -------------------------------------------------------------------------------------------------- */
-
 #define DESCRIPTION_MAX ((size_t)1 << 30) /* bytes: a line for each part */
 
 int64_t bl_export_file_bytes(const struct bl_export_record *record)
@@ -182,9 +180,7 @@ void bl_export_description_free(struct bl_export_description *d)
     *d = (struct bl_export_description){.parts = 0};
 }
 
-/* --- info --------------------------------------------------------------------------------------------------------- */
-
-/* A summary of a finished export, for people and programs. */
+/* --- summary ------------------------------------------------------------------------------------------------------ */
 
 int bl_export_info_read(struct bl_export_info *info, const char *dir, struct bl_error *e)
 {
@@ -224,14 +220,7 @@ int bl_export_info_json(const struct bl_export_info *info, struct bl_buffer *out
     return bl_jansson_append(object, out, e);
 }
 
-/* --- verify ------------------------------------------------------------------------------------------------------- */
-
-/* Verifying an export: its files against their checksums, or against the dataset that it was made of. */
-
-/* --- packed parquet ----------------------------------------------------------------------------------------------- */
-
-/* What `python -m bload.parquet --write` wrote: Parquet of packed rows, with bload.json, of what it was made, and
- * metadata.json, which its reader needs. */
+/* --- packed Parquet ----------------------------------------------------------------------------------------------- */
 
 #define RECORD "bload.json"
 #define METADATA "metadata.json"
@@ -333,7 +322,7 @@ int bl_packed_parquet_json(const struct bl_packed_parquet *p, struct bl_buffer *
     return bl_jansson_append(object, out, e);
 }
 
-/* --- verify ------------------------------------------------------------------------------------------------------- */
+/* --- verification ------------------------------------------------------------------------------------------------- */
 
 struct verifying {
     struct bl_export_verify *request;

@@ -1,4 +1,4 @@
-/* export.json: what an export was made of, how, and its files; written last. */
+/* export.json, and what is read by it: the summary and the verification of a finished export. */
 #ifndef BL_DESCRIPTION_H
 #define BL_DESCRIPTION_H
 
@@ -14,7 +14,7 @@
 
 /* --- description -------------------------------------------------------------------------------------------------- */
 
-/* --- description -------------------------------------------------------------------------------------------------- */
+/* export.json says what an export was made of, how, and lists its files; it is written last. */
 
 #define BL_EXPORT_FILE "export.json"
 
@@ -46,7 +46,7 @@ void bl_export_description_free(struct bl_export_description *description);
 int64_t bl_export_file_bytes(const struct bl_export_record *record);
 uint64_t bl_export_file_checksum(const struct bl_export_record *record);
 
-/* --- info --------------------------------------------------------------------------------------------------------- */
+/* --- summary ------------------------------------------------------------------------------------------------------ */
 
 /* A summary of a finished export, for people and programs. */
 
@@ -62,11 +62,7 @@ void bl_export_info_free(struct bl_export_info *info);
 /* Appends it as JSON. */
 int bl_export_info_json(const struct bl_export_info *info, struct bl_buffer *out, struct bl_error *e);
 
-/* --- verify ------------------------------------------------------------------------------------------------------- */
-
-/* Verifying an export: its files against their checksums, or against the dataset that it was made of. */
-
-/* --- packed parquet ----------------------------------------------------------------------------------------------- */
+/* --- packed Parquet ----------------------------------------------------------------------------------------------- */
 
 /* What `python -m bload.parquet --write` wrote: Parquet of packed rows, with bload.json, of what it was made, and
  * metadata.json, which its reader needs. */
@@ -88,7 +84,9 @@ void bl_packed_parquet_free(struct bl_packed_parquet *packed);
 /* Appends it as JSON, with the members of bl_export_info_json that it has, and T. */
 int bl_packed_parquet_json(const struct bl_packed_parquet *packed, struct bl_buffer *out, struct bl_error *e);
 
-/* --- verify ------------------------------------------------------------------------------------------------------- */
+/* --- verification ------------------------------------------------------------------------------------------------- */
+
+/* Verifying an export: its files against their checksums, or against the dataset that it was made of. */
 
 struct bl_export_verify {
     const char *dir;     /* of the export */

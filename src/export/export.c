@@ -19,8 +19,6 @@
 
 /* --- configuration ------------------------------------------------------------------------------------------------ */
 
-/* The configuration of an export: "name: value" lines of everything that decides its bytes. */
-
 /* Appends the lines of a job. */
 static int bl_export_configuration_append(const struct bl_export_job *job, struct bl_buffer *lines, struct bl_error *e)
 {
@@ -63,9 +61,7 @@ int bl_export_configuration_parse(struct bl_export_configuration *c, const char 
     return BL_OK;
 }
 
-/* --- job ---------------------------------------------------------------------------------------------------------- */
-
-/* The job of exporting a dataset: how its blocks are divided into parts. */
+/* --- jobs --------------------------------------------------------------------------------------------------------- */
 
 int64_t bl_export_first_block(const struct bl_export_job *job, int64_t part)
 {
@@ -180,9 +176,6 @@ int bl_export_open_file(const struct bl_export_job *job, const char *name, struc
 }
 
 /* --- parts -------------------------------------------------------------------------------------------------------- */
-
-/* Goes through the parts of an export in parallel: each is made of the blocks of the dataset, and written or compared.
- */
 
 struct going {
     const struct bl_export_parts *parts;
@@ -306,7 +299,7 @@ int bl_export_parts_run(const struct bl_export_parts *parts, struct bl_error *e)
     return bl_pipeline_run(&stages, &going, parts->workers, 2 * parts->workers, parts->cancel, e);
 }
 
-/* --- export ------------------------------------------------------------------------------------------------------- */
+/* --- exports ------------------------------------------------------------------------------------------------------ */
 
 struct exporting {
     const struct bl_export_request *request;

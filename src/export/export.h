@@ -33,7 +33,7 @@ struct bl_export_configuration {
 /* Reads them. BL_EDATA: this version does not know them. */
 int bl_export_configuration_parse(struct bl_export_configuration *configuration, const char *lines, struct bl_error *e);
 
-/* --- job ---------------------------------------------------------------------------------------------------------- */
+/* --- jobs --------------------------------------------------------------------------------------------------------- */
 
 /* The job of exporting a dataset: how its blocks are divided into parts. */
 
@@ -84,7 +84,7 @@ struct bl_export_parts {
 /* The first fatal error ends it; BL_ECANCEL: cancelled. */
 int bl_export_parts_run(const struct bl_export_parts *parts, struct bl_error *e);
 
-/* --- export ------------------------------------------------------------------------------------------------------- */
+/* --- exports ------------------------------------------------------------------------------------------------------ */
 
 struct bl_export_request {
     const char *dir, *output;

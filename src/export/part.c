@@ -9,17 +9,9 @@
 #include "base/text.h"
 #include "store/plan_info.h"
 
-/* --- arrays ------------------------------------------------------------------------------------------------------- */
-
-/* The arrays of a block that is exported: its fields and tables, in the order of their names. All blocks of a dataset
- * have the same. */
-
-#define BL_EXPORT_IDS_NAME "ids"
-
 /* --- ids ---------------------------------------------------------------------------------------------------------- */
 
-/* The ids of a block's sequences as JSON: a list of S texts, "" in a place without a sequence, and blanks behind it, so
- * that it has one size in all blocks as the arrays have. An id that is not UTF-8 is as it stands in sequences.tsv. */
+#define BL_EXPORT_IDS_NAME "ids"
 
 /* NULL: out of memory. */
 static json_t *id_value(const char *id)
@@ -268,18 +260,13 @@ int bl_export_block_read(struct bl_export_block *block, const struct bl_export_a
     return code;
 }
 
-/* --- part --------------------------------------------------------------------------------------------------------- */
-
-/* --- format ------------------------------------------------------------------------------------------------------- */
-
-/* A format that datasets are exported to: how a part, one of its files, is made of blocks, and what lies beside the
- * parts. Arrays have one size in all blocks, so that all offsets follow from the number of blocks. */
+/* --- formats ------------------------------------------------------------------------------------------------------ */
 
 const struct bl_export_format *const bl_export_formats[] = {&bl_export_mds, &bl_export_webdataset, &bl_export_energon,
                                                             &bl_export_megatron};
 const char *const bl_export_format_names[] = {"mds", "webdataset", "energon", "megatron", NULL};
 
-/* --- part --------------------------------------------------------------------------------------------------------- */
+/* --- parts -------------------------------------------------------------------------------------------------------- */
 
 #define OUT_SIZE ((size_t)1 << 17) /* bytes of compressed data that are written at a time */
 

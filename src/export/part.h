@@ -1,4 +1,4 @@
-/* A part of an export: one file, which is written, or compared with one that exists. */
+/* What an export is made of: the arrays of a block, the parts, which are its files, and the formats of these files. */
 #ifndef BL_EXPORT_PART_H
 #define BL_EXPORT_PART_H
 
@@ -15,11 +15,6 @@
 #include "run/options.h"
 #include "store/blocks.h"
 
-/* --- arrays ------------------------------------------------------------------------------------------------------- */
-
-/* The arrays of a block that is exported: its fields and tables, in the order of their names. All blocks of a dataset
- * have the same. */
-
 /* --- ids ---------------------------------------------------------------------------------------------------------- */
 
 /* The ids of a block's sequences as JSON: a list of S texts, "" in a place without a sequence, and blanks behind it, so
@@ -31,6 +26,9 @@ int bl_export_ids_size(struct bl_blocks *blocks, struct bl_cancel *cancel, size_
 
 /* --- arrays ------------------------------------------------------------------------------------------------------- */
 
+/* The arrays of a block that is exported: its fields and tables, in the order of their names. All blocks of a dataset
+ * have the same. */
+
 #define BL_EXPORT_ARRAYS_MAX (BL_FIELDS_MAX + BL_TABLES_ALL + 2)
 
 struct bl_export_array {
@@ -40,7 +38,7 @@ struct bl_export_array {
     int64_t shape[BL_FIELD_RANK_MAX + 1];
     size_t bytes;
     int field, table; /* where it comes from: a field, or a table or attribute of the format; the other one is -1 */
-    bool is_ids;      /* both are -1: it is the text of export/part.h, as U8 */
+    bool is_ids;      /* both are -1: it is the text of the ids, as U8 */
     bool is_repeated; /* both are -1: the steps that each piece repeats of the one before; with an overlap */
 };
 
@@ -71,9 +69,9 @@ void bl_export_block_free(struct bl_export_block *block);
 int bl_export_block_read(struct bl_export_block *block, const struct bl_export_arrays *arrays, struct bl_blocks *blocks,
                          int64_t b, struct bl_error *e);
 
-/* --- part --------------------------------------------------------------------------------------------------------- */
+/* --- parts -------------------------------------------------------------------------------------------------------- */
 
-/* --- part --------------------------------------------------------------------------------------------------------- */
+/* A part of an export: one file, which is written, or compared with one that exists. */
 
 /* What is known of a finished part; kept in DIR/.bload/shard-00000000.record until the export is finished. */
 struct bl_export_record {
@@ -114,7 +112,7 @@ void bl_export_record_format(const struct bl_export_record *record, struct bl_bu
 /* False: it is no record. */
 bool bl_export_record_parse(struct bl_export_record *record, const char *text);
 
-/* --- format ------------------------------------------------------------------------------------------------------- */
+/* --- formats ------------------------------------------------------------------------------------------------------ */
 
 /* A format that datasets are exported to: how a part, one of its files, is made of blocks, and what lies beside the
  * parts. Arrays have one size in all blocks, so that all offsets follow from the number of blocks. */

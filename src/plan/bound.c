@@ -6,7 +6,7 @@
 
 #include "plan/colgen.h"
 
-/* --- bound -------------------------------------------------------------------------------------------------------- */
+/* --- bounds by lengths -------------------------------------------------------------------------------------------- */
 
 int64_t bl_bound_steps(const struct bl_histogram *h, int64_t T)
 {
@@ -76,7 +76,7 @@ int bl_bound_lengths(int64_t *bound, const struct bl_lengths *lengths, const str
     return BL_OK;
 }
 
-/* --- bound dual --------------------------------------------------------------------------------------------------- */
+/* --- bounds by dual prices ---------------------------------------------------------------------------------------- */
 
 /* A bound on lengths from the dual prices of their classes.
  *

@@ -9,12 +9,7 @@
 
 static void bl_master_free(struct bl_master *m);
 
-/* --- knapsack ----------------------------------------------------------------------------------------------------- */
-
-/* The knapsack problem in every step of column generation: the block of the greatest worth, given a price per length.
- *
- * Prices are integers below 2^45 in doubles. Their sums are exact below 2^53 (checked: a block worth more ends the
- * pricing), so the maximum is exact, and a bound based on it is proven. */
+/* --- knapsack problem --------------------------------------------------------------------------------------------- */
 
 enum { RUN = 8 };
 
@@ -215,13 +210,7 @@ size_t bl_knapsack_block(const struct bl_knapsack *k, uint32_t bucket, uint32_t 
     return knapsack_trace(k, room, left, item, n, capacity);
 }
 
-/* --- master ------------------------------------------------------------------------------------------------------- */
-
-/* The master problem of column generation: the fewest blocks that cover the counts, as fractions, over the columns
- * known so far. Revised simplex, with the inverse of the basis in product form; D rows.
- *
- * Rounding errors may cost time or a block, but never correctness: exact prices prove the bounds (see colgen.h), and
- * counting checks the plans. */
+/* --- master problem ----------------------------------------------------------------------------------------------- */
 
 #define TINY 1e-9
 
@@ -487,8 +476,6 @@ static double bl_master_objective(const struct bl_master *m)
 
 /* --- column pool -------------------------------------------------------------------------------------------------- */
 
-/* Columns that one relaxation found and the next ones may start from, though they are over other remaining lengths. */
-
 enum { COLUMNS_MAX = 4096 };
 
 static void columns_drop_oldest(struct bl_patterns *pool)
@@ -548,7 +535,7 @@ int bl_column_pool_offer(const struct bl_patterns *pool, const struct bl_remaini
     return code;
 }
 
-/* --- colgen ------------------------------------------------------------------------------------------------------- */
+/* --- column generation -------------------------------------------------------------------------------------------- */
 
 __extension__ typedef unsigned __int128 u128;
 

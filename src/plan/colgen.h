@@ -1,7 +1,10 @@
 /* Column generation (Gilmore and Gomory, 1961): the linear relaxation over all patterns, which makes only patterns with
- * negative reduced cost. The master's prices are rounded down to integers before the knapsack is solved. So the bound
- * sum(count * price) / worth is exact, whatever precision the simplex has lost (Farley: prices divided by the worth of
- * the best block make no block worth more than one). */
+ * negative reduced cost.
+ *
+ * The master problem gives a price for each length; the knapsack problem finds the pattern of the greatest worth at
+ * these prices. The prices are rounded down to integers before the knapsack is solved. So the bound sum(count * price)
+ * / worth is exact, whatever precision the simplex has lost (Farley: prices divided by the worth of the best block make
+ * no block worth more than one). */
 #ifndef BL_COLGEN_H
 #define BL_COLGEN_H
 
@@ -14,7 +17,7 @@
 #include "plan/inverse.h"
 #include "plan/search.h"
 
-/* --- knapsack ----------------------------------------------------------------------------------------------------- */
+/* --- knapsack problem --------------------------------------------------------------------------------------------- */
 
 /* The knapsack problem in every step of column generation: the block of the greatest worth, given a price per length.
  *
@@ -49,13 +52,13 @@ double bl_knapsack_solve(struct bl_knapsack *k);
 #define BL_KNAPSACK_ANY UINT32_MAX
 size_t bl_knapsack_block(const struct bl_knapsack *k, uint32_t bucket, uint32_t *item, size_t capacity);
 
-/* --- master ------------------------------------------------------------------------------------------------------- */
+/* --- master problem ----------------------------------------------------------------------------------------------- */
 
 /* The master problem of column generation: the fewest blocks that cover the counts, as fractions, over the columns
  * known so far. Revised simplex, with the inverse of the basis in product form; D rows.
  *
- * Rounding errors may cost time or a block, but never correctness: exact prices prove the bounds (see colgen.h), and
- * counting checks the plans. */
+ * Rounding errors may cost time or a block, but never correctness: exact prices prove the bounds, and counting checks
+ * the plans. */
 
 /* A way of filling a block: bucket[i] is used times[i] times. */
 struct bl_master_column {
@@ -88,7 +91,7 @@ struct bl_master {
 /* Adds a column. item: n buckets, repeated if a length is used several times; they are sorted in place. */
 int bl_master_add(struct bl_master *m, uint32_t *item, size_t n, struct bl_error *e);
 
-/* --- colgen ------------------------------------------------------------------------------------------------------- */
+/* --- column generation -------------------------------------------------------------------------------------------- */
 
 struct bl_colgen {
     const struct bl_histogram *h;

@@ -8,12 +8,7 @@
 #include "base/buffer.h"
 #include "plan/random.h"
 
-/* --- company ------------------------------------------------------------------------------------------------------ */
-
-/* --- partition ---------------------------------------------------------------------------------------------------- */
-
-/* Partitions: which pieces share a block, whatever the order of the blocks and in them. The epochs of a dataset must
- * have different partitions, or the same pairs of sequences share a block again. */
+/* --- partitions --------------------------------------------------------------------------------------------------- */
 
 /* The finalizer of splitmix64 (Steele, Lea, Flood, 2014). */
 static uint64_t partition_mix(uint64_t z)
@@ -256,10 +251,6 @@ int bl_company_measure(struct bl_company *company, const struct bl_plan *first, 
 
 /* --- loss --------------------------------------------------------------------------------------------------------- */
 
-/* What ranks must lose by waiting for each other. */
-
-/* --- loss --------------------------------------------------------------------------------------------------------- */
-
 struct loss_piece {
     double cost, steps;
 };
@@ -354,7 +345,7 @@ out:
     return code;
 }
 
-/* --- mix ---------------------------------------------------------------------------------------------------------- */
+/* --- mix of costs ------------------------------------------------------------------------------------------------- */
 
 /* The Kolmogorov-Smirnov distance between a wait and the whole: over all costs x, the greatest difference between the
  * shares of steps that lie in sequences of cost up to x. Costs are taken in CLASSES classes of about equally many steps

@@ -1,6 +1,5 @@
-/* Who meets again: of the pairs of sequences that share a block in one plan, how many share one in another plan of the
- * same sequences. Pieces of cut sequences count as sequences of their own, known by their sequence and first step: two
- * pieces of one sequence are a pair, too. */
+/* Measures of a plan: which sequences share a block, how many of the pairs share one again in another plan, what ranks
+ * lose by waiting for each other, and how fairly the waits sample the blocks. */
 #ifndef BL_COMPANY_H
 #define BL_COMPANY_H
 
@@ -16,9 +15,7 @@
 #include "plan/plan.h"
 #include "plan/strategy.h"
 
-/* --- company ------------------------------------------------------------------------------------------------------ */
-
-/* --- partition ---------------------------------------------------------------------------------------------------- */
+/* --- partitions --------------------------------------------------------------------------------------------------- */
 
 /* Partitions: which pieces share a block, whatever the order of the blocks and in them. The epochs of a dataset must
  * have different partitions, or the same pairs of sequences share a block again. */
@@ -63,6 +60,10 @@ struct bl_repartition {
 int bl_repartition(struct bl_draft *d, const struct bl_repartition *r, uint64_t *hash, struct bl_error *e);
 
 /* --- company ------------------------------------------------------------------------------------------------------ */
+
+/* Of the pairs of sequences that share a block in one plan, how many share one in another plan of the same sequences.
+ * Pieces of cut sequences count as sequences of their own, known by their sequence and first step: two pieces of one
+ * sequence are a pair, too. */
 
 struct bl_company {
     bool is_measured;
@@ -110,13 +111,11 @@ int bl_company_measure(struct bl_company *company, const struct bl_plan *first, 
 
 /* What ranks must lose by waiting for each other. */
 
-/* --- loss --------------------------------------------------------------------------------------------------------- */
-
 /* Proves what every plan of the draft's pieces into as many blocks loses at least, as in struct bl_plan_balance. */
 int bl_loss_bound(double *bound, const struct bl_draft *d, const struct bl_cost *cost, const struct bl_ranks *ranks,
                   const struct bl_plan_options *options, int64_t T, struct bl_error *e);
 
-/* --- mix ---------------------------------------------------------------------------------------------------------- */
+/* --- mix of costs ------------------------------------------------------------------------------------------------- */
 
 /* How far the waits of a plan are from fair samples of all blocks: a plan that puts like blocks together loses little,
  * but teaches long sequences at one time and short ones at another. */

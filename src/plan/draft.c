@@ -6,15 +6,7 @@
 #include "base/buffer.h"
 #include "base/sort.h"
 
-/* --- draft -------------------------------------------------------------------------------------------------------- */
-
-/* --- pattern ------------------------------------------------------------------------------------------------------ */
-
-/* Patterns: how to fill blocks, without regard to which sequence goes where.
- *
- * A pattern is a multiset of lengths that together fit into a block, and the number of blocks filled that way. Every
- * fill makes patterns from a histogram; a draft turns them into blocks. The memory is bounded by the number of
- * sequences: every entry stands for at least one. */
+/* --- patterns ----------------------------------------------------------------------------------------------------- */
 
 int bl_patterns_push(struct bl_patterns *p, uint32_t bucket, struct bl_error *e)
 {
@@ -92,7 +84,7 @@ void bl_patterns_free(struct bl_patterns *p)
     *p = (struct bl_patterns){0};
 }
 
-/* --- draft -------------------------------------------------------------------------------------------------------- */
+/* --- drafts ------------------------------------------------------------------------------------------------------- */
 
 /* What is left in a block. */
 struct room {
@@ -236,9 +228,6 @@ out:
 }
 
 /* --- loads -------------------------------------------------------------------------------------------------------- */
-
-/* Loads: what each block of a draft holds of everything that a block has a limited amount of: steps, sequences, and the
- * columns of --max-column. */
 
 #define WEIGHT (INT64_C(1) << 33) /* of a whole block: sums over all blocks fit */
 

@@ -1,7 +1,4 @@
-/* A draft of a plan: which sequences share a block, before the blocks have an order.
- *
- * Groups of sequences are drafted one after the other. Then blocks are split, added or removed until their number suits
- * the ranks. Finally they are ordered, and the draft becomes the plan's tables. */
+/* Drafts of plans: patterns that fill blocks, which sequences share a block, and what each block holds. */
 #ifndef BL_DRAFT_H
 #define BL_DRAFT_H
 
@@ -16,9 +13,7 @@
 #include "plan/random.h"
 #include "plan/strategy.h"
 
-/* --- draft -------------------------------------------------------------------------------------------------------- */
-
-/* --- pattern ------------------------------------------------------------------------------------------------------ */
+/* --- patterns ----------------------------------------------------------------------------------------------------- */
 
 /* Patterns: how to fill blocks, without regard to which sequence goes where.
  *
@@ -54,7 +49,12 @@ void bl_patterns_keep_fewer(struct bl_patterns *best, struct bl_patterns *other)
 uint32_t bl_patterns_widest(const struct bl_patterns *p);
 void bl_patterns_free(struct bl_patterns *p);
 
-/* --- draft -------------------------------------------------------------------------------------------------------- */
+/* --- drafts ------------------------------------------------------------------------------------------------------- */
+
+/* A draft says which sequences share a block, before the blocks have an order.
+ *
+ * Groups of sequences are drafted one after the other. Then blocks are split, added or removed until their number suits
+ * the ranks. Finally they are ordered, and the draft becomes the plan's tables. */
 
 struct bl_draft {
     uint32_t *sequence; /* [pieces] ids, block by block; allocated for all pieces */

@@ -32,7 +32,7 @@ static inline size_t bl_pool_peek(const struct bl_pool *p, size_t i, size_t last
 
 /* --- pool --------------------------------------------------------------------------------------------------------- */
 
-/* The pool: the sequences that remain while blocks are drawn at random, as buckets of a histogram. */
+/* The sequences that remain while blocks are drawn at random, as buckets of a histogram. */
 
 enum {
     NEAR = 64,   /* how many sequences ahead are tried before none is said to fit */

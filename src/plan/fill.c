@@ -12,7 +12,7 @@
  * for all of them would need more memory than the lengths. */
 #define BL_DISTINCT_MAX ((size_t)1 << 20)
 
-/* --- fill --------------------------------------------------------------------------------------------------------- */
+/* --- fills -------------------------------------------------------------------------------------------------------- */
 
 #define FILL_ADDRESS(id, name) &bl_fill_ops_##name,
 const struct bl_fill_ops *const bl_fills[] = {BL_FILL_LIST(FILL_ADDRESS)};

@@ -9,11 +9,6 @@
 
 /* --- bitset ------------------------------------------------------------------------------------------------------- */
 
-/* A hierarchical bitset: a set of small numbers that can be traversed in both directions.
- *
- * Each level has one bit per word of the level below, which says whether that word is not zero. So a step takes a few
- * words even in a sparse set. */
-
 static size_t bitset_words(size_t bits)
 {
     return (bits + 63) / 64;
@@ -303,12 +298,6 @@ int bl_histogram_ids(const struct bl_histogram *h, const struct bl_lengths *leng
 }
 
 /* --- open blocks -------------------------------------------------------------------------------------------------- */
-
-/* The open blocks, which still have room, ordered by room.
- *
- * A sorted list in chunks: room can reach 2^31-1, which rules out an array or bitmap over it; and there may be as many
- * groups as sequences, which rules out pointers per group. A lookup takes two binary searches, a change moves one
- * chunk. */
 
 enum { CHUNK = 512 };
 

@@ -1,7 +1,5 @@
-/* The histogram of the planned lengths, and the ids of the sequences in it.
- *
- * Patterns depend on the histogram only, whatever the number of sequences. Which of several sequences of equal length
- * goes where is drawn afterwards. A bucket is one distinct length; buckets ascend by length. */
+/* Data structures of the search for blocks: sets of small numbers, the histogram of the planned lengths, and the open
+ * blocks by room. */
 #ifndef BL_HISTOGRAM_H
 #define BL_HISTOGRAM_H
 
@@ -38,6 +36,11 @@ size_t bl_bitset_next(const struct bl_bitset *m, size_t i);
 size_t bl_bitset_previous(const struct bl_bitset *m, size_t i);
 
 /* --- histogram ---------------------------------------------------------------------------------------------------- */
+
+/* The histogram of the planned lengths, and the ids of the sequences in it.
+ *
+ * Patterns depend on the histogram only, whatever the number of sequences. Which of several sequences of equal length
+ * goes where is drawn afterwards. A bucket is one distinct length; buckets ascend by length. */
 
 struct bl_histogram {
     size_t distinct;  /* D */

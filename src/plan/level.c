@@ -6,7 +6,7 @@
 #include "base/sort.h"
 #include "plan/meeting.h"
 
-/* --- exchange ----------------------------------------------------------------------------------------------------- */
+/* --- exchanges ---------------------------------------------------------------------------------------------------- */
 
 /* Each side has 2^parcels sets, too many to try all pairs. Up to BL_CHOICES_MAX of each are taken: all where there are
  * so few, else a random walk that takes in or leaves out one parcel at a time, so that sums cost one addition. The
@@ -132,7 +132,7 @@ bool bl_exchange_find(struct bl_exchange *x, const struct bl_exchange_side *othe
     return best.error < INT64_MAX;
 }
 
-/* --- level -------------------------------------------------------------------------------------------------------- */
+/* --- levelling ---------------------------------------------------------------------------------------------------- */
 
 enum {
     ROUNDS = 24,

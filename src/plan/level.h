@@ -10,7 +10,7 @@
 #include "plan/needs.h"
 #include "plan/random.h"
 
-/* --- exchange ----------------------------------------------------------------------------------------------------- */
+/* --- exchanges ---------------------------------------------------------------------------------------------------- */
 
 /* An exchange between two blocks: which sequences go over, and which come back, so that a wished cost moves while both
  * blocks keep within their limits. */
@@ -57,7 +57,7 @@ void bl_exchange_begin(struct bl_exchange *x, const struct bl_exchange_side *own
 bool bl_exchange_find(struct bl_exchange *x, const struct bl_exchange_side *other, int choices, int64_t wish,
                       int64_t tolerance, struct bl_random *random, uint32_t set[2], int64_t *moved);
 
-/* --- level -------------------------------------------------------------------------------------------------------- */
+/* --- levelling ---------------------------------------------------------------------------------------------------- */
 
 struct bl_level {
     const struct bl_cost *cost;

@@ -1,4 +1,4 @@
-/* The limits of a block, and of the search for blocks. */
+/* The limits of a block and of the search for blocks, the lengths to plan, and the alignment of their starts. */
 #ifndef BL_LIMITS_H
 #define BL_LIMITS_H
 
@@ -8,7 +8,7 @@
 
 /* --- limits ------------------------------------------------------------------------------------------------------- */
 
-/* --- limits ------------------------------------------------------------------------------------------------------- */
+/* The limits of a block, and of the search for blocks. */
 
 /* Parts of the search that can be left out, to measure what they gain. */
 enum bl_search_part {

@@ -7,10 +7,7 @@
 #include "base/sort.h"
 #include "plan/random.h"
 
-/* --- swap --------------------------------------------------------------------------------------------------------- */
-
-/* Swaps: parcels of nearly equal length, of one or two sequences, change places, so that others share a block, and no
- * block becomes fuller than its limit. */
+/* --- swaps -------------------------------------------------------------------------------------------------------- */
 
 enum {
     PART_PIECES = 16384, /* sequences swap within parts of so many */
@@ -168,10 +165,7 @@ int bl_swap_sequences(struct bl_draft *d, size_t first, const struct bl_lengths 
     return code;
 }
 
-/* --- trade -------------------------------------------------------------------------------------------------------- */
-
-/* Trades: two blocks exchange parcels of up to two sequences, under the maxima of all their loads. None becomes empty.
- */
+/* --- trades ------------------------------------------------------------------------------------------------------- */
 
 enum {
     SINGLES = 12,   /* sequences of a block that a trade chooses from */
@@ -298,7 +292,7 @@ bool bl_trade_any(struct bl_loads *l, struct bl_load_block *a, struct bl_load_bl
     return false;
 }
 
-/* --- meeting ------------------------------------------------------------------------------------------------------ */
+/* --- meetings ----------------------------------------------------------------------------------------------------- */
 
 #define NONE UINT32_MAX
 

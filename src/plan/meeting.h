@@ -1,7 +1,4 @@
-/* Meetings: two blocks of a draft exchange sequences.
- *
- * Blocks change in size, and are scattered in memory where there are many, so that a list of single pieces would cost a
- * cache miss for each. They are lists of cards, one cache line with several pieces each. */
+/* Exchanges of sequences between the blocks of a draft: swaps, trades, and meetings. */
 #ifndef BL_MEETING_H
 #define BL_MEETING_H
 
@@ -9,7 +6,7 @@
 #include "plan/level.h"
 #include "plan/needs.h"
 
-/* --- swap --------------------------------------------------------------------------------------------------------- */
+/* --- swaps -------------------------------------------------------------------------------------------------------- */
 
 /* Swaps: parcels of nearly equal length, of one or two sequences, change places, so that others share a block, and no
  * block becomes fuller than its limit. */
@@ -20,7 +17,7 @@
 int bl_swap_sequences(struct bl_draft *d, size_t first, const struct bl_lengths *lengths, int64_t T,
                       const struct bl_needs *needs, bool is_drawn, uint64_t seed, struct bl_error *e);
 
-/* --- trade -------------------------------------------------------------------------------------------------------- */
+/* --- trades ------------------------------------------------------------------------------------------------------- */
 
 /* Trades: two blocks exchange parcels of up to two sequences, under the maxima of all their loads. None becomes empty.
  */
@@ -31,7 +28,12 @@ void bl_trade_relieve(struct bl_loads *l, struct bl_load_block *a, struct bl_loa
 /* Makes any trade of sequences for sequences after which neither has too much. Returns whether there was one. */
 bool bl_trade_any(struct bl_loads *l, struct bl_load_block *a, struct bl_load_block *b);
 
-/* --- meeting ------------------------------------------------------------------------------------------------------ */
+/* --- meetings ----------------------------------------------------------------------------------------------------- */
+
+/* Two blocks meet to exchange sequences, so that a wished cost moves from one to the other.
+ *
+ * Blocks change in size, and are scattered in memory where there are many, so that a list of single pieces would cost a
+ * cache miss for each. They are lists of cards, one cache line with several pieces each. */
 
 struct bl_meeting_block {
     uint32_t card, size; /* the first card; pieces */

@@ -11,18 +11,7 @@
 
 #define SEED_OF_SOURCE UINT64_C(0x9e3779b97f4a7c15) /* so that sources of equal lengths are drawn differently */
 
-/* --- blend -------------------------------------------------------------------------------------------------------- */
-
-/* A blend: plans over the sequences of several sources in which each block holds sequences of one source, and each
- * global batch (world_size * batch_size blocks) the sources' shares, up to one block.
- *
- * Each source is packed alone, and gone through at its own pace: an epoch takes the next blocks of its present pass,
- * and then of a pass with another seed. So nothing is repeated before its source is exhausted. Without weights, an
- * epoch is one pass of every source. With weights, the shares of the blocks are those of the weights, and an epoch ends
- * before the first source would begin again, unless the number of blocks is given.
- *
- * The shares are exact: the epoch's blocks, one source after the other, are dealt out to the batches in turn, so a
- * batch gets floor(n / batches) or one more of the n blocks of a source. */
+/* --- blends ------------------------------------------------------------------------------------------------------- */
 
 /* --- sizes ------------------------------------------------------------------------------------------------------ */
 
@@ -420,7 +409,7 @@ out:
     return code;
 }
 
-/* --- mixture ------------------------------------------------------------------------------------------------------ */
+/* --- mixtures ----------------------------------------------------------------------------------------------------- */
 
 /* --- drawing sequences ------------------------------------------------------------------------------------------ */
 

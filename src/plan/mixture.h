@@ -1,9 +1,5 @@
-/* A mixture: plans of sequences that are drawn from several sources by weight, and packed together.
- *
- * Each source is gone through at its own pace: an epoch takes so many of its next sequences, in random order, that
- * their steps come nearest to its share; when all are taken, a pass in another order begins. Any option of a plan is
- * allowed, as one planner packs what was drawn. All epochs have the same number of blocks. See also the blend, whose
- * blocks hold sequences of one source each. */
+/* Plans over the sequences of several sources: blends, whose blocks hold sequences of one source each, and mixtures,
+ * which draw sequences from the sources by weight and pack them together. */
 #ifndef BL_MIXTURE_H
 #define BL_MIXTURE_H
 
@@ -14,7 +10,7 @@
 #include "plan/plan.h"
 #include "plan/planner.h"
 
-/* --- blend -------------------------------------------------------------------------------------------------------- */
+/* --- blends ------------------------------------------------------------------------------------------------------- */
 
 /* A blend: plans over the sequences of several sources in which each block holds sequences of one source, and each
  * global batch (world_size * batch_size blocks) the sources' shares, up to one block.
@@ -74,7 +70,13 @@ int bl_blend_draw(struct bl_blend *blend, struct bl_plan *plan, struct bl_error 
 
 void bl_blend_free(struct bl_blend *blend);
 
-/* --- mixture ------------------------------------------------------------------------------------------------------ */
+/* --- mixtures ----------------------------------------------------------------------------------------------------- */
+
+/* A mixture: plans of sequences that are drawn from several sources by weight, and packed together.
+ *
+ * Each source is gone through at its own pace: an epoch takes so many of its next sequences, in random order, that
+ * their steps come nearest to its share; when all are taken, a pass in another order begins. Any option of a plan is
+ * allowed, as one planner packs what was drawn. All epochs have the same number of blocks. */
 
 struct bl_mixture {
     struct bl_plan_options options;

@@ -9,13 +9,7 @@
 
 #define BL_COST_UNITS 140737488355328.0 /* 2^47 */
 
-/* --- cost --------------------------------------------------------------------------------------------------------- */
-
-/* What a block costs: alpha for each of its T steps, padding too, and for each of its sequences beta times the squared
- * length, or the sequence's own cost.
- *
- * Costs are compared as integers, which every machine adds up alike: BL_COST_UNITS of them are the most that a block
- * can cost. */
+/* --- costs -------------------------------------------------------------------------------------------------------- */
 
 /* Adds up the costs of the sequences that are planned. */
 static int cost_sum_column(const struct bl_cost *c, double *sum, struct bl_error *e)
@@ -72,8 +66,6 @@ int64_t bl_cost_block(const struct bl_cost *cost, const uint32_t *piece, size_t 
 }
 
 /* --- capacity ----------------------------------------------------------------------------------------------------- */
-
-/* The capacity of the blocks: T, from the options and the lengths. */
 
 /* Sums of steps stay below this, so that adding two of them cannot overflow. */
 #define STEPS_MAX (INT64_C(1) << 62)

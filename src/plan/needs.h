@@ -1,4 +1,5 @@
-/* Needs: what the pieces take of the columns of --max-column, in whole units that add up alike on every machine. */
+/* What blocks and pieces take: the cost of a block, its steps, and what the pieces need of the columns of
+ * --max-column. */
 #ifndef BL_NEEDS_H
 #define BL_NEEDS_H
 
@@ -7,7 +8,7 @@
 #include "plan/plan.h"
 #include "plan/strategy.h"
 
-/* --- cost --------------------------------------------------------------------------------------------------------- */
+/* --- costs -------------------------------------------------------------------------------------------------------- */
 
 /* What a block costs: alpha for each of its T steps, padding too, and for each of its sequences beta times the squared
  * length, or the sequence's own cost.
@@ -56,6 +57,8 @@ int bl_capacity_resolve(struct bl_plan *plan, const int64_t *length, size_t coun
                         const struct bl_plan_options *options, struct bl_error *e);
 
 /* --- needs -------------------------------------------------------------------------------------------------------- */
+
+/* Needs: what the pieces take of the columns of --max-column, in whole units that add up alike on every machine. */
 
 struct bl_need {
     int64_t *of;   /* [pieces] units, rounded up, at most `most`; 0 for pieces that are not planned */

@@ -10,8 +10,6 @@
 
 /* --- ranks -------------------------------------------------------------------------------------------------------- */
 
-/* The ranks, and the number of blocks: every rank must get the same number of whole batches. */
-
 static size_t blocks_round_up(size_t blocks, size_t multiple, size_t min_blocks)
 {
     size_t wanted = blocks > min_blocks ? blocks : min_blocks;

@@ -1,4 +1,5 @@
-/* The order of the blocks: turns a draft into the tables of a plan. */
+/* From a draft to a plan: the number of blocks that suits the ranks, which blocks the ranks work on at the same time,
+ * and the order of the blocks. */
 #ifndef BL_ORDER_H
 #define BL_ORDER_H
 
@@ -61,6 +62,8 @@ struct bl_costed {
 };
 
 /* --- order -------------------------------------------------------------------------------------------------------- */
+
+/* The order of the blocks turns a draft into the tables of a plan. */
 
 struct bl_order {
     enum bl_order_kind { BL_ORDER_SHUFFLED, BL_ORDER_AS_DRAFTED, BL_ORDER_LEVEL } kind;

@@ -1,7 +1,7 @@
 /* From lengths to plans. Once for all seeds: T (needs.c), the pieces (strategy.c), their groups (subproblem.c), a
- * proven bound (bound.c), and what the fill prepares (fill_*.c), mostly patterns (search_*.c). For every seed: the fill
- * drafts blocks (draft.h) and draws anew which sequences share them (drawing.c, meeting.c), their number is adapted to
- * the ranks (order.c), their costs are levelled (level.c), and they are ordered (order.c) and dealt to the ranks
+ * proven bound (bound.c), and what the fill prepares (fill.c, search_vector.c), mostly patterns (search*.c). For every
+ * seed: the fill drafts blocks (draft.h) and draws anew which sequences share them (drawing.c, meeting.c), their number
+ * is adapted to the ranks (order.c), their costs are levelled (level.c), and they are ordered and dealt to the ranks
  * (order.c). */
 #include "plan/planner.h"
 

@@ -7,9 +7,7 @@
 #include "base/sort.h"
 #include "plan/bound.h"
 
-/* --- remainder ---------------------------------------------------------------------------------------------------- */
-
-/* The lengths that remain while a solution is fixed block by block, as a histogram of their own. */
+/* --- remaining lengths -------------------------------------------------------------------------------------------- */
 
 int bl_remainder_make(struct bl_remaining *r, const struct bl_histogram *full, struct bl_error *e)
 {
@@ -40,9 +38,7 @@ void bl_remainder_set(struct bl_remaining *r, const struct bl_histogram *full, c
     }
 }
 
-/* --- residual ----------------------------------------------------------------------------------------------------- */
-
-/* The residual instance: the lengths that remain while blocks are filled one by one, and the block being filled. */
+/* --- residual instance -------------------------------------------------------------------------------------------- */
 
 int bl_residual_make(struct bl_residual *s, const struct bl_histogram *h, struct bl_error *e)
 {
@@ -125,7 +121,7 @@ int bl_residual_close(struct bl_residual *s, uint32_t most, struct bl_patterns *
     return bl_patterns_close(patterns, *use, e);
 }
 
-/* --- search residual ---------------------------------------------------------------------------------------------- */
+/* --- search for the residual instance ----------------------------------------------------------------------------- */
 
 int bl_search_residual(struct bl_patterns *patterns, const struct bl_histogram *h, const uint32_t *left,
                        const struct bl_limits *limits, bl_search_function *fill, struct bl_error *e)
@@ -165,7 +161,7 @@ int bl_search_either(struct bl_patterns *patterns, const struct bl_histogram *h,
     return code;
 }
 
-/* --- search ------------------------------------------------------------------------------------------------------- */
+/* --- searches ----------------------------------------------------------------------------------------------------- */
 
 /* Keeps the set with fewer blocks, or, of equally many, the one with fewer sequences in the fullest; frees the other.
  */

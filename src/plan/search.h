@@ -14,7 +14,7 @@
 #include "plan/histogram.h"
 #include "plan/limits.h"
 
-/* --- remainder ---------------------------------------------------------------------------------------------------- */
+/* --- remaining lengths -------------------------------------------------------------------------------------------- */
 
 /* The lengths that remain while a solution is fixed block by block, as a histogram of their own. */
 
@@ -33,7 +33,7 @@ void bl_remainder_free(struct bl_remaining *r);
 /* left: [distinct of the full histogram] the remaining count of each bucket. */
 void bl_remainder_set(struct bl_remaining *r, const struct bl_histogram *full, const uint32_t *left);
 
-/* --- residual ----------------------------------------------------------------------------------------------------- */
+/* --- residual instance -------------------------------------------------------------------------------------------- */
 
 /* The residual instance: the lengths that remain while blocks are filled one by one, and the block being filled. */
 
@@ -63,7 +63,7 @@ size_t bl_residual_fitting(const struct bl_residual *s, uint32_t room);
 int bl_residual_close(struct bl_residual *s, uint32_t most, struct bl_patterns *patterns, uint32_t *use,
                       struct bl_error *e);
 
-/* --- search ------------------------------------------------------------------------------------------------------- */
+/* --- searches ----------------------------------------------------------------------------------------------------- */
 
 /* Best fit decreasing: the longest first, each into the fullest block with room. At most 11/9 of the optimum. */
 int bl_search_bestfit(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_limits *limits,

@@ -1,6 +1,4 @@
-/* Integer solutions from columns. The relaxation uses fractions of patterns. First all are rounded at once, and the
- * remaining lengths are packed separately. If that is not good enough, columns are fixed one after the other, and the
- * relaxation is solved again for the remaining lengths, which can correct earlier rounding. */
+/* Integer solutions from the columns of the linear relaxation: by rounding, and by dives. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +7,11 @@
 #include "plan/colgen.h"
 #include "plan/search.h"
 
-/* --- search columns ----------------------------------------------------------------------------------------------- */
+/* --- columns ------------------------------------------------------------------------------------------------------ */
+
+/* The relaxation uses fractions of patterns. First all are rounded at once, and the remaining lengths are packed
+ * separately. If that is not good enough, columns are fixed one after the other, and the relaxation is solved again for
+ * the remaining lengths, which can correct earlier rounding. */
 
 /* --- rounding --------------------------------------------------------------------------------------------------- */
 
@@ -246,7 +248,7 @@ out:
     return code;
 }
 
-/* --- search dive -------------------------------------------------------------------------------------------------- */
+/* --- dives -------------------------------------------------------------------------------------------------------- */
 
 /* Dives: the linear relaxation is solved, some of its columns are fixed, and so on for the remaining lengths, until
  * nothing remains or the bound shows that too many blocks would be needed. Then the dive resumes at an earlier point,

@@ -1,10 +1,5 @@
-/* Exact completion, for blocks of two to four sequences. The longest remaining length begins a block, and the few ways
- * to complete it that leave the least room are tried in turn, in depth first order, while the room left in all blocks
- * together is within what the number of blocks allows. For a bound that leaves no room, as with triplets that fill
- * their blocks, only exact fillings count, and they are few.
- *
- * The order in which equally good ways are tried decides whether the search finds a solution at once or never (Gomes,
- * Selman, Kautz, 1998). So it is drawn, and the search begins anew after a short while. */
+/* Searches in depth for exact solutions: blocks of two to four sequences, and new partitions of the blocks of a
+ * draft. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +7,15 @@
 #include "plan/random.h"
 #include "plan/search.h"
 
-/* --- search complete ---------------------------------------------------------------------------------------------- */
+/* --- exact completion --------------------------------------------------------------------------------------------- */
+
+/* Exact completion, for blocks of two to four sequences. The longest remaining length begins a block, and the few ways
+ * to complete it that leave the least room are tried in turn, in depth first order, while the room left in all blocks
+ * together is within what the number of blocks allows. For a bound that leaves no room, as with triplets that fill
+ * their blocks, only exact fillings count, and they are few.
+ *
+ * The order in which equally good ways are tried decides whether the search finds a solution at once or never (Gomes,
+ * Selman, Kautz, 1998). So it is drawn, and the search begins anew after a short while. */
 
 enum {
     PARTNERS_MAX = 3,   /* sequences beside the longest of a block */

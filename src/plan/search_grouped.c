@@ -1,14 +1,12 @@
-/* Item grouping: if nearly all lengths differ, only classes of them are few enough for a linear program. It is solved
- * over the means of the classes. Each pattern is then realised with the true lengths, and the last two lengths of a
- * block are chosen to fill it, so that the classes waste almost nothing. As the remaining lengths drift away from the
- * solution, only half of it is realised before the rest is solved again. */
+/* Searches for instances that are too large for exact lengths: with lengths rounded to units, and with classes of
+ * lengths. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "plan/bound.h"
 #include "plan/search.h"
 
-/* --- search coarse ------------------------------------------------------------------------------------------------ */
+/* --- rounded lengths ---------------------------------------------------------------------------------------------- */
 
 /* Rounds lengths to units and expands the patterns. A pattern in units becomes patterns of lengths: each unit takes the
  * lengths that were rounded to it, in order. Blocks that remain badly filled are dissolved, and their lengths are
@@ -155,7 +153,12 @@ out:
     return code;
 }
 
-/* --- search grouped ----------------------------------------------------------------------------------------------- */
+/* --- item grouping ------------------------------------------------------------------------------------------------ */
+
+/* Item grouping: if nearly all lengths differ, only classes of them are few enough for a linear program. It is solved
+ * over the means of the classes. Each pattern is then realised with the true lengths, and the last two lengths of a
+ * block are chosen to fill it, so that the classes waste almost nothing. As the remaining lengths drift away from the
+ * solution, only half of it is realised before the rest is solved again. */
 
 enum {
     PLACES = 2048,        /* per block, for the means */

@@ -1,3 +1,5 @@
+/* Greedy searches: minimum bin slack, its improvement by columns, and best fit decreasing. Most are declared in
+ * search.h. */
 #include "plan/search_min_slack.h"
 
 #include <stdlib.h>
@@ -11,20 +13,18 @@
 #include "plan/random.h"
 #include "plan/search.h"
 
-/* --- search min slack --------------------------------------------------------------------------------------------- */
-
-static inline bool bl_subset_sum_is_full(const struct bl_subset_sum *s)
-{
-    return s->top == s->room;
-}
-
-/* --- subset sum --------------------------------------------------------------------------------------------------- */
+/* --- subset sums -------------------------------------------------------------------------------------------------- */
 
 /* Subset sums: the remaining lengths that fill a room best.
  *
  * Lengths are offered from the longest down. A sum stores the length that reached it first. So of all ways to the same
  * sum it finds the one whose shortest length is longest: short lengths are kept for later, when they are needed more.
  * Large rooms are counted in units of a power of two, with lengths rounded up, so a solution always fits. */
+
+static inline bool bl_subset_sum_is_full(const struct bl_subset_sum *s)
+{
+    return s->top == s->room;
+}
 
 #define UNITS_MAX (UINT32_C(1) << 20)
 
@@ -128,7 +128,10 @@ uint32_t bl_subset_sum_take(const struct bl_subset_sum *s, uint32_t *sum, const 
     return bucket;
 }
 
-/* --- search min slack --------------------------------------------------------------------------------------------- */
+/* --- minimum bin slack -------------------------------------------------------------------------------------------- */
+
+/* Minimum bin slack on counts. For a small T only subset sums are used. For a large T they are expensive, so an exact
+ * pair, found with two pointers over the remaining lengths, is tried first. */
 
 enum {
     PAIRS_FROM = 8192,     /* smallest T for which pairs are tried before subset sums */
@@ -243,7 +246,7 @@ int bl_search_greedy(struct bl_patterns *patterns, const struct bl_histogram *h,
     return bl_search_either(patterns, h, limits, bl_search_bestfit, bl_search_min_slack, e);
 }
 
-/* --- search improve ----------------------------------------------------------------------------------------------- */
+/* --- improvement -------------------------------------------------------------------------------------------------- */
 
 /* Minimum bin slack makes patterns from the longest lengths down, until the lengths that complete them are used up: the
  * last patterns waste the most. These and some earlier ones are dissolved and packed again. They have few distinct
@@ -365,7 +368,7 @@ int bl_search_improve(struct bl_patterns *patterns, int64_t bound, const struct 
     return code;
 }
 
-/* --- search bestfit ----------------------------------------------------------------------------------------------- */
+/* --- best fit decreasing ------------------------------------------------------------------------------------------ */
 
 /* Best fit decreasing on counts. Blocks with equal contents form one group, and as many of a length as go into the
  * whole group move at once. So the time depends on the number of distinct lengths, not of sequences.
@@ -373,8 +376,6 @@ int bl_search_improve(struct bl_patterns *patterns, int64_t bound, const struct 
  * Equal lengths fill a block completely before the next one (a block just added to is fuller than before, and so it is
  * the best fit again). The contents of a group's blocks are a chain of nodes, shared with the groups that it split
  * from. */
-
-/* --- search bestfit ----------------------------------------------------------------------------------------------- */
 
 #define NO_NODE UINT32_MAX
 
@@ -515,7 +516,7 @@ int bl_search_bestfit_count(size_t *blocks, const struct bl_histogram *h, const 
     return code;
 }
 
-/* --- draft bestfit ------------------------------------------------------------------------------------------------ */
+/* --- best fit decreasing by sequence ------------------------------------------------------------------------------ */
 
 /* Best fit decreasing by sequence: if nearly all lengths differ, patterns would take more memory than the blocks. Each
  * sequence is one word, with its length above its id and all bits inverted, so that ascending order puts the longest

@@ -1,5 +1,5 @@
-/* Minimum bin slack on counts. For a small T only subset sums are used. For a large T they are expensive, so an exact
- * pair, found with two pointers over the remaining lengths, is tried first. */
+/* Subset sums, by which minimum bin slack finds the remaining lengths that fill a room best. The searches of
+ * search_min_slack.c are declared in search.h. */
 #ifndef BL_SEARCH_MIN_SLACK_H
 #define BL_SEARCH_MIN_SLACK_H
 

@@ -1,4 +1,5 @@
-/* The search for few blocks under several maxima ("vector bin packing"), from blocks that suit one of them. */
+/* Plans under several maxima ("vector bin packing"): a bound on the blocks, the search for few of them, and the
+ * fill. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 #include "plan/fill.h"
 #include "plan/meeting.h"
 
-/* --- bound vector ------------------------------------------------------------------------------------------------- */
+/* --- bound -------------------------------------------------------------------------------------------------------- */
 
 /* A bound on the blocks by two maxima together. */
 
@@ -67,7 +68,9 @@ static int bl_bound_vector(int64_t *bound, const struct bl_loads *l, const struc
     return code;
 }
 
-/* --- search vector ------------------------------------------------------------------------------------------------ */
+/* --- search ------------------------------------------------------------------------------------------------------- */
+
+/* The search begins with blocks that suit one of the maxima, and moves sequences between them. */
 
 enum {
     PARTNERS = 8,    /* blocks that a block with too much tries in a round */
@@ -334,7 +337,7 @@ static int bl_search_reduce(struct bl_loads *l, int64_t bound, int64_t work, str
     return code;
 }
 
-/* --- fill vector -------------------------------------------------------------------------------------------------- */
+/* --- fill --------------------------------------------------------------------------------------------------------- */
 
 /* --fill optimal with --max-column. The search for the one maximum that needs the most blocks gives the blocks to begin
  * with; sequences move between them until they keep to all maxima. These blocks are kept; for every seed, sequences

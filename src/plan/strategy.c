@@ -4,9 +4,7 @@
 
 #include "plan/random.h"
 
-/* --- piece -------------------------------------------------------------------------------------------------------- */
-
-/* The pieces of a plan: the sequences after strategy and --oversize have cut them. */
+/* --- pieces ------------------------------------------------------------------------------------------------------- */
 
 /* How the options cut a sequence. */
 struct rule {
@@ -162,7 +160,7 @@ void bl_pieces_free(struct bl_pieces *pieces)
     *pieces = (struct bl_pieces){0};
 }
 
-/* --- strategy ----------------------------------------------------------------------------------------------------- */
+/* --- strategies --------------------------------------------------------------------------------------------------- */
 
 #define STRATEGY_ADDRESS(id, name) &bl_strategy_ops_##name,
 const struct bl_strategy_ops *const bl_strategies[] = {BL_STRATEGY_LIST(STRATEGY_ADDRESS)};

@@ -10,7 +10,7 @@
 #include "plan/histogram.h"
 #include "plan/plan.h"
 
-/* --- piece -------------------------------------------------------------------------------------------------------- */
+/* --- pieces ------------------------------------------------------------------------------------------------------- */
 
 /* The pieces of a plan: the sequences after strategy and --oversize have cut them. */
 
@@ -47,7 +47,7 @@ int bl_pieces_make(struct bl_pieces *pieces, const int64_t *length, size_t count
 void bl_pieces_draw(struct bl_pieces *pieces, const int64_t *length, int64_t T, uint64_t seed);
 void bl_pieces_free(struct bl_pieces *pieces);
 
-/* --- strategy ----------------------------------------------------------------------------------------------------- */
+/* --- strategies --------------------------------------------------------------------------------------------------- */
 
 /* How a sequence is cut. */
 enum bl_cut {

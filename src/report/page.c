@@ -1,4 +1,4 @@
-/* The parts of the page of a report. */
+/* The page of a report: charts, and the parts of the page. */
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ struct bl_chart_bar {
     int64_t value[2];           /* drawn one after the other; at least 0 */
 };
 
-/* --- chart -------------------------------------------------------------------------------------------------------- */
+/* --- charts ------------------------------------------------------------------------------------------------------- */
 
 /* All lengths are units of the viewBox, which is about as wide as a phone: there letters have their own size. */
 
@@ -70,7 +70,7 @@ static void bl_chart_append(struct bl_buffer *out, const char *id, const char *t
     bl_buffer_text(out, "</svg>\n");
 }
 
-/* --- page plan ---------------------------------------------------------------------------------------------------- */
+/* --- plan --------------------------------------------------------------------------------------------------------- */
 
 /* The plan: against its bound, beside the strategies of the paper, by block, by rank. */
 
@@ -251,7 +251,7 @@ static void bl_page_plan(const struct bl_report *r, struct bl_buffer *out)
     plan_append_rank_table(&r->ranks, out);
 }
 
-/* --- page sources ------------------------------------------------------------------------------------------------- */
+/* --- sources ------------------------------------------------------------------------------------------------------ */
 
 /* Where the sequences come from, and what is wrong with which of them. */
 
@@ -408,7 +408,7 @@ static void bl_page_sources(const struct bl_report *r, struct bl_buffer *out)
     sources_append_reasons(&r->reasons, out);
 }
 
-/* --- page contents ------------------------------------------------------------------------------------------------ */
+/* --- contents ----------------------------------------------------------------------------------------------------- */
 
 /* What is in it, and how to make it again. */
 
@@ -542,7 +542,7 @@ static void bl_page_origin(const struct bl_report *r, struct bl_buffer *out)
         bl_buffer_text(out, "</ul>\n");
 }
 
-/* --- page blocks -------------------------------------------------------------------------------------------------- */
+/* --- blocks ------------------------------------------------------------------------------------------------------- */
 
 /* What is in some of the blocks. */
 

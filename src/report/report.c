@@ -16,10 +16,7 @@
 #include "store/plan_info.h"
 #include "store/row_reader.h"
 
-/* --- tally -------------------------------------------------------------------------------------------------------- */
-
-/* Rows of a table by a text: how many have it, their steps and bytes, and the first examples. Memory is bounded: beyond
- * BL_TALLY_KEYS texts, further ones are counted together. */
+/* --- tallies ------------------------------------------------------------------------------------------------------ */
 
 int bl_tally_add(struct bl_tally *tally, const char *key, struct bl_tally_entry **entry, struct bl_error *e)
 {
@@ -250,10 +247,7 @@ static int bl_report_read_rows(struct bl_report *report, const struct bl_sequenc
     return code;
 }
 
-/* --- rank table --------------------------------------------------------------------------------------------------- */
-
-/* What each rank gets in the steps of training: sequences, steps of them, and what attention costs, the sum of the
- * squared lengths. Rank r has block r of a step's blocks, and every world_size-th after it. */
+/* --- table of ranks ----------------------------------------------------------------------------------------------- */
 
 int bl_rank_table_open(struct bl_rank_table *t, int64_t world_size, int64_t batch_size, struct bl_error *e)
 {
@@ -310,7 +304,7 @@ double bl_rank_table_imbalance(const struct bl_rank_table *t)
     return t->costs > 0 ? t->dearest / t->costs - 1 : 0;
 }
 
-/* --- report ------------------------------------------------------------------------------------------------------- */
+/* --- reports ------------------------------------------------------------------------------------------------------ */
 
 void bl_report_free(struct bl_report *report)
 {
@@ -497,9 +491,7 @@ int bl_report_read(struct bl_report *report, const char *path, bool is_table, st
     return code;
 }
 
-/* --- table json --------------------------------------------------------------------------------------------------- */
-
-/* A table of sequences summed up as JSON, for programs. */
+/* --- table as JSON ------------------------------------------------------------------------------------------------ */
 
 static json_t *reason_json(const struct bl_tally_entry *entry)
 {

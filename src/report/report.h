@@ -1,6 +1,4 @@
-/* What `bload report` shows of a dataset, a view or a table of sequences, gathered from the manifest, the tables and
- * the index; of the shards only blocks that are drawn are read. Memory: that of the table and one plan, bounded
- * tallies, and the pictures. */
+/* Reports of a dataset, a view or a table of sequences, and the counts that they and other commands show. */
 #ifndef BL_REPORT_H
 #define BL_REPORT_H
 
@@ -14,7 +12,7 @@
 #include "store/info.h"
 #include "store/sequences.h"
 
-/* --- tally -------------------------------------------------------------------------------------------------------- */
+/* --- tallies ------------------------------------------------------------------------------------------------------ */
 
 /* Rows of a table by a text: how many have it, their steps and bytes, and the first examples. Memory is bounded: beyond
  * BL_TALLY_KEYS texts, further ones are counted together. */
@@ -46,7 +44,7 @@ int bl_tally_add_example(struct bl_tally_entry *entry, const char *example, stru
 void bl_tally_sort(struct bl_tally *tally);
 void bl_tally_free(struct bl_tally *tally);
 
-/* --- rank table --------------------------------------------------------------------------------------------------- */
+/* --- table of ranks ----------------------------------------------------------------------------------------------- */
 
 /* What each rank gets in the steps of training: sequences, steps of them, and what attention costs, the sum of the
  * squared lengths. Rank r has block r of a step's blocks, and every world_size-th after it. */
@@ -80,7 +78,10 @@ void bl_rank_table_add(struct bl_rank_table *ranks, int64_t sequences, int64_t s
 /* How much more the dearest rank of a step costs than the mean of the ranks, on average: 0.02 is 2 %. */
 double bl_rank_table_imbalance(const struct bl_rank_table *ranks);
 
-/* --- report ------------------------------------------------------------------------------------------------------- */
+/* --- reports ------------------------------------------------------------------------------------------------------ */
+
+/* What `bload report` shows, gathered from the manifest, the tables and the index; of the shards only blocks that are
+ * drawn are read. Memory: that of the table and one plan, bounded tallies, and the pictures. */
 
 #define BL_REPORT_FILLS 20                     /* ranges of a block's fill */
 #define BL_REPORT_ROWS (BL_STRATEGY_BLOCK + 1) /* strategies of the paper */
@@ -114,7 +115,7 @@ void bl_report_free(struct bl_report *report);
 int bl_report_format(struct bl_report *report, const struct bl_cancel *cancel, struct bl_buffer *out,
                      struct bl_error *e);
 
-/* --- table json --------------------------------------------------------------------------------------------------- */
+/* --- table as JSON ------------------------------------------------------------------------------------------------ */
 
 /* A table of sequences summed up as JSON, for programs. */
 

@@ -10,9 +10,7 @@
 #define BL_STYLE_BLUE "#2f6fb5"
 #define BL_STYLE_BROWN "#a8521c"
 
-/* --- xml ---------------------------------------------------------------------------------------------------------- */
-
-/* Text of tables in XML and HTML: what pictures and pages show of names that others chose. */
+/* --- text in XML -------------------------------------------------------------------------------------------------- */
 
 enum { NAME_MAX_BYTES = 64 };
 
@@ -56,9 +54,7 @@ void bl_xml_append_name(struct bl_buffer *out, const char *name)
     bl_xml_append_text(out, name);
 }
 
-/* --- style -------------------------------------------------------------------------------------------------------- */
-
-/* The colours of pictures and pages, on light and on dark. */
+/* --- colours ------------------------------------------------------------------------------------------------------ */
 
 uint32_t bl_style_colour(uint64_t i)
 {
@@ -67,7 +63,7 @@ uint32_t bl_style_colour(uint64_t i)
     return colour[i % BL_STYLE_COLOURS];
 }
 
-/* --- html --------------------------------------------------------------------------------------------------------- */
+/* --- pages -------------------------------------------------------------------------------------------------------- */
 
 void bl_page_begin_table(struct bl_buffer *out, const char *caption, const char *head)
 {

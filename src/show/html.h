@@ -1,4 +1,6 @@
-/* Pages: HTML with inline style and pictures, without scripts and requests, on light and on dark. */
+/* Pages in HTML, and the text and colours that pictures share with them.
+ *
+ * Pages have their style and pictures inline, and neither scripts nor requests. They suit light and dark displays. */
 #ifndef BL_HTML_H
 #define BL_HTML_H
 
@@ -7,7 +9,7 @@
 
 #include "base/buffer.h"
 
-/* --- xml ---------------------------------------------------------------------------------------------------------- */
+/* --- text in XML -------------------------------------------------------------------------------------------------- */
 
 /* Text of tables in XML and HTML: what pictures and pages show of names that others chose. */
 
@@ -21,7 +23,7 @@ void bl_xml_append_plain(struct bl_buffer *out, const char *text, size_t size);
 /* As bl_xml_append_text for a name, of a long one its end, which tells more of a path. */
 void bl_xml_append_name(struct bl_buffer *out, const char *name);
 
-/* --- style -------------------------------------------------------------------------------------------------------- */
+/* --- colours ------------------------------------------------------------------------------------------------------ */
 
 /* The colours of pictures and pages, on light and on dark. */
 
@@ -49,7 +51,7 @@ void bl_xml_append_name(struct bl_buffer *out, const char *name);
  * more to both papers, and of 4.5 to white letters on them; neighbours in number differ in hue and lightness. */
 uint32_t bl_style_colour(uint64_t i);
 
-/* --- html --------------------------------------------------------------------------------------------------------- */
+/* --- pages -------------------------------------------------------------------------------------------------------- */
 
 /* Begins a page with its title, which is escaped. what: the command; style: further rules. */
 void bl_page_begin(struct bl_buffer *out, const char *title, const char *what, const char *style);

@@ -75,7 +75,7 @@ static void bl_painter_note(struct bl_painter *p, double low, double high)
     p->lane->strange = p->strange;
 }
 
-/* --- painter curve ------------------------------------------------------------------------------------------------ */
+/* --- curves ------------------------------------------------------------------------------------------------------- */
 
 /* The least and the greatest value of each column: what a long signal looks like from afar. Steps of sound that goes on
  * from one to the next have many parts each. */
@@ -164,7 +164,7 @@ static void curve_close(struct bl_painter *p)
 const struct bl_painter_method bl_painter_curve = {
     .begin = curve_begin, .put = curve_put, .erase = curve_erase, .finish = curve_finish, .close = curve_close};
 
-/* --- painter map -------------------------------------------------------------------------------------------------- */
+/* --- maps --------------------------------------------------------------------------------------------------------- */
 
 /* Means of the values of steps, in the order of the field, one above the other: features of sound with the lowest
  * frequency at the bottom, all other fields with the first value at the top. */
@@ -265,7 +265,7 @@ static void map_close(struct bl_painter *p)
 const struct bl_painter_method bl_painter_map = {
     .begin = map_begin, .put = map_put, .erase = map_erase, .finish = map_finish, .close = map_close};
 
-/* --- painter spectrum --------------------------------------------------------------------------------------------- */
+/* --- spectra ------------------------------------------------------------------------------------------------------ */
 
 /* The spectrum of sound around the middle of each column, 80 dB below its loudest point: a window of 512 samples of
  * one sequence, by Hann, with zeros beyond its ends. */
@@ -438,7 +438,7 @@ const struct bl_painter_method bl_painter_spectrum = {.begin = spectrum_begin,
                                                       .finish = spectrum_finish,
                                                       .close = spectrum_close};
 
-/* --- painter strip ------------------------------------------------------------------------------------------------ */
+/* --- strips ------------------------------------------------------------------------------------------------------- */
 
 /* A colour for each integer, so that equal ones are seen: labels, masks, ids. A column has that of its first step. */
 

@@ -101,9 +101,7 @@ void bl_passages_free(struct bl_passages *p)
     *p = (struct bl_passages){0};
 }
 
-/* --- text lines --------------------------------------------------------------------------------------------------- */
-
-/* The text of a piece in lines of so many columns, for outputs that do not break lines themselves. */
+/* --- lines -------------------------------------------------------------------------------------------------------- */
 
 enum { TAB = 4 };
 
@@ -190,7 +188,7 @@ void bl_text_lines_put(const struct bl_text_lines *lines, const struct bl_passag
     }
 }
 
-/* --- sheet texts -------------------------------------------------------------------------------------------------- */
+/* --- texts of a sheet --------------------------------------------------------------------------------------------- */
 
 /* Reads the fields of tokens, with the mask that shades them. */
 

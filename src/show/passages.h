@@ -1,4 +1,4 @@
-/* The text of a field of tokens: what the ids of each piece decode to, or the ids themselves, in runs. */
+/* The texts of fields of tokens, and their division into lines. */
 #ifndef BL_PASSAGES_H
 #define BL_PASSAGES_H
 
@@ -11,6 +11,8 @@
 #include "kind/text/detokenizer.h"
 
 /* --- passages ----------------------------------------------------------------------------------------------------- */
+
+/* The text of a field of tokens: what the ids of each piece decode to, or the ids themselves, in runs. */
 
 #define BL_PASSAGES_MAX ((size_t)64 << 20) /* bytes of a field's text: what draws it takes several times as many */
 
@@ -46,7 +48,7 @@ void bl_passages_drop(struct bl_passages *passages);
 
 void bl_passages_free(struct bl_passages *passages);
 
-/* --- text lines --------------------------------------------------------------------------------------------------- */
+/* --- lines -------------------------------------------------------------------------------------------------------- */
 
 /* The text of a piece in lines of so many columns, for outputs that do not break lines themselves. */
 

@@ -12,7 +12,7 @@
 #include "show/html.h"
 #include "show/painter.h"
 
-/* --- sheet pieces ------------------------------------------------------------------------------------------------- */
+/* --- pieces ------------------------------------------------------------------------------------------------------- */
 
 /* Where the steps of the axis come from: the pieces of a block by the plan, or those that a sequence has in blocks. */
 
@@ -188,7 +188,7 @@ int bl_sheet_find_spans(struct bl_sheet *s, struct bl_error *e)
     return code ? code : spans_append(s, -1, at, s->drawn, e);
 }
 
-/* --- sheet lanes -------------------------------------------------------------------------------------------------- */
+/* --- lanes -------------------------------------------------------------------------------------------------------- */
 
 /* Reads the steps of each field once, or for pictures only those that are drawn. */
 

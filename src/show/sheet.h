@@ -1,4 +1,5 @@
-/* What `bload show` draws: the steps of a block, or of a sequence, on an axis, with a lane for each field.
+/* What `bload show` draws: the steps of a block, or of a sequence, on an axis, with a lane for each field. A sheet is
+ * written for a terminal, as a picture, as SVG, or as a page.
  *
  * The axis is broken into lines, as a text is, of the same number of steps each. A lane is drawn on one canvas, on
  * which the lines lie side by side: step s is at pixel s * width / line_steps. So lanes know nothing of lines, and the
@@ -17,8 +18,6 @@
 #include "show/passages.h"
 #include "store/blocks.h"
 #include "store/view.h"
-
-/* --- sheet -------------------------------------------------------------------------------------------------------- */
 
 /* --- sheet -------------------------------------------------------------------------------------------------------- */
 
@@ -125,9 +124,9 @@ void bl_sheet_append_label(const struct bl_sheet *sheet, const struct bl_sheet_p
 /* The field of a lane. */
 const struct bl_field *bl_sheet_field(const struct bl_sheet *sheet, const struct bl_lane *lane);
 
-/* --- sheet parts -------------------------------------------------------------------------------------------------- */
+/* --- parts of bl_sheet_make --------------------------------------------------------------------------------------- */
 
-/* The steps of bl_sheet_make. */
+/* What bl_sheet_make calls in sheet.c and passages.c. */
 
 /* Sets span: pieces and layout are there. */
 int bl_sheet_find_spans(struct bl_sheet *sheet, struct bl_error *e);
@@ -144,7 +143,7 @@ int bl_sheet_begin_piece(const struct bl_sheet *sheet, const struct bl_sheet_pie
 /* Whether the code and error of a read are of damage, which then is noted, once, and *e is cleared. */
 bool bl_sheet_note_damage(struct bl_sheet *sheet, int code, struct bl_error *e);
 
-/* --- sheet terminal ----------------------------------------------------------------------------------------------- */
+/* --- terminal ----------------------------------------------------------------------------------------------------- */
 
 /* A sheet for a terminal: text as text, pictures in half blocks, or in letters where there are no colours. */
 
@@ -163,20 +162,16 @@ struct bl_sheet_look bl_sheet_terminal_look(const struct bl_terminal *terminal);
 int bl_sheet_append_terminal(const struct bl_sheet *sheet, const struct bl_terminal *terminal, struct bl_buffer *out,
                              struct bl_error *e);
 
-/* --- sheet svg ---------------------------------------------------------------------------------------------------- */
-
-/* A sheet as SVG: axis, pieces and lanes, with words and embedded pictures. */
-
-/* --- sheet svg ---------------------------------------------------------------------------------------------------- */
-
-/* --- sheet raster ------------------------------------------------------------------------------------------------- */
+/* --- picture ------------------------------------------------------------------------------------------------------ */
 
 /* A sheet as one picture without words. */
 
 /* Draws it on a canvas of its own. Free with bl_canvas_free, also after errors. */
 int bl_sheet_rasterize(const struct bl_sheet *sheet, struct bl_canvas *canvas, struct bl_error *e);
 
-/* --- sheet svg ---------------------------------------------------------------------------------------------------- */
+/* --- SVG ---------------------------------------------------------------------------------------------------------- */
+
+/* A sheet as SVG: axis, pieces and lanes, with words and embedded pictures. */
 
 /* Appends a picture that can stand alone, with title and texts. */
 int bl_sheet_append_svg(const struct bl_sheet *sheet, struct bl_buffer *out, struct bl_error *e);
@@ -184,7 +179,7 @@ int bl_sheet_append_svg(const struct bl_sheet *sheet, struct bl_buffer *out, str
 /* Appends the style of the axis, for a page. */
 void bl_sheet_append_style(struct bl_buffer *out);
 
-/* --- sheet page --------------------------------------------------------------------------------------------------- */
+/* --- page --------------------------------------------------------------------------------------------------------- */
 
 /* A sheet as a page: the axis, the texts of tokens, and a table of the pieces for those who do not see pictures. */
 

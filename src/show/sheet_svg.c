@@ -1,3 +1,4 @@
+/* The writers of sheets as one picture, as SVG and as pages (show/sheet.h). */
 #include "show/sheet.h"
 
 #include <inttypes.h>
@@ -9,7 +10,7 @@
 #include "show/html.h"
 #include "show/passages.h"
 
-/* --- sheet svg ---------------------------------------------------------------------------------------------------- */
+/* --- sizes -------------------------------------------------------------------------------------------------------- */
 
 enum {
     BL_SHEET_MARGIN = 16,
@@ -33,9 +34,7 @@ static inline int bl_sheet_line_height(const struct bl_sheet *sheet)
     return bl_sheet_lane_top(sheet, sheet->lanes) - BL_SHEET_GAP + BL_SHEET_LINE_GAP;
 }
 
-/* --- sheet raster ------------------------------------------------------------------------------------------------- */
-
-/* A sheet as one picture without words. */
+/* --- picture ------------------------------------------------------------------------------------------------------ */
 
 /* Copies a lane of a line, and marks what is not of it. */
 static void raster_draw_lane(const struct bl_sheet *s, struct bl_canvas *canvas, int line, int lane, int y)
@@ -90,7 +89,7 @@ int bl_sheet_rasterize(const struct bl_sheet *s, struct bl_canvas *canvas, struc
     return code;
 }
 
-/* --- sheet svg ---------------------------------------------------------------------------------------------------- */
+/* --- SVG ---------------------------------------------------------------------------------------------------------- */
 
 /* LEFT: of the axis, with the names of the lanes before it. No text is measured: these fit in any usual font. */
 enum { LEFT = 104, LETTER = 7, NAME_COLUMNS = 14, TICK = 90, HEAD = 64, TEXT_LINE = 16, TEXT_COLUMNS = 132 };
@@ -394,9 +393,7 @@ int bl_sheet_append_svg(const struct bl_sheet *s, struct bl_buffer *out, struct 
     return code ? code : bl_buffer_check(out, e);
 }
 
-/* --- sheet page --------------------------------------------------------------------------------------------------- */
-
-/* A sheet as a page: the axis, the texts of tokens, and a table of the pieces for those who do not see pictures. */
+/* --- page --------------------------------------------------------------------------------------------------------- */
 
 static void page_append_label(const struct bl_sheet *s, size_t i, struct bl_buffer *out)
 {

@@ -1,3 +1,4 @@
+/* The writer of sheets for a terminal (show/sheet.h). */
 #include "show/sheet.h"
 
 #include <inttypes.h>

@@ -7,17 +7,7 @@
 
 #include "base/output.h"
 
-/* --- codec -------------------------------------------------------------------------------------------------------- */
-
-/* Encoding the fields of blocks. One worker's state, reused for every block. */
-
-/* --- delta -------------------------------------------------------------------------------------------------------- */
-
-/* Differences of pictures, modulo 256, along rows, columns and colours, which zstd compresses better than the pictures.
- *
- * Each byte is the difference of the sums along one axis, so that the order of axes does not matter: sums along the
- * three axes in 8 bits (numpy.cumsum) restore the picture. See docs/performance.md for the alternatives that were
- * measured. */
+/* --- delta encoding ----------------------------------------------------------------------------------------------- */
 
 typedef uint8_t bytes16 __attribute__((vector_size(16)));
 
@@ -107,10 +97,7 @@ void bl_delta_decode(uint8_t *data, size_t pictures, const int64_t shape[3])
     }
 }
 
-/* --- jpeg --------------------------------------------------------------------------------------------------------- */
-
-/* Pictures as JPEG files and back, by libjpeg-turbo: baseline, 4:2:0, 4:4:4 or grey, and the accurate transform, whose
- * results do not depend on the processor's vector instructions. */
+/* --- JPEG --------------------------------------------------------------------------------------------------------- */
 
 #define QUOTED(text) #text
 #define IN_QUOTES(macro) QUOTED(macro)

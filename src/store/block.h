@@ -1,4 +1,4 @@
-/* A block in memory: its fields, and its tables as shards have them. */
+/* Blocks in memory, and the encodings of their fields. */
 #ifndef BL_BLOCK_H
 #define BL_BLOCK_H
 
@@ -13,6 +13,8 @@
 #include "store/format.h"
 
 /* --- block -------------------------------------------------------------------------------------------------------- */
+
+/* A block has its fields, and its tables as shards have them. */
 
 struct bl_block {
     int64_t index; /* in the dataset, from 0 */
@@ -75,11 +77,7 @@ void bl_block_segment_ids(const struct bl_block *block, const struct bl_format *
 /* Attribute a of the block's sequences, [S]: 0 where a place is unused or its sequence failed. */
 void bl_block_attribute(const struct bl_block *block, const struct bl_format *format, int a, int64_t *out);
 
-/* --- codec -------------------------------------------------------------------------------------------------------- */
-
-/* Encoding the fields of blocks. One worker's state, reused for every block. */
-
-/* --- delta -------------------------------------------------------------------------------------------------------- */
+/* --- delta encoding ----------------------------------------------------------------------------------------------- */
 
 /* Differences of pictures, modulo 256, along rows, columns and colours, which zstd compresses better than the pictures.
  *
@@ -91,7 +89,7 @@ void bl_block_attribute(const struct bl_block *block, const struct bl_format *fo
 void bl_delta_encode(uint8_t *data, size_t pictures, const int64_t shape[3]);
 void bl_delta_decode(uint8_t *data, size_t pictures, const int64_t shape[3]);
 
-/* --- jpeg --------------------------------------------------------------------------------------------------------- */
+/* --- JPEG --------------------------------------------------------------------------------------------------------- */
 
 /* Pictures as JPEG files and back, by libjpeg-turbo: baseline, 4:2:0, 4:4:4 or grey, and the accurate transform, whose
  * results do not depend on the processor's vector instructions. */
@@ -133,6 +131,9 @@ int bl_jpeg_decode(struct bl_jpeg_decoder *decoder, const uint8_t *file, size_t 
                    uint8_t *picture, struct bl_error *e);
 
 /* --- codec -------------------------------------------------------------------------------------------------------- */
+
+/* A codec encodes the fields of blocks, as differences or as JPEG files. It is the state of one worker, reused for
+ * every block. */
 
 struct bl_codec;
 

@@ -131,12 +131,7 @@ void bl_blocks_lend_rows(const struct bl_blocks *from, struct bl_blocks *to)
         bl_dataset_lend_sequences(&from->view->source[s], &to->view->source[s]);
 }
 
-/* --- stored sequence ---------------------------------------------------------------------------------------------- */
-
-/* The steps of one sequence of a field, read one after the other from wherever its parts are stored.
- *
- * Nothing is taken on trust: before the first step of a stored block is given, the block is compared with its checksum
- * in the index, and the place with the tables of the shard. */
+/* --- stored sequences --------------------------------------------------------------------------------------------- */
 
 /* BL_EUSAGE: the sequence is not stored. */
 static int sequence_check_row(const struct bl_view *view, int64_t row, const struct bl_row *told, struct bl_error *e)

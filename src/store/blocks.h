@@ -1,4 +1,4 @@
-/* The blocks of a dataset or a view, opened for reading. For one thread at a time. */
+/* The blocks and the stored sequences of a dataset or a view, opened for reading. For one thread at a time. */
 #ifndef BL_BLOCKS_H
 #define BL_BLOCKS_H
 
@@ -10,6 +10,8 @@
 #include "store/view.h"
 
 /* --- blocks ------------------------------------------------------------------------------------------------------- */
+
+/* The same functions read the blocks of a dataset and of a view. */
 
 struct bl_blocks {
     struct bl_dataset dataset; /* empty for a view */
@@ -47,7 +49,7 @@ int bl_blocks_row(struct bl_blocks *blocks, int64_t row, const struct bl_row **o
  * first. */
 void bl_blocks_lend_rows(const struct bl_blocks *from, struct bl_blocks *to);
 
-/* --- stored sequence ---------------------------------------------------------------------------------------------- */
+/* --- stored sequences --------------------------------------------------------------------------------------------- */
 
 /* The steps of one sequence of a field, read one after the other from wherever its parts are stored.
  *

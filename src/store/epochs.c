@@ -21,7 +21,7 @@
 
 #define BL_EPOCHS_EACH_PAIR 20 /* epochs; if there are more, not every pair of plans is compared */
 
-/* --- epochs ------------------------------------------------------------------------------------------------------- */
+/* --- plans of epochs ---------------------------------------------------------------------------------------------- */
 
 #define NAME_FORMAT "epoch-%05" PRId64 ".safetensors"
 
@@ -498,9 +498,7 @@ out:
     return code;
 }
 
-/* --- epochs company ----------------------------------------------------------------------------------------------- */
-
-/* Company over the epochs of a dataset: how much of it is met again between the stored plan and those of its epochs. */
+/* --- company ------------------------------------------------------------------------------------------------------ */
 
 /* A plan of the dataset: the stored one, of number 0, or that of an epoch. */
 struct encounter_plan {

@@ -1,11 +1,4 @@
-/* Plans for more epochs of a dataset: plans/epoch-00001.safetensors and so on. They use the stored pieces, the same
- * number of blocks, and at most as many sequences in a block; the composition of blocks and their order differ from
- * epoch to epoch: none has the partition of another or of the stored plan, where another can be found.
- *
- * Whatever the manifest lists exists: new plans are written before it lists them, and removed after it has stopped
- * listing them. A plan is never replaced by another one, since the manifest would be wrong for a moment. A run that is
- * interrupted leaves files in plans/ that the manifest does not list; they have no meaning, and the next run removes
- * them. */
+/* Plans for more epochs of a dataset, and how many pairs of sequences meet again in them. */
 #ifndef BL_EPOCHS_H
 #define BL_EPOCHS_H
 
@@ -18,7 +11,16 @@
 #include "plan/plan.h"
 #include "store/manifest.h"
 
-/* --- epochs ------------------------------------------------------------------------------------------------------- */
+/* --- plans of epochs ---------------------------------------------------------------------------------------------- */
+
+/* The plans are plans/epoch-00001.safetensors and so on. They use the stored pieces, the same number of blocks, and at
+ * most as many sequences in a block; the composition of blocks and their order differ from epoch to epoch: none has the
+ * partition of another or of the stored plan, where another can be found.
+ *
+ * Whatever the manifest lists exists: new plans are written before it lists them, and removed after it has stopped
+ * listing them. A plan is never replaced by another one, since the manifest would be wrong for a moment. A run that is
+ * interrupted leaves files in plans/ that the manifest does not list; they have no meaning, and the next run removes
+ * them. */
 
 #define BL_EPOCHS_DIR "plans"
 
@@ -62,9 +64,10 @@ int bl_epochs_sweep(const char *dir, int fd, const struct bl_manifest *manifest,
  * an incomplete one. */
 bool bl_epochs_is_leftover(const struct bl_manifest *manifest, const char *entry);
 
-/* --- epochs company ----------------------------------------------------------------------------------------------- */
+/* --- company ------------------------------------------------------------------------------------------------------ */
 
-/* Company over the epochs of a dataset: how much of it is met again between the stored plan and those of its epochs. */
+/* Company: how many of the pairs of sequences that share a block in one plan also share one in another. The stored plan
+ * and the plans of the epochs are compared. */
 
 struct bl_epochs_company {
     int64_t epochs; /* with a plan of their own; 0: nothing is measured */

@@ -12,9 +12,7 @@
 #include "store/epochs.h"
 #include "store/plan_info.h"
 
-/* --- sequence id -------------------------------------------------------------------------------------------------- */
-
-/* Finding sequences of a dataset or view by their ids. */
+/* --- sequence ids ------------------------------------------------------------------------------------------------- */
 
 /* Called for each row until it sets *done. */
 typedef int id_function(void *context, int64_t row, const char *id, bool *done, struct bl_error *e);
@@ -143,7 +141,7 @@ int bl_sequence_id_find(struct bl_view *view, const char *id, const struct bl_ca
     return code || *row >= 0 ? code : bl_sequence_id_refuse(view, id, cancel, e);
 }
 
-/* --- find --------------------------------------------------------------------------------------------------------- */
+/* --- places of sequences ------------------------------------------------------------------------------------------ */
 
 enum { PART_PIECES = 1 << 20 }; /* about so many are read at a time */
 

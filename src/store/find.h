@@ -1,5 +1,4 @@
-/* Where sequences lie: in which block of an epoch, from which step on, in which shard; and when a training run reads
- * them. */
+/* Sequences of a dataset or a view: the search for their ids, and the places of their pieces. */
 #ifndef BL_FIND_H
 #define BL_FIND_H
 
@@ -12,7 +11,7 @@
 #include "store/training_order.h"
 #include "store/view.h"
 
-/* --- sequence id -------------------------------------------------------------------------------------------------- */
+/* --- sequence ids ------------------------------------------------------------------------------------------------- */
 
 /* Finding sequences of a dataset or view by their ids. */
 
@@ -28,7 +27,9 @@ int bl_sequence_id_refuse(struct bl_view *view, const char *id, const struct bl_
 int bl_sequence_id_find(struct bl_view *view, const char *id, const struct bl_cancel *cancel, int64_t *row,
                         struct bl_error *e);
 
-/* --- find --------------------------------------------------------------------------------------------------------- */
+/* --- places of sequences ------------------------------------------------------------------------------------------ */
+
+/* In which block of an epoch a sequence lies, from which step on, in which shard; and when a training run reads it. */
 
 /* A piece of a sequence in a block, and one reading of it. */
 struct bl_found {

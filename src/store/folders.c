@@ -157,10 +157,7 @@ int bl_folders_sweep_host(const char *dir, struct bl_error *e)
     return folders_sweep_work(dir, host, e);
 }
 
-/* --- missing ------------------------------------------------------------------------------------------------------ */
-
-/* What is missing from a finished dataset: files that do not exist, or do not have the size that was recorded. Only
- * names and sizes are checked; verify checks contents. */
+/* --- missing files ------------------------------------------------------------------------------------------------ */
 
 /* The size of DIR/name; -1: there is no such file. */
 static int file_size(const char *dir, const char *name, int64_t *bytes, struct bl_error *e)
@@ -260,9 +257,7 @@ void bl_missing_free(struct bl_missing *l)
     *l = (struct bl_missing){0};
 }
 
-/* --- shard finder ------------------------------------------------------------------------------------------------- */
-
-/* Finding the shards that an earlier run finished. */
+/* --- finished shards ---------------------------------------------------------------------------------------------- */
 
 /* Whether the file has the recorded size and the header that follows from the format. */
 static int shard_compare_file(const struct bl_shard_record *record, const struct bl_format *format, const char *path,

@@ -1,4 +1,4 @@
-/* The folders of a dataset that is being written, and what killed runs left in them. */
+/* The files of a dataset as they are found on disk: those of unfinished runs, missing files, and finished shards. */
 #ifndef BL_FOLDERS_H
 #define BL_FOLDERS_H
 
@@ -12,6 +12,8 @@
 #include "store/shard_table.h"
 
 /* --- folders ------------------------------------------------------------------------------------------------------ */
+
+/* The folders of a dataset that is being written, and what killed runs left in them. */
 
 /* Names in DIR/.bload, besides those of shard records, parts of a scan, listings of tars, heartbeats and the spool. */
 #define BL_STATE_CONFIGURATION "configuration"
@@ -53,7 +55,7 @@ int bl_folders_sweep(const char *dir, struct bl_error *e);
  * other process of this machine writes there. */
 int bl_folders_sweep_host(const char *dir, struct bl_error *e);
 
-/* --- missing ------------------------------------------------------------------------------------------------------ */
+/* --- missing files ------------------------------------------------------------------------------------------------ */
 
 /* What is missing from a finished dataset: files that do not exist, or do not have the size that was recorded. Only
  * names and sizes are checked; verify checks contents. */
@@ -81,7 +83,7 @@ void bl_missing_add(struct bl_missing *missing, int64_t shard);
 
 void bl_missing_free(struct bl_missing *missing);
 
-/* --- shard finder ------------------------------------------------------------------------------------------------- */
+/* --- finished shards ---------------------------------------------------------------------------------------------- */
 
 /* Finding the shards that an earlier run finished. */
 

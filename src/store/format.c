@@ -12,8 +12,6 @@
 
 /* --- encoding ----------------------------------------------------------------------------------------------------- */
 
-/* How a field's steps are stored in shards: raw, as JPEG files, or as differences that compress better. */
-
 #define SIDE_MAX 65535 /* of a JPEG: sizes are 16-bit numbers */
 
 char *bl_encoding_name(const struct bl_encoding *encoding, char out[BL_ENCODING_NAME_MAX])
@@ -321,8 +319,6 @@ char *bl_format_shard_name(const struct bl_format *format, int64_t shard, char o
 }
 
 /* --- layout ------------------------------------------------------------------------------------------------------- */
-
-/* The layout of a shard: its tensors, their offsets and its header. */
 
 #define SPARE                                                                                                          \
     ((size_t)BL_SAFETENSORS_ALIGN) /* spare bytes of a header, for the digits of sizes that vary: up to 57 per field   \

@@ -1,7 +1,8 @@
-/* The form of the shards of a dataset: all that does not depend on their contents.
+/* The format of shards: the encodings of fields, the tables, and the layout of a file. Nothing here depends on the
+ * contents of a dataset.
  *
  * The number of shards, their names and, for each one, its tensors, their offsets and its header to the byte follow
- * from it. So workers write at computed offsets, and a finished shard is recognised by its size and header. */
+ * from the format. So workers write at computed offsets, and a finished shard is recognised by its size and header. */
 #ifndef BL_FORMAT_H
 #define BL_FORMAT_H
 

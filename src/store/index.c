@@ -17,9 +17,7 @@
 
 #define CHUNK 4096 /* elements read at a time */
 
-/* --- index layout ------------------------------------------------------------------------------------------------- */
-
-/* The tables of index.safetensors and their places, shared by its writer and its reader. */
+/* --- tables ------------------------------------------------------------------------------------------------------- */
 
 const struct bl_index_table_type bl_index_table_types[BL_INDEX_TABLES] = {
     [BL_INDEX_BLOCK_CHECKSUM] = {"block_checksum", BL_I64},
@@ -52,7 +50,7 @@ int bl_index_place(struct bl_tensor tensor[BL_INDEX_TABLES], int64_t blocks, int
     return bl_safetensors_place(order + skip, BL_INDEX_TABLES - skip, e);
 }
 
-/* --- index -------------------------------------------------------------------------------------------------------- */
+/* --- opening and reading ------------------------------------------------------------------------------------------ */
 
 /* The tables must be those that follow from the number of blocks, of fields, and of the file's pieces. */
 static int index_check_tables(struct bl_index *index, const struct bl_safetensors *file, struct bl_error *e)
@@ -217,9 +215,9 @@ int bl_index_plan_digest(const struct bl_index *index, int64_t T, char digest[BL
     return code;
 }
 
-/* --- index plan --------------------------------------------------------------------------------------------------- */
+/* --- reading the plan --------------------------------------------------------------------------------------------- */
 
-/* Reading the plan of an index, in chunks, and checking it on the way. */
+/* The plan is read in chunks, and checked on the way. */
 
 /* What is being read: the pieces of the file's blocks from first on, which become the plan's blocks from 0 on. */
 struct part {

@@ -22,7 +22,7 @@
 #include "store/plan_info.h"
 #include "store/safetensors.h"
 
-/* --- index layout ------------------------------------------------------------------------------------------------- */
+/* --- tables ------------------------------------------------------------------------------------------------------- */
 
 /* The tables of index.safetensors and their places, shared by its writer and its reader. */
 
@@ -52,7 +52,7 @@ int bl_index_first_table(int fields);
 int bl_index_place(struct bl_tensor tensor[BL_INDEX_TABLES], int64_t blocks, int64_t pieces, int fields,
                    struct bl_error *e);
 
-/* --- index -------------------------------------------------------------------------------------------------------- */
+/* --- reading and writing ------------------------------------------------------------------------------------------ */
 
 /* The digest of a plan. length: what it was made from. */
 int bl_plan_digest(const struct bl_plan *plan, const int64_t *length, char digest[BL_DIGEST_SIZE], struct bl_error *e);

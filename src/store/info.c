@@ -14,8 +14,6 @@
 
 /* --- forecast ----------------------------------------------------------------------------------------------------- */
 
-/* What a dataset will be, and what making it takes, before it is made: for people and programs. */
-
 int64_t bl_forecast_space(const struct bl_forecast *f)
 {
     int64_t temporary = f->spool_is_elsewhere ? 0 : f->bytes_temporary;
@@ -81,7 +79,7 @@ int bl_forecast_json(const struct bl_forecast *f, struct bl_buffer *out, struct 
     return bl_jansson_append(object, out, e);
 }
 
-/* --- info --------------------------------------------------------------------------------------------------------- */
+/* --- contents ----------------------------------------------------------------------------------------------------- */
 
 void bl_info_free(struct bl_info *info)
 {

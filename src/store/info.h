@@ -1,4 +1,4 @@
-/* A summary of a dataset's contents, for people and programs. */
+/* Summaries of a dataset: the forecast before it is made, and its contents. */
 #ifndef BL_INFO_H
 #define BL_INFO_H
 
@@ -46,7 +46,9 @@ int64_t bl_forecast_space(const struct bl_forecast *forecast);
 /* Appends it as JSON: the members of the manifest, those of bload info that are known, and the members above. */
 int bl_forecast_json(const struct bl_forecast *forecast, struct bl_buffer *out, struct bl_error *e);
 
-/* --- info --------------------------------------------------------------------------------------------------------- */
+/* --- contents ----------------------------------------------------------------------------------------------------- */
+
+/* A summary of a dataset's contents, for people and programs. */
 
 #define BL_INFO_BARS 16   /* of the histogram, maximum */
 #define BL_INFO_FAULTS 10 /* inputs listed, maximum */

@@ -20,12 +20,7 @@
 #include "store/sequences.h"
 #include "store/shard_table.h"
 
-/* --- view source -------------------------------------------------------------------------------------------------- */
-
-/* A source of a view: a finished dataset of whose sequences the view's blocks are made.
- *
- * The manifest of a view lists its sources. A source is known by the checksums that its own manifest has of index,
- * sequences and shards: these decide every byte of its blocks, while plans of further epochs may come and go. */
+/* --- sources of a view -------------------------------------------------------------------------------------------- */
 
 static const char *const file_names[BL_VIEW_SOURCE_FILES] = {BL_INDEX_FILE, BL_SEQUENCES_FILE, BL_SHARDS_FILE};
 

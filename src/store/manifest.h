@@ -12,7 +12,7 @@
 #include "store/format.h"
 #include "store/plan_info.h"
 
-/* --- view source -------------------------------------------------------------------------------------------------- */
+/* --- sources of a view -------------------------------------------------------------------------------------------- */
 
 /* A source of a view: a finished dataset of whose sequences the view's blocks are made.
  *

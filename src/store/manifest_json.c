@@ -11,7 +11,7 @@
 #include "store/shard_reader.h"
 #include "store/shard_table.h"
 
-/* --- view source json --------------------------------------------------------------------------------------------- */
+/* --- sources of a view -------------------------------------------------------------------------------------------- */
 
 /* The sources of a view in its manifest: "rows" and "sources". */
 
@@ -100,7 +100,7 @@ static int bl_view_sources_from_json(const json_t *object, struct bl_manifest *m
     return code;
 }
 
-/* --- manifest json ------------------------------------------------------------------------------------------------ */
+/* --- manifest ----------------------------------------------------------------------------------------------------- */
 
 #define SHARD_ROW_MIN 61 /* bytes: the name of a shard, three numbers, a checksum, tabs and the line's end */
 

@@ -11,8 +11,6 @@
 
 /* --- jansson ------------------------------------------------------------------------------------------------------ */
 
-/* JSON by jansson, which only the store's .c files and this header include. */
-
 #define DIGITS 12 /* of a fraction: enough to resolve one step in 10^12, few enough to read */
 
 void bl_jansson_push(json_t **list, json_t *value)
@@ -106,9 +104,7 @@ int bl_jansson_unescaped(const json_t *value, char **out, struct bl_error *e)
     return copy ? BL_OK : bl_error_memory(e);
 }
 
-/* --- plan info ---------------------------------------------------------------------------------------------------- */
-
-/* --- plan info ---------------------------------------------------------------------------------------------------- */
+/* --- plan information --------------------------------------------------------------------------------------------- */
 
 const char *bl_strategy_name(enum bl_strategy strategy)
 {
@@ -166,9 +162,7 @@ void bl_plan_info_make(struct bl_plan_info *plan_info, const struct bl_plan *pla
     plan_info->batches_per_rank = plan_info->blocks / plan_info->world_size / plan_info->batch_size;
 }
 
-/* --- plan info json ----------------------------------------------------------------------------------------------- */
-
-/* The information about a plan as members of a JSON object. */
+/* --- plan information as JSON ------------------------------------------------------------------------------------- */
 
 #define PLAN_INFO_MAX ((size_t)1 << 20) /* bytes: protects against other files */
 

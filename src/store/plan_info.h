@@ -1,4 +1,4 @@
-/* The information about a plan that every JSON output has, by the same names. */
+/* JSON by jansson, and the information about a plan that every JSON output has. */
 #ifndef BL_PLAN_INFO_H
 #define BL_PLAN_INFO_H
 
@@ -13,7 +13,7 @@
 
 /* --- jansson ------------------------------------------------------------------------------------------------------ */
 
-/* JSON by jansson, which only the store's .c files and this header include. */
+/* Making, formatting and reading JSON values by jansson. */
 
 /* Add value to *list, or as a member to *object. Both take ownership of value. If value is NULL or memory runs out, the
  * list or object is freed and becomes NULL, and stays NULL: only the finished one needs a check. */
@@ -41,9 +41,9 @@ int bl_jansson_get_text(const json_t *object, const char *name, const char **val
 /* Reads a checksum of 16 digits. BL_EDATA: missing or invalid. */
 int bl_jansson_get_checksum(const json_t *object, const char *name, uint64_t *value, struct bl_error *e);
 
-/* --- plan info ---------------------------------------------------------------------------------------------------- */
+/* --- plan information --------------------------------------------------------------------------------------------- */
 
-/* --- plan info ---------------------------------------------------------------------------------------------------- */
+/* The information about a plan, by the same names in every JSON output. */
 
 struct bl_plan_info {
     char strategy[16];
@@ -116,7 +116,7 @@ bool bl_plan_info_is_store(const struct bl_plan_info *plan_info);
 const char *bl_strategy_name(enum bl_strategy strategy);
 const char *bl_fill_name(enum bl_fill fill);
 
-/* --- plan info json ----------------------------------------------------------------------------------------------- */
+/* --- plan information as JSON ------------------------------------------------------------------------------------- */
 
 /* The information about a plan as members of a JSON object. */
 

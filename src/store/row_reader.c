@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "kind/input_stat.h"
 
-/* --- row reader --------------------------------------------------------------------------------------------------- */
+/* --- rows --------------------------------------------------------------------------------------------------------- */
 
 /* Bytes of the first read, and the maximum of the reads for consecutive rows. */
 #define ROW_READ 512
@@ -224,9 +224,6 @@ void bl_row_format(const struct bl_row *row, struct bl_buffer *out)
 
 /* --- groups ------------------------------------------------------------------------------------------------------- */
 
-/* Groups of rows: equal values of a column get the same number, counted from 0 in order of appearance. Values are
- * identified by their 64-bit hash. */
-
 int bl_groups_find(struct bl_groups *g, const char *value, size_t size, uint32_t *id, struct bl_error *e)
 {
     uint64_t hash = XXH3_64bits(value, size);
@@ -255,9 +252,7 @@ void bl_groups_free(struct bl_groups *g)
     *g = (struct bl_groups){0};
 }
 
-/* --- plan columns ------------------------------------------------------------------------------------------------- */
-
-/* The columns of a table that a plan needs: groups, costs, and those with a maximum. */
+/* --- columns of a plan -------------------------------------------------------------------------------------------- */
 
 struct bl_sequences_columns bl_plan_columns_wanted(const char *group_by, const struct bl_plan_options *o)
 {

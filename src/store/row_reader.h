@@ -1,4 +1,4 @@
-/* Rows of sequences.tsv: reading one back from its file, and writing one. */
+/* Rows of sequences.tsv: reading and writing one, the groups of rows, and the columns that a plan needs. */
 #ifndef BL_ROW_READER_H
 #define BL_ROW_READER_H
 
@@ -13,7 +13,9 @@
 #include "store/columns.h"
 #include "store/sequences.h"
 
-/* --- row reader --------------------------------------------------------------------------------------------------- */
+/* --- rows --------------------------------------------------------------------------------------------------------- */
+
+/* A row is read back from its file when it is needed, as tables in memory have no strings. */
 
 /* A row that was read, and the memory of its strings. Start from {0}, reuse it for other rows of the same table, free
  * with bl_row_reader_free. */
@@ -59,7 +61,7 @@ struct bl_groups {
 int bl_groups_find(struct bl_groups *g, const char *value, size_t size, uint32_t *id, struct bl_error *e);
 void bl_groups_free(struct bl_groups *g);
 
-/* --- plan columns ------------------------------------------------------------------------------------------------- */
+/* --- columns of a plan -------------------------------------------------------------------------------------------- */
 
 /* The columns of a table that a plan needs: groups, costs, and those with a maximum. */
 

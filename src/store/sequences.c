@@ -15,12 +15,7 @@
 #include "kind/row.h"
 #include "store/row_reader.h"
 
-/* --- sequence table ----------------------------------------------------------------------------------------------- */
-
-/* The rows of sequences.tsv in memory.
- *
- * 16 bytes per row are kept: the length, and the row's place in the file. Strings stay on disk and are read back row by
- * row (store/row_reader.h), by any thread. Several files can form one table, whose rows are numbered through. */
+/* --- table -------------------------------------------------------------------------------------------------------- */
 
 void bl_sequences_close_files(struct bl_sequences *t)
 {
@@ -65,7 +60,7 @@ bool bl_sequences_is_clean(const struct bl_sequences *t)
     return !bl_sequences_unusable(t) && !t->damaged;
 }
 
-/* --- duplicates --------------------------------------------------------------------------------------------------- */
+/* --- duplicate ids ------------------------------------------------------------------------------------------------ */
 
 /* Duplicate ids in a table. Sorting the hashes of all ids finds out whether there is one, at 8 bytes per row; only then
  * are the two rows looked up. */
@@ -241,7 +236,7 @@ static int bl_duplicates_collect(const uint64_t *hash, const int64_t *length, si
     return code;
 }
 
-/* --- sequences ---------------------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 
 /* State while tables are read. */
 struct sequences_loader {
@@ -645,9 +640,7 @@ int bl_sequences_peek(const char *path, struct bl_buffer *header, struct bl_buff
     return bl_buffer_check(kind, e);
 }
 
-/* --- sequence paths ----------------------------------------------------------------------------------------------- */
-
-/* The files that a table refers to. */
+/* --- paths -------------------------------------------------------------------------------------------------------- */
 
 /* In a table merged from several, the rows of a file need not be consecutive. */
 int bl_sequence_paths_visit(const struct bl_sequences *t,

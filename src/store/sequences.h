@@ -1,4 +1,5 @@
-/* Reading sequences.tsv: one row for every input found. */
+/* sequences.tsv, which has one row for every input found: the table in memory, reading it, and the files that its rows
+ * refer to. */
 #ifndef BL_SEQUENCES_H
 #define BL_SEQUENCES_H
 
@@ -11,7 +12,7 @@
 #include "kind/row.h"
 #include "store/columns.h"
 
-/* --- sequence table ----------------------------------------------------------------------------------------------- */
+/* --- table -------------------------------------------------------------------------------------------------------- */
 
 /* The rows of sequences.tsv in memory.
  *
@@ -64,7 +65,7 @@ int64_t bl_sequences_unusable(const struct bl_sequences *sequences);
 /* Whether all inputs were usable, and none is damaged. */
 bool bl_sequences_is_clean(const struct bl_sequences *sequences);
 
-/* --- sequences ---------------------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 
 #define BL_SEQUENCES_FILE "sequences.tsv"
 
@@ -103,7 +104,7 @@ int bl_sequences_open_dataset(struct bl_sequences *sequences, const char *dir,
  * no such row or column. */
 int bl_sequences_peek(const char *path, struct bl_buffer *header, struct bl_buffer *kind, struct bl_error *e);
 
-/* --- sequence paths ----------------------------------------------------------------------------------------------- */
+/* --- paths -------------------------------------------------------------------------------------------------------- */
 
 /* The files that a table refers to. */
 

@@ -15,14 +15,14 @@
 #include "base/fs.h"
 #include "base/io.h"
 
-/* --- seekable ----------------------------------------------------------------------------------------------------- */
+/* --- seekable zstd format ----------------------------------------------------------------------------------------- */
 
 /* Layout of the seek table, from zstd's contrib/seekable_format/zstd_seekable_compression_format.md:
  *
  *   u32 0x184D2A5E | u32 size of what follows | entry[n] | u32 n | u8 descriptor | u32 0x8F92EAB1
- *   entry: u32 compressed size | u32 content size | u32 low half of XXH64(content, seed 0), when bit 7 of the
- * descriptor is set
- */
+ *   entry: u32 compressed size | u32 content size | u32 low half of XXH64(content, seed 0)
+ *
+ * The last number of an entry is there if bit 7 of the descriptor is set. */
 
 #define SKIPPABLE_MAGIC UINT32_C(0x184D2A5E)
 #define SEEKABLE_MAGIC UINT32_C(0x8F92EAB1)

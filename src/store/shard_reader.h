@@ -1,7 +1,4 @@
-/* A shard opened for reading: its uncompressed bytes at any offset, whether it is plain or compressed.
- *
- * Of a compressed shard only the frames that are needed are decompressed. The last few of which a part was read are
- * kept, so that reading on in small steps does not decompress them again. For one thread at a time. */
+/* Reading shards, plain or compressed, and the seekable zstd format of the compressed ones. */
 #ifndef BL_SHARD_READER_H
 #define BL_SHARD_READER_H
 
@@ -13,7 +10,7 @@
 #include "base/error.h"
 #include "store/format.h"
 
-/* --- seekable ----------------------------------------------------------------------------------------------------- */
+/* --- seekable zstd format ----------------------------------------------------------------------------------------- */
 
 /* The seekable zstd format: ordinary frames, then a skippable frame with a table of their sizes and checksums.
  *
@@ -94,6 +91,11 @@ int bl_decompressor_frame(struct bl_decompressor *decompressor, const struct bl_
                           const void *data, void *out, struct bl_error *e);
 
 /* --- shard reader ------------------------------------------------------------------------------------------------- */
+
+/* A shard opened for reading: its uncompressed bytes at any offset, whether it is plain or compressed.
+ *
+ * Of a compressed shard only the frames that are needed are decompressed. The last few of which a part was read are
+ * kept, so that reading on in small steps does not decompress them again. For one thread at a time. */
 
 /* Kept frames: at most so many, and so many bytes of the largest frame's size, but always one. */
 #define BL_KEPT_FRAMES 8

@@ -12,7 +12,7 @@
 #include "base/io.h"
 #include "base/text.h"
 
-/* --- shard record ------------------------------------------------------------------------------------------------- */
+/* --- records of shards -------------------------------------------------------------------------------------------- */
 
 /* Text: numbers, one line per block, the user data, and the checksum of all that in the last line. */
 
@@ -152,7 +152,7 @@ out:
     return code;
 }
 
-/* --- shard table -------------------------------------------------------------------------------------------------- */
+/* --- table of shards ---------------------------------------------------------------------------------------------- */
 
 #define HEADER "file\tfirst_block\tblocks\tbytes\tchecksum"
 

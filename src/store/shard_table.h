@@ -1,4 +1,4 @@
-/* shards.tsv: file first_block blocks bytes checksum, one row per shard. */
+/* What is known of finished shards: the record of each one, and shards.tsv, the table of all. */
 #ifndef BL_SHARD_TABLE_H
 #define BL_SHARD_TABLE_H
 
@@ -10,7 +10,7 @@
 #include "base/output.h"
 #include "store/format.h"
 
-/* --- shard record ------------------------------------------------------------------------------------------------- */
+/* --- records of shards -------------------------------------------------------------------------------------------- */
 
 /* The record of a finished shard, kept in DIR/.bload/shard-00000000.record until the dataset is finished. */
 
@@ -35,7 +35,9 @@ int bl_shard_record_write(const struct bl_shard_record *record, const struct bl_
 int bl_shard_record_read(struct bl_shard_record *record, const struct bl_format *format, const char *dir, int64_t shard,
                          bool *found, struct bl_error *e);
 
-/* --- shard table -------------------------------------------------------------------------------------------------- */
+/* --- table of shards ---------------------------------------------------------------------------------------------- */
+
+/* shards.tsv: file first_block blocks bytes checksum, one row per shard. */
 
 #define BL_SHARDS_FILE "shards.tsv"
 

@@ -14,9 +14,9 @@
 #include "base/output.h"
 #include "store/folders.h"
 
-/* --- shard contents ----------------------------------------------------------------------------------------------- */
+/* --- contents ----------------------------------------------------------------------------------------------------- */
 
-/* The contents of a shard that is being written, and writing them once all blocks are complete. */
+/* Writing the contents once all blocks are complete. */
 
 /* The number of frames of one block of field f. */
 static size_t shard_frames_of_block(const struct bl_format *format, int f)

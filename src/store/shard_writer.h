@@ -19,9 +19,9 @@
 #include "store/shard_reader.h"
 #include "store/shard_table.h"
 
-/* --- shard contents ----------------------------------------------------------------------------------------------- */
+/* --- contents ----------------------------------------------------------------------------------------------------- */
 
-/* The contents of a shard that is being written, and writing them once all blocks are complete. */
+/* The contents of a shard that is being written. */
 
 /* Encoded steps of one block of a field. */
 struct bl_shard_encoded {

@@ -26,11 +26,7 @@ struct bl_fault_sink {
 static void bl_fault_report(const struct bl_fault_sink *sink, const char *file, const char *format, ...)
     BL_PRINTF(3, 4);
 
-/* --- verify ------------------------------------------------------------------------------------------------------- */
-
-/* --- fault -------------------------------------------------------------------------------------------------------- */
-
-/* Faults of a dataset or view that is verified: where they are reported, and those of its files. */
+/* --- faults ------------------------------------------------------------------------------------------------------- */
 
 static void bl_fault_report(const struct bl_fault_sink *sink, const char *file, const char *format, ...)
 {
@@ -62,7 +58,7 @@ static bool bl_fault_check_file(const struct bl_fault_sink *sink, const char *di
     return !code && bytes >= file->bytes;
 }
 
-/* --- verify epochs ------------------------------------------------------------------------------------------------ */
+/* --- plans of epochs ---------------------------------------------------------------------------------------------- */
 
 /* Checks of the plans of epochs: each consists of the stored pieces, in as many blocks as the shards have. */
 
@@ -155,7 +151,7 @@ static void bl_verify_epochs(const struct bl_verify *v, bl_fault *fault, bl_faul
     bl_verify_epoch_strays(v, fault, remark, context);
 }
 
-/* --- verify ------------------------------------------------------------------------------------------------------- */
+/* --- datasets ----------------------------------------------------------------------------------------------------- */
 
 /* --- files ------------------------------------------------------------------------------------------------------ */
 
@@ -474,9 +470,7 @@ void bl_verify_close(struct bl_verify *v)
     *v = (struct bl_verify){.index.fd = -1};
 }
 
-/* --- verify report ------------------------------------------------------------------------------------------------ */
-
-/* What a verification found, as JSON for programs. */
+/* --- report as JSON ----------------------------------------------------------------------------------------------- */
 
 void bl_verify_report_add(struct bl_verify_report *report, const char *source, const char *file, const char *text)
 {
@@ -516,10 +510,7 @@ void bl_verify_report_free(struct bl_verify_report *report)
     report->faults = NULL;
 }
 
-/* --- verify view -------------------------------------------------------------------------------------------------- */
-
-/* Verifying a view: its files against the manifest, its plans against what the sources store, and its places against
- * their indexes. The contents of the sources are verified as those of any dataset (store/verify.h). */
+/* --- views -------------------------------------------------------------------------------------------------------- */
 
 struct view_check {
     struct bl_view view;

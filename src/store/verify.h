@@ -1,6 +1,5 @@
-/* Verifying a dataset: every checksum, every table against the plan, every shard readable. All faults are reported, one
- * by one; a function returns an error only if it cannot continue (out of memory, cancelled). Memory: the plan, and for
- * each sequence 17 bytes and 8 per attribute; for each shard being verified a few MiB, and one frame if compressed. */
+/* Verification of datasets and views. All faults are reported, one by one; a function returns an error only if it
+ * cannot continue (out of memory, cancelled). */
 #ifndef BL_VERIFY_H
 #define BL_VERIFY_H
 
@@ -18,16 +17,17 @@
 #include "store/sequences.h"
 #include "store/shard_table.h"
 
-/* --- verify ------------------------------------------------------------------------------------------------------- */
+/* --- faults ------------------------------------------------------------------------------------------------------- */
 
-/* --- fault -------------------------------------------------------------------------------------------------------- */
-
-/* Faults of a dataset or view that is verified: where they are reported, and those of its files. */
+/* How the faults of a dataset or a view are reported. */
 
 /* Called for each fault: the file, relative to the directory, and what is wrong. */
 typedef void bl_fault(void *context, const char *file, const char *text);
 
-/* --- verify ------------------------------------------------------------------------------------------------------- */
+/* --- datasets ----------------------------------------------------------------------------------------------------- */
+
+/* Verifying a dataset: every checksum, every table against the plan, every shard readable. Memory: the plan, and for
+ * each sequence 17 bytes and 8 per attribute; for each shard being verified a few MiB, and one frame if compressed. */
 
 /* What the shards are compared with: constant while they are verified. */
 struct bl_verify {
@@ -70,7 +70,7 @@ void bl_verify_finish(const struct bl_verify *verify, int64_t failed_steps, bl_f
 
 void bl_verify_close(struct bl_verify *verify);
 
-/* --- verify report ------------------------------------------------------------------------------------------------ */
+/* --- report as JSON ----------------------------------------------------------------------------------------------- */
 
 /* What a verification found, as JSON for programs. */
 
@@ -96,10 +96,10 @@ int bl_verify_report_json(struct bl_verify_report *report, struct json_t *run, s
                           struct bl_error *e);
 void bl_verify_report_free(struct bl_verify_report *report);
 
-/* --- verify view -------------------------------------------------------------------------------------------------- */
+/* --- views -------------------------------------------------------------------------------------------------------- */
 
 /* Verifying a view: its files against the manifest, its plans against what the sources store, and its places against
- * their indexes. The contents of the sources are verified as those of any dataset (store/verify.h). */
+ * their indexes. The contents of the sources are not read here; bl_verify_shard checks those of any dataset. */
 
 /* Reports every fault of the view in dir. Memory: the plan, and the places of all rows. BL_EFAIL: it cannot go on;
  * BL_ECANCEL. */

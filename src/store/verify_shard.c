@@ -1,6 +1,10 @@
-/* A shard is read in file order: the header, which follows from the manifest to the byte; tables, row by row against
+/* Verification of one shard.
+ *
+ * A shard is read in file order: the header, which follows from the manifest to the byte; tables, row by row against
  * the plan; fields, block by block against the checksums of the index. The checksum of the whole shard is computed on
- * the way; it is compared only if no other fault was found. */
+ * the way; it is compared only if no other fault was found.
+ *
+ * A check that cannot go on after a fault reports it and returns BL_EDATA; the checks that follow still run. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -47,11 +51,7 @@ struct bl_shard_check {
 
 static void bl_shard_check_report(struct bl_shard_check *w, const char *format, ...) BL_PRINTF(2, 3);
 
-/* --- shard check -------------------------------------------------------------------------------------------------- */
-
-/* Verifying one shard: the state of it, and the checks of its parts.
- *
- * A check that cannot go on after a fault reports it and returns BL_EDATA; the checks that follow still run. */
+/* --- reading and reporting ---------------------------------------------------------------------------------------- */
 
 /* Reports a fault of the shard. */
 static void bl_shard_check_report(struct bl_shard_check *w, const char *format, ...)
@@ -86,7 +86,7 @@ static void bl_shard_check_add_region(struct bl_shard_check *w, uint64_t checksu
     bl_checksum_add(&w->sum, &checksum, sizeof checksum);
 }
 
-/* --- shard check tables ------------------------------------------------------------------------------------------- */
+/* --- tables ------------------------------------------------------------------------------------------------------- */
 
 /* Checks of a shard's tables. The plan does not say which pieces failed. The table "sequence", which comes first, does
  * (-1), and only sequences that have failed in sequences.tsv may; the other tables must agree with it. */
@@ -205,7 +205,7 @@ static int bl_shard_check_table(struct bl_shard_check *w, const struct bl_shard_
     return code == BL_EDATA ? BL_OK : code;
 }
 
-/* --- shard check jpeg --------------------------------------------------------------------------------------------- */
+/* --- JPEG fields -------------------------------------------------------------------------------------------------- */
 
 /* Checks of a JPEG field: first the offsets of its steps, then each step's JPEG header while the bytes are checksummed.
  */
@@ -347,7 +347,7 @@ out:
     return code;
 }
 
-/* --- verify shard ------------------------------------------------------------------------------------------------- */
+/* --- shard -------------------------------------------------------------------------------------------------------- */
 
 #define CHUNK ((int64_t)1 << 20)
 
