@@ -10,8 +10,8 @@
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-/* The files and ids that the lines of a list name. The worker finds them itself: it opens only these files for its
- * decoder process, by their numbers, and refuses rows that name others. */
+/* The worker finds the names in the lines of a list itself: it opens only these files for its decoder process, which
+ * asks for them by their numbers, and refuses rows that name others. */
 
 static size_t names_put(struct bl_isolated_names *n, const char *text)
 {
@@ -80,7 +80,9 @@ static bool bl_isolated_names_allow(const struct bl_isolated_names *n, int line,
     return false;
 }
 
-/* --- isolated kind ------------------------------------------------------------------------------------------------ */
+/* --- clients ------------------------------------------------------------------------------------------------------ */
+
+/* The functions of an isolated kind: each has a process do what the kind would do in this one. */
 
 /* Whose process to ask. */
 struct client {
@@ -352,8 +354,7 @@ static int isolated_count(const void *config, const struct bl_kind_env *env, str
     return chunk->fault ? counting_add_fault(&c, e) : BL_OK;
 }
 
-/* --- idle processes
- * ------------------------------------------------------------------------------------------------------- */
+/* --- idle processes ----------------------------------------------------------------------------------------------- */
 
 /* Takes a process that is idle, or makes one. */
 static struct bl_decoder_process *process_take(struct bl_isolated_part *part, struct bl_error *e)
