@@ -82,8 +82,6 @@ static bool bl_isolated_names_allow(const struct bl_isolated_names *n, int line,
 
 /* --- clients ------------------------------------------------------------------------------------------------------ */
 
-/* The functions of an isolated kind: each has a process do what the kind would do in this one. */
-
 /* Whose process to ask. */
 struct client {
     const struct bl_isolation *isolation;
@@ -644,7 +642,9 @@ static int isolated_piece(struct bl_reader *r, const struct bl_request *request,
     return loss.lost ? client_report_loss(&r->client, &loss, request->row.id, e) : BL_OK;
 }
 
-/* --- the kind ----------------------------------------------------------------------------------------------------- */
+/* --- kind --------------------------------------------------------------------------------------------------------- */
+
+/* Each function of an isolated kind has a process do what the kind would do in this one. */
 
 void bl_isolated_kind_make(struct bl_isolated_part *part, const struct bl_kind *kind)
 {
