@@ -1,4 +1,4 @@
-/* The environment of a run, the same for every kind. */
+/* What a kind is given for all that it does: the environment of the run, and the inputs. */
 #ifndef BL_ENV_H
 #define BL_ENV_H
 
@@ -8,7 +8,9 @@
 #include "base/cancel.h"
 #include "kind/media_options.h"
 
-/* --- env ---------------------------------------------------------------------------------------------------------- */
+/* --- environment -------------------------------------------------------------------------------------------------- */
+
+/* The environment of a run, the same for every kind. */
 
 struct bl_isolation;
 struct bl_reservation;
@@ -23,7 +25,7 @@ struct bl_kind_env {
     struct bl_reservation *reservation; /* the worker's, of memory to decode with; NULL: it need not ask */
 };
 
-/* --- input -------------------------------------------------------------------------------------------------------- */
+/* --- inputs ------------------------------------------------------------------------------------------------------- */
 
 /* An input: a file, or a folder for kinds whose inputs are folders. */
 

@@ -12,14 +12,7 @@
 #include "base/io.h"
 #include "base/text.h"
 
-/* --- content ------------------------------------------------------------------------------------------------------ */
-
-/* The digest of an input's content, in 64 bits: the column content of the table, by which a file that was replaced by
- * one of the same size is noticed. It depends on bytes alone, not on times or inodes, and is the same on every machine.
- *
- * For a file: XXH3 of its size (8 bytes, little-endian) and its first and last 64 KiB, or all of it if it has at most
- * 128 KiB. For a folder of images: XXH3 of the names and these digests. For a document within a file: XXH3 of the
- * document. 0: not known. */
+/* --- content digest ----------------------------------------------------------------------------------------------- */
 
 #define END ((size_t)64 << 10)
 #define DIGITS 16
@@ -88,7 +81,7 @@ bool bl_content_parse(const char *text, uint64_t *content)
     return true;
 }
 
-/* --- input stat --------------------------------------------------------------------------------------------------- */
+/* --- size and time ------------------------------------------------------------------------------------------------ */
 
 static bool kind_takes_folders(const struct bl_kind *kind)
 {
@@ -177,9 +170,7 @@ int bl_input_recheck(const struct bl_kind *kind, const struct bl_input *input, s
     return bl_input_report_changed(input, e);
 }
 
-/* --- file check --------------------------------------------------------------------------------------------------- */
-
-/* Checks a file before and after a piece of it is read: whether it is the file that was scanned. */
+/* --- check of files ----------------------------------------------------------------------------------------------- */
 
 /* Sets a file's size and time; false: it does not exist. */
 static bool file_check_stat(const char *path, int64_t *bytes, int64_t *modified)

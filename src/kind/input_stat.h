@@ -1,4 +1,5 @@
-/* What the file system says of an input: size, time, content, and whether it has changed since. */
+/* Whether an input is still the one that was scanned: the digest of its content, what the file system says of it, and
+ * the check of a file around each piece that is read. */
 #ifndef BL_INPUT_STAT_H
 #define BL_INPUT_STAT_H
 
@@ -10,7 +11,7 @@
 #include "base/error.h"
 #include "kind/kind.h"
 
-/* --- content ------------------------------------------------------------------------------------------------------ */
+/* --- content digest ----------------------------------------------------------------------------------------------- */
 
 /* The digest of an input's content, in 64 bits: the column content of the table, by which a file that was replaced by
  * one of the same size is noticed. It depends on bytes alone, not on times or inodes, and is the same on every machine.
@@ -31,11 +32,12 @@ void bl_content_format(uint64_t content, struct bl_buffer *out);
 /* Parses that; false: malformed. */
 bool bl_content_parse(const char *text, uint64_t *content);
 
-/* --- input stat --------------------------------------------------------------------------------------------------- */
+/* --- size and time ------------------------------------------------------------------------------------------------ */
 
-/* The kind may be NULL: one whose inputs are files.
- *
- * Sets size and time of the file at input->path, or size and content of the folder if the kind takes folders.
+/* What the file system says of an input: its size and time, and whether they have changed. kind may be NULL: one whose
+ * inputs are files. */
+
+/* Sets size and time of the file at input->path, or size and content of the folder if the kind takes folders.
  * *unusable: why it cannot be read, or NULL. BL_EFAIL: the system fails. */
 int bl_input_stat(const struct bl_kind *kind, struct bl_input *input, const char **unusable, struct bl_error *e);
 
@@ -50,9 +52,9 @@ int bl_input_report_changed(const struct bl_input *input, struct bl_error *e);
  * content is made of. */
 int bl_input_recheck(const struct bl_kind *kind, const struct bl_input *input, struct bl_error *e);
 
-/* --- file check --------------------------------------------------------------------------------------------------- */
+/* --- check of files ----------------------------------------------------------------------------------------------- */
 
-/* Checks a file before and after a piece of it is read: whether it is the file that was scanned. */
+/* Checks before and after a piece of a file is read whether it is the file that was scanned. */
 
 /* The state of one reader; initialize with {0}. It holds the last file whose content was right: that is not read again
  * while size and time stay the same. */

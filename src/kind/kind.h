@@ -1,8 +1,5 @@
-/* A kind of sequence (video, audio, text...): its identity, its options, and tables of what it can do.
- *
- * The scan has it count sequences, the run opens one reader for each worker and has it read pieces; nothing else in the
- * tool knows which kind it deals with. A table or a function that is NULL is not supported; those without such a remark
- * are required. docs/adding-a-kind.md shows a small one. */
+/* The interface between the tool and the kinds of sequences (video, audio, text...): the request for a piece, and the
+ * tables in which a kind lists what it can do. docs/adding-a-kind.md shows a small kind. */
 #ifndef BL_KIND_H
 #define BL_KIND_H
 
@@ -19,7 +16,7 @@
 #include "kind/list.h"
 #include "kind/row.h"
 
-/* --- request ------------------------------------------------------------------------------------------------------ */
+/* --- requests ----------------------------------------------------------------------------------------------------- */
 
 /* A request: a piece of one sequence that a reader is to read. */
 
@@ -42,7 +39,13 @@ struct bl_note {
     char text[256]; /* "" for none */
 };
 
-/* --- kind --------------------------------------------------------------------------------------------------------- */
+/* --- kinds -------------------------------------------------------------------------------------------------------- */
+
+/* A kind of sequence: its identity, its options, and tables of what it can do.
+ *
+ * The scan has the kind count sequences. The run opens one reader for each worker, and has it read pieces. Nothing else
+ * in the tool knows which kind it deals with. A table or a function that is NULL is not supported; those without such a
+ * remark are required. */
 
 struct bl_counter; /* state of a worker that counts, of each kind's own type; a kind may have none */
 struct bl_reader;  /* state of a worker that reads, of each kind's own type: decoders, scalers, buffers */

@@ -8,9 +8,7 @@
 #include "base/text.h"
 #include "kind/kind.h"
 
-/* --- chunk -------------------------------------------------------------------------------------------------------- */
-
-/* A chunk of input: what is counted at once. One or more whole files, a part of one, or some lines of a list. */
+/* --- chunks ------------------------------------------------------------------------------------------------------- */
 
 int bl_chunk_emit_row(bl_row_emit *emit, void *sink, struct bl_row *row, int code, const struct bl_error *fault,
                       struct bl_error *e)
@@ -28,7 +26,7 @@ int bl_chunk_emit_row(bl_row_emit *emit, void *sink, struct bl_row *row, int cod
     return emit(sink, 0, row, e);
 }
 
-/* --- list --------------------------------------------------------------------------------------------------------- */
+/* --- lists -------------------------------------------------------------------------------------------------------- */
 
 bool bl_list_has_name(const char *path)
 {
@@ -125,12 +123,7 @@ int bl_list_count(const struct bl_list_counting *counting, const struct bl_kind_
     return emit(sink, 0, &row, e);
 }
 
-/* --- clip --------------------------------------------------------------------------------------------------------- */
-
-/* A clip: a part of a file, from a line of a list.
- *
- * Lists reach the kinds in one form, whatever theirs is: the values below, then those of further columns, escaped as in
- * the table of sequences, with a tab between two. */
+/* --- clips -------------------------------------------------------------------------------------------------------- */
 
 #define SECONDS_MAX 1e9
 #define FRAMES_MAX ((int64_t)1 << 40)
@@ -237,7 +230,7 @@ static void clip_set_id(struct bl_clip *clip, const char *const value[BL_CLIP_VA
         bl_buffer_text(&clip->id, value[BL_CLIP_PATH]);
 }
 
-/* Splits the line into its values, unescaped in scratch. False: it has not the form of kind/list.h. */
+/* Splits the line into its values, unescaped in scratch. False: it does not have the form of enum bl_clip_value. */
 static bool clip_split(struct bl_clip *clip, const char *line, size_t size, const char *value[BL_CLIP_VALUES])
 {
     bl_buffer_clear(&clip->scratch);

@@ -1,4 +1,4 @@
-/* Counting the lines of a list of inputs: each becomes a row, which is skipped where the line is unusable. */
+/* What a kind counts: chunks of input, lists of inputs, and the clips that lines of a list name. */
 #ifndef BL_LIST_H
 #define BL_LIST_H
 
@@ -13,13 +13,13 @@
 #include "kind/env.h"
 #include "kind/row.h"
 
-/* --- chunk -------------------------------------------------------------------------------------------------------- */
+/* --- chunks ------------------------------------------------------------------------------------------------------- */
 
 /* A chunk of input: what is counted at once. One or more whole files, a part of one, or some lines of a list. */
 
 #define BL_LIST_LINE_MAX (4 << 20) /* bytes */
 
-/* A line of a list of inputs: of clips, in the form of kind/list.h, or of a manifest of speech: JSON, and where
+/* A line of a list of inputs: of clips, in the form of enum bl_clip_value, or of a manifest of speech: JSON, and where
  * the manifests have further columns a newline and their values, each escaped and behind a tab. Not terminated by a
  * zero byte. */
 struct bl_line {
@@ -58,7 +58,9 @@ typedef int bl_row_emit(void *sink, int input, const struct bl_row *row, struct 
 int bl_chunk_emit_row(bl_row_emit *emit, void *sink, struct bl_row *row, int code, const struct bl_error *fault,
                       struct bl_error *e);
 
-/* --- list --------------------------------------------------------------------------------------------------------- */
+/* --- lists -------------------------------------------------------------------------------------------------------- */
+
+/* Counting the lines of a list of inputs: each becomes a row, which is skipped where the line is unusable. */
 
 /* Whether a file of this name is a list of clips: CSV, TSV, JSON lines or a .txt, plain or compressed. */
 bool bl_list_has_name(const char *path);
@@ -99,7 +101,7 @@ struct bl_list_counting {
 int bl_list_count(const struct bl_list_counting *counting, const struct bl_kind_env *env, const struct bl_chunk *chunk,
                   bl_row_emit *emit, void *sink, struct bl_error *e);
 
-/* --- clip --------------------------------------------------------------------------------------------------------- */
+/* --- clips -------------------------------------------------------------------------------------------------------- */
 
 /* A clip: a part of a file, from a line of a list.
  *

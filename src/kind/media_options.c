@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-/* --- simd --------------------------------------------------------------------------------------------------------- */
+/* --- SIMD level --------------------------------------------------------------------------------------------------- */
 
 static const char *const level_names[] = {
     [BL_SIMD_NONE] = "none", [BL_SIMD_SSE2] = "sse2", [BL_SIMD_AVX2] = "avx2", [BL_SIMD_NEON] = "neon"};
@@ -50,8 +50,6 @@ int bl_simd_check(enum bl_simd level, struct bl_error *e)
 }
 
 /* --- stream number ------------------------------------------------------------------------------------------------ */
-
-/* Which stream of a file is read, of those of one kind, video or audio: as an option. */
 
 #define STREAMS_MAX 1000000
 

@@ -1,16 +1,18 @@
-/* The SIMD level: one level to which FFmpeg's decoders and the scaler are held.
- *
- * Some decoders and zimg give slightly different bytes with different instruction sets, and both look at the processor
- * by themselves. A dataset's bytes may depend on the level that is recorded with it, and on nothing else about
- * the machine; so the level is chosen once, applied before any decoder is opened, and a machine that lacks it
- * is refused. AVX-512 is never used: see docs/colour.md for what that costs. */
+/* Options that the media kinds share: the SIMD level, and the number of a stream. */
 #ifndef BL_MEDIA_OPTIONS_H
 #define BL_MEDIA_OPTIONS_H
 
 #include "base/error.h"
 #include "base/option.h"
 
-/* --- simd --------------------------------------------------------------------------------------------------------- */
+/* --- SIMD level --------------------------------------------------------------------------------------------------- */
+
+/* The SIMD level: one level to which FFmpeg's decoders and the scaler are held.
+ *
+ * Some decoders and zimg give slightly different bytes with different instruction sets, and both look at the processor
+ * by themselves. A dataset's bytes may depend on the level that is recorded with it, and on nothing else about the
+ * machine; so the level is chosen once, applied before any decoder is opened, and a machine that lacks it is refused.
+ * AVX-512 is never used: see docs/colour.md for what that costs. */
 
 enum bl_simd {
     BL_SIMD_NONE, /* portable C */
@@ -31,7 +33,7 @@ int bl_simd_check(enum bl_simd level, struct bl_error *e);
 
 /* --- stream number ------------------------------------------------------------------------------------------------ */
 
-/* Which stream of a file is read, of those of one kind, video or audio: as an option. */
+/* An option that says which stream of a file is read, of its video or audio streams. */
 
 /* An int: 0 for the best stream, or 1 + a number that counts from 0. */
 extern const struct bl_option_type bl_option_stream_number;

@@ -7,9 +7,7 @@
 
 #include "base/text.h"
 
-/* --- field -------------------------------------------------------------------------------------------------------- */
-
-/* A field: an array on the steps of sequences (frames, tokens, labels). */
+/* --- fields ------------------------------------------------------------------------------------------------------- */
 
 /* --- field -------------------------------------------------------------------------------------------------------- */
 
@@ -133,9 +131,7 @@ int64_t bl_fields_count_trained(const struct bl_fields *fields, const uint8_t *c
     return trained;
 }
 
-/* --- element ------------------------------------------------------------------------------------------------------ */
-
-/* Elements of fields as numbers. Fields are little-endian, as the machine is. */
+/* --- elements ----------------------------------------------------------------------------------------------------- */
 
 static bool dtype_is_float(enum bl_dtype dtype)
 {
@@ -188,9 +184,7 @@ double bl_element_number(enum bl_dtype dtype, const uint8_t *element)
     return (double)single;
 }
 
-/* --- row ---------------------------------------------------------------------------------------------------------- */
-
-/* --- row ---------------------------------------------------------------------------------------------------------- */
+/* --- rows --------------------------------------------------------------------------------------------------------- */
 
 const char *bl_row_status_name(enum bl_row_status status)
 {
@@ -329,9 +323,7 @@ bool bl_row_is_adjusted(const struct bl_row *row)
     return false;
 }
 
-/* --- left out ----------------------------------------------------------------------------------------------------- */
-
-/* Sequences that are left out by request: their rows are dropped, have no length, and the reason names the option. */
+/* --- sequences left out ------------------------------------------------------------------------------------------- */
 
 const char *bl_left_out_option(enum bl_left_out by)
 {

@@ -1,4 +1,5 @@
-/* A row of sequences.tsv: what a kind reports of a sequence when it counts, and is given when it reads. */
+/* A sequence as kinds count and read it: the fields that its steps have, its row in the table, and the reasons for
+ * which it is left out. */
 #ifndef BL_ROW_H
 #define BL_ROW_H
 
@@ -8,7 +9,7 @@
 
 #include "base/buffer.h"
 
-/* --- field -------------------------------------------------------------------------------------------------------- */
+/* --- fields ------------------------------------------------------------------------------------------------------- */
 
 /* A field: an array on the steps of sequences (frames, tokens, labels). */
 
@@ -69,7 +70,7 @@ int64_t bl_fields_count_trained(const struct bl_fields *fields, const uint8_t *c
 /* Pads steps `from` to `to` - 1 of a block of the field: as bl_field_pad, or with repetitions of the step before. */
 void bl_field_pad_between(const struct bl_field *field, uint8_t *block, size_t from, size_t to, bool repeat);
 
-/* --- element ------------------------------------------------------------------------------------------------------ */
+/* --- elements ----------------------------------------------------------------------------------------------------- */
 
 /* Elements of fields as numbers. Fields are little-endian, as the machine is. */
 
@@ -82,9 +83,9 @@ int64_t bl_element_integer(enum bl_dtype dtype, const uint8_t *element);
 /* An element of any type; NaN and infinities as they are. */
 double bl_element_number(enum bl_dtype dtype, const uint8_t *element);
 
-/* --- row ---------------------------------------------------------------------------------------------------------- */
+/* --- rows --------------------------------------------------------------------------------------------------------- */
 
-/* --- row ---------------------------------------------------------------------------------------------------------- */
+/* A row of sequences.tsv: what a kind reports of a sequence when it counts, and is given when it reads. */
 
 /* The reason of a row that is skipped without fault. */
 #define BL_REASON_EMPTY "empty document"
@@ -163,7 +164,7 @@ int64_t bl_row_get_number(const struct bl_row *row, const char *name);
  * NAME.length, and NAME.length differs. */
 bool bl_row_is_adjusted(const struct bl_row *row);
 
-/* --- left out ----------------------------------------------------------------------------------------------------- */
+/* --- sequences left out ------------------------------------------------------------------------------------------- */
 
 /* Sequences that are left out by request: their rows are dropped, have no length, and the reason names the option. */
 

@@ -20,10 +20,10 @@ char *bl_array_form_print(char out[BL_ARRAY_FORM_MAX], enum bl_dtype dtype, int 
 
 static void bl_array_reader_close(struct bl_reader *reader);
 
-/* --- read --------------------------------------------------------------------------------------------------------- */
+/* --- reader ------------------------------------------------------------------------------------------------------- */
 
-/* A file that was split stays open while its pieces are read. A deflated array goes on where the last piece ended, or
- * is read from a copy (inflated.h). */
+/* A file that was split into pieces stays open while its pieces are read. The reader of a deflated array continues
+ * where the last piece ended, or reads from a copy of the array (inflated.h). */
 
 #define TILE ((int64_t)1 << 20) /* bytes of the file */
 
@@ -71,7 +71,7 @@ static void bl_array_reader_close(struct bl_reader *reader)
     free(reader);
 }
 
-/* --- one file --------------------------------------------------------------------------------------------------- */
+/* --- opening a file ----------------------------------------------------------------------------------------------- */
 
 /* The array must have the table's length and the dataset's form. */
 static int array_reader_compare(const struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
@@ -242,8 +242,6 @@ static int bl_array_reader_read(struct bl_reader *r, const struct bl_request *re
     return code;
 }
 
-/* --- array -------------------------------------------------------------------------------------------------------- */
-
 /* --- layout ------------------------------------------------------------------------------------------------------- */
 
 /* Layout: where the elements of an array belong in its steps. A pure function of the array's header and the options. */
@@ -403,7 +401,7 @@ void bl_array_scatter(const struct bl_array_layout *l, int64_t first, int64_t co
     }
 }
 
-/* --- array -------------------------------------------------------------------------------------------------------- */
+/* --- kind --------------------------------------------------------------------------------------------------------- */
 
 /* NPY files in folders are token ids, unless --kind says otherwise: text comes before. */
 static const char *const extensions[] = {"npz", "npy", NULL};

@@ -1,4 +1,5 @@
-/* Arrays: NPY files, and one array of an NPZ archive; a step is an entry along one axis. */
+/* The array kind: sequences from NPY files, and from one array of each NPZ archive. A step is an entry along one axis
+ * of the array. */
 #ifndef BL_ARRAY_H
 #define BL_ARRAY_H
 
@@ -10,7 +11,7 @@
 #include "kind/npy.h"
 #include "kind/row.h"
 
-/* --- config ------------------------------------------------------------------------------------------------------- */
+/* --- options ------------------------------------------------------------------------------------------------------ */
 
 /* The option values of the array kind. */
 
@@ -60,7 +61,7 @@ int bl_array_layout_make(struct bl_array_layout *layout, const struct bl_npy *np
 void bl_array_scatter(const struct bl_array_layout *layout, int64_t first, int64_t count, int64_t start, size_t size,
                       const uint8_t *from, uint8_t *out);
 
-/* --- array -------------------------------------------------------------------------------------------------------- */
+/* --- kind --------------------------------------------------------------------------------------------------------- */
 
 extern const struct bl_kind bl_kind_array;
 

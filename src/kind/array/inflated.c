@@ -16,8 +16,6 @@
 
 /* --- copy --------------------------------------------------------------------------------------------------------- */
 
-/* The inflated copy of a deflated array (inflated.h), in a file that it shares with others. */
-
 #define WHAT "an inflated array"
 
 static size_t unit_size(int64_t left)
@@ -66,7 +64,7 @@ int bl_array_copy_read(const struct bl_array_copy *copy, uint8_t *data, size_t s
     return BL_OK;
 }
 
-/* --- inflated ----------------------------------------------------------------------------------------------------- */
+/* --- set of copies ------------------------------------------------------------------------------------------------ */
 
 #define CHUNK ((int64_t)64 << 10)
 #define INFLATED_WHAT "the inflated arrays (--spool: another place)"
@@ -170,7 +168,7 @@ static int inflated_reserve(struct bl_inflated *all, struct entry *entry, int64_
     return BL_OK;
 }
 
-/* --- copies ----------------------------------------------------------------------------------------------------- */
+/* --- making a copy ------------------------------------------------------------------------------------------------ */
 
 /* Copies up to the first damage. The reader asks the file for what lies after it. */
 static int copy_fill(struct bl_array_copy *copy, struct bl_array_file *f, struct bl_error *e)

@@ -1,6 +1,6 @@
-/* Copies of deflated arrays, for pieces that are read out of order: a deflated array can only be read from its
- * beginning. Each is inflated once for all workers of a run, into one file without a name. That file takes as much disk
- * as the elements of these arrays. */
+/* Inflated copies of the deflated arrays in NPZ archives, for pieces that are read out of order: a deflated array can
+ * be read only from its beginning. The sections are a single copy, and the set of copies that all workers of a run
+ * share. */
 #ifndef BL_INFLATED_H
 #define BL_INFLATED_H
 
@@ -12,7 +12,7 @@
 
 /* --- copy --------------------------------------------------------------------------------------------------------- */
 
-/* The inflated copy of a deflated array (inflated.h), in a file that it shares with others. */
+/* The inflated copy of a deflated array, in a file that holds the other copies, too. */
 
 struct bl_array_copy {
     int fd;             /* the file of all copies */
@@ -26,7 +26,10 @@ struct bl_array_copy {
 int bl_array_copy_read(const struct bl_array_copy *copy, uint8_t *data, size_t size, int64_t offset,
                        struct bl_error *e);
 
-/* --- inflated ----------------------------------------------------------------------------------------------------- */
+/* --- set of copies ------------------------------------------------------------------------------------------------ */
+
+/* Each array is inflated once for all workers of a run, into one file without a name. That file takes as much disk
+ * space as the elements of these arrays. */
 
 struct bl_array_copy;
 struct bl_array_file;

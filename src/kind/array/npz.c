@@ -14,7 +14,10 @@
 
 static void bl_npz_close(struct bl_npz *z);
 
-/* --- npz ---------------------------------------------------------------------------------------------------------- */
+/* --- NPZ archive -------------------------------------------------------------------------------------------------- */
+
+/* One array of an NPZ archive: a ZIP file (ZIP64 too) whose members are NPY files, stored or deflated. Deflated members
+ * are read in order, so that memory is bounded whatever the archive claims; stored members are read at any place. */
 
 #define DEFLATE_RATIO_MAX 1032 /* bytes that a deflated byte can become. Source: zlib, Technical Details */
 #define NAMES_MAX 5            /* in messages */
@@ -32,7 +35,7 @@ struct bl_npz {
     bool is_stored;
 };
 
-/* --- the descriptor as libzip sees it --------------------------------------------------------------------------- */
+/* --- source of libzip --------------------------------------------------------------------------------------------- */
 
 static zip_int64_t npz_source_read(struct bl_npz *z, void *data, size_t size)
 {
@@ -263,10 +266,7 @@ static int bl_npz_read(struct bl_npz *z, void *data, size_t size, size_t *got, s
     return BL_OK;
 }
 
-/* --- file --------------------------------------------------------------------------------------------------------- */
-
-/* The bytes of an array in its file: an NPY file, read at any place, or a member of an NPZ archive, read in order if it
- * is deflated. */
+/* --- array file --------------------------------------------------------------------------------------------------- */
 
 #define CHUNK ((size_t)8 << 20) /* read at once: a cancel waits no longer */
 #define SKIP ((size_t)64 << 10)

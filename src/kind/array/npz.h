@@ -1,5 +1,5 @@
-/* One array of an NPZ archive: a ZIP file (ZIP64 too) whose members are NPY files, stored or deflated. Deflated ones
- * are read in order, so that memory is bounded whatever the archive claims; stored ones at any place. */
+/* The bytes of an array in its file: an NPY file, which is read at any place, or a member of an NPZ archive, which is
+ * read in order if it is deflated. */
 #ifndef BL_NPZ_H
 #define BL_NPZ_H
 

@@ -10,9 +10,7 @@
 #include "kind/composite/count.h"
 #include "kind/input_stat.h"
 
-/* --- composite ---------------------------------------------------------------------------------------------------- */
-
-/* --- composite ---------------------------------------------------------------------------------------------------- */
+/* --- parts -------------------------------------------------------------------------------------------------------- */
 
 bool bl_composite_accepts(const struct bl_kind *kind)
 {
@@ -29,9 +27,7 @@ bool bl_composite_needs_times(const struct bl_composite *composite, int p)
     return needs == BL_FOLLOW_TIMES || (needs == BL_FOLLOW_NUMBERS && numbers);
 }
 
-/* --- clip list ---------------------------------------------------------------------------------------------------- */
-
-/* The clips of a companion: the lines of one list, found by the id of a sequence. They stay in memory. */
+/* --- clip lists --------------------------------------------------------------------------------------------------- */
 
 void bl_clip_list_free(struct bl_clip_list *list)
 {
@@ -103,9 +99,7 @@ uint64_t bl_clip_list_digest(const struct bl_clip_list *list)
     return bl_content_hash(list->text.data, list->text.size);
 }
 
-/* --- companion ---------------------------------------------------------------------------------------------------- */
-
-/* Companions: the paths of their files, and their columns in the table. */
+/* --- companions --------------------------------------------------------------------------------------------------- */
 
 #define KEY "{key}."
 
@@ -374,9 +368,9 @@ void bl_companion_row_free(struct bl_companion_row *row)
     *row = (struct bl_companion_row){0};
 }
 
-/* --- make --------------------------------------------------------------------------------------------------------- */
+/* --- making ------------------------------------------------------------------------------------------------------- */
 
-/* The tables of functions over the parts. count.c counts and reads. */
+/* The tables of functions of a composite. The functions that count and read are in count.c. */
 
 static const char *composite_steps(const void *config)
 {

@@ -1,9 +1,9 @@
 /* A composite: several kinds whose fields share the steps of a sequence, as one kind.
  *
- * The first part, the primary, decides which sequences there are and how many steps they have. Every other part, a
- * companion, has a file for each sequence, named after it, with as many steps; or a part of a file, a clip, by a list;
- * or it follows the primary, with a file or without. The path of that file, and what the scan found in it, are extra
- * columns of the row. */
+ * The first part, the primary, decides which sequences there are and how many steps they have. Every other part is a
+ * companion. A companion has a file for each sequence, which is named after the sequence and has as many steps; or it
+ * has a clip of a file for each sequence, found in a list; or it follows the primary, with a file or without. The path
+ * of the companion's file, and what the scan found in it, are extra columns of the row. */
 #ifndef BL_COMPOSITE_H
 #define BL_COMPOSITE_H
 
@@ -13,11 +13,9 @@
 #include "kind/kind.h"
 #include "kind/list.h"
 
-/* --- composite ---------------------------------------------------------------------------------------------------- */
+/* --- clip lists --------------------------------------------------------------------------------------------------- */
 
-/* --- clip list ---------------------------------------------------------------------------------------------------- */
-
-/* The clips of a companion: the lines of one list, found by the id of a sequence. They stay in memory. */
+/* The clips of a companion: the lines of one list, which stay in memory and are found by the id of a sequence. */
 
 /* Start from {0}. */
 struct bl_clip_list {
@@ -41,14 +39,14 @@ bool bl_clip_list_find(const struct bl_clip_list *list, const char *id, struct b
 uint64_t bl_clip_list_digest(const struct bl_clip_list *list);
 void bl_clip_list_free(struct bl_clip_list *list);
 
-/* --- composite ---------------------------------------------------------------------------------------------------- */
+/* --- parts -------------------------------------------------------------------------------------------------------- */
 
 struct bl_composite_part {
     const struct bl_kind *kind;
     void *config;
     /* Of companions: */
     const char *name;           /* of its field; of several fields, the prefix of their names */
-    const char *path;           /* of its files, with placeholders: see composite.h. NULL: it follows, without files */
+    const char *path;           /* of its files; placeholders: bl_companion_check. NULL: it follows, without files */
     int64_t tolerance;          /* steps by which its length may differ; -1: not given */
     struct bl_clip_list *clips; /* path is that of a list, of these; or NULL */
 };
@@ -74,7 +72,7 @@ bool bl_composite_accepts(const struct bl_kind *kind);
 /* Whether a part follows the primary and needs the times of its steps, or their numbers (enum bl_follow_needs). */
 bool bl_composite_needs_times(const struct bl_composite *composite, int part);
 
-/* --- companion ---------------------------------------------------------------------------------------------------- */
+/* --- companions --------------------------------------------------------------------------------------------------- */
 
 /* Companions: the paths of their files, and their columns in the table. */
 
@@ -117,9 +115,9 @@ int bl_companion_row_read(const struct bl_composite *composite, int part, const 
                           struct bl_companion_row *out, struct bl_error *e);
 void bl_companion_row_free(struct bl_companion_row *row);
 
-/* --- make --------------------------------------------------------------------------------------------------------- */
+/* --- making ------------------------------------------------------------------------------------------------------- */
 
-/* Making one kind of the parts of a composite. */
+/* The making of one kind from the parts of a composite. */
 
 /* Makes composite->kind of the parts, whose configs are prepared but for what they follow. BL_EUSAGE: kinds that do not
  * go together. */

@@ -9,7 +9,7 @@
 #include "base/fs.h"
 #include "kind/input_stat.h"
 
-/* --- count -------------------------------------------------------------------------------------------------------- */
+/* --- counting ----------------------------------------------------------------------------------------------------- */
 
 struct bl_counter {
     const struct bl_composite *composite;
@@ -369,9 +369,7 @@ int bl_composite_count(const void *config, const struct bl_kind_env *env, struct
     return primary->kind->scan->count(primary->config, env, counter->part[0], chunk, composite_emit, &c, e);
 }
 
-/* --- read --------------------------------------------------------------------------------------------------------- */
-
-/* Reading composite sequences: each part into its own fields. */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 
 /* A part's reader, and the fields that it writes: those of the dataset from `first` on. */
 struct sub {

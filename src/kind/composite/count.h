@@ -1,10 +1,12 @@
-/* Counting composite sequences: a row of the primary, and beside it what the companions' files hold. */
+/* Counting and reading the sequences of a composite: the functions that handle the files of all its parts. */
 #ifndef BL_KIND_COMPOSITE_COUNT_H
 #define BL_KIND_COMPOSITE_COUNT_H
 
 #include "kind/composite/composite.h"
 
-/* --- count -------------------------------------------------------------------------------------------------------- */
+/* --- counting ----------------------------------------------------------------------------------------------------- */
+
+/* Counting makes a row from that of the primary, and adds what the companions' files hold. */
 
 /* See struct bl_kind; config is a struct bl_composite. */
 int bl_composite_open_counter(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
@@ -13,9 +15,9 @@ void bl_composite_close_counter(struct bl_counter *counter);
 int bl_composite_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
                        struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e);
 
-/* --- read --------------------------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* Reading composite sequences: each part into its own fields. */
+/* Reading writes the steps of each part into the part's own fields. */
 
 /* See struct bl_kind; config is a struct bl_composite. */
 int bl_composite_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,

@@ -10,9 +10,9 @@
 
 extern const struct bl_kind bl_kind_frames;
 
-/* --- png ---------------------------------------------------------------------------------------------------------- */
+/* --- PNG ---------------------------------------------------------------------------------------------------------- */
 
-/* Pictures as PNG files, by FFmpeg's encoder. */
+/* Pictures as PNG files, by FFmpeg's encoder in the media module (read.c). */
 
 bool bl_png_can_encode(const struct bl_field *field)
 {
@@ -47,7 +47,7 @@ void bl_png_close(struct bl_png *png)
         bl_media_opened()->png_close(png);
 }
 
-/* --- frames ------------------------------------------------------------------------------------------------------- */
+/* --- kind --------------------------------------------------------------------------------------------------------- */
 
 /* Images have no times, need no counting, and are decoded on the processor. */
 static int frames_check(const void *values, struct bl_error *e)

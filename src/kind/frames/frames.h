@@ -1,5 +1,5 @@
-/* Folders of images: a folder is a sequence, its images in natural order are the steps. Size, fit and stride are
- * video's options. */
+/* Folders of images: a folder is a sequence, and its images in natural order are the steps. Size, fit and stride are
+ * video's options. The steps of a field of pictures can be encoded as PNG files. */
 #ifndef BL_FRAMES_H
 #define BL_FRAMES_H
 

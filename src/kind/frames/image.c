@@ -24,9 +24,6 @@
 
 /* --- orientation -------------------------------------------------------------------------------------------------- */
 
-/* The orientation of an image by its EXIF data or its TIFF tag. FFmpeg's versions differ in what they read of it: 5.1
- * reads only that of JPEG, later ones those of PNG and WebP, too. */
-
 #define PREFIX "Exif\0" /* and another zero byte: what stands before the TIFF data in JPEG */
 #define PREFIX_SIZE 6
 #define TEXT_MAX ((size_t)256 << 10) /* bytes of a text that are looked at: EXIF data in hexadecimal has 128 KiB */
@@ -210,8 +207,8 @@ int bl_image_orientation(const uint8_t *data, size_t size, int *orientation, str
     return BL_OK;
 }
 
-/* Replaces the display matrix of a frame by that of an orientation. A display matrix for each orientation: the columns
- * are where rows and columns of the picture go. */
+/* Replaces the display matrix of a frame by that of an orientation. The table has the matrix of each orientation: its
+ * columns say where the rows and columns of the picture go. */
 static int bl_image_set_orientation(AVFrame *frame, int orientation, struct bl_error *e)
 {
     static const int8_t turns[9][4] = {{1, 0, 0, 1}, {1, 0, 0, 1},  {-1, 0, 0, 1},  {-1, 0, 0, -1}, {1, 0, 0, -1},
@@ -229,13 +226,7 @@ static int bl_image_set_orientation(AVFrame *frame, int orientation, struct bl_e
     return BL_OK;
 }
 
-/* --- image -------------------------------------------------------------------------------------------------------- */
-
-/* --- jpeg reduced ------------------------------------------------------------------------------------------------- */
-
-/* JPEG files by libjpeg-turbo, which Pillow uses, too: for pixels that are equal to Pillow's, and at a part of their
- * size, where its transform computes fewer pixels, each close to the mean of those that it stands for. FFmpeg's own
- * (lowres) is off by up to 16 levels on grey, and shifted where colours have half the size. */
+/* --- reduced JPEG ------------------------------------------------------------------------------------------------- */
 
 static int jpeg_decode(tjhandle handle, const uint8_t *data, size_t size, int shift, bool grey, AVFrame *frame,
                        bool *done, struct bl_error *e)
@@ -274,9 +265,7 @@ int bl_jpeg_decode_reduced(const uint8_t *data, size_t size, int shift, bool gre
     return code;
 }
 
-/* --- webp --------------------------------------------------------------------------------------------------------- */
-
-/* The colours of lossy WebP. */
+/* --- chroma of WebP ----------------------------------------------------------------------------------------------- */
 
 /* Makes two pixels of a line from each chroma sample, 9 parts of the nearest, 3 of each beside it, 1 of the fourth.
  * Beyond the edges, the first and the last sample repeat. near: the nearest line of chroma, far: the one behind. */
@@ -332,7 +321,7 @@ static int bl_webp_upsample(AVFrame *frame, struct bl_error *e)
     return BL_OK;
 }
 
-/* --- image -------------------------------------------------------------------------------------------------------- */
+/* --- images ------------------------------------------------------------------------------------------------------- */
 
 #define BYTES_MAX ((int64_t)256 << 20)
 #define SCANS_MAX 1000  /* encoders make about ten */

@@ -1,4 +1,5 @@
-/* An image file: JPEG, PNG, BMP, WebP or TIFF. */
+/* Decoding of image files: JPEG, PNG, BMP, WebP and TIFF. The orientation of an image and JPEG files at a reduced size
+ * have functions of their own, since FFmpeg's results for them are not those wanted here. */
 #ifndef BL_IMAGE_H
 #define BL_IMAGE_H
 
@@ -22,9 +23,7 @@
  */
 int bl_image_orientation(const uint8_t *data, size_t size, int *orientation, struct bl_error *e);
 
-/* --- image -------------------------------------------------------------------------------------------------------- */
-
-/* --- jpeg reduced ------------------------------------------------------------------------------------------------- */
+/* --- reduced JPEG ------------------------------------------------------------------------------------------------- */
 
 /* JPEG files by libjpeg-turbo, which Pillow uses, too: for pixels that are equal to Pillow's, and at a part of their
  * size, where its transform computes fewer pixels, each close to the mean of those that it stands for. FFmpeg's own
@@ -36,7 +35,7 @@ int bl_image_orientation(const uint8_t *data, size_t size, int *orientation, str
 int bl_jpeg_decode_reduced(const uint8_t *data, size_t size, int shift, bool grey, AVFrame *frame, bool *done,
                            struct bl_error *e);
 
-/* --- image -------------------------------------------------------------------------------------------------------- */
+/* --- images ------------------------------------------------------------------------------------------------------- */
 
 #define BL_IMAGE_SHIFT_MAX 3
 

@@ -6,9 +6,7 @@
 
 #include "base/input_file.h"
 
-/* --- tiff --------------------------------------------------------------------------------------------------------- */
-
-/* The tags of TIFF files. */
+/* --- TIFF tags ---------------------------------------------------------------------------------------------------- */
 
 #define ENTRY 12              /* bytes: tag, type, count, value or offset */
 #define ARRAY_MAX 64          /* numbers of an entry that are compared: one for each sample of a pixel */
@@ -142,7 +140,7 @@ int bl_tiff_orientation(const uint8_t *data, size_t size)
     return 1;
 }
 
-/* --- image header ------------------------------------------------------------------------------------------------- */
+/* --- header ------------------------------------------------------------------------------------------------------- */
 
 #define SEGMENTS_MAX 65536          /* of a JPEG, or chunks of a WebP, before its picture */
 #define TAGS_MAX 65535              /* of a TIFF */
@@ -442,7 +440,7 @@ static void tiff_header_read(struct bl_window *b, struct bl_image_header *h)
     tiff_check(&t, h);
 }
 
-/* --- the file --------------------------------------------------------------------------------------------------- */
+/* --- all formats -------------------------------------------------------------------------------------------------- */
 
 /* Files that are known, and not read. */
 static void header_read_other(struct bl_window *b, struct bl_image_header *h)

@@ -1,5 +1,5 @@
-/* The header of an image file: its size, and the memory that decoding it may take, before it is decoded. Nothing in a
- * header is trusted: what it says may be more than the file can hold, but not more than the limit. */
+/* What is read of an image file before it is decoded: the tags of TIFF files, and the header with the size of the image
+ * and the memory that decoding may take. */
 #ifndef BL_IMAGE_HEADER_H
 #define BL_IMAGE_HEADER_H
 
@@ -9,14 +9,14 @@
 
 #include "base/error.h"
 
-/* --- tiff --------------------------------------------------------------------------------------------------------- */
+/* --- TIFF tags ---------------------------------------------------------------------------------------------------- */
 
-/* The tags of TIFF files. */
+/* The tags of TIFF files, some of which are changed before FFmpeg decodes the file. */
 
 /* Removes from the first directory of a TIFF file in memory the tags that say nothing about pixels as they are stored,
- * among them the orientation, which bl_tiff_orientation reads before. A decoder that is
- * to refuse damage (AV_EF_EXPLODE) refuses all tags that FFmpeg does not know, and most files have one: the unit of
- * the resolution, notes of cameras and programs. Files without a whole directory stay as they are. */
+ * among them the orientation, which bl_tiff_orientation reads before. A decoder that must refuse damage (AV_EF_EXPLODE)
+ * refuses all tags that FFmpeg does not know, and most files have one: the unit of the resolution, notes of cameras and
+ * programs. Files without a whole directory stay as they are. */
 void bl_tiff_drop_notes(uint8_t *data, size_t size);
 
 /* Has the numbers of a grey TIFF file in memory decoded as they are, also if 0 is white: FFmpeg would turn them round.
@@ -31,7 +31,10 @@ void bl_tiff_widen_palette(uint8_t *data, size_t size);
  */
 int bl_tiff_orientation(const uint8_t *data, size_t size);
 
-/* --- image header ------------------------------------------------------------------------------------------------- */
+/* --- header ------------------------------------------------------------------------------------------------------- */
+
+/* The header of an image file: its size, and the memory that decoding it may take, before it is decoded. Nothing in a
+ * header is trusted: it may announce more than the file can hold, but not more than the limit. */
 
 struct bl_image_header {
     int64_t width, height; /* pixels, less than 2^32; of what has several sizes, the largest */

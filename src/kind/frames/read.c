@@ -15,9 +15,7 @@ static int bl_frames_check_headers(const struct bl_image_folder *folder, size_t 
                                    const struct bl_video_config *config, const struct bl_kind_env *env,
                                    struct bl_error *e);
 
-/* --- png encoder -------------------------------------------------------------------------------------------------- */
-
-/* The encoder behind frames.h: FFmpeg's, in the media module. */
+/* --- PNG encoder -------------------------------------------------------------------------------------------------- */
 
 struct bl_png {
     AVCodecContext *encoder;
@@ -119,8 +117,6 @@ int bl_png_encoder_encode(struct bl_png *png, const uint8_t *step, const uint8_t
 }
 
 /* --- clips -------------------------------------------------------------------------------------------------------- */
-
-/* Lines of lists as rows: a folder of images, or a part of one. */
 
 struct bl_counter {
     const struct bl_video_config *config;
@@ -297,9 +293,7 @@ static int bl_frames_check_headers(const struct bl_image_folder *folder, size_t 
     return code;
 }
 
-/* --- read --------------------------------------------------------------------------------------------------------- */
-
-/* --- read --------------------------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 
 struct bl_reader {
     const struct bl_video_config *config;
@@ -504,9 +498,7 @@ int bl_frames_read_piece(struct bl_reader *r, const struct bl_request *request, 
     return code;
 }
 
-/* --- decoding ----------------------------------------------------------------------------------------------------- */
-
-/* The functions of the frames kind that the media module has, for struct bl_decoding. */
+/* --- functions of the media module -------------------------------------------------------------------------------- */
 
 /* The positions of every stride-th image, to be freed. */
 static int frames_number_steps(const struct bl_image_folder *folder, int64_t stride, double **positions,

@@ -1,4 +1,5 @@
-/* Reading folders of images. */
+/* The part of the frames kind that is in the media module, since it needs FFmpeg: the encoder of PNG files, the lines
+ * of lists as rows, and the reader of folders of images. */
 #ifndef BL_KIND_FRAMES_READ_H
 #define BL_KIND_FRAMES_READ_H
 
@@ -11,9 +12,9 @@
 #include "kind/row.h"
 #include "kind/video/options.h"
 
-/* --- png encoder -------------------------------------------------------------------------------------------------- */
+/* --- PNG encoder -------------------------------------------------------------------------------------------------- */
 
-/* The encoder behind frames.h: FFmpeg's, in the media module. */
+/* The encoder that bl_png_open (frames.h) opens. */
 
 struct bl_png;
 
@@ -31,9 +32,9 @@ int bl_frames_clips_open(const void *config, const struct bl_kind_env *env, stru
                          struct bl_error *e);
 void bl_frames_clips_close(struct bl_counter *counter);
 
-/* --- read --------------------------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* --- read --------------------------------------------------------------------------------------------------------- */
+/* Reading folders of images. */
 
 /* The size of the first image as the options make it. BL_EDATA: it does not decode. */
 int bl_frames_read_size(const void *config, const struct bl_kind_env *env, const struct bl_row *row,
@@ -46,7 +47,7 @@ int bl_frames_read_piece(struct bl_reader *reader, const struct bl_request *requ
                          struct bl_error *e);
 void bl_frames_read_close(struct bl_reader *reader);
 
-/* --- decoding ----------------------------------------------------------------------------------------------------- */
+/* --- functions of the media module -------------------------------------------------------------------------------- */
 
 /* The functions of the frames kind that the media module has, for struct bl_decoding. */
 

@@ -19,7 +19,7 @@
 
 #include "base/process.h"
 
-/* --- syscall filter ----------------------------------------------------------------------------------------------- */
+/* --- system call filter ------------------------------------------------------------------------------------------- */
 
 /* The filter is written out: libseccomp compiles it for each process, and never returns if memory runs out meanwhile.
  */
@@ -317,7 +317,7 @@ void bl_fork_server_stop(struct bl_fork_server *server)
     server->pid = 0;
 }
 
-/* --- whoever asks ------------------------------------------------------------------------------------------------- */
+/* --- requests to the server --------------------------------------------------------------------------------------- */
 
 static int server_ask(const struct bl_fork_server *server, const struct wish_message *wish, const int *fd, int fds,
                       struct bl_error *e)

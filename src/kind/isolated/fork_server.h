@@ -1,5 +1,5 @@
-/* A fork server: a process with one thread that was forked before this one had others, and forks processes from then
- * on. A process with threads must not: the child would inherit locks that nobody releases. */
+/* How decoder processes are started and restricted: a filter of system calls, and the server that forks the
+ * processes. */
 #ifndef BL_FORK_SERVER_H
 #define BL_FORK_SERVER_H
 
@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-/* --- syscall filter ----------------------------------------------------------------------------------------------- */
+/* --- system call filter ------------------------------------------------------------------------------------------- */
 
 /* A filter of system calls (seccomp): a process that has it can use what it has open, and its memory, and nothing else.
  */
@@ -23,6 +23,10 @@ bool bl_syscall_filter_install(void);
 bool bl_syscall_filter_is_available(void);
 
 /* --- fork server -------------------------------------------------------------------------------------------------- */
+
+/* A fork server: a process with one thread, which this process forks before it has other threads, and which forks all
+ * processes from then on. A process with threads must not fork them: the child would inherit locks that nobody
+ * releases. */
 
 #define BL_SPAWN_NUMBERS 3
 
@@ -45,9 +49,8 @@ struct bl_fork_server {
 typedef int bl_fork_load(struct bl_error *e);
 
 /* Starts the server. Its processes see the memory of this one as it is now, and what load (or NULL) loads, and run main
- * with context; where load fails, no process starts, for the reason that load gave. All of them
- * ignore the signals that end this process, have /dev/null as standard input, output and error, and end when this one
- * has. */
+ * with context; where load fails, no process starts, for the reason that load gave. All of them ignore the signals that
+ * end this process, have /dev/null as standard input, output and error, and end when this one has. */
 int bl_fork_server_start(struct bl_fork_server *server, bl_fork_load *load, bl_fork_main *main, const void *context,
                          struct bl_error *e);
 void bl_fork_server_stop(struct bl_fork_server *server);

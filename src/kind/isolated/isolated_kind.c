@@ -10,8 +10,8 @@
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-/* The files and ids that the lines of a list name. The worker finds them itself: it opens only these files for its
- * decoder process, by their numbers, and refuses rows that name others. */
+/* The worker finds the names in the lines of a list itself: it opens only these files for its decoder process, which
+ * asks for them by their numbers, and refuses rows that name others. */
 
 static size_t names_put(struct bl_isolated_names *n, const char *text)
 {
@@ -80,7 +80,7 @@ static bool bl_isolated_names_allow(const struct bl_isolated_names *n, int line,
     return false;
 }
 
-/* --- isolated kind ------------------------------------------------------------------------------------------------ */
+/* --- clients ------------------------------------------------------------------------------------------------------ */
 
 /* Whose process to ask. */
 struct client {
@@ -352,8 +352,7 @@ static int isolated_count(const void *config, const struct bl_kind_env *env, str
     return chunk->fault ? counting_add_fault(&c, e) : BL_OK;
 }
 
-/* --- idle processes
- * ------------------------------------------------------------------------------------------------------- */
+/* --- idle processes ----------------------------------------------------------------------------------------------- */
 
 /* Takes a process that is idle, or makes one. */
 static struct bl_decoder_process *process_take(struct bl_isolated_part *part, struct bl_error *e)
@@ -643,7 +642,9 @@ static int isolated_piece(struct bl_reader *r, const struct bl_request *request,
     return loss.lost ? client_report_loss(&r->client, &loss, request->row.id, e) : BL_OK;
 }
 
-/* --- the kind ----------------------------------------------------------------------------------------------------- */
+/* --- kind --------------------------------------------------------------------------------------------------------- */
+
+/* Each function of an isolated kind has a process do what the kind would do in this one. */
 
 void bl_isolated_kind_make(struct bl_isolated_part *part, const struct bl_kind *kind)
 {

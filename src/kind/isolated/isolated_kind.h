@@ -1,4 +1,5 @@
-/* The functions of an isolated kind: each has a process do what the kind would do in this one. */
+/* The files and ids that the lines of a list name. An isolated kind (isolation.h) finds them itself, and allows its
+ * decoder process no others. */
 #ifndef BL_ISOLATED_KIND_H
 #define BL_ISOLATED_KIND_H
 

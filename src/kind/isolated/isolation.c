@@ -14,8 +14,6 @@ enum bl_isolate { BL_ISOLATE_AUTO, BL_ISOLATE_ON, BL_ISOLATE_OFF };
 
 /* --- trial -------------------------------------------------------------------------------------------------------- */
 
-/* Tries whether content can be decoded in processes of their own here. */
-
 /* What the process finds. */
 struct trial_page {
     atomic_bool filtered, refused, done;

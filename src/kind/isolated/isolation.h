@@ -1,13 +1,14 @@
 /* Isolation: content is decoded in processes of its own, so that a file on which a library crashes, or never ends,
  * affects only itself.
  *
- * A worker has a process for each kind that decodes, and uses it for file after file. It opens the files, and the
- * process gets descriptors; steps are written to memory that both share. What a process reports is what the kind
- * reports in this process: bytes are the same with and without. If a process is lost, its request is tried once more in
- * a fresh one.
+ * A worker has a process for each kind that decodes, and uses it for file after file. The worker opens the files and
+ * passes their descriptors to the process, which writes the steps to memory that both share. The process reports what
+ * the kind would report in the worker's process: the bytes of a dataset are the same with and without isolation. If a
+ * process is lost, its request is tried once more in a fresh process.
  *
- * The way of a request: isolated_kind.c (what a kind is asked for), decoder_process.c (the worker's side), messages.c,
- * decoder_loop.c (in the process). fork_server.c starts processes, fork_server.c takes their rights away. */
+ * A request passes through isolated_kind.c (the functions that a kind is called by), decoder_process.c (the worker's
+ * side), messages.c and decoder_loop.c (the decoder process). fork_server.c starts the decoder processes, and restricts
+ * their system calls. */
 #ifndef BL_ISOLATION_H
 #define BL_ISOLATION_H
 
@@ -19,7 +20,7 @@
 
 /* --- trial -------------------------------------------------------------------------------------------------------- */
 
-/* Tries whether content can be decoded in processes of their own here. */
+/* A trial whether content can be decoded in processes of their own on this machine. */
 
 /* Starts a process as those that decode are started, and has it install the filter of system calls. *filtered: the
  * filter is there, and the process could open no file. BL_EFAIL: no such process can be started. This process must have

@@ -5,12 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* --- message ------------------------------------------------------------------------------------------------------ */
-
-/* Messages between processes of one program, over a stream socket: a type, numbers, texts and bytes, which the receiver
- * gets in the order in which they were put, and descriptors.
- *
- * The receiver need not trust the sender: a message with other contents than expected is damaged, no more. */
+/* --- messages ----------------------------------------------------------------------------------------------------- */
 
 #define ALIGN 8
 
@@ -295,7 +290,7 @@ enum bl_received bl_message_receive(int socket, struct bl_message *message)
     return BL_RECEIVED;
 }
 
-/* --- messages ----------------------------------------------------------------------------------------------------- */
+/* --- requests and answers ----------------------------------------------------------------------------------------- */
 
 #define STEP_BYTES_MAX (INT64_C(1) << 40) /* as in kind/row.h */
 

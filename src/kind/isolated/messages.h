@@ -1,7 +1,5 @@
-/* What a worker and its decoder process say to each other, and how the structs that a kind is given and reports travel.
- *
- * The worker asks; the process answers with DONE, and before that, as often as it needs, with rows (COUNT), files that
- * it wants to be opened, and memory that it wants to be reserved. */
+/* What a worker and its decoder process exchange: messages over a socket, the requests and answers that messages carry,
+ * and a page of shared memory that shows the progress of the process. */
 #ifndef BL_MESSAGES_H
 #define BL_MESSAGES_H
 
@@ -10,7 +8,7 @@
 #include "base/buffer.h"
 #include "kind/kind.h"
 
-/* --- message ------------------------------------------------------------------------------------------------------ */
+/* --- messages ----------------------------------------------------------------------------------------------------- */
 
 /* Messages between processes of one program, over a stream socket: a type, numbers, texts and bytes, which the receiver
  * gets in the order in which they were put, and descriptors.
@@ -74,9 +72,12 @@ enum bl_received {
 /* Receives the next message. */
 enum bl_received bl_message_receive(int socket, struct bl_message *message);
 
-/* --- messages ----------------------------------------------------------------------------------------------------- */
+/* --- requests and answers ----------------------------------------------------------------------------------------- */
 
-/* --- messages ----------------------------------------------------------------------------------------------------- */
+/* The types of messages, and the form in which they carry the structs that a kind is given and reports.
+ *
+ * The worker sends a request, and the process answers with DONE. Before DONE the process may send, as often as it
+ * needs, rows (COUNT) and requests of its own: that the worker opens a file, or reserves memory. */
 
 enum bl_isolated_type {
     /* of the worker: */
@@ -122,7 +123,7 @@ void bl_isolated_get_fields(struct bl_message *m, struct bl_fields *fields);
 
 /* --- progress page ------------------------------------------------------------------------------------------------ */
 
-/* A page that a decoder process and its worker share: how far the process is. */
+/* A page that a decoder process shares with its worker, which reads there how far the process is. */
 
 struct bl_progress_page {
     atomic_ullong beats; /* packets, frames and images read (base/cancel.h) */

@@ -218,7 +218,7 @@ int bl_annotations_find(const struct bl_annotations *all, const char *id, const 
     return BL_OK;
 }
 
-/* --- intervals ---------------------------------------------------------------------------------------------------- */
+/* --- kind --------------------------------------------------------------------------------------------------------- */
 
 static const char *const extensions[] = {NULL};
 static const char *const units[] = {"seconds", "steps", NULL};

@@ -21,9 +21,7 @@ struct bl_labels_config {
 
 extern const struct bl_kind bl_kind_labels;
 
-/* --- mapping ------------------------------------------------------------------------------------------------------ */
-
-/* A mapping: the numbers of labels by their names, from a text file. */
+/* --- mappings ----------------------------------------------------------------------------------------------------- */
 
 #define BYTES_MAX ((size_t)64 << 20)
 
@@ -136,9 +134,7 @@ int32_t bl_mapping_find(const struct bl_mapping *m, const char *name)
     return found ? found->number : -1;
 }
 
-/* --- label lines -------------------------------------------------------------------------------------------------- */
-
-/* The labels of a text file, one per line, as numbers. The file may be gzip or zstd; it is read as a stream. */
+/* --- lines of labels ---------------------------------------------------------------------------------------------- */
 
 int bl_label_lines_open(struct bl_label_lines *lines, const char *path, const struct bl_mapping *mapping,
                         const struct bl_cancel *cancel, struct bl_error *e)
@@ -230,7 +226,7 @@ int bl_label_lines_next(struct bl_label_lines *lines, int32_t *label, bool *foun
     return BL_OK;
 }
 
-/* --- labels ------------------------------------------------------------------------------------------------------- */
+/* --- kind --------------------------------------------------------------------------------------------------------- */
 
 /* Text files in folders are documents: labels have to be asked for (--kind labels). */
 static const char *const extensions[] = {"txt", NULL};

@@ -1,4 +1,5 @@
-/* Labels: text files with one label per line; a step is a line. */
+/* Labels as text: the mapping from names to numbers, and the lines of a file with one label each. The labels kind has
+ * such files as sequences, and a line is a step. */
 #ifndef BL_LABELS_H
 #define BL_LABELS_H
 
@@ -10,7 +11,7 @@
 #include "base/instream.h"
 #include "kind/kind.h"
 
-/* --- mapping ------------------------------------------------------------------------------------------------------ */
+/* --- mappings ----------------------------------------------------------------------------------------------------- */
 
 /* A mapping: the numbers of labels by their names, from a text file. */
 
@@ -38,7 +39,7 @@ int32_t bl_mapping_find(const struct bl_mapping *mapping, const char *name);
 /* Reads all of a file that an option names, at most max bytes, and its digest. BL_EUSAGE: file not found. */
 int bl_mapping_load(const char *path, size_t max, struct bl_buffer *text, uint64_t *digest, struct bl_error *e);
 
-/* --- label lines -------------------------------------------------------------------------------------------------- */
+/* --- lines of labels ---------------------------------------------------------------------------------------------- */
 
 /* The labels of a text file, one per line, as numbers. The file may be gzip or zstd; it is read as a stream. */
 

@@ -10,11 +10,7 @@
 #include "kind/text/skip.h"
 #include "kind/text/unicode.h"
 
-/* --- trie --------------------------------------------------------------------------------------------------------- */
-
-/* The longest token that a text begins with: a trie in one array.
- *
- * The child of a node by a byte is at index base ^ byte, if the parent of the node there is this node. */
+/* --- tries -------------------------------------------------------------------------------------------------------- */
 
 #define BLOCK 256  /* a node's children lie in one block */
 #define TRIES 32   /* free places that are tried before children get a new block */

@@ -1,7 +1,5 @@
-/* Added tokens: texts that are tokens wherever they occur. They are looked for before the text is split into words.
- *
- * The search is that of `tokenizers`: from left to right, the longest token at each position. A plain token (a special
- * one that is to be treated as text) is found as well, and skipped as text. */
+/* Searching a text for the longest of many tokens: a trie, which the models use, too, and the added tokens of a
+ * tokenizer. */
 #ifndef BL_ADDED_TOKENS_H
 #define BL_ADDED_TOKENS_H
 
@@ -12,7 +10,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 
-/* --- trie --------------------------------------------------------------------------------------------------------- */
+/* --- tries -------------------------------------------------------------------------------------------------------- */
 
 /* The longest token that a text begins with: a trie in one array.
  *
@@ -73,6 +71,11 @@ static inline uint32_t bl_trie_find(const struct bl_trie *trie, const void *text
 }
 
 /* --- added tokens ------------------------------------------------------------------------------------------------- */
+
+/* Added tokens: texts that are tokens wherever they occur. They are looked for before the text is split into words.
+ *
+ * The search is that of `tokenizers`: from left to right, the longest token at each position. A plain token (a special
+ * one that is to be treated as text) is found as well, and skipped as text. */
 
 struct bl_added_token {
     size_t offset, size; /* of its text */

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "kind/text/bpe_pair.h"
 
-/* --- bpe word ----------------------------------------------------------------------------------------------------- */
+/* --- words -------------------------------------------------------------------------------------------------------- */
 
 /* From a word to what is merged: its end, its unknown characters, and the parts that no merge joins. */
 
@@ -88,7 +88,7 @@ size_t bl_bpe_split(const struct bl_bpe *bpe, const uint8_t *text, size_t size, 
     return n;
 }
 
-/* --- bpe ---------------------------------------------------------------------------------------------------------- */
+/* --- merging ------------------------------------------------------------------------------------------------------ */
 
 #define SHORT 256 /* bytes: words up to this size need no scratch memory */
 #define FEW 32    /* bytes: words up to this size are merged step by step (see bpe.h) */

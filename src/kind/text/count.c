@@ -1,3 +1,4 @@
+/* Counting text: the documents of a chunk become rows, and steps in the spool. */
 #include "kind/text/text.h"
 
 #include <errno.h>
@@ -83,7 +84,7 @@ int bl_text_divisible(const void *values, const struct bl_input *input, bool *di
     return code;
 }
 
-/* --- one file --------------------------------------------------------------------------------------------------- */
+/* --- files -------------------------------------------------------------------------------------------------------- */
 
 static int counting_add_item(void *context, struct bl_item *item, struct bl_error *e)
 {
@@ -328,7 +329,7 @@ static int counting_read_input(struct counting *c, const struct bl_chunk *chunk,
     return counting_add_fault(c, -1, BL_REASON_EMPTY, e);
 }
 
-/* --- a chunk ---------------------------------------------------------------------------------------------------- */
+/* --- chunks ------------------------------------------------------------------------------------------------------- */
 
 static void key_hash_text(XXH3_state_t *hash, const char *text)
 {

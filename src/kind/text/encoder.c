@@ -8,14 +8,6 @@
 
 /* --- word cache --------------------------------------------------------------------------------------------------- */
 
-/* The cache from words to ids, one for each encoder: a word that was seen before is not merged again.
- *
- * It only affects the time of encoding. Most words are short and have few tokens: their entries are half a cache line,
- * and a word may be in both entries of its line. Longer words and those with more tokens are in a table of larger
- * entries; a short word in that table has a stub in the first one. Neither is a table of base/buffer.h, which forgets
- * nothing: a new word replaces an older one, so that memory is bounded. Both begin small, as few texts need more, and
- * grow where many words are replaced. */
-
 #define FIRST_LOG2 9  /* 48 KiB: a short text does not pay for pages that it does not use */
 #define LEAST_LOG2 15 /* the least limit: 2 MiB of short words, 1 MiB of long ones */
 

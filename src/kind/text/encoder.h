@@ -1,6 +1,4 @@
-/* An encoder: from documents to token ids, for one thread.
- *
- * It holds the cache and the buffers of encoding. The ids depend on the tokenizer and the text alone. */
+/* Encoding documents as token ids, in one thread: the encoder, and its cache of the words that it has seen. */
 #ifndef BL_ENCODER_H
 #define BL_ENCODER_H
 
@@ -134,6 +132,9 @@ static inline void bl_long_word_put(struct bl_long_word *word, const uint8_t *by
 
 /* --- encoder ------------------------------------------------------------------------------------------------------ */
 
+/* An encoder: from documents to token ids, for one thread. It holds the cache and the buffers of encoding. The ids
+ * depend on the tokenizer and the text alone. */
+
 struct bl_encoder;
 
 /* The tokenizer outlives its encoders. */
@@ -143,7 +144,7 @@ void bl_encoder_close(struct bl_encoder *encoder);
 /* From now on encoding returns BL_ECANCEL, between words, once cancel is raised. */
 void bl_encoder_set_stop(struct bl_encoder *encoder, const struct bl_cancel *cancel);
 
-/* The cache of words may take so many bytes (see encoder.h); 48 MiB unless it is limited. */
+/* The cache of words may take so many bytes; 48 MiB unless it is limited. */
 void bl_encoder_limit_cache(struct bl_encoder *encoder, int64_t bytes);
 
 /* The bytes that a document of this size takes at most, with its ids, while it is encoded. */

@@ -14,7 +14,7 @@ __extension__ typedef unsigned __int128 u128;
 
 static const char *const part_names[BL_FIM_PARTS] = {"prefix", "middle", "suffix"};
 
-/* --- the option ------------------------------------------------------------------------------------------------- */
+/* --- option ------------------------------------------------------------------------------------------------------- */
 
 /* Parses a number from 0 to 1 with at most six digits after the point. */
 static bool share_parse(const char *text, size_t size, int64_t *share)

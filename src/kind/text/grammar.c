@@ -4,7 +4,7 @@
 
 #include "kind/text/skip.h"
 
-/* --- deepseek ----------------------------------------------------------------------------------------------------- */
+/* --- DeepSeek ----------------------------------------------------------------------------------------------------- */
 
 /* A step of the pre-tokenizer that would have split the text before is a limit for the steps after it: what all three
  * steps do is done word by word, without looking ahead. */
@@ -138,7 +138,7 @@ static const uint8_t *bl_deepseek_next(enum bl_grammar grammar, const uint8_t *p
     }
 }
 
-/* --- grammar ------------------------------------------------------------------------------------------------------ */
+/* --- grammars ----------------------------------------------------------------------------------------------------- */
 
 enum bl_grammar bl_grammar_find(const char *pattern, size_t size, bool gaps)
 {
@@ -191,7 +191,7 @@ enum bl_grammar bl_grammar_join(enum bl_grammar first, enum bl_grammar second)
     return BL_GRAMMAR_NONE;
 }
 
-/* --- grammar split ------------------------------------------------------------------------------------------------ */
+/* --- splitting ---------------------------------------------------------------------------------------------------- */
 
 /* The scanners of the known grammars. */
 

@@ -1,8 +1,5 @@
-/* Grammars: how text is split into words, each of which is merged alone.
- *
- * Tokenizers give their grammar as a regular expression. The expressions of the known models are recognised by their
- * text and have scanners of their own (grammar.h), by the classes of unicode.h. What an expression does not match
- * is a word, too, as far as the next match. */
+/* Grammars: how text is split into words, each of which is merged alone. The sections are the known grammars, their
+ * scanners, and a faster way for text of ASCII. */
 #ifndef BL_GRAMMAR_H
 #define BL_GRAMMAR_H
 
@@ -10,9 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* --- grammar ------------------------------------------------------------------------------------------------------ */
+/* --- grammars ----------------------------------------------------------------------------------------------------- */
 
-/* --- grammar ------------------------------------------------------------------------------------------------------ */
+/* Tokenizers give their grammar as a regular expression. The expressions of the known models are recognised by their
+ * text and have scanners of their own (bl_grammar_split), by the classes of unicode.h. What an expression does not
+ * match is a word, too, as far as the next match. */
 
 enum bl_grammar {
     BL_GRAMMAR_NONE,       /* unknown */
@@ -42,7 +41,7 @@ enum bl_grammar bl_grammar_find(const char *pattern, size_t size, bool gaps);
  * there is none. */
 enum bl_grammar bl_grammar_join(enum bl_grammar first, enum bl_grammar second);
 
-/* --- grammar split ------------------------------------------------------------------------------------------------ */
+/* --- splitting ---------------------------------------------------------------------------------------------------- */
 
 /* Splitting text into the words of a known grammar: consecutive words, which are those of its regular expression and
  * together are the text. */
@@ -51,10 +50,10 @@ enum bl_grammar bl_grammar_join(enum bl_grammar first, enum bl_grammar second);
  * advances *at to the end of the last one. Words depend on all the text from at on, never on what was before. */
 size_t bl_grammar_split(enum bl_grammar grammar, const uint8_t *text, size_t size, size_t *at, size_t *end, size_t max);
 
-/* --- ascii -------------------------------------------------------------------------------------------------------- */
+/* --- ASCII words -------------------------------------------------------------------------------------------------- */
 
 /* Words of ASCII text, 64 bytes at a time, by arithmetic on masks with a bit for each byte. The words are those of the
- * scanners of grammar.h, found several times as fast. */
+ * scanners of bl_grammar_split, found several times as fast. */
 
 #define BL_ASCII_WORDS 64 /* at most so many at once */
 
@@ -62,8 +61,7 @@ size_t bl_grammar_split(enum bl_grammar grammar, const uint8_t *text, size_t siz
 bool bl_ascii_knows(enum bl_grammar grammar);
 
 /* Finds the words in the first 64 bytes of text, which begins with a word, that end there whatever follows. end[i] is
- * the offset in text at which word i ends. Returns their number; 0: undecided. The
- * grammar is one of those. */
+ * the offset in text at which word i ends. Returns their number; 0: undecided. The grammar is one of those. */
 size_t bl_ascii_split(enum bl_grammar grammar, const uint8_t *text, size_t size, size_t *end);
 
 #endif

@@ -1,4 +1,4 @@
-/* Lines and elements of JSON: they become items. */
+/* Items from values under keys: lines and elements of JSON, and rows of CSV and TSV. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "kind/row.h"
 #include "kind/text/item.h"
 
-/* --- field values ------------------------------------------------------------------------------------------------- */
+/* --- values of fields --------------------------------------------------------------------------------------------- */
 
 /* The values of an extra field of text: a JSON array with one number for each token. */
 
@@ -134,7 +134,7 @@ static bool bl_field_values_append(struct bl_buffer *out, enum bl_dtype dtype, c
     }
 }
 
-/* --- item json ---------------------------------------------------------------------------------------------------- */
+/* --- lines and elements of JSON ----------------------------------------------------------------------------------- */
 
 #define KEPT_MAX ((size_t)4096) /* bytes of a value in the table: its lines must stay readable */
 #define KEYS_SHOWN 10           /* keys of a line in a message */

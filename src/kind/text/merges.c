@@ -206,9 +206,9 @@ void bl_merges_free(struct bl_merges *merges)
     *merges = (struct bl_merges){0};
 }
 
-/* --- bpe build ---------------------------------------------------------------------------------------------------- */
+/* --- table of merges ---------------------------------------------------------------------------------------------- */
 
-/* Builds the table of merges: see bpe.h. */
+/* Building the table of merges that bpe.h describes. */
 
 #define TOKEN_BYTES_MAX 4096 /* of a token that can be merged: real ones have a few hundred at most */
 #define NONE UINT32_MAX

@@ -10,9 +10,7 @@
 #include "kind/text/unicode.h"
 #include "kind/text/wordpiece.h"
 
-/* --- normal form -------------------------------------------------------------------------------------------------- */
-
-/* --- normal form -------------------------------------------------------------------------------------------------- */
+/* --- normal forms ------------------------------------------------------------------------------------------------- */
 
 /* Hangul syllables are all combinations of L, V and T jamo, in order (The Unicode Standard, 3.12). */
 enum {
@@ -258,9 +256,7 @@ int bl_normal_form_apply(enum bl_normal_form form, const char *text, size_t size
     return bl_buffer_check(out, NULL);
 }
 
-/* --- grapheme ----------------------------------------------------------------------------------------------------- */
-
-/* Extended grapheme clusters (Unicode Standard Annex 29), by the version of Unicode that `tokenizers` has. */
+/* --- grapheme clusters -------------------------------------------------------------------------------------------- */
 
 /* What rules of more than two characters need to know of those before. */
 struct cluster {
@@ -329,9 +325,7 @@ size_t bl_grapheme_size(const char *text, size_t size)
     return at;
 }
 
-/* --- same text ---------------------------------------------------------------------------------------------------- */
-
-/* Texts that count as the same, for --dedup-by KEY[:nfkc,lower,space]: those with one normal form. */
+/* --- texts that count as the same --------------------------------------------------------------------------------- */
 
 void bl_same_text_buffers_free(struct bl_same_text_buffers *b)
 {
@@ -339,7 +333,7 @@ void bl_same_text_buffers_free(struct bl_same_text_buffers *b)
         bl_buffer_free(&b->buffer[i]);
 }
 
-/* --- the option ------------------------------------------------------------------------------------------------- */
+/* --- option ------------------------------------------------------------------------------------------------------- */
 
 static bool same_text_set_step(struct bl_same_text *same, const char *word, size_t size)
 {
@@ -399,7 +393,7 @@ void bl_same_text_append_column(const struct bl_same_text *same, struct bl_buffe
     bl_buffer_free(&name);
 }
 
-/* --- normal forms ----------------------------------------------------------------------------------------------- */
+/* --- normal forms of texts for --dedup-by ------------------------------------------------------------------------- */
 
 /* Appends the text with a space for each run of white space, and without those at its ends. */
 static void text_join_words(const char *text, size_t size, struct bl_buffer *out)

@@ -1,5 +1,5 @@
-/* Normal forms of Unicode (Unicode Standard Annex 15), as in the released `tokenizers` package: by Unicode 9, so that
- * later code points do not change; and NFC by Unicode 16, as other engines have it. */
+/* Rules of Unicode for whole texts: their normal forms, the grapheme clusters that they consist of, and the comparison
+ * of texts for --dedup-by. */
 #ifndef BL_NORMAL_FORM_H
 #define BL_NORMAL_FORM_H
 
@@ -9,9 +9,10 @@
 #include "base/buffer.h"
 #include "base/error.h"
 
-/* --- normal form -------------------------------------------------------------------------------------------------- */
+/* --- normal forms ------------------------------------------------------------------------------------------------- */
 
-/* --- normal form -------------------------------------------------------------------------------------------------- */
+/* Normal forms of Unicode (Unicode Standard Annex 15), as in the released `tokenizers` package: by Unicode 9, so that
+ * later code points do not change; and NFC by Unicode 16, as other engines have it. */
 
 enum bl_normal_form { BL_NFC, BL_NFD, BL_NFKC, BL_NFKD, BL_NFC_16 };
 
@@ -24,14 +25,14 @@ size_t bl_normal_form_prefix(enum bl_normal_form form, const char *text, size_t 
 /* Appends the text in the form. BL_EFAIL: out of memory, which the buffer remembers. */
 int bl_normal_form_apply(enum bl_normal_form form, const char *text, size_t size, struct bl_buffer *out);
 
-/* --- grapheme ----------------------------------------------------------------------------------------------------- */
+/* --- grapheme clusters -------------------------------------------------------------------------------------------- */
 
 /* Extended grapheme clusters (Unicode Standard Annex 29), by the version of Unicode that `tokenizers` has. */
 
 /* The bytes of the cluster that a text (valid UTF-8, not empty) begins with. */
 size_t bl_grapheme_size(const char *text, size_t size);
 
-/* --- same text ---------------------------------------------------------------------------------------------------- */
+/* --- texts that count as the same --------------------------------------------------------------------------------- */
 
 /* Texts that count as the same, for --dedup-by KEY[:nfkc,lower,space]: those with one normal form. */
 

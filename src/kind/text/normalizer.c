@@ -11,13 +11,7 @@
 #include "kind/text/unicode.h"
 #include "kind/text/vocabulary.h"
 
-/* --- precompiled -------------------------------------------------------------------------------------------------- */
-
-/* The normalizer that SentencePiece compiles into its models ("precompiled_charsmap"): texts of a few characters and
- * what they become.
- *
- * The map is a trie of bytes in one array, as the Darts library writes it, and after it the texts that it leads to,
- * each ended by a zero byte. */
+/* --- precompiled maps --------------------------------------------------------------------------------------------- */
 
 #define CLUSTER_MAX 5 /* bytes of a cluster that is replaced as a whole */
 
@@ -180,9 +174,7 @@ static int bl_precompiled_apply(const struct bl_precompiled *map, const char *te
     return out->failed ? BL_EFAIL : BL_OK;
 }
 
-/* --- sentencepiece normalizer ------------------------------------------------------------------------------------- */
-
-/* The normalizer of SentencePiece's models: the map of the model, user-defined pieces as they are, and white space. */
+/* --- normalizer of SentencePiece's models ------------------------------------------------------------------------- */
 
 #define MARK_SIZE (sizeof BL_METASPACE - 1)
 
@@ -285,7 +277,7 @@ static int bl_sentencepiece_normalize(const struct bl_sentencepiece *rule, const
     return out->failed ? BL_EFAIL : BL_OK;
 }
 
-/* --- normalizer --------------------------------------------------------------------------------------------------- */
+/* --- normalizers -------------------------------------------------------------------------------------------------- */
 
 /* A text that changes while it is read. What does not change is copied in one piece, where anything changes at all. */
 struct change {
@@ -464,9 +456,9 @@ void bl_normalizer_free(struct bl_normalizer *n)
     free(n->sentencepiece);
 }
 
-/* --- normalizer json ---------------------------------------------------------------------------------------------- */
+/* --- normalizers of tokenizer.json -------------------------------------------------------------------------------- */
 
-/* The normalizers of a tokenizer.json. */
+/* Reading the normalizers of a tokenizer.json. */
 
 /* Reads what is peculiar to one type of normalizer. */
 typedef int normalizer_reader(struct bl_json_tokenizer *t, const json_t *object, struct bl_normalizer *n,

@@ -1,4 +1,5 @@
-/* The steps of normalisation of tokenizer.json: each changes the whole text. */
+/* The normalizers of tokenizers, which change a text before it is split: the map in SentencePiece's models, the
+ * normalizer of these models, and the steps of a tokenizer.json. */
 #ifndef BL_NORMALIZER_H
 #define BL_NORMALIZER_H
 
@@ -10,7 +11,7 @@
 #include "kind/text/regex.h"
 #include "kind/text/wordpiece.h"
 
-/* --- precompiled -------------------------------------------------------------------------------------------------- */
+/* --- precompiled maps --------------------------------------------------------------------------------------------- */
 
 /* The normalizer that SentencePiece compiles into its models ("precompiled_charsmap"): texts of a few characters and
  * what they become.
@@ -24,7 +25,7 @@ struct bl_precompiled; /* many threads share it */
 int bl_precompiled_open(struct bl_precompiled **map, const void *data, size_t size, struct bl_error *e);
 void bl_precompiled_close(struct bl_precompiled *map);
 
-/* --- sentencepiece normalizer ------------------------------------------------------------------------------------- */
+/* --- normalizer of SentencePiece's models ------------------------------------------------------------------------- */
 
 /* The normalizer of SentencePiece's models: the map of the model, user-defined pieces as they are, and white space. */
 
@@ -43,7 +44,9 @@ struct bl_sentencepiece {
 void bl_sentencepiece_finish(struct bl_sentencepiece *rule);
 void bl_sentencepiece_free(struct bl_sentencepiece *rule);
 
-/* --- normalizer --------------------------------------------------------------------------------------------------- */
+/* --- normalizers -------------------------------------------------------------------------------------------------- */
+
+/* The steps of normalisation of tokenizer.json: each changes the whole text. */
 
 enum bl_normalizer_kind {
     BL_NORMALIZER_FORM, /* a normal form of Unicode */

@@ -16,11 +16,7 @@
 #include "kind/input_stat.h"
 #include "kind/npy.h"
 
-/* --- npy ids ------------------------------------------------------------------------------------------------------ */
-
-/* --- id numbers --------------------------------------------------------------------------------------------------- */
-
-/* Token ids as whole numbers of any size in files, and the rows that are made of them. */
+/* --- stored ids --------------------------------------------------------------------------------------------------- */
 
 int64_t bl_id_number_read(const struct bl_id_number *type, const uint8_t *at)
 {
@@ -55,7 +51,7 @@ static int bl_id_numbers_end(struct bl_item *item, struct bl_error *e)
     return bl_item_finish(item, e);
 }
 
-/* --- npy ids ------------------------------------------------------------------------------------------------------ */
+/* --- NPY arrays --------------------------------------------------------------------------------------------------- */
 
 #define CHUNK_IDS ((size_t)8192)
 
@@ -172,9 +168,7 @@ int bl_npy_ids_count(struct bl_item *item, const char *path, const struct bl_can
     return code;
 }
 
-/* --- megatron ----------------------------------------------------------------------------------------------------- */
-
-/* Token ids in the pairs of .idx and .bin files that Megatron writes. */
+/* --- Megatron's .idx and .bin files ------------------------------------------------------------------------------- */
 
 /* The index has a table of the sequences' lengths, one of their offsets in the .bin file, and the document index, which
  * says with which sequence each document begins, and at its end how many sequences there are. */

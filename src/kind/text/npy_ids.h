@@ -1,26 +1,27 @@
-/* NPY arrays of token ids. */
+/* Token ids that are stored as numbers, as rows: those of NPY arrays, and of the pairs of files that Megatron
+ * writes. */
 #ifndef BL_NPY_IDS_H
 #define BL_NPY_IDS_H
 
 #include "kind/text/item.h"
 
-/* --- npy ids ------------------------------------------------------------------------------------------------------ */
-
-/* --- id numbers --------------------------------------------------------------------------------------------------- */
+/* --- stored ids --------------------------------------------------------------------------------------------------- */
 
 /* Token ids as whole numbers of any size in files, and the rows that are made of them. */
 
 /* The number at `at`. One that is above INT64_MAX, which no id is, becomes INT64_MAX. */
 int64_t bl_id_number_read(const struct bl_id_number *type, const uint8_t *at);
 
-/* --- npy ids ------------------------------------------------------------------------------------------------------ */
+/* --- NPY arrays --------------------------------------------------------------------------------------------------- */
+
+/* NPY arrays of token ids. */
 
 /* One row for a 1-D array, one for each row of a 2-D array; whole numbers of any size, compressed or not. Codes as
  * bl_instream_read: BL_EDATA for a file that is not one. */
 int bl_npy_ids_count(struct bl_item *item, const char *path, const struct bl_cancel *cancel, bl_item_emit *take,
                      void *context, struct bl_error *e);
 
-/* --- megatron ----------------------------------------------------------------------------------------------------- */
+/* --- Megatron's .idx and .bin files ------------------------------------------------------------------------------- */
 
 /* Token ids in the pairs of .idx and .bin files that Megatron writes. */
 

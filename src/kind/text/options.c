@@ -11,8 +11,6 @@
 
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 
-/* The keys of JSON lines that the options name: of the text, of kept columns and of fields. */
-
 /* Whether the name can be that of a column: it is written to the header of the table as it is. */
 static bool is_column_name(const char *name)
 {
@@ -578,7 +576,7 @@ void bl_text_release(void *values)
     *p = (struct bl_text_prepared){0};
 }
 
-/* --- what the options say of a file ------------------------------------------------------------------------------- */
+/* --- options for a file ------------------------------------------------------------------------------------------- */
 
 /* Whether this is the extension of the file: the last one, or the one before .gz or .zst. */
 static bool path_has_extension(const char *path, const char *wanted)

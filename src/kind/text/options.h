@@ -1,4 +1,4 @@
-/* The options of text, and what is made of them once. */
+/* The options of the text kind, and what is made of them once. */
 #ifndef BL_KIND_TEXT_OPTIONS_H
 #define BL_KIND_TEXT_OPTIONS_H
 

@@ -11,7 +11,7 @@
 #include "kind/text/vocabulary.h"
 #include "kind/text/wordpiece.h"
 
-/* --- pre tokenizer ------------------------------------------------------------------------------------------------ */
+/* --- steps -------------------------------------------------------------------------------------------------------- */
 
 #define METASPACE_SIZE (sizeof BL_METASPACE - 1)
 
@@ -238,7 +238,7 @@ int bl_split_find(const struct bl_split *split, struct bl_matcher *matcher, cons
     }
 }
 
-/* --- pre tokenizer json ------------------------------------------------------------------------------------------- */
+/* --- pre-tokenizers of tokenizer.json ----------------------------------------------------------------------------- */
 
 /* The pre-tokenizers of a tokenizer.json, and patterns of other files. */
 

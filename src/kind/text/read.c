@@ -1,3 +1,5 @@
+/* Reading text: the open files of the spool, the index that finds a document in them, and the reader, which takes steps
+ * from the spool or, of flat files of ids, from the files themselves. */
 #include "kind/text/text.h"
 
 #include <errno.h>
@@ -16,15 +18,7 @@
 #include "kind/text/spool.h"
 #include "kind/text/token_file.h"
 
-/* --- spool index -------------------------------------------------------------------------------------------------- */
-
-/* The index of the spool: where the steps of each document are. It takes 24 bytes a document, and a little for each
- * file. */
-
 /* --- spool files -------------------------------------------------------------------------------------------------- */
-
-/* The spool's files of steps, opened once for all workers: a plan takes documents from everywhere, and opening a file
- * takes longer than reading a document of it. */
 
 /* Makes room for one more file. Only before workers begin. */
 static int bl_spool_files_add(struct bl_spool_files *f, struct bl_error *e)
@@ -247,7 +241,7 @@ bool bl_spool_index_find(const struct bl_spool_index *p, const char *path, int64
     return true;
 }
 
-/* --- read --------------------------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 
 #define OPEN_FILES_MAX 64 /* of the spool, for each worker, beside those that all share; and of flat files of ids */
 #define IDS_MAX 4096      /* that are read at once */
@@ -455,7 +449,7 @@ static int reader_read_tokens(struct bl_reader *r, const struct bl_request *requ
                        request->out[0] + (size_t)skipped * r->prepared->step_bytes, e);
 }
 
-/* --- all else --------------------------------------------------------------------------------------------------- */
+/* --- pieces ------------------------------------------------------------------------------------------------------- */
 
 int bl_text_read(struct bl_reader *r, const struct bl_request *request, struct bl_note *note, struct bl_error *e)
 {

@@ -12,8 +12,6 @@
 
 /* --- spans -------------------------------------------------------------------------------------------------------- */
 
-/* The spans of a text that a pre-tokenizer splits it into, in order. */
-
 int bl_spans_add(struct bl_spans *spans, size_t begin, size_t end, struct bl_error *e)
 {
     int code = BL_ARRAY_RESERVE(spans->span, spans->capacity, spans->count + 1, e);
@@ -70,16 +68,7 @@ int bl_splitting_add(struct bl_splitting *s, size_t begin, size_t end, bool matc
     return bl_spans_add(out, begin, end, e);
 }
 
-/* --- stand in ----------------------------------------------------------------------------------------------------- */
-
-/* Stand-ins: PCRE2 has the version of Unicode that the system's library was built with (14 in Debian 12), the released
- * tokenizers have Unicode 16 (tokenizers 0.23: Oniguruma 6.9.10; tiktoken 0.14: Rust's regex crates). So PCRE2 does not
- * see a code point that came with Unicode 15 or 16, but an older one of the same properties in its place, of as many
- * bytes. Where the matches are is the same. Nor does a newer PCRE2 see what came after Unicode 16, but noncharacters.
- *
- * A code point that a pattern has itself, or the limit of one of its ranges, tells points apart that have the same
- * properties: what stands for a point lies on the same side of each. A few points have none like them of the same
- * script; only patterns with the name of that script see it. */
+/* --- stand-ins ---------------------------------------------------------------------------------------------------- */
 
 #define LEAD_OF_THREE 0xe0 /* the first byte of UTF-8 from U+0800 on; no byte that follows one is as high */
 
@@ -217,7 +206,7 @@ int bl_stand_in_apply(const struct bl_pattern_points *points, const char *text, 
     return BL_OK;
 }
 
-/* --- regex -------------------------------------------------------------------------------------------------------- */
+/* --- regular expressions ------------------------------------------------------------------------------------------ */
 
 /* Nested groups over a long piece need a stack, which grows when it is used. */
 #define STACK_MIN ((size_t)32 << 10)

@@ -1,7 +1,6 @@
-/* Splitting text with PCRE2, by a regular expression that is not a known grammar.
- *
- * PCRE2 has the version of Unicode that the system's library was built with, 14 in Debian 12. Characters are split as
- * by Unicode 16 nevertheless, which the released tokenizers have: regex.h. */
+/* Splitting text by the regular expressions of tokenizers, with PCRE2. The sections are the spans that are the result,
+ * the stand-ins by which PCRE2 splits as by Unicode 16, the matching, and the translation of the expressions to PCRE2's
+ * syntax. */
 #ifndef BL_REGEX_H
 #define BL_REGEX_H
 
@@ -11,8 +10,6 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-
-/* --- regex -------------------------------------------------------------------------------------------------------- */
 
 /* --- spans -------------------------------------------------------------------------------------------------------- */
 
@@ -55,7 +52,7 @@ struct bl_splitting {
 /* Adds the next piece of the text, a match or what is before, between and after matches. BL_EFAIL: out of memory. */
 int bl_splitting_add(struct bl_splitting *s, size_t begin, size_t end, bool match, struct bl_error *e);
 
-/* --- stand in ----------------------------------------------------------------------------------------------------- */
+/* --- stand-ins ---------------------------------------------------------------------------------------------------- */
 
 /* Stand-ins: PCRE2 has the version of Unicode that the system's library was built with (14 in Debian 12), the released
  * tokenizers have Unicode 16 (tokenizers 0.23: Oniguruma 6.9.10; tiktoken 0.14: Rust's regex crates). So PCRE2 does not
@@ -82,7 +79,10 @@ void bl_pattern_points_free(struct bl_pattern_points *points);
 int bl_stand_in_apply(const struct bl_pattern_points *points, const char *text, size_t size, struct bl_buffer *copy,
                       const char **seen, struct bl_error *e);
 
-/* --- regex -------------------------------------------------------------------------------------------------------- */
+/* --- regular expressions ------------------------------------------------------------------------------------------ */
+
+/* Splitting text with PCRE2, by a regular expression that is not a known grammar. Characters are split as by Unicode
+ * 16, whatever version PCRE2 has, by the stand-ins. */
 
 struct bl_regex;   /* a pattern; many threads share it */
 struct bl_matcher; /* memory for matching: one for each thread, for any number of patterns */
@@ -128,7 +128,7 @@ int bl_regex_split(const struct bl_regex *regex, struct bl_matcher *matcher, enu
 const char *bl_regex_version(char out[BL_REGEX_VERSION_MAX]);
 const char *bl_regex_unicode_version(char out[BL_REGEX_VERSION_MAX]);
 
-/* --- regex syntax ------------------------------------------------------------------------------------------------- */
+/* --- translation of Oniguruma's syntax ---------------------------------------------------------------------------- */
 
 /* Translates the regular expressions of tokenizer.json, which are Oniguruma's in Ruby's syntax, for PCRE2. */
 

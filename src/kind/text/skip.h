@@ -1,4 +1,5 @@
-/* What the scanners of grammars share: steps past characters of some classes (unicode.h). */
+/* Reading characters of UTF-8 by their classes (unicode.h), and the steps past characters that the scanners of grammars
+ * share. */
 #ifndef BL_SKIP_H
 #define BL_SKIP_H
 
@@ -8,7 +9,7 @@
 
 #include "kind/text/unicode.h"
 
-/* --- character ---------------------------------------------------------------------------------------------------- */
+/* --- classes of characters ---------------------------------------------------------------------------------------- */
 
 /* The classes of characters in valid UTF-8. Should text not be valid, nothing past its end is read. */
 
@@ -52,7 +53,9 @@ static inline size_t bl_character_trim(const uint8_t *text, size_t size)
     }
 }
 
-/* --- skip --------------------------------------------------------------------------------------------------------- */
+/* --- steps of scanners -------------------------------------------------------------------------------------------- */
+
+/* Steps past the characters of some classes. */
 
 /* Past the characters that have one of the classes. */
 static inline const uint8_t *bl_skip_class(const uint8_t *p, const uint8_t *end, unsigned classes)

@@ -1,7 +1,8 @@
 /* The text kind: documents of JSONL or plain text, tokenized, or token ids as they are.
  *
- * The way of a document: documents (bytes of a file), json (one line of it), item (its ids and values), count (rows and
- * spool), spool_index (where the spool has it), read. */
+ * A document passes through base/documents.c (bytes of a file), item_json.c (one line of JSON), item.c (its ids and
+ * values), count.c (its row, and its steps in the spool), spool.c (the files of the spool), and read.c (the index of
+ * the spool, and the reader). */
 #ifndef BL_KIND_TEXT_TEXT_H
 #define BL_KIND_TEXT_TEXT_H
 
@@ -14,11 +15,11 @@
 #include "base/error.h"
 #include "kind/kind.h"
 
-/* --- text --------------------------------------------------------------------------------------------------------- */
+/* --- kind --------------------------------------------------------------------------------------------------------- */
 
 extern const struct bl_kind bl_kind_text;
 
-/* --- count -------------------------------------------------------------------------------------------------------- */
+/* --- counting ----------------------------------------------------------------------------------------------------- */
 
 /* Counting text: documents to rows, and to steps in the spool. */
 
@@ -29,15 +30,6 @@ int bl_text_counter_open(const void *config, const struct bl_kind_env *env, stru
 void bl_text_counter_close(struct bl_counter *counter);
 int bl_text_count_chunk(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
                         struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e);
-
-/* --- read --------------------------------------------------------------------------------------------------------- */
-
-/* Reading text: the steps of documents, out of the spool. */
-
-/* --- spool index -------------------------------------------------------------------------------------------------- */
-
-/* The index of the spool: where the steps of each document are. It takes 24 bytes a document, and a little for each
- * file. */
 
 /* --- spool files -------------------------------------------------------------------------------------------------- */
 
@@ -60,6 +52,9 @@ void bl_spool_files_close(struct bl_spool_files *files);
 void bl_spool_files_free(struct bl_spool_files *files);
 
 /* --- spool index -------------------------------------------------------------------------------------------------- */
+
+/* The index of the spool: where the steps of each document are. It takes 24 bytes a document, and a little for each
+ * file. */
 
 /* The documents of one file in one chunk, in order. */
 struct bl_spool_segment {
@@ -111,7 +106,9 @@ struct bl_spool_location {
 bool bl_spool_index_find(const struct bl_spool_index *index, const char *path, int64_t offset,
                          struct bl_spool_location *location);
 
-/* --- read --------------------------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+/* Reading text: the steps of documents, out of the spool. */
 
 /* As in struct bl_kind. */
 int bl_text_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,

@@ -1,3 +1,4 @@
+/* Counting flat files of token ids: each document becomes a row. An index or a mark shows where a document ends. */
 #include "kind/text/token_file.h"
 
 #include <errno.h>
@@ -12,7 +13,7 @@
 #define WINDOW_IDS ((size_t)1 << 15) /* ids that are read at once */
 #define INDEX_CHUNK ((int64_t)4096)  /* entries of an index */
 
-/* --- the index of documents ------------------------------------------------------------------------------------- */
+/* --- index of documents ------------------------------------------------------------------------------------------- */
 
 /* Where the documents end: the numbers of tokens before that, in 64 bits, or what an .idx file of Megatron says. */
 struct index {

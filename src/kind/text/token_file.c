@@ -24,7 +24,7 @@
 #define METADATA_MAX 4096           /* bytes that are looked at */
 #define LLMC_HEADER ((int64_t)1024) /* bytes: 256 whole numbers of 32 bits */
 
-/* --- what the option says --------------------------------------------------------------------------------------- */
+/* --- option ------------------------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;

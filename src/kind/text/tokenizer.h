@@ -1,7 +1,4 @@
-/* A tokenizer: text in, token ids out, the same ones as the released packages give.
- *
- * A tokenizer is opened once and then only read: many threads share it. Each encodes with its own encoder
- * (encoder.h). */
+/* Tokenizers: text in, token ids out, the same ones as the released packages give; and the marks of documents. */
 #ifndef BL_TOKENIZER_H
 #define BL_TOKENIZER_H
 
@@ -22,7 +19,10 @@ struct bl_document_marks {
     int count;
 };
 
-/* --- tokenizer ---------------------------------------------------------------------------------------------------- */
+/* --- tokenizers --------------------------------------------------------------------------------------------------- */
+
+/* A tokenizer is opened once and then only read: many threads share it. Each encodes with its own encoder
+ * (encoder.h). */
 
 struct bl_tokenizer;
 

@@ -8,9 +8,7 @@
 #include "base/buffer.h"
 #include "kind/text/bpe_characters.h"
 
-/* --- json members ------------------------------------------------------------------------------------------------- */
-
-/* Members of the objects in a tokenizer.json. */
+/* --- members of objects ------------------------------------------------------------------------------------------- */
 
 #define DEPTH 8 /* of Sequences within each other */
 
@@ -114,7 +112,7 @@ void bl_json_steps_free(struct bl_json_steps *steps)
     *steps = (struct bl_json_steps){0};
 }
 
-/* --- model json --------------------------------------------------------------------------------------------------- */
+/* --- models ------------------------------------------------------------------------------------------------------- */
 
 /* The models of a tokenizer.json. */
 
@@ -369,7 +367,7 @@ int bl_json_read_model(struct bl_json_tokenizer *t, struct bl_error *e)
     return BL_OK;
 }
 
-/* --- post processor ----------------------------------------------------------------------------------------------- */
+/* --- post-processors ---------------------------------------------------------------------------------------------- */
 
 /* The post-processor of a tokenizer.json: which ids `tokenizers` puts before and behind those of a text when it is
  * asked to (encode with add_special_tokens=True). Offsets, which it changes too, are not made here. */
@@ -454,7 +452,7 @@ static int template_read(struct bl_json_tokenizer *t, const json_t *processor, s
     return code;
 }
 
-/* --- all of them ------------------------------------------------------------------------------------------------ */
+/* --- sequences of post-processors --------------------------------------------------------------------------------- */
 
 /* `tokenizers` gives a second one the parts that the first one made, each as a text of its own. */
 static int adder_check(struct bl_tokenizer *tokenizer, struct bl_error *e)
@@ -519,7 +517,7 @@ int bl_json_read_post_processor(struct bl_json_tokenizer *t, struct bl_error *e)
                              "it has no post-processor that adds tokens, so --add-special-tokens adds none");
 }
 
-/* --- tokenizer json ----------------------------------------------------------------------------------------------- */
+/* --- added tokens and the whole file ------------------------------------------------------------------------------ */
 
 /* A token's normal form has at most ADDED_GROWTH times the bytes of the token and ADDED_MORE bytes: a small file must
  * not cause large allocations. */

@@ -1,7 +1,5 @@
-/* tokenizer.json, as `tokenizers` writes it. All that ids depend on is supported, or refused by name.
- *
- * The post-processor only adds tokens that are not in the text (begin, end) and offsets: it is read where these tokens
- * are asked for. The decoder is for the other direction. */
+/* Reading a tokenizer.json, as `tokenizers` writes it. All that ids depend on is supported, or refused by name. The
+ * sections are helpers for the objects of the file, and the file that is being read. */
 #ifndef BL_TOKENIZER_JSON_H
 #define BL_TOKENIZER_JSON_H
 
@@ -12,7 +10,7 @@
 #include "base/error.h"
 #include "kind/text/tokenizer_readers.h"
 
-/* --- json members ------------------------------------------------------------------------------------------------- */
+/* --- members of objects ------------------------------------------------------------------------------------------- */
 
 /* Members of the objects in a tokenizer.json. */
 
@@ -56,9 +54,12 @@ void bl_json_steps_free(struct bl_json_steps *steps);
 /* The type of an object, or "". */
 const char *bl_json_type(const json_t *object);
 
-/* --- json tokenizer ----------------------------------------------------------------------------------------------- */
+/* --- tokenizer.json ----------------------------------------------------------------------------------------------- */
 
-/* A tokenizer.json that is being read. */
+/* A tokenizer.json that is being read.
+ *
+ * The post-processor only adds tokens that are not in the text (begin, end) and offsets: it is read where these tokens
+ * are asked for. The decoder is for the other direction. */
 
 struct bl_json_tokenizer {
     struct bl_tokenizer *tokenizer;

@@ -8,9 +8,7 @@
 
 #include "base/text.h"
 
-/* --- tokenizer warning -------------------------------------------------------------------------------------------- */
-
-/* The warnings of a tokenizer: what its files hold that its user should know. */
+/* --- warnings ----------------------------------------------------------------------------------------------------- */
 
 int bl_tokenizer_warn(struct bl_tokenizer *tokenizer, struct bl_error *e, const char *format, ...)
 {
@@ -76,8 +74,6 @@ int bl_tokenizer_warn_missing_tokens(struct bl_tokenizer *tokenizer, const struc
 }
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
-
-/* The names of a vocabulary: its tokens as a JSON file writes them, with their ids. */
 
 #define MEMBER_BYTES 16 /* of a name and its id, or more */
 #define SHOWN 80        /* bytes of a name in a message */

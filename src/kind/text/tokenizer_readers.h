@@ -1,4 +1,4 @@
-/* The readers of tokenizer files, one for each format. */
+/* The readers of tokenizer files, and what several of them need: warnings, the names of a vocabulary, a pattern. */
 #ifndef BL_TOKENIZER_READERS_H
 #define BL_TOKENIZER_READERS_H
 
@@ -8,9 +8,9 @@
 #include "kind/text/tokenizer_parts.h"
 #include "kind/text/vocabulary.h"
 
-/* --- tokenizer readers -------------------------------------------------------------------------------------------- */
+/* --- readers ------------------------------------------------------------------------------------------------------ */
 
-/* --- tokenizer readers -------------------------------------------------------------------------------------------- */
+/* The readers of tokenizer files, one for each format. */
 
 /* The long lists of a tokenizer.json, in its text: "model.merges", and "model.vocab", an array (of Unigram) or an
  * object of names and ids. */
@@ -38,7 +38,7 @@ bool bl_tiktoken_detect(const struct bl_buffer *text);
 /* Whether the text of a JSON file is that of a tekken.json. */
 bool bl_tekken_detect(const struct bl_buffer *text);
 
-/* --- tokenizer warning -------------------------------------------------------------------------------------------- */
+/* --- warnings ----------------------------------------------------------------------------------------------------- */
 
 /* The warnings of a tokenizer: what its files hold that its user should know. */
 
@@ -72,7 +72,7 @@ static inline int64_t bl_names_find(const struct bl_vocabulary *names, const cha
     return name < 0 ? -1 : names->token[name].id;
 }
 
-/* --- pattern ------------------------------------------------------------------------------------------------------ */
+/* --- patterns ----------------------------------------------------------------------------------------------------- */
 
 /* The pattern of a tokenizer that has nothing but a pattern. */
 

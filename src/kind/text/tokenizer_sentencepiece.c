@@ -24,7 +24,7 @@ struct bl_protobuf_field {
     size_t size;
 };
 
-/* --- protobuf ----------------------------------------------------------------------------------------------------- */
+/* --- Protocol Buffers --------------------------------------------------------------------------------------------- */
 
 /* The fields of a Protocol Buffers message, one by one. */
 
@@ -88,7 +88,7 @@ static bool bl_protobuf_next(struct bl_protobuf *m, struct bl_protobuf_field *fi
     return !*damaged;
 }
 
-/* --- tokenizer sentencepiece -------------------------------------------------------------------------------------- */
+/* --- models ------------------------------------------------------------------------------------------------------- */
 
 /* The numbers of fields, types and kinds in sentencepiece_model.proto. */
 enum { MODEL_PIECE = 1, MODEL_TRAINER = 2, MODEL_NORMALIZER = 3 };
@@ -354,8 +354,7 @@ static int unigram_build(struct bl_tokenizer *tokenizer, const struct model *mod
     return code;
 }
 
-/* --- BPE, and characters, which are BPE without merges ---------------------------------------------------------------
- */
+/* --- BPE, and characters (BPE without merges) --------------------------------------------------------------------- */
 
 static int score_compare(const void *a, const void *b)
 {
@@ -443,8 +442,7 @@ static int bpe_build(struct bl_tokenizer *tokenizer, const struct model *model, 
     return code;
 }
 
-/* --- words ---------------------------------------------------------------------------------------------------------
- */
+/* --- words -------------------------------------------------------------------------------------------------------- */
 
 static int words_build(struct bl_tokenizer *tokenizer, const struct model *model, struct bl_error *e)
 {

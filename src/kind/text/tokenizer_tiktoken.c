@@ -13,9 +13,6 @@
 
 /* --- encodings ---------------------------------------------------------------------------------------------------- */
 
-/* Encodings: what is known of the published .tiktoken files, which hold the ranks alone. The pattern and the special
- * tokens are those of tiktoken 0.14 (r50k to o200k), openai-whisper, llama-models (Llama 3 and 4) and Qwen. */
-
 #define ONE(text, id)                                                                                                  \
     {                                                                                                                  \
         text, NULL, id, 1, 0                                                                                           \
@@ -166,7 +163,10 @@ static void bl_encoding_list_names(struct bl_buffer *out)
         bl_buffer_printf(out, "%s%s", i == 0 ? "" : i + 1 < ENCODINGS ? ", " : " or ", encodings[i].name);
 }
 
-/* --- tokenizer tiktoken ------------------------------------------------------------------------------------------- */
+/* --- .tiktoken ---------------------------------------------------------------------------------------------------- */
+
+/* .tiktoken: a line for each token, with its bytes in base64 and its rank, which is its id. The file has neither the
+ * pattern nor the special tokens: both follow from the ranks where they are of a known encoding. */
 
 bool bl_tiktoken_detect(const struct bl_buffer *text)
 {
@@ -323,7 +323,7 @@ int bl_tokenizer_read_tiktoken(struct bl_tokenizer *tokenizer, const struct bl_b
     return BL_EUSAGE;
 }
 
-/* --- tokenizer gpt2 ----------------------------------------------------------------------------------------------- */
+/* --- vocab.json and merges.txt ------------------------------------------------------------------------------------ */
 
 /* The two files of GPT-2: vocab.json with the tokens and their ids, and merges.txt with a merge a line, in order. */
 

@@ -1,6 +1,5 @@
-/* .tiktoken: a line for each token, with its bytes in base64 and its rank, which is its id. The file has neither the
- * pattern nor the special tokens: both follow from the ranks where they are of a known encoding (tokenizer_tiktoken.h).
- */
+/* What is known of tokenizers beside their files: the pattern and the special tokens of the published .tiktoken files,
+ * and the folders in which other programs keep the files that they have downloaded. */
 #ifndef BL_TOKENIZER_TIKTOKEN_H
 #define BL_TOKENIZER_TIKTOKEN_H
 

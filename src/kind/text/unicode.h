@@ -1,5 +1,5 @@
-/* The classes of code points that tokenizers need, by a fixed version of Unicode. scripts/unicode.py makes the tables
- * (unicode_table.c). */
+/* Properties of characters by fixed versions of Unicode, so that ids do not depend on the libraries of a machine.
+ * scripts/unicode.py makes the tables (*_table.c). */
 #ifndef BL_UNICODE_H
 #define BL_UNICODE_H
 
@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* --- unicode ------------------------------------------------------------------------------------------------------ */
+/* --- classes ------------------------------------------------------------------------------------------------------ */
 
-/* Classes by Unicode 16, which these engines have: tokenizers 0.23 (Oniguruma 6.9.10) in patterns, tiktoken 0.14
- * (Rust's regex crates). A code point has one of them at most. */
+/* Classes of code points by Unicode 16 (unicode_table.c), which these engines have: tokenizers 0.23 (Oniguruma 6.9.10)
+ * in patterns, tiktoken 0.14 (Rust's regex crates). A code point has one of them at most. */
 enum {
     BL_SYMBOL = 1,        /* \p{S} */
     BL_NUMBER = 2,        /* \p{N} */
@@ -32,14 +32,14 @@ static inline unsigned bl_unicode_class(uint32_t c)
     return c < 0x110000 ? bl_unicode_class_table[(uint32_t)bl_unicode_page[c >> 8] << 8 | (c & 255)] : 0;
 }
 
-/* --- script ------------------------------------------------------------------------------------------------------- */
+/* --- scripts ------------------------------------------------------------------------------------------------------ */
 
 /* Scripts of characters, as the pre-tokenizer UnicodeScripts of `tokenizers` has them: Hiragana and Katakana are Han, a
  * space and what its version of Unicode does not have are of any script. */
 
 #define BL_SCRIPT_ANY 0
 
-/* A number of the script; made by scripts/unicode.py (script_table.c). */
+/* A number of the script (script_table.c). */
 extern const uint8_t bl_script_page[0x110000 >> 8];
 extern const uint8_t bl_script_number[];
 
@@ -48,9 +48,9 @@ static inline unsigned bl_script(uint32_t c)
     return bl_script_number[(uint32_t)bl_script_page[c >> 8] << 8 | (c & 255)];
 }
 
-/* --- bert table --------------------------------------------------------------------------------------------------- */
+/* --- BERT --------------------------------------------------------------------------------------------------------- */
 
-/* The data of BERT's normalizer and pre-tokenizer (bert_table.c), made by scripts/unicode.py. */
+/* The data of BERT's normalizer and pre-tokenizer (bert_table.c). */
 
 enum {
     BL_BERT_REMOVED = 1,     /* by clean_text */
@@ -75,9 +75,9 @@ struct bl_bert_lower {
 extern const struct bl_bert_lower bl_bert_lower[];
 extern const size_t bl_bert_lower_count;
 
-/* --- grapheme table ----------------------------------------------------------------------------------------------- */
+/* --- grapheme clusters -------------------------------------------------------------------------------------------- */
 
-/* The data of grapheme clusters (grapheme_table.c), made by scripts/unicode.py. */
+/* The data of grapheme clusters (grapheme_table.c). */
 
 /* Values of Grapheme_Cluster_Break. */
 enum {
@@ -109,9 +109,9 @@ static inline unsigned bl_grapheme_class(uint32_t c)
     return bl_grapheme_property[(uint32_t)bl_grapheme_page[c >> 8] << 8 | (c & 255)];
 }
 
-/* --- normal table ------------------------------------------------------------------------------------------------- */
+/* --- normal forms ------------------------------------------------------------------------------------------------- */
 
-/* The data of normal forms (normal_table.c), made by scripts/unicode.py. */
+/* The data of normal forms (normal_table.c). */
 
 /* Pages of 256 properties. A property is the combining class, and 0x100 << form (enum bl_normal_form) where a code
  * point may change in that form, or change what is around it. Those that a form does not know have no bit for it: their
@@ -136,9 +136,9 @@ struct bl_normal_pair {
 extern const struct bl_normal_pair bl_normal_pair[];
 extern const size_t bl_normal_pair_count;
 
-/* --- word table --------------------------------------------------------------------------------------------------- */
+/* --- word characters ---------------------------------------------------------------------------------------------- */
 
-/* The characters of words (\w), by what scripts/unicode.py found (word_table.c). */
+/* The characters of words (\w), in word_table.c. */
 
 /* From first to last, sorted. */
 struct bl_word_range {
@@ -160,10 +160,10 @@ static inline bool bl_is_word_character(uint32_t point)
     return bl_word_range[low].first <= point && point <= bl_word_range[low].last;
 }
 
-/* --- stand in table ----------------------------------------------------------------------------------------------- */
+/* --- stand-ins ---------------------------------------------------------------------------------------------------- */
 
 /* Code points that Unicode has had since version 15, and older ones of the same properties: category, script, being
- * alphabetic, upper or lower case, ideographic, an emoji. scripts/unicode.py makes the table. */
+ * alphabetic, upper or lower case, ideographic, an emoji (stand_in_table.c). */
 
 struct bl_stand_in {
     uint32_t first, last; /* code points, from U+0800 on */

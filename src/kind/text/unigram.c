@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "kind/text/tokenizer_json.h"
 
-/* --- unigram ------------------------------------------------------------------------------------------------------ */
+/* --- model -------------------------------------------------------------------------------------------------------- */
 
 #define PENALTY 10.0 /* of an unknown character */
 
@@ -183,7 +183,7 @@ void bl_unigram_scratch_free(struct bl_unigram_scratch *scratch)
     *scratch = (struct bl_unigram_scratch){0};
 }
 
-/* --- unigram json ------------------------------------------------------------------------------------------------- */
+/* --- Unigram in tokenizer.json ------------------------------------------------------------------------------------ */
 
 /* The model Unigram of a tokenizer.json. */
 

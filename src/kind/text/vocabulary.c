@@ -12,8 +12,6 @@
 
 /* --- ids ---------------------------------------------------------------------------------------------------------- */
 
-/* Token ids: a growing array. */
-
 int bl_ids_reserve(struct bl_ids *ids, size_t more, struct bl_error *e)
 {
     if (more > SIZE_MAX - ids->count)
@@ -30,8 +28,6 @@ void bl_ids_free(struct bl_ids *ids)
     free(ids->id);
     *ids = (struct bl_ids){0};
 }
-
-/* --- vocabulary --------------------------------------------------------------------------------------------------- */
 
 /* --- vocabulary --------------------------------------------------------------------------------------------------- */
 
@@ -120,9 +116,7 @@ void bl_vocabulary_free(struct bl_vocabulary *v)
     *v = (struct bl_vocabulary){0};
 }
 
-/* --- alphabet ----------------------------------------------------------------------------------------------------- */
-
-/* How a tokenizer's file writes the text of its tokens, and the bytes that they stand for in a word. */
+/* --- alphabets ---------------------------------------------------------------------------------------------------- */
 
 #define OTHERS 0x100 /* the character of the first byte that is not written as itself */
 
@@ -205,10 +199,7 @@ bool bl_alphabet_decode(const struct bl_alphabet *alphabet, const char *text, si
     return known;
 }
 
-/* --- special names ------------------------------------------------------------------------------------------------ */
-
-/* The names of a model's special tokens, which tokenizer_config.json and special_tokens_map.json tell beside the
- * tokenizer: "eos_token": "</s>", or an object with its "content". */
+/* --- names of special tokens -------------------------------------------------------------------------------------- */
 
 #define FILE_MAX ((size_t)16 << 20) /* bytes */
 
@@ -260,9 +251,9 @@ int bl_special_name_find(const char *path, const char *key, struct bl_buffer *na
     return code;
 }
 
-/* --- alphabet json ------------------------------------------------------------------------------------------------ */
+/* --- alphabet of tokenizer.json ----------------------------------------------------------------------------------- */
 
-/* Which alphabet the words of a tokenizer.json have (vocabulary.h).
+/* Which alphabet the words of a tokenizer.json have.
  *
  * Where the last step is ByteLevel, words are bytes. Where spaces become U+2581 in the end, for which tokens then have
  * U+2581, words have spaces instead: U+2581 becomes a space where it occurs, which is seldom, and all spaces stay as

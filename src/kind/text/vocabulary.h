@@ -1,6 +1,5 @@
-/* The tokens of a model: from bytes to a token, and from a token to its id.
- *
- * Tokens are numbered as they are added, from 0; ids are whatever the file says, each once. */
+/* The tokens of a model and their ids. The sections are arrays of ids, the vocabulary, the alphabet in which files
+ * write the texts of tokens, and the names of special tokens. */
 #ifndef BL_VOCABULARY_H
 #define BL_VOCABULARY_H
 
@@ -29,7 +28,7 @@ struct bl_ids {
     bool is_over; /* it would have grown with more ids than that */
 };
 
-/* Makes room for more ids. Start from {0}. BL_EFAIL: out of memory, or it more ids than the limit. */
+/* Makes room for more ids. Start from {0}. BL_EFAIL: out of memory, or more ids than the limit. */
 int bl_ids_reserve(struct bl_ids *ids, size_t more, struct bl_error *e);
 
 /* Appends an id. BL_EFAIL: the same. */
@@ -46,7 +45,9 @@ void bl_ids_free(struct bl_ids *ids);
 
 /* --- vocabulary --------------------------------------------------------------------------------------------------- */
 
-/* --- vocabulary --------------------------------------------------------------------------------------------------- */
+/* The tokens of a model: from bytes to a token, and from a token to its id.
+ *
+ * Tokens are numbered as they are added, from 0; ids are whatever the file says, each once. */
 
 #define BL_VOCABULARY_MAX ((1 << 21) - 256) /* tokens: symbols of merging have 21 bits (bpe.h) */
 #define BL_ID_MAX ((1 << 24) - 1)           /* largest id: a damaged file must not cause large allocations */
@@ -93,7 +94,7 @@ static inline const uint8_t *bl_vocabulary_bytes(const struct bl_vocabulary *v, 
 
 void bl_vocabulary_free(struct bl_vocabulary *v);
 
-/* --- alphabet ----------------------------------------------------------------------------------------------------- */
+/* --- alphabets ---------------------------------------------------------------------------------------------------- */
 
 /* How a tokenizer's file writes the text of its tokens, and the bytes that they stand for in a word. */
 
@@ -123,7 +124,7 @@ bool bl_alphabet_decode(const struct bl_alphabet *alphabet, const char *text, si
 /* Appends each byte of a text as the character of the byte-level alphabet. */
 void bl_alphabet_append_bytes(const char *text, size_t size, struct bl_buffer *out);
 
-/* --- special names ------------------------------------------------------------------------------------------------ */
+/* --- names of special tokens -------------------------------------------------------------------------------------- */
 
 /* The names of a model's special tokens, which tokenizer_config.json and special_tokens_map.json tell beside the
  * tokenizer: "eos_token": "</s>", or an object with its "content". */

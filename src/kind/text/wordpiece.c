@@ -10,7 +10,7 @@
 #include "kind/text/tokenizer_readers.h"
 #include "kind/text/unicode.h"
 
-/* --- bert --------------------------------------------------------------------------------------------------------- */
+/* --- BERT's normalizer and pre-tokenizer -------------------------------------------------------------------------- */
 
 /* Each step goes over the whole text, since the next one may change its result: an ideograph, for example, is found
  * before it is decomposed. */
@@ -140,9 +140,7 @@ int bl_bert_split(const char *text, size_t size, struct bl_spans *out, struct bl
     return bl_spans_add(out, begin, size, e);
 }
 
-/* --- wordlevel ---------------------------------------------------------------------------------------------------- */
-
-/* WordLevel: each word is a token, or unknown. */
+/* --- WordLevel ---------------------------------------------------------------------------------------------------- */
 
 #define SHOWN 80 /* bytes of a word in a message */
 
@@ -157,7 +155,7 @@ int bl_wordlevel_encode(const struct bl_vocabulary *v, int32_t unknown, const ui
     return bl_ids_add(ids, id, e);
 }
 
-/* --- wordpiece ---------------------------------------------------------------------------------------------------- */
+/* --- WordPiece ---------------------------------------------------------------------------------------------------- */
 
 int bl_wordpiece_init(struct bl_wordpiece *model, const struct bl_vocabulary *vocabulary, const char *unknown,
                       const char *prefix, int64_t characters, struct bl_error *e)
@@ -318,7 +316,7 @@ bool bl_wordpiece_uncased(const struct bl_vocabulary *vocabulary)
     return true;
 }
 
-/* --- tokenizer wordpiece ------------------------------------------------------------------------------------------ */
+/* --- vocab.txt ---------------------------------------------------------------------------------------------------- */
 
 /* BERT's vocab.txt: a token a line. The rest is by convention: BERT's normalizer, with lower case if no token has upper
  * case, or if the options say so. */

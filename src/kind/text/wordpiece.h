@@ -1,5 +1,5 @@
-/* WordPiece: a word is split into the longest token that it begins with, then the longest token that continues it, and
- * so on. If there is none at some point, the whole word is unknown. */
+/* What the tokenizers of BERT's family are made of: BERT's normalizer and pre-tokenizer, and the models WordLevel and
+ * WordPiece. */
 #ifndef BL_WORDPIECE_H
 #define BL_WORDPIECE_H
 
@@ -12,7 +12,7 @@
 #include "kind/text/regex.h"
 #include "kind/text/vocabulary.h"
 
-/* --- bert --------------------------------------------------------------------------------------------------------- */
+/* --- BERT's normalizer and pre-tokenizer -------------------------------------------------------------------------- */
 
 /* BERT's normalizer and pre-tokenizer, as in the released `tokenizers` package. */
 
@@ -31,7 +31,7 @@ int bl_bert_normalize(const struct bl_bert_options *options, const char *text, s
 /* Appends the words of a text (valid UTF-8): the parts between white space, and each punctuation character alone. */
 int bl_bert_split(const char *text, size_t size, struct bl_spans *out, struct bl_error *e);
 
-/* --- wordlevel ---------------------------------------------------------------------------------------------------- */
+/* --- WordLevel ---------------------------------------------------------------------------------------------------- */
 
 /* WordLevel: each word is a token, or unknown. */
 
@@ -39,7 +39,10 @@ int bl_bert_split(const char *text, size_t size, struct bl_spans *out, struct bl
 int bl_wordlevel_encode(const struct bl_vocabulary *v, int32_t unknown, const uint8_t *word, size_t size,
                         struct bl_ids *ids, struct bl_error *e);
 
-/* --- wordpiece ---------------------------------------------------------------------------------------------------- */
+/* --- WordPiece ---------------------------------------------------------------------------------------------------- */
+
+/* WordPiece: a word is split into the longest token that it begins with, then the longest token that continues it, and
+ * so on. If there is none at some point, the whole word is unknown. */
 
 #define BL_WORDPIECE_PREFIX "##" /* of a token that continues a word; the default */
 #define BL_WORDPIECE_CHARACTERS 100
