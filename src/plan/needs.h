@@ -48,14 +48,6 @@ static inline int64_t bl_cost_piece(const struct bl_cost *c, uint32_t piece)
 /* Returns the cost of a block of these pieces. */
 int64_t bl_cost_block(const struct bl_cost *cost, const uint32_t *piece, size_t pieces);
 
-/* --- capacity ----------------------------------------------------------------------------------------------------- */
-
-/* The capacity of the blocks: T, from the options and the lengths. */
-
-/* Sets T, sequences, steps and longest of the plan. Errors as bl_plan_make. */
-int bl_capacity_resolve(struct bl_plan *plan, const int64_t *length, size_t count,
-                        const struct bl_plan_options *options, struct bl_error *e);
-
 /* --- needs -------------------------------------------------------------------------------------------------------- */
 
 /* Needs: what the pieces take of the columns of --max-column, in whole units that add up alike on every machine. */

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <float.h>
 
 #include "base/text.h"
 #include "plan/fill.h"
@@ -128,7 +129,7 @@ static void overlap_format(const struct bl_option *option, const void *value, st
         bl_buffer_int(out, *(const int64_t *)value);
 }
 
-static const struct bl_option_type steps = {
+static const struct bl_option_type steps_type = {
     "N|SECONDSs|longest|auto", steps_parse, steps_format,
     "a number of steps from 1 to 2147483647, seconds such as 30s, \"longest\", or \"auto\" for a store"};
 const struct bl_option_type bl_option_T_list = {
@@ -235,7 +236,7 @@ static const struct bl_option_type cost = {
     "two numbers of at least 0, not both 0, such as 1,0.0001, or the name of a column"};
 
 const struct bl_option bl_plan_option_table[] = {
-    BL_OPTION_CUSTOM("T", &steps, int64_t, struct bl_plan_options, T, BL_AFFECTS_PLAN,
+    BL_OPTION_CUSTOM("T", &steps_type, int64_t, struct bl_plan_options, T, BL_AFFECTS_PLAN,
                      "steps per block, or seconds (30s) where steps have a rate, or the longest sequence; auto, for "
                      "a store alone: about 1 MiB; required otherwise",
                      .letter = 'T'),
@@ -474,4 +475,81 @@ int bl_plan_options_check(const struct bl_plan_options *o, struct bl_error *e)
     if (bl_strategies[o->strategy]->is_packed && bl_fills[o->fill]->is_random)
         return bl_error_set(e, BL_EUSAGE, "--order keep and --fill %s exclude each other", bl_fill_names[o->fill]);
     return BL_OK;
+}
+
+/* --- capacity ----------------------------------------------------------------------------------------------------- */
+
+/* Sums of steps stay below this, so that adding two of them cannot overflow. */
+#define STEPS_MAX (INT64_C(1) << 62)
+
+static int capacity_sum_lengths(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e)
+{
+    if (count > BL_SEQUENCES_MAX)
+        return bl_error_set(e, BL_EFAIL, "%zu sequences: a plan can hold %lld", count, (long long)BL_SEQUENCES_MAX);
+    int64_t steps = 0, sequences = 0, longest = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (length[i] < 0)
+            return bl_error_set(e, BL_EFAIL, "sequence %zu has a negative length, %lld", i, (long long)length[i]);
+        if (length[i] > STEPS_MAX - steps)
+            return bl_error_set(e, BL_EFAIL, "more than 2^62 steps in all, from sequence %zu on", i);
+        steps += length[i];
+        sequences += length[i] > 0;
+        longest = length[i] > longest ? length[i] : longest;
+    }
+    plan->steps = steps;
+    plan->sequences = sequences;
+    plan->longest = longest;
+    if (plan->sequences == 0)
+        return bl_error_set(e, BL_EFAIL, "nothing to plan: all sequences are empty");
+    return BL_OK;
+}
+
+/* Returns the longest sequence up to --max-length, or the longest of all if none is that short. */
+static int64_t capacity_longest(const struct bl_plan *plan, const int64_t *length, size_t count, int64_t max_length)
+{
+    int64_t longest = 0;
+    for (size_t i = 0; max_length && i < count && plan->longest > max_length; i++)
+        longest = length[i] > longest && length[i] <= max_length ? length[i] : longest;
+    return longest ? longest : plan->longest;
+}
+
+int bl_capacity_resolve(struct bl_plan *plan, const int64_t *length, size_t count,
+                        const struct bl_plan_options *options, struct bl_error *e)
+{
+    int code = capacity_sum_lengths(plan, length, count, e);
+    if (code)
+        return code;
+    if (bl_strategies[options->strategy]->is_clipped)
+        plan->T = options->clip ? options->clip : plan->steps / plan->sequences;
+    else
+        plan->T = options->T ? options->T : capacity_longest(plan, length, count, options->max_length);
+    if (plan->T > BL_T_MAX)
+        return bl_error_set(e, BL_EFAIL, "blocks of %lld steps: the maximum is %lld", (long long)plan->T,
+                            (long long)BL_T_MAX);
+    return BL_OK;
+}
+
+void bl_plan_find_oversize(struct bl_plan_oversize *over, const int64_t *length, size_t count,
+                           const struct bl_plan_options *options, int64_t T)
+{
+    int64_t max_length = options->max_length ? options->max_length : INT64_MAX;
+    *over = (struct bl_plan_oversize){0};
+    for (size_t i = count; i-- > 0;) {
+        if (length[i] <= T || length[i] < options->min_length || length[i] > max_length)
+            continue;
+        over->count++;
+        over->first = i;
+        over->longest = length[i] > over->longest ? length[i] : over->longest;
+    }
+}
+
+int bl_plan_T(int64_t *T, const int64_t *length, size_t count, const struct bl_plan_options *options,
+              struct bl_error *e)
+{
+    struct bl_plan plan = {0};
+    int code = bl_plan_options_check(options, e);
+    if (!code)
+        code = bl_capacity_resolve(&plan, length, count, options, e);
+    *T = plan.T;
+    return code;
 }

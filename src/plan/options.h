@@ -1,9 +1,11 @@
+#include <stdbool.h>
 /* The planning options, as flags and YAML keys. */
 #ifndef BL_PLAN_OPTIONS_H
 #define BL_PLAN_OPTIONS_H
 
 #include "base/option.h"
 #include "plan/plan.h"
+#include "plan/strategy.h"
 
 /* Over struct bl_plan_options. -T has no default: callers use bl_options_origin to find out whether it was given. */
 extern const struct bl_option bl_plan_option_table[];
@@ -43,5 +45,13 @@ int bl_plan_options_check(const struct bl_plan_options *options, struct bl_error
 extern const char *const bl_strategy_names[];
 extern const char *const bl_fill_names[];
 extern const char *const bl_oversize_names[];
+
+/* --- capacity ----------------------------------------------------------------------------------------------------- */
+
+/* The capacity of the blocks: T, from the options and the lengths. */
+
+/* Sets T, sequences, steps and longest of the plan. Errors as bl_plan_make. */
+int bl_capacity_resolve(struct bl_plan *plan, const int64_t *length, size_t count,
+                        const struct bl_plan_options *options, struct bl_error *e);
 
 #endif

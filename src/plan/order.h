@@ -1,3 +1,6 @@
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 /* From a draft to a plan: the number of blocks that suits the ranks, which blocks the ranks work on at the same time,
  * and the order of the blocks. */
 #ifndef BL_ORDER_H
@@ -6,6 +9,9 @@
 #include "plan/draft.h"
 #include "plan/needs.h"
 #include "plan/plan.h"
+#include "base/error.h"
+#include "plan/limits.h"
+#include "plan/strategy.h"
 
 /* --- ranks -------------------------------------------------------------------------------------------------------- */
 
@@ -79,5 +85,16 @@ int bl_order_apply(struct bl_plan *plan, struct bl_draft *d, const struct bl_ord
 
 /* Returns in *lost what the ranks would lose with the draft's blocks in random order. BL_EFAIL: out of memory. */
 int bl_order_lost(double *lost, const struct bl_draft *d, const struct bl_order *order, struct bl_error *e);
+
+/* --- mix of costs ------------------------------------------------------------------------------------------------- */
+
+/* How far the waits of a plan are from fair samples of all blocks: a plan that puts like blocks together loses little,
+ * but teaches long sequences at one time and short ones at another. */
+
+/* Sets highest, apart, apart_drawn and neighbours. sequence: the pieces that the entries refer to. BL_EFAIL: out of
+ * memory. */
+int bl_mix_measure(struct bl_plan_balance *balance, const struct bl_costed *block, size_t blocks,
+                   const uint32_t *sequence, const struct bl_cost *cost, const struct bl_ranks *ranks, uint64_t seed,
+                   struct bl_error *e);
 
 #endif

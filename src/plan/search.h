@@ -137,4 +137,10 @@ int bl_search_complete(struct bl_patterns *patterns, const struct bl_histogram *
 int bl_search_best(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
                    const struct bl_limits *limits, struct bl_error *e);
 
+/* Raises *bound to the bound that the dual prices of classes of the lengths prove, in blocks. price: [classes]; a block
+ * has `places` units of the classes. The bound is valid for any prices. *used: raised by the operations. BL_EFAIL: out
+ * of memory. */
+int bl_bound_dual(int64_t *bound, const struct bl_histogram *h, int64_t T, const struct bl_histogram *classes,
+                  uint32_t places, const double *price, int64_t *used, struct bl_error *e);
+
 #endif
