@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/instream.h"
 #include "base/io.h"
 #include "base/output.h"
 #include "base/text.h"

@@ -20,6 +20,7 @@
 #include "plan/planner.h"
 #include "plan/strategy.h"
 #include "run/heartbeat.h"
+#include "run/pipeline.h"
 #include "run/signals.h"
 #include "store/epochs.h"
 #include "store/index.h"

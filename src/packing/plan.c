@@ -19,6 +19,7 @@
 #include "plan/strategy.h"
 #include "run/assembler.h"
 #include "run/heartbeat.h"
+#include "run/pipeline.h"
 #include "run/machine.h"
 #include "run/options.h"
 #include "run/state.h"

@@ -1,5 +1,4 @@
-/* Signs of life of a run: its progress, the heartbeat file that shows it on any machine, and work on a second thread
- * while the first one reports. */
+/* Signs of life of a run: its progress, and the heartbeat file that shows it on any machine. */
 #ifndef BL_HEARTBEAT_H
 #define BL_HEARTBEAT_H
 
@@ -124,20 +123,5 @@ void bl_heartbeat_end(struct bl_heartbeat *heartbeat, int status, const char *er
 
 /* Frees it without a last beat: for a process that ends otherwise. */
 void bl_heartbeat_free(struct bl_heartbeat *h);
-
-/* --- work on a second thread -------------------------------------------------------------------------------------- */
-
-/* Runs work on a thread of its own, while the calling thread reports that the work goes on. */
-
-struct bl_aside {
-    int (*work)(void *context, struct bl_error *e);
-    void *context;
-    void (*tick)(void *sink); /* called several times a second, on the caller's thread */
-    void *sink;
-    struct bl_cancel *cancel;
-};
-
-/* Returns what the work does, with its error. It is waited for in any case: BL_ECANCEL comes after its end. */
-int bl_aside_run(const struct bl_aside *aside, struct bl_error *e);
 
 #endif

@@ -9,9 +9,15 @@
 #ifndef BL_PIPELINE_H
 #define BL_PIPELINE_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "base/error.h"
 #include "base/process.h"
 #include "kind/kind.h"
+#include "base/buffer.h"
+#include "base/cancel.h"
+#include "run/state_files.h"
 
 struct bl_stages {
     /* Makes the next job; *job stays NULL if there are no more. Runs on the caller's thread. */
@@ -36,5 +42,20 @@ struct bl_stages {
 /* Runs all jobs. BL_ECANCEL: cancel was raised from outside (a signal). A thread that cannot start is BL_EFAIL. */
 int bl_pipeline_run(const struct bl_stages *stages, void *context, int workers, int slots, struct bl_cancel *cancel,
                     struct bl_error *e);
+
+/* --- work on a second thread -------------------------------------------------------------------------------------- */
+
+/* Runs work on a thread of its own, while the calling thread reports that the work goes on. */
+
+struct bl_aside {
+    int (*work)(void *context, struct bl_error *e);
+    void *context;
+    void (*tick)(void *sink); /* called several times a second, on the caller's thread */
+    void *sink;
+    struct bl_cancel *cancel;
+};
+
+/* Returns what the work does, with its error. It is waited for in any case: BL_ECANCEL comes after its end. */
+int bl_aside_run(const struct bl_aside *aside, struct bl_error *e);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "base/fs.h"
 #include "base/io.h"
+#include "base/instream.h"
 #include "base/text.h"
 #include "kind/kinds.h"
 #include "scan/files.h"

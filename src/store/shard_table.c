@@ -10,6 +10,7 @@
 #include "base/buffer.h"
 #include "base/fs.h"
 #include "base/io.h"
+#include "base/instream.h"
 #include "base/text.h"
 
 /* --- records of shards -------------------------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
 #include "base/io.h"
+#include "base/instream.h"
 #include "base/output.h"
 
 #include <fcntl.h>
