@@ -1,8 +1,9 @@
-#include <stdbool.h>
-#include <stdint.h>
 /* Exchanges of sequences between the blocks of a draft: swaps, trades, and meetings. */
 #ifndef BL_MEETING_H
 #define BL_MEETING_H
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "plan/draft.h"
 #include "plan/needs.h"

@@ -1,7 +1,8 @@
-#include <stdbool.h>
 /* The planning options, as flags and YAML keys. */
 #ifndef BL_PLAN_OPTIONS_H
 #define BL_PLAN_OPTIONS_H
+
+#include <stdbool.h>
 
 #include "base/option.h"
 #include "plan/plan.h"

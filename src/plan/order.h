@@ -1,10 +1,11 @@
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 /* From a draft to a plan: the number of blocks that suits the ranks, which blocks the ranks work on at the same time,
  * and the order of the blocks. */
 #ifndef BL_ORDER_H
 #define BL_ORDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "plan/draft.h"
 #include "plan/needs.h"
