@@ -69,7 +69,7 @@ history() {
     mkdir -p repository/{scripts,tests/unit,src/{base,kind/video}}
     cp "$BLOAD_ROOT/scripts/turn.sh" repository/scripts/
     cd repository || exit
-    printf '#include "base/records.h"\n#include "unit.h"\n' >tests/unit/test_a.c
+    printf '#include "base/csv.h"\n#include "unit.h"\n' >tests/unit/test_a.c
     printf '#include <stdio.h>\n#include "kind/video/video.h"\n' >tests/unit/test_b.c
     touch tests/unit/test_{c,d}.c tests/unit/unit.h src/base/{csv,io}.c src/kind/video/count.c
     echo build >.gitignore
@@ -133,8 +133,8 @@ test_what_has_changed_runs_in_any_turn() {
         due "$expected" CI_TURN=2
         git reset -q --hard HEAD~
     done <<'END'
-src/base/records.c a c video
-src/base/records.h a c video
+src/base/csv.c a c video
+src/base/csv.h a c video
 src/base/io.c c video
 src/kind/video/count.c b c video
 tests/unit/test_d.c c d video
@@ -144,7 +144,7 @@ tests/cli/bombs.sh c video bombs
 tests/run a b c d view video bombs
 docs/page.md c video
 END
-    git rm -q src/base/records.c
+    git rm -q src/base/csv.c
     due 'a c video' CI_TURN=2
     git commit -q -m change
     due 'c video' CI_TURN=2 CI_SINCE=HEAD
@@ -154,7 +154,7 @@ END
 
 test_a_change_counts_for_24_commits() {
     history 25
-    echo >>src/base/records.c
+    echo >>src/base/csv.c
     git commit -q -a -m change
     more 23
     due 'a c video' CI_TURN=2
@@ -167,7 +167,7 @@ test_a_change_counts_for_24_commits() {
 test_what_a_merge_brings_is_a_change() {
     history 1
     git checkout -q -b side
-    echo >>src/base/records.c
+    echo >>src/base/csv.c
     git commit -q -a -m change
     git checkout -q -
     more 25
