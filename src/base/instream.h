@@ -1,4 +1,4 @@
-/* Files that are read in order: gzip and zstd decompressed on the way, line by line; and zlib data in memory. */
+/* Decompression: of zlib data in memory, and of gzip and zstd files that are read as a stream. */
 #ifndef BL_INSTREAM_H
 #define BL_INSTREAM_H
 
@@ -8,8 +8,6 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
-#include "base/buffer.h"
-#include "base/checksum.h"
 
 /* --- zlib data in memory ------------------------------------------------------------------------------------------ */
 
@@ -48,41 +46,5 @@ bool bl_instream_is_whole(const struct bl_instream *stream);
 
 /* Bytes of the file read so far, compressed bytes if the file is compressed. */
 int64_t bl_instream_offset(const struct bl_instream *stream);
-
-/* --- lines -------------------------------------------------------------------------------------------------------- */
-
-/* The lines of a file, read in large chunks. */
-
-/* The lines of a file or of stdin ("-"). */
-struct bl_lines {
-    int fd;
-    const char *path; /* for messages; owned by the caller */
-    char mark;        /* that ends a line */
-    int64_t number;   /* of the last returned line, from 1 */
-    int64_t offset;   /* of that line's first byte */
-    char *data;
-    size_t capacity, at, end;
-    int64_t read_to; /* offset in the file of data + end */
-    bool eof;
-    struct bl_checksum_state *sum; /* of what was read; the caller's, NULL: not wanted */
-};
-
-#define BL_LINE_MAX (1 << 20)
-
-int bl_lines_open(struct bl_lines *lines, const char *path, struct bl_error *e);
-/* For lists of names: where there is a zero byte in what is read first, more than a line can have, zero bytes end the
- * lines, as find -print0 writes them. A byte order mark is skipped. BL_EFAIL also for UTF-16. */
-int bl_lines_open_list(struct bl_lines *lines, const char *path, struct bl_error *e);
-/* *line: the next line, without its newline, NUL-terminated in place, valid until the next call; NULL at the end.
- * *ended: whether it had a newline. A line over BL_LINE_MAX is BL_EFAIL. */
-int bl_lines_next(struct bl_lines *lines, char **line, size_t *size, bool *ended, struct bl_error *e);
-/* Text that has been read beyond the last returned line, perhaps none, for callers that parse most lines themselves.
- * Such a caller then reports how many bytes and lines it took. At least 8 bytes past the text can be read. */
-size_t bl_lines_ahead(const struct bl_lines *lines, const char **text);
-void bl_lines_skip(struct bl_lines *lines, size_t bytes, int64_t count);
-/* Appends the lines of a list of names, each with a NUL after it, without \r at their ends and empty ones. BL_EUSAGE:
- * no such file. */
-int bl_lines_append_list(const char *path, struct bl_buffer *out, struct bl_error *e);
-void bl_lines_close(struct bl_lines *lines);
 
 #endif

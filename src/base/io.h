@@ -1,4 +1,4 @@
-/* Reads and writes: complete, also after signals, or with an error that names the file. */
+/* Reading and writing files: whole reads and writes, and the lines of a file. */
 #ifndef BL_IO_H
 #define BL_IO_H
 
@@ -7,7 +7,12 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "base/checksum.h"
 #include "base/error.h"
+
+/* --- reads and writes --------------------------------------------------------------------------------------------- */
+
+/* Reads and writes: complete, also after signals, or with an error that names the file. */
 
 /* Writes all size bytes, or returns BL_EFAIL naming path. */
 int bl_io_write(int fd, const void *data, size_t size, const char *path, struct bl_error *e);
@@ -24,5 +29,41 @@ int bl_io_check_path(const char *path, struct bl_error *e);
 
 /* Appends a whole file, or stdin ("-"), of at most max bytes to out. */
 int bl_io_read_file(const char *path, size_t max, struct bl_buffer *out, struct bl_error *e);
+
+/* --- lines -------------------------------------------------------------------------------------------------------- */
+
+/* The lines of a file, read in large chunks. */
+
+/* The lines of a file or of stdin ("-"). */
+struct bl_lines {
+    int fd;
+    const char *path; /* for messages; owned by the caller */
+    char mark;        /* that ends a line */
+    int64_t number;   /* of the last returned line, from 1 */
+    int64_t offset;   /* of that line's first byte */
+    char *data;
+    size_t capacity, at, end;
+    int64_t read_to; /* offset in the file of data + end */
+    bool eof;
+    struct bl_checksum_state *sum; /* of what was read; the caller's, NULL: not wanted */
+};
+
+#define BL_LINE_MAX (1 << 20)
+
+int bl_lines_open(struct bl_lines *lines, const char *path, struct bl_error *e);
+/* For lists of names: where there is a zero byte in what is read first, more than a line can have, zero bytes end the
+ * lines, as find -print0 writes them. A byte order mark is skipped. BL_EFAIL also for UTF-16. */
+int bl_lines_open_list(struct bl_lines *lines, const char *path, struct bl_error *e);
+/* *line: the next line, without its newline, NUL-terminated in place, valid until the next call; NULL at the end.
+ * *ended: whether it had a newline. A line over BL_LINE_MAX is BL_EFAIL. */
+int bl_lines_next(struct bl_lines *lines, char **line, size_t *size, bool *ended, struct bl_error *e);
+/* Text that has been read beyond the last returned line, perhaps none, for callers that parse most lines themselves.
+ * Such a caller then reports how many bytes and lines it took. At least 8 bytes past the text can be read. */
+size_t bl_lines_ahead(const struct bl_lines *lines, const char **text);
+void bl_lines_skip(struct bl_lines *lines, size_t bytes, int64_t count);
+/* Appends the lines of a list of names, each with a NUL after it, without \r at their ends and empty ones. BL_EUSAGE:
+ * no such file. */
+int bl_lines_append_list(const char *path, struct bl_buffer *out, struct bl_error *e);
+void bl_lines_close(struct bl_lines *lines);
 
 #endif

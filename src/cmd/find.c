@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/instream.h"
 #include "base/io.h"
 #include "base/output.h"
 #include "base/text.h"

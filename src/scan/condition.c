@@ -11,7 +11,6 @@
 #include "base/checksum.h"
 #include "base/fs.h"
 #include "base/io.h"
-#include "base/instream.h"
 #include "base/text.h"
 #include "kind/env.h"
 #include "store/row_reader.h"

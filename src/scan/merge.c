@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "base/instream.h"
 #include "base/text.h"
 #include "scan/chunk_rows.h"
 #include "scan/part.h"

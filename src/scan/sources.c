@@ -11,7 +11,6 @@
 
 #include "base/fs.h"
 #include "base/io.h"
-#include "base/instream.h"
 #include "base/text.h"
 #include "kind/kinds.h"
 #include "scan/files.h"

@@ -7,7 +7,6 @@
 
 #include "base/buffer.h"
 #include "base/io.h"
-#include "base/instream.h"
 #include "base/text.h"
 #include "plan/limits.h"
 

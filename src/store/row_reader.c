@@ -8,7 +8,6 @@
 
 #include "base/buffer.h"
 #include "base/io.h"
-#include "base/instream.h"
 #include "base/text.h"
 #include "kind/input_stat.h"
 

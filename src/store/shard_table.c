@@ -10,7 +10,6 @@
 #include "base/buffer.h"
 #include "base/fs.h"
 #include "base/io.h"
-#include "base/instream.h"
 #include "base/text.h"
 
 /* --- records of shards -------------------------------------------------------------------------------------------- */

@@ -1,5 +1,4 @@
 #include "base/io.h"
-#include "base/instream.h"
 #include "base/output.h"
 
 #include <fcntl.h>
