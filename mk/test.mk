@@ -160,7 +160,7 @@ check-slow: all
 GOLDEN = build/golden/$(shell git rev-parse --verify $(BASE)^{commit})
 .PHONY: check-golden
 check-golden: all
-	$(if $(BASE),,$(error give the commit to compare with: make check-golden BASE=v0.2.0))
+	$(if $(BASE),,$(error give the commit to compare with: make check-golden BASE=HEAD~10))
 	@mkdir -p $(GOLDEN)
 	@git archive $(BASE) | tar -x -C $(GOLDEN)
 	@$(MAKE) --no-print-directory -C $(GOLDEN) all

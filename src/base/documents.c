@@ -330,7 +330,7 @@ static int documents_begin_records(struct bl_documents *d, struct bl_error *e)
 static int documents_complete(struct bl_documents *d, struct bl_document *document, size_t *stop, size_t *next,
                               struct bl_error *e);
 
-/* Passes the records before the part. What is wrong before it is told by the part that it is in. */
+/* Skips the records before the part. The part in which a fault lies reports it. */
 static int documents_pass_records(struct bl_documents *d, const char *path, int64_t begin, struct bl_error *e)
 {
     struct bl_error fault = {0};
@@ -572,7 +572,7 @@ static int documents_read(struct bl_documents *d, struct bl_document *document, 
     return BL_OK;
 }
 
-/* A fault is told by the part that it is in. */
+/* The part in which a fault lies reports it. */
 static int documents_next_record(struct bl_documents *d, struct bl_document *document, bool *found, struct bl_error *e)
 {
     struct bl_error fault = {0};
