@@ -85,31 +85,44 @@ int bl_io_check_path(const char *path, struct bl_error *e)
     return bl_error_errno(e, BL_EUSAGE, "cannot open %s", path);
 }
 
-int bl_io_read_file(const char *path, size_t max, struct bl_buffer *out, struct bl_error *e)
+/* Appends what can be read from fd until its end. */
+static int read_to_end(int fd, const char *path, size_t max, struct bl_buffer *out, struct bl_error *e)
 {
-    bool given = strcmp(path, "-") == 0;
-    int fd = given ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
-    path = given ? "standard input" : path;
-    int code = BL_OK;
     size_t start = out->size, got;
-    while (!code) {
-        if (!bl_buffer_reserve(out, 1 << 16)) {
-            code = bl_error_memory(e);
-            break;
-        }
-        code = bl_io_read(fd, out->data + out->size, 1 << 16, &got, path, e);
+    for (;;) {
+        if (!bl_buffer_reserve(out, 1 << 16))
+            return bl_error_memory(e);
+        int code = bl_io_read(fd, out->data + out->size, 1 << 16, &got, path, e);
         if (code || !got)
-            break;
+            return code;
         out->size += got;
         out->data[out->size] = '\0';
         if (out->size - start > max)
-            code = bl_error_set(e, BL_EFAIL, "%s is longer than %zu bytes", path, max);
+            return bl_error_set(e, BL_EFAIL, "%s is longer than %zu bytes", path, max);
     }
-    if (!given)
-        close(fd); /* read only: no data to lose */
+}
+
+int bl_io_read_existing(const char *path, size_t max, struct bl_buffer *out, bool *exists, struct bl_error *e)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    *exists = fd >= 0 || errno != ENOENT;
+    if (!*exists)
+        return BL_OK;
+    if (fd < 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
+    int code = read_to_end(fd, path, max, out, e);
+    close(fd); /* read only: no data to lose */
     return code;
+}
+
+int bl_io_read_file(const char *path, size_t max, struct bl_buffer *out, struct bl_error *e)
+{
+    if (strcmp(path, "-") == 0)
+        return read_to_end(STDIN_FILENO, "standard input", max, out, e);
+    bool exists;
+    int code = bl_io_read_existing(path, max, out, &exists, e);
+    errno = ENOENT;
+    return code || exists ? code : bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
 }
 
 /* --- lines -------------------------------------------------------------------------------------------------------- */

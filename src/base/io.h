@@ -30,6 +30,11 @@ int bl_io_check_path(const char *path, struct bl_error *e);
 /* Appends a whole file, or stdin ("-"), of at most max bytes to out. */
 int bl_io_read_file(const char *path, size_t max, struct bl_buffer *out, struct bl_error *e);
 
+/* Appends a whole file as bl_io_read_file does, or sets *exists to false where nothing has that name. Prefer it to a test of
+ * existence before the read: another process may replace the file in between, and some file systems have no file of that name
+ * at all for a moment. */
+int bl_io_read_existing(const char *path, size_t max, struct bl_buffer *out, bool *exists, struct bl_error *e);
+
 /* --- lines -------------------------------------------------------------------------------------------------------- */
 
 /* The lines of a file, read in large chunks. */

@@ -66,7 +66,8 @@ static int chain_compare_file(const char *path, bool sealed, const char *wanted,
                               struct bl_error *e)
 {
     struct bl_buffer text = {0};
-    int code = access(path, F_OK) == 0 ? bl_io_read_file(path, CONFIGURATION_MAX, &text, e) : BL_OK;
+    bool exists;
+    int code = bl_io_read_existing(path, CONFIGURATION_MAX, &text, &exists, e);
     if (!code && text.data && sealed)
         code = bl_sealed_open(&text, path, e);
     if (code)

@@ -412,12 +412,10 @@ static int part_read_record(const struct exporting *x, int64_t number, bool *fou
     *found = false;
     int code = part_work_path(x, number, ".record", &path, e);
     if (!code)
-        code = bl_fs_exists(path.data, &exists, e);
+        code = bl_io_read_existing(path.data, 256, &text, &exists, e);
     if (code || !exists)
         goto out;
-    code = bl_io_read_file(path.data, 256, &text, e);
-    if (!code)
-        code = bl_buffer_check(&text, e);
+    code = bl_buffer_check(&text, e);
     *found = !code && bl_export_record_parse(&x->job.record[number], text.data);
 out:
     bl_buffer_free(&path);

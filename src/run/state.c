@@ -66,15 +66,10 @@ int bl_table_checksum_verify(const struct bl_state *s, uint64_t *checksum, struc
     if (code)
         goto out;
     sum_format(*checksum, line);
-    code = bl_fs_exists(path.data, &exists, e);
-    if (code)
-        goto out;
-    if (!exists) {
+    code = bl_io_read_existing(path.data, LINE_MAX_SIZE, &there, &exists, e);
+    if (!code && !exists)
         code = bl_output_replace(path.data, line, strlen(line), e);
-        goto out;
-    }
-    code = bl_io_read_file(path.data, LINE_MAX_SIZE, &there, e);
-    if (!code && (!there.data || strcmp(there.data, line) != 0))
+    else if (!code && (!there.data || strcmp(there.data, line) != 0))
         code = table_report_change(s->sequences, e);
 out:
     bl_buffer_free(&path);
