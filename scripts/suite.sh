@@ -5,7 +5,7 @@
 # Failures: 0, Errors: 0", with a line "skipped: REASON" from each test that could not run); or Python unittest's. One that says
 # nothing of the kind counts as one test, by its exit status. One that reports no failure but exits with another status than 0 has
 # failed once more: it died before its end. The log is build/results/NAME.log, the counts are in build/results/NAME.counts, the lines that
-# name what failed in build/results/NAME.failed.
+# name what failed, and why, in build/results/NAME.failed.
 set -u
 
 name=$1
@@ -53,6 +53,17 @@ count() {
         }'
 }
 
+# The lines that name what failed, each with the last lines that a command test printed before it, which say why.
+failures() {
+    awk '
+        /^    / { reason[++reasons] = $0; next }
+        /^not ok |^(FAIL|ERROR): |^[^ ]+:[0-9]+:[FE]:/ {
+            print
+            for (i = reasons > 4 ? reasons - 3 : 1; i <= reasons; i++) print reason[i]
+        }
+        { reasons = 0 }'
+}
+
 said() {
     tail -c "+$start" "$log"
 }
@@ -76,8 +87,10 @@ for program in "$@"; do
     if [ "$2" != 0 ]; then
         echo "--- $program (status $status)"
         said | grep -v '^ok ' | tail -n 200
-        said | grep -E '^not ok |^(FAIL|ERROR): |^[^ ]+:[0-9]+:[FE]:' >>"$results/$name.failed" ||
-            echo "$program: status $status" >>"$results/$name.failed"
+        said | failures >"$results/$name.new"
+        [ -s "$results/$name.new" ] || echo "$program: status $status" >"$results/$name.new"
+        cat "$results/$name.new" >>"$results/$name.failed"
+        rm "$results/$name.new"
     elif [ "$3" != 0 ]; then
         said | grep -E '^skip(ped:)? ' | sort | uniq -c | sed "s|^ *\([0-9]*\) |    $name: (\1) |"
     fi

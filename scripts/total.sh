@@ -1,13 +1,13 @@
 #!/bin/sh
 # Adds up the counts of every suite that ran (build/results/*.counts; see suite.sh): the last line of `make check` and .ci/run. Before it,
-# what failed is named once more, for the reader of a log that was cut.
+# what failed is named once more, with what the test said last, for the reader of a log that was cut.
 set -u
 for counts in build/results/*.counts; do
     name=$(basename "$counts" .counts)
     read -r _ failed _ <"$counts" || continue
     [ "$failed" != 0 ] || continue
     if [ -s "build/results/$name.failed" ]; then
-        head -n 20 "build/results/$name.failed" | cut -c 1-300 | sed "s|^|$name: |"
+        head -n 40 "build/results/$name.failed" | cut -c 1-300 | sed "s|^|$name: |"
     else
         echo "$name: did not run to its end"
     fi
