@@ -17,7 +17,7 @@
 #include "kind/kinds.h"
 #include "packing/plan.h"
 #include "plan/strategy.h"
-#include "run/signals.h"
+#include "cmd/signals.h"
 #include "store/plan_info.h"
 #include "store/row_reader.h"
 

@@ -17,7 +17,7 @@
 #include "cmd/summary.h"
 #include "packing/view_make.h"
 #include "run/options.h"
-#include "run/signals.h"
+#include "cmd/signals.h"
 
 #define LEVELS_MAX 16
 

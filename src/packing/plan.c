@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/fs.h"
 #include "base/option.h"
@@ -19,7 +18,7 @@
 #include "plan/strategy.h"
 #include "run/assembler.h"
 #include "run/heartbeat.h"
-#include "run/pipeline.h"
+#include "pool/pipeline.h"
 #include "run/machine.h"
 #include "run/options.h"
 #include "run/state.h"
@@ -512,13 +511,6 @@ void bl_compare_row_set(int i, struct bl_plan_options *options)
     options->fill = i < BL_STRATEGY_BLOCK ? BL_FILL_OPTIMAL : (enum bl_fill)(BL_COMPARE_ROWS - 1 - i);
 }
 
-static double compare_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* Drops options that a row does not support: a random fill keeps no order, and a single clip cannot be spread. */
 static struct bl_plan_options compare_supported(const struct bl_plan_options *given)
 {
@@ -537,7 +529,7 @@ int bl_compare_row_make(struct bl_plan_info *row, const int64_t *length, size_t 
     struct bl_plan_options options = compare_supported(given);
     struct bl_planner planner;
     struct bl_plan plan = {0};
-    double begun = compare_seconds();
+    double begun = bl_clock_seconds();
     int code = bl_planner_make(&planner, length, count, &options, e);
     if (!code)
         code = bl_planner_draw(&planner, options.seed, 0, false, &plan, e);
@@ -546,7 +538,7 @@ int bl_compare_row_make(struct bl_plan_info *row, const int64_t *length, size_t 
         goto out;
     }
     bl_plan_info_make(row, &plan, &options);
-    row->seconds = compare_seconds() - begun;
+    row->seconds = bl_clock_seconds() - begun;
     code = bl_planner_measure_company(&planner, &plan, &row->company, e);
     if (!code && kept) {
         *kept = plan;

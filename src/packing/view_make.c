@@ -13,7 +13,7 @@
 #include "plan/fill.h"
 #include "plan/strategy.h"
 #include "run/heartbeat.h"
-#include "run/pipeline.h"
+#include "pool/pipeline.h"
 #include "store/epochs.h"
 #include "store/row_reader.h"
 #include "store/view.h"
