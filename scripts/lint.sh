@@ -51,10 +51,9 @@ within store store/ plan/ kind/ pool/ base/
 within scan scan/ kind/ store/ pool/ base/
 within export export/ run/ store/ kind/ pool/ base/
 within show show/ store/ plan/ kind/ base/ bload.h
-within report report/ show/ packing/ plan/ store/ kind/ base/ bload.h
-within packing packing/ scan/ plan/ store/ run/ kind/ pool/ base/
+within report report/ show/ run/ plan/ store/ kind/ base/ bload.h
 within doctor doctor/ run/ store/ plan/ kind/ pool/ base/ bload.h
-within run run/ store/ plan/ kind/ pool/ base/ bload.h
+within run run/ scan/ store/ plan/ kind/ pool/ base/ bload.h
 grep -rnE '\b(printf|puts|putchar|perror|abort|exit|_exit|assert) *\(' src --include='*.[ch]' | grep -vE '^src/(cmd/|main\.c|kind/isolated/(fork_server|decoder_loop)\.c)|^[^:]*:[0-9]*: *(\*|/\*)' |
     report "only src/cmd prints, nobody ends the process"
 

@@ -15,7 +15,7 @@
 #include "cmd/summary.h"
 #include "kind/kind.h"
 #include "kind/kinds.h"
-#include "packing/plan.h"
+#include "run/plan.h"
 #include "plan/strategy.h"
 #include "cmd/signals.h"
 #include "store/plan_info.h"

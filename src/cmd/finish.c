@@ -5,7 +5,7 @@
 #include "base/fs.h"
 #include "cmd/cmd.h"
 #include "cmd/summary.h"
-#include "packing/plan.h"
+#include "run/plan.h"
 #include "plan/options.h"
 #include "run/options.h"
 #include "run/state.h"

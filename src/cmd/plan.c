@@ -16,7 +16,7 @@
 #include "cmd/pack.h"
 #include "cmd/plan_plot.h"
 #include "cmd/summary.h"
-#include "packing/plan.h"
+#include "run/plan.h"
 #include "plan/planner.h"
 #include "plan/strategy.h"
 #include "run/heartbeat.h"

@@ -15,7 +15,7 @@
 #include "cmd/compare.h"
 #include "cmd/progress_bar.h"
 #include "cmd/summary.h"
-#include "packing/view_make.h"
+#include "run/view_make.h"
 #include "run/options.h"
 #include "cmd/signals.h"
 

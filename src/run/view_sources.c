@@ -12,8 +12,8 @@
 #include "base/checksum.h"
 #include "base/fs.h"
 #include "base/text.h"
-#include "packing/identity.h"
-#include "packing/view_job.h"
+#include "run/identity.h"
+#include "run/view_job.h"
 #include "store/epochs.h"
 #include "store/folders.h"
 

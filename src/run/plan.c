@@ -1,4 +1,4 @@
-#include "packing/plan.h"
+#include "run/plan.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -11,7 +11,7 @@
 #include "kind/isolated/isolation.h"
 #include "kind/kind.h"
 #include "kind/kinds.h"
-#include "packing/internal.h"
+#include "run/internal.h"
 #include "plan/fill.h"
 #include "plan/needs.h"
 #include "plan/planner.h"

@@ -1,4 +1,4 @@
-#include "packing/forecast.h"
+#include "run/forecast.h"
 
 #include <math.h>
 #include <stdio.h>

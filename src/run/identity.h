@@ -6,8 +6,8 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "packing/input_set.h"
-#include "packing/packing.h"
+#include "run/input_set.h"
+#include "run/packing.h"
 #include "scan/subset.h"
 #include "store/manifest.h"
 

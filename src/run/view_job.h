@@ -2,7 +2,7 @@
 #ifndef BL_VIEW_JOB_H
 #define BL_VIEW_JOB_H
 
-#include "packing/view_make.h"
+#include "run/view_make.h"
 #include "plan/mixture.h"
 #include "store/attribute_values.h"
 #include "store/dataset.h"

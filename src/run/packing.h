@@ -5,7 +5,7 @@
 #include "base/buffer.h"
 #include "base/cancel.h"
 #include "base/option.h"
-#include "packing/input_set.h"
+#include "run/input_set.h"
 #include "plan/options.h"
 #include "run/bottleneck.h"
 #include "run/finish.h"
@@ -59,7 +59,7 @@ struct bl_packing_events {
 struct bl_packing_request {
     const char *output;              /* the dataset's directory */
     struct bl_input_set *inputs;     /* listed, kind known or in the table; packing closes attributes */
-    struct bl_view *view;            /* opened, to be packed instead of inputs: see packing/from_view.h; or NULL */
+    struct bl_view *view;            /* opened, to be packed instead of inputs: see run/from_view.h; or NULL */
     const char *sequences;           /* a table to pack, so that no scan is needed; or NULL */
     const char *plan;                /* a plan of that table, or NULL */
     const char *spool;               /* folder for tokens and inflated arrays, or NULL: DIR/.bload/spool */
@@ -70,7 +70,7 @@ struct bl_packing_request {
     struct bl_task task;
     bool plan_only; /* only open, table and plan, from the parts of tasks' scans in DIR */
     bool repair;    /* read a finished dataset to find damaged shards */
-    bool dry_run;   /* only open, table, plan and forecast (packing/forecast.h): output stays as it is */
+    bool dry_run;   /* only open, table, plan and forecast (run/forecast.h): output stays as it is */
     int workers;
     struct bl_cancel *cancel;
     struct bl_packing_events events;

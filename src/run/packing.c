@@ -1,4 +1,4 @@
-#include "packing/packing.h"
+#include "run/packing.h"
 
 #include <errno.h>
 #include <ftw.h>
@@ -14,8 +14,8 @@
 #include "kind/isolated/isolation.h"
 #include "kind/media/module.h"
 #include "kind/row.h"
-#include "packing/identity.h"
-#include "packing/internal.h"
+#include "run/identity.h"
+#include "run/internal.h"
 #include "run/machine.h"
 #include "run/scatter.h"
 #include "run/shards.h"

@@ -1,4 +1,4 @@
-#include "packing/identity.h"
+#include "run/identity.h"
 
 #include <stdlib.h>
 #include <string.h>

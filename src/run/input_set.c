@@ -1,4 +1,4 @@
-#include "packing/input_set.h"
+#include "run/input_set.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 #include "base/io.h"
 #include "base/output.h"
 #include "base/text.h"
-#include "packing/identity.h"
-#include "packing/internal.h"
+#include "run/identity.h"
+#include "run/internal.h"
 #include "run/state_files.h"
 #include "scan/extend.h"
 #include "scan/merge.h"

@@ -4,7 +4,7 @@
 #define BL_PACKING_INTERNAL_H
 
 #include "base/output.h"
-#include "packing/packing.h"
+#include "run/packing.h"
 #include "run/options.h"
 #include "run/state.h"
 #include "store/attribute_values.h"
