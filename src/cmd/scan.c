@@ -14,7 +14,6 @@
 #include "cmd/progress_bar.h"
 #include "cmd/summary.h"
 #include "kind/media/module.h"
-#include "run/identity.h"
 #include "run/input_set.h"
 #include "plan/options.h"
 #include "report/report.h"

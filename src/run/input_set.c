@@ -7,18 +7,12 @@
 
 #include "base/checksum.h"
 #include "base/fs.h"
-#include "base/instream.h"
-#include "base/io.h"
-#include "base/output.h"
 #include "base/text.h"
-#include "run/identity.h"
-#include "run/internal.h"
+#include "kind/input_stat.h"
 #include "run/state_files.h"
 #include "scan/extend.h"
 #include "scan/merge.h"
 #include "store/columns.h"
-
-#define BL_INPUT_SET_ATTRIBUTES_MAX (BL_JSON_KEYS_MAX + 2 * BL_ATTRIBUTE_COLUMNS_MAX)
 
 /* --- sets of inputs ----------------------------------------------------------------------------------------------- */
 
@@ -77,24 +71,6 @@ int bl_input_set_header(const struct bl_input_set *set, struct bl_buffer *header
     return bl_buffer_check(header, e);
 }
 
-/* Sets the names of the columns that become attributes: those that the kind has numbers in (*kept), and where they are
- * numbers those of the lists of clips, then those of the table of attributes. Returns how many. */
-static int bl_input_set_attributes(const struct bl_input_set *set, const char *name[BL_INPUT_SET_ATTRIBUTES_MAX],
-                                   int *kept)
-{
-    int count = 0;
-    const char *number;
-    while (set->kind && set->kind->scan && set->kind->scan->number && count < BL_JSON_KEYS_MAX &&
-           (number = set->kind->scan->number(set->kind_config, count)))
-        name[count++] = number;
-    *kept = count;
-    for (size_t c = 0; c < set->files.clips.count; c++)
-        name[count++] = set->files.clips.name[c];
-    for (int c = 0; set->attributes && c < bl_attributes_count(set->attributes); c++)
-        name[count++] = bl_attributes_name(set->attributes, c);
-    return count;
-}
-
 static int input_set_add_path(void *files, const char *path, struct bl_error *e)
 {
     return bl_files_add(files, path, 0, NULL, false, e);
@@ -123,97 +99,235 @@ void bl_input_set_unmatched(const struct bl_input_set *set, struct bl_buffer *te
         bl_exclusion_append_unused(set->exclusion, text);
 }
 
-/* --- attributes --------------------------------------------------------------------------------------------------- */
+/* --- counts of faults --------------------------------------------------------------------------------------------- */
 
-/* Attributes of a pack: which columns hold numbers, and their values. */
-
-/* "weight F64 (2 empty values are NaN)"; "split is text". */
-static void attribute_describe(struct bl_packing *p, const char *name, const struct bl_column_type *sort)
+struct bl_fault_counts bl_fault_counts_of(const struct bl_sequences *table)
 {
-    struct bl_buffer *out = &p->attributes_text;
-    char a[32];
-    bl_buffer_printf(out, "%s%s ", out->size ? ", " : "", name);
-    if (sort->numeric)
-        bl_buffer_text(out, bl_dtype_name(sort->dtype));
-    else if (sort->row == SIZE_MAX)
-        bl_buffer_text(out, "is empty, so it is in sequences.tsv alone");
-    else
-        bl_buffer_printf(out, "is text (row %zu), so it is in sequences.tsv alone", sort->row);
-    if (sort->numeric && sort->empty)
-        bl_buffer_printf(out, " (%s empty: NaN)", bl_text_count(a, sort->empty));
+    return (struct bl_fault_counts){.skipped = table->by_status[BL_ROW_SKIPPED],
+                                    .failed = table->by_status[BL_ROW_FAILED],
+                                    .damaged = table->damaged};
 }
 
-static int attribute_add(struct bl_format *format, const char *name, enum bl_dtype dtype, struct bl_error *e)
+/* Only the first count has the noun. */
+static void fault_count_append(struct bl_buffer *out, bool *first, int64_t count, const char *what)
 {
-    if (format->attributes == BL_ATTRIBUTES_MAX)
-        return bl_error_set(e, BL_EUSAGE,
-                            "more than %d columns of numbers: choose some with --attributes-columns or --keep",
-                            BL_ATTRIBUTES_MAX);
-    struct bl_attribute *attribute = &format->attribute[format->attributes++];
-    snprintf(attribute->name, sizeof attribute->name, "%s", name); /* the limit on its length: see scan/attributes.c */
-    attribute->dtype = dtype;
+    char number[BL_PLURAL_SIZE];
+    if (!count)
+        return;
+    bl_buffer_printf(out, "%s%s %s", *first ? "" : ", ",
+                     *first ? bl_text_plural(number, count, "input") : bl_text_count(number, count), what);
+    *first = false;
+}
+
+void bl_fault_counts_append(struct bl_buffer *out, const struct bl_fault_counts *counts)
+{
+    char steps[BL_PLURAL_SIZE];
+    bool first = true;
+    fault_count_append(out, &first, counts->skipped, "skipped");
+    fault_count_append(out, &first, counts->failed, "failed");
+    if (counts->failed && counts->failed_steps)
+        bl_buffer_printf(out, " (%s)", bl_text_plural(steps, counts->failed_steps, "step is zeros|steps are zeros"));
+    fault_count_append(out, &first, counts->damaged, "damaged");
+}
+
+/* --- identity of inputs ------------------------------------------------------------------------------------------- */
+
+int bl_identity_file(const char *name, const char *path, struct bl_buffer *out, struct bl_error *e)
+{
+    int64_t bytes;
+    uint64_t checksum;
+    char digest[BL_DIGEST_SIZE];
+    if (!path)
+        return BL_OK;
+    int code = bl_checksum_file(path, &bytes, &checksum, e);
+    if (code)
+        return code;
+    bl_checksum_format(checksum, digest);
+    bl_buffer_printf(out, "%s: %s\n", name, digest);
     return BL_OK;
 }
 
-/* Fields that depend on files are not known yet; bl_format_check repeats the check. */
-int bl_packing_check_attributes(const struct bl_packing_request *request, struct bl_error *e)
+void bl_identity_inputs(const struct bl_input_set *inputs, bool sources, struct bl_buffer *out)
 {
-    const struct bl_input_set *inputs = request->inputs;
-    const char *name[BL_INPUT_SET_ATTRIBUTES_MAX];
-    int kept, count = bl_input_set_attributes(inputs, name, &kept);
-    const struct bl_kind *kind = inputs->kind;
-    const struct bl_kind_env env = {
-        .cancel = request->cancel, .simd = bl_simd_best(), .isolation = request->inputs->isolation};
-    struct bl_format format = {0};
-    struct bl_error undecided = {0};
-    if (!count)
-        return BL_OK;
-    int code = kind->read->fields(request->inputs->kind_config, &env, NULL, &format.fields, &undecided);
-    if (code && code != BL_EDATA)
-        return bl_error_set(e, code, "%s", undecided.text);
-    if (code)
-        format.fields.count = 0;
-    for (int c = 0; c < count; c++) {
-        bool listed = (size_t)(c - kept) < inputs->files.clips.count;
-        if (c < kept && bl_format_has(&format, name[c]))
-            return bl_error_set(e, BL_EUSAGE,
-                                "--keep: \"%s\" is the name of a tensor of the shards: give another one, as in "
-                                "NAME=KEY:number",
-                                name[c]);
-        if (bl_format_has(&format, name[c]))
-            return bl_error_set(e, BL_EUSAGE,
-                                "%s: the column \"%s\" has the name of a tensor of the shards: rename it%s",
-                                listed ? "a list of clips" : bl_attributes_path(inputs->attributes), name[c],
-                                listed ? "" : ", or leave it out with --attributes-columns");
+    for (int s = 0; s < inputs->sources && sources; s++) {
+        const struct bl_source *source = &inputs->source[s];
+        bl_buffer_text(out, "source ");
+        bl_buffer_int(out, s + 1);
+        bl_buffer_text(out, ": ");
+        bl_text_escape(out, source->path, strlen(source->path));
+        if (source->kind)
+            bl_buffer_printf(out, " (%s)", source->kind->name);
+        bl_buffer_byte(out, '\n');
     }
-    return BL_OK;
+    if (inputs->fields_identity.size)
+        bl_buffer_append(out, inputs->fields_identity.data, inputs->fields_identity.size);
+    if (inputs->kind && inputs->kind->options.identify)
+        inputs->kind->options.identify(inputs->kind_config, out);
 }
 
-/* The table of attributes is no longer needed: its columns are in the table of sequences. */
-int bl_packing_attributes(struct bl_packing *p, struct bl_error *e)
+/* Hashes the contents of the files of each source, in order. */
+static int identity_digest_sources(const struct bl_input_set *inputs, uint64_t *digest, struct bl_error *e)
 {
-    struct bl_input_set *inputs = p->request.inputs;
-    const char *name[BL_INPUT_SET_ATTRIBUTES_MAX];
-    struct bl_column_type sort[BL_INPUT_SET_ATTRIBUTES_MAX];
-    int kept, count = bl_input_set_attributes(inputs, name, &kept);
-    if (!count)
-        return BL_OK;
-    int code = bl_column_type_detect(&p->table, name, count, sort, e);
-    for (int c = 0; c < count && !code; c++) {
-        if (c < kept) /* its type does not depend on the values */
-            sort[c] = (struct bl_column_type){.numeric = true, .dtype = BL_F64, .empty = sort[c].empty};
-        attribute_describe(p, name[c], &sort[c]);
-        if (sort[c].numeric)
-            code = attribute_add(&p->format, name[c], sort[c].dtype, e);
+    int code = BL_OK;
+    for (size_t i = 0; i < inputs->files.count && !code; i++) {
+        const struct bl_file *file = &inputs->files.file[i];
+        uint64_t parts[2] = {digest[file->source], 0};
+        if (strcmp(file->path, "-") == 0)
+            continue;
+        char *path = bl_path_join(inputs->base, file->path);
+        code = path ? bl_content_hash_file(path, &parts[1], e) : bl_error_memory(e);
+        free(path);
+        digest[file->source] = bl_content_hash(parts, sizeof parts);
     }
-    bl_attributes_close(inputs->attributes);
-    inputs->attributes = NULL;
+    return code;
+}
+
+int bl_identity_contents(const struct bl_input_set *inputs, struct bl_buffer *out, struct bl_error *e)
+{
+    if (!inputs->kind || !inputs->kind->spool)
+        return BL_OK;
+    uint64_t *digest = calloc((size_t)inputs->sources + 1, sizeof *digest);
+    int code = digest ? identity_digest_sources(inputs, digest, e) : bl_error_memory(e);
+    for (int s = 0; s < inputs->sources && !code; s++) {
+        if (!digest[s])
+            continue;
+        bl_buffer_printf(out, "contents %d: ", s + 1);
+        bl_text_escape(out, inputs->source[s].path, strlen(inputs->source[s].path));
+        bl_buffer_text(out, " (");
+        bl_content_format(digest[s], out);
+        bl_buffer_text(out, ")\n");
+    }
+    free(digest);
+    return code ? code : bl_buffer_check(out, e);
+}
+
+/* The contents of lists are part of the configuration: a line may change while the file's size stays the same. */
+static int identity_add_lists(const struct bl_input_set *inputs, struct bl_buffer *out, struct bl_error *e)
+{
+    int code = BL_OK;
+    for (size_t i = 0; i < inputs->files.count && !code; i++) {
+        const struct bl_file *file = &inputs->files.file[i];
+        if (!bl_file_is_list(file, inputs->kind) || strcmp(file->path, "-") == 0)
+            continue;
+        char *path = bl_path_join(inputs->base, file->path);
+        struct bl_buffer name = {0};
+        bl_buffer_text(&name, "list ");
+        bl_text_escape(&name, file->path, strlen(file->path));
+        code = path ? bl_buffer_check(&name, e) : bl_error_memory(e);
+        bool exists = false;
+        if (!code)
+            code = bl_fs_exists(path, &exists, e);
+        if (!code && exists)
+            code = bl_identity_file(name.data, path, out, e);
+        bl_buffer_free(&name);
+        free(path);
+    }
+    return code;
+}
+
+int bl_identity_tables(const struct bl_input_set *inputs, struct bl_buffer *out, struct bl_error *e)
+{
+    char digest[BL_DIGEST_SIZE];
+    int code = bl_identity_file("attributes", inputs->attributes_path, out, e);
+    if (inputs->attributes && !inputs->attributes_path) {
+        bl_checksum_format(bl_attributes_digest(inputs->attributes), digest);
+        bl_buffer_printf(out, "attributes of members: %s\n", digest);
+    }
+    if (inputs->exclusion)
+        bl_exclusion_identify(inputs->exclusion, out);
+    return code ? code : identity_add_lists(inputs, out, e);
+}
+
+int bl_identity_scan(const struct bl_options *options, const struct bl_input_set *inputs,
+                     const struct bl_subset_options *subset, struct bl_buffer *out, struct bl_error *e)
+{
+    bl_options_identity_of(options, BL_AFFECTS_LENGTHS, out);
+    bl_identity_inputs(inputs, true, out);
+    int code = bl_identity_tables(inputs, out, e);
+    if (!code)
+        code = bl_extend_identify(subset, out, e);
+    return code ? code : bl_buffer_check(out, e);
+}
+
+static int identity_add_files(const struct bl_files *files, struct bl_buffer *out, struct bl_error *e)
+{
+    struct bl_checksum_state state;
+    char digest[BL_DIGEST_SIZE];
+    bl_checksum_begin(&state);
+    for (size_t i = 0; i < files->count; i++) {
+        const struct bl_file *file = &files->file[i];
+        const int64_t id = file->id - file->path; /* offset of the id in the path */
+        bl_checksum_add(&state, &id, sizeof id);
+        bl_checksum_add(&state, file->path, strlen(file->path) + 1);
+    }
+    bl_checksum_format(bl_checksum_end(&state), digest);
+    bl_buffer_printf(out, "inputs: %zu (%s)\n", files->count, digest);
+    return bl_buffer_check(out, e);
+}
+
+/* Appends the manifest's lines that have the names of these lines. */
+static void identity_pick_lines(const struct bl_manifest *m, const char *lines, struct bl_buffer *out)
+{
+    for (size_t i = 0; i < m->configuration.count; i++) {
+        const struct bl_manifest_pair *pair = &m->configuration.pair[i];
+        size_t size = strlen(pair->name);
+        const char *at = lines;
+        while (*at && !(strncmp(at, pair->name, size) == 0 && strncmp(at + size, ": ", 2) == 0)) {
+            at = strchrnul(at, '\n');
+            at += *at == '\n';
+        }
+        if (*at)
+            bl_buffer_printf(out, "%s: %s\n", pair->name, pair->value);
+    }
+}
+
+int bl_identity_of_manifest(const struct bl_manifest *m, struct bl_buffer *out, struct bl_error *e)
+{
+    bl_buffer_text(out, "");
+    for (size_t i = 0; i < m->configuration.count; i++)
+        bl_buffer_printf(out, "%s: %s\n", m->configuration.pair[i].name, m->configuration.pair[i].value);
+    return bl_buffer_check(out, e);
+}
+
+static int identity_compare_dataset(const char *dir, const char *lines, bool *partial, struct bl_fault_counts *faults,
+                                    struct bl_error *e)
+{
+    struct bl_buffer there = {0}, what = {0};
+    struct bl_manifest m = {0};
+    struct bl_sequences sequences = {0};
+    bl_buffer_printf(&what, "%s holds a dataset", dir);
+    bl_buffer_text(&there, "");
+    int code = bl_buffer_check(&what, e);
     if (code)
-        return code;
-    code = bl_buffer_check(&p->attributes_text, e);
+        goto out;
+    code = bl_manifest_read(&m, dir, e);
     if (code)
-        return code;
-    return bl_attribute_values_read(&p->values, &p->table, &p->format, e);
+        goto out;
+    identity_pick_lines(&m, lines, &there);
+    code = bl_buffer_check(&there, e);
+    if (code)
+        goto out;
+    code = bl_identity_compare(there.data, lines, what.data, e);
+    if (code)
+        goto out;
+    code = bl_sequences_open_dataset(&sequences, dir, NULL, e);
+    if (code)
+        goto out;
+    *partial = !bl_sequences_is_clean(&sequences);
+    *faults = bl_fault_counts_of(&sequences);
+out:
+    bl_sequences_close(&sequences);
+    bl_manifest_free(&m);
+    bl_buffer_free(&there);
+    bl_buffer_free(&what);
+    return code;
+}
+
+int bl_identity_find(const char *dir, const char *lines, bool *found, bool *partial, struct bl_fault_counts *faults,
+                     struct bl_error *e)
+{
+    int code = bl_fs_find(dir, BL_MANIFEST_FILE, found, e);
+    return *found ? identity_compare_dataset(dir, lines, partial, faults, e) : code;
 }
 
 /* --- parts of a scan ---------------------------------------------------------------------------------------------- */
@@ -223,7 +337,7 @@ int bl_parts_agree(const struct bl_state *state, int64_t tasks, const struct bl_
 {
     struct bl_buffer lines = {0};
     bl_buffer_printf(&lines, "tasks: %" PRId64 "\n", tasks);
-    int code = bl_identity_files(&inputs->files, &lines, e);
+    int code = identity_add_files(&inputs->files, &lines, e);
     if (code)
         goto out;
     code = bl_identity_scan(options, inputs, subset, &lines, e);
@@ -325,136 +439,4 @@ int bl_parts_check_subset(const struct bl_state *state, const struct bl_options 
     struct subset_check check = {state, e};
     int code = bl_options_each(options, parts_check_option, &check);
     return code ? code : parts_check_extended(state, subset, e);
-}
-
-/* --- standard input ----------------------------------------------------------------------------------------------- */
-
-/* Standard input of bload pack. It can be read only once, so its checksum is part of the dataset's identity: DIR/.bload
- * stores it from the scan on, and the manifest's configuration later. A run that resumes, or finds a dataset, reads all
- * of standard input to compare it. */
-
-#define NAME "standard input" /* name of the configuration line */
-#define SUM_MAX ((size_t)64)
-
-bool bl_packing_reads_stdin(const struct bl_packing *p)
-{
-    return !p->request.sequences && bl_input_set_has_stdin(p->request.inputs);
-}
-
-/* Hashes all of standard input. */
-static int stdin_digest(const struct bl_packing *p, char digest[BL_DIGEST_SIZE], struct bl_error *e)
-{
-    struct bl_instream *stream = NULL;
-    uint64_t sum = 0;
-    int code = bl_instream_open(&stream, "-", 0, p->env.cancel, e);
-    if (!code)
-        code = bl_instream_drain(stream, &sum, e);
-    if (stream)
-        bl_instream_close(stream);
-    bl_checksum_format(sum, digest);
-    return code;
-}
-
-int bl_packing_add_stdin(struct bl_packing *p, const char *digest, struct bl_error *e)
-{
-    if (digest)
-        bl_buffer_printf(&p->identity, NAME ": %s\n", digest);
-    return bl_buffer_check(&p->identity, e);
-}
-
-static int stdin_mismatch(const char *what, const char *there, const char *digest, struct bl_error *e)
-{
-    return bl_error_set(e, BL_EUSAGE,
-                        "%s of another configuration: " NAME " is \"%s\" there, not \"%s\" (use the same input, or "
-                        "another -o)",
-                        what, there, digest);
-}
-
-int bl_packing_keep_stdin(struct bl_packing *p, uint64_t sum, struct bl_error *e)
-{
-    struct bl_buffer path = {0};
-    char digest[BL_DIGEST_SIZE];
-    if (!sum)
-        return BL_OK;
-    bl_checksum_format(sum, digest);
-    int code = bl_state_path(&p->state, BL_STATE_STDIN, &path, e);
-    if (!code)
-        code = bl_output_replace(path.data, digest, strlen(digest), e);
-    bl_buffer_free(&path);
-    return code ? code : bl_packing_add_stdin(p, digest, e);
-}
-
-/* A scan without a finished shard is repeated: the input may have changed, and can be read only once. */
-static int stdin_discard_scan(const struct bl_packing *p, struct bl_error *e)
-{
-    int code = bl_table_checksum_forget(&p->state, e);
-    return code ? code : bl_fs_remove(p->state.sequences, e);
-}
-
-static int stdin_compare(struct bl_packing *p, const char *path, struct bl_error *e)
-{
-    struct bl_buffer scanned = {0}, what = {0};
-    char digest[BL_DIGEST_SIZE];
-    bl_buffer_printf(&what, "%s holds an unfinished dataset", p->request.output);
-    bl_buffer_text(&scanned, "");
-    int code = what.failed || scanned.failed ? bl_error_memory(e) : BL_OK;
-    if (code)
-        goto out;
-    code = bl_io_read_file(path, SUM_MAX, &scanned, e);
-    if (code)
-        goto out;
-    code = stdin_digest(p, digest, e);
-    if (code)
-        goto out;
-    if (strcmp(scanned.data, digest) != 0)
-        code = stdin_mismatch(what.data, scanned.data, digest, e);
-    else
-        code = bl_packing_add_stdin(p, digest, e);
-out:
-    bl_buffer_free(&scanned);
-    bl_buffer_free(&what);
-    return code;
-}
-
-int bl_packing_check_stdin(struct bl_packing *p, struct bl_error *e)
-{
-    struct bl_buffer path = {0};
-    bool begun = true; /* with tasks, another one may have begun */
-    int code = p->request.task.set ? BL_OK : bl_state_has_shards(&p->state, &begun, e);
-    if (code)
-        return code;
-    if (!begun)
-        return stdin_discard_scan(p, e);
-    code = bl_state_path(&p->state, BL_STATE_STDIN, &path, e);
-    bool exists = false;
-    if (!code)
-        code = bl_fs_exists(path.data, &exists, e);
-    if (!code && exists)
-        code = stdin_compare(p, path.data, e);
-    bl_buffer_free(&path);
-    return code;
-}
-
-void bl_packing_extract_stdin(struct bl_buffer *lines, struct bl_buffer *digest)
-{
-    char *line = lines->data ? strstr(lines->data, "\n" NAME ": ") : NULL;
-    if (!line)
-        return;
-    char *value = line + strlen("\n" NAME ": "), *end = strchrnul(value, '\n');
-    bl_buffer_append(digest, value, (size_t)(end - value));
-    size_t tail = lines->size - (size_t)(end - lines->data);
-    memmove(line, end, tail + 1);
-    lines->size = (size_t)(line - lines->data) + tail;
-}
-
-int bl_packing_compare_stdin(const struct bl_packing *p, const struct bl_buffer *there, const char *what,
-                             struct bl_error *e)
-{
-    char digest[BL_DIGEST_SIZE];
-    if (!there->size)
-        return BL_OK;
-    int code = stdin_digest(p, digest, e);
-    if (code || strcmp(there->data, digest) == 0)
-        return code;
-    return stdin_mismatch(what, there->data, digest, e);
 }

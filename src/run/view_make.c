@@ -9,7 +9,6 @@
 #include "base/output.h"
 #include "base/text.h"
 #include "run/plan.h"
-#include "run/view_job.h"
 #include "plan/fill.h"
 #include "plan/strategy.h"
 #include "run/heartbeat.h"
