@@ -204,7 +204,7 @@ asan:
 THREADED := $(addprefix $(OUT)/tests/test_,aside csv direct gpu inflated merge packing pipeline reservation session shard video)
 THREADED_CLI := $(patsubst %,tests/cli/%.sh,audio clips encode export fields frames gpu_fake pack scan tar text verify view view_pack)
 # Where threads meet: lint looks at who has them. And who gives them work.
-THREADS := src/run/ src/base/memory_budget src/kind/array/inflated src/scan/scan. src/scan/samples src/scan/compare src/export/export.
+THREADS := src/pool/ src/run/ src/kind/array/inflated src/scan/scan. src/scan/samples src/scan/compare src/export/export.
 tsan:
 	@$(MAKE) --no-print-directory -k VARIANT=$@ CFLAGS='-O1 -g' CLI='$(call due,tsan-cli,$(THREADED_CLI),$(THREADS))' \
 		UNIT='$(call due,tsan-unit,$(THREADED:$(OUT)/%=build/tsan/%),$(THREADS))' check-cli check-unit

@@ -41,20 +41,20 @@ only soxr 'soxr\.h' src/kind/audio
 only libzip 'zip\.h' src/kind/array
 only seccomp 'linux/(audit|filter|seccomp)' src/kind/isolated
 only libyaml 'yaml' src/cmd
-# Threads belong to the pipeline in run/. Readers wait for each other: for memory, in inflated.c for a copy, and for a GPU.
-only pthread 'pthread|semaphore|threads' src/run src/base/memory_budget.[ch] src/base/records.c src/kind/array/inflated.c src/kind/video/nvdec_driver.c src/kind/video/gpu_pool.c
+# Threads belong to the pool. Readers wait for each other: in inflated.c for a copy, and for a GPU.
+only pthread 'pthread|semaphore|threads' src/pool src/base/records.c src/kind/array/inflated.c src/kind/video/nvdec_driver.c src/kind/video/gpu_pool.c
 within base base/
 within plan plan/ base/
-within kind kind/ base/ bload.h
-within store store/ plan/ kind/ base/
-within scan scan/ kind/ store/ run/pipeline.h base/
-within export export/ run/ store/ kind/ base/
+within pool pool/ base/
+within kind kind/ pool/ base/ bload.h
+within store store/ plan/ kind/ pool/ base/
+within scan scan/ kind/ store/ pool/ base/
+within export export/ run/ store/ kind/ pool/ base/
 within show show/ store/ plan/ kind/ base/ bload.h
-within report report/ show/ packing/ plan/ store/ kind/ base/ bload.h
-within packing packing/ scan/ plan/ store/ run/ kind/ base/
-within doctor doctor/ run/ store/ plan/ kind/ base/ bload.h
-within run run/ store/ plan/ kind/ base/ bload.h
-grep -rnE '\b(printf|puts|putchar|perror|abort|exit|_exit|assert) *\(' src --include='*.[ch]' | grep -vE '^src/(cmd/|main\.c|run/signals\.c|kind/isolated/(fork_server|decoder_loop)\.c)|^[^:]*:[0-9]*: *(\*|/\*)' |
+within report report/ show/ run/ plan/ store/ kind/ base/ bload.h
+within doctor doctor/ run/ store/ plan/ kind/ pool/ base/ bload.h
+within run run/ scan/ store/ plan/ kind/ pool/ base/ bload.h
+grep -rnE '\b(printf|puts|putchar|perror|abort|exit|_exit|assert) *\(' src --include='*.[ch]' | grep -vE '^src/(cmd/|main\.c|kind/isolated/(fork_server|decoder_loop)\.c)|^[^:]*:[0-9]*: *(\*|/\*)' |
     report "only src/cmd prints, nobody ends the process"
 
 # Few rooms that are easy to know: a source has 60 to 700 lines, but for generated tables, and says in its first line why if it has fewer; a

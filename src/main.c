@@ -10,7 +10,7 @@
 #include "bload.h"
 #include "cmd/cmd.h"
 #include "kind/media/module.h"
-#include "run/signals.h"
+#include "cmd/signals.h"
 
 static int command_complete(int argc, char **argv);
 

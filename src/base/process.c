@@ -192,6 +192,11 @@ static double clock_seconds(clockid_t clock)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+double bl_clock_seconds(void)
+{
+    return clock_seconds(CLOCK_MONOTONIC);
+}
+
 /* The file has the nanoseconds of both; kernels without CONFIG_SCHED_INFO have no such file, some sandboxes zeros. */
 static void time_read_queued(struct bl_processor_time *t, const char *path)
 {

@@ -56,6 +56,9 @@ struct bl_processor_time {
     bool is_partly; /* unless the kernel does not say so of all of them */
 };
 
+/* Seconds of a monotonic clock. */
+double bl_clock_seconds(void);
+
 /* Those of the calling thread since it began. */
 struct bl_processor_time bl_processor_time_self(void);
 

@@ -20,7 +20,7 @@
 #include "kind/frames/frames.h"
 #include "kind/row.h"
 #include "kind/text/detokenizer.h"
-#include "run/signals.h"
+#include "cmd/signals.h"
 #include "store/blocks.h"
 #include "store/field_tokenizer.h"
 #include "store/find.h"

@@ -17,7 +17,7 @@
 #include "base/output.h"
 #include "base/text.h"
 #include "run/machine.h"
-#include "run/signals.h"
+#include "cmd/signals.h"
 
 #define COMMON                                                                                                         \
     BL_OPTION_FLAG("quiet", struct bl_common, quiet, BL_AFFECTS_NOTHING,                                               \

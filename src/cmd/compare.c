@@ -15,9 +15,9 @@
 #include "cmd/summary.h"
 #include "kind/kind.h"
 #include "kind/kinds.h"
-#include "packing/plan.h"
+#include "run/plan.h"
 #include "plan/strategy.h"
-#include "run/signals.h"
+#include "cmd/signals.h"
 #include "store/plan_info.h"
 #include "store/row_reader.h"
 

@@ -12,7 +12,7 @@
 #include "cmd/cmd.h"
 #include "cmd/slurm.h"
 #include "doctor/machine.h"
-#include "run/signals.h"
+#include "cmd/signals.h"
 #include "run/state_files.h"
 
 /* --- Slurm -------------------------------------------------------------------------------------------------------- */

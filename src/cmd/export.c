@@ -10,7 +10,7 @@
 #include "cmd/progress_bar.h"
 #include "export/description.h"
 #include "export/export.h"
-#include "run/signals.h"
+#include "cmd/signals.h"
 #include "run/state.h"
 
 /* --- export info -------------------------------------------------------------------------------------------------- */

@@ -11,7 +11,7 @@
 #include "cmd/cmd.h"
 #include "cmd/extra_field.h"
 #include "kind/row.h"
-#include "run/signals.h"
+#include "cmd/signals.h"
 #include "store/blocks.h"
 #include "store/field_tokenizer.h"
 #include "store/find.h"

@@ -5,7 +5,7 @@
 #include "base/fs.h"
 #include "cmd/cmd.h"
 #include "cmd/summary.h"
-#include "packing/plan.h"
+#include "run/plan.h"
 #include "plan/options.h"
 #include "run/options.h"
 #include "run/state.h"
@@ -197,9 +197,9 @@ static int finish_run(struct bl_cmd *cmd, struct finishing *f)
     code = finish_find(cmd, f, &found);
     if (code || found)
         return code;
-    double begun = bl_progress_now();
+    double begun = bl_clock_seconds();
     code = finish_write(cmd, f);
-    f->times.stage[BL_RUN_FINISHING] = bl_progress_now() - begun;
+    f->times.stage[BL_RUN_FINISHING] = bl_clock_seconds() - begun;
     if (code)
         return code;
     if (f->nothing_new && !cmd->common.quiet)

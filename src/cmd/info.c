@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/export.h"
-#include "packing/packing.h"
+#include "run/packing.h"
 #include "report/report.h"
 #include "store/info.h"
 #include "store/plan_info.h"

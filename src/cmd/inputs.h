@@ -7,7 +7,7 @@
 #include "cmd/summary.h"
 #include "kind/isolated/isolation.h"
 #include "kind/kinds.h"
-#include "packing/input_set.h"
+#include "run/input_set.h"
 #include "plan/plan.h"
 #include "run/state_files.h"
 #include "scan/subset.h"

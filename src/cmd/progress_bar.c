@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "run/signals.h"
+#include "cmd/signals.h"
 
 /* --- text of the progress ----------------------------------------------------------------------------------------- */
 

@@ -10,7 +10,7 @@
 #include "cmd/cmd.h"
 #include "cmd/export.h"
 #include "export/description.h"
-#include "run/signals.h"
+#include "cmd/signals.h"
 
 struct reporting {
     const char *output;

@@ -11,7 +11,7 @@
 #include "base/output.h"
 #include "cmd/cmd.h"
 #include "cmd/extra_field.h"
-#include "run/signals.h"
+#include "cmd/signals.h"
 #include "show/sheet.h"
 #include "store/find.h"
 

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "cmd/cmd.h"
 #include "cmd/inputs.h"
-#include "packing/packing.h"
+#include "run/packing.h"
 
 enum bl_slurm_stages {
     BL_SLURM_SCAN,

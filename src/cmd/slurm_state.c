@@ -16,7 +16,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "cmd/slurm.h"
-#include "packing/identity.h"
+#include "run/input_set.h"
 #include "run/state.h"
 #include "run/state_files.h"
 #include "store/folders.h"

@@ -9,7 +9,7 @@
 #include "cmd/cmd.h"
 #include "cmd/export.h"
 #include "export/description.h"
-#include "packing/packing.h"
+#include "run/packing.h"
 #include "run/status.h"
 
 #define INDENT "            "

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "cmd/progress_bar.h"
 #include "kind/row.h"
-#include "packing/packing.h"
+#include "run/packing.h"
 #include "plan/plan.h"
 #include "run/bottleneck.h"
 #include "run/finish.h"

@@ -12,7 +12,7 @@
 #include "cmd/summary.h"
 #include "export/description.h"
 #include "run/shards.h"
-#include "run/signals.h"
+#include "cmd/signals.h"
 #include "run/state_files.h"
 #include "store/verify.h"
 #include "store/view.h"

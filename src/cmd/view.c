@@ -15,9 +15,9 @@
 #include "cmd/compare.h"
 #include "cmd/progress_bar.h"
 #include "cmd/summary.h"
-#include "packing/view_make.h"
+#include "run/view_make.h"
 #include "run/options.h"
-#include "run/signals.h"
+#include "cmd/signals.h"
 
 #define LEVELS_MAX 16
 

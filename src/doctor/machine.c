@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/memory_budget.h"
+#include "pool/memory_budget.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "bload.h"

@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "export/description.h"
 #include "export/part.h"
-#include "run/pipeline.h"
+#include "pool/pipeline.h"
 #include "run/state.h"
 #include "store/manifest.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "base/memory_budget.h"
+#include "pool/memory_budget.h"
 #include "base/meter.h"
 #include "base/option.h"
 #include "kind/env.h"

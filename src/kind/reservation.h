@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "base/memory_budget.h"
+#include "pool/memory_budget.h"
 
 /* Initialize with the first four. */
 struct bl_reservation {

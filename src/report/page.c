@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "bload.h"
-#include "packing/packing.h"
+#include "run/packing.h"
 #include "report/report.h"
 #include "show/html.h"
 #include "show/sheet.h"

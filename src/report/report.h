@@ -8,7 +8,7 @@
 #include "base/cancel.h"
 #include "base/error.h"
 #include "kind/kind.h"
-#include "packing/plan.h"
+#include "run/plan.h"
 #include "store/info.h"
 #include "store/sequences.h"
 

@@ -3,7 +3,7 @@
 #ifndef BL_ASSEMBLER_H
 #define BL_ASSEMBLER_H
 
-#include "base/memory_budget.h"
+#include "pool/memory_budget.h"
 #include "base/meter.h"
 #include "run/finish.h"
 #include "run/options.h"

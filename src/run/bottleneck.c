@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/output.h"
@@ -83,13 +82,6 @@ double bl_estimate_left(const struct bl_estimate *e)
 #define CHUNK_MAX ((int64_t)8 << 20)
 #define SYNC_CHUNKS 8
 
-static double rate_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 /* Bytes that no file system makes smaller. */
 static void rate_fill(uint8_t *data, int64_t size)
 {
@@ -117,18 +109,18 @@ int bl_write_rate_measure(struct bl_write_rate *rate, int fd, int direct, int64_
     if (!data)
         return bl_error_memory(e);
     rate_fill(data, chunk);
-    double begin = rate_now();
+    double begin = bl_clock_seconds();
     for (int64_t i = 0; !code && rate->seconds < SECONDS; i++) {
         code = bl_cancelled(cancel) ? BL_ECANCEL
                                     : bl_direct_pwrite(direct, fd, data, (size_t)chunk, i % passes * chunk, path, e);
         if (!code && i % SYNC_CHUNKS == SYNC_CHUNKS - 1)
             code = rate_sync(fd, path, e);
         rate->bytes += chunk;
-        rate->seconds = rate_now() - begin;
+        rate->seconds = bl_clock_seconds() - begin;
     }
     if (!code)
         code = rate_sync(fd, path, e);
-    rate->seconds = rate_now() - begin;
+    rate->seconds = bl_clock_seconds() - begin;
     free(data);
     return code;
 }

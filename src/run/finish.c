@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "kind/kinds.h"
 #include "plan/strategy.h"
-#include "run/pipeline.h"
+#include "pool/pipeline.h"
 #include "run/status.h"
 #include "store/dataset.h"
 #include "store/folders.h"

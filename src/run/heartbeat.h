@@ -43,9 +43,6 @@ void bl_progress_work(const struct bl_progress *progress, double *done, double *
 /* The share of the total that is done, including earlier runs; 0 if the total is unknown. */
 double bl_progress_fraction(const struct bl_progress *progress);
 
-/* Seconds of a monotonic clock. */
-double bl_progress_now(void);
-
 /* Seconds since the start. */
 double bl_progress_seconds(const struct bl_progress *progress);
 

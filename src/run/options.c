@@ -10,7 +10,7 @@
 #include "base/output.h"
 #include "base/text.h"
 #include "bload.h"
-#include "run/pipeline.h"
+#include "pool/pipeline.h"
 #include "store/block.h"
 #include "store/row_reader.h"
 #include "store/shard_reader.h"

@@ -6,7 +6,7 @@
 #include "kind/isolated/isolation.h"
 #include "run/assembler.h"
 #include "run/heartbeat.h"
-#include "run/pipeline.h"
+#include "pool/pipeline.h"
 #include "run/scatter.h"
 #include "store/block.h"
 #include "store/folders.h"
@@ -128,9 +128,9 @@ static int shards_work_run(void *context, void *worker, void *job_, struct bl_er
     job->encoded = w->encoded;
     if (code || !w->compressor)
         return code;
-    double filled = bl_progress_now();
+    double filled = bl_clock_seconds();
     code = bl_shard_writer_put_blocks(job->shard->shard, job->block, job->blocks, w->compressor, e);
-    job->encoded += bl_progress_now() - filled;
+    job->encoded += bl_clock_seconds() - filled;
     return code;
 }
 

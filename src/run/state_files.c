@@ -14,7 +14,6 @@
 #include "base/io.h"
 #include "base/output.h"
 #include "base/text.h"
-#include "run/state.h"
 #include "store/folders.h"
 
 extern const struct bl_option_type bl_option_task; /* struct bl_task: 3/16, auto, auto/16 */

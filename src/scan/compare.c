@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "kind/input_stat.h"
 #include "kind/kinds.h"
-#include "run/pipeline.h"
+#include "pool/pipeline.h"
 #include "store/row_reader.h"
 
 /* --- inputs and their table --------------------------------------------------------------------------------------- */

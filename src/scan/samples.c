@@ -12,7 +12,7 @@
 #include "base/input_file.h"
 #include "base/output.h"
 #include "base/text.h"
-#include "run/pipeline.h"
+#include "pool/pipeline.h"
 #include "scan/member_attributes.h"
 
 /* --- members of tars ---------------------------------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
 #include "base/io.h"
 #include "kind/isolated/isolation.h"
 #include "kind/reservation.h"
-#include "run/pipeline.h"
+#include "pool/pipeline.h"
 #include "scan/chunk_rows.h"
 #include "store/row_reader.h"
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/memory_budget.h"
+#include "pool/memory_budget.h"
 #include "plan/plan.h"
 #include "store/attribute_values.h"
 #include "store/format.h"

@@ -1,5 +1,5 @@
 #include "run/heartbeat.h"
-#include "run/pipeline.h"
+#include "pool/pipeline.h"
 
 #include <pthread.h>
 #include <time.h>

@@ -3,7 +3,7 @@
 
 #include <sys/stat.h>
 
-#include "packing/internal.h"
+#include "run/job.h"
 #include "sample.h"
 #include "store/dataset.h"
 

@@ -1,5 +1,5 @@
 /* Packing without a command line: every step of a small dataset, and the faults that are reported on the way. */
-#include "packing/packing.h"
+#include "run/packing.h"
 
 #include <stdlib.h>
 #include <string.h>

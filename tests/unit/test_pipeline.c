@@ -1,4 +1,4 @@
-#include "run/pipeline.h"
+#include "pool/pipeline.h"
 
 #include <stdatomic.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "run/signals.h"
+#include "cmd/signals.h"
 
 #include <errno.h>
 #include <signal.h>

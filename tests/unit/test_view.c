@@ -1,6 +1,6 @@
 /* Views and epochs: each step of their blocks is that of the stored sequence, whatever the form of the datasets. */
 #include "bload.h"
-#include "packing/view_make.h"
+#include "run/view_make.h"
 #include "sample.h"
 #include "store/epochs.h"
 #include "store/verify.h"

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
-#include "base/memory_budget.h"
+#include "pool/memory_budget.h"
 #include "kind/isolated/fork_server.h"
 #include "kind/isolated/messages.h"
 #include "kind/media/module.h"

@@ -2,7 +2,7 @@
 #ifndef BL_DECODER_PROCESS_H
 #define BL_DECODER_PROCESS_H
 
-#include "base/memory_budget.h"
+#include "pool/memory_budget.h"
 #include "kind/isolated/decoder_loop.h"
 #include "kind/isolated/isolated_kind.h"
 #include "kind/isolated/messages.h"

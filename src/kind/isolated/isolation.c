@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-#include "base/memory_budget.h"
+#include "pool/memory_budget.h"
 #include "base/process.h"
 #include "kind/isolated/fork_server.h"
 #include "kind/media/module.h"

@@ -14,10 +14,7 @@
 
 #include "base/error.h"
 #include "base/process.h"
-#include "kind/kind.h"
-#include "base/buffer.h"
 #include "base/cancel.h"
-#include "run/state_files.h"
 
 struct bl_stages {
     /* Makes the next job; *job stays NULL if there are no more. Runs on the caller's thread. */

@@ -1,10 +1,9 @@
-#include "packing/plan.h"
+#include "run/plan.h"
 
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/fs.h"
 #include "base/option.h"
@@ -12,14 +11,14 @@
 #include "kind/isolated/isolation.h"
 #include "kind/kind.h"
 #include "kind/kinds.h"
-#include "packing/internal.h"
+#include "run/packing.h"
 #include "plan/fill.h"
 #include "plan/needs.h"
 #include "plan/planner.h"
 #include "plan/strategy.h"
 #include "run/assembler.h"
 #include "run/heartbeat.h"
-#include "run/pipeline.h"
+#include "pool/pipeline.h"
 #include "run/machine.h"
 #include "run/options.h"
 #include "run/state.h"
@@ -194,7 +193,7 @@ static int given_plan_check(const struct bl_packing *p, struct bl_error *e)
     return BL_OK;
 }
 
-int bl_packing_read_plan(struct bl_packing *p, struct bl_error *e)
+static int given_plan_read(struct bl_packing *p, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->table;
     const struct bl_plan_options *options = p->request.plan_options;
@@ -223,6 +222,118 @@ int bl_packing_read_plan(struct bl_packing *p, struct bl_error *e)
     else
         given_plan_guess_info(p->request.given, &p->plan_info);
     return code ? code : given_plan_check(p, e);
+}
+
+/* --- attributes --------------------------------------------------------------------------------------------------- */
+
+/* Which columns hold numbers, and their values. */
+
+#define ATTRIBUTE_NAMES_MAX (BL_JSON_KEYS_MAX + 2 * BL_ATTRIBUTE_COLUMNS_MAX)
+
+/* Sets the names of the columns that become attributes: those that the kind has numbers in (*kept), and where they are
+ * numbers those of the lists of clips, then those of the table of attributes. Returns how many. */
+static int attribute_names(const struct bl_input_set *set, const char *name[ATTRIBUTE_NAMES_MAX], int *kept)
+{
+    int count = 0;
+    const char *number;
+    while (set->kind && set->kind->scan && set->kind->scan->number && count < BL_JSON_KEYS_MAX &&
+           (number = set->kind->scan->number(set->kind_config, count)))
+        name[count++] = number;
+    *kept = count;
+    for (size_t c = 0; c < set->files.clips.count; c++)
+        name[count++] = set->files.clips.name[c];
+    for (int c = 0; set->attributes && c < bl_attributes_count(set->attributes); c++)
+        name[count++] = bl_attributes_name(set->attributes, c);
+    return count;
+}
+
+/* "weight F64 (2 empty values are NaN)"; "split is text". */
+static void attribute_describe(struct bl_packing *p, const char *name, const struct bl_column_type *sort)
+{
+    struct bl_buffer *out = &p->attributes_text;
+    char a[32];
+    bl_buffer_printf(out, "%s%s ", out->size ? ", " : "", name);
+    if (sort->numeric)
+        bl_buffer_text(out, bl_dtype_name(sort->dtype));
+    else if (sort->row == SIZE_MAX)
+        bl_buffer_text(out, "is empty, so it is in sequences.tsv alone");
+    else
+        bl_buffer_printf(out, "is text (row %zu), so it is in sequences.tsv alone", sort->row);
+    if (sort->numeric && sort->empty)
+        bl_buffer_printf(out, " (%s empty: NaN)", bl_text_count(a, sort->empty));
+}
+
+static int attribute_add(struct bl_format *format, const char *name, enum bl_dtype dtype, struct bl_error *e)
+{
+    if (format->attributes == BL_ATTRIBUTES_MAX)
+        return bl_error_set(e, BL_EUSAGE,
+                            "more than %d columns of numbers: choose some with --attributes-columns or --keep",
+                            BL_ATTRIBUTES_MAX);
+    struct bl_attribute *attribute = &format->attribute[format->attributes++];
+    snprintf(attribute->name, sizeof attribute->name, "%s", name); /* the limit on its length: see scan/attributes.c */
+    attribute->dtype = dtype;
+    return BL_OK;
+}
+
+/* Fields that depend on files are not known yet; bl_format_check repeats the check. */
+int bl_packing_check_attributes(const struct bl_packing_request *request, struct bl_error *e)
+{
+    const struct bl_input_set *inputs = request->inputs;
+    const char *name[ATTRIBUTE_NAMES_MAX];
+    int kept, count = attribute_names(inputs, name, &kept);
+    const struct bl_kind *kind = inputs->kind;
+    const struct bl_kind_env env = {
+        .cancel = request->cancel, .simd = bl_simd_best(), .isolation = request->inputs->isolation};
+    struct bl_format format = {0};
+    struct bl_error undecided = {0};
+    if (!count)
+        return BL_OK;
+    int code = kind->read->fields(request->inputs->kind_config, &env, NULL, &format.fields, &undecided);
+    if (code && code != BL_EDATA)
+        return bl_error_set(e, code, "%s", undecided.text);
+    if (code)
+        format.fields.count = 0;
+    for (int c = 0; c < count; c++) {
+        bool listed = (size_t)(c - kept) < inputs->files.clips.count;
+        if (c < kept && bl_format_has(&format, name[c]))
+            return bl_error_set(e, BL_EUSAGE,
+                                "--keep: \"%s\" is the name of a tensor of the shards: give another one, as in "
+                                "NAME=KEY:number",
+                                name[c]);
+        if (bl_format_has(&format, name[c]))
+            return bl_error_set(e, BL_EUSAGE,
+                                "%s: the column \"%s\" has the name of a tensor of the shards: rename it%s",
+                                listed ? "a list of clips" : bl_attributes_path(inputs->attributes), name[c],
+                                listed ? "" : ", or leave it out with --attributes-columns");
+    }
+    return BL_OK;
+}
+
+/* The table of attributes is no longer needed: its columns are in the table of sequences. */
+static int attributes_set(struct bl_packing *p, struct bl_error *e)
+{
+    struct bl_input_set *inputs = p->request.inputs;
+    const char *name[ATTRIBUTE_NAMES_MAX];
+    struct bl_column_type sort[ATTRIBUTE_NAMES_MAX];
+    int kept, count = attribute_names(inputs, name, &kept);
+    if (!count)
+        return BL_OK;
+    int code = bl_column_type_detect(&p->table, name, count, sort, e);
+    for (int c = 0; c < count && !code; c++) {
+        if (c < kept) /* its type does not depend on the values */
+            sort[c] = (struct bl_column_type){.numeric = true, .dtype = BL_F64, .empty = sort[c].empty};
+        attribute_describe(p, name[c], &sort[c]);
+        if (sort[c].numeric)
+            code = attribute_add(&p->format, name[c], sort[c].dtype, e);
+    }
+    bl_attributes_close(inputs->attributes);
+    inputs->attributes = NULL;
+    if (code)
+        return code;
+    code = bl_buffer_check(&p->attributes_text, e);
+    if (code)
+        return code;
+    return bl_attribute_values_read(&p->values, &p->table, &p->format, e);
 }
 
 /* --- plan --------------------------------------------------------------------------------------------------------- */
@@ -343,7 +454,7 @@ static int plan_make(struct bl_packing *p, struct bl_error *e)
     if (p->request.view)
         return bl_packing_read_view_plan(p, e);
     if (p->request.plan)
-        return bl_packing_read_plan(p, e);
+        return given_plan_read(p, e);
     bl_packing_progress_begin(p, "plan", "plans", NULL, 0);
     int code = bl_aside_run(&aside, e);
     bl_packing_progress_end(p);
@@ -433,7 +544,7 @@ static int format_make(struct bl_packing *p, struct bl_error *e)
     code = format_set_encoding(p, e);
     if (code)
         return code;
-    code = p->request.view ? bl_packing_view_attributes(p, e) : bl_packing_attributes(p, e);
+    code = p->request.view ? bl_packing_view_attributes(p, e) : attributes_set(p, e);
     if (!code)
         code = bl_format_check_overlap(&p->format, p->plan.overlap, e);
     if (code)
@@ -512,13 +623,6 @@ void bl_compare_row_set(int i, struct bl_plan_options *options)
     options->fill = i < BL_STRATEGY_BLOCK ? BL_FILL_OPTIMAL : (enum bl_fill)(BL_COMPARE_ROWS - 1 - i);
 }
 
-static double compare_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* Drops options that a row does not support: a random fill keeps no order, and a single clip cannot be spread. */
 static struct bl_plan_options compare_supported(const struct bl_plan_options *given)
 {
@@ -537,7 +641,7 @@ int bl_compare_row_make(struct bl_plan_info *row, const int64_t *length, size_t 
     struct bl_plan_options options = compare_supported(given);
     struct bl_planner planner;
     struct bl_plan plan = {0};
-    double begun = compare_seconds();
+    double begun = bl_clock_seconds();
     int code = bl_planner_make(&planner, length, count, &options, e);
     if (!code)
         code = bl_planner_draw(&planner, options.seed, 0, false, &plan, e);
@@ -546,7 +650,7 @@ int bl_compare_row_make(struct bl_plan_info *row, const int64_t *length, size_t 
         goto out;
     }
     bl_plan_info_make(row, &plan, &options);
-    row->seconds = compare_seconds() - begun;
+    row->seconds = bl_clock_seconds() - begun;
     code = bl_planner_measure_company(&planner, &plan, &row->company, e);
     if (!code && kept) {
         *kept = plan;

@@ -1,11 +1,10 @@
 /* Work tests the flag at every frame. Some work cannot: compressing a large frame, planning ten million lengths,
  * waiting for a file server, or for a reader of the output that has stopped. So the first signal also sets a timer.
  * When it expires, the signal ends the process at once. Files get their names last, so nothing is lost. */
-#include "run/signals.h"
+#include "cmd/signals.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <sys/time.h>
 #include <unistd.h>

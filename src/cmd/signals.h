@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "kind/kind.h"
+#include "base/cancel.h"
 
 /* Installs handlers that store the signal's number in cancel->raised (only the first one). A second signal ends the
  * process at once; so does the first if the work has not ended within a second. SIGPIPE is ignored, so that writing to

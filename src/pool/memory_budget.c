@@ -1,4 +1,4 @@
-#include "base/memory_budget.h"
+#include "pool/memory_budget.h"
 
 #include <sys/mman.h>
 #include <time.h>

@@ -1,15 +1,65 @@
-/* Shared by the parts of the packing stage: the struct of a packing, and functions that one part offers the others. The
- * steps of packing.h fill the struct in this order. */
-#ifndef BL_PACKING_INTERNAL_H
-#define BL_PACKING_INTERNAL_H
+/* The job of a run that packs: what is requested, the state of the work, and functions that one step offers the others.
+ * The steps of packing.h fill the struct in this order. */
+#ifndef BL_JOB_H
+#define BL_JOB_H
 
+#include "base/buffer.h"
+#include "base/cancel.h"
+#include "base/option.h"
 #include "base/output.h"
-#include "packing/packing.h"
+#include "plan/options.h"
+#include "run/bottleneck.h"
+#include "run/finish.h"
+#include "run/heartbeat.h"
+#include "run/input_set.h"
 #include "run/options.h"
 #include "run/state.h"
+#include "run/state_files.h"
+#include "scan/subset.h"
 #include "store/attribute_values.h"
 #include "store/folders.h"
 #include "store/manifest.h"
+#include "store/sequences.h"
+#include "store/view.h"
+
+/* --- what to pack ------------------------------------------------------------------------------------------------- */
+
+/* Called on the caller's thread. Each may be NULL. */
+struct bl_packing_events {
+    void *sink;
+    /* An input is skipped, failed or damaged; the row has the status and the reason. */
+    void (*fault)(void *sink, const struct bl_row *row);
+    /* Called at least several times a second during a stage. */
+    void (*progress)(void *sink, const struct bl_progress *progress);
+    /* The stage has ended. */
+    void (*progress_end)(void *sink);
+    /* A line for the user. important: show it even if the user wants no messages. */
+    void (*message)(void *sink, bool important, const char *text);
+};
+
+/* What to pack, and how. All of it must outlive the packing. */
+struct bl_packing_request {
+    const char *output;              /* the dataset's directory */
+    struct bl_input_set *inputs;     /* listed, kind known or in the table; packing closes attributes */
+    struct bl_view *view;            /* opened, to be packed instead of inputs: see run/from_view.h; or NULL */
+    const char *sequences;           /* a table to pack, so that no scan is needed; or NULL */
+    const char *plan;                /* a plan of that table, or NULL */
+    const char *spool;               /* folder for tokens and inflated arrays, or NULL: DIR/.bload/spool */
+    struct bl_pack_options *options; /* their SIMD level is resolved here, and durations of the next: */
+    const struct bl_subset_options *subset;
+    struct bl_plan_options *plan_options; /* part of the identity */
+    const struct bl_options *given;       /* the option groups bound to these structs */
+    struct bl_task task;
+    bool plan_only; /* only open, table and plan, from the parts of tasks' scans in DIR */
+    bool repair;    /* read a finished dataset to find damaged shards */
+    bool dry_run;   /* only open, table, plan and forecast (run/forecast.h): output stays as it is */
+    int workers;
+    struct bl_cancel *cancel;
+    struct bl_packing_events events;
+    struct bl_run_times *times; /* where the time of workers goes is added here; or NULL */
+};
+
+/* --- a packing ---------------------------------------------------------------------------------------------------- */
 
 struct bl_packing {
     struct bl_packing_request request;
@@ -61,7 +111,7 @@ struct bl_packing {
     struct bl_run_times times;   /* if the request has none */
 };
 
-/* --- events (packing.c) ----------------------------------------------------------------------------------------- */
+/* --- reports to the caller ---------------------------------------------------------------------------------------- */
 
 void bl_packing_progress_begin(struct bl_packing *p, const char *what, const char *unit, const char *step,
                                int64_t total);
@@ -73,40 +123,17 @@ void bl_packing_message(const struct bl_packing *p, bool important, const char *
  * their total number; INT64_MAX: unknown. */
 int bl_packing_fault(struct bl_packing *p, const struct bl_row *row, int64_t inputs, struct bl_error *e);
 
-/* --- open ------------------------------------------------------------------------------------------------------- */
+/* What writing needs, without what only a run has. dir: where shards are written. */
+struct bl_pack_params bl_packing_params(struct bl_packing *p, const char *dir);
 
-/* Chooses and sets the SIMD level (packing.c): --simd, or that of the dataset in the directory, or the best of this
- * machine. */
-int bl_packing_choose_simd(struct bl_packing *p, struct bl_error *e);
-
-/* Takes the level of the dataset that another process has begun meanwhile, unless --simd was given. */
-int bl_packing_follow_simd(struct bl_packing *p, bool *changed, struct bl_error *e);
+/* --- open --------------------------------------------------------------------------------------------------------- */
 
 /* Looks for a finished dataset (existing.c) and sets complete or repairing. BL_EUSAGE: it is a different one. */
 int bl_packing_find_dataset(struct bl_packing *p, struct bl_error *e);
 
-/* --- a dry run (packing.c) -------------------------------------------------------------------------------------- */
-
-/* Makes the state in a temporary folder: below --spool if that exists, or else in $TMPDIR or /tmp. Looks whether the
- * output has one, which then would be resumed. Errors as of bl_state_open. */
-int bl_packing_enter_scratch(struct bl_packing *p, struct bl_error *e);
-
-/* Removes the folder, and says so if that fails. */
-void bl_packing_leave_scratch(struct bl_packing *p);
-
-/* --- standard input (input_set.c) ------------------------------------------------------------------------------- */
+/* --- standard input (table.c) ------------------------------------------------------------------------------------- */
 
 bool bl_packing_reads_stdin(const struct bl_packing *p);
-
-/* What writing needs, without what only a run has. dir: where shards are written. */
-struct bl_pack_params bl_packing_params(struct bl_packing *p, const char *dir);
-
-/* Stores the checksum from the scan (0: standard input was not scanned). */
-int bl_packing_keep_stdin(struct bl_packing *p, uint64_t sum, struct bl_error *e);
-
-/* For an existing table: reads all of standard input, which must equal the scanned input. If no shard is finished,
- * removes the table instead. BL_EUSAGE: the input differs. */
-int bl_packing_check_stdin(struct bl_packing *p, struct bl_error *e);
 
 /* For a finished dataset: removes the line of standard input from the configuration's lines; adds it to this run's
  * lines; compares it. */
@@ -115,12 +142,18 @@ int bl_packing_add_stdin(struct bl_packing *p, const char *digest, struct bl_err
 int bl_packing_compare_stdin(const struct bl_packing *p, const struct bl_buffer *there, const char *what,
                              struct bl_error *e);
 
-/* --- table ------------------------------------------------------------------------------------------------------ */
+/* --- table -------------------------------------------------------------------------------------------------------- */
+
+/* Checks that the columns of the inputs can be joined and grouped by, and do not have names of tensors. BL_EUSAGE. */
+int bl_packing_check_inputs(const struct bl_packing_request *request, struct bl_error *e);
+
+/* Checks that no column of the table of attributes has the name of a tensor in the shards. BL_EUSAGE. */
+int bl_packing_check_attributes(const struct bl_packing_request *request, struct bl_error *e);
 
 /* Checks that the inputs match the table. BL_EDATA names one that differs, and how. */
 int bl_packing_compare_inputs(const struct bl_packing *p, const struct bl_sequences *table, struct bl_error *e);
 
-/* --- nothing new (existing.c) ----------------------------------------------------------------------------------- */
+/* --- nothing new (existing.c) ------------------------------------------------------------------------------------- */
 
 /* Whether the datasets of --extend hold all usable sequences of the table, but for those that other options of the
  * subset leave out. */
@@ -132,18 +165,7 @@ bool bl_packing_is_rest_dropped(const struct bl_packing *p, int64_t T);
 /* Says so, and makes the request complete without a dataset: removes the directory unless tasks share it. */
 int bl_packing_end_held(struct bl_packing *p, struct bl_error *e);
 
-/* --- attributes (input_set.c) ----------------------------------------------------------------------------------- */
-
-/* Checks that no column of the table of attributes has the name of a tensor in the shards. BL_EUSAGE. */
-int bl_packing_check_attributes(const struct bl_packing_request *request, struct bl_error *e);
-
-/* Turns the numeric columns into attributes of the format. Closes the table of attributes. */
-int bl_packing_attributes(struct bl_packing *p, struct bl_error *e);
-
-/* --- a finished dataset ----------------------------------------------------------------------------------------- */
-
-/* Finds the task's missing shards, and on request the damaged ones (existing.c). */
-int bl_packing_find_missing(struct bl_packing *p, const struct bl_manifest *manifest, struct bl_error *e);
+/* --- a finished dataset ------------------------------------------------------------------------------------------- */
 
 /* Writes the scan's table, as far as the table of the finished dataset contains it. */
 int bl_packing_restore_table(const struct bl_packing *p, struct bl_output *out, struct bl_error *e);
@@ -154,12 +176,7 @@ int bl_packing_compare_draft(const struct bl_packing *p, struct bl_error *e);
 /* Before packing, adopts the usable shards of a finished dataset that lost its manifest (existing.c). */
 int bl_packing_reclaim(struct bl_packing *p, struct bl_pack_params *pack, struct bl_error *e);
 
-/* --- plan ------------------------------------------------------------------------------------------------------- */
-
-/* Reads the given plan (plan.c). BL_EUSAGE: it contradicts the options. */
-int bl_packing_read_plan(struct bl_packing *p, struct bl_error *e);
-
-/* --- a view (from_view.c) --------------------------------------------------------------------------------------- */
+/* --- a view (from_view.c) ----------------------------------------------------------------------------------------- */
 
 /* bl_packing_identify for a view: its configuration, which names its sources, and the options that decide bytes. */
 int bl_packing_identify_view(const struct bl_packing_request *request, struct bl_buffer *lines, struct bl_error *e);

@@ -2,8 +2,7 @@
 #ifndef BL_FORECAST_H
 #define BL_FORECAST_H
 
-#include "packing/internal.h"
-#include "packing/packing.h"
+#include "run/job.h"
 #include "store/info.h"
 
 /* What the plan alone tells, without a sample: bytes of encoded or compressed shards are not known, nor is the time.

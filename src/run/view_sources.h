@@ -1,13 +1,40 @@
-/* Shared by the parts of making a view, which fill the struct in this order. */
-#ifndef BL_VIEW_JOB_H
-#define BL_VIEW_JOB_H
+/* What a view is made from: the request, and the work on it, which the steps of view_make.h fill in this order. */
+#ifndef BL_VIEW_SOURCES_H
+#define BL_VIEW_SOURCES_H
 
-#include "packing/view_make.h"
+#include "base/option.h"
 #include "plan/mixture.h"
+#include "plan/options.h"
+#include "run/heartbeat.h"
+#include "scan/subset.h"
 #include "store/attribute_values.h"
 #include "store/dataset.h"
+#include "store/manifest.h"
 #include "store/places.h"
 #include "store/sequences.h"
+
+enum bl_blending { BL_BLEND_BATCH, BL_BLEND_RANDOM };
+
+struct bl_view_request {
+    const char *tool; /* its version */
+    const char *output;
+    const char *const *dir; /* [count] the sources */
+    const double *weight;   /* [count] 0: none, of all or of no source */
+    int count;
+    const char *group_by;           /* a column, or NULL */
+    struct bl_exclusion *exclusion; /* ids that are left out, or NULL */
+    const struct bl_subset_options *subset;
+    enum bl_blending mix;            /* of several sources */
+    struct bl_plan_options *options; /* durations are resolved here */
+    const struct bl_options *given;  /* the options that these are bound to: the identity of the view */
+    int64_t epochs, epoch_steps, repeat_max;
+    int64_t sequence_slots;                        /* S; 0: as many as the plans need */
+    int64_t longer_than, up_to;                    /* steps: only such sequences are in the view; 0: no limit */
+    void (*message)(void *sink, const char *text); /* what a user should know; or NULL */
+    void (*left_out)(void *sink, const struct bl_subset *subset); /* what the subset left out; or NULL */
+    void (*tick)(void *sink, const struct bl_progress *progress); /* before and after each plan; or NULL */
+    void *sink;
+};
 
 struct bl_view_job {
     const struct bl_view_request *request;

@@ -2,25 +2,13 @@
  * writer an entry is in a queue. It is done when the last of them finishes with it; consume waits for the oldest entry.
  * One mutex guards everything: a job is a block of frames or a file, so the lock is taken a few thousand times a second
  * at most. */
-#include "run/pipeline.h"
+#include "pool/pipeline.h"
 
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <unistd.h>
-
-#include "run/heartbeat.h"
-#include "base/fs.h"
-#include "base/io.h"
-#include "base/output.h"
-#include "base/text.h"
 
 struct entry {
     void *job;
@@ -71,7 +59,7 @@ static void pipeline_count_time(struct pipeline *p)
 {
     if (!p->stages->work_times)
         return;
-    double now = bl_progress_now(), passed = now - p->counted;
+    double now = bl_clock_seconds(), passed = now - p->counted;
     enum bl_wait wait = pipeline_what_is_awaited(p);
     int could = wait == BL_WAIT_JOB && p->workers > 1 ? p->workers - 1 : p->workers;
     double lost = passed * fmin((double)p->idle / could, 1);
@@ -83,7 +71,7 @@ static void pipeline_count_time(struct pipeline *p)
 
 static double pipeline_now(const struct pipeline *p)
 {
-    return p->stages->work_times ? bl_progress_now() : 0;
+    return p->stages->work_times ? bl_clock_seconds() : 0;
 }
 
 /* The processor time of this thread, which it began with `before`. Call with the lock held. */

@@ -1,4 +1,4 @@
-#include "packing/from_view.h"
+#include "run/from_view.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,9 +9,8 @@
 #include "base/output.h"
 #include "base/text.h"
 #include "kind/kinds.h"
-#include "packing/identity.h"
-#include "packing/internal.h"
-#include "packing/plan.h"
+#include "run/job.h"
+#include "run/plan.h"
 #include "scan/extend.h"
 #include "store/epochs.h"
 #include "store/row_reader.h"

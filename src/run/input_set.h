@@ -1,5 +1,5 @@
-/* The inputs of a dataset: files and the tables joined to their rows, and the parts of a table that the tasks of a scan
- * made. */
+/* The inputs of a dataset: files and the tables joined to their rows, their identity, the parts of a table that the
+ * tasks of a scan made, and counts of inputs that could not be used. */
 #ifndef BL_INPUT_SET_H
 #define BL_INPUT_SET_H
 
@@ -49,6 +49,52 @@ int bl_input_set_unused(const struct bl_input_set *set, struct bl_buffer *text, 
 
 /* Call after all sequences are read. Appends "--exclude ID: no sequence has that id, ...", if any. */
 void bl_input_set_unmatched(const struct bl_input_set *set, struct bl_buffer *text);
+
+/* --- counts of faults --------------------------------------------------------------------------------------------- */
+
+/* How many inputs were unusable or only partly usable, in words: the reason of exit status 3. */
+
+struct bl_fault_counts {
+    int64_t skipped, failed, damaged;
+    int64_t failed_steps; /* of failed inputs, zeros in the blocks; 0: unknown */
+};
+
+/* Counts the faults of a table. */
+struct bl_fault_counts bl_fault_counts_of(const struct bl_sequences *table);
+
+/* Appends "2 inputs skipped, 1 failed (20 steps are zeros), 3 damaged", without counts of 0. */
+void bl_fault_counts_append(struct bl_buffer *out, const struct bl_fault_counts *counts);
+
+/* --- identity of inputs ------------------------------------------------------------------------------------------- */
+
+/* The identity of a command's work: "name: value" lines of everything that decides its result. */
+
+/* Appends the checksum of a file that decides something. path NULL: there is none, and no line. */
+int bl_identity_file(const char *name, const char *path, struct bl_buffer *out, struct bl_error *e);
+
+/* Appends the identity besides the options: the sources if sources is set, the extra fields, and what the kind's
+ * options refer to. */
+void bl_identity_inputs(const struct bl_input_set *inputs, bool sources, struct bl_buffer *out);
+
+/* Appends the tables that decide rows besides the inputs themselves: attributes, and lists among the inputs. */
+int bl_identity_tables(const struct bl_input_set *inputs, struct bl_buffer *out, struct bl_error *e);
+
+/* For kinds whose files hold many sequences, and whose rows do not describe the files: appends the contents of each
+ * source's files, "contents 1: docs/ (0123456789abcdef)". */
+int bl_identity_contents(const struct bl_input_set *inputs, struct bl_buffer *out, struct bl_error *e);
+
+/* Appends everything that decides the table of a scan: the relevant options, the lines above, and those of the datasets
+ * that the subset names. */
+int bl_identity_scan(const struct bl_options *options, const struct bl_input_set *inputs,
+                     const struct bl_subset_options *subset, struct bl_buffer *out, struct bl_error *e);
+
+/* Appends the configuration in a manifest; at least an empty text. */
+int bl_identity_of_manifest(const struct bl_manifest *manifest, struct bl_buffer *out, struct bl_error *e);
+
+/* Finds out whether dir holds a complete dataset whose identity contains these lines. *partial: some of its inputs were
+ * unusable or only partly usable. BL_EUSAGE: it has another configuration. */
+int bl_identity_find(const char *dir, const char *lines, bool *found, bool *partial, struct bl_fault_counts *faults,
+                     struct bl_error *e);
 
 /* --- parts of a scan ---------------------------------------------------------------------------------------------- */
 

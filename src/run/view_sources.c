@@ -1,5 +1,5 @@
-/* What a view is made from and where it goes: opens and compares its sources, lists them in its manifest, and opens its
- * directory. */
+#include "run/view_sources.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -12,8 +12,7 @@
 #include "base/checksum.h"
 #include "base/fs.h"
 #include "base/text.h"
-#include "packing/identity.h"
-#include "packing/view_job.h"
+#include "run/input_set.h"
 #include "store/epochs.h"
 #include "store/folders.h"
 

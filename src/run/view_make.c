@@ -1,4 +1,4 @@
-#include "packing/view_make.h"
+#include "run/view_make.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,12 +8,11 @@
 #include "base/fs.h"
 #include "base/output.h"
 #include "base/text.h"
-#include "packing/plan.h"
-#include "packing/view_job.h"
+#include "run/plan.h"
 #include "plan/fill.h"
 #include "plan/strategy.h"
 #include "run/heartbeat.h"
-#include "run/pipeline.h"
+#include "pool/pipeline.h"
 #include "store/epochs.h"
 #include "store/row_reader.h"
 #include "store/view.h"

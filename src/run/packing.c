@@ -1,9 +1,8 @@
-#include "packing/packing.h"
+#include "run/packing.h"
 
 #include <errno.h>
 #include <ftw.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +12,6 @@
 #include "base/text.h"
 #include "kind/isolated/isolation.h"
 #include "kind/media/module.h"
-#include "kind/row.h"
-#include "packing/identity.h"
-#include "packing/internal.h"
 #include "run/machine.h"
 #include "run/scatter.h"
 #include "run/shards.h"
@@ -53,7 +49,7 @@ static int simd_use(struct bl_packing *p, enum bl_simd level, struct bl_error *e
     return bl_media_set_simd(level, e);
 }
 
-int bl_packing_choose_simd(struct bl_packing *p, struct bl_error *e)
+static int simd_choose(struct bl_packing *p, struct bl_error *e)
 {
     enum bl_simd level = bl_simd_best();
     p->simd_unset = !p->request.options->simd;
@@ -63,7 +59,7 @@ int bl_packing_choose_simd(struct bl_packing *p, struct bl_error *e)
     return code ? code : simd_use(p, level, e);
 }
 
-int bl_packing_follow_simd(struct bl_packing *p, bool *changed, struct bl_error *e)
+static int simd_follow(struct bl_packing *p, bool *changed, struct bl_error *e)
 {
     enum bl_simd level = p->env.simd;
     int code = p->simd_unset ? simd_recorded(p, &level, e) : BL_OK;
@@ -94,7 +90,7 @@ static int scratch_make(struct bl_packing *p, struct bl_error *e)
     return code;
 }
 
-int bl_packing_enter_scratch(struct bl_packing *p, struct bl_error *e)
+static int scratch_enter(struct bl_packing *p, struct bl_error *e)
 {
     int code = bl_state_examine(p->request.output, p->identity.data, &p->begun, e);
     if (!code)
@@ -110,103 +106,13 @@ static int scratch_remove_entry(const char *path, const struct stat *status, int
     return remove(path);
 }
 
-void bl_packing_leave_scratch(struct bl_packing *p)
+static void scratch_leave(struct bl_packing *p)
 {
     if (p->scratch && nftw(p->scratch, scratch_remove_entry, DESCRIPTORS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) != 0 &&
         errno != ENOENT)
         bl_packing_message(p, true, "cannot remove the temporary folder %s: %s", p->scratch, strerror(errno));
     free(p->scratch);
     p->scratch = NULL;
-}
-
-/* --- reports to the caller ---------------------------------------------------------------------------------------- */
-
-/* Reports to the caller of the packing stage: faults, progress, messages. */
-
-void bl_packing_progress_begin(struct bl_packing *p, const char *what, const char *unit, const char *step,
-                               int64_t total)
-{
-    bl_progress_start(&p->progress, what, unit, step, total);
-}
-
-void bl_packing_progress_tick(struct bl_packing *p)
-{
-    const struct bl_packing_events *events = &p->request.events;
-    if (events->progress)
-        events->progress(events->sink, &p->progress);
-    bl_heartbeat_tick(&p->heartbeat, &p->progress);
-}
-
-void bl_packing_progress_end(struct bl_packing *p)
-{
-    if (p->request.events.progress_end)
-        p->request.events.progress_end(p->request.events.sink);
-}
-
-void bl_packing_message(const struct bl_packing *p, bool important, const char *format, ...)
-{
-    char *text = NULL;
-    va_list arguments;
-    if (!p->request.events.message)
-        return;
-    va_start(arguments, format);
-    int size = vasprintf(&text, format, arguments);
-    va_end(arguments);
-    if (size < 0)
-        return; /* out of memory; the run will fail soon */
-    p->request.events.message(p->request.events.sink, important, text);
-    free(text);
-}
-
-int bl_packing_fault(struct bl_packing *p, const struct bl_row *row, int64_t inputs, struct bl_error *e)
-{
-    const struct bl_pack_options *options = p->request.options;
-    if (p->request.events.fault)
-        p->request.events.fault(p->request.events.sink, row);
-    if (p->request.plan_only || bl_row_is_empty(row))
-        return BL_OK;
-    if (options->on_error == BL_ON_ERROR_FAIL)
-        return bl_error_set(e, BL_EFAIL, "%s: %s (--on-error fail)", row->id, row->reason);
-    if (row->status == BL_ROW_OK)
-        return BL_OK;
-    p->unusable++;
-    if (!bl_tolerance_exceeded(&options->max_failed, p->unusable, inputs))
-        return BL_OK;
-    if (inputs == INT64_MAX)
-        return bl_error_set(e, BL_EFAIL, "%" PRId64 " inputs are unusable: more than --max-failed allows", p->unusable);
-    return bl_error_set(e, BL_EFAIL, "%" PRId64 " of %" PRId64 " inputs are unusable: more than --max-failed allows",
-                        p->unusable, inputs);
-}
-
-/* --- counts of faults --------------------------------------------------------------------------------------------- */
-
-struct bl_fault_counts bl_fault_counts_of(const struct bl_sequences *table)
-{
-    return (struct bl_fault_counts){.skipped = table->by_status[BL_ROW_SKIPPED],
-                                    .failed = table->by_status[BL_ROW_FAILED],
-                                    .damaged = table->damaged};
-}
-
-/* Only the first count has the noun. */
-static void fault_count_append(struct bl_buffer *out, bool *first, int64_t count, const char *what)
-{
-    char number[BL_PLURAL_SIZE];
-    if (!count)
-        return;
-    bl_buffer_printf(out, "%s%s %s", *first ? "" : ", ",
-                     *first ? bl_text_plural(number, count, "input") : bl_text_count(number, count), what);
-    *first = false;
-}
-
-void bl_fault_counts_append(struct bl_buffer *out, const struct bl_fault_counts *counts)
-{
-    char steps[BL_PLURAL_SIZE];
-    bool first = true;
-    fault_count_append(out, &first, counts->skipped, "skipped");
-    fault_count_append(out, &first, counts->failed, "failed");
-    if (counts->failed && counts->failed_steps)
-        bl_buffer_printf(out, " (%s)", bl_text_plural(steps, counts->failed_steps, "step is zeros|steps are zeros"));
-    fault_count_append(out, &first, counts->damaged, "damaged");
 }
 
 /* --- writing shards ----------------------------------------------------------------------------------------------- */
@@ -321,23 +227,6 @@ static void write_discard_state(struct bl_packing *p, int code)
         (void)bl_state_remove(&p->state, &none);
 }
 
-struct bl_pack_params bl_packing_params(struct bl_packing *p, const char *dir)
-{
-    return (struct bl_pack_params){.dir = dir,
-                                   .base = p->request.inputs->base,
-                                   .table = &p->table,
-                                   .plan = &p->plan,
-                                   .kind = p->request.inputs->kind,
-                                   .config = p->request.inputs->kind_config,
-                                   .format = &p->format,
-                                   .values = &p->values,
-                                   .pad_repeat = p->request.options->pad == BL_PAD_REPEAT,
-                                   .workers = p->workers,
-                                   .memory = p->memory,
-                                   .view = p->request.view,
-                                   .env = &p->env};
-}
-
 int bl_packing_write(struct bl_packing *p, struct bl_error *e)
 {
     struct bl_pack_params pack = bl_packing_params(p, p->request.output);
@@ -423,7 +312,7 @@ static int packing_configure(struct bl_packing *p, struct bl_error *e)
     const struct bl_error differs = *e;
     bool changed;
     bl_error_clear(e);
-    code = bl_packing_follow_simd(p, &changed, e);
+    code = simd_follow(p, &changed, e);
     if (code)
         return code;
     if (!changed) {
@@ -449,7 +338,7 @@ static int packing_enter(struct bl_packing *p, struct bl_error *e)
 
 static int packing_open_whole(struct bl_packing *p, struct bl_error *e)
 {
-    int code = p->request.view ? BL_OK : bl_packing_choose_simd(p, e);
+    int code = p->request.view ? BL_OK : simd_choose(p, e);
     if (!code && !p->request.view)
         code = bl_packing_check_inputs(&p->request, e);
     if (code)
@@ -470,7 +359,7 @@ static int packing_open_whole(struct bl_packing *p, struct bl_error *e)
     code = bl_isolation_start(p->env.isolation, e);
     if (code)
         return code;
-    return p->request.dry_run ? bl_packing_enter_scratch(p, e) : packing_enter(p, e);
+    return p->request.dry_run ? scratch_enter(p, e) : packing_enter(p, e);
 }
 
 /* Plans only in a directory that tasks have begun: a mistyped directory stays unchanged. */
@@ -560,7 +449,7 @@ void bl_packing_close(struct bl_packing *p)
         return;
     bl_heartbeat_free(&p->heartbeat);
     bl_state_close(&p->state);
-    bl_packing_leave_scratch(p);
+    scratch_leave(p);
     bl_plan_free(&p->plan);
     bl_manifest_free(&p->manifest);
     bl_missing_free(&p->missing);
