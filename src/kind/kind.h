@@ -56,14 +56,20 @@ struct bl_kind_names {
     const char *pair[2]; /* a file that is named with the first suffix, or without any, means the one with the second */
 };
 
+/* The options of every source that each kind takes in its own way. The config of a kind that has types or streams
+ * begins with it. */
+struct bl_kind_config {
+    int dtype;  /* the index of the value of --dtype */
+    int stream; /* as of bl_option_stream_number */
+};
+
 /* Options: a table over a config struct, which is const once the options are checked and prepared, but for what the
  * spool adds and what readers share. Kinds with the same table have one config. */
 struct bl_kind_options {
     const struct bl_option *table;
     size_t config_size;
     const char *const *dtypes; /* values of --dtype, the default first, ended by NULL. NULL: none */
-    size_t dtype;              /* offset in config of an int: the index of the value */
-    size_t stream;             /* offset in config of an int, the value of --stream; 0: the kind has no streams */
+    bool has_streams;          /* files have several, of which --stream chooses one */
 
     /* Checks options against each other. BL_EUSAGE. May be NULL. */
     int (*check)(const void *config, struct bl_error *e);

@@ -89,7 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                      .name = "array",
                                      .time_axis = (data[0] >> 1 & 3) - 1,
                                      .squeeze = data[0] & 8,
-                                     .dtype = data[0] & 16 ? BL_ARRAY_F32 : BL_ARRAY_SAME};
+                                     .common.dtype = data[0] & 16 ? BL_ARRAY_F32 : BL_ARRAY_SAME};
     struct bl_input input = {.path = path, .bytes = (int64_t)size - 1};
     struct bl_chunk stretch = {.input = &input, .inputs = 1, .end = INT64_MAX};
     struct found found = {0};

@@ -336,7 +336,7 @@ int bl_array_layout_make(struct bl_array_layout *l, const struct bl_npy *npy, co
         return npy_reject(npy, l->steps ? "steps without elements" : "no steps", e);
     if (l->steps > INT32_MAX)
         return npy_reject(npy, "too long: at most 2147483647 steps can be used", e);
-    int code = layout_set_types(l, npy, config->dtype == BL_ARRAY_F32, e);
+    int code = layout_set_types(l, npy, config->common.dtype == BL_ARRAY_F32, e);
     if (code)
         return code;
     code = layout_set_shape(l, npy, time, config->squeeze, stride, e);
@@ -447,7 +447,7 @@ static void array_config_sampling(const void *values, struct bl_buffer *out)
 {
     const struct bl_array_config *config = values;
     bl_buffer_printf(out, "axis=%" PRId64 "%s%s%s%s", config->time_axis, config->squeeze ? " squeeze" : "",
-                     config->dtype == BL_ARRAY_F32 ? " f32" : "", config->member ? " array=" : "",
+                     config->common.dtype == BL_ARRAY_F32 ? " f32" : "", config->member ? " array=" : "",
                      config->member ? config->member : "");
 }
 
@@ -510,7 +510,7 @@ static void array_config_describe(const void *values, const struct bl_field *fie
     if (config->member)
         bl_buffer_printf(out, ", \"%s\" of archives", config->member);
     bl_buffer_text(out, config->squeeze ? ", other axes of size 1 dropped" : "");
-    bl_buffer_text(out, config->dtype == BL_ARRAY_F32 ? ", F64 rounded to F32" : "");
+    bl_buffer_text(out, config->common.dtype == BL_ARRAY_F32 ? ", F64 rounded to F32" : "");
 }
 
 static int array_versions(const void *config, const struct bl_kind_env *env, bl_version_emit *emit, void *sink,
@@ -546,7 +546,6 @@ const struct bl_kind bl_kind_array = {
     .options = {.table = options,
                 .config_size = sizeof(struct bl_array_config),
                 .dtypes = dtypes,
-                .dtype = offsetof(struct bl_array_config, dtype),
                 .check = array_config_check,
                 .prepare = array_config_prepare,
                 .release = array_config_release},

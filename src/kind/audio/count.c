@@ -294,7 +294,7 @@ static void info_add_reasons(struct bl_audio_info *info, const struct bl_audio_c
     info_add_times(info, &s->gaps);
     if (s->nonfinite)
         ADD_REASON(info, "%" PRId64 " samples are NaN or infinite: made 0", s->nonfinite);
-    if (s->loud && config->dtype == BL_AUDIO_S16 && !config->features)
+    if (s->loud && config->common.dtype == BL_AUDIO_S16 && !config->features)
         ADD_REASON(info, "%s beyond +-1, up to %g: clipped (--dtype f32 keeps them)",
                    bl_text_plural(samples, s->loud, "sample"), s->peak);
     if (c->parts > 1)
@@ -373,7 +373,8 @@ int bl_audio_count(const struct bl_audio_config *config, const struct bl_kind_en
 {
     *info = (struct bl_audio_info){.stream = -1};
     struct bl_audio_decoder s;
-    int code = bl_audio_decoder_open(&s, path, -1, BL_DEMUX_WANTED(config->stream), bl_audio_gap(config), env, e);
+    int code =
+        bl_audio_decoder_open(&s, path, -1, BL_DEMUX_WANTED(config->common.stream), bl_audio_gap(config), env, e);
     if (code)
         return code;
     info->stream = s.demux.stream->index;

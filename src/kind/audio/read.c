@@ -49,7 +49,7 @@ int bl_audio_reader_open(const void *config, const struct bl_kind_env *env, cons
     r->config = c;
     r->env = env;
     r->step_bytes = bl_field_step_bytes(&fields->field[0]);
-    bl_mix_init(&r->mix, (int)c->rate, (int)c->channels, features || c->dtype == BL_AUDIO_F32,
+    bl_mix_init(&r->mix, (int)c->rate, (int)c->channels, features || c->common.dtype == BL_AUDIO_F32,
                 (enum bl_resampler_engine)c->resampler);
     int code = features ? bl_features_open(&r->features, &spec, e) : BL_OK;
     if (code)

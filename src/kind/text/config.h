@@ -85,6 +85,7 @@ struct bl_text_prepared {
 };
 
 struct bl_text_config {
+    struct bl_kind_config common; /* dtype: 0: I32, 1: U16 */
     const char *tokenizer, *pattern;
     int special;
     int lowercase; /* enum bl_lowercase */
@@ -97,7 +98,6 @@ struct bl_text_config {
     int invalid;          /* enum bl_text_invalid */
     bool add_special_tokens;
     const char *bos, *eos, *pad_id;
-    int dtype; /* 0: I32, 1: U16 */
     const char *keep, *field;
     struct bl_fim fim;
     struct bl_text_prepared prepared; /* after prepare */

@@ -344,7 +344,7 @@ static int chunk_key(const struct bl_text_config *config, const struct bl_chunk 
     struct bl_buffer text = {0};
     bl_text_sampling(config, &text);
     bl_buffer_printf(&text, " bos=%d eos=%d dtype=%d %s %s", config->bos ? p->begin.id[0] : -1,
-                     config->eos ? p->end.id[0] : -1, config->dtype, config->keep ? config->keep : "",
+                     config->eos ? p->end.id[0] : -1, config->common.dtype, config->keep ? config->keep : "",
                      config->field ? config->field : "");
     if (p->same_column)
         bl_buffer_printf(&text, " %s", p->same_column);

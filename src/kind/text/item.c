@@ -98,7 +98,7 @@ int bl_item_add_id(struct bl_item *item, int64_t id, struct bl_error *e)
     const struct bl_text_prepared *p = &item->config->prepared;
     if (item->row.status != BL_ROW_OK)
         return BL_OK;
-    int64_t max = item->config->dtype ? UINT16_MAX : INT32_MAX;
+    int64_t max = item->config->common.dtype ? UINT16_MAX : INT32_MAX;
     if (id < 0 || id > max)
         return bl_item_skip(item, "token %zu is %" PRId64 ": an id is a number from 0 to %" PRId64, item->ids.count, id,
                             max);
@@ -171,9 +171,9 @@ int bl_item_lay_out(struct bl_item *item, struct bl_error *e)
     size_t count = item->ids.count;
     item->steps = item->ids.id;
     item->bytes = count * sizeof *item->ids.id;
-    if (!item->config->dtype && item->config->prepared.fields == 0)
+    if (!item->config->common.dtype && item->config->prepared.fields == 0)
         return BL_OK;
-    if (!item->config->dtype) {
+    if (!item->config->common.dtype) {
         bl_buffer_append(&item->values, item->ids.id, item->bytes);
     } else {
         if (!bl_buffer_reserve(&item->values, count * sizeof(uint16_t)))

@@ -399,7 +399,7 @@ static int tokens_read(const struct bl_reader *r, const struct bl_token_file *t,
         int code = bl_token_file_read(t, row->path, at + done * (int64_t)t->type.size, (int64_t)ids, id, e);
         if (code)
             return code;
-        if (!ids_put(id, ids, r->config->dtype, out + (size_t)done * step))
+        if (!ids_put(id, ids, r->config->common.dtype, out + (size_t)done * step))
             return row_report_change(row, e);
         bl_checksum_add(&sum, id, ids * sizeof *id);
     }
@@ -414,7 +414,8 @@ static void marks_put(const struct bl_reader *r, const struct bl_document_marks 
     for (int i = 0; i < marks->count; i++) {
         int64_t at = first + i - request->source_start;
         if (at >= 0 && at < request->steps)
-            (void)ids_put(&marks->id[i], 1, r->config->dtype, request->out[0] + (size_t)at * r->prepared->step_bytes);
+            (void)ids_put(&marks->id[i], 1, r->config->common.dtype,
+                          request->out[0] + (size_t)at * r->prepared->step_bytes);
     }
 }
 

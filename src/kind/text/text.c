@@ -223,7 +223,6 @@ const struct bl_kind bl_kind_text = {
     .options = {.table = bl_text_options,
                 .config_size = sizeof(struct bl_text_config),
                 .dtypes = dtypes,
-                .dtype = offsetof(struct bl_text_config, dtype),
                 .check = bl_text_check,
                 .prepare = bl_text_prepare,
                 .release = bl_text_release,

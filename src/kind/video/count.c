@@ -247,8 +247,8 @@ int bl_video_count(const struct bl_video_config *config, const struct bl_kind_en
 {
     *result = (struct bl_count_result){.stream = -1};
     struct bl_demux d;
-    int code =
-        bl_demux_open(&d, input->path, -1, BL_DEMUX_WANTED(config->stream), bl_sampling_count_mode(config), env, e);
+    int code = bl_demux_open(&d, input->path, -1, BL_DEMUX_WANTED(config->common.stream),
+                             bl_sampling_count_mode(config), env, e);
     if (code)
         return code;
     result->stream = d.stream->index;

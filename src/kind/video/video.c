@@ -182,8 +182,8 @@ void bl_video_sampling(const void *values, struct bl_buffer *out)
         bl_buffer_text(out, "all");
     if (config->fps.den != 0 && config->fps_origin == BL_FPS_ZERO)
         bl_buffer_text(out, " origin=zero");
-    if (config->stream)
-        bl_buffer_printf(out, " stream=%d", config->stream - 1);
+    if (config->common.stream)
+        bl_buffer_printf(out, " stream=%d", config->common.stream - 1);
     if (config->images)
         bl_buffer_printf(out, " images=%s", config->images);
     if (config->pixels == BL_CHANNELS_GRAY16) /* which many files are not */
@@ -280,7 +280,7 @@ const struct bl_kind bl_kind_video = {
     .decodes = video_decodes,
     .options = {.table = bl_video_options,
                 .config_size = sizeof(struct bl_video_config),
-                .stream = offsetof(struct bl_video_config, stream),
+                .has_streams = true,
                 .check = video_check,
                 .prepare = video_prepare,
                 .release = video_release,
