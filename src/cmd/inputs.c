@@ -619,7 +619,7 @@ static void ignored_print_asked(const struct bl_inputs *inputs, struct bl_buffer
         for (int i = 0; i < files->ignored_count && asked; i++) {
             char name[sizeof files->ignored[0].extension + 1];
             snprintf(name, sizeof name, "x%s", files->ignored[i].extension);
-            if (!bl_extensions_match(asked, name))
+            if (!bl_path_has_extension(name, asked))
                 continue;
             if (!found++)
                 bl_buffer_printf(text, "; --kind %s takes %s", bl_kinds[k]->name, name + 1);

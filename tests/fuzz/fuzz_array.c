@@ -41,12 +41,12 @@ static bool read_all(const struct bl_array_config *config, const struct bl_kind_
         uint8_t *to = out + (size_t)at * step;
         struct bl_request request = {
             .row = row, .source_start = at, .steps = row.length - at < at_once ? row.length - at : at_once, .out = &to};
-        code = bl_kind_array.read->piece(reader, &request, &note, &e);
+        code = reader->piece(reader, &request, &note, &e);
         if (code && (code != BL_EDATA || !e.text[0]))
             abort();
         good &= !code;
     }
-    bl_kind_array.read->close(reader);
+    reader->close(reader);
     return good;
 }
 

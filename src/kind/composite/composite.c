@@ -611,15 +611,12 @@ static void composite_set_tables(struct bl_composite *composite)
     composite->scan.totals = composite->total;
     composite->scan.sampling = composite_sampling;
     composite->scan.open = bl_composite_open_counter;
-    composite->scan.close = bl_composite_close_counter;
     composite->scan.count = bl_composite_count;
     composite->scan.verify = composite_verify;
     composite->read = (struct bl_kind_read){.times = primary->read->times,
                                             .first_file_decides = composite_first_file_decides(composite),
                                             .fields = composite_fields,
                                             .open = bl_composite_open,
-                                            .piece = bl_composite_read,
-                                            .close = bl_composite_close,
                                             .describe = composite_describe,
                                             .versions = composite_versions};
     composite->kind = *primary;

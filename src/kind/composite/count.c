@@ -11,28 +11,31 @@
 
 /* --- counting ----------------------------------------------------------------------------------------------------- */
 
-struct bl_counter {
+struct composite_counter {
+    struct bl_counter base;
     const struct bl_composite *composite;
     struct bl_counter *part[BL_FIELDS_MAX]; /* NULL for kinds that have none */
 };
 
-void bl_composite_close_counter(struct bl_counter *counter)
+static void composite_counter_close(struct bl_counter *counter)
 {
-    for (int p = 0; p < counter->composite->parts; p++) {
-        if (counter->part[p])
-            counter->composite->part[p].kind->scan->close(counter->part[p]);
+    struct composite_counter *c = (struct composite_counter *)counter;
+    for (int p = 0; p < c->composite->parts; p++) {
+        if (c->part[p])
+            c->part[p]->close(c->part[p]);
     }
-    free(counter);
+    free(c);
 }
 
 int bl_composite_open_counter(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
                               struct bl_error *e)
 {
     const struct bl_composite *composite = config;
-    struct bl_counter *c = calloc(1, sizeof *c);
+    struct composite_counter *c = calloc(1, sizeof *c);
     if (!c)
         return bl_error_memory(e);
     int code = BL_OK;
+    c->base.close = composite_counter_close;
     c->composite = composite;
     for (int p = 0; p < composite->parts && !code; p++) {
         const struct bl_composite_part *part = &composite->part[p];
@@ -40,10 +43,10 @@ int bl_composite_open_counter(const void *config, const struct bl_kind_env *env,
             code = part->kind->scan->open(part->config, env, &c->part[p], e);
     }
     if (code) {
-        bl_composite_close_counter(c);
+        composite_counter_close(&c->base);
         return code;
     }
-    *counter = c;
+    *counter = &c->base;
     return BL_OK;
 }
 
@@ -87,7 +90,7 @@ static int found_capture(void *sink, int input, const struct bl_row *row, struct
 struct counting {
     const struct bl_composite *composite;
     const struct bl_kind_env *env;
-    struct bl_counter *counter;
+    struct composite_counter *counter;
     const struct bl_chunk *chunk;
     bl_row_emit *emit;
     void *sink;
@@ -364,9 +367,9 @@ int bl_composite_count(const void *config, const struct bl_kind_env *env, struct
 {
     const struct bl_composite *composite = config;
     const struct bl_composite_part *primary = &composite->part[0];
-    struct counting c = {composite, env, counter, chunk, emit, sink};
+    struct counting c = {composite, env, (struct composite_counter *)counter, chunk, emit, sink};
     chunk->times = counting_needs_times(composite);
-    return primary->kind->scan->count(primary->config, env, counter->part[0], chunk, composite_emit, &c, e);
+    return primary->kind->scan->count(primary->config, env, c.counter->part[0], chunk, composite_emit, &c, e);
 }
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
@@ -379,7 +382,8 @@ struct sub {
     struct bl_file_check check;
 };
 
-struct bl_reader {
+struct composite_reader {
+    struct bl_reader base;
     const struct bl_composite *composite;
     struct sub sub[BL_FIELDS_MAX];
     struct bl_companion_row companion;
@@ -402,35 +406,12 @@ static void sub_choose_fields(struct sub *sub, int part, const struct bl_fields 
     }
 }
 
-int bl_composite_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
-                      struct bl_reader **reader, struct bl_error *e)
+static void composite_reader_close(struct bl_reader *reader)
 {
-    const struct bl_composite *composite = config;
-    struct bl_reader *r = calloc(1, sizeof *r);
-    if (!r)
-        return bl_error_memory(e);
-    int code = BL_OK;
-    r->composite = composite;
-    for (int p = 0; p < composite->parts && !code; p++) {
-        struct sub *sub = &r->sub[p];
-        const struct bl_kind *kind = composite->part[p].kind;
-        r->timed |= bl_composite_needs_times(composite, p);
-        sub_choose_fields(sub, p, fields);
-        code = kind->read->open(composite->part[p].config, env, &sub->fields, &sub->reader, e);
-    }
-    if (code) {
-        bl_composite_close(r);
-        return code;
-    }
-    *reader = r;
-    return BL_OK;
-}
-
-void bl_composite_close(struct bl_reader *r)
-{
+    struct composite_reader *r = (struct composite_reader *)reader;
     for (int p = 0; p < r->composite->parts; p++) {
         if (r->sub[p].reader)
-            r->composite->part[p].kind->read->close(r->sub[p].reader);
+            r->sub[p].reader->close(r->sub[p].reader);
         bl_file_check_free(&r->sub[p].check);
     }
     bl_companion_row_free(&r->companion);
@@ -458,8 +439,8 @@ static size_t bytes_align(size_t bytes)
 
 /* Reads the last step of a companion with more steps than the sequence: kinds compare a file with the scan only when a
  * piece reaches its end. */
-static int companion_read_end(struct bl_reader *r, const struct bl_kind *kind, struct sub *sub, struct bl_note *note,
-                              struct bl_error *e)
+static int companion_read_end(struct composite_reader *r, const struct bl_kind *kind, struct sub *sub,
+                              struct bl_note *note, struct bl_error *e)
 {
     uint8_t *out[BL_FIELDS_MAX];
     struct bl_note end = {0};
@@ -484,7 +465,7 @@ static int companion_read_end(struct bl_reader *r, const struct bl_kind *kind, s
 }
 
 /* Reads a companion's steps. Where it has fewer than the sequence, its last step is repeated. */
-static int companion_read(struct bl_reader *r, int p, const struct bl_request *request, struct bl_note *note,
+static int companion_read(struct composite_reader *r, int p, const struct bl_request *request, struct bl_note *note,
                           struct bl_error *e)
 {
     struct sub *sub = &r->sub[p];
@@ -519,7 +500,7 @@ static int companion_read(struct bl_reader *r, int p, const struct bl_request *r
 }
 
 /* Makes room for the times of the piece's steps, and sets them if the primary has a rate. */
-static int composite_make_times(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
+static int composite_make_times(struct composite_reader *r, const struct bl_request *request, struct bl_error *e)
 {
     const struct bl_rational *rate = &r->composite->rate;
     int code = BL_ARRAY_RESERVE(r->times, r->capacity, (size_t)request->steps, e);
@@ -531,7 +512,7 @@ static int composite_make_times(struct bl_reader *r, const struct bl_request *re
 }
 
 /* Sets r->reason to the primary's own: the row's reason without the part about companions' files, which is its end. */
-static int primary_reason(struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
+static int primary_reason(struct composite_reader *r, const struct bl_row *row, struct bl_error *e)
 {
     struct bl_buffer damage = {0};
     bl_buffer_clear(&r->reason);
@@ -556,7 +537,8 @@ out:
     return code;
 }
 
-static int primary_read(struct bl_reader *r, const struct bl_request *request, struct bl_note *note, struct bl_error *e)
+static int primary_read(struct composite_reader *r, const struct bl_request *request, struct bl_note *note,
+                        struct bl_error *e)
 {
     struct bl_request own = *request;
     int code = primary_reason(r, &request->row, e);
@@ -565,11 +547,13 @@ static int primary_read(struct bl_reader *r, const struct bl_request *request, s
     own.row.reason = r->reason.data;
     own.out = request->out + r->sub[0].first;
     own.times = r->timed ? r->times : NULL;
-    return r->composite->part[0].kind->read->piece(r->sub[0].reader, &own, note, e);
+    return r->sub[0].reader->piece(r->sub[0].reader, &own, note, e);
 }
 
-int bl_composite_read(struct bl_reader *r, const struct bl_request *request, struct bl_note *note, struct bl_error *e)
+static int composite_reader_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
+                                  struct bl_error *e)
 {
+    struct composite_reader *r = (struct composite_reader *)reader;
     const struct bl_composite *composite = r->composite;
     note->text[0] = '\0';
     int code = r->timed ? composite_make_times(r, request, e) : BL_OK;
@@ -583,4 +567,29 @@ int bl_composite_read(struct bl_reader *r, const struct bl_request *request, str
             bl_row_append_reason(note->text, sizeof note->text, "%s%s%s", name ? name : "", name ? ": " : "", one.text);
     }
     return code;
+}
+
+int bl_composite_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
+                      struct bl_reader **reader, struct bl_error *e)
+{
+    const struct bl_composite *composite = config;
+    struct composite_reader *r = calloc(1, sizeof *r);
+    if (!r)
+        return bl_error_memory(e);
+    int code = BL_OK;
+    r->base = (struct bl_reader){composite_reader_piece, composite_reader_close};
+    r->composite = composite;
+    for (int p = 0; p < composite->parts && !code; p++) {
+        struct sub *sub = &r->sub[p];
+        const struct bl_kind *kind = composite->part[p].kind;
+        r->timed |= bl_composite_needs_times(composite, p);
+        sub_choose_fields(sub, p, fields);
+        code = kind->read->open(composite->part[p].config, env, &sub->fields, &sub->reader, e);
+    }
+    if (code) {
+        composite_reader_close(&r->base);
+        return code;
+    }
+    *reader = &r->base;
+    return BL_OK;
 }

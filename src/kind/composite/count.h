@@ -11,7 +11,6 @@
 /* See struct bl_kind; config is a struct bl_composite. */
 int bl_composite_open_counter(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
                               struct bl_error *e);
-void bl_composite_close_counter(struct bl_counter *counter);
 int bl_composite_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
                        struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e);
 
@@ -22,8 +21,5 @@ int bl_composite_count(const void *config, const struct bl_kind_env *env, struct
 /* See struct bl_kind; config is a struct bl_composite. */
 int bl_composite_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
                       struct bl_reader **reader, struct bl_error *e);
-int bl_composite_read(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
-                      struct bl_error *e);
-void bl_composite_close(struct bl_reader *reader);
 
 #endif

@@ -191,7 +191,6 @@ static const struct bl_kind_scan text_scan = {
     .want = bl_text_keys_want,
     .is_divisible = bl_text_divisible,
     .open = bl_text_counter_open,
-    .close = bl_text_counter_close,
     .count = bl_text_count_chunk,
 };
 
@@ -199,8 +198,6 @@ static const struct bl_kind_read text_read = {
     .memory = (int64_t)1 << 20,
     .fields = text_fields,
     .open = bl_text_open,
-    .piece = bl_text_read,
-    .close = bl_text_close,
     .describe = text_describe,
     .versions = text_versions,
 };

@@ -27,7 +27,6 @@ extern const struct bl_kind bl_kind_text;
 int bl_text_divisible(const void *config, const struct bl_input *input, bool *divisible, struct bl_error *e);
 int bl_text_counter_open(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
                          struct bl_error *e);
-void bl_text_counter_close(struct bl_counter *counter);
 int bl_text_count_chunk(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
                         struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e);
 
@@ -113,7 +112,5 @@ bool bl_spool_index_find(const struct bl_spool_index *index, const char *path, i
 /* As in struct bl_kind. */
 int bl_text_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
                  struct bl_reader **reader, struct bl_error *e);
-int bl_text_read(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note, struct bl_error *e);
-void bl_text_close(struct bl_reader *reader);
 
 #endif

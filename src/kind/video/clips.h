@@ -63,13 +63,8 @@ int bl_footage_steps(const struct bl_footage *footage, const struct bl_video_con
 
 /* --- clips -------------------------------------------------------------------------------------------------------- */
 
-/* See struct bl_kind. The counter is for lists alone. */
+/* See struct bl_kind_scan. The counter, a struct bl_list_counter, is for lists alone. */
 int bl_clips_counter_open(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
                           struct bl_error *e);
-void bl_clips_counter_close(struct bl_counter *counter);
-
-/* Emits a row for every line of the chunk. */
-int bl_clips_count(const struct bl_kind_env *env, struct bl_counter *counter, const struct bl_chunk *chunk,
-                   bl_row_emit *emit, void *sink, struct bl_error *e);
 
 #endif
