@@ -10,7 +10,7 @@
 #include "base/fs.h"
 #include "base/io.h"
 #include "base/text.h"
-#include "kind/composite/composite.h"
+#include "kind/composite/composite_kind.h"
 #include "kind/media_options.h"
 #include "run/state.h"
 #include "scan/list_lines.h"

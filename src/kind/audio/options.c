@@ -90,6 +90,13 @@ const struct bl_option bl_audio_options[] = {
     {0},
 };
 
+bool bl_features_from_config(const struct bl_audio_config *config, struct bl_features_spec *spec)
+{
+    *spec =
+        (struct bl_features_spec){.rate = (int)config->rate, .high = (int)config->mel_high, .snip = config->snip_edges};
+    return config->features && bl_features_parse(config->features, spec, NULL) == BL_OK;
+}
+
 int bl_audio_check(const void *values, struct bl_error *e)
 {
     const struct bl_audio_config *config = values;

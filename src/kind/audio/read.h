@@ -43,13 +43,6 @@ void bl_audio_decoding_versions(const void *config, bl_version_emit *emit, void 
         .versions = bl_audio_decoding_versions                                                                         \
     }
 
-/* --- unsupported Shorten files ------------------------------------------------------------------------------------ */
-
-/* Forms of Shorten that FFmpeg does not decode, of which it says only that they are damaged. */
-
-/* BL_EDATA: the file is a Shorten file of mu-law or A-law, or a SPHERE file with compressed samples. */
-int bl_shorten_check(const struct bl_demux *d, struct bl_error *e);
-
 /* --- counting ----------------------------------------------------------------------------------------------------- */
 
 /* Counts a file's samples by decoding it: headers are right for half of the files. */

@@ -4,10 +4,11 @@
 
 #include "base/documents.h"
 #include "base/json.h"
+#include "kind/kind.h"
 #include "kind/row.h"
 #include "kind/text/fim.h"
 #include "kind/text/normal_form.h"
-#include "kind/text/text.h"
+#include "kind/text/spool.h"
 #include "kind/text/tokenizer.h"
 #include "kind/text/vocabulary.h"
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "kind/text/config.h"
+#include "kind/text/item.h"
 #include "kind/text/options.h"
 #include "kind/text/spool.h"
 
@@ -75,7 +76,7 @@ static void text_columns(const void *values, bool lists, struct bl_buffer *out)
 
 static const char *text_number(const void *values, int i)
 {
-    return bl_text_number(&((const struct bl_text_config *)values)->prepared, i);
+    return bl_item_number_name(&((const struct bl_text_config *)values)->prepared, i);
 }
 
 static bool text_has_rows_alone(const void *config)

@@ -92,7 +92,7 @@ static int counter_decode_frames(struct counter *c, struct bl_decode *decode, AV
             return code;
         if (!got)
             break;
-        int64_t time = bl_decode_time(frame);
+        int64_t time = bl_frame_time(frame);
         if (c->pick.stride == 0 && c->decoded == 0 && time == AV_NOPTS_VALUE)
             return bl_error_set(e, BL_EDATA, "its frames have no timestamps, which --fps needs");
         code = bl_picture_check_frame(c->config, frame, e);
