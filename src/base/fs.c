@@ -60,6 +60,17 @@ bool bl_path_has_suffix(const char *path, const char *suffix)
     return size >= tail && strcasecmp(path + size - tail, suffix) == 0;
 }
 
+bool bl_path_has_extension(const char *path, const char *const *extensions)
+{
+    size_t size = strlen(path);
+    for (; *extensions; extensions++) {
+        size_t tail = strlen(*extensions);
+        if (size > tail && path[size - tail - 1] == '.' && strcasecmp(path + size - tail, *extensions) == 0)
+            return true;
+    }
+    return false;
+}
+
 bool bl_path_is_url(const char *path)
 {
     size_t size = 0;

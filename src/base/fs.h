@@ -35,6 +35,10 @@ bool bl_path_is_url(const char *path);
 /* Whether path ends with suffix (".gz"), in lower or upper case. */
 bool bl_path_has_suffix(const char *path, const char *suffix);
 
+/* Whether the path ends with one of these extensions (lower case, without the dot, ended by NULL), in any case:
+ * "a.jsonl.gz" has "gz" and "jsonl.gz". */
+bool bl_path_has_extension(const char *path, const char *const *extensions);
+
 /* --- regular files ------------------------------------------------------------------------------------------------ */
 
 /* Files that must be regular. Anyone who can write to a dataset could replace one of its files with a pipe, a socket or

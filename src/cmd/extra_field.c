@@ -112,15 +112,16 @@ static int extra_field_check_dtype(struct bl_extra_field *field, struct bl_error
     int which = bl_kind_dtype(field->kind, field->dtype);
     if (which < 0)
         return bl_error_set(e, BL_EUSAGE, "dtype: %s has no type \"%s\"", field->kind->name, field->dtype);
-    *(int *)(void *)((char *)field->config + field->kind->options.dtype) = which;
+    struct bl_kind_config *config = field->config;
+    config->dtype = which;
     return BL_OK;
 }
 
 static int extra_field_check_stream(struct bl_extra_field *field, struct bl_error *e)
 {
-    size_t at = field->kind->options.stream;
-    if (at)
-        *(int *)(void *)((char *)field->config + at) = field->stream;
+    struct bl_kind_config *config = field->config;
+    if (field->kind->options.has_streams)
+        config->stream = field->stream;
     else if (field->stream)
         return bl_error_set(e, BL_EUSAGE, "stream: %s has no streams", field->kind->name);
     return BL_OK;

@@ -10,7 +10,7 @@
 #include "base/fs.h"
 #include "base/io.h"
 #include "base/text.h"
-#include "kind/composite/composite.h"
+#include "kind/composite/composite_kind.h"
 #include "kind/media_options.h"
 #include "run/state.h"
 #include "scan/list_lines.h"
@@ -130,8 +130,9 @@ static int inputs_resolve_dtype(struct bl_inputs *inputs, struct bl_error *e)
     for (int k = 0; bl_kinds[k] && inputs->dtype; k++) {
         int which = bl_kind_dtype(bl_kinds[k], inputs->dtype);
         known = known || which >= 0;
+        struct bl_kind_config *config = inputs->configs[k];
         if (which >= 0)
-            *(int *)(void *)((char *)inputs->configs[k] + bl_kinds[k]->options.dtype) = which;
+            config->dtype = which;
         for (int i = 0; bl_kinds[k]->options.dtypes && bl_kinds[k]->options.dtypes[i]; i++) {
             if (!dtype_is_listed(k, bl_kinds[k]->options.dtypes[i]))
                 bl_buffer_printf(&all, "%s%s", all.size ? ", " : "", bl_kinds[k]->options.dtypes[i]);
@@ -151,8 +152,9 @@ out:
 static void inputs_resolve_stream(struct bl_inputs *inputs)
 {
     for (int k = 0; bl_kinds[k]; k++) {
-        if (bl_kinds[k]->options.stream)
-            *(int *)(void *)((char *)inputs->configs[k] + bl_kinds[k]->options.stream) = inputs->stream;
+        struct bl_kind_config *config = inputs->configs[k];
+        if (bl_kinds[k]->options.has_streams)
+            config->stream = inputs->stream;
     }
 }
 
@@ -434,7 +436,7 @@ int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct b
     if (code)
         return code;
     code = inputs_check_dtype(inputs, kind, &cmd->error);
-    if (!code && inputs->stream && !kind->options.stream)
+    if (!code && inputs->stream && !kind->options.has_streams)
         code =
             bl_error_set(&cmd->error, BL_EUSAGE, "--stream is for video and audio, and the inputs are %s", kind->name);
     if (code)
@@ -617,7 +619,7 @@ static void ignored_print_asked(const struct bl_inputs *inputs, struct bl_buffer
         for (int i = 0; i < files->ignored_count && asked; i++) {
             char name[sizeof files->ignored[0].extension + 1];
             snprintf(name, sizeof name, "x%s", files->ignored[i].extension);
-            if (!bl_extensions_match(asked, name))
+            if (!bl_path_has_extension(name, asked))
                 continue;
             if (!found++)
                 bl_buffer_printf(text, "; --kind %s takes %s", bl_kinds[k]->name, name + 1);

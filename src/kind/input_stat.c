@@ -216,9 +216,9 @@ int bl_file_check_read(struct bl_file_check *check, const struct bl_kind *kind, 
     const char *path = request->row.path;
     int64_t bytes, modified, bytes_after, modified_after;
     if (kind->spool || kind->scan->stat_folder || !*path)
-        return kind->read->piece(reader, request, note, e);
+        return reader->piece(reader, request, note, e);
     bool exists = file_check_stat(path, &bytes, &modified);
-    int code = kind->read->piece(reader, request, note, e);
+    int code = reader->piece(reader, request, note, e);
     if ((code && code != BL_EDATA) || !exists)
         return code;
     /* A changed file matters more than what was found in it. */

@@ -66,7 +66,7 @@ struct bl_file_check {
 
 void bl_file_check_free(struct bl_file_check *check);
 
-/* Calls kind->read->piece. BL_EFAIL also: the file changed while it was read, or is not the one that was scanned. Kinds
+/* Calls reader->piece. BL_EFAIL also: the file changed while it was read, or is not the one that was scanned. Kinds
  * with a spool, or with folders, check that themselves. */
 int bl_file_check_read(struct bl_file_check *check, const struct bl_kind *kind, struct bl_reader *reader,
                        const struct bl_request *request, struct bl_note *note, struct bl_error *e);

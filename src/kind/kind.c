@@ -1,23 +1,12 @@
 #include "kind/kind.h"
 
 #include <string.h>
-#include <strings.h>
 
-/* "a.jsonl.gz" has the extensions "gz" and "jsonl.gz". */
-bool bl_extensions_match(const char *const *extensions, const char *name)
-{
-    size_t size = strlen(name);
-    for (; *extensions; extensions++) {
-        size_t tail = strlen(*extensions);
-        if (size > tail && name[size - tail - 1] == '.' && strcasecmp(name + size - tail, *extensions) == 0)
-            return true;
-    }
-    return false;
-}
+#include "base/fs.h"
 
 bool bl_kind_has_extension(const struct bl_kind *kind, const char *name)
 {
-    return bl_extensions_match(kind->extensions, name) || (kind->reads_stdin && strcmp(name, "-") == 0);
+    return bl_path_has_extension(name, kind->extensions) || (kind->reads_stdin && strcmp(name, "-") == 0);
 }
 
 bool bl_kind_is_list(const struct bl_kind *kind, const char *path)

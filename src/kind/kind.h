@@ -39,6 +39,16 @@ struct bl_note {
     char text[256]; /* "" for none */
 };
 
+/* The state of a worker that reads: decoders, scalers, buffers. Each kind has a struct of its own that begins with
+ * this one. */
+struct bl_reader {
+    /* Reads a piece. What it decides depends on the file alone. BL_EDATA: this input is at fault (the reason in e, with
+     * both numbers when the scan's count differs); BL_EFAIL: the system is (EIO, a file that vanished or changed size);
+     * BL_ECANCEL. */
+    int (*piece)(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note, struct bl_error *e);
+    void (*close)(struct bl_reader *reader);
+};
+
 /* --- kinds -------------------------------------------------------------------------------------------------------- */
 
 /* A kind of sequence: its identity, its options, and tables of what it can do.
@@ -47,13 +57,17 @@ struct bl_note {
  * in the tool knows which kind it deals with. A table or a function that is NULL is not supported; those without such a
  * remark are required. */
 
-struct bl_counter; /* state of a worker that counts, of each kind's own type; a kind may have none */
-struct bl_reader;  /* state of a worker that reads, of each kind's own type: decoders, scalers, buffers */
-
 /* Files that options of a kind make its inputs, instead of those of its extensions. */
 struct bl_kind_names {
     const char *const *extensions; /* of files in a folder */
     const char *pair[2]; /* a file that is named with the first suffix, or without any, means the one with the second */
+};
+
+/* The options of every source that each kind takes in its own way. The config of a kind that has types or streams
+ * begins with it. */
+struct bl_kind_config {
+    int dtype;  /* the index of the value of --dtype */
+    int stream; /* as of bl_option_stream_number */
 };
 
 /* Options: a table over a config struct, which is const once the options are checked and prepared, but for what the
@@ -62,8 +76,7 @@ struct bl_kind_options {
     const struct bl_option *table;
     size_t config_size;
     const char *const *dtypes; /* values of --dtype, the default first, ended by NULL. NULL: none */
-    size_t dtype;              /* offset in config of an int: the index of the value */
-    size_t stream;             /* offset in config of an int, the value of --stream; 0: the kind has no streams */
+    bool has_streams;          /* files have several, of which --stream chooses one */
 
     /* Checks options against each other. BL_EUSAGE. May be NULL. */
     int (*check)(const void *config, struct bl_error *e);
@@ -163,9 +176,8 @@ struct bl_kind_scan {
     /* Whether a file may be counted in parts. May be NULL: none. */
     int (*is_divisible)(const void *config, const struct bl_input *input, bool *divisible, struct bl_error *e);
 
-    /* A counter for one worker; config and env outlive it. Both may be NULL. */
+    /* A counter for one worker; config and env outlive it. May be NULL: count is given none. */
     int (*open)(const void *config, const struct bl_kind_env *env, struct bl_counter **counter, struct bl_error *e);
-    void (*close)(struct bl_counter *counter);
 
     /* Emits a row for every sequence of the chunk. Unusable content is a row too (skipped, with the reason), not an
      * error; BL_EFAIL: the system fails; BL_ECANCEL. Called by many workers at once. */
@@ -202,13 +214,6 @@ struct bl_kind_read {
     /* A reader for one worker; config, env and fields outlive it. */
     int (*open)(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
                 struct bl_reader **reader, struct bl_error *e);
-
-    /* Reads a piece. What it decides depends on the file alone. BL_EDATA: this input is at fault (the reason in e, with
-     * both numbers when the scan's count differs); BL_EFAIL: the system is (EIO, a file that vanished or changed size);
-     * BL_ECANCEL. */
-    int (*piece)(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note, struct bl_error *e);
-
-    void (*close)(struct bl_reader *reader);
 
     /* Appends how a field is made, in a few words for the manifest. */
     void (*describe)(const void *config, const struct bl_field *field, struct bl_buffer *out);
@@ -277,9 +282,6 @@ struct bl_kind {
     const struct bl_kind_follow *follow; /* NULL: it has sequences of its own */
     const struct bl_kind_spool *spool;   /* NULL: it reads the inputs themselves */
 };
-
-/* Whether a name has one of these extensions (lower case, without the dot, ended by NULL), in any case. */
-bool bl_extensions_match(const char *const *extensions, const char *name);
 
 /* Whether the kind takes files of this name, by its extension ("-": standard input). */
 bool bl_kind_has_extension(const struct bl_kind *kind, const char *name);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fs.h"
 #include "base/text.h"
-#include "kind/kind.h"
 
 /* --- chunks ------------------------------------------------------------------------------------------------------- */
 
@@ -34,7 +34,7 @@ bool bl_list_has_name(const char *path)
                                              "txt",       "csv.gz",     "tsv.gz",  "jsonl.gz", "json.gz",
                                              "ndjson.gz", "txt.gz",     "csv.zst", "tsv.zst",  "jsonl.zst",
                                              "json.zst",  "ndjson.zst", "txt.zst", NULL};
-    return bl_extensions_match(extensions, path);
+    return bl_path_has_extension(path, extensions);
 }
 
 void bl_list_path_free(struct bl_list_path *path)
@@ -83,44 +83,6 @@ out:
     bl_clip_free(&clip);
     bl_list_path_free(&path);
     return code;
-}
-
-static int list_count_line(const struct bl_list_counting *c, const struct bl_chunk *chunk, const struct bl_line *line,
-                           bl_row_emit *emit, void *sink, struct bl_error *e)
-{
-    struct bl_error unusable = {0};
-    struct bl_row row = {.stream = -1, .offset = line->number, .reason = c->reason};
-    c->reason[0] = '\0';
-    int code = line->unusable ? bl_error_set(&unusable, BL_EDATA, "%.*s", (int)line->size, line->text)
-                              : c->fill(c->counter, chunk, line, &row, &unusable);
-    if (code && code != BL_EDATA)
-        return bl_error_set(e, code, "%s", unusable.text);
-    if (code) {
-        if (row.path)
-            bl_error_prefix(&unusable, "%s", row.path);
-        if (row.id) /* the list's own, which does not name list and line */
-            bl_error_prefix(&unusable, "%s:%" PRId64, chunk->input->name, line->number);
-        row.status = BL_ROW_SKIPPED;
-        row.reason = unusable.text;
-        row.length = 0;
-    }
-    return emit(sink, 0, &row, e);
-}
-
-int bl_list_count(const struct bl_list_counting *counting, const struct bl_kind_env *env, const struct bl_chunk *chunk,
-                  bl_row_emit *emit, void *sink, struct bl_error *e)
-{
-    for (int i = 0; i < chunk->lines; i++) {
-        if (bl_cancelled(env->cancel))
-            return BL_ECANCEL;
-        int code = list_count_line(counting, chunk, &chunk->line[i], emit, sink, e);
-        if (code)
-            return code;
-    }
-    if (!chunk->fault)
-        return BL_OK;
-    struct bl_row row = {.status = BL_ROW_SKIPPED, .stream = -1, .offset = -1, .reason = chunk->fault};
-    return emit(sink, 0, &row, e);
 }
 
 /* --- clips -------------------------------------------------------------------------------------------------------- */
@@ -281,4 +243,80 @@ void bl_clip_append_columns(struct bl_buffer *out, int64_t begin, int64_t end, c
         bl_buffer_printf(out, "\t%" PRId64 "\t%" PRId64 "\t%s", begin, end, seek);
     else
         bl_buffer_text(out, "\t0\t\t");
+}
+
+/* --- counting lines ----------------------------------------------------------------------------------------------- */
+
+/* Fills in the row of a clip. BL_EDATA: unusable. */
+static int list_fill_clip(struct bl_list_counter *c, const struct bl_chunk *chunk, const struct bl_line *line,
+                          struct bl_row *row, struct bl_error *e)
+{
+    int code = bl_clip_parse(&c->clip, line->text, line->size, e);
+    if (code && code != BL_EDATA)
+        return code;
+    bl_buffer_clear(&c->extra);
+    bl_buffer_clear(&c->seek);
+    bl_buffer_text(&c->seek, "");
+    row->id = *c->clip.path ? c->clip.id.data : NULL;
+    if (!code) {
+        code = bl_list_path_set(&c->path, chunk, c->clip.path, true, e);
+        row->path = code ? NULL : c->path.path.data;
+    }
+    if (!code)
+        code = c->fill_clip(c, row, e);
+    if (code && code != BL_EDATA)
+        return code;
+    bl_buffer_text(&c->extra, code ? c->unusable : "");
+    bl_clip_append_columns(&c->extra, row->clip_begin, row->clip_end, c->seek.data);
+    bl_buffer_text(&c->extra, c->clip.further.data);
+    int failed = bl_buffer_check(&c->extra, e);
+    row->extra = c->extra.data;
+    return failed ? failed : code;
+}
+
+static int list_count_line(struct bl_list_counter *c, const struct bl_chunk *chunk, const struct bl_line *line,
+                           bl_row_emit *emit, void *sink, struct bl_error *e)
+{
+    struct bl_error unusable = {0};
+    struct bl_row row = {.stream = -1, .offset = line->number, .reason = c->reason};
+    c->reason[0] = '\0';
+    int code = line->unusable ? bl_error_set(&unusable, BL_EDATA, "%.*s", (int)line->size, line->text)
+               : chunk->clips ? list_fill_clip(c, chunk, line, &row, &unusable)
+                              : c->fill_entry(c, chunk, line, &row, &unusable);
+    if (code && code != BL_EDATA)
+        return bl_error_set(e, code, "%s", unusable.text);
+    if (code) {
+        if (row.path)
+            bl_error_prefix(&unusable, "%s", row.path);
+        if (row.id) /* the list's own, which does not name list and line */
+            bl_error_prefix(&unusable, "%s:%" PRId64, chunk->input->name, line->number);
+        row.status = BL_ROW_SKIPPED;
+        row.reason = unusable.text;
+        row.length = 0;
+    }
+    return emit(sink, 0, &row, e);
+}
+
+int bl_list_count(struct bl_list_counter *c, const struct bl_chunk *chunk, bl_row_emit *emit, void *sink,
+                  struct bl_error *e)
+{
+    for (int i = 0; i < chunk->lines; i++) {
+        if (bl_cancelled(c->env->cancel))
+            return BL_ECANCEL;
+        int code = list_count_line(c, chunk, &chunk->line[i], emit, sink, e);
+        if (code)
+            return code;
+    }
+    if (!chunk->fault)
+        return BL_OK;
+    struct bl_row row = {.status = BL_ROW_SKIPPED, .stream = -1, .offset = -1, .reason = chunk->fault};
+    return emit(sink, 0, &row, e);
+}
+
+void bl_list_counter_free(struct bl_list_counter *c)
+{
+    bl_clip_free(&c->clip);
+    bl_list_path_free(&c->path);
+    bl_buffer_free(&c->extra);
+    bl_buffer_free(&c->seek);
 }

@@ -58,6 +58,11 @@ typedef int bl_row_emit(void *sink, int input, const struct bl_row *row, struct 
 int bl_chunk_emit_row(bl_row_emit *emit, void *sink, struct bl_row *row, int code, const struct bl_error *fault,
                       struct bl_error *e);
 
+/* The state of a worker that counts. A kind that needs one has a struct of its own that begins with this one. */
+struct bl_counter {
+    void (*close)(struct bl_counter *counter);
+};
+
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
 /* Counting the lines of a list of inputs: each becomes a row, which is skipped where the line is unusable. */
@@ -87,19 +92,6 @@ typedef int bl_list_value_take(void *sink, const char *name, const struct bl_jso
 
 /* bl_kind_scan.manifest_values: finds such values in a line, an object. */
 typedef int bl_list_values(const struct bl_json_value *line, bl_list_value_take *take, void *sink, struct bl_error *e);
-
-/* How a kind counts lines. */
-struct bl_list_counting {
-    /* Fills in the row of a line. BL_EDATA: it is unusable; what is known of the row is set nevertheless. */
-    int (*fill)(void *counter, const struct bl_chunk *chunk, const struct bl_line *line, struct bl_row *row,
-                struct bl_error *e);
-    void *counter;
-    char *reason; /* what fill appends to, of the row: a buffer that is emptied before each */
-};
-
-/* Emits a row for every line of the chunk, and for what ends the list early. */
-int bl_list_count(const struct bl_list_counting *counting, const struct bl_kind_env *env, const struct bl_chunk *chunk,
-                  bl_row_emit *emit, void *sink, struct bl_error *e);
 
 /* --- clips -------------------------------------------------------------------------------------------------------- */
 
@@ -148,5 +140,39 @@ bool bl_clip_is_whole(const struct bl_clip *clip);
 
 /* Appends the values of BL_CLIP_COLUMNS, with a tab before each; end 0: not known, of an unusable clip. */
 void bl_clip_append_columns(struct bl_buffer *out, int64_t begin, int64_t end, const char *seek);
+
+/* --- counting lines ----------------------------------------------------------------------------------------------- */
+
+/* A counter of lines, with which the counters of kinds that take lists begin. Start from {0}, with the functions set.
+ */
+struct bl_list_counter {
+    struct bl_counter base;
+    const struct bl_kind_env *env;
+
+    /* Fills in what the row of `clip` has from the file at path.open_path, and seek; appends the values of the kind's
+     * own columns to extra. BL_EDATA: it is unusable, and its own columns are `unusable`. */
+    int (*fill_clip)(struct bl_list_counter *counter, struct bl_row *row, struct bl_error *e);
+    const char *unusable;
+
+    /* Fills in the row of a line that is no clip, extra too. BL_EDATA: it is unusable; what is known of the row is set
+     * nevertheless. NULL where the kind has no manifests. */
+    int (*fill_entry)(struct bl_list_counter *counter, const struct bl_chunk *chunk, const struct bl_line *line,
+                      struct bl_row *row, struct bl_error *e);
+
+    struct bl_clip clip;
+    struct bl_list_path path;
+    struct bl_buffer extra, seek;
+    char reason[2048]; /* of the row; empty before each */
+};
+
+/* Emits a row for every line of the chunk, and for what ends the list early. */
+int bl_list_count(struct bl_list_counter *counter, const struct bl_chunk *chunk, bl_row_emit *emit, void *sink,
+                  struct bl_error *e);
+
+/* Frees what it has, not the counter. */
+void bl_list_counter_free(struct bl_list_counter *counter);
+
+/* Appends to the row's reason. */
+#define BL_LIST_REASON(counter, ...) bl_row_append_reason((counter)->reason, sizeof(counter)->reason, __VA_ARGS__)
 
 #endif

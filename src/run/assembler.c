@@ -266,7 +266,7 @@ static void bl_assembler_close(struct bl_assembler *a)
     if (!a)
         return;
     if (a->reader)
-        a->pack->kind->read->close(a->reader);
+        a->reader->close(a->reader);
     bl_file_check_free(&a->look);
     bl_row_reader_free(&a->row);
     free(a);

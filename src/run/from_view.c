@@ -45,29 +45,15 @@ static void view_describe(const void *config, const struct bl_field *field, stru
 }
 
 /* Reads stored steps in the order of the rows, to be scattered. */
-struct bl_reader {
+struct view_reader {
+    struct bl_reader base;
     struct bl_view view;
 };
 
-static int view_reader_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
-                            struct bl_reader **reader, struct bl_error *e)
-{
-    struct bl_reader *r = calloc(1, sizeof *r);
-    (void)env;
-    (void)fields;
-    if (!r)
-        return bl_error_memory(e);
-    int code = bl_view_open(&r->view, ((const struct bl_view *)config)->dir, e);
-    if (code)
-        free(r);
-    else
-        *reader = r;
-    return code;
-}
-
-static int view_reader_piece(struct bl_reader *r, const struct bl_request *request, struct bl_note *note,
+static int view_reader_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
                              struct bl_error *e)
 {
+    struct view_reader *r = (struct view_reader *)reader;
     int64_t step = bl_places_begin(&r->view.places, request->sequence) + request->source_start;
     int code = BL_OK;
     (void)note;
@@ -76,10 +62,27 @@ static int view_reader_piece(struct bl_reader *r, const struct bl_request *reque
     return code;
 }
 
-static void view_reader_close(struct bl_reader *r)
+static void view_reader_close(struct bl_reader *reader)
 {
-    bl_view_close(&r->view);
-    free(r);
+    bl_view_close(&((struct view_reader *)reader)->view);
+    free(reader);
+}
+
+static int view_reader_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
+                            struct bl_reader **reader, struct bl_error *e)
+{
+    struct view_reader *r = calloc(1, sizeof *r);
+    (void)env;
+    (void)fields;
+    if (!r)
+        return bl_error_memory(e);
+    r->base = (struct bl_reader){view_reader_piece, view_reader_close};
+    int code = bl_view_open(&r->view, ((const struct bl_view *)config)->dir, e);
+    if (code)
+        free(r);
+    else
+        *reader = &r->base;
+    return code;
 }
 
 /* Record the version of the running zstd if this run compresses. */
@@ -102,12 +105,9 @@ const struct bl_kind bl_view_kind = {
     .extensions = (const char *const[]){NULL},
     .steps_of = view_steps,
     .scan = &(const struct bl_kind_scan){.chunk_bytes = 0},
-    .read = &(const struct bl_kind_read){.fields = view_fields,
-                                         .open = view_reader_open,
-                                         .piece = view_reader_piece,
-                                         .close = view_reader_close,
-                                         .describe = view_describe,
-                                         .versions = view_versions},
+    .read =
+        &(const struct bl_kind_read){
+            .fields = view_fields, .open = view_reader_open, .describe = view_describe, .versions = view_versions},
 };
 
 /* --- opening ---------------------------------------------------------------------------------------------------- */

@@ -178,7 +178,7 @@ static int scatter_put_piece(struct bl_scatter *s, struct bl_reader *reader, str
         out[f] = at;
         at += (size_t)request->steps * bl_field_step_bytes(&fields->field[f]);
     }
-    int code = s->pack->kind->read->piece(reader, request, &note, &fault);
+    int code = reader->piece(reader, request, &note, &fault);
     if (code && code != BL_EDATA)
         return bl_error_set(e, code, "%s", fault.text);
     /* A piece with a fault or a note is read again when it is packed, which reports it. */
@@ -235,7 +235,7 @@ static int scatter_put_all(struct bl_scatter *s, const int64_t *first, void (*ti
     }
     bl_row_reader_free(&text);
     if (reader)
-        pack->kind->read->close(reader);
+        reader->close(reader);
     return code;
 }
 

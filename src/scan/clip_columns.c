@@ -9,6 +9,7 @@
 
 #include "base/buffer.h"
 #include "base/documents.h"
+#include "base/fs.h"
 #include "base/records.h"
 #include "base/text.h"
 #include "kind/input_stat.h"
@@ -182,7 +183,7 @@ void bl_clip_columns_free(struct bl_clip_columns *columns)
 bool bl_clip_columns_is_table(const char *path)
 {
     static const char *const extensions[] = {"csv", "tsv", "csv.gz", "tsv.gz", "csv.zst", "tsv.zst", NULL};
-    return bl_extensions_match(extensions, path);
+    return bl_path_has_extension(path, extensions);
 }
 
 size_t bl_clip_columns_find(const struct bl_clip_columns *columns, const char *name, size_t size)

@@ -286,8 +286,8 @@ static int walk_entry(struct walking *w, const char *path, const char *name, uns
         return code;
     }
     const char *const *asked = about->kind ? about->kind->asked_extensions : NULL;
-    bool known = kind && (bl_kind_has_extension(kind, name) || (asked && bl_extensions_match(asked, name)));
-    if (about->names ? !bl_extensions_match(about->names->extensions, name) : !known) {
+    bool known = kind && (bl_kind_has_extension(kind, name) || (asked && bl_path_has_extension(name, asked)));
+    if (about->names ? !bl_path_has_extension(name, about->names->extensions) : !known) {
         bl_files_ignore(about->files, name, 1);
         return BL_OK;
     }

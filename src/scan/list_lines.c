@@ -20,7 +20,7 @@ static bool is_blank(char byte)
 bool bl_plain_list_has_name(const char *path)
 {
     static const char *const extensions[] = {"txt", "txt.gz", "txt.zst", NULL};
-    return bl_extensions_match(extensions, path);
+    return bl_path_has_extension(path, extensions);
 }
 
 void bl_list_skip_mark(struct bl_document *line)

@@ -219,7 +219,7 @@ static void worker_close(void *worker)
 {
     struct worker *w = worker;
     if (w->counter)
-        w->kind->scan->close(w->counter);
+        w->counter->close(w->counter);
     free(w);
 }
 

@@ -41,12 +41,12 @@ static bool read_all(const struct bl_array_config *config, const struct bl_kind_
         uint8_t *to = out + (size_t)at * step;
         struct bl_request request = {
             .row = row, .source_start = at, .steps = row.length - at < at_once ? row.length - at : at_once, .out = &to};
-        code = bl_kind_array.read->piece(reader, &request, &note, &e);
+        code = reader->piece(reader, &request, &note, &e);
         if (code && (code != BL_EDATA || !e.text[0]))
             abort();
         good &= !code;
     }
-    bl_kind_array.read->close(reader);
+    reader->close(reader);
     return good;
 }
 
@@ -89,7 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                      .name = "array",
                                      .time_axis = (data[0] >> 1 & 3) - 1,
                                      .squeeze = data[0] & 8,
-                                     .dtype = data[0] & 16 ? BL_ARRAY_F32 : BL_ARRAY_SAME};
+                                     .common.dtype = data[0] & 16 ? BL_ARRAY_F32 : BL_ARRAY_SAME};
     struct bl_input input = {.path = path, .bytes = (int64_t)size - 1};
     struct bl_chunk stretch = {.input = &input, .inputs = 1, .end = INT64_MAX};
     struct found found = {0};

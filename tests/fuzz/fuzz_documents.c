@@ -39,7 +39,7 @@ static void count(const void *config, const char *path, int64_t begin, int64_t e
     int code = bl_kind_text.scan->count(config, &env, counter, &stretch, take, rows, &e);
     if (code && !e.text[0])
         abort();
-    bl_kind_text.scan->close(counter);
+    counter->close(counter);
 }
 
 static void set(struct bl_options *options, const char *name, const char *value)

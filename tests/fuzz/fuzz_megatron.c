@@ -39,7 +39,7 @@ static void count(const struct bl_text_config *wanted, const char *path, int64_t
     int code = bl_kind_text.scan->count(&config, &env, counter, &chunk, take, &last, &e);
     if (code && !e.text[0])
         abort();
-    bl_kind_text.scan->close(counter);
+    counter->close(counter);
     bl_kind_text.options.release(&config);
 }
 

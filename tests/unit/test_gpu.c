@@ -193,7 +193,7 @@ static int read_piece(struct bl_reader *reader, const struct bl_row *row, int64_
 {
     struct bl_note note;
     struct bl_request request = {.row = *row, .source_start = start, .steps = steps, .out = (uint8_t *const[]){out}};
-    return bl_kind_video.read->piece(reader, &request, &note, e);
+    return reader->piece(reader, &request, &note, e);
 }
 
 #define BYTES ((size_t)40 * 30 * 3)
@@ -213,7 +213,7 @@ static void compare(struct setting *s, const char *path, int64_t length)
         for (size_t k = 0; k < bytes; k++)
             ck_assert_msg(abs(a[k] - b[k]) <= 1, "%s, from %d: byte %zu", path, (int)pieces[i][0], k);
     }
-    bl_kind_video.read->close(reader);
+    reader->close(reader);
     free(a);
     free(b);
     ck_assert_int_gt(s->gpu.drawn, 0);
@@ -258,7 +258,7 @@ START_TEST(every_failure_is_the_runs)
         struct bl_error again = {0};
         ck_assert_msg(read_piece(reader, &row, 0, 50, out, &again) == 0, "after call %d: %s", fail, again.text);
         calls = fail == 1 ? s.gpu.calls : calls;
-        bl_kind_video.read->close(reader);
+        reader->close(reader);
         set_down(&s);
     }
     ck_assert_int_gt(calls, 100);
@@ -284,7 +284,7 @@ START_TEST(a_decoder_without_room_gets_that_of_idle_ones)
     s.gpu.full = 2; /* and when there is nothing else */
     ck_assert_int_eq(read_piece(reader, &nv12, 0, 50, out, &e), BL_EFAIL);
     ck_assert_msg(strstr(e.text, "memory is not enough"), "%s", e.text);
-    bl_kind_video.read->close(reader);
+    reader->close(reader);
     set_down(&s);
     free(out);
 }
@@ -360,7 +360,7 @@ START_TEST(a_row_for_a_gpu_needs_one)
     struct bl_reader *reader = open_reader(&s);
     ck_assert_int_eq(read_piece(reader, &row, 0, 50, out, &e), BL_EFAIL);
     ck_assert_msg(strstr(e.text, "no usable one here"), "%s", e.text);
-    bl_kind_video.read->close(reader);
+    reader->close(reader);
     set_down(&s);
     free(out);
 }

@@ -247,7 +247,7 @@ static uint32_t sum_picture(uint32_t sum, const AVFrame *frame)
 
 static uint32_t sum_frame(uint32_t sum, const struct bl_decode *f, const AVFrame *frame)
 {
-    const int64_t known[] = {bl_decode_time(frame),
+    const int64_t known[] = {bl_frame_time(frame),
                              bl_decode_time_end(f, frame),
                              frame->width,
                              frame->height,

@@ -184,9 +184,9 @@ static int read_piece(const struct setting *s, const struct bl_row *row, int64_t
     ck_assert_ptr_nonnull(*out);
     (*out)[*bytes] = 0x5a;
     struct bl_request request = {.row = *row, .source_start = start, .steps = steps, .out = (uint8_t *const[]){*out}};
-    rc = bl_kind_video.read->piece(reader, &request, note, e);
+    rc = reader->piece(reader, &request, note, e);
     ck_assert_int_eq((*out)[*bytes], 0x5a);
-    bl_kind_video.read->close(reader);
+    reader->close(reader);
     if (rc) {
         free(*out);
         *out = NULL;

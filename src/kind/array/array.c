@@ -18,8 +18,6 @@ char *bl_array_form_print(char out[BL_ARRAY_FORM_MAX], enum bl_dtype dtype, int 
 
 #define BL_ARRAY_READER_MEMORY ((int64_t)4 << 20) /* bytes: a tile, libzip and zlib */
 
-static void bl_array_reader_close(struct bl_reader *reader);
-
 /* --- reader ------------------------------------------------------------------------------------------------------- */
 
 /* A file that was split into pieces stays open while its pieces are read. The reader of a deflated array continues
@@ -27,7 +25,8 @@ static void bl_array_reader_close(struct bl_reader *reader);
 
 #define TILE ((int64_t)1 << 20) /* bytes of the file */
 
-struct bl_reader {
+struct array_reader {
+    struct bl_reader base;
     const struct bl_array_config *config;
     const struct bl_kind_env *env;
     const struct bl_field *field;
@@ -38,23 +37,7 @@ struct bl_reader {
     int64_t overflows; /* values of this piece that became infinite */
 };
 
-/* See struct bl_kind_read. */
-static int bl_array_reader_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
-                                struct bl_reader **reader, struct bl_error *e)
-{
-    struct bl_reader *r = calloc(1, sizeof *r);
-    if (!r)
-        return bl_error_memory(e);
-    *r = (struct bl_reader){.config = config, .env = env, .field = &fields->field[0], .tile = malloc(TILE)};
-    if (!r->tile) {
-        bl_array_reader_close(r);
-        return bl_error_memory(e);
-    }
-    *reader = r;
-    return BL_OK;
-}
-
-static void array_reader_leave(struct bl_reader *r)
+static void array_reader_leave(struct array_reader *r)
 {
     if (r->path)
         bl_array_file_close(&r->file);
@@ -62,19 +45,18 @@ static void array_reader_leave(struct bl_reader *r)
     r->path = NULL;
 }
 
-static void bl_array_reader_close(struct bl_reader *reader)
+static void array_reader_close(struct bl_reader *reader)
 {
-    if (!reader)
-        return;
-    array_reader_leave(reader);
-    free(reader->tile);
-    free(reader);
+    struct array_reader *r = (struct array_reader *)reader;
+    array_reader_leave(r);
+    free(r->tile);
+    free(r);
 }
 
 /* --- opening a file ----------------------------------------------------------------------------------------------- */
 
 /* The array must have the table's length and the dataset's form. */
-static int array_reader_compare(const struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
+static int array_reader_compare(const struct array_reader *r, const struct bl_row *row, struct bl_error *e)
 {
     const struct bl_array_layout *l = &r->layout;
     const struct bl_field *field = r->field;
@@ -90,7 +72,7 @@ static int array_reader_compare(const struct bl_reader *r, const struct bl_row *
     return BL_OK;
 }
 
-static int array_reader_enter(struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
+static int array_reader_enter(struct array_reader *r, const struct bl_row *row, struct bl_error *e)
 {
     array_reader_leave(r);
     char *path = strdup(row->path);
@@ -142,7 +124,7 @@ static int64_t elements_narrow(uint8_t *data, int64_t count)
     return overflows;
 }
 
-static void array_reader_decode(struct bl_reader *r, uint8_t *data, int64_t count)
+static void array_reader_decode(struct array_reader *r, uint8_t *data, int64_t count)
 {
     const struct bl_array_layout *l = &r->layout;
     if (l->swap)
@@ -154,7 +136,7 @@ static void array_reader_decode(struct bl_reader *r, uint8_t *data, int64_t coun
 /* --- pieces ----------------------------------------------------------------------------------------------------- */
 
 /* Reads elements that are consecutive in the file, tile by tile. */
-static int array_reader_read_region(struct bl_reader *r, int64_t first, int64_t count, int64_t start, uint8_t *out,
+static int array_reader_read_region(struct array_reader *r, int64_t first, int64_t count, int64_t start, uint8_t *out,
                                     struct bl_error *e)
 {
     const struct bl_array_layout *l = &r->layout;
@@ -173,7 +155,8 @@ static int array_reader_read_region(struct bl_reader *r, int64_t first, int64_t 
 }
 
 /* The piece's elements are consecutive for each entry of the axes before time, or all of them where it is the whole. */
-static int array_reader_read_tiles(struct bl_reader *r, int64_t start, int64_t steps, uint8_t *out, struct bl_error *e)
+static int array_reader_read_tiles(struct array_reader *r, int64_t start, int64_t steps, uint8_t *out,
+                                   struct bl_error *e)
 {
     const struct bl_array_layout *l = &r->layout;
     if (steps == l->steps)
@@ -186,7 +169,7 @@ static int array_reader_read_tiles(struct bl_reader *r, int64_t start, int64_t s
     return BL_OK;
 }
 
-static int array_reader_read_contiguous(struct bl_reader *r, int64_t start, int64_t steps, uint8_t *out,
+static int array_reader_read_contiguous(struct array_reader *r, int64_t start, int64_t steps, uint8_t *out,
                                         struct bl_error *e)
 {
     int64_t size = r->layout.inner * (int64_t)bl_dtype_size(r->layout.stored);
@@ -197,7 +180,7 @@ static int array_reader_read_contiguous(struct bl_reader *r, int64_t start, int6
 }
 
 /* A deflated array that is opened again, or needed from before the current position, is read from its copy. */
-static int array_reader_find_copy(struct bl_reader *r, const struct bl_request *request, bool at_hand,
+static int array_reader_find_copy(struct array_reader *r, const struct bl_request *request, bool at_hand,
                                   struct bl_error *e)
 {
     struct bl_array_file *f = &r->file;
@@ -209,7 +192,8 @@ static int array_reader_find_copy(struct bl_reader *r, const struct bl_request *
     return bl_inflated_find(r->config->inflated, f, r->env->spool, &f->copy, e);
 }
 
-static int array_reader_read_piece(struct bl_reader *r, const struct bl_request *request, bool last, struct bl_error *e)
+static int array_reader_read_piece(struct array_reader *r, const struct bl_request *request, bool last,
+                                   struct bl_error *e)
 {
     const struct bl_row *row = &request->row;
     const struct bl_array_layout *l = &r->layout;
@@ -228,9 +212,10 @@ static int array_reader_read_piece(struct bl_reader *r, const struct bl_request 
     return bl_array_file_verify(&r->file, e);
 }
 
-static int bl_array_reader_read(struct bl_reader *r, const struct bl_request *request, struct bl_note *note,
-                                struct bl_error *e)
+static int array_reader_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
+                              struct bl_error *e)
 {
+    struct array_reader *r = (struct array_reader *)reader;
     bool last = request->source_start + request->steps == request->row.length;
     r->overflows = 0;
     note->text[0] = '\0';
@@ -240,6 +225,25 @@ static int bl_array_reader_read(struct bl_reader *r, const struct bl_request *re
     if (code || last)
         array_reader_leave(r);
     return code;
+}
+
+static int array_reader_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
+                             struct bl_reader **reader, struct bl_error *e)
+{
+    struct array_reader *r = calloc(1, sizeof *r);
+    if (!r)
+        return bl_error_memory(e);
+    *r = (struct array_reader){.base = {array_reader_piece, array_reader_close},
+                               .config = config,
+                               .env = env,
+                               .field = &fields->field[0],
+                               .tile = malloc(TILE)};
+    if (!r->tile) {
+        array_reader_close(&r->base);
+        return bl_error_memory(e);
+    }
+    *reader = &r->base;
+    return BL_OK;
 }
 
 /* --- layout ------------------------------------------------------------------------------------------------------- */
@@ -336,7 +340,7 @@ int bl_array_layout_make(struct bl_array_layout *l, const struct bl_npy *npy, co
         return npy_reject(npy, l->steps ? "steps without elements" : "no steps", e);
     if (l->steps > INT32_MAX)
         return npy_reject(npy, "too long: at most 2147483647 steps can be used", e);
-    int code = layout_set_types(l, npy, config->dtype == BL_ARRAY_F32, e);
+    int code = layout_set_types(l, npy, config->common.dtype == BL_ARRAY_F32, e);
     if (code)
         return code;
     code = layout_set_shape(l, npy, time, config->squeeze, stride, e);
@@ -447,7 +451,7 @@ static void array_config_sampling(const void *values, struct bl_buffer *out)
 {
     const struct bl_array_config *config = values;
     bl_buffer_printf(out, "axis=%" PRId64 "%s%s%s%s", config->time_axis, config->squeeze ? " squeeze" : "",
-                     config->dtype == BL_ARRAY_F32 ? " f32" : "", config->member ? " array=" : "",
+                     config->common.dtype == BL_ARRAY_F32 ? " f32" : "", config->member ? " array=" : "",
                      config->member ? config->member : "");
 }
 
@@ -510,7 +514,7 @@ static void array_config_describe(const void *values, const struct bl_field *fie
     if (config->member)
         bl_buffer_printf(out, ", \"%s\" of archives", config->member);
     bl_buffer_text(out, config->squeeze ? ", other axes of size 1 dropped" : "");
-    bl_buffer_text(out, config->dtype == BL_ARRAY_F32 ? ", F64 rounded to F32" : "");
+    bl_buffer_text(out, config->common.dtype == BL_ARRAY_F32 ? ", F64 rounded to F32" : "");
 }
 
 static int array_versions(const void *config, const struct bl_kind_env *env, bl_version_emit *emit, void *sink,
@@ -530,9 +534,7 @@ static const struct bl_kind_read array_read = {
     .memory = BL_ARRAY_READER_MEMORY,
     .first_file_decides = true,
     .fields = array_fields,
-    .open = bl_array_reader_open,
-    .piece = bl_array_reader_read,
-    .close = bl_array_reader_close,
+    .open = array_reader_open,
     .describe = array_config_describe,
     .versions = array_versions,
 };
@@ -546,7 +548,6 @@ const struct bl_kind bl_kind_array = {
     .options = {.table = options,
                 .config_size = sizeof(struct bl_array_config),
                 .dtypes = dtypes,
-                .dtype = offsetof(struct bl_array_config, dtype),
                 .check = array_config_check,
                 .prepare = array_config_prepare,
                 .release = array_config_release},

@@ -1,6 +1,4 @@
-/* Inflated copies of the deflated arrays in NPZ archives, for pieces that are read out of order: a deflated array can
- * be read only from its beginning. The sections are a single copy, and the set of copies that all workers of a run
- * share. */
+/* The set of inflated copies of the deflated arrays in NPZ archives, which all workers of a run share. */
 #ifndef BL_INFLATED_H
 #define BL_INFLATED_H
 
@@ -9,24 +7,6 @@
 #include <stdint.h>
 
 #include "base/error.h"
-
-/* --- copy --------------------------------------------------------------------------------------------------------- */
-
-/* The inflated copy of a deflated array, in a file that holds the other copies, too. */
-
-struct bl_array_copy {
-    int fd;             /* the file of all copies */
-    int64_t begin;      /* offset of the first element in that file */
-    int64_t bytes;      /* of the elements that could be inflated: all, or those before the first damage */
-    bool sound;         /* all were, and the checksum of the archive's member is right */
-    uint64_t *checksum; /* of each BL_ARRAY_COPY_UNIT bytes; owned */
-};
-
-/* Reads bytes that were put. BL_EFAIL: they are not those that were. */
-int bl_array_copy_read(const struct bl_array_copy *copy, uint8_t *data, size_t size, int64_t offset,
-                       struct bl_error *e);
-
-/* --- set of copies ------------------------------------------------------------------------------------------------ */
 
 /* Each array is inflated once for all workers of a run, into one file without a name. That file takes as much disk
  * space as the elements of these arrays. */

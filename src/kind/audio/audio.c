@@ -57,7 +57,6 @@ static const struct bl_kind_scan audio_scan = {
     .names = bl_entry_names,
     .manifest_values = bl_manifest_values,
     .open = bl_audio_forward_open_counter,
-    .close = bl_audio_forward_close_counter,
     .count = bl_audio_forward_count,
 };
 
@@ -65,8 +64,7 @@ static const struct bl_kind_read audio_read = {
     .memory = (int64_t)64 << 20,
     .fields = bl_audio_fields,
     .open = bl_audio_forward_open_reader,
-    .piece = bl_audio_forward_piece,
-    .close = bl_audio_forward_close_reader,
+
     .describe = bl_audio_describe,
     .versions = bl_audio_forward_versions,
 };
@@ -81,8 +79,7 @@ const struct bl_kind bl_kind_audio = {
     .options = {.table = bl_audio_options,
                 .config_size = sizeof(struct bl_audio_config),
                 .dtypes = bl_audio_dtypes,
-                .dtype = offsetof(struct bl_audio_config, dtype),
-                .stream = offsetof(struct bl_audio_config, stream),
+                .has_streams = true,
                 .check = bl_audio_check,
                 .check_dtype = bl_audio_check_dtype},
     .scan = &audio_scan,

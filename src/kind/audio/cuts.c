@@ -111,67 +111,38 @@ static int bl_recordings_find(struct bl_recordings *r, const struct bl_audio_con
 
 /* --- manifests ---------------------------------------------------------------------------------------------------- */
 
-struct bl_counter {
+struct cut_counter {
+    struct bl_list_counter list;
     const struct bl_audio_config *config;
-    const struct bl_kind_env *env;
     struct bl_recordings recordings;
     struct bl_entry entry;
-    struct bl_clip clip;
-    struct bl_list_path path;
-    struct bl_buffer extra, seek;
-    char reason[2048];
 };
-
-int bl_cuts_counter_open(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
-                         struct bl_error *e)
-{
-    struct bl_counter *c = calloc(1, sizeof *c);
-    if (!c)
-        return bl_error_memory(e);
-    c->config = config;
-    c->env = env;
-    *counter = c;
-    return BL_OK;
-}
-
-void bl_cuts_counter_close(struct bl_counter *c)
-{
-    bl_recordings_close(&c->recordings);
-    bl_entry_free(&c->entry);
-    bl_clip_free(&c->clip);
-    bl_list_path_free(&c->path);
-    bl_buffer_free(&c->extra);
-    bl_buffer_free(&c->seek);
-    free(c);
-}
 
 /* --- the file --------------------------------------------------------------------------------------------------- */
 
-static bool cuts_path_is_missing(const struct bl_counter *c)
+static bool cuts_path_is_missing(const struct cut_counter *c)
 {
-    return access(c->path.open_path.data, F_OK) != 0;
+    return access(c->list.path.open_path.data, F_OK) != 0;
 }
 
 /* lhotse opens the path as it is. NeMo tries the manifest's folder first, then the working directory. */
-static int cuts_find_path(struct bl_counter *c, const struct bl_chunk *chunk, struct bl_error *e)
+static int cuts_find_path(struct cut_counter *c, const struct bl_chunk *chunk, struct bl_error *e)
 {
     const char *path = c->entry.path.data;
     bool relative = bl_entry_is_relative(&c->entry, chunk);
-    int code = bl_list_path_set(&c->path, chunk, path, relative, e);
+    int code = bl_list_path_set(&c->list.path, chunk, path, relative, e);
     if (code || !relative || !cuts_path_is_missing(c))
         return code;
-    code = bl_list_path_set(&c->path, chunk, path, false, e);
+    code = bl_list_path_set(&c->list.path, chunk, path, false, e);
     if (code || !cuts_path_is_missing(c))
         return code;
-    return bl_list_path_set(&c->path, chunk, path, true, e);
+    return bl_list_path_set(&c->list.path, chunk, path, true, e);
 }
 
 /* --- the part of it --------------------------------------------------------------------------------------------- */
 
-#define ADD_REASON(c, ...) bl_row_append_reason((c)->reason, sizeof(c)->reason, __VA_ARGS__)
-
 /* Which samples [begin, end) of the recording the cut has; end INT64_MAX: up to its end. BL_EDATA: none. */
-static int cuts_resolve_range(struct bl_counter *c, const struct bl_audio_info *info, const struct bl_cut *cut,
+static int cuts_resolve_range(struct cut_counter *c, const struct bl_audio_info *info, const struct bl_cut *cut,
                               int64_t *begin, int64_t *end, struct bl_error *e)
 {
     bl_cut_range(cut, info->rate, begin, end);
@@ -184,13 +155,13 @@ static int cuts_resolve_range(struct bl_counter *c, const struct bl_audio_info *
     if (*end == INT64_MAX || *end <= info->decoded)
         return BL_OK;
     if ((double)(*end - info->decoded) > BL_CUT_TOLERANCE * info->rate)
-        ADD_REASON(c, "ends %.3f s behind the recording's end at %.3f s: so much is missing",
-                   (double)(*end - info->decoded) / info->rate, seconds);
+        BL_LIST_REASON(&c->list, "ends %.3f s behind the recording's end at %.3f s: so much is missing",
+                       (double)(*end - info->decoded) / info->rate, seconds);
     return BL_OK;
 }
 
 /* Counts samples at the wanted rate. Faults of the recording become a reason where they may lie within the cut. */
-static int cuts_count_samples(struct bl_counter *c, const struct bl_audio_info *info, const struct bl_cut *cut,
+static int cuts_count_samples(struct cut_counter *c, const struct bl_audio_info *info, const struct bl_cut *cut,
                               int64_t *samples, struct bl_error *e)
 {
     int64_t begin, end;
@@ -202,7 +173,7 @@ static int cuts_count_samples(struct bl_counter *c, const struct bl_audio_info *
     if (bl_cut_is_whole(cut)) {
         *samples = info->samples;
         if (*info->reason)
-            ADD_REASON(c, "%s", info->reason);
+            BL_LIST_REASON(&c->list, "%s", info->reason);
         return BL_OK;
     }
     code = cuts_resolve_range(c, info, cut, &begin, &end, e);
@@ -211,18 +182,18 @@ static int cuts_count_samples(struct bl_counter *c, const struct bl_audio_info *
     bool damaged = end > info->damaged_begin || end > info->decoded;
     bool odd = begin < info->odd_end && end > info->odd_begin;
     if (*info->reason && (damaged || odd))
-        ADD_REASON(c, "the recording: %s", info->reason);
+        BL_LIST_REASON(&c->list, "the recording: %s", info->reason);
     end = end > info->decoded ? info->decoded : end;
     *samples = bl_mix_length(end - begin, info->rate, (int)c->config->rate);
     return BL_OK;
 }
 
 /* Fills in what the row of a valid line has from its recording. BL_EDATA: unusable. */
-static int cuts_fill_row(struct bl_counter *c, const struct bl_cut *cut, struct bl_row *row, struct bl_error *e)
+static int cuts_fill_row(struct cut_counter *c, const struct bl_cut *cut, struct bl_row *row, struct bl_error *e)
 {
     const struct bl_recording *recording;
     int64_t samples = 0;
-    int code = bl_recordings_find(&c->recordings, c->config, c->env, c->path.open_path.data, &recording, e);
+    int code = bl_recordings_find(&c->recordings, c->config, c->list.env, c->list.path.open_path.data, &recording, e);
     if (code)
         return code;
     row->bytes = recording->bytes;
@@ -239,23 +210,24 @@ static int cuts_fill_row(struct bl_counter *c, const struct bl_cut *cut, struct 
 /* --- a line ----------------------------------------------------------------------------------------------------- */
 
 /* Sets the columns of a manifest's line. text: NULL, or what is spoken. */
-static int cuts_set_extra(struct bl_counter *c, const char *start, const char *duration, const char *channel,
+static int cuts_set_extra(struct cut_counter *c, const char *start, const char *duration, const char *channel,
                           const struct bl_buffer *text, struct bl_error *e)
 {
-    bl_buffer_clear(&c->extra);
-    bl_buffer_printf(&c->extra, "\t%s\t%s\t%s\t", start, duration, channel);
+    bl_buffer_clear(&c->list.extra);
+    bl_buffer_printf(&c->list.extra, "\t%s\t%s\t%s\t", start, duration, channel);
     if (text && text->size)
-        bl_text_escape(&c->extra, text->data, text->size);
+        bl_text_escape(&c->list.extra, text->data, text->size);
     if (c->entry.further_size)
-        bl_buffer_append(&c->extra, c->entry.further, c->entry.further_size);
-    bl_buffer_text(&c->extra, "");
-    return bl_buffer_check(&c->extra, e);
+        bl_buffer_append(&c->list.extra, c->entry.further, c->entry.further_size);
+    bl_buffer_text(&c->list.extra, "");
+    return bl_buffer_check(&c->list.extra, e);
 }
 
 /* Fills in the row of a line. BL_EDATA: unusable. */
-static int cuts_fill_line(struct bl_counter *c, const struct bl_chunk *chunk, const struct bl_line *line,
-                          struct bl_row *row, struct bl_error *e)
+static int cuts_fill_entry(struct bl_list_counter *counter, const struct bl_chunk *chunk, const struct bl_line *line,
+                           struct bl_row *row, struct bl_error *e)
 {
+    struct cut_counter *c = (struct cut_counter *)counter;
     const struct bl_entry *entry = &c->entry;
     struct bl_row part = {.start = entry->start, .duration = entry->duration, .channel = entry->channel};
     struct bl_cut cut;
@@ -267,7 +239,7 @@ static int cuts_fill_line(struct bl_counter *c, const struct bl_chunk *chunk, co
         code = bl_error_set(e, BL_EDATA, "no JSON: standard input is a manifest (a list of paths is @-)");
     }
     int failed = cuts_set_extra(c, "", "", "", NULL, e);
-    row->extra = c->extra.data;
+    row->extra = c->list.extra.data;
     if (code || failed)
         return code ? code : failed;
     if (!bl_cut_parse(&cut, &part))
@@ -279,13 +251,13 @@ static int cuts_fill_line(struct bl_counter *c, const struct bl_chunk *chunk, co
     code = cuts_set_extra(c, entry->start, entry->duration, entry->channel, &entry->text, e);
     if (code)
         return code;
-    row->path = c->path.path.data;
+    row->path = c->list.path.path.data;
     row->start = entry->start;
     row->duration = entry->duration;
     row->channel = entry->channel;
-    row->extra = c->extra.data;
+    row->extra = c->list.extra.data;
     if (entry->text_truncated)
-        ADD_REASON(c, "its text is cut to %zu bytes", entry->text.size);
+        BL_LIST_REASON(&c->list, "its text is cut to %zu bytes", entry->text.size);
     return cuts_fill_row(c, &cut, row, e);
 }
 
@@ -306,14 +278,16 @@ static struct bl_cut cuts_make_cut(const struct bl_clip *clip, int rate)
 }
 
 /* Fills in what the row of a clip has from its recording. */
-static int cuts_fill_clip_row(struct bl_counter *c, struct bl_row *row, struct bl_error *e)
+static int cuts_fill_clip(struct bl_list_counter *counter, struct bl_row *row, struct bl_error *e)
 {
+    struct cut_counter *c = (struct cut_counter *)counter;
     const struct bl_recording *recording;
-    int code = bl_recordings_find(&c->recordings, c->config, c->env, c->path.open_path.data, &recording, e);
+    c->recordings.wants_marks = true;
+    int code = bl_recordings_find(&c->recordings, c->config, counter->env, counter->path.open_path.data, &recording, e);
     if (code)
         return code;
     const struct bl_audio_info *info = &recording->info;
-    struct bl_cut cut = cuts_make_cut(&c->clip, recording->code ? 0 : info->rate);
+    struct bl_cut cut = cuts_make_cut(&counter->clip, recording->code ? 0 : info->rate);
     code = cuts_fill_row(c, &cut, row, e);
     if (code || bl_cut_is_whole(&cut))
         return code;
@@ -321,45 +295,33 @@ static int cuts_fill_clip_row(struct bl_counter *c, struct bl_row *row, struct b
     row->clip_end = cut.end < info->decoded ? cut.end : info->decoded;
     struct bl_sound_point point;
     bl_sound_point_make(&point, &recording->marks, row->clip_begin, row->clip_end);
-    bl_sound_point_format(&point, &c->seek);
+    bl_sound_point_format(&point, &counter->seek);
     return BL_OK;
 }
 
-/* Fills in the row of a clip. BL_EDATA: unusable. */
-static int cuts_fill_clip(struct bl_counter *c, const struct bl_chunk *chunk, const struct bl_line *line,
-                          struct bl_row *row, struct bl_error *e)
+/* --- the counter ------------------------------------------------------------------------------------------------ */
+
+static void cuts_counter_close(struct bl_counter *counter)
 {
-    int code = bl_clip_parse(&c->clip, line->text, line->size, e);
-    if (code && code != BL_EDATA)
-        return code;
-    row->id = *c->clip.path ? c->clip.id.data : NULL;
-    bl_buffer_clear(&c->extra);
-    bl_buffer_clear(&c->seek);
-    bl_buffer_text(&c->seek, "");
-    c->recordings.wants_marks = true;
-    if (!code) {
-        code = bl_list_path_set(&c->path, chunk, c->clip.path, true, e);
-        row->path = code ? NULL : c->path.path.data;
-    }
-    if (!code)
-        code = cuts_fill_clip_row(c, row, e);
-    bl_clip_append_columns(&c->extra, row->clip_begin, row->clip_end, c->seek.data);
-    bl_buffer_text(&c->extra, c->clip.further.data);
-    int failed = bl_buffer_check(&c->extra, e);
-    row->extra = c->extra.data;
-    return failed ? failed : code;
+    struct cut_counter *c = (struct cut_counter *)counter;
+    bl_recordings_close(&c->recordings);
+    bl_entry_free(&c->entry);
+    bl_list_counter_free(&c->list);
+    free(c);
 }
 
-static int cuts_fill(void *counter, const struct bl_chunk *chunk, const struct bl_line *line, struct bl_row *row,
-                     struct bl_error *e)
+int bl_cuts_counter_open(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
+                         struct bl_error *e)
 {
-    struct bl_counter *c = counter;
-    return chunk->clips ? cuts_fill_clip(c, chunk, line, row, e) : cuts_fill_line(c, chunk, line, row, e);
-}
-
-int bl_cuts_count(const struct bl_kind_env *env, struct bl_counter *c, const struct bl_chunk *chunk, bl_row_emit *emit,
-                  void *sink, struct bl_error *e)
-{
-    const struct bl_list_counting counting = {.fill = cuts_fill, .counter = c, .reason = c->reason};
-    return bl_list_count(&counting, env, chunk, emit, sink, e);
+    struct cut_counter *c = calloc(1, sizeof *c);
+    if (!c)
+        return bl_error_memory(e);
+    c->list = (struct bl_list_counter){.base.close = cuts_counter_close,
+                                       .env = env,
+                                       .fill_clip = cuts_fill_clip,
+                                       .unusable = "",
+                                       .fill_entry = cuts_fill_entry};
+    c->config = config;
+    *counter = &c->list.base;
+    return BL_OK;
 }

@@ -5,10 +5,68 @@
 
 #include "kind/audio/lanes.h"
 #include "kind/audio/marks.h"
-#include "kind/audio/options.h"
-#include "kind/audio/read.h"
 #include "kind/media/allowlist.h"
 #include "kind/media/compat.h"
+
+/* --- unsupported Shorten files ------------------------------------------------------------------------------------ */
+
+/* Forms of Shorten that FFmpeg does not decode, of which it says only that they are damaged. */
+
+#define SPHERE_HEADER 1024 /* bytes, of nearly all files */
+
+/* Bits of the file's head, the first one highest. */
+struct reader {
+    const uint8_t *data;
+    int at, size; /* bits */
+};
+
+static int reader_bit(struct reader *r)
+{
+    int bit = r->at < r->size ? r->data[r->at / 8] >> (7 - r->at % 8) & 1 : 1;
+    r->at++;
+    return bit;
+}
+
+/* A number of Rice's code: zeros that count 2^k each, a one, and k bits. */
+static unsigned reader_rice(struct reader *r, unsigned k)
+{
+    unsigned value = 0;
+    while (!reader_bit(r))
+        value++;
+    for (unsigned i = 0; i < k; i++)
+        value = value << 1 | (unsigned)reader_bit(r);
+    return value;
+}
+
+/* Behind the magic number and the version, the header begins with the type of samples. */
+static bool shorten_is_companded(const uint8_t *head, int size)
+{
+    enum { TYPE_BITS = 4, WIDTH_BITS = 2, WIDTH_MAX = 8, MU_LAW_LOSSY = 0, MU_LAW = 7 };
+    struct reader r = {head + 5, 0, (size - 5) * 8};
+    unsigned width = head[4] ? reader_rice(&r, WIDTH_BITS) : TYPE_BITS;
+    unsigned type = width <= WIDTH_MAX ? reader_rice(&r, width) : 1;
+    return type == MU_LAW_LOSSY || (type >= MU_LAW && type <= 11); /* several forms of both laws */
+}
+
+/* BL_EDATA: the file is a Shorten file of mu-law or A-law, or a SPHERE file with compressed samples. */
+static int shorten_check(const struct bl_demux *d, struct bl_error *e)
+{
+    const char *format = d->format->iformat->name;
+    uint8_t head[SPHERE_HEADER + 1];
+    if (strcmp(format, "shn") != 0 && strcmp(format, "nistsphere") != 0)
+        return BL_OK;
+    ssize_t size = bl_media_file_read(&d->file, head, SPHERE_HEADER, 0);
+    if (size < 0)
+        return bl_error_errno(e, BL_EFAIL, "%s: cannot be read", d->file.path);
+    head[size] = '\0';
+    if (format[0] == 'n' && memmem(head, (size_t)size, ",embedded-", 10))
+        return bl_error_set(e, BL_EDATA, "not supported: SPHERE with compressed samples: convert it by sph2pipe -p");
+    if (format[0] == 's' && size > 5 && shorten_is_companded(head, (int)size))
+        return bl_error_set(e, BL_EDATA, "not supported: Shorten of mu-law or A-law: convert it by shorten -x, or SoX");
+    return BL_OK;
+}
+
+/* --- opening ------------------------------------------------------------------------------------------------------ */
 
 #define PASSED_MAX (1LL << 40) /* ticks: what comes later is no delay */
 #define SILENCE 4096           /* samples that are filled in at once */
@@ -106,7 +164,7 @@ int bl_audio_decoder_open(struct bl_audio_decoder *s, const char *path, int64_t 
     int code = bl_demux_open(&s->demux, path, bytes, stream, BL_DEMUX_AUDIO, env, e);
     if (code)
         return code;
-    code = bl_shorten_check(&s->demux, e);
+    code = shorten_check(&s->demux, e);
     if (!code)
         code = decoder_find_extent(s, e);
     if (!code)

@@ -21,6 +21,8 @@
 
 #define BL_AUDIO_DECODER_QUEUE 3 /* frames that are decoded ahead: so many may be cut at the end */
 
+#define BL_AUDIO_CHANNELS_MAX 64 /* of a file, and wanted: those that swresample takes */
+
 #define BL_AUDIO_DECODER_RATE_MIN 100 /* Hz */
 #define BL_AUDIO_DECODER_RATE_MAX 3072000
 

@@ -352,13 +352,6 @@ int bl_features_parse(const char *text, struct bl_features_spec *spec, struct bl
     return BL_OK;
 }
 
-bool bl_features_from_config(const struct bl_audio_config *config, struct bl_features_spec *spec)
-{
-    *spec =
-        (struct bl_features_spec){.rate = (int)config->rate, .high = (int)config->mel_high, .snip = config->snip_edges};
-    return config->features && bl_features_parse(config->features, spec, NULL) == BL_OK;
-}
-
 static double spec_high(const struct bl_features_spec *spec)
 {
     return spec->high > 0 ? spec->high : spec->rate / 2.0 + spec->high;

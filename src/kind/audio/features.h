@@ -11,7 +11,6 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "kind/audio/options.h"
 
 /* --- elementary functions ----------------------------------------------------------------------------------------- */
 
@@ -108,9 +107,6 @@ int bl_features_parse(const char *text, struct bl_features_spec *spec, struct bl
 
 /* Checks rate and high. BL_EUSAGE. */
 int bl_features_check(const struct bl_features_spec *spec, struct bl_error *e);
-
-/* The features that the options ask for; false when they ask for none. The options were checked before. */
-bool bl_features_from_config(const struct bl_audio_config *config, struct bl_features_spec *spec);
 
 /* Frames that so many samples give. */
 int64_t bl_features_frames(const struct bl_features_spec *spec, int64_t samples);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/buffer.h"
-#include "kind/audio/options.h"
 
 #define BL_MIX_PLACED_MAX 8 /* more channels than these can only be copied, or be mixed to one */
 

@@ -90,6 +90,13 @@ const struct bl_option bl_audio_options[] = {
     {0},
 };
 
+bool bl_features_from_config(const struct bl_audio_config *config, struct bl_features_spec *spec)
+{
+    *spec =
+        (struct bl_features_spec){.rate = (int)config->rate, .high = (int)config->mel_high, .snip = config->snip_edges};
+    return config->features && bl_features_parse(config->features, spec, NULL) == BL_OK;
+}
+
 int bl_audio_check(const void *values, struct bl_error *e)
 {
     const struct bl_audio_config *config = values;
@@ -115,7 +122,7 @@ int bl_audio_check(const void *values, struct bl_error *e)
 int bl_audio_check_dtype(const void *values, struct bl_error *e)
 {
     const struct bl_audio_config *config = values;
-    if (config->features && config->dtype == BL_AUDIO_S16)
+    if (config->features && config->common.dtype == BL_AUDIO_S16)
         return bl_error_set(e, BL_EUSAGE, "--features needs --dtype f32, not s16");
     return BL_OK;
 }
@@ -131,8 +138,8 @@ void bl_audio_sampling(const void *values, struct bl_buffer *out)
     bl_buffer_printf(out, "rate=%lld", (long long)config->rate);
     if (config->features)
         bl_buffer_printf(out, " features=%s%s", config->features, config->snip_edges ? " snip" : "");
-    if (config->stream)
-        bl_buffer_printf(out, " stream=%d", config->stream - 1);
+    if (config->common.stream)
+        bl_buffer_printf(out, " stream=%d", config->common.stream - 1);
     if (config->channel)
         bl_buffer_printf(out, " channel=%d", config->channel - 1);
     if (config->gap.num)
@@ -155,7 +162,7 @@ int bl_audio_fields(const void *values, const struct bl_kind_env *env, const str
     }
     out->field[0] = (struct bl_field){.name = "audio",
                                       .kind = "audio",
-                                      .dtype = config->dtype == BL_AUDIO_F32 ? BL_F32 : BL_I16,
+                                      .dtype = config->common.dtype == BL_AUDIO_F32 ? BL_F32 : BL_I16,
                                       .rank = config->channels > 1,
                                       .shape = {config->channels}};
     return BL_OK;

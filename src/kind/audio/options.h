@@ -11,16 +11,13 @@
 
 /* --- option values ------------------------------------------------------------------------------------------------ */
 
-#define BL_AUDIO_CHANNELS_MAX 64 /* of a file, and wanted: those that swresample takes */
-
 enum bl_audio_dtype { BL_AUDIO_S16, BL_AUDIO_F32 };
 
 struct bl_audio_config {
-    int64_t rate; /* Hz */
+    struct bl_kind_config common; /* dtype: enum bl_audio_dtype */
+    int64_t rate;                 /* Hz */
     int64_t channels;
     int channel;          /* 0: all of them, mixed; else 1 + the number of the one that is taken */
-    int dtype;            /* enum bl_audio_dtype */
-    int stream;           /* as of bl_option_stream_number */
     int resampler;        /* enum bl_resampler_engine */
     const char *features; /* their name, for bl_features_parse; NULL: samples */
     int64_t mel_high;     /* Hz; 0 or less: counted from half the rate */
@@ -41,6 +38,10 @@ void bl_audio_sampling(const void *config, struct bl_buffer *out);
 int bl_audio_fields(const void *config, const struct bl_kind_env *env, const struct bl_row *row, struct bl_fields *out,
                     struct bl_error *e);
 void bl_audio_describe(const void *config, const struct bl_field *field, struct bl_buffer *out);
+
+/* The features (features.h) that the options ask for; false when they ask for none. The options were checked before. */
+struct bl_features_spec;
+bool bl_features_from_config(const struct bl_audio_config *config, struct bl_features_spec *spec);
 
 /* The limit of timestamps (marks.h). Sound per step follows them unless it is told not to. */
 struct bl_rational bl_audio_gap(const struct bl_audio_config *config);

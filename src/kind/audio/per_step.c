@@ -266,7 +266,8 @@ static int per_step_config_fields(const void *values, const struct bl_kind_env *
 
 /* --- reading ---------------------------------------------------------------------------------------------------- */
 
-struct bl_reader {
+struct per_step_reader {
+    struct bl_reader base;
     const struct bl_per_step_config *config;
     struct bl_reader *sound; /* of the audio kind */
     size_t size;             /* bytes of a sample, of all channels */
@@ -277,36 +278,17 @@ struct bl_reader {
     int64_t from, to;
 };
 
-static void per_step_reader_close(struct bl_reader *r)
+static void per_step_reader_close(struct bl_reader *reader)
 {
+    struct per_step_reader *r = (struct per_step_reader *)reader;
     if (r->sound)
-        bl_audio_forward_close_reader(r->sound);
+        r->sound->close(r->sound);
     bl_buffer_free(&r->held);
     free(r->path);
     free(r);
 }
 
-static int per_step_reader_open(const void *values, const struct bl_kind_env *env, const struct bl_fields *given,
-                                struct bl_reader **reader, struct bl_error *e)
-{
-    const struct bl_per_step_config *config = values;
-    struct bl_reader *r = calloc(1, sizeof *r);
-    struct bl_fields own;
-    if (!r)
-        return bl_error_memory(e);
-    r->config = config;
-    r->size = bl_field_step_bytes(&given->field[0]) / (size_t)config->window;
-    int code = bl_audio_fields(&config->audio, env, NULL, &own, e);
-    if (!code)
-        code = bl_audio_forward_open_reader(&config->audio, env, &own, &r->sound, e);
-    if (code)
-        per_step_reader_close(r);
-    else
-        *reader = r;
-    return code;
-}
-
-static void per_step_reader_reset(struct bl_reader *r)
+static void per_step_reader_reset(struct per_step_reader *r)
 {
     free(r->path);
     r->path = NULL;
@@ -314,7 +296,7 @@ static void per_step_reader_reset(struct bl_reader *r)
 }
 
 /* From now on the samples that are held are of this row's file. */
-static int per_step_reader_select(struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
+static int per_step_reader_select(struct per_step_reader *r, const struct bl_row *row, struct bl_error *e)
 {
     if (r->path && strcmp(r->path, row->path) == 0 && r->bytes == row->bytes && r->stream == row->stream)
         return BL_OK;
@@ -326,7 +308,7 @@ static int per_step_reader_select(struct bl_reader *r, const struct bl_row *row,
 }
 
 /* Holds the samples [begin, end), which lie within the sound. */
-static int per_step_reader_hold(struct bl_reader *r, const struct bl_row *row, int64_t begin, int64_t end,
+static int per_step_reader_hold(struct per_step_reader *r, const struct bl_row *row, int64_t begin, int64_t end,
                                 struct bl_error *e)
 {
     struct bl_note note;
@@ -344,7 +326,7 @@ static int per_step_reader_hold(struct bl_reader *r, const struct bl_row *row, i
         return bl_error_memory(e);
     uint8_t *out = (uint8_t *)r->held.data + r->held.size;
     struct bl_request request = {.row = *row, .source_start = r->to, .steps = stop - r->to, .out = &out};
-    int code = bl_audio_forward_piece(r->sound, &request, &note, e);
+    int code = r->sound->piece(r->sound, &request, &note, e);
     if (code)
         return code;
     r->held.size += (size_t)request.steps * r->size;
@@ -353,7 +335,7 @@ static int per_step_reader_hold(struct bl_reader *r, const struct bl_row *row, i
 }
 
 /* Reads the samples of a step, from this one on; zeros where there is no sound. */
-static int per_step_reader_read_step(struct bl_reader *r, const struct bl_row *row, int64_t first, uint8_t *out,
+static int per_step_reader_read_step(struct per_step_reader *r, const struct bl_row *row, int64_t first, uint8_t *out,
                                      struct bl_error *e)
 {
     int64_t samples = r->config->window, begin = first > 0 ? first : 0, last = first + samples;
@@ -388,9 +370,10 @@ static int per_step_row_lead(const struct bl_row *row, double *lead, struct bl_e
 }
 
 /* With the last step the end of the sound is read, too, even if it lies in no step: its length must be the scan's. */
-static int per_step_reader_read(struct bl_reader *r, const struct bl_request *request, struct bl_note *note,
-                                struct bl_error *e)
+static int per_step_reader_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
+                                 struct bl_error *e)
 {
+    struct per_step_reader *r = (struct per_step_reader *)reader;
     const struct bl_per_step_config *config = r->config;
     const struct bl_row *row = &request->row;
     struct bl_steps steps = {.rate = (int)config->audio.rate, .samples = config->window, .length = row->length};
@@ -413,6 +396,27 @@ static int per_step_reader_read(struct bl_reader *r, const struct bl_request *re
 out:
     if (code)
         per_step_reader_reset(r);
+    return code;
+}
+
+static int per_step_reader_open(const void *values, const struct bl_kind_env *env, const struct bl_fields *given,
+                                struct bl_reader **reader, struct bl_error *e)
+{
+    const struct bl_per_step_config *config = values;
+    struct per_step_reader *r = calloc(1, sizeof *r);
+    struct bl_fields own;
+    if (!r)
+        return bl_error_memory(e);
+    r->base = (struct bl_reader){per_step_reader_piece, per_step_reader_close};
+    r->config = config;
+    r->size = bl_field_step_bytes(&given->field[0]) / (size_t)config->window;
+    int code = bl_audio_fields(&config->audio, env, NULL, &own, e);
+    if (!code)
+        code = bl_audio_forward_open_reader(&config->audio, env, &own, &r->sound, e);
+    if (code)
+        per_step_reader_close(&r->base);
+    else
+        *reader = &r->base;
     return code;
 }
 
@@ -446,8 +450,6 @@ static const struct bl_kind_read audio_per_step_read = {
     .memory = (int64_t)96 << 20,
     .fields = per_step_config_fields,
     .open = per_step_reader_open,
-    .piece = per_step_reader_read,
-    .close = per_step_reader_close,
     .describe = per_step_config_describe,
     .versions = bl_audio_forward_versions,
 };
@@ -468,8 +470,7 @@ const struct bl_kind bl_kind_audio_per_step = {
     .options = {.table = options,
                 .config_size = sizeof(struct bl_per_step_config),
                 .dtypes = bl_audio_dtypes,
-                .dtype = offsetof(struct bl_per_step_config, audio.dtype),
-                .stream = offsetof(struct bl_per_step_config, audio.stream),
+                .has_streams = true,
                 .check = per_step_config_check},
     .scan = &audio_per_step_scan,
     .read = &audio_per_step_read,

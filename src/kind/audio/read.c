@@ -18,7 +18,8 @@
 
 #define KEPT_MAX (48 << 20) /* bytes: 26 minutes of 16-bit samples at 16 kHz */
 
-struct bl_reader {
+struct audio_reader {
+    struct bl_reader base;
     const struct bl_audio_config *config;
     const struct bl_kind_env *env;
     size_t step_bytes;
@@ -37,29 +38,7 @@ struct bl_reader {
     bool is_kept;          /* if they are there */
 };
 
-int bl_audio_reader_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
-                         struct bl_reader **reader, struct bl_error *e)
-{
-    const struct bl_audio_config *c = config;
-    struct bl_features_spec spec;
-    bool features = bl_features_from_config(c, &spec);
-    struct bl_reader *r = calloc(1, sizeof *r);
-    if (!r)
-        return bl_error_memory(e);
-    r->config = c;
-    r->env = env;
-    r->step_bytes = bl_field_step_bytes(&fields->field[0]);
-    bl_mix_init(&r->mix, (int)c->rate, (int)c->channels, features || c->dtype == BL_AUDIO_F32,
-                (enum bl_resampler_engine)c->resampler);
-    int code = features ? bl_features_open(&r->features, &spec, e) : BL_OK;
-    if (code)
-        bl_audio_reader_close(r);
-    else
-        *reader = r;
-    return code;
-}
-
-static void audio_reader_leave(struct bl_reader *r)
+static void audio_reader_leave(struct audio_reader *r)
 {
     if (r->path)
         bl_samples_close(&r->samples);
@@ -68,25 +47,24 @@ static void audio_reader_leave(struct bl_reader *r)
     r->is_kept = false;
 }
 
-void bl_audio_reader_close(struct bl_reader *reader)
+static void audio_reader_close(struct bl_reader *reader)
 {
-    if (!reader)
-        return;
-    audio_reader_leave(reader);
-    free(reader->missed);
-    bl_features_close(reader->features);
-    bl_buffer_free(&reader->kept);
-    bl_mix_free(&reader->mix);
-    free(reader);
+    struct audio_reader *r = (struct audio_reader *)reader;
+    audio_reader_leave(r);
+    free(r->missed);
+    bl_features_close(r->features);
+    bl_buffer_free(&r->kept);
+    bl_mix_free(&r->mix);
+    free(r);
 }
 
-static bool audio_reader_has_file(const struct bl_reader *r, const struct bl_row *row)
+static bool audio_reader_has_file(const struct audio_reader *r, const struct bl_row *row)
 {
     return r->path && strcmp(r->path, row->path) == 0 && r->stream == row->stream && r->bytes == row->bytes;
 }
 
 /* The row's part of its file. A channel that the row has goes before that of the options. */
-static bool audio_reader_parse_cut(const struct bl_reader *r, const struct bl_row *row, struct bl_cut *cut)
+static bool audio_reader_parse_cut(const struct audio_reader *r, const struct bl_row *row, struct bl_cut *cut)
 {
     bool parsed = bl_cut_parse(cut, row);
     if (cut->channel < 0)
@@ -95,7 +73,7 @@ static bool audio_reader_parse_cut(const struct bl_reader *r, const struct bl_ro
 }
 
 /* Whether the open file and cut are this row's. */
-static bool audio_reader_has_sequence(const struct bl_reader *r, const struct bl_row *row)
+static bool audio_reader_has_sequence(const struct audio_reader *r, const struct bl_row *row)
 {
     struct bl_cut cut;
     return audio_reader_has_file(r, row) && audio_reader_parse_cut(r, row, &cut) && cut.start == r->cut.start &&
@@ -103,7 +81,7 @@ static bool audio_reader_has_sequence(const struct bl_reader *r, const struct bl
            cut.end == r->cut.end;
 }
 
-static int audio_reader_open_file(struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
+static int audio_reader_open_file(struct audio_reader *r, const struct bl_row *row, struct bl_error *e)
 {
     audio_reader_leave(r);
     char *path = strdup(row->path);
@@ -121,7 +99,7 @@ static int audio_reader_open_file(struct bl_reader *r, const struct bl_row *row,
 }
 
 /* Goes to the beginning of the row's sequence. A file that is open for another cut stays open. */
-static int audio_reader_enter(struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
+static int audio_reader_enter(struct audio_reader *r, const struct bl_row *row, struct bl_error *e)
 {
     struct bl_cut cut;
     struct bl_sound_point point;
@@ -154,7 +132,7 @@ static int row_count_mismatch(const struct bl_row *row, const char *steps, int64
 
 /* Reads so many samples, or up to the end. The meter counts the steps of the piece: they are reported in proportion to
  * the samples from first on, which are `all`. */
-static int audio_reader_read_samples(struct bl_reader *r, uint8_t *out, int64_t wanted,
+static int audio_reader_read_samples(struct audio_reader *r, uint8_t *out, int64_t wanted,
                                      const struct bl_request *request, int64_t first, int64_t all, int64_t *got,
                                      struct bl_error *e)
 {
@@ -178,7 +156,7 @@ static bool request_is_last(const struct bl_request *request)
 }
 
 /* Skips to the piece and reads it. Behind the last one nothing may follow. */
-static int audio_reader_read_piece(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
+static int audio_reader_read_piece(struct audio_reader *r, const struct bl_request *request, struct bl_error *e)
 {
     struct bl_samples *s = &r->samples;
     int64_t got, first = s->position, before = request->source_start - first, all = before + request->steps;
@@ -201,7 +179,7 @@ static int audio_reader_read_piece(struct bl_reader *r, const struct bl_request 
 }
 
 /* Reads a piece straight from the decoder. */
-static int audio_reader_stream(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
+static int audio_reader_stream(struct audio_reader *r, const struct bl_request *request, struct bl_error *e)
 {
     bool at_hand =
         audio_reader_has_sequence(r, &request->row) && !r->is_kept && r->samples.position <= request->source_start;
@@ -214,7 +192,7 @@ static int audio_reader_stream(struct bl_reader *r, const struct bl_request *req
 }
 
 /* Keeps all samples of the sequence; at most one more than the scan counted. */
-static int audio_reader_keep_samples(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
+static int audio_reader_keep_samples(struct audio_reader *r, const struct bl_request *request, struct bl_error *e)
 {
     int64_t got, length = request->row.length;
     if (!bl_buffer_reserve(&r->kept, (size_t)(length + 1) * r->step_bytes))
@@ -226,7 +204,7 @@ static int audio_reader_keep_samples(struct bl_reader *r, const struct bl_reques
 }
 
 /* Keeps all its frames of features. */
-static int audio_reader_keep_frames(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
+static int audio_reader_keep_frames(struct audio_reader *r, const struct bl_request *request, struct bl_error *e)
 {
     float chunk[4096];
     int64_t got;
@@ -243,7 +221,7 @@ static int audio_reader_keep_frames(struct bl_reader *r, const struct bl_request
     return bl_features_end(r->features, &r->kept, e);
 }
 
-static int audio_reader_keep(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
+static int audio_reader_keep(struct audio_reader *r, const struct bl_request *request, struct bl_error *e)
 {
     int code = audio_reader_enter(r, &request->row, e);
     if (code)
@@ -259,7 +237,7 @@ static int audio_reader_keep(struct bl_reader *r, const struct bl_request *reque
     return BL_OK;
 }
 
-static int audio_reader_read_kept(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
+static int audio_reader_read_kept(struct audio_reader *r, const struct bl_request *request, struct bl_error *e)
 {
     if (!r->is_kept || !audio_reader_has_sequence(r, &request->row)) {
         int code = audio_reader_keep(r, request, e);
@@ -273,7 +251,8 @@ static int audio_reader_read_kept(struct bl_reader *r, const struct bl_request *
     return BL_OK;
 }
 
-static int audio_reader_read_way(struct bl_reader *r, const struct bl_request *request, bool kept, struct bl_error *e)
+static int audio_reader_read_way(struct audio_reader *r, const struct bl_request *request, bool kept,
+                                 struct bl_error *e)
 {
     bool fresh = !kept || !r->is_kept || !audio_reader_has_sequence(r, &request->row), exact = true;
     int code = kept ? audio_reader_read_kept(r, request, e) : audio_reader_stream(r, request, e);
@@ -285,7 +264,7 @@ static int audio_reader_read_way(struct bl_reader *r, const struct bl_request *r
 }
 
 /* Notes that a point of the file led to other samples. */
-static int audio_reader_note_miss(struct bl_reader *r, const char *path, struct bl_error *e)
+static int audio_reader_note_miss(struct audio_reader *r, const char *path, struct bl_error *e)
 {
     if (!r->missed || strcmp(r->missed, path) != 0) {
         free(r->missed);
@@ -296,9 +275,10 @@ static int audio_reader_note_miss(struct bl_reader *r, const char *path, struct 
     return r->missed ? BL_OK : bl_error_memory(e);
 }
 
-int bl_audio_reader_read(struct bl_reader *r, const struct bl_request *request, struct bl_note *note,
-                         struct bl_error *e)
+static int audio_reader_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
+                              struct bl_error *e)
 {
+    struct audio_reader *r = (struct audio_reader *)reader;
     const struct bl_row *row = &request->row;
     bool part = request->steps < row->length, fits = row->length < KEPT_MAX / (int64_t)r->step_bytes;
     bool kept = r->features || (part && fits), points = row->clip_seek && *row->clip_seek;
@@ -320,13 +300,36 @@ int bl_audio_reader_read(struct bl_reader *r, const struct bl_request *request, 
     return code ? code : audio_reader_read_way(r, request, kept, e);
 }
 
+int bl_audio_reader_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
+                         struct bl_reader **reader, struct bl_error *e)
+{
+    const struct bl_audio_config *c = config;
+    struct bl_features_spec spec;
+    bool features = bl_features_from_config(c, &spec);
+    struct audio_reader *r = calloc(1, sizeof *r);
+    if (!r)
+        return bl_error_memory(e);
+    r->base = (struct bl_reader){audio_reader_piece, audio_reader_close};
+    r->config = c;
+    r->env = env;
+    r->step_bytes = bl_field_step_bytes(&fields->field[0]);
+    bl_mix_init(&r->mix, (int)c->rate, (int)c->channels, features || c->common.dtype == BL_AUDIO_F32,
+                (enum bl_resampler_engine)c->resampler);
+    int code = features ? bl_features_open(&r->features, &spec, e) : BL_OK;
+    if (code)
+        audio_reader_close(&r->base);
+    else
+        *reader = &r->base;
+    return code;
+}
+
 /* --- functions of the module -------------------------------------------------------------------------------------- */
 
 int bl_audio_decoding_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
                             struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
     if (chunk->list)
-        return bl_cuts_count(env, counter, chunk, emit, sink, e);
+        return bl_list_count((struct bl_list_counter *)counter, chunk, emit, sink, e);
     const struct bl_input *input = chunk->input;
     struct bl_error fault = {0};
     struct bl_audio_info info;

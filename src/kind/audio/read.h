@@ -18,14 +18,9 @@
 
 /* Counting the lines of a manifest of speech: each names a sound file, or a part of one, and becomes a row. */
 
-/* See struct bl_kind. The counter is for manifests alone. */
+/* See struct bl_kind_scan. The counter, a struct bl_list_counter, is for manifests and lists of clips alone. */
 int bl_cuts_counter_open(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
                          struct bl_error *e);
-void bl_cuts_counter_close(struct bl_counter *counter);
-
-/* Emits a row for every line of the chunk. */
-int bl_cuts_count(const struct bl_kind_env *env, struct bl_counter *counter, const struct bl_chunk *chunk,
-                  bl_row_emit *emit, void *sink, struct bl_error *e);
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
@@ -33,9 +28,6 @@ int bl_cuts_count(const struct bl_kind_env *env, struct bl_counter *counter, con
 
 int bl_audio_reader_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
                          struct bl_reader **reader, struct bl_error *e);
-int bl_audio_reader_read(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
-                         struct bl_error *e);
-void bl_audio_reader_close(struct bl_reader *reader);
 
 /* --- functions of the module -------------------------------------------------------------------------------------- */
 
@@ -47,17 +39,9 @@ void bl_audio_decoding_versions(const void *config, bl_version_emit *emit, void 
 
 #define BL_AUDIO_DECODING                                                                                              \
     {                                                                                                                  \
-        .open_counter = bl_cuts_counter_open, .close_counter = bl_cuts_counter_close,                                  \
-        .count = bl_audio_decoding_count, .open_reader = bl_audio_reader_open, .piece = bl_audio_reader_read,          \
-        .close_reader = bl_audio_reader_close, .versions = bl_audio_decoding_versions                                  \
+        .open_counter = bl_cuts_counter_open, .count = bl_audio_decoding_count, .open_reader = bl_audio_reader_open,   \
+        .versions = bl_audio_decoding_versions                                                                         \
     }
-
-/* --- unsupported Shorten files ------------------------------------------------------------------------------------ */
-
-/* Forms of Shorten that FFmpeg does not decode, of which it says only that they are damaged. */
-
-/* BL_EDATA: the file is a Shorten file of mu-law or A-law, or a SPHERE file with compressed samples. */
-int bl_shorten_check(const struct bl_demux *d, struct bl_error *e);
 
 /* --- counting ----------------------------------------------------------------------------------------------------- */
 

@@ -1,13 +1,11 @@
 #include "kind/composite/composite.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fs.h"
 #include "base/text.h"
-#include "kind/composite/count.h"
 #include "kind/input_stat.h"
 
 /* --- parts -------------------------------------------------------------------------------------------------------- */
@@ -368,287 +366,224 @@ void bl_companion_row_free(struct bl_companion_row *row)
     *row = (struct bl_companion_row){0};
 }
 
-/* --- making ------------------------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* The tables of functions of a composite. The functions that count and read are in count.c. */
+/* A part's reader, and the fields that it writes: those of the dataset from `first` on. */
+struct sub {
+    struct bl_reader *reader;
+    struct bl_fields fields;
+    int first;
+    struct bl_file_check check;
+};
 
-static const char *composite_steps(const void *config)
+struct composite_reader {
+    struct bl_reader base;
+    const struct bl_composite *composite;
+    struct sub sub[BL_FIELDS_MAX];
+    struct bl_companion_row companion;
+    struct bl_buffer reason; /* of the primary alone */
+    struct bl_buffer beyond; /* a step that is read only to check the end of its file */
+    bool timed;              /* some part needs the times of steps */
+    double *times;           /* of a piece's steps, as in struct bl_request */
+    size_t capacity;         /* of times */
+};
+
+/* Chooses the fields of the part, which are consecutive. */
+static void sub_choose_fields(struct sub *sub, int part, const struct bl_fields *all)
 {
-    const struct bl_composite *composite = config;
-    return bl_kind_steps(composite->part[0].kind, composite->part[0].config);
-}
-
-/* Appends each line of text after "field NAME ". */
-static void identity_append_lines(const char *name, const char *text, struct bl_buffer *out)
-{
-    while (text && *text) {
-        size_t size = strcspn(text, "\n");
-        bl_buffer_printf(out, "field %s %.*s\n", name, (int)size, text);
-        text += size + (text[size] == '\n');
+    for (int f = 0; f < all->count; f++) {
+        if (all->field[f].part != part)
+            continue;
+        if (!sub->fields.count)
+            sub->first = f;
+        sub->fields.field[sub->fields.count++] = all->field[f];
     }
 }
 
-static void composite_identify(const void *config, struct bl_buffer *out)
+static void composite_reader_close(struct bl_reader *reader)
 {
-    const struct bl_composite *composite = config;
-    for (int p = 0; p < composite->parts; p++) {
-        const struct bl_composite_part *part = &composite->part[p];
-        struct bl_buffer lines = {0};
-        if (part->kind->options.identify)
-            part->kind->options.identify(part->config, p ? &lines : out);
-        if (part->clips) {
-            bl_buffer_text(&lines, "clips: ");
-            bl_content_format(bl_clip_list_digest(part->clips), &lines);
-            bl_buffer_byte(&lines, '\n');
-        }
-        identity_append_lines(part->name, lines.data, out);
-        out->failed |= lines.failed;
-        bl_buffer_free(&lines);
+    struct composite_reader *r = (struct composite_reader *)reader;
+    for (int p = 0; p < r->composite->parts; p++) {
+        if (r->sub[p].reader)
+            r->sub[p].reader->close(r->sub[p].reader);
+        bl_file_check_free(&r->sub[p].check);
+    }
+    bl_companion_row_free(&r->companion);
+    bl_buffer_free(&r->reason);
+    bl_buffer_free(&r->beyond);
+    free(r->times);
+    free(r);
+}
+
+/* Copies the step before `have` to those from `have` to `steps`. */
+static void fields_repeat_last(const struct bl_fields *fields, uint8_t *const *out, int64_t have, int64_t steps)
+{
+    for (int f = 0; f < fields->count; f++) {
+        size_t size = bl_field_step_bytes(&fields->field[f]);
+        for (uint8_t *at = out[f] + (size_t)have * size, *end = out[f] + (size_t)steps * size; at < end; at += size)
+            memcpy(at, at - size, size);
     }
 }
 
-/* --- scanning --------------------------------------------------------------------------------------------------- */
-
-/* The primary's, then "; NAME: ..." of each companion. */
-static void composite_sampling(const void *config, struct bl_buffer *out)
+/* So that a field of any type can begin there. */
+static size_t bytes_align(size_t bytes)
 {
-    const struct bl_composite *composite = config;
-    for (int p = 0; p < composite->parts; p++) {
-        const struct bl_composite_part *part = &composite->part[p];
-        if (p)
-            bl_buffer_printf(out, "; %s: ", part->name);
-        part->kind->scan->sampling(part->config, out);
-        if (part->tolerance >= 0 && p)
-            bl_buffer_printf(out, " length-tolerance=%lld", (long long)part->tolerance);
+    return (bytes + 15) / 16 * 16;
+}
+
+/* Reads the last step of a companion with more steps than the sequence: kinds compare a file with the scan only when a
+ * piece reaches its end. */
+static int companion_read_end(struct composite_reader *r, const struct bl_kind *kind, struct sub *sub,
+                              struct bl_note *note, struct bl_error *e)
+{
+    uint8_t *out[BL_FIELDS_MAX];
+    struct bl_note end = {0};
+    size_t bytes = 0, at = 0;
+    struct bl_request request = {
+        .row = r->companion.row, .source_start = r->companion.row.length - 1, .steps = 1, .out = out};
+    for (int f = 0; f < sub->fields.count; f++)
+        bytes += bytes_align(bl_field_step_bytes(&sub->fields.field[f]));
+    bl_buffer_clear(&r->beyond);
+    if (!bl_buffer_reserve(&r->beyond, bytes))
+        return bl_error_memory(e);
+    for (int f = 0; f < sub->fields.count; f++) {
+        out[f] = (uint8_t *)r->beyond.data + at;
+        at += bytes_align(bl_field_step_bytes(&sub->fields.field[f]));
     }
-}
-
-static void composite_columns(const void *config, bool lists, struct bl_buffer *out)
-{
-    (void)lists; /* a composite has none */
-    const struct bl_composite *composite = config;
-    const struct bl_composite_part *primary = &composite->part[0];
-    if (primary->kind->scan->columns)
-        primary->kind->scan->columns(primary->config, false, out);
-    for (int p = 1; p < composite->parts; p++)
-        bl_companion_append_columns(&composite->part[p], out);
-}
-
-/* The file must hold what it held at the scan, or still be missing. */
-static int companion_verify_file(const struct bl_composite_part *part, const struct bl_companion_row *companion,
-                                 struct bl_error *e)
-{
-    struct bl_input input = {.path = companion->open_path};
-    const char *unusable;
-    int code = bl_input_stat_content(part->kind, &input, &unusable, e);
+    int code = bl_file_check_read(&sub->check, kind, sub->reader, &request, &end, e);
     if (code)
         return code;
-    if (input.bytes != companion->row.bytes)
-        return bl_error_set(e, BL_EDATA, "%s: %s has a different size", part->name, companion->path);
-    if (companion->row.content && input.content != companion->row.content)
-        return bl_error_set(e, BL_EDATA, "%s: %s has different content", part->name, companion->path);
+    if (!note->text[0])
+        *note = end;
     return BL_OK;
 }
 
-static int part_verify(const struct bl_composite_part *part, const struct bl_row *row, struct bl_error *e)
+/* Reads a companion's steps. Where it has fewer than the sequence, its last step is repeated. */
+static int companion_read(struct composite_reader *r, int p, const struct bl_request *request, struct bl_note *note,
+                          struct bl_error *e)
 {
-    return part->kind->scan->verify ? part->kind->scan->verify(part->config, row, e) : BL_OK;
-}
-
-static int composite_verify(const void *config, const struct bl_row *row, struct bl_error *e)
-{
-    const struct bl_composite *composite = config;
-    struct bl_companion_row companion = {0};
-    int code = part_verify(&composite->part[0], row, e);
-    for (int p = 1; p < composite->parts && !code; p++) {
-        const struct bl_composite_part *part = &composite->part[p];
-        code = bl_companion_row_read(composite, p, row, &companion, e);
-        if (code || !companion.path || !*companion.path)
-            continue; /* no file, or the row was unusable before its file was looked for */
-        code = companion_verify_file(part, &companion, e);
-        if (!code)
-            code = part_verify(part, &companion.row, e);
-    }
-    bl_companion_row_free(&companion);
+    struct sub *sub = &r->sub[p];
+    const struct bl_kind *kind = r->composite->part[p].kind;
+    int code = bl_companion_row_read(r->composite, p, &request->row, &r->companion, e);
+    if (code)
+        return code;
+    if (r->companion.row.length < 1)
+        return bl_error_set(e, BL_EUSAGE, "%s: the table has no length of field %s", request->row.id,
+                            r->composite->part[p].name);
+    int64_t length = r->companion.row.length, start = request->source_start, steps = request->steps;
+    struct bl_request own = {.row = r->companion.row,
+                             .source_start = start,
+                             .steps = steps,
+                             .out = request->out + sub->first,
+                             .times = bl_composite_needs_times(r->composite, p) ? r->times : NULL,
+                             .memory = request->memory,
+                             .followed = request->row.length};
+    if (kind->follow)
+        return bl_file_check_read(&sub->check, kind, sub->reader, &own, note, e);
+    if (start >= length)
+        own.source_start = length - 1;
+    if (own.steps > length - own.source_start)
+        own.steps = length - own.source_start;
+    code = bl_file_check_read(&sub->check, kind, sub->reader, &own, note, e);
+    if (code)
+        return code;
+    fields_repeat_last(&sub->fields, own.out, own.steps, steps);
+    if (start + steps == request->row.length && start + steps < length)
+        code = companion_read_end(r, kind, sub, note, e);
     return code;
 }
 
-/* --- reading ---------------------------------------------------------------------------------------------------- */
-
-static int composite_add_fields(const struct bl_composite_part *part, int p, const struct bl_fields *some,
-                                struct bl_fields *all, struct bl_error *e)
+/* Makes room for the times of the piece's steps, and sets them if the primary has a rate. */
+static int composite_make_times(struct composite_reader *r, const struct bl_request *request, struct bl_error *e)
 {
-    if (all->count + some->count > BL_FIELDS_MAX)
-        return bl_error_set(e, BL_EUSAGE, "more than %d fields", BL_FIELDS_MAX);
-    for (int f = 0; f < some->count; f++) {
-        struct bl_field *field = &all->field[all->count++];
-        const char *name = some->field[f].name;
-        *field = some->field[f];
-        field->part = p;
-        int size = p ? snprintf(field->name, sizeof field->name, "%s%s%s", part->name, some->count > 1 ? "_" : "",
-                                some->count > 1 ? name : "")
-                     : 0;
-        if (size >= (int)sizeof field->name)
-            return bl_error_set(e, BL_EUSAGE, "the field's name %s_%s is too long", part->name, name);
-    }
+    const struct bl_rational *rate = &r->composite->rate;
+    int code = BL_ARRAY_RESERVE(r->times, r->capacity, (size_t)request->steps, e);
+    if (code)
+        return code;
+    for (int64_t i = 0; i < request->steps && rate->den; i++)
+        r->times[i] = bl_kind_step_time(rate, NULL, request->source_start, i);
     return BL_OK;
 }
 
-static int composite_fields(const void *config, const struct bl_kind_env *env, const struct bl_row *row,
-                            struct bl_fields *out, struct bl_error *e)
+/* Sets r->reason to the primary's own: the row's reason without the part about companions' files, which is its end. */
+static int primary_reason(struct composite_reader *r, const struct bl_row *row, struct bl_error *e)
 {
-    const struct bl_composite *composite = config;
-    struct bl_companion_row companion = {0};
-    int code = BL_OK;
-    *out = (struct bl_fields){0};
-    for (int p = 0; p < composite->parts && !code; p++) {
-        const struct bl_composite_part *part = &composite->part[p];
-        struct bl_fields some;
-        if (row && p)
-            code = bl_companion_row_read(composite, p, row, &companion, e);
-        if (code)
-            break;
-        code = part->kind->read->fields(part->config, env, row && p ? &companion.row : row, &some, e);
-        if (!code)
-            code = composite_add_fields(part, p, &some, out, e);
+    struct bl_buffer damage = {0};
+    bl_buffer_clear(&r->reason);
+    bl_buffer_text(&r->reason, row->reason);
+    int code = bl_buffer_check(&r->reason, e);
+    for (int p = 1; p < r->composite->parts && !code && *row->reason; p++) {
+        code = bl_companion_row_read(r->composite, p, row, &r->companion, e);
+        if (!code && r->companion.path)
+            bl_companion_append_damage(&r->composite->part[p], r->companion.path, r->companion.row.reason, &damage);
     }
-    bl_companion_row_free(&companion);
-    return code;
-}
-
-static void composite_describe(const void *config, const struct bl_field *field, struct bl_buffer *out)
-{
-    const struct bl_composite *composite = config;
-    const struct bl_composite_part *part = &composite->part[field->part];
-    part->kind->read->describe(part->config, field, out);
-    if (field->part && part->path)
-        bl_buffer_printf(out, ", of %s", part->path);
-}
-
-static int composite_versions(const void *config, const struct bl_kind_env *env, bl_version_emit *emit, void *sink,
-                              struct bl_error *e)
-{
-    const struct bl_composite *composite = config;
-    int code = BL_OK;
-    for (int p = 0; p < composite->parts && !code; p++) {
-        const struct bl_composite_part *part = &composite->part[p];
-        if (part->kind->read->versions)
-            code = part->kind->read->versions(part->config, env, emit, sink, e);
-    }
-    return code;
-}
-
-/* --- the kind --------------------------------------------------------------------------------------------------- */
-
-/* Whether only the first row must be asked for fields, as options decide those of the other parts. */
-static bool composite_first_file_decides(const struct bl_composite *composite)
-{
-    bool first = false;
-    for (int p = 0; p < composite->parts; p++) {
-        struct bl_fields fields;
-        const struct bl_composite_part *part = &composite->part[p];
-        if (part->kind->read->first_file_decides)
-            first = true;
-        else if (part->kind->read->fields(part->config, NULL, NULL, &fields, NULL))
-            return false;
-    }
-    return first;
-}
-
-/* The rate of the primary's steps, if its options set one. */
-static int composite_resolve_rate(struct bl_composite *composite, struct bl_error *e)
-{
-    const struct bl_composite_part *primary = &composite->part[0];
-    struct bl_buffer sampling = {0};
-    primary->kind->scan->sampling(primary->config, &sampling);
-    int code = bl_buffer_check(&sampling, e);
-    if (code || !bl_kind_rate(primary->kind, sampling.data, &composite->rate.num, &composite->rate.den))
-        composite->rate = (struct bl_rational){0};
-    bl_buffer_free(&sampling);
-    return code;
-}
-
-/* Attaches a part that follows to the primary. */
-static int part_attach(const struct bl_composite *composite, const struct bl_composite_part *part, struct bl_error *e)
-{
-    const struct bl_kind *primary = composite->part[0].kind;
-    const struct bl_kind_follow *follow = part->kind->follow;
-    if (!follow)
-        return BL_OK;
-    bool times = primary->read->times == BL_TIMES_SECONDS || composite->rate.den;
-    if (follow->needs(part->config) == BL_FOLLOW_TIMES && !times)
-        return bl_error_set(e, BL_EUSAGE, "field %s: %s has no times: give the field a %s, in steps per second",
-                            part->name, primary->name, part->path ? "step-rate" : "rate");
-    if (!follow->attach)
-        return BL_OK;
-    int code = follow->attach(part->config, composite->rate.num, composite->rate.den, part->tolerance, e);
+    if (!code)
+        code = bl_buffer_check(&damage, e);
     if (code)
-        bl_error_prefix(e, "field %s", part->name);
+        goto out;
+    size_t all = r->reason.size, size = damage.size;
+    if (size && size <= all && strcmp(r->reason.data + all - size, damage.data) == 0) {
+        r->reason.size = all - size > 2 ? all - size - 2 : 0; /* without "; " between them */
+        r->reason.data[r->reason.size] = '\0';
+    }
+out:
+    bl_buffer_free(&damage);
     return code;
 }
 
-static void composite_add_totals(struct bl_composite *composite, const struct bl_composite_part *part, int *count)
+static int primary_read(struct composite_reader *r, const struct bl_request *request, struct bl_note *note,
+                        struct bl_error *e)
 {
-    const struct bl_total *own = part->kind->scan->totals;
-    for (int t = 0; own && own[t].column && *count < BL_TOTALS_MAX; t++) {
-        char *column = composite->total_column[*count];
-        snprintf(column, sizeof composite->total_column[0], "%s%s%s", part->name ? part->name : "",
-                 part->name ? "." : "", own[t].column);
-        composite->total[*count] = own[t];
-        composite->total[(*count)++].column = column;
-    }
-}
-
-/* What the primary has stays, but for lists: their lines have no names to find companions by. */
-static void composite_set_tables(struct bl_composite *composite)
-{
-    const struct bl_kind *primary = composite->part[0].kind;
-    composite->scan = *primary->scan;
-    composite->scan.is_list = NULL;
-    composite->scan.columns = composite_columns;
-    composite->scan.number = NULL;
-    composite->scan.want = NULL;
-    composite->scan.totals = composite->total;
-    composite->scan.sampling = composite_sampling;
-    composite->scan.open = bl_composite_open_counter;
-    composite->scan.close = bl_composite_close_counter;
-    composite->scan.count = bl_composite_count;
-    composite->scan.verify = composite_verify;
-    composite->read = (struct bl_kind_read){.times = primary->read->times,
-                                            .first_file_decides = composite_first_file_decides(composite),
-                                            .fields = composite_fields,
-                                            .open = bl_composite_open,
-                                            .piece = bl_composite_read,
-                                            .close = bl_composite_close,
-                                            .describe = composite_describe,
-                                            .versions = composite_versions};
-    composite->kind = *primary;
-    composite->kind.steps_of = composite_steps;
-    /* Whoever owns the parts' configs checks, prepares and releases them. */
-    composite->kind.options = (struct bl_kind_options){.table = primary->options.table, .identify = composite_identify};
-    composite->kind.scan = &composite->scan;
-    composite->kind.read = &composite->read;
-}
-
-int bl_composite_make(struct bl_composite *composite, struct bl_error *e)
-{
-    int totals = 0;
-    int code = composite_resolve_rate(composite, e);
-    for (int p = 0; p < composite->parts && !code; p++) {
-        const struct bl_composite_part *part = &composite->part[p];
-        if (!bl_composite_accepts(part->kind))
-            return bl_error_set(e, BL_EUSAGE,
-                                "fields: %s does not have one file per sequence, so it cannot be combined with others",
-                                part->kind->name);
-        code = part_attach(composite, part, e);
-    }
+    struct bl_request own = *request;
+    int code = primary_reason(r, &request->row, e);
     if (code)
         return code;
-    composite_set_tables(composite);
-    for (int p = 0; p < composite->parts; p++) {
-        composite->read.memory += composite->part[p].kind->read->memory;
-        composite_add_totals(composite, &composite->part[p], &totals);
+    own.row.reason = r->reason.data;
+    own.out = request->out + r->sub[0].first;
+    own.times = r->timed ? r->times : NULL;
+    return r->sub[0].reader->piece(r->sub[0].reader, &own, note, e);
+}
+
+static int composite_reader_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
+                                  struct bl_error *e)
+{
+    struct composite_reader *r = (struct composite_reader *)reader;
+    const struct bl_composite *composite = r->composite;
+    note->text[0] = '\0';
+    int code = r->timed ? composite_make_times(r, request, e) : BL_OK;
+    for (int p = 0; p < composite->parts && !code; p++) {
+        struct bl_note one = {0};
+        code = p ? companion_read(r, p, request, &one, e) : primary_read(r, request, &one, e);
+        if (code == BL_EDATA && p)
+            bl_error_prefix(e, r->companion.path ? "%s: %s" : "%s", composite->part[p].name, r->companion.path);
+        const char *name = composite->part[p].name;
+        if (!code && one.text[0])
+            bl_row_append_reason(note->text, sizeof note->text, "%s%s%s", name ? name : "", name ? ": " : "", one.text);
     }
-    composite->total[totals] = (struct bl_total){0};
+    return code;
+}
+
+int bl_composite_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
+                      struct bl_reader **reader, struct bl_error *e)
+{
+    const struct bl_composite *composite = config;
+    struct composite_reader *r = calloc(1, sizeof *r);
+    if (!r)
+        return bl_error_memory(e);
+    int code = BL_OK;
+    r->base = (struct bl_reader){composite_reader_piece, composite_reader_close};
+    r->composite = composite;
+    for (int p = 0; p < composite->parts && !code; p++) {
+        struct sub *sub = &r->sub[p];
+        const struct bl_kind *kind = composite->part[p].kind;
+        r->timed |= bl_composite_needs_times(composite, p);
+        sub_choose_fields(sub, p, fields);
+        code = kind->read->open(composite->part[p].config, env, &sub->fields, &sub->reader, e);
+    }
+    if (code) {
+        composite_reader_close(&r->base);
+        return code;
+    }
+    *reader = &r->base;
     return BL_OK;
 }

@@ -115,12 +115,11 @@ int bl_companion_row_read(const struct bl_composite *composite, int part, const 
                           struct bl_companion_row *out, struct bl_error *e);
 void bl_companion_row_free(struct bl_companion_row *row);
 
-/* --- making ------------------------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* The making of one kind from the parts of a composite. */
-
-/* Makes composite->kind of the parts, whose configs are prepared but for what they follow. BL_EUSAGE: kinds that do not
- * go together. */
-int bl_composite_make(struct bl_composite *composite, struct bl_error *e);
+/* Opens a reader, which writes the steps of each part into the part's own fields. See struct bl_kind_read; config is a
+ * struct bl_composite. */
+int bl_composite_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
+                      struct bl_reader **reader, struct bl_error *e);
 
 #endif

@@ -124,7 +124,6 @@ static const struct bl_kind_scan frames_scan = {
     .names = bl_list_names_of_clip,
     .stat_folder = bl_image_folder_stat,
     .open = bl_frames_forward_open_counter,
-    .close = bl_frames_forward_close_counter,
     .count = bl_frames_forward_count,
 };
 
@@ -133,8 +132,7 @@ static const struct bl_kind_read frames_read = {
     .times = BL_TIMES_NUMBERS,
     .fields = frames_fields,
     .open = bl_frames_forward_open_reader,
-    .piece = bl_frames_forward_piece,
-    .close = bl_frames_forward_close_reader,
+
     .describe = frames_describe,
     .versions = bl_video_forward_versions,
 };

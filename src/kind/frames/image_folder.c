@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/buffer.h"
+#include "base/fs.h"
 #include "base/input_file.h"
 #include "base/text.h"
 #include "kind/input_stat.h"
@@ -99,7 +100,7 @@ static int image_folder_read(struct bl_image_folder *folder, DIR *directory, con
         struct stat status;
         if (!entry)
             return errno ? bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path) : BL_OK;
-        if (entry->d_name[0] == '.' || !bl_extensions_match(bl_image_extensions, entry->d_name))
+        if (entry->d_name[0] == '.' || !bl_path_has_extension(entry->d_name, bl_image_extensions))
             continue;
         if (fstatat(dirfd(directory), entry->d_name, &status, 0) != 0) {
             if (bl_errno_is_system(errno))

@@ -118,33 +118,17 @@ int bl_png_encoder_encode(struct bl_png *png, const uint8_t *step, const uint8_t
 
 /* --- clips -------------------------------------------------------------------------------------------------------- */
 
-struct bl_counter {
+struct frames_counter {
+    struct bl_list_counter list;
     const struct bl_video_config *config;
-    const struct bl_kind_env *env;
     char *path; /* of the folder that was read last, or NULL */
     struct bl_image_folder folder;
     uint64_t content;
     int code; /* of reading it, with the reason */
     struct bl_error fault;
-    struct bl_clip clip;
-    struct bl_list_path list_path;
-    struct bl_buffer extra;
-    char reason[1024];
 };
 
-int bl_frames_clips_open(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
-                         struct bl_error *e)
-{
-    struct bl_counter *c = calloc(1, sizeof *c);
-    if (!c)
-        return bl_error_memory(e);
-    c->config = config;
-    c->env = env;
-    *counter = c;
-    return BL_OK;
-}
-
-static void clips_leave_folder(struct bl_counter *c)
+static void clips_leave_folder(struct frames_counter *c)
 {
     bl_image_folder_free(&c->folder);
     free(c->path);
@@ -153,17 +137,8 @@ static void clips_leave_folder(struct bl_counter *c)
     bl_error_clear(&c->fault);
 }
 
-void bl_frames_clips_close(struct bl_counter *c)
-{
-    clips_leave_folder(c);
-    bl_clip_free(&c->clip);
-    bl_list_path_free(&c->list_path);
-    bl_buffer_free(&c->extra);
-    free(c);
-}
-
 /* Lists the images, of which those that match --images remain, and hashes all. */
-static int clips_read_folder(struct bl_counter *c, const char *path, struct bl_error *e)
+static int clips_read_folder(struct frames_counter *c, const char *path, struct bl_error *e)
 {
     int64_t bytes;
     int code = bl_image_folder_stat(path, &bytes, &c->content, e);
@@ -178,7 +153,7 @@ static int clips_read_folder(struct bl_counter *c, const char *path, struct bl_e
 }
 
 /* Makes it the folder of the counter, unless it is. BL_EDATA: it is unusable. */
-static int clips_enter_folder(struct bl_counter *c, const char *path, struct bl_error *e)
+static int clips_enter_folder(struct frames_counter *c, const char *path, struct bl_error *e)
 {
     if (!c->path || strcmp(c->path, path) != 0) {
         clips_leave_folder(c);
@@ -191,9 +166,9 @@ static int clips_enter_folder(struct bl_counter *c, const char *path, struct bl_
 }
 
 /* Which images the clip has. */
-static int clips_find_images(struct bl_counter *c, int64_t *begin, int64_t *end, struct bl_error *e)
+static int clips_find_images(struct frames_counter *c, int64_t *begin, int64_t *end, struct bl_error *e)
 {
-    const struct bl_clip *clip = &c->clip;
+    const struct bl_clip *clip = &c->list.clip;
     int64_t count = (int64_t)c->folder.count;
     if (clip->by_time)
         return bl_error_set(e, BL_EDATA, "images have no times: give start_frame and end_frame");
@@ -204,67 +179,55 @@ static int clips_find_images(struct bl_counter *c, int64_t *begin, int64_t *end,
     if (*end <= *begin)
         return bl_error_set(e, BL_EDATA, "no image lies between its start and its end");
     if (clip->behind > count)
-        bl_row_append_reason(c->reason, sizeof c->reason,
-                             "ends %" PRId64 " images behind the folder's end: so many are missing",
-                             clip->behind - count);
+        BL_LIST_REASON(&c->list, "ends %" PRId64 " images behind the folder's end: so many are missing",
+                       clip->behind - count);
     return BL_OK;
 }
 
-/* Fills in what the row has from its folder. */
-static int frames_clips_fill_row(struct bl_counter *c, struct bl_row *row, int64_t *missing, struct bl_error *e)
+/* Fills in what the row has from its folder. The lines of one folder follow each other, and it is read once for them.
+ */
+static int frames_clips_fill(struct bl_list_counter *counter, struct bl_row *row, struct bl_error *e)
 {
+    struct frames_counter *c = (struct frames_counter *)counter;
     int64_t begin = 0, end = 0, stride = c->config->stride;
-    int code = clips_enter_folder(c, c->list_path.open_path.data, e);
+    int code = clips_enter_folder(c, counter->path.open_path.data, e);
     row->bytes = c->folder.bytes;
     row->content = c->content;
     if (!code)
         code = clips_find_images(c, &begin, &end, e);
     if (!code)
-        code = bl_frames_check_headers(&c->folder, (size_t)begin, (size_t)end, c->path, c->config, c->env, e);
+        code = bl_frames_check_headers(&c->folder, (size_t)begin, (size_t)end, c->path, c->config, counter->env, e);
     if (code)
         return code;
     row->length = (end - begin + stride - 1) / stride;
-    *missing = bl_image_folder_count_missing(&c->folder, (size_t)begin, (size_t)end);
-    if (bl_clip_is_whole(&c->clip)) /* it is read as a folder is that no list names */
+    bl_buffer_printf(&counter->extra, "\t%" PRId64,
+                     bl_image_folder_count_missing(&c->folder, (size_t)begin, (size_t)end));
+    if (bl_clip_is_whole(&counter->clip)) /* it is read as a folder is that no list names */
         return BL_OK;
     row->clip_begin = begin;
     row->clip_end = end;
     return BL_OK;
 }
 
-/* Fills in the row of a line. BL_EDATA: unusable. */
-static int frames_clips_fill(void *counter, const struct bl_chunk *chunk, const struct bl_line *line,
-                             struct bl_row *row, struct bl_error *e)
+static void frames_counter_close(struct bl_counter *counter)
 {
-    struct bl_counter *c = counter;
-    int64_t missing = 0;
-    int code = bl_clip_parse(&c->clip, line->text, line->size, e);
-    if (code && code != BL_EDATA)
-        return code;
-    row->id = *c->clip.path ? c->clip.id.data : NULL;
-    if (!code) {
-        code = bl_list_path_set(&c->list_path, chunk, c->clip.path, true, e);
-        row->path = code ? NULL : c->list_path.path.data;
-    }
-    if (!code)
-        code = frames_clips_fill_row(c, row, &missing, e);
-    if (code && code != BL_EDATA)
-        return code;
-    bl_buffer_clear(&c->extra);
-    bl_buffer_printf(&c->extra, "\t%" PRId64, missing);
-    bl_clip_append_columns(&c->extra, row->clip_begin, row->clip_end, "");
-    bl_buffer_text(&c->extra, c->clip.further.data);
-    int failed = bl_buffer_check(&c->extra, e);
-    row->extra = c->extra.data;
-    return failed ? failed : code;
+    struct frames_counter *c = (struct frames_counter *)counter;
+    clips_leave_folder(c);
+    bl_list_counter_free(&c->list);
+    free(c);
 }
 
-/* Counts the lines of a chunk. The lines of one folder follow each other, and it is read once for them. */
-static int bl_frames_clips_count(const struct bl_kind_env *env, struct bl_counter *c, const struct bl_chunk *chunk,
-                                 bl_row_emit *emit, void *sink, struct bl_error *e)
+int bl_frames_clips_open(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
+                         struct bl_error *e)
 {
-    const struct bl_list_counting counting = {.fill = frames_clips_fill, .counter = c, .reason = c->reason};
-    return bl_list_count(&counting, env, chunk, emit, sink, e);
+    struct frames_counter *c = calloc(1, sizeof *c);
+    if (!c)
+        return bl_error_memory(e);
+    c->list = (struct bl_list_counter){
+        .base.close = frames_counter_close, .env = env, .fill_clip = frames_clips_fill, .unusable = "\t0"};
+    c->config = config;
+    *counter = &c->list.base;
+    return BL_OK;
 }
 
 /* Whether those of the images from begin to end - 1 that are steps can be decoded with the memory that they may take,
@@ -295,7 +258,8 @@ static int bl_frames_check_headers(const struct bl_image_folder *folder, size_t 
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-struct bl_reader {
+struct frames_reader {
+    struct bl_reader base;
     const struct bl_video_config *config;
     const struct bl_kind_env *env;
     struct bl_dimensions size; /* of the pictures */
@@ -376,42 +340,20 @@ out:
     return code;
 }
 
-int bl_frames_read_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
-                        struct bl_reader **reader, struct bl_error *e)
-{
-    struct bl_reader *r = calloc(1, sizeof *r);
-    if (!r)
-        return bl_error_memory(e);
-    r->config = config;
-    r->env = env;
-    r->size = (struct bl_dimensions){(int)fields->field[0].shape[1], (int)fields->field[0].shape[0]};
-    r->bytes = bl_field_step_bytes(&fields->field[0]);
-    r->frame = av_frame_alloc();
-    struct bl_convert_options options = bl_picture_options(config, env->simd);
-    int code = r->frame ? bl_convert_open(&r->convert, &options, e) : bl_error_memory(e);
-    if (code) {
-        bl_frames_read_close(r);
-        return code;
-    }
-    *reader = r;
-    return BL_OK;
-}
-
-static void frames_reader_leave(struct bl_reader *r)
+static void frames_reader_leave(struct frames_reader *r)
 {
     bl_image_folder_free(&r->folder);
     free(r->path);
     r->path = NULL;
 }
 
-void bl_frames_read_close(struct bl_reader *reader)
+static void frames_reader_close(struct bl_reader *reader)
 {
-    if (!reader)
-        return;
-    frames_reader_leave(reader);
-    bl_convert_close(reader->convert);
-    av_frame_free(&reader->frame);
-    free(reader);
+    struct frames_reader *r = (struct frames_reader *)reader;
+    frames_reader_leave(r);
+    bl_convert_close(r->convert);
+    av_frame_free(&r->frame);
+    free(r);
 }
 
 /* The folder's images must be those of the scan. Each is checked again by size and time when it is read. */
@@ -429,7 +371,7 @@ static int frames_verify_content(const struct bl_row *row, struct bl_error *e)
 }
 
 /* Whether the folder has as many images as the scan counted, or those of a clip. */
-static int frames_verify_count(const struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
+static int frames_verify_count(const struct frames_reader *r, const struct bl_row *row, struct bl_error *e)
 {
     int64_t count = (int64_t)r->folder.count, stride = r->config->stride;
     bool is_clip = row->clip_end > 0;
@@ -443,7 +385,7 @@ static int frames_verify_count(const struct bl_reader *r, const struct bl_row *r
     return BL_OK;
 }
 
-static int frames_reader_enter(struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
+static int frames_reader_enter(struct frames_reader *r, const struct bl_row *row, struct bl_error *e)
 {
     if (r->path && strcmp(r->path, row->path) == 0 && r->folder.bytes == row->bytes)
         return frames_verify_count(r, row, e);
@@ -460,7 +402,8 @@ static int frames_reader_enter(struct bl_reader *r, const struct bl_row *row, st
     return r->path ? BL_OK : bl_error_memory(e);
 }
 
-static int frames_reader_read_step(struct bl_reader *r, const struct bl_image *image, uint8_t *out, struct bl_error *e)
+static int frames_reader_read_step(struct frames_reader *r, const struct bl_image *image, uint8_t *out,
+                                   struct bl_error *e)
 {
     struct bl_geometry geometry;
     if (bl_cancelled(r->env->cancel))
@@ -478,9 +421,10 @@ static int frames_reader_read_step(struct bl_reader *r, const struct bl_image *i
     return code;
 }
 
-int bl_frames_read_piece(struct bl_reader *r, const struct bl_request *request, struct bl_note *note,
-                         struct bl_error *e)
+static int frames_reader_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
+                               struct bl_error *e)
 {
+    struct frames_reader *r = (struct frames_reader *)reader;
     note->text[0] = '\0';
     int code = frames_reader_enter(r, &request->row, e);
     for (int64_t t = 0; t < request->steps && !code; t++) {
@@ -496,6 +440,28 @@ int bl_frames_read_piece(struct bl_reader *r, const struct bl_request *request, 
     if (code)
         frames_reader_leave(r);
     return code;
+}
+
+int bl_frames_read_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
+                        struct bl_reader **reader, struct bl_error *e)
+{
+    struct frames_reader *r = calloc(1, sizeof *r);
+    if (!r)
+        return bl_error_memory(e);
+    r->base = (struct bl_reader){frames_reader_piece, frames_reader_close};
+    r->config = config;
+    r->env = env;
+    r->size = (struct bl_dimensions){(int)fields->field[0].shape[1], (int)fields->field[0].shape[0]};
+    r->bytes = bl_field_step_bytes(&fields->field[0]);
+    r->frame = av_frame_alloc();
+    struct bl_convert_options options = bl_picture_options(config, env->simd);
+    int code = r->frame ? bl_convert_open(&r->convert, &options, e) : bl_error_memory(e);
+    if (code) {
+        frames_reader_close(&r->base);
+        return code;
+    }
+    *reader = &r->base;
+    return BL_OK;
 }
 
 /* --- functions of the media module -------------------------------------------------------------------------------- */
@@ -535,7 +501,7 @@ int bl_frames_decoding_count(const void *values, const struct bl_kind_env *env, 
                              struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
     if (chunk->list)
-        return bl_frames_clips_count(env, counter, chunk, emit, sink, e);
+        return bl_list_count((struct bl_list_counter *)counter, chunk, emit, sink, e);
     const struct bl_video_config *config = values;
     struct bl_image_folder folder;
     struct bl_error fault = {0};

@@ -26,11 +26,10 @@ void bl_png_encoder_close(struct bl_png *png); /* NULL is fine */
 
 /* --- clips -------------------------------------------------------------------------------------------------------- */
 
-/* Lines of lists as rows: a folder of images, or a part of one. */
+/* Lines of lists as rows: a folder of images, or a part of one. The counter is a struct bl_list_counter. */
 
 int bl_frames_clips_open(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
                          struct bl_error *e);
-void bl_frames_clips_close(struct bl_counter *counter);
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
@@ -43,9 +42,6 @@ int bl_frames_read_size(const void *config, const struct bl_kind_env *env, const
 /* See struct bl_kind. */
 int bl_frames_read_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
                         struct bl_reader **reader, struct bl_error *e);
-int bl_frames_read_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
-                         struct bl_error *e);
-void bl_frames_read_close(struct bl_reader *reader);
 
 /* --- functions of the media module -------------------------------------------------------------------------------- */
 
@@ -56,9 +52,8 @@ int bl_frames_decoding_count(const void *config, const struct bl_kind_env *env, 
 
 #define BL_FRAMES_DECODING                                                                                             \
     {                                                                                                                  \
-        .open_counter = bl_frames_clips_open, .close_counter = bl_frames_clips_close,                                  \
-        .count = bl_frames_decoding_count, .size = bl_frames_read_size, .open_reader = bl_frames_read_open,            \
-        .piece = bl_frames_read_piece, .close_reader = bl_frames_read_close                                            \
+        .open_counter = bl_frames_clips_open, .count = bl_frames_decoding_count, .size = bl_frames_read_size,          \
+        .open_reader = bl_frames_read_open                                                                             \
     }
 
 #endif

@@ -369,7 +369,7 @@ static void decoder_piece(struct decoder *d)
     if (d->request.damaged)
         decoder_fail(d);
     if (!code)
-        code = d->part->kind->read->piece(d->reader, &request, &note, &e);
+        code = d->reader->piece(d->reader, &request, &note, &e);
     decoder_begin_answer(d, code, &e);
     bl_message_put_text(&d->answer, note.text);
     bl_message_put_bytes(&d->answer, request.times, request.times ? (size_t)request.steps * sizeof *d->times : 0);

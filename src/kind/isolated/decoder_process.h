@@ -4,8 +4,41 @@
 
 #include "pool/memory_budget.h"
 #include "kind/isolated/decoder_loop.h"
-#include "kind/isolated/isolated_kind.h"
 #include "kind/isolated/messages.h"
+
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+/* The files and ids that the lines of a list name. The worker finds them itself, and allows its decoder process no
+ * others. */
+
+/* A name in one line. A line of a manifest may name one of two paths, and has two such entries. The members are offsets
+ * in text; 0: none. */
+struct bl_isolated_name {
+    int line; /* of the chunk */
+    size_t id, path, open_path;
+};
+
+/* Start from {0}. */
+struct bl_isolated_names {
+    struct bl_buffer text;
+    struct bl_isolated_name *name;
+    int count;
+    size_t capacity;
+    int line; /* of the names that are being added */
+};
+
+/* Finds the names of the chunk's lines [first, end), of a kind with this table. */
+int bl_isolated_names_find(struct bl_isolated_names *names, const struct bl_kind_scan *scan,
+                           const struct bl_chunk *chunk, int first, int end, struct bl_error *e);
+void bl_isolated_names_free(struct bl_isolated_names *names);
+
+/* A path to open, or NULL. */
+const char *bl_isolated_names_path(const struct bl_isolated_names *names, int64_t number);
+
+/* Whether the row of a line has only an id and a path that the line names. */
+bool bl_isolated_names_allow(const struct bl_isolated_names *names, int line, const struct bl_row *row);
+
+/* --- decoder process ---------------------------------------------------------------------------------------------- */
 
 /* Initialize with BL_DECODER_PROCESS_NONE. It starts with the first call, and again after its end. */
 struct bl_decoder_process {

@@ -6,79 +6,6 @@
 #include <string.h>
 
 #include "base/buffer.h"
-#include "kind/isolated/isolation.h"
-
-/* --- names -------------------------------------------------------------------------------------------------------- */
-
-/* The worker finds the names in the lines of a list itself: it opens only these files for its decoder process, which
- * asks for them by their numbers, and refuses rows that name others. */
-
-static size_t names_put(struct bl_isolated_names *n, const char *text)
-{
-    size_t at = text ? n->text.size : 0;
-    if (text)
-        bl_buffer_append(&n->text, text, strlen(text) + 1);
-    return at;
-}
-
-static int names_take(void *names, const char *id, const char *path, const char *open_path, struct bl_error *e)
-{
-    struct bl_isolated_names *n = names;
-    int code = BL_ARRAY_RESERVE(n->name, n->capacity, (size_t)n->count + 1, e);
-    if (code)
-        return code;
-    struct bl_isolated_name *name = &n->name[n->count++];
-    name->line = n->line;
-    name->id = names_put(n, id);
-    name->path = names_put(n, path);
-    name->open_path = names_put(n, open_path);
-    return bl_buffer_check(&n->text, e);
-}
-
-/* Finds the names of the chunk's lines [first, end). */
-static int bl_isolated_names_find(struct bl_isolated_names *n, const struct bl_kind_scan *scan,
-                                  const struct bl_chunk *chunk, int first, int end, struct bl_error *e)
-{
-    int code = BL_OK;
-    n->count = 0;
-    bl_buffer_clear(&n->text);
-    bl_buffer_byte(&n->text, '\0'); /* so that no offset is 0 */
-    for (n->line = first; n->line < end && !code; n->line++) {
-        if (!chunk->line[n->line].unusable)
-            code = scan->names(chunk, &chunk->line[n->line], names_take, n, e);
-    }
-    return code;
-}
-
-static void bl_isolated_names_free(struct bl_isolated_names *n)
-{
-    bl_buffer_free(&n->text);
-    free(n->name);
-}
-
-const char *bl_isolated_names_path(const struct bl_isolated_names *n, int64_t number)
-{
-    bool is_one = number >= 0 && number < n->count && n->name[number].open_path;
-    return is_one ? n->text.data + n->name[number].open_path : NULL;
-}
-
-static bool name_is(const struct bl_isolated_names *n, size_t at, const char *text)
-{
-    return !text || (at && strcmp(n->text.data + at, text) == 0);
-}
-
-/* Whether the row of a line has only an id and a path that the line names. */
-static bool bl_isolated_names_allow(const struct bl_isolated_names *n, int line, const struct bl_row *row)
-{
-    if (!row->id && !row->path)
-        return true;
-    for (int i = 0; i < n->count; i++) {
-        const struct bl_isolated_name *name = &n->name[i];
-        if (name->line == line && name_is(n, name->id, row->id) && name_is(n, name->path, row->path))
-            return true;
-    }
-    return false;
-}
 
 /* --- clients ------------------------------------------------------------------------------------------------------ */
 
@@ -92,12 +19,14 @@ struct client {
     struct bl_buffer data;           /* of the request */
 };
 
-struct bl_counter {
+struct isolated_counter {
+    struct bl_counter base;
     struct client client;
     struct bl_isolated_names names; /* of the lines that are counted */
 };
 
-struct bl_reader {
+struct isolated_reader {
+    struct bl_reader base;
     struct client client;
     struct bl_fields fields;
 };
@@ -166,27 +95,29 @@ static void client_begin_data(struct client *c, const struct bl_meter *meter)
 
 /* --- counting ----------------------------------------------------------------------------------------------------- */
 
+static void isolated_counter_close(struct bl_counter *counter)
+{
+    struct isolated_counter *c = (struct isolated_counter *)counter;
+    client_free(&c->client);
+    bl_isolated_names_free(&c->names);
+    free(c);
+}
+
 static int isolated_counter_open(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
                                  struct bl_error *e)
 {
-    *counter = malloc(sizeof **counter);
-    if (!*counter)
+    struct isolated_counter *c = calloc(1, sizeof *c);
+    if (!c)
         return bl_error_memory(e);
-    **counter = (struct bl_counter){.names = {.count = 0}};
-    client_init(&(*counter)->client, config, env);
+    c->base.close = isolated_counter_close;
+    client_init(&c->client, config, env);
+    *counter = &c->base;
     return BL_OK;
-}
-
-static void isolated_counter_close(struct bl_counter *counter)
-{
-    client_free(&counter->client);
-    bl_isolated_names_free(&counter->names);
-    free(counter);
 }
 
 /* The counting of a chunk's items: its inputs, or the lines of a list. Each has one row. */
 struct counting {
-    struct bl_counter *counter;
+    struct isolated_counter *counter;
     struct bl_chunk *chunk;
     bl_row_emit *emit;
     void *sink;
@@ -338,7 +269,7 @@ static int isolated_count(const void *config, const struct bl_kind_env *env, str
                           struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
     (void)config, (void)env;
-    struct counting c = {.counter = counter,
+    struct counting c = {.counter = (struct isolated_counter *)counter,
                          .chunk = chunk,
                          .emit = emit,
                          .sink = sink,
@@ -507,23 +438,6 @@ void bl_isolated_kind_release(const struct bl_isolation *isolation, struct bl_is
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-static int isolated_reader_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
-                                struct bl_reader **reader, struct bl_error *e)
-{
-    *reader = malloc(sizeof **reader);
-    if (!*reader)
-        return bl_error_memory(e);
-    client_init(&(*reader)->client, config, env);
-    (*reader)->fields = *fields;
-    return BL_OK;
-}
-
-static void isolated_reader_close(struct bl_reader *reader)
-{
-    client_free(&reader->client);
-    free(reader);
-}
-
 /* Bytes of a field's steps where they travel with the answer. */
 static size_t steps_align(size_t size)
 {
@@ -540,7 +454,7 @@ static int64_t request_offset(const struct bl_request *request, const uint8_t *o
     return (int64_t)(at - begin);
 }
 
-static void reader_put_request(struct bl_reader *r, const struct bl_request *request, int fd)
+static void reader_put_request(struct isolated_reader *r, const struct bl_request *request, int fd)
 {
     struct bl_buffer *data = &r->client.data;
     bool reads = r->client.process.reads;
@@ -605,7 +519,7 @@ static size_t piece_most(const struct piece *piece)
     return most < BL_MESSAGE_MAX ? most : BL_MESSAGE_MAX;
 }
 
-static int reader_call(struct bl_reader *r, const struct bl_request *request, struct bl_note *note,
+static int reader_call(struct isolated_reader *r, const struct bl_request *request, struct bl_note *note,
                        struct bl_decoder_loss *loss, struct bl_error *e)
 {
     struct piece piece = {.fields = &r->fields, .request = request, .note = note};
@@ -630,9 +544,10 @@ static int reader_call(struct bl_reader *r, const struct bl_request *request, st
     return client_call(c, &call, loss, e);
 }
 
-static int isolated_piece(struct bl_reader *r, const struct bl_request *request, struct bl_note *note,
-                          struct bl_error *e)
+static int isolated_reader_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
+                                 struct bl_error *e)
 {
+    struct isolated_reader *r = (struct isolated_reader *)reader;
     struct bl_decoder_loss loss = {.lost = true};
     for (int tries = 0; tries < 2 && loss.lost; tries++) {
         int code = reader_call(r, request, note, &loss, e);
@@ -640,6 +555,25 @@ static int isolated_piece(struct bl_reader *r, const struct bl_request *request,
             return code;
     }
     return loss.lost ? client_report_loss(&r->client, &loss, request->row.id, e) : BL_OK;
+}
+
+static void isolated_reader_close(struct bl_reader *reader)
+{
+    client_free(&((struct isolated_reader *)reader)->client);
+    free(reader);
+}
+
+static int isolated_reader_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
+                                struct bl_reader **reader, struct bl_error *e)
+{
+    struct isolated_reader *r = calloc(1, sizeof *r);
+    if (!r)
+        return bl_error_memory(e);
+    r->base = (struct bl_reader){isolated_reader_piece, isolated_reader_close};
+    client_init(&r->client, config, env);
+    r->fields = *fields;
+    *reader = &r->base;
+    return BL_OK;
 }
 
 /* --- kind --------------------------------------------------------------------------------------------------------- */
@@ -651,14 +585,11 @@ void bl_isolated_kind_make(struct bl_isolated_part *part, const struct bl_kind *
     part->kind = *kind;
     part->scan = *kind->scan;
     part->scan.open = isolated_counter_open;
-    part->scan.close = isolated_counter_close;
     part->scan.count = isolated_count;
     part->scan.inputs_max = kind->scan->chunk_bytes ? 0 : BL_ISOLATED_FILES;
     part->read = *kind->read;
     part->read.fields = isolated_fields;
     part->read.open = isolated_reader_open;
-    part->read.piece = isolated_piece;
-    part->read.close = isolated_reader_close;
     part->read.versions = isolated_versions;
     part->kind.scan = &part->scan;
     part->kind.read = &part->read;

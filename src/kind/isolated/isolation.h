@@ -16,7 +16,7 @@
 
 #include "base/error.h"
 #include "base/process.h"
-#include "kind/isolated/decoder_process.h"
+#include "kind/isolated/isolated_kind.h"
 
 /* --- trial -------------------------------------------------------------------------------------------------------- */
 
@@ -29,34 +29,7 @@ int bl_isolation_try(bool *filtered, struct bl_error *e);
 
 /* --- isolation ---------------------------------------------------------------------------------------------------- */
 
-struct bl_isolation_options {
-    int isolate;   /* enum bl_isolate */
-    int64_t stall; /* seconds of processor time */
-};
-
 extern const struct bl_option bl_isolation_option_table[];
-
-#define BL_ISOLATION_IDLE_MAX 64
-
-/* A kind that is isolated. */
-struct bl_isolated_part {
-    struct bl_kind kind; /* what takes its place */
-    struct bl_kind_scan scan;
-    struct bl_kind_read read;
-    _Atomic(struct bl_decoder_process *) idle[BL_ISOLATION_IDLE_MAX]; /* processes that looked at fields or versions */
-};
-
-/* Initialize with {0}. */
-struct bl_isolation {
-    struct bl_isolation_options options;
-    struct bl_isolated_part part[BL_FIELDS_MAX];
-    struct bl_decoder_part decoder[BL_FIELDS_MAX]; /* the same parts as they are in a process */
-    int parts;
-    struct bl_decoder_context context;
-    struct bl_fork_server server;
-    struct bl_decoder_files files;
-    struct bl_decoder_times times;
-};
 
 /* Call it for all kinds of a run, before any is added: a GPU's driver has threads, and a process with threads must not
  * fork. Then nothing is isolated. BL_EUSAGE: though that is requested; or the media module is missing, and the kind
@@ -84,10 +57,5 @@ struct bl_processor_time bl_isolation_processor_time(const struct bl_isolation *
 
 /* Ends all processes; nobody counts or reads any more. */
 void bl_isolation_stop(struct bl_isolation *isolation);
-
-/* For isolated_kind.c: the functions of the kind that takes the place. */
-void bl_isolated_kind_make(struct bl_isolated_part *part, const struct bl_kind *kind);
-/* Ends the processes that are idle. */
-void bl_isolated_kind_release(const struct bl_isolation *isolation, struct bl_isolated_part *part);
 
 #endif

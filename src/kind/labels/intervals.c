@@ -349,20 +349,10 @@ static int intervals_fields(const void *values, const struct bl_kind_env *env, c
 
 /* --- reading ---------------------------------------------------------------------------------------------------- */
 
-struct bl_reader {
+struct intervals_reader {
+    struct bl_reader base;
     const struct bl_intervals_config *config;
 };
-
-static int intervals_open_reader(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
-                                 struct bl_reader **reader, struct bl_error *e)
-{
-    (void)env, (void)fields;
-    *reader = calloc(1, sizeof **reader);
-    if (!*reader)
-        return bl_error_memory(e);
-    (*reader)->config = config;
-    return BL_OK;
-}
 
 /* When step i of the piece begins, in the unit of the intervals. */
 static double intervals_step_time(const struct bl_intervals_config *config, const struct bl_request *request, int64_t i)
@@ -389,10 +379,10 @@ static void intervals_label_step(const struct bl_intervals_config *config, const
         memcpy(out, &label, sizeof label);
 }
 
-static int intervals_read_piece(struct bl_reader *r, const struct bl_request *request, struct bl_note *note,
-                                struct bl_error *e)
+static int intervals_reader_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
+                                  struct bl_error *e)
 {
-    const struct bl_intervals_config *config = r->config;
+    const struct bl_intervals_config *config = ((struct intervals_reader *)reader)->config;
     const struct bl_annotated *found;
     size_t size = config->multi ? (size_t)config->classes : sizeof(int32_t);
     note->text[0] = '\0';
@@ -408,9 +398,21 @@ static int intervals_read_piece(struct bl_reader *r, const struct bl_request *re
     return BL_OK;
 }
 
-static void intervals_close_reader(struct bl_reader *r)
+static void intervals_reader_close(struct bl_reader *reader)
 {
-    free(r);
+    free(reader);
+}
+
+static int intervals_reader_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
+                                 struct bl_reader **reader, struct bl_error *e)
+{
+    (void)env, (void)fields;
+    struct intervals_reader *r = calloc(1, sizeof *r);
+    if (!r)
+        return bl_error_memory(e);
+    *r = (struct intervals_reader){{intervals_reader_piece, intervals_reader_close}, config};
+    *reader = &r->base;
+    return BL_OK;
 }
 
 static void intervals_describe(const void *values, const struct bl_field *field, struct bl_buffer *out)
@@ -430,9 +432,7 @@ static const struct bl_kind_scan intervals_scan = {
 static const struct bl_kind_read intervals_read = {
     .memory = 4096,
     .fields = intervals_fields,
-    .open = intervals_open_reader,
-    .piece = intervals_read_piece,
-    .close = intervals_close_reader,
+    .open = intervals_reader_open,
     .describe = intervals_describe,
 };
 

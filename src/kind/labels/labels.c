@@ -302,27 +302,15 @@ static int labels_fields(const void *config, const struct bl_kind_env *env, cons
 
 /* --- reading ---------------------------------------------------------------------------------------------------- */
 
-struct bl_reader {
+struct labels_reader {
+    struct bl_reader base;
     const struct bl_labels_config *config;
     const struct bl_kind_env *env;
     struct bl_label_lines lines;
 };
 
-static int labels_open_reader(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
-                              struct bl_reader **reader, struct bl_error *e)
-{
-    (void)fields;
-    struct bl_reader *r = calloc(1, sizeof *r);
-    if (!r)
-        return bl_error_memory(e);
-    r->config = config;
-    r->env = env;
-    *reader = r;
-    return BL_OK;
-}
-
 /* Reads to the end of the piece; if that ends the sequence, to the end of the file. */
-static int labels_read_lines(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
+static int labels_read_lines(struct labels_reader *r, const struct bl_request *request, struct bl_error *e)
 {
     int64_t first = request->source_start, end = first + request->steps, line = 0;
     while (line < end || end == request->row.length) {
@@ -343,9 +331,10 @@ static int labels_read_lines(struct bl_reader *r, const struct bl_request *reque
     return BL_OK;
 }
 
-static int labels_read_piece(struct bl_reader *r, const struct bl_request *request, struct bl_note *note,
-                             struct bl_error *e)
+static int labels_reader_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
+                               struct bl_error *e)
 {
+    struct labels_reader *r = (struct labels_reader *)reader;
     struct bl_input input = {.path = request->row.path};
     const char *unusable;
     note->text[0] = '\0';
@@ -361,9 +350,23 @@ static int labels_read_piece(struct bl_reader *r, const struct bl_request *reque
     return code;
 }
 
-static void labels_close_reader(struct bl_reader *r)
+static void labels_reader_close(struct bl_reader *reader)
 {
-    free(r);
+    free(reader);
+}
+
+static int labels_reader_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
+                              struct bl_reader **reader, struct bl_error *e)
+{
+    (void)fields;
+    struct labels_reader *r = calloc(1, sizeof *r);
+    if (!r)
+        return bl_error_memory(e);
+    r->base = (struct bl_reader){labels_reader_piece, labels_reader_close};
+    r->config = config;
+    r->env = env;
+    *reader = &r->base;
+    return BL_OK;
 }
 
 static void labels_describe(const void *values, const struct bl_field *field, struct bl_buffer *out)
@@ -383,9 +386,7 @@ static const struct bl_kind_scan labels_scan = {
 static const struct bl_kind_read labels_read = {
     .memory = (int64_t)1 << 20,
     .fields = labels_fields,
-    .open = labels_open_reader,
-    .piece = labels_read_piece,
-    .close = labels_close_reader,
+    .open = labels_reader_open,
     .describe = labels_describe,
 };
 

@@ -212,8 +212,7 @@ void bl_media_set_environment(void)
 
 /* --- forwarding functions ----------------------------------------------------------------------------------------- */
 
-/* A macro for each kind of function: they differ in nothing but the kind. Counters and readers come from the module, so
- * it is open when they are used. */
+/* A macro for each kind of function: they differ in nothing but the kind. */
 
 #define COUNTER(kind)                                                                                                  \
     int bl_##kind##_forward_open_counter(const void *config, const struct bl_kind_env *env,                            \
@@ -222,10 +221,6 @@ void bl_media_set_environment(void)
         const struct bl_media *media;                                                                                  \
         int code = bl_media_open(&media, e);                                                                           \
         return code ? code : media->kind.open_counter(config, env, counter, e);                                        \
-    }                                                                                                                  \
-    void bl_##kind##_forward_close_counter(struct bl_counter *counter)                                                 \
-    {                                                                                                                  \
-        bl_media_opened()->kind.close_counter(counter);                                                                \
     }
 
 #define COUNT(kind)                                                                                                    \
@@ -253,15 +248,6 @@ void bl_media_set_environment(void)
         const struct bl_media *media;                                                                                  \
         int code = bl_media_open(&media, e);                                                                           \
         return code ? code : media->kind.open_reader(config, env, fields, reader, e);                                  \
-    }                                                                                                                  \
-    int bl_##kind##_forward_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,    \
-                                  struct bl_error *e)                                                                  \
-    {                                                                                                                  \
-        return bl_media_opened()->kind.piece(reader, request, note, e);                                                \
-    }                                                                                                                  \
-    void bl_##kind##_forward_close_reader(struct bl_reader *reader)                                                    \
-    {                                                                                                                  \
-        bl_media_opened()->kind.close_reader(reader);                                                                  \
     }
 
 #define VERSIONS(kind)                                                                                                 \

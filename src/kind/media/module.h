@@ -27,7 +27,6 @@ struct bl_video_config;
 struct bl_decoding {
     int (*open_counter)(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
                         struct bl_error *e);
-    void (*close_counter)(struct bl_counter *counter);
     int (*count)(const void *config, const struct bl_kind_env *env, struct bl_counter *counter, struct bl_chunk *chunk,
                  bl_row_emit *emit, void *sink, struct bl_error *e);
 
@@ -36,8 +35,6 @@ struct bl_decoding {
                 struct bl_error *e);
     int (*open_reader)(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
                        struct bl_reader **reader, struct bl_error *e);
-    int (*piece)(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note, struct bl_error *e);
-    void (*close_reader)(struct bl_reader *reader);
     void (*versions)(const void *config, bl_version_emit *emit, void *sink);
 };
 
@@ -116,9 +113,6 @@ int bl_frames_forward_open_counter(const void *config, const struct bl_kind_env 
                                    struct bl_error *e);
 int bl_audio_forward_open_counter(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
                                   struct bl_error *e);
-void bl_video_forward_close_counter(struct bl_counter *counter);
-void bl_frames_forward_close_counter(struct bl_counter *counter);
-void bl_audio_forward_close_counter(struct bl_counter *counter);
 
 int bl_video_forward_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
                            struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e);
@@ -139,15 +133,6 @@ int bl_frames_forward_open_reader(const void *config, const struct bl_kind_env *
                                   struct bl_reader **reader, struct bl_error *e);
 int bl_audio_forward_open_reader(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
                                  struct bl_reader **reader, struct bl_error *e);
-int bl_video_forward_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
-                           struct bl_error *e);
-int bl_frames_forward_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
-                            struct bl_error *e);
-int bl_audio_forward_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
-                           struct bl_error *e);
-void bl_video_forward_close_reader(struct bl_reader *reader);
-void bl_frames_forward_close_reader(struct bl_reader *reader);
-void bl_audio_forward_close_reader(struct bl_reader *reader);
 
 int bl_video_forward_versions(const void *config, const struct bl_kind_env *env, bl_version_emit *emit, void *sink,
                               struct bl_error *e);

@@ -4,10 +4,11 @@
 
 #include "base/documents.h"
 #include "base/json.h"
+#include "kind/kind.h"
 #include "kind/row.h"
 #include "kind/text/fim.h"
 #include "kind/text/normal_form.h"
-#include "kind/text/text.h"
+#include "kind/text/spool.h"
 #include "kind/text/tokenizer.h"
 #include "kind/text/vocabulary.h"
 
@@ -85,6 +86,7 @@ struct bl_text_prepared {
 };
 
 struct bl_text_config {
+    struct bl_kind_config common; /* dtype: 0: I32, 1: U16 */
     const char *tokenizer, *pattern;
     int special;
     int lowercase; /* enum bl_lowercase */
@@ -97,7 +99,6 @@ struct bl_text_config {
     int invalid;          /* enum bl_text_invalid */
     bool add_special_tokens;
     const char *bos, *eos, *pad_id;
-    int dtype; /* 0: I32, 1: U16 */
     const char *keep, *field;
     struct bl_fim fim;
     struct bl_text_prepared prepared; /* after prepare */

@@ -22,7 +22,8 @@
 #define CANCEL_EVERY 64 /* documents */
 #define TEXTS_MAX 16    /* lines of text at the beginning of a file, for which a tokenizer is missing */
 
-struct bl_counter {
+struct text_counter {
+    struct bl_counter base;
     struct bl_item item;
 };
 
@@ -42,24 +43,26 @@ struct counting {
     int64_t before; /* bytes of the inputs before this one, minus the offset at which a part of an input begins */
 };
 
+static void text_counter_close(struct bl_counter *counter)
+{
+    struct text_counter *c = (struct text_counter *)counter;
+    bl_item_close(&c->item);
+    free(c);
+}
+
 int bl_text_counter_open(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
                          struct bl_error *e)
 {
-    struct bl_counter *c = calloc(1, sizeof *c);
+    struct text_counter *c = calloc(1, sizeof *c);
     if (!c)
         return bl_error_memory(e);
+    c->base.close = text_counter_close;
     int code = bl_item_open(&c->item, config, env, e);
     if (code)
-        bl_text_counter_close(c);
+        text_counter_close(&c->base);
     else
-        *counter = c;
+        *counter = &c->base;
     return code;
-}
-
-void bl_text_counter_close(struct bl_counter *counter)
-{
-    bl_item_close(&counter->item);
-    free(counter);
 }
 
 int bl_text_divisible(const void *values, const struct bl_input *input, bool *divisible, struct bl_error *e)
@@ -344,7 +347,7 @@ static int chunk_key(const struct bl_text_config *config, const struct bl_chunk 
     struct bl_buffer text = {0};
     bl_text_sampling(config, &text);
     bl_buffer_printf(&text, " bos=%d eos=%d dtype=%d %s %s", config->bos ? p->begin.id[0] : -1,
-                     config->eos ? p->end.id[0] : -1, config->dtype, config->keep ? config->keep : "",
+                     config->eos ? p->end.id[0] : -1, config->common.dtype, config->keep ? config->keep : "",
                      config->field ? config->field : "");
     if (p->same_column)
         bl_buffer_printf(&text, " %s", p->same_column);
@@ -476,7 +479,8 @@ static int chunk_find(const struct bl_text_config *config, const char *spool, st
 int bl_text_count_chunk(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
                         struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
-    struct counting c = {.config = config, .env = env, .item = &counter->item, .emit = emit, .sink = sink};
+    struct counting c = {
+        .config = config, .env = env, .item = &((struct text_counter *)counter)->item, .emit = emit, .sink = sink};
     if (!env->spool)
         return counting_run(&c, chunk, e);
     bool found, changed;

@@ -8,12 +8,20 @@
 
 #include "base/text.h"
 #include "kind/input_stat.h"
-#include "kind/text/options.h"
 
 #define HELD_MAX ((size_t)8 << 20)     /* bytes of a buffer between two documents */
 #define GROWTH 16                      /* times as long a tokenizer may make a text: normal forms of Unicode need 11 */
 #define BUFFERS_MAX ((int64_t)4 << 20) /* bytes of what a worker takes beside its cache of words */
 #define ADD_REASON(item, ...) bl_row_append_reason((item)->reason, sizeof(item)->reason, __VA_ARGS__)
+
+const char *bl_item_number_name(const struct bl_text_prepared *p, int i)
+{
+    for (int k = 1; k <= p->keeps; k++) {
+        if (p->column[k].is_number && i-- == 0)
+            return p->column[k].name;
+    }
+    return NULL;
+}
 
 int bl_item_open(struct bl_item *item, const struct bl_text_config *config, const struct bl_kind_env *env,
                  struct bl_error *e)
@@ -98,7 +106,7 @@ int bl_item_add_id(struct bl_item *item, int64_t id, struct bl_error *e)
     const struct bl_text_prepared *p = &item->config->prepared;
     if (item->row.status != BL_ROW_OK)
         return BL_OK;
-    int64_t max = item->config->dtype ? UINT16_MAX : INT32_MAX;
+    int64_t max = item->config->common.dtype ? UINT16_MAX : INT32_MAX;
     if (id < 0 || id > max)
         return bl_item_skip(item, "token %zu is %" PRId64 ": an id is a number from 0 to %" PRId64, item->ids.count, id,
                             max);
@@ -171,9 +179,9 @@ int bl_item_lay_out(struct bl_item *item, struct bl_error *e)
     size_t count = item->ids.count;
     item->steps = item->ids.id;
     item->bytes = count * sizeof *item->ids.id;
-    if (!item->config->dtype && item->config->prepared.fields == 0)
+    if (!item->config->common.dtype && item->config->prepared.fields == 0)
         return BL_OK;
-    if (!item->config->dtype) {
+    if (!item->config->common.dtype) {
         bl_buffer_append(&item->values, item->ids.id, item->bytes);
     } else {
         if (!bl_buffer_reserve(&item->values, count * sizeof(uint16_t)))
@@ -200,9 +208,9 @@ int bl_item_finish(struct bl_item *item, struct bl_error *e)
         return BL_OK;
     if (!item->ids.count)
         return bl_item_skip(item, "%s", BL_REASON_EMPTY);
-    if (!item->line && !item->is_row && bl_text_number(p, 0))
+    if (!item->line && !item->is_row && bl_item_number_name(p, 0))
         return bl_item_skip(item, "no key \"%s\": only lines of JSON and rows have keys (--keep)",
-                            bl_text_number(p, 0));
+                            bl_item_number_name(p, 0));
     if (!item->line && p->fields)
         return bl_item_skip(item, "no values of \"%s\": only lines of JSON have keys (--field)",
                             p->column[p->keeps + 1].name);

@@ -45,6 +45,9 @@ struct bl_item {
 /* Takes a complete item: emits its row and spools its steps. */
 typedef int bl_item_emit(void *context, struct bl_item *item, struct bl_error *e);
 
+/* The name of kept number i; NULL: there are not so many. */
+const char *bl_item_number_name(const struct bl_text_prepared *prepared, int i);
+
 /* env: once its cancel is raised, encoding returns BL_ECANCEL; what large documents take is reserved. */
 int bl_item_open(struct bl_item *item, const struct bl_text_config *config, const struct bl_kind_env *env,
                  struct bl_error *e);

@@ -121,15 +121,6 @@ static int columns_check_kept(const struct bl_text_prepared *p, bool fim, struct
     return BL_OK;
 }
 
-const char *bl_text_number(const struct bl_text_prepared *p, int i)
-{
-    for (int k = 1; k <= p->keeps; k++) {
-        if (p->column[k].is_number && i-- == 0)
-            return p->column[k].name;
-    }
-    return NULL;
-}
-
 /* Parses the keys of the text: the first one, and after all others the further ones. */
 static int texts_parse(struct bl_text_prepared *p, const char *list, struct bl_error *e)
 {
@@ -429,7 +420,7 @@ static int token_find(const struct bl_tokenizer *tokenizer, const char *option, 
 static int token_resolve(const struct bl_text_config *config, const char *option, const char *text, int32_t missing,
                          int32_t *id, struct bl_error *e)
 {
-    int64_t number = missing, max = config->dtype ? UINT16_MAX : INT32_MAX;
+    int64_t number = missing, max = config->common.dtype ? UINT16_MAX : INT32_MAX;
     int code = BL_OK;
     if (text && !bl_text_to_int(text, strlen(text), 0, INT32_MAX, &number))
         code = token_find(config->prepared.tokenizer, option, text, &number, e);
@@ -497,7 +488,7 @@ static int tokens_prepare(const struct bl_text_config *config, struct bl_text_pr
     int code = config->tokenizer ? bl_tokenizer_open(&p->tokenizer, &options, e) : BL_OK;
     if (code)
         return code;
-    if (p->tokenizer && config->dtype && bl_tokenizer_size(p->tokenizer) > UINT16_MAX + 1)
+    if (p->tokenizer && config->common.dtype && bl_tokenizer_size(p->tokenizer) > UINT16_MAX + 1)
         return bl_error_set(e, BL_EUSAGE, "--dtype u16: the tokenizer has ids up to %" PRId64 ", u16 holds 65535",
                             bl_tokenizer_size(p->tokenizer) - 1);
     if (p->tokenizer)
@@ -525,8 +516,8 @@ static int fields_prepare(const struct bl_text_config *config, struct bl_text_pr
     if (p->fields + 1 > BL_FIELDS_MAX)
         return bl_error_set(e, BL_EUSAGE, "--field: at most %d fields", BL_FIELDS_MAX - 1);
     p->out.count = 1 + p->fields;
-    p->out.field[0] =
-        (struct bl_field){.name = "tokens", .kind = "text", .dtype = config->dtype ? BL_U16 : BL_I32, .pad = p->pad};
+    p->out.field[0] = (struct bl_field){
+        .name = "tokens", .kind = "text", .dtype = config->common.dtype ? BL_U16 : BL_I32, .pad = p->pad};
     for (int f = 1; f <= p->fields; f++) {
         const struct bl_text_column *column = &p->column[p->keeps + f];
         struct bl_field *field = &p->out.field[f];
@@ -547,7 +538,7 @@ int bl_text_prepare(void *values, struct bl_error *e)
     struct bl_text_config *config = values;
     struct bl_token_spec *spec = &config->prepared.token_spec;
     int code = config->token_file ? bl_token_spec_parse(config->token_file, spec, e) : BL_OK;
-    if (!code && config->dtype && spec->mark > UINT16_MAX)
+    if (!code && config->common.dtype && spec->mark > UINT16_MAX)
         code = bl_error_set(e, BL_EUSAGE, "--token-file: the id %" PRId64 " does not fit --dtype u16", spec->mark);
     if (code)
         return code;

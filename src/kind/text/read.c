@@ -252,7 +252,8 @@ struct open_tokens {
     struct bl_token_file file;
 };
 
-struct bl_reader {
+struct text_reader {
+    struct bl_reader base;
     const struct bl_text_config *config;
     const struct bl_text_prepared *prepared;
     const struct bl_kind_env *env;
@@ -265,23 +266,6 @@ struct bl_reader {
     struct open_tokens tokens[OPEN_FILES_MAX];
 };
 
-int bl_text_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
-                 struct bl_reader **reader, struct bl_error *e)
-{
-    const struct bl_text_config *text = config;
-    struct bl_reader *r = calloc(1, sizeof *r);
-    if (!r)
-        return bl_error_memory(e);
-    r->config = text;
-    r->prepared = &text->prepared;
-    r->env = env;
-    r->fields = fields;
-    for (int i = 0; i < OPEN_FILES_MAX; i++)
-        r->file[i].fd = -1;
-    *reader = r;
-    return BL_OK;
-}
-
 static void tokens_close(struct open_tokens *open)
 {
     if (open->path)
@@ -290,8 +274,9 @@ static void tokens_close(struct open_tokens *open)
     open->path = NULL;
 }
 
-void bl_text_close(struct bl_reader *r)
+static void text_reader_close(struct bl_reader *reader)
 {
+    struct text_reader *r = (struct text_reader *)reader;
     for (int i = 0; i < OPEN_FILES_MAX; i++) {
         if (r->file[i].fd >= 0)
             close(r->file[i].fd);
@@ -301,7 +286,7 @@ void bl_text_close(struct bl_reader *r)
 }
 
 /* Opens the steps of a chunk, unless they are open. The descriptor, or a code. */
-static int reader_open_spool(struct bl_reader *r, size_t chunk, struct bl_error *e)
+static int reader_open_spool(struct text_reader *r, size_t chunk, struct bl_error *e)
 {
     const struct bl_spool_index *index = &r->prepared->spool_index;
     uint64_t key = index->key[chunk];
@@ -342,7 +327,7 @@ static int row_report_change(const struct bl_row *row, struct bl_error *e)
 
 /* Opens the file of a row, unless it is open. It must have the size of the scan, and the time that it had when it was
  * opened. */
-static int reader_open_tokens(struct bl_reader *r, const struct bl_row *row, const struct bl_token_file **t,
+static int reader_open_tokens(struct text_reader *r, const struct bl_row *row, const struct bl_token_file **t,
                               struct bl_error *e)
 {
     struct open_tokens *open = &r->tokens[bl_content_hash(row->path, strlen(row->path)) % OPEN_FILES_MAX];
@@ -386,8 +371,8 @@ static bool ids_put(const int32_t *id, size_t count, bool narrow, uint8_t *out)
 
 /* Reads count tokens of the document, of which the first is number `from`. all: they are all of it, and must have its
  * content. */
-static int tokens_read(const struct bl_reader *r, const struct bl_token_file *t, const struct bl_row *row, int64_t from,
-                       int64_t count, bool all, uint8_t *out, struct bl_error *e)
+static int tokens_read(const struct text_reader *r, const struct bl_token_file *t, const struct bl_row *row,
+                       int64_t from, int64_t count, bool all, uint8_t *out, struct bl_error *e)
 {
     int32_t id[IDS_MAX];
     struct bl_checksum_state sum;
@@ -399,7 +384,7 @@ static int tokens_read(const struct bl_reader *r, const struct bl_token_file *t,
         int code = bl_token_file_read(t, row->path, at + done * (int64_t)t->type.size, (int64_t)ids, id, e);
         if (code)
             return code;
-        if (!ids_put(id, ids, r->config->dtype, out + (size_t)done * step))
+        if (!ids_put(id, ids, r->config->common.dtype, out + (size_t)done * step))
             return row_report_change(row, e);
         bl_checksum_add(&sum, id, ids * sizeof *id);
     }
@@ -408,18 +393,19 @@ static int tokens_read(const struct bl_reader *r, const struct bl_token_file *t,
 }
 
 /* Puts the marks of those steps that are ones. first: the step of the first mark. */
-static void marks_put(const struct bl_reader *r, const struct bl_document_marks *marks, int64_t first,
+static void marks_put(const struct text_reader *r, const struct bl_document_marks *marks, int64_t first,
                       const struct bl_request *request)
 {
     for (int i = 0; i < marks->count; i++) {
         int64_t at = first + i - request->source_start;
         if (at >= 0 && at < request->steps)
-            (void)ids_put(&marks->id[i], 1, r->config->dtype, request->out[0] + (size_t)at * r->prepared->step_bytes);
+            (void)ids_put(&marks->id[i], 1, r->config->common.dtype,
+                          request->out[0] + (size_t)at * r->prepared->step_bytes);
     }
 }
 
 /* Reads the piece from the file itself. steps: of the document, at the scan. */
-static int reader_read_tokens(struct bl_reader *r, const struct bl_request *request, bool found, int64_t steps,
+static int reader_read_tokens(struct text_reader *r, const struct bl_request *request, bool found, int64_t steps,
                               struct bl_error *e)
 {
     const struct bl_row *row = &request->row;
@@ -451,9 +437,11 @@ static int reader_read_tokens(struct bl_reader *r, const struct bl_request *requ
 
 /* --- pieces ------------------------------------------------------------------------------------------------------- */
 
-int bl_text_read(struct bl_reader *r, const struct bl_request *request, struct bl_note *note, struct bl_error *e)
+static int text_reader_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
+                             struct bl_error *e)
 {
     (void)note;
+    struct text_reader *r = (struct text_reader *)reader;
     const struct bl_row *row = &request->row;
     struct bl_spool_location place = {0};
     bool found = bl_spool_index_find(&r->prepared->spool_index, row->path, row->offset, &place);
@@ -487,5 +475,23 @@ int bl_text_read(struct bl_reader *r, const struct bl_request *request, struct b
             return code;
         at += row->length * step;
     }
+    return BL_OK;
+}
+
+int bl_text_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
+                 struct bl_reader **reader, struct bl_error *e)
+{
+    const struct bl_text_config *text = config;
+    struct text_reader *r = calloc(1, sizeof *r);
+    if (!r)
+        return bl_error_memory(e);
+    r->base = (struct bl_reader){text_reader_piece, text_reader_close};
+    r->config = text;
+    r->prepared = &text->prepared;
+    r->env = env;
+    r->fields = fields;
+    for (int i = 0; i < OPEN_FILES_MAX; i++)
+        r->file[i].fd = -1;
+    *reader = &r->base;
     return BL_OK;
 }

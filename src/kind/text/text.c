@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "kind/text/config.h"
+#include "kind/text/item.h"
 #include "kind/text/options.h"
 #include "kind/text/spool.h"
 
@@ -75,7 +76,7 @@ static void text_columns(const void *values, bool lists, struct bl_buffer *out)
 
 static const char *text_number(const void *values, int i)
 {
-    return bl_text_number(&((const struct bl_text_config *)values)->prepared, i);
+    return bl_item_number_name(&((const struct bl_text_config *)values)->prepared, i);
 }
 
 static bool text_has_rows_alone(const void *config)
@@ -191,7 +192,6 @@ static const struct bl_kind_scan text_scan = {
     .want = bl_text_keys_want,
     .is_divisible = bl_text_divisible,
     .open = bl_text_counter_open,
-    .close = bl_text_counter_close,
     .count = bl_text_count_chunk,
 };
 
@@ -199,8 +199,6 @@ static const struct bl_kind_read text_read = {
     .memory = (int64_t)1 << 20,
     .fields = text_fields,
     .open = bl_text_open,
-    .piece = bl_text_read,
-    .close = bl_text_close,
     .describe = text_describe,
     .versions = text_versions,
 };
@@ -223,7 +221,6 @@ const struct bl_kind bl_kind_text = {
     .options = {.table = bl_text_options,
                 .config_size = sizeof(struct bl_text_config),
                 .dtypes = dtypes,
-                .dtype = offsetof(struct bl_text_config, dtype),
                 .check = bl_text_check,
                 .prepare = bl_text_prepare,
                 .release = bl_text_release,

@@ -388,7 +388,7 @@ int bl_token_file_count(struct bl_item *item, const struct bl_chunk *chunk, cons
     s->emit = emit;
     s->context = context;
     s->max = spec->vocabulary ? spec->vocabulary - 1 : INT32_MAX;
-    s->max = item->config->dtype && s->max > UINT16_MAX ? UINT16_MAX : s->max;
+    s->max = item->config->common.dtype && s->max > UINT16_MAX ? UINT16_MAX : s->max;
     code = scan_run(s, e);
     bl_token_file_close(&t);
     free(s);

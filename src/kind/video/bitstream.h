@@ -1,9 +1,10 @@
-/* Reads the headers that a coded video stream has: their bits, NAL units, and the headers of AV1 and H.264. Those of
- * H.265 are in hevc_headers.h. */
+/* Reads the headers that a coded video stream has: their bits, NAL units, the headers of AV1 and H.264, and the types
+ * of pictures. The headers of H.265 are in hevc_headers.h. */
 #ifndef BL_BITSTREAM_H
 #define BL_BITSTREAM_H
 
 #include <libavcodec/codec_par.h>
+#include <libavcodec/packet.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -119,5 +120,19 @@ void bl_h264_take(struct bl_h264_headers *headers, const struct bl_nal *nal);
 
 /* Takes the first slice of a picture. */
 struct bl_h264_picture bl_h264_begin(struct bl_h264_headers *headers, const struct bl_nal *nal);
+
+/* --- entry points ------------------------------------------------------------------------------------------------- */
+
+/* Where decoding can begin. Some decoders output pictures although they lack what these refer to: of their codecs,
+ * packets say themselves whether they need others. */
+
+enum bl_entry {
+    BL_ENTRY_NO,      /* the decoder would output garbage */
+    BL_ENTRY_YES,     /* or the decoder itself outputs nothing that lacks its references */
+    BL_ENTRY_UNKNOWN, /* only the container tells */
+};
+
+/* nal_length: H.265: as of bl_nal_headers. */
+enum bl_entry bl_entry_find(enum AVCodecID codec, int nal_length, const AVPacket *packet);
 
 #endif

@@ -9,6 +9,7 @@
 #include "kind/input_stat.h"
 #include "kind/list.h"
 #include "kind/video/options.h"
+#include "kind/video/piece.h"
 
 #define BL_FOOTAGE_MAX 256
 
@@ -17,63 +18,6 @@ struct bl_footage_cache {
     uint64_t clock;
     size_t memory;
 };
-
-/* --- seek points -------------------------------------------------------------------------------------------------- */
-
-#define NUMBERS 5
-
-/* The point for frames [begin, end) of an exact timeline. */
-static void bl_seek_point_make(struct bl_seek_point *point, const struct bl_timeline *timeline, int64_t begin,
-                               int64_t end)
-{
-    const struct bl_restart *restart = bl_timeline_find_frame(timeline, begin);
-    const struct bl_timestamps *shown = &timeline->shown;
-    *point = (struct bl_seek_point){.known = true, .restart.position = -1, .end = AV_NOPTS_VALUE};
-    if (restart)
-        point->restart = *restart;
-    point->begin = shown->time[begin];
-    if ((size_t)end < shown->count)
-        point->end = shown->time[end];
-}
-
-void bl_seek_point_format(const struct bl_seek_point *point, struct bl_buffer *out)
-{
-    if (!point->known)
-        return;
-    bl_buffer_printf(out, "%zu %" PRId64 " %" PRId64 " %" PRId64 " ", point->restart.frame, point->restart.time,
-                     point->restart.position, point->begin);
-    if (point->end == AV_NOPTS_VALUE)
-        bl_buffer_byte(out, '-');
-    else
-        bl_buffer_int(out, point->end);
-}
-
-bool bl_seek_point_parse(struct bl_seek_point *point, const char *text)
-{
-    int64_t number[NUMBERS];
-    *point = (struct bl_seek_point){.restart.position = -1, .end = AV_NOPTS_VALUE};
-    if (!text || !*text)
-        return true;
-    for (int n = 0; n < NUMBERS; n++) {
-        size_t size = strcspn(text, " ");
-        bool last = n == NUMBERS - 1, none = last && size == 1 && *text == '-';
-        if (none)
-            number[n] = AV_NOPTS_VALUE;
-        else if (!bl_text_to_int(text, size, INT64_MIN + 1, INT64_MAX, &number[n]))
-            return false;
-        text += size;
-        if (*text != (last ? '\0' : ' '))
-            return false;
-        text += !last;
-    }
-    if (number[0] < 0 || number[2] < -1)
-        return false;
-    *point = (struct bl_seek_point){.known = true,
-                                    .restart = {.frame = (size_t)number[0], .time = number[1], .position = number[2]},
-                                    .begin = number[3],
-                                    .end = number[4]};
-    return true;
-}
 
 /* --- footage ------------------------------------------------------------------------------------------------------ */
 
@@ -319,45 +263,17 @@ int bl_footage_steps(const struct bl_footage *f, const struct bl_video_config *c
 /* Seconds by which a clip may end after its file without being reported, beside a frame: times in lists are rounded. */
 #define END_TOLERANCE 0.025
 
-struct bl_counter {
+struct clip_counter {
+    struct bl_list_counter list;
     const struct bl_video_config *config;
-    const struct bl_kind_env *env;
     struct bl_footage_cache footage;
-    struct bl_clip clip;
-    struct bl_list_path path;
-    struct bl_buffer extra, seek;
-    char reason[1024];
 };
 
-#define ADD_REASON(c, ...) bl_row_append_reason((c)->reason, sizeof(c)->reason, __VA_ARGS__)
-
-int bl_clips_counter_open(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
-                          struct bl_error *e)
-{
-    struct bl_counter *c = calloc(1, sizeof *c);
-    if (!c)
-        return bl_error_memory(e);
-    c->config = config;
-    c->env = env;
-    *counter = c;
-    return BL_OK;
-}
-
-void bl_clips_counter_close(struct bl_counter *c)
-{
-    bl_footage_close(&c->footage);
-    bl_clip_free(&c->clip);
-    bl_list_path_free(&c->path);
-    bl_buffer_free(&c->extra);
-    bl_buffer_free(&c->seek);
-    free(c);
-}
-
 /* The frames that lie between two times. */
-static int clip_resolve_times(struct bl_counter *c, const struct bl_footage *f, int64_t *begin, int64_t *end,
+static int clip_resolve_times(struct clip_counter *c, const struct bl_footage *f, int64_t *begin, int64_t *end,
                               struct bl_error *e)
 {
-    const struct bl_clip *clip = &c->clip;
+    const struct bl_clip *clip = &c->list.clip;
     if (!f->found.times)
         return bl_error_set(e, BL_EDATA, "its frames have no timestamps: give start_frame and end_frame");
     double seconds = bl_footage_end(f), last = seconds - f->found.times[f->found.length - 1];
@@ -366,29 +282,32 @@ static int clip_resolve_times(struct bl_counter *c, const struct bl_footage *f, 
     if (*begin >= f->found.length)
         return bl_error_set(e, BL_EDATA, "begins at %.3f s, and the video ends at %.3f s", clip->start, seconds);
     if (clip->end > seconds + (last > END_TOLERANCE ? last : END_TOLERANCE))
-        ADD_REASON(c, "ends %.3f s behind the video's end at %.3f s: so much is missing", clip->end - seconds, seconds);
+        BL_LIST_REASON(&c->list, "ends %.3f s behind the video's end at %.3f s: so much is missing",
+                       clip->end - seconds, seconds);
     return BL_OK;
 }
 
-static int clip_resolve_frames(struct bl_counter *c, const struct bl_footage *f, int64_t *begin, int64_t *end,
+static int clip_resolve_frames(struct clip_counter *c, const struct bl_footage *f, int64_t *begin, int64_t *end,
                                struct bl_error *e)
 {
-    const struct bl_clip *clip = &c->clip;
+    const struct bl_clip *clip = &c->list.clip;
     int64_t length = f->found.length;
     *begin = clip->first < 0 ? 0 : clip->first;
     *end = clip->behind < 0 || clip->behind > length ? length : clip->behind;
     if (*begin >= length)
         return bl_error_set(e, BL_EDATA, "begins with frame %" PRId64 ", and the video has %" PRId64, *begin, length);
     if (clip->behind > length)
-        ADD_REASON(c, "ends %" PRId64 " frames behind the video's end: so many are missing", clip->behind - length);
+        BL_LIST_REASON(&c->list, "ends %" PRId64 " frames behind the video's end: so many are missing",
+                       clip->behind - length);
     return BL_OK;
 }
 
 /* Fills in which frames the clip has, and how many steps they give. */
-static int clip_fill_frames(struct bl_counter *c, const struct bl_footage *f, struct bl_row *row, struct bl_error *e)
+static int clip_fill_frames(struct clip_counter *c, const struct bl_footage *f, struct bl_row *row, struct bl_error *e)
 {
     int64_t begin = 0, end = 0;
-    int code = c->clip.by_time ? clip_resolve_times(c, f, &begin, &end, e) : clip_resolve_frames(c, f, &begin, &end, e);
+    int code =
+        c->list.clip.by_time ? clip_resolve_times(c, f, &begin, &end, e) : clip_resolve_frames(c, f, &begin, &end, e);
     if (code)
         return code;
     if (end <= begin)
@@ -396,9 +315,9 @@ static int clip_fill_frames(struct bl_counter *c, const struct bl_footage *f, st
     code = bl_footage_steps(f, c->config, begin, end, &row->length, e);
     if (code)
         return code;
-    bool whole = bl_clip_is_whole(&c->clip);
+    bool whole = bl_clip_is_whole(&c->list.clip);
     if (*f->found.reason)
-        ADD_REASON(c, "%s%s", whole ? "" : "the video: ", f->found.reason);
+        BL_LIST_REASON(&c->list, "%s%s", whole ? "" : "the video: ", f->found.reason);
     if (whole) /* it is read as a file is that no list names */
         return BL_OK;
     row->clip_begin = begin;
@@ -406,61 +325,48 @@ static int clip_fill_frames(struct bl_counter *c, const struct bl_footage *f, st
     struct bl_seek_point point = {0};
     if (f->timeline.exact && !*f->found.reason)
         bl_seek_point_make(&point, &f->timeline, begin, end);
-    bl_seek_point_format(&point, &c->seek);
+    bl_seek_point_format(&point, &c->list.seek);
     return BL_OK;
 }
 
 /* Fills in what the row has from its file. */
-static int clip_fill_row(struct bl_counter *c, struct bl_row *row, const struct bl_footage **footage,
-                         struct bl_error *e)
+static int clip_fill_row(struct bl_list_counter *counter, struct bl_row *row, struct bl_error *e)
 {
-    int code = bl_footage_find(&c->footage, c->config, c->env, c->path.open_path.data, footage, e);
+    struct clip_counter *c = (struct clip_counter *)counter;
+    const struct bl_footage *f;
+    int code = bl_footage_find(&c->footage, c->config, counter->env, counter->path.open_path.data, &f, e);
     if (code)
         return code;
-    const struct bl_footage *f = *footage;
     row->bytes = f->bytes;
     row->content = f->content;
     row->stream = f->found.stream;
     if (f->code)
         return bl_error_set(e, BL_EDATA, "%s", f->fault);
-    return clip_fill_frames(c, f, row, e);
+    code = clip_fill_frames(c, f, row, e);
+    if (!code && c->config->decoder != BL_DECODER_CPU)
+        bl_buffer_text(&counter->extra, f->backend == BL_BACKEND_CPU ? "\tcpu" : "\tnvdec");
+    return code;
 }
 
-/* Fills in the row of a line. BL_EDATA: unusable. */
-static int clips_fill(void *counter, const struct bl_chunk *chunk, const struct bl_line *line, struct bl_row *row,
-                      struct bl_error *e)
+static void clips_counter_close(struct bl_counter *counter)
 {
-    struct bl_counter *c = counter;
-    const struct bl_footage *footage = NULL;
-    if (bl_sampling_from_start(c->config))
-        return bl_error_set(e, BL_EUSAGE, "--fps-origin zero: the frames of a clip count from its first one");
-    int code = bl_clip_parse(&c->clip, line->text, line->size, e);
-    if (code && code != BL_EDATA)
-        return code;
-    bl_buffer_clear(&c->extra);
-    bl_buffer_clear(&c->seek);
-    bl_buffer_text(&c->seek, "");
-    row->id = *c->clip.path ? c->clip.id.data : NULL;
-    if (!code) {
-        code = bl_list_path_set(&c->path, chunk, c->clip.path, true, e);
-        row->path = code ? NULL : c->path.path.data;
-    }
-    if (!code)
-        code = clip_fill_row(c, row, &footage, e);
-    if (code && code != BL_EDATA)
-        return code;
-    if (c->config->decoder != BL_DECODER_CPU)
-        bl_buffer_text(&c->extra, code ? "\t" : footage->backend == BL_BACKEND_CPU ? "\tcpu" : "\tnvdec");
-    bl_clip_append_columns(&c->extra, row->clip_begin, row->clip_end, c->seek.data);
-    bl_buffer_text(&c->extra, c->clip.further.data);
-    int failed = bl_buffer_check(&c->extra, e);
-    row->extra = c->extra.data;
-    return failed ? failed : code;
+    struct clip_counter *c = (struct clip_counter *)counter;
+    bl_footage_close(&c->footage);
+    bl_list_counter_free(&c->list);
+    free(c);
 }
 
-int bl_clips_count(const struct bl_kind_env *env, struct bl_counter *c, const struct bl_chunk *chunk, bl_row_emit *emit,
-                   void *sink, struct bl_error *e)
+int bl_clips_counter_open(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
+                          struct bl_error *e)
 {
-    const struct bl_list_counting counting = {.fill = clips_fill, .counter = c, .reason = c->reason};
-    return bl_list_count(&counting, env, chunk, emit, sink, e);
+    struct clip_counter *c = calloc(1, sizeof *c);
+    if (!c)
+        return bl_error_memory(e);
+    c->config = config;
+    c->list = (struct bl_list_counter){.base.close = clips_counter_close,
+                                       .env = env,
+                                       .fill_clip = clip_fill_row,
+                                       .unusable = c->config->decoder == BL_DECODER_CPU ? "" : "\t"};
+    *counter = &c->list.base;
+    return BL_OK;
 }

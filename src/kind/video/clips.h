@@ -11,25 +11,6 @@
 #include "kind/video/decode.h"
 #include "kind/video/timeline.h"
 
-/* --- seek points -------------------------------------------------------------------------------------------------- */
-
-/* Where to begin to decode for a clip, and how to know that it is the clip that comes: the column clip_seek.
- *
- * "FRAME TIME POSITION BEGIN END": a restart (timeline.h), or "0 0 -1": the beginning of the file; then the times of
- * the clip's first frame and of the one behind its last, in ticks of the stream; END is - where the clip ends with the
- * file. */
-
-struct bl_seek_point {
-    bool known;                /* else decoding begins with the file, and nothing is known of times */
-    struct bl_restart restart; /* position -1: the beginning of the file */
-    int64_t begin, end;        /* ticks; end AV_NOPTS_VALUE: there is no frame behind the clip */
-};
-
-void bl_seek_point_format(const struct bl_seek_point *point, struct bl_buffer *out);
-
-/* Parses the column; "" or NULL: not known. False: it is no seek point. */
-bool bl_seek_point_parse(struct bl_seek_point *point, const char *text);
-
 /* --- footage ------------------------------------------------------------------------------------------------------ */
 
 /* Footage: what the scan finds of the video files that clips are taken from, kept for the clips that follow. A file
@@ -63,13 +44,8 @@ int bl_footage_steps(const struct bl_footage *footage, const struct bl_video_con
 
 /* --- clips -------------------------------------------------------------------------------------------------------- */
 
-/* See struct bl_kind. The counter is for lists alone. */
+/* See struct bl_kind_scan. The counter, a struct bl_list_counter, is for lists alone. */
 int bl_clips_counter_open(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
                           struct bl_error *e);
-void bl_clips_counter_close(struct bl_counter *counter);
-
-/* Emits a row for every line of the chunk. */
-int bl_clips_count(const struct bl_kind_env *env, struct bl_counter *counter, const struct bl_chunk *chunk,
-                   bl_row_emit *emit, void *sink, struct bl_error *e);
 
 #endif

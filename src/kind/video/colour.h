@@ -7,10 +7,12 @@
 #define BL_COLOUR_H
 
 #include <libavutil/frame.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
 #include "kind/media_options.h"
+#include "kind/video/options.h"
 #include "kind/video/scanlines.h"
 
 /* In 16-bit words with BL_COLOUR_SHIFT bits below a level, 128 subtracted so that the worst sums (levels -310 to 571,
@@ -42,5 +44,19 @@ void bl_colour_grey_row(const struct bl_colour *colour, enum bl_simd simd, const
 /* Writes count pixels, rgb[3 * count], from count words of each plane (grey: of the first). */
 void bl_colour_row(const struct bl_colour *colour, enum bl_simd simd, const uint16_t *const plane[3], int count,
                    uint8_t *rgb);
+
+/* --- pixel writer ------------------------------------------------------------------------------------------------- */
+
+/* Scaled lines of words become what --pixels says, stored where the orientation puts them. */
+
+struct bl_pixel_writer {
+    enum bl_channels channels;
+    enum bl_simd simd;
+    struct bl_colour colour;  /* from words to levels */
+    int depth;                /* bits of the components, which words have at their upper end */
+    uint8_t *origin;          /* where the scaled picture's first pixel goes */
+    ptrdiff_t step_x, step_y; /* bytes from there to its next pixel, next row */
+    uint8_t *row;             /* room for a line of the scaled picture */
+};
 
 #endif

@@ -23,20 +23,6 @@
 #include "kind/video/geometry.h"
 #include "kind/video/options.h"
 
-/* --- pixel writer ------------------------------------------------------------------------------------------------- */
-
-/* Scaled lines of words become what --pixels says, stored where the orientation puts them. */
-
-struct bl_pixel_writer {
-    enum bl_channels channels;
-    enum bl_simd simd;
-    struct bl_colour colour;  /* from words to levels */
-    int depth;                /* bits of the components, which words have at their upper end */
-    uint8_t *origin;          /* where the scaled picture's first pixel goes */
-    ptrdiff_t step_x, step_y; /* bytes from there to its next pixel, next row */
-    uint8_t *row;             /* room for a line of the scaled picture */
-};
-
 /* --- conversion --------------------------------------------------------------------------------------------------- */
 
 struct bl_convert_options {

@@ -92,7 +92,7 @@ static int counter_decode_frames(struct counter *c, struct bl_decode *decode, AV
             return code;
         if (!got)
             break;
-        int64_t time = bl_decode_time(frame);
+        int64_t time = bl_frame_time(frame);
         if (c->pick.stride == 0 && c->decoded == 0 && time == AV_NOPTS_VALUE)
             return bl_error_set(e, BL_EDATA, "its frames have no timestamps, which --fps needs");
         code = bl_picture_check_frame(c->config, frame, e);
@@ -247,8 +247,8 @@ int bl_video_count(const struct bl_video_config *config, const struct bl_kind_en
 {
     *result = (struct bl_count_result){.stream = -1};
     struct bl_demux d;
-    int code =
-        bl_demux_open(&d, input->path, -1, BL_DEMUX_WANTED(config->stream), bl_sampling_count_mode(config), env, e);
+    int code = bl_demux_open(&d, input->path, -1, BL_DEMUX_WANTED(config->common.stream),
+                             bl_sampling_count_mode(config), env, e);
     if (code)
         return code;
     result->stream = d.stream->index;

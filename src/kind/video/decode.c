@@ -480,14 +480,9 @@ bool bl_decode_is_damaged(const AVFrame *frame)
     return frame->decode_error_flags || frame->flags & AV_FRAME_FLAG_CORRUPT;
 }
 
-int64_t bl_decode_time(const AVFrame *frame)
-{
-    return frame->best_effort_timestamp;
-}
-
 int64_t bl_decode_time_end(const struct bl_decode *d, const AVFrame *frame)
 {
-    int64_t start = bl_decode_time(frame), duration = bl_compat_duration(frame);
+    int64_t start = bl_frame_time(frame), duration = bl_compat_duration(frame);
     if (duration <= 0 && d->codec->framerate.num > 0 && d->codec->framerate.den > 0)
         duration = av_rescale_q(1, av_inv_q(d->codec->framerate), d->demux.stream->time_base);
     if (start == AV_NOPTS_VALUE || duration > INT64_MAX - FFMAX(start, 0))

@@ -101,10 +101,7 @@ int bl_decode_next(struct bl_decode *d, AVFrame *frame, bool *got, struct bl_err
 /* Whether the decoder marked the frame as damaged (concealed, or with lost references). */
 bool bl_decode_is_damaged(const AVFrame *frame);
 
-/* When the frame is shown, in ticks of the stream's time base, or AV_NOPTS_VALUE; and when it ends. As in the ffmpeg
- * command, a frame without a time follows the previous one, one without a duration lasts 1 / rate, and in transport
- * streams and the like discontinuities (backwards, or of more than 10 s) are removed. */
-int64_t bl_decode_time(const AVFrame *frame);
+/* When a frame that was decoded ends, as of bl_frame_time. */
 int64_t bl_decode_time_end(const struct bl_decode *d, const AVFrame *frame);
 
 #endif

@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/option.h"
+#include "kind/kind.h"
 #include "kind/media/demux.h"
-#include "kind/row.h"
 
 /* --- option values ------------------------------------------------------------------------------------------------ */
 
@@ -27,22 +27,22 @@ struct bl_gpu;
 struct bl_gpu_functions;
 
 struct bl_video_config {
-    struct bl_rational fps;    /* den 0: every frame */
-    int fps_origin;            /* enum bl_fps_origin */
-    int64_t stride;            /* every stride-th frame; 1: every frame */
-    int count;                 /* enum bl_count */
-    int stream;                /* as of bl_option_stream_number */
-    struct bl_dimensions size; /* width 0: the videos' own */
-    int fit;                   /* enum bl_fit */
-    int resize;                /* enum bl_resize, or BL_RESIZE_AUTO until the options are prepared */
-    int pixels;                /* enum bl_channels */
-    bool ignore_sar;           /* pixels are taken for square */
-    bool times;                /* a field of times, too */
-    int hdr;                   /* enum bl_hdr */
-    int decoder;               /* enum bl_decoder */
-    const char *gpus;          /* which: "all", "0,1" */
-    const char *images;        /* of folders: a pattern of names, or NULL: all */
-    int jpeg_scale;            /* of folders: enum bl_jpeg_scale */
+    struct bl_kind_config common; /* stream */
+    struct bl_rational fps;       /* den 0: every frame */
+    int fps_origin;               /* enum bl_fps_origin */
+    int64_t stride;               /* every stride-th frame; 1: every frame */
+    int count;                    /* enum bl_count */
+    struct bl_dimensions size;    /* width 0: the videos' own */
+    int fit;                      /* enum bl_fit */
+    int resize;                   /* enum bl_resize, or BL_RESIZE_AUTO until the options are prepared */
+    int pixels;                   /* enum bl_channels */
+    bool ignore_sar;              /* pixels are taken for square */
+    bool times;                   /* a field of times, too */
+    int hdr;                      /* enum bl_hdr */
+    int decoder;                  /* enum bl_decoder */
+    const char *gpus;             /* which: "all", "0,1" */
+    const char *images;           /* of folders: a pattern of names, or NULL: all */
+    int jpeg_scale;               /* of folders: enum bl_jpeg_scale */
 
     /* Made ready of these: what --decoder may use, or NULL. */
     struct bl_gpu *gpu;

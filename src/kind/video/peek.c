@@ -3,8 +3,6 @@
 #include <libavutil/pixfmt.h>
 #include <string.h>
 
-#include "kind/video/timeline.h"
-
 /* --- H.264 and H.265 ---------------------------------------------------------------------------------------------- */
 
 /* What the units of a packet have. */

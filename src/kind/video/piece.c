@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "kind/media/compat.h"
 
 /* --- pictures ----------------------------------------------------------------------------------------------------- */
@@ -166,6 +167,61 @@ int bl_picture_geometry(const struct bl_demux *d, const struct bl_video_config *
     return picture_make_geometry(config, frame->width, frame->height, sar, matrix, geometry, e);
 }
 
+/* --- seek points -------------------------------------------------------------------------------------------------- */
+
+#define NUMBERS 5
+
+void bl_seek_point_make(struct bl_seek_point *point, const struct bl_timeline *timeline, int64_t begin, int64_t end)
+{
+    const struct bl_restart *restart = bl_timeline_find_frame(timeline, begin);
+    const struct bl_timestamps *shown = &timeline->shown;
+    *point = (struct bl_seek_point){.known = true, .restart.position = -1, .end = AV_NOPTS_VALUE};
+    if (restart)
+        point->restart = *restart;
+    point->begin = shown->time[begin];
+    if ((size_t)end < shown->count)
+        point->end = shown->time[end];
+}
+
+void bl_seek_point_format(const struct bl_seek_point *point, struct bl_buffer *out)
+{
+    if (!point->known)
+        return;
+    bl_buffer_printf(out, "%zu %" PRId64 " %" PRId64 " %" PRId64 " ", point->restart.frame, point->restart.time,
+                     point->restart.position, point->begin);
+    if (point->end == AV_NOPTS_VALUE)
+        bl_buffer_byte(out, '-');
+    else
+        bl_buffer_int(out, point->end);
+}
+
+bool bl_seek_point_parse(struct bl_seek_point *point, const char *text)
+{
+    int64_t number[NUMBERS];
+    *point = (struct bl_seek_point){.restart.position = -1, .end = AV_NOPTS_VALUE};
+    if (!text || !*text)
+        return true;
+    for (int n = 0; n < NUMBERS; n++) {
+        size_t size = strcspn(text, " ");
+        bool last = n == NUMBERS - 1, none = last && size == 1 && *text == '-';
+        if (none)
+            number[n] = AV_NOPTS_VALUE;
+        else if (!bl_text_to_int(text, size, INT64_MIN + 1, INT64_MAX, &number[n]))
+            return false;
+        text += size;
+        if (*text != (last ? '\0' : ' '))
+            return false;
+        text += !last;
+    }
+    if (number[0] < 0 || number[2] < -1)
+        return false;
+    *point = (struct bl_seek_point){.known = true,
+                                    .restart = {.frame = (size_t)number[0], .time = number[1], .position = number[2]},
+                                    .begin = number[3],
+                                    .end = number[4]};
+    return true;
+}
+
 /* --- playhead ----------------------------------------------------------------------------------------------------- */
 
 void bl_playhead_close(struct bl_playhead *h)
@@ -264,8 +320,8 @@ static int bl_playhead_next(struct bl_playhead *h, AVFrame *frame, bool *got, st
         int code = bl_decode_next(&h->decode, frame, got, e);
         if (code)
             return code;
-    } while (*got && h->arriving && bl_decode_time(frame) < h->arrival);
-    bool elsewhere = h->arriving && (!*got || bl_decode_time(frame) != h->arrival);
+    } while (*got && h->arriving && bl_frame_time(frame) < h->arrival);
+    bool elsewhere = h->arriving && (!*got || bl_frame_time(frame) != h->arrival);
     h->lost = h->lost || elsewhere || (h->seeked && *got && bl_decode_is_damaged(frame));
     h->arriving = false;
     h->next += *got;
@@ -294,7 +350,7 @@ static void piece_write_times(const struct bl_piece *p, int64_t first, int64_t e
 {
     const struct bl_request *request = p->request;
     const struct bl_video_config *config = p->tools->config;
-    double seconds = bl_clock_seconds(&p->clock, bl_decode_time(p->tools->held));
+    double seconds = bl_clock_seconds(&p->clock, bl_frame_time(p->tools->held));
     for (int64_t step = first; step < end; step++) {
         int64_t at = step - request->source_start;
         if (request->times && !config->fps.den)
@@ -372,7 +428,7 @@ static bool piece_is_astray(const struct bl_piece *p, int64_t number, bool got)
 {
     const struct bl_row *row = &p->request->row;
     const struct bl_seek_point *point = &p->point;
-    int64_t time = got ? bl_decode_time(p->tools->frame) : AV_NOPTS_VALUE;
+    int64_t time = got ? bl_frame_time(p->tools->frame) : AV_NOPTS_VALUE;
     if (p->playhead->lost || (bl_piece_has_faults(p) && (p->playhead->seeked || p->may_seek)) ||
         (p->playhead->seeked && piece_needs_first_packets(p)))
         return true;
@@ -395,7 +451,7 @@ static int piece_next_of_clip(struct bl_piece *p, bool *got, struct bl_error *e)
     } while (*got && number < row->clip_begin && !p->playhead->lost);
     p->strayed = piece_is_astray(p, number, *got);
     if (*got && number == row->clip_end) {
-        p->time_behind = bl_decode_time(frame);
+        p->time_behind = bl_frame_time(frame);
         bl_playhead_put_back(p->playhead, frame);
         *got = false;
     }
@@ -416,11 +472,11 @@ static int piece_next(struct bl_piece *p, bool *got, struct bl_error *e)
         int code = bl_decode_next(p->decode, frame, got, e);
         if (code)
             return code;
-    } while (*got && p->next_frame == p->first_frame && bl_decode_time(frame) < shown->time[p->first_frame]);
+    } while (*got && p->next_frame == p->first_frame && bl_frame_time(frame) < shown->time[p->first_frame]);
     bool expected = p->next_frame < shown->count;
     bool concealed = *got && bl_decode_is_damaged(frame); /* by what was decoded last */
     p->strayed = bl_piece_has_faults(p) || concealed || *got != expected || piece_needs_first_packets(p) ||
-                 (expected && bl_decode_time(frame) != shown->time[p->next_frame]);
+                 (expected && bl_frame_time(frame) != shown->time[p->next_frame]);
     p->next_frame++;
     *got = *got && !p->strayed;
     return BL_OK;
@@ -469,7 +525,7 @@ int bl_piece_decode(struct bl_piece *p, struct bl_error *e)
         if (!got)
             break;
         bl_clock_note(&p->clock, tools->frame, p->pick.pushed);
-        code = piece_take(p, bl_pick_push(&p->pick, bl_decode_time(tools->frame)), e);
+        code = piece_take(p, bl_pick_push(&p->pick, bl_frame_time(tools->frame)), e);
         bl_meter_report(p->request->meter, p->seen - p->request->source_start);
         if (code || piece_is_full(p))
             return code;

@@ -12,7 +12,6 @@
 #include "kind/kind.h"
 #include "kind/media/demux.h"
 #include "kind/row.h"
-#include "kind/video/clips.h"
 #include "kind/video/convert.h"
 #include "kind/video/decode.h"
 #include "kind/video/geometry.h"
@@ -44,6 +43,28 @@ bool bl_picture_is_told_by_frames(const struct bl_video_config *config, enum AVC
  * are square: most densities are wrong. BL_EDATA as bl_geometry_make. */
 int bl_picture_geometry(const struct bl_demux *d, const struct bl_video_config *config, AVFrame *frame,
                         struct bl_geometry *geometry, struct bl_error *e);
+
+/* --- seek points -------------------------------------------------------------------------------------------------- */
+
+/* Where to begin to decode for a clip, and how to know that it is the clip that comes: the column clip_seek.
+ *
+ * "FRAME TIME POSITION BEGIN END": a restart (timeline.h), or "0 0 -1": the beginning of the file; then the times of
+ * the clip's first frame and of the one behind its last, in ticks of the stream; END is - where the clip ends with the
+ * file. */
+
+struct bl_seek_point {
+    bool known;                /* else decoding begins with the file, and nothing is known of times */
+    struct bl_restart restart; /* position -1: the beginning of the file */
+    int64_t begin, end;        /* ticks; end AV_NOPTS_VALUE: there is no frame behind the clip */
+};
+
+/* The point for frames [begin, end) of an exact timeline. */
+void bl_seek_point_make(struct bl_seek_point *point, const struct bl_timeline *timeline, int64_t begin, int64_t end);
+
+void bl_seek_point_format(const struct bl_seek_point *point, struct bl_buffer *out);
+
+/* Parses the column; "" or NULL: not known. False: it is no seek point. */
+bool bl_seek_point_parse(struct bl_seek_point *point, const char *text);
 
 /* --- playhead ----------------------------------------------------------------------------------------------------- */
 

@@ -27,7 +27,8 @@ struct cached_timeline {
     struct bl_timeline timeline;
 };
 
-struct bl_reader {
+struct video_reader {
+    struct bl_reader base;
     struct bl_piece_tools tools;
     struct bl_playhead playhead; /* of clips */
     struct cached_timeline timelines[TIMELINES];
@@ -69,7 +70,7 @@ static void cached_timeline_free(struct cached_timeline *cached)
     *cached = (struct cached_timeline){0};
 }
 
-static int cached_timeline_load(const struct bl_reader *reader, const struct bl_row *row,
+static int cached_timeline_load(const struct video_reader *reader, const struct bl_row *row,
                                 struct cached_timeline *cached, struct bl_error *e)
 {
     struct bl_demux d;
@@ -91,8 +92,8 @@ static int cached_timeline_load(const struct bl_reader *reader, const struct bl_
     return code;
 }
 
-static int reader_find_timeline(struct bl_reader *reader, const struct bl_row *row, const struct bl_timeline **timeline,
-                                struct bl_error *e)
+static int reader_find_timeline(struct video_reader *reader, const struct bl_row *row,
+                                const struct bl_timeline **timeline, struct bl_error *e)
 {
     for (int i = 0; i < TIMELINES; i++) {
         struct cached_timeline *cached = &reader->timelines[i];
@@ -140,8 +141,8 @@ static int piece_follow_timeline(struct bl_piece *p, const struct bl_timeline *t
 }
 
 /* Reads a piece by the timeline, if its container has one; *done is false if that goes astray. */
-static int piece_read(struct bl_reader *reader, struct bl_piece *p, bool by_timeline, bool *done, struct bl_note *note,
-                      struct bl_error *e)
+static int piece_read(struct video_reader *reader, struct bl_piece *p, bool by_timeline, bool *done,
+                      struct bl_note *note, struct bl_error *e)
 {
     const struct bl_timeline *timeline = NULL;
     struct bl_needed needed = {0};
@@ -204,8 +205,8 @@ static int piece_read_clip(struct bl_piece *p, struct bl_playhead *playhead, enu
 
 /* Reads a piece of a clip: from where the last one ended, else from a restart, else from the beginning of the file. Bad
  * content is judged by the last way, whatever was read before. */
-static int reader_read_clip(struct bl_reader *reader, const struct bl_piece *initial, bool *full, struct bl_note *note,
-                            struct bl_error *e)
+static int reader_read_clip(struct video_reader *reader, const struct bl_piece *initial, bool *full,
+                            struct bl_note *note, struct bl_error *e)
 {
     struct bl_seek_point point;
     const struct bl_row *row = &initial->request->row;
@@ -231,7 +232,7 @@ static int reader_read_clip(struct bl_reader *reader, const struct bl_piece *ini
 
 /* Reads a piece; *full: the GPU's memory was not enough. What begins in the middle of a sound sequence is read from a
  * keyframe; if that is not possible, or finds bad content, it is read from the first frame. */
-static int reader_read(struct bl_reader *reader, const struct bl_request *request, bool on_gpu, bool *full,
+static int reader_read(struct video_reader *reader, const struct bl_request *request, bool on_gpu, bool *full,
                        struct bl_note *note, struct bl_error *e)
 {
     const struct bl_piece initial = {.tools = &reader->tools, .request = request, .on_gpu = on_gpu};
@@ -251,7 +252,7 @@ static int reader_read(struct bl_reader *reader, const struct bl_request *reques
     return code;
 }
 
-static int reader_read_on_gpu(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
+static int reader_read_on_gpu(struct video_reader *reader, const struct bl_request *request, struct bl_note *note,
                               struct bl_error *e)
 {
     const struct bl_video_config *config = reader->tools.config;
@@ -274,9 +275,10 @@ static int reader_read_on_gpu(struct bl_reader *reader, const struct bl_request 
     return BL_OK;
 }
 
-int bl_video_read_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
-                        struct bl_error *e)
+static int video_reader_piece(struct bl_reader *base, const struct bl_request *request, struct bl_note *note,
+                              struct bl_error *e)
 {
+    struct video_reader *reader = (struct video_reader *)base;
     enum bl_backend backend;
     bool full;
     int code = bl_backend_from_row(reader->tools.config, &request->row, &backend, e);
@@ -287,12 +289,27 @@ int bl_video_read_piece(struct bl_reader *reader, const struct bl_request *reque
     return reader_read(reader, request, false, &full, note, e);
 }
 
+static void video_reader_close(struct bl_reader *base)
+{
+    struct video_reader *reader = (struct video_reader *)base;
+    for (int i = 0; i < TIMELINES; i++)
+        cached_timeline_free(&reader->timelines[i]);
+    bl_playhead_close(&reader->playhead);
+    bl_convert_close(reader->tools.convert);
+    if (reader->tools.config->gpu_pool)
+        bl_gpu_pool_leave(reader->tools.config->gpu_pool);
+    av_frame_free(&reader->tools.frame);
+    av_frame_free(&reader->tools.held);
+    free(reader);
+}
+
 int bl_video_read_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
                        struct bl_reader **reader, struct bl_error *e)
 {
-    struct bl_reader *r = calloc(1, sizeof *r);
+    struct video_reader *r = calloc(1, sizeof *r);
     if (!r)
         return bl_error_memory(e);
+    r->base = (struct bl_reader){video_reader_piece, video_reader_close};
     r->tools.config = config;
     r->tools.env = env;
     r->tools.size = (struct bl_dimensions){(int)fields->field[0].shape[1], (int)fields->field[0].shape[0]};
@@ -304,26 +321,11 @@ int bl_video_read_open(const void *config, const struct bl_kind_env *env, const 
     struct bl_convert_options options = bl_picture_options(config, env->simd);
     int code = r->tools.frame && r->tools.held ? bl_convert_open(&r->tools.convert, &options, e) : bl_error_memory(e);
     if (code) {
-        bl_video_read_close(r);
+        video_reader_close(&r->base);
         return code;
     }
-    *reader = r;
+    *reader = &r->base;
     return 0;
-}
-
-void bl_video_read_close(struct bl_reader *reader)
-{
-    if (!reader)
-        return;
-    for (int i = 0; i < TIMELINES; i++)
-        cached_timeline_free(&reader->timelines[i]);
-    bl_playhead_close(&reader->playhead);
-    bl_convert_close(reader->tools.convert);
-    if (reader->tools.config->gpu_pool)
-        bl_gpu_pool_leave(reader->tools.config->gpu_pool);
-    av_frame_free(&reader->tools.frame);
-    av_frame_free(&reader->tools.held);
-    free(reader);
 }
 
 int bl_video_read_size(const void *config, const struct bl_kind_env *env, const struct bl_row *row,
@@ -352,11 +354,19 @@ out:
 
 /* --- functions of the module -------------------------------------------------------------------------------------- */
 
+static int video_count_lines(const struct bl_video_config *config, struct bl_counter *counter,
+                             const struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
+{
+    if (bl_sampling_from_start(config))
+        return bl_error_set(e, BL_EUSAGE, "--fps-origin zero: the frames of a clip count from its first one");
+    return bl_list_count((struct bl_list_counter *)counter, chunk, emit, sink, e);
+}
+
 int bl_video_decoding_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
                             struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
     if (chunk->list)
-        return bl_clips_count(env, counter, chunk, emit, sink, e);
+        return video_count_lines(config, counter, chunk, emit, sink, e);
     const struct bl_input *input = chunk->input;
     const struct bl_video_config *values = config;
     struct bl_error fault = {0};

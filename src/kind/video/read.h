@@ -8,14 +8,11 @@
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* Reading pieces of videos: decode, pick, convert. One object per worker, with its scaler and frames. The functions are
- * those of struct bl_kind_read. */
+/* Reading pieces of videos: decode, pick, convert. One object per worker, with its scaler and frames. See
+ * struct bl_kind_read. */
 
 int bl_video_read_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
                        struct bl_reader **reader, struct bl_error *e);
-int bl_video_read_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
-                        struct bl_error *e);
-void bl_video_read_close(struct bl_reader *reader);
 
 /* The size of the pictures that this row's file gives: of its first frame, upright, pixels square, or fitted to
  * config's. */
@@ -36,9 +33,8 @@ void bl_video_decoding_close_gpu(struct bl_video_config *config);
 
 #define BL_VIDEO_DECODING                                                                                              \
     {                                                                                                                  \
-        .open_counter = bl_clips_counter_open, .close_counter = bl_clips_counter_close,                                \
-        .count = bl_video_decoding_count, .size = bl_video_read_size, .open_reader = bl_video_read_open,               \
-        .piece = bl_video_read_piece, .close_reader = bl_video_read_close, .versions = bl_video_decoding_versions      \
+        .open_counter = bl_clips_counter_open, .count = bl_video_decoding_count, .size = bl_video_read_size,           \
+        .open_reader = bl_video_read_open, .versions = bl_video_decoding_versions                                      \
     }
 
 #endif

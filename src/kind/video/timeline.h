@@ -31,26 +31,17 @@ struct bl_clock {
     int64_t origin;  /* when the first frame is shown, in ticks; AV_NOPTS_VALUE: not known yet */
 };
 
+/* When a decoded frame is shown, in ticks of the stream's time base, or AV_NOPTS_VALUE. As in the ffmpeg command, a
+ * frame without a time follows the previous one, one without a duration lasts 1 / rate, and in transport streams and
+ * the like discontinuities (backwards, or of more than 10 s) are removed (decode.h). */
+int64_t bl_frame_time(const AVFrame *frame);
+
 /* Sets the origin from a decoded frame; before: frames decoded so far. If the first frames have no time, the origin is
  * that of the first frame with a time, less the duration of those before it. */
 void bl_clock_note(struct bl_clock *clock, const AVFrame *frame, int64_t before);
 
 /* time: in ticks. 0 if it is not known. */
 double bl_clock_seconds(const struct bl_clock *clock, int64_t time);
-
-/* --- entry points ------------------------------------------------------------------------------------------------- */
-
-/* Where decoding can begin. Some decoders output pictures although they lack what these refer to: of their codecs,
- * packets say themselves whether they need others. */
-
-enum bl_entry {
-    BL_ENTRY_NO,      /* the decoder would output garbage */
-    BL_ENTRY_YES,     /* or the decoder itself outputs nothing that lacks its references */
-    BL_ENTRY_UNKNOWN, /* only the container tells */
-};
-
-/* nal_length: H.265: as of bl_nal_headers. */
-enum bl_entry bl_entry_find(enum AVCodecID codec, int nal_length, const AVPacket *packet);
 
 /* --- packet index ------------------------------------------------------------------------------------------------- */
 

@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "kind/media_options.h"
-#include "kind/video/convert.h"
+#include "kind/video/colour.h"
 #include "kind/video/scanlines.h"
 
 struct bl_tonemap;

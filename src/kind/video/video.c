@@ -182,8 +182,8 @@ void bl_video_sampling(const void *values, struct bl_buffer *out)
         bl_buffer_text(out, "all");
     if (config->fps.den != 0 && config->fps_origin == BL_FPS_ZERO)
         bl_buffer_text(out, " origin=zero");
-    if (config->stream)
-        bl_buffer_printf(out, " stream=%d", config->stream - 1);
+    if (config->common.stream)
+        bl_buffer_printf(out, " stream=%d", config->common.stream - 1);
     if (config->images)
         bl_buffer_printf(out, " images=%s", config->images);
     if (config->pixels == BL_CHANNELS_GRAY16) /* which many files are not */
@@ -259,17 +259,16 @@ static const struct bl_kind_scan video_scan = {
     .is_list = bl_list_has_name,
     .names = bl_list_names_of_clip,
     .open = bl_video_forward_open_counter,
-    .close = bl_video_forward_close_counter,
     .count = bl_video_forward_count,
 };
 
 static const struct bl_kind_read video_read = {
     /* Decoders hold reference pictures, scalers their rows. A run with one worker and small blocks peaked at 155 MiB on
      * 4K H.264 and HEVC, at 60 MiB on 1080p. */
-    .memory = (int64_t)128 << 20,    .times = BL_TIMES_SECONDS,
-    .fields = video_fields,          .open = bl_video_forward_open_reader,
-    .piece = bl_video_forward_piece, .close = bl_video_forward_close_reader,
-    .describe = bl_video_describe,   .versions = bl_video_forward_versions,
+    .memory = (int64_t)128 << 20,  .times = BL_TIMES_SECONDS,
+    .fields = video_fields,        .open = bl_video_forward_open_reader,
+
+    .describe = bl_video_describe, .versions = bl_video_forward_versions,
 };
 
 const struct bl_kind bl_kind_video = {
@@ -280,7 +279,7 @@ const struct bl_kind bl_kind_video = {
     .decodes = video_decodes,
     .options = {.table = bl_video_options,
                 .config_size = sizeof(struct bl_video_config),
-                .stream = offsetof(struct bl_video_config, stream),
+                .has_streams = true,
                 .check = video_check,
                 .prepare = video_prepare,
                 .release = video_release,
