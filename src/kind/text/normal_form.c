@@ -63,21 +63,6 @@ static void segment_add(struct segment *s, uint32_t c)
         s->unit[s->count++] = (uint64_t)point_class(c, s->form) << CLASS | c;
 }
 
-static const struct bl_normal_parts *parts_find(const struct bl_normal_parts *parts, size_t count, uint32_t c)
-{
-    size_t low = 0;
-    while (low < count) {
-        size_t middle = (low + count) / 2;
-        if (parts[middle].point == c)
-            return &parts[middle];
-        if (parts[middle].point < c)
-            low = middle + 1;
-        else
-            count = middle;
-    }
-    return NULL;
-}
-
 static void segment_decompose(struct segment *s, uint32_t c)
 {
     if (!point_may_decompose(c, s->form)) {
@@ -92,15 +77,15 @@ static void segment_decompose(struct segment *s, uint32_t c)
             segment_add(s, T_BASE + index % T_COUNT);
         return;
     }
-    const struct bl_normal_parts *parts = NULL;
+    const struct bl_unicode_row *row = NULL;
     if (s->form == BL_NFKC || s->form == BL_NFKD)
-        parts = parts_find(bl_normal_compatible, bl_normal_compatible_count, c);
-    if (!parts)
-        parts = parts_find(bl_normal_canonical, bl_normal_canonical_count, c);
-    if (!parts)
+        row = bl_unicode_find(bl_normal_compatible, bl_normal_compatible_count, c);
+    if (!row)
+        row = bl_unicode_find(bl_normal_canonical, bl_normal_canonical_count, c);
+    if (!row)
         segment_add(s, c);
-    for (size_t i = 0; parts && i < parts->count; i++)
-        segment_add(s, bl_normal_point[parts->at + i]);
+    for (size_t i = 0; row && i < row->count; i++)
+        segment_add(s, bl_normal_point[row->value + (size_t)(c - row->first) * row->count + i]);
 }
 
 static int unit_compare(const void *a, const void *b)

@@ -170,7 +170,7 @@ static int words_find(const char *text, size_t size, struct bl_spans *out, struc
         uint32_t point;
         bytes = bl_utf8_decode(text + at, &point);
         bool space = bl_unicode_class(point) & BL_SPACE;
-        int kind = space ? SPACE : bl_is_word_character(point) ? WORD : OTHER;
+        int kind = space ? SPACE : bl_bert_class(point) & BL_WORD ? WORD : OTHER;
         if (kind != SPACE && kind == (int)before)
             out->span[out->count - 1].end = at + bytes;
         else if (kind != SPACE)

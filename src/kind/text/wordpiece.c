@@ -60,16 +60,9 @@ static void bert_append_lower(struct bl_buffer *out, uint32_t c)
         return;
     }
     char bytes[BL_UTF8_MAX];
-    size_t low = 0, high = bl_bert_lower_count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (bl_bert_lower[middle].point < c)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low < bl_bert_lower_count && bl_bert_lower[low].point == c)
-        bl_buffer_append(out, bytes, bl_utf8_encode(bl_bert_lower[low].lower, bytes));
+    const struct bl_unicode_row *row = bl_unicode_find(bl_bert_lower, bl_bert_lower_count, c);
+    if (row)
+        bl_buffer_append(out, bytes, bl_utf8_encode(row->value + c - row->first, bytes));
     else
         bl_buffer_text(out, "i\u0307"); /* of U+0130 */
 }
