@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "kind/text/normal_form.h"
 #include "kind/text/regex.h"
-#include "kind/text/wordpiece.h"
 #include "unit.h"
 
 START_TEST(well_known_code_points)
