@@ -7,7 +7,7 @@
 #include "kind/row.h"
 #include "kind/text/fim.h"
 #include "kind/text/normal_form.h"
-#include "kind/text/text.h"
+#include "kind/text/spool.h"
 #include "kind/text/tokenizer.h"
 #include "kind/text/vocabulary.h"
 
@@ -102,5 +102,15 @@ struct bl_text_config {
     struct bl_fim fim;
     struct bl_text_prepared prepared; /* after prepare */
 };
+
+/* The name of kept number i; NULL: there are not so many. */
+static inline const char *bl_text_number(const struct bl_text_prepared *p, int i)
+{
+    for (int k = 1; k <= p->keeps; k++) {
+        if (p->column[k].is_number && i-- == 0)
+            return p->column[k].name;
+    }
+    return NULL;
+}
 
 #endif

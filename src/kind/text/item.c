@@ -8,7 +8,6 @@
 
 #include "base/text.h"
 #include "kind/input_stat.h"
-#include "kind/text/options.h"
 
 #define HELD_MAX ((size_t)8 << 20)     /* bytes of a buffer between two documents */
 #define GROWTH 16                      /* times as long a tokenizer may make a text: normal forms of Unicode need 11 */

@@ -121,15 +121,6 @@ static int columns_check_kept(const struct bl_text_prepared *p, bool fim, struct
     return BL_OK;
 }
 
-const char *bl_text_number(const struct bl_text_prepared *p, int i)
-{
-    for (int k = 1; k <= p->keeps; k++) {
-        if (p->column[k].is_number && i-- == 0)
-            return p->column[k].name;
-    }
-    return NULL;
-}
-
 /* Parses the keys of the text: the first one, and after all others the further ones. */
 static int texts_parse(struct bl_text_prepared *p, const char *list, struct bl_error *e)
 {

@@ -14,9 +14,6 @@
 /* Adds the columns that are wanted (struct bl_kind_scan). */
 int bl_text_keys_want(void *config, const struct bl_kind_wanted *wanted, struct bl_error *e);
 
-/* The name of kept number i; NULL: there are not so many. */
-const char *bl_text_number(const struct bl_text_prepared *prepared, int i);
-
 /* --- options ------------------------------------------------------------------------------------------------------ */
 
 extern const struct bl_option bl_text_options[];
