@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Makes the tables of Unicode in src/kind/text/ from the Unicode Character Database, as the package unicodedata2 of the wanted version
-holds it, and those of BERT and of words as the package tokenizers has them. They are checked in, so that nobody needs this script or
-those packages to build.
+"""Makes the tables of Unicode, src/kind/text/unicode_table.c, from the Unicode Character Database, as the package unicodedata2 of the
+wanted version holds it, and those of BERT, of words and of scripts as the package tokenizers has them. They are checked in, so that
+nobody needs this script or those packages to build.
 
     pip install unicodedata2==16.0.0 tokenizers==0.23.3 regex==2026.11.15
-    scripts/unicode.py            writes them
-    scripts/unicode.py --check    says which of them are not what it would write: status 1
+    scripts/unicode.py            writes the file
+    scripts/unicode.py --check    says where it is not what the script would write: status 1
 """
 import bisect
 import collections
@@ -19,7 +19,7 @@ import unicodedata2 as unicode
 
 VERSION = "16.0.0"
 TOKENIZERS = "0.23.3"
-FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "src", "kind", "text")
+FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "src", "kind", "text", "unicode_table.c")
 CODE_POINTS = range(0x110000)
 PAGE = 256
 
@@ -29,13 +29,20 @@ NORMAL_VERSION = "9.0"
 FORMS = "NFC", "NFD", "NFKC", "NFKD"
 HANGUL = range(0xAC00, 0xD7A4)
 
-HEAD = """/* {what}
+HEAD = f"""/* The tables of unicode.h. Written by scripts/unicode.py from the Unicode Character Database {VERSION}, as the Python
+ * packages unicodedata2 and regex hold it, from Perl's, and from what the Python package tokenizers {TOKENIZERS} says
+ * of every code point: it mixes several versions of Unicode. The data are copyright 1991-2024 Unicode, Inc., under the
+ * Unicode License v3 (docs/unicode-license.txt).
  *
- * Written by scripts/unicode.py from the Unicode Character Database {version}, as the Python package unicodedata2
- * {version} holds it. The data are copyright 1991-2024 Unicode, Inc., under the Unicode License v3
- * (docs/unicode-license.txt). */
+ * Most values come in runs: R3(8) is 8, 8, 8; R3(8, 16) is 8, 16, 8, 16, 8, 16; A3(65) is 65, 66, 67. */
 /* clang-format off */
+#include "kind/text/unicode.h"
 """
+WIDTH = 120
+
+# The lengths of runs: of values that repeat, alone or in pairs, and of values that ascend. Longer runs are several.
+REPEATED = [*range(2, 17), 20, 24, 28, 32, 40, 48, 56, 64, 96, 128, 192, 224]
+ASCENDING = [*range(2, 11), 13, 16, 26, 32]
 
 
 def character_class(point):
@@ -54,24 +61,74 @@ def pages(values):
     return index, [value for page in found for value in page]
 
 
+def macros():
+    """The definitions of runs, each as two shorter ones."""
+    text = ""
+    for name, names, lengths, later in (("R", "...", REPEATED, "__VA_ARGS__"), ("A", "v", ASCENDING, "(v) + {}")):
+        value = later if name == "R" else "v"
+        for count in lengths:
+            half = next(half for half in range((count + 1) // 2, count) if {half, count - half} <= {1, *lengths})
+            parts = (half, value), (count - half, later.format(half))
+            said = (f"{inside}," if part == 1 else f"{name}{part}({inside})" for part, inside in parts)
+            text += f"#define {name}{count}({names}) {' '.join(said)}\n"
+    return text
+
+
+def run_lengths(values):
+    """For every index, how often the value stands there, how far values ascend by one, and how often two values alternate."""
+    same, ascending, pairs = ([1] * (len(values) + 2) for _ in range(3))
+    for at in range(len(values) - 2, -1, -1):
+        if values[at] == values[at + 1]:
+            same[at] = same[at + 1] + 1
+        if values[at] + 1 == values[at + 1]:
+            ascending[at] = ascending[at + 1] + 1
+        if values[at:at + 2] == values[at + 2:at + 4]:
+            pairs[at] = pairs[at + 2] + 1
+    return same, ascending, pairs
+
+
+def words(values):
+    """The fewest characters that say the values."""
+    same, ascending, pairs = run_lengths(values)
+    cost, choice = [0] * (len(values) + 1), [None] * len(values)
+    for at in range(len(values) - 1, -1, -1):
+        value = str(values[at])
+        found = [(len(value) + 1 + cost[at + 1], 1, f"{value},")]
+        for name, lengths, longest, values_of in (("R", REPEATED, same[at], 1), ("A", ASCENDING, ascending[at], 1), ("R", REPEATED, pairs[at], 2)):
+            inside = ",".join(map(str, values[at:at + values_of]))
+            for count in lengths[:bisect.bisect(lengths, longest)]:
+                word = f"{name}{count}({inside})"
+                found.append((len(word) + cost[at + count * values_of], count * values_of, word))
+        cost[at], *choice[at] = min(found)
+    at, said = 0, []
+    while at < len(values):
+        said.append(choice[at][1])
+        at += choice[at][0]
+    return said
+
+
 def array(declaration, values):
-    """A C array in lines of at most 120 columns."""
+    """A C array in lines of at most WIDTH columns: of numbers, or of tuples for structs."""
     lines, line = [], ""
-    for value in values:
-        word = f"{value},"
-        if len(line) + len(word) > 120:
+    for word in [f"{{{','.join(map(str, value))}}}," for value in values] if isinstance(values[0], tuple) else words(values):
+        if len(line) + len(word) > WIDTH:
             lines.append(line)
             line = ""
         line += word
     return f"\n{declaration} = {{\n" + "\n".join(lines + [line]) + "\n};\n"
 
 
+def rows_array(name, rows):
+    return array(f"const struct bl_unicode_row {name}[]", rows) + f"const size_t {name}_count = {len(rows)};\n"
+
+
+def paged_arrays(page_name, type_name, name, values):
+    index, table = pages(values)
+    return array(f"const uint8_t {page_name}[0x110000 >> 8]", index) + array(f"const {type_name} {name}[]", table)
+
+
 def classes():
-    index, table = pages([character_class(point) for point in CODE_POINTS])
-    return (HEAD.format(what="Classes of code points: see unicode.h.", version=VERSION) +
-            '#include "kind/text/unicode.h"\n' +
-            array("const uint8_t bl_unicode_page[0x110000 >> 8]", index) +
-            array("const uint8_t bl_unicode_class_table[]", table))
+    return paged_arrays("bl_unicode_page", "uint8_t", "bl_unicode_class_table", [character_class(point) for point in CODE_POINTS])
 
 
 def assigned(version):
@@ -119,31 +176,24 @@ def normal():
     properties = [normal_property(point, latest, ["NFC"], len(FORMS)) for point in CODE_POINTS]
     for point in there:
         properties[point] |= normal_property(point, seconds, FORMS)
-    index, table = pages(properties)
-    text = (HEAD.format(what="Normal forms: see unicode.h.", version=VERSION) +
-            '#include "kind/text/unicode.h"\n' +
-            array("const uint8_t bl_normal_page[0x110000 >> 8]", index) + array("const uint16_t bl_normal_property[]", table))
-    points = []
+    text = paged_arrays("bl_normal_page", "uint16_t", "bl_normal_property", properties)
+    runs = []
     for name, points_of, form, other in (("canonical", CODE_POINTS, "NFD", None), ("compatible", there, "NFKD", "NFD")):
-        rows = []
         for point, parts in decompositions(points_of, form, other):
-            rows.append(f"{{{point},{len(points)},{len(parts)}}}")
-            points += map(ord, parts)
-        text += array(f"const struct bl_normal_parts bl_normal_{name}[]", rows)
-        text += f"const size_t bl_normal_{name}_count = {len(rows)};\n"
-    text += array("const uint32_t bl_normal_point[]", points)
-    rows = [f"{{{first},{second},{point}}}" for (first, second), point in composed]
-    text += array("const struct bl_normal_pair bl_normal_pair[]", rows)
-    return text + f"const size_t bl_normal_pair_count = {len(rows)};\n"
-
-
-BERT_HEAD = """/* What BERT's normalizer and pre-tokenizer make of code points: see unicode.h.
- *
- * Written by scripts/unicode.py, which asks the Python package tokenizers {version} about every code point: it mixes
- * tables of several versions of Unicode. The data are copyright 1991-2024 Unicode, Inc., under the Unicode License v3
- * (docs/unicode-license.txt). */
-/* clang-format off */
-"""
+            last = runs[-1] if runs else None
+            if last and last[0] == name and last[1] + last[2] == point and last[3] == len(parts):
+                last[2] += 1
+                last[4] += parts
+            else:
+                runs.append([name, point, 1, len(parts), parts])
+    points = ""
+    for parts in sorted((run[4] for run in runs), key=len, reverse=True):
+        points += parts if parts not in points else ""
+    for name in "canonical", "compatible":
+        text += rows_array(f"bl_normal_{name}", [(first, count, points.index(parts), each) for of, first, count, each, parts in runs if of == name])
+    text += array("const uint32_t bl_normal_point[]", list(map(ord, points)))
+    rows = [(first, second, point) for (first, second), point in composed]
+    return text + array("const struct bl_normal_pair bl_normal_pair[]", rows) + f"const size_t bl_normal_pair_count = {len(rows)};\n"
 
 
 def batches(size):
@@ -174,38 +224,29 @@ def bert():
             properties[point] = 1 * (cleaned == "ab") | 2 * (pieces[i] == 3) | 4 * (stripped == "q") | 8 * (low != chr(point)) | 16 * (bare == "q")
             if low != chr(point):
                 lowered.append((point, low))
-    index, table = pages(properties)
+    for point in word_characters():
+        properties[point] |= 32
     # One is two code points in lower case.
-    rows = [f"{{{point},{ord(to)}}}" for point, to in lowered if len(to) == 1]
     assert [(point, to) for point, to in lowered if len(to) > 1] == [(0x130, "i\u0307")]
-    return (BERT_HEAD.format(version=TOKENIZERS) + '#include "kind/text/unicode.h"\n' +
-            array("const uint8_t bl_bert_page[0x110000 >> 8]", index) + array("const uint8_t bl_bert_property[]", table) +
-            array("const struct bl_bert_lower bl_bert_lower[]", rows) + f"const size_t bl_bert_lower_count = {len(rows)};\n")
+    rows = []
+    for point, to in [(point, ord(to)) for point, to in lowered if len(to) == 1]:
+        first, count, low, _ = rows[-1] if rows else (-9, 0, 0, 0)
+        if to - low == point - first and point - first <= count + 1:
+            rows[-1] = first, point - first + 1, low, 1
+        else:
+            rows.append((point, 1, to, 1))
+    properties = [bert | grapheme << 6 for bert, grapheme in zip(properties, graphemes(), strict=True)]
+    return paged_arrays("bl_point_page", "uint16_t", "bl_point_property", properties) + rows_array("bl_bert_lower", rows)
 
 
-WORD_HEAD = """/* The characters of words (\\w), beside which an added token is no single word: see unicode.h.
- *
- * Written by scripts/unicode.py, which asks the Python package tokenizers {version} about every code point. The data are
- * copyright 1991-2024 Unicode, Inc., under the Unicode License v3 (docs/unicode-license.txt). */
-/* clang-format off */
-"""
-
-
-def words():
+def word_characters():
+    """The characters of words, beside which an added token is no single word."""
     asked = tokenizers.Tokenizer(tokenizers.models.WordLevel({"?": 0}, unk_token="?"))
     asked.add_tokens([tokenizers.AddedToken("|q|", single_word=True, normalized=False)])
-    ranges = []
     for points in batches(32): # the engine looks at all that is before a token
         encoded = asked.encode(" ".join(chr(point) + "|q|" for point in points))
         found = {begin // 5 for token, (begin, _) in zip(encoded.ids, encoded.offsets) if token == 1}
-        for point in (point for i, point in enumerate(points) if i not in found):
-            if ranges and ranges[-1][1] == point - 1:
-                ranges[-1][1] = point
-            else:
-                ranges.append([point, point])
-    rows = [f"{{{first},{last}}}" for first, last in ranges]
-    return (WORD_HEAD.format(version=TOKENIZERS) + '#include "kind/text/unicode.h"\n' +
-            array("const struct bl_word_range bl_word_range[]", rows) + f"const size_t bl_word_ranges = {len(rows)};\n")
+        yield from (point for i, point in enumerate(points) if i not in found)
 
 
 # What the system's PCRE2 knows at least, as a package of Debian 12 does: of later code points it sees older ones of the same properties.
@@ -218,15 +259,6 @@ PROPERTIES = ("Alphabetic", "Uppercase", "Lowercase", "White_Space", "Ideographi
 NAMED = {"Common", "Inherited", "Latin", "Greek", "Cyrillic", "Armenian", "Georgian", "Hebrew", "Arabic", "Syriac", "Ethiopic", "Mongolian", "Cherokee",
          "Devanagari", "Bengali", "Gurmukhi", "Gujarati", "Oriya", "Tamil", "Telugu", "Kannada", "Malayalam", "Sinhala", "Tibetan", "Thai",
          "Lao", "Khmer", "Myanmar", "Tagalog", "Javanese", "Balinese", "Han", "Hiragana", "Katakana", "Bopomofo", "Hangul", "Yi", "Unknown"}
-
-STAND_IN_HEAD = """/* Code points that older tables of Unicode lack, and older ones of the same properties: see regex.h.
- *
- * Written by scripts/unicode.py from the Unicode Character Database {version}, as the Python packages unicodedata2 and
- * tokenizers hold it, and from Perl's. The data are copyright 1991-2024 Unicode, Inc., under the Unicode License v3
- * (docs/unicode-license.txt). */
-/* clang-format off */
-"""
-
 
 def having(property_name, points):
     """Those of the points that have the property, as tokenizers tells."""
@@ -275,24 +307,25 @@ def runs_of(points):
 
 def rows_and_pages(runs, points):
     """The rows of a table for [(first, last, what can stand for them)], whose points are added, and a bit for each page that has some."""
-    rows, pages_with = [], bytearray(0x1100 // 8)
+    rows, places, pages_with = [], {}, bytearray(0x1100 // 8)
     for first, last, known in runs:
         at = bisect.bisect(known, first)
         # The nearest ones, and the farthest: a pattern may have limits in between.
-        few = list(dict.fromkeys([*known[max(at - 1, 0):at], *known[at:at + 1], known[0], known[-1]]))
-        rows.append(f"{{{first},{last},{len(points)},{len(few)}}}")
-        points += few
+        few = tuple(dict.fromkeys([*known[max(at - 1, 0):at], *known[at:at + 1], known[0], known[-1]]))
+        if few not in places:
+            places[few] = len(points)
+            points += few
+        rows.append((first, last - first + 1, places[few], len(few)))
         for page in range(first >> 8, (last >> 8) + 1):
             pages_with[page >> 3] |= 1 << (page & 7)
     return rows, pages_with
 
 
-def unassigned_runs():
-    """What the version has not, but later ones may, and noncharacters of as many bytes: no version will ever have these."""
-    never = [*range(0xFDD0, 0xFDF0), *(plane | end for plane in range(0, 0x110000, 0x10000) for end in (0xFFFE, 0xFFFF))]
-    later = [point for point in sorted(set(CODE_POINTS) - set(never)) if point >= 0x800 and unicode.category(chr(point)) == "Cn"]
-    candidates = {size: [point for point in never if len(chr(point).encode()) == size] for size in (3, 4)}
-    return [(first, last, candidates[size]) for first, last, size in runs_of((point, len(chr(point).encode())) for point in later)]
+def others():
+    """Code points from U+0800 on that have no class, but that no later version of Unicode will give one."""
+    never = {*range(0xFDD0, 0xFDF0), *(plane | end for plane in range(0, 0x110000, 0x10000) for end in (0xFFFE, 0xFFFF))}
+    known = [(point, None) for point in CODE_POINTS[0x800:] if not character_class(point) and (point in never or unicode.category(chr(point)) != "Cn")]
+    return [(first, last - first + 1, 0, 0) for first, last, _ in runs_of(known)]
 
 
 def stand_ins():
@@ -303,20 +336,11 @@ def stand_ins():
         known = old.get(kind) or old.get((None, *kind[1:])) or old.get(("any", *kind[1:]))
         if not ({first, last} <= CHANGED and (first < 0x800 or kind not in old)):
             runs.append((first, last, known))
-    text = STAND_IN_HEAD.format(version=VERSION) + '#include "kind/text/unicode.h"\n'
-    for name, some in ("stand_in", runs), ("unassigned", unassigned_runs()):
-        rows, pages_with = rows_and_pages(some, points)
-        text += array(f"const uint8_t bl_{name}_page[0x110000 >> 11]", pages_with)
-        text += array(f"const struct bl_stand_in bl_{name}[]", rows) + f"const size_t bl_{name}_count = {len(rows)};\n"
-    return text + array("const uint32_t bl_stand_in_point[]", points)
+    rows, pages_with = rows_and_pages(runs, points)
+    return (array("const uint8_t bl_stand_in_page[0x110000 >> 11]", pages_with) + rows_array("bl_stand_in", rows) +
+            array("const uint32_t bl_stand_in_point[]", points) + rows_array("bl_unclassed", others()))
 
 
-GRAPHEME_HEAD = """/* The classes of grapheme clusters: see unicode.h.
- *
- * Written by scripts/unicode.py from the properties that the Python package regex has, for the code points of Unicode
- * {version}. The data are copyright 1991-2024 Unicode, Inc., under the Unicode License v3 (docs/unicode-license.txt). */
-/* clang-format off */
-"""
 BREAKS = "CR", "LF", "CN", "EX", "ZWJ", "RI", "PP", "SM", "L", "V", "T", "LV", "LVT"
 
 
@@ -329,18 +353,7 @@ def graphemes():
     for bit, name in ((16, "Extended_Pictographic"), (32, "InCB=Consonant"), (64, "InCB=Linker")):
         for one in regex.findall(rf"\p{{{name}}}", text):
             properties[ord(one)] |= bit
-    index, table = pages(properties)
-    return (GRAPHEME_HEAD.format(version=VERSION) + '#include "kind/text/unicode.h"\n' +
-            array("const uint8_t bl_grapheme_page[0x110000 >> 8]", index) +
-            array("const uint8_t bl_grapheme_property[]", table))
-
-
-SCRIPT_HEAD = """/* The scripts of code points: see unicode.h.
- *
- * Written by scripts/unicode.py, which asks the Python package tokenizers {version} about every code point. The data are
- * copyright 1991-2024 Unicode, Inc., under the Unicode License v3 (docs/unicode-license.txt). */
-/* clang-format off */
-"""
+    return properties
 
 
 def scripts():
@@ -355,9 +368,16 @@ def scripts():
         if number == len(members):
             members.append(one)
         numbers[point], last = number + 1, number
-    index, table = pages(numbers)
-    return (SCRIPT_HEAD.format(version=TOKENIZERS) + '#include "kind/text/unicode.h"\n' +
-            array("const uint8_t bl_script_page[0x110000 >> 8]", index) + array("const uint8_t bl_script_number[]", table))
+    return paged_arrays("bl_script_page", "uint8_t", "bl_script_number", numbers)
+
+
+def file_text():
+    """Of the whole file. Macros are those that the arrays need, and those that they need."""
+    arrays = ""
+    for title, make in (("classes", classes), ("scripts", scripts), ("BERT, words, grapheme clusters", bert),
+                        ("normal forms", normal), ("stand-ins", stand_ins)):
+        arrays += f"\n/* --- {title} {'-' * (WIDTH - 11 - len(title))} */\n" + make()
+    return HEAD + "\n" + macros() + arrays
 
 
 def main():
@@ -365,20 +385,14 @@ def main():
         sys.exit(f"unicode.py: this is tokenizers {tokenizers.__version__}; wanted is {TOKENIZERS}")
     if unicode.unidata_version != VERSION:
         sys.exit(f"unicode.py: unicodedata2 has Unicode {unicode.unidata_version}; wanted is {VERSION}")
-    differing = 0
-    for name, make in (("unicode_table.c", classes), ("normal_table.c", normal), ("bert_table.c", bert), ("word_table.c", words),
-                       ("stand_in_table.c", stand_ins), ("grapheme_table.c", graphemes), ("script_table.c", scripts)):
-        path = os.path.join(FOLDER, name)
-        text = make()
-        if "--check" not in sys.argv[1:]:
-            with open(path, "w", encoding="ascii") as file:
-                file.write(text)
-            continue
-        with open(path, encoding="ascii") as file:
-            if file.read() != text:
-                print(f"{name} is not what unicode.py writes")
-                differing = 1
-    sys.exit(differing)
+    text = file_text()
+    if "--check" not in sys.argv[1:]:
+        with open(FILE, "w", encoding="ascii") as file:
+            file.write(text)
+        return
+    with open(FILE, encoding="ascii") as file:
+        if file.read() != text:
+            sys.exit("unicode_table.c is not what unicode.py writes")
 
 
 main()

@@ -5,8 +5,8 @@
 #include "base/text.h"
 #include "fuzz.h"
 #include "kind/text/normal_form.h"
+#include "kind/text/pre_tokenizer.h"
 #include "kind/text/regex.h"
-#include "kind/text/wordpiece.h"
 
 static void normalize(const struct bl_buffer *text)
 {

@@ -23,6 +23,7 @@
 #include "base/text.h"
 #include "kind/text/grammar.h"
 #include "kind/text/normal_form.h"
+#include "kind/text/pre_tokenizer.h"
 #include "kind/text/regex.h"
 #include "kind/text/wordpiece.h"
 

@@ -1,3 +1,5 @@
+#include "kind/text/normal_form.h"
+#include "kind/text/pre_tokenizer.h"
 #include "kind/text/wordpiece.h"
 
 #include <string.h>

@@ -322,7 +322,7 @@ static bool is_word_character(const uint8_t *text)
 {
     uint32_t point;
     bl_utf8_decode((const char *)text, &point);
-    return bl_is_word_character(point);
+    return bl_bert_class(point) & BL_WORD;
 }
 
 /* Whether [start, stop) of the text is not part of a longer word. */

@@ -5,7 +5,6 @@
 
 #include "base/buffer.h"
 #include "base/text.h"
-#include "kind/text/bpe_pair.h"
 
 /* --- words -------------------------------------------------------------------------------------------------------- */
 

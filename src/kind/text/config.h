@@ -104,4 +104,14 @@ struct bl_text_config {
     struct bl_text_prepared prepared; /* after prepare */
 };
 
+/* The name of kept number i; NULL: there are not so many. */
+static inline const char *bl_text_number(const struct bl_text_prepared *p, int i)
+{
+    for (int k = 1; k <= p->keeps; k++) {
+        if (p->column[k].is_number && i-- == 0)
+            return p->column[k].name;
+    }
+    return NULL;
+}
+
 #endif

@@ -6,7 +6,6 @@
 #include "base/buffer.h"
 #include "base/vector.h"
 #include "kind/text/bpe.h"
-#include "kind/text/bpe_pair.h"
 #include "kind/text/huge_pages.h"
 
 #define BL_NO_TOKEN UINT32_MAX

@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "kind/text/skip.h"
 #include "kind/text/unicode.h"
-#include "kind/text/wordpiece.h"
 
 /* --- normal forms ------------------------------------------------------------------------------------------------- */
 
@@ -63,21 +62,6 @@ static void segment_add(struct segment *s, uint32_t c)
         s->unit[s->count++] = (uint64_t)point_class(c, s->form) << CLASS | c;
 }
 
-static const struct bl_normal_parts *parts_find(const struct bl_normal_parts *parts, size_t count, uint32_t c)
-{
-    size_t low = 0;
-    while (low < count) {
-        size_t middle = (low + count) / 2;
-        if (parts[middle].point == c)
-            return &parts[middle];
-        if (parts[middle].point < c)
-            low = middle + 1;
-        else
-            count = middle;
-    }
-    return NULL;
-}
-
 static void segment_decompose(struct segment *s, uint32_t c)
 {
     if (!point_may_decompose(c, s->form)) {
@@ -92,15 +76,15 @@ static void segment_decompose(struct segment *s, uint32_t c)
             segment_add(s, T_BASE + index % T_COUNT);
         return;
     }
-    const struct bl_normal_parts *parts = NULL;
+    const struct bl_unicode_row *row = NULL;
     if (s->form == BL_NFKC || s->form == BL_NFKD)
-        parts = parts_find(bl_normal_compatible, bl_normal_compatible_count, c);
-    if (!parts)
-        parts = parts_find(bl_normal_canonical, bl_normal_canonical_count, c);
-    if (!parts)
+        row = bl_unicode_find(bl_normal_compatible, bl_normal_compatible_count, c);
+    if (!row)
+        row = bl_unicode_find(bl_normal_canonical, bl_normal_canonical_count, c);
+    if (!row)
         segment_add(s, c);
-    for (size_t i = 0; parts && i < parts->count; i++)
-        segment_add(s, bl_normal_point[parts->at + i]);
+    for (size_t i = 0; row && i < row->count; i++)
+        segment_add(s, bl_normal_point[row->value + (size_t)(c - row->first) * row->count + i]);
 }
 
 static int unit_compare(const void *a, const void *b)
@@ -254,6 +238,109 @@ int bl_normal_form_apply(enum bl_normal_form form, const char *text, size_t size
         out->failed = true;
     free(s.unit);
     return bl_buffer_check(out, NULL);
+}
+
+/* --- BERT's normalizer ----------------------------------------------------------------------------------------------
+ */
+
+/* Each step goes over the whole text, since the next one may change its result: an ideograph, for example, is found
+ * before it is decomposed. */
+
+/* The blocks of ideographs that BERT's authors listed; the package lacks U+2B820 to U+2B91F. */
+static bool is_chinese(uint32_t c)
+{
+    static const uint32_t block[][2] = {
+        {0x3400, 0x4dbf},   {0x4e00, 0x9fff},   {0xf900, 0xfaff},   {0x20000, 0x2a6df},
+        {0x2a700, 0x2b73f}, {0x2b740, 0x2b81f}, {0x2b920, 0x2ceaf}, {0x2f800, 0x2fa1f},
+    };
+    for (size_t i = 0; i < sizeof block / sizeof *block; i++) {
+        if (c >= block[i][0] && c <= block[i][1])
+            return true;
+    }
+    return false;
+}
+
+static void bert_clean(const struct bl_bert_options *options, const char *text, size_t size, struct bl_buffer *out)
+{
+    size_t done = 0; /* bytes that were copied or replaced */
+    for (size_t at = 0, next; at < size; at = next) {
+        uint32_t c;
+        next = at + bl_utf8_decode(text + at, &c);
+        bool removed = options->clean_text && bl_bert_class(c) & BL_BERT_REMOVED;
+        bool space = options->clean_text && c != ' ' && bl_unicode_class(c) & BL_SPACE;
+        bool chinese = options->handle_chinese_chars && c >= 0x3400 && is_chinese(c);
+        if (!removed && !space && !chinese)
+            continue;
+        bl_buffer_append(out, text + done, at - done);
+        done = next;
+        if (removed)
+            continue;
+        bl_buffer_byte(out, ' ');
+        if (chinese) {
+            bl_buffer_append(out, text + at, next - at);
+            bl_buffer_byte(out, ' ');
+        }
+    }
+    bl_buffer_append(out, text + done, size - done);
+}
+
+static void bert_append_lower(struct bl_buffer *out, uint32_t c)
+{
+    if (c < 0x80) {
+        bl_buffer_byte(out, (char)(c | 0x20));
+        return;
+    }
+    char bytes[BL_UTF8_MAX];
+    const struct bl_unicode_row *row = bl_unicode_find(bl_bert_lower, bl_bert_lower_count, c);
+    if (row)
+        bl_buffer_append(out, bytes, bl_utf8_encode(row->value + c - row->first, bytes));
+    else
+        bl_buffer_text(out, "i\u0307"); /* of U+0130 */
+}
+
+static void bert_strip_and_lower(const struct bl_bert_options *options, const char *text, size_t size,
+                                 struct bl_buffer *out)
+{
+    unsigned changed = (options->strip_accents ? BL_BERT_MARK : 0U) | (options->lowercase ? BL_BERT_UPPER : 0U);
+    size_t done = 0;
+    for (size_t at = 0, next; at < size; at = next) {
+        uint32_t c;
+        next = at + bl_utf8_decode(text + at, &c);
+        unsigned class = bl_bert_class(c) & changed;
+        if (!class)
+            continue;
+        bl_buffer_append(out, text + done, at - done);
+        done = next;
+        if (class & BL_BERT_UPPER)
+            bert_append_lower(out, c);
+    }
+    bl_buffer_append(out, text + done, size - done);
+}
+
+int bl_bert_normalize(const struct bl_bert_options *options, const char *text, size_t size, struct bl_buffer *out,
+                      struct bl_error *e)
+{
+    struct bl_buffer cleaned = {0}, decomposed = {0};
+    bl_buffer_reserve(&cleaned, size);
+    bert_clean(options, text, size, &cleaned);
+    const struct bl_buffer *from = &cleaned;
+    if (options->strip_accents && bl_normal_form_prefix(BL_NFD, cleaned.data, cleaned.size) < cleaned.size) {
+        bl_normal_form_apply(BL_NFD, cleaned.data, cleaned.size, &decomposed);
+        from = &decomposed;
+    }
+    bl_buffer_reserve(out, from->size);
+    bert_strip_and_lower(options, from->data, from->size, out);
+    int code = bl_buffer_check(&cleaned, e);
+    if (code)
+        goto out;
+    code = bl_buffer_check(&decomposed, e);
+    if (code)
+        goto out;
+    code = bl_buffer_check(out, e);
+out:
+    bl_buffer_free(&cleaned);
+    bl_buffer_free(&decomposed);
+    return code;
 }
 
 /* --- grapheme clusters -------------------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
-/* Rules of Unicode for whole texts: their normal forms, the grapheme clusters that they consist of, and the comparison
- * of texts for --dedup-by. */
+/* Rules of Unicode for whole texts: their normal forms, BERT's normalizer, the grapheme clusters that they consist of,
+ * and the comparison of texts for --dedup-by. */
 #ifndef BL_NORMAL_FORM_H
 #define BL_NORMAL_FORM_H
 
@@ -24,6 +24,23 @@ size_t bl_normal_form_prefix(enum bl_normal_form form, const char *text, size_t 
 
 /* Appends the text in the form. BL_EFAIL: out of memory, which the buffer remembers. */
 int bl_normal_form_apply(enum bl_normal_form form, const char *text, size_t size, struct bl_buffer *out);
+
+/* --- BERT's normalizer ----------------------------------------------------------------------------------------------
+ */
+
+/* BERT's normalizer, as in the released `tokenizers` package. */
+
+/* The options of BertNormalizer in tokenizer.json. If strip_accents is null there, it is set as lowercase is. */
+struct bl_bert_options {
+    bool clean_text;           /* no control characters; all white space is a space */
+    bool handle_chinese_chars; /* spaces around each ideograph */
+    bool strip_accents;        /* decomposed (NFD), without nonspacing marks */
+    bool lowercase;
+};
+
+/* Appends the normalised text (of valid UTF-8). BL_EFAIL: out of memory. */
+int bl_bert_normalize(const struct bl_bert_options *options, const char *text, size_t size, struct bl_buffer *out,
+                      struct bl_error *e);
 
 /* --- grapheme clusters -------------------------------------------------------------------------------------------- */
 

@@ -73,4 +73,8 @@ size_t bl_split_scan(const struct bl_split *split, const struct bl_bpe *bpe, con
 int bl_split_find(const struct bl_split *split, struct bl_matcher *matcher, const uint8_t *text, size_t size,
                   struct bl_spans *out, struct bl_error *e);
 
+/* Appends the words of BERT's pre-tokenizer: the parts between white space, and each punctuation character alone. The
+ * text is valid UTF-8. */
+int bl_bert_split(const char *text, size_t size, struct bl_spans *out, struct bl_error *e);
+
 #endif

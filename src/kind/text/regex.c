@@ -119,38 +119,38 @@ static bool points_are_alike(const struct bl_pattern_points *points, uint32_t a,
     return true;
 }
 
-/* The row of a table that has a code point, or NULL. */
-static const struct bl_stand_in *row_find(const struct bl_stand_in *rows, size_t count, uint32_t point)
+/* The first of some code points that the pattern does not tell from this one, or the point itself. */
+static uint32_t candidate_find(const struct bl_pattern_points *points, uint32_t point, const uint32_t *candidate,
+                               size_t count)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (rows[middle].last < point)
-            low = middle + 1;
-        else
-            high = middle;
+    for (size_t i = 0; i < count; i++) {
+        if (points_are_alike(points, point, candidate[i]))
+            return candidate[i];
     }
-    return low < count && rows[low].first <= point ? &rows[low] : NULL;
+    return point;
 }
 
-static bool page_has(const uint8_t *page, uint32_t point)
+/* A noncharacter of as many bytes for a code point that Unicode 16 lacks: the next one before it or after it, or the
+ * first or last of all, as a pattern may have limits in between. */
+static uint32_t noncharacter_find(const struct bl_pattern_points *points, uint32_t point)
 {
-    return page[point >> 11] >> (point >> 8 & 7) & 1;
+    uint32_t plane = point & 0x1f0000;
+    bool low = point < 0xfdd0;
+    const uint32_t of_three[] = {low ? 0xfdd0 : 0xfdef, low ? 0xfdd0 : 0xfffe, 0xfdd0, 0xffff};
+    const uint32_t of_four[] = {plane > 0x10000 ? plane - 1 : 0x1fffe, plane | 0xfffe, 0x1fffe, 0x10ffff};
+    return candidate_find(points, point, plane ? of_four : of_three, 4);
 }
 
-/* What stands for a code point: itself if there is nothing. */
+/* What stands for a code point from U+0800 on: itself if there is nothing. */
 static uint32_t stand_in_find(const struct bl_pattern_points *points, uint32_t point)
 {
-    const struct bl_stand_in *found = NULL;
-    if (page_has(bl_stand_in_page, point))
-        found = row_find(bl_stand_in, bl_stand_in_count, point);
-    if (!found && points->newer && page_has(bl_unassigned_page, point))
-        found = row_find(bl_unassigned, bl_unassigned_count, point);
-    for (size_t i = 0; found && i < found->count; i++) {
-        uint32_t candidate = bl_stand_in_point[found->at + i];
-        if (points_are_alike(points, point, candidate))
-            return candidate;
+    if (bl_stand_in_page[point >> 11] >> (point >> 8 & 7) & 1) {
+        const struct bl_unicode_row *row = bl_unicode_find(bl_stand_in, bl_stand_in_count, point);
+        if (row)
+            return candidate_find(points, point, bl_stand_in_point + row->value, row->count);
     }
+    if (points->newer && !bl_unicode_class(point) && !bl_unicode_find(bl_unclassed, bl_unclassed_count, point))
+        return noncharacter_find(points, point);
     return point;
 }
 

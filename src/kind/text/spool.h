@@ -38,6 +38,7 @@ struct bl_spool_stamp {
     uint64_t times, contents;
 };
 
+struct bl_chunk;
 struct bl_spool_writer;
 
 /* shared: other machines will read the chunk. */

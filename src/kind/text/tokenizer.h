@@ -1,4 +1,4 @@
-/* Tokenizers: text in, token ids out, the same ones as the released packages give; and the marks of documents. */
+/* Tokenizers: text in, token ids out, the same ones as the released packages give. */
 #ifndef BL_TOKENIZER_H
 #define BL_TOKENIZER_H
 
@@ -7,17 +7,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
-
-/* --- document marks ----------------------------------------------------------------------------------------------- */
-
-/* Marks: the ids that documents begin and end with, beside those of their text. */
-
-#define BL_DOCUMENT_MARKS_MAX 16
-
-struct bl_document_marks {
-    int32_t id[BL_DOCUMENT_MARKS_MAX];
-    int count;
-};
+#include "kind/text/vocabulary.h"
+#include "kind/text/wordpiece.h"
 
 /* --- tokenizers --------------------------------------------------------------------------------------------------- */
 
@@ -25,8 +16,6 @@ struct bl_document_marks {
  * (encoder.h). */
 
 struct bl_tokenizer;
-
-enum bl_lowercase { BL_LOWERCASE_AUTO, BL_LOWERCASE_YES, BL_LOWERCASE_NO };
 
 struct bl_tokenizer_options {
     /* "bytes", or a file: tokenizer.json, vocab.json (with merges.txt beside it), vocab.txt, tekken.json, a .tiktoken,

@@ -7,7 +7,6 @@
 #include "kind/text/bpe.h"
 #include "kind/text/normalizer.h"
 #include "kind/text/pre_tokenizer.h"
-#include "kind/text/tokenizer.h"
 #include "kind/text/unigram.h"
 #include "kind/text/vocabulary.h"
 #include "kind/text/wordpiece.h"

@@ -74,10 +74,15 @@ static inline int64_t bl_names_find(const struct bl_vocabulary *names, const cha
 
 /* --- patterns ----------------------------------------------------------------------------------------------------- */
 
-/* The pattern of a tokenizer that has nothing but a pattern. */
+/* Adds a split; known grammars that follow each other may become one. BL_EFAIL: there are too many. */
+int bl_tokenizer_add_split(struct bl_tokenizer *tokenizer, const struct bl_split *split, struct bl_error *e);
 
-/* Makes it split as tiktoken does by a regular expression: what does not match is left out. BL_EDATA: PCRE2 does not
- * support the expression. */
+/* Adds a split by an expression, of which split has the rest. BL_EDATA: PCRE2 does not support the expression. */
+int bl_tokenizer_add_regex(struct bl_tokenizer *tokenizer, const char *pattern, size_t size, bool literal,
+                           struct bl_split *split, struct bl_error *e);
+
+/* Makes a tokenizer that has nothing but a pattern split as tiktoken does by a regular expression: what does not match
+ * is left out. BL_EDATA: PCRE2 does not support the expression. */
 int bl_tokenizer_set_pattern(struct bl_tokenizer *tokenizer, const char *pattern, size_t size, struct bl_error *e);
 
 #endif

@@ -1,5 +1,5 @@
 /* Properties of characters by fixed versions of Unicode, so that ids do not depend on the libraries of a machine.
- * scripts/unicode.py makes the tables (*_table.c). */
+ * scripts/unicode.py makes the tables (unicode_table.c). */
 #ifndef BL_UNICODE_H
 #define BL_UNICODE_H
 
@@ -7,9 +7,33 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Code points that follow each other, in a table of rows in their order. */
+struct bl_unicode_row {
+    uint32_t first, points;
+    uint32_t value; /* what these are for: see the table */
+    uint16_t count;
+};
+
+/* The row that has a code point, or NULL. */
+static inline const struct bl_unicode_row *bl_unicode_find(const struct bl_unicode_row *rows, size_t count,
+                                                           uint32_t point)
+{
+    size_t low = 0;
+    while (low < count) {
+        size_t middle = low + (count - low) / 2;
+        if (point < rows[middle].first)
+            count = middle;
+        else if (point - rows[middle].first < rows[middle].points)
+            return &rows[middle];
+        else
+            low = middle + 1;
+    }
+    return NULL;
+}
+
 /* --- classes ------------------------------------------------------------------------------------------------------ */
 
-/* Classes of code points by Unicode 16 (unicode_table.c), which these engines have: tokenizers 0.23 (Oniguruma 6.9.10)
+/* Classes of code points by Unicode 16, which these engines have: tokenizers 0.23 (Oniguruma 6.9.10)
  * in patterns, tiktoken 0.14 (Rust's regex crates). A code point has one of them at most. */
 enum {
     BL_SYMBOL = 1,        /* \p{S} */
@@ -39,7 +63,7 @@ static inline unsigned bl_unicode_class(uint32_t c)
 
 #define BL_SCRIPT_ANY 0
 
-/* A number of the script (script_table.c). */
+/* A number of the script. */
 extern const uint8_t bl_script_page[0x110000 >> 8];
 extern const uint8_t bl_script_number[];
 
@@ -48,36 +72,37 @@ static inline unsigned bl_script(uint32_t c)
     return bl_script_number[(uint32_t)bl_script_page[c >> 8] << 8 | (c & 255)];
 }
 
-/* --- BERT --------------------------------------------------------------------------------------------------------- */
-
-/* The data of BERT's normalizer and pre-tokenizer (bert_table.c). */
+/* --- BERT, words, grapheme clusters ------------------------------------------------------------------------------- */
 
 enum {
     BL_BERT_REMOVED = 1,     /* by clean_text */
     BL_BERT_PUNCTUATION = 2, /* a word by itself */
     BL_BERT_MARK = 4,        /* removed by strip_accents */
     BL_BERT_UPPER = 8,       /* has a lower case: that of bl_bert_lower, but for U+0130 */
-    BL_BERT_COMBINING = 16   /* removed by the normalizer StripAccents, which is not BERT's */
+    BL_BERT_COMBINING = 16,  /* removed by the normalizer StripAccents, which is not BERT's */
+    BL_WORD = 32             /* \w, beside which an added token is no single word */
 };
 
-extern const uint8_t bl_bert_page[0x110000 >> 8];
-extern const uint8_t bl_bert_property[];
+#define BL_WORD_BITS 6 /* above these bits stands what a code point is in a grapheme cluster */
 
-static inline unsigned bl_bert_class(uint32_t c)
+extern const uint8_t bl_point_page[0x110000 >> 8];
+extern const uint16_t bl_point_property[];
+
+static inline unsigned bl_point_properties(uint32_t c)
 {
-    return bl_bert_property[(uint32_t)bl_bert_page[c >> 8] << 8 | (c & 255)];
+    return bl_point_property[(uint32_t)bl_point_page[c >> 8] << 8 | (c & 255)];
 }
 
-/* Sorted by code point. */
-struct bl_bert_lower {
-    uint32_t point, lower;
-};
-extern const struct bl_bert_lower bl_bert_lower[];
+/* What BERT's normalizer and pre-tokenizer make of it, and whether it belongs to words. */
+static inline unsigned bl_bert_class(uint32_t c)
+{
+    return bl_point_properties(c) & ((1U << BL_WORD_BITS) - 1);
+}
+
+/* Those with a lower case, and maybe others between them: the value of a row is the lower case of its first code point,
+ * and the others are as far from that. */
+extern const struct bl_unicode_row bl_bert_lower[];
 extern const size_t bl_bert_lower_count;
-
-/* --- grapheme clusters -------------------------------------------------------------------------------------------- */
-
-/* The data of grapheme clusters (grapheme_table.c). */
 
 /* Values of Grapheme_Cluster_Break. */
 enum {
@@ -101,17 +126,12 @@ enum {
     BL_LINKER = 64
 };
 
-extern const uint8_t bl_grapheme_page[0x110000 >> 8];
-extern const uint8_t bl_grapheme_property[];
-
 static inline unsigned bl_grapheme_class(uint32_t c)
 {
-    return bl_grapheme_property[(uint32_t)bl_grapheme_page[c >> 8] << 8 | (c & 255)];
+    return bl_point_properties(c) >> BL_WORD_BITS;
 }
 
 /* --- normal forms ------------------------------------------------------------------------------------------------- */
-
-/* The data of normal forms (normal_table.c). */
 
 /* Pages of 256 properties. A property is the combining class, and 0x100 << form (enum bl_normal_form) where a code
  * point may change in that form, or change what is around it. Those that a form does not know have no bit for it: their
@@ -119,13 +139,9 @@ static inline unsigned bl_grapheme_class(uint32_t c)
 extern const uint8_t bl_normal_page[0x110000 >> 8];
 extern const uint16_t bl_normal_property[];
 
-/* What a code point decomposes to, wholly: so many of bl_normal_point. Sorted by code point. Canonical, and compatible
- * where that is another. Hangul is not among them. */
-struct bl_normal_parts {
-    uint32_t point;
-    uint16_t at, count;
-};
-extern const struct bl_normal_parts bl_normal_canonical[], bl_normal_compatible[];
+/* What code points decompose to, wholly: count points of bl_normal_point each, from the value of the row on. Canonical,
+ * and compatible where that is another. Hangul is not among them. */
+extern const struct bl_unicode_row bl_normal_canonical[], bl_normal_compatible[];
 extern const size_t bl_normal_canonical_count, bl_normal_compatible_count;
 extern const uint32_t bl_normal_point[];
 
@@ -136,50 +152,21 @@ struct bl_normal_pair {
 extern const struct bl_normal_pair bl_normal_pair[];
 extern const size_t bl_normal_pair_count;
 
-/* --- word characters ---------------------------------------------------------------------------------------------- */
-
-/* The characters of words (\w), in word_table.c. */
-
-/* From first to last, sorted. */
-struct bl_word_range {
-    uint32_t first, last;
-};
-extern const struct bl_word_range bl_word_range[];
-extern const size_t bl_word_ranges;
-
-static inline bool bl_is_word_character(uint32_t point)
-{
-    size_t low = 0, high = bl_word_ranges;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (bl_word_range[middle].first <= point)
-            low = middle;
-        else
-            high = middle;
-    }
-    return bl_word_range[low].first <= point && point <= bl_word_range[low].last;
-}
-
 /* --- stand-ins ---------------------------------------------------------------------------------------------------- */
 
-/* Code points that Unicode has had since version 15, and older ones of the same properties: category, script, being
- * alphabetic, upper or lower case, ideographic, an emoji (stand_in_table.c). */
-
-struct bl_stand_in {
-    uint32_t first, last; /* code points, from U+0800 on */
-    uint16_t at, count;   /* in bl_stand_in_point: what can stand for each of them, of as many bytes of UTF-8 */
-};
-
-/* In order. For each of the tables a bit for each page of 256 code points: it has some of them. */
-extern const struct bl_stand_in bl_stand_in[];
+/* Code points that Unicode has had since version 15, from U+0800 on, and older ones of the same properties: category,
+ * script, being alphabetic, upper or lower case, ideographic, an emoji. From the value of the row on, so many of
+ * bl_stand_in_point can stand for each of them, of as many bytes of UTF-8. */
+extern const struct bl_unicode_row bl_stand_in[];
 extern const size_t bl_stand_in_count;
+extern const uint32_t bl_stand_in_point[];
+
+/* A bit for each page of 256 code points: it has some of them. */
 extern const uint8_t bl_stand_in_page[0x110000 >> 11];
 
-/* Code points that Unicode 16 lacks, and noncharacters. */
-extern const struct bl_stand_in bl_unassigned[];
-extern const size_t bl_unassigned_count;
-extern const uint8_t bl_unassigned_page[0x110000 >> 11];
-
-extern const uint32_t bl_stand_in_point[];
+/* The code points from U+0800 on that have no class, but that Unicode 16 does not lack, and noncharacters. Rows have no
+ * values. */
+extern const struct bl_unicode_row bl_unclassed[];
+extern const size_t bl_unclassed_count;
 
 #endif

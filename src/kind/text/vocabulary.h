@@ -43,6 +43,17 @@ static inline int bl_ids_add(struct bl_ids *ids, int32_t id, struct bl_error *e)
 
 void bl_ids_free(struct bl_ids *ids);
 
+/* --- document marks ----------------------------------------------------------------------------------------------- */
+
+/* Marks: the ids that documents begin and end with, beside those of their text. */
+
+#define BL_DOCUMENT_MARKS_MAX 16
+
+struct bl_document_marks {
+    int32_t id[BL_DOCUMENT_MARKS_MAX];
+    int count;
+};
+
 /* --- vocabulary --------------------------------------------------------------------------------------------------- */
 
 /* The tokens of a model: from bytes to a token, and from a token to its id.

@@ -1,5 +1,4 @@
-/* What the tokenizers of BERT's family are made of: BERT's normalizer and pre-tokenizer, and the models WordLevel and
- * WordPiece. */
+/* The models WordLevel and WordPiece of the tokenizers of BERT's family. */
 #ifndef BL_WORDPIECE_H
 #define BL_WORDPIECE_H
 
@@ -11,25 +10,6 @@
 #include "base/error.h"
 #include "kind/text/regex.h"
 #include "kind/text/vocabulary.h"
-
-/* --- BERT's normalizer and pre-tokenizer -------------------------------------------------------------------------- */
-
-/* BERT's normalizer and pre-tokenizer, as in the released `tokenizers` package. */
-
-/* The options of BertNormalizer in tokenizer.json. If strip_accents is null there, it is set as lowercase is. */
-struct bl_bert_options {
-    bool clean_text;           /* no control characters; all white space is a space */
-    bool handle_chinese_chars; /* spaces around each ideograph */
-    bool strip_accents;        /* decomposed (NFD), without nonspacing marks */
-    bool lowercase;
-};
-
-/* Appends the normalised text (of valid UTF-8). BL_EFAIL: out of memory. */
-int bl_bert_normalize(const struct bl_bert_options *options, const char *text, size_t size, struct bl_buffer *out,
-                      struct bl_error *e);
-
-/* Appends the words of a text (valid UTF-8): the parts between white space, and each punctuation character alone. */
-int bl_bert_split(const char *text, size_t size, struct bl_spans *out, struct bl_error *e);
 
 /* --- WordLevel ---------------------------------------------------------------------------------------------------- */
 
@@ -72,7 +52,10 @@ int bl_wordpiece_encode(const struct bl_wordpiece *model, struct bl_buffer *scra
 int bl_wordpiece_vocabulary(struct bl_vocabulary *vocabulary, const struct bl_buffer *text, const char *path,
                             struct bl_error *e);
 
-/* Whether the model needs text in lower case, which vocab.txt does not say: it does if no token has an upper-case
+/* Whether text becomes lower case, which vocab.txt does not say either; auto: if the model needs it. */
+enum bl_lowercase { BL_LOWERCASE_AUTO, BL_LOWERCASE_YES, BL_LOWERCASE_NO };
+
+/* Whether the model needs text in lower case, which it does if no token has an upper-case
  * letter, except tokens in brackets such as [UNK] or <S>. */
 bool bl_wordpiece_uncased(const struct bl_vocabulary *vocabulary);
 

@@ -1,0 +1,547 @@
+/* The model of a tokenizer.json, and the alphabet of its words. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/text.h"
+#include "kind/text/bpe_characters.h"
+#include "kind/text/tokenizer_json.h"
+
+/* --- type and tokens ------------------------------------------------------------------------------------------------
+ */
+
+/* The type by the members where it is not given: "BPE", "WordPiece", "WordLevel", "Unigram". */
+static const char *model_type(const json_t *model)
+{
+    const char *type = bl_json_type(model);
+    if (*type)
+        return type;
+    if (json_object_get(model, "merges"))
+        return "BPE";
+    if (json_is_array(json_object_get(model, "vocab")))
+        return "Unigram";
+    return json_object_get(model, "continuing_subword_prefix") ? "WordPiece" : "WordLevel";
+}
+
+size_t bl_json_model_size(const struct bl_json_tokenizer *t)
+{
+    return t->lists->vocab.type == BL_JSON_ARRAY ? t->pieces : t->names.count;
+}
+
+int64_t bl_json_model_find(const struct bl_json_tokenizer *t, const char *text, size_t size)
+{
+    if (t->lists->vocab.type != BL_JSON_ARRAY)
+        return bl_names_find(&t->names, text, size);
+    int64_t id = -1;
+    struct bl_buffer decoded = {0};
+    if (bl_alphabet_decode(&t->tokenizer->alphabet, text, size, &decoded) && !decoded.failed) {
+        uint32_t piece = bl_trie_find(&t->tokenizer->unigram.trie, decoded.data, decoded.size);
+        id = piece == BL_TRIE_NONE ? -1 : (int64_t)piece;
+    }
+    bl_buffer_free(&decoded);
+    return id;
+}
+
+/* --- alphabet -------------------------------------------------------------------------------------------------------
+ */
+
+/* Which alphabet the words of a tokenizer.json have.
+ *
+ * Where the last step is ByteLevel, words are bytes. Where spaces become U+2581 in the end, for which tokens then have
+ * U+2581, words have spaces instead: U+2581 becomes a space where it occurs, which is seldom, and all spaces stay as
+ * they are. The steps that follow must not tell the two apart. */
+
+static bool member_is(const json_t *object, const char *name, const char *value)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text && !strcmp(text, value);
+}
+
+static bool literal_pattern_is(const json_t *object, const char *value)
+{
+    bool literal;
+    const json_t *pattern = bl_json_pattern(object, &literal);
+    return pattern && literal && json_string_length(pattern) == strlen(value) &&
+           !strcmp(json_string_value(pattern), value);
+}
+
+static bool type_is(const json_t *object, const char *type)
+{
+    return !strcmp(bl_json_type(object), type);
+}
+
+/* Whether a normalizer replaces all spaces by U+2581. */
+static bool replaces_spaces(const json_t *n)
+{
+    return type_is(n, "Replace") && literal_pattern_is(n, " ") && member_is(n, "content", BL_METASPACE);
+}
+
+/* Whether a step gives the same with spaces in place of U+2581, or can be read so. */
+static bool normalizer_keeps_marks(const json_t *n)
+{
+    const char *prepended = json_string_value(json_object_get(n, "prepend"));
+    return type_is(n, "Prepend") && prepended && !strchr(prepended, ' ');
+}
+
+static bool split_keeps_marks(const json_t *s)
+{
+    if (type_is(s, "Split"))
+        return (literal_pattern_is(s, " ") || literal_pattern_is(s, BL_METASPACE)) &&
+               !json_is_true(json_object_get(s, "invert"));
+    return type_is(s, "Digits") || type_is(s, "Punctuation") ||
+           (type_is(s, "Metaspace") && member_is(s, "replacement", BL_METASPACE));
+}
+
+/* Whether an added token that is looked for in normalised text includes white space beside it, which a space is, and
+ * U+2581 is not. */
+static bool added_tokens_strip(const json_t *root)
+{
+    const json_t *list = json_object_get(root, "added_tokens"), *item;
+    size_t i;
+    json_array_foreach(list, i, item)
+    {
+        const json_t *normalized = json_object_get(item, "normalized");
+        if ((json_is_true(json_object_get(item, "lstrip")) || json_is_true(json_object_get(item, "rstrip"))) &&
+            (normalized ? json_is_true(normalized) : !json_is_true(json_object_get(item, "special"))))
+            return true;
+    }
+    return false;
+}
+
+/* Whether spaces have all become U+2581 in the end. */
+static bool spaces_are_marked(const struct bl_json_tokenizer *t)
+{
+    bool marked = false;
+    for (size_t i = 0; i < t->normalizers.count; i++) {
+        const json_t *n = t->normalizers.step[i];
+        if (marked && !normalizer_keeps_marks(n))
+            return false;
+        marked = marked || replaces_spaces(n);
+    }
+    if (marked && added_tokens_strip(t->root))
+        return false;
+    for (size_t i = 0; i < t->splits.count; i++) {
+        const json_t *s = t->splits.step[i];
+        bool marks = type_is(s, "Metaspace") && member_is(s, "replacement", BL_METASPACE);
+        if (marked && !split_keeps_marks(s))
+            return false;
+        marked = marked || marks;
+    }
+    return marked;
+}
+
+static bool tokens_have_spaces(const struct bl_json_tokenizer *t)
+{
+    const struct bl_json_value *list = &t->lists->vocab;
+    struct bl_json_value item, piece;
+    if (t->names.count && memchr(t->names.bytes.data, ' ', t->names.bytes.size))
+        return true;
+    for (size_t at = 0; list->type == BL_JSON_ARRAY && bl_json_next(list, &at, &item);) {
+        size_t in_item = 0;
+        if (item.type != BL_JSON_ARRAY || !bl_json_next(&item, &in_item, &piece))
+            continue;
+        if (memchr(piece.text, ' ', piece.size) || (piece.escaped && memmem(piece.text, piece.size, "\\u0020", 6)))
+            return true;
+    }
+    return false;
+}
+
+/* Whether ByteLevel is the last step, and no other one. */
+static bool ends_with_bytes(const struct bl_json_tokenizer *t)
+{
+    for (size_t i = 0; i < t->normalizers.count; i++) {
+        if (type_is(t->normalizers.step[i], "ByteLevel"))
+            return false;
+    }
+    for (size_t i = 0; i + 1 < t->splits.count; i++) {
+        if (type_is(t->splits.step[i], "ByteLevel"))
+            return false;
+    }
+    return t->splits.count && type_is(t->splits.step[t->splits.count - 1], "ByteLevel");
+}
+
+/* Whether all bytes of UTF-8 are tokens. */
+static bool bytes_are_tokens(const struct bl_vocabulary *names)
+{
+    struct bl_buffer text = {0};
+    bool there = true;
+    for (int i = 0; i < 0xf5 && there; i++) {
+        bl_buffer_clear(&text);
+        bl_alphabet_append_bytes(&(char){(char)i}, 1, &text);
+        there = i == 0xc0 || i == 0xc1 || (!text.failed && bl_names_find(names, text.data, text.size) >= 0);
+    }
+    bl_buffer_free(&text);
+    return there;
+}
+
+static bool has_byte_level(const struct bl_json_steps *steps)
+{
+    for (size_t i = 0; i < steps->count; i++) {
+        if (type_is(steps->step[i], "ByteLevel"))
+            return true;
+    }
+    return false;
+}
+
+int bl_json_read_alphabet(struct bl_json_tokenizer *t, struct bl_error *e)
+{
+    const char *type = model_type(t->model);
+    struct bl_alphabet *alphabet = &t->tokenizer->alphabet;
+    const char *suffix = json_string_value(json_object_get(t->model, "end_of_word_suffix"));
+    int code = bl_json_steps_add(&t->normalizers, json_object_get(t->root, "normalizer"), "normalizers", "normalizer",
+                                 &t->unsupported, e);
+    if (!code)
+        code = bl_json_steps_add(&t->splits, json_object_get(t->root, "pre_tokenizer"), "pretokenizers",
+                                 "pre-tokenizer", &t->unsupported, e);
+    if (code)
+        return code;
+    t->covered = (has_byte_level(&t->normalizers) || has_byte_level(&t->splits)) && bytes_are_tokens(&t->names);
+    if (!strcmp(type, "BPE") && ends_with_bytes(t) && t->covered)
+        alphabet->kind = BL_ALPHABET_BYTES;
+    else if (strcmp(type, "WordPiece") != 0 && spaces_are_marked(t) && !tokens_have_spaces(t))
+        alphabet->kind = BL_ALPHABET_SPACES;
+    if (strcmp(type, "BPE") != 0 || !suffix)
+        return BL_OK;
+    if (strlen(suffix) > BL_SUFFIX_MAX)
+        bl_unsupported_add(&t->unsupported, "an end_of_word_suffix of more than %d bytes", BL_SUFFIX_MAX);
+    else
+        strcpy(alphabet->suffix, suffix);
+    return BL_OK;
+}
+
+/* --- Unigram --------------------------------------------------------------------------------------------------------
+ */
+
+/* The double that is nearest to a power of ten. */
+static double power_of_ten(int exponent)
+{
+    char text[16];
+    snprintf(text, sizeof text, "1e%d", exponent);
+    return strtod(text, NULL);
+}
+
+/* The JSON number as serde_json reads it, which `tokenizers` has its scores from: digits of 64 bits, then one
+ * multiplication or division. That is not always the nearest double. */
+static double serde_number(const char *text, size_t size)
+{
+    const char *end = text + size;
+    bool negative = text < end && *text == '-', full = false;
+    uint64_t digits = 0;
+    int exponent = 0;
+    text += negative;
+    for (bool point = false; text < end && *text != 'e' && *text != 'E'; text++) {
+        unsigned digit = (unsigned)(*text - '0');
+        if (*text == '.') {
+            point = true;
+        } else if (full || digits > (UINT64_MAX - digit) / 10) {
+            full = true;
+            exponent += !point;
+        } else {
+            digits = digits * 10 + digit;
+            exponent -= point;
+        }
+    }
+    if (text < end) {
+        long given = strtol(text + 1, NULL, 10);
+        exponent += given > 1000 ? 1000 : given < -1000 ? -1000 : (int)given;
+    }
+    double number = (double)digits;
+    for (; exponent < -308 && number != 0; exponent += 308)
+        number /= 1e308;
+    number = exponent < 0 ? number / power_of_ten(-exponent) : number * power_of_ten(exponent);
+    return negative ? -number : number;
+}
+
+/* The pieces that were read so far; their bytes are in the vocabulary's, which is as large as it will be. */
+struct pieces {
+    struct bl_unigram_piece *piece;
+    size_t count, capacity;
+    struct bl_buffer plain, decoded;
+};
+
+static int piece_read(struct bl_json_tokenizer *t, struct pieces *p, const struct bl_json_value *item,
+                      struct bl_buffer *bytes, struct bl_error *e)
+{
+    struct bl_json_value side[2], text, more;
+    size_t at = 0;
+    if (item->type != BL_JSON_ARRAY || !bl_json_next(item, &at, &side[0]) || !bl_json_next(item, &at, &side[1]) ||
+        bl_json_next(item, &at, &more) || !bl_json_text(&side[0], &p->plain, &text) || side[1].type != BL_JSON_NUMBER)
+        return bl_error_set(e, BL_EFAIL, "\"model.vocab\", entry %zu, is not [piece, score]", p->count);
+    if (p->count == BL_VOCABULARY_MAX)
+        return bl_error_set(e, BL_EFAIL, "\"model.vocab\" has more than %d pieces", BL_VOCABULARY_MAX);
+    int code = BL_ARRAY_RESERVE(p->piece, p->capacity, p->count + 1, e);
+    if (code)
+        return code;
+    bool there = bl_alphabet_decode(&t->tokenizer->alphabet, text.text, text.size, &p->decoded);
+    p->piece[p->count++] = (struct bl_unigram_piece){.bytes = (uint8_t *)bytes->data + bytes->size,
+                                                     .size = there ? p->decoded.size : 0,
+                                                     .score = serde_number(side[1].text, side[1].size)};
+    bl_buffer_append(bytes, p->decoded.data, there ? p->decoded.size : 0);
+    return bl_buffer_check(&p->decoded, e);
+}
+
+static int pieces_read(struct bl_json_tokenizer *t, struct pieces *p, struct bl_error *e)
+{
+    const struct bl_json_value *list = &t->lists->vocab;
+    struct bl_buffer *bytes = &t->tokenizer->vocabulary.bytes;
+    struct bl_json_value item;
+    int code = BL_OK;
+    /* No piece is longer than its text. */
+    if (!bl_buffer_reserve(bytes, list->size + 1))
+        return bl_error_memory(e);
+    for (size_t at = 0; !code && bl_json_next(list, &at, &item);)
+        code = piece_read(t, p, &item, bytes, e);
+    if (!code && !p->count)
+        code = bl_error_set(e, BL_EFAIL, "\"model.vocab\" is empty");
+    return code;
+}
+
+static int unigram_read(struct bl_json_tokenizer *t, struct bl_error *e)
+{
+    static const char *const known[] = {"type", "unk_id", "byte_fallback", "vocab", NULL};
+    const json_t *unknown = json_object_get(t->model, "unk_id");
+    bool fallback = false;
+    const struct bl_json_flag flags[] = {{"byte_fallback", &fallback}, {NULL, NULL}};
+    struct pieces p = {0};
+    int64_t id = json_is_integer(unknown) ? json_integer_value(unknown) : -1;
+    int code = bl_json_members_check(t->model, "the model Unigram", known, &t->unsupported, e);
+    if (!code)
+        code = bl_json_members_read_flags(t->model, "the model Unigram", flags, e);
+    if (!code && t->lists->vocab.type != BL_JSON_ARRAY)
+        code = bl_error_set(e, BL_EFAIL, "\"model.vocab\" is not a list of pieces");
+    if (!code)
+        code = pieces_read(t, &p, e);
+    if (!code && ((unknown && !json_is_null(unknown) && id < 0) || id >= (int64_t)p.count))
+        code = bl_error_set(e, BL_EFAIL, "\"model.unk_id\" is not the number of a piece");
+    if (!code)
+        code = bl_unigram_build(&t->tokenizer->unigram, p.piece, p.count, (int32_t)id, fallback, e);
+    t->tokenizer->model = BL_MODEL_UNIGRAM;
+    t->tokenizer->size = (int64_t)p.count;
+    t->pieces = p.count;
+    free(p.piece);
+    bl_buffer_free(&p.plain);
+    bl_buffer_free(&p.decoded);
+    return code;
+}
+
+/* --- models ---------------------------------------------------------------------------------------------------------
+ */
+
+#define MERGE_BYTES 16 /* of a merge, or more; room for too many takes no memory while it is not written to */
+
+static bool member_is_unset(const json_t *member)
+{
+    return !member || json_is_null(member) || (json_is_string(member) && !json_string_length(member));
+}
+
+/* The options of the BPE model that ids depend on. */
+struct bpe_options {
+    struct bl_bpe_options characters;
+    bool direct;
+};
+
+static int bpe_read_options(struct bl_json_tokenizer *t, struct bpe_options *options, struct bl_error *e)
+{
+    static const char *const known[] = {"type",
+                                        "dropout",
+                                        "unk_token",
+                                        "continuing_subword_prefix",
+                                        "end_of_word_suffix",
+                                        "fuse_unk",
+                                        "byte_fallback",
+                                        "ignore_merges",
+                                        "vocab",
+                                        "merges",
+                                        NULL};
+    const struct bl_json_flag flags[] = {{"ignore_merges", &options->direct},
+                                         {"fuse_unk", &options->characters.fused},
+                                         {"byte_fallback", &options->characters.byte_fallback},
+                                         {NULL, NULL}};
+    *options = (struct bpe_options){.characters = {.alphabet = t->tokenizer->alphabet, .unknown = -1}};
+    int code = bl_json_members_check(t->model, "the model BPE", known, &t->unsupported, e);
+    if (!code)
+        code = bl_json_members_read_flags(t->model, "the model BPE", flags, e);
+    if (code)
+        return code;
+    const json_t *dropout = json_object_get(t->model, "dropout"), *unknown = json_object_get(t->model, "unk_token");
+    if (!member_is_unset(dropout) && !(json_is_number(dropout) && json_number_value(dropout) == 0))
+        bl_unsupported_add(&t->unsupported, "\"dropout\" of the model BPE (ids would be random)");
+    if (!member_is_unset(json_object_get(t->model, "continuing_subword_prefix")))
+        bl_unsupported_add(&t->unsupported, "\"continuing_subword_prefix\" of the model BPE");
+    if (options->direct && *options->characters.alphabet.suffix)
+        bl_unsupported_add(&t->unsupported, "\"ignore_merges\" with \"end_of_word_suffix\"");
+    if (!json_is_string(unknown))
+        return BL_OK;
+    int64_t id = bl_json_model_find(t, json_string_value(unknown), json_string_length(unknown));
+    options->characters.unknown = (int32_t)id;
+    return BL_OK;
+}
+
+/* The merges read so far, and memory for texts without their escapes. */
+struct reading {
+    struct bl_merges merges;
+    struct bl_buffer plain[2];
+};
+
+static int merge_read(struct reading *r, const struct bl_json_value *item, struct bl_error *e)
+{
+    struct bl_json_value side[2], text[2], more;
+    size_t at = 0;
+    if (item->type == BL_JSON_STRING && bl_json_text(item, &r->plain[0], text))
+        return bl_merges_add_line(&r->merges, text->text, text->size, e);
+    if (item->type != BL_JSON_ARRAY || !bl_json_next(item, &at, &side[0]) || !bl_json_next(item, &at, &side[1]) ||
+        bl_json_next(item, &at, &more) || !bl_json_text(&side[0], &r->plain[0], &text[0]) ||
+        !bl_json_text(&side[1], &r->plain[1], &text[1]))
+        return bl_error_set(e, BL_EFAIL, "is not a merge: \"left right\" or [\"left\", \"right\"]");
+    return bl_merges_add(&r->merges, text[0].text, text[0].size, text[1].text, text[1].size, e);
+}
+
+/* Merges of tokens that stand for unknown characters or for bytes would join what is apart here. */
+static void merges_check(struct bl_json_tokenizer *t, const struct bl_merges *merges, size_t first)
+{
+    const struct bl_vocabulary *v = &t->tokenizer->vocabulary;
+    const char *unknown = json_string_value(json_object_get(t->model, "unk_token"));
+    int64_t token = unknown ? bl_vocabulary_find(v, unknown, strlen(unknown)) : -1;
+    for (size_t i = first; i < merges->count; i++) {
+        const uint32_t side[2] = {merges->merge[i].left, merges->merge[i].right};
+        for (int j = 0; j < 2; j++) {
+            const uint8_t *text = bl_vocabulary_bytes(v, side[j]);
+            bool byte = v->token[side[j]].size == 6 && !memcmp(text, "<0x", 3) && text[5] == '>';
+            if (side[j] != token && !byte)
+                continue;
+            bl_unsupported_add(&t->unsupported, "a merge of the token \"%.*s\"", (int)v->token[side[j]].size,
+                               (const char *)text);
+            return;
+        }
+    }
+}
+
+static int merges_read(struct bl_json_tokenizer *t, struct reading *r, struct bl_error *e)
+{
+    struct bl_json_value item;
+    if (t->lists->merges.type != BL_JSON_ARRAY)
+        return bl_error_set(e, BL_EFAIL, "\"model.merges\" is missing, or not an array");
+    int code = BL_ARRAY_RESERVE(r->merges.merge, r->merges.capacity, t->lists->merges.size / MERGE_BYTES, e);
+    size_t count = 0;
+    for (size_t at = 0; !code && bl_json_next(&t->lists->merges, &at, &item); count++) {
+        r->merges.place = count;
+        code = merge_read(r, &item, e);
+    }
+    if (!code)
+        code = bl_merges_finish(&r->merges, e);
+    if (code)
+        bl_error_prefix(e, "\"model.merges\", entry %zu", r->merges.place);
+    return code;
+}
+
+static int bpe_read(struct bl_json_tokenizer *t, struct bl_error *e)
+{
+    struct bl_tokenizer *tokenizer = t->tokenizer;
+    struct bpe_options options;
+    struct reading r = {0};
+    size_t first = 0;
+    int code = bpe_read_options(t, &options, e);
+    if (code)
+        return code;
+    code = bl_merges_open(&r.merges, tokenizer, &t->names, e);
+    if (code) {
+        bl_error_prefix(e, "\"model.vocab\"");
+        goto out;
+    }
+    tokenizer->model = BL_MODEL_BPE;
+    code = bl_bpe_add_characters(&tokenizer->bpe, &tokenizer->vocabulary, &r.merges, &options.characters, e);
+    first = r.merges.count;
+    if (!code)
+        code = merges_read(t, &r, e);
+    if (code)
+        goto out;
+    if (tokenizer->alphabet.kind != BL_ALPHABET_BYTES)
+        merges_check(t, &r.merges, first);
+    code = bl_bpe_from_merges(&tokenizer->bpe, &tokenizer->vocabulary, r.merges.merge, r.merges.count, first,
+                              options.direct, e);
+    if (code)
+        bl_error_prefix(e, "\"model\"");
+    else if (tokenizer->bpe.known && tokenizer->bpe.unknown < 0 && !t->covered)
+        code = bl_tokenizer_warn(tokenizer, e, "characters that are no tokens are left out: it has no unknown token");
+out:
+    bl_merges_free(&r.merges);
+    bl_buffer_free(&r.plain[0]);
+    bl_buffer_free(&r.plain[1]);
+    return code;
+}
+
+static int wordpiece_read(struct bl_json_tokenizer *t, struct bl_error *e)
+{
+    struct bl_tokenizer *tokenizer = t->tokenizer;
+    const json_t *model = t->model;
+    static const char *const known[] = {"type",  "unk_token", "continuing_subword_prefix", "max_input_chars_per_word",
+                                        "vocab", NULL};
+    const char *unknown = json_string_value(json_object_get(model, "unk_token"));
+    const char *prefix = json_string_value(json_object_get(model, "continuing_subword_prefix"));
+    const json_t *max = json_object_get(model, "max_input_chars_per_word");
+    int code = bl_json_members_check(model, "the model WordPiece", known, &t->unsupported, e);
+    if (code)
+        goto out;
+    code = bl_merges_vocabulary(tokenizer, &t->names, NULL, e);
+    if (code)
+        goto out;
+    code = bl_wordpiece_init(&tokenizer->wordpiece, &tokenizer->vocabulary, unknown ? unknown : "[UNK]",
+                             prefix ? prefix : BL_WORDPIECE_PREFIX,
+                             max ? json_integer_value(max) : BL_WORDPIECE_CHARACTERS, e);
+out:
+    tokenizer->model = BL_MODEL_WORDPIECE;
+    if (code)
+        bl_error_prefix(e, "\"model\"");
+    return code;
+}
+
+static int wordlevel_read(struct bl_json_tokenizer *t, struct bl_error *e)
+{
+    static const char *const known[] = {"type", "unk_token", "vocab", NULL};
+    const json_t *unknown = json_object_get(t->model, "unk_token");
+    int code = bl_json_members_check(t->model, "the model WordLevel", known, &t->unsupported, e);
+    if (!code)
+        code = bl_merges_vocabulary(t->tokenizer, &t->names, NULL, e);
+    t->tokenizer->model = BL_MODEL_WORDLEVEL;
+    t->tokenizer->unknown = -1;
+    if (json_is_string(unknown))
+        t->tokenizer->unknown = (int32_t)bl_json_model_find(t, json_string_value(unknown), json_string_length(unknown));
+    if (code)
+        bl_error_prefix(e, "\"model\"");
+    return code;
+}
+
+/* Where nothing else splits the words of merges, they are split where no merge joins them. */
+static void splits_complete(struct bl_tokenizer *tokenizer)
+{
+    struct bl_split *last = tokenizer->splits ? &tokenizer->split[tokenizer->splits - 1] : NULL;
+    bool merges = tokenizer->model == BL_MODEL_BPE && bl_bpe_can_split(&tokenizer->bpe);
+    if (last && last->kind == BL_SPLIT_NONE && merges)
+        last->kind = BL_SPLIT_MERGES;
+    if (!last)
+        tokenizer->split[tokenizer->splits++] =
+            (struct bl_split){.kind = merges ? BL_SPLIT_MERGES : BL_SPLIT_GRAMMAR, .grammar = BL_GRAMMAR_WHOLE};
+}
+
+int bl_json_read_model(struct bl_json_tokenizer *t, struct bl_error *e)
+{
+    static const struct {
+        const char *type;
+        int (*read)(struct bl_json_tokenizer *t, struct bl_error *e);
+    } types[] = {
+        {"BPE", bpe_read}, {"WordPiece", wordpiece_read}, {"WordLevel", wordlevel_read}, {"Unigram", unigram_read}};
+    if (!json_is_object(t->model))
+        return bl_error_set(e, BL_EFAIL, "\"model\" is missing, or not an object");
+    const char *type = model_type(t->model);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (!strcmp(types[i].type, type)) {
+            int code = types[i].read(t, e);
+            if (!code)
+                splits_complete(t->tokenizer);
+            return code;
+        }
+    }
+    bl_unsupported_add(&t->unsupported, "the model \"%.80s\"", type);
+    return BL_OK;
+}

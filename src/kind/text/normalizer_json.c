@@ -1,0 +1,186 @@
+/* The normalizers of a tokenizer.json. */
+#include <string.h>
+
+#include "base/text.h"
+#include "kind/text/tokenizer_json.h"
+
+/* Reads what is peculiar to one type of normalizer. */
+typedef int normalizer_reader(struct bl_json_tokenizer *t, const json_t *object, struct bl_normalizer *n,
+                              struct bl_error *e);
+
+static int bert_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_normalizer *n, struct bl_error *e)
+{
+    static const char *const known[] = {"type",          "clean_text", "handle_chinese_chars",
+                                        "strip_accents", "lowercase",  NULL};
+    static const char what[] = "the normalizer BertNormalizer";
+    n->bert = (struct bl_bert_options){.clean_text = true, .handle_chinese_chars = true, .lowercase = true};
+    const struct bl_json_flag flags[] = {{"clean_text", &n->bert.clean_text},
+                                         {"handle_chinese_chars", &n->bert.handle_chinese_chars},
+                                         {"lowercase", &n->bert.lowercase},
+                                         {NULL, NULL}};
+    const struct bl_json_flag accents[] = {{"strip_accents", &n->bert.strip_accents}, {NULL, NULL}};
+    int code = bl_json_members_check(object, what, known, &t->unsupported, e);
+    if (!code)
+        code = bl_json_members_read_flags(object, what, flags, e);
+    n->bert.strip_accents = n->bert.lowercase;
+    if (!code && !json_is_null(json_object_get(object, "strip_accents")))
+        code = bl_json_members_read_flags(object, what, accents, e);
+    return code;
+}
+
+static int strip_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_normalizer *n, struct bl_error *e)
+{
+    static const char *const known[] = {"type", "strip_left", "strip_right", NULL};
+    const struct bl_json_flag flags[] = {{"strip_left", &n->left}, {"strip_right", &n->right}, {NULL, NULL}};
+    int code = bl_json_members_check(object, "the normalizer Strip", known, &t->unsupported, e);
+    return code ? code : bl_json_members_read_flags(object, "the normalizer Strip", flags, e);
+}
+
+/* Appends a text; where spaces are marked, with spaces in place of U+2581. */
+static void text_append(const struct bl_json_tokenizer *t, const json_t *text, struct bl_buffer *out)
+{
+    const struct bl_alphabet spaces = {.kind = BL_ALPHABET_SPACES};
+    if (t->marked)
+        bl_alphabet_decode(&spaces, json_string_value(text), json_string_length(text), out);
+    else
+        bl_buffer_append(out, json_string_value(text), json_string_length(text));
+}
+
+static int replace_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_normalizer *n, struct bl_error *e)
+{
+    static const char *const known[] = {"type", "pattern", "content", NULL};
+    static const char mark[] = BL_METASPACE;
+    bool literal;
+    const json_t *pattern = bl_json_pattern(object, &literal), *content = json_object_get(object, "content");
+    int code = bl_json_members_check(object, "the normalizer Replace", known, &t->unsupported, e);
+    if (code)
+        return code;
+    if (!pattern || !json_string_length(pattern) || !json_is_string(content))
+        return bl_error_set(e, BL_EFAIL, "the normalizer Replace has no pattern, or no content");
+    bool marks = t->tokenizer->alphabet.kind == BL_ALPHABET_SPACES && literal &&
+                 !strcmp(json_string_value(pattern), " ") && !strcmp(json_string_value(content), mark);
+    if (marks) {
+        bl_buffer_append(&n->from, mark, sizeof mark - 1);
+        bl_buffer_byte(&n->to, ' ');
+        t->marked = true;
+        return BL_OK;
+    }
+    bl_buffer_append(&n->to, json_string_value(content), json_string_length(content));
+    bl_buffer_append(&n->from, json_string_value(pattern), json_string_length(pattern));
+    struct bl_error why = {0};
+    code = literal ? BL_OK : bl_regex_open(&n->regex, n->from.data, n->from.size, false, &why);
+    if (code == BL_EDATA)
+        bl_unsupported_add(&t->unsupported, "the pattern \"%.80s\" (%.150s)", json_string_value(pattern), why.text);
+    else if (code)
+        return bl_error_set(e, code, "%s", why.text);
+    if (n->regex && bl_regex_matches_empty(n->regex))
+        bl_unsupported_add(&t->unsupported, "the normalizer Replace with a pattern that matches empty text");
+    return BL_OK;
+}
+
+static int prepend_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_normalizer *n, struct bl_error *e)
+{
+    static const char *const known[] = {"type", "prepend", NULL};
+    const json_t *prepend = json_object_get(object, "prepend");
+    int code = bl_json_members_check(object, "the normalizer Prepend", known, &t->unsupported, e);
+    if (code)
+        return code;
+    if (!json_is_string(prepend))
+        return bl_error_set(e, BL_EFAIL, "the normalizer Prepend has no \"prepend\"");
+    text_append(t, prepend, &n->to);
+    return BL_OK;
+}
+
+static int precompiled_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_normalizer *n,
+                            struct bl_error *e)
+{
+    static const char *const known[] = {"type", "precompiled_charsmap", NULL};
+    const json_t *map = json_object_get(object, "precompiled_charsmap");
+    struct bl_buffer bytes = {0};
+    int code = bl_json_members_check(object, "the normalizer Precompiled", known, &t->unsupported, e);
+    if (code)
+        return code;
+    bl_buffer_append(&bytes, json_string_value(map), json_string_length(map));
+    code = bl_buffer_check(&bytes, e);
+    if (code)
+        goto out;
+    int64_t size = json_is_string(map) ? bl_base64_decode(bytes.data, bytes.size) : -1;
+    if (size < 0)
+        code = bl_error_set(e, BL_EFAIL, "the normalizer Precompiled: \"precompiled_charsmap\" is not base64");
+    else
+        code = bl_precompiled_open(&n->precompiled, bytes.data, (size_t)size, e);
+out:
+    bl_buffer_free(&bytes);
+    return code;
+}
+
+static int plain_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_normalizer *n, struct bl_error *e)
+{
+    static const char *const known[] = {"type", NULL};
+    (void)n;
+    return bl_json_members_check(object, "a normalizer", known, &t->unsupported, e);
+}
+
+static const struct {
+    const char *type;
+    normalizer_reader *read;
+    struct bl_normalizer normalizer;
+} types[] = {
+    {"NFC", plain_read, {.kind = BL_NORMALIZER_FORM, .form = BL_NFC}},
+    {"NFD", plain_read, {.kind = BL_NORMALIZER_FORM, .form = BL_NFD}},
+    {"NFKC", plain_read, {.kind = BL_NORMALIZER_FORM, .form = BL_NFKC}},
+    {"NFKD", plain_read, {.kind = BL_NORMALIZER_FORM, .form = BL_NFKD}},
+    {"BertNormalizer", bert_read, {.kind = BL_NORMALIZER_BERT}},
+    {"Lowercase", plain_read, {.kind = BL_NORMALIZER_BERT, .bert = {.lowercase = true}}},
+    {"Strip", strip_read, {.kind = BL_NORMALIZER_STRIP, .left = true, .right = true}},
+    {"StripAccents", plain_read, {.kind = BL_NORMALIZER_STRIP_ACCENTS}},
+    {"Replace", replace_read, {.kind = BL_NORMALIZER_REPLACE}},
+    {"Prepend", prepend_read, {.kind = BL_NORMALIZER_PREPEND}},
+    {"Nmt", plain_read, {.kind = BL_NORMALIZER_NMT}},
+    {"ByteLevel", plain_read, {.kind = BL_NORMALIZER_BYTES}},
+    {"Precompiled", precompiled_read, {.kind = BL_NORMALIZER_PRECOMPILED}},
+};
+
+static int normalizer_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_error *e)
+{
+    struct bl_tokenizer *tokenizer = t->tokenizer;
+    const char *type = bl_json_type(object);
+    size_t i = 0;
+    while (i < sizeof types / sizeof *types && strcmp(types[i].type, type) != 0)
+        i++;
+    if (i == sizeof types / sizeof *types) {
+        bl_unsupported_add(&t->unsupported, "the normalizer \"%.80s\"", type);
+        return BL_OK;
+    }
+    if (tokenizer->normalizers == BL_NORMALIZERS_MAX)
+        return bl_error_set(e, BL_EFAIL, "more than %d normalizers are not supported", BL_NORMALIZERS_MAX);
+    struct bl_normalizer *n = &tokenizer->normalizer[tokenizer->normalizers++];
+    *n = types[i].normalizer;
+    int code = types[i].read(t, object, n, e);
+    if (!code)
+        code = bl_buffer_check(&n->from, e);
+    return code ? code : bl_buffer_check(&n->to, e);
+}
+
+/* What is prepended right before spaces are marked can be marked at once, which saves a copy of the text. */
+static void prepended_mark(struct bl_tokenizer *tokenizer)
+{
+    for (int i = 0; i + 1 < tokenizer->normalizers; i++) {
+        struct bl_buffer *text = &tokenizer->normalizer[i].to;
+        if (tokenizer->normalizer[i].kind == BL_NORMALIZER_PREPEND && text->size == strlen(BL_METASPACE) &&
+            !memcmp(text->data, BL_METASPACE, text->size)) {
+            bl_buffer_clear(text);
+            bl_buffer_byte(text, ' ');
+        }
+    }
+}
+
+int bl_json_read_normalizers(struct bl_json_tokenizer *t, struct bl_error *e)
+{
+    int code = BL_OK;
+    for (size_t i = 0; i < t->normalizers.count && !code; i++)
+        code = normalizer_read(t, t->normalizers.step[i], e);
+    if (t->marked && t->tokenizer->normalizers == 2)
+        prepended_mark(t->tokenizer);
+    return code;
+}
