@@ -9,7 +9,7 @@
 #include "base/io.h"
 #include "cmd/cmd.h"
 #include "cmd/export.h"
-#include "export/description.h"
+#include "export/finished.h"
 #include "run/signals.h"
 
 struct reporting {
