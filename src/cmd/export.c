@@ -8,7 +8,7 @@
 #include "bload.h"
 #include "cmd/cmd.h"
 #include "cmd/progress_bar.h"
-#include "export/description.h"
+#include "export/finished.h"
 #include "export/export.h"
 #include "cmd/signals.h"
 #include "run/state.h"

@@ -9,8 +9,8 @@
 #include "base/io.h"
 #include "cmd/cmd.h"
 #include "cmd/export.h"
-#include "export/description.h"
 #include "cmd/signals.h"
+#include "export/finished.h"
 
 struct reporting {
     const char *output;

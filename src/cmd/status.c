@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/export.h"
-#include "export/description.h"
+#include "export/finished.h"
 #include "run/packing.h"
 #include "run/status.h"
 

@@ -10,7 +10,7 @@
 #include "cmd/cmd.h"
 #include "cmd/progress_bar.h"
 #include "cmd/summary.h"
-#include "export/description.h"
+#include "export/finished.h"
 #include "run/shards.h"
 #include "cmd/signals.h"
 #include "run/state_files.h"

@@ -11,7 +11,6 @@
 #include "base/io.h"
 #include "base/output.h"
 #include "base/text.h"
-#include "export/description.h"
 #include "export/part.h"
 #include "pool/pipeline.h"
 #include "run/state.h"
@@ -130,49 +129,6 @@ void bl_export_job_free(struct bl_export_job *job)
 {
     free(job->record);
     job->record = NULL;
-}
-
-static int job_compare_file(const char *path, const struct bl_buffer *text, struct bl_error *e)
-{
-    struct bl_buffer there = {0};
-    int code = bl_io_check_path(path, e);
-    if (!code)
-        code = bl_io_read_file(path, text->size + 1, &there, e);
-    if (!code)
-        code = bl_buffer_check(&there, e);
-    if (!code && (there.size != text->size || memcmp(there.data, text->data, text->size) != 0))
-        code = bl_error_set(e, BL_EDATA, "it differs from what the export had");
-    bl_buffer_free(&there);
-    return code ? BL_EDATA : BL_OK;
-}
-
-int bl_export_write_file(const struct bl_export_job *job, const char *name, const struct bl_buffer *text,
-                         struct bl_error *e)
-{
-    int code = bl_buffer_check(text, e);
-    char *path = code ? NULL : bl_path_join(job->output, name);
-    if (!code && !path)
-        code = bl_error_memory(e);
-    if (!code)
-        code = job->compares ? job_compare_file(path, text, e) : bl_output_replace(path, text->data, text->size, e);
-    if (code == BL_EDATA)
-        bl_error_prefix(e, "%s", name);
-    free(path);
-    return code;
-}
-
-int bl_export_open_file(const struct bl_export_job *job, const char *name, struct bl_export_part *file,
-                        struct bl_error *e)
-{
-    const struct bl_compress plain = {0};
-    char *path = bl_path_join(job->output, name);
-    if (!path)
-        return bl_error_memory(e);
-    int code = !job->compares                          ? bl_export_part_open(file, path, &plain, 0, e)
-               : bl_export_part_compare(file, path, e) ? BL_EDATA
-                                                       : BL_OK;
-    free(path);
-    return code;
 }
 
 /* --- parts -------------------------------------------------------------------------------------------------------- */

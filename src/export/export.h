@@ -50,16 +50,6 @@ int64_t bl_export_blocks_of(const struct bl_export_job *job, int64_t part);
 /* Sets path to that of a part's file. */
 int bl_export_part_path(const struct bl_export_job *job, int64_t part, struct bl_buffer *path, struct bl_error *e);
 
-/* Writes one of the files beside the parts, OUTPUT/name, whose folder exists; or compares it. BL_EDATA: it differs. */
-int bl_export_write_file(const struct bl_export_job *job, const char *name, const struct bl_buffer *text,
-                         struct bl_error *e);
-
-/* Opens one of them for what a buffer cannot hold. file: ended as a part. BL_EDATA: it is to be compared, and not
- * there.
- */
-int bl_export_open_file(const struct bl_export_job *job, const char *name, struct bl_export_part *file,
-                        struct bl_error *e);
-
 /* --- parts -------------------------------------------------------------------------------------------------------- */
 
 /* Goes through the parts of an export in parallel: each is made of the blocks of the dataset, and written or compared.

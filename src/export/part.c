@@ -6,6 +6,8 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "base/fs.h"
+#include "base/io.h"
 #include "base/text.h"
 #include "store/plan_info.h"
 
@@ -424,4 +426,212 @@ bool bl_export_record_parse(struct bl_export_record *record, const char *text)
     return sscanf(text, "%" SCNd64 " %16" SCNx64 " %" SCNd64 " %16" SCNx64 "\n%n", &record->bytes, &record->checksum,
                   &record->zip_bytes, &record->zip_checksum, &end) == 4 &&
            end > 0 && !text[end];
+}
+
+/* --- files beside the parts --------------------------------------------------------------------------------------- */
+
+static int job_compare_file(const char *path, const struct bl_buffer *text, struct bl_error *e)
+{
+    struct bl_buffer there = {0};
+    int code = bl_io_check_path(path, e);
+    if (!code)
+        code = bl_io_read_file(path, text->size + 1, &there, e);
+    if (!code)
+        code = bl_buffer_check(&there, e);
+    if (!code && (there.size != text->size || memcmp(there.data, text->data, text->size) != 0))
+        code = bl_error_set(e, BL_EDATA, "it differs from what the export had");
+    bl_buffer_free(&there);
+    return code ? BL_EDATA : BL_OK;
+}
+
+int bl_export_write_file(const struct bl_export_job *job, const char *name, const struct bl_buffer *text,
+                         struct bl_error *e)
+{
+    int code = bl_buffer_check(text, e);
+    char *path = code ? NULL : bl_path_join(job->output, name);
+    if (!code && !path)
+        code = bl_error_memory(e);
+    if (!code)
+        code = job->compares ? job_compare_file(path, text, e) : bl_output_replace(path, text->data, text->size, e);
+    if (code == BL_EDATA)
+        bl_error_prefix(e, "%s", name);
+    free(path);
+    return code;
+}
+
+int bl_export_open_file(const struct bl_export_job *job, const char *name, struct bl_export_part *file,
+                        struct bl_error *e)
+{
+    const struct bl_compress plain = {0};
+    char *path = bl_path_join(job->output, name);
+    if (!path)
+        return bl_error_memory(e);
+    int code = !job->compares                          ? bl_export_part_open(file, path, &plain, 0, e)
+               : bl_export_part_compare(file, path, e) ? BL_EDATA
+                                                       : BL_OK;
+    free(path);
+    return code;
+}
+
+/* --- description -------------------------------------------------------------------------------------------------- */
+
+#define DESCRIPTION_MAX ((size_t)1 << 30) /* bytes: a line for each part */
+
+int64_t bl_export_file_bytes(const struct bl_export_record *record)
+{
+    return record->zip_bytes ? record->zip_bytes : record->bytes;
+}
+
+uint64_t bl_export_file_checksum(const struct bl_export_record *record)
+{
+    return record->zip_bytes ? record->zip_checksum : record->checksum;
+}
+
+static json_t *checksum_text(uint64_t checksum)
+{
+    char digest[BL_DIGEST_SIZE];
+    bl_checksum_format(checksum, digest);
+    return json_string(digest);
+}
+
+/* NULL: out of memory. */
+static json_t *part_entry(const struct bl_export_job *job, int64_t part)
+{
+    const struct bl_export_record *record = &job->record[part];
+    char name[BL_EXPORT_NAME_MAX];
+    json_t *entry = json_object();
+    job->format->name_part(job, part, name);
+    bl_jansson_set(&entry, "name", json_string(name));
+    bl_jansson_set(&entry, "bytes", json_integer(record->bytes));
+    bl_jansson_set(&entry, "checksum", checksum_text(record->checksum));
+    if (record->zip_bytes) {
+        bl_jansson_set(&entry, "compressed_bytes", json_integer(record->zip_bytes));
+        bl_jansson_set(&entry, "compressed_checksum", checksum_text(record->zip_checksum));
+    }
+    return entry;
+}
+
+int bl_export_description_write(const struct bl_export_job *job, const char *configuration, const char *dataset,
+                                const char *tool, struct bl_error *e)
+{
+    struct bl_buffer text = {0};
+    char *path;
+    int code = bl_view_source_make_path(job->output, dataset, &path, e);
+    if (code)
+        return code;
+    json_t *object = json_object(), *parts = json_array();
+    for (int64_t part = 0; part < job->parts; part++)
+        bl_jansson_push(&parts, part_entry(job, part));
+    bl_jansson_set(&object, "bload", json_string(tool));
+    bl_jansson_set(&object, "dataset", bl_jansson_escaped(path));
+    bl_jansson_set(&object, "configuration", bl_jansson_escaped(configuration));
+    bl_jansson_set(&object, "blocks", json_integer(job->arrays.format.blocks));
+    bl_jansson_set(&object, "files", parts);
+    code = bl_jansson_append(object, &text, e);
+    if (!code)
+        code = bl_export_write_file(job, BL_EXPORT_FILE, &text, e);
+    bl_buffer_free(&text);
+    free(path);
+    return code;
+}
+
+static int part_read(struct bl_export_description *d, int64_t part, const json_t *entry, struct bl_error *e)
+{
+    struct bl_export_record *record = &d->record[part];
+    const char *name;
+    int code = bl_jansson_get_text(entry, "name", &name, e);
+    if (!code && (!*name || *name == '.' || strchr(name, '/') || strlen(name) >= BL_EXPORT_NAME_MAX))
+        code = bl_error_set(e, BL_EDATA, "the name of a file is invalid");
+    if (!code)
+        snprintf(d->name[part], BL_EXPORT_NAME_MAX, "%s", name);
+    if (!code)
+        code = bl_jansson_get_integer(entry, "bytes", 1, INT64_MAX, &record->bytes, e);
+    if (!code)
+        code = bl_jansson_get_checksum(entry, "checksum", &record->checksum, e);
+    if (code || !json_object_get(entry, "compressed_bytes"))
+        return code;
+    code = bl_jansson_get_integer(entry, "compressed_bytes", 1, INT64_MAX, &record->zip_bytes, e);
+    return code ? code : bl_jansson_get_checksum(entry, "compressed_checksum", &record->zip_checksum, e);
+}
+
+/* Reads what is not about a file. */
+static int description_read_words(struct bl_export_description *d, const json_t *object, struct bl_error *e)
+{
+    const json_t *configuration = json_object_get(object, "configuration"),
+                 *dataset = json_object_get(object, "dataset");
+    const char *tool;
+    if (!json_is_string(configuration) || !json_is_string(dataset))
+        return bl_error_set(e, BL_EDATA, "it has no configuration, or no dataset");
+    int code = bl_jansson_unescaped(configuration, &d->configuration, e);
+    if (!code)
+        code = bl_jansson_unescaped(dataset, &d->dataset, e);
+    if (!code)
+        code = bl_jansson_get_integer(object, "blocks", 1, INT64_MAX, &d->blocks, e);
+    if (!code)
+        code = bl_jansson_get_text(object, "bload", &tool, e);
+    if (code)
+        return code;
+    d->tool = strdup(tool);
+    return d->tool ? BL_OK : bl_error_memory(e);
+}
+
+static int description_read_parts(struct bl_export_description *d, const json_t *files, struct bl_error *e)
+{
+    int code = BL_OK;
+    if (!json_array_size(files))
+        return bl_error_set(e, BL_EDATA, "it has no files");
+    d->parts = (int64_t)json_array_size(files);
+    d->name = calloc((size_t)d->parts, sizeof *d->name);
+    d->record = calloc((size_t)d->parts, sizeof *d->record);
+    if (!d->name || !d->record)
+        return bl_error_memory(e);
+    for (int64_t part = 0; part < d->parts && !code; part++) {
+        code = part_read(d, part, json_array_get(files, (size_t)part), e);
+        if (!code && (__builtin_add_overflow(d->bytes, d->record[part].bytes, &d->bytes) ||
+                      __builtin_add_overflow(d->file_bytes, bl_export_file_bytes(&d->record[part]), &d->file_bytes)))
+            code = bl_error_set(e, BL_EDATA, "its files have more bytes than there can be");
+    }
+    return code;
+}
+
+int bl_export_description_parse(struct bl_export_description *d, const char *text, size_t size, struct bl_error *e)
+{
+    json_t *object;
+    *d = (struct bl_export_description){.parts = 0};
+    int code = bl_jansson_parse(text, size, 0, &object, e);
+    if (!code)
+        code = description_read_words(d, object, e);
+    if (!code)
+        code = description_read_parts(d, json_object_get(object, "files"), e);
+    if (code)
+        bl_export_description_free(d);
+    json_decref(object);
+    return code;
+}
+
+int bl_export_description_read(struct bl_export_description *d, const char *dir, struct bl_error *e)
+{
+    struct bl_buffer text = {0};
+    char *path = bl_path_join(dir, BL_EXPORT_FILE);
+    *d = (struct bl_export_description){.parts = 0};
+    int code = path ? bl_regular_check(path, e) : bl_error_memory(e);
+    if (!code)
+        code = bl_io_read_file(path, DESCRIPTION_MAX, &text, e);
+    if (!code)
+        code = bl_buffer_check(&text, e);
+    if (!code && (code = bl_export_description_parse(d, text.data ? text.data : "", text.size, e)))
+        bl_error_prefix(e, "%s", path);
+    bl_buffer_free(&text);
+    free(path);
+    return code;
+}
+
+void bl_export_description_free(struct bl_export_description *d)
+{
+    free(d->configuration);
+    free(d->dataset);
+    free(d->tool);
+    free(d->name);
+    free(d->record);
+    *d = (struct bl_export_description){.parts = 0};
 }

@@ -1,4 +1,5 @@
-/* What an export is made of: the arrays of a block, the parts, which are its files, and the formats of these files. */
+/* What an export is made of: the arrays of a block, the parts, which are its files, the formats of these files, and
+ * what lies beside them. */
 #ifndef BL_EXPORT_PART_H
 #define BL_EXPORT_PART_H
 
@@ -165,5 +166,51 @@ extern const struct bl_export_format bl_export_mds, bl_export_webdataset, bl_exp
 /* The names of all formats for an option, ended by NULL, and the formats in the same order. */
 extern const char *const bl_export_format_names[];
 extern const struct bl_export_format *const bl_export_formats[];
+
+/* --- files beside the parts --------------------------------------------------------------------------------------- */
+
+/* Writes one of the files beside the parts, OUTPUT/name, whose folder exists; or compares it. BL_EDATA: it differs. */
+int bl_export_write_file(const struct bl_export_job *job, const char *name, const struct bl_buffer *text,
+                         struct bl_error *e);
+
+/* Opens one of them for what a buffer cannot hold. file: ended as a part. BL_EDATA: it is to be compared, and not
+ * there.
+ */
+int bl_export_open_file(const struct bl_export_job *job, const char *name, struct bl_export_part *file,
+                        struct bl_error *e);
+
+/* --- description -------------------------------------------------------------------------------------------------- */
+
+/* export.json says what an export was made of, how, and lists its files; it is written last. */
+
+#define BL_EXPORT_FILE "export.json"
+
+struct bl_export_description {
+    char *configuration; /* see export/export.h */
+    char *dataset;       /* where the dataset was, relative to the export */
+    char *tool;          /* the version that wrote it */
+    int64_t blocks;
+    int64_t bytes;      /* of all files, before compression */
+    int64_t file_bytes; /* as they are */
+    int64_t parts;
+    char (*name)[BL_EXPORT_NAME_MAX]; /* [parts] of their files */
+    struct bl_export_record *record;  /* [parts] */
+};
+
+/* dataset: the directory of the dataset or view. */
+int bl_export_description_write(const struct bl_export_job *job, const char *configuration, const char *dataset,
+                                const char *tool, struct bl_error *e);
+
+/* Parses the text of export.json. BL_EDATA: damaged. On error *description is empty. */
+int bl_export_description_parse(struct bl_export_description *description, const char *text, size_t size,
+                                struct bl_error *e);
+
+/* Reads DIR/export.json. Errors as of bl_export_description_parse. */
+int bl_export_description_read(struct bl_export_description *description, const char *dir, struct bl_error *e);
+void bl_export_description_free(struct bl_export_description *description);
+
+/* Bytes of a part's file, and its checksum. */
+int64_t bl_export_file_bytes(const struct bl_export_record *record);
+uint64_t bl_export_file_checksum(const struct bl_export_record *record);
 
 #endif

@@ -1,5 +1,4 @@
-/* The format of shards: the encodings of fields, the tables, and the layout of a file. Nothing here depends on the
- * contents of a dataset.
+/* The format of shards: their tables, and the layout of a file. Nothing here depends on the contents of a dataset.
  *
  * The number of shards, their names and, for each one, its tensors, their offsets and its header to the byte follow
  * from the format. So workers write at computed offsets, and a finished shard is recognised by its size and header. */
@@ -14,36 +13,8 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "kind/row.h"
+#include "store/encoding.h"
 #include "store/safetensors.h"
-
-/* --- encoding ----------------------------------------------------------------------------------------------------- */
-
-/* How a field's steps are stored in shards: raw, as JPEG files, or as differences that compress better. */
-
-enum bl_encoding_kind {
-    BL_ENCODING_RAW,
-    BL_ENCODING_JPEG,  /* NAME_jpeg and NAME_offsets instead of NAME */
-    BL_ENCODING_DELTA, /* NAME_delta instead of NAME, of the same size */
-};
-
-struct bl_encoding {
-    enum bl_encoding_kind kind;
-    int quality;      /* of JPEG, 1 to 100; else 0 */
-    bool full_chroma; /* of JPEG: 4:4:4, not 4:2:0 */
-};
-
-#define BL_ENCODING_QUALITY 90 /* of JPEG, by default */
-#define BL_ENCODING_NAME_MAX 16
-
-/* "raw", "jpeg:90", "jpeg:90:444", "delta". Returns out. */
-char *bl_encoding_name(const struct bl_encoding *encoding, char out[BL_ENCODING_NAME_MAX]);
-
-/* Parses such a name, also "jpeg" alone. False: invalid. */
-bool bl_encoding_parse(const char *name, struct bl_encoding *encoding);
-
-/* Whether the encoding can store the field: RGB pictures, U8 [H, W, 3], or frames of grey, U8 [H, W, 1] (of arrays
- * these may as well be labels), no larger than JPEG allows, padded with zeros. */
-bool bl_encoding_takes(enum bl_encoding_kind kind, const struct bl_field *field);
 
 /* --- format ------------------------------------------------------------------------------------------------------- */
 
@@ -51,6 +22,7 @@ bool bl_encoding_takes(enum bl_encoding_kind kind, const struct bl_field *field)
 #define BL_FORMAT_VIEW 2 /* of the manifest of a view, which older versions cannot read */
 
 #define BL_ATTRIBUTES_MAX 64
+#define BL_FRAME_MAX ((size_t)64 << 20) /* most bytes of the content of a compressed shard's frame */
 
 /* A column of sequences.tsv that is stored as a tensor: one number per sequence. */
 struct bl_attribute {

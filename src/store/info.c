@@ -6,7 +6,6 @@
 #include "base/fs.h"
 #include "kind/kinds.h"
 #include "store/dataset.h"
-#include "store/manifest_json.h"
 #include "store/plan_info.h"
 #include "store/row_reader.h"
 #include "store/shard_table.h"

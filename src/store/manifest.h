@@ -2,6 +2,7 @@
 #ifndef BL_MANIFEST_H
 #define BL_MANIFEST_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -163,6 +164,9 @@ struct bl_manifest_file *bl_manifest_append_file(struct bl_manifest *manifest, c
 
 /* The listed file of that name, or NULL. */
 struct bl_manifest_file *bl_manifest_find_file(const struct bl_manifest *manifest, const char *name);
+
+/* A manifest as JSON, with zeros for the digits of its checksum. NULL: out of memory. */
+json_t *bl_manifest_to_json(const struct bl_manifest *manifest);
 
 /* Appends the text of the file, and sets digest. */
 int bl_manifest_format(struct bl_manifest *manifest, struct bl_buffer *text, struct bl_error *e);

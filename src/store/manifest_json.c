@@ -1,22 +1,31 @@
-#include "store/manifest_json.h"
-
+/* The manifest as JSON, and as a file: writing and reading. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/fs.h"
+#include "base/io.h"
+#include "base/json.h"
+#include "base/output.h"
 #include "base/text.h"
 #include "store/index.h"
+#include "store/manifest.h"
 #include "store/plan_info.h"
-#include "store/shard_reader.h"
+#include "store/sequences.h"
 #include "store/shard_table.h"
+
+#define SHARD_ROW_MIN 61 /* bytes: the name of a shard, three numbers, a checksum, tabs and the line's end */
+#define NO_DIGEST "0000000000000000" /* stands for the checksum while it is computed */
 
 /* --- sources of a view -------------------------------------------------------------------------------------------- */
 
 /* The sources of a view in its manifest: "rows" and "sources". */
 
 /* The list; NULL: out of memory. */
-static json_t *bl_view_sources_to_json(const struct bl_manifest *manifest)
+static json_t *view_sources_to_json(const struct bl_manifest *manifest)
 {
     json_t *sources = json_array();
     for (size_t i = 0; i < manifest->sources; i++) {
@@ -40,30 +49,26 @@ static json_t *bl_view_sources_to_json(const struct bl_manifest *manifest)
 
 static int source_read_text(const json_t *object, const char *name, char **out, struct bl_error *e)
 {
-    const char *text;
-    int code = bl_jansson_get_text(object, name, &text, e);
-    if (!code && (!*text || strstr(text, "\\x00")))
-        code = bl_error_set(e, BL_EDATA, "\"%s\" of a source is empty, or holds a zero byte", name);
-    return code ? code : bl_jansson_unescaped(json_object_get(object, name), out, e);
+    const char *text = json_string_value(json_object_get(object, name));
+    if (text && (!*text || strstr(text, "\\x00")))
+        return bl_error_set(e, BL_EDATA, "\"%s\" of a source is empty, or holds a zero byte", name);
+    return bl_jansson_get_unescaped(object, name, out, e);
 }
 
 static int source_read(const json_t *object, struct bl_view_source *source, struct bl_error *e)
 {
     const json_t *share = json_object_get(object, "share"), *weight = json_object_get(object, "weight");
     const json_t *files = json_object_get(object, "files");
-    const struct {
-        const char *name;
-        int64_t least, *value;
-    } numbers[] = {{"rows", 0, &source->rows},
-                   {"first_row", 0, &source->first_row},
-                   {"blocks", 1, &source->blocks},
-                   {"sequences", 0, &source->sequences},
-                   {"steps", 0, &source->steps}};
+    const struct bl_jansson_integer numbers[] = {{"rows", 0, &source->rows},
+                                                 {"first_row", 0, &source->first_row},
+                                                 {"blocks", 1, &source->blocks},
+                                                 {"sequences", 0, &source->sequences},
+                                                 {"steps", 0, &source->steps}};
     int code = source_read_text(object, "name", &source->name, e);
     if (!code)
         code = source_read_text(object, "path", &source->path, e);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && !code; i++)
-        code = bl_jansson_get_integer(object, numbers[i].name, numbers[i].least, INT64_MAX, numbers[i].value, e);
+    if (!code)
+        code = bl_jansson_get_integers(object, numbers, sizeof numbers / sizeof *numbers, e);
     for (int f = 0; f < BL_VIEW_SOURCE_FILES && !code; f++)
         code = bl_jansson_get_checksum(files, bl_view_source_file_name((enum bl_view_source_file)f),
                                        &source->checksum[f], e);
@@ -79,7 +84,7 @@ static int source_read(const json_t *object, struct bl_view_source *source, stru
 }
 
 /* Reads both members. BL_EDATA: invalid, or the rows of the sources do not follow each other. */
-static int bl_view_sources_from_json(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
+static int view_sources_from_json(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
 {
     const json_t *sources = json_object_get(object, "sources");
     int code = bl_jansson_get_integer(object, "rows", 1, BL_SEQUENCES_MAX, &manifest->rows, e);
@@ -101,8 +106,6 @@ static int bl_view_sources_from_json(const json_t *object, struct bl_manifest *m
 }
 
 /* --- manifest ----------------------------------------------------------------------------------------------------- */
-
-#define SHARD_ROW_MIN 61 /* bytes: the name of a shard, three numbers, a checksum, tabs and the line's end */
 
 /* --- writing ---------------------------------------------------------------------------------------------------- */
 
@@ -209,7 +212,7 @@ json_t *bl_manifest_to_json(const struct bl_manifest *m)
     bl_jansson_set(&object, "segment_ids", json_boolean(format->has_segment_ids));
     if (is_view) {
         bl_jansson_set(&object, "rows", json_integer(m->rows));
-        bl_jansson_set(&object, "sources", bl_view_sources_to_json(m));
+        bl_jansson_set(&object, "sources", view_sources_to_json(m));
     } else {
         manifest_set_shards(format, &object);
     }
@@ -220,18 +223,11 @@ json_t *bl_manifest_to_json(const struct bl_manifest *m)
     if (m->notes)
         bl_jansson_set(&object, "notes", manifest_notes_json(m));
     bl_jansson_set(&object, "files", manifest_files_json(m));
-    bl_jansson_set(&object, "checksum", json_string(BL_MANIFEST_NO_DIGEST));
+    bl_jansson_set(&object, "checksum", json_string(NO_DIGEST));
     return object;
 }
 
 /* --- reading ---------------------------------------------------------------------------------------------------- */
-
-static int manifest_read_text(const json_t *object, const char *name, char **out, struct bl_error *e)
-{
-    const char *text;
-    int code = bl_jansson_get_text(object, name, &text, e);
-    return code ? code : bl_jansson_unescaped(json_object_get(object, name), out, e);
-}
 
 static int manifest_read_pairs(const json_t *object, const char *name, struct bl_manifest_pairs *pairs,
                                struct bl_error *e)
@@ -254,7 +250,7 @@ static int manifest_read_pairs(const json_t *object, const char *name, struct bl
     return BL_OK;
 }
 
-static int manifest_read_counts(const json_t *object, struct bl_manifest_pairs *counts, struct bl_error *e)
+static int manifest_read_counts(const json_t *object, struct bl_manifest *m, struct bl_error *e)
 {
     json_t *members = json_object_get(object, "counts");
     const char *key;
@@ -267,7 +263,7 @@ static int manifest_read_counts(const json_t *object, struct bl_manifest_pairs *
         if (!json_is_integer(value) || json_integer_value(value) < 0)
             return bl_error_set(e, BL_EDATA, "\"counts\": \"%s\" is not a number of sequences", key);
         snprintf(text, sizeof text, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-        int code = bl_manifest_pair(counts, key, text, e);
+        int code = bl_manifest_pair(&m->counts, key, text, e);
         if (code)
             return code;
     }
@@ -300,13 +296,6 @@ static int manifest_read_encoding(const json_t *object, const char *name, struct
     return bl_error_set(e, BL_EDATA, "field \"%s\": unknown encoding", name);
 }
 
-/* 0 if the member is missing. */
-static int manifest_read_pad(const json_t *object, struct bl_field *field, struct bl_error *e)
-{
-    return json_object_get(object, "pad") ? bl_jansson_get_integer(object, "pad", INT64_MIN, INT64_MAX, &field->pad, e)
-                                          : BL_OK;
-}
-
 /* As those that are given to fields: exports make names of files from them. */
 static bool field_name_is_one(const char *name)
 {
@@ -327,7 +316,7 @@ static int manifest_read_field(const json_t *object, struct bl_field *field, str
     code = bl_jansson_get_text(object, "dtype", &dtype, e);
     if (code)
         return code;
-    code = manifest_read_text(object, "made", made, e);
+    code = bl_jansson_get_unescaped(object, "made", made, e);
     if (code)
         return code;
     int type = bl_dtype_parse(dtype);
@@ -338,8 +327,8 @@ static int manifest_read_field(const json_t *object, struct bl_field *field, str
     strcpy(field->kind, kind);
     field->dtype = (enum bl_dtype)type;
     code = manifest_read_encoding(object, name, encoding, e);
-    if (!code)
-        code = manifest_read_pad(object, field, e);
+    if (!code && json_object_get(object, "pad"))
+        code = bl_jansson_get_integer(object, "pad", INT64_MIN, INT64_MAX, &field->pad, e);
     return code ? code : manifest_read_shape(json_object_get(object, "shape"), field, e);
 }
 
@@ -440,9 +429,8 @@ static int manifest_read_files(const json_t *object, struct bl_manifest *manifes
         if (!file)
             return BL_EFAIL;
         code = bl_jansson_get_integer(entry, "bytes", 0, INT64_MAX, &file->bytes, e);
-        if (code)
-            return code;
-        code = bl_jansson_get_checksum(entry, "checksum", &file->checksum, e);
+        if (!code)
+            code = bl_jansson_get_checksum(entry, "checksum", &file->checksum, e);
         if (code)
             return code;
     }
@@ -498,7 +486,7 @@ static int manifest_read_format(const json_t *object, struct bl_manifest *manife
     if (code)
         return code;
     bool is_view = json_integer_value(json_object_get(object, "format")) == BL_FORMAT_VIEW;
-    code = is_view ? bl_view_sources_from_json(object, manifest, e) : manifest_read_shards(object, format, e);
+    code = is_view ? view_sources_from_json(object, manifest, e) : manifest_read_shards(object, format, e);
     if (code)
         return code;
     code = bl_jansson_get_checksum(object, "plan_digest", &digest, e);
@@ -546,43 +534,167 @@ static int manifest_read_untrained(const json_t *object, struct bl_manifest *m, 
     return code ? code : bl_jansson_get_integer(object, "untrained_blocks", 0, m->format.blocks, &untrained->blocks, e);
 }
 
-int bl_manifest_from_json(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
+/* Reads all members but format and checksum into an empty manifest, and checks types and ranges. BL_EDATA names the
+ * member that is missing or invalid. */
+static int manifest_from_json(const json_t *object, struct bl_manifest *m, struct bl_error *e)
 {
-    int code = bl_plan_info_from_json(&manifest->plan_info, object, e);
+    const struct bl_jansson_integer numbers[] = {
+        {"skipped", 0, &m->skipped}, {"failed", 0, &m->failed}, {"failed_steps", 0, &m->failed_steps}};
+    int code = bl_plan_info_from_json(&m->plan_info, object, e);
     if (code)
         return code;
-    code = manifest_read_format(object, manifest, e);
+    code = manifest_read_format(object, m, e);
     if (code)
         return code;
-    code = bl_jansson_get_integer(object, "skipped", 0, INT64_MAX, &manifest->skipped, e);
+    code = bl_jansson_get_integers(object, numbers, sizeof numbers / sizeof *numbers, e);
     if (code)
         return code;
-    code = bl_jansson_get_integer(object, "failed", 0, INT64_MAX, &manifest->failed, e);
+    code = manifest_read_counts(object, m, e);
     if (code)
         return code;
-    code = bl_jansson_get_integer(object, "failed_steps", 0, INT64_MAX, &manifest->failed_steps, e);
+    code = manifest_read_untrained(object, m, e);
     if (code)
         return code;
-    code = manifest_read_counts(object, &manifest->counts, e);
+    code = bl_jansson_get_unescaped(object, "tool", &m->tool, e);
     if (!code)
-        code = manifest_read_untrained(object, manifest, e);
+        code = bl_jansson_get_unescaped(object, "simd", &m->simd, e);
     if (code)
         return code;
-    code = manifest_read_text(object, "tool", &manifest->tool, e);
+    code = manifest_read_pairs(object, "libraries", &m->libraries, e);
+    if (!code)
+        code = manifest_read_pairs(object, "configuration", &m->configuration, e);
     if (code)
         return code;
-    code = manifest_read_text(object, "simd", &manifest->simd, e);
+    code = manifest_read_notes(object, m, e);
     if (code)
         return code;
-    code = manifest_read_pairs(object, "libraries", &manifest->libraries, e);
+    code = manifest_read_files(object, m, e);
+    return code ? code : manifest_check_size(m, e);
+}
+
+/* --- manifest file ------------------------------------------------------------------------------------------------ */
+
+/* The manifest as a file. Its checksum is computed over the text with the digits of the checksum as zeros. It is the
+ * last member, so that its digits are the last occurrence of them in the text. */
+
+/* The last occurrence of digits in the text, or NULL. */
+static char *text_find_last(char *text, size_t size, const char *digits)
+{
+    char *found = NULL, *at = text;
+    while ((at = memmem(at, size - (size_t)(at - text), digits, strlen(digits))))
+        found = at++;
+    return found;
+}
+
+int bl_manifest_format(struct bl_manifest *manifest, struct bl_buffer *text, struct bl_error *e)
+{
+    size_t begin = text->size;
+    int code = bl_jansson_append(bl_manifest_to_json(manifest), text, e);
     if (code)
         return code;
-    code = manifest_read_pairs(object, "configuration", &manifest->configuration, e);
+    size_t size = text->size - begin;
+    bl_checksum_format(bl_checksum(text->data + begin, size), manifest->digest);
+    memcpy(text_find_last(text->data + begin, size, NO_DIGEST), manifest->digest, BL_DIGEST_SIZE - 1);
+    return BL_OK;
+}
+
+int bl_manifest_write(struct bl_manifest *manifest, const char *dir, struct bl_error *e)
+{
+    struct bl_buffer text = {0};
+    char *path = bl_path_join(dir, BL_MANIFEST_FILE);
+    int code = path ? bl_manifest_format(manifest, &text, e) : bl_error_memory(e);
+    if (!code)
+        code = bl_output_replace(path, text.data, text.size, e);
+    bl_buffer_free(&text);
+    free(path);
+    return code;
+}
+
+/* Whether the text has the checksum that it contains. */
+static int manifest_check_digest(const json_t *object, const char *text, size_t size, char digest[BL_DIGEST_SIZE],
+                                 bool *sound, struct bl_error *e)
+{
+    uint64_t checksum = 0;
+    int code = bl_jansson_get_checksum(object, "checksum", &checksum, e);
     if (code)
         return code;
-    code = manifest_read_notes(object, manifest, e);
+    bl_checksum_format(checksum, digest);
+    char *copy = malloc(size + 1);
+    if (!copy)
+        return bl_error_memory(e);
+    memcpy(copy, text, size);
+    char *digits = text_find_last(copy, size, digest);
+    if (digits)
+        memcpy(digits, NO_DIGEST, BL_DIGEST_SIZE - 1);
+    *sound = digits && bl_checksum(copy, size) == checksum;
+    free(copy);
+    return BL_OK;
+}
+
+int bl_manifest_parse(struct bl_manifest *manifest, const char *text, size_t size, bool *sound, struct bl_error *e)
+{
+    *manifest = (struct bl_manifest){0};
+    if (bl_json_marks(text, size) > BL_JSON_VALUES_MAX)
+        return bl_error_set(e, BL_EDATA, "more than %zu values: not a manifest", BL_JSON_VALUES_MAX);
+    json_t *object;
+    int64_t version = 0;
+    int code = bl_jansson_parse(text, size, JSON_REJECT_DUPLICATES, &object, e);
+    if (!code)
+        code = bl_jansson_get_integer(object, "format", 1, INT64_MAX, &version, e);
     if (code)
+        goto out;
+    if (version != BL_FORMAT_VERSION && version != BL_FORMAT_VIEW)
+        code = bl_error_set(e, BL_EDATA,
+                            "format version %" PRId64 ", but this bload knows versions %d and %d: update bload",
+                            version, BL_FORMAT_VERSION, BL_FORMAT_VIEW);
+    if (code)
+        goto out;
+    code = manifest_check_digest(object, text, size, manifest->digest, sound, e);
+    if (code)
+        goto out;
+    code = manifest_from_json(object, manifest, e);
+out:
+    json_decref(object);
+    if (code)
+        bl_manifest_free(manifest);
+    return code;
+}
+
+int bl_manifest_inspect(struct bl_manifest *manifest, const char *dir, bool *sound, struct bl_error *e)
+{
+    *manifest = (struct bl_manifest){0};
+    struct bl_buffer text = {0};
+    char *path = bl_path_join(dir, BL_MANIFEST_FILE);
+    if (!path)
+        return bl_error_memory(e);
+    int code = BL_OK;
+    if (access(path, F_OK) != 0)
+        code = errno == ENOENT
+                   ? bl_error_set(e, BL_EUSAGE, "%s is not a finished dataset: it has no " BL_MANIFEST_FILE, dir)
+               : errno == ENOTDIR ? bl_error_set(e, BL_EUSAGE, "%s is a file, not the directory of a dataset", dir)
+                                  : bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
+    if (code)
+        goto out;
+    code = bl_regular_check(path, e);
+    if (!code)
+        code = bl_io_read_file(path, BL_MANIFEST_SIZE_MAX, &text, e);
+    if (code)
+        goto out;
+    code = bl_manifest_parse(manifest, text.data ? text.data : "", text.size, sound, e);
+    if (code == BL_EDATA)
+        bl_error_prefix(e, "%s", path);
+out:
+    bl_buffer_free(&text);
+    free(path);
+    return code;
+}
+
+int bl_manifest_read(struct bl_manifest *manifest, const char *dir, struct bl_error *e)
+{
+    bool sound = false;
+    int code = bl_manifest_inspect(manifest, dir, &sound, e);
+    if (code || sound)
         return code;
-    code = manifest_read_files(object, manifest, e);
-    return code ? code : manifest_check_size(manifest, e);
+    bl_manifest_free(manifest);
+    return bl_error_set(e, BL_EDATA, "%s/" BL_MANIFEST_FILE ": wrong checksum: the file is damaged or was edited", dir);
 }

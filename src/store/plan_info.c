@@ -104,6 +104,29 @@ int bl_jansson_unescaped(const json_t *value, char **out, struct bl_error *e)
     return copy ? BL_OK : bl_error_memory(e);
 }
 
+int bl_jansson_get_integers(const json_t *object, const struct bl_jansson_integer *member, size_t count,
+                            struct bl_error *e)
+{
+    int code = BL_OK;
+    for (size_t i = 0; i < count && !code; i++)
+        code = bl_jansson_get_integer(object, member[i].name, member[i].min, INT64_MAX, member[i].value, e);
+    return code;
+}
+
+int bl_jansson_get_unescaped(const json_t *object, const char *name, char **value, struct bl_error *e)
+{
+    const char *text;
+    int code = bl_jansson_get_text(object, name, &text, e);
+    return code ? code : bl_jansson_unescaped(json_object_get(object, name), value, e);
+}
+
+int bl_jansson_parse(const char *text, size_t size, size_t flags, json_t **object, struct bl_error *e)
+{
+    json_error_t why;
+    *object = json_loadb(text, size, flags, &why);
+    return *object ? BL_OK : bl_error_set(e, BL_EDATA, "line %d: %s", why.line, why.text);
+}
+
 /* --- plan information --------------------------------------------------------------------------------------------- */
 
 const char *bl_strategy_name(enum bl_strategy strategy)
@@ -309,31 +332,21 @@ static int plan_info_read_seed(const json_t *object, uint64_t *seed, bool *unkno
     return good ? BL_OK : bl_error_set(e, BL_EDATA, "\"seed\" is missing, or not a number");
 }
 
-static int plan_info_read_overlap(const json_t *object, struct bl_plan_info *w, struct bl_error *e)
-{
-    int code = bl_jansson_get_integer(object, "overlap", 1, w->T - 1, &w->overlap, e);
-    return code ? code : bl_jansson_get_integer(object, "repeated", 0, INT64_MAX / 2, &w->repeated, e);
-}
-
 int bl_plan_info_from_json(struct bl_plan_info *w, const json_t *object, struct bl_error *e)
 {
-    const struct {
-        const char *name;
-        int64_t *value;
-        int64_t min;
-    } numbers[] = {
-        {"T", &w->T, 1},
-        {"sequences", &w->sequences, 1},
-        {"steps", &w->steps, 1},
-        {"longest", &w->longest, 1},
-        {"blocks", &w->blocks, 1},
-        {"padding", &w->padding, 0},
-        {"deleted", &w->deleted, 0},
-        {"cut", &w->cut, 0},
-        {"lower_bound", &w->lower_bound, 0},
-        {"world_size", &w->world_size, 1},
-        {"batch_size", &w->batch_size, 1},
-        {"batches_per_rank", &w->batches_per_rank, 0},
+    const struct bl_jansson_integer numbers[] = {
+        {"T", 1, &w->T},
+        {"sequences", 1, &w->sequences},
+        {"steps", 1, &w->steps},
+        {"longest", 1, &w->longest},
+        {"blocks", 1, &w->blocks},
+        {"padding", 0, &w->padding},
+        {"deleted", 0, &w->deleted},
+        {"cut", 0, &w->cut},
+        {"lower_bound", 0, &w->lower_bound},
+        {"world_size", 1, &w->world_size},
+        {"batch_size", 1, &w->batch_size},
+        {"batches_per_rank", 0, &w->batches_per_rank},
     };
     *w = (struct bl_plan_info){0};
     int code = plan_info_read_text(object, "strategy", w->strategy, false, e);
@@ -343,8 +356,9 @@ int bl_plan_info_from_json(struct bl_plan_info *w, const json_t *object, struct 
     if (code)
         return code;
     code = plan_info_read_seed(object, &w->seed, &w->seed_unknown, e);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && !code; i++)
-        code = bl_jansson_get_integer(object, numbers[i].name, numbers[i].min, INT64_MAX, numbers[i].value, e);
+    if (code)
+        return code;
+    code = bl_jansson_get_integers(object, numbers, sizeof numbers / sizeof *numbers, e);
     if (code)
         return code;
     const json_t *efficiency = json_object_get(object, "efficiency");
@@ -352,8 +366,11 @@ int bl_plan_info_from_json(struct bl_plan_info *w, const json_t *object, struct 
         return bl_error_set(e, BL_EDATA, "\"efficiency\" is missing, or not between 0 and 1");
     w->efficiency = json_number_value(efficiency);
     w->align_padding = json_integer_value(json_object_get(object, "align_padding"));
-    if (json_object_get(object, "overlap"))
-        code = plan_info_read_overlap(object, w, e);
+    if (json_object_get(object, "overlap")) {
+        code = bl_jansson_get_integer(object, "overlap", 1, w->T - 1, &w->overlap, e);
+        if (!code)
+            code = bl_jansson_get_integer(object, "repeated", 0, INT64_MAX / 2, &w->repeated, e);
+    }
     if (code)
         return code;
     plan_info_read_balance(object, &w->balance);
@@ -370,10 +387,10 @@ int bl_plan_info_format(const struct bl_plan_info *plan_info, struct bl_buffer *
 
 int bl_plan_info_parse(struct bl_plan_info *plan_info, const char *text, size_t size, struct bl_error *e)
 {
-    json_error_t why;
-    json_t *object = json_loadb(text, size, JSON_REJECT_DUPLICATES, &why);
-    int code = object ? bl_plan_info_from_json(plan_info, object, e)
-                      : bl_error_set(e, BL_EDATA, "line %d: %s", why.line, why.text);
+    json_t *object;
+    int code = bl_jansson_parse(text, size, JSON_REJECT_DUPLICATES, &object, e);
+    if (!code)
+        code = bl_plan_info_from_json(plan_info, object, e);
     json_decref(object);
     return code;
 }
@@ -382,10 +399,8 @@ int bl_plan_info_read(struct bl_plan_info *plan_info, const char *path, struct b
 {
     struct bl_buffer text = {0};
     int code = bl_sealed_read(path, PLAN_INFO_MAX, &text, e);
-    if (code)
-        goto out;
-    code = bl_plan_info_parse(plan_info, text.data ? text.data : "", text.size, e);
-out:
+    if (!code)
+        code = bl_plan_info_parse(plan_info, text.data ? text.data : "", text.size, e);
     if (code == BL_EDATA)
         bl_error_prefix(e, "%s", path);
     bl_buffer_free(&text);

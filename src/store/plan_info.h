@@ -35,11 +35,27 @@ int bl_jansson_unescaped(const json_t *value, char **out, struct bl_error *e);
 int bl_jansson_get_integer(const json_t *object, const char *name, int64_t min, int64_t max, int64_t *value,
                            struct bl_error *e);
 
+/* An integer member that is at least min. */
+struct bl_jansson_integer {
+    const char *name;
+    int64_t min, *value;
+};
+
+/* Reads several, as bl_jansson_get_integer does. */
+int bl_jansson_get_integers(const json_t *object, const struct bl_jansson_integer *member, size_t count,
+                            struct bl_error *e);
+
 /* Reads a string member, valid as long as object. BL_EDATA: missing, or not a string. */
 int bl_jansson_get_text(const json_t *object, const char *name, const char **value, struct bl_error *e);
 
+/* Reads a string member that bl_jansson_escaped made. Frees what *value was; free(*value). */
+int bl_jansson_get_unescaped(const json_t *object, const char *name, char **value, struct bl_error *e);
+
 /* Reads a checksum of 16 digits. BL_EDATA: missing or invalid. */
 int bl_jansson_get_checksum(const json_t *object, const char *name, uint64_t *value, struct bl_error *e);
+
+/* Parses a text; flags: as of json_loadb. BL_EDATA names the line, and *object is NULL. json_decref(*object). */
+int bl_jansson_parse(const char *text, size_t size, size_t flags, json_t **object, struct bl_error *e);
 
 /* --- plan information --------------------------------------------------------------------------------------------- */
 

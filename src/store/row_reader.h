@@ -2,6 +2,7 @@
 #ifndef BL_ROW_READER_H
 #define BL_ROW_READER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -9,9 +10,60 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "kind/row.h"
-#include "plan/plan.h"
 #include "store/columns.h"
-#include "store/sequences.h"
+
+/* --- table -------------------------------------------------------------------------------------------------------- */
+
+/* The rows of sequences.tsv in memory.
+ *
+ * 16 bytes per row are kept: the length, and the row's place in the file. Strings stay on disk and are read back row by
+ * row (store/row_reader.h), by any thread. Several files can form one table, whose rows are numbered through. */
+
+struct bl_sequences_file {
+    char *path;
+    int fd;       /* -1: stdin, whose rows cannot be read again */
+    size_t first; /* row of the whole table that is the first one of this file */
+    struct bl_columns columns;
+    uint64_t checksum; /* of all of it, as it was read here */
+};
+
+#define BL_SEQUENCES_NUMBERS_MAX 9
+
+struct bl_sequences {
+    struct bl_sequences_file *file;
+    int files;
+    size_t count;
+    int64_t *length; /* [count] steps; 0 for rows that are not ok. Plans are made from it */
+    uint32_t *group; /* [count] equal for rows with the same value in the requested column; or NULL */
+    double *number[BL_SEQUENCES_NUMBERS_MAX]; /* [count] each, the requested columns of numbers, 0 for rows that are not
+                                                 ok; or NULL */
+    int64_t *offset;                          /* [count] byte of the row in its file; NULL for plain lengths */
+    int64_t *repeated; /* [repeats] rows that need another id, as bl_duplicates_collect lists them; or NULL */
+    size_t repeats;
+    int64_t by_status[4];               /* rows by enum bl_row_status */
+    int64_t damaged;                    /* ok rows with a reason */
+    int64_t excluded;                   /* dropped rows without a length: the scan left them out by request */
+    int64_t held;                       /* of these, those whose steps another row has */
+    struct bl_left_out_counts left_out; /* the same by option, as far as their reasons tell it */
+    int64_t empty;                      /* skipped rows that are not faults */
+    int64_t steps;                      /* of the ok rows */
+    char *kind, *sampling; /* of the first ok row; "" if the table lacks the column, NULL if there is no such row */
+    size_t mixed;          /* first row of another kind or sampling, or SIZE_MAX */
+};
+
+void bl_sequences_close(struct bl_sequences *sequences);
+
+/* Closes the files, which are to be removed: rows cannot be read back any more. */
+void bl_sequences_close_files(struct bl_sequences *sequences);
+
+/* Sequences that are dropped: rows of which no other row has the steps. */
+int64_t bl_sequences_dropped(const struct bl_sequences *sequences);
+
+/* Inputs that are unusable: skipped and failed rows, but not the empty ones. */
+int64_t bl_sequences_unusable(const struct bl_sequences *sequences);
+
+/* Whether all inputs were usable, and none is damaged. */
+bool bl_sequences_is_clean(const struct bl_sequences *sequences);
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
@@ -45,31 +97,5 @@ const char *bl_row_reader_field(const struct bl_row_reader *text, const char *na
 
 /* Appends a row as a line, with its newline. */
 void bl_row_format(const struct bl_row *row, struct bl_buffer *out);
-
-/* --- groups ------------------------------------------------------------------------------------------------------- */
-
-/* Groups of rows: equal values of a column get the same number, counted from 0 in order of appearance. Values are
- * identified by their 64-bit hash. */
-
-struct bl_groups {
-    struct bl_hash table;
-    uint64_t *hash; /* [count] of each group's value */
-    size_t count, capacity;
-};
-
-/* The number of a value. BL_EFAIL: out of memory. Start from {0}; free with bl_groups_free. */
-int bl_groups_find(struct bl_groups *g, const char *value, size_t size, uint32_t *id, struct bl_error *e);
-void bl_groups_free(struct bl_groups *g);
-
-/* --- columns of a plan -------------------------------------------------------------------------------------------- */
-
-/* The columns of a table that a plan needs: groups, costs, and those with a maximum. */
-
-/* Asks for the columns that the options name. The names belong to the options. */
-struct bl_sequences_columns bl_plan_columns_wanted(const char *group_by, const struct bl_plan_options *options);
-
-/* Gives the options the values of these columns: group as in struct bl_sequences, and number, in the order of what was
- * asked for. */
-void bl_plan_columns_set(struct bl_plan_options *options, const uint32_t *group, double *const *number);
 
 #endif

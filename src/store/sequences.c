@@ -13,51 +13,35 @@
 #include "base/sort.h"
 #include "base/text.h"
 #include "kind/row.h"
-#include "store/row_reader.h"
 
-/* --- table -------------------------------------------------------------------------------------------------------- */
+/* --- groups ------------------------------------------------------------------------------------------------------- */
 
-void bl_sequences_close_files(struct bl_sequences *t)
+int bl_groups_find(struct bl_groups *g, const char *value, size_t size, uint32_t *id, struct bl_error *e)
 {
-    for (int f = 0; f < t->files; f++) {
-        if (t->file[f].fd >= 0)
-            close(t->file[f].fd);
-        t->file[f].fd = -1;
+    uint64_t hash = XXH3_64bits(value, size);
+    size_t number;
+    for (struct bl_hash_probe probe = bl_hash_begin(&g->table, hash); bl_hash_next(&g->table, &probe, &number);) {
+        if (g->hash[number] == hash) {
+            *id = (uint32_t)number;
+            return BL_OK;
+        }
     }
+    int code = BL_ARRAY_RESERVE(g->hash, g->capacity, g->count + 1, e);
+    if (code)
+        return code;
+    code = bl_hash_add(&g->table, hash, g->count, e);
+    if (code)
+        return code;
+    g->hash[g->count] = hash;
+    *id = (uint32_t)g->count++;
+    return BL_OK;
 }
 
-void bl_sequences_close(struct bl_sequences *t)
+void bl_groups_free(struct bl_groups *g)
 {
-    bl_sequences_close_files(t);
-    for (int f = 0; f < t->files; f++) {
-        free(t->file[f].path);
-        free(t->file[f].columns.extra);
-    }
-    free(t->file);
-    free(t->length);
-    free(t->group);
-    for (int k = 0; k < BL_SEQUENCES_NUMBERS_MAX; k++)
-        free(t->number[k]);
-    free(t->offset);
-    free(t->repeated);
-    free(t->kind);
-    free(t->sampling);
-    *t = (struct bl_sequences){0};
-}
-
-int64_t bl_sequences_dropped(const struct bl_sequences *t)
-{
-    return t->by_status[BL_ROW_DROPPED] - t->held;
-}
-
-int64_t bl_sequences_unusable(const struct bl_sequences *t)
-{
-    return t->by_status[BL_ROW_SKIPPED] + t->by_status[BL_ROW_FAILED] - t->empty;
-}
-
-bool bl_sequences_is_clean(const struct bl_sequences *t)
-{
-    return !bl_sequences_unusable(t) && !t->damaged;
+    free(g->hash);
+    bl_hash_free(&g->table);
+    *g = (struct bl_groups){0};
 }
 
 /* --- duplicate ids ------------------------------------------------------------------------------------------------ */
@@ -664,4 +648,24 @@ int bl_sequence_paths_visit(const struct bl_sequences *t,
     bl_groups_free(&paths);
     bl_row_reader_free(&text);
     return code;
+}
+
+/* --- columns of a plan -------------------------------------------------------------------------------------------- */
+
+struct bl_sequences_columns bl_plan_columns_wanted(const char *group_by, const struct bl_plan_options *o)
+{
+    struct bl_sequences_columns columns = {.group_by = group_by};
+    if (o->cost.column)
+        bl_sequences_columns_add(&columns, o->cost.column, "cost");
+    for (int i = 0; i < o->max_column.count; i++)
+        bl_sequences_columns_add(&columns, o->max_column.each[i].name, "max-column");
+    return columns;
+}
+
+void bl_plan_columns_set(struct bl_plan_options *o, const uint32_t *group, double *const *number)
+{
+    o->group = group;
+    o->column = o->cost.column ? *number++ : NULL;
+    for (int i = 0; i < o->max_column.count; i++)
+        o->max_column.each[i].value = number[i];
 }

@@ -18,8 +18,6 @@
  * content size and zstd's content checksum. No frame holds more than BL_FRAME_MAX bytes, so that one always fits in
  * memory; smaller ones make it cheaper to read a part of a block. */
 
-#define BL_FRAME_MAX ((size_t)64 << 20) /* maximum content of one frame in bytes */
-
 /* The number of frames for size bytes, each of at most frame bytes. */
 static inline size_t bl_frames_of(size_t size, size_t frame)
 {

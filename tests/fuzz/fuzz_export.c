@@ -1,7 +1,7 @@
 /* Descriptions of exports: what is accepted names files in their folder, and can be told as JSON; else a message. */
 #include <string.h>
 
-#include "export/description.h"
+#include "export/finished.h"
 #include "fuzz.h"
 
 static void check(struct bl_export_info *info)

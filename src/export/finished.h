@@ -1,6 +1,6 @@
-/* export.json, and what is read by it: the summary and the verification of a finished export. */
-#ifndef BL_DESCRIPTION_H
-#define BL_DESCRIPTION_H
+/* A finished export: its summary and its verification, by export.json; and a folder of packed Parquet. */
+#ifndef BL_FINISHED_H
+#define BL_FINISHED_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,40 +11,6 @@
 #include "export/export.h"
 #include "export/part.h"
 #include "run/heartbeat.h"
-
-/* --- description -------------------------------------------------------------------------------------------------- */
-
-/* export.json says what an export was made of, how, and lists its files; it is written last. */
-
-#define BL_EXPORT_FILE "export.json"
-
-struct bl_export_description {
-    char *configuration; /* see export/export.h */
-    char *dataset;       /* where the dataset was, relative to the export */
-    char *tool;          /* the version that wrote it */
-    int64_t blocks;
-    int64_t bytes;      /* of all files, before compression */
-    int64_t file_bytes; /* as they are */
-    int64_t parts;
-    char (*name)[BL_EXPORT_NAME_MAX]; /* [parts] of their files */
-    struct bl_export_record *record;  /* [parts] */
-};
-
-/* dataset: the directory of the dataset or view. */
-int bl_export_description_write(const struct bl_export_job *job, const char *configuration, const char *dataset,
-                                const char *tool, struct bl_error *e);
-
-/* Parses the text of export.json. BL_EDATA: damaged. On error *description is empty. */
-int bl_export_description_parse(struct bl_export_description *description, const char *text, size_t size,
-                                struct bl_error *e);
-
-/* Reads DIR/export.json. Errors as of bl_export_description_parse. */
-int bl_export_description_read(struct bl_export_description *description, const char *dir, struct bl_error *e);
-void bl_export_description_free(struct bl_export_description *description);
-
-/* Bytes of a part's file, and its checksum. */
-int64_t bl_export_file_bytes(const struct bl_export_record *record);
-uint64_t bl_export_file_checksum(const struct bl_export_record *record);
 
 /* --- summary ------------------------------------------------------------------------------------------------------ */
 
