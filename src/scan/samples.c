@@ -10,6 +10,7 @@
 #include "base/checksum.h"
 #include "base/fs.h"
 #include "base/input_file.h"
+#include "base/io.h"
 #include "base/output.h"
 #include "base/text.h"
 #include "run/pipeline.h"

@@ -7,6 +7,7 @@
 #include <xxhash.h>
 
 #include "base/input_file.h"
+#include "base/io.h"
 #include "base/text.h"
 #include "scan/subset_choice.h"
 
