@@ -8,7 +8,6 @@
 #include "base/fs.h"
 #include "base/io.h"
 #include "cmd/cmd.h"
-#include "cmd/export.h"
 #include "export/description.h"
 #include "run/signals.h"
 
