@@ -145,22 +145,15 @@ static bool option_has_default(const struct bl_option_group *group, const struct
     return same;
 }
 
-/* With BL_AFFECTS_NOTHING, all options that affect something. */
-static void group_append_identity(const struct bl_option_group *group, enum bl_affects affects, struct bl_buffer *out)
-{
-    for (const struct bl_option *option = group->options; option->name; option++) {
-        if (option->affects == BL_AFFECTS_NOTHING || (affects && option->affects != affects))
-            continue;
-        if (!option->unlisted || !option_has_default(group, option, out))
-            bl_option_identity(group, option, out);
-    }
-}
-
+/* With BL_AFFECTS_NOTHING, of all options that affect something. */
 void bl_options_identity_of(const struct bl_options *o, enum bl_affects affects, struct bl_buffer *out)
 {
-    for (int g = 0; g < o->groups; g++) {
-        if (!o->idle[g])
-            group_append_identity(&o->group[g], affects, out);
+    for (struct bl_option_match m = {0}; bl_options_next(o, &m);) {
+        const enum bl_affects own = m.option->affects;
+        if (o->idle[m.group - o->group] || own == BL_AFFECTS_NOTHING || (affects && own != affects))
+            continue;
+        if (!m.option->unlisted || !option_has_default(m.group, m.option, out))
+            bl_option_identity(m.group, m.option, out);
     }
 }
 
