@@ -2,21 +2,14 @@
 
 #include "base/checksum.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/fs.h"
-#include "base/io.h"
 #include "base/text.h"
 
 /* --- checksum ----------------------------------------------------------------------------------------------------- */
-
-#define CHUNK ((size_t)1 << 20)
 
 /* The library's loops for the processor at hand, twice as fast as those for any x86-64. Only the shared library is sure
  * to have them. */
@@ -55,45 +48,6 @@ void bl_checksum_add(struct bl_checksum_state *state, const void *data, size_t s
 uint64_t bl_checksum_end(const struct bl_checksum_state *state)
 {
     return XXH3_64bits_digest(&state->state);
-}
-
-int bl_checksum_range(int fd, int64_t offset, int64_t size, const char *path, uint64_t *checksum, struct bl_error *e)
-{
-    char *chunk = malloc(CHUNK);
-    if (!chunk)
-        return bl_error_memory(e);
-    struct bl_checksum_state state;
-    bl_checksum_begin(&state);
-    int code = BL_OK;
-    while (size > 0 && !code) {
-        size_t part = size < (int64_t)CHUNK ? (size_t)size : CHUNK;
-        code = bl_io_pread(fd, chunk, part, offset, path, e);
-        if (!code)
-            bl_checksum_add(&state, chunk, part);
-        offset += (int64_t)part;
-        size -= (int64_t)part;
-    }
-    *checksum = bl_checksum_end(&state);
-    free(chunk);
-    return code;
-}
-
-int bl_checksum_file(const char *path, int64_t *bytes, uint64_t *checksum, struct bl_error *e)
-{
-    int fd = bl_regular_open(path, e);
-    if (fd < 0)
-        return fd;
-    struct stat status;
-    int code = BL_OK;
-    if (fstat(fd, &status) != 0)
-        code = bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
-    if (code)
-        goto out;
-    *bytes = status.st_size;
-    code = bl_checksum_range(fd, 0, status.st_size, path, checksum, e);
-out:
-    close(fd);
-    return code;
 }
 
 void bl_checksum_format(uint64_t checksum, char digest[BL_DIGEST_SIZE])
@@ -160,14 +114,6 @@ int bl_sealed_open(struct bl_buffer *text, const char *path, struct bl_error *e)
     return BL_OK;
 }
 
-int bl_sealed_read(const char *path, size_t max, struct bl_buffer *text, struct bl_error *e)
-{
-    int code = bl_regular_check(path, e);
-    if (!code)
-        code = bl_io_read_file(path, max, text, e);
-    return code ? code : bl_sealed_open(text, path, e);
-}
-
 /* --- identity lines ----------------------------------------------------------------------------------------------- */
 
 void bl_options_mark_idle(struct bl_options *o, const void *values)
@@ -199,22 +145,15 @@ static bool option_has_default(const struct bl_option_group *group, const struct
     return same;
 }
 
-/* With BL_AFFECTS_NOTHING, all options that affect something. */
-static void group_append_identity(const struct bl_option_group *group, enum bl_affects affects, struct bl_buffer *out)
-{
-    for (const struct bl_option *option = group->options; option->name; option++) {
-        if (option->affects == BL_AFFECTS_NOTHING || (affects && option->affects != affects))
-            continue;
-        if (!option->unlisted || !option_has_default(group, option, out))
-            bl_option_identity(group, option, out);
-    }
-}
-
+/* With BL_AFFECTS_NOTHING, of all options that affect something. */
 void bl_options_identity_of(const struct bl_options *o, enum bl_affects affects, struct bl_buffer *out)
 {
-    for (int g = 0; g < o->groups; g++) {
-        if (!o->idle[g])
-            group_append_identity(&o->group[g], affects, out);
+    for (struct bl_option_match m = {0}; bl_options_next(o, &m);) {
+        const enum bl_affects own = m.option->affects;
+        if (o->idle[m.group - o->group] || own == BL_AFFECTS_NOTHING || (affects && own != affects))
+            continue;
+        if (!m.option->unlisted || !option_has_default(m.group, m.option, out))
+            bl_option_identity(m.group, m.option, out);
     }
 }
 

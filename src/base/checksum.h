@@ -30,12 +30,6 @@ void bl_checksum_begin(struct bl_checksum_state *state);
 void bl_checksum_add(struct bl_checksum_state *state, const void *data, size_t size);
 uint64_t bl_checksum_end(const struct bl_checksum_state *state);
 
-/* The checksum of size bytes of an open file from offset on, read in chunks. path is for messages. */
-int bl_checksum_range(int fd, int64_t offset, int64_t size, const char *path, uint64_t *checksum, struct bl_error *e);
-
-/* The checksum of a whole file, and its size. */
-int bl_checksum_file(const char *path, int64_t *bytes, uint64_t *checksum, struct bl_error *e);
-
 void bl_checksum_format(uint64_t checksum, char digest[BL_DIGEST_SIZE]);
 
 /* False unless text is 16 lower-case hexadecimal digits. */
@@ -51,9 +45,6 @@ int bl_sealed_close(struct bl_buffer *text, struct bl_error *e);
 /* Checks the line of a text that was read from path, and removes it. BL_EFAIL: the text is not the one that was
  * written. */
 int bl_sealed_open(struct bl_buffer *text, const char *path, struct bl_error *e);
-
-/* Reads a whole file of at most max bytes, and opens it. */
-int bl_sealed_read(const char *path, size_t max, struct bl_buffer *text, struct bl_error *e);
 
 /* --- identity lines ----------------------------------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/utf8.h"
 
 /* Two paths of maximum length, and a message about them. */
 #define MESSAGE_MAX (3 * 4096)

@@ -125,6 +125,57 @@ int bl_io_read_file(const char *path, size_t max, struct bl_buffer *out, struct 
     return code || exists ? code : bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
 }
 
+/* --- checksums of files ------------------------------------------------------------------------------------------- */
+
+#define CHUNK ((size_t)1 << 20)
+
+int bl_checksum_range(int fd, int64_t offset, int64_t size, const char *path, uint64_t *checksum, struct bl_error *e)
+{
+    char *chunk = malloc(CHUNK);
+    if (!chunk)
+        return bl_error_memory(e);
+    struct bl_checksum_state state;
+    bl_checksum_begin(&state);
+    int code = BL_OK;
+    while (size > 0 && !code) {
+        size_t part = size < (int64_t)CHUNK ? (size_t)size : CHUNK;
+        code = bl_io_pread(fd, chunk, part, offset, path, e);
+        if (!code)
+            bl_checksum_add(&state, chunk, part);
+        offset += (int64_t)part;
+        size -= (int64_t)part;
+    }
+    *checksum = bl_checksum_end(&state);
+    free(chunk);
+    return code;
+}
+
+int bl_checksum_file(const char *path, int64_t *bytes, uint64_t *checksum, struct bl_error *e)
+{
+    int fd = bl_regular_open(path, e);
+    if (fd < 0)
+        return fd;
+    struct stat status;
+    int code = BL_OK;
+    if (fstat(fd, &status) != 0)
+        code = bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
+    if (code)
+        goto out;
+    *bytes = status.st_size;
+    code = bl_checksum_range(fd, 0, status.st_size, path, checksum, e);
+out:
+    close(fd);
+    return code;
+}
+
+int bl_sealed_read(const char *path, size_t max, struct bl_buffer *text, struct bl_error *e)
+{
+    int code = bl_regular_check(path, e);
+    if (!code)
+        code = bl_io_read_file(path, max, text, e);
+    return code ? code : bl_sealed_open(text, path, e);
+}
+
 /* --- lines -------------------------------------------------------------------------------------------------------- */
 
 #define LINES_CHUNK ((size_t)1 << 20)

@@ -1,4 +1,4 @@
-/* Reading and writing files: whole reads and writes, and the lines of a file. */
+/* Reading and writing files: whole reads and writes, checksums of files, and the lines of a file. */
 #ifndef BL_IO_H
 #define BL_IO_H
 
@@ -30,10 +30,21 @@ int bl_io_check_path(const char *path, struct bl_error *e);
 /* Appends a whole file, or stdin ("-"), of at most max bytes to out. */
 int bl_io_read_file(const char *path, size_t max, struct bl_buffer *out, struct bl_error *e);
 
-/* Appends a whole file as bl_io_read_file does, or sets *exists to false where nothing has that name. Prefer it to a test of
- * existence before the read: another process may replace the file in between, and some file systems have no file of that name
- * at all for a moment. */
+/* Appends a whole file as bl_io_read_file does, or sets *exists to false where nothing has that name. Prefer it to a
+ * test of existence before the read: another process may replace the file in between, and some file systems have no
+ * file of that name at all for a moment. */
 int bl_io_read_existing(const char *path, size_t max, struct bl_buffer *out, bool *exists, struct bl_error *e);
+
+/* --- checksums of files ------------------------------------------------------------------------------------------- */
+
+/* The checksum of size bytes of an open file from offset on, read in chunks. path is for messages. */
+int bl_checksum_range(int fd, int64_t offset, int64_t size, const char *path, uint64_t *checksum, struct bl_error *e);
+
+/* The checksum of a whole file, and its size. */
+int bl_checksum_file(const char *path, int64_t *bytes, uint64_t *checksum, struct bl_error *e);
+
+/* Reads a whole file of at most max bytes, and checks and removes the line with its checksum (bl_sealed_open). */
+int bl_sealed_read(const char *path, size_t max, struct bl_buffer *text, struct bl_error *e);
 
 /* --- lines -------------------------------------------------------------------------------------------------------- */
 

@@ -13,13 +13,26 @@
 
 /* --- tables ----------------------------------------------------------------------------------------------------- */
 
+bool bl_options_next(const struct bl_options *o, struct bl_option_match *match)
+{
+    const struct bl_option *next = match->option ? match->option + 1 : NULL;
+    int g = match->option ? (int)(match->group - o->group) : -1;
+    match->index += match->option != NULL;
+    while (!next || !next->name) {
+        if (++g >= o->groups)
+            return false;
+        next = o->group[g].options;
+    }
+    match->group = &o->group[g];
+    match->option = next;
+    return true;
+}
+
 static int options_count(const struct bl_options *o)
 {
     int count = 0;
-    for (int g = 0; g < o->groups; g++) {
-        for (const struct bl_option *option = o->group[g].options; option->name; option++)
-            count++;
-    }
+    for (struct bl_option_match m = {0}; bl_options_next(o, &m);)
+        count++;
     return count;
 }
 
@@ -28,14 +41,12 @@ static int options_count(const struct bl_options *o)
 static bool option_find(const struct bl_options *o, const char *name, size_t size, char letter, bool flag,
                         struct bl_option_match *match)
 {
-    int index = 0;
-    for (int g = 0; g < o->groups; g++) {
-        for (const struct bl_option *option = o->group[g].options; option->name; option++, index++) {
-            bool same = name ? strncmp(option->name, name, size) == 0 && !option->name[size] : option->letter == letter;
-            if (same && (!flag || o->group[g].title)) {
-                *match = (struct bl_option_match){&o->group[g], option, index};
-                return true;
-            }
+    for (struct bl_option_match m = {0}; bl_options_next(o, &m);) {
+        const char *own = m.option->name;
+        bool same = name ? strncmp(own, name, size) == 0 && !own[size] : m.option->letter == letter;
+        if (same && (!flag || m.group->title)) {
+            *match = m;
+            return true;
         }
     }
     return false;
@@ -56,11 +67,9 @@ static const char *option_suggest(const struct bl_options *o, const char *name, 
                                   const char *see, char text[OPTION_SUGGESTION_SIZE])
 {
     struct bl_nearest nearest = {.word = name, .size = size};
-    for (int g = 0; g < o->groups; g++) {
-        for (const struct bl_option *option = o->group[g].options; option->name; option++) {
-            if (flags ? o->group[g].title && option->name[1] : !option->command_line_only)
-                bl_nearest_offer(&nearest, option->name);
-        }
+    for (struct bl_option_match m = {0}; bl_options_next(o, &m);) {
+        if (flags ? m.group->title && m.option->name[1] : !m.option->command_line_only)
+            bl_nearest_offer(&nearest, m.option->name);
     }
     if (nearest.best)
         snprintf(text, OPTION_SUGGESTION_SIZE, ": did you mean %s%s?", flags ? "--" : "", nearest.best);
@@ -163,27 +172,10 @@ enum bl_origin bl_options_origin(const struct bl_options *o, const char *name)
 
 int bl_options_each(const struct bl_options *o, bl_option_visit *visit, void *context)
 {
-    for (int g = 0; g < o->groups; g++) {
-        for (const struct bl_option *option = o->group[g].options; option->name; option++) {
-            int code = visit(context, &o->group[g], option);
-            if (code)
-                return code;
-        }
-    }
-    return BL_OK;
-}
-
-int bl_options_each_flag(const struct bl_options *o, bl_option_visit *visit, void *context)
-{
-    int index = 0;
-    for (int g = 0; g < o->groups; g++) {
-        for (const struct bl_option *option = o->group[g].options; option->name; option++, index++) {
-            int code = o->origin[index] == BL_ORIGIN_FLAG ? visit(context, &o->group[g], option) : BL_OK;
-            if (code)
-                return code;
-        }
-    }
-    return BL_OK;
+    int code = BL_OK;
+    for (struct bl_option_match m = {0}; !code && bl_options_next(o, &m);)
+        code = visit(context, m.group, m.option);
+    return code;
 }
 
 void bl_option_format(const struct bl_option_group *group, const struct bl_option *option, struct bl_buffer *out)
@@ -571,12 +563,8 @@ static int option_check(const struct bl_options *o, const struct bl_option *opti
 
 int bl_options_check(const struct bl_options *o, struct bl_error *e)
 {
-    int index = 0, code = BL_OK;
-    for (int g = 0; g < o->groups && !code; g++) {
-        for (const struct bl_option *option = o->group[g].options; option->name && !code; option++, index++) {
-            if (o->origin[index] == BL_ORIGIN_FLAG)
-                code = option_check(o, option, e);
-        }
-    }
+    int code = BL_OK;
+    for (struct bl_option_match m = {0}; !code && bl_options_next(o, &m);)
+        code = o->origin[m.index] == BL_ORIGIN_FLAG ? option_check(o, m.option, e) : BL_OK;
     return code;
 }

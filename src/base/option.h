@@ -160,6 +160,9 @@ struct bl_option_match {
     int index;
 };
 
+/* Goes on to the next option in table order; begin with {0}. False: there is none. */
+bool bl_options_next(const struct bl_options *o, struct bl_option_match *match);
+
 /* Finds an option by a name of size bytes. */
 bool bl_options_find(const struct bl_options *o, const char *name, size_t size, struct bl_option_match *match);
 
@@ -179,9 +182,6 @@ int bl_options_check(const struct bl_options *o, struct bl_error *e);
 /* Visits each option in table order. visit returns 0 to continue. */
 typedef int bl_option_visit(void *context, const struct bl_option_group *group, const struct bl_option *option);
 int bl_options_each(const struct bl_options *o, bl_option_visit *visit, void *context);
-
-/* Visits only the options given on the command line. */
-int bl_options_each_flag(const struct bl_options *o, bl_option_visit *visit, void *context);
 
 /* Appends the choices of an option, separated by separator. */
 void bl_option_append_choices(const struct bl_option *option, const char *separator, struct bl_buffer *out);

@@ -182,25 +182,37 @@ static void flag_append_described(struct bl_buffer *out, const char *dashes, con
     bl_buffer_free(&text);
 }
 
-static void flags_append(const struct bl_options *o, enum bl_shell shell, struct bl_buffer *out)
+/* What a shell's script says of one option of a command. */
+typedef void option_form(const struct bl_option *option, const char *command, struct bl_buffer *out);
+
+/* Appends all flags of the command in that form. */
+static void options_append(const struct bl_options *o, option_form *form, const char *command, struct bl_buffer *out)
 {
-    for (int g = 0; g < o->groups; g++) {
-        for (const struct bl_option *option = o->group[g].options; o->group[g].title && option->name; option++) {
-            bool one_letter = !option->name[1];
-            if (shell == BL_SHELL_BASH) {
-                bl_buffer_byte(out, ' ');
-                flag_append(out, option, " ");
-                continue;
-            }
-            if (option->letter && !one_letter)
-                flag_append_described(out, "-", &option->letter, 1, option->help);
-            flag_append_described(out, one_letter ? "-" : "--", option->name, strlen(option->name), option->help);
-        }
+    for (struct bl_option_match m = {0}; bl_options_next(o, &m);) {
+        if (m.group->title)
+            form(m.option, command, out);
     }
 }
 
-static void case_append_option(const struct bl_option *option, struct bl_buffer *out)
+static void bash_append_flag(const struct bl_option *option, const char *command, struct bl_buffer *out)
 {
+    (void)command;
+    bl_buffer_byte(out, ' ');
+    flag_append(out, option, " ");
+}
+
+static void zsh_append_flag(const struct bl_option *option, const char *command, struct bl_buffer *out)
+{
+    bool one_letter = !option->name[1];
+    (void)command;
+    if (option->letter && !one_letter)
+        flag_append_described(out, "-", &option->letter, 1, option->help);
+    flag_append_described(out, one_letter ? "-" : "--", option->name, strlen(option->name), option->help);
+}
+
+static void case_append_option(const struct bl_option *option, const char *command, struct bl_buffer *out)
+{
+    (void)command;
     struct value value = option_find_value(option);
     const char *words = value.words.size ? value.words.data : "";
     if (!value.none) {
@@ -219,16 +231,13 @@ static void case_append_option(const struct bl_option *option, struct bl_buffer 
     bl_buffer_free(&value.words);
 }
 
-static void case_append(const struct bl_options *o, enum bl_shell shell, const char *command, const char *operands,
+static void case_append(const struct bl_options *o, option_form *flag, const char *command, const char *operands,
                         struct bl_buffer *out)
 {
     bl_buffer_printf(out, "    %s)\n        operands='%s'\n        flags=(", command, operands);
-    flags_append(o, shell, out);
+    options_append(o, flag, command, out);
     bl_buffer_text(out, " )\n        case $option in\n");
-    for (int g = 0; g < o->groups; g++) {
-        for (const struct bl_option *option = o->group[g].options; o->group[g].title && option->name; option++)
-            case_append_option(option, out);
-    }
+    options_append(o, case_append_option, command, out);
     bl_buffer_text(out, "        esac\n        ;;\n");
 }
 
@@ -282,10 +291,7 @@ static void fish_append(const struct bl_options *o, const char *command, const c
                          : strcmp(operands, "nothing") == 0   ? ""
                                                               : operands);
     }
-    for (int g = 0; g < o->groups; g++) {
-        for (const struct bl_option *option = o->group[g].options; o->group[g].title && option->name; option++)
-            fish_append_option(option, command, out);
-    }
+    options_append(o, fish_append_option, command, out);
 }
 
 void bl_options_completion(const struct bl_options *o, enum bl_shell shell, const char *command, const char *operands,
@@ -294,5 +300,5 @@ void bl_options_completion(const struct bl_options *o, enum bl_shell shell, cons
     if (shell == BL_SHELL_FISH)
         fish_append(o, command, operands, out);
     else
-        case_append(o, shell, command, operands, out);
+        case_append(o, shell == BL_SHELL_BASH ? bash_append_flag : zsh_append_flag, command, operands, out);
 }

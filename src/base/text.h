@@ -1,4 +1,4 @@
-/* Text: UTF-8, width on a terminal, Base64, numbers, escapes, quantities for people, and suggestions for mistyped
+/* Text: width on a terminal, Base64, numbers, escapes, quantities for people, and suggestions for mistyped
  * words. */
 #ifndef BL_TEXT_H
 #define BL_TEXT_H
@@ -8,53 +8,7 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
-
-/* --- UTF-8 -------------------------------------------------------------------------------------------------------- */
-
-/* UTF-8: validation, replacement of invalid text, and code points. */
-
-#define BL_UTF8_MAX 4 /* bytes of one code point */
-
-/* The length of the valid prefix: size if all of the text is UTF-8, otherwise the offset of the first invalid byte. */
-size_t bl_utf8_valid(const char *text, size_t size);
-
-/* Why a text that begins with head is not UTF-8: the byte order mark of another encoding, as a reason. NULL: it has
- * none. */
-const char *bl_utf8_other_mark(const void *head, size_t size);
-
-/* Decodes the code point at text, which must be valid UTF-8. Returns its number of bytes. */
-static inline size_t bl_utf8_decode(const char *text, uint32_t *point)
-{
-    const unsigned char *s = (const unsigned char *)text;
-    if (s[0] < 0x80) {
-        *point = s[0];
-        return 1;
-    }
-    if (s[0] < 0xe0) {
-        *point = (s[0] & 0x1fU) << 6 | (s[1] & 0x3fU);
-        return 2;
-    }
-    if (s[0] < 0xf0) {
-        *point = (s[0] & 0xfU) << 12 | (s[1] & 0x3fU) << 6 | (s[2] & 0x3fU);
-        return 3;
-    }
-    *point = (s[0] & 7U) << 18 | (s[1] & 0x3fU) << 12 | (s[2] & 0x3fU) << 6 | (s[3] & 0x3fU);
-    return 4;
-}
-
-/* Encodes a code point, at most U+10FFFF and no surrogate. Returns its number of bytes. */
-size_t bl_utf8_encode(uint32_t point, char out[BL_UTF8_MAX]);
-
-/* Bytes of the valid UTF-8 character at text (of size bytes), or 0 if it is not valid. */
-size_t bl_utf8_length(const char *text, size_t size);
-
-/* Bytes of the UTF-8 character at text (of size bytes) if it can be shown as it is. 0: a control character, a line end,
- * a change of writing direction, or not UTF-8. */
-size_t bl_utf8_visible(const char *text, size_t size);
-
-/* Replaces each character and byte that bl_utf8_visible refuses with "?", except those in keep. Returns the new size,
- * never larger; text that became shorter is NUL-terminated. */
-size_t bl_utf8_mask(char *text, size_t size, const char *keep);
+#include "base/utf8.h"
 
 /* --- width on a terminal ------------------------------------------------------------------------------------------ */
 

@@ -123,4 +123,31 @@ int bl_cmd_write_masked(struct bl_buffer *text, struct bl_error *e);
 /* Prints "bload: <text>" on stderr, masked, even with --quiet. */
 void bl_cmd_print(const char *format, ...) BL_PRINTF(1, 2);
 
+/* --- exports (export.c) ----------------------------------------------------------------------------------------------
+ */
+
+/* What commands for datasets say about a directory that holds an export. */
+
+/* Describes what dir holds as text, or as JSON; nothing is appended if it is no export. BL_EFAIL: it is one that is not
+ * finished, or damaged. */
+int bl_cmd_export_info(const char *dir, bool json, struct bl_buffer *out, struct bl_error *e);
+
+/* BL_EFAIL: dir holds an export that is not finished. */
+int bl_cmd_refuse_unfinished_export(const char *dir, struct bl_error *e);
+
+/* --- options of bload pack (pack.c) ----------------------------------------------------------------------------------
+ */
+
+/* bload plan and bload slurm read the same YAML file. */
+
+struct bl_pack_options;
+struct bl_plan_options;
+
+/* Checks the options that do not depend on the inputs. BL_EUSAGE. */
+int bl_pack_check_options(struct bl_cmd *cmd, const struct bl_pack_options *options);
+
+/* Makes --store the strategy, and sets T of a store that was not given to BL_T_AUTO. BL_EUSAGE: other options
+ * contradict a store. */
+int bl_pack_resolve_store(struct bl_cmd *cmd, const struct bl_pack_options *options, struct bl_plan_options *plan);
+
 #endif

@@ -453,23 +453,18 @@ static void yaml_append_list(struct bl_buffer *out, const struct bl_texts *texts
     bl_buffer_byte(out, ']');
 }
 
-/* Where a "NAME: VALUE" line is printed, and the prefix of its mapping's lines. */
-struct printing {
-    struct bl_buffer *out;
-    const char *indent;
-};
-
-static int config_print_option(void *context, const struct bl_option_group *group, const struct bl_option *option)
+/* Appends "NAME: VALUE" behind *indent, the prefix of the next line of its mapping, unless there is no value. */
+static void config_print_option(const struct bl_option_match *match, const char **indent, struct bl_buffer *out)
 {
-    struct printing *p = context;
-    struct bl_buffer *out = p->out, value = {0};
-    bl_option_format(group, option, &value);
+    const struct bl_option *option = match->option;
+    struct bl_buffer value = {0};
+    bl_option_format(match->group, option, &value);
     if (value.size && !option->command_line_only) {
-        bl_buffer_printf(out, "%s%s: ", p->indent, option->name);
-        p->indent = *p->indent ? "    " : "";
+        bl_buffer_printf(out, "%s%s: ", *indent, option->name);
+        *indent = **indent ? "    " : "";
         if (option->type == &bl_option_texts)
-            yaml_append_list(out,
-                             (const struct bl_texts *)(const void *)((const char *)group->values + option->offset));
+            yaml_append_list(
+                out, (const struct bl_texts *)(const void *)((const char *)match->group->values + option->offset));
         else if (option->type == &bl_option_string || option->type == &bl_option_path || option->repeats)
             yaml_append_quoted(out, value.data);
         else
@@ -478,7 +473,6 @@ static int config_print_option(void *context, const struct bl_option_group *grou
     }
     out->failed |= value.failed;
     bl_buffer_free(&value);
-    return BL_OK;
 }
 
 void bl_config_print(const struct bl_config *config, const struct bl_options *options, const struct bl_source *source,
@@ -496,9 +490,11 @@ void bl_config_print(const struct bl_config *config, const struct bl_options *op
     if (config->fields)
         bl_buffer_text(out, "fields:\n");
     for (int f = 0; f < config->fields; f++) {
-        struct printing field = {out, "  - "};
-        bl_extra_field_each(&config->field[f], config_print_option, &field);
+        const char *indent = "  - ";
+        for (struct bl_option_match m = {0}; bl_extra_field_next(&config->field[f], &m);)
+            config_print_option(&m, &indent, out);
     }
-    struct printing all = {out, ""};
-    bl_options_each(options, config_print_option, &all);
+    const char *indent = "";
+    for (struct bl_option_match m = {0}; bl_options_next(options, &m);)
+        config_print_option(&m, &indent, out);
 }

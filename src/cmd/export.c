@@ -1,4 +1,3 @@
-#include "cmd/export.h"
 
 #include <inttypes.h>
 #include <stddef.h>

@@ -190,53 +190,31 @@ struct bl_composite_part bl_extra_field_part(struct bl_extra_field *field)
 }
 
 /* Whether to hide the kind's option because every field has an option of that name. */
-static bool extra_field_hides(const struct bl_extra_field *field, const struct bl_option_group *group,
-                              const struct bl_option *option)
+static bool extra_field_hides(const struct bl_extra_field *field, const struct bl_option_match *match)
 {
     bool hidden = false;
-    for (const struct bl_option *own = table; own->name && group->values != field; own++)
-        hidden |= strcmp(own->name, option->name) == 0;
-    return hidden || option->command_line_only;
+    for (const struct bl_option *own = table; own->name && match->group->values != field; own++)
+        hidden |= strcmp(own->name, match->option->name) == 0;
+    return hidden || match->option->command_line_only;
 }
 
-struct visiting {
-    const struct bl_extra_field *field;
-    bl_option_visit *visit;
-    void *context;
-};
-
-static int extra_field_visit(void *context, const struct bl_option_group *group, const struct bl_option *option)
+bool bl_extra_field_next(const struct bl_extra_field *field, struct bl_option_match *match)
 {
-    const struct visiting *v = context;
-    return extra_field_hides(v->field, group, option) ? BL_OK : v->visit(v->context, group, option);
-}
-
-int bl_extra_field_each(const struct bl_extra_field *field, bl_option_visit *visit, void *context)
-{
-    struct visiting v = {field, visit, context};
-    return bl_options_each(&field->options, extra_field_visit, &v);
-}
-
-struct identifying {
-    const struct bl_extra_field *field;
-    struct bl_buffer *out;
-};
-
-static int extra_field_identify_option(void *context, const struct bl_option_group *group,
-                                       const struct bl_option *option)
-{
-    const struct identifying *i = context;
-    if (option->affects == BL_AFFECTS_NOTHING)
-        return BL_OK;
-    bl_buffer_printf(i->out, "field %s ", i->field->name);
-    bl_option_identity(group, option, i->out);
-    return BL_OK;
+    while (bl_options_next(&field->options, match)) {
+        if (!extra_field_hides(field, match))
+            return true;
+    }
+    return false;
 }
 
 void bl_extra_field_identify(const struct bl_extra_field *field, struct bl_buffer *out)
 {
-    struct identifying i = {field, out};
-    bl_extra_field_each(field, extra_field_identify_option, &i);
+    for (struct bl_option_match m = {0}; bl_extra_field_next(field, &m);) {
+        if (m.option->affects == BL_AFFECTS_NOTHING)
+            continue;
+        bl_buffer_printf(out, "field %s ", field->name);
+        bl_option_identity(m.group, m.option, out);
+    }
 }
 
 /* --- choice of a field -------------------------------------------------------------------------------------------- */

@@ -39,8 +39,8 @@ struct bl_composite_part bl_extra_field_part(struct bl_extra_field *field);
 /* Appends a "field NAME option: value" line for each option that affects something. */
 void bl_extra_field_identify(const struct bl_extra_field *field, struct bl_buffer *out);
 
-/* Visits each option that a YAML file may contain. */
-int bl_extra_field_each(const struct bl_extra_field *field, bl_option_visit *visit, void *context);
+/* As bl_options_next, for the options that a YAML file may contain. */
+bool bl_extra_field_next(const struct bl_extra_field *field, struct bl_option_match *match);
 
 /* --- choice of a field -------------------------------------------------------------------------------------------- */
 

@@ -9,7 +9,6 @@
 #include "base/fs.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
-#include "cmd/export.h"
 #include "run/packing.h"
 #include "report/report.h"
 #include "store/info.h"

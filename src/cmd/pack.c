@@ -1,5 +1,4 @@
 /* bload pack: turns sources into a dataset. */
-#include "cmd/pack.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,6 +9,7 @@
 #include "base/input_file.h"
 #include "base/io.h"
 #include "base/text.h"
+#include "cmd/cmd.h"
 #include "cmd/compare.h"
 #include "cmd/inputs.h"
 #include "cmd/summary.h"

@@ -11,9 +11,9 @@
 #include "base/io.h"
 #include "base/output.h"
 #include "base/text.h"
+#include "cmd/cmd.h"
 #include "cmd/compare.h"
 #include "cmd/inputs.h"
-#include "cmd/pack.h"
 #include "cmd/plan_plot.h"
 #include "cmd/summary.h"
 #include "run/plan.h"
@@ -289,20 +289,22 @@ static int plan_run_table(struct bl_cmd *cmd, struct planning *p)
 }
 
 /* Refuses flags that the dataset has decided. A YAML file may still set them, since pack uses the same file. */
-static int plan_check_flag(void *context, const struct bl_option_group *group, const struct bl_option *option)
+static int plan_check_flags(const struct bl_options *o, struct bl_error *e)
 {
     static const char *const taken[] = {"dataset", "epochs",     "seed", "world-size", "batch-size", "balance",
                                         "cost",    "accumulate", "sync", "config",     "quiet",      "progress"};
-    struct bl_cmd *cmd = context;
-    (void)group;
-    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
-        if (strcmp(option->name, taken[i]) == 0)
-            return BL_OK;
+    for (struct bl_option_match m = {0}; bl_options_next(o, &m);) {
+        const char *name = m.option->name;
+        bool known = o->origin[m.index] != BL_ORIGIN_FLAG;
+        for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+            known |= strcmp(name, taken[i]) == 0;
+        if (!known)
+            return bl_error_set(e, BL_EUSAGE,
+                                "%s%s does not apply to --dataset: the plans are over its sequences as they are "
+                                "stored, and fill their blocks as it does",
+                                m.option->letter && !name[1] ? "-" : "--", name);
     }
-    return bl_error_set(&cmd->error, BL_EUSAGE,
-                        "%s%s does not apply to --dataset: the plans are over its sequences as they are stored, and "
-                        "fill their blocks as it does",
-                        option->letter && !option->name[1] ? "-" : "--", option->name);
+    return BL_OK;
 }
 
 static void epoch_print_summary(const struct planning *p, const struct bl_epochs_result *made)
@@ -324,7 +326,7 @@ static int plan_add_epochs(struct bl_cmd *cmd, struct planning *p)
     struct bl_epochs epochs = {.dir = p->dataset, .count = p->epochs, .seed = p->options.seed};
     struct bl_epochs_result made;
     char a[BL_PLURAL_SIZE];
-    int code = bl_options_each_flag(&cmd->options, plan_check_flag, cmd);
+    int code = plan_check_flags(&cmd->options, e);
     if (code)
         return code;
     if (cmd->options.operands)

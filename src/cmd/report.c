@@ -8,7 +8,6 @@
 #include "base/fs.h"
 #include "base/io.h"
 #include "cmd/cmd.h"
-#include "cmd/export.h"
 #include "cmd/signals.h"
 #include "export/finished.h"
 

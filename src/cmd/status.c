@@ -7,7 +7,6 @@
 #include "base/fs.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
-#include "cmd/export.h"
 #include "export/finished.h"
 #include "run/packing.h"
 #include "run/status.h"

@@ -8,7 +8,6 @@
 #include "base/option_help.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
-#include "cmd/inputs.h"
 #include "store/folders.h"
 #include "store/sequences.h"
 

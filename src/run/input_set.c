@@ -7,6 +7,7 @@
 
 #include "base/checksum.h"
 #include "base/fs.h"
+#include "base/io.h"
 #include "base/text.h"
 #include "kind/input_stat.h"
 #include "run/state_files.h"

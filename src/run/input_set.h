@@ -7,7 +7,7 @@
 #include "base/option.h"
 #include "run/state.h"
 #include "scan/attributes.h"
-#include "scan/condition.h"
+#include "scan/selection.h"
 #include "scan/sources.h"
 #include "scan/subset.h"
 #include "store/sequences.h"

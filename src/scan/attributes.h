@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/output.h"
 #include "kind/row.h"
-#include "scan/condition.h"
+#include "scan/selection.h"
 #include "scan/part.h"
 #include "store/sequences.h"
 

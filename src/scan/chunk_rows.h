@@ -1,5 +1,4 @@
-/* Chunks of a scan: the rows that are found in a chunk, the form that all rows share, and the batches of chunks that a
- * worker counts. */
+/* Chunks of a scan: the rows that are found in a chunk, which may wait in a file, and the form that all rows share. */
 #ifndef BL_CHUNK_ROWS_H
 #define BL_CHUNK_ROWS_H
 
@@ -8,10 +7,9 @@
 #include "kind/row.h"
 #include "scan/attributes.h"
 #include "scan/chunks.h"
-#include "scan/condition.h"
+#include "scan/selection.h"
 #include "scan/files.h"
 #include "scan/part.h"
-#include "scan/scan.h"
 
 /* --- forms of steps ----------------------------------------------------------------------------------------------- */
 
@@ -28,6 +26,36 @@ struct bl_forms {
 int bl_forms_check(struct bl_forms *forms, const char *form, struct bl_row *row, struct bl_buffer *text,
                    struct bl_error *e);
 void bl_forms_free(struct bl_forms *forms);
+
+/* --- spilling rows to a file -------------------------------------------------------------------------------------- */
+
+/* A spill: text that grows in memory, and beyond 1 MiB in an unnamed file. A file may have many millions of rows, which
+ * must not fill the memory while they wait to be written. What is read from the file is compared with its checksum. */
+
+/* What was written at once. */
+struct bl_spill_part {
+    size_t bytes;
+    uint64_t checksum;
+};
+
+struct bl_spill {
+    const char *dir; /* of the file; NULL: $TMPDIR or /tmp */
+    int fd;          /* -1: all of it is in memory */
+    int64_t written; /* bytes in the file, before those in memory */
+    struct bl_spill_part *part;
+    size_t parts, parts_capacity;
+    struct bl_buffer tail;
+};
+
+void bl_spill_init(struct bl_spill *spill, const char *dir);
+/* To be called from time to time after appending to spill->tail. */
+int bl_spill_flush(struct bl_spill *spill, struct bl_error *e);
+/* In bytes. */
+int64_t bl_spill_size(const struct bl_spill *spill);
+/* Passes all of it to write. */
+int bl_spill_drain(struct bl_spill *spill, int (*write)(void *sink, const void *data, size_t size, struct bl_error *e),
+                   void *sink, struct bl_error *e);
+void bl_spill_free(struct bl_spill *spill);
 
 /* --- rows of a chunk ---------------------------------------------------------------------------------------------- */
 
@@ -74,46 +102,10 @@ void bl_chunk_rows_free(struct bl_chunk_rows *rows);
  * is not compared. Does nothing where none is held. */
 int bl_chunk_rows_release(struct bl_chunk_rows *rows, struct bl_forms *forms, struct bl_error *e);
 
+/* A bl_row_emit; sink: the rows. */
+int bl_chunk_rows_emit(void *sink, int input, const struct bl_row *given, struct bl_error *e);
+
 /* Reports the faults. */
 int bl_chunk_rows_report(const struct bl_chunk_rows *rows, bl_scan_fault *fault, void *sink, struct bl_error *e);
-
-/* --- batches of chunks -------------------------------------------------------------------------------------------- */
-
-/* Batches of chunks: what a worker gets at once. Most have one chunk. Files that are a chunk each are passed on several
- * at a time, since waking a worker and its decoder process takes as long as counting a short file.
- *
- * Chunks and their rows do not depend on the batch that they are in. */
-
-/* A chunk and what was found in it. */
-struct bl_batch_chunk {
-    struct bl_chunk_files files;
-    struct bl_part_chunk place; /* its number, where it begins and ends */
-    struct bl_chunk_rows rows;
-    bool counted; /* by the kind: there is something to be kept in the spool */
-};
-
-struct bl_batch {
-    int chunks;
-    int done;            /* chunks that were counted */
-    int code;            /* BL_OK, or why the next one was not */
-    int64_t needed;      /* bytes, by the worker's reservation */
-    const char *slowest; /* path of the file that took longest, of those that were counted alone; or NULL */
-    double slowest_seconds;
-    struct bl_error error;         /* of the code */
-    struct bl_batch_chunk chunk[]; /* [capacity] */
-};
-
-/* Returns NULL where memory runs out. The chunks are the caller's to fill in. */
-struct bl_batch *bl_batch_make(int capacity);
-void bl_batch_drop_last(struct bl_batch *batch);
-void bl_batch_free(struct bl_batch *batch);
-
-/* How many chunks a batch may have, so that each worker gets many. */
-int bl_batch_capacity(const struct bl_scan *scan);
-
-/* Counts the chunks. env: the worker's. meter: where their progress is reported; its size and weight are set for them,
- * by the weights of the scan. */
-void bl_batch_count(struct bl_batch *batch, const struct bl_scan *scan, const struct bl_kind_env *env,
-                    struct bl_counter *counter, const struct bl_meter *meter, struct bl_weights *weights);
 
 #endif

@@ -1,5 +1,5 @@
-/* The columns of lists: how --columns renames them and which one is the path, and which columns describe clips or
- * become attributes. */
+/* The columns of lists: how --columns renames them and which one is the path, those of plain lists, and which columns
+ * describe clips or become attributes. */
 #ifndef BL_CLIP_COLUMNS_H
 #define BL_CLIP_COLUMNS_H
 
@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/cancel.h"
+#include "base/documents.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "kind/list.h"
@@ -43,13 +44,35 @@ int bl_clip_path_of_header(struct bl_clip_path *path, const char *renames, char 
 int bl_clip_path_of_object(struct bl_clip_path *path, const char *renames, const struct bl_json_value *object,
                            struct bl_error *e);
 
+/* --- plain lists -------------------------------------------------------------------------------------------------- */
+
+/* Plain lists: a .txt with a path in each line, or a path and a label with a blank between them, as lists of Kinetics
+ * and Something-Something have it. */
+
+/* Whether a file of this name is one: .txt, also compressed. */
+bool bl_plain_list_has_name(const char *path);
+
+/* Leaves out a byte order mark at the beginning of the list. */
+void bl_list_skip_mark(struct bl_document *line);
+
+/* Leaves out the blanks at both ends. */
+void bl_plain_list_trim(const char **line, size_t *size);
+
+/* Finds the label at the end of a trimmed line. False: there is none. */
+bool bl_plain_list_split(const char *line, size_t size, size_t *path_size, size_t *label);
+
+/* Decides by the first line, which is trimmed, whether the lines end with a label: not if all of the line is a file's
+ * name; they do if the part before its last blank is one. If there is neither file, a whole number at the end is a
+ * label. list: its path, from whose folder names count. BL_EUSAGE: more than a label follows the path. */
+int bl_plain_list_decide(bool *labelled, const char *list, const char *line, size_t size, struct bl_error *e);
+
 /* --- columns of clips --------------------------------------------------------------------------------------------- */
 
 /* The columns of lists of clips: those that say what a clip is, and further ones, which become attributes; and the
  * further columns of manifests of speech.
  *
  * A list is a table (CSV, TSV) with a header line; or has a JSON object in each line, whose keys are the columns; or is
- * a plain list (scan/list_lines.h) with the columns path and label. --columns gives columns other names. Without a
+ * a plain list with the columns path and label. --columns gives columns other names. Without a
  * column "path", one with a usual name of it, such as "file_name", is the path. */
 
 struct bl_kind;

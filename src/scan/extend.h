@@ -9,7 +9,7 @@
 #include "base/buffer.h"
 #include "base/cancel.h"
 #include "kind/row.h"
-#include "scan/subset.h"
+#include "scan/selection.h"
 #include "store/row_reader.h"
 #include "store/sequences.h"
 

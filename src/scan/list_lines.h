@@ -1,5 +1,4 @@
-/* Lists of inputs: plain lists of paths, the lines of any list one after the other, and the list of clips that is the
- * path of a field. */
+/* Lists of inputs: the lines of any list one after the other, and the list of clips that is the path of a field. */
 #ifndef BL_LIST_LINES_H
 #define BL_LIST_LINES_H
 
@@ -8,30 +7,10 @@
 
 #include "base/buffer.h"
 #include "base/cancel.h"
-#include "base/documents.h"
 #include "base/error.h"
 #include "kind/composite/composite.h"
 #include "kind/list.h"
 #include "scan/clip_columns.h"
-
-/* --- plain lists -------------------------------------------------------------------------------------------------- */
-
-/* Plain lists: a .txt with a path in each line, or a path and a label with a blank between them, as lists of Kinetics
- * and Something-Something have it. */
-
-/* Whether a file of this name is one: .txt, also compressed. */
-bool bl_plain_list_has_name(const char *path);
-
-/* Leaves out a byte order mark at the beginning of the list. */
-void bl_list_skip_mark(struct bl_document *line);
-
-/* Leaves out the blanks at both ends. */
-void bl_plain_list_trim(const char **line, size_t *size);
-
-/* Decides by the first line, which is trimmed, whether the lines end with a label: not if all of the line is a file's
- * name; they do if the part before its last blank is one. If there is neither file, a whole number at the end is a
- * label. list: its path, from whose folder names count. BL_EUSAGE: more than a label follows the path. */
-int bl_plain_list_decide(bool *labelled, const char *list, const char *line, size_t size, struct bl_error *e);
 
 /* --- lines of a list ---------------------------------------------------------------------------------------------- */
 

@@ -1,287 +1,153 @@
 #include "scan/samples.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 #include "base/archive.h"
-#include "base/checksum.h"
 #include "base/fs.h"
-#include "base/input_file.h"
-#include "base/output.h"
 #include "base/text.h"
+#include "kind/kinds.h"
 #include "pool/pipeline.h"
-#include "scan/member_attributes.h"
+#include "scan/tar_reader.h"
 
-/* --- members of tars ---------------------------------------------------------------------------------------------- */
+/* --- choice of members -------------------------------------------------------------------------------------------- */
 
-#define EXTENSIONS_MAX 4096 /* samples have a few; keys with dots make one each */
+/* Which members of samples are sequences, by their extensions: those that --member names, or those of one kind. */
 
-static int members_add_text(struct bl_tar_members *m, const char *text, size_t *at, struct bl_error *e)
+struct member_choice {
+    const struct bl_tar_members *members;
+    const struct bl_kind **kind; /* [extensions]: of those that sequences have; NULL: the others */
+    bool *kept;                  /* [extensions]: others will ask for them */
+};
+
+#define NAMED_MAX 8 /* extensions in a message */
+
+/* Appends "mp4, webm": the extensions that sequences have, or all. */
+static void member_choice_print(const struct member_choice *c, bool all, struct bl_buffer *out)
 {
-    *at = m->text.size;
-    bl_buffer_append(&m->text, text, strlen(text) + 1);
-    return bl_buffer_check(&m->text, e);
+    int printed = 0;
+    for (size_t x = 0; x < c->members->extensions; x++) {
+        if (!all && !c->kind[x])
+            continue;
+        if (printed++ == NAMED_MAX)
+            bl_buffer_text(out, "...");
+        else if (printed <= NAMED_MAX)
+            bl_buffer_printf(out, "%s%s", printed > 1 ? ", " : "", bl_tar_members_extension(c->members, x));
+    }
+    bl_buffer_text(out, printed ? "" : "nothing");
 }
 
-/* Counts so many members of the extension, and sets its number. */
-static int members_add_extension(struct bl_tar_members *m, const char *text, int64_t members, const char *shown,
-                                 uint32_t *number, struct bl_error *e)
+/* Sets an error that names the extensions. */
+static int choice_refuse(const struct member_choice *c, const char *what, bool all, const char *advice,
+                         struct bl_error *e)
 {
-    const uint64_t hash = XXH3_64bits(text, strlen(text));
-    size_t there;
-    for (struct bl_hash_probe probe = bl_hash_begin(&m->by_text, hash); bl_hash_next(&m->by_text, &probe, &there);) {
-        if (strcmp(bl_tar_members_extension(m, there), text) == 0) {
-            m->extension[there].members += members;
-            *number = (uint32_t)there;
-            return BL_OK;
-        }
-    }
-    if (m->extensions == EXTENSIONS_MAX)
-        return bl_error_set(
-            e, BL_EUSAGE,
-            "%s: more than %d endings of names, such as \"%s\": the key of a sample ends at the first dot, "
-            "so that keys must not have dots",
-            shown, EXTENSIONS_MAX, text);
-    int code = BL_ARRAY_RESERVE(m->extension, m->extension_capacity, m->extensions + 1, e);
+    struct bl_buffer names = {0};
+    member_choice_print(c, all, &names);
+    int code = bl_buffer_check(&names, e);
     if (!code)
-        code = bl_hash_add(&m->by_text, hash, m->extensions, e);
-    if (code)
-        return code;
-    *number = (uint32_t)m->extensions;
-    struct bl_extension *extension = &m->extension[m->extensions++];
-    extension->members = members;
-    return members_add_text(m, text, &extension->text, e);
-}
-
-/* Adds a member. BL_EUSAGE: the members have too many extensions. */
-static int bl_tar_members_add(struct bl_tar_members *m, const struct bl_tar_member *member, const char *shown,
-                              struct bl_error *e)
-{
-    int code = BL_ARRAY_RESERVE(m->entry, m->entry_capacity, m->entries + 1, e);
-    if (code)
-        return code;
-    struct bl_tar_entry *entry = &m->entry[m->entries++];
-    *entry = (struct bl_tar_entry){
-        .begin = member->begin, .bytes = member->bytes, .key = (uint32_t)bl_member_key(member->name)};
-    code = members_add_text(m, member->name, &entry->name, e);
-    if (!code && member->unusable)
-        code = members_add_text(m, member->unusable, &entry->unusable, e);
-    else if (!code && entry->key)
-        code = members_add_extension(m, member->name + entry->key + 1, 1, shown, &entry->extension, e);
+        code = bl_error_set(e, BL_EUSAGE, "%s (%s): %s", what, names.data, advice);
+    bl_buffer_free(&names);
     return code;
 }
 
-static int members_read_headers(struct bl_tar_members *m, const struct bl_input_file *file,
-                                const struct bl_tar_source *source, const struct bl_cancel *cancel,
-                                struct bl_error *fault)
+/* The kind of an extension, or NULL. */
+static int extension_find_kind(const char *extension, const struct bl_kind *wanted, const struct bl_kind **kind,
+                               struct bl_error *e)
 {
-    struct bl_tar_reader reader = {.fd = file->fd, .bytes = file->status.st_size, .path = source->path};
-    bool found = true;
-    int code = BL_OK;
-    while (!code && found) {
-        struct bl_tar_member member;
-        code = bl_cancelled(cancel) ? BL_ECANCEL : bl_tar_reader_next(&reader, &member, &found, fault);
-        if (!code && found)
-            code = bl_tar_members_add(m, &member, source->shown, fault);
-    }
-    bl_tar_reader_free(&reader);
+    struct bl_buffer name = {0};
+    bl_buffer_printf(&name, "x.%s", extension);
+    int code = bl_buffer_check(&name, e);
+    if (!code && wanted)
+        *kind = bl_kind_has_extension(wanted, name.data) ? wanted : NULL;
+    else if (!code)
+        *kind = bl_kind_find_by_file(name.data);
+    bl_buffer_free(&name);
     return code;
 }
 
-/* Sets the members of a tar; m is empty. *fault: why not all of it can be used, of which the text stays empty
- * otherwise: it is damaged, or cannot be opened. BL_EUSAGE: its members have no common extensions; BL_EFAIL: the system
- * fails. BL_ECANCEL. */
-static int bl_tar_members_read(struct bl_tar_members *m, const struct bl_tar_source *source,
-                               const struct bl_cancel *cancel, struct bl_error *fault, struct bl_error *e)
+/* Whether sequences are of the one kind rather than of the other: captions and labels are beside them. */
+static bool kind_comes_before(const struct bl_kind *kind, const struct bl_kind *other)
 {
-    struct bl_input_file file;
-    int code = BL_OK;
-    if (bl_input_file_open(&file, source->path) != 0) {
-        if (bl_errno_is_system(errno))
-            return bl_error_errno(e, BL_EFAIL, "cannot open %s", source->path);
-        bl_error_errno(fault, BL_EDATA, "cannot be opened");
-        return BL_OK;
+    if (kind->is_fallback != other->is_fallback)
+        return other->is_fallback;
+    return kind->is_fallback && bl_kind_index(kind) < bl_kind_index(other);
+}
+
+static int choice_by_kind(struct member_choice *c, const struct bl_kind *wanted, struct bl_error *e)
+{
+    const size_t extensions = c->members->extensions;
+    const struct bl_kind *first = NULL;
+    bool several = false;
+    for (size_t x = 0; x < extensions; x++) {
+        int code = extension_find_kind(bl_tar_members_extension(c->members, x), wanted, &c->kind[x], e);
+        if (code)
+            return code;
+        if (c->kind[x] && (!first || kind_comes_before(c->kind[x], first)))
+            first = c->kind[x];
     }
-    if (!S_ISREG(file.status.st_mode)) {
-        bl_error_set(fault, BL_EDATA, "not a regular file");
-        goto out;
+    for (size_t x = 0; x < extensions; x++) {
+        if (c->kind[x] && kind_comes_before(first, c->kind[x]))
+            c->kind[x] = NULL;
+        several |= c->kind[x] && c->kind[x] != first;
     }
-    if (source->listings && bl_tar_listing_find(m, source, &file.status, fault))
-        goto out;
-    code = members_read_headers(m, &file, source, cancel, fault);
-    if (code && code != BL_EDATA)
-        code = bl_error_set(e, code, "%s", fault->text);
-    else
-        code = source->listings ? bl_tar_listing_write(m, source, &file.status, fault, e) : BL_OK;
-out:
-    bl_input_file_close(&file);
-    return code;
+    if (several)
+        return choice_refuse(c, "samples have members of several kinds", false,
+                             "choose the sequences with --member EXTENSION", e);
+    if (!first && extensions)
+        return choice_refuse(c, "no member of the tars has a name of a known kind", true,
+                             "choose the sequences with --member EXTENSION and --kind KIND (images alone are no "
+                             "sequences: unpack folders of them, and --kind frames)",
+                             e);
+    return BL_OK;
 }
 
-const char *bl_tar_members_extension(const struct bl_tar_members *m, size_t number)
+static int choice_by_name(struct member_choice *c, const char *named, const struct bl_kind *wanted, struct bl_error *e)
 {
-    return m->text.data + m->extension[number].text;
-}
-
-int bl_tar_members_append(struct bl_tar_members *m, const struct bl_tar_members *other, const char *shown,
-                          struct bl_error *e)
-{
-    uint32_t *number = calloc(other->extensions + 1, sizeof *number);
-    int code =
-        number ? BL_ARRAY_RESERVE(m->entry, m->entry_capacity, m->entries + other->entries + 1, e) : bl_error_memory(e);
-    for (size_t x = 0; x < other->extensions && !code; x++)
-        code = members_add_extension(m, bl_tar_members_extension(other, x), other->extension[x].members, shown,
-                                     &number[x], e);
-    if (code)
-        goto out;
-    const size_t base = m->text.size;
-    if (other->text.size)
-        bl_buffer_append(&m->text, other->text.data, other->text.size);
-    code = bl_buffer_check(&m->text, e);
-    for (size_t i = 0; i < other->entries && !code; i++) {
-        struct bl_tar_entry *entry = &m->entry[m->entries++];
-        *entry = other->entry[i];
-        entry->name += base;
-        entry->unusable += entry->unusable ? base : 0;
-        entry->extension = number[entry->extension];
-    }
-out:
-    free(number);
-    return code;
-}
-
-void bl_tar_members_free(struct bl_tar_members *m)
-{
-    bl_buffer_free(&m->text);
-    free(m->entry);
-    free(m->extension);
-    bl_hash_free(&m->by_text);
-    *m = (struct bl_tar_members){0};
-}
-
-/* --- listings of tars --------------------------------------------------------------------------------------------- */
-
-#define LISTING_MAX ((size_t)1 << 31) /* bytes */
-
-static int listing_path(const struct bl_tar_source *source, struct bl_buffer *path, struct bl_error *e)
-{
-    char digest[BL_DIGEST_SIZE];
-    bl_checksum_format(bl_checksum(source->shown, strlen(source->shown)), digest);
-    bl_buffer_printf(path, "%s/tar-%s", source->listings, digest);
-    return bl_buffer_check(path, e);
-}
-
-/* The first line, and the word that begins the second one. */
-static void listing_format_head(const struct bl_tar_source *source, const struct stat *status, struct bl_buffer *out)
-{
-    bl_buffer_printf(out, "bload tar 1: %" PRId64 " %" PRId64 ".%09ld ", (int64_t)status->st_size,
-                     (int64_t)status->st_mtim.tv_sec, status->st_mtim.tv_nsec);
-    bl_text_escape(out, source->shown, strlen(source->shown));
-    bl_buffer_text(out, "\nfault ");
-}
-
-/* --- reading ----------------------------------------------------------------------------------------------------- */
-
-/* Decodes a text in place. */
-static bool text_decode(char *text)
-{
-    int64_t size = bl_text_unescape(text, strlen(text));
-    if (size < 0 || memchr(text, '\0', (size_t)size))
-        return false;
-    text[size] = '\0';
-    return true;
-}
-
-/* Ends the text at the first such byte, and returns what follows it; NULL: there is none. */
-static char *text_split(char *text, char byte)
-{
-    char *end = strchr(text, byte);
-    if (!end)
-        return NULL;
-    *end = '\0';
-    return end + 1;
-}
-
-/* bytes: of the tar. */
-static bool line_parse(char *line, int64_t bytes, struct bl_tar_member *member)
-{
-    char *size = text_split(line, ' '), *name = size ? text_split(size, ' ') : NULL;
-    char *why = name ? text_split(name, '\t') : NULL;
-    *member = (struct bl_tar_member){.name = name, .unusable = why};
-    return name && text_decode(name) && (!why || text_decode(why)) &&
-           bl_text_to_int(line, strlen(line), 0, bytes, &member->begin) &&
-           bl_text_to_int(size, strlen(size), 0, why ? INT64_MAX - bytes : bytes - member->begin, &member->bytes);
-}
-
-/* at: what follows the head. */
-static bool listing_parse(struct bl_tar_members *m, char *at, const char *shown, int64_t bytes, struct bl_error *fault)
-{
-    struct bl_error ignored = {0};
-    char *text = at;
-    at = text_split(text, '\n');
-    if (!at || !text_decode(text))
-        return false;
-    for (char *line = at; *line; line = at) {
-        struct bl_tar_member member;
-        at = text_split(line, '\n');
-        if (!at || !line_parse(line, bytes, &member) || bl_tar_members_add(m, &member, shown, &ignored))
-            return false;
-    }
-    if (*text)
-        bl_error_set(fault, BL_EDATA, "%s", text);
-    return true;
-}
-
-bool bl_tar_listing_find(struct bl_tar_members *m, const struct bl_tar_source *source, const struct stat *status,
-                         struct bl_error *fault)
-{
-    struct bl_buffer path = {0}, head = {0}, text = {0};
-    struct bl_error ignored = {0};
     bool found = false;
-    if (listing_path(source, &path, &ignored) || bl_sealed_read(path.data, LISTING_MAX, &text, &ignored))
-        goto out;
-    listing_format_head(source, status, &head);
-    found = !head.failed && text.size > head.size && memcmp(text.data, head.data, head.size) == 0 &&
-            strlen(text.data) == text.size &&
-            listing_parse(m, text.data + head.size, source->shown, status->st_size, fault);
-    if (!found)
-        bl_tar_members_free(m);
-out:
-    bl_buffer_free(&path);
-    bl_buffer_free(&head);
-    bl_buffer_free(&text);
-    return found;
+    for (size_t x = 0; x < c->members->extensions; x++) {
+        const char *extension = bl_tar_members_extension(c->members, x);
+        if (!bl_text_list_has(named, extension))
+            continue;
+        found = true;
+        c->kind[x] = wanted;
+        int code = wanted ? BL_OK : extension_find_kind(extension, NULL, &c->kind[x], e);
+        if (code)
+            return code;
+        if (!c->kind[x])
+            return bl_error_set(e, BL_EUSAGE, "--member %s: of which kind it is, --kind must say", extension);
+    }
+    if (found || !c->members->extensions)
+        return BL_OK;
+    struct bl_error what = {0};
+    bl_error_set(&what, BL_EUSAGE, "--member %s: the tars have no such members", named);
+    return choice_refuse(c, what.text, true, "name an extension that they have", e);
 }
 
-/* --- writing ----------------------------------------------------------------------------------------------------- */
-
-int bl_tar_listing_write(const struct bl_tar_members *m, const struct bl_tar_source *source, const struct stat *status,
-                         const struct bl_error *fault, struct bl_error *e)
+/* Chooses among the extensions of the members. named: those of sequences, with commas between, or NULL; wanted: the
+ * kind of sequences, or NULL; kept: lists as named, or NULL. To be freed also after a failure.
+ *
+ * BL_EUSAGE: an extension that no member has, or of no known kind; members of several kinds; none of any. */
+static int member_choice_make(struct member_choice *c, const struct bl_tar_members *members, const char *named,
+                              const struct bl_kind *wanted, const struct bl_texts *kept, struct bl_error *e)
 {
-    struct bl_buffer path = {0}, text = {0};
-    int code = listing_path(source, &path, e);
-    if (code)
-        goto out;
-    listing_format_head(source, status, &text);
-    bl_text_escape(&text, fault->text, strlen(fault->text));
-    for (size_t i = 0; i < m->entries; i++) {
-        const struct bl_tar_entry *entry = &m->entry[i];
-        const char *name = m->text.data + entry->name, *why = m->text.data + entry->unusable;
-        bl_buffer_printf(&text, "\n%" PRId64 " %" PRId64 " ", entry->begin, entry->bytes);
-        bl_text_escape(&text, name, strlen(name));
-        bl_buffer_text(&text, entry->unusable ? "\t" : "");
-        bl_text_escape(&text, why, entry->unusable ? strlen(why) : 0);
+    *c = (struct member_choice){.members = members,
+                                .kind = calloc(members->extensions + 1, sizeof *c->kind),
+                                .kept = calloc(members->extensions + 1, sizeof *c->kept)};
+    if (!c->kind || !c->kept)
+        return bl_error_memory(e);
+    for (int k = 0; kept && k < kept->count; k++) {
+        for (size_t x = 0; x < members->extensions; x++)
+            c->kept[x] |= bl_text_list_has(kept->text[k], bl_tar_members_extension(members, x));
     }
-    code = bl_sealed_close(&text, e);
-    if (!code && text.size <= LISTING_MAX)
-        code = bl_output_replace(path.data, text.data, text.size, e);
-out:
-    bl_buffer_free(&path);
-    bl_buffer_free(&text);
-    return code;
+    return named ? choice_by_name(c, named, wanted, e) : choice_by_kind(c, wanted, e);
+}
+
+static void member_choice_free(struct member_choice *c)
+{
+    free(c->kind);
+    free(c->kept);
+    *c = (struct member_choice){0};
 }
 
 /* --- samples ------------------------------------------------------------------------------------------------------ */
@@ -302,7 +168,7 @@ struct sampling {
     size_t tars;
     size_t begun, taken;  /* tars that are being read, or have been; and those whose members are in members */
     const char *listings; /* the folder of those that tasks share; or NULL */
-    struct bl_member_choice choice;
+    struct member_choice choice;
     struct bl_file *file; /* the inputs that were listed */
     size_t files;
     struct bl_files *out; /* the inputs with the samples */
@@ -460,7 +326,7 @@ static int sample_add_missing(const struct sampling *s, const struct tar *tar, c
 {
     struct bl_buffer fault = {0};
     bl_buffer_text(&fault, "the sample has no member that is a sequence (");
-    bl_member_choice_print(&s->choice, false, &fault);
+    member_choice_print(&s->choice, false, &fault);
     bl_buffer_text(&fault, ")");
     int code = bl_buffer_check(&fault, e);
     if (!code)
@@ -589,7 +455,7 @@ int bl_samples_expand(struct bl_files *files, const struct bl_samples_options *o
         code = bl_error_set(e, BL_EUSAGE, "--member chooses members of tars, and no input is one");
     if (code || !s.tars)
         goto out;
-    code = bl_member_choice_make(&s.choice, &s.members, options->member, options->kind, options->kept, e);
+    code = member_choice_make(&s.choice, &s.members, options->member, options->kind, options->kept, e);
     if (code)
         goto out;
     files->tars = (int64_t)s.tars;
@@ -605,7 +471,7 @@ out:
         free(s.tar[t].fault);
     }
     free(s.tar);
-    bl_member_choice_free(&s.choice);
+    member_choice_free(&s.choice);
     bl_tar_members_free(&s.members);
     return code;
 }

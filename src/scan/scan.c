@@ -2,92 +2,230 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/checksum.h"
-#include "base/io.h"
+#include "kind/input_stat.h"
 #include "kind/isolated/isolation.h"
 #include "kind/reservation.h"
 #include "pool/pipeline.h"
 #include "scan/chunk_rows.h"
 #include "store/row_reader.h"
 
-/* --- spilling rows to a file -------------------------------------------------------------------------------------- */
+/* --- batches of chunks -------------------------------------------------------------------------------------------- */
 
-#define IN_MEMORY ((size_t)1 << 20)
-#define WHAT "rows that wait to be written"
+/* Batches of chunks: what a worker gets at once. Most have one chunk. Files that are a chunk each are passed on several
+ * at a time, since waking a worker and its decoder process takes as long as counting a short file.
+ *
+ * Chunks and their rows do not depend on the batch that they are in. */
 
-void bl_spill_init(struct bl_spill *spill, const char *dir)
+#define BATCH_MAX 16          /* chunks */
+#define BATCHES_PER_WORKER 32 /* at least: the last ones must not keep a worker for long when the others have ended */
+
+/* A chunk and what was found in it. */
+struct batch_chunk {
+    struct bl_chunk_files files;
+    struct bl_part_chunk place; /* its number, where it begins and ends */
+    struct bl_chunk_rows rows;
+    bool counted; /* by the kind: there is something to be kept in the spool */
+};
+
+struct batch {
+    int chunks;
+    int done;            /* chunks that were counted */
+    int code;            /* BL_OK, or why the next one was not */
+    int64_t needed;      /* bytes, by the worker's reservation */
+    const char *slowest; /* path of the file that took longest, of those that were counted alone; or NULL */
+    double slowest_seconds;
+    struct bl_error error;      /* of the code */
+    struct batch_chunk chunk[]; /* [capacity] */
+};
+
+/* Returns NULL where memory runs out. The chunks are the caller's to fill in. */
+static struct batch *batch_make(int capacity)
 {
-    *spill = (struct bl_spill){.dir = dir, .fd = -1};
+    struct batch *batch = NULL;
+    return calloc(1, sizeof *batch + (size_t)capacity * sizeof *batch->chunk);
 }
 
-int bl_spill_flush(struct bl_spill *spill, struct bl_error *e)
+static void batch_drop_last(struct batch *batch)
 {
-    int code = bl_buffer_check(&spill->tail, e);
-    if (code || spill->tail.size < IN_MEMORY)
-        return code;
-    if (spill->fd < 0)
-        spill->fd = bl_temporary_open(spill->dir, e);
-    if (spill->fd < 0)
-        return spill->fd;
-    code = BL_ARRAY_RESERVE(spill->part, spill->parts_capacity, spill->parts + 1, e);
-    if (code)
-        return code;
-    code = bl_io_write(spill->fd, spill->tail.data, spill->tail.size, WHAT, e);
-    if (code)
-        return code;
-    spill->part[spill->parts++] =
-        (struct bl_spill_part){spill->tail.size, bl_checksum(spill->tail.data, spill->tail.size)};
-    spill->written += (int64_t)spill->tail.size;
-    bl_buffer_clear(&spill->tail);
-    return BL_OK;
+    struct batch_chunk *last = &batch->chunk[--batch->chunks];
+    bl_chunk_rows_free(&last->rows);
+    bl_chunk_files_free(&last->files);
 }
 
-int64_t bl_spill_size(const struct bl_spill *spill)
+static void batch_free(struct batch *batch)
 {
-    return spill->written + (int64_t)spill->tail.size;
+    while (batch && batch->chunks)
+        batch_drop_last(batch);
+    free(batch);
 }
 
-typedef int spill_write(void *sink, const void *data, size_t size, struct bl_error *e);
-
-static int spill_drain_part(const struct bl_spill *spill, const struct bl_spill_part *part, int64_t at,
-                            spill_write *write, void *sink, struct bl_error *e)
+/* How many chunks a batch may have, so that each worker gets many. Chunks of several files are large enough, and so are
+ * those of lists. */
+static int batch_capacity(const struct bl_scan *scan)
 {
-    char *data = malloc(part->bytes);
-    if (!data)
-        return bl_error_memory(e);
-    int code = bl_io_pread(spill->fd, data, part->bytes, at, WHAT, e);
-    if (!code && bl_checksum(data, part->bytes) != part->checksum)
-        code = bl_error_set(e, BL_EFAIL, WHAT ": what was read is not what was written: the disk or memory fails");
-    if (!code)
-        code = write(sink, data, part->bytes, e);
-    free(data);
+    size_t each = scan->files->count / (size_t)BATCHES_PER_WORKER / (size_t)(scan->workers > 1 ? scan->workers : 1);
+    if (scan->tasks)
+        each /= (size_t)scan->tasks;
+    if (each < 1 || scan->kind->scan->chunk_bytes || bl_files_have_list(scan->files, scan->kind))
+        return 1;
+    return each < BATCH_MAX ? (int)each : BATCH_MAX;
+}
+
+/* --- counting --------------------------------------------------------------------------------------------------- */
+
+/* Chunks that the kind counts at once: if there are several, each is one file, with one row. */
+struct batch_run {
+    struct batch_chunk *chunk[BATCH_MAX];
+    int chunks;
+    int rows; /* what keeps the run from its end is due to the chunk after so many */
+    struct bl_input input[BATCH_MAX];
+    struct bl_meter meter;
+    long long milliseconds; /* that counting took */
+};
+
+static int batch_chunk_emit(struct batch_chunk *c, int input, const struct bl_row *row, struct bl_error *e)
+{
+    return c->files.chunk.again ? BL_OK : bl_chunk_rows_emit(&c->rows, input, row, e);
+}
+
+static int batch_run_emit(void *sink, int input, const struct bl_row *row, struct bl_error *e)
+{
+    struct batch_run *run = sink;
+    if (run->chunks == 1)
+        return batch_chunk_emit(run->chunk[0], input, row, e);
+    run->rows++;
+    return batch_chunk_emit(run->chunk[input], 0, row, e);
+}
+
+/* Whether the kind has to count the chunk. Otherwise its row exists already: the file is unusable, or it holds one
+ * sequence, which is excluded. */
+static int batch_chunk_check(struct batch_chunk *c, const struct bl_scan *scan, bool *usable, struct bl_error *e)
+{
+    struct bl_row row = {.stream = -1, .offset = -1};
+    *usable = true;
+    if (!c->files.is_checked) {
+        int code = bl_input_stat_content(scan->kind, c->files.input, &row.reason, e);
+        if (code)
+            return code;
+        *usable = !row.reason;
+        row.status = *usable ? BL_ROW_OK : BL_ROW_SKIPPED;
+    }
+    if (*usable && scan->exclusion && !scan->kind->scan->chunk_bytes && !c->files.chunk.list)
+        *usable = !bl_exclusion_has(scan->exclusion, c->files.file->id, NULL);
+    return *usable ? BL_OK : batch_chunk_emit(c, 0, &row, e);
+}
+
+/* Sets what the run weighs: its share of a file, or its files. The lines of a list may name any files: they count when
+ * they are done. */
+static void batch_run_set_meter(struct batch_run *run, struct bl_chunk *chunk, struct bl_weights *weights)
+{
+    int64_t bytes = 0, opens = chunk->begin ? 0 : chunk->inputs;
+    for (int i = 0; i < chunk->inputs; i++)
+        bytes += chunk->input[i].bytes;
+    int64_t end = chunk->end < bytes ? chunk->end : bytes;
+    run->meter.whole = end - chunk->begin;
+    run->meter.weight = bl_weights_of(weights, run->meter.whole, opens);
+    if (opens)
+        bl_weights_begin(weights, bl_weights_of(weights, bytes, opens), opens);
+    chunk->meter = chunk->list ? NULL : &run->meter;
+    if (run->meter.item && !chunk->list) {
+        atomic_store(&run->meter.item->since, bl_meter_clock());
+        atomic_store(&run->meter.item->name, run->chunk[0]->files.file->path);
+    }
+}
+
+static int batch_run_count(struct batch_run *run, const struct bl_scan *scan, const struct bl_kind_env *env,
+                           struct bl_counter *counter, struct bl_weights *weights, struct bl_error *e)
+{
+    struct bl_chunk *first = &run->chunk[0]->files.chunk, chunk = *first;
+    for (int i = 0; i < run->chunks; i++) {
+        run->chunk[i]->counted = true;
+        run->input[i] = *run->chunk[i]->files.input;
+    }
+    if (run->chunks > 1) {
+        chunk.input = run->input;
+        chunk.inputs = run->chunks;
+    }
+    batch_run_set_meter(run, &chunk, weights);
+    long long begun = bl_meter_clock();
+    int code = scan->kind->scan->count(scan->config, env, counter, &chunk, batch_run_emit, run, e);
+    run->milliseconds = bl_meter_clock() - begun;
+    first->receipt = chunk.receipt;
+    first->drained = chunk.drained;
+    for (int i = 0; i < chunk.inputs && !code; i++) {
+        code = bl_input_recheck(scan->kind, &chunk.input[i], e);
+        run->rows = code ? i : run->rows;
+    }
+    bl_meter_end(&run->meter);
     return code;
 }
 
-int bl_spill_drain(struct bl_spill *spill, int (*write)(void *sink, const void *data, size_t size, struct bl_error *e),
-                   void *sink, struct bl_error *e)
+/* Files that are not counted are finished. */
+static void batch_pass_over(const struct batch_chunk *c, struct bl_meter *meter, struct bl_weights *weights)
 {
-    int64_t at = 0;
-    for (size_t i = 0; i < spill->parts; i++) {
-        int code = spill_drain_part(spill, &spill->part[i], at, write, sink, e);
-        if (code)
-            return code;
-        at += (int64_t)spill->part[i].bytes;
-    }
-    if (!spill->tail.size)
-        return BL_OK;
-    return write(sink, spill->tail.data, spill->tail.size, e);
+    const struct bl_chunk *chunk = &c->files.chunk;
+    int64_t weight = bl_weights_of(weights, 0, chunk->begin ? 0 : chunk->inputs);
+    bl_weights_begin(weights, weight, chunk->begin ? 0 : chunk->inputs);
+    atomic_fetch_add_explicit(meter->sum, weight, memory_order_relaxed);
 }
 
-void bl_spill_free(struct bl_spill *spill)
+/* Takes up chunks, from `first` on, that are to be counted at once. *next: what follows them. */
+static int batch_run_fill(struct batch_run *run, struct batch *b, const struct bl_scan *scan, int *next,
+                          struct bl_weights *weights, struct bl_error *e)
 {
-    if (spill->fd >= 0)
-        close(spill->fd);
-    free(spill->part);
-    bl_buffer_free(&spill->tail);
-    bl_spill_init(spill, NULL);
+    int most = scan->kind->scan->inputs_max > 1 ? scan->kind->scan->inputs_max : 1;
+    while (*next < b->chunks && run->chunks < most) {
+        bool usable;
+        int code = batch_chunk_check(&b->chunk[*next], scan, &usable, e);
+        if (code)
+            return code;
+        if (usable)
+            run->chunk[run->chunks++] = &b->chunk[*next];
+        else
+            batch_pass_over(&b->chunk[*next], &run->meter, weights);
+        ++*next;
+    }
+    return BL_OK;
+}
+
+static void batch_note_slowest(struct batch *b, const struct batch_run *run)
+{
+    double seconds = (double)run->milliseconds / 1000;
+    if (run->chunks != 1 || run->chunk[0]->files.chunk.inputs != 1 || seconds <= b->slowest_seconds)
+        return;
+    b->slowest = run->chunk[0]->files.file->path;
+    b->slowest_seconds = seconds;
+}
+
+static int batch_count_run(struct batch *b, const struct bl_scan *scan, const struct bl_kind_env *env,
+                           struct bl_counter *counter, const struct bl_meter *meter, struct bl_weights *weights)
+{
+    struct batch_run run = {.meter = *meter};
+    struct bl_error unchecked = {0};
+    int next = b->done;
+    bl_error_memory_watch();
+    int checked = batch_run_fill(&run, b, scan, &next, weights, &unchecked);
+    int code = run.chunks ? batch_run_count(&run, scan, env, counter, weights, &b->error) : BL_OK;
+    batch_note_slowest(b, &run);
+    b->done = code ? (int)(run.chunk[run.rows < run.chunks ? run.rows : run.chunks - 1] - b->chunk) : next;
+    if (!code && checked)
+        code = bl_error_set(&b->error, checked, "%s", unchecked.text);
+    if (bl_error_memory_seen() && code != BL_ECANCEL) {
+        b->done = b->done < b->chunks ? b->done : b->chunks - 1;
+        code = bl_error_memory(&b->error);
+        bl_error_prefix(&b->error, "%s", b->chunk[b->done].files.file->path);
+    }
+    return code;
+}
+
+/* Counts the chunks. env: the worker's. meter: where their progress is reported; its size and weight are set for them,
+ * by the weights of the scan. */
+static void batch_count(struct batch *b, const struct bl_scan *scan, const struct bl_kind_env *env,
+                        struct bl_counter *counter, const struct bl_meter *meter, struct bl_weights *weights)
+{
+    while (b->done < b->chunks && !b->code)
+        b->code = bl_cancelled(env->cancel) ? BL_ECANCEL : batch_count_run(b, scan, env, counter, meter, weights);
 }
 
 /* --- scan --------------------------------------------------------------------------------------------------------- */
@@ -135,7 +273,7 @@ struct worker {
 static void scan_discard(void *context, void *batch)
 {
     (void)context;
-    bl_batch_free(batch);
+    batch_free(batch);
 }
 
 static struct bl_part_place chunks_place(const struct bl_chunks *c)
@@ -144,7 +282,7 @@ static struct bl_part_place chunks_place(const struct bl_chunks *c)
 }
 
 /* The next chunk of this scan; chunks of other tasks are skipped. */
-static int scan_next_chunk(struct scanning *s, struct bl_batch_chunk *chunk, bool *found, struct bl_error *e)
+static int scan_next_chunk(struct scanning *s, struct batch_chunk *chunk, bool *found, struct bl_error *e)
 {
     const struct bl_scan *scan = s->scan;
     for (;;) {
@@ -164,19 +302,19 @@ static int scan_next_chunk(struct scanning *s, struct bl_batch_chunk *chunk, boo
 static int scan_produce(void *context, void **batch_, struct bl_error *e)
 {
     struct scanning *s = context;
-    struct bl_batch *batch = bl_batch_make(s->capacity);
+    struct batch *batch = batch_make(s->capacity);
     int code = batch ? BL_OK : bl_error_memory(e);
     bool found = true;
     while (!code && found && batch->chunks < s->capacity) {
-        struct bl_batch_chunk *chunk = &batch->chunk[batch->chunks++];
+        struct batch_chunk *chunk = &batch->chunk[batch->chunks++];
         bl_chunk_rows_init(&chunk->rows, &s->rules, &chunk->files);
         code = scan_next_chunk(s, chunk, &found, e);
         chunk->files.chunk.again = !s->out && !s->part;
     }
     if (!code && !found)
-        bl_batch_drop_last(batch);
+        batch_drop_last(batch);
     if (code || !batch->chunks)
-        bl_batch_free(batch);
+        batch_free(batch);
     else
         *batch_ = batch;
     return code;
@@ -261,13 +399,13 @@ static int scan_work(void *context, void *worker, void *batch_, struct bl_error 
     (void)e;
     struct scanning *s = context;
     struct worker *w = worker;
-    struct bl_batch *batch = batch_;
+    struct batch *batch = batch_;
     struct bl_meter meter = {.sum = &s->weight, .item = w->item};
     if (s->scan->workers <= 1) {
         meter.tick = scan_tick;
         meter.sink = s;
     }
-    bl_batch_count(batch, s->scan, &w->env, w->counter, &meter, &s->weights);
+    batch_count(batch, s->scan, &w->env, w->counter, &meter, &s->weights);
     batch->needed = s->is_limited ? 0 : w->reservation.needed;
     bl_reservation_release(&w->reservation);
     return BL_OK;
@@ -280,7 +418,7 @@ static int output_write(void *out, const void *data, size_t size, struct bl_erro
     return bl_output_write(out, data, size, e);
 }
 
-static int scan_write_part(struct scanning *s, struct bl_batch_chunk *chunk, struct bl_error *e)
+static int scan_write_part(struct scanning *s, struct batch_chunk *chunk, struct bl_error *e)
 {
     chunk->place.bytes = bl_spill_size(&chunk->rows.lines);
     chunk->place.claimed = bl_spill_size(&chunk->rows.claims);
@@ -294,7 +432,7 @@ static int scan_write_part(struct scanning *s, struct bl_batch_chunk *chunk, str
     return bl_spill_drain(&chunk->rows.claims, bl_part_write, s->part, e);
 }
 
-static void scan_add_progress(struct scanning *s, const struct bl_batch_chunk *chunk)
+static void scan_add_progress(struct scanning *s, const struct batch_chunk *chunk)
 {
     struct bl_scan_progress *all = s->progress;
     bl_scan_progress_add(all, &chunk->rows.found);
@@ -303,7 +441,7 @@ static void scan_add_progress(struct scanning *s, const struct bl_batch_chunk *c
     all->files += chunk->files.is_last ? chunk->files.chunk.inputs : 0;
 }
 
-static int scan_write_chunk(struct scanning *s, struct bl_batch_chunk *chunk, struct bl_error *e)
+static int scan_write_chunk(struct scanning *s, struct batch_chunk *chunk, struct bl_error *e)
 {
     const struct bl_kind *kind = s->scan->kind;
     /* A part does not know the form of the first row of all. */
@@ -325,7 +463,7 @@ static int scan_write_chunk(struct scanning *s, struct bl_batch_chunk *chunk, st
 static int scan_consume(void *context, void *batch_, struct bl_error *e)
 {
     struct scanning *s = context;
-    struct bl_batch *batch = batch_;
+    struct batch *batch = batch_;
     int code = BL_OK;
     if (batch->needed > s->progress->needed)
         s->progress->needed = batch->needed;
@@ -337,7 +475,7 @@ static int scan_consume(void *context, void *batch_, struct bl_error *e)
         code = bl_error_set(e, batch->code, "%s", batch->error.text);
     if (!code && s->scan->work && batch->slowest)
         code = bl_work_note_file(s->scan->work, batch->slowest, batch->slowest_seconds, e);
-    bl_batch_free(batch);
+    batch_free(batch);
     return code;
 }
 
@@ -408,7 +546,7 @@ static int scan_run(struct scanning *s, struct bl_error *e)
     s->is_limited = scan->memory && !(scan->kind->decodes && scan->kind->decodes(scan->config));
     s->worker_memory = scan_worker_memory(scan);
     bl_memory_budget_init(&s->memory, scan->memory - scan->workers * s->worker_memory);
-    s->capacity = bl_batch_capacity(scan);
+    s->capacity = batch_capacity(scan);
     s->item = calloc(scan->workers > 1 ? (size_t)scan->workers : 1, sizeof *s->item);
     int code = s->item ? scan_make_rules(s, e) : bl_error_memory(e);
     if (code)

@@ -1,5 +1,4 @@
-/* The scan: has the kind count the files, many chunks at once, and writes the rows in order; rows that wait may go to a
- * file. */
+/* The scan: has the kind count the files, many chunks at once, and writes the rows in order. */
 #ifndef BL_SCAN_H
 #define BL_SCAN_H
 
@@ -12,43 +11,9 @@
 #include "base/process.h"
 #include "kind/kind.h"
 #include "scan/attributes.h"
-#include "scan/condition.h"
+#include "scan/selection.h"
 #include "scan/files.h"
 #include "scan/part.h"
-
-/* --- spilling rows to a file -------------------------------------------------------------------------------------- */
-
-/* A spill: text that grows in memory, and beyond 1 MiB in an unnamed file. A file may have many millions of rows, which
- * must not fill the memory while they wait to be written. What is read from the file is compared with its checksum. */
-
-/* What was written at once. */
-struct bl_spill_part {
-    size_t bytes;
-    uint64_t checksum;
-};
-
-struct bl_spill {
-    const char *dir; /* of the file; NULL: $TMPDIR or /tmp */
-    int fd;          /* -1: all of it is in memory */
-    int64_t written; /* bytes in the file, before those in memory */
-    struct bl_spill_part *part;
-    size_t parts, parts_capacity;
-    struct bl_buffer tail;
-};
-
-void bl_spill_init(struct bl_spill *spill, const char *dir);
-/* To be called from time to time after appending to spill->tail. */
-int bl_spill_flush(struct bl_spill *spill, struct bl_error *e);
-/* In bytes. */
-int64_t bl_spill_size(const struct bl_spill *spill);
-/* Passes all of it to write. */
-int bl_spill_drain(struct bl_spill *spill, int (*write)(void *sink, const void *data, size_t size, struct bl_error *e),
-                   void *sink, struct bl_error *e);
-void bl_spill_free(struct bl_spill *spill);
-
-/* --- scan --------------------------------------------------------------------------------------------------------- */
-
-/* Has the kind count the files, many chunks at once, and writes the rows in order. */
 
 struct bl_scan {
     const struct bl_files *files;

@@ -1,73 +1,24 @@
-/* Subsets: the options that choose sequences of a table, and their application to tables in memory or on disk. */
+/* Subsets: which rows of a table they take, and their application to tables in memory or on disk. */
 #ifndef BL_SUBSET_H
 #define BL_SUBSET_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buffer.h"
+#include "base/cancel.h"
 #include "base/error.h"
-#include "base/option.h"
 #include "base/output.h"
 #include "kind/kind.h"
 #include "kind/row.h"
-#include "kind/text/normal_form.h"
-#include "scan/condition.h"
+#include "scan/extend.h"
 #include "scan/part.h"
+#include "scan/selection.h"
+#include "store/row_reader.h"
 #include "store/sequences.h"
 
-/* --- options of subsets ------------------------------------------------------------------------------------------- */
-
-/* The options of subsets and splits, as flags and YAML keys. */
-
-#define BL_SPLIT_PARTS_MAX 16
-#define BL_SHARE_ALL 100000000 /* 100 % in millionths of a percent */
-
-struct bl_split {
-    struct {
-        const char *name; /* of size bytes, within the text of the option */
-        size_t size;
-        int64_t share; /* in millionths of a percent; all are BL_SHARE_ALL together */
-    } part[BL_SPLIT_PARTS_MAX];
-    int parts;
-};
-
-struct bl_subset_options {
-    struct bl_texts extend;
-    const char *extend_base; /* directory that these count from where they are relative; NULL: the working directory */
-    struct bl_texts where;
-    int64_t min_trained; /* 0: not given */
-    bool dedup;
-    struct bl_same_text dedup_by; /* without a key: not given */
-    struct bl_split split;
-    const char *split_by, *take;
-    int64_t share; /* in millionths of a percent; 0: not given */
-    int64_t first; /* 0: not given */
-};
-
-extern const struct bl_option bl_subset_option_table[];
-
-/* Whether one of them is given. */
-bool bl_subset_is_given(const struct bl_subset_options *options);
-
-/* Checks what can be checked without a table: the conditions, and that --take names a part of --split. BL_EUSAGE. */
-int bl_subset_check(const struct bl_subset_options *options, struct bl_error *e);
-
-/* Whether a hash is within a share of all hashes. */
-static inline bool bl_share_has(int64_t share, uint64_t hash)
-{
-    return (unsigned __int128)hash * BL_SHARE_ALL < (unsigned __int128)share << 64;
-}
-
-/* The part of a value of the column that is split by. */
-int bl_split_part(const struct bl_split *split, const char *value);
-
-/* Whether a value of the column that is shared by is in the share. */
-bool bl_share_takes(int64_t share, const char *value);
-
-/* Appends a share: "12.5%". */
-void bl_share_format(int64_t share, struct bl_buffer *out);
-
-/* --- subsets ------------------------------------------------------------------------------------------------------ */
+/* --- subsets --------------------------------------------------------------------------------------------------------
+ */
 
 /* Which of the usable sequences of a table are taken. In this order: those that are not excluded by their ids, those
  * that given datasets do not hold (--extend), conditions (--where), sequences with enough trained steps
@@ -147,5 +98,48 @@ typedef int bl_subset_fill(void *context, struct bl_output *out, struct bl_error
  * Without options given, fill writes to out. Errors as above. */
 int bl_subset_run(struct bl_subset *subset, const char *dir, bl_subset_fill *fill, void *context, struct bl_output *out,
                   struct bl_error *e);
+
+/* --- the choice
+ * ------------------------------------------------------------------------------------------------------- */
+
+#define BL_SUBSET_SPLIT "split" /* the column */
+
+/* Marks are enum bl_left_out, or from here on the number of a condition, then that of a dataset. */
+#define BL_SUBSET_MARK_CONDITION BL_LEFT_OUT_OPTIONS
+#define BL_SUBSET_MARK_HELD (BL_SUBSET_MARK_CONDITION + BL_TEXTS_MAX)
+#define BL_SUBSET_MARK_EXCLUDED UINT8_MAX /* BL_LEFT_OUT_EXCLUDE is 0, which marks nothing */
+
+/* A row at a time. Set subset and table; free with bl_subset_choice_free. */
+struct bl_subset_choice {
+    struct bl_subset *subset;
+    const struct bl_sequences *table;
+    struct bl_row_reader text, twin;
+    struct bl_buffer value, named;
+    struct bl_hash seen;          /* rows by their content */
+    struct bl_hash seen_text;     /* rows by their text */
+    struct bl_buffer same_column; /* which has the texts, or their digests */
+    bool is_digest;
+    struct bl_buffer same_value[2]; /* of two rows that are compared */
+    struct bl_same_text_buffers same[2];
+    struct bl_extend extend;
+    uint8_t part; /* of the last row, for --split */
+    int64_t chosen;
+};
+
+void bl_subset_choice_free(struct bl_subset_choice *choice);
+
+/* Whether rows of these columns have one of that name. */
+bool bl_subset_has_column(const struct bl_columns *columns, const char *name);
+
+/* The option that a mark stands for. */
+enum bl_left_out bl_subset_mark_option(uint8_t mark);
+
+/* The name of the row's part: of --split, which a column of that name must confirm, or else of that column. Without
+ * either it is empty. BL_EUSAGE: they differ. */
+int bl_subset_choice_part(struct bl_subset_choice *choice, struct bl_buffer *part, struct bl_error *e);
+
+/* Sets the subset's marks, parts, twins, counts and notes. may_be_held: none need be left if a dataset holds some.
+ * Errors as of bl_subset_open. */
+int bl_subset_choose(struct bl_subset *subset, const struct bl_sequences *table, bool may_be_held, struct bl_error *e);
 
 #endif

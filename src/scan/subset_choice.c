@@ -1,4 +1,4 @@
-#include "scan/subset_choice.h"
+#include "scan/subset.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +9,23 @@
 #include "scan/compare.h"
 
 #define TICK_ROWS 64 /* between two looks at the clock, where a row takes no time */
+
+void bl_subset_free(struct bl_subset *s)
+{
+    for (int i = 0; i < s->conditions; i++)
+        bl_condition_free(&s->condition[i]);
+    bl_buffer_free(&s->notes);
+    for (size_t i = 0; i < sizeof s->repeats.file / sizeof *s->repeats.file; i++) {
+        free(s->repeats.file[i].path);
+        s->repeats.file[i].path = NULL;
+    }
+    free(s->mark);
+    free(s->part);
+    free(s->twin);
+    s->conditions = 0;
+    s->mark = s->part = NULL;
+    s->twin = NULL;
+}
 
 enum bl_left_out bl_subset_mark_option(uint8_t mark)
 {

@@ -126,13 +126,13 @@ const struct bl_field *bl_sheet_field(const struct bl_sheet *sheet, const struct
 
 /* --- parts of bl_sheet_make --------------------------------------------------------------------------------------- */
 
-/* What bl_sheet_make calls in sheet.c and passages.c. */
+/* What bl_sheet_make (sheet_make.c) calls. */
+
+/* Sets piece, pieces and steps. BL_EUSAGE: there is nothing of that subject. */
+int bl_sheet_find_pieces(struct bl_sheet *sheet, struct bl_error *e);
 
 /* Sets span: pieces and layout are there. */
 int bl_sheet_find_spans(struct bl_sheet *sheet, struct bl_error *e);
-
-/* Reads the fields of tokens. BL_EUSAGE: the tokenizer or the mask does not suit them. */
-int bl_sheet_read_texts(struct bl_sheet *sheet, struct bl_error *e);
 
 /* Begins to read the steps of a piece that has not failed. *sequence: of the piece before, which was not damaged, of
  * the same field, so that the block that both are in is compared with its checksum only once; or {0}. BL_EDATA: they

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/io.h"
 #include "base/output.h"
 #include "base/text.h"
 #include "plan/options.h"

@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "base/fs.h"
+#include "base/io.h"
 #include "base/text.h"
 #include "store/index.h"
 #include "store/plan_info.h"

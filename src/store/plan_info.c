@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/checksum.h"
+#include "base/io.h"
 #include "base/text.h"
 #include "plan/options.h"
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/io.h"
 #include "base/text.h"
 #include "store/dataset.h"
 #include "store/epochs.h"

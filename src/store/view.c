@@ -6,6 +6,7 @@
 
 #include "base/checksum.h"
 #include "base/fs.h"
+#include "base/io.h"
 #include "store/epochs.h"
 
 /* --- opening ---------------------------------------------------------------------------------------------------- */

@@ -4,7 +4,7 @@
 
 #include "base/checksum.h"
 #include "fuzz.h"
-#include "scan/samples.h"
+#include "scan/tar_reader.h"
 
 #define BYTES 20000 /* of the tar */
 
