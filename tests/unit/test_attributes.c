@@ -22,7 +22,7 @@ static void columns_are(const struct bl_attributes *a, const char *expected)
     bl_buffer_free(&out);
 }
 
-START_TEST(columns_are_chosen)
+UNIT_TEST(columns_are_chosen)
 {
     static const struct {
         const char *id, *columns, *expected;
@@ -30,7 +30,7 @@ START_TEST(columns_are_chosen)
         {NULL, NULL, "\ta\tb c\td"}, {"a", "d,b c", "\td\tb c"}, {NULL, "d,a", "\td\ta"}, {"d", "b c", "\tb c"}};
     char directory[64];
     unit_enter(directory);
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    for (size_t i = 0; i < COUNT(ways); i++) {
         struct bl_attributes *a;
         struct bl_error e = {0};
         ck_assert_msg(open_text(&a, "a,id,b c,d\n1,x,2,3\n", ways[i].id, ways[i].columns, &e) == BL_OK, "%s", e.text);
@@ -44,7 +44,6 @@ START_TEST(columns_are_chosen)
     bl_attributes_close(a);
     unit_leave(directory);
 }
-END_TEST
 
 /* What a sequence takes, or "-" for nothing. */
 static const char *take(struct bl_attributes *a, const char *id)
@@ -55,7 +54,7 @@ static const char *take(struct bl_attributes *a, const char *id)
     return code ? "two" : values ? values : "-";
 }
 
-START_TEST(sequences_find_their_rows)
+UNIT_TEST(sequences_find_their_rows)
 {
     char directory[64];
     struct bl_attributes *a;
@@ -85,9 +84,8 @@ START_TEST(sequences_find_their_rows)
     bl_attributes_close(a);
     unit_leave(directory);
 }
-END_TEST
 
-START_TEST(many_rows_are_found_again)
+UNIT_TEST(many_rows_are_found_again)
 {
     char directory[64], name[32];
     struct bl_attributes *a;
@@ -112,9 +110,8 @@ START_TEST(many_rows_are_found_again)
     bl_buffer_free(&text);
     unit_leave(directory);
 }
-END_TEST
 
-START_TEST(tables_that_are_none_are_refused)
+UNIT_TEST(tables_that_are_none_are_refused)
 {
     static const struct {
         const char *text, *id, *columns, *message;
@@ -148,7 +145,7 @@ START_TEST(tables_that_are_none_are_refused)
     };
     char directory[64];
     unit_enter(directory);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         struct bl_attributes *a;
         struct bl_error e = {0};
         ck_assert_msg(open_text(&a, bad[i].text, bad[i].id, bad[i].columns, &e) == bad[i].code, "%zu", i);
@@ -156,7 +153,7 @@ START_TEST(tables_that_are_none_are_refused)
         ck_assert_ptr_null(a);
     }
     static const char *const names[] = {"a\tb", "a\\b", "a\x7f", "012345678901234567890123456789012345678901234567"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         struct bl_attributes *a;
         struct bl_error e = {0};
         char text[96];
@@ -167,18 +164,4 @@ START_TEST(tables_that_are_none_are_refused)
         bl_attributes_close(a);
     }
     unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, columns_are_chosen);
-    tcase_add_test(tests, sequences_find_their_rows);
-    tcase_add_test(tests, many_rows_are_found_again);
-    tcase_add_test(tests, tables_that_are_none_are_refused);
-}
-
-int main(void)
-{
-    return unit_run("attributes", add);
 }

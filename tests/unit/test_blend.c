@@ -99,7 +99,7 @@ static void check_pace(struct blending *x, const struct bl_plan *plan)
     }
 }
 
-START_TEST(shares_and_pace)
+UNIT_TEST(shares_and_pace)
 {
     struct bl_random random;
     bl_random_seed(&random, 11, BL_STREAM_BLEND);
@@ -133,10 +133,9 @@ START_TEST(shares_and_pace)
         bl_blend_free(&again);
     }
 }
-END_TEST
 
 /* Drawn together: after every epoch, each source's steps are nearest to its share. */
-START_TEST(mixtures)
+UNIT_TEST(mixtures)
 {
     struct bl_random random;
     bl_random_seed(&random, 12, BL_STREAM_MIXTURE);
@@ -178,9 +177,8 @@ START_TEST(mixtures)
         bl_mixture_free(&again);
     }
 }
-END_TEST
 
-START_TEST(repetition_is_limited_on_request)
+UNIT_TEST(repetition_is_limited_on_request)
 {
     const int64_t length[] = {60, 60, 60, 60, 60, 60, 60};
     const struct bl_blend_source source[] = {{0, 6, 1}, {6, 1, 1}};
@@ -201,9 +199,8 @@ START_TEST(repetition_is_limited_on_request)
     ck_assert_uint_eq(blend.blocks, 2);
     bl_blend_free(&blend);
 }
-END_TEST
 
-START_TEST(what_a_blend_does_not_have_is_refused)
+UNIT_TEST(what_a_blend_does_not_have_is_refused)
 {
     const int64_t length[] = {60, 60};
     const struct bl_blend_source source[] = {{0, 1, 0}, {1, 1, 0}};
@@ -219,20 +216,6 @@ START_TEST(what_a_blend_does_not_have_is_refused)
     struct bl_blend blend;
     struct bl_error e = {0};
     size_t at;
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+    for (size_t i = 0; i < COUNT(wrong); i++)
         ck_assert_int_eq(bl_blend_make(&blend, length, 2, source, 2, &wrong[i], &given, &at, &e), BL_EUSAGE);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, shares_and_pace);
-    tcase_add_test(tests, mixtures);
-    tcase_add_test(tests, repetition_is_limited_on_request);
-    tcase_add_test(tests, what_a_blend_does_not_have_is_refused);
-}
-
-int main(void)
-{
-    return unit_run("blend", add);
 }

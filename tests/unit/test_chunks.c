@@ -90,7 +90,7 @@ static int cut(const int64_t *size, int files, int64_t *first, int64_t *last)
     return chunks;
 }
 
-START_TEST(one_file)
+UNIT_TEST(one_file)
 {
     char directory[64];
     int64_t first, last;
@@ -108,10 +108,9 @@ START_TEST(one_file)
     ck_assert_int_lt(chunks, 1024 * 16 + 600);
     unit_leave(directory);
 }
-END_TEST
 
 /* Only the last of many files are cut small. */
-START_TEST(what_follows_a_file_counts)
+UNIT_TEST(what_follows_a_file_counts)
 {
     char directory[64];
     int64_t size[10], first, last;
@@ -126,16 +125,4 @@ START_TEST(what_follows_a_file_counts)
     ck_assert_int_ge(cut(size, 10, &first, &last), 128);
     ck_assert_int_le(first, 160 * MIB / 128);
     unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, one_file);
-    tcase_add_test(tests, what_follows_a_file_counts);
-}
-
-int main(void)
-{
-    return unit_run("chunks", add);
 }

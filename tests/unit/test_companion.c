@@ -6,7 +6,7 @@
 #include "kind/video/video.h"
 #include "unit.h"
 
-START_TEST(paths_have_a_place_for_the_sequence)
+UNIT_TEST(paths_have_a_place_for_the_sequence)
 {
     static const struct {
         const char *path, *id, *expected;
@@ -19,7 +19,7 @@ START_TEST(paths_have_a_place_for_the_sequence)
         {"l/{name}/{stem}", "001YG.mp4", "l/001YG.mp4/001YG"},
         {"{id}{id}", "a.b", "aa"},
     };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    for (size_t i = 0; i < COUNT(known); i++) {
         struct bl_buffer out = {0};
         struct bl_error e = {0};
         ck_assert_int_eq(bl_companion_check(known[i].path, &e), BL_OK);
@@ -28,14 +28,13 @@ START_TEST(paths_have_a_place_for_the_sequence)
         bl_buffer_free(&out);
     }
     static const char *const bad[] = {"labels/a.npy", "{", "{id", "id}", "{id}}", "{ID}.npy", "{}{id}", "{id}{x}"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         struct bl_error e = {0};
         ck_assert_msg(bl_companion_check(bad[i], &e) == BL_EUSAGE, "took \"%s\"", bad[i]);
     }
 }
-END_TEST
 
-START_TEST(what_the_scan_found_comes_back)
+UNIT_TEST(what_the_scan_found_comes_back)
 {
     struct bl_composite joined = {.parts = 3, .base = "conf"};
     struct bl_video_config plain = {0}, by_gpu = {.decoder = BL_DECODER_AUTO};
@@ -91,10 +90,9 @@ START_TEST(what_the_scan_found_comes_back)
     bl_buffer_free(&columns);
     bl_buffer_free(&extra);
 }
-END_TEST
 
 /* Columns that a user named so are no lengths of fields. */
-START_TEST(other_columns_adjust_nothing)
+UNIT_TEST(other_columns_adjust_nothing)
 {
     struct bl_row row = {.length = 5, .columns = "\tmeta.length\tx.path\tx.length", .extra = "\t4\ta\t3"};
     ck_assert(!bl_row_is_adjusted(&row));
@@ -104,17 +102,4 @@ START_TEST(other_columns_adjust_nothing)
     ck_assert(bl_row_is_adjusted(&row));
     row.extra = NULL;
     ck_assert(!bl_row_is_adjusted(&row));
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, paths_have_a_place_for_the_sequence);
-    tcase_add_test(tests, what_the_scan_found_comes_back);
-    tcase_add_test(tests, other_columns_adjust_nothing);
-}
-
-int main(void)
-{
-    return unit_run("companion", add);
 }

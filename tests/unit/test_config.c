@@ -20,7 +20,7 @@ static int read_text(const char *text, struct bl_config *config, struct bl_plan_
     return bl_config_read(config, "dir/c.yaml", options, e);
 }
 
-START_TEST(a_file_says_what_flags_say)
+UNIT_TEST(a_file_says_what_flags_say)
 {
     char directory[64];
     unit_enter(directory);
@@ -62,9 +62,8 @@ START_TEST(a_file_says_what_flags_say)
     bl_options_free(&read_back);
     unit_leave(directory);
 }
-END_TEST
 
-START_TEST(faults_have_a_line_and_a_column)
+UNIT_TEST(faults_have_a_line_and_a_column)
 {
     static const struct {
         const char *text, *message;
@@ -89,7 +88,7 @@ START_TEST(faults_have_a_line_and_a_column)
     char directory[64];
     unit_enter(directory);
     ck_assert_int_eq(mkdir("dir", 0777), 0);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         struct bl_config config;
         struct bl_plan_options values = {0};
         struct bl_options options;
@@ -100,16 +99,4 @@ START_TEST(faults_have_a_line_and_a_column)
         bl_options_free(&options);
     }
     unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, a_file_says_what_flags_say);
-    tcase_add_test(tests, faults_have_a_line_and_a_column);
-}
-
-int main(void)
-{
-    return unit_run("config", add);
 }

@@ -26,7 +26,7 @@ static void write_file(const char *path, size_t size)
 }
 
 /* The right ones are those of python's xxhash, of the size and both ends. */
-START_TEST(size_and_ends_of_a_file)
+UNIT_TEST(size_and_ends_of_a_file)
 {
     static const struct {
         size_t size;
@@ -38,7 +38,7 @@ START_TEST(size_and_ends_of_a_file)
     unit_enter(directory);
     for (size_t i = 0; i < MOST; i++)
         data[i] = (uint8_t)(i * 131 + (i >> 8) * 7);
-    for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+    for (size_t i = 0; i < COUNT(right); i++) {
         struct bl_buffer text = {0};
         uint64_t back;
         write_file("file", right[i].size);
@@ -62,9 +62,8 @@ START_TEST(size_and_ends_of_a_file)
     ck_assert_uint_eq(content_of("none"), 0);
     unit_leave(directory);
 }
-END_TEST
 
-START_TEST(texts_that_are_none)
+UNIT_TEST(texts_that_are_none)
 {
     uint64_t content = 7;
     struct bl_buffer text = {0};
@@ -73,15 +72,14 @@ START_TEST(texts_that_are_none)
     ck_assert_uint_eq(text.size, 0);
     static const char *const bad[] = {"0", "313c2dd2ec996e8", "313c2dd2ec996e80a", "313C2DD2EC996E80",
                                       "313c2dd2ec996e8 "};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < COUNT(bad); i++)
         ck_assert_msg(!bl_content_parse(bad[i], &content), "took \"%s\"", bad[i]);
     ck_assert_uint_eq(bl_content_hash("a document", 10), UINT64_C(0xbf5ab385fdc4e757));
     ck_assert_uint_eq(bl_content_hash(NULL, 0), UINT64_C(0x2d06800538d394c2));
 }
-END_TEST
 
 /* Names and images, but not the order in which the directory has them. */
-START_TEST(folders_of_images)
+UNIT_TEST(folders_of_images)
 {
     char directory[64];
     struct bl_error e = {0};
@@ -104,17 +102,4 @@ START_TEST(folders_of_images)
     ck_assert_uint_ne(content[0], content[2]);
     ck_assert_uint_eq(content[0], content[3]);
     unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, size_and_ends_of_a_file);
-    tcase_add_test(tests, texts_that_are_none);
-    tcase_add_test(tests, folders_of_images);
-}
-
-int main(void)
-{
-    return unit_run("content", add);
 }

@@ -81,21 +81,20 @@ static const struct {
      "line 2: an escape other than \\t \\n \\r \\\\ \\xHH, or a zero byte", WHOLE},
 };
 
-START_TEST(records_are_as_they_were_written)
+UNIT_TEST(records_are_as_they_were_written)
 {
     char directory[64], out[512];
     unit_enter(directory);
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    for (size_t i = 0; i < COUNT(known); i++) {
         size_t size = known[i].size == WHOLE ? strlen(known[i].text) : known[i].size;
         read_all(known[i].name, known[i].text, size, out);
         ck_assert_msg(strcmp(out, known[i].expected) == 0, "%zu: \"%s\", expected \"%s\"", i, out, known[i].expected);
     }
     unit_leave(directory);
 }
-END_TEST
 
 /* Compressed by the programs; a name that lies is refused. */
-START_TEST(compressed_tables_are_read)
+UNIT_TEST(compressed_tables_are_read)
 {
     char directory[64], out[512];
     struct bl_csv r;
@@ -117,9 +116,8 @@ START_TEST(compressed_tables_are_read)
     ck_assert_str_eq(out, "not gzip data, as its name says");
     unit_leave(directory);
 }
-END_TEST
 
-START_TEST(long_records_are_refused)
+UNIT_TEST(long_records_are_refused)
 {
     char directory[64], out[512];
     unit_enter(directory);
@@ -138,13 +136,12 @@ START_TEST(long_records_are_refused)
     free(text);
     unit_leave(directory);
 }
-END_TEST
 
 #define ROWS 400000
 
 /* Far more than is in memory at once, of characters of three bytes, so that some lie across the ends of what is read.
  */
-START_TEST(long_tables_are_read_in_pieces)
+UNIT_TEST(long_tables_are_read_in_pieces)
 {
     char directory[64], expected[64], place[64];
     struct bl_csv r;
@@ -179,18 +176,4 @@ START_TEST(long_tables_are_read_in_pieces)
     bl_csv_close(&r);
     bl_buffer_free(&text);
     unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, long_tables_are_read_in_pieces);
-    tcase_add_test(tests, records_are_as_they_were_written);
-    tcase_add_test(tests, compressed_tables_are_read);
-    tcase_add_test(tests, long_records_are_refused);
-}
-
-int main(void)
-{
-    return unit_run("records", add);
 }

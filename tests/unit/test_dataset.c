@@ -17,7 +17,7 @@ static const struct sample_kind kinds[] = {
     {.split = true, .compressed = true, .segment_ids = true, .attributes = true, .frame_size = 500},
 };
 
-#define KINDS (sizeof kinds / sizeof *kinds)
+#define KINDS COUNT(kinds)
 
 static struct bload_dataset *open_sample(const struct sample *s)
 {
@@ -28,7 +28,7 @@ static struct bload_dataset *open_sample(const struct sample *s)
     return dataset;
 }
 
-START_TEST(counts_and_fields_are_told)
+UNIT_LOOP(counts_and_fields_are_told, KINDS)
 {
     struct sample s;
     struct bload_counts counts;
@@ -63,7 +63,6 @@ START_TEST(counts_and_fields_are_told)
     bload_dataset_close(dataset);
     sample_free(&s);
 }
-END_TEST
 
 /* Where frames are kept as JPEG, what comes out of a block is what the library makes of each of its steps. */
 static void through_jpeg(const struct sample *s, struct bl_block *block)
@@ -86,7 +85,7 @@ static void through_jpeg(const struct sample *s, struct bl_block *block)
     tjDestroy(out);
 }
 
-START_TEST(blocks_and_tables_come_out_as_they_went_in)
+UNIT_LOOP(blocks_and_tables_come_out_as_they_went_in, KINDS)
 {
     struct sample s;
     struct bload_error error;
@@ -121,11 +120,10 @@ START_TEST(blocks_and_tables_come_out_as_they_went_in)
     bload_dataset_close(dataset);
     sample_free(&s);
 }
-END_TEST
 
 /* The value of each place is that of the sequence in it, 0 where there is none. */
 /* However many shards stay open, and in which order they are asked for. */
-START_TEST(shards_that_are_kept_open_are_the_same)
+UNIT_LOOP(shards_that_are_kept_open_are_the_same, KINDS)
 {
     struct sample s;
     struct bl_dataset kept, other;
@@ -149,7 +147,6 @@ START_TEST(shards_that_are_kept_open_are_the_same)
     }
     sample_free(&s);
 }
-END_TEST
 
 static void check_attribute(struct bload_dataset *dataset, const struct sample *s, int64_t b)
 {
@@ -173,7 +170,7 @@ static void check_attribute(struct bload_dataset *dataset, const struct sample *
     free(weight);
 }
 
-START_TEST(attributes_are_those_of_the_sequences)
+UNIT_LOOP(attributes_are_those_of_the_sequences, KINDS)
 {
     struct sample s;
     struct bload_error error;
@@ -201,9 +198,8 @@ START_TEST(attributes_are_those_of_the_sequences)
     bload_dataset_close(dataset);
     sample_free(&s);
 }
-END_TEST
 
-START_TEST(blocks_are_mapped_unless_compressed)
+UNIT_LOOP(blocks_are_mapped_unless_compressed, KINDS)
 {
     struct sample s;
     struct bload_error error;
@@ -237,9 +233,8 @@ START_TEST(blocks_are_mapped_unless_compressed)
     bload_unmap(&mapping);
     sample_free(&s);
 }
-END_TEST
 
-START_TEST(the_plan_is_read_back)
+UNIT_LOOP(the_plan_is_read_back, KINDS)
 {
     struct sample s;
     struct bload_error error;
@@ -270,9 +265,8 @@ START_TEST(the_plan_is_read_back)
     bload_plan_free(plan);
     sample_free(&s);
 }
-END_TEST
 
-START_TEST(rows_are_read_back)
+UNIT_TEST(rows_are_read_back)
 {
     struct sample s;
     struct bload_error error;
@@ -293,9 +287,8 @@ START_TEST(rows_are_read_back)
     bload_dataset_close(dataset);
     sample_free(&s);
 }
-END_TEST
 
-START_TEST(what_is_not_there_is_refused)
+UNIT_LOOP(what_is_not_there_is_refused, KINDS)
 {
     struct sample s;
     struct bload_error error;
@@ -328,7 +321,6 @@ START_TEST(what_is_not_there_is_refused)
     bload_dataset_close(none);
     sample_free(&s);
 }
-END_TEST
 
 /* --- the manifest ----------------------------------------------------------------------------------------------- */
 
@@ -346,7 +338,7 @@ static void same_fields(const struct bl_fields *a, const struct bl_fields *b)
     }
 }
 
-START_TEST(a_manifest_is_read_back)
+UNIT_LOOP(a_manifest_is_read_back, KINDS)
 {
     struct sample s;
     struct bl_manifest m;
@@ -375,7 +367,6 @@ START_TEST(a_manifest_is_read_back)
     bl_manifest_free(&m);
     sample_free(&s);
 }
-END_TEST
 
 /* The sample's manifest as text. */
 static void slurp(const struct sample *s, struct bl_buffer *text)
@@ -385,7 +376,7 @@ static void slurp(const struct sample *s, struct bl_buffer *text)
     ck_assert_int_eq(bl_io_read_file(path, 1 << 20, text, NULL), 0);
 }
 
-START_TEST(any_changed_character_of_a_manifest_is_noticed)
+UNIT_TEST(any_changed_character_of_a_manifest_is_noticed)
 {
     struct sample s;
     struct bl_buffer text = {0};
@@ -406,7 +397,6 @@ START_TEST(any_changed_character_of_a_manifest_is_noticed)
     bl_buffer_free(&text);
     sample_free(&s);
 }
-END_TEST
 
 /* Members replaced by what cannot be, and a word of the complaint. */
 static const struct {
@@ -439,7 +429,7 @@ static const struct {
     {"\"encoding\": \"raw\"", "\"encoding\": \"h265\"", "encoding"},
 };
 
-START_TEST(a_manifest_that_cannot_be_is_refused)
+UNIT_LOOP(a_manifest_that_cannot_be_is_refused, COUNT(wrong))
 {
     struct sample s;
     struct bl_buffer text = {0}, changed = {0};
@@ -459,9 +449,8 @@ START_TEST(a_manifest_that_cannot_be_is_refused)
     bl_buffer_free(&changed);
     sample_free(&s);
 }
-END_TEST
 
-START_TEST(a_field_without_a_word_on_its_encoding_is_raw)
+UNIT_TEST(a_field_without_a_word_on_its_encoding_is_raw)
 {
     struct sample s;
     struct bl_buffer text = {0};
@@ -478,16 +467,15 @@ START_TEST(a_field_without_a_word_on_its_encoding_is_raw)
     bl_buffer_free(&text);
     sample_free(&s);
 }
-END_TEST
 
-START_TEST(large_seeds_survive_json)
+UNIT_TEST(large_seeds_survive_json)
 {
     struct sample s;
     struct bl_manifest m;
     struct bl_error e = {0};
     sample_make(&s, kinds[0]);
     static const uint64_t seeds[] = {0, INT64_MAX, (uint64_t)INT64_MAX + 1, UINT64_MAX};
-    for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
+    for (size_t i = 0; i < COUNT(seeds); i++) {
         s.options.seed = seeds[i];
         sample_manifest(&s);
         ck_assert_int_eq(bl_manifest_read(&m, s.dir, &e), 0);
@@ -496,11 +484,10 @@ START_TEST(large_seeds_survive_json)
     }
     sample_free(&s);
 }
-END_TEST
 
 /* --- planning --------------------------------------------------------------------------------------------------- */
 
-START_TEST(a_plan_is_made_of_lengths)
+UNIT_TEST(a_plan_is_made_of_lengths)
 {
     int64_t length[] = {5, 3, 8, 2, 6, 0};
     struct bload_plan_options options = {.T = 8, .seed = 1};
@@ -527,9 +514,8 @@ START_TEST(a_plan_is_made_of_lengths)
     ck_assert_int_eq(bload_plan_pieces(plan, 3, piece, 5, &error), BLOAD_EUSAGE);
     bload_plan_free(plan);
 }
-END_TEST
 
-START_TEST(columns_have_maxima)
+UNIT_TEST(columns_have_maxima)
 {
     static const int64_t length[] = {1, 1, 1, 1, 1};
     static const double pictures[] = {3, 1, 2, 4, 0}, seconds[] = {0.1, 0.2, 0.3, 0.5, 0.5};
@@ -561,9 +547,8 @@ START_TEST(columns_have_maxima)
     options = (struct bload_plan_options){.T = 9, .fill = BLOAD_FILL_PAPER, .column_count = 1, .column = columns};
     ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_EUSAGE);
 }
-END_TEST
 
-START_TEST(every_strategy_and_every_error_of_planning)
+UNIT_TEST(every_strategy_and_every_error_of_planning)
 {
     static const int64_t length[] = {5, 3, 8, 2, 6};
     struct bload_plan *plan;
@@ -610,30 +595,4 @@ START_TEST(every_strategy_and_every_error_of_planning)
     ck_assert_int_eq(bload_plan_make(length, 5, NULL, &plan, &error), BLOAD_OK); /* T: the longest */
     bload_plan_free(plan);
     ck_assert_str_eq(bload_version(), BLOAD_VERSION);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_loop_test(tests, counts_and_fields_are_told, 0, KINDS);
-    tcase_add_loop_test(tests, blocks_and_tables_come_out_as_they_went_in, 0, KINDS);
-    tcase_add_loop_test(tests, shards_that_are_kept_open_are_the_same, 0, KINDS);
-    tcase_add_loop_test(tests, attributes_are_those_of_the_sequences, 0, KINDS);
-    tcase_add_loop_test(tests, blocks_are_mapped_unless_compressed, 0, KINDS);
-    tcase_add_loop_test(tests, the_plan_is_read_back, 0, KINDS);
-    tcase_add_test(tests, rows_are_read_back);
-    tcase_add_loop_test(tests, what_is_not_there_is_refused, 0, KINDS);
-    tcase_add_loop_test(tests, a_manifest_is_read_back, 0, KINDS);
-    tcase_add_test(tests, any_changed_character_of_a_manifest_is_noticed);
-    tcase_add_loop_test(tests, a_manifest_that_cannot_be_is_refused, 0, sizeof wrong / sizeof *wrong);
-    tcase_add_test(tests, a_field_without_a_word_on_its_encoding_is_raw);
-    tcase_add_test(tests, large_seeds_survive_json);
-    tcase_add_test(tests, a_plan_is_made_of_lengths);
-    tcase_add_test(tests, columns_have_maxima);
-    tcase_add_test(tests, every_strategy_and_every_error_of_planning);
-}
-
-int main(void)
-{
-    return unit_run("dataset", add);
 }

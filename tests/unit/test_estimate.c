@@ -21,11 +21,11 @@ static double sample(struct bl_estimate *e, const struct work *w, double seconds
     return bl_estimate_left(e);
 }
 
-START_TEST(a_steady_rate_runs_down_like_a_clock)
+UNIT_TEST(a_steady_rate_runs_down_like_a_clock)
 {
     /* Frames; shards of 3.1 s each; 7 shards finished together every 12 s. */
     const struct work works[] = {{10000, 50, 1}, {60, 1 / 3.1, 1}, {140, 7.0 / 12, 7}};
-    for (size_t i = 0; i < sizeof works / sizeof *works; i++) {
+    for (size_t i = 0; i < COUNT(works); i++) {
         const struct work *w = &works[i];
         struct bl_estimate e = {0};
         double before = INFINITY, truth = w->total / w->rate;
@@ -43,9 +43,8 @@ START_TEST(a_steady_rate_runs_down_like_a_clock)
         ck_assert_double_eq(sample(&e, w, truth + 20), 0);
     }
 }
-END_TEST
 
-START_TEST(noise_does_not_make_it_climb)
+UNIT_TEST(noise_does_not_make_it_climb)
 {
     struct bl_estimate e = {0};
     double done = 0, before = INFINITY, total = 20000;
@@ -61,9 +60,8 @@ START_TEST(noise_does_not_make_it_climb)
         before = left;
     }
 }
-END_TEST
 
-START_TEST(it_follows_another_rate_in_steps)
+UNIT_TEST(it_follows_another_rate_in_steps)
 {
     struct bl_estimate e = {0};
     double done = 0, total = 30000, before = -1, left = 0;
@@ -81,9 +79,8 @@ START_TEST(it_follows_another_rate_in_steps)
     ck_assert_double_gt(left, 0.85 * (total - done) / 25);
     ck_assert_double_lt(left, 1.1 * (total - done) / 25);
 }
-END_TEST
 
-START_TEST(a_stall_makes_it_climb)
+UNIT_TEST(a_stall_makes_it_climb)
 {
     struct bl_estimate e = {0};
     for (int i = 1; i <= 100; i++)
@@ -94,9 +91,8 @@ START_TEST(a_stall_makes_it_climb)
     ck_assert_double_gt(bl_estimate_left(&e), 2 * before);
     ck_assert_double_lt(bl_rate_get(&e.rate, 60), rate / 2);
 }
-END_TEST
 
-START_TEST(nothing_is_known_without_work_or_total)
+UNIT_TEST(nothing_is_known_without_work_or_total)
 {
     struct bl_estimate e = {0};
     ck_assert_double_lt(bl_estimate_left(&e), 0);
@@ -109,10 +105,9 @@ START_TEST(nothing_is_known_without_work_or_total)
     ck_assert_double_lt(bl_estimate_left(&e), 0);
     ck_assert_double_gt(bl_rate_get(&e.rate, 40), 0);
 }
-END_TEST
 
 /* Whatever comes: done that falls, clocks that stand, huge numbers. */
-START_TEST(it_is_never_negative_nor_no_number)
+UNIT_TEST(it_is_never_negative_nor_no_number)
 {
     struct bl_estimate e = {0};
     unsigned state = 7;
@@ -127,20 +122,4 @@ START_TEST(it_is_never_negative_nor_no_number)
         ck_assert_msg(told >= 0 ? isfinite(told) : told == -1, "sample %d: %g", i, told);
         ck_assert_msg(rate >= 0 && isfinite(rate), "sample %d: rate %g", i, rate);
     }
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, a_steady_rate_runs_down_like_a_clock);
-    tcase_add_test(tests, noise_does_not_make_it_climb);
-    tcase_add_test(tests, it_follows_another_rate_in_steps);
-    tcase_add_test(tests, a_stall_makes_it_climb);
-    tcase_add_test(tests, nothing_is_known_without_work_or_total);
-    tcase_add_test(tests, it_is_never_negative_nor_no_number);
-}
-
-int main(void)
-{
-    return unit_run("estimate", add);
 }

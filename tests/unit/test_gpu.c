@@ -69,7 +69,7 @@ static AVFrame *plain_surface(int width, int height, uint8_t luma)
 
 /* More pictures than all lots hold, some of them in several places; every one is where it goes, and none was there
  * before it was waited for. */
-START_TEST(pictures_arrive_in_their_places)
+UNIT_TEST(pictures_arrive_in_their_places)
 {
     enum { SIDE = 8, BYTES = SIDE * SIDE * 3, MOST = 3 * BL_READBACK_BATCH_MAX + 5 };
     struct bl_gpu gpu;
@@ -102,9 +102,8 @@ START_TEST(pictures_arrive_in_their_places)
     fake_functions.close(queue);
     fake_end(&gpu);
 }
-END_TEST
 
-START_TEST(abandoned_pictures_are_written_nowhere)
+UNIT_TEST(abandoned_pictures_are_written_nowhere)
 {
     struct bl_gpu gpu;
     struct bl_readback p;
@@ -129,7 +128,6 @@ START_TEST(abandoned_pictures_are_written_nowhere)
     fake_functions.close(queue);
     fake_end(&gpu);
 }
-END_TEST
 
 /* --- pieces ------------------------------------------------------------------------------------------------------- */
 
@@ -206,7 +204,7 @@ static void compare(struct setting *s, const char *path, int64_t length)
     struct bl_reader *reader = open_reader(s);
     struct bl_error e = {0};
     const int64_t pieces[][2] = {{0, length}, {0, 1}, {7, 9}, {length - 3, 3}, {length - 1, 1}};
-    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+    for (size_t i = 0; i < COUNT(pieces); i++) {
         size_t bytes = (size_t)pieces[i][1] * BYTES;
         ck_assert_msg(read_piece(reader, &cpu, pieces[i][0], pieces[i][1], b, &e) == 0, "%s", e.text);
         ck_assert_msg(read_piece(reader, &gpu, pieces[i][0], pieces[i][1], a, &e) == 0, "%s", e.text);
@@ -220,7 +218,7 @@ static void compare(struct setting *s, const char *path, int64_t length)
     set_down(s);
 }
 
-START_TEST(pieces_are_the_converters)
+UNIT_TEST(pieces_are_the_converters)
 {
     struct setting s;
     if (!have_clips())
@@ -235,10 +233,9 @@ START_TEST(pieces_are_the_converters)
     SET_UP(&s, "size", "40x30", "stride", "3");
     compare(&s, "nv12.nut", 17);
 }
-END_TEST
 
 /* Whatever call fails, the piece does with it, nothing is left over, and the next piece can be read. */
-START_TEST(every_failure_is_the_runs)
+UNIT_TEST(every_failure_is_the_runs)
 {
     struct setting s;
     if (!have_clips())
@@ -264,9 +261,8 @@ START_TEST(every_failure_is_the_runs)
     ck_assert_int_gt(calls, 100);
     free(out);
 }
-END_TEST
 
-START_TEST(a_decoder_without_room_gets_that_of_idle_ones)
+UNIT_TEST(a_decoder_without_room_gets_that_of_idle_ones)
 {
     struct setting s;
     if (!have_clips())
@@ -288,7 +284,6 @@ START_TEST(a_decoder_without_room_gets_that_of_idle_ones)
     set_down(&s);
     free(out);
 }
-END_TEST
 
 /* A thread that takes a worker, of which there is none until one is given back. */
 static void *take_one(void *data)
@@ -298,7 +293,7 @@ static void *take_one(void *data)
     return bl_gpu_pool_take(data, BYTES, &worker, &e) ? NULL : worker;
 }
 
-START_TEST(workers_are_as_many_as_keep_the_engines_busy)
+UNIT_TEST(workers_are_as_many_as_keep_the_engines_busy)
 {
     struct bl_gpu gpu;
     struct bl_gpu_pool *pool;
@@ -345,9 +340,8 @@ START_TEST(workers_are_as_many_as_keep_the_engines_busy)
     bl_gpu_pool_close(pool);
     fake_end(&gpu);
 }
-END_TEST
 
-START_TEST(a_row_for_a_gpu_needs_one)
+UNIT_TEST(a_row_for_a_gpu_needs_one)
 {
     struct setting s;
     if (!have_clips())
@@ -364,7 +358,6 @@ START_TEST(a_row_for_a_gpu_needs_one)
     set_down(&s);
     free(out);
 }
-END_TEST
 
 /* --- who decodes -------------------------------------------------------------------------------------------------- */
 
@@ -376,7 +369,7 @@ static enum bl_backend choose(struct setting *s, const char *path, bool damaged,
     return backend;
 }
 
-START_TEST(streams_are_asked_what_they_are)
+UNIT_TEST(streams_are_asked_what_they_are)
 {
     static const struct {
         const char *path;
@@ -396,7 +389,7 @@ START_TEST(streams_are_asked_what_they_are)
     if (!have_clips())
         return;
     SET_UP(&s, "decoder", "auto");
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct bl_gpu_stream asked;
         struct bl_error e = {0};
         ck_assert_msg(!bl_backend_probe(cases[i].path, -1, -1, &s.env, &asked, &e), "%s: %s", cases[i].path, e.text);
@@ -412,9 +405,8 @@ START_TEST(streams_are_asked_what_they_are)
     }
     set_down(&s);
 }
-END_TEST
 
-START_TEST(the_gpu_decides_what_it_decodes)
+UNIT_TEST(the_gpu_decides_what_it_decodes)
 {
     struct setting s;
     struct bl_error e = {0};
@@ -443,9 +435,8 @@ START_TEST(the_gpu_decides_what_it_decodes)
     ck_assert_msg(strstr(none.text, "no GPU decodes such a stream"), "%s", none.text);
     set_down(&s);
 }
-END_TEST
 
-START_TEST(lists_of_gpus)
+UNIT_TEST(lists_of_gpus)
 {
     struct bl_gpu_list list;
     struct bl_error e = {0};
@@ -454,13 +445,12 @@ START_TEST(lists_of_gpus)
     ck_assert_int_eq(bl_gpu_list_parse(&list, "2,0,11", &e), 0);
     ck_assert(list.count == 3 && list.number[0] == 2 && list.number[1] == 0 && list.number[2] == 11);
     static const char *const wrong[] = {"", ",", "0,", ",0", "0,0", "-1", "a", "0 1", "all,0", "99999"};
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+    for (size_t i = 0; i < COUNT(wrong); i++)
         ck_assert_msg(bl_gpu_list_parse(&list, wrong[i], &e) == BL_EUSAGE, "'%s'", wrong[i]);
 }
-END_TEST
 
 /* Where there is a GPU this says so; tests/gpu has what needs one. */
-START_TEST(without_a_gpu_it_is_said_why)
+UNIT_TEST(without_a_gpu_it_is_said_why)
 {
     struct bl_gpu *gpu;
     struct bl_error e = {0};
@@ -468,25 +458,5 @@ START_TEST(without_a_gpu_it_is_said_why)
     ck_assert(code == BL_OK || (code == BL_EFAIL && *e.text && !gpu));
     bl_nvdec_close(gpu);
 }
-END_TEST
 
-static void add(TCase *tests)
-{
-    tcase_add_unchecked_fixture(tests, make_clips, remove_clips);
-    tcase_add_test(tests, pictures_arrive_in_their_places);
-    tcase_add_test(tests, abandoned_pictures_are_written_nowhere);
-    tcase_add_test(tests, pieces_are_the_converters);
-    tcase_add_test(tests, every_failure_is_the_runs);
-    tcase_add_test(tests, a_decoder_without_room_gets_that_of_idle_ones);
-    tcase_add_test(tests, workers_are_as_many_as_keep_the_engines_busy);
-    tcase_add_test(tests, a_row_for_a_gpu_needs_one);
-    tcase_add_test(tests, streams_are_asked_what_they_are);
-    tcase_add_test(tests, the_gpu_decides_what_it_decodes);
-    tcase_add_test(tests, lists_of_gpus);
-    tcase_add_test(tests, without_a_gpu_it_is_said_why);
-}
-
-int main(void)
-{
-    return unit_run("gpu", add);
-}
+UNIT_ONCE(make_clips, remove_clips)

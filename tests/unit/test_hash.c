@@ -16,7 +16,7 @@ static size_t count_of(const struct bl_hash *h, uint64_t hash, size_t wanted)
     return found;
 }
 
-START_TEST(each_number_is_found_once)
+UNIT_TEST(each_number_is_found_once)
 {
     struct bl_hash h = {0};
     struct bl_error e = {0};
@@ -37,9 +37,8 @@ START_TEST(each_number_is_found_once)
     bl_hash_free(&h);
     free(hash);
 }
-END_TEST
 
-START_TEST(arrays_grow_and_keep_what_is_in_them)
+UNIT_TEST(arrays_grow_and_keep_what_is_in_them)
 {
     struct bl_error e = {0};
     int32_t *array = NULL;
@@ -57,7 +56,6 @@ START_TEST(arrays_grow_and_keep_what_is_in_them)
     ck_assert_int_eq(array[29999], 29999);
     free(array);
 }
-END_TEST
 
 static const char *nearest(const char *word)
 {
@@ -68,7 +66,7 @@ static const char *nearest(const char *word)
     return n.best ? n.best : "";
 }
 
-START_TEST(the_nearest_word)
+UNIT_TEST(the_nearest_word)
 {
     ck_assert_str_eq(nearest("stategy"), "strategy");
     ck_assert_str_eq(nearest("startegy"), "strategy");
@@ -79,17 +77,4 @@ START_TEST(the_nearest_word)
     ck_assert_str_eq(nearest("x"), "");
     ck_assert_str_eq(nearest(""), "");
     ck_assert_str_eq(nearest("a-word-that-is-longer-than-all-that-anybody-would-ever-type"), "");
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, each_number_is_found_once);
-    tcase_add_test(tests, arrays_grow_and_keep_what_is_in_them);
-    tcase_add_test(tests, the_nearest_word);
-}
-
-int main(void)
-{
-    return unit_run("hash", add);
 }

@@ -28,7 +28,7 @@ static void folder_make(const struct folder_case *c)
     }
 }
 
-START_TEST(numbers_count_pictures_or_are_none)
+UNIT_TEST(numbers_count_pictures_or_are_none)
 {
     static const struct folder_case cases[] = {
         {"counters", {"1.png", "2.png", "3.png"}, {1, 2, 3}, {0, 1, 2}, 0},
@@ -45,7 +45,7 @@ START_TEST(numbers_count_pictures_or_are_none)
     };
     char directory[64];
     unit_enter(directory);
-    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    for (size_t k = 0; k < COUNT(cases); k++) {
         const struct folder_case *c = &cases[k];
         struct bl_image_folder folder;
         struct bl_error e = {0};
@@ -63,10 +63,9 @@ START_TEST(numbers_count_pictures_or_are_none)
     }
     unit_leave(directory);
 }
-END_TEST
 
 /* Where others have one, a name without a number has no position. */
-START_TEST(a_name_without_a_number_is_named)
+UNIT_TEST(a_name_without_a_number_is_named)
 {
     static const struct folder_case bare = {.what = "bare", .name = {"1.png", "2.png", "last.png"}};
     struct bl_image_folder folder;
@@ -81,16 +80,4 @@ START_TEST(a_name_without_a_number_is_named)
     ck_assert_str_eq(e.text, "last.png has no number for its time");
     bl_image_folder_free(&folder);
     unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, numbers_count_pictures_or_are_none);
-    tcase_add_test(tests, a_name_without_a_number_is_named);
-}
-
-int main(void)
-{
-    return unit_run("image_folder", add);
 }

@@ -57,7 +57,7 @@ static const struct bl_array_copy *find(struct bl_inflated *all, struct bl_array
     return copy;
 }
 
-START_TEST(the_second_who_asks_makes_it_and_the_third_has_it)
+UNIT_TEST(the_second_who_asks_makes_it_and_the_third_has_it)
 {
     struct bl_cancel cancel = {0};
     struct bl_inflated *all;
@@ -86,7 +86,6 @@ START_TEST(the_second_who_asks_makes_it_and_the_third_has_it)
     bl_inflated_free(all);
     unit_leave(directory);
 }
-END_TEST
 
 /* Turns a byte of the file over. */
 static void spoil(const char *path, int64_t at)
@@ -116,7 +115,7 @@ static void try_parts(struct bl_array_file *file, bool good[17])
     good[16] = bl_array_file_verify(file, &e) == BL_OK;
 }
 
-START_TEST(damage_costs_the_same_parts_with_and_without_it)
+UNIT_TEST(damage_costs_the_same_parts_with_and_without_it)
 {
     struct bl_cancel cancel = {0};
     struct bl_inflated *all;
@@ -143,7 +142,6 @@ START_TEST(damage_costs_the_same_parts_with_and_without_it)
     }
     unit_leave(directory);
 }
-END_TEST
 
 /* What the threads of a test share. */
 struct scene {
@@ -183,7 +181,7 @@ static void *ask(void *context)
     return NULL;
 }
 
-START_TEST(workers_share_one_copy)
+UNIT_TEST(workers_share_one_copy)
 {
     static const char *const path[ARCHIVES] = {"0.npz", "1.npz", "2.npz"};
     struct scene scene = {0};
@@ -216,7 +214,6 @@ START_TEST(workers_share_one_copy)
     bl_inflated_free(scene.all);
     unit_leave(directory);
 }
-END_TEST
 
 static void *ask_until_cancelled(void *context)
 {
@@ -229,7 +226,7 @@ static void *ask_until_cancelled(void *context)
 }
 
 /* One worker makes a copy, the others wait for it: whenever the flag is raised, all of them come back. */
-START_TEST(a_cancel_ends_making_and_waiting)
+UNIT_TEST(a_cancel_ends_making_and_waiting)
 {
     char directory[64];
     unit_enter(directory);
@@ -255,9 +252,8 @@ START_TEST(a_cancel_ends_making_and_waiting)
     }
     unit_leave(directory);
 }
-END_TEST
 
-START_TEST(what_cannot_be_written_is_told)
+UNIT_TEST(what_cannot_be_written_is_told)
 {
     struct bl_cancel cancel = {0};
     struct bl_inflated *all;
@@ -281,19 +277,4 @@ START_TEST(what_cannot_be_written_is_told)
     bl_array_file_close(&file);
     bl_inflated_free(all);
     unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, the_second_who_asks_makes_it_and_the_third_has_it);
-    tcase_add_test(tests, damage_costs_the_same_parts_with_and_without_it);
-    tcase_add_test(tests, workers_share_one_copy);
-    tcase_add_test(tests, a_cancel_ends_making_and_waiting);
-    tcase_add_test(tests, what_cannot_be_written_is_told);
-}
-
-int main(void)
-{
-    return unit_run("inflated", add);
 }

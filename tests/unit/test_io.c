@@ -33,7 +33,7 @@ static const char *content(const char *path)
     return text;
 }
 
-START_TEST(positions_are_kept)
+UNIT_TEST(positions_are_kept)
 {
     int fd = open("f", O_RDWR | O_CREAT, 0666);
     ck_assert_int_eq(bl_io_pwrite(fd, "world", 5, 6, "f", NULL), BL_OK);
@@ -46,9 +46,8 @@ START_TEST(positions_are_kept)
     ck_assert_str_eq(e.text, "f ends at byte 11, 3 bytes early");
     close(fd);
 }
-END_TEST
 
-START_TEST(a_full_disk_is_told)
+UNIT_TEST(a_full_disk_is_told)
 {
     struct bl_error e = {0};
     int fd = open("/dev/full", O_WRONLY);
@@ -64,9 +63,8 @@ START_TEST(a_full_disk_is_told)
     ck_assert_int_eq(bl_output_commit(&out, &e), BL_EFAIL);
     ck_assert_str_eq(e.text, "cannot write /dev/full: No space left on device");
 }
-END_TEST
 
-START_TEST(whole_files_up_to_a_bound)
+UNIT_TEST(whole_files_up_to_a_bound)
 {
     struct bl_buffer b = {0};
     struct bl_error e = {0};
@@ -84,9 +82,8 @@ START_TEST(whole_files_up_to_a_bound)
     ck_assert_str_eq(e.text, "cannot read .: Is a directory");
     bl_buffer_free(&b);
 }
-END_TEST
 
-START_TEST(directories)
+UNIT_TEST(directories)
 {
     struct bl_error e = {0};
     struct stat status;
@@ -105,9 +102,8 @@ START_TEST(directories)
     ck_assert_int_eq(bl_fs_sync_directory("a", NULL), BL_OK);
     ck_assert_int_eq(bl_fs_sync_directory("absent", NULL), BL_EFAIL);
 }
-END_TEST
 
-START_TEST(the_name_appears_with_the_content)
+UNIT_TEST(the_name_appears_with_the_content)
 {
     struct bl_output out;
     ck_assert_int_eq(bl_output_open(&out, "f", NULL), BL_OK);
@@ -119,9 +115,8 @@ START_TEST(the_name_appears_with_the_content)
     bl_output_abort(&out);
     ck_assert_str_eq(content("f"), "one two");
 }
-END_TEST
 
-START_TEST(what_is_given_up_leaves_nothing)
+UNIT_TEST(what_is_given_up_leaves_nothing)
 {
     struct bl_output out;
     ck_assert_int_eq(bl_output_replace("f", "old", 3, NULL), BL_OK);
@@ -138,9 +133,8 @@ START_TEST(what_is_given_up_leaves_nothing)
     ck_assert_int_eq(bl_output_replace("d", "x", 1, &e), BL_EFAIL);
     ck_assert_int_eq(system("test \"$(echo *)\" = 'd f'"), 0);
 }
-END_TEST
 
-START_TEST(large_pieces_keep_their_order)
+UNIT_TEST(large_pieces_keep_their_order)
 {
     struct bl_output out;
     size_t size = 300000;
@@ -164,7 +158,6 @@ START_TEST(large_pieces_keep_their_order)
     bl_buffer_free(&b);
     free(big);
 }
-END_TEST
 
 /* As a user's output is written. */
 static void put(const char *path, const char *text)
@@ -176,7 +169,7 @@ static void put(const char *path, const char *text)
 }
 
 /* A file of the tool's own replaces what bears its name, and nothing of its own is reached through a link. */
-START_TEST(own_files_are_not_reached_through_links)
+UNIT_TEST(own_files_are_not_reached_through_links)
 {
     struct stat status;
     struct bl_error e = {0};
@@ -217,21 +210,19 @@ START_TEST(own_files_are_not_reached_through_links)
     ck_assert_int_eq(bl_fs_rmdir("set/.bload", &e), BL_EFAIL);
     ck_assert_str_eq(e.text, "cannot remove set/.bload: No such file or directory");
 }
-END_TEST
 
-START_TEST(the_parent_of_a_path)
+UNIT_TEST(the_parent_of_a_path)
 {
     static const char *const known[][2] = {{"a", "."},  {"a/b", "a"},   {"a/b/", "a"}, {"a//b", "a"},
                                            {"/a", "/"}, {"/a/b", "/a"}, {"/", "/"},    {"", "."}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    for (size_t i = 0; i < COUNT(known); i++) {
         char *parent = bl_path_parent(known[i][0]);
         ck_assert_str_eq(parent, known[i][1]);
         free(parent);
     }
 }
-END_TEST
 
-START_TEST(a_link_stays_a_link)
+UNIT_TEST(a_link_stays_a_link)
 {
     struct stat status;
     ck_assert_int_eq(mkdir("d", 0777), 0);
@@ -243,9 +234,8 @@ START_TEST(a_link_stays_a_link)
     ck_assert_str_eq(content("d/f"), "new");
     ck_assert_int_eq(system("test \"$(ls d)\" = f"), 0);
 }
-END_TEST
 
-START_TEST(a_pipe_is_written_to_directly)
+UNIT_TEST(a_pipe_is_written_to_directly)
 {
     ck_assert_int_eq(mkfifo("pipe", 0666), 0);
     int reader = open("pipe", O_RDONLY | O_NONBLOCK);
@@ -256,9 +246,8 @@ START_TEST(a_pipe_is_written_to_directly)
     close(reader);
     ck_assert_int_eq(system("test -p pipe"), 0);
 }
-END_TEST
 
-START_TEST(lines_with_their_places)
+UNIT_TEST(lines_with_their_places)
 {
     struct bl_lines lines;
     char *line;
@@ -287,9 +276,8 @@ START_TEST(lines_with_their_places)
     ck_assert_ptr_null(line);
     bl_lines_close(&lines);
 }
-END_TEST
 
-START_TEST(many_lines_across_chunks)
+UNIT_TEST(many_lines_across_chunks)
 {
     struct bl_buffer b = {0};
     for (int i = 0; i < 400000; i++)
@@ -311,7 +299,6 @@ START_TEST(many_lines_across_chunks)
     bl_lines_close(&lines);
     bl_buffer_free(&b);
 }
-END_TEST
 
 /* The first line is of the given length; what reading it gives. */
 static int read_long(size_t length, const char *after, struct bl_error *e)
@@ -335,7 +322,7 @@ static int read_long(size_t length, const char *after, struct bl_error *e)
     return code;
 }
 
-START_TEST(the_bound_on_a_line_is_one_number)
+UNIT_TEST(the_bound_on_a_line_is_one_number)
 {
     static const char *const after[] = {"", "\n", "\nmore\n"};
     for (int i = 0; i < 3; i++) {
@@ -346,9 +333,8 @@ START_TEST(the_bound_on_a_line_is_one_number)
         ck_assert_int_eq(read_long(3 * BL_LINE_MAX, after[i], NULL), BL_EFAIL);
     }
 }
-END_TEST
 
-START_TEST(lines_of_what_cannot_be_read)
+UNIT_TEST(lines_of_what_cannot_be_read)
 {
     struct bl_lines lines;
     struct bl_error e = {0};
@@ -363,7 +349,6 @@ START_TEST(lines_of_what_cannot_be_read)
     ck_assert_str_eq(e.text, "cannot read .: Is a directory");
     bl_lines_close(&lines);
 }
-END_TEST
 
 static int publish(const char *text, size_t size, struct bl_error *e)
 {
@@ -373,7 +358,7 @@ static int publish(const char *text, size_t size, struct bl_error *e)
     return bl_output_publish(&out, e);
 }
 
-START_TEST(who_comes_second_must_have_made_the_same)
+UNIT_TEST(who_comes_second_must_have_made_the_same)
 {
     static const struct {
         const char *text;
@@ -388,7 +373,7 @@ START_TEST(who_comes_second_must_have_made_the_same)
     struct bl_error e = {0};
     ck_assert_int_eq(publish("id length\na 1\nb 2\n", 18, &e), BL_OK);
     ck_assert_int_eq(publish("id length\na 1\nb 2\n", 18, &e), BL_OK); /* the second comes with the same */
-    for (size_t i = 0; i < sizeof trial / sizeof *trial; i++) {
+    for (size_t i = 0; i < COUNT(trial); i++) {
         ck_assert_int_eq(publish(trial[i].text, trial[i].size, &e), BL_EFAIL);
         ck_assert_msg(strstr(e.text, trial[i].message) != NULL, "%s", e.text);
         bl_error_clear(&e);
@@ -399,9 +384,8 @@ START_TEST(who_comes_second_must_have_made_the_same)
     bl_buffer_free(&text);
     ck_assert_int_eq(system("test $(ls | wc -l) = 1"), 0); /* no temporary is left */
 }
-END_TEST
 
-START_TEST(files_are_compared_beyond_the_first_piece)
+UNIT_TEST(files_are_compared_beyond_the_first_piece)
 {
     size_t size = 300000;
     char *text = malloc(size);
@@ -416,31 +400,5 @@ START_TEST(files_are_compared_beyond_the_first_piece)
     ck_assert_msg(strstr(e.text, "line 23457 is \"xxxxxxxxx\" there, \"xxxxxxxyx\" here") != NULL, "%s", e.text);
     free(text);
 }
-END_TEST
 
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, who_comes_second_must_have_made_the_same);
-    tcase_add_test(tests, files_are_compared_beyond_the_first_piece);
-    tcase_add_checked_fixture(tests, enter, leave);
-    tcase_add_test(tests, positions_are_kept);
-    tcase_add_test(tests, a_full_disk_is_told);
-    tcase_add_test(tests, whole_files_up_to_a_bound);
-    tcase_add_test(tests, directories);
-    tcase_add_test(tests, the_name_appears_with_the_content);
-    tcase_add_test(tests, what_is_given_up_leaves_nothing);
-    tcase_add_test(tests, large_pieces_keep_their_order);
-    tcase_add_test(tests, own_files_are_not_reached_through_links);
-    tcase_add_test(tests, the_parent_of_a_path);
-    tcase_add_test(tests, a_link_stays_a_link);
-    tcase_add_test(tests, a_pipe_is_written_to_directly);
-    tcase_add_test(tests, lines_with_their_places);
-    tcase_add_test(tests, many_lines_across_chunks);
-    tcase_add_test(tests, the_bound_on_a_line_is_one_number);
-    tcase_add_test(tests, lines_of_what_cannot_be_read);
-}
-
-int main(void)
-{
-    return unit_run("io", add);
-}
+UNIT_EACH(enter, leave)

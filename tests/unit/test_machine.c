@@ -17,7 +17,7 @@ static void put(const char *path, const char *text)
     ck_assert_int_eq(bl_output_replace(path, text, strlen(text), &e), 0);
 }
 
-START_TEST(no_groups_no_limit)
+UNIT_TEST(no_groups_no_limit)
 {
     char directory[64];
     unit_enter(directory);
@@ -27,9 +27,8 @@ START_TEST(no_groups_no_limit)
     ck_assert(bl_machine_memory() > 0 && bl_machine_memory() < INT64_MAX);
     unit_leave(directory);
 }
-END_TEST
 
-START_TEST(the_least_of_a_group_and_those_above)
+UNIT_TEST(the_least_of_a_group_and_those_above)
 {
     char directory[64];
     unit_enter(directory);
@@ -43,9 +42,8 @@ START_TEST(the_least_of_a_group_and_those_above)
     ck_assert_int_eq(bl_machine_group_processors(directory), 1500);
     unit_leave(directory);
 }
-END_TEST
 
-START_TEST(version_one_has_a_folder_for_each_controller)
+UNIT_TEST(version_one_has_a_folder_for_each_controller)
 {
     char directory[64];
     unit_enter(directory);
@@ -61,9 +59,8 @@ START_TEST(version_one_has_a_folder_for_each_controller)
     ck_assert_int_eq(bl_machine_group_processors(directory), 500);
     unit_leave(directory);
 }
-END_TEST
 
-START_TEST(a_container_sees_its_group_as_the_root)
+UNIT_TEST(a_container_sees_its_group_as_the_root)
 {
     char directory[64];
     unit_enter(directory);
@@ -73,18 +70,4 @@ START_TEST(a_container_sees_its_group_as_the_root)
     ck_assert_int_eq(bl_machine_group_memory(directory), 536870912);
     ck_assert_int_eq(bl_machine_group_processors(directory), 2000);
     unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, no_groups_no_limit);
-    tcase_add_test(tests, the_least_of_a_group_and_those_above);
-    tcase_add_test(tests, version_one_has_a_folder_for_each_controller);
-    tcase_add_test(tests, a_container_sees_its_group_as_the_root);
-}
-
-int main(void)
-{
-    return unit_run("machine", add);
 }

@@ -152,7 +152,7 @@ static void merge_is_scan(struct bench *b, const char *attributes)
     struct bl_error e = {0};
     read_attributes(b, attributes);
     scan_all(b, "all.tsv", &found);
-    for (size_t n = 0; n < sizeof task_counts / sizeof *task_counts; n++) {
+    for (size_t n = 0; n < COUNT(task_counts); n++) {
         struct bl_merged merged;
         scan_parts(b, task_counts[n], attributes);
         ck_assert_int_eq(bl_merge_find_missing("parts", task_counts[n]), -1);
@@ -184,7 +184,7 @@ static void write_texts(void)
 
 static const char *const by_line[] = {"tokenizer", "bytes", "documents", "line", NULL};
 
-START_TEST(texts_large_and_small)
+UNIT_TEST(texts_large_and_small)
 {
     char directory[64];
     struct bench b;
@@ -192,7 +192,7 @@ START_TEST(texts_large_and_small)
     write_texts();
     begin(&b, &bl_kind_text, "v", by_line);
     static const int64_t sizes[] = {64, 1000, 64 << 20};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < COUNT(sizes); i++) {
         b.scan.chunk_bytes = sizes[i];
         b.scan.chunk_bytes_least = sizes[0];
         merge_is_scan(&b, NULL);
@@ -200,10 +200,9 @@ START_TEST(texts_large_and_small)
     end(&b);
     unit_leave(directory);
 }
-END_TEST
 
 /* Blank lines are no documents: a file of nothing else gets a row, but not one that begins so. */
-START_TEST(where_files_are_cut_decides_no_row)
+UNIT_TEST(where_files_are_cut_decides_no_row)
 {
     static const char *const rules[][6] = {{"tokenizer", "bytes", NULL},
                                            {"tokenizer", "bytes", "format", "plain", "documents", "blank-line"}};
@@ -230,7 +229,6 @@ START_TEST(where_files_are_cut_decides_no_row)
     }
     unit_leave(directory);
 }
-END_TEST
 
 static void write_array(const char *path, int steps, int width)
 {
@@ -246,7 +244,7 @@ static void write_array(const char *path, int steps, int width)
     ck_assert_int_eq(fclose(file), 0);
 }
 
-START_TEST(forms_are_judged_in_order)
+UNIT_TEST(forms_are_judged_in_order)
 {
     static const char *const none[] = {NULL};
     char directory[64];
@@ -266,9 +264,8 @@ START_TEST(forms_are_judged_in_order)
     end(&b);
     unit_leave(directory);
 }
-END_TEST
 
-START_TEST(attributes_are_taken_once_over_all_tasks)
+UNIT_TEST(attributes_are_taken_once_over_all_tasks)
 {
     char directory[64];
     struct bench b;
@@ -299,7 +296,6 @@ START_TEST(attributes_are_taken_once_over_all_tasks)
     end(&b);
     unit_leave(directory);
 }
-END_TEST
 
 /* Damages parts/scan-00001 by the command, and says what the merge and a look at it make of that. */
 static void damage(struct bench *b, const char *command, const char *expected)
@@ -318,7 +314,7 @@ static void damage(struct bench *b, const char *command, const char *expected)
     ck_assert_int_eq(system("mv good parts/scan-00001"), 0);
 }
 
-START_TEST(damage_is_noticed_and_named)
+UNIT_TEST(damage_is_noticed_and_named)
 {
     char directory[64];
     struct bench b;
@@ -348,9 +344,8 @@ START_TEST(damage_is_noticed_and_named)
     end(&b);
     unit_leave(directory);
 }
-END_TEST
 
-START_TEST(tasks_that_saw_other_inputs_do_not_fit)
+UNIT_TEST(tasks_that_saw_other_inputs_do_not_fit)
 {
     char directory[64];
     struct bench b;
@@ -375,9 +370,8 @@ START_TEST(tasks_that_saw_other_inputs_do_not_fit)
     end(&b);
     unit_leave(directory);
 }
-END_TEST
 
-START_TEST(a_part_is_written_once)
+UNIT_TEST(a_part_is_written_once)
 {
     char directory[64];
     struct bench b;
@@ -393,21 +387,4 @@ START_TEST(a_part_is_written_once)
     ck_assert_int_eq(system("test $(ls parts | wc -l) = 2"), 0); /* nothing is left over */
     end(&b);
     unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, texts_large_and_small);
-    tcase_add_test(tests, where_files_are_cut_decides_no_row);
-    tcase_add_test(tests, forms_are_judged_in_order);
-    tcase_add_test(tests, attributes_are_taken_once_over_all_tasks);
-    tcase_add_test(tests, damage_is_noticed_and_named);
-    tcase_add_test(tests, tasks_that_saw_other_inputs_do_not_fit);
-    tcase_add_test(tests, a_part_is_written_once);
-}
-
-int main(void)
-{
-    return unit_run("merge", add);
 }

@@ -23,7 +23,7 @@ static void is_missing(const struct sample *s, const struct bl_manifest *m, int6
     bl_missing_free(&missing);
 }
 
-START_TEST(shards_that_are_gone_or_cut)
+UNIT_TEST(shards_that_are_gone_or_cut)
 {
     struct sample s;
     struct bl_manifest m;
@@ -48,9 +48,8 @@ START_TEST(shards_that_are_gone_or_cut)
     bl_manifest_free(&m);
     sample_free(&s);
 }
-END_TEST
 
-START_TEST(files_beside_the_shards)
+UNIT_TEST(files_beside_the_shards)
 {
     static const char *const names[] = {BL_SEQUENCES_FILE, BL_SHARDS_FILE, BL_INDEX_FILE};
     struct sample s;
@@ -77,9 +76,8 @@ START_TEST(files_beside_the_shards)
     bl_manifest_free(&m);
     sample_free(&s);
 }
-END_TEST
 
-START_TEST(an_edited_table_of_shards)
+UNIT_TEST(an_edited_table_of_shards)
 {
     struct sample s;
     struct bl_manifest m;
@@ -97,7 +95,6 @@ START_TEST(an_edited_table_of_shards)
     bl_manifest_free(&m);
     sample_free(&s);
 }
-END_TEST
 
 /* The draft of the same dataset, as another version of something would make it. */
 static int compare(const struct sample *s, struct bl_manifest *draft, struct bl_error *e)
@@ -107,7 +104,7 @@ static int compare(const struct sample *s, struct bl_manifest *draft, struct bl_
     return bl_packing_compare_draft(&p, e);
 }
 
-START_TEST(only_what_made_it_makes_it_again)
+UNIT_TEST(only_what_made_it_makes_it_again)
 {
     struct sample s;
     struct bl_manifest m;
@@ -137,18 +134,4 @@ START_TEST(only_what_made_it_makes_it_again)
     ck_assert_ptr_nonnull(strstr(e.text, "would make other shards"));
     bl_manifest_free(&m);
     sample_free(&s);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, shards_that_are_gone_or_cut);
-    tcase_add_test(tests, files_beside_the_shards);
-    tcase_add_test(tests, an_edited_table_of_shards);
-    tcase_add_test(tests, only_what_made_it_makes_it_again);
-}
-
-int main(void)
-{
-    return unit_run("missing", add);
 }

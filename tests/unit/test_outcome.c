@@ -4,7 +4,7 @@
 
 #include "unit.h"
 
-START_TEST(outcomes_survive_the_record)
+UNIT_TEST(outcomes_survive_the_record)
 {
     struct bl_outcomes there = {0}, back = {0};
     struct bl_buffer text = {0};
@@ -30,15 +30,14 @@ START_TEST(outcomes_survive_the_record)
     bl_outcomes_free(&there);
     bl_outcomes_free(&back);
 }
-END_TEST
 
-START_TEST(what_is_no_outcome_is_refused)
+UNIT_TEST(what_is_no_outcome_is_refused)
 {
     static const char *const bad[] = {
         "failed\t1\t2\n",    "gone\t1\t2\tx\n",      "failed\t-1\t2\tx\n", "noted\t1\tx\tx\n",
         "failed\t1\t2\tx",   "failed\t1\t2\tx\ty\n", "noted\t1\t2\t\\q\n", "\n",
         "untrained\t1\t2\n", "untrained\t1\t2\t-3\n"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         struct bl_outcomes o = {0};
         struct bl_error e = {0};
         char text[64];
@@ -47,9 +46,8 @@ START_TEST(what_is_no_outcome_is_refused)
         bl_outcomes_free(&o);
     }
 }
-END_TEST
 
-START_TEST(pieces_of_a_sequence_are_merged)
+UNIT_TEST(pieces_of_a_sequence_are_merged)
 {
     struct bl_outcomes o = {0};
     struct bl_error e = {0};
@@ -71,17 +69,4 @@ START_TEST(pieces_of_a_sequence_are_merged)
     ck_assert(!o.outcome[2].failed);
     ck_assert_str_eq(o.outcome[2].text, "first; second");
     bl_outcomes_free(&o);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, outcomes_survive_the_record);
-    tcase_add_test(tests, what_is_no_outcome_is_refused);
-    tcase_add_test(tests, pieces_of_a_sequence_are_merged);
-}
-
-int main(void)
-{
-    return unit_run("outcome", add);
 }

@@ -122,7 +122,7 @@ static void make_inputs(char directory[64])
     write_text("in/b.txt", "4\n5\n");
 }
 
-START_TEST(every_step_and_once_more)
+UNIT_TEST(every_step_and_once_more)
 {
     char directory[64];
     struct setup s;
@@ -153,9 +153,8 @@ START_TEST(every_step_and_once_more)
     setup_free(&s);
     unit_leave(directory);
 }
-END_TEST
 
-START_TEST(a_fault_is_reported)
+UNIT_TEST(a_fault_is_reported)
 {
     char directory[64];
     struct setup s;
@@ -172,10 +171,9 @@ START_TEST(a_fault_is_reported)
     setup_free(&s);
     unit_leave(directory);
 }
-END_TEST
 
 /* --on-error fail */
-START_TEST(a_fault_ends_it)
+UNIT_TEST(a_fault_ends_it)
 {
     char directory[64];
     struct setup s;
@@ -191,17 +189,4 @@ START_TEST(a_fault_ends_it)
     bl_packing_close(packing);
     setup_free(&s);
     unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, every_step_and_once_more);
-    tcase_add_test(tests, a_fault_is_reported);
-    tcase_add_test(tests, a_fault_ends_it);
-}
-
-int main(void)
-{
-    return unit_run("packing", add);
 }

@@ -30,7 +30,7 @@ static int with_processor(const char *processor, bool wanted, struct bl_tokenize
     return bl_tokenizer_open(tokenizer, &options, e);
 }
 
-START_TEST(what_they_add)
+UNIT_TEST(what_they_add)
 {
     static const struct {
         const char *processor;
@@ -45,7 +45,7 @@ START_TEST(what_they_add)
                 {SEQUENCE(BYTE_LEVEL "," SEQUENCE(BERT) "," BYTE_LEVEL), 1, {1}, 1, {2}, 3}};
     char directory[64];
     unit_enter(directory);
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    for (size_t i = 0; i < COUNT(good); i++) {
         struct bl_tokenizer *tokenizer;
         struct bl_document_marks begin, end;
         struct bl_error e = {0};
@@ -61,9 +61,8 @@ START_TEST(what_they_add)
     }
     unit_leave(directory);
 }
-END_TEST
 
-START_TEST(what_is_refused)
+UNIT_TEST(what_is_refused)
 {
     static const struct {
         const char *processor, *message;
@@ -87,7 +86,7 @@ START_TEST(what_is_refused)
     };
     char directory[64];
     unit_enter(directory);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         struct bl_tokenizer *tokenizer;
         struct bl_error e = {0};
         ck_assert_int_eq(with_processor(bad[i].processor, true, &tokenizer, &e), BL_EFAIL);
@@ -100,9 +99,8 @@ START_TEST(what_is_refused)
     }
     unit_leave(directory);
 }
-END_TEST
 
-START_TEST(too_many_tokens_are_refused)
+UNIT_TEST(too_many_tokens_are_refused)
 {
     struct bl_tokenizer *tokenizer;
     struct bl_error e = {0};
@@ -117,17 +115,4 @@ START_TEST(too_many_tokens_are_refused)
     ck_assert_ptr_nonnull(strstr(e.text, "adds more than 16 tokens on one side"));
     bl_buffer_free(&text);
     unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, what_they_add);
-    tcase_add_test(tests, what_is_refused);
-    tcase_add_test(tests, too_many_tokens_are_refused);
-}
-
-int main(void)
-{
-    return unit_run("post_processor", add);
 }

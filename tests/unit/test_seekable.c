@@ -52,7 +52,7 @@ static int parse(const struct file *file, struct bl_seekable *out, struct bl_err
     return code ? code : bl_seekable_parse(end - size, (size_t)size, (int64_t)file->bytes.size, out, e);
 }
 
-START_TEST(frames_come_back_by_the_table)
+UNIT_TEST(frames_come_back_by_the_table)
 {
     struct file file;
     struct bl_seekable s;
@@ -74,9 +74,8 @@ START_TEST(frames_come_back_by_the_table)
     bl_seekable_free(&s);
     bl_buffer_free(&file.bytes);
 }
-END_TEST
 
-START_TEST(the_same_bytes_whatever_came_before)
+UNIT_TEST(the_same_bytes_whatever_came_before)
 {
     struct file first, second;
     make(&first);
@@ -86,7 +85,6 @@ START_TEST(the_same_bytes_whatever_came_before)
     bl_buffer_free(&first.bytes);
     bl_buffer_free(&second.bytes);
 }
-END_TEST
 
 /* Whether the file, as it is now, is refused somewhere. What is not refused must be what was written: a few bits mean
  * nothing to a decoder (reserved ones, say), and only the checksum over the compressed bytes knows them. */
@@ -105,7 +103,7 @@ static bool is_refused(const struct file *file, struct bl_decompressor *decompre
     return refused;
 }
 
-START_TEST(no_flipped_bit_gives_other_content)
+UNIT_TEST(no_flipped_bit_gives_other_content)
 {
     struct file file;
     struct bl_decompressor *decompressor;
@@ -124,7 +122,6 @@ START_TEST(no_flipped_bit_gives_other_content)
     bl_decompressor_close(decompressor);
     bl_buffer_free(&file.bytes);
 }
-END_TEST
 
 /* Writes a number into the table, and tells what the parser says. */
 static int with_number(struct file *file, size_t from_end, uint32_t number, struct bl_error *e)
@@ -141,7 +138,7 @@ static int with_number(struct file *file, size_t from_end, uint32_t number, stru
     return code;
 }
 
-START_TEST(sizes_that_cannot_be_are_refused)
+UNIT_TEST(sizes_that_cannot_be_are_refused)
 {
     struct file file;
     struct bl_error e = {0};
@@ -161,9 +158,8 @@ START_TEST(sizes_that_cannot_be_are_refused)
     ck_assert_int_eq(with_number(&file, file.table, 0, &e), BL_EDATA);
     bl_buffer_free(&file.bytes);
 }
-END_TEST
 
-START_TEST(a_short_table_is_refused)
+UNIT_TEST(a_short_table_is_refused)
 {
     static const uint8_t bytes[16] = {0};
     struct bl_seekable s;
@@ -171,9 +167,8 @@ START_TEST(a_short_table_is_refused)
     ck_assert_int_eq(bl_seekable_parse(bytes, sizeof bytes, sizeof bytes, &s, &e), BL_EDATA);
     ck_assert_ptr_null(s.frame);
 }
-END_TEST
 
-START_TEST(a_frame_over_the_limit_is_refused)
+UNIT_TEST(a_frame_over_the_limit_is_refused)
 {
     struct bl_compressor *compressor;
     struct bl_frame frame;
@@ -182,20 +177,4 @@ START_TEST(a_frame_over_the_limit_is_refused)
     ck_assert_int_eq(bl_compressor_frame(compressor, &e, BL_FRAME_MAX + 1, &frame, &e), BL_EFAIL);
     ck_assert_ptr_null(frame.data);
     bl_compressor_close(compressor);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, frames_come_back_by_the_table);
-    tcase_add_test(tests, the_same_bytes_whatever_came_before);
-    tcase_add_test(tests, no_flipped_bit_gives_other_content);
-    tcase_add_test(tests, sizes_that_cannot_be_are_refused);
-    tcase_add_test(tests, a_short_table_is_refused);
-    tcase_add_test(tests, a_frame_over_the_limit_is_refused);
-}
-
-int main(void)
-{
-    return unit_run("seekable", add);
 }

@@ -15,7 +15,7 @@ static int open_model(const char *bytes, size_t size, struct bl_tokenizer **toke
     return bl_tokenizer_open(tokenizer, &options, e);
 }
 
-START_TEST(what_is_no_model_is_refused)
+UNIT_TEST(what_is_no_model_is_refused)
 {
     static const struct {
         const char *bytes;
@@ -40,7 +40,7 @@ START_TEST(what_is_no_model_is_refused)
     };
     char directory[64];
     unit_enter(directory);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         struct bl_tokenizer *tokenizer;
         struct bl_error e = {0};
         ck_assert_msg(open_model(bad[i].bytes, bad[i].size, &tokenizer, &e) == BL_EFAIL, "%zu", i);
@@ -50,7 +50,6 @@ START_TEST(what_is_no_model_is_refused)
     }
     unit_leave(directory);
 }
-END_TEST
 
 static void ids_are(const char *bytes, size_t size, const char *text, const int32_t *expected, size_t count)
 {
@@ -73,7 +72,7 @@ static void ids_are(const char *bytes, size_t size, const char *text, const int3
 }
 
 /* Unigram and BPE without the prefix and with equal scores: of "aba" BPE merges the left pair; unknown ones are one. */
-START_TEST(pieces_are_found)
+UNIT_TEST(pieces_are_found)
 {
 #define PIECES                                                                                                         \
     UNKNOWN PIECE("a", ZERO, "\1") PIECE("b", ZERO, "\1") "\x0a\x0b\x0a\x02"                                           \
@@ -87,16 +86,4 @@ START_TEST(pieces_are_found)
             "abaxyb a", (int32_t[]){3, 1, 0, 2, 0, 1}, 6);
     ids_are(WHOLE(PIECES "\x1a\x02\x18\x00"), "ababxy", (int32_t[]){3, 3, 0}, 3);
     unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, what_is_no_model_is_refused);
-    tcase_add_test(tests, pieces_are_found);
-}
-
-int main(void)
-{
-    return unit_run("sentencepiece", add);
 }

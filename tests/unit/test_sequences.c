@@ -20,7 +20,7 @@ static int open_text(struct bl_sequences *t, const char *text, bool lengths, str
     return bl_sequences_open(t, &path, 1, lengths, e);
 }
 
-START_TEST(rows_survive_the_table)
+UNIT_TEST(rows_survive_the_table)
 {
     char directory[64];
     unit_enter(directory);
@@ -60,10 +60,9 @@ START_TEST(rows_survive_the_table)
     bl_buffer_free(&text);
     unit_leave(directory);
 }
-END_TEST
 
 /* Lines of every size up to three words, with tabs at random places, beside the plain way. */
-START_TEST(lines_are_split_at_every_tab)
+UNIT_TEST(lines_are_split_at_every_tab)
 {
     uint32_t random = 1;
     for (int size = 0; size <= 24 * 40; size++) {
@@ -83,9 +82,8 @@ START_TEST(lines_are_split_at_every_tab)
         ck_assert_ptr_null(at);
     }
 }
-END_TEST
 
-START_TEST(fields_beyond_the_maximum_are_counted)
+UNIT_TEST(fields_beyond_the_maximum_are_counted)
 {
     char line[2 * BL_COLUMNS_MAX], *field[BL_COLUMNS_MAX];
     memset(line, '\t', sizeof line);
@@ -94,9 +92,8 @@ START_TEST(fields_beyond_the_maximum_are_counted)
     for (int f = 0; f < BL_COLUMNS_MAX; f++)
         ck_assert_ptr_eq(field[f], line + f);
 }
-END_TEST
 
-START_TEST(bad_tables_are_refused_by_line)
+UNIT_TEST(bad_tables_are_refused_by_line)
 {
     static const struct {
         const char *text, *message;
@@ -117,7 +114,7 @@ START_TEST(bad_tables_are_refused_by_line)
     };
     char directory[64];
     unit_enter(directory);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         struct bl_sequences t;
         struct bl_error e = {0};
         ck_assert_int_eq(open_text(&t, bad[i].text, false, &e), BL_EFAIL);
@@ -125,9 +122,8 @@ START_TEST(bad_tables_are_refused_by_line)
     }
     unit_leave(directory);
 }
-END_TEST
 
-START_TEST(lists_of_lengths)
+UNIT_TEST(lists_of_lengths)
 {
     char directory[64];
     unit_enter(directory);
@@ -141,18 +137,17 @@ START_TEST(lists_of_lengths)
     bl_sequences_close(&t);
     static const char *const bad[] = {"0\n",    "-1\n",    "1.5\n", "x\n",      "\n",
                                       "3 -1\n", "3 2 1\n", "3 x\n", "1\n2\n\n", "1\n2"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         struct bl_error refused = {0};
         ck_assert_msg(open_text(&t, bad[i], true, &refused) == BL_EFAIL, "took \"%s\"", bad[i]);
         ck_assert_ptr_nonnull(strstr(refused.text, "table:"));
     }
     unit_leave(directory);
 }
-END_TEST
 
 /* Rows of all sizes, in and out of their order, the last one twice: what was read ahead is neither lost nor taken for
  * another row. */
-START_TEST(rows_are_read_in_any_order)
+UNIT_TEST(rows_are_read_in_any_order)
 {
     enum { ROWS = 3000 };
     char directory[64], id[2200];
@@ -177,9 +172,8 @@ START_TEST(rows_are_read_in_any_order)
     bl_buffer_free(&table);
     unit_leave(directory);
 }
-END_TEST
 
-START_TEST(tables_are_merged)
+UNIT_TEST(tables_are_merged)
 {
     char directory[64];
     unit_enter(directory);
@@ -203,10 +197,9 @@ START_TEST(tables_are_merged)
     ck_assert_ptr_nonnull(strstr(e.text, "\"one\""));
     unit_leave(directory);
 }
-END_TEST
 
 /* Enough rows that the sort of the hashes goes through all its levels. */
-START_TEST(a_duplicate_among_many_is_found)
+UNIT_TEST(a_duplicate_among_many_is_found)
 {
     char directory[64];
     unit_enter(directory);
@@ -226,10 +219,9 @@ START_TEST(a_duplicate_among_many_is_found)
     bl_buffer_free(&text);
     unit_leave(directory);
 }
-END_TEST
 
 /* Numbers of every size, among those that are read at a glance; and the line of one that is none. */
-START_TEST(plain_lengths_of_every_size)
+UNIT_TEST(plain_lengths_of_every_size)
 {
     char directory[64];
     unit_enter(directory);
@@ -255,29 +247,10 @@ START_TEST(plain_lengths_of_every_size)
     bl_sequences_close(&t);
     static const char *const bad[] = {"1\n22\n333\n0\n", "1\n22\n333\n4x\n", "1\n22\n333\n\n", "1\n22\n333\n/:\n",
                                       "1\n22\n333\n44"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         ck_assert_int_ne(open_text(&t, bad[i], true, &e), BL_OK);
         ck_assert_msg(strncmp(e.text, "table:4:", 8) == 0, "%s", e.text);
     }
     bl_buffer_free(&text);
     unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, plain_lengths_of_every_size);
-    tcase_add_test(tests, rows_survive_the_table);
-    tcase_add_test(tests, lines_are_split_at_every_tab);
-    tcase_add_test(tests, fields_beyond_the_maximum_are_counted);
-    tcase_add_test(tests, bad_tables_are_refused_by_line);
-    tcase_add_test(tests, lists_of_lengths);
-    tcase_add_test(tests, rows_are_read_in_any_order);
-    tcase_add_test(tests, tables_are_merged);
-    tcase_add_test(tests, a_duplicate_among_many_is_found);
-}
-
-int main(void)
-{
-    return unit_run("sequences", add);
 }

@@ -51,7 +51,7 @@ static void make_clips(void)
         {"-c:v mpeg4 -bf 2", "mpeg4", "avi"},
         {"-c:v mpeg2video -bf 2", "mpeg2", "ts"},
     };
-    for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++) {
+    for (size_t i = 0; i < COUNT(recipes); i++) {
         char command[512];
         snprintf(command, sizeof command, SOURCE "%s %s-1.%s", recipes[i][0], recipes[i][1], recipes[i][2]);
         shell(command);
@@ -118,7 +118,7 @@ static void use(struct bl_session_pool *s, int width, int header, bool clean)
     avcodec_parameters_free(&p);
 }
 
-START_TEST(sessions_are_lent_again_to_streams_that_are_alike)
+UNIT_TEST(sessions_are_lent_again_to_streams_that_are_alike)
 {
     struct bl_gpu gpu;
     struct bl_session_pool s;
@@ -136,9 +136,8 @@ START_TEST(sessions_are_lent_again_to_streams_that_are_alike)
     ck_assert_int_eq(s.reused, 3);
     end(&gpu, &s);
 }
-END_TEST
 
-START_TEST(the_session_longest_unused_goes)
+UNIT_TEST(the_session_longest_unused_goes)
 {
     struct bl_gpu gpu;
     struct bl_session_pool s;
@@ -156,9 +155,8 @@ START_TEST(the_session_longest_unused_goes)
     ck_assert_int_eq(gpu.opened, opened + 1);
     end(&gpu, &s);
 }
-END_TEST
 
-START_TEST(sessions_with_faults_are_not_kept)
+UNIT_TEST(sessions_with_faults_are_not_kept)
 {
     struct bl_gpu gpu;
     struct bl_session_pool s;
@@ -169,7 +167,6 @@ START_TEST(sessions_with_faults_are_not_kept)
     ck_assert_int_eq(s.reused, 0);
     end(&gpu, &s);
 }
-END_TEST
 
 static int open_codec_when_alone(struct bl_gpu_queue *queue, const AVCodecParameters *parameters,
                                  AVCodecContext **codec, struct bl_error *e)
@@ -177,7 +174,7 @@ static int open_codec_when_alone(struct bl_gpu_queue *queue, const AVCodecParame
     return queue->gpu->codecs >= queue->gpu->can_decode ? BL_GPU_FULL : fake_open_codec(queue, parameters, codec, e);
 }
 
-START_TEST(idle_sessions_make_room)
+UNIT_TEST(idle_sessions_make_room)
 {
     struct bl_gpu gpu;
     struct bl_session_pool s;
@@ -201,9 +198,8 @@ START_TEST(idle_sessions_make_room)
     avcodec_parameters_free(&p);
     end(&gpu, &s);
 }
-END_TEST
 
-START_TEST(a_session_that_cannot_be_opened_leaves_nothing)
+UNIT_TEST(a_session_that_cannot_be_opened_leaves_nothing)
 {
     struct bl_gpu gpu;
     struct bl_session_pool s;
@@ -218,7 +214,6 @@ START_TEST(a_session_that_cannot_be_opened_leaves_nothing)
     avcodec_parameters_free(&p);
     end(&gpu, &s);
 }
-END_TEST
 
 /* --- streams behind one another -------------------------------------------------------------------------------------
  */
@@ -323,7 +318,7 @@ static int decoders_for(const char *const *paths, bool parts)
 
 #define DECODERS(parts, ...) decoders_for((const char *const[]){__VA_ARGS__, NULL}, parts)
 
-START_TEST(streams_that_begin_alike_share_a_decoder)
+UNIT_TEST(streams_that_begin_alike_share_a_decoder)
 {
     if (!*clips) {
         unit_skip("no ffmpeg command");
@@ -342,9 +337,8 @@ START_TEST(streams_that_begin_alike_share_a_decoder)
     ck_assert_int_eq(
         DECODERS(false, "h264-1.mp4", "vp9-1.webm", "hevc-1.mkv", "h264-2.mp4", "vp9-2.webm", "hevc-2.mkv"), 3);
 }
-END_TEST
 
-START_TEST(others_get_their_own)
+UNIT_TEST(others_get_their_own)
 {
     if (!*clips) {
         unit_skip("no ffmpeg command");
@@ -358,9 +352,8 @@ START_TEST(others_get_their_own)
     ck_assert_int_eq(DECODERS(false, "plain-1.mkv", "flipped.mkv", "plain-1.mkv", "cut.mkv", "plain-1.mkv"), 2);
     ck_assert_int_ge(DECODERS(true, "open-1.mkv", "middle.mkv", "open-1.mkv"), 2); /* no instant refresh */
 }
-END_TEST
 
-START_TEST(a_stream_that_changes_its_context_is_not_followed)
+UNIT_TEST(a_stream_that_changes_its_context_is_not_followed)
 {
     struct bl_gpu gpu;
     struct bl_session_pool s;
@@ -386,10 +379,9 @@ START_TEST(a_stream_that_changes_its_context_is_not_followed)
     }
     end(&gpu, &s);
 }
-END_TEST
 
 /* Every real file behind itself and behind every other one. */
-START_TEST(real_files_show_nothing_of_one_another)
+UNIT_TEST(real_files_show_nothing_of_one_another)
 {
     struct bl_gpu gpu;
     struct bl_session_pool s;
@@ -414,23 +406,5 @@ START_TEST(real_files_show_nothing_of_one_another)
     ck_assert_int_gt(s.reused, 0);
     end(&gpu, &s);
 }
-END_TEST
 
-static void add(TCase *tests)
-{
-    tcase_add_unchecked_fixture(tests, make_clips, remove_clips);
-    tcase_add_test(tests, sessions_are_lent_again_to_streams_that_are_alike);
-    tcase_add_test(tests, the_session_longest_unused_goes);
-    tcase_add_test(tests, sessions_with_faults_are_not_kept);
-    tcase_add_test(tests, idle_sessions_make_room);
-    tcase_add_test(tests, a_session_that_cannot_be_opened_leaves_nothing);
-    tcase_add_test(tests, streams_that_begin_alike_share_a_decoder);
-    tcase_add_test(tests, others_get_their_own);
-    tcase_add_test(tests, a_stream_that_changes_its_context_is_not_followed);
-    tcase_add_test(tests, real_files_show_nothing_of_one_another);
-}
-
-int main(void)
-{
-    return unit_run("session", add);
-}
+UNIT_ONCE(make_clips, remove_clips)

@@ -21,11 +21,11 @@ static const struct sample_kind kinds[] = {
     {.split = true, .compressed = true, .segment_ids = true, .frame_size = 500},
 };
 
-#define KINDS (sizeof kinds / sizeof *kinds)
+#define KINDS COUNT(kinds)
 
 /* --- form ------------------------------------------------------------------------------------------------------- */
 
-START_TEST(the_layout_keeps_the_order_and_alignment_that_loaders_want)
+UNIT_LOOP(the_layout_keeps_the_order_and_alignment_that_loaders_want, KINDS)
 {
     struct sample s = {0};
     struct bl_layout layout;
@@ -54,9 +54,8 @@ START_TEST(the_layout_keeps_the_order_and_alignment_that_loaders_want)
     bl_layout_free(&layout);
     bl_plan_free(&s.plan);
 }
-END_TEST
 
-START_TEST(shards_share_out_the_blocks)
+UNIT_TEST(shards_share_out_the_blocks)
 {
     struct sample s = {0};
     struct bl_layout layout;
@@ -83,7 +82,6 @@ START_TEST(shards_share_out_the_blocks)
     ck_assert_str_eq(bl_format_shard_name(&s.format, 999, name), "shards/00000/shard-00000999.safetensors.zst");
     bl_plan_free(&s.plan);
 }
-END_TEST
 
 /* What init says of a format whose first field was changed. */
 static int init_with(struct sample *s, const char *name, int64_t height, int64_t T)
@@ -96,7 +94,7 @@ static int init_with(struct sample *s, const char *name, int64_t height, int64_t
     return bl_layout_divide(&format, 1 << 20, &e);
 }
 
-START_TEST(encoding_changes_neither_shards_nor_what_is_plain)
+UNIT_TEST(encoding_changes_neither_shards_nor_what_is_plain)
 {
     struct sample raw = {0}, s = {0};
     struct bl_layout a, b;
@@ -121,7 +119,6 @@ START_TEST(encoding_changes_neither_shards_nor_what_is_plain)
     bl_plan_free(&raw.plan);
     bl_plan_free(&s.plan);
 }
-END_TEST
 
 /* What check says of a format whose first field is encoded so, and whose second is named so. */
 static int check_encoded(const struct sample *s, struct bl_encoding encoding, bool compressed, const char *other)
@@ -134,7 +131,7 @@ static int check_encoded(const struct sample *s, struct bl_encoding encoding, bo
     return bl_format_check(&format, &e);
 }
 
-START_TEST(encodings_that_cannot_be_are_refused)
+UNIT_TEST(encodings_that_cannot_be_are_refused)
 {
     struct sample s = {0};
     struct bl_error e = {0};
@@ -160,9 +157,8 @@ START_TEST(encodings_that_cannot_be_are_refused)
     ck_assert_int_eq(bl_format_check(&format, &e), BL_EUSAGE); /* no room for _offsets */
     bl_plan_free(&s.plan);
 }
-END_TEST
 
-START_TEST(formats_that_cannot_be_are_refused)
+UNIT_TEST(formats_that_cannot_be_are_refused)
 {
     struct sample s = {0};
     sample_plan(&s, (struct sample_kind){0});
@@ -179,7 +175,6 @@ START_TEST(formats_that_cannot_be_are_refused)
     ck_assert_int_eq(bl_layout_divide(&s.format, 1 << 20, &e), BL_EUSAGE);
     bl_plan_free(&s.plan);
 }
-END_TEST
 
 /* What a check says of a format with these attributes. */
 static int check_attributes(const struct sample *s, const char *first, const char *second, enum bl_dtype dtype,
@@ -194,7 +189,7 @@ static int check_attributes(const struct sample *s, const char *first, const cha
     return bl_format_check(&format, &e);
 }
 
-START_TEST(attributes_that_cannot_be_are_refused)
+UNIT_TEST(attributes_that_cannot_be_are_refused)
 {
     struct sample s = {0};
     sample_plan(&s, (struct sample_kind){.attributes = true});
@@ -213,10 +208,9 @@ START_TEST(attributes_that_cannot_be_are_refused)
     ck_assert_int_eq(check_attributes(&s, "frames_jpeg", "weight", BL_F64, 2), BL_EUSAGE);
     bl_plan_free(&s.plan);
 }
-END_TEST
 
 /* Verifying takes "sequence" before all others, whatever attributes are called. */
-START_TEST(tables_come_before_attributes_before_fields)
+UNIT_TEST(tables_come_before_attributes_before_fields)
 {
     struct sample s = {0};
     struct bl_layout layout;
@@ -225,18 +219,17 @@ START_TEST(tables_come_before_attributes_before_fields)
                                         "cu_seqlens", "length", "num_sequences"};
     sample_plan(&s, (struct sample_kind){.attributes = true});
     ck_assert_int_eq(bl_layout_make(&layout, &s.format, 0, &e), 0);
-    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+    for (size_t i = 0; i < COUNT(order); i++)
         ck_assert_str_eq(layout.tensor[i].tensor.name, order[i]);
     ck_assert_int_eq(layout.tensor[2].tensor.dtype, BL_F64);
     ck_assert_int_eq(layout.tensor[2].row_bytes, 8 * s.format.S);
     bl_layout_free(&layout);
     bl_plan_free(&s.plan);
 }
-END_TEST
 
 /* --- blocks ----------------------------------------------------------------------------------------------------- */
 
-START_TEST(a_failed_piece_keeps_its_place)
+UNIT_TEST(a_failed_piece_keeps_its_place)
 {
     struct sample s = {0};
     struct bl_block block;
@@ -269,7 +262,6 @@ START_TEST(a_failed_piece_keeps_its_place)
     bl_block_free(&block);
     bl_plan_free(&s.plan);
 }
-END_TEST
 
 /* --- files ------------------------------------------------------------------------------------------------------ */
 
@@ -295,7 +287,7 @@ static uint8_t *read_all(const struct sample *s, int64_t shard, int64_t *size)
     return bytes;
 }
 
-START_TEST(compressed_content_is_the_plain_file)
+UNIT_LOOP(compressed_content_is_the_plain_file, 3)
 {
     static const size_t frame_size[] = {0, 500, 77};
     struct sample plain, packed;
@@ -313,9 +305,8 @@ START_TEST(compressed_content_is_the_plain_file)
     sample_free(&plain);
     sample_free(&packed);
 }
-END_TEST
 
-START_TEST(a_finished_shard_is_found_with_its_record)
+UNIT_LOOP(a_finished_shard_is_found_with_its_record, KINDS)
 {
     struct sample s;
     struct bl_error e = {0};
@@ -343,9 +334,8 @@ START_TEST(a_finished_shard_is_found_with_its_record)
     }
     sample_free(&s);
 }
-END_TEST
 
-START_TEST(the_same_shard_twice_is_the_same_file)
+UNIT_LOOP(the_same_shard_twice_is_the_same_file, KINDS)
 {
     struct sample s;
     struct bl_shard_record before, after;
@@ -365,7 +355,6 @@ START_TEST(the_same_shard_twice_is_the_same_file)
     bl_shard_record_free(&after);
     sample_free(&s);
 }
-END_TEST
 
 /* Whether shard 0 is still found. */
 static bool find_first(const struct sample *s)
@@ -392,7 +381,7 @@ static void flip(const struct sample *s, const char *name, int64_t at)
     ck_assert_int_eq(fclose(file), 0);
 }
 
-START_TEST(what_is_not_as_the_format_has_it_is_not_found)
+UNIT_LOOP(what_is_not_as_the_format_has_it_is_not_found, KINDS)
 {
     struct sample s;
     char name[BL_SHARD_NAME_MAX], path[200];
@@ -422,9 +411,8 @@ START_TEST(what_is_not_as_the_format_has_it_is_not_found)
     ck_assert(!find_first(&s));
     sample_free(&s);
 }
-END_TEST
 
-START_TEST(an_unfinished_shard_bears_no_name_and_is_removed)
+UNIT_TEST(an_unfinished_shard_bears_no_name_and_is_removed)
 {
     struct sample s = {0};
     struct bl_error e = {0};
@@ -454,7 +442,6 @@ START_TEST(an_unfinished_shard_bears_no_name_and_is_removed)
     bl_block_free(&block);
     sample_free(&s);
 }
-END_TEST
 
 /* An empty file of that name in dir. */
 static void leave(const char *dir, const char *name)
@@ -466,7 +453,7 @@ static void leave(const char *dir, const char *name)
     ck_assert_int_eq(fclose(file), 0);
 }
 
-START_TEST(shards_that_bear_their_names)
+UNIT_LOOP(shards_that_bear_their_names, KINDS)
 {
     struct sample s;
     struct bl_error e = {0};
@@ -497,9 +484,8 @@ START_TEST(shards_that_bear_their_names)
     ck_assert_ptr_nonnull(strstr(e.text, "shards/00002"));
     sample_free(&s);
 }
-END_TEST
 
-START_TEST(sweeping_removes_only_what_is_unfinished)
+UNIT_TEST(sweeping_removes_only_what_is_unfinished)
 {
     struct sample s;
     struct bl_error e = {0};
@@ -514,7 +500,6 @@ START_TEST(sweeping_removes_only_what_is_unfinished)
     ck_assert_int_eq(bl_folders_sweep(s.dir, &e), 0); /* nothing there is fine */
     bl_plan_free(&s.plan);
 }
-END_TEST
 
 /* Makes an empty file that bload would be writing on that machine. */
 static void leave_part(const struct sample *s, const char *host, char path[300])
@@ -523,7 +508,7 @@ static void leave_part(const struct sample *s, const char *host, char path[300])
     leave(s->dir, path + strlen(s->dir));
 }
 
-START_TEST(a_machine_sweeps_only_what_is_its_own)
+UNIT_TEST(a_machine_sweeps_only_what_is_its_own)
 {
     struct sample s;
     struct bl_error e = {0};
@@ -540,9 +525,8 @@ START_TEST(a_machine_sweeps_only_what_is_its_own)
     ck_assert_int_eq(access(elsewhere, F_OK), 0);
     sample_free(&s);
 }
-END_TEST
 
-START_TEST(a_file_that_may_not_grow_is_told_at_once)
+UNIT_TEST(a_file_that_may_not_grow_is_told_at_once)
 {
     struct sample s = {0};
     struct bl_error e = {0};
@@ -561,7 +545,6 @@ START_TEST(a_file_that_may_not_grow_is_told_at_once)
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0); /* the tests may all be one process */
     sample_free(&s);
 }
-END_TEST
 
 /* --- many at once ----------------------------------------------------------------------------------------------- */
 
@@ -603,7 +586,7 @@ static void *put_some(void *context)
 }
 
 /* In runs, which gives the bytes of single blocks. */
-START_TEST(workers_put_blocks_at_once)
+UNIT_LOOP(workers_put_blocks_at_once, KINDS)
 {
     enum { WORKERS = 4 };
     struct sample s;
@@ -633,32 +616,4 @@ START_TEST(workers_put_blocks_at_once)
     bl_shard_record_free(&before);
     bl_shard_record_free(&after);
     sample_free(&s);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_loop_test(tests, the_layout_keeps_the_order_and_alignment_that_loaders_want, 0, KINDS);
-    tcase_add_test(tests, shards_share_out_the_blocks);
-    tcase_add_test(tests, formats_that_cannot_be_are_refused);
-    tcase_add_test(tests, attributes_that_cannot_be_are_refused);
-    tcase_add_test(tests, tables_come_before_attributes_before_fields);
-    tcase_add_test(tests, encoding_changes_neither_shards_nor_what_is_plain);
-    tcase_add_test(tests, encodings_that_cannot_be_are_refused);
-    tcase_add_test(tests, a_failed_piece_keeps_its_place);
-    tcase_add_loop_test(tests, compressed_content_is_the_plain_file, 0, 3);
-    tcase_add_loop_test(tests, a_finished_shard_is_found_with_its_record, 0, KINDS);
-    tcase_add_loop_test(tests, the_same_shard_twice_is_the_same_file, 0, KINDS);
-    tcase_add_loop_test(tests, what_is_not_as_the_format_has_it_is_not_found, 0, KINDS);
-    tcase_add_test(tests, an_unfinished_shard_bears_no_name_and_is_removed);
-    tcase_add_loop_test(tests, shards_that_bear_their_names, 0, KINDS);
-    tcase_add_test(tests, sweeping_removes_only_what_is_unfinished);
-    tcase_add_test(tests, a_machine_sweeps_only_what_is_its_own);
-    tcase_add_test(tests, a_file_that_may_not_grow_is_told_at_once);
-    tcase_add_loop_test(tests, workers_put_blocks_at_once, 0, KINDS);
-}
-
-int main(void)
-{
-    return unit_run("shard", add);
 }

@@ -19,7 +19,7 @@ static void make_tree(void)
     ck_assert_int_eq(mkdir("v/.hidden", 0777), 0);
     static const char *const files[] = {"v/clip10.mp4", "v/clip9.mp4",     "v/sub/a.MKV", "v/notes.txt",
                                         "v/.dot.mp4",   "v/.hidden/x.mp4", "v/README",    "garbage.bin"};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+    for (size_t i = 0; i < COUNT(files); i++)
         touch(files[i]);
     ck_assert_int_eq(symlink("nowhere.mp4", "v/dangling.mp4"), 0);
     ck_assert_int_eq(symlink("../garbage.bin", "v/link.webm"), 0);
@@ -31,7 +31,7 @@ static int list(struct bl_files *files, const char *source, struct bl_error *e)
     return bl_sources_list(files, &(struct bl_sources){.source = &one, .count = 1}, e);
 }
 
-START_TEST(a_folder_in_natural_order)
+UNIT_TEST(a_folder_in_natural_order)
 {
     char directory[64];
     unit_enter(directory);
@@ -53,9 +53,8 @@ START_TEST(a_folder_in_natural_order)
     }
     unit_leave(directory);
 }
-END_TEST
 
-START_TEST(named_outright)
+UNIT_TEST(named_outright)
 {
     char directory[64];
     unit_enter(directory);
@@ -81,9 +80,8 @@ START_TEST(named_outright)
     ck_assert_int_eq(list(&files, "none*.mp4", &e), BL_EUSAGE);
     unit_leave(directory);
 }
-END_TEST
 
-START_TEST(relative_to_a_base)
+UNIT_TEST(relative_to_a_base)
 {
     char directory[64];
     unit_enter(directory);
@@ -102,9 +100,8 @@ START_TEST(relative_to_a_base)
     bl_files_free(&files);
     unit_leave(directory);
 }
-END_TEST
 
-START_TEST(what_cannot_be)
+UNIT_TEST(what_cannot_be)
 {
     char directory[64];
     unit_enter(directory);
@@ -122,18 +119,4 @@ START_TEST(what_cannot_be)
     ck_assert_int_eq(list(&files, "v", &e), BL_EUSAGE);
     ck_assert_ptr_nonnull(strstr(e.text, "leads back"));
     unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, a_folder_in_natural_order);
-    tcase_add_test(tests, named_outright);
-    tcase_add_test(tests, relative_to_a_base);
-    tcase_add_test(tests, what_cannot_be);
-}
-
-int main(void)
-{
-    return unit_run("sources", add);
 }

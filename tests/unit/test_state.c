@@ -6,7 +6,7 @@
 #include "base/output.h"
 #include "unit.h"
 
-START_TEST(a_run_goes_on_with_the_same_configuration_only)
+UNIT_TEST(a_run_goes_on_with_the_same_configuration_only)
 {
     char directory[64];
     unit_enter(directory);
@@ -39,9 +39,8 @@ START_TEST(a_run_goes_on_with_the_same_configuration_only)
     ck_assert_int_ne(access("a/b/set/.bload", F_OK), 0);
     unit_leave(directory);
 }
-END_TEST
 
-START_TEST(a_directory_with_other_files_is_left_alone)
+UNIT_TEST(a_directory_with_other_files_is_left_alone)
 {
     char directory[64];
     unit_enter(directory);
@@ -54,9 +53,8 @@ START_TEST(a_directory_with_other_files_is_left_alone)
     ck_assert_int_ne(access("home/.bload", F_OK), 0);
     unit_leave(directory);
 }
-END_TEST
 
-START_TEST(tasks_share_what_a_run_has_for_itself)
+UNIT_TEST(tasks_share_what_a_run_has_for_itself)
 {
     char directory[64];
     unit_enter(directory);
@@ -83,9 +81,8 @@ START_TEST(tasks_share_what_a_run_has_for_itself)
     ck_assert_int_ne(access("elsewhere", F_OK), 0);
     unit_leave(directory);
 }
-END_TEST
 
-START_TEST(what_a_stage_was_made_with_holds_for_the_next)
+UNIT_TEST(what_a_stage_was_made_with_holds_for_the_next)
 {
     char directory[64];
     unit_enter(directory);
@@ -106,18 +103,4 @@ START_TEST(what_a_stage_was_made_with_holds_for_the_next)
     ck_assert_int_ne(access("set/.bload/" BL_STATE_SCAN, F_OK), 0);
     bl_state_close(&s);
     unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, tasks_share_what_a_run_has_for_itself);
-    tcase_add_test(tests, what_a_stage_was_made_with_holds_for_the_next);
-    tcase_add_test(tests, a_run_goes_on_with_the_same_configuration_only);
-    tcase_add_test(tests, a_directory_with_other_files_is_left_alone);
-}
-
-int main(void)
-{
-    return unit_run("state", add);
 }

@@ -37,7 +37,7 @@ static void refused(const char *path, const char *pattern, int code, const char 
     ck_assert_msg(strstr(e.text, message), "\"%s\" where \"%s\" was to come", e.text, message);
 }
 
-START_TEST(bad_ranks_are_refused_by_line)
+UNIT_TEST(bad_ranks_are_refused_by_line)
 {
     static const struct {
         const char *line, *message;
@@ -53,7 +53,7 @@ START_TEST(bad_ranks_are_refused_by_line)
     };
     char directory[64];
     unit_enter(directory);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         write_ranks("t.tiktoken", bad[i].line);
         refused("t.tiktoken", "r50k", BL_EFAIL, bad[i].message);
     }
@@ -66,10 +66,9 @@ START_TEST(bad_ranks_are_refused_by_line)
     refused("t.tiktoken", "r50k", BL_EFAIL, "the byte 0x00 has no token");
     unit_leave(directory);
 }
-END_TEST
 
 /* An empty token has a rank, and no part in anything: that of Whisper's file. Ranks may have gaps: those of p50k. */
-START_TEST(an_empty_token_takes_a_rank_alone)
+UNIT_TEST(an_empty_token_takes_a_rank_alone)
 {
     char directory[64];
     struct bl_tokenizer *tokenizer;
@@ -93,7 +92,6 @@ START_TEST(an_empty_token_takes_a_rank_alone)
     refused("t.tiktoken", "r50k", BL_EFAIL, "t.tiktoken:258: the same token as rank 256");
     unit_leave(directory);
 }
-END_TEST
 
 /* Tokens of bytes by their base64, and one for "ab"; four special tokens. */
 static void write_tekken(const char *config, const char *specials, const char *more)
@@ -113,7 +111,7 @@ static void write_tekken(const char *config, const char *specials, const char *m
 #define TEKKEN ",\"default_vocab_size\":261,\"default_num_special_tokens\":4"
 #define TEKKEN_AB "{\"rank\":256,\"token_bytes\":\"YWI=\"}"
 
-START_TEST(tekken_files_have_special_tokens_first)
+UNIT_TEST(tekken_files_have_special_tokens_first)
 {
     static const struct {
         const char *config, *specials, *more, *message;
@@ -139,7 +137,7 @@ START_TEST(tekken_files_have_special_tokens_first)
     struct bl_error e = {0};
     struct bl_tokenizer_options options = {.path = "tekken.json", .special = true};
     unit_enter(directory);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         write_tekken(bad[i].config, bad[i].specials, bad[i].more);
         refused("tekken.json", NULL, BL_EFAIL, bad[i].message);
     }
@@ -159,9 +157,8 @@ START_TEST(tekken_files_have_special_tokens_first)
     bl_tokenizer_close(tokenizer);
     unit_leave(directory);
 }
-END_TEST
 
-START_TEST(components_are_followed_or_refused)
+UNIT_TEST(components_are_followed_or_refused)
 {
 #define BYTES "\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false}"
 #define MODEL(more) "\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":[]" more "}"
@@ -223,7 +220,7 @@ START_TEST(components_are_followed_or_refused)
     };
     char directory[64];
     unit_enter(directory);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         write_file("t.json", bad[i].text);
         refused("t.json", NULL, BL_EFAIL, bad[i].message);
     }
@@ -236,7 +233,6 @@ START_TEST(components_are_followed_or_refused)
     ck_assert_ptr_nonnull(strstr(e.text, "--lowercase is for a vocab.txt"));
     unit_leave(directory);
 }
-END_TEST
 
 /* A vocabulary of all bytes and tokens over a few letters, in an order that a training could have found, or in none. */
 static void make_tokens(struct bl_vocabulary *v, unsigned seed, bool shuffled)
@@ -293,7 +289,7 @@ static size_t merge_plainly(const struct bl_vocabulary *v, const uint8_t *word, 
     return n;
 }
 
-START_TEST(lengths_that_a_file_asks_for_are_warned_of)
+UNIT_TEST(lengths_that_a_file_asks_for_are_warned_of)
 {
     struct bl_error e = {0};
     struct bl_tokenizer *tokenizer = NULL;
@@ -310,7 +306,6 @@ START_TEST(lengths_that_a_file_asks_for_are_warned_of)
     bl_tokenizer_close(tokenizer);
     unit_leave(directory);
 }
-END_TEST
 
 static void warned(const char *path, const char *text, const char *warning)
 {
@@ -326,7 +321,7 @@ static void warned(const char *path, const char *text, const char *warning)
     bl_tokenizer_close(tokenizer);
 }
 
-START_TEST(ids_without_a_token_are_warned_of)
+UNIT_TEST(ids_without_a_token_are_warned_of)
 {
 #define PIECES(vocab)                                                                                                  \
     "\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"},\"model\":{\"type\":\"WordPiece\",\"vocab\":{" vocab "}}"
@@ -353,9 +348,8 @@ START_TEST(ids_without_a_token_are_warned_of)
     refused("vocab.json", NULL, BL_EFAIL, "merges.txt");
     unit_leave(directory);
 }
-END_TEST
 
-START_TEST(merging_is_what_it_is_defined_to_be)
+UNIT_TEST(merging_is_what_it_is_defined_to_be)
 {
     int in_order = 0;
     for (unsigned seed = 0; seed < 60; seed++) {
@@ -393,7 +387,6 @@ START_TEST(merging_is_what_it_is_defined_to_be)
     }
     ck_assert(in_order > 10 && in_order < 60); /* both ways were gone */
 }
-END_TEST
 
 /* Every way to make a token of two, by token, or in no order: then some tokens are made before those that they join. */
 static size_t make_merges(const struct bl_vocabulary *v, bool shuffled, struct bl_merge *merge, size_t room)
@@ -441,7 +434,7 @@ static size_t merge_by_list(const struct bl_merge *merge, size_t merges, const u
     }
 }
 
-START_TEST(merges_are_made_in_any_order)
+UNIT_TEST(merges_are_made_in_any_order)
 {
     int in_order = 0;
     for (unsigned seed = 0; seed < 60; seed++) {
@@ -452,7 +445,7 @@ START_TEST(merges_are_made_in_any_order)
         struct bl_error e = {0};
         struct bl_merge merge[1024];
         make_tokens(&v, seed, seed % 3 == 1);
-        size_t count = make_merges(&v, seed % 2, merge, sizeof merge / sizeof *merge);
+        size_t count = make_merges(&v, seed % 2, merge, COUNT(merge));
         ck_assert_msg(bl_bpe_from_merges(&bpe, &v, merge, count, 0, false, &e) == BL_OK, "%s", e.text);
         in_order += bpe.ordered;
         for (int i = 0; i < 300; i++) {
@@ -478,7 +471,6 @@ START_TEST(merges_are_made_in_any_order)
     }
     ck_assert(in_order > 10 && in_order < 60); /* both ways were gone */
 }
-END_TEST
 
 /* The words of a text, with a bar between them. */
 static void split(enum bl_grammar grammar, const char *text, const char *expected)
@@ -495,7 +487,7 @@ static void split(enum bl_grammar grammar, const char *text, const char *expecte
     ck_assert_str_eq(found, expected);
 }
 
-START_TEST(grammars_split_as_their_patterns_say)
+UNIT_TEST(grammars_split_as_their_patterns_say)
 {
     split(BL_GRAMMAR_GPT2, "I'll go  to 2024!? \n", "I|'ll| go| | to| 2024|!?| \n");
     split(BL_GRAMMAR_GPT2, "it'S \t x", "it|'|S| \t| x");
@@ -515,7 +507,6 @@ START_TEST(grammars_split_as_their_patterns_say)
     split(BL_GRAMMAR_DIGITS, "ab12c", "ab|1|2|c");
     split(BL_GRAMMAR_DIGIT_RUNS, "ab12c", "ab|12|c");
 }
-END_TEST
 
 /* All ends of words, asked for so many at a time. */
 static size_t ends_of(enum bl_grammar grammar, const uint8_t *text, size_t size, size_t max, size_t *end)
@@ -541,7 +532,7 @@ static size_t make_text(uint8_t *text, size_t size)
 }
 
 /* Asked for few words at a time the scanners go byte by byte, and else by masks over blocks. */
-START_TEST(words_by_blocks_are_those_by_bytes)
+UNIT_TEST(words_by_blocks_are_those_by_bytes)
 {
     static const enum bl_grammar grammars[] = {BL_GRAMMAR_GPT2, BL_GRAMMAR_LLAMA3, BL_GRAMMAR_CL100K,
                                                BL_GRAMMAR_QWEN, BL_GRAMMAR_O200K,  BL_GRAMMAR_TEKKEN};
@@ -555,10 +546,9 @@ START_TEST(words_by_blocks_are_those_by_bytes)
         ck_assert_mem_eq(fast, slow, n * sizeof *slow);
     }
 }
-END_TEST
 
 /* A limit on what is made of a text holds for each step, for all parts between added tokens, and again without it. */
-START_TEST(what_a_step_makes_has_a_limit)
+UNIT_TEST(what_a_step_makes_has_a_limit)
 {
     static const struct {
         const char *normalizer, *text;
@@ -574,7 +564,7 @@ START_TEST(what_a_step_makes_has_a_limit)
     };
     char directory[64];
     unit_enter(directory);
-    for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+    for (size_t i = 0; i < COUNT(tries); i++) {
         struct bl_buffer text = {0};
         struct bl_tokenizer *tokenizer;
         struct bl_encoder *encoder;
@@ -608,25 +598,4 @@ START_TEST(what_a_step_makes_has_a_limit)
         bl_buffer_free(&text);
     }
     unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, bad_ranks_are_refused_by_line);
-    tcase_add_test(tests, an_empty_token_takes_a_rank_alone);
-    tcase_add_test(tests, tekken_files_have_special_tokens_first);
-    tcase_add_test(tests, components_are_followed_or_refused);
-    tcase_add_test(tests, lengths_that_a_file_asks_for_are_warned_of);
-    tcase_add_test(tests, ids_without_a_token_are_warned_of);
-    tcase_add_test(tests, merging_is_what_it_is_defined_to_be);
-    tcase_add_test(tests, merges_are_made_in_any_order);
-    tcase_add_test(tests, grammars_split_as_their_patterns_say);
-    tcase_add_test(tests, words_by_blocks_are_those_by_bytes);
-    tcase_add_test(tests, what_a_step_makes_has_a_limit);
-}
-
-int main(void)
-{
-    return unit_run("tokenizer", add);
 }

@@ -151,9 +151,9 @@ static const double colours[][3] = {{0, 0, 0},          {0.1, 0.1, 0.1},    {0.3
                                     {1, 1, 1},          {0.7, 0.5, 0.4},    {0.4, 0.6, 0.45}, {0.3, 0.3, 0.6},
                                     {0.74, 0.7, 0.65},  {0.2, 0.75, 0.2}};
 
-#define COLOURS (sizeof colours / sizeof *colours)
+#define COLOURS COUNT(colours)
 
-START_TEST(pq_by_its_formulas)
+UNIT_TEST(pq_by_its_formulas)
 {
     static const int peaks[] = {0, 203, 400, 1000, 4000};
     for (size_t i = 0; i < COLOURS * 5; i++) {
@@ -167,9 +167,8 @@ START_TEST(pq_by_its_formulas)
         av_frame_free(&frame);
     }
 }
-END_TEST
 
-START_TEST(hlg_by_its_formulas)
+UNIT_TEST(hlg_by_its_formulas)
 {
     for (size_t i = 0; i < COLOURS; i++) {
         AVFrame *frame = frame_of(AVCOL_TRC_ARIB_STD_B67);
@@ -180,9 +179,8 @@ START_TEST(hlg_by_its_formulas)
         av_frame_free(&frame);
     }
 }
-END_TEST
 
-START_TEST(the_peak_by_what_is_told)
+UNIT_TEST(the_peak_by_what_is_told)
 {
     AVFrame *frame = frame_of(AVCOL_TRC_SMPTE2084);
     ck_assert_double_eq(bl_tonemap_peak(frame), 1000);
@@ -201,19 +199,17 @@ START_TEST(the_peak_by_what_is_told)
     ck_assert_double_eq(bl_tonemap_peak(frame), 10000);
     av_frame_free(&frame);
 }
-END_TEST
 
-START_TEST(curves)
+UNIT_TEST(curves)
 {
     ck_assert(bl_tonemap_is_hdr(AVCOL_TRC_SMPTE2084));
     ck_assert(bl_tonemap_is_hdr(AVCOL_TRC_ARIB_STD_B67));
     ck_assert(!bl_tonemap_is_hdr(AVCOL_TRC_BT2020_10));
     ck_assert(!bl_tonemap_is_hdr(AVCOL_TRC_UNSPECIFIED));
 }
-END_TEST
 
 /* A picture after another of another size and curve is as by itself. */
-START_TEST(history_does_not_matter)
+UNIT_TEST(history_does_not_matter)
 {
     static const struct bl_pixels pixels = {.family = BL_FAMILY_GREY, .planes = 1, .depth = 10};
     struct bl_tonemap *t;
@@ -244,7 +240,6 @@ START_TEST(history_does_not_matter)
     av_frame_free(&dim);
     av_frame_free(&bright);
 }
-END_TEST
 
 /* Writes a video of one raw frame, PQ by its header, of which only the container says how bright it is. */
 static void write_bright(const char *path, unsigned nits)
@@ -280,7 +275,7 @@ static void write_bright(const char *path, unsigned nits)
     av_packet_free(&packet);
 }
 
-START_TEST(the_peak_by_the_container)
+UNIT_TEST(the_peak_by_the_container)
 {
     char folder[64];
     struct bl_cancel cancel = {0};
@@ -299,20 +294,4 @@ START_TEST(the_peak_by_the_container)
     bl_decode_close(&d);
     av_frame_free(&frame);
     unit_leave(folder);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, pq_by_its_formulas);
-    tcase_add_test(tests, hlg_by_its_formulas);
-    tcase_add_test(tests, the_peak_by_what_is_told);
-    tcase_add_test(tests, curves);
-    tcase_add_test(tests, the_peak_by_the_container);
-    tcase_add_test(tests, history_does_not_matter);
-}
-
-int main(void)
-{
-    return unit_run("tonemap", add);
 }

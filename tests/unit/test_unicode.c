@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-START_TEST(well_known_code_points)
+UNIT_TEST(well_known_code_points)
 {
     static const struct {
         uint32_t point;
@@ -17,13 +17,12 @@ START_TEST(well_known_code_points)
         {0x1f600, BL_SYMBOL},  {0x10d50, BL_UPPER}, /* Garay, new in Unicode 16 */
         {0x10ffff, 0},         {0x110000, 0},         {UINT32_MAX, 0},
     };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    for (size_t i = 0; i < COUNT(known); i++)
         ck_assert_msg(bl_unicode_class(known[i].point) == known[i].has, "U+%04X has %u", (unsigned)known[i].point,
                       bl_unicode_class(known[i].point));
 }
-END_TEST
 
-START_TEST(classes_fit_together)
+UNIT_TEST(classes_fit_together)
 {
     unsigned spaces = 0;
     for (uint32_t c = 0; c < 0x110000; c++) {
@@ -33,16 +32,4 @@ START_TEST(classes_fit_together)
         spaces += (has & BL_SPACE) != 0;
     }
     ck_assert_uint_eq(spaces, 25); /* PropList.txt: White_Space */
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, well_known_code_points);
-    tcase_add_test(tests, classes_fit_together);
-}
-
-int main(void)
-{
-    return unit_run("unicode", add);
 }

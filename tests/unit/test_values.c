@@ -55,11 +55,11 @@ static const struct {
     {{"1\\t"}, false, BL_F64, 0, 1},
 };
 
-START_TEST(columns_are_numbers_or_text)
+UNIT_TEST(columns_are_numbers_or_text)
 {
     char directory[64];
     unit_enter(directory);
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+    for (size_t i = 0; i < COUNT(columns); i++) {
         const char *name = "v";
         struct bl_sequences t;
         struct bl_column_type sort;
@@ -76,7 +76,6 @@ START_TEST(columns_are_numbers_or_text)
     }
     unit_leave(directory);
 }
-END_TEST
 
 static double as_double(int64_t bits)
 {
@@ -85,7 +84,7 @@ static double as_double(int64_t bits)
     return value;
 }
 
-START_TEST(values_are_read)
+UNIT_TEST(values_are_read)
 {
     static const char *const whole[] = {"9223372036854775807", "-5", "+7", NULL};
     static const char *const real[] = {"-0.1", "", "-nan", "9007199254740992", "-Infinity", NULL};
@@ -118,16 +117,4 @@ START_TEST(values_are_read)
     bl_attribute_values_free(&v);
     bl_sequences_close(&t);
     unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, columns_are_numbers_or_text);
-    tcase_add_test(tests, values_are_read);
-}
-
-int main(void)
-{
-    return unit_run("values", add);
 }

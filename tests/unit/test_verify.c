@@ -25,7 +25,7 @@ static const struct sample_kind kinds[] = {
     {.sound = true, .segment_ids = true, .encoding = {.kind = BL_ENCODING_JPEG, .quality = 90}},
 };
 
-#define KINDS (sizeof kinds / sizeof *kinds)
+#define KINDS COUNT(kinds)
 #define FAILING (KINDS - 2)
 
 struct found {
@@ -116,7 +116,7 @@ static void expect(const struct sample *s, const char *file, const char *message
     bl_buffer_free(&found.text);
 }
 
-START_TEST(a_sound_dataset_has_no_fault)
+UNIT_LOOP(a_sound_dataset_has_no_fault, KINDS)
 {
     struct sample s;
     struct found found;
@@ -125,7 +125,6 @@ START_TEST(a_sound_dataset_has_no_fault)
     bl_buffer_free(&found.text);
     sample_free(&s);
 }
-END_TEST
 
 /* --- damage ----------------------------------------------------------------------------------------------------- */
 
@@ -157,7 +156,7 @@ static void flip_all_over(const struct sample *s, const char *file, int64_t step
     ck_assert_int_eq(close(fd), 0);
 }
 
-START_TEST(every_flipped_bit_is_named_by_its_file)
+UNIT_LOOP(every_flipped_bit_is_named_by_its_file, KINDS)
 {
     struct sample s;
     char name[BL_SHARD_NAME_MAX];
@@ -169,9 +168,8 @@ START_TEST(every_flipped_bit_is_named_by_its_file)
     flip_all_over(&s, bl_format_shard_name(&s.format, 2, name), s.format.compressed ? 29 : 89);
     sample_free(&s);
 }
-END_TEST
 
-START_TEST(a_flipped_bit_is_named_by_its_block)
+UNIT_TEST(a_flipped_bit_is_named_by_its_block)
 {
     struct sample s;
     struct bl_layout layout;
@@ -202,7 +200,6 @@ START_TEST(a_flipped_bit_is_named_by_its_block)
     bl_layout_free(&layout);
     sample_free(&s);
 }
-END_TEST
 
 /* --- encoded fields --------------------------------------------------------------------------------------------- */
 
@@ -267,7 +264,7 @@ static void expect_offset(struct opened *o, int step, int64_t value, const char 
     ck_assert_int_eq(pwrite(o->fd, &o->offsets[step], sizeof value, where), sizeof value);
 }
 
-START_TEST(damaged_offsets_are_named_by_block_and_step)
+UNIT_TEST(damaged_offsets_are_named_by_block_and_step)
 {
     struct opened o;
     struct found found;
@@ -287,9 +284,8 @@ START_TEST(damaged_offsets_are_named_by_block_and_step)
     bl_layout_free(&o.layout);
     sample_free(&o.sample);
 }
-END_TEST
 
-START_TEST(damaged_files_are_named_by_block_and_step)
+UNIT_TEST(damaged_files_are_named_by_block_and_step)
 {
     struct opened o;
     struct bload_dataset *dataset;
@@ -320,9 +316,8 @@ START_TEST(damaged_files_are_named_by_block_and_step)
     bl_layout_free(&o.layout);
     sample_free(&o.sample);
 }
-END_TEST
 
-START_TEST(files_cut_short_or_long_missing_or_strange)
+UNIT_LOOP(files_cut_short_or_long_missing_or_strange, KINDS)
 {
     struct sample s;
     struct found found;
@@ -364,9 +359,8 @@ START_TEST(files_cut_short_or_long_missing_or_strange)
     }
     sample_free(&s);
 }
-END_TEST
 
-START_TEST(without_a_manifest_there_is_nothing_to_verify)
+UNIT_TEST(without_a_manifest_there_is_nothing_to_verify)
 {
     struct sample s;
     struct bl_cancel cancel = {0};
@@ -385,7 +379,6 @@ START_TEST(without_a_manifest_there_is_nothing_to_verify)
     bl_verify_close(&v);
     sample_free(&s);
 }
-END_TEST
 
 /* Writes a plan as the dataset's first epoch, and has the manifest name it, so that its checksum is right. */
 static void put_epoch(const struct sample *s, const struct bl_plan *plan)
@@ -411,7 +404,7 @@ static void put_epoch(const struct sample *s, const struct bl_plan *plan)
 }
 
 /* Their checksums say nothing of whether they can be: each must be a plan over the same pieces. */
-START_TEST(plans_of_epochs_that_cannot_be)
+UNIT_LOOP(plans_of_epochs_that_cannot_be, 2)
 {
     struct sample s;
     struct found found;
@@ -443,9 +436,8 @@ START_TEST(plans_of_epochs_that_cannot_be)
     expect(&s, name, "");
     sample_free(&s);
 }
-END_TEST
 
-START_TEST(a_signal_ends_it)
+UNIT_LOOP(a_signal_ends_it, 2)
 {
     struct sample s;
     struct bl_cancel cancel = {0};
@@ -467,7 +459,6 @@ START_TEST(a_signal_ends_it)
     ck_assert_int_eq(found.faults, 0);
     sample_free(&s);
 }
-END_TEST
 
 /* --- files that agree with their checksums, but not with each other ------------------------------------------------
  */
@@ -570,7 +561,7 @@ static const struct {
     {change_attribute, "weight of block 0 differs from sequences.tsv"},
 };
 
-START_TEST(tables_that_are_not_as_planned)
+UNIT_LOOP(tables_that_are_not_as_planned, COUNT(changes))
 {
     struct sample s;
     struct found found;
@@ -584,9 +575,8 @@ START_TEST(tables_that_are_not_as_planned)
     expect(&s, bl_format_shard_name(&s.format, 0, name), changes[_i].message);
     sample_free(&s);
 }
-END_TEST
 
-START_TEST(failed_steps_are_added_up)
+UNIT_LOOP(failed_steps_are_added_up, FAILING)
 {
     struct sample s;
     struct found found;
@@ -600,9 +590,8 @@ START_TEST(failed_steps_are_added_up)
     bl_buffer_free(&found.text);
     sample_free(&s);
 }
-END_TEST
 
-START_TEST(the_manifest_must_fit_the_plan)
+UNIT_TEST(the_manifest_must_fit_the_plan)
 {
     struct sample s;
     sample_make(&s, kinds[2]);
@@ -619,9 +608,8 @@ START_TEST(the_manifest_must_fit_the_plan)
     expect(&s, BL_INDEX_FILE, "plan digest");
     sample_free(&s);
 }
-END_TEST
 
-START_TEST(the_frames_must_have_the_size)
+UNIT_LOOP(the_frames_must_have_the_size, 2)
 {
     struct sample s;
     sample_make(&s, (struct sample_kind){.compressed = true, .sound = true, .frame_size = 500});
@@ -630,9 +618,8 @@ START_TEST(the_frames_must_have_the_size)
     expect(&s, "shards/00000/shard-00000000", "its frames do not match");
     sample_free(&s);
 }
-END_TEST
 
-START_TEST(the_plan_must_fit_the_sequences)
+UNIT_TEST(the_plan_must_fit_the_sequences)
 {
     struct sample s;
     sample_make(&s, kinds[2]);
@@ -645,28 +632,4 @@ START_TEST(the_plan_must_fit_the_sequences)
     sample_manifest(&s);
     expect(&s, BL_INDEX_FILE, "sequence");
     sample_free(&s);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_loop_test(tests, a_sound_dataset_has_no_fault, 0, KINDS);
-    tcase_add_loop_test(tests, every_flipped_bit_is_named_by_its_file, 0, KINDS);
-    tcase_add_test(tests, a_flipped_bit_is_named_by_its_block);
-    tcase_add_test(tests, damaged_offsets_are_named_by_block_and_step);
-    tcase_add_test(tests, damaged_files_are_named_by_block_and_step);
-    tcase_add_loop_test(tests, files_cut_short_or_long_missing_or_strange, 0, KINDS);
-    tcase_add_test(tests, without_a_manifest_there_is_nothing_to_verify);
-    tcase_add_loop_test(tests, a_signal_ends_it, 0, 2);
-    tcase_add_loop_test(tests, plans_of_epochs_that_cannot_be, 0, 2);
-    tcase_add_loop_test(tests, tables_that_are_not_as_planned, 0, sizeof changes / sizeof *changes);
-    tcase_add_loop_test(tests, failed_steps_are_added_up, 0, FAILING);
-    tcase_add_test(tests, the_manifest_must_fit_the_plan);
-    tcase_add_loop_test(tests, the_frames_must_have_the_size, 0, 2);
-    tcase_add_test(tests, the_plan_must_fit_the_sequences);
-}
-
-int main(void)
-{
-    return unit_run("verify", add);
 }

@@ -46,7 +46,7 @@ static const char *const recipes[][2] = {
     {"-c:v libx264 -bf 3 -pix_fmt yuv420p", "raw.h264"},
 };
 
-#define RECIPES (sizeof recipes / sizeof *recipes)
+#define RECIPES COUNT(recipes)
 
 static void shell(const char *command)
 {
@@ -224,7 +224,7 @@ static int command_words(const char *command, char (*word)[64], int most)
     return words;
 }
 
-START_TEST(lengths_are_what_decoding_gives)
+UNIT_TEST(lengths_are_what_decoding_gives)
 {
     if (!have_clips())
         return;
@@ -241,7 +241,6 @@ START_TEST(lengths_are_what_decoding_gives)
                       (long long)c.row.length, c.reason);
     }
 }
-END_TEST
 
 static void assert_pieces(const struct setting *s, const char *path)
 {
@@ -252,7 +251,7 @@ static void assert_pieces(const struct setting *s, const char *path)
     size_t step = bytes / (size_t)c.row.length;
     int64_t length = c.row.length;
     const int64_t pieces[][2] = {{1, 4}, {12, 3}, {length / 2, 6}, {length - 7, 7}, {length - 1, 1}};
-    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+    for (size_t i = 0; i < COUNT(pieces); i++) {
         int64_t start = pieces[i][0], steps = pieces[i][1];
         if (start < 0 || start + steps > length)
             continue;
@@ -269,7 +268,7 @@ static void assert_pieces(const struct setting *s, const char *path)
     free(whole);
 }
 
-START_TEST(pieces_are_slices_of_the_whole)
+UNIT_TEST(pieces_are_slices_of_the_whole)
 {
     if (!have_clips())
         return;
@@ -287,7 +286,6 @@ START_TEST(pieces_are_slices_of_the_whole)
         assert_pieces(&fast, recipes[i][1]);
     }
 }
-END_TEST
 
 /* The frames that ffmpeg's filter takes, known by the checksums of their pictures, against ours. */
 static void assert_rate(const char *path, const char *rate)
@@ -323,18 +321,17 @@ static void assert_rate(const char *path, const char *rate)
     free(taken);
 }
 
-START_TEST(rates_take_the_frames_that_ffmpeg_takes)
+UNIT_TEST(rates_take_the_frames_that_ffmpeg_takes)
 {
     if (!have_clips())
         return;
     static const char *const files[] = {"b.mp4", "b.mkv", "vfr.mp4", "vp9.webm", "mpeg4.avi", "mpeg2.ts"};
     static const char *const rates[] = {"10", "25", "30000/1001", "60", "0.7"};
-    for (size_t f = 0; f < sizeof files / sizeof *files; f++) {
-        for (size_t r = 0; r < sizeof rates / sizeof *rates; r++)
+    for (size_t f = 0; f < COUNT(files); f++) {
+        for (size_t r = 0; r < COUNT(rates); r++)
             assert_rate(files[f], rates[r]);
     }
 }
-END_TEST
 
 static void write_file(const char *path, const void *data, size_t size)
 {
@@ -373,7 +370,7 @@ static void assert_skipped(const struct setting *s, const char *path, const char
     ck_assert_msg(strstr(c.reason, reason), "%s: \"%s\", not \"%s\"", path, c.reason, reason);
 }
 
-START_TEST(what_is_of_no_use_is_named)
+UNIT_TEST(what_is_of_no_use_is_named)
 {
     if (!have_clips())
         return;
@@ -415,9 +412,8 @@ START_TEST(what_is_of_no_use_is_named)
     count(&s, "pq.mkv", &c);
     ck_assert_int_eq(c.row.length, 25);
 }
-END_TEST
 
-START_TEST(odd_names_are_only_names)
+UNIT_TEST(odd_names_are_only_names)
 {
     if (!have_clips())
         return;
@@ -425,7 +421,7 @@ START_TEST(odd_names_are_only_names)
     set_up(&s, NULL);
     static const char *const names[] = {"-b.mp4",   "a:b.mp4", "%03d.mp4", "concat:b.mp4",
                                         "a\nb.mp4", "http:x",  "*?[.mp4",  "\xff.mp4"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         struct counted c;
         size_t bytes;
         ck_assert_int_eq(symlink("b.mp4", names[i]), 0);
@@ -434,7 +430,6 @@ START_TEST(odd_names_are_only_names)
         free(read_whole(&s, &c, &bytes));
     }
 }
-END_TEST
 
 static void assert_damaged(const char *path, int64_t least, int64_t most, const char *reason)
 {
@@ -457,7 +452,7 @@ static void copy_part(const char *from, const char *to, double part)
     shell(command);
 }
 
-START_TEST(what_is_damaged_is_named)
+UNIT_TEST(what_is_damaged_is_named)
 {
     if (!have_clips())
         return;
@@ -475,7 +470,6 @@ START_TEST(what_is_damaged_is_named)
         "conv=notrunc status=none");
     assert_damaged("holes.mp4", 1, FRAMES, "damaged: ");
 }
-END_TEST
 
 /* Changes bytes in the middle of the first picture, where packets do not show it. */
 static void break_first_picture(const char *from, const char *to)
@@ -488,7 +482,7 @@ static void break_first_picture(const char *from, const char *to)
     free(data);
 }
 
-START_TEST(concealed_frames_are_noted_while_reading)
+UNIT_TEST(concealed_frames_are_noted_while_reading)
 {
     if (!have_clips())
         return;
@@ -511,7 +505,6 @@ START_TEST(concealed_frames_are_noted_while_reading)
     free(out);
     ck_assert_str_eq(note.text, "");
 }
-END_TEST
 
 static void assert_read_fails(const struct setting *s, const struct bl_row *row, int code, const char *text)
 {
@@ -524,7 +517,7 @@ static void assert_read_fails(const struct setting *s, const struct bl_row *row,
     ck_assert_msg(strstr(e.text, text), "\"%s\", not \"%s\"", e.text, text);
 }
 
-START_TEST(a_count_that_decoding_contradicts_fails)
+UNIT_TEST(a_count_that_decoding_contradicts_fails)
 {
     if (!have_clips())
         return;
@@ -537,9 +530,8 @@ START_TEST(a_count_that_decoding_contradicts_fails)
     c.row.length = FRAMES - 1;
     assert_read_fails(&s, &c.row, BL_EDATA, "the scan counted 49 frames, decoding gives 50");
 }
-END_TEST
 
-START_TEST(a_file_that_changed_or_vanished_is_a_failing_system)
+UNIT_TEST(a_file_that_changed_or_vanished_is_a_failing_system)
 {
     if (!have_clips())
         return;
@@ -553,9 +545,8 @@ START_TEST(a_file_that_changed_or_vanished_is_a_failing_system)
     ck_assert_int_eq(unlink("passing.mp4"), 0);
     assert_read_fails(&s, &c.row, BL_EFAIL, "passing.mp4: cannot be opened: No such file");
 }
-END_TEST
 
-START_TEST(everything_stops_when_cancelled)
+UNIT_TEST(everything_stops_when_cancelled)
 {
     if (!have_clips())
         return;
@@ -569,9 +560,8 @@ START_TEST(everything_stops_when_cancelled)
     ck_assert_int_eq(count_with(&s, "b.mp4", &c, &e), BL_ECANCEL);
     ck_assert_int_eq(c.rows, 0);
 }
-END_TEST
 
-START_TEST(a_size_that_changes_needs_a_size_to_scale_to)
+UNIT_TEST(a_size_that_changes_needs_a_size_to_scale_to)
 {
     if (!have_clips())
         return;
@@ -586,9 +576,8 @@ START_TEST(a_size_that_changes_needs_a_size_to_scale_to)
     free(read_whole(&s, &c, &bytes));
     ck_assert_uint_eq(bytes, (FRAMES + 25) * 32 * 24 * 3);
 }
-END_TEST
 
-START_TEST(fields_and_options)
+UNIT_TEST(fields_and_options)
 {
     struct setting s;
     struct bl_fields fields;
@@ -619,7 +608,6 @@ START_TEST(fields_and_options)
     ck_assert_ptr_eq(bl_kind_find_by_file("a/b.MP4"), &bl_kind_video);
     ck_assert_ptr_null(bl_kind_find_by_file("a.mp4/b"));
 }
-END_TEST
 
 /* A line of MANIFEST.tsv: what is expected of one file. */
 static void assert_manifest_line(const struct setting *s, char *line, int *files)
@@ -640,7 +628,7 @@ static void assert_manifest_line(const struct setting *s, char *line, int *files
     (*files)++;
 }
 
-START_TEST(every_shared_file_has_the_length_that_ffprobe_counts)
+UNIT_TEST(every_shared_file_has_the_length_that_ffprobe_counts)
 {
     char path[PATH_MAX + 16], line[4096];
     snprintf(path, sizeof path, "%s/MANIFEST.tsv", media);
@@ -658,27 +646,5 @@ START_TEST(every_shared_file_has_the_length_that_ffprobe_counts)
     fclose(f);
     ck_assert_int_ge(files, 100);
 }
-END_TEST
 
-static void add(TCase *tests)
-{
-    tcase_add_unchecked_fixture(tests, make_clips, remove_clips);
-    tcase_add_test(tests, lengths_are_what_decoding_gives);
-    tcase_add_test(tests, pieces_are_slices_of_the_whole);
-    tcase_add_test(tests, rates_take_the_frames_that_ffmpeg_takes);
-    tcase_add_test(tests, what_is_of_no_use_is_named);
-    tcase_add_test(tests, odd_names_are_only_names);
-    tcase_add_test(tests, what_is_damaged_is_named);
-    tcase_add_test(tests, concealed_frames_are_noted_while_reading);
-    tcase_add_test(tests, a_count_that_decoding_contradicts_fails);
-    tcase_add_test(tests, a_file_that_changed_or_vanished_is_a_failing_system);
-    tcase_add_test(tests, everything_stops_when_cancelled);
-    tcase_add_test(tests, a_size_that_changes_needs_a_size_to_scale_to);
-    tcase_add_test(tests, fields_and_options);
-    tcase_add_test(tests, every_shared_file_has_the_length_that_ffprobe_counts);
-}
-
-int main(void)
-{
-    return unit_run("video", add);
-}
+UNIT_ONCE(make_clips, remove_clips)

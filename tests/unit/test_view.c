@@ -14,7 +14,7 @@ static const struct sample_kind kinds[] = {
     {.split = true, .compressed = true, .encoding = {.kind = BL_ENCODING_DELTA, .quality = 0}},
 };
 
-#define KINDS (sizeof kinds / sizeof *kinds)
+#define KINDS COUNT(kinds)
 #define STEPS_MAX 40
 #define STEP_BYTES (60 + 8 + 24) /* of the three fields */
 
@@ -188,7 +188,7 @@ static void view_check(struct viewing *v, struct content *c)
     bl_view_made_free(&made);
 }
 
-START_TEST(steps_are_those_of_the_sources)
+UNIT_LOOP(steps_are_those_of_the_sources, KINDS)
 {
     struct sample_kind other = kinds[_i];
     if (other.encoding.kind == BL_ENCODING_RAW)
@@ -208,9 +208,8 @@ START_TEST(steps_are_those_of_the_sources)
     }
     content_free(c);
 }
-END_TEST
 
-START_TEST(a_shorter_T_cuts_what_is_longer)
+UNIT_LOOP(a_shorter_T_cuts_what_is_longer, KINDS)
 {
     struct content *c = content_make(kinds[_i], kinds[_i]);
     struct viewing v;
@@ -223,9 +222,8 @@ START_TEST(a_shorter_T_cuts_what_is_longer)
     viewing_end(&v);
     content_free(c);
 }
-END_TEST
 
-START_TEST(weights_go_through_each_source_at_its_own_pace)
+UNIT_TEST(weights_go_through_each_source_at_its_own_pace)
 {
     struct content *c = content_make(kinds[2], kinds[3]);
     struct viewing v;
@@ -238,10 +236,9 @@ START_TEST(weights_go_through_each_source_at_its_own_pace)
     viewing_end(&v);
     content_free(c);
 }
-END_TEST
 
 /* A dataset's own epochs, whose failed sequence is marked as in its blocks. */
-START_TEST(epochs_of_a_dataset)
+UNIT_LOOP(epochs_of_a_dataset, KINDS)
 {
     struct content *c = content_make(kinds[_i], kinds[_i]);
     const struct bl_epochs epochs = {.dir = c->source[0].dir, .count = 2, .seed = 5};
@@ -262,10 +259,9 @@ START_TEST(epochs_of_a_dataset)
     bload_dataset_close(dataset);
     content_free(c);
 }
-END_TEST
 
 /* Any changed byte of a view's files is a fault, and never a wrong step. */
-START_TEST(damage_is_noticed)
+UNIT_TEST(damage_is_noticed)
 {
     static const char *const names[] = {"index.safetensors", "rows.safetensors", "manifest.json"};
     struct content *c = content_make(kinds[2], kinds[2]);
@@ -302,7 +298,6 @@ START_TEST(damage_is_noticed)
     viewing_end(&v);
     content_free(c);
 }
-END_TEST
 
 /* Reads all blocks of a view that may be damaged: what counts is that it ends, with data or an error. */
 static void read_whatever(const char *dir)
@@ -324,7 +319,7 @@ static void read_whatever(const char *dir)
 }
 
 /* Extreme numbers in its tables are never taken for places in memory or files. */
-START_TEST(any_number_in_a_table_is_survived)
+UNIT_TEST(any_number_in_a_table_is_survived)
 {
     static const int64_t extreme[] = {INT64_MIN, INT64_MAX, -1, INT64_MAX / 2, 0x7fffffff, INT64_C(0x8000000080000000)};
     static const char *const names[] = {"index.safetensors", "rows.safetensors"};
@@ -360,10 +355,9 @@ START_TEST(any_number_in_a_table_is_survived)
     viewing_end(&v);
     content_free(c);
 }
-END_TEST
 
 /* A view whose manifest has other fields than its sources: their steps would not fit. */
-START_TEST(other_fields_are_refused)
+UNIT_TEST(other_fields_are_refused)
 {
     struct content *c = content_make(kinds[0], kinds[0]);
     struct bl_error e = {0};
@@ -380,21 +374,4 @@ START_TEST(other_fields_are_refused)
     bl_view_made_free(&made);
     viewing_end(&v);
     content_free(c);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_loop_test(tests, steps_are_those_of_the_sources, 0, KINDS);
-    tcase_add_loop_test(tests, a_shorter_T_cuts_what_is_longer, 0, KINDS);
-    tcase_add_test(tests, weights_go_through_each_source_at_its_own_pace);
-    tcase_add_loop_test(tests, epochs_of_a_dataset, 0, KINDS);
-    tcase_add_test(tests, damage_is_noticed);
-    tcase_add_test(tests, any_number_in_a_table_is_survived);
-    tcase_add_test(tests, other_fields_are_refused);
-}
-
-int main(void)
-{
-    return unit_run("view", add);
 }

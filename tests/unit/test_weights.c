@@ -31,7 +31,7 @@ static void init(struct bl_weights *w, const struct bl_files *files, int64_t fir
     bl_weights_init(w, files, bl_kind_find("video"), NULL, first, every);
 }
 
-START_TEST(a_large_file_weighs_more_than_many_small_ones)
+UNIT_TEST(a_large_file_weighs_more_than_many_small_ones)
 {
     struct bl_files files = {0};
     struct bl_weights w;
@@ -58,9 +58,8 @@ START_TEST(a_large_file_weighs_more_than_many_small_ones)
     bl_files_free(&files);
     unit_leave(directory);
 }
-END_TEST
 
-START_TEST(parts_of_a_file_add_up_to_it)
+UNIT_TEST(parts_of_a_file_add_up_to_it)
 {
     struct bl_files files = {0};
     struct bl_weights w;
@@ -76,10 +75,9 @@ START_TEST(parts_of_a_file_add_up_to_it)
     bl_files_free(&files);
     unit_leave(directory);
 }
-END_TEST
 
 /* Of many files a sample is looked at, whose sizes stand for all, wherever the large ones lie. */
-START_TEST(a_sample_stands_for_all)
+UNIT_TEST(a_sample_stands_for_all)
 {
     struct bl_files files = {0};
     struct bl_weights w;
@@ -97,9 +95,8 @@ START_TEST(a_sample_stands_for_all)
     bl_files_free(&files);
     unit_leave(directory);
 }
-END_TEST
 
-START_TEST(without_sizes_all_weigh_the_same)
+UNIT_TEST(without_sizes_all_weigh_the_same)
 {
     struct bl_files files = {0};
     struct bl_weights w;
@@ -117,10 +114,9 @@ START_TEST(without_sizes_all_weigh_the_same)
     ck_assert_int_eq(bl_weights_parts(&w, 0), 0);
     unit_leave(directory);
 }
-END_TEST
 
 /* Files that are missing, or larger than the sample told, do no harm. */
-START_TEST(a_wrong_sample_is_corrected)
+UNIT_TEST(a_wrong_sample_is_corrected)
 {
     struct bl_files files = {0};
     struct bl_weights w;
@@ -139,7 +135,6 @@ START_TEST(a_wrong_sample_is_corrected)
     bl_files_free(&files);
     unit_leave(directory);
 }
-END_TEST
 
 /* A scan that goes through small files, then through large ones, at an even rate of bytes. */
 struct scan {
@@ -173,7 +168,7 @@ static void scan_until(struct scan *s, double bytes)
 }
 
 /* By number, the small files would be nine tenths of the scan, and they are half of it. */
-START_TEST(the_time_left_neither_jumps_nor_climbs)
+UNIT_TEST(the_time_left_neither_jumps_nor_climbs)
 {
     struct bl_files files = {0};
     struct bl_estimate e = {0};
@@ -202,20 +197,4 @@ START_TEST(the_time_left_neither_jumps_nor_climbs)
     ck_assert_int_ge(s.progress.done, SMALL + LARGE - 1);
     bl_files_free(&files);
     unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, a_large_file_weighs_more_than_many_small_ones);
-    tcase_add_test(tests, parts_of_a_file_add_up_to_it);
-    tcase_add_test(tests, a_sample_stands_for_all);
-    tcase_add_test(tests, without_sizes_all_weigh_the_same);
-    tcase_add_test(tests, a_wrong_sample_is_corrected);
-    tcase_add_test(tests, the_time_left_neither_jumps_nor_climbs);
-}
-
-int main(void)
-{
-    return unit_run("weights", add);
 }

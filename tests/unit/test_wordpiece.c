@@ -13,7 +13,7 @@ static int read_vocabulary(struct bl_vocabulary *vocabulary, const char *text, s
     return rc;
 }
 
-START_TEST(words)
+UNIT_TEST(words)
 {
     static const struct {
         const char *word;
@@ -37,7 +37,7 @@ START_TEST(words)
     struct bl_error e = {0};
     ck_assert_int_eq(read_vocabulary(&vocabulary, "[UNK]\na\r\n##b \nab\n##\n##\u00e9\n\u00e9\nq\n\nx", &e), 0);
     ck_assert_int_eq(bl_wordpiece_init(&model, &vocabulary, "[UNK]", "##", 5, &e), 0);
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    for (size_t i = 0; i < COUNT(known); i++) {
         ids.count = 0;
         ck_assert_int_eq(
             bl_wordpiece_encode(&model, &scratch, (const uint8_t *)known[i].word, strlen(known[i].word), &ids, &e), 0);
@@ -50,7 +50,6 @@ START_TEST(words)
     bl_buffer_free(&scratch);
     bl_vocabulary_free(&vocabulary);
 }
-END_TEST
 
 static void expect_error(const char *text, const char *message)
 {
@@ -61,7 +60,7 @@ static void expect_error(const char *text, const char *message)
     bl_vocabulary_free(&vocabulary);
 }
 
-START_TEST(bad_vocabularies)
+UNIT_TEST(bad_vocabularies)
 {
     expect_error("a\n\xff\n", "vocab.txt:2: invalid UTF-8");
     expect_error("a\t0\nb\n", "vocab.txt:2: no tab and id behind the token, which the first line has");
@@ -76,9 +75,8 @@ START_TEST(bad_vocabularies)
     ck_assert_int_eq(bl_wordpiece_init(&model, &vocabulary, "a", "#################", 100, &e), BL_EFAIL);
     bl_vocabulary_free(&vocabulary);
 }
-END_TEST
 
-START_TEST(case_of_a_vocabulary)
+UNIT_TEST(case_of_a_vocabulary)
 {
     struct bl_vocabulary uncased = {0}, cased = {0};
     struct bl_error e = {0};
@@ -87,17 +85,4 @@ START_TEST(case_of_a_vocabulary)
     ck_assert(bl_wordpiece_uncased(&uncased) && !bl_wordpiece_uncased(&cased));
     bl_vocabulary_free(&uncased);
     bl_vocabulary_free(&cased);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, words);
-    tcase_add_test(tests, bad_vocabularies);
-    tcase_add_test(tests, case_of_a_vocabulary);
-}
-
-int main(void)
-{
-    return unit_run("wordpiece", add);
 }

@@ -1,28 +1,54 @@
-/* What every unit test program shares: one test case per file, run by Check, and the way to tests' scratch files and
- * shared data. */
+/* What every unit test program shares: tests that register themselves, main, and the way to tests' scratch files. A
+ * test is a function that stands where it is defined:
+ *
+ *     UNIT_TEST(what_it_states)
+ *     {
+ *         ck_assert_int_eq(1 + 1, 2);
+ *     }
+ *
+ * The program runs them in the order of the file, each in a process of its own. */
 #ifndef UNIT_H
 #define UNIT_H
 
 #include <check.h>
+#include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Runs the tests that add puts into the case; the status for main to return. */
-static inline int unit_run(const char *name, void (*add)(TCase *))
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* The program's tests; the first call makes the empty list. */
+static inline TCase *unit_tests(void)
 {
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    Suite *suite = suite_create(name);
-    TCase *tests = tcase_create(name);
-    tcase_set_timeout(tests, 300);
-    add(tests);
-    suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    static TCase *tests;
+    if (!tests) {
+        tests = tcase_create("unit");
+        tcase_set_timeout(tests, 300);
+    }
+    return tests;
 }
+
+/* Runs a function before main. */
+#define UNIT_BEFORE_MAIN(name, ...)                                                                                    \
+    __attribute__((constructor)) static void name(void)                                                                \
+    {                                                                                                                  \
+        __VA_ARGS__;                                                                                                   \
+    }
+
+/* A test that runs once for each _i from 0 to count - 1; the count is computed when the program starts. */
+#define UNIT_LOOP(name, count)                                                                                         \
+    static const TTest *name;                                                                                          \
+    UNIT_BEFORE_MAIN(name##_add, tcase_add_loop_test(unit_tests(), name, 0, (int)(count)))                             \
+    START_TEST(name)
+
+#define UNIT_TEST(name) UNIT_LOOP(name, 1)
+
+/* What is set up before each test, or once before all of them, and what is undone after. */
+#define UNIT_EACH(before, after) UNIT_BEFORE_MAIN(before##_add, tcase_add_checked_fixture(unit_tests(), before, after))
+#define UNIT_ONCE(before, after)                                                                                       \
+    UNIT_BEFORE_MAIN(before##_add, tcase_add_unchecked_fixture(unit_tests(), before, after))
 
 /* A test that cannot run says why, on a line that the suite counts, and returns. */
 static inline void unit_skip(const char *reason)
@@ -31,10 +57,22 @@ static inline void unit_skip(const char *reason)
     fflush(stdout);
 }
 
-/* How often to repeat a law: an eighth of `times` where tests/valgrind runs it, at a thirtieth of the speed. */
+/* Whether tests/valgrind runs it, at a thirtieth of the speed. */
+static inline bool unit_brief(void)
+{
+    return getenv("UNIT_BRIEF") != NULL;
+}
+
+/* How often to repeat a law: an eighth of `times` in brief. */
 static inline int unit_times(int times)
 {
-    return getenv("UNIT_BRIEF") ? times / 8 + 1 : times;
+    return unit_brief() ? times / 8 + 1 : times;
+}
+
+/* How often to repeat what takes too long in brief. */
+static inline int unit_unless_brief(int times)
+{
+    return unit_brief() ? 0 : times;
 }
 
 /* Makes a directory for a test's files, under $TMPDIR or /tmp. */
@@ -58,6 +96,18 @@ static inline void unit_leave(const char *directory)
     ck_assert_int_eq(chdir("/"), 0);
     snprintf(command, sizeof command, "rm -rf %s", directory);
     ck_assert_int_eq(system(command), 0);
+}
+
+int main(void)
+{
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    Suite *suite = suite_create(program_invocation_short_name);
+    suite_add_tcase(suite, unit_tests());
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
 }
 
 #endif
