@@ -2,7 +2,6 @@
 
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
-#include <string.h>
 
 #include "unit.h"
 

@@ -1,8 +1,4 @@
 #include "base/archive.h"
-
-#include <stdio.h>
-#include <string.h>
-
 #include "unit.h"
 
 #define NOTHING(bytes) ck_assert_ptr_null(bl_archive_detect(bytes, sizeof(bytes) - 1))

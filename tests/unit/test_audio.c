@@ -1,7 +1,6 @@
 /* Sound: the arithmetic of lengths, mixing, elementary functions, filters and features, against computations of their
  * own here. */
 #include <math.h>
-#include <string.h>
 
 #include "kind/audio/features.h"
 #include "kind/audio/mix.h"
@@ -103,7 +102,6 @@ UNIT_TEST(as_many_samples_as_the_length_says)
 UNIT_TEST(every_bin_below_the_top_is_under_one_or_two_of_kaldis_filters)
 {
     struct bl_mel mel;
-    struct bl_error e = {0};
     ck_assert_int_eq(bl_mel_kaldi(&mel, 40, 512, 16000, 20, 7600, &e), BL_OK);
     double sum[257] = {0};
     for (int f = 0; f < mel.filters; f++) {
@@ -123,7 +121,6 @@ UNIT_TEST(every_bin_below_the_top_is_under_one_or_two_of_kaldis_filters)
 UNIT_TEST(each_of_slaneys_filters_has_the_area_1)
 {
     struct bl_mel mel;
-    struct bl_error e = {0};
     ck_assert_int_eq(bl_mel_slaney(&mel, 20, 16000, 16000, &e), BL_OK); /* 1 Hz a bin */
     for (int f = 0; f < mel.filters; f++) {
         double area = 0;
@@ -172,7 +169,6 @@ UNIT_TEST(features_of_whisper_by_definition)
     struct bl_features *features;
     struct bl_buffer out = {0};
     struct bl_mel mel;
-    struct bl_error e = {0};
     make_sound(sample, N);
     ck_assert_int_eq(bl_mel_slaney(&mel, MELS, 400, 16000, &e), BL_OK);
     ck_assert_int_eq(bl_features_open(&features, &spec, &e), BL_OK);

@@ -1,7 +1,4 @@
 #include "base/text.h"
-
-#include <string.h>
-
 #include "unit.h"
 
 UNIT_TEST(known_answers)

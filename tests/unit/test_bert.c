@@ -1,7 +1,4 @@
 #include "kind/text/wordpiece.h"
-
-#include <string.h>
-
 #include "unit.h"
 
 static void normalize(struct bl_bert_options options, const char *text, size_t size, const char *expected)
@@ -34,7 +31,6 @@ UNIT_TEST(splits)
     static const char text[] = " Hey, you\u3000\"there\"\u2026 50$!";
     static const char *const words[] = {"Hey", ",", "you", "\"", "there", "\"", "\u2026", "50", "$", "!"};
     struct bl_spans spans = {0};
-    struct bl_error e = {0};
     ck_assert_int_eq(bl_bert_split(text, strlen(text), &spans, &e), 0);
     ck_assert_uint_eq(spans.count, COUNT(words));
     for (size_t i = 0; i < spans.count; i++) {

@@ -1,5 +1,4 @@
 /* Blends: shares in every batch, no repetition before a source is exhausted, and the same plan for the same seed. */
-#include <string.h>
 
 #include "plan/mixture.h"
 #include "plan/random.h"
@@ -106,13 +105,14 @@ UNIT_TEST(shares_and_pace)
     for (int round = 0; round < unit_times(300); round++) {
         struct blending x;
         struct bl_blend blend, again;
-        struct bl_error e = {0};
         size_t at;
         blending_draw(&x, &random, round % 2);
-        ck_assert_msg(bl_blend_make(&blend, x.length, x.count, x.source, x.sources, &x.options, &x.blend, &at, &e) == 0,
+        ck_assert_msg(bl_blend_make(&blend, x.length, x.count, x.source, x.sources, &x.options, &x.blend, &at, &e) ==
+                          BL_OK,
                       "%s", e.text);
-        ck_assert_int_eq(bl_blend_make(&again, x.length, x.count, x.source, x.sources, &x.options, &x.blend, &at, &e),
-                         0);
+        ck_assert_msg(bl_blend_make(&again, x.length, x.count, x.source, x.sources, &x.options, &x.blend, &at, &e) ==
+                          BL_OK,
+                      "%s", e.text);
         size_t blocks = 0;
         for (int64_t epoch = 0; epoch < x.blend.epochs; epoch++) {
             struct bl_plan plan, same;
@@ -142,7 +142,6 @@ UNIT_TEST(mixtures)
     for (int round = 0; round < unit_times(200); round++) {
         struct blending x;
         struct bl_mixture mixture, again;
-        struct bl_error e = {0};
         double taken[SOURCES_MAX] = {0}, sum = 0;
         size_t at, blocks = 0;
         blending_draw(&x, &random, true);
@@ -153,8 +152,9 @@ UNIT_TEST(mixtures)
             ck_assert_ptr_nonnull(strstr(e.text, "plan"));
             continue;
         }
-        ck_assert_int_eq(bl_mixture_make(&again, x.length, x.count, x.source, x.sources, &x.options, &x.blend, &at, &e),
-                         0);
+        ck_assert_msg(bl_mixture_make(&again, x.length, x.count, x.source, x.sources, &x.options, &x.blend, &at, &e) ==
+                          BL_OK,
+                      "%s", e.text);
         for (int64_t epoch = 0; epoch < x.blend.epochs; epoch++) {
             struct bl_plan plan, same;
             ck_assert_msg(bl_mixture_draw(&mixture, &plan, &e) == 0, "%s", e.text);
@@ -185,7 +185,6 @@ UNIT_TEST(repetition_is_limited_on_request)
     const struct bl_plan_options options = {.strategy = BL_STRATEGY_BLOCK, .T = 100};
     struct bl_blend_options given = {.epoch_steps = 1000, .repeat_max = 5, .epochs = 1};
     struct bl_blend blend;
-    struct bl_error e = {0};
     size_t at;
     ck_assert_int_eq(bl_blend_make(&blend, length, 7, source, 2, &options, &given, &at, &e), 0);
     bl_blend_free(&blend);
@@ -214,7 +213,6 @@ UNIT_TEST(what_a_blend_does_not_have_is_refused)
         {.strategy = BL_STRATEGY_BLOCK, .T = 100, .remainder = BL_REMAINDER_DROP},
     };
     struct bl_blend blend;
-    struct bl_error e = {0};
     size_t at;
     for (size_t i = 0; i < COUNT(wrong); i++)
         ck_assert_int_eq(bl_blend_make(&blend, length, 2, source, 2, &wrong[i], &given, &at, &e), BL_EUSAGE);

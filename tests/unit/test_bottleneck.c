@@ -1,7 +1,4 @@
 #include "run/bottleneck.h"
-
-#include <string.h>
-
 #include "cmd/summary.h"
 #include "unit.h"
 
@@ -84,7 +81,6 @@ UNIT_TEST(workers_without_a_job_wait_for_what_keeps_jobs_from_them)
 UNIT_TEST(the_file_that_held_the_run_up_is_named)
 {
     struct bl_run_times t = writing();
-    struct bl_error e = {0};
     t.write.lost[BL_WAIT_JOB] = 6;
     t.write.held = 1;
     ck_assert_int_eq(bl_work_note_file(&t.write, "a", 2, &e), 0);

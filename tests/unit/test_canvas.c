@@ -1,8 +1,5 @@
 /* Pictures in memory: what is drawn where, scaled, and never outside. */
 #include "show/canvas.h"
-
-#include <string.h>
-
 #include "unit.h"
 
 #define GROUND 0x102030U
@@ -175,7 +172,6 @@ UNIT_TEST(copies_are_clipped)
 
 UNIT_TEST(png_has_the_area)
 {
-    struct bl_error e = {0};
     struct bl_buffer out = {0};
     struct bl_canvas c = canvas_new(30, 20);
     bl_buffer_text(&out, "before");

@@ -1,5 +1,4 @@
 #include "base/checksum.h"
-
 #include "unit.h"
 
 #define ROOM ((size_t)3 << 20)

@@ -1,5 +1,4 @@
 /* Clips: times, lines of lists, seek points, and the frames nearest to a time. */
-#include <string.h>
 
 #include "kind/list.h"
 #include "kind/video/clips.h"
@@ -38,7 +37,6 @@ static int parse(struct bl_clip *clip, const char *line, struct bl_error *e)
 UNIT_TEST(lines_of_lists)
 {
     struct bl_clip clip = {0};
-    struct bl_error e;
     ck_assert_int_eq(parse(&clip, "a\\tb.mp4\t1\t1:02.5\t\t\t\tx\\\\\t\ty", &e), BL_OK);
     ck_assert_str_eq(clip.path, "a\tb.mp4");
     ck_assert_str_eq(clip.id.data, "a\tb.mp4#1-1:02.5");
@@ -125,7 +123,6 @@ UNIT_TEST(steps_of_clips)
     double times[] = {0, 0.1, 0.2, 1};
     struct bl_footage f = {.ordered = true, .found = {.length = 4, .times = times, .tick = {1, 10}, .end = 11}};
     struct bl_video_config config = {.stride = 1};
-    struct bl_error e = {0};
     int64_t steps;
     ck_assert_int_eq(bl_footage_steps(&f, &config, 1, 4, &steps, &e), BL_OK);
     ck_assert_int_eq(steps, 3);

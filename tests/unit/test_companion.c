@@ -1,7 +1,4 @@
 #include "kind/composite/composite.h"
-
-#include <string.h>
-
 #include "kind/audio/audio.h"
 #include "kind/video/video.h"
 #include "unit.h"
@@ -21,7 +18,6 @@ UNIT_TEST(paths_have_a_place_for_the_sequence)
     };
     for (size_t i = 0; i < COUNT(known); i++) {
         struct bl_buffer out = {0};
-        struct bl_error e = {0};
         ck_assert_int_eq(bl_companion_check(known[i].path, &e), BL_OK);
         bl_companion_append_path(known[i].path, known[i].id, &out);
         ck_assert_str_eq(out.data, known[i].expected);
@@ -29,7 +25,7 @@ UNIT_TEST(paths_have_a_place_for_the_sequence)
     }
     static const char *const bad[] = {"labels/a.npy", "{", "{id", "id}", "{id}}", "{ID}.npy", "{}{id}", "{id}{x}"};
     for (size_t i = 0; i < COUNT(bad); i++) {
-        struct bl_error e = {0};
+        bl_error_clear(&e);
         ck_assert_msg(bl_companion_check(bad[i], &e) == BL_EUSAGE, "took \"%s\"", bad[i]);
     }
 }
@@ -44,7 +40,6 @@ UNIT_TEST(what_the_scan_found_comes_back)
     joined.part[2] = (struct bl_composite_part){.kind = &bl_kind_audio, .name = "sound", .path = "{id}"};
     struct bl_buffer columns = {0}, extra = {0};
     struct bl_companion_row back = {0};
-    struct bl_error e = {0};
     const struct bl_row found = {.path = "a\tb.wav",
                                  .bytes = 812,
                                  .length = 30,

@@ -1,11 +1,10 @@
 #include "kind/input_stat.h"
-
-#include <string.h>
-
 #include "base/fs.h"
 #include "base/output.h"
 #include "kind/frames/image_folder.h"
 #include "unit.h"
+
+UNIT_SCRATCH
 
 #define MOST 300000
 
@@ -34,8 +33,6 @@ UNIT_TEST(size_and_ends_of_a_file)
     } right[] = {{0, "c77b3abb6f87acd9"},      {1, "313c2dd2ec996e80"},      {65536, "f419a58c0ebc6bb5"},
                  {131071, "d81fe28f12018ce3"}, {131072, "2196d4a59911d176"}, {131073, "548d81b92c6eb8e6"},
                  {MOST, "433f530f91d2d266"}};
-    char directory[64];
-    unit_enter(directory);
     for (size_t i = 0; i < MOST; i++)
         data[i] = (uint8_t)(i * 131 + (i >> 8) * 7);
     for (size_t i = 0; i < COUNT(right); i++) {
@@ -60,7 +57,6 @@ UNIT_TEST(size_and_ends_of_a_file)
     write_file("file", MOST);
     ck_assert_uint_eq(content_of("file"), whole);
     ck_assert_uint_eq(content_of("none"), 0);
-    unit_leave(directory);
 }
 
 UNIT_TEST(texts_that_are_none)
@@ -81,11 +77,8 @@ UNIT_TEST(texts_that_are_none)
 /* Names and images, but not the order in which the directory has them. */
 UNIT_TEST(folders_of_images)
 {
-    char directory[64];
-    struct bl_error e = {0};
     uint64_t content[4];
     int64_t bytes;
-    unit_enter(directory);
     for (int i = 0; i < 4; i++) {
         ck_assert_int_eq(bl_fs_mkdirs("f", &e), BL_OK);
         data[0] = 7;
@@ -101,5 +94,4 @@ UNIT_TEST(folders_of_images)
     ck_assert_uint_ne(content[0], content[1]);
     ck_assert_uint_ne(content[0], content[2]);
     ck_assert_uint_eq(content[0], content[3]);
-    unit_leave(directory);
 }

@@ -7,7 +7,6 @@
 #include <libavutil/imgutils.h>
 #include <libavutil/pixdesc.h>
 #include <math.h>
-#include <string.h>
 
 #include "unit.h"
 
@@ -609,7 +608,7 @@ UNIT_TEST(what_cannot_be_converted_is_named)
     };
     const struct bl_convert_options strict = best();
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct bl_error e = {0};
+        bl_error_clear(&e);
         int rc = bl_convert_check(cases[i].format, cases[i].transfer, cases[i].matrix, &strict, &e);
         ck_assert_int_eq(rc, BL_EDATA);
         ck_assert_msg(strstr(e.text, cases[i].word) != NULL, "'%s' lacks '%s'", e.text, cases[i].word);
@@ -625,7 +624,6 @@ UNIT_TEST(what_cannot_be_converted_is_named)
 UNIT_TEST(frames_are_asked_the_same)
 {
     struct bl_convert *c;
-    struct bl_error e = {0};
     const struct bl_convert_options options = best();
     ck_assert_int_eq(bl_convert_open(&c, &options, &e), 0);
     AVFrame *f = noise(AV_PIX_FMT_YUV420P10LE, 32, 32, 1);

@@ -1,9 +1,10 @@
 /* Cuts of recordings: places, lines of manifests, and windows over the sound of a file. */
-#include <string.h>
 
 #include "kind/audio/manifest_lines.h"
 #include "kind/audio/trim.h"
 #include "unit.h"
+
+UNIT_SCRATCH
 
 UNIT_TEST(halves_are_rounded_up_and_errors_of_the_product_do_not_count)
 {
@@ -62,21 +63,21 @@ static int parse(struct bl_entry *entry, const char *line, struct bl_error *e)
 UNIT_TEST(lines_to_entries)
 {
     struct bl_entry entry = {0};
-    struct bl_error e;
-    ck_assert_int_eq(parse(&entry, "{\"audio_filepath\": \"a\\u00e9.wav\", \"text\": \"x\", \"offset\": null}", &e),
-                     BL_OK);
+    ck_assert_msg(parse(&entry, "{\"audio_filepath\": \"a\\u00e9.wav\", \"text\": \"x\", \"offset\": null}", &e) ==
+                      BL_OK,
+                  "%s", e.text);
     ck_assert_str_eq(entry.path.data, "a\xc3\xa9.wav");
     ck_assert(entry.relative && entry.id.size == 0 && strcmp(entry.start, "0") == 0 && !*entry.duration);
     ck_assert_str_eq(entry.text.data, "x");
 
     /* The file that has the channel, and its place there; texts of all supervisions. */
-    ck_assert_int_eq(parse(&entry,
-                           "{" CUT ", \"supervisions\": [{\"text\": \"a\"}, {}, {\"text\": \"b\\n\"}], \"recording\": "
-                           "{\"sources\": [" SOURCE
-                           ", {\"type\": \"file\", \"channels\": [7, 1], \"source\": \"b.wav\"}], \"transforms\": "
-                           "[{\"name\": \"Resample\"}]}}",
-                           &e),
-                     BL_OK);
+    ck_assert_msg(parse(&entry,
+                        "{" CUT ", \"supervisions\": [{\"text\": \"a\"}, {}, {\"text\": \"b\\n\"}], \"recording\": "
+                        "{\"sources\": [" SOURCE
+                        ", {\"type\": \"file\", \"channels\": [7, 1], \"source\": \"b.wav\"}], \"transforms\": "
+                        "[{\"name\": \"Resample\"}]}}",
+                        &e) == BL_OK,
+                  "%s", e.text);
     ck_assert_str_eq(entry.path.data, "b.wav");
     ck_assert_str_eq(entry.channel, "1");
     ck_assert_str_eq(entry.start, "1.5");
@@ -117,10 +118,8 @@ UNIT_TEST(lines_of_no_use_say_why)
         {"{\"channel\": -1, \"id\": \"p\", \"type\": \"Cut\"}", "\"channel\" is no number"},
     };
     struct bl_entry entry = {0};
-    struct bl_error e;
     for (size_t i = 0; i < COUNT(bad); i++) {
-        ck_assert_int_eq(parse(&entry, bad[i].line, &e), BL_EDATA);
-        ck_assert_msg(strstr(e.text, bad[i].why), "%s: %s", bad[i].line, e.text);
+        FAILS_WITH(parse(&entry, bad[i].line, &e), BL_EDATA, bad[i].why);
     }
     bl_entry_free(&entry);
 }
@@ -129,7 +128,6 @@ UNIT_TEST(a_long_text_is_cut_at_a_character)
 {
     struct bl_entry entry = {0};
     struct bl_buffer line = {0};
-    struct bl_error e;
     bl_buffer_text(&line, "{\"audio_filepath\": \"a\", \"text\": \"x");
     for (int i = 0; i < 40000; i++)
         bl_buffer_text(&line, "\xc3\xa9");
@@ -210,12 +208,9 @@ static int64_t go_through(struct bl_trim *w, const struct bl_cut *cut, bool dama
 
 UNIT_TEST(every_cut_in_any_order)
 {
-    char directory[64];
     struct bl_cancel cancel = {0};
     const struct bl_kind_env env = {.cancel = &cancel};
     struct bl_trim w;
-    struct bl_error e = {0};
-    unit_enter(directory);
     write_wave("a.wav");
     ck_assert_int_eq(bl_trim_open(&w, "a.wav", -1, -1, (struct bl_rational){0, 1}, &env, &e), BL_OK);
     ck_assert_int_eq(go_through(&w, &bl_cut_whole, false), RATE * SECONDS);
@@ -244,9 +239,7 @@ UNIT_TEST(every_cut_in_any_order)
     AVFrame *frame = av_frame_alloc();
     bl_trim_set(&w, &third, false);
     bool got;
-    ck_assert_int_eq(bl_trim_next(&w, frame, &got, &e), BL_EDATA);
-    ck_assert_str_eq(e.text, "channel 2 is wanted, and there are 2");
+    FAILS(bl_trim_next(&w, frame, &got, &e), BL_EDATA, "channel 2 is wanted, and there are 2");
     av_frame_free(&frame);
     bl_trim_close(&w);
-    unit_leave(directory);
 }

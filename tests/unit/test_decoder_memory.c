@@ -1,7 +1,4 @@
 #include "kind/media/decoder_memory.h"
-
-#include <string.h>
-
 #include "unit.h"
 
 #define MIB ((int64_t)1 << 20)
@@ -78,12 +75,10 @@ UNIT_TEST(levels_bound_the_pictures)
 
 UNIT_TEST(the_reason_has_both_figures)
 {
-    struct bl_error e = {0};
     ck_assert_int_eq(bl_decoder_memory_check_picture(4000, 3000, 5 * MIB, 5 * MIB, &e), 0);
     ck_assert_int_eq(bl_decoder_memory_check_picture(4000, 3000, 5 * MIB, 0, &e), 0);
-    ck_assert_int_eq(bl_decoder_memory_check_picture(4000, 3000, 5 * MIB, MIB, &e), BL_EDATA);
-    ck_assert_str_eq(e.text, "4000x3000 needs 5.0 MiB to decode, more than --decoder-memory 1.0 MiB");
-    bl_error_clear(&e);
-    ck_assert_int_eq(bl_decoder_memory_check_picture(16384, 16384, MIB, 0, &e), BL_EDATA);
-    ck_assert_ptr_nonnull(strstr(e.text, "16384x16384 is more than FFmpeg decodes"));
+    FAILS(bl_decoder_memory_check_picture(4000, 3000, 5 * MIB, MIB, &e), BL_EDATA,
+          "4000x3000 needs 5.0 MiB to decode, more than --decoder-memory 1.0 MiB");
+    FAILS_WITH(bl_decoder_memory_check_picture(16384, 16384, MIB, 0, &e), BL_EDATA,
+               "16384x16384 is more than FFmpeg decodes");
 }

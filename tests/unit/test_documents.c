@@ -3,8 +3,6 @@
 #include "base/documents.h"
 
 #include <fcntl.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/io.h"
 #include "base/json.h"
@@ -13,6 +11,8 @@
 #include "kind/text/spool.h"
 #include "kind/text/text.h"
 #include "unit.h"
+
+UNIT_SCRATCH
 
 #define SIZE ((size_t)5 << 20)
 #define EDGE ((size_t)1 << 20)
@@ -79,8 +79,6 @@ static int64_t take(const struct bl_division_rule *rule, const char *text, int64
 
 UNIT_TEST(lines_and_separators_across_edges)
 {
-    char directory[64];
-    unit_enter(directory);
     char *text = make_text();
     int64_t lines = 0, returns = 0, marks = 0, bytes = 0, parted = 0, part_bytes = 0;
     for (size_t i = 0; i < SIZE; i++) {
@@ -106,7 +104,6 @@ UNIT_TEST(lines_and_separators_across_edges)
     ck_assert_int_eq(take(&rule, text, 0, INT64_MAX, &bytes), marks + 1);
     ck_assert_int_eq(bytes, (int64_t)SIZE - 2 * marks);
     free(text);
-    unit_leave(directory);
 }
 
 /* Parts of any size have the documents of the whole, also where separators overlap one another. */
@@ -123,8 +120,6 @@ UNIT_LOOP(parts_have_the_documents_of_the_whole, RULES)
         {.by = BL_DIVISION_SEPARATOR, .separator = "---", .separator_size = 3},
         {.by = BL_DIVISION_SEPARATOR, .separator = "x-x", .separator_size = 3},
         {.by = BL_DIVISION_SEPARATOR, .separator = "-x-x-x-", .separator_size = 7}};
-    char directory[64];
-    unit_enter(directory);
     char *text = make_text();
     /* Rows of what overlaps itself, longer than what is read at once. */
     size_t row = (size_t)unit_times(16) * 81250;
@@ -150,7 +145,6 @@ UNIT_LOOP(parts_have_the_documents_of_the_whole, RULES)
     ck_assert_msg(parted == count && part_bytes == bytes, "rule %d: %lld documents, not %lld", _i, (long long)parted,
                   (long long)count);
     free(text);
-    unit_leave(directory);
 }
 
 static bool is_blank(const char *text, size_t at)
@@ -160,8 +154,6 @@ static bool is_blank(const char *text, size_t at)
 
 UNIT_TEST(blank_lines_across_edges)
 {
-    char directory[64];
-    unit_enter(directory);
     char *text = make_text();
     struct bl_division_rule rule = {.by = BL_DIVISION_BLANK_LINE};
     int64_t bytes = 0, expected = 0, count = 0;
@@ -179,13 +171,10 @@ UNIT_TEST(blank_lines_across_edges)
     ck_assert_int_eq(take(&rule, text, 0, INT64_MAX, &bytes), count);
     ck_assert_int_eq(bytes, expected);
     free(text);
-    unit_leave(directory);
 }
 
 UNIT_TEST(what_is_too_long_is_passed_over)
 {
-    char directory[64];
-    unit_enter(directory);
     FILE *file = fopen("text", "wb");
     fputs("short\n", file);
     for (int i = 0; i < 3000000; i++)
@@ -195,7 +184,6 @@ UNIT_TEST(what_is_too_long_is_passed_over)
     struct bl_division_rule rule = {.by = BL_DIVISION_LINE};
     struct bl_documents *documents;
     struct bl_document document;
-    struct bl_error e = {0};
     bool found = false;
     ck_assert_int_eq(bl_documents_open(&documents, "text", &rule, 0, INT64_MAX, 5, NULL, &e), BL_OK);
     ck_assert_int_eq(bl_documents_next(documents, &document, &found, &e), BL_OK);
@@ -207,7 +195,6 @@ UNIT_TEST(what_is_too_long_is_passed_over)
     ck_assert_int_eq(bl_documents_next(documents, &document, &found, &e), BL_OK);
     ck_assert(!found);
     bl_documents_close(documents);
-    unit_leave(directory);
 }
 
 UNIT_TEST(json_that_is_none)
@@ -303,9 +290,6 @@ static void spool_stretch(uint64_t key, const char *path, int64_t first, struct 
 /* What was not synced is summed up; of the steps of what is shared the size tells, until they are read. */
 UNIT_TEST(a_shared_stretch_is_not_read_to_be_found)
 {
-    char directory[64];
-    unit_enter(directory);
-    struct bl_error e = {0};
     const struct bl_row row = {.length = 1, .reason = ""};
     bool found, changed;
     for (int shared = 0; shared < 2; shared++) {
@@ -323,17 +307,13 @@ UNIT_TEST(a_shared_stretch_is_not_read_to_be_found)
     ck_assert_int_eq(truncate("0000000000000009.steps", 3), 0);
     ck_assert_int_eq(bl_spool_find(".", 9, 1, (struct bl_spool_stamp){5, 0}, &found, &changed, &e), BL_OK);
     ck_assert_int_eq(found, 0);
-    unit_leave(directory);
 }
 
 /* Files of the spool are opened once for all; those beyond the limit are the caller's own. */
 UNIT_TEST(files_of_the_spool_are_shared)
 {
-    char directory[64];
     struct bl_spool_index places = {0};
-    struct bl_error e = {0};
     bool held;
-    unit_enter(directory);
     for (uint64_t key = 11; key < 14; key++)
         spool_stretch(key, "a", (int64_t)key * 1000, &places);
     struct bl_spool_files *files = places.files_open;
@@ -354,13 +334,10 @@ UNIT_TEST(files_of_the_spool_are_shared)
     ck_assert_int_eq(close(first), -1); /* it is closed */
     ck_assert_int_eq(atomic_load(&files->left), 2);
     bl_spool_index_free(&places);
-    unit_leave(directory);
 }
 
 UNIT_TEST(every_document_has_its_place)
 {
-    char directory[64];
-    unit_enter(directory);
     struct bl_spool_index places = {0};
     struct bl_spool_location place;
     spool_stretch(11, "a", 0, &places);
@@ -379,7 +356,6 @@ UNIT_TEST(every_document_has_its_place)
     ck_assert(!bl_spool_index_find(&places, "b", 1010, &place));
     ck_assert(!bl_spool_index_find(&places, "c", 10, &place));
     bl_spool_index_free(&places);
-    unit_leave(directory);
 }
 
 /* Wherever documents lie: evenly, ever farther from each other, or in two heaps. */
@@ -391,14 +367,11 @@ static int64_t uneven(int kind, int64_t i)
 UNIT_LOOP(documents_that_lie_unevenly_are_found, 3)
 {
     enum { COUNT = 3000 };
-    char directory[64];
-    unit_enter(directory);
     struct bl_input input = {.path = "a"};
     struct bl_chunk stretch = {.input = &input, .inputs = 1, .end = INT64_MAX, .receipt = 3};
     struct bl_spool_writer *writer;
     struct bl_spool_index places = {0};
     struct bl_spool_location place;
-    struct bl_error e = {0};
     ck_assert_int_eq(bl_spool_create(&writer, ".", 3, (struct bl_spool_stamp){5, 0}, false, &e), BL_OK);
     for (int64_t i = 0; i < COUNT; i++) {
         struct bl_row row = {.length = 1, .reason = "", .offset = uneven(_i, i)};
@@ -413,7 +386,6 @@ UNIT_LOOP(documents_that_lie_unevenly_are_found, 3)
     }
     ck_assert(!bl_spool_index_find(&places, "a", INT64_C(1) << 50, &place));
     bl_spool_index_free(&places);
-    unit_leave(directory);
 }
 
 static int64_t count_files(void)
@@ -428,10 +400,7 @@ static int64_t count_files(void)
 /* Two processes may be at one stretch at once: neither takes the other's file for its own. */
 UNIT_TEST(a_stretch_is_kept_by_several_at_once)
 {
-    char directory[64];
-    unit_enter(directory);
     struct bl_spool_writer *a, *b, *killed;
-    struct bl_error e = {0};
     struct bl_row row = {.length = 2, .reason = "", .offset = 0};
     const int32_t steps[] = {1, 2};
     static const uint64_t keys[] = {3, 7};
@@ -453,7 +422,6 @@ UNIT_TEST(a_stretch_is_kept_by_several_at_once)
     ck_assert_int_eq(bl_spool_sweep(".", keys, 2, &e), BL_OK);
     ck_assert_int_eq(count_files(), 0);
     bl_spool_abort(killed);
-    unit_leave(directory);
 }
 
 /* Random text of these characters, with an array's brackets around it. */
@@ -513,9 +481,7 @@ static uint64_t sum_records(const struct bl_division_rule *rule, int64_t begin, 
 
 UNIT_TEST(parts_have_the_records_of_the_whole)
 {
-    char directory[64], text[90];
-    struct bl_error e = {0};
-    unit_enter(directory);
+    char text[90];
     for (uint32_t seed = 0; seed < 24; seed++) {
         bool row = seed % 2;
         struct bl_division_rule rule = {.by = row ? BL_DIVISION_ROW : BL_DIVISION_JSON};
@@ -527,5 +493,4 @@ UNIT_TEST(parts_have_the_records_of_the_whole)
             ck_assert_uint_eq(sum_records(&rule, 0, at) + sum_records(&rule, at, INT64_MAX), whole);
         bl_record_places_close(rule.places);
     }
-    unit_leave(directory);
 }

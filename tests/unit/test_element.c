@@ -2,7 +2,6 @@
 #include "kind/row.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "unit.h"
 

@@ -1,14 +1,8 @@
 #include "base/error.h"
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "unit.h"
 
 UNIT_TEST(the_first_cause_is_kept)
 {
-    struct bl_error e = {0};
     ck_assert_int_eq(bl_error_set(&e, BL_EDATA, "frame %d of %s", 7, "a.mp4"), BL_EDATA);
     ck_assert_int_eq(bl_error_set(&e, BL_EFAIL, "later"), BL_EFAIL);
     errno = EIO;
@@ -27,7 +21,6 @@ UNIT_TEST(without_an_object_the_code_is_all)
 
 UNIT_TEST(errno_is_spelled_out)
 {
-    struct bl_error e = {0};
     errno = ENOSPC;
     bl_error_errno(&e, BL_EFAIL, "cannot write %s", "x");
     ck_assert_str_eq(e.text, "cannot write x: No space left on device");
@@ -35,7 +28,6 @@ UNIT_TEST(errno_is_spelled_out)
 
 UNIT_TEST(prefixes_stack_up_in_front)
 {
-    struct bl_error e = {0};
     bl_error_prefix(&e, "nothing to say yet");
     ck_assert_str_eq(e.text, "");
     bl_error_set(&e, BL_EFAIL, "c");
@@ -50,7 +42,6 @@ UNIT_TEST(prefixes_stack_up_in_front)
 
 UNIT_TEST(it_stays_one_line)
 {
-    struct bl_error e = {0};
     bl_error_set(&e, BL_EFAIL, "a\nb\tc\033[1m\x7f\xc3\xa9");
     ck_assert_str_eq(e.text, "a?b?c?[1m?\xc3\xa9");
     bl_error_prefix(&e, "x\ny");
@@ -59,7 +50,6 @@ UNIT_TEST(it_stays_one_line)
 
 UNIT_TEST(long_texts_are_cut_in_the_middle)
 {
-    struct bl_error e = {0};
     char path[4001];
     memset(path, 'x', sizeof path - 1);
     path[sizeof path - 1] = '\0';

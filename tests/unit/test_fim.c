@@ -1,9 +1,6 @@
 /* Fill-in-the-middle: the option, and what is drawn. The tokens are compared with Megatron-LM's in
  * tests/readers/test_fim.py. */
 #include "kind/text/fim.h"
-
-#include <string.h>
-
 #include "base/text.h"
 #include "unit.h"
 

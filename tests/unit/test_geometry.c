@@ -1,7 +1,6 @@
 #include "kind/video/geometry.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "unit.h"
 

@@ -1,8 +1,4 @@
 #include "kind/text/grammar.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/buffer.h"
 #include "unit.h"
 

@@ -1,7 +1,6 @@
 /* Headers of H.264, H.265 and AV1 that are written bit by bit as the standards say, or come from an encoder that was
  * told what they should say. */
 #include <stdarg.h>
-#include <string.h>
 
 #include "kind/video/bitstream.h"
 #include "kind/video/hevc_headers.h"

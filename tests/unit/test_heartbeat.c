@@ -1,14 +1,13 @@
 #include "run/heartbeat.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
 #include "base/io.h"
 #include "unit.h"
+
+UNIT_SCRATCH
 
 #define FILE_MAX ((size_t)1 << 16)
 
@@ -86,8 +85,7 @@ UNIT_TEST(what_is_no_heartbeat_is_refused)
 
 UNIT_TEST(a_task_tells_how_it_goes)
 {
-    char directory[64], before[64];
-    unit_enter(directory);
+    char before[64];
     ck_assert_int_eq(mkdir("d", 0777), 0);
     ck_assert_int_eq(mkdir("d/.bload", 0777), 0);
     unsetenv("SLURM_ARRAY_JOB_ID");
@@ -135,7 +133,6 @@ UNIT_TEST(a_task_tells_how_it_goes)
     bl_heartbeat_end(&h, 0, NULL);
     ck_assert_int_eq(read_beat("d/.bload/task-00003").state, BL_BEAT_FAILED);
     unsetenv("SLURM_JOB_ID");
-    unit_leave(directory);
 }
 
 UNIT_TEST(ends_are_told_apart)
@@ -144,8 +141,6 @@ UNIT_TEST(ends_are_told_apart)
         int status;
         int64_t state;
     } end[] = {{0, BL_BEAT_DONE}, {3, BL_BEAT_DONE}, {1, BL_BEAT_FAILED}, {2, BL_BEAT_FAILED}, {143, BL_BEAT_STOPPED}};
-    char directory[64];
-    unit_enter(directory);
     ck_assert_int_eq(mkdir(".bload", 0777), 0);
     setenv("SLURM_ARRAY_JOB_ID", "77", 1);
     setenv("SLURM_ARRAY_TASK_ID", "3", 1);
@@ -160,14 +155,11 @@ UNIT_TEST(ends_are_told_apart)
     }
     unsetenv("SLURM_ARRAY_JOB_ID");
     unsetenv("SLURM_ARRAY_TASK_ID");
-    unit_leave(directory);
 }
 
 /* What cannot be written is counted, with the first reason, and tried again; a dataset that was finished is none. */
 UNIT_TEST(missed_beats_stop_nothing_and_are_counted)
 {
-    char directory[64];
-    unit_enter(directory);
     ck_assert_int_eq(mkdir(".bload", 0777), 0);
     ck_assert_int_eq(mkdir(".bload/task-00000", 0777), 0);
     struct bl_heartbeat h;
@@ -184,7 +176,6 @@ UNIT_TEST(missed_beats_stop_nothing_and_are_counted)
     ck_assert_int_eq(rmdir(".bload"), 0);
     bl_heartbeat_end(&h, 0, NULL);
     ck_assert_int_eq(h.missed, 2);
-    unit_leave(directory);
 }
 
 UNIT_TEST(none_was_begun)

@@ -1,8 +1,6 @@
 #include "kind/frames/image_header.h"
 
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "unit.h"
 

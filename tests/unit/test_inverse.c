@@ -1,7 +1,6 @@
 #include "plan/inverse.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "plan/random.h"
 #include "unit.h"

@@ -1,5 +1,4 @@
 /* Marks of recordings, and points: frames of ten samples at 100 Hz, each from a packet of its own. */
-#include <string.h>
 
 #include "kind/audio/marks.h"
 #include "kind/media/compat.h"

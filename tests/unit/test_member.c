@@ -1,7 +1,4 @@
 #include "base/archive.h"
-
-#include <string.h>
-
 #include "scan/globs.h"
 #include "unit.h"
 
@@ -49,7 +46,6 @@ UNIT_TEST(keys_end_at_the_first_dot)
 UNIT_TEST(what_is_beside_a_member)
 {
     struct bl_member_index index = {0};
-    struct bl_error e = {0};
     struct bl_buffer path = {0};
     for (int t = 0; t < 2; t++) {
         ck_assert_int_eq(bl_member_index_add_tar(&index, t ? "b.tar" : "a.tar", &e), BL_OK);
@@ -92,7 +88,6 @@ UNIT_TEST(braces_as_shells_expand_them)
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct bl_buffer names = {0};
-        struct bl_error e = {0};
         ck_assert(bl_braces_are_in(cases[i].text));
         ck_assert_int_eq(bl_braces_expand(cases[i].text, append_name, &names, &e), BL_OK);
         ck_assert_str_eq(names.data, cases[i].names);
@@ -113,7 +108,6 @@ static int count_name(void *context, const char *name, struct bl_error *e)
 
 UNIT_TEST(a_pattern_has_a_limit)
 {
-    struct bl_error e = {0};
     int count = 0;
     ck_assert_int_eq(bl_braces_expand("{1..9999999}", count_name, &count, &e), BL_EUSAGE);
     ck_assert_int_eq(count, BL_BRACES_MAX);

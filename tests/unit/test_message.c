@@ -1,9 +1,7 @@
 /* Messages between processes: what is put is what is got, whatever it is; a damaged one is noticed. */
 #include "kind/isolated/messages.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 

@@ -2,11 +2,12 @@
  * that ffprobe tells. */
 #include "kind/video/timeline.h"
 
-#include <string.h>
 #include <sys/stat.h>
 
 #include "kind/media/demux.h"
 #include "unit.h"
+
+UNIT_SCRATCH
 
 #define FRAMES_MAX 12
 
@@ -144,8 +145,6 @@ UNIT_TEST(b_pictures_of_encoders_are_known)
         unit_skip("no ffmpeg command");
         return;
     }
-    char directory[64];
-    unit_enter(directory);
     for (size_t i = 0; i < COUNT(recipes); i++) {
         char command[256];
         snprintf(command, sizeof command,
@@ -154,5 +153,4 @@ UNIT_TEST(b_pictures_of_encoders_are_known)
         ck_assert_msg(system(command) == 0, "%s", command);
         assert_disposable(recipes[i][1]);
     }
-    unit_leave(directory);
 }

@@ -1,7 +1,4 @@
 #include "kind/text/normal_form.h"
-
-#include <string.h>
-
 #include "unit.h"
 
 static void expect(enum bl_normal_form form, const char *text, const char *expected)

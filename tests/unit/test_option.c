@@ -1,7 +1,6 @@
 #include "base/option.h"
 
 #include <stdint.h>
-#include <string.h>
 
 #include "base/checksum.h"
 #include "base/option_help.h"

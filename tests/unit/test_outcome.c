@@ -1,14 +1,10 @@
 #include "run/finish.h"
-
-#include <string.h>
-
 #include "unit.h"
 
 UNIT_TEST(outcomes_survive_the_record)
 {
     struct bl_outcomes there = {0}, back = {0};
     struct bl_buffer text = {0};
-    struct bl_error e = {0};
     ck_assert_int_eq(bl_outcomes_add(&there, 7, true, 94, "a\ttab, a \\ and\na line", &e), BL_OK);
     ck_assert_int_eq(bl_outcomes_add(&there, 3, false, 0, "3 of 9 frames damaged", &e), BL_OK);
     there.unfiltered = true;
@@ -39,7 +35,7 @@ UNIT_TEST(what_is_no_outcome_is_refused)
         "untrained\t1\t2\n", "untrained\t1\t2\t-3\n"};
     for (size_t i = 0; i < COUNT(bad); i++) {
         struct bl_outcomes o = {0};
-        struct bl_error e = {0};
+        bl_error_clear(&e);
         char text[64];
         snprintf(text, sizeof text, "%s", bad[i]);
         ck_assert_msg(bl_outcomes_parse(&o, text, strlen(text), &e) == BL_EDATA, "took \"%s\"", bad[i]);
@@ -50,7 +46,6 @@ UNIT_TEST(what_is_no_outcome_is_refused)
 UNIT_TEST(pieces_of_a_sequence_are_merged)
 {
     struct bl_outcomes o = {0};
-    struct bl_error e = {0};
     ck_assert_int_eq(bl_outcomes_add(&o, 9, false, 0, "first", &e), BL_OK);
     ck_assert_int_eq(bl_outcomes_add(&o, 2, false, 0, "alone", &e), BL_OK);
     ck_assert_int_eq(bl_outcomes_add(&o, 9, false, 0, "second", &e), BL_OK);

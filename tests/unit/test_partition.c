@@ -1,7 +1,5 @@
 /* Epochs differ in who shares a block, as long as there is another partition into as many blocks: all of them, counted
  * by trying everything. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "plan/planner.h"
 #include "plan/random.h"

@@ -1,9 +1,5 @@
 /* Texts of pieces in runs: shading, characters of several tokens, what cannot be seen, and ids without a tokenizer. */
 #include "show/passages.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 #include "unit.h"
 
 static struct bl_tokenizer *tokenizer;
@@ -28,8 +24,9 @@ static void piece_add(struct bl_passages *p, size_t piece, const char *text, con
 {
     struct bl_error e = {0};
     for (size_t i = 0; text[i]; i++)
-        ck_assert_int_eq(bl_passages_add(p, detokenizer, (uint8_t)text[i], i < strlen(shades) && shades[i] == 'x', &e),
-                         BL_OK);
+        ck_assert_msg(bl_passages_add(p, detokenizer, (uint8_t)text[i], i < strlen(shades) && shades[i] == 'x', &e) ==
+                          BL_OK,
+                      "%s", e.text);
     ck_assert_int_eq(bl_passages_end(p, piece, &e), BL_OK);
 }
 
@@ -98,7 +95,6 @@ UNIT_TEST(controls_are_masked)
     text_becomes("\xe2\x80\xae"
                  "abc\xc2\x9b",
                  "", "0:?abc?|"); /* right to left; CSI of C1 */
-    struct bl_error e = {0};
     struct bl_passages p = {0};
     for (int i = 0; i < 3; i++)
         ck_assert_int_eq(bl_passages_add(&p, detokenizer, 0, i == 1, &e), BL_OK);
@@ -109,7 +105,6 @@ UNIT_TEST(controls_are_masked)
 
 UNIT_TEST(pieces_are_apart)
 {
-    struct bl_error e = {0};
     struct bl_passages p = {0};
     piece_add(&p, 0, "ab\xc3", "xxx"); /* neither the character nor the shading goes on in the next */
     piece_add(&p, 1,
@@ -127,7 +122,6 @@ UNIT_TEST(pieces_are_apart)
 UNIT_TEST(ids_are_numbers)
 {
     static const int64_t id[] = {7, -100, INT64_MAX, 0, 12};
-    struct bl_error e = {0};
     struct bl_passages p = {0};
     for (int i = 0; i < 5; i++)
         ck_assert_int_eq(bl_passages_add(&p, NULL, id[i], i == 3, &e), BL_OK);
@@ -138,11 +132,8 @@ UNIT_TEST(ids_are_numbers)
 
 UNIT_TEST(ids_of_no_token_are_faults)
 {
-    struct bl_error e = {0};
     struct bl_passages p = {0};
-    ck_assert_int_eq(bl_passages_add(&p, detokenizer, 256, false, &e), BL_EDATA);
-    ck_assert_str_eq(e.text, "the tokenizer has no token with the id 256");
-    bl_error_clear(&e);
+    FAILS(bl_passages_add(&p, detokenizer, 256, false, &e), BL_EDATA, "the tokenizer has no token with the id 256");
     ck_assert_int_eq(bl_passages_add(&p, detokenizer, -1, true, &e), BL_EDATA);
     bl_passages_drop(&p);
     piece_add(&p, 0, "a", "");
@@ -152,7 +143,6 @@ UNIT_TEST(ids_of_no_token_are_faults)
 
 UNIT_TEST(more_text_than_is_shown_is_refused)
 {
-    struct bl_error e = {0};
     struct bl_passages p = {0};
     char *text = malloc(BL_PASSAGES_MAX);
     ck_assert_ptr_nonnull(text);
@@ -160,8 +150,8 @@ UNIT_TEST(more_text_than_is_shown_is_refused)
     bl_buffer_append(&p.bytes, text, BL_PASSAGES_MAX);
     free(text);
     p.bytes.capacity = BL_PASSAGES_MAX + 1; /* it would have room by chance */
-    ck_assert_int_eq(bl_passages_add(&p, detokenizer, 'x', false, &e), BL_EUSAGE);
-    ck_assert_str_eq(e.text, "there is more text to show than 64.0 MiB: bload cat writes that of one sequence");
+    FAILS(bl_passages_add(&p, detokenizer, 'x', false, &e), BL_EUSAGE,
+          "there is more text to show than 64.0 MiB: bload cat writes that of one sequence");
     bl_passages_free(&p);
 }
 

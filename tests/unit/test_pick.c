@@ -1,7 +1,4 @@
 #include "kind/video/options.h"
-
-#include <string.h>
-
 #include "unit.h"
 
 /* What is taken, as the frames' numbers. */

@@ -1,10 +1,8 @@
 #include "run/pipeline.h"
 
 #include <stdatomic.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "unit.h"
 
@@ -137,7 +135,6 @@ UNIT_TEST(writers_may_be_fewer_than_workers)
 {
     for (int writers = 0; writers < 3; writers++) {
         struct trial t = trial_of();
-        struct bl_error e = {0};
         t.writers = writers;
         ck_assert_int_eq(run(&t, 5, 10, &e), BL_OK);
         ck_assert_int_eq(t.consumed, JOBS);
@@ -150,7 +147,6 @@ UNIT_TEST(results_come_in_order)
 {
     for (size_t i = 0; i < 8; i++) {
         struct trial t = trial_of();
-        struct bl_error e = {0};
         t.writes = i < 4;
         ck_assert_int_eq(run(&t, worker_counts[i % 4], 2 * worker_counts[i % 4], &e), BL_OK);
         ck_assert_int_eq(t.consumed, JOBS);
@@ -165,14 +161,13 @@ UNIT_TEST(a_failing_stage_ends_the_run)
         for (size_t at = 0; at < 3; at++) {
             for (int stage = 0; stage < 4; stage++) {
                 struct trial t = trial_of();
-                struct bl_error e = {0};
+                bl_error_clear(&e);
                 char expected[32];
                 static const char *const name[] = {"produce", "work", "write", "consume"};
                 int *const fail[] = {&t.fail_produce, &t.fail_work, &t.fail_write, &t.fail_consume};
                 *fail[stage] = where[at];
                 snprintf(expected, sizeof expected, "%s %d", name[stage], where[at]);
-                ck_assert_int_eq(run(&t, worker_counts[i], 2 * worker_counts[i], &e), BL_EFAIL);
-                ck_assert_str_eq(e.text, expected);
+                FAILS(run(&t, worker_counts[i], 2 * worker_counts[i], &e), BL_EFAIL, expected);
                 ck_assert_int_le(t.consumed, where[at] + 1);
             }
         }
@@ -183,10 +178,9 @@ UNIT_TEST(a_worker_that_cannot_open_ends_the_run)
 {
     for (size_t i = 0; i < 4; i++) {
         struct trial t = trial_of();
-        struct bl_error e = {0};
+        bl_error_clear(&e);
         t.fail_open = 1;
-        ck_assert_int_eq(run(&t, worker_counts[i], 2 * worker_counts[i], &e), BL_EFAIL);
-        ck_assert_str_eq(e.text, "open");
+        FAILS(run(&t, worker_counts[i], 2 * worker_counts[i], &e), BL_EFAIL, "open");
         ck_assert_int_eq(t.consumed, 0);
     }
 }
@@ -195,7 +189,7 @@ UNIT_TEST(a_signal_ends_the_run)
 {
     for (size_t i = 0; i < 4; i++) {
         struct trial t = trial_of();
-        struct bl_error e = {0};
+        bl_error_clear(&e);
         t.stop_after = 100;
         ck_assert_int_eq(run(&t, worker_counts[i], 2 * worker_counts[i], &e), BL_ECANCEL);
         ck_assert_int_eq(t.consumed, 101);
@@ -258,7 +252,6 @@ UNIT_TEST(a_clock_that_is_set_back_is_not_waited_for)
                                             .discard = discard_nothing,
                                             .tick = count_tick};
     struct bl_cancel cancel = {0};
-    struct bl_error e = {0};
     int left = 2;
     atomic_store(&is_ahead, true);
     ck_assert_int_eq(bl_pipeline_run(&stages, &left, 2, 2, &cancel, &e), 0);

@@ -2,7 +2,6 @@
 #include "kind/media/module.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "kind/video/convert.h"
 #include "unit.h"
@@ -160,7 +159,7 @@ UNIT_TEST(other_pictures_have_no_numbers)
                                                  AV_PIX_FMT_YA8,     AV_PIX_FMT_CUDA,    AV_PIX_FMT_GRAYF32LE};
     const struct bl_convert_options options = {.channels = BL_CHANNELS_GRAY16};
     for (size_t i = 0; i < COUNT(formats); i++) {
-        struct bl_error e = {0};
+        bl_error_clear(&e);
         int code = bl_convert_check(formats[i], AVCOL_TRC_UNSPECIFIED, AVCOL_SPC_UNSPECIFIED, &options, &e);
         ck_assert_int_eq(code, BL_EDATA);
         ck_assert_msg(strstr(e.text, "--pixels gray or rgb takes these") != NULL, "%s", e.text);

@@ -1,8 +1,6 @@
 /* Constraints, ranks, epochs and chance: the laws of every combination over random lists, recounted by the plainest
  * means. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "plan/histogram.h"
 #include "plan/planner.h"
@@ -646,7 +644,6 @@ UNIT_TEST(overlaps_are_exact)
     const struct bl_plan_options o = {
         .oversize = BL_OVERSIZE_SPLIT, .strategy = BL_STRATEGY_BLOCK, .T = 10, .overlap = 3};
     struct bl_plan plan = make(l, &o);
-    struct bl_error e = {0};
     for (size_t p = 0; p < plan.pieces; p++) {
         bool is_last = plan.source_start[p] + plan.length[p] == length[plan.sequence[p]];
         for (int d = -1; d <= 1; d += 2) {

@@ -3,9 +3,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "unit.h"
 
@@ -41,13 +39,12 @@ UNIT_TEST(more_than_a_pipe_holds)
 
 UNIT_TEST(programs_are_found_in_path)
 {
-    struct bl_error e = {0};
     int status = -1;
     const char *argv[] = {"bload-no-such-program", NULL};
     ck_assert(bl_process_found("sh"));
     ck_assert(!bl_process_found("bload-no-such-program"));
-    ck_assert_int_eq(bl_process_run(argv, NULL, &status, &e), BL_EFAIL);
-    ck_assert_str_eq(e.text, "cannot run bload-no-such-program: No such file or directory");
+    FAILS(bl_process_run(argv, NULL, &status, &e), BL_EFAIL,
+          "cannot run bload-no-such-program: No such file or directory");
 }
 
 UNIT_TEST(signals_have_their_names)

@@ -1,5 +1,4 @@
 
-#include <string.h>
 
 #include "cmd/progress_bar.h"
 #include "unit.h"

@@ -1,5 +1,4 @@
 #include "report/report.h"
-
 #include "unit.h"
 
 static void check(const struct bl_rank_range *range, int64_t least, double sum, int64_t most)
@@ -14,7 +13,6 @@ UNIT_TEST(blocks_go_to_the_ranks_in_turn)
 {
     static const int64_t sequences[] = {1, 2, 3, 4, 5, 6, 7, 8};
     struct bl_rank_table t;
-    struct bl_error e = {0};
     ck_assert_int_eq(bl_rank_table_open(&t, 2, 2, &e), BL_OK);
     for (int b = 0; b < 8; b++)
         bl_rank_table_add(&t, sequences[b], 10 * sequences[b], 100 * sequences[b]);
@@ -32,7 +30,6 @@ UNIT_TEST(blocks_go_to_the_ranks_in_turn)
 UNIT_TEST(an_unfinished_step_does_not_count)
 {
     struct bl_rank_table t;
-    struct bl_error e = {0};
     ck_assert_int_eq(bl_rank_table_open(&t, 3, 0, &e), BL_OK);
     ck_assert_double_eq(bl_rank_table_imbalance(&t), 0);
     for (int b = 0; b < 5; b++)

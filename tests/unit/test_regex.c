@@ -1,7 +1,4 @@
 #include "kind/text/regex.h"
-
-#include <string.h>
-
 #include "unit.h"
 
 UNIT_TEST(patterns_are_translated)
@@ -20,7 +17,6 @@ UNIT_TEST(patterns_are_translated)
     };
     for (size_t i = 0; i < COUNT(known); i++) {
         struct bl_buffer out = {0};
-        struct bl_error e = {0};
         bl_buffer_text(&out, "");
         ck_assert_int_eq(bl_regex_translate(known[i][0], strlen(known[i][0]), &out, &e), 0);
         ck_assert_str_eq(out.data, known[i][1]);
@@ -42,7 +38,7 @@ UNIT_TEST(bad_patterns)
     };
     for (size_t i = 0; i < COUNT(bad); i++) {
         struct bl_regex *regex;
-        struct bl_error e = {0};
+        bl_error_clear(&e);
         ck_assert_int_eq(bl_regex_open(&regex, bad[i].pattern, strlen(bad[i].pattern), false, &e), BL_EDATA);
         ck_assert_ptr_null(regex);
         ck_assert_msg(!strncmp(e.text, bad[i].offset, strlen(bad[i].offset)), "%s: %s", bad[i].pattern, e.text);
@@ -79,7 +75,6 @@ UNIT_TEST(behaviors)
     split("-", BL_BEHAVIOR_REMOVED, "--", "");
     split("x*", BL_BEHAVIOR_ISOLATED, "abx\u00e9", "(a)(b)(x)(\u00e9)");
     enum bl_behavior how;
-    struct bl_error e = {0};
     ck_assert_int_eq(bl_behavior_parse("MergedWithNext", &how, &e), 0);
     ck_assert_int_eq(how, BL_BEHAVIOR_MERGED_WITH_NEXT);
     ck_assert_int_eq(bl_behavior_parse("merged", &how, &e), BL_EFAIL);
@@ -105,7 +100,6 @@ UNIT_TEST(code_points_of_later_versions)
     static const char later[] = "a\u0897\U00033398\u1c8b\U000561a5\ue000";
     struct bl_pattern_points points = {.newer = true};
     struct bl_buffer copy = {0};
-    struct bl_error e = {0};
     const char *seen;
     ck_assert_int_eq(bl_pattern_points_read(&points, "[\\x{33000}-\\x{3ffff}]", 21, &e), 0);
     ck_assert_int_eq(bl_stand_in_apply(&points, later, sizeof later - 1, &copy, &seen, &e), 0);
@@ -141,7 +135,6 @@ UNIT_TEST(limits)
     struct bl_regex *regex;
     struct bl_matcher *matcher;
     struct bl_spans spans = {0};
-    struct bl_error e = {0};
     char text[60];
     memset(text, 'a', sizeof text);
     memcpy(text, "ab", 2);

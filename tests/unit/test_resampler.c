@@ -3,8 +3,6 @@
 #include "kind/audio/mix.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "kind/media/module.h"
 #include "unit.h"

@@ -1,7 +1,6 @@
 #include "run/sample.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "store/info.h"
 #include "unit.h"

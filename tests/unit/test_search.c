@@ -1,6 +1,5 @@
 /* The search for few blocks: lists whose optimum is known are solved at the default effort, no bound is above it, no
  * part does harm, and the effort is never passed. */
-#include <stdlib.h>
 
 #include "plan/bound.h"
 #include "plan/colgen.h"

@@ -3,6 +3,8 @@
 #include "unit.h"
 #include "base/output.h"
 
+UNIT_SCRATCH
+
 #define PIECE(text, score, type) "\x0a\x0a\x0a\x01" text "\x15" score "\x18" type
 #define ZERO "\0\0\0\0"
 #define UNKNOWN PIECE("?", ZERO, "\2")
@@ -38,17 +40,14 @@ UNIT_TEST(what_is_no_model_is_refused)
         {WHOLE(UNKNOWN "\x1a\x03\x12\x01x"), "the map of the normalizer"},
         {WHOLE(UNKNOWN PIECE("a", ZERO, "\5") "\x12\x02\x18\x02"), "not supported: the unused piece 1"},
     };
-    char directory[64];
-    unit_enter(directory);
     for (size_t i = 0; i < COUNT(bad); i++) {
         struct bl_tokenizer *tokenizer;
-        struct bl_error e = {0};
+        bl_error_clear(&e);
         ck_assert_msg(open_model(bad[i].bytes, bad[i].size, &tokenizer, &e) == BL_EFAIL, "%zu", i);
         ck_assert_ptr_null(tokenizer);
         ck_assert_msg(strstr(e.text, bad[i].message) != NULL, "\"%s\" where \"%s\" was to come", e.text,
                       bad[i].message);
     }
-    unit_leave(directory);
 }
 
 static void ids_are(const char *bytes, size_t size, const char *text, const int32_t *expected, size_t count)
@@ -79,11 +78,8 @@ UNIT_TEST(pieces_are_found)
                                                           "ab\x15" ZERO "\x18\1"                                       \
                                                           "\x0a\x0b\x0a\x02"                                           \
                                                           "ba\x15" ZERO "\x18\1"
-    char directory[64];
-    unit_enter(directory);
     ids_are(WHOLE(PIECES "\x1a\x02\x18\x00"
                          "\x12\x02\x18\x02"),
             "abaxyb a", (int32_t[]){3, 1, 0, 2, 0, 1}, 6);
     ids_are(WHOLE(PIECES "\x1a\x02\x18\x00"), "ababxy", (int32_t[]){3, 3, 0}, 3);
-    unit_leave(directory);
 }

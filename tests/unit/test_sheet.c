@@ -1,8 +1,5 @@
 /* The layout of a sheet: where steps are, what lies on each line, and the ticks of the scale. */
 #include "show/sheet.h"
-
-#include <string.h>
-
 #include "unit.h"
 
 /* Pieces of random lengths, with padding between some. Returns the end of the last one. */
@@ -98,7 +95,6 @@ static void spans_are_right(const struct bl_sheet *s)
 UNIT_TEST(spans_fill_the_lines)
 {
     struct bl_sheet_piece piece[60];
-    struct bl_error e = {0};
     srandom(3);
     for (int i = 0; i < unit_times(3000); i++) {
         struct bl_sheet s = {0};
@@ -117,7 +113,6 @@ UNIT_TEST(known_spans)
                                                     {1, 3, 2, -1, true}, {2, 0, 5, 2, true},  {3, 0, 1, -1, true}};
     struct bl_sheet s = {
         .piece = piece, .pieces = 3, .steps = 33, .drawn = 33, .line_steps = 10, .lines = 4, .width = 5};
-    struct bl_error e = {0};
     ck_assert_int_eq(bl_sheet_find_spans(&s, &e), BL_OK);
     ck_assert_uint_eq(s.spans, COUNT(expected));
     for (size_t i = 0; i < s.spans; i++) {

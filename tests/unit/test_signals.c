@@ -1,6 +1,5 @@
 #include "run/signals.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <sys/time.h>
 

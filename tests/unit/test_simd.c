@@ -1,7 +1,6 @@
 #include "kind/media/module.h"
 
 #include <libavutil/cpu.h>
-#include <string.h>
 
 #include "unit.h"
 
@@ -16,9 +15,7 @@ UNIT_TEST(names)
         ck_assert_int_eq(level, levels[i]);
     }
     enum bl_simd level;
-    struct bl_error e = {0};
-    ck_assert_int_eq(bl_simd_parse("avx512", &level, &e), BL_EUSAGE);
-    ck_assert_ptr_nonnull(strstr(e.text, "avx512"));
+    FAILS_WITH(bl_simd_parse("avx512", &level, &e), BL_EUSAGE, "avx512");
 }
 
 UNIT_TEST(the_best_level_is_applied_exactly)
@@ -36,7 +33,6 @@ UNIT_TEST(the_best_level_is_applied_exactly)
 
 UNIT_TEST(a_level_of_another_machine_is_refused)
 {
-    struct bl_error e = {0};
     enum bl_simd strange = bl_simd_best() == BL_SIMD_NEON ? BL_SIMD_AVX2 : BL_SIMD_NEON;
     int before = av_get_cpu_flags();
     ck_assert_int_eq(bl_simd_apply(strange, &e), BL_EUSAGE);

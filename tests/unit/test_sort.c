@@ -1,7 +1,4 @@
 #include "base/sort.h"
-
-#include <string.h>
-
 #include "unit.h"
 
 enum { MOST = 20000 };

@@ -3,7 +3,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 #include "kind/audio/lanes.h"
 #include "unit.h"
@@ -81,7 +80,6 @@ UNIT_TEST(filters_are_sums_of_what_they_weigh)
 {
     static const int filters[] = {1, 4, 23, 80, 130};
     float power[257 + BL_LANES] = {0}, out[130 + BL_LANES];
-    struct bl_error e = {0};
     struct bl_mel mel;
     uint32_t state = 2;
     for (int b = 0; b < 257; b++)

@@ -1,5 +1,4 @@
 #include "kind/audio/per_step.h"
-
 #include "unit.h"
 
 UNIT_TEST(a_window_is_as_long_as_the_longest_distance)

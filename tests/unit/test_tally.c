@@ -1,5 +1,4 @@
 #include "report/report.h"
-
 #include "unit.h"
 
 static struct bl_tally_entry *add_row(struct bl_tally *t, const char *key)
@@ -13,7 +12,6 @@ static struct bl_tally_entry *add_row(struct bl_tally *t, const char *key)
 UNIT_TEST(rows_with_a_text_are_counted_together)
 {
     struct bl_tally t = {0};
-    struct bl_error e = {0};
     for (int i = 0; i < 5; i++) {
         struct bl_tally_entry *entry = add_row(&t, "a");
         char name[8];

@@ -1,8 +1,5 @@
 #include "base/checksum.h"
 #include "run/state_files.h"
-
-#include <string.h>
-
 #include "unit.h"
 
 static struct bl_task task;

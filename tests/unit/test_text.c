@@ -1,7 +1,6 @@
 #include "base/text.h"
 
 #include <stdint.h>
-#include <string.h>
 
 #include "unit.h"
 

@@ -1,8 +1,5 @@
 /* Columns of text on a terminal, and texts that are cut to so many. */
 #include "base/text.h"
-
-#include <string.h>
-
 #include "unit.h"
 
 static void end_is(const char *text, const char *mark, int columns, const char *expected)

@@ -1,8 +1,5 @@
 /* Text in lines of so many columns: where they break, and that nothing but an end of a line, or one space, is lost. */
 #include "show/passages.h"
-
-#include <string.h>
-
 #include "base/buffer.h"
 #include "base/text.h"
 #include "unit.h"

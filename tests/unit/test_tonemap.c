@@ -3,11 +3,12 @@
 
 #include <libavutil/mastering_display_metadata.h>
 #include <math.h>
-#include <string.h>
 
 #include "kind/media/compat.h"
 #include "kind/video/decode.h"
 #include "unit.h"
+
+UNIT_SCRATCH
 
 #define SIDE 16
 
@@ -213,7 +214,6 @@ UNIT_TEST(history_does_not_matter)
 {
     static const struct bl_pixels pixels = {.family = BL_FAMILY_GREY, .planes = 1, .depth = 10};
     struct bl_tonemap *t;
-    struct bl_error e = {0};
     uint16_t words[40];
     uint8_t out[2][3 * 40 * 9], last[3 * 40 * 9];
     for (int x = 0; x < 40; x++)
@@ -277,14 +277,11 @@ static void write_bright(const char *path, unsigned nits)
 
 UNIT_TEST(the_peak_by_the_container)
 {
-    char folder[64];
     struct bl_cancel cancel = {0};
     const struct bl_kind_env env = {.cancel = &cancel};
     struct bl_decode d;
-    struct bl_error e = {0};
     AVFrame *frame = av_frame_alloc();
     bool got;
-    unit_enter(folder);
     write_bright("bright.mkv", 2500);
     ck_assert_msg(bl_decode_open(&d, "bright.mkv", -1, -1, BL_DEMUX_DECODE, &env, &e) == 0, "%s", e.text);
     ck_assert_int_eq(bl_decode_next(&d, frame, &got, &e), 0);
@@ -293,5 +290,4 @@ UNIT_TEST(the_peak_by_the_container)
     ck_assert_double_eq(bl_tonemap_peak(frame), 2500);
     bl_decode_close(&d);
     av_frame_free(&frame);
-    unit_leave(folder);
 }

@@ -1,5 +1,4 @@
 #include "kind/text/unicode.h"
-
 #include "unit.h"
 
 UNIT_TEST(well_known_code_points)

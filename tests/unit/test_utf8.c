@@ -1,7 +1,4 @@
 #include "base/text.h"
-
-#include <string.h>
-
 #include "unit.h"
 
 /* An assertion of Check costs more than what is asserted here a million times. */

@@ -4,18 +4,14 @@
 #include "kind/video/video.h"
 
 #include <limits.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "kind/kinds.h"
 #include "kind/media/module.h"
-#include "unit.h"
+#include "clips.h"
 
 #define SECONDS "2"
 #define FRAMES 50 /* of every clip, unless it says otherwise */
-
-static char clips[64];       /* the directory; "" where there is no ffmpeg */
-static char media[PATH_MAX]; /* the shared media; "" where they are not */
 
 /* Options of ffmpeg after the picture, and the name. Keyframes every 12 frames. */
 static const char *const recipes[][2] = {
@@ -48,26 +44,10 @@ static const char *const recipes[][2] = {
 
 #define RECIPES COUNT(recipes)
 
-static void shell(const char *command)
-{
-    ck_assert_msg(system(command) == 0, "%s", command);
-}
-
-static void find_media(void)
-{
-    const char *shared = getenv("BLOAD_SHARED");
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/data/media", shared ? shared : "../shared");
-    if (!realpath(path, media))
-        *media = 0;
-}
-
 static void make_clips(void)
 {
-    find_media();
-    if (system("command -v ffmpeg >/dev/null 2>&1") != 0)
+    if (!clips_enter())
         return;
-    unit_enter(clips);
     for (size_t i = 0; i < RECIPES; i++) {
         char command[512];
         snprintf(command, sizeof command,
@@ -86,19 +66,6 @@ static void make_clips(void)
           "-c:a aac cover.m4a");
     shell("ffmpeg -v error -nostdin -f lavfi -i testsrc2=s=64x48:d=1 -pix_fmt yuv420p10 -c:v libx265 -x265-params "
           "log-level=none:transfer=smpte2084:colormatrix=bt2020nc:colorprim=bt2020 pq.mkv");
-}
-
-static void remove_clips(void)
-{
-    if (*clips)
-        unit_leave(clips);
-}
-
-static bool have_clips(void)
-{
-    if (!*clips)
-        unit_skip("no ffmpeg command");
-    return *clips;
 }
 
 /* The kind, as a command would set it up. */
@@ -224,10 +191,8 @@ static int command_words(const char *command, char (*word)[64], int most)
     return words;
 }
 
-UNIT_TEST(lengths_are_what_decoding_gives)
+CLIPS_TEST(lengths_are_what_decoding_gives)
 {
-    if (!have_clips())
-        return;
     struct setting packets, decode;
     set_up(&packets, NULL);
     SET_UP(&decode, "count", "decode");
@@ -268,10 +233,8 @@ static void assert_pieces(const struct setting *s, const char *path)
     free(whole);
 }
 
-UNIT_TEST(pieces_are_slices_of_the_whole)
+CLIPS_TEST(pieces_are_slices_of_the_whole)
 {
-    if (!have_clips())
-        return;
     struct setting all, rate, fast, stride;
     set_up(&all, NULL);
     SET_UP(&rate, "fps", "10", "size", "48x32");
@@ -321,10 +284,8 @@ static void assert_rate(const char *path, const char *rate)
     free(taken);
 }
 
-UNIT_TEST(rates_take_the_frames_that_ffmpeg_takes)
+CLIPS_TEST(rates_take_the_frames_that_ffmpeg_takes)
 {
-    if (!have_clips())
-        return;
     static const char *const files[] = {"b.mp4", "b.mkv", "vfr.mp4", "vp9.webm", "mpeg4.avi", "mpeg2.ts"};
     static const char *const rates[] = {"10", "25", "30000/1001", "60", "0.7"};
     for (size_t f = 0; f < COUNT(files); f++) {
@@ -370,10 +331,8 @@ static void assert_skipped(const struct setting *s, const char *path, const char
     ck_assert_msg(strstr(c.reason, reason), "%s: \"%s\", not \"%s\"", path, c.reason, reason);
 }
 
-UNIT_TEST(what_is_of_no_use_is_named)
+CLIPS_TEST(what_is_of_no_use_is_named)
 {
-    if (!have_clips())
-        return;
     struct setting s;
     set_up(&s, NULL);
     static const char hls[] = "#EXTM3U\n#EXT-X-TARGETDURATION:9\n#EXTINF:9,\nb.mp4\n#EXT-X-ENDLIST\n";
@@ -413,10 +372,8 @@ UNIT_TEST(what_is_of_no_use_is_named)
     ck_assert_int_eq(c.row.length, 25);
 }
 
-UNIT_TEST(odd_names_are_only_names)
+CLIPS_TEST(odd_names_are_only_names)
 {
-    if (!have_clips())
-        return;
     struct setting s;
     set_up(&s, NULL);
     static const char *const names[] = {"-b.mp4",   "a:b.mp4", "%03d.mp4", "concat:b.mp4",
@@ -452,10 +409,8 @@ static void copy_part(const char *from, const char *to, double part)
     shell(command);
 }
 
-UNIT_TEST(what_is_damaged_is_named)
+CLIPS_TEST(what_is_damaged_is_named)
 {
-    if (!have_clips())
-        return;
     copy_part("front.mp4", "cut.mp4", 0.6);
     copy_part("b.mkv", "cut.mkv", 0.6);
     copy_part("mpeg4.avi", "cut.avi", 0.6);
@@ -482,14 +437,11 @@ static void break_first_picture(const char *from, const char *to)
     free(data);
 }
 
-UNIT_TEST(concealed_frames_are_noted_while_reading)
+CLIPS_TEST(concealed_frames_are_noted_while_reading)
 {
-    if (!have_clips())
-        return;
     break_first_picture("front.mp4", "flips.mp4");
     struct setting s;
     struct counted c;
-    struct bl_error e = {0};
     struct bl_note note;
     uint8_t *out;
     size_t bytes;
@@ -517,10 +469,8 @@ static void assert_read_fails(const struct setting *s, const struct bl_row *row,
     ck_assert_msg(strstr(e.text, text), "\"%s\", not \"%s\"", e.text, text);
 }
 
-UNIT_TEST(a_count_that_decoding_contradicts_fails)
+CLIPS_TEST(a_count_that_decoding_contradicts_fails)
 {
-    if (!have_clips())
-        return;
     struct setting s;
     struct counted c;
     SET_UP(&s, "size", "32x32");
@@ -531,10 +481,8 @@ UNIT_TEST(a_count_that_decoding_contradicts_fails)
     assert_read_fails(&s, &c.row, BL_EDATA, "the scan counted 49 frames, decoding gives 50");
 }
 
-UNIT_TEST(a_file_that_changed_or_vanished_is_a_failing_system)
+CLIPS_TEST(a_file_that_changed_or_vanished_is_a_failing_system)
 {
-    if (!have_clips())
-        return;
     struct setting s;
     struct counted c;
     SET_UP(&s, "size", "32x32");
@@ -546,13 +494,10 @@ UNIT_TEST(a_file_that_changed_or_vanished_is_a_failing_system)
     assert_read_fails(&s, &c.row, BL_EFAIL, "passing.mp4: cannot be opened: No such file");
 }
 
-UNIT_TEST(everything_stops_when_cancelled)
+CLIPS_TEST(everything_stops_when_cancelled)
 {
-    if (!have_clips())
-        return;
     struct setting s;
     struct counted c;
-    struct bl_error e = {0};
     SET_UP(&s, "size", "32x32");
     count(&s, "b.mp4", &c);
     atomic_store(&s.cancel.raised, 1);
@@ -561,10 +506,8 @@ UNIT_TEST(everything_stops_when_cancelled)
     ck_assert_int_eq(c.rows, 0);
 }
 
-UNIT_TEST(a_size_that_changes_needs_a_size_to_scale_to)
+CLIPS_TEST(a_size_that_changes_needs_a_size_to_scale_to)
 {
-    if (!have_clips())
-        return;
     struct setting s;
     struct counted c;
     size_t bytes;
@@ -581,7 +524,6 @@ UNIT_TEST(fields_and_options)
 {
     struct setting s;
     struct bl_fields fields;
-    struct bl_error e = {0};
     struct bl_buffer text = {0};
     SET_UP(&s, "size", "40x30", "fps", "30000/1001");
     ck_assert_int_eq(bl_kind_video.read->fields(&s.config, &s.env, NULL, &fields, &e), 0);
@@ -617,7 +559,7 @@ static void assert_manifest_line(const struct setting *s, char *line, int *files
         field[i] = strsep(&line, "\t");
         ck_assert_ptr_nonnull(field[i]);
     }
-    snprintf(path, sizeof path, "%s/%s", media, field[0]);
+    snprintf(path, sizeof path, "%s/%s", media_directory, field[0]);
     struct counted c;
     count(s, path, &c);
     long expected = strstr(field[16], "attached_pic") ? 0 : atol(field[9]);
@@ -631,8 +573,8 @@ static void assert_manifest_line(const struct setting *s, char *line, int *files
 UNIT_TEST(every_shared_file_has_the_length_that_ffprobe_counts)
 {
     char path[PATH_MAX + 16], line[4096];
-    snprintf(path, sizeof path, "%s/MANIFEST.tsv", media);
-    FILE *f = *media ? fopen(path, "r") : NULL;
+    snprintf(path, sizeof path, "%s/MANIFEST.tsv", media_directory);
+    FILE *f = *media_directory ? fopen(path, "r") : NULL;
     if (!f) {
         unit_skip("no shared media");
         return;
@@ -647,4 +589,4 @@ UNIT_TEST(every_shared_file_has_the_length_that_ffprobe_counts)
     ck_assert_int_ge(files, 100);
 }
 
-UNIT_ONCE(make_clips, remove_clips)
+UNIT_ONCE(make_clips, clips_leave)

@@ -243,7 +243,6 @@ UNIT_LOOP(epochs_of_a_dataset, KINDS)
     struct content *c = content_make(kinds[_i], kinds[_i]);
     const struct bl_epochs epochs = {.dir = c->source[0].dir, .count = 2, .seed = 5};
     struct bl_epochs_result result;
-    struct bl_error e = {0};
     struct bload_error error;
     int64_t stored = 0;
     ck_assert_msg(bl_epochs_add(&epochs, &result, &e) == BL_OK, "%s", e.text);
@@ -265,7 +264,6 @@ UNIT_TEST(damage_is_noticed)
 {
     static const char *const names[] = {"index.safetensors", "rows.safetensors", "manifest.json"};
     struct content *c = content_make(kinds[2], kinds[2]);
-    struct bl_error e = {0};
     struct bl_view_made made;
     struct viewing v;
     viewing_begin(&v, c, 2);
@@ -324,7 +322,6 @@ UNIT_TEST(any_number_in_a_table_is_survived)
     static const int64_t extreme[] = {INT64_MIN, INT64_MAX, -1, INT64_MAX / 2, 0x7fffffff, INT64_C(0x8000000080000000)};
     static const char *const names[] = {"index.safetensors", "rows.safetensors"};
     struct content *c = content_make(kinds[2], kinds[2]);
-    struct bl_error e = {0};
     struct bl_view_made made;
     struct viewing v;
     viewing_begin(&v, c, 2);
@@ -360,7 +357,6 @@ UNIT_TEST(any_number_in_a_table_is_survived)
 UNIT_TEST(other_fields_are_refused)
 {
     struct content *c = content_make(kinds[0], kinds[0]);
-    struct bl_error e = {0};
     struct bload_error error;
     struct bload_dataset *dataset;
     struct bl_view_made made;

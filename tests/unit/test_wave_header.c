@@ -1,8 +1,5 @@
 /* Headers of WAV files, to the byte; sizes beyond 32 bits cannot be tried on files. */
 #include "kind/audio/audio.h"
-
-#include <string.h>
-
 #include "unit.h"
 
 static void header_is(const struct bl_wave_header *header, const char *expected, size_t expected_size)
@@ -45,7 +42,7 @@ UNIT_TEST(refused)
     char out[BL_WAVE_HEADER_MAX];
     for (size_t i = 0; i < COUNT(none); i++) {
         size_t size;
-        struct bl_error e = {0};
+        bl_error_clear(&e);
         ck_assert_int_eq(bl_wave_header_format(&none[i], out, &size, &e), BL_EUSAGE);
         ck_assert_uint_eq(size, 0);
     }

@@ -2,12 +2,13 @@
 
 #include <fcntl.h>
 #include <math.h>
-#include <unistd.h>
 
 #include "kind/kinds.h"
 #include "run/bottleneck.h"
 #include "run/heartbeat.h"
 #include "unit.h"
+
+UNIT_SCRATCH
 
 #define OPENING 65536
 
@@ -35,9 +36,7 @@ UNIT_TEST(a_large_file_weighs_more_than_many_small_ones)
 {
     struct bl_files files = {0};
     struct bl_weights w;
-    char directory[64];
     int64_t finished = 0;
-    unit_enter(directory);
     make("small.mp4", 1000);
     make("large.mp4", 100000000);
     for (int i = 0; i < 9; i++)
@@ -56,15 +55,12 @@ UNIT_TEST(a_large_file_weighs_more_than_many_small_ones)
     ck_assert_int_eq((bl_weights_parts(&w, finished + large / 2) + 25) / 50, 101);
     ck_assert_int_eq(bl_weights_parts(&w, finished + large), 10000);
     bl_files_free(&files);
-    unit_leave(directory);
 }
 
 UNIT_TEST(parts_of_a_file_add_up_to_it)
 {
     struct bl_files files = {0};
     struct bl_weights w;
-    char directory[64];
-    unit_enter(directory);
     make("large.mp4", 1000000);
     add_file(&files, "large.mp4");
     init(&w, &files, 0, 1);
@@ -73,7 +69,6 @@ UNIT_TEST(parts_of_a_file_add_up_to_it)
     ck_assert_int_lt(bl_weights_parts(&w, first), 400);
     ck_assert_int_eq(bl_weights_parts(&w, first + second), 1000);
     bl_files_free(&files);
-    unit_leave(directory);
 }
 
 /* Of many files a sample is looked at, whose sizes stand for all, wherever the large ones lie. */
@@ -81,8 +76,6 @@ UNIT_TEST(a_sample_stands_for_all)
 {
     struct bl_files files = {0};
     struct bl_weights w;
-    char directory[64];
-    unit_enter(directory);
     make("small.mp4", 0);
     make("large.mp4", 1000000);
     for (int i = 0; i < 20000; i++)
@@ -93,15 +86,12 @@ UNIT_TEST(a_sample_stands_for_all)
     ck_assert_int_eq(w.files, 6667);
     ck_assert_double_eq_tol(w.expected / (1667 * 1e6 + 6667.0 * OPENING), 1, 0.1);
     bl_files_free(&files);
-    unit_leave(directory);
 }
 
 UNIT_TEST(without_sizes_all_weigh_the_same)
 {
     struct bl_files files = {0};
     struct bl_weights w;
-    char directory[64];
-    unit_enter(directory);
     add_file(&files, "a");
     add_file(&files, "b");
     bl_weights_init(&w, &files, bl_kind_find("frames"), NULL, 0, 1);
@@ -112,7 +102,6 @@ UNIT_TEST(without_sizes_all_weigh_the_same)
     bl_files_free(&files);
     init(&w, &files, 0, 1); /* no files */
     ck_assert_int_eq(bl_weights_parts(&w, 0), 0);
-    unit_leave(directory);
 }
 
 /* Files that are missing, or larger than the sample told, do no harm. */
@@ -120,8 +109,6 @@ UNIT_TEST(a_wrong_sample_is_corrected)
 {
     struct bl_files files = {0};
     struct bl_weights w;
-    char directory[64];
-    unit_enter(directory);
     add_file(&files, "missing.mp4");
     add_file(&files, "missing.mp4");
     init(&w, &files, 0, 1);
@@ -133,7 +120,6 @@ UNIT_TEST(a_wrong_sample_is_corrected)
     bl_weights_begin(&w, bl_weights_of(&w, INT64_MAX, 1), 1); /* cannot overflow */
     ck_assert_int_ge(bl_weights_parts(&w, weight), 0);
     bl_files_free(&files);
-    unit_leave(directory);
 }
 
 /* A scan that goes through small files, then through large ones, at an even rate of bytes. */
@@ -171,12 +157,10 @@ static void scan_until(struct scan *s, double bytes)
 UNIT_TEST(the_time_left_neither_jumps_nor_climbs)
 {
     struct bl_files files = {0};
-    struct bl_estimate e = {0};
+    struct bl_estimate estimate = {0};
     struct scan s = {.progress = {.total = SMALL + LARGE, .steps_left = -1}};
     const double seconds = 60, all = (double)SMALL * SMALL_BYTES + (double)LARGE * LARGE_BYTES;
     double before = INFINITY, done, left;
-    char directory[64];
-    unit_enter(directory);
     make("small.mp4", SMALL_BYTES);
     make("large.mp4", LARGE_BYTES);
     for (int i = 0; i < SMALL + LARGE; i++)
@@ -185,8 +169,8 @@ UNIT_TEST(the_time_left_neither_jumps_nor_climbs)
     for (double t = 0.2; t < seconds; t += 0.2) {
         scan_until(&s, all * t / seconds);
         bl_progress_work(&s.progress, &done, &left);
-        bl_estimate_add(&e, t, done, left);
-        double told = bl_estimate_left(&e);
+        bl_estimate_add(&estimate, t, done, left);
+        double told = bl_estimate_left(&estimate);
         if (told < 0)
             continue;
         ck_assert_msg(told <= before + 1e-9, "at %g s: %g s left after %g", t, told, before);
@@ -196,5 +180,4 @@ UNIT_TEST(the_time_left_neither_jumps_nor_climbs)
     }
     ck_assert_int_ge(s.progress.done, SMALL + LARGE - 1);
     bl_files_free(&files);
-    unit_leave(directory);
 }

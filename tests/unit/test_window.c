@@ -1,9 +1,7 @@
 /* A window over a file: the numbers are those of the file, wherever the window was. */
 #include "base/input_file.h"
 
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "unit.h"
 
@@ -21,7 +19,6 @@ static int file_make(int size)
 
 UNIT_TEST(numbers_anywhere)
 {
-    struct bl_error e = {0};
     struct bl_window w = {.fd = file_make(10000), .path = "it", .size = 10000, .e = &e};
     /* also where one begins before the window, and where one ends behind it */
     static const int places[] = {0, 4092, 4093, 4096, 0, 9996, 5000, 4998, 9094};
@@ -37,7 +34,6 @@ UNIT_TEST(numbers_anywhere)
 
 UNIT_TEST(beyond_the_end_is_zero)
 {
-    struct bl_error e = {0};
     struct bl_window w = {.fd = file_make(6), .path = "it", .size = 6, .e = &e};
     ck_assert_uint_eq(bl_window_number(&w, 2, 4, true), 0x02030405);
     ck_assert(!w.ended);
@@ -54,7 +50,6 @@ UNIT_TEST(beyond_the_end_is_zero)
 
 UNIT_TEST(a_file_that_became_shorter_fails)
 {
-    struct bl_error e = {0};
     struct bl_window w = {.fd = file_make(6), .path = "it", .size = 6, .e = &e};
     ck_assert_int_eq(ftruncate(w.fd, 3), 0);
     ck_assert_uint_eq(bl_window_number(&w, 0, 2, true), 0);

@@ -1,5 +1,4 @@
 #include "kind/text/encoder.h"
-
 #include "unit.h"
 
 static struct bl_word_key number_key(int number)
@@ -57,7 +56,6 @@ static size_t bytes_of(const struct bl_word_cache *words)
 UNIT_TEST(growth)
 {
     struct bl_word_cache words = {0};
-    struct bl_error e = {0};
     ck_assert_int_eq(bl_word_cache_open(&words, &e), BL_OK);
     unsigned log2 = words.lines_log2;
     int n = 0;
@@ -85,7 +83,6 @@ UNIT_TEST(growth)
 UNIT_TEST(order)
 {
     struct bl_word_cache words = {0};
-    struct bl_error e = {0};
     ck_assert_int_eq(bl_word_cache_open(&words, &e), BL_OK);
     int first = 0, second = 1;
     ck_assert_int_eq(bl_word_cache_enlarge(&words, &e), BL_OK);
@@ -108,7 +105,6 @@ UNIT_TEST(limits)
         unsigned growth; /* beyond BL_WORD_CACHE_MIN */
     } limit[] = {{-1, 0}, {(12 << 20) - 1, 0}, {12 << 20, 2}, {(48 << 20) - 1, 2}, {48 << 20, 4}, {INT64_MAX, 4}};
     struct bl_word_cache words = {0};
-    struct bl_error e = {0};
     ck_assert_int_eq(bl_word_cache_open(&words, &e), BL_OK);
     for (size_t i = 0; i < COUNT(limit); i++) {
         bl_word_cache_limit(&words, limit[i].bytes);

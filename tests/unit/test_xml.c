@@ -1,7 +1,4 @@
 #include "show/html.h"
-
-#include <string.h>
-
 #include "unit.h"
 
 static void check(void (*append)(struct bl_buffer *out, const char *text), const char *text, const char *expected)

@@ -1,5 +1,5 @@
-/* What every unit test program shares: tests that register themselves, main, and the way to tests' scratch files. A
- * test is a function that stands where it is defined:
+/* What every unit test program shares: the headers of the C library that most need, tests that register themselves,
+ * main, and the way to tests' scratch files. A test stands where it is defined, and nowhere else:
  *
  *     UNIT_TEST(what_it_states)
  *     {
@@ -15,7 +15,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+#include "base/error.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -37,11 +40,16 @@ static inline TCase *unit_tests(void)
         __VA_ARGS__;                                                                                                   \
     }
 
-/* A test that runs once for each _i from 0 to count - 1; the count is computed when the program starts. */
+/* A test that runs once for each _i from 0 to count - 1; the count is computed when the program starts. It has an empty
+ * error e, for what it calls. */
 #define UNIT_LOOP(name, count)                                                                                         \
-    static const TTest *name;                                                                                          \
+    static void name##_body(int _i, struct bl_error e);                                                                \
+    START_TEST(name)                                                                                                   \
+    {                                                                                                                  \
+        name##_body(_i, (struct bl_error){0});                                                                         \
+    }                                                                                                                  \
     UNIT_BEFORE_MAIN(name##_add, tcase_add_loop_test(unit_tests(), name, 0, (int)(count)))                             \
-    START_TEST(name)
+    static void name##_body(int _i CK_ATTRIBUTE_UNUSED, struct bl_error e CK_ATTRIBUTE_UNUSED)
 
 #define UNIT_TEST(name) UNIT_LOOP(name, 1)
 
@@ -49,6 +57,18 @@ static inline TCase *unit_tests(void)
 #define UNIT_EACH(before, after) UNIT_BEFORE_MAIN(before##_add, tcase_add_checked_fixture(unit_tests(), before, after))
 #define UNIT_ONCE(before, after)                                                                                       \
     UNIT_BEFORE_MAIN(before##_add, tcase_add_unchecked_fixture(unit_tests(), before, after))
+
+/* The call fails with the code, and its error e has the text, or one with these words in it, which name the case of a
+ * table; e is empty afterwards. */
+#define FAILS(call, code, whole) UNIT_FAILS(call, code, whole, strcmp(e.text, whole) == 0)
+#define FAILS_WITH(call, code, words) UNIT_FAILS(call, code, words, strstr(e.text, words))
+#define UNIT_FAILS(call, code, text_, found)                                                                           \
+    do {                                                                                                               \
+        int unit_code = (call);                                                                                        \
+        ck_assert_msg(unit_code == (code), "code %d instead of \"%s\"", unit_code, text_);                             \
+        ck_assert_msg(found, "\"%s\" instead of \"%s\"", e.text, text_);                                               \
+        bl_error_clear(&e);                                                                                            \
+    } while (0)
 
 /* A test that cannot run says why, on a line that the suite counts, and returns. */
 static inline void unit_skip(const char *reason)
@@ -97,6 +117,21 @@ static inline void unit_leave(const char *directory)
     snprintf(command, sizeof command, "rm -rf %s", directory);
     ck_assert_int_eq(system(command), 0);
 }
+
+static char unit_scratch[64];
+
+static inline void unit_scratch_enter(void)
+{
+    unit_enter(unit_scratch);
+}
+
+static inline void unit_scratch_leave(void)
+{
+    unit_leave(unit_scratch);
+}
+
+/* Every test of the file begins in an empty directory of its own. */
+#define UNIT_SCRATCH UNIT_EACH(unit_scratch_enter, unit_scratch_leave)
 
 int main(void)
 {
