@@ -9,12 +9,10 @@ static const struct bl_mapping mapping = {.label = names, .count = 2};
 
 static void check(const struct bl_annotated *sequence)
 {
-    if (sequence->fault ? !*sequence->fault : sequence->count && sequence->overlaps >= sequence->count)
-        abort();
+    never(sequence->fault ? !*sequence->fault : sequence->count && sequence->overlaps >= sequence->count);
     for (size_t i = 0; i < sequence->count && !sequence->fault; i++) {
         const struct bl_annotation *a = &sequence->annotation[i];
-        if (!(a->begin <= a->end) || (a->label != 0 && a->label != 3))
-            abort();
+        never(!(a->begin <= a->end) || (a->label != 0 && a->label != 3));
     }
 }
 
@@ -25,13 +23,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct bl_annotations all;
     struct bl_error e = {0};
     int code = bl_annotations_read(&all, path, &mapping, &e);
-    if (code && (code != BL_EUSAGE || !e.text[0]))
-        abort();
+    never(code && (code != BL_EUSAGE || !e.text[0]));
     for (size_t i = 0; i < all.count && !code; i++) {
         const struct bl_annotated *found;
         check(&all.sequence[i]);
-        if (bl_annotations_find(&all, all.sequence[i].id, &found, &e) || found != &all.sequence[i])
-            abort();
+        never(bl_annotations_find(&all, all.sequence[i].id, &found, &e) || found != &all.sequence[i]);
     }
     bl_annotations_free(&all);
     close(fd);

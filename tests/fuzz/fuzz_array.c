@@ -17,8 +17,7 @@ static int take(void *sink, int input, const struct bl_row *row, struct bl_error
     struct found *found = sink;
     (void)input, (void)e;
     bool ok = row->status == BL_ROW_OK;
-    if (ok != (row->length > 0) || ok != (row->form != NULL) || (!ok && !*row->reason))
-        abort();
+    never(ok != (row->length > 0) || ok != (row->form != NULL) || (!ok && !*row->reason));
     found->rows++;
     found->length = row->length;
     return BL_OK;
@@ -33,8 +32,7 @@ static bool read_all(const struct bl_array_config *config, const struct bl_kind_
     struct bl_note note;
     size_t step = bl_field_step_bytes(&fields->field[0]);
     int code = bl_kind_array.read->open(config, env, fields, &reader, &e);
-    if (code)
-        abort();
+    never(code);
     bool good = true;
     for (int64_t i = 0, pieces = (row.length + at_once - 1) / at_once; i < pieces; i++) {
         int64_t at = (backwards ? pieces - 1 - i : i) * at_once;
@@ -42,8 +40,7 @@ static bool read_all(const struct bl_array_config *config, const struct bl_kind_
         struct bl_request request = {
             .row = row, .source_start = at, .steps = row.length - at < at_once ? row.length - at : at_once, .out = &to};
         code = reader->piece(reader, &request, &note, &e);
-        if (code && (code != BL_EDATA || !e.text[0]))
-            abort();
+        never(code && (code != BL_EDATA || !e.text[0]));
         good &= !code;
     }
     reader->close(reader);
@@ -56,22 +53,18 @@ static void read_thrice(const struct bl_array_config *config, const struct bl_ki
     struct bl_row row = {.id = path, .path = path, .bytes = bytes, .length = length, .stream = -1, .offset = -1};
     struct bl_fields fields;
     struct bl_error e = {0};
-    if (bl_kind_array.read->fields(config, env, &row, &fields, &e))
-        abort();
+    never(bl_kind_array.read->fields(config, env, &row, &fields, &e));
     size_t step = bl_field_step_bytes(&fields.field[0]);
     if (!step || (int64_t)step > BYTES_MAX / length)
         return;
     size_t size = step * (size_t)length;
     uint8_t *whole = malloc(size), *pieces = malloc(size);
-    if (!whole || !pieces)
-        abort();
+    never(!whole || !pieces);
     bool good = read_all(config, env, &fields, row, length, false, whole);
     for (int backwards = 0; backwards < 2; backwards++) {
         memset(pieces, 0, size);
-        if (good != read_all(config, env, &fields, row, length / 3 + 1, backwards, pieces))
-            abort();
-        if (good && memcmp(whole, pieces, size) != 0)
-            abort();
+        never(good != read_all(config, env, &fields, row, length / 3 + 1, backwards, pieces));
+        never(good && memcmp(whole, pieces, size) != 0);
     }
     free(whole);
     free(pieces);
@@ -94,10 +87,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct bl_chunk stretch = {.input = &input, .inputs = 1, .end = INT64_MAX};
     struct found found = {0};
     struct bl_error e = {0};
-    if (bl_kind_array.options.prepare(&config, &e))
-        abort();
-    if (bl_kind_array.scan->count(&config, &env, NULL, &stretch, take, &found, &e) || found.rows != 1)
-        abort();
+    never(bl_kind_array.options.prepare(&config, &e));
+    never(bl_kind_array.scan->count(&config, &env, NULL, &stretch, take, &found, &e) || found.rows != 1);
     if (found.length)
         read_thrice(&config, &env, path, (int64_t)size - 1, found.length);
     bl_kind_array.options.release(&config);

@@ -13,19 +13,15 @@ static void check_line(const struct bl_line *line, const struct bl_clip_columns 
 {
     struct bl_error e = {0};
     size_t tabs = 0;
-    if (!line->size || line->number < 1)
-        abort();
+    never(!line->size || line->number < 1);
     if (line->unusable)
         return;
     for (size_t i = 0; i < line->size; i++)
         tabs += line->text[i] == '\t';
-    if (tabs != BL_CLIP_VALUES - 1 + columns->count || memchr(line->text, '\n', line->size))
-        abort();
+    never(tabs != BL_CLIP_VALUES - 1 + columns->count || memchr(line->text, '\n', line->size));
     int code = bl_clip_parse(clip, line->text, line->size, &e);
-    if (code ? code != BL_EDATA || !e.text[0] : !*clip->path || !clip->id.size)
-        abort();
-    if (!code && (clip->start > 1e9 || clip->end > 1e9 || (clip->end >= 0 && clip->end < clip->start)))
-        abort();
+    never(code ? code != BL_EDATA || !e.text[0] : !*clip->path || !clip->id.size);
+    never(!code && (clip->start > 1e9 || clip->end > 1e9 || (clip->end >= 0 && clip->end < clip->start)));
 }
 
 static void read_lines(const char *path, const struct bl_clip_columns *columns)
@@ -35,8 +31,7 @@ static void read_lines(const char *path, const struct bl_clip_columns *columns)
     struct bl_error e = {0};
     bool found = true;
     int code = bl_list_lines_open(&lines, path, columns, NULL, &e);
-    if (code && !e.text[0])
-        abort();
+    never(code && !e.text[0]);
     if (code)
         return;
     while (!code && found) {
@@ -45,8 +40,7 @@ static void read_lines(const char *path, const struct bl_clip_columns *columns)
         if (!code && found)
             check_line(&line, columns, &clip);
     }
-    if (code && !e.text[0])
-        abort();
+    never(code && !e.text[0]);
     bl_list_lines_close(lines);
     bl_clip_free(&clip);
 }
@@ -62,11 +56,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int fd = fuzz_file(data + 1, size - 1, path);
     snprintf(link, sizeof link, "/tmp/bload-fuzz-%d.%s", getpid(), form[data[0] & 3]);
     unlink(link);
-    if (symlink(path, link) != 0)
-        abort();
+    never(symlink(path, link) != 0);
     int code = bl_clip_columns_add(&columns, &bl_kind_video, link, link, NULL, &e);
-    if (code && !e.text[0])
-        abort();
+    never(code && !e.text[0]);
     if (!code)
         read_lines(link, &columns);
     bl_clip_columns_free(&columns);

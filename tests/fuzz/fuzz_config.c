@@ -12,8 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct bl_config config;
     struct bl_buffer printed = {0};
     struct bl_error e = {0};
-    if (bl_options_add(&options, "Planning", bl_plan_option_table, &values, &e))
-        abort();
+    never(bl_options_add(&options, "Planning", bl_plan_option_table, &values, &e));
     if (bl_config_read(&config, path, &options, &e) == BL_OK)
         bl_config_print(&config, &options, config.source, config.sources, &printed);
     else if (!e.text[0])

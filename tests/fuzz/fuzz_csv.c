@@ -11,8 +11,7 @@ static void check_values(const struct bl_attributes *a, const char *values)
     int tabs = 0;
     for (const char *at = values; *at; at++)
         tabs += *at == '\t';
-    if (tabs != bl_attributes_count(a) || strpbrk(values, "\n\r") || *values != '\t')
-        abort();
+    never(tabs != bl_attributes_count(a) || strpbrk(values, "\n\r") || *values != '\t');
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -27,15 +26,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int fd = fuzz_file(data + 1, size - 1, path);
     snprintf(link, sizeof link, "/tmp/bload-fuzz-%d.%s", getpid(), data[0] & 1 ? "tsv" : "csv");
     unlink(link);
-    if (symlink(path, link) != 0)
-        abort();
+    never(symlink(path, link) != 0);
     const struct bl_attributes_source source = {link, NULL, data[0] & 2 ? "b,a" : NULL};
     int code = bl_attributes_open(&a, &source, NULL, &e);
-    if (code ? !e.text[0] : 0)
-        abort();
+    never(code ? !e.text[0] : 0);
     for (int64_t left = code ? 0 : bl_attributes_unused(a, &id, &line); left; left--) {
-        if (bl_attributes_claim(a, id, &values, NULL, &e) || !values || bl_attributes_unused(a, &id, &line) != left - 1)
-            abort();
+        never(bl_attributes_claim(a, id, &values, NULL, &e) || !values ||
+              bl_attributes_unused(a, &id, &line) != left - 1);
         check_values(a, values);
         if (left > 50)
             break;

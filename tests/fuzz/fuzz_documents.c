@@ -17,8 +17,7 @@ static int take(void *sink, int input, const struct bl_row *row, struct bl_error
     struct rows *rows = sink;
     (void)input, (void)e;
     bool ok = row->status == BL_ROW_OK;
-    if (ok != (row->length > 0) || (!ok && !*row->reason) || row->offset < -1 || row->offset < rows->last)
-        abort();
+    never(ok != (row->length > 0) || (!ok && !*row->reason) || row->offset < -1 || row->offset < rows->last);
     rows->last = row->offset;
     rows->count += row->offset >= 0;
     rows->steps += row->length;
@@ -34,19 +33,16 @@ static void count(const void *config, const char *path, int64_t begin, int64_t e
     struct bl_counter *counter = NULL;
     struct bl_error e = {0};
     rows->last = -1;
-    if (bl_kind_text.scan->open(config, &env, &counter, &e) != BL_OK)
-        abort();
+    never(bl_kind_text.scan->open(config, &env, &counter, &e) != BL_OK);
     int code = bl_kind_text.scan->count(config, &env, counter, &stretch, take, rows, &e);
-    if (code && !e.text[0])
-        abort();
+    never(code && !e.text[0]);
     counter->close(counter);
 }
 
 static void set(struct bl_options *options, const char *name, const char *value)
 {
     struct bl_error e = {0};
-    if (bl_options_set(options, name, value, BL_ORIGIN_FLAG, &e))
-        abort();
+    never(bl_options_set(options, name, value, BL_ORIGIN_FLAG, &e));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -60,8 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct bl_text_config config = {0};
     struct bl_options options = {0};
     struct bl_error e = {0};
-    if (bl_options_add(&options, "Text", bl_kind_text.options.table, &config, &e))
-        abort();
+    never(bl_options_add(&options, "Text", bl_kind_text.options.table, &config, &e));
     set(&options, "tokenizer", "bytes");
     set(&options, "max-document", "2000");
     set(&options, "key", data[0] & 128 ? "a.b,c" : "a.b");
@@ -71,19 +66,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     set(&options, "documents", rule[data[0] & 3]);
     set(&options, "format", format[(data[0] >> 2) % 6]);
     set(&options, "invalid", data[0] & 64 ? "error" : "replace");
-    if (bl_kind_text.options.prepare(&config, &e))
-        abort();
+    never(bl_kind_text.options.prepare(&config, &e));
     struct rows whole = {0}, parts = {0};
     struct bl_input input = {.path = path};
     bool divisible = false;
     count(&config, path, 0, INT64_MAX, &whole);
-    if (bl_kind_text.scan->is_divisible(&config, &input, &divisible, &e))
-        abort();
+    never(bl_kind_text.scan->is_divisible(&config, &input, &divisible, &e));
     for (int64_t begin = 0; divisible && size > 1 && begin < (int64_t)size - 1; begin += 37)
         count(&config, path, begin, begin + 37 < (int64_t)size - 1 ? begin + 37 : INT64_MAX, &parts);
     /* A file without any document has a row all the same. */
-    if (divisible && size > 1 && (whole.steps != parts.steps || whole.count != parts.count))
-        abort();
+    never(divisible && size > 1 && (whole.steps != parts.steps || whole.count != parts.count));
     bl_kind_text.options.release(&config);
     bl_options_free(&options);
     close(fd);

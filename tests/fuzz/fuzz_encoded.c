@@ -25,12 +25,10 @@ static void whole(const uint8_t *data, size_t size, struct bl_buffer *out)
 {
     struct bl_layout layout;
     struct bl_error e = {0};
-    if (bl_layout_make(&layout, &format, 0, &e))
-        abort();
+    never(bl_layout_make(&layout, &format, 0, &e));
     int64_t fixed = layout.file_size - (int64_t)layout.header.size;
     const int64_t bytes[BL_FIELDS_MAX] = {(int64_t)size > fixed ? (int64_t)size - fixed : 0};
-    if (bl_layout_resolve(&layout, &format, bytes, &e))
-        abort();
+    never(bl_layout_resolve(&layout, &format, bytes, &e));
     bl_buffer_append(out, layout.header.data, layout.header.size);
     bl_buffer_append(out, data, size);
     bl_layout_free(&layout);
@@ -48,11 +46,9 @@ static void read_blocks(const char *path)
         code = bl_shard_reader_layout(&dataset.file, &format, 0, dataset.layout, &e);
     for (int64_t b = 0; b < format.blocks && !code; b++) {
         bl_error_clear(&e);
-        if (bl_dataset_read(&dataset, b, 0, out, &e) && !e.text[0])
-            abort();
+        never(bl_dataset_read(&dataset, b, 0, out, &e) && !e.text[0]);
     }
-    if (code && !e.text[0])
-        abort();
+    never(code && !e.text[0]);
     bl_dataset_close(&dataset);
 }
 

@@ -10,23 +10,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct bl_entry entry = {0};
     struct bl_error e = {0};
     char *line = malloc(size ? size : 1); /* of just its size, so that a read past its end is seen */
-    if (!line)
-        abort();
+    never(!line);
     memcpy(line, data, size);
     for (int again = 0; again < 2; again++) {
         int code = bl_entry_parse(&entry, line, size, &e);
         struct bl_row row = {.start = entry.start, .duration = entry.duration, .channel = entry.channel};
         struct bl_cut cut;
         int64_t begin, end;
-        if (code ? code != BL_EDATA || !e.text[0] : !entry.path.size || strlen(entry.path.data) != entry.path.size)
-            abort();
-        if (!code && entry.text.size > BL_ENTRY_TEXT_MAX)
-            abort();
+        never(code ? code != BL_EDATA || !e.text[0] : !entry.path.size || strlen(entry.path.data) != entry.path.size);
+        never(!code && entry.text.size > BL_ENTRY_TEXT_MAX);
         if (code || !bl_cut_parse(&cut, &row))
             continue;
         bl_cut_range(&cut, 192000, &begin, &end);
-        if (begin < 0 || end < begin || cut.channel < -1)
-            abort();
+        never(begin < 0 || end < begin || cut.channel < -1);
     }
     bl_entry_free(&entry);
     free(line);

@@ -9,17 +9,13 @@ static void check(struct bl_export_info *info)
     const struct bl_export_description *d = &info->description;
     struct bl_buffer text = {0};
     struct bl_error e = {0};
-    if (d->parts < 1 || d->bytes < d->parts || d->file_bytes < d->parts)
-        abort();
+    never(d->parts < 1 || d->bytes < d->parts || d->file_bytes < d->parts);
     for (int64_t part = 0; part < d->parts; part++) {
-        if (!*d->name[part] || *d->name[part] == '.' || strchr(d->name[part], '/') || d->record[part].bytes < 1)
-            abort();
+        never(!*d->name[part] || *d->name[part] == '.' || strchr(d->name[part], '/') || d->record[part].bytes < 1);
     }
     int code = bl_export_configuration_parse(&info->configuration, d->configuration, &e);
-    if (code ? code != BL_EDATA || !e.text[0] : !info->configuration.format || info->configuration.shard_size < 1)
-        abort();
-    if (!code && (bl_export_info_json(info, &text, &e) || !text.size))
-        abort();
+    never(code ? code != BL_EDATA || !e.text[0] : !info->configuration.format || info->configuration.shard_size < 1);
+    never(!code && (bl_export_info_json(info, &text, &e) || !text.size));
     bl_buffer_free(&text);
 }
 

@@ -10,8 +10,8 @@
 
 static void check(const struct bl_extent *extent)
 {
-    if (extent->scale && (extent->scale < 0 || extent->begin < 0 || extent->end < extent->begin || extent->origin < 0))
-        abort();
+    never(extent->scale &&
+          (extent->scale < 0 || extent->begin < 0 || extent->end < extent->begin || extent->origin < 0));
 }
 
 static void read_mov(const struct bl_media_file *file)
@@ -19,8 +19,7 @@ static void read_mov(const struct bl_media_file *file)
     struct bl_extent extent;
     struct bl_error e = {0};
     bool plain;
-    if (bl_extent_read_mov(file, 1, &plain, &extent, &e) || (extent.scale && !plain))
-        abort();
+    never(bl_extent_read_mov(file, 1, &plain, &extent, &e) || (extent.scale && !plain));
     check(&extent);
 }
 
@@ -29,17 +28,14 @@ static void read_ogg(const struct bl_media_file *file, const uint8_t *headers, s
     struct bl_extent extent;
     struct bl_error e = {0};
     AVCodecParameters *parameters = avcodec_parameters_alloc();
-    if (!parameters)
-        abort();
+    never(!parameters);
     parameters->codec_id = AV_CODEC_ID_VORBIS;
     parameters->sample_rate = 16000;
     parameters->extradata = av_mallocz(size + AV_INPUT_BUFFER_PADDING_SIZE);
-    if (!parameters->extradata)
-        abort();
+    never(!parameters->extradata);
     memcpy(parameters->extradata, headers, size);
     parameters->extradata_size = (int)size;
-    if (bl_extent_read_ogg(file, 0, parameters, &extent, &e))
-        abort();
+    never(bl_extent_read_ogg(file, 0, parameters, &extent, &e));
     check(&extent);
     avcodec_parameters_free(&parameters);
 }
@@ -55,8 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct bl_media_file file = {.path = "fuzz", .bytes = (int64_t)bytes};
     char path[64];
     int fd = fuzz_file(body, bytes, path);
-    if (bl_input_file_open(&file.input, path) != 0)
-        abort();
+    never(bl_input_file_open(&file.input, path) != 0);
     read_mov(&file);
     read_ogg(&file, data + 2, headers);
     bl_input_file_close(&file.input);

@@ -10,15 +10,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct bl_error e = {0};
     struct bl_buffer text = {0}, more = {0};
     int code = bl_beat_parse(&beat, (const char *)data, size, &e);
-    if (code ? code != BL_EDATA || !e.text[0] : beat.task < 0 || beat.task >= beat.tasks)
-        abort();
+    never(code ? code != BL_EDATA || !e.text[0] : beat.task < 0 || beat.task >= beat.tasks);
     if (!code) {
         bl_beat_format(&beat, &text);
-        if (bl_beat_parse(&again, text.data, text.size, &e))
-            abort();
+        never(bl_beat_parse(&again, text.data, text.size, &e));
         bl_beat_format(&again, &more);
-        if (strcmp(text.data, more.data) != 0)
-            abort();
+        never(strcmp(text.data, more.data) != 0);
     }
     bl_buffer_free(&text);
     bl_buffer_free(&more);

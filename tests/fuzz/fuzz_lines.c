@@ -20,18 +20,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int64_t count = 0;
     int code = bl_label_lines_open(&lines, path, &mapping, &cancel, &e);
     if (code) { /* its beginning is read already */
-        if (code != BL_EDATA || !e.text[0])
-            abort();
+        never(code != BL_EDATA || !e.text[0]);
         close(fd);
         return 0;
     }
     while (!(code = bl_label_lines_next(&lines, &label, &found, &e)) && found) {
         count++;
-        if (lines.line != count || (mapping.count && label != 7 && label != 0 && label != 3))
-            abort();
+        never(lines.line != count || (mapping.count && label != 7 && label != 0 && label != 3));
     }
-    if (code && (code != BL_EDATA || !e.text[0]))
-        abort();
+    never(code && (code != BL_EDATA || !e.text[0]));
     bl_label_lines_close(&lines);
     close(fd);
     return 0;

@@ -21,9 +21,8 @@ static void check_members(const struct bl_tar_members *m)
 {
     for (size_t i = 0; i < m->entries; i++) {
         const struct bl_tar_entry *entry = &m->entry[i];
-        if (entry->begin < 0 || entry->bytes < 0 || entry->begin > BYTES || entry->name >= m->text.size ||
-            entry->unusable >= m->text.size || (!entry->unusable && entry->bytes > BYTES - entry->begin))
-            abort();
+        never(entry->begin < 0 || entry->bytes < 0 || entry->begin > BYTES || entry->name >= m->text.size ||
+              entry->unusable >= m->text.size || (!entry->unusable && entry->bytes > BYTES - entry->begin));
     }
 }
 
@@ -34,25 +33,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct bl_tar_members first = {0}, second = {0};
     struct bl_buffer text = {0};
     struct bl_error fault = {0}, again = {0}, e = {0};
-    if (!*path &&
-        (!mkdtemp(folder) || atexit(clean) || snprintf(path, sizeof path, "%s/tar-18cda4471cce578d", folder) < 0))
-        abort();
+    never(!*path &&
+          (!mkdtemp(folder) || atexit(clean) || snprintf(path, sizeof path, "%s/tar-18cda4471cce578d", folder) < 0));
     bl_buffer_text(&text, "bload tar 1: 20000 12.000000034 a.tar\nfault ");
     bl_buffer_append(&text, data, size);
-    if (bl_sealed_close(&text, &e))
-        abort();
+    never(bl_sealed_close(&text, &e));
     FILE *file = fopen(path, "wb");
-    if (!file || fwrite(text.data, 1, text.size, file) != text.size || fclose(file))
-        abort();
+    never(!file || fwrite(text.data, 1, text.size, file) != text.size || fclose(file));
     bool found = bl_tar_listing_find(&first, &source, &status, &fault);
     check_members(&first);
-    if (!found && (first.entries || fault.code))
-        abort();
-    if (found && (bl_tar_listing_write(&first, &source, &status, &fault, &e) ||
-                  !bl_tar_listing_find(&second, &source, &status, &again) || first.entries != second.entries ||
-                  first.text.size != second.text.size || strcmp(fault.text, again.text) != 0 ||
-                  (first.text.size && memcmp(first.text.data, second.text.data, first.text.size) != 0)))
-        abort();
+    never(!found && (first.entries || fault.code));
+    never(found && (bl_tar_listing_write(&first, &source, &status, &fault, &e) ||
+                    !bl_tar_listing_find(&second, &source, &status, &again) || first.entries != second.entries ||
+                    first.text.size != second.text.size || strcmp(fault.text, again.text) != 0 ||
+                    (first.text.size && memcmp(first.text.data, second.text.data, first.text.size) != 0)));
     bl_tar_members_free(&first);
     bl_tar_members_free(&second);
     bl_buffer_free(&text);

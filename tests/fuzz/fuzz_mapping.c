@@ -9,15 +9,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct bl_mapping mapping;
     struct bl_error e = {0};
     int code = bl_mapping_read(&mapping, path, &e);
-    if (code ? code != BL_EUSAGE || !e.text[0] : !mapping.count)
-        abort();
+    never(code ? code != BL_EUSAGE || !e.text[0] : !mapping.count);
     for (size_t i = 0; i < mapping.count && !code; i++) {
         const struct bl_label_name *label = &mapping.label[i];
-        if (!*label->name || label->number < 0 || bl_mapping_find(&mapping, label->name) != label->number)
-            abort();
+        never(!*label->name || label->number < 0 || bl_mapping_find(&mapping, label->name) != label->number);
     }
-    if (!code && bl_mapping_find(&mapping, "") != -1)
-        abort();
+    never(!code && bl_mapping_find(&mapping, "") != -1);
     bl_mapping_free(&mapping);
     close(fd);
     return 0;

@@ -14,9 +14,8 @@ static int take(void *sink, int input, const struct bl_row *row, struct bl_error
     int64_t *last = sink;
     (void)input, (void)e;
     bool ok = row->status == BL_ROW_OK;
-    if (ok != (row->length > 0) || (!ok && !*row->reason) || row->offset < -1 ||
-        (row->offset >= 0 && row->offset <= *last))
-        abort();
+    never(ok != (row->length > 0) || (!ok && !*row->reason) || row->offset < -1 ||
+          (row->offset >= 0 && row->offset <= *last));
     *last = row->offset;
     return BL_OK;
 }
@@ -34,11 +33,9 @@ static void count(const struct bl_text_config *wanted, const char *path, int64_t
     config.key = "text";
     config.documents = "file";
     config.max_document = 1000;
-    if (bl_kind_text.options.prepare(&config, &e) || bl_kind_text.scan->open(&config, &env, &counter, &e))
-        abort();
+    never(bl_kind_text.options.prepare(&config, &e) || bl_kind_text.scan->open(&config, &env, &counter, &e));
     int code = bl_kind_text.scan->count(&config, &env, counter, &chunk, take, &last, &e);
-    if (code && !e.text[0])
-        abort();
+    never(code && !e.text[0]);
     counter->close(counter);
     bl_kind_text.options.release(&config);
 }
@@ -66,12 +63,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t way = data[0] % (sizeof ways / sizeof *ways);
     size_t index = (size_t)data[1] | (size_t)data[2] << 8, rest = size - 3;
     index = index < rest ? index : rest;
-    if (!mkdtemp(folder))
-        abort();
+    never(!mkdtemp(folder));
     snprintf(ids, sizeof ids, "%s/%s", folder, ways[way].ids);
     snprintf(beside, sizeof beside, "%s/%s", folder, ways[way].beside);
-    if (bl_output_replace(beside, data + 3, index, &e) || bl_output_replace(ids, data + 3 + index, rest - index, &e))
-        abort();
+    never(bl_output_replace(beside, data + 3, index, &e) || bl_output_replace(ids, data + 3 + index, rest - index, &e));
     count(&ways[way].config, ways[way].is_beside ? beside : ids, (int64_t)(ways[way].is_beside ? index : rest - index));
     unlink(ids);
     unlink(beside);

@@ -16,8 +16,7 @@ static void clean(void)
 static int take(void *sink, const struct bl_row *row, struct bl_error *e)
 {
     (void)sink, (void)e;
-    if (row->status != BL_ROW_SKIPPED || !row->reason || !row->path || !row->kind)
-        abort();
+    never(row->status != BL_ROW_SKIPPED || !row->reason || !row->path || !row->kind);
     return BL_OK;
 }
 
@@ -28,18 +27,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct bl_merge job = {.folder = folder, .tasks = 1, .fault = take};
     struct bl_merged merged;
     struct bl_error e = {0}, none = {0};
-    if (!*path && (!mkdtemp(folder) || snprintf(path, sizeof path, "%s/scan-00000", folder) < 0 || atexit(clean)))
-        abort();
+    never(!*path && (!mkdtemp(folder) || snprintf(path, sizeof path, "%s/scan-00000", folder) < 0 || atexit(clean)));
     /* The first line is the same always, and the checksum right: what is between is of interest. */
     bl_buffer_text(&text, "bload scan part 1: task 0 of 1\n");
     bl_buffer_append(&text, data, size);
     bl_buffer_printf(&text, "end %016llx\n", (unsigned long long)bl_checksum(text.data, text.size));
     FILE *file = fopen(path, "wb");
-    if (!file || fwrite(text.data, 1, text.size, file) != text.size || fclose(file) ||
-        bl_output_open(&out, "/dev/null", &none))
-        abort();
-    if (bl_merge_run(&job, &out, &merged, &e) && !e.text[0])
-        abort();
+    never(!file || fwrite(text.data, 1, text.size, file) != text.size || fclose(file) ||
+          bl_output_open(&out, "/dev/null", &none));
+    never(bl_merge_run(&job, &out, &merged, &e) && !e.text[0]);
     free(merged.attributes);
     bl_output_abort(&out);
     bl_buffer_free(&text);

@@ -17,19 +17,15 @@ static const enum AVCodecID codecs[] = {
 static void peek(struct bl_peek *p, const uint8_t *data, size_t size)
 {
     uint8_t *copy = malloc(size ? size : 1);
-    if (!copy)
-        abort();
+    never(!copy);
     memcpy(copy, data, size);
     AVPacket *packet = av_packet_alloc();
-    if (!packet)
-        abort();
+    never(!packet);
     packet->data = copy;
     packet->size = (int)size;
     packet->flags = size & 1 ? AV_PKT_FLAG_KEY : 0;
-    if (bl_peek_packet(p, packet) < 0)
-        abort();
-    if (p->needs < 0 || p->needs >= p->packets || (p->opens && !p->suspicious && p->needs != p->packets - 1))
-        abort();
+    never(bl_peek_packet(p, packet) < 0);
+    never(p->needs < 0 || p->needs >= p->packets || (p->opens && !p->suspicious && p->needs != p->packets - 1));
     packet->data = NULL;
     packet->size = 0;
     av_packet_free(&packet);
@@ -41,15 +37,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 4)
         return 0;
     AVCodecParameters *parameters = avcodec_parameters_alloc();
-    if (!parameters)
-        abort();
+    never(!parameters);
     parameters->codec_type = AVMEDIA_TYPE_VIDEO;
     parameters->codec_id = codecs[data[0] % (sizeof codecs / sizeof *codecs)];
     size_t extra = data[1] < size - 4 ? data[1] : 0;
     if (extra) {
         parameters->extradata = av_mallocz(extra + AV_INPUT_BUFFER_PADDING_SIZE);
-        if (!parameters->extradata)
-            abort();
+        never(!parameters->extradata);
         memcpy(parameters->extradata, data + 4, extra);
         parameters->extradata_size = (int)extra;
     }

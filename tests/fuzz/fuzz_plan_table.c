@@ -14,8 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct bl_error e = {0};
     if (bl_plan_table_read(&plan, path, 12, size % 2 + 1, (int64_t)(size % 3), length, sizeof length / sizeof *length,
                            &e) == BL_OK) {
-        if (plan.steps - plan.deleted + plan.repeated + plan.padding != (int64_t)plan.blocks * plan.T)
-            abort();
+        never(plan.steps - plan.deleted + plan.repeated + plan.padding != (int64_t)plan.blocks * plan.T);
         bl_plan_free(&plan);
     } else if (!e.text[0]) {
         abort();

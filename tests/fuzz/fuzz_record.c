@@ -21,8 +21,7 @@ static void clean(void)
 static void put(const struct bl_buffer *text)
 {
     FILE *file = fopen(path, "wb");
-    if (!file || fwrite(text->data, 1, text->size, file) != text->size || fclose(file))
-        abort();
+    never(!file || fwrite(text->data, 1, text->size, file) != text->size || fclose(file));
 }
 
 static void try_record(struct bl_buffer *text)
@@ -32,8 +31,7 @@ static void try_record(struct bl_buffer *text)
     struct bl_error e = {0};
     bool found;
     memset(format.plan_digest, 'a', BL_DIGEST_SIZE - 1);
-    if (bl_sealed_close(text, &e))
-        abort();
+    never(bl_sealed_close(text, &e));
     put(text);
     if (bl_shard_record_read(&record, &format, folder, 1, &found, &e) == BL_OK && found)
         bl_shard_record_free(&record);
@@ -58,9 +56,8 @@ static void try_plan(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct bl_buffer text = {0};
-    if (!*path && (!mkdtemp(folder) || snprintf(work, sizeof work, "%s/.bload", folder) < 0 || mkdir(work, 0777) ||
-                   snprintf(path, sizeof path, "%s/shard-00000001.record", work) < 0 || atexit(clean)))
-        abort();
+    never(!*path && (!mkdtemp(folder) || snprintf(work, sizeof work, "%s/.bload", folder) < 0 || mkdir(work, 0777) ||
+                     snprintf(path, sizeof path, "%s/shard-00000001.record", work) < 0 || atexit(clean)));
     /* The first lines are the same always, and the checksum right: what is between is of interest. */
     bl_buffer_text(&text, "bload shard record 1\nplan aaaaaaaaaaaaaaaa\nshard 1 blocks 2 from 2 fields 1\n");
     bl_buffer_append(&text, data, size);
@@ -68,8 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bl_buffer_clear(&text);
     bl_buffer_append(&text, data, size);
     struct bl_error e = {0};
-    if (bl_sealed_close(&text, &e))
-        abort();
+    never(bl_sealed_close(&text, &e));
     put(&text);
     try_plan(data, size);
     bl_buffer_free(&text);

@@ -12,8 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bl_error_clear(&e);
     if (bl_seekable_parse(data, size, file, &table, &e) == BL_OK) {
         for (size_t i = 0; i < table.frames; i++) {
-            if (table.frame[i + 1].offset < table.frame[i].offset || table.frame[i + 1].offset > file)
-                abort();
+            never(table.frame[i + 1].offset < table.frame[i].offset || table.frame[i + 1].offset > file);
         }
         bl_seekable_free(&table);
     } else if (!e.text[0]) {

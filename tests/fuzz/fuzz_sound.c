@@ -16,8 +16,7 @@ static const enum AVSampleFormat formats[] = {AV_SAMPLE_FMT_U8,   AV_SAMPLE_FMT_
 static AVFrame *make(const uint8_t *data)
 {
     AVFrame *frame = av_frame_alloc();
-    if (!frame)
-        abort();
+    never(!frame);
     frame->sample_rate = rates[data[0] & 7];
     frame->format = formats[data[0] >> 3 & 7];
     frame->nb_samples = data[2] + 1;
@@ -26,8 +25,7 @@ static AVFrame *make(const uint8_t *data)
     } else {
         av_channel_layout_default(&frame->ch_layout, data[1] % 8 + 1);
     }
-    if (av_frame_get_buffer(frame, 0) < 0)
-        abort();
+    never(av_frame_get_buffer(frame, 0) < 0);
     enum AVSampleFormat packed = av_get_packed_sample_fmt((enum AVSampleFormat)frame->format);
     bool floats = packed == AV_SAMPLE_FMT_FLT || packed == AV_SAMPLE_FMT_DBL;
     int planes = av_sample_fmt_is_planar((enum AVSampleFormat)frame->format) ? frame->ch_layout.nb_channels : 1;
@@ -42,13 +40,11 @@ static void check_features(const struct bl_features_spec *spec, const struct bl_
     struct bl_error e = {0};
     struct bl_buffer out = {0};
     int64_t count = (int64_t)(samples->size / sizeof(float));
-    if (bl_features_open(&features, spec, &e))
-        abort();
+    never(bl_features_open(&features, spec, &e));
     bl_features_begin(features);
-    if ((count && bl_features_push(features, (const float *)(const void *)samples->data, count, &out, &e)) ||
-        bl_features_end(features, &out, &e) ||
-        out.size != (size_t)bl_features_frames(spec, count) * (size_t)spec->mels * sizeof(float))
-        abort();
+    never((count && bl_features_push(features, (const float *)(const void *)samples->data, count, &out, &e)) ||
+          bl_features_end(features, &out, &e) ||
+          out.size != (size_t)bl_features_frames(spec, count) * (size_t)spec->mels * sizeof(float));
     bl_features_close(features);
     bl_buffer_free(&out);
 }
@@ -79,8 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!code)
         code = bl_mix_end(&mix, &out, &e);
     expected += part.samples ? bl_mix_length(part.samples, part.rate, 16000) : 0;
-    if (code ? !e.text[0] : out.size != (size_t)expected * sizeof(float))
-        abort();
+    never(code ? !e.text[0] : out.size != (size_t)expected * sizeof(float));
     if (!code)
         check_features(&spec, &out);
     bl_mix_free(&mix);

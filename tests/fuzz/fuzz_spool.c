@@ -23,8 +23,7 @@ static void clean(void)
 static void put(const char *path, const void *a, size_t size_a, const void *b, size_t size_b)
 {
     FILE *file = fopen(path, "wb");
-    if (!file || fwrite(a, 1, size_a, file) != size_a || fwrite(b, 1, size_b, file) != size_b || fclose(file))
-        abort();
+    never(!file || fwrite(a, 1, size_a, file) != size_a || fwrite(b, 1, size_b, file) != size_b || fclose(file));
 }
 
 /* The first byte says how much of the input is rows, and whether their checksum is right; the rest is the steps. */
@@ -42,9 +41,8 @@ static void put_chunk(const uint8_t *data, size_t size)
     memcpy(head, word, HEAD);
     memcpy(head + HEAD, &(uint64_t){1}, 8); /* synced */
     FILE *file = fopen(rows, "wb");
-    if (!file || fwrite(head, 1, sizeof head, file) != sizeof head || fwrite(data + 1, 1, part, file) != part ||
-        fclose(file))
-        abort();
+    never(!file || fwrite(head, 1, sizeof head, file) != sizeof head || fwrite(data + 1, 1, part, file) != part ||
+          fclose(file));
     put(steps, data + 1 + part, size - 1 - part, "", 0);
 }
 
@@ -60,8 +58,7 @@ static void read_all(const struct bl_spool_index *index, int64_t size)
         struct bl_spool_location place;
         if (!bl_spool_index_find(index, "a", index->document[i].offset, &place))
             continue;
-        if (place.start < 0 || place.bytes < 0 || place.start + bl_spool_stored(place.bytes) > size)
-            abort();
+        never(place.start < 0 || place.bytes < 0 || place.start + bl_spool_stored(place.bytes) > size);
         const struct bl_spool_steps at = {folder, KEY, fd, place.start, place.bytes};
         size_t some = place.bytes < (int64_t)sizeof out ? (size_t)place.bytes : sizeof out;
         (void)bl_spool_read(&window, &at, place.bytes - (int64_t)some, out, some, &e);
@@ -77,9 +74,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct bl_spool_index index = {0};
     struct bl_error e = {0};
     bool found, changed;
-    if (!*rows && (!mkdtemp(folder) || snprintf(rows, sizeof rows, "%s/%016x.rows", folder, KEY) < 0 ||
-                   snprintf(steps, sizeof steps, "%s/%016x.steps", folder, KEY) < 0 || atexit(clean)))
-        abort();
+    never(!*rows && (!mkdtemp(folder) || snprintf(rows, sizeof rows, "%s/%016x.rows", folder, KEY) < 0 ||
+                     snprintf(steps, sizeof steps, "%s/%016x.steps", folder, KEY) < 0 || atexit(clean)));
     if (!size)
         return 0;
     put_chunk(data, size);

@@ -20,8 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char path[64];
     uint8_t *copy = malloc(size + 1);
-    if (!copy)
-        abort();
+    never(!copy);
     memcpy(copy, data, size);
     for (size_t at = 0; at + BL_TAR_BLOCK <= size; at += BL_TAR_BLOCK) {
         if (memcmp(copy + at + 257, "ustar", 5) == 0)
@@ -38,13 +37,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         code = bl_tar_reader_next(&r, &member, &found, &e);
         if (code || !found)
             break;
-        if (r.at <= before || member.begin <= before || member.bytes < 0 || !member.name)
-            abort();
-        if (!member.unusable && (member.begin + member.bytes > (int64_t)size || !*member.name || *member.name == '/'))
-            abort();
+        never(r.at <= before || member.begin <= before || member.bytes < 0 || !member.name);
+        never(!member.unusable &&
+              (member.begin + member.bytes > (int64_t)size || !*member.name || *member.name == '/'));
     }
-    if (code ? code != BL_EDATA || !e.text[0] : e.text[0] != 0)
-        abort();
+    never(code ? code != BL_EDATA || !e.text[0] : e.text[0] != 0);
     bl_tar_reader_free(&r);
     close(fd);
     return 0;

@@ -16,14 +16,12 @@ static void normalize(const struct bl_buffer *text)
     struct bl_error e = {0};
     for (int form = BL_NFC; form <= BL_NFC_16; form++) {
         bl_buffer_clear(&out);
-        if (bl_normal_form_apply((enum bl_normal_form)form, text->data, text->size, &out) ||
-            bl_utf8_valid(out.data, out.size) < out.size ||
-            bl_normal_form_prefix(BL_NFC, text->data, text->size) > text->size)
-            abort();
+        never(bl_normal_form_apply((enum bl_normal_form)form, text->data, text->size, &out) ||
+              bl_utf8_valid(out.data, out.size) < out.size ||
+              bl_normal_form_prefix(BL_NFC, text->data, text->size) > text->size);
     }
     bl_buffer_clear(&out);
-    if (bl_bert_normalize(&all, text->data, text->size, &out, &e) || bl_bert_split(out.data, out.size, &spans, &e))
-        abort();
+    never(bl_bert_normalize(&all, text->data, text->size, &out, &e) || bl_bert_split(out.data, out.size, &spans, &e));
     bl_buffer_free(&out);
     bl_spans_free(&spans);
 }
@@ -38,16 +36,13 @@ static void split(const struct bl_buffer *text)
     if (!newline || bl_regex_open(&regex, text->data, (size_t)(newline - text->data), false, &e))
         return;
     size_t at = (size_t)(newline + 1 - text->data);
-    if (bl_matcher_open(&matcher, &e))
-        abort();
+    never(bl_matcher_open(&matcher, &e));
     int rc = bl_regex_split(regex, matcher, BL_BEHAVIOR_ISOLATED, false, text->data + at, text->size - at, &spans, &e);
     size_t told = 0;
     for (size_t i = 0; i < spans.count && !rc; told = spans.span[i++].end) {
-        if (spans.span[i].begin != told || spans.span[i].end <= told)
-            abort();
+        never(spans.span[i].begin != told || spans.span[i].end <= told);
     }
-    if (!rc && told != text->size - at)
-        abort();
+    never(!rc && told != text->size - at);
     bl_spans_free(&spans);
     bl_matcher_close(matcher);
     bl_regex_close(regex);
@@ -58,8 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct bl_buffer text = {0};
     int64_t replaced = 0;
     bl_buffer_text(&text, "");
-    if (bl_text_replace_invalid((const char *)data, size, &text, &replaced))
-        abort();
+    never(bl_text_replace_invalid((const char *)data, size, &text, &replaced));
     normalize(&text);
     split(&text);
     bl_buffer_free(&text);

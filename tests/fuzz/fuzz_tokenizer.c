@@ -9,8 +9,7 @@
 static void check_ids(const struct bl_tokenizer *tokenizer, const int32_t *id, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (id[i] < 0 || id[i] >= bl_tokenizer_size(tokenizer))
-            abort();
+        never(id[i] < 0 || id[i] >= bl_tokenizer_size(tokenizer));
     }
 }
 
@@ -21,12 +20,10 @@ static void encode(const struct bl_tokenizer *tokenizer)
     struct bl_encoder *encoder;
     struct bl_ids ids = {0};
     struct bl_error e = {0};
-    if (bl_encoder_open(&encoder, tokenizer, &e))
-        abort();
+    never(bl_encoder_open(&encoder, tokenizer, &e));
     for (int i = 0; i < 3; i++) {
         bl_encoder_limit(encoder, i ? (size_t)1 << 20 : 64);
-        if (bl_encoder_encode(encoder, text, sizeof text - 1, &ids, &e) && !e.text[0])
-            abort();
+        never(bl_encoder_encode(encoder, text, sizeof text - 1, &ids, &e) && !e.text[0]);
     }
     struct bl_document_marks begin, end;
     bl_tokenizer_marks(tokenizer, &begin, &end);
@@ -47,11 +44,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *name = names[data[0] % NAMES];
     struct bl_error e = {0};
     struct bl_tokenizer *tokenizer;
-    if (!mkdtemp(folder))
-        abort();
+    never(!mkdtemp(folder));
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    if (bl_output_replace(path, data + 1, size - 1, &e))
-        abort();
+    never(bl_output_replace(path, data + 1, size - 1, &e));
     struct bl_tokenizer_options options = {.path = path,
                                            .pattern = strstr(name, ".tik") ? "o200k" : NULL,
                                            .special = data[0] >= 128,

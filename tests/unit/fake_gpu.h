@@ -4,8 +4,6 @@
 #ifndef FAKE_GPU_H
 #define FAKE_GPU_H
 
-#include <string.h>
-
 #include "kind/video/geometry.h"
 #include "kind/video/gpu.h"
 #include "unit.h"

@@ -5,9 +5,7 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 
 #include "base/output.h"
 #include "plan/plan.h"
@@ -231,9 +229,9 @@ static inline void sample_make(struct sample *s, struct sample_kind kind)
         struct bl_shard_record record;
         sample_shard(s, i, &record);
         ck_assert_int_eq(bl_shard_table_add(&shards, &s->format, &record, &e), 0);
-        ck_assert_int_eq(bl_index_add_checksums(&index, record.block_checksum,
-                                                (size_t)record.blocks * (size_t)s->format.fields.count, &e),
-                         0);
+        ck_assert_msg(bl_index_add_checksums(&index, record.block_checksum,
+                                             (size_t)record.blocks * (size_t)s->format.fields.count, &e) == BL_OK,
+                      "%s", e.text);
         bl_shard_record_free(&record);
     }
     ck_assert_int_eq(bl_output_commit(&shards, &e), 0);
@@ -242,7 +240,6 @@ static inline void sample_make(struct sample *s, struct sample_kind kind)
     sample_manifest(s);
 }
 
-/* Removes a directory and all in it. */
 /* Whether the shard is finished; then its record is filled. */
 static inline bool sample_find(const struct sample *s, int64_t shard, struct bl_shard_record *record)
 {
@@ -252,6 +249,7 @@ static inline bool sample_find(const struct sample *s, int64_t shard, struct bl_
     return found;
 }
 
+/* Removes a directory and all in it. */
 static inline void sample_remove(const char *dir)
 {
     char command[160];
@@ -264,5 +262,19 @@ static inline void sample_free(struct sample *s)
     sample_remove(s->dir);
     bl_plan_free(&s->plan);
 }
+
+/* A test like UNIT_LOOP's that has a sample s of the kind, which may depend on _i. */
+#define SAMPLE_LOOP(name, count, ...)                                                                                  \
+    static void name##_with(int _i, struct sample *s, struct bl_error e);                                              \
+    UNIT_LOOP(name, count)                                                                                             \
+    {                                                                                                                  \
+        struct sample s;                                                                                               \
+        sample_make(&s, __VA_ARGS__);                                                                                  \
+        name##_with(_i, &s, e);                                                                                        \
+        sample_free(&s);                                                                                               \
+    }                                                                                                                  \
+    static void name##_with(int _i CK_ATTRIBUTE_UNUSED, struct sample *s, struct bl_error e CK_ATTRIBUTE_UNUSED)
+
+#define SAMPLE_TEST(name, ...) SAMPLE_LOOP(name, 1, __VA_ARGS__)
 
 #endif

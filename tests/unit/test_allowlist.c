@@ -2,7 +2,6 @@
 
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
-#include <string.h>
 
 #include "unit.h"
 
@@ -56,7 +55,7 @@ static void assert_within(const char *what, const char *list, const char *other)
     }
 }
 
-START_TEST(the_page_has_the_same_lists)
+UNIT_TEST(the_page_has_the_same_lists)
 {
     static const char *const video[] = {"| yes | |", "| yes | yes |", NULL}, *const audio[] = {"| yes |", NULL},
                              *const any[] = {"|", NULL};
@@ -66,14 +65,13 @@ START_TEST(the_page_has_the_same_lists)
                  {"## Containers", audio, bl_allowlist_audio.containers},
                  {"## Video codecs", any, bl_allowlist_video.decoders},
                  {"## Audio codecs", any, bl_allowlist_audio.decoders}};
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+    for (size_t i = 0; i < COUNT(lists); i++) {
         char page[TEXT_MAX];
         quoted(lists[i].heading, lists[i].endings, page);
         assert_within("not read, but on the page", page, lists[i].list);
         assert_within("read, but not on the page", lists[i].list, page);
     }
 }
-END_TEST
 
 /* Decoders that a later FFmpeg has no more. */
 static bool is_gone(const char *name)
@@ -82,7 +80,7 @@ static bool is_gone(const char *name)
         const char *name;
         unsigned major;
     } gone[] = {{"ayuv", 61}, {"v308", 63}, {"v408", 63}, {"v410", 63}};
-    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++) {
+    for (size_t i = 0; i < COUNT(gone); i++) {
         if (strcmp(name, gone[i].name) == 0)
             return avcodec_version() >> 16 >= gone[i].major;
     }
@@ -90,7 +88,7 @@ static bool is_gone(const char *name)
 }
 
 /* FFmpeg would take a name that is spelled wrong for one that never comes. */
-START_TEST(every_name_is_ffmpegs)
+UNIT_TEST(every_name_is_ffmpegs)
 {
     const struct bl_allowlist *const of[] = {&bl_allowlist_video, &bl_allowlist_audio};
     for (int k = 0; k < 2; k++) {
@@ -110,15 +108,14 @@ START_TEST(every_name_is_ffmpegs)
         }
     }
 }
-END_TEST
 
 /* Those that open other files, by whatever way. */
-START_TEST(what_opens_files_is_not_there)
+UNIT_TEST(what_opens_files_is_not_there)
 {
     static const char *const names[] = {"vobsub", "concat", "hls",  "dash", "imf",   "image2", "image2pipe",
                                         "sdp",    "rtsp",   "rtp",  "sap",  "mlv",   "lavfi",  "webm_dash_manifest",
                                         "tty",    "libgme", "data", "srt",  "webvtt"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         ck_assert(!bl_allowlist_has(bl_allowlist_video.containers, names[i]));
         ck_assert(!bl_allowlist_has(bl_allowlist_audio.containers, names[i]));
     }
@@ -126,17 +123,4 @@ START_TEST(what_opens_files_is_not_there)
     ck_assert(!bl_allowlist_has(bl_allowlist_decoders, "srt"));
     ck_assert(bl_allowlist_has(bl_allowlist_video.containers, "mov,mp4,m4a,3gp,3g2,mj2"));
     ck_assert(!bl_allowlist_has(bl_allowlist_video.containers, "mo"));
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, the_page_has_the_same_lists);
-    tcase_add_test(tests, every_name_is_ffmpegs);
-    tcase_add_test(tests, what_opens_files_is_not_there);
-}
-
-int main(void)
-{
-    return unit_run("formats", add);
 }

@@ -1,8 +1,4 @@
 #include "base/archive.h"
-
-#include <stdio.h>
-#include <string.h>
-
 #include "unit.h"
 
 #define NOTHING(bytes) ck_assert_ptr_null(bl_archive_detect(bytes, sizeof(bytes) - 1))
@@ -24,7 +20,7 @@ static void make_tar(char head[512], const char *name, const char *magic)
     snprintf(head + 148, 8, "%06o", sum);
 }
 
-START_TEST(every_form_of_tar)
+UNIT_TEST(every_form_of_tar)
 {
     static const char *const magics[] = {"", "ustar", "ustar  "};
     char head[512];
@@ -42,9 +38,8 @@ START_TEST(every_form_of_tar)
     memset(head, ' ', sizeof head);
     ck_assert_ptr_null(bl_archive_detect(head, sizeof head));
 }
-END_TEST
 
-START_TEST(what_is_to_be_unpacked)
+UNIT_TEST(what_is_to_be_unpacked)
 {
     static const char hex[] = "070701000010A8000081A4000003E8000003E8000000016563A1B200000A3C00000000000000000000000000"
                               "0000000000000000000006000000000a.mp4";
@@ -67,9 +62,8 @@ START_TEST(what_is_to_be_unpacked)
     UNPACKS(octal, "a cpio archive");
     UNPACKS(old, "a cpio archive");
 }
-END_TEST
 
-START_TEST(what_is_to_be_exported)
+UNIT_TEST(what_is_to_be_exported)
 {
     EXPORTS("PAR1\x15\4\x15\x30", "a Parquet file");
     EXPORTS("\x89HDF\r\n\x1a\n\0\0", "an HDF5 file");
@@ -85,10 +79,9 @@ START_TEST(what_is_to_be_exported)
     EXPORTS("\x80\4\x95\x0b\0\0\0\0\0\0\0]", "a pickle");
     EXPORTS("\x80\2}q\0X", "a pickle");
 }
-END_TEST
 
 /* Texts may begin with the letters of a mark, and media with some of its bytes. */
-START_TEST(what_is_no_archive)
+UNIT_TEST(what_is_no_archive)
 {
     NOTHING("");
     NOTHING("PAR1 is a lamp\n");
@@ -111,10 +104,9 @@ START_TEST(what_is_no_archive)
     NOTHING("\xc7\x71\1\0\2\0\xa4\x81\xe8\3\xe8\3\1\0\0\0\x63\x65\0\0\6\0\0\0\x3c\x0a"
             "abcdefghi");
 }
-END_TEST
 
 /* Nothing is read behind what is there, of files of any size: sanitizers and valgrind tell. */
-START_TEST(no_byte_beyond)
+UNIT_TEST(no_byte_beyond)
 {
     static const char *const begins[] = {"070701", "070707", "\xc7\x71", "\xff\xff\xff\xff",
                                          "\x80\4", "PK\3\4", "BZh9",     ""};
@@ -132,19 +124,4 @@ START_TEST(no_byte_beyond)
         bl_archive_detect(exact, size);
         free(exact);
     }
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, every_form_of_tar);
-    tcase_add_test(tests, what_is_to_be_unpacked);
-    tcase_add_test(tests, what_is_to_be_exported);
-    tcase_add_test(tests, what_is_no_archive);
-    tcase_add_test(tests, no_byte_beyond);
-}
-
-int main(void)
-{
-    return unit_run("archive", add);
 }

@@ -36,44 +36,25 @@ static int run(struct trial *t, struct bl_cancel *cancel, struct bl_error *e)
     return bl_aside_run(&aside, e);
 }
 
-START_TEST(the_caller_ticks_while_the_work_is_done)
+UNIT_TEST(the_caller_ticks_while_the_work_is_done)
 {
     struct trial t = {.milliseconds = 550};
     struct bl_cancel cancel = {0};
-    struct bl_error e = {0};
     ck_assert_int_eq(run(&t, &cancel, &e), BL_OK);
     ck_assert(t.elsewhere);
     ck_assert_int_ge(t.ticks, 5);
 }
-END_TEST
 
-START_TEST(errors_come_to_the_caller)
+UNIT_TEST(errors_come_to_the_caller)
 {
     struct trial t = {.code = BL_EUSAGE};
     struct bl_cancel cancel = {0};
-    struct bl_error e = {0};
-    ck_assert_int_eq(run(&t, &cancel, &e), BL_EUSAGE);
-    ck_assert_str_eq(e.text, "the reason");
+    FAILS(run(&t, &cancel, &e), BL_EUSAGE, "the reason");
 }
-END_TEST
 
-START_TEST(what_was_cancelled_says_so)
+UNIT_TEST(what_was_cancelled_says_so)
 {
     struct trial t = {.milliseconds = 1};
     struct bl_cancel cancel = {.raised = 2};
-    struct bl_error e = {0};
     ck_assert_int_eq(run(&t, &cancel, &e), BL_ECANCEL);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, the_caller_ticks_while_the_work_is_done);
-    tcase_add_test(tests, errors_come_to_the_caller);
-    tcase_add_test(tests, what_was_cancelled_says_so);
-}
-
-int main(void)
-{
-    return unit_run("aside", add);
 }

@@ -1,9 +1,8 @@
 #include "scan/attributes.h"
-
-#include <string.h>
-
 #include "base/output.h"
 #include "unit.h"
+
+UNIT_SCRATCH
 
 static int open_text(struct bl_attributes **a, const char *text, const char *id, const char *columns,
                      struct bl_error *e)
@@ -22,29 +21,23 @@ static void columns_are(const struct bl_attributes *a, const char *expected)
     bl_buffer_free(&out);
 }
 
-START_TEST(columns_are_chosen)
+UNIT_TEST(columns_are_chosen)
 {
     static const struct {
         const char *id, *columns, *expected;
     } ways[] = {
         {NULL, NULL, "\ta\tb c\td"}, {"a", "d,b c", "\td\tb c"}, {NULL, "d,a", "\td\ta"}, {"d", "b c", "\tb c"}};
-    char directory[64];
-    unit_enter(directory);
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    for (size_t i = 0; i < COUNT(ways); i++) {
         struct bl_attributes *a;
-        struct bl_error e = {0};
         ck_assert_msg(open_text(&a, "a,id,b c,d\n1,x,2,3\n", ways[i].id, ways[i].columns, &e) == BL_OK, "%s", e.text);
         columns_are(a, ways[i].expected);
         bl_attributes_close(a);
     }
     struct bl_attributes *a;
-    struct bl_error e = {0};
     ck_assert_int_eq(open_text(&a, "name,a\nx,1\n", NULL, NULL, &e), BL_OK); /* none is called id: the first */
     columns_are(a, "\ta");
     bl_attributes_close(a);
-    unit_leave(directory);
 }
-END_TEST
 
 /* What a sequence takes, or "-" for nothing. */
 static const char *take(struct bl_attributes *a, const char *id)
@@ -55,19 +48,16 @@ static const char *take(struct bl_attributes *a, const char *id)
     return code ? "two" : values ? values : "-";
 }
 
-START_TEST(sequences_find_their_rows)
+UNIT_TEST(sequences_find_their_rows)
 {
-    char directory[64];
     struct bl_attributes *a;
-    struct bl_error e = {0};
     const char *id;
     int64_t line;
-    unit_enter(directory);
-    ck_assert_int_eq(open_text(&a,
-                               "id,v\na/b.mp4,whole\nb.mp4,file\na/c,id\nd,stem\n.e,hidden\nf.d/g,folder\n"
-                               "docs.jsonl#12,\"t\t\\ \"\nrest,1\nof it,2\n",
-                               NULL, NULL, &e),
-                     BL_OK);
+    ck_assert_msg(open_text(&a,
+                            "id,v\na/b.mp4,whole\nb.mp4,file\na/c,id\nd,stem\n.e,hidden\nf.d/g,folder\n"
+                            "docs.jsonl#12,\"t\t\\ \"\nrest,1\nof it,2\n",
+                            NULL, NULL, &e) == BL_OK,
+                  "%s", e.text);
     ck_assert_str_eq(take(a, "a/b.mp4"), "\twhole"); /* not b.mp4 */
     ck_assert_str_eq(take(a, "x/b.mp4"), "\tfile");
     ck_assert_str_eq(take(a, "a/c.mp4"), "\tid");
@@ -83,20 +73,16 @@ START_TEST(sequences_find_their_rows)
     ck_assert_int_eq(line, 9);
     ck_assert_str_eq(take(a, "y/d.mp4"), "two"); /* d was a/x/d.mkv's */
     bl_attributes_close(a);
-    unit_leave(directory);
 }
-END_TEST
 
-START_TEST(many_rows_are_found_again)
+UNIT_TEST(many_rows_are_found_again)
 {
-    char directory[64], name[32];
+    char name[32];
     struct bl_attributes *a;
     struct bl_buffer text = {0};
-    struct bl_error e = {0};
     const char *id;
     int64_t line;
     int count = unit_times(20000);
-    unit_enter(directory);
     bl_buffer_text(&text, "id,v\n");
     for (int i = 0; i < count; i++)
         bl_buffer_printf(&text, "s%d,%d\n", i, i * 7);
@@ -110,11 +96,9 @@ START_TEST(many_rows_are_found_again)
     ck_assert_int_eq(bl_attributes_unused(a, &id, &line), 0);
     bl_attributes_close(a);
     bl_buffer_free(&text);
-    unit_leave(directory);
 }
-END_TEST
 
-START_TEST(tables_that_are_none_are_refused)
+UNIT_TEST(tables_that_are_none_are_refused)
 {
     static const struct {
         const char *text, *id, *columns, *message;
@@ -146,19 +130,15 @@ START_TEST(tables_that_are_none_are_refused)
          "column, or leave it out with --attributes-columns",
          BL_EUSAGE},
     };
-    char directory[64];
-    unit_enter(directory);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         struct bl_attributes *a;
-        struct bl_error e = {0};
-        ck_assert_msg(open_text(&a, bad[i].text, bad[i].id, bad[i].columns, &e) == bad[i].code, "%zu", i);
-        ck_assert_str_eq(e.text, bad[i].message);
+        FAILS(open_text(&a, bad[i].text, bad[i].id, bad[i].columns, &e), bad[i].code, bad[i].message);
         ck_assert_ptr_null(a);
     }
     static const char *const names[] = {"a\tb", "a\\b", "a\x7f", "012345678901234567890123456789012345678901234567"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         struct bl_attributes *a;
-        struct bl_error e = {0};
+        bl_error_clear(&e);
         char text[96];
         snprintf(text, sizeof text, "id,%s,x\n", names[i]);
         ck_assert_int_eq(open_text(&a, text, NULL, NULL, &e), BL_EUSAGE);
@@ -166,19 +146,4 @@ START_TEST(tables_that_are_none_are_refused)
                          BL_OK); /* unless it is wanted, it may be called anything */
         bl_attributes_close(a);
     }
-    unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, columns_are_chosen);
-    tcase_add_test(tests, sequences_find_their_rows);
-    tcase_add_test(tests, many_rows_are_found_again);
-    tcase_add_test(tests, tables_that_are_none_are_refused);
-}
-
-int main(void)
-{
-    return unit_run("attributes", add);
 }

@@ -1,7 +1,6 @@
 /* Sound: the arithmetic of lengths, mixing, elementary functions, filters and features, against computations of their
  * own here. */
 #include <math.h>
-#include <string.h>
 
 #include "kind/audio/features.h"
 #include "kind/audio/mix.h"
@@ -9,7 +8,7 @@
 
 /* --- elementary functions --------------------------------------------------------------------------------------- */
 
-START_TEST(elementary_functions_are_those_of_the_library)
+UNIT_TEST(elementary_functions_are_those_of_the_library)
 {
     for (int i = 1; i < 200000; i += 7) {
         double x = i * 0.003;
@@ -25,11 +24,10 @@ START_TEST(elementary_functions_are_those_of_the_library)
     ck_assert_double_eq(bl_elementary_exp(0), 1);
     ck_assert_double_eq(bl_elementary_log(1), 0);
 }
-END_TEST
 
 /* --- lengths ---------------------------------------------------------------------------------------------------- */
 
-START_TEST(lengths_are_rounded_up)
+UNIT_TEST(lengths_are_rounded_up)
 {
     ck_assert_int_eq(bl_mix_length(0, 44100, 16000), 0);
     ck_assert_int_eq(bl_mix_length(1, 44100, 16000), 1);
@@ -37,7 +35,6 @@ START_TEST(lengths_are_rounded_up)
     ck_assert_int_eq(bl_mix_length(442, 44100, 16000), 161);
     ck_assert_int_eq(bl_mix_length((int64_t)1 << 40, 8000, 16000), (int64_t)1 << 41);
 }
-END_TEST
 
 /* A frame of samples of two channels: a ramp, and its negative half. */
 static AVFrame *stereo(int rate, int count)
@@ -70,7 +67,7 @@ static void mix_all(struct bl_mix *mix, int rate, const int *count, int frames, 
     ck_assert_int_eq(bl_mix_end(mix, out, &e), BL_OK);
 }
 
-START_TEST(two_channels_are_mixed_to_their_mean)
+UNIT_TEST(two_channels_are_mixed_to_their_mean)
 {
     struct bl_mix mix;
     struct bl_buffer out = {0};
@@ -83,13 +80,12 @@ START_TEST(two_channels_are_mixed_to_their_mean)
     bl_mix_free(&mix);
     bl_buffer_free(&out);
 }
-END_TEST
 
-START_TEST(as_many_samples_as_the_length_says)
+UNIT_TEST(as_many_samples_as_the_length_says)
 {
     static const int rates[] = {8000, 11025, 22050, 44100, 48000, 96000};
     struct bl_buffer out = {0};
-    for (size_t r = 0; r < sizeof rates / sizeof *rates; r++) {
+    for (size_t r = 0; r < COUNT(rates); r++) {
         struct bl_mix mix;
         bl_mix_init(&mix, 16000, 1, false, BL_RESAMPLER_SOXR);
         for (int n = 1; n < 3000; n = n * 3 + 1) {
@@ -100,14 +96,12 @@ START_TEST(as_many_samples_as_the_length_says)
     }
     bl_buffer_free(&out);
 }
-END_TEST
 
 /* --- features --------------------------------------------------------------------------------------------------- */
 
-START_TEST(every_bin_below_the_top_is_under_one_or_two_of_kaldis_filters)
+UNIT_TEST(every_bin_below_the_top_is_under_one_or_two_of_kaldis_filters)
 {
     struct bl_mel mel;
-    struct bl_error e = {0};
     ck_assert_int_eq(bl_mel_kaldi(&mel, 40, 512, 16000, 20, 7600, &e), BL_OK);
     double sum[257] = {0};
     for (int f = 0; f < mel.filters; f++) {
@@ -123,12 +117,10 @@ START_TEST(every_bin_below_the_top_is_under_one_or_two_of_kaldis_filters)
     ck_assert_double_eq(sum[256], 0);
     bl_mel_free(&mel);
 }
-END_TEST
 
-START_TEST(each_of_slaneys_filters_has_the_area_1)
+UNIT_TEST(each_of_slaneys_filters_has_the_area_1)
 {
     struct bl_mel mel;
-    struct bl_error e = {0};
     ck_assert_int_eq(bl_mel_slaney(&mel, 20, 16000, 16000, &e), BL_OK); /* 1 Hz a bin */
     for (int f = 0; f < mel.filters; f++) {
         double area = 0;
@@ -138,7 +130,6 @@ START_TEST(each_of_slaneys_filters_has_the_area_1)
     }
     bl_mel_free(&mel);
 }
-END_TEST
 
 /* Whisper's frame of a spectrum computed by definition, before what depends on the utterance's maximum. */
 static double log_power(const float *sample, int n, int frame, const struct bl_mel *mel, int filter)
@@ -168,7 +159,7 @@ static void make_sound(float *sample, int n)
     }
 }
 
-START_TEST(features_of_whisper_by_definition)
+UNIT_TEST(features_of_whisper_by_definition)
 {
     enum { N = 1600, FRAMES = 10, MELS = 80 };
     float sample[N];
@@ -178,7 +169,6 @@ START_TEST(features_of_whisper_by_definition)
     struct bl_features *features;
     struct bl_buffer out = {0};
     struct bl_mel mel;
-    struct bl_error e = {0};
     make_sound(sample, N);
     ck_assert_int_eq(bl_mel_slaney(&mel, MELS, 400, 16000, &e), BL_OK);
     ck_assert_int_eq(bl_features_open(&features, &spec, &e), BL_OK);
@@ -206,9 +196,8 @@ START_TEST(features_of_whisper_by_definition)
     bl_mel_free(&mel);
     bl_buffer_free(&out);
 }
-END_TEST
 
-START_TEST(frames_that_so_many_samples_give)
+UNIT_TEST(frames_that_so_many_samples_give)
 {
     static const struct bl_features_spec whisper = {.whisper = true, .mels = 80, .rate = 16000},
                                          whole = {.mels = 80, .rate = 16000},
@@ -221,22 +210,4 @@ START_TEST(frames_that_so_many_samples_give)
     ck_assert_int_eq(bl_features_frames(&snip, 399), 0);
     ck_assert_int_eq(bl_features_frames(&snip, 400), 1);
     ck_assert_int_eq(bl_features_frames(&snip, 16000), 98);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, elementary_functions_are_those_of_the_library);
-    tcase_add_test(tests, lengths_are_rounded_up);
-    tcase_add_test(tests, two_channels_are_mixed_to_their_mean);
-    tcase_add_test(tests, as_many_samples_as_the_length_says);
-    tcase_add_test(tests, every_bin_below_the_top_is_under_one_or_two_of_kaldis_filters);
-    tcase_add_test(tests, each_of_slaneys_filters_has_the_area_1);
-    tcase_add_test(tests, features_of_whisper_by_definition);
-    tcase_add_test(tests, frames_that_so_many_samples_give);
-}
-
-int main(void)
-{
-    return unit_run("audio", add);
 }

@@ -1,14 +1,11 @@
 #include "base/text.h"
-
-#include <string.h>
-
 #include "unit.h"
 
-START_TEST(known_answers)
+UNIT_TEST(known_answers)
 {
     static const char *const pairs[][2] = {{"", ""},        {"f", "Zg=="},        {"fo", "Zm8="},
                                            {"foo", "Zm9v"}, {"foob", "Zm9vYg=="}, {"\xfb\xff\xfe", "+//+"}};
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+    for (size_t i = 0; i < COUNT(pairs); i++) {
         struct bl_buffer out = {0};
         bl_buffer_text(&out, "");
         bl_base64_append(&out, pairs[i][0], strlen(pairs[i][0]));
@@ -22,26 +19,13 @@ START_TEST(known_answers)
     ck_assert_int_eq(bl_base64_decode(folded, strlen(folded)), 4);
     ck_assert_int_eq(memcmp(folded, "foob", 4), 0);
 }
-END_TEST
 
-START_TEST(what_is_none)
+UNIT_TEST(what_is_none)
 {
     static const char *const bad[] = {"Z", "Zg", "Zg=", "Z===", "====", "Zg==Zg==", "Zg=v", "Zh==", "Zm9!", "Zm\xff="};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         char text[16];
         strcpy(text, bad[i]);
         ck_assert_msg(bl_base64_decode(text, strlen(text)) < 0, "took \"%s\"", bad[i]);
     }
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, known_answers);
-    tcase_add_test(tests, what_is_none);
-}
-
-int main(void)
-{
-    return unit_run("base64", add);
 }

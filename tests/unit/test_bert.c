@@ -1,9 +1,6 @@
 #include "kind/text/normal_form.h"
 #include "kind/text/pre_tokenizer.h"
 #include "kind/text/wordpiece.h"
-
-#include <string.h>
-
 #include "unit.h"
 
 static void normalize(struct bl_bert_options options, const char *text, size_t size, const char *expected)
@@ -16,7 +13,7 @@ static void normalize(struct bl_bert_options options, const char *text, size_t s
     bl_buffer_free(&out);
 }
 
-START_TEST(normalizer)
+UNIT_TEST(normalizer)
 {
     static const struct bl_bert_options none = {0}, clean = {.clean_text = true},
                                         chinese = {.handle_chinese_chars = true}, strip = {.strip_accents = true},
@@ -30,32 +27,18 @@ START_TEST(normalizer)
     normalize(lower, "\u00c9\u0130\u03a3\u1e9e", 9, "\u00e9i\u0307\u03c3\u00df");
     normalize(all, text, sizeof text - 1, "ab  e \u4e2d i");
 }
-END_TEST
 
-START_TEST(splits)
+UNIT_TEST(splits)
 {
     static const char text[] = " Hey, you\u3000\"there\"\u2026 50$!";
     static const char *const words[] = {"Hey", ",", "you", "\"", "there", "\"", "\u2026", "50", "$", "!"};
     struct bl_spans spans = {0};
-    struct bl_error e = {0};
     ck_assert_int_eq(bl_bert_split(text, strlen(text), &spans, &e), 0);
-    ck_assert_uint_eq(spans.count, sizeof words / sizeof *words);
+    ck_assert_uint_eq(spans.count, COUNT(words));
     for (size_t i = 0; i < spans.count; i++) {
         size_t size = spans.span[i].end - spans.span[i].begin;
         ck_assert_uint_eq(size, strlen(words[i]));
         ck_assert_int_eq(memcmp(text + spans.span[i].begin, words[i], size), 0);
     }
     bl_spans_free(&spans);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, normalizer);
-    tcase_add_test(tests, splits);
-}
-
-int main(void)
-{
-    return unit_run("bert", add);
 }

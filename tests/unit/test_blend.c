@@ -1,5 +1,4 @@
 /* Blends: shares in every batch, no repetition before a source is exhausted, and the same plan for the same seed. */
-#include <string.h>
 
 #include "plan/mixture.h"
 #include "plan/random.h"
@@ -99,20 +98,21 @@ static void check_pace(struct blending *x, const struct bl_plan *plan)
     }
 }
 
-START_TEST(shares_and_pace)
+UNIT_TEST(shares_and_pace)
 {
     struct bl_random random;
     bl_random_seed(&random, 11, BL_STREAM_BLEND);
     for (int round = 0; round < unit_times(300); round++) {
         struct blending x;
         struct bl_blend blend, again;
-        struct bl_error e = {0};
         size_t at;
         blending_draw(&x, &random, round % 2);
-        ck_assert_msg(bl_blend_make(&blend, x.length, x.count, x.source, x.sources, &x.options, &x.blend, &at, &e) == 0,
+        ck_assert_msg(bl_blend_make(&blend, x.length, x.count, x.source, x.sources, &x.options, &x.blend, &at, &e) ==
+                          BL_OK,
                       "%s", e.text);
-        ck_assert_int_eq(bl_blend_make(&again, x.length, x.count, x.source, x.sources, &x.options, &x.blend, &at, &e),
-                         0);
+        ck_assert_msg(bl_blend_make(&again, x.length, x.count, x.source, x.sources, &x.options, &x.blend, &at, &e) ==
+                          BL_OK,
+                      "%s", e.text);
         size_t blocks = 0;
         for (int64_t epoch = 0; epoch < x.blend.epochs; epoch++) {
             struct bl_plan plan, same;
@@ -133,17 +133,15 @@ START_TEST(shares_and_pace)
         bl_blend_free(&again);
     }
 }
-END_TEST
 
 /* Drawn together: after every epoch, each source's steps are nearest to its share. */
-START_TEST(mixtures)
+UNIT_TEST(mixtures)
 {
     struct bl_random random;
     bl_random_seed(&random, 12, BL_STREAM_MIXTURE);
     for (int round = 0; round < unit_times(200); round++) {
         struct blending x;
         struct bl_mixture mixture, again;
-        struct bl_error e = {0};
         double taken[SOURCES_MAX] = {0}, sum = 0;
         size_t at, blocks = 0;
         blending_draw(&x, &random, true);
@@ -154,8 +152,9 @@ START_TEST(mixtures)
             ck_assert_ptr_nonnull(strstr(e.text, "plan"));
             continue;
         }
-        ck_assert_int_eq(bl_mixture_make(&again, x.length, x.count, x.source, x.sources, &x.options, &x.blend, &at, &e),
-                         0);
+        ck_assert_msg(bl_mixture_make(&again, x.length, x.count, x.source, x.sources, &x.options, &x.blend, &at, &e) ==
+                          BL_OK,
+                      "%s", e.text);
         for (int64_t epoch = 0; epoch < x.blend.epochs; epoch++) {
             struct bl_plan plan, same;
             ck_assert_msg(bl_mixture_draw(&mixture, &plan, &e) == 0, "%s", e.text);
@@ -178,16 +177,14 @@ START_TEST(mixtures)
         bl_mixture_free(&again);
     }
 }
-END_TEST
 
-START_TEST(repetition_is_limited_on_request)
+UNIT_TEST(repetition_is_limited_on_request)
 {
     const int64_t length[] = {60, 60, 60, 60, 60, 60, 60};
     const struct bl_blend_source source[] = {{0, 6, 1}, {6, 1, 1}};
     const struct bl_plan_options options = {.strategy = BL_STRATEGY_BLOCK, .T = 100};
     struct bl_blend_options given = {.epoch_steps = 1000, .repeat_max = 5, .epochs = 1};
     struct bl_blend blend;
-    struct bl_error e = {0};
     size_t at;
     ck_assert_int_eq(bl_blend_make(&blend, length, 7, source, 2, &options, &given, &at, &e), 0);
     bl_blend_free(&blend);
@@ -201,9 +198,8 @@ START_TEST(repetition_is_limited_on_request)
     ck_assert_uint_eq(blend.blocks, 2);
     bl_blend_free(&blend);
 }
-END_TEST
 
-START_TEST(what_a_blend_does_not_have_is_refused)
+UNIT_TEST(what_a_blend_does_not_have_is_refused)
 {
     const int64_t length[] = {60, 60};
     const struct bl_blend_source source[] = {{0, 1, 0}, {1, 1, 0}};
@@ -217,22 +213,7 @@ START_TEST(what_a_blend_does_not_have_is_refused)
         {.strategy = BL_STRATEGY_BLOCK, .T = 100, .remainder = BL_REMAINDER_DROP},
     };
     struct bl_blend blend;
-    struct bl_error e = {0};
     size_t at;
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+    for (size_t i = 0; i < COUNT(wrong); i++)
         ck_assert_int_eq(bl_blend_make(&blend, length, 2, source, 2, &wrong[i], &given, &at, &e), BL_EUSAGE);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, shares_and_pace);
-    tcase_add_test(tests, mixtures);
-    tcase_add_test(tests, repetition_is_limited_on_request);
-    tcase_add_test(tests, what_a_blend_does_not_have_is_refused);
-}
-
-int main(void)
-{
-    return unit_run("blend", add);
 }

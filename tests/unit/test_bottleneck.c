@@ -1,7 +1,4 @@
 #include "run/bottleneck.h"
-
-#include <string.h>
-
 #include "cmd/summary.h"
 #include "unit.h"
 
@@ -23,7 +20,7 @@ static void check(const struct bl_run_times *t, enum bl_limit limit, double shar
     ck_assert_double_eq_tol(found.share, share, 1e-6);
 }
 
-START_TEST(workers_on_the_processor_are_the_limit_by_what_they_do)
+UNIT_TEST(workers_on_the_processor_are_the_limit_by_what_they_do)
 {
     struct bl_run_times t = writing();
     check(&t, BL_LIMIT_DECODER, 10.0 / 11);
@@ -34,9 +31,8 @@ START_TEST(workers_on_the_processor_are_the_limit_by_what_they_do)
     t.write.encoded = 24;
     check(&t, BL_LIMIT_ENCODER, 6.0 / 11);
 }
-END_TEST
 
-START_TEST(what_both_stages_need_is_added)
+UNIT_TEST(what_both_stages_need_is_added)
 {
     struct bl_run_times t = writing();
     t.stage[BL_RUN_SCANNING] = t.scan.wall = 8;
@@ -46,9 +42,8 @@ START_TEST(what_both_stages_need_is_added)
     t.stage[BL_RUN_SCANNING] = t.scan.wall = 20;
     check(&t, BL_LIMIT_TOKENIZER, 20.0 / 30);
 }
-END_TEST
 
-START_TEST(workers_off_the_processor_wait_for_their_inputs)
+UNIT_TEST(workers_off_the_processor_wait_for_their_inputs)
 {
     struct bl_run_times t = writing();
     t.write.processor.run = 10;
@@ -59,9 +54,8 @@ START_TEST(workers_off_the_processor_wait_for_their_inputs)
     t.on_gpu = true;
     check(&t, BL_LIMIT_DECODER, 10.0 / 11);
 }
-END_TEST
 
-START_TEST(a_machine_that_does_not_tell_is_not_guessed_about)
+UNIT_TEST(a_machine_that_does_not_tell_is_not_guessed_about)
 {
     struct bl_run_times t = writing();
     t.write.processor = (struct bl_processor_time){.run = 10, .is_partly = true};
@@ -69,9 +63,8 @@ START_TEST(a_machine_that_does_not_tell_is_not_guessed_about)
     t.write.processor.run = 38;
     check(&t, BL_LIMIT_DECODER, 10.0 / 11);
 }
-END_TEST
 
-START_TEST(workers_without_a_job_wait_for_what_keeps_jobs_from_them)
+UNIT_TEST(workers_without_a_job_wait_for_what_keeps_jobs_from_them)
 {
     static const enum bl_limit limits[] = {BL_LIMIT_BLOCK, BL_LIMIT_DISK, BL_LIMIT_DISK};
     for (int wait = 0; wait < BL_WAITS; wait++) {
@@ -84,12 +77,10 @@ START_TEST(workers_without_a_job_wait_for_what_keeps_jobs_from_them)
     t.scan.lost[BL_WAIT_ORDER] = 18;
     check(&t, BL_LIMIT_TABLE, 18.0 / 30);
 }
-END_TEST
 
-START_TEST(the_file_that_held_the_run_up_is_named)
+UNIT_TEST(the_file_that_held_the_run_up_is_named)
 {
     struct bl_run_times t = writing();
-    struct bl_error e = {0};
     t.write.lost[BL_WAIT_JOB] = 6;
     t.write.held = 1;
     ck_assert_int_eq(bl_work_note_file(&t.write, "a", 2, &e), 0);
@@ -108,9 +99,8 @@ START_TEST(the_file_that_held_the_run_up_is_named)
     bl_run_times_free(&t);
     ck_assert_ptr_null(t.write.slowest);
 }
-END_TEST
 
-START_TEST(whole_stages_may_be_the_limit)
+UNIT_TEST(whole_stages_may_be_the_limit)
 {
     static const enum bl_limit limits[] = {BL_LIMIT_LISTING, BL_LIMIT_TABLE,     BL_LIMIT_PLANNING,
                                            BL_LIMIT_SCATTER, BL_LIMIT_FINISHING, BL_LIMIT_TABLE};
@@ -121,10 +111,9 @@ START_TEST(whole_stages_may_be_the_limit)
         check(&t, limits[stage], 1);
     }
 }
-END_TEST
 
 /* Clocks that disagree make no negative shares, nor more than there is. */
-START_TEST(odd_figures_do_no_harm)
+UNIT_TEST(odd_figures_do_no_harm)
 {
     struct bl_run_times t = writing();
     t.write.processor.run = 1e6;
@@ -135,9 +124,8 @@ START_TEST(odd_figures_do_no_harm)
     t.write.wall = 1e9;
     check(&t, BL_LIMIT_DISK, 10.0 / 11);
 }
-END_TEST
 
-START_TEST(every_limit_has_its_words)
+UNIT_TEST(every_limit_has_its_words)
 {
     ck_assert_ptr_null(bl_limit_name(BL_LIMIT_NONE));
     for (int a = 1; a < BL_LIMITS; a++) {
@@ -147,7 +135,6 @@ START_TEST(every_limit_has_its_words)
             ck_assert_str_ne(bl_limit_name((enum bl_limit)a), bl_limit_name((enum bl_limit)b));
     }
 }
-END_TEST
 
 static void check_lines(const struct bl_run_times *t, const char *lines)
 {
@@ -157,7 +144,7 @@ static void check_lines(const struct bl_run_times *t, const char *lines)
     bl_buffer_free(&text);
 }
 
-START_TEST(the_report_has_two_lines_for_a_run_that_took_some_time)
+UNIT_TEST(the_report_has_two_lines_for_a_run_that_took_some_time)
 {
     struct bl_run_times t = writing();
     check_lines(&t, "time: 1.0 s scanning, 10.0 s writing\nlimit: decoding, 91 % of the time\n");
@@ -170,24 +157,4 @@ START_TEST(the_report_has_two_lines_for_a_run_that_took_some_time)
     t.stage[BL_RUN_WRITING] = 2;
     check_lines(&t, "");
     bl_run_times_free(&t);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, workers_on_the_processor_are_the_limit_by_what_they_do);
-    tcase_add_test(tests, what_both_stages_need_is_added);
-    tcase_add_test(tests, workers_off_the_processor_wait_for_their_inputs);
-    tcase_add_test(tests, a_machine_that_does_not_tell_is_not_guessed_about);
-    tcase_add_test(tests, workers_without_a_job_wait_for_what_keeps_jobs_from_them);
-    tcase_add_test(tests, the_file_that_held_the_run_up_is_named);
-    tcase_add_test(tests, whole_stages_may_be_the_limit);
-    tcase_add_test(tests, odd_figures_do_no_harm);
-    tcase_add_test(tests, every_limit_has_its_words);
-    tcase_add_test(tests, the_report_has_two_lines_for_a_run_that_took_some_time);
-}
-
-int main(void)
-{
-    return unit_run("bottleneck", add);
 }

@@ -1,11 +1,10 @@
 #include "base/buffer.h"
 
 #include <stdint.h>
-#include <string.h>
 
 #include "unit.h"
 
-START_TEST(it_grows_and_ends_with_a_nul)
+UNIT_TEST(it_grows_and_ends_with_a_nul)
 {
     struct bl_buffer b = {0};
     for (int i = 0; i < 1000; i++)
@@ -21,40 +20,35 @@ START_TEST(it_grows_and_ends_with_a_nul)
     bl_buffer_free(&b);
     ck_assert_ptr_null(b.data);
 }
-END_TEST
 
-START_TEST(integers)
+UNIT_TEST(integers)
 {
     static const int64_t value[] = {0, 7, -7, 1234567890, INT64_MAX, INT64_MIN};
     static const char *const text[] = {"0", "7", "-7", "1234567890", "9223372036854775807", "-9223372036854775808"};
-    for (size_t i = 0; i < sizeof value / sizeof *value; i++) {
+    for (size_t i = 0; i < COUNT(value); i++) {
         struct bl_buffer b = {0};
         bl_buffer_int(&b, value[i]);
         ck_assert_str_eq(b.data, text[i]);
         bl_buffer_free(&b);
     }
 }
-END_TEST
 
-START_TEST(lost_memory_is_remembered_until_it_is_told)
+UNIT_TEST(lost_memory_is_remembered_until_it_is_told)
 {
     struct bl_buffer b = {0};
     bl_buffer_text(&b, "before");
     ck_assert(!bl_buffer_reserve(&b, SIZE_MAX - 3));
     bl_buffer_text(&b, " after");
     ck_assert_str_eq(b.data, "before");
-    struct bl_error e = {0};
-    ck_assert_int_eq(bl_buffer_check(&b, &e), BL_EFAIL);
-    ck_assert_str_eq(e.text, "out of memory");
+    FAILS(bl_buffer_check(&b, &e), BL_EFAIL, "out of memory");
     bl_buffer_clear(&b);
     bl_buffer_text(&b, "again");
     ck_assert_int_eq(bl_buffer_check(&b, NULL), BL_OK);
     ck_assert_str_eq(b.data, "again");
     bl_buffer_free(&b);
 }
-END_TEST
 
-START_TEST(clearing_keeps_the_memory)
+UNIT_TEST(clearing_keeps_the_memory)
 {
     struct bl_buffer b = {0};
     bl_buffer_clear(&b);
@@ -66,12 +60,10 @@ START_TEST(clearing_keeps_the_memory)
     ck_assert_ptr_eq(b.data, data);
     bl_buffer_free(&b);
 }
-END_TEST
 
-START_TEST(beyond_the_limit_it_only_counts)
+UNIT_TEST(beyond_the_limit_it_only_counts)
 {
     struct bl_buffer b = {.limit = 300};
-    struct bl_error e = {0};
     char text[301] = {0};
     bl_buffer_append(&b, text, 300);
     ck_assert_int_eq(bl_buffer_check(&b, &e), BL_OK);
@@ -92,19 +84,4 @@ START_TEST(beyond_the_limit_it_only_counts)
     bl_buffer_clear(&b);
     ck_assert(bl_buffer_reserve(&b, 1000)); /* whoever knows the size asks by itself */
     bl_buffer_free(&b);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, it_grows_and_ends_with_a_nul);
-    tcase_add_test(tests, integers);
-    tcase_add_test(tests, lost_memory_is_remembered_until_it_is_told);
-    tcase_add_test(tests, clearing_keeps_the_memory);
-    tcase_add_test(tests, beyond_the_limit_it_only_counts);
-}
-
-int main(void)
-{
-    return unit_run("buffer", add);
 }

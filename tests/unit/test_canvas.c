@@ -1,8 +1,5 @@
 /* Pictures in memory: what is drawn where, scaled, and never outside. */
 #include "show/canvas.h"
-
-#include <string.h>
-
 #include "unit.h"
 
 #define GROUND 0x102030U
@@ -30,9 +27,9 @@ static bool area_has(struct bl_area a, int x, int y)
 static const struct bl_area areas[] = {{2, 1, 3, 4},     {-3, -2, 6, 5}, {8, 5, 9, 9},  {0, 0, 11, 7},
                                        {-5, -5, 40, 40}, {20, 2, 3, 3},  {2, -9, 3, 4}, {4, 4, 0, 2},
                                        {4, 4, 2, 0},     {-9, 3, 9, 1},  {10, 6, 1, 1}, {11, 0, 1, 7}};
-enum { AREAS = sizeof areas / sizeof *areas };
+enum { AREAS = COUNT(areas) };
 
-START_TEST(fills_are_clipped)
+UNIT_TEST(fills_are_clipped)
 {
     for (int i = 0; i < AREAS; i++) {
         struct bl_canvas c = canvas_new(11, 7);
@@ -44,10 +41,9 @@ START_TEST(fills_are_clipped)
         bl_canvas_free(&c);
     }
 }
-END_TEST
 
 /* The lines of two areas beside each other are those of one. */
-START_TEST(hatches_go_on)
+UNIT_TEST(hatches_go_on)
 {
     struct bl_canvas one = canvas_new(20, 9), two = canvas_new(20, 9);
     bl_canvas_hatch(&one, (struct bl_area){3, 2, 14, 6}, 0xff0000, 0x00ff00);
@@ -65,7 +61,6 @@ START_TEST(hatches_go_on)
     bl_canvas_free(&one);
     bl_canvas_free(&two);
 }
-END_TEST
 
 /* --- drawing steps ---------------------------------------------------------------------------------------------- */
 
@@ -100,7 +95,7 @@ static const struct bl_field fields[] = {
     {.dtype = BL_U8, .rank = 2, .shape = {HIGH, WIDE}},    {.dtype = BL_U8, .rank = 3, .shape = {HIGH, WIDE, 1}},
     {.dtype = BL_U8, .rank = 3, .shape = {HIGH, WIDE, 3}}, {.dtype = BL_U8, .rank = 3, .shape = {HIGH, WIDE, 4}},
     {.dtype = BL_U16, .rank = 2, .shape = {HIGH, WIDE}},   {.dtype = BL_U16, .rank = 3, .shape = {HIGH, WIDE, 1}}};
-enum { FIELDS = sizeof fields / sizeof *fields };
+enum { FIELDS = COUNT(fields) };
 
 static void draw_is_right(const struct bl_field *field, struct bl_area area)
 {
@@ -119,27 +114,25 @@ static void draw_is_right(const struct bl_field *field, struct bl_area area)
     bl_canvas_free(&c);
 }
 
-START_TEST(steps_are_scaled)
+UNIT_TEST(steps_are_scaled)
 {
     static const struct bl_area into[] = {{3, 2, WIDE, HIGH}, {1, 1, 18, 10}, {2, 3, 4, 2},
                                           {0, 0, 1, 1},       {5, 0, 13, 3},  {0, 0, 23, 15}};
     for (int f = 0; f < FIELDS; f++) {
-        for (size_t i = 0; i < sizeof into / sizeof *into; i++)
+        for (size_t i = 0; i < COUNT(into); i++)
             draw_is_right(&fields[f], into[i]);
     }
 }
-END_TEST
 
-START_TEST(steps_are_clipped)
+UNIT_TEST(steps_are_clipped)
 {
     static const struct bl_area into[] = {
         {-4, -3, 18, 10}, {20, 12, 18, 10}, {-90, 0, 9, 9}, {3, 40, 5, 5}, {-5, -5, 60, 60}};
-    for (size_t i = 0; i < sizeof into / sizeof *into; i++)
+    for (size_t i = 0; i < COUNT(into); i++)
         draw_is_right(&fields[2], into[i]);
 }
-END_TEST
 
-START_TEST(equal_sizes_are_exact)
+UNIT_TEST(equal_sizes_are_exact)
 {
     uint8_t step[WIDE * HIGH * 3];
     step_make(&fields[2], step);
@@ -148,19 +141,18 @@ START_TEST(equal_sizes_are_exact)
     ck_assert_mem_eq(c.pixel, step, sizeof step);
     bl_canvas_free(&c);
 }
-END_TEST
 
 /* --- copying ---------------------------------------------------------------------------------------------------- */
 
 /* Wherever the area and the place are: what is on both canvases is copied, and nothing else. */
-START_TEST(copies_are_clipped)
+UNIT_TEST(copies_are_clipped)
 {
     static const int places[][2] = {{0, 0}, {3, 2}, {9, 6}, {12, 0}, {0, 30}};
     struct bl_canvas from = canvas_new(11, 7);
     for (int i = 0; i < 11 * 7 * 3; i++)
         from.pixel[i] = (uint8_t)(i * 29);
     for (int i = 0; i < AREAS; i++) {
-        for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
+        for (size_t k = 0; k < COUNT(places); k++) {
             const int left = areas[i].x > 0 ? areas[i].x : 0, top = areas[i].y > 0 ? areas[i].y : 0;
             struct bl_canvas to = canvas_new(12, 8);
             bl_canvas_copy(&from, areas[i], &to, places[k][0], places[k][1]);
@@ -177,11 +169,9 @@ START_TEST(copies_are_clipped)
     }
     bl_canvas_free(&from);
 }
-END_TEST
 
-START_TEST(png_has_the_area)
+UNIT_TEST(png_has_the_area)
 {
-    struct bl_error e = {0};
     struct bl_buffer out = {0};
     struct bl_canvas c = canvas_new(30, 20);
     bl_buffer_text(&out, "before");
@@ -190,21 +180,4 @@ START_TEST(png_has_the_area)
     bl_buffer_free(&out);
     bl_canvas_free(&c);
     ck_assert_ptr_null(c.pixel);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, fills_are_clipped);
-    tcase_add_test(tests, hatches_go_on);
-    tcase_add_test(tests, steps_are_scaled);
-    tcase_add_test(tests, steps_are_clipped);
-    tcase_add_test(tests, equal_sizes_are_exact);
-    tcase_add_test(tests, copies_are_clipped);
-    tcase_add_test(tests, png_has_the_area);
-}
-
-int main(void)
-{
-    return unit_run("canvas", add);
 }

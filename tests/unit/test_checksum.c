@@ -1,5 +1,4 @@
 #include "base/checksum.h"
-
 #include "unit.h"
 
 #define ROOM ((size_t)3 << 20)
@@ -15,23 +14,22 @@ static uint8_t *bytes_make(void)
 
 /* Loops made for the processor at hand give what the library's own give, for short inputs and long, wherever they lie.
  */
-START_TEST(it_is_xxh3_of_the_library)
+UNIT_TEST(it_is_xxh3_of_the_library)
 {
     static const size_t sizes[] = {0, 1, 16, 128, 129, 240, 241, 1023, 1024, 1025, 150528, (1 << 20) + 13, ROOM - 64};
     uint8_t *bytes = bytes_make();
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < COUNT(sizes); i++) {
         for (size_t at = 0; at < 64; at += 21)
             ck_assert_uint_eq(bl_checksum(bytes + at, sizes[i]), XXH3_64bits(bytes + at, sizes[i]));
     }
     free(bytes);
 }
-END_TEST
 
-START_TEST(pieces_give_what_the_whole_gives)
+UNIT_TEST(pieces_give_what_the_whole_gives)
 {
     static const size_t pieces[] = {1, 63, 64, 255, 256, 257, 4096, 150528, ROOM};
     uint8_t *bytes = bytes_make();
-    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+    for (size_t i = 0; i < COUNT(pieces); i++) {
         size_t size = pieces[i] < 4096 ? 10000 : ROOM;
         struct bl_checksum_state state;
         bl_checksum_begin(&state);
@@ -41,9 +39,8 @@ START_TEST(pieces_give_what_the_whole_gives)
     }
     free(bytes);
 }
-END_TEST
 
-START_TEST(digits_go_there_and_back)
+UNIT_TEST(digits_go_there_and_back)
 {
     char digest[BL_DIGEST_SIZE];
     uint64_t checksum = 0;
@@ -53,17 +50,4 @@ START_TEST(digits_go_there_and_back)
     ck_assert_uint_eq(checksum, 0x0123456789abcdefu);
     ck_assert(!bl_checksum_parse("0123456789abcde", &checksum));
     ck_assert(!bl_checksum_parse("0123456789ABCDEF", &checksum));
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, it_is_xxh3_of_the_library);
-    tcase_add_test(tests, pieces_give_what_the_whole_gives);
-    tcase_add_test(tests, digits_go_there_and_back);
-}
-
-int main(void)
-{
-    return unit_run("checksum", add);
 }

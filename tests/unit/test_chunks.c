@@ -1,12 +1,13 @@
 /* Chunks: toward the end of the inputs they become small. */
 #include "scan/chunks.h"
 
-#include <string.h>
 #include <sys/stat.h>
 
 #include "kind/text/text.h"
 #include "scan/sources.h"
 #include "unit.h"
+
+UNIT_SCRATCH
 
 #define MIB ((int64_t)1 << 20)
 
@@ -90,11 +91,9 @@ static int cut(const int64_t *size, int files, int64_t *first, int64_t *last)
     return chunks;
 }
 
-START_TEST(one_file)
+UNIT_TEST(one_file)
 {
-    char directory[64];
     int64_t first, last;
-    unit_enter(directory);
     ck_assert_int_eq(cut(&(int64_t){MIB}, 1, &first, &last), 1);
     ck_assert_int_eq(cut(&(int64_t){80 * MIB}, 1, &first, &last), 80);
     int chunks = cut(&(int64_t){2048 * MIB}, 1, &first, &last); /* 128 ln 16 = 355 until they have a MiB, then 128 */
@@ -106,16 +105,12 @@ START_TEST(one_file)
     ck_assert_int_eq(first, 64 * MIB);
     ck_assert_int_le(last, MIB);
     ck_assert_int_lt(chunks, 1024 * 16 + 600);
-    unit_leave(directory);
 }
-END_TEST
 
 /* Only the last of many files are cut small. */
-START_TEST(what_follows_a_file_counts)
+UNIT_TEST(what_follows_a_file_counts)
 {
-    char directory[64];
     int64_t size[10], first, last;
-    unit_enter(directory);
     for (int f = 0; f < 10; f++)
         size[f] = 1024 * 64 * MIB;
     int chunks = cut(size, 10, &first, &last);
@@ -125,17 +120,4 @@ START_TEST(what_follows_a_file_counts)
         size[f] = 16 * MIB;
     ck_assert_int_ge(cut(size, 10, &first, &last), 128);
     ck_assert_int_le(first, 160 * MIB / 128);
-    unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, one_file);
-    tcase_add_test(tests, what_follows_a_file_counts);
-}
-
-int main(void)
-{
-    return unit_run("chunks", add);
 }

@@ -1,11 +1,10 @@
 /* Clips: times, lines of lists, seek points, and the frames nearest to a time. */
-#include <string.h>
 
 #include "kind/list.h"
 #include "kind/video/clips.h"
 #include "unit.h"
 
-START_TEST(times_of_lists)
+UNIT_TEST(times_of_lists)
 {
     static const struct {
         const char *text;
@@ -21,14 +20,13 @@ START_TEST(times_of_lists)
         "1e10",    "+1",      "1,5",
         "1e400",   "1:2e400", "99999999999999999999999999999999999999999999999999999999999999999"};
     double seconds;
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    for (size_t i = 0; i < COUNT(good); i++) {
         ck_assert_msg(bl_clip_parse_time(good[i].text, &seconds), "%s", good[i].text);
         ck_assert_double_eq(seconds, good[i].seconds);
     }
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < COUNT(bad); i++)
         ck_assert_msg(!bl_clip_parse_time(bad[i], &seconds), "%s", bad[i]);
 }
-END_TEST
 
 static int parse(struct bl_clip *clip, const char *line, struct bl_error *e)
 {
@@ -36,10 +34,9 @@ static int parse(struct bl_clip *clip, const char *line, struct bl_error *e)
     return bl_clip_parse(clip, line, strlen(line), e);
 }
 
-START_TEST(lines_of_lists)
+UNIT_TEST(lines_of_lists)
 {
     struct bl_clip clip = {0};
-    struct bl_error e;
     ck_assert_int_eq(parse(&clip, "a\\tb.mp4\t1\t1:02.5\t\t\t\tx\\\\\t\ty", &e), BL_OK);
     ck_assert_str_eq(clip.path, "a\tb.mp4");
     ck_assert_str_eq(clip.id.data, "a\tb.mp4#1-1:02.5");
@@ -70,15 +67,14 @@ START_TEST(lines_of_lists)
                                       "p\t\t\t\t1.0.0\t",
                                       "p\\q\t\t\t\t\t",
                                       "p\\x00\t\t\t\t\t"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         ck_assert_msg(parse(&clip, bad[i], &e) == BL_EDATA, "%zu", i);
         ck_assert(*e.text);
     }
     bl_clip_free(&clip);
 }
-END_TEST
 
-START_TEST(seek_points)
+UNIT_TEST(seek_points)
 {
     static const char *const good[] = {"0 0 -1 0 -", "12 -5 4096 7 9", "9223372036854775807 1 2 3 -"};
     static const char *const bad[] = {" ",          "1",          "1 2 3 4",    "1 2 3 4 5 6",
@@ -90,20 +86,19 @@ START_TEST(seek_points)
     ck_assert(bl_seek_point_parse(&point, NULL) && !point.known);
     bl_seek_point_format(&point, &text);
     ck_assert_uint_eq(text.size, 0);
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    for (size_t i = 0; i < COUNT(good); i++) {
         bl_buffer_clear(&text);
         ck_assert(bl_seek_point_parse(&point, good[i]) && point.known);
         bl_seek_point_format(&point, &text);
         ck_assert_str_eq(text.data, good[i]);
     }
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < COUNT(bad); i++)
         ck_assert_msg(!bl_seek_point_parse(&point, bad[i]), "%s", bad[i]);
     bl_buffer_free(&text);
 }
-END_TEST
 
 /* Frames at 0, .1, .2 and 1 s; the last one ends at 1.1 s. */
-START_TEST(the_nearest_frame)
+UNIT_TEST(the_nearest_frame)
 {
     double times[] = {0, 0.1, 0.2, 1};
     struct bl_footage f = {.ordered = true, .found = {.length = 4, .times = times, .tick = {1, 10}, .end = 11}};
@@ -115,21 +110,19 @@ START_TEST(the_nearest_frame)
     ck_assert_double_eq_tol(bl_footage_end(&f), 1.1, 1e-12);
     for (int ordered = 1; ordered >= 0; ordered--) {
         f.ordered = ordered;
-        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        for (size_t i = 0; i < COUNT(known); i++)
             ck_assert_int_eq(bl_footage_nearest(&f, known[i].seconds), known[i].frame);
     }
     f.found.end = AV_NOPTS_VALUE;
     ck_assert_double_eq(bl_footage_end(&f), 1);
 }
-END_TEST
 
 /* With a grid of 10 frames a second that begins at the clip's first frame. */
-START_TEST(steps_of_clips)
+UNIT_TEST(steps_of_clips)
 {
     double times[] = {0, 0.1, 0.2, 1};
     struct bl_footage f = {.ordered = true, .found = {.length = 4, .times = times, .tick = {1, 10}, .end = 11}};
     struct bl_video_config config = {.stride = 1};
-    struct bl_error e = {0};
     int64_t steps;
     ck_assert_int_eq(bl_footage_steps(&f, &config, 1, 4, &steps, &e), BL_OK);
     ck_assert_int_eq(steps, 3);
@@ -145,19 +138,4 @@ START_TEST(steps_of_clips)
     ck_assert_int_eq(bl_footage_steps(&f, &config, 1, 2, &steps, &e), BL_EDATA);
     f.found.times = NULL;
     ck_assert_int_eq(bl_footage_steps(&f, &config, 1, 2, &steps, &e), BL_EDATA);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, times_of_lists);
-    tcase_add_test(tests, lines_of_lists);
-    tcase_add_test(tests, seek_points);
-    tcase_add_test(tests, the_nearest_frame);
-    tcase_add_test(tests, steps_of_clips);
-}
-
-int main(void)
-{
-    return unit_run("clip", add);
 }

@@ -21,7 +21,7 @@ static double seconds_at(int64_t time, int64_t first, int64_t duration, int64_t 
     return bl_clock_seconds(&clock, time);
 }
 
-START_TEST(seconds_count_from_the_first_frame)
+UNIT_TEST(seconds_count_from_the_first_frame)
 {
     ck_assert_double_eq(seconds_at(110, 100, 4, 0), 2.5);
     ck_assert_double_eq(seconds_at(110, 100, 4, 3), 5.5);
@@ -29,18 +29,16 @@ START_TEST(seconds_count_from_the_first_frame)
     ck_assert_double_eq(seconds_at(AV_NOPTS_VALUE, 100, 4, 0), 0);
     ck_assert_double_eq(seconds_at(110, AV_NOPTS_VALUE, 4, 0), 0);
 }
-END_TEST
 
 /* They are wrong anyway, but they are numbers. */
-START_TEST(times_that_no_number_holds)
+UNIT_TEST(times_that_no_number_holds)
 {
     ck_assert_double_eq(seconds_at(110, 100, INT64_MAX, 3), 2.5);
     ck_assert_double_eq(seconds_at(INT64_MIN + 9, INT64_MIN + 5, INT64_MAX / 2, 2), 1);
     ck_assert_double_eq(seconds_at(INT64_MAX, -9, 4, 0), 0);
 }
-END_TEST
 
-START_TEST(ends_of_frames)
+UNIT_TEST(ends_of_frames)
 {
     static const struct {
         int64_t start, duration, end;
@@ -53,24 +51,11 @@ START_TEST(ends_of_frames)
     struct bl_decode d = {.codec = avcodec_alloc_context3(NULL)};
     AVFrame *frame = av_frame_alloc();
     ck_assert(d.codec && frame);
-    for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
+    for (size_t i = 0; i < COUNT(frames); i++) {
         frame->best_effort_timestamp = frames[i].start;
         bl_compat_set_duration(frame, frames[i].duration);
         ck_assert_int_eq(bl_decode_time_end(&d, frame), frames[i].end);
     }
     av_frame_free(&frame);
     avcodec_free_context(&d.codec);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, seconds_count_from_the_first_frame);
-    tcase_add_test(tests, times_that_no_number_holds);
-    tcase_add_test(tests, ends_of_frames);
-}
-
-int main(void)
-{
-    return unit_run("clock", add);
 }

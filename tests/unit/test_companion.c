@@ -1,12 +1,9 @@
 #include "kind/composite/composite.h"
-
-#include <string.h>
-
 #include "kind/audio/audio.h"
 #include "kind/video/video.h"
 #include "unit.h"
 
-START_TEST(paths_have_a_place_for_the_sequence)
+UNIT_TEST(paths_have_a_place_for_the_sequence)
 {
     static const struct {
         const char *path, *id, *expected;
@@ -19,23 +16,21 @@ START_TEST(paths_have_a_place_for_the_sequence)
         {"l/{name}/{stem}", "001YG.mp4", "l/001YG.mp4/001YG"},
         {"{id}{id}", "a.b", "aa"},
     };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    for (size_t i = 0; i < COUNT(known); i++) {
         struct bl_buffer out = {0};
-        struct bl_error e = {0};
         ck_assert_int_eq(bl_companion_check(known[i].path, &e), BL_OK);
         bl_companion_append_path(known[i].path, known[i].id, &out);
         ck_assert_str_eq(out.data, known[i].expected);
         bl_buffer_free(&out);
     }
     static const char *const bad[] = {"labels/a.npy", "{", "{id", "id}", "{id}}", "{ID}.npy", "{}{id}", "{id}{x}"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        struct bl_error e = {0};
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        bl_error_clear(&e);
         ck_assert_msg(bl_companion_check(bad[i], &e) == BL_EUSAGE, "took \"%s\"", bad[i]);
     }
 }
-END_TEST
 
-START_TEST(what_the_scan_found_comes_back)
+UNIT_TEST(what_the_scan_found_comes_back)
 {
     struct bl_composite joined = {.parts = 3, .base = "conf"};
     struct bl_video_config plain = {0}, by_gpu = {.decoder = BL_DECODER_AUTO};
@@ -45,7 +40,6 @@ START_TEST(what_the_scan_found_comes_back)
     joined.part[2] = (struct bl_composite_part){.kind = &bl_kind_audio, .name = "sound", .path = "{id}"};
     struct bl_buffer columns = {0}, extra = {0};
     struct bl_companion_row back = {0};
-    struct bl_error e = {0};
     const struct bl_row found = {.path = "a\tb.wav",
                                  .bytes = 812,
                                  .length = 30,
@@ -91,10 +85,9 @@ START_TEST(what_the_scan_found_comes_back)
     bl_buffer_free(&columns);
     bl_buffer_free(&extra);
 }
-END_TEST
 
 /* Columns that a user named so are no lengths of fields. */
-START_TEST(other_columns_adjust_nothing)
+UNIT_TEST(other_columns_adjust_nothing)
 {
     struct bl_row row = {.length = 5, .columns = "\tmeta.length\tx.path\tx.length", .extra = "\t4\ta\t3"};
     ck_assert(!bl_row_is_adjusted(&row));
@@ -104,17 +97,4 @@ START_TEST(other_columns_adjust_nothing)
     ck_assert(bl_row_is_adjusted(&row));
     row.extra = NULL;
     ck_assert(!bl_row_is_adjusted(&row));
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, paths_have_a_place_for_the_sequence);
-    tcase_add_test(tests, what_the_scan_found_comes_back);
-    tcase_add_test(tests, other_columns_adjust_nothing);
-}
-
-int main(void)
-{
-    return unit_run("companion", add);
 }

@@ -1,12 +1,7 @@
 /* The share of pairs that meet again: known answers, and random plans beside the pairs counted one by one. */
 #include "plan/company.h"
-
-#include <string.h>
-
 #include "plan/random.h"
 #include "unit.h"
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 enum { PIECES_MAX = 200 };
 
@@ -58,7 +53,7 @@ static struct bl_company measure(const struct sketch *a, const struct sketch *b,
     return c;
 }
 
-START_TEST(shares_are_as_counted_by_hand)
+UNIT_TEST(shares_are_as_counted_by_hand)
 {
     static const struct {
         const char *first, *second;
@@ -85,7 +80,6 @@ START_TEST(shares_are_as_counted_by_hand)
         ck_assert_double_eq_tol(bl_company_share(&c), c.pairs ? (double)c.again / (double)c.pairs : 0, 1e-12);
     }
 }
-END_TEST
 
 /* Draws a partition of pieces into blocks; every sequence is cut into 1 to `most` pieces, at multiples of 10. A few are
  * missing. */
@@ -134,7 +128,7 @@ static void assert_counted(const struct sketch *a, const struct sketch *b, size_
     ck_assert_uint_eq(c.again, again);
 }
 
-START_TEST(random_plans_are_as_counted_pair_by_pair)
+UNIT_TEST(random_plans_are_as_counted_pair_by_pair)
 {
     struct bl_random r;
     bl_random_seed(&r, 1, BL_STREAM_MIX);
@@ -150,11 +144,10 @@ START_TEST(random_plans_are_as_counted_pair_by_pair)
         assert_counted(&a, &a, sequences);
     }
 }
-END_TEST
 
 /* Plans drawn at random repeat what `random` says; also where one block has half of the sequences, whose pairs could
  * not be looked at one by one for many sequences. */
-START_TEST(random_partitions_repeat_the_share_that_is_expected)
+UNIT_TEST(random_partitions_repeat_the_share_that_is_expected)
 {
     enum { MANY = 200000 };
     int64_t *block_ptr = malloc((MANY / 8 + 2) * sizeof *block_ptr);
@@ -173,7 +166,6 @@ START_TEST(random_partitions_repeat_the_share_that_is_expected)
         plan[i] = (struct bl_plan){.blocks = blocks, .pieces = MANY, .block_ptr = block_ptr, .sequence = order[i]};
     }
     struct bl_company c = {0};
-    struct bl_error e = {0};
     ck_assert_int_eq(bl_company_measure(&c, &plan[0], &plan[1], MANY, &e), BL_OK);
     ck_assert_double_eq_tol(c.random, 0.25, 1e-3);
     ck_assert_double_eq_tol(bl_company_share(&c), c.random, 0.01);
@@ -183,31 +175,14 @@ START_TEST(random_partitions_repeat_the_share_that_is_expected)
     free(order[0]);
     free(order[1]);
 }
-END_TEST
 
-START_TEST(plans_of_other_sequences_are_refused)
+UNIT_TEST(plans_of_other_sequences_are_refused)
 {
     struct sketch a, b;
     struct bl_company c;
-    struct bl_error e = {0};
     read_blocks(&a, "012 345");
     read_blocks(&b, "012 346");
-    ck_assert_int_eq(bl_company_measure(&c, &a.plan, &b.plan, 6, &e), BL_EDATA);
-    ck_assert_str_eq(e.text, "the plan has sequence 6, of only 6");
+    FAILS(bl_company_measure(&c, &a.plan, &b.plan, 6, &e), BL_EDATA, "the plan has sequence 6, of only 6");
     ck_assert_int_eq(bl_company_measure(&c, &b.plan, &a.plan, 6, &e), BL_EDATA);
     ck_assert_int_eq(bl_company_measure(&c, &b.plan, &a.plan, 7, &e), BL_OK);
-}
-END_TEST
-
-static void add_tests(TCase *tests)
-{
-    tcase_add_test(tests, shares_are_as_counted_by_hand);
-    tcase_add_test(tests, random_plans_are_as_counted_pair_by_pair);
-    tcase_add_test(tests, random_partitions_repeat_the_share_that_is_expected);
-    tcase_add_test(tests, plans_of_other_sequences_are_refused);
-}
-
-int main(void)
-{
-    return unit_run("company", add_tests);
 }

@@ -1,11 +1,10 @@
 #include "kind/input_stat.h"
-
-#include <string.h>
-
 #include "base/fs.h"
 #include "base/output.h"
 #include "kind/frames/image_folder.h"
 #include "unit.h"
+
+UNIT_SCRATCH
 
 #define MOST 300000
 
@@ -26,7 +25,7 @@ static void write_file(const char *path, size_t size)
 }
 
 /* The right ones are those of python's xxhash, of the size and both ends. */
-START_TEST(size_and_ends_of_a_file)
+UNIT_TEST(size_and_ends_of_a_file)
 {
     static const struct {
         size_t size;
@@ -34,11 +33,9 @@ START_TEST(size_and_ends_of_a_file)
     } right[] = {{0, "c77b3abb6f87acd9"},      {1, "313c2dd2ec996e80"},      {65536, "f419a58c0ebc6bb5"},
                  {131071, "d81fe28f12018ce3"}, {131072, "2196d4a59911d176"}, {131073, "548d81b92c6eb8e6"},
                  {MOST, "433f530f91d2d266"}};
-    char directory[64];
-    unit_enter(directory);
     for (size_t i = 0; i < MOST; i++)
         data[i] = (uint8_t)(i * 131 + (i >> 8) * 7);
-    for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+    for (size_t i = 0; i < COUNT(right); i++) {
         struct bl_buffer text = {0};
         uint64_t back;
         write_file("file", right[i].size);
@@ -60,11 +57,9 @@ START_TEST(size_and_ends_of_a_file)
     write_file("file", MOST);
     ck_assert_uint_eq(content_of("file"), whole);
     ck_assert_uint_eq(content_of("none"), 0);
-    unit_leave(directory);
 }
-END_TEST
 
-START_TEST(texts_that_are_none)
+UNIT_TEST(texts_that_are_none)
 {
     uint64_t content = 7;
     struct bl_buffer text = {0};
@@ -73,21 +68,17 @@ START_TEST(texts_that_are_none)
     ck_assert_uint_eq(text.size, 0);
     static const char *const bad[] = {"0", "313c2dd2ec996e8", "313c2dd2ec996e80a", "313C2DD2EC996E80",
                                       "313c2dd2ec996e8 "};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < COUNT(bad); i++)
         ck_assert_msg(!bl_content_parse(bad[i], &content), "took \"%s\"", bad[i]);
     ck_assert_uint_eq(bl_content_hash("a document", 10), UINT64_C(0xbf5ab385fdc4e757));
     ck_assert_uint_eq(bl_content_hash(NULL, 0), UINT64_C(0x2d06800538d394c2));
 }
-END_TEST
 
 /* Names and images, but not the order in which the directory has them. */
-START_TEST(folders_of_images)
+UNIT_TEST(folders_of_images)
 {
-    char directory[64];
-    struct bl_error e = {0};
     uint64_t content[4];
     int64_t bytes;
-    unit_enter(directory);
     for (int i = 0; i < 4; i++) {
         ck_assert_int_eq(bl_fs_mkdirs("f", &e), BL_OK);
         data[0] = 7;
@@ -103,18 +94,4 @@ START_TEST(folders_of_images)
     ck_assert_uint_ne(content[0], content[1]);
     ck_assert_uint_ne(content[0], content[2]);
     ck_assert_uint_eq(content[0], content[3]);
-    unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, size_and_ends_of_a_file);
-    tcase_add_test(tests, texts_that_are_none);
-    tcase_add_test(tests, folders_of_images);
-}
-
-int main(void)
-{
-    return unit_run("content", add);
 }

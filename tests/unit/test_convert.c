@@ -7,7 +7,6 @@
 #include <libavutil/imgutils.h>
 #include <libavutil/pixdesc.h>
 #include <math.h>
-#include <string.h>
 
 #include "unit.h"
 
@@ -141,7 +140,7 @@ static void near_reference(const AVFrame *f, const struct rule *r, const char *w
     free(rgb);
 }
 
-START_TEST(formats_at_native_size)
+UNIT_TEST(formats_at_native_size)
 {
     static const enum AVPixelFormat formats[] = {
         AV_PIX_FMT_YUV420P,   AV_PIX_FMT_YUV422P,     AV_PIX_FMT_YUV444P,     AV_PIX_FMT_YUV440P,
@@ -150,17 +149,16 @@ START_TEST(formats_at_native_size)
     };
     static const int sizes[][2] = {{64, 32}, {65, 33}, {1, 1}, {2, 1}, {1, 3}, {37, 5}};
     const struct rule rule = {0.299, 0.114, 0, 0, 0.5};
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-        for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+    for (size_t i = 0; i < COUNT(formats); i++) {
+        for (size_t k = 0; k < COUNT(sizes); k++) {
             AVFrame *f = noise(formats[i], sizes[k][0], sizes[k][1], (uint32_t)(i * 10 + k));
             near_reference(f, &rule, av_get_pix_fmt_name(formats[i]));
             av_frame_free(&f);
         }
     }
 }
-END_TEST
 
-START_TEST(matrices_and_ranges)
+UNIT_TEST(matrices_and_ranges)
 {
     static const struct {
         enum AVColorSpace matrix;
@@ -171,7 +169,7 @@ START_TEST(matrices_and_ranges)
         {AVCOL_SPC_BT2020_NCL, 0.2627, 0.0593}, {AVCOL_SPC_RGB, 0.299, 0.114},
     };
     static const enum AVPixelFormat formats[] = {AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV420P10LE};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases * 4; i++) {
+    for (size_t i = 0; i < COUNT(cases) * 4; i++) {
         AVFrame *f = noise(formats[i & 1], 48, 32, (uint32_t)i);
         int full = i & 2 ? 1 : 0;
         f->colorspace = cases[i / 4].matrix;
@@ -185,9 +183,8 @@ START_TEST(matrices_and_ranges)
     near_reference(f, &full, "yuvj420p, range unsaid");
     av_frame_free(&f);
 }
-END_TEST
 
-START_TEST(chroma_locations)
+UNIT_TEST(chroma_locations)
 {
     static const double sited[AVCHROMA_LOC_NB][2] = {
         [AVCHROMA_LOC_UNSPECIFIED] = {0, 0.5}, [AVCHROMA_LOC_LEFT] = {0, 0.5}, [AVCHROMA_LOC_CENTER] = {0.5, 0.5},
@@ -204,9 +201,8 @@ START_TEST(chroma_locations)
         av_frame_free(&f);
     }
 }
-END_TEST
 
-START_TEST(ycgco)
+UNIT_TEST(ycgco)
 {
     AVFrame *f = noise(AV_PIX_FMT_YUV444P, 16, 16, 3);
     f->colorspace = AVCOL_SPC_YCGCO;
@@ -221,7 +217,6 @@ START_TEST(ycgco)
     free(rgb);
     av_frame_free(&f);
 }
-END_TEST
 
 /* One plane along one axis: the triangle, widened when shrinking, its weights normalised. */
 static double stretched(const AVFrame *f, double start, double length, int out, int size, int i, int fixed, int down)
@@ -235,11 +230,11 @@ static double stretched(const AVFrame *f, double start, double length, int out, 
     return sum / weights;
 }
 
-START_TEST(scaling_is_the_widened_triangle)
+UNIT_TEST(scaling_is_the_widened_triangle)
 {
     static const int outs[] = {1, 7, 50, 99, 101, 150, 333};
     AVFrame *row = noise(AV_PIX_FMT_GRAY8, 100, 1, 9), *column = noise(AV_PIX_FMT_GRAY8, 1, 100, 9);
-    for (size_t k = 0; k < sizeof outs / sizeof *outs; k++) {
+    for (size_t k = 0; k < COUNT(outs); k++) {
         struct bl_geometry across = geometry(row, outs[k], 1, BL_FIT_STRETCH, NULL);
         struct bl_geometry down = geometry(column, 1, outs[k], BL_FIT_STRETCH, NULL);
         uint8_t *a = convert(row, &across, best()), *d = convert(column, &down, best());
@@ -255,9 +250,8 @@ START_TEST(scaling_is_the_widened_triangle)
     av_frame_free(&row);
     av_frame_free(&column);
 }
-END_TEST
 
-START_TEST(crop_takes_the_middle)
+UNIT_TEST(crop_takes_the_middle)
 {
     AVFrame *f = noise(AV_PIX_FMT_GRAY8, 101, 40, 4);
     struct bl_geometry g = geometry(f, 20, 40, BL_FIT_CROP, NULL);
@@ -271,7 +265,6 @@ START_TEST(crop_takes_the_middle)
     free(rgb);
     av_frame_free(&f);
 }
-END_TEST
 
 /* The same picture with rows for columns. */
 static AVFrame *transposed(const AVFrame *f)
@@ -289,11 +282,11 @@ static AVFrame *transposed(const AVFrame *f)
 }
 
 /* Chroma is scaled across or down first, as its size and the picture's have it; rows for columns make it the other. */
-START_TEST(chroma_is_scaled_alike_in_either_order)
+UNIT_TEST(chroma_is_scaled_alike_in_either_order)
 {
     static const enum AVChromaLocation sited[] = {AVCHROMA_LOC_TOPLEFT, AVCHROMA_LOC_CENTER};
     static const int sizes[][4] = {{128, 48, 40, 60}, {131, 47, 57, 40}, {64, 64, 20, 90}, {250, 20, 100, 25}};
-    for (size_t k = 0; k < sizeof sizes / sizeof *sizes * 2; k++) {
+    for (size_t k = 0; k < COUNT(sizes) * 2; k++) {
         const int *size = sizes[k / 2], w = size[2], h = size[3];
         AVFrame *f = noise(AV_PIX_FMT_YUV420P, size[0], size[1], (uint32_t)k);
         f->chroma_location = sited[k % 2];
@@ -311,7 +304,6 @@ START_TEST(chroma_is_scaled_alike_in_either_order)
         av_frame_free(&t);
     }
 }
-END_TEST
 
 /* --- equal bytes -------------------------------------------------------------------------------------------------- */
 
@@ -336,7 +328,7 @@ static void components_copy(AVFrame *to, const AVFrame *from)
     }
 }
 
-START_TEST(packing_does_not_matter)
+UNIT_TEST(packing_does_not_matter)
 {
     static const enum AVPixelFormat pairs[][2] = {
         {AV_PIX_FMT_YUV420P, AV_PIX_FMT_NV12},       {AV_PIX_FMT_YUV420P, AV_PIX_FMT_NV21},
@@ -349,7 +341,7 @@ START_TEST(packing_does_not_matter)
         {AV_PIX_FMT_GBRP16LE, AV_PIX_FMT_RGB48BE},   {AV_PIX_FMT_GBRP10LE, AV_PIX_FMT_X2RGB10LE},
         {AV_PIX_FMT_GRAY8, AV_PIX_FMT_YA8},          {AV_PIX_FMT_GRAY16LE, AV_PIX_FMT_GRAY16BE},
     };
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs * 2; i++) {
+    for (size_t i = 0; i < COUNT(pairs) * 2; i++) {
         AVFrame *planar = noise(pairs[i / 2][0], 84, 35, (uint32_t)i), *packed = noise(pairs[i / 2][1], 84, 35, 77);
         components_copy(packed, planar);
         struct bl_geometry g = geometry(planar, i % 2 ? 31 : 0, i % 2 ? 19 : 0, BL_FIT_STRETCH, NULL);
@@ -361,9 +353,8 @@ START_TEST(packing_does_not_matter)
         av_frame_free(&packed);
     }
 }
-END_TEST
 
-START_TEST(rgb_at_native_size_is_itself)
+UNIT_TEST(rgb_at_native_size_is_itself)
 {
     AVFrame *f = noise(AV_PIX_FMT_RGB24, 53, 11, 1);
     f->color_range = AVCOL_RANGE_MPEG; /* of RGB this is not believed */
@@ -374,9 +365,8 @@ START_TEST(rgb_at_native_size_is_itself)
     free(rgb);
     av_frame_free(&f);
 }
-END_TEST
 
-START_TEST(grey_is_full_unless_tagged)
+UNIT_TEST(grey_is_full_unless_tagged)
 {
     AVFrame *f = noise(AV_PIX_FMT_GRAY8, 256, 1, 0);
     for (int x = 0; x < 256; x++)
@@ -393,9 +383,8 @@ START_TEST(grey_is_full_unless_tagged)
     free(rgb);
     av_frame_free(&f);
 }
-END_TEST
 
-START_TEST(palettes_and_few_bits)
+UNIT_TEST(palettes_and_few_bits)
 {
     AVFrame *f = noise(AV_PIX_FMT_PAL8, 8, 1, 2);
     const uint32_t palette[3] = {0xff102030, 0x00ffeedd, 0x80000001};
@@ -421,7 +410,7 @@ START_TEST(palettes_and_few_bits)
         {AV_PIX_FMT_BGR8, {0xc0, 0}, {0, 0, 255}},          {AV_PIX_FMT_MONOBLACK, {0x80, 0}, {255, 255, 255}},
         {AV_PIX_FMT_MONOWHITE, {0x80, 0}, {0, 0, 0}},       {AV_PIX_FMT_MONOWHITE, {0x00, 0}, {255, 255, 255}},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         f = noise(cases[i].format, 1, 1, 0);
         memcpy(f->data[0], cases[i].bytes, 2);
         rgb = convert_native(f);
@@ -430,9 +419,8 @@ START_TEST(palettes_and_few_bits)
         av_frame_free(&f);
     }
 }
-END_TEST
 
-START_TEST(alignment_and_padding_do_not_matter)
+UNIT_TEST(alignment_and_padding_do_not_matter)
 {
     AVFrame *f = noise(AV_PIX_FMT_YUV420P, 75, 43, 8), *g = av_frame_clone(f);
     uint8_t *room[3];
@@ -457,10 +445,9 @@ START_TEST(alignment_and_padding_do_not_matter)
     av_frame_free(&f);
     av_frame_free(&g);
 }
-END_TEST
 
 /* Every format that FFmpeg knows, in memory without a byte to spare, is converted or refused: for sanitizers. */
-START_TEST(every_format)
+UNIT_LOOP(every_format, BL_CHANNELS_GRAY16 + 1)
 {
     const AVPixFmtDescriptor *desc = NULL;
     const struct bl_convert_options options = {.simd = bl_simd_best(), .channels = (enum bl_channels)_i};
@@ -488,7 +475,6 @@ START_TEST(every_format)
     }
     ck_assert_int_gt(converted, _i == BL_CHANNELS_GRAY16 ? 8 : 150);
 }
-END_TEST
 
 /* The picture at each level that this machine has is that of portable code. */
 static void levels_agree(const AVFrame *f, const struct bl_geometry *g)
@@ -505,22 +491,21 @@ static void levels_agree(const AVFrame *f, const struct bl_geometry *g)
     free(plain);
 }
 
-START_TEST(simd_levels_agree)
+UNIT_TEST(simd_levels_agree)
 {
     static const enum AVPixelFormat formats[] = {AV_PIX_FMT_YUV420P,     AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUV410P,
                                                  AV_PIX_FMT_YUV420P10LE, AV_PIX_FMT_GRAY8,   AV_PIX_FMT_RGB24};
     static const int targets[][2] = {{0, 0}, {64, 48}, {33, 91}, {301, 210}};
-    for (size_t i = 0; i < sizeof formats / sizeof *formats * 4; i += unit_times(8) < 8 ? 5 : 1) {
+    for (size_t i = 0; i < COUNT(formats) * 4; i += unit_times(8) < 8 ? 5 : 1) {
         AVFrame *f = noise(formats[i / 4], 187, 93, (uint32_t)i);
         struct bl_geometry g = geometry(f, targets[i % 4][0], targets[i % 4][1], BL_FIT_CROP, NULL);
         levels_agree(f, &g);
         av_frame_free(&f);
     }
 }
-END_TEST
 
 /* Wide pictures cropped out of high ones: from less than a row up to some 20, wherever they begin. */
-START_TEST(simd_levels_agree_on_windows_of_few_rows)
+UNIT_TEST(simd_levels_agree_on_windows_of_few_rows)
 {
     static const int targets[][2] = {{200, 4}, {301, 9}, {187, 10}, {217, 15}, {239, 14}, {100, 33}, {37, 21}};
     for (int i = 0; i < 7 * 6; i += unit_times(8) < 8 ? 5 : 1) {
@@ -530,11 +515,10 @@ START_TEST(simd_levels_agree_on_windows_of_few_rows)
         av_frame_free(&f);
     }
 }
-END_TEST
 
 /* The eight orientations, as the display matrix says them, in a picture that keeps its size and in one that does not.
  */
-START_TEST(orientations_move_pixels)
+UNIT_TEST(orientations_move_pixels)
 {
     static const int turns[8][4] = {{1, 0, 0, 1},  {0, 1, -1, 0}, {-1, 0, 0, -1}, {0, -1, 1, 0},
                                     {-1, 0, 0, 1}, {1, 0, 0, -1}, {0, 1, 1, 0},   {0, -1, -1, 0}};
@@ -559,9 +543,8 @@ START_TEST(orientations_move_pixels)
     }
     av_frame_free(&f);
 }
-END_TEST
 
-START_TEST(pad_is_black_around_the_stretched)
+UNIT_TEST(pad_is_black_around_the_stretched)
 {
     AVFrame *f = noise(AV_PIX_FMT_YUV420P, 64, 32, 6);
     struct bl_geometry padded = geometry(f, 41, 50, BL_FIT_PAD, NULL);
@@ -578,10 +561,9 @@ START_TEST(pad_is_black_around_the_stretched)
     free(b);
     av_frame_free(&f);
 }
-END_TEST
 
 /* One converter for frames of all sorts gives what a fresh one gives for each, also when its graphs do not last. */
-START_TEST(history_does_not_matter)
+UNIT_TEST(history_does_not_matter)
 {
     struct bl_convert *c;
     const struct bl_convert_options options = best();
@@ -600,11 +582,10 @@ START_TEST(history_does_not_matter)
     }
     bl_convert_close(c);
 }
-END_TEST
 
 /* --- refusals ----------------------------------------------------------------------------------------------------- */
 
-START_TEST(what_cannot_be_converted_is_named)
+UNIT_TEST(what_cannot_be_converted_is_named)
 {
     static const struct {
         enum AVPixelFormat format;
@@ -626,8 +607,8 @@ START_TEST(what_cannot_be_converted_is_named)
         {AV_PIX_FMT_CUDA, AVCOL_TRC_UNSPECIFIED, AVCOL_SPC_UNSPECIFIED, "cuda"},
     };
     const struct bl_convert_options strict = best();
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct bl_error e = {0};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        bl_error_clear(&e);
         int rc = bl_convert_check(cases[i].format, cases[i].transfer, cases[i].matrix, &strict, &e);
         ck_assert_int_eq(rc, BL_EDATA);
         ck_assert_msg(strstr(e.text, cases[i].word) != NULL, "'%s' lacks '%s'", e.text, cases[i].word);
@@ -639,12 +620,10 @@ START_TEST(what_cannot_be_converted_is_named)
     ck_assert_int_eq(bl_convert_check(AV_PIX_FMT_GBRP, AVCOL_TRC_BT709, AVCOL_SPC_ICTCP, &strict, NULL), 0);
     ck_assert_int_eq(bl_convert_check(AV_PIX_FMT_NONE, AVCOL_TRC_UNSPECIFIED, AVCOL_SPC_UNSPECIFIED, &strict, NULL), 0);
 }
-END_TEST
 
-START_TEST(frames_are_asked_the_same)
+UNIT_TEST(frames_are_asked_the_same)
 {
     struct bl_convert *c;
-    struct bl_error e = {0};
     const struct bl_convert_options options = best();
     ck_assert_int_eq(bl_convert_open(&c, &options, &e), 0);
     AVFrame *f = noise(AV_PIX_FMT_YUV420P10LE, 32, 32, 1);
@@ -669,9 +648,8 @@ START_TEST(frames_are_asked_the_same)
     bl_convert_close(c);
     bl_convert_close(NULL);
 }
-END_TEST
 
-START_TEST(clipped_hdr_is_its_matrix)
+UNIT_TEST(clipped_hdr_is_its_matrix)
 {
     AVFrame *f = noise(AV_PIX_FMT_YUV420P10LE, 32, 32, 1);
     struct bl_geometry g = geometry(f, 0, 0, BL_FIT_STRETCH, NULL);
@@ -685,35 +663,4 @@ START_TEST(clipped_hdr_is_its_matrix)
     free(plain);
     free(clipped);
     av_frame_free(&f);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, formats_at_native_size);
-    tcase_add_test(tests, matrices_and_ranges);
-    tcase_add_test(tests, chroma_locations);
-    tcase_add_test(tests, ycgco);
-    tcase_add_test(tests, scaling_is_the_widened_triangle);
-    tcase_add_test(tests, chroma_is_scaled_alike_in_either_order);
-    tcase_add_test(tests, crop_takes_the_middle);
-    tcase_add_test(tests, packing_does_not_matter);
-    tcase_add_test(tests, rgb_at_native_size_is_itself);
-    tcase_add_test(tests, grey_is_full_unless_tagged);
-    tcase_add_test(tests, palettes_and_few_bits);
-    tcase_add_test(tests, alignment_and_padding_do_not_matter);
-    tcase_add_loop_test(tests, every_format, BL_CHANNELS_RGB, BL_CHANNELS_GRAY16 + 1);
-    tcase_add_test(tests, simd_levels_agree);
-    tcase_add_test(tests, simd_levels_agree_on_windows_of_few_rows);
-    tcase_add_test(tests, orientations_move_pixels);
-    tcase_add_test(tests, pad_is_black_around_the_stretched);
-    tcase_add_test(tests, history_does_not_matter);
-    tcase_add_test(tests, what_cannot_be_converted_is_named);
-    tcase_add_test(tests, frames_are_asked_the_same);
-    tcase_add_test(tests, clipped_hdr_is_its_matrix);
-}
-
-int main(void)
-{
-    return unit_run("convert", add);
 }

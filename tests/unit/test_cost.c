@@ -1,14 +1,9 @@
 /* What ranks lose by waiting: known answers, a bound that no plan beats, and what levelling achieves. */
-#include <check.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "plan/planner.h"
 #include "plan/random.h"
 #include "unit.h"
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 static struct bl_plan make(const int64_t *length, size_t count, const struct bl_plan_options *o)
 {
@@ -33,7 +28,7 @@ static struct bl_plan_options kept(int64_t T)
         .strategy = BL_STRATEGY_NAIVE, .T = T, .world_size = 2, .order = BL_KEEP_ORDER, .balance = BL_BALANCE_NONE};
 }
 
-START_TEST(losses_are_as_computed_by_hand)
+UNIT_TEST(losses_are_as_computed_by_hand)
 {
     static const int64_t length[] = {4, 2, 2, 4};
     static const double column[] = {3, 1, 1, 1};
@@ -55,10 +50,9 @@ START_TEST(losses_are_as_computed_by_hand)
     o.column = column;
     ck_assert_double_eq_tol(balance(length, 4, &o).lost, (3 + 1) / 3.0 - 1, 1e-9);
 }
-END_TEST
 
 /* A sequence of 6 that costs 6 becomes pieces of 4 and 2, which cost 4 and 2. */
-START_TEST(pieces_share_the_cost_of_a_column_by_steps)
+UNIT_TEST(pieces_share_the_cost_of_a_column_by_steps)
 {
     static const int64_t length[] = {6, 4, 4};
     static const double column[] = {6, 0, 3};
@@ -68,10 +62,9 @@ START_TEST(pieces_share_the_cost_of_a_column_by_steps)
     o.column = column;
     ck_assert_double_eq_tol(balance(length, 3, &o).lost, (4 + 3) / 4.5 - 1, 1e-9);
 }
-END_TEST
 
 /* A wait that is padded costs alpha all the same. */
-START_TEST(padding_blocks_cost_alpha)
+UNIT_TEST(padding_blocks_cost_alpha)
 {
     static const int64_t length[] = {4, 4, 4};
     struct bl_plan_options o = kept(4);
@@ -79,18 +72,16 @@ START_TEST(padding_blocks_cost_alpha)
     o.cost = (struct bl_plan_cost){4, 1, NULL};
     ck_assert_double_eq_tol(balance(length, 3, &o).lost, (32 + 32) / (32 + 24.0) - 1, 1e-9);
 }
-END_TEST
 
 static void assert_refused(const struct bl_plan_options *o, const char *why)
 {
     static const int64_t length[] = {4, 2};
     struct bl_plan plan;
     struct bl_error e = {0};
-    ck_assert_int_eq(bl_plan_make(&plan, length, 2, o, &e), BL_EUSAGE);
-    ck_assert_msg(strstr(e.text, why) != NULL, "%s", e.text);
+    FAILS_WITH(bl_plan_make(&plan, length, 2, o, &e), BL_EUSAGE, why);
 }
 
-START_TEST(bad_costs_are_refused)
+UNIT_TEST(bad_costs_are_refused)
 {
     static const struct bl_plan_cost costs[] = {{-1, 1, NULL},  {1, -1, NULL},       {NAN, 1, NULL},
                                                 {1, NAN, NULL}, {INFINITY, 1, NULL}, {0, 1e308, NULL}};
@@ -111,7 +102,6 @@ START_TEST(bad_costs_are_refused)
         assert_refused(&o, i < 3 ? "a cost is a number" : i == 3 ? "add up" : "no block costs anything");
     }
 }
-END_TEST
 
 /* --- the bound -------------------------------------------------------------------------------------------------- */
 
@@ -157,7 +147,7 @@ static void tiny_try(struct tiny *t, size_t i)
 }
 
 /* Over hundreds of tiny lists no plan at all beats the bound; in some it is all that must be lost. */
-START_TEST(no_plan_beats_the_bound)
+UNIT_TEST(no_plan_beats_the_bound)
 {
     int positive = 0, tight = 0;
     struct bl_random r;
@@ -194,7 +184,6 @@ START_TEST(no_plan_beats_the_bound)
     ck_assert_int_gt(positive, 20);
     ck_assert_int_gt(tight, 0);
 }
-END_TEST
 
 /* --- levelling -------------------------------------------------------------------------------------------------- */
 
@@ -218,7 +207,7 @@ static int64_t *draw_lengths(size_t count, double middle, double sigma, int64_t 
 static const struct bl_plan_cost kinds[] = {{0, 1, NULL}, {3e4, 1, NULL}};
 
 /* No sequence is longer than T / 4: all blocks cost alike, so that steps are drawn at random. */
-START_TEST(short_sequences_level_all_blocks)
+UNIT_LOOP(short_sequences_level_all_blocks, unit_unless_brief(3))
 {
     size_t count = 40000;
     int64_t T = 16384, *length = draw_lengths(count, 300, 1.2, T / 4, 5);
@@ -237,10 +226,9 @@ START_TEST(short_sequences_level_all_blocks)
     bl_plan_free(&again);
     free(length);
 }
-END_TEST
 
 /* Sequences up to T: dear blocks are dealt to all ranks at once, or offset by cheap ones. */
-START_TEST(long_sequences_lose_little)
+UNIT_LOOP(long_sequences_lose_little, unit_unless_brief(4))
 {
     size_t count = 60000;
     int64_t T = 32768, *length = draw_lengths(count, 300, 1.5, T, 6);
@@ -258,10 +246,9 @@ START_TEST(long_sequences_lose_little)
     bl_plan_free(&plan);
     free(length);
 }
-END_TEST
 
 /* Of the waits of an epoch, each quarter has about as much of the dear ones. */
-START_TEST(dear_steps_are_spread_over_the_epoch)
+UNIT_LOOP(dear_steps_are_spread_over_the_epoch, unit_unless_brief(1))
 {
     size_t count = 60000;
     int64_t T = 32768, *length = draw_lengths(count, 300, 1.5, T, 6);
@@ -280,7 +267,6 @@ START_TEST(dear_steps_are_spread_over_the_epoch)
     bl_plan_free(&plan);
     free(length);
 }
-END_TEST
 
 static int64_t pair_key(uint32_t a, uint32_t b)
 {
@@ -314,7 +300,7 @@ static int64_t *list_pairs(const struct bl_plan *plan, size_t *count)
 
 /* Pairs of one seed meet again under another hardly more often than in random blocks of these sizes, where a pair meets
  * with the probability pairs / all pairs. */
-START_TEST(levelled_blocks_have_other_company_with_every_seed)
+UNIT_LOOP(levelled_blocks_have_other_company_with_every_seed, unit_unless_brief(1))
 {
     size_t count = 12000, a_count, b_count, again = 0;
     int64_t T = 8192, *length = draw_lengths(count, 300, 1, T / 4, 9);
@@ -332,25 +318,4 @@ START_TEST(levelled_blocks_have_other_company_with_every_seed)
     bl_plan_free(&one);
     bl_plan_free(&two);
     free(length);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, losses_are_as_computed_by_hand);
-    tcase_add_test(tests, pieces_share_the_cost_of_a_column_by_steps);
-    tcase_add_test(tests, padding_blocks_cost_alpha);
-    tcase_add_test(tests, bad_costs_are_refused);
-    tcase_add_test(tests, no_plan_beats_the_bound);
-    if (getenv("UNIT_BRIEF")) /* what follows needs lists of many thousands */
-        return;
-    tcase_add_loop_test(tests, short_sequences_level_all_blocks, 0, 3);
-    tcase_add_loop_test(tests, long_sequences_lose_little, 0, 4);
-    tcase_add_test(tests, dear_steps_are_spread_over_the_epoch);
-    tcase_add_test(tests, levelled_blocks_have_other_company_with_every_seed);
-}
-
-int main(void)
-{
-    return unit_run("cost", add);
 }

@@ -1,10 +1,8 @@
 #include "base/records.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/output.h"
 #include "unit.h"
+
+UNIT_SCRATCH
 
 static int open_text(struct bl_csv *r, const char *name, const char *text, size_t size, struct bl_error *e)
 {
@@ -81,26 +79,21 @@ static const struct {
      "line 2: an escape other than \\t \\n \\r \\\\ \\xHH, or a zero byte", WHOLE},
 };
 
-START_TEST(records_are_as_they_were_written)
+UNIT_TEST(records_are_as_they_were_written)
 {
-    char directory[64], out[512];
-    unit_enter(directory);
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    char out[512];
+    for (size_t i = 0; i < COUNT(known); i++) {
         size_t size = known[i].size == WHOLE ? strlen(known[i].text) : known[i].size;
         read_all(known[i].name, known[i].text, size, out);
         ck_assert_msg(strcmp(out, known[i].expected) == 0, "%zu: \"%s\", expected \"%s\"", i, out, known[i].expected);
     }
-    unit_leave(directory);
 }
-END_TEST
 
 /* Compressed by the programs; a name that lies is refused. */
-START_TEST(compressed_tables_are_read)
+UNIT_TEST(compressed_tables_are_read)
 {
-    char directory[64], out[512];
+    char out[512];
     struct bl_csv r;
-    struct bl_error e = {0};
-    unit_enter(directory);
     read_all("a.tsv", "id\tb\n", 5, out);
     ck_assert_int_eq(system("gzip -k a.tsv && zstd -q a.tsv"), 0);
     static const char *const names[] = {"a.tsv.gz", "a.tsv.zst"};
@@ -115,14 +108,11 @@ START_TEST(compressed_tables_are_read)
     }
     read_all("a.csv.gz", "id,b\n", 5, out);
     ck_assert_str_eq(out, "not gzip data, as its name says");
-    unit_leave(directory);
 }
-END_TEST
 
-START_TEST(long_records_are_refused)
+UNIT_TEST(long_records_are_refused)
 {
-    char directory[64], out[512];
-    unit_enter(directory);
+    char out[512];
     size_t size = BL_CSV_RECORD_MAX + 10;
     char *text = malloc(size);
     ck_assert_ptr_nonnull(text);
@@ -136,21 +126,17 @@ START_TEST(long_records_are_refused)
     read_all("a.csv", text, size, out);
     ck_assert_str_eq(out, "line 3: a value in quotes that does not end within 1048576 bytes");
     free(text);
-    unit_leave(directory);
 }
-END_TEST
 
 #define ROWS 400000
 
 /* Far more than is in memory at once, of characters of three bytes, so that some lie across the ends of what is read.
  */
-START_TEST(long_tables_are_read_in_pieces)
+UNIT_TEST(long_tables_are_read_in_pieces)
 {
-    char directory[64], expected[64], place[64];
+    char expected[64], place[64];
     struct bl_csv r;
     struct bl_buffer text = {0};
-    struct bl_error e = {0};
-    unit_enter(directory);
     for (int i = 0; i < ROWS; i++)
         bl_buffer_printf(&text, "%d,\"\xe2\x82\xac\"\"\n%*s\xe2\x82\xac\"\n%s", i, i % 50, "", i % 9 ? "" : "\n\r\n");
     ck_assert_uint_gt(text.size, 3 * 4 * BL_CSV_RECORD_MAX / 2);
@@ -178,19 +164,4 @@ START_TEST(long_tables_are_read_in_pieces)
     ck_assert_msg(strstr(e.text, "not UTF-8") && strstr(e.text, place), "%s", e.text);
     bl_csv_close(&r);
     bl_buffer_free(&text);
-    unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, long_tables_are_read_in_pieces);
-    tcase_add_test(tests, records_are_as_they_were_written);
-    tcase_add_test(tests, compressed_tables_are_read);
-    tcase_add_test(tests, long_records_are_refused);
-}
-
-int main(void)
-{
-    return unit_run("records", add);
 }

@@ -1,11 +1,12 @@
 /* Cuts of recordings: places, lines of manifests, and windows over the sound of a file. */
-#include <string.h>
 
 #include "kind/audio/manifest_lines.h"
 #include "kind/audio/trim.h"
 #include "unit.h"
 
-START_TEST(halves_are_rounded_up_and_errors_of_the_product_do_not_count)
+UNIT_SCRATCH
+
+UNIT_TEST(halves_are_rounded_up_and_errors_of_the_product_do_not_count)
 {
     ck_assert_int_eq(bl_cut_samples(0.29, 100), 29);
     ck_assert_int_eq(bl_cut_samples(2.5, 1), 3);
@@ -16,9 +17,8 @@ START_TEST(halves_are_rounded_up_and_errors_of_the_product_do_not_count)
     ck_assert_int_eq(bl_cut_samples(0.4999999999, 1), 1);
     ck_assert_int_eq(bl_cut_samples(0.49999999, 1), 0);
 }
-END_TEST
 
-START_TEST(columns_to_cuts)
+UNIT_TEST(columns_to_cuts)
 {
     struct bl_cut cut;
     int64_t begin, end;
@@ -35,7 +35,7 @@ START_TEST(columns_to_cuts)
     bl_cut_range(&cut, 8000, &begin, &end);
     ck_assert_int_eq(end, INT64_MAX);
     static const char *const bad[] = {"-1", "nan", "inf", "1e10", "1x", " "};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         ck_assert(!bl_cut_parse(&cut, &(struct bl_row){.start = bad[i]}));
         ck_assert(!bl_cut_parse(&cut, &(struct bl_row){.start = "0", .duration = bad[i]}));
         ck_assert(!bl_cut_parse(&cut, &(struct bl_row){.start = "0", .channel = bad[i]}));
@@ -48,7 +48,6 @@ START_TEST(columns_to_cuts)
     ck_assert(!bl_cut_parse(&cut, &(struct bl_row){.start = "0", .duration = "0"}));
     ck_assert(!bl_cut_parse(&cut, &(struct bl_row){.start = "0", .channel = "1.5"}));
 }
-END_TEST
 
 /* --- lines ------------------------------------------------------------------------------------------------------ */
 
@@ -61,24 +60,24 @@ static int parse(struct bl_entry *entry, const char *line, struct bl_error *e)
 #define CUT "\"id\": \"c\", \"start\": 1.5, \"duration\": 2, \"channel\": 1, \"type\": \"MonoCut\""
 #define SOURCE "{\"type\": \"file\", \"channels\": [0], \"source\": \"a.wav\"}"
 
-START_TEST(lines_to_entries)
+UNIT_TEST(lines_to_entries)
 {
     struct bl_entry entry = {0};
-    struct bl_error e;
-    ck_assert_int_eq(parse(&entry, "{\"audio_filepath\": \"a\\u00e9.wav\", \"text\": \"x\", \"offset\": null}", &e),
-                     BL_OK);
+    ck_assert_msg(parse(&entry, "{\"audio_filepath\": \"a\\u00e9.wav\", \"text\": \"x\", \"offset\": null}", &e) ==
+                      BL_OK,
+                  "%s", e.text);
     ck_assert_str_eq(entry.path.data, "a\xc3\xa9.wav");
     ck_assert(entry.relative && entry.id.size == 0 && strcmp(entry.start, "0") == 0 && !*entry.duration);
     ck_assert_str_eq(entry.text.data, "x");
 
     /* The file that has the channel, and its place there; texts of all supervisions. */
-    ck_assert_int_eq(parse(&entry,
-                           "{" CUT ", \"supervisions\": [{\"text\": \"a\"}, {}, {\"text\": \"b\\n\"}], \"recording\": "
-                           "{\"sources\": [" SOURCE
-                           ", {\"type\": \"file\", \"channels\": [7, 1], \"source\": \"b.wav\"}], \"transforms\": "
-                           "[{\"name\": \"Resample\"}]}}",
-                           &e),
-                     BL_OK);
+    ck_assert_msg(parse(&entry,
+                        "{" CUT ", \"supervisions\": [{\"text\": \"a\"}, {}, {\"text\": \"b\\n\"}], \"recording\": "
+                        "{\"sources\": [" SOURCE
+                        ", {\"type\": \"file\", \"channels\": [7, 1], \"source\": \"b.wav\"}], \"transforms\": "
+                        "[{\"name\": \"Resample\"}]}}",
+                        &e) == BL_OK,
+                  "%s", e.text);
     ck_assert_str_eq(entry.path.data, "b.wav");
     ck_assert_str_eq(entry.channel, "1");
     ck_assert_str_eq(entry.start, "1.5");
@@ -92,9 +91,8 @@ START_TEST(lines_to_entries)
     ck_assert_str_eq(entry.start, "0");
     bl_entry_free(&entry);
 }
-END_TEST
 
-START_TEST(lines_of_no_use_say_why)
+UNIT_TEST(lines_of_no_use_say_why)
 {
     static const struct {
         const char *line, *why;
@@ -120,20 +118,16 @@ START_TEST(lines_of_no_use_say_why)
         {"{\"channel\": -1, \"id\": \"p\", \"type\": \"Cut\"}", "\"channel\" is no number"},
     };
     struct bl_entry entry = {0};
-    struct bl_error e;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        ck_assert_int_eq(parse(&entry, bad[i].line, &e), BL_EDATA);
-        ck_assert_msg(strstr(e.text, bad[i].why), "%s: %s", bad[i].line, e.text);
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        FAILS_WITH(parse(&entry, bad[i].line, &e), BL_EDATA, bad[i].why);
     }
     bl_entry_free(&entry);
 }
-END_TEST
 
-START_TEST(a_long_text_is_cut_at_a_character)
+UNIT_TEST(a_long_text_is_cut_at_a_character)
 {
     struct bl_entry entry = {0};
     struct bl_buffer line = {0};
-    struct bl_error e;
     bl_buffer_text(&line, "{\"audio_filepath\": \"a\", \"text\": \"x");
     for (int i = 0; i < 40000; i++)
         bl_buffer_text(&line, "\xc3\xa9");
@@ -144,7 +138,6 @@ START_TEST(a_long_text_is_cut_at_a_character)
     bl_buffer_free(&line);
     bl_entry_free(&entry);
 }
-END_TEST
 
 /* --- windows ---------------------------------------------------------------------------------------------------- */
 
@@ -213,14 +206,11 @@ static int64_t go_through(struct bl_trim *w, const struct bl_cut *cut, bool dama
     return at - first;
 }
 
-START_TEST(every_cut_in_any_order)
+UNIT_TEST(every_cut_in_any_order)
 {
-    char directory[64];
     struct bl_cancel cancel = {0};
     const struct bl_kind_env env = {.cancel = &cancel};
     struct bl_trim w;
-    struct bl_error e = {0};
-    unit_enter(directory);
     write_wave("a.wav");
     ck_assert_int_eq(bl_trim_open(&w, "a.wav", -1, -1, (struct bl_rational){0, 1}, &env, &e), BL_OK);
     ck_assert_int_eq(go_through(&w, &bl_cut_whole, false), RATE * SECONDS);
@@ -235,7 +225,7 @@ START_TEST(every_cut_in_any_order)
     uint32_t state = 7;
     for (int i = 0; i < unit_times(300); i++) {
         state = state * 1664525 + 1013904223;
-        const struct bl_cut *cut = &cuts[(state >> 16) % (sizeof cuts / sizeof *cuts)];
+        const struct bl_cut *cut = &cuts[(state >> 16) % COUNT(cuts)];
         int64_t begin, end, all = RATE * SECONDS;
         bl_cut_range(cut, RATE, &begin, &end);
         int64_t expected = begin >= all ? 0 : (end < all ? end : all) - begin;
@@ -249,25 +239,7 @@ START_TEST(every_cut_in_any_order)
     AVFrame *frame = av_frame_alloc();
     bl_trim_set(&w, &third, false);
     bool got;
-    ck_assert_int_eq(bl_trim_next(&w, frame, &got, &e), BL_EDATA);
-    ck_assert_str_eq(e.text, "channel 2 is wanted, and there are 2");
+    FAILS(bl_trim_next(&w, frame, &got, &e), BL_EDATA, "channel 2 is wanted, and there are 2");
     av_frame_free(&frame);
     bl_trim_close(&w);
-    unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, halves_are_rounded_up_and_errors_of_the_product_do_not_count);
-    tcase_add_test(tests, columns_to_cuts);
-    tcase_add_test(tests, lines_to_entries);
-    tcase_add_test(tests, lines_of_no_use_say_why);
-    tcase_add_test(tests, a_long_text_is_cut_at_a_character);
-    tcase_add_test(tests, every_cut_in_any_order);
-}
-
-int main(void)
-{
-    return unit_run("cut", add);
 }

@@ -17,7 +17,7 @@ static const struct sample_kind kinds[] = {
     {.split = true, .compressed = true, .segment_ids = true, .attributes = true, .frame_size = 500},
 };
 
-#define KINDS (sizeof kinds / sizeof *kinds)
+#define KINDS COUNT(kinds)
 
 static struct bload_dataset *open_sample(const struct sample *s)
 {
@@ -28,22 +28,20 @@ static struct bload_dataset *open_sample(const struct sample *s)
     return dataset;
 }
 
-START_TEST(counts_and_fields_are_told)
+SAMPLE_LOOP(counts_and_fields_are_told, KINDS, kinds[_i])
 {
-    struct sample s;
     struct bload_counts counts;
     struct bload_field field;
     struct bload_error error;
-    sample_make(&s, kinds[_i]);
-    struct bload_dataset *dataset = open_sample(&s);
+    struct bload_dataset *dataset = open_sample(s);
     bload_dataset_counts(dataset, &counts);
     ck_assert_int_eq(counts.T, 16);
-    ck_assert_int_eq(counts.S, s.plan.max_sequences + 1);
-    ck_assert_int_eq(counts.blocks, (int64_t)s.plan.blocks);
-    ck_assert_int_eq(counts.pieces, (int64_t)s.plan.pieces);
-    ck_assert_int_eq(counts.padding, s.plan.padding);
-    ck_assert_int_eq(counts.steps, s.plan.steps);
-    ck_assert_double_eq_tol(counts.efficiency, bl_plan_efficiency(&s.plan), 1e-11);
+    ck_assert_int_eq(counts.S, s->plan.max_sequences + 1);
+    ck_assert_int_eq(counts.blocks, (int64_t)s->plan.blocks);
+    ck_assert_int_eq(counts.pieces, (int64_t)s->plan.pieces);
+    ck_assert_int_eq(counts.padding, s->plan.padding);
+    ck_assert_int_eq(counts.steps, s->plan.steps);
+    ck_assert_double_eq_tol(counts.efficiency, bl_plan_efficiency(&s->plan), 1e-11);
     ck_assert_int_eq(bload_dataset_field_count(dataset), 3);
     ck_assert_int_eq(bload_dataset_find_field(dataset, "features"), 2);
     ck_assert_int_eq(bload_dataset_find_field(dataset, "sequence"), -1);
@@ -61,9 +59,7 @@ START_TEST(counts_and_fields_are_told)
     ck_assert_int_eq(bload_dataset_field(dataset, 3, &field, &error), BLOAD_EUSAGE);
     ck_assert_int_eq(error.code, BLOAD_EUSAGE);
     bload_dataset_close(dataset);
-    sample_free(&s);
 }
-END_TEST
 
 /* Where frames are kept as JPEG, what comes out of a block is what the library makes of each of its steps. */
 static void through_jpeg(const struct sample *s, struct bl_block *block)
@@ -86,26 +82,23 @@ static void through_jpeg(const struct sample *s, struct bl_block *block)
     tjDestroy(out);
 }
 
-START_TEST(blocks_and_tables_come_out_as_they_went_in)
+SAMPLE_LOOP(blocks_and_tables_come_out_as_they_went_in, KINDS, kinds[_i])
 {
-    struct sample s;
     struct bload_error error;
     struct bload_tables tables;
     struct bl_block expected;
-    struct bl_error e = {0};
-    sample_make(&s, kinds[_i]);
-    struct bload_dataset *dataset = open_sample(&s);
-    size_t S = (size_t)s.format.S;
+    struct bload_dataset *dataset = open_sample(s);
+    size_t S = (size_t)s->format.S;
     uint8_t *read = malloc(16 * 60);
     ck_assert_ptr_nonnull(read);
-    ck_assert_int_eq(bl_block_make(&expected, &s.format, true, &e), 0);
-    for (int64_t n = 0; n < s.format.blocks; n++) {
-        int64_t b = n * 11 % s.format.blocks; /* through the shards in no order */
-        bl_block_plan(&expected, &s.format, &s.plan, s.length, b);
-        sample_fill(&s, &expected);
-        through_jpeg(&s, &expected);
+    ck_assert_int_eq(bl_block_make(&expected, &s->format, true, &e), 0);
+    for (int64_t n = 0; n < s->format.blocks; n++) {
+        int64_t b = n * 11 % s->format.blocks; /* through the shards in no order */
+        bl_block_plan(&expected, &s->format, &s->plan, s->length, b);
+        sample_fill(s, &expected);
+        through_jpeg(s, &expected);
         for (int f = 0; f < 3; f++) {
-            size_t size = bl_format_block_bytes(&s.format, f);
+            size_t size = bl_format_block_bytes(&s->format, f);
             ck_assert_msg(bload_read_block(dataset, b, f, read, size, &error) == BLOAD_OK, "%s", error.text);
             ck_assert_int_eq(memcmp(read, expected.field[f], size), 0);
         }
@@ -119,37 +112,30 @@ START_TEST(blocks_and_tables_come_out_as_they_went_in)
     free(read);
     bl_block_free(&expected);
     bload_dataset_close(dataset);
-    sample_free(&s);
 }
-END_TEST
 
 /* The value of each place is that of the sequence in it, 0 where there is none. */
 /* However many shards stay open, and in which order they are asked for. */
-START_TEST(shards_that_are_kept_open_are_the_same)
+SAMPLE_LOOP(shards_that_are_kept_open_are_the_same, KINDS, kinds[_i])
 {
-    struct sample s;
     struct bl_dataset kept, other;
-    struct bl_error e = {0};
     uint8_t a[16 * 60], b[16 * 60];
-    sample_make(&s, kinds[_i]);
     for (int64_t keeps = 1; keeps <= 3; keeps++) {
-        ck_assert_int_eq(bl_dataset_open(&kept, s.dir, &e), 0);
-        ck_assert_int_eq(bl_dataset_open(&other, s.dir, &e), 0);
+        ck_assert_int_eq(bl_dataset_open(&kept, s->dir, &e), 0);
+        ck_assert_int_eq(bl_dataset_open(&other, s->dir, &e), 0);
         ck_assert_int_eq(bl_dataset_keep(&kept, keeps, &e), 0);
-        for (int64_t n = 0; n < 4 * s.format.blocks; n++) {
-            int64_t block = n * n % s.format.blocks;
+        for (int64_t n = 0; n < 4 * s->format.blocks; n++) {
+            int64_t block = n * n % s->format.blocks;
             int f = (int)(n % 3);
             ck_assert_msg(bl_dataset_read(&kept, block, f, a, &e) == 0, "%s", e.text);
             ck_assert_msg(bl_dataset_read(&other, block, f, b, &e) == 0, "%s", e.text);
-            ck_assert_mem_eq(a, b, bl_format_block_bytes(&s.format, f));
+            ck_assert_mem_eq(a, b, bl_format_block_bytes(&s->format, f));
         }
-        ck_assert_int_eq(bl_dataset_read(&kept, s.format.blocks, 0, a, &e), BL_EUSAGE);
+        ck_assert_int_eq(bl_dataset_read(&kept, s->format.blocks, 0, a, &e), BL_EUSAGE);
         bl_dataset_close(&kept);
         bl_dataset_close(&other);
     }
-    sample_free(&s);
 }
-END_TEST
 
 static void check_attribute(struct bload_dataset *dataset, const struct sample *s, int64_t b)
 {
@@ -173,25 +159,23 @@ static void check_attribute(struct bload_dataset *dataset, const struct sample *
     free(weight);
 }
 
-START_TEST(attributes_are_those_of_the_sequences)
+SAMPLE_LOOP(attributes_are_those_of_the_sequences, KINDS, kinds[_i])
 {
-    struct sample s;
     struct bload_error error;
     struct bload_attribute attribute;
     const char *text;
     int64_t none[64] = {0};
-    sample_make(&s, kinds[_i]);
-    struct bload_dataset *dataset = open_sample(&s);
+    struct bload_dataset *dataset = open_sample(s);
     bool has = kinds[_i].attributes;
     ck_assert_int_eq(bload_dataset_attribute_count(dataset), has ? 2 : 0);
     ck_assert_int_eq(bload_dataset_find_attribute(dataset, "weight"), has ? 1 : -1);
     ck_assert_int_eq(bload_dataset_find_attribute(dataset, "note"), -1);
-    for (int64_t b = s.format.blocks; has && b-- > 0;)
-        check_attribute(dataset, &s, b);
+    for (int64_t b = s->format.blocks; has && b-- > 0;)
+        check_attribute(dataset, s, b);
     ck_assert_int_eq(bload_dataset_attribute(dataset, 1, &attribute, &error), has ? BLOAD_OK : BLOAD_EUSAGE);
     ck_assert_str_eq(has ? attribute.dtype : error.text, has ? "F64" : "no attribute 1: the dataset has 0");
     ck_assert_int_eq(bload_read_attribute(dataset, 0, 2, none, sizeof none, &error), BLOAD_EUSAGE);
-    ck_assert_int_eq(bload_read_attribute(dataset, 0, 0, none, (size_t)s.format.S * 8 - 1, &error), BLOAD_EUSAGE);
+    ck_assert_int_eq(bload_read_attribute(dataset, 0, 0, none, (size_t)s->format.S * 8 - 1, &error), BLOAD_EUSAGE);
     ck_assert_int_eq(bload_read_attribute(dataset, 0, -1, none, sizeof none, &error), BLOAD_EUSAGE);
     ck_assert_int_eq(bload_dataset_value(dataset, 12, "note", &text, &error), has ? BLOAD_OK : BLOAD_EUSAGE);
     ck_assert_str_eq(has ? text : "note \t12", "note \t12");
@@ -199,21 +183,17 @@ START_TEST(attributes_are_those_of_the_sequences)
     ck_assert_ptr_null(text);
     ck_assert_int_eq(bload_dataset_value(dataset, SAMPLE_SEQUENCES, "note", &text, &error), BLOAD_EUSAGE);
     bload_dataset_close(dataset);
-    sample_free(&s);
 }
-END_TEST
 
-START_TEST(blocks_are_mapped_unless_compressed)
+SAMPLE_LOOP(blocks_are_mapped_unless_compressed, KINDS, kinds[_i])
 {
-    struct sample s;
     struct bload_error error;
     struct bload_mapping mapping, other = {0};
     uint8_t read[16 * 60];
-    sample_make(&s, kinds[_i]);
-    struct bload_dataset *dataset = open_sample(&s);
-    int64_t last = s.format.blocks - 1;
+    struct bload_dataset *dataset = open_sample(s);
+    int64_t last = s->format.blocks - 1;
     int code = bload_map_block(dataset, last, 2, &mapping, &error);
-    if (s.format.compressed) {
+    if (s->format.compressed) {
         ck_assert_int_eq(code, BLOAD_EUSAGE);
         ck_assert_ptr_null(mapping.data);
     } else {
@@ -235,100 +215,86 @@ START_TEST(blocks_are_mapped_unless_compressed)
     bload_unmap(&mapping);
     ck_assert_ptr_null(mapping.data);
     bload_unmap(&mapping);
-    sample_free(&s);
 }
-END_TEST
 
-START_TEST(the_plan_is_read_back)
+SAMPLE_LOOP(the_plan_is_read_back, KINDS, kinds[_i])
 {
-    struct sample s;
     struct bload_error error;
     struct bload_plan *plan;
     struct bload_counts counts;
-    sample_make(&s, kinds[_i]);
-    struct bload_dataset *dataset = open_sample(&s);
+    struct bload_dataset *dataset = open_sample(s);
     ck_assert_msg(bload_dataset_plan(dataset, &plan, &error) == BLOAD_OK, "%s", error.text);
     bload_dataset_close(dataset);
     bload_plan_counts(plan, &counts);
-    ck_assert_int_eq(counts.blocks, (int64_t)s.plan.blocks);
-    ck_assert_int_eq(counts.cut, s.plan.cut);
-    for (size_t b = 0, p = 0; b < s.plan.blocks; b++) {
+    ck_assert_int_eq(counts.blocks, (int64_t)s->plan.blocks);
+    ck_assert_int_eq(counts.cut, s->plan.cut);
+    for (size_t b = 0, p = 0; b < s->plan.blocks; b++) {
         int32_t start = 0;
         struct bload_piece piece[64];
         int64_t count = bload_plan_piece_count(plan, (int64_t)b);
-        ck_assert_int_eq(count, s.plan.block_ptr[b + 1] - s.plan.block_ptr[b]);
+        ck_assert_int_eq(count, s->plan.block_ptr[b + 1] - s->plan.block_ptr[b]);
         ck_assert_int_le(count, counts.S);
         ck_assert_int_eq(bload_plan_pieces(plan, (int64_t)b, piece, 64, &error), BLOAD_OK);
         for (int64_t i = 0; i < count; i++, p++) {
-            ck_assert_int_eq(piece[i].sequence, s.plan.sequence[p]);
-            ck_assert_int_eq(piece[i].length, bl_plan_piece_length(&s.plan, s.length, p));
-            ck_assert_int_eq(piece[i].source_start, s.plan.source_start ? s.plan.source_start[p] : 0);
+            ck_assert_int_eq(piece[i].sequence, s->plan.sequence[p]);
+            ck_assert_int_eq(piece[i].length, bl_plan_piece_length(&s->plan, s->length, p));
+            ck_assert_int_eq(piece[i].source_start, s->plan.source_start ? s->plan.source_start[p] : 0);
             ck_assert_int_eq(piece[i].start, start);
             start += piece[i].length;
         }
     }
     bload_plan_free(plan);
-    sample_free(&s);
 }
-END_TEST
 
-START_TEST(rows_are_read_back)
+SAMPLE_TEST(rows_are_read_back, kinds[0])
 {
-    struct sample s;
     struct bload_error error;
     struct bload_sequence row;
     int64_t rows;
-    sample_make(&s, kinds[0]);
-    struct bload_dataset *dataset = open_sample(&s);
+    struct bload_dataset *dataset = open_sample(s);
     ck_assert_int_eq(bload_dataset_row_count(dataset, &rows, &error), BLOAD_OK);
     ck_assert_int_eq(rows, SAMPLE_SEQUENCES);
     ck_assert_int_eq(bload_dataset_sequence(dataset, SAMPLE_FAILED, &row, &error), BLOAD_OK);
     ck_assert_str_eq(row.id, "clip 7.mp4");
     ck_assert_str_eq(row.status, "failed");
     ck_assert_str_eq(row.reason, "9 frames decode, the scan counted 4");
-    ck_assert_int_eq(row.length, s.length[SAMPLE_FAILED]);
+    ck_assert_int_eq(row.length, s->length[SAMPLE_FAILED]);
     ck_assert_int_eq(bload_dataset_sequence(dataset, rows, &row, &error), BLOAD_EUSAGE);
     ck_assert_int_eq(bload_dataset_sequence(dataset, -1, &row, &error), BLOAD_EUSAGE);
     ck_assert_ptr_null(row.id);
     bload_dataset_close(dataset);
-    sample_free(&s);
 }
-END_TEST
 
-START_TEST(what_is_not_there_is_refused)
+SAMPLE_LOOP(what_is_not_there_is_refused, KINDS, kinds[_i])
 {
-    struct sample s;
     struct bload_error error;
     struct bload_tables tables;
     struct bload_dataset *dataset, *none;
     uint8_t out[16 * 60];
     char command[160];
-    sample_make(&s, kinds[_i]);
-    dataset = open_sample(&s);
-    ck_assert_int_eq(bload_read_block(dataset, s.format.blocks, 0, out, sizeof out, &error), BLOAD_EUSAGE);
+    dataset = open_sample(s);
+    ck_assert_int_eq(bload_read_block(dataset, s->format.blocks, 0, out, sizeof out, &error), BLOAD_EUSAGE);
     ck_assert_int_eq(bload_read_block(dataset, -1, 0, out, sizeof out, &error), BLOAD_EUSAGE);
     ck_assert_int_eq(bload_read_block(dataset, 0, 3, out, sizeof out, &error), BLOAD_EUSAGE);
     ck_assert_int_eq(bload_read_block(dataset, 0, -1, out, sizeof out, NULL), BLOAD_EUSAGE);
     ck_assert_int_eq(bload_read_block(dataset, 0, 0, out, sizeof out - 1, &error), BLOAD_EUSAGE);
     ck_assert_str_eq(error.text, "the result has 960 bytes, out only 959");
-    ck_assert_int_eq(bload_read_tables(dataset, s.format.blocks, &tables, &error), BLOAD_EUSAGE);
+    ck_assert_int_eq(bload_read_tables(dataset, s->format.blocks, &tables, &error), BLOAD_EUSAGE);
     ck_assert_ptr_null(tables.cu_seqlens);
-    snprintf(command, sizeof command, "rm %s/shards/00000/shard-00000001*", s.dir);
+    snprintf(command, sizeof command, "rm %s/shards/00000/shard-00000001*", s->dir);
     ck_assert_int_eq(system(command), 0);
     ck_assert_int_eq(bload_read_block(dataset, 0, 0, out, sizeof out, &error), BLOAD_OK);
-    ck_assert_int_eq(bload_read_block(dataset, s.format.blocks_per_shard, 0, out, sizeof out, &error), BLOAD_EFAIL);
+    ck_assert_int_eq(bload_read_block(dataset, s->format.blocks_per_shard, 0, out, sizeof out, &error), BLOAD_EFAIL);
     ck_assert_ptr_nonnull(strstr(error.text, "shard-00000001"));
     ck_assert_int_eq(bload_read_block(dataset, 0, 0, out, sizeof out, &error), BLOAD_OK);
     bload_dataset_close(dataset);
-    snprintf(command, sizeof command, "rm %s/manifest.json", s.dir);
+    snprintf(command, sizeof command, "rm %s/manifest.json", s->dir);
     ck_assert_int_eq(system(command), 0);
-    ck_assert_int_eq(bload_dataset_open(s.dir, &none, &error), BLOAD_EUSAGE);
+    ck_assert_int_eq(bload_dataset_open(s->dir, &none, &error), BLOAD_EUSAGE);
     ck_assert_ptr_nonnull(strstr(error.text, "not a finished dataset"));
     ck_assert_ptr_null(none);
     bload_dataset_close(none);
-    sample_free(&s);
 }
-END_TEST
 
 /* --- the manifest ----------------------------------------------------------------------------------------------- */
 
@@ -346,36 +312,31 @@ static void same_fields(const struct bl_fields *a, const struct bl_fields *b)
     }
 }
 
-START_TEST(a_manifest_is_read_back)
+SAMPLE_LOOP(a_manifest_is_read_back, KINDS, kinds[_i])
 {
-    struct sample s;
     struct bl_manifest m;
-    struct bl_error e = {0};
-    sample_make(&s, kinds[_i]);
-    ck_assert_msg(bl_manifest_read(&m, s.dir, &e) == 0, "%s", e.text);
+    ck_assert_msg(bl_manifest_read(&m, s->dir, &e) == 0, "%s", e.text);
     ck_assert_str_eq(m.tool, "0.0.0");
     ck_assert_str_eq(m.simd, "avx2");
     ck_assert_str_eq(m.made[0], "size 5x4");
     ck_assert_str_eq(m.made[2], "");
     ck_assert_str_eq(m.plan_info.strategy, "block");
     ck_assert_uint_eq(m.plan_info.seed, 3);
-    ck_assert_int_eq(m.failed_steps, s.length[SAMPLE_FAILED]);
-    ck_assert_int_eq(m.format.compressed, s.format.compressed);
-    ck_assert_int_eq(m.format.level, s.format.compressed ? 3 : 0);
-    ck_assert_uint_eq(m.format.frame_size, s.format.frame_size);
-    ck_assert_int_eq(m.format.has_source_start, s.format.has_source_start);
-    ck_assert_int_eq(m.format.blocks_per_shard, s.format.blocks_per_shard);
-    ck_assert_str_eq(m.format.plan_digest, s.format.plan_digest);
-    same_fields(&m.format.fields, &s.format.fields);
+    ck_assert_int_eq(m.failed_steps, s->length[SAMPLE_FAILED]);
+    ck_assert_int_eq(m.format.compressed, s->format.compressed);
+    ck_assert_int_eq(m.format.level, s->format.compressed ? 3 : 0);
+    ck_assert_uint_eq(m.format.frame_size, s->format.frame_size);
+    ck_assert_int_eq(m.format.has_source_start, s->format.has_source_start);
+    ck_assert_int_eq(m.format.blocks_per_shard, s->format.blocks_per_shard);
+    ck_assert_str_eq(m.format.plan_digest, s->format.plan_digest);
+    same_fields(&m.format.fields, &s->format.fields);
     ck_assert_uint_eq(m.configuration.count, 3);
     ck_assert_str_eq(m.configuration.pair[2].name, "odd");
     ck_assert_str_eq(m.configuration.pair[2].value, "a\tb\xff");
     ck_assert_str_eq(m.libraries.pair[0].value, "1.2.3");
     ck_assert_uint_eq(m.files, 3);
     bl_manifest_free(&m);
-    sample_free(&s);
 }
-END_TEST
 
 /* The sample's manifest as text. */
 static void slurp(const struct sample *s, struct bl_buffer *text)
@@ -385,15 +346,13 @@ static void slurp(const struct sample *s, struct bl_buffer *text)
     ck_assert_int_eq(bl_io_read_file(path, 1 << 20, text, NULL), 0);
 }
 
-START_TEST(any_changed_character_of_a_manifest_is_noticed)
+SAMPLE_TEST(any_changed_character_of_a_manifest_is_noticed, kinds[2])
 {
-    struct sample s;
     struct bl_buffer text = {0};
-    sample_make(&s, kinds[2]);
-    slurp(&s, &text);
+    slurp(s, &text);
     for (size_t at = 0; at < text.size; at++) {
         struct bl_manifest m;
-        struct bl_error e = {0};
+        bl_error_clear(&e);
         bool sound = true;
         char was = text.data[at];
         text.data[at] = was == '1' ? '2' : '1';
@@ -404,9 +363,7 @@ START_TEST(any_changed_character_of_a_manifest_is_noticed)
         text.data[at] = was;
     }
     bl_buffer_free(&text);
-    sample_free(&s);
 }
-END_TEST
 
 /* Members replaced by what cannot be, and a word of the complaint. */
 static const struct {
@@ -439,68 +396,52 @@ static const struct {
     {"\"encoding\": \"raw\"", "\"encoding\": \"h265\"", "encoding"},
 };
 
-START_TEST(a_manifest_that_cannot_be_is_refused)
+SAMPLE_LOOP(a_manifest_that_cannot_be_is_refused, COUNT(wrong), kinds[2])
 {
-    struct sample s;
     struct bl_buffer text = {0}, changed = {0};
     struct bl_manifest m;
-    struct bl_error e = {0};
     bool sound;
-    sample_make(&s, kinds[2]);
-    slurp(&s, &text);
+    slurp(s, &text);
     const char *at = strstr(text.data, wrong[_i].from);
     ck_assert_msg(at != NULL, "%s", wrong[_i].from);
     bl_buffer_append(&changed, text.data, (size_t)(at - text.data));
     bl_buffer_text(&changed, wrong[_i].to);
     bl_buffer_text(&changed, at + strlen(wrong[_i].from));
-    ck_assert_int_eq(bl_manifest_parse(&m, changed.data, changed.size, &sound, &e), BL_EDATA);
-    ck_assert_msg(strstr(e.text, wrong[_i].complaint) != NULL, "%s", e.text);
+    FAILS_WITH(bl_manifest_parse(&m, changed.data, changed.size, &sound, &e), BL_EDATA, wrong[_i].complaint);
     bl_buffer_free(&text);
     bl_buffer_free(&changed);
-    sample_free(&s);
 }
-END_TEST
 
-START_TEST(a_field_without_a_word_on_its_encoding_is_raw)
+SAMPLE_TEST(a_field_without_a_word_on_its_encoding_is_raw, kinds[2])
 {
-    struct sample s;
     struct bl_buffer text = {0};
     struct bl_manifest m;
-    struct bl_error e = {0};
     bool sound;
-    sample_make(&s, kinds[2]);
-    slurp(&s, &text);
+    slurp(s, &text);
     for (char *at = text.data; (at = strstr(at, "\"encoding\"")); at++)
         at[1] = 'E'; /* a name that nobody asks for */
     ck_assert_msg(bl_manifest_parse(&m, text.data, text.size, &sound, &e) == BL_OK, "%s", e.text);
     ck_assert_int_eq(m.format.encoding[0].kind, BL_ENCODING_RAW);
     bl_manifest_free(&m);
     bl_buffer_free(&text);
-    sample_free(&s);
 }
-END_TEST
 
-START_TEST(large_seeds_survive_json)
+SAMPLE_TEST(large_seeds_survive_json, kinds[0])
 {
-    struct sample s;
     struct bl_manifest m;
-    struct bl_error e = {0};
-    sample_make(&s, kinds[0]);
     static const uint64_t seeds[] = {0, INT64_MAX, (uint64_t)INT64_MAX + 1, UINT64_MAX};
-    for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
-        s.options.seed = seeds[i];
-        sample_manifest(&s);
-        ck_assert_int_eq(bl_manifest_read(&m, s.dir, &e), 0);
+    for (size_t i = 0; i < COUNT(seeds); i++) {
+        s->options.seed = seeds[i];
+        sample_manifest(s);
+        ck_assert_int_eq(bl_manifest_read(&m, s->dir, &e), 0);
         ck_assert_uint_eq(m.plan_info.seed, seeds[i]);
         bl_manifest_free(&m);
     }
-    sample_free(&s);
 }
-END_TEST
 
 /* --- planning --------------------------------------------------------------------------------------------------- */
 
-START_TEST(a_plan_is_made_of_lengths)
+UNIT_TEST(a_plan_is_made_of_lengths)
 {
     int64_t length[] = {5, 3, 8, 2, 6, 0};
     struct bload_plan_options options = {.T = 8, .seed = 1};
@@ -527,9 +468,8 @@ START_TEST(a_plan_is_made_of_lengths)
     ck_assert_int_eq(bload_plan_pieces(plan, 3, piece, 5, &error), BLOAD_EUSAGE);
     bload_plan_free(plan);
 }
-END_TEST
 
-START_TEST(columns_have_maxima)
+UNIT_TEST(columns_have_maxima)
 {
     static const int64_t length[] = {1, 1, 1, 1, 1};
     static const double pictures[] = {3, 1, 2, 4, 0}, seconds[] = {0.1, 0.2, 0.3, 0.5, 0.5};
@@ -561,9 +501,8 @@ START_TEST(columns_have_maxima)
     options = (struct bload_plan_options){.T = 9, .fill = BLOAD_FILL_PAPER, .column_count = 1, .column = columns};
     ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_EUSAGE);
 }
-END_TEST
 
-START_TEST(every_strategy_and_every_error_of_planning)
+UNIT_TEST(every_strategy_and_every_error_of_planning)
 {
     static const int64_t length[] = {5, 3, 8, 2, 6};
     struct bload_plan *plan;
@@ -610,30 +549,4 @@ START_TEST(every_strategy_and_every_error_of_planning)
     ck_assert_int_eq(bload_plan_make(length, 5, NULL, &plan, &error), BLOAD_OK); /* T: the longest */
     bload_plan_free(plan);
     ck_assert_str_eq(bload_version(), BLOAD_VERSION);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_loop_test(tests, counts_and_fields_are_told, 0, KINDS);
-    tcase_add_loop_test(tests, blocks_and_tables_come_out_as_they_went_in, 0, KINDS);
-    tcase_add_loop_test(tests, shards_that_are_kept_open_are_the_same, 0, KINDS);
-    tcase_add_loop_test(tests, attributes_are_those_of_the_sequences, 0, KINDS);
-    tcase_add_loop_test(tests, blocks_are_mapped_unless_compressed, 0, KINDS);
-    tcase_add_loop_test(tests, the_plan_is_read_back, 0, KINDS);
-    tcase_add_test(tests, rows_are_read_back);
-    tcase_add_loop_test(tests, what_is_not_there_is_refused, 0, KINDS);
-    tcase_add_loop_test(tests, a_manifest_is_read_back, 0, KINDS);
-    tcase_add_test(tests, any_changed_character_of_a_manifest_is_noticed);
-    tcase_add_loop_test(tests, a_manifest_that_cannot_be_is_refused, 0, sizeof wrong / sizeof *wrong);
-    tcase_add_test(tests, a_field_without_a_word_on_its_encoding_is_raw);
-    tcase_add_test(tests, large_seeds_survive_json);
-    tcase_add_test(tests, a_plan_is_made_of_lengths);
-    tcase_add_test(tests, columns_have_maxima);
-    tcase_add_test(tests, every_strategy_and_every_error_of_planning);
-}
-
-int main(void)
-{
-    return unit_run("dataset", add);
 }

@@ -2,22 +2,21 @@
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <string.h>
 
 #include "unit.h"
+
+UNIT_SCRATCH
 
 #define ROOM ((size_t)4 << 20)
 
 /* A file of ROOM bytes 0xee, and memory to write from. */
 struct scene {
-    char directory[64];
     int fd, direct;
     uint8_t *memory, *read, *expected; /* [ROOM + a page], page-aligned */
 };
 
 static void scene_open(struct scene *s)
 {
-    unit_enter(s->directory);
     s->memory = aligned_alloc(BL_DIRECT_PAGE, ROOM + BL_DIRECT_PAGE);
     s->read = aligned_alloc(BL_DIRECT_PAGE, ROOM + BL_DIRECT_PAGE);
     ck_assert_ptr_nonnull(s->memory);
@@ -39,7 +38,6 @@ static void scene_close(struct scene *s)
     free(s->memory);
     free(s->read);
     free(s->expected);
-    unit_leave(s->directory);
 }
 
 /* Writes size bytes from memory + at to offset, and looks at all of the file. */
@@ -54,14 +52,14 @@ static void check_write(struct scene *s, int direct, size_t at, size_t size, siz
     ck_assert_int_eq(memcmp(s->read, s->expected, ROOM), 0);
 }
 
-START_TEST(what_is_written_does_not_depend_on_the_way)
+UNIT_TEST(what_is_written_does_not_depend_on_the_way)
 {
     static const size_t offsets[] = {0, 1, 512, 4095, 4096, 12345};
     static const size_t sizes[] = {0, 1, 4096, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, (3 << 20) + 777};
     struct scene s = {0};
     scene_open(&s);
-    for (size_t o = 0; o < sizeof offsets / sizeof *offsets; o++) {
-        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (size_t o = 0; o < COUNT(offsets); o++) {
+        for (size_t i = 0; i < COUNT(sizes); i++) {
             size_t alike = offsets[o] % BL_DIRECT_PAGE, unlike = (alike + 8) % BL_DIRECT_PAGE;
             check_write(&s, s.direct, alike, sizes[i], offsets[o]);
             check_write(&s, s.direct, unlike, sizes[i], offsets[o]);
@@ -70,7 +68,6 @@ START_TEST(what_is_written_does_not_depend_on_the_way)
     }
     scene_close(&s);
 }
-END_TEST
 
 /* Neighbours share pages: that of each one's beginning is that of another's end. */
 #define SHARE ((1 << 20) + 777)
@@ -92,7 +89,7 @@ static void *write_share(void *argument)
     return code ? n : NULL;
 }
 
-START_TEST(neighbours_at_the_same_time)
+UNIT_TEST(neighbours_at_the_same_time)
 {
     struct scene s = {0};
     struct neighbour n[3];
@@ -118,37 +115,20 @@ START_TEST(neighbours_at_the_same_time)
     }
     scene_close(&s);
 }
-END_TEST
 
-START_TEST(a_failing_system_is_told)
+UNIT_TEST(a_failing_system_is_told)
 {
     struct scene s = {0};
-    struct bl_error e = {0};
     scene_open(&s);
     int unwritable = open("file", O_RDONLY);
     ck_assert_int_ge(unwritable, 0);
-    ck_assert_int_eq(bl_direct_pwrite(unwritable, s.fd, s.memory, ROOM, 0, "file", &e), BL_EFAIL);
-    ck_assert_str_eq(e.text, "cannot write file: Bad file descriptor");
+    FAILS(bl_direct_pwrite(unwritable, s.fd, s.memory, ROOM, 0, "file", &e), BL_EFAIL,
+          "cannot write file: Bad file descriptor");
     close(unwritable);
     scene_close(&s);
 }
-END_TEST
 
-START_TEST(no_such_file)
+UNIT_TEST(no_such_file)
 {
     ck_assert_int_eq(bl_direct_open("/nonexistent/file"), -1);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, what_is_written_does_not_depend_on_the_way);
-    tcase_add_test(tests, neighbours_at_the_same_time);
-    tcase_add_test(tests, a_failing_system_is_told);
-    tcase_add_test(tests, no_such_file);
-}
-
-int main(void)
-{
-    return unit_run("direct", add);
 }

@@ -3,8 +3,6 @@
 #include "base/documents.h"
 
 #include <fcntl.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/io.h"
 #include "base/json.h"
@@ -13,6 +11,8 @@
 #include "kind/text/spool.h"
 #include "kind/text/text.h"
 #include "unit.h"
+
+UNIT_SCRATCH
 
 #define SIZE ((size_t)5 << 20)
 #define EDGE ((size_t)1 << 20)
@@ -77,10 +77,8 @@ static int64_t take(const struct bl_division_rule *rule, const char *text, int64
     return count;
 }
 
-START_TEST(lines_and_separators_across_edges)
+UNIT_TEST(lines_and_separators_across_edges)
 {
-    char directory[64];
-    unit_enter(directory);
     char *text = make_text();
     int64_t lines = 0, returns = 0, marks = 0, bytes = 0, parted = 0, part_bytes = 0;
     for (size_t i = 0; i < SIZE; i++) {
@@ -106,12 +104,10 @@ START_TEST(lines_and_separators_across_edges)
     ck_assert_int_eq(take(&rule, text, 0, INT64_MAX, &bytes), marks + 1);
     ck_assert_int_eq(bytes, (int64_t)SIZE - 2 * marks);
     free(text);
-    unit_leave(directory);
 }
-END_TEST
 
 /* Parts of any size have the documents of the whole, also where separators overlap one another. */
-START_TEST(parts_have_the_documents_of_the_whole)
+UNIT_LOOP(parts_have_the_documents_of_the_whole, RULES)
 {
     static const struct bl_division_rule rule[RULES] = {
         {.by = BL_DIVISION_LINE},
@@ -124,8 +120,6 @@ START_TEST(parts_have_the_documents_of_the_whole)
         {.by = BL_DIVISION_SEPARATOR, .separator = "---", .separator_size = 3},
         {.by = BL_DIVISION_SEPARATOR, .separator = "x-x", .separator_size = 3},
         {.by = BL_DIVISION_SEPARATOR, .separator = "-x-x-x-", .separator_size = 7}};
-    char directory[64];
-    unit_enter(directory);
     char *text = make_text();
     /* Rows of what overlaps itself, longer than what is read at once. */
     size_t row = (size_t)unit_times(16) * 81250;
@@ -151,19 +145,15 @@ START_TEST(parts_have_the_documents_of_the_whole)
     ck_assert_msg(parted == count && part_bytes == bytes, "rule %d: %lld documents, not %lld", _i, (long long)parted,
                   (long long)count);
     free(text);
-    unit_leave(directory);
 }
-END_TEST
 
 static bool is_blank(const char *text, size_t at)
 {
     return text[at] == '\n' || (text[at] == '\r' && at + 1 < SIZE && text[at + 1] == '\n');
 }
 
-START_TEST(blank_lines_across_edges)
+UNIT_TEST(blank_lines_across_edges)
 {
-    char directory[64];
-    unit_enter(directory);
     char *text = make_text();
     struct bl_division_rule rule = {.by = BL_DIVISION_BLANK_LINE};
     int64_t bytes = 0, expected = 0, count = 0;
@@ -181,14 +171,10 @@ START_TEST(blank_lines_across_edges)
     ck_assert_int_eq(take(&rule, text, 0, INT64_MAX, &bytes), count);
     ck_assert_int_eq(bytes, expected);
     free(text);
-    unit_leave(directory);
 }
-END_TEST
 
-START_TEST(what_is_too_long_is_passed_over)
+UNIT_TEST(what_is_too_long_is_passed_over)
 {
-    char directory[64];
-    unit_enter(directory);
     FILE *file = fopen("text", "wb");
     fputs("short\n", file);
     for (int i = 0; i < 3000000; i++)
@@ -198,7 +184,6 @@ START_TEST(what_is_too_long_is_passed_over)
     struct bl_division_rule rule = {.by = BL_DIVISION_LINE};
     struct bl_documents *documents;
     struct bl_document document;
-    struct bl_error e = {0};
     bool found = false;
     ck_assert_int_eq(bl_documents_open(&documents, "text", &rule, 0, INT64_MAX, 5, NULL, &e), BL_OK);
     ck_assert_int_eq(bl_documents_next(documents, &document, &found, &e), BL_OK);
@@ -210,11 +195,9 @@ START_TEST(what_is_too_long_is_passed_over)
     ck_assert_int_eq(bl_documents_next(documents, &document, &found, &e), BL_OK);
     ck_assert(!found);
     bl_documents_close(documents);
-    unit_leave(directory);
 }
-END_TEST
 
-START_TEST(json_that_is_none)
+UNIT_TEST(json_that_is_none)
 {
     static const struct {
         const char *line;
@@ -237,7 +220,7 @@ START_TEST(json_that_is_none)
     struct bl_json_value value;
     struct bl_json_fault fault;
     ck_assert(bl_json_key_parse(&key, "a", 1));
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         ck_assert_msg(!bl_json_scan(bad[i].line, strlen(bad[i].line), &key, 1, &value, &fault), "%s", bad[i].line);
         ck_assert_msg(fault.at == bad[i].at, "%s: %zu, not %zu: %s", bad[i].line, fault.at, bad[i].at, fault.what);
     }
@@ -249,10 +232,9 @@ START_TEST(json_that_is_none)
     ck_assert(bl_json_scan("{\"a\": 1}", 8, NULL, 0, NULL, &fault)); /* no keys are asked for */
     ck_assert(!bl_json_scan("{\"a\": }", 8, NULL, 0, NULL, &fault));
 }
-END_TEST
 
 /* What Python's json.dumps writes, and JSON has not. */
-START_TEST(json_with_numbers_that_are_not_finite)
+UNIT_TEST(json_with_numbers_that_are_not_finite)
 {
     static const char line[] = "{\"a\": NaN, \"b\": -Infinity, \"c\": [1, Infinity, {\"d\": NaN}], \"e\": -1}";
     static const char *const bad[] = {"{\"a\": Na}",        "{\"a\": -Inf}", "{\"a\": -NaN}",
@@ -267,12 +249,11 @@ START_TEST(json_with_numbers_that_are_not_finite)
     ck_assert(value[0].type == BL_JSON_NOT_FINITE && value[0].size == 3);
     ck_assert(value[1].type == BL_JSON_NOT_FINITE && value[1].size == 9);
     ck_assert(value[2].type == BL_JSON_NUMBER && value[2].size == 2);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < COUNT(bad); i++)
         ck_assert_msg(!bl_json_scan(bad[i], strlen(bad[i]), key, 3, value, &fault), "%s", bad[i]);
     ck_assert(bl_json_scan("{\"a\": null}", 11, key, 3, value, &fault));
     ck_assert(!fault.not_finite);
 }
-END_TEST
 
 static void spool_stretch(uint64_t key, const char *path, int64_t first, struct bl_spool_index *places)
 {
@@ -307,11 +288,8 @@ static void spool_stretch(uint64_t key, const char *path, int64_t first, struct 
 }
 
 /* What was not synced is summed up; of the steps of what is shared the size tells, until they are read. */
-START_TEST(a_shared_stretch_is_not_read_to_be_found)
+UNIT_TEST(a_shared_stretch_is_not_read_to_be_found)
 {
-    char directory[64];
-    unit_enter(directory);
-    struct bl_error e = {0};
     const struct bl_row row = {.length = 1, .reason = ""};
     bool found, changed;
     for (int shared = 0; shared < 2; shared++) {
@@ -329,18 +307,13 @@ START_TEST(a_shared_stretch_is_not_read_to_be_found)
     ck_assert_int_eq(truncate("0000000000000009.steps", 3), 0);
     ck_assert_int_eq(bl_spool_find(".", 9, 1, (struct bl_spool_stamp){5, 0}, &found, &changed, &e), BL_OK);
     ck_assert_int_eq(found, 0);
-    unit_leave(directory);
 }
-END_TEST
 
 /* Files of the spool are opened once for all; those beyond the limit are the caller's own. */
-START_TEST(files_of_the_spool_are_shared)
+UNIT_TEST(files_of_the_spool_are_shared)
 {
-    char directory[64];
     struct bl_spool_index places = {0};
-    struct bl_error e = {0};
     bool held;
-    unit_enter(directory);
     for (uint64_t key = 11; key < 14; key++)
         spool_stretch(key, "a", (int64_t)key * 1000, &places);
     struct bl_spool_files *files = places.files_open;
@@ -361,14 +334,10 @@ START_TEST(files_of_the_spool_are_shared)
     ck_assert_int_eq(close(first), -1); /* it is closed */
     ck_assert_int_eq(atomic_load(&files->left), 2);
     bl_spool_index_free(&places);
-    unit_leave(directory);
 }
-END_TEST
 
-START_TEST(every_document_has_its_place)
+UNIT_TEST(every_document_has_its_place)
 {
-    char directory[64];
-    unit_enter(directory);
     struct bl_spool_index places = {0};
     struct bl_spool_location place;
     spool_stretch(11, "a", 0, &places);
@@ -387,9 +356,7 @@ START_TEST(every_document_has_its_place)
     ck_assert(!bl_spool_index_find(&places, "b", 1010, &place));
     ck_assert(!bl_spool_index_find(&places, "c", 10, &place));
     bl_spool_index_free(&places);
-    unit_leave(directory);
 }
-END_TEST
 
 /* Wherever documents lie: evenly, ever farther from each other, or in two heaps. */
 static int64_t uneven(int kind, int64_t i)
@@ -397,17 +364,14 @@ static int64_t uneven(int kind, int64_t i)
     return kind == 0 ? 10 * i : kind == 1 ? i * i * i + 2 * i : 3 * i + (i > 2500 ? INT64_C(1) << 40 : 0);
 }
 
-START_TEST(documents_that_lie_unevenly_are_found)
+UNIT_LOOP(documents_that_lie_unevenly_are_found, 3)
 {
     enum { COUNT = 3000 };
-    char directory[64];
-    unit_enter(directory);
     struct bl_input input = {.path = "a"};
     struct bl_chunk stretch = {.input = &input, .inputs = 1, .end = INT64_MAX, .receipt = 3};
     struct bl_spool_writer *writer;
     struct bl_spool_index places = {0};
     struct bl_spool_location place;
-    struct bl_error e = {0};
     ck_assert_int_eq(bl_spool_create(&writer, ".", 3, (struct bl_spool_stamp){5, 0}, false, &e), BL_OK);
     for (int64_t i = 0; i < COUNT; i++) {
         struct bl_row row = {.length = 1, .reason = "", .offset = uneven(_i, i)};
@@ -422,9 +386,7 @@ START_TEST(documents_that_lie_unevenly_are_found)
     }
     ck_assert(!bl_spool_index_find(&places, "a", INT64_C(1) << 50, &place));
     bl_spool_index_free(&places);
-    unit_leave(directory);
 }
-END_TEST
 
 static int64_t count_files(void)
 {
@@ -436,12 +398,9 @@ static int64_t count_files(void)
 }
 
 /* Two processes may be at one stretch at once: neither takes the other's file for its own. */
-START_TEST(a_stretch_is_kept_by_several_at_once)
+UNIT_TEST(a_stretch_is_kept_by_several_at_once)
 {
-    char directory[64];
-    unit_enter(directory);
     struct bl_spool_writer *a, *b, *killed;
-    struct bl_error e = {0};
     struct bl_row row = {.length = 2, .reason = "", .offset = 0};
     const int32_t steps[] = {1, 2};
     static const uint64_t keys[] = {3, 7};
@@ -463,9 +422,7 @@ START_TEST(a_stretch_is_kept_by_several_at_once)
     ck_assert_int_eq(bl_spool_sweep(".", keys, 2, &e), BL_OK);
     ck_assert_int_eq(count_files(), 0);
     bl_spool_abort(killed);
-    unit_leave(directory);
 }
-END_TEST
 
 /* Random text of these characters, with an array's brackets around it. */
 static size_t make_records(char *out, size_t size, const char *letters, uint32_t seed)
@@ -493,7 +450,7 @@ static size_t scan_record(bool row, const char *text, size_t size, size_t step)
     return SIZE_MAX - (row && bl_record_row_has_return(&scan));
 }
 
-START_TEST(records_end_alike_in_pieces)
+UNIT_TEST(records_end_alike_in_pieces)
 {
     char text[60];
     for (uint32_t seed = 0; seed < 4000; seed++) {
@@ -503,7 +460,6 @@ START_TEST(records_end_alike_in_pieces)
                               scan_record(seed % 2, text + seed % 2, size - 1, size));
     }
 }
-END_TEST
 
 /* Adds up the records of a part: their offsets, sizes and lines; and where the fault is, if there is one. */
 static uint64_t sum_records(const struct bl_division_rule *rule, int64_t begin, int64_t end)
@@ -523,11 +479,9 @@ static uint64_t sum_records(const struct bl_division_rule *rule, int64_t begin, 
     return sum;
 }
 
-START_TEST(parts_have_the_records_of_the_whole)
+UNIT_TEST(parts_have_the_records_of_the_whole)
 {
-    char directory[64], text[90];
-    struct bl_error e = {0};
-    unit_enter(directory);
+    char text[90];
     for (uint32_t seed = 0; seed < 24; seed++) {
         bool row = seed % 2;
         struct bl_division_rule rule = {.by = row ? BL_DIVISION_ROW : BL_DIVISION_JSON};
@@ -539,28 +493,4 @@ START_TEST(parts_have_the_records_of_the_whole)
             ck_assert_uint_eq(sum_records(&rule, 0, at) + sum_records(&rule, at, INT64_MAX), whole);
         bl_record_places_close(rule.places);
     }
-    unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, records_end_alike_in_pieces);
-    tcase_add_test(tests, parts_have_the_records_of_the_whole);
-    tcase_add_test(tests, lines_and_separators_across_edges);
-    tcase_add_loop_test(tests, parts_have_the_documents_of_the_whole, 0, RULES);
-    tcase_add_test(tests, blank_lines_across_edges);
-    tcase_add_test(tests, what_is_too_long_is_passed_over);
-    tcase_add_test(tests, json_that_is_none);
-    tcase_add_test(tests, json_with_numbers_that_are_not_finite);
-    tcase_add_test(tests, a_shared_stretch_is_not_read_to_be_found);
-    tcase_add_test(tests, files_of_the_spool_are_shared);
-    tcase_add_test(tests, every_document_has_its_place);
-    tcase_add_loop_test(tests, documents_that_lie_unevenly_are_found, 0, 3);
-    tcase_add_test(tests, a_stretch_is_kept_by_several_at_once);
-}
-
-int main(void)
-{
-    return unit_run("documents", add);
 }

@@ -2,7 +2,6 @@
 #include "kind/row.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "unit.h"
 
@@ -17,7 +16,7 @@ static double brain(uint16_t bits)
 }
 
 /* Known values of IEEE 754's binary16. */
-START_TEST(halves)
+UNIT_TEST(halves)
 {
     ck_assert(half(0x3c00) == 1);
     ck_assert(half(0xc000) == -2);
@@ -32,19 +31,17 @@ START_TEST(halves)
     ck_assert(half(0xfc00) == -INFINITY);
     ck_assert(isnan(half(0x7c01)) && isnan(half(0xffff)));
 }
-END_TEST
 
 /* Every half is greater than the one before, of each sign. */
-START_TEST(halves_rise)
+UNIT_TEST(halves_rise)
 {
     for (uint16_t bits = 0; bits < 0x7c00; bits++) {
         ck_assert(half(bits) < half(bits + 1));
         ck_assert(half(0x8000 | bits) > half(0x8000 | (bits + 1)));
     }
 }
-END_TEST
 
-START_TEST(brain_floats)
+UNIT_TEST(brain_floats)
 {
     ck_assert(brain(0x3f80) == 1);
     ck_assert(brain(0xc040) == -3);
@@ -54,9 +51,8 @@ START_TEST(brain_floats)
     ck_assert(brain(0xff80) == -INFINITY);
     ck_assert(isnan(brain(0x7fc0)));
 }
-END_TEST
 
-START_TEST(floats)
+UNIT_TEST(floats)
 {
     static const float single[] = {1.5F, -0x1p-149F, INFINITY};
     static const double number[] = {-0.1, 0x1p-1074, -INFINITY};
@@ -67,10 +63,9 @@ START_TEST(floats)
     const float none = NAN;
     ck_assert(isnan(bl_element_number(BL_F32, (const uint8_t *)&none)));
 }
-END_TEST
 
 /* The least and the greatest of each type of integers, and one that is not aligned. */
-START_TEST(integers)
+UNIT_TEST(integers)
 {
     static const struct {
         enum bl_dtype dtype;
@@ -78,7 +73,7 @@ START_TEST(integers)
     } known[] = {{BL_U8, 0, UINT8_MAX},          {BL_I8, INT8_MIN, INT8_MAX},    {BL_BOOL, 0, 1},
                  {BL_I16, INT16_MIN, INT16_MAX}, {BL_U16, 0, UINT16_MAX},        {BL_I32, INT32_MIN, INT32_MAX},
                  {BL_U32, 0, UINT32_MAX},        {BL_I64, INT64_MIN, INT64_MAX}, {BL_U64, 0, -1}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    for (size_t i = 0; i < COUNT(known); i++) {
         uint8_t bytes[9] = {0};
         for (int greatest = 0; greatest < 2; greatest++) {
             int64_t value = greatest ? known[i].greatest : known[i].least;
@@ -90,29 +85,12 @@ START_TEST(integers)
         }
     }
 }
-END_TEST
 
-START_TEST(one_integer_a_step)
+UNIT_TEST(one_integer_a_step)
 {
     for (enum bl_dtype dtype = BL_U8; dtype <= BL_F64; dtype++) {
         bool is_float = dtype == BL_F16 || dtype == BL_BF16 || dtype == BL_F32 || dtype == BL_F64;
         ck_assert_int_eq(bl_element_is_integer(&(struct bl_field){.dtype = dtype}), !is_float);
         ck_assert(!bl_element_is_integer(&(struct bl_field){.dtype = dtype, .rank = 1, .shape = {1}}));
     }
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, halves);
-    tcase_add_test(tests, halves_rise);
-    tcase_add_test(tests, brain_floats);
-    tcase_add_test(tests, floats);
-    tcase_add_test(tests, integers);
-    tcase_add_test(tests, one_integer_a_step);
-}
-
-int main(void)
-{
-    return unit_run("element", add);
 }

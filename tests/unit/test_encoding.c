@@ -2,7 +2,6 @@
 #include "store/format.h"
 
 #include <dlfcn.h>
-#include <string.h>
 #include <turbojpeg.h>
 
 #include "sample.h"
@@ -10,25 +9,24 @@
 
 /* --- names ------------------------------------------------------------------------------------------------------ */
 
-START_TEST(names_are_read_back)
+UNIT_TEST(names_are_read_back)
 {
     static const char *const names[] = {"raw", "jpeg:1", "jpeg:90", "jpeg:100", "jpeg:100:444", "delta"};
     static const char *const others[] = {"",          "jpeg:",    "jpeg:0",      "jpeg:101",     "jpeg:9x", "jpegs",
                                          "jpeg::444", "jpeg:444", "jpeg:90:422", "jpeg:90:444:", "deltas",  "delta:1"};
     struct bl_encoding encoding;
     char name[BL_ENCODING_NAME_MAX];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         ck_assert(bl_encoding_parse(names[i], &encoding));
         ck_assert_str_eq(bl_encoding_name(&encoding, name), names[i]);
     }
     ck_assert(bl_encoding_parse("jpeg", &encoding));
     ck_assert_str_eq(bl_encoding_name(&encoding, name), "jpeg:90");
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    for (size_t i = 0; i < COUNT(others); i++)
         ck_assert_msg(!bl_encoding_parse(others[i], &encoding), "%s", others[i]);
 }
-END_TEST
 
-START_TEST(pictures_alone_are_taken)
+UNIT_TEST(pictures_alone_are_taken)
 {
     const struct bl_field frames = {.dtype = BL_U8, .rank = 3, .shape = {4, 5, 3}};
     struct bl_field field = frames;
@@ -59,7 +57,6 @@ START_TEST(pictures_alone_are_taken)
     field.dtype = BL_U16;
     ck_assert(!bl_encoding_takes(BL_ENCODING_DELTA, &field));
 }
-END_TEST
 
 /* --- differences ------------------------------------------------------------------------------------------------ */
 
@@ -80,7 +77,7 @@ static void differences_along(uint8_t *data, size_t outer, size_t count, size_t 
     }
 }
 
-START_TEST(differences_are_along_three_axes_and_undone)
+UNIT_LOOP(differences_are_along_three_axes_and_undone, 12)
 {
     static const int64_t shapes[][3] = {{1, 1, 3},  {1, 7, 3}, {5, 1, 3}, {2, 2, 3}, {3, 16, 3},  {17, 33, 3},
                                         {9, 64, 3}, {1, 1, 1}, {1, 7, 1}, {5, 1, 1}, {17, 33, 1}, {9, 64, 1}};
@@ -104,7 +101,6 @@ START_TEST(differences_are_along_three_axes_and_undone)
     free(was);
     free(expected);
 }
-END_TEST
 
 /* --- JPEG ------------------------------------------------------------------------------------------------------- */
 
@@ -144,11 +140,10 @@ static void assert_sampling(const uint8_t *file, size_t size, int expected)
     tjDestroy(handle);
 }
 
-START_TEST(files_decode_as_the_library_decodes_them)
+UNIT_TEST(files_decode_as_the_library_decodes_them)
 {
     uint8_t picture[HEIGHT * WIDTH * 3], ours[HEIGHT * WIDTH * 3], theirs[HEIGHT * WIDTH * 3];
     struct bl_jpeg_decoder *decoder;
-    struct bl_error e = {0};
     size_t size = 0, smaller = 0;
     paint(picture);
     uint8_t *file = encode(picture, coloured, "jpeg:90", &size),
@@ -165,14 +160,12 @@ START_TEST(files_decode_as_the_library_decodes_them)
     free(file);
     free(coarse);
 }
-END_TEST
 
 /* A JPEG of one component has no colours to lose: equal to the library's, whatever the name says of chroma. */
-START_TEST(grey_is_one_component)
+UNIT_TEST(grey_is_one_component)
 {
     uint8_t picture[HEIGHT * WIDTH * 3], back[HEIGHT * WIDTH], theirs[HEIGHT * WIDTH];
     struct bl_jpeg_decoder *decoder;
-    struct bl_error e = {0};
     size_t size = 0, other = 0;
     paint(picture);
     uint8_t *file = encode(picture, grey, "jpeg:100", &size), *full = encode(picture, grey, "jpeg:100:444", &other);
@@ -186,25 +179,21 @@ START_TEST(grey_is_one_component)
     ck_assert_int_eq(memcmp(back, theirs, sizeof back), 0);
     for (int i = 0; i < HEIGHT * WIDTH; i++)
         ck_assert_int_le(abs(back[i] - picture[i]), 2);
-    ck_assert_int_eq(bl_jpeg_check(decoder, file, size, coloured, &e), BL_EDATA);
-    ck_assert_str_eq(e.text, "a JPEG file without colours");
+    FAILS(bl_jpeg_check(decoder, file, size, coloured, &e), BL_EDATA, "a JPEG file without colours");
     free(full);
     full = encode(picture, coloured, "jpeg:90", &other);
     bl_error_clear(&e);
-    ck_assert_int_eq(bl_jpeg_check(decoder, full, other, grey, &e), BL_EDATA);
-    ck_assert_str_eq(e.text, "a JPEG file with colours");
+    FAILS(bl_jpeg_check(decoder, full, other, grey, &e), BL_EDATA, "a JPEG file with colours");
     bl_jpeg_decoder_close(decoder);
     free(file);
     free(full);
 }
-END_TEST
 
 /* Single red and blue pixels on grey keep their colour only where colours have the picture's size. */
-START_TEST(full_chroma_keeps_thin_colours)
+UNIT_TEST(full_chroma_keeps_thin_colours)
 {
     uint8_t picture[HEIGHT * WIDTH * 3], back[HEIGHT * WIDTH * 3];
     struct bl_jpeg_decoder *decoder;
-    struct bl_error e = {0};
     int worst[2] = {0};
     for (int i = 0; i < HEIGHT * WIDTH; i++) {
         const uint8_t pixel[2][3] = {{180, 90, 90}, {90, 90, 180}};
@@ -224,20 +213,16 @@ START_TEST(full_chroma_keeps_thin_colours)
     ck_assert_int_lt(worst[1], 10);
     bl_jpeg_decoder_close(decoder);
 }
-END_TEST
 
-START_TEST(what_is_no_such_file_is_refused)
+UNIT_TEST(what_is_no_such_file_is_refused)
 {
     uint8_t picture[HEIGHT * WIDTH * 3];
     struct bl_jpeg_decoder *decoder;
-    struct bl_error e = {0};
     size_t size = 0;
     paint(picture);
     uint8_t *file = encode(picture, coloured, "jpeg:90", &size);
     ck_assert_int_eq(bl_jpeg_decoder_open(&decoder, &e), 0);
-    ck_assert_int_eq(bl_jpeg_decode(decoder, file, size, turned, picture, &e), BL_EDATA);
-    ck_assert_str_eq(e.text, "a JPEG file of 31x18 instead of 18x31");
-    bl_error_clear(&e);
+    FAILS(bl_jpeg_decode(decoder, file, size, turned, picture, &e), BL_EDATA, "a JPEG file of 31x18 instead of 18x31");
     ck_assert_int_eq(bl_jpeg_check(decoder, file, 0, coloured, &e), BL_EDATA);
     bl_error_clear(&e);
     ck_assert_int_eq(bl_jpeg_check(decoder, file, size, coloured, &e), 0);
@@ -250,9 +235,8 @@ START_TEST(what_is_no_such_file_is_refused)
     bl_jpeg_decoder_close(decoder);
     free(file);
 }
-END_TEST
 
-START_TEST(the_environment_decides_nothing)
+UNIT_LOOP(the_environment_decides_nothing, 4)
 {
     static const char *const names[] = {"TJ_OPTIMIZE", "TJ_ARITHMETIC", "TJ_RESTART", "TJ_PROGRESSIVE"};
     uint8_t picture[HEIGHT * WIDTH * 3];
@@ -271,7 +255,6 @@ START_TEST(the_environment_decides_nothing)
     free(different);
     free(same);
 }
-END_TEST
 
 /* --- blocks ----------------------------------------------------------------------------------------------------- */
 
@@ -297,11 +280,10 @@ static const struct bl_format twelve = {
     .fields = {.count = 1, .field = {{.name = "frames", .dtype = BL_U8, .rank = 3, .shape = {4, 5, 3}}}},
     .encoding = {{.kind = BL_ENCODING_JPEG, .quality = 80}}};
 
-START_TEST(steps_have_files_where_sequences_lie)
+UNIT_LOOP(steps_have_files_where_sequences_lie, 2)
 {
     struct bl_block block;
     struct bl_codec *codec;
-    struct bl_error e = {0};
     int64_t offsets[13];
     const uint8_t *bytes;
     three_places(&block, &twelve);
@@ -324,12 +306,10 @@ START_TEST(steps_have_files_where_sequences_lie)
     bl_codec_close(codec);
     bl_block_free(&block);
 }
-END_TEST
 
-START_TEST(a_block_of_padding_is_empty)
+UNIT_TEST(a_block_of_padding_is_empty)
 {
     struct bl_block block;
-    struct bl_error e = {0};
     uint8_t step[12];
     ck_assert_int_eq(bl_block_make(&block, &twelve, false, &e), 0);
     for (int repeat = 0; repeat < 2; repeat++) {
@@ -339,24 +319,4 @@ START_TEST(a_block_of_padding_is_empty)
             ck_assert_int_eq(step[t], BL_STEP_EMPTY);
     }
     bl_block_free(&block);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, names_are_read_back);
-    tcase_add_test(tests, pictures_alone_are_taken);
-    tcase_add_loop_test(tests, differences_are_along_three_axes_and_undone, 0, 12);
-    tcase_add_test(tests, files_decode_as_the_library_decodes_them);
-    tcase_add_test(tests, grey_is_one_component);
-    tcase_add_test(tests, full_chroma_keeps_thin_colours);
-    tcase_add_test(tests, what_is_no_such_file_is_refused);
-    tcase_add_loop_test(tests, the_environment_decides_nothing, 0, 4);
-    tcase_add_loop_test(tests, steps_have_files_where_sequences_lie, 0, 2);
-    tcase_add_test(tests, a_block_of_padding_is_empty);
-}
-
-int main(void)
-{
-    return unit_run("encoding", add);
 }

@@ -1,14 +1,8 @@
 #include "base/error.h"
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "unit.h"
 
-START_TEST(the_first_cause_is_kept)
+UNIT_TEST(the_first_cause_is_kept)
 {
-    struct bl_error e = {0};
     ck_assert_int_eq(bl_error_set(&e, BL_EDATA, "frame %d of %s", 7, "a.mp4"), BL_EDATA);
     ck_assert_int_eq(bl_error_set(&e, BL_EFAIL, "later"), BL_EFAIL);
     errno = EIO;
@@ -16,29 +10,24 @@ START_TEST(the_first_cause_is_kept)
     ck_assert_int_eq(e.code, BL_EDATA);
     ck_assert_str_eq(e.text, "frame 7 of a.mp4");
 }
-END_TEST
 
-START_TEST(without_an_object_the_code_is_all)
+UNIT_TEST(without_an_object_the_code_is_all)
 {
     ck_assert_int_eq(bl_error_set(NULL, BL_EUSAGE, "nobody reads this"), BL_EUSAGE);
     ck_assert_int_eq(bl_error_errno(NULL, BL_EFAIL, "nor this"), BL_EFAIL);
     ck_assert_int_eq(bl_error_memory(NULL), BL_EFAIL);
     bl_error_prefix(NULL, "nothing");
 }
-END_TEST
 
-START_TEST(errno_is_spelled_out)
+UNIT_TEST(errno_is_spelled_out)
 {
-    struct bl_error e = {0};
     errno = ENOSPC;
     bl_error_errno(&e, BL_EFAIL, "cannot write %s", "x");
     ck_assert_str_eq(e.text, "cannot write x: No space left on device");
 }
-END_TEST
 
-START_TEST(prefixes_stack_up_in_front)
+UNIT_TEST(prefixes_stack_up_in_front)
 {
-    struct bl_error e = {0};
     bl_error_prefix(&e, "nothing to say yet");
     ck_assert_str_eq(e.text, "");
     bl_error_set(&e, BL_EFAIL, "c");
@@ -50,21 +39,17 @@ START_TEST(prefixes_stack_up_in_front)
     ck_assert_int_eq(bl_error_set(&e, BL_EUSAGE, "anew"), BL_EUSAGE);
     ck_assert_str_eq(e.text, "anew");
 }
-END_TEST
 
-START_TEST(it_stays_one_line)
+UNIT_TEST(it_stays_one_line)
 {
-    struct bl_error e = {0};
     bl_error_set(&e, BL_EFAIL, "a\nb\tc\033[1m\x7f\xc3\xa9");
     ck_assert_str_eq(e.text, "a?b?c?[1m?\xc3\xa9");
     bl_error_prefix(&e, "x\ny");
     ck_assert_str_eq(e.text, "x?y: a?b?c?[1m?\xc3\xa9");
 }
-END_TEST
 
-START_TEST(long_texts_are_cut_in_the_middle)
+UNIT_TEST(long_texts_are_cut_in_the_middle)
 {
-    struct bl_error e = {0};
     char path[4001];
     memset(path, 'x', sizeof path - 1);
     path[sizeof path - 1] = '\0';
@@ -88,9 +73,8 @@ START_TEST(long_texts_are_cut_in_the_middle)
         ck_assert_ptr_nonnull(strstr(e.text, "\xe2\x82\xac: gone"));
     }
 }
-END_TEST
 
-START_TEST(lacking_memory_is_seen_in_errno)
+UNIT_TEST(lacking_memory_is_seen_in_errno)
 {
     bl_error_memory_watch();
     ck_assert(!bl_error_memory_seen());
@@ -101,31 +85,12 @@ START_TEST(lacking_memory_is_seen_in_errno)
     if (!settings || !strstr(settings, "hugetlb"))
         ck_assert(bl_error_memory_seen() && bl_error_memory_seen());
 }
-END_TEST
 
-START_TEST(a_failing_system_is_told_from_bad_content)
+UNIT_TEST(a_failing_system_is_told_from_bad_content)
 {
     static const int system_errors[] = {EIO, ESTALE, ENOMEM, ENOSPC, EDQUOT, EMFILE, ENFILE};
-    for (size_t i = 0; i < sizeof system_errors / sizeof *system_errors; i++)
+    for (size_t i = 0; i < COUNT(system_errors); i++)
         ck_assert_int_ne(bl_errno_is_system(system_errors[i]), 0);
     ck_assert_int_eq(bl_errno_is_system(EINVAL), 0);
     ck_assert_int_eq(bl_errno_is_system(0), 0);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, the_first_cause_is_kept);
-    tcase_add_test(tests, without_an_object_the_code_is_all);
-    tcase_add_test(tests, errno_is_spelled_out);
-    tcase_add_test(tests, prefixes_stack_up_in_front);
-    tcase_add_test(tests, it_stays_one_line);
-    tcase_add_test(tests, long_texts_are_cut_in_the_middle);
-    tcase_add_test(tests, lacking_memory_is_seen_in_errno);
-    tcase_add_test(tests, a_failing_system_is_told_from_bad_content);
-}
-
-int main(void)
-{
-    return unit_run("error", add);
 }

@@ -1,9 +1,6 @@
 /* Fill-in-the-middle: the option, and what is drawn. The tokens are compared with Megatron-LM's in
  * tests/readers/test_fim.py. */
 #include "kind/text/fim.h"
-
-#include <string.h>
-
 #include "base/text.h"
 #include "unit.h"
 
@@ -12,7 +9,7 @@ static bool parse(const char *text, struct bl_fim *fim)
     return bl_option_fim.parse(NULL, text, fim);
 }
 
-START_TEST(values_are_written_in_one_form)
+UNIT_TEST(values_are_written_in_one_form)
 {
     static const struct {
         const char *text, *form;
@@ -28,7 +25,7 @@ START_TEST(values_are_written_in_one_form)
         {"0.5,suffix=<s>,prefix=<p>,middle=3", "0.5,prefix=<p>,middle=3,suffix=<s>", 500000, 500000},
         {"0.5,prefix=a=b,middle=c,suffix=d,seed=0", "0.5,prefix=a=b,middle=c,suffix=d", 500000, 500000},
     };
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    for (size_t i = 0; i < COUNT(good); i++) {
         struct bl_fim fim, again;
         struct bl_buffer out = {0};
         ck_assert_msg(parse(good[i].text, &fim), "%s", good[i].text);
@@ -40,9 +37,8 @@ START_TEST(values_are_written_in_one_form)
         bl_buffer_free(&out);
     }
 }
-END_TEST
 
-START_TEST(other_values_are_refused)
+UNIT_TEST(other_values_are_refused)
 {
     static const char *const bad[] = {
         "",
@@ -76,15 +72,14 @@ START_TEST(other_values_are_refused)
         "0.5,0.5",
         "nan",
     };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         struct bl_fim fim;
         ck_assert_msg(!parse(bad[i], &fim), "%s", bad[i]);
     }
 }
-END_TEST
 
 /* The cuts are between characters, the same in bytes and in characters, and each of them is met. */
-START_TEST(cuts_are_between_characters)
+UNIT_TEST(cuts_are_between_characters)
 {
     static const struct {
         const char *text;
@@ -98,7 +93,7 @@ START_TEST(cuts_are_between_characters)
                  {"\u65e5\u672c", 2},
                  {"a\U0001f600\u00e9b", 4},
                  {"\ufffd\n\r\t", 4}};
-    for (size_t t = 0; t < sizeof texts / sizeof *texts; t++) {
+    for (size_t t = 0; t < COUNT(texts); t++) {
         const char *text = texts[t].text;
         size_t size = strlen(text), met[5][5] = {{0}};
         int n = texts[t].characters;
@@ -122,14 +117,13 @@ START_TEST(cuts_are_between_characters)
         }
     }
 }
-END_TEST
 
 static bool draws_equal(const struct bl_fim_draw *a, const struct bl_fim_draw *b)
 {
     return a->form == b->form && a->begin == b->begin && a->end == b->end;
 }
 
-START_TEST(draws_depend_on_seed_text_and_offset)
+UNIT_TEST(draws_depend_on_seed_text_and_offset)
 {
     static const char text[] = "a text that is long enough for two draws to be the same only by chance";
     const struct {
@@ -141,21 +135,20 @@ START_TEST(draws_depend_on_seed_text_and_offset)
     struct bl_fim_draw first, draw;
     const struct bl_fim fim = {.rate = 1000000, .spm = 500000, .seed = 1};
     bl_fim_draw(&fim, 70, text, 60, &first);
-    for (size_t i = 0; i < sizeof with / sizeof *with; i++) {
+    for (size_t i = 0; i < COUNT(with); i++) {
         const struct bl_fim other = {.rate = 1000000, .spm = 500000, .seed = with[i].seed};
         bl_fim_draw(&other, with[i].offset, text, with[i].size, &draw);
         ck_assert_int_eq(draws_equal(&first, &draw), with[i].same);
     }
 }
-END_TEST
 
-START_TEST(a_larger_rate_keeps_the_draws_of_a_smaller_one)
+UNIT_TEST(a_larger_rate_keeps_the_draws_of_a_smaller_one)
 {
     static const int64_t rates[] = {0, 1, 250000, 500000, 999999, 1000000};
     const char text[] = "abcdefghijklmnopqrstuvwxyz";
     for (int64_t offset = 0; offset < 500; offset++) {
         struct bl_fim_draw before = {0}, draw;
-        for (size_t r = 0; r < sizeof rates / sizeof *rates; r++) {
+        for (size_t r = 0; r < COUNT(rates); r++) {
             const struct bl_fim fim = {.rate = rates[r], .spm = 300000};
             bl_fim_draw(&fim, offset, text, strlen(text), &draw);
             ck_assert(before.form < BL_FIM_PSM || draws_equal(&before, &draw));
@@ -165,10 +158,9 @@ START_TEST(a_larger_rate_keeps_the_draws_of_a_smaller_one)
         ck_assert(draw.form >= BL_FIM_PSM);
     }
 }
-END_TEST
 
 /* The draws are part of what identifies a dataset: they are the same in every version and on every machine. */
-START_TEST(draws_stay_what_they_are)
+UNIT_TEST(draws_stay_what_they_are)
 {
     const struct bl_fim fim = {.rate = 500000, .spm = 500000, .seed = 42};
     char found[200] = "";
@@ -181,9 +173,8 @@ START_TEST(draws_stay_what_they_are)
     }
     ck_assert_str_eq(found, "spm 2 21,spm 13 14,no 0 0,spm 12 22,psm 7 22,spm 4 18,no 0 0,spm 12 22,");
 }
-END_TEST
 
-START_TEST(families_are_whole)
+UNIT_TEST(families_are_whole)
 {
     size_t f = 0;
     for (; bl_fim_family(f); f++) {
@@ -191,21 +182,4 @@ START_TEST(families_are_whole)
         ck_assert(strcmp(name[0], name[1]) != 0 && strcmp(name[0], name[2]) != 0 && strcmp(name[1], name[2]) != 0);
     }
     ck_assert_uint_ge(f, 6);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, values_are_written_in_one_form);
-    tcase_add_test(tests, other_values_are_refused);
-    tcase_add_test(tests, cuts_are_between_characters);
-    tcase_add_test(tests, draws_depend_on_seed_text_and_offset);
-    tcase_add_test(tests, a_larger_rate_keeps_the_draws_of_a_smaller_one);
-    tcase_add_test(tests, draws_stay_what_they_are);
-    tcase_add_test(tests, families_are_whole);
-}
-
-int main(void)
-{
-    return unit_run("fim", add);
 }

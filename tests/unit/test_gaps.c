@@ -20,7 +20,7 @@ static int64_t place(struct bl_gaps *t, int64_t pts, int rate, int samples)
 }
 
 /* Milliseconds of frames of 1024 samples at 44.1 kHz, for an hour: none is more than half of one away. */
-START_TEST(rounded_times_are_no_gaps)
+UNIT_TEST(rounded_times_are_no_gaps)
 {
     struct bl_gaps t;
     bl_gaps_begin(&t, (struct bl_rational){1, 500}, (AVRational){1, 1000});
@@ -28,9 +28,8 @@ START_TEST(rounded_times_are_no_gaps)
         ck_assert_int_eq(place(&t, 7 + (i * 1024 * 1000 + 22050) / 44100, 44100, 1024), 0);
     ck_assert_int_eq(bl_gaps_events(&t), 0);
 }
-END_TEST
 
-START_TEST(a_gap_is_filled_to_the_sample)
+UNIT_TEST(a_gap_is_filled_to_the_sample)
 {
     struct bl_gaps t;
     bl_gaps_begin(&t, usual, (AVRational){1, 90000});
@@ -41,9 +40,8 @@ START_TEST(a_gap_is_filled_to_the_sample)
     ck_assert_int_eq(t.gaps, 1);
     ck_assert_double_eq_tol(t.filled, 0.03, 1e-12);
 }
-END_TEST
 
-START_TEST(an_overlap_is_cut_over_several_frames)
+UNIT_TEST(an_overlap_is_cut_over_several_frames)
 {
     struct bl_gaps t;
     bl_gaps_begin(&t, usual, (AVRational){1, 8000});
@@ -56,10 +54,9 @@ START_TEST(an_overlap_is_cut_over_several_frames)
     ck_assert_int_eq(t.gaps, 0);
     ck_assert_double_eq_tol(t.cut, 700 / 8000.0, 1e-12);
 }
-END_TEST
 
 /* A tenth of a second at 8 kHz, then at 16 kHz, with a gap of as much between them. */
-START_TEST(parts_of_other_rates_follow)
+UNIT_TEST(parts_of_other_rates_follow)
 {
     struct bl_gaps t;
     bl_gaps_begin(&t, usual, (AVRational){1, 1000});
@@ -69,9 +66,8 @@ START_TEST(parts_of_other_rates_follow)
     ck_assert_int_eq(place(&t, 360, 8000, 80), 0);
     ck_assert_int_eq(t.gaps, 1);
 }
-END_TEST
 
-START_TEST(what_is_unknown_or_far_away_is_not_followed)
+UNIT_TEST(what_is_unknown_or_far_away_is_not_followed)
 {
     struct bl_gaps t;
     bl_gaps_begin(&t, usual, (AVRational){1, 1000});
@@ -92,19 +88,4 @@ START_TEST(what_is_unknown_or_far_away_is_not_followed)
     ck_assert_int_eq(place(&t, 0, 8000, 80), 0);
     ck_assert_int_eq(place(&t, 5000, 8000, 80), 0);
     ck_assert_int_eq(bl_gaps_events(&t), 0);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, rounded_times_are_no_gaps);
-    tcase_add_test(tests, a_gap_is_filled_to_the_sample);
-    tcase_add_test(tests, an_overlap_is_cut_over_several_frames);
-    tcase_add_test(tests, parts_of_other_rates_follow);
-    tcase_add_test(tests, what_is_unknown_or_far_away_is_not_followed);
-}
-
-int main(void)
-{
-    return unit_run("gaps", add);
 }

@@ -1,7 +1,6 @@
 #include "kind/video/geometry.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "unit.h"
 
@@ -24,7 +23,7 @@ static void refused(const struct bl_geometry_input *in, int code, const char *wo
     ck_assert_msg(strstr(e.text, word) != NULL, "'%s' lacks '%s'", e.text, word);
 }
 
-START_TEST(a_picture_stays_as_it_is)
+UNIT_TEST(a_picture_stays_as_it_is)
 {
     struct bl_geometry g = make(&(struct bl_geometry_input){.coded_width = 321, .coded_height = 181});
     ck_assert_int_eq(g.width, 321);
@@ -38,9 +37,8 @@ START_TEST(a_picture_stays_as_it_is)
     ck_assert_int_eq(g.place_x, 0);
     ck_assert_int_eq(g.place_y, 0);
 }
-END_TEST
 
-START_TEST(the_aspect_ratio_changes_the_width)
+UNIT_TEST(the_aspect_ratio_changes_the_width)
 {
     static const struct {
         int width, height, num, den, shown;
@@ -49,7 +47,7 @@ START_TEST(the_aspect_ratio_changes_the_width)
         {100, 100, 0, 1, 100},    {100, 100, 1, 0, 100}, {100, 100, -4, 3, 100},   {3, 3, 1, 2, 2},
         {3, 3, 1, 100, 1},        {161, 121, 3, 2, 242},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct bl_geometry g = make(&(struct bl_geometry_input){.coded_width = cases[i].width,
                                                                 .coded_height = cases[i].height,
                                                                 .sar_num = cases[i].num,
@@ -60,10 +58,9 @@ START_TEST(the_aspect_ratio_changes_the_width)
         ck_assert_double_eq(g.source_width, cases[i].width);
     }
 }
-END_TEST
 
 /* The matrix as it is stored: a b u c d v x y w. */
-START_TEST(right_angles_and_mirrors)
+UNIT_TEST(right_angles_and_mirrors)
 {
     static const struct {
         int32_t a, b, c, d;
@@ -83,7 +80,7 @@ START_TEST(right_angles_and_mirrors)
         {ONE, ONE, ONE, ONE, 0},     /* singular */
         {INT32_MIN, 0, 0, INT32_MIN, BL_ORIENT_MIRROR_X | BL_ORIENT_MIRROR_Y},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         const int32_t matrix[9] = {cases[i].a, cases[i].b, 0, cases[i].c, cases[i].d, 0, 123, 456, 1 << 30};
         struct bl_geometry g =
             make(&(struct bl_geometry_input){.coded_width = 40, .coded_height = 30, .matrix = matrix});
@@ -95,15 +92,14 @@ START_TEST(right_angles_and_mirrors)
         ck_assert_int_eq(g.scaled_height, 30);
     }
 }
-END_TEST
 
-START_TEST(other_angles_are_refused)
+UNIT_TEST(other_angles_are_refused)
 {
     static const struct {
         double degrees;
         const char *word;
     } cases[] = {{45, "45.0 degrees"}, {2, "2.0 degrees"}, {93, "93.0 degrees"}, {300, "300.0 degrees"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         double angle = cases[i].degrees * acos(-1) / 180;
         int32_t c = (int32_t)lrint(ONE * cos(angle)), s = (int32_t)lrint(ONE * sin(angle));
         const int32_t matrix[9] = {c, s, 0, -s, c, 0, 0, 0, 1 << 30};
@@ -111,7 +107,6 @@ START_TEST(other_angles_are_refused)
                 cases[i].word);
     }
 }
-END_TEST
 
 static struct bl_geometry fitted(int width, int height, const char *target, enum bl_fit fit, const int32_t *matrix)
 {
@@ -120,7 +115,7 @@ static struct bl_geometry fitted(int width, int height, const char *target, enum
     return make(&in);
 }
 
-START_TEST(stretch_fills_the_target)
+UNIT_TEST(stretch_fills_the_target)
 {
     struct bl_geometry g = fitted(640, 360, "224x200", BL_FIT_STRETCH, NULL);
     ck_assert_int_eq(g.scaled_width, 224);
@@ -128,9 +123,8 @@ START_TEST(stretch_fills_the_target)
     ck_assert_double_eq(g.source_width, 640);
     ck_assert_double_eq(g.source_height, 360);
 }
-END_TEST
 
-START_TEST(crop_cuts_evenly)
+UNIT_TEST(crop_cuts_evenly)
 {
     struct bl_geometry g = fitted(640, 360, "224x224", BL_FIT_CROP, NULL);
     ck_assert_int_eq(g.scaled_width, 224);
@@ -147,9 +141,8 @@ START_TEST(crop_cuts_evenly)
     ck_assert_double_eq(g.source_width, 640);
     ck_assert_double_eq(g.source_height, 360);
 }
-END_TEST
 
-START_TEST(pad_centres)
+UNIT_TEST(pad_centres)
 {
     struct bl_geometry g = fitted(640, 360, "224x224", BL_FIT_PAD, NULL);
     ck_assert_int_eq(g.scaled_width, 224);
@@ -167,9 +160,8 @@ START_TEST(pad_centres)
     ck_assert_int_eq(g.scaled_height, 1);
     ck_assert_int_eq(g.place_y, 49);
 }
-END_TEST
 
-START_TEST(a_turned_picture_is_fitted_upright)
+UNIT_TEST(a_turned_picture_is_fitted_upright)
 {
     const int32_t quarter[9] = {0, ONE, 0, -ONE, 0, 0, 0, 0, 1 << 30};
     struct bl_geometry g = fitted(640, 360, "100x200", BL_FIT_PAD, quarter);
@@ -184,9 +176,8 @@ START_TEST(a_turned_picture_is_fitted_upright)
     ck_assert_double_eq(g.source_width, 360);
     ck_assert_double_eq(g.source_height, 360);
 }
-END_TEST
 
-START_TEST(sizes_are_bounded)
+UNIT_TEST(sizes_are_bounded)
 {
     refused(&(struct bl_geometry_input){.coded_width = 0, .coded_height = 10}, BL_EDATA, "0x10");
     refused(&(struct bl_geometry_input){.coded_width = 40000, .coded_height = 10}, BL_EDATA, "40000x10");
@@ -197,23 +188,4 @@ START_TEST(sizes_are_bounded)
     refused(
         &(struct bl_geometry_input){.coded_width = 10, .coded_height = 10, .target_width = 32769, .target_height = 1},
         BL_EUSAGE, "32769x1");
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, a_picture_stays_as_it_is);
-    tcase_add_test(tests, the_aspect_ratio_changes_the_width);
-    tcase_add_test(tests, right_angles_and_mirrors);
-    tcase_add_test(tests, other_angles_are_refused);
-    tcase_add_test(tests, stretch_fills_the_target);
-    tcase_add_test(tests, crop_cuts_evenly);
-    tcase_add_test(tests, pad_centres);
-    tcase_add_test(tests, a_turned_picture_is_fitted_upright);
-    tcase_add_test(tests, sizes_are_bounded);
-}
-
-int main(void)
-{
-    return unit_run("geometry", add);
 }

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <sys/stat.h>
 
+#include "clips.h"
 #include "fake_gpu.h"
 #include "kind/media/module.h"
 #include "kind/video/decode.h"
@@ -14,20 +15,12 @@
 #include "kind/video/options.h"
 #include "kind/video/video.h"
 
-static char clips[64]; /* the directory; "" where there is no ffmpeg */
-
-static void shell(const char *command)
-{
-    ck_assert_msg(system(command) == 0, "%s", command);
-}
-
 #define SOURCE "ffmpeg -v error -nostdin -y -f lavfi -i testsrc2=s=128x96:r=25:d=2 "
 
 static void make_clips(void)
 {
-    if (system("command -v ffmpeg >/dev/null 2>&1") != 0)
+    if (!clips_enter())
         return;
-    unit_enter(clips);
     shell(SOURCE "-c:v rawvideo -pix_fmt nv12 nv12.nut");
     shell(SOURCE "-vf scale=97:75 -c:v rawvideo -pix_fmt nv12 odd.nut");
     shell(SOURCE "-c:v libx264 -pix_fmt yuv420p h264.mp4");
@@ -37,19 +30,6 @@ static void make_clips(void)
     shell(SOURCE "-c:v libaom-av1 -cpu-used 8 -usage realtime av1.mkv");
     shell(SOURCE "-c:v mpeg2video mpeg2.ts");
     shell(SOURCE "-c:v ffv1 ffv1.mkv");
-}
-
-static void remove_clips(void)
-{
-    if (*clips)
-        unit_leave(clips);
-}
-
-static bool have_clips(void)
-{
-    if (!*clips)
-        unit_skip("no ffmpeg command");
-    return *clips;
 }
 
 /* --- pictures ----------------------------------------------------------------------------------------------------- */
@@ -69,7 +49,7 @@ static AVFrame *plain_surface(int width, int height, uint8_t luma)
 
 /* More pictures than all lots hold, some of them in several places; every one is where it goes, and none was there
  * before it was waited for. */
-START_TEST(pictures_arrive_in_their_places)
+UNIT_TEST(pictures_arrive_in_their_places)
 {
     enum { SIDE = 8, BYTES = SIDE * SIDE * 3, MOST = 3 * BL_READBACK_BATCH_MAX + 5 };
     struct bl_gpu gpu;
@@ -102,9 +82,8 @@ START_TEST(pictures_arrive_in_their_places)
     fake_functions.close(queue);
     fake_end(&gpu);
 }
-END_TEST
 
-START_TEST(abandoned_pictures_are_written_nowhere)
+UNIT_TEST(abandoned_pictures_are_written_nowhere)
 {
     struct bl_gpu gpu;
     struct bl_readback p;
@@ -129,7 +108,6 @@ START_TEST(abandoned_pictures_are_written_nowhere)
     fake_functions.close(queue);
     fake_end(&gpu);
 }
-END_TEST
 
 /* --- pieces ------------------------------------------------------------------------------------------------------- */
 
@@ -206,7 +184,7 @@ static void compare(struct setting *s, const char *path, int64_t length)
     struct bl_reader *reader = open_reader(s);
     struct bl_error e = {0};
     const int64_t pieces[][2] = {{0, length}, {0, 1}, {7, 9}, {length - 3, 3}, {length - 1, 1}};
-    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+    for (size_t i = 0; i < COUNT(pieces); i++) {
         size_t bytes = (size_t)pieces[i][1] * BYTES;
         ck_assert_msg(read_piece(reader, &cpu, pieces[i][0], pieces[i][1], b, &e) == 0, "%s", e.text);
         ck_assert_msg(read_piece(reader, &gpu, pieces[i][0], pieces[i][1], a, &e) == 0, "%s", e.text);
@@ -220,11 +198,9 @@ static void compare(struct setting *s, const char *path, int64_t length)
     set_down(s);
 }
 
-START_TEST(pieces_are_the_converters)
+CLIPS_TEST(pieces_are_the_converters)
 {
     struct setting s;
-    if (!have_clips())
-        return;
     SET_UP(&s, "size", "40x30");
     compare(&s, "nv12.nut", 50);
     ck_assert_int_eq(s.gpu.opened, 1); /* one session for all pieces */
@@ -235,20 +211,17 @@ START_TEST(pieces_are_the_converters)
     SET_UP(&s, "size", "40x30", "stride", "3");
     compare(&s, "nv12.nut", 17);
 }
-END_TEST
 
 /* Whatever call fails, the piece does with it, nothing is left over, and the next piece can be read. */
-START_TEST(every_failure_is_the_runs)
+CLIPS_TEST(every_failure_is_the_runs)
 {
     struct setting s;
-    if (!have_clips())
-        return;
     uint8_t *out = malloc(50 * BYTES);
     struct bl_row row = row_of("nv12.nut", 50, true);
     int calls = 1;
     for (int fail = 1; fail <= calls; fail += unit_times(8) < 8 ? 7 : 1) {
         SET_UP(&s, "size", "40x30");
-        struct bl_error e = {0};
+        bl_error_clear(&e);
         struct bl_reader *reader = open_reader(&s);
         s.gpu.fail = fail;
         int code = read_piece(reader, &row, 0, 50, out, &e);
@@ -264,16 +237,12 @@ START_TEST(every_failure_is_the_runs)
     ck_assert_int_gt(calls, 100);
     free(out);
 }
-END_TEST
 
-START_TEST(a_decoder_without_room_gets_that_of_idle_ones)
+CLIPS_TEST(a_decoder_without_room_gets_that_of_idle_ones)
 {
     struct setting s;
-    if (!have_clips())
-        return;
     uint8_t *out = malloc(50 * BYTES);
     struct bl_row nv12 = row_of("nv12.nut", 50, true), odd = row_of("odd.nut", 50, true);
-    struct bl_error e = {0};
     SET_UP(&s, "size", "40x30");
     struct bl_reader *reader = open_reader(&s);
     ck_assert_int_eq(read_piece(reader, &nv12, 0, 50, out, &e), 0);
@@ -282,13 +251,11 @@ START_TEST(a_decoder_without_room_gets_that_of_idle_ones)
     ck_assert_msg(code == 0, "%s", e.text);
     ck_assert_int_eq(s.gpu.codecs, 1);
     s.gpu.full = 2; /* and when there is nothing else */
-    ck_assert_int_eq(read_piece(reader, &nv12, 0, 50, out, &e), BL_EFAIL);
-    ck_assert_msg(strstr(e.text, "memory is not enough"), "%s", e.text);
+    FAILS_WITH(read_piece(reader, &nv12, 0, 50, out, &e), BL_EFAIL, "memory is not enough");
     reader->close(reader);
     set_down(&s);
     free(out);
 }
-END_TEST
 
 /* A thread that takes a worker, of which there is none until one is given back. */
 static void *take_one(void *data)
@@ -298,12 +265,11 @@ static void *take_one(void *data)
     return bl_gpu_pool_take(data, BYTES, &worker, &e) ? NULL : worker;
 }
 
-START_TEST(workers_are_as_many_as_keep_the_engines_busy)
+UNIT_TEST(workers_are_as_many_as_keep_the_engines_busy)
 {
     struct bl_gpu gpu;
     struct bl_gpu_pool *pool;
     struct bl_gpu_worker *worker[BL_GPU_WORKERS_PER_ENGINE], *other;
-    struct bl_error e = {0};
     pthread_t thread;
     void *got;
     fake_begin(&gpu);
@@ -345,26 +311,20 @@ START_TEST(workers_are_as_many_as_keep_the_engines_busy)
     bl_gpu_pool_close(pool);
     fake_end(&gpu);
 }
-END_TEST
 
-START_TEST(a_row_for_a_gpu_needs_one)
+CLIPS_TEST(a_row_for_a_gpu_needs_one)
 {
     struct setting s;
-    if (!have_clips())
-        return;
     uint8_t *out = malloc(50 * BYTES);
     struct bl_row row = row_of("nv12.nut", 50, true);
-    struct bl_error e = {0};
     SET_UP(&s, "size", "40x30", "decoder", "auto");
     s.config.gpu = NULL;
     struct bl_reader *reader = open_reader(&s);
-    ck_assert_int_eq(read_piece(reader, &row, 0, 50, out, &e), BL_EFAIL);
-    ck_assert_msg(strstr(e.text, "no usable one here"), "%s", e.text);
+    FAILS_WITH(read_piece(reader, &row, 0, 50, out, &e), BL_EFAIL, "no usable one here");
     reader->close(reader);
     set_down(&s);
     free(out);
 }
-END_TEST
 
 /* --- who decodes -------------------------------------------------------------------------------------------------- */
 
@@ -376,7 +336,7 @@ static enum bl_backend choose(struct setting *s, const char *path, bool damaged,
     return backend;
 }
 
-START_TEST(streams_are_asked_what_they_are)
+CLIPS_TEST(streams_are_asked_what_they_are)
 {
     static const struct {
         const char *path;
@@ -393,12 +353,9 @@ START_TEST(streams_are_asked_what_they_are)
         {"ffv1.mkv", 0, AV_CODEC_ID_NONE, AV_PIX_FMT_NONE},
     };
     struct setting s;
-    if (!have_clips())
-        return;
     SET_UP(&s, "decoder", "auto");
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct bl_gpu_stream asked;
-        struct bl_error e = {0};
         ck_assert_msg(!bl_backend_probe(cases[i].path, -1, -1, &s.env, &asked, &e), "%s: %s", cases[i].path, e.text);
         /* FFmpeg 9 knows GPUs that decode 4:2:2. */
         bool may_be = avcodec_version() >> 16 >= 63 && strcmp(cases[i].path, "h264-422.mp4") == 0;
@@ -412,14 +369,10 @@ START_TEST(streams_are_asked_what_they_are)
     }
     set_down(&s);
 }
-END_TEST
 
-START_TEST(the_gpu_decides_what_it_decodes)
+CLIPS_TEST(the_gpu_decides_what_it_decodes)
 {
     struct setting s;
-    struct bl_error e = {0};
-    if (!have_clips())
-        return;
     SET_UP(&s, "decoder", "auto");
     ck_assert_int_eq(choose(&s, "h264.mp4", false, 0, &e), BL_BACKEND_NVDEC);
     ck_assert_int_eq(s.gpu.asked.codec, AV_CODEC_ID_H264);
@@ -443,50 +396,26 @@ START_TEST(the_gpu_decides_what_it_decodes)
     ck_assert_msg(strstr(none.text, "no GPU decodes such a stream"), "%s", none.text);
     set_down(&s);
 }
-END_TEST
 
-START_TEST(lists_of_gpus)
+UNIT_TEST(lists_of_gpus)
 {
     struct bl_gpu_list list;
-    struct bl_error e = {0};
     ck_assert_int_eq(bl_gpu_list_parse(&list, "all", &e), 0);
     ck_assert_int_eq(list.count, 0);
     ck_assert_int_eq(bl_gpu_list_parse(&list, "2,0,11", &e), 0);
     ck_assert(list.count == 3 && list.number[0] == 2 && list.number[1] == 0 && list.number[2] == 11);
     static const char *const wrong[] = {"", ",", "0,", ",0", "0,0", "-1", "a", "0 1", "all,0", "99999"};
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+    for (size_t i = 0; i < COUNT(wrong); i++)
         ck_assert_msg(bl_gpu_list_parse(&list, wrong[i], &e) == BL_EUSAGE, "'%s'", wrong[i]);
 }
-END_TEST
 
 /* Where there is a GPU this says so; tests/gpu has what needs one. */
-START_TEST(without_a_gpu_it_is_said_why)
+UNIT_TEST(without_a_gpu_it_is_said_why)
 {
     struct bl_gpu *gpu;
-    struct bl_error e = {0};
     int code = bl_nvdec_open(&gpu, "all", &e);
     ck_assert(code == BL_OK || (code == BL_EFAIL && *e.text && !gpu));
     bl_nvdec_close(gpu);
 }
-END_TEST
 
-static void add(TCase *tests)
-{
-    tcase_add_unchecked_fixture(tests, make_clips, remove_clips);
-    tcase_add_test(tests, pictures_arrive_in_their_places);
-    tcase_add_test(tests, abandoned_pictures_are_written_nowhere);
-    tcase_add_test(tests, pieces_are_the_converters);
-    tcase_add_test(tests, every_failure_is_the_runs);
-    tcase_add_test(tests, a_decoder_without_room_gets_that_of_idle_ones);
-    tcase_add_test(tests, workers_are_as_many_as_keep_the_engines_busy);
-    tcase_add_test(tests, a_row_for_a_gpu_needs_one);
-    tcase_add_test(tests, streams_are_asked_what_they_are);
-    tcase_add_test(tests, the_gpu_decides_what_it_decodes);
-    tcase_add_test(tests, lists_of_gpus);
-    tcase_add_test(tests, without_a_gpu_it_is_said_why);
-}
-
-int main(void)
-{
-    return unit_run("gpu", add);
-}
+UNIT_ONCE(make_clips, clips_leave)

@@ -1,8 +1,4 @@
 #include "kind/text/grammar.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/buffer.h"
 #include "unit.h"
 
@@ -24,7 +20,7 @@ static void words(enum bl_grammar grammar, const char *text, const char *expecte
     uint8_t *copy = malloc(size);
     ck_assert_ptr_nonnull(copy);
     memcpy(copy, text, size);
-    for (size_t max = 1; max <= sizeof end / sizeof *end; max += 99) {
+    for (size_t max = 1; max <= COUNT(end); max += 99) {
         struct bl_buffer out = {0};
         for (size_t at = 0, from = 0; at < size;) {
             size_t n = bl_grammar_split(grammar, copy, size, &at, end, max);
@@ -37,7 +33,7 @@ static void words(enum bl_grammar grammar, const char *text, const char *expecte
     free(copy);
 }
 
-START_TEST(deepseek)
+UNIT_TEST(deepseek)
 {
     enum bl_grammar head = bl_grammar_join(find(NUMBERS), find(IDEOGRAPHS)), all = bl_grammar_join(head, find(WORDS));
     ck_assert_int_ne(all, BL_GRAMMAR_NONE);
@@ -54,43 +50,26 @@ START_TEST(deepseek)
     words(all, "don't  stop 2024!\n\x7f\x7f", "(don)('t)( )( stop)( )(202)(4)(!\n)(\x7f\x7f)");
     words(all, "$a\u00e9 \u3097\u3042", "($a)(\u00e9)( )(\u3097\u3042)");
 }
-END_TEST
 
 /* Marks are letters of Qwen 3.5's words, and of no others'. */
-START_TEST(marks)
+UNIT_TEST(marks)
 {
     words(BL_GRAMMAR_QWEN, "a!\u0301\u0301b 12", "(a)(!\u0301\u0301)(b)( )(1)(2)");
     words(BL_GRAMMAR_QWEN35, "a!\u0301\u0301b 12", "(a)(!\u0301\u0301b)( )(1)(2)");
 }
-END_TEST
 
 /* Digits has numbers of Unicode 17, patterns those of 16. */
-START_TEST(numbers_of_two_versions)
+UNIT_TEST(numbers_of_two_versions)
 {
     words(BL_GRAMMAR_DIGITS, "a\U00011de012\U00016ff6\U00016ff7", "(a)(\U00011de0)(1)(2)(\U00016ff6)(\U00016ff7)");
     words(BL_GRAMMAR_DIGIT_RUNS, "a\U00011de91b", "(a)(\U00011de91)(b)");
     words(find(NUMBERS), "a\U00011de01", "(a\U00011de0)(1)");
 }
-END_TEST
 
-START_TEST(grammars_are_found)
+UNIT_TEST(grammars_are_found)
 {
     ck_assert_int_eq(find("x"), BL_GRAMMAR_NONE);
     ck_assert_int_eq(bl_grammar_find(NUMBERS, strlen(NUMBERS), false), BL_GRAMMAR_NONE);
     ck_assert_int_eq(bl_grammar_join(find(IDEOGRAPHS), find(NUMBERS)), BL_GRAMMAR_NONE);
     ck_assert_int_eq(bl_grammar_join(BL_GRAMMAR_GPT2, BL_GRAMMAR_GPT2), BL_GRAMMAR_NONE);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, deepseek);
-    tcase_add_test(tests, marks);
-    tcase_add_test(tests, numbers_of_two_versions);
-    tcase_add_test(tests, grammars_are_found);
-}
-
-int main(void)
-{
-    return unit_run("grammar", add);
 }

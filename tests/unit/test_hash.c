@@ -1,8 +1,5 @@
 /* The hash table of numbers, arrays that grow, and the nearest word: known answers, and a model beside it. */
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/buffer.h"
 #include "base/text.h"
 #include "unit.h"
@@ -16,10 +13,9 @@ static size_t count_of(const struct bl_hash *h, uint64_t hash, size_t wanted)
     return found;
 }
 
-START_TEST(each_number_is_found_once)
+UNIT_TEST(each_number_is_found_once)
 {
     struct bl_hash h = {0};
-    struct bl_error e = {0};
     uint64_t state = 1;
     uint64_t *hash = calloc(100000, sizeof *hash);
     ck_assert_uint_eq(count_of(&h, 5, 0), 0);
@@ -37,11 +33,9 @@ START_TEST(each_number_is_found_once)
     bl_hash_free(&h);
     free(hash);
 }
-END_TEST
 
-START_TEST(arrays_grow_and_keep_what_is_in_them)
+UNIT_TEST(arrays_grow_and_keep_what_is_in_them)
 {
-    struct bl_error e = {0};
     int32_t *array = NULL;
     size_t capacity = 0;
     for (size_t i = 0; i < 30000; i++) {
@@ -52,12 +46,10 @@ START_TEST(arrays_grow_and_keep_what_is_in_them)
     for (size_t i = 0; i < 30000; i++)
         ck_assert_int_eq(array[i], (int32_t)i);
     ck_assert_uint_lt(capacity, 40000);
-    ck_assert_int_eq(BL_ARRAY_RESERVE(array, capacity, SIZE_MAX / 2, &e), BL_EFAIL);
-    ck_assert_str_eq(e.text, "out of memory");
+    FAILS(BL_ARRAY_RESERVE(array, capacity, SIZE_MAX / 2, &e), BL_EFAIL, "out of memory");
     ck_assert_int_eq(array[29999], 29999);
     free(array);
 }
-END_TEST
 
 static const char *nearest(const char *word)
 {
@@ -68,7 +60,7 @@ static const char *nearest(const char *word)
     return n.best ? n.best : "";
 }
 
-START_TEST(the_nearest_word)
+UNIT_TEST(the_nearest_word)
 {
     ck_assert_str_eq(nearest("stategy"), "strategy");
     ck_assert_str_eq(nearest("startegy"), "strategy");
@@ -79,17 +71,4 @@ START_TEST(the_nearest_word)
     ck_assert_str_eq(nearest("x"), "");
     ck_assert_str_eq(nearest(""), "");
     ck_assert_str_eq(nearest("a-word-that-is-longer-than-all-that-anybody-would-ever-type"), "");
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, each_number_is_found_once);
-    tcase_add_test(tests, arrays_grow_and_keep_what_is_in_them);
-    tcase_add_test(tests, the_nearest_word);
-}
-
-int main(void)
-{
-    return unit_run("hash", add);
 }

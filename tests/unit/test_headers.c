@@ -1,7 +1,6 @@
 /* Headers of H.264, H.265 and AV1 that are written bit by bit as the standards say, or come from an encoder that was
  * told what they should say. */
 #include <stdarg.h>
-#include <string.h>
 
 #include "kind/video/bitstream.h"
 #include "kind/video/hevc_headers.h"
@@ -65,7 +64,7 @@ static void put_usability(struct sheet *s, unsigned transfer, unsigned matrix)
     put(s, 0x15, 5);
 }
 
-START_TEST(bits_and_codes)
+UNIT_TEST(bits_and_codes)
 {
     static const uint8_t data[] = {0xa5, 0x00, 0x00, 0x03, 0x01, 0xff};
     struct bl_bits plain = {.data = data, .size = 6}, b = {.data = data, .size = 6, .escaped = true};
@@ -95,11 +94,11 @@ START_TEST(bits_and_codes)
 
     struct sheet s = {0};
     static const uint32_t values[] = {0, 1, 2, 3, 7, 254, 65535, 0x7ffffffe};
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+    for (size_t i = 0; i < COUNT(values); i++)
         put_code(&s, values[i]);
     put_codes(&s, 3, 5, 6, 0); /* 3, -3, 0 */
     struct bl_bits codes = {.data = s.data, .size = sizeof s.data};
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+    for (size_t i = 0; i < COUNT(values); i++)
         ck_assert_uint_eq(bl_bits_unsigned(&codes), values[i]);
     ck_assert_int_eq(bl_bits_signed(&codes), 3);
     ck_assert_int_eq(bl_bits_signed(&codes), -3);
@@ -108,7 +107,6 @@ START_TEST(bits_and_codes)
     codes = (struct bl_bits){.data = zeros, .size = 16};
     ck_assert_uint_eq(bl_bits_unsigned(&codes), UINT32_MAX);
 }
-END_TEST
 
 /* A sequence of the High 4:2:2 profile: depth, scaling lists, an order of pictures by cycles, cropping. */
 static void h264_take_sequence(struct bl_h264_headers *h, unsigned depth, bool numbers_skip)
@@ -155,7 +153,7 @@ static struct bl_h264_picture h264_begin(struct bl_h264_headers *h, unsigned hea
 enum { INSTANT = 0x65, REFERRED = 0x61, ALONE = 0x01 };
 
 /* A difference in a scaling list of which only a damaged stream has the like: there is nothing to see but by UBSan. */
-START_TEST(h264_scaling_lists_do_not_overflow)
+UNIT_TEST(h264_scaling_lists_do_not_overflow)
 {
     static struct bl_h264_headers h;
     struct sheet s = {0};
@@ -169,9 +167,8 @@ START_TEST(h264_scaling_lists_do_not_overflow)
     bl_h264_take(&h, &nal);
     ck_assert(!h264_begin(&h, INSTANT, 3, 0).known);
 }
-END_TEST
 
-START_TEST(h264_tells_colours_and_losses)
+UNIT_TEST(h264_tells_colours_and_losses)
 {
     static const struct {
         unsigned head, number;
@@ -184,7 +181,7 @@ START_TEST(h264_tells_colours_and_losses)
     ck_assert(!h264_begin(&h, INSTANT, 7, 0).known);
     h264_take_sequence(&h, 10, false);
     ck_assert(!h264_begin(&h, INSTANT, 6, 0).known);
-    for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++) {
+    for (size_t i = 0; i < COUNT(pictures); i++) {
         struct bl_h264_picture p = h264_begin(&h, pictures[i].head, 7, pictures[i].number);
         ck_assert_msg(p.known && p.gap == pictures[i].gap && p.reset == pictures[i].reset, "picture %zu", i);
         ck_assert(p.tags.transfer == 16 && p.tags.matrix == 9);
@@ -194,7 +191,6 @@ START_TEST(h264_tells_colours_and_losses)
     h264_take_sequence(&h, 11, false); /* which FFmpeg does not decode */
     ck_assert(!h264_begin(&h, INSTANT, 7, 0).known);
 }
-END_TEST
 
 /* Two sets of references: one before; the second derived of it: one and two before, one behind. */
 static void hevc_take_sequence(struct bl_hevc_headers *h)
@@ -277,7 +273,7 @@ static struct bl_hevc_picture hevc_begin(struct bl_hevc_headers *h, int64_t numb
     return bl_hevc_begin(h, &nal, number, restarts);
 }
 
-START_TEST(hevc_tells_colours_and_losses)
+UNIT_TEST(hevc_tells_colours_and_losses)
 {
     static struct bl_hevc_headers h;
     ck_assert(!hevc_begin(&h, 0, 19, 0, 0).known);
@@ -295,17 +291,16 @@ START_TEST(hevc_tells_colours_and_losses)
                     {1, 6, 0, 0},  {1, 7, 0, 0},  {1, 8, 2, 1},  {1, 9, 0, 0},  {1, 10, 0, 0},
                     {1, 11, 0, 0}, {1, 12, 0, 0}, {1, 13, 0, 0}, {1, 14, 0, 0}, {1, 15, 0, 0},
                     {1, 16, 0, 0}, {1, 17, 1, 0}, {20, 0, 0, 0}, {1, 1, 0, 0}};
-    for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++) {
+    for (size_t i = 0; i < COUNT(pictures); i++) {
         struct bl_hevc_picture p = hevc_begin(&h, (int64_t)i, pictures[i].type, pictures[i].order, pictures[i].set);
         ck_assert_msg(p.known && p.gap == pictures[i].gap, "picture %zu", i);
         ck_assert(p.tags.transfer == 18 && p.tags.matrix == 9);
     }
 }
-END_TEST
 
 /* Pictures at which decoding may begin (CRA): those shown before them need what came earlier, and those that refer to
  * these. */
-START_TEST(hevc_tells_what_pictures_need)
+UNIT_TEST(hevc_tells_what_pictures_need)
 {
     static struct bl_hevc_headers h;
     hevc_take_sequence(&h);
@@ -314,16 +309,15 @@ START_TEST(hevc_tells_what_pictures_need)
         int64_t needs;
     } pictures[] = {{20, 0, 0, 10}, {1, 1, 0, 10},   {21, 8, 3, 12}, {8, 4, 4, 10},  {1, 9, 0, 12},
                     {1, 12, 2, 12}, {21, 19, 3, 16}, {8, 15, 4, 12}, {1, 18, 2, 12}, {20, 0, 0, 19}};
-    for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++) {
+    for (size_t i = 0; i < COUNT(pictures); i++) {
         int64_t number = 10 + (int64_t)i;
         struct bl_hevc_picture p = hevc_begin(&h, number, pictures[i].type, pictures[i].order, pictures[i].set);
         ck_assert_msg(p.known && p.traced && p.needs == pictures[i].needs, "picture %zu", i);
     }
 }
-END_TEST
 
 /* As encoders wrote them: SVT-AV1 without colours, and with PQ. */
-START_TEST(av1_tells_colours)
+UNIT_TEST(av1_tells_colours)
 {
     static const uint8_t plain[] = {0x00, 0x00, 0x00, 0x03, 0xbd, 0x7c, 0x79, 0xf7, 0xf2, 0x00, 0x80};
     static const uint8_t pq[] = {0x00, 0x00, 0x00, 0x03, 0x37, 0xfb, 0xe7, 0xdf, 0xca, 0x84, 0x88, 0x04, 0x82};
@@ -335,9 +329,8 @@ START_TEST(av1_tells_colours)
     for (size_t size = 0; size < 9; size++)
         ck_assert(!bl_av1_sequence_read(pq, size, &tags));
 }
-END_TEST
 
-START_TEST(messages_prefer_a_curve)
+UNIT_TEST(messages_prefer_a_curve)
 {
     uint8_t message[300] = {0x4e, 0x01, 5, 255, 3}; /* 258 bytes of another kind before it */
     memset(message + 5, 0x80, 258);
@@ -349,7 +342,6 @@ START_TEST(messages_prefer_a_curve)
     nal.size = 2;
     ck_assert_uint_eq(bl_nal_preferred_transfer(&nal, 2), 0);
 }
-END_TEST
 
 static void count_unit(void *to, const struct bl_nal *nal)
 {
@@ -357,7 +349,7 @@ static void count_unit(void *to, const struct bl_nal *nal)
     *seen = *seen * 16 + (nal->data[0] & 15);
 }
 
-START_TEST(headers_of_containers)
+UNIT_TEST(headers_of_containers)
 {
     static const uint8_t avcc[] = {1, 100, 0, 40, 0xfe, 0xe1, 0, 3, 0x67, 1, 2, 2, 0, 2, 0x68, 1, 0, 2, 0x68, 2};
     static const uint8_t plain[] = {0, 0, 0, 1, 0x67, 1, 2, 0, 0, 1, 0x68, 1, 0, 0, 1, 9};
@@ -384,9 +376,8 @@ START_TEST(headers_of_containers)
     bl_nal_headers(AV_CODEC_ID_HEVC, NULL, 0, count_unit, &seen);
     ck_assert_uint_eq(seen, 0x24);
 }
-END_TEST
 
-START_TEST(entries)
+UNIT_TEST(entries)
 {
     static const struct {
         enum AVCodecID codec;
@@ -417,7 +408,7 @@ START_TEST(entries)
     };
     AVPacket *packet = av_packet_alloc();
     ck_assert_ptr_nonnull(packet);
-    for (size_t i = 0; i < sizeof packets / sizeof *packets; i++) {
+    for (size_t i = 0; i < COUNT(packets); i++) {
         uint8_t data[16] = {0};
         memcpy(data, packets[i].data, (size_t)packets[i].size);
         packet->data = data;
@@ -427,23 +418,4 @@ START_TEST(entries)
     packet->data = NULL;
     packet->size = 0;
     av_packet_free(&packet);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, bits_and_codes);
-    tcase_add_test(tests, h264_scaling_lists_do_not_overflow);
-    tcase_add_test(tests, h264_tells_colours_and_losses);
-    tcase_add_test(tests, hevc_tells_colours_and_losses);
-    tcase_add_test(tests, hevc_tells_what_pictures_need);
-    tcase_add_test(tests, av1_tells_colours);
-    tcase_add_test(tests, messages_prefer_a_curve);
-    tcase_add_test(tests, headers_of_containers);
-    tcase_add_test(tests, entries);
-}
-
-int main(void)
-{
-    return unit_run("headers", add);
 }

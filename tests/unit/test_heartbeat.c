@@ -1,14 +1,13 @@
 #include "run/heartbeat.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
 #include "base/io.h"
 #include "unit.h"
+
+UNIT_SCRATCH
 
 #define FILE_MAX ((size_t)1 << 16)
 
@@ -29,7 +28,7 @@ static int parse(struct bl_beat *beat, const char *text)
     return bl_beat_parse(beat, text, strlen(text), &e);
 }
 
-START_TEST(what_is_written_is_read)
+UNIT_TEST(what_is_written_is_read)
 {
     struct bl_beat wrote = {.stage = "pack", .task = 3, .tasks = 8, .host = "node\n03", .pid = 4711, .job = "77_3"};
     wrote.state = BL_BEAT_FAILED;
@@ -48,10 +47,9 @@ START_TEST(what_is_written_is_read)
     ck_assert_mem_eq(&read, &wrote, sizeof read);
     bl_buffer_free(&text);
 }
-END_TEST
 
 /* An error may become longer by its escapes than the room that it came from. */
-START_TEST(a_long_error_comes_back_whole)
+UNIT_TEST(a_long_error_comes_back_whole)
 {
     struct bl_beat wrote = {.stage = "pack", .tasks = 1, .status = 1}, read;
     memset(wrote.error, '\t', sizeof wrote.error - 1);
@@ -61,9 +59,8 @@ START_TEST(a_long_error_comes_back_whole)
     ck_assert_str_eq(read.error, wrote.error);
     bl_buffer_free(&text);
 }
-END_TEST
 
-START_TEST(what_is_no_heartbeat_is_refused)
+UNIT_TEST(what_is_no_heartbeat_is_refused)
 {
     struct bl_beat beat;
     ck_assert_int_eq(parse(&beat, "stage: pack\ntask: 0\ntasks: 2\nof a later version: x\n"), BL_OK);
@@ -82,15 +79,13 @@ START_TEST(what_is_no_heartbeat_is_refused)
         "stage: pack\ntask: 0\ntasks: 2\nerror: \\q\n",
         "stage: pack\ntask: 0\ntasks: 2\nerror: \\x00\n",
     };
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+    for (size_t i = 0; i < COUNT(wrong); i++)
         ck_assert_msg(parse(&beat, wrong[i]) == BL_EDATA, "\"%s\"", wrong[i]);
 }
-END_TEST
 
-START_TEST(a_task_tells_how_it_goes)
+UNIT_TEST(a_task_tells_how_it_goes)
 {
-    char directory[64], before[64];
-    unit_enter(directory);
+    char before[64];
     ck_assert_int_eq(mkdir("d", 0777), 0);
     ck_assert_int_eq(mkdir("d/.bload", 0777), 0);
     unsetenv("SLURM_ARRAY_JOB_ID");
@@ -138,22 +133,18 @@ START_TEST(a_task_tells_how_it_goes)
     bl_heartbeat_end(&h, 0, NULL);
     ck_assert_int_eq(read_beat("d/.bload/task-00003").state, BL_BEAT_FAILED);
     unsetenv("SLURM_JOB_ID");
-    unit_leave(directory);
 }
-END_TEST
 
-START_TEST(ends_are_told_apart)
+UNIT_TEST(ends_are_told_apart)
 {
     static const struct {
         int status;
         int64_t state;
     } end[] = {{0, BL_BEAT_DONE}, {3, BL_BEAT_DONE}, {1, BL_BEAT_FAILED}, {2, BL_BEAT_FAILED}, {143, BL_BEAT_STOPPED}};
-    char directory[64];
-    unit_enter(directory);
     ck_assert_int_eq(mkdir(".bload", 0777), 0);
     setenv("SLURM_ARRAY_JOB_ID", "77", 1);
     setenv("SLURM_ARRAY_TASK_ID", "3", 1);
-    for (size_t i = 0; i < sizeof end / sizeof *end; i++) {
+    for (size_t i = 0; i < COUNT(end); i++) {
         struct bl_heartbeat h;
         bl_heartbeat_begin(&h, ".", "scan", &(struct bl_task){.set = true, .index = 1, .count = 2});
         bl_heartbeat_end(&h, end[i].status, NULL);
@@ -164,15 +155,11 @@ START_TEST(ends_are_told_apart)
     }
     unsetenv("SLURM_ARRAY_JOB_ID");
     unsetenv("SLURM_ARRAY_TASK_ID");
-    unit_leave(directory);
 }
-END_TEST
 
 /* What cannot be written is counted, with the first reason, and tried again; a dataset that was finished is none. */
-START_TEST(missed_beats_stop_nothing_and_are_counted)
+UNIT_TEST(missed_beats_stop_nothing_and_are_counted)
 {
-    char directory[64];
-    unit_enter(directory);
     ck_assert_int_eq(mkdir(".bload", 0777), 0);
     ck_assert_int_eq(mkdir(".bload/task-00000", 0777), 0);
     struct bl_heartbeat h;
@@ -189,11 +176,9 @@ START_TEST(missed_beats_stop_nothing_and_are_counted)
     ck_assert_int_eq(rmdir(".bload"), 0);
     bl_heartbeat_end(&h, 0, NULL);
     ck_assert_int_eq(h.missed, 2);
-    unit_leave(directory);
 }
-END_TEST
 
-START_TEST(none_was_begun)
+UNIT_TEST(none_was_begun)
 {
     struct bl_heartbeat h = {0};
     struct bl_progress progress = {.what = "pack", .unit = "blocks"};
@@ -201,21 +186,4 @@ START_TEST(none_was_begun)
     bl_heartbeat_tick(&h, &progress);
     bl_heartbeat_end(&h, 1, "x");
     ck_assert_int_eq(h.missed, 0);
-}
-END_TEST
-
-static void add_tests(TCase *tests)
-{
-    tcase_add_test(tests, what_is_written_is_read);
-    tcase_add_test(tests, a_long_error_comes_back_whole);
-    tcase_add_test(tests, what_is_no_heartbeat_is_refused);
-    tcase_add_test(tests, a_task_tells_how_it_goes);
-    tcase_add_test(tests, ends_are_told_apart);
-    tcase_add_test(tests, missed_beats_stop_nothing_and_are_counted);
-    tcase_add_test(tests, none_was_begun);
-}
-
-int main(void)
-{
-    return unit_run("heartbeat", add_tests);
 }

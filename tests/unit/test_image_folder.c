@@ -1,10 +1,11 @@
 #include "kind/frames/image_folder.h"
 
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "unit.h"
+
+UNIT_SCRATCH
 
 #define IMAGES_MAX 6
 
@@ -28,7 +29,7 @@ static void folder_make(const struct folder_case *c)
     }
 }
 
-START_TEST(numbers_count_pictures_or_are_none)
+UNIT_TEST(numbers_count_pictures_or_are_none)
 {
     static const struct folder_case cases[] = {
         {"counters", {"1.png", "2.png", "3.png"}, {1, 2, 3}, {0, 1, 2}, 0},
@@ -43,12 +44,9 @@ START_TEST(numbers_count_pictures_or_are_none)
         {"sizes", {"00001_640x480.png", "00002_640x480.png", "00003_640x480.png"}, {-1, -1, -1}, {0, 1, 2}, 0},
         {"kinds", {"flow_1.png", "flow_2.png", "img_1.png", "img_2.png"}, {1, 2, 1, 2}, {0, 1, 0, 1}, 0},
     };
-    char directory[64];
-    unit_enter(directory);
-    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    for (size_t k = 0; k < COUNT(cases); k++) {
         const struct folder_case *c = &cases[k];
         struct bl_image_folder folder;
-        struct bl_error e = {0};
         folder_make(c);
         ck_assert_msg(bl_image_folder_list(&folder, c->what, NULL, &e) == 0, "%s: %s", c->what, e.text);
         for (size_t i = 0; i < folder.count; i++) {
@@ -61,36 +59,17 @@ START_TEST(numbers_count_pictures_or_are_none)
         ck_assert_msg(bl_image_folder_count_missing(&folder, 0, folder.count) == c->missing, "%s: missing", c->what);
         bl_image_folder_free(&folder);
     }
-    unit_leave(directory);
 }
-END_TEST
 
 /* Where others have one, a name without a number has no position. */
-START_TEST(a_name_without_a_number_is_named)
+UNIT_TEST(a_name_without_a_number_is_named)
 {
     static const struct folder_case bare = {.what = "bare", .name = {"1.png", "2.png", "last.png"}};
     struct bl_image_folder folder;
-    struct bl_error e = {0};
     double position;
-    char directory[64];
-    unit_enter(directory);
     folder_make(&bare);
     ck_assert_int_eq(bl_image_folder_list(&folder, bare.what, NULL, &e), 0);
     ck_assert_int_eq(bl_image_folder_position(&folder, 1, &position, &e), 0);
-    ck_assert_int_eq(bl_image_folder_position(&folder, 2, &position, &e), BL_EDATA);
-    ck_assert_str_eq(e.text, "last.png has no number for its time");
+    FAILS(bl_image_folder_position(&folder, 2, &position, &e), BL_EDATA, "last.png has no number for its time");
     bl_image_folder_free(&folder);
-    unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, numbers_count_pictures_or_are_none);
-    tcase_add_test(tests, a_name_without_a_number_is_named);
-}
-
-int main(void)
-{
-    return unit_run("image_folder", add);
 }

@@ -1,8 +1,6 @@
 #include "kind/frames/image_header.h"
 
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "unit.h"
 
@@ -31,7 +29,7 @@ static bool header_of(const uint8_t *data, size_t size, struct bl_image_header *
     return found;
 }
 
-START_TEST(each_format_tells_its_size)
+UNIT_TEST(each_format_tells_its_size)
 {
     const struct {
         const uint8_t *data;
@@ -43,7 +41,7 @@ START_TEST(each_format_tells_its_size)
                  {jpeg, sizeof jpeg, 512, 256, 12, 8},
                  {webp, sizeof webp, 32, 1025, 20, 8},
                  {tiff, sizeof tiff, 256, 65536, 48, 16}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct bl_image_header header;
         ck_assert_msg(header_of(cases[i].data, cases[i].size, &header), "case %zu", i);
         ck_assert_int_eq(header.width, cases[i].width);
@@ -53,7 +51,6 @@ START_TEST(each_format_tells_its_size)
         ck_assert(!header.grey && !header.exact);
     }
 }
-END_TEST
 
 static void patch(uint8_t *data, size_t size, const uint8_t *file, size_t at, uint8_t value)
 {
@@ -62,7 +59,7 @@ static void patch(uint8_t *data, size_t size, const uint8_t *file, size_t at, ui
     data[at] = value;
 }
 
-START_TEST(depths_are_told_from_pictures)
+UNIT_TEST(depths_are_told_from_pictures)
 {
     enum { DEPTH = 24, COLOUR = 25 };
     const struct {
@@ -72,7 +69,7 @@ START_TEST(depths_are_told_from_pictures)
                  {16, 2, false, false}, {16, 6, false, false}, {8, 3, false, false}, {8, 4, true, false}};
     uint8_t data[128];
     struct bl_image_header header;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         patch(data, sizeof png, png, DEPTH, cases[i].depth);
         patch(data, sizeof png, data, COLOUR, cases[i].colour);
         ck_assert(header_of(data, sizeof png, &header));
@@ -95,20 +92,18 @@ START_TEST(depths_are_told_from_pictures)
     ck_assert(header_of(data, sizeof grey, &header));
     ck_assert(header.grey && !header.exact);
 }
-END_TEST
 
 /* All of the size must be there: no half of it is taken for the whole. */
-START_TEST(a_file_that_ends_early_has_no_header)
+UNIT_TEST(a_file_that_ends_early_has_no_header)
 {
     const size_t ends[] = {26, 30, 21, 48, 58};
     const uint8_t *const files[] = {png, bmp, jpeg, webp, tiff};
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+    for (size_t i = 0; i < COUNT(ends); i++) {
         struct bl_image_header header;
         for (size_t size = 0; size < ends[i]; size++)
             ck_assert_msg(!header_of(files[i], size, &header), "file %zu, %zu bytes", i, size);
     }
 }
-END_TEST
 
 /* A grey TIFF of little-endian pages, 4 x 4, whose directories follow each other: each with its kind (NewSubfileType),
  * and where the next one is. */
@@ -128,7 +123,7 @@ static size_t pages_make(uint8_t *data, const uint8_t (*page)[2], size_t count)
     return HEADER + count * PAGE;
 }
 
-START_TEST(pages_are_counted)
+UNIT_TEST(pages_are_counted)
 {
     enum { END = 0, NOWHERE = 255 };
     const struct {
@@ -139,7 +134,7 @@ START_TEST(pages_are_counted)
         {{{0, 1}, {1, 2}, {4, END}}, NULL},       {{{0, NOWHERE}, {0, 2}, {0, END}}, NULL},
         {{{0, 1}, {1, NOWHERE}, {0, END}}, NULL}, {{{0, 1}, {0, 1}, {0, END}}, "1000 pages"}, /* each follows itself */
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         uint8_t data[256];
         struct bl_image_header header;
         ck_assert(header_of(data, pages_make(data, cases[i].page, 3), &header));
@@ -147,10 +142,9 @@ START_TEST(pages_are_counted)
                       "case %zu: %s", i, header.unsupported);
     }
 }
-END_TEST
 
 /* Whatever the bytes are, the answer comes soon, and the memory is a number that can be compared. */
-START_TEST(no_bytes_lead_astray)
+UNIT_TEST(no_bytes_lead_astray)
 {
     const uint8_t *const files[] = {png, bmp, jpeg, webp, tiff};
     const size_t sizes[] = {sizeof png, sizeof bmp, sizeof jpeg, sizeof webp, sizeof tiff};
@@ -171,10 +165,9 @@ START_TEST(no_bytes_lead_astray)
         ck_assert_int_gt(bl_image_header_memory(&header, (int64_t)size), (int64_t)size);
     }
 }
-END_TEST
 
 /* The decoded image and the file, at least; not twice as much. */
-START_TEST(the_memory_is_that_of_the_pixels)
+UNIT_TEST(the_memory_is_that_of_the_pixels)
 {
     const struct bl_image_header plain = {.width = 20000, .height = 20000, .bits = 24};
     const struct bl_image_header huge = {.width = UINT32_MAX, .height = UINT32_MAX, .bits = 64, .beside = 64};
@@ -182,20 +175,4 @@ START_TEST(the_memory_is_that_of_the_pixels)
     ck_assert_int_ge(bytes, (int64_t)20000 * 20000 * 3 + (1 << 20));
     ck_assert_int_lt(bytes, (int64_t)20000 * 20000 * 6);
     ck_assert_int_gt(bl_image_header_memory(&huge, 1), (int64_t)1 << 50);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, each_format_tells_its_size);
-    tcase_add_test(tests, depths_are_told_from_pictures);
-    tcase_add_test(tests, a_file_that_ends_early_has_no_header);
-    tcase_add_test(tests, pages_are_counted);
-    tcase_add_test(tests, no_bytes_lead_astray);
-    tcase_add_test(tests, the_memory_is_that_of_the_pixels);
-}
-
-int main(void)
-{
-    return unit_run("image_header", add);
 }

@@ -2,13 +2,14 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <zip.h>
 
 #include "kind/array/npz.h"
 #include "kind/kind.h"
 #include "unit.h"
+
+UNIT_SCRATCH
 
 #define HEADER "{'descr': '<i4', 'fortran_order': False, 'shape': (65536, 4), }"
 #define ELEMENTS (65536 * 4)
@@ -57,13 +58,10 @@ static const struct bl_array_copy *find(struct bl_inflated *all, struct bl_array
     return copy;
 }
 
-START_TEST(the_second_who_asks_makes_it_and_the_third_has_it)
+UNIT_TEST(the_second_who_asks_makes_it_and_the_third_has_it)
 {
     struct bl_cancel cancel = {0};
     struct bl_inflated *all;
-    struct bl_error e = {0};
-    char directory[64];
-    unit_enter(directory);
     write_archive("a.npz", 5);
     ck_assert_int_eq(bl_inflated_make(&all, &e), BL_OK);
     struct bl_array_file one = open_array("a.npz", &cancel), two = open_array("a.npz", &cancel);
@@ -84,9 +82,7 @@ START_TEST(the_second_who_asks_makes_it_and_the_third_has_it)
     bl_array_file_close(&one);
     bl_array_file_close(&two);
     bl_inflated_free(all);
-    unit_leave(directory);
 }
-END_TEST
 
 /* Turns a byte of the file over. */
 static void spoil(const char *path, int64_t at)
@@ -116,13 +112,10 @@ static void try_parts(struct bl_array_file *file, bool good[17])
     good[16] = bl_array_file_verify(file, &e) == BL_OK;
 }
 
-START_TEST(damage_costs_the_same_parts_with_and_without_it)
+UNIT_TEST(damage_costs_the_same_parts_with_and_without_it)
 {
     struct bl_cancel cancel = {0};
     struct bl_inflated *all;
-    struct bl_error e = {0};
-    char directory[64];
-    unit_enter(directory);
     for (int64_t k = 2; k < 20; k++) {
         bool with[17], without[17];
         int64_t bytes = write_archive("a.npz", 0);
@@ -141,9 +134,7 @@ START_TEST(damage_costs_the_same_parts_with_and_without_it)
         bl_array_file_close(&file);
         bl_inflated_free(all);
     }
-    unit_leave(directory);
 }
-END_TEST
 
 /* What the threads of a test share. */
 struct scene {
@@ -183,15 +174,12 @@ static void *ask(void *context)
     return NULL;
 }
 
-START_TEST(workers_share_one_copy)
+UNIT_TEST(workers_share_one_copy)
 {
     static const char *const path[ARCHIVES] = {"0.npz", "1.npz", "2.npz"};
     struct scene scene = {0};
-    struct bl_error e = {0};
-    char directory[64];
     pthread_t thread[THREADS];
     struct asker asker[THREADS];
-    unit_enter(directory);
     for (int a = 0; a < ARCHIVES; a++) {
         write_archive(path[a], a * ELEMENTS);
         for (int t = 0; t < THREADS; t++)
@@ -214,9 +202,7 @@ START_TEST(workers_share_one_copy)
     for (int i = 0; i < THREADS * ARCHIVES; i++)
         bl_array_file_close(&asker[i / ARCHIVES].file[i % ARCHIVES]);
     bl_inflated_free(scene.all);
-    unit_leave(directory);
 }
-END_TEST
 
 static void *ask_until_cancelled(void *context)
 {
@@ -229,14 +215,11 @@ static void *ask_until_cancelled(void *context)
 }
 
 /* One worker makes a copy, the others wait for it: whenever the flag is raised, all of them come back. */
-START_TEST(a_cancel_ends_making_and_waiting)
+UNIT_TEST(a_cancel_ends_making_and_waiting)
 {
-    char directory[64];
-    unit_enter(directory);
     write_archive("a.npz", 0);
     for (int delay = 0; delay < 10; delay++) {
         struct scene scene = {0};
-        struct bl_error e = {0};
         pthread_t thread[THREADS];
         struct asker asker[THREADS];
         ck_assert_int_eq(bl_inflated_make(&scene.all, &e), BL_OK);
@@ -253,18 +236,13 @@ START_TEST(a_cancel_ends_making_and_waiting)
         }
         bl_inflated_free(scene.all);
     }
-    unit_leave(directory);
 }
-END_TEST
 
-START_TEST(what_cannot_be_written_is_told)
+UNIT_TEST(what_cannot_be_written_is_told)
 {
     struct bl_cancel cancel = {0};
     struct bl_inflated *all;
-    struct bl_error e = {0};
     const struct bl_array_copy *copy;
-    char directory[64];
-    unit_enter(directory);
     write_archive("a.npz", 0);
     ck_assert_int_eq(bl_inflated_make(&all, &e), BL_OK);
     struct bl_array_file file = open_array("a.npz", &cancel);
@@ -280,20 +258,4 @@ START_TEST(what_cannot_be_written_is_told)
     ck_assert_int_eq(bl_inflated_find(all, &file, ".", &copy, &e), BL_ECANCEL);
     bl_array_file_close(&file);
     bl_inflated_free(all);
-    unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, the_second_who_asks_makes_it_and_the_third_has_it);
-    tcase_add_test(tests, damage_costs_the_same_parts_with_and_without_it);
-    tcase_add_test(tests, workers_share_one_copy);
-    tcase_add_test(tests, a_cancel_ends_making_and_waiting);
-    tcase_add_test(tests, what_cannot_be_written_is_told);
-}
-
-int main(void)
-{
-    return unit_run("inflated", add);
 }

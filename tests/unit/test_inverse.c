@@ -1,7 +1,6 @@
 #include "plan/inverse.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "plan/random.h"
 #include "unit.h"
@@ -76,7 +75,7 @@ static void assert_inverse(const struct bl_inverse *inverse, const struct matrix
         ck_assert_double_eq_tol(back[i], y[i], 1e-6);
 }
 
-START_TEST(products_with_the_inverse)
+UNIT_LOOP(products_with_the_inverse, unit_times(200))
 {
     struct bl_random r;
     struct matrix m;
@@ -110,9 +109,8 @@ START_TEST(products_with_the_inverse)
     bl_inverse_free(&inverse);
     free_sparse(&s);
 }
-END_TEST
 
-START_TEST(singular_matrices_are_found)
+UNIT_LOOP(singular_matrices_are_found, 2)
 {
     struct matrix m = {.n = 3, .at = {{1, 2, 3}, {2, 4, 1}, {0, 0, 5}}}, empty = {.n = 2, .at = {{1, 0}, {0, 0}}};
     const struct matrix *all[] = {&m, &empty};
@@ -126,16 +124,4 @@ START_TEST(singular_matrices_are_found)
     ck_assert(!regular);
     bl_inverse_free(&inverse);
     free_sparse(&s);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_loop_test(tests, products_with_the_inverse, 0, unit_times(200));
-    tcase_add_loop_test(tests, singular_matrices_are_found, 0, 2);
-}
-
-int main(void)
-{
-    return unit_run("inverse", add);
 }

@@ -3,23 +3,12 @@
 
 #include <fcntl.h>
 #include <stdint.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/fs.h"
 #include "unit.h"
 
-static char scratch[64];
-
-static void enter(void)
-{
-    unit_enter(scratch);
-}
-
-static void leave(void)
-{
-    unit_leave(scratch);
-}
+UNIT_SCRATCH
 
 /* What a file holds, for comparisons; a file that is not there is "(none)". */
 static const char *content(const char *path)
@@ -33,7 +22,7 @@ static const char *content(const char *path)
     return text;
 }
 
-START_TEST(positions_are_kept)
+UNIT_TEST(positions_are_kept)
 {
     int fd = open("f", O_RDWR | O_CREAT, 0666);
     ck_assert_int_eq(bl_io_pwrite(fd, "world", 5, 6, "f", NULL), BL_OK);
@@ -41,54 +30,38 @@ START_TEST(positions_are_kept)
     char text[12] = "";
     ck_assert_int_eq(bl_io_pread(fd, text, 11, 0, "f", NULL), BL_OK);
     ck_assert_str_eq(text, "hello world");
-    struct bl_error e = {0};
-    ck_assert_int_eq(bl_io_pread(fd, text, 6, 8, "f", &e), BL_EFAIL);
-    ck_assert_str_eq(e.text, "f ends at byte 11, 3 bytes early");
+    FAILS(bl_io_pread(fd, text, 6, 8, "f", &e), BL_EFAIL, "f ends at byte 11, 3 bytes early");
     close(fd);
 }
-END_TEST
 
-START_TEST(a_full_disk_is_told)
+UNIT_TEST(a_full_disk_is_told)
 {
-    struct bl_error e = {0};
     int fd = open("/dev/full", O_WRONLY);
-    ck_assert_int_eq(bl_io_write(fd, "x", 1, "/dev/full", &e), BL_EFAIL);
-    ck_assert_str_eq(e.text, "cannot write /dev/full: No space left on device");
-    bl_error_clear(&e);
+    FAILS(bl_io_write(fd, "x", 1, "/dev/full", &e), BL_EFAIL, "cannot write /dev/full: No space left on device");
     ck_assert_int_eq(bl_io_pwrite(fd, "x", 1, 0, "/dev/full", &e), BL_EFAIL);
     close(fd);
     bl_error_clear(&e);
     struct bl_output out; /* one that a user named: a device is written to, not replaced */
     ck_assert_int_eq(bl_output_open(&out, "/dev/full", &e), BL_OK);
     ck_assert_int_eq(bl_output_write(&out, "x", 1, &e), BL_OK);
-    ck_assert_int_eq(bl_output_commit(&out, &e), BL_EFAIL);
-    ck_assert_str_eq(e.text, "cannot write /dev/full: No space left on device");
+    FAILS(bl_output_commit(&out, &e), BL_EFAIL, "cannot write /dev/full: No space left on device");
 }
-END_TEST
 
-START_TEST(whole_files_up_to_a_bound)
+UNIT_TEST(whole_files_up_to_a_bound)
 {
     struct bl_buffer b = {0};
-    struct bl_error e = {0};
     ck_assert_int_eq(bl_output_replace("f", "0123456789", 10, NULL), BL_OK);
     bl_buffer_text(&b, "<");
     ck_assert_int_eq(bl_io_read_file("f", 10, &b, NULL), BL_OK);
     ck_assert_str_eq(b.data, "<0123456789");
-    ck_assert_int_eq(bl_io_read_file("f", 9, &b, &e), BL_EFAIL);
-    ck_assert_str_eq(e.text, "f is longer than 9 bytes");
-    bl_error_clear(&e);
-    ck_assert_int_eq(bl_io_read_file("absent", 9, &b, &e), BL_EFAIL);
-    ck_assert_str_eq(e.text, "cannot open absent: No such file or directory");
-    bl_error_clear(&e);
-    ck_assert_int_eq(bl_io_read_file(".", 9, &b, &e), BL_EFAIL);
-    ck_assert_str_eq(e.text, "cannot read .: Is a directory");
+    FAILS(bl_io_read_file("f", 9, &b, &e), BL_EFAIL, "f is longer than 9 bytes");
+    FAILS(bl_io_read_file("absent", 9, &b, &e), BL_EFAIL, "cannot open absent: No such file or directory");
+    FAILS(bl_io_read_file(".", 9, &b, &e), BL_EFAIL, "cannot read .: Is a directory");
     bl_buffer_free(&b);
 }
-END_TEST
 
-START_TEST(directories)
+UNIT_TEST(directories)
 {
-    struct bl_error e = {0};
     struct stat status;
     ck_assert_int_eq(bl_fs_mkdirs("a/b//c/", NULL), BL_OK);
     ck_assert_int_eq(bl_fs_mkdirs("a/b/c", NULL), BL_OK);
@@ -97,17 +70,13 @@ START_TEST(directories)
     ck_assert_int_eq(bl_fs_mkdirs("", &e), BL_EFAIL);
     bl_error_clear(&e);
     ck_assert_int_eq(bl_output_replace("a/file", "", 0, NULL), BL_OK);
-    ck_assert_int_eq(bl_fs_mkdirs("a/file", &e), BL_EFAIL);
-    ck_assert_str_eq(e.text, "a/file is not a directory");
-    bl_error_clear(&e);
-    ck_assert_int_eq(bl_fs_mkdirs("a/file/below", &e), BL_EFAIL);
-    ck_assert_str_eq(e.text, "cannot make the directory a/file/below: Not a directory");
+    FAILS(bl_fs_mkdirs("a/file", &e), BL_EFAIL, "a/file is not a directory");
+    FAILS(bl_fs_mkdirs("a/file/below", &e), BL_EFAIL, "cannot make the directory a/file/below: Not a directory");
     ck_assert_int_eq(bl_fs_sync_directory("a", NULL), BL_OK);
     ck_assert_int_eq(bl_fs_sync_directory("absent", NULL), BL_EFAIL);
 }
-END_TEST
 
-START_TEST(the_name_appears_with_the_content)
+UNIT_TEST(the_name_appears_with_the_content)
 {
     struct bl_output out;
     ck_assert_int_eq(bl_output_open(&out, "f", NULL), BL_OK);
@@ -119,9 +88,8 @@ START_TEST(the_name_appears_with_the_content)
     bl_output_abort(&out);
     ck_assert_str_eq(content("f"), "one two");
 }
-END_TEST
 
-START_TEST(what_is_given_up_leaves_nothing)
+UNIT_TEST(what_is_given_up_leaves_nothing)
 {
     struct bl_output out;
     ck_assert_int_eq(bl_output_replace("f", "old", 3, NULL), BL_OK);
@@ -130,7 +98,6 @@ START_TEST(what_is_given_up_leaves_nothing)
     bl_output_abort(&out);
     ck_assert_str_eq(content("f"), "old");
     ck_assert_int_eq(system("test \"$(ls)\" = f"), 0);
-    struct bl_error e = {0};
     ck_assert_int_eq(bl_output_open(&out, "no/such/f", &e), BL_EFAIL);
     bl_output_abort(&out);
     ck_assert_int_eq(mkdir("d", 0777), 0);
@@ -138,9 +105,8 @@ START_TEST(what_is_given_up_leaves_nothing)
     ck_assert_int_eq(bl_output_replace("d", "x", 1, &e), BL_EFAIL);
     ck_assert_int_eq(system("test \"$(echo *)\" = 'd f'"), 0);
 }
-END_TEST
 
-START_TEST(large_pieces_keep_their_order)
+UNIT_TEST(large_pieces_keep_their_order)
 {
     struct bl_output out;
     size_t size = 300000;
@@ -164,7 +130,6 @@ START_TEST(large_pieces_keep_their_order)
     bl_buffer_free(&b);
     free(big);
 }
-END_TEST
 
 /* As a user's output is written. */
 static void put(const char *path, const char *text)
@@ -176,10 +141,9 @@ static void put(const char *path, const char *text)
 }
 
 /* A file of the tool's own replaces what bears its name, and nothing of its own is reached through a link. */
-START_TEST(own_files_are_not_reached_through_links)
+UNIT_TEST(own_files_are_not_reached_through_links)
 {
     struct stat status;
-    struct bl_error e = {0};
     DIR *list;
     bool made;
     ck_assert_int_eq(mkdir("victim", 0777), 0);
@@ -191,8 +155,7 @@ START_TEST(own_files_are_not_reached_through_links)
     ck_assert_int_eq(mkdir("set", 0777), 0);
     ck_assert_int_eq(symlink("../victim", "set/.bload"), 0);
     ck_assert_int_eq(symlink("../victim", "set/other"), 0);
-    ck_assert_int_eq(bl_output_replace("set/.bload/f", "new", 3, &e), BL_EFAIL);
-    ck_assert_ptr_nonnull(strstr(e.text, "set/.bload is a link, or no directory"));
+    FAILS_WITH(bl_output_replace("set/.bload/f", "new", 3, &e), BL_EFAIL, "set/.bload is a link, or no directory");
     ck_assert_int_eq(bl_fs_unlink("set/.bload/f"), -1);
     ck_assert_int_eq(bl_fs_mkdir("set/.bload", &made, NULL), BL_EFAIL);
     ck_assert_int_eq(bl_fs_opendir("set/.bload", &list, NULL), BL_EFAIL);
@@ -214,24 +177,21 @@ START_TEST(own_files_are_not_reached_through_links)
     ck_assert_int_eq(bl_fs_unlink("set/.bload/f"), 0);
     ck_assert_int_eq(bl_fs_rmdir("set/.bload", NULL), 0);
     bl_error_clear(&e);
-    ck_assert_int_eq(bl_fs_rmdir("set/.bload", &e), BL_EFAIL);
-    ck_assert_str_eq(e.text, "cannot remove set/.bload: No such file or directory");
+    FAILS(bl_fs_rmdir("set/.bload", &e), BL_EFAIL, "cannot remove set/.bload: No such file or directory");
 }
-END_TEST
 
-START_TEST(the_parent_of_a_path)
+UNIT_TEST(the_parent_of_a_path)
 {
     static const char *const known[][2] = {{"a", "."},  {"a/b", "a"},   {"a/b/", "a"}, {"a//b", "a"},
                                            {"/a", "/"}, {"/a/b", "/a"}, {"/", "/"},    {"", "."}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    for (size_t i = 0; i < COUNT(known); i++) {
         char *parent = bl_path_parent(known[i][0]);
         ck_assert_str_eq(parent, known[i][1]);
         free(parent);
     }
 }
-END_TEST
 
-START_TEST(a_link_stays_a_link)
+UNIT_TEST(a_link_stays_a_link)
 {
     struct stat status;
     ck_assert_int_eq(mkdir("d", 0777), 0);
@@ -243,9 +203,8 @@ START_TEST(a_link_stays_a_link)
     ck_assert_str_eq(content("d/f"), "new");
     ck_assert_int_eq(system("test \"$(ls d)\" = f"), 0);
 }
-END_TEST
 
-START_TEST(a_pipe_is_written_to_directly)
+UNIT_TEST(a_pipe_is_written_to_directly)
 {
     ck_assert_int_eq(mkfifo("pipe", 0666), 0);
     int reader = open("pipe", O_RDONLY | O_NONBLOCK);
@@ -256,9 +215,8 @@ START_TEST(a_pipe_is_written_to_directly)
     close(reader);
     ck_assert_int_eq(system("test -p pipe"), 0);
 }
-END_TEST
 
-START_TEST(lines_with_their_places)
+UNIT_TEST(lines_with_their_places)
 {
     struct bl_lines lines;
     char *line;
@@ -287,9 +245,8 @@ START_TEST(lines_with_their_places)
     ck_assert_ptr_null(line);
     bl_lines_close(&lines);
 }
-END_TEST
 
-START_TEST(many_lines_across_chunks)
+UNIT_TEST(many_lines_across_chunks)
 {
     struct bl_buffer b = {0};
     for (int i = 0; i < 400000; i++)
@@ -311,7 +268,6 @@ START_TEST(many_lines_across_chunks)
     bl_lines_close(&lines);
     bl_buffer_free(&b);
 }
-END_TEST
 
 /* The first line is of the given length; what reading it gives. */
 static int read_long(size_t length, const char *after, struct bl_error *e)
@@ -335,23 +291,20 @@ static int read_long(size_t length, const char *after, struct bl_error *e)
     return code;
 }
 
-START_TEST(the_bound_on_a_line_is_one_number)
+UNIT_TEST(the_bound_on_a_line_is_one_number)
 {
     static const char *const after[] = {"", "\n", "\nmore\n"};
     for (int i = 0; i < 3; i++) {
-        struct bl_error e = {0};
+        bl_error_clear(&e);
         ck_assert_int_eq(read_long(BL_LINE_MAX, after[i], NULL), BL_OK);
-        ck_assert_int_eq(read_long(BL_LINE_MAX + 1, after[i], &e), BL_EFAIL);
-        ck_assert_str_eq(e.text, "f:1: line is longer than 1048576 bytes");
+        FAILS(read_long(BL_LINE_MAX + 1, after[i], &e), BL_EFAIL, "f:1: line is longer than 1048576 bytes");
         ck_assert_int_eq(read_long(3 * BL_LINE_MAX, after[i], NULL), BL_EFAIL);
     }
 }
-END_TEST
 
-START_TEST(lines_of_what_cannot_be_read)
+UNIT_TEST(lines_of_what_cannot_be_read)
 {
     struct bl_lines lines;
-    struct bl_error e = {0};
     char *line;
     size_t size;
     bool ended;
@@ -359,11 +312,9 @@ START_TEST(lines_of_what_cannot_be_read)
     bl_lines_close(&lines);
     bl_error_clear(&e);
     ck_assert_int_eq(bl_lines_open(&lines, ".", NULL), BL_OK);
-    ck_assert_int_eq(bl_lines_next(&lines, &line, &size, &ended, &e), BL_EFAIL);
-    ck_assert_str_eq(e.text, "cannot read .: Is a directory");
+    FAILS(bl_lines_next(&lines, &line, &size, &ended, &e), BL_EFAIL, "cannot read .: Is a directory");
     bl_lines_close(&lines);
 }
-END_TEST
 
 static int publish(const char *text, size_t size, struct bl_error *e)
 {
@@ -373,7 +324,7 @@ static int publish(const char *text, size_t size, struct bl_error *e)
     return bl_output_publish(&out, e);
 }
 
-START_TEST(who_comes_second_must_have_made_the_same)
+UNIT_TEST(who_comes_second_must_have_made_the_same)
 {
     static const struct {
         const char *text;
@@ -385,62 +336,27 @@ START_TEST(who_comes_second_must_have_made_the_same)
         {"id length\na 1\nb 2\nc", 19, "line 4 is \"\" there, \"c\" here"},
         {"id \0", 4, "the first difference is in byte 3"},
     };
-    struct bl_error e = {0};
     ck_assert_int_eq(publish("id length\na 1\nb 2\n", 18, &e), BL_OK);
     ck_assert_int_eq(publish("id length\na 1\nb 2\n", 18, &e), BL_OK); /* the second comes with the same */
-    for (size_t i = 0; i < sizeof trial / sizeof *trial; i++) {
-        ck_assert_int_eq(publish(trial[i].text, trial[i].size, &e), BL_EFAIL);
-        ck_assert_msg(strstr(e.text, trial[i].message) != NULL, "%s", e.text);
-        bl_error_clear(&e);
-    }
+    for (size_t i = 0; i < COUNT(trial); i++)
+        FAILS_WITH(publish(trial[i].text, trial[i].size, &e), BL_EFAIL, trial[i].message);
     struct bl_buffer text = {0};
     ck_assert_int_eq(bl_io_read_file("once", 100, &text, &e), BL_OK);
     ck_assert_str_eq(text.data, "id length\na 1\nb 2\n");
     bl_buffer_free(&text);
     ck_assert_int_eq(system("test $(ls | wc -l) = 1"), 0); /* no temporary is left */
 }
-END_TEST
 
-START_TEST(files_are_compared_beyond_the_first_piece)
+UNIT_TEST(files_are_compared_beyond_the_first_piece)
 {
     size_t size = 300000;
     char *text = malloc(size);
-    struct bl_error e = {0};
     ck_assert_ptr_nonnull(text);
     for (size_t i = 0; i < size; i++)
         text[i] = i % 10 == 9 ? '\n' : 'x';
     ck_assert_int_eq(publish(text, size, &e), BL_OK);
     ck_assert_int_eq(publish(text, size, &e), BL_OK);
     text[234567] = 'y';
-    ck_assert_int_eq(publish(text, size, &e), BL_EFAIL);
-    ck_assert_msg(strstr(e.text, "line 23457 is \"xxxxxxxxx\" there, \"xxxxxxxyx\" here") != NULL, "%s", e.text);
+    FAILS_WITH(publish(text, size, &e), BL_EFAIL, "line 23457 is \"xxxxxxxxx\" there, \"xxxxxxxyx\" here");
     free(text);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, who_comes_second_must_have_made_the_same);
-    tcase_add_test(tests, files_are_compared_beyond_the_first_piece);
-    tcase_add_checked_fixture(tests, enter, leave);
-    tcase_add_test(tests, positions_are_kept);
-    tcase_add_test(tests, a_full_disk_is_told);
-    tcase_add_test(tests, whole_files_up_to_a_bound);
-    tcase_add_test(tests, directories);
-    tcase_add_test(tests, the_name_appears_with_the_content);
-    tcase_add_test(tests, what_is_given_up_leaves_nothing);
-    tcase_add_test(tests, large_pieces_keep_their_order);
-    tcase_add_test(tests, own_files_are_not_reached_through_links);
-    tcase_add_test(tests, the_parent_of_a_path);
-    tcase_add_test(tests, a_link_stays_a_link);
-    tcase_add_test(tests, a_pipe_is_written_to_directly);
-    tcase_add_test(tests, lines_with_their_places);
-    tcase_add_test(tests, many_lines_across_chunks);
-    tcase_add_test(tests, the_bound_on_a_line_is_one_number);
-    tcase_add_test(tests, lines_of_what_cannot_be_read);
-}
-
-int main(void)
-{
-    return unit_run("io", add);
 }

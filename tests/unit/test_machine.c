@@ -1,12 +1,11 @@
 /* Limits of control groups, read from folders laid out as the kernel does it: version 1, version 2, inside a container.
  */
 #include "run/machine.h"
-
-#include <string.h>
-
 #include "base/fs.h"
 #include "base/output.h"
 #include "unit.h"
+
+UNIT_SCRATCH
 
 static void put(const char *path, const char *text)
 {
@@ -17,74 +16,45 @@ static void put(const char *path, const char *text)
     ck_assert_int_eq(bl_output_replace(path, text, strlen(text), &e), 0);
 }
 
-START_TEST(no_groups_no_limit)
+UNIT_TEST(no_groups_no_limit)
 {
-    char directory[64];
-    unit_enter(directory);
-    ck_assert(bl_machine_group_memory(directory) == INT64_MAX);
-    ck_assert(bl_machine_group_processors(directory) == INT64_MAX);
+    ck_assert(bl_machine_group_memory(unit_scratch) == INT64_MAX);
+    ck_assert(bl_machine_group_processors(unit_scratch) == INT64_MAX);
     ck_assert_int_ge(bl_machine_processors(), 1);
     ck_assert(bl_machine_memory() > 0 && bl_machine_memory() < INT64_MAX);
-    unit_leave(directory);
 }
-END_TEST
 
-START_TEST(the_least_of_a_group_and_those_above)
+UNIT_TEST(the_least_of_a_group_and_those_above)
 {
-    char directory[64];
-    unit_enter(directory);
     put("proc/self/cgroup", "0::/slurm/job_7/step_0\n");
     put("sys/fs/cgroup/slurm/job_7/step_0/memory.max", "max\n");
     put("sys/fs/cgroup/slurm/job_7/memory.max", "1073741824\n");
     put("sys/fs/cgroup/slurm/memory.max", "8589934592\n");
     put("sys/fs/cgroup/slurm/job_7/step_0/cpu.max", "150000 100000\n");
     put("sys/fs/cgroup/slurm/cpu.max", "max 100000\n");
-    ck_assert_int_eq(bl_machine_group_memory(directory), 1073741824);
-    ck_assert_int_eq(bl_machine_group_processors(directory), 1500);
-    unit_leave(directory);
+    ck_assert_int_eq(bl_machine_group_memory(unit_scratch), 1073741824);
+    ck_assert_int_eq(bl_machine_group_processors(unit_scratch), 1500);
 }
-END_TEST
 
-START_TEST(version_one_has_a_folder_for_each_controller)
+UNIT_TEST(version_one_has_a_folder_for_each_controller)
 {
-    char directory[64];
-    unit_enter(directory);
     put("proc/self/cgroup", "9:name=systemd:/other\n4:memory:/a/b\n3:cpu,cpuacct:/c\n");
     put("sys/fs/cgroup/memory/a/b/memory.limit_in_bytes", "9223372036854771712\n");
     put("sys/fs/cgroup/memory/a/memory.limit_in_bytes", "2000000000\n");
     put("sys/fs/cgroup/cpu/c/cpu.cfs_quota_us", "-1\n");
     put("sys/fs/cgroup/cpu/c/cpu.cfs_period_us", "100000\n");
-    ck_assert_int_eq(bl_machine_group_memory(directory), 2000000000);
-    ck_assert(bl_machine_group_processors(directory) == INT64_MAX);
+    ck_assert_int_eq(bl_machine_group_memory(unit_scratch), 2000000000);
+    ck_assert(bl_machine_group_processors(unit_scratch) == INT64_MAX);
     put("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "50000\n");
     put("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
-    ck_assert_int_eq(bl_machine_group_processors(directory), 500);
-    unit_leave(directory);
+    ck_assert_int_eq(bl_machine_group_processors(unit_scratch), 500);
 }
-END_TEST
 
-START_TEST(a_container_sees_its_group_as_the_root)
+UNIT_TEST(a_container_sees_its_group_as_the_root)
 {
-    char directory[64];
-    unit_enter(directory);
     put("proc/self/cgroup", "0::/docker/0123456789abcdef\n");
     put("sys/fs/cgroup/memory.max", "536870912\n");
     put("sys/fs/cgroup/cpu.max", "200000 100000\n");
-    ck_assert_int_eq(bl_machine_group_memory(directory), 536870912);
-    ck_assert_int_eq(bl_machine_group_processors(directory), 2000);
-    unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, no_groups_no_limit);
-    tcase_add_test(tests, the_least_of_a_group_and_those_above);
-    tcase_add_test(tests, version_one_has_a_folder_for_each_controller);
-    tcase_add_test(tests, a_container_sees_its_group_as_the_root);
-}
-
-int main(void)
-{
-    return unit_run("machine", add);
+    ck_assert_int_eq(bl_machine_group_memory(unit_scratch), 536870912);
+    ck_assert_int_eq(bl_machine_group_processors(unit_scratch), 2000);
 }

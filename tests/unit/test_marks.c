@@ -1,5 +1,4 @@
 /* Marks of recordings, and points: frames of ten samples at 100 Hz, each from a packet of its own. */
-#include <string.h>
 
 #include "kind/audio/marks.h"
 #include "kind/media/compat.h"
@@ -28,7 +27,7 @@ static void add_frames(struct bl_marks *marks, int first, int behind, float wron
     bl_marks_end(marks);
 }
 
-START_TEST(marks_at_half_seconds)
+UNIT_TEST(marks_at_half_seconds)
 {
     struct bl_marks marks = {0};
     add_frames(&marks, 0, 105, -1);
@@ -38,9 +37,8 @@ START_TEST(marks_at_half_seconds)
     ck_assert_int_eq(marks.end, 1050);
     bl_marks_free(&marks);
 }
-END_TEST
 
-START_TEST(points_are_met_by_the_same_samples_alone)
+UNIT_TEST(points_are_met_by_the_same_samples_alone)
 {
     struct bl_marks marks = {0};
     struct bl_sound_point point;
@@ -58,7 +56,7 @@ START_TEST(points_are_met_by_the_same_samples_alone)
         bool met;
     } known[] = {
         {42, 66, -1, true}, {42, 66, 659, false}, {42, 65, -1, false}, {42, 67, -1, false}, {43, 67, -1, false}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    for (size_t i = 0; i < COUNT(known); i++) {
         struct bl_marks check = {.end = point.sample};
         add_frames(&check, known[i].first, known[i].behind, known[i].wrong);
         ck_assert_int_eq(bl_sound_point_is_met(&point, &check), known[i].met);
@@ -71,9 +69,8 @@ START_TEST(points_are_met_by_the_same_samples_alone)
     bl_sound_point_make(&point, &marks, 5, 10);
     ck_assert_int_eq(point.end, 0);
 }
-END_TEST
 
-START_TEST(points_as_text)
+UNIT_TEST(points_as_text)
 {
     static const char good[] = "1 -2 3 4 5 0123456789abcdef";
     static const char *const bad[] = {"1",
@@ -93,20 +90,7 @@ START_TEST(points_as_text)
     ck_assert(bl_sound_point_parse(&point, good));
     bl_sound_point_format(&point, &text);
     ck_assert_str_eq(text.data, good);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < COUNT(bad); i++)
         ck_assert_msg(!bl_sound_point_parse(&point, bad[i]), "%s", bad[i]);
     bl_buffer_free(&text);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, marks_at_half_seconds);
-    tcase_add_test(tests, points_are_met_by_the_same_samples_alone);
-    tcase_add_test(tests, points_as_text);
-}
-
-int main(void)
-{
-    return unit_run("marks", add);
 }

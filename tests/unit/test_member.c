@@ -1,11 +1,8 @@
 #include "base/archive.h"
-
-#include <string.h>
-
 #include "scan/globs.h"
 #include "unit.h"
 
-START_TEST(paths_of_members)
+UNIT_TEST(paths_of_members)
 {
     struct bl_member m;
     ck_assert(bl_member_parse("d/a.tar@512+48213/k/0001.mp4", &m));
@@ -31,27 +28,24 @@ START_TEST(paths_of_members)
                                         "a.tar@0x1+3/x",
                                         "a.tar@1+99999999999999999999/x",
                                         ""};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+    for (size_t i = 0; i < COUNT(files); i++)
         ck_assert_msg(!bl_member_parse(files[i], &m), "%s", files[i]);
 }
-END_TEST
 
-START_TEST(keys_end_at_the_first_dot)
+UNIT_TEST(keys_end_at_the_first_dot)
 {
     static const struct {
         const char *name;
         size_t key;
     } names[] = {{"0001.mp4", 4}, {"a.b/0001.seg.npy", 8}, {"0001", 0},   {".hidden", 0}, {"a/.mp4", 0},
                  {"0001.", 0},    {"a.b/0001", 0},         {"x..mp4", 1}, {"", 0}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         ck_assert_uint_eq(bl_member_key(names[i].name), names[i].key);
 }
-END_TEST
 
-START_TEST(what_is_beside_a_member)
+UNIT_TEST(what_is_beside_a_member)
 {
     struct bl_member_index index = {0};
-    struct bl_error e = {0};
     struct bl_buffer path = {0};
     for (int t = 0; t < 2; t++) {
         ck_assert_int_eq(bl_member_index_add_tar(&index, t ? "b.tar" : "a.tar", &e), BL_OK);
@@ -71,7 +65,6 @@ START_TEST(what_is_beside_a_member)
     bl_buffer_free(&path);
     bl_member_index_free(&index);
 }
-END_TEST
 
 static int append_name(void *context, const char *name, struct bl_error *e)
 {
@@ -80,7 +73,7 @@ static int append_name(void *context, const char *name, struct bl_error *e)
     return bl_buffer_check(names, e);
 }
 
-START_TEST(braces_as_shells_expand_them)
+UNIT_TEST(braces_as_shells_expand_them)
 {
     static const struct {
         const char *text, *names;
@@ -93,19 +86,17 @@ START_TEST(braces_as_shells_expand_them)
         {"{x}{1..1}", "{x}1 "},
         {"{01..2}", "01 02 "},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct bl_buffer names = {0};
-        struct bl_error e = {0};
         ck_assert(bl_braces_are_in(cases[i].text));
         ck_assert_int_eq(bl_braces_expand(cases[i].text, append_name, &names, &e), BL_OK);
         ck_assert_str_eq(names.data, cases[i].names);
         bl_buffer_free(&names);
     }
     static const char *const plain[] = {"a", "{a}", "{", "}", "{a..b}", "{1..}", "a{b", "{}"};
-    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+    for (size_t i = 0; i < COUNT(plain); i++)
         ck_assert_msg(!bl_braces_are_in(plain[i]), "%s", plain[i]);
 }
-END_TEST
 
 static int count_name(void *context, const char *name, struct bl_error *e)
 {
@@ -115,26 +106,10 @@ static int count_name(void *context, const char *name, struct bl_error *e)
     return BL_OK;
 }
 
-START_TEST(a_pattern_has_a_limit)
+UNIT_TEST(a_pattern_has_a_limit)
 {
-    struct bl_error e = {0};
     int count = 0;
     ck_assert_int_eq(bl_braces_expand("{1..9999999}", count_name, &count, &e), BL_EUSAGE);
     ck_assert_int_eq(count, BL_BRACES_MAX);
     ck_assert_ptr_nonnull(strstr(e.text, "{1..9999999}: a pattern of more than 1000000 names"));
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, paths_of_members);
-    tcase_add_test(tests, keys_end_at_the_first_dot);
-    tcase_add_test(tests, what_is_beside_a_member);
-    tcase_add_test(tests, braces_as_shells_expand_them);
-    tcase_add_test(tests, a_pattern_has_a_limit);
-}
-
-int main(void)
-{
-    return unit_run("member", add);
 }

@@ -5,12 +5,13 @@
 #include "scan/sources.h"
 
 #include <inttypes.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "kind/array/array.h"
 #include "kind/text/text.h"
 #include "unit.h"
+
+UNIT_SCRATCH
 
 static const int task_counts[] = {1, 2, 3, 7, 100};
 
@@ -152,7 +153,7 @@ static void merge_is_scan(struct bench *b, const char *attributes)
     struct bl_error e = {0};
     read_attributes(b, attributes);
     scan_all(b, "all.tsv", &found);
-    for (size_t n = 0; n < sizeof task_counts / sizeof *task_counts; n++) {
+    for (size_t n = 0; n < COUNT(task_counts); n++) {
         struct bl_merged merged;
         scan_parts(b, task_counts[n], attributes);
         ck_assert_int_eq(bl_merge_find_missing("parts", task_counts[n]), -1);
@@ -184,32 +185,26 @@ static void write_texts(void)
 
 static const char *const by_line[] = {"tokenizer", "bytes", "documents", "line", NULL};
 
-START_TEST(texts_large_and_small)
+UNIT_TEST(texts_large_and_small)
 {
-    char directory[64];
     struct bench b;
-    unit_enter(directory);
     write_texts();
     begin(&b, &bl_kind_text, "v", by_line);
     static const int64_t sizes[] = {64, 1000, 64 << 20};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < COUNT(sizes); i++) {
         b.scan.chunk_bytes = sizes[i];
         b.scan.chunk_bytes_least = sizes[0];
         merge_is_scan(&b, NULL);
     }
     end(&b);
-    unit_leave(directory);
 }
-END_TEST
 
 /* Blank lines are no documents: a file of nothing else gets a row, but not one that begins so. */
-START_TEST(where_files_are_cut_decides_no_row)
+UNIT_TEST(where_files_are_cut_decides_no_row)
 {
     static const char *const rules[][6] = {{"tokenizer", "bytes", NULL},
                                            {"tokenizer", "bytes", "format", "plain", "documents", "blank-line"}};
-    char directory[64];
     struct bl_scan_progress found;
-    unit_enter(directory);
     ck_assert_int_eq(mkdir("v", 0777), 0);
     ck_assert_int_eq(system("cd v; yes '' | head -c 3000 >a.jsonl; cp a.jsonl blank.jsonl; cp a.jsonl c.jsonl;"
                             "for i in 1 2 3; do printf '{\"text\": \"%d\"}\n\n' $i; done >>a.jsonl;"
@@ -228,9 +223,7 @@ START_TEST(where_files_are_cut_decides_no_row)
             end(&b);
         }
     }
-    unit_leave(directory);
 }
-END_TEST
 
 static void write_array(const char *path, int steps, int width)
 {
@@ -246,12 +239,10 @@ static void write_array(const char *path, int steps, int width)
     ck_assert_int_eq(fclose(file), 0);
 }
 
-START_TEST(forms_are_judged_in_order)
+UNIT_TEST(forms_are_judged_in_order)
 {
     static const char *const none[] = {NULL};
-    char directory[64];
     struct bench b;
-    unit_enter(directory);
     ck_assert_int_eq(mkdir("v", 0777), 0);
     ck_assert_int_eq(bl_output_replace("v/0.npy", "no array", 8, NULL), BL_OK);
     for (int i = 1; i < 12; i++) {
@@ -264,19 +255,14 @@ START_TEST(forms_are_judged_in_order)
     ck_assert_ptr_nonnull(
         strstr(b.told.data, "skipped 2.npy: its steps are F32 [2], those of the first (1.npy) F32 [3]"));
     end(&b);
-    unit_leave(directory);
 }
-END_TEST
 
-START_TEST(attributes_are_taken_once_over_all_tasks)
+UNIT_TEST(attributes_are_taken_once_over_all_tasks)
 {
-    char directory[64];
     struct bench b;
     struct bl_merged merged;
-    struct bl_error e = {0};
     static const char *const whole[] = {"tokenizer", "bytes", NULL};
     static const char table[] = "id,class\n1.txt,a\n\"2\",\"b\n\tc\"\n3,d\nnobody,e\n4,f\n";
-    unit_enter(directory);
     write_texts();
     ck_assert_int_eq(bl_output_replace("l.csv", table, sizeof table - 1, &e), BL_OK);
     begin(&b, &bl_kind_text, "v", whole);
@@ -293,13 +279,11 @@ START_TEST(attributes_are_taken_once_over_all_tasks)
     begin(&b, &bl_kind_text, "v", whole);
     b.scan.chunk_bytes = 1;
     scan_parts(&b, 4, "l.csv");
-    ck_assert_int_eq(merge(&b, 4, "merged.tsv", &merged, &e), BL_EFAIL);
-    ck_assert_str_eq(e.text, "l.csv:5: two sequences match the id of this row: use full ids");
+    FAILS(merge(&b, 4, "merged.tsv", &merged, &e), BL_EFAIL,
+          "l.csv:5: two sequences match the id of this row: use full ids");
     free(merged.attributes);
     end(&b);
-    unit_leave(directory);
 }
-END_TEST
 
 /* Damages parts/scan-00001 by the command, and says what the merge and a look at it make of that. */
 static void damage(struct bench *b, const char *command, const char *expected)
@@ -318,14 +302,11 @@ static void damage(struct bench *b, const char *command, const char *expected)
     ck_assert_int_eq(system("mv good parts/scan-00001"), 0);
 }
 
-START_TEST(damage_is_noticed_and_named)
+UNIT_TEST(damage_is_noticed_and_named)
 {
-    char directory[64];
     struct bench b;
-    struct bl_error e = {0};
     struct bl_scan_progress counts;
     bool found;
-    unit_enter(directory);
     write_texts();
     begin(&b, &bl_kind_text, "v", by_line);
     b.scan.chunk_bytes = 1000;
@@ -346,17 +327,12 @@ START_TEST(damage_is_noticed_and_named)
     ck_assert_int_eq(unlink("parts/scan-00002"), 0);
     ck_assert_int_eq(bl_merge_find_missing("parts", 3), 2);
     end(&b);
-    unit_leave(directory);
 }
-END_TEST
 
-START_TEST(tasks_that_saw_other_inputs_do_not_fit)
+UNIT_TEST(tasks_that_saw_other_inputs_do_not_fit)
 {
-    char directory[64];
     struct bench b;
-    struct bl_error e = {0};
     struct bl_merged merged;
-    unit_enter(directory);
     write_texts();
     begin(&b, &bl_kind_text, "v", by_line);
     b.scan.chunk_bytes = 500;
@@ -364,50 +340,23 @@ START_TEST(tasks_that_saw_other_inputs_do_not_fit)
     /* The last file grew: another task sees one stretch more. */
     ck_assert_int_eq(system("cat v/8.txt v/8.txt >v/more && mv v/more v/8.txt && rm parts/scan-00001"), 0);
     ck_assert_msg(scan_part(&b, 1, 2, &e) == BL_OK, "%s", e.text);
-    ck_assert_int_eq(merge(&b, 2, "merged.tsv", &merged, &e), BL_EFAIL);
-    ck_assert_msg(strstr(e.text, "these tasks found different numbers of inputs"), "%s", e.text);
-    bl_error_clear(&e);
+    FAILS_WITH(merge(&b, 2, "merged.tsv", &merged, &e), BL_EFAIL, "these tasks found different numbers of inputs");
     /* The first one did: all that follows lies elsewhere. */
     ck_assert_int_eq(system("cat v/8.txt >>v/1.txt && rm parts/scan-00001"), 0);
     ck_assert_msg(scan_part(&b, 1, 2, &e) == BL_OK, "%s", e.text);
-    ck_assert_int_eq(merge(&b, 2, "merged.tsv", &merged, &e), BL_EFAIL);
-    ck_assert_msg(strstr(e.text, "the inputs changed between these tasks"), "%s", e.text);
+    FAILS_WITH(merge(&b, 2, "merged.tsv", &merged, &e), BL_EFAIL, "the inputs changed between these tasks");
     end(&b);
-    unit_leave(directory);
 }
-END_TEST
 
-START_TEST(a_part_is_written_once)
+UNIT_TEST(a_part_is_written_once)
 {
-    char directory[64];
     struct bench b;
-    struct bl_error e = {0};
-    unit_enter(directory);
     write_texts();
     begin(&b, &bl_kind_text, "v", by_line);
     scan_parts(&b, 2, NULL);
     ck_assert_int_eq(scan_part(&b, 0, 2, &e), BL_OK);
     ck_assert_int_eq(system("echo another line >>v/0.txt"), 0);
-    ck_assert_int_eq(scan_part(&b, 0, 2, &e), BL_EFAIL);
-    ck_assert_msg(strstr(e.text, "exists already, with other content than here"), "%s", e.text);
+    FAILS_WITH(scan_part(&b, 0, 2, &e), BL_EFAIL, "exists already, with other content than here");
     ck_assert_int_eq(system("test $(ls parts | wc -l) = 2"), 0); /* nothing is left over */
     end(&b);
-    unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, texts_large_and_small);
-    tcase_add_test(tests, where_files_are_cut_decides_no_row);
-    tcase_add_test(tests, forms_are_judged_in_order);
-    tcase_add_test(tests, attributes_are_taken_once_over_all_tasks);
-    tcase_add_test(tests, damage_is_noticed_and_named);
-    tcase_add_test(tests, tasks_that_saw_other_inputs_do_not_fit);
-    tcase_add_test(tests, a_part_is_written_once);
-}
-
-int main(void)
-{
-    return unit_run("merge", add);
 }

@@ -1,9 +1,7 @@
 /* Messages between processes: what is put is what is got, whatever it is; a damaged one is noticed. */
 #include "kind/isolated/messages.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -16,7 +14,7 @@ static struct bl_message received(int socket)
     return m;
 }
 
-START_TEST(items_come_back_in_order)
+UNIT_TEST(items_come_back_in_order)
 {
     int ends[2];
     size_t size;
@@ -57,9 +55,8 @@ START_TEST(items_come_back_in_order)
     bl_message_free(&m);
     close(ends[1]);
 }
-END_TEST
 
-START_TEST(descriptors_travel_at_their_places)
+UNIT_TEST(descriptors_travel_at_their_places)
 {
     int ends[2], pipe_ends[2];
     char byte = 0;
@@ -87,10 +84,9 @@ START_TEST(descriptors_travel_at_their_places)
         close(pipe_ends[i]);
     }
 }
-END_TEST
 
 /* More than a socket holds, while the other side reads. */
-START_TEST(large_messages_arrive_whole)
+UNIT_TEST(large_messages_arrive_whole)
 {
     enum { SIZE = 5 << 20 };
     int ends[2];
@@ -118,10 +114,9 @@ START_TEST(large_messages_arrive_whole)
     close(ends[0]);
     close(ends[1]);
 }
-END_TEST
 
 /* Whatever bytes a taken-over process sends: nothing outside the message is read. */
-START_TEST(damaged_messages_are_noticed)
+UNIT_TEST(damaged_messages_are_noticed)
 {
     for (int cut = 0; cut < 64; cut++) {
         struct bl_message m = {.fd = BL_MESSAGE_FDS_NONE};
@@ -143,10 +138,9 @@ START_TEST(damaged_messages_are_noticed)
     ck_assert(m.damaged);
     bl_message_free(&m);
 }
-END_TEST
 
 /* Several in one call, and one in several calls, between which nothing is lost. */
-START_TEST(messages_come_together_or_in_parts)
+UNIT_TEST(messages_come_together_or_in_parts)
 {
     int ends[2];
     struct bl_buffer data = {0}, queue = {0};
@@ -180,9 +174,8 @@ START_TEST(messages_come_together_or_in_parts)
     close(ends[0]);
     close(ends[1]);
 }
-END_TEST
 
-START_TEST(a_receiver_that_is_gone_is_an_error)
+UNIT_TEST(a_receiver_that_is_gone_is_an_error)
 {
     int ends[2];
     struct bl_buffer data = {0};
@@ -193,20 +186,4 @@ START_TEST(a_receiver_that_is_gone_is_an_error)
     ck_assert_int_eq(errno, EPIPE);
     bl_buffer_free(&data);
     close(ends[0]);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, items_come_back_in_order);
-    tcase_add_test(tests, descriptors_travel_at_their_places);
-    tcase_add_test(tests, large_messages_arrive_whole);
-    tcase_add_test(tests, damaged_messages_are_noticed);
-    tcase_add_test(tests, messages_come_together_or_in_parts);
-    tcase_add_test(tests, a_receiver_that_is_gone_is_an_error);
-}
-
-int main(void)
-{
-    return unit_run("message", add);
 }

@@ -23,81 +23,63 @@ static void is_missing(const struct sample *s, const struct bl_manifest *m, int6
     bl_missing_free(&missing);
 }
 
-START_TEST(shards_that_are_gone_or_cut)
+SAMPLE_TEST(shards_that_are_gone_or_cut, (struct sample_kind){.shard_size = 6000})
 {
-    struct sample s;
     struct bl_manifest m;
-    struct bl_error e = {0};
     char path[128], name[BL_SHARD_NAME_MAX];
-    sample_make(&s, (struct sample_kind){.shard_size = 6000});
-    ck_assert_int_eq(bl_manifest_read(&m, s.dir, &e), 0);
+    ck_assert_int_eq(bl_manifest_read(&m, s->dir, &e), 0);
     int64_t shards = bl_format_shards(&m.format);
     ck_assert_int_ge(shards, 6);
-    is_missing(&s, &m, 0, shards, 0, 0);
-    path_of(&s, bl_format_shard_name(&m.format, 2, name), path);
+    is_missing(s, &m, 0, shards, 0, 0);
+    path_of(s, bl_format_shard_name(&m.format, 2, name), path);
     ck_assert_int_eq(unlink(path), 0);
-    path_of(&s, bl_format_shard_name(&m.format, 4, name), path);
+    path_of(s, bl_format_shard_name(&m.format, 4, name), path);
     ck_assert_int_eq(truncate(path, 4000), 0);
-    is_missing(&s, &m, 0, shards, 2, 2);
-    is_missing(&s, &m, 3, shards, 1, 4);
-    is_missing(&s, &m, 5, shards, 0, 0);
+    is_missing(s, &m, 0, shards, 2, 2);
+    is_missing(s, &m, 3, shards, 1, 4);
+    is_missing(s, &m, 5, shards, 0, 0);
     /* A folder in its place is no shard. */
     ck_assert_int_eq(unlink(path), 0);
     ck_assert_int_eq(mkdir(path, 0777), 0);
-    is_missing(&s, &m, 3, shards, 1, 4);
+    is_missing(s, &m, 3, shards, 1, 4);
     bl_manifest_free(&m);
-    sample_free(&s);
 }
-END_TEST
 
-START_TEST(files_beside_the_shards)
+SAMPLE_TEST(files_beside_the_shards, (struct sample_kind){0})
 {
     static const char *const names[] = {BL_SEQUENCES_FILE, BL_SHARDS_FILE, BL_INDEX_FILE};
-    struct sample s;
     struct bl_manifest m;
-    struct bl_error e = {0};
     char path[128];
-    sample_make(&s, (struct sample_kind){0});
-    ck_assert_int_eq(bl_manifest_read(&m, s.dir, &e), 0);
-    ck_assert_int_eq(bl_missing_check_files(s.dir, &m, &e), 0);
+    ck_assert_int_eq(bl_manifest_read(&m, s->dir, &e), 0);
+    ck_assert_int_eq(bl_missing_check_files(s->dir, &m, &e), 0);
     for (int i = 0; i < 3; i++) {
-        path_of(&s, names[i], path);
+        path_of(s, names[i], path);
         ck_assert_int_eq(truncate(path, 10), 0);
-        ck_assert_int_eq(bl_missing_check_files(s.dir, &m, &e), BL_EDATA);
+        ck_assert_int_eq(bl_missing_check_files(s->dir, &m, &e), BL_EDATA);
         ck_assert_ptr_nonnull(strstr(e.text, path));
         ck_assert_ptr_nonnull(strstr(e.text, "has 10 bytes"));
         bl_error_clear(&e);
         ck_assert_int_eq(unlink(path), 0);
-        ck_assert_int_eq(bl_missing_check_files(s.dir, &m, &e), BL_EDATA);
-        ck_assert_ptr_nonnull(strstr(e.text, "is missing"));
-        bl_error_clear(&e);
+        FAILS_WITH(bl_missing_check_files(s->dir, &m, &e), BL_EDATA, "is missing");
         m.file[i].bytes = 0;
         fclose(fopen(path, "w"));
     }
     bl_manifest_free(&m);
-    sample_free(&s);
 }
-END_TEST
 
-START_TEST(an_edited_table_of_shards)
+SAMPLE_TEST(an_edited_table_of_shards, (struct sample_kind){0})
 {
-    struct sample s;
     struct bl_manifest m;
     struct bl_missing missing;
-    struct bl_error e = {0};
     char command[256];
-    sample_make(&s, (struct sample_kind){0});
-    ck_assert_int_eq(bl_manifest_read(&m, s.dir, &e), 0);
-    snprintf(command, sizeof command, "sed -i '2s/.$/z/' %s/" BL_SHARDS_FILE, s.dir);
+    ck_assert_int_eq(bl_manifest_read(&m, s->dir, &e), 0);
+    snprintf(command, sizeof command, "sed -i '2s/.$/z/' %s/" BL_SHARDS_FILE, s->dir);
     ck_assert_int_eq(system(command), 0);
-    ck_assert_int_eq(bl_missing_check_files(s.dir, &m, &e), 0); /* as long as it was */
-    ck_assert_int_eq(bl_missing_find(&missing, s.dir, &m, 0, 1, &e), BL_EDATA);
-    ck_assert_ptr_nonnull(strstr(e.text, "differs from the manifest"));
+    ck_assert_int_eq(bl_missing_check_files(s->dir, &m, &e), 0); /* as long as it was */
+    FAILS_WITH(bl_missing_find(&missing, s->dir, &m, 0, 1, &e), BL_EDATA, "differs from the manifest");
     bl_missing_free(&missing);
     bl_manifest_free(&m);
-    sample_free(&s);
 }
-END_TEST
 
 /* The draft of the same dataset, as another version of something would make it. */
 static int compare(const struct sample *s, struct bl_manifest *draft, struct bl_error *e)
@@ -107,48 +89,26 @@ static int compare(const struct sample *s, struct bl_manifest *draft, struct bl_
     return bl_packing_compare_draft(&p, e);
 }
 
-START_TEST(only_what_made_it_makes_it_again)
+SAMPLE_TEST(only_what_made_it_makes_it_again, (struct sample_kind){0})
 {
-    struct sample s;
     struct bl_manifest m;
-    struct bl_error e = {0};
-    sample_make(&s, (struct sample_kind){0});
-    ck_assert_int_eq(bl_manifest_read(&m, s.dir, &e), 0);
+    ck_assert_int_eq(bl_manifest_read(&m, s->dir, &e), 0);
     struct bl_manifest draft = m;
     char digest[BL_DIGEST_SIZE] = "0123456789abcdef", other[] = "9.9.9";
     draft.skipped = draft.failed = draft.failed_steps = 0;
     draft.files = 0;
-    ck_assert_msg(compare(&s, &draft, &e) == 0, "%s", e.text);
+    ck_assert_msg(compare(s, &draft, &e) == 0, "%s", e.text);
     draft.tool = other;
-    ck_assert_int_eq(compare(&s, &draft, &e), BL_EFAIL);
-    ck_assert_ptr_nonnull(strstr(e.text, "was made with bload 0.0.0, and this is 9.9.9"));
+    FAILS_WITH(compare(s, &draft, &e), BL_EFAIL, "was made with bload 0.0.0, and this is 9.9.9");
     draft.tool = m.tool;
     struct bl_manifest_pair pair = {draft.libraries.pair[0].name, other};
     draft.libraries.pair = &pair;
-    ck_assert_int_eq(compare(&s, &draft, &e), BL_EFAIL);
-    ck_assert_ptr_nonnull(strstr(e.text, "was made with libexample 1.2.3, and this is 9.9.9"));
+    FAILS_WITH(compare(s, &draft, &e), BL_EFAIL, "was made with libexample 1.2.3, and this is 9.9.9");
     draft.libraries = m.libraries;
     memcpy(draft.format.plan_digest, digest, sizeof digest);
-    ck_assert_int_eq(compare(&s, &draft, &e), BL_EFAIL);
-    ck_assert_ptr_nonnull(strstr(e.text, "with another plan"));
+    FAILS_WITH(compare(s, &draft, &e), BL_EFAIL, "with another plan");
     draft.format = m.format;
     draft.plan_info.lower_bound--;
-    ck_assert_int_eq(compare(&s, &draft, &e), BL_EFAIL);
-    ck_assert_ptr_nonnull(strstr(e.text, "would make other shards"));
+    FAILS_WITH(compare(s, &draft, &e), BL_EFAIL, "would make other shards");
     bl_manifest_free(&m);
-    sample_free(&s);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, shards_that_are_gone_or_cut);
-    tcase_add_test(tests, files_beside_the_shards);
-    tcase_add_test(tests, an_edited_table_of_shards);
-    tcase_add_test(tests, only_what_made_it_makes_it_again);
-}
-
-int main(void)
-{
-    return unit_run("missing", add);
 }

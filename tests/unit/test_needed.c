@@ -2,11 +2,12 @@
  * that ffprobe tells. */
 #include "kind/video/timeline.h"
 
-#include <string.h>
 #include <sys/stat.h>
 
 #include "kind/media/demux.h"
 #include "unit.h"
+
+UNIT_SCRATCH
 
 #define FRAMES_MAX 12
 
@@ -83,7 +84,7 @@ static void assert_needed(const struct stream *stream, int64_t stride, int64_t f
     bl_needed_free(&needed);
 }
 
-START_TEST(pictures_that_nothing_needs_are_left_out)
+UNIT_TEST(pictures_that_nothing_needs_are_left_out)
 {
     assert_needed(&closed, 1, 0, 12, true, "xxxxxxxxxxxx", 11, 100);
     assert_needed(&closed, 4, 0, 3, true, "x..xxxx.xx.x", 11, 110);
@@ -96,7 +97,6 @@ START_TEST(pictures_that_nothing_needs_are_left_out)
     assert_needed(&open_group, 6, 1, 1, false, "x....xxx", 7, 60);
     assert_needed(&open_group, 4, 1, 1, false, "x.x.xx..", 5, 40);
 }
-END_TEST
 
 /* The types of a video's pictures, in display order. */
 static void picture_types(const char *path, char *types, size_t size)
@@ -132,7 +132,7 @@ static void assert_disposable(const char *path)
     bl_demux_close(&d);
 }
 
-START_TEST(b_pictures_of_encoders_are_known)
+UNIT_TEST(b_pictures_of_encoders_are_known)
 {
     static const char *const recipes[][2] = {
         {"libx264 -bf 3 -x264-params b-pyramid=none", "h264.mp4"},
@@ -145,9 +145,7 @@ START_TEST(b_pictures_of_encoders_are_known)
         unit_skip("no ffmpeg command");
         return;
     }
-    char directory[64];
-    unit_enter(directory);
-    for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++) {
+    for (size_t i = 0; i < COUNT(recipes); i++) {
         char command[256];
         snprintf(command, sizeof command,
                  "ffmpeg -v quiet -nostdin -f lavfi -i testsrc2=s=64x48:d=2 -pix_fmt yuv420p -c:v %s -g 20 %s",
@@ -155,17 +153,4 @@ START_TEST(b_pictures_of_encoders_are_known)
         ck_assert_msg(system(command) == 0, "%s", command);
         assert_disposable(recipes[i][1]);
     }
-    unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, pictures_that_nothing_needs_are_left_out);
-    tcase_add_test(tests, b_pictures_of_encoders_are_known);
-}
-
-int main(void)
-{
-    return unit_run("needed", add);
 }

@@ -1,7 +1,4 @@
 #include "kind/text/normal_form.h"
-
-#include <string.h>
-
 #include "unit.h"
 
 static void expect(enum bl_normal_form form, const char *text, const char *expected)
@@ -16,7 +13,7 @@ static void expect(enum bl_normal_form form, const char *text, const char *expec
     bl_buffer_free(&out);
 }
 
-START_TEST(letters_and_marks)
+UNIT_TEST(letters_and_marks)
 {
     expect(BL_NFC, "", "");
     expect(BL_NFC, "plain\n", "plain\n");
@@ -33,19 +30,17 @@ START_TEST(letters_and_marks)
     expect(BL_NFKC, "\ufb01\u2075\uff76\uff9e", "fi5\u30ac");
     expect(BL_NFKD, "\u1e9b\u0323", "s\u0323\u0307");
 }
-END_TEST
 
-START_TEST(hangul)
+UNIT_TEST(hangul)
 {
     expect(BL_NFC, "\u1112\u1161\u11ab\u1100\u1173\u11af", "\ud55c\uae00");
     expect(BL_NFC, "\ud558\u11ab", "\ud55c");
     expect(BL_NFC, "\ud55c\u11ab", "\ud55c\u11ab"); /* is complete */
     expect(BL_NFD, "\ud55c\uae00\ud558", "\u1112\u1161\u11ab\u1100\u1173\u11af\u1112\u1161");
 }
-END_TEST
 
 /* What came after Unicode 9 is no mark, and does not decompose. */
-START_TEST(later_versions)
+UNIT_TEST(later_versions)
 {
     expect(BL_NFC, "\U000113c2\U000113c2", "\U000113c2\U000113c2");
     expect(BL_NFD, "\U00011938", "\U00011938");
@@ -57,27 +52,12 @@ START_TEST(later_versions)
     expect(BL_NFC_16, "\u00e9\u0323 \ud558\u11ab", "\u1eb9\u0301 \ud55c");
     expect(BL_NFKC, "\u32ff", "\u32ff");
 }
-END_TEST
 
-START_TEST(quick_check)
+UNIT_TEST(quick_check)
 {
     ck_assert_uint_eq(bl_normal_form_prefix(BL_NFC, "\u00e9t\u00e9 \u4e16", 9), 9);
     ck_assert_uint_eq(bl_normal_form_prefix(BL_NFC, "\ud55c\uae00", 6), 6);
     ck_assert_uint_eq(bl_normal_form_prefix(BL_NFC, "abc e\u0301", 7), 4); /* the letter goes with its mark */
     ck_assert_uint_eq(bl_normal_form_prefix(BL_NFD, "abc\u00e9", 5), 2);
     ck_assert_uint_eq(bl_normal_form_prefix(BL_NFD, "\u0301", 2), 0);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, letters_and_marks);
-    tcase_add_test(tests, hangul);
-    tcase_add_test(tests, later_versions);
-    tcase_add_test(tests, quick_check);
-}
-
-int main(void)
-{
-    return unit_run("nfc", add);
 }

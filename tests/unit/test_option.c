@@ -1,7 +1,6 @@
 #include "base/option.h"
 
 #include <stdint.h>
-#include <string.h>
 
 #include "base/checksum.h"
 #include "base/option_help.h"
@@ -68,7 +67,7 @@ static int parse(const char **words)
     return bl_options_parse(&options, count, argv, &error);
 }
 
-START_TEST(defaults_stand_until_something_is_said)
+UNIT_TEST(defaults_stand_until_something_is_said)
 {
     ck_assert(!values.loud);
     ck_assert_int_eq(values.jobs, 2);
@@ -78,9 +77,8 @@ START_TEST(defaults_stand_until_something_is_said)
     ck_assert_int_eq(values.rate.den, 0);
     ck_assert_int_eq(bl_options_origin(&options, "jobs"), BL_ORIGIN_DEFAULT);
 }
-END_TEST
 
-START_TEST(flags_in_all_their_spellings)
+UNIT_TEST(flags_in_all_their_spellings)
 {
     ck_assert_int_eq(PARSE("-l", "-j4", "--T=7", "--memory", "2K", "--seed=18446744073709551615", "--fruit=pear", "-n",
                            "-x", "--rate=30000/1001", "--size", "224x160"),
@@ -105,9 +103,8 @@ START_TEST(flags_in_all_their_spellings)
     ck_assert_int_eq(PARSE("--name", "-y"), BL_OK);
     ck_assert_str_eq(values.name, "-y");
 }
-END_TEST
 
-START_TEST(operands_stay_in_order)
+UNIT_TEST(operands_stay_in_order)
 {
     ck_assert_int_eq(PARSE("a", "-j", "3", "-", "b", "--", "-j", "--loud"), BL_OK);
     ck_assert_int_eq(options.operands, 5);
@@ -116,29 +113,27 @@ START_TEST(operands_stay_in_order)
         ck_assert_str_eq(options.operand[i], expected[i]);
     ck_assert(!values.loud);
 }
-END_TEST
 
-START_TEST(rates_are_exact)
+UNIT_TEST(rates_are_exact)
 {
     static const struct {
         const char *text;
         int64_t num, den;
     } good[] = {{"25", 25, 1},  {"12.5", 25, 2},    {"29.97", 2997, 100},
                 {"10/4", 5, 2}, {"0.001", 1, 1000}, {"1.0", 1, 1}};
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    for (size_t i = 0; i < COUNT(good); i++) {
         ck_assert_int_eq(bl_options_set(&options, "rate", good[i].text, BL_ORIGIN_FLAG, &error), BL_OK);
         ck_assert_int_eq(values.rate.num, good[i].num);
         ck_assert_int_eq(values.rate.den, good[i].den);
     }
     static const char *const bad[] = {"",    "0",     "-1",   "1/0",  "1/",  "/1",         ".5",    "1.",
                                       "0.0", "1/2/3", "1.-0", "1/-2", "1e3", "1234567890", "1.2.3", "25 "};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         bl_error_clear(&error);
         ck_assert_msg(bl_options_set(&options, "rate", bad[i], BL_ORIGIN_FLAG, &error) == BL_EUSAGE, "took \"%s\"",
                       bad[i]);
     }
 }
-END_TEST
 
 /* The words are refused, with this message. */
 static void refuse(const char *message, const char **words)
@@ -149,7 +144,7 @@ static void refuse(const char *message, const char **words)
 
 #define REFUSE(message, ...) refuse(message, (const char *[]){__VA_ARGS__, NULL})
 
-START_TEST(refusals_say_what_is_expected)
+UNIT_TEST(refusals_say_what_is_expected)
 {
     REFUSE("unknown option --jbos: did you mean --jobs?", "--jbos", "3");
     REFUSE("unknown option --job: did you mean --jobs?", "--job=3");
@@ -170,9 +165,8 @@ START_TEST(refusals_say_what_is_expected)
     REFUSE("--size expects width x height, each 1 to 32768, such as 224x224, not \"224\"", "--size=224");
     REFUSE("--name expects a text that is not empty, not \"\"", "--name", "");
 }
-END_TEST
 
-START_TEST(flags_win_over_the_file)
+UNIT_TEST(flags_win_over_the_file)
 {
     ck_assert_int_eq(bl_options_set(&options, "jobs", "5", BL_ORIGIN_FILE, &error), BL_OK);
     ck_assert_int_eq(bl_options_set(&options, "seed", "5", BL_ORIGIN_FILE, &error), BL_OK);
@@ -187,7 +181,6 @@ START_TEST(flags_win_over_the_file)
     ck_assert_int_eq(bl_options_set(&options, "fruit", "plum", BL_ORIGIN_FILE, &error), BL_EUSAGE);
     ck_assert_str_eq(error.text, "fruit expects one of apple, pear, not \"plum\"");
 }
-END_TEST
 
 static int append(void *context, const struct bl_option_group *group, const struct bl_option *option)
 {
@@ -198,7 +191,7 @@ static int append(void *context, const struct bl_option_group *group, const stru
     return strcmp(option->name, "size") == 0 ? 17 : 0;
 }
 
-START_TEST(values_are_written_in_one_form)
+UNIT_TEST(values_are_written_in_one_form)
 {
     struct bl_buffer out = {0};
     ck_assert_int_eq(bl_options_each(&options, append, &out), 17);
@@ -209,9 +202,8 @@ START_TEST(values_are_written_in_one_form)
     ck_assert_str_eq(out.data, "loud=true;jobs=2;T=7;memory=1048576;seed=1;fruit=apple;name=x;rate=25/2;size=8x8;");
     bl_buffer_free(&out);
 }
-END_TEST
 
-START_TEST(identity_is_what_affects_something)
+UNIT_TEST(identity_is_what_affects_something)
 {
     struct bl_buffer out = {0};
     bl_options_identity(&options, &out);
@@ -222,9 +214,8 @@ START_TEST(identity_is_what_affects_something)
     ck_assert_uint_eq(out.size, 0);
     bl_buffer_free(&out);
 }
-END_TEST
 
-START_TEST(help)
+UNIT_TEST(help)
 {
     struct bl_buffer out = {0};
     bl_options_help(&options, &out);
@@ -241,9 +232,8 @@ START_TEST(help)
                                "      --size WxH              of a picture\n");
     bl_buffer_free(&out);
 }
-END_TEST
 
-START_TEST(groups_follow_each_other)
+UNIT_TEST(groups_follow_each_other)
 {
     struct values second = {0};
     static const struct bl_option more[] = {
@@ -261,24 +251,5 @@ START_TEST(groups_follow_each_other)
     ck_assert_int_eq(bl_options_add(&options, "Wrong", wrong, &second, &error), BL_EFAIL);
     ck_assert_str_eq(error.text, "--wrong does not take its own default three");
 }
-END_TEST
 
-static void add(TCase *tests)
-{
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_test(tests, defaults_stand_until_something_is_said);
-    tcase_add_test(tests, flags_in_all_their_spellings);
-    tcase_add_test(tests, operands_stay_in_order);
-    tcase_add_test(tests, rates_are_exact);
-    tcase_add_test(tests, refusals_say_what_is_expected);
-    tcase_add_test(tests, flags_win_over_the_file);
-    tcase_add_test(tests, values_are_written_in_one_form);
-    tcase_add_test(tests, identity_is_what_affects_something);
-    tcase_add_test(tests, help);
-    tcase_add_test(tests, groups_follow_each_other);
-}
-
-int main(void)
-{
-    return unit_run("option", add);
-}
+UNIT_EACH(set_up, tear_down)

@@ -1,14 +1,10 @@
 #include "run/finish.h"
-
-#include <string.h>
-
 #include "unit.h"
 
-START_TEST(outcomes_survive_the_record)
+UNIT_TEST(outcomes_survive_the_record)
 {
     struct bl_outcomes there = {0}, back = {0};
     struct bl_buffer text = {0};
-    struct bl_error e = {0};
     ck_assert_int_eq(bl_outcomes_add(&there, 7, true, 94, "a\ttab, a \\ and\na line", &e), BL_OK);
     ck_assert_int_eq(bl_outcomes_add(&there, 3, false, 0, "3 of 9 frames damaged", &e), BL_OK);
     there.unfiltered = true;
@@ -30,29 +26,26 @@ START_TEST(outcomes_survive_the_record)
     bl_outcomes_free(&there);
     bl_outcomes_free(&back);
 }
-END_TEST
 
-START_TEST(what_is_no_outcome_is_refused)
+UNIT_TEST(what_is_no_outcome_is_refused)
 {
     static const char *const bad[] = {
         "failed\t1\t2\n",    "gone\t1\t2\tx\n",      "failed\t-1\t2\tx\n", "noted\t1\tx\tx\n",
         "failed\t1\t2\tx",   "failed\t1\t2\tx\ty\n", "noted\t1\t2\t\\q\n", "\n",
         "untrained\t1\t2\n", "untrained\t1\t2\t-3\n"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         struct bl_outcomes o = {0};
-        struct bl_error e = {0};
+        bl_error_clear(&e);
         char text[64];
         snprintf(text, sizeof text, "%s", bad[i]);
         ck_assert_msg(bl_outcomes_parse(&o, text, strlen(text), &e) == BL_EDATA, "took \"%s\"", bad[i]);
         bl_outcomes_free(&o);
     }
 }
-END_TEST
 
-START_TEST(pieces_of_a_sequence_are_merged)
+UNIT_TEST(pieces_of_a_sequence_are_merged)
 {
     struct bl_outcomes o = {0};
-    struct bl_error e = {0};
     ck_assert_int_eq(bl_outcomes_add(&o, 9, false, 0, "first", &e), BL_OK);
     ck_assert_int_eq(bl_outcomes_add(&o, 2, false, 0, "alone", &e), BL_OK);
     ck_assert_int_eq(bl_outcomes_add(&o, 9, false, 0, "second", &e), BL_OK);
@@ -71,17 +64,4 @@ START_TEST(pieces_of_a_sequence_are_merged)
     ck_assert(!o.outcome[2].failed);
     ck_assert_str_eq(o.outcome[2].text, "first; second");
     bl_outcomes_free(&o);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, outcomes_survive_the_record);
-    tcase_add_test(tests, what_is_no_outcome_is_refused);
-    tcase_add_test(tests, pieces_of_a_sequence_are_merged);
-}
-
-int main(void)
-{
-    return unit_run("outcome", add);
 }

@@ -1,13 +1,13 @@
 /* Packing without a command line: every step of a small dataset, and the faults that are reported on the way. */
 #include "run/packing.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "kind/kinds.h"
 #include "scan/sources.h"
 #include "unit.h"
+
+UNIT_SCRATCH
 
 /* A request over files of labels, one a line. */
 struct setup {
@@ -114,21 +114,18 @@ static struct bl_packing *pack(const struct setup *s, struct bl_packing_result *
     return packing;
 }
 
-static void make_inputs(char directory[64])
+static void make_inputs(void)
 {
-    unit_enter(directory);
     ck_assert_int_eq(mkdir("in", 0777), 0);
     write_text("in/a.txt", "1\n2\n3\n");
     write_text("in/b.txt", "4\n5\n");
 }
 
-START_TEST(every_step_and_once_more)
+UNIT_TEST(every_step_and_once_more)
 {
-    char directory[64];
     struct setup s;
     struct bl_packing_result result;
-    struct bl_error e = {0};
-    make_inputs(directory);
+    make_inputs();
     setup_make(&s, "4");
     struct bl_packing *packing = pack(&s, &result);
     ck_assert_int_eq(result.plan->blocks, 2);
@@ -147,20 +144,16 @@ START_TEST(every_step_and_once_more)
     setup_free(&s);
 
     setup_make(&s, "5");
-    ck_assert_int_eq(bl_packing_open(&packing, &s.request, &e), BL_EUSAGE);
-    ck_assert_ptr_nonnull(strstr(e.text, "T is \"4\" there, not \"5\""));
+    FAILS_WITH(bl_packing_open(&packing, &s.request, &e), BL_EUSAGE, "T is \"4\" there, not \"5\"");
     bl_packing_close(packing);
     setup_free(&s);
-    unit_leave(directory);
 }
-END_TEST
 
-START_TEST(a_fault_is_reported)
+UNIT_TEST(a_fault_is_reported)
 {
-    char directory[64];
     struct setup s;
     struct bl_packing_result result;
-    make_inputs(directory);
+    make_inputs();
     write_text("in/c.txt", "not a number\n");
     setup_make(&s, "4");
     struct bl_packing *packing = pack(&s, &result);
@@ -170,38 +163,19 @@ START_TEST(a_fault_is_reported)
     ck_assert_int_eq(result.finished->skipped, 1);
     bl_packing_close(packing);
     setup_free(&s);
-    unit_leave(directory);
 }
-END_TEST
 
 /* --on-error fail */
-START_TEST(a_fault_ends_it)
+UNIT_TEST(a_fault_ends_it)
 {
-    char directory[64];
     struct setup s;
     struct bl_packing *packing;
-    struct bl_error e = {0};
-    make_inputs(directory);
+    make_inputs();
     write_text("in/c.txt", "not a number\n");
     setup_make(&s, "4");
     s.pack.on_error = BL_ON_ERROR_FAIL;
     ck_assert_int_eq(bl_packing_open(&packing, &s.request, &e), BL_OK);
-    ck_assert_int_eq(bl_packing_table(packing, &e), BL_EFAIL);
-    ck_assert_ptr_nonnull(strstr(e.text, "(--on-error fail)"));
+    FAILS_WITH(bl_packing_table(packing, &e), BL_EFAIL, "(--on-error fail)");
     bl_packing_close(packing);
     setup_free(&s);
-    unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, every_step_and_once_more);
-    tcase_add_test(tests, a_fault_is_reported);
-    tcase_add_test(tests, a_fault_ends_it);
-}
-
-int main(void)
-{
-    return unit_run("packing", add);
 }

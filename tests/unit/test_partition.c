@@ -1,8 +1,5 @@
 /* Epochs differ in who shares a block, as long as there is another partition into as many blocks: all of them, counted
  * by trying everything. */
-#include <check.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "plan/planner.h"
 #include "plan/random.h"
@@ -92,7 +89,7 @@ static void assert_epochs(const int64_t *length, const struct bl_plan_options *o
     bl_planner_free(&planner);
 }
 
-START_TEST(every_partition_has_its_epoch)
+UNIT_TEST(every_partition_has_its_epoch)
 {
     struct bl_random r;
     bl_random_seed(&r, 4, BL_STREAM_FILL);
@@ -116,10 +113,9 @@ START_TEST(every_partition_has_its_epoch)
         assert_epochs(length, &o, (uint64_t)turn);
     }
 }
-END_TEST
 
 /* Of more pieces than are tried in every way: blocks of two that fit together alone, and two blocks that can change. */
-START_TEST(a_few_blocks_of_many_change)
+UNIT_TEST(a_few_blocks_of_many_change)
 {
     enum { PAIRS = 100 };
     int64_t length[2 * PAIRS + 4];
@@ -147,16 +143,4 @@ START_TEST(a_few_blocks_of_many_change)
     ck_assert(!planner.is_repeated && hash[0] != hash[1]);
     bl_partitions_free(&taken);
     bl_planner_free(&planner);
-}
-END_TEST
-
-static void add_tests(TCase *tests)
-{
-    tcase_add_test(tests, every_partition_has_its_epoch);
-    tcase_add_test(tests, a_few_blocks_of_many_change);
-}
-
-int main(void)
-{
-    return unit_run("partition", add_tests);
 }

@@ -1,9 +1,5 @@
 /* Texts of pieces in runs: shading, characters of several tokens, what cannot be seen, and ids without a tokenizer. */
 #include "show/passages.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 #include "unit.h"
 
 static struct bl_tokenizer *tokenizer;
@@ -28,8 +24,9 @@ static void piece_add(struct bl_passages *p, size_t piece, const char *text, con
 {
     struct bl_error e = {0};
     for (size_t i = 0; text[i]; i++)
-        ck_assert_int_eq(bl_passages_add(p, detokenizer, (uint8_t)text[i], i < strlen(shades) && shades[i] == 'x', &e),
-                         BL_OK);
+        ck_assert_msg(bl_passages_add(p, detokenizer, (uint8_t)text[i], i < strlen(shades) && shades[i] == 'x', &e) ==
+                          BL_OK,
+                      "%s", e.text);
     ck_assert_int_eq(bl_passages_end(p, piece, &e), BL_OK);
 }
 
@@ -58,7 +55,7 @@ static void text_becomes(const char *text, const char *shades, const char *expec
     bl_passages_free(&p);
 }
 
-START_TEST(runs_change_with_the_shading)
+UNIT_TEST(runs_change_with_the_shading)
 {
     text_becomes("abcdef", "", "0:abcdef|");
     text_becomes("abcdef", "xxxxxx", "0:[abcdef]|");
@@ -66,10 +63,9 @@ START_TEST(runs_change_with_the_shading)
     text_becomes("abcdef", "     x", "0:abcde|0:[f]|");
     text_becomes("", "", "");
 }
-END_TEST
 
 /* A character whose bytes are of two tokens is not cut: it belongs to the first. */
-START_TEST(characters_are_whole)
+UNIT_TEST(characters_are_whole)
 {
     text_becomes("\xc3\xa9z", "x", "0:[\xc3\xa9]|0:z|");
     text_becomes("\xc3\xa9z", " xx", "0:\xc3\xa9|0:[z]|");
@@ -78,9 +74,8 @@ START_TEST(characters_are_whole)
                  "b",
                  "  x xx", "0:a\xf0\x9f\x99\x82|0:[b]|");
 }
-END_TEST
 
-START_TEST(what_is_no_text_is_replaced)
+UNIT_TEST(what_is_no_text_is_replaced)
 {
     text_becomes("a\xff"
                  "b",
@@ -91,17 +86,15 @@ START_TEST(what_is_no_text_is_replaced)
     text_becomes("caf\xc3", "", "0:caf\xef\xbf\xbd|");                           /* ends within one */
     text_becomes("\xed\xa0\x80", "", "0:\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd|"); /* half of a pair of UTF-16 */
 }
-END_TEST
 
 /* Nothing that a terminal would obey, or a page would not show. */
-START_TEST(controls_are_masked)
+UNIT_TEST(controls_are_masked)
 {
     text_becomes("a\033[31mb\rc\x7f", "", "0:a?[31mb?c?|");
     text_becomes("line\n\tnext", "", "0:line\n\tnext|");
     text_becomes("\xe2\x80\xae"
                  "abc\xc2\x9b",
                  "", "0:?abc?|"); /* right to left; CSI of C1 */
-    struct bl_error e = {0};
     struct bl_passages p = {0};
     for (int i = 0; i < 3; i++)
         ck_assert_int_eq(bl_passages_add(&p, detokenizer, 0, i == 1, &e), BL_OK);
@@ -109,11 +102,9 @@ START_TEST(controls_are_masked)
     runs_are(&p, "0:?|0:[?]|0:?|");
     bl_passages_free(&p);
 }
-END_TEST
 
-START_TEST(pieces_are_apart)
+UNIT_TEST(pieces_are_apart)
 {
-    struct bl_error e = {0};
     struct bl_passages p = {0};
     piece_add(&p, 0, "ab\xc3", "xxx"); /* neither the character nor the shading goes on in the next */
     piece_add(&p, 1,
@@ -127,12 +118,10 @@ START_TEST(pieces_are_apart)
                  "c|3:d|3:[e]|");
     bl_passages_free(&p);
 }
-END_TEST
 
-START_TEST(ids_are_numbers)
+UNIT_TEST(ids_are_numbers)
 {
     static const int64_t id[] = {7, -100, INT64_MAX, 0, 12};
-    struct bl_error e = {0};
     struct bl_passages p = {0};
     for (int i = 0; i < 5; i++)
         ck_assert_int_eq(bl_passages_add(&p, NULL, id[i], i == 3, &e), BL_OK);
@@ -140,26 +129,20 @@ START_TEST(ids_are_numbers)
     runs_are(&p, "2:7 -100 9223372036854775807|2:[ 0]|2: 12|");
     bl_passages_free(&p);
 }
-END_TEST
 
-START_TEST(ids_of_no_token_are_faults)
+UNIT_TEST(ids_of_no_token_are_faults)
 {
-    struct bl_error e = {0};
     struct bl_passages p = {0};
-    ck_assert_int_eq(bl_passages_add(&p, detokenizer, 256, false, &e), BL_EDATA);
-    ck_assert_str_eq(e.text, "the tokenizer has no token with the id 256");
-    bl_error_clear(&e);
+    FAILS(bl_passages_add(&p, detokenizer, 256, false, &e), BL_EDATA, "the tokenizer has no token with the id 256");
     ck_assert_int_eq(bl_passages_add(&p, detokenizer, -1, true, &e), BL_EDATA);
     bl_passages_drop(&p);
     piece_add(&p, 0, "a", "");
     runs_are(&p, "0:a|");
     bl_passages_free(&p);
 }
-END_TEST
 
-START_TEST(more_text_than_is_shown_is_refused)
+UNIT_TEST(more_text_than_is_shown_is_refused)
 {
-    struct bl_error e = {0};
     struct bl_passages p = {0};
     char *text = malloc(BL_PASSAGES_MAX);
     ck_assert_ptr_nonnull(text);
@@ -167,26 +150,9 @@ START_TEST(more_text_than_is_shown_is_refused)
     bl_buffer_append(&p.bytes, text, BL_PASSAGES_MAX);
     free(text);
     p.bytes.capacity = BL_PASSAGES_MAX + 1; /* it would have room by chance */
-    ck_assert_int_eq(bl_passages_add(&p, detokenizer, 'x', false, &e), BL_EUSAGE);
-    ck_assert_str_eq(e.text, "there is more text to show than 64.0 MiB: bload cat writes that of one sequence");
+    FAILS(bl_passages_add(&p, detokenizer, 'x', false, &e), BL_EUSAGE,
+          "there is more text to show than 64.0 MiB: bload cat writes that of one sequence");
     bl_passages_free(&p);
 }
-END_TEST
 
-static void add(TCase *tests)
-{
-    tcase_add_checked_fixture(tests, tokenizer_open, tokenizer_close);
-    tcase_add_test(tests, runs_change_with_the_shading);
-    tcase_add_test(tests, characters_are_whole);
-    tcase_add_test(tests, what_is_no_text_is_replaced);
-    tcase_add_test(tests, controls_are_masked);
-    tcase_add_test(tests, pieces_are_apart);
-    tcase_add_test(tests, ids_are_numbers);
-    tcase_add_test(tests, ids_of_no_token_are_faults);
-    tcase_add_test(tests, more_text_than_is_shown_is_refused);
-}
-
-int main(void)
-{
-    return unit_run("passages", add);
-}
+UNIT_EACH(tokenizer_open, tokenizer_close)

@@ -1,7 +1,4 @@
 #include "kind/video/options.h"
-
-#include <string.h>
-
 #include "unit.h"
 
 /* What is taken, as the frames' numbers. */
@@ -37,7 +34,7 @@ static void assert_taken(const struct taken *t, const int *frame, int count)
 #define ASSERT_TAKEN(t, ...)                                                                                           \
     assert_taken(t, (const int[]){__VA_ARGS__}, (int)(sizeof((const int[]){__VA_ARGS__}) / sizeof(int)))
 
-START_TEST(every_frame_and_every_third)
+UNIT_TEST(every_frame_and_every_third)
 {
     struct bl_pick pick;
     struct taken t;
@@ -55,11 +52,10 @@ START_TEST(every_frame_and_every_third)
     pick_all(&pick, time, 0, 0, &t);
     ck_assert_int_eq(t.count, 0);
 }
-END_TEST
 
 /* 25 frames a second, in ticks of 40 ms, from 1000 on. What is expected was printed by ffmpeg 5.1:
  * ffmpeg -f lavfi -i testsrc2=r=25:d=0.4 -vf setpts=PTS-STARTPTS,fps=F -vsync passthrough -f framemd5 - */
-START_TEST(rates_as_ffmpeg_takes_them)
+UNIT_TEST(rates_as_ffmpeg_takes_them)
 {
     int64_t time[10];
     for (int i = 0; i < 10; i++)
@@ -79,11 +75,10 @@ START_TEST(rates_as_ffmpeg_takes_them)
     pick_all(&pick, time, 10, 1010, &t);
     ck_assert_int_eq(t.count, 0); /* 0.4 s: ffmpeg too gives none */
 }
-END_TEST
 
 /* Frames that begin 0.36 s after the sound. What is expected of the first was printed by ffmpeg 5.1, of such a file:
  * ffmpeg -i late.nut -vf fps=5 -f image2 -c:v rawvideo late-%d.raw */
-START_TEST(outputs_before_the_first_frame)
+UNIT_TEST(outputs_before_the_first_frame)
 {
     int64_t time[10];
     for (int i = 0; i < 10; i++)
@@ -103,9 +98,8 @@ START_TEST(outputs_before_the_first_frame)
     pick_all(&pick, time, 3, 1003, &t);
     ASSERT_TAKEN(&t, 1, 2);
 }
-END_TEST
 
-START_TEST(frames_without_a_time_take_nothing)
+UNIT_TEST(frames_without_a_time_take_nothing)
 {
     static const int64_t time[] = {0, BL_PICK_UNKNOWN, 2, 3};
     struct bl_pick pick;
@@ -117,10 +111,9 @@ START_TEST(frames_without_a_time_take_nothing)
     pick_all(&pick, time, 4, BL_PICK_UNKNOWN, &t);
     ASSERT_TAKEN(&t, 1, 1, 2); /* no time at which the last ends */
 }
-END_TEST
 
 /* The filter said otherwise: output n is the last frame whose rounded time is at most n, up to the rounded end. */
-START_TEST(any_times_at_any_rate)
+UNIT_TEST(any_times_at_any_rate)
 {
     unsigned seed = 1;
     for (int round = 0; round < 2000; round++) {
@@ -143,9 +136,8 @@ START_TEST(any_times_at_any_rate)
         }
     }
 }
-END_TEST
 
-START_TEST(extremes)
+UNIT_TEST(extremes)
 {
     struct bl_pick pick;
     ck_assert(!bl_pick_init(&pick, 0, 1, 1, 1, 25));
@@ -158,20 +150,4 @@ START_TEST(extremes)
     ck_assert_int_eq(bl_pick_end(&pick, 0), 0);
     ck_assert(bl_pick_init(&pick, 30, 1, 1, 1, 25));
     ck_assert_int_eq(bl_pick_end(&pick, 99), 0); /* no frame at all */
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, every_frame_and_every_third);
-    tcase_add_test(tests, rates_as_ffmpeg_takes_them);
-    tcase_add_test(tests, outputs_before_the_first_frame);
-    tcase_add_test(tests, frames_without_a_time_take_nothing);
-    tcase_add_test(tests, any_times_at_any_rate);
-    tcase_add_test(tests, extremes);
-}
-
-int main(void)
-{
-    return unit_run("pick", add);
 }

@@ -1,10 +1,8 @@
 #include "pool/pipeline.h"
 
 #include <stdatomic.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "unit.h"
 
@@ -133,11 +131,10 @@ static int run(struct trial *t, int workers, int slots, struct bl_error *e)
 
 static const int worker_counts[] = {1, 2, 5, 16};
 
-START_TEST(writers_may_be_fewer_than_workers)
+UNIT_TEST(writers_may_be_fewer_than_workers)
 {
     for (int writers = 0; writers < 3; writers++) {
         struct trial t = trial_of();
-        struct bl_error e = {0};
         t.writers = writers;
         ck_assert_int_eq(run(&t, 5, 10, &e), BL_OK);
         ck_assert_int_eq(t.consumed, JOBS);
@@ -145,68 +142,60 @@ START_TEST(writers_may_be_fewer_than_workers)
         ck_assert_int_le(atomic_load(&t.most_writing), writers ? writers : 5);
     }
 }
-END_TEST
 
-START_TEST(results_come_in_order)
+UNIT_TEST(results_come_in_order)
 {
     for (size_t i = 0; i < 8; i++) {
         struct trial t = trial_of();
-        struct bl_error e = {0};
         t.writes = i < 4;
         ck_assert_int_eq(run(&t, worker_counts[i % 4], 2 * worker_counts[i % 4], &e), BL_OK);
         ck_assert_int_eq(t.consumed, JOBS);
         ck_assert_int_eq(atomic_load(&t.cancel.raised), 0);
     }
 }
-END_TEST
 
-START_TEST(a_failing_stage_ends_the_run)
+UNIT_TEST(a_failing_stage_ends_the_run)
 {
     static const int where[] = {0, JOBS / 2, JOBS - 1};
     for (size_t i = 0; i < 4; i++) {
         for (size_t at = 0; at < 3; at++) {
             for (int stage = 0; stage < 4; stage++) {
                 struct trial t = trial_of();
-                struct bl_error e = {0};
+                bl_error_clear(&e);
                 char expected[32];
                 static const char *const name[] = {"produce", "work", "write", "consume"};
                 int *const fail[] = {&t.fail_produce, &t.fail_work, &t.fail_write, &t.fail_consume};
                 *fail[stage] = where[at];
                 snprintf(expected, sizeof expected, "%s %d", name[stage], where[at]);
-                ck_assert_int_eq(run(&t, worker_counts[i], 2 * worker_counts[i], &e), BL_EFAIL);
-                ck_assert_str_eq(e.text, expected);
+                FAILS(run(&t, worker_counts[i], 2 * worker_counts[i], &e), BL_EFAIL, expected);
                 ck_assert_int_le(t.consumed, where[at] + 1);
             }
         }
     }
 }
-END_TEST
 
-START_TEST(a_worker_that_cannot_open_ends_the_run)
+UNIT_TEST(a_worker_that_cannot_open_ends_the_run)
 {
     for (size_t i = 0; i < 4; i++) {
         struct trial t = trial_of();
-        struct bl_error e = {0};
+        bl_error_clear(&e);
         t.fail_open = 1;
-        ck_assert_int_eq(run(&t, worker_counts[i], 2 * worker_counts[i], &e), BL_EFAIL);
-        ck_assert_str_eq(e.text, "open");
+        FAILS(run(&t, worker_counts[i], 2 * worker_counts[i], &e), BL_EFAIL, "open");
         ck_assert_int_eq(t.consumed, 0);
     }
 }
-END_TEST
 
-START_TEST(a_signal_ends_the_run)
+UNIT_TEST(a_signal_ends_the_run)
 {
     for (size_t i = 0; i < 4; i++) {
         struct trial t = trial_of();
-        struct bl_error e = {0};
+        bl_error_clear(&e);
         t.stop_after = 100;
         ck_assert_int_eq(run(&t, worker_counts[i], 2 * worker_counts[i], &e), BL_ECANCEL);
         ck_assert_int_eq(t.consumed, 101);
         ck_assert_int_eq(atomic_load(&t.cancel.raised), 15);
     }
 }
-END_TEST
 
 /* The system's time, an hour ahead for all who ask: as one finds it whose clock is set back a moment later. */
 static atomic_bool is_ahead;
@@ -255,7 +244,7 @@ static void count_tick(void *context)
     ticks++;
 }
 
-START_TEST(a_clock_that_is_set_back_is_not_waited_for)
+UNIT_TEST(a_clock_that_is_set_back_is_not_waited_for)
 {
     static const struct bl_stages stages = {.produce = produce_two,
                                             .work = work_long,
@@ -263,14 +252,12 @@ START_TEST(a_clock_that_is_set_back_is_not_waited_for)
                                             .discard = discard_nothing,
                                             .tick = count_tick};
     struct bl_cancel cancel = {0};
-    struct bl_error e = {0};
     int left = 2;
     atomic_store(&is_ahead, true);
     ck_assert_int_eq(bl_pipeline_run(&stages, &left, 2, 2, &cancel, &e), 0);
     atomic_store(&is_ahead, false);
     ck_assert_int_ge(ticks, 6); /* two to produce, two to consume, and some while nothing is done */
 }
-END_TEST
 
 /* --- times ------------------------------------------------------------------------------------------------------ */
 
@@ -385,41 +372,20 @@ static void check_times(struct timed jobs, int workers, bool (*is_expected)(cons
                  lost(&t, BL_WAIT_JOB), lost(&t, BL_WAIT_WRITE), lost(&t, BL_WAIT_ORDER), t.times.wall);
 }
 
-START_TEST(workers_that_are_busy_lose_nothing)
+UNIT_TEST(workers_that_are_busy_lose_nothing)
 {
     check_times((struct timed){.first = 10, .work = 10}, 4, nothing_is_lost);
 }
-END_TEST
 
-START_TEST(time_is_lost_to_one_long_job)
+UNIT_TEST(time_is_lost_to_one_long_job)
 {
     check_times((struct timed){.first = 300, .work = 1}, 4, one_job_is_waited_for);
 }
-END_TEST
 
-START_TEST(time_is_lost_to_writers_and_to_the_thread_that_takes_results)
+UNIT_TEST(time_is_lost_to_writers_and_to_the_thread_that_takes_results)
 {
     for (int workers = 1; workers <= 4; workers += 3) {
         check_times((struct timed){.first = 1, .work = 1, .write = 8}, workers, writers_are_waited_for);
         check_times((struct timed){.first = 1, .work = 1, .consume = 8}, workers, results_are_waited_for);
     }
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, results_come_in_order);
-    tcase_add_test(tests, writers_may_be_fewer_than_workers);
-    tcase_add_test(tests, a_failing_stage_ends_the_run);
-    tcase_add_test(tests, a_worker_that_cannot_open_ends_the_run);
-    tcase_add_test(tests, a_signal_ends_the_run);
-    tcase_add_test(tests, a_clock_that_is_set_back_is_not_waited_for);
-    tcase_add_test(tests, workers_that_are_busy_lose_nothing);
-    tcase_add_test(tests, time_is_lost_to_one_long_job);
-    tcase_add_test(tests, time_is_lost_to_writers_and_to_the_thread_that_takes_results);
-}
-
-int main(void)
-{
-    return unit_run("pipeline", add);
 }

@@ -2,7 +2,6 @@
 #include "kind/media/module.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "kind/video/convert.h"
 #include "unit.h"
@@ -95,7 +94,7 @@ static const struct {
                {AV_PIX_FMT_GRAY10LE, 10, 0, 1}, {AV_PIX_FMT_GRAY12BE, 12, 1, 1}, {AV_PIX_FMT_GRAY14LE, 14, 0, 1},
                {AV_PIX_FMT_YA16LE, 16, 0, 2},   {AV_PIX_FMT_YA16BE, 16, 1, 2}};
 
-START_TEST(numbers_are_kept)
+UNIT_LOOP(numbers_are_kept, COUNT(numbers))
 {
     AVFrame *f = frame_of_numbers(numbers[_i].format, numbers[_i].bits, numbers[_i].big_endian, numbers[_i].step);
     struct bl_geometry g = geometry_of(f, 0, 0, BL_FIT_STRETCH, BL_RESIZE_NEAREST, NULL);
@@ -110,11 +109,10 @@ START_TEST(numbers_are_kept)
     free(out);
     av_frame_free(&f);
 }
-END_TEST
 
 /* The pixel that covers the centre of the new one, or begins there, at every level; centres are exact at these sizes.
  */
-START_TEST(numbers_are_never_mixed)
+UNIT_LOOP(numbers_are_never_mixed, 6)
 {
     static const int sizes[][2] = {{512, 768}, {256, 768}, {768, 32}, {1280, 2}, {64, 1024}, {16, 512}};
     AVFrame *f = frame_of_numbers(AV_PIX_FMT_GRAY16LE, 16, 0, 1);
@@ -126,7 +124,7 @@ START_TEST(numbers_are_never_mixed)
             expected[y * width + x] =
                 (uint16_t)((2 * y + 1) * 256 / (2 * height) * 256 + (2 * x + 1) * 256 / (2 * width));
     }
-    for (size_t k = 0; k < sizeof levels / sizeof *levels; k++) {
+    for (size_t k = 0; k < COUNT(levels); k++) {
         if (bl_simd_apply(levels[k], NULL))
             continue;
         uint16_t *out = convert(f, &g, BL_CHANNELS_GRAY16, levels[k]);
@@ -136,9 +134,8 @@ START_TEST(numbers_are_never_mixed)
     free(expected);
     av_frame_free(&f);
 }
-END_TEST
 
-START_TEST(numbers_are_turned_and_padded)
+UNIT_TEST(numbers_are_turned_and_padded)
 {
     const int32_t turn[9] = {0, 65536, 0, -65536, 0, 0, 0, 0, 1 << 30}; /* the top comes to the right */
     AVFrame *f = frame_of_numbers(AV_PIX_FMT_GRAY16LE, 16, 0, 1);
@@ -154,33 +151,31 @@ START_TEST(numbers_are_turned_and_padded)
     free(out);
     av_frame_free(&f);
 }
-END_TEST
 
-START_TEST(other_pictures_have_no_numbers)
+UNIT_TEST(other_pictures_have_no_numbers)
 {
     static const enum AVPixelFormat formats[] = {AV_PIX_FMT_GRAY8,   AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV420P16LE,
                                                  AV_PIX_FMT_RGB48BE, AV_PIX_FMT_PAL8,    AV_PIX_FMT_MONOBLACK,
                                                  AV_PIX_FMT_YA8,     AV_PIX_FMT_CUDA,    AV_PIX_FMT_GRAYF32LE};
     const struct bl_convert_options options = {.channels = BL_CHANNELS_GRAY16};
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-        struct bl_error e = {0};
+    for (size_t i = 0; i < COUNT(formats); i++) {
+        bl_error_clear(&e);
         int code = bl_convert_check(formats[i], AVCOL_TRC_UNSPECIFIED, AVCOL_SPC_UNSPECIFIED, &options, &e);
         ck_assert_int_eq(code, BL_EDATA);
         ck_assert_msg(strstr(e.text, "--pixels gray or rgb takes these") != NULL, "%s", e.text);
     }
     ck_assert_int_eq(bl_convert_check(AV_PIX_FMT_NONE, AVCOL_TRC_SMPTE2084, AVCOL_SPC_ICTCP, &options, NULL), 0);
 }
-END_TEST
 
 /* --- grey ------------------------------------------------------------------------------------------------------- */
 
-START_TEST(grey_of_rgb_is_pillows)
+UNIT_LOOP(grey_of_rgb_is_pillows, 3)
 {
     static const int width = 67, height = 21;
     AVFrame *f = frame_of(AV_PIX_FMT_RGB24, width, height);
     frame_fill(f, (uint32_t)_i);
     struct bl_geometry g = geometry_of(f, 0, 0, BL_FIT_STRETCH, BL_RESIZE_BILINEAR, NULL);
-    for (size_t k = 0; k < sizeof levels / sizeof *levels; k++) {
+    for (size_t k = 0; k < COUNT(levels); k++) {
         if (bl_simd_apply(levels[k], NULL))
             continue;
         uint8_t *out = convert(f, &g, BL_CHANNELS_GRAY, levels[k]);
@@ -192,10 +187,9 @@ START_TEST(grey_of_rgb_is_pillows)
     }
     av_frame_free(&f);
 }
-END_TEST
 
 /* Luma of limited range is widened, of full range kept; chroma does not matter. */
-START_TEST(grey_of_yuv_is_luma)
+UNIT_TEST(grey_of_yuv_is_luma)
 {
     static const int width = 75, height = 20;
     for (int full = 0; full < 2; full++) {
@@ -213,10 +207,9 @@ START_TEST(grey_of_yuv_is_luma)
         av_frame_free(&f);
     }
 }
-END_TEST
 
 /* What is grey already, scaled, turned and padded, is each channel of the RGB that it would become. */
-START_TEST(grey_is_a_channel_of_grey_rgb)
+UNIT_TEST(grey_is_a_channel_of_grey_rgb)
 {
     static const int sizes[][2] = {{0, 0}, {40, 30}, {161, 97}};
     const int32_t turn[9] = {0, 65536, 0, -65536, 0, 0, 0, 0, 1 << 30};
@@ -228,7 +221,7 @@ START_TEST(grey_is_a_channel_of_grey_rgb)
         const int *size = sizes[i / 4 % 3];
         struct bl_geometry g = geometry_of(f, size[0], size[1], BL_FIT_PAD, BL_RESIZE_BICUBIC, i / 12 ? turn : NULL);
         uint8_t *rgb = convert(f, &g, BL_CHANNELS_RGB, bl_simd_best());
-        for (size_t k = 0; k < sizeof levels / sizeof *levels; k++) {
+        for (size_t k = 0; k < COUNT(levels); k++) {
             if (bl_simd_apply(levels[k], NULL))
                 continue;
             uint8_t *out = convert(f, &g, BL_CHANNELS_GRAY, levels[k]);
@@ -239,21 +232,4 @@ START_TEST(grey_is_a_channel_of_grey_rgb)
         free(rgb);
         av_frame_free(&f);
     }
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_loop_test(tests, numbers_are_kept, 0, (int)(sizeof numbers / sizeof *numbers));
-    tcase_add_loop_test(tests, numbers_are_never_mixed, 0, 6);
-    tcase_add_test(tests, numbers_are_turned_and_padded);
-    tcase_add_test(tests, other_pictures_have_no_numbers);
-    tcase_add_loop_test(tests, grey_of_rgb_is_pillows, 0, 3);
-    tcase_add_test(tests, grey_of_yuv_is_luma);
-    tcase_add_test(tests, grey_is_a_channel_of_grey_rgb);
-}
-
-int main(void)
-{
-    return unit_run("pixel_writer", add);
 }

@@ -1,12 +1,11 @@
 #include "base/output.h"
 #include "store/plan_table.h"
-
-#include <string.h>
-
 #include "unit.h"
 
+UNIT_SCRATCH
+
 static const int64_t lengths[] = {5, 9, 0, 3, 7, 12, 4, 4, 2, 6};
-#define COUNT (sizeof lengths / sizeof *lengths)
+#define ROWS COUNT(lengths)
 
 static void write_file(const char *path, const char *text)
 {
@@ -24,10 +23,8 @@ static void write_plan(const char *path, const struct bl_plan *plan)
 }
 
 /* Every strategy's plan comes back as it was, its counts too. */
-START_TEST(plans_survive_the_table)
+UNIT_TEST(plans_survive_the_table)
 {
-    char directory[64];
-    unit_enter(directory);
     static const struct bl_plan_options options[] = {
         {.strategy = BL_STRATEGY_BLOCK, .T = 12, .seed = 1},
         {.strategy = BL_STRATEGY_BLOCK, .T = 5, .oversize = BL_OVERSIZE_SPLIT},
@@ -35,12 +32,11 @@ START_TEST(plans_survive_the_table)
         {.strategy = BL_STRATEGY_SAMPLE, .clip = 4, .clips = BL_CLIPS_ALL},
         {.strategy = BL_STRATEGY_MIX, .clip = 4},
     };
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+    for (size_t i = 0; i < COUNT(options); i++) {
         struct bl_plan plan, back;
-        struct bl_error e = {0};
-        ck_assert_msg(bl_plan_make(&plan, lengths, COUNT, &options[i], &e) == BL_OK, "%s", e.text);
+        ck_assert_msg(bl_plan_make(&plan, lengths, ROWS, &options[i], &e) == BL_OK, "%s", e.text);
         write_plan("plan", &plan);
-        ck_assert_msg(bl_plan_table_read(&back, "plan", plan.T, 1, 0, lengths, COUNT, &e) == BL_OK, "%s", e.text);
+        ck_assert_msg(bl_plan_table_read(&back, "plan", plan.T, 1, 0, lengths, ROWS, &e) == BL_OK, "%s", e.text);
         ck_assert_uint_eq(back.blocks, plan.blocks);
         ck_assert_uint_eq(back.pieces, plan.pieces);
         ck_assert_mem_eq(back.block_ptr, plan.block_ptr, (plan.blocks + 1) * sizeof *plan.block_ptr);
@@ -52,11 +48,9 @@ START_TEST(plans_survive_the_table)
         bl_plan_free(&plan);
         bl_plan_free(&back);
     }
-    unit_leave(directory);
 }
-END_TEST
 
-START_TEST(bad_plans_are_refused_by_line)
+UNIT_TEST(bad_plans_are_refused_by_line)
 {
     static const struct {
         const char *rows, *message;
@@ -75,34 +69,14 @@ START_TEST(bad_plans_are_refused_by_line)
         {"0\t0\t0\t3\t3\n", "plan"},                /* beyond its sequence's end */
         {"0\t2\t0\t1\t0\n", "plan"},                /* a row that is not to be planned */
     };
-    char directory[64];
-    unit_enter(directory);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         char text[256];
         struct bl_plan plan;
-        struct bl_error e = {0};
         snprintf(text, sizeof text, "%s%s", BL_PLAN_TABLE_HEADER, bad[i].rows);
         write_file("plan", text);
-        ck_assert_msg(bl_plan_table_read(&plan, "plan", 12, 1, 0, lengths, COUNT, &e) == BL_EFAIL, "took %s",
-                      bad[i].rows);
-        ck_assert_msg(strstr(e.text, bad[i].message), "\"%s\" for %s", e.text, bad[i].rows);
+        FAILS_WITH(bl_plan_table_read(&plan, "plan", 12, 1, 0, lengths, ROWS, &e), BL_EFAIL, bad[i].message);
     }
     struct bl_plan plan;
-    struct bl_error e = {0};
     write_file("plan", "block\tsequence\n0\t0\n");
-    ck_assert_int_eq(bl_plan_table_read(&plan, "plan", 12, 1, 0, lengths, COUNT, &e), BL_EFAIL);
-    ck_assert_ptr_nonnull(strstr(e.text, "plan:1: not a plan"));
-    unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, plans_survive_the_table);
-    tcase_add_test(tests, bad_plans_are_refused_by_line);
-}
-
-int main(void)
-{
-    return unit_run("plan_table", add);
+    FAILS_WITH(bl_plan_table_read(&plan, "plan", 12, 1, 0, lengths, ROWS, &e), BL_EFAIL, "plan:1: not a plan");
 }

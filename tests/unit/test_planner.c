@@ -1,17 +1,12 @@
 /* Constraints, ranks, epochs and chance: the laws of every combination over random lists, recounted by the plainest
  * means. */
-#include <check.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "plan/histogram.h"
 #include "plan/planner.h"
 #include "plan/random.h"
 #include "plan/search_min_slack.h"
 #include "unit.h"
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 enum { LONGEST = 60 };
 
@@ -180,7 +175,7 @@ static void try_options(struct list l, const struct bl_plan_options *o)
 }
 
 /* Every option takes part in every list, in combinations drawn at random: some ten thousand of them. */
-START_TEST(all_options_crossed)
+UNIT_LOOP(all_options_crossed, unit_times(60))
 {
     struct bl_random r;
     bl_random_seed(&r, (uint64_t)_i, BL_STREAM_CLIP);
@@ -221,7 +216,6 @@ START_TEST(all_options_crossed)
 #undef ONE_OF
     free_list(l);
 }
-END_TEST
 
 static struct bl_plan make(struct list l, const struct bl_plan_options *o)
 {
@@ -255,7 +249,7 @@ static size_t fewest(const int64_t *length, size_t n, int64_t *room, int64_t *pl
     return best;
 }
 
-START_TEST(bounds_and_blocks_under_constraints)
+UNIT_LOOP(bounds_and_blocks_under_constraints, unit_times(40))
 {
     struct list l = random_list(8, 40, 500 + (uint64_t)_i);
     int64_t room[9], places[9], aligned[8], align = _i % 2 ? 4 : 1;
@@ -273,9 +267,8 @@ START_TEST(bounds_and_blocks_under_constraints)
     bl_plan_free(&plan);
     free_list(l);
 }
-END_TEST
 
-START_TEST(epochs_are_alike_in_size_alone)
+UNIT_LOOP(epochs_are_alike_in_size_alone, unit_brief() ? 1 : BL_FILL_COUNT)
 {
     struct list l = random_list(500, LONGEST, 3);
     struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .fill = (enum bl_fill)_i, .T = 100, .world_size = 4};
@@ -296,9 +289,8 @@ START_TEST(epochs_are_alike_in_size_alone)
     bl_planner_free(&planner);
     free_list(l);
 }
-END_TEST
 
-START_TEST(adopted_plans_keep_blocks_and_widths)
+UNIT_LOOP(adopted_plans_keep_blocks_and_widths, 2)
 {
     struct list l = random_list(300, LONGEST, 8);
     struct bl_plan_options o = {
@@ -326,7 +318,6 @@ START_TEST(adopted_plans_keep_blocks_and_widths)
     free_list(over);
     free_list(l);
 }
-END_TEST
 
 /* --- chance ----------------------------------------------------------------------------------------------------- */
 
@@ -369,7 +360,7 @@ static double excess(const struct dispersion *d)
 }
 
 /* 40 blocks of four equal sequences: every pair is to meet in three of 159 plans. */
-START_TEST(equal_pairs_meet_as_often_as_expected)
+UNIT_LOOP(equal_pairs_meet_as_often_as_expected, unit_unless_brief(BL_FILL_COUNT))
 {
     static int meet[PAIRS_N][PAIRS_N];
     int64_t length[PAIRS_N];
@@ -383,10 +374,9 @@ START_TEST(equal_pairs_meet_as_often_as_expected)
         add_pairs(&d, meet[i] + i + 1, PAIRS_N - 1 - i, mean, 0);
     ck_assert_msg(fabs(excess(&d)) < 4, "%f deviations", excess(&d));
 }
-END_TEST
 
 /* Of two lengths that share blocks at all, every two sequences meet as often as any other two. */
-START_TEST(pairs_of_lengths_meet_alike)
+UNIT_LOOP(pairs_of_lengths_meet_alike, unit_unless_brief(BL_FILL_COUNT))
 {
     static int meet[PAIRS_N][PAIRS_N], some[PAIRS_N * PAIRS_N];
     struct list l = random_list(PAIRS_N, 12, 21);
@@ -410,7 +400,6 @@ START_TEST(pairs_of_lengths_meet_alike)
     ck_assert_msg(fabs(excess(&d)) < 4, "%f deviations", excess(&d));
     free_list(l);
 }
-END_TEST
 
 /* --- who meets again -------------------------------------------------------------------------------------------- */
 
@@ -480,7 +469,7 @@ static struct meetings meetings_of(struct list l, struct bl_plan_options *o, int
 
 /* Where a block holds four and more, seeds share no more pairs than random blocks do, and 0.3 %, on average even less;
  * at the fewest blocks. */
-START_TEST(few_meet_again)
+UNIT_LOOP(few_meet_again, unit_unless_brief(3))
 {
     struct list l = different_list(_i, 1000000);
     struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .T = 1000000, .effort = 1};
@@ -492,12 +481,11 @@ START_TEST(few_meet_again)
     bl_plan_free(&plan);
     free_list(l);
 }
-END_TEST
 
 /* Many sequences of each of few lengths, in long blocks: patterns would put those of one length together, in few
  * blocks.
  */
-START_TEST(equal_lengths_are_spread)
+UNIT_LOOP(equal_lengths_are_spread, unit_unless_brief(3))
 {
     struct list l = random_list(60000, 40, 17);
     struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK,
@@ -511,10 +499,9 @@ START_TEST(equal_lengths_are_spread)
     bl_plan_free(&plan);
     free_list(l);
 }
-END_TEST
 
 /* Where long sequences leave few partners, more blocks let fewer meet again. */
-START_TEST(spare_blocks_mix)
+UNIT_LOOP(spare_blocks_mix, unit_unless_brief(1))
 {
     struct list l = different_list(3, 1000000);
     struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .T = 1000000, .effort = 1};
@@ -526,11 +513,10 @@ START_TEST(spare_blocks_mix)
     ck_assert_uint_eq(some.blocks, (size_t)((double)none.blocks * 1.02));
     free_list(l);
 }
-END_TEST
 
 /* 16 sequences in as many blocks as 4 ranks need: whichever lies in which block, first or next to another, is chance.
  */
-START_TEST(places_are_even_after_a_spread)
+UNIT_LOOP(places_are_even_after_a_spread, unit_unless_brief(1))
 {
     enum { N = 16, SEEDS = 1200 };
     struct list l = random_list(N, 40, 9);
@@ -560,10 +546,9 @@ START_TEST(places_are_even_after_a_spread)
     ck_assert_msg(z < 240 * 1.6, "neighbours %f, of 240 expected", z);
     free_list(l);
 }
-END_TEST
 
 /* A length is as often first in its block as the size of the block has it: no order inside. */
-START_TEST(no_length_prefers_the_first_place)
+UNIT_LOOP(no_length_prefers_the_first_place, unit_unless_brief(BL_FILL_COUNT))
 {
     struct list l = random_list(4000, 50, 77);
     struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .fill = (enum bl_fill)_i, .T = 110, .seed = 2};
@@ -582,11 +567,10 @@ START_TEST(no_length_prefers_the_first_place)
     bl_plan_free(&plan);
     free_list(l);
 }
-END_TEST
 
 /* --- parts ------------------------------------------------------------------------------------------------------ */
 
-START_TEST(marks_walk_both_ways)
+UNIT_LOOP(marks_walk_both_ways, 7)
 {
     static const size_t sizes[] = {1, 63, 64, 65, 4096, 4097, 300000};
     size_t size = sizes[_i];
@@ -618,9 +602,8 @@ START_TEST(marks_walk_both_ways)
     free(in);
     bl_bitset_free(&m);
 }
-END_TEST
 
-START_TEST(subsets_are_the_best)
+UNIT_LOOP(subsets_are_the_best, unit_times(40))
 {
     struct bl_random r;
     bl_random_seed(&r, (uint64_t)_i, BL_STREAM_FILL);
@@ -652,17 +635,15 @@ START_TEST(subsets_are_the_best)
     ck_assert(most < 10 ? total <= best : total == best); /* with a limit the first way to a sum decides */
     bl_subset_sum_free(&s);
 }
-END_TEST
 
 /* No other overlap, no piece that is elsewhere, and none that is missing but the last of a sequence. */
-START_TEST(overlaps_are_exact)
+UNIT_TEST(overlaps_are_exact)
 {
     int64_t length[] = {25, 8, 31, 10, 11};
     struct list l = {.length = length, .count = COUNT(length)};
     const struct bl_plan_options o = {
         .oversize = BL_OVERSIZE_SPLIT, .strategy = BL_STRATEGY_BLOCK, .T = 10, .overlap = 3};
     struct bl_plan plan = make(l, &o);
-    struct bl_error e = {0};
     for (size_t p = 0; p < plan.pieces; p++) {
         bool is_last = plan.source_start[p] + plan.length[p] == length[plan.sequence[p]];
         for (int d = -1; d <= 1; d += 2) {
@@ -679,31 +660,4 @@ START_TEST(overlaps_are_exact)
         ck_assert_int_eq(bl_plan_check(&again, length, l.count, &e), plan.overlap == 3 ? BL_OK : BL_EFAIL);
     }
     bl_plan_free(&plan);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, overlaps_are_exact);
-    tcase_add_loop_test(tests, all_options_crossed, 0, unit_times(60));
-    tcase_add_loop_test(tests, bounds_and_blocks_under_constraints, 0, unit_times(40));
-    tcase_add_loop_test(tests, adopted_plans_keep_blocks_and_widths, 0, 2);
-    tcase_add_loop_test(tests, marks_walk_both_ways, 0, 7);
-    tcase_add_loop_test(tests, subsets_are_the_best, 0, unit_times(40));
-    int brief = getenv("UNIT_BRIEF") != NULL, some = brief ? 1 : BL_FILL_COUNT;
-    tcase_add_loop_test(tests, epochs_are_alike_in_size_alone, 0, some);
-    if (brief) /* what follows asks chance, with hundreds of plans */
-        return;
-    tcase_add_loop_test(tests, equal_pairs_meet_as_often_as_expected, 0, BL_FILL_COUNT);
-    tcase_add_loop_test(tests, pairs_of_lengths_meet_alike, 0, BL_FILL_COUNT);
-    tcase_add_loop_test(tests, few_meet_again, 0, 3);
-    tcase_add_loop_test(tests, equal_lengths_are_spread, 0, 3);
-    tcase_add_test(tests, spare_blocks_mix);
-    tcase_add_test(tests, places_are_even_after_a_spread);
-    tcase_add_loop_test(tests, no_length_prefers_the_first_place, 0, BL_FILL_COUNT);
-}
-
-int main(void)
-{
-    return unit_run("planner", add);
 }

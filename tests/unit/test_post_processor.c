@@ -1,10 +1,11 @@
 /* What post-processors add, and what of them is refused: their ids against the released package are in
  * tests/readers/test_special_tokens.py. */
-#include <string.h>
 
 #include "base/output.h"
 #include "kind/text/tokenizer.h"
 #include "unit.h"
+
+UNIT_SCRATCH
 
 #define MODEL                                                                                                          \
     "\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"},\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"[UNK]\":0,"      \
@@ -30,7 +31,7 @@ static int with_processor(const char *processor, bool wanted, struct bl_tokenize
     return bl_tokenizer_open(tokenizer, &options, e);
 }
 
-START_TEST(what_they_add)
+UNIT_TEST(what_they_add)
 {
     static const struct {
         const char *processor;
@@ -43,12 +44,9 @@ START_TEST(what_they_add)
                 {TEMPLATE(TOKEN("c") "," TEXT), 2, {1, 7}, 0, {0}, 8},
                 {TEMPLATE(TEXT "," TOKEN("s") "," TOKEN("s")), 0, {0}, 2, {2, 2}, 3},
                 {SEQUENCE(BYTE_LEVEL "," SEQUENCE(BERT) "," BYTE_LEVEL), 1, {1}, 1, {2}, 3}};
-    char directory[64];
-    unit_enter(directory);
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    for (size_t i = 0; i < COUNT(good); i++) {
         struct bl_tokenizer *tokenizer;
         struct bl_document_marks begin, end;
-        struct bl_error e = {0};
         ck_assert_msg(with_processor(good[i].processor, true, &tokenizer, &e) == BL_OK, "%s: %s", good[i].processor,
                       e.text);
         bl_tokenizer_marks(tokenizer, &begin, &end);
@@ -59,11 +57,9 @@ START_TEST(what_they_add)
         ck_assert_int_eq(bl_tokenizer_size(tokenizer), good[i].size);
         bl_tokenizer_close(tokenizer);
     }
-    unit_leave(directory);
 }
-END_TEST
 
-START_TEST(what_is_refused)
+UNIT_TEST(what_is_refused)
 {
     static const struct {
         const char *processor, *message;
@@ -85,11 +81,9 @@ START_TEST(what_is_refused)
         {SEQUENCE(SEQUENCE(SEQUENCE(SEQUENCE(SEQUENCE(SEQUENCE(SEQUENCE(SEQUENCE(SEQUENCE("7"))))))))),
          "nested too deeply"},
     };
-    char directory[64];
-    unit_enter(directory);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         struct bl_tokenizer *tokenizer;
-        struct bl_error e = {0};
+        bl_error_clear(&e);
         ck_assert_int_eq(with_processor(bad[i].processor, true, &tokenizer, &e), BL_EFAIL);
         ck_assert_msg(strstr(e.text, bad[i].message) != NULL, "%s: %s", bad[i].processor, e.text);
         ck_assert_ptr_nonnull(strstr(e.text, "tokenizer.json: "));
@@ -98,36 +92,16 @@ START_TEST(what_is_refused)
         ck_assert_int_eq(with_processor(bad[i].processor, false, &tokenizer, &e), BL_OK);
         bl_tokenizer_close(tokenizer);
     }
-    unit_leave(directory);
 }
-END_TEST
 
-START_TEST(too_many_tokens_are_refused)
+UNIT_TEST(too_many_tokens_are_refused)
 {
     struct bl_tokenizer *tokenizer;
-    struct bl_error e = {0};
     struct bl_buffer text = {0};
-    char directory[64];
-    unit_enter(directory);
     bl_buffer_text(&text, "{\"type\":\"TemplateProcessing\",\"single\":[" TEXT);
     for (int i = 0; i <= BL_DOCUMENT_MARKS_MAX; i++)
         bl_buffer_text(&text, "," TOKEN("s"));
     bl_buffer_text(&text, "],\"pair\":[]," SPECIAL "}");
-    ck_assert_int_eq(with_processor(text.data, true, &tokenizer, &e), BL_EFAIL);
-    ck_assert_ptr_nonnull(strstr(e.text, "adds more than 16 tokens on one side"));
+    FAILS_WITH(with_processor(text.data, true, &tokenizer, &e), BL_EFAIL, "adds more than 16 tokens on one side");
     bl_buffer_free(&text);
-    unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, what_they_add);
-    tcase_add_test(tests, what_is_refused);
-    tcase_add_test(tests, too_many_tokens_are_refused);
-}
-
-int main(void)
-{
-    return unit_run("post_processor", add);
 }

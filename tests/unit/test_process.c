@@ -3,9 +3,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "unit.h"
 
@@ -15,7 +13,7 @@ static int run(const char *script, struct bl_buffer *out, int *status)
     return bl_process_run(argv, out, status, NULL);
 }
 
-START_TEST(what_it_says_and_how_it_ends)
+UNIT_TEST(what_it_says_and_how_it_ends)
 {
     struct bl_buffer out = {0};
     int status = -1;
@@ -28,9 +26,8 @@ START_TEST(what_it_says_and_how_it_ends)
     ck_assert_int_eq(status, 0);
     bl_buffer_free(&out);
 }
-END_TEST
 
-START_TEST(more_than_a_pipe_holds)
+UNIT_TEST(more_than_a_pipe_holds)
 {
     struct bl_buffer out = {0};
     int status = -1;
@@ -39,21 +36,18 @@ START_TEST(more_than_a_pipe_holds)
     ck_assert_uint_eq(out.size, 300000);
     bl_buffer_free(&out);
 }
-END_TEST
 
-START_TEST(programs_are_found_in_path)
+UNIT_TEST(programs_are_found_in_path)
 {
-    struct bl_error e = {0};
     int status = -1;
     const char *argv[] = {"bload-no-such-program", NULL};
     ck_assert(bl_process_found("sh"));
     ck_assert(!bl_process_found("bload-no-such-program"));
-    ck_assert_int_eq(bl_process_run(argv, NULL, &status, &e), BL_EFAIL);
-    ck_assert_str_eq(e.text, "cannot run bload-no-such-program: No such file or directory");
+    FAILS(bl_process_run(argv, NULL, &status, &e), BL_EFAIL,
+          "cannot run bload-no-such-program: No such file or directory");
 }
-END_TEST
 
-START_TEST(signals_have_their_names)
+UNIT_TEST(signals_have_their_names)
 {
     ck_assert_str_eq(bl_process_signal(SIGSEGV), "SIGSEGV");
     ck_assert_str_eq(bl_process_signal(SIGSYS), "SIGSYS");
@@ -61,7 +55,6 @@ START_TEST(signals_have_their_names)
     ck_assert_ptr_null(bl_process_signal(0));
     ck_assert_ptr_null(bl_process_signal(SIGRTMAX));
 }
-END_TEST
 
 static void close_in_child(void close_all(int first, int last), int lowest)
 {
@@ -81,7 +74,7 @@ static void close_in_child(void close_all(int first, int last), int lowest)
     ck_assert_int_eq(status, 0);
 }
 
-START_TEST(descriptors_are_closed)
+UNIT_TEST(descriptors_are_closed)
 {
     int lowest = 500;
     for (int fd = lowest; fd < lowest + 4; fd++)
@@ -90,19 +83,4 @@ START_TEST(descriptors_are_closed)
     close_in_child(bl_descriptors_close_each, lowest);
     for (int fd = lowest; fd < lowest + 4; fd++)
         close(fd);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, what_it_says_and_how_it_ends);
-    tcase_add_test(tests, more_than_a_pipe_holds);
-    tcase_add_test(tests, programs_are_found_in_path);
-    tcase_add_test(tests, signals_have_their_names);
-    tcase_add_test(tests, descriptors_are_closed);
-}
-
-int main(void)
-{
-    return unit_run("process", add);
 }

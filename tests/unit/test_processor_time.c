@@ -3,7 +3,6 @@
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "unit.h"
 
@@ -21,7 +20,7 @@ static void spin(double seconds)
         ;
 }
 
-START_TEST(running_counts_and_sleeping_does_not)
+UNIT_TEST(running_counts_and_sleeping_does_not)
 {
     struct timespec pause = {0, 50000000};
     struct bl_processor_time b;
@@ -40,9 +39,8 @@ START_TEST(running_counts_and_sleeping_does_not)
     ck_assert_double_ge(c.run - b.run, 0.045);
     ck_assert_double_ge(c.queued, b.queued);
 }
-END_TEST
 
-START_TEST(another_process_has_its_own)
+UNIT_TEST(another_process_has_its_own)
 {
     int ready[2];
     char byte = 0;
@@ -64,9 +62,8 @@ START_TEST(another_process_has_its_own)
     t = bl_processor_time_of(pid); /* nobody */
     ck_assert_double_eq(t.run + t.queued, 0);
 }
-END_TEST
 
-START_TEST(sums_know_what_they_lack)
+UNIT_TEST(sums_know_what_they_lack)
 {
     struct bl_processor_time sum = {.run = 1, .queued = 2}, some = {.run = 3, .is_partly = true};
     bl_processor_time_add(&sum, &some);
@@ -74,17 +71,4 @@ START_TEST(sums_know_what_they_lack)
     ck_assert_double_eq(sum.run, 4);
     ck_assert_double_eq(sum.queued, 6);
     ck_assert(sum.is_partly);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, running_counts_and_sleeping_does_not);
-    tcase_add_test(tests, another_process_has_its_own);
-    tcase_add_test(tests, sums_know_what_they_lack);
-}
-
-int main(void)
-{
-    return unit_run("processor_time", add);
 }

@@ -1,5 +1,4 @@
 
-#include <string.h>
 
 #include "cmd/progress_bar.h"
 #include "unit.h"
@@ -27,7 +26,7 @@ static const char *bar(int width)
     return text;
 }
 
-START_TEST(a_narrow_line_leaves_out_what_matters_less)
+UNIT_TEST(a_narrow_line_leaves_out_what_matters_less)
 {
     ck_assert_str_eq(bar(4), "");
     ck_assert_str_eq(bar(15), "pack");
@@ -40,9 +39,8 @@ START_TEST(a_narrow_line_leaves_out_what_matters_less)
     for (int width = 1; width < 200; width++)
         ck_assert_int_lt((int)strlen(bar(width)), width);
 }
-END_TEST
 
-START_TEST(a_file_that_holds_up_is_named)
+UNIT_TEST(a_file_that_holds_up_is_named)
 {
     progress.file = "videos/a/rather/long/path/to/some/\xe4\xb8\xad\xe6\x96\x87.mp4";
     ck_assert_str_eq(bar(105),
@@ -56,9 +54,8 @@ START_TEST(a_file_that_holds_up_is_named)
     bl_buffer_free(&out);
     progress.file = NULL;
 }
-END_TEST
 
-START_TEST(plain_lines_become_rarer)
+UNIT_TEST(plain_lines_become_rarer)
 {
     int first = 0, later = 0, fast = 0;
     double shown = 0, share = 0;
@@ -85,17 +82,4 @@ START_TEST(plain_lines_become_rarer)
     }
     ck_assert_int_ge(fast, 7);
     ck_assert_int_le(fast, 11);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, a_narrow_line_leaves_out_what_matters_less);
-    tcase_add_test(tests, a_file_that_holds_up_is_named);
-    tcase_add_test(tests, plain_lines_become_rarer);
-}
-
-int main(void)
-{
-    return unit_run("progress_line", add);
 }

@@ -1,5 +1,4 @@
 #include "report/report.h"
-
 #include "unit.h"
 
 static void check(const struct bl_rank_range *range, int64_t least, double sum, int64_t most)
@@ -10,11 +9,10 @@ static void check(const struct bl_rank_range *range, int64_t least, double sum, 
 }
 
 /* Two ranks, two blocks each in a step: rank 0 has blocks 0, 2, 4, 6, rank 1 the others. */
-START_TEST(blocks_go_to_the_ranks_in_turn)
+UNIT_TEST(blocks_go_to_the_ranks_in_turn)
 {
     static const int64_t sequences[] = {1, 2, 3, 4, 5, 6, 7, 8};
     struct bl_rank_table t;
-    struct bl_error e = {0};
     ck_assert_int_eq(bl_rank_table_open(&t, 2, 2, &e), BL_OK);
     for (int b = 0; b < 8; b++)
         bl_rank_table_add(&t, sequences[b], 10 * sequences[b], 100 * sequences[b]);
@@ -28,12 +26,10 @@ START_TEST(blocks_go_to_the_ranks_in_turn)
     bl_rank_table_free(&t);
     ck_assert_ptr_null(t.rank);
 }
-END_TEST
 
-START_TEST(an_unfinished_step_does_not_count)
+UNIT_TEST(an_unfinished_step_does_not_count)
 {
     struct bl_rank_table t;
-    struct bl_error e = {0};
     ck_assert_int_eq(bl_rank_table_open(&t, 3, 0, &e), BL_OK);
     ck_assert_double_eq(bl_rank_table_imbalance(&t), 0);
     for (int b = 0; b < 5; b++)
@@ -42,16 +38,4 @@ START_TEST(an_unfinished_step_does_not_count)
     check(&t.rank[2].cost, 0, 0, 0);
     ck_assert_double_eq(bl_rank_table_imbalance(&t), 0);
     bl_rank_table_free(&t);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, blocks_go_to_the_ranks_in_turn);
-    tcase_add_test(tests, an_unfinished_step_does_not_count);
-}
-
-int main(void)
-{
-    return unit_run("rank_table", add);
 }

@@ -1,10 +1,7 @@
 #include "kind/text/regex.h"
-
-#include <string.h>
-
 #include "unit.h"
 
-START_TEST(patterns_are_translated)
+UNIT_TEST(patterns_are_translated)
 {
     static const char *const known[][2] = {
         {"", ""},
@@ -18,19 +15,17 @@ START_TEST(patterns_are_translated)
         {"(?m-i:.)(?<n>a)", "(?s-i:.)(?<n>a)"},
         {"\\u00e9\\v", "\\x{00e9}\\x0b"},
     };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    for (size_t i = 0; i < COUNT(known); i++) {
         struct bl_buffer out = {0};
-        struct bl_error e = {0};
         bl_buffer_text(&out, "");
         ck_assert_int_eq(bl_regex_translate(known[i][0], strlen(known[i][0]), &out, &e), 0);
         ck_assert_str_eq(out.data, known[i][1]);
         bl_buffer_free(&out);
     }
 }
-END_TEST
 
 /* What is not supported, or is no expression, is told with its offset in the pattern as it is written. */
-START_TEST(bad_patterns)
+UNIT_TEST(bad_patterns)
 {
     static const struct {
         const char *pattern, *offset;
@@ -41,15 +36,14 @@ START_TEST(bad_patterns)
         {"a{1,3}+", "offset 1 "},       {"[[:graph:]]", "offset 1 "},   {"\\u12", "offset 0 "},
         {"\\p{Nowhere}", "offset 11 "}, {"\\s*(?<=\\s+)", "offset 3 "},
     };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         struct bl_regex *regex;
-        struct bl_error e = {0};
+        bl_error_clear(&e);
         ck_assert_int_eq(bl_regex_open(&regex, bad[i].pattern, strlen(bad[i].pattern), false, &e), BL_EDATA);
         ck_assert_ptr_null(regex);
         ck_assert_msg(!strncmp(e.text, bad[i].offset, strlen(bad[i].offset)), "%s: %s", bad[i].pattern, e.text);
     }
 }
-END_TEST
 
 static void split(const char *pattern, enum bl_behavior how, const char *text, const char *expected)
 {
@@ -70,7 +64,7 @@ static void split(const char *pattern, enum bl_behavior how, const char *text, c
     bl_regex_close(regex);
 }
 
-START_TEST(behaviors)
+UNIT_TEST(behaviors)
 {
     split("-", BL_BEHAVIOR_ISOLATED, "the-final--countdown", "(the)(-)(final)(-)(-)(countdown)");
     split("-", BL_BEHAVIOR_REMOVED, "the-final--countdown", "(the)(final)(countdown)");
@@ -81,16 +75,14 @@ START_TEST(behaviors)
     split("-", BL_BEHAVIOR_REMOVED, "--", "");
     split("x*", BL_BEHAVIOR_ISOLATED, "abx\u00e9", "(a)(b)(x)(\u00e9)");
     enum bl_behavior how;
-    struct bl_error e = {0};
     ck_assert_int_eq(bl_behavior_parse("MergedWithNext", &how, &e), 0);
     ck_assert_int_eq(how, BL_BEHAVIOR_MERGED_WITH_NEXT);
     ck_assert_int_eq(bl_behavior_parse("merged", &how, &e), BL_EFAIL);
 }
-END_TEST
 
 /* Code points are what Unicode 16 says of them; those that the pattern has itself are told apart from others like them.
  */
-START_TEST(later_code_points)
+UNIT_TEST(later_code_points)
 {
     /* An upper case letter, a mark and a digit of Unicode 16, a letter of 15. */
     split("\\p{Lu}+|\\p{Nd}", BL_BEHAVIOR_REMOVED, "a\U00010d50\U00010d51b\U00010d40c", "(a)(b)(c)");
@@ -101,15 +93,13 @@ START_TEST(later_code_points)
     split("[\\x{10d51}-\\x{10ffff}]+", BL_BEHAVIOR_REMOVED, "\U00010d50\U00010d53\U00010d70", "(\U00010d50)");
     split("\\\u00e9\\\\|\u0e5c", BL_BEHAVIOR_ISOLATED, "\u00e9\\a", "(\u00e9\\)(a)");
 }
-END_TEST
 
 /* Seen by a PCRE2 of a later Unicode: noncharacters of as many bytes, on the same side of what the pattern names. */
-START_TEST(code_points_of_later_versions)
+UNIT_TEST(code_points_of_later_versions)
 {
     static const char later[] = "a\u0897\U00033398\u1c8b\U000561a5\ue000";
     struct bl_pattern_points points = {.newer = true};
     struct bl_buffer copy = {0};
-    struct bl_error e = {0};
     const char *seen;
     ck_assert_int_eq(bl_pattern_points_read(&points, "[\\x{33000}-\\x{3ffff}]", 21, &e), 0);
     ck_assert_int_eq(bl_stand_in_apply(&points, later, sizeof later - 1, &copy, &seen, &e), 0);
@@ -120,7 +110,6 @@ START_TEST(code_points_of_later_versions)
     bl_pattern_points_free(&points);
     bl_buffer_free(&copy);
 }
-END_TEST
 
 static bool exact(const char *pattern, bool literal)
 {
@@ -132,22 +121,20 @@ static bool exact(const char *pattern, bool literal)
     return is;
 }
 
-START_TEST(exactness)
+UNIT_TEST(exactness)
 {
     ck_assert(exact("\\p{L}+", false));
     ck_assert(!exact("(\\p{L})\\1", false));
     ck_assert(exact("(\\p{L})\\1", true));
 }
-END_TEST
 
 /* A pattern that takes steps without end on a text is an error with its place, and no piece is lost in silence. */
-START_TEST(limits)
+UNIT_TEST(limits)
 {
     static const char pattern[] = "(?:a+)+[bc]";
     struct bl_regex *regex;
     struct bl_matcher *matcher;
     struct bl_spans spans = {0};
-    struct bl_error e = {0};
     char text[60];
     memset(text, 'a', sizeof text);
     memcpy(text, "ab", 2);
@@ -162,29 +149,10 @@ START_TEST(limits)
     bl_matcher_close(matcher);
     bl_regex_close(regex);
 }
-END_TEST
 
-START_TEST(versions)
+UNIT_TEST(versions)
 {
     char version[BL_REGEX_VERSION_MAX];
     ck_assert_int_eq(bl_regex_version(version)[0], '1');
     ck_assert_int_eq(bl_regex_unicode_version(version)[0], '1');
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, patterns_are_translated);
-    tcase_add_test(tests, bad_patterns);
-    tcase_add_test(tests, behaviors);
-    tcase_add_test(tests, later_code_points);
-    tcase_add_test(tests, code_points_of_later_versions);
-    tcase_add_test(tests, exactness);
-    tcase_add_test(tests, limits);
-    tcase_add_test(tests, versions);
-}
-
-int main(void)
-{
-    return unit_run("regex", add);
 }

@@ -3,14 +3,12 @@
 #include "kind/audio/mix.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "kind/media/module.h"
 #include "unit.h"
 
 static const int pairs[][2] = {{44100, 16000}, {48000, 16000}, {16000, 44100}, {8000, 16000}, {11025, 16000}};
-#define PAIRS (sizeof pairs / sizeof *pairs)
+#define PAIRS COUNT(pairs)
 #define TONE 0.9 /* of full scale */
 
 /* All of a signal, pushed in portions of these lengths in turn, to out. */
@@ -67,12 +65,12 @@ static double tone_decibels(enum bl_resampler_engine engine, int from, int to, d
 }
 
 /* All tones up to 0.45 of the lower rate stay what they are: in 16 bits as far as those go. */
-START_TEST(soxr_keeps_tones)
+UNIT_TEST(soxr_keeps_tones)
 {
     static const double places[] = {0.01, 0.1, 0.25, 0.33, 0.4, 0.44, 0.45};
     for (size_t p = 0; p < PAIRS; p++) {
         int from = pairs[p][0], to = pairs[p][1], lower = from < to ? from : to;
-        for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        for (size_t i = 0; i < COUNT(places); i++) {
             double floats = tone_decibels(BL_RESAMPLER_SOXR, from, to, places[i] * lower, true, false);
             double shorts = tone_decibels(BL_RESAMPLER_SOXR, from, to, places[i] * lower, false, false);
             ck_assert_msg(floats > 125, "%d to %d at %g: %g dB", from, to, places[i], floats);
@@ -80,24 +78,22 @@ START_TEST(soxr_keeps_tones)
         }
     }
 }
-END_TEST
 
 /* Nothing of tones above half the lower rate is left. */
-START_TEST(soxr_has_no_aliases)
+UNIT_TEST(soxr_has_no_aliases)
 {
     static const double places[] = {0.5, 0.52, 0.55, 0.6, 0.7, 1, 1.2};
     for (size_t p = 0; p < 2; p++) {
         int from = pairs[p][0], to = pairs[p][1];
-        for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        for (size_t i = 0; i < COUNT(places); i++) {
             double below = tone_decibels(BL_RESAMPLER_SOXR, from, to, places[i] * to, true, true);
             ck_assert_msg(below > 125, "%d to %d at %g: %g dB", from, to, places[i], below);
         }
     }
 }
-END_TEST
 
 /* What docs/media.md says of the other engine; were it better, soxr would be for nothing. */
-START_TEST(swresample_is_what_it_is_said_to_be)
+UNIT_TEST(swresample_is_what_it_is_said_to_be)
 {
     double middle = tone_decibels(BL_RESAMPLER_SWR, 44100, 16000, 0.25 * 16000, true, false);
     double high = tone_decibels(BL_RESAMPLER_SWR, 44100, 16000, 0.45 * 16000, true, false);
@@ -106,10 +102,9 @@ START_TEST(swresample_is_what_it_is_said_to_be)
     ck_assert_msg(high > 15 && high < 25, "%g dB", high);
     ck_assert_msg(alias > 12 && alias < 25, "%g dB", alias);
 }
-END_TEST
 
 /* Noise of two channels: the same bytes however it is divided, and after other signals. */
-START_TEST(portions_do_not_matter)
+UNIT_TEST(portions_do_not_matter)
 {
     static const int odd[] = {1, 4096, 77, 1153, 3, 20000};
     enum { COUNT = 30011 };
@@ -134,16 +129,15 @@ START_TEST(portions_do_not_matter)
     }
     free(in);
 }
-END_TEST
 
 /* Lengths are rounded up, of signals that are shorter than any filter, and at the rates' bounds. */
-START_TEST(lengths_are_exact)
+UNIT_TEST(lengths_are_exact)
 {
     static const int rates[][2] = {{44100, 16000}, {16000, 44100}, {44099, 16001}, {3072000, 100}, {100, 768000}};
     float in[3000] = {0.5F};
     struct bl_buffer out = {0};
     for (int engine = 0; engine < 2; engine++) {
-        for (size_t p = 0; p < sizeof rates / sizeof *rates; p++) {
+        for (size_t p = 0; p < COUNT(rates); p++) {
             struct bl_resampler r = make((enum bl_resampler_engine)engine, rates[p][1], 1, false);
             for (int n = 1; n < (p < 3 ? 3000 : 30); n = n * 3 + 1)
                 resample(&r, rates[p][0], in, n, (const int[]){100}, 1, &out); /* checks it */
@@ -152,10 +146,9 @@ START_TEST(lengths_are_exact)
     }
     bl_buffer_free(&out);
 }
-END_TEST
 
 /* What the environment says of soxr is not heard, once it was set. */
-START_TEST(the_environment_does_not_matter)
+UNIT_TEST(the_environment_does_not_matter)
 {
     float in[4000];
     struct bl_buffer out[2] = {{0}, {0}};
@@ -173,20 +166,4 @@ START_TEST(the_environment_does_not_matter)
     ck_assert_mem_eq(out[0].data, out[1].data, out[0].size);
     bl_buffer_free(&out[0]);
     bl_buffer_free(&out[1]);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, soxr_keeps_tones);
-    tcase_add_test(tests, soxr_has_no_aliases);
-    tcase_add_test(tests, swresample_is_what_it_is_said_to_be);
-    tcase_add_test(tests, portions_do_not_matter);
-    tcase_add_test(tests, lengths_are_exact);
-    tcase_add_test(tests, the_environment_does_not_matter);
-}
-
-int main(void)
-{
-    return unit_run("resampler", add);
 }

@@ -35,7 +35,7 @@ static void *user_run(void *user_)
     return NULL;
 }
 
-START_TEST(no_more_than_there_is)
+UNIT_TEST(no_more_than_there_is)
 {
     struct bl_memory_budget budget;
     struct bl_cancel cancel = {0};
@@ -55,13 +55,11 @@ START_TEST(no_more_than_there_is)
     ck_assert_int_eq(budget.left, 100 * MIB);
     bl_memory_budget_free(&budget);
 }
-END_TEST
 
-START_TEST(another_input_gives_back_what_the_one_before_took)
+UNIT_TEST(another_input_gives_back_what_the_one_before_took)
 {
     struct bl_memory_budget budget;
     struct bl_cancel cancel = {0};
-    struct bl_error e = {0};
     bl_memory_budget_init(&budget, 100 * MIB);
     struct bl_reservation r = {.budget = &budget, .cancel = &cancel, .included = 10 * MIB};
     ck_assert_int_eq(bl_reservation_need(&r, 10 * MIB, &e), BL_OK);
@@ -82,7 +80,6 @@ START_TEST(another_input_gives_back_what_the_one_before_took)
     bl_memory_budget_free(&budget);
     ck_assert_int_eq(bl_reservation_need(NULL, 500 * MIB, &e), BL_OK);
 }
-END_TEST
 
 static void *raise_later(void *cancel_)
 {
@@ -91,11 +88,10 @@ static void *raise_later(void *cancel_)
     return NULL;
 }
 
-START_TEST(who_waits_can_be_cancelled)
+UNIT_TEST(who_waits_can_be_cancelled)
 {
     struct bl_memory_budget budget;
     struct bl_cancel cancel = {0};
-    struct bl_error e = {0};
     pthread_t thread;
     bl_memory_budget_init(&budget, 100 * MIB);
     struct bl_reservation one = {.budget = &budget, .cancel = &cancel}, two = one;
@@ -108,18 +104,16 @@ START_TEST(who_waits_can_be_cancelled)
     bl_reservation_release(&one);
     bl_memory_budget_free(&budget);
 }
-END_TEST
 
-START_TEST(what_never_fits_is_refused_where_that_is_wanted)
+UNIT_TEST(what_never_fits_is_refused_where_that_is_wanted)
 {
     struct bl_memory_budget budget;
     struct bl_cancel cancel = {0};
-    struct bl_error e = {0};
     bl_memory_budget_init(&budget, -20 * MIB);
     struct bl_reservation r = {.budget = &budget, .cancel = &cancel, .included = 10 * MIB, .strict = true};
     ck_assert_int_eq(bl_reservation_need(&r, 10 * MIB, &e), BL_OK);
-    ck_assert_int_eq(bl_reservation_need(&r, 70 * MIB, &e), BL_EUSAGE);
-    ck_assert_str_eq(e.text, "70.0 MiB of memory are needed for it: --memory is too small by 80.0 MiB");
+    FAILS(bl_reservation_need(&r, 70 * MIB, &e), BL_EUSAGE,
+          "70.0 MiB of memory are needed for it: --memory is too small by 80.0 MiB");
     r.strict = false;
     bl_reservation_release(&r);
     ck_assert_int_eq(bl_reservation_need(&r, 70 * MIB, &e), BL_OK); /* alone */
@@ -132,12 +126,10 @@ START_TEST(what_never_fits_is_refused_where_that_is_wanted)
     ck_assert_int_eq(bl_reservation_require(NULL, 70 * MIB, &e), BL_OK);
     bl_memory_budget_free(&budget);
 }
-END_TEST
 
 /* The scan notes what packing will need. */
-START_TEST(without_a_budget_it_is_noted)
+UNIT_TEST(without_a_budget_it_is_noted)
 {
-    struct bl_error e = {0};
     struct bl_reservation r = {.included = 10 * MIB};
     ck_assert_int_eq(bl_reservation_need(&r, 5 * MIB, &e), BL_OK);
     ck_assert_int_eq(r.needed, 0);
@@ -146,19 +138,4 @@ START_TEST(without_a_budget_it_is_noted)
     ck_assert_int_eq(r.needed, 60 * MIB);
     bl_reservation_release(&r);
     ck_assert_int_eq(r.needed, 0);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, no_more_than_there_is);
-    tcase_add_test(tests, another_input_gives_back_what_the_one_before_took);
-    tcase_add_test(tests, who_waits_can_be_cancelled);
-    tcase_add_test(tests, what_never_fits_is_refused_where_that_is_wanted);
-    tcase_add_test(tests, without_a_budget_it_is_noted);
-}
-
-int main(void)
-{
-    return unit_run("reservation", add);
 }

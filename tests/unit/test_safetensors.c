@@ -1,7 +1,4 @@
 #include "store/safetensors.h"
-
-#include <string.h>
-
 #include "unit.h"
 
 /* A file's head from JSON text, as long as that is; the data would follow. */
@@ -22,7 +19,7 @@ static int parse(const char *json, int64_t data_bytes, struct bl_safetensors *ou
     return code;
 }
 
-START_TEST(what_is_written_is_read_back)
+UNIT_TEST(what_is_written_is_read_back)
 {
     struct bl_tensor a = {.name = "a", .dtype = BL_I64, .rank = 2, .shape = {3, 5}};
     struct bl_tensor b = {.name = "b \"quoted\"", .dtype = BL_U8, .rank = 4, .shape = {2, 7, 1, 3}};
@@ -31,7 +28,6 @@ START_TEST(what_is_written_is_read_back)
     const struct bl_metadata metadata[] = {{"one", "1"}, {"two", "\\ \""}};
     struct bl_buffer head = {0};
     struct bl_safetensors file;
-    struct bl_error e = {0};
     ck_assert_int_eq(bl_safetensors_place(all, 3, &e), 0);
     ck_assert_int_eq(bl_safetensors_header((const struct bl_tensor *const *)all, 3, metadata, 2, &head, &e), 0);
     ck_assert_uint_eq(head.size, BL_SAFETENSORS_ALIGN);
@@ -54,23 +50,20 @@ START_TEST(what_is_written_is_read_back)
     bl_safetensors_free(&file);
     bl_buffer_free(&head);
 }
-END_TEST
 
-START_TEST(tensors_come_in_file_order)
+UNIT_TEST(tensors_come_in_file_order)
 {
     struct bl_safetensors file;
-    struct bl_error e = {0};
-    ck_assert_int_eq(parse("{\"z\":{\"dtype\":\"I16\",\"shape\":[2],\"data_offsets\":[3,7]},"
-                           "\"empty\":{\"dtype\":\"F64\",\"shape\":[0,9],\"data_offsets\":[3,3]},"
-                           "\"a\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[0,3]}}   ",
-                           7, &file, &e),
-                     0);
+    ck_assert_msg(parse("{\"z\":{\"dtype\":\"I16\",\"shape\":[2],\"data_offsets\":[3,7]},"
+                        "\"empty\":{\"dtype\":\"F64\",\"shape\":[0,9],\"data_offsets\":[3,3]},"
+                        "\"a\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[0,3]}}   ",
+                        7, &file, &e) == BL_OK,
+                  "%s", e.text);
     ck_assert_str_eq(file.tensor[0].name, "a");
     ck_assert_str_eq(file.tensor[1].name, "empty");
     ck_assert_str_eq(file.tensor[2].name, "z");
     bl_safetensors_free(&file);
 }
-END_TEST
 
 /* Headers that must be refused, and a word of the reason. */
 static const struct {
@@ -109,19 +102,15 @@ static const struct {
      1, "name"},
 };
 
-START_TEST(a_header_that_breaks_a_rule_is_refused)
+UNIT_LOOP(a_header_that_breaks_a_rule_is_refused, COUNT(refused))
 {
     struct bl_safetensors file;
-    struct bl_error e = {0};
-    ck_assert_int_eq(parse(refused[_i].json, refused[_i].data_bytes, &file, &e), BL_EDATA);
-    ck_assert_msg(strstr(e.text, refused[_i].reason) != NULL, "%s: %s", refused[_i].json, e.text);
+    FAILS_WITH(parse(refused[_i].json, refused[_i].data_bytes, &file, &e), BL_EDATA, refused[_i].reason);
     ck_assert_ptr_null(file.tensor);
 }
-END_TEST
 
-START_TEST(sizes_are_checked_before_they_are_used)
+UNIT_TEST(sizes_are_checked_before_they_are_used)
 {
-    struct bl_error e = {0};
     int64_t data;
     uint64_t n = UINT64_MAX - 7; /* 8 + n overflows to 0 */
     ck_assert_int_eq(bl_safetensors_prefix(&n, INT64_MAX, &data, &e), BL_EDATA);
@@ -137,29 +126,12 @@ START_TEST(sizes_are_checked_before_they_are_used)
     struct bl_safetensors file;
     ck_assert_int_eq(bl_safetensors_parse("1234567", 7, 7, &file, &e), BL_EDATA);
 }
-END_TEST
 
-START_TEST(a_file_too_large_for_offsets_is_refused)
+UNIT_TEST(a_file_too_large_for_offsets_is_refused)
 {
     struct bl_tensor a = {.name = "a", .dtype = BL_U8, .rank = 1, .shape = {INT64_MAX / 2 - 1}};
     struct bl_tensor b = {.name = "b", .dtype = BL_U8, .rank = 1, .shape = {2}};
     struct bl_tensor *all[] = {&a, &b};
-    struct bl_error e = {0};
     ck_assert_int_eq(bl_safetensors_place(all, 1, &e), 0);
     ck_assert_int_eq(bl_safetensors_place(all, 2, &e), BL_EUSAGE);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, what_is_written_is_read_back);
-    tcase_add_test(tests, tensors_come_in_file_order);
-    tcase_add_loop_test(tests, a_header_that_breaks_a_rule_is_refused, 0, sizeof refused / sizeof *refused);
-    tcase_add_test(tests, sizes_are_checked_before_they_are_used);
-    tcase_add_test(tests, a_file_too_large_for_offsets_is_refused);
-}
-
-int main(void)
-{
-    return unit_run("safetensors", add);
 }

@@ -1,12 +1,11 @@
 #include "run/sample.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "store/info.h"
 #include "unit.h"
 
-START_TEST(equal_ratios_leave_no_doubt)
+UNIT_TEST(equal_ratios_leave_no_doubt)
 {
     const double part[] = {2, 4, 6}, whole[] = {1, 2, 3};
     struct bl_range r = bl_sample_ratio(part, whole, 3);
@@ -14,9 +13,8 @@ START_TEST(equal_ratios_leave_no_doubt)
     ck_assert_double_eq_tol(r.low, 2, 1e-12);
     ck_assert_double_eq_tol(r.high, 2, 1e-12);
 }
-END_TEST
 
-START_TEST(one_sample_is_half_known_and_none_is_nothing)
+UNIT_TEST(one_sample_is_half_known_and_none_is_nothing)
 {
     const double part[] = {3}, whole[] = {1}, nothing[] = {0};
     struct bl_range r = bl_sample_ratio(part, whole, 1), none = bl_sample_ratio(nothing, nothing, 1);
@@ -25,7 +23,6 @@ START_TEST(one_sample_is_half_known_and_none_is_nothing)
     ck_assert_double_eq(none.mid, 0);
     ck_assert_double_eq(none.high, 0);
 }
-END_TEST
 
 static double uniform(unsigned *state)
 {
@@ -34,11 +31,11 @@ static double uniform(unsigned *state)
 }
 
 /* Samples of 2 to 30 from a population whose mean ratio is 1: the range has it about 19 times of 20. */
-START_TEST(the_range_holds_the_truth)
+UNIT_TEST(the_range_holds_the_truth)
 {
     const int sizes[] = {2, 3, 5, 12, 30}, trials = 4000;
     unsigned state = 5;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < COUNT(sizes); i++) {
         int inside = 0, n = sizes[i];
         for (int trial = 0; trial < trials; trial++) {
             double part[30], whole[30];
@@ -53,10 +50,9 @@ START_TEST(the_range_holds_the_truth)
         ck_assert_msg(inside > 0.9 * trials && inside < 0.99 * trials, "%d samples: %d of %d", n, inside, trials);
     }
 }
-END_TEST
 
 /* Two workers, the first blocks of which take 3 s more. */
-START_TEST(first_blocks_count_once)
+UNIT_TEST(first_blocks_count_once)
 {
     struct bl_sample *s = calloc(1, sizeof *s);
     double warm = -1;
@@ -73,9 +69,8 @@ START_TEST(first_blocks_count_once)
     ck_assert_double_eq(warm, 0);
     free(s);
 }
-END_TEST
 
-START_TEST(tables_are_part_of_the_bytes)
+UNIT_TEST(tables_are_part_of_the_bytes)
 {
     struct bl_sample *s = calloc(1, sizeof *s);
     ck_assert_ptr_nonnull(s);
@@ -92,9 +87,8 @@ START_TEST(tables_are_part_of_the_bytes)
     ck_assert(bl_sample_bytes(s).high - bl_sample_bytes(s).mid < spread / 10);
     free(s);
 }
-END_TEST
 
-START_TEST(space_is_that_of_all_files)
+UNIT_TEST(space_is_that_of_all_files)
 {
     struct bl_forecast f = {.bytes = 100, .bytes_files = 10, .bytes_temporary = 50};
     ck_assert_int_eq(bl_forecast_space(&f), 160);
@@ -102,20 +96,4 @@ START_TEST(space_is_that_of_all_files)
     ck_assert_int_eq(bl_forecast_space(&f), 110);
     f.bytes = -1;
     ck_assert_int_eq(bl_forecast_space(&f), -1);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, equal_ratios_leave_no_doubt);
-    tcase_add_test(tests, one_sample_is_half_known_and_none_is_nothing);
-    tcase_add_test(tests, the_range_holds_the_truth);
-    tcase_add_test(tests, first_blocks_count_once);
-    tcase_add_test(tests, tables_are_part_of_the_bytes);
-    tcase_add_test(tests, space_is_that_of_all_files);
-}
-
-int main(void)
-{
-    return unit_run("sample", add);
 }

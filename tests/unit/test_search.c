@@ -1,7 +1,5 @@
 /* The search for few blocks: lists whose optimum is known are solved at the default effort, no bound is above it, no
  * part does harm, and the effort is never passed. */
-#include <check.h>
-#include <stdlib.h>
 
 #include "plan/bound.h"
 #include "plan/colgen.h"
@@ -101,7 +99,7 @@ static size_t solve(const struct bl_histogram *h, const struct bl_limits *limits
     return blocks;
 }
 
-START_TEST(triplets_are_solved)
+UNIT_LOOP(triplets_are_solved, unit_times(20))
 {
     size_t blocks = 20 + 5 * ((size_t)_i % 5);
     struct bl_histogram h = triplets(blocks, (uint64_t)_i);
@@ -110,9 +108,8 @@ START_TEST(triplets_are_solved)
     ck_assert_uint_eq(solve(&h, &limits, &bound), blocks);
     bl_histogram_free(&h);
 }
-END_TEST
 
-START_TEST(schwerin_is_solved)
+UNIT_LOOP(schwerin_is_solved, unit_times(40))
 {
     struct bl_histogram h = even(_i % 2 ? 120 : 100, 150, 200, (uint64_t)_i);
     int64_t used = 0, bound;
@@ -120,17 +117,16 @@ START_TEST(schwerin_is_solved)
     ck_assert_uint_eq(solve(&h, &limits, &bound), (size_t)bound);
     bl_histogram_free(&h);
 }
-END_TEST
 
 /* Lists of every kind, with efforts from hardly any on: each part counts what it does, and none goes on for long when
  * all is spent. */
-START_TEST(effort_is_not_passed)
+UNIT_TEST(effort_is_not_passed)
 {
     static const int64_t work[] = {1, 1000000, 10000000, 100000000};
     struct bl_histogram lists[] = {triplets(60, 1), even(170, 1, 800, 2), even(100, 150, 200, 3), even(2000, 1, T, 4),
                                    even(300, 1, 400000, 5)};
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        for (size_t k = 0; k < sizeof work / sizeof *work; k++) {
+    for (size_t i = 0; i < COUNT(lists); i++)
+        for (size_t k = 0; k < COUNT(work); k++) {
             int64_t used = 0, bound;
             struct bl_limits limits = default_limits(&used);
             limits.T = i == 4 ? 480000 : T;
@@ -138,13 +134,12 @@ START_TEST(effort_is_not_passed)
             solve(&lists[i], &limits, &bound);
             ck_assert_int_le(used, work[k] + work[k] / 20 + 10000000);
         }
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+    for (size_t i = 0; i < COUNT(lists); i++)
         bl_histogram_free(&lists[i]);
 }
-END_TEST
 
 /* Whatever is left out, the rest is sound, and the optimum is not passed by the bound. */
-START_TEST(parts_can_be_left_out)
+UNIT_LOOP(parts_can_be_left_out, unit_times(6))
 {
     struct bl_histogram h = _i % 3 ? even(160, 1, 800, (uint64_t)_i) : triplets(20, (uint64_t)_i);
     int64_t bound, least;
@@ -159,10 +154,9 @@ START_TEST(parts_can_be_left_out)
     }
     bl_histogram_free(&h);
 }
-END_TEST
 
 /* The parts alone: better than what is known, or nothing. */
-START_TEST(dives_and_completion_find_what_is_there)
+UNIT_LOOP(dives_and_completion_find_what_is_there, unit_times(4))
 {
     struct bl_histogram h = triplets(20, (uint64_t)_i);
     struct bl_patterns known, dived, completed, none;
@@ -190,7 +184,6 @@ START_TEST(dives_and_completion_find_what_is_there)
     bl_patterns_free(&completed);
     bl_histogram_free(&h);
 }
-END_TEST
 
 /* Returns the worth of the best block by trying all: of lengths below `end`, no more often than they are there. */
 static double best_by_trial(const struct bl_knapsack *k, size_t end, uint32_t room, uint32_t left)
@@ -206,7 +199,7 @@ static double best_by_trial(const struct bl_knapsack *k, size_t end, uint32_t ro
     return best;
 }
 
-START_TEST(bounded_knapsack_is_exact)
+UNIT_LOOP(bounded_knapsack_is_exact, unit_times(200))
 {
     enum { ROOM = 40, CAPACITY = 64 };
     struct bl_histogram h = even(12, 3, 20, (uint64_t)_i);
@@ -231,9 +224,8 @@ START_TEST(bounded_knapsack_is_exact)
     bl_knapsack_free(&k);
     bl_histogram_free(&h);
 }
-END_TEST
 
-START_TEST(patterns_are_cut_off)
+UNIT_TEST(patterns_are_cut_off)
 {
     struct bl_patterns p = {0};
     for (uint32_t i = 0; i < 5; i++) {
@@ -248,21 +240,4 @@ START_TEST(patterns_are_cut_off)
     bl_patterns_truncate(&p, 0);
     ck_assert_uint_eq(p.blocks + p.entries, 0);
     bl_patterns_free(&p);
-}
-END_TEST
-
-static void search_tests(TCase *tests)
-{
-    tcase_add_loop_test(tests, triplets_are_solved, 0, unit_times(20));
-    tcase_add_loop_test(tests, schwerin_is_solved, 0, unit_times(40));
-    tcase_add_test(tests, effort_is_not_passed);
-    tcase_add_loop_test(tests, parts_can_be_left_out, 0, unit_times(6));
-    tcase_add_loop_test(tests, dives_and_completion_find_what_is_there, 0, unit_times(4));
-    tcase_add_loop_test(tests, bounded_knapsack_is_exact, 0, unit_times(200));
-    tcase_add_test(tests, patterns_are_cut_off);
-}
-
-int main(void)
-{
-    return unit_run("search", search_tests);
 }

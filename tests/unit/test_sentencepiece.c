@@ -3,6 +3,8 @@
 #include "unit.h"
 #include "base/output.h"
 
+UNIT_SCRATCH
+
 #define PIECE(text, score, type) "\x0a\x0a\x0a\x01" text "\x15" score "\x18" type
 #define ZERO "\0\0\0\0"
 #define UNKNOWN PIECE("?", ZERO, "\2")
@@ -15,7 +17,7 @@ static int open_model(const char *bytes, size_t size, struct bl_tokenizer **toke
     return bl_tokenizer_open(tokenizer, &options, e);
 }
 
-START_TEST(what_is_no_model_is_refused)
+UNIT_TEST(what_is_no_model_is_refused)
 {
     static const struct {
         const char *bytes;
@@ -38,19 +40,15 @@ START_TEST(what_is_no_model_is_refused)
         {WHOLE(UNKNOWN "\x1a\x03\x12\x01x"), "the map of the normalizer"},
         {WHOLE(UNKNOWN PIECE("a", ZERO, "\5") "\x12\x02\x18\x02"), "not supported: the unused piece 1"},
     };
-    char directory[64];
-    unit_enter(directory);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         struct bl_tokenizer *tokenizer;
-        struct bl_error e = {0};
+        bl_error_clear(&e);
         ck_assert_msg(open_model(bad[i].bytes, bad[i].size, &tokenizer, &e) == BL_EFAIL, "%zu", i);
         ck_assert_ptr_null(tokenizer);
         ck_assert_msg(strstr(e.text, bad[i].message) != NULL, "\"%s\" where \"%s\" was to come", e.text,
                       bad[i].message);
     }
-    unit_leave(directory);
 }
-END_TEST
 
 static void ids_are(const char *bytes, size_t size, const char *text, const int32_t *expected, size_t count)
 {
@@ -73,30 +71,15 @@ static void ids_are(const char *bytes, size_t size, const char *text, const int3
 }
 
 /* Unigram and BPE without the prefix and with equal scores: of "aba" BPE merges the left pair; unknown ones are one. */
-START_TEST(pieces_are_found)
+UNIT_TEST(pieces_are_found)
 {
 #define PIECES                                                                                                         \
     UNKNOWN PIECE("a", ZERO, "\1") PIECE("b", ZERO, "\1") "\x0a\x0b\x0a\x02"                                           \
                                                           "ab\x15" ZERO "\x18\1"                                       \
                                                           "\x0a\x0b\x0a\x02"                                           \
                                                           "ba\x15" ZERO "\x18\1"
-    char directory[64];
-    unit_enter(directory);
     ids_are(WHOLE(PIECES "\x1a\x02\x18\x00"
                          "\x12\x02\x18\x02"),
             "abaxyb a", (int32_t[]){3, 1, 0, 2, 0, 1}, 6);
     ids_are(WHOLE(PIECES "\x1a\x02\x18\x00"), "ababxy", (int32_t[]){3, 3, 0}, 3);
-    unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, what_is_no_model_is_refused);
-    tcase_add_test(tests, pieces_are_found);
-}
-
-int main(void)
-{
-    return unit_run("sentencepiece", add);
 }

@@ -1,11 +1,9 @@
 #include "store/sequences.h"
-
-#include <stdio.h>
-#include <string.h>
-
 #include "base/output.h"
 #include "store/row_reader.h"
 #include "unit.h"
+
+UNIT_SCRATCH
 
 static void write_file(const char *path, const char *text)
 {
@@ -20,12 +18,9 @@ static int open_text(struct bl_sequences *t, const char *text, bool lengths, str
     return bl_sequences_open(t, &path, 1, lengths, e);
 }
 
-START_TEST(rows_survive_the_table)
+UNIT_TEST(rows_survive_the_table)
 {
-    char directory[64];
-    unit_enter(directory);
     struct bl_buffer text = {0};
-    struct bl_error e = {0};
     const struct bl_row rows[] = {
         {"a\tb\nc\\d\xff.mp4", 12, "video", "dir/a\tb", 99, 0x1f, BL_ROW_OK, "", "all", .stream = 3, .offset = -1},
         {"gone.mp4", 0, "video", "gone.mp4", 0, 0, BL_ROW_SKIPPED, "empty file", "all", .stream = -1, .offset = -1},
@@ -58,12 +53,10 @@ START_TEST(rows_survive_the_table)
     bl_row_reader_free(&back);
     bl_sequences_close(&t);
     bl_buffer_free(&text);
-    unit_leave(directory);
 }
-END_TEST
 
 /* Lines of every size up to three words, with tabs at random places, beside the plain way. */
-START_TEST(lines_are_split_at_every_tab)
+UNIT_TEST(lines_are_split_at_every_tab)
 {
     uint32_t random = 1;
     for (int size = 0; size <= 24 * 40; size++) {
@@ -83,9 +76,8 @@ START_TEST(lines_are_split_at_every_tab)
         ck_assert_ptr_null(at);
     }
 }
-END_TEST
 
-START_TEST(fields_beyond_the_maximum_are_counted)
+UNIT_TEST(fields_beyond_the_maximum_are_counted)
 {
     char line[2 * BL_COLUMNS_MAX], *field[BL_COLUMNS_MAX];
     memset(line, '\t', sizeof line);
@@ -94,9 +86,8 @@ START_TEST(fields_beyond_the_maximum_are_counted)
     for (int f = 0; f < BL_COLUMNS_MAX; f++)
         ck_assert_ptr_eq(field[f], line + f);
 }
-END_TEST
 
-START_TEST(bad_tables_are_refused_by_line)
+UNIT_TEST(bad_tables_are_refused_by_line)
 {
     static const struct {
         const char *text, *message;
@@ -115,24 +106,15 @@ START_TEST(bad_tables_are_refused_by_line)
         {"id\tlength\na\t3\nb\t4", "table:3: truncated: the file ends in the middle of a line"},
         {"id\tlength\na\t3\nb\t4\na\t5\n", "two sequences have the id \"a\""},
     };
-    char directory[64];
-    unit_enter(directory);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         struct bl_sequences t;
-        struct bl_error e = {0};
-        ck_assert_int_eq(open_text(&t, bad[i].text, false, &e), BL_EFAIL);
-        ck_assert_msg(strstr(e.text, bad[i].message), "\"%s\" for %s", e.text, bad[i].text);
+        FAILS_WITH(open_text(&t, bad[i].text, false, &e), BL_EFAIL, bad[i].message);
     }
-    unit_leave(directory);
 }
-END_TEST
 
-START_TEST(lists_of_lengths)
+UNIT_TEST(lists_of_lengths)
 {
-    char directory[64];
-    unit_enter(directory);
     struct bl_sequences t;
-    struct bl_error e = {0};
     ck_assert_int_eq(open_text(&t, "5\n7 3\n2\t2\r\n9\n", true, &e), BL_OK);
     static const int64_t expected[] = {5, 7, 7, 7, 2, 2, 9};
     ck_assert_uint_eq(t.count, 7);
@@ -141,28 +123,24 @@ START_TEST(lists_of_lengths)
     bl_sequences_close(&t);
     static const char *const bad[] = {"0\n",    "-1\n",    "1.5\n", "x\n",      "\n",
                                       "3 -1\n", "3 2 1\n", "3 x\n", "1\n2\n\n", "1\n2"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         struct bl_error refused = {0};
         ck_assert_msg(open_text(&t, bad[i], true, &refused) == BL_EFAIL, "took \"%s\"", bad[i]);
         ck_assert_ptr_nonnull(strstr(refused.text, "table:"));
     }
-    unit_leave(directory);
 }
-END_TEST
 
 /* Rows of all sizes, in and out of their order, the last one twice: what was read ahead is neither lost nor taken for
  * another row. */
-START_TEST(rows_are_read_in_any_order)
+UNIT_TEST(rows_are_read_in_any_order)
 {
     enum { ROWS = 3000 };
-    char directory[64], id[2200];
-    unit_enter(directory);
+    char id[2200];
     struct bl_buffer table = {0};
     bl_buffer_text(&table, "id\tlength\n");
     for (int i = 0; i < ROWS; i++)
         bl_buffer_printf(&table, "%d%0*d\t%d\n", i, 1 + i * 7 % (i % 50 ? 60 : 2000), 0, i + 1);
     struct bl_sequences t;
-    struct bl_error e = {0};
     ck_assert_msg(open_text(&t, table.data, false, &e) == BL_OK, "%s", e.text);
     struct bl_row_reader text = {0};
     for (int turn = 0; turn < 2 * ROWS + 1; turn++) {
@@ -175,19 +153,14 @@ START_TEST(rows_are_read_in_any_order)
     bl_row_reader_free(&text);
     bl_sequences_close(&t);
     bl_buffer_free(&table);
-    unit_leave(directory);
 }
-END_TEST
 
-START_TEST(tables_are_merged)
+UNIT_TEST(tables_are_merged)
 {
-    char directory[64];
-    unit_enter(directory);
     write_file("a", "length\tid\textra\n4\tone\tx\n5\ttwo\ty\n");
     write_file("b", "id\tlength\tkind\nthree\t6\taudio\n");
     const char *const paths[] = {"a", "b"};
     struct bl_sequences t;
-    struct bl_error e = {0};
     ck_assert_int_eq(bl_sequences_open(&t, paths, 2, false, &e), BL_OK);
     ck_assert_uint_eq(t.count, 3);
     ck_assert_uint_eq(t.mixed, 2);
@@ -199,23 +172,17 @@ START_TEST(tables_are_merged)
     bl_row_reader_free(&text);
     bl_sequences_close(&t);
     write_file("b", "id\tlength\none\t6\n");
-    ck_assert_int_eq(bl_sequences_open(&t, paths, 2, false, &e), BL_EFAIL);
-    ck_assert_ptr_nonnull(strstr(e.text, "\"one\""));
-    unit_leave(directory);
+    FAILS_WITH(bl_sequences_open(&t, paths, 2, false, &e), BL_EFAIL, "\"one\"");
 }
-END_TEST
 
 /* Enough rows that the sort of the hashes goes through all its levels. */
-START_TEST(a_duplicate_among_many_is_found)
+UNIT_TEST(a_duplicate_among_many_is_found)
 {
-    char directory[64];
-    unit_enter(directory);
     struct bl_buffer text = {0};
     bl_buffer_text(&text, "id\tlength\n");
     for (int i = 0; i < 200000; i++)
         bl_buffer_printf(&text, "s%d\t1\n", i);
     struct bl_sequences t;
-    struct bl_error e = {0};
     ck_assert_int_eq(open_text(&t, text.data, false, &e), BL_OK);
     ck_assert_uint_eq(t.count, 200000);
     bl_sequences_close(&t);
@@ -224,17 +191,12 @@ START_TEST(a_duplicate_among_many_is_found)
     ck_assert_ptr_nonnull(strstr(e.text, ":779 "));
     ck_assert_ptr_nonnull(strstr(e.text, ":200002"));
     bl_buffer_free(&text);
-    unit_leave(directory);
 }
-END_TEST
 
 /* Numbers of every size, among those that are read at a glance; and the line of one that is none. */
-START_TEST(plain_lengths_of_every_size)
+UNIT_TEST(plain_lengths_of_every_size)
 {
-    char directory[64];
-    unit_enter(directory);
     struct bl_buffer text = {0};
-    struct bl_error e = {0};
     struct bl_sequences t;
     int64_t length = 0;
     for (int i = 1; i <= 17; i++) {
@@ -255,29 +217,9 @@ START_TEST(plain_lengths_of_every_size)
     bl_sequences_close(&t);
     static const char *const bad[] = {"1\n22\n333\n0\n", "1\n22\n333\n4x\n", "1\n22\n333\n\n", "1\n22\n333\n/:\n",
                                       "1\n22\n333\n44"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         ck_assert_int_ne(open_text(&t, bad[i], true, &e), BL_OK);
         ck_assert_msg(strncmp(e.text, "table:4:", 8) == 0, "%s", e.text);
     }
     bl_buffer_free(&text);
-    unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, plain_lengths_of_every_size);
-    tcase_add_test(tests, rows_survive_the_table);
-    tcase_add_test(tests, lines_are_split_at_every_tab);
-    tcase_add_test(tests, fields_beyond_the_maximum_are_counted);
-    tcase_add_test(tests, bad_tables_are_refused_by_line);
-    tcase_add_test(tests, lists_of_lengths);
-    tcase_add_test(tests, rows_are_read_in_any_order);
-    tcase_add_test(tests, tables_are_merged);
-    tcase_add_test(tests, a_duplicate_among_many_is_found);
-}
-
-int main(void)
-{
-    return unit_run("sequences", add);
 }

@@ -7,34 +7,19 @@
 #include <libavutil/imgutils.h>
 #include <libavutil/pixdesc.h>
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 #include <zlib.h>
 
+#include "clips.h"
 #include "fake_gpu.h"
 #include "kind/video/decode.h"
-
-static char clips[64]; /* the directory; "" where there is no ffmpeg */
-static char media[PATH_MAX];
 
 #define SOURCE "ffmpeg -v error -nostdin -y -f lavfi -i testsrc2=s=128x96:r=25:d=2 "
 #define OTHER SOURCE "-vf hflip,noise=alls=20:allf=t:all_seed=1 "
 
-static void shell(const char *command)
-{
-    ck_assert_msg(system(command) == 0, "%s", command);
-}
-
 static void make_clips(void)
 {
-    const char *shared = getenv("BLOAD_SHARED");
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/data/media", shared ? shared : "../shared");
-    if (!realpath(path, media))
-        *media = 0;
-    if (system("command -v ffmpeg >/dev/null 2>&1") != 0)
+    if (!clips_enter())
         return;
-    unit_enter(clips);
     static const char *const recipes[][3] = {
         {"-c:v libx264 -pix_fmt yuv420p", "h264", "mp4"},
         {"-c:v libx264 -pix_fmt yuv420p -bf 8 -refs 8 -x264-params b-pyramid=normal:keyint=300", "deep", "mp4"},
@@ -51,7 +36,7 @@ static void make_clips(void)
         {"-c:v mpeg4 -bf 2", "mpeg4", "avi"},
         {"-c:v mpeg2video -bf 2", "mpeg2", "ts"},
     };
-    for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++) {
+    for (size_t i = 0; i < COUNT(recipes); i++) {
         char command[512];
         snprintf(command, sizeof command, SOURCE "%s %s-1.%s", recipes[i][0], recipes[i][1], recipes[i][2]);
         shell(command);
@@ -63,12 +48,6 @@ static void make_clips(void)
     shell("ffmpeg -v error -nostdin -y -i open-1.mkv -c copy -ss 1 middle.mkv");
     shell("head -c 20000 plain-1.mkv >cut.mkv; cp plain-1.mkv flipped.mkv; head -c 64 /dev/zero | "
           "dd of=flipped.mkv bs=1 seek=20000 conv=notrunc 2>/dev/null");
-}
-
-static void remove_clips(void)
-{
-    if (*clips)
-        unit_leave(clips);
 }
 
 static void begin(struct bl_gpu *gpu, struct bl_session_pool *s)
@@ -118,7 +97,7 @@ static void use(struct bl_session_pool *s, int width, int header, bool clean)
     avcodec_parameters_free(&p);
 }
 
-START_TEST(sessions_are_lent_again_to_streams_that_are_alike)
+UNIT_TEST(sessions_are_lent_again_to_streams_that_are_alike)
 {
     struct bl_gpu gpu;
     struct bl_session_pool s;
@@ -136,9 +115,8 @@ START_TEST(sessions_are_lent_again_to_streams_that_are_alike)
     ck_assert_int_eq(s.reused, 3);
     end(&gpu, &s);
 }
-END_TEST
 
-START_TEST(the_session_longest_unused_goes)
+UNIT_TEST(the_session_longest_unused_goes)
 {
     struct bl_gpu gpu;
     struct bl_session_pool s;
@@ -156,9 +134,8 @@ START_TEST(the_session_longest_unused_goes)
     ck_assert_int_eq(gpu.opened, opened + 1);
     end(&gpu, &s);
 }
-END_TEST
 
-START_TEST(sessions_with_faults_are_not_kept)
+UNIT_TEST(sessions_with_faults_are_not_kept)
 {
     struct bl_gpu gpu;
     struct bl_session_pool s;
@@ -169,7 +146,6 @@ START_TEST(sessions_with_faults_are_not_kept)
     ck_assert_int_eq(s.reused, 0);
     end(&gpu, &s);
 }
-END_TEST
 
 static int open_codec_when_alone(struct bl_gpu_queue *queue, const AVCodecParameters *parameters,
                                  AVCodecContext **codec, struct bl_error *e)
@@ -177,11 +153,10 @@ static int open_codec_when_alone(struct bl_gpu_queue *queue, const AVCodecParame
     return queue->gpu->codecs >= queue->gpu->can_decode ? BL_GPU_FULL : fake_open_codec(queue, parameters, codec, e);
 }
 
-START_TEST(idle_sessions_make_room)
+UNIT_TEST(idle_sessions_make_room)
 {
     struct bl_gpu gpu;
     struct bl_session_pool s;
-    struct bl_error e = {0};
     struct bl_session *session;
     struct bl_gpu_functions small = fake_functions;
     small.open_codec = open_codec_when_alone;
@@ -195,30 +170,25 @@ START_TEST(idle_sessions_make_room)
     ck_assert_int_eq(gpu.codecs, 1);
     gpu.can_decode = 0;
     AVCodecParameters *p = stream_of(16, 4);
-    ck_assert_int_eq(bl_session_pool_acquire(&s, p, &session, &e), BL_EFAIL);
-    ck_assert_msg(strstr(e.text, "memory is not enough"), "%s", e.text);
+    FAILS_WITH(bl_session_pool_acquire(&s, p, &session, &e), BL_EFAIL, "memory is not enough");
     ck_assert_int_eq(gpu.codecs, 0);
     avcodec_parameters_free(&p);
     end(&gpu, &s);
 }
-END_TEST
 
-START_TEST(a_session_that_cannot_be_opened_leaves_nothing)
+UNIT_TEST(a_session_that_cannot_be_opened_leaves_nothing)
 {
     struct bl_gpu gpu;
     struct bl_session_pool s;
-    struct bl_error e = {0};
     struct bl_session *session;
     AVCodecParameters *p = stream_of(16, 1);
     begin(&gpu, &s);
     gpu.fail = gpu.calls + 1;
-    ck_assert_int_eq(bl_session_pool_acquire(&s, p, &session, &e), BL_EFAIL);
-    ck_assert_str_eq(e.text, "GPU 0 is lost");
+    FAILS(bl_session_pool_acquire(&s, p, &session, &e), BL_EFAIL, "GPU 0 is lost");
     use(&s, 16, 1, true);
     avcodec_parameters_free(&p);
     end(&gpu, &s);
 }
-END_TEST
 
 /* --- streams behind one another -------------------------------------------------------------------------------------
  */
@@ -323,12 +293,8 @@ static int decoders_for(const char *const *paths, bool parts)
 
 #define DECODERS(parts, ...) decoders_for((const char *const[]){__VA_ARGS__, NULL}, parts)
 
-START_TEST(streams_that_begin_alike_share_a_decoder)
+CLIPS_TEST(streams_that_begin_alike_share_a_decoder)
 {
-    if (!*clips) {
-        unit_skip("no ffmpeg command");
-        return;
-    }
     ck_assert_int_eq(DECODERS(true, "h264-1.mp4", "h264-2.mp4", "h264-1.mp4"), 1);
     ck_assert_int_eq(DECODERS(true, "deep-1.mp4", "deep-2.mp4", "deep-1.mp4"), 1);
     ck_assert_int_eq(DECODERS(true, "plain-1.mkv", "plain-2.mkv"), 1);
@@ -342,14 +308,9 @@ START_TEST(streams_that_begin_alike_share_a_decoder)
     ck_assert_int_eq(
         DECODERS(false, "h264-1.mp4", "vp9-1.webm", "hevc-1.mkv", "h264-2.mp4", "vp9-2.webm", "hevc-2.mkv"), 3);
 }
-END_TEST
 
-START_TEST(others_get_their_own)
+CLIPS_TEST(others_get_their_own)
 {
-    if (!*clips) {
-        unit_skip("no ffmpeg command");
-        return;
-    }
     ck_assert_int_eq(DECODERS(false, "h264-1.mp4", "mute-1.mp4"), 2); /* other colours */
     ck_assert_int_eq(DECODERS(false, "plain-1.mkv", "tags.mkv"), 2);  /* by the container */
     ck_assert_int_eq(DECODERS(false, "loose-1.ts", "loose-2.ts"), 2); /* headers among the pictures */
@@ -358,20 +319,14 @@ START_TEST(others_get_their_own)
     ck_assert_int_eq(DECODERS(false, "plain-1.mkv", "flipped.mkv", "plain-1.mkv", "cut.mkv", "plain-1.mkv"), 2);
     ck_assert_int_ge(DECODERS(true, "open-1.mkv", "middle.mkv", "open-1.mkv"), 2); /* no instant refresh */
 }
-END_TEST
 
-START_TEST(a_stream_that_changes_its_context_is_not_followed)
+CLIPS_TEST(a_stream_that_changes_its_context_is_not_followed)
 {
     struct bl_gpu gpu;
     struct bl_session_pool s;
     struct bl_decode f;
     struct bl_cancel cancel = {0};
     const struct bl_kind_env env = {.cancel = &cancel};
-    struct bl_error e = {0};
-    if (!*clips) {
-        unit_skip("no ffmpeg command");
-        return;
-    }
     begin(&gpu, &s);
     for (int changed = 0; changed < 2; changed++) {
         AVFrame *frame = av_frame_alloc();
@@ -386,15 +341,14 @@ START_TEST(a_stream_that_changes_its_context_is_not_followed)
     }
     end(&gpu, &s);
 }
-END_TEST
 
 /* Every real file behind itself and behind every other one. */
-START_TEST(real_files_show_nothing_of_one_another)
+UNIT_TEST(real_files_show_nothing_of_one_another)
 {
     struct bl_gpu gpu;
     struct bl_session_pool s;
     struct dirent **names;
-    int count = *media ? scandir(media, &names, NULL, alphasort) : -1;
+    int count = *media_directory ? scandir(media_directory, &names, NULL, alphasort) : -1;
     bool brief = unit_times(8) < 8;
     if (count < 0) {
         unit_skip("no shared media");
@@ -403,7 +357,7 @@ START_TEST(real_files_show_nothing_of_one_another)
     begin(&gpu, &s);
     for (int i = 0; i < count; i++) {
         char path[2 * PATH_MAX];
-        snprintf(path, sizeof path, "%s/%s", media, names[i]->d_name);
+        snprintf(path, sizeof path, "%s/%s", media_directory, names[i]->d_name);
         if (strchr(names[i]->d_name, '.') && *names[i]->d_name != '.' && (i % 8 == 0 || !brief)) {
             compare(&s, path, brief ? 4 : 40);
             compare(&s, path, brief ? 8 : 100);
@@ -414,23 +368,5 @@ START_TEST(real_files_show_nothing_of_one_another)
     ck_assert_int_gt(s.reused, 0);
     end(&gpu, &s);
 }
-END_TEST
 
-static void add(TCase *tests)
-{
-    tcase_add_unchecked_fixture(tests, make_clips, remove_clips);
-    tcase_add_test(tests, sessions_are_lent_again_to_streams_that_are_alike);
-    tcase_add_test(tests, the_session_longest_unused_goes);
-    tcase_add_test(tests, sessions_with_faults_are_not_kept);
-    tcase_add_test(tests, idle_sessions_make_room);
-    tcase_add_test(tests, a_session_that_cannot_be_opened_leaves_nothing);
-    tcase_add_test(tests, streams_that_begin_alike_share_a_decoder);
-    tcase_add_test(tests, others_get_their_own);
-    tcase_add_test(tests, a_stream_that_changes_its_context_is_not_followed);
-    tcase_add_test(tests, real_files_show_nothing_of_one_another);
-}
-
-int main(void)
-{
-    return unit_run("session", add);
-}
+UNIT_ONCE(make_clips, clips_leave)

@@ -1,8 +1,5 @@
 /* The layout of a sheet: where steps are, what lies on each line, and the ticks of the scale. */
 #include "show/sheet.h"
-
-#include <string.h>
-
 #include "unit.h"
 
 /* Pieces of random lengths, with padding between some. Returns the end of the last one. */
@@ -28,7 +25,7 @@ static void axis_make(struct bl_sheet *s, int64_t steps, int lines, int width)
     s->lines = (int)((steps - 1) / s->line_steps + 1);
 }
 
-START_TEST(steps_have_pixels)
+UNIT_TEST(steps_have_pixels)
 {
     struct bl_sheet s = {0};
     axis_make(&s, 100, 1, 50);
@@ -41,9 +38,8 @@ START_TEST(steps_have_pixels)
     ck_assert_int_eq(bl_sheet_pixel(&s, s.line_steps), 960);
     ck_assert_int_eq(bl_sheet_pixel(&s, 3 * s.line_steps), 3 * 960);
 }
-END_TEST
 
-START_TEST(the_last_line_may_be_short)
+UNIT_TEST(the_last_line_may_be_short)
 {
     struct bl_sheet s = {.steps = 25, .drawn = 25, .line_steps = 10, .lines = 3, .width = 40};
     ck_assert_int_eq(bl_sheet_line_width(&s, 0), 40);
@@ -52,16 +48,15 @@ START_TEST(the_last_line_may_be_short)
     s = (struct bl_sheet){.steps = 1001, .drawn = 1001, .line_steps = 1000, .lines = 2, .width = 40};
     ck_assert_int_eq(bl_sheet_line_width(&s, 1), 1); /* no picture is empty */
 }
-END_TEST
 
-START_TEST(ticks_are_round)
+UNIT_TEST(ticks_are_round)
 {
     struct bl_sheet s = {0};
     axis_make(&s, 1000, 1, 1000);
     static const struct {
         int pixels, tick;
     } known[] = {{1, 1}, {2, 2}, {3, 5}, {6, 10}, {11, 20}, {21, 50}, {51, 100}, {90, 100}, {101, 200}, {300, 500}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    for (size_t i = 0; i < COUNT(known); i++)
         ck_assert_int_eq(bl_sheet_tick(&s, known[i].pixels), known[i].tick);
     axis_make(&s, 5, 1, 3);
     ck_assert_int_ge(bl_sheet_tick(&s, 90), 5); /* none has room: it ends */
@@ -69,7 +64,6 @@ START_TEST(ticks_are_round)
     int64_t tick = bl_sheet_tick(&s, 90);
     ck_assert_int_eq(tick, INT64_C(200000000000));
 }
-END_TEST
 
 /* Spans lie one behind the other on all pixels of the axis, each on one line, and those of a piece from the pixel of
  * its first step to that behind its last. */
@@ -98,10 +92,9 @@ static void spans_are_right(const struct bl_sheet *s)
     ck_assert_int_eq(begun, wide);
 }
 
-START_TEST(spans_fill_the_lines)
+UNIT_TEST(spans_fill_the_lines)
 {
     struct bl_sheet_piece piece[60];
-    struct bl_error e = {0};
     srandom(3);
     for (int i = 0; i < unit_times(3000); i++) {
         struct bl_sheet s = {0};
@@ -112,18 +105,16 @@ START_TEST(spans_fill_the_lines)
         free(s.span);
     }
 }
-END_TEST
 
-START_TEST(known_spans)
+UNIT_TEST(known_spans)
 {
     struct bl_sheet_piece piece[] = {{.start = 0, .end = 15}, {.start = 15, .end = 16}, {.start = 20, .end = 30}};
     static const struct bl_sheet_span expected[] = {{0, 0, 5, 0, true},  {1, 0, 2, 0, false}, {1, 2, 1, 1, true},
                                                     {1, 3, 2, -1, true}, {2, 0, 5, 2, true},  {3, 0, 1, -1, true}};
     struct bl_sheet s = {
         .piece = piece, .pieces = 3, .steps = 33, .drawn = 33, .line_steps = 10, .lines = 4, .width = 5};
-    struct bl_error e = {0};
     ck_assert_int_eq(bl_sheet_find_spans(&s, &e), BL_OK);
-    ck_assert_uint_eq(s.spans, sizeof expected / sizeof *expected);
+    ck_assert_uint_eq(s.spans, COUNT(expected));
     for (size_t i = 0; i < s.spans; i++) {
         ck_assert_int_eq(s.span[i].line, expected[i].line);
         ck_assert_int_eq(s.span[i].x, expected[i].x);
@@ -132,19 +123,4 @@ START_TEST(known_spans)
         ck_assert_int_eq(s.span[i].begins, expected[i].begins);
     }
     free(s.span);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, steps_have_pixels);
-    tcase_add_test(tests, the_last_line_may_be_short);
-    tcase_add_test(tests, ticks_are_round);
-    tcase_add_test(tests, spans_fill_the_lines);
-    tcase_add_test(tests, known_spans);
-}
-
-int main(void)
-{
-    return unit_run("sheet", add);
 }

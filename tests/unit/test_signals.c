@@ -1,6 +1,5 @@
 #include "cmd/signals.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <sys/time.h>
 
@@ -14,7 +13,7 @@ int setitimer(__itimer_which_t which, const struct itimerval *restrict value, st
     return -1;
 }
 
-START_TEST(a_handler_leaves_errno_as_it_was)
+UNIT_TEST(a_handler_leaves_errno_as_it_was)
 {
     struct bl_cancel cancel = {0};
     bl_signals_install(&cancel);
@@ -24,9 +23,8 @@ START_TEST(a_handler_leaves_errno_as_it_was)
     ck_assert_int_eq(bl_signals_caught(&cancel), SIGUSR1);
     ck_assert_int_eq(after, EAGAIN);
 }
-END_TEST
 
-START_TEST(a_question_ends_nothing)
+UNIT_TEST(a_question_ends_nothing)
 {
     struct bl_cancel cancel = {0};
     struct sigaction ask;
@@ -41,16 +39,4 @@ START_TEST(a_question_ends_nothing)
     ck_assert(ask.sa_flags & SA_RESTART);
     ck_assert_int_eq(sigaction(SIGUSR1, NULL, &ask), 0);
     ck_assert(!(ask.sa_flags & SA_RESTART));
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, a_question_ends_nothing);
-    tcase_add_test(tests, a_handler_leaves_errno_as_it_was);
-}
-
-int main(void)
-{
-    return unit_run("signals", add);
 }

@@ -1,7 +1,4 @@
 #include "base/sort.h"
-
-#include <string.h>
-
 #include "unit.h"
 
 enum { MOST = 20000 };
@@ -45,11 +42,11 @@ static uint64_t descending(uint64_t random, size_t i, size_t n)
 
 static uint64_t (*const draw[])(uint64_t random, size_t i, size_t n) = {any,   few,       close_by,
                                                                         equal, ascending, descending};
-enum { DRAWS = sizeof draw / sizeof *draw };
+enum { DRAWS = COUNT(draw) };
 
 /* At both sides of where counting begins to pay. */
 static const size_t size[] = {0, 1, 2, 3, 47, 48, 49, 50, 255, 1000, MOST};
-enum { SIZES = sizeof size / sizeof *size };
+enum { SIZES = COUNT(size) };
 
 /* Knuth's linear congruential generator; its upper bits are the better ones. */
 static uint64_t next_random(uint64_t *state)
@@ -70,7 +67,7 @@ static int compare_u64(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-START_TEST(keys_of_32_bits_as_qsort_has_them)
+UNIT_TEST(keys_of_32_bits_as_qsort_has_them)
 {
     static uint32_t key[MOST], expected[MOST];
     uint64_t state = 1;
@@ -83,9 +80,8 @@ START_TEST(keys_of_32_bits_as_qsort_has_them)
         ck_assert_msg(memcmp(key, expected, n * sizeof *key) == 0, "input %d of %zu keys", t / SIZES, n);
     }
 }
-END_TEST
 
-START_TEST(keys_of_64_bits_as_qsort_has_them)
+UNIT_TEST(keys_of_64_bits_as_qsort_has_them)
 {
     static uint64_t key[MOST], expected[MOST];
     uint64_t state = 2;
@@ -98,10 +94,9 @@ START_TEST(keys_of_64_bits_as_qsort_has_them)
         ck_assert_msg(memcmp(key, expected, n * sizeof *key) == 0, "input %d of %zu keys", t / SIZES, n);
     }
 }
-END_TEST
 
 /* By their upper halves alone, in whatever order else; and no key is lost. */
-START_TEST(bits_below_the_lowest_do_not_matter)
+UNIT_TEST(bits_below_the_lowest_do_not_matter)
 {
     static uint64_t key[MOST], expected[MOST];
     uint64_t state = 3;
@@ -117,11 +112,10 @@ START_TEST(bits_below_the_lowest_do_not_matter)
         ck_assert_msg(memcmp(key, expected, n * sizeof *key) == 0, "input %d of %zu keys", t / SIZES, n);
     }
 }
-END_TEST
 
 /* Of keys that are alike, too, on which plans rest. Four upper halves among 300 keys: more of each than are sorted by
  * insertion. The sum is that of the same steps in Python. */
-START_TEST(the_order_is_the_same_for_ever)
+UNIT_TEST(the_order_is_the_same_for_ever)
 {
     uint64_t key[300], sum = 0;
     for (uint64_t i = 0; i < 300; i++)
@@ -130,18 +124,4 @@ START_TEST(the_order_is_the_same_for_ever)
     for (uint64_t i = 0; i < 300; i++)
         sum = sum * 31 + (uint32_t)key[i];
     ck_assert_uint_eq(sum, UINT64_C(2073395421773216258));
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, keys_of_32_bits_as_qsort_has_them);
-    tcase_add_test(tests, keys_of_64_bits_as_qsort_has_them);
-    tcase_add_test(tests, bits_below_the_lowest_do_not_matter);
-    tcase_add_test(tests, the_order_is_the_same_for_ever);
-}
-
-int main(void)
-{
-    return unit_run("sort", add);
 }

@@ -1,9 +1,10 @@
 #include "scan/sources.h"
 
-#include <string.h>
 #include <sys/stat.h>
 
 #include "unit.h"
+
+UNIT_SCRATCH
 
 static void touch(const char *path)
 {
@@ -19,7 +20,7 @@ static void make_tree(void)
     ck_assert_int_eq(mkdir("v/.hidden", 0777), 0);
     static const char *const files[] = {"v/clip10.mp4", "v/clip9.mp4",     "v/sub/a.MKV", "v/notes.txt",
                                         "v/.dot.mp4",   "v/.hidden/x.mp4", "v/README",    "garbage.bin"};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+    for (size_t i = 0; i < COUNT(files); i++)
         touch(files[i]);
     ck_assert_int_eq(symlink("nowhere.mp4", "v/dangling.mp4"), 0);
     ck_assert_int_eq(symlink("../garbage.bin", "v/link.webm"), 0);
@@ -31,15 +32,12 @@ static int list(struct bl_files *files, const char *source, struct bl_error *e)
     return bl_sources_list(files, &(struct bl_sources){.source = &one, .count = 1}, e);
 }
 
-START_TEST(a_folder_in_natural_order)
+UNIT_TEST(a_folder_in_natural_order)
 {
-    char directory[64];
-    unit_enter(directory);
     make_tree();
     static const char *const spelled[] = {"v", "v/"};
     for (int s = 0; s < 2; s++) {
         struct bl_files files;
-        struct bl_error e = {0};
         ck_assert_msg(list(&files, spelled[s], &e) == BL_OK, "%s", e.text);
         static const char *const ids[] = {"clip9.mp4", "clip10.mp4", "dangling.mp4", "link.webm", "sub/a.MKV"};
         ck_assert_uint_eq(files.count, 5);
@@ -51,17 +49,12 @@ START_TEST(a_folder_in_natural_order)
         ck_assert_int_eq(ignored, 4); /* .txt, README, .dot.mp4, .hidden */
         bl_files_free(&files);
     }
-    unit_leave(directory);
 }
-END_TEST
 
-START_TEST(named_outright)
+UNIT_TEST(named_outright)
 {
-    char directory[64];
-    unit_enter(directory);
     make_tree();
     struct bl_files files;
-    struct bl_error e = {0};
     ck_assert_int_eq(list(&files, "v/clip*.mp4", &e), BL_OK);
     ck_assert_uint_eq(files.count, 2);
     ck_assert_str_eq(files.file[0].id, "v/clip9.mp4");
@@ -79,19 +72,14 @@ START_TEST(named_outright)
     ck_assert_int_eq(list(&files, "missing.mp4", &e), BL_EUSAGE);
     bl_error_clear(&e);
     ck_assert_int_eq(list(&files, "none*.mp4", &e), BL_EUSAGE);
-    unit_leave(directory);
 }
-END_TEST
 
-START_TEST(relative_to_a_base)
+UNIT_TEST(relative_to_a_base)
 {
-    char directory[64];
-    unit_enter(directory);
     make_tree();
     ck_assert_int_eq(mkdir("elsewhere", 0777), 0);
     ck_assert_int_eq(chdir("elsewhere"), 0);
     struct bl_files files;
-    struct bl_error e = {0};
     struct bl_source source[] = {{.path = "v/sub"}, {.path = "v/clip*.mp4"}};
     const struct bl_sources sources = {.source = source, .count = 2, .base = ".."};
     ck_assert_msg(bl_sources_list(&files, &sources, &e) == BL_OK, "%s", e.text);
@@ -100,40 +88,17 @@ START_TEST(relative_to_a_base)
     ck_assert_str_eq(files.file[2].path, "v/sub/a.MKV");
     ck_assert_str_eq(files.file[2].id, "a.MKV");
     bl_files_free(&files);
-    unit_leave(directory);
 }
-END_TEST
 
-START_TEST(what_cannot_be)
+UNIT_TEST(what_cannot_be)
 {
-    char directory[64];
-    unit_enter(directory);
     make_tree();
     ck_assert_int_eq(mkdir("w", 0777), 0);
     touch("w/clip9.mp4");
     struct bl_files files;
-    struct bl_error e = {0};
     struct bl_source both[] = {{.path = "v"}, {.path = "w"}};
     const struct bl_sources sources = {.source = both, .count = 2};
-    ck_assert_int_eq(bl_sources_list(&files, &sources, &e), BL_EUSAGE);
-    ck_assert_ptr_nonnull(strstr(e.text, "v/clip9.mp4 and w/clip9.mp4"));
-    bl_error_clear(&e);
+    FAILS_WITH(bl_sources_list(&files, &sources, &e), BL_EUSAGE, "v/clip9.mp4 and w/clip9.mp4");
     ck_assert_int_eq(symlink("..", "v/sub/up"), 0);
-    ck_assert_int_eq(list(&files, "v", &e), BL_EUSAGE);
-    ck_assert_ptr_nonnull(strstr(e.text, "leads back"));
-    unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, a_folder_in_natural_order);
-    tcase_add_test(tests, named_outright);
-    tcase_add_test(tests, relative_to_a_base);
-    tcase_add_test(tests, what_cannot_be);
-}
-
-int main(void)
-{
-    return unit_run("sources", add);
+    FAILS_WITH(list(&files, "v", &e), BL_EUSAGE, "leads back");
 }

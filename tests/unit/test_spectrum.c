@@ -3,7 +3,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 #include "kind/audio/lanes.h"
 #include "unit.h"
@@ -68,26 +67,24 @@ static void check_power(int window, int fft, bool raised)
     bl_spectrum_close(&s);
 }
 
-START_TEST(power_is_that_of_the_definition)
+UNIT_TEST(power_is_that_of_the_definition)
 {
     static const int windows[][2] = {{2, 2}, {5, 8}, {25, 32}, {200, 256}, {400, 400}, {400, 512}, {551, 1024}};
-    for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
+    for (size_t i = 0; i < COUNT(windows); i++) {
         check_power(windows[i][0], windows[i][1], false);
         check_power(windows[i][0], windows[i][1], true);
     }
 }
-END_TEST
 
-START_TEST(filters_are_sums_of_what_they_weigh)
+UNIT_TEST(filters_are_sums_of_what_they_weigh)
 {
     static const int filters[] = {1, 4, 23, 80, 130};
     float power[257 + BL_LANES] = {0}, out[130 + BL_LANES];
-    struct bl_error e = {0};
     struct bl_mel mel;
     uint32_t state = 2;
     for (int b = 0; b < 257; b++)
         power[b] = noise(&state) + 1;
-    for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
+    for (size_t i = 0; i < COUNT(filters); i++) {
         ck_assert_int_eq(bl_mel_kaldi(&mel, filters[i], 512, 16000, 20, 8000, &e), BL_OK);
         bl_mel_apply(&mel, power, out);
         for (int f = 0; f < filters[i]; f++) {
@@ -99,9 +96,8 @@ START_TEST(filters_are_sums_of_what_they_weigh)
         bl_mel_free(&mel);
     }
 }
-END_TEST
 
-START_TEST(logarithms_are_those_of_the_library)
+UNIT_TEST(logarithms_are_those_of_the_library)
 {
     enum { COUNT = 1003 };
     float value[COUNT + BL_LANES] = {0}, before[COUNT];
@@ -119,17 +115,4 @@ START_TEST(logarithms_are_those_of_the_library)
     ck_assert_double_eq_tol(bl_spectrum_log(decimal, BL_LANES, 1e-10f, (float)M_LOG10E), 4, 1e-6);
     ck_assert_double_eq_tol(decimal[0], -3, 1e-6);
     ck_assert_float_eq(decimal[1], 0);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, power_is_that_of_the_definition);
-    tcase_add_test(tests, filters_are_sums_of_what_they_weigh);
-    tcase_add_test(tests, logarithms_are_those_of_the_library);
-}
-
-int main(void)
-{
-    return unit_run("spectrum", add);
 }

@@ -1,8 +1,7 @@
 #include "kind/audio/per_step.h"
-
 #include "unit.h"
 
-START_TEST(a_window_is_as_long_as_the_longest_distance)
+UNIT_TEST(a_window_is_as_long_as_the_longest_distance)
 {
     ck_assert_int_eq(bl_steps_samples(16000, 25, 1), 640);
     ck_assert_int_eq(bl_steps_samples(16000, 30, 1), 534);
@@ -10,9 +9,8 @@ START_TEST(a_window_is_as_long_as_the_longest_distance)
     ck_assert_int_eq(bl_steps_samples(100, 1000, 1), 1);
     ck_assert_int_eq(bl_steps_samples(768000, 1, INT64_MAX), INT64_MAX);
 }
-END_TEST
 
-START_TEST(a_step_begins_at_the_nearest_sample)
+UNIT_TEST(a_step_begins_at_the_nearest_sample)
 {
     struct bl_steps steps = {.rate = 16000, .samples = 640, .length = 32000};
     ck_assert_int_eq(bl_steps_begin(&steps, 0), 0);
@@ -25,7 +23,6 @@ START_TEST(a_step_begins_at_the_nearest_sample)
     ck_assert_int_eq(bl_steps_begin(&steps, 0), -4800);
     ck_assert_int_eq(bl_steps_begin(&steps, -1e300), -(int64_t)0x1p53);
 }
-END_TEST
 
 static struct bl_steps_sum add_up(const struct bl_steps *steps, const double *times, int count)
 {
@@ -61,7 +58,7 @@ static void check_sum(const struct bl_steps *steps, const double *times, int cou
     ck_assert_int_eq(sum.last, bl_steps_begin(steps, times[count - 1]));
 }
 
-START_TEST(what_is_left_out_and_filled_is_counted_to_the_sample)
+UNIT_TEST(what_is_left_out_and_filled_is_counted_to_the_sample)
 {
     uint32_t state = 11;
     for (int round = 0; round < unit_times(400); round++) {
@@ -79,9 +76,8 @@ START_TEST(what_is_left_out_and_filled_is_counted_to_the_sample)
         check_sum(&steps, times, count);
     }
 }
-END_TEST
 
-START_TEST(a_sound_that_ends_too_early_lacks)
+UNIT_TEST(a_sound_that_ends_too_early_lacks)
 {
     const double times[] = {0, 0.25, 0.5, 0.75, 1, 1.25};
     struct bl_steps steps = {.rate = 100, .samples = 25, .length = 75};
@@ -99,18 +95,4 @@ START_TEST(a_sound_that_ends_too_early_lacks)
     steps.length = 126;
     sum = add_up(&steps, times, 6);
     ck_assert(!bl_steps_is_short(&sum, &steps, 0));
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, a_window_is_as_long_as_the_longest_distance);
-    tcase_add_test(tests, a_step_begins_at_the_nearest_sample);
-    tcase_add_test(tests, what_is_left_out_and_filled_is_counted_to_the_sample);
-    tcase_add_test(tests, a_sound_that_ends_too_early_lacks);
-}
-
-int main(void)
-{
-    return unit_run("steps", add);
 }

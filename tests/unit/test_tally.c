@@ -1,5 +1,4 @@
 #include "report/report.h"
-
 #include "unit.h"
 
 static struct bl_tally_entry *add_row(struct bl_tally *t, const char *key)
@@ -10,10 +9,9 @@ static struct bl_tally_entry *add_row(struct bl_tally *t, const char *key)
     return entry;
 }
 
-START_TEST(rows_with_a_text_are_counted_together)
+UNIT_TEST(rows_with_a_text_are_counted_together)
 {
     struct bl_tally t = {0};
-    struct bl_error e = {0};
     for (int i = 0; i < 5; i++) {
         struct bl_tally_entry *entry = add_row(&t, "a");
         char name[8];
@@ -29,9 +27,8 @@ START_TEST(rows_with_a_text_are_counted_together)
     bl_tally_free(&t);
     ck_assert_uint_eq(t.count, 0);
 }
-END_TEST
 
-START_TEST(most_steps_come_first_then_most_rows_then_texts)
+UNIT_TEST(most_steps_come_first_then_most_rows_then_texts)
 {
     struct bl_tally t = {0};
     static const char *const order[] = {"steps", "rows", "a", "b"};
@@ -45,9 +42,8 @@ START_TEST(most_steps_come_first_then_most_rows_then_texts)
         ck_assert_str_eq(t.entry[i].key, order[i]);
     bl_tally_free(&t);
 }
-END_TEST
 
-START_TEST(texts_beyond_the_most_are_counted_together)
+UNIT_TEST(texts_beyond_the_most_are_counted_together)
 {
     struct bl_tally t = {0};
     char key[16];
@@ -60,17 +56,4 @@ START_TEST(texts_beyond_the_most_are_counted_together)
     ck_assert_int_eq(t.rest.rows, 10);
     ck_assert_int_eq(t.entry[0].rows, 2);
     bl_tally_free(&t);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, rows_with_a_text_are_counted_together);
-    tcase_add_test(tests, most_steps_come_first_then_most_rows_then_texts);
-    tcase_add_test(tests, texts_beyond_the_most_are_counted_together);
-}
-
-int main(void)
-{
-    return unit_run("tally", add);
 }

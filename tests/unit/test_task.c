@@ -1,8 +1,5 @@
 #include "base/checksum.h"
 #include "run/state_files.h"
-
-#include <string.h>
-
 #include "unit.h"
 
 static struct bl_task task;
@@ -95,7 +92,7 @@ static void refuses(const char *text, const char *words, const char *message)
     ck_assert_str_eq(error.text, message);
 }
 
-START_TEST(words)
+UNIT_TEST(words)
 {
     static const struct {
         const char *text;
@@ -107,7 +104,7 @@ START_TEST(words)
                 {"auto", true, 0, 0},
                 {"auto/7", true, 0, 7}};
     reads("");
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    for (size_t i = 0; i < COUNT(good); i++) {
         ck_assert_int_eq(set(good[i].text), BL_OK);
         ck_assert(task.set && task.automatic == good[i].automatic);
         ck_assert_int_eq(task.index, good[i].index);
@@ -117,15 +114,14 @@ START_TEST(words)
     static const char *const bad[] = {"",       "1",    "1/",       "/2",        "2/2",     "0/0",
                                       "-1/2",   "0/-2", "0/100001", "automatic", "auto/",   "auto/0",
                                       "Auto/2", "a/2",  "1/2/3",    "0 /2",      "auto /2", "au/2"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < COUNT(bad); i++)
         ck_assert_msg(set(bad[i]) == BL_EUSAGE, "took \"%s\"", bad[i]);
     ck_assert_int_eq(set("2/2"), BL_EUSAGE);
     ck_assert_str_eq(error.text,
                      "--task expects i/N with i from 0 to N-1 and N up to 100000, auto, or auto/N, not \"2/2\"");
 }
-END_TEST
 
-START_TEST(a_task_does_not_identify_a_dataset)
+UNIT_TEST(a_task_does_not_identify_a_dataset)
 {
     struct bl_buffer out = {0};
     ck_assert_int_eq(set("1/2"), BL_OK);
@@ -134,9 +130,8 @@ START_TEST(a_task_does_not_identify_a_dataset)
     ck_assert_int_eq(bl_options_set(&options, "task", "1/2", BL_ORIGIN_FILE, &error), BL_EUSAGE);
     bl_buffer_free(&out);
 }
-END_TEST
 
-START_TEST(what_is_said_needs_no_environment)
+UNIT_TEST(what_is_said_needs_no_environment)
 {
     environment("OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=4");
     ck_assert_int_eq(set("2/3"), BL_OK);
@@ -146,9 +141,8 @@ START_TEST(what_is_said_needs_no_environment)
     ck_assert_int_eq(bl_task_resolve(&task, &error), BL_OK);
     ck_assert(!task.set);
 }
-END_TEST
 
-START_TEST(open_mpi)
+UNIT_TEST(open_mpi)
 {
     settles("auto", "OMPI_COMM_WORLD_RANK=2 OMPI_COMM_WORLD_SIZE=3", 2, 3);
     reads("2/3");
@@ -162,9 +156,8 @@ START_TEST(open_mpi)
     unsetenv("OMPI_COMM_WORLD_SIZE");
     refuses("auto", "SLURM_PROCID=0", "--task auto: OMPI_COMM_WORLD_SIZE is not set, but related variables are");
 }
-END_TEST
 
-START_TEST(srun)
+UNIT_TEST(srun)
 {
     settles("auto", "SLURM_PROCID=5 SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=8 SLURM_NTASKS=8 SLURM_JOB_NUM_NODES=2", 5, 8);
     refuses("auto", "SLURM_NTASKS=4",
@@ -178,13 +171,12 @@ START_TEST(srun)
     environment("SLURM_TASKS_PER_NODE=8");
     refuses("auto", "SLURM_PROCID=-1", "--task auto: SLURM_PROCID is \"-1\", not a whole number from 0 to 7");
 }
-END_TEST
 
 static const char batch_script[] =
     "--task auto: this is the batch script itself, not srun: start it as \"srun bload ...\", "
     "which starts all tasks of the job, or give --task i/N";
 
-START_TEST(a_batch_script_is_no_task)
+UNIT_TEST(a_batch_script_is_no_task)
 {
     refuses("auto", "SLURM_PROCID=0 SLURM_NTASKS=4", batch_script);
     refuses("auto/4", "SLURM_STEP_ID=-5", batch_script);
@@ -194,9 +186,8 @@ START_TEST(a_batch_script_is_no_task)
     unsetenv("SLURM_NTASKS");
     refuses("auto", "SLURM_STEP_ID=-5", batch_script);
 }
-END_TEST
 
-START_TEST(job_arrays)
+UNIT_TEST(job_arrays)
 {
     settles("auto",
             "SLURM_PROCID=0 SLURM_JOB_NUM_NODES=1 SLURM_ARRAY_TASK_ID=12 SLURM_ARRAY_TASK_COUNT=4 "
@@ -217,9 +208,8 @@ START_TEST(job_arrays)
     refuses("auto", "SLURM_ARRAY_TASK_ID=10",
             "--task auto: SLURM_ARRAY_TASK_COUNT is not set, but related variables are");
 }
-END_TEST
 
-START_TEST(ranks_in_each_element)
+UNIT_TEST(ranks_in_each_element)
 {
     static const char array[] =
         "SLURM_ARRAY_TASK_ID=1 SLURM_ARRAY_TASK_COUNT=3 SLURM_ARRAY_TASK_MIN=0 SLURM_ARRAY_TASK_MAX=2";
@@ -229,9 +219,8 @@ START_TEST(ranks_in_each_element)
     refuses("auto", "OMPI_COMM_WORLD_SIZE=50000",
             "--task auto: 3 elements of an array with 50000 tasks each are more than 100000");
 }
-END_TEST
 
-START_TEST(kubernetes)
+UNIT_TEST(kubernetes)
 {
     settles("auto/4", "JOB_COMPLETION_INDEX=3", 3, 4);
     refuses("auto", "JOB_COMPLETION_INDEX=3",
@@ -242,24 +231,22 @@ START_TEST(kubernetes)
     refuses("auto/3",
             "JOB_COMPLETION_INDEX=", "--task auto: JOB_COMPLETION_INDEX is \"\", not a whole number from 0 to 2");
 }
-END_TEST
 
-START_TEST(an_environment_that_tells_nothing)
+UNIT_TEST(an_environment_that_tells_nothing)
 {
     static const char nothing[] = "--task auto: no variable gives the task: OMPI_COMM_WORLD_RANK, SLURM_PROCID, "
                                   "SLURM_ARRAY_TASK_ID and JOB_COMPLETION_INDEX are not set; give --task i/N";
     refuses("auto", "", nothing);
     refuses("auto/4", "", nothing);
 }
-END_TEST
 
 /* Shares follow each other, are all there is, and differ by one at most. */
-START_TEST(shares)
+UNIT_TEST(shares)
 {
     static const int64_t totals[] = {0, 1, 2, 7, 99, 100000, INT64_MAX - 1, INT64_MAX};
     static const int64_t counts[] = {1, 2, 3, 7, 1000, BL_TASKS_MAX};
-    for (size_t t = 0; t < sizeof totals / sizeof *totals; t++) {
-        for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+    for (size_t t = 0; t < COUNT(totals); t++) {
+        for (size_t c = 0; c < COUNT(counts); c++) {
             int64_t begin, end, next = 0, least = totals[t] / counts[c];
             for (int64_t i = 0; i < counts[c]; i++, next = end) {
                 struct bl_task one = {.set = true, .index = i, .count = counts[c]};
@@ -278,25 +265,5 @@ START_TEST(shares)
     ck_assert_int_eq(begin, 0);
     ck_assert_int_eq(end, 10);
 }
-END_TEST
 
-static void add(TCase *tests)
-{
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_test(tests, words);
-    tcase_add_test(tests, a_task_does_not_identify_a_dataset);
-    tcase_add_test(tests, what_is_said_needs_no_environment);
-    tcase_add_test(tests, open_mpi);
-    tcase_add_test(tests, srun);
-    tcase_add_test(tests, a_batch_script_is_no_task);
-    tcase_add_test(tests, job_arrays);
-    tcase_add_test(tests, ranks_in_each_element);
-    tcase_add_test(tests, kubernetes);
-    tcase_add_test(tests, an_environment_that_tells_nothing);
-    tcase_add_test(tests, shares);
-}
-
-int main(void)
-{
-    return unit_run("task", add);
-}
+UNIT_EACH(set_up, tear_down)

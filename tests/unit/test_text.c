@@ -1,7 +1,6 @@
 #include "base/text.h"
 
 #include <stdint.h>
-#include <string.h>
 
 #include "unit.h"
 
@@ -10,7 +9,7 @@ static bool to_int(const char *text, int64_t *value)
     return bl_text_to_int(text, strlen(text), INT64_MIN, INT64_MAX, value);
 }
 
-START_TEST(integers_are_read_strictly)
+UNIT_TEST(integers_are_read_strictly)
 {
     int64_t value = -1;
     ck_assert(to_int("0", &value) && value == 0);
@@ -32,7 +31,7 @@ START_TEST(integers_are_read_strictly)
                                       "9223372036854775808",
                                       "99999999999999999999",
                                       "18446744073709551617"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         value = 42;
         ck_assert_msg(!to_int(bad[i], &value), "took \"%s\"", bad[i]);
         ck_assert_int_eq(value, 42);
@@ -41,9 +40,8 @@ START_TEST(integers_are_read_strictly)
     ck_assert(!bl_text_to_int("100", 3, 0, 99, &value));
     ck_assert(!bl_text_to_int("-1", 2, 0, 99, &value));
 }
-END_TEST
 
-START_TEST(numbers_in_names_are_as_they_would_be_written)
+UNIT_TEST(numbers_in_names_are_as_they_would_be_written)
 {
     static const struct {
         const char *text;
@@ -63,15 +61,14 @@ START_TEST(numbers_in_names_are_as_they_would_be_written)
         {"shard-99999999999999999999.record", -1},
         {"", -1},
     };
-    for (size_t i = 0; i < sizeof sample / sizeof *sample; i++) {
+    for (size_t i = 0; i < COUNT(sample); i++) {
         int64_t number = -1;
         bool is = bl_text_numbered(sample[i].text, "shard-", 8, ".record", &number);
         ck_assert_msg(is == (sample[i].number >= 0) && number == sample[i].number, "%s", sample[i].text);
     }
 }
-END_TEST
 
-START_TEST(bytes_take_a_unit)
+UNIT_TEST(bytes_take_a_unit)
 {
     int64_t value;
     ck_assert(bl_text_to_bytes("17", &value) && value == 17);
@@ -80,18 +77,17 @@ START_TEST(bytes_take_a_unit)
     ck_assert(bl_text_to_bytes("4GiB", &value) && value == (int64_t)4 << 30);
     ck_assert(bl_text_to_bytes("8388607T", &value) && value == (int64_t)8388607 << 40);
     static const char *const bad[] = {"", "M", "-1", "1X", "1KB", "1KiBx", "1 K", "8388608T", "1.5G"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < COUNT(bad); i++)
         ck_assert_msg(!bl_text_to_bytes(bad[i], &value), "took \"%s\"", bad[i]);
 }
-END_TEST
 
-START_TEST(natural_order)
+UNIT_TEST(natural_order)
 {
     static const char *const ordered[] = {"",      "1",  "2",       "10",   "010a", "99999999999999999999999",
                                           "A2",    "a",  "a/1",     "a/02", "a/2",  "a/2b",
                                           "a/10",  "a0", "a01",     "a1",   "a1b",  "a1b2",
                                           "a1b10", "b",  "\xc3\xa9"};
-    size_t count = sizeof ordered / sizeof *ordered;
+    size_t count = COUNT(ordered);
     for (size_t i = 0; i < count; i++) {
         for (size_t j = 0; j < count; j++) {
             int order = bl_text_natural(ordered[i], ordered[j]);
@@ -100,7 +96,6 @@ START_TEST(natural_order)
         }
     }
 }
-END_TEST
 
 static void check_escape(const char *text, size_t size, const char *expected)
 {
@@ -114,7 +109,7 @@ static void check_escape(const char *text, size_t size, const char *expected)
     bl_buffer_free(&b);
 }
 
-START_TEST(values_in_tables)
+UNIT_TEST(values_in_tables)
 {
     check_escape("plain", 5, "plain");
     check_escape("", 0, "");
@@ -122,9 +117,8 @@ START_TEST(values_in_tables)
     check_escape("\xc3\xa9\xff\xe2\x82\xac\xe2\x82", 8, "\xc3\xa9\\xFF\xe2\x82\xac\\xE2\\x82");
     check_escape("\xc3", 1, "\\xC3");
 }
-END_TEST
 
-START_TEST(every_byte_and_pair_of_bytes_survives)
+UNIT_TEST(every_byte_and_pair_of_bytes_survives)
 {
     for (int high = 0; high < 256; high++) {
         struct bl_buffer b = {0};
@@ -141,12 +135,11 @@ START_TEST(every_byte_and_pair_of_bytes_survives)
         bl_buffer_free(&b);
     }
 }
-END_TEST
 
-START_TEST(escapes_that_are_none)
+UNIT_TEST(escapes_that_are_none)
 {
     static const char *const bad[] = {"\\", "a\\", "\\q", "\\x", "\\x1", "\\xg0", "\\x0g", "\\0", "\\T"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         char text[8];
         strcpy(text, bad[i]);
         ck_assert_msg(bl_text_unescape(text, strlen(text)) == -1, "took \"%s\"", bad[i]);
@@ -155,9 +148,8 @@ START_TEST(escapes_that_are_none)
     ck_assert_int_eq(bl_text_unescape(lower, strlen(lower)), 2);
     ck_assert_int_eq(memcmp(lower, "\xffz", 2), 0);
 }
-END_TEST
 
-START_TEST(utf8)
+UNIT_TEST(utf8)
 {
     static const struct {
         const char *text;
@@ -180,10 +172,9 @@ START_TEST(utf8)
         {"\xe2\x82\x41", 3, 0},
         {"", 0, 0},
     };
-    for (size_t i = 0; i < sizeof sample / sizeof *sample; i++)
+    for (size_t i = 0; i < COUNT(sample); i++)
         ck_assert_msg(bl_utf8_length(sample[i].text, sample[i].size) == sample[i].length, "sample %zu", i);
 }
-END_TEST
 
 static void shows(const char *text, const char *expected)
 {
@@ -196,7 +187,7 @@ static void shows(const char *text, const char *expected)
     bl_buffer_free(&out);
 }
 
-START_TEST(what_plays_tricks_on_a_terminal_is_masked)
+UNIT_TEST(what_plays_tricks_on_a_terminal_is_masked)
 {
     shows("", "");
     shows("a \\ \xc3\xa9 \xe2\x82\xac \xf0\x9f\x8e\x9e", "a \\ \xc3\xa9 \xe2\x82\xac \xf0\x9f\x8e\x9e");
@@ -215,9 +206,8 @@ START_TEST(what_plays_tricks_on_a_terminal_is_masked)
     ck_assert_uint_eq(bl_utf8_mask(lines, strlen(lines), "\n"), 6);
     ck_assert_str_eq(lines, "a\nb?c\n");
 }
-END_TEST
 
-START_TEST(quantities_for_people)
+UNIT_TEST(quantities_for_people)
 {
     char b[32];
     ck_assert_str_eq(bl_text_count(b, 0), "0");
@@ -232,9 +222,8 @@ START_TEST(quantities_for_people)
     ck_assert_str_eq(bl_text_size(b, (1 << 20) - 1), "1.0 MiB");
     ck_assert_str_eq(bl_text_size(b, INT64_MAX), "8.0 EiB");
 }
-END_TEST
 
-START_TEST(counts_agree_with_their_nouns)
+UNIT_TEST(counts_agree_with_their_nouns)
 {
     char b[BL_PLURAL_SIZE];
     struct bl_buffer out = {0};
@@ -252,25 +241,4 @@ START_TEST(counts_agree_with_their_nouns)
     bl_text_append_plural(&out, 2, "shard");
     ck_assert_str_eq(out.data, "1 shard, 2 shards");
     bl_buffer_free(&out);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, integers_are_read_strictly);
-    tcase_add_test(tests, numbers_in_names_are_as_they_would_be_written);
-    tcase_add_test(tests, bytes_take_a_unit);
-    tcase_add_test(tests, natural_order);
-    tcase_add_test(tests, values_in_tables);
-    tcase_add_test(tests, every_byte_and_pair_of_bytes_survives);
-    tcase_add_test(tests, escapes_that_are_none);
-    tcase_add_test(tests, utf8);
-    tcase_add_test(tests, what_plays_tricks_on_a_terminal_is_masked);
-    tcase_add_test(tests, quantities_for_people);
-    tcase_add_test(tests, counts_agree_with_their_nouns);
-}
-
-int main(void)
-{
-    return unit_run("text", add);
 }

@@ -1,8 +1,5 @@
 /* Columns of text on a terminal, and texts that are cut to so many. */
 #include "base/text.h"
-
-#include <string.h>
-
 #include "unit.h"
 
 static void end_is(const char *text, const char *mark, int columns, const char *expected)
@@ -13,7 +10,7 @@ static void end_is(const char *text, const char *mark, int columns, const char *
     bl_buffer_free(&out);
 }
 
-START_TEST(characters_take_one_or_two)
+UNIT_TEST(characters_take_one_or_two)
 {
     ck_assert_int_eq(bl_columns_of(""), 0);
     ck_assert_int_eq(bl_columns_of("abc"), 3);
@@ -23,9 +20,8 @@ START_TEST(characters_take_one_or_two)
     ck_assert_int_eq(bl_columns_of("\xff\xc3z"), 3); /* bytes that are no characters */
     ck_assert_int_eq(bl_columns_of("\xe4\xb8"), 2);
 }
-END_TEST
 
-START_TEST(long_texts_keep_their_end)
+UNIT_TEST(long_texts_keep_their_end)
 {
     end_is("folder/file", "..", 11, "folder/file");
     end_is("folder/file", "..", 10, "..der/file");
@@ -35,23 +31,9 @@ START_TEST(long_texts_keep_their_end)
     end_is("一二三", "..", 5, "..三"); /* no half characters */
     end_is("", "..", 0, "");
 }
-END_TEST
 
-START_TEST(what_cannot_be_seen_is_masked)
+UNIT_TEST(what_cannot_be_seen_is_masked)
 {
     end_is("a\033[31m\nb\xff", "..", 20, "a?[31m?b?");
     end_is("0123456\033[2J", "..", 8, "..56?[2J");
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, characters_take_one_or_two);
-    tcase_add_test(tests, long_texts_keep_their_end);
-    tcase_add_test(tests, what_cannot_be_seen_is_masked);
-}
-
-int main(void)
-{
-    return unit_run("text_columns", add);
 }

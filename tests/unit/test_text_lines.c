@@ -1,8 +1,5 @@
 /* Text in lines of so many columns: where they break, and that nothing but an end of a line, or one space, is lost. */
 #include "show/passages.h"
-
-#include <string.h>
-
 #include "base/buffer.h"
 #include "base/text.h"
 #include "unit.h"
@@ -58,7 +55,7 @@ static void text_becomes(const char *text, int columns, const char *expected)
 
 /* --- known answers ---------------------------------------------------------------------------------------------- */
 
-START_TEST(lines_break_between_words)
+UNIT_TEST(lines_break_between_words)
 {
     text_becomes("one two three", 20, "one two three|");
     text_becomes("one two three", 13, "one two three|");
@@ -69,17 +66,15 @@ START_TEST(lines_break_between_words)
     text_becomes("hello world", 5, "hello|world|");
     text_becomes("a   b", 2, "a | b|");
 }
-END_TEST
 
-START_TEST(long_words_are_cut)
+UNIT_TEST(long_words_are_cut)
 {
     text_becomes("abcdefgh", 3, "abc|def|gh|");
     text_becomes("ab cdefgh", 4, "ab |cdef|gh|");
     text_becomes("abcdefgh i", 4, "abcd|efgh|i|");
 }
-END_TEST
 
-START_TEST(ends_of_lines_are_kept)
+UNIT_TEST(ends_of_lines_are_kept)
 {
     text_becomes("a\nb", 9, "a|b|");
     text_becomes("a\n", 9, "a|");
@@ -87,28 +82,25 @@ START_TEST(ends_of_lines_are_kept)
     text_becomes("abc\ndef", 3, "abc|def|"); /* no empty line between them */
     text_becomes("abc \ndef", 3, "abc||def|");
 }
-END_TEST
 
 /* Chinese takes two columns a character, also where only one is left. */
-START_TEST(wide_characters_have_two_columns)
+UNIT_TEST(wide_characters_have_two_columns)
 {
     text_becomes("一二三", 6, "一二三|");
     text_becomes("一二三", 5, "一二|三|");
     text_becomes("a一b", 2, "a|一|b|");
     text_becomes("é é", 2, "é |é|");
 }
-END_TEST
 
-START_TEST(tabs_are_spaces)
+UNIT_TEST(tabs_are_spaces)
 {
     text_becomes("a\tb", 9, "a    b|");
     text_becomes("a\tb", 5, "a    |b|");
     text_becomes("\ta", 3, "   |a|"); /* at most the whole line */
     text_becomes("\t\t", 2, "  |  |");
 }
-END_TEST
 
-START_TEST(shading_goes_through_lines)
+UNIT_TEST(shading_goes_through_lines)
 {
     struct bl_passages p = {0};
     run_add(&p, 0, "ab", false);
@@ -119,9 +111,8 @@ START_TEST(shading_goes_through_lines)
     lines_are(&p, 0, 2, "ab|[c ]|[de]|f|");
     bl_passages_free(&p);
 }
-END_TEST
 
-START_TEST(pieces_have_their_own_lines)
+UNIT_TEST(pieces_have_their_own_lines)
 {
     struct bl_passages p = {0};
     run_add(&p, 1, "one", false);
@@ -135,7 +126,6 @@ START_TEST(pieces_have_their_own_lines)
     bl_passages_free(&p);
     lines_are(&p, 0, 9, "");
 }
-END_TEST
 
 /* --- the law ---------------------------------------------------------------------------------------------------- */
 
@@ -190,14 +180,14 @@ static void law_end(void *to)
     }
 }
 
-START_TEST(all_of_the_text_is_there)
+UNIT_TEST(all_of_the_text_is_there)
 {
     static const char *const part[] = {"a", "bc", " ", "  ", "\n", "\t", "é", "一", "long-word", " w", "🙂", "\n\n"};
     srandom(7);
     for (int i = 0; i < unit_times(4000); i++) {
         struct bl_passages p = {0};
         for (long k = random() % 40; k >= 0; k--)
-            run_add(&p, 0, part[(size_t)random() % (sizeof part / sizeof *part)], random() % 2);
+            run_add(&p, 0, part[(size_t)random() % COUNT(part)], random() % 2);
         struct law law = {.passages = &p, .columns = 2 + (int)(random() % 12)};
         const struct bl_text_lines lines = {
             .begin = law_begin, .put = law_put, .end = law_end, .to = &law, .columns = law.columns};
@@ -205,22 +195,4 @@ START_TEST(all_of_the_text_is_there)
         ck_assert_uint_eq(law.at, p.text.size);
         bl_passages_free(&p);
     }
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, lines_break_between_words);
-    tcase_add_test(tests, long_words_are_cut);
-    tcase_add_test(tests, ends_of_lines_are_kept);
-    tcase_add_test(tests, wide_characters_have_two_columns);
-    tcase_add_test(tests, tabs_are_spaces);
-    tcase_add_test(tests, shading_goes_through_lines);
-    tcase_add_test(tests, pieces_have_their_own_lines);
-    tcase_add_test(tests, all_of_the_text_is_there);
-}
-
-int main(void)
-{
-    return unit_run("text_lines", add);
 }

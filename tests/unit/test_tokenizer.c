@@ -1,12 +1,11 @@
 #include "kind/text/encoder.h"
-
-#include <string.h>
-
 #include "base/output.h"
 #include "base/text.h"
 #include "kind/text/bpe.h"
 #include "kind/text/grammar.h"
 #include "unit.h"
+
+UNIT_SCRATCH
 
 /* All bytes as tokens of a .tiktoken, then the lines that follow. */
 static void write_ranks(const char *path, const char *more)
@@ -37,7 +36,7 @@ static void refused(const char *path, const char *pattern, int code, const char 
     ck_assert_msg(strstr(e.text, message), "\"%s\" where \"%s\" was to come", e.text, message);
 }
 
-START_TEST(bad_ranks_are_refused_by_line)
+UNIT_TEST(bad_ranks_are_refused_by_line)
 {
     static const struct {
         const char *line, *message;
@@ -51,9 +50,7 @@ START_TEST(bad_ranks_are_refused_by_line)
         {"YWI=\n", "t.tiktoken:257: a token without a rank"},
         {"YQ== 256\n", "t.tiktoken:257: the same token as rank 97"},
     };
-    char directory[64];
-    unit_enter(directory);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         write_ranks("t.tiktoken", bad[i].line);
         refused("t.tiktoken", "r50k", BL_EFAIL, bad[i].message);
     }
@@ -64,20 +61,15 @@ START_TEST(bad_ranks_are_refused_by_line)
     refused("none.tiktoken", "r50k", BL_EUSAGE, "none.tiktoken");
     write_file("t.tiktoken", "YQ== 0\n");
     refused("t.tiktoken", "r50k", BL_EFAIL, "the byte 0x00 has no token");
-    unit_leave(directory);
 }
-END_TEST
 
 /* An empty token has a rank, and no part in anything: that of Whisper's file. Ranks may have gaps: those of p50k. */
-START_TEST(an_empty_token_takes_a_rank_alone)
+UNIT_TEST(an_empty_token_takes_a_rank_alone)
 {
-    char directory[64];
     struct bl_tokenizer *tokenizer;
     struct bl_encoder *encoder;
     struct bl_ids ids = {0};
-    struct bl_error e = {0};
     struct bl_tokenizer_options options = {.path = "t.tiktoken", .pattern = "r50k"};
-    unit_enter(directory);
     write_ranks("t.tiktoken", "= 256\nYWI= 300\n");
     ck_assert_msg(bl_tokenizer_open(&tokenizer, &options, &e) == BL_OK, "%s", e.text);
     ck_assert_int_eq(bl_encoder_open(&encoder, tokenizer, &e), BL_OK);
@@ -91,9 +83,7 @@ START_TEST(an_empty_token_takes_a_rank_alone)
     bl_tokenizer_close(tokenizer);
     write_ranks("t.tiktoken", "= 256\n= 257\n");
     refused("t.tiktoken", "r50k", BL_EFAIL, "t.tiktoken:258: the same token as rank 256");
-    unit_leave(directory);
 }
-END_TEST
 
 /* Tokens of bytes by their base64, and one for "ab"; four special tokens. */
 static void write_tekken(const char *config, const char *specials, const char *more)
@@ -113,7 +103,7 @@ static void write_tekken(const char *config, const char *specials, const char *m
 #define TEKKEN ",\"default_vocab_size\":261,\"default_num_special_tokens\":4"
 #define TEKKEN_AB "{\"rank\":256,\"token_bytes\":\"YWI=\"}"
 
-START_TEST(tekken_files_have_special_tokens_first)
+UNIT_TEST(tekken_files_have_special_tokens_first)
 {
     static const struct {
         const char *config, *specials, *more, *message;
@@ -132,14 +122,11 @@ START_TEST(tekken_files_have_special_tokens_first)
         {TEKKEN, "\"special_tokens\":[{\"rank\":0}],", TEKKEN_AB,
          "\"special_tokens\", entry 0: the special token 0 is empty"},
     };
-    char directory[64];
     struct bl_tokenizer *tokenizer;
     struct bl_encoder *encoder;
     struct bl_ids ids = {0};
-    struct bl_error e = {0};
     struct bl_tokenizer_options options = {.path = "tekken.json", .special = true};
-    unit_enter(directory);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         write_tekken(bad[i].config, bad[i].specials, bad[i].more);
         refused("tekken.json", NULL, BL_EFAIL, bad[i].message);
     }
@@ -157,11 +144,9 @@ START_TEST(tekken_files_have_special_tokens_first)
     bl_ids_free(&ids);
     bl_encoder_close(encoder);
     bl_tokenizer_close(tokenizer);
-    unit_leave(directory);
 }
-END_TEST
 
-START_TEST(components_are_followed_or_refused)
+UNIT_TEST(components_are_followed_or_refused)
 {
 #define BYTES "\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false}"
 #define MODEL(more) "\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":[]" more "}"
@@ -221,22 +206,16 @@ START_TEST(components_are_followed_or_refused)
         {"{\"a\":1}", "has no \"model\""},
         {"[]", "t.json is not a tokenizer: it has no JSON object"},
     };
-    char directory[64];
-    unit_enter(directory);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         write_file("t.json", bad[i].text);
         refused("t.json", NULL, BL_EFAIL, bad[i].message);
     }
     refused("t.json", "r50k", BL_EUSAGE, "--pattern is for a .tiktoken");
     refused("bytes", "r50k", BL_EUSAGE, "--pattern");
     struct bl_tokenizer *tokenizer;
-    struct bl_error e = {0};
     struct bl_tokenizer_options options = {.path = "t.json", .lowercase = BL_LOWERCASE_NO};
-    ck_assert_int_eq(bl_tokenizer_open(&tokenizer, &options, &e), BL_EUSAGE);
-    ck_assert_ptr_nonnull(strstr(e.text, "--lowercase is for a vocab.txt"));
-    unit_leave(directory);
+    FAILS_WITH(bl_tokenizer_open(&tokenizer, &options, &e), BL_EUSAGE, "--lowercase is for a vocab.txt");
 }
-END_TEST
 
 /* A vocabulary of all bytes and tokens over a few letters, in an order that a training could have found, or in none. */
 static void make_tokens(struct bl_vocabulary *v, unsigned seed, bool shuffled)
@@ -293,13 +272,10 @@ static size_t merge_plainly(const struct bl_vocabulary *v, const uint8_t *word, 
     return n;
 }
 
-START_TEST(lengths_that_a_file_asks_for_are_warned_of)
+UNIT_TEST(lengths_that_a_file_asks_for_are_warned_of)
 {
-    struct bl_error e = {0};
     struct bl_tokenizer *tokenizer = NULL;
     const struct bl_tokenizer_options options = {.path = "t.json"};
-    char directory[64];
-    unit_enter(directory);
     write_file("t.json", "{\"truncation\": {\"max_length\": 8}, \"padding\": null,"
                          " \"pre_tokenizer\": {\"type\": \"BertPreTokenizer\"},"
                          " \"model\": {\"type\": \"WordPiece\", \"unk_token\": \"[UNK]\","
@@ -308,9 +284,7 @@ START_TEST(lengths_that_a_file_asks_for_are_warned_of)
     ck_assert_msg(bl_tokenizer_open(&tokenizer, &options, &e) == 0, "%s", e.text);
     ck_assert_str_eq(bl_tokenizer_warning(tokenizer), "t.json: its truncation not applied: see -T and --oversize");
     bl_tokenizer_close(tokenizer);
-    unit_leave(directory);
 }
-END_TEST
 
 static void warned(const char *path, const char *text, const char *warning)
 {
@@ -326,14 +300,12 @@ static void warned(const char *path, const char *text, const char *warning)
     bl_tokenizer_close(tokenizer);
 }
 
-START_TEST(ids_without_a_token_are_warned_of)
+UNIT_TEST(ids_without_a_token_are_warned_of)
 {
 #define PIECES(vocab)                                                                                                  \
     "\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"},\"model\":{\"type\":\"WordPiece\",\"vocab\":{" vocab "}}"
 #define LOWER " lower case, as no token has upper case: --lowercase no if it should not"
 #define ADDED(id) "\"added_tokens\":[{\"id\":" id ",\"content\":\"[X]\"}],"
-    char directory[64];
-    unit_enter(directory);
     warned("t.json", "{" PIECES("\"[UNK]\":0,\"a\":1") "}", NULL);
     warned("t.json", "{" ADDED("2") PIECES("\"[UNK]\":0,\"a\":1") "}", NULL);
     /* What an added token fills is no hole. */
@@ -351,11 +323,9 @@ START_TEST(ids_without_a_token_are_warned_of)
     /* Of a vocab.json "model" is a token like others. */
     write_file("vocab.json", "{\"model\":0}");
     refused("vocab.json", NULL, BL_EFAIL, "merges.txt");
-    unit_leave(directory);
 }
-END_TEST
 
-START_TEST(merging_is_what_it_is_defined_to_be)
+UNIT_TEST(merging_is_what_it_is_defined_to_be)
 {
     int in_order = 0;
     for (unsigned seed = 0; seed < 60; seed++) {
@@ -363,7 +333,6 @@ START_TEST(merging_is_what_it_is_defined_to_be)
         struct bl_bpe bpe = {0};
         struct bl_bpe_scratch scratch = {0};
         struct bl_ids ids = {0};
-        struct bl_error e = {0};
         make_tokens(&v, seed, seed % 2);
         ck_assert_msg(bl_bpe_from_ranks(&bpe, &v, &e) == BL_OK, "%s", e.text);
         bool ordered = bpe.ordered;
@@ -393,7 +362,6 @@ START_TEST(merging_is_what_it_is_defined_to_be)
     }
     ck_assert(in_order > 10 && in_order < 60); /* both ways were gone */
 }
-END_TEST
 
 /* Every way to make a token of two, by token, or in no order: then some tokens are made before those that they join. */
 static size_t make_merges(const struct bl_vocabulary *v, bool shuffled, struct bl_merge *merge, size_t room)
@@ -441,7 +409,7 @@ static size_t merge_by_list(const struct bl_merge *merge, size_t merges, const u
     }
 }
 
-START_TEST(merges_are_made_in_any_order)
+UNIT_TEST(merges_are_made_in_any_order)
 {
     int in_order = 0;
     for (unsigned seed = 0; seed < 60; seed++) {
@@ -449,10 +417,10 @@ START_TEST(merges_are_made_in_any_order)
         struct bl_bpe bpe = {0};
         struct bl_bpe_scratch scratch = {0};
         struct bl_ids ids = {0};
-        struct bl_error e = {0};
+        bl_error_clear(&e);
         struct bl_merge merge[1024];
         make_tokens(&v, seed, seed % 3 == 1);
-        size_t count = make_merges(&v, seed % 2, merge, sizeof merge / sizeof *merge);
+        size_t count = make_merges(&v, seed % 2, merge, COUNT(merge));
         ck_assert_msg(bl_bpe_from_merges(&bpe, &v, merge, count, 0, false, &e) == BL_OK, "%s", e.text);
         in_order += bpe.ordered;
         for (int i = 0; i < 300; i++) {
@@ -469,8 +437,8 @@ START_TEST(merges_are_made_in_any_order)
         }
         bl_bpe_free(&bpe);
         merge[count] = merge[count / 2];
-        ck_assert_int_eq(bl_bpe_from_merges(&bpe, &v, merge, count + 1, 0, false, &e), BL_EFAIL);
-        ck_assert_ptr_nonnull(strstr(e.text, "has the same pair as merge"));
+        FAILS_WITH(bl_bpe_from_merges(&bpe, &v, merge, count + 1, 0, false, &e), BL_EFAIL,
+                   "has the same pair as merge");
         bl_ids_free(&ids);
         bl_bpe_scratch_free(&scratch);
         bl_bpe_free(&bpe);
@@ -478,7 +446,6 @@ START_TEST(merges_are_made_in_any_order)
     }
     ck_assert(in_order > 10 && in_order < 60); /* both ways were gone */
 }
-END_TEST
 
 /* The words of a text, with a bar between them. */
 static void split(enum bl_grammar grammar, const char *text, const char *expected)
@@ -495,7 +462,7 @@ static void split(enum bl_grammar grammar, const char *text, const char *expecte
     ck_assert_str_eq(found, expected);
 }
 
-START_TEST(grammars_split_as_their_patterns_say)
+UNIT_TEST(grammars_split_as_their_patterns_say)
 {
     split(BL_GRAMMAR_GPT2, "I'll go  to 2024!? \n", "I|'ll| go| | to| 2024|!?| \n");
     split(BL_GRAMMAR_GPT2, "it'S \t x", "it|'|S| \t| x");
@@ -515,7 +482,6 @@ START_TEST(grammars_split_as_their_patterns_say)
     split(BL_GRAMMAR_DIGITS, "ab12c", "ab|1|2|c");
     split(BL_GRAMMAR_DIGIT_RUNS, "ab12c", "ab|12|c");
 }
-END_TEST
 
 /* All ends of words, asked for so many at a time. */
 static size_t ends_of(enum bl_grammar grammar, const uint8_t *text, size_t size, size_t max, size_t *end)
@@ -541,7 +507,7 @@ static size_t make_text(uint8_t *text, size_t size)
 }
 
 /* Asked for few words at a time the scanners go byte by byte, and else by masks over blocks. */
-START_TEST(words_by_blocks_are_those_by_bytes)
+UNIT_TEST(words_by_blocks_are_those_by_bytes)
 {
     static const enum bl_grammar grammars[] = {BL_GRAMMAR_GPT2, BL_GRAMMAR_LLAMA3, BL_GRAMMAR_CL100K,
                                                BL_GRAMMAR_QWEN, BL_GRAMMAR_O200K,  BL_GRAMMAR_TEKKEN};
@@ -555,10 +521,9 @@ START_TEST(words_by_blocks_are_those_by_bytes)
         ck_assert_mem_eq(fast, slow, n * sizeof *slow);
     }
 }
-END_TEST
 
 /* A limit on what is made of a text holds for each step, for all parts between added tokens, and again without it. */
-START_TEST(what_a_step_makes_has_a_limit)
+UNIT_TEST(what_a_step_makes_has_a_limit)
 {
     static const struct {
         const char *normalizer, *text;
@@ -572,14 +537,12 @@ START_TEST(what_a_step_makes_has_a_limit)
         {"{\"type\":\"Replace\",\"pattern\":{\"String\":\"b\"},\"content\":\"aaaaaaaaaa\"}", "babb", 30, 31},
         {"{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"b\"},\"content\":\"aaaaaaaaaa\"}", "babb", 2, 31},
     };
-    char directory[64];
-    unit_enter(directory);
-    for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+    for (size_t i = 0; i < COUNT(tries); i++) {
         struct bl_buffer text = {0};
         struct bl_tokenizer *tokenizer;
         struct bl_encoder *encoder;
         struct bl_ids ids = {0};
-        struct bl_error e = {0};
+        bl_error_clear(&e);
         const struct bl_tokenizer_options options = {.path = "t.json", .special = true};
         bl_buffer_printf(&text,
                          "{\"normalizer\":%s,\"added_tokens\":[{\"id\":1,\"content\":\"<X>\",\"special\":true}],"
@@ -607,26 +570,4 @@ START_TEST(what_a_step_makes_has_a_limit)
         bl_tokenizer_close(tokenizer);
         bl_buffer_free(&text);
     }
-    unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, bad_ranks_are_refused_by_line);
-    tcase_add_test(tests, an_empty_token_takes_a_rank_alone);
-    tcase_add_test(tests, tekken_files_have_special_tokens_first);
-    tcase_add_test(tests, components_are_followed_or_refused);
-    tcase_add_test(tests, lengths_that_a_file_asks_for_are_warned_of);
-    tcase_add_test(tests, ids_without_a_token_are_warned_of);
-    tcase_add_test(tests, merging_is_what_it_is_defined_to_be);
-    tcase_add_test(tests, merges_are_made_in_any_order);
-    tcase_add_test(tests, grammars_split_as_their_patterns_say);
-    tcase_add_test(tests, words_by_blocks_are_those_by_bytes);
-    tcase_add_test(tests, what_a_step_makes_has_a_limit);
-}
-
-int main(void)
-{
-    return unit_run("tokenizer", add);
 }

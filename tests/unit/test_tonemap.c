@@ -3,11 +3,12 @@
 
 #include <libavutil/mastering_display_metadata.h>
 #include <math.h>
-#include <string.h>
 
 #include "kind/media/compat.h"
 #include "kind/video/decode.h"
 #include "unit.h"
+
+UNIT_SCRATCH
 
 #define SIDE 16
 
@@ -151,9 +152,9 @@ static const double colours[][3] = {{0, 0, 0},          {0.1, 0.1, 0.1},    {0.3
                                     {1, 1, 1},          {0.7, 0.5, 0.4},    {0.4, 0.6, 0.45}, {0.3, 0.3, 0.6},
                                     {0.74, 0.7, 0.65},  {0.2, 0.75, 0.2}};
 
-#define COLOURS (sizeof colours / sizeof *colours)
+#define COLOURS COUNT(colours)
 
-START_TEST(pq_by_its_formulas)
+UNIT_TEST(pq_by_its_formulas)
 {
     static const int peaks[] = {0, 203, 400, 1000, 4000};
     for (size_t i = 0; i < COLOURS * 5; i++) {
@@ -167,9 +168,8 @@ START_TEST(pq_by_its_formulas)
         av_frame_free(&frame);
     }
 }
-END_TEST
 
-START_TEST(hlg_by_its_formulas)
+UNIT_TEST(hlg_by_its_formulas)
 {
     for (size_t i = 0; i < COLOURS; i++) {
         AVFrame *frame = frame_of(AVCOL_TRC_ARIB_STD_B67);
@@ -180,9 +180,8 @@ START_TEST(hlg_by_its_formulas)
         av_frame_free(&frame);
     }
 }
-END_TEST
 
-START_TEST(the_peak_by_what_is_told)
+UNIT_TEST(the_peak_by_what_is_told)
 {
     AVFrame *frame = frame_of(AVCOL_TRC_SMPTE2084);
     ck_assert_double_eq(bl_tonemap_peak(frame), 1000);
@@ -201,23 +200,20 @@ START_TEST(the_peak_by_what_is_told)
     ck_assert_double_eq(bl_tonemap_peak(frame), 10000);
     av_frame_free(&frame);
 }
-END_TEST
 
-START_TEST(curves)
+UNIT_TEST(curves)
 {
     ck_assert(bl_tonemap_is_hdr(AVCOL_TRC_SMPTE2084));
     ck_assert(bl_tonemap_is_hdr(AVCOL_TRC_ARIB_STD_B67));
     ck_assert(!bl_tonemap_is_hdr(AVCOL_TRC_BT2020_10));
     ck_assert(!bl_tonemap_is_hdr(AVCOL_TRC_UNSPECIFIED));
 }
-END_TEST
 
 /* A picture after another of another size and curve is as by itself. */
-START_TEST(history_does_not_matter)
+UNIT_TEST(history_does_not_matter)
 {
     static const struct bl_pixels pixels = {.family = BL_FAMILY_GREY, .planes = 1, .depth = 10};
     struct bl_tonemap *t;
-    struct bl_error e = {0};
     uint16_t words[40];
     uint8_t out[2][3 * 40 * 9], last[3 * 40 * 9];
     for (int x = 0; x < 40; x++)
@@ -244,7 +240,6 @@ START_TEST(history_does_not_matter)
     av_frame_free(&dim);
     av_frame_free(&bright);
 }
-END_TEST
 
 /* Writes a video of one raw frame, PQ by its header, of which only the container says how bright it is. */
 static void write_bright(const char *path, unsigned nits)
@@ -280,16 +275,13 @@ static void write_bright(const char *path, unsigned nits)
     av_packet_free(&packet);
 }
 
-START_TEST(the_peak_by_the_container)
+UNIT_TEST(the_peak_by_the_container)
 {
-    char folder[64];
     struct bl_cancel cancel = {0};
     const struct bl_kind_env env = {.cancel = &cancel};
     struct bl_decode d;
-    struct bl_error e = {0};
     AVFrame *frame = av_frame_alloc();
     bool got;
-    unit_enter(folder);
     write_bright("bright.mkv", 2500);
     ck_assert_msg(bl_decode_open(&d, "bright.mkv", -1, -1, BL_DEMUX_DECODE, &env, &e) == 0, "%s", e.text);
     ck_assert_int_eq(bl_decode_next(&d, frame, &got, &e), 0);
@@ -298,21 +290,4 @@ START_TEST(the_peak_by_the_container)
     ck_assert_double_eq(bl_tonemap_peak(frame), 2500);
     bl_decode_close(&d);
     av_frame_free(&frame);
-    unit_leave(folder);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, pq_by_its_formulas);
-    tcase_add_test(tests, hlg_by_its_formulas);
-    tcase_add_test(tests, the_peak_by_what_is_told);
-    tcase_add_test(tests, curves);
-    tcase_add_test(tests, the_peak_by_the_container);
-    tcase_add_test(tests, history_does_not_matter);
-}
-
-int main(void)
-{
-    return unit_run("tonemap", add);
 }

@@ -8,7 +8,7 @@
 #include "kind/text/regex.h"
 #include "unit.h"
 
-START_TEST(well_known_code_points)
+UNIT_TEST(well_known_code_points)
 {
     static const struct {
         uint32_t point;
@@ -23,13 +23,12 @@ START_TEST(well_known_code_points)
         {0x1f600, BL_SYMBOL},  {0x10d50, BL_UPPER}, /* Garay, new in Unicode 16 */
         {0x10ffff, 0},         {0x110000, 0},         {UINT32_MAX, 0},
     };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    for (size_t i = 0; i < COUNT(known); i++)
         ck_assert_msg(bl_unicode_class(known[i].point) == known[i].has, "U+%04X has %u", (unsigned)known[i].point,
                       bl_unicode_class(known[i].point));
 }
-END_TEST
 
-START_TEST(classes_fit_together)
+UNIT_TEST(classes_fit_together)
 {
     unsigned spaces = 0;
     for (uint32_t c = 0; c < 0x110000; c++) {
@@ -40,7 +39,6 @@ START_TEST(classes_fit_together)
     }
     ck_assert_uint_eq(spaces, 25); /* PropList.txt: White_Space */
 }
-END_TEST
 
 /* --- digests ------------------------------------------------------------------------------------------------------ */
 
@@ -113,7 +111,7 @@ static uint64_t digest_of(property_of *say)
 }
 
 /* Another form of the tables says the same of every code point. A new version of Unicode has other digests. */
-START_TEST(tables_say_what_they_said)
+UNIT_TEST(tables_say_what_they_said)
 {
     static const struct {
         const char *what;
@@ -129,25 +127,10 @@ START_TEST(tables_say_what_they_said)
         ck_assert_msg(digest == known[i].digest, "%s have the digest %016" PRIx64, known[i].what, digest);
     }
 }
-END_TEST
 
 /* The order is that of points_compose. */
-START_TEST(pairs_are_what_they_were)
+UNIT_TEST(pairs_are_what_they_were)
 {
     uint64_t digest = XXH3_64bits(bl_normal_pair, bl_normal_pair_count * sizeof *bl_normal_pair);
     ck_assert_msg(digest == 0x54a936cd2964244f, "pairs have the digest %016" PRIx64, digest);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, tables_say_what_they_said);
-    tcase_add_test(tests, pairs_are_what_they_were);
-    tcase_add_test(tests, well_known_code_points);
-    tcase_add_test(tests, classes_fit_together);
-}
-
-int main(void)
-{
-    return unit_run("unicode", add);
 }

@@ -1,11 +1,8 @@
 #include "base/text.h"
-
-#include <string.h>
-
 #include "unit.h"
 
 /* An assertion of Check costs more than what is asserted here a million times. */
-START_TEST(every_code_point)
+UNIT_TEST(every_code_point)
 {
     for (uint32_t c = 0; c < 0x110000; c++) {
         if (c == 0xd800)
@@ -19,10 +16,9 @@ START_TEST(every_code_point)
             ck_abort_msg("U+%04X without its last byte", (unsigned)c);
     }
 }
-END_TEST
 
 /* The first bad byte is found wherever it lies: the words of the fast way have ends. */
-START_TEST(first_bad_byte)
+UNIT_TEST(first_bad_byte)
 {
     char text[100];
     for (size_t size = 0; size < sizeof text; size++) {
@@ -35,10 +31,9 @@ START_TEST(first_bad_byte)
         }
     }
 }
-END_TEST
 
 /* The examples of The Unicode Standard, tables 3-8 to 3-11, and the ends of every range. */
-START_TEST(maximal_subparts)
+UNIT_TEST(maximal_subparts)
 {
 #define BAD "\xef\xbf\xbd"
     static const struct {
@@ -57,7 +52,7 @@ START_TEST(maximal_subparts)
         {"\xef\xbb\xbf", "\xef\xbb\xbf", 0},
     };
 #undef BAD
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    for (size_t i = 0; i < COUNT(known); i++) {
         struct bl_buffer out = {0};
         int64_t replaced = 100;
         bl_buffer_text(&out, "");
@@ -66,17 +61,4 @@ START_TEST(maximal_subparts)
         ck_assert_int_eq(replaced, 100 + known[i].replaced);
         bl_buffer_free(&out);
     }
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, every_code_point);
-    tcase_add_test(tests, first_bad_byte);
-    tcase_add_test(tests, maximal_subparts);
-}
-
-int main(void)
-{
-    return unit_run("utf8", add);
 }

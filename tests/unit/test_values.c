@@ -1,11 +1,12 @@
 #include "store/attribute_values.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/output.h"
 #include "store/sequences.h"
 #include "unit.h"
+
+UNIT_SCRATCH
 
 /* A table with one further column, "v", of these values; the row before them is skipped, and says "none". */
 static void open_values(struct bl_sequences *t, const char *const *value)
@@ -55,15 +56,13 @@ static const struct {
     {{"1\\t"}, false, BL_F64, 0, 1},
 };
 
-START_TEST(columns_are_numbers_or_text)
+UNIT_TEST(columns_are_numbers_or_text)
 {
-    char directory[64];
-    unit_enter(directory);
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+    for (size_t i = 0; i < COUNT(columns); i++) {
         const char *name = "v";
         struct bl_sequences t;
         struct bl_column_type sort;
-        struct bl_error e = {0};
+        bl_error_clear(&e);
         open_values(&t, columns[i].value);
         ck_assert_int_eq(bl_column_type_detect(&t, &name, 1, &sort, &e), BL_OK);
         ck_assert_msg(sort.numeric == columns[i].numeric, "%zu", i);
@@ -74,9 +73,7 @@ START_TEST(columns_are_numbers_or_text)
         ck_assert_int_eq(bl_column_type_detect(&t, &name, 1, &sort, &e), BL_EUSAGE);
         bl_sequences_close(&t);
     }
-    unit_leave(directory);
 }
-END_TEST
 
 static double as_double(int64_t bits)
 {
@@ -85,16 +82,13 @@ static double as_double(int64_t bits)
     return value;
 }
 
-START_TEST(values_are_read)
+UNIT_TEST(values_are_read)
 {
     static const char *const whole[] = {"9223372036854775807", "-5", "+7", NULL};
     static const char *const real[] = {"-0.1", "", "-nan", "9007199254740992", "-Infinity", NULL};
     struct bl_format format = {.attributes = 1, .attribute = {{"v", BL_I64}}};
     struct bl_sequences t;
     struct bl_attribute_values v;
-    struct bl_error e = {0};
-    char directory[64];
-    unit_enter(directory);
     open_values(&t, whole);
     ck_assert_msg(bl_attribute_values_read(&v, &t, &format, &e) == BL_OK, "%s", e.text);
     ck_assert_int_eq(v.value[0], 0); /* of no use */
@@ -104,8 +98,7 @@ START_TEST(values_are_read)
     bl_attribute_values_free(&v);
     bl_sequences_close(&t);
     open_values(&t, real);
-    ck_assert_int_eq(bl_attribute_values_read(&v, &t, &format, &e), BL_EDATA);
-    ck_assert_str_eq(e.text, "row 1 (s0): \"-0.1\" in column \"v\" is not I64");
+    FAILS(bl_attribute_values_read(&v, &t, &format, &e), BL_EDATA, "row 1 (s0): \"-0.1\" in column \"v\" is not I64");
     ck_assert_ptr_null(v.value);
     format.attribute[0].dtype = BL_F64;
     ck_assert_int_eq(bl_attribute_values_read(&v, &t, &format, &e), BL_OK);
@@ -117,17 +110,4 @@ START_TEST(values_are_read)
     ck_assert_int_eq(bl_attribute_values_memory(&format, t.count), 48);
     bl_attribute_values_free(&v);
     bl_sequences_close(&t);
-    unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, columns_are_numbers_or_text);
-    tcase_add_test(tests, values_are_read);
-}
-
-int main(void)
-{
-    return unit_run("values", add);
 }

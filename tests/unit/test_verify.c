@@ -25,7 +25,7 @@ static const struct sample_kind kinds[] = {
     {.sound = true, .segment_ids = true, .encoding = {.kind = BL_ENCODING_JPEG, .quality = 90}},
 };
 
-#define KINDS (sizeof kinds / sizeof *kinds)
+#define KINDS COUNT(kinds)
 #define FAILING (KINDS - 2)
 
 struct found {
@@ -116,16 +116,12 @@ static void expect(const struct sample *s, const char *file, const char *message
     bl_buffer_free(&found.text);
 }
 
-START_TEST(a_sound_dataset_has_no_fault)
+SAMPLE_LOOP(a_sound_dataset_has_no_fault, KINDS, kinds[_i])
 {
-    struct sample s;
     struct found found;
-    sample_make(&s, kinds[_i]);
-    ck_assert_msg(verify(s.dir, &found) == 0, "%s", found.text.data);
+    ck_assert_msg(verify(s->dir, &found) == 0, "%s", found.text.data);
     bl_buffer_free(&found.text);
-    sample_free(&s);
 }
-END_TEST
 
 /* --- damage ----------------------------------------------------------------------------------------------------- */
 
@@ -157,31 +153,24 @@ static void flip_all_over(const struct sample *s, const char *file, int64_t step
     ck_assert_int_eq(close(fd), 0);
 }
 
-START_TEST(every_flipped_bit_is_named_by_its_file)
+SAMPLE_LOOP(every_flipped_bit_is_named_by_its_file, KINDS, kinds[_i])
 {
-    struct sample s;
     char name[BL_SHARD_NAME_MAX];
-    sample_make(&s, kinds[_i]);
-    flip_all_over(&s, BL_MANIFEST_FILE, 7);
-    flip_all_over(&s, BL_SEQUENCES_FILE, 61);
-    flip_all_over(&s, BL_SHARDS_FILE, 17);
-    flip_all_over(&s, BL_INDEX_FILE, 61);
-    flip_all_over(&s, bl_format_shard_name(&s.format, 2, name), s.format.compressed ? 29 : 89);
-    sample_free(&s);
+    flip_all_over(s, BL_MANIFEST_FILE, 7);
+    flip_all_over(s, BL_SEQUENCES_FILE, 61);
+    flip_all_over(s, BL_SHARDS_FILE, 17);
+    flip_all_over(s, BL_INDEX_FILE, 61);
+    flip_all_over(s, bl_format_shard_name(&s->format, 2, name), s->format.compressed ? 29 : 89);
 }
-END_TEST
 
-START_TEST(a_flipped_bit_is_named_by_its_block)
+SAMPLE_TEST(a_flipped_bit_is_named_by_its_block, kinds[0])
 {
-    struct sample s;
     struct bl_layout layout;
-    struct bl_error e = {0};
     char path[200], name[BL_SHARD_NAME_MAX];
-    sample_make(&s, kinds[0]);
-    ck_assert_int_eq(bl_layout_make(&layout, &s.format, 1, &e), 0);
+    ck_assert_int_eq(bl_layout_make(&layout, &s->format, 1, &e), 0);
     const struct bl_shard_tensor *t = bl_layout_field(&layout, 0), *lengths = bl_layout_table(&layout, BL_TABLE_LENGTH);
-    bl_format_shard_name(&s.format, 1, name);
-    snprintf(path, sizeof path, "%s/%s", s.dir, name);
+    bl_format_shard_name(&s->format, 1, name);
+    snprintf(path, sizeof path, "%s/%s", s->dir, name);
     int fd = open(path, O_RDWR);
     ck_assert_int_ge(fd, 0);
     int64_t at = (int64_t)layout.header.size + t->tensor.begin + 2 * t->row_bytes;
@@ -193,16 +182,14 @@ START_TEST(a_flipped_bit_is_named_by_its_block)
     struct found found;
     for (int64_t b = layout.first_block + 1; b <= layout.first_block + 2; b++) {
         snprintf(word, sizeof word, "block %d of frames: checksum", (int)b);
-        expect(&s, name, word);
+        expect(s, name, word);
     }
     snprintf(word, sizeof word, "length of block %d differs from the plan", (int)layout.first_block);
-    expect(&s, name, word);
-    ck_assert_int_eq(verify(s.dir, &found), 3); /* and nothing else */
+    expect(s, name, word);
+    ck_assert_int_eq(verify(s->dir, &found), 3); /* and nothing else */
     bl_buffer_free(&found.text);
     bl_layout_free(&layout);
-    sample_free(&s);
 }
-END_TEST
 
 /* --- encoded fields --------------------------------------------------------------------------------------------- */
 
@@ -267,7 +254,7 @@ static void expect_offset(struct opened *o, int step, int64_t value, const char 
     ck_assert_int_eq(pwrite(o->fd, &o->offsets[step], sizeof value, where), sizeof value);
 }
 
-START_TEST(damaged_offsets_are_named_by_block_and_step)
+UNIT_TEST(damaged_offsets_are_named_by_block_and_step)
 {
     struct opened o;
     struct found found;
@@ -287,9 +274,8 @@ START_TEST(damaged_offsets_are_named_by_block_and_step)
     bl_layout_free(&o.layout);
     sample_free(&o.sample);
 }
-END_TEST
 
-START_TEST(damaged_files_are_named_by_block_and_step)
+UNIT_TEST(damaged_files_are_named_by_block_and_step)
 {
     struct opened o;
     struct bload_dataset *dataset;
@@ -320,72 +306,61 @@ START_TEST(damaged_files_are_named_by_block_and_step)
     bl_layout_free(&o.layout);
     sample_free(&o.sample);
 }
-END_TEST
 
-START_TEST(files_cut_short_or_long_missing_or_strange)
+SAMPLE_LOOP(files_cut_short_or_long_missing_or_strange, KINDS, kinds[_i])
 {
-    struct sample s;
     struct found found;
     char path[200], moved[220], name[BL_SHARD_NAME_MAX];
     struct stat status;
-    sample_make(&s, kinds[_i]);
-    bl_format_shard_name(&s.format, 3, name);
-    snprintf(path, sizeof path, "%s/%s", s.dir, name);
-    snprintf(moved, sizeof moved, "%s.old", path);
+    bl_format_shard_name(&s->format, 3, name);
+    snprintf(path, sizeof path, "%s/%s", s->dir, name);
+    snprintf(moved, sizeof moved, "%s->old", path);
     ck_assert_int_eq(stat(path, &status), 0);
 
     ck_assert_int_eq(rename(path, moved), 0);
-    expect(&s, name, "is missing");
-    snprintf(moved, sizeof moved, "%s.old", name);
-    expect(&s, moved, "belongs to no shard");
-    snprintf(moved, sizeof moved, "%s.old", path);
+    expect(s, name, "is missing");
+    snprintf(moved, sizeof moved, "%s->old", name);
+    expect(s, moved, "belongs to no shard");
+    snprintf(moved, sizeof moved, "%s->old", path);
     ck_assert_int_eq(rename(moved, path), 0);
 
     FILE *file = fopen(path, "ab");
     ck_assert_ptr_nonnull(file);
     ck_assert_int_eq(fputc(0, file), 0);
     ck_assert_int_eq(fclose(file), 0);
-    expect(&s, name, "");
+    expect(s, name, "");
     ck_assert_int_eq(truncate(path, status.st_size), 0);
-    ck_assert_int_eq(verify(s.dir, &found), 0);
+    ck_assert_int_eq(verify(s->dir, &found), 0);
     bl_buffer_free(&found.text);
 
     ck_assert_int_eq(truncate(path, status.st_size / 2), 0);
-    expect(&s, name, "");
+    expect(s, name, "");
     ck_assert_int_eq(truncate(path, 0), 0);
-    expect(&s, name, "");
+    expect(s, name, "");
 
     static const char *const beside[] = {BL_SEQUENCES_FILE, BL_SHARDS_FILE, BL_INDEX_FILE};
     for (int i = 0; i < 3; i++) {
-        snprintf(path, sizeof path, "%s/%s", s.dir, beside[i]);
+        snprintf(path, sizeof path, "%s/%s", s->dir, beside[i]);
         ck_assert_int_eq(unlink(path), 0);
-        expect(&s, beside[i], "cannot open");
-        expect(&s, name, ""); /* other faults are told too */
+        expect(s, beside[i], "cannot open");
+        expect(s, name, ""); /* other faults are told too */
     }
-    sample_free(&s);
 }
-END_TEST
 
-START_TEST(without_a_manifest_there_is_nothing_to_verify)
+SAMPLE_TEST(without_a_manifest_there_is_nothing_to_verify, kinds[0])
 {
-    struct sample s;
     struct bl_cancel cancel = {0};
     struct bl_verify v;
-    struct bl_error e = {0};
     struct found found = {0};
     char path[128];
-    sample_make(&s, kinds[0]);
-    snprintf(path, sizeof path, "%s/manifest.json", s.dir);
+    snprintf(path, sizeof path, "%s/manifest.json", s->dir);
     ck_assert_int_eq(truncate(path, 100), 0);
-    expect(&s, BL_MANIFEST_FILE, "");
+    expect(s, BL_MANIFEST_FILE, "");
     ck_assert_int_eq(unlink(path), 0);
-    ck_assert_int_eq(bl_verify_open(&v, s.dir, &cancel, take, &found, &e), BL_EUSAGE);
-    ck_assert_ptr_nonnull(strstr(e.text, "not a finished dataset"));
+    FAILS_WITH(bl_verify_open(&v, s->dir, &cancel, take, &found, &e), BL_EUSAGE, "not a finished dataset");
     ck_assert_int_eq(found.faults, 0);
     bl_verify_close(&v);
-    sample_free(&s);
 }
-END_TEST
 
 /* Writes a plan as the dataset's first epoch, and has the manifest name it, so that its checksum is right. */
 static void put_epoch(const struct sample *s, const struct bl_plan *plan)
@@ -411,63 +386,54 @@ static void put_epoch(const struct sample *s, const struct bl_plan *plan)
 }
 
 /* Their checksums say nothing of whether they can be: each must be a plan over the same pieces. */
-START_TEST(plans_of_epochs_that_cannot_be)
+SAMPLE_LOOP(plans_of_epochs_that_cannot_be, 2, kinds[_i])
 {
-    struct sample s;
     struct found found;
     const char *name = BL_EPOCHS_DIR "/epoch-00001.safetensors";
-    sample_make(&s, kinds[_i]);
-    struct bl_plan *plan = &s.plan;
+    struct bl_plan *plan = &s->plan;
     int64_t last = plan->block_ptr[plan->blocks], first = plan->block_ptr[1];
 
-    put_epoch(&s, plan);
-    ck_assert_int_eq(verify(s.dir, &found), 0);
+    put_epoch(s, plan);
+    ck_assert_int_eq(verify(s->dir, &found), 0);
     bl_buffer_free(&found.text);
 
     plan->block_ptr[1] = 0;
-    put_epoch(&s, plan);
+    put_epoch(s, plan);
     plan->block_ptr[1] = first;
-    expect(&s, name, "block 1: piece");
+    expect(s, name, "block 1: piece");
 
     plan->block_ptr[plan->blocks] = last - 1;
     plan->pieces--;
-    put_epoch(&s, plan);
+    put_epoch(s, plan);
     plan->block_ptr[plan->blocks] = last;
     plan->pieces++;
-    expect(&s, name, "its pieces differ from the stored ones");
+    expect(s, name, "its pieces differ from the stored ones");
 
     uint32_t sequence = plan->sequence[0];
     plan->sequence[0] = plan->sequence[last - 1];
-    put_epoch(&s, plan);
+    put_epoch(s, plan);
     plan->sequence[0] = sequence;
-    expect(&s, name, "");
-    sample_free(&s);
+    expect(s, name, "");
 }
-END_TEST
 
-START_TEST(a_signal_ends_it)
+SAMPLE_LOOP(a_signal_ends_it, 2, kinds[_i])
 {
-    struct sample s;
     struct bl_cancel cancel = {0};
     struct bl_verify v;
-    struct bl_error e = {0};
     struct found found = {0};
     int64_t steps;
-    sample_make(&s, kinds[_i]);
-    ck_assert_int_eq(bl_verify_open(&v, s.dir, &cancel, take, &found, &e), 0);
+    ck_assert_int_eq(bl_verify_open(&v, s->dir, &cancel, take, &found, &e), 0);
     atomic_store(&cancel.raised, 15);
     ck_assert_int_eq(bl_verify_shard(&v, 0, take, &found, &steps, &e), BL_ECANCEL);
     bl_verify_close(&v);
-    ck_assert_int_eq(bl_verify_open(&v, s.dir, &cancel, take, &found, &e), 0);
+    ck_assert_int_eq(bl_verify_open(&v, s->dir, &cancel, take, &found, &e), 0);
     ck_assert_int_eq(bl_verify_files(&v, take, take, &found), BL_ECANCEL);
     bl_verify_close(&v);
-    ck_assert_int_eq(bl_verify_open(&v, s.dir, &cancel, take, &found, &e), 0);
+    ck_assert_int_eq(bl_verify_open(&v, s->dir, &cancel, take, &found, &e), 0);
     ck_assert_int_eq(bl_verify_prepare_part(&v, 1, 2, take, &found), BL_ECANCEL);
     bl_verify_close(&v);
     ck_assert_int_eq(found.faults, 0);
-    sample_free(&s);
 }
-END_TEST
 
 /* --- files that agree with their checksums, but not with each other ------------------------------------------------
  */
@@ -499,9 +465,9 @@ static void rewrite(struct sample *s, void (*change)(struct bl_block *block))
     for (int64_t i = 0; i < bl_format_shards(&s->format); i++) {
         ck_assert(sample_find(s, i, &record));
         ck_assert_int_eq(bl_shard_table_add(&shards, &s->format, &record, &e), 0);
-        ck_assert_int_eq(
-            bl_index_add_checksums(&index, record.block_checksum, (size_t)(record.blocks * s->format.fields.count), &e),
-            0);
+        ck_assert_msg(bl_index_add_checksums(&index, record.block_checksum,
+                                             (size_t)(record.blocks * s->format.fields.count), &e) == BL_OK,
+                      "%s", e.text);
         bl_shard_record_free(&record);
     }
     ck_assert_int_eq(bl_output_commit(&shards, &e), 0);
@@ -570,103 +536,61 @@ static const struct {
     {change_attribute, "weight of block 0 differs from sequences.tsv"},
 };
 
-START_TEST(tables_that_are_not_as_planned)
+SAMPLE_LOOP(tables_that_are_not_as_planned, COUNT(changes), kinds[2])
 {
-    struct sample s;
     struct found found;
     char name[BL_SHARD_NAME_MAX];
-    sample_make(&s, kinds[2]);
-    ck_assert_uint_ne(s.plan.sequence[0], SAMPLE_FAILED);
-    rewrite(&s, change_nothing);
-    ck_assert_msg(verify(s.dir, &found) == 0, "%s", found.text.data);
+    ck_assert_uint_ne(s->plan.sequence[0], SAMPLE_FAILED);
+    rewrite(s, change_nothing);
+    ck_assert_msg(verify(s->dir, &found) == 0, "%s", found.text.data);
     bl_buffer_free(&found.text);
-    rewrite(&s, changes[_i].change);
-    expect(&s, bl_format_shard_name(&s.format, 0, name), changes[_i].message);
-    sample_free(&s);
+    rewrite(s, changes[_i].change);
+    expect(s, bl_format_shard_name(&s->format, 0, name), changes[_i].message);
 }
-END_TEST
 
-START_TEST(failed_steps_are_added_up)
+SAMPLE_LOOP(failed_steps_are_added_up, FAILING, kinds[_i])
 {
-    struct sample s;
     struct found found;
-    sample_make(&s, kinds[_i]);
-    int64_t length = s.length[SAMPLE_FAILED];
-    s.length[SAMPLE_FAILED]--; /* the manifest will say one less */
-    sample_manifest(&s);
-    s.length[SAMPLE_FAILED] = length;
-    expect(&s, BL_MANIFEST_FILE, "\"failed_steps\"");
-    ck_assert_int_eq(verify(s.dir, &found), 1);
+    int64_t length = s->length[SAMPLE_FAILED];
+    s->length[SAMPLE_FAILED]--; /* the manifest will say one less */
+    sample_manifest(s);
+    s->length[SAMPLE_FAILED] = length;
+    expect(s, BL_MANIFEST_FILE, "\"failed_steps\"");
+    ck_assert_int_eq(verify(s->dir, &found), 1);
     bl_buffer_free(&found.text);
-    sample_free(&s);
-}
-END_TEST
-
-START_TEST(the_manifest_must_fit_the_plan)
-{
-    struct sample s;
-    sample_make(&s, kinds[2]);
-    s.plan.padding++;
-    sample_manifest(&s);
-    expect(&s, BL_MANIFEST_FILE, "\"padding\"");
-    s.plan.padding--;
-    s.plan.cut--;
-    sample_manifest(&s);
-    expect(&s, BL_MANIFEST_FILE, "\"cut\"");
-    s.plan.cut++;
-    s.format.plan_digest[0] = s.format.plan_digest[0] == '0' ? '1' : '0';
-    sample_manifest(&s);
-    expect(&s, BL_INDEX_FILE, "plan digest");
-    sample_free(&s);
-}
-END_TEST
-
-START_TEST(the_frames_must_have_the_size)
-{
-    struct sample s;
-    sample_make(&s, (struct sample_kind){.compressed = true, .sound = true, .frame_size = 500});
-    s.format.frame_size = _i ? 400 : 0;
-    sample_manifest(&s);
-    expect(&s, "shards/00000/shard-00000000", "its frames do not match");
-    sample_free(&s);
-}
-END_TEST
-
-START_TEST(the_plan_must_fit_the_sequences)
-{
-    struct sample s;
-    sample_make(&s, kinds[2]);
-    s.length[s.plan.sequence[0]]++;
-    sample_sequences(&s);
-    sample_manifest(&s);
-    expect(&s, BL_MANIFEST_FILE, "\"steps\"");
-    s.length[s.plan.sequence[0]] -= 2;
-    sample_sequences(&s);
-    sample_manifest(&s);
-    expect(&s, BL_INDEX_FILE, "sequence");
-    sample_free(&s);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_loop_test(tests, a_sound_dataset_has_no_fault, 0, KINDS);
-    tcase_add_loop_test(tests, every_flipped_bit_is_named_by_its_file, 0, KINDS);
-    tcase_add_test(tests, a_flipped_bit_is_named_by_its_block);
-    tcase_add_test(tests, damaged_offsets_are_named_by_block_and_step);
-    tcase_add_test(tests, damaged_files_are_named_by_block_and_step);
-    tcase_add_loop_test(tests, files_cut_short_or_long_missing_or_strange, 0, KINDS);
-    tcase_add_test(tests, without_a_manifest_there_is_nothing_to_verify);
-    tcase_add_loop_test(tests, a_signal_ends_it, 0, 2);
-    tcase_add_loop_test(tests, plans_of_epochs_that_cannot_be, 0, 2);
-    tcase_add_loop_test(tests, tables_that_are_not_as_planned, 0, sizeof changes / sizeof *changes);
-    tcase_add_loop_test(tests, failed_steps_are_added_up, 0, FAILING);
-    tcase_add_test(tests, the_manifest_must_fit_the_plan);
-    tcase_add_loop_test(tests, the_frames_must_have_the_size, 0, 2);
-    tcase_add_test(tests, the_plan_must_fit_the_sequences);
 }
 
-int main(void)
+SAMPLE_TEST(the_manifest_must_fit_the_plan, kinds[2])
 {
-    return unit_run("verify", add);
+    s->plan.padding++;
+    sample_manifest(s);
+    expect(s, BL_MANIFEST_FILE, "\"padding\"");
+    s->plan.padding--;
+    s->plan.cut--;
+    sample_manifest(s);
+    expect(s, BL_MANIFEST_FILE, "\"cut\"");
+    s->plan.cut++;
+    s->format.plan_digest[0] = s->format.plan_digest[0] == '0' ? '1' : '0';
+    sample_manifest(s);
+    expect(s, BL_INDEX_FILE, "plan digest");
+}
+
+SAMPLE_LOOP(the_frames_must_have_the_size, 2,
+            (struct sample_kind){.compressed = true, .sound = true, .frame_size = 500})
+{
+    s->format.frame_size = _i ? 400 : 0;
+    sample_manifest(s);
+    expect(s, "shards/00000/shard-00000000", "its frames do not match");
+}
+
+SAMPLE_TEST(the_plan_must_fit_the_sequences, kinds[2])
+{
+    s->length[s->plan.sequence[0]]++;
+    sample_sequences(s);
+    sample_manifest(s);
+    expect(s, BL_MANIFEST_FILE, "\"steps\"");
+    s->length[s->plan.sequence[0]] -= 2;
+    sample_sequences(s);
+    sample_manifest(s);
+    expect(s, BL_INDEX_FILE, "sequence");
 }

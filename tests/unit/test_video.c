@@ -4,18 +4,14 @@
 #include "kind/video/video.h"
 
 #include <limits.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "kind/kinds.h"
 #include "kind/media/module.h"
-#include "unit.h"
+#include "clips.h"
 
 #define SECONDS "2"
 #define FRAMES 50 /* of every clip, unless it says otherwise */
-
-static char clips[64];       /* the directory; "" where there is no ffmpeg */
-static char media[PATH_MAX]; /* the shared media; "" where they are not */
 
 /* Options of ffmpeg after the picture, and the name. Keyframes every 12 frames. */
 static const char *const recipes[][2] = {
@@ -46,28 +42,12 @@ static const char *const recipes[][2] = {
     {"-c:v libx264 -bf 3 -pix_fmt yuv420p", "raw.h264"},
 };
 
-#define RECIPES (sizeof recipes / sizeof *recipes)
-
-static void shell(const char *command)
-{
-    ck_assert_msg(system(command) == 0, "%s", command);
-}
-
-static void find_media(void)
-{
-    const char *shared = getenv("BLOAD_SHARED");
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/data/media", shared ? shared : "../shared");
-    if (!realpath(path, media))
-        *media = 0;
-}
+#define RECIPES COUNT(recipes)
 
 static void make_clips(void)
 {
-    find_media();
-    if (system("command -v ffmpeg >/dev/null 2>&1") != 0)
+    if (!clips_enter())
         return;
-    unit_enter(clips);
     for (size_t i = 0; i < RECIPES; i++) {
         char command[512];
         snprintf(command, sizeof command,
@@ -86,19 +66,6 @@ static void make_clips(void)
           "-c:a aac cover.m4a");
     shell("ffmpeg -v error -nostdin -f lavfi -i testsrc2=s=64x48:d=1 -pix_fmt yuv420p10 -c:v libx265 -x265-params "
           "log-level=none:transfer=smpte2084:colormatrix=bt2020nc:colorprim=bt2020 pq.mkv");
-}
-
-static void remove_clips(void)
-{
-    if (*clips)
-        unit_leave(clips);
-}
-
-static bool have_clips(void)
-{
-    if (!*clips)
-        unit_skip("no ffmpeg command");
-    return *clips;
 }
 
 /* The kind, as a command would set it up. */
@@ -224,10 +191,8 @@ static int command_words(const char *command, char (*word)[64], int most)
     return words;
 }
 
-START_TEST(lengths_are_what_decoding_gives)
+CLIPS_TEST(lengths_are_what_decoding_gives)
 {
-    if (!have_clips())
-        return;
     struct setting packets, decode;
     set_up(&packets, NULL);
     SET_UP(&decode, "count", "decode");
@@ -241,7 +206,6 @@ START_TEST(lengths_are_what_decoding_gives)
                       (long long)c.row.length, c.reason);
     }
 }
-END_TEST
 
 static void assert_pieces(const struct setting *s, const char *path)
 {
@@ -252,7 +216,7 @@ static void assert_pieces(const struct setting *s, const char *path)
     size_t step = bytes / (size_t)c.row.length;
     int64_t length = c.row.length;
     const int64_t pieces[][2] = {{1, 4}, {12, 3}, {length / 2, 6}, {length - 7, 7}, {length - 1, 1}};
-    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+    for (size_t i = 0; i < COUNT(pieces); i++) {
         int64_t start = pieces[i][0], steps = pieces[i][1];
         if (start < 0 || start + steps > length)
             continue;
@@ -269,10 +233,8 @@ static void assert_pieces(const struct setting *s, const char *path)
     free(whole);
 }
 
-START_TEST(pieces_are_slices_of_the_whole)
+CLIPS_TEST(pieces_are_slices_of_the_whole)
 {
-    if (!have_clips())
-        return;
     struct setting all, rate, fast, stride;
     set_up(&all, NULL);
     SET_UP(&rate, "fps", "10", "size", "48x32");
@@ -287,7 +249,6 @@ START_TEST(pieces_are_slices_of_the_whole)
         assert_pieces(&fast, recipes[i][1]);
     }
 }
-END_TEST
 
 /* The frames that ffmpeg's filter takes, known by the checksums of their pictures, against ours. */
 static void assert_rate(const char *path, const char *rate)
@@ -323,18 +284,15 @@ static void assert_rate(const char *path, const char *rate)
     free(taken);
 }
 
-START_TEST(rates_take_the_frames_that_ffmpeg_takes)
+CLIPS_TEST(rates_take_the_frames_that_ffmpeg_takes)
 {
-    if (!have_clips())
-        return;
     static const char *const files[] = {"b.mp4", "b.mkv", "vfr.mp4", "vp9.webm", "mpeg4.avi", "mpeg2.ts"};
     static const char *const rates[] = {"10", "25", "30000/1001", "60", "0.7"};
-    for (size_t f = 0; f < sizeof files / sizeof *files; f++) {
-        for (size_t r = 0; r < sizeof rates / sizeof *rates; r++)
+    for (size_t f = 0; f < COUNT(files); f++) {
+        for (size_t r = 0; r < COUNT(rates); r++)
             assert_rate(files[f], rates[r]);
     }
 }
-END_TEST
 
 static void write_file(const char *path, const void *data, size_t size)
 {
@@ -373,10 +331,8 @@ static void assert_skipped(const struct setting *s, const char *path, const char
     ck_assert_msg(strstr(c.reason, reason), "%s: \"%s\", not \"%s\"", path, c.reason, reason);
 }
 
-START_TEST(what_is_of_no_use_is_named)
+CLIPS_TEST(what_is_of_no_use_is_named)
 {
-    if (!have_clips())
-        return;
     struct setting s;
     set_up(&s, NULL);
     static const char hls[] = "#EXTM3U\n#EXT-X-TARGETDURATION:9\n#EXTINF:9,\nb.mp4\n#EXT-X-ENDLIST\n";
@@ -415,17 +371,14 @@ START_TEST(what_is_of_no_use_is_named)
     count(&s, "pq.mkv", &c);
     ck_assert_int_eq(c.row.length, 25);
 }
-END_TEST
 
-START_TEST(odd_names_are_only_names)
+CLIPS_TEST(odd_names_are_only_names)
 {
-    if (!have_clips())
-        return;
     struct setting s;
     set_up(&s, NULL);
     static const char *const names[] = {"-b.mp4",   "a:b.mp4", "%03d.mp4", "concat:b.mp4",
                                         "a\nb.mp4", "http:x",  "*?[.mp4",  "\xff.mp4"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         struct counted c;
         size_t bytes;
         ck_assert_int_eq(symlink("b.mp4", names[i]), 0);
@@ -434,7 +387,6 @@ START_TEST(odd_names_are_only_names)
         free(read_whole(&s, &c, &bytes));
     }
 }
-END_TEST
 
 static void assert_damaged(const char *path, int64_t least, int64_t most, const char *reason)
 {
@@ -457,10 +409,8 @@ static void copy_part(const char *from, const char *to, double part)
     shell(command);
 }
 
-START_TEST(what_is_damaged_is_named)
+CLIPS_TEST(what_is_damaged_is_named)
 {
-    if (!have_clips())
-        return;
     copy_part("front.mp4", "cut.mp4", 0.6);
     copy_part("b.mkv", "cut.mkv", 0.6);
     copy_part("mpeg4.avi", "cut.avi", 0.6);
@@ -475,7 +425,6 @@ START_TEST(what_is_damaged_is_named)
         "conv=notrunc status=none");
     assert_damaged("holes.mp4", 1, FRAMES, "damaged: ");
 }
-END_TEST
 
 /* Changes bytes in the middle of the first picture, where packets do not show it. */
 static void break_first_picture(const char *from, const char *to)
@@ -488,14 +437,11 @@ static void break_first_picture(const char *from, const char *to)
     free(data);
 }
 
-START_TEST(concealed_frames_are_noted_while_reading)
+CLIPS_TEST(concealed_frames_are_noted_while_reading)
 {
-    if (!have_clips())
-        return;
     break_first_picture("front.mp4", "flips.mp4");
     struct setting s;
     struct counted c;
-    struct bl_error e = {0};
     struct bl_note note;
     uint8_t *out;
     size_t bytes;
@@ -511,7 +457,6 @@ START_TEST(concealed_frames_are_noted_while_reading)
     free(out);
     ck_assert_str_eq(note.text, "");
 }
-END_TEST
 
 static void assert_read_fails(const struct setting *s, const struct bl_row *row, int code, const char *text)
 {
@@ -524,10 +469,8 @@ static void assert_read_fails(const struct setting *s, const struct bl_row *row,
     ck_assert_msg(strstr(e.text, text), "\"%s\", not \"%s\"", e.text, text);
 }
 
-START_TEST(a_count_that_decoding_contradicts_fails)
+CLIPS_TEST(a_count_that_decoding_contradicts_fails)
 {
-    if (!have_clips())
-        return;
     struct setting s;
     struct counted c;
     SET_UP(&s, "size", "32x32");
@@ -537,12 +480,9 @@ START_TEST(a_count_that_decoding_contradicts_fails)
     c.row.length = FRAMES - 1;
     assert_read_fails(&s, &c.row, BL_EDATA, "the scan counted 49 frames, decoding gives 50");
 }
-END_TEST
 
-START_TEST(a_file_that_changed_or_vanished_is_a_failing_system)
+CLIPS_TEST(a_file_that_changed_or_vanished_is_a_failing_system)
 {
-    if (!have_clips())
-        return;
     struct setting s;
     struct counted c;
     SET_UP(&s, "size", "32x32");
@@ -553,15 +493,11 @@ START_TEST(a_file_that_changed_or_vanished_is_a_failing_system)
     ck_assert_int_eq(unlink("passing.mp4"), 0);
     assert_read_fails(&s, &c.row, BL_EFAIL, "passing.mp4: cannot be opened: No such file");
 }
-END_TEST
 
-START_TEST(everything_stops_when_cancelled)
+CLIPS_TEST(everything_stops_when_cancelled)
 {
-    if (!have_clips())
-        return;
     struct setting s;
     struct counted c;
-    struct bl_error e = {0};
     SET_UP(&s, "size", "32x32");
     count(&s, "b.mp4", &c);
     atomic_store(&s.cancel.raised, 1);
@@ -569,12 +505,9 @@ START_TEST(everything_stops_when_cancelled)
     ck_assert_int_eq(count_with(&s, "b.mp4", &c, &e), BL_ECANCEL);
     ck_assert_int_eq(c.rows, 0);
 }
-END_TEST
 
-START_TEST(a_size_that_changes_needs_a_size_to_scale_to)
+CLIPS_TEST(a_size_that_changes_needs_a_size_to_scale_to)
 {
-    if (!have_clips())
-        return;
     struct setting s;
     struct counted c;
     size_t bytes;
@@ -586,13 +519,11 @@ START_TEST(a_size_that_changes_needs_a_size_to_scale_to)
     free(read_whole(&s, &c, &bytes));
     ck_assert_uint_eq(bytes, (FRAMES + 25) * 32 * 24 * 3);
 }
-END_TEST
 
-START_TEST(fields_and_options)
+UNIT_TEST(fields_and_options)
 {
     struct setting s;
     struct bl_fields fields;
-    struct bl_error e = {0};
     struct bl_buffer text = {0};
     SET_UP(&s, "size", "40x30", "fps", "30000/1001");
     ck_assert_int_eq(bl_kind_video.read->fields(&s.config, &s.env, NULL, &fields, &e), 0);
@@ -619,7 +550,6 @@ START_TEST(fields_and_options)
     ck_assert_ptr_eq(bl_kind_find_by_file("a/b.MP4"), &bl_kind_video);
     ck_assert_ptr_null(bl_kind_find_by_file("a.mp4/b"));
 }
-END_TEST
 
 /* A line of MANIFEST.tsv: what is expected of one file. */
 static void assert_manifest_line(const struct setting *s, char *line, int *files)
@@ -629,7 +559,7 @@ static void assert_manifest_line(const struct setting *s, char *line, int *files
         field[i] = strsep(&line, "\t");
         ck_assert_ptr_nonnull(field[i]);
     }
-    snprintf(path, sizeof path, "%s/%s", media, field[0]);
+    snprintf(path, sizeof path, "%s/%s", media_directory, field[0]);
     struct counted c;
     count(s, path, &c);
     long expected = strstr(field[16], "attached_pic") ? 0 : atol(field[9]);
@@ -640,11 +570,11 @@ static void assert_manifest_line(const struct setting *s, char *line, int *files
     (*files)++;
 }
 
-START_TEST(every_shared_file_has_the_length_that_ffprobe_counts)
+UNIT_TEST(every_shared_file_has_the_length_that_ffprobe_counts)
 {
     char path[PATH_MAX + 16], line[4096];
-    snprintf(path, sizeof path, "%s/MANIFEST.tsv", media);
-    FILE *f = *media ? fopen(path, "r") : NULL;
+    snprintf(path, sizeof path, "%s/MANIFEST.tsv", media_directory);
+    FILE *f = *media_directory ? fopen(path, "r") : NULL;
     if (!f) {
         unit_skip("no shared media");
         return;
@@ -658,27 +588,5 @@ START_TEST(every_shared_file_has_the_length_that_ffprobe_counts)
     fclose(f);
     ck_assert_int_ge(files, 100);
 }
-END_TEST
 
-static void add(TCase *tests)
-{
-    tcase_add_unchecked_fixture(tests, make_clips, remove_clips);
-    tcase_add_test(tests, lengths_are_what_decoding_gives);
-    tcase_add_test(tests, pieces_are_slices_of_the_whole);
-    tcase_add_test(tests, rates_take_the_frames_that_ffmpeg_takes);
-    tcase_add_test(tests, what_is_of_no_use_is_named);
-    tcase_add_test(tests, odd_names_are_only_names);
-    tcase_add_test(tests, what_is_damaged_is_named);
-    tcase_add_test(tests, concealed_frames_are_noted_while_reading);
-    tcase_add_test(tests, a_count_that_decoding_contradicts_fails);
-    tcase_add_test(tests, a_file_that_changed_or_vanished_is_a_failing_system);
-    tcase_add_test(tests, everything_stops_when_cancelled);
-    tcase_add_test(tests, a_size_that_changes_needs_a_size_to_scale_to);
-    tcase_add_test(tests, fields_and_options);
-    tcase_add_test(tests, every_shared_file_has_the_length_that_ffprobe_counts);
-}
-
-int main(void)
-{
-    return unit_run("video", add);
-}
+UNIT_ONCE(make_clips, clips_leave)

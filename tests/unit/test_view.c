@@ -14,7 +14,7 @@ static const struct sample_kind kinds[] = {
     {.split = true, .compressed = true, .encoding = {.kind = BL_ENCODING_DELTA, .quality = 0}},
 };
 
-#define KINDS (sizeof kinds / sizeof *kinds)
+#define KINDS COUNT(kinds)
 #define STEPS_MAX 40
 #define STEP_BYTES (60 + 8 + 24) /* of the three fields */
 
@@ -188,7 +188,7 @@ static void view_check(struct viewing *v, struct content *c)
     bl_view_made_free(&made);
 }
 
-START_TEST(steps_are_those_of_the_sources)
+UNIT_LOOP(steps_are_those_of_the_sources, KINDS)
 {
     struct sample_kind other = kinds[_i];
     if (other.encoding.kind == BL_ENCODING_RAW)
@@ -208,9 +208,8 @@ START_TEST(steps_are_those_of_the_sources)
     }
     content_free(c);
 }
-END_TEST
 
-START_TEST(a_shorter_T_cuts_what_is_longer)
+UNIT_LOOP(a_shorter_T_cuts_what_is_longer, KINDS)
 {
     struct content *c = content_make(kinds[_i], kinds[_i]);
     struct viewing v;
@@ -223,9 +222,8 @@ START_TEST(a_shorter_T_cuts_what_is_longer)
     viewing_end(&v);
     content_free(c);
 }
-END_TEST
 
-START_TEST(weights_go_through_each_source_at_its_own_pace)
+UNIT_TEST(weights_go_through_each_source_at_its_own_pace)
 {
     struct content *c = content_make(kinds[2], kinds[3]);
     struct viewing v;
@@ -238,15 +236,13 @@ START_TEST(weights_go_through_each_source_at_its_own_pace)
     viewing_end(&v);
     content_free(c);
 }
-END_TEST
 
 /* A dataset's own epochs, whose failed sequence is marked as in its blocks. */
-START_TEST(epochs_of_a_dataset)
+UNIT_LOOP(epochs_of_a_dataset, KINDS)
 {
     struct content *c = content_make(kinds[_i], kinds[_i]);
     const struct bl_epochs epochs = {.dir = c->source[0].dir, .count = 2, .seed = 5};
     struct bl_epochs_result result;
-    struct bl_error e = {0};
     struct bload_error error;
     int64_t stored = 0;
     ck_assert_msg(bl_epochs_add(&epochs, &result, &e) == BL_OK, "%s", e.text);
@@ -262,14 +258,12 @@ START_TEST(epochs_of_a_dataset)
     bload_dataset_close(dataset);
     content_free(c);
 }
-END_TEST
 
 /* Any changed byte of a view's files is a fault, and never a wrong step. */
-START_TEST(damage_is_noticed)
+UNIT_TEST(damage_is_noticed)
 {
     static const char *const names[] = {"index.safetensors", "rows.safetensors", "manifest.json"};
     struct content *c = content_make(kinds[2], kinds[2]);
-    struct bl_error e = {0};
     struct bl_view_made made;
     struct viewing v;
     viewing_begin(&v, c, 2);
@@ -302,7 +296,6 @@ START_TEST(damage_is_noticed)
     viewing_end(&v);
     content_free(c);
 }
-END_TEST
 
 /* Reads all blocks of a view that may be damaged: what counts is that it ends, with data or an error. */
 static void read_whatever(const char *dir)
@@ -324,12 +317,11 @@ static void read_whatever(const char *dir)
 }
 
 /* Extreme numbers in its tables are never taken for places in memory or files. */
-START_TEST(any_number_in_a_table_is_survived)
+UNIT_TEST(any_number_in_a_table_is_survived)
 {
     static const int64_t extreme[] = {INT64_MIN, INT64_MAX, -1, INT64_MAX / 2, 0x7fffffff, INT64_C(0x8000000080000000)};
     static const char *const names[] = {"index.safetensors", "rows.safetensors"};
     struct content *c = content_make(kinds[2], kinds[2]);
-    struct bl_error e = {0};
     struct bl_view_made made;
     struct viewing v;
     viewing_begin(&v, c, 2);
@@ -360,13 +352,11 @@ START_TEST(any_number_in_a_table_is_survived)
     viewing_end(&v);
     content_free(c);
 }
-END_TEST
 
 /* A view whose manifest has other fields than its sources: their steps would not fit. */
-START_TEST(other_fields_are_refused)
+UNIT_TEST(other_fields_are_refused)
 {
     struct content *c = content_make(kinds[0], kinds[0]);
-    struct bl_error e = {0};
     struct bload_error error;
     struct bload_dataset *dataset;
     struct bl_view_made made;
@@ -380,21 +370,4 @@ START_TEST(other_fields_are_refused)
     bl_view_made_free(&made);
     viewing_end(&v);
     content_free(c);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_loop_test(tests, steps_are_those_of_the_sources, 0, KINDS);
-    tcase_add_loop_test(tests, a_shorter_T_cuts_what_is_longer, 0, KINDS);
-    tcase_add_test(tests, weights_go_through_each_source_at_its_own_pace);
-    tcase_add_loop_test(tests, epochs_of_a_dataset, 0, KINDS);
-    tcase_add_test(tests, damage_is_noticed);
-    tcase_add_test(tests, any_number_in_a_table_is_survived);
-    tcase_add_test(tests, other_fields_are_refused);
-}
-
-int main(void)
-{
-    return unit_run("view", add);
 }

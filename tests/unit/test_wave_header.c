@@ -1,8 +1,5 @@
 /* Headers of WAV files, to the byte; sizes beyond 32 bits cannot be tried on files. */
 #include "kind/audio/audio.h"
-
-#include <string.h>
-
 #include "unit.h"
 
 static void header_is(const struct bl_wave_header *header, const char *expected, size_t expected_size)
@@ -15,7 +12,7 @@ static void header_is(const struct bl_wave_header *header, const char *expected,
     ck_assert_int_eq(memcmp(out, expected, size), 0);
 }
 
-START_TEST(known_answers)
+UNIT_TEST(known_answers)
 {
     static const char pcm[] = "RIFF\x38\0\0\0WAVEfmt \x10\0\0\0\1\0\2\0\x44\xac\0\0\x10\xb1\2\0\4\0\x10\0"
                               "data\x14\0\0\0";
@@ -24,10 +21,9 @@ START_TEST(known_answers)
     header_is(&(struct bl_wave_header){BL_I16, 44100, 2, 5}, pcm, sizeof pcm - 1);
     header_is(&(struct bl_wave_header){BL_F32, 16000, 1, 6}, real, sizeof real - 1);
 }
-END_TEST
 
 /* The largest that RIFF holds, and one sample more. */
-START_TEST(large)
+UNIT_TEST(large)
 {
     static const char most[] = "RIFF\xfe\xff\xff\xffWAVEfmt \x10\0\0\0\1\0\1\0\x40\x1f\0\0\x80\x3e\0\0\2\0\x10\0"
                                "data\xda\xff\xff\xff";
@@ -37,31 +33,17 @@ START_TEST(large)
     header_is(&(struct bl_wave_header){BL_I16, 8000, 1, 0x7fffffed}, most, sizeof most - 1);
     header_is(&(struct bl_wave_header){BL_I16, 8000, 1, 0x7fffffee}, more, sizeof more - 1);
 }
-END_TEST
 
-START_TEST(refused)
+UNIT_TEST(refused)
 {
     static const struct bl_wave_header none[] = {{BL_F64, 8000, 1, 1},    {BL_I16, 0, 1, 1},
                                                  {BL_I16, 8000, 0, 1},    {BL_I16, 8000, 16384, 1},
                                                  {BL_I16, 1 << 30, 1, 1}, {BL_I16, 8000, 1, INT64_MAX}};
     char out[BL_WAVE_HEADER_MAX];
-    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+    for (size_t i = 0; i < COUNT(none); i++) {
         size_t size;
-        struct bl_error e = {0};
+        bl_error_clear(&e);
         ck_assert_int_eq(bl_wave_header_format(&none[i], out, &size, &e), BL_EUSAGE);
         ck_assert_uint_eq(size, 0);
     }
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, known_answers);
-    tcase_add_test(tests, large);
-    tcase_add_test(tests, refused);
-}
-
-int main(void)
-{
-    return unit_run("wave_header", add);
 }

@@ -2,12 +2,13 @@
 
 #include <fcntl.h>
 #include <math.h>
-#include <unistd.h>
 
 #include "kind/kinds.h"
 #include "run/bottleneck.h"
 #include "run/heartbeat.h"
 #include "unit.h"
+
+UNIT_SCRATCH
 
 #define OPENING 65536
 
@@ -31,13 +32,11 @@ static void init(struct bl_weights *w, const struct bl_files *files, int64_t fir
     bl_weights_init(w, files, bl_kind_find("video"), NULL, first, every);
 }
 
-START_TEST(a_large_file_weighs_more_than_many_small_ones)
+UNIT_TEST(a_large_file_weighs_more_than_many_small_ones)
 {
     struct bl_files files = {0};
     struct bl_weights w;
-    char directory[64];
     int64_t finished = 0;
-    unit_enter(directory);
     make("small.mp4", 1000);
     make("large.mp4", 100000000);
     for (int i = 0; i < 9; i++)
@@ -56,16 +55,12 @@ START_TEST(a_large_file_weighs_more_than_many_small_ones)
     ck_assert_int_eq((bl_weights_parts(&w, finished + large / 2) + 25) / 50, 101);
     ck_assert_int_eq(bl_weights_parts(&w, finished + large), 10000);
     bl_files_free(&files);
-    unit_leave(directory);
 }
-END_TEST
 
-START_TEST(parts_of_a_file_add_up_to_it)
+UNIT_TEST(parts_of_a_file_add_up_to_it)
 {
     struct bl_files files = {0};
     struct bl_weights w;
-    char directory[64];
-    unit_enter(directory);
     make("large.mp4", 1000000);
     add_file(&files, "large.mp4");
     init(&w, &files, 0, 1);
@@ -74,17 +69,13 @@ START_TEST(parts_of_a_file_add_up_to_it)
     ck_assert_int_lt(bl_weights_parts(&w, first), 400);
     ck_assert_int_eq(bl_weights_parts(&w, first + second), 1000);
     bl_files_free(&files);
-    unit_leave(directory);
 }
-END_TEST
 
 /* Of many files a sample is looked at, whose sizes stand for all, wherever the large ones lie. */
-START_TEST(a_sample_stands_for_all)
+UNIT_TEST(a_sample_stands_for_all)
 {
     struct bl_files files = {0};
     struct bl_weights w;
-    char directory[64];
-    unit_enter(directory);
     make("small.mp4", 0);
     make("large.mp4", 1000000);
     for (int i = 0; i < 20000; i++)
@@ -95,16 +86,12 @@ START_TEST(a_sample_stands_for_all)
     ck_assert_int_eq(w.files, 6667);
     ck_assert_double_eq_tol(w.expected / (1667 * 1e6 + 6667.0 * OPENING), 1, 0.1);
     bl_files_free(&files);
-    unit_leave(directory);
 }
-END_TEST
 
-START_TEST(without_sizes_all_weigh_the_same)
+UNIT_TEST(without_sizes_all_weigh_the_same)
 {
     struct bl_files files = {0};
     struct bl_weights w;
-    char directory[64];
-    unit_enter(directory);
     add_file(&files, "a");
     add_file(&files, "b");
     bl_weights_init(&w, &files, bl_kind_find("frames"), NULL, 0, 1);
@@ -115,17 +102,13 @@ START_TEST(without_sizes_all_weigh_the_same)
     bl_files_free(&files);
     init(&w, &files, 0, 1); /* no files */
     ck_assert_int_eq(bl_weights_parts(&w, 0), 0);
-    unit_leave(directory);
 }
-END_TEST
 
 /* Files that are missing, or larger than the sample told, do no harm. */
-START_TEST(a_wrong_sample_is_corrected)
+UNIT_TEST(a_wrong_sample_is_corrected)
 {
     struct bl_files files = {0};
     struct bl_weights w;
-    char directory[64];
-    unit_enter(directory);
     add_file(&files, "missing.mp4");
     add_file(&files, "missing.mp4");
     init(&w, &files, 0, 1);
@@ -137,9 +120,7 @@ START_TEST(a_wrong_sample_is_corrected)
     bl_weights_begin(&w, bl_weights_of(&w, INT64_MAX, 1), 1); /* cannot overflow */
     ck_assert_int_ge(bl_weights_parts(&w, weight), 0);
     bl_files_free(&files);
-    unit_leave(directory);
 }
-END_TEST
 
 /* A scan that goes through small files, then through large ones, at an even rate of bytes. */
 struct scan {
@@ -173,15 +154,13 @@ static void scan_until(struct scan *s, double bytes)
 }
 
 /* By number, the small files would be nine tenths of the scan, and they are half of it. */
-START_TEST(the_time_left_neither_jumps_nor_climbs)
+UNIT_TEST(the_time_left_neither_jumps_nor_climbs)
 {
     struct bl_files files = {0};
-    struct bl_estimate e = {0};
+    struct bl_estimate estimate = {0};
     struct scan s = {.progress = {.total = SMALL + LARGE, .steps_left = -1}};
     const double seconds = 60, all = (double)SMALL * SMALL_BYTES + (double)LARGE * LARGE_BYTES;
     double before = INFINITY, done, left;
-    char directory[64];
-    unit_enter(directory);
     make("small.mp4", SMALL_BYTES);
     make("large.mp4", LARGE_BYTES);
     for (int i = 0; i < SMALL + LARGE; i++)
@@ -190,8 +169,8 @@ START_TEST(the_time_left_neither_jumps_nor_climbs)
     for (double t = 0.2; t < seconds; t += 0.2) {
         scan_until(&s, all * t / seconds);
         bl_progress_work(&s.progress, &done, &left);
-        bl_estimate_add(&e, t, done, left);
-        double told = bl_estimate_left(&e);
+        bl_estimate_add(&estimate, t, done, left);
+        double told = bl_estimate_left(&estimate);
         if (told < 0)
             continue;
         ck_assert_msg(told <= before + 1e-9, "at %g s: %g s left after %g", t, told, before);
@@ -201,21 +180,4 @@ START_TEST(the_time_left_neither_jumps_nor_climbs)
     }
     ck_assert_int_ge(s.progress.done, SMALL + LARGE - 1);
     bl_files_free(&files);
-    unit_leave(directory);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, a_large_file_weighs_more_than_many_small_ones);
-    tcase_add_test(tests, parts_of_a_file_add_up_to_it);
-    tcase_add_test(tests, a_sample_stands_for_all);
-    tcase_add_test(tests, without_sizes_all_weigh_the_same);
-    tcase_add_test(tests, a_wrong_sample_is_corrected);
-    tcase_add_test(tests, the_time_left_neither_jumps_nor_climbs);
-}
-
-int main(void)
-{
-    return unit_run("weights", add);
 }

@@ -1,9 +1,7 @@
 /* A window over a file: the numbers are those of the file, wherever the window was. */
 #include "base/input_file.h"
 
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "unit.h"
 
@@ -19,13 +17,12 @@ static int file_make(int size)
     return fd;
 }
 
-START_TEST(numbers_anywhere)
+UNIT_TEST(numbers_anywhere)
 {
-    struct bl_error e = {0};
     struct bl_window w = {.fd = file_make(10000), .path = "it", .size = 10000, .e = &e};
     /* also where one begins before the window, and where one ends behind it */
     static const int places[] = {0, 4092, 4093, 4096, 0, 9996, 5000, 4998, 9094};
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    for (size_t i = 0; i < COUNT(places); i++) {
         uint64_t a = (uint8_t)places[i], b = (uint8_t)(places[i] + 1), c = (uint8_t)(places[i] + 2);
         ck_assert_uint_eq(bl_window_number(&w, places[i], 3, true), a << 16 | b << 8 | c);
         ck_assert_uint_eq(bl_window_number(&w, places[i], 3, false), c << 16 | b << 8 | a);
@@ -34,16 +31,14 @@ START_TEST(numbers_anywhere)
     ck_assert(!w.ended && !w.code);
     close(w.fd);
 }
-END_TEST
 
-START_TEST(beyond_the_end_is_zero)
+UNIT_TEST(beyond_the_end_is_zero)
 {
-    struct bl_error e = {0};
     struct bl_window w = {.fd = file_make(6), .path = "it", .size = 6, .e = &e};
     ck_assert_uint_eq(bl_window_number(&w, 2, 4, true), 0x02030405);
     ck_assert(!w.ended);
     static const int64_t places[] = {3, 6, -1, INT64_MAX, INT64_MIN};
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    for (size_t i = 0; i < COUNT(places); i++) {
         w.ended = false;
         ck_assert_uint_eq(bl_window_number(&w, places[i], 4, true), 0);
         ck_assert(w.ended);
@@ -52,28 +47,13 @@ START_TEST(beyond_the_end_is_zero)
     ck_assert_int_eq(w.code, BL_OK);
     close(w.fd);
 }
-END_TEST
 
-START_TEST(a_file_that_became_shorter_fails)
+UNIT_TEST(a_file_that_became_shorter_fails)
 {
-    struct bl_error e = {0};
     struct bl_window w = {.fd = file_make(6), .path = "it", .size = 6, .e = &e};
     ck_assert_int_eq(ftruncate(w.fd, 3), 0);
     ck_assert_uint_eq(bl_window_number(&w, 0, 2, true), 0);
     ck_assert_int_eq(w.code, BL_EFAIL);
     ck_assert_ptr_nonnull(strstr(e.text, "it ends at byte 3"));
     close(w.fd);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, numbers_anywhere);
-    tcase_add_test(tests, beyond_the_end_is_zero);
-    tcase_add_test(tests, a_file_that_became_shorter_fails);
-}
-
-int main(void)
-{
-    return unit_run("window", add);
 }

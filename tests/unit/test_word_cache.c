@@ -1,5 +1,4 @@
 #include "kind/text/encoder.h"
-
 #include "unit.h"
 
 static struct bl_word_key number_key(int number)
@@ -54,10 +53,9 @@ static size_t bytes_of(const struct bl_word_cache *words)
 }
 
 /* It grows where many words are replaced, up to its limit, and keeps what it has. */
-START_TEST(growth)
+UNIT_TEST(growth)
 {
     struct bl_word_cache words = {0};
-    struct bl_error e = {0};
     ck_assert_int_eq(bl_word_cache_open(&words, &e), BL_OK);
     unsigned log2 = words.lines_log2;
     int n = 0;
@@ -80,13 +78,11 @@ START_TEST(growth)
     ck_assert_uint_eq(bytes_of(&words), BL_WORD_CACHE_MAX);
     bl_word_cache_close(&words);
 }
-END_TEST
 
 /* Of two words in a line the older one is replaced first, also after growth. */
-START_TEST(order)
+UNIT_TEST(order)
 {
     struct bl_word_cache words = {0};
-    struct bl_error e = {0};
     ck_assert_int_eq(bl_word_cache_open(&words, &e), BL_OK);
     int first = 0, second = 1;
     ck_assert_int_eq(bl_word_cache_enlarge(&words, &e), BL_OK);
@@ -101,34 +97,19 @@ START_TEST(order)
     ck_assert(bl_word_is(&line[0], number_key(second)) && bl_word_is(&line[1], number_key(first)));
     bl_word_cache_close(&words);
 }
-END_TEST
 
-START_TEST(limits)
+UNIT_TEST(limits)
 {
     static const struct {
         int64_t bytes;
         unsigned growth; /* beyond BL_WORD_CACHE_MIN */
     } limit[] = {{-1, 0}, {(12 << 20) - 1, 0}, {12 << 20, 2}, {(48 << 20) - 1, 2}, {48 << 20, 4}, {INT64_MAX, 4}};
     struct bl_word_cache words = {0};
-    struct bl_error e = {0};
     ck_assert_int_eq(bl_word_cache_open(&words, &e), BL_OK);
-    for (size_t i = 0; i < sizeof limit / sizeof *limit; i++) {
+    for (size_t i = 0; i < COUNT(limit); i++) {
         bl_word_cache_limit(&words, limit[i].bytes);
         words.lines_log2 = words.max_log2;
         ck_assert_uint_eq(bytes_of(&words), BL_WORD_CACHE_MIN << limit[i].growth);
     }
     bl_word_cache_close(&words);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, growth);
-    tcase_add_test(tests, order);
-    tcase_add_test(tests, limits);
-}
-
-int main(void)
-{
-    return unit_run("word_cache", add);
 }

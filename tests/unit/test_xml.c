@@ -1,7 +1,4 @@
 #include "show/html.h"
-
-#include <string.h>
-
 #include "unit.h"
 
 static void check(void (*append)(struct bl_buffer *out, const char *text), const char *text, const char *expected)
@@ -13,7 +10,7 @@ static void check(void (*append)(struct bl_buffer *out, const char *text), const
     bl_buffer_free(&out);
 }
 
-START_TEST(what_xml_would_read_is_escaped)
+UNIT_TEST(what_xml_would_read_is_escaped)
 {
     check(bl_xml_append_text, "", "");
     check(bl_xml_append_text, "a & b", "a &amp; b");
@@ -21,9 +18,8 @@ START_TEST(what_xml_would_read_is_escaped)
     check(bl_xml_append_text, "&lt;", "&amp;lt;");
     check(bl_xml_append_text, "\xe4\xb8\xad", "\xe4\xb8\xad");
 }
-END_TEST
 
-START_TEST(what_would_not_be_seen_is_shown)
+UNIT_TEST(what_would_not_be_seen_is_shown)
 {
     check(bl_xml_append_text, "a\tb\n", "a\\tb\\n");
     check(bl_xml_append_text, "x\xe2\x80\xaey", "x?y"); /* another direction of writing */
@@ -34,9 +30,8 @@ START_TEST(what_would_not_be_seen_is_shown)
         ck_assert(out.data[i] >= ' ' && out.data[i] <= '~');
     bl_buffer_free(&out);
 }
-END_TEST
 
-START_TEST(of_a_long_name_the_end_is_shown)
+UNIT_TEST(of_a_long_name_the_end_is_shown)
 {
     char name[201], expected[80];
     memset(name, 'n', sizeof name);
@@ -58,17 +53,4 @@ START_TEST(of_a_long_name_the_end_is_shown)
     ck_assert_ptr_nonnull(out.data);
     ck_assert_int_eq(strncmp(out.data, "…n", strlen("…n")), 0);
     bl_buffer_free(&out);
-}
-END_TEST
-
-static void add(TCase *tests)
-{
-    tcase_add_test(tests, what_xml_would_read_is_escaped);
-    tcase_add_test(tests, what_would_not_be_seen_is_shown);
-    tcase_add_test(tests, of_a_long_name_the_end_is_shown);
-}
-
-int main(void)
-{
-    return unit_run("xml", add);
 }
