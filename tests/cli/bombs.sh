@@ -47,8 +47,7 @@ test_a_bomb_of_attributes() {
     within 150 1 "${run[@]}" same.csv.gz
     err_has 'same.csv.gz:3: duplicate id "1", first on line 2'
     within 200 1 "${run[@]}" wide.csv.gz
-    err_has 'MiB of values out of'
-    err_has '(choose columns with --attributes-columns, or decompress the file)'
+    err_has 'MiB of values out of' '(choose columns with --attributes-columns, or decompress the file)'
     within 150 0 "${run[@]}" empty.csv.gz
     is '2 3 4' "$(field a <"$OUT" | xargs)"
 }
@@ -155,8 +154,7 @@ test_claims_of_headers() {
     err_has 'skipped claim.npy: truncated: the header promises 4000000000000 bytes of elements, 1048576 are there'
     err_has 'skipped header.npy: an NPY header of 4294967295 bytes'
     within 100 3 bload scan -j 1 claim.npy header.npy --kind text
-    err_has 'skipped claim.npy: ends at byte 1048704: cut off'
-    err_has 'skipped header.npy: an NPY header of 4294967295 bytes'
+    err_has 'skipped claim.npy: ends at byte 1048704: cut off' 'skipped header.npy: an NPY header of 4294967295 bytes'
     texts
     expect 0 bload scan -q t --tokenizer bytes -o t.tsv
     within 100 1 bload pack --sequences t.tsv --plan plan.safetensors --tokenizer bytes -T 9 -o d
@@ -165,7 +163,6 @@ test_claims_of_headers() {
 
 # Their characters would be taken for bytes that are not UTF-8, with a warning for each text.
 test_other_encodings_are_named() {
-    local row
     mkdir t
     printf '\377\376a\0b\0' >t/1.txt
     printf '\376\377\0a\0b' >t/2.txt
@@ -184,17 +181,13 @@ test_other_encodings_are_named() {
     expect 3 bload scan a.jsonl --tokenizer bytes
     is 'UTF-16 text (convert it to UTF-8)' "$(field reason <"$OUT")"
     printf '\377\3761\0\n\0' >labels.txt
-    expect 3 bload scan labels.txt --kind labels
-    err_has 'skipped labels.txt: UTF-16 text (convert it to UTF-8)'
-    expect 1 bload scan t/6.txt --tokenizer bytes --attributes labels.txt
-    err_has 'labels.txt: UTF-16 text (convert it to UTF-8)'
-    expect 1 bload scan @labels.txt --tokenizer bytes
-    err_has 'labels.txt: UTF-16 text (convert it to UTF-8)'
+    expect 3 bload scan labels.txt --kind labels :err 'skipped labels.txt: UTF-16 text (convert it to UTF-8)'
+    expect 1 bload scan t/6.txt --tokenizer bytes --attributes labels.txt :err 'labels.txt: UTF-16 text (convert it to UTF-8)'
+    expect 1 bload scan @labels.txt --tokenizer bytes :err 'labels.txt: UTF-16 text (convert it to UTF-8)'
 }
 
 # Each shard that is claimed would be looked for, and memory taken for each block.
 test_claims_of_a_manifest() {
-    local command claim
     texts
     expect 0 bload pack -q t --tokenizer bytes -T 9 -o d
     cp d/manifest.json sound
@@ -290,7 +283,6 @@ EOF
 
 # A file of 100 KB makes 100 MB of 1,000 bytes: these were 1 GB, whatever --memory was.
 test_what_a_tokenizer_multiplies() {
-    local name
     write_tokenizers t
     printf 'a%.0s' {1..1000} >a.txt
     printf 'a<X>%.0s' {1..1000} >between.txt
@@ -301,8 +293,7 @@ test_what_a_tokenizer_multiplies() {
         printf b >b.txt
         set -- -q in.txt b.txt --kind text --tokenizer t/$name.json --special parse -T 65536 --oversize split -j 1
         within 400 2 bload pack "$@" -o d --memory 256M
-        err_has 'in.txt: a document of '
-        err_has ' of memory are needed for it: --memory is too small by '
+        err_has 'in.txt: a document of ' ' of memory are needed for it: --memory is too small by '
         # What is longer than a document may be is skipped, whatever the memory is.
         within 400 3 bload pack "$@" -o e --memory 256M --max-document 1M
         err_has 'skipped in.txt: the tokenizer makes more than 1.0 MiB of it (--max-document)'
@@ -356,6 +347,5 @@ entries = b"".join(struct.pack("<HHII", *entry) for entry in known) + struct.pac
 data = b"II*\0" + struct.pack("<IH", 8, count) + entries + bytes(4)
 open("in/bad/1.tif", "wb").write(data + bytes(size - len(data)))
 END
-    expect 3 timeout 60 "$BLOAD" pack -q --kind frames -T 1 -j 1 -o d in
-    err_has 'failed bad: 1.tif: damaged image'
+    expect 3 timeout 60 "$BLOAD" pack -q --kind frames -T 1 -j 1 -o d in :err 'failed bad: 1.tif: damaged image'
 }

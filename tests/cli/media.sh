@@ -127,8 +127,7 @@ END
     err_has '1.jpg: a zip archive: unpack it first'
     cp x.dat only/
     soon 1 scan only
-    err_has 'bload: ignored in folders: 1 .dat'
-    err_has 'archives: unpack them first'
+    err_has 'bload: ignored in folders: 1 .dat' 'archives: unpack them first'
 }
 
 # Also what is compressed, comes by a pipe, is a list, or is large enough to be counted in parts.
@@ -177,8 +176,7 @@ test_pixels_taken_for_square() {
     bload info square | grep -q 'pixels taken for square'
     mkdir -p f/a
     ffmpeg -v error -f lavfi -i testsrc2=size=64x48 -frames:v 2 f/a/%d.png
-    expect 2 bload pack -q f --kind frames -T 2 -o no --ignore-sar
-    err_has "the shape of an image's pixels is ignored anyway"
+    expect 2 bload pack -q f --kind frames -T 2 -o no --ignore-sar :err "the shape of an image's pixels is ignored anyway"
 }
 
 # Two videos and two sounds in one file: the best ones, or those of a number.
@@ -199,12 +197,9 @@ test_streams_by_number() {
         'per-step: true, samples: 640' >set.yaml
     expect 0 bload pack -q -c set.yaml -o set
     is '20 2 32000 3' "$(cut -f 2,9,13,14 set/sequences.tsv | tail -n 1 | tr '\t' ' ')"
-    expect 2 bload scan two.mkv --stream -1
-    err_has '--stream expects best, or the number of a stream, from 0, not "-1"'
+    expect 2 bload scan two.mkv --stream -1 :err '--stream expects best, or the number of a stream, from 0, not "-1"'
     echo text >text.txt
-    expect 2 bload scan text.txt --tokenizer bytes --stream 1
-    err_has '--stream is for video and audio, and the inputs are text'
+    expect 2 bload scan text.txt --tokenizer bytes --stream 1 :err '--stream is for video and audio, and the inputs are text'
     sed -i 's/kind: audio.*/kind: labels, stream: 1}/' set.yaml
-    expect 2 bload pack -q -c set.yaml -o no
-    err_has 'stream: labels has no streams'
+    expect 2 bload pack -q -c set.yaml -o no :err 'stream: labels has no streams'
 }
