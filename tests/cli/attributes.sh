@@ -51,8 +51,7 @@ test_which_column_has_the_ids() {
     # By its name, else the first.
     expect 3 bload scan t "${bytes[@]}" --attributes labels.csv
     is 5 "$(grep -c skipped "$OUT")"
-    printf 'file,class\n1,1\n2,2\n3,3\n4,4\n5,5\n' >labels.csv
-    expect 0 bload scan t "${bytes[@]}" --attributes labels.csv :column class '1 2 3 4 5'
+    given labels.csv 'file,class\n1,1\n2,2\n3,3\n4,4\n5,5\n' expect 0 bload scan t "${bytes[@]}" --attributes labels.csv :column class '1 2 3 4 5'
 }
 
 test_rows_that_lack_and_rows_too_many() {
@@ -190,8 +189,7 @@ test_the_path_counts_from_the_yaml_file() {
     mkdir conf
     mv t labels.csv conf
     printf 'sources: [t/]\ntokenizer: bytes\nT: 50\nattributes: labels.csv\nattributes-columns: class\n' >conf/set.yaml
-    expect 0 bload pack -c conf/set.yaml -o d
-    is '1 2 1 0 2' "$(field class <d/sequences.tsv | xargs)"
+    expect 0 bload pack -c conf/set.yaml -o d :made class '1 2 1 0 2'
     expect 0 bload pack -c conf/set.yaml --print-config :out 'attributes: "labels.csv"'
     expect 0 bload info d :out 'attributes  class I64'
     expect 0 bload info d --json
@@ -220,10 +218,7 @@ test_other_kinds_have_them_too() {
     printf '%s\n' $(seq 24) >labels/y.txt
     printf 'id,class\nx,5\ny,6\n' >c.csv
     printf 'sources: [v/]\nT: 60\nsize: 16x16\nattributes: c.csv\nfields: [{name: labels, path: "labels/{id}.txt"}]\n' >set.yaml
-    expect 0 bload pack -c set.yaml -o d
-    is '5 6' "$(field class <d/sequences.tsv | xargs)"
-    is 'labels/x.txt labels/y.txt' "$(field labels.path <d/sequences.tsv | xargs)"
-    expect 0 bload verify d
+    expect 0 bload pack -c set.yaml -o d :made class '5 6' :made labels.path 'labels/x.txt labels/y.txt' :verified
     printf 'id,labels.path\nx,5\n' >c.csv
     expect 2 bload pack -c set.yaml -o e :err 'c.csv: the scan already has a column "labels.path"'
     # Of a manifest of speech the cut's own id, of documents the file's with the byte.
@@ -231,11 +226,9 @@ test_other_kinds_have_them_too() {
     for i in 0 1; do
         echo "{\"id\": \"cut-$i\", \"start\": 0.$i, \"duration\": 0.1, \"channel\": 0, \"type\": \"MonoCut\", \"recording\": {\"id\": \"r\", \"sources\": [{\"type\": \"file\", \"channels\": [0], \"source\": \"$wav\"}], \"sampling_rate\": 8000, \"num_samples\": 8000, \"duration\": 1}}"
     done >cuts.jsonl
-    printf 'id,speaker\ncut-1,11\ncut-0,10\n' >c.csv
-    expect 0 bload scan --kind audio cuts.jsonl --attributes c.csv :column speaker '10 11'
+    given c.csv 'id,speaker\ncut-1,11\ncut-0,10\n' expect 0 bload scan --kind audio cuts.jsonl --attributes c.csv :column speaker '10 11'
     printf '{"text": "ab"}\n{"text": "c"}\n' >t.jsonl
-    printf 'id,class\nt.jsonl#15,2\nt.jsonl#0,1\n' >c.csv
-    expect 0 bload scan t.jsonl --tokenizer bytes --attributes c.csv :column class '1 2'
+    given c.csv 'id,class\nt.jsonl#15,2\nt.jsonl#0,1\n' expect 0 bload scan t.jsonl --tokenizer bytes --attributes c.csv :column class '1 2'
     # The first array decides for all only where it has a row.
     python3 "$BLOAD_ROOT/fixtures/arrays.py" n >/dev/null
     bload scan -q n --kind array >arrays.tsv 2>/dev/null || is 3 $?

@@ -37,8 +37,7 @@ tokenizer() {
 # What opened the tokenizer when it packed opens it again, for a view and its copy, too.
 test_options_of_the_tokenizer() {
     python3 -c 'import base64; [print(base64.b64encode(bytes([i])).decode(), i) for i in range(256)]' >b.tiktoken
-    printf 'a<|endoftext|>b\n' >t.txt
-    expect 0 bload pack -q t.txt --tokenizer b.tiktoken --pattern '[a-z]|[^a-z]+' --special parse -T 20 -o d
+    given t.txt 'a<|endoftext|>b\n' expect 0 bload pack -q t.txt --tokenizer b.tiktoken --pattern '[a-z]|[^a-z]+' --special parse -T 20 -o d
     expect 0 bload view -q d -T 30 -o v
     expect 0 bload pack -q v -o r
     for dataset in d v r; do
@@ -53,8 +52,7 @@ test_text() {
     is 0123456789abcdefghij "$(cat "$OUT")"
     tokenizer one.json '<|end|>'
     tokenizer other.json '<|stop|>'
-    printf '{"text": "caf\u00e9 in pieces"}\n' >t.jsonl
-    expect 0 bload pack -q t.jsonl --tokenizer one.json --eos '<|end|>' -T 4 --oversize split -o e
+    given t.jsonl '{"text": "caf\u00e9 in pieces"}\n' expect 0 bload pack -q t.jsonl --tokenizer one.json --eos '<|end|>' -T 4 --oversize split -o e
     expect 0 bload cat e t.jsonl#0 --tokenizer one.json
     is 'café in pieces<|end|>' "$(cat "$OUT")"
     expect 0 bload cat e t.jsonl#0 --as text --tokenizer one.json --steps 3..6
@@ -72,16 +70,14 @@ test_text() {
     expect 2 bload cat e t.jsonl#0 --as text :err-is 'bload: cat: text needs --tokenizer FILE, that of the ids: one.json'
     expect 2 bload cat e t.jsonl#0 --as npy --tokenizer one.json :err-is 'bload: cat: --tokenizer is for --as text'
     expect 2 bload cat e t.jsonl#0 --tokenizer none.json
-    printf '{"input_ids": [7, 8]}\n' >i.jsonl
-    expect 0 bload pack -q i.jsonl --key input_ids -T 8 -o f
+    given i.jsonl '{"input_ids": [7, 8]}\n' expect 0 bload pack -q i.jsonl --key input_ids -T 8 -o f
     expect 2 bload cat f i.jsonl#0 --tokenizer one.json
     err_has 'tokens cannot be decoded to text: it does not have the ids of a tokenizer that packed it'
     err_has 'ids that are packed with --tokenizer FILE, too, can be'
     expect 0 bload pack -q i.jsonl --key input_ids --tokenizer bytes -T 8 -o h
     expect 0 bload cat h i.jsonl#0
     printf '\a\b' | out_is
-    printf '{"text": "ab", "mask": [1, 0]}\n' >m.jsonl
-    expect 0 bload pack -q m.jsonl --tokenizer bytes --field mask=mask:i32 -T 8 -o g
+    given m.jsonl '{"text": "ab", "mask": [1, 0]}\n' expect 0 bload pack -q m.jsonl --tokenizer bytes --field mask=mask:i32 -T 8 -o g
     expect 0 bload cat g m.jsonl#0 --field tokens
     is ab "$(cat "$OUT")"
     expect 0 bload cat g m.jsonl#0 --field mask
@@ -129,8 +125,7 @@ test_escaped_ids() {
 test_views() {
     lines
     cp -r d e
-    printf '{"text": "only here"}\n' >u.jsonl
-    expect 0 bload pack -q u.jsonl --tokenizer bytes -T 16 -o f --compress zstd
+    given u.jsonl '{"text": "only here"}\n' expect 0 bload pack -q u.jsonl --tokenizer bytes -T 16 -o f --compress zstd
     expect 0 bload view -q d e f -T 64 -o v
     expect 2 bload cat v t.jsonl#0 :err-is 'bload: cat: v has no sequence t.jsonl#0: did you mean d/t.jsonl#0?'
     expect 0 bload cat v e/t.jsonl#29 --as ids
@@ -231,8 +226,7 @@ test_damage() {
 
 # The index of another plan of the same sequences does not suit the shard's tables.
 test_an_index_that_differs() {
-    printf '{"text": "abc"}\n{"text": "def"}\n' >t.jsonl
-    expect 0 bload pack -q t.jsonl --tokenizer bytes -T 8 -o d
+    given t.jsonl '{"text": "abc"}\n{"text": "def"}\n' expect 0 bload pack -q t.jsonl --tokenizer bytes -T 8 -o d
     python3 - d/index.safetensors <<'END'
 import json, struct, sys
 data = bytearray(open(sys.argv[1], "rb").read())

@@ -84,8 +84,7 @@ test_no_epoch_repeats_another_or_the_stored_plan() {
         expect 0 bload verify -q "d$seed"
     done
     # Three sequences of two lengths: two packings, of which one is stored.
-    printf '2\n3\n3\n' >few
-    expect 0 bload plan -T 5 --lengths few --epochs 2 -o few.tsv
+    given few '2\n3\n3\n' expect 0 bload plan -T 5 --lengths few --epochs 2 -o few.tsv
     is 2 "$(partitions few-*.tsv | sort -u | wc -l)"
     ! grep -q earlier "$ERR" || fail "$(cat "$ERR")"
     expect 0 bload plan -q -T 5 --lengths few --epochs 3 -o few.tsv

@@ -18,8 +18,7 @@ test_elements_of_an_array_are_documents() {
     # Texts and ids without keys.
     printf '["ab", "", "c\\n",\n"d"]' >strings.json
     is '1:2 7:0- 11:2 18:1' "$(rows strings.json)"
-    printf '[[1, 2, 3], [4]]' >ids.json
-    expect 0 bload pack -q --kind text ids.json -T 4 -o d
+    given ids.json '[[1, 2, 3], [4]]' expect 0 bload pack -q --kind text ids.json -T 4 -o d
     is '3 1' "$(field length <d/sequences.tsv | xargs)"
     expect 0 bload verify -q d
     # Lines stay lines, whatever the name says; an array among lines needs to be asked for.
@@ -76,8 +75,7 @@ test_numbers_and_repeats_of_rows() {
     is 'digest(m.a..b)' "$(head -n 1 dot.tsv | cut -f 11)"
     expect 0 bload plan -q dot.tsv -T 8 --dedup-by 'm.a\.b' -o plan.tsv
     # Elements without keys are their own text.
-    printf '["ab", "AB", "c"]' >strings.json
-    expect 0 bload scan strings.json --tokenizer bytes --dedup-by text:lower :column status 'ok dropped ok'
+    given strings.json '["ab", "AB", "c"]' expect 0 bload scan strings.json --tokenizer bytes --dedup-by text:lower :column status 'ok dropped ok'
     expect 0 bload scan strings.json --tokenizer bytes --dedup-by url :column status 'ok ok ok'
 }
 
@@ -124,8 +122,7 @@ few.tsv|text\tb\nab\n|3|skipped few.tsv#7: line 2: 1 value for 2 columns: values
 END
     printf 'id,text\n%s,%s\n' 1 "$(head -c 3000 /dev/zero | tr '\0' x)" 2 b >long.csv
     expect 3 bload scan long.csv --tokenizer bytes --max-document 2000 :err 'skipped long.csv#8: longer than 2.0 KiB (--max-document)'
-    printf '{"ids": [1, 2]}\n{"ids": [1, 256]}\n' >ids.jsonl
-    expect 3 bload scan ids.jsonl --key ids --tokenizer bytes
+    given ids.jsonl '{"ids": [1, 2]}\n{"ids": [1, 256]}\n' expect 3 bload scan ids.jsonl --key ids --tokenizer bytes
     err_has 'skipped ids.jsonl#16: token 1 is 256: the ids of bytes end at 255 (ids need no --tokenizer)'
     expect 0 bload scan ids.jsonl --key ids --tokenizer bytes --pad-id 256
 }
@@ -158,8 +155,7 @@ test_large_arrays_and_tables_are_cut_where_records_begin() {
 
 test_marks_that_are_there_are_not_added_again() {
     printf '%s\n' '{"ids": [1, 5, 6, 2]}' '{"ids": [5, 6]}' '{"ids": [1]}' '{"ids": [1, 1, 2, 2]}' '{"ids": [2]}' >ids.jsonl
-    expect 0 bload pack ids.jsonl --key ids --bos 1 --eos 2 -T 16 -o d --order keep
-    is '1 5 6 2 1 5 6 2 1 2 1 1 2 2 1 2' "$(tokens d)"
+    expect 0 bload pack ids.jsonl --key ids --bos 1 --eos 2 -T 16 -o d --order keep :tokens '1 5 6 2 1 5 6 2 1 2 1 1 2 2 1 2'
     err_has 'bload: sequences that begin with the token of --bos already, which is not added again: 3 (column bos.given)'
     err_has 'bload: sequences that end with the token of --eos already, which is not added again: 3 (column eos.given)'
     is '1||1|1|' "$(field bos.given <d/sequences.tsv | paste -sd '|')"
@@ -183,8 +179,7 @@ test_special_tokens_in_texts() {
         "pre_tokenizer": {"type": "Whitespace"}, "model": {"type": "WordLevel", "unk_token": "<unk>", "vocab": {"<s>": 0, "</s>": 1, "<unk>": 2, "a": 3}}}' >tokenizer.json
     printf '%s\n' '{"text": "<s> a </s>"}' '{"text": "a <s> </s></s> a"}' '{"text": "a"}' '{"text": "<s>"}' >c.jsonl
     set -- c.jsonl --tokenizer tokenizer.json --bos '<s>' --eos '</s>'
-    expect 0 bload pack "$@" --special parse -T 8 -o d
-    is '3 7 3 2' "$(field length <d/sequences.tsv | xargs)"
+    expect 0 bload pack "$@" --special parse -T 8 -o d :made length '3 7 3 2'
     err_has 'begin with the token of --bos already, which is not added again: 2 (column bos.given)'
     err_has 'end with the token of --eos already, which is not added again: 1 (column eos.given)'
     expect 0 bload scan "$@" -o t.tsv --json
@@ -219,8 +214,7 @@ test_names_that_show_no_kind_are_text_beside_a_tokenizer() {
         printf 'sources: [%s]\ntokenizer: bytes\n' $file >y.yaml
         expect 0 bload scan -c y.yaml :err '1 sequence of 2 steps'
     done
-    printf '[{"ids": [1, 2]}]' >ids.json
-    expect 0 bload scan ids.json --key ids
+    given ids.json '[{"ids": [1, 2]}]' expect 0 bload scan ids.json --key ids
     # Without one they are what they were: lists of other kinds.
     expect 2 bload scan a.csv :err 'no column "path", the only one that a list must have'
     touch a.parquet
@@ -239,16 +233,14 @@ test_code_in_a_folder_is_text_where_it_is_asked_for() {
     expect 0 bload scan f --tokenizer bytes :column id d.md
     err_has 'ignored in folders: 1 .RS, 1 .csv, 1 .ipynb, 1 .json, 1 .py, 1 .yaml; --kind text takes .RS, .py, .yaml'
     expect 0 bload scan f --tokenizer bytes --kind text :column id 'a.py c.yaml d.md sub/b.RS' :err 'ignored in folders: 1 .csv, 1 .ipynb, 1 .json'
-    printf 'sources:\n  - {path: f, kind: text}\ntokenizer: bytes\n' >y.yaml
-    expect 0 bload scan -q -c y.yaml
+    given y.yaml 'sources:\n  - {path: f, kind: text}\ntokenizer: bytes\n' expect 0 bload scan -q -c y.yaml
     is 4 "$(field id <"$OUT" | wc -l)"
     cp "$(fixture h264-30.mp4)" f/
     expect 0 bload scan f :column id h264-30.mp4
 }
 
 test_chats_and_keys_with_dots() {
-    printf '[{"messages": [{"content": "x", "role": "user"}]}]' >chat.json
-    expect 3 bload scan chat.json --tokenizer bytes --key messages
+    given chat.json '[{"messages": [{"content": "x", "role": "user"}]}]' expect 3 bload scan chat.json --tokenizer bytes --key messages
     err_has 'skipped chat.json#1: a chat, not ids: python3 -m bload.chat makes ids and loss masks of chats'
     printf '[[{"from": "human", "value": "Hi"}]]' >turns.json
     expect 3 bload scan turns.json --tokenizer bytes :err 'skipped turns.json#1: a chat, not ids: python3 -m bload.chat'

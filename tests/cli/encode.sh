@@ -50,14 +50,12 @@ test_what_cannot_be_is_refused() {
         expect 2 bload pack -q v -T 40 -o d --encode $value :err 'none, jpeg, jpeg:1 to jpeg:100, jpeg:90:444, or delta'
     done
     [ ! -e d ] || fail 'it began'
-    printf 'one two\n' >text.txt
-    expect 2 bload pack -q text.txt --tokenizer bytes -T 8 -o d --encode jpeg :err 'there is no such field among: tokens'
+    given text.txt 'one two\n' expect 2 bload pack -q text.txt --tokenizer bytes -T 8 -o d --encode jpeg :err 'there is no such field among: tokens'
     expect 0 bload pack -q text.txt --tokenizer bytes -T 8 -o e --encode none
 }
 
 test_of_a_yaml_file() {
-    printf 'sources:\n  - path: v\nT: 40\nencode: jpeg:85\n' >set.yaml
-    expect 0 bload pack -q -c set.yaml -o d
+    given set.yaml 'sources:\n  - path: v\nT: 40\nencode: jpeg:85\n' expect 0 bload pack -q -c set.yaml -o d
     expect 0 bload pack -c set.yaml --print-config :out 'encode: jpeg:85'
     expect 0 bload pack -q -c set.yaml -o e --encode none
     expect 0 bload info e :out-lacks 'kept as'

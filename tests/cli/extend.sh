@@ -154,8 +154,7 @@ test_every_way_packs_the_same() {
     same one/index.safetensors y/yaml/index.safetensors
     is 90 "$(packed y/yaml | wc -w)"
     expect 0 bload pack -c y/set.yaml --print-config :out 'extend: ["../old", "../november"]'
-    printf 'sources: [../s]\ntokenizer: bytes\nT: 64\nextend: ../old\noutput: one\n' >y/set.yaml
-    expect 0 bload pack -q -c y/set.yaml
+    given y/set.yaml 'sources: [../s]\ntokenizer: bytes\nT: 64\nextend: ../old\noutput: one\n' expect 0 bload pack -q -c y/set.yaml
     is 140 "$(packed y/one | wc -w)"
     # A table that was made before; a run that goes on; a shard that is made again.
     expect 0 bload scan -q s --tokenizer bytes -o all.tsv

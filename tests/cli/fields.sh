@@ -290,11 +290,9 @@ test_labels_that_are_none() {
         'skipped zero.txt: line 2: a zero byte' 'skipped long.txt: line 2: the label is too long'; do
         err_has "bload: $line"
     done
-    printf '0 a\nb\n' >mixed.txt
-    expect 2 bload scan -q l --kind labels --mapping mixed.txt
+    given mixed.txt '0 a\nb\n' expect 2 bload scan -q l --kind labels --mapping mixed.txt
     err_is <<<'bload: scan: mixed.txt:2: expected "NUMBER NAME", as in the first line, not "b"'
-    printf 'a\nb\na\n' >twice.txt
-    expect 2 bload scan -q l --kind labels --mapping twice.txt :err-is 'bload: scan: twice.txt: duplicate label "a"'
+    given twice.txt 'a\nb\na\n' expect 2 bload scan -q l --kind labels --mapping twice.txt :err-is 'bload: scan: twice.txt: duplicate label "a"'
     : >none.txt
     expect 2 bload scan -q l --kind labels --mapping none.txt :err-is 'bload: scan: none.txt has no labels'
     expect 2 bload scan -q l --kind labels --mapping absent.txt
@@ -331,8 +329,7 @@ test_intervals() {
     sed -i 's/0.6/0.5/' actions.json
     expect 2 bload pack -q -c set.yaml -o d :err 'field actions annotations digest is'
     echo '    multi: true' >>set.yaml
-    expect 0 bload pack -c set.yaml -o e
-    ! grep -q overlap "$ERR"
+    expect 0 bload pack -c set.yaml -o e :err-lacks overlap
     expect 0 bload info e :out 'field       actions U8 [45, 2] per block'
 }
 

@@ -76,12 +76,10 @@ test_text() {
     is '160 40' "$(tail -n +3 "$OUT" | awk '{print length($1)}' | xargs)"
     expect 0 bload find e u.jsonl#256 --text
     is '    äöü' "$(tail -n 1 "$OUT")"
-    printf '{"input_ids": [7, 8]}\n' >i.jsonl
-    expect 0 bload pack -q i.jsonl --kind text -T 8 --key input_ids -o f
+    given i.jsonl '{"input_ids": [7, 8]}\n' expect 0 bload pack -q i.jsonl --kind text -T 8 --key input_ids -o f
     expect 2 bload find f i.jsonl#0 --text :err 'bload: find: tokens cannot be decoded to text'
     echo '{"model": {"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": []}}' >letters.json
-    echo '{"text": "ab"}' >l.jsonl
-    expect 0 bload pack -q l.jsonl --tokenizer letters.json -T 8 -o g
+    given l.jsonl '{"text": "ab"}\n' expect 0 bload pack -q l.jsonl --tokenizer letters.json -T 8 -o g
     expect 2 bload find g l.jsonl#0 --text --tokenizer letters.json :err 'bload: find: the ids of letters.json cannot be decoded here'
     err_has '(bload cat --as ids writes them)'
 }

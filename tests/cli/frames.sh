@@ -30,8 +30,7 @@ test_a_folder_is_a_sequence() {
     rm in/film.mp4
     expect 1 bload scan -q in
     err_has 'no inputs: no file in the sources has a name of a known kind (folders of images: --kind frames; archives: unpack them first)'
-    printf 'sources:\n  - path: in\n    kind: frames\n' >set.yaml
-    expect 0 bload scan -q -c set.yaml
+    given set.yaml 'sources:\n  - path: in\n    kind: frames\n' expect 0 bload scan -q -c set.yaml
     is 3 "$(field id <"$OUT" | wc -l)"
 }
 
@@ -45,8 +44,7 @@ test_images_of_a_name() {
     is 'all images=flow_x_*' "$(field sampling 1 <d/sequences.tsv)"
     expect 0 bload verify -q d
     printf 'fields:\n  - {name: flow, path: "in/{name}", kind: frames, images: "flow_x_*", length-tolerance: 1}\n' >flow.yaml
-    expect 3 bload pack -q --kind frames in -c flow.yaml -T 4 --images '0*' -o e
-    is '4 0' "$(field length <e/sequences.tsv | xargs)"
+    expect 3 bload pack -q --kind frames in -c flow.yaml -T 4 --images '0*' -o e :made length '4 0'
     is 3 "$(field flow.length 1 <e/sequences.tsv)"
     # Whatever they are called, a folder that changed is another one.
     expect 0 bload pack -q --kind frames in -T 4 --images '0*' -o f
@@ -100,8 +98,7 @@ test_lists_of_folders() {
     is 4 "$(cat "$OUT")"
     expect 0 python3 "$BLOAD_ROOT/tests/cli/slices.py" whole t frame_number
     is 4 "$(cat "$OUT")"
-    printf 'v/a 3\nv/b 4\nnone 5\nv/a/000001.png 6\n' >k.txt
-    expect 3 bload scan -q --kind frames k.txt l.txt
+    given k.txt 'v/a 3\nv/b 4\nnone 5\nv/a/000001.png 6\n' expect 3 bload scan -q --kind frames k.txt l.txt
     is 'v/a 25 ok 3,v/b 5 ok 4,none 0 skipped 5,v/a/000001.png 0 skipped 6,l.txt 3 ok,' "$(cut -f 1,2,6,15 <"$OUT" | tail -n +2 | tr '\t\n' ' ,' | sed 's/ ,/,/g' | tr -s ' ')"
     err_has 'skipped none: k.txt:3: none: not a folder of images: No such file or directory'
     printf 'path,start,end\nv/a,0,1\n' >c.csv

@@ -44,13 +44,15 @@ columns() {
 #   :out-lacks TEXT..., :err-lacks TEXT...  no line contains the text
 #   :out-is TEXT, :err-is TEXT              it is the text, wholly; '' for nothing
 #   :column NAME VALUES                     the values of a column of the table on stdout, between spaces
+#   :made NAME VALUES                       the same in the table of the dataset that the command made with -o
+#   :tokens VALUES                          that dataset's tokens
 #   :none FILE...                           there is no such file
 #   :verified                               verify finds no fault in the dataset that the command made with -o
 expect() {
     local expected=$1 status=0 _checks=2
     while [ $_checks -le $# ]; do
         case ${!_checks} in
-        :out | :err | :out-* | :err-* | :column | :none | :verified) break ;;
+        :out | :err | :out-* | :err-* | :column | :made | :tokens | :none | :verified) break ;;
         -o) MADE=${*:_checks+1:1} ;;
         esac
         _checks=$((_checks + 1))
@@ -65,15 +67,24 @@ expect() {
     [ $_checks -gt $# ] || checks "${@:_checks}"
 }
 
+# given FILE TEXT COMMAND...: runs it with a file of this text, with the escapes of printf.
+given() {
+    # shellcheck disable=SC2059 # the escapes
+    printf "$2" >"$1"
+    "${@:3}"
+}
+
 # checks CHECK WORD...: the checks of what the last command printed and made.
 checks() {
-    local _check=
+    local _check='' _table
     while [ $# -gt 0 ]; do
         case $1 in
-        :column)
-            is "$CASE: column $2: $3" "$CASE: column $2: $(in_column "$2" <"$OUT")"
+        :column | :made)
+            [ "$1" = :made ] && _table=$MADE/sequences.tsv || _table=$OUT
+            is "$CASE: column $2: $3" "$CASE: column $2: $(in_column "$2" <"$_table")"
             shift 2
             ;;
+        :tokens) is "$CASE: $2" "$CASE: $(tokens "$MADE")" && shift ;;
         :verified) bload verify -q "$MADE" || fail "$CASE: $MADE has faults" ;;
         :out | :err | :out-* | :err-* | :none) _check=$1 ;;
         *)

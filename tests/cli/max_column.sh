@@ -46,8 +46,7 @@ test_blocks_keep_to_the_maxima() {
     expect 0 bload plan -q -T 2000 table --max-column images=8,seconds=12.5 --seed 1 --report other -o other.tsv
     is "$(number report blocks)" "$(number other blocks)"
     ! cmp -s plan.tsv other.tsv || fail 'two seeds, one plan'
-    printf 'T: 2000\nmax-column:\n  - images=8\n  - seconds=12.5\n' >plan.yaml
-    expect 0 bload plan -q -c plan.yaml table -o again.tsv
+    given plan.yaml 'T: 2000\nmax-column:\n  - images=8\n  - seconds=12.5\n' expect 0 bload plan -q -c plan.yaml table -o again.tsv
     cmp -s plan.tsv again.tsv || fail 'the YAML list gives another plan'
     expect 0 bload plan -q -T 2000 table --epochs 2 --max-column images=8 -o epoch.tsv
     expect 0 bload compare -T 2000 table --max-column images=8

@@ -19,8 +19,7 @@ test_a_table_from_standard_input_or_a_pipe() {
     expect 0 bload scan -q v
     cp "$OUT" t.tsv
     expect 0 bload "${pack[@]}" --sequences t.tsv -o file
-    printf 'id,class\nh264-30,1\nvp9-24,2\n' >labels.csv
-    expect 0 bload "${pack[@]}" --sequences t.tsv -o joined --attributes labels.csv
+    given labels.csv 'id,class\nh264-30,1\nvp9-24,2\n' expect 0 bload "${pack[@]}" --sequences t.tsv -o joined --attributes labels.csv
     for _ in first again; do
         expect 0 bload "${pack[@]}" --sequences - -o stdin <t.tsv
         cat t.tsv | expect 0 bload "${pack[@]}" --sequences - -o pipe
@@ -166,8 +165,7 @@ test_what_does_not_apply_to_epochs_is_refused() {
         expect 2 bload plan --dataset d $option :err "does not apply to --dataset"
     done
     expect 2 bload plan --dataset d sequences.tsv :none d/plans
-    printf 'sources: [docs]\ntokenizer: bytes\nT: 90\n' >d.yaml
-    expect 0 bload plan -q -c d.yaml --dataset d
+    given d.yaml 'sources: [docs]\ntokenizer: bytes\nT: 90\n' expect 0 bload plan -q -c d.yaml --dataset d
 }
 
 # Files that no manifest names: what a run that was killed left is told, and goes with the next one; others are faults.
@@ -381,8 +379,7 @@ test_the_configuration_has_the_options_of_its_kind_alone() {
     expect 0 bload pack -q --sequences table.tsv -T 45 -o e
     names e | grep -qx fit
     expect 1 grep -qx -e tokenizer -e rate <(names e)
-    printf '{"text": "one"}\n' >c.jsonl
-    expect 0 bload pack -q c.jsonl --tokenizer bytes -T 3 -o f
+    given c.jsonl '{"text": "one"}\n' expect 0 bload pack -q c.jsonl --tokenizer bytes -T 3 -o f
     names f | grep -qx tokenizer
     expect 1 grep -qx -e fit -e rate <(names f)
     expect 2 bload pack -q --sequences table.tsv --kind text -T 45 -o g :err "--kind text: the table's sequences are video"
@@ -684,8 +681,7 @@ test_a_directory_above_that_is_missing() {
     expect 2 bload pack -q v -T 45 -o mount/d --task 0/2
     expect 2 bload scan -q v -o mount/d --task 0/2 :err 'scan: -o mount/d: the directory mount does not exist'
     expect 2 bload pack -q v -T 45 -o d --spool mount/spool :err '--spool mount/spool: the directory mount does not exist'
-    printf 'sources: [v]\nT: 45\n' >set.yaml
-    expect 2 bload slurm -c set.yaml -o mount/d --tasks 2 :err '/mount/d: the directory '
+    given set.yaml 'sources: [v]\nT: 45\n' expect 2 bload slurm -c set.yaml -o mount/d --tasks 2 :err '/mount/d: the directory '
     expect 1 bload scan -q v -o mount/table.tsv :err 'cannot open the directory mount: No such file or directory'
     [ ! -e mount ] && [ ! -e d ] || fail 'something was made'
     expect 0 bload slurm -q -c set.yaml -o one/d --tasks 2 --parents

@@ -97,8 +97,7 @@ test_videos_of_depth() {
     is 3 "$(word T <mixed/manifest.json)"
     # Clips; and a picture that is turned upright.
     "$BLOAD_ROOT/fixtures/turn" 90 png-gray16be.mov turned.mp4
-    printf 'path,start_frame,end_frame\nffv1-gray16le.mkv,1,3\n' >c.csv
-    expect 0 bload pack -q c.csv --kind video --pixels gray16 -T 2 -o clips
+    given c.csv 'path,start_frame,end_frame\nffv1-gray16le.mkv,1,3\n' expect 0 bload pack -q c.csv --kind video --pixels gray16 -T 2 -o clips
     frames_of clips $((DEPTH_BYTES / 3 * 2)) | cmp - <(tail -c $((DEPTH_BYTES / 3 * 2)) depth/numbers)
     expect 0 bload pack -q turned.mp4 --pixels gray16 -T 3 -o turned :verified
     is '52, 37, 1' "$(sed -n '/"shape"/,/]/p' turned/manifest.json | tr -dc '0-9,' | sed 's/,$//;s/,/, /g')"

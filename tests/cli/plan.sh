@@ -6,8 +6,7 @@ lengths() {
 }
 
 test_a_small_plan() {
-    printf '3\n2 2\n' >lengths
-    expect 0 bload plan -T 5 --lengths lengths
+    given lengths '3\n2 2\n' expect 0 bload plan -T 5 --lengths lengths
     err_is <<'END'
 bload: 3 sequences of 7 steps (longest 3) in 2 blocks
 bload: T = 5, at most 2 sequences in a block; lower bound 2 blocks, so the plan is optimal
@@ -100,8 +99,7 @@ END
 
 test_an_empty_plan_fails() {
     expect 1 bload plan -T longest --lengths /dev/null :err-is 'bload: plan: nothing to plan: all sequences are empty'
-    printf 'id\tlength\tstatus\na\t5\tskipped\n' >table.tsv
-    expect 1 bload plan -T longest table.tsv
+    given table.tsv 'id\tlength\tstatus\na\t5\tskipped\n' expect 1 bload plan -T longest table.tsv
 }
 
 test_seeds() {
@@ -111,13 +109,12 @@ test_seeds() {
     expect 0 bload plan -q -T 300 --lengths lengths --seed 0
     same zero "$OUT"
     expect 0 bload plan -q -T 300 --lengths lengths --seed 18446744073709551615
-    ! cmp -s zero "$OUT"
+    ! cmp -s zero "$OUT" || fail 'they are alike'
 }
 
 test_tables_merge_and_columns_go_by_name() {
     printf 'id\tlength\na\t5\n' >one.tsv
-    printf 'length\textra\tid\tstatus\n3\tx\tb\tok\n9\tx\tc\tskipped\n1\tx\td\tok\n' >two.tsv
-    expect 0 bload plan -q -T 9 one.tsv two.tsv
+    given two.tsv 'length\textra\tid\tstatus\n3\tx\tb\tok\n9\tx\tc\tskipped\n1\tx\td\tok\n' expect 0 bload plan -q -T 9 one.tsv two.tsv
     is '0 1 3' "$(field sequence <"$OUT" | sort | xargs)"
     cp "$OUT" plan.tsv
     bload plan -q -T 9 - two.tsv <one.tsv >again.tsv
@@ -144,8 +141,7 @@ test_tables_that_are_none() {
     sed -i 3d table.tsv
     expect 1 bload plan -T 5 table.tsv other.tsv :err-is 'bload: plan: two sequences have the id "a": table.tsv:2 and other.tsv:4'
     expect 1 bload plan -T 5 table.tsv - <other.tsv :err-is 'bload: plan: two sequences have the same id: table.tsv:2 and standard input:4'
-    printf '5\n' >table.tsv
-    expect 1 bload plan -T 5 table.tsv :err 'table.tsv:1: no column "id"'
+    given table.tsv '5\n' expect 1 bload plan -T 5 table.tsv :err 'table.tsv:1: no column "id"'
     expect 2 bload plan -T 5 absent.tsv :err-is 'bload: plan: cannot open absent.tsv: No such file or directory'
     expect 2 bload plan -T 5 . :err '. holds no unfinished dataset'
 }

@@ -89,8 +89,7 @@ for i in range(300000): print(random.randint(1000, 60000))' >lengths
 
 test_forms_are_named() {
     expect 2 bload scan --progress xml . :err 'auto'
-    echo hello >c.txt
-    expect 0 bload scan --progress off --kind text --tokenizer bytes c.txt :err-lacks '%'
+    given c.txt 'hello\n' expect 0 bload scan --progress off --kind text --tokenizer bytes c.txt :err-lacks '%'
     # Of the forms, the bar can be had in a file, too.
     expect 0 scan_slowly 0.5 --progress bar
     grep -q $'\r\e\\[Kscan ' "$ERR" || fail "$(cat -v "$ERR")"

@@ -75,8 +75,7 @@ test_tables() {
 }
 
 test_fill_of_blocks() {
-    printf '1234567890\n1234567890\n123456\n' >lines.txt
-    expect 0 bload pack -q lines.txt --tokenizer bytes --documents line -T 10 -o d
+    given lines.txt '1234567890\n1234567890\n123456\n' expect 0 bload pack -q lines.txt --tokenizer bytes --documents line -T 10 -o d
     for path in d d/sequences.tsv; do
         paged $path
         grep -qF ': full: 2; 60–65 %: 1.</desc>' page.html || fail "$path"

@@ -200,8 +200,7 @@ test_lists() {
     find v -name 'two*' -print0 | expect 0 bload scan -q @-
     is 'v/two\nlines\r' "$(field id <"$OUT")"
     find v -name 'b*' -print0 >list
-    expect 0 bload pack -q @list --size 32x32 -T longest -o d
-    is 'v/b2.avi v/b10.mp4' "$(field id <d/sequences.tsv | xargs)"
+    expect 0 bload pack -q @list --size 32x32 -T longest -o d :made id 'v/b2.avi v/b10.mp4'
     # Who gives the list itself is told of @-.
     printf 'v/b10.mp4\n' | expect 3 bload scan -q -
     err_is <<<'bload: skipped -#0: no JSON: standard input is JSON, unless --format says another (a list of paths is @-)'
@@ -344,8 +343,7 @@ test_ids_that_come_twice_are_named_with_their_places() {
     err_is <<<'bload: scan: two inputs have the id "v/a.mp4": v/a.mp4 (list:2) and v/a.mp4 (list:4) (the same file: name it once)'
     printf 'w' >list
     expect 2 bload scan v @list :err-is 'bload: scan: two inputs have the id "a.mp4": v/a.mp4 and w/a.mp4 (list:1) (name a folder above both)'
-    printf 'sources:\n- w\n- path: v\n' >set.yaml
-    expect 2 bload scan set.yaml
+    given set.yaml 'sources:\n- w\n- path: v\n' expect 2 bload scan set.yaml
     err_is <<<'bload: scan: two inputs have the id "a.mp4": w/a.mp4 (set.yaml:2) and v/a.mp4 (set.yaml:3) (name a folder above both)'
 }
 

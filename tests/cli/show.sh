@@ -127,8 +127,7 @@ test_tokenizers() {
         expect 2 bload show e --tokenizer $name :err "--tokenizer $name has the digest " ', the ids are of one.json, digest ' :out-is ''
     done
     expect 2 bload show e --tokenizer none.json :err 'tokenizer none.json: No such file or directory'
-    printf '{"input_ids": [7, 8]}\n' >i.jsonl
-    expect 0 bload pack -q i.jsonl --key input_ids -T 8 -o f
+    given i.jsonl '{"input_ids": [7, 8]}\n' expect 0 bload pack -q i.jsonl --key input_ids -T 8 -o f
     expect 2 bload show f --tokenizer one.json :err 'tokens cannot be decoded to text'
     expect 0 bload show f
     pictures a 2 c80000
@@ -345,8 +344,7 @@ test_views() {
     lines
     mv d e
     lines
-    printf '{"text": "only here"}\n' >u.jsonl
-    expect 0 bload pack -q u.jsonl --tokenizer bytes -T 16 -o f --compress zstd
+    given u.jsonl '{"text": "only here"}\n' expect 0 bload pack -q u.jsonl --tokenizer bytes -T 16 -o f --compress zstd
     expect 0 bload view -q d e f -T 64 -o v
     shown 0 v
     for block in 0 1 2; do bload show v --block $block; done | sed -n '/, from step/{n;p;}' | LC_ALL=C sort >texts

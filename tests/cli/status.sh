@@ -63,8 +63,7 @@ END
     : >d.slurm/verified-00002-of-00003.part
     expect 0 bload status d/ :out 'verify      2 of 3 tasks without fault' 'next        bload verify d'
     : >d.slurm/verified-00001-of-00003
-    expect 0 bload status d
-    ! grep -q next "$OUT"
+    expect 0 bload status d :out-lacks next
     # Marks of a dataset that was there before say nothing of this one.
     touch -d "@$(($(date +%s) - 3600))" d.slurm/verified-0000[01]-of-00003
     expect 0 bload status d :out 'verify      1 of 3 tasks without fault'
@@ -111,8 +110,7 @@ END
     out_has 'next        run the same bload pack --task I/4 command for I = 2; or bload slurm again, which submits what is missing'
     # Says that it is done, but shards have gone.
     beat task-00002 7300 'state: done' 'status: 0'
-    expect 0 bload status m :out 'tasks       4: 1 running, 1 waiting, 2 done'
-    ! grep -q next "$OUT"
+    expect 0 bload status m :out 'tasks       4: 1 running, 1 waiting, 2 done' :out-lacks next
 }
 
 test_what_nobody_has_begun() {
@@ -121,8 +119,7 @@ test_what_nobody_has_begun() {
     beat task-00001 9 'state: stopped' 'status: 130'
     expect 0 bload status m :out 'tasks       4: 1 stopped, 3 waiting' 'next        run the same bload pack --task I/4 command for I = 0-3'
     beat task-00001 9
-    expect 0 bload status m :out 'tasks       4: 1 running, 3 waiting'
-    ! grep -q next "$OUT"
+    expect 0 bload status m :out 'tasks       4: 1 running, 3 waiting' :out-lacks next
     # 100 steps a second: 6000 of its own, and 15 blocks of 1191 / 20 for others.
     out_has 'rate        100 tokens/s, 1 min left'
     expect 0 bload status --json m
@@ -144,8 +141,7 @@ test_another_division_into_tasks() {
     beat task-00000 5000 'tasks: 2' 'state: failed' 'status: 1'
     beat task-00001 5 'tasks: 2'
     beat task-00003 4
-    expect 0 bload status m :out 'tasks       4: 1 running, 3 waiting' 'task 1 of 2: running' 'rate        200 tokens/s'
-    ! grep -q 'task 0 of 2' "$OUT"
+    expect 0 bload status m :out 'tasks       4: 1 running, 3 waiting' 'task 1 of 2: running' 'rate        200 tokens/s' :out-lacks 'task 0 of 2'
 }
 
 test_parts_of_a_scan() {
@@ -305,7 +301,7 @@ test_a_run_without_tasks() {
     done
     expect 0 bload status d :out 'dataset     being scanned'
     out_has "on $(hostname) (pid $pid)"
-    ! grep -q next "$OUT"
+    checks :out-lacks next
     # Asking did not take its lock away, and it was not in the way.
     expect 1 bload pack -q - --tokenizer bytes -T 8 -o d <pipe :err 'another bload is running in d'
     is "pid: $pid" "$(grep pid: d/.bload/task-00000)"

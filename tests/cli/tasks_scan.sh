@@ -60,8 +60,7 @@ test_the_directory_of_the_file() {
     clips
     mkdir c
     mv v c/
-    printf 'sources:\n  - v\noutput: set\nT: 50\njobs: 2\n' >c/set.yaml
-    expect 3 bload scan --task 0/1 -c c/set.yaml
+    given c/set.yaml 'sources:\n  - v\noutput: set\nT: 50\njobs: 2\n' expect 3 bload scan --task 0/1 -c c/set.yaml
     [ -e c/set/.bload/scan-00000 ]
     expect 3 bload scan -q --task 0/1 -c c/set.yaml -o other
     same c/set/.bload/scan-00000 other/.bload/scan-00000

@@ -123,8 +123,7 @@ test_numbers_that_only_python_writes() {
 }
 
 test_a_last_line_may_lack_its_newline() {
-    printf '{"text": "a"}\n{"text": "bc"}' >c.jsonl
-    expect 0 bload scan -q c.jsonl --tokenizer bytes :column length '1 2'
+    given c.jsonl '{"text": "a"}\n{"text": "bc"}' expect 0 bload scan -q c.jsonl --tokenizer bytes :column length '1 2'
 }
 
 test_empty_documents_are_counted_and_cost_nothing() {
@@ -195,8 +194,7 @@ test_plain_text_by_file_line_blank_line_and_separator() {
 test_a_folder_stands_for_the_tokenizer_in_it() {
     mkdir -p m/none
     printf '[UNK]\nab\n##c\n' >m/vocab.txt
-    printf 'abc ab x' >x.txt
-    expect 0 bload pack -q x.txt --tokenizer m/vocab.txt -T 4 -o file
+    given x.txt 'abc ab x' expect 0 bload pack -q x.txt --tokenizer m/vocab.txt -T 4 -o file
     expect 0 bload pack -q x.txt --tokenizer m -T 4 -o folder
     expect 0 bload pack -q x.txt --tokenizer m/ -T 4 -o slash
     diff -r file folder && diff -r file slash
@@ -208,8 +206,7 @@ test_a_folder_stands_for_the_tokenizer_in_it() {
 }
 
 test_bytes_stay_as_they_are() {
-    printf '\xef\xbb\xbf a\r\n\t \n\n' >x.txt
-    expect 0 bload pack -q x.txt --tokenizer bytes -T 11 -o d
+    given x.txt '\xef\xbb\xbf a\r\n\t \n\n' expect 0 bload pack -q x.txt --tokenizer bytes -T 11 -o d
     is '239 187 191 32 97 13 10 9 32 10 10' "$(tokens d)"
 }
 
@@ -369,8 +366,7 @@ test_standard_input() {
 
 test_a_table_that_was_scanned_before_and_its_spool() {
     corpus
-    echo 'plain text' >x.txt
-    expect 0 bload pack -q --kind text corpus.jsonl x.txt --tokenizer bytes -T 20 -o d
+    given x.txt 'plain text\n' expect 0 bload pack -q --kind text corpus.jsonl x.txt --tokenizer bytes -T 20 -o d
     expect 0 bload scan -q --kind text corpus.jsonl x.txt --tokenizer bytes --spool spool -o t.tsv
     compgen -G 'spool/*.steps' >/dev/null || fail "no spool"
     expect 0 bload pack -q --sequences t.tsv --tokenizer bytes -T 20 -o e
@@ -436,8 +432,7 @@ test_ids_of_a_megatron_pair_and_of_json() {
     printf '\2\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\4\0\0\0\0\0\0\0\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' >>m.idx
     printf '\1\0\2\0\3\0\377\377\5\0' >m.bin
     expect 0 bload scan -q m.idx :column length '2 0 3'
-    expect 0 bload pack -q m.idx -T 5 -o d --order keep
-    is '1 2 3 65535 5' "$(tokens d)"
+    expect 0 bload pack -q m.idx -T 5 -o d --order keep :tokens '1 2 3 65535 5'
     head -c 60 m.idx >cut.idx
     cp m.bin cut.bin
     expect 3 bload scan cut.idx :err 'skipped cut.idx: 60 bytes are not what 3 sequences and 1 documents take'
@@ -471,8 +466,7 @@ test_documents_of_megatron() {
     printf '\1\0\2\0\3\0\4\0\5\0\6\0' >m.bin
     megatron 0 3 3 4 >m.idx
     expect 0 bload scan -q m.idx :column length '2 0 3 1'
-    expect 0 bload pack -q m.idx --megatron document -T 12 -o d --order keep --bos 8 --eos 9
-    is '8 1 2 3 4 5 9 8 6 9 0 0' "$(tokens d)"
+    expect 0 bload pack -q m.idx --megatron document -T 12 -o d --order keep --bos 8 --eos 9 :tokens '8 1 2 3 4 5 9 8 6 9 0 0'
     is 'm.idx#82 m.idx#90 m.idx#98' "$(field id <d/sequences.tsv | xargs)"
     is 'ok skipped ok' "$(field status <d/sequences.tsv | xargs)"
     expect 0 bload verify d
@@ -506,14 +500,12 @@ test_files_that_change_between_scan_and_pack() {
     printf '\4\0\5\0\6\0' >m.bin
     expect 1 bload pack -q m.idx -T 3 -o d :err 'm.idx changed since the scan: scan again, with another spool than d/.bload/spool'
     cp -p was.bin m.bin
-    expect 0 bload pack -q m.idx -T 3 -o d
-    is '1 2 3' "$(tokens d)"
+    expect 0 bload pack -q m.idx -T 3 -o d :tokens '1 2 3'
     # A scan takes what there is.
     expect 0 bload scan -q m.idx --spool kept -o t.tsv
     printf '\4\0\5\0\6\0' >m.bin
     expect 1 bload pack -q --sequences t.tsv -T 3 -o e --spool kept :err 'm.idx changed since the scan'
-    expect 0 bload pack -q m.idx -T 3 -o f --spool kept
-    is '4 5 6' "$(tokens f)"
+    expect 0 bload pack -q m.idx -T 3 -o f --spool kept :tokens '4 5 6'
     corpus
     expect 0 bload scan -q corpus.jsonl --tokenizer bytes --spool kept -o t.tsv
     sed -i s/three/THREE/ corpus.jsonl
@@ -526,8 +518,7 @@ test_fields_beside_the_tokens() {
     err_has 'skipped f.jsonl#62: loss_mask has 2 values for 1 tokens' 'skipped f.jsonl#106: loss_mask: value 0 is no number that fits U8: 300'
     err_has 'skipped f.jsonl#149: no key "mask"'
     expect 0 bload verify d
-    echo plain >plain.txt
-    expect 3 bload pack plain.txt f.jsonl --key ids --tokenizer bytes --field labels=labels -T 8 -o plain
+    given plain.txt 'plain\n' expect 3 bload pack plain.txt f.jsonl --key ids --tokenizer bytes --field labels=labels -T 8 -o plain
     err_has 'skipped plain.txt: no values of "labels": only lines of JSON have keys (--field)'
     is 0 "$(word failed <plain/manifest.json)"
     expect 2 bload pack f.jsonl --key ids --field labels=labels --eos 5 -T 4 -o e :err '--field has one number for each token of the inputs'
@@ -560,8 +551,7 @@ test_numbers_of_documents() {
     expect 0 bload pack -q v -o of-view
     is '7 0' "$(values of-view score f8)"
     # A column that is kept as text is what it was, without a tensor.
-    expect 0 bload pack -q n.jsonl --tokenizer bytes --keep label -T 4 -o text
-    is 'true false 1' "$(field label <text/sequences.tsv | xargs)"
+    expect 0 bload pack -q n.jsonl --tokenizer bytes --keep label -T 4 -o text :made label 'true false 1'
     is '[]' "$(tr -d ' \n' <text/manifest.json | sed 's/.*"attributes":\(\[[^]]*\]\).*/\1/')"
 }
 
@@ -583,8 +573,7 @@ test_numbers_that_are_none() {
 {"text": "a", "w": 100000000000000000000}|w: F64 cannot hold 100000000000000000000
 END
     echo '{"text": "a", "w": 9007199254740992}' >>bad.jsonl
-    echo plain >plain.txt
-    expect 3 bload pack bad.jsonl plain.txt --tokenizer bytes --keep w:number -T 4 -o d
+    given plain.txt 'plain\n' expect 3 bload pack bad.jsonl plain.txt --tokenizer bytes --keep w:number -T 4 -o d
     for reason in "${reasons[@]}"; do err_has "bload: skipped $reason"; done
     err_has 'bload: skipped plain.txt: no key "w": only lines of JSON and rows have keys (--keep)'
     row=$((${#reasons[@]} + 1))
@@ -724,8 +713,7 @@ test_tokens_that_the_tokenizer_adds() {
     echo "{\"post_processor\": $bert, $words}" >tokenizer.json
     printf '%s\n' '{"text": "a a"}' '{"text": ""}' '{"text": [3, 0]}' >c.jsonl
     set -- c.jsonl --tokenizer tokenizer.json -T 16 --order keep
-    expect 0 bload pack -q "$@" --add-special-tokens -o d
-    is '1 3 3 2 1 3 0 2 0 0 0 0 0 0 0 0' "$(tokens d)"
+    expect 0 bload pack -q "$@" --add-special-tokens -o d :tokens '1 3 3 2 1 3 0 2 0 0 0 0 0 0 0 0'
     grep -q 'begin 1, end 2, padding 0' d/manifest.json || fail "the manifest does not say it"
     expect 0 bload pack -q "$@" --bos '[CLS]' --eos '[SEP]' -o e
     same <(tokens d) <(tokens e)
@@ -740,8 +728,7 @@ test_tokens_that_the_tokenizer_adds() {
     expect 2 bload scan "${@:1:3}" --add-special-tokens --field m=m :err '--field has one number for each token of the inputs'
     expect 2 bload scan c.jsonl --add-special-tokens
     expect 2 bload scan c.jsonl --tokenizer bytes --add-special-tokens :err '--add-special-tokens is for a tokenizer.json; bytes have none'
-    printf '[UNK]\na\n' >vocab.txt
-    expect 2 bload scan c.jsonl --tokenizer vocab.txt --add-special-tokens
+    given vocab.txt '[UNK]\na\n' expect 2 bload scan c.jsonl --tokenizer vocab.txt --add-special-tokens
     err_has '--add-special-tokens: vocab.txt has no post-processor, which a tokenizer.json has: name the tokens by --bos and --eos'
     echo "{\"post_processor\": null, $words}" >tokenizer.json
     expect 0 bload scan "${@:1:3}" --add-special-tokens :err 'it has no post-processor that adds tokens, so --add-special-tokens adds none'
@@ -810,8 +797,7 @@ test_fill_in_the_middle() {
     err_has 'd holds a dataset of another configuration: fim is'
     expect 2 bload pack --sequences t.tsv --tokenizer tokenizer.json --fim 1 --keep u -T 32 -o f :err 'the table was scanned with sampling'
     expect 3 bload pack -q --sequences t.tsv --tokenizer tokenizer.json --fim 1.0,seed=4 --keep u -T 32 -o f
-    printf 'sources: [c.jsonl]\ntokenizer: tokenizer.json\nkeep: u\nT: 32\nfim: 1,seed=4\n' >c.yaml
-    expect 3 bload pack -q -c c.yaml -o g
+    given c.yaml 'sources: [c.jsonl]\ntokenizer: tokenizer.json\nkeep: u\nT: 32\nfim: 1,seed=4\n' expect 3 bload pack -q -c c.yaml -o g
     same f/shards.tsv g/shards.tsv
     cut -f -14 d/sequences.tsv >columns
     same columns <(cut -f -14 t.tsv | sed 's/\(tokenizer=[0-9a-f]*\)/\1 bos eos/; s/\tok\t\t\(tok\)/\tok\t\t\1/' | awk -F'\t' -v OFS='\t' 'NR > 1 && $2 { $2 += 2 } 1')
@@ -861,8 +847,7 @@ test_fill_in_the_middle_of_texts_with_bos_and_eos() {
     fim_tokenizer '<fim_prefix>' '<fim_middle>' '<fim_suffix>'
     printf '{"text": "%s"}\n' '<s>abcdefgh</s>' 'abcdefgh</s>' 'abcdefgh' '<s>' '<s></s>' >c.jsonl
     set -- c.jsonl --tokenizer tokenizer.json --special parse -T 16
-    expect 0 bload pack -q "$@" --fim 1,spm=0,seed=4 --bos '<s>' --eos '</s>' -o d --order keep
-    is '13 13 13 2 2' "$(field length <d/sequences.tsv | xargs)"
+    expect 0 bload pack -q "$@" --fim 1,spm=0,seed=4 --bos '<s>' --eos '</s>' -o d --order keep :made length '13 13 13 2 2'
     is 'psm psm psm no no' "$(field fim <d/sequences.tsv | xargs)"
     is '1,1 ,1 , 1, 1,1' "$(paste -d , <(field bos.given <d/sequences.tsv) <(field eos.given <d/sequences.tsv) | xargs)"
     python3 - "$(tokens d)" "$(field fim.begin <d/sequences.tsv | xargs)" "$(field fim.end <d/sequences.tsv | xargs)" <<'END'
@@ -973,8 +958,7 @@ test_a_tokenizer_that_the_file_names() {
     mkdir c
     corpus
     mv corpus.jsonl c/
-    printf 'sources:\n  - path: corpus.jsonl\ntokenizer: bytes\nT: 20\neos: 256\noutput: d\n' >c/data.yaml
-    expect 0 bload pack -q -c c/data.yaml
+    given c/data.yaml 'sources:\n  - path: corpus.jsonl\ntokenizer: bytes\nT: 20\neos: 256\noutput: d\n' expect 0 bload pack -q -c c/data.yaml
     expect 0 bload verify c/d
     sed -i 's/bytes/nothing.json/' c/data.yaml
     expect 2 bload pack -q -c c/data.yaml -o e :err 'c/nothing.json'
@@ -1040,8 +1024,7 @@ test_an_encoding_in_the_cache_of_tiktoken() {
     mkdir -p cache tmp/data-gym-cache
     python3 -c 'import base64; [print(base64.b64encode(bytes([i])).decode(), i) for i in range(256)]; print("YWI= 256")' >cache/$sha1
     printf 'abc' >x.txt
-    TIKTOKEN_CACHE_DIR=$PWD/cache expect 0 bload pack -q x.txt --tokenizer cl100k_base --pattern cl100k -T 2 -o d
-    is '256 99' "$(tokens d)"
+    TIKTOKEN_CACHE_DIR=$PWD/cache expect 0 bload pack -q x.txt --tokenizer cl100k_base --pattern cl100k -T 2 -o d :tokens '256 99'
     grep -q '"tokens of cl100k_base (257 ids' d/manifest.json
     expect 0 bload pack -q x.txt --tokenizer cache/$sha1 --pattern cl100k -T 2 -o e # a name without an ending
     is '256 99' "$(tokens e)"
@@ -1049,8 +1032,7 @@ test_an_encoding_in_the_cache_of_tiktoken() {
     TIKTOKEN_CACHE_DIR='' DATA_GYM_CACHE_DIR='' TMPDIR=$PWD/tmp expect 0 bload scan -q x.txt --tokenizer cl100k_base --pattern cl100k
     TIKTOKEN_CACHE_DIR=$PWD/cache expect 2 bload scan x.txt --tokenizer o200k_base
     err_has 'tokenizer o200k_base: No such file or directory, nor is it in the cache of its library: nothing is downloaded here'
-    printf ' {}' >cache/json
-    expect 1 bload scan x.txt --tokenizer cache/json
+    given cache/json ' {}' expect 1 bload scan x.txt --tokenizer cache/json
     : >cache/empty
     expect 2 bload scan x.txt --tokenizer cache/empty :err 'cache/empty is not a tokenizer'
 }
@@ -1064,13 +1046,10 @@ test_a_model_in_the_cache_of_hugging_face() {
     printf '{"eos_token": "[SE\\u0050]", "bos_token": "<s>"}' >hf/$model/snapshots/abc/special_tokens_map.json
     printf 'abc ab x' >x.txt
     export HF_HOME=$PWD/hf HF_HUB_CACHE=
-    expect 0 bload pack -q x.txt --tokenizer owner/small.v1 -T 5 -o d --eos eos_token
-    is '2 3 2 0 1' "$(tokens d)"
-    expect 0 bload pack -q x.txt --tokenizer hf/$model/snapshots/abc/vocab.txt -T 6 -o e --eos '[SEP]' --bos sep_token
-    is '1 2 3 2 0 1' "$(tokens e)"
+    expect 0 bload pack -q x.txt --tokenizer owner/small.v1 -T 5 -o d --eos eos_token :tokens '2 3 2 0 1'
+    expect 0 bload pack -q x.txt --tokenizer hf/$model/snapshots/abc/vocab.txt -T 6 -o e --eos '[SEP]' --bos sep_token :tokens '1 2 3 2 0 1'
     mkdir c
-    printf 'sources: [../x.txt]\ntokenizer: owner/small.v1\nT: 5\neos: eos_token\n' >c/c.yaml
-    expect 0 bload pack -q --config c/c.yaml -o f
+    given c/c.yaml 'sources: [../x.txt]\ntokenizer: owner/small.v1\nT: 5\neos: eos_token\n' expect 0 bload pack -q --config c/c.yaml -o f
     is '2 3 2 0 1' "$(tokens f)"
     expect 2 bload scan x.txt --tokenizer owner/small.v1 --bos bos_token :err '--bos: the tokenizer has no token "bos_token"'
     expect 2 bload scan x.txt --tokenizer owner/small.v2

@@ -224,8 +224,7 @@ test_there_and_back_by_megatron() {
     forms
     expect 0 bload pack -q ids.jsonl --key input_ids -T 4 -o d --order keep
     expect 0 bload export -q --to megatron d -o out
-    expect 0 bload pack -q --token-file sequences out/tokens -T 4 -o again --order keep
-    is '4 2 2' "$(field length <again/sequences.tsv | xargs)"
+    expect 0 bload pack -q --token-file sequences out/tokens -T 4 -o again --order keep :made length '4 2 2'
     is "$(shards d)" "$(shards again)"
     expect 0 bload pack -q out/tokens.idx -T 4 -o spooled --order keep
     is "$(shards d)" "$(shards spooled)"

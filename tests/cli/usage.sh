@@ -298,8 +298,7 @@ END
     expect 2 bload pack x.mp4 -T 5 -o d --fit crop :err-is 'bload: pack: --fit has no effect without --size'
     expect 2 bload pack x.jsonl -T 5 -o d --special parse :err-is 'bload: pack: --special has no effect without --tokenizer'
     expect 2 bload pack x.mp4 -T 5 -o d --on-error fail --max-failed 2 :err-is 'bload: pack: --max-failed has no effect without --on-error skip'
-    printf 'clip: 3\nfit: crop\ngpu: 1\n' >set.yaml
-    expect 0 bload pack -c set.yaml --print-config
+    given set.yaml 'clip: 3\nfit: crop\ngpu: 1\n' expect 0 bload pack -c set.yaml --print-config
     printf 'size: 8x8\nstrategy: mix\n' >>set.yaml
     expect 0 bload pack -c set.yaml --clip 4 --fit pad --print-config
 }
@@ -341,8 +340,7 @@ assert run["limit"] is None or 0 < run["limit_share"] <= 1, run
 }
 
 test_the_dataset_as_json_when_it_is_complete() {
-    printf '{"text": "a"}\n{"text": "bcd"}\n' >a.jsonl
-    expect 0 bload pack -q a.jsonl --tokenizer bytes -T 4 --json -o d
+    given a.jsonl '{"text": "a"}\n{"text": "bcd"}\n' expect 0 bload pack -q a.jsonl --tokenizer bytes -T 4 --json -o d
     is_info_with_run d listing scanning planning writing finishing
     expect 0 bload pack -q a.jsonl --tokenizer bytes -T 4 --json -o d # complete already
     is_info_with_run d listing

@@ -365,10 +365,10 @@ test_excluded_ids_with_escapes() {
     tail -n +2 all/sequences.tsv | cut -f 1 | grep -v '^h' >ids
     is 4 "$(wc -l <ids)"
     expect 0 bload view all -T 8 --exclude @ids --exclude $'a\tb.txt' -o v :err 'bload: left out by --exclude: 4 sequences'
-    ! grep -q 'no sequence has' "$ERR"
+    checks :err-lacks 'no sequence has'
     is 1 "$(bload info v --json | jq .sequences)"
     expect 0 bload pack in "${text[@]}" --exclude @ids --exclude 'c\d.txt' -o e :err 'bload: left out by --exclude: 4 sequences'
-    ! grep -q 'no sequence has' "$ERR"
+    checks :err-lacks 'no sequence has'
 }
 
 test_what_is_excluded() {
