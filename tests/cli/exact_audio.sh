@@ -1,15 +1,18 @@
 # Sound to the sample: lengths and places are those of what was encoded.
 # shellcheck shell=bash disable=SC2317,SC2086
 
-# noise SAMPLES RATE OUT: a WAV file of noise, which is the same for every number of samples but for its length.
+# noise RATE SAMPLES... [OUT.wav]: N.wav, or OUT.wav, of N samples of noise, which is the same for every number of samples but for its length.
 noise() {
     python3 - "$@" <<'END'
 import random, sys, wave
-samples, rate, name = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+name = sys.argv.pop() if sys.argv[-1].endswith(".wav") else None
+rate, *lengths = map(int, sys.argv[1:])
 draw = random.Random(3)
-with wave.open(name, "wb") as out:
-    out.setparams((1, 2, rate, 0, "NONE", ""))
-    out.writeframes(b"".join(draw.randrange(-9000, 9000).to_bytes(2, "little", signed=True) for _ in range(samples)))
+data = b"".join(draw.randrange(-9000, 9000).to_bytes(2, "little", signed=True) for _ in range(max(lengths)))
+for samples in lengths:
+    with wave.open(name or f"{samples}.wav", "wb") as out:
+        out.setparams((1, 2, rate, 0, "NONE", ""))
+        out.writeframes(data[:2 * samples])
 END
 }
 
@@ -50,7 +53,7 @@ END
 holed() {
     local out=$1 dropped=$2
     shift 2
-    [ -e s.wav ] || noise 64000 16000 s.wav
+    [ -e s.wav ] || noise 16000 64000 s.wav
     ffmpeg -v error -nostdin -f lavfi -i testsrc2=size=64x48:rate=25:duration=4 -max_size 4096 -i s.wav -threads 1 -c:v libx264 -pix_fmt yuv420p \
         "$@" -bsf:a "noise=drop='$dropped'" "$out"
 }
@@ -80,10 +83,11 @@ END
 
 # As many samples as were encoded, for many numbers of them: of one block, of a page, whole numbers of blocks, one more, one less.
 test_every_length_is_the_encoders() {
+    local lengths='1 2 100 128 256 1000 1024 1025 4000 15999 16000 16001 44100'
     for rate in 16000 44100; do
         mkdir "$rate"
-        for n in 1 2 100 128 256 1000 1024 1025 4000 15999 16000 16001 44100; do
-            noise $n $rate $n.wav
+        noise $rate $lengths
+        for n in $lengths; do
             encode oggenc $n.wav $rate/$n.ogg
             # FFmpeg 9 makes no FLAC of fewer than 16 samples.
             ffmpeg -v error -nostdin -i $n.wav -c:a flac $rate/$n.oga || rm $rate/$n.oga
@@ -98,8 +102,8 @@ test_every_length_is_the_encoders() {
     done
     # Opus is always of 48 kHz, in steps of 1 / 16 of which WAV files here have.
     mkdir opus
+    noise 16000 160 1000 16000 16001
     for n in 160 1000 16000 16001; do
-        noise $n 16000 $n.wav
         encode opus $n.wav opus/$n.opus
         encode opus $n.wav opus/$n.mp4
     done
@@ -108,8 +112,8 @@ test_every_length_is_the_encoders() {
 
 # Nothing is moved, nor is anything lost at either end.
 test_every_sample_lies_at_its_place() {
+    noise 16000 300 2048 16000
     for n in 300 2048 16000; do
-        noise $n 16000 $n.wav
         for coder in oggenc:ogg ogg:ff.ogg aac:m4a; do
             encode "${coder%:*}" $n.wav $n."${coder#*:}"
             expect 0 bload pack -q --kind audio -T $n $n."${coder#*:}" -o "d$n.${coder%:*}"
@@ -120,7 +124,7 @@ test_every_sample_lies_at_its_place() {
 
 # As tools write it that cut a stream: granule positions of all its pages are less by so many.
 test_a_stream_whose_first_page_says_less_begins_later() {
-    noise 40000 16000 a.wav
+    noise 16000 40000 a.wav
     encode oggenc a.wav a.ogg
     python3 - a.ogg b.ogg 100 <<'END'
 import sys
@@ -153,7 +157,7 @@ END
 
 # Streams that follow each other, and those without an end, are what libav makes of them.
 test_what_granule_positions_do_not_tell() {
-    noise 40000 16000 a.wav
+    noise 16000 40000 a.wav
     encode oggenc a.wav a.ogg
     head -c "$(($(stat -c %s a.ogg) * 3 / 4))" a.ogg >cut.ogg
     cat a.ogg a.ogg >twice.ogg
@@ -241,7 +245,7 @@ END
 # Formats without loss have checksums: a spoilt byte is told, and so is what FLAC's frames lack of the header's count.
 test_what_is_lost_of_sound_without_loss_is_told() {
     local name reason frame lost='[1-9][0-9]* of [1-9][0-9]* packets do not decode'
-    noise 400000 16000 s.wav
+    noise 16000 400000 s.wav
     for name in flac wv tta; do
         ffmpeg -v error -nostdin -i s.wav whole.$name
         is "400000 ok " "$(bload scan -q whole.$name --kind audio | tail -n 1 | cut -f 2,6,7 | tr '\t' ' ')"
@@ -272,7 +276,7 @@ END
 # Timestamps that are rounded are no gaps, and do not add up: 1024 samples at 44.1 kHz are no whole number of milliseconds.
 test_rounded_timestamps_are_no_gaps() {
     for rate in 44100 22050; do
-        noise 400000 $rate s.wav
+        noise $rate 400000 s.wav
         for name in mka:aac ts:mp2 flv:aac; do
             [ $rate.$name = 22050.ts:mp2 ] || ffmpeg -v error -nostdin -y -i s.wav -c:a "${name#*:}" "a.${name%:*}"
         done
@@ -286,7 +290,7 @@ test_rounded_timestamps_are_no_gaps() {
 
 # Times that go back a little are an overlap, which is cut.
 test_overlaps_are_cut() {
-    noise 64000 16000 s.wav
+    noise 16000 64000 s.wav
     ffmpeg -v error -nostdin -max_size 4096 -i s.wav -c:a pcm_s16le right.mka
     # By milliseconds, Matroska's ticks.
     ffmpeg -v error -nostdin -i right.mka -c copy -bsf:a "setts=pts='PTS-if(gte(N,20),188,0)':dts='DTS-if(gte(N,20),188,0)'" a.mka ||
@@ -301,7 +305,7 @@ test_overlaps_are_cut() {
 
 # Neither the instructions that FFmpeg is held to, nor what the environment tells soxr, change its bytes; swresample's are others.
 test_the_resamplers() {
-    noise 60000 44100 a.wav
+    noise 44100 60000 a.wav
     expect 0 bload pack -q --kind audio a.wav -T longest -o best
     expect 0 env SOXR_USE_SIMD=0 SOXR_USE_SIMD32=0 "$BLOAD" pack -q --kind audio a.wav -T longest --simd none -o none
     expect 0 bload pack -q --kind audio a.wav -T longest --resampler swr -o swr

@@ -214,8 +214,8 @@ path, name, count, size = sys.argv[1], sys.argv[2].encode(), int(sys.argv[3]), i
 def chunk(name, data):
     return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
 header = struct.pack(">IIBBBBB", 8, 8, 8, 2, 0, 0, 0)
-parts = b"".join(chunk(name, b"%d\0\0" % i + zlib.compress(bytes(size << 20), 9))
-                 for i in range(count))
+zeros = zlib.compress(bytes(size << 20), 9)
+parts = b"".join(chunk(name, b"%d\0\0" % i + zeros) for i in range(count))
 rows = zlib.compress(bytes([0] + [200] * 24) * 8)
 open(path, "wb").write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + parts + chunk(b"IDAT", rows) + chunk(b"IEND", b""))
 EOF
