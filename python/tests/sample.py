@@ -105,18 +105,15 @@ def write_manifest(name, value):
     text = json.dumps({**value, "checksum": "0" * 16} if isinstance(value, dict) and "checksum" in value else value).encode()
     at = text.rfind(b"0" * 16)
     told = f"{xxhash.xxh3_64_intdigest(text):016x}".encode()
-    with open(name, "wb") as file:
-        file.write(text[:at] + told + text[at + 16:] if at >= 0 else text)
+    tool.write(name, text[:at] + told + text[at + 16:] if at >= 0 else text)
 
 
 def reseal(path):
     """Gives a changed dataset right sizes and checksums again, as whoever wants to do harm would."""
-    with open(os.path.join(path, "manifest.json")) as file:
-        manifest = json.load(file)
+    manifest = json.loads(tool.read(os.path.join(path, "manifest.json")))
     for entry in manifest["files"]:
         if os.path.exists(os.path.join(path, entry["name"])):
-            with open(os.path.join(path, entry["name"]), "rb") as file:
-                data = file.read()
+            data = tool.read(os.path.join(path, entry["name"]))
             entry.update(bytes=len(data), checksum=f"{xxhash.xxh3_64_intdigest(data):016x}")
     write_manifest(os.path.join(path, "manifest.json"), manifest)
 
@@ -139,8 +136,7 @@ class Sample(tool.Tool):
         with open(os.path.join(cls.directory, "attributes.csv"), "w") as file:
             file.write("id,class,weight,note\n")
             file.writelines(f"{i},{cls.classes[i]},{repr(cls.weights[i]) if i != 1 else ''},n{i}\n" for i in range(1, cls.arrays))
-        with open(os.path.join(cls.directory, "joined.yaml"), "w") as file:
-            file.write(YAML)
+        tool.write(os.path.join(cls.directory, "joined.yaml"), YAML)
 
     def packed(self, way, *more, name=None):
         out = self.path("packed-" + (name or way))

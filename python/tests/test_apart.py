@@ -16,7 +16,7 @@ import numpy as np
 import tool
 from bload import apart
 from bload.errors import DamagedError, Error
-from harness import each, expand
+from harness import each
 
 try:
     import pyarrow as pa
@@ -79,13 +79,11 @@ def attempt(*words):
         os.write(write, json.dumps(told).encode()[:60000])
         os._exit(0)
     os.close(write)
-    with open(read, "rb") as pipe:
-        said = pipe.read()
+    said = tool.read(read)
     status = os.waitpid(pid, 0)[1]
     return json.loads(said) if said else (-os.WTERMSIG(status), "")
 
 
-@expand
 @unittest.skipUnless(pa, "no pyarrow")
 class Hostile(tool.Tool):
     def write(self, kind):
@@ -102,12 +100,10 @@ class Hostile(tool.Tool):
         """Small changes and huge claims: done, or refused with a message that names the file, in bounded memory and time. Crashes of
         pyarrow are allowed, since the command's other process tells of them; exceptions are not."""
         path, chance = self.write(kind), random.Random(kind)
-        with open(path, "rb") as file:
-            data = file.read()
+        data = tool.read(path)
         refused = crashed = 0
         for number in range(CHANGES):
-            with open(path, "wb") as file:
-                file.write(changed(data, chance))
+            tool.write(path, changed(data, chance))
             words = ["-q", path] if number % 2 else ["-q", "--tar", self.path("out.tar"), path]
             began = time.monotonic()
             status, said = attempt(*words)
@@ -137,10 +133,8 @@ class Hostile(tool.Tool):
         path = self.path("names.arrow")
         with pa.OSFile(path, "wb") as file, pa.ipc.new_stream(file, pa.schema([("somename", pa.int32())])) as out:
             out.write_batch(pa.record_batch([pa.array([1], pa.int32())], ["somename"]))
-        with open(path, "rb") as file:
-            data = file.read()
-        with open(path, "wb") as file:
-            file.write(data.replace(b"somename", b"some\xff\xfe\xfdn"))
+        data = tool.read(path)
+        tool.write(path, data.replace(b"somename", b"some\xff\xfe\xfdn"))
         status, said = attempt("-q", path)
         self.assertEqual(status, 1, said)
         self.assertRegex(said, "names.arrow: cannot be read")
@@ -179,7 +173,6 @@ sys.exit(apart.run(main, lambda text: print("said", text)))
 """
 
 
-@expand
 class Apart(unittest.TestCase):
     def end(self, what):
         """The status and the output of a command that does something."""

@@ -7,13 +7,12 @@ import numpy as np
 import bload
 import bload.sampler
 from bload.seekable import SeekableFile
-from harness import each, expand
+from harness import each
 from sample import WAYS, Sample, Truth, same
 
 EXTRA = dict(segment_ids=True, position_ids=True, mask=True)
 
 
-@expand
 class Ways(Sample):
     @each(WAYS)
     def test_blocks(self, way):

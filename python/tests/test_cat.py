@@ -8,7 +8,7 @@ from PIL import Image
 
 import bload
 import tool
-from harness import each, expand
+from harness import each
 from sample import WAYS, Sample
 
 
@@ -37,7 +37,6 @@ class Cats(Sample):
                 self.assertEqual(part.tobytes(), array[A:B].tobytes())
 
 
-@expand
 class Datasets(Cats):
     @each(WAYS)
     def test_arrays(self, way):
@@ -64,7 +63,6 @@ class Datasets(Cats):
 PICTURES = {"rgb": ((9, 7, 3), "u1"), "rgba": ((9, 7, 4), "u1"), "grey": ((9, 7), "u1"), "one": ((9, 7, 1), "u1"), "deep": ((9, 7), "u2")}
 
 
-@expand
 class Pictures(tool.Tool):
     @each(PICTURES)
     def test_png(self, name):
@@ -87,7 +85,6 @@ VIEWS = {"pieces": (("split", "plain"), 24), "mixed": (("joined", "joined-zstd")
          "pictures": (("jpeg",), 48), "differences": (("delta",), 40), "cut": (("truncated",), 16)}
 
 
-@expand
 class Views(Cats):
     @each(VIEWS)
     def test_arrays(self, name):

@@ -22,7 +22,7 @@ import tool
 from bload.chat import main
 from bload.rows import chats as parsed
 from bload.turns import Choices, Template
-from harness import each, expand
+from harness import each
 
 os.environ["TRANSFORMERS_NO_ADVISORY_WARNINGS"] = "1"
 try:
@@ -66,7 +66,6 @@ class Models(tool.Tool):
         return [tokenizer.decode(got.ids[begin:end]) for begin, end in zip(edges[::2], edges[1::2])]
 
 
-@expand
 class Families(Models):
     """Templates without marks, beside Transformers with the marked ones."""
 
@@ -275,8 +274,7 @@ class Runs(Models):
         self.assertEqual(done.returncode, status, done.stderr)
 
     def write(self, name, lines):
-        with open(self.path(name), "w") as file:
-            file.writelines(line if isinstance(line, str) else json.dumps(line) + "\n" for line in lines)
+        tool.write(self.path(name), "".join(line if isinstance(line, str) else json.dumps(line) + "\n" for line in lines))
         return name
 
 
@@ -332,8 +330,7 @@ class Command(Runs):
         plain = self.chat("--model", self.folder, "-", given=text)[0]
         packed = gzip.compress(text)
         self.assertEqual(self.chat("--model", self.folder, "-", given=packed)[0], plain)
-        with open(self.path("cut.jsonl.gz"), "wb") as file:
-            file.write(packed[:len(packed) // 2])
+        tool.write(self.path("cut.jsonl.gz"), packed[:len(packed) // 2])
         out, err = self.chat("--model", self.folder, "cut.jsonl.gz", status=3)
         self.assertTrue(out and plain.startswith(out))
         self.assertIn("compressed data are damaged", err)
@@ -407,8 +404,7 @@ class Processes(Runs):
         for victim in "worker", "main":
             process = self.start("--model", self.folder, "--workers", 2, name)
             process.stdout.readline()
-            with open(f"/proc/{process.pid}/task/{process.pid}/children") as file:
-                children = list(map(int, file.read().split()))
+            children = list(map(int, tool.text(f"/proc/{process.pid}/task/{process.pid}/children").split()))
             self.assertEqual(len(children), 2)
             os.kill(children[0] if victim == "worker" else process.pid, signal.SIGKILL)
             try:

@@ -11,7 +11,7 @@ from bload.errors import OptionError
 from bload.messages import Unusable
 from bload.rows import chats as parsed
 from bload.turns import Choices
-from harness import each, expand
+from harness import each
 from test_chat import Models, Runs
 
 KNOWN = "{% else %}{{ '<|im_start|>' + m.role", "{% elif m.role in ['system', 'user'] %}{{ '<|im_start|>' + m.role"
@@ -29,7 +29,6 @@ def read(row, pairs=False):
     return parsed(json.dumps(row).encode(), pairs)
 
 
-@expand
 class Forms(unittest.TestCase):
     @each([
         ("prompt", {"prompt": [ASK], "completion": [ANSWER]}, [ASK, ANSWER], [0, 1]),
@@ -115,7 +114,6 @@ class Forms(unittest.TestCase):
         self.assertEqual((chat.tools[0], chat.nulls), (tool, 2))
 
 
-@expand
 class Said(Models):
     """What a template loses, and the form in which it takes what is said."""
 

@@ -12,14 +12,13 @@ import bload
 import bload.chat
 import bload.parquet
 import tool
-from harness import each, expand
+from harness import each
 
 PACKAGE = os.path.join(tool.ROOT, "python/bload")
 # name: arguments of a command that fails
 FAILING = {"chat": ("--model", "nowhere", "nothing.jsonl"), "lerobot": ("nowhere", "-o", "out"), "parquet": ("nowhere.parquet",)}
 
 
-@expand
 class Commands(tool.Tool):
     def test_all_are_here(self):
         found = set()
@@ -57,8 +56,7 @@ class Commands(tool.Tool):
         shutil.copytree(PACKAGE, os.path.join(package, "bload"), ignore=shutil.ignore_patterns("__pycache__"))
         os.mkdir(os.path.join(package, "bload", "bin"))
         program = os.path.join(package, "bload", "bin", "bload")
-        with open(program, "w") as file:
-            file.write('#!/bin/sh\necho "inside: $*"\n')
+        tool.write(program, '#!/bin/sh\necho "inside: $*"\n')
         os.chmod(program, 0o755)
         self.assertEqual(self.tool(package, here), (0, "inside: --version\n", ""))
 
@@ -71,7 +69,6 @@ class Commands(tool.Tool):
     @each([(name, name) for name in FAILING])
     def test_no_other_prefix(self, _, name):
         """All messages go through the one function that has it."""
-        with open(os.path.join(PACKAGE, f"{name}.py")) as file:
-            text = file.read()
+        text = tool.text(os.path.join(PACKAGE, f"{name}.py"))
         self.assertEqual(len(re.findall(rf'f"bload\.{name}: ', text)), 1)
         self.assertEqual(len(re.findall(r"sys\.stderr", text)), 1)

@@ -81,8 +81,7 @@ class Datasets(tool.Tool):
         """A block whose sequences all failed while packing is left out."""
         dataset = self.packed("failed", "-T", "longest", "--strategy", "naive")
         table = os.path.join(dataset, "sequences.tsv")
-        with open(table) as file:
-            lines = file.read().split("\n")
+        lines = tool.text(table).split("\n")
         opened = bload.open(dataset)
         row = int(opened.index.sequence[opened.index.block_ptr[5]])
         status = lines[0].split("\t").index("status")
@@ -90,8 +89,7 @@ class Datasets(tool.Tool):
         values[status] = "failed"
         lines[row + 1] = "\t".join(values)
         copy = self.path("copy.tsv")
-        with open(copy, "w") as file:
-            file.write("\n".join(lines))
+        tool.write(copy, "\n".join(lines))
         opened.info.json["failed"] = 1
         opened.known = bload.Sequences(copy)
         self.assertEqual(bload.datasets.filled(opened).tolist(), [*range(5), *range(6, len(opened))])

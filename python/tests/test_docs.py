@@ -7,16 +7,14 @@ import re
 import numpy as np
 
 import tool
-from harness import each, expand
+from harness import each
 from sample import Sample
 
 
-@expand
 class Docs(Sample):
     @each((("guide", "docs/python.md"), ("readme", "python/README.md")))
     def test(self, name, document):
-        with open(os.path.join(tool.ROOT, document)) as file:
-            examples = re.findall(r"^```python\n(.*?)^```", file.read(), re.DOTALL | re.MULTILINE)
+        examples = re.findall(r"^```python\n(.*?)^```", tool.text(os.path.join(tool.ROOT, document)), re.DOTALL | re.MULTILINE)
         self.assertTrue(examples)
         source = self.path(name, "source")
         os.makedirs(source)

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 
 import bload
-from harness import each, expand
+from harness import each
 from sample import WAYS, Sample, Truth, same
 
 EPOCHS = 2
@@ -24,7 +24,6 @@ def epochs_of(dataset):
     yield dataset.epoch(2, window=len(dataset) + 7, seed=5)
 
 
-@expand
 class Epochs(Sample):
     def planned(self, way):
         path = self.packed(way)

@@ -13,7 +13,7 @@ from safetensors.numpy import load_file
 import bload
 import tool
 from bload import checksum
-from harness import each, expand
+from harness import each
 from sample import Sample, reseal, write_manifest
 from views import write_view
 
@@ -41,7 +41,6 @@ def read_all(path, verify=False):
     return [dataset.sequences[column] for column in dataset.sequences.columns]
 
 
-@expand
 class Faults(Sample):
     documents, arrays, pictures = 24, 10, 3
 
@@ -107,18 +106,15 @@ class Faults(Sample):
         """Files that end too early, or go on."""
         path, files = self.broken(way)
         for file in files:
-            with open(file, "rb") as opened:
-                data = opened.read()
+            data = tool.read(file)
             for size in sorted({0, 1, 7, 8, 9, 100, len(data) // 2, len(data) - 9, len(data) - 1, len(data) + 1}):
-                with open(file, "wb") as opened:
-                    opened.write((data + b"\0")[:size])
+                tool.write(file, (data + b"\0")[:size])
                 for verify in True, False:
                     error = self.attempt(f"{file} cut to {size}", path, verify)
                     if verify or not file.endswith("shards.tsv"):
                         self.assertIsInstance(error, bload.DamagedError, f"{file} of {size} bytes")
                         self.assertEqual(error.path, file)
-            with open(file, "wb") as opened:
-                opened.write(data)
+            tool.write(file, data)
 
     @each(WAYS)
     def test_flipped(self, way):
@@ -146,8 +142,7 @@ class Faults(Sample):
         """Each word of the manifest replaced by what cannot be there, or taken away, under a right checksum."""
         path, _ = self.broken(way)
         name = os.path.join(path, "manifest.json")
-        with open(name) as file:
-            manifest = json.load(file)
+        manifest = json.loads(tool.read(name))
         manifest["configuration"] = {"group-by": "url", "pad": "zero"}
         manifest["fields"][0]["pad"] = 3
         for change in changes(manifest):
@@ -192,31 +187,26 @@ class Faults(Sample):
         """Each word of a plain file's header replaced by what cannot be there."""
         path, files = self.broken(way)
         for file in (file for file in files if file.endswith(("index.safetensors", "0000.safetensors", "rows.safetensors"))):
-            with open(file, "rb") as opened:
-                data = opened.read()
+            data = tool.read(file)
             size = struct.unpack("<Q", data[:8])[0]
             for change in changes(json.loads(data[8:8 + size])):
                 text = json.dumps(change).encode()
-                with open(file, "wb") as opened:
-                    opened.write(struct.pack("<Q", max(size, len(text))) + text.ljust(size) + data[8 + size:])
+                tool.write(file, struct.pack("<Q", max(size, len(text))) + text.ljust(size) + data[8 + size:])
                 self.attempt(f"{file}: {text[:2000]}", path)
-            with open(file, "wb") as opened:
-                opened.write(data)
+            tool.write(file, data)
 
     # --- faults that one can foresee ---
 
     def test_newer(self):
         path, _ = self.broken("shards")
         name = os.path.join(path, "manifest.json")
-        with open(name) as file:
-            manifest = json.load(file)
+        manifest = json.loads(tool.read(name))
         write_manifest(name, {**manifest, "format": 3})
         self.assertRaisesRegex(bload.FormatError, "manifest.json: format version 3, but this reader knows versions 1 and 2: update bload",
                                bload.open, path)
         write_manifest(name, {**manifest, "compress": "lz4:1"})
         self.assertRaisesRegex(bload.FormatError, "manifest.json: \"compress\" is 'lz4:1'", bload.open, path)
-        with open(name, "w") as file:
-            json.dump({**manifest, "seed": 1}, file)
+        tool.write(name, json.dumps({**manifest, "seed": 1}))
         self.assertRaisesRegex(bload.DamagedError, "manifest.json: wrong checksum: the file is damaged or was edited", bload.open, path)
 
     def test_not_regular(self):
@@ -239,11 +229,9 @@ class Faults(Sample):
         """Numbers of thousands of digits, which Python refuses to convert, and infinite ones."""
         path, files = self.broken("groups")
         name, digits = os.path.join(path, "manifest.json"), "9" * 5000
-        with open(name) as file:
-            manifest = json.load(file)
+        manifest = json.loads(tool.read(name))
         for member in "format", "T", "blocks", "checksum":
-            with open(name, "w") as file:
-                file.write(json.dumps({**manifest, member: 0}).replace(f'"{member}": 0', f'"{member}": {digits}'))
+            tool.write(name, json.dumps({**manifest, member: 0}).replace(f'"{member}": 0', f'"{member}": {digits}'))
             self.assertRaises(bload.DamagedError, bload.open, path)
         for member in "align", "max-column", "group-by":
             for value in digits, [digits], [[[]]] * 9, int(digits[:4000]), True, 1e400, "\u0663":
@@ -251,12 +239,10 @@ class Faults(Sample):
                 self.attempt(f"{member} {value!r:.20}", path)
         write_manifest(name, manifest)
         table = os.path.join(path, "shards.tsv")
-        with open(table) as file:
-            text = file.read()
+        text = tool.text(table)
         row = text.split("\n")[1].split("\t")
         for value in digits, "-1", "1_0", "\u0663", "":
-            with open(table, "w") as file:
-                file.write(text.replace("\t".join(row), "\t".join([*row[:3], value, row[4]])))
+            tool.write(table, text.replace("\t".join(row), "\t".join([*row[:3], value, row[4]])))
             reseal(path)
             self.assertRaisesRegex(bload.DamagedError, "shards.tsv: line 2 does not match shard 0", bload.open, path, verify=True)
 
@@ -265,8 +251,7 @@ class Faults(Sample):
         self.assertEqual(str(bload.DamagedError("a\x1b[2J\x9b\x07\nb\tc", "d\r")), "d\\x0d: a\\x1b[2J\\x9b\\x07\nb\tc")
         path, _ = self.broken("shards")
         name = os.path.join(path, "manifest.json")
-        with open(name) as file:
-            manifest = json.load(file)
+        manifest = json.loads(tool.read(name))
         write_manifest(name, {**manifest, "compress": "\x1b[31m"})
         self.assertRaisesRegex(bload.FormatError, r"x1b\[31m", bload.open, path)
         write_manifest(name, {**manifest, "fields": [{**manifest["fields"][0], "dtype": "\x1b[31m"}]})
@@ -276,8 +261,7 @@ class Faults(Sample):
         """The files of JPEG are one row of bytes: a header that says otherwise is refused when the shard is opened."""
         path, files = self.broken("jpeg")
         shard = next(file for file in files if "shards/" in file)
-        with open(shard, "rb") as opened:
-            data = opened.read()
+        data = tool.read(shard)
         size = struct.unpack("<Q", data[:8])[0]
         header = json.loads(data[8:8 + size])
         count = header["frames_jpeg"]["shape"][0]
@@ -286,8 +270,7 @@ class Faults(Sample):
             if not shape:
                 header["frames_jpeg"].update(data_offsets=[header["frames_jpeg"]["data_offsets"][0]] * 2)
             text = json.dumps(header).encode()
-            with open(shard, "wb") as opened:
-                opened.write(struct.pack("<Q", len(text)) + text + data[8 + size:])
+            tool.write(shard, struct.pack("<Q", len(text)) + text + data[8 + size:])
             for read in lambda: bload.open(path)[0], lambda: bload.open(path).verify(), lambda: bload.open(path, decode=False)[0]:
                 self.assertRaises(bload.DamagedError, read)
 

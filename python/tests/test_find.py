@@ -10,7 +10,7 @@ import numpy as np
 import bload
 import tool
 from bload.sampler import BlockSampler, EpochBlocks
-from harness import each, expand
+from harness import each
 from sample import Sample
 
 STATES = 20  # of each of the ten datasets and views
@@ -77,7 +77,6 @@ def stored(path):
     return {one for block in opened(path) for one in block["ids"] if one} - failed
 
 
-@expand
 class Find(Sample):
     documents, arrays = 60, 16
 

@@ -16,7 +16,7 @@ import bload
 import numpy as np
 import chats
 import tool
-from harness import each, expand
+from harness import each
 
 ELSEWHERE = {"LeRobot"}  # tests/readers/test_lerobot.py runs its commands
 PACKAGES = {"bload.parquet": "pyarrow", "bload.chat": "transformers"}
@@ -24,8 +24,7 @@ PACKAGES = {"bload.parquet": "pyarrow", "bload.chat": "transformers"}
 
 def sections():
     """[(title, its commands, its files [(name, content)])] of those that have commands."""
-    with open(os.path.join(tool.ROOT, "docs/formats.md"), encoding="utf-8") as file:
-        parts = re.split(r"^##+ ", file.read(), flags=re.MULTILINE)[1:]
+    parts = re.split(r"^##+ ", tool.text(os.path.join(tool.ROOT, "docs/formats.md")), flags=re.MULTILINE)[1:]
     codes = [(part.split("\n")[0], "".join(re.findall(r"^```sh\n(.*?)^```", part, re.DOTALL | re.MULTILINE))) for part in parts]
     files = [re.findall(r"^```yaml\n# (\S+)\n(.*?)^```", part, re.DOTALL | re.MULTILINE) for part in parts]
     return [(title, title, code, named) for (title, code), named in zip(codes, files) if code and title not in ELSEWHERE]
@@ -43,8 +42,7 @@ def sound(seconds):
 
 
 def write_lines(path, rows):
-    with open(path, "w") as file:
-        file.writelines(json.dumps(row) + "\n" for row in rows)
+    tool.write(path, "".join(json.dumps(row) + "\n" for row in rows))
 
 
 def write_parquet(path, rows):
@@ -57,12 +55,10 @@ def write_parquet(path, rows):
 TUNING = [{"input_ids": list(range(i, 3 * i)), "loss_mask": [0] * i + [1] * i} for i in range(1, 60)]
 
 
-@expand
 class Formats(tool.Tool):
     def make_tars_and_webdataset(self, here):
         video = subprocess.run([os.path.join(tool.ROOT, "fixtures/media"), "h264-30.mp4"], capture_output=True, text=True, check=True).stdout
-        with open(video.strip(), "rb") as file:
-            video = file.read()
+        video = tool.read(video.strip())
         pose = io.BytesIO()
         np.save(pose, np.zeros((30, 17, 2), "f4"))
         for shard in range(4):
@@ -111,8 +107,7 @@ class Formats(tool.Tool):
             os.makedirs(os.path.dirname(os.path.join(here, name)), exist_ok=True)
             marked.tofile(os.path.join(here, name))
         ends.astype("<u8").tofile(os.path.join(here, "tokenized/00000.ds.index"))
-        with open(os.path.join(here, "tokenized/00000.ds.metadata"), "w") as file:
-            file.write(f"gpt2|2\n{len(marked)}\n4 T")
+        tool.write(os.path.join(here, "tokenized/00000.ds.metadata"), f"gpt2|2\n{len(marked)}\n4 T")
         with open(os.path.join(here, "corpus_text_document.idx"), "wb") as file:
             file.write(b"MMIDIDX\0\0" + struct.pack("<QBQQ", 1, 8, len(ends), len(ends) + 1))
             np.diff(ends, prepend=0).astype("<i4").tofile(file)
@@ -133,8 +128,7 @@ class Formats(tool.Tool):
         os.mkdir(here)
         getattr(self, "make_" + "_".join(re.findall(r"\w+", title.lower())))(here)
         for name, content in files:
-            with open(os.path.join(here, name), "w") as file:
-                file.write(content)
+            tool.write(os.path.join(here, name), content)
         programs = {"python": sys.executable, "bload": os.path.abspath(tool.BLOAD), "pip": "true"}
         script = "set -e\n" + "".join(f'{name}() {{ {shlex.quote(path)} "$@"; }}\n' for name, path in programs.items())
         done = subprocess.run(["bash", "-c", script + code], cwd=here, capture_output=True, text=True, timeout=120)

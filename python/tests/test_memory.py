@@ -4,7 +4,7 @@ import os
 import numpy as np
 
 import bload
-from harness import each, expand
+from harness import each
 from sample import Sample, Truth, same
 
 EXTRA = dict(segment_ids=True, position_ids=True, mask=True)
@@ -19,7 +19,6 @@ def resident():
         return next(int(line.split()[1]) << 10 for line in file if line.startswith("RssFile:"))
 
 
-@expand
 class Memory(Sample):
     def large(self, steps, *more):
         """A dataset of SIZE bytes, in shards of a sixth each."""

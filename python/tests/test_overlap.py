@@ -10,7 +10,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 import bload
 import library
 from bload import contracts
-from harness import each, expand
+from harness import each
 from sample import TEXT, Sample, write_manifest
 
 T, OVERLAP = 16, 5
@@ -57,7 +57,6 @@ class Made(Sample):
         return self.made(way, "--overlap", OVERLAP)
 
 
-@expand
 class Reading(Made):
     @each(WAYS)
     def test_each_sequence_is_whole_and_once(self, way):

@@ -59,8 +59,7 @@ class Packed(tool.Tool):
 
     def check_metadata(self, out, rows, T):
         """By it the reader with pad_cu_seqlens makes boundaries of one size, and a maximum that holds in all batches."""
-        with open(os.path.join(out, "metadata.json")) as file:
-            told, = json.load(file)
+        told, = json.loads(tool.read(os.path.join(out, "metadata.json")))
         kept = [np.diff([*row["seq_start_id"], len(row["input_ids"])]) - 1 for row in rows]  # the last token is a label only
         sequences, steps = sum(map(len, kept)), sum(int(lengths.sum()) for lengths in kept)
         self.assertEqual(told, {"dataset_max_seqlen": max(max(lengths) for lengths in kept), "max_samples_per_bin": max(map(len, kept)),
@@ -130,8 +129,7 @@ class Packed(tool.Tool):
             packed_parquet.write_part = stop
             self.assertFalse(os.path.exists(out))
             kept = os.stat(os.path.join(out + ".part", "part-00001.parquet")).st_mtime_ns
-            with open(os.path.join(out + ".part", "part-00002.parquet.part"), "w") as file:
-                file.write("half")
+            tool.write(os.path.join(out + ".part", "part-00002.parquet.part"), "half")
             done = packed_parquet.write(dataset, out, part_bytes=1)
             self.assertEqual(done.made, done.parts - 2)
             self.assertEqual(os.stat(os.path.join(out, "part-00001.parquet")).st_mtime_ns, kept)
@@ -147,8 +145,7 @@ class Packed(tool.Tool):
         with self.assertRaisesRegex(OptionError, "holds something else"):
             packed_parquet.write(dataset, self.path("mine"))
         os.makedirs(self.path("own.part"))
-        with open(self.path("own.part", "notes.txt"), "w") as file:
-            file.write("mine")
+        tool.write(self.path("own.part", "notes.txt"), "mine")
         with self.assertRaisesRegex(OptionError, "holds something else"):
             packed_parquet.write(dataset, self.path("own"))
         packed_parquet.write(dataset, self.path("done"))

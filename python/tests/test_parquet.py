@@ -118,8 +118,7 @@ class Lines(Parquet):
         ids = [[drawn.randrange(50000) for _ in text] for text in texts_]
         table = pa.table({"text": texts_, "url": texts(drawn, 500), "ids": ids, "mask": [[token % 2 for token in row] for row in ids]})
         path = self.write("pack/a.parquet", table, row_group_size=33)
-        with open(self.path("pack", "a.jsonl"), "w") as file:
-            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in table.to_pylist())
+        tool.write(self.path("pack", "a.jsonl"), "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in table.to_pylist()))
         for name, options in ("text", ("--tokenizer", "bytes", "--keep", "url")), ("ids", ("--key", "ids", "--field", "mask=mask:u8")):
             own, other = self.path("pack", name), self.path("pack", name + "-by-hand")
             self.pipe([path], [*options, "-T", 200, "-o", own])
@@ -187,19 +186,16 @@ class Faults(Parquet):
         """A damaged file is named, with its row group; what is written before ends inside a line, which bload pack names."""
         words = texts(random.Random(5), 3000, 20)
         path = self.write("damaged/a.parquet", {"text": words}, row_group_size=1000, compression="zstd", use_dictionary=False)
-        with open(path, "rb") as file:
-            sound = file.read()
+        sound = tool.read(path)
         column = pq.read_metadata(path).row_group(2).column(0)
         for name, data in (("short", sound[:-100]), ("empty", b""), ("text", b"not parquet"), ("head", sound[:9])):
             other = self.path("damaged", name + ".parquet")
-            with open(other, "wb") as file:
-                file.write(data)
+            tool.write(other, data)
             output, said = self.run_command(path, other, status=1)
             self.assertEqual(output, b"")
             self.assertIn(other, said)
         begin = column.data_page_offset + column.total_compressed_size // 2
-        with open(path, "wb") as file:
-            file.write(sound[:begin] + bytes(200) + sound[begin + 200:])
+        tool.write(path, sound[:begin] + bytes(200) + sound[begin + 200:])
         output, said = self.run_command(path, status=1)
         self.assertIn(f"{path}: row group 2: cannot be read", said)
         self.assertEqual(len(output.splitlines()), 2000)
@@ -240,8 +236,7 @@ class Folders(Parquet):
         """Files are read in natural order, below folders too; others and hidden ones are left out."""
         for name in "b/2.parquet", "b/10.parquet", "a.parquet", ".c.parquet", ".d/e.parquet", "b/1.pq":
             self.write(f"order/{name}", {"text": [name]})
-        with open(self.path("order", "README.md"), "w") as file:
-            file.write("no data")
+        tool.write(self.path("order", "README.md"), "no data")
         output, _ = self.run_command(self.path("order"))
         names = [json.loads(line)["text"] for line in output.splitlines()]
         self.assertEqual(names, ["a.parquet", "b/1.pq", "b/2.parquet", "b/10.parquet"])
@@ -353,8 +348,7 @@ class Tar(Parquet):
             found = self.members(self.path("p.tar"))
             self.assertEqual(len(found), 10)
             for i, name in enumerate(names):
-                with open(os.path.join(folder, name), "rb") as file:
-                    self.assertEqual(found[f"{i:09}.png"], file.read())
+                self.assertEqual(found[f"{i:09}.png"], tool.read(os.path.join(folder, name)))
         with tarfile.open(self.path("p.tar")) as archive:
             archive.extractall(self.path("members"))
         self.pack("frames", "members", "--kind", "frames", "-T", 5, cwd=self.directory)
@@ -366,10 +360,8 @@ class Tar(Parquet):
         for arguments, status, words in ((("--columns", "text"), 2, "no column is binary"), (("--key", "text"), 2, "--key"),
                                          (("--columns", "deep,blob"), 1, "column \"deep\": binary has no form in JSON, and is no column")):
             self.assertIn(words, self.run_command(path, "--tar", out, *arguments, status=status)[1])
-        with open(path, "rb") as file:
-            sound = file.read()
-        with open(path, "wb") as file:
-            file.write(sound[:4] + bytes(60) + sound[64:])
+        sound = tool.read(path)
+        tool.write(path, sound[:4] + bytes(60) + sound[64:])
         self.assertIn("row group 0", self.run_command(path, "--tar", out, "--columns", "blob,text", status=1)[1])
         self.assertFalse(os.path.exists(out))
 

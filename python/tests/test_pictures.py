@@ -6,12 +6,11 @@ import numpy as np
 
 import bload
 import tool
-from harness import each, expand
+from harness import each
 from sample import Sample, Truth
 from test_encoding import LIBRARY, library_blocks
 
 
-@expand
 class Pictures(Sample):
     @each(("jpeg", "jpeg-repeat", "delta"))
     def test_library(self, way):

@@ -14,7 +14,7 @@ from PIL import Image
 
 import bload
 import tool
-from harness import each, expand
+from harness import each
 
 SVG = "{http://www.w3.org/2000/svg}"
 LEFT, MARGIN, SCALE, BAR, GAP, LINE_GAP = 104, 16, 16, 20, 5, 14
@@ -132,8 +132,7 @@ class Shows(tool.Tool):
         self.bload("show", path, "--block", b, *options, "-o", self.path("x.svg"))
         self.bload("show", path, "--block", b, *options, "-o", self.path("x.png"))
         self.bload("show", path, "--block", b, *options, "-o", self.path("x.html"))
-        with open(self.path("x.html"), encoding="utf-8") as file:
-            self.page = file.read()
+        self.page = tool.text(self.path("x.html"))
         self.drawn = Drawn(self.path("x.svg"), self.axis)
         self.raster = Raster(self.path("x.png"), self.axis, self.drawn.heights)
         self.check_spans()
@@ -307,7 +306,6 @@ class Shows(tool.Tool):
 FORMS = {"rgb": ((9, 7, 3), "u1"), "rgba": ((30, 61, 4), "u1"), "grey": ((200, 120), "u1"), "one": ((5, 90, 1), "u1"), "deep": ((33, 40), "u2")}
 
 
-@expand
 class Pictures(Shows):
     def packed(self, name, random, lengths, T, *options):
         shape, dtype = FORMS[name]
@@ -390,7 +388,6 @@ MAPS = {"f2": ("f2", (3, 2)), "f4": ("f4", (17,)), "f8": ("f8", (130,)), "i2": (
 STRIPS = ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8")
 
 
-@expand
 class Arrays(Shows):
     def arrays(self, make, lengths, T, *options):
         folder = self.path("a")
@@ -460,7 +457,6 @@ class Arrays(Shows):
             self.assertEqual(blue > 0, bool(np.isfinite(values).any()), values)
 
 
-@expand
 class Sequences(Shows):
     @each([("apart", 0), ("overlapping", 30)])
     def test_joined(self, _, overlap):
@@ -484,7 +480,6 @@ class Sequences(Shows):
 DAMAGED = {"curve": ("f4", ()), "map": ("f4", (3,)), "strip": ("i4", ()), "pictures": ("u1", (4, 4, 3))}
 
 
-@expand
 class Damage(Shows):
     """A piece of a view that lies in several stored blocks, of which the last is damaged: nothing of it is drawn or counted."""
 
@@ -526,7 +521,6 @@ class Damage(Shows):
         other = drawn.lane[0][:, axis.pixel(start) + edge:axis.pixel(start + 60) - edge]
         self.assertTrue((damaged == PAPER).all())
         self.assertLess((other == PAPER).all((0, 2)).mean(), 0.02) # between cells
-        with open(self.path("x.html"), encoding="utf-8") as file:
-            self.page = file.read()
+        self.page = tool.text(self.path("x.html"))
         if name != "pictures":
             self.assertNotIn("not finite", self.assertRange("data", small.min(), small.max()))

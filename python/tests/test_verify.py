@@ -7,7 +7,7 @@ import struct
 import numpy as np
 
 import bload
-from harness import each, expand
+from harness import each
 from sample import WAYS, Sample, flip
 
 
@@ -22,7 +22,6 @@ def place_of(shard, tensor, row):
     return 8 + size + begin + row * length + length // 2
 
 
-@expand
 class Verify(Sample):
     def copy(self, way, *more, name=""):
         path = self.path("copy-" + (name or way))

@@ -10,7 +10,7 @@ import numpy as np
 
 import bload
 import library
-from harness import each, expand
+from harness import each
 from sample import Sample, same
 from views import ViewTruth, write_view
 
@@ -46,7 +46,6 @@ class Views(Sample):
         return out
 
 
-@expand
 class Blocks(Views):
     @each(VIEWS)
     def test_blocks(self, name):
@@ -173,7 +172,6 @@ class Blocks(Views):
         self.assertLessEqual(len(fields), len(bload.open(source)))
 
 
-@expand
 class Command(Views):
     """Views that the tool makes, read by the package and by the C library."""
 

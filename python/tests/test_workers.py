@@ -4,7 +4,7 @@ import pickle
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import bload
-from harness import each, expand
+from harness import each
 from sample import Sample, same
 
 HANDS = 4
@@ -14,7 +14,6 @@ def read(blocks):
     return [{name: value.copy() if hasattr(value, "copy") else value for name, value in block.items()} for block in blocks]
 
 
-@expand
 class Workers(Sample):
     def opened(self, way):
         return bload.open(self.packed(way), verify=True, mask=True, open_shards=2, resident=1 << 20)

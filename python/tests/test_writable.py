@@ -7,7 +7,7 @@ import numpy as np
 
 import bload
 from bload import mapping
-from harness import each, expand
+from harness import each
 from sample import WAYS, Sample, Truth, same
 
 
@@ -16,7 +16,6 @@ def mapped():
     return unittest.mock.patch.object(mapping, "WORTH_MAPPING", 1)
 
 
-@expand
 class Writable(Sample):
     @each(WAYS)
     def test_private(self, way):

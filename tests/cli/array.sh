@@ -30,8 +30,7 @@ END_OF_TABLE
     err_has 'bload: skipped cut.npy: truncated: the header promises 72000 bytes of elements, 71993 are there'
     err_has 'bload: skipped objects.npy: an array of Python objects: they are pickled, and never read'
     err_has 'bload: skipped unlike.npy: its steps are F32 [3], those of the first (a2.npy) F32 [3, 2]'
-    err_has 'bload: skipped two.npz: 2 arrays (x, y): choose one with --array'
-    err_has 'bload: twice.npy: 1035 bytes follow the array: left out'
+    err_has 'bload: skipped two.npz: 2 arrays (x, y): choose one with --array' 'bload: twice.npy: 1035 bytes follow the array: left out'
     err_has '13 files: 7 sequences of 8,540 steps, 1 of them damaged; 6 skipped'
 }
 
@@ -56,8 +55,7 @@ END_OF_YAML
     expect 0 bload verify -q one
     expect 0 bload info one
     out_has 'field       features F32 [1000, 3, 2] per block, from array: arrays as they are, steps along axis 0, "x" of archives'
-    expect 2 bload pack -q --sequences table.tsv -T 1000 -o four
-    err_has 'the table was scanned with sampling "axis=0 array=x", the options say "axis=0"'
+    expect 2 bload pack -q --sequences table.tsv -T 1000 -o four :err 'the table was scanned with sampling "axis=0 array=x", the options say "axis=0"'
 }
 
 test_which_files_are_arrays() {
@@ -75,20 +73,15 @@ test_which_files_are_arrays() {
     expect 3 bload scan -q --kind text npy
     is text "$(field kind 1 <"$OUT")"
     err_has 'an array of F32: token ids are whole numbers (--kind array takes any)'
-    expect 2 bload scan -q --format npy npy
-    err_has '--format is for text, and the inputs are array (--kind chooses another)'
+    expect 2 bload scan -q --format npy npy :err '--format is for text, and the inputs are array (--kind chooses another)'
     cp npz/c.npz npy
-    expect 0 bload scan -q npy
-    is "array array" "$(field kind <"$OUT" | xargs)"
+    expect 0 bload scan -q npy :column kind "array array"
     echo '{"text": "a"}' >npy/d.jsonl
-    expect 2 bload scan -q npy
-    err_has 'sources of several kinds (2 array such as npy/a2.npy, 1 text: npy/d.jsonl): choose one with --kind'
+    expect 2 bload scan -q npy :err 'sources of several kinds (2 array such as npy/a2.npy, 1 text: npy/d.jsonl): choose one with --kind'
     rm npy/d.jsonl
     # Beside videos they are labels, or what else belongs to them.
     cp "$(fixture h264-30.mp4)" npy/film.mp4
-    expect 0 bload scan npy
-    is video "$(field kind <"$OUT")"
-    err_has 'ignored in folders: 1 .npy, 1 .npz'
+    expect 0 bload scan npy :column kind video :err 'ignored in folders: 1 .npy, 1 .npz'
     expect 0 bload scan -q --kind array npy
     is 2 "$(field kind <"$OUT" | wc -l)"
 }
@@ -114,21 +107,15 @@ END
 
 test_options_are_checked() {
     arrays in
-    expect 2 bload pack -q --kind array in -T 9 -o d --name 'a b'
-    err_has "--name expects 1 to 47 letters, digits, _, . or -, not \"a b\""
-    expect 2 bload pack -q --kind array in/a2.npy -T 900 -o d --name length
-    err_has 'field name "length" is taken'
-    expect 2 bload scan -q --kind array in --dtype s16
-    err_has '--dtype s16: array is same or f32'
+    expect 2 bload pack -q --kind array in -T 9 -o d --name 'a b' :err "--name expects 1 to 47 letters, digits, _, . or -, not \"a b\""
+    expect 2 bload pack -q --kind array in/a2.npy -T 900 -o d --name length :err 'field name "length" is taken'
+    expect 2 bload scan -q --kind array in --dtype s16 :err '--dtype s16: array is same or f32'
     expect 2 bload scan -q --kind array in --time-axis x
-    expect 2 bload scan -q --kind text in --squeeze
-    err_has '--squeeze is for array, and the inputs are text'
-    expect 3 bload scan -q --kind array in/a2.npy --time-axis 3
-    err_has 'no such axis (--time-axis): its shape is (900, 3, 2)'
+    expect 2 bload scan -q --kind text in --squeeze :err '--squeeze is for array, and the inputs are text'
+    expect 3 bload scan -q --kind array in/a2.npy --time-axis 3 :err 'no such axis (--time-axis): its shape is (900, 3, 2)'
 }
 
 test_a_file_that_changed_stops_the_run() {
-    local name
     for name in a10.npy sub/c.npz; do
         rm -rf in d
         arrays in
@@ -136,11 +123,9 @@ test_a_file_that_changed_stops_the_run() {
         expect 3 bload pack -q --sequences table.tsv -T 3000 -o right
         cp in/$name kept
         printf x >>in/$name
-        expect 1 bload pack -q --sequences table.tsv -T 3000 -o d
-        err_has "the inputs changed since the scan: in/$name has a different size"
+        expect 1 bload pack -q --sequences table.tsv -T 3000 -o d :err "the inputs changed since the scan: in/$name has a different size"
         rm in/$name
-        expect 1 bload pack -q --sequences table.tsv -T 3000 -o d
-        err_has "the inputs changed since the scan: in/$name is gone"
+        expect 1 bload pack -q --sequences table.tsv -T 3000 -o d :err "the inputs changed since the scan: in/$name is gone"
         cp kept in/$name
         expect 3 bload pack -q --sequences table.tsv -T 3000 -o d
         same right/manifest.json d/manifest.json
@@ -156,11 +141,9 @@ test_another_array_in_its_place() {
     expect 0 bload scan -q --kind array in -o scanned.tsv
     cut -f -9 scanned.tsv >table.tsv
     sed 's/(400, 3, 2,)/(600, 2, 2,)/' all/a10.npy >in/a10.npy
-    expect 3 bload pack -q --sequences table.tsv -T 900 -o d
-    err_has 'failed a10.npy: its steps are F32 [2, 2], those of the dataset F32 [3, 2]'
+    expect 3 bload pack -q --sequences table.tsv -T 900 -o d :err 'failed a10.npy: its steps are F32 [2, 2], those of the dataset F32 [3, 2]'
     sed 's/(400, 3, 2,)/(300, 3, 2,)/' all/a10.npy >in/a10.npy
-    expect 3 bload pack -q --sequences table.tsv -T 900 -o e
-    err_has 'failed a10.npy: the scan counted 400 rows, the header says 300'
+    expect 3 bload pack -q --sequences table.tsv -T 900 -o e :err 'failed a10.npy: the scan counted 400 rows, the header says 300'
 }
 
 # 200 MB of zeros in one: an honest header, so it is packed piece by piece; one that lies is skipped.
@@ -181,8 +164,7 @@ END_OF_PYTHON
     (
         ulimit -v 600000
         expect 3 bload pack -q --sequences table.tsv -T 1000 --oversize split -j 1 --memory 100M -o d
-        expect 2 bload pack -q --sequences table.tsv -T longest -j 1 --memory 100M -o e
-        err_has 'of memory is not enough: one block takes 195.3 MiB'
+        expect 2 bload pack -q --sequences table.tsv -T longest -j 1 --memory 100M -o e :err 'of memory is not enough: one block takes 195.3 MiB'
     )
     is 50000 "$(field length 1 <d/sequences.tsv)"
     is ok "$(field status 1 <d/sequences.tsv)"

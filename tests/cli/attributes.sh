@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2317
 
 # Five texts in folders, of 10 to 50 bytes.
-corpus() {
+setup() {
     local i
     mkdir -p t/a t/b
     for i in 1 2 3; do printf "%${i}0d" 0 >t/a/$i.txt; done
@@ -27,7 +27,6 @@ END
 }
 
 test_columns_follow_those_of_the_scan() {
-    corpus
     whole_labels
     expect 0 bload scan t "${bytes[@]}" --attributes labels.csv
     is "class weight note" "$(head -n 1 "$OUT" | cut -f 11- | tr '\t' ' ')"
@@ -47,20 +46,15 @@ test_columns_follow_those_of_the_scan() {
 }
 
 test_which_column_has_the_ids() {
-    corpus
     printf 'class,file,id\n1,1,x\n2,2,y\n3,3,z\n4,4,u\n5,5,v\n' >labels.csv
-    expect 0 bload scan t "${bytes[@]}" --attributes labels.csv --attributes-id file --attributes-columns class
-    is '1 2 3 4 5' "$(field class <"$OUT" | xargs)"
+    expect 0 bload scan t "${bytes[@]}" --attributes labels.csv --attributes-id file --attributes-columns class :column class '1 2 3 4 5'
     # By its name, else the first.
     expect 3 bload scan t "${bytes[@]}" --attributes labels.csv
     is 5 "$(grep -c skipped "$OUT")"
-    printf 'file,class\n1,1\n2,2\n3,3\n4,4\n5,5\n' >labels.csv
-    expect 0 bload scan t "${bytes[@]}" --attributes labels.csv
-    is '1 2 3 4 5' "$(field class <"$OUT" | xargs)"
+    given labels.csv 'file,class\n1,1\n2,2\n3,3\n4,4\n5,5\n' expect 0 bload scan t "${bytes[@]}" --attributes labels.csv :column class '1 2 3 4 5'
 }
 
 test_rows_that_lack_and_rows_too_many() {
-    corpus
     labels <<'END'
 id,class
 gone/9.txt,7
@@ -70,29 +64,23 @@ gone/9.txt,7
 4,3
 other,8
 END
-    expect 3 bload scan t "${bytes[@]}" --attributes labels.csv
-    is 'ok ok skipped ok skipped' "$(field status <"$OUT" | xargs)"
-    is '10 20 0 40 0' "$(field length <"$OUT" | xargs)"
+    expect 3 bload scan t "${bytes[@]}" --attributes labels.csv :column status 'ok ok skipped ok skipped' :column length '10 20 0 40 0'
     is 'labels.csv has no row for it' "$(field reason 3 <"$OUT")"
     is '' "$(field class 3 <"$OUT")"
     err_has 'bload: skipped a/3.txt: labels.csv has no row for it'
     err_has 'bload: labels.csv: 2 rows belong to no sequence, the first in line 2 ("gone/9.txt")'
     expect 3 bload pack t "${bytes[@]}" --attributes labels.csv -T 50 -o d
-    err_has 'bload: labels.csv: 2 rows belong to no sequence, the first in line 2 ("gone/9.txt")'
-    err_has 'bload: attributes: class I64'
-    expect 3 bload pack t "${bytes[@]}" --attributes labels.csv -T 50 -o d
-    err_has 'already complete'
+    err_has 'bload: labels.csv: 2 rows belong to no sequence, the first in line 2 ("gone/9.txt")' 'bload: attributes: class I64'
+    expect 3 bload pack t "${bytes[@]}" --attributes labels.csv -T 50 -o d :err 'already complete'
     expect 1 bload pack t "${bytes[@]}" --attributes labels.csv -T 50 -o e --on-error fail
     err_has 'a/3.txt: labels.csv has no row for it (--on-error fail)'
     expect 0 bload verify d
 }
 
 test_a_row_for_two_sequences_is_refused() {
-    corpus
     cp t/a/1.txt t/b/1.txt
     printf 'id,class\na/1.txt,1\nb/1,2\n2,2\n3,3\n4,4\n5,5\n' >labels.csv
-    expect 0 bload scan t "${bytes[@]}" --attributes labels.csv
-    is '1 2 3 2 4 5' "$(field class <"$OUT" | xargs)"
+    expect 0 bload scan t "${bytes[@]}" --attributes labels.csv :column class '1 2 3 2 4 5'
     for row in 1,1 1.txt,1; do
         printf 'id,class\n2,2\n%s\n3,3\n4,4\n5,5\n' $row >labels.csv
         expect 1 bload scan t "${bytes[@]}" --attributes labels.csv -o table
@@ -104,13 +92,10 @@ test_a_row_for_two_sequences_is_refused() {
 # refuse STATUS MESSAGE, with the table on stdin.
 refuse() {
     cat >labels.csv
-    expect "$1" bload pack t "${bytes[@]}" --attributes labels.csv -T 50 -o d "${@:3}"
-    err_has "bload: pack: $2"
-    [ ! -e d ]
+    expect "$1" bload pack t "${bytes[@]}" --attributes labels.csv -T 50 -o d "${@:3}" :err "bload: pack: $2" :none d
 }
 
 test_tables_that_are_none() {
-    corpus
     refuse 1 'labels.csv is empty: its first line has the names of the columns' </dev/null
     printf 'id,class\n1,2\n2,3,4\n' | refuse 1 'labels.csv:3: 3 values where the header has 2 columns'
     printf 'id,class\n"1\n",2\n\n"1\n",3\n' | refuse 1 'labels.csv:5: duplicate id "1'
@@ -123,57 +108,44 @@ test_tables_that_are_none() {
     printf 'id,class\n1,2\n' | refuse 2 'labels.csv:1: no column "split"' --attributes-columns class,split
     printf 'id,class\n1,2\n' | refuse 2 'labels.csv:1: no column "name"' --attributes-id name
     printf 'id,a,a\n1,2,3\n' | refuse 2 'labels.csv:1: duplicate column "a"'
-    expect 2 bload pack t "${bytes[@]}" --attributes none.csv -T 50 -o d
-    err_has 'cannot open none.csv: No such file or directory'
-    expect 2 bload scan t "${bytes[@]}" --attributes-id x
-    err_has '--attributes-id needs --attributes FILE'
-    expect 2 bload scan t "${bytes[@]}" --attributes -
-    err_has '--attributes needs a file'
+    expect 2 bload pack t "${bytes[@]}" --attributes none.csv -T 50 -o d :err 'cannot open none.csv: No such file or directory'
+    expect 2 bload scan t "${bytes[@]}" --attributes-id x :err '--attributes-id needs --attributes FILE'
+    expect 2 bload scan t "${bytes[@]}" --attributes - :err '--attributes needs a file'
 }
 
 test_names_that_clash() {
-    corpus
-    for name in length start status; do
-        printf 'id,%s\n1,2\n' $name | refuse 2 "labels.csv:1: \"$name\" is reserved in the table of sequences"
-    done
+    for name in length start status; do printf 'id,%s\n1,2\n' $name | refuse 2 "labels.csv:1: \"$name\" is reserved in the table of sequences"; done
     for name in tokens sequence segment_ids __metadata__; do
         printf 'id,%s\n1,2\n' $name | refuse 2 "labels.csv: the column \"$name\" has the name of a tensor of the shards"
     done
     printf '{"text": "a", "class": 1}\n' >t.jsonl
     printf 'id,class,tokens\nt.jsonl#0,2,3\n' >labels.csv
-    expect 2 bload scan t.jsonl "${bytes[@]}" --keep class --attributes labels.csv
-    err_has 'labels.csv: the scan already has a column "class"'
+    expect 2 bload scan t.jsonl "${bytes[@]}" --keep class --attributes labels.csv :err 'labels.csv: the scan already has a column "class"'
     # What is left out may be called anything; a table without tensors has no names of tensors.
     expect 0 bload scan t.jsonl "${bytes[@]}" --keep class --attributes labels.csv --attributes-columns tokens
 }
 
 test_at_most_64_are_numbers() {
-    corpus
     { echo "id,$(columns 65),text" && for i in 1 2 3 4 5; do echo "$i,$(seq -s , 65),t"; done; } >labels.csv
     expect 2 bload pack t "${bytes[@]}" --attributes labels.csv -T 50 -o d
     err_has 'more than 64 columns of numbers: choose some with --attributes-columns'
     rm -r d
-    expect 0 bload pack t "${bytes[@]}" --attributes labels.csv --attributes-columns "$(columns 64),text" -T 50 -o d
-    expect 0 bload verify d
+    expect 0 bload pack t "${bytes[@]}" --attributes labels.csv --attributes-columns "$(columns 64),text" -T 50 -o d :verified
     { echo "id,$(columns 193)" && echo "1,$(seq -s , 193)"; } >labels.csv
-    expect 2 bload scan t "${bytes[@]}" --attributes labels.csv
-    err_has 'labels.csv:1: more than 192 columns'
+    expect 2 bload scan t "${bytes[@]}" --attributes labels.csv :err 'labels.csv:1: more than 192 columns'
 }
 
 test_groups_go_by_them() {
-    corpus
     whole_labels
     expect 0 bload pack t "${bytes[@]}" --attributes labels.csv --group-by class -T 100 -o d
     is 3 "$(word blocks <d/manifest.json)"
-    expect 2 bload pack t "${bytes[@]}" --attributes labels.csv --group-by clas -T 100 -o e
-    err_has '--group-by clas: the scan has no such column'
+    expect 2 bload pack t "${bytes[@]}" --attributes labels.csv --group-by clas -T 100 -o e :err '--group-by clas: the scan has no such column'
     expect 0 bload scan t "${bytes[@]}" --attributes labels.csv -o table.tsv
     expect 0 bload plan table.tsv --group-by class -T 100
     is 3 "$(field block <"$OUT" | sort -u | wc -l)"
 }
 
 test_a_table_that_was_scanned_before() {
-    corpus
     whole_labels
     expect 0 bload pack t "${bytes[@]}" --attributes labels.csv -T 50 -o right
     expect 0 bload scan t "${bytes[@]}" -o without.tsv
@@ -193,49 +165,38 @@ test_a_table_that_was_scanned_before() {
     expect 2 bload pack --sequences with.tsv "${bytes[@]}" --attributes labels.csv -T 50 -o other
     err_has 'with.tsv: row 2 (a/3.txt): column "weight" exists and has "-1e3", but the table of attributes has "-1e4"'
     sed -i /^3/d labels.csv
-    expect 3 bload pack --sequences with.tsv "${bytes[@]}" --attributes labels.csv -T 50 -o less
-    err_has 'skipped a/3.txt: labels.csv has no row for it'
+    expect 3 bload pack --sequences with.tsv "${bytes[@]}" --attributes labels.csv -T 50 -o less :err 'skipped a/3.txt: labels.csv has no row for it'
     is 'skipped' "$(field status 3 <less/sequences.tsv)"
     is '-1e3' "$(field weight 3 <less/sequences.tsv)"
     expect 0 bload verify less
 }
 
 test_a_file_that_changed_is_noticed() {
-    corpus
     whole_labels
     expect 0 bload pack t "${bytes[@]}" --attributes labels.csv -T 50 -o d
-    expect 0 bload pack t "${bytes[@]}" --attributes labels.csv -T 50 -o d
-    err_has 'already complete'
+    expect 0 bload pack t "${bytes[@]}" --attributes labels.csv -T 50 -o d :err 'already complete'
     mkdir elsewhere
     cp labels.csv elsewhere/other.csv
     expect 0 bload pack t "${bytes[@]}" --attributes elsewhere/other.csv -T 50 -o d
-    expect 2 bload pack t "${bytes[@]}" --attributes labels.csv --attributes-columns class -T 50 -o d
-    err_has 'attributes-columns'
+    expect 2 bload pack t "${bytes[@]}" --attributes labels.csv --attributes-columns class -T 50 -o d :err 'attributes-columns'
     sed -i 's/four/FOUR/' labels.csv
-    expect 2 bload pack t "${bytes[@]}" --attributes labels.csv -T 50 -o d
-    err_has 'd holds a dataset'
-    err_has 'attributes is "'
+    expect 2 bload pack t "${bytes[@]}" --attributes labels.csv -T 50 -o d :err 'd holds a dataset' 'attributes is "'
     expect 2 bload pack t "${bytes[@]}" -T 50 -o d
 }
 
 test_the_path_counts_from_the_yaml_file() {
-    corpus
     whole_labels
     mkdir conf
     mv t labels.csv conf
     printf 'sources: [t/]\ntokenizer: bytes\nT: 50\nattributes: labels.csv\nattributes-columns: class\n' >conf/set.yaml
-    expect 0 bload pack -c conf/set.yaml -o d
-    is '1 2 1 0 2' "$(field class <d/sequences.tsv | xargs)"
-    expect 0 bload pack -c conf/set.yaml --print-config
-    out_has 'attributes: "labels.csv"'
-    expect 0 bload info d
-    out_has 'attributes  class I64'
+    expect 0 bload pack -c conf/set.yaml -o d :made class '1 2 1 0 2'
+    expect 0 bload pack -c conf/set.yaml --print-config :out 'attributes: "labels.csv"'
+    expect 0 bload info d :out 'attributes  class I64'
     expect 0 bload info d --json
     is 'class' "$(tr -d ' \n' <"$OUT" | sed 's/.*"attributes":\[{"name":"\([^"]*\)","dtype":"I64"}\].*/\1/')"
 }
 
 test_what_is_a_number_and_what_is_text() {
-    corpus
     cat >labels.csv <<'END'
 id,whole,real,gaps,text,big,empty
 1,9223372036854775807,1,,1,1,
@@ -257,25 +218,17 @@ test_other_kinds_have_them_too() {
     printf '%s\n' $(seq 24) >labels/y.txt
     printf 'id,class\nx,5\ny,6\n' >c.csv
     printf 'sources: [v/]\nT: 60\nsize: 16x16\nattributes: c.csv\nfields: [{name: labels, path: "labels/{id}.txt"}]\n' >set.yaml
-    expect 0 bload pack -c set.yaml -o d
-    is '5 6' "$(field class <d/sequences.tsv | xargs)"
-    is 'labels/x.txt labels/y.txt' "$(field labels.path <d/sequences.tsv | xargs)"
-    expect 0 bload verify d
+    expect 0 bload pack -c set.yaml -o d :made class '5 6' :made labels.path 'labels/x.txt labels/y.txt' :verified
     printf 'id,labels.path\nx,5\n' >c.csv
-    expect 2 bload pack -c set.yaml -o e
-    err_has 'c.csv: the scan already has a column "labels.path"'
+    expect 2 bload pack -c set.yaml -o e :err 'c.csv: the scan already has a column "labels.path"'
     # Of a manifest of speech the cut's own id, of documents the file's with the byte.
     wav=$(fixture tone-8000.wav)
     for i in 0 1; do
         echo "{\"id\": \"cut-$i\", \"start\": 0.$i, \"duration\": 0.1, \"channel\": 0, \"type\": \"MonoCut\", \"recording\": {\"id\": \"r\", \"sources\": [{\"type\": \"file\", \"channels\": [0], \"source\": \"$wav\"}], \"sampling_rate\": 8000, \"num_samples\": 8000, \"duration\": 1}}"
     done >cuts.jsonl
-    printf 'id,speaker\ncut-1,11\ncut-0,10\n' >c.csv
-    expect 0 bload scan --kind audio cuts.jsonl --attributes c.csv
-    is '10 11' "$(field speaker <"$OUT" | xargs)"
+    given c.csv 'id,speaker\ncut-1,11\ncut-0,10\n' expect 0 bload scan --kind audio cuts.jsonl --attributes c.csv :column speaker '10 11'
     printf '{"text": "ab"}\n{"text": "c"}\n' >t.jsonl
-    printf 'id,class\nt.jsonl#15,2\nt.jsonl#0,1\n' >c.csv
-    expect 0 bload scan t.jsonl --tokenizer bytes --attributes c.csv
-    is '1 2' "$(field class <"$OUT" | xargs)"
+    given c.csv 'id,class\nt.jsonl#15,2\nt.jsonl#0,1\n' expect 0 bload scan t.jsonl --tokenizer bytes --attributes c.csv :column class '1 2'
     # The first array decides for all only where it has a row.
     python3 "$BLOAD_ROOT/fixtures/arrays.py" n >/dev/null
     bload scan -q n --kind array >arrays.tsv 2>/dev/null || is 3 $?

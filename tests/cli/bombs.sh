@@ -34,23 +34,15 @@ test_a_bomb_of_attributes() {
     { printf 'id,a\n' && zeros 50 1 | sed 's/1/1,2\n/g'; } | gzip -1 >same.csv.gz
     { printf 'id,a\n' && zeros 1 >long && for ((i = 0; i < 150; i++)); do printf '%d,' $i && head -c 1000000 long && echo; done; } | gzip -1 >wide.csv.gz
     local run=(bload scan t --tokenizer bytes -j 1 --attributes)
-    within 150 1 "${run[@]}" line.csv.gz
-    err_has 'line.csv.gz: line 2: a record of more than 1048576 bytes'
-    within 150 1 "${run[@]}" quote.csv.gz
-    err_has 'quote.csv.gz: line 2: a value in quotes that does not end within 1048576 bytes'
-    within 150 1 "${run[@]}" commas.csv.gz
-    err_has 'commas.csv.gz: line 2: a record of more than 1048576 bytes'
-    within 150 1 "${run[@]}" tabs.tsv.gz
-    err_has 'tabs.tsv.gz: line 2: a record of more than 1048576 bytes'
-    within 150 1 "${run[@]}" fault.csv.gz
-    err_has 'fault.csv.gz:2: 3 values where the header has 2 columns'
-    within 150 1 "${run[@]}" same.csv.gz
-    err_has 'same.csv.gz:3: duplicate id "1", first on line 2'
+    within 150 1 "${run[@]}" line.csv.gz :err 'line.csv.gz: line 2: a record of more than 1048576 bytes'
+    within 150 1 "${run[@]}" quote.csv.gz :err 'quote.csv.gz: line 2: a value in quotes that does not end within 1048576 bytes'
+    within 150 1 "${run[@]}" commas.csv.gz :err 'commas.csv.gz: line 2: a record of more than 1048576 bytes'
+    within 150 1 "${run[@]}" tabs.tsv.gz :err 'tabs.tsv.gz: line 2: a record of more than 1048576 bytes'
+    within 150 1 "${run[@]}" fault.csv.gz :err 'fault.csv.gz:2: 3 values where the header has 2 columns'
+    within 150 1 "${run[@]}" same.csv.gz :err 'same.csv.gz:3: duplicate id "1", first on line 2'
     within 200 1 "${run[@]}" wide.csv.gz
-    err_has 'MiB of values out of'
-    err_has '(choose columns with --attributes-columns, or decompress the file)'
-    within 150 0 "${run[@]}" empty.csv.gz
-    is '2 3 4' "$(field a <"$OUT" | xargs)"
+    err_has 'MiB of values out of' '(choose columns with --attributes-columns, or decompress the file)'
+    within 150 0 "${run[@]}" empty.csv.gz :column a '2 3 4'
 }
 
 # As much as that is fine where it is not out of nothing: in a file that is as large.
@@ -71,8 +63,7 @@ test_a_table_is_copied_in_pieces() {
         for (i = 0; i < n; i++) print "a" i, 1, "array", "none/" i long, 8, "ok", "", "", "", ""
     }' >t.tsv
     [ "$(stat -c %s t.tsv)" -gt 80000000 ] || fail 'a small table'
-    within 110 1 bload pack -q --sequences t.tsv -T 100 -j 1 -o d
-    err_has 'is gone'
+    within 110 1 bload pack -q --sequences t.tsv -T 100 -j 1 -o d :err 'is gone'
     same t.tsv d/.bload/sequences.tsv
     within 110 1 bash -c '"$BLOAD" pack -q --sequences - -T 100 -j 1 -o e <t.tsv'
     same t.tsv e/.bload/sequences.tsv
@@ -88,62 +79,43 @@ test_lists_without_ends() {
     { printf 't/1.txt\0' && zeros 2 '\0' && printf 't/2.txt'; } >print0
     { zeros 2 '\n' && printf 't/1.txt\0t/2.txt\n'; } >mixed
     local run=(bload scan --tokenizer bytes -j 1)
-    within 100 1 "${run[@]}" @line
-    err_has 'line:1: line is longer than 1048576 bytes'
-    within 100 1 "${run[@]}" @long
-    err_has 'long:2: too long for a name: not a list of files'
-    within 100 1 "${run[@]}" @mixed
-    err_has 'mixed:2097153: a zero byte in a list with line ends'
-    within 100 0 "${run[@]}" @lines
-    is 't/1.txt t/2.txt' "$(field path <"$OUT" | xargs)"
-    within 100 0 "${run[@]}" @print0
-    is 't/1.txt t/2.txt' "$(field path <"$OUT" | xargs)"
-    within 100 1 "${run[@]}" t --exclude @line
-    err_has 'line:1: line is longer than 1048576 bytes'
-    within 100 0 "${run[@]}" t --exclude @ids
-    is 'dropped dropped ok' "$(field status <"$OUT" | xargs)"
+    within 100 1 "${run[@]}" @line :err 'line:1: line is longer than 1048576 bytes'
+    within 100 1 "${run[@]}" @long :err 'long:2: too long for a name: not a list of files'
+    within 100 1 "${run[@]}" @mixed :err 'mixed:2097153: a zero byte in a list with line ends'
+    within 100 0 "${run[@]}" @lines :column path 't/1.txt t/2.txt'
+    within 100 0 "${run[@]}" @print0 :column path 't/1.txt t/2.txt'
+    within 100 1 "${run[@]}" t --exclude @line :err 'line:1: line is longer than 1048576 bytes'
+    within 100 0 "${run[@]}" t --exclude @ids :column status 'dropped dropped ok'
 }
 
 # A tree of values takes fifty times what it is built of.
 test_json_of_too_many_values() {
     texts
     { printf '{"model": {"type": "BPE"}, "padding": [' && zeros 10 , | sed 's/,/1,/g' && printf '1]}'; } >ones.json
-    within 150 1 bload scan -j 1 t --tokenizer ones.json
-    err_has 'ones.json: more values than a tokenizer has (8388608)'
+    within 150 1 bload scan -j 1 t --tokenizer ones.json :err 'ones.json: more values than a tokenizer has (8388608)'
     zeros 1 '[' >deep.json
-    within 150 1 bload scan -j 1 t --tokenizer deep.json
-    err_has 'deep.json:1: maximum parsing depth reached'
+    within 150 1 bload scan -j 1 t --tokenizer deep.json :err 'deep.json:1: maximum parsing depth reached'
     { printf '{"text": "' && zeros 1 '[' && printf '"}\n{"text": ' && zeros 1 '[' && printf '}\n{"text": "b"}\n'; } >deep.jsonl
-    within 150 3 bload scan -j 1 deep.jsonl --tokenizer bytes
-    err_has 'skipped deep.jsonl#1048589: not JSON at byte 1049110: nested too deeply'
+    within 150 3 bload scan -j 1 deep.jsonl --tokenizer bytes :err 'skipped deep.jsonl#1048589: not JSON at byte 1049110: nested too deeply'
     is 'ok skipped ok' "$(field status <"$OUT" | xargs)"
     mkdir d
     { printf '{"format": 1, "x": [' && zeros 10 , | sed 's/,/1,/g' && printf '1]}'; } >d/manifest.json
-    for command in verify info; do
-        within 150 1 bload $command d
-        err_has 'more than 8388608 values: not a manifest'
-    done
+    for command in verify info; do within 150 1 bload $command d :err 'more than 8388608 values: not a manifest'; done
     zeros 1 '[' >d/manifest.json
-    within 150 1 bload verify d
-    err_has 'maximum parsing depth reached'
+    within 150 1 bload verify d :err 'maximum parsing depth reached'
 }
 
 test_yaml_of_too_many_values() {
     { echo 'a: &a [x]' && for i in 1 2 3 4 5 6 7 8 9; do echo "b$i: &b$i [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]"; done; } >laughs.yaml
-    within 100 2 bload pack -c laughs.yaml -o d
-    err_has 'laughs.yaml:1:4: a: a single value, not a list, is expected'
+    within 100 2 bload pack -c laughs.yaml -o d :err 'laughs.yaml:1:4: a: a single value, not a list, is expected'
     echo 'sources: &a [*a, *a]' >own.yaml
-    within 100 2 bload pack -c own.yaml -o d
-    err_has 'a source: a single value, not a list, is expected'
+    within 100 2 bload pack -c own.yaml -o d :err 'a source: a single value, not a list, is expected'
     { printf 'sources: [' && zeros 3 , | sed 's/,/a,/g' && echo 'a]'; } >many.yaml
-    within 100 2 bload pack -c many.yaml -o d
-    err_has 'too many values (a list of files: @FILE)'
+    within 100 2 bload pack -c many.yaml -o d :err 'too many values (a list of files: @FILE)'
     { printf 'sources: ' && zeros 1 '['; } >deep.yaml
-    within 100 2 bload pack -c deep.yaml -o d
-    err_has 'nested too deeply'
+    within 100 2 bload pack -c deep.yaml -o d :err 'nested too deeply'
     zeros 65 >line.yaml
-    within 200 2 bload pack -c line.yaml -o d
-    err_has 'line.yaml is longer than 67108864 bytes'
+    within 200 2 bload pack -c line.yaml -o d :err 'line.yaml is longer than 67108864 bytes'
 }
 
 test_claims_of_headers() {
@@ -155,8 +127,7 @@ test_claims_of_headers() {
     err_has 'skipped claim.npy: truncated: the header promises 4000000000000 bytes of elements, 1048576 are there'
     err_has 'skipped header.npy: an NPY header of 4294967295 bytes'
     within 100 3 bload scan -j 1 claim.npy header.npy --kind text
-    err_has 'skipped claim.npy: ends at byte 1048704: cut off'
-    err_has 'skipped header.npy: an NPY header of 4294967295 bytes'
+    err_has 'skipped claim.npy: ends at byte 1048704: cut off' 'skipped header.npy: an NPY header of 4294967295 bytes'
     texts
     expect 0 bload scan -q t --tokenizer bytes -o t.tsv
     within 100 1 bload pack --sequences t.tsv --plan plan.safetensors --tokenizer bytes -T 9 -o d
@@ -165,7 +136,6 @@ test_claims_of_headers() {
 
 # Their characters would be taken for bytes that are not UTF-8, with a warning for each text.
 test_other_encodings_are_named() {
-    local row
     mkdir t
     printf '\377\376a\0b\0' >t/1.txt
     printf '\376\377\0a\0b' >t/2.txt
@@ -183,18 +153,13 @@ test_other_encodings_are_named() {
     truncate -s 200M a.jsonl # one part, not several
     expect 3 bload scan a.jsonl --tokenizer bytes
     is 'UTF-16 text (convert it to UTF-8)' "$(field reason <"$OUT")"
-    printf '\377\3761\0\n\0' >labels.txt
-    expect 3 bload scan labels.txt --kind labels
-    err_has 'skipped labels.txt: UTF-16 text (convert it to UTF-8)'
-    expect 1 bload scan t/6.txt --tokenizer bytes --attributes labels.txt
-    err_has 'labels.txt: UTF-16 text (convert it to UTF-8)'
-    expect 1 bload scan @labels.txt --tokenizer bytes
-    err_has 'labels.txt: UTF-16 text (convert it to UTF-8)'
+    given labels.txt '\377\3761\0\n\0' expect 3 bload scan labels.txt --kind labels :err 'skipped labels.txt: UTF-16 text (convert it to UTF-8)'
+    expect 1 bload scan t/6.txt --tokenizer bytes --attributes labels.txt :err 'labels.txt: UTF-16 text (convert it to UTF-8)'
+    expect 1 bload scan @labels.txt --tokenizer bytes :err 'labels.txt: UTF-16 text (convert it to UTF-8)'
 }
 
 # Each shard that is claimed would be looked for, and memory taken for each block.
 test_claims_of_a_manifest() {
-    local command claim
     texts
     expect 0 bload pack -q t --tokenizer bytes -T 9 -o d
     cp d/manifest.json sound
@@ -290,7 +255,6 @@ EOF
 
 # A file of 100 KB makes 100 MB of 1,000 bytes: these were 1 GB, whatever --memory was.
 test_what_a_tokenizer_multiplies() {
-    local name
     write_tokenizers t
     printf 'a%.0s' {1..1000} >a.txt
     printf 'a<X>%.0s' {1..1000} >between.txt
@@ -301,8 +265,7 @@ test_what_a_tokenizer_multiplies() {
         printf b >b.txt
         set -- -q in.txt b.txt --kind text --tokenizer t/$name.json --special parse -T 65536 --oversize split -j 1
         within 400 2 bload pack "$@" -o d --memory 256M
-        err_has 'in.txt: a document of '
-        err_has ' of memory are needed for it: --memory is too small by '
+        err_has 'in.txt: a document of ' ' of memory are needed for it: --memory is too small by '
         # What is longer than a document may be is skipped, whatever the memory is.
         within 400 3 bload pack "$@" -o e --memory 256M --max-document 1M
         err_has 'skipped in.txt: the tokenizer makes more than 1.0 MiB of it (--max-document)'
@@ -325,8 +288,7 @@ test_what_a_tokenizer_multiplies_is_waited_for() {
     expect 0 bload pack "$@" -o little -j 4 --memory 256M
     is '5000001 5000001 5000001 5000001' "$(field length <much/sequences.tsv | xargs)"
     diff -r much little
-    within 400 2 bload pack "$@" -o d -j 1 --memory 64M
-    err_has 'in/1.txt: a document of 52 bytes, of which the tokenizer makes 4.8 MiB or more: '
+    within 400 2 bload pack "$@" -o d -j 1 --memory 64M :err 'in/1.txt: a document of 52 bytes, of which the tokenizer makes 4.8 MiB or more: '
 }
 
 # Tokens of 20 MB: all of them were in memory at once in cat, and twice that in show.
@@ -337,8 +299,7 @@ test_tokens_that_are_long() {
     within 200 0 bload cat d 'c.jsonl#0' --as text --tokenizer t/long.json -o long
     is 240000000 "$(stat -c %s long)"
     for to in '' '-o page.html'; do
-        within 250 2 bload show d --tokenizer t/long.json $to
-        err_has 'there is more text to show than 64.0 MiB: bload cat writes that of one sequence'
+        within 250 2 bload show d --tokenizer t/long.json $to :err 'there is more text to show than 64.0 MiB: bload cat writes that of one sequence'
     done
     rm long
 }
@@ -356,6 +317,5 @@ entries = b"".join(struct.pack("<HHII", *entry) for entry in known) + struct.pac
 data = b"II*\0" + struct.pack("<IH", 8, count) + entries + bytes(4)
 open("in/bad/1.tif", "wb").write(data + bytes(size - len(data)))
 END
-    expect 3 timeout 60 "$BLOAD" pack -q --kind frames -T 1 -j 1 -o d in
-    err_has 'failed bad: 1.tif: damaged image'
+    expect 3 timeout 60 "$BLOAD" pack -q --kind frames -T 1 -j 1 -o d in :err 'failed bad: 1.tif: damaged image'
 }

@@ -1,5 +1,5 @@
 # bload cat: one sequence for other programs. The contents are compared with the Python package's in python/tests/test_cat.py.
-# shellcheck shell=bash disable=SC2317
+# shellcheck shell=bash disable=SC2317,SC2086
 
 shard=shards/00000/shard-00000000.safetensors
 
@@ -37,8 +37,7 @@ tokenizer() {
 # What opened the tokenizer when it packed opens it again, for a view and its copy, too.
 test_options_of_the_tokenizer() {
     python3 -c 'import base64; [print(base64.b64encode(bytes([i])).decode(), i) for i in range(256)]' >b.tiktoken
-    printf 'a<|endoftext|>b\n' >t.txt
-    expect 0 bload pack -q t.txt --tokenizer b.tiktoken --pattern '[a-z]|[^a-z]+' --special parse -T 20 -o d
+    given t.txt 'a<|endoftext|>b\n' expect 0 bload pack -q t.txt --tokenizer b.tiktoken --pattern '[a-z]|[^a-z]+' --special parse -T 20 -o d
     expect 0 bload view -q d -T 30 -o v
     expect 0 bload pack -q v -o r
     for dataset in d v r; do
@@ -53,8 +52,7 @@ test_text() {
     is 0123456789abcdefghij "$(cat "$OUT")"
     tokenizer one.json '<|end|>'
     tokenizer other.json '<|stop|>'
-    printf '{"text": "caf\u00e9 in pieces"}\n' >t.jsonl
-    expect 0 bload pack -q t.jsonl --tokenizer one.json --eos '<|end|>' -T 4 --oversize split -o e
+    given t.jsonl '{"text": "caf\u00e9 in pieces"}\n' expect 0 bload pack -q t.jsonl --tokenizer one.json --eos '<|end|>' -T 4 --oversize split -o e
     expect 0 bload cat e t.jsonl#0 --tokenizer one.json
     is 'café in pieces<|end|>' "$(cat "$OUT")"
     expect 0 bload cat e t.jsonl#0 --as text --tokenizer one.json --steps 3..6
@@ -67,26 +65,19 @@ test_text() {
     expect 0 bload cat e t.jsonl#0 --steps ..1
     out_is <<<99 # ids: the tokenizer is not known
     for name in other.json bytes; do
-        expect 2 bload cat e t.jsonl#0 --tokenizer $name
-        err_has "--tokenizer $name has the digest "
-        err_has ', the ids are of one.json, digest '
-        out_is </dev/null
+        expect 2 bload cat e t.jsonl#0 --tokenizer $name :err "--tokenizer $name has the digest " ', the ids are of one.json, digest ' :out-is ''
     done
-    expect 2 bload cat e t.jsonl#0 --as text
-    err_is <<<'bload: cat: text needs --tokenizer FILE, that of the ids: one.json'
-    expect 2 bload cat e t.jsonl#0 --as npy --tokenizer one.json
-    err_is <<<'bload: cat: --tokenizer is for --as text'
+    expect 2 bload cat e t.jsonl#0 --as text :err-is 'bload: cat: text needs --tokenizer FILE, that of the ids: one.json'
+    expect 2 bload cat e t.jsonl#0 --as npy --tokenizer one.json :err-is 'bload: cat: --tokenizer is for --as text'
     expect 2 bload cat e t.jsonl#0 --tokenizer none.json
-    printf '{"input_ids": [7, 8]}\n' >i.jsonl
-    expect 0 bload pack -q i.jsonl --key input_ids -T 8 -o f
+    given i.jsonl '{"input_ids": [7, 8]}\n' expect 0 bload pack -q i.jsonl --key input_ids -T 8 -o f
     expect 2 bload cat f i.jsonl#0 --tokenizer one.json
     err_has 'tokens cannot be decoded to text: it does not have the ids of a tokenizer that packed it'
     err_has 'ids that are packed with --tokenizer FILE, too, can be'
     expect 0 bload pack -q i.jsonl --key input_ids --tokenizer bytes -T 8 -o h
     expect 0 bload cat h i.jsonl#0
     printf '\a\b' | out_is
-    printf '{"text": "ab", "mask": [1, 0]}\n' >m.jsonl
-    expect 0 bload pack -q m.jsonl --tokenizer bytes --field mask=mask:i32 -T 8 -o g
+    given m.jsonl '{"text": "ab", "mask": [1, 0]}\n' expect 0 bload pack -q m.jsonl --tokenizer bytes --field mask=mask:i32 -T 8 -o g
     expect 0 bload cat g m.jsonl#0 --field tokens
     is ab "$(cat "$OUT")"
     expect 0 bload cat g m.jsonl#0 --field mask
@@ -99,30 +90,22 @@ test_steps_that_are_none() {
         expect 2 bload cat d t.jsonl#0 --steps=$steps
         err_is <<<"bload: cat: --steps $steps: expects A..B, steps A to B - 1 from 0, as 0..100, 100.. or ..100"
     done
-    expect 2 bload cat d t.jsonl#0 --steps 2..4
-    err_is <<<'bload: cat: d: t.jsonl#0 has 3 steps, 0..3, of which 2..4 are none'
-    expect 2 bload cat d t.jsonl#0 --steps 3..
-    out_is </dev/null
+    expect 2 bload cat d t.jsonl#0 --steps 2..4 :err-is 'bload: cat: d: t.jsonl#0 has 3 steps, 0..3, of which 2..4 are none'
+    expect 2 bload cat d t.jsonl#0 --steps 3.. :out-is ''
 }
 
 test_sequences_that_are_not_there() {
     lines
-    expect 2 bload cat d t.jsonl#1
-    err_is <<<'bload: cat: d has no sequence t.jsonl#1: did you mean t.jsonl#0?'
-    expect 2 bload cat d something/else
-    err_is <<<'bload: cat: d has no sequence something/else: the ids are in the first column of its sequences.tsv'
-    expect 2 bload cat d t.jsonl#16
-    err_is <<<'bload: cat: d: t.jsonl#16 is not stored: it was skipped: empty document'
-    expect 2 bload cat d
-    err_has 'expects a dataset directory and the id of a sequence'
+    expect 2 bload cat d t.jsonl#1 :err-is 'bload: cat: d has no sequence t.jsonl#1: did you mean t.jsonl#0?'
+    expect 2 bload cat d something/else :err-is 'bload: cat: d has no sequence something/else: the ids are in the first column of its sequences.tsv'
+    expect 2 bload cat d t.jsonl#16 :err-is 'bload: cat: d: t.jsonl#16 is not stored: it was skipped: empty document'
+    expect 2 bload cat d :err 'expects a dataset directory and the id of a sequence'
     rm -r d
     expect 0 bload pack -q t.jsonl --tokenizer bytes -T 8 --oversize drop -o d
-    expect 2 bload cat d t.jsonl#29
-    err_has 't.jsonl#29 is not stored: '
+    expect 2 bload cat d t.jsonl#29 :err 't.jsonl#29 is not stored: '
     rm -r d
     expect 0 bload pack -q t.jsonl --tokenizer bytes -T 8 --oversize truncate -o d
-    expect 2 bload cat d t.jsonl#29 --as ids
-    err_is <<<'bload: cat: d: of the 20 steps of t.jsonl#29 only 0..8 are stored: --steps 0..8 gives them'
+    expect 2 bload cat d t.jsonl#29 --as ids :err-is 'bload: cat: d: of the 20 steps of t.jsonl#29 only 0..8 are stored: --steps 0..8 gives them'
     out_is </dev/null
     expect 0 bload cat d t.jsonl#29 --as ids --steps 0..8
     codes 01234567 | out_is
@@ -142,11 +125,9 @@ test_escaped_ids() {
 test_views() {
     lines
     cp -r d e
-    printf '{"text": "only here"}\n' >u.jsonl
-    expect 0 bload pack -q u.jsonl --tokenizer bytes -T 16 -o f --compress zstd
+    given u.jsonl '{"text": "only here"}\n' expect 0 bload pack -q u.jsonl --tokenizer bytes -T 16 -o f --compress zstd
     expect 0 bload view -q d e f -T 64 -o v
-    expect 2 bload cat v t.jsonl#0
-    err_is <<<'bload: cat: v has no sequence t.jsonl#0: did you mean d/t.jsonl#0?'
+    expect 2 bload cat v t.jsonl#0 :err-is 'bload: cat: v has no sequence t.jsonl#0: did you mean d/t.jsonl#0?'
     expect 0 bload cat v e/t.jsonl#29 --as ids
     codes 0123456789abcdefghij | out_is
     expect 0 bload cat v u.jsonl#0 --as ids
@@ -167,13 +148,10 @@ test_sound() {
             tail -c +$((1 + $(head -c 10 tone.npy | od -An -j8 -tu2) + 10)) tone.npy | cmp - samples
         done
     done
-    expect 2 bload cat a "$(fixture tone-44100-stereo.flac)" --as ids
-    err_has '--as ids: audio does not have one integer a step'
+    expect 2 bload cat a "$(fixture tone-44100-stereo.flac)" --as ids :err '--as ids: audio does not have one integer a step'
     rm -r a
     expect 0 bload pack -q "$(fixture tone-44100-stereo.flac)" --kind audio --features fbank80 -T longest -o a
-    expect 2 bload cat a "$(fixture tone-44100-stereo.flac)" --as wav
-    err_has '--as wav: the steps of features are not samples of sound'
-    out_is </dev/null
+    expect 2 bload cat a "$(fixture tone-44100-stereo.flac)" --as wav :err '--as wav: the steps of features are not samples of sound' :out-is ''
 }
 
 test_fields() {
@@ -183,10 +161,8 @@ test_fields() {
     echo walk >mapping
     printf 'sources: [v]\nT: longest\nsize: 32x24\nfields: [{name: labels, path: "l/{stem}.txt", mapping: mapping}]\n' >set.yaml
     expect 0 bload pack -q -c set.yaml -o d
-    expect 2 bload cat d a.mp4
-    err_is <<<'bload: cat: --field must be given, one of: frames, labels'
-    expect 2 bload cat d a.mp4 --field label
-    err_is <<<'bload: cat: --field label: there is none, did you mean labels? All are: frames, labels'
+    expect 2 bload cat d a.mp4 :err-is 'bload: cat: --field must be given, one of: frames, labels'
+    expect 2 bload cat d a.mp4 --field label :err-is 'bload: cat: --field label: there is none, did you mean labels? All are: frames, labels'
     expect 0 bload cat d a.mp4 --field labels --as ids
     is "$(printf '0\n%.0s' {1..30})" "$(cat "$OUT")"
     bload cat d a.mp4 --field frames --steps 0..2 >two.npy
@@ -196,21 +172,16 @@ test_fields() {
 test_pictures() {
     expect 0 bload pack -q "$(fixture h264-30.mp4)" -T 20 --oversize split --size 32x24 -o d
     id=$(field id 1 <d/sequences.tsv)
-    expect 2 bload cat d "$id" --as png
-    err_is <<<'bload: cat: --as png: --step N writes one picture, -o DIR all of them into a directory'
+    expect 2 bload cat d "$id" --as png :err-is 'bload: cat: --as png: --step N writes one picture, -o DIR all of them into a directory'
     expect 2 bload cat d "$id" --as png -o -
-    expect 2 bload cat d "$id" --step 3 --steps 3..4
-    err_is <<<'bload: cat: --step and --steps exclude each other'
+    expect 2 bload cat d "$id" --step 3 --steps 3..4 :err-is 'bload: cat: --step and --steps exclude each other'
     expect 0 bload cat d "$id" --as png -o all/
     is 30 "$(files all | wc -l)"
     expect 0 bload cat d "$id" --as png --step 29 -o one.png
     same one.png all/000029.png
-    expect 2 bload cat d "$id" --as png -o all
-    err_is <<<'bload: cat: all is not empty: name a new directory'
-    expect 2 bload cat d "$id" --as png -o one.png
-    err_is <<<'bload: cat: one.png is no directory'
-    expect 2 bload cat d "$id" --as png --step 29 -o all
-    err_has '-o all is a directory'
+    expect 2 bload cat d "$id" --as png -o all :err-is 'bload: cat: all is not empty: name a new directory'
+    expect 2 bload cat d "$id" --as png -o one.png :err-is 'bload: cat: one.png is no directory'
+    expect 2 bload cat d "$id" --as png --step 29 -o all :err '-o all is a directory'
     mkdir empty
     expect 0 bload cat d "$id" --as png --steps ..2 -o empty
     is "000000.png 000001.png" "$(files empty | xargs)"
@@ -219,8 +190,7 @@ test_pictures() {
     is "all d empty one.png" "$(echo *)" # nothing is left
     rm -r d
     lines
-    expect 2 bload cat d t.jsonl#0 --as png --step 0
-    err_has '--as png: the steps of tokens are no pictures'
+    expect 2 bload cat d t.jsonl#0 --as png --step 0 :err '--as png: the steps of tokens are no pictures'
 }
 
 # damage FILE: other bytes in the last block of its last field: before the seek table, where it has one.
@@ -238,7 +208,6 @@ test_damage() {
     printf '{"text": "0123456789abcdefghij"}\n' >t.jsonl
     for options in '' '--compress zstd'; do
         rm -rf d
-        # shellcheck disable=SC2086 # words
         expect 0 bload pack -q t.jsonl --tokenizer bytes -T 8 --oversize split $options -o d
         expect 0 bload cat d t.jsonl#0 --as npy -o file
         rm file
@@ -249,18 +218,15 @@ test_damage() {
         is "d t.jsonl" "$(echo *)" # no file
         expect 1 bload cat d t.jsonl#0 --as ids
         shorten 1 "$file"
-        expect 1 bload cat d t.jsonl#0 --as ids
-        out_is </dev/null
+        expect 1 bload cat d t.jsonl#0 --as ids :out-is ''
         rm "$file"
-        expect 1 bload cat d t.jsonl#0 --as ids
-        err_has 'No such file or directory'
+        expect 1 bload cat d t.jsonl#0 --as ids :err 'No such file or directory'
     done
 }
 
 # The index of another plan of the same sequences does not suit the shard's tables.
 test_an_index_that_differs() {
-    printf '{"text": "abc"}\n{"text": "def"}\n' >t.jsonl
-    expect 0 bload pack -q t.jsonl --tokenizer bytes -T 8 -o d
+    given t.jsonl '{"text": "abc"}\n{"text": "def"}\n' expect 0 bload pack -q t.jsonl --tokenizer bytes -T 8 -o d
     python3 - d/index.safetensors <<'END'
 import json, struct, sys
 data = bytearray(open(sys.argv[1], "rb").read())
@@ -276,14 +242,11 @@ END
 
 test_outputs() {
     lines
-    expect 1 sh -c '"$BLOAD" cat d t.jsonl#0 >/dev/full'
-    err_has 'cannot write standard output: No space left on device'
+    expect 1 sh -c '"$BLOAD" cat d t.jsonl#0 >/dev/full' :err 'cannot write standard output: No space left on device'
     expect 1 bload cat d t.jsonl#0 --as npy -o /dev/full
     expect 1 sh -c '"$BLOAD" cat d t.jsonl#0 >&-'
-    expect 2 bload cat d t.jsonl#0 -o .
-    err_has '-o . is a directory'
-    expect 2 script -qec '"$BLOAD" cat d t.jsonl#0 --as npy' /dev/null
-    out_has 'standard output is a terminal, and npy is not for people: use -o FILE'
+    expect 2 bload cat d t.jsonl#0 -o . :err '-o . is a directory'
+    expect 2 script -qec '"$BLOAD" cat d t.jsonl#0 --as npy' /dev/null :out 'standard output is a terminal, and npy is not for people: use -o FILE'
     expect 0 script -qec '"$BLOAD" cat d t.jsonl#0 --as ids' /dev/null
     seq 300000 >n.txt
     expect 0 bload pack -q n.txt --tokenizer bytes -T longest -o n

@@ -19,9 +19,7 @@ scanned() {
 }
 
 test_channels_without_a_layout_become_their_mean() {
-    for n in 1 2 3 4 5 6 7 8 9 12 16 24 30 64; do
-        echo "$n.wav channels=$n values=$(seq -s , 100 100 $((100 * n)))"
-    done | waves a
+    for n in 1 2 3 4 5 6 7 8 9 12 16 24 30 64; do echo "$n.wav channels=$n values=$(seq -s , 100 100 $((100 * n)))"; done | waves a
     echo "0.wav channels=6 mask=0" | waves a # discrete
     echo "0x7.wav channels=6 mask=7" | waves a # a mask of fewer channels
     echo "left.wav mask=1" | waves a
@@ -113,8 +111,7 @@ test_one_channel_is_taken() {
     is "a.wav skipped channel 12 is wanted, and there are 12" "$(scanned a.wav --channel 12)"
     echo '{"audio_filepath": "a.wav", "offset": 0.001, "duration": 0.002}' >m.json
     is "m.json#1 32 7000" "$(packed m.json --channel 6)"
-    expect 2 bload scan a.wav --channel 3 --channels 2
-    err_has '--channel takes one channel: leave out --channels'
+    expect 2 bload scan a.wav --channel 3 --channels 2 :err '--channel takes one channel: leave out --channels'
     expect 2 bload scan a.wav --channel 64
 }
 

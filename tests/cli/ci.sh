@@ -100,15 +100,13 @@ due() {
 
 test_a_turn_is_the_number_of_commits() {
     history 25
-    local turn
     for turn in 1 2 0 1; do
         is $turn "$(scripts/turn.sh)"
         is 2 "$(CI_TURN=2 scripts/turn.sh)"
         is all "$(CI_TURN=all scripts/turn.sh)"
         more 1
     done
-    expect 2 env CI_TURN=3 scripts/turn.sh
-    err_is <<<'turn.sh: CI_TURN is 3; it can be 0, 1, 2 or all'
+    expect 2 env CI_TURN=3 scripts/turn.sh :err-is 'turn.sh: CI_TURN is 3; it can be 0, 1, 2 or all'
 }
 
 test_each_part_has_one_turn() {
@@ -123,7 +121,6 @@ test_each_part_has_one_turn() {
 # A changed file, and what then runs in turn 2: before it is added, and as a commit.
 test_what_has_changed_runs_in_any_turn() {
     history 25
-    local path expected
     while read -r path expected; do
         mkdir -p "${path%/*}"
         echo '/* */' >>"$path"
@@ -178,7 +175,6 @@ test_what_a_merge_brings_is_a_change() {
 
 test_all_run_where_the_commits_are_not_known() {
     history 25
-    local place
     git clone -q --depth 25 "file://$PWD" ../shallow
     mkdir unpacked
     cp -r scripts src tests unpacked

@@ -1,5 +1,5 @@
 # Lists of clips: what their lines become, that the frames and samples are those of the whole file, and what is of no use.
-# shellcheck shell=bash disable=SC2317
+# shellcheck shell=bash disable=SC2317,SC2086
 
 # slices WHOLE CLIPS FIELD [STRIDE]: see slices.py.
 slices() {
@@ -139,11 +139,9 @@ END
     is 'c.csv:13: v/sound.mp4: no video stream (audio only)' "$(field reason 12 <"$OUT")"
     is 'c.csv:14: v/folder.mp4: not a regular file' "$(field reason 13 <"$OUT")"
     expect 3 bload pack -q --kind video c.csv -T 40 -o d
-    expect 3 bload pack --kind video c.csv -T 40 -o d
-    err_has 'is already complete'
+    expect 3 bload pack --kind video c.csv -T 40 -o d :err 'is already complete'
     printf '{"path": "v/gops.mp4", "end": 1}\n{"path": "v/gops.mp4", "end":\n{"path": ["v"], "end": {"a": 1}}\n' >c.jsonl
-    expect 3 bload scan -q --kind video c.jsonl
-    err_has 'skipped c.jsonl#2: not JSON at byte 29 of the line: the line ends where a value is expected'
+    expect 3 bload scan -q --kind video c.jsonl :err 'skipped c.jsonl#2: not JSON at byte 29 of the line: the line ends where a value is expected'
     err_has 'skipped ["v"]#-{"a": 1}: c.jsonl:3: "end" is no time: "{"a": 1}" (seconds, or h:mm:ss.s)'
     : >empty.csv
     echo path,start,end >header.csv
@@ -160,40 +158,27 @@ END
 
 test_headers_of_no_use() {
     videos
-    echo 'file,start,end' >c.csv
-    expect 2 bload scan --kind video c.csv
+    given c.csv 'file,start,end\n' expect 2 bload scan --kind video c.csv
     err_has 'c.csv:1: no column "path", the only one that a list must have: its first line names the columns, and these are "file", "start", "end" (--columns path=NAME says which is the path; a list of paths without that line, or of paths and labels, is a .txt)'
     # Otherwise each line would be the whole file.
-    printf 'label,path,time_start,time_end\na,v/gops.mp4,1,2\n' >c.csv
-    expect 2 bload scan --kind video c.csv
+    given c.csv 'label,path,time_start,time_end\na,v/gops.mp4,1,2\n' expect 2 bload scan --kind video c.csv
     err_has 'c.csv: no column "start", "end", "start_frame" or "end_frame", but "time_start": rename it (--columns start=time_start), or leave it out'
     printf '{"path": "v/gops.mp4", "Start": 1}\n' >c.jsonl
-    expect 2 bload scan --kind video c.jsonl
-    err_has 'c.jsonl:1: the column "Start": write it "start"'
-    echo 'path,start, end' >c.csv
-    expect 2 bload scan --kind video c.csv
-    err_has 'c.csv:1: the column " end": write it "end"'
-    echo 'path,start,start' >c.csv
-    expect 2 bload scan --kind video c.csv
-    err_has 'c.csv:1: duplicate column "start"'
-    echo 'path,start,end,duration' >c.csv
-    expect 2 bload scan --kind video c.csv
+    expect 2 bload scan --kind video c.jsonl :err 'c.jsonl:1: the column "Start": write it "start"'
+    given c.csv 'path,start, end\n' expect 2 bload scan --kind video c.csv :err 'c.csv:1: the column " end": write it "end"'
+    given c.csv 'path,start,start\n' expect 2 bload scan --kind video c.csv :err 'c.csv:1: duplicate column "start"'
+    given c.csv 'path,start,end,duration\n' expect 2 bload scan --kind video c.csv
     err_has 'c.csv:1: "duration" is reserved in the table of sequences: rename the column (--columns), or leave it out'
     printf 'path,start,end,frames\nv/gops.mp4,1,2,3\n' >c.csv
-    expect 2 bload pack --kind video c.csv --size 64x48 -T 40 -o d
-    err_has 'the column "frames" has the name of a tensor of the shards: rename it'
-    echo '{"file": "v/gops.mp4"}' >c.jsonl
-    expect 2 bload scan --kind video c.jsonl
+    expect 2 bload pack --kind video c.csv --size 64x48 -T 40 -o d :err 'the column "frames" has the name of a tensor of the shards: rename it'
+    given c.jsonl '{"file": "v/gops.mp4"}\n' expect 2 bload scan --kind video c.jsonl
     err_has 'c.jsonl:1: no key "path", the only one that the lines of a list must have: the keys are "file" (--columns path=KEY says which is the path)'
     echo '{"audio_filepath": "v/gops.mp4"}' >a.jsonl
     printf 'path,start,end\nv/gops.mp4,1,2\n' >c.csv
-    expect 2 bload scan --kind audio a.jsonl c.csv
-    err_has 'c.csv: a list of clips beside a manifest of speech: pack them separately'
-    printf 'sources: [c.csv]\nkind: video\nT: 40\nfields:\n  - {name: l, path: "{id}.txt"}\n' >f.yaml
-    expect 2 bload pack f.yaml -o d
+    expect 2 bload scan --kind audio a.jsonl c.csv :err 'c.csv: a list of clips beside a manifest of speech: pack them separately'
+    given f.yaml 'sources: [c.csv]\nkind: video\nT: 40\nfields:\n  - {name: l, path: "{id}.txt"}\n' expect 2 bload pack f.yaml -o d
     err_has 'fields cannot be joined to a list of clips or a manifest: its lines have no files of their own (the list may be a field itself'
-    expect 2 bload scan -q --kind video c.csv --fps 5 --fps-origin zero
-    err_has '--fps-origin zero: the frames of a clip count from its first one'
+    expect 2 bload scan -q --kind video c.csv --fps 5 --fps-origin zero :err '--fps-origin zero: the frames of a clip count from its first one'
 }
 
 # Lists as other programs write them: their names of the path, --columns, semicolons, backslashes, plain lists. Each gives the columns id,
@@ -206,7 +191,6 @@ test_lists_of_other_programs() {
     while IFS='|' read -r name list options expected; do
         printf '%b' "$list" >"$name"
         for kind in video audio; do
-            # shellcheck disable=SC2086 # words
             expect "${expected%%:*}" bload scan -q --kind $kind "$name" $options
             is "${expected#*:}" "$(cut -f 1,6,14- <"$OUT" | tail -n +2 | tr '\t\n' ' ,' | sed 's/ *,/,/g')"
         done
@@ -233,23 +217,18 @@ END
     expect 3 bload scan -q --kind video l.txt.gz
     is 'v/none v/a.mp4' "$(rows 1 | xargs)"
     # Without a line of NeMo's, a list for audio is one of clips, too.
-    printf '{"audio_filepath": "v/a.mp4", "file_name": "x", "offset": 0.01}\n{}\n' >n.jsonl
-    expect 3 bload scan -q --kind audio n.jsonl
+    given n.jsonl '{"audio_filepath": "v/a.mp4", "file_name": "x", "offset": 0.01}\n{}\n' expect 3 bload scan -q --kind audio n.jsonl
     is 'n.jsonl#1 n.jsonl#2' "$(rows 1 | xargs)"
     sed -i 2d n.jsonl
     expect 0 bload scan -q --kind audio n.jsonl --columns path=audio_filepath,start=offset
     is 'v/a.mp4#0.01- x' "$(rows 1,14 | tr '\t' ' ')"
     expect 0 bload pack -q --kind video c.csv -T longest -o d
-    expect 0 bload pack --kind video c.csv -T longest -o d
-    err_has 'is already complete'
+    expect 0 bload pack --kind video c.csv -T longest -o d :err 'is already complete'
     printf 'file;class\nv/a.mp4;3\n' >c.csv
-    expect 2 bload pack -q --kind video c.csv --columns path=file -T longest -o d
-    err_has 'd holds a dataset of another configuration'
+    expect 2 bload pack -q --kind video c.csv --columns path=file -T longest -o d :err 'd holds a dataset of another configuration'
     while IFS='|' read -r list options said; do
         printf '%b' "$list" >"${options%% *}"
-        # shellcheck disable=SC2086 # words
-        expect 2 bload scan --kind video $options
-        err_is <<<"bload: scan: $said"
+        expect 2 bload scan --kind video $options :err-is "bload: scan: $said"
     done <<'END'
 video,filename\na,b\n|c.csv|c.csv:1: "video" or "filename" may be the path: choose with --columns path=video
 v/a.mp4 3\n|c.csv|c.csv:1: no column "path", the only one that a list must have: its first line names the columns, and these are "v/a.mp4 3" (--columns path=NAME says which is the path; a list of paths without that line, or of paths and labels, is a .txt)
@@ -279,8 +258,7 @@ END
 test_clips_of_a_field() {
     clips_of_a_field
     expect 0 bload pack -q v --size 64x48 -T longest --strategy naive -o whole
-    expect 0 bload pack -q -c set.yaml -o d
-    expect 0 bload verify -q d
+    expect 0 bload pack -q -c set.yaml -o d :verified
     head -n 1 d/sequences.tsv | tr '\t' '\n' >columns
     is 'top.path top.length top.clip_begin top.clip_end' "$(grep -E 'top.(path|length|clip_begin|clip_end)' columns | tr '\n' ' ' | sed 's/ $//')"
     first=$(grep -n top.path columns | cut -d : -f 1)
@@ -293,9 +271,7 @@ test_clips_of_a_field() {
     is 4 "$(slices whole d frames=top)"
     # Resumed and made by tasks it is the same; another list is another dataset.
     expect 0 bload pack -q -c set.yaml --isolate off -j 1 -o e
-    for task in 0 1; do
-        expect 0 bload pack -q -c set.yaml --shard-size 100K --task $task/2 -o t
-    done
+    for task in 0 1; do expect 0 bload pack -q -c set.yaml --shard-size 100K --task $task/2 -o t; done
     expect 0 bload finish -q t
     is 4 "$(tail -n +2 t/sequences.tsv | wc -l)"
     same d/shards/00000/shard-00000000.safetensors e/shards/00000/shard-00000000.safetensors
@@ -303,29 +279,23 @@ test_clips_of_a_field() {
     sed -i 's/51,61/52,62/' lists/c.csv
     expect 0 bload pack -q -c set.yaml --extend e -o new
     is a.npy "$(awk -F '\t' '$6 == "ok" { print $1 }' new/sequences.tsv)"
-    expect 2 bload pack -q -c set.yaml -o e
-    err_has 'holds a dataset of another configuration: field top clips is'
+    expect 2 bload pack -q -c set.yaml -o e :err 'holds a dataset of another configuration: field top clips is'
 }
 
 test_clips_of_a_field_of_no_use() {
     clips_of_a_field
     printf 'id,path,start_frame,end_frame\nb,../v/gops.mp4,20,50\na,../v/none.mp4,51,61\nd,../v/vfr.mp4,2,11\n' >lists/c.csv
-    expect 3 bload pack -c set.yaml -T 31 -o d
-    err_has 'skipped a.npy: top: lists/c.csv:3: lists/../v/none.mp4: file not found'
+    expect 3 bload pack -c set.yaml -T 31 -o d :err 'skipped a.npy: top: lists/c.csv:3: lists/../v/none.mp4: file not found'
     err_has 'skipped b.npy: top: lists/../v/gops.mp4 has 30 frames, the array 31 rows (length-tolerance: 1 would accept it)'
     err_has 'skipped c.npy: top: lists/c.csv: no line has its id'
     printf 'id,path,start,label\na,../v/gops.mp4,1,3\n' >lists/c.csv
-    expect 2 bload pack -c set.yaml -o e
-    err_has 'field top: lists/c.csv: the column "label": the clips of a field have no attributes'
+    expect 2 bload pack -c set.yaml -o e :err 'field top: lists/c.csv: the column "label": the clips of a field have no attributes'
     printf 'id,path,start_frame\na,../v/gops.mp4,1\nb,../v/gops.mp4\n' >lists/c.csv
-    expect 2 bload pack -c set.yaml -o e
-    err_has 'field top: lists/c.csv:3: 2 values where the header has 3 columns'
+    expect 2 bload pack -c set.yaml -o e :err 'field top: lists/c.csv:3: 2 values where the header has 3 columns'
     printf 'id,path,start_frame\na,../v/gops.mp4,1\na,../v/gops.mp4,2\n' >lists/c.csv
-    expect 2 bload pack -c set.yaml -o e
-    err_has 'field top: lists/c.csv:3: the id a is that of line 2'
+    expect 2 bload pack -c set.yaml -o e :err 'field top: lists/c.csv:3: the id a is that of line 2'
     rm lists/c.csv
-    expect 2 bload pack -c set.yaml -o e
-    err_has 'lists/c.csv'
+    expect 2 bload pack -c set.yaml -o e :err 'lists/c.csv'
 }
 
 # Further columns are attributes, beside those of a table.
@@ -339,11 +309,9 @@ test_further_columns() {
     is '7,0.5,a,,1 8,,b,,2 -1,,,4,3 ,,,,4 ' "$(rows 14- d/sequences.tsv | tr '\t\n' ', ')"
     err_has 'attributes: label F64 (1 empty: NaN), weight F64 (3 empty: NaN), word is text (row 0), so it is in sequences.tsv alone, more F64 (3 empty: NaN), rank I64'
     expect 0 bload verify -q d
-    expect 0 bload pack --kind video c.csv c.jsonl v/vfr.mp4 --attributes a.csv --size 64x48 -T 40 -o d
-    err_has 'is already complete'
+    expect 0 bload pack --kind video c.csv c.jsonl v/vfr.mp4 --attributes a.csv --size 64x48 -T 40 -o d :err 'is already complete'
     printf 'id,word\nv/gops.mp4#0-1,1\nv/gops.mp4#1-2,2\n' >a.csv
-    expect 2 bload pack --kind video c.csv --attributes a.csv --size 64x48 -T 40 -o e
-    err_has 'a.csv: the scan already has a column "word"'
+    expect 2 bload pack --kind video c.csv --attributes a.csv --size 64x48 -T 40 -o e :err 'a.csv: the scan already has a column "word"'
     expect 0 bload pack -q --kind video c.csv --group-by label -T 40 -o f
 }
 
@@ -360,9 +328,7 @@ test_clips_are_slices_of_videos() {
     { head -n 1 c.csv && tail -n +2 c.csv | sort -t , -k 1,1 -k 2n; } >sorted.csv
     expect 0 bload pack -q --kind video sorted.csv --size 64x48 -T 120 --oversize split --seed 3 -o c
     is 63 "$(slices whole c frames)"
-    for task in 0 1; do
-        expect 0 bload pack -q --kind video c.csv --size 64x48 -T 128 --shard-size 1M --task $task/2 -o t
-    done
+    for task in 0 1; do expect 0 bload pack -q --kind video c.csv --size 64x48 -T 128 --shard-size 1M --task $task/2 -o t; done
     expect 0 bload finish -q t
     is 63 "$(slices whole t frames)"
     # From the table alone, and without where to begin.
@@ -375,12 +341,10 @@ test_clips_are_slices_of_videos() {
     expect 0 bload pack -q --sequences other --size 64x48 -T 128 -o e
     is 63 "$(slices whole e frames)"
     awk -F '\t' -v OFS='\t' '{ if (NR > 1) $13 = "1 2"; print }' table >other
-    expect 3 bload pack -q --sequences other --size 64x48 -T 128 -o f
-    err_has 'invalid clip_seek: "1 2"'
+    expect 3 bload pack -q --sequences other --size 64x48 -T 128 -o f :err 'invalid clip_seek: "1 2"'
     # Where the table says that other frames come, they do not.
     awk -F '\t' -v OFS='\t' '{ if ($4 == "v/gops.mp4") sub(/ [0-9]+ [-0-9]+$/, " 5 6", $13); print }' table >other
-    expect 3 bload pack -q --sequences other --size 64x48 -T 128 -o g
-    err_has 'its frames do not come at the times that the scan found'
+    expect 3 bload pack -q --sequences other --size 64x48 -T 128 -o g :err 'its frames do not come at the times that the scan found'
     is 54 "$(slices whole g frames | cut -d ' ' -f 1)"
 }
 
@@ -391,11 +355,9 @@ test_sampling_within_clips() {
     expect 0 bload pack -q v/gops.mp4 -T longest -o whole
     expect 0 bload pack -q --kind video c.csv --stride 4 -T 20 -o s
     is 3 "$(slices whole s frames 4)"
-    expect 3 bload scan -q --kind video c.csv --fps 5
-    err_has 'v/gops.mp4#119-120: c.csv:4: v/gops.mp4: too short: --fps takes none of its frames'
+    expect 3 bload scan -q --kind video c.csv --fps 5 :err 'v/gops.mp4#119-120: c.csv:4: v/gops.mp4: too short: --fps takes none of its frames'
     is '6 3 0' "$(rows 2 | tr '\n' ' ' | sed 's/ $//')"
-    printf 'path,start_frame,end_frame\nv/gops.mp4,10,40\nv/gops.mp4,100,120\n' >f.csv
-    expect 0 bload pack -q --kind video f.csv --fps 5 -T 20 -o f
+    given f.csv 'path,start_frame,end_frame\nv/gops.mp4,10,40\nv/gops.mp4,100,120\n' expect 0 bload pack -q --kind video f.csv --fps 5 -T 20 -o f
     expect 0 bload pack -q v/gops.mp4 --fps 5 -T longest -o g
     awk -F '\t' -v OFS='\t' '{ if (NR > 1) { $11 /= 5; $12 /= 5 } print }' f/sequences.tsv >t
     mv t f/sequences.tsv
@@ -424,7 +386,6 @@ every_frame() {
 
 # Frames that are shown before a keyframe may need what comes before it, those behind it do not. The encoders' settings say where they are.
 test_clips_of_open_gops() {
-    local name position size
     mkdir v
     for name in hevc-open-60.mkv hevc-open-60.mp4 hevc-open-60.mov hevc-open-60.ts hevc-closed-60.mp4 hevc-radl-60.mp4 mpeg1-open-60.mkv \
         mpeg2-open-60.mkv mpeg2-open-60.mp4 mpeg2-open-60.mov mpeg2-open-60.ts mpeg2-closed-60.mov; do
@@ -442,9 +403,7 @@ test_clips_of_open_gops() {
     done
     # What comes before the keyframe and the frames shown before it are not decoded: they may be damaged.
     printf 'path,start_frame,end_frame\n' >k.csv
-    for name in hevc-open-60.mkv mpeg2-open-60.mov; do
-        printf 'v/%s,30,32\nv/%s,40,60\n' $name $name >>k.csv
-    done
+    for name in hevc-open-60.mkv mpeg2-open-60.mov; do printf 'v/%s,30,32\nv/%s,40,60\n' $name $name >>k.csv; done
     expect 0 bload scan -q --kind video k.csv -o table
     for name in hevc-open-60.mkv mpeg2-open-60.mov; do
         while IFS=, read -r size position _; do
@@ -476,8 +435,7 @@ test_clips_of_a_damaged_video() {
     cp "$(fixture damaged-30.mp4)" v/d.mp4
     expect 3 bload pack -q v/d.mp4 -T longest -o whole
     printf 'path,start_frame,end_frame\nv/d.mp4,20,25\nv/d.mp4,2,9\nv/d.mp4,10,16\n' >c.csv
-    expect 3 bload pack --kind video c.csv -T 20 -o d
-    err_has 'v/d.mp4#20-25: the video: damaged: '
+    expect 3 bload pack --kind video c.csv -T 20 -o d :err 'v/d.mp4#20-25: the video: damaged: '
     is 3 "$(slices whole d frames)"
 }
 
@@ -504,14 +462,12 @@ END
     is '18081 8820 4410 0 44100' "$(rows 2 | tr '\n' ' ' | sed 's/ $//')"
     err_has "v/a.mp3#0.9-9: ends 8.000 s behind the recording's end at 1.000 s: so much is missing"
     err_has 'skipped v/a.mp3#9-10: t.csv:5: v/a.mp3: begins at 9.000 s, and the recording ends at 1.000 s'
-    expect 3 bload pack -q --kind audio t.csv --features fbank80 -T 200 -o f
-    expect 0 bload verify -q f
+    expect 3 bload pack -q --kind audio t.csv --features fbank80 -T 200 -o f :verified
 }
 
 # Real files: start times, edit lists, hidden frames, damage, transport streams, whatever they have.
 test_clips_are_slices_of_real_files() {
     sanitizer_skip 'a matter of size: it takes minutes where threads are watched' tsan
-    local media
     media=$(shared data/media)
     mkdir v
     for name in decord_unordered.mov derived_bitflips.mp4 derived_editlist_trim.mp4 derived_h264_mbaff.ts derived_trunc60.mkv derived_vfr.mp4 \
@@ -530,28 +486,22 @@ test_clips_are_slices_of_real_files() {
 test_clips_of_the_same_part_need_ids() {
     ffmpeg -v error -f lavfi -i testsrc2=s=64x48:r=10:d=2 -c:v mpeg4 -bitexact a.avi
     printf 'path,start,end,person\na.avi,0,1,1\na.avi,0,1,2\n' >c.csv
-    expect 1 bload pack -q c.csv --kind video -T 10 -o d
-    err_has 'two sequences have the id "a.avi#0-1"'
-    err_has '; a column id of the list can tell them apart'
+    expect 1 bload pack -q c.csv --kind video -T 10 -o d :err 'two sequences have the id "a.avi#0-1"' '; a column id of the list can tell them apart'
     sed 's/person/id/' c.csv >i.csv
-    expect 0 bload pack -q i.csv --kind video -T 10 -o e
-    is '1 2' "$(field id <e/sequences.tsv | xargs)"
+    expect 0 bload pack -q i.csv --kind video -T 10 -o e :made id '1 2'
 }
 
 # Short cuts of a long recording are decoded from a little before them, in any order; where that gives other samples, as of AAC with noise that
 # the decoder makes, from the beginning.
 test_short_clips_of_long_sounds() {
     mkdir v
-    for form in mp3 m4a ogg; do
-        ffmpeg -v error -i "$(fixture long-16000.wav)" -t 12 -bitexact v/a.$form
-    done
+    for form in mp3 m4a ogg; do ffmpeg -v error -i "$(fixture long-16000.wav)" -t 12 -bitexact v/a.$form; done
     expect 0 bload pack -q v --dtype f32 -T longest --strategy naive -o whole
     random_clips whole/sequences.tsv 3 >c.csv
     expect 0 bload pack -q --kind audio c.csv --dtype f32 -T longest -j 2 -o a
     is 27 "$(slices whole a audio)"
     # The seventh second on begins with the packets of a second before.
-    printf 'path,start,end\nv/a.mp3,7.5,8.25\nv/a.mp3,1,2\n' >m.csv
-    expect 0 bload scan -q --kind audio m.csv -o table
+    given m.csv 'path,start,end\nv/a.mp3,7.5,8.25\nv/a.mp3,1,2\n' expect 0 bload scan -q --kind audio m.csv -o table
     read -r position _ mark sample end _ < <(rows 13 table)
     [ "$position" -lt "$mark" ] && [ "$sample" -le 120000 ] && [ "$sample" -gt 100000 ] && [ "$end" -ge 132000 ] || fail "$(cat table)"
     is '' "$(rows 13 table | sed -n 2p)"
@@ -563,18 +513,16 @@ test_short_clips_of_long_sounds() {
     is 1 "$(slices whole b audio)"
     cp sound.mp3 v/a.mp3
     # So it is for the last clip, where decoding from its midst gives an encoder's padding, too.
-    printf 'path,start,end\nv/a.mp3,11.25,12\nv/a.mp3,11,\n' >l.csv
-    expect 0 bload scan -q --kind audio l.csv -o last
+    given l.csv 'path,start,end\nv/a.mp3,11.25,12\nv/a.mp3,11,\n' expect 0 bload scan -q --kind audio l.csv -o last
     head -c 3000 /dev/zero | dd of=v/a.mp3 bs=1 seek=$((position / 2)) conv=notrunc status=none
     strange last >bare
     expect 0 bload pack -q --sequences bare --dtype f32 -T longest -o l
     is 2 "$(slices whole l audio)"
     mv sound.mp3 v/a.mp3
     sed 's/[0-9a-f]\{16\}$/0123456789abcdef/' table >other
-    ! cmp -s table other
+    ! cmp -s table other || fail 'they are alike'
     expect 0 bload pack -q --sequences other --dtype f32 -T longest -o d
     is 2 "$(slices whole d audio)"
     sed 's/ [0-9a-f]\{16\}$//' table >other
-    expect 3 bload pack -q --sequences other --dtype f32 -T longest -o e
-    err_has 'invalid clip_seek'
+    expect 3 bload pack -q --sequences other --dtype f32 -T longest -o e :err 'invalid clip_seek'
 }

@@ -1,5 +1,5 @@
 # Who meets again between the plans of a dataset, as bload info tells it.
-# shellcheck shell=bash disable=SC2317
+# shellcheck shell=bash disable=SC2317,SC2086
 
 # A dataset of documents of 1 to 60 bytes: dataset OPTION...
 dataset() {
@@ -73,11 +73,9 @@ test_no_epoch_repeats_another_or_the_stored_plan() {
     awk 'BEGIN { for (i = 0; i < 60; i++) { printf "{\"text\": \""; n = 5 + i * 37 % 61; for (k = 0; k < n; k++) printf "a"; print "\"}" } }' >texts/a.jsonl
     for seed in 0 3; do # the stored seed is that of epoch 1, and of epoch 4
         expect 0 bload pack -q texts --tokenizer bytes -T 300 --seed $seed -o "d$seed"
-        expect 0 bload plan --dataset "d$seed" --epochs 6
-        ! grep -q earlier "$ERR" || fail "$(cat "$ERR")"
+        expect 0 bload plan --dataset "d$seed" --epochs 6 :err-lacks earlier
         awk -v share="$(bload info --json "d$seed" | word met_again)" 'BEGIN { exit !(share < 0.5) }' || fail "seed $seed"
-        expect 0 bload plan --dataset "d$seed" --epochs 6
-        err_has 'nothing to do'
+        expect 0 bload plan --dataset "d$seed" --epochs 6 :err 'nothing to do'
         rm "d$seed/plans/epoch-00002.safetensors"
         cp -r "d$seed/plans" before
         expect 0 bload plan -q --dataset "d$seed" --epochs 7
@@ -86,8 +84,7 @@ test_no_epoch_repeats_another_or_the_stored_plan() {
         expect 0 bload verify -q "d$seed"
     done
     # Three sequences of two lengths: two packings, of which one is stored.
-    printf '2\n3\n3\n' >few
-    expect 0 bload plan -T 5 --lengths few --epochs 2 -o few.tsv
+    given few '2\n3\n3\n' expect 0 bload plan -T 5 --lengths few --epochs 2 -o few.tsv
     is 2 "$(partitions few-*.tsv | sort -u | wc -l)"
     ! grep -q earlier "$ERR" || fail "$(cat "$ERR")"
     expect 0 bload plan -q -T 5 --lengths few --epochs 3 -o few.tsv
@@ -97,16 +94,13 @@ test_no_epoch_repeats_another_or_the_stored_plan() {
     { echo '{"text": "aa"}'; echo '{"text": "aaa"}'; echo '{"text": "aab"}'; } >few.jsonl
     expect 0 bload pack -q few.jsonl --tokenizer bytes --store -o store
     for options in '' '--mix random'; do
-        # shellcheck disable=SC2086 # options are words
         expect 0 bload view -q store -T 5 $options --epochs 2 -o "v$options"
         is 0.0 "$(bload info --json "v$options" | word met_again)"
         ! grep -q earlier "$ERR" || fail "$(cat "$ERR")"
     done
-    expect 0 bload view -q store -T 5 --epochs 3 -o v3
-    err_has 'of 3 plans, 1 puts'
+    expect 0 bload view -q store -T 5 --epochs 3 -o v3 :err 'of 3 plans, 1 puts'
     cp -r store again
-    expect 0 bload view -q store again -T 5 --mix batch --epochs 3 -o both
-    err_has 'of 3 plans, 1 puts'
+    expect 0 bload view -q store again -T 5 --mix batch --epochs 3 -o both :err 'of 3 plans, 1 puts'
 }
 
 # Earlier versions made epoch 1 of the stored seed the stored plan again.
@@ -133,11 +127,9 @@ END
     err_has 'of the plans that were already there, 1 puts the same sequences together as an earlier one or the stored one'
     same older d/plans/epoch-00001.safetensors
     is 1.0 "$(bload info --json d | word met_again)"
-    expect 2 bload plan --dataset d --epochs 2 --seed 7
-    err_has 'has other plans than these'
+    expect 2 bload plan --dataset d --epochs 2 --seed 7 :err 'has other plans than these'
     expect 0 bload plan -q --dataset d --epochs 0
-    expect 0 bload plan --dataset d --epochs 2
-    ! grep -q earlier "$ERR" || fail "$(cat "$ERR")"
+    expect 0 bload plan --dataset d --epochs 2 :err-lacks earlier
     awk -v share="$(bload info --json d | word met_again)" 'BEGIN { exit !(share < 0.5) }' || fail 'repeats'
 }
 
@@ -155,21 +147,17 @@ test_of_more_than_20_epochs_not_every_pair_is_compared() {
     expect 0 bload plan -q --dataset d --epochs 21
     is "$(highest d some)" "$(told d)"
     is false "$(bload info --json d | word met_again_each_pair)"
-    expect 0 bload info d
-    out_has 'between each of 22 plans and the next, and the stored one'
+    expect 0 bload info d :out 'between each of 22 plans and the next, and the stored one'
 }
 
 test_without_epochs_or_company_there_is_no_share() {
     dataset -T 300 -o d
     expect 0 bload info d
     grep -q ^company "$OUT" && fail 'company without epochs'
-    for name in met_again met_again_random met_again_plans met_again_each_pair; do
-        is null "$(bload info --json d | word $name)"
-    done
+    for name in met_again met_again_random met_again_plans met_again_each_pair; do is null "$(bload info --json d | word $name)"; done
     dataset --strategy naive -T longest -o alone
     expect 0 bload plan -q --dataset alone --epochs 2
-    expect 0 bload info alone
-    out_has 'company     3 plans, none puts two sequences together'
+    expect 0 bload info alone :out 'company     3 plans, none puts two sequences together'
     is null "$(bload info --json alone | word met_again)"
 }
 
@@ -178,8 +166,7 @@ test_a_damaged_plan_is_named() {
     expect 0 bload plan -q --dataset d --epochs 2
     cp d/plans/epoch-00002.safetensors whole
     shorten 8 d/plans/epoch-00002.safetensors
-    expect 1 bload info d
-    err_has 'd/plans/epoch-00002.safetensors'
+    expect 1 bload info d :err 'd/plans/epoch-00002.safetensors'
     python3 - <<'END'
 import json, struct
 data = bytearray(open("whole", "rb").read())
@@ -188,9 +175,7 @@ begin = 8 + size + json.loads(data[8:8 + size])["sequence"]["data_offsets"][0]
 data[begin:begin + 8] = struct.pack("<q", 240)
 open("d/plans/epoch-00002.safetensors", "wb").write(data)
 END
-    expect 1 bload info d
-    err_has 'd/plans/epoch-00002.safetensors: the plan has sequence 240, of only 240'
+    expect 1 bload info d :err 'd/plans/epoch-00002.safetensors: the plan has sequence 240, of only 240'
     rm d/plans/epoch-00002.safetensors
-    expect 1 bload info d
-    err_has 'cannot open d/plans/epoch-00002.safetensors'
+    expect 1 bload info d :err 'cannot open d/plans/epoch-00002.safetensors'
 }

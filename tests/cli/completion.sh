@@ -106,7 +106,6 @@ bload ver\tfold\t	bload verify folder/
 bload pack --compress \t\t	none
 bload pack --jpeg\t\t	--jpeg-scale
 END
-    local command
     for command in $(commands); do
         flags "$command" | while read -r flag; do
             sed -n "/^    $command)/,/^        case/p" bload.zsh | grep -qF -e "'$flag:" || fail "zsh: no $command $flag"
@@ -128,12 +127,9 @@ test_fish_completes_values() {
 }
 
 test_wrong_shells() {
-    expect 2 bload completion
-    err_is <<<'bload: completion: expects one of bash, zsh, fish (see bload completion --help)'
+    expect 2 bload completion :err-is 'bload: completion: expects one of bash, zsh, fish (see bload completion --help)'
     expect 2 bload completion tcsh
     expect 2 bload completion bash zsh
-    expect 2 bload pack --completion=tcsh
-    err_is <<<'bload: pack: unknown shell "tcsh" (see bload completion --help)'
-    out_is </dev/null
+    expect 2 bload pack --completion=tcsh :err-is 'bload: pack: unknown shell "tcsh" (see bload completion --help)' :out-is ''
     expect 1 sh -c '"$BLOAD" completion bash >/dev/full'
 }

@@ -4,9 +4,7 @@
 # refuse MESSAGE, with the file's text on stdin.
 refuse() {
     cat >set.yaml
-    expect 2 bload pack -c set.yaml --print-config
-    err_is <<<"bload: pack: $1"
-    out_is </dev/null
+    expect 2 bload pack -c set.yaml --print-config :err-is "bload: pack: $1" :out-is ''
 }
 
 test_refusals_name_file_line_and_column() {
@@ -53,26 +51,16 @@ END
 }
 
 test_no_yaml() {
-    printf 'T: [5\n' >set.yaml
-    expect 2 bload pack -c set.yaml --print-config
-    err_has 'set.yaml:2:1: not YAML: '
-    printf '\377\376\n' >set.yaml
-    expect 2 bload pack -c set.yaml --print-config
-    err_has 'not YAML'
-    expect 2 bload pack -c absent.yaml --print-config
-    err_is <<<'bload: pack: cannot open absent.yaml: No such file or directory'
+    given set.yaml 'T: [5\n' expect 2 bload pack -c set.yaml --print-config :err 'set.yaml:2:1: not YAML: '
+    given set.yaml '\377\376\n' expect 2 bload pack -c set.yaml --print-config :err 'not YAML'
+    expect 2 bload pack -c absent.yaml --print-config :err-is 'bload: pack: cannot open absent.yaml: No such file or directory'
     expect 2 bload pack -c . --print-config
 }
 
 test_flags_win_over_the_file() {
-    printf 'T: 5\nseed: 7\nsize: 32x32\nquiet: yes\nsources: [a]\n' >set.yaml
-    expect 0 bload pack -c set.yaml --seed 8 --print-config
-    for line in 'T: 5' 'seed: 8' 'size: 32x32' 'quiet: true' '  - path: "a"'; do
-        out_has "$line"
-    done
-    expect 0 bload pack -c set.yaml --print-config b
-    out_has '  - path: "b"'
-    ! grep -q '"a"' "$OUT"
+    given set.yaml 'T: 5\nseed: 7\nsize: 32x32\nquiet: yes\nsources: [a]\n' expect 0 bload pack -c set.yaml --seed 8 --print-config
+    for line in 'T: 5' 'seed: 8' 'size: 32x32' 'quiet: true' '  - path: "a"'; do out_has "$line"; done
+    expect 0 bload pack -c set.yaml --print-config b :out '  - path: "b"' :out-lacks '"a"'
 }
 
 test_what_is_printed_says_the_same_again() {
@@ -81,9 +69,7 @@ test_what_is_printed_says_the_same_again() {
     cp "$OUT" first.yaml
     expect 0 bload pack -c first.yaml --print-config
     same first.yaml "$OUT"
-    out_has 'fps: 25/2'
-    out_has 'compress: zstd:7'
-    out_has 'shard-size: 3145728'
+    out_has 'fps: 25/2' 'compress: zstd:7' 'shard-size: 3145728'
 }
 
 # Names may hold any byte but zero: what is printed is YAML, shows itself, and says the same again.
@@ -121,8 +107,7 @@ test_deep_and_tangled_files_are_refused_at_once() {
 test_paths_count_from_the_file() {
     mkdir -p conf v
     cp "$(fixture h264-1.mp4)" v/x.mp4
-    printf 'sources:\n  - path: ../v\nT: longest\noutput: ../out\n' >conf/set.yaml
-    expect 0 bload pack -q -c conf/set.yaml
+    given conf/set.yaml 'sources:\n  - path: ../v\nT: longest\noutput: ../out\n' expect 0 bload pack -q -c conf/set.yaml
     [ -e out/manifest.json ] || fail 'the dataset is not beside the folder of the file'
     expect 0 bload verify -q out
     is x.mp4 "$(field id <out/sequences.tsv)"

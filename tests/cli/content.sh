@@ -36,11 +36,9 @@ test_a_sound_that_is_replaced_on_the_way() {
     expect 1 bload pack "${sound[@]}" in -o d
     err_is <<<'bload: pack: the inputs changed since the scan: in/a.wav has different content (use the same inputs, or another -o)'
     # Tasks do not look at all files first: what was read is looked at again. So it is where the scan was done elsewhere.
-    expect 1 bload pack "${sound[@]}" --sequences table.tsv -o e --task 0/1
-    err_is <<<'bload: pack: in/a.wav: changed since the scan: different content'
+    expect 1 bload pack "${sound[@]}" --sequences table.tsv -o e --task 0/1 :err-is 'bload: pack: in/a.wav: changed since the scan: different content'
     is 0 "$(find e/shards -name '*.safetensors' | wc -l)"
-    expect 1 bload pack "${sound[@]}" --sequences table.tsv -o f
-    err_has 'in/a.wav has different content'
+    expect 1 bload pack "${sound[@]}" --sequences table.tsv -o f :err 'in/a.wav has different content'
     # Another copy of the same bytes is the same file, whatever its time.
     cp a.wav in/a.wav
     expect 0 bload pack "${sound[@]}" in -o d
@@ -50,8 +48,7 @@ test_a_sound_that_is_replaced_on_the_way() {
     # A table that somebody else made tells of sizes alone.
     strange table.tsv >strange.tsv
     cp b.wav in/a.wav
-    expect 0 bload pack "${sound[@]}" --sequences strange.tsv -o g
-    is '' "$(field content <g/sequences.tsv)"
+    expect 0 bload pack "${sound[@]}" --sequences strange.tsv -o g :made content ''
 }
 
 # Every kind, and what further fields come from.
@@ -75,8 +72,7 @@ END
         expect 0 bload pack -q "${row[@]}" -o "d$n"
         for time in new old; do
             other "$file" "$time"
-            expect 2 bload pack -q "${row[@]}" -o "d$n"
-            err_has "holds a dataset of other inputs: "
+            expect 2 bload pack -q "${row[@]}" -o "d$n" :err "holds a dataset of other inputs: "
             err_has " has different content (use the same inputs, or another -o)"
             cp -p before "$file"
         done
@@ -119,12 +115,9 @@ test_documents_that_are_replaced() {
     for time in new old; do
         cp b.jsonl docs/a.jsonl
         [ $time = new ] || touch -r kept docs/a.jsonl
-        expect 2 bload pack "${bytes[@]}" docs -o d
-        err_has 'd holds an unfinished dataset of another configuration: contents 1 is "docs ('
-        expect 2 bload pack "${bytes[@]}" docs -o one
-        err_has 'one holds a dataset of another configuration: contents 1 is "docs ('
-        expect 1 bload pack "${bytes[@]}" --sequences table.tsv -o e
-        err_has 'docs/a.jsonl changed since the scan: the document at byte '
+        expect 2 bload pack "${bytes[@]}" docs -o d :err 'd holds an unfinished dataset of another configuration: contents 1 is "docs ('
+        expect 2 bload pack "${bytes[@]}" docs -o one :err 'one holds a dataset of another configuration: contents 1 is "docs ('
+        expect 1 bload pack "${bytes[@]}" --sequences table.tsv -o e :err 'docs/a.jsonl changed since the scan: the document at byte '
         rm -r e
     done
     # Another copy of the same bytes, with another time, is the same file, and its tokens those of the scan.
@@ -142,8 +135,7 @@ test_standard_input_is_part_of_what_a_dataset_is() {
     expect 0 bload pack "${bytes[@]}" - -o one <a.jsonl
     expect 0 bload info --json one
     expect 0 bload pack "${bytes[@]}" - -o one <a.jsonl
-    expect 2 bload pack "${bytes[@]}" - -o one <b.jsonl
-    err_has 'one holds a dataset of another configuration: standard input is "'
+    expect 2 bload pack "${bytes[@]}" - -o one <b.jsonl :err 'one holds a dataset of another configuration: standard input is "'
     expect 2 bload pack "${bytes[@]}" - -o one </dev/null
     # Killed before a shard was finished, what comes is scanned anew; behind that, it must be the same.
     "$BLOAD" pack "${bytes[@]}" - -o d -T 10 --oversize error <b.jsonl 2>/dev/null && fail 'T is too small'
@@ -154,8 +146,7 @@ test_standard_input_is_part_of_what_a_dataset_is() {
     cat a.jsonl >pipe &
     ended_by KILL 'd/shards/00000/*1.safetensors' sh -c 'exec "$0" pack "$@" <pipe' "$BLOAD" "${bytes[@]}" - -o d -j 1
     [ ! -e d/manifest.json ] || fail 'it was done already'
-    expect 2 bload pack "${bytes[@]}" - -o d <b.jsonl
-    err_has 'd holds an unfinished dataset of another configuration: standard input is "'
+    expect 2 bload pack "${bytes[@]}" - -o d <b.jsonl :err 'd holds an unfinished dataset of another configuration: standard input is "'
     expect 0 bload pack "${bytes[@]}" - -o d <a.jsonl
     diff -r one d
     # A shard that was lost is made again of the same bytes, and of others it is not.
@@ -170,8 +161,7 @@ test_standard_input_is_part_of_what_a_dataset_is() {
     expect 0 bload pack -q --kind audio - -T 8000 -o speech <m.json
     expect 0 bload pack -q --kind audio - -T 8000 -o speech <m.json
     sed 's/0.5/0.4/' m.json >n.json
-    expect 2 bload pack -q --kind audio - -T 8000 -o speech <n.json
-    err_has 'standard input is "'
+    expect 2 bload pack -q --kind audio - -T 8000 -o speech <n.json :err 'standard input is "'
 }
 
 test_a_table_that_was_edited_is_not_packed() {
@@ -180,21 +170,18 @@ test_a_table_that_was_edited_is_not_packed() {
     ended_by KILL 'd/shards/00000/*1.safetensors' "$BLOAD" pack "${sound[@]}" in -o d -j 1
     cp d/.bload/sequences.tsv kept
     sed -i 's/a.wav\t9/b.wav\t9/' d/.bload/sequences.tsv
-    expect 1 bload pack "${sound[@]}" in -o d
-    err_has 'd/.bload/sequences.tsv was edited or damaged since it was written'
+    expect 1 bload pack "${sound[@]}" in -o d :err 'd/.bload/sequences.tsv was edited or damaged since it was written'
     cp kept d/.bload/sequences.tsv
     expect 0 bload pack "${sound[@]}" in -o d
     # So it is where tasks share it.
     expect 0 bload scan -q --kind audio in -o t --task 0/1
     expect 0 bload plan -q t -T 4000 --oversize split
     sed -i 's/a.wav\t9/b.wav\t9/' t/.bload/sequences.tsv
-    expect 1 bload pack "${sound[@]}" in -o t --task 0/1
-    err_has 't/.bload/sequences.tsv was edited or damaged since it was written'
+    expect 1 bload pack "${sound[@]}" in -o t --task 0/1 :err 't/.bload/sequences.tsv was edited or damaged since it was written'
     cp kept t/.bload/sequences.tsv
     expect 0 bload pack "${sound[@]}" in -o t --task 0/1
     sed -i 's/a.wav\t9/b.wav\t9/' t/.bload/sequences.tsv
-    expect 1 bload finish t
-    err_has 't/.bload/sequences.tsv was edited or damaged since it was written'
+    expect 1 bload finish t :err 't/.bload/sequences.tsv was edited or damaged since it was written'
     cp kept t/.bload/sequences.tsv
     expect 0 bload finish t
     same d/shards.tsv t/shards.tsv

@@ -1,5 +1,5 @@
 # Equal cost on every rank: --cost, --accumulate, --sync, and what is reported.
-# shellcheck shell=bash disable=SC2317
+# shellcheck shell=bash disable=SC2317,SC2086
 
 # number FILE WORD: a number of a report.
 number() {
@@ -19,7 +19,6 @@ lengths() {
 test_blocks_cost_alike() {
     lengths >lengths
     for options in '' '--batch-size 2' '--accumulate 4' '--accumulate 4 --sync step'; do
-        # shellcheck disable=SC2086
         expect 0 bload plan -q -T 4096 --lengths lengths --world-size 8 --cost 0,1 $options --report report -o plan.tsv
         holds "$(number report cost_lost) <= 0.01 && $(number report cost_lost_before) > 0.01"
         holds "$(number report cost_highest) <= 1.05 && $(number report cost_bound) <= $(number report cost_lost)"
@@ -58,11 +57,9 @@ test_costs_from_a_column() {
         expect 2 bload plan -q -T 400 bad --world-size 4 --cost flops -o plan.tsv
         err_is <<<"bload: plan: bad:3: the flops is \"$bad\": --cost needs a column of numbers of at least 0"
     done
-    expect 2 bload plan -q -T 400 table --world-size 4 --cost price -o plan.tsv
-    err_is <<<'bload: plan: table:1: no column "price" for --cost'
+    expect 2 bload plan -q -T 400 table --world-size 4 --cost price -o plan.tsv :err-is 'bload: plan: table:1: no column "price" for --cost'
     sed 's/[^\t]*$/0/; 1s/0$/flops/' table >free
-    expect 2 bload plan -q -T 400 free --world-size 4 --cost flops -o plan.tsv
-    err_is <<<'bload: plan: no block costs anything: all costs are 0'
+    expect 2 bload plan -q -T 400 free --world-size 4 --cost flops -o plan.tsv :err-is 'bload: plan: no block costs anything: all costs are 0'
 }
 
 test_impossible_costs_are_refused() {
@@ -71,12 +68,9 @@ test_impossible_costs_are_refused() {
         expect 2 bload plan -q -T 100 --lengths lengths --world-size 2 --cost "$bad" -o plan.tsv
         err_has '--cost expects two numbers of at least 0, not both 0'
     done
-    expect 2 bload plan -q -T 100 --lengths lengths --world-size 2 --cost flops -o plan.tsv
-    err_has '--cost flops needs a table'
-    expect 2 bload plan -q -T 100 --lengths lengths --world-size 2 --balance cost -o plan.tsv
-    err_has '--balance cost needs --cost'
-    expect 2 bload plan -q -T 100 --lengths lengths --world-size 2 --balance quadratic --cost 1,1 -o plan.tsv
-    err_has '--balance quadratic is --cost 0,1'
+    expect 2 bload plan -q -T 100 --lengths lengths --world-size 2 --cost flops -o plan.tsv :err '--cost flops needs a table'
+    expect 2 bload plan -q -T 100 --lengths lengths --world-size 2 --balance cost -o plan.tsv :err '--balance cost needs --cost'
+    expect 2 bload plan -q -T 100 --lengths lengths --world-size 2 --balance quadratic --cost 1,1 -o plan.tsv :err '--balance quadratic is --cost 0,1'
     expect 2 bload plan -q -T 100 --lengths lengths --world-size 2 --order keep --cost 1,1 -o plan.tsv
     err_has '--order keep excludes --balance and --cost'
     expect 0 bload plan -q -T 100 --lengths lengths --world-size 2 --order keep --cost 1,1 --balance none -o plan.tsv
@@ -84,13 +78,9 @@ test_impossible_costs_are_refused() {
 
 test_people_are_told_what_waiting_costs() {
     lengths >lengths
-    expect 0 bload plan -T 4096 --lengths lengths --world-size 8 --cost 0,1 -o plan.tsv
-    err_has 'waiting costs 0.'
-    err_has 'steps differ from the whole by'
-    expect 0 bload compare -T 4096 --lengths lengths --world-size 8 --cost 0,1
-    out_has 'waiting'
-    expect 0 bload compare -T 4096 --lengths lengths --world-size 8 --cost 0,1 --json
-    out_has '"cost_bound"'
+    expect 0 bload plan -T 4096 --lengths lengths --world-size 8 --cost 0,1 -o plan.tsv :err 'waiting costs 0.' 'steps differ from the whole by'
+    expect 0 bload compare -T 4096 --lengths lengths --world-size 8 --cost 0,1 :out 'waiting'
+    expect 0 bload compare -T 4096 --lengths lengths --world-size 8 --cost 0,1 --json :out '"cost_bound"'
 }
 
 # The plans of a dataset's epochs, by costs and by a column, in its own blocks.
@@ -98,18 +88,14 @@ test_epochs_of_a_dataset_cost_alike() {
     mkdir texts
     awk 'BEGIN { srand(3); for (i = 0; i < 600; i++) { printf "{\"text\": \""; n = 1 + int(120 * rand() ^ 3); for (k = 0; k < n; k++) printf "a"; print "\"}" } }' >texts/a.jsonl
     expect 0 bload pack -q texts --tokenizer bytes -T 480 --world-size 4 --cost 0,1 -o data
-    expect 0 bload info data
-    out_has 'waiting     costs'
+    expect 0 bload info data :out 'waiting     costs'
     expect 0 bload plan -q --dataset data --epochs 2 --cost 0,1
     expect 0 bload verify -q data
     expect 0 bload plan -q --dataset data --epochs 2 --cost 0,1
-    expect 2 bload plan -q --dataset data --epochs 2 --cost 1,0
-    err_has 'another --seed, --balance, --cost'
+    expect 2 bload plan -q --dataset data --epochs 2 --cost 1,0 :err 'another --seed, --balance, --cost'
     expect 0 bload plan -q --dataset data --epochs 0
     expect 0 bload plan -q --dataset data --epochs 2 --cost length
     expect 0 bload verify -q data
-    expect 2 bload plan -q --dataset data --epochs 3 --cost price
-    err_has 'no column "price" for --cost'
-    expect 2 bload pack -q texts --tokenizer bytes -T 480 --world-size 4 --cost price -o other
-    err_has '--cost price: the scan has no such column'
+    expect 2 bload plan -q --dataset data --epochs 3 --cost price :err 'no column "price" for --cost'
+    expect 2 bload pack -q texts --tokenizer bytes -T 480 --world-size 4 --cost price -o other :err '--cost price: the scan has no such column'
 }

@@ -29,8 +29,7 @@ test_images_that_claim_too_much_are_skipped() {
     expect 3 "${limit[@]}" "$BLOAD" scan --kind frames in
     err_has 'skipped png: 1.png: 20000x20000 needs 1.5 GiB to decode, more than --decoder-memory 1.0 GiB'
     err_has 'skipped more: 1.png: 65535x65535 needs 16.0 GiB to decode, more than --decoder-memory 1.0 GiB'
-    err_has 'skipped bmp: 1.bmp: 65536x65536 needs 16.0 GiB to decode'
-    err_has 'skipped tif: 1.tif: 65535x65535 needs 8.0 GiB to decode'
+    err_has 'skipped bmp: 1.bmp: 65536x65536 needs 16.0 GiB to decode' 'skipped tif: 1.tif: 65535x65535 needs 8.0 GiB to decode'
     err_has 'skipped jpg: 1.jpg: 65500x65500 needs 50.'
     is '5 skipped' "$(field status <"$OUT" | grep -c skipped) skipped"
 }
@@ -38,22 +37,18 @@ test_images_that_claim_too_much_are_skipped() {
 test_a_sound_image_is_over_the_limit_and_never_damaged() {
     mkdir in
     ffmpeg -v error -nostdin -f lavfi -i testsrc2=size=1000x800 -frames:v 1 in/1.png
-    expect 1 bload pack --kind frames --size 8x8 -T 2 --decoder-memory 5M -o low in
-    err_has 'skipped in: 1.png: 1000x800 needs 7.'
+    expect 1 bload pack --kind frames --size 8x8 -T 2 --decoder-memory 5M -o low in :err 'skipped in: 1.png: 1000x800 needs 7.'
     err_has ' MiB to decode, more than --decoder-memory 5.0 MiB'
     expect 0 bload pack -q --kind frames --size 8x8 -T 2 --decoder-memory 10M -o high in
     # The limit is part of the dataset.
-    expect 2 bload pack -q --kind frames --size 8x8 -T 2 -o high in
-    err_has 'decoder-memory'
+    expect 2 bload pack -q --kind frames --size 8x8 -T 2 -o high in :err 'decoder-memory'
     expect 0 bload pack -q --kind frames --size 8x8 -T 2 -o usual in
     same high/shards/00000/shard-00000000.safetensors usual/shards/00000/shard-00000000.safetensors
 }
 
 test_video_is_skipped_by_its_header() {
     cp "$(fixture h264-30.mp4)" a.mp4
-    expect 3 bload scan --decoder-memory 1M a.mp4
-    err_has 'needs 8.'
-    err_has 'to decode, more than --decoder-memory 1.0 MiB'
+    expect 3 bload scan --decoder-memory 1M a.mp4 :err 'needs 8.' 'to decode, more than --decoder-memory 1.0 MiB'
     expect 0 bload scan -q a.mp4
 }
 
@@ -62,11 +57,9 @@ test_video_that_grows_fails() {
     ffmpeg -v error -nostdin -f lavfi -i testsrc2=size=64x48:rate=25 -frames:v 4 -c:v libx264 -f h264 small.h264
     ffmpeg -v error -nostdin -f lavfi -i color=gray:size=4096x4096:rate=25 -frames:v 2 -c:v libx264 -preset ultrafast -f h264 large.h264
     cat small.h264 large.h264 >grows.h264
-    expect 3 bload pack --size 8x8 -T 8 --decoder-memory 64M -o d grows.h264
-    err_has 'failed grows.h264: 4096x4096 needs '
+    expect 3 bload pack --size 8x8 -T 8 --decoder-memory 64M -o d grows.h264 :err 'failed grows.h264: 4096x4096 needs '
     err_has ' to decode, more than --decoder-memory 64.0 MiB'
-    expect 3 bload pack --size 8x8 -T 8 --decoder-memory 64M -o e large.h264
-    err_has 'large.h264: 4096x4096 needs '
+    expect 3 bload pack --size 8x8 -T 8 --decoder-memory 64M -o e large.h264 :err 'large.h264: 4096x4096 needs '
 }
 
 test_sound_is_skipped_by_its_header() {
@@ -74,8 +67,7 @@ test_sound_is_skipped_by_its_header() {
     ffmpeg -v error -nostdin -i two.wav two.flac
     expect 3 bload scan --kind audio --decoder-memory 8M two.wav two.flac
     grep -q 'skipped two.flac: a frame of 4[0-9]* samples in 2 channels needs ' "$ERR" || fail "$(cat "$ERR")" # as FFmpeg's encoder likes
-    err_has 'skipped two.wav: sound of 2 channels at 44100 Hz needs '
-    err_has 'to decode, more than --decoder-memory 8.0 MiB'
+    err_has 'skipped two.wav: sound of 2 channels at 44100 Hz needs ' 'to decode, more than --decoder-memory 8.0 MiB'
     expect 0 bload scan -q --kind audio two.wav two.flac
 }
 
@@ -132,8 +124,7 @@ test_edits_that_repeat_samples() {
     is 200 "$(field length 3 <"$OUT")"
     # An edit is weighed by what it shows, from the key frame before it on.
     edits a.mp4 short.mp4 10000 40
-    expect 3 bload scan -q --decoder-memory 9M short.mp4 cut.mp4
-    err_has 'skipped short.mp4: an index of 169900 samples needs 10.4 MiB to decode'
+    expect 3 bload scan -q --decoder-memory 9M short.mp4 cut.mp4 :err 'skipped short.mp4: an index of 169900 samples needs 10.4 MiB to decode'
     is 'ok skipped' "$(field status <"$OUT" | xargs)"
     expect 0 bload scan -q --decoder-memory 12M short.mp4
 }
@@ -146,22 +137,17 @@ test_long_sound_in_mov_claims_little() {
 }
 
 test_the_limit_is_a_size() {
-    expect 2 bload scan --decoder-memory 0 a.mp4
-    err_has '--decoder-memory expects a number of bytes'
+    expect 2 bload scan --decoder-memory 0 a.mp4 :err '--decoder-memory expects a number of bytes'
 }
 
 # --memory bounds what is decoded at once, and is refused where it does not do for the largest input.
 test_large_inputs_wait_for_memory() {
-    local i
     mkdir -p in/small
     ffmpeg -v error -nostdin -f lavfi -i color=gray:size=8000x6000 -frames:v 1 -pix_fmt rgb24 large.png
     ffmpeg -v error -nostdin -f lavfi -i testsrc2=size=64x48 -frames:v 1 in/small/1.png
     for i in 1 2 3 4 5 6; do mkdir "in/$i" && ln large.png "in/$i/1.png"; done
-    expect 2 bload pack --kind frames --size 8x8 -T 2 --memory 100M -o d in
-    err_has '100.0 MiB of memory is not enough: one block takes '
-    err_has ', decoding the largest input 190.7 MiB'
-    err_has ', --decoder-memory or --shard-size'
-    local enough isolate
+    expect 2 bload pack --kind frames --size 8x8 -T 2 --memory 100M -o d in :err '100.0 MiB of memory is not enough: one block takes '
+    err_has ', decoding the largest input 190.7 MiB' ', --decoder-memory or --shard-size'
     enough=$(grep -oE 'with one worker [0-9.]+ MiB' "$ERR" | grep -oE '[0-9]+\.')
     expect 0 bload pack -q --kind frames --size 8x8 -T 2 -j 4 --memory 8G -o much in
     for isolate in on off; do

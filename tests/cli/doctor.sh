@@ -24,9 +24,7 @@ no_slurm() {
 test_a_good_machine() {
     no_slurm 0 bload doctor dir
     is '' "$(files dir)"
-    for group in versions decoders machine sandbox directory GPU Slurm; do
-        is 1 "$(grep -c "^$group\$" "$OUT")"
-    done
+    for group in versions decoders machine sandbox directory GPU Slurm; do is 1 "$(grep -c "^$group\$" "$OUT")"; done
     verdict ok bload "$(bload --version | sed -n 's/^bload //p'), SIMD level"
     verdict ok 'media module' "$(bload --version | sed -n 's/^media module: //p')"
     verdict ok ffmpeg "$(ffmpeg -version | sed -n '1s/^ffmpeg version \([^ ]*\).*/\1/p')"
@@ -77,13 +75,10 @@ test_quiet() {
 }
 
 test_wrong_usage() {
-    expect 2 bload doctor none
-    err_is <<<'bload: doctor: cannot open none: No such file or directory'
+    expect 2 bload doctor none :err-is 'bload: doctor: cannot open none: No such file or directory'
     echo >file
-    expect 2 bload doctor file
-    err_is <<<'bload: doctor: file is not a directory: name one that is to hold datasets'
-    expect 2 bload doctor . .
-    err_is <<<'bload: doctor: expects one directory at most (see bload doctor --help)'
+    expect 2 bload doctor file :err-is 'bload: doctor: file is not a directory: name one that is to hold datasets'
+    expect 2 bload doctor . . :err-is 'bload: doctor: expects one directory at most (see bload doctor --help)'
 }
 
 test_few_descriptors() {
@@ -227,7 +222,6 @@ test_slurm() {
 
 # Whatever it was at, and however it ends, nothing is left; SIGKILL may come while its empty file has a name.
 test_nothing_is_left() {
-    local signal moment pid
     mkdir dir
     for signal in INT TERM KILL; do
         for moment in 0.02 0.05 0.4; do
@@ -251,6 +245,5 @@ test_nothing_is_left() {
 
 test_the_answer_cannot_be_written() {
     mkdir dir
-    expect 1 sh -c '"$BLOAD" doctor dir >/dev/full'
-    err_has 'No space left on device'
+    expect 1 sh -c '"$BLOAD" doctor dir >/dev/full' :err 'No space left on device'
 }

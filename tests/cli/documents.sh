@@ -18,16 +18,14 @@ test_elements_of_an_array_are_documents() {
     # Texts and ids without keys.
     printf '["ab", "", "c\\n",\n"d"]' >strings.json
     is '1:2 7:0- 11:2 18:1' "$(rows strings.json)"
-    printf '[[1, 2, 3], [4]]' >ids.json
-    expect 0 bload pack -q --kind text ids.json -T 4 -o d
+    given ids.json '[[1, 2, 3], [4]]' expect 0 bload pack -q --kind text ids.json -T 4 -o d
     is '3 1' "$(field length <d/sequences.tsv | xargs)"
     expect 0 bload verify -q d
     # Lines stay lines, whatever the name says; an array among lines needs to be asked for.
     printf '{"text": "ab"}\n{"text": "c"}\n' >lines.json
     is '0:2 15:1' "$(rows lines.json)"
     cp a.json a.jsonl
-    expect 3 bload scan a.jsonl --tokenizer bytes
-    err_has 'an array; JSONL has an object in every line; --format json reads a file that is one array'
+    expect 3 bload scan a.jsonl --tokenizer bytes :err 'an array; JSONL has an object in every line; --format json reads a file that is one array'
     is '1:2 49:5 95:1' "$(rows a.jsonl --format json)"
 }
 
@@ -53,19 +51,15 @@ test_rows_are_documents() {
     is '6:1' "$(rows dots.csv --key 'a\.b')"
     # As plain text, as before.
     is 'dots.csv:10' "$(rows dots.csv --format plain)"
-    expect 2 bload scan c.csv --kind text
-    err_has 'the inputs hold text: use --tokenizer FILE, or --tokenizer bytes'
+    expect 2 bload scan c.csv --kind text :err 'the inputs hold text: use --tokenizer FILE, or --tokenizer bytes'
 }
 
 test_numbers_and_repeats_of_rows() {
     printf 'text,w,k\nab,1.5,a ""b\\n""\ncd, True ,"a ""b\\n"""\nef,+7,x\nab,-1e3,y\nh,.5,\ni,,z\nj,no,z\nk,9007199254740993,z\nl,2024-01-02,z\n' >c.csv
     expect 3 bload pack c.csv --tokenizer bytes --keep w:number --dedup-by k --fim 1,prefix=65,middle=66,suffix=67 -T 32 -o d --order keep
     is '1.5 1 7 -1e3 .5' "$(awk -F '\t' '$6 == "ok"' d/sequences.tsv | cut -f 14 | xargs)"
-    err_has 'skipped c.csv#72: w: "" is no number'
-    err_has 'skipped c.csv#77: w: "no" is no number'
-    err_has 'skipped c.csv#105: w: "2024-01-02" is no number'
-    err_has 'skipped c.csv#84: w: F64 cannot hold 9007199254740993'
-    err_has '--dedup-by k: 1 sequence has no text there, and is kept'
+    err_has 'skipped c.csv#72: w: "" is no number' 'skipped c.csv#77: w: "no" is no number' 'skipped c.csv#105: w: "2024-01-02" is no number'
+    err_has 'skipped c.csv#84: w: F64 cannot hold 9007199254740993' '--dedup-by k: 1 sequence has no text there, and is kept'
     # A row and a line with the same text are repeats.
     printf '{"text": "l", "k": "a \\"b\\\\n\\"", "w": 1}\n' >l.jsonl
     expect 0 bload scan l.jsonl c.csv --tokenizer bytes --dedup-by k --where 'length > 0'
@@ -81,20 +75,15 @@ test_numbers_and_repeats_of_rows() {
     is 'digest(m.a..b)' "$(head -n 1 dot.tsv | cut -f 11)"
     expect 0 bload plan -q dot.tsv -T 8 --dedup-by 'm.a\.b' -o plan.tsv
     # Elements without keys are their own text.
-    printf '["ab", "AB", "c"]' >strings.json
-    expect 0 bload scan strings.json --tokenizer bytes --dedup-by text:lower
-    is 'ok dropped ok' "$(field status <"$OUT" | xargs)"
-    expect 0 bload scan strings.json --tokenizer bytes --dedup-by url
-    is 'ok ok ok' "$(field status <"$OUT" | xargs)"
+    given strings.json '["ab", "AB", "c"]' expect 0 bload scan strings.json --tokenizer bytes --dedup-by text:lower :column status 'ok dropped ok'
+    expect 0 bload scan strings.json --tokenizer bytes --dedup-by url :column status 'ok ok ok'
 }
 
 # name|content|status|what is said
 test_bad_arrays_and_rows_are_named() {
-    local name content status said
     while IFS='|' read -r name content status said; do
         printf "$content" >"$name"
-        expect "$status" bload scan "$name" --tokenizer bytes
-        err_has "$said"
+        expect "$status" bload scan "$name" --tokenizer bytes :err "$said"
     done <<'END'
 trailing.json|[{"text": "ab"},]|3|skipped trailing.json#16: a comma before the ] that ends the array: no element follows it
 within.json|[{"text": "ab",}, {"text":"c"}]|3|skipped within.json#1: not JSON at byte 15: expected a key in quotes
@@ -132,10 +121,8 @@ empty.csv|text,b\n|0|1 empty document skipped
 few.tsv|text\tb\nab\n|3|skipped few.tsv#7: line 2: 1 value for 2 columns: values with a tab in them need quotes around them
 END
     printf 'id,text\n%s,%s\n' 1 "$(head -c 3000 /dev/zero | tr '\0' x)" 2 b >long.csv
-    expect 3 bload scan long.csv --tokenizer bytes --max-document 2000
-    err_has 'skipped long.csv#8: longer than 2.0 KiB (--max-document)'
-    printf '{"ids": [1, 2]}\n{"ids": [1, 256]}\n' >ids.jsonl
-    expect 3 bload scan ids.jsonl --key ids --tokenizer bytes
+    expect 3 bload scan long.csv --tokenizer bytes --max-document 2000 :err 'skipped long.csv#8: longer than 2.0 KiB (--max-document)'
+    given ids.jsonl '{"ids": [1, 2]}\n{"ids": [1, 256]}\n' expect 3 bload scan ids.jsonl --key ids --tokenizer bytes
     err_has 'skipped ids.jsonl#16: token 1 is 256: the ids of bytes end at 255 (ids need no --tokenizer)'
     expect 0 bload scan ids.jsonl --key ids --tokenizer bytes --pad-id 256
 }
@@ -168,8 +155,7 @@ test_large_arrays_and_tables_are_cut_where_records_begin() {
 
 test_marks_that_are_there_are_not_added_again() {
     printf '%s\n' '{"ids": [1, 5, 6, 2]}' '{"ids": [5, 6]}' '{"ids": [1]}' '{"ids": [1, 1, 2, 2]}' '{"ids": [2]}' >ids.jsonl
-    expect 0 bload pack ids.jsonl --key ids --bos 1 --eos 2 -T 16 -o d --order keep
-    is '1 5 6 2 1 5 6 2 1 2 1 1 2 2 1 2' "$(tokens d)"
+    expect 0 bload pack ids.jsonl --key ids --bos 1 --eos 2 -T 16 -o d --order keep :tokens '1 5 6 2 1 5 6 2 1 2 1 1 2 2 1 2'
     err_has 'bload: sequences that begin with the token of --bos already, which is not added again: 3 (column bos.given)'
     err_has 'bload: sequences that end with the token of --eos already, which is not added again: 3 (column eos.given)'
     is '1||1|1|' "$(field bos.given <d/sequences.tsv | paste -sd '|')"
@@ -193,8 +179,7 @@ test_special_tokens_in_texts() {
         "pre_tokenizer": {"type": "Whitespace"}, "model": {"type": "WordLevel", "unk_token": "<unk>", "vocab": {"<s>": 0, "</s>": 1, "<unk>": 2, "a": 3}}}' >tokenizer.json
     printf '%s\n' '{"text": "<s> a </s>"}' '{"text": "a <s> </s></s> a"}' '{"text": "a"}' '{"text": "<s>"}' >c.jsonl
     set -- c.jsonl --tokenizer tokenizer.json --bos '<s>' --eos '</s>'
-    expect 0 bload pack "$@" --special parse -T 8 -o d
-    is '3 7 3 2' "$(field length <d/sequences.tsv | xargs)"
+    expect 0 bload pack "$@" --special parse -T 8 -o d :made length '3 7 3 2'
     err_has 'begin with the token of --bos already, which is not added again: 2 (column bos.given)'
     err_has 'end with the token of --eos already, which is not added again: 1 (column eos.given)'
     expect 0 bload scan "$@" -o t.tsv --json
@@ -205,8 +190,7 @@ test_special_tokens_in_texts() {
     tr -d ' \n' <"$OUT" | grep -qF '"totals":{"special.plain":{"sum":6,"rows":3}}'
     # What stays text is counted again from the spool.
     expect 0 bload scan "$@" --spool s -q
-    expect 0 bload scan "$@" --spool s
-    err_has '6 in 3 sequences (column special.plain)'
+    expect 0 bload scan "$@" --spool s :err '6 in 3 sequences (column special.plain)'
     # The control symbols of a .model stay text with --special parse, too, as in its package.
     python3 -c '
 def message(field, data): return bytes([field << 3 | 2, len(data)]) + data
@@ -218,8 +202,7 @@ with open("t.model", "wb") as f:
     expect 0 bload scan c.jsonl --tokenizer t.model --special parse --bos '<s>' --eos '</s>' -o t.tsv
     is '2|3||1' "$(field special.plain <t.tsv | paste -sd '|')"
     is '||| ||| 13 19 4 6' "$(paste -d ' ' <(field bos.given <t.tsv | paste -sd '|') <(field eos.given <t.tsv | paste -sd '|') <(field length <t.tsv | xargs))"
-    expect 2 bload scan "$@" --keep special.plain=x
-    err_has 'the table has a column "special.plain" of its own'
+    expect 2 bload scan "$@" --keep special.plain=x :err 'the table has a column "special.plain" of its own'
 }
 
 test_names_that_show_no_kind_are_text_beside_a_tokenizer() {
@@ -227,17 +210,13 @@ test_names_that_show_no_kind_are_text_beside_a_tokenizer() {
     printf 'text\nab\n' >a.csv
     cp a.csv a.tsv
     for file in a.json a.csv a.tsv; do
-        expect 0 bload scan $file --tokenizer bytes
-        err_has '1 sequence of 2 steps'
+        expect 0 bload scan $file --tokenizer bytes :err '1 sequence of 2 steps'
         printf 'sources: [%s]\ntokenizer: bytes\n' $file >y.yaml
-        expect 0 bload scan -c y.yaml
-        err_has '1 sequence of 2 steps'
+        expect 0 bload scan -c y.yaml :err '1 sequence of 2 steps'
     done
-    printf '[{"ids": [1, 2]}]' >ids.json
-    expect 0 bload scan ids.json --key ids
+    given ids.json '[{"ids": [1, 2]}]' expect 0 bload scan ids.json --key ids
     # Without one they are what they were: lists of other kinds.
-    expect 2 bload scan a.csv
-    err_has 'no column "path", the only one that a list must have'
+    expect 2 bload scan a.csv :err 'no column "path", the only one that a list must have'
     touch a.parquet
     mkdir p
     touch p/a.parquet
@@ -245,42 +224,33 @@ test_names_that_show_no_kind_are_text_beside_a_tokenizer() {
         expect 2 bload scan $options
         err_has 'a.parquet: Parquet is read by way of lines: python3 -m bload.parquet a.parquet --columns text | bload pack -'
     done
-    expect 1 bload scan p
-    err_has 'no inputs: Parquet is read by way of lines: python3 -m bload.parquet FOLDER --columns text | bload pack -'
+    expect 1 bload scan p :err 'no inputs: Parquet is read by way of lines: python3 -m bload.parquet FOLDER --columns text | bload pack -'
 }
 
 test_code_in_a_folder_is_text_where_it_is_asked_for() {
     mkdir -p f/sub
     for name in a.py sub/b.RS c.yaml d.md e.ipynb g.json h.csv; do echo x >f/$name; done
-    expect 0 bload scan f --tokenizer bytes
-    is d.md "$(field id <"$OUT")"
+    expect 0 bload scan f --tokenizer bytes :column id d.md
     err_has 'ignored in folders: 1 .RS, 1 .csv, 1 .ipynb, 1 .json, 1 .py, 1 .yaml; --kind text takes .RS, .py, .yaml'
-    expect 0 bload scan f --tokenizer bytes --kind text
-    is 'a.py c.yaml d.md sub/b.RS' "$(field id <"$OUT" | xargs)"
-    err_has 'ignored in folders: 1 .csv, 1 .ipynb, 1 .json'
-    printf 'sources:\n  - {path: f, kind: text}\ntokenizer: bytes\n' >y.yaml
-    expect 0 bload scan -q -c y.yaml
+    expect 0 bload scan f --tokenizer bytes --kind text :column id 'a.py c.yaml d.md sub/b.RS' :err 'ignored in folders: 1 .csv, 1 .ipynb, 1 .json'
+    given y.yaml 'sources:\n  - {path: f, kind: text}\ntokenizer: bytes\n' expect 0 bload scan -q -c y.yaml
     is 4 "$(field id <"$OUT" | wc -l)"
     cp "$(fixture h264-30.mp4)" f/
-    expect 0 bload scan f
-    is h264-30.mp4 "$(field id <"$OUT")"
+    expect 0 bload scan f :column id h264-30.mp4
 }
 
 test_chats_and_keys_with_dots() {
-    printf '[{"messages": [{"content": "x", "role": "user"}]}]' >chat.json
-    expect 3 bload scan chat.json --tokenizer bytes --key messages
+    given chat.json '[{"messages": [{"content": "x", "role": "user"}]}]' expect 3 bload scan chat.json --tokenizer bytes --key messages
     err_has 'skipped chat.json#1: a chat, not ids: python3 -m bload.chat makes ids and loss masks of chats'
     printf '[[{"from": "human", "value": "Hi"}]]' >turns.json
-    expect 3 bload scan turns.json --tokenizer bytes
-    err_has 'skipped turns.json#1: a chat, not ids: python3 -m bload.chat'
+    expect 3 bload scan turns.json --tokenizer bytes :err 'skipped turns.json#1: a chat, not ids: python3 -m bload.chat'
     printf '%s\n' '{"a.b": "one", "a": {"b": "four"}}' '{"a.b": "one"}' >k.jsonl
     is '0:4 35:0-' "$(rows k.jsonl --key a.b)"
     is '0:3 35:3' "$(rows k.jsonl --key 'a\.b')"
     expect 3 bload scan k.jsonl --tokenizer bytes --key a.b
     err_has 'no key "a.b"; the line has "a.b" (--key); a.b is b within a; with a dot in its name it is a\.b'
     printf '%s\n' '{"text": "x", "m": {"c.d": "e"}}' >m.jsonl
-    expect 0 bload scan -q m.jsonl --tokenizer bytes --keep 'm.c\.d'
-    is e "$(field m.c.d <"$OUT")"
+    expect 0 bload scan -q m.jsonl --tokenizer bytes --keep 'm.c\.d' :column m.c.d e
 }
 
 test_blank_lines_of_windows_are_blank() {

@@ -1,11 +1,11 @@
 # bload pack --dry-run: the forecast beside what is really written, and that nothing is. What a long run says before it writes.
-# shellcheck shell=bash disable=SC2317
+# shellcheck shell=bash disable=SC2317,SC2086
 
 # All that a dry run writes is here, and is removed.
 mkdir -p "$SCRATCH/tmp"
 export TMPDIR=$SCRATCH/tmp
 
-clips() {
+setup() {
     mkdir -p v
     for name in h264-30.mp4 mpeg4-40.avi vp9-24.webm; do cp "$(fixture $name)" v/; done
 }
@@ -43,15 +43,12 @@ foretold() {
     expect "$1" bload pack -q "${@:2}" --json -o d
     cp "$OUT" info.json
     near "$percent" "$(top bytes <forecast.json)" "$(top bytes <info.json)"
-    for name in T S blocks sequences steps padding plan_digest hours; do
-        is "$(top $name <info.json)" "$(top $name <forecast.json)"
-    done
+    for name in T S blocks sequences steps padding plan_digest hours; do is "$(top $name <info.json)" "$(top $name <forecast.json)"; done
     near "$percent" $(($(top bytes <forecast.json) + $(top bytes_files <forecast.json))) \
         "$(find d -type f -exec stat -c %s {} + | awk '{ n += $1 } END { print n }')"
 }
 
 test_videos_to_the_byte() {
-    clips
     foretold 0.5 0 v -T longest --size 64x64
     is "$(top bytes <info.json)" "$(top bytes <forecast.json)"
     is 12288 "$(top step_bytes <forecast.json)"
@@ -61,7 +58,6 @@ test_videos_to_the_byte() {
 }
 
 test_encoded_and_compressed_videos() {
-    clips
     foretold 15 0 v -T 16 --oversize split --size 64x64 --encode jpeg
     foretold 15 0 v -T 45 --size 64x64 --encode jpeg --pad repeat
     foretold 15 0 v -T 45 --size 64x64 --compress zstd
@@ -74,7 +70,6 @@ test_encoded_and_compressed_videos() {
 
 # Blocks of 24 MiB: a part of each is read.
 test_a_part_of_large_blocks() {
-    clips
     foretold 15 0 v -T 94 --size 300x300 --encode jpeg
     [ "$(top sample_steps <forecast.json)" -lt 94 ]
 }
@@ -128,7 +123,6 @@ test_arrays_sound_frames_and_tars() {
     cp "$(fixture tone-44100-stereo.flac)" s/
     foretold 1 0 s -T longest
     foretold 1 0 s -T 30 --oversize split --features fbank80 --rate 16000
-    clips
     for clip in h264-30 vp9-24; do
         mkdir -p f/$clip
         ffmpeg -v error -nostdin -i v/$clip.* f/$clip/%03d.png
@@ -141,7 +135,6 @@ test_arrays_sound_frames_and_tars() {
 }
 
 test_fields_of_a_file() {
-    clips
     mkdir l
     for name in h264-30 mpeg4-40 vp9-24; do seq "${name#*-}" | sed 's/.*/a/' >l/$name.txt; done
     echo a >map.txt
@@ -159,13 +152,11 @@ END
 }
 
 test_clips_of_a_list() {
-    clips
     printf 'path,start_frame,end_frame\nv/h264-30.mp4,3,20\nv/h264-30.mp4,10,30\nv/mpeg4-40.avi,0,9\n' >list.csv
     foretold 1 0 list.csv --kind video -T 20 --size 32x32
 }
 
 test_a_view() {
-    clips
     for encode in none jpeg; do
         rm -rf a view
         expect 0 bload pack -q v -T 16 --oversize split --size 64x64 --encode $encode -o a
@@ -186,14 +177,11 @@ test_what_is_new() {
     rm -r d
     expect 0 bload pack t --tokenizer bytes -T 900 --extend old --extend old --dry-run -o d
     rm t/b.jsonl
-    expect 0 bload pack t --tokenizer bytes -T 900 --extend old --dry-run --json -o d
-    out_is <<<null
-    err_has 'nothing new: d is not written'
+    expect 0 bload pack t --tokenizer bytes -T 900 --extend old --dry-run --json -o d :out-is null :err 'nothing new: d is not written'
     is '' "$(ls -A "$TMPDIR")"
 }
 
 test_what_is_there_stays() {
-    clips
     dry 0 v -T 45 --size 32x32
     grep -q '"begun": false' forecast.json
     # An unfinished dataset: the run would resume it, or another configuration is refused as by the run.
@@ -201,8 +189,7 @@ test_what_is_there_stays() {
     dry 0 v -T 45 --size 32x32 --shard-size 1
     grep -q '"begun": true' forecast.json
     err_has 'a run would resume what is there'
-    expect 2 bload pack v -T 45 --size 64x64 --shard-size 1 --dry-run -o d
-    err_has 'd holds an unfinished dataset of another configuration'
+    expect 2 bload pack v -T 45 --size 64x64 --shard-size 1 --dry-run -o d :err 'd holds an unfinished dataset of another configuration'
     # A complete one, and one that lost a shard.
     rm -r d
     expect 0 bload pack -q v -T 45 --size 32x32 --shard-size 1 -o d
@@ -220,61 +207,38 @@ END
     expect 2 bload pack v -T 45 --size 64x64 --shard-size 1 --dry-run -o d
     mkdir other
     touch other/file
-    expect 2 bload pack v -T 45 --size 32x32 --dry-run -o other
-    err_has 'other holds file'
+    expect 2 bload pack v -T 45 --size 32x32 --dry-run -o other :err 'other holds file'
     expect 2 bload pack v -T 45 --size 32x32 --dry-run -o none/d
 }
 
 test_what_would_be_skipped() {
-    clips
     echo none >v/none.mp4
     dry 3 v -T 45 --size 32x32
-    err_has 'bload: skipped none.mp4'
-    err_has 'bload: 1 input skipped: a run would end with status 3'
+    err_has 'bload: skipped none.mp4' 'bload: 1 input skipped: a run would end with status 3'
     is 1 "$(top fault_count <forecast.json)"
     dry 0 v -T 45 --size 32x32 --skipped-ok
     dry 3 v -T 45 --size 32x32 --quiet
-    ! grep -q 'dry run' "$ERR"
+    checks :err-lacks 'dry run'
     expect 1 bload pack v -T 45 --size 32x32 --on-error fail --dry-run -o d
-    expect 1 bload pack v/none.mp4 -T 45 --dry-run -o d
-    err_has 'no usable input: there is nothing to pack'
-    ! grep -q 'the reasons are in' "$ERR"
+    expect 1 bload pack v/none.mp4 -T 45 --dry-run -o d :err 'no usable input: there is nothing to pack' :err-lacks 'the reasons are in'
     [ ! -e d ]
     is '' "$(ls -A "$TMPDIR")"
 }
 
 test_what_it_says() {
-    clips
-    expect 0 bload pack v -T 45 --fps 10 --size 32x32 --dry-run -o d
-    out_is </dev/null
-    err_has ' hours'
-    err_has 'd: 1 shard, '
-    err_has ' of index and tables; '
-    err_has ' free'
-    err_has 'bload: memory: '
-    err_has 'bload: time: '
-    err_has 'bload: a dry run: nothing was written'
-    for option in '--task 0/2' --repair; do
-        # shellcheck disable=SC2086 # words
-        expect 2 bload pack v -T 45 --dry-run $option -o d
-        err_has "--dry-run or ${option%% *}, not both"
-    done
-    expect 2 bload pack v -T 45 --size 640x640 --memory 40M --dry-run -o d
-    err_has 'of memory is not enough'
-    expect 1 env TMPDIR="$PWD/none" "$BLOAD" pack v -T 45 --dry-run -o d
-    err_has 'cannot make a temporary folder'
-    [ ! -e d ]
+    expect 0 bload pack v -T 45 --fps 10 --size 32x32 --dry-run -o d :out-is '' :err ' hours' 'd: 1 shard, ' ' of index and tables; ' ' free'
+    err_has 'bload: memory: ' 'bload: time: ' 'bload: a dry run: nothing was written'
+    for option in '--task 0/2' --repair; do expect 2 bload pack v -T 45 --dry-run $option -o d :err "--dry-run or ${option%% *}, not both"; done
+    expect 2 bload pack v -T 45 --size 640x640 --memory 40M --dry-run -o d :err 'of memory is not enough'
+    expect 1 env TMPDIR="$PWD/none" "$BLOAD" pack v -T 45 --dry-run -o d :err 'cannot make a temporary folder' :none d
 }
 
 # The same lines of a run are not there when it is short.
 test_a_short_run_says_no_more_than_before() {
-    clips
-    expect 0 bload pack v -T 45 --size 32x32 -o d
-    ! grep -q 'free' "$ERR" || fail 'it tells what is free'
+    expect 0 bload pack v -T 45 --size 32x32 -o d :err-lacks 'free'
 }
 
 test_interrupted_it_leaves_nothing() {
-    clips
     for i in 1 2 3 4 5 6; do cp v/h264-30.mp4 v/more-$i.mp4; done
     ended_by INT "$TMPDIR/bload-dry-run-*" bload pack v -T longest --size 600x600 --encode delta --compress zstd:3 --dry-run -o d
     [ "$status" = 130 ] || skip "it had ended: status $status"
@@ -283,7 +247,6 @@ test_interrupted_it_leaves_nothing() {
 }
 
 test_too_little_room() {
-    clips
     in_small_disk 2M '
         expect 1 bload pack v -T 45 --dry-run -o disk/d
         grep -q "not enough room: 4.8 MiB are needed, [0-9.]* MiB are free" "$ERR" || { cat "$ERR"; exit 1; }
@@ -317,7 +280,6 @@ test_too_little_room_to_resume() {
 # A gigabyte of zeros takes a second; what a run says before is all that is looked at.
 test_before_a_long_run() {
     sanitizer_skip 'a sanitizer takes long'
-    clips
     in_small_disk 1M '
         expect 1 bload pack v -T 45 --size 2600x2600 -o disk/d
         grep -q "^bload: disk/d: 3 sequences in 3 blocks of T = 45: [0-9]* shards\{0,1\}, 2.[0-9] GiB; [0-9.]* KiB free" "$ERR" ||

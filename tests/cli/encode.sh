@@ -1,8 +1,8 @@
 # bload pack --encode: what it takes and what it refuses, and that the other commands know what came of it.
-# shellcheck shell=bash disable=SC2317
+# shellcheck shell=bash disable=SC2317,SC2086
 
 # The folder v: two clips of one size, 70 frames.
-clips() {
+setup() {
     mkdir -p v
     for name in h264-30.mp4 mpeg4-40.avi; do cp "$(fixture $name)" v/; done
 }
@@ -12,7 +12,6 @@ bytes() {
 }
 
 test_jpeg_takes_a_fraction() {
-    clips
     expect 0 bload pack -q v -T 40 -o raw
     expect 0 bload pack -q v -T 40 -o fine --encode jpeg:95
     expect 0 bload pack -q v -T 40 -o jpeg --encode jpeg
@@ -24,107 +23,72 @@ test_jpeg_takes_a_fraction() {
     [ "$(bytes jpeg)" -lt "$(bytes fine)" ] || fail "$(bytes jpeg), $(bytes fine)"
     [ "$(bytes jpeg)" -lt "$(bytes repeat)" ] || fail "padding has no bytes: $(bytes jpeg), $(bytes repeat)"
     for name in fine jpeg repeat; do expect 0 bload verify -q $name; done
-    expect 0 bload info jpeg
-    out_has '; kept as jpeg:90'
+    expect 0 bload info jpeg :out '; kept as jpeg:90'
     grep -q ', libjpeg-turbo [0-9]' "$OUT"
     expect 0 bload info raw
     ! grep -q 'kept as\|libjpeg' "$OUT" || fail 'raw is said to be encoded'
-    expect 0 bload info --json jpeg
-    out_has '"encoding": "jpeg:90"'
+    expect 0 bload info --json jpeg :out '"encoding": "jpeg:90"'
     # The same again, and another quality.
-    expect 0 bload pack v -T 40 -o jpeg --encode jpeg:90
-    err_has 'jpeg is already complete'
-    expect 2 bload pack -q v -T 40 -o jpeg --encode jpeg:91
-    err_has 'encode'
+    expect 0 bload pack v -T 40 -o jpeg --encode jpeg:90 :err 'jpeg is already complete'
+    expect 2 bload pack -q v -T 40 -o jpeg --encode jpeg:91 :err 'encode'
 }
 
 test_differences_need_compression() {
-    clips
     expect 0 bload pack -q v -T 40 -o zstd --compress zstd:1
     expect 0 bload pack -q v -T 40 -o delta --compress zstd:1 --encode delta
     [ "$(bytes delta)" -lt "$(bytes zstd)" ] || fail "$(bytes delta), $(bytes zstd)"
     expect 0 bload verify -q delta
-    expect 0 bload pack -q v -T 40 -o frames --compress zstd:1 --encode delta --frame-size 100000
-    expect 0 bload verify -q frames
-    for shard in delta/shards/00000/*.zst; do
-        zstd -dc "${shard/delta/frames}" | cmp - <(zstd -dc "$shard")
-    done
-    expect 0 bload info delta
-    out_has '; kept as delta'
-    expect 2 bload pack -q v -T 40 -o d --encode delta
-    err_has '--encode delta needs --compress zstd'
-    [ ! -e d ] || fail 'it began'
+    expect 0 bload pack -q v -T 40 -o frames --compress zstd:1 --encode delta --frame-size 100000 :verified
+    for shard in delta/shards/00000/*.zst; do zstd -dc "${shard/delta/frames}" | cmp - <(zstd -dc "$shard"); done
+    expect 0 bload info delta :out '; kept as delta'
+    expect 2 bload pack -q v -T 40 -o d --encode delta :err '--encode delta needs --compress zstd' :none d
 }
 
 test_what_cannot_be_is_refused() {
-    clips
-    expect 2 bload pack -q v -T 40 -o d --encode jpeg --compress zstd
-    err_has '--encode jpeg or --compress, not both'
+    expect 2 bload pack -q v -T 40 -o d --encode jpeg --compress zstd :err '--encode jpeg or --compress, not both'
     for value in raw png jpeg: jpeg:0 jpeg:101 jpeg:x jpeg::444 jpeg:444: jpeg:90:422 jpeg:90:4444 delta:3; do
-        expect 2 bload pack -q v -T 40 -o d --encode $value
-        err_has 'none, jpeg, jpeg:1 to jpeg:100, jpeg:90:444, or delta'
+        expect 2 bload pack -q v -T 40 -o d --encode $value :err 'none, jpeg, jpeg:1 to jpeg:100, jpeg:90:444, or delta'
     done
     [ ! -e d ] || fail 'it began'
-    printf 'one two\n' >text.txt
-    expect 2 bload pack -q text.txt --tokenizer bytes -T 8 -o d --encode jpeg
-    err_has 'there is no such field among: tokens'
+    given text.txt 'one two\n' expect 2 bload pack -q text.txt --tokenizer bytes -T 8 -o d --encode jpeg :err 'there is no such field among: tokens'
     expect 0 bload pack -q text.txt --tokenizer bytes -T 8 -o e --encode none
 }
 
 test_of_a_yaml_file() {
-    clips
-    printf 'sources:\n  - path: v\nT: 40\nencode: jpeg:85\n' >set.yaml
-    expect 0 bload pack -q -c set.yaml -o d
-    expect 0 bload pack -c set.yaml --print-config
-    out_has 'encode: jpeg:85'
+    given set.yaml 'sources:\n  - path: v\nT: 40\nencode: jpeg:85\n' expect 0 bload pack -q -c set.yaml -o d
+    expect 0 bload pack -c set.yaml --print-config :out 'encode: jpeg:85'
     expect 0 bload pack -q -c set.yaml -o e --encode none
-    expect 0 bload info e
-    ! grep -q 'kept as' "$OUT" || fail 'the flag does not win'
+    expect 0 bload info e :out-lacks 'kept as'
 }
 
 test_a_sequence_that_fails_has_no_bytes() {
-    clips
     cp "$(fixture failing-20.mov)" v
-    local options
     for options in 'jpeg' 'jpeg --pad repeat' 'delta --compress zstd'; do
-        # shellcheck disable=SC2086 # words
-        expect 3 bload pack v -T 45 --size 16x16 -o d --encode $options
-        err_has 'failing-20.mov: the scan counted 20 frames, decoding gives 19'
-        expect 0 bload verify d
+        expect 3 bload pack v -T 45 --size 16x16 -o d --encode $options :err 'failing-20.mov: the scan counted 20 frames, decoding gives 19' :verified
         rm -r d
     done
 }
 
 # Frames below a block of its JPEG files: one pixel, one row, one column.
 test_the_smallest_frames() {
-    clips
-    local size
     for size in 1x1 17x1 1x17; do
-        expect 0 bload pack -q v -T 40 -o d --size $size --encode jpeg --shard-size 1K
-        expect 0 bload verify -q d
+        expect 0 bload pack -q v -T 40 -o d --size $size --encode jpeg --shard-size 1K :verified
         rm -r d
-        expect 0 bload pack -q v -T 40 -o d --size $size --encode delta --compress zstd --shard-size 1K
-        expect 0 bload verify -q d
+        expect 0 bload pack -q v -T 40 -o d --size $size --encode delta --compress zstd --shard-size 1K :verified
         rm -r d
     done
 }
 
 test_memory_counts_what_waits() {
-    clips
-    expect 2 bload pack v -T 40 -o d --encode jpeg --size 640x480 --memory 100M -j1
-    err_has 'of memory is not enough'
-    expect 0 bload pack -q v -T 40 -o d --encode jpeg --size 640x480 --memory 1G -j1
-    expect 0 bload verify -q d
+    expect 2 bload pack v -T 40 -o d --encode jpeg --size 640x480 --memory 100M -j1 :err 'of memory is not enough'
+    expect 0 bload pack -q v -T 40 -o d --encode jpeg --size 640x480 --memory 1G -j1 :verified
 }
 
 test_damage_is_named_by_block_and_step() {
-    clips
     expect 0 bload pack -q v -T 40 -o d --encode jpeg
     # The last step that has bytes ends with the file.
     printf 'xx' | dd of=d/shards/00000/shard-00000000.safetensors bs=1 seek=$(($(bytes d) - 2)) conv=notrunc status=none
-    expect 1 bload verify d
-    err_has 'block 1 of frames_jpeg: checksum'
+    expect 1 bload verify d :err 'block 1 of frames_jpeg: checksum'
     shorten 1 d/shards/00000/shard-00000000.safetensors
-    expect 1 bload verify d
-    err_has 'bload: shards/00000/shard-00000000.safetensors: the tensors have '
+    expect 1 bload verify d :err 'bload: shards/00000/shard-00000000.safetensors: the tensors have '
 }

@@ -1,15 +1,18 @@
 # Sound to the sample: lengths and places are those of what was encoded.
-# shellcheck shell=bash disable=SC2317
+# shellcheck shell=bash disable=SC2317,SC2086
 
-# noise SAMPLES RATE OUT: a WAV file of noise, which is the same for every number of samples but for its length.
+# noise RATE SAMPLES... [OUT.wav]: N.wav, or OUT.wav, of N samples of noise, which is the same for every number of samples but for its length.
 noise() {
     python3 - "$@" <<'END'
 import random, sys, wave
-samples, rate, name = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+name = sys.argv.pop() if sys.argv[-1].endswith(".wav") else None
+rate, *lengths = map(int, sys.argv[1:])
 draw = random.Random(3)
-with wave.open(name, "wb") as out:
-    out.setparams((1, 2, rate, 0, "NONE", ""))
-    out.writeframes(b"".join(draw.randrange(-9000, 9000).to_bytes(2, "little", signed=True) for _ in range(samples)))
+data = b"".join(draw.randrange(-9000, 9000).to_bytes(2, "little", signed=True) for _ in range(max(lengths)))
+for samples in lengths:
+    with wave.open(name or f"{samples}.wav", "wb") as out:
+        out.setparams((1, 2, rate, 0, "NONE", ""))
+        out.writeframes(data[:2 * samples])
 END
 }
 
@@ -50,7 +53,7 @@ END
 holed() {
     local out=$1 dropped=$2
     shift 2
-    [ -e s.wav ] || noise 64000 16000 s.wav
+    [ -e s.wav ] || noise 16000 64000 s.wav
     ffmpeg -v error -nostdin -f lavfi -i testsrc2=size=64x48:rate=25:duration=4 -max_size 4096 -i s.wav -threads 1 -c:v libx264 -pix_fmt yuv420p \
         "$@" -bsf:a "noise=drop='$dropped'" "$out"
 }
@@ -80,11 +83,11 @@ END
 
 # As many samples as were encoded, for many numbers of them: of one block, of a page, whole numbers of blocks, one more, one less.
 test_every_length_is_the_encoders() {
-    local rate n
+    local lengths='1 2 100 128 256 1000 1024 1025 4000 15999 16000 16001 44100'
     for rate in 16000 44100; do
         mkdir "$rate"
-        for n in 1 2 100 128 256 1000 1024 1025 4000 15999 16000 16001 44100; do
-            noise $n $rate $n.wav
+        noise $rate $lengths
+        for n in $lengths; do
             encode oggenc $n.wav $rate/$n.ogg
             # FFmpeg 9 makes no FLAC of fewer than 16 samples.
             ffmpeg -v error -nostdin -i $n.wav -c:a flac $rate/$n.oga || rm $rate/$n.oga
@@ -99,20 +102,18 @@ test_every_length_is_the_encoders() {
     done
     # Opus is always of 48 kHz, in steps of 1 / 16 of which WAV files here have.
     mkdir opus
+    noise 16000 160 1000 16000 16001
     for n in 160 1000 16000 16001; do
-        noise $n 16000 $n.wav
         encode opus $n.wav opus/$n.opus
         encode opus $n.wav opus/$n.mp4
     done
-    expect 0 bload scan -q --kind audio --rate 48000 opus
-    is '480 480 3000 3000 48000 48000 48003 48003' "$(field length <"$OUT" | xargs)"
+    expect 0 bload scan -q --kind audio --rate 48000 opus :column length '480 480 3000 3000 48000 48000 48003 48003'
 }
 
 # Nothing is moved, nor is anything lost at either end.
 test_every_sample_lies_at_its_place() {
-    local n coder
+    noise 16000 300 2048 16000
     for n in 300 2048 16000; do
-        noise $n 16000 $n.wav
         for coder in oggenc:ogg ogg:ff.ogg aac:m4a; do
             encode "${coder%:*}" $n.wav $n."${coder#*:}"
             expect 0 bload pack -q --kind audio -T $n $n."${coder#*:}" -o "d$n.${coder%:*}"
@@ -123,7 +124,7 @@ test_every_sample_lies_at_its_place() {
 
 # As tools write it that cut a stream: granule positions of all its pages are less by so many.
 test_a_stream_whose_first_page_says_less_begins_later() {
-    noise 40000 16000 a.wav
+    noise 16000 40000 a.wav
     encode oggenc a.wav a.ogg
     python3 - a.ogg b.ogg 100 <<'END'
 import sys
@@ -156,7 +157,7 @@ END
 
 # Streams that follow each other, and those without an end, are what libav makes of them.
 test_what_granule_positions_do_not_tell() {
-    noise 40000 16000 a.wav
+    noise 16000 40000 a.wav
     encode oggenc a.wav a.ogg
     head -c "$(($(stat -c %s a.ogg) * 3 / 4))" a.ogg >cut.ogg
     cat a.ogg a.ogg >twice.ogg
@@ -189,15 +190,11 @@ fields: [{name: sound, path: "v/{name}", kind: audio, per-step: true, samples: 6
 
 # What follows a hole lies where the picture has it.
 test_a_hole_in_the_sound_of_a_film() {
-    local name away words
     echo "$SECOND_SOUND" >set.yaml
     while read -r name away words; do
         mkdir v
-        # shellcheck disable=SC2086
         holed "v/a.$name" 'between(n,20,22)' $words
-        expect 3 bload pack -q -c set.yaml -o "$name"
-        err_has 'sound: v/a.'"$name"': 1 gap in its timestamps filled with 0.'
-        expect 0 bload verify -q "$name"
+        expect 3 bload pack -q -c set.yaml -o "$name" :err 'sound: v/a.'"$name"': 1 gap in its timestamps filled with 0.' :verified
         lies_from "$name" sound 2000 8000 "$away"
         lies_from "$name" sound 36000 42000 "$away"
         [ "$name" = ts ] || lies_from "$name" sound 20480 22000 zero
@@ -214,8 +211,7 @@ test_a_film_in_fragments_with_b_frames() {
     mkdir v
     echo "$SECOND_SOUND" >set.yaml
     holed v/a.mp4 0 -bf 2 -c:a aac -b:a 96k -movflags frag_keyframe+empty_moov
-    expect 3 bload pack -q -c set.yaml -o d
-    err_has 'a.mp4: 1 gap in its timestamps filled with 0.016 s of zeros'
+    expect 3 bload pack -q -c set.yaml -o d :err 'a.mp4: 1 gap in its timestamps filled with 0.016 s of zeros'
     lies_from d sound 2000 8000
     sed -i 's/640}/640, audio-gap: off}/' set.yaml
     expect 0 bload pack -q -c set.yaml -o e
@@ -226,16 +222,13 @@ test_a_film_in_fragments_with_b_frames() {
 test_holes_in_sound_alone() {
     holed a.mka 'eq(n,5)+eq(n,20)' -vn -c:a pcm_s16le
     is "$((64000 - 2 * 2048)) ok " "$(bload scan -q a.mka --kind audio | tail -n 1 | cut -f 2,6,7 | tr '\t' ' ')"
-    expect 3 bload pack -q a.mka --audio-gap 0.01 -T 64000 -o whole
-    err_has 'a.mka: 2 gaps in its timestamps filled with 0.256 s of zeros'
+    expect 3 bload pack -q a.mka --audio-gap 0.01 -T 64000 -o whole :err 'a.mka: 2 gaps in its timestamps filled with 0.256 s of zeros'
     lies_from whole audio 4000 10000
     lies_from whole audio 10240 12288 zero
     lies_from whole audio 13000 19000
     lies_from whole audio 57000 63000
-    expect 2 bload pack -q a.mka --audio-gap 10ms -T 64000 -o parts
-    err_has '--audio-gap expects 0.002 to 10 seconds, or off, not "10ms"'
-    expect 3 bload pack -q a.mka --audio-gap 0.01 -T 3000 --oversize split -o parts
-    expect 0 bload verify -q parts
+    expect 2 bload pack -q a.mka --audio-gap 10ms -T 64000 -o parts :err '--audio-gap expects 0.002 to 10 seconds, or off, not "10ms"'
+    expect 3 bload pack -q a.mka --audio-gap 0.01 -T 3000 --oversize split -o parts :verified
     python3 - whole parts <<'END'
 import json, sys
 def samples(name):
@@ -252,7 +245,7 @@ END
 # Formats without loss have checksums: a spoilt byte is told, and so is what FLAC's frames lack of the header's count.
 test_what_is_lost_of_sound_without_loss_is_told() {
     local name reason frame lost='[1-9][0-9]* of [1-9][0-9]* packets do not decode'
-    noise 400000 16000 s.wav
+    noise 16000 400000 s.wav
     for name in flac wv tta; do
         ffmpeg -v error -nostdin -i s.wav whole.$name
         is "400000 ok " "$(bload scan -q whole.$name --kind audio | tail -n 1 | cut -f 2,6,7 | tr '\t' ' ')"
@@ -282,9 +275,8 @@ END
 
 # Timestamps that are rounded are no gaps, and do not add up: 1024 samples at 44.1 kHz are no whole number of milliseconds.
 test_rounded_timestamps_are_no_gaps() {
-    local rate name
     for rate in 44100 22050; do
-        noise 400000 $rate s.wav
+        noise $rate 400000 s.wav
         for name in mka:aac ts:mp2 flv:aac; do
             [ $rate.$name = 22050.ts:mp2 ] || ffmpeg -v error -nostdin -y -i s.wav -c:a "${name#*:}" "a.${name%:*}"
         done
@@ -298,13 +290,12 @@ test_rounded_timestamps_are_no_gaps() {
 
 # Times that go back a little are an overlap, which is cut.
 test_overlaps_are_cut() {
-    noise 64000 16000 s.wav
+    noise 16000 64000 s.wav
     ffmpeg -v error -nostdin -max_size 4096 -i s.wav -c:a pcm_s16le right.mka
     # By milliseconds, Matroska's ticks.
     ffmpeg -v error -nostdin -i right.mka -c copy -bsf:a "setts=pts='PTS-if(gte(N,20),188,0)':dts='DTS-if(gte(N,20),188,0)'" a.mka ||
         skip 'this ffmpeg cannot set times'
-    expect 3 bload pack -q a.mka --kind audio --audio-gap 0.01 -T 64000 -o d
-    err_has 'a.mka: 1 overlap in its timestamps: 0.18'
+    expect 3 bload pack -q a.mka --kind audio --audio-gap 0.01 -T 64000 -o d :err 'a.mka: 1 overlap in its timestamps: 0.18'
     lies_from d audio 1000 7000
     is 60992 "$(field length <d/sequences.tsv)" # 188 milliseconds less
     expect 3 bload pack -q a.mka --kind audio --audio-gap 0.01 -T 60992 -o e
@@ -314,17 +305,14 @@ test_overlaps_are_cut() {
 
 # Neither the instructions that FFmpeg is held to, nor what the environment tells soxr, change its bytes; swresample's are others.
 test_the_resamplers() {
-    noise 60000 44100 a.wav
+    noise 44100 60000 a.wav
     expect 0 bload pack -q --kind audio a.wav -T longest -o best
     expect 0 env SOXR_USE_SIMD=0 SOXR_USE_SIMD32=0 "$BLOAD" pack -q --kind audio a.wav -T longest --simd none -o none
     expect 0 bload pack -q --kind audio a.wav -T longest --resampler swr -o swr
     same best/shards/00000/shard-00000000.safetensors none/shards/00000/shard-00000000.safetensors
     if cmp -s best/shards/00000/shard-00000000.safetensors swr/shards/00000/shard-00000000.safetensors; then fail 'they are the same'; fi
     is "$(field length <best/sequences.tsv)" "$(field length <swr/sequences.tsv)"
-    expect 0 bload info best
-    out_has 'samples at 16000 Hz, mixed by swresample and resampled by soxr in float'
-    expect 0 bload info swr
-    out_has 'samples at 16000 Hz, mixed and resampled by swresample in float'
-    expect 2 bload pack -q --kind audio a.wav -T longest --resampler swr -o best
-    err_has 'resampler'
+    expect 0 bload info best :out 'samples at 16000 Hz, mixed by swresample and resampled by soxr in float'
+    expect 0 bload info swr :out 'samples at 16000 Hz, mixed and resampled by swresample in float'
+    expect 2 bload pack -q --kind audio a.wav -T longest --resampler swr -o best :err 'resampler'
 }

@@ -1,5 +1,5 @@
 # Videos as their streams say: the right answers are the pictures that were encoded, without loss.
-# shellcheck shell=bash disable=SC2317
+# shellcheck shell=bash disable=SC2317,SC2086
 
 # picture NAME WIDTH HEIGHT LEFT TOP DEPTH: four frames in Y4M: a part of the same 96x64 picture.
 picture() {
@@ -41,10 +41,7 @@ test_cropped_at_the_left() {
     ffmpeg -v error -nostdin -i whole.y4m -c:v libx265 -x265-params lossless=1:log-level=error -bsf:v hevc_metadata=$crop part-hevc.mkv
     ffmpeg -v error -nostdin -i whole10.y4m -c:v libx265 -x265-params lossless=1:log-level=error -bsf:v hevc_metadata=$crop part10-hevc.mp4
     for clip in part-h264.mp4 part-hevc.mkv part10-hevc.mp4; do
-        for options in '' '--size 32x24' '--size 40x40 --fit crop'; do
-            # shellcheck disable=SC2086 # words
-            is "$(frames "${clip%%-*}.y4m" $options)" "$(frames $clip $options)"
-        done
+        for options in '' '--size 32x24' '--size 40x40 --fit crop'; do is "$(frames "${clip%%-*}.y4m" $options)" "$(frames $clip $options)"; done
     done
 }
 
@@ -116,8 +113,7 @@ END_OF_TABLE
     expect 3 bload pack -q v --size 16x16 -T longest -o set
     is 5 "$(word T <set/manifest.json)"
     rm v/constant.mkv v/ictcp.h264
-    expect 0 bload pack -q v --size 16x16 -T longest -o clipped --hdr clip
-    expect 0 bload verify -q clipped
+    expect 0 bload pack -q v --size 16x16 -T longest -o clipped --hdr clip :verified
     is 10 "$(field reason <clipped/sequences.tsv | grep -c '^$')"
 }
 
@@ -126,14 +122,12 @@ test_matroska_behind_matroska() {
     clip a.mkv 20 -c:v libx264 -pix_fmt yuv420p
     clip b.mkv 20 -c:v libx264 -x264-params intra-refresh=1:keyint=10:bframes=0 -pix_fmt yuv420p
     cat b.mkv a.mkv >joined.mkv
-    expect 3 bload pack -q joined.mkv --size 16x16 -T longest -o set
-    err_has 'joined.mkv: damaged: 20 of 40 frames decode'
+    expect 3 bload pack -q joined.mkv --size 16x16 -T longest -o set :err 'joined.mkv: damaged: 20 of 40 frames decode'
     is '20 ok' "$(told set/sequences.tsv | cut -d ' ' -f 2) $(field status <set/sequences.tsv)"
 }
 
 # libav reads the first of files that `cat` joins, or fragments of all of them by the headers of the first.
 test_files_behind_each_other() {
-    local name
     clip a.mp4 20 -c:v libx264 -g 10
     copied a.mp4 -movflags +faststart a-fast.mp4
     copied a.mp4 -movflags +frag_keyframe+empty_moov+default_base_moof a-parts.mp4
@@ -153,8 +147,7 @@ END_OF_PYTHON
             -fast.mp4 -parts.mp4 .mov .mp4
         echo 'left.mp4: 20 '
     )
-    expect 3 bload scan -q --kind audio s
-    is '16000 16000 16000 16000' "$(field length <"$OUT" | xargs)"
+    expect 3 bload scan -q --kind audio s :column length '16000 16000 16000 16000'
     is 4 "$(grep -c 'several files, one behind the other: the header at byte [0-9]* is not read' "$OUT")"
     is "$(wc -c <a.wav)" "$(sed -n 's/^joined.wav.*at byte \([0-9]*\) .*/\1/p' "$OUT")"
 }
@@ -195,7 +188,6 @@ END_OF_PYTHON
 
 # Headers that are not there, or are of another stream.
 test_suspect_streams_are_decoded_by_the_scan() {
-    local i
     mkdir v
     clip a.mpg 20 -c:v mpeg2video -g 10
     clip b.mpg 20 -c:v mpeg2video -g 10 -s 64x48
@@ -263,9 +255,7 @@ END_OF_PYTHON
 
 # What comes before the first keyframe is left out; what follows is as in the whole file.
 test_files_that_begin_between_keyframes() {
-    local name options
     while read -r name options; do
-        # shellcheck disable=SC2086 # words
         clip "whole-$name" 24 $options
         without "whole-$name" "part-$name" 'lt(n\,5)'
         expect 0 bload pack -q "whole-$name" -T longest -o "whole-$name.set"

@@ -12,14 +12,11 @@ test_each_format() {
     for format in mds webdataset energon megatron; do
         expect 0 bload export --to $format d --shard-size 2K -o $format
         err_has "$format: $(bload info d --json | sed -n 's/^ *"blocks": \([0-9]*\),/\1/p' | head -1) blocks in "
-        expect 0 bload verify $format
-        err_has "$format: verified, no errors: "
-        expect 0 bload verify $format --against d
-        err_has ", equal to d"
+        expect 0 bload verify $format :err "$format: verified, no errors: "
+        expect 0 bload verify $format --against d :err ", equal to d"
         [ ! -e $format/.bload ] || fail ".bload is left"
         before=$(cd $format && find . -type f -exec cksum {} + | sort)
-        expect 0 bload export --to $format d --shard-size 2K -o $format
-        err_has "$format is already complete: nothing to do"
+        expect 0 bload export --to $format d --shard-size 2K -o $format :err "$format is already complete: nothing to do"
         expect 0 bload export -q -j 3 --to $format d --shard-size 2K -o again
         is "$before" "$(cd again && find . -type f -exec cksum {} + | sort)"
         rm -rf again
@@ -36,8 +33,7 @@ test_a_view_and_compression() {
     is 1 "$(zstd -lv z/shard.00000.mds.zstd | sed -n 's/^# Zstandard Frames: //p')"
     is "$(zstd -qdc z/shard.00000.mds.zstd | wc -c)" "$(zstd -lv z/shard.00000.mds.zstd | sed -n 's/^Decompressed Size:.*(\([0-9]*\) B)/\1/p')"
     expect 0 bload verify z --against v
-    expect 2 bload verify z --against d
-    err_has 'z was not made of d as it is now'
+    expect 2 bload verify z --against d :err 'z was not made of d as it is now'
 }
 
 # What a piece repeats of the one before is told, where there is room for it.
@@ -56,8 +52,7 @@ assert b"'<i4'" in repeated and len(repeated) == 128 + 4 * S
 first, repeated = struct.unpack(f"<{S}q", first[128:]), struct.unpack(f"<{S}i", repeated[128:])
 assert [6 if one else 0 for one in first] == list(repeated), (first, repeated)
 END
-    expect 2 bload export --to megatron d -o m
-    err_has 'the dataset repeats steps (--overlap 6)'
+    expect 2 bload export --to megatron d -o m :err 'the dataset repeats steps (--overlap 6)'
 }
 
 test_ids() {
@@ -68,23 +63,17 @@ test_ids() {
         for task in 1 0; do expect 0 bload export -q --ids --task $task/2 --to $format d --shard-size 8K -o again; done
         expect 0 bload export -q --ids --to $format d --shard-size 8K -o again
         diff -r $format again
-        expect 2 bload export -q --to $format d --shard-size 8K -o $format
-        err_has 'ids is "true" there, and not recorded here'
+        expect 2 bload export -q --to $format d --shard-size 8K -o $format :err 'ids is "true" there, and not recorded here'
         rm -rf again
     done
     is 'docs.jsonl#0' "$(tar xOf webdataset/blocks-000000.tar 00000000.ids.json | python3 -c 'import json, sys; print(json.load(sys.stdin)[0])')"
-    expect 0 bload info mds
-    out_has 'with the ids of their sequences in '
-    expect 2 bload export --ids --to megatron d -o m
-    err_has '--ids: files of megatron have tokens alone, and no place for ids'
+    expect 0 bload info mds :out 'with the ids of their sequences in '
+    expect 2 bload export --ids --to megatron d -o m :err '--ids: files of megatron have tokens alone, and no place for ids'
     sed -i s/docs.jsonl#0/docs.jsonl#9/ mds/shard.00000.mds
-    expect 1 bload verify mds --against d
-    err_has 'shard.00000.mds: it differs from the dataset after '
+    expect 1 bload verify mds --against d :err 'shard.00000.mds: it differs from the dataset after '
     awk -F '\t' 'BEGIN { print "id,ids" } NR > 1 { print $1 "," NR }' d/sequences.tsv >ids.csv
     expect 0 bload pack -q docs.jsonl --tokenizer bytes -T 64 --attributes ids.csv -o named
-    expect 2 bload export --ids --to mds named -o m
-    err_has '--ids: the dataset has a field or attribute of the name ids already'
-    [ ! -e m ] || fail "m was made"
+    expect 2 bload export --ids --to mds named -o m :err '--ids: the dataset has a field or attribute of the name ids already' :none m
 }
 
 test_lost_and_damaged_files() {
@@ -94,46 +83,34 @@ test_lost_and_damaged_files() {
     printf X | dd of=e/shard.00001.mds bs=1 seek=700 conv=notrunc status=none
     truncate -s 600 e/shard.00002.mds
     rm e/shard.00003.mds
-    expect 1 bload verify e
-    err_has 'shard.00001.mds: wrong checksum: the file is damaged'
-    err_has 'shard.00003.mds: cannot open '
-    err_has 'e has 3 errors'
-    expect 1 bload verify e --against d
-    err_has 'shard.00001.mds: it differs from the dataset after '
+    expect 1 bload verify e :err 'shard.00001.mds: wrong checksum: the file is damaged' 'shard.00003.mds: cannot open ' 'e has 3 errors'
+    expect 1 bload verify e --against d :err 'shard.00001.mds: it differs from the dataset after '
     err_has 'shard.00002.mds: it ends after 600 bytes of content'
     # What is lost or cut is made again; what has its size, bload verify tells of.
     expect 0 bload export -q --to mds d --shard-size 1K -o e
-    expect 1 bload verify e --against d
-    err_has 'e has 1 error'
+    expect 1 bload verify e --against d :err 'e has 1 error'
     rm e/shard.00001.mds
     expect 0 bload export -q --to mds d --shard-size 1K -o e
     diff -r e whole
     sed -i s/xxh3_64/xxh3_65/ e/index.json
-    expect 1 bload verify e --against d
-    err_has 'index.json: it differs'
+    expect 1 bload verify e --against d :err 'index.json: it differs'
     expect 0 bload verify e
     cp e/export.json kept.json
     sed 's/shard.00000.mds/../' kept.json >e/export.json
-    expect 1 bload verify e
-    err_has 'e/export.json: the name of a file is invalid'
+    expect 1 bload verify e :err 'e/export.json: the name of a file is invalid'
     sed 's/"bytes": [0-9]*/"bytes": 9223372036854775807/' kept.json >e/export.json
-    expect 1 bload info e
-    err_has 'e/export.json: its files have more bytes than there can be'
+    expect 1 bload info e :err 'e/export.json: its files have more bytes than there can be'
     echo x >e/export.json
-    expect 1 bload verify e
-    err_has 'e/export.json: line 1: '
+    expect 1 bload verify e :err 'e/export.json: line 1: '
 }
 
 test_going_on_and_tasks() {
     dataset
     expect 0 bload export -q --to energon d --shard-size 2K -o whole
     for task in 2 0; do expect 0 bload export --task $task/3 --to energon d --shard-size 2K -o e; done
-    err_has 'e, task 0 of 3: done; '
-    err_has ' are missing yet'
-    expect 2 bload export --task 1/3 --to energon d --shard-size 3K -o e
-    err_has 'shard-size is "2048" there'
-    expect 0 bload export --task 1/3 --to energon d --shard-size 2K -o e
-    err_has 'run the command without --task to finish the export'
+    err_has 'e, task 0 of 3: done; ' ' are missing yet'
+    expect 2 bload export --task 1/3 --to energon d --shard-size 3K -o e :err 'shard-size is "2048" there'
+    expect 0 bload export --task 1/3 --to energon d --shard-size 2K -o e :err 'run the command without --task to finish the export'
     [ ! -e e/export.json ] || fail "a task finished it"
     # A file without its record, and a record without its file, are made again.
     rm e/.bload/shard-00000001.record e/blocks-000002.tar
@@ -142,8 +119,7 @@ test_going_on_and_tasks() {
     diff -r e whole
     # The one file of megatron is begun again.
     expect 0 bload export -q --to megatron d -o one
-    expect 0 bload export --task 0/2 --to megatron d -o m
-    err_has '1 of 1 file is missing yet'
+    expect 0 bload export --task 0/2 --to megatron d -o m :err '1 of 1 file is missing yet'
     printf half >m/.bload/shard-00000000.data
     expect 0 bload export -q --to megatron d -o m
     diff -r m one
@@ -151,29 +127,21 @@ test_going_on_and_tasks() {
 
 test_what_is_refused() {
     dataset
-    expect 2 bload export d -o e
-    err_has '--to must be given'
-    expect 2 bload export --to mds d
-    err_has '-o must be given'
+    expect 2 bload export d -o e :err '--to must be given'
+    expect 2 bload export --to mds d :err '-o must be given'
     expect 2 bload export --to parquet d -o e
-    expect 2 bload export --to webdataset --compress zstd d -o e
-    err_has 'readers of webdataset take plain files only'
+    expect 2 bload export --to webdataset --compress zstd d -o e :err 'readers of webdataset take plain files only'
     expect 2 bload export --to mds docs.jsonl -o e
-    expect 2 bload export --to mds d -o d
-    err_has 'd holds a dataset or a view: give another -o'
+    expect 2 bload export --to mds d -o d :err 'd holds a dataset or a view: give another -o'
     mkdir other
     touch other/notes.txt
-    expect 2 bload export --to mds d -o other
-    err_has 'other holds notes.txt'
+    expect 2 bload export --to mds d -o other :err 'other holds notes.txt'
     is notes.txt "$(ls -A other)"
     expect 2 bload export --to mds d -o missing/e
-    expect 2 bload verify d --against d
-    err_has '--against is for what bload export wrote'
-    [ ! -e e ] || fail "e was made"
+    expect 2 bload verify d --against d :err '--against is for what bload export wrote' :none e
     # Another export stays as it is.
     expect 0 bload export -q --to mds d -o e
-    expect 2 bload export --to energon d -o e
-    err_has 'to is "mds" there, not "energon"'
+    expect 2 bload export --to energon d -o e :err 'to is "mds" there, not "energon"'
     expect 2 bload export --to mds --shard-size 1K d -o e
     expect 0 bload verify -q e --against d
 }
@@ -182,27 +150,22 @@ test_a_damaged_dataset_ends_it() {
     dataset --compress zstd
     shard=$(echo d/shards/*/*)
     printf XXXX | dd of="$shard" bs=1 seek=100 conv=notrunc status=none
-    expect 1 bload export --to mds d -o e
-    err_has "$shard"
-    [ ! -e e/index.json ] || fail "e looks complete"
+    expect 1 bload export --to mds d -o e :err "$shard" :none e/index.json
 }
 
 test_status() {
     dataset
     expect 0 bload export -q --task 0/2 --to mds d --shard-size 1K -o e
-    expect 1 bload status e
-    err_has 'e is an export to mds, not finished yet: the same bload export command goes on'
+    expect 1 bload status e :err 'e is an export to mds, not finished yet: the same bload export command goes on'
     expect 0 bload export -q --to mds d --shard-size 1K -o e
-    expect 1 bload status e
-    err_has 'e is an export, and finished: bload info describes it, bload verify checks it'
+    expect 1 bload status e :err 'e is an export, and finished: bload info describes it, bload verify checks it'
     expect 2 bload pack -q docs.jsonl --tokenizer bytes -T 64 -o e
 }
 
 test_info() {
     dataset
     expect 0 bload export -q --task 0/2 --to mds d --shard-size 1K -o e
-    expect 1 bload info e
-    err_has 'e is an export to mds, not finished yet: the same bload export command goes on'
+    expect 1 bload info e :err 'e is an export to mds, not finished yet: the same bload export command goes on'
     expect 0 bload export -q --to mds d --shard-size 1K --compress zstd:5 -o z
     digest=$(bload info --json d | sed -n 's/^  "checksum": "\(.*\)",/\1/p')
     expect 0 bload info z
@@ -218,16 +181,12 @@ END
         "$(for name in export dataset dataset_checksum compress_level field; do word $name <"$OUT"; done | xargs)"
     is "$(cat z/shard.* | wc -c) $(find z -name 'shard.*' | wc -l)" "$(word file_bytes <"$OUT") $(word files <"$OUT")"
     expect 0 bload export -q --to megatron --field tokens d -o g
-    expect 0 bload info g
-    out_has 'field       tokens'
-    out_has ', not compressed'
+    expect 0 bload info g :out 'field       tokens' ', not compressed'
     # One that this version cannot describe is no dataset either.
     sed -i 's/to: mds/to: wds/' z/export.json
-    expect 1 bload info z
-    err_has 'z/export.json: this version does not know its configuration'
+    expect 1 bload info z :err 'z/export.json: this version does not know its configuration'
     sed -i 's/"dataset"/"data"/' z/export.json
-    expect 1 bload info z
-    err_has 'z/export.json: it has no configuration, or no dataset'
+    expect 1 bload info z :err 'z/export.json: it has no configuration, or no dataset'
 }
 
 # What python -m bload.parquet --write leaves.
@@ -246,11 +205,9 @@ blocks      T = 4,096, in 2 files of 3.0 KiB
 END
     is '4096 2 3072' "$(bload info --json packed | word T) $(bload info --json packed | word files) $(bload info --json packed | word file_bytes)"
     echo '[{}]' >packed/metadata.json
-    expect 1 bload info packed
-    err_has 'packed: bload.json or metadata.json: '
+    expect 1 bload info packed :err 'packed: bload.json or metadata.json: '
     rm packed/metadata.json
-    expect 1 bload info packed
-    err_has 'packed is not a finished dataset'
+    expect 1 bload info packed :err 'packed is not a finished dataset'
 }
 
 # Numbers of the documents are in each format that has tables; of the others it is told what they lack.
@@ -264,7 +221,6 @@ test_numbers_of_documents() {
     done
     for again in '' 'n-megatron is already complete'; do
         expect 0 bload export n --to megatron --field tokens -o n-megatron
-        err_has 'bload: left out, as files of megatron have tokens alone: loss_mask, w'
-        err_has "$again"
+        err_has 'bload: left out, as files of megatron have tokens alone: loss_mask, w' "$again"
     done
 }

@@ -38,9 +38,7 @@ digest() {
 # refuse MESSAGE, with the list's text on stdin.
 refuse() {
     { printf 'sources: [v/]\nT: 45\nfields:\n' && cat; } >set.yaml
-    expect 2 bload pack -c set.yaml --print-config
-    err_is <<<"bload: pack: $1"
-    out_is </dev/null
+    expect 2 bload pack -c set.yaml --print-config :err-is "bload: pack: $1" :out-is ''
 }
 
 test_what_a_field_may_say() {
@@ -70,8 +68,7 @@ END
     refuse 'set.yaml:4:5: dtype: array has no type "s16"' <<<'  - {name: l, path: "l/{id}.npy", dtype: s16}'
     refuse 'set.yaml:4:35: key given twice: path (first in line 4)' <<<'  - {name: l, path: "l/{id}.npy", path: "m/{id}.npy"}'
     printf 'sources: [v/]\nfields: labels\n' >set.yaml
-    expect 2 bload pack -c set.yaml --print-config
-    err_is <<<'bload: pack: set.yaml:2:9: fields: a list is expected (- name: labels)'
+    expect 2 bload pack -c set.yaml --print-config :err-is 'bload: pack: set.yaml:2:9: fields: a list is expected (- name: labels)'
 }
 
 test_what_is_printed_says_the_same_again() {
@@ -87,9 +84,7 @@ END
     cp "$OUT" first.yaml
     expect 0 bload pack -c first.yaml --print-config
     same first.yaml "$OUT"
-    for line in '    path: "{stem}.wav"' '    rate: 8000' '    dtype: "f32"' '    length-tolerance: 3' '    kind: "array"'; do
-        out_has "$line"
-    done
+    for line in '    path: "{stem}.wav"' '    rate: 8000' '    dtype: "f32"' '    length-tolerance: 3' '    kind: "array"'; do out_has "$line"; done
 }
 
 test_scan_pack_verify() {
@@ -104,18 +99,15 @@ a.mp4	30	video	v/a.mp4	$(stat -c %s v/a.mp4)	ok		all; labels: axis=0	0	labels/a.
 d.webm	24	video	v/d.webm	$(stat -c %s v/d.webm)	ok		all; labels: axis=0	0	labels/d.npy	152	24		
 sub/b.c.avi	40	video	v/sub/b.c.avi	$(stat -c %s v/sub/b.c.avi)	ok		all; labels: axis=0	0	labels/sub/b.c.npy	168	40		
 END
-    expect 0 bload pack -q -c set.yaml -o one -j 1
-    expect 0 bload verify one
-    expect 0 bload info one
-    out_has 'field       labels U8 [45] per block, from array: arrays as they are, steps along axis 0, of labels/{id}.npy'
+    expect 0 bload pack -q -c set.yaml -o one -j 1 :verified
+    expect 0 bload info one :out 'field       labels U8 [45] per block, from array: arrays as they are, steps along axis 0, of labels/{id}.npy'
     digest one >one.sums
     expect 0 bload pack -q -c set.yaml -o many -j 16
     digest many | diff one.sums -
     same sequences.tsv one/sequences.tsv
     expect 0 bload pack -q -c set.yaml --sequences sequences.tsv -o two
     cmp one/shards/00000/shard-00000000.safetensors two/shards/00000/shard-00000000.safetensors
-    expect 0 bload pack -c set.yaml -o one
-    err_is <<<'bload: one is already complete: nothing to do'
+    expect 0 bload pack -c set.yaml -o one :err-is 'bload: one is already complete: nothing to do'
 }
 
 # A field of another path, kind or tolerance is another dataset, and another table.
@@ -124,8 +116,7 @@ test_the_fields_identify_a_dataset() {
     expect 0 bload scan -q -c set.yaml -o sequences.tsv
     expect 0 bload pack -q -c set.yaml -o d
     sed -i 's|labels/{id}|./labels/{id}|' set.yaml
-    expect 2 bload pack -q -c set.yaml -o d
-    err_has 'field labels path is "labels/{id}.npy" there, not "./labels/{id}.npy"'
+    expect 2 bload pack -q -c set.yaml -o d :err 'field labels path is "labels/{id}.npy" there, not "./labels/{id}.npy"'
     echo '    length-tolerance: 1' >>set.yaml
     expect 2 bload pack -q -c set.yaml --sequences sequences.tsv -o e
     err_has 'was scanned with sampling "all; labels: axis=0", the options say "all; labels: axis=0 length-tolerance=1"'
@@ -159,8 +150,7 @@ test_companions_that_cannot_be_used() {
     done
     expect 0 bload verify -q d
     is 'e.mp4' "$(awk -F '\t' '$6 == "ok" { print $1 }' d/sequences.tsv)"
-    expect 1 bload pack -q -c set.yaml -o e --on-error fail
-    [ ! -e e/manifest.json ] || fail 'there is a manifest'
+    expect 1 bload pack -q -c set.yaml -o e --on-error fail :none e/manifest.json
 }
 
 test_tolerance_is_counted_and_told() {
@@ -168,10 +158,8 @@ test_tolerance_is_counted_and_told() {
     npy labels/d.npy 25
     npy labels/a.npy 28
     echo '    length-tolerance: 2' >>set.yaml
-    expect 0 bload scan -c set.yaml
-    err_has 'bload: 2 sequences are of another length in some field, within length-tolerance'
-    expect 0 bload pack -c set.yaml -o d
-    err_has 'bload: 2 sequences are of another length in some field, within length-tolerance'
+    expect 0 bload scan -c set.yaml :err 'bload: 2 sequences are of another length in some field, within length-tolerance'
+    expect 0 bload pack -c set.yaml -o d :err 'bload: 2 sequences are of another length in some field, within length-tolerance'
     is '28 25 40' "$(field labels.length <d/sequences.tsv | xargs)"
     is '30 24 40' "$(field length <d/sequences.tsv | xargs)"
     expect 0 bload verify -q d
@@ -198,12 +186,9 @@ test_a_partner_that_changed() {
     expect 0 bload pack -q -c set.yaml -o one
     expect 0 bload scan -q -c set.yaml -o sequences.tsv
     mv labels/d.npy kept
-    expect 1 bload pack -q -c set.yaml --sequences sequences.tsv -o d
-    err_has 'labels/d.npy'
+    expect 1 bload pack -q -c set.yaml --sequences sequences.tsv -o d :err 'labels/d.npy'
     npy labels/d.npy 23
-    expect 1 bload pack -q -c set.yaml --sequences sequences.tsv -o d
-    err_has 'labels/d.npy'
-    [ ! -e d/manifest.json ] || fail 'there is a manifest'
+    expect 1 bload pack -q -c set.yaml --sequences sequences.tsv -o d :err 'labels/d.npy' :none d/manifest.json
     mv kept labels/d.npy
     expect 0 bload pack -q -c set.yaml --sequences sequences.tsv -o d
     cmp one/shards/00000/shard-00000000.safetensors d/shards/00000/shard-00000000.safetensors
@@ -211,12 +196,10 @@ test_a_partner_that_changed() {
     sed "s/(24,)/(23,)/" labels/d.npy >other
     mv other labels/d.npy
     strange sequences.tsv >strange.tsv
-    expect 3 bload pack -q -c set.yaml --sequences strange.tsv -o e
-    err_has 'failed d.webm: labels: labels/d.npy: '
+    expect 3 bload pack -q -c set.yaml --sequences strange.tsv -o e :err 'failed d.webm: labels: labels/d.npy: '
     # A dataset that is complete is not called so.
     npy labels/d.npy 22
-    expect 2 bload pack -q -c set.yaml -o one
-    err_has 'one holds a dataset of other inputs: labels: labels/d.npy has a different size'
+    expect 2 bload pack -q -c set.yaml -o one :err 'one holds a dataset of other inputs: labels: labels/d.npy has a different size'
 }
 
 test_paths_count_from_the_file() {
@@ -235,18 +218,15 @@ test_paths_count_from_the_file() {
 test_names_that_clash() {
     corpus
     sed -i 's/name: labels/name: frames/' set.yaml
-    expect 2 bload pack -q -c set.yaml -o d
-    err_has 'field name "frames" is taken'
+    expect 2 bload pack -q -c set.yaml -o d :err 'field name "frames" is taken'
     sed -i 's/name: frames/name: cu_seqlens/' set.yaml
-    expect 2 bload pack -q -c set.yaml -o d
-    err_has 'field name "cu_seqlens" is taken'
+    expect 2 bload pack -q -c set.yaml -o d :err 'field name "cu_seqlens" is taken'
 }
 
 test_documents_have_no_partners() {
     corpus
     printf 'a text\n' >doc.txt
-    expect 2 bload pack -q -c set.yaml --kind text --tokenizer bytes doc.txt -o d
-    err_has 'text does not have one file per sequence'
+    expect 2 bload pack -q -c set.yaml --kind text --tokenizer bytes doc.txt -o d :err 'text does not have one file per sequence'
 }
 
 # A video whose labels are damaged is named as damaged, and its own frames are those of the whole file.
@@ -254,8 +234,7 @@ test_damage_of_a_partner() {
     corpus
     expect 0 bload pack -q -c set.yaml -o one
     printf 'tail' >>labels/d.npy
-    expect 3 bload pack -c set.yaml -o two
-    err_has 'bload: d.webm: labels: labels/d.npy: 4 bytes follow the array: left out'
+    expect 3 bload pack -c set.yaml -o two :err 'bload: d.webm: labels: labels/d.npy: 4 bytes follow the array: left out'
     same one/shards/00000/shard-00000000.safetensors two/shards/00000/shard-00000000.safetensors
     is '4 bytes follow the array: left out' "$(field labels.reason 2 <two/sequences.tsv)"
 }
@@ -284,15 +263,12 @@ test_labels_one_a_line() {
     { times 39 walk && echo swim; } >labels/sub/b.c.txt
     sed -i 's|{id}.npy|{id}.txt|' set.yaml
     echo '    mapping: mapping.txt' >>set.yaml
-    expect 3 bload pack -q -c set.yaml -o d
-    err_is <<<'bload: skipped sub/b.c.avi: labels: labels/sub/b.c.txt: line 40: "swim" is not in the mapping'
+    expect 3 bload pack -q -c set.yaml -o d :err-is 'bload: skipped sub/b.c.avi: labels: labels/sub/b.c.txt: line 40: "swim" is not in the mapping'
     expect 0 bload verify -q d
-    expect 0 bload info d
-    out_has 'field       labels I32 [45] per block, from labels: one label a line, numbered by mapping.txt, of labels/{id}.txt'
+    expect 0 bload info d :out 'field       labels I32 [45] per block, from labels: one label a line, numbered by mapping.txt, of labels/{id}.txt'
     # What the mapping says is part of what the dataset is.
     echo '9 swim' >>mapping.txt
-    expect 2 bload pack -q -c set.yaml -o d
-    err_has 'field labels mapping digest is'
+    expect 2 bload pack -q -c set.yaml -o d :err 'field labels mapping digest is'
     expect 0 bload pack -q -c set.yaml -o e
     expect 0 bload pack -q labels/a.txt --kind labels --mapping mapping.txt -T 30 -o f
     is 'lines 30' "$(field kind <f/sequences.tsv | sed s/labels/lines/) $(field length <f/sequences.tsv)"
@@ -314,15 +290,11 @@ test_labels_that_are_none() {
         'skipped zero.txt: line 2: a zero byte' 'skipped long.txt: line 2: the label is too long'; do
         err_has "bload: $line"
     done
-    printf '0 a\nb\n' >mixed.txt
-    expect 2 bload scan -q l --kind labels --mapping mixed.txt
+    given mixed.txt '0 a\nb\n' expect 2 bload scan -q l --kind labels --mapping mixed.txt
     err_is <<<'bload: scan: mixed.txt:2: expected "NUMBER NAME", as in the first line, not "b"'
-    printf 'a\nb\na\n' >twice.txt
-    expect 2 bload scan -q l --kind labels --mapping twice.txt
-    err_is <<<'bload: scan: twice.txt: duplicate label "a"'
+    given twice.txt 'a\nb\na\n' expect 2 bload scan -q l --kind labels --mapping twice.txt :err-is 'bload: scan: twice.txt: duplicate label "a"'
     : >none.txt
-    expect 2 bload scan -q l --kind labels --mapping none.txt
-    err_is <<<'bload: scan: none.txt has no labels'
+    expect 2 bload scan -q l --kind labels --mapping none.txt :err-is 'bload: scan: none.txt has no labels'
     expect 2 bload scan -q l --kind labels --mapping absent.txt
 }
 
@@ -353,16 +325,12 @@ test_intervals() {
     is '2 0 2' "$(field actions.intervals <d/sequences.tsv | xargs)"
     is '1 0 0' "$(field actions.overlaps <d/sequences.tsv | xargs)"
     expect 0 bload verify -q d
-    expect 0 bload info d
-    out_has 'field       actions I32 [45] per block, from intervals: labels of intervals in seconds, of actions.json'
+    expect 0 bload info d :out 'field       actions I32 [45] per block, from intervals: labels of intervals in seconds, of actions.json'
     sed -i 's/0.6/0.5/' actions.json
-    expect 2 bload pack -q -c set.yaml -o d
-    err_has 'field actions annotations digest is'
+    expect 2 bload pack -q -c set.yaml -o d :err 'field actions annotations digest is'
     echo '    multi: true' >>set.yaml
-    expect 0 bload pack -c set.yaml -o e
-    ! grep -q overlap "$ERR"
-    expect 0 bload info e
-    out_has 'field       actions U8 [45, 2] per block'
+    expect 0 bload pack -c set.yaml -o e :err-lacks overlap
+    expect 0 bload info e :out 'field       actions U8 [45, 2] per block'
 }
 
 test_intervals_of_no_use() {
@@ -378,36 +346,29 @@ END
         err_has "bload: $line"
     done
     echo '{"database": {' >actions.json
-    expect 2 bload pack -q -c set.yaml -o d
-    err_has 'actions.json:2:0: not JSON: '
+    expect 2 bload pack -q -c set.yaml -o d :err 'actions.json:2:0: not JSON: '
     echo '{"database": {"\ud800x": 7}}' >actions.json
-    expect 2 bload pack -q -c set.yaml -o d
-    err_has "actions.json:1:23: not JSON: invalid Unicode '\uD800'"
+    expect 2 bload pack -q -c set.yaml -o d :err "actions.json:1:23: not JSON: invalid Unicode '\uD800'"
     echo '{"database": NaN}' >actions.json
-    expect 2 bload pack -q -c set.yaml -o d
-    err_has "actions.json:1:16: not JSON: invalid token near 'NaN'"
+    expect 2 bload pack -q -c set.yaml -o d :err "actions.json:1:16: not JSON: invalid token near 'NaN'"
     echo '{"data": {}}' >actions.json
-    expect 2 bload pack -q -c set.yaml -o d
-    err_has 'actions.json has no object "database"'
+    expect 2 bload pack -q -c set.yaml -o d :err 'actions.json has no object "database"'
     echo '{"database": {"a": {"annotations": [{"segment": [[[0]], 1], "label": 3}, 5, null]}, "b": 7}}' >actions.json
-    expect 1 bload pack -q -c set.yaml -o d
-    err_has 'skipped a.mp4: actions: actions.json: annotation 1: no "segment" of two numbers'
+    expect 1 bload pack -q -c set.yaml -o d :err 'skipped a.mp4: actions: actions.json: annotation 1: no "segment" of two numbers'
 }
 
 # Arrays have no times of their own.
 test_intervals_need_a_rate() {
     intervals
     sed -i 's|path: v/|path: labels/, kind: array|; /^size/d' set.yaml
-    expect 2 bload pack -q -c set.yaml -o d
-    err_has 'bload: pack: field actions: array has no times: give the field a rate, in steps per second'
+    expect 2 bload pack -q -c set.yaml -o d :err 'bload: pack: field actions: array has no times: give the field a rate, in steps per second'
     sed -i 's/d.webm/d/' actions.json
     echo '    rate: 12.5' >>set.yaml
     expect 0 bload pack -q -c set.yaml -o d
     sed -i 's/rate: 12.5/unit: steps/' set.yaml
     expect 0 bload pack -q -c set.yaml -o e
     echo '    path: "{id}.json"' >>set.yaml
-    expect 2 bload pack -q -c set.yaml -o f
-    err_has 'a field of the kind intervals has no path'
+    expect 2 bload pack -q -c set.yaml -o f :err 'a field of the kind intervals has no path'
 }
 
 # The rate of the sequences is that of their own sampling, whatever fields are joined to them.

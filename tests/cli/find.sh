@@ -1,5 +1,5 @@
 # bload find: where sequences lie. What it says of training runs is compared with the samplers in python/tests/test_find.py.
-# shellcheck shell=bash disable=SC2317
+# shellcheck shell=bash disable=SC2317,SC2086
 
 shard=shards/00000/shard-00000000.safetensors
 
@@ -52,8 +52,7 @@ test_a_step_and_its_ids_tell_the_same() {
     expect 0 bload plan -q --dataset d --epochs 2 --seed 3
     for epoch in 0 1 4; do
         expect 0 bload find d --epoch $epoch --step 1 --seed 5
-        err_has "bload: epoch $epoch by plan $((epoch % 3)), shuffled by seed 5: "
-        err_has ' of 2 ranks with 3 blocks each'
+        err_has "bload: epoch $epoch by plan $((epoch % 3)), shuffled by seed 5: " ' of 2 ranks with 3 blocks each'
         is '0 1 2' "$(awk 'NR > 1 {print $8}' "$OUT" | sort -u | xargs)"
         places >step
         cut -f 1 step | bload find -q d - --epoch $epoch --seed 5 | tail -n +2 | sort | diff -u step -
@@ -77,32 +76,24 @@ test_text() {
     is '160 40' "$(tail -n +3 "$OUT" | awk '{print length($1)}' | xargs)"
     expect 0 bload find e u.jsonl#256 --text
     is '    äöü' "$(tail -n 1 "$OUT")"
-    printf '{"input_ids": [7, 8]}\n' >i.jsonl
-    expect 0 bload pack -q i.jsonl --kind text -T 8 --key input_ids -o f
-    expect 2 bload find f i.jsonl#0 --text
-    err_has 'bload: find: tokens cannot be decoded to text'
+    given i.jsonl '{"input_ids": [7, 8]}\n' expect 0 bload pack -q i.jsonl --kind text -T 8 --key input_ids -o f
+    expect 2 bload find f i.jsonl#0 --text :err 'bload: find: tokens cannot be decoded to text'
     echo '{"model": {"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": []}}' >letters.json
-    echo '{"text": "ab"}' >l.jsonl
-    expect 0 bload pack -q l.jsonl --tokenizer letters.json -T 8 -o g
-    expect 2 bload find g l.jsonl#0 --text --tokenizer letters.json
-    err_has 'bload: find: the ids of letters.json cannot be decoded here'
+    given l.jsonl '{"text": "ab"}\n' expect 0 bload pack -q l.jsonl --tokenizer letters.json -T 8 -o g
+    expect 2 bload find g l.jsonl#0 --text --tokenizer letters.json :err 'bload: find: the ids of letters.json cannot be decoded here'
     err_has '(bload cat --as ids writes them)'
 }
 
 test_what_is_in_no_block() {
     lines
-    expect 0 bload find d t.jsonl#16
-    err_is <<<'bload: t.jsonl#16 is in no block: it was skipped: empty document'
+    expect 0 bload find d t.jsonl#16 :err-is 'bload: t.jsonl#16 is in no block: it was skipped: empty document'
     places | diff - /dev/null
     expect 0 bload pack -q t.jsonl --tokenizer bytes -T 8 --oversize drop -o e
-    expect 0 bload find e t.jsonl#29
-    err_has 'bload: t.jsonl#29 is in no block: it was dropped'
+    expect 0 bload find e t.jsonl#29 :err 'bload: t.jsonl#29 is in no block: it was dropped'
     expect 0 bload pack -q t.jsonl --tokenizer bytes -T 8 --oversize drop --exclude t.jsonl#0 -o f
-    expect 0 bload find f t.jsonl#0
-    err_is <<<'bload: t.jsonl#0 is in no block: it was dropped: left out by --exclude'
+    expect 0 bload find f t.jsonl#0 :err-is 'bload: t.jsonl#0 is in no block: it was dropped: left out by --exclude'
     expect 0 bload view -q d -T 32 --exclude t.jsonl#29 -o v
-    expect 0 bload find v t.jsonl#29 t.jsonl#0
-    err_is <<<'bload: t.jsonl#29 is in no block: the plan of v leaves it out'
+    expect 0 bload find v t.jsonl#29 t.jsonl#0 :err-is 'bload: t.jsonl#29 is in no block: the plan of v leaves it out'
     is "v/../d/$shard" "$(awk 'NR > 1 {print $6}' "$OUT")"
 }
 
@@ -122,12 +113,10 @@ with open("in/b.npz", "r+b") as file:
     file.write(b"\xff" * 4)
 END
     expect 3 bload pack -q in --kind array -T 8 --oversize split --overlap 2 -o d
-    expect 0 bload find d b.npz
-    err_is <<<'bload: b.npz failed while packing, and steps of it are zeros: damaged archive: CRC error'
+    expect 0 bload find d b.npz :err-is 'bload: b.npz failed while packing, and steps of it are zeros: damaged archive: CRC error'
     is 3 "$(places | wc -l)"
     expect 0 bload view -q d -T 8 --oversize split --overlap 2 -o v
-    expect 0 bload find v b.npz a.npz
-    err_is <<<'bload: b.npz is in no block: it failed while packing: damaged archive: CRC error'
+    expect 0 bload find v b.npz a.npz :err-is 'bload: b.npz is in no block: it failed while packing: damaged archive: CRC error'
     is 'a.npz a.npz a.npz' "$(places | cut -f 1 | xargs)"
 }
 
@@ -138,8 +127,7 @@ test_views() {
     expect 0 bload find v d/t.jsonl#29 e/t.jsonl#29 --epoch 1 -q
     is "v/../e/$shard" "$(awk '$1 == "e/t.jsonl#29" {print $9}' "$OUT" | tr , '\n' | sort -u)"
     is 20 "$(awk '$1 == "e/t.jsonl#29" {sum += $4} END {print sum}' "$OUT")"
-    expect 2 bload find v t.jsonl#29
-    err_is <<<'bload: find: v has no sequence t.jsonl#29: did you mean d/t.jsonl#29?'
+    expect 2 bload find v t.jsonl#29 :err-is 'bload: find: v has no sequence t.jsonl#29: did you mean d/t.jsonl#29?'
 }
 
 # Both pieces store the steps that one repeats of the other: a piece is told where it lies whole.
@@ -149,7 +137,6 @@ test_pieces_that_overlap() {
     expect 0 bload plan -q --dataset o --epochs 1
     expect 0 bload view -q o -T 8 --oversize split --overlap 3 --seed 2 -o v
     for options in 'o' 'o --epoch 1' 'v'; do
-        # shellcheck disable=SC2086 # words
         expect 0 bload find $options t.jsonl#29 --json -q
         is '[0,8] [5,8] [10,8] [15,5]' "$(jq -c '[.source_start, .stored[].length]' "$OUT" | xargs)"
     done
@@ -164,26 +151,19 @@ test_pieces_that_overlap() {
 
 test_ids_that_are_not_there() {
     lines
-    expect 2 bload find d t.jsonl#1 t.jsonl#0
-    err_is <<<'bload: find: d has no sequence t.jsonl#1: did you mean t.jsonl#0?'
+    expect 2 bload find d t.jsonl#1 t.jsonl#0 :err-is 'bload: find: d has no sequence t.jsonl#1: did you mean t.jsonl#0?'
     is t.jsonl#0 "$(places | cut -f 1)"
     for i in $(seq 12); do echo "no $i"; done >ids
     expect 2 bload find d t.jsonl#0 @ids
     is 11 "$(wc -l <"$ERR")"
-    err_has 'bload: d has no sequence no 10'
-    err_has 'bload: find: d has no sequences of 12 of 13 ids'
+    err_has 'bload: d has no sequence no 10' 'bload: find: d has no sequences of 12 of 13 ids'
     is t.jsonl#0 "$(places | cut -f 1)"
 }
 
 test_wrong_usage() {
     lines # five blocks, one rank
     : >empty
-    while IFS='|' read -r arguments message; do
-        # shellcheck disable=SC2086 # words
-        expect 2 bload find $arguments
-        out_is </dev/null
-        err_is <<<"bload: find: $message"
-    done <<'END'
+    while IFS='|' read -r arguments message; do expect 2 bload find $arguments :out-is '' :err-is "bload: find: $message"; done <<'END'
 d|expects a dataset directory, and ids or --step N (see bload find --help)
 d t.jsonl#0 --epoch 0 --step 0|ids or --step, not both
 nowhere t.jsonl#0|cannot open nowhere: No such file or directory

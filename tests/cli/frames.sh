@@ -20,51 +20,41 @@ test_a_folder_is_a_sequence() {
         printf 'id\tlength\tkind\tstatus\treason\tsampling\tmissing\n'
         printf '2.mp4\t4\tframes\tok\t\tall\t2\n2.mp4/more\t2\tframes\tok\t\tall\t0\n10.mp4\t3\tframes\tok\t\tall\t0\n'
     )
-    err_has 'ignored in folders: 1 .csv, 1 .mp4'
-    err_has 'bload: numbers without an image: 2 (column missing)'
+    err_has 'ignored in folders: 1 .csv, 1 .mp4' 'bload: numbers without an image: 2 (column missing)'
     is "$(cat in/10.mp4/*.png | wc -c)" "$(field bytes 3 <"$OUT")"
-    expect 0 bload pack --kind frames in -T 9 -o gaps
-    err_has 'bload: numbers without an image: 2 (column missing)'
+    expect 0 bload pack --kind frames in -T 9 -o gaps :err 'bload: numbers without an image: 2 (column missing)'
     expect 0 bload scan -q --kind frames 'in/*/more' in/10.mp4
     is 'in/2.mp4/more in/10.mp4' "$(field id <"$OUT" | tr '\n' ' ' | sed 's/ $//')"
     # Nobody else takes images for inputs.
-    expect 0 bload scan -q in
-    is video "$(field kind <"$OUT")"
+    expect 0 bload scan -q in :column kind video
     rm in/film.mp4
     expect 1 bload scan -q in
     err_has 'no inputs: no file in the sources has a name of a known kind (folders of images: --kind frames; archives: unpack them first)'
-    printf 'sources:\n  - path: in\n    kind: frames\n' >set.yaml
-    expect 0 bload scan -q -c set.yaml
+    given set.yaml 'sources:\n  - path: in\n    kind: frames\n' expect 0 bload scan -q -c set.yaml
     is 3 "$(field id <"$OUT" | wc -l)"
 }
 
 # Frames and their optical flow in one folder, as TSN has them.
 test_images_of_a_name() {
     images in/Archery/v_1 1 4
-    local i
     for i in 1 2 3; do cp in/Archery/v_1/000001.png in/Archery/v_1/flow_x_0000$i.png; done
     images in/Archery/v_2 1 2
-    expect 3 bload pack -q --kind frames in -T 4 --images 'flow_x_*' -o d
-    err_is <<<'bload: skipped Archery/v_2: no images of the name flow_x_*'
+    expect 3 bload pack -q --kind frames in -T 4 --images 'flow_x_*' -o d :err-is 'bload: skipped Archery/v_2: no images of the name flow_x_*'
     is '3 0' "$(field length <d/sequences.tsv | xargs)"
     is 'all images=flow_x_*' "$(field sampling 1 <d/sequences.tsv)"
     expect 0 bload verify -q d
     printf 'fields:\n  - {name: flow, path: "in/{name}", kind: frames, images: "flow_x_*", length-tolerance: 1}\n' >flow.yaml
-    expect 3 bload pack -q --kind frames in -c flow.yaml -T 4 --images '0*' -o e
-    is '4 0' "$(field length <e/sequences.tsv | xargs)"
+    expect 3 bload pack -q --kind frames in -c flow.yaml -T 4 --images '0*' -o e :made length '4 0'
     is 3 "$(field flow.length 1 <e/sequences.tsv)"
     # Whatever they are called, a folder that changed is another one.
     expect 0 bload pack -q --kind frames in -T 4 --images '0*' -o f
     rm in/Archery/v_1/flow_x_00003.png
-    expect 2 bload pack -q --kind frames in -T 4 --images '0*' -o f
-    err_has 'in/Archery/v_1 has a different size'
-    expect 2 bload scan -q "$(fixture h264-1.mp4)" --images '0*'
-    err_is <<<'bload: scan: --images is for folders of images (--kind frames)'
+    expect 2 bload pack -q --kind frames in -T 4 --images '0*' -o f :err 'in/Archery/v_1 has a different size'
+    expect 2 bload scan -q "$(fixture h264-1.mp4)" --images '0*' :err-is 'bload: scan: --images is for folders of images (--kind frames)'
 }
 
 # Tags that say nothing about pixels are no damage: ffmpeg, as most programs, writes the unit of the resolution.
 test_pictures_in_tiff_are_those_in_png() {
-    local i compression
     images png/in 1 4
     mkdir -p tiff/in
     for i in 1 2 3 4; do
@@ -75,13 +65,11 @@ test_pictures_in_tiff_are_those_in_png() {
     expect 0 bload pack -q --kind frames tiff -T 4 -o t
     cmp p/shards/*/*.safetensors t/shards/*/*.safetensors
     shorten 100 tiff/in/000003.tif
-    expect 3 bload pack -q --kind frames tiff -T 4 -o d
-    err_is <<<'bload: failed in: 000003.tif: damaged image'
+    expect 3 bload pack -q --kind frames tiff -T 4 -o d :err-is 'bload: failed in: 000003.tif: damaged image'
     # The tag of the resolution's unit, 296, becomes 274: this picture lies on its side.
     rm tiff/in/000003.tif
     LC_ALL=C sed -i 's/\x28\x01\x03\x00\x01\x00\x00\x00./\x12\x01\x03\x00\x01\x00\x00\x00\x06/' tiff/in/000001.tif
-    expect 3 bload pack -q --kind frames tiff -T 4 -o s
-    err_is <<<'bload: failed in: 000002.tif: an image of 32x24 among those of 24x32'
+    expect 3 bload pack -q --kind frames tiff -T 4 -o s :err-is 'bload: failed in: 000002.tif: an image of 32x24 among those of 24x32'
 }
 
 # Lines of lists are folders, or parts of them: the images of the whole, from the first to the one before the last. A folder may have the
@@ -101,9 +89,7 @@ test_lists_of_folders() {
     expect 0 bload pack -q --kind frames v -T longest -o whole
     for stride in 1 5; do
         expect 3 bload pack -q --kind frames c.csv --stride $stride -T longest -o d$stride
-        expect 3 bload pack --kind frames c.csv --stride $stride -T longest -o d$stride
-        err_has 'is already complete'
-        expect 0 bload verify -q d$stride
+        expect 3 bload pack --kind frames c.csv --stride $stride -T longest -o d$stride :err 'is already complete' :verified
         expect 0 python3 "$BLOAD_ROOT/tests/cli/slices.py" whole d$stride frames $stride
         is 4 "$(cat "$OUT")"
     done
@@ -112,16 +98,13 @@ test_lists_of_folders() {
     is 4 "$(cat "$OUT")"
     expect 0 python3 "$BLOAD_ROOT/tests/cli/slices.py" whole t frame_number
     is 4 "$(cat "$OUT")"
-    printf 'v/a 3\nv/b 4\nnone 5\nv/a/000001.png 6\n' >k.txt
-    expect 3 bload scan -q --kind frames k.txt l.txt
+    given k.txt 'v/a 3\nv/b 4\nnone 5\nv/a/000001.png 6\n' expect 3 bload scan -q --kind frames k.txt l.txt
     is 'v/a 25 ok 3,v/b 5 ok 4,none 0 skipped 5,v/a/000001.png 0 skipped 6,l.txt 3 ok,' "$(cut -f 1,2,6,15 <"$OUT" | tail -n +2 | tr '\t\n' ' ,' | sed 's/ ,/,/g' | tr -s ' ')"
     err_has 'skipped none: k.txt:3: none: not a folder of images: No such file or directory'
     printf 'path,start,end\nv/a,0,1\n' >c.csv
-    expect 3 bload scan -q --kind frames c.csv
-    err_is <<<'bload: skipped v/a#0-1: c.csv:2: v/a: images have no times: give start_frame and end_frame'
+    expect 3 bload scan -q --kind frames c.csv :err-is 'bload: skipped v/a#0-1: c.csv:2: v/a: images have no times: give start_frame and end_frame'
     printf 'path,start_frame\nv/a,25\n' >c.csv
-    expect 3 bload scan -q --kind frames c.csv
-    err_is <<<'bload: skipped v/a#25-: c.csv:2: v/a: begins with image 25, and the folder has 25'
+    expect 3 bload scan -q --kind frames c.csv :err-is 'bload: skipped v/a#25-: c.csv:2: v/a: begins with image 25, and the folder has 25'
 }
 
 test_what_is_no_folder_of_images() {
@@ -146,10 +129,8 @@ END_OF_MESSAGES
     err_is <<<'bload: pack: no usable input: there is nothing to pack; the reasons are in none/.bload/sequences.tsv'
     mkdir other
     echo list >other/list.csv
-    expect 1 bload scan --kind frames other
-    err_has 'no inputs: no folder in the sources holds inputs of the kind frames'
-    expect 1 bload scan --kind video other
-    err_has 'no inputs: no file in the sources has a name of the kind video'
+    expect 1 bload scan --kind frames other :err 'no inputs: no folder in the sources holds inputs of the kind frames'
+    expect 1 bload scan --kind video other :err 'no inputs: no file in the sources has a name of the kind video'
     expect 3 bload pack -q --kind frames good -T 3 --size 8x8 -o d
     err_has 'bload: failed good: 000003.png: cannot open good/000003.png: No such file or directory'
     is failed "$(field status 1 <d/sequences.tsv)"
@@ -157,16 +138,13 @@ END_OF_MESSAGES
 
 # Without them the folder would lack pictures.
 test_images_by_their_extensions() {
-    local name
     mkdir -p in/jfif in/heic in/avif in/gif
     ffmpeg -v error -nostdin -f lavfi -i testsrc2=size=32x24 -frames:v 1 one.jpg
     for name in jfif heic avif gif; do cp one.jpg in/$name/1.jfif; done
     for name in heic avif; do printf '\0\0\0\x14ftyp%s\0\0\0\0mif1' $name >in/$name/2.$name; done
     echo no >in/gif/2.gif
-    expect 3 bload scan --kind frames in
-    err_has 'bload: skipped heic: 2.heic: not supported: HEIC: convert it to PNG or JPEG'
-    err_has 'bload: skipped avif: 2.avif: not supported: AVIF: convert it to PNG'
-    err_has 'ignored in folders: 1 .gif'
+    expect 3 bload scan --kind frames in :err 'bload: skipped heic: 2.heic: not supported: HEIC: convert it to PNG or JPEG'
+    err_has 'bload: skipped avif: 2.avif: not supported: AVIF: convert it to PNG' 'ignored in folders: 1 .gif'
     is '0 1 0 1' "$(field length <"$OUT" | xargs)"
     expect 0 bload scan -q --kind frames in --images '*.jfif'
 }
@@ -186,18 +164,13 @@ END_OF_MESSAGES
 
 test_options_of_videos() {
     images in/a 1 5
-    expect 2 bload scan -q --kind frames in --fps 3
-    err_has '--fps is for video: images have no times (--stride takes every N-th)'
-    expect 2 bload scan -q --kind frames in --count decode
-    err_has '--count is for video, and the inputs are frames'
-    expect 2 bload scan -q --kind frames in --rate 8000
-    err_has '--rate is for audio, and the inputs are frames'
+    expect 2 bload scan -q --kind frames in --fps 3 :err '--fps is for video: images have no times (--stride takes every N-th)'
+    expect 2 bload scan -q --kind frames in --count decode :err '--count is for video, and the inputs are frames'
+    expect 2 bload scan -q --kind frames in --rate 8000 :err '--rate is for audio, and the inputs are frames'
     python3 "$BLOAD_ROOT/fixtures/arrays.py" arrays
-    expect 2 bload scan -q --kind array arrays --size 8x8
-    err_has '--size is for video, and the inputs are array'
+    expect 2 bload scan -q --kind array arrays --size 8x8 :err '--size is for video, and the inputs are array'
     expect 2 bload pack -q --kind frames in -T 1s -o d
-    expect 0 bload pack -q --kind frames in -T 3 --stride 2 --size 8x8 --fit pad -o d
-    expect 0 bload verify -q d
+    expect 0 bload pack -q --kind frames in -T 3 --stride 2 --size 8x8 --fit pad -o d :verified
     is 'stride=2' "$(field sampling 1 <d/sequences.tsv)"
     expect 2 bload pack -q --kind video "$(fixture h264-30.mp4)" --fps 3 --stride 2 -T 30 -o e
     expect 0 bload pack -q --kind video "$(fixture h264-30.mp4)" --fps 3 -T 30 -o e
@@ -210,25 +183,19 @@ test_a_folder_that_changed_stops_the_run() {
     expect 0 bload scan -q --kind frames in -o table.tsv
     cp in/b/000002.png kept
     echo x >>in/b/000002.png
-    expect 1 bload pack -q --sequences table.tsv -T 9 -o d
-    err_has 'the inputs changed since the scan: in/b has a different size'
-    expect 1 bload pack -q --sequences table.tsv -T 9 -o e --task 0/1
-    err_has 'in/b: changed since the scan: images of'
-    expect 2 bload pack -q --kind frames in -T 9 -o right
-    err_has 'right holds a dataset of other inputs: in/b has a different size'
+    expect 1 bload pack -q --sequences table.tsv -T 9 -o d :err 'the inputs changed since the scan: in/b has a different size'
+    expect 1 bload pack -q --sequences table.tsv -T 9 -o e --task 0/1 :err 'in/b: changed since the scan: images of'
+    expect 2 bload pack -q --kind frames in -T 9 -o right :err 'right holds a dataset of other inputs: in/b has a different size'
     rm in/b/000002.png
     expect 1 bload pack -q --sequences table.tsv -T 9 -o d
     mv in/b away
-    expect 1 bload pack -q --sequences table.tsv -T 9 -o d
-    err_has 'in/b is gone'
-    expect 1 bload pack -q --sequences table.tsv -T 9 -o e --task 0/1
-    err_has 'in/b: changed since the scan: no longer a folder'
+    expect 1 bload pack -q --sequences table.tsv -T 9 -o d :err 'in/b is gone'
+    expect 1 bload pack -q --sequences table.tsv -T 9 -o e --task 0/1 :err 'in/b: changed since the scan: no longer a folder'
     mv away in/b
     cp kept in/b/000002.png
     expect 0 bload pack -q --sequences table.tsv -T 9 -o d
     same right/shards.tsv d/shards.tsv
-    expect 0 bload pack --kind frames in -T 9 -o right
-    err_has 'right is already complete: nothing to do'
+    expect 0 bload pack --kind frames in -T 9 -o right :err 'right is already complete: nothing to do'
 }
 
 test_without_a_single_image_the_first_fault_is_named() {
@@ -247,8 +214,8 @@ path, name, count, size = sys.argv[1], sys.argv[2].encode(), int(sys.argv[3]), i
 def chunk(name, data):
     return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
 header = struct.pack(">IIBBBBB", 8, 8, 8, 2, 0, 0, 0)
-parts = b"".join(chunk(name, b"%d\0\0" % i + zlib.compress(bytes(size << 20), 9))
-                 for i in range(count))
+zeros = zlib.compress(bytes(size << 20), 9)
+parts = b"".join(chunk(name, b"%d\0\0" % i + zeros) for i in range(count))
 rows = zlib.compress(bytes([0] + [200] * 24) * 8)
 open(path, "wb").write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + parts + chunk(b"IDAT", rows) + chunk(b"IEND", b""))
 EOF
@@ -271,7 +238,6 @@ test_texts_and_profiles_of_png_are_left_alone() {
 
 # A scan of a few bytes passes over the whole picture: a small file kept its decoder for hours.
 test_jpeg_of_many_scans() {
-    local count
     mkdir -p in/one in/some in/many
     ffmpeg -v error -nostdin -f lavfi -i testsrc2=size=64x48 -frames:v 1 one.jpg
     cp one.jpg in/one
@@ -284,8 +250,7 @@ scan = data[data.rindex(b"\xff\xda", 0, end):end]
 open(sys.argv[2], "wb").write(data[:end] + scan * int(sys.argv[3]) + data[end:])
 EOF
     done
-    expect 3 bload pack -q --kind frames -T 3 -j 1 -o d in
-    err_has 'failed many: 1.jpg: a JPEG of more than 1000 scans'
+    expect 3 bload pack -q --kind frames -T 3 -j 1 -o d in :err 'failed many: 1.jpg: a JPEG of more than 1000 scans'
     if [ "$(avcodec)" -lt 63 ]; then
         is 'failed ok ok' "$(field status <d/sequences.tsv | sort | xargs)"
     else # takes no second scan of a component

@@ -7,12 +7,10 @@ no_gpu() {
 
 test_nvdec_without_a_gpu_is_an_error() {
     no_gpu
-    expect 1 bload pack "$(fixture h264-30.mp4)" -T 30 -o d --decoder nvdec
-    err_has 'bload: pack: --decoder nvdec: '
+    expect 1 bload pack "$(fixture h264-30.mp4)" -T 30 -o d --decoder nvdec :err 'bload: pack: --decoder nvdec: '
     grep -qE 'no NVIDIA driver found|built without CUDA' "$ERR" || fail "$(cat "$ERR")"
     [ ! -e d ] || fail "it left a directory"
-    expect 1 bload scan "$(fixture h264-30.mp4)" --decoder nvdec
-    err_has 'bload: scan: --decoder nvdec: '
+    expect 1 bload scan "$(fixture h264-30.mp4)" --decoder nvdec :err 'bload: scan: --decoder nvdec: '
 }
 
 test_auto_without_a_gpu_is_the_processor() {
@@ -25,9 +23,7 @@ test_auto_without_a_gpu_is_the_processor() {
     is 'all decoder=auto' "$(column sampling <a/sequences.tsv | head -n 1)"
     is '' "$(column decoder <c/sequences.tsv | xargs)"
     expect 0 bload verify -q a
-    expect 0 bload pack a.mp4 "$(fixture h264-30.mp4)" -T longest -o a --print-config --decoder auto --gpu 0,1
-    out_has 'decoder: auto'
-    out_has 'gpu: "0,1"'
+    expect 0 bload pack a.mp4 "$(fixture h264-30.mp4)" -T longest -o a --print-config --decoder auto --gpu 0,1 :out 'decoder: auto' 'gpu: "0,1"'
 }
 
 # The values of a column, by its name.
@@ -38,14 +34,12 @@ column() {
 test_a_table_says_who_decodes() {
     no_gpu
     expect 0 bload scan -q "$(fixture h264-30.mp4)" --decoder auto -o table.tsv
-    expect 2 bload pack -q --sequences table.tsv -T 30 -o d
-    err_has 'the table was scanned with sampling "all decoder=auto", the options say "all"'
+    expect 2 bload pack -q --sequences table.tsv -T 30 -o d :err 'the table was scanned with sampling "all decoder=auto", the options say "all"'
     expect 0 bload scan -q "$(fixture h264-30.mp4)" -o plain.tsv
     expect 2 bload pack -q --sequences plain.tsv -T 30 -o d --decoder auto
     expect 0 bload plan -q -T 30 table.tsv -o plan.tsv
     sed 's/\tcpu$/\tnvdec/' table.tsv >gpu.tsv
-    expect 1 bload pack -q --sequences gpu.tsv -T 30 -o d --decoder auto
-    err_has 'the scan chose a GPU for it, and there is no usable one here'
+    expect 1 bload pack -q --sequences gpu.tsv -T 30 -o d --decoder auto :err 'the scan chose a GPU for it, and there is no usable one here'
     [ ! -e d/shards/00000/shard-00000000.safetensors ] || fail "a shard was published"
     expect 0 bload pack -q --sequences table.tsv -T 30 -o e --decoder auto
 }
@@ -63,6 +57,5 @@ test_wrong_words() {
     err_has "--gpu '1,1': write all, or numbers separated by commas, such as 0,1"
     mkdir -p in/a
     ffmpeg -v error -nostdin -f lavfi -i testsrc2=s=16x16 -frames:v 2 in/a/%d.png
-    expect 2 bload scan -q --kind frames in --decoder auto
-    err_has '--decoder is for video, and the inputs are frames'
+    expect 2 bload scan -q --kind frames in --decoder auto :err '--decoder is for video, and the inputs are frames'
 }

@@ -3,6 +3,7 @@
 
 OUT=$SCRATCH/out
 ERR=$SCRATCH/err
+CASE='' MADE='' # what expect ran last, and what that made
 
 bload() {
     "$BLOAD" "$@"
@@ -38,40 +39,104 @@ columns() {
     seq -s ,c "$1" | sed 's/^/c/'
 }
 
-# expect STATUS COMMAND...: runs it; its stdout and stderr are kept for the helpers below.
+# expect STATUS COMMAND... [CHECK WORD...]...: runs the command; its stdout and stderr are kept for the checks, here and below:
+#   :out TEXT..., :err TEXT...              a line of it contains each text
+#   :out-lacks TEXT..., :err-lacks TEXT...  no line contains the text
+#   :out-is TEXT, :err-is TEXT              it is the text, wholly; '' for nothing
+#   :column NAME VALUES                     the values of a column of the table on stdout, between spaces
+#   :made NAME VALUES                       the same in the table of the dataset that the command made with -o
+#   :tokens VALUES                          that dataset's tokens
+#   :none FILE...                           there is no such file
+#   :verified                               verify finds no fault in the dataset that the command made with -o
 expect() {
-    local expected=$1 status=0
-    shift
-    "$@" >"$OUT" 2>"$ERR" || status=$?
+    local expected=$1 status=0 _checks=2
+    while [ $_checks -le $# ]; do
+        case ${!_checks} in
+        :out | :err | :out-* | :err-* | :column | :made | :tokens | :none | :verified) break ;;
+        -o) MADE=${*:_checks+1:1} ;;
+        esac
+        _checks=$((_checks + 1))
+    done
+    CASE=${*:2:_checks-2}
+    "${@:2:_checks-2}" >"$OUT" 2>"$ERR" || status=$?
     if [ "$status" != "$expected" ]; then
-        echo "$*: status $status, expected $expected; stderr:"
+        echo "$CASE: status $status, expected $expected; stderr:"
         tail -n 30 "$ERR"
         exit 1
     fi
+    [ $_checks -gt $# ] || checks "${@:_checks}"
+}
+
+# given FILE TEXT COMMAND...: runs it with a file of this text, with the escapes of printf.
+given() {
+    # shellcheck disable=SC2059 # the escapes
+    printf "$2" >"$1"
+    "${@:3}"
+}
+
+# checks CHECK WORD...: the checks of what the last command printed and made.
+checks() {
+    local _check='' _table
+    while [ $# -gt 0 ]; do
+        case $1 in
+        :column | :made)
+            [ "$1" = :made ] && _table=$MADE/sequences.tsv || _table=$OUT
+            is "$CASE: column $2: $3" "$CASE: column $2: $(in_column "$2" <"$_table")"
+            shift 2
+            ;;
+        :tokens) is "$CASE: $2" "$CASE: $(tokens "$MADE")" && shift ;;
+        :verified) bload verify -q "$MADE" || fail "$CASE: $MADE has faults" ;;
+        :out | :err | :out-* | :err-* | :none) _check=$1 ;;
+        *)
+            case $_check in
+            :out) out_has "$1" ;;
+            :err) err_has "$1" ;;
+            :out-lacks) lacks stdout "$OUT" "$1" ;;
+            :err-lacks) lacks stderr "$ERR" "$1" ;;
+            :out-is) printf '%s' "$1${1:+$'\n'}" | out_is ;;
+            :err-is) printf '%s' "$1${1:+$'\n'}" | err_is ;;
+            :none) [ ! -e "$1" ] || fail "$CASE: there is $1" ;;
+            *) fail "no check: $1" ;;
+            esac
+            ;;
+        esac
+        shift
+    done
 }
 
 # out_is, err_is: the text on stdin is what came out, wholly.
 out_is() {
-    diff -u --label expected --label stdout - "$OUT"
+    diff -u --label expected --label stdout - "$OUT" || fail "$CASE"
 }
 
 err_is() {
-    diff -u --label expected --label stderr - "$ERR"
+    diff -u --label expected --label stderr - "$ERR" || fail "$CASE"
 }
 
-# out_has, err_has: a line of it contains the text.
+# out_has TEXT..., err_has TEXT...: a line of it contains each text.
 out_has() {
-    grep -qF -e "$1" "$OUT" || {
-        echo "stdout lacks: $1; it is:"
-        cat "$OUT"
+    for _text; do has stdout "$OUT" "$_text"; done
+}
+
+err_has() {
+    for _text; do has stderr "$ERR" "$_text"; done
+}
+
+# has NAME FILE TEXT, lacks NAME FILE TEXT. The shell looks first: many tests have many texts, and need not start a program for each.
+has() {
+    local _all=
+    [[ $3 = *$'\n'* ]] || IFS= read -r -d '' _all <"$2" || true
+    [[ -n $3 && $_all = *"$3"* ]] || grep -qF -e "$3" "$2" || {
+        echo "$CASE: $1 lacks: $3; it is:"
+        cat "$2"
         exit 1
     }
 }
 
-err_has() {
-    grep -qF -e "$1" "$ERR" || {
-        echo "stderr lacks: $1; it is:"
-        cat "$ERR"
+lacks() {
+    ! grep -qF -e "$3" "$2" || {
+        echo "$CASE: $1 has: $3; it is:"
+        cat "$2"
         exit 1
     }
 }
@@ -106,6 +171,11 @@ field() {
     awk -F '\t' -v name="$1" -v row="${2-}" '
         NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) column = i; if (!column) exit 1; next }
         row == "" || NR == row + 1 { print $column }'
+}
+
+# in_column COLUMN: the values of all rows, as far as they have one, between spaces.
+in_column() {
+    field "$1" | awk '{ $1 = $1 } NF { printf "%s%s", n++ ? " " : "", $0 }'
 }
 
 # seal FILE: ends a text of DIR/.bload with its checksum, as bload does (base/sealed.h).
@@ -194,7 +264,7 @@ in_small_disk() {
     local size=$1
     shift
     own_mounts mount -t tmpfs -o size="$size" tmpfs disk 2>/dev/null || skip 'no file system of its own here'
-    export -f bload expect
+    export -f bload expect checks fail is has lacks out_is err_is out_has err_has field in_column
     export OUT ERR
     # shellcheck disable=SC2016 # expanded inside
     own_mounts bash -c 'set -e; mount -t tmpfs -o size='"$size"' tmpfs disk; eval "$1"' sh "$*"

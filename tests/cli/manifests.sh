@@ -64,14 +64,11 @@ bload: skipped train.json#14: "audio_filepath" is a number, no path
 bload: skipped train.json#15: of a tarred dataset ("shard_id"): unpack its files, those are read
 bload: 1 more fault: see the table
 END_OF
-    expect 3 bload pack -q --kind audio train.json -T 40000 -o d
-    expect 0 bload verify -q d
+    expect 3 bload pack -q --kind audio train.json -T 40000 -o d :verified
     bload info d | grep -q 'further\|and 0 more' && fail 'all faults are named'
-    expect 3 bload pack --kind audio train.json -T 40000 -o d
-    err_has 'is already complete'
+    expect 3 bload pack --kind audio train.json -T 40000 -o d :err 'is already complete'
     nemo wavs/a.wav >>train.json
-    expect 2 bload pack --kind audio train.json -T 40000 -o d
-    err_has 'd holds a dataset of another configuration: list train.json is '
+    expect 2 bload pack --kind audio train.json -T 40000 -o d :err 'd holds a dataset of another configuration: list train.json is '
 }
 
 test_lines_of_lhotse() {
@@ -126,8 +123,7 @@ test_where_paths_count_from() {
     printf 'sources:\n  - {path: cuts.jsonl, kind: audio}\n  - {path: train.json, kind: audio}\n  - {path: wavs/l.wav}\nT: 320000\n' >set/set.yaml
     expect 0 bload pack -q set/set.yaml -o e
     is 'wavs/b.flac wavs/a.wav wavs/l.wav' "$(rows 4 e/sequences.tsv | tr '\n' ' ' | sed 's/ $//')"
-    expect 0 bload pack set/set.yaml -o e
-    err_has 'is already complete'
+    expect 0 bload pack set/set.yaml -o e :err 'is already complete'
     nemo "$PWD/set/wavs/a.wav" | bload pack -q --kind audio - -T 16000 -o f
     expect 0 bload verify -q f
 }
@@ -153,8 +149,7 @@ bload: skipped long.jsonl#1: a line of more than 4194304 bytes
 bload: skipped none.jsonl: file not found
 END_OF
     expect 3 bload pack -q --kind audio @list -T 16000 -o d
-    expect 3 bload pack --kind audio @list -T 16000 -o d
-    err_has 'is already complete'
+    expect 3 bload pack --kind audio @list -T 16000 -o d :err 'is already complete'
 }
 
 # What is wrong with a recording is told of the cuts that have it.
@@ -192,16 +187,13 @@ test_a_recording_that_changed_since_the_scan() {
     expect 0 bload scan -q --kind audio train.json -o t
     expect 0 bload pack -q --sequences t -T 16000 -o d
     head -c 100000 "$(fixture long-16000.wav)" >wavs/l.wav
-    expect 1 bload pack -q --sequences t -T 16000 -o e
-    err_has 'the inputs changed since the scan: wavs/l.wav has a different size'
-    expect 1 bload pack -q --sequences t -T 16000 -o h --task 0/1
-    err_has 'changed since the scan: 640044 bytes then, 100000 now'
+    expect 1 bload pack -q --sequences t -T 16000 -o e :err 'the inputs changed since the scan: wavs/l.wav has a different size'
+    expect 1 bload pack -q --sequences t -T 16000 -o h --task 0/1 :err 'changed since the scan: 640044 bytes then, 100000 now'
     expect 0 bload pack -q --kind audio train.json -T 16000 -o g
     # What a table says of a part must be a part.
     sed 's/\t2\t1\t/\t2\tone\t/' t >other
     cp "$(fixture long-16000.wav)" wavs/l.wav
-    expect 3 bload pack -q --sequences other -T 16000 -o f
-    err_has 'invalid start, duration or channel: "2", "one", ""'
+    expect 3 bload pack -q --sequences other -T 16000 -o f :err 'invalid start, duration or channel: "2", "one", ""'
 }
 
 # Keys beside those that say what is heard become columns, and numbers tables of the shards.
@@ -225,8 +217,7 @@ train.json#4	16000	0					4			{}
 train.json#5	0									
 END
     sed -i -e 3d -e 5d -e '1s/"text"/"speaker": -1, "text"/' train.json
-    expect 0 bload pack -q --kind audio train.json -T 16000 -o d
-    expect 0 bload verify -q d
+    expect 0 bload pack -q --kind audio train.json -T 16000 -o d :verified
     grep -q '"speaker"' d/manifest.json || fail "the column speaker is no attribute"
     head -c 2000 d/shards/00000/shard-00000000.safetensors | grep -aq '"speaker":{"dtype":"I64"'
     expect 0 bload scan -q --kind audio - <train.json

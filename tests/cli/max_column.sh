@@ -1,5 +1,5 @@
 # Columns with a maximum: --max-column, in plans, in datasets and the plans of their epochs, and what is refused.
-# shellcheck shell=bash disable=SC2317
+# shellcheck shell=bash disable=SC2317,SC2086
 
 # holds EXPRESSION: an awk condition.
 holds() {
@@ -34,22 +34,19 @@ test_blocks_keep_to_the_maxima() {
     table
     for options in '' '--world-size 4 --batch-size 3' '--world-size 4 --cost 1,0.01' '--group-by images' '--spare 1% --max-sequences 5' \
         '--order keep' '--align 8' '--remainder pad --world-size 16'; do
-        # shellcheck disable=SC2086
         expect 0 bload plan -q -T 2000 table --max-column images=8 --max-column seconds=12.5 $options --report report -o plan.tsv
         # shellcheck disable=SC2046
         set -- $(sums table plan.tsv)
         holds "$1 <= 2000 && $2 <= 8 && $3 <= 1250 && $4 == 3000"
         holds "$(number report filled_highest | head -n 1) == $2 / 8"
     done
-    expect 0 bload plan -T 2000 table --max-column images=8,seconds=12.5 --report report -o plan.tsv
-    err_has 'images: at most 8 of 8 in a block'
+    expect 0 bload plan -T 2000 table --max-column images=8,seconds=12.5 --report report -o plan.tsv :err 'images: at most 8 of 8 in a block'
     err_has 'so the plan is optimal'
     holds "$(number report blocks) == $(number report lower_bound)"
     expect 0 bload plan -q -T 2000 table --max-column images=8,seconds=12.5 --seed 1 --report other -o other.tsv
     is "$(number report blocks)" "$(number other blocks)"
     ! cmp -s plan.tsv other.tsv || fail 'two seeds, one plan'
-    printf 'T: 2000\nmax-column:\n  - images=8\n  - seconds=12.5\n' >plan.yaml
-    expect 0 bload plan -q -c plan.yaml table -o again.tsv
+    given plan.yaml 'T: 2000\nmax-column:\n  - images=8\n  - seconds=12.5\n' expect 0 bload plan -q -c plan.yaml table -o again.tsv
     cmp -s plan.tsv again.tsv || fail 'the YAML list gives another plan'
     expect 0 bload plan -q -T 2000 table --epochs 2 --max-column images=8 -o epoch.tsv
     expect 0 bload compare -T 2000 table --max-column images=8
@@ -60,13 +57,11 @@ test_what_no_block_can_hold_is_named() {
     table
     sed '7s/[^\t]*$/12.51/; 9s/[^\t]*$/13/' table >over
     for command in 'plan -o plan.tsv' compare; do
-        # shellcheck disable=SC2086
         expect 2 bload $command -T 2000 over --max-column seconds=12.5
         err_is <<<"bload: ${command%% *}: s5 (sequence 5) alone has 12.51 seconds, more than --max-column seconds=12.5 (too much: 2)"
     done
     expect 0 bload plan -q -T 2000 over --max-column seconds=13 -o plan.tsv
-    expect 2 bload plan -q -T 100 over --oversize split --max-column images=1,seconds=0.1 -o plan.tsv
-    err_has 'alone has'
+    expect 2 bload plan -q -T 100 over --oversize split --max-column images=1,seconds=0.1 -o plan.tsv :err 'alone has'
     printf 'id\tlength\timages\na\t200\t4\nb\t50\t3\n' >halved
     for how in truncate split; do # the first 100 steps have half of the images
         expect 0 bload plan -q -T 100 halved --oversize $how --max-column images=3 -o plan.tsv
@@ -82,24 +77,17 @@ test_what_is_no_column_or_no_number_is_refused() {
         expect 2 bload plan -q -T 2000 bad --max-column images=8 --max-column seconds=30 -o plan.tsv
         err_is <<<"bload: plan: bad:3: the seconds is \"$bad\": --max-column needs a column of numbers of at least 0"
     done
-    expect 2 bload plan -q -T 2000 table --max-column sounds=3 -o plan.tsv
-    err_is <<<'bload: plan: table:1: no column "sounds" for --max-column'
+    expect 2 bload plan -q -T 2000 table --max-column sounds=3 -o plan.tsv :err-is 'bload: plan: table:1: no column "sounds" for --max-column'
     for bad in images images= =8 images=x images=-8 images=0 images=nan images=inf images=8x 'images=8,' ',images=8'; do
-        expect 2 bload plan -q -T 2000 table --max-column "$bad" -o plan.tsv
-        err_has '--max-column expects the name of a column, = and a number above 0'
+        expect 2 bload plan -q -T 2000 table --max-column "$bad" -o plan.tsv :err '--max-column expects the name of a column, = and a number above 0'
     done
-    expect 2 bload plan -q -T 2000 table --max-column images=8 --max-column images=9 -o plan.tsv
-    err_has '--max-column images is given twice'
-    expect 2 bload plan -q -T 2000 table --max-column images=8 --fill paper -o plan.tsv
-    err_has '--max-column has no effect without --fill optimal'
-    expect 2 bload plan -q -T 2000 table --max-column images=8 --strategy naive -o plan.tsv
-    err_has '--max-column has no effect without --strategy block'
+    expect 2 bload plan -q -T 2000 table --max-column images=8 --max-column images=9 -o plan.tsv :err '--max-column images is given twice'
+    expect 2 bload plan -q -T 2000 table --max-column images=8 --fill paper -o plan.tsv :err '--max-column has no effect without --fill optimal'
+    expect 2 bload plan -q -T 2000 table --max-column images=8 --strategy naive -o plan.tsv :err '--max-column has no effect without --strategy block'
     printf 'fill: paper\nmax-column: images=8\n' >paper.yaml
-    expect 2 bload plan -q -c paper.yaml -T 2000 table -o plan.tsv
-    err_has '--max-column needs --fill optimal, not paper'
+    expect 2 bload plan -q -c paper.yaml -T 2000 table -o plan.tsv :err '--max-column needs --fill optimal, not paper'
     seq 1 9 >lengths
-    expect 2 bload plan -q -T 20 --lengths lengths --max-column images=8 -o plan.tsv
-    err_has '--max-column images needs a table'
+    expect 2 bload plan -q -T 20 --lengths lengths --max-column images=8 -o plan.tsv :err '--max-column images needs a table'
 }
 
 test_epochs_of_a_dataset_keep_to_the_maxima() {
@@ -107,13 +95,11 @@ test_epochs_of_a_dataset_keep_to_the_maxima() {
     awk 'BEGIN { srand(3); for (i = 0; i < 600; i++) {
             printf "{\"images\": %d, \"text\": \"", int(4 * rand()); n = 1 + int(60 * rand()); for (k = 0; k < n; k++) printf "a"; print "\"}" } }' >texts/a.jsonl
     expect 0 bload pack -q texts --tokenizer bytes --keep images -T 200 --world-size 2 --max-column images=9 -o data
-    expect 0 bload info data
-    out_has 'column      images: at most 9 of 9 in a block, '
+    expect 0 bload info data :out 'column      images: at most 9 of 9 in a block, '
     expect 0 bload verify -q data
     expect 0 bload plan -q --dataset data --epochs 3
     expect 0 bload verify -q data
-    expect 0 bload plan --dataset data --epochs 3
-    err_has 'nothing to do'
+    expect 0 bload plan --dataset data --epochs 3 :err 'nothing to do'
     python3 - data <<'END' || fail 'a block has too many images'
 import json, pathlib, struct, sys
 folder = pathlib.Path(sys.argv[1])
@@ -132,10 +118,8 @@ for path in [folder / "index.safetensors", *sorted(folder.glob("plans/*"))]:
     assert max(sums) <= 9, (path, max(sums))
 assert json.loads((folder / "manifest.json").read_text())["max_column"][0]["max"] == 9
 END
-    expect 2 bload plan -q --dataset data --epochs 3 --max-column images=10
-    err_has 'does not apply to --dataset'
-    expect 2 bload pack -q texts --tokenizer bytes -T 200 --max-column images=9 -o other
-    err_has '--max-column images: the scan has no such column'
+    expect 2 bload plan -q --dataset data --epochs 3 --max-column images=10 :err 'does not apply to --dataset'
+    expect 2 bload pack -q texts --tokenizer bytes -T 200 --max-column images=9 -o other :err '--max-column images: the scan has no such column'
     expect 2 bload pack -q texts --tokenizer bytes --keep images -T 200 --max-column images=2 -o other
     err_has 'alone has 3 images, more than --max-column images=2'
 }

@@ -88,11 +88,9 @@ test_pipes_and_devices() {
     is 'not a folder' "$(field reason 1 <"$OUT")"
     mkdir images
     mkfifo images/2.jpg
-    soon 3 pack --kind frames --size 8x8 -T longest -o set images
-    err_has '2.jpg: not a regular file'
+    soon 3 pack --kind frames --size 8x8 -T longest -o set images :err '2.jpg: not a regular file'
     printf '{"audio_filepath": "v/p.wav", "duration": 1, "text": "a"}\n' >manifest.jsonl
-    soon 3 scan --kind audio manifest.jsonl
-    err_has 'v/p.wav: not a regular file'
+    soon 3 scan --kind audio manifest.jsonl :err 'v/p.wav: not a regular file'
     printf 'MMIDIDX\0\0\1\0\0\0\0\0\0\0\4\1\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0' >m.idx
     mkfifo m.bin
     soon 3 scan --kind text m.idx
@@ -123,12 +121,10 @@ END
         is 'a tar archive: unpack it first' "$(field reason <"$OUT")"
     done
     cp v/zip.mp4 images/1.jpg
-    soon 3 pack --kind frames --size 8x8 -T longest -o set images
-    err_has '1.jpg: a zip archive: unpack it first'
+    soon 3 pack --kind frames --size 8x8 -T longest -o set images :err '1.jpg: a zip archive: unpack it first'
     cp x.dat only/
     soon 1 scan only
-    err_has 'bload: ignored in folders: 1 .dat'
-    err_has 'archives: unpack them first'
+    err_has 'bload: ignored in folders: 1 .dat' 'archives: unpack them first'
 }
 
 # Also what is compressed, comes by a pipe, is a list, or is large enough to be counted in parts.
@@ -177,8 +173,7 @@ test_pixels_taken_for_square() {
     bload info square | grep -q 'pixels taken for square'
     mkdir -p f/a
     ffmpeg -v error -f lavfi -i testsrc2=size=64x48 -frames:v 2 f/a/%d.png
-    expect 2 bload pack -q f --kind frames -T 2 -o no --ignore-sar
-    err_has "the shape of an image's pixels is ignored anyway"
+    expect 2 bload pack -q f --kind frames -T 2 -o no --ignore-sar :err "the shape of an image's pixels is ignored anyway"
 }
 
 # Two videos and two sounds in one file: the best ones, or those of a number.
@@ -191,20 +186,15 @@ test_streams_by_number() {
         soon 0 scan two.mkv --kind audio --stream $number
         is "$((16000 * (number + 1))) rate=16000 stream=$number $((3 * number))" "$(cut -f 2,8,9 "$OUT" | tail -n 1 | tr '\t' ' ')"
     done
-    soon 3 scan two.mkv --stream 2
-    err_has 'skipped two.mkv: no video stream 2: it has 2, numbered from 0'
+    soon 3 scan two.mkv --stream 2 :err 'skipped two.mkv: no video stream 2: it has 2, numbered from 0'
     soon 0 scan two.mkv --stream best
     is 10 "$(field length 1 <"$OUT")"
     printf 'sources: [two.mkv]\nstream: 1\nT: longest\nsize: 32x32\nfields:\n  - {name: sound, path: "{name}", kind: audio, stream: 1, %s}\n' \
         'per-step: true, samples: 640' >set.yaml
     expect 0 bload pack -q -c set.yaml -o set
     is '20 2 32000 3' "$(cut -f 2,9,13,14 set/sequences.tsv | tail -n 1 | tr '\t' ' ')"
-    expect 2 bload scan two.mkv --stream -1
-    err_has '--stream expects best, or the number of a stream, from 0, not "-1"'
-    echo text >text.txt
-    expect 2 bload scan text.txt --tokenizer bytes --stream 1
-    err_has '--stream is for video and audio, and the inputs are text'
+    expect 2 bload scan two.mkv --stream -1 :err '--stream expects best, or the number of a stream, from 0, not "-1"'
+    given text.txt 'text\n' expect 2 bload scan text.txt --tokenizer bytes --stream 1 :err '--stream is for video and audio, and the inputs are text'
     sed -i 's/kind: audio.*/kind: labels, stream: 1}/' set.yaml
-    expect 2 bload pack -q -c set.yaml -o no
-    err_has 'stream: labels has no streams'
+    expect 2 bload pack -q -c set.yaml -o no :err 'stream: labels has no streams'
 }

@@ -1,5 +1,5 @@
 # The media module: where it is looked for, what works without it, and which modules are refused.
-# shellcheck shell=bash disable=SC2317
+# shellcheck shell=bash disable=SC2317,SC2086
 
 # The tool's copy in ./bin, with its module where the tool of this variant looks for it: sets place and name.
 copied_tool() {
@@ -17,9 +17,7 @@ copied_tool() {
 refuses_video() {
     local words=$1 word
     for word in pack scan 'pack --isolate off'; do
-        # shellcheck disable=SC2086 # words
-        expect "${2:-2}" bload $word clip.mp4 ${word:+$([ "$word" = scan ] || echo --size 32x32 -T 60 -o refused)}
-        err_has "$words"
+        expect "${2:-2}" bload $word clip.mp4 ${word:+$([ "$word" = scan ] || echo --size 32x32 -T 60 -o refused)} :err "$words"
     done
     [ ! -e refused/manifest.json ] || fail 'something was made'
     rm -rf refused
@@ -47,10 +45,8 @@ END
         bload view -q "$dataset" -T 64 -o "$dataset-view"
     done
     bload cat frames clip.mp4 --as npy -o clip.npy
-    expect 2 bload cat frames clip.mp4 --as png -o pictures
-    err_has 'install the package bload-media'
-    expect 0 bload --version
-    out_has 'media module: not installed'
+    expect 2 bload cat frames clip.mp4 --as png -o pictures :err 'install the package bload-media'
+    expect 0 bload --version :out 'media module: not installed'
     mkdir disk
     expect 0 bload doctor disk
     grep -qE '^  warning  media module .*install the package bload-media' "$OUT" || fail "doctor: $(cat "$OUT")"
@@ -80,7 +76,6 @@ test_what_is_no_module_is_refused() {
 # Neither the environment nor the working directory say what is loaded.
 test_the_environment_has_no_part() {
     sanitizer_skip 'a sanitizer is to be the first library'
-    local name
     name=$(basename "$(bload --version | sed -n 's/^media module: //p')")
     cp "$(fixture h264-30.mp4)" clip.mp4
     mkdir -p lib build/release
@@ -95,7 +90,6 @@ test_the_environment_has_no_part() {
 
 # The tool itself is linked with none of what decodes, and gives nothing to the module.
 test_names() {
-    local module
     module=$(bload --version | sed -n 's/^media module: //p')
     readelf -d "$BLOAD" >libraries
     ! grep -E 'NEEDED.*lib(av|sw|soxr|zimg)' libraries || fail 'the tool needs what decodes'
@@ -114,7 +108,6 @@ test_it_is_loaded_where_something_is_decoded() {
     is 1 "$(cat calls.* | grep -c 'libbload-media-.*= [0-9]')"
     for words in --version 'verify -q frames' 'info frames' 'pack -q text.txt --tokenizer bytes -T 16 -o tokens' 'plan -q -T 60 frames/sequences.tsv -o plan.tsv'; do
         rm calls.*
-        # shellcheck disable=SC2086 # words
         strace -ff -qq -e trace=openat -o calls "$BLOAD" $words >/dev/null
         ! grep -E 'libbload-media|libav' calls.* || fail "$words loads it"
     done

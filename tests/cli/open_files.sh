@@ -26,11 +26,8 @@ test_runs_end_though_open_files_are_kept() {
     expect 0 bload scan -q ./*.txt --tokenizer bytes -o kept/t --task 0/1
     expect 0 bload plan -q -T 64 kept/t
     expect 0 bload pack -q ./*.txt --tokenizer bytes -T 64 -o kept/t --task 0/1
-    expect 0 bload finish -q kept/t
-    [ ! -e store/t/.bload ] || fail "$(ls -lA store/t/.bload)"
-    expect 0 bload doctor kept
-    out_has 'open files'
-    out_has 'are kept when they are removed'
+    expect 0 bload finish -q kept/t :none store/t/.bload
+    expect 0 bload doctor kept :out 'open files' 'are kept when they are removed'
 }
 
 test_racing_tasks_share_a_spool_that_keeps_files() {
@@ -40,7 +37,6 @@ for i in range(2000):
     print(json.dumps({'text': 'alpha beta gamma %d ' % i * 8}))" >d.jsonl
     kept
     bload pack -q d.jsonl --tokenizer bytes -T 512 --shard-size 20K -o reference
-    local i
     for _ in 1 2 3; do
         rm -rf kept/d
         local pids=()
@@ -62,14 +58,12 @@ test_what_the_file_system_keeps_is_left() {
     mkdir -p d/.bload/spool
     : >d/.bload/.nfs000000000001
     : >d/.bload/spool/.fuse_hidden0000000100000001
-    expect 0 bload pack -q ./*.txt --tokenizer bytes -T 64 -o d
-    expect 0 bload verify -q d
+    expect 0 bload pack -q ./*.txt --tokenizer bytes -T 64 -o d :verified
     rm -r d/.bload
     diff -r reference d
     mkdir -p d/.bload
     : >d/.bload/mine
-    expect 1 bload pack -q ./*.txt --tokenizer bytes -T 64 -o d
-    err_has 'd/.bload/mine is not a file of bload'
+    expect 1 bload pack -q ./*.txt --tokenizer bytes -T 64 -o d :err 'd/.bload/mine is not a file of bload'
 }
 
 poor() {
@@ -87,8 +81,7 @@ test_two_runs_without_locks() {
     exec 7>gate
     for ((i = 0; i < 100; i++)); do [ ! -s d/.bload/lock-alone ] || break; sleep 0.1; done
     POOR=locks LD_PRELOAD=$PWD/poor.so expect 1 bload pack -q ./*.txt --tokenizer bytes -T 64 -o d
-    err_has 'another bload is running in d, on '
-    err_has 'remove d/.bload/lock-alone'
+    err_has 'another bload is running in d, on ' 'remove d/.bload/lock-alone'
     [ -s d/.bload/lock-alone ] || fail 'the file of the run that goes on is gone'
     POOR=locks LD_PRELOAD=$PWD/poor.so expect 1 bload finish -q d
     echo some text >&7

@@ -1,5 +1,5 @@
 # bload pack, verify and info: datasets from a few small clips.
-# shellcheck shell=bash disable=SC2317
+# shellcheck shell=bash disable=SC2317,SC2086
 
 # The folder v: three clips of one size, 94 frames.
 clips() {
@@ -19,8 +19,7 @@ test_a_table_from_standard_input_or_a_pipe() {
     expect 0 bload scan -q v
     cp "$OUT" t.tsv
     expect 0 bload "${pack[@]}" --sequences t.tsv -o file
-    printf 'id,class\nh264-30,1\nvp9-24,2\n' >labels.csv
-    expect 0 bload "${pack[@]}" --sequences t.tsv -o joined --attributes labels.csv
+    given labels.csv 'id,class\nh264-30,1\nvp9-24,2\n' expect 0 bload "${pack[@]}" --sequences t.tsv -o joined --attributes labels.csv
     for _ in first again; do
         expect 0 bload "${pack[@]}" --sequences - -o stdin <t.tsv
         cat t.tsv | expect 0 bload "${pack[@]}" --sequences - -o pipe
@@ -32,21 +31,14 @@ test_a_table_from_standard_input_or_a_pipe() {
     for dir in stdin pipe named tasks; do same file/manifest.json $dir/manifest.json; done
     same joined/manifest.json both/manifest.json
     # Another table is another dataset; what is wrong with it is told by its name.
-    sed 2d t.tsv | expect 2 bload "${pack[@]}" --sequences - -o pipe
-    err_has 'pipe holds a dataset of another configuration: sequences is'
-    echo no | expect 1 bload "${pack[@]}" --sequences - -o d
-    err_has 'bload: pack: standard input:1: no column "id" in the header line'
-    expect 1 bload "${pack[@]}" --sequences - -o d </dev/null
-    err_has 'bload: pack: standard input is empty: not a table of sequences'
-    [ ! -e d ]
+    sed 2d t.tsv | expect 2 bload "${pack[@]}" --sequences - -o pipe :err 'pipe holds a dataset of another configuration: sequences is'
+    echo no | expect 1 bload "${pack[@]}" --sequences - -o d :err 'bload: pack: standard input:1: no column "id" in the header line'
+    expect 1 bload "${pack[@]}" --sequences - -o d </dev/null :err 'bload: pack: standard input is empty: not a table of sequences' :none d
 }
 
 test_first_dataset() {
     clips
-    expect 0 bload pack v -T 45 -o d
-    out_is </dev/null
-    err_has 'bload: 3 sequences of 94 steps (longest 40) in 3 blocks'
-    err_has 'bload: d: 1 shard, 4.8 MiB'
+    expect 0 bload pack v -T 45 -o d :out-is '' :err 'bload: 3 sequences of 94 steps (longest 40) in 3 blocks' 'bload: d: 1 shard, 4.8 MiB'
     files d >names
     diff -u - names <<'END'
 index.safetensors
@@ -57,10 +49,8 @@ shards.tsv
 shards/00000
 shards/00000/shard-00000000.safetensors
 END
-    expect 0 bload verify d
-    err_is <<<'bload: d: verified, no errors: 1 shard, 4.8 MiB'
-    expect 0 bload info d
-    out_has 'blocks      3 of T = 45 steps'
+    expect 0 bload verify d :err-is 'bload: d: verified, no errors: 1 shard, 4.8 MiB'
+    expect 0 bload info d :out 'blocks      3 of T = 45 steps'
     expect 0 bload info --json d
     is '94 3 41' "$(word steps <"$OUT") $(word blocks <"$OUT") $(word padding <"$OUT")"
 }
@@ -91,10 +81,8 @@ test_pack_is_scan_plan_and_pack() {
     same one/shards/00000/shard-00000000.safetensors two/shards/00000/shard-00000000.safetensors
     same one/sequences.tsv two/sequences.tsv
     same one/index.safetensors two/index.safetensors
-    expect 2 bload pack -q --plan plan.tsv v -T 45 -o three
-    err_has '--plan needs --sequences'
-    expect 2 bload pack -q --sequences sequences.tsv v -T 45 -o three
-    err_has 'sources or --sequences, not both'
+    expect 2 bload pack -q --plan plan.tsv v -T 45 -o three :err '--plan needs --sequences'
+    expect 2 bload pack -q --sequences sequences.tsv v -T 45 -o three :err 'sources or --sequences, not both'
 }
 
 test_aligned_starts_and_binary_plans() {
@@ -102,13 +90,11 @@ test_aligned_starts_and_binary_plans() {
     expect 0 bload scan v
     cp "$OUT" sequences.tsv
     expect 0 bload plan -q -T 80 --align 16 --world-size 3 --remainder pad sequences.tsv -o plan.safetensors
-    expect 0 bload pack -q --sequences sequences.tsv --plan plan.safetensors -T 80 --align 16 --segment-ids -o d
-    expect 0 bload verify d
+    expect 0 bload pack -q --sequences sequences.tsv --plan plan.safetensors -T 80 --align 16 --segment-ids -o d :verified
     expect 0 bload pack -q v -T 80 --align 16 --world-size 3 --remainder pad --segment-ids -o e
     cmp d/shards/00000/shard-00000000.safetensors e/shards/00000/shard-00000000.safetensors
     sed 's/\t40\t/\t39\t/' sequences.tsv >other.tsv
-    expect 1 bload pack -q --sequences other.tsv --plan plan.safetensors -T 80 -o f
-    err_has 'the plan was made from another table'
+    expect 1 bload pack -q --sequences other.tsv --plan plan.safetensors -T 80 -o f :err 'the plan was made from another table'
 }
 
 test_epochs_are_added_to_a_dataset() {
@@ -120,11 +106,9 @@ test_epochs_are_added_to_a_dataset() {
     files d | grep plans/ | diff - <(printf 'plans/epoch-0000%s.safetensors\n' 1 2 3)
     cmp -s d/plans/epoch-00001.safetensors d/plans/epoch-00002.safetensors && fail 'the same plan twice'
     expect 0 bload verify d
-    expect 2 bload plan --dataset d --world-size 7
-    err_has 'are not a multiple of 7 ranks'
+    expect 2 bload plan --dataset d --world-size 7 :err 'are not a multiple of 7 ranks'
     expect 0 bload pack -q v --strategy mix -T 30 -o clips
-    expect 2 bload plan --dataset clips
-    err_has 'holds clips'
+    expect 2 bload plan --dataset clips :err 'holds clips'
 }
 
 # documents LENGTH...: the folder docs, a document of so many bytes for each.
@@ -152,10 +136,8 @@ test_epochs_are_never_replaced() {
     expect 0 bload pack -q docs --tokenizer bytes -T 90 -o d
     expect 0 bload plan -q --dataset d --epochs 3 --seed 5
     find d -type f -exec sha256sum {} + >before
-    expect 0 bload plan --dataset d --epochs 2 --seed 5
-    err_has 'd already has these plans, and more, in plans: nothing to do'
-    expect 2 bload plan -q --dataset d --epochs 4
-    err_has 'd has other plans than these, of another --seed'
+    expect 0 bload plan --dataset d --epochs 2 --seed 5 :err 'd already has these plans, and more, in plans: nothing to do'
+    expect 2 bload plan -q --dataset d --epochs 4 :err 'd has other plans than these, of another --seed'
     err_has 'bload plan --dataset d --epochs 0 removes them'
     sha256sum -c before >/dev/null
     is "$(wc -l <before)" "$(find d -type f | wc -l)"
@@ -169,9 +151,7 @@ test_epochs_are_never_replaced() {
     expect 0 bload plan -q --dataset d --epochs 5 --seed 5
     sha256sum -c before >/dev/null
     expect 0 bload verify -q d
-    expect 0 bload plan --dataset d --epochs 0
-    err_has 'd: 5 plans removed'
-    [ ! -e d/plans ] || fail 'plans are left'
+    expect 0 bload plan --dataset d --epochs 0 :err 'd: 5 plans removed' :none d/plans
     expect 0 bload verify -q d
     expect 0 bload plan -q --dataset d --epochs 4
     expect 0 bload verify -q d
@@ -180,17 +160,12 @@ test_epochs_are_never_replaced() {
 test_what_does_not_apply_to_epochs_is_refused() {
     documents 20 33 46
     expect 0 bload pack -q docs --tokenizer bytes -T 90 -o d
-    local option
     for option in '-T 80' '--fill paper' '--oversize split' '--align 2' '--report r.json' '-o p.tsv' '--group-by id' \
         '--lengths docs/1.txt' '--remainder drop' '--effort 1'; do
-        # shellcheck disable=SC2086 # words
-        expect 2 bload plan --dataset d $option
-        err_has "does not apply to --dataset"
+        expect 2 bload plan --dataset d $option :err "does not apply to --dataset"
     done
-    expect 2 bload plan --dataset d sequences.tsv
-    [ ! -e d/plans ] || fail 'plans were made'
-    printf 'sources: [docs]\ntokenizer: bytes\nT: 90\n' >d.yaml
-    expect 0 bload plan -q -c d.yaml --dataset d
+    expect 2 bload plan --dataset d sequences.tsv :none d/plans
+    given d.yaml 'sources: [docs]\ntokenizer: bytes\nT: 90\n' expect 0 bload plan -q -c d.yaml --dataset d
 }
 
 # Files that no manifest names: what a run that was killed left is told, and goes with the next one; others are faults.
@@ -200,12 +175,10 @@ test_strays_among_epochs() {
     expect 0 bload plan -q --dataset d --epochs 2
     cp d/plans/epoch-00001.safetensors d/plans/epoch-00003.safetensors
     cp d/plans/epoch-00001.safetensors d/plans/epoch-00001.safetensors.part-host-1-2
-    expect 0 bload verify d
-    err_has 'plans/epoch-00003.safetensors: left by an interrupted bload plan --dataset'
+    expect 0 bload verify d :err 'plans/epoch-00003.safetensors: left by an interrupted bload plan --dataset'
     err_has 'plans/epoch-00001.safetensors.part-host-1-2: left by'
     cp d/plans/epoch-00001.safetensors d/plans/epoch-3.safetensors
-    expect 1 bload verify d
-    err_has 'plans/epoch-3.safetensors: belongs to no epoch of the dataset'
+    expect 1 bload verify d :err 'plans/epoch-3.safetensors: belongs to no epoch of the dataset'
     expect 0 bload plan -q --dataset d --epochs 2
     is 'epoch-00001.safetensors epoch-00002.safetensors epoch-3.safetensors' "$( (cd d/plans && find . -type f | sed 's|^\./||') | sort | xargs)"
 }
@@ -228,16 +201,12 @@ test_the_words_of_a_given_plan() {
     is 5 "$(word b/manifest.json lower_bound)"
     is '7 "paper"' "$(word a/manifest.json seed) $(word a/manifest.json fill)"
     is 'null null' "$(word b/manifest.json seed) $(word b/manifest.json fill)"
-    expect 0 bload info b
-    out_has 'seed not known: the plan was given'
+    expect 0 bload info b :out 'seed not known: the plan was given'
     expect 0 bload verify -q a
     expect 0 bload verify -q b
-    expect 2 bload pack -q "$@" --plan p.safetensors --seed 8 -o c
-    err_has 'p.safetensors was made with another --seed'
-    expect 2 bload pack -q "$@" --plan p.tsv --world-size 3 -o c
-    err_has 'p.tsv has 5 blocks, which is no multiple of 3 ranks times 1 blocks'
-    expect 2 bload pack -q "$@" --plan p.tsv --max-sequences 2 -o c
-    err_has 'more than --max-sequences'
+    expect 2 bload pack -q "$@" --plan p.safetensors --seed 8 -o c :err 'p.safetensors was made with another --seed'
+    expect 2 bload pack -q "$@" --plan p.tsv --world-size 3 -o c :err 'p.tsv has 5 blocks, which is no multiple of 3 ranks times 1 blocks'
+    expect 2 bload pack -q "$@" --plan p.tsv --max-sequences 2 -o c :err 'more than --max-sequences'
     for task in 0/2 1/2; do expect 0 bload pack -q "$@" --plan p.tsv --task $task -o e; done
     expect 0 bload finish -q e
     same b/manifest.json e/manifest.json
@@ -251,21 +220,16 @@ test_a_given_plan_has_the_alignment_that_is_said() {
     expect 0 bload plan -q -T 90 --align 16 s.tsv -o p.safetensors
     expect 2 bload pack -q --sequences s.tsv --tokenizer bytes --plan p.tsv -T 90 -o d
     err_has 'not of --align 1: use the --align that bload plan was given'
-    expect 2 bload pack -q --sequences s.tsv --tokenizer bytes --plan p.safetensors -T 90 -o d
-    err_has 'the plan was made with --align 16, not 1'
-    expect 0 bload pack -q --sequences s.tsv --tokenizer bytes --plan p.tsv -T 90 --align 16 -o d
-    expect 0 bload verify -q d
+    expect 2 bload pack -q --sequences s.tsv --tokenizer bytes --plan p.safetensors -T 90 -o d :err 'the plan was made with --align 16, not 1'
+    expect 0 bload pack -q --sequences s.tsv --tokenizer bytes --plan p.tsv -T 90 --align 16 -o d :verified
 }
 
 # A plan with an overlap is checked, counted and joined as such; a table of one must be said to have it.
 test_pieces_that_overlap() {
     documents 20 33 46 59 120 7
     local pack=(--tokenizer bytes -T 32 --oversize split)
-    expect 0 bload pack docs "${pack[@]}" --overlap 5 -o d
-    err_has 'repeated 35 steps'
-    expect 0 bload verify -q d
-    expect 0 bload info d
-    out_has 'split       4 sequences are in parts; 35 steps are repeated, the first 5 of every part but the first'
+    expect 0 bload pack docs "${pack[@]}" --overlap 5 -o d :err 'repeated 35 steps' :verified
+    expect 0 bload info d :out 'split       4 sequences are in parts; 35 steps are repeated, the first 5 of every part but the first'
     is '5 35' "$(word overlap <d/manifest.json) $(word repeated <d/manifest.json)"
     for file in docs/*; do
         expect 0 bload cat d "${file#docs/}"
@@ -276,36 +240,30 @@ test_pieces_that_overlap() {
     expect 0 bload scan -q docs --tokenizer bytes -o s.tsv
     expect 0 bload plan -q -T 32 --oversize split --overlap 5 s.tsv -o p.tsv
     expect 0 bload pack -q --sequences s.tsv "${pack[@]}" --plan p.tsv --overlap 5 -o e
-    expect 1 bload pack -q --sequences s.tsv "${pack[@]}" --plan p.tsv -o f
-    err_has 'which only --overlap allows'
+    expect 1 bload pack -q --sequences s.tsv "${pack[@]}" --plan p.tsv -o f :err 'which only --overlap allows'
     for other in 4 6; do
         expect 1 bload pack -q --sequences s.tsv "${pack[@]}" --plan p.tsv --overlap $other -o f
         err_has "by an overlap of $other, each begins so many steps before the end of the one before"
     done
     awk -F '\t' '$5 != 0 && !n++ { next } 1' p.tsv >torn.tsv
-    expect 1 bload pack -q --sequences s.tsv "${pack[@]}" --plan torn.tsv --overlap 5 -o f
-    err_has 'torn.tsv'
+    expect 1 bload pack -q --sequences s.tsv "${pack[@]}" --plan torn.tsv --overlap 5 -o f :err 'torn.tsv'
     for task in 0/2 1/2; do expect 0 bload pack -q docs "${pack[@]}" --overlap 5 --shard-size 1 --task $task -o g; done
     expect 0 bload finish -q g
     expect 0 bload verify -q g
-    expect 2 bload pack -q docs "${pack[@]}" --overlap 6 -o d
-    err_has 'overlap is "5" there, not "6"'
+    expect 2 bload pack -q docs "${pack[@]}" --overlap 6 -o d :err 'overlap is "5" there, not "6"'
 }
 
 # S as it is given: enough places, and no more than T.
 test_slots_for_sequences() {
     documents 20 33 46 59 7 8 9
-    local slots message
     expect 0 bload pack -q docs --tokenizer bytes -T 64 --sequence-slots 9 --max-sequences 3 -o d
     is 9 "$(word S <d/manifest.json)"
     expect 0 bload verify -q d
     expect 0 bload plan -q --dataset d --epochs 2
     expect 0 bload verify -q d
-    expect 0 bload info d
-    out_has 'S = 9'
+    expect 0 bload info d :out 'S = 9'
     while IFS='|' read -r slots message; do
-        expect 2 bload pack -q docs --tokenizer bytes -T 64 --sequence-slots="$slots" -o x
-        err_has "$message"
+        expect 2 bload pack -q docs --tokenizer bytes -T 64 --sequence-slots="$slots" -o x :err "$message"
     done <<'END'
 0|a whole number from 1 to 2147483646
 -1|a whole number from 1 to 2147483646
@@ -315,30 +273,23 @@ some|a whole number from 1 to 2147483646
 65|--sequence-slots 65 are more than T = 64
 END
     expect 0 bload pack -q docs --tokenizer bytes -T 64 --sequence-slots 3 -o x
-    expect 2 bload plan -T 64 --sequence-slots 3 --lengths <(seq 3)
-    err_has 'unknown option --sequence-slots'
+    expect 2 bload plan -T 64 --sequence-slots 3 --lengths <(seq 3) :err 'unknown option --sequence-slots'
 }
 
 test_groups_never_share_a_block() {
     clips
     expect 0 bload scan -q v -o sequences.tsv
     awk -F '\t' -v OFS='\t' '{ print $0, NR == 1 ? "colour" : NR % 2 ? "red" : "blue" }' sequences.tsv >table.tsv
-    expect 0 bload pack -q --sequences table.tsv --group-by colour -T 500 -o d
-    expect 0 bload verify -q d
+    expect 0 bload pack -q --sequences table.tsv --group-by colour -T 500 -o d :verified
     expect 0 bload pack -q --sequences table.tsv -T 500 -o one
     is 1 "$(bload info --json one | sed -n 's/^ *"blocks": \([0-9]*\).*/\1/p')" # without groups all of them fit a block
     is 2 "$(bload info --json d | sed -n 's/^ *"blocks": \([0-9]*\).*/\1/p')"
-    expect 0 bload pack --sequences table.tsv --group-by colour -T 500 -o d
-    err_has 'already complete'
-    expect 2 bload pack --sequences table.tsv -T 500 -o d
-    err_has 'group-by'
+    expect 0 bload pack --sequences table.tsv --group-by colour -T 500 -o d :err 'already complete'
+    expect 2 bload pack --sequences table.tsv -T 500 -o d :err 'group-by'
     expect 0 bload plan -q --dataset d --epochs 2
     expect 0 bload verify -q d
-    expect 1 bload pack --sequences table.tsv --group-by shape -T 500 -o e
-    err_has 'table.tsv:1: no column "shape" to group by'
-    expect 2 bload pack v --group-by colour -T 500 -o f
-    err_has '--group-by colour: the scan has no such column'
-    [ ! -e f ] || fail 'f was made'
+    expect 1 bload pack --sequences table.tsv --group-by shape -T 500 -o e :err 'table.tsv:1: no column "shape" to group by'
+    expect 2 bload pack v --group-by colour -T 500 -o f :err '--group-by colour: the scan has no such column' :none f
     printf '{"text": "one", "lang": "%s"}\n' en fr en fr >c.jsonl
     expect 0 bload pack -q c.jsonl --tokenizer bytes --keep lang --group-by lang -T 12 -o f
     is 2 "$(bload info --json f | sed -n 's/^ *"blocks": \([0-9]*\).*/\1/p')"
@@ -351,20 +302,16 @@ test_what_is_too_long_is_named() {
     expect 0 bload scan -q v -o sequences.tsv
     longest=$(awk -F '\t' 'NR > 1 && $2 > n { n = $2 } END { print n }' sequences.tsv)
     name=$(awk -F '\t' -v n=$((longest - 1)) 'NR > 1 && $2 > n { print $1; exit }' sequences.tsv)
-    expect 1 bload pack -q v -T $((longest - 1)) -o d
-    err_has "$name (sequence "
+    expect 1 bload pack -q v -T $((longest - 1)) -o d :err "$name (sequence "
     err_has ": use a larger T, or --oversize split"
-    expect 1 bload plan -q sequences.tsv -T $((longest - 1))
-    err_has "$name (sequence "
+    expect 1 bload plan -q sequences.tsv -T $((longest - 1)) :err "$name (sequence "
 }
 
 test_a_table_of_another_sampling_is_refused() {
     clips
     expect 0 bload scan -q --stride 2 v -o sequences.tsv
-    expect 2 bload pack -q --sequences sequences.tsv -T 45 -o d
-    err_has 'the table was scanned with sampling "stride=2", the options say "all"'
-    expect 0 bload pack -q --sequences sequences.tsv -T 45 -o e --stride 2
-    expect 0 bload verify -q e
+    expect 2 bload pack -q --sequences sequences.tsv -T 45 -o d :err 'the table was scanned with sampling "stride=2", the options say "all"'
+    expect 0 bload pack -q --sequences sequences.tsv -T 45 -o e --stride 2 :verified
 }
 
 test_plans_are_checked() {
@@ -387,12 +334,10 @@ test_plans_are_checked() {
 test_again_it_does_nothing() {
     clips
     cp "$(fixture audio.mp4)" v
-    expect 3 bload pack v -T 45 -o d
-    err_has 'bload: skipped audio.mp4: no video stream (audio only)'
+    expect 3 bload pack v -T 45 -o d :err 'bload: skipped audio.mp4: no video stream (audio only)'
     digest d >before
     find d -exec stat -c '%n %y %i' {} + | sort >stamps
-    expect 3 bload pack v -T 45 -o d
-    err_has 'bload: d is already complete: nothing to do'
+    expect 3 bload pack v -T 45 -o d :err 'bload: d is already complete: nothing to do'
     digest d | diff before -
     find d -exec stat -c '%n %y %i' {} + | sort | diff stamps -
 }
@@ -402,14 +347,12 @@ test_another_configuration_is_refused() {
     expect 0 bload pack -q v -T 45 -o d
     expect 2 bload pack -q v -T 46 -o d
     err_is <<<'bload: pack: d holds a dataset of another configuration: T is "45" there, not "46" (use the same options, or another -o)'
-    expect 2 bload pack -q v -T 45 -o d --size 16x16
-    err_has 'size is "" there, not "16x16"'
+    expect 2 bload pack -q v -T 45 -o d --size 16x16 :err 'size is "" there, not "16x16"'
     expect 2 bload pack -q v -T 45 -o d --compress zstd
     expect 2 bload pack -q v -T 45 -o d --seed 1
     # What decides no byte may differ, and how the kind is known.
     expect 0 bload pack -q v -T 45 -o d -j 1 --memory 1G
-    expect 0 bload pack -q v -T 45 -o d --kind video
-    expect 0 bload verify -q d
+    expect 0 bload pack -q v -T 45 -o d --kind video :verified
 }
 
 test_a_newer_format_is_refused() {
@@ -417,12 +360,10 @@ test_a_newer_format_is_refused() {
     expect 0 bload pack -q v -T 45 -o d
     sed -i 's/"format": 1,/"format": 3,/' d/manifest.json
     for command in 'info d' 'pack -q v -T 45 -o d' 'plan --dataset d --epochs 1'; do
-        # shellcheck disable=SC2086 # words
         expect 1 bload $command
         err_has ': d/manifest.json: format version 3, but this bload knows versions 1 and 2: update bload'
     done
-    expect 1 bload verify d
-    err_has 'bload: manifest.json: format version 3, but this bload knows versions 1 and 2: update bload'
+    expect 1 bload verify d :err 'bload: manifest.json: format version 3, but this bload knows versions 1 and 2: update bload'
 }
 
 # A new option of one kind shall not make a dataset of another kind look as if it were of another configuration.
@@ -438,22 +379,18 @@ test_the_configuration_has_the_options_of_its_kind_alone() {
     expect 0 bload pack -q --sequences table.tsv -T 45 -o e
     names e | grep -qx fit
     expect 1 grep -qx -e tokenizer -e rate <(names e)
-    printf '{"text": "one"}\n' >c.jsonl
-    expect 0 bload pack -q c.jsonl --tokenizer bytes -T 3 -o f
+    given c.jsonl '{"text": "one"}\n' expect 0 bload pack -q c.jsonl --tokenizer bytes -T 3 -o f
     names f | grep -qx tokenizer
     expect 1 grep -qx -e fit -e rate <(names f)
-    expect 2 bload pack -q --sequences table.tsv --kind text -T 45 -o g
-    err_has "--kind text: the table's sequences are video"
-    expect 2 bload pack -q --sequences table.tsv --rate 8000 -T 45 -o g
-    err_has '--rate is for audio, and the inputs are video'
+    expect 2 bload pack -q --sequences table.tsv --kind text -T 45 -o g :err "--kind text: the table's sequences are video"
+    expect 2 bload pack -q --sequences table.tsv --rate 8000 -T 45 -o g :err '--rate is for audio, and the inputs are video'
 }
 
 test_a_directory_with_something_else_is_refused() {
     clips
     mkdir d
     touch d/mine
-    expect 2 bload pack -q v -T 45 -o d
-    err_has 'd holds mine'
+    expect 2 bload pack -q v -T 45 -o d :err 'd holds mine'
     is mine "$(files d)"
     touch file
     expect 1 bload pack -q v -T 45 -o file
@@ -462,37 +399,26 @@ test_a_directory_with_something_else_is_refused() {
 test_sizes_must_agree() {
     mkdir v
     cp "$(fixture h264-1.mp4)" "$(fixture h264-wide-20.mp4)" v
-    expect 2 bload pack -q v -T longest -o d
-    err_has 'h264-1.mp4'
-    err_has 'h264-wide-20.mp4'
-    err_has '--size'
-    expect 0 bload pack -q v -T longest --size 32x24 -o e
-    expect 0 bload verify -q e
+    expect 2 bload pack -q v -T longest -o d :err 'h264-1.mp4' 'h264-wide-20.mp4' '--size'
+    expect 0 bload pack -q v -T longest --size 32x24 -o e :verified
 }
 
 test_compressed_is_the_same_after_zstd() {
     clips
     expect 0 bload pack -q v -T 45 -o plain --shard-size 2M
-    expect 0 bload pack -q v -T 45 -o small --shard-size 2M --compress zstd:5
-    expect 0 bload verify -q small
+    expect 0 bload pack -q v -T 45 -o small --shard-size 2M --compress zstd:5 :verified
     is 3 "$(find small -name '*.zst' | wc -l)"
-    for shard in plain/shards/00000/*.safetensors; do
-        zstd -dc "small/${shard#plain/}.zst" | cmp - "$shard"
-    done
+    for shard in plain/shards/00000/*.safetensors; do zstd -dc "small/${shard#plain/}.zst" | cmp - "$shard"; done
     same plain/index.safetensors small/index.safetensors
 }
 
 test_frames_of_a_size() {
     clips
     expect 0 bload pack -q v -T 45 -o plain --shard-size 2M
-    expect 0 bload pack -q v -T 45 -o d --shard-size 2M --compress zstd:1 --frame-size 256KiB
-    expect 0 bload verify -q d
-    expect 0 bload info d
-    out_has ', zstd level 1, frames of 256.0 KiB at most'
+    expect 0 bload pack -q v -T 45 -o d --shard-size 2M --compress zstd:1 --frame-size 256KiB :verified
+    expect 0 bload info d :out ', zstd level 1, frames of 256.0 KiB at most'
     is 1 "$(grep -c '"frame_size": 262144' d/manifest.json)"
-    for shard in plain/shards/00000/*.safetensors; do
-        zstd -dc "d/${shard#plain/}.zst" | cmp - "$shard"
-    done
+    for shard in plain/shards/00000/*.safetensors; do zstd -dc "d/${shard#plain/}.zst" | cmp - "$shard"; done
     # A lost shard comes back, a run that lost its manifest goes on, and both are as they were.
     cp -r d before
     rm d/shards/00000/shard-00000001.safetensors.zst
@@ -501,11 +427,8 @@ test_frames_of_a_size() {
     rm d/manifest.json
     expect 0 bload pack -q v -T 45 -o d --shard-size 2M --compress zstd:1 --frame-size 256K
     diff -r d before
-    expect 2 bload pack -q v -T 45 -o d --shard-size 2M --compress zstd:1 --frame-size 512K
-    err_has 'frame-size is "256K" there, not "512K"'
-    for ((i = 0; i < 3; i++)); do
-        expect 0 bload pack -q v -T 45 -o tasks --shard-size 2M --compress zstd:1 --frame-size 256K --task $i/3
-    done
+    expect 2 bload pack -q v -T 45 -o d --shard-size 2M --compress zstd:1 --frame-size 512K :err 'frame-size is "256K" there, not "512K"'
+    for ((i = 0; i < 3; i++)); do expect 0 bload pack -q v -T 45 -o tasks --shard-size 2M --compress zstd:1 --frame-size 256K --task $i/3; done
     expect 0 bload finish -q tasks
     diff -r tasks before
 }
@@ -518,11 +441,9 @@ test_frames_of_the_default_size() {
     diff -r d e
     is 0 "$(grep -c 'frame.size' d/manifest.json)"
     expect 0 bload pack -q v -T 45 -o e --size 8x8 --compress zstd:1 --frame-size 65536K
-    expect 2 bload pack -q v -T 45 -o f --size 8x8 --frame-size 1M
-    err_has '--frame-size needs --compress zstd'
+    expect 2 bload pack -q v -T 45 -o f --size 8x8 --frame-size 1M :err '--frame-size needs --compress zstd'
     for size in 0 4095 65M 64G x; do
-        expect 2 bload pack -q v -T 45 -o f --size 8x8 --compress zstd --frame-size $size
-        err_has 'a number of bytes from 4K to 64M'
+        expect 2 bload pack -q v -T 45 -o f --size 8x8 --compress zstd --frame-size $size :err 'a number of bytes from 4K to 64M'
     done
     [ ! -e f ] || fail 'it began'
 }
@@ -530,23 +451,13 @@ test_frames_of_the_default_size() {
 # Rows of all documents as they follow each other: T follows from the bytes of a step, or is given.
 test_a_store() {
     documents 20 33 46 59 72 85
-    expect 0 bload pack docs --tokenizer bytes --store -o d
-    err_has '6 sequences of 315 steps (longest 85) in 1 block'
-    err_has 'T = 315, '
+    expect 0 bload pack docs --tokenizer bytes --store -o d :err '6 sequences of 315 steps (longest 85) in 1 block' 'T = 315, '
     is '"T": "auto",' "$(grep -o '"T": "auto",' d/manifest.json)"
-    expect 0 bload pack docs --tokenizer bytes --store -T 50 --shard-size 400 -o s
-    err_has 'in 7 blocks'
-    err_has 'so the plan is optimal'
-    err_has 'padding 35 steps'
+    expect 0 bload pack docs --tokenizer bytes --store -T 50 --shard-size 400 -o s :err 'in 7 blocks' 'so the plan is optimal' 'padding 35 steps'
     expect 0 bload verify -q s
-    expect 0 bload info s
-    out_has 'strategy    store, seed 0'
-    for pair in fill=null cut=0 deleted=0 source_start=true; do
-        is "$pair" "${pair%=*}=$(word "${pair%=*}" <s/manifest.json)"
-    done
-    for ((i = 0; i < 3; i++)); do
-        expect 0 bload pack -q docs --tokenizer bytes --store -T 50 --shard-size 400 -o tasks --task $i/3
-    done
+    expect 0 bload info s :out 'strategy    store, seed 0'
+    for pair in fill=null cut=0 deleted=0 source_start=true; do is "$pair" "${pair%=*}=$(word "${pair%=*}" <s/manifest.json)"; done
+    for ((i = 0; i < 3; i++)); do expect 0 bload pack -q docs --tokenizer bytes --store -T 50 --shard-size 400 -o tasks --task $i/3; done
     expect 0 bload finish -q tasks
     diff -r tasks s
     rm tasks/shards/00000/shard-00000003.safetensors
@@ -555,8 +466,7 @@ test_a_store() {
     rm tasks/manifest.json
     expect 0 bload pack -q docs --tokenizer bytes --strategy store -T 50 --shard-size 400 -o tasks
     diff -r tasks s
-    expect 2 bload plan --dataset s --epochs 2
-    err_has 's is a store: its rows end within sequences'
+    expect 2 bload plan --dataset s --epochs 2 :err 's is a store: its rows end within sequences'
 }
 
 # A plan of a store by itself, as a table and binary, counts as the store's own.
@@ -566,49 +476,36 @@ test_a_planned_store() {
     expect 0 bload pack -q --sequences t.tsv --tokenizer bytes --store -T 50 -o s
     for plan in p.tsv p.safetensors; do
         expect 0 bload plan -q t.tsv --strategy store -T 50 -o $plan
-        expect 0 bload pack -q --sequences t.tsv --tokenizer bytes --plan $plan --store -T 50 -o $plan.d
-        expect 0 bload verify -q $plan.d
+        expect 0 bload pack -q --sequences t.tsv --tokenizer bytes --plan $plan --store -T 50 -o $plan.d :verified
         is 0 "$(word cut <$plan.d/manifest.json)"
         same $plan.d/index.safetensors s/index.safetensors
     done
-    expect 2 bload plan t.tsv --strategy store -T auto
-    err_has '-T auto needs the bytes of a step, which no table says'
-    expect 2 bload plan t.tsv --strategy store
-    err_has '-T must be given'
+    expect 2 bload plan t.tsv --strategy store -T auto :err '-T auto needs the bytes of a step, which no table says'
+    expect 2 bload plan t.tsv --strategy store :err '-T must be given'
 }
 
 test_what_a_store_refuses() {
     documents 20 33
     for option in 'seed 1' 'world-size 2' 'batch-size 2' 'align 4' 'fill paper' 'oversize split' 'max-sequences 3' 'group-by x' \
         'strategy block' 'effort 3' 'clip 4' 'cost 1,1' 'spare 1%' 'max-column x=1'; do
-        # shellcheck disable=SC2086 # two words
-        expect 2 bload pack docs --tokenizer bytes --store --$option -o d
-        err_has "${option% *}"
+        expect 2 bload pack docs --tokenizer bytes --store --$option -o d :err "${option% *}"
     done
     printf '{sources: [docs], tokenizer: bytes, store: true, world-size: 2}' >set.yaml
-    expect 2 bload pack -c set.yaml -o d
-    err_has '--world-size has no meaning in a store'
-    expect 2 bload pack docs --tokenizer bytes -T auto -o d
-    err_has '-T auto is for a store'
-    expect 2 bload pack docs --tokenizer bytes -o d
-    err_has '-T must be given'
-    [ ! -e d ] || fail 'it began'
+    expect 2 bload pack -c set.yaml -o d :err '--world-size has no meaning in a store'
+    expect 2 bload pack docs --tokenizer bytes -T auto -o d :err '-T auto is for a store'
+    expect 2 bload pack docs --tokenizer bytes -o d :err '-T must be given' :none d
 }
 
 # Frames of a large picture: more than a MiB, for the keyframes' sake.
 test_a_store_of_frames() {
     clips
-    expect 0 bload pack v --size 224x224 --store -o d
-    err_has 'sequences of 94 steps'
-    err_has 'T = 64, '
-    expect 0 bload verify -q d
+    expect 0 bload pack v --size 224x224 --store -o d :err 'sequences of 94 steps' 'T = 64, ' :verified
 }
 
 test_padding_repeats_when_asked() {
     clips
     expect 0 bload pack -q v -T 45 -o zero --size 8x8
-    expect 0 bload pack -q v -T 45 -o repeat --size 8x8 --pad repeat
-    expect 0 bload verify -q repeat
+    expect 0 bload pack -q v -T 45 -o repeat --size 8x8 --pad repeat :verified
     # Bytes from the end of the first block: frames lie last in the shard, 3 blocks of 45 * 8 * 8 * 3.
     last() { tail -c $((2 * 45 * 192 + 192)) "$1/shards/00000/shard-00000000.safetensors" | head -c 192 | od -An -v -tx1 | tr -d ' \n'; }
     is "$(printf '0%.0s' $(seq 384))" "$(last zero)"
@@ -619,21 +516,17 @@ test_a_sequence_that_fails_while_packing() {
     clips
     cp "$(fixture failing-20.mov)" v
     for compress in none zstd; do
-        expect 3 bload pack v -T 45 --size 16x16 -o d --compress $compress
-        err_has 'failing-20.mov: the scan counted 20 frames, decoding gives 19'
+        expect 3 bload pack v -T 45 --size 16x16 -o d --compress $compress :err 'failing-20.mov: the scan counted 20 frames, decoding gives 19'
         is failed "$(awk -F '\t' '$1 == "failing-20.mov" { print $6 }' d/sequences.tsv)"
         expect 0 bload verify d
         expect 0 bload info --json d
         is '1 20' "$(word failed <"$OUT") $(word failed_steps <"$OUT")"
-        expect 3 bload pack v -T 45 --size 16x16 -o d --compress $compress
-        err_has 'd is already complete'
+        expect 3 bload pack v -T 45 --size 16x16 -o d --compress $compress :err 'd is already complete'
         rm -r d
     done
-    expect 1 bload pack -q v -T 45 --size 16x16 -o d --on-error fail
-    [ ! -e d/manifest.json ] || fail 'a final name'
+    expect 1 bload pack -q v -T 45 --size 16x16 -o d --on-error fail :none d/manifest.json
     rm -r d
-    expect 1 bload pack -q v -T 45 --size 16x16 -o d --max-failed 0
-    err_has 'max-failed'
+    expect 1 bload pack -q v -T 45 --size 16x16 -o d --max-failed 0 :err 'max-failed'
     rm -r d
     expect 3 bload pack -q v -T 45 --size 16x16 -o d --max-failed 1
     rm -r d
@@ -656,21 +549,16 @@ test_inputs_that_changed_since_the_scan() {
     clips
     expect 0 bload scan -q v -o sequences.tsv
     rm v/vp9-24.webm
-    expect 1 bload pack -q --sequences sequences.tsv -T 45 --size 16x16 -o d
-    err_has vp9-24.webm
-    [ ! -e d/manifest.json ] || fail 'a final name'
+    expect 1 bload pack -q --sequences sequences.tsv -T 45 --size 16x16 -o d :err vp9-24.webm :none d/manifest.json
     cp "$(fixture h264-1.mp4)" v/vp9-24.webm
     expect 1 bload pack -q --sequences sequences.tsv -T 45 --size 16x16 -o d
     cp "$(fixture vp9-24.webm)" v/
-    expect 0 bload pack -q --sequences sequences.tsv -T 45 --size 16x16 -o d
-    expect 0 bload verify -q d
+    expect 0 bload pack -q --sequences sequences.tsv -T 45 --size 16x16 -o d :verified
 }
 
 test_memory_is_refused_up_front() {
     clips
-    expect 2 bload pack v -T 45 -o d --memory 100K
-    err_has '100.0 KiB of memory is not enough'
-    [ ! -e d/shards ] || fail 'it began'
+    expect 2 bload pack v -T 45 -o d --memory 100K :err '100.0 KiB of memory is not enough' :none d/shards
     expect 0 bload pack -q v -T 45 -o e --memory 1G
 }
 
@@ -685,8 +573,7 @@ test_two_at_once() {
     1 | '0 and 1') grep -h . one two | grep -q 'another' || fail "$(cat one two)" ;;
     *) fail "status $status: $(cat one two)" ;;
     esac
-    expect 0 bload pack -q v -T 45 -o d --compress zstd:19
-    expect 0 bload verify -q d
+    expect 0 bload pack -q v -T 45 -o d --compress zstd:19 :verified
 }
 
 test_progress_within_a_file() {
@@ -708,8 +595,7 @@ test_faults_are_found_and_named() {
         rm -rf e
         cp -r d e
         eval "$1"
-        expect 1 bload verify e
-        err_has "$2"
+        expect 1 bload verify e :err "$2"
     }
     break_it "printf x | dd of=e/$shard bs=1 seek=9000 conv=notrunc status=none" shard-00000001
     break_it "printf x | dd of=e/$shard bs=1 seek=4100 conv=notrunc status=none" shard-00000001
@@ -745,15 +631,12 @@ test_signals() {
         case $BLOAD in
         */build/*san/*) ;; # there it may always
         *)
-            err_has 'bload: pack: interrupted'
-            err_has 'run the same command to resume'
+            err_has 'bload: pack: interrupted' 'run the same command to resume'
             ;;
         esac
         [ ! -e d/manifest.json ] || fail 'a final name'
     done
-    expect 0 bload pack -q v -T 41 --size 500x500 -o d
-    expect 0 bload verify -q d
-    [ ! -e d/.bload ] || fail 'd/.bload is left'
+    expect 0 bload pack -q v -T 41 --size 500x500 -o d :verified :none d/.bload
 }
 
 test_a_full_disk() {
@@ -796,15 +679,10 @@ test_a_directory_above_that_is_missing() {
     expect 2 bload pack -q v -T 45 -o mount/sets/d/
     err_is <<<'bload: pack: -o mount/sets/d/: the directory mount/sets does not exist: is the name right, and is its file system mounted? (--parents makes it)'
     expect 2 bload pack -q v -T 45 -o mount/d --task 0/2
-    expect 2 bload scan -q v -o mount/d --task 0/2
-    err_has 'scan: -o mount/d: the directory mount does not exist'
-    expect 2 bload pack -q v -T 45 -o d --spool mount/spool
-    err_has '--spool mount/spool: the directory mount does not exist'
-    printf 'sources: [v]\nT: 45\n' >set.yaml
-    expect 2 bload slurm -c set.yaml -o mount/d --tasks 2
-    err_has '/mount/d: the directory '
-    expect 1 bload scan -q v -o mount/table.tsv
-    err_has 'cannot open the directory mount: No such file or directory'
+    expect 2 bload scan -q v -o mount/d --task 0/2 :err 'scan: -o mount/d: the directory mount does not exist'
+    expect 2 bload pack -q v -T 45 -o d --spool mount/spool :err '--spool mount/spool: the directory mount does not exist'
+    given set.yaml 'sources: [v]\nT: 45\n' expect 2 bload slurm -c set.yaml -o mount/d --tasks 2 :err '/mount/d: the directory '
+    expect 1 bload scan -q v -o mount/table.tsv :err 'cannot open the directory mount: No such file or directory'
     [ ! -e mount ] && [ ! -e d ] || fail 'something was made'
     expect 0 bload slurm -q -c set.yaml -o one/d --tasks 2 --parents
     [ -e one/d.slurm/submit.sh ] || fail 'no scripts'
@@ -833,9 +711,7 @@ test_links_that_others_planted() {
         ln -s "$PWD/victim" "d/$link"
         for command in 'pack -q v -T 45 -o d' 'pack -q v -T 45 -o d --task 1/2' 'pack -q c.jsonl --tokenizer bytes -T 9 -o d'; do
             printf '{"text": "one"}\n' >c.jsonl
-            # shellcheck disable=SC2086 # words
-            expect 1 bload $command
-            err_has "d/$link is a link, or no directory"
+            expect 1 bload $command :err "d/$link is a link, or no directory"
             unharmed
         done
         rm -r d
@@ -843,16 +719,13 @@ test_links_that_others_planted() {
     for link in lock "lock-$(hostname)"; do
         mkdir -p d/.bload
         ln -s "$PWD/victim/file" "d/.bload/$link"
-        expect 1 bload pack -q v -T 45 -o d --task 0/1
-        err_has "cannot open d/.bload/$link"
+        expect 1 bload pack -q v -T 45 -o d --task 0/1 :err "cannot open d/.bload/$link"
         unharmed
         rm -r d
     done
     # Final names: the link is replaced, not what it points to.
     mkdir -p d/.bload
-    for link in sequences.tsv index.safetensors .bload/task-00000 .bload/draft.json; do
-        ln -s "$PWD/victim/file" "d/$link"
-    done
+    for link in sequences.tsv index.safetensors .bload/task-00000 .bload/draft.json; do ln -s "$PWD/victim/file" "d/$link"; done
     expect 0 bload pack -q v -T 45 -o d
     unharmed
     [ ! -L d/sequences.tsv ] && [ ! -L d/index.safetensors ] || fail 'a link is left'
@@ -861,12 +734,10 @@ test_links_that_others_planted() {
     mkdir d/.bload
     echo mine >d/.bload/mine
     touch d/.bload/lock
-    expect 1 bload pack -q v -T 45 -o d
-    err_has 'd/.bload/mine is not a file of bload: check what it is, and remove it'
+    expect 1 bload pack -q v -T 45 -o d :err 'd/.bload/mine is not a file of bload: check what it is, and remove it'
     is mine "$(cat d/.bload/mine)"
     rm d/.bload/mine
-    expect 0 bload pack -q v -T 45 -o d
-    [ ! -e d/.bload ] || fail 'd/.bload is left'
+    expect 0 bload pack -q v -T 45 -o d :none d/.bload
     # The dataset itself may lie behind a link.
     mkdir elsewhere
     ln -s elsewhere e

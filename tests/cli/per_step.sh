@@ -32,8 +32,7 @@ END
 refuse() {
     corpus
     echo "    $1" >>set.yaml
-    expect 2 bload pack -c set.yaml -o d
-    err_is <<<"bload: pack: $2"
+    expect 2 bload pack -c set.yaml -o d :err-is "bload: pack: $2"
 }
 
 test_what_the_field_may_say() {
@@ -42,17 +41,13 @@ test_what_the_field_may_say() {
     refuse 'step-rate: 0' 'set.yaml:10:16: step-rate expects a positive rate, such as 25, 12.5 or 30000/1001, not "0"'
     corpus
     sed -i 's/per-step: true/per-step: false/' set.yaml
-    expect 2 bload pack -c set.yaml -o d
-    err_is <<<'bload: pack: set.yaml:5:5: samples is for a field with per-step: true'
+    expect 2 bload pack -c set.yaml -o d :err-is 'bload: pack: set.yaml:5:5: samples is for a field with per-step: true'
     sed -i 's/samples: 640/samples: 1048577/' set.yaml
-    expect 2 bload pack -c set.yaml -o d
-    err_is <<<'bload: pack: set.yaml:9:14: samples expects a whole number from 1 to 1048576, not "1048577"'
+    expect 2 bload pack -c set.yaml -o d :err-is 'bload: pack: set.yaml:9:14: samples expects a whole number from 1 to 1048576, not "1048577"'
     sed -i 's/kind: audio/kind: video/; /samples/d' set.yaml
-    expect 2 bload pack -c set.yaml -o d
-    err_is <<<'bload: pack: set.yaml:8:5: unknown key "per-step"'
+    expect 2 bload pack -c set.yaml -o d :err-is 'bload: pack: set.yaml:8:5: unknown key "per-step"'
     sed -i 's/kind: video/kind: audio/; s|v/{name}|"{id}.jsonl"|' set.yaml
-    expect 2 bload pack -c set.yaml -o d
-    err_is <<<'bload: pack: set.yaml:5:5: "{id}.jsonl" is a list of inputs, not the file of one sequence'
+    expect 2 bload pack -c set.yaml -o d :err-is 'bload: pack: set.yaml:5:5: "{id}.jsonl" is a list of inputs, not the file of one sequence'
 }
 
 test_how_many_samples_a_step_has() {
@@ -61,14 +56,11 @@ test_how_many_samples_a_step_has() {
     expect 2 bload pack -c set.yaml -o d
     err_is <<<'bload: pack: field sound: per-step cannot tell how many samples a step has, as every file has a rate of its own: give samples (640 for 25 steps a second, 534 for 30), or fps'
     expect 0 bload pack -q -c set.yaml -o d --fps 24
-    expect 0 bload info d
-    out_has 'field       sound I16 [40, 667] per block, from audio: for each step 667 samples at 16000 Hz'
-    expect 2 bload pack -c set.yaml -o e --fps 1/100
-    err_is <<<'bload: pack: field sound: steps of 1600000 samples are too long: at most 1048576'
+    expect 0 bload info d :out 'field       sound I16 [40, 667] per block, from audio: for each step 667 samples at 16000 Hz'
+    expect 2 bload pack -c set.yaml -o e --fps 1/100 :err-is 'bload: pack: field sound: steps of 1600000 samples are too long: at most 1048576'
     echo '    step_rate: 12.5' >>set.yaml
     expect 0 bload pack -q -c set.yaml -o f --stride 2
-    expect 0 bload info f
-    out_has 'field       sound I16 [40, 1280] per block'
+    expect 0 bload info f :out 'field       sound I16 [40, 1280] per block'
 }
 
 test_scan_pack_verify() {
@@ -81,8 +73,7 @@ test_scan_pack_verify() {
     )
     err_is <<<'bload: 2 files: 2 sequences of 55 steps'
     cp "$OUT" sequences.tsv
-    expect 0 bload pack -q -c set.yaml -o one -j 1
-    expect 0 bload verify -q one
+    expect 0 bload pack -q -c set.yaml -o one -j 1 :verified
     expect 0 bload pack -q -c set.yaml -o two -j 5
     diff -r one two
     same sequences.tsv one/sequences.tsv
@@ -90,10 +81,8 @@ test_scan_pack_verify() {
     cmp one/shards/00000/shard-00000000.safetensors three/shards/00000/shard-00000000.safetensors
     # A table of another window is of other fields.
     sed -i 's/samples: 640/samples: 641/' set.yaml
-    expect 2 bload pack -q -c set.yaml --sequences sequences.tsv -o four
-    err_has 'was scanned with sampling'
-    expect 2 bload pack -q -c set.yaml -o one
-    err_has 'field sound samples is "640" there, not "641"'
+    expect 2 bload pack -q -c set.yaml --sequences sequences.tsv -o four :err 'was scanned with sampling'
+    expect 2 bload pack -q -c set.yaml -o one :err 'field sound samples is "640" there, not "641"'
     expect 0 bload pack -c set.yaml --print-config
     cp "$OUT" first.yaml
     expect 0 bload pack -c first.yaml --print-config
@@ -118,8 +107,7 @@ test_what_is_left_out_and_filled_is_told() {
     is '0 0 8000 0' "$(field sound.left_out <d/sequences.tsv | head -n 4 | xargs)"
     is '0 0 0 4800' "$(field sound.filled <d/sequences.tsv | head -n 4 | xargs)"
     echo '    length-tolerance: 6' >>set.yaml
-    expect 3 bload scan -c set.yaml
-    err_has 'skipped short.mov: sound: v/short.mov: the sound ends at 0.700 s, and the last step begins at 0.960 s: 7'
+    expect 3 bload scan -c set.yaml :err 'skipped short.mov: sound: v/short.mov: the sound ends at 0.700 s, and the last step begins at 0.960 s: 7'
     sed -i 's/length-tolerance: 6/length-tolerance: 15/' set.yaml
     expect 3 bload scan -c set.yaml
     is 'a.mov b.mkv long.mov short.mov shorter.mov' "$(awk -F '\t' '$6 == "ok" { print $1 }' "$OUT" | xargs)"
@@ -130,12 +118,9 @@ test_what_is_left_out_and_filled_is_told() {
 test_damaged_sound() {
     corpus
     film v/c.mkv 1 1 -c:a flac
-    local size position rest
     IFS=, read -r size position rest < <(ffprobe -v error -select_streams a:0 -show_entries packet=size,pos -of csv=p=0 v/c.mkv | sed -n 2p)
     head -c "$((size / 2))" /dev/zero | dd of=v/c.mkv bs=1 seek="$((position + 20))" conv=notrunc status=none
-    expect 3 bload pack -c set.yaml -o d
-    err_has 'bload: c.mkv: sound: v/c.mkv: damaged: '
-    expect 0 bload verify -q d
+    expect 3 bload pack -c set.yaml -o d :err 'bload: c.mkv: sound: v/c.mkv: damaged: ' :verified
 }
 
 test_arrays_have_no_times() {
@@ -143,11 +128,9 @@ test_arrays_have_no_times() {
     mkdir n
     printf '\x93NUMPY\x01\x00\x76\x00%-117s\n12345' "{'descr': '|u1', 'fortran_order': False, 'shape': (5,), }" >n/a.npy
     sed -i 's|v/\]|{path: n, kind: array}]|; s|v/{name}|v/{id}.mov|' set.yaml
-    expect 2 bload pack -q -c set.yaml -o d
-    err_is <<<'bload: pack: field sound: array has no times: give the field a step-rate, in steps per second'
+    expect 2 bload pack -q -c set.yaml -o d :err-is 'bload: pack: field sound: array has no times: give the field a step-rate, in steps per second'
     echo '    step-rate: 10' >>set.yaml
-    expect 0 bload pack -c set.yaml -o d
-    err_has 'samples that lie in no step, left out: 12,800'
+    expect 0 bload pack -c set.yaml -o d :err 'samples that lie in no step, left out: 12,800'
 }
 
 # Of images the numbers tell the times: without one there is none.
@@ -158,8 +141,7 @@ test_images_without_numbers() {
     ffmpeg -v error -nostdin -f lavfi -i anoisesrc=duration=1:sample_rate=16000 -ac 1 i/a.wav
     cp i/a.wav i/b.wav
     printf 'sources: [{path: i, kind: frames}]\nfields: [{name: sound, path: "i/{id}.wav", per-step: true, step-rate: 10}]\n' >set.yaml
-    expect 3 bload pack -c set.yaml -T 4 -o d
-    err_has 'bload: skipped b: one.png has no number for its time'
+    expect 3 bload pack -c set.yaml -T 4 -o d :err 'bload: skipped b: one.png has no number for its time'
     err_has 'bload: samples that lie in no step, left out: 9,600'
     expect 0 bload verify -q d
 }

@@ -3,7 +3,7 @@
 
 DEPTH_BYTES=$((3 * 52 * 37 * 2)) # of the steps of a folder that depth.py makes
 
-depths() {
+setup() {
     python3 "$BLOAD_ROOT/fixtures/depth.py" depth
 }
 
@@ -14,31 +14,26 @@ frames_of() {
 
 # Every form of file has the numbers that were written.
 test_numbers_are_kept() {
-    local form
-    depths
     for form in depth/*/; do
         rm -rf d
         expect 0 bload pack -q --kind frames "$form" --pixels gray16 -T 3 -o d
         frames_of d $DEPTH_BYTES | cmp - depth/numbers || fail "$form"
     done
     expect 0 bload verify -q d
-    expect 0 bload info d
-    out_has 'grey frames with the numbers of the files, scaled by zimg: nearest'
+    expect 0 bload info d :out 'grey frames with the numbers of the files, scaled by zimg: nearest'
     grep -q '"dtype": "U16"' d/manifest.json
     is 'all pixels=gray16' "$(field sampling 1 <d/sequences.tsv)"
     # All of them in one dataset, in two processes or none; nearest is nearest, said or not.
     expect 0 bload pack -q --kind frames depth --pixels gray16 -T 4 --oversize split --size 26x37 -j 2 -o a
     expect 0 bload pack -q --kind frames depth --pixels gray16 -T 4 --oversize split --size 26x37 -j 1 --isolate off --filter nearest -o b
     same a/shards.tsv b/shards.tsv
-    expect 0 bload pack --kind frames depth --pixels gray16 -T 4 --oversize split --size 26x37 --filter nearest -o a
-    err_has 'already complete'
+    expect 0 bload pack --kind frames depth --pixels gray16 -T 4 --oversize split --size 26x37 --filter nearest -o a :err 'already complete'
     expect 2 bload pack -q --kind frames depth --pixels gray --filter nearest -T 4 --oversize split --size 26x37 -o a
     err_has 'pixels is "gray16" there, not "gray"'
 }
 
 test_what_is_no_depth_is_skipped_with_the_reason() {
     local what='--pixels gray16 keeps 16-bit grey PNG and TIFF as they are, and converts nothing to it; --pixels gray or rgb takes this'
-    depths
     mkdir in
     mv depth/png in/good
     for form in rgb24 gray rgb48be pal8; do
@@ -62,14 +57,12 @@ END
     expect 3 bload scan -q --kind frames in --pixels gray16 --decoder-memory 2G -o table.tsv
     is 3 "$(field length <table.tsv | awk "{ sum += \$1 } END { print sum }")"
     # A table is of what it was scanned for.
-    expect 2 bload pack -q --sequences table.tsv -T longest -o e
-    err_has 'the table was scanned with sampling "all pixels=gray16", the options say "all"'
+    expect 2 bload pack -q --sequences table.tsv -T longest -o e :err 'the table was scanned with sampling "all pixels=gray16", the options say "all"'
     expect 0 bload scan -q --kind frames in -o table.tsv
     expect 0 bload pack -q --sequences table.tsv -T longest --pixels gray --size 8x8 -o e
 }
 
 test_broken_depths_are_damaged() {
-    depths
     mkdir in
     mv depth/png in/cut
     mv depth/tif-little in/cut2
@@ -83,16 +76,12 @@ import depth
 os.mkdir("in/signed")
 open("in/signed/0.tif", "wb").write(depth.tiff(depth.picture(0), signed=True))
 END
-    expect 3 bload pack -q --kind frames in --pixels gray16 --size 52x37 -T 3 -o d
-    err_has 'failed cut: 1.png: damaged image'
-    err_has 'failed cut2: 1.tif: damaged image'
-    err_has 'skipped signed: 0.tif: not supported: a TIFF of signed or complex numbers'
+    expect 3 bload pack -q --kind frames in --pixels gray16 --size 52x37 -T 3 -o d :err 'failed cut: 1.png: damaged image'
+    err_has 'failed cut2: 1.tif: damaged image' 'skipped signed: 0.tif: not supported: a TIFF of signed or complex numbers'
     is 'failed failed ok skipped' "$(field status <d/sequences.tsv | xargs)"
 }
 
 test_videos_of_depth() {
-    local name
-    depths
     for name in ffv1-gray16le.mkv ffv1-gray16be.mkv png-gray16be.mov; do
         ffmpeg -v error -nostdin -f rawvideo -pix_fmt gray16le -s 52x37 -r 10 -i depth/numbers -c:v "${name%%-*}" "$name"
         expect 0 bload pack -q "$name" --pixels gray16 -T 3 -o "d-$name"
@@ -108,17 +97,13 @@ test_videos_of_depth() {
     is 3 "$(word T <mixed/manifest.json)"
     # Clips; and a picture that is turned upright.
     "$BLOAD_ROOT/fixtures/turn" 90 png-gray16be.mov turned.mp4
-    printf 'path,start_frame,end_frame\nffv1-gray16le.mkv,1,3\n' >c.csv
-    expect 0 bload pack -q c.csv --kind video --pixels gray16 -T 2 -o clips
+    given c.csv 'path,start_frame,end_frame\nffv1-gray16le.mkv,1,3\n' expect 0 bload pack -q c.csv --kind video --pixels gray16 -T 2 -o clips
     frames_of clips $((DEPTH_BYTES / 3 * 2)) | cmp - <(tail -c $((DEPTH_BYTES / 3 * 2)) depth/numbers)
-    expect 0 bload pack -q turned.mp4 --pixels gray16 -T 3 -o turned
-    expect 0 bload verify -q turned
+    expect 0 bload pack -q turned.mp4 --pixels gray16 -T 3 -o turned :verified
     is '52, 37, 1' "$(sed -n '/"shape"/,/]/p' turned/manifest.json | tr -dc '0-9,' | sed 's/,$//;s/,/, /g')"
 }
 
 test_what_cannot_go_with_it() {
-    depths
-    local video
     video=$(fixture h264-30.mp4)
     for filter in bilinear bicubic lanczos; do
         expect 2 bload pack -q --kind frames depth --pixels gray16 --size 26x18 --filter $filter -T 3 -o d
@@ -127,21 +112,18 @@ test_what_cannot_go_with_it() {
     done
     expect 2 bload pack -q "$video" --pixels gray --decoder nvdec -T 30 -o d
     err_is <<<'bload: pack: --pixels gray is made on the processor: it needs --decoder cpu'
-    expect 2 bload pack -q "$video" --pixels gray16 --decoder auto -T 30 -o d
-    err_has '--pixels gray16 is made on the processor'
+    expect 2 bload pack -q "$video" --pixels gray16 --decoder auto -T 30 -o d :err '--pixels gray16 is made on the processor'
     expect 2 bload pack -q "$video" --pixels gray16 --hdr tonemap -T 30 -o d
     err_has '--hdr tonemap: --pixels gray16 keeps numbers as they are, whatever they mean'
     expect 2 bload pack -q --kind frames depth --pixels gray16 --size 26x18 --jpeg-scale 2 -T 3 -o d
     err_has '--jpeg-scale: --pixels gray16 takes no JPEG files, which have 8 bits'
     expect 2 bload pack -q --kind frames depth --pixels gray16 -T 3 --encode jpeg -o d
     err_has '--encode is for pictures, U8 [n,T,H,W,3] or grey frames of 8 bits'
-    expect 2 bload pack -q --kind frames depth --pixels grey -T 3 -o d
-    err_has 'rgb, gray, gray16'
+    expect 2 bload pack -q --kind frames depth --pixels grey -T 3 -o d :err 'rgb, gray, gray16'
 }
 
 # A field of depths beside colour, and grey beside both; a third of the bytes.
 test_fields() {
-    depths
     mkdir -p in depths
     for name in a b; do
         mkdir in/$name
@@ -157,12 +139,9 @@ fields:
   - {name: depth, path: "depths/{name}", kind: frames, pixels: gray16}
   - {name: grey, path: "in/{name}", kind: frames, pixels: gray, size: 26x18}
 END
-    expect 0 bload pack -q -c set.yaml -o d
-    expect 0 bload verify -q d
+    expect 0 bload pack -q -c set.yaml -o d :verified
     is 'U8 I32 U16 I32 U8 I32' "$(sed -n 's/.*"dtype": "\([A-Z0-9]*\)".*/\1/p' d/manifest.json | xargs)"
-    expect 0 bload pack -q -c set.yaml --encode jpeg -o j
-    expect 0 bload verify -q j
+    expect 0 bload pack -q -c set.yaml --encode jpeg -o j :verified
     sed 's/pixels: gray16/pixels: gray16, size: 26x18, filter: bicubic/' set.yaml >wrong.yaml
-    expect 2 bload pack -q -c wrong.yaml -o e
-    err_has '--filter bicubic mixes the values of neighbours'
+    expect 2 bload pack -q -c wrong.yaml -o e :err '--filter bicubic mixes the values of neighbours'
 }

@@ -1,13 +1,12 @@
 # bload plan and bload compare: the plan as a table, the counts, and what is refused.
-# shellcheck shell=bash disable=SC2317
+# shellcheck shell=bash disable=SC2317,SC2086
 
 lengths() {
     printf '%s\n' "$@" >lengths
 }
 
 test_a_small_plan() {
-    printf '3\n2 2\n' >lengths
-    expect 0 bload plan -T 5 --lengths lengths
+    given lengths '3\n2 2\n' expect 0 bload plan -T 5 --lengths lengths
     err_is <<'END'
 bload: 3 sequences of 7 steps (longest 3) in 2 blocks
 bload: T = 5, at most 2 sequences in a block; lower bound 2 blocks, so the plan is optimal
@@ -35,7 +34,6 @@ check_plan() {
 test_plans_hold_for_every_strategy() {
     seq 1 400 >lengths
     for strategy in 'block' 'block --fill paper' 'naive'; do
-        # shellcheck disable=SC2086 # words
         expect 0 bload plan -q -T 400 --lengths lengths --strategy $strategy --seed 3
         check_plan 400 80200 || fail "$strategy"
         is 400 "$(field sequence <"$OUT" | sort -n | uniq | wc -l)"
@@ -50,24 +48,17 @@ test_plans_hold_for_every_strategy() {
 
 test_too_long_sequences_are_never_silent() {
     lengths 3 9 2
-    expect 1 bload plan -T 5 --lengths lengths
-    out_is </dev/null
-    err_has 'sequence 1 has 9 steps, more than T = 5'
-    expect 0 bload plan -T 5 --lengths lengths --oversize split
-    err_has 'cut 1 sequence'
+    expect 1 bload plan -T 5 --lengths lengths :out-is '' :err 'sequence 1 has 9 steps, more than T = 5'
+    expect 0 bload plan -T 5 --lengths lengths --oversize split :err 'cut 1 sequence'
     is '0 5' "$(awk -F '\t' '$2 == 1 { print $5 }' "$OUT" | sort -n | xargs)"
-    expect 0 bload plan -T 5 --lengths lengths --oversize truncate
-    err_has 'deleted 4 steps; cut 1 sequence'
-    expect 0 bload plan -T 5 --lengths lengths --oversize drop
-    err_has 'deleted 9 steps; dropped 1 sequence'
+    expect 0 bload plan -T 5 --lengths lengths --oversize truncate :err 'deleted 4 steps; cut 1 sequence'
+    expect 0 bload plan -T 5 --lengths lengths --oversize drop :err 'deleted 9 steps; dropped 1 sequence'
 }
 
 # Each piece but the first begins so many steps before the end of the one before; all else is there once.
 test_pieces_that_overlap() {
-    local options message
     seq 1 60 >lengths
     for more in '' '--align 4' '--fill paper --world-size 3' '--strategy naive' '--order keep --max-sequences 2' '--overlap 15'; do
-        # shellcheck disable=SC2086 # words
         expect 0 bload plan -T 16 --oversize split --overlap 5 $more --lengths lengths --report r.json
         N=$(word overlap <r.json) python3 - "$OUT" <<'END'
 import os, sys
@@ -91,11 +82,7 @@ END
     cmp "$OUT" apart.tsv
     expect 0 bload compare -T 16 --oversize split --overlap 5 --lengths lengths
     is 'repeated 550 0 0 550 550' "$(awk '{ print $NF }' "$OUT" | xargs)"
-    while IFS='|' read -r options message; do
-        # shellcheck disable=SC2086 # words
-        expect 2 bload plan -q --oversize split $options --lengths lengths
-        err_has "$message"
-    done <<'END'
+    while IFS='|' read -r options message; do expect 2 bload plan -q --oversize split $options --lengths lengths :err "$message"; done <<'END'
 -T 16 --overlap 16|an overlap of 16 is not below T = 16: give a smaller one, or a larger T
 -T 16 --overlap 2147483646|an overlap of 2147483646 is not below T = 16
 -T 16 --overlap 2147483647|--overlap expects a number of steps from 0 to 2147483646
@@ -107,15 +94,12 @@ END
 -T 16 --overlap 4 --remainder drop --world-size 2|--overlap and --remainder drop exclude each other
 END
     echo 10000000000 >lengths
-    expect 1 bload plan -q -T 100 --oversize split --overlap 99 --lengths lengths
-    err_has 'choose a larger T or a smaller overlap'
+    expect 1 bload plan -q -T 100 --oversize split --overlap 99 --lengths lengths :err 'choose a larger T or a smaller overlap'
 }
 
 test_an_empty_plan_fails() {
-    expect 1 bload plan -T longest --lengths /dev/null
-    err_is <<<'bload: plan: nothing to plan: all sequences are empty'
-    printf 'id\tlength\tstatus\na\t5\tskipped\n' >table.tsv
-    expect 1 bload plan -T longest table.tsv
+    expect 1 bload plan -T longest --lengths /dev/null :err-is 'bload: plan: nothing to plan: all sequences are empty'
+    given table.tsv 'id\tlength\tstatus\na\t5\tskipped\n' expect 1 bload plan -T longest table.tsv
 }
 
 test_seeds() {
@@ -125,13 +109,12 @@ test_seeds() {
     expect 0 bload plan -q -T 300 --lengths lengths --seed 0
     same zero "$OUT"
     expect 0 bload plan -q -T 300 --lengths lengths --seed 18446744073709551615
-    ! cmp -s zero "$OUT"
+    ! cmp -s zero "$OUT" || fail 'they are alike'
 }
 
 test_tables_merge_and_columns_go_by_name() {
     printf 'id\tlength\na\t5\n' >one.tsv
-    printf 'length\textra\tid\tstatus\n3\tx\tb\tok\n9\tx\tc\tskipped\n1\tx\td\tok\n' >two.tsv
-    expect 0 bload plan -q -T 9 one.tsv two.tsv
+    given two.tsv 'length\textra\tid\tstatus\n3\tx\tb\tok\n9\tx\tc\tskipped\n1\tx\td\tok\n' expect 0 bload plan -q -T 9 one.tsv two.tsv
     is '0 1 3' "$(field sequence <"$OUT" | sort | xargs)"
     cp "$OUT" plan.tsv
     bload plan -q -T 9 - two.tsv <one.tsv >again.tsv
@@ -141,9 +124,7 @@ test_tables_merge_and_columns_go_by_name() {
 # table TEXT MESSAGE: a table with this text is refused so.
 refuse_table() {
     printf "$1" >table.tsv
-    expect 1 bload plan -T 5 table.tsv
-    err_is <<<"bload: plan: $2"
-    out_is </dev/null
+    expect 1 bload plan -T 5 table.tsv :err-is "bload: plan: $2" :out-is ''
 }
 
 test_tables_that_are_none() {
@@ -155,27 +136,19 @@ test_tables_that_are_none() {
     refuse_table 'id\tlength\na\t99999999999999999999\n' \
         'table.tsv:2: invalid length "99999999999999999999" (expected an integer from 1)'
     printf 'id\tlength\na\t5\na\t4\n' >table.tsv
-    expect 1 bload plan -T 5 table.tsv
-    err_is <<<'bload: plan: two sequences have the id "a": table.tsv:2 and table.tsv:3'
+    expect 1 bload plan -T 5 table.tsv :err-is 'bload: plan: two sequences have the id "a": table.tsv:2 and table.tsv:3'
     printf 'id\tlength\nb\t5\nc\t5\na\t4\n' >other.tsv
     sed -i 3d table.tsv
-    expect 1 bload plan -T 5 table.tsv other.tsv
-    err_is <<<'bload: plan: two sequences have the id "a": table.tsv:2 and other.tsv:4'
-    expect 1 bload plan -T 5 table.tsv - <other.tsv
-    err_is <<<'bload: plan: two sequences have the same id: table.tsv:2 and standard input:4'
-    printf '5\n' >table.tsv
-    expect 1 bload plan -T 5 table.tsv
-    err_has 'table.tsv:1: no column "id"'
-    expect 2 bload plan -T 5 absent.tsv
-    err_is <<<'bload: plan: cannot open absent.tsv: No such file or directory'
-    expect 2 bload plan -T 5 .
-    err_has '. holds no unfinished dataset'
+    expect 1 bload plan -T 5 table.tsv other.tsv :err-is 'bload: plan: two sequences have the id "a": table.tsv:2 and other.tsv:4'
+    expect 1 bload plan -T 5 table.tsv - <other.tsv :err-is 'bload: plan: two sequences have the same id: table.tsv:2 and standard input:4'
+    given table.tsv '5\n' expect 1 bload plan -T 5 table.tsv :err 'table.tsv:1: no column "id"'
+    expect 2 bload plan -T 5 absent.tsv :err-is 'bload: plan: cannot open absent.tsv: No such file or directory'
+    expect 2 bload plan -T 5 . :err '. holds no unfinished dataset'
 }
 
 # refuse_list TEXT MESSAGE
 refuse_list() {
-    printf "$1" | expect 1 bload plan -T 5 --lengths -
-    err_is <<<"bload: plan: standard input:$2"
+    printf "$1" | expect 1 bload plan -T 5 --lengths - :err-is "bload: plan: standard input:$2"
 }
 
 test_lists_that_are_none() {
@@ -190,15 +163,12 @@ test_lists_that_are_none() {
     refuse_list '5\n99' '2: truncated: the file ends in the middle of a line'
     refuse_list '5 12' '1: truncated: the file ends in the middle of a line'
     lengths 5
-    expect 2 bload plan -T 5 --lengths lengths lengths
-    err_is <<<'bload: plan: tables or --lengths, not both'
+    expect 2 bload plan -T 5 --lengths lengths lengths :err-is 'bload: plan: tables or --lengths, not both'
 }
 
 test_output_and_report() {
     seq 1 50 >lengths
-    expect 0 bload plan -q -T 60 --lengths lengths -o plan.tsv --report report.json
-    out_is </dev/null
-    err_is </dev/null
+    expect 0 bload plan -q -T 60 --lengths lengths -o plan.tsv --report report.json :out-is '' :err-is ''
     is 'lengths plan.tsv report.json' "$(echo *)"
     for pair in strategy=block fill=optimal T=60 seed=0 sequences=50 steps=1275 longest=50 deleted=0 cut=0 world_size=1 \
         batch_size=1; do
@@ -251,20 +221,15 @@ END
 
 test_sixteen_million_from_a_histogram() {
     list=$(shared data/lengths/wikipedia_bert512_histogram.txt)
-    expect 0 bload plan -T 512 --lengths "$list" -o plan.safetensors
-    err_has 'in 8,135,727 blocks'
-    err_has 'so the plan is optimal'
+    expect 0 bload plan -T 512 --lengths "$list" -o plan.safetensors :err 'in 8,135,727 blocks' 'so the plan is optimal'
 }
 
 test_a_directory_is_no_table() {
     mkdir d e dataset
     touch dataset/sequences.tsv
-    expect 2 bload compare dataset -T 20
-    err_has 'dataset is a directory: name a file, such as its table, dataset/sequences.tsv'
+    expect 2 bload compare dataset -T 20 :err 'dataset is a directory: name a file, such as its table, dataset/sequences.tsv'
     for wrong in 'compare d' 'compare --lengths d' 'plan d e' 'plan --lengths d'; do
-        # shellcheck disable=SC2086 # its words
-        expect 2 bload $wrong -T 20
-        err_has 'd is no table of sequences: scan it first, bload scan d -o TABLE, and name the TABLE'
+        expect 2 bload $wrong -T 20 :err 'd is no table of sequences: scan it first, bload scan d -o TABLE, and name the TABLE'
     done
 }
 
@@ -299,8 +264,7 @@ test_compare_several_T() {
     is 2 "$(grep -c ' bytes$' "$OUT")"
     out_has ' 5.1 MiB'
     for wrong in '60,' ,60 60,x '60 70' 60,0; do expect 2 bload compare -T "$wrong" --lengths lengths; done
-    expect 1 bload compare -T 60,40 --lengths lengths
-    err_has 'T = 40'
+    expect 1 bload compare -T 60,40 --lengths lengths :err 'T = 40'
     expect 2 bload compare -T 60 --lengths lengths --step-bytes 0
     expect 2 bload plan -T 60,50 --lengths lengths -o p.tsv
 }
@@ -317,9 +281,7 @@ meetings() {
 test_compare_shows_who_meets_again() {
     { seq 3 90; seq 3 70; seq 3 50; } >lengths
     for fill in optimal paper; do
-        for seed in 7 8; do
-            expect 0 bload plan -q -T 200 --fill $fill --seed $seed --lengths lengths -o $seed.tsv
-        done
+        for seed in 7 8; do expect 0 bload plan -q -T 200 --fill $fill --seed $seed --lengths lengths -o $seed.tsv; done
         share=$(meetings 7.tsv 8.tsv)
         expect 0 bload compare --json -T 200 --seed 7 --lengths lengths
         tr -d '\n' <"$OUT" | grep -oE "\{[^{}]*\"fill\": \"$fill\"[^{}]*\}" >row
@@ -352,14 +314,10 @@ test_constraints_show_in_the_table() {
     expect 0 bload plan -T 1000 --lengths lengths --world-size 50 --remainder pad
     is 50 "$(tail -n +2 "$OUT" | cut -f 1 | sort -u | wc -l)"
     [ "$(field sequence <"$OUT" | grep -c '^-1$')" -ge 40 ] || fail 'no empty blocks'
-    expect 2 bload plan -T 1000 --lengths lengths --world-size 50 --remainder drop
-    err_has 'nothing is left'
-    expect 2 bload plan -T 1000 --lengths lengths --world-size 100
-    err_has '88 sequences cannot be spread over 100 blocks'
-    expect 2 bload plan -T 100 --lengths lengths --align 101
-    err_has 'an alignment of 101 is larger than T = 100'
-    expect 2 bload plan -T 100 --lengths lengths --order keep --fill paper
-    err_has '--order keep and --fill paper exclude each other'
+    expect 2 bload plan -T 1000 --lengths lengths --world-size 50 --remainder drop :err 'nothing is left'
+    expect 2 bload plan -T 1000 --lengths lengths --world-size 100 :err '88 sequences cannot be spread over 100 blocks'
+    expect 2 bload plan -T 100 --lengths lengths --align 101 :err 'an alignment of 101 is larger than T = 100'
+    expect 2 bload plan -T 100 --lengths lengths --order keep --fill paper :err '--order keep and --fill paper exclude each other'
 }
 
 # What lies between the sequences of a block is counted, one gap after the other.
@@ -388,14 +346,9 @@ test_seeds_put_others_together() {
     is ' 125,' "$(grep '"blocks"' 1.json | cut -d : -f 2)"
     expect 0 bload plan -q -T 20000 --lengths lengths --spare 10% --report spare.json
     is ' 137,' "$(grep '"blocks"' spare.json | cut -d : -f 2)"
-    for spare in 10 -1% 101% nan% %; do
-        expect 2 bload plan -T 20000 --lengths lengths --spare=$spare
-        err_has 'a percentage from 0% to 100%'
-    done
+    for spare in 10 -1% 101% nan% %; do expect 2 bload plan -T 20000 --lengths lengths --spare=$spare :err 'a percentage from 0% to 100%'; done
     for other in '--fill paper' '--strategy naive' '--order keep'; do
-        # shellcheck disable=SC2086 # words
-        expect 2 bload plan -T 20000 --lengths lengths $other --spare 1%
-        err_has '--spare'
+        expect 2 bload plan -T 20000 --lengths lengths $other --spare 1% :err '--spare'
     done
 }
 
@@ -403,24 +356,20 @@ test_groups_never_share_a_block() {
     awk 'BEGIN { print "id\tlength\tlanguage"; for (i = 0; i < 200; i++) print i "\t" i % 17 + 1 "\t" (i % 3 ? "en" : "de") }' >table.tsv
     expect 0 bload plan -q -T 20 --group-by language table.tsv
     awk -F '\t' 'NR > 1 { g = $2 % 3 != 0; if ($1 in group && group[$1] != g) exit 1; group[$1] = g }' "$OUT" || fail mixed
-    expect 1 bload plan -T 20 --group-by colour table.tsv
-    err_has 'table.tsv:1: no column "colour" to group by'
+    expect 1 bload plan -T 20 --group-by colour table.tsv :err 'table.tsv:1: no column "colour" to group by'
     seq 5 >lengths
-    expect 2 bload plan -T 20 --group-by language --lengths lengths
-    err_has 'a plain list has no columns'
+    expect 2 bload plan -T 20 --group-by language --lengths lengths :err 'a plain list has no columns'
 }
 
 test_epochs_differ_in_all_but_their_size() {
     seq 1 60 >lengths
-    expect 0 bload plan -q -T 64 --lengths lengths --epochs 3 --seed 5 --fill paper -o plan.tsv
-    [ ! -e plan.tsv ] || fail 'plan.tsv without a number'
+    expect 0 bload plan -q -T 64 --lengths lengths --epochs 3 --seed 5 --fill paper -o plan.tsv :none plan.tsv
     is 1 "$(for k in 1 2 3; do tail -n 1 plan-0000$k.tsv | cut -f 1; done | sort -u | wc -l)"
     cmp -s plan-00001.tsv plan-00002.tsv && fail 'the same plan twice'
     expect 0 bload plan -q -T 64 --lengths lengths --epochs 3 --seed 5 -o plan.tsv
     expect 0 bload plan -q -T 64 --lengths lengths --seed 6
     cmp "$OUT" plan-00002.tsv
-    expect 2 bload plan -T 64 --lengths lengths --epochs 2
-    err_has 'several plans need -o FILE'
+    expect 2 bload plan -T 64 --lengths lengths --epochs 2 :err 'several plans need -o FILE'
 }
 
 test_ten_million_lengths() {

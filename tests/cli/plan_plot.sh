@@ -5,9 +5,7 @@
 drawn() {
     local T=$1
     shift
-    expect 0 bload plan -q "$@" -o plan.tsv --plot plan.svg
-    out_is </dev/null
-    err_is </dev/null
+    expect 0 bload plan -q "$@" -o plan.tsv --plot plan.svg :out-is '' :err-is ''
     said=$(python3 "$BLOAD_ROOT/tests/cli/plot.py" plan.tsv plan.svg "$T") || fail "$*"
 }
 
@@ -22,9 +20,7 @@ test_every_strategy_and_fill() {
     drawn 22 -T 90 --strategy sample --clip 22 --clips all --lengths lengths
     drawn 22 -T 90 --strategy mix --clip 22 --lengths lengths
     drawn 64 -T 64 --strategy store --lengths lengths
-    for oversize in split truncate drop; do
-        drawn 20 -T 20 --oversize $oversize --lengths lengths
-    done
+    for oversize in split truncate drop; do drawn 20 -T 20 --oversize $oversize --lengths lengths; done
     drawn 128 -T 128 --align 16 --max-sequences 3 --lengths lengths
 }
 
@@ -89,8 +85,7 @@ test_epochs_have_a_picture_each() {
         python3 "$BLOAD_ROOT/tests/cli/plot.py" plan-0000$k.tsv plan-0000$k.svg 64
         grep -qF "seed $((6 + k)); epoch $k of 2" plan-0000$k.svg || fail "epoch $k"
     done
-    expect 2 bload plan -T 64 --lengths lengths --epochs 2 -o plan.tsv --plot -
-    err_is <<<'bload: plan: several pictures need --plot FILE'
+    expect 2 bload plan -T 64 --lengths lengths --epochs 2 -o plan.tsv --plot - :err-is 'bload: plan: several pictures need --plot FILE'
 }
 
 test_where_it_goes() {
@@ -100,16 +95,10 @@ test_where_it_goes() {
     expect 0 bload plan -q -T 64 --lengths lengths --plot plan.svg
     same plan.tsv "$OUT"
     same plan.svg by-stdout.svg
-    expect 2 bload plan -T 64 --lengths lengths --plot -
-    err_is <<<'bload: plan: --plot - needs -o FILE: else standard output has the plan'
-    expect 2 bload plan -T 64 --lengths lengths -o same --plot same
-    err_is <<<'bload: plan: --plot same: another output goes there too'
-    expect 2 bload plan -T 64 --lengths lengths --plot .
-    err_has '--plot . is a directory'
-    expect 1 bload plan -q -T 64 --lengths lengths -o plan.tsv --plot no/plan.svg
-    err_has "cannot open the directory no"
-    expect 1 bload plan -q -T 64 --lengths lengths -o plan.tsv --plot /dev/full
-    err_has 'cannot write /dev/full: No space left on device'
-    expect 2 bload plan --dataset d --plot plan.svg
-    err_has '--plot does not apply to --dataset'
+    expect 2 bload plan -T 64 --lengths lengths --plot - :err-is 'bload: plan: --plot - needs -o FILE: else standard output has the plan'
+    expect 2 bload plan -T 64 --lengths lengths -o same --plot same :err-is 'bload: plan: --plot same: another output goes there too'
+    expect 2 bload plan -T 64 --lengths lengths --plot . :err '--plot . is a directory'
+    expect 1 bload plan -q -T 64 --lengths lengths -o plan.tsv --plot no/plan.svg :err "cannot open the directory no"
+    expect 1 bload plan -q -T 64 --lengths lengths -o plan.tsv --plot /dev/full :err 'cannot write /dev/full: No space left on device'
+    expect 2 bload plan --dataset d --plot plan.svg :err '--plot does not apply to --dataset'
 }

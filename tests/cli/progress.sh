@@ -1,5 +1,5 @@
 # Progress: its forms, what a terminal shows, and the signals.
-# shellcheck shell=bash disable=SC2317,SC2154
+# shellcheck shell=bash disable=SC2317,SC2154,SC2086
 
 # slow SECONDS: a list of documents as JSON lines, the first half at once, the other after so many seconds.
 slow() {
@@ -84,16 +84,12 @@ for i in range(300000): print(random.randint(1000, 60000))' >lengths
     check_json said plan
     grep -q '"done": 3, "total": 3, "unit": "plans".*"seconds_left": 0.0' said || fail "$(cat said)"
     head -n 9 lengths >few
-    expect 0 bload plan -q -T 100000 --lengths few -o plan.tsv --progress json
-    err_is </dev/null
+    expect 0 bload plan -q -T 100000 --lengths few -o plan.tsv --progress json :err-is ''
 }
 
 test_forms_are_named() {
-    expect 2 bload scan --progress xml .
-    err_has 'auto'
-    echo hello >c.txt
-    expect 0 bload scan --progress off --kind text --tokenizer bytes c.txt
-    ! grep -q '%' "$ERR" || fail "$(cat "$ERR")"
+    expect 2 bload scan --progress xml . :err 'auto'
+    given c.txt 'hello\n' expect 0 bload scan --progress off --kind text --tokenizer bytes c.txt :err-lacks '%'
     # Of the forms, the bar can be had in a file, too.
     expect 0 scan_slowly 0.5 --progress bar
     grep -q $'\r\e\\[Kscan ' "$ERR" || fail "$(cat -v "$ERR")"
@@ -159,10 +155,8 @@ at_work() {
 }
 
 test_sigusr2_shows_the_progress() {
-    local options
     for options in '' -q '--progress plain'; do
         rm -f t.tsv
-        # shellcheck disable=SC2086 # words
         start "$BLOAD" scan - --kind text --tokenizer bytes -j 2 -o t.tsv $options < <(slow 1.5)
         at_work 't.tsv.*'
         ask 1
@@ -174,7 +168,6 @@ test_sigusr2_shows_the_progress() {
 }
 
 test_sigusr2_while_packing() {
-    local i
     videos
     start "$BLOAD" pack -q v --size 640x360 -T longest -j 2 -o d
     at_work 'd/.bload/*.part*'
@@ -196,7 +189,6 @@ test_sigusr2_while_packing() {
 }
 
 test_sigusr1_ends_a_run_as_before() {
-    local i
     videos
     # On a busy machine one piece of work may take longer than what a signal waits.
     for i in 1 2 3; do

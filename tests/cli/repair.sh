@@ -25,8 +25,7 @@ test_lost_and_cut_shards_are_made_again() {
     inodes d >before
     rm "$(shard d 0)" "$(shard d 3)"
     shorten 1 "$(shard d 2)"
-    expect 1 bload status d
-    out_has 'dataset     incomplete, 2 of 4 shards are missing: '
+    expect 1 bload status d :out 'dataset     incomplete, 2 of 4 shards are missing: '
     out_has 'next        run the same bload pack command to make the missing shards again'
     expect 1 bload finish d
     err_has 'd: 3 of 4 shards are missing or damaged, the first is shards/00000/shard-00000000.safetensors (bload status d shows more): run the same bload pack command to make them again'
@@ -49,18 +48,14 @@ test_by_tasks_and_after_a_kill() {
     rm "$(shard d 0 .zst)" "$(shard d 1 .zst)" "$(shard d 3 .zst)"
     expect 3 bload pack v "${words[@]}" -o d --task 0/3
     expect 3 bload pack v "${words[@]}" -o d --task 2/3
-    expect 1 bload finish d
-    err_has 'd: 1 of 4 shards is missing or damaged, the first is shards/00000/shard-00000001.safetensors.zst'
+    expect 1 bload finish d :err 'd: 1 of 4 shards is missing or damaged, the first is shards/00000/shard-00000001.safetensors.zst'
     [ -e d/.bload ] || fail 'the state is gone'
     expect 3 bload pack v "${words[@]}" -o d --task 1/3
-    expect 3 bload finish d
-    err_has 'd is already complete'
+    expect 3 bload finish d :err 'd is already complete'
     diff -r whole d
     # Other options are told as ever, and nothing is begun.
     rm "$(shard d 1 .zst)"
-    expect 2 bload pack v "${words[@]}" -o d --fit crop
-    err_has 'fit is "stretch" there, not "crop"'
-    [ ! -e d/.bload ] || fail 'something was begun'
+    expect 2 bload pack v "${words[@]}" -o d --fit crop :err 'fit is "stretch" there, not "crop"' :none d/.bload
     # What a run that was killed left behind does no harm.
     mkdir -p d/.bload/spool
     echo 'half a table' >d/.bload/sequences.tsv.part-x-1-00000000
@@ -76,15 +71,11 @@ test_damaged_shards_with_repair() {
     printf x | dd of="$(shard d 1)" bs=1 seek=9000 conv=notrunc 2>/dev/null
     rm "$(shard d 2)"
     expect 3 bload pack v "${words[@]}" -o d --repair --task 1/2
-    expect 3 bload pack v "${words[@]}" -o d --repair --task 0/2
-    err_has 'shards/00000/shard-00000001.safetensors: block 1 of frames: checksum'
+    expect 3 bload pack v "${words[@]}" -o d --repair --task 0/2 :err 'shards/00000/shard-00000001.safetensors: block 1 of frames: checksum'
     expect 3 bload finish -q d
     diff -r whole d
-    expect 3 bload pack v "${words[@]}" -o d --repair
-    err_has 'd is already complete'
-    expect 2 bload pack v "${words[@]}" -o e --repair
-    err_has '--repair: e holds no finished dataset'
-    [ ! -e e ] || fail 'e was made'
+    expect 3 bload pack v "${words[@]}" -o d --repair :err 'd is already complete'
+    expect 2 bload pack v "${words[@]}" -o e --repair :err '--repair: e holds no finished dataset' :none e
 }
 
 # Documents, pieces, columns and JPEG files come again, too; an epoch's plan is left alone.
@@ -126,8 +117,7 @@ END
     printf b | dd of=a.npy bs=1 seek=250000 conv=notrunc 2>/dev/null
     touch -d 2001-01-01 a.npy
     rm "$(shard d 2)"
-    expect 1 bload pack -q "${words[@]}" -o d
-    err_has 'shard-00000002.safetensors differs from the one that it replaces'
+    expect 1 bload pack -q "${words[@]}" -o d :err 'shard-00000002.safetensors differs from the one that it replaces'
     [ ! -e "$(shard d 2)" ] || fail 'other bytes under the old name'
     printf a | dd of=a.npy bs=1 seek=250000 conv=notrunc 2>/dev/null
     touch -d 2001-01-01 a.npy
@@ -136,10 +126,8 @@ END
     # Files beside the shards.
     for name in shards.tsv sequences.tsv index.safetensors; do
         mv d/$name kept
-        expect 1 bload pack -q "${words[@]}" -o d
-        err_has "d/$name"
-        expect 1 bload finish d
-        err_has "d/$name"
+        expect 1 bload pack -q "${words[@]}" -o d :err "d/$name"
+        expect 1 bload finish d :err "d/$name"
         mv kept d/$name
     done
 }
@@ -153,11 +141,9 @@ test_a_lost_manifest() {
     rm d/manifest.json "$(shard d 3)"
     expect 2 bload finish d
     # Made otherwise: found by the first shard, before anything is taken.
-    expect 1 bload pack v "${words[@]}" --pad repeat -o d
-    err_has 'differs from the one that it replaces'
+    expect 1 bload pack v "${words[@]}" --pad repeat -o d :err 'differs from the one that it replaces'
     [ -z "$(find d -newer d/shards.tsv -name '*.safetensors')" ] || fail 'a shard was replaced'
-    expect 3 bload pack v "${words[@]}" -o d
-    err_has 'd lost its manifest: 2 shards are kept'
+    expect 3 bload pack v "${words[@]}" -o d :err 'd lost its manifest: 2 shards are kept'
     diff -r whole d
     inodes d | grep shards/ | diff <(grep shards/ before) - >changed || true
     is 3 "$(grep -c '^> ' changed)" # the lost one, that of the failing clip, and the first of the others
@@ -172,6 +158,5 @@ test_a_lost_manifest() {
     expect 3 bload pack -q v "${words[@]}" -o d
     diff -r whole d
     rm d/manifest.json d/shards.tsv
-    expect 2 bload pack v "${words[@]}" -o d
-    err_has 'which is no part of an unfinished dataset'
+    expect 2 bload pack v "${words[@]}" -o d :err 'which is no part of an unfinished dataset'
 }

@@ -5,9 +5,7 @@
 paged() {
     local path=$1
     shift
-    expect 0 bload report "$path" -o page.html
-    out_is </dev/null
-    err_is </dev/null
+    expect 0 bload report "$path" -o page.html :out-is '' :err-is ''
     python3 "$BLOAD_ROOT/tests/cli/page.py" page.html "$@" || fail "$path"
 }
 
@@ -77,8 +75,7 @@ test_tables() {
 }
 
 test_fill_of_blocks() {
-    printf '1234567890\n1234567890\n123456\n' >lines.txt
-    expect 0 bload pack -q lines.txt --tokenizer bytes --documents line -T 10 -o d
+    given lines.txt '1234567890\n1234567890\n123456\n' expect 0 bload pack -q lines.txt --tokenizer bytes --documents line -T 10 -o d
     for path in d d/sequences.tsv; do
         paged $path
         grep -qF ': full: 2; 60–65 %: 1.</desc>' page.html || fail "$path"
@@ -136,23 +133,15 @@ test_large_tables() {
 test_what_is_refused() {
     lines_packed 64 d
     expect 0 bload pack -q lines.txt --tokenizer bytes --documents line -T 64 -o part --task 0/2
-    expect 1 bload report part -o page.html
-    err_is <<<'bload: report: part is not finished: bload status part says how far it is'
+    expect 1 bload report part -o page.html :err-is 'bload: report: part is not finished: bload status part says how far it is'
     mkdir empty
-    expect 1 bload report empty -o page.html
-    err_is <<<'bload: report: empty is not a finished dataset: it has no manifest.json'
+    expect 1 bload report empty -o page.html :err-is 'bload: report: empty is not a finished dataset: it has no manifest.json'
     expect 0 bload export -q d --to mds -o e
-    expect 1 bload report e -o page.html
-    err_is <<<'bload: report: e is an export: bload info describes it; name its dataset'
-    expect 2 bload report
-    err_is <<<'bload: report: expects one dataset, view or table (see bload report --help)'
-    expect 2 bload report - </dev/null
-    err_is <<<'bload: report: the table is read twice, so it cannot be -: name a file'
-    expect 1 bload report lines.txt -o page.html
-    err_has 'lines.txt'
-    expect 2 bload report d -o empty
-    err_has 'empty is a directory'
-    [ ! -e page.html ] || fail 'a page'
+    expect 1 bload report e -o page.html :err-is 'bload: report: e is an export: bload info describes it; name its dataset'
+    expect 2 bload report :err-is 'bload: report: expects one dataset, view or table (see bload report --help)'
+    expect 2 bload report - </dev/null :err-is 'bload: report: the table is read twice, so it cannot be -: name a file'
+    expect 1 bload report lines.txt -o page.html :err 'lines.txt'
+    expect 2 bload report d -o empty :err 'empty is a directory' :none page.html
 }
 
 test_where_it_goes() {
@@ -160,10 +149,8 @@ test_where_it_goes() {
     expect 0 bload report d -o page.html
     expect 0 bload report d
     same page.html "$OUT"
-    expect 1 bload report d -o /dev/full
-    err_has 'cannot write /dev/full: No space left on device'
-    expect 1 sh -c '"$BLOAD" report d >/dev/full'
-    err_has 'No space left on device'
+    expect 1 bload report d -o /dev/full :err 'cannot write /dev/full: No space left on device'
+    expect 1 sh -c '"$BLOAD" report d >/dev/full' :err 'No space left on device'
 }
 
 # What each rank gets, by the plan table of the same blocks: rank r has every second block, in steps of two blocks.

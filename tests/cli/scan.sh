@@ -1,5 +1,5 @@
 # bload scan: what it finds, in which order, and what it says about what it cannot use.
-# shellcheck shell=bash disable=SC2317
+# shellcheck shell=bash disable=SC2317,SC2086
 
 # A folder with a little of everything.
 folder() {
@@ -34,13 +34,9 @@ sub/C.WEBM	24	video	ok
 END
     is "$(stat -c %s v/b2.avi)" "$(field bytes 1 <"$OUT")"
     is v/sub/C.WEBM "$(field path 8 <"$OUT")"
-    err_has 'bload: skipped cover.mp4: cover art only, no video stream'
-    err_has 'bload: skipped dangling.mp4: file not found'
-    err_has 'bload: skipped empty.mp4: empty file'
-    err_has 'bload: skipped garbage.mkv: '
-    err_has 'bload: skipped sound.mp4: no video stream (audio only)'
-    err_has 'bload: 8 files: 3 sequences of 94 steps; 5 skipped'
-    err_has 'bload: ignored in folders: 1 .txt, 1 hidden, 1 no extension'
+    err_has 'bload: skipped cover.mp4: cover art only, no video stream' 'bload: skipped dangling.mp4: file not found'
+    err_has 'bload: skipped empty.mp4: empty file' 'bload: skipped garbage.mkv: ' 'bload: skipped sound.mp4: no video stream (audio only)'
+    err_has 'bload: 8 files: 3 sequences of 94 steps; 5 skipped' 'bload: ignored in folders: 1 .txt, 1 hidden, 1 no extension'
     is 'cover art only, no video stream' "$(field reason 3 <"$OUT")"
 }
 
@@ -50,16 +46,13 @@ test_quiet_silences_the_summary_and_not_the_faults() {
     is 5 "$(wc -l <"$ERR")"
     is 5 "$(grep -c '^bload: skipped' "$ERR")"
     rm v/cover.mp4 v/dangling.mp4 v/empty.mp4 v/garbage.mkv v/sound.mp4
-    expect 0 bload scan --quiet v
-    err_is </dev/null
+    expect 0 bload scan --quiet v :err-is ''
 }
 
 test_the_table_is_no_directory() {
     folder
     mkdir d
-    expect 2 bload scan v -o d
-    err_is <<<'bload: scan: -o d is a directory: a file is expected (--task i/N puts a part into a directory)'
-    out_is </dev/null
+    expect 2 bload scan v -o d :err-is 'bload: scan: -o d is a directory: a file is expected (--task i/N puts a part into a directory)' :out-is ''
 }
 
 test_the_same_table_from_any_number_of_threads() {
@@ -121,32 +114,24 @@ test_every_codec() {
 test_what_is_named_outright_is_an_input() {
     folder
     cp v/readme.txt readme.html
-    expect 3 bload scan -q --kind video readme.html
-    is readme.html "$(field id <"$OUT")"
-    is skipped "$(field status <"$OUT")"
-    expect 0 bload scan -q v/.hidden.mp4
-    is 1 "$(field length <"$OUT")"
+    expect 3 bload scan -q --kind video readme.html :column id readme.html :column status skipped
+    expect 0 bload scan -q v/.hidden.mp4 :column length 1
     cp v/b10.mp4 noname
-    expect 0 bload scan -q noname
-    is 30 "$(field length <"$OUT")"
+    expect 0 bload scan -q noname :column length 30
 }
 
 # Previews, panoramas and segments are copies or parts of other files; pictures of HEIC and AVIF are no videos.
 test_extensions_of_folders() {
-    local name
     mkdir in
     for name in x.dav x.lrv x.360 x.insv x.m4s; do cp "$(fixture h264-1.mp4)" "in/$name"; done
-    expect 0 bload scan in
-    is x.dav "$(field id <"$OUT")"
-    err_has 'ignored in folders: 1 .360, 1 .insv, 1 .lrv, 1 .m4s'
+    expect 0 bload scan in :column id x.dav :err 'ignored in folders: 1 .360, 1 .insv, 1 .lrv, 1 .m4s'
     for name in in/*; do
         expect 0 bload scan -q "$name"
         is '1 ok' "$(field length <"$OUT") $(field status <"$OUT")"
     done
     mkdir sound
     cp "$(fixture tone-8000.wav)" sound/x.weba
-    expect 0 bload scan -q sound
-    is audio "$(field kind <"$OUT")"
+    expect 0 bload scan -q sound :column kind audio
     for name in avif heic mif1; do printf '\0\0\0\x14ftyp%s\0\0\0\0mif1\0\0\0\x8free' $name >picture.$name; done
     expect 3 bload scan -q --kind video picture.avif picture.heic picture.mif1
     is 3 "$(grep -c 'a picture, no video or sound (HEIC or AVIF)' "$OUT")"
@@ -154,26 +139,20 @@ test_extensions_of_folders() {
 
 test_globs() {
     folder
-    expect 0 bload scan -q 'v/b*'
-    is 'v/b2.avi v/b10.mp4' "$(field id <"$OUT" | xargs)"
-    expect 2 bload scan 'v/*.nope'
-    err_is <<<'bload: scan: v/*.nope: no file matches'
+    expect 0 bload scan -q 'v/b*' :column id 'v/b2.avi v/b10.mp4'
+    expect 2 bload scan 'v/*.nope' :err-is 'bload: scan: v/*.nope: no file matches'
     mkdir 'a[1]'
     cp v/b2.avi 'a[1]/x.avi'
-    expect 0 bload scan -q 'a[1]'
-    is x.avi "$(field id <"$OUT")"
+    expect 0 bload scan -q 'a[1]' :column id x.avi
     expect 0 bload scan -q 'a[1]/x.avi'
     printf 'sources: ["x.*"]\n' >'a[1]/set.yaml'
-    expect 0 bload scan -q -c 'a[1]/set.yaml'
-    is x.avi "$(field id <"$OUT")"
+    expect 0 bload scan -q -c 'a[1]/set.yaml' :column id x.avi
 }
 
 # ** descends. What lies in a folder that matches, too, is found once.
 test_globs_that_descend() {
     mkdir -p v/s/t v/.hidden
-    for name in a s/b s/t/c .hidden/d; do
-        cp "$(fixture h264-1.mp4)" v/$name.mp4
-    done
+    for name in a s/b s/t/c .hidden/d; do cp "$(fixture h264-1.mp4)" v/$name.mp4; done
     while IFS='|' read -r glob ids; do
         expect 0 bload scan -q --kind video "$glob"
         is "$ids" "$(field id <"$OUT" | xargs)"
@@ -194,45 +173,34 @@ END
     expect 0 bload scan -q --kind video "$PWD/v/**/c.mp4"
     is "$PWD/v/s/t/c.mp4" "$(field id <"$OUT")"
     printf 'sources: ["../**/*.mp4"]\nkind: video\n' >v/.hidden/set.yaml
-    expect 0 bload scan -q -c v/.hidden/set.yaml
-    is '../a.mp4 ../s/b.mp4 ../s/t/c.mp4' "$(field id <"$OUT" | xargs)"
+    expect 0 bload scan -q -c v/.hidden/set.yaml :column id '../a.mp4 ../s/b.mp4 ../s/t/c.mp4'
     # Folders with the names of videos; links.
     mkdir -p w/1.mp4 w/2.mp4
     cp v/a.mp4 w/1.mp4/c.mp4
     cp v/a.mp4 w/2.mp4/c.mp4
     ln -s ../v/s w/link
-    expect 0 bload scan -q 'w/**/*.mp4'
-    is 'w/1.mp4/c.mp4 w/2.mp4/c.mp4 w/link/b.mp4 w/link/t/c.mp4' "$(field id <"$OUT" | xargs)"
-    expect 2 bload scan 'v/**/*.nope'
-    err_is <<<'bload: scan: v/**/*.nope: no file matches'
+    expect 0 bload scan -q 'w/**/*.mp4' :column id 'w/1.mp4/c.mp4 w/2.mp4/c.mp4 w/link/b.mp4 w/link/t/c.mp4'
+    expect 2 bload scan 'v/**/*.nope' :err-is 'bload: scan: v/**/*.nope: no file matches'
     ln -s .. v/s/up
-    expect 2 bload scan 'v/**/*.mp4'
-    err_is <<<'bload: scan: v/s/up leads back to a folder above it: remove that link'
+    expect 2 bload scan 'v/**/*.mp4' :err-is 'bload: scan: v/s/up leads back to a folder above it: remove that link'
 }
 
 test_lists() {
     folder
     printf 'v/b10.mp4\n\nv/sub/C.WEBM\nv/b2.avi' >list
-    expect 0 bload scan -q @list
-    is 'v/b2.avi v/b10.mp4 v/sub/C.WEBM' "$(field id <"$OUT" | xargs)"
+    expect 0 bload scan -q @list :column id 'v/b2.avi v/b10.mp4 v/sub/C.WEBM'
     printf '\357\273\277v/b10.mp4\r\nv/b2.avi\r\n' >list
-    expect 0 bload scan -q @list
-    is 'v/b2.avi v/b10.mp4' "$(field id <"$OUT" | xargs)"
+    expect 0 bload scan -q @list :column id 'v/b2.avi v/b10.mp4'
     printf 'v/b10.mp4\n\nv/sub/C.WEBM\nv/b2.avi' >list
-    expect 2 bload scan @nolist
-    err_is <<<'bload: scan: cannot open the list nolist: No such file or directory'
+    expect 2 bload scan @nolist :err-is 'bload: scan: cannot open the list nolist: No such file or directory'
     cp "$OUT" none
     # Of standard input, and as find -print0 writes them: a name may hold anything then.
     cp v/b2.avi $'v/two\nlines\r'
-    for end in '\n' '\0'; do
-        printf "v/b10.mp4${end}v/sub/C.WEBM$end" | expect 0 bload scan -q @-
-        is 'v/b10.mp4 v/sub/C.WEBM' "$(field id <"$OUT" | xargs)"
-    done
+    for end in '\n' '\0'; do printf "v/b10.mp4${end}v/sub/C.WEBM$end" | expect 0 bload scan -q @- :column id 'v/b10.mp4 v/sub/C.WEBM'; done
     find v -name 'two*' -print0 | expect 0 bload scan -q @-
     is 'v/two\nlines\r' "$(field id <"$OUT")"
     find v -name 'b*' -print0 >list
-    expect 0 bload pack -q @list --size 32x32 -T longest -o d
-    is 'v/b2.avi v/b10.mp4' "$(field id <d/sequences.tsv | xargs)"
+    expect 0 bload pack -q @list --size 32x32 -T longest -o d :made id 'v/b2.avi v/b10.mp4'
     # Who gives the list itself is told of @-.
     printf 'v/b10.mp4\n' | expect 3 bload scan -q -
     err_is <<<'bload: skipped -#0: no JSON: standard input is JSON, unless --format says another (a list of paths is @-)'
@@ -242,8 +210,7 @@ test_lists() {
         printf 'v/b10.mp4\n' | expect 2 bload scan -q --kind $kind -
         err_is <<<"bload: scan: -: the kind $kind cannot be read from standard input (a list of paths is @-)"
     done
-    expect 2 bload scan @- -
-    err_has 'standard input is one list (@-) or one input (-)'
+    expect 2 bload scan @- - :err 'standard input is one list (@-) or one input (-)'
 }
 
 test_each_folder_says_what_it_is_about() {
@@ -254,25 +221,17 @@ test_each_folder_says_what_it_is_about() {
     printf '{"text": "a"}\n' | tee docs/1.jsonl >docs/2.jsonl
     echo words | tee v/README.txt >w/README.txt
     # Documents that are a source of their own are not what lies beside the videos of another one.
-    expect 2 bload scan v docs
-    out_is </dev/null
+    expect 2 bload scan v docs :out-is ''
     err_is <<<'bload: scan: sources of several kinds (1 video: v/a.mp4, 2 text such as docs/1.jsonl): choose one with --kind'
     printf 'sources: [v, docs]\nT: 30\n' >set.yaml
     printf 'v\ndocs\n' >list
     for source in -cset.yaml @list '[vd]*'; do expect 2 bload pack "$source" -T 30 -o d; done
-    expect 0 bload scan --kind video v docs
-    is a.mp4 "$(field id <"$OUT")"
-    err_has 'bload: docs: no input in that folder'
-    err_has 'bload: ignored in folders: 2 .jsonl, 1 .txt'
+    expect 0 bload scan --kind video v docs :column id a.mp4 :err 'bload: docs: no input in that folder' 'bload: ignored in folders: 2 .jsonl, 1 .txt'
     # The one that is another kind is named, and what is no input has no id.
-    expect 2 bload scan v w
-    err_is <<<'bload: scan: sources of several kinds (2 video such as v/a.mp4, 1 audio: w/x.ac3): choose one with --kind'
+    expect 2 bload scan v w :err-is 'bload: scan: sources of several kinds (2 video such as v/a.mp4, 1 audio: w/x.ac3): choose one with --kind'
     rm w/x.ac3
-    expect 0 bload scan v w
-    is 'a.mp4 b.mp4' "$(field id <"$OUT" | xargs)"
-    err_has 'bload: ignored in folders: 2 .txt'
-    expect 2 bload scan --kind text v w
-    err_has 'two inputs have the id "README.txt": v/README.txt and w/README.txt'
+    expect 0 bload scan v w :column id 'a.mp4 b.mp4' :err 'bload: ignored in folders: 2 .txt'
+    expect 2 bload scan --kind text v w :err 'two inputs have the id "README.txt": v/README.txt and w/README.txt'
 }
 
 test_folders_that_cannot_be_walked_through() {
@@ -298,14 +257,10 @@ END
     rm -r v/d*
     if [ "$(id -u)" != 0 ]; then
         mkdir -m 0 v/closed
-        expect 3 bload scan v
-        err_has 'bload: skipped closed: the folder cannot be read'
+        expect 3 bload scan v :err 'bload: skipped closed: the folder cannot be read'
         expect 3 bload pack -q v -T 1 -o d
         expect 3 bload pack -q v -T 1 -o d
-        for glob in 'v/*/*.mp4' 'v/**/*.mp4'; do
-            expect 3 bload scan "$glob"
-            err_has 'bload: skipped v/closed: the folder cannot be read'
-        done
+        for glob in 'v/*/*.mp4' 'v/**/*.mp4'; do expect 3 bload scan "$glob" :err 'bload: skipped v/closed: the folder cannot be read'; done
         chmod 700 v/closed
         rmdir v/closed
     fi
@@ -316,12 +271,10 @@ END
     expect 0 bload scan s/37
     is 8 "$(field id <"$OUT" | wc -l)"
     for ((i = 0; i < 37; i++)); do ln -s ../$((i + 1)) s/$i/a && ln -s ../$((i + 1)) s/$i/b; done
-    expect 2 timeout 20 "$BLOAD" scan s/0
-    err_has 'links lead to the same folders over and over: remove some'
+    expect 2 timeout 20 "$BLOAD" scan s/0 :err 'links lead to the same folders over and over: remove some'
     ln -s . v/l1
     ln -s . v/l2
-    expect 2 timeout 20 "$BLOAD" scan v
-    err_has 'leads back to a folder above it: remove that link'
+    expect 2 timeout 20 "$BLOAD" scan v :err 'leads back to a folder above it: remove that link'
 }
 
 test_what_is_excluded_is_a_row_that_is_dropped() {
@@ -337,9 +290,7 @@ test_what_is_excluded_is_a_row_that_is_dropped() {
     is 'a.mp4 30 ok,bad.mp4 0 dropped,c.avi 0 dropped,sub/b.webm 0 dropped' \
         "$(cut -f 1,2,6 t.tsv | tail -n +2 | tr '\t\n' ' ,' | sed 's/,$//')"
     is 'left out by --exclude' "$(field reason 2 <t.tsv)"
-    err_has 'bload: 4 files: 1 sequence of 30 steps'
-    err_has 'bload: left out by --exclude: 3'
-    err_has 'bload: --exclude nothing: no sequence has that id'
+    err_has 'bload: 4 files: 1 sequence of 30 steps' 'bload: left out by --exclude: 3' 'bload: --exclude nothing: no sequence has that id'
     # However it is said, it is the same dataset, whole, and gone on with; another one is another.
     printf 'sources: [v]\nT: longest\nsize: 32x32\nexclude: [bad.mp4, sub/b.webm, c.avi]\n' >set.yaml
     for say in first again; do
@@ -349,10 +300,8 @@ test_what_is_excluded_is_a_row_that_is_dropped() {
     done
     same flags/manifest.json yaml/manifest.json
     expect 0 bload verify -q flags
-    expect 2 bload pack v "${size[@]}" --exclude c.avi -o flags
-    err_has 'of another configuration: exclude is'
-    expect 0 bload pack -c set.yaml --print-config -o yaml
-    out_has 'exclude: ["bad.mp4", "sub/b.webm", "c.avi"]'
+    expect 2 bload pack v "${size[@]}" --exclude c.avi -o flags :err 'of another configuration: exclude is'
+    expect 0 bload pack -c set.yaml --print-config -o yaml :out 'exclude: ["bad.mp4", "sub/b.webm", "c.avi"]'
     cp "$OUT" printed.yaml
     expect 0 bload pack -c printed.yaml
     expect 0 bload pack -c set.yaml --repair -o yaml
@@ -367,8 +316,7 @@ test_what_is_excluded_is_a_row_that_is_dropped() {
     err_has 'bload: --exclude nothing: no sequence has that id'
     cmp <(cut -f 1,2,6,7 flags/sequences.tsv) <(cut -f 1,2,6,7 table/sequences.tsv)
     same flags/shards.tsv table/shards.tsv
-    expect 2 bload scan v --exclude @none
-    err_has 'cannot open none: No such file or directory'
+    expect 2 bload scan v --exclude @none :err 'cannot open none: No such file or directory'
     expect 2 bload scan v --exclude ''
 }
 
@@ -378,8 +326,7 @@ test_documents_are_excluded_one_by_one_or_by_their_file() {
     local -a bytes=(--tokenizer bytes -T 9 --exclude 1.jsonl --exclude '2.jsonl#16')
     expect 0 bload scan -q d --tokenizer bytes
     cp "$OUT" t.tsv
-    expect 0 bload pack d "${bytes[@]}" -o a
-    err_has 'bload: left out by --exclude: 4'
+    expect 0 bload pack d "${bytes[@]}" -o a :err 'bload: left out by --exclude: 4'
     is '3 1' "$(awk -F '\t' '$6 == "ok" { print $2 }' a/sequences.tsv | xargs)"
     expect 0 bload pack -q --sequences t.tsv "${bytes[@]}" -o b
     same a/sequences.tsv b/sequences.tsv
@@ -395,10 +342,8 @@ test_ids_that_come_twice_are_named_with_their_places() {
     expect 2 bload scan @list
     err_is <<<'bload: scan: two inputs have the id "v/a.mp4": v/a.mp4 (list:2) and v/a.mp4 (list:4) (the same file: name it once)'
     printf 'w' >list
-    expect 2 bload scan v @list
-    err_is <<<'bload: scan: two inputs have the id "a.mp4": v/a.mp4 and w/a.mp4 (list:1) (name a folder above both)'
-    printf 'sources:\n- w\n- path: v\n' >set.yaml
-    expect 2 bload scan set.yaml
+    expect 2 bload scan v @list :err-is 'bload: scan: two inputs have the id "a.mp4": v/a.mp4 and w/a.mp4 (list:1) (name a folder above both)'
+    given set.yaml 'sources:\n- w\n- path: v\n' expect 2 bload scan set.yaml
     err_is <<<'bload: scan: two inputs have the id "a.mp4": w/a.mp4 (set.yaml:2) and v/a.mp4 (set.yaml:3) (name a folder above both)'
 }
 
@@ -406,11 +351,7 @@ test_two_equal_ids_are_refused() {
     mkdir a b
     cp "$(fixture h264-1.mp4)" a/x.mp4
     cp "$(fixture h264-1.mp4)" b/x.mp4
-    expect 2 bload scan a b
-    out_is </dev/null
-    err_has 'x.mp4'
-    err_has 'a/x.mp4'
-    err_has 'b/x.mp4'
+    expect 2 bload scan a b :out-is '' :err 'x.mp4' 'a/x.mp4' 'b/x.mp4'
     expect 0 bload scan -q a/x.mp4 b/x.mp4
 }
 
@@ -442,8 +383,7 @@ test_links_are_followed() {
     cp "$(fixture h264-30.mp4)" other/x.mp4
     ln -s ../other/x.mp4 v/link.mp4
     ln -s ../other v/folder
-    expect 0 bload scan -q v
-    is 'folder/x.mp4 link.mp4' "$(field id <"$OUT" | xargs)"
+    expect 0 bload scan -q v :column id 'folder/x.mp4 link.mp4'
 }
 
 test_a_link_that_leads_back_ends() {
@@ -458,14 +398,9 @@ test_a_link_that_leads_back_ends() {
 
 test_sampling() {
     file=$(fixture h264-30.mp4)
-    expect 0 bload scan -q --stride 4 "$file"
-    is 8 "$(field length <"$OUT")"
-    is stride=4 "$(field sampling <"$OUT")"
-    expect 0 bload scan -q --fps 5 "$file"
-    is 6 "$(field length <"$OUT")"
-    is fps=5 "$(field sampling <"$OUT")"
-    expect 0 bload scan -q --fps 50 "$file"
-    is 60 "$(field length <"$OUT")"
+    expect 0 bload scan -q --stride 4 "$file" :column length 8 :column sampling stride=4
+    expect 0 bload scan -q --fps 5 "$file" :column length 6 :column sampling fps=5
+    expect 0 bload scan -q --fps 50 "$file" :column length 60
     expect 2 bload scan --fps 5 --stride 2 "$file"
 }
 
@@ -483,21 +418,16 @@ test_fps_is_ffmpegs_filter() {
 
 test_hdr_is_skipped_unless_asked_for() {
     file=$(fixture hlg-6.mp4)
-    expect 3 bload scan -q "$file"
-    is skipped "$(field status <"$OUT")"
-    err_has HLG
-    expect 0 bload scan -q --hdr clip "$file"
-    is 6 "$(field length <"$OUT")"
+    expect 3 bload scan -q "$file" :column status skipped :err HLG
+    expect 0 bload scan -q --hdr clip "$file" :column length 6
 }
 
 test_output_appears_when_it_is_complete() {
     folder
-    expect 3 bload scan -q v -o table.tsv
-    out_is </dev/null
+    expect 3 bload scan -q v -o table.tsv :out-is ''
     is 9 "$(wc -l <table.tsv)"
     is 'table.tsv v' "$(echo *)"
-    expect 1 bload scan -q v -o nodir/table.tsv
-    err_has 'cannot open the directory nodir: No such file or directory'
+    expect 1 bload scan -q v -o nodir/table.tsv :err 'cannot open the directory nodir: No such file or directory'
     mkfifo pipe
     cat pipe >through &
     expect 3 bload scan -q v -o pipe
@@ -509,10 +439,8 @@ test_a_yaml_file_for_sources() {
     folder
     mkdir config
     printf 'sources:\n  - ../v/b2.avi\n  - path: ../v/sub\n    kind: video\nstride: 3\n' >config/set.yaml
-    expect 0 bload scan -q config/set.yaml
-    is '14 8' "$(field length <"$OUT" | xargs)"
-    expect 0 bload scan -q -c config/set.yaml --stride 1
-    is '40 24' "$(field length <"$OUT" | xargs)"
+    expect 0 bload scan -q config/set.yaml :column length '14 8'
+    expect 0 bload scan -q -c config/set.yaml --stride 1 :column length '40 24'
 }
 
 test_ended_by_a_signal() {
@@ -547,8 +475,7 @@ test_the_summary_as_json() {
     cp "$(fixture h264-30.mp4)" "$(fixture mpeg4-40.avi)" v
     : >v/empty.mp4
     for i in 1 2 3 4; do echo no >v/bad$i.mp4; done
-    expect 3 bload scan v --exclude mpeg4-40.avi -o t.tsv --json
-    err_has 'bload: next: bload plan -T N t.tsv'
+    expect 3 bload scan v --exclude mpeg4-40.avi -o t.tsv --json :err 'bload: next: bload plan -T N t.tsv'
     python3 - "$OUT" v <<'END'
 import json, os, sys
 made = json.load(open(sys.argv[1]))
@@ -567,8 +494,7 @@ assert made["bytes"] == total, (made, total)
 END
     # Documents of one file are one file; those of a subset are counted, and the others as dropped.
     seq 20 | sed 's/.*/{"text": "number &"}/' >a.jsonl
-    expect 0 bload scan -q a.jsonl --tokenizer bytes --first 3 -o a.tsv --json --skipped-ok
-    err_is </dev/null
+    expect 0 bload scan -q a.jsonl --tokenizer bytes --first 3 -o a.tsv --json --skipped-ok :err-is ''
     python3 -c '
 import json, sys
 made = json.load(open(sys.argv[1]))
@@ -580,17 +506,13 @@ assert made["reasons"][0]["rows"] == 17 and made["reasons"][0]["status"] == "dro
 test_json_needs_a_table_in_a_file() {
     cp "$(fixture h264-1.mp4)" x.mp4
     for flags in '' '-o -'; do
-        # shellcheck disable=SC2086 # words
         expect 2 bload scan x.mp4 --json $flags
         err_is <<<'bload: scan: --json prints on standard output, where the table goes: name a file for that, -o FILE'
         out_is </dev/null
     done
     mkfifo pipe
-    expect 2 bload scan x.mp4 --json -o pipe
-    err_is <<<'bload: scan: --json reads the table again: -o pipe is no regular file'
-    expect 2 bload scan x.mp4 --json --task 0/1 -o d
-    err_is <<<'bload: scan: --json sums up a whole table, which tasks do not make'
-    [ ! -e d ]
+    expect 2 bload scan x.mp4 --json -o pipe :err-is 'bload: scan: --json reads the table again: -o pipe is no regular file'
+    expect 2 bload scan x.mp4 --json --task 0/1 -o d :err-is 'bload: scan: --json sums up a whole table, which tasks do not make' :none d
 }
 
 # A terminal obeys control characters: names of files are text of others.

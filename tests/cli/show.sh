@@ -1,5 +1,5 @@
 # bload show: a block or a sequence as a picture, a page, or text. Pixels are compared with the contents in python/tests/test_show.py.
-# shellcheck shell=bash disable=SC2317
+# shellcheck shell=bash disable=SC2317,SC2086
 
 shard=shards/00000/shard-00000000.safetensors
 
@@ -52,7 +52,6 @@ drawn() {
 
 # colours_are FILE.png "X Y WIDTH HEIGHT" COLOUR...
 colours_are() {
-    # shellcheck disable=SC2086 # words
     is "${*:3}" "$(drawn colours "$1" $2 | xargs)"
 }
 
@@ -69,10 +68,7 @@ page_is_sound() {
 shown() {
     local status=$1
     shift
-    for form in html svg png; do
-        expect "$status" bload show "$@" -o "x.$form"
-        out_is </dev/null
-    done
+    for form in html svg png; do expect "$status" bload show "$@" -o "x.$form" :out-is ''; done
     drawn colours x.png >colours
     drawn words x.svg >words
     page_is_sound x.html
@@ -109,9 +105,7 @@ ghij
          3          4  t.jsonl#29 from its step 16
 END
     err_is </dev/null
-    COLUMNS=40 expect 0 bload show d --block 2
-    out_has 'block 2 of 3: 1 sequence, 8 of 8 steps'
-    out_has '01234567'
+    COLUMNS=40 expect 0 bload show d --block 2 :out 'block 2 of 3: 1 sequence, 8 of 8 steps' '01234567'
     shown 0 d
     grep -qF '<p class="text">ghij</p>' x.html || fail 'no text'
     grep -qx ghij words || fail 'no text'
@@ -130,22 +124,15 @@ test_tokenizers() {
     expect 0 bload show e -o x.html
     grep -qF 'Ids: name their tokenizer to see the text.' x.html || fail 'no ids'
     for name in other.json bytes; do
-        expect 2 bload show e --tokenizer $name
-        err_has "--tokenizer $name has the digest "
-        err_has ', the ids are of one.json, digest '
-        out_is </dev/null
+        expect 2 bload show e --tokenizer $name :err "--tokenizer $name has the digest " ', the ids are of one.json, digest ' :out-is ''
     done
-    expect 2 bload show e --tokenizer none.json
-    err_has 'tokenizer none.json: No such file or directory'
-    printf '{"input_ids": [7, 8]}\n' >i.jsonl
-    expect 0 bload pack -q i.jsonl --key input_ids -T 8 -o f
-    expect 2 bload show f --tokenizer one.json
-    err_has 'tokens cannot be decoded to text'
+    expect 2 bload show e --tokenizer none.json :err 'tokenizer none.json: No such file or directory'
+    given i.jsonl '{"input_ids": [7, 8]}\n' expect 0 bload pack -q i.jsonl --key input_ids -T 8 -o f
+    expect 2 bload show f --tokenizer one.json :err 'tokens cannot be decoded to text'
     expect 0 bload show f
     pictures a 2 c80000
     expect 0 bload pack -q v --kind array --name frames -T 8 -o g
-    expect 2 bload show g --tokenizer one.json
-    err_is <<<'bload: show: --tokenizer: g has no field of tokens'
+    expect 2 bload show g --tokenizer one.json :err-is 'bload: show: --tokenizer: g has no field of tokens'
 }
 
 # masked: a text of eight characters with a mask.
@@ -159,17 +146,14 @@ test_masks() {
     expect 0 bload show d --field tokens
     sed -n '/^t.jsonl#0, /,/^$/p' "$OUT" >text
     printf 't.jsonl#0, from step 0\nab cd ef\n ~~~  ~~\n\n' | diff - text
-    expect 0 bload show d --field tokens --color always
-    out_has $'a\033[7mb c\033[0md \033[7mef\033[0m'
-    ! grep -q '~' "$OUT" || fail 'marked twice'
+    expect 0 bload show d --field tokens --color always :out $'a\033[7mb c\033[0md \033[7mef\033[0m' :out-lacks '~'
     expect 0 bload show d --mask keep_mask
     is '~       ' "$(grep -A 1 '^ab cd ef$' "$OUT" | tail -n 1)"
     shown 0 d
     grep -qF '<p class="text">a<mark>b c</mark>d <mark>ef</mark></p>' x.html || fail 'not marked'
     grep -qF '<tspan>a</tspan><tspan class="m">b c</tspan><tspan>d </tspan><tspan class="m">ef</tspan>' x.svg || fail 'not marked'
     for name in labels tokens.x; do
-        expect 2 bload show d --mask "$name"
-        err_is <<<"bload: show: --mask $name: there is no such field of one integer a step"
+        expect 2 bload show d --mask "$name" :err-is "bload: show: --mask $name: there is no such field of one integer a step"
     done
     rm -r d
     masked --field labels=labels:i32 # -100 is what is left out of the loss
@@ -211,18 +195,12 @@ test_colours() {
     expect 0 bload show d
     no_escapes ascii # no terminal
     for options in '--color never' '--color auto'; do
-        # shellcheck disable=SC2086 # words
         LC_ALL=C.UTF-8 expect 0 bload show d $options
         no_escapes ascii
     done
-    LC_ALL=C.UTF-8 COLORTERM=truecolor expect 0 bload show d --color always
-    out_has $'\033[48;2;200;0;0m\033[38;2;200;0;0m▀'
-    ! grep -qF ';5;' "$OUT" || fail '256 colours'
-    LC_ALL=C.UTF-8 COLORTERM='' expect 0 bload show d --color always
-    out_has $'\033[48;5;160m'
-    ! grep -qF ';2;' "$OUT" || fail 'all colours'
-    LC_ALL=C COLORTERM=24bit expect 0 bload show d --color always
-    out_has $'\033[48;2;200;0;0m '
+    LC_ALL=C.UTF-8 COLORTERM=truecolor expect 0 bload show d --color always :out $'\033[48;2;200;0;0m\033[38;2;200;0;0m▀' :out-lacks ';5;'
+    LC_ALL=C.UTF-8 COLORTERM='' expect 0 bload show d --color always :out $'\033[48;5;160m' :out-lacks ';2;'
+    LC_ALL=C COLORTERM=24bit expect 0 bload show d --color always :out $'\033[48;2;200;0;0m '
     ! LC_ALL=C grep -q $'[\200-\377]' "$OUT" || fail 'not ASCII'
     expect 2 bload show d --color some
     # Without colours the three pictures still differ.
@@ -292,13 +270,11 @@ test_sequences_in_pieces() {
     is '01234567 89abcdef ghij' "$(sed -n '/, from step/{n;p;}' "$OUT" | xargs)"
     page_is_sound x.html 't.jsonl#29|0|8|0|20|2|ok' 't.jsonl#29|8|8|8|20|1|ok' 't.jsonl#29|16|4|16|20|0|ok'
     grep -qx 'block 1 at 0: from step 8, 8 steps, 8 to 15 of 20' words || fail 'no words'
-    expect 0 bload show d --sequence t.jsonl#0
-    out_has 'sequence t.jsonl#0: 3 of 3 steps, in 1 piece'
+    expect 0 bload show d --sequence t.jsonl#0 :out 'sequence t.jsonl#0: 3 of 3 steps, in 1 piece'
     rm -r d
     expect 0 bload pack -q t.jsonl --tokenizer bytes -T 8 --oversize truncate -o d
     shown 0 d --sequence t.jsonl#29
-    out_has 'sequence t.jsonl#29: 8 of 20 steps, in 1 piece'
-    out_has 01234567
+    out_has 'sequence t.jsonl#29: 8 of 20 steps, in 1 piece' 01234567
 }
 
 # A part of a sequence that begins later: the axis begins with it.
@@ -317,14 +293,11 @@ test_a_part_of_a_sequence() {
 
 test_sequences_that_are_not_stored() {
     lines
-    expect 2 bload show d --sequence t.jsonl#16
-    err_is <<<'bload: show: d: t.jsonl#16 is not stored: it was skipped: empty document'
-    expect 2 bload show d --sequence t.jsonl#1 -o x.png
-    err_is <<<'bload: show: d has no sequence t.jsonl#1: did you mean t.jsonl#0?'
+    expect 2 bload show d --sequence t.jsonl#16 :err-is 'bload: show: d: t.jsonl#16 is not stored: it was skipped: empty document'
+    expect 2 bload show d --sequence t.jsonl#1 -o x.png :err-is 'bload: show: d has no sequence t.jsonl#1: did you mean t.jsonl#0?'
     rm -r d
     expect 0 bload pack -q t.jsonl --tokenizer bytes -T 8 --oversize drop -o d
-    expect 2 bload show d --sequence t.jsonl#29 -o x.svg
-    err_has 'd: t.jsonl#29 is not stored: it was dropped'
+    expect 2 bload show d --sequence t.jsonl#29 -o x.svg :err 'd: t.jsonl#29 is not stored: it was dropped'
     [ "$(echo x.*)" = 'x.*' ] || fail 'a file'
     out_is </dev/null
 }
@@ -336,12 +309,10 @@ test_sequences_that_failed() {
     block=0
     bload show d | grep -q '(failed while packing)' || block=1
     shown 0 d --block $block
-    out_has 'spoilt.npz (failed while packing)'
-    out_has ', 1 failed while packing'
+    out_has 'spoilt.npz (failed while packing)' ', 1 failed while packing'
     grep -qx 'spoilt.npz: from step [0-9]*, 3,000 steps, failed while packing' words || fail 'no words'
     grep -q '<td>failed while packing</td>' x.html || fail 'no state'
-    expect 2 bload show d --sequence spoilt.npz
-    err_has 'd: spoilt.npz is not stored: it failed while packing'
+    expect 2 bload show d --sequence spoilt.npz :err 'd: spoilt.npz is not stored: it failed while packing'
 }
 
 test_blocks_and_epochs() {
@@ -356,48 +327,35 @@ test_blocks_and_epochs() {
     done
     expect 0 bload show v --block 1 --epoch 1 -o x.svg
     [ "$(drawn words x.svg | head -n 1)" = 'block 1 of 2, epoch 1' ] || fail 'no epoch'
-    expect 2 bload show v --epoch 2
-    err_has 'v has no plan of an epoch 2'
-    expect 2 bload show d --block 3
-    err_is <<<'bload: show: no block 3: d has 3'
+    expect 2 bload show v --epoch 2 :err 'v has no plan of an epoch 2'
+    expect 2 bload show d --block 3 :err-is 'bload: show: no block 3: d has 3'
     expect 2 bload show d --block=-1
-    expect 2 bload show d --block 0 --sequence t.jsonl#0
-    err_is <<<'bload: show: --block and --sequence exclude each other'
+    expect 2 bload show d --block 0 --sequence t.jsonl#0 :err-is 'bload: show: --block and --sequence exclude each other'
     expect 2 bload show
     expect 2 bload show d d
-    expect 2 bload show t.jsonl
-    err_is <<<'bload: show: t.jsonl is a file, not the directory of a dataset'
+    expect 2 bload show t.jsonl :err-is 'bload: show: t.jsonl is a file, not the directory of a dataset'
     mkdir none
-    expect 2 bload show none
-    err_is <<<'bload: show: none is not a finished dataset: it has no manifest.json'
+    expect 2 bload show none :err-is 'bload: show: none is not a finished dataset: it has no manifest.json'
     rm d/manifest.json
-    expect 2 bload show d
-    out_is </dev/null
+    expect 2 bload show d :out-is ''
 }
 
 test_views() {
     lines
     mv d e
     lines
-    printf '{"text": "only here"}\n' >u.jsonl
-    expect 0 bload pack -q u.jsonl --tokenizer bytes -T 16 -o f --compress zstd
+    given u.jsonl '{"text": "only here"}\n' expect 0 bload pack -q u.jsonl --tokenizer bytes -T 16 -o f --compress zstd
     expect 0 bload view -q d e f -T 64 -o v
     shown 0 v
-    for block in 0 1 2; do
-        bload show v --block $block
-    done | sed -n '/, from step/{n;p;}' | LC_ALL=C sort >texts
+    for block in 0 1 2; do bload show v --block $block; done | sed -n '/, from step/{n;p;}' | LC_ALL=C sort >texts
     printf '%s\n' 0123456789abcdefghij 0123456789abcdefghij abc abc 'only here' | diff - texts
     page_is_sound x.html 'tokens|a colour for each integer|32 to 121|tokens of bytes (256 ids, digest c44bdff4074eecdb), special tokens in text plain, padding 0'
-    expect 0 bload show v --sequence e/t.jsonl#29
-    out_has 'sequence e/t.jsonl#29: 20 of 20 steps, in 1 piece'
-    expect 2 bload show v --sequence t.jsonl#29
-    err_has 'did you mean '
+    expect 0 bload show v --sequence e/t.jsonl#29 :out 'sequence e/t.jsonl#29: 20 of 20 steps, in 1 piece'
+    expect 2 bload show v --sequence t.jsonl#29 :err 'did you mean '
     mv f g
-    expect 1 bload show v -o x.png
-    err_has f
+    expect 1 bload show v -o x.png :err f
     rm x.*
-    expect 1 bload show v
-    out_is </dev/null
+    expect 1 bload show v :out-is ''
 }
 
 test_fields() {
@@ -420,12 +378,9 @@ test_fields() {
     is 11013033 "$(cat seen)"
     shown 0 d --field marks
     ! grep -q frames "$OUT" words || fail 'frames'
-    expect 2 bload show d --field mark
-    err_is <<<'bload: show: --field mark: there is none, did you mean marks? All are: frames, marks'
-    expect 2 bload show d --mask marks
-    err_is <<<'bload: show: --mask: d has no field of tokens'
-    expect 2 bload show d --color always -o x.png
-    err_is <<<'bload: show: --color is for the terminal, without -o'
+    expect 2 bload show d --field mark :err-is 'bload: show: --field mark: there is none, did you mean marks? All are: frames, marks'
+    expect 2 bload show d --mask marks :err-is 'bload: show: --mask: d has no field of tokens'
+    expect 2 bload show d --color always -o x.png :err-is 'bload: show: --color is for the terminal, without -o'
 }
 
 # --- what it writes -----------------------------------------------------------------------------------------------------
@@ -433,24 +388,20 @@ test_fields() {
 test_outputs() {
     lines
     for name in x x.pdf x.svg.gz .svgz -; do
-        expect 2 bload show d -o "$name"
-        err_is <<<"bload: show: -o $name: the name must end in .html, .svg or .png"
+        expect 2 bload show d -o "$name" :err-is "bload: show: -o $name: the name must end in .html, .svg or .png"
     done
     mkdir x.png
-    expect 2 bload show d -o x.png
-    err_has '-o x.png is a directory'
+    expect 2 bload show d -o x.png :err '-o x.png is a directory'
     expect 1 bload show d -o none/x.svg
     [ "$(files . | grep -c 'x\.svg')" = 0 ] || fail 'a file'
     expect 0 bload show d -o X.HTML
     expect 0 bload show d -o again.html
     same X.HTML again.html
     grep -qF '<h1>d, block 0 of 3</h1>' X.HTML || fail 'no title'
-    expect 1 sh -c '"$BLOAD" show d >/dev/full'
-    err_has 'cannot write standard output: No space left on device'
+    expect 1 sh -c '"$BLOAD" show d >/dev/full' :err 'cannot write standard output: No space left on device'
     expect 1 sh -c '"$BLOAD" show d >&-'
     ln -s /dev/full x.svg
-    expect 1 bload show d -o x.svg
-    err_has 'No space left on device'
+    expect 1 bload show d -o x.svg :err 'No space left on device'
 }
 
 # A stopped one leaves nothing under the name, nor what was there before.
@@ -476,7 +427,6 @@ hatch='1f2328 b83a3a f7e1e1'
 test_a_damaged_block() {
     for options in '' '--encode delta --compress zstd' '--encode jpeg'; do
         rm -rf d
-        # shellcheck disable=SC2086 # words
         clips $options
         shown 0 d --block 1
         [[ $options = *jpeg ]] || colours_are x.png "$lane 118 119" 1f2328 c8c800
@@ -484,7 +434,6 @@ test_a_damaged_block() {
         shown 1 d --block 1
         err_has 'bload: show: d/'
         if [[ $options = *zstd ]]; then err_has 'cannot decompress'; else err_has 'is damaged: block 1 of frames has the checksum '; fi
-        # shellcheck disable=SC2086 # words
         colours_are x.png "$lane 840 120" $hatch
         colours_are x.png "858 57 118 120" 8c959f f6f8fa # padding
         is '104 105 960 120 ffffff' "$(drawn images x.svg)"
@@ -544,9 +493,7 @@ test_damage_elsewhere() {
         rm -rf e x.html
     done
     mv d/$shard gone
-    expect 1 bload show d -o x.png
-    err_has 'No such file or directory'
-    [ ! -e x.png ] || fail 'a picture'
+    expect 1 bload show d -o x.png :err 'No such file or directory' :none x.png
 }
 
 # Whatever the names are.
@@ -559,7 +506,6 @@ test_names_cannot_do_harm() {
     expect 0 bload pack -q v --tokenizer bytes -T 64 -o 'd<&"'
     for locale in C C.UTF-8; do
         for options in '--color never' '--color never --sequence é一.txt'; do
-            # shellcheck disable=SC2086 # words
             LC_ALL=$locale COLUMNS=200 expect 0 bload show 'd<&"' $options
             if [ $locale = C ]; then no_escapes ascii; else no_escapes; fi
             out_has four
@@ -577,14 +523,11 @@ test_names_cannot_do_harm() {
 
 test_encodings_look_alike() {
     clips
-    for form in png svg; do
-        expect 0 bload show d --block 1 -o plain.$form
-    done
+    for form in png svg; do expect 0 bload show d --block 1 -o plain.$form; done
     expect 0 bload show d --block 1
     cp "$OUT" plain
     for options in '--compress zstd' '--encode delta --compress zstd' '--shard-size 400'; do
         rm -r d
-        # shellcheck disable=SC2086 # words
         clips $options
         for form in png svg; do
             expect 0 bload show d --block 1 -o x.$form

@@ -9,8 +9,9 @@ tool() {
     chmod +x "$SCRATCH/bin/$1"
 }
 
-# Stand-ins: sbatch notes how it was called and gives numbers; squeue says what lies in $SCRATCH/queue. Neither knows more.
-cluster() {
+# Stand-ins: sbatch notes how it was called and gives numbers; squeue says what lies in $SCRATCH/queue. Neither knows more. Three clips, each
+# a shard of its own, and the file that packs them.
+setup() {
     export PATH=$SCRATCH/bin:/usr/bin:/bin SCRATCH
     tool sbatch <<'END'
 #!/bin/bash
@@ -45,10 +46,6 @@ echo "scontrol $*" >>"$SCRATCH/asked"
 case $1 in show) cat "$SCRATCH/configuration" ;; esac
 END
     echo 'MaxArraySize            = 1001' >"$SCRATCH/configuration"
-}
-
-# Three clips, each a shard of its own, and the file that packs them.
-clips() {
     mkdir -p clips
     for name in a b c; do ln -sf "$(fixture h264-1.mp4)" clips/$name.mp4; done
     printf 'sources: [clips]\nT: longest\nsize: 16x16\nshard-size: 1K\n' >set.yaml
@@ -81,11 +78,7 @@ packed_without() {
 }
 
 test_a_chain_is_written_and_submitted_in_order() {
-    cluster
-    clips
-    expect 0 bload slurm -c set.yaml -o out --tasks 3
-    err_has "bload: scan        3 tasks: 3 to submit"
-    err_has "bload: plan        1 task:  1 to submit"
+    expect 0 bload slurm -c set.yaml -o out --tasks 3 :err "bload: scan        3 tasks: 3 to submit" "bload: plan        1 task:  1 to submit"
     err_has "bload: sh $PWD/out.slurm/submit.sh submits them, or this command with --submit"
     out_is </dev/null
     is 'configuration finish.sh lock logs pack.sh plan.sh scan.sh submit.sh task.sh verify.sh' "$(files out.slurm | xargs)"
@@ -105,14 +98,11 @@ pack 103 0
 finish 104 0
 verify 105 0
 END
-    err_has 'submitted pack: job 103'
-    err_has "bload: bload status out shows the progress; logs are in $PWD/out.slurm/logs"
+    err_has 'submitted pack: job 103' "bload: bload status out shows the progress; logs are in $PWD/out.slurm/logs"
     [ ! -e out ] || fail "the dataset's directory was touched"
 }
 
 test_scripts_are_what_shells_and_sbatch_read() {
-    cluster
-    clips
     mkdir -p "it's a \"%a\" #1 \$HOME"
     cd "it's a \"%a\" #1 \$HOME" || exit
     mv ../set.yaml "../clips" .
@@ -141,41 +131,31 @@ END
 }
 
 test_paths_that_slurm_cannot_log_to() {
-    clips
-    expect 2 bload slurm -c set.yaml -o 'a\b' --tasks 3
-    err_has "a\\b.slurm: Slurm cannot write logs where a name holds a backslash or control character"
+    expect 2 bload slurm -c set.yaml -o 'a\b' --tasks 3 :err "a\\b.slurm: Slurm cannot write logs where a name holds a backslash or control character"
     expect 2 bload slurm -c set.yaml -o $'a\nb' --tasks 3
     is 'clips clips/a.mp4 clips/b.mp4 clips/c.mp4 set.yaml' "$(files . | xargs)"
 }
 
 test_options_that_are_the_chains_own() {
-    clips
     for word in --array=0-3 --arr=1 -a -a1 --dependency=afterok:3 -d --wrap=true --parsable --wait -W --clusters=b -M --test-only; do
-        expect 2 bload slurm -c set.yaml -o out --tasks 3 -- $word
-        err_is <<<"bload: slurm: $word is set by bload slurm itself: leave it out"
+        expect 2 bload slurm -c set.yaml -o out --tasks 3 -- $word :err-is "bload: slurm: $word is set by bload slurm itself: leave it out"
     done
-    expect 2 bload slurm -c set.yaml -o out --tasks 3 -- -p ''
-    err_has "sbatch's option \"\" cannot be written in a script"
+    expect 2 bload slurm -c set.yaml -o out --tasks 3 -- -p '' :err "sbatch's option \"\" cannot be written in a script"
     expect 2 bload slurm -c set.yaml -o out --tasks 3 clips
     err_is <<<"bload: slurm: clips: sources are named in the YAML file, and sbatch's options come after --"
     expect 0 bload slurm -q -c set.yaml -o out --tasks 3 -- --hold --wait-all-nodes=1 --account=a -A b
 }
 
 test_mistakes_are_told_at_once() {
-    clips
-    expect 2 bload slurm -o out --tasks 3
-    err_is <<<'bload: slurm: -c FILE.yaml must be given: what to pack, and how'
-    expect 2 bload slurm -c set.yaml --tasks 3
-    err_is <<<"bload: slurm: -o DIR must be given: the dataset's directory"
-    expect 2 bload slurm -c set.yaml -o out
-    err_is <<<'bload: slurm: --tasks N must be given: into how many tasks the work is divided'
+    expect 2 bload slurm -o out --tasks 3 :err-is 'bload: slurm: -c FILE.yaml must be given: what to pack, and how'
+    expect 2 bload slurm -c set.yaml --tasks 3 :err-is "bload: slurm: -o DIR must be given: the dataset's directory"
+    expect 2 bload slurm -c set.yaml -o out :err-is 'bload: slurm: --tasks N must be given: into how many tasks the work is divided'
     expect 2 bload slurm -c set.yaml -o out --tasks 0
     expect 2 bload slurm -c absent.yaml -o out --tasks 3
     # refuse STATUS MESSAGE, with the file's text on stdin.
     refuse() {
         cat >bad.yaml
-        expect "$1" bload slurm -c bad.yaml -o out --tasks 3
-        err_has "$2"
+        expect "$1" bload slurm -c bad.yaml -o out --tasks 3 :err "$2"
     }
     refuse 2 'bad.yaml:1:1: unknown key "sise": did you mean size?' <<<'sise: 5x5'
     refuse 2 'slurm: -T must be given' <<<'sources: [clips]'
@@ -192,8 +172,6 @@ test_mistakes_are_told_at_once() {
 }
 
 test_arrays_are_as_large_as_the_cluster_takes() {
-    cluster
-    clips
     printf 'MaxArraySize            = 4\nSchedulerParameters     = defer\n' >"$SCRATCH/configuration"
     expect 0 bload slurm -q -c set.yaml -o out --tasks 10 --at-once 2 --submit
     calls_are <<'END'
@@ -222,13 +200,10 @@ END
     grep -qx '.*: p k --array=0 scan.sh 2' "$SCRATCH/calls"
     rm -r out.slurm
     echo 'MaxArraySize            = 0' >"$SCRATCH/configuration"
-    expect 1 bload slurm -c set.yaml -o out --tasks 3
-    err_has 'this cluster takes no job arrays (MaxArraySize is 0)'
+    expect 1 bload slurm -c set.yaml -o out --tasks 3 :err 'this cluster takes no job arrays (MaxArraySize is 0)'
 }
 
 test_what_is_done_is_not_submitted() {
-    cluster
-    clips
     mkdir -p out/.bload
     touch out/.bload/scan-00001 out/.bload/scan-00002.part-x out/.bload/scan-task-00000
     submit
@@ -297,21 +272,15 @@ END
 }
 
 test_a_share_of_several_shards_is_done_when_all_are() {
-    cluster
-    clips
     packed_without 2
-    expect 0 bload slurm -c set.yaml -o out --tasks 2 --submit
-    err_has 'bload: pack        2 tasks: 1 done, 1 to submit'
+    expect 0 bload slurm -c set.yaml -o out --tasks 2 --submit :err 'bload: pack        2 tasks: 1 done, 1 to submit'
     grep -q '101: p k --array=1 pack.sh 0' "$SCRATCH/calls"
     rm -r out.slurm
     # More tasks than shards: who has none is done.
-    expect 0 bload slurm -c set.yaml -o out --tasks 5
-    err_has 'bload: pack        5 tasks: 4 done, 1 to submit'
+    expect 0 bload slurm -c set.yaml -o out --tasks 5 :err 'bload: pack        5 tasks: 4 done, 1 to submit'
 }
 
 test_what_is_under_way_goes_on() {
-    cluster
-    clips
     submit
     rm "$SCRATCH/calls"
     queue='101_0 RUNNING None
@@ -363,8 +332,6 @@ END
 }
 
 test_a_finish_waits_for_packing_that_goes_on() {
-    cluster
-    clips
     packed_without 1
     mkdir out.slurm
     printf 'pack 50 0\nfinish 51 0\n' >out.slurm/jobs
@@ -378,8 +345,6 @@ END
 }
 
 test_a_queue_that_cannot_be_asked() {
-    cluster
-    clips
     submit
     rm "$SCRATCH/calls"
     # A single job that Slurm has forgotten is an error to squeue, and none here.
@@ -396,16 +361,12 @@ test_a_queue_that_cannot_be_asked() {
     PATH=$SCRATCH/bin expect 0 "$BLOAD" slurm -c set.yaml -o out --tasks 3
     err_has 'there is no squeue here: earlier jobs are assumed to be over'
     echo 'pack x 3' >out.slurm/jobs
-    expect 1 bload slurm -c set.yaml -o out --tasks 3
-    err_has 'out.slurm/jobs has the line "pack x 3", which is no job: remove it'
+    expect 1 bload slurm -c set.yaml -o out --tasks 3 :err 'out.slurm/jobs has the line "pack x 3", which is no job: remove it'
 }
 
 test_a_submission_that_stops_halfway_goes_on() {
-    cluster
-    clips
     touch "$SCRATCH/full-at-103"
-    expect 1 bload slurm -c set.yaml -o out --tasks 3 --submit
-    err_has 'QOSMaxSubmitJobPerUserLimit'
+    expect 1 bload slurm -c set.yaml -o out --tasks 3 --submit :err 'QOSMaxSubmitJobPerUserLimit'
     err_has 'submit.sh ended with status 1: what it has submitted goes on, and the same command submits the rest'
     rm "$SCRATCH/full-at-103" "$SCRATCH/calls"
     printf '101_0 RUNNING None\n101_1 RUNNING None\n101_2 RUNNING None\n102 PENDING Dependency\n' >"$SCRATCH/queue"
@@ -426,11 +387,7 @@ END
 }
 
 test_what_is_submitted_from_within_a_job() {
-    cluster
-    clips
-    for name in JOB_ID ARRAY_JOB_ID ARRAY_TASK_ID RESTART_COUNT CPUS_PER_TASK CPUS_ON_NODE MEM_PER_NODE MEM_PER_CPU; do
-        export SLURM_$name=x
-    done
+    for name in JOB_ID ARRAY_JOB_ID ARRAY_TASK_ID RESTART_COUNT CPUS_PER_TASK CPUS_ON_NODE MEM_PER_NODE MEM_PER_CPU; do export SLURM_$name=x; done
     submit
     is '' "$(cat "$SCRATCH/inherited")"
     rm -r out.slurm
@@ -438,44 +395,34 @@ test_what_is_submitted_from_within_a_job() {
     is '106 107 108 109 110' "$(cut -d' ' -f2 out.slurm/jobs | xargs)"
     rm -r out.slurm
     tool sbatch <<<'echo Welcome'
-    expect 1 bload slurm -q -c set.yaml -o out --tasks 3 --submit
-    err_has 'sbatch gave no number of a job: Welcome'
+    expect 1 bload slurm -q -c set.yaml -o out --tasks 3 --submit :err 'sbatch gave no number of a job: Welcome'
 }
 
 test_another_chain_is_refused() {
-    cluster
-    clips
     submit
     # Nothing is begun yet: whoever thinks again may.
     expect 0 bload slurm -q -c set.yaml -o out --tasks 4
     mkdir -p out/.bload
-    expect 2 bload slurm -c set.yaml -o out --tasks 3
-    err_has "out.slurm holds a chain of another configuration: tasks is \"4\" there, not \"3\""
+    expect 2 bload slurm -c set.yaml -o out --tasks 3 :err "out.slurm holds a chain of another configuration: tasks is \"4\" there, not \"3\""
     sed -i 's/16x16/32x32/' set.yaml
-    expect 2 bload slurm -c set.yaml -o out --tasks 4
-    err_has 'size is "16x16" there, not "32x32"'
+    expect 2 bload slurm -c set.yaml -o out --tasks 4 :err 'size is "16x16" there, not "32x32"'
     rm -r out.slurm
     expect 0 bload slurm -q -c set.yaml -o out --tasks 4
     # What was begun by hand is asked, too.
     rm -r out.slurm
     printf 'tasks: 7\ninputs: 3 (0)\nsize: 32x32\n' >out/.bload/scan.configuration
     seal out/.bload/scan.configuration
-    expect 2 bload slurm -c set.yaml -o out --tasks 4
-    err_has 'out is being scanned in 7 tasks: give --tasks 7, or choose another directory'
+    expect 2 bload slurm -c set.yaml -o out --tasks 4 :err 'out is being scanned in 7 tasks: give --tasks 7, or choose another directory'
     expect 0 bload slurm -q -c set.yaml -o out --tasks 7
     sed -i 's/32x32/64x64/' set.yaml
     rm -r out.slurm
-    expect 2 bload slurm -c set.yaml -o out --tasks 7
-    err_has '32x32'
+    expect 2 bload slurm -c set.yaml -o out --tasks 7 :err '32x32'
 }
 
 test_a_dataset_that_is_complete() {
-    cluster
-    clips
     bload pack -q -c set.yaml -o out
     sed 's/16x16/32x32/' set.yaml >other.yaml
-    expect 2 bload slurm -c other.yaml -o out --tasks 3
-    err_has 'out holds a dataset of another configuration: size is "16x16" there, not "32x32"'
+    expect 2 bload slurm -c other.yaml -o out --tasks 3 :err 'out holds a dataset of another configuration: size is "16x16" there, not "32x32"'
     # It can be verified when its inputs are gone.
     mv clips elsewhere
     expect 0 bload slurm -c set.yaml -o out --tasks 3 --submit
@@ -490,8 +437,7 @@ END
     expect 3 bload pack -q -c set.yaml -o out
     mkdir out.slurm
     touch out.slurm/verified-00000-of-00001
-    expect 0 bload slurm -c set.yaml -o out --tasks 1
-    err_has 'bload: out is complete and verified: nothing to submit'
+    expect 0 bload slurm -c set.yaml -o out --tasks 1 :err 'bload: out is complete and verified: nothing to submit'
     err_has 'bload: 1 input skipped: see out/sequences.tsv'
 }
 
@@ -499,8 +445,6 @@ END
 
 # A chain whose program is the script on stdin.
 chain_of() {
-    cluster
-    clips
     bload slurm -q -c set.yaml -o out --tasks 3
     tool stand-in
     sed -i "s|^program=.*|program='$SCRATCH/bin/stand-in'|" out.slurm/task.sh
@@ -537,8 +481,7 @@ test_status_3_is_success_with_a_word() {
 exit "$(cat "$SCRATCH/status")"
 END
     echo 3 >"$SCRATCH/status"
-    expect 0 sh out.slurm/finish.sh 0
-    err_has 'done, but some inputs could not be used, or not wholly (status 3)'
+    expect 0 sh out.slurm/finish.sh 0 :err 'done, but some inputs could not be used, or not wholly (status 3)'
     mkdir out
     for status in 1 2 130; do
         echo $status >"$SCRATCH/status"
@@ -627,7 +570,6 @@ test_preemption_and_cancelling() {
 
 # A cluster whose sbatch runs a job at once, element by element in backward order, unless what it waits for did not end well.
 running_cluster() {
-    cluster
     tool sbatch <<'END'
 #!/bin/bash
 set -u
@@ -657,7 +599,6 @@ END
 
 test_a_chain_makes_what_pack_makes() {
     running_cluster
-    clips
     cp "$(fixture h264-30.mp4)" clips/d.mp4
     sed -i 's/longest/20/; s/1K/8K/' set.yaml
     echo 'oversize: split' >>set.yaml
@@ -665,8 +606,7 @@ test_a_chain_makes_what_pack_makes() {
     expect 3 bload pack -q -c set.yaml -o whole
     expect 0 bload slurm -c set.yaml -o out --tasks 3 --array-size 2 --submit
     diff -r whole out
-    expect 0 bload slurm -c set.yaml -o out --tasks 3
-    err_has 'bload: out is complete and verified: nothing to submit'
+    expect 0 bload slurm -c set.yaml -o out --tasks 3 :err 'bload: out is complete and verified: nothing to submit'
     err_has 'bload: 1 input skipped: see out/sequences.tsv'
     grep -q 'done, but some inputs could not be used' out.slurm/logs/finish-*.log
     is 3 "$(find out.slurm -name 'verified-*' | wc -l)"
@@ -688,13 +628,11 @@ test_a_chain_makes_a_store() {
     grep -q 'bload: T = 64, ' out.slurm/logs/plan-*.log
     # Without the file it is not known what a step is.
     bload scan -q arrays --task 0/1 -o other
-    expect 2 bload plan other --strategy store
-    err_has '-T auto needs the bytes of a step: give the YAML file of the scan'
+    expect 2 bload plan other --strategy store :err '-T auto needs the bytes of a step: give the YAML file of the scan'
 }
 
 test_nothing_new() {
     running_cluster
-    clips
     expect 0 bload pack -q -c set.yaml -o older
     echo 'extend: older' >>set.yaml
     submit
@@ -706,13 +644,10 @@ test_nothing_new() {
 
 test_shards_that_were_lost_are_packed_and_verified_again() {
     running_cluster
-    clips
     submit
     cp -r out whole
     rm "$SCRATCH/calls" out/shards/00000/shard-00000001.safetensors
-    expect 0 bload slurm -c set.yaml -o out --tasks 3
-    err_has 'bload: pack        3 tasks: 2 done, 1 to submit'
-    err_has 'bload: finish      1 task:  1 to submit'
+    expect 0 bload slurm -c set.yaml -o out --tasks 3 :err 'bload: pack        3 tasks: 2 done, 1 to submit' 'bload: finish      1 task:  1 to submit'
     err_has 'bload: verify      3 tasks: 2 done, 1 to submit'
     submit
     calls_are <<'END'
@@ -721,8 +656,7 @@ finish.sh none
 verify.sh 1
 END
     diff -r whole out
-    expect 0 bload slurm -c set.yaml -o out --tasks 3
-    err_has 'bload: out is complete and verified: nothing to submit'
+    expect 0 bload slurm -c set.yaml -o out --tasks 3 :err 'bload: out is complete and verified: nothing to submit'
     # Made again by hand: only the look at it is missing.
     truncate -s 9 out/shards/00000/shard-00000002.safetensors
     expect 0 bload pack -q -c set.yaml -o out
@@ -737,7 +671,6 @@ END
 
 test_a_chain_that_broke_off_goes_on() {
     running_cluster
-    clips
     bload pack -q -c set.yaml -o whole
     # The disk is full for one task of each stage, the first time.
     tool stand-in <<END

@@ -35,20 +35,16 @@ beat() {
 }
 
 test_what_is_no_dataset() {
-    expect 2 bload status nowhere
-    err_is <<<'bload: status: cannot open nowhere: No such file or directory'
+    expect 2 bload status nowhere :err-is 'bload: status: cannot open nowhere: No such file or directory'
     mkdir empty
-    expect 1 bload status empty
-    err_is <<<'bload: status: empty is neither a dataset nor an unfinished one'
-    expect 2 bload status
-    err_has 'expects one dataset directory'
+    expect 1 bload status empty :err-is 'bload: status: empty is neither a dataset nor an unfinished one'
+    expect 2 bload status :err 'expects one dataset directory'
     expect 2 bload status a b
 }
 
 test_a_complete_dataset() {
     dataset
-    expect 0 bload status d/
-    out_is <<<'dataset     complete: 40 sequences, 20 blocks, 20 shards'
+    expect 0 bload status d/ :out-is 'dataset     complete: 40 sequences, 20 blocks, 20 shards'
     expect 0 bload status --json d
     is 'true 20 0' "$(word complete <"$OUT") $(word shards <"$OUT") $(word failed <"$OUT")"
     mv d/index.safetensors .
@@ -65,19 +61,14 @@ END
     : >d.slurm/verified-00000-of-00003
     : >d.slurm/verified-00002-of-00003
     : >d.slurm/verified-00002-of-00003.part
-    expect 0 bload status d/
-    out_has 'verify      2 of 3 tasks without fault'
-    out_has 'next        bload verify d'
+    expect 0 bload status d/ :out 'verify      2 of 3 tasks without fault' 'next        bload verify d'
     : >d.slurm/verified-00001-of-00003
-    expect 0 bload status d
-    ! grep -q next "$OUT"
+    expect 0 bload status d :out-lacks next
     # Marks of a dataset that was there before say nothing of this one.
     touch -d "@$(($(date +%s) - 3600))" d.slurm/verified-0000[01]-of-00003
-    expect 0 bload status d
-    out_has 'verify      1 of 3 tasks without fault'
+    expect 0 bload status d :out 'verify      1 of 3 tasks without fault'
     echo '{}' >d/manifest.json
-    expect 1 bload status d
-    err_has 'd/manifest.json'
+    expect 1 bload status d :err 'd/manifest.json'
 }
 
 test_every_state_of_a_task_and_what_is_wrong_first() {
@@ -99,49 +90,36 @@ next        run the same bload pack --task I/4 command for I = 2
 END
     # A heartbeat of before the last shards.
     beat task-00001 5 'done: 0'
-    expect 1 bload status m
-    out_has 'task 1 of 4: running for 10 min on node (pid 77), pack 2 of 5 blocks'
+    expect 1 bload status m :out 'task 1 of 4: running for 10 min on node (pid 77), pack 2 of 5 blocks'
     # Silent for longer than two minutes, by both clocks.
     beat task-00002 130
-    expect 1 bload status m
-    out_has 'task 2 of 4: silent for 2 min on node (pid 77), pack 2 of 5 blocks'
+    expect 1 bload status m :out 'task 2 of 4: silent for 2 min on node (pid 77), pack 2 of 5 blocks'
     touch m/.bload/task-00002
-    expect 0 bload status m
-    out_has 'tasks       4: 2 running, 2 done'
+    expect 0 bload status m :out 'tasks       4: 2 running, 2 done'
     beat task-00002 130 "updated: $(date +%s)"
     expect 0 bload status m
     # A plan tells no progress for long.
     beat task-00002 1500 'doing: plan' 'unit: '
-    expect 0 bload status m
-    out_has 'task 2 of 4: running for 35 min on node (pid 77), plan'
+    expect 0 bload status m :out 'task 2 of 4: running for 35 min on node (pid 77), plan'
     beat task-00002 1900 'doing: plan' 'unit: '
     expect 1 bload status m
     # Stopped by a signal: no failure, but somebody has to go on.
     beat task-00002 7300 'state: stopped' 'status: 143'
     mkdir m.slurm
-    expect 0 bload status m
-    out_has 'task 2 of 4: stopped by Terminated 2 h 1 min ago on node (pid 77), 1 of 5 shards'
+    expect 0 bload status m :out 'task 2 of 4: stopped by Terminated 2 h 1 min ago on node (pid 77), 1 of 5 shards'
     out_has 'next        run the same bload pack --task I/4 command for I = 2; or bload slurm again, which submits what is missing'
     # Says that it is done, but shards have gone.
     beat task-00002 7300 'state: done' 'status: 0'
-    expect 0 bload status m
-    out_has 'tasks       4: 1 running, 1 waiting, 2 done'
-    ! grep -q next "$OUT"
+    expect 0 bload status m :out 'tasks       4: 1 running, 1 waiting, 2 done' :out-lacks next
 }
 
 test_what_nobody_has_begun() {
     making 5
-    expect 0 bload status m
-    out_has 'pack        1 of 20 shards, 1 of 20 blocks (5.0 %)'
-    out_has 'next        run the same bload pack command to resume'
+    expect 0 bload status m :out 'pack        1 of 20 shards, 1 of 20 blocks (5.0 %)' 'next        run the same bload pack command to resume'
     beat task-00001 9 'state: stopped' 'status: 130'
-    expect 0 bload status m
-    out_has 'tasks       4: 1 stopped, 3 waiting'
-    out_has 'next        run the same bload pack --task I/4 command for I = 0-3'
+    expect 0 bload status m :out 'tasks       4: 1 stopped, 3 waiting' 'next        run the same bload pack --task I/4 command for I = 0-3'
     beat task-00001 9
-    expect 0 bload status m
-    out_has 'tasks       4: 1 running, 3 waiting'
-    ! grep -q next "$OUT"
+    expect 0 bload status m :out 'tasks       4: 1 running, 3 waiting' :out-lacks next
     # 100 steps a second: 6000 of its own, and 15 blocks of 1191 / 20 for others.
     out_has 'rate        100 tokens/s, 1 min left'
     expect 0 bload status --json m
@@ -152,14 +130,10 @@ test_all_shards_are_there() {
     # shellcheck disable=SC2046 # numbers
     making $(seq 0 19)
     beat task-00003 9 'state: done' 'status: 3'
-    expect 0 bload status m
-    out_has 'dataset     all packed, to be finished'
-    out_has 'pack        20 of 20 shards, 20 of 20 blocks (100.0 %)'
-    out_has 'tasks       4: 4 done'
-    out_has 'next        run the same bload pack command to finish it'
+    expect 0 bload status m :out 'dataset     all packed, to be finished' 'pack        20 of 20 shards, 20 of 20 blocks (100.0 %)'
+    out_has 'tasks       4: 4 done' 'next        run the same bload pack command to finish it'
     : >m/.bload/plan.safetensors # tasks share it
-    expect 0 bload status m
-    out_has 'next        bload finish m'
+    expect 0 bload status m :out 'next        bload finish m'
 }
 
 test_another_division_into_tasks() {
@@ -167,11 +141,7 @@ test_another_division_into_tasks() {
     beat task-00000 5000 'tasks: 2' 'state: failed' 'status: 1'
     beat task-00001 5 'tasks: 2'
     beat task-00003 4
-    expect 0 bload status m
-    out_has 'tasks       4: 1 running, 3 waiting'
-    out_has 'task 1 of 2: running'
-    out_has 'rate        200 tokens/s'
-    ! grep -q 'task 0 of 2' "$OUT"
+    expect 0 bload status m :out 'tasks       4: 1 running, 3 waiting' 'task 1 of 2: running' 'rate        200 tokens/s' :out-lacks 'task 0 of 2'
 }
 
 test_parts_of_a_scan() {
@@ -183,32 +153,23 @@ test_parts_of_a_scan() {
     beat scan-task-00001 4000 'state: failed' 'status: 1' 'error: but its part is there'
     beat scan-task-00002 5 'doing: scan' 'unit: files' 'step: ' 'total: 12' 'done: 10'
     beat scan-task-00003 500
-    expect 1 bload status m
-    out_has 'dataset     being scanned'
-    out_has 'scan        2 of 4 parts'
-    out_has 'tasks       4: 1 silent, 1 running, 2 done'
+    expect 1 bload status m :out 'dataset     being scanned' 'scan        2 of 4 parts' 'tasks       4: 1 silent, 1 running, 2 done'
     out_has 'task 2 of 4: running for 10 min on node (pid 77), scan 10 of 12 files, 1.0 files/s, 2 s left'
     out_has 'next        run the same bload scan --task I/4 command for I = 3'
     # The rate is in steps, and files foretell the time: how many steps they have is not known.
     beat scan-task-00002 5 'doing: scan' 'unit: files' 'step: frames' 'steps: 700' 'steps left: -1' 'total: 12' 'done: 10'
-    expect 1 bload status m
-    out_has 'scan 10 of 12 files, 70 frames/s, 2 s left'
-    expect 1 bload status --json m
-    out_has '"steps_left": null'
+    expect 1 bload status m :out 'scan 10 of 12 files, 70 frames/s, 2 s left'
+    expect 1 bload status --json m :out '"steps_left": null'
     : >m/.bload/scan-00002
     : >m/.bload/scan-00003
-    expect 0 bload status m
-    out_has 'dataset     to be planned'
-    out_has 'next        bload plan m'
+    expect 0 bload status m :out 'dataset     to be planned' 'next        bload plan m'
     : >m/.bload/sequences.tsv
     : >m/.bload/plan.safetensors
     printf '%s' '{"strategy": "block", "fill": "optimal", "T": 9, "seed": 0, "sequences": 5, "steps": 17, "longest": 9, "blocks": 2, ' \
         '"padding": 1, "deleted": 0, "cut": 0, "efficiency": 0.9, "lower_bound": 2, "world_size": 1, "batch_size": 1, ' \
         '"batches_per_rank": 2}' >m/.bload/plan.json
     seal m/.bload/plan.json
-    expect 0 bload status m
-    out_has 'table       there: 5 sequences of 17 steps'
-    out_has 'plan        there: 2 blocks'
+    expect 0 bload status m :out 'table       there: 5 sequences of 17 steps' 'plan        there: 2 blocks'
     out_has 'next        run the same bload pack command'
 }
 
@@ -217,11 +178,9 @@ test_files_that_are_no_heartbeats_are_told() {
     echo 'no heartbeat' >m/.bload/task-00001
     : >m/.bload/task-00001.part-node-1-0
     : >m/.bload/task-2
-    expect 0 bload status m
-    out_has 'unreadable  1 heartbeat: task-00001: a line without a name'
+    expect 0 bload status m :out 'unreadable  1 heartbeat: task-00001: a line without a name'
     echo '{' >m/.bload/draft.json
-    expect 1 bload status m
-    err_has 'm/.bload/draft.json: line'
+    expect 1 bload status m :err 'm/.bload/draft.json: line'
 }
 
 # Nothing is written, and all is told, where nothing can be written: root may do so in spite of modes.
@@ -230,8 +189,7 @@ test_a_directory_that_is_read_only() {
     beat task-00001 5
     own_mounts sh -c 'mount --bind m m && mount -o remount,bind,ro m' 2>/dev/null || skip 'no file system of its own here'
     expect 0 own_mounts sh -c 'mount --bind m m && mount -o remount,bind,ro m && ! touch m/x 2>/dev/null && "$BLOAD" status m'
-    out_has 'pack        2 of 20 shards'
-    out_has 'tasks       4: 1 running, 3 waiting'
+    out_has 'pack        2 of 20 shards' 'tasks       4: 1 running, 3 waiting'
     err_is </dev/null
 }
 
@@ -260,8 +218,7 @@ test_it_looks_at_no_shard() {
     making
     (cd m/.bload && printf 'shard-%08d.record\n' $(seq 0 2 18) | xargs mkdir)
     (cd m/shards/00000 && printf 'shard-%08d.safetensors\n' $(seq 0 2 18) | xargs mkdir)
-    expect 0 bload status m
-    out_has 'pack        10 of 20 shards'
+    expect 0 bload status m :out 'pack        10 of 20 shards'
 }
 
 # The record is written first: who is killed then leaves it alone, and the task that is done by records is not.
@@ -272,14 +229,10 @@ test_a_record_without_its_shard_is_none() {
     : >m/shards/00000/shard-00000007.safetensors.zst # a shard of another dataset
     : >m/.bload/shard-00000020.record                # more than there are
     beat task-00001 200
-    expect 1 bload status m
-    out_has 'dataset     being packed'
-    out_has 'pack        18 of 20 shards, 18 of 20 blocks (90.0 %)'
-    out_has 'tasks       4: 1 silent, 3 done'
+    expect 1 bload status m :out 'dataset     being packed' 'pack        18 of 20 shards, 18 of 20 blocks (90.0 %)' 'tasks       4: 1 silent, 3 done'
     out_has 'next        run the same bload pack --task I/4 command for I = 1'
     rm -r m/shards
-    expect 1 bload status m
-    out_has 'pack        0 of 20 shards'
+    expect 1 bload status m :out 'pack        0 of 20 shards'
 }
 
 # Real tasks of a scan, whose parts a task that packs puts together.
@@ -299,17 +252,12 @@ next        run the same bload scan --task I/3 command for I = 0, 2
 END
     # Who is refused speaks for nobody.
     expect 2 bload scan -q --task 0/4 "${options[@]}" c.txt
-    expect 0 bload status e
-    out_has 'tasks       3: 2 waiting, 1 done'
+    expect 0 bload status e :out 'tasks       3: 2 waiting, 1 done'
     expect 0 bload scan -q --task 0/3 "${options[@]}" c.txt
     expect 0 bload scan -q --task 2/3 "${options[@]}" c.txt
-    expect 0 bload status e
-    out_has 'dataset     to be planned'
+    expect 0 bload status e :out 'dataset     to be planned'
     expect 0 bload pack -q --task 0/2 -T 64 --shard-size 300 "${options[@]}" c.txt
-    expect 0 bload status e
-    out_has 'scan        3 of 3 parts'
-    out_has 'pack        10 of 20 shards'
-    out_has 'tasks       2: 1 waiting, 1 done'
+    expect 0 bload status e :out 'scan        3 of 3 parts' 'pack        10 of 20 shards' 'tasks       2: 1 waiting, 1 done'
 }
 
 # Real tasks: done and failed; and what they leave is finished.
@@ -319,9 +267,7 @@ test_tasks_that_pack() {
     expect 0 task 1
     is 'pack 1 3 done 0' "$(sed -n 's/^\(stage\|task\|tasks\|state\|status\): //p' e/.bload/task-00001 | xargs)"
     is "7 7 $(hostname)" "$(sed -n 's/^\(done\|total\|host\): //p' e/.bload/task-00001 | sort | xargs)"
-    expect 0 bload status e
-    out_has 'pack        7 of 20 shards, 7 of 20 blocks (35.0 %)'
-    out_has 'tasks       3: 2 waiting, 1 done'
+    expect 0 bload status e :out 'pack        7 of 20 shards, 7 of 20 blocks (35.0 %)' 'tasks       3: 2 waiting, 1 done'
     out_has 'next        run the same bload pack --task I/3 command for I = 0, 2'
     cp -p c.txt whole
     echo more >>c.txt
@@ -329,15 +275,11 @@ test_tasks_that_pack() {
     task 2 2>"$ERR" || status=$?
     [ "$status" != 0 ] || fail 'packed what has changed'
     reason=$(sed -n 's/^bload: pack: //p' "$ERR")
-    expect 1 bload status e
-    out_has "task 2 of 3: failed"
-    out_has "0 of 7 shards: $reason"
+    expect 1 bload status e :out "task 2 of 3: failed" "0 of 7 shards: $reason"
     cp -p whole c.txt
     expect 0 task 2
     expect 0 task 0
-    expect 0 bload status e
-    out_has 'tasks       3: 3 done'
-    out_has 'next        bload finish e'
+    expect 0 bload status e :out 'tasks       3: 3 done' 'next        bload finish e'
     expect 0 bload finish -q e
     expect 0 bload status e
     diff -r d e
@@ -349,9 +291,7 @@ test_a_run_without_tasks() {
     exec 3<>pipe
     echo '{"text": "one"}' >&3
     ended_by TERM d/.bload/task-00000 bload pack - --tokenizer bytes -T 8 -o d <pipe
-    expect 0 bload status d
-    out_has "stopped by Terminated"
-    out_has 'next        run the same bload pack command to resume'
+    expect 0 bload status d :out "stopped by Terminated" 'next        run the same bload pack command to resume'
     rm d/.bload/task-00000
     "$BLOAD" pack - --tokenizer bytes -T 8 -o d <pipe 2>/dev/null &
     pid=$!
@@ -359,22 +299,18 @@ test_a_run_without_tasks() {
         [ ! -e d/.bload/task-00000 ] || break
         sleep 0.1
     done
-    expect 0 bload status d
-    out_has 'dataset     being scanned'
+    expect 0 bload status d :out 'dataset     being scanned'
     out_has "on $(hostname) (pid $pid)"
-    ! grep -q next "$OUT"
+    checks :out-lacks next
     # Asking did not take its lock away, and it was not in the way.
-    expect 1 bload pack -q - --tokenizer bytes -T 8 -o d <pipe
-    err_has 'another bload is running in d'
+    expect 1 bload pack -q - --tokenizer bytes -T 8 -o d <pipe :err 'another bload is running in d'
     is "pid: $pid" "$(grep pid: d/.bload/task-00000)"
     kill -KILL $pid
     wait $pid || true
     # It was heard of just now; half a minute later this machine knows that it is not there any more.
-    expect 0 bload status d
-    out_has 'running for'
+    expect 0 bload status d :out 'running for'
     sed -i "s/^updated: .*/updated: $(($(date +%s) - 40))/" d/.bload/task-00000
     touch -d "@$(($(date +%s) - 40))" d/.bload/task-00000
-    expect 1 bload status d
-    out_has "silent for 4"
+    expect 1 bload status d :out "silent for 4"
     out_has ': its process has ended'
 }

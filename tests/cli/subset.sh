@@ -1,5 +1,5 @@
 # Subsets and splits: --where, --dedup, --split, --take, --share, --first.
-# shellcheck shell=bash disable=SC2317
+# shellcheck shell=bash disable=SC2317,SC2086
 
 # A table of four sequences.
 table() {
@@ -48,10 +48,8 @@ test_conditions() {
     is 2 "$(taken --where score=)"
     is '0 1 2' "$(taken --where score!=10)"
     is '1 2' "$(bload plan -q -T 100 - --where 'length>5' --first 2 <t.tsv | tail -n +2 | cut -f 2 | sort -n | xargs)"
-    expect 0 bload plan -T 100 t.tsv --where 'score > 0.1' --first 1 -o plan
-    err_has 'bload: --where score > 0.1: 2 values are no numbers, and left out'
-    err_has 'bload: left out by --where: 2 sequences'
-    err_has 'bload: left out by --first: 1 sequence'
+    expect 0 bload plan -T 100 t.tsv --where 'score > 0.1' --first 1 -o plan :err 'bload: --where score > 0.1: 2 values are no numbers, and left out'
+    err_has 'bload: left out by --where: 2 sequences' 'bload: left out by --first: 1 sequence'
     # Whole numbers are compared as such: these are equal as doubles.
     printf 'id\tlength\tn\na\t1\t9007199254740993\nb\t1\t9007199254740992\n' >t.tsv
     is 0 "$(taken --where n=9007199254740993)"
@@ -59,42 +57,28 @@ test_conditions() {
 
 test_bad_conditions() {
     table
-    for bad in length 'length==5' '=5' 'length=>5' '' 'length ! 5'; do
-        expect 2 bload plan -T 100 t.tsv --where "$bad"
-        err_has 'where expects'
-    done
-    expect 2 bload compare -T 100 t.tsv --where 'length>=abc'
-    err_has '--where "length>=abc": < <= > >= compare numbers, and "abc" is none'
-    expect 2 bload compare -T 100 t.tsv --where 'age>5'
-    err_has '--where age>5: t.tsv has no column "age", but id, length, speaker, score'
+    for bad in length 'length==5' '=5' 'length=>5' '' 'length ! 5'; do expect 2 bload plan -T 100 t.tsv --where "$bad" :err 'where expects'; done
+    expect 2 bload compare -T 100 t.tsv --where 'length>=abc' :err '--where "length>=abc": < <= > >= compare numbers, and "abc" is none'
+    expect 2 bload compare -T 100 t.tsv --where 'age>5' :err '--where age>5: t.tsv has no column "age", but id, length, speaker, score'
     expect 2 bload plan -T 100 t.tsv --split a=50%,b=50% --split-by video
     err_has '--split-by video: t.tsv has no column "video", but id, length, speaker, score'
-    expect 2 bload plan -T 100 t.tsv --dedup
-    err_has '--dedup: t.tsv has no column content'
-    expect 1 bload plan -T 100 t.tsv --where 'length>5' --where 'score=7'
-    err_has 'bload: plan: no sequence is left: 4 by --where'
-    printf '5\n6\n' >lengths
-    expect 2 bload plan -T 100 --lengths lengths --first 1
-    err_has 'need a table: a plain list has no columns'
+    expect 2 bload plan -T 100 t.tsv --dedup :err '--dedup: t.tsv has no column content'
+    expect 1 bload plan -T 100 t.tsv --where 'length>5' --where 'score=7' :err 'bload: plan: no sequence is left: 4 by --where'
+    given lengths '5\n6\n' expect 2 bload plan -T 100 --lengths lengths --first 1 :err 'need a table: a plain list has no columns'
 }
 
 test_bad_parts() {
     table
     for bad in train=50%,val=49% train=50%,val=51% train=50,val=50 train=100%,val=0% train=50%,train=50% =100% 'a b=100%' 'a=100%,' '' \
         a=99.9999999%,b=0.0000001%; do
-        expect 2 bload compare -T 100 t.tsv --split "$bad"
-        err_has 'compare: --split expects names and percentages that are 100% together'
+        expect 2 bload compare -T 100 t.tsv --split "$bad" :err 'compare: --split expects names and percentages that are 100% together'
     done
     for bad in 0% 101% 10 -5% 1.2345678% %; do
-        expect 2 bload compare -T 100 t.tsv --share "$bad"
-        err_has 'compare: --share expects a percentage above 0%, up to 100%'
+        expect 2 bload compare -T 100 t.tsv --share "$bad" :err 'compare: --share expects a percentage above 0%, up to 100%'
     done
-    expect 2 bload compare -T 100 t.tsv --split train=90%,val=10% --take vol
-    err_has '--take vol: --split train=90%,val=10% has no such part'
-    expect 2 bload compare -T 100 t.tsv --take val
-    err_has '--take val needs --split, or a table with a column split: t.tsv has none'
-    expect 2 bload compare -T 100 t.tsv --split-by speaker
-    err_has '--split-by needs --split'
+    expect 2 bload compare -T 100 t.tsv --split train=90%,val=10% --take vol :err '--take vol: --split train=90%,val=10% has no such part'
+    expect 2 bload compare -T 100 t.tsv --take val :err '--take val needs --split, or a table with a column split: t.tsv has none'
+    expect 2 bload compare -T 100 t.tsv --split-by speaker :err '--split-by needs --split'
     expect 2 bload compare -T 100 t.tsv --first 0
     expect 0 bload compare -q -T 100 t.tsv --split a=99.999999%,b=0.000001%
 }
@@ -139,15 +123,13 @@ data[200000] = 1
 open("b/2.npy", "wb").write(data)
 open("b/3.npy", "wb").write(data)
 END
-    expect 0 bload scan a b --dedup
-    err_has 'bload: left out by --dedup: 9 sequences'
+    expect 0 bload scan a b --dedup :err 'bload: left out by --dedup: 9 sequences'
     is 'left out by --dedup: the content of 07.npy' "$(field reason 16 <"$OUT")"
     is "$(printf '%02d.npy\n' $(seq 0 7))"$'\n1.npy\n2.npy' "$(chosen)" # 1 and 2 have the same digest
     is "$(field content 17 <"$OUT")" "$(field content 18 <"$OUT")"
     expect 0 bload scan -q a -o t.tsv
     rm a/12.npy
-    expect 1 bload plan -T 100 t.tsv --dedup
-    err_has '--dedup compares files, and cannot open a/12.npy: No such file or directory'
+    expect 1 bload plan -T 100 t.tsv --dedup :err '--dedup compares files, and cannot open a/12.npy: No such file or directory'
 }
 
 test_equal_documents_and_clips() {
@@ -173,8 +155,7 @@ test_equal_documents_and_clips() {
 test_every_way_takes_the_same() {
     arrays a 40 20
     local options=(--where 'length>3' --dedup --split 'train=60%,val=40%' --take train --share 60% --first 2) T=(-T longest --shard-size 1)
-    expect 0 bload scan a "${options[@]}" -o scan.tsv
-    err_has 'bload: 40 files: 2 sequences of'
+    expect 0 bload scan a "${options[@]}" -o scan.tsv :err 'bload: 40 files: 2 sequences of'
     for by in where dedup take share first; do err_has "bload: left out by --$by: "; done
     is 2 "$(chosen scan.tsv | wc -l)"
     expect 0 bload scan -q a -o all.tsv
@@ -192,38 +173,28 @@ test_every_way_takes_the_same() {
     expect 0 bload pack -q --sequences scan.tsv "${T[@]}" --take train -o column
     diff -r one/shards column/shards
     for i in 1 0 2; do expect 0 bload scan -q a "${options[@]}" --task $i/3 -o tasks; done
-    expect 2 bload plan "${T[@]:0:2}" tasks
-    err_has 'tasks was scanned with --where length>3: give the same'
-    expect 2 bload plan "${T[@]:0:2}" "${options[@]:0:${#options[@]}-2}" --first 3 tasks
-    err_has 'tasks was scanned with --first 2: give the same'
-    expect 0 bload plan "${T[@]:0:2}" "${options[@]}" tasks
-    err_has 'bload: left out by --first: '
+    expect 2 bload plan "${T[@]:0:2}" tasks :err 'tasks was scanned with --where length>3: give the same'
+    expect 2 bload plan "${T[@]:0:2}" "${options[@]:0:${#options[@]}-2}" --first 3 tasks :err 'tasks was scanned with --first 2: give the same'
+    expect 0 bload plan "${T[@]:0:2}" "${options[@]}" tasks :err 'bload: left out by --first: '
     same scan.tsv tasks/.bload/sequences.tsv
-    expect 2 bload pack -q a "${T[@]}" --task 0/2 -o tasks
-    err_has 'of another configuration: where is'
+    expect 2 bload pack -q a "${T[@]}" --task 0/2 -o tasks :err 'of another configuration: where is'
     for i in 1 0; do expect 0 bload pack -q a "${T[@]}" "${options[@]}" --task $i/2 -o tasks; done
-    expect 0 bload finish tasks
-    err_has 'bload: left out by --first: '
+    expect 0 bload finish tasks :err 'bload: left out by --first: '
     diff -r one tasks
     printf 'sources: [a]\nT: longest\nshard-size: 1\nwhere: ["length>3"]\ndedup: true\nsplit: train=60%%,val=40%%\ntake: train\nshare: 60%%\nfirst: 2\n' >set.yaml
     expect 0 bload pack -q -c set.yaml --task 0/2 -o yaml
     expect 2 bload pack -q -c set.yaml --first 1 -o yaml
     expect 0 bload pack -q -c set.yaml -o yaml
     same one/manifest.json yaml/manifest.json
-    expect 0 bload pack -c set.yaml --print-config -o yaml
-    out_has 'where: ["length>3"]'
+    expect 0 bload pack -c set.yaml --print-config -o yaml :out 'where: ["length>3"]'
     cp "$OUT" printed.yaml
-    expect 0 bload pack -c printed.yaml
-    err_has 'yaml is already complete'
+    expect 0 bload pack -c printed.yaml :err 'yaml is already complete'
     rm one/shards/00000/shard-00000000.safetensors
     expect 0 bload pack -q a "${T[@]}" "${options[@]}" -o one
     diff -r one tasks
-    expect 1 bload scan a --where 'length>100' -o none.tsv
-    err_has 'bload: scan: no sequence is left: 40 by --where'
-    [ ! -e none.tsv ]
+    expect 1 bload scan a --where 'length>100' -o none.tsv :err 'bload: scan: no sequence is left: 40 by --where' :none none.tsv
     expect 1 bload pack -q a "${T[@]}" --where 'length>100' -o none
-    expect 2 bload scan a --where 'size>1'
-    err_has 'has no column "size", but id, length, kind, path, bytes, status, reason, sampling, stream, content'
+    expect 2 bload scan a --where 'size>1' :err 'has no column "size", but id, length, kind, path, bytes, status, reason, sampling, stream, content'
     expect 2 bload scan a "${options[@]}" --where 'x>'
 }
 
@@ -233,19 +204,12 @@ test_views_of_subsets() {
     local options=(-T 20 --where 'length>3' --split 'train=60%,val=40%' --take train --first 7)
     expect 0 bload pack -q a "${options[@]}" -o part
     expect 0 bload pack -q a -T longest -o all
-    expect 0 bload view all "${options[@]}" -o view
-    err_has 'bload: left out by --first: '
-    err_has 'bload: 7 sequences of'
-    expect 0 bload verify -q view
-    expect 0 bload view all "${options[@]}" -o view
-    err_has 'view is already complete'
-    expect 2 bload view all "${options[@]:0:${#options[@]}-2}" --first 6 -o view
-    err_has 'of another configuration: first is "7" there, not "6"'
+    expect 0 bload view all "${options[@]}" -o view :err 'bload: left out by --first: ' 'bload: 7 sequences of' :verified
+    expect 0 bload view all "${options[@]}" -o view :err 'view is already complete'
+    expect 2 bload view all "${options[@]:0:${#options[@]}-2}" --first 6 -o view :err 'of another configuration: first is "7" there, not "6"'
     is "$(bload info part | grep '^sequences')" "$(bload info view | grep '^sequences')"
-    expect 0 bload view all part --mix random -T 20 --where 'length>3' --share 60% -o both
-    expect 0 bload verify -q both
-    expect 1 bload view all -T 20 --where 'length>30' -o none
-    err_has 'no sequence is left: 40 by --where'
+    expect 0 bload view all part --mix random -T 20 --where 'length>3' --share 60% -o both :verified
+    expect 1 bload view all -T 20 --where 'length>30' -o none :err 'no sequence is left: 40 by --where'
 }
 
 # The parts of a split that only the command makes share no block either.
@@ -254,8 +218,7 @@ test_parts_are_groups() {
     expect 0 bload plan -q -T 50 t.tsv --split a=50%,b=50% --group-by split -o plan.tsv
     taken --split a=50%,b=50% --take a | tr ' ' '\n' >rows.a
     is '' "$(awk -F '\t' 'NR == FNR { a[$1] = 1; next } FNR > 1 { part = $2 in a ? 1 : 2; if (of[$1] && of[$1] != part) print; of[$1] = part }' rows.a plan.tsv)"
-    expect 1 bload plan -q -T 50 t.tsv --group-by split
-    err_has 'no column "split" to group by'
+    expect 1 bload plan -q -T 50 t.tsv --group-by split :err 'no column "split" to group by'
 }
 
 # Attributes are columns of conditions; what is left out need not have numbers; parts can be groups.
@@ -269,10 +232,8 @@ test_other_columns() {
     expect 0 bload plan -q -T 20 t.tsv --where images!=none --max-column images=9
     expect 2 bload plan -q -T 20 t.tsv --max-column images=9
     expect 0 bload pack -q --sequences d/sequences.tsv -T 20 --split a=50%,b=50% -o same
-    expect 2 bload pack -q --sequences d/sequences.tsv -T 20 --split b=50%,a=50% -o other
-    err_has "and the table's column split"
-    expect 1 bload pack -q --sequences d/sequences.tsv -T 20 --take c -o other
-    err_has 'no sequence is left: 7 by --take'
+    expect 2 bload pack -q --sequences d/sequences.tsv -T 20 --split b=50%,a=50% -o other :err "and the table's column split"
+    expect 1 bload pack -q --sequences d/sequences.tsv -T 20 --take c -o other :err 'no sequence is left: 7 by --take'
 }
 
 # texts FILE: nine documents in a.jsonl, of which some repeat a text of others in some form.
@@ -309,8 +270,7 @@ END
     err_has 'bload: left out by --dedup-by: 5 sequences'
     is 'left out by --dedup-by text:nfkc,lower,space: the text of a.jsonl#0' "$(field reason 2 <d/sequences.tsv)"
     is 'left out by --dedup-by text:nfkc,lower,space: the text of b.jsonl#0' "$(field reason 7 <d/sequences.tsv)"
-    expect 0 bload info d
-    out_has 'left out    5 sequences by request: --dedup-by 5'
+    expect 0 bload info d :out 'left out    5 sequences by request: --dedup-by 5'
     expect 0 bload verify -q d
     expect 0 bload scan a.jsonl b.jsonl --tokenizer bytes --dedup-by url -o t.tsv
     err_has 'bload: --dedup-by url: 1 of 7 sequences repeats the text of an earlier one: 1 in a.jsonl'
@@ -326,8 +286,7 @@ END
     mkdir plain && for i in 1 2 3; do printf 'A  %d' $((i % 2)) >plain/$i.txt; done
     is '2 3' "$(bload scan -q plain --tokenizer bytes --dedup-by text | field length | grep -cx 4) $(bload scan -q plain --tokenizer bytes --dedup-by url | field length | grep -cx 4)"
     for bad in : '' :lower text:lowr 'text:nfkc,' 'text:nfkc,,lower' a..b dc:title; do
-        expect 2 bload scan a.jsonl --tokenizer bytes --dedup-by "$bad"
-        err_has '--dedup-by'
+        expect 2 bload scan a.jsonl --tokenizer bytes --dedup-by "$bad" :err '--dedup-by'
     done
     expect 0 bload scan a.jsonl --tokenizer bytes --dedup-by dc:title: -o t.tsv
     is 'digest(dc:title:)' "$(head -n 1 t.tsv | cut -f 11)"
@@ -343,8 +302,7 @@ test_repeats_of_a_text_in_every_way() {
         diff -r d j$jobs
     done
     for i in 1 0; do expect 0 bload scan -q a.jsonl b.jsonl "${options[@]:0:2}" "${options[@]:4}" --task $i/2 -o tasks; done
-    expect 2 bload plan -q -T 50 --dedup-by text tasks
-    err_has 'tasks was scanned with --dedup-by text:lower,space: give the same'
+    expect 2 bload plan -q -T 50 --dedup-by text tasks :err 'tasks was scanned with --dedup-by text:lower,space: give the same'
     expect 0 bload plan -q -T 50 --dedup-by text:lower,space tasks
     for i in 1 0; do expect 0 bload pack -q a.jsonl b.jsonl "${options[@]}" --task $i/2 -o tasks; done
     expect 0 bload finish -q tasks
@@ -360,13 +318,10 @@ test_repeats_of_a_text_in_every_way() {
     cp a.jsonl c.jsonl
     expect 0 bload scan -q c.jsonl "${options[@]:0:2}" --dedup-by text:lower -o c.tsv
     is '0 2 4' "$(bload plan -q -T 50 a.tsv c.tsv --dedup-by text:lower | tail -n +2 | cut -f 2 | sort -n | xargs)"
-    expect 2 bload plan -q -T 50 a.tsv --dedup-by text
-    err_has '--dedup-by text: a.tsv has no column "text", but id, length'
+    expect 2 bload plan -q -T 50 a.tsv --dedup-by text :err '--dedup-by text: a.tsv has no column "text", but id, length'
     # Two datasets in a view.
     for name in a c; do expect 0 bload pack -q $name.jsonl "${options[@]:0:4}" --dedup-by text:lower -o of-$name; done
-    expect 0 bload view of-a of-c -T 50 --dedup-by text:lower -o v
-    err_has 'bload: left out by --dedup-by: 3 sequences'
-    expect 0 bload verify -q v
+    expect 0 bload view of-a of-c -T 50 --dedup-by text:lower -o v :err 'bload: left out by --dedup-by: 3 sequences' :verified
     # Attributes are columns: their values count, and those of other kinds.
     printf 'id,md5\n' >labels.csv
     field id <d/sequences.tsv | sed 's/.*/&,x/; 1s/x$/X/; 3s/x$//; 4s/x$//' >>labels.csv
@@ -378,8 +333,7 @@ test_repeats_of_a_text_in_every_way() {
     for i in 0 1 2 3 4 5; do echo "0$i,$((i % 2))"; done >>labels.csv
     expect 0 bload pack -q n -T 20 --attributes labels.csv --dedup-by md5 -o n-set
     is '2' "$(field status <n-set/sequences.tsv | grep -c ok)"
-    expect 2 bload scan n --dedup-by text
-    err_has '--dedup-by text: the table has no column "text", but id, length'
+    expect 2 bload scan n --dedup-by text :err '--dedup-by text: the table has no column "text", but id, length'
     # What a dataset holds already is the first with its text.
     expect 0 bload pack -q a.jsonl "${options[@]:0:4}" -o old
     printf '%s\n' '{"text": "other", "n": 1}' '{"text": "new"}' >new.jsonl
@@ -396,14 +350,12 @@ for length, first in (10, 5), (40, 30), (8, 99), (64, 15), (16, 0):
     print(json.dumps({"ids": list(range(length)), "m": [int(t >= first) for t in range(length)], "w": 1}))
 END
     local base=(--key ids --field loss_mask=m:u8)
-    expect 0 bload pack m.jsonl "${base[@]}" -T 20 --oversize truncate --min-trained 5 -o cut
-    err_has 'bload: left out by --min-trained: 2 sequences'
+    expect 0 bload pack m.jsonl "${base[@]}" -T 20 --oversize truncate --min-trained 5 -o cut :err 'bload: left out by --min-trained: 2 sequences'
     is '5 0 0 5 16' "$(field trained <cut/sequences.tsv | xargs)"
     is 'left out by --min-trained 5' "$(field reason 2 <cut/sequences.tsv)"
     is 0 "$(word untrained <cut/manifest.json)"
     expect 0 bload verify -q cut
-    expect 0 bload pack -q m.jsonl "${base[@]}" -T 20 --oversize split --min-trained 5 -o whole
-    is '5 10 0 49 16' "$(field trained <whole/sequences.tsv | xargs)"
+    expect 0 bload pack -q m.jsonl "${base[@]}" -T 20 --oversize split --min-trained 5 -o whole :made trained '5 10 0 49 16'
     # Tasks, resumed runs and tables; a table counts all tokens.
     for i in 0 1; do expect 0 bload pack -q m.jsonl "${base[@]}" -T 20 --oversize truncate --min-trained 5 --task $i/2 -j $((i + 1)) -o tasks; done
     expect 0 bload finish -q tasks
@@ -415,25 +367,20 @@ END
     expect 0 bload pack -q m.jsonl "${base[@]}" -T 64 -o zero
     # One chain by a YAML file.
     printf 'sources: [m.jsonl]\nkey: ids\nfield: loss_mask=m:u8\nT: 20\noversize: truncate\nmin-trained: 5\ndedup-by: "w:lower"\n' >set.yaml
-    expect 0 bload pack -q -c set.yaml -o yaml
-    is '5 0 0 5 16' "$(field trained <yaml/sequences.tsv | xargs)"
+    expect 0 bload pack -q -c set.yaml -o yaml :made trained '5 0 0 5 16'
     for i in 1 0; do expect 0 bload scan -q set.yaml --task $i/2 -o chain; done
     expect 0 bload plan -q -c set.yaml chain
     expect 0 bload pack -q -c set.yaml -o chain
     diff -r yaml chain
     while read -r options; do
-        # shellcheck disable=SC2086
-        expect 2 bload scan m.jsonl --key ids --min-trained 1 $options
-        err_has '--min-trained counts the tokens that a field loss_mask or labels trains'
+        expect 2 bload scan m.jsonl --key ids --min-trained 1 $options :err '--min-trained counts the tokens that a field loss_mask or labels trains'
     done <<'END'
 
 --field mask=m:u8
 --field labels=m:u8
 END
     arrays n 2 2
-    expect 2 bload scan n --min-trained 1
-    err_has '--min-trained: the table has no column trained'
+    expect 2 bload scan n --min-trained 1 :err '--min-trained: the table has no column trained'
     expect 2 bload scan m.jsonl "${base[@]}" --min-trained -1
-    expect 1 bload scan m.jsonl "${base[@]}" --min-trained 99
-    err_has 'no sequence is left: 5 by --min-trained'
+    expect 1 bload scan m.jsonl "${base[@]}" --min-trained 99 :err 'no sequence is left: 5 by --min-trained'
 }

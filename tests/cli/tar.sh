@@ -52,19 +52,16 @@ test_each_format_equals_the_files() {
     # The field has the name of the member, if no table has it, and if nothing else is asked for.
     for name in x array; do
         [ $name = x ] || expect 0 bload pack -q --kind array tars --member x.npy --name $name -T 20 -o named
-        expect 0 bload info "$([ $name = x ] && echo posix || echo named)"
-        out_has "field       $name "
+        expect 0 bload info "$([ $name = x ] && echo posix || echo named)" :out "field       $name "
     done
     mkdir lengths
     cp plain/s0.x.npy lengths/s0.length.npy
     make_tar lengths.tar ustar lengths
     expect 0 bload pack -q lengths.tar --kind array --member length.npy -T longest -o l
-    expect 0 bload info l
-    out_has 'field       array '
+    expect 0 bload info l :out 'field       array '
     # What is printed packs the same.
     bload pack tars --kind array --member x.npy -T 20 -o posix --print-config >set.yaml
-    expect 0 bload pack -c set.yaml
-    err_has 'posix is already complete'
+    expect 0 bload pack -c set.yaml :err 'posix is already complete'
     # The place is where the bytes are.
     path=$(field path 2 <posix/sequences.tsv)
     expr "$path" : 'tars/a.tar@[0-9]*+[0-9]*/s1.x.npy$' >/dev/null || fail "$path"
@@ -82,12 +79,9 @@ END
     expect 0 bload scan a.tar --member y.npy
     is a/s0 "$(field id 1 <"$OUT")"
     err_has 'ignored in tars and folders: 2 .cls, 2 .json, 2 .npy, 2 .txt'
-    expect 2 bload scan a.tar --member z.npy
-    err_has '--member z.npy: the tars have no such members (cls, json, labels.txt, x.npy, y.npy)'
-    expect 2 bload scan a.tar --member cls
-    err_has '--member cls: of which kind it is, --kind must say'
-    expect 2 bload scan in --kind array --member y.npy
-    err_has '--member chooses members of tars, and no input is one'
+    expect 2 bload scan a.tar --member z.npy :err '--member z.npy: the tars have no such members (cls, json, labels.txt, x.npy, y.npy)'
+    expect 2 bload scan a.tar --member cls :err '--member cls: of which kind it is, --kind must say'
+    expect 2 bload scan in --kind array --member y.npy :err '--member chooses members of tars, and no input is one'
     rm in/*.npy
     cp "$(fixture tone-44100-stereo.flac)" in/s0.flac
     make_tar b.tar ustar in
@@ -95,22 +89,17 @@ END
     printf 'id,bytes\na,1\n' >in/s2.tsv # no list, though it is called so
     ln -s s2.tsv in/s3.csv
     make_tar b.tar ustar in
-    expect 3 bload scan b.tar --kind audio
-    err_has 'skipped b/s2: the sample has no member that is a sequence (flac)'
-    err_has 'skipped b/s3.csv#'
+    expect 3 bload scan b.tar --kind audio :err 'skipped b/s2: the sample has no member that is a sequence (flac)' 'skipped b/s3.csv#'
     rm in/s[23].*
     make_tar b.tar ustar in
-    expect 3 bload scan b.tar
-    err_has 'skipped b/s1: the sample has no member that is a sequence (flac)'
+    expect 3 bload scan b.tar :err 'skipped b/s1: the sample has no member that is a sequence (flac)'
     is audio "$(field kind 1 <"$OUT")"
     cp in/s0.flac in/s0.mp4
     make_tar c.tar ustar in
-    expect 2 bload scan c.tar
-    err_has 'samples have members of several kinds (flac, mp4): choose the sequences with --member EXTENSION'
+    expect 2 bload scan c.tar :err 'samples have members of several kinds (flac, mp4): choose the sequences with --member EXTENSION'
     touch in/s0.jpg
     tar -cf d.tar -C in s0.jpg s0.cls
-    expect 2 bload scan d.tar
-    err_has 'no member of the tars has a name of a known kind (jpg, cls)'
+    expect 2 bload scan d.tar :err 'no member of the tars has a name of a known kind (jpg, cls)'
 }
 
 test_patterns_and_folders() {
@@ -118,36 +107,28 @@ test_patterns_and_folders() {
     rm in/*.y.npy
     mkdir t
     for i in 07 08 09 10; do make_tar t/d-$i.tar ustar in; done
-    expect 0 bload scan 't/d-{08..10}.tar' --member x.npy
-    is "d-08/s0 d-08/s1 d-09/s0 d-09/s1 d-10/s0 d-10/s1" "$(field id <"$OUT" | xargs)"
+    expect 0 bload scan 't/d-{08..10}.tar' --member x.npy :column id "d-08/s0 d-08/s1 d-09/s0 d-09/s1 d-10/s0 d-10/s1"
     cp "$OUT" wanted
     expect 0 bload scan 't/d-{10,08,09}.tar' --member x.npy
     same wanted "$OUT"
-    expect 2 bload scan 't/d-{08..11}.tar' --member x.npy
-    err_has 't/d-11.tar: No such file or directory'
-    expect 2 bload scan 't/{0..1000}-{0..1000}.tar'
-    err_has 't/0-0.tar: No such file or directory'
+    expect 2 bload scan 't/d-{08..11}.tar' --member x.npy :err 't/d-11.tar: No such file or directory'
+    expect 2 bload scan 't/{0..1000}-{0..1000}.tar' :err 't/0-0.tar: No such file or directory'
     # A tar beside other inputs is none; a readme beside tars is none.
     echo hello >t/README.txt
-    expect 0 bload scan t --member x.npy
-    err_has 'ignored in tars and folders: '
+    expect 0 bload scan t --member x.npy :err 'ignored in tars and folders: '
     is 8 "$(field id <"$OUT" | wc -l)"
     rm t/README.txt
     cp in/s0.x.npy t/x.npy
-    expect 0 bload scan t
-    err_has 'ignored in folders: 4 .tar'
-    is x.npy "$(field id <"$OUT")"
+    expect 0 bload scan t :err 'ignored in folders: 4 .tar' :column id x.npy
     # Two tars of one name.
-    expect 2 bload scan t/d-07.tar in/../t/d-07.tar --member x.npy
-    err_has 'two inputs have the id "d-07/s0"'
+    expect 2 bload scan t/d-07.tar in/../t/d-07.tar --member x.npy :err 'two inputs have the id "d-07/s0"'
     gzip -k t/d-07.tar
     expect 2 bload scan t/d-07.tar.gz
     err_is <<'END'
 bload: scan: t/d-07.tar.gz: members of a compressed tar cannot be read in place: decompress it first (gunzip t/d-07.tar.gz)
 END
     mv t/d-07.tar.gz t/z.tar
-    expect 3 bload scan t/z.tar
-    err_has 'skipped z: no tar, but compressed by gzip: unpack it first'
+    expect 3 bload scan t/z.tar :err 'skipped z: no tar, but compressed by gzip: unpack it first'
 }
 
 test_what_is_skipped_by_name() {
@@ -181,8 +162,7 @@ END
     err_has 'ignored in tars and folders: 1 hidden, 1 no extension'
     is "a/a a/z" "$(awk -F '\t' '$6 == "ok" { print $1 }' "$OUT" | xargs)"
     tar --format=posix --sparse --sort=name -C in -cf b.tar hole.npy a.npy
-    expect 3 bload scan --kind array b.tar
-    err_has 'skipped b/hole.npy#'
+    expect 3 bload scan --kind array b.tar :err 'skipped b/hole.npy#'
     err_has ': a sparse file'
 }
 
@@ -191,8 +171,7 @@ test_damaged_tars() {
     rm in/*.y.npy in/*.txt in/*.json
     make_tar whole.tar ustar in
     refuse() { # FILE SEQUENCES MESSAGE
-        expect 3 bload scan "$1" --kind array
-        err_has "skipped ${1%.tar}: $3"
+        expect 3 bload scan "$1" --kind array :err "skipped ${1%.tar}: $3"
         is "$2" "$(awk -F '\t' '$6 == "ok"' "$OUT" | wc -l)"
         expect 3 bload pack -q --kind array "$1" -T 20 -o "d-$1"
         expect 3 bload pack -q --kind array "$1" -T 20 -o "d-$1" # nothing has changed since
@@ -209,27 +188,21 @@ test_damaged_tars() {
     refuse edge.tar 2 "cut short at byte $edge: it has no end"
     cp whole.tar flip.tar
     printf X | dd of=flip.tar bs=1 seek=$((512 + 1024 + 1024 + 3)) conv=notrunc status=none
-    expect 3 bload scan flip.tar --kind array
-    err_has 'skipped flip: damaged: no header at byte 2560'
+    expect 3 bload scan flip.tar --kind array :err 'skipped flip: damaged: no header at byte 2560'
     cat whole.tar whole.tar >joined.tar
     refuse joined.tar 6 'its end is at byte '
-    expect 3 bload scan joined.tar --kind array
-    err_has ", but more follows at byte $bytes, which is not read (were archives joined?)"
+    expect 3 bload scan joined.tar --kind array :err ", but more follows at byte $bytes, which is not read (were archives joined?)"
     truncate -s 10240 zero.tar
-    expect 3 bload scan zero.tar
-    err_has 'skipped zero: an empty tar'
+    expect 3 bload scan zero.tar :err 'skipped zero: an empty tar'
     : >empty.tar
-    expect 3 bload scan empty.tar
-    err_has 'skipped empty: empty file'
+    expect 3 bload scan empty.tar :err 'skipped empty: empty file'
     echo 'not a tar, though it is called so' >text.tar
     truncate -s 2000 text.tar
-    expect 3 bload scan text.tar
-    err_has 'skipped text: no tar archive'
+    expect 3 bload scan text.tar :err 'skipped text: no tar archive'
     # Cut after the scan.
     expect 0 bload scan whole.tar --kind array -o table.tsv
     truncate -s 5000 whole.tar
-    expect 1 bload pack --sequences table.tsv -T 20 -o late
-    err_has 'whole.tar@'
+    expect 1 bload pack --sequences table.tsv -T 20 -o late :err 'whole.tar@'
 }
 
 test_members_become_columns() {
@@ -240,10 +213,8 @@ test_members_become_columns() {
     is 'c\t0 c\t1' "$(field caption <d/sequences.tsv | head -n 2 | xargs -d '\n')"
     is '0 1 2 3 4' "$(field width <d/sequences.tsv | xargs)"
     is '0 1 0 1 0' "$(field cls <d/sequences.tsv | xargs)"
-    expect 0 bload info d
-    out_has 'cls '
-    expect 0 bload report d
-    out_has '>a.tar<'
+    expect 0 bload info d :out 'cls '
+    expect 0 bload report d :out '>a.tar<'
     # Another content of a member is another dataset.
     printf '7' >in/s1.cls
     make_tar a.tar ustar in
@@ -252,10 +223,8 @@ test_members_become_columns() {
     is '' "$(field caption <e/sequences.tsv 2>/dev/null || true)"
     expect 2 bload scan a.tar --kind array --attributes-members json --attributes-columns widht
     err_has '--attributes-columns: no member json has "widht"'
-    expect 2 bload scan a.tar --kind array --attributes-members jsn
-    err_has '--attributes-members: no sample has a member jsn'
-    expect 2 bload scan in --kind array --attributes-members json
-    err_has '--attributes-members reads members of tars, and no input is one'
+    expect 2 bload scan a.tar --kind array --attributes-members jsn :err '--attributes-members: no sample has a member jsn'
+    expect 2 bload scan in --kind array --attributes-members json :err '--attributes-members reads members of tars, and no input is one'
     # A value without keys has the name of its member: our own exports have lists of ids.
     expect 0 bload pack -q in --kind array -T 20 -o f
     expect 0 bload export f --to webdataset --ids -o w
@@ -283,8 +252,7 @@ END
     printf '{"width": ' >in/s2.json
     rm in/s3.json
     make_tar c.tar ustar in
-    expect 3 bload scan c.tar --kind array --attributes-members json
-    err_has 'skipped c/s2: json: not a JSON object: '
+    expect 3 bload scan c.tar --kind array --attributes-members json :err 'skipped c/s2: json: not a JSON object: '
     err_has 'skipped c/s3: json: the sample has no such member'
 }
 
@@ -303,9 +271,7 @@ fields:
 END
     printf 'a\n' >conf/map.txt
     sed -i "s/kind: labels/kind: labels, mapping: map.txt/" conf/set.yaml
-    expect 3 bload pack -c conf/set.yaml -T 30 -o d
-    err_has 'skipped a/s4: y: s4.y.npy: the sample has no such member'
-    err_has 'skipped a/s5: y: ../data/a.tar@'
+    expect 3 bload pack -c conf/set.yaml -T 30 -o d :err 'skipped a/s4: y: s4.y.npy: the sample has no such member' 'skipped a/s5: y: ../data/a.tar@'
     err_has '/s5.y.npy has 3 rows, the array 10 rows'
     is 4 "$(awk -F '\t' '$6 == "ok"' d/sequences.tsv | wc -l)"
     # Where sources are named on the command line, members are where they are.
@@ -313,11 +279,9 @@ END
     same d/shards/00000/shard-00000000.safetensors e/shards/00000/shard-00000000.safetensors
     sed '/member/d' conf/set.yaml >conf/files.yaml
     rm in/*.y.npy
-    expect 3 bload scan -c conf/files.yaml in --kind array
-    err_has 'skipped s0.x.npy: y: {key}.y.npy: the sequence is no member of a tar'
+    expect 3 bload scan -c conf/files.yaml in --kind array :err 'skipped s0.x.npy: y: {key}.y.npy: the sequence is no member of a tar'
     sed -i "s/{key}.y.npy/x{key}.y.npy/" conf/set.yaml
-    expect 2 bload pack -c conf/set.yaml -T 30 -o g
-    err_has '"x{key}.y.npy": {key} begins the name of a member beside the sequence in its tar'
+    expect 2 bload pack -c conf/set.yaml -T 30 -o g :err '"x{key}.y.npy": {key} begins the name of a member beside the sequence in its tar'
 }
 
 test_isolated_in_tasks_and_going_on() {
@@ -363,18 +327,15 @@ test_tasks_share_what_they_list() {
     }
     harm a.tar "$((header + 5))"
     touch -r good/a.tar a.tar
-    expect 3 bload scan a.tar --kind array
-    err_has 'skipped a: damaged: no header at byte'
+    expect 3 bload scan a.tar --kind array :err 'skipped a: damaged: no header at byte'
     expect 3 bload scan -q "$@" --task 0/2 -o d
     # A listing that is damaged, or of another file, does not count: another part would not fit to the first one.
     for listing in d/.bload/tar-*; do harm "$listing" $(($(stat -c %s "$listing") / 2)); done
-    expect 2 bload scan -q "$@" --task 0/2 -o d
-    err_has 'inputs is "'
+    expect 2 bload scan -q "$@" --task 0/2 -o d :err 'inputs is "'
     cp good/a.tar a.tar
     expect 3 bload scan -q "$@" --task 0/2 -o d
     harm a.tar "$((header + 5))"
-    expect 2 bload scan -q "$@" --task 0/2 -o d
-    err_has 'inputs is "'
+    expect 2 bload scan -q "$@" --task 0/2 -o d :err 'inputs is "'
     cp good/a.tar a.tar
     expect 3 bload plan -q -T 20 d
     same all.tsv d/.bload/sequences.tsv

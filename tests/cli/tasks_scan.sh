@@ -12,13 +12,10 @@ clips() {
 
 test_parts_are_made_once() {
     clips
-    expect 3 bload scan --task 1/2 -o d v
-    err_has 'bload: skipped garbage.mkv'
-    err_has 'bload: task 1/2: 1 sequence of 30 steps; 1 skipped'
+    expect 3 bload scan --task 1/2 -o d v :err 'bload: skipped garbage.mkv' 'bload: task 1/2: 1 sequence of 30 steps; 1 skipped'
     expect 3 bload scan --task 1/2 -o d v # the status of then
     err_has 'bload: d/.bload/scan-00001 is already there: nothing to do'
-    expect 3 bload scan -q --task 0/2 -o d v
-    err_has 'bload: skipped empty.mp4'
+    expect 3 bload scan -q --task 0/2 -o d v :err 'bload: skipped empty.mp4'
     grep -q '^tasks: 2$' d/.bload/scan.configuration
     grep -q '^inputs: 5 (' d/.bload/scan.configuration
     ! compgen -G 'd/.bload/*.part-*' || fail 'a temporary file is left'
@@ -27,19 +24,13 @@ test_parts_are_made_once() {
 test_tasks_of_other_scans_are_refused() {
     clips
     expect 3 bload scan -q --task 0/2 -o d v
-    expect 2 bload scan -q --task 1/3 -o d v
-    err_has 'd holds an unfinished dataset of another configuration: tasks is "2" there, not "3"'
-    expect 2 bload scan -q --task 1/2 -o d v --stride 2
-    err_has 'stride is "1" there, not "2"'
+    expect 2 bload scan -q --task 1/3 -o d v :err 'd holds an unfinished dataset of another configuration: tasks is "2" there, not "3"'
+    expect 2 bload scan -q --task 1/2 -o d v --stride 2 :err 'stride is "1" there, not "2"'
     cp v/b2.avi v/new.avi
-    expect 2 bload scan -q --task 1/2 -o d v
-    err_has 'inputs is "5 ('
-    expect 2 bload scan --task 0/2 v
-    err_has '--task needs -o DIR'
-    expect 2 bload scan --task 0/2 -o e - --tokenizer bytes
-    err_has 'standard input cannot be shared'
-    expect 2 bload scan --task 2/2 -o e v
-    [ ! -e e ] || fail 'a directory was made for nothing'
+    expect 2 bload scan -q --task 1/2 -o d v :err 'inputs is "5 ('
+    expect 2 bload scan --task 0/2 v :err '--task needs -o DIR'
+    expect 2 bload scan --task 0/2 -o e - --tokenizer bytes :err 'standard input cannot be shared'
+    expect 2 bload scan --task 2/2 -o e v :none e
 }
 
 test_a_torn_part_is_made_anew() {
@@ -47,8 +38,7 @@ test_a_torn_part_is_made_anew() {
     expect 3 bload scan -q --task 0/2 -o d v
     cp d/.bload/scan-00000 good
     shorten 9 d/.bload/scan-00000
-    expect 3 bload scan --task 0/2 -o d v
-    err_has 'd/.bload/scan-00000 is damaged: it ends early'
+    expect 3 bload scan --task 0/2 -o d v :err 'd/.bload/scan-00000 is damaged: it ends early'
     same good d/.bload/scan-00000
 }
 
@@ -70,8 +60,7 @@ test_the_directory_of_the_file() {
     clips
     mkdir c
     mv v c/
-    printf 'sources:\n  - v\noutput: set\nT: 50\njobs: 2\n' >c/set.yaml
-    expect 3 bload scan --task 0/1 -c c/set.yaml
+    given c/set.yaml 'sources:\n  - v\noutput: set\nT: 50\njobs: 2\n' expect 3 bload scan --task 0/1 -c c/set.yaml
     [ -e c/set/.bload/scan-00000 ]
     expect 3 bload scan -q --task 0/1 -c c/set.yaml -o other
     same c/set/.bload/scan-00000 other/.bload/scan-00000
@@ -105,17 +94,13 @@ merged() {
 test_videos_merge_to_one_table() {
     clips
     merged 3 v
-    err_has 'bload: 30 parts: 5 rows'
-    err_has 'bload: 3 sequences of 94 steps (longest 40) in 3 blocks'
+    err_has 'bload: 30 parts: 5 rows' 'bload: 3 sequences of 94 steps (longest 40) in 3 blocks'
     is '0 3' "$(parts 3 v)"
     rm d/.bload/scan-00001
-    expect 1 bload plan -T longest d
-    err_has 'part 1 of 3 is missing: run bload scan --task 1/3 -o d ...'
-    [ ! -e d/.bload/sequences.tsv ]
+    expect 1 bload plan -T longest d :err 'part 1 of 3 is missing: run bload scan --task 1/3 -o d ...' :none d/.bload/sequences.tsv
     expect 0 bload scan --task 1/3 -o d v
     shorten 1 d/.bload/scan-00001
-    expect 1 bload plan -T longest d
-    err_has 'd/.bload/scan-00001 is damaged: it ends early (remove it, and run task 1/3 of bload scan again)'
+    expect 1 bload plan -T longest d :err 'd/.bload/scan-00001 is damaged: it ends early (remove it, and run task 1/3 of bload scan again)'
     [ ! -e d/.bload/sequences.tsv ]
     ! compgen -G 'd/.bload/*.part-*' || fail 'a temporary file is left'
 }
@@ -167,8 +152,7 @@ test_tokens_wait_in_the_spool_of_the_directory() {
     is '0' "$(parts 2 "$@")"
     [ -n "$(files d/.bload/spool)" ]
     expect 0 bload plan -T 64 --group-by n d
-    expect 2 bload plan -T 64 d
-    err_has 'group-by is "n" there, not ""'
+    expect 2 bload plan -T 64 d :err 'group-by is "n" there, not ""'
     bload pack -q -T 64 --group-by n -o whole "$@"
     bload pack -q -T 64 --group-by n -o d --task 0/1 "$@"
     expect 0 bload finish d
@@ -183,8 +167,7 @@ test_lists_are_shared_by_their_lines() {
     done >m.jsonl
     merged 3 --kind audio m.jsonl
     echo >>m.jsonl
-    expect 2 bload scan -q --task 0/30 -o d --kind audio m.jsonl
-    err_has 'list m.jsonl is'
+    expect 2 bload scan -q --task 0/30 -o d --kind audio m.jsonl :err 'list m.jsonl is'
 }
 
 test_attributes_over_all_tasks() {
@@ -195,8 +178,7 @@ test_attributes_over_all_tasks() {
     err_has 'bload: l.csv: 1 row belongs to no sequence'
     cp v/b2.avi v/sub/b2.avi # by its file's name
     parts 4 --attributes l.csv v >/dev/null
-    expect 1 bload plan -T longest d
-    err_has 'l.csv:2: two sequences match the id of this row: use full ids'
+    expect 1 bload plan -T longest d :err 'l.csv:2: two sequences match the id of this row: use full ids'
 }
 
 test_one_file_serves_all() {
@@ -204,25 +186,20 @@ test_one_file_serves_all() {
     printf 'sources:\n  - v\noutput: d\nT: 50\njobs: 2\nseed: 3\ngroup-by: kind\nmin_length: 2\nsize: 32x32\n' >set.yaml
     for i in 0 1 2; do bload scan -q --task $i/3 -c set.yaml 2>/dev/null || is 3 $?; done
     expect 3 bload plan -c set.yaml
-    expect 3 bload plan -c set.yaml d
-    err_has 'bload: d already has its plan: nothing to do'
-    expect 2 bload plan -c set.yaml d --seed 4
-    err_has 'seed is "3" there, not "4"'
+    expect 3 bload plan -c set.yaml d :err 'bload: d already has its plan: nothing to do'
+    expect 2 bload plan -c set.yaml d --seed 4 :err 'seed is "3" there, not "4"'
     bload scan -q v -o table.tsv 2>/dev/null || true
     expect 0 bload plan -c set.yaml table.tsv -o plan.safetensors
     same plan.safetensors d/.bload/plan.safetensors
     cp v/b2.avi v/new.avi
-    expect 2 bload plan -c set.yaml d
-    err_has 'inputs is "5 ('
+    expect 2 bload plan -c set.yaml d :err 'inputs is "5 ('
 }
 
 test_directories_that_are_none() {
     mkdir empty
-    expect 2 bload plan -T 5 empty
-    err_has 'empty holds no unfinished dataset: begin one with bload scan --task i/N -o empty ...'
+    expect 2 bload plan -T 5 empty :err 'empty holds no unfinished dataset: begin one with bload scan --task i/N -o empty ...'
     is '' "$(files empty)"
-    expect 2 bload plan -T 5 -o p.tsv empty
-    err_has '-o, --plot, --lengths and --epochs are for tables'
+    expect 2 bload plan -T 5 -o p.tsv empty :err '-o, --plot, --lengths and --epochs are for tables'
     clips
 }
 
@@ -230,14 +207,11 @@ test_a_dataset_that_is_complete() {
     clips
     bload pack -q -T 50 --size 32x32 -o d v 2>/dev/null || is 3 $?
     files d >before
-    expect 3 bload plan -T 50 d
-    err_is <<<$'bload: d is already complete: nothing to do\nbload: 2 inputs skipped: see d/sequences.tsv (exit status 3)'
-    expect 2 bload plan -T 51 d
-    err_has 'd holds a dataset of another configuration: T is "50" there, not "51"'
+    expect 3 bload plan -T 50 d :err-is $'bload: d is already complete: nothing to do\nbload: 2 inputs skipped: see d/sequences.tsv (exit status 3)'
+    expect 2 bload plan -T 51 d :err 'd holds a dataset of another configuration: T is "50" there, not "51"'
     expect 3 bload scan --task 0/9 -o d v
     err_is <<<$'bload: d is already complete: nothing to do\nbload: 2 inputs skipped: see d/sequences.tsv (exit status 3)'
-    expect 2 bload scan --task 0/9 -o d --stride 2 v
-    err_has 'stride is "1" there, not "2"'
+    expect 2 bload scan --task 0/9 -o d --stride 2 v :err 'stride is "1" there, not "2"'
     files d | diff before -
 }
 

@@ -1,5 +1,5 @@
 # bload scan and pack of text: documents, bad input, ids, the spool.
-# shellcheck shell=bash disable=SC2317,SC2154
+# shellcheck shell=bash disable=SC2317,SC2154,SC2086
 
 # The bytes of a dataset: of every file, under its name.
 digest() {
@@ -12,9 +12,7 @@ corpus() {
 
 test_documents_of_jsonl() {
     corpus
-    expect 0 bload scan corpus.jsonl --tokenizer bytes
-    is 'corpus.jsonl#0 corpus.jsonl#25 corpus.jsonl#70' "$(field id <"$OUT" | xargs)"
-    is '3 11 5' "$(field length <"$OUT" | xargs)"
+    expect 0 bload scan corpus.jsonl --tokenizer bytes :column id 'corpus.jsonl#0 corpus.jsonl#25 corpus.jsonl#70' :column length '3 11 5'
     is 'text text text' "$(field kind <"$OUT" | xargs)"
     err_has 'bload: 1 file: 3 sequences of 19 steps'
     expect 0 bload pack -q corpus.jsonl --tokenizer bytes -T 20 -o d --order keep --eos 256 --bos 257 --pad-id 258
@@ -53,8 +51,7 @@ test_options_of_any_characters_are_packed_as_they_are_scanned() {
         rm -r d s k
     done
     for name in 'a\b' $'n\nl' $'t\tb' $'\xff'; do
-        expect 2 bload scan k.jsonl --tokenizer bytes --keep "$name" --key 'a\b'
-        err_has 'a name is UTF-8 without backslash or control characters'
+        expect 2 bload scan k.jsonl --tokenizer bytes --keep "$name" --key 'a\b' :err 'a name is UTF-8 without backslash or control characters'
     done
     expect 0 bload scan -q k.jsonl --tokenizer bytes --keep 'c=a\b,d=n
 l' --key 'a\b'
@@ -62,7 +59,6 @@ l' --key 'a\b'
 }
 
 test_options_of_the_tutorial_are_packed_as_they_are_scanned() {
-    local said
     printf '{"content": "a b", "message": {"text": "c"}, "text": "d", "url": "u", "meta": {"id": 7}}\n' >x.jsonl
     printf 'one\n\ntwo\n---\nthree\n' >x.txt
     while IFS='|' read -r file said; do
@@ -94,10 +90,8 @@ test_a_key_within_another_and_columns_from_others() {
     expect 0 bload pack -q c.jsonl --tokenizer bytes --key a.b --keep doc=id,n,a.c -T 8 -o d
     is 'k\\l' "$(field doc 1 <d/sequences.tsv)"
     expect 0 bload verify d
-    expect 2 bload scan c.jsonl --tokenizer bytes --keep id
-    err_has 'the table has a column "id" of its own: give another name, as in text.id=id'
-    expect 2 bload scan c.jsonl --tokenizer bytes --key a..b
-    err_has '--key: "a..b" is not a key (a.b is b within a, a\.b a name with a dot)'
+    expect 2 bload scan c.jsonl --tokenizer bytes --keep id :err 'the table has a column "id" of its own: give another name, as in text.id=id'
+    expect 2 bload scan c.jsonl --tokenizer bytes --key a..b :err '--key: "a..b" is not a key (a.b is b within a, a\.b a name with a dot)'
 }
 
 test_bad_lines_are_named_with_their_bytes() {
@@ -105,29 +99,23 @@ test_bad_lines_are_named_with_their_bytes() {
         printf '%s\n' '{"text": "fine"}' '{"text": 5}' '{"other": "x"}' '{"text": "a",}' 'not json' '' '   ' '{"text": ""}' '{"text": "x" "y"}' '{"text": "half \ud800 pair"}'
         printf '{"text": "bad \xff\xc3 byte"}\n{"text": "unfin'
     } >bad.jsonl
-    expect 3 bload scan bad.jsonl --tokenizer bytes
-    err_has 'bload: skipped bad.jsonl#17: "text" is a number, not a string or an array of ids'
-    err_has 'bload: skipped bad.jsonl#29: no key "text"; the line has '
-    err_has 'bload: skipped bad.jsonl#44: not JSON at byte 57: expected a key in quotes'
-    err_has 'bload: skipped bad.jsonl#59: not JSON at byte 59: expected an object'
-    err_has 'bload: skipped bad.jsonl#73: empty document'
+    expect 3 bload scan bad.jsonl --tokenizer bytes :err 'bload: skipped bad.jsonl#17: "text" is a number, not a string or an array of ids'
+    err_has 'bload: skipped bad.jsonl#29: no key "text"; the line has ' 'bload: skipped bad.jsonl#44: not JSON at byte 57: expected a key in quotes'
+    err_has 'bload: skipped bad.jsonl#59: not JSON at byte 59: expected an object' 'bload: skipped bad.jsonl#73: empty document'
     err_has 'bload: skipped bad.jsonl#86: not JSON at byte 99: expected , or }'
     err_has 'bload: bad.jsonl#104: half a surrogate pair at byte 119: replaced by U+FFFD'
     err_has 'bload: bad.jsonl#133: invalid UTF-8 at byte 147: replaced by U+FFFD (2 in all)'
     err_has 'bload: skipped bad.jsonl#157: not JSON at byte 172: the line ends in a string (the file ends in the middle of this line)'
     is '4 0 0 0 0 0 0 13 15 0' "$(field length <"$OUT" | xargs)"
-    expect 3 bload scan bad.jsonl --tokenizer bytes --invalid error
-    err_has 'bload: skipped bad.jsonl#104: half a surrogate pair at byte 119'
+    expect 3 bload scan bad.jsonl --tokenizer bytes --invalid error :err 'bload: skipped bad.jsonl#104: half a surrogate pair at byte 119'
     err_has 'bload: skipped bad.jsonl#133: invalid UTF-8 at byte 147'
-    expect 3 bload pack -q bad.jsonl --tokenizer bytes -T 16 -o d
-    expect 0 bload verify d
+    expect 3 bload pack -q bad.jsonl --tokenizer bytes -T 16 -o d :verified
 }
 
 test_numbers_that_only_python_writes() {
     printf '%s\n' '{"text": "ab", "score": NaN}' '{"score": [Infinity, {"x": -Infinity}], "text": "c"}' '{"text": NaN}' \
         '{"text": "d", "score": Nan}' >c.jsonl
-    expect 3 bload scan c.jsonl --tokenizer bytes --keep score
-    is '2 1 0 0' "$(field length <"$OUT" | xargs)"
+    expect 3 bload scan c.jsonl --tokenizer bytes --keep score :column length '2 1 0 0'
     is 'NaN' "$(field score 1 <"$OUT")"
     err_has 'bload: skipped c.jsonl#82: "text" is NaN or an infinity, not a string or an array of ids'
     err_has 'bload: skipped c.jsonl#96: not JSON at byte 119: expected a value'
@@ -135,9 +123,7 @@ test_numbers_that_only_python_writes() {
 }
 
 test_a_last_line_may_lack_its_newline() {
-    printf '{"text": "a"}\n{"text": "bc"}' >c.jsonl
-    expect 0 bload scan -q c.jsonl --tokenizer bytes
-    is '1 2' "$(field length <"$OUT" | xargs)"
+    given c.jsonl '{"text": "a"}\n{"text": "bc"}' expect 0 bload scan -q c.jsonl --tokenizer bytes :column length '1 2'
 }
 
 test_empty_documents_are_counted_and_cost_nothing() {
@@ -146,8 +132,7 @@ test_empty_documents_are_counted_and_cost_nothing() {
     expect 0 bload scan c.jsonl --tokenizer bytes
     is 10 "$(grep -c '^bload: skipped c.jsonl#.*: empty document' "$ERR")"
     err_has 'bload: 25 empty documents skipped'
-    expect 0 bload pack c.jsonl --tokenizer bytes -T 4 -o d --on-error fail
-    err_has 'bload: 25 empty documents skipped'
+    expect 0 bload pack c.jsonl --tokenizer bytes -T 4 -o d --on-error fail :err 'bload: 25 empty documents skipped'
     expect 0 bload pack -q c.jsonl --tokenizer bytes -T 4 -o d --on-error fail
     expect 0 bload info d
     ! grep -q '^faults' "$OUT" || fail "empty documents are told as faults"
@@ -165,19 +150,14 @@ test_of_one_file_the_first_ten_faults_are_told() {
     is 10 "$(grep -c '^bload: skipped b.jsonl#.*: no key "text"' "$ERR")"
     err_has 'bload: 30 more faults: see the table'
     is 50 "$(grep -c 'no key' "$OUT")"
-    expect 3 bload scan -q a.jsonl b.jsonl --tokenizer bytes -o t.tsv
-    err_has 'bload: 30 more faults: see t.tsv'
+    expect 3 bload scan -q a.jsonl b.jsonl --tokenizer bytes -o t.tsv :err 'bload: 30 more faults: see t.tsv'
     for quiet in '' -q; do
-        # shellcheck disable=SC2086 # an option or none
-        expect 3 bload pack $quiet a.jsonl b.jsonl --tokenizer bytes -T 4 -o "d$quiet"
-        err_has "bload: 30 more faults: see d$quiet/sequences.tsv"
+        expect 3 bload pack $quiet a.jsonl b.jsonl --tokenizer bytes -T 4 -o "d$quiet" :err "bload: 30 more faults: see d$quiet/sequences.tsv"
         is 1 "$(grep -c 'more faults' "$ERR")"
     done
-    expect 3 bload pack a.jsonl b.jsonl --tokenizer bytes -T 4 -o none --dry-run
-    err_has 'bload: 30 more faults: bload scan -o TABLE lists them'
+    expect 3 bload pack a.jsonl b.jsonl --tokenizer bytes -T 4 -o none --dry-run :err 'bload: 30 more faults: bload scan -o TABLE lists them'
     # Nothing can be packed: the table is where the run is kept.
-    expect 1 bload pack a.jsonl --tokenizer bytes -T 4 -o bad
-    err_has 'bload: 15 more faults: see bad/.bload/sequences.tsv'
+    expect 1 bload pack a.jsonl --tokenizer bytes -T 4 -o bad :err 'bload: 15 more faults: see bad/.bload/sequences.tsv'
     [ -s bad/.bload/sequences.tsv ]
     expect 3 bload scan -q --task 0/1 a.jsonl b.jsonl --tokenizer bytes -o parts
     err_has 'bload: 30 more faults: see the table that bload plan DIR makes of all parts'
@@ -196,50 +176,37 @@ test_plain_text_by_file_line_blank_line_and_separator() {
     mkdir t
     printf 'a\r\nb\n\n \nc\n\r\n\nd\n\n' >t/x.txt
     printf '<|>one<|><|>two\n<|>' >t/y.txt
-    expect 0 bload scan -q t --tokenizer bytes
-    is 'x.txt y.txt' "$(field id <"$OUT" | xargs)"
-    is '16 19' "$(field length <"$OUT" | xargs)"
-    expect 0 bload scan -q t/x.txt --tokenizer bytes --documents line
-    is '1 1 0 1 1 0 0 1 0' "$(field length <"$OUT" | xargs)"
-    expect 0 bload scan -q t/x.txt --tokenizer bytes --documents blank-line
-    is 't/x.txt#0 t/x.txt#6 t/x.txt#13' "$(field id <"$OUT" | xargs)"
-    is '3 3 1' "$(field length <"$OUT" | xargs)"
+    expect 0 bload scan -q t --tokenizer bytes :column id 'x.txt y.txt' :column length '16 19'
+    expect 0 bload scan -q t/x.txt --tokenizer bytes --documents line :column length '1 1 0 1 1 0 0 1 0'
+    expect 0 bload scan -q t/x.txt --tokenizer bytes --documents blank-line :column id 't/x.txt#0 t/x.txt#6 t/x.txt#13' :column length '3 3 1'
     # What Windows ends lines with leaves nothing in documents that are cut at lines; x\r is no end of a line.
     printf 'one\r\ntwo\r\n\r\nx\ry\r\n' >crlf.txt
     printf 'one\ntwo\n\nx\ry\n' >lf.txt
     for rule in line blank-line; do
-        for name in crlf lf; do
-            expect 0 bload pack -q $name.txt --tokenizer bytes --documents $rule -T 16 -o "$name-$rule"
-        done
+        for name in crlf lf; do expect 0 bload pack -q $name.txt --tokenizer bytes --documents $rule -T 16 -o "$name-$rule"; done
         is "$(tokens "lf-$rule")" "$(tokens "crlf-$rule")"
     done
-    expect 0 bload scan -q t/y.txt --tokenizer bytes --documents 'sep:<|>'
-    is '0 3 0 4' "$(field length <"$OUT" | xargs)"
-    expect 0 bload scan -q t/y.txt --tokenizer bytes --documents 'sep:\n<\x7C'
-    is '15 1' "$(field length <"$OUT" | xargs)"
-    expect 2 bload scan t --tokenizer bytes --documents words
-    err_has '--documents expects file, line, blank-line or sep:TEXT, not "words"'
+    expect 0 bload scan -q t/y.txt --tokenizer bytes --documents 'sep:<|>' :column length '0 3 0 4'
+    expect 0 bload scan -q t/y.txt --tokenizer bytes --documents 'sep:\n<\x7C' :column length '15 1'
+    expect 2 bload scan t --tokenizer bytes --documents words :err '--documents expects file, line, blank-line or sep:TEXT, not "words"'
 }
 
 test_a_folder_stands_for_the_tokenizer_in_it() {
     mkdir -p m/none
     printf '[UNK]\nab\n##c\n' >m/vocab.txt
-    printf 'abc ab x' >x.txt
-    expect 0 bload pack -q x.txt --tokenizer m/vocab.txt -T 4 -o file
+    given x.txt 'abc ab x' expect 0 bload pack -q x.txt --tokenizer m/vocab.txt -T 4 -o file
     expect 0 bload pack -q x.txt --tokenizer m -T 4 -o folder
     expect 0 bload pack -q x.txt --tokenizer m/ -T 4 -o slash
     diff -r file folder && diff -r file slash
     is '1 2 1 0' "$(tokens folder)"
     echo '{}' >m/tokenizer.json # is preferred
-    expect 1 bload scan -q x.txt --tokenizer m
-    err_has 'm/tokenizer.json is neither a tokenizer.json (it has no "model") nor named vocab.json'
+    expect 1 bload scan -q x.txt --tokenizer m :err 'm/tokenizer.json is neither a tokenizer.json (it has no "model") nor named vocab.json'
     expect 2 bload scan -q x.txt --tokenizer m/none
     err_has 'tokenizer m/none: the folder has no tokenizer.json, tokenizer.model, tekken.json, vocab.json or vocab.txt'
 }
 
 test_bytes_stay_as_they_are() {
-    printf '\xef\xbb\xbf a\r\n\t \n\n' >x.txt
-    expect 0 bload pack -q x.txt --tokenizer bytes -T 11 -o d
+    given x.txt '\xef\xbb\xbf a\r\n\t \n\n' expect 0 bload pack -q x.txt --tokenizer bytes -T 11 -o d
     is '239 187 191 32 97 13 10 9 32 10 10' "$(tokens d)"
 }
 
@@ -273,13 +240,11 @@ test_compressed_inputs_that_are_cut_off_or_damaged() {
     expect 3 bload scan '[a-f].jsonl.*' --tokenizer bytes
     grep -q '^bload: skipped a.jsonl.gz#[0-9]*: damaged: the gzip data ends in the middle at byte 20000 of the file$' "$ERR"
     grep -q '^bload: skipped b.jsonl.zst\(#[0-9]*\)\?: damaged: the zstd data ends in the middle at byte 20000 of the file$' "$ERR"
-    err_has 'bload: skipped c.jsonl.gz: not gzip data, as its name says'
-    err_has 'bload: skipped d.jsonl.gz: empty file'
+    err_has 'bload: skipped c.jsonl.gz: not gzip data, as its name says' 'bload: skipped d.jsonl.gz: empty file'
     grep -q '^bload: skipped e.jsonl.gz#[0-9]*: damaged: the gzip data is followed by other bytes at byte [0-9]* of the file$' "$ERR"
     grep -q '^bload: skipped f.jsonl.gz#[0-9]*: damaged: the gzip data \(is invalid\|has a wrong checksum\) at byte ' "$ERR"
     [ "$(grep -c '^a.jsonl.gz.*ok' "$OUT")" -gt 500 ] || fail "what came before the end was lost"
-    expect 3 bload pack -q '[a-f].jsonl.*' --tokenizer bytes -T 64 --oversize split -o d
-    expect 0 bload verify d
+    expect 3 bload pack -q '[a-f].jsonl.*' --tokenizer bytes -T 64 --oversize split -o d :verified
 }
 
 # What is damaged behind the last document, or between documents, keeps those before it.
@@ -345,8 +310,7 @@ test_a_line_and_a_bomb_that_are_too_long() {
     err_has 'bload: skipped long.jsonl#14: longer than 256.0 MiB (--max-document)'
     err_has 'bload: skipped bomb.txt.gz: longer than 256.0 MiB (--max-document)'
     is '0 1 0 1' "$(field length <"$OUT" | xargs)"
-    expect 3 bload scan -q long.jsonl --tokenizer bytes --max-document 13
-    is '1 0 1' "$(field length <"$OUT" | xargs)"
+    expect 3 bload scan -q long.jsonl --tokenizer bytes --max-document 13 :column length '1 0 1'
 }
 
 test_texts_of_several_keys() {
@@ -355,15 +319,12 @@ test_texts_of_several_keys() {
     expect 3 bload pack c.jsonl --tokenizer bytes --key q.t,a --keep a -T 32 -o d --order keep
     is '97 98 10 99 195 169 100 10 103 239 191 189 10 104 239 191 189' "$(tokens d | sed 's/\( 0\)*$//')"
     is '6 2 0 0 0 0 9' "$(field length <d/sequences.tsv | xargs)"
-    err_has 'bload: skipped c.jsonl#62: empty document'
-    err_has 'bload: skipped c.jsonl#88: no key "a"; the line has "q" (--key)'
-    err_has 'bload: skipped c.jsonl#106: "q.t" is an array, not a string'
-    err_has 'bload: skipped c.jsonl#134: "a" is true, false or null, not a string'
+    err_has 'bload: skipped c.jsonl#62: empty document' 'bload: skipped c.jsonl#88: no key "a"; the line has "q" (--key)'
+    err_has 'bload: skipped c.jsonl#106: "q.t" is an array, not a string' 'bload: skipped c.jsonl#134: "a" is true, false or null, not a string'
     err_has 'bload: c.jsonl#163: half a surrogate pair at byte 177: replaced by U+FFFD; half a surrogate pair at byte 194: replaced by U+FFFD'
     # What is between them is part of the dataset's identity.
     expect 3 bload pack -q c.jsonl --tokenizer bytes --key q.t,a --keep a -T 32 -o d --order keep
-    expect 2 bload pack c.jsonl --tokenizer bytes --key q.t,a --keep a -T 32 -o d --order keep --join '\n\n'
-    err_has 'join'
+    expect 2 bload pack c.jsonl --tokenizer bytes --key q.t,a --keep a -T 32 -o d --order keep --join '\n\n' :err 'join'
     head -n 2 c.jsonl >two.jsonl
     while read -r join bytes; do
         rm -rf e
@@ -373,19 +334,14 @@ test_texts_of_several_keys() {
 \t\\ 99 195 169 9 92 97 98 9 92 99 195 169 9 92 100 9 92
 , 99 195 169 44 97 98 44 99 195 169 44 100 44
 END
-    expect 3 bload scan -q c.jsonl --tokenizer bytes --key q.t,a --invalid error
-    is '6 2 0 0 0 0 0' "$(field length <"$OUT" | xargs)"
+    expect 3 bload scan -q c.jsonl --tokenizer bytes --key q.t,a --invalid error :column length '6 2 0 0 0 0 0'
     for bad in 'a,' ',a' 'a,,b' 'a,b..c'; do
-        expect 2 bload scan c.jsonl --tokenizer bytes --key "$bad"
-        err_has 'is not a key (a.b is b within a, a\.b a name with a dot)'
+        expect 2 bload scan c.jsonl --tokenizer bytes --key "$bad" :err 'is not a key (a.b is b within a, a\.b a name with a dot)'
     done
-    expect 2 bload scan c.jsonl --tokenizer bytes --key a --join x
-    err_has '--join is for the texts of several keys'
-    expect 2 bload scan c.jsonl --key a,b
-    err_has '--key: the texts of several keys need --tokenizer'
+    expect 2 bload scan c.jsonl --tokenizer bytes --key a --join x :err '--join is for the texts of several keys'
+    expect 2 bload scan c.jsonl --key a,b :err '--key: the texts of several keys need --tokenizer'
     for bad in '\q' '\xff'; do expect 2 bload scan c.jsonl --tokenizer bytes --key a,b --join "$bad"; done
-    expect 2 bload scan c.jsonl --tokenizer bytes --key "$(seq -s , 33)"
-    err_has 'more than 32 keys in --key, --keep and --field'
+    expect 2 bload scan c.jsonl --tokenizer bytes --key "$(seq -s , 33)" :err 'more than 32 keys in --key, --keep and --field'
     expect 3 bload scan c.jsonl --tokenizer bytes --key "$(seq -s , 32)"
 }
 
@@ -405,14 +361,12 @@ test_standard_input() {
     expect 0 bload pack -q - --tokenizer bytes -T 20 -o e <corpus.jsonl
     same d/shards/00000/shard-00000000.safetensors e/shards/00000/shard-00000000.safetensors
     is '-#0 -#25 -#70' "$(field id <e/sequences.tsv | xargs)"
-    expect 0 bload pack - --tokenizer bytes -T 20 -o e <corpus.jsonl
-    err_is <<<'bload: e is already complete: nothing to do'
+    expect 0 bload pack - --tokenizer bytes -T 20 -o e <corpus.jsonl :err-is 'bload: e is already complete: nothing to do'
 }
 
 test_a_table_that_was_scanned_before_and_its_spool() {
     corpus
-    echo 'plain text' >x.txt
-    expect 0 bload pack -q --kind text corpus.jsonl x.txt --tokenizer bytes -T 20 -o d
+    given x.txt 'plain text\n' expect 0 bload pack -q --kind text corpus.jsonl x.txt --tokenizer bytes -T 20 -o d
     expect 0 bload scan -q --kind text corpus.jsonl x.txt --tokenizer bytes --spool spool -o t.tsv
     compgen -G 'spool/*.steps' >/dev/null || fail "no spool"
     expect 0 bload pack -q --sequences t.tsv --tokenizer bytes -T 20 -o e
@@ -422,20 +376,16 @@ test_a_table_that_was_scanned_before_and_its_spool() {
     [ ! -e spool ] || fail "the spool is still there"
     # A part of the rows, in another order.
     { head -n 1 t.tsv && tail -n 2 t.tsv && sed -n 2p t.tsv; } >some.tsv
-    expect 0 bload pack -q --sequences some.tsv --tokenizer bytes -T 20 -o g
-    expect 0 bload verify g
-    expect 2 bload pack -q --sequences t.tsv --tokenizer bytes -T 20 -o h --eos 3
-    err_has 'the table was scanned with sampling'
-    expect 2 bload pack -q --sequences t.tsv -T 20 -o h
-    err_has 'the table was scanned with sampling'
+    expect 0 bload pack -q --sequences some.tsv --tokenizer bytes -T 20 -o g :verified
+    expect 2 bload pack -q --sequences t.tsv --tokenizer bytes -T 20 -o h --eos 3 :err 'the table was scanned with sampling'
+    expect 2 bload pack -q --sequences t.tsv -T 20 -o h :err 'the table was scanned with sampling'
 }
 
 # What does not fit into the memory that is left for it is brought into the order of the shards first: to the same bytes.
 test_a_spool_that_is_larger_than_memory() {
     awk 'BEGIN { for (i = 0; i < 20000; i++) { ids = m = i % 100; for (k = 1; k < 30 + i % 20; k++) { ids = ids "," i + k; m = m "," k } printf "{\"ids\": [%s], \"m\": [%s]}\n", ids, m } }' >c.jsonl
     set -- --key ids --field m=m:u8 -T 64 --oversize split --shard-size 400K
-    expect 0 bload pack c.jsonl "$@" -o d
-    ! grep -q scattered "$ERR" || fail "a small spool is scattered"
+    expect 0 bload pack c.jsonl "$@" -o d :err-lacks scattered
     for jobs in 1 3; do
         rm -rf e
         expect 0 bload pack c.jsonl "$@" -o e -j $jobs --memory 35M
@@ -447,9 +397,7 @@ test_a_spool_that_is_larger_than_memory() {
     sed 's/c.jsonl#0\t30/c.jsonl#0\t31/' t.tsv >lies.tsv
     for name in f g; do
         [ $name = f ] && limit= || limit='--memory 35M'
-        # shellcheck disable=SC2086 # an option and its value
-        expect 3 bload pack --sequences lies.tsv "$@" -o $name $limit
-        err_has 'bload: failed c.jsonl#0: has 30 tokens, the table says 31'
+        expect 3 bload pack --sequences lies.tsv "$@" -o $name $limit :err 'bload: failed c.jsonl#0: has 30 tokens, the table says 31'
     done
     diff -r f g
     # A spool that was cut is not taken for whole.
@@ -467,52 +415,42 @@ test_a_table_that_lies() {
     expect 1 bload pack --sequences lying.tsv --tokenizer bytes -T 20 -o c
     err_has 'corpus.jsonl changed since the scan: the document at byte 71 is another one'
     strange lying.tsv >lies.tsv
-    expect 3 bload pack --sequences lies.tsv --tokenizer bytes -T 20 -o d
-    err_has 'bload: failed corpus.jsonl#25: has 11 tokens, the table says 12'
+    expect 3 bload pack --sequences lies.tsv --tokenizer bytes -T 20 -o d :err 'bload: failed corpus.jsonl#25: has 11 tokens, the table says 12'
     err_has 'bload: failed corpus.jsonl#71: no document begins there'
     is 'ok failed failed' "$(field status <d/sequences.tsv | xargs)"
     expect 0 bload verify d
     # A file that is another one now, or gone.
     echo '{"text": "four"}' >>corpus.jsonl
     sed -i 's/#25/#26/' t.tsv
-    expect 1 bload pack --sequences t.tsv --tokenizer bytes -T 20 -o e
-    err_has 'the inputs changed since the scan: corpus.jsonl has a different size'
+    expect 1 bload pack --sequences t.tsv --tokenizer bytes -T 20 -o e :err 'the inputs changed since the scan: corpus.jsonl has a different size'
     rm corpus.jsonl
-    expect 1 bload pack --sequences t.tsv --tokenizer bytes -T 20 -o f
-    err_has 'the inputs changed since the scan: corpus.jsonl is gone'
+    expect 1 bload pack --sequences t.tsv --tokenizer bytes -T 20 -o f :err 'the inputs changed since the scan: corpus.jsonl is gone'
 }
 
 test_ids_of_a_megatron_pair_and_of_json() {
     printf 'MMIDIDX\0\0\1\0\0\0\0\0\0\0\10\3\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0' >m.idx
     printf '\2\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\4\0\0\0\0\0\0\0\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' >>m.idx
     printf '\1\0\2\0\3\0\377\377\5\0' >m.bin
-    expect 0 bload scan -q m.idx
-    is '2 0 3' "$(field length <"$OUT" | xargs)"
-    expect 0 bload pack -q m.idx -T 5 -o d --order keep
-    is '1 2 3 65535 5' "$(tokens d)"
+    expect 0 bload scan -q m.idx :column length '2 0 3'
+    expect 0 bload pack -q m.idx -T 5 -o d --order keep :tokens '1 2 3 65535 5'
     head -c 60 m.idx >cut.idx
     cp m.bin cut.bin
-    expect 3 bload scan cut.idx
-    err_has 'skipped cut.idx: 60 bytes are not what 3 sequences and 1 documents take'
+    expect 3 bload scan cut.idx :err 'skipped cut.idx: 60 bytes are not what 3 sequences and 1 documents take'
     head -c 6 m.bin >short.bin
     cp m.idx short.idx
-    expect 3 bload scan short.idx
-    err_has 'skipped short.idx#42: 3 tokens from byte 4 are beyond the .bin file (6 bytes)'
+    expect 3 bload scan short.idx :err 'skipped short.idx#42: 3 tokens from byte 4 are beyond the .bin file (6 bytes)'
     # The first token of all is no id: nothing is allocated yet.
     printf 'MMIDIDX\0\0\1\0\0\0\0\0\0\0\3\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0' >signed.idx
     printf '\0\0\0\0\0\0\0\0' >>signed.idx
     printf '\377\377' >signed.bin
-    expect 3 bload scan signed.idx
-    err_has 'skipped signed.idx#34: token 0 is -1: an id is a number from 0 to 2147483647'
+    expect 3 bload scan signed.idx :err 'skipped signed.idx#34: token 0 is -1: an id is a number from 0 to 2147483647'
     printf '%s\n' '{"ids": [7, 8]}' '{"ids": []}' '{"ids": [1.5]}' '{"ids": [-1]}' '{"ids": [1e9]}' >i.jsonl
-    expect 3 bload scan i.jsonl --key ids
-    err_has 'skipped i.jsonl#28: token 0 is no id (a whole number)'
+    expect 3 bload scan i.jsonl --key ids :err 'skipped i.jsonl#28: token 0 is no id (a whole number)'
     err_has 'skipped i.jsonl#43: token 0 is -1: an id is a number from 0 to 2147483647'
     is '2 0 0 0 0' "$(field length <"$OUT" | xargs)"
     expect 2 bload scan corpus.jsonl
     corpus
-    expect 2 bload scan corpus.jsonl
-    err_has 'the inputs hold text: use --tokenizer FILE, or --tokenizer bytes'
+    expect 2 bload scan corpus.jsonl :err 'the inputs hold text: use --tokenizer FILE, or --tokenizer bytes'
 }
 
 # An index of Megatron's: megatron DOCUMENT-INDEX... has sequences of 2, 0, 3, 1 tokens, 1 to 6.
@@ -527,26 +465,20 @@ megatron() {
 test_documents_of_megatron() {
     printf '\1\0\2\0\3\0\4\0\5\0\6\0' >m.bin
     megatron 0 3 3 4 >m.idx
-    expect 0 bload scan -q m.idx
-    is '2 0 3 1' "$(field length <"$OUT" | xargs)"
-    expect 0 bload pack -q m.idx --megatron document -T 12 -o d --order keep --bos 8 --eos 9
-    is '8 1 2 3 4 5 9 8 6 9 0 0' "$(tokens d)"
+    expect 0 bload scan -q m.idx :column length '2 0 3 1'
+    expect 0 bload pack -q m.idx --megatron document -T 12 -o d --order keep --bos 8 --eos 9 :tokens '8 1 2 3 4 5 9 8 6 9 0 0'
     is 'm.idx#82 m.idx#90 m.idx#98' "$(field id <d/sequences.tsv | xargs)"
     is 'ok skipped ok' "$(field status <d/sequences.tsv | xargs)"
     expect 0 bload verify d
-    expect 2 bload pack m.idx -T 12 -o d --order keep --bos 8 --eos 9
-    err_has 'megatron'
+    expect 2 bload pack m.idx -T 12 -o d --order keep --bos 8 --eos 9 :err 'megatron'
     # A document with a sequence that is not there is of no use, nor is one that is too long.
     head -c 8 m.bin >short.bin
     cp m.idx short.idx
-    expect 3 bload scan short.idx --megatron document
-    err_has 'skipped short.idx#82: 3 tokens from byte 4 are beyond the .bin file (8 bytes)'
-    expect 3 bload scan m.idx --megatron document --max-document 9
-    err_has 'skipped m.idx#82: longer than 9 bytes (--max-document)'
+    expect 3 bload scan short.idx --megatron document :err 'skipped short.idx#82: 3 tokens from byte 4 are beyond the .bin file (8 bytes)'
+    expect 3 bload scan m.idx --megatron document --max-document 9 :err 'skipped m.idx#82: longer than 9 bytes (--max-document)'
     is '0 0 1' "$(field length <"$OUT" | xargs)"
     for bad in '1 3 4|0 1|' '0 3 2 4|2 2|#98' '0 3 5|2 5|#98' '0 2 3|2 3|#98' '0|0 0|' '0 3 2|2 2|#98'; do
         IFS='|' read -r entries which offset <<<"$bad"
-        # shellcheck disable=SC2086 # several entries
         megatron $entries >m.idx
         expect 3 bload scan m.idx --megatron document
         err_has "skipped m.idx$offset: entry ${which% *} of the document index is ${which#* }: it must go from 0 to the 4 sequences, and never back"
@@ -554,8 +486,7 @@ test_documents_of_megatron() {
         expect 0 bload scan -q m.idx
     done
     megatron >m.idx
-    expect 3 bload scan m.idx --megatron document
-    err_has 'skipped m.idx: there is no document index (--megatron sequence needs none)'
+    expect 3 bload scan m.idx --megatron document :err 'skipped m.idx: there is no document index (--megatron sequence needs none)'
 }
 
 # Of the same size, and for Megatron beside the file that was named: what is packed is what was scanned, or nothing.
@@ -567,41 +498,32 @@ test_files_that_change_between_scan_and_pack() {
     expect 2 bload pack -q m.idx -T 3 -o d --memory 1
     cp -p m.bin was.bin
     printf '\4\0\5\0\6\0' >m.bin
-    expect 1 bload pack -q m.idx -T 3 -o d
-    err_has 'm.idx changed since the scan: scan again, with another spool than d/.bload/spool'
+    expect 1 bload pack -q m.idx -T 3 -o d :err 'm.idx changed since the scan: scan again, with another spool than d/.bload/spool'
     cp -p was.bin m.bin
-    expect 0 bload pack -q m.idx -T 3 -o d
-    is '1 2 3' "$(tokens d)"
+    expect 0 bload pack -q m.idx -T 3 -o d :tokens '1 2 3'
     # A scan takes what there is.
     expect 0 bload scan -q m.idx --spool kept -o t.tsv
     printf '\4\0\5\0\6\0' >m.bin
-    expect 1 bload pack -q --sequences t.tsv -T 3 -o e --spool kept
-    err_has 'm.idx changed since the scan'
-    expect 0 bload pack -q m.idx -T 3 -o f --spool kept
-    is '4 5 6' "$(tokens f)"
+    expect 1 bload pack -q --sequences t.tsv -T 3 -o e --spool kept :err 'm.idx changed since the scan'
+    expect 0 bload pack -q m.idx -T 3 -o f --spool kept :tokens '4 5 6'
     corpus
     expect 0 bload scan -q corpus.jsonl --tokenizer bytes --spool kept -o t.tsv
     sed -i s/three/THREE/ corpus.jsonl
-    expect 1 bload pack -q --sequences t.tsv --tokenizer bytes -T 20 -o g --spool kept
-    err_has 'corpus.jsonl changed since the scan'
+    expect 1 bload pack -q --sequences t.tsv --tokenizer bytes -T 20 -o g --spool kept :err 'corpus.jsonl changed since the scan'
 }
 
 test_fields_beside_the_tokens() {
     printf '%s\n' '{"ids": [1, 2, 3], "mask": [0, 1, 1], "labels": [-100, 2, 3]}' '{"ids": [4], "mask": [1, 1], "labels": [4]}' '{"ids": [4], "mask": [300], "labels": [4]}' '{"ids": [4], "labels": [4]}' >f.jsonl
     expect 3 bload pack f.jsonl --key ids --field loss_mask=mask:u8,labels=labels -T 4 -o d
-    err_has 'skipped f.jsonl#62: loss_mask has 2 values for 1 tokens'
-    err_has 'skipped f.jsonl#106: loss_mask: value 0 is no number that fits U8: 300'
+    err_has 'skipped f.jsonl#62: loss_mask has 2 values for 1 tokens' 'skipped f.jsonl#106: loss_mask: value 0 is no number that fits U8: 300'
     err_has 'skipped f.jsonl#149: no key "mask"'
     expect 0 bload verify d
-    echo plain >plain.txt
-    expect 3 bload pack plain.txt f.jsonl --key ids --tokenizer bytes --field labels=labels -T 8 -o plain
+    given plain.txt 'plain\n' expect 3 bload pack plain.txt f.jsonl --key ids --tokenizer bytes --field labels=labels -T 8 -o plain
     err_has 'skipped plain.txt: no values of "labels": only lines of JSON have keys (--field)'
     is 0 "$(word failed <plain/manifest.json)"
-    expect 2 bload pack f.jsonl --key ids --field labels=labels --eos 5 -T 4 -o e
-    err_has '--field has one number for each token of the inputs'
+    expect 2 bload pack f.jsonl --key ids --field labels=labels --eos 5 -T 4 -o e :err '--field has one number for each token of the inputs'
     for dtype in u5 float32x int32-or-so; do
-        expect 2 bload pack f.jsonl --key ids --field labels=labels:$dtype -T 4 -o e
-        err_has "a field's type is u8, i8, u16, i16, i32, i64 or f32"
+        expect 2 bload pack f.jsonl --key ids --field labels=labels:$dtype -T 4 -o e :err "a field's type is u8, i8, u16, i16, i32, i64 or f32"
     done
 }
 
@@ -617,23 +539,19 @@ test_numbers_of_documents() {
     is '-0.0015 0 7 0' "$(values d score f8)"
     is '1 0 0 1' "$(values d label f8)"
     expect 0 bload verify -q d
-    expect 0 bload info d
-    out_has 'attributes  score F64, label F64'
+    expect 0 bload info d :out 'attributes  score F64, label F64'
     # Where and group-by find the columns; threads and tasks give the same.
     expect 0 bload pack -q n.jsonl --tokenizer bytes --keep score=r.score:number,label:number,dc:title -T 4 -o one --order keep -j 1
     diff -r d one
     for i in 1 0; do expect 0 bload pack -q n.jsonl --tokenizer bytes --keep score=r.score:number,label:number,dc:title -T 4 --order keep --task $i/2 -o two; done
     expect 0 bload finish -q two
     diff -r d two
-    expect 0 bload view -q d -T 6 --where 'score >= 0' --order keep -o v
-    expect 0 bload verify -q v
-    expect 0 bload info v
-    out_has 'attributes  score F64, label F64'
+    expect 0 bload view -q d -T 6 --where 'score >= 0' --order keep -o v :verified
+    expect 0 bload info v :out 'attributes  score F64, label F64'
     expect 0 bload pack -q v -o of-view
     is '7 0' "$(values of-view score f8)"
     # A column that is kept as text is what it was, without a tensor.
-    expect 0 bload pack -q n.jsonl --tokenizer bytes --keep label -T 4 -o text
-    is 'true false 1' "$(field label <text/sequences.tsv | xargs)"
+    expect 0 bload pack -q n.jsonl --tokenizer bytes --keep label -T 4 -o text :made label 'true false 1'
     is '[]' "$(tr -d ' \n' <text/manifest.json | sed 's/.*"attributes":\(\[[^]]*\]\).*/\1/')"
 }
 
@@ -655,18 +573,14 @@ test_numbers_that_are_none() {
 {"text": "a", "w": 100000000000000000000}|w: F64 cannot hold 100000000000000000000
 END
     echo '{"text": "a", "w": 9007199254740992}' >>bad.jsonl
-    echo plain >plain.txt
-    expect 3 bload pack bad.jsonl plain.txt --tokenizer bytes --keep w:number -T 4 -o d
+    given plain.txt 'plain\n' expect 3 bload pack bad.jsonl plain.txt --tokenizer bytes --keep w:number -T 4 -o d
     for reason in "${reasons[@]}"; do err_has "bload: skipped $reason"; done
     err_has 'bload: skipped plain.txt: no key "w": only lines of JSON and rows have keys (--keep)'
     row=$((${#reasons[@]} + 1))
     is '9007199254740992' "$(field w $row <d/sequences.tsv)"
     is '1' "$(field w 1 <d/sequences.tsv)$(field status <d/sequences.tsv | grep -c ok)"
     expect 0 bload verify -q d
-    while IFS='|' read -r keep message; do
-        expect 2 bload pack bad.jsonl --tokenizer bytes --keep "$keep" -T 4 -o e
-        err_has "$message"
-    done <<'END'
+    while IFS='|' read -r keep message; do expect 2 bload pack bad.jsonl --tokenizer bytes --keep "$keep" -T 4 -o e :err "$message"; done <<'END'
 length=w:number|the table has a column "length" of its own
 tokens=w:number|--keep: "tokens" is the name of a tensor of the shards: give another one, as in NAME=KEY:number
 sequence=w:number|--keep: "sequence" is the name of a tensor of the shards
@@ -684,8 +598,7 @@ test_numbers_of_rows() {
         expect 3 bload pack $source --kind text --tokenizer bytes --keep w:number --dedup-by text -T 8 --oversize split --overlap 2 -o d-$source
         is '0.5 -2e3 1 7' "$(field w <d-$source/sequences.tsv | xargs)"
         for reason in 'w: "" is no number' 'w: "abc" is no number' 'w: F64 cannot hold 1e999' 'w: "null" is no number'; do err_has ": $reason"; done
-        expect 0 bload info d-$source
-        out_has 'attributes  w F64'
+        expect 0 bload info d-$source :out 'attributes  w F64'
     done
     # The text of a row is compared as it is, without its quotes: equal to one of JSON.
     printf '{"text": "b \\"q\\" C:\\\\new\\\\"}\n' >n.jsonl
@@ -708,8 +621,7 @@ END
     err_has 'bload: 3 sequences, or parts of them, have no trained token, and 3 blocks have no trained token at all: a mean loss is NaN there (--min-trained 1 leaves out'
     is '3 3' "$(untrained cut)"
     expect 0 bload verify -q cut
-    expect 0 bload info cut
-    out_has 'untrained   3 sequences, or parts of them, have no trained token'
+    expect 0 bload info cut :out 'untrained   3 sequences, or parts of them, have no trained token'
     expect 0 bload report cut -o page.html
     grep -q '3 sequences, or parts of them, have no trained token' page.html
     # Other types of masks say the same; both together train what both train.
@@ -728,8 +640,7 @@ END
     ! grep 'trained' "$ERR" none/manifest.json || fail 'no mask of the loss'
     # Tasks and a run that goes on add up the same.
     for i in 1 0 2; do expect 0 bload pack -q "${base[@]}" --field loss_mask=m:u8 --oversize truncate --task $i/3 -o tasks; done
-    expect 0 bload finish tasks
-    err_has '3 sequences, or parts of them, have no trained token'
+    expect 0 bload finish tasks :err '3 sequences, or parts of them, have no trained token'
     diff -r cut tasks
     expect 0 bload pack -q "${base[@]}" --field loss_mask=m:u8 --oversize truncate --task 0/2 -o again
     expect 0 bload pack -q "${base[@]}" --field loss_mask=m:u8 --oversize truncate -o again
@@ -765,16 +676,14 @@ test_fields_of_booleans_and_of_floats() {
     printf '%s\n' '{"ids": [1], "m": [9223372036854775808]}' '{"ids": [1], "m": [1e19]}' '{"ids": [1], "m": [9223372036854775808.0]}' >long.jsonl
     expect 1 bload pack -q long.jsonl --key ids --field m=m:i64 -T 2 -o l
     printf '%s\n' '{"ids": [1], "m": [3e38]}' '{"ids": [1], "m": [3.5e38]}' >long.jsonl
-    expect 3 bload scan -q long.jsonl --key ids --field m=m:f32
-    is '1 0' "$(field length <"$OUT" | xargs)"
+    expect 3 bload scan -q long.jsonl --key ids --field m=m:f32 :column length '1 0'
 }
 
 # An odd line costs itself, wherever it stands; a file of text needs a tokenizer.
 test_odd_lines_among_ids() {
     { echo '{"ids": "a header"}'; for i in $(seq 20); do echo "{\"ids\": [$i, 1, 2]}"; done
       printf '%s\n' '{"ids": "text"}' '{"ids": ""}' '{"ids": {"a": 1}}' '[1, 2]' '{"ids": [1, "2"]}' '{"ids": [3]}'; } >c.jsonl
-    expect 3 bload pack c.jsonl --key ids -T 8 -o d
-    err_has 'bload: skipped c.jsonl#0: "ids" is a string, not an array of ids (text needs --tokenizer)'
+    expect 3 bload pack c.jsonl --key ids -T 8 -o d :err 'bload: skipped c.jsonl#0: "ids" is a string, not an array of ids (text needs --tokenizer)'
     grep -q '^bload: skipped c.jsonl#[1-9][0-9]*: "ids" is a string, not an array of ids (text needs --tokenizer)$' "$ERR"
     is '21 ok 6 skipped' "$(field status <d/sequences.tsv | sort | uniq -c | xargs)"
     expect 0 bload verify d
@@ -790,12 +699,10 @@ test_odd_lines_among_ids() {
     { cat text && echo && cat text && echo; } >large.jsonl
     expect 2 bload scan large.jsonl --key ids
     echo '{"ids": [1]}' >>large.jsonl
-    expect 3 bload scan -q large.jsonl --key ids
-    is '0 0 1' "$(field length <"$OUT" | xargs)"
+    expect 3 bload scan -q large.jsonl --key ids :column length '0 0 1'
     for file in late.jsonl one.jsonl; do
         echo '{"ids": "text"}' >one.jsonl
-        expect 2 bload scan c.jsonl $file --key ids
-        err_has 'the inputs hold text: use --tokenizer FILE, or --tokenizer bytes'
+        expect 2 bload scan c.jsonl $file --key ids :err 'the inputs hold text: use --tokenizer FILE, or --tokenizer bytes'
         is 0 "$(grep -c late.jsonl "$ERR")"
     done
 }
@@ -806,38 +713,30 @@ test_tokens_that_the_tokenizer_adds() {
     echo "{\"post_processor\": $bert, $words}" >tokenizer.json
     printf '%s\n' '{"text": "a a"}' '{"text": ""}' '{"text": [3, 0]}' >c.jsonl
     set -- c.jsonl --tokenizer tokenizer.json -T 16 --order keep
-    expect 0 bload pack -q "$@" --add-special-tokens -o d
-    is '1 3 3 2 1 3 0 2 0 0 0 0 0 0 0 0' "$(tokens d)"
+    expect 0 bload pack -q "$@" --add-special-tokens -o d :tokens '1 3 3 2 1 3 0 2 0 0 0 0 0 0 0 0'
     grep -q 'begin 1, end 2, padding 0' d/manifest.json || fail "the manifest does not say it"
     expect 0 bload pack -q "$@" --bos '[CLS]' --eos '[SEP]' -o e
     same <(tokens d) <(tokens e)
     # What is added is part of the dataset's identity, and of a table's.
     expect 2 bload pack "$@" -o d
     expect 0 bload scan -q c.jsonl --tokenizer tokenizer.json --add-special-tokens -o t.tsv
-    expect 2 bload pack --sequences t.tsv "${@:2}" -o f
-    err_has 'the table was scanned with sampling'
+    expect 2 bload pack --sequences t.tsv "${@:2}" -o f :err 'the table was scanned with sampling'
     expect 2 bload scan "${@:1:3}" --add-special-tokens --eos 2
     err_has '--add-special-tokens and --eos both say what documents end with: use one of them'
     expect 2 bload scan "${@:1:3}" --add-special-tokens --bos 2
     err_has '--add-special-tokens and --bos both say what documents begin with: use one of them'
-    expect 2 bload scan "${@:1:3}" --add-special-tokens --field m=m
-    err_has '--field has one number for each token of the inputs'
+    expect 2 bload scan "${@:1:3}" --add-special-tokens --field m=m :err '--field has one number for each token of the inputs'
     expect 2 bload scan c.jsonl --add-special-tokens
-    expect 2 bload scan c.jsonl --tokenizer bytes --add-special-tokens
-    err_has '--add-special-tokens is for a tokenizer.json; bytes have none'
-    printf '[UNK]\na\n' >vocab.txt
-    expect 2 bload scan c.jsonl --tokenizer vocab.txt --add-special-tokens
+    expect 2 bload scan c.jsonl --tokenizer bytes --add-special-tokens :err '--add-special-tokens is for a tokenizer.json; bytes have none'
+    given vocab.txt '[UNK]\na\n' expect 2 bload scan c.jsonl --tokenizer vocab.txt --add-special-tokens
     err_has '--add-special-tokens: vocab.txt has no post-processor, which a tokenizer.json has: name the tokens by --bos and --eos'
     echo "{\"post_processor\": null, $words}" >tokenizer.json
-    expect 0 bload scan "${@:1:3}" --add-special-tokens
-    err_has 'it has no post-processor that adds tokens, so --add-special-tokens adds none'
+    expect 0 bload scan "${@:1:3}" --add-special-tokens :err 'it has no post-processor that adds tokens, so --add-special-tokens adds none'
     echo "{\"post_processor\": {\"type\": \"Other\"}, $words}" >tokenizer.json
     expect 0 bload scan -q "${@:1:3}"
-    expect 1 bload scan "${@:1:3}" --add-special-tokens
-    err_has 'tokenizer.json: not supported: the post-processor "Other"'
+    expect 1 bload scan "${@:1:3}" --add-special-tokens :err 'tokenizer.json: not supported: the post-processor "Other"'
     echo "{\"post_processor\": {\"type\": \"Other\"}, \"normalizer\": {\"type\": \"Another\"}, $words}" >tokenizer.json
-    expect 1 bload scan "${@:1:3}" --add-special-tokens
-    err_has 'not supported: the normalizer "Another", the post-processor "Other"'
+    expect 1 bload scan "${@:1:3}" --add-special-tokens :err 'not supported: the normalizer "Another", the post-processor "Other"'
 }
 
 # Letters, each of them a token (a is 0, é 10), and tokens of fill-in-the-middle: 12 begins the prefix, 13 the middle, 14 the suffix.
@@ -863,24 +762,21 @@ test_fill_in_the_middle() {
     # The cuts are counted in characters. What is skipped has no form.
     cut -f 11-14 t.tsv | tr '\t' , >cuts
     printf '%s\n' fim,fim.begin,fim.end,u psm,6,6,1 ,,,2 psm,2,3,3 spm,0,1,4 ,,, ,,, | diff -u - cuts
-    err_has 'documents in the form PSM: 2 (column fim)'
-    err_has 'documents in the form SPM: 1 (column fim)'
+    err_has 'documents in the form PSM: 2 (column fim)' 'documents in the form SPM: 1 (column fim)'
     # One token before the whole document and one behind it.
     expect 3 bload pack -q "$@" -T 32 -o d --order keep --bos '<s>' --eos '</s>'
     is '15 12 0 1 2 3 4 5 14 6 7 13 16 15 12 10 11 14 1 13 0 16 15 12 14 13 9 16 0 0 0 0' "$(tokens d)"
     expect 3 bload pack -q "$@" -T 32 -o e --order keep --add-special-tokens
     is '15 12 0 1 2 3 4 5 14 6 7 13 15 12 10 11 14 1 13 0 15 12 14 13 9 0 0 0 0 0 0 0' "$(tokens e)"
     expect 0 bload verify -q d
-    expect 0 bload info d
-    out_has 'fill-in-the-middle 1,seed=4 by prefix 12, middle 13, suffix 14'
+    expect 0 bload info d :out 'fill-in-the-middle 1,seed=4 by prefix 12, middle 13, suffix 14'
     out_has 'counts      fim_psm 2, fim_spm 1, fim_no 0, fim_marked 0, fim_cut 0'
     expect 0 bload info --json d
     is '2 1 0' "$(python3 -c 'import json, sys; c = json.load(sys.stdin)["counts"]; print(c["fim_psm"], c["fim_spm"], c["fim_no"])' <"$OUT")"
     # A dataset of a view has its documents counted anew.
     expect 0 bload view -q d -T 16 -o v
     expect 3 bload pack -q v -o w
-    expect 0 bload info w
-    out_has 'counts      fim_psm 2, fim_spm 1, fim_no 0, fim_marked 0, fim_cut 0'
+    expect 0 bload info w :out 'counts      fim_psm 2, fim_spm 1, fim_no 0, fim_marked 0, fim_cut 0'
     # A lost shard is made again; the counts stay.
     cp -r e again
     rm again/shards/*/*
@@ -899,11 +795,9 @@ test_fill_in_the_middle() {
     # It is part of a dataset's identity, and of a table's.
     expect 2 bload pack "${@:1:4}" 1 --keep u -T 32 -o d --order keep --bos '<s>' --eos '</s>'
     err_has 'd holds a dataset of another configuration: fim is'
-    expect 2 bload pack --sequences t.tsv --tokenizer tokenizer.json --fim 1 --keep u -T 32 -o f
-    err_has 'the table was scanned with sampling'
+    expect 2 bload pack --sequences t.tsv --tokenizer tokenizer.json --fim 1 --keep u -T 32 -o f :err 'the table was scanned with sampling'
     expect 3 bload pack -q --sequences t.tsv --tokenizer tokenizer.json --fim 1.0,seed=4 --keep u -T 32 -o f
-    printf 'sources: [c.jsonl]\ntokenizer: tokenizer.json\nkeep: u\nT: 32\nfim: 1,seed=4\n' >c.yaml
-    expect 3 bload pack -q -c c.yaml -o g
+    given c.yaml 'sources: [c.jsonl]\ntokenizer: tokenizer.json\nkeep: u\nT: 32\nfim: 1,seed=4\n' expect 3 bload pack -q -c c.yaml -o g
     same f/shards.tsv g/shards.tsv
     cut -f -14 d/sequences.tsv >columns
     same columns <(cut -f -14 t.tsv | sed 's/\(tokenizer=[0-9a-f]*\)/\1 bos eos/; s/\tok\t\t\(tok\)/\tok\t\t\1/' | awk -F'\t' -v OFS='\t' 'NR > 1 && $2 { $2 += 2 } 1')
@@ -911,9 +805,7 @@ test_fill_in_the_middle() {
 
 test_fill_in_the_middle_does_not_depend_on_how_it_is_packed() {
     fim_tokenizer '<fim_prefix>' '<fim_middle>' '<fim_suffix>'
-    for i in 1 2; do
-        seq 20000 | sed "s/.*/{\"text\": \"abcdefgh xabcdefgh é😀 abcdefgh xabcdefgh abcdefgh $i\", \"n\": &}/" >$i.jsonl
-    done
+    for i in 1 2; do seq 20000 | sed "s/.*/{\"text\": \"abcdefgh xabcdefgh é😀 abcdefgh xabcdefgh abcdefgh $i\", \"n\": &}/" >$i.jsonl; done
     local -a with=(--tokenizer tokenizer.json --fim '0.5,spm=0.3' -q)
     expect 0 bload scan "${with[@]}" 1.jsonl 2.jsonl -j 1 -o a.tsv
     expect 0 bload scan "${with[@]}" 2.jsonl 1.jsonl -j 4 -o b.tsv
@@ -955,8 +847,7 @@ test_fill_in_the_middle_of_texts_with_bos_and_eos() {
     fim_tokenizer '<fim_prefix>' '<fim_middle>' '<fim_suffix>'
     printf '{"text": "%s"}\n' '<s>abcdefgh</s>' 'abcdefgh</s>' 'abcdefgh' '<s>' '<s></s>' >c.jsonl
     set -- c.jsonl --tokenizer tokenizer.json --special parse -T 16
-    expect 0 bload pack -q "$@" --fim 1,spm=0,seed=4 --bos '<s>' --eos '</s>' -o d --order keep
-    is '13 13 13 2 2' "$(field length <d/sequences.tsv | xargs)"
+    expect 0 bload pack -q "$@" --fim 1,spm=0,seed=4 --bos '<s>' --eos '</s>' -o d --order keep :made length '13 13 13 2 2'
     is 'psm psm psm no no' "$(field fim <d/sequences.tsv | xargs)"
     is '1,1 ,1 , 1, 1,1' "$(paste -d , <(field bos.given <d/sequences.tsv) <(field eos.given <d/sequences.tsv) | xargs)"
     python3 - "$(tokens d)" "$(field fim.begin <d/sequences.tsv | xargs)" "$(field fim.end <d/sequences.tsv | xargs)" <<'END'
@@ -971,10 +862,8 @@ END
 
 test_fill_in_the_middle_by_the_tokens_of_models() {
     printf '{"text": "abcd"}\n' >c.jsonl
-    local names
     for names in '<fim_prefix> <fim_middle> <fim_suffix>' '<|fim_prefix|> <|fim_middle|> <|fim_suffix|>' '[PREFIX] [MIDDLE] [SUFFIX]' \
         '<fim-prefix> <fim-middle> <fim-suffix>' '▁<PRE> ▁<MID> ▁<SUF>' '<｜fim▁begin｜> <｜fim▁end｜> <｜fim▁hole｜>'; do
-        # shellcheck disable=SC2086
         fim_tokenizer $names
         expect 0 bload pack -q c.jsonl --tokenizer tokenizer.json --fim 1,spm=0 -T 7 -o d
         is '12 14 13' "$(tokens d | tr ' ' '\n' | grep -xE '1[234]' | xargs)"
@@ -983,16 +872,12 @@ test_fill_in_the_middle_by_the_tokens_of_models() {
 }
 
 test_fill_in_the_middle_is_refused() {
-    local option message
     fim_tokenizer '<p>' '<m>' '<e>'
     printf '{"text": "abcd", "m": [1]}\n' >c.jsonl
     printf '{"text": [1, 2]}\n' >i.jsonl
     python3 -c 'import struct; h = b"{\"descr\": \"<i4\", \"fortran_order\": False, \"shape\": (2,), }".ljust(117) + b"\n"; open("i.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(h)) + h + bytes(8))'
     set -- --tokenizer tokenizer.json
-    while IFS='|' read -r option message; do
-        expect 2 bload scan c.jsonl "$@" --dtype u16 --fim "$option"
-        err_has "$message"
-    done <<'END'
+    while IFS='|' read -r option message; do expect 2 bload scan c.jsonl "$@" --dtype u16 --fim "$option" :err "$message"; done <<'END'
 1.5|--fim expects RATE[,spm=SHARE][,seed=N][,prefix=TOKEN,middle=TOKEN,suffix=TOKEN]; RATE and SHARE are numbers from 0 to 1
 -0.5|not "-0.5"
 0.5,spm=2|not "0.5,spm=2"
@@ -1007,8 +892,7 @@ END
     err_has '--field has one number for each token of the inputs, and --fim moves tokens and adds some: leave one of them out'
     expect 2 bload scan c.jsonl "$@" --fim 1,prefix=1,middle=2,suffix=3 --keep fim=m
     err_has '--keep: the table has a column "fim" of its own: give another name, as in text.fim=fim'
-    expect 2 bload scan c.jsonl --fim 1
-    err_has '--fim has no effect without --tokenizer'
+    expect 2 bload scan c.jsonl --fim 1 :err '--fim has no effect without --tokenizer'
     for file in i.jsonl i.npy; do
         expect 2 bload scan c.jsonl $file --kind text "$@" --fim 1,prefix=1,middle=2,suffix=3
         err_has "$file holds token ids, and --fim cuts texts: leave --fim out, or use the texts"
@@ -1020,10 +904,8 @@ END
 test_u16_is_refused_when_ids_do_not_fit() {
     corpus
     expect 0 bload pack -q corpus.jsonl --tokenizer bytes -T 20 -o d --dtype u16 --eos 65535
-    expect 2 bload pack corpus.jsonl --tokenizer bytes -T 20 -o e --dtype u16 --eos 65536
-    err_has '--eos: the id 65536 does not fit --dtype u16'
-    expect 2 bload pack corpus.jsonl --tokenizer bytes -T 20 -o e --eos '<|no|>'
-    err_has '--eos: the tokenizer has no token "<|no|>"'
+    expect 2 bload pack corpus.jsonl --tokenizer bytes -T 20 -o e --dtype u16 --eos 65536 :err '--eos: the id 65536 does not fit --dtype u16'
+    expect 2 bload pack corpus.jsonl --tokenizer bytes -T 20 -o e --eos '<|no|>' :err '--eos: the tokenizer has no token "<|no|>"'
 }
 
 test_the_same_bytes_from_any_number_of_threads_and_stretches() {
@@ -1055,7 +937,6 @@ test_large_files_are_cut_where_paragraphs_begin() {
     awk 'BEGIN { for (i = 0; i < 100000; i++) printf "%d %s\n%s", i, substr("abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz0123456789", 1, 1 + (i * 7919) % 58), i % 3 ? "" : i % 2 ? "\n" : "\n\n\n" }' >large.txt
     [ "$(stat -c %s large.txt)" -gt 3145728 ] || fail "too small to be cut"
     gzip -1c large.txt >packed.txt.gz # is not cut
-    local rule
     for rule in blank-line 'sep:\n\n'; do
         expect 0 bload scan -q large.txt --tokenizer bytes --documents "$rule" -j 2 -o t.tsv
         expect 0 bload scan -q packed.txt.gz --tokenizer bytes --documents "$rule" -o z.tsv
@@ -1068,32 +949,25 @@ test_text_in_a_folder_gives_way_to_videos() {
     mkdir v
     cp "$(fixture h264-30.mp4)" v/
     echo words >v/readme.txt
-    expect 0 bload scan v
-    err_has 'ignored in folders: 1 .txt'
-    is 'h264-30.mp4' "$(field id <"$OUT")"
-    expect 0 bload scan -q v --kind text --tokenizer bytes
-    is 'readme.txt' "$(field id <"$OUT")"
-    expect 2 bload scan v v/readme.txt
-    err_has 'sources of several kinds (1 video: v/h264-30.mp4, 1 text: v/readme.txt): choose one with --kind'
+    expect 0 bload scan v :err 'ignored in folders: 1 .txt' :column id 'h264-30.mp4'
+    expect 0 bload scan -q v --kind text --tokenizer bytes :column id 'readme.txt'
+    expect 2 bload scan v v/readme.txt :err 'sources of several kinds (1 video: v/h264-30.mp4, 1 text: v/readme.txt): choose one with --kind'
 }
 
 test_a_tokenizer_that_the_file_names() {
     mkdir c
     corpus
     mv corpus.jsonl c/
-    printf 'sources:\n  - path: corpus.jsonl\ntokenizer: bytes\nT: 20\neos: 256\noutput: d\n' >c/data.yaml
-    expect 0 bload pack -q -c c/data.yaml
+    given c/data.yaml 'sources:\n  - path: corpus.jsonl\ntokenizer: bytes\nT: 20\neos: 256\noutput: d\n' expect 0 bload pack -q -c c/data.yaml
     expect 0 bload verify c/d
     sed -i 's/bytes/nothing.json/' c/data.yaml
-    expect 2 bload pack -q -c c/data.yaml -o e
-    err_has 'c/nothing.json'
+    expect 2 bload pack -q -c c/data.yaml -o e :err 'c/nothing.json'
 }
 
 # The libraries that made the bytes, and no others.
 test_the_manifest_names_the_libraries_that_were_used() {
     corpus
-    expect 0 bload pack -q corpus.jsonl --tokenizer bytes -T 20 -o d
-    expect 0 bload verify d
+    expect 0 bload pack -q corpus.jsonl --tokenizer bytes -T 20 -o d :verified
     grep -A 1 '"libraries"' d/manifest.json | grep -q '": "' && fail "bytes need no library"
     expect 0 bload pack -q corpus.jsonl --tokenizer bytes -T 20 -o e --compress zstd
     grep -A 1 '"libraries"' e/manifest.json | grep -q '"zstd": "1'
@@ -1101,11 +975,8 @@ test_the_manifest_names_the_libraries_that_were_used() {
 
 test_flags_of_another_kind() {
     corpus
-    expect 2 bload scan corpus.jsonl --tokenizer bytes --fps 5
-    err_has '--fps is for video, and the inputs are text'
-    expect 2 bload pack "$(fixture h264-30.mp4)" -T 30 -o d --eos 5
-    err_has '--eos is for text, and the inputs are video'
-    [ ! -e d ] || fail "d was begun"
+    expect 2 bload scan corpus.jsonl --tokenizer bytes --fps 5 :err '--fps is for video, and the inputs are text'
+    expect 2 bload pack "$(fixture h264-30.mp4)" -T 30 -o d --eos 5 :err '--eos is for text, and the inputs are video' :none d
 }
 
 test_a_signal_does_not_wait_for_input() {
@@ -1128,7 +999,6 @@ test_a_signal_does_not_wait_for_input() {
 
 # Nor for the end of one large document; and it leaves nothing half-done behind.
 test_a_signal_does_not_wait_for_a_document() {
-    local tokenizer
     tokenizer=$(shared data/tokenizers/gpt2-tokenizer.json)
     head -c 45000000 /dev/urandom | base64 >long.txt
     ended_by TERM 'd/.bload/spool/*.part-*' bload pack long.txt --tokenizer "$tokenizer" -T 2048 -o d
@@ -1140,11 +1010,9 @@ test_a_signal_does_not_wait_for_a_document() {
 
 # What a large document takes is waited for, or refused by a limit that is too small for it.
 test_large_documents_wait_for_memory() {
-    local i
     mkdir in
     for i in 1 2 3 4; do seq -s ' ' "${i}000000" >"in/$i.txt"; done
-    expect 2 bload pack -q in --kind text --tokenizer bytes -T 65536 --oversize split -j 1 --memory 60M -o d
-    err_has '.txt: a document of '
+    expect 2 bload pack -q in --kind text --tokenizer bytes -T 65536 --oversize split -j 1 --memory 60M -o d :err '.txt: a document of '
     err_has ' MiB of memory are needed for it: --memory is too small by '
     expect 0 bload pack -q in --kind text --tokenizer bytes -T 65536 --oversize split -j 1 --memory 4G -o much
     expect 0 bload pack -q in --kind text --tokenizer bytes -T 65536 --oversize split -j 4 --memory 400M -o little
@@ -1156,8 +1024,7 @@ test_an_encoding_in_the_cache_of_tiktoken() {
     mkdir -p cache tmp/data-gym-cache
     python3 -c 'import base64; [print(base64.b64encode(bytes([i])).decode(), i) for i in range(256)]; print("YWI= 256")' >cache/$sha1
     printf 'abc' >x.txt
-    TIKTOKEN_CACHE_DIR=$PWD/cache expect 0 bload pack -q x.txt --tokenizer cl100k_base --pattern cl100k -T 2 -o d
-    is '256 99' "$(tokens d)"
+    TIKTOKEN_CACHE_DIR=$PWD/cache expect 0 bload pack -q x.txt --tokenizer cl100k_base --pattern cl100k -T 2 -o d :tokens '256 99'
     grep -q '"tokens of cl100k_base (257 ids' d/manifest.json
     expect 0 bload pack -q x.txt --tokenizer cache/$sha1 --pattern cl100k -T 2 -o e # a name without an ending
     is '256 99' "$(tokens e)"
@@ -1165,11 +1032,9 @@ test_an_encoding_in_the_cache_of_tiktoken() {
     TIKTOKEN_CACHE_DIR='' DATA_GYM_CACHE_DIR='' TMPDIR=$PWD/tmp expect 0 bload scan -q x.txt --tokenizer cl100k_base --pattern cl100k
     TIKTOKEN_CACHE_DIR=$PWD/cache expect 2 bload scan x.txt --tokenizer o200k_base
     err_has 'tokenizer o200k_base: No such file or directory, nor is it in the cache of its library: nothing is downloaded here'
-    printf ' {}' >cache/json
-    expect 1 bload scan x.txt --tokenizer cache/json
+    given cache/json ' {}' expect 1 bload scan x.txt --tokenizer cache/json
     : >cache/empty
-    expect 2 bload scan x.txt --tokenizer cache/empty
-    err_has 'cache/empty is not a tokenizer'
+    expect 2 bload scan x.txt --tokenizer cache/empty :err 'cache/empty is not a tokenizer'
 }
 
 test_a_model_in_the_cache_of_hugging_face() {
@@ -1181,36 +1046,27 @@ test_a_model_in_the_cache_of_hugging_face() {
     printf '{"eos_token": "[SE\\u0050]", "bos_token": "<s>"}' >hf/$model/snapshots/abc/special_tokens_map.json
     printf 'abc ab x' >x.txt
     export HF_HOME=$PWD/hf HF_HUB_CACHE=
-    expect 0 bload pack -q x.txt --tokenizer owner/small.v1 -T 5 -o d --eos eos_token
-    is '2 3 2 0 1' "$(tokens d)"
-    expect 0 bload pack -q x.txt --tokenizer hf/$model/snapshots/abc/vocab.txt -T 6 -o e --eos '[SEP]' --bos sep_token
-    is '1 2 3 2 0 1' "$(tokens e)"
+    expect 0 bload pack -q x.txt --tokenizer owner/small.v1 -T 5 -o d --eos eos_token :tokens '2 3 2 0 1'
+    expect 0 bload pack -q x.txt --tokenizer hf/$model/snapshots/abc/vocab.txt -T 6 -o e --eos '[SEP]' --bos sep_token :tokens '1 2 3 2 0 1'
     mkdir c
-    printf 'sources: [../x.txt]\ntokenizer: owner/small.v1\nT: 5\neos: eos_token\n' >c/c.yaml
-    expect 0 bload pack -q --config c/c.yaml -o f
+    given c/c.yaml 'sources: [../x.txt]\ntokenizer: owner/small.v1\nT: 5\neos: eos_token\n' expect 0 bload pack -q --config c/c.yaml -o f
     is '2 3 2 0 1' "$(tokens f)"
-    expect 2 bload scan x.txt --tokenizer owner/small.v1 --bos bos_token
-    err_has '--bos: the tokenizer has no token "bos_token"'
+    expect 2 bload scan x.txt --tokenizer owner/small.v1 --bos bos_token :err '--bos: the tokenizer has no token "bos_token"'
     expect 2 bload scan x.txt --tokenizer owner/small.v2
     err_has "tokenizer owner/small.v2: No such file or directory, nor is it in the cache of its library: nothing is downloaded here"
     HF_HUB_CACHE=$PWD/hf/hub HF_HOME=/nowhere expect 0 bload scan -q x.txt --tokenizer owner/small.v1
     HF_HOME=/nowhere expect 2 bload scan x.txt --tokenizer owner/small.v1
     printf '../abc' >hf/$model/refs/main
-    expect 1 bload scan x.txt --tokenizer owner/small.v1
-    err_has 'refs/main has no name of a revision'
+    expect 1 bload scan x.txt --tokenizer owner/small.v1 :err 'refs/main has no name of a revision'
     printf '{' >hf/$model/snapshots/abc/tokenizer_config.json
-    expect 1 bload scan x.txt --tokenizer hf/$model/snapshots/abc --eos eos_token
-    err_has 'tokenizer_config.json: not JSON at byte 1'
+    expect 1 bload scan x.txt --tokenizer hf/$model/snapshots/abc --eos eos_token :err 'tokenizer_config.json: not JSON at byte 1'
     printf '[UNK]\n' >owner/small.v1 # an existing path wins
-    expect 2 bload scan x.txt --tokenizer owner/small.v1
-    err_has 'owner/small.v1 is not a tokenizer'
+    expect 2 bload scan x.txt --tokenizer owner/small.v1 :err 'owner/small.v1 is not a tokenizer'
 }
 
 test_what_is_compressed_in_another_way_is_text_still() {
     python3 -c 'import bz2, lzma; line = b"{\"text\": \"hello\"}\n"; open("a.jsonl.bz2", "wb").write(bz2.compress(line)); open("b.txt.xz", "wb").write(lzma.compress(line))'
     printf '{"text": "hello"}\n' >c.jsonl
-    expect 3 bload scan a.jsonl.bz2 b.txt.xz c.jsonl --tokenizer bytes
-    err_has 'skipped a.jsonl.bz2: compressed by bzip2: unpack it first'
-    err_has 'skipped b.txt.xz: compressed by xz: unpack it first'
-    err_has '3 files: 1 sequence of 5 steps; 2 skipped'
+    expect 3 bload scan a.jsonl.bz2 b.txt.xz c.jsonl --tokenizer bytes :err 'skipped a.jsonl.bz2: compressed by bzip2: unpack it first'
+    err_has 'skipped b.txt.xz: compressed by xz: unpack it first' '3 files: 1 sequence of 5 steps; 2 skipped'
 }

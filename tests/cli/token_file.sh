@@ -1,5 +1,5 @@
 # bload pack --token-file: flat files of token ids, of nanoGPT, llm.c, OLMo, Megatron and datatrove.
-# shellcheck shell=bash disable=SC2317,SC2154
+# shellcheck shell=bash disable=SC2317,SC2154,SC2086
 
 # le BYTES NUMBER...: the numbers in so many bytes each, the lowest first.
 le() {
@@ -18,7 +18,6 @@ le() {
 forms() {
     local ids="5 6 7 9 8 9 3 9"
     printf '{"input_ids": [%s]}\n' '5, 6, 7, 9' '8, 9' '3, 9' >ids.jsonl
-    # shellcheck disable=SC2086 # several ids
     {
         le 2 $ids >nano.bin
         le 4 $ids >olmo.npy
@@ -78,20 +77,13 @@ test_documents_by_an_index_a_mark_or_none() {
     forms
     # Whichever of its names Megatron's pair has; the eos= of other files does no harm.
     for name in m.bin m.idx m; do
-        expect 0 bload scan --token-file auto,eos=5 $name
-        is 'm.bin#0 m.bin#8 m.bin#12' "$(field id <"$OUT" | xargs)"
-        is '4 2 2' "$(field length <"$OUT" | xargs)"
-        is '1 0 0' "$(field empty <"$OUT" | xargs)"
+        expect 0 bload scan --token-file auto,eos=5 $name :column id 'm.bin#0 m.bin#8 m.bin#12' :column length '4 2 2' :column empty '1 0 0'
         err_has 'empty documents of an index, left out: 1 (column empty)'
     done
     # What follows the last mark is a document, too.
-    expect 0 bload scan --token-file dtype=u16,eos=8 nano.bin
-    is '5 3' "$(field length <"$OUT" | xargs)"
-    is '0 1' "$(field unmarked <"$OUT" | xargs)"
+    expect 0 bload scan --token-file dtype=u16,eos=8 nano.bin :column length '5 3' :column unmarked '0 1'
     err_has 'documents without the eos= that ends them, or the bos= that begins them: 1 (column unmarked)'
-    expect 0 bload scan --token-file dtype=u16,bos=9 nano.bin
-    is '3 2 2 1' "$(field length <"$OUT" | xargs)"
-    is '1 0 0 0' "$(field unmarked <"$OUT" | xargs)"
+    expect 0 bload scan --token-file dtype=u16,bos=9 nano.bin :column length '3 2 2 1' :column unmarked '1 0 0 0'
     expect 0 bload pack --token-file dtype=u16 nano.bin -T 3 --oversize split -o whole
     is 'nano.bin 8 1' "$(awk 'NR > 1 { print $1, $2, $NF }' whole/sequences.tsv)"
     err_has 'files that are one sequence each, as no index, eos= or bos= divides them: 1 (column undivided)'
@@ -100,8 +92,7 @@ test_documents_by_an_index_a_mark_or_none() {
     mv nano.bin m.bin m.idx d.ds d.ds.index d.ds.metadata ids.jsonl folder
     le 2 5 9 >folder/raw.npy
     expect 0 bload scan --token-file dtype=u16,eos=9 folder/nano.bin folder/raw.npy
-    expect 3 bload scan --token-file dtype=u16,eos=9 folder
-    err_has 'skipped d.ds: dtype=u16, and folder/d.ds.metadata says u32'
+    expect 3 bload scan --token-file dtype=u16,eos=9 folder :err 'skipped d.ds: dtype=u16, and folder/d.ds.metadata says u32'
     is '3 1 3 1' "$(field id <"$OUT" | sed 's/#.*//' | uniq -c | awk '{ print $1 }' | sort -r | xargs | awk '{ print $1, $3, $2, $4 }')"
     err_has 'ignored in folders: 1 .idx, 1 .index, 1 .jsonl, 1 .metadata'
 }
@@ -155,7 +146,6 @@ patch() {
 }
 
 test_mistakes_are_named_by_file_and_byte() {
-    local spec file change said
     while IFS= read -r line; do
         spec=${line%%|*} said=${line##*|}
         case $said in 3* | 2* | 0*) ;; *) said=${line#*|*|*|} && said=3${said#*|3} ;; esac # a bar in the command or the text
@@ -164,31 +154,24 @@ test_mistakes_are_named_by_file_and_byte() {
         rm -f ./*
         forms
         eval "$change"
-        expect "${said%% *}" bload scan --token-file "$spec" "$file"
-        err_has "${said#* }"
+        expect "${said%% *}" bload scan --token-file "$spec" "$file" :err "${said#* }"
         is "$(field id <"$OUT" | wc -l)" "$(field id <"$OUT" | sort -u | wc -l)"
     done < <(mistakes)
     # Those that are not meant for such files say what they need.
     rm -f ./*
     forms
-    expect 3 bload scan --kind text olmo.npy
-    err_has 'skipped olmo.npy: not an NPY file: ids without a header are read with --token-file dtype=u16'
+    expect 3 bload scan --kind text olmo.npy :err 'skipped olmo.npy: not an NPY file: ids without a header are read with --token-file dtype=u16'
     expect 3 bload scan --kind text nano.bin
     err_has "skipped nano.bin: Megatron's data are named by their .idx file (a flat file of ids: --token-file dtype=u16)"
     for option in --tokenizer=bytes --key=ids --documents=line --format=npy --megatron=document --keep=a --field=a=b --min-trained=1; do
         expect 2 bload scan --token-file auto "${option%%=*}" "${option#*=}" m.bin
         err_has "--token-file: the inputs are ids alone, so leave ${option%%=*} out"
     done
-    expect 2 bload scan -q --token-file dtype=u16 --dedup-by text nano.bin
-    err_has '--dedup-by text: the table has no column "text", but id, length,'
-    expect 0 bload scan -q --token-file dtype=u16 --dedup-by undivided nano.bin olmo.npy
-    is 'ok dropped' "$(field status <"$OUT" | xargs)"
-    expect 2 bload scan --token-file dtype=u16 - <nano.bin
-    err_has '--token-file: ids are read where they are, so name a file, not -'
-    expect 2 bload scan --token-file dtype=u32,eos=70000 olmo.npy --dtype u16
-    err_has '--token-file: the id 70000 does not fit --dtype u16'
-    expect 2 bload scan --token-file dtype=u16 nano.bin --kind video
-    err_has '--token-file is for text, and the inputs are video'
+    expect 2 bload scan -q --token-file dtype=u16 --dedup-by text nano.bin :err '--dedup-by text: the table has no column "text", but id, length,'
+    expect 0 bload scan -q --token-file dtype=u16 --dedup-by undivided nano.bin olmo.npy :column status 'ok dropped'
+    expect 2 bload scan --token-file dtype=u16 - <nano.bin :err '--token-file: ids are read where they are, so name a file, not -'
+    expect 2 bload scan --token-file dtype=u32,eos=70000 olmo.npy --dtype u16 :err '--token-file: the id 70000 does not fit --dtype u16'
+    expect 2 bload scan --token-file dtype=u16 nano.bin --kind video :err '--token-file is for text, and the inputs are video'
 }
 
 # Large files are counted in parts, which is nowhere to be seen: those of u32 are cut at other documents.
@@ -221,23 +204,19 @@ END
 test_files_that_change_after_the_scan() {
     forms
     expect 0 bload scan -q --token-file dtype=u16,eos=9 nano.bin --spool kept -o t.tsv
-    expect 2 bload pack -q --sequences t.tsv -T 8 -o d
-    err_has 'the table was scanned with sampling "tokenizer=none token-file=dtype=u16,eos=9"'
+    expect 2 bload pack -q --sequences t.tsv -T 8 -o d :err 'the table was scanned with sampling "tokenizer=none token-file=dtype=u16,eos=9"'
     expect 0 bload pack -q --sequences t.tsv --token-file dtype=u16,eos=9 -T 8 -o d --spool kept
     patch nano.bin 0 2 4
-    expect 1 bload pack -q --sequences t.tsv --token-file dtype=u16,eos=9 -T 8 -o e --spool kept
-    err_has 'nano.bin changed since the scan'
+    expect 1 bload pack -q --sequences t.tsv --token-file dtype=u16,eos=9 -T 8 -o e --spool kept :err 'nano.bin changed since the scan'
     # The same for what lies beside it, in a run that was stopped.
     expect 2 bload pack -q --token-file auto d.ds -T 8 -o f --memory 1
     expect 0 bload scan -q --token-file auto d.ds --spool index -o t.tsv
     le 8 5 6 8 >d.ds.index
-    expect 1 bload pack -q --sequences t.tsv --token-file auto -T 8 -o g --spool index
-    err_has 'd.ds changed since the scan'
+    expect 1 bload pack -q --sequences t.tsv --token-file auto -T 8 -o g --spool index :err 'd.ds changed since the scan'
     # A table that says another length.
     expect 0 bload scan -q --token-file dtype=u16,eos=9 nano.bin -o t.tsv
     sed -i 's/^\(nano.bin#8\t\)2/\13/' t.tsv
-    expect 3 bload pack --sequences t.tsv --token-file dtype=u16,eos=9 -T 8 -o h
-    err_has 'nano.bin#8'
+    expect 3 bload pack --sequences t.tsv --token-file dtype=u16,eos=9 -T 8 -o h :err 'nano.bin#8'
 }
 
 # What bload exports for Megatron is what it reads: a sequence is one there, and a block a document.
@@ -245,12 +224,10 @@ test_there_and_back_by_megatron() {
     forms
     expect 0 bload pack -q ids.jsonl --key input_ids -T 4 -o d --order keep
     expect 0 bload export -q --to megatron d -o out
-    expect 0 bload pack -q --token-file sequences out/tokens -T 4 -o again --order keep
-    is '4 2 2' "$(field length <again/sequences.tsv | xargs)"
+    expect 0 bload pack -q --token-file sequences out/tokens -T 4 -o again --order keep :made length '4 2 2'
     is "$(shards d)" "$(shards again)"
     expect 0 bload pack -q out/tokens.idx -T 4 -o spooled --order keep
     is "$(shards d)" "$(shards spooled)"
     is "$(field content <again/sequences.tsv)" "$(field content <spooled/sequences.tsv)"
-    expect 0 bload scan -q --token-file auto out/tokens.bin
-    is '4 4' "$(field length <"$OUT" | xargs)"
+    expect 0 bload scan -q --token-file auto out/tokens.bin :column length '4 4'
 }

@@ -1,27 +1,21 @@
 # Wrong usage, help, and output that cannot be written.
-# shellcheck shell=bash disable=SC2317
+# shellcheck shell=bash disable=SC2317,SC2086
 commands='scan plan compare pack view export show cat find finish verify info report status slurm doctor completion'
 
 test_no_command_shows_help_and_fails() {
-    expect 2 bload
-    out_is </dev/null
-    err_has 'usage: bload COMMAND'
+    expect 2 bload :out-is '' :err 'usage: bload COMMAND'
 }
 
 test_help() {
     expect 0 bload --help
-    for command in $commands; do
-        out_has "  $command "
-    done
+    for command in $commands; do out_has "  $command "; done
     err_is </dev/null
     cp "$OUT" "$SCRATCH/help"
     for word in help -h 'help --help' 'help help'; do
-        # shellcheck disable=SC2086 # words
         expect 0 bload $word
         same "$OUT" "$SCRATCH/help"
     done
-    expect 2 bload help unpack
-    err_is <<<'bload: unknown command "unpack" (see bload --help)'
+    expect 2 bload help unpack :err-is 'bload: unknown command "unpack" (see bload --help)'
 }
 
 test_version_is_the_headers() {
@@ -37,41 +31,28 @@ test_version_is_the_headers() {
 }
 
 test_unknown_command() {
-    expect 2 bload unpack
-    err_is <<<'bload: unknown command "unpack" (see bload --help)'
+    expect 2 bload unpack :err-is 'bload: unknown command "unpack" (see bload --help)'
 }
 
 test_nearest_command() {
-    expect 2 bload pakc
-    err_is <<<'bload: unknown command "pakc": did you mean pack?'
-    expect 2 bload help stats
-    err_is <<<'bload: unknown command "stats": did you mean status?'
-    expect 2 bload hepl
-    err_is <<<'bload: unknown command "hepl": did you mean help?'
-    expect 2 bload --pack
-    err_is <<<'bload: unknown option --pack: a command comes first (see bload --help)'
+    expect 2 bload pakc :err-is 'bload: unknown command "pakc": did you mean pack?'
+    expect 2 bload help stats :err-is 'bload: unknown command "stats": did you mean status?'
+    expect 2 bload hepl :err-is 'bload: unknown command "hepl": did you mean help?'
+    expect 2 bload --pack :err-is 'bload: unknown option --pack: a command comes first (see bload --help)'
     echo >file
-    expect 1 bload info file
-    err_is <<<'bload: info: file is a file, not the directory of a dataset'
+    expect 1 bload info file :err-is 'bload: info: file is a file, not the directory of a dataset'
 }
 
 test_nearest_option() {
-    expect 2 bload pack --stategy block
-    err_is <<<'bload: pack: unknown option --stategy: did you mean --strategy?'
-    expect 2 bload pack --world=8
-    err_is <<<'bload: pack: unknown option --world: did you mean --world-size?'
+    expect 2 bload pack --stategy block :err-is 'bload: pack: unknown option --stategy: did you mean --strategy?'
+    expect 2 bload pack --world=8 :err-is 'bload: pack: unknown option --world: did you mean --world-size?'
     # of this command alone
-    expect 2 bload verify --stategy block
-    err_is <<<'bload: verify: unknown option --stategy (see --help)'
+    expect 2 bload verify --stategy block :err-is 'bload: verify: unknown option --stategy (see --help)'
 }
 
 test_help_of_each_command() {
     for command in $commands; do
-        expect 0 bload $command --help
-        err_is </dev/null
-        out_has "usage: bload $command "
-        out_has '  -h  '
-        out_has '      --help  '
+        expect 0 bload $command --help :err-is '' :out "usage: bload $command " '  -h  ' '      --help  '
         mv "$OUT" "$SCRATCH/long"
         expect 0 bload help $command
         same "$OUT" "$SCRATCH/long"
@@ -84,9 +65,7 @@ test_help_of_each_command() {
 # Of each command: one screen, options that --help has too, two examples.
 test_usual_help() {
     for command in $commands; do
-        expect 0 bload $command -h
-        err_is </dev/null
-        out_has "usage: bload $command "
+        expect 0 bload $command -h :err-is '' :out "usage: bload $command "
         awk -v c=$command 'length($0) > 80 { print c ": " $0; wide = 1 } END { if (NR > 24) print c ": " NR " lines"; exit wide || NR > 24 }' "$OUT"
         is 2 "$(sed '1,/^examples:/d' "$OUT" | grep -c "^  bload $command ")"
         out_has "All options: bload $command --help, man bload-$command"
@@ -95,15 +74,13 @@ test_usual_help() {
         cp "$OUT" "$SCRATCH/short"
         expect 0 bload $command --help
         while read -r flag; do out_has "$flag"; done < <(grep -oE -- '--[a-z-]+' "$SCRATCH/usual")
-        expect 0 bload $command -h --help
-        out_has 'General:'
+        expect 0 bload $command -h --help :out 'General:'
         expect 0 bload $command -h --wrong
         same "$OUT" "$SCRATCH/short"
     done
 }
 
 test_examples_of_usual_help_run() {
-    local example
     export HOME=$PWD PATH=$PWD/bin:$PATH
     mkdir -p bin videos clips texts datasets .config/fish/completions
     ln -s "$BLOAD" bin/bload
@@ -124,9 +101,7 @@ test_examples_of_usual_help_run() {
         fi
         [ $command != slurm ] || rm -r dataset
         bload $command -h | sed -n '/^examples:/,$s/^  bload/bload/p' >"$SCRATCH/examples"
-        while read -r example; do
-            expect 0 bash -c "$example"
-        done <"$SCRATCH/examples"
+        while read -r example; do expect 0 bash -c "$example"; done <"$SCRATCH/examples"
     done
     [ -s .config/fish/completions/bload.fish ]
 }
@@ -140,9 +115,7 @@ test_what_is_named_and_is_not_there_is_wrong_usage() {
     printf 'sources: [x.mp4]\nT: 9\nsize: 32x32\nsequences: none\n' >table.yaml
     printf 'sources: [x.mp4]\nT: 9\nsize: 32x32\nattributes: none\n' >attributes.yaml
     while read -r line; do
-        # shellcheck disable=SC2086 # words
-        expect 2 bload $line
-        out_is </dev/null
+        expect 2 bload $line :out-is ''
         grep -qE "none.*: No such file or directory(, nor is it in the cache of its library.*)?\$" "$ERR" || fail "$line: $(cat "$ERR")"
         [ ! -e d ] || fail "$line: it made d"
     done <<'END'
@@ -194,23 +167,16 @@ test_options_fit_eighty_columns() {
 
 test_unknown_options() {
     for command in $commands; do
-        expect 2 bload $command --wrong
-        err_is <<<"bload: $command: unknown option --wrong (see --help)"
-        out_is </dev/null
-        expect 2 bload $command -Z
-        err_is <<<"bload: $command: unknown option -Z (see --help)"
+        expect 2 bload $command --wrong :err-is "bload: $command: unknown option --wrong (see --help)" :out-is ''
+        expect 2 bload $command -Z :err-is "bload: $command: unknown option -Z (see --help)"
     done
 }
 
 test_options_without_their_value() {
-    expect 2 bload plan -T
-    err_has 'bload: plan: -T needs a value'
-    expect 2 bload pack --size
-    err_has 'bload: pack: --size needs a value'
-    expect 2 bload scan --count nothing x
-    err_is <<<'bload: scan: --count expects one of packets, decode, not "nothing"'
-    expect 2 bload pack --size 0x0 x
-    err_has '--size expects width x height'
+    expect 2 bload plan -T :err 'bload: plan: -T needs a value'
+    expect 2 bload pack --size :err 'bload: pack: --size needs a value'
+    expect 2 bload scan --count nothing x :err-is 'bload: scan: --count expects one of packets, decode, not "nothing"'
+    expect 2 bload pack --size 0x0 x :err '--size expects width x height'
 }
 
 # The second value of a flag does not replace the first in silence; the same value again, in whatever form, does no harm.
@@ -226,20 +192,13 @@ test_options_given_twice() {
 }
 
 test_nothing_to_work_on() {
-    expect 2 bload scan
-    err_is <<<'bload: scan: no source given (see bload scan --help)'
-    expect 2 bload plan -T 5
-    err_is <<<'bload: plan: no table given: name sequences.tsv files, - or --lengths FILE'
-    expect 2 bload plan --lengths -
-    err_has 'bload: plan: -T must be given'
-    expect 2 bload compare --lengths -
-    err_has 'bload: compare: -T must be given'
-    expect 2 bload pack -T 5 -o d
-    err_is <<<'bload: pack: no source given (see bload pack --help)'
-    expect 2 bload pack . -T 5
-    err_is <<<"bload: pack: -o DIR must be given: the dataset's directory"
-    expect 2 bload pack . -o d
-    err_has 'bload: pack: -T must be given'
+    expect 2 bload scan :err-is 'bload: scan: no source given (see bload scan --help)'
+    expect 2 bload plan -T 5 :err-is 'bload: plan: no table given: name sequences.tsv files, - or --lengths FILE'
+    expect 2 bload plan --lengths - :err 'bload: plan: -T must be given'
+    expect 2 bload compare --lengths - :err 'bload: compare: -T must be given'
+    expect 2 bload pack -T 5 -o d :err-is 'bload: pack: no source given (see bload pack --help)'
+    expect 2 bload pack . -T 5 :err-is "bload: pack: -o DIR must be given: the dataset's directory"
+    expect 2 bload pack . -o d :err 'bload: pack: -T must be given'
     expect 2 bload verify
     expect 2 bload verify a b
     expect 2 bload info
@@ -251,7 +210,6 @@ test_a_full_disk_behind_stdout() {
     for words in --help --version 'plan --help' 'plan -T 9 --lengths lengths' 'compare -T 9 --lengths lengths' \
         'plan -T 9 --lengths lengths -o /dev/full' 'plan -T 9 --lengths lengths --report /dev/full'; do
         status=0
-        # shellcheck disable=SC2086 # words
         bload $words >/dev/full 2>"$ERR" || status=$?
         is 1 $status
         grep -q 'cannot write' "$ERR" || fail "$words: $(cat "$ERR")"
@@ -266,7 +224,6 @@ test_a_closed_stdout() {
     printf '5\n6\n' >lengths
     for words in --help --version 'plan -T 9 --lengths lengths' 'compare -T 9 --lengths lengths'; do
         status=0
-        # shellcheck disable=SC2086 # words
         bload $words >&- 2>"$ERR" || status=$?
         is 1 $status
     done
@@ -309,21 +266,15 @@ test_names_play_no_tricks_on_a_terminal() {
 }
 
 test_long_paths_leave_room_for_the_reason() {
-    local path
     path=$(printf 'x/%.0s' $(seq 2000))file
-    expect 2 bload scan -c "$path"
-    err_has '...'
-    err_has 'x/file: No such file or directory'
+    expect 2 bload scan -c "$path" :err '...' 'x/file: No such file or directory'
 }
 
 # A flag that can change nothing beside the others is a mistake; a file's may be meant for another command.
 test_options_without_effect_are_refused() {
     seq 5 30 >lengths
-    local flags message
     while IFS='|' read -r flags message; do
-        # shellcheck disable=SC2086
-        expect 2 bload plan -q -T 40 --lengths lengths $flags -o plan.tsv
-        err_is <<<"bload: plan: $message"
+        expect 2 bload plan -q -T 40 --lengths lengths $flags -o plan.tsv :err-is "bload: plan: $message"
     done <<'END'
 --clip 3|--clip has no effect without --strategy sample or mix
 --clips all --strategy mix|--clips has no effect without --strategy sample
@@ -343,16 +294,11 @@ END
     expect 0 bload plan -q -T 40 --lengths lengths --strategy sample --clips all --clip 3 -o plan.tsv
     expect 0 bload plan -q -T 40 --lengths lengths --batch-size 2 --remainder pad -o plan.tsv
     expect 0 bload compare -T 40 --clip 3 --effort 1 --lengths lengths
-    expect 2 bload scan x.mp4 --gpu 1
-    err_is <<<'bload: scan: --gpu has no effect without --decoder nvdec or auto'
-    expect 2 bload pack x.mp4 -T 5 -o d --fit crop
-    err_is <<<'bload: pack: --fit has no effect without --size'
-    expect 2 bload pack x.jsonl -T 5 -o d --special parse
-    err_is <<<'bload: pack: --special has no effect without --tokenizer'
-    expect 2 bload pack x.mp4 -T 5 -o d --on-error fail --max-failed 2
-    err_is <<<'bload: pack: --max-failed has no effect without --on-error skip'
-    printf 'clip: 3\nfit: crop\ngpu: 1\n' >set.yaml
-    expect 0 bload pack -c set.yaml --print-config
+    expect 2 bload scan x.mp4 --gpu 1 :err-is 'bload: scan: --gpu has no effect without --decoder nvdec or auto'
+    expect 2 bload pack x.mp4 -T 5 -o d --fit crop :err-is 'bload: pack: --fit has no effect without --size'
+    expect 2 bload pack x.jsonl -T 5 -o d --special parse :err-is 'bload: pack: --special has no effect without --tokenizer'
+    expect 2 bload pack x.mp4 -T 5 -o d --on-error fail --max-failed 2 :err-is 'bload: pack: --max-failed has no effect without --on-error skip'
+    given set.yaml 'clip: 3\nfit: crop\ngpu: 1\n' expect 0 bload pack -c set.yaml --print-config
     printf 'size: 8x8\nstrategy: mix\n' >>set.yaml
     expect 0 bload pack -c set.yaml --clip 4 --fit pad --print-config
 }
@@ -362,10 +308,8 @@ test_skipped_inputs_may_be_no_failure() {
     : >v/empty.mp4
     cp "$(fixture h264-30.mp4)" v/
     expect 3 bload scan v
-    expect 0 bload scan v --skipped-ok -o t.tsv
-    err_has 'skipped empty.mp4: empty file'
-    expect 0 bload pack -q v -T 30 --size 16x16 --skipped-ok -o d
-    err_has 'skipped empty.mp4: empty file'
+    expect 0 bload scan v --skipped-ok -o t.tsv :err 'skipped empty.mp4: empty file'
+    expect 0 bload pack -q v -T 30 --size 16x16 --skipped-ok -o d :err 'skipped empty.mp4: empty file'
     expect 3 bload pack -q v -T 30 --size 16x16 -o d
     for task in 0/2 1/2; do expect 0 bload scan -q v --skipped-ok --task $task -o tasks; done
     expect 0 bload plan -q -T 30 --skipped-ok tasks
@@ -396,8 +340,7 @@ assert run["limit"] is None or 0 < run["limit_share"] <= 1, run
 }
 
 test_the_dataset_as_json_when_it_is_complete() {
-    printf '{"text": "a"}\n{"text": "bcd"}\n' >a.jsonl
-    expect 0 bload pack -q a.jsonl --tokenizer bytes -T 4 --json -o d
+    given a.jsonl '{"text": "a"}\n{"text": "bcd"}\n' expect 0 bload pack -q a.jsonl --tokenizer bytes -T 4 --json -o d
     is_info_with_run d listing scanning planning writing finishing
     expect 0 bload pack -q a.jsonl --tokenizer bytes -T 4 --json -o d # complete already
     is_info_with_run d listing
@@ -422,34 +365,26 @@ test_a_small_stack() {
 
 # What is no local file, or not what the command reads: what to do is said.
 test_what_to_do_is_said() {
-    local command name
     printf '{"text": "one"}\n{"text": "two"}\n' >a.jsonl
     cp a.jsonl b.jsonl
     mkdir folder
     cp a.jsonl folder/
     for command in 'pack -T 9 -o o' 'scan'; do
         for name in s3://bucket/a.jsonl 'gs://bucket/*.mp4' 'https://server/{0..3}.tar'; do
-            # shellcheck disable=SC2086 # a command of words
-            expect 2 bload $command "$name"
-            err_has "$name is a URL, and inputs are local files: copy or mount them"
+            expect 2 bload $command "$name" :err "$name is a URL, and inputs are local files: copy or mount them"
         done
     done
     for command in 'view -T 9 -o o' info verify report; do
-        # shellcheck disable=SC2086 # a command of words
         expect 2 bload $command s3://bucket/d
         err_has 's3://bucket/d is a URL, and bload reads local files: copy it, or mount it (the Python package opens datasets by URL)'
     done
     for name in folder a.jsonl; do
-        expect 2 bload compare $name
-        err_has "$name is no table of sequences: scan it first, bload scan $name -o TABLE, and name the TABLE"
+        expect 2 bload compare $name :err "$name is no table of sequences: scan it first, bload scan $name -o TABLE, and name the TABLE"
     done
-    expect 2 bload plan -T 9 a.jsonl
-    err_has 'a.jsonl is no table of sequences: scan it first'
-    expect 2 bload plan -T 9 folder
-    err_has 'what is in a folder of inputs, bload scan folder -o TABLE counts'
+    expect 2 bload plan -T 9 a.jsonl :err 'a.jsonl is no table of sequences: scan it first'
+    expect 2 bload plan -T 9 folder :err 'what is in a folder of inputs, bload scan folder -o TABLE counts'
     expect 0 bload pack -q --tokenizer bytes -T 9 -o d - <a.jsonl
-    expect 2 bload cat d '-#0'
-    err_has 'unknown option -# (see --help); before a name that begins with -, write --'
+    expect 2 bload cat d '-#0' :err 'unknown option -# (see --help); before a name that begins with -, write --'
     expect 0 bload cat d -- '-#0'
     is one "$(cat "$OUT")"
     expect 0 bload view -q d -T 12 -o v
@@ -460,7 +395,5 @@ test_what_to_do_is_said() {
         err_has 'it has no manifest.json: put it back, or make the view again (the same bload view command with its new path)'
     done
     printf X | dd of=moved/shards/00000/shard-00000000.safetensors bs=1 seek=300 conv=notrunc status=none
-    expect 1 bload verify moved
-    err_has 'the command that packed moved, with --repair, makes damaged shards again'
-    err_has 'moved has 1 error'
+    expect 1 bload verify moved :err 'the command that packed moved, with --repair, makes damaged shards again' 'moved has 1 error'
 }

@@ -1,5 +1,5 @@
 # bload verify by tasks; what it finds at all is told by the tests of the commands that make datasets, and unit tests.
-# shellcheck shell=bash disable=SC2317
+# shellcheck shell=bash disable=SC2317,SC2086
 
 # d: ten blocks, a shard for each.
 ten_shards() {
@@ -20,18 +20,14 @@ damage() {
 
 test_tasks_share_the_shards() {
     ten_shards
-    expect 0 bload verify --task 0/3 d
-    err_is <<<'bload: d, task 0 of 3: verified, no errors: 3 of 10 shards, 79.6 KiB, and the files beside them'
-    expect 0 bload verify --task 2/3 d
-    err_is <<<'bload: d, task 2 of 3: verified, no errors: 4 of 10 shards, 106.1 KiB'
+    expect 0 bload verify --task 0/3 d :err-is 'bload: d, task 0 of 3: verified, no errors: 3 of 10 shards, 79.6 KiB, and the files beside them'
+    expect 0 bload verify --task 2/3 d :err-is 'bload: d, task 2 of 3: verified, no errors: 4 of 10 shards, 106.1 KiB'
     # More tasks than shards: some have nothing to do.
-    expect 0 bload verify --task 1/40 d
-    err_has 'task 1 of 40: verified, no errors: 0 of 10 shards'
+    expect 0 bload verify --task 1/40 d :err 'task 1 of 40: verified, no errors: 0 of 10 shards'
     damage d/shards/00000/shard-00000006.safetensors 5000
     expect 0 bload verify -q --task 0/3 d
     expect 0 bload verify -q --task 1/3 d
-    expect 1 bload verify -q --task 2/3 d
-    err_has 'bload: shards/00000/shard-00000006.safetensors: block 6 of frames: checksum'
+    expect 1 bload verify -q --task 2/3 d :err 'bload: shards/00000/shard-00000006.safetensors: block 6 of frames: checksum'
     err_has 'bload: verify: d has 1 error'
 }
 
@@ -39,12 +35,10 @@ test_tasks_share_the_shards() {
 one_error() {
     expect 1 bload verify -q "$1"
     is 2 "$(wc -l <"$ERR")"
-    err_has "bload: $2: $3"
-    err_has "bload: verify: $1 has 1 error"
+    err_has "bload: $2: $3" "bload: verify: $1 has 1 error"
 }
 
 test_a_file_that_is_missing_or_cut_is_one_error() {
-    local dataset file
     ten_shards
     expect 0 bload pack -q v -T 30 --size 16x16 --shard-size 1 --compress zstd -o z
     for dataset in d z; do
@@ -70,17 +64,14 @@ test_no_fault_falls_between_tasks() {
             grep -v ' errors\?$' "$ERR" >whole
             : >told
             found=no
-            for i in 0 1 2; do
-                bload verify -q --task $i/3 d 2>>told || found=yes
-            done
+            for i in 0 1 2; do bload verify -q --task $i/3 d 2>>told || found=yes; done
             is yes $found
             while read -r line; do grep -qxF -e "$line" told || fail "no task tells: $line"; done <whole
             cp "sound/$file" "d/$file"
         done
     done
     echo more >d/shards/00000/more
-    expect 1 bload verify -q --task 0/3 d
-    err_has 'belongs to no shard'
+    expect 1 bload verify -q --task 0/3 d :err 'belongs to no shard'
     expect 0 bload verify -q --task 1/3 d
 }
 
@@ -89,24 +80,19 @@ test_a_task_reads_what_it_compares_with() {
     ten_shards
     chmod a+w d/sequences.tsv
     echo 'no table' >d/sequences.tsv
-    expect 1 bload verify -q --task 0/3 d
-    err_has 'sequences.tsv: '
+    expect 1 bload verify -q --task 0/3 d :err 'sequences.tsv: '
     expect 0 bload verify -q --task 1/3 d
     rm d/index.safetensors
-    expect 1 bload verify -q --task 1/3 d
-    err_has 'index.safetensors: cannot open'
+    expect 1 bload verify -q --task 1/3 d :err 'index.safetensors: cannot open'
 }
 
 test_the_environment_tells_the_task() {
     ten_shards
-    expect 2 env -i "$BLOAD" verify --task auto d
-    err_has 'no variable gives the task'
+    expect 2 env -i "$BLOAD" verify --task auto d :err 'no variable gives the task'
     expect 0 env -i OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 "$BLOAD" verify --task auto d
     err_has 'task 1 of 2: verified, no errors: 5 of 10 shards'
-    expect 2 env -i SLURM_PROCID=0 SLURM_NTASKS=2 "$BLOAD" verify --task auto d
-    err_has 'this is the batch script itself, not srun'
-    expect 2 bload verify --task 3/3 d
-    err_has '--task expects i/N with i from 0 to N-1'
+    expect 2 env -i SLURM_PROCID=0 SLURM_NTASKS=2 "$BLOAD" verify --task auto d :err 'this is the batch script itself, not srun'
+    expect 2 bload verify --task 3/3 d :err '--task expects i/N with i from 0 to N-1'
 }
 
 test_json() {
@@ -146,7 +132,6 @@ test_json() {
 
 # Whoever can write to a dataset could have its readers wait for ever.
 test_only_regular_files_are_opened() {
-    local i file what status
     for i in 1 2 3; do echo "text $i" >$i.txt; done
     bload pack -q 1.txt 2.txt 3.txt --tokenizer bytes -T 16 -o d
     bload export -q --to mds d -o e
@@ -165,7 +150,6 @@ socket.socket(socket.AF_UNIX).bind(os.path.basename(sys.argv[1]))' x/$file ;;
             esac
             for command in 'info x' 'verify x' 'show x -o block.html' 'cat x 1.txt'; do
                 status=0
-                # shellcheck disable=SC2086
                 timeout 20 "$BLOAD" $command >"$OUT" 2>"$ERR" || status=$?
                 case $status in 0 | 1 | 2) ;; *) fail "$command, $what for $file: status $status" ;; esac
             done
@@ -183,15 +167,12 @@ socket.socket(socket.AF_UNIX).bind(os.path.basename(sys.argv[1]))' x/$file ;;
 
 # An index that is whole, of the same sequences and the same number of blocks, but of another plan.
 test_an_index_of_another_seed() {
-    local i seed
     for i in $(seq 40); do seq $((i * 7 % 41 + 1)) >t$i.txt; done
     for seed in 1 2; do bload pack -q t*.txt --tokenizer bytes -T 256 --seed $seed -o s$seed; done
     cp s2/index.safetensors s1/
-    expect 1 bload cat s1 t1.txt
-    err_has 'another dataset'
+    expect 1 bload cat s1 t1.txt :err 'another dataset'
     expect 1 bload verify -q s1
-    expect 1 bload view -q s1 -T 512 -o v
-    err_has 'another dataset'
+    expect 1 bload view -q s1 -T 512 -o v :err 'another dataset'
 }
 
 # edit DATASET EXPRESSION: changes the manifest, m, by Python.
@@ -206,7 +187,6 @@ END
 
 # Names, digests and numbers have their form, or the manifest is refused before anything is made of them.
 test_forms_of_names_and_digests() {
-    local change
     echo text >1.txt
     bload pack -q 1.txt --tokenizer bytes -T 16 -o d
     bload view -q d -T 16 -o v
@@ -217,8 +197,7 @@ test_forms_of_names_and_digests() {
         rm -rf x
         cp -r d x
         edit x "$change"
-        expect 1 bload info x
-        ! grep -q 'wrong checksum' "$ERR" || fail "$change: taken for a mere edit"
+        expect 1 bload info x :err-lacks 'wrong checksum'
         expect 1 bload verify -q x
     done
     for change in 'm["sources"][0]["path"] = ""' 'm["sources"][0]["path"] = "a\\x00b"' 'm["sources"][0]["files"]["shards.tsv"] = "../../../../x"' \
@@ -226,8 +205,7 @@ test_forms_of_names_and_digests() {
         rm -rf x
         cp -r v x
         edit x "$change"
-        expect 1 bload verify -q x
-        ! grep -q 'wrong checksum' "$ERR" || fail "$change: taken for a mere edit"
+        expect 1 bload verify -q x :err-lacks 'wrong checksum'
     done
     # In shards.tsv a checksum has 16 digits, and a name is the one that follows from its number.
     for change in 's|[0-9a-f]*$|../../0123456789|' 's|shards/00000|../../../000|' 's|[0-9a-f]*$|0123456789ABCDEF|'; do

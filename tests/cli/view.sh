@@ -1,5 +1,5 @@
 # Views: other plans over what datasets store.
-# shellcheck shell=bash disable=SC2317
+# shellcheck shell=bash disable=SC2317,SC2086
 
 # documents FILE SEED COUNT: arrays of ids, of 1 to 120 tokens.
 documents() {
@@ -34,23 +34,17 @@ stored() {
 test_a_view_is_a_small_directory_with_a_plan() {
     documents a.jsonl 1 300
     stored a -T 128 -o a
-    expect 0 bload view a -T 256 -o v
-    err_has 'bload: v: a view of 1 dataset, with its plan'
+    expect 0 bload view a -T 256 -o v :err 'bload: v: a view of 1 dataset, with its plan'
     is 'index.safetensors manifest.json rows.safetensors' "$(files v | xargs)"
-    expect 0 bload verify v
-    err_has 'bload: v: verified, no errors: a view of 1 dataset'
-    expect 0 bload status v
-    out_has 'view        complete: 300 sequences'
-    expect 0 bload info v
-    out_has 'source      a (../a): 300 sequences of'
+    expect 0 bload verify v :err 'bload: v: verified, no errors: a view of 1 dataset'
+    expect 0 bload status v :out 'view        complete: 300 sequences'
+    expect 0 bload info v :out 'source      a (../a): 300 sequences of'
     # What a direct pack plans, the view plans.
     stored a -T 256 -o b
     is "$(of plan_digest "b/manifest.json")" "$(of plan_digest "v/manifest.json")"
     is 7 "$(of pad "v/manifest.json")"
-    expect 0 bload view a -T 256 -o v
-    err_has 'bload: v is already complete: nothing to do'
-    expect 2 bload view a -T 512 -o v
-    err_has 'v holds a view of another configuration: T is "256" there, not "512"'
+    expect 0 bload view a -T 256 -o v :err 'bload: v is already complete: nothing to do'
+    expect 2 bload view a -T 512 -o v :err 'v holds a view of another configuration: T is "256" there, not "512"'
 }
 
 test_sequences_in_pieces_are_joined() {
@@ -65,11 +59,8 @@ test_sequences_in_pieces_are_joined() {
     done
     # What was cut off is missing, and told; what a view cuts is counted.
     stored a -T 32 --oversize truncate -o short || true
-    expect 0 bload view short -T 256 -o v
-    err_has 'sequences are not stored as a whole'
-    expect 1 bload view whole -T 64 -o w
-    err_has 'more than T = 64'
-    [ ! -e w ]
+    expect 0 bload view short -T 256 -o v :err 'sequences are not stored as a whole'
+    expect 1 bload view whole -T 64 -o w :err 'more than T = 64' :none w
     bload view -q whole -T 64 --oversize drop -o w
     bload verify -q w
 }
@@ -79,9 +70,7 @@ test_several_datasets() {
     documents b.jsonl 4 100
     stored a -T 128 -o a
     stored b -T 128 -o b --compress zstd
-    expect 0 bload view a b -T 256 --world-size 2 --batch-size 2 -o v
-    err_has 'bload: v: a view of 2 datasets, with its plan'
-    expect 0 bload verify v
+    expect 0 bload view a b -T 256 --world-size 2 --batch-size 2 -o v :err 'bload: v: a view of 2 datasets, with its plan' :verified
     # Each block has sequences of one dataset, and each batch their shares.
     python3 - v 400 4 <<'END'
 import json, struct, sys
@@ -117,32 +106,21 @@ test_weights() {
     is 'index.safetensors manifest.json plans plans/epoch-00001.safetensors plans/epoch-00002.safetensors rows.safetensors' \
         "$(files v | xargs)"
     bload verify -q v
-    expect 0 bload info v
-    out_has ', weight 1'
+    expect 0 bload info v :out ', weight 1'
     # b is exhausted after one epoch, and goes on in the next; a is gone through once in about four.
-    expect 2 bload view a=1 b=1 -T 256 --epochs 3 --repeat-max 2 -o w
-    err_has 'more than --repeat-max 2'
-    [ ! -e w ]
+    expect 2 bload view a=1 b=1 -T 256 --epochs 3 --repeat-max 2 -o w :err 'more than --repeat-max 2' :none w
     bload view -q a=1 b=1 -T 256 --epoch-steps 1M --repeat-max 1000 -o w 2>/dev/null && fail 'a number has no suffix'
     bload view -q a=1 b=1 -T 256 --epoch-steps 25600 -o w
     is 100 "$(of blocks "w/manifest.json")"
     bload verify -q w
-    for bad in 'a=0 b=1' 'a=1 b' 'a= b=1' 'a=1' 'a=-1 b=1' 'a=nan b=1'; do
-        # shellcheck disable=SC2086 # words
-        expect 2 bload view $bad -T 256 -o x
-    done
+    for bad in 'a=0 b=1' 'a=1 b' 'a= b=1' 'a=1' 'a=-1 b=1' 'a=nan b=1'; do expect 2 bload view $bad -T 256 -o x; done
     # Drawn together, any option of a plan holds.
-    expect 0 bload view a=1 b=1 -T 256 --mix random --epochs 3 --world-size 2 --balance quadratic --remainder pad -o r
-    err_has ' 50.'
-    bload verify -q r
+    expect 0 bload view a=1 b=1 -T 256 --mix random --epochs 3 --world-size 2 --balance quadratic --remainder pad -o r :err ' 50.' :verified
     # Where a block holds one sequence, epochs with fewer of them have empty blocks.
-    expect 0 bload view a=1 b=2 -T 120 --mix random --where 'length > 64' --epochs 6 -o s
-    bload verify -q s
-    expect 2 bload view a=1 b=1 -T 256 --mix random --epochs 3 --repeat-max 2 -o x
-    err_has 'the source b: 3 epochs go through its'
+    expect 0 bload view a=1 b=2 -T 120 --mix random --where 'length > 64' --epochs 6 -o s :verified
+    expect 2 bload view a=1 b=1 -T 256 --mix random --epochs 3 --repeat-max 2 -o x :err 'the source b: 3 epochs go through its'
     expect 2 bload view a b -T 256 --epoch-steps 1000 -o x
-    expect 2 bload view a b -T 256 --order keep -o x
-    [ ! -e x ]
+    expect 2 bload view a b -T 256 --order keep -o x :none x
 }
 
 # Views of other data have tables of one size; what needs more says how much, and leaves nothing.
@@ -154,7 +132,6 @@ test_slots_for_sequences() {
     bload view -q a -T 256 --epochs 3 -o plain
     S=$(word S <plain/manifest.json)
     for view in 'a -o v' 'b -o w --max-sequences 4' 'a=1 b=2 --mix random -o x' 'a=1 b=1 -o y'; do
-        # shellcheck disable=SC2086 # words
         expect 0 bload view -q $view -T 256 --sequence-slots 40 --epochs 3
     done
     for view in v w x y; do
@@ -167,11 +144,8 @@ test_slots_for_sequences() {
     bload verify -q packed
     expect 2 bload view -q a -T 256 --sequence-slots 2 --epochs 3 -o z
     err_has "--sequence-slots 2 are too few: a block has $S sequences; give --sequence-slots $S, or plan with --max-sequences 2"
-    expect 2 bload view -q a -T 256 --sequence-slots 257 -o z
-    err_has '--sequence-slots 257 are more than T = 256'
-    [ ! -e z ] || fail "left: $(find z)"
-    expect 2 bload view -q a -T 256 --sequence-slots 41 --epochs 3 -o v
-    err_has 'sequence-slots is "40" there, not "41"'
+    expect 2 bload view -q a -T 256 --sequence-slots 257 -o z :err '--sequence-slots 257 are more than T = 256' :none z
+    expect 2 bload view -q a -T 256 --sequence-slots 41 --epochs 3 -o v :err 'sequence-slots is "40" there, not "41"'
 }
 
 # Of stores, of what is stored with another overlap, by weight: each piece continues the one before.
@@ -180,19 +154,13 @@ test_pieces_that_overlap() {
     stored a -T 50 --oversize split --overlap 9 -o a
     cp a.jsonl b.jsonl
     stored b --store -T 40 -o b
-    for source in a b; do
-        expect 0 bload view -q $source -T 32 --oversize split --overlap 6 --epochs 2 -o v-$source
-        bload verify -q v-$source
-    done
+    for source in a b; do expect 0 bload view -q $source -T 32 --oversize split --overlap 6 --epochs 2 -o v-$source :verified; done
     same v-a/index.safetensors v-b/index.safetensors
-    expect 0 bload view a=1 b=2 -T 32 --oversize split --overlap 6 --epochs 2 --mix random -o w
-    err_has '; repeated '
+    expect 0 bload view a=1 b=2 -T 32 --oversize split --overlap 6 --epochs 2 --mix random -o w :err '; repeated '
     is $(($(word blocks <w/manifest.json) * 32)) $(($(word steps <w/manifest.json) + $(word repeated <w/manifest.json) + $(word padding <w/manifest.json)))
     bload verify -q w
-    expect 0 bload view -q a=1 b=2 -T 32 --oversize split --overlap 6 --epochs 2 -o x
-    bload verify -q x
-    expect 0 bload pack -q v-a -o packed
-    bload verify -q packed
+    expect 0 bload view -q a=1 b=2 -T 32 --oversize split --overlap 6 --epochs 2 -o x :verified
+    expect 0 bload pack -q v-a -o packed :verified
     is "$(word repeated <v-a/manifest.json)" "$(word repeated <packed/manifest.json)"
     for id in $(cut -f 1 a/sequences.tsv | sed -n '2p; 9p; 30p'); do
         expect 0 bload cat a "$id"
@@ -203,8 +171,7 @@ test_pieces_that_overlap() {
         done
     done
     stored a -T 10 --strategy sample -o clips
-    expect 2 bload view -q clips -T 5 --oversize split --overlap 2 -o z
-    err_has '--overlap needs sequences that are stored from their first step on'
+    expect 2 bload view -q clips -T 5 --oversize split --overlap 2 -o z :err '--overlap needs sequences that are stored from their first step on'
     [ ! -e z ]
 }
 
@@ -213,24 +180,18 @@ test_what_cannot_be_viewed() {
     stored a -T 128 -o a
     bload pack -q a.jsonl --kind text --key input_ids --dtype u16 -T 128 -o b
     bload view -q a -T 256 -o v
-    expect 2 bload view v -T 512 -o w
-    err_has 'v is a view itself: name its sources instead (from there: ../a)'
-    expect 2 bload view a b -T 256 -o w
-    err_has 'the fields of the sources differ: a has tokens I32 []; b has tokens U16 []'
+    expect 2 bload view v -T 512 -o w :err 'v is a view itself: name its sources instead (from there: ../a)'
+    expect 2 bload view a b -T 256 -o w :err 'the fields of the sources differ: a has tokens I32 []; b has tokens U16 []'
     expect 2 bload view a nothing -T 256 -o w
-    expect 2 bload view a ./a -T 256 -o w
-    err_has 'a is named twice'
+    expect 2 bload view a ./a -T 256 -o w :err 'a is named twice'
     expect 2 bload view -T 256 -o w
     expect 2 bload view a -T 256
     expect 2 bload view a -o w
-    expect 2 bload view a -T 256 -o a
-    err_has 'a holds a dataset'
+    expect 2 bload view a -T 256 -o a :err 'a holds a dataset'
     mkdir other
     touch other/file
-    expect 2 bload view a -T 256 -o other
-    err_has 'other holds no view, but file'
-    expect 2 bload view a -T 256 --split x=50%,y=50% -o w
-    err_has 'make one view for each part'
+    expect 2 bload view a -T 256 -o other :err 'other holds no view, but file'
+    expect 2 bload view a -T 256 --split x=50%,y=50% -o w :err 'make one view for each part'
     expect 2 bload pack -q a.jsonl --kind text --key input_ids -T 128 -o v
     for name in few fewer; do
         documents $name.jsonl 3 2
@@ -252,12 +213,10 @@ test_a_source_that_changed_is_named() {
     bload plan -q --dataset there/a --epochs 2
     bload verify -q there/v
     mv there/a there/old
-    expect 1 bload verify there/v
-    err_has 'the source a: there/v/../a is not a finished dataset'
+    expect 1 bload verify there/v :err 'the source a: there/v/../a is not a finished dataset'
     expect 1 bload status there/v
     stored b -T 128 -o there/a
-    expect 1 bload verify there/v
-    err_has 'is not the one that the view was made of: its index.safetensors has the checksum'
+    expect 1 bload verify there/v :err 'is not the one that the view was made of: its index.safetensors has the checksum'
     for i in 0 1; do expect 1 bload verify there/v --task $i/2; done # or a task would verify another dataset
     rm -r there/a
     for i in 0 1; do expect 1 bload verify there/v --task $i/2; done
@@ -266,28 +225,22 @@ test_a_source_that_changed_is_named() {
     # Made again with the dataset elsewhere, it gets the new path; a file that is gone is made again.
     mkdir away
     mv there/a away
-    expect 0 bload view away/a -T 256 -o there/v
-    err_has 'there/v: its datasets have moved, and it has their paths now'
-    bload verify -q there/v
+    expect 0 bload view away/a -T 256 -o there/v :err 'there/v: its datasets have moved, and it has their paths now' :verified
     rm there/v/rows.safetensors
-    expect 0 bload view away/a -T 256 -o there/v
-    bload verify -q there/v
+    expect 0 bload view away/a -T 256 -o there/v :verified
     mv away/a there/a
     bload view -q there/a -T 256 -o there/v
     # Damage to its own files, and to the source's.
     damage there/v/rows.safetensors
-    expect 1 bload verify there/v
-    err_has 'rows.safetensors: '
+    expect 1 bload verify there/v :err 'rows.safetensors: '
     rm -r there/v
     bload view -q there/a -T 256 -o there/v
     damage there/v/index.safetensors
-    expect 1 bload verify there/v
-    err_has 'index.safetensors: '
+    expect 1 bload verify there/v :err 'index.safetensors: '
     rm -r there/v
     bload view -q there/a -T 256 -o there/v
     damage "$(find there/a -name '*00000000.safetensors')"
-    expect 1 bload verify there/v
-    err_has 'a: shards/'
+    expect 1 bload verify there/v :err 'a: shards/'
 }
 
 test_subsets_and_parts() {
@@ -298,20 +251,16 @@ test_subsets_and_parts() {
     is 500 $(($(of sequences "train/manifest.json") + $(of sequences "val/manifest.json")))
     bload verify -q train
     bload verify -q val
-    expect 0 bload view a -T 256 --where 'length > 60' --first 20 -o few
-    err_has 'bload: left out by --where'
+    expect 0 bload view a -T 256 --where 'length > 60' --first 20 -o few :err 'bload: left out by --where'
     is 20 "$(of sequences "few/manifest.json")"
     bload verify -q few
-    expect 1 bload view a -T 256 --where 'length > 600' -o none
-    [ ! -e none ]
+    expect 1 bload view a -T 256 --where 'length > 600' -o none :none none
 }
 
 test_a_dataset_is_no_source() {
     documents a.jsonl 1 10
     stored a -T 128 -o a
-    expect 2 bload pack a -T 64 -o d
-    err_has 'a is a dataset, not a source: bload view makes other plans over what it stores'
-    [ ! -e d ]
+    expect 2 bload pack a -T 64 -o d :err 'a is a dataset, not a source: bload view makes other plans over what it stores' :none d
 }
 
 test_levels() {
@@ -329,13 +278,9 @@ test_levels() {
         [ "$longest" -le $T ] && [ "$longest" -gt $((T / 2)) ]
     done
     bload view -q a --levels 32,64,128 --batch-size 2 --world-size 2 -o v # nothing to do
-    for bad in 64 64,32 64,64 a,b '32,64,'; do
-        expect 2 bload view a --levels $bad -o w
-    done
-    expect 2 bload view a --levels 48,128 -o w
-    err_has 'which is no multiple of 48'
-    expect 2 bload view a -T 64 --levels 32,64 -o w
-    [ ! -e w ]
+    for bad in 64 64,32 64,64 a,b '32,64,'; do expect 2 bload view a --levels $bad -o w; done
+    expect 2 bload view a --levels 48,128 -o w :err 'which is no multiple of 48'
+    expect 2 bload view a -T 64 --levels 32,64 -o w :none w
 }
 
 # A level may have no sequence at all, or none of a source with a weight.
@@ -348,8 +293,7 @@ test_levels_without_sequences() {
     grep -qx 'bload: v/T-1024: no sequence has such a length: not made' err
     is 'T-128 T-32 T-64 levels.tsv' "$(files v | grep -v / | xargs)"
     is '128 32 64' "$(field T <v/levels.tsv | sort | xargs)"
-    expect 1 bload view a --levels 2048,4096 --where 'length > 2000' -o none
-    [ ! -e none ] || fail 'an empty folder'
+    expect 1 bload view a --levels 2048,4096 --where 'length > 2000' -o none :none none
     stored b -T 128 --where 'length > 64' -o b
     for mix in batch random; do
         bload view a=1 b=3 --mix $mix --levels 64,128 -o m-$mix 2>err
@@ -394,8 +338,7 @@ test_another_plan_is_noticed_without_verify() {
     cp -r v changed
     cp other/index.safetensors changed/
     cp other/plans/epoch-00001.safetensors changed/plans/
-    expect 1 bload cat changed "$(field id 1 <a/sequences.tsv)"
-    err_has 'changed/index.safetensors'
+    expect 1 bload cat changed "$(field id 1 <a/sequences.tsv)" :err 'changed/index.safetensors'
     cp v/index.safetensors changed/
     expect 0 bload show changed
     expect 1 bload show changed --epoch 1
@@ -421,13 +364,11 @@ test_excluded_ids_with_escapes() {
     expect 0 bload pack -q in "${text[@]}" -o all
     tail -n +2 all/sequences.tsv | cut -f 1 | grep -v '^h' >ids
     is 4 "$(wc -l <ids)"
-    expect 0 bload view all -T 8 --exclude @ids --exclude $'a\tb.txt' -o v
-    err_has 'bload: left out by --exclude: 4 sequences'
-    ! grep -q 'no sequence has' "$ERR"
+    expect 0 bload view all -T 8 --exclude @ids --exclude $'a\tb.txt' -o v :err 'bload: left out by --exclude: 4 sequences'
+    checks :err-lacks 'no sequence has'
     is 1 "$(bload info v --json | jq .sequences)"
-    expect 0 bload pack in "${text[@]}" --exclude @ids --exclude 'c\d.txt' -o e
-    err_has 'bload: left out by --exclude: 4 sequences'
-    ! grep -q 'no sequence has' "$ERR"
+    expect 0 bload pack in "${text[@]}" --exclude @ids --exclude 'c\d.txt' -o e :err 'bload: left out by --exclude: 4 sequences'
+    checks :err-lacks 'no sequence has'
 }
 
 test_what_is_excluded() {
@@ -442,7 +383,6 @@ test_what_is_excluded() {
     # Arguments; rows that are left (a: 0 to 4, the last one empty; then the others); how many were left out; the message.
     while IFS='|' read -r arguments rows count message; do
         rm -rf v
-        # shellcheck disable=SC2086 # words
         expect 0 bload view $arguments -T 8 -o v
         is "$rows" "$(rows_of v)"
         err_has "bload: left out by --exclude: $count"
@@ -460,19 +400,14 @@ a two/c --exclude c/a.jsonl|0 1 2 3|4 sequences|
 a=1 b=2 --exclude @list --mix random|0 2 5 6 7 8|2 sequences|
 a --exclude a.jsonl#0 --where length>2 --first 1|1|1 sequence|
 END
-    expect 1 bload view a -T 8 --exclude a.jsonl -o none
-    err_is <<<'bload: view: no sequence is left: 4 by --exclude'
+    expect 1 bload view a -T 8 --exclude a.jsonl -o none :err-is 'bload: view: no sequence is left: 4 by --exclude'
     for mix in '' '--mix random'; do
-        # shellcheck disable=SC2086 # words
         expect 1 bload view a=1 b=1 $mix -T 8 --exclude b.jsonl -o none
         err_has 'bload: view: no sequence of the source b is left: make the view without it'
     done
-    expect 2 bload view a -T 8 --exclude @nowhere -o none
-    err_is <<<'bload: view: cannot open nowhere: No such file or directory'
+    expect 2 bload view a -T 8 --exclude @nowhere -o none :err-is 'bload: view: cannot open nowhere: No such file or directory'
     # They are a part of what the view is, in whatever order they are given.
     expect 0 bload view -q a -T 8 --exclude @list -o w
-    expect 0 bload view a -T 8 --exclude a.jsonl#75 --exclude a.jsonl#25 -o w
-    err_has 'bload: w is already complete: nothing to do'
-    expect 2 bload view a -T 8 --exclude a.jsonl#75 -o w
-    err_has 'w holds a view of another configuration: exclude is "2 ('
+    expect 0 bload view a -T 8 --exclude a.jsonl#75 --exclude a.jsonl#25 -o w :err 'bload: w is already complete: nothing to do'
+    expect 2 bload view a -T 8 --exclude a.jsonl#75 -o w :err 'w holds a view of another configuration: exclude is "2 ('
 }

@@ -1,5 +1,5 @@
 # bload pack VIEW: a view becomes a dataset, with the bytes of a direct pack.
-# shellcheck shell=bash disable=SC2317
+# shellcheck shell=bash disable=SC2317,SC2086
 
 # documents [NAME [COUNT]]: of 1 to 200 letters, and a table of attributes.
 documents() {
@@ -52,17 +52,14 @@ test_documents() {
     local INPUTS=(docs.jsonl docs.csv)
     local text=(docs.jsonl --tokenizer bytes)
     of_view 0 '-T 256 --seed 3' '--shard-size 10K' "${text[@]}"
-    expect 0 bload pack view --shard-size 10K -o d
-    err_has 'd is already complete: nothing to do'
-    expect 0 bload info d
-    out_has 'from text: tokens of bytes (256 ids'
+    expect 0 bload pack view --shard-size 10K -o d :err 'd is already complete: nothing to do'
+    expect 0 bload info d :out 'from text: tokens of bytes (256 ids'
     of_view 0 '-T 64 --oversize split --world-size 2' '--shard-size 4K --segment-ids' "${text[@]}"
     of_view 0 '-T 64 --strategy sample --seed 5' '--compress zstd --frame-size 4K' "${text[@]}"
     of_view 0 '-T 250 --align 8 --max-length 180' '--shard-size 10K' "${text[@]}"
     STORE=(--compress zstd)
     of_view 0 '-T 256 --seed 2' '--shard-size 10K' "${text[@]}"
-    expect 0 bload pack view --shard-size 20K -o e
-    err_has 'the sources are compressed: their sequences, 120.5 KiB, are first scattered by shards'
+    expect 0 bload pack view --shard-size 20K -o e :err 'the sources are compressed: their sequences, 120.5 KiB, are first scattered by shards'
     rm -r e
     STORE=()
     of_view 0 '-T 256' '--shard-size 10K' "${text[@]}" --attributes docs.csv
@@ -85,24 +82,19 @@ test_video() {
     of_view 0 '-T 50' '--shard-size 1' v --size 32x24
     STORE=(--encode jpeg:80)
     of_view 0 '-T 50 --seed 4' '--encode jpeg:80 --shard-size 100K' v --size 64x48
-    expect 2 bload pack view -o e --compress zstd
-    err_has '--compress: view has JPEG files'
-    expect 2 bload pack view -o e --encode jpeg:80
-    err_has '--encode: it has no effect on view, a view'
+    expect 2 bload pack view -o e --compress zstd :err '--compress: view has JPEG files'
+    expect 2 bload pack view -o e --encode jpeg:80 :err '--encode: it has no effect on view, a view'
     STORE=(--encode jpeg:80 --pad repeat)
     of_view 0 '-T 50 --align 8' '--encode jpeg:80 --pad repeat' v --size 64x48
     STORE=(--encode jpeg -T 7)
     of_view 0 '-T 16 --oversize split' '--encode jpeg' v --size 64x48
     STORE=(--encode delta --compress zstd --frame-size 8K)
     of_view 0 '-T 50' '--encode delta --compress zstd:5' v --size 32x24
-    expect 2 bload pack view -o e
-    err_has 'view has differences of frames, as large as the frames: give --compress zstd'
-    expect 0 bload info d
-    out_has '; kept as delta'
+    expect 2 bload pack view -o e :err 'view has differences of frames, as large as the frames: give --compress zstd'
+    expect 0 bload info d :out '; kept as delta'
     STORE=(--encode delta --compress zstd) # with frames of which many pieces have a part
     of_view 0 '-T 4 --oversize split --seed 2' '--encode delta --compress zstd' v --size 32x24
-    expect 0 bload pack view -o e --compress zstd --task 0/1
-    err_has 'are first scattered by shards'
+    expect 0 bload pack view -o e --compress zstd --task 0/1 :err 'are first scattered by shards'
 }
 
 test_arrays_and_sound() {
@@ -126,8 +118,7 @@ test_of_a_store_with_failures() {
     expect 3 bload pack -q v --size 32x24 --store -o store
     expect 0 bload view -q store -T 50 --min-length 26 -o view
     expect 3 bload pack view -o d
-    expect 3 bload pack view -o d
-    err_has '1 input skipped: see d/sequences.tsv (exit status 3)'
+    expect 3 bload pack view -o d :err '1 input skipped: see d/sequences.tsv (exit status 3)'
     is 'skipped ok ok dropped' "$(field status <d/sequences.tsv | tr '\n' ' ' | sed 's/ $//')"
     is 'shorter than --min-length, 26 steps' "$(field reason 4 <d/sequences.tsv)"
     is "$(field reason 1 <store/sequences.tsv)" "$(field reason 1 <d/sequences.tsv)"
@@ -139,8 +130,7 @@ test_of_a_store_with_failures() {
     # A sequence that is stored in part has the length of that part.
     expect 3 bload pack -q v --size 32x24 -T 20 --oversize truncate -o short
     expect 0 bload view -q short -T 20 -o less
-    expect 3 bload pack less -o e
-    err_has 'bload: 3 sequences are not stored as a whole: 34 steps of them are missing from the sources'
+    expect 3 bload pack less -o e :err 'bload: 3 sequences are not stored as a whole: 34 steps of them are missing from the sources'
     is '20 20 20' "$(field length <e/sequences.tsv | sed 1d | tr '\n' ' ' | sed 's/ $//')"
     expect 0 bload verify -q e
 }
@@ -156,14 +146,12 @@ test_several_sources() {
     sed -i 's/one.jsonl/other/' one.csv
     (cd other && expect 0 bload pack -q one.jsonl --tokenizer bytes --store -o a)
     expect 0 bload view -q a b -T 256 -o view
-    expect 0 bload pack -q view -o d --shard-size 10K
-    expect 0 bload verify -q d
+    expect 0 bload pack -q view -o d --shard-size 10K :verified
     is 250 "$(field id <d/sequences.tsv | wc -l)"
     diff <(field weight <a/sequences.tsv) <(field weight <d/sequences.tsv | head -n 100)
     diff <(field mass <b/sequences.tsv) <(field mass <d/sequences.tsv | tail -n 150)
     is '' "$(field mass 1 <d/sequences.tsv)"
-    expect 0 bload info d
-    out_has 'class'
+    expect 0 bload info d :out 'class'
     # An id of both sources has the name of its source.
     expect 0 bload view -q a other/a -T 256 --mix random -o same
     expect 0 bload pack -q same -o e
@@ -172,9 +160,7 @@ test_several_sources() {
     expect 0 bload verify -q e
     # Weights repeat sequences.
     expect 0 bload view -q a=1 b=3 -T 256 -o blend
-    expect 2 bload pack blend -o f
-    err_has 'a view with weights cannot be packed'
-    [ ! -e f ] || fail 'it began'
+    expect 2 bload pack blend -o f :err 'a view with weights cannot be packed' :none f
 }
 
 test_what_is_refused() {
@@ -182,28 +168,18 @@ test_what_is_refused() {
     expect 0 bload pack -q docs.jsonl --tokenizer bytes --store -o store
     expect 0 bload view -q store -T 256 --epochs 3 -o view
     expect 0 bload view -q store -T 256 --seed 9 --epochs 3 -o other
-    local options
     for options in '-T 256' '--seed 2' '--pad repeat' '--tokenizer bytes' '--on-error fail' '--take x' '--exclude d1' '--store'; do
-        # shellcheck disable=SC2086 # words
-        expect 2 bload pack view -o d $options
-        err_has 'it has no effect on view, a view, whose sources and plan decide this: leave it out'
+        expect 2 bload pack view -o d $options :err 'it has no effect on view, a view, whose sources and plan decide this: leave it out'
     done
-    expect 2 bload pack view docs.jsonl -o d
-    err_has 'view is a view, which is packed alone: without other sources'
-    [ ! -e d ] || fail 'it began'
-    expect 0 bload pack view -o d
-    err_has 'view has plans of 3 epochs: the first is packed (bload plan --dataset d --epochs N makes further ones)'
-    expect 2 bload pack other -o d
-    err_has 'd holds a dataset of another configuration: seed is "0" there, not "9"'
-    expect 2 bload pack view -o d --segment-ids
-    err_has 'segment-ids is "false" there, not "true"'
+    expect 2 bload pack view docs.jsonl -o d :err 'view is a view, which is packed alone: without other sources' :none d
+    expect 0 bload pack view -o d :err 'view has plans of 3 epochs: the first is packed (bload plan --dataset d --epochs N makes further ones)'
+    expect 2 bload pack other -o d :err 'd holds a dataset of another configuration: seed is "0" there, not "9"'
+    expect 2 bload pack view -o d --segment-ids :err 'segment-ids is "false" there, not "true"'
     expect 2 bload pack view -o view
     # A source that has changed is no longer the view's.
     rm -r store
     expect 0 bload pack -q docs.jsonl --tokenizer bytes --store -T 999 -o store
-    expect 1 bload pack view -o e
-    err_has 'the source store'
-    [ ! -e e ] || fail 'it began'
+    expect 1 bload pack view -o e :err 'the source store' :none e
 }
 
 test_damage_of_a_source_ends_the_run() {
@@ -211,9 +187,7 @@ test_damage_of_a_source_ends_the_run() {
     expect 0 bload pack -q docs.jsonl --tokenizer bytes --store -T 500 --shard-size 10K -o store
     expect 0 bload view -q store -T 256 -o view
     rm store/shards/00000/shard-00000001.safetensors
-    expect 1 bload pack view -o d
-    err_has 'store/shards/00000/shard-00000001.safetensors'
-    [ ! -e d/manifest.json ] || fail 'a manifest'
+    expect 1 bload pack view -o d :err 'store/shards/00000/shard-00000001.safetensors' :none d/manifest.json
 }
 
 # interrupted SIGNAL OPTION...: packs to d, and sends the signal when some shards are there, but not all; after ever more time, since
@@ -253,8 +227,7 @@ test_killed_and_resumed_and_by_tasks() {
     # What is lost or damaged is made again.
     rm d/shards/00000/shard-00000002.safetensors
     printf x | dd of=d/shards/00000/shard-00000001.safetensors bs=1 seek=9000 conv=notrunc status=none
-    expect 0 bload pack "${options[@]}" -o d --repair
-    err_has 'd: 2 shards were made again, with the same bytes; the dataset is complete'
+    expect 0 bload pack "${options[@]}" -o d --repair :err 'd: 2 shards were made again, with the same bytes; the dataset is complete'
     diff -r one d
     rm d/manifest.json
     expect 0 bload pack -q "${options[@]}" -o d
@@ -286,19 +259,15 @@ test_sources_that_extend_each_other() {
     expect 0 bload pack -q older --tokenizer bytes --where 'id=2.txt' -T 100 -o b
     expect 0 bload pack -q newer --tokenizer bytes --extend a --extend b -T 100 -o c
     expect 0 bload view -q a c -T 200 -o view
-    expect 0 bload pack view -o d
-    err_has 'bload: left out by --extend: 1 sequence'
-    expect 0 bload verify -q d
+    expect 0 bload pack view -o d :err 'bload: left out by --extend: 1 sequence' :verified
     is 'held by another source of the view' "$(field reason 4 <d/sequences.tsv)"
     is 'left out by --extend b' "$(field reason 5 <d/sequences.tsv)"
-    expect 0 bload info d
-    out_has 'left out    2 sequences by request: --exclude 1, --extend 1'
+    expect 0 bload info d :out 'left out    2 sequences by request: --exclude 1, --extend 1'
     bload report -q d -o d.html
     grep -q 'left out by request</th><td[^>]*>2 sequences' d.html
     ! grep -q 'held by another source' d.html || fail 'the report counts it'
     rm d/shards/00000/shard-00000000.safetensors
-    expect 0 bload pack -q view -o d
-    expect 0 bload verify -q d
+    expect 0 bload pack -q view -o d :verified
     expect 0 bload view -q a b c -T 200 -o whole
     expect 0 bload pack whole -o e
     ! grep -q 'left out by --extend' "$ERR" e/sequences.tsv || fail "$(cat "$ERR" e/sequences.tsv)"

@@ -32,8 +32,7 @@ class Rank:
         self.said = said
         self.epochs = []
         if os.path.exists(report):
-            with open(report, encoding="utf-8") as file:
-                self.epochs = json.load(file)
+            self.epochs = json.loads(tool.read(report))
 
     def updates(self):
         return [update for epoch in self.epochs for update in epoch]
@@ -45,8 +44,7 @@ def run(directory, limit, **job):
     """
     job["folder"] = tempfile.mkdtemp(dir=directory)
     path = os.path.join(job["folder"], "job.json")
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(job, file)
+    tool.write(path, json.dumps(job))
     processes = [subprocess.Popen([sys.executable, "-B", TRAIN, path, str(rank)], stderr=subprocess.PIPE, text=True)
                  for rank in range(job["ranks"])]
     end = time.monotonic() + limit

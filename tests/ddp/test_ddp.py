@@ -9,7 +9,7 @@ import bload
 import job
 import tool
 from bload.torch import BlockDataset
-from harness import each, expand
+from harness import each
 from recurrent import Recurrent, loss_of
 from train import ALONE, HUNG, WINDOW, flat_gradients, of_batch
 
@@ -29,7 +29,6 @@ def contents(epochs):
     return {tuple(update["sequences"]) for updates in epochs for update in updates}
 
 
-@expand
 class Packed(tool.Tool):
     """Blocks, for two epochs: the same ones twice, and composed anew."""
 

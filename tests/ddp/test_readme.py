@@ -14,14 +14,12 @@ CLIPS = "h264.mp4", "mpeg4.avi", "vp8.webm", "mpeg2.ts", "vfr.mkv", "gif.gif"
 
 class Readme(tool.Tool):
     def test(self):
-        with open(os.path.join(tool.ROOT, "README.md"), encoding="utf-8") as file:
-            text = file.read()
+        text = tool.text(os.path.join(tool.ROOT, "README.md"))
         script, = re.findall(r"^```python\n# train\.py\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
         ranks, = re.findall(r"^torchrun --nproc_per_node (\d+) train\.py$", text, re.MULTILINE)
         # What the page leaves to its reader: to see that every rank had as many batches.
         script = script.replace("dist.destroy_process_group()", "print('batches', epoch + 1, len(loader))\ndist.destroy_process_group()")
-        with open(self.path("train.py"), "w", encoding="utf-8") as file:
-            file.write(script)
+        tool.write(self.path("train.py"), script)
         self.pack("dataset", *map(clips.clip, CLIPS), "--size", "16x16", "-T", "longest", "--world-size", 2)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))

@@ -89,7 +89,6 @@ of() {
 }
 
 test_a_crash_while_packing() {
-    local what
     for what in $(of segv:SIGSEGV abort:SIGABRT fpe:SIGFPE stack:SIGSEGV); do
         clips "HOSTILE ${what%:*}"
         [ -d reference ] || expect 0 pack reference
@@ -106,13 +105,10 @@ test_a_crash_while_packing() {
     expect 3 hostile_pack many -j 4
     diff -r one many
     is 'failed: the decoder crashed (SIGSEGV)' "$(became one/sequences.tsv)"
-    expect 1 hostile_pack none --on-error fail
-    err_has 'the decoder crashed (SIGSEGV)'
-    [ ! -e none/manifest.json ]
+    expect 1 hostile_pack none --on-error fail :err 'the decoder crashed (SIGSEGV)' :none none/manifest.json
 }
 
 test_a_crash_while_scanning() {
-    local what
     for what in $(of segv:SIGSEGV abort:SIGABRT stack:SIGSEGV); do
         clips "HOSTILE read ${what%:*}"
         expect 3 hostile "$BLOAD" scan in -o one.tsv -j 1
@@ -210,19 +206,15 @@ test_crashes_among_many_files() {
 
 # What ends the run names the file, wherever in a batch it is.
 test_the_file_of_a_batch_that_ends_the_run() {
-    local workers
     for workers in $(of 1 4); do
         many_sounds 37='HOSTILE read loop'
         expect 1 hostile "$BLOAD" scan in -o out.tsv --stall 1 -j $workers
         is 2 "$(evidence 1)"
-        err_has 'in/037.wav: its decoder read no packet or frame in 1 s of processor time'
-        err_has "--exclude '037.wav'"
+        err_has 'in/037.wav: its decoder read no packet or frame in 1 s of processor time' "--exclude '037.wav'"
         many_sounds 37='HOSTILE kill'
-        expect 1 hostile "$BLOAD" scan in -o out.tsv -j $workers
-        err_has 'in/037.wav: its decoder process was killed (SIGKILL)'
+        expect 1 hostile "$BLOAD" scan in -o out.tsv -j $workers :err 'in/037.wav: its decoder process was killed (SIGKILL)'
         many_sounds 37='HOSTILE allocate'
-        expect 1 hostile "$BLOAD" scan in -o out.tsv -j $workers --decoder-memory 100M
-        err_has 'in/037.wav: its decoder process ran out of memory'
+        expect 1 hostile "$BLOAD" scan in -o out.tsv -j $workers --decoder-memory 100M :err 'in/037.wav: its decoder process ran out of memory'
     done
     many_sounds 37='HOSTILE kill'
     expect 0 hostile "$BLOAD" scan -q in -o out.tsv --exclude 037.wav
@@ -233,7 +225,6 @@ test_the_file_of_a_batch_that_ends_the_run() {
 
 # Folders of images: the process asks for each file.
 test_crashes_among_many_folders() {
-    local i
     ffmpeg -v error -nostdin -f lavfi -i testsrc2=size=24x20 -frames:v 1 1.png
     for i in {100..299}; do mkdir -p "in/$i" && cp 1.png "in/$i"; done
     cp -r in/100 in/250-sub
@@ -250,7 +241,6 @@ test_crashes_among_many_folders() {
 
 # The files of a manifest are decoded one after the other: the lines of the others stay.
 test_lines_of_a_manifest() {
-    local i
     sounds in 'HOSTILE segv'
     for i in 6 bad 7 bad 8; do echo "{\"audio_filepath\": \"in/$i.wav\", \"duration\": 0.1}"; done >cuts.json
     expect 3 hostile "$BLOAD" scan --kind audio cuts.json -o one.tsv -j 1
@@ -261,7 +251,6 @@ test_lines_of_a_manifest() {
 }
 
 test_an_image() {
-    local i
     mkdir all
     ffmpeg -v error -nostdin -f lavfi -i testsrc2=size=24x20 -frames:v 23 all/%d.png
     for i in $(seq 20) bad; do
@@ -299,13 +288,11 @@ END
 
 # That it never comes back is no fact about the file: whoever started the run decides.
 test_no_progress() {
-    local words
     for words in $(of loop read_loop); do
         clips "HOSTILE ${words/_/ }"
         expect 1 hostile_pack d --stall 1 -j 4
         is 2 "$(evidence 1)"
-        err_has 'in/bad.y4m: its decoder read no packet or frame in 1 s of processor time'
-        err_has "--exclude 'bad.y4m'"
+        err_has 'in/bad.y4m: its decoder read no packet or frame in 1 s of processor time' "--exclude 'bad.y4m'"
         [ ! -e d/manifest.json ]
         rm -r d
     done
@@ -318,7 +305,6 @@ test_no_progress() {
 
 # More than a file's headers said, and than there may be besides.
 test_memory_without_end() {
-    local words
     for words in $(of allocate read_allocate); do
         clips "HOSTILE ${words/_/ }"
         expect 1 hostile_pack d -j 4 --decoder-memory 100M
@@ -331,9 +317,7 @@ test_memory_without_end() {
 # As the system does where memory runs out, again and again.
 test_killed_each_time() {
     clips 'HOSTILE kill'
-    expect 1 hostile_pack d -j 4
-    err_has 'in/bad.y4m: its decoder process was killed (SIGKILL)'
-    [ ! -e d/manifest.json ]
+    expect 1 hostile_pack d -j 4 :err 'in/bad.y4m: its decoder process was killed (SIGKILL)' :none d/manifest.json
 }
 
 # What a decoder may not do, where the kernel has filters; without isolation it may.
@@ -377,8 +361,7 @@ test_without_a_filter() {
     export HOSTILE_NO_FILTER=1
     expect 0 hostile_pack off --isolate off
     diff -r reference off
-    expect 0 hostile_pack d
-    err_is </dev/null
+    expect 0 hostile_pack d :err-is ''
     noted d
     expect 0 hostile "$BLOAD" pack in "${packing[@]}" -o on --isolate on -j 4
     is 1 "$(grep -c 'bload: --isolate on: there is no filter of system calls here (seccomp)' "$ERR")"
@@ -389,8 +372,7 @@ test_without_a_filter() {
     ! grep seccomp "$ERR" || fail 'a warning'
     # What is decoded here is not isolated: there is nothing to say.
     echo 'words and words' >text.txt
-    expect 0 hostile "$BLOAD" pack -q text.txt --tokenizer bytes -T 20 -o text --isolate on
-    err_is </dev/null
+    expect 0 hostile "$BLOAD" pack -q text.txt --tokenizer bytes -T 20 -o text --isolate on :err-is ''
     ! grep -q '"notes"' text/manifest.json || fail 'a note'
     # It is a fact about the run: for whoever packs again, and repairs, it is the same dataset.
     unset HOSTILE_NO_FILTER
@@ -415,7 +397,6 @@ test_a_task_without_a_filter() {
 
 # What has no meaning is not waited for, nor taken for pictures, nor for another file's.
 test_nonsense_in_place_of_an_answer() {
-    local what
     for what in chatter claim answer row; do
         rm -rf -- *
         clips "HOSTILE $what"
@@ -447,7 +428,6 @@ test_no_file_but_those_that_were_named() {
     # Of a folder of images, the files in it.
     rm -r in
     mkdir -p in/a in/b
-    local i
     for i in 1 2 3; do ffmpeg -v error -nostdin -f lavfi -i color=red:size=32x24 -frames:v 1 in/a/$i.png; done
     cp in/a/*.png in/b
     printf 'HOSTILE want' >>in/b/2.png
@@ -460,7 +440,6 @@ test_rows_of_other_files_are_not_taken() {
     secret
     clips 'HOSTILE read forge'
     for i in 1 bad 2; do echo "{\"path\": \"in/$i.y4m\", \"start\": 0, \"end\": 0.2}"; done >clips.jsonl
-    local how source
     for source in in clips.jsonl; do
         for how in path id kind extra offset; do
             HOSTILE_FORGE=$how expect 3 hostile "$BLOAD" scan -q --kind video --count decode --size 16x16 $source
@@ -520,7 +499,6 @@ none_left() {
 
 # In the middle of decoding, which waits; to the process, and to its whole group as a terminal does.
 test_no_process_is_left_behind() {
-    local words signal status
     for words in $(of sleep read_sleep loop); do
         clips "HOSTILE ${words/_/ }"
         for signal in $(of KILL INT -INT TERM -KILL); do
@@ -538,7 +516,6 @@ test_no_process_is_left_behind() {
 
 # A process that is ended once, by whatever it is, changes nothing: it is tried once more.
 test_a_decoder_is_ended_from_outside() {
-    local signal status
     clips 'HOSTILE slow' all
     expect 0 pack reference
     for signal in KILL SEGV; do

@@ -1,5 +1,5 @@
 # The bytes of a dataset depend on inputs, configuration, versions and SIMD level, and on nothing else.
-# shellcheck shell=bash disable=SC2317,SC2164,SC2016
+# shellcheck shell=bash disable=SC2317,SC2164,SC2016,SC2086
 source "$BLOAD_ROOT/tests/laws/lib.bash"
 
 # Each kind of dataset; blocks of more than a MiB are written past the page cache.
@@ -9,9 +9,7 @@ kinds=('' '--size 128x96 --shard-size 4M' '--compress zstd' '-T 20 --oversize sp
 test_however_many_workers() {
     clips
     failing_clip
-    local options
     for options in "${kinds[@]}"; do
-        # shellcheck disable=SC2086 # words
         {
             expect 3 pack one $options -j 1
             expect 3 pack two $options -j 2
@@ -25,9 +23,7 @@ test_however_many_workers() {
 
 test_sound_however_many_workers() {
     sounds
-    local options
     for options in '' '--compress zstd --dtype f32' '--channels 2 --rate 22050 --simd sse2'; do
-        # shellcheck disable=SC2086 # words
         {
             expect 3 pack one -T 5000 --oversize split --shard-size 50K $options -j 1
             expect 3 pack many -T 5000 --oversize split --shard-size 50K $options -j 16
@@ -39,9 +35,7 @@ test_sound_however_many_workers() {
 
 test_arrays_however_many_workers() {
     arrays
-    local options
     for options in '' '--compress zstd --array x' '--shard-size 1 --segment-ids -j 2' '--squeeze --time-axis -1 -T 2'; do
-        # shellcheck disable=SC2086 # words
         {
             expect 3 pack one -T 333 --oversize split --shard-size 30K $options -j 1
             cp "$ERR" messages
@@ -55,9 +49,7 @@ test_arrays_however_many_workers() {
 
 test_cuts_however_many_workers() {
     speech
-    local options
     for options in '' '--features fbank40 -T 50 --compress zstd' '--channels 2 --rate 22050 --dtype f32'; do
-        # shellcheck disable=SC2086 # words
         {
             expect 3 pack_speech one $options -j 1
             cp "$ERR" messages
@@ -71,9 +63,7 @@ test_cuts_however_many_workers() {
 
 test_images_however_many_workers() {
     images
-    local options
     for options in '' '--compress zstd -T 20 --oversize split'; do
-        # shellcheck disable=SC2086 # words
         {
             expect 3 pack one $options -j 1
             cp "$ERR" messages
@@ -83,7 +73,6 @@ test_images_however_many_workers() {
         identical one many
         rm -r one many
     done
-    local seed
     for seed in 1 2 3; do
         disturbed_pack LAWS_SHUFFLE=$seed -- other 2>/dev/null || is 3 $?
         expect 3 pack one
@@ -94,9 +83,7 @@ test_images_however_many_workers() {
 
 test_labels_however_many_workers() {
     labels
-    local options
     for options in '-T 20' '--compress zstd -T 300 --segment-ids'; do
-        # shellcheck disable=SC2086 # words
         {
             expect 3 pack one --oversize split --shard-size 2K $options -j 1
             cp "$ERR" messages
@@ -113,9 +100,7 @@ test_fields_however_many_workers() {
     failing_clip
     further_fields
     attributes
-    local options
     for options in '-T 20 --oversize split' '--compress zstd --pad repeat'; do
-        # shellcheck disable=SC2086 # words
         {
             expect 3 pack one -c fields.yaml $options -j 1
             cp "$ERR" messages
@@ -140,7 +125,6 @@ test_the_messages_too() {
 test_whatever_the_order_of_a_directory() {
     clips
     expect 3 pack one
-    local seed
     for seed in 1 2 3 4 5; do
         ls -U in >order
         disturbed LAWS_SHUFFLE=$seed ls -U in >shuffled
@@ -164,7 +148,6 @@ test_whatever_lies_in_new_memory() {
     cp "$(fixture damaged-30.mp4)" in/damaged.mp4
     failing_clip
     expect 3 pack one
-    local byte
     for byte in 85 170; do
         expect 3 env MALLOC_PERTURB_=$byte "$BLOAD" pack -q in -T 50 --size 64x48 --shard-size 1M -o other
         identical one other
@@ -174,7 +157,6 @@ test_whatever_lies_in_new_memory() {
 
 # Damaged ones, too, of which decoders conceal what they can.
 test_real_videos() {
-    local media file
     media=$(shared data/media)
     mkdir in
     for file in decord_corrupted.mp4 derived_bitflips.mp4 derived_trunc60.ts derived_trunc60.mkv moz_no_timescale.mp4 \
@@ -202,9 +184,7 @@ END
     is '1 0' "$(valgrind -q --tool=none ./processor)"
     clips
     rm in/sub/deep/x.mp4 in/clip10.avi
-    local options
     for options in '' '--simd none'; do
-        # shellcheck disable=SC2086
         {
             expect 3 pack with $options
             expect 3 valgrind -q --tool=none "$BLOAD" pack -q in -T 50 --size 64x48 --shard-size 1M -o without --isolate off $options
@@ -218,7 +198,6 @@ END
 test_encoded_whatever_vectors_and_environment() {
     clips
     expect 3 pack one --encode jpeg
-    local variable
     for variable in JSIMD_FORCENONE JSIMD_FORCESSE2 JSIMD_NOHUFFENC TJ_OPTIMIZE TJ_RESTART TJ_PROGRESSIVE TJ_ARITHMETIC; do
         expect 3 env $variable=1 "$BLOAD" pack -q in -T 50 --size 64x48 --shard-size 1M -o other --encode jpeg
         identical one other
@@ -239,7 +218,6 @@ test_features_whatever_the_c_library_chooses() {
     sounds
     local features mask=GLIBC_TUNABLES=glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2,-AVX,-AVX512F,-AVX512VL
     for features in whisper80 fbank80 'fbank23 --rate 22050 --snip-edges'; do
-        # shellcheck disable=SC2086 # words
         {
             expect 3 pack one --features $features --oversize split --simd sse2
             expect 3 env $mask "$BLOAD" pack -q in -T 50 --shard-size 1M -o other --features $features --oversize split --simd sse2

@@ -111,7 +111,6 @@ test_the_files_of_tasks() {
 test_a_damaged_spool_of_tasks_is_mended() {
     corpus 24
     "$BLOAD" pack -q corpus.jsonl --tokenizer bytes -T 512 --shard-size 6K -o reference
-    local part
     for part in steps rows; do
         rm -rf d
         status=0

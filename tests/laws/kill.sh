@@ -56,7 +56,6 @@ test_tasks() {
     failing_clip
     expect 3 pack one
     disturbed_pack LAWS_COUNT="$PWD/count" -- counted --task 0/2 2>/dev/null || is 3 $?
-    local steps n
     read -r steps _ <count
     [ "$steps" -gt 40 ] || fail "only $steps steps"
     for n in $(seq "$steps"); do
@@ -140,7 +139,6 @@ test_text() {
     texts
     set -- --tokenizer bytes --oversize split --keep doc=id --shard-size 20K --fim 0.5,prefix=256,middle=257,suffix=258
     expect 3 pack one -j 1 "$@"
-    local steps n status jobs
     for jobs in 1 2; do
         disturbed_pack LAWS_COUNT="$PWD/count" -- counted -j $jobs "$@" 2>/dev/null || is 3 $?
         rm -rf counted
@@ -165,7 +163,6 @@ test_tokens() {
     expect 3 pack one -j 1 "$@"
     disturbed_pack LAWS_COUNT="$PWD/count" -- counted -j 2 "$@" 2>/dev/null || is 3 $?
     identical one counted
-    local steps n status
     read -r steps _ <count
     for n in $(seq 2 $((steps / 12)) "$steps"); do
         rm -rf d
@@ -187,7 +184,6 @@ test_text_scattered() {
     set -- "$@" --memory 34M -j 2
     disturbed_pack LAWS_COUNT="$PWD/count" -- counted "$@" 2>/dev/null || is 3 $?
     identical one counted
-    local steps n status
     read -r steps _ <count
     for n in $(seq 5 $((steps / 20)) "$steps"); do
         rm -rf d
@@ -233,7 +229,6 @@ test_cuts() {
     speech
     expect 3 pack_speech one -j 1
     pack_speech LAWS_COUNT="$PWD/count" counted -j 2 2>/dev/null || is 3 $?
-    local steps n status
     read -r steps _ <count
     [ "$steps" -gt 30 ] || fail "only $steps steps"
     for n in $(seq 1 29 "$steps"); do
@@ -282,7 +277,6 @@ test_a_spool_of_other_inputs() {
     identical one d
     # Nor is one taken that is damaged.
     "$BLOAD" scan -q in --tokenizer bytes --spool kept -o /dev/null || is 3 $?
-    local file
     for file in kept/*.steps; do printf X | dd of="$file" bs=1 seek=100 conv=notrunc status=none; done
     rm -rf d
     expect 3 pack d "$@"
@@ -294,7 +288,6 @@ test_scan_to_a_file() {
     clips
     expect 3 bload scan -q in -o whole.tsv
     disturbed LAWS_COUNT="$PWD/count" "$BLOAD" scan -q in -o other.tsv 2>/dev/null || is 3 $?
-    local steps n status
     read -r steps _ <count
     for n in $(seq "$steps"); do
         rm -f table.tsv

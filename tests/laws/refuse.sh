@@ -1,5 +1,5 @@
 # A directory holds one dataset, made by one configuration, by one run at a time.
-# shellcheck shell=bash disable=SC2317,SC2164,SC2016
+# shellcheck shell=bash disable=SC2317,SC2164,SC2016,SC2086
 source "$BLOAD_ROOT/tests/laws/lib.bash"
 
 # begun NAME: a dataset of which the first shard is finished.
@@ -19,18 +19,15 @@ test_another_configuration_of_a_dataset_begun() {
     expect 3 pack one
     begun d
     contents d >before
-    local option name
     for option in '-T 51' '--seed 1' '--size 32x32' '--fit crop' '--pad repeat' '--encode jpeg' '--compress zstd' '--segment-ids' '--shard-size 2M' \
         '--stride 2' '--fps 5' '--hdr clip' '--count decode' '--simd none' '--oversize split' '--strategy naive'; do
-        # shellcheck disable=SC2086
         expect 2 pack d $option
         name=${option%% *}
         name=${name#-}
         err_has "d holds an unfinished dataset of another configuration: ${name#-} is \""
         contents d | diff before -
     done
-    expect 2 bload pack -q in/sub -T 50 --size 64x48 --shard-size 1M -o d
-    err_has 'source 1 is "in" there, not "in/sub"'
+    expect 2 bload pack -q in/sub -T 50 --size 64x48 --shard-size 1M -o d :err 'source 1 is "in" there, not "in/sub"'
     expect 3 pack d -j 1 --memory 1G --max-failed 5
     identical one d
 }
@@ -39,15 +36,11 @@ test_another_configuration_of_a_complete_one() {
     clips
     expect 3 pack d
     stamps d >before
-    local option name
     for option in '-T 51' '--seed 1' '--size 32x32' '--pad repeat' '--compress zstd' '--shard-size 2M' '--stride 2'; do
-        # shellcheck disable=SC2086
-        expect 2 pack d $option
-        err_has 'd holds a dataset of another configuration: '
+        expect 2 pack d $option :err 'd holds a dataset of another configuration: '
     done
     cp "$(fixture h264-1.mp4)" in/another.mp4
-    expect 2 pack d
-    err_has 'd holds a dataset of other inputs: in/another.mp4 is new'
+    expect 2 pack d :err 'd holds a dataset of other inputs: in/another.mp4 is new'
     stamps d | diff before -
 }
 
@@ -55,13 +48,11 @@ test_another_configuration_of_a_complete_one() {
 test_an_option_can_be_mended() {
     clips
     expect 3 pack one
-    expect 1 pack d -T 49
-    err_has 'more than T = 49'
+    expect 1 pack d -T 49 :err 'more than T = 49'
     expect 3 pack d
     identical one d
     rm -r d
-    expect 2 bload pack -q in -T 50 --shard-size 1M -o d
-    err_has 'give --size'
+    expect 2 bload pack -q in -T 50 --shard-size 1M -o d :err 'give --size'
     expect 3 pack d
     identical one d
 }
@@ -70,8 +61,7 @@ test_foreign_files() {
     clips
     mkdir d
     echo mine >d/mine
-    expect 2 pack d
-    err_has 'd holds mine, which is no part of an unfinished dataset'
+    expect 2 pack d :err 'd holds mine, which is no part of an unfinished dataset'
     is mine "$(files d)"
     mkdir -p e/manifest.json
     expect 1 pack e
@@ -96,8 +86,7 @@ test_two_at_once() {
     expect 3 pack one
     disturbed_pack LAWS_PATH=/in/ LAWS_SLOW=50 -- d 2>first &
     until [ -e d/.bload/sequences.tsv ]; do sleep 0.01; done
-    expect 1 pack d
-    err_has 'another bload is running in d'
+    expect 1 pack d :err 'another bload is running in d'
     wait $! || is 3 $?
     identical one d
 }
@@ -111,9 +100,7 @@ test_eight_at_once() {
         pack d 2>"said.$i" &
         pids+=($!)
     done
-    for i in "${pids[@]}"; do
-        wait "$i" || statuses="$statuses $?"
-    done
+    for i in "${pids[@]}"; do wait "$i" || statuses="$statuses $?"; done
     [[ $statuses == *3* ]] || fail "statuses:$statuses"
     ! grep -hv 'another bload is running\|skipped' said.* >others || fail "$(cat others)"
     expect 3 pack d

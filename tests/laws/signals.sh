@@ -16,12 +16,10 @@ slow_pack=(env LD_PRELOAD="$LIBRARY" LAWS_PATH=/in/ "$BLOAD" pack in -T 50 --siz
 
 test_in_the_scan() {
     clips
-    local signal jobs
     for signal in INT TERM HUP USR1; do
         for jobs in 1 2; do
             LAWS_SLOW=100 ended $signal 0.5 "${slow_pack[@]}" -j $jobs
-            err_has 'bload: pack: interrupted'
-            err_has 'run the same command to resume'
+            err_has 'bload: pack: interrupted' 'run the same command to resume'
             whole /nowhere d
             no_leftover d
         done
@@ -36,7 +34,6 @@ test_while_packing() {
     failing_clip
     expect 3 pack one
     expect 3 pack small --compress zstd
-    local signal
     for signal in INT TERM; do
         # The reads of the scan are over; those of the packing take their time.
         rm -rf d
@@ -94,7 +91,6 @@ END
 test_verify() {
     clips
     expect 3 pack d
-    local jobs
     for jobs in 1 2; do
         LAWS_SLOW=500 ended TERM 0.3 env LD_PRELOAD="$LIBRARY" LAWS_PATH=/shard- "$BLOAD" verify d -j $jobs
         err_has 'bload: verify: interrupted'

@@ -1,19 +1,16 @@
 # A failing system stops the run: status 1, a message, nothing half-written under a final name; and once it is mended, the
 # same command goes on to the same bytes. (tests/fault/run fails the program's own calls one by one.)
-# shellcheck shell=bash disable=SC2317,SC2164,SC2016
+# shellcheck shell=bash disable=SC2317,SC2164,SC2016,SC2086
 source "$BLOAD_ROOT/tests/laws/lib.bash"
 
 test_a_full_device() {
     clips
     expect 3 bload scan -q in -o table.tsv
     expect 3 pack d
-    local command
     for command in 'scan in' 'scan in -o /dev/full' 'plan -T 50 table.tsv' 'plan -T 50 table.tsv -o /dev/full' \
         'plan -T 50 table.tsv -o plan.tsv --report /dev/full' 'compare -T 50 table.tsv' 'compare --json -T 50 table.tsv' 'info d' \
         'info --json d' 'pack in -T 50 --print-config' 'pack --help' '--help' '--version'; do
-        # shellcheck disable=SC2086
         status=0
-        # shellcheck disable=SC2086
         bload $command >/dev/full 2>"$ERR" || status=$?
         is "$command: 1" "$command: $status"
         err_has 'bload: '
@@ -30,7 +27,6 @@ test_a_full_device() {
 test_closed_streams() {
     clips
     expect 3 pack d
-    local closed
     for closed in '>&-' '2>&-' '>&- 2>&-' '<&- >&- 2>&-'; do
         eval "pack other $closed" || is 3 $?
         identical d other
@@ -74,10 +70,8 @@ test_a_directory_that_cannot_be_written() {
     in_small_disk 20M '
         expect 3 pack disk/done
         mount -o remount,ro disk
-        expect 1 pack disk/new
-        err_has "Read-only file system"
-        expect 1 pack disk/new/below --parents
-        err_has "Read-only file system"
+        expect 1 pack disk/new :err "Read-only file system"
+        expect 1 pack disk/new/below --parents :err "Read-only file system"
         expect 1 bload scan -q in -o disk/table.tsv
         expect 3 pack disk/done
         expect 0 bload verify disk/done'
@@ -86,13 +80,11 @@ test_a_directory_that_cannot_be_written() {
 test_an_input_that_vanishes_while_it_is_packed() {
     clips
     expect 3 pack one
-    local jobs
     for jobs in 1 2; do
         disturbed_pack LAWS_DO='mv in/sub/b.mkv aside' LAWS_AFTER=.bload/sequences.tsv -- d -j $jobs 2>"$ERR" || is 1 $?
         err_has 'b.mkv: cannot be opened: No such file or directory'
         whole one d
-        expect 1 pack d
-        err_has 'the inputs changed since the scan: in/sub/b.mkv is gone'
+        expect 1 pack d :err 'the inputs changed since the scan: in/sub/b.mkv is gone'
         mv aside in/sub/b.mkv
         expect 3 pack d -j $jobs
         identical one d
@@ -107,23 +99,19 @@ test_an_input_that_changes_while_it_is_packed() {
     disturbed_pack LAWS_DO='echo more >>in/sub/b.mkv' LAWS_AFTER=.bload/sequences.tsv -- d 2>"$ERR" || is 1 $?
     err_has 'b.mkv: changed since the scan'
     whole one d
-    expect 1 pack d
-    err_has 'in/sub/b.mkv has a different size'
+    expect 1 pack d :err 'in/sub/b.mkv has a different size'
     cp aside in/sub/b.mkv
     cp aside in/sub/new.mkv
-    expect 1 pack d
-    err_has 'in/sub/new.mkv is new'
+    expect 1 pack d :err 'in/sub/new.mkv is new'
     rm in/sub/new.mkv
     cp aside in/empty.mkv
-    expect 1 pack d
-    err_has 'in/empty.mkv has a different size'
+    expect 1 pack d :err 'in/empty.mkv has a different size'
     : >in/empty.mkv
     expect 3 pack d
     identical one d
     # And a complete one is not called complete over other inputs.
     cp aside in/empty.mkv
-    expect 2 pack d
-    err_has 'd holds a dataset of other inputs: in/empty.mkv has a different size'
+    expect 2 pack d :err 'd holds a dataset of other inputs: in/empty.mkv has a different size'
 }
 
 # Each read of a file fails in turn: none is taken for the file's end, or for damage.
@@ -143,8 +131,7 @@ test_reads_that_fail() {
                 rm -rf d
                 disturbed_pack LAWS_PATH=/$file LAWS_READ="$n" LAWS_FROM=$from -- d -j 2 2>"$ERR" || status=$?
                 is "$file, read $n: 1" "$file, read $n: $status"
-                err_has "$file"
-                err_has ': Input/output error'
+                err_has "$file" ': Input/output error'
                 whole one d
                 tried=$((tried + 1))
             done
@@ -158,7 +145,6 @@ test_reads_that_fail() {
 
 test_reads_that_fail_in_the_scan() {
     clips
-    local file n reads status
     for file in sub/a.ts sub/b.mkv clip1.mp4 sub/deep/y.mkv; do
         disturbed LAWS_PATH=/$file LAWS_COUNT="$PWD/count" "$BLOAD" scan -q in/$file >whole.tsv
         read -r _ _ reads <count
@@ -166,8 +152,7 @@ test_reads_that_fail_in_the_scan() {
             status=0
             disturbed LAWS_PATH=/$file LAWS_READ="$n" "$BLOAD" scan -q in/$file -o table.tsv 2>"$ERR" || status=$?
             is "$file, read $n: 1" "$file, read $n: $status"
-            err_has "$file"
-            err_has ': Input/output error'
+            err_has "$file" ': Input/output error'
             [ ! -e table.tsv ] || fail 'a table'
         done
     done

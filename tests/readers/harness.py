@@ -29,7 +29,7 @@ def each(items):
 
 
 def expand(cls):
-    """Replaces the methods that `each` marked; the class decorator that goes with it."""
+    """Replaces the methods of a class that `each` marked."""
     for name, method in list(vars(cls).items()):
         for item in getattr(method, "each", ()):
             arguments = item if isinstance(item, tuple) else (item,)
@@ -103,6 +103,8 @@ def found(folder, part):
 
 def chosen(cls, part):
     """The tests of a class whose full names contain part."""
+    for base in cls.__mro__:
+        expand(base)
     full = f"{cls.__module__}.{cls.__name__}."
     return [cls(name) for name in unittest.TestLoader().getTestCaseNames(cls) if part in full + name]
 

@@ -27,8 +27,7 @@ def manifest():
     path = os.path.join(tool.MEDIA, "MANIFEST.tsv")
     if not os.path.exists(path):
         return []
-    with open(path, encoding="utf-8") as file:
-        lines = file.read().splitlines()
+    lines = tool.text(path).splitlines()
     columns = lines[0].split("\t")
     rows = [line.split("\t") for line in lines[1:]]
     return [dict(zip(columns, row + [""] * (len(columns) - len(row)), strict=True)) for row in rows]

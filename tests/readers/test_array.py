@@ -9,7 +9,7 @@ import numpy as np
 
 import tool
 from dataset import Dataset
-from harness import each, expand
+from harness import each
 
 TYPES = ("?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8")
 SHAPES = {0: ((11, 3, 2), (1, 3, 2), (26, 3, 2)), 1: ((3, 11, 2), (3, 1, 2), (3, 26, 2)), 2: ((3, 2, 11), (3, 2, 1), (3, 2, 26)),
@@ -32,8 +32,7 @@ def npy(array, version):
 
 
 def write(path, data):
-    with open(path, "wb") as file:
-        file.write(data)
+    tool.write(path, data)
 
 
 def write_all(folder, dtype, axis):
@@ -68,7 +67,6 @@ def read(dataset, name, field="array"):
                            for b, start, length, _ in dataset.pieces_of(name)])
 
 
-@expand
 class Arrays(tool.Tool):
     def assertSameArray(self, got, wanted, message):
         self.assertEqual((got.dtype, got.shape), (wanted.dtype, wanted.shape), message)
@@ -141,8 +139,7 @@ class Arrays(tool.Tool):
             for name, array in arrays.items():
                 self.assertGreaterEqual(len(dataset.pieces_of(name)), 30)
                 self.assertSameArray(read(dataset, name), array, name)
-            with open(os.path.join(out, "shards.tsv"), "rb") as file:
-                shards.add(file.read())
+            shards.add(tool.read(os.path.join(out, "shards.tsv")))
             self.assertFalse(os.listdir(spool) if spool else os.path.exists(os.path.join(out, ".bload")))
         self.assertEqual(len(shards), 1)
 
@@ -174,8 +171,7 @@ class Arrays(tool.Tool):
                     zipfile.ZipFile(self.path("big.npz"), "w", method) as archive:
                 for name in "é", "a b", "é" * 90:
                     archive.writestr(name + ".npy", npy(array if name == "é" else array + 1, (1, 0)))
-            with open(self.path("big.npz"), "rb") as file:
-                self.assertIn(b"PK\6\6", file.read())
+            self.assertIn(b"PK\6\6", tool.read(self.path("big.npz")))
             out = self.pack("zip64", self.path("big.npz"), "--array", "é", "-T", 6)
             self.assertSameArray(read(Dataset(out), self.path("big.npz")), array, "zip64")
 

@@ -8,7 +8,7 @@ import numpy as np
 import media
 import tool
 from dataset import Dataset
-from harness import each, expand
+from harness import each
 
 RATE = 16000
 # Of QuickTime files the last frame of the encoder goes on behind the track's end, which the manifest counts; its length by the container
@@ -66,7 +66,6 @@ def sound_of(dataset, name):
 
 
 @unittest.skipUnless(FILES, media.ABSENT)
-@expand
 class Real(tool.Tool):
     @classmethod
     def setUpClass(cls):

@@ -8,7 +8,7 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 
 import text
 import tool
-from harness import each, expand
+from harness import each
 
 FLAGS = ["".join(flags) for flags in itertools.product("01", repeat=4)]
 ALPHABET = list("aaabcdeABCDE 019  \t\n\r-]['.,!?#$") + [
@@ -26,7 +26,6 @@ def joined(points):
     return ["x".join(around[at:at + 64]) for at in range(0, len(around), 64)]
 
 
-@expand
 class Bert(tool.Tool):
     long = True
 

@@ -14,8 +14,7 @@ IMAGE_PATH = "/corpus"
 
 
 def sections():
-    with open(os.path.join(tool.ROOT, "docs/clusters.md"), encoding="utf-8") as file:
-        parts = re.split(r"^## (.*)\n", file.read(), flags=re.M)
+    parts = re.split(r"^## (.*)\n", tool.text(os.path.join(tool.ROOT, "docs/clusters.md")), flags=re.M)
     return {"": parts[0], **dict(zip(parts[1::2], parts[2::2]))}
 
 
@@ -75,8 +74,7 @@ class Clusters(tool.Tool):
         os.chmod(os.path.join(self.at, "bin/ssh"), 0o755)
         for command in [block for language, block in blocks(self.text["A shell loop"]) if not language]:
             self.run_line(command, HOSTS=os.path.join(self.at, "hosts.log"))
-        with open(os.path.join(self.at, "hosts.log"), encoding="utf-8") as file:
-            hosts = sorted(file.read().split())
+        hosts = sorted(tool.text(os.path.join(self.at, "hosts.log")).split())
         self.assertEqual(hosts, ["node1", "node2", "node3"])
         self.assert_same("loop")
         self.assert_same("hosts")

@@ -40,8 +40,7 @@ class Config(tool.Tool):
         return self.pack(which, "videos", *FLAGS[which], cwd=self.directory)
 
     def write(self, name, text):
-        with open(self.path(name), "w", encoding="utf-8") as file:
-            file.write(text)
+        tool.write(self.path(name), text)
         return self.path(name)
 
     def test_yaml(self):
@@ -80,8 +79,7 @@ class Config(tool.Tool):
                 self.assertEqual(self.bload("pack", "-c", config, "--print-config", cwd=self.path("elsewhere"))[0], text)
 
     def configuration(self, directory):
-        with open(os.path.join(directory, "manifest.json"), encoding="utf-8") as file:
-            manifest = json.load(file)
+        manifest = json.loads(tool.read(os.path.join(directory, "manifest.json")))
         del manifest["checksum"]
         return manifest.pop("configuration"), manifest
 

@@ -10,7 +10,7 @@ import clips
 import media
 import tool
 from dataset import Dataset, read_table
-from harness import each, expand
+from harness import each
 
 
 class Counts(tool.Tool):
@@ -28,8 +28,7 @@ class Counts(tool.Tool):
 
     def scan(self, *options):
         path = self.path("table.tsv")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.bload("scan", "-q", "--kind", "video", *self.files, "--hdr", "clip", *options, status=self.status)[0])
+        tool.write(path, self.bload("scan", "-q", "--kind", "video", *self.files, "--hdr", "clip", *options, status=self.status)[0])
         return {row["id"]: row for row in read_table(path)}
 
     def rows(self, path):
@@ -41,7 +40,6 @@ class Counts(tool.Tool):
             self.assertEqual((row["status"], row["reason"], row["length"]), ("ok", "", str(frames)))
 
 
-@expand
 class Clips(Counts):
     @classmethod
     def setUpClass(cls):
@@ -54,7 +52,6 @@ class Clips(Counts):
 
 
 @unittest.skipUnless(media.VIDEOS, media.ABSENT)
-@expand
 class Real(Counts):
     files = [known.path for known in media.VIDEOS] + [os.path.join(tool.MEDIA, name) for name in media.USELESS]
     status = 3
@@ -90,8 +87,7 @@ class Real(Counts):
     def test_hdr(self):
         """Without --hdr clip such files are of no use."""
         names = [known.path for known in media.VIDEOS if known.hdr]
-        with open(self.path("hdr.tsv"), "w", encoding="utf-8") as file:
-            file.write(self.bload("scan", "-q", *names, status=3)[0])
+        tool.write(self.path("hdr.tsv"), self.bload("scan", "-q", *names, status=3)[0])
         rows = read_table(self.path("hdr.tsv"))
         self.assertEqual(len(rows), len(names))
         for row in rows:
@@ -120,8 +116,7 @@ class Truncated(tool.Tool):
                 cut.append(self.path(f"{percent}-{name}"))
                 with open(clips.clip(name), "rb") as whole, open(cut[-1], "wb") as file:
                     file.write(whole.read(os.path.getsize(clips.clip(name)) * percent // 100))
-        with open(self.path("cut.tsv"), "w", encoding="utf-8") as file:
-            file.write(self.bload("scan", "-q", *cut, status=3)[0])
+        tool.write(self.path("cut.tsv"), self.bload("scan", "-q", *cut, status=3)[0])
         packed = Dataset(self.pack("cut", "--sequences", self.path("cut.tsv"), "-T", "longest", "--size", "16x16", status=3))
         for row in read_table(self.path("cut.tsv")):
             with self.subTest(os.path.basename(row["id"])):
@@ -139,13 +134,11 @@ class Damaged(tool.Tool):
         """Copies with a few bytes overwritten, always the same ones."""
         chance = random.Random(7)
         for name in names:
-            with open(clips.clip(name), "rb") as file:
-                data = bytearray(file.read())
+            data = bytearray(tool.read(clips.clip(name)))
             for _ in range(12):
                 data[chance.randrange(len(data) // 4, len(data))] ^= chance.randrange(1, 256)
             path = self.path(name)
-            with open(path, "wb") as file:
-                file.write(data)
+            tool.write(path, data)
             yield path
 
     def test_same_bytes_whatever_memory_held(self):

@@ -12,7 +12,7 @@ import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
 import tool
-from harness import each, expand
+from harness import each
 from test_sentencepiece import MODELS
 from test_tokenizers import TOKENIZERS, training_texts
 
@@ -23,13 +23,11 @@ PIECES = ["spm-unigram-1k-test_model.model", "more/llama2.model.xz"]
 REFUSED = ["suffix", "suffix_bpe", "user", "user_bpe"]
 
 
-@expand
 class Decoding(tool.Tool):
     def texts(self, tokenizer, *options):
         """The text that is decoded of each of TEXTS, and its ids."""
         lines = self.path("texts.jsonl")
-        with open(lines, "w") as file:
-            file.writelines(json.dumps({"text": one}) + "\n" for one in TEXTS)
+        tool.write(lines, "".join(json.dumps({"text": one}) + "\n" for one in TEXTS))
         path = self.pack("packed", lines, "--tokenizer", tokenizer, "-T", "64", "--oversize", "split", *options)
         with open(os.path.join(path, "sequences.tsv")) as file:
             names = [line.split("\t")[0] for line in file][1:]
@@ -117,8 +115,7 @@ class Decoding(tool.Tool):
         sentences = [line for one in training_texts() for line in one[:1500].split("\n") if line]
         sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(sentences), model_writer=model, minloglevel=9,
                                                  **{"vocab_size": 1200, **MODELS[name]})
-        with open(path, "wb") as file:
-            file.write(model.getvalue())
+        tool.write(path, model.getvalue())
         return path
 
     @each(sorted(set(MODELS) - set(REFUSED)))
@@ -126,8 +123,7 @@ class Decoding(tool.Tool):
         self.check_pieces(self.trained(name))
 
     def check_refused(self, path):
-        with open(self.path("one.txt"), "w") as file:
-            file.write("a b\n")
+        tool.write(self.path("one.txt"), "a b\n")
         packed = self.pack("refused", self.path("one.txt"), "--tokenizer", path, "-T", "64")
         out, error = self.bload("cat", packed, self.path("one.txt"), "--tokenizer", path, status=2)
         self.assertEqual(out, "")

@@ -12,7 +12,7 @@ from PIL import Image
 import clips
 import tool
 from dataset import Dataset, digest, header_of, xxh3
-from harness import each, expand
+from harness import each
 
 LIBRARY = os.path.join(tool.ROOT, "build/libbload.so.1")
 NAMES = ["h264.mp4", "hevc.mp4", "mpeg4.avi", "vp9.webm"]
@@ -43,7 +43,6 @@ def pillow_file(frame, quality, subsampling="4:2:0"):
     return out.getvalue()
 
 
-@expand
 class Encoding(tool.Tool):
     def setUp(self):
         self.files = [clips.clip(name) for name in NAMES]
@@ -114,8 +113,7 @@ class Encoding(tool.Tool):
             self.assertEqual(metadata["frames_encoding"], d.manifest["fields"][0]["encoding"])
             self.assertEqual(list(header)[-1], "frames_jpeg")
             blocks = range(int(row["first_block"]), int(row["first_block"]) + int(row["blocks"]))
-            with open(path, "rb") as file:
-                content = file.read()
+            content = tool.read(path)
             sums = [xxh3(content[:begin])]
             for name, entry in header.items():
                 first, end = entry["data_offsets"]
@@ -157,8 +155,7 @@ class Encoding(tool.Tool):
         text = {"sources": [{"path": clip}], "T": count, "size": "16x16",
                 "fields": [{"name": "values", "kind": "array", "path": self.path("{stem}.npy")},
                            {"name": "large", "kind": "video", "path": clip.replace("h264", "{stem}"), "size": "40x24"}]}
-        with open(self.path("set.yaml"), "w", encoding="utf-8") as file:
-            json.dump(text, file)
+        tool.write(self.path("set.yaml"), json.dumps(text))
         out = self.pack("fields", "-c", self.path("set.yaml"), "--encode", "jpeg:80")
         self.bload("verify", "-q", out)
         d = Dataset(out)

@@ -7,7 +7,7 @@ import numpy as np
 
 import tool
 from dataset import Dataset
-from harness import each, expand
+from harness import each
 
 REFERENCES = os.path.join(tool.SHARED, "data/audio-refs")
 SPEECH = os.path.join(REFERENCES, "libri-1088-134315-0000.wav")
@@ -76,7 +76,6 @@ def noise(path, seconds, seed=1):
     return samples / 32768
 
 
-@expand
 class Noise(tool.Tool):
     """Utterances of many lengths; of those that are too short for a frame it is said."""
     lengths = (0.0101, 0.0125, 0.024, 0.025, 0.0251, 0.5, 3.3337, 12)

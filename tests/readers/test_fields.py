@@ -64,8 +64,7 @@ class Fields(tool.Tool):
             os.mkdir(self.path(folder))
         random = np.random.default_rng(7)
         cls.labels, cls.features, cls.actions, cls.intervals = {}, {}, {}, {}
-        with open(self.path("mapping.txt"), "w", encoding="utf-8") as file:
-            file.writelines(f"{3 * i} action {i}\n" for i in range(9))
+        tool.write(self.path("mapping.txt"), "".join(f"{3 * i} action {i}\n" for i in range(9)))
         for i, name in enumerate(NAMES):
             path, stem = os.path.abspath(clips.clip(name)), os.path.splitext(name)[0]
             os.symlink(path, self.path("videos", name))
@@ -74,16 +73,14 @@ class Fields(tool.Tool):
             cls.labels[name] = random.integers(-9, 9, (frames, 2, 3)).astype(">i2")
             cls.features[name] = random.normal(size=(frames + i - TOLERANCE, 1, 5)).astype(np.float64)
             cls.actions[name] = random.integers(0, 9, frames)
-            with open(self.path("actions", stem + ".txt"), "w", encoding="utf-8") as file:
-                file.writelines(f"action {action}\n" for action in cls.actions[name])
+            tool.write(self.path("actions", stem + ".txt"), "".join(f"action {action}\n" for action in cls.actions[name]))
             cls.intervals[name] = [(*sorted(random.uniform(-0.1, frames / 25, 2)), int(random.integers(0, 9)))
                                    for _ in range(5)]
             np.save(self.path("labels", stem + ".npy"), np.asfortranarray(cls.labels[name]))
             np.savez_compressed(self.path("features", name + ".npz"), i3d=cls.features[name], other=np.zeros(3))
         self.write_intervals("intervals.json", 1)
         self.write_intervals("steps.json", 25)
-        with open(self.path("fields.yaml"), "w", encoding="utf-8") as file:
-            file.write(YAML)
+        tool.write(self.path("fields.yaml"), YAML)
         cls.times = {name: ffprobe.times(clips.clip(name)) for name in NAMES}
         cls.alone = {size: Dataset(self.pack(size, "videos", "-T", "longest", "--size", size, *fit, cwd=self.directory))
                      for size, fit in (("24x16", ()), ("8x12", ("--fit", "crop")))}
@@ -92,8 +89,7 @@ class Fields(tool.Tool):
         database = {os.path.splitext(sequence)[0]: {"annotations": [
             {"segment": [begin * scale, end * scale], "label": f"action {label}"} for begin, end, label in intervals]}
             for sequence, intervals in self.intervals.items()}
-        with open(self.path(name), "w", encoding="utf-8") as file:
-            json.dump({"database": database}, file)
+        tool.write(self.path(name), json.dumps({"database": database}))
 
     def painted(self, name, times, background, scale=1):
         """The label of each step, and one number for each label and step."""

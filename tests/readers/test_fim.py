@@ -9,7 +9,7 @@ import numpy
 from tokenizers import Tokenizer
 
 import tool
-from harness import each, expand
+from harness import each
 from test_text import rows, sequences, texts, trained
 
 MORE = os.path.join(tool.SHARED, "data/tokenizers/more")
@@ -79,7 +79,6 @@ class Fim(tool.Tool):
         return table
 
 
-@expand
 class Families(Fim):
     """The tokens of each family, in a small tokenizer that is trained here."""
 
@@ -111,8 +110,7 @@ class Families(Fim):
         """Shares of 4,000 documents, and cuts that are uniform, each within five standard deviations."""
         length, count, rate, spm = 11, 4000, 0.7, 0.3
         corpus = self.path("many.jsonl")
-        with open(corpus, "w") as file:
-            file.writelines(f'{{"text": "{n:0{length}d}"}}\n' for n in range(count))
+        tool.write(corpus, "".join(f'{{"text": "{n:0{length}d}"}}\n' for n in range(count)))
         path = self.tokenizer("shares", FAMILIES["starcoder"])
         out, _ = self.bload("scan", "-q", corpus, "--tokenizer", path, "--fim", f"{rate},spm={spm},seed=5")
         names, *lines = [line.split("\t") for line in out.splitlines()]
@@ -130,7 +128,6 @@ class Families(Fim):
 
 
 @unittest.skipUnless(os.path.isdir(MORE), f"no {MORE}")
-@expand
 class Released(Fim):
     @each(RELEASED)
     def test(self, name):

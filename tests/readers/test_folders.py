@@ -28,8 +28,7 @@ def png(pixels):
 
 def write(path, data):
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "wb") as file:
-        file.write(data)
+    tool.write(path, data)
 
 
 def read(dataset, name, field="frames"):
@@ -164,8 +163,7 @@ class Folders(tool.Tool):
         write(self.path("in", "a", "1.png"), png(pictures(1)[0]))
         self.ffmpeg("-i", self.path("in/a/1.png"), "-q:v", "2", self.path("in/a/1.jpg"))
         os.remove(self.path("in/a/1.png"))
-        with open(self.path("in/a/1.jpg"), "rb") as file:
-            plain = file.read()
+        plain = tool.read(self.path("in/a/1.jpg"))
         turns = {1: lambda p: p, 3: lambda p: np.rot90(p, 2), 6: lambda p: np.rot90(p, -1), 8: np.rot90}
         for orientation in turns:
             exif = b"Exif\0\0II*\0\10\0\0\0\1\0" + struct.pack("<HHIHHI", 0x112, 3, 1, orientation, 0, 0)
@@ -194,8 +192,7 @@ class Folders(tool.Tool):
         jpeg = self.path("good.jpg")
         write(self.path("good.png"), png(good[0]))
         self.ffmpeg("-i", self.path("good.png"), "-q:v", "2", jpeg)
-        with open(jpeg, "rb") as file:
-            jpeg = file.read()
+        jpeg = tool.read(jpeg)
         whole = png(good[1])
         damaged = bytearray(whole)
         damaged[len(whole) // 2] ^= 4

@@ -12,7 +12,7 @@ import media
 import reference_convert
 import tool
 from dataset import Dataset
-from harness import each, expand
+from harness import each
 
 NATIVE_BYTES = 32 << 20  # of RGB, at most, for a real file to be compared at its own size too
 SIZES = {"stretch": "75x61", "crop": "88x88", "pad": "112x60"}
@@ -72,7 +72,6 @@ class Frames(tool.Tool):
                 self.assertLessEqual(difference.mean(), SCALED_MEAN, f"frame {i} of {words}")
 
 
-@expand
 class Clips(Frames):
     fits = "stretch", "crop", "pad"
 
@@ -86,7 +85,6 @@ class Clips(Frames):
         self.compare(clips.clip(name), native=True)
 
 
-@expand
 class Mapped(Frames):
     """HDR, mapped to BT.709; the float64 reference says what recommendations do."""
     fits, names, hdr = ("crop", "pad"), ["pq.mp4", "hlg.mkv"], "tonemap"
@@ -113,7 +111,6 @@ class Mapped(Frames):
 
 
 @unittest.skipUnless(REAL, media.ABSENT)
-@expand
 class Real(Frames):
     files, fits = [known.path for known in REAL], ("pad",)
 

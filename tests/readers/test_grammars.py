@@ -14,7 +14,7 @@ import unicodedata2
 from tokenizers import Regex, pre_tokenizers
 
 import text
-from harness import each, expand
+from harness import each
 from test_tokenizers import ENCODE_TEXT, LLAMA3, QWEN, TIKTOKEN
 
 EVERY = bool(os.environ.get("EVERY"))
@@ -71,7 +71,6 @@ def some_texts(seed):
         yield texts
 
 
-@expand
 class Grammars(unittest.TestCase):
     """Against tokenizers, whose patterns are Oniguruma's, but for Digits."""
 
@@ -98,7 +97,6 @@ class Grammars(unittest.TestCase):
             self.check(patterns, engine, texts)
 
 
-@expand
 class Tiktoken(unittest.TestCase):
     """Against tiktoken, which tells no words but ids: pairs of bytes are tokens, and none is of two words."""
 

@@ -28,11 +28,9 @@ def exif(orientation, form="<HHIHH"):
 
 def with_chunk(path, name, data, at=-12):
     """Adds a chunk to a PNG file, by default before its end."""
-    with open(path, "rb") as file:
-        whole = file.read()
+    whole = tool.read(path)
     chunk = struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
-    with open(path, "wb") as file:
-        file.write(whole[:at] + chunk + whole[at:])
+    tool.write(path, whole[:at] + chunk + whole[at:])
 
 
 def profile(data, kind):
@@ -85,11 +83,9 @@ class Images(tool.Tool):
     def test_what_does_not_turn(self):
         """An unannounced chunk of WebP, as for libwebp; XMP; other numbers; damaged EXIF."""
         path = self.save("a/1.webp", smooth(), lossless=True)
-        with open(path, "rb") as file:
-            data = file.read()
+        data = tool.read(path)
         data += b"EXIF" + struct.pack("<I", len(exif(6))) + exif(6)
-        with open(path, "wb") as file:
-            file.write(data[:4] + struct.pack("<I", len(data) - 8) + data[8:])
+        tool.write(path, data[:4] + struct.pack("<I", len(data) - 8) + data[8:])
         for name, chunk, content in (("b", b"iTXt", b'XML:com.adobe.xmp\0\0\0\0\0<x tiff:Orientation="6"/>'), ("c", b"eXIf", exif(9)),
                                      ("d", b"eXIf", exif(6)[:-10]), ("e", b"zTXt", b"Raw profile type exif\0\0none")):
             with_chunk(self.save(f"{name}/1.png", smooth()), chunk, content)
@@ -125,14 +121,12 @@ class Images(tool.Tool):
         tags = {"lab.tif": (262, 8), "tiles.tif": (322, 16), "zstd.tif": (259, 50000), "five.tif": (277, 5), "order.tif": (266, 2)}
         for name, (tag, value) in tags.items():
             path = self.save(f"{name}/1.tif", image if name != "order.tif" else image.quantize(16), tiffinfo={40000: 1})
-            with open(path, "rb") as file:
-                data = file.read()
+            data = tool.read(path)
             if name == "order.tif":
                 data = data.replace(struct.pack("<HHIH", 258, 3, 1, 8), struct.pack("<HHIH", 258, 3, 1, 4))
             at = data.find(struct.pack("<HH", tag, 3))
             at = data.index(struct.pack("<H", 40000)) if at < 0 else at  # a tag that is in the file, or takes the place of another
-            with open(path, "wb") as file:
-                file.write(data[:at] + struct.pack("<HHIHH", tag, 3, 1, value, 0) + data[at + 12:])
+            tool.write(path, data[:at] + struct.pack("<HHIHH", tag, 3, 1, value, 0) + data[at + 12:])
         hdr = self.save("hdr.png/1.png", image)
         with_chunk(hdr, b"cICP", bytes([9, 16, 0, 1]), 33)
         _, told = self.bload("scan", "-q", "--kind", "frames", self.path("in"), status=3)
@@ -150,14 +144,12 @@ class Images(tool.Tool):
     def test_a_palette_of_eight_bits(self):
         """As libtiff reads it, for which some programs write it; the specification has 16."""
         image = smooth().quantize(64)
-        with open(self.save("a/1.tif", image), "rb") as file:
-            data = bytearray(file.read())
+        data = bytearray(tool.read(self.save("a/1.tif", image)))
         at = data.index(struct.pack("<HHI", 320, 3, 768))
         colours, = struct.unpack_from("<I", data, at + 8)
         for i in range(colours, colours + 2 * 768, 2):
             data[i:i + 2] = data[i + 1], 0
-        with open(self.path("in/b.tif"), "wb") as file:
-            file.write(data)
+        tool.write(self.path("in/b.tif"), data)
         os.renames(self.path("in/b.tif"), self.path("in/b/1.tif"))
         dataset = Dataset(self.pack("palette", self.path("in"), *FRAMES))
         for name in "ab":
@@ -170,8 +162,7 @@ class Images(tool.Tool):
         entry = struct.pack("<HH", 254, 4)
         at = data.index(entry)
         data[at + 8] = 0  # of the first page
-        with open(path, "wb") as file:
-            file.write(data)
+        tool.write(path, data)
         self.save("b/1.png", smooth(), save_all=True)
         dataset = Dataset(self.pack("one", self.path("in"), *FRAMES))
         for name in "ab":

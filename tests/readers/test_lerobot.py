@@ -19,7 +19,7 @@ import numpy as np
 
 import bload
 import tool
-from harness import each, expand
+from harness import each
 
 try:
     import pyarrow
@@ -152,8 +152,7 @@ class Made:
         self.write_info()
 
     def write_info(self, **changes):
-        with open(self.path("meta/info.json"), "w", encoding="utf-8") as file:
-            json.dump({**self.info, **changes}, file)
+        tool.write(self.path("meta/info.json"), json.dumps({**self.info, **changes}))
 
 
 def png(image):
@@ -172,7 +171,6 @@ class Converting(tool.Tool):
 
 
 @unittest.skipUnless(pyarrow, "no pyarrow")
-@expand
 class Lerobot(Converting):
     def packed(self, name):
         self.bload("verify", "-q", self.pack(name + "-packed", "-c", self.path(name, "fields.yaml"), "-T", 25))
@@ -214,8 +212,7 @@ class Lerobot(Converting):
 
     def test_page(self):
         """The commands of docs/formats.md, as they stand."""
-        with open(os.path.join(tool.ROOT, "docs/formats.md"), encoding="utf-8") as file:
-            commands = re.search(r"## LeRobot.*?```sh\n(.*?)```", file.read(), re.DOTALL).group(1)
+        commands = re.search(r"## LeRobot.*?```sh\n(.*?)```", tool.text(os.path.join(tool.ROOT, "docs/formats.md")), re.DOTALL).group(1)
         os.mkdir(self.path("page"))
         Made(self.path("page", "robot"), fractions.Fraction(30))
         programs = {"python": sys.executable, "bload": os.path.abspath(tool.BLOAD), "pip": "true"}
@@ -312,16 +309,14 @@ def later_by_a_second(made):
 def trim(path):
     """Has the edit list of a video leave out the last 0.1 s."""
     def edit(made):
-        with open(made.path(path), "rb") as file:
-            data = bytearray(file.read())
+        data = bytearray(tool.read(made.path(path)))
         at = data.index(b"elst") + 4
         whole, size = (">Q", 20) if data[at] else (">I", 12)
         at += 8 + size * (struct.unpack_from(">I", data, at + 4)[0] - 1)
         header = data.index(b"mvhd") + 4
         second, = struct.unpack_from(">I", data, header + (20 if data[header] else 12))
         struct.pack_into(whole, data, at, struct.unpack_from(whole, data, at)[0] - second // 10)
-        with open(made.path(path), "wb") as file:
-            file.write(data)
+        tool.write(made.path(path), data)
     return edit
 
 
@@ -397,7 +392,6 @@ WRONG_USE = "no info", "no video", "no tasks", "no camera", "two names"
 
 
 @unittest.skipUnless(pyarrow, "no pyarrow")
-@expand
 class Refused(Converting):
     """Each fault by file and words, and nothing that looks whole."""
 

@@ -12,7 +12,7 @@ import numpy as np
 
 import tool
 from dataset import Dataset
-from harness import each, expand
+from harness import each
 
 SECONDS = 30
 # name: (rate, channels, options of ffmpeg)
@@ -71,7 +71,6 @@ class Recorded(tool.Tool):
         return path
 
 
-@expand
 class Cuts(Recorded):
     """At the recording's own rate a cut is a slice of the whole, bit for bit."""
 
@@ -151,8 +150,7 @@ class Lhotse(Recorded):
         self.bload("scan", "-q", "cuts.jsonl", "--kind", "audio", "-o", table, cwd=self.folder)
         three = self.pack("three", "--sequences", table, *options, cwd=self.folder)
         self.assertSameTree(one, three, ("manifest.json",))
-        with open(os.path.join(self.folder, "set.yaml"), "w", encoding="utf-8") as file:
-            file.write("sources:\n  - path: cuts.jsonl\n    kind: audio\n")
+        tool.write(os.path.join(self.folder, "set.yaml"), "sources:\n  - path: cuts.jsonl\n    kind: audio\n")
         four = self.pack("four", "-c", os.path.join(self.folder, "set.yaml"), *options)
         self.assertSameTree(one, four, ("manifest.json",))
 

@@ -6,7 +6,7 @@ import unittest
 from tokenizers import normalizers
 
 import text
-from harness import each, expand
+from harness import each
 
 FORMS = [(form, getattr(normalizers, form.upper())()) for form in ("nfc", "nfd", "nfkc", "nfkd")]
 
@@ -32,7 +32,6 @@ def is_assigned(point):
     return unicodedata.category(point) != "Cn"
 
 
-@expand
 class NormalForms(unittest.TestCase):
     long = True
 

@@ -62,8 +62,7 @@ class Pages(Page):
                                                   for i in range(1, 50)))
 
     def read(self, name):
-        with open(os.path.join(tool.ROOT, name), encoding="utf-8") as file:
-            return file.read()
+        return tool.text(os.path.join(tool.ROOT, name))
 
     def test_commands(self):
         self.enter("pages")

@@ -118,8 +118,7 @@ class PerStep(tool.Tool):
 
     def check(self, way):
         words, said, count = WAYS[way]
-        with open(self.path(way + ".yaml"), "w", encoding="utf-8") as file:
-            file.write(YAML if said is None else YAML.replace("true\n", f"true\n    samples: {said}\n"))
+        tool.write(self.path(way + ".yaml"), YAML if said is None else YAML.replace("true\n", f"true\n    samples: {said}\n"))
         out, told = self.path(way), self.bload("pack", "-c", way + ".yaml", *words, "-o", way, cwd=self.directory)[1]
         self.bload("verify", "-q", out)
         dataset = Dataset(out)
@@ -175,9 +174,8 @@ class PerStep(tool.Tool):
         missing = {"a": (), "b": (1, 2, 5)}
         for number in missing["b"]:
             os.remove(self.path("images", "b", f"{number:04}.png"))
-        with open(self.path("images.yaml"), "w", encoding="utf-8") as file:
-            file.write("sources: [{path: images, kind: frames}]\nfields:\n"
-                       "  - {name: sound, path: 'images/{id}.wav', per_step: true, step_rate: 12.5}\n")
+        tool.write(self.path("images.yaml"), "sources: [{path: images, kind: frames}]\nfields:\n"
+                                             "  - {name: sound, path: 'images/{id}.wav', per_step: true, step_rate: 12.5}\n")
         dataset = Dataset(self.pack("images.packed", "-c", "images.yaml", "-T", "5", "--oversize", "split", cwd=self.directory))
         for name, count in ("a", 13), ("b", 8):
             sound = samples(self.path("images", name + ".wav"))
@@ -193,9 +191,8 @@ class Real(tool.Tool):
     """Real videos: the sound of each, packed alone, is cut where ffprobe says that frames are shown and the sound begins."""
 
     def test_real(self):
-        with open(self.path("real.yaml"), "w", encoding="utf-8") as file:
-            file.write(f"sources: [{{path: {tool.MEDIA}, kind: video}}]\nsize: 16x8\nfields:\n  - {{name: sound, kind: audio, "
-                       f"path: '{tool.MEDIA}/{{name}}', per-step: true, samples: 700}}\n")
+        tool.write(self.path("real.yaml"), f"sources: [{{path: {tool.MEDIA}, kind: video}}]\nsize: 16x8\nfields:\n  - {{name: sound, kind: audio, "
+                                           f"path: '{tool.MEDIA}/{{name}}', per-step: true, samples: 700}}\n")
         parts = Dataset(self.pack("real", "-c", "real.yaml", "-T", "31", "--oversize", "split", status=3, cwd=self.directory))
         names = [row["id"] for row in parts.sequences if row["status"] == "ok"]
         self.assertGreater(len(names), 15)

@@ -13,7 +13,7 @@ import ffprobe
 import reference_convert
 import tool
 from dataset import Dataset
-from harness import each, expand
+from harness import each
 from test_folders import pictures, read
 
 FRAMES = "--kind", "frames", "-T", "longest"
@@ -109,8 +109,7 @@ class Depth(Pixels):
     def setUpClass(cls):
         super().setUpClass()
         depth.main(cls().path("depth"))
-        with open(cls().path("depth", "numbers"), "rb") as file:
-            cls.numbers = np.frombuffer(file.read(), "<u2").reshape(depth.STEPS, depth.HEIGHT, depth.WIDTH)
+        cls.numbers = np.frombuffer(tool.read(cls().path("depth", "numbers")), "<u2").reshape(depth.STEPS, depth.HEIGHT, depth.WIDTH)
 
     def test_every_form(self):
         """The package, the format's readers and Pillow read the same numbers."""
@@ -149,7 +148,6 @@ class Depth(Pixels):
             np.testing.assert_array_equal(frames[..., 0], np.rot90(self.numbers, turn, (1, 2)))
 
 
-@expand
 class Videos(tool.Tool):
     names = ("h264.mp4", "h264-10.mp4", "h264-full.mp4", "h264-bt709.mp4", "h264-grey.mp4", "sar-wide.mp4", "rotated-90.mp4", "hevc-12-444.mp4",
              "mjpeg.avi", "ffv1-16.mkv", "ffv1-gbr.mkv", "ffv1-410.mkv", "qtrle.mov", "png.mov", "raw-422.mov")
@@ -184,8 +182,7 @@ class Videos(tool.Tool):
         native = Dataset(self.pack("native", path, "-T", "longest", "--pixels", "gray"))
         raw, words = self.path("raw"), ffprobe.convert_words(path, native.row(path)["stream"])
         ffprobe.raw_frames(path, native.row(path)["stream"], native.manifest["simd"], raw)
-        with open(raw, "rb") as file:
-            data = file.read()
+        data = tool.read(raw)
         frames = [dataset.frames(path).astype(int) for dataset in (native, self.sized)]
         size = len(data) // len(frames[0])
         for i in 0, len(frames[0]) - 1:

@@ -37,8 +37,7 @@ class Recipes(Page):
         annotations(self.at("activity_net.json"), "0001")
         manifest = [{"recording_id": "a", "storage_path": "feats/storage", "storage_key": f"0a{i}/0a{i}b2c.npy"} for i in range(2)]
         write(self.at("feats/feature_manifest.json.gz"), gzip.compress(json.dumps(manifest).encode()))
-        with open(os.path.join(tool.ROOT, "docs/recipes.md"), encoding="utf-8") as file:
-            claimed = self.run_blocks(file.read(), self.at())
+        claimed = self.run_blocks(tool.text(os.path.join(tool.ROOT, "docs/recipes.md")), self.at())
         self.assertGreaterEqual(len(claimed), 10)
         self.check(claimed, self.at())
         # Classes are what the CSV says of the images' times.

@@ -9,7 +9,7 @@ from tokenizers import Regex
 from tokenizers.pre_tokenizers import Split
 
 import text
-from harness import each, expand
+from harness import each
 
 BEHAVIORS = {"Removed": "removed", "Isolated": "isolated", "MergedWithPrevious": "merged_with_previous",
              "MergedWithNext": "merged_with_next", "Contiguous": "contiguous"}
@@ -55,7 +55,6 @@ SAME = {*map(chr, range(0x363, 0x370)), "\u10fc"}
 OLD = [point for point in text.code_points() if unicodedata.category(point) == unicodedata2.category(point) != "Cn" and point not in SAME]
 
 
-@expand
 class Patterns(unittest.TestCase):
     long = True
 

@@ -10,7 +10,7 @@ import ffprobe
 import media
 import tool
 from dataset import Dataset, read_table
-from harness import each, expand
+from harness import each
 
 RATES = "1/3", "1", "10", "24", "30000/1001", "60"
 SIZE = "40x30"
@@ -39,8 +39,7 @@ class Sampling(tool.Tool):
         cls.datasets, cls.tables = {}, {}
         for rate in cls.rates:
             path = self.path("table.tsv")
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(self.bload("scan", "-q", *cls.files, "--fps", rate, *cls.options, status=(0, 3))[0])
+            tool.write(path, self.bload("scan", "-q", *cls.files, "--fps", rate, *cls.options, status=(0, 3))[0])
             cls.tables[rate] = {row["id"]: row for row in read_table(path)}
             name = rate.replace("/", "-")
             cls.datasets[rate] = Dataset(self.pack(name, *cls.files, "--fps", rate, *cls.options, "-T", "longest", "--size",
@@ -67,7 +66,6 @@ class Sampling(tool.Tool):
             self.assertTrue(dataset.frames(path).tobytes() == expected, "other frames")
 
 
-@expand
 class Clips(Sampling):
     rates = RATES
 
@@ -82,7 +80,6 @@ class Clips(Sampling):
 
 
 @unittest.skipUnless(REAL, media.ABSENT)
-@expand
 class Real(Sampling):
     files, rates = [known.path for known in REAL], ("8", "30")
 
@@ -96,7 +93,6 @@ class FromZero(Sampling):
     options, filters, fps_mode, sampling = ("--fps-origin", "zero"), "", "cfr", " origin=zero"
 
 
-@expand
 class ClipsFromZero(FromZero):
     rates, names = ("2", "25/2", "30000/1001"), ["late.mkv", "vfr.mkv", "h264.ts"]
 
@@ -117,7 +113,6 @@ class ClipsFromZero(FromZero):
 
 
 @unittest.skipUnless(LATE, media.ABSENT)
-@expand
 class RealFromZero(FromZero):
     files, rates = [known.path for known in LATE], ("2", "5", "25/2", "30")
 

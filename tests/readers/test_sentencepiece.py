@@ -10,7 +10,7 @@ import sentencepiece
 
 import text
 import tool
-from harness import each, expand
+from harness import each
 from test_tokenizers import Exact, encode, strange_texts, training_texts
 
 TOKENIZERS = os.path.join(tool.SHARED, "data/tokenizers")
@@ -37,7 +37,6 @@ MODELS = {
 }
 
 
-@expand
 class SentencePiece(Exact):
     long = True
 
@@ -54,8 +53,7 @@ class SentencePiece(Exact):
         sentences = [line for one in training_texts() for line in one[:1500].split("\n") if line]
         options = {"vocab_size": 1200, **MODELS[name]}
         sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(sentences), model_writer=model, minloglevel=9, **options)
-        with open(path, "wb") as file:
-            file.write(model.getvalue())
+        tool.write(path, model.getvalue())
         self.check(path, self.texts())
 
     def shared(self, name):

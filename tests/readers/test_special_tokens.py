@@ -8,7 +8,7 @@ import unittest
 from tokenizers import Tokenizer, processors
 
 import tool
-from harness import each, expand
+from harness import each
 from test_text import rows, sequences, texts, trained
 
 TOKENIZERS = os.path.join(tool.SHARED, "data/tokenizers")
@@ -54,8 +54,7 @@ class Marks(tool.Tool):
         super().setUpClass()
         cls.documents = [*(text for text in texts(60, 3) if text), "<|begin|>a<|end|> <|end|>", "<|end|>"]
         cls.corpus = os.path.join(cls.directory, "corpus.jsonl")
-        with open(cls.corpus, "w", encoding="utf-8") as file:
-            file.writelines(json.dumps({"text": text}) + "\n" for text in cls.documents)
+        tool.write(cls.corpus, "".join(json.dumps({"text": text}) + "\n" for text in cls.documents))
         cls.plain = os.path.join(cls.directory, "plain.json")
         trained(cls.plain, cls.documents)
 
@@ -76,16 +75,13 @@ class Marks(tool.Tool):
 
     def grafted(self, processor):
         """The path of the small tokenizer with this post-processor."""
-        with open(self.plain, encoding="utf-8") as file:
-            content = json.load(file)
+        content = json.loads(tool.read(self.plain))
         content["post_processor"] = processor
         path = self.path("grafted.json")
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(content, file)
+        tool.write(path, json.dumps(content))
         return path
 
 
-@expand
 class Generated(Marks):
     @each(PROCESSORS)
     def test(self, name):
@@ -128,7 +124,6 @@ class Generated(Marks):
 
 
 @unittest.skipUnless(os.path.isdir(TOKENIZERS), f"no {TOKENIZERS}")
-@expand
 class Released(Marks):
     def opened(self, path):
         with (lzma.open if path.endswith(".xz") else open)(path) as file:
@@ -143,8 +138,7 @@ class Released(Marks):
     def test_file(self, name, path):
         """The released file itself."""
         plain = self.path(name + ".json")
-        with open(plain, "w", encoding="utf-8") as file:
-            json.dump(self.opened(path), file)
+        tool.write(plain, json.dumps(self.opened(path)))
         try:
             Tokenizer.from_file(plain)
         except Exception as refused:

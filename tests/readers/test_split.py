@@ -8,7 +8,7 @@ import clips
 import media
 import tool
 from dataset import Dataset
-from harness import each, expand
+from harness import each
 
 SIZE = "32x24"
 WAYS = {
@@ -45,7 +45,6 @@ class Split(tool.Tool):
                 self.assertGreaterEqual(len(self.parts[way].pieces_of(path)), len(whole) / T)
 
 
-@expand
 class Clips(Split):
     lengths = {"all": 3, "fps": 2, "fast": 10, "stride": 1}
 
@@ -63,7 +62,6 @@ GOOD = [known for known in media.VIDEOS if known.good and known.pixels * known.f
 
 
 @unittest.skipUnless(GOOD, media.ABSENT)
-@expand
 class Real(Split):
     files, lengths = [known.path for known in GOOD], {"all": 25, "fps": 10}
 

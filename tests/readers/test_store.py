@@ -13,7 +13,7 @@ import zstandard
 import clips
 import tool
 from dataset import FRAME_MAX, Dataset, digest, header_of, read_table, seek_table, xxh3
-from harness import each, expand
+from harness import each
 
 DTYPES = {"U8": 1, "I32": 4, "I64": 8, "F64": 8}
 NUMPY = {"I64": np.int64, "F64": np.float64}
@@ -79,8 +79,7 @@ class Checker:
         self.test.assertEqual(digest(xxh3(text[:at] + b"0" * 16 + text[at + 16:])), self.m["checksum"])
 
     def read(self, name):
-        with open(os.path.join(self.d.directory, name), "rb") as file:
-            return file.read()
+        return tool.read(os.path.join(self.d.directory, name))
 
     # --- index.safetensors ---
 
@@ -167,8 +166,7 @@ class Checker:
                                          "plan_digest": self.m["plan_digest"]})
         for row in range(int(shard["blocks"])):
             self.block(int(shard["first_block"]) + row)
-        with open(plain, "rb") as file:
-            data = file.read()
+        data = tool.read(plain)
         regions = self.regions(header, begin, int(shard["blocks"]))
         if self.m["compress"]:
             self.compressed(shard, data, regions)
@@ -234,8 +232,7 @@ class Checker:
         frames, table = seek_table(path)
         cuts = [(a, min(a + FRAME_MAX, end)) for begin, end in regions for a in range(begin, end, FRAME_MAX)]
         self.test.assertEqual([content for _, content, _ in frames], [b - a for a, b in cuts])
-        with open(path, "rb") as file:
-            data = file.read()
+        data = tool.read(path)
         at, sums = 0, []
         for (size, content, check), (a, b) in zip(frames, cuts):
             frame = data[at:at + size]
@@ -254,7 +251,6 @@ def combined(sums):
     return digest(xxh3(struct.pack(f"<{len(sums)}Q", *sums)))
 
 
-@expand
 class Store(tool.Tool):
     @classmethod
     def setUpClass(cls):
@@ -321,8 +317,7 @@ class Store(tool.Tool):
             if name in WRONG:
                 lines[row] = "\t".join([columns[0], str(WRONG[name][0]), *columns[2:]])
         path = self.path("wrong.tsv")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write("\n".join(lines))
+        tool.write(path, "\n".join(lines))
         return path
 
     @each([("plain", "-T", "64"), ("split", "-T", "11", "--oversize", "split", "--compress", "zstd:1"),
@@ -361,8 +356,7 @@ class Store(tool.Tool):
     def test_useless_inputs(self):
         """Inputs of no use have a row, and no place in any block."""
         for name, content in (("empty.mp4", b""), ("noise.mkv", os.urandom(5000))):
-            with open(self.path(name), "wb") as file:
-                file.write(content)
+            tool.write(self.path(name), content)
         checker = self.check("-T", "64", sources=[self.path("empty.mp4"), *self.files[:3], self.path("noise.mkv")], status=3)
         self.assertEqual(sorted(row["status"] for row in checker.d.sequences), ["ok", "ok", "ok", "skipped", "skipped"])
         for name in ("empty.mp4", "noise.mkv"):
@@ -377,8 +371,7 @@ class Store(tool.Tool):
 
     def test_manifest(self):
         directory = self.pack("manifest", *self.files, *SMALL, "-T", "64", "--seed", "5", "--compress", "zstd:4")
-        with open(os.path.join(directory, "manifest.json"), encoding="utf-8") as file:
-            manifest = json.load(file)
+        manifest = json.loads(tool.read(os.path.join(directory, "manifest.json")))
         frames = {"name": "frames", "kind": "video", "dtype": "U8", "shape": [16, 24, 3], "encoding": "raw"}
         self.assertEqual(manifest["fields"], [frames | {"made": manifest["fields"][0]["made"]}])
         expected = {"strategy": "block", "fill": "optimal", "T": 64, "seed": 5, "world_size": 1, "batch_size": 1,
@@ -388,5 +381,4 @@ class Store(tool.Tool):
 
 
 def open_bytes(path):
-    with open(path, "rb") as file:
-        return file.read()
+    return tool.read(path)

@@ -132,8 +132,7 @@ class Tokens(tool.Tool):
         changed = [lambda text: text, str.upper, lambda text: text.replace(" ", " \t\n") + " ", lambda text: unicodedata.normalize("NFD", text)]
         documents = [chance.choice(changed)(text) for text in texts(300, 3) + texts(150, 3)]
         path = self.path("repeats.jsonl")
-        with open(path, "w", encoding="utf-8") as file:
-            file.writelines(json.dumps({"text": text}) + "\n" for text in documents)
+        tool.write(path, "".join(json.dumps({"text": text}) + "\n" for text in documents))
         for steps, form in ("", lambda text: text), (":nfkc,lower,space", lambda text: " ".join(unicodedata.normalize("NFKC", text).lower().split())):
             dataset = self.pack("repeats" + str(len(steps)), path, "--tokenizer", "bytes", "-T", 9000, "--dedup-by", f"text{steps}")
             seen = {""}
@@ -230,8 +229,7 @@ class Ids(tool.Tool):
     def test_fields(self):
         lines = [{"ids": list(range(n)), "mask": [n % 2] * n, "labels": [-100] * (n - 1) + [n], "w": [n / 4] * n}
                  for n in range(1, 20)]
-        with open(self.path("f.jsonl"), "w", encoding="utf-8") as file:
-            file.write("".join(json.dumps(line) + "\n" for line in lines))
+        tool.write(self.path("f.jsonl"), "".join(json.dumps(line) + "\n" for line in lines))
         dataset = self.pack("fields", self.path("f.jsonl"), "--key", "ids", "--field",
                             "loss_mask=mask:u8,labels=labels,weight=w:f32", "-T", 32, "--segment-ids")
         for field, key, pad in ("tokens", "ids", 0), ("loss_mask", "mask", 0), ("labels", "labels", -100), \

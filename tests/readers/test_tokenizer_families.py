@@ -12,7 +12,7 @@ import sentencepiece
 import tokenizers
 from tokenizers import AddedToken, Regex, models, normalizers, pre_tokenizers, trainers
 
-from harness import each, expand
+from harness import each
 from test_tokenizers import TOKENIZERS, Exact, encode, point_texts, strange_texts, training_texts
 
 os.environ["RUST_BACKTRACE"] = "0"  # panics of `tokenizers`, of which there are many, would each take seconds
@@ -192,7 +192,6 @@ def texts_of_spaces():
     return ["".join(draw.choices(pieces, k=draw.randint(0, 25))) for _ in range(400)] + ["", " ", MARK, "\n", "  a", MARK + "a"]
 
 
-@expand
 class Families(Exact):
     long = True
 

@@ -20,7 +20,7 @@ from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tok
 
 import text
 import tool
-from harness import each, expand
+from harness import each
 
 ENCODE_TEXT = os.environ.get("ENCODE_TEXT", os.path.join(tool.ROOT, "build/release/tests/encode_text"))
 TOKENIZERS = os.path.join(tool.SHARED, "data/tokenizers")
@@ -146,7 +146,6 @@ class Exact(tool.Tool):
         return one, path
 
 
-@expand
 class Grammars(Exact):
     long = True
 
@@ -248,8 +247,7 @@ def vectors():
 
 
 def documents(row):
-    with open(os.path.join(text.CORPORA, row["corpus_file"]), "rb") as file:
-        data = file.read()
+    data = tool.read(os.path.join(text.CORPORA, row["corpus_file"]))
     if row["unit"] == "file":
         return [data]
     lines = data.split(b"\n")[:-1] if data.endswith(b"\n") else data.split(b"\n")
@@ -259,7 +257,6 @@ def documents(row):
 
 
 @unittest.skipUnless(os.path.exists(VECTORS), f"no {VECTORS}")
-@expand
 class Vectors(Exact):
     @each((f"{file}_{specials}", rows) for (file, specials), rows in vectors().items())
     def test(self, _, rows):
@@ -275,7 +272,6 @@ class Vectors(Exact):
 
 
 @unittest.skipUnless(os.path.isdir(TOKENIZERS), f"no {TOKENIZERS}")
-@expand
 class Real(Exact):
     """The tokenizers that there are, on what is strange."""
 
@@ -353,7 +349,6 @@ PUBLISHED = {  # file: pattern, special tokens, options of ours
 }
 
 
-@expand
 class Published(Exact):
     """Released files whose pattern and special tokens follow from their ranks."""
 
@@ -407,8 +402,7 @@ class Published(Exact):
 
     def test_tekken(self):
         path = self.unpacked("more/tekken_240911.json.xz")
-        with open(path, encoding="utf-8") as file:
-            content = json.load(file)
+        content = json.loads(tool.read(path))
         config = content["config"]
         first = config["default_num_special_tokens"]
         ranks = {base64.b64decode(one["token_bytes"]): one["rank"] for one in content["vocab"][:config["default_vocab_size"] - first]}

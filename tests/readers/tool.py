@@ -50,6 +50,22 @@ class Tool(unittest.TestCase):
                     self.assertTrue(a.read() == b.read(), f"{name} differs between {one} and {other}")
 
 
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def text(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def write(path, data):
+    """A file of these bytes, or of this text."""
+    with open(path, "wb") as file:
+        file.write(data.encode() if isinstance(data, str) else data)
+
+
 def files_of(directory):
     """Every file below a directory, by its path from there."""
     return sorted(os.path.relpath(os.path.join(folder, name), directory)

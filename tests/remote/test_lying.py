@@ -8,7 +8,7 @@ import time
 
 import bload
 from bload import transfer, web
-from harness import each, expand
+from harness import each
 from remote import Far, same
 from sample import reseal, write_manifest
 from server import Server
@@ -108,7 +108,6 @@ BAD = ("http://[", "http://[::1", "//[x", "http://host:99999999/", "http://host:
        "http://", "http:///x", "x:" + "y" * 60000, "javascript:0", "http://a..b/x", "http://" + "a" * 300 + "/x", "http://127.0.0.1:1/\x7f\xff x")
 
 
-@expand
 class Lies(Far):
     def setUp(self):
         super().setUp()

@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 
-from harness import each, expand
+from harness import each
 from remote import Far
 
 BLOCK, BLOCKS, EPOCHS = 64 << 10, 384, 3 if os.environ.get("QUICK") else 8
@@ -36,7 +36,6 @@ print(before, anonymous(), total)
 """
 
 
-@expand
 class Memory(Far):
     def large(self):
         path = self.path("large")

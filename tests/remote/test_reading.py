@@ -6,14 +6,13 @@ import shutil
 import numpy as np
 
 import bload
-from harness import each, expand
+from harness import each
 from remote import Far, bytes_below, same
 from sample import WAYS
 
 CACHES = {"none": None, "cached": 1 << 30, "small": 60_000}
 
 
-@expand
 class Forms(Far):
     @each(sorted(WAYS))
     def test_form(self, way):

@@ -7,7 +7,7 @@ import time
 import bload
 from bload import transfer
 from bload.pieces import OpenPieces
-from harness import each, expand
+from harness import each
 from remote import Far, same
 
 PASSING = "500", "503", "cut", "wrong", "stall", "slow", "reset", "whole", "short"
@@ -36,7 +36,6 @@ class Failing(Far):
             same(self, far[i], local[i])
 
 
-@expand
 class Passing(Failing):
     @each(PASSING)
     def test_passing(self, fault):
@@ -91,7 +90,6 @@ class Passing(Failing):
         self.assertEqual(self.server.most, 2)
 
 
-@expand
 class Lasting(Failing):
     @each(["plain", "shards", "split", "jpeg", "delta", "compressed", "frames"])
     def test_wrong(self, way):

@@ -12,7 +12,7 @@ import zstandard
 import bload
 from bload import transfer
 from bload.cache import Cache
-from harness import each, expand
+from harness import each
 from remote import Far, same
 from sample import reseal, write_manifest
 
@@ -70,7 +70,6 @@ def change_row(path, *values):
     reseal(path)
 
 
-@expand
 class Trust(Far):
     def setUp(self):
         super().setUp()

@@ -6,12 +6,11 @@ import numpy as np
 
 import bload
 from bload import transfer
-from harness import each, expand
+from harness import each
 from remote import Far, bytes_below
 from sample import flip
 
 
-@expand
 class Verify(Far):
     def setUp(self):
         super().setUp()

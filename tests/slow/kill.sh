@@ -76,9 +76,7 @@ for kind in none zstd; do
     [ $? = 3 ] || fault "the undisturbed run"
     took=$((($(date +%s%N) - began) / 1000000))
     digest d >"right.$kind"
-    while [ $kills -lt $((${KILLS:-50} / 2)) ] && [ $failed = no ]; do
-        life $kind || break
-    done
+    while [ $kills -lt $((${KILLS:-50} / 2)) ] && [ $failed = no ]; do life $kind || break; done
     [ $failed = yes ] && exit 1
     [ $shards_reused -gt 0 ] || { fault "no shard was ever reused"; exit 1; }
     echo "ok kill, compress $kind ($kills kills, $shards_reused shards reused)"

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 import tool
-from harness import each, expand
+from harness import each
 
 DOCUMENT = os.path.join(tool.ROOT, "docs/training.md")
 LENGTHS = (15, 5, 10) * 4 + (5, 10, 5, 10, 10)  # of multiples of five, eight blocks of 24 steps are not filled
@@ -16,8 +16,7 @@ TEXTS = {"transformers"}  # sections for a dataset of text
 
 def sections():
     """[(title, its code)] of those that have some."""
-    with open(DOCUMENT) as file:
-        parts = re.split(r"^## ", file.read(), flags=re.MULTILINE)[1:]
+    parts = re.split(r"^## ", tool.text(DOCUMENT), flags=re.MULTILINE)[1:]
     codes = [(part.split("\n")[0], "\n".join(re.findall(r"^```python\n(.*?)^```", part, re.DOTALL | re.MULTILINE))) for part in parts]
     return [("".join(filter(str.isalnum, title)).lower(), code) for title, code in codes if code]
 
@@ -28,7 +27,6 @@ def small_model():
                                         num_attention_heads=2, num_key_value_heads=2))
 
 
-@expand
 class Training(tool.Tool):
     @classmethod
     def setUpClass(cls):
@@ -39,8 +37,7 @@ class Training(tool.Tool):
         random = np.random.default_rng(0)
         for i, steps in enumerate(LENGTHS):
             np.save(own.path("frames/source", f"{i}.npy"), random.integers(0, 256, (steps, 4, 6, 3), "u1"))
-            with open(own.path("text/source", f"{i}.txt"), "w") as file:
-                file.write("a" * steps)
+            tool.write(own.path("text/source", f"{i}.txt"), "a" * steps)
         for form, options in (("frames", ("--kind", "array", "--name", "frames")), ("text", ("--tokenizer", "bytes"))):
             own.pack(f"{form}/dataset", own.path(form, "source"), *options, "-T", 24, "--world-size", 2, "--batch-size", 2)
             own.bload("plan", "-q", "--dataset", own.path(form, "dataset"), "--epochs", 3)

@@ -15,7 +15,7 @@ import numpy as np
 
 import bload
 from export_job import digest, without
-from harness import each, expand
+from harness import each
 from packed import PackedTest
 
 PACKAGES = {"mds": "mosaicml-streaming", "webdataset": "webdataset", "energon": "megatron-energon", "megatron": "megatron-core"}
@@ -65,7 +65,6 @@ def indexed_dataset():
     return module
 
 
-@expand
 class Exports(PackedTest):
     def view(self):
         """Of two datasets, with an attribute, and U8 pieces of another T."""

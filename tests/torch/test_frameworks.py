@@ -40,8 +40,7 @@ class Framework(PackedTest):
         self.assertEqual([process.returncode for process in running], [0] * ranks, "\n".join(told)[-3000:])
         left = []
         for rank in range(ranks):
-            with open(os.path.join(folder, f"{rank}.json")) as file:
-                left.append(json.load(file))
+            left.append(json.loads(tool.read(os.path.join(folder, f"{rank}.json"))))
         return left
 
     def environment(self, rank, ranks):

@@ -4,13 +4,12 @@ import os
 import numpy as np
 
 import bload
-from harness import each, expand
+from harness import each
 from packed import PackedTest
 
 SHARDS, SAMPLES = 4, 25
 
 
-@expand
 class Shards(PackedTest):
     def write(self):
         """Samples whose lengths all differ, in shards of webdataset; the field labels has a value for each step."""
