@@ -192,7 +192,7 @@ static double clock_seconds(clockid_t clock)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-double bl_clock_seconds(void)
+double bl_seconds_now(void)
 {
     return clock_seconds(CLOCK_MONOTONIC);
 }

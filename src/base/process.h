@@ -57,7 +57,7 @@ struct bl_processor_time {
 };
 
 /* Seconds of a monotonic clock. */
-double bl_clock_seconds(void);
+double bl_seconds_now(void);
 
 /* Those of the calling thread since it began. */
 struct bl_processor_time bl_processor_time_self(void);

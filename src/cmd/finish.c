@@ -197,9 +197,9 @@ static int finish_run(struct bl_cmd *cmd, struct finishing *f)
     code = finish_find(cmd, f, &found);
     if (code || found)
         return code;
-    double begun = bl_clock_seconds();
+    double begun = bl_seconds_now();
     code = finish_write(cmd, f);
-    f->times.stage[BL_RUN_FINISHING] = bl_clock_seconds() - begun;
+    f->times.stage[BL_RUN_FINISHING] = bl_seconds_now() - begun;
     if (code)
         return code;
     if (f->nothing_new && !cmd->common.quiet)

@@ -309,9 +309,9 @@ static void pack_print_result(struct pack *p)
 static int pack_step(struct pack *p, enum bl_run_stage stage, int (*step)(struct bl_packing *, struct bl_error *),
                      struct bl_error *e)
 {
-    double begun = bl_clock_seconds();
+    double begun = bl_seconds_now();
     int code = step(p->packing, e);
-    p->times.stage[stage] += bl_clock_seconds() - begun;
+    p->times.stage[stage] += bl_seconds_now() - begun;
     return code;
 }
 
@@ -350,9 +350,9 @@ static int pack_announce(const struct pack *p, struct bl_error *e)
 static int pack_build(struct pack *p, struct bl_error *e)
 {
     bl_run_times_set_kind(&p->times, p->inputs.set.kind, p->inputs.set.kind_config);
-    double begun = bl_clock_seconds();
+    double begun = bl_seconds_now();
     int code = bl_packing_open(&p->packing, &p->request, e);
-    p->times.stage[p->request.repair ? BL_RUN_VERIFYING : BL_RUN_LISTING] += bl_clock_seconds() - begun;
+    p->times.stage[p->request.repair ? BL_RUN_VERIFYING : BL_RUN_LISTING] += bl_seconds_now() - begun;
     if (code || bl_packing_is_complete(p->packing))
         return code;
     code = pack_step(p, BL_RUN_SCANNING, bl_packing_table, e);
@@ -399,9 +399,9 @@ static int pack_run(struct bl_cmd *cmd, struct pack *p)
     p->request.times = &p->times;
     p->inputs.shared = p->request.task.set && !p->request.repair ? p->output : NULL;
     p->inputs.task = &p->request.task;
-    double begun = bl_clock_seconds();
+    double begun = bl_seconds_now();
     code = pack_find_inputs(cmd, p);
-    p->times.stage[BL_RUN_LISTING] = bl_clock_seconds() - begun;
+    p->times.stage[BL_RUN_LISTING] = bl_seconds_now() - begun;
     if (!code)
         code = pack_build(p, &cmd->error);
     bool is_told = p->request.dry_run && p->packing && !bl_packing_is_complete(p->packing);

@@ -108,11 +108,11 @@ static int scan_make_task_part(struct bl_cmd *cmd, struct bl_scan_cmd *scan, con
     if (code)
         return code;
     bl_scan_cmd_start_progress(cmd, scan);
-    double begun = bl_clock_seconds();
+    double begun = bl_seconds_now();
     code = bl_isolation_start(scan->env.isolation, &cmd->error);
     if (!code)
         code = bl_scan_part(&job, &part, &scan->found, &cmd->error);
-    scan->times.stage[BL_RUN_SCANNING] = bl_clock_seconds() - begun;
+    scan->times.stage[BL_RUN_SCANNING] = bl_seconds_now() - begun;
     bl_progress_bar_end(&scan->bar);
     bl_part_abort(&part);
     return code;
@@ -330,7 +330,7 @@ static int scan_prepare(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
         return code;
     inputs->shared = scan->dir;
     inputs->task = &scan->task;
-    double begun = bl_clock_seconds();
+    double begun = bl_seconds_now();
     code = bl_inputs_list(inputs, cmd);
     if (code)
         return code;
@@ -338,7 +338,7 @@ static int scan_prepare(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
     code = bl_inputs_use(inputs, inputs->set.files.kind, cmd);
     if (code)
         return code;
-    scan->times.stage[BL_RUN_LISTING] = bl_clock_seconds() - begun;
+    scan->times.stage[BL_RUN_LISTING] = bl_seconds_now() - begun;
     bl_run_times_set_kind(&scan->times, inputs->set.kind, inputs->set.kind_config);
     code = bl_input_set_header(&inputs->set, &header, e);
     if (!code)
@@ -471,7 +471,7 @@ static int scan_run_all(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
         goto out;
     bl_signals_install(&cmd->cancel);
     bl_scan_cmd_start_progress(cmd, scan);
-    double begun = bl_clock_seconds();
+    double begun = bl_seconds_now();
     code = bl_isolation_start(scan->env.isolation, &cmd->error);
     if (!code)
         code = scan_write(cmd, scan, &job, &out, &cmd->error);
@@ -483,7 +483,7 @@ static int scan_run_all(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
     code = bl_output_commit(&out, &cmd->error);
     if (code)
         goto out;
-    scan->times.stage[BL_RUN_SCANNING] = bl_clock_seconds() - begun;
+    scan->times.stage[BL_RUN_SCANNING] = bl_seconds_now() - begun;
     scan_print_unmatched(scan);
     if (!cmd->common.quiet)
         scan_print_summary(scan);

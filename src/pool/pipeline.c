@@ -59,7 +59,7 @@ static void pipeline_count_time(struct pipeline *p)
 {
     if (!p->stages->work_times)
         return;
-    double now = bl_clock_seconds(), passed = now - p->counted;
+    double now = bl_seconds_now(), passed = now - p->counted;
     enum bl_wait wait = pipeline_what_is_awaited(p);
     int could = wait == BL_WAIT_JOB && p->workers > 1 ? p->workers - 1 : p->workers;
     double lost = passed * fmin((double)p->idle / could, 1);
@@ -71,7 +71,7 @@ static void pipeline_count_time(struct pipeline *p)
 
 static double pipeline_now(const struct pipeline *p)
 {
-    return p->stages->work_times ? bl_clock_seconds() : 0;
+    return p->stages->work_times ? bl_seconds_now() : 0;
 }
 
 /* The processor time of this thread, which it began with `before`. Call with the lock held. */

@@ -380,11 +380,11 @@ static void block_pad(const struct bl_pack_params *pack, struct bl_block *block)
 static int piece_read_alone(struct bl_assembler *a, struct bl_block *block, int i, struct bl_meter *meter,
                             struct bl_outcomes *outcomes, struct bl_error *e)
 {
-    double begun = bl_clock_seconds();
+    double begun = bl_seconds_now();
     atomic_store(&a->reading->since, bl_meter_clock());
     atomic_store(&a->reading->sequence, block->sequence[i] + 1);
     int code = piece_read(a, block, i, meter, outcomes, e);
-    double seconds = bl_clock_seconds() - begun;
+    double seconds = bl_seconds_now() - begun;
     atomic_store(&a->reading->sequence, 0);
     if (seconds > a->slowest_seconds) {
         a->slowest = block->sequence[i];
@@ -516,9 +516,9 @@ int bl_shard_worker_fill(struct bl_shard_worker *w, struct bl_shard_writer *shar
         worker_count_untrained(w, block, blocks, outcomes);
     if (w->copier)
         return code;
-    const double filled = bl_clock_seconds();
+    const double filled = bl_seconds_now();
     for (int b = 0; b < blocks && !code && shard; b++)
         code = bl_shard_writer_encode_block(shard, &block[b], w->codec, e);
-    w->encoded = bl_clock_seconds() - filled;
+    w->encoded = bl_seconds_now() - filled;
     return code;
 }

@@ -109,18 +109,18 @@ int bl_write_rate_measure(struct bl_write_rate *rate, int fd, int direct, int64_
     if (!data)
         return bl_error_memory(e);
     rate_fill(data, chunk);
-    double begin = bl_clock_seconds();
+    double begin = bl_seconds_now();
     for (int64_t i = 0; !code && rate->seconds < SECONDS; i++) {
         code = bl_cancelled(cancel) ? BL_ECANCEL
                                     : bl_direct_pwrite(direct, fd, data, (size_t)chunk, i % passes * chunk, path, e);
         if (!code && i % SYNC_CHUNKS == SYNC_CHUNKS - 1)
             code = rate_sync(fd, path, e);
         rate->bytes += chunk;
-        rate->seconds = bl_clock_seconds() - begin;
+        rate->seconds = bl_seconds_now() - begin;
     }
     if (!code)
         code = rate_sync(fd, path, e);
-    rate->seconds = bl_clock_seconds() - begin;
+    rate->seconds = bl_seconds_now() - begin;
     free(data);
     return code;
 }

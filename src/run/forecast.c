@@ -60,7 +60,7 @@ static int tokens_on_fault(void *sink, const struct bl_row *row, struct bl_error
 static void tokens_on_progress(void *sink, const struct bl_scan_progress *found)
 {
     struct token_scan *s = sink;
-    double seconds = bl_clock_seconds() - s->begun, most = SECONDS + SECONDS_OF_SCAN * s->prepared;
+    double seconds = bl_seconds_now() - s->begun, most = SECONDS + SECONDS_OF_SCAN * s->prepared;
     s->is_over = seconds > most && found->rows;
     if (s->is_over || bl_cancelled(s->p->request.cancel))
         atomic_store(&s->cancel.raised, 1);
@@ -105,7 +105,7 @@ static int tokens_scan(struct token_scan *s, int64_t parts, struct bl_output *ou
                            .fault = tokens_on_fault,
                            .tick = tokens_on_progress,
                            .sink = s};
-    s->begun = bl_clock_seconds();
+    s->begun = bl_seconds_now();
     int code = bl_scan_run(&scan, out, &found, e);
     if (code == BL_ECANCEL && s->is_over && !bl_cancelled(s->p->request.cancel)) {
         bl_error_clear(e);
@@ -166,7 +166,7 @@ static int bl_token_sample_take(struct bl_token_sample *sample, struct bl_packin
     sample->env = p->env;
     sample->env.spool = sample->folder;
     code = tokens_write_table(&s, path, e);
-    sample->seconds = bl_clock_seconds() - s.begun;
+    sample->seconds = bl_seconds_now() - s.begun;
     if (code)
         goto out;
     code = bl_sequences_open(&sample->table, (const char *const[]){path}, 1, false, e);
@@ -381,14 +381,14 @@ static int forecast_finish(const struct bl_packing *p, double *seconds, struct b
     struct bl_buffer line = {0};
     size_t rows = p->table.count < FINISH_ROWS ? p->table.count : FINISH_ROWS;
     int code = BL_OK;
-    double begun = bl_clock_seconds();
+    double begun = bl_seconds_now();
     for (size_t i = 0; i < rows && !code; i++) {
         code = bl_row_reader_read(&p->table, i, &row, e);
         bl_buffer_clear(&line);
         if (!code)
             bl_row_format(&row.row, &line);
     }
-    *seconds = rows ? (bl_clock_seconds() - begun) / (double)rows * (double)p->table.count : 0;
+    *seconds = rows ? (bl_seconds_now() - begun) / (double)rows * (double)p->table.count : 0;
     bl_row_reader_free(&row);
     bl_buffer_free(&line);
     return code;

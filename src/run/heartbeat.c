@@ -21,7 +21,7 @@
 
 void bl_progress_start(struct bl_progress *p, const char *what, const char *unit, const char *step, int64_t total)
 {
-    *p = (struct bl_progress){.what = what, .unit = unit, .step = step, .total = total, .started = bl_clock_seconds()};
+    *p = (struct bl_progress){.what = what, .unit = unit, .step = step, .total = total, .started = bl_seconds_now()};
 }
 
 void bl_progress_work(const struct bl_progress *p, double *done, double *left)
@@ -47,7 +47,7 @@ double bl_progress_fraction(const struct bl_progress *p)
 
 double bl_progress_seconds(const struct bl_progress *p)
 {
-    return bl_clock_seconds() - p->started;
+    return bl_seconds_now() - p->started;
 }
 
 /* --- heartbeat ---------------------------------------------------------------------------------------------------- */
@@ -197,7 +197,7 @@ out:
 static int beat_write(struct bl_heartbeat *h, struct bl_error *e)
 {
     struct bl_buffer text = {0};
-    h->written = bl_clock_seconds();
+    h->written = bl_seconds_now();
     h->beat.updated = time(NULL);
     bl_beat_format(&h->beat, &text);
     int code = bl_buffer_check(&text, e);
@@ -280,7 +280,7 @@ void bl_heartbeat_tick(struct bl_heartbeat *h, const struct bl_progress *progres
         return;
     bool turned = strcmp(h->beat.doing, progress->what) != 0;
     beat_set_progress(&h->beat, progress);
-    if (turned || bl_clock_seconds() - h->written >= BL_HEARTBEAT_SECONDS)
+    if (turned || bl_seconds_now() - h->written >= BL_HEARTBEAT_SECONDS)
         heartbeat_try(h);
 }
 

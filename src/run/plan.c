@@ -641,7 +641,7 @@ int bl_compare_row_make(struct bl_plan_info *row, const int64_t *length, size_t 
     struct bl_plan_options options = compare_supported(given);
     struct bl_planner planner;
     struct bl_plan plan = {0};
-    double begun = bl_clock_seconds();
+    double begun = bl_seconds_now();
     int code = bl_planner_make(&planner, length, count, &options, e);
     if (!code)
         code = bl_planner_draw(&planner, options.seed, 0, false, &plan, e);
@@ -650,7 +650,7 @@ int bl_compare_row_make(struct bl_plan_info *row, const int64_t *length, size_t 
         goto out;
     }
     bl_plan_info_make(row, &plan, &options);
-    row->seconds = bl_clock_seconds() - begun;
+    row->seconds = bl_seconds_now() - begun;
     code = bl_planner_measure_company(&planner, &plan, &row->company, e);
     if (!code && kept) {
         *kept = plan;

@@ -255,11 +255,11 @@ static int sample_work(void *context, void *worker, void *job_, struct bl_error 
     for (int i = 0; i < job->block.num_sequences; i++)
         job->taken.steps += job->block.length[i];
     job->taken.stored = s->pack.pad_repeat ? s->format.T : job->taken.steps;
-    double begun = bl_clock_seconds();
+    double begun = bl_seconds_now();
     int code = bl_shard_worker_fill(w->worker, s->shard, &job->block, 1, &meter, &job->outcomes, e);
     if (!code && s->shard)
         code = bl_shard_writer_put_blocks(s->shard, &job->block, 1, w->worker->compressor, e);
-    job->taken.seconds = bl_clock_seconds() - begun;
+    job->taken.seconds = bl_seconds_now() - begun;
     if (!code && s->shard)
         job->taken.bytes = bl_shard_writer_block_bytes(s->shard, &job->block);
     w->is_warm = true;
@@ -380,7 +380,7 @@ static int round_blocks(const struct sampling *s)
 {
     const struct bl_sample *sample = s->sample;
     double most = sample->blocks < BLOCKS_ENOUGH ? s->seconds * PATIENCE : s->seconds;
-    double left = most - (bl_clock_seconds() - s->begun), spent = 0;
+    double left = most - (bl_seconds_now() - s->begun), spent = 0;
     int64_t block = s->format.T * sample_step_bytes(&s->format), workers = s->pack.workers;
     int64_t blocks = sample->blocks ? 2 * sample->blocks : workers, room = SAMPLE_BYTES / block - sample->blocks;
     for (int b = 0; b < sample->blocks; b++)
@@ -394,7 +394,7 @@ static int round_blocks(const struct sampling *s)
 
 int bl_sample_take(struct bl_sample *sample, const struct bl_pack_params *pack, double seconds, struct bl_error *e)
 {
-    struct sampling s = {.of = pack, .sample = sample, .begun = bl_clock_seconds(), .seconds = seconds};
+    struct sampling s = {.of = pack, .sample = sample, .begun = bl_seconds_now(), .seconds = seconds};
     *sample = (struct bl_sample){0};
     int code = sample_open(&s, e), blocks = round_blocks(&s), before = -1;
     while (!code && blocks && sample->blocks > before) {

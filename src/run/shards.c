@@ -128,9 +128,9 @@ static int shards_work_run(void *context, void *worker, void *job_, struct bl_er
     job->encoded = w->encoded;
     if (code || !w->compressor)
         return code;
-    double filled = bl_clock_seconds();
+    double filled = bl_seconds_now();
     code = bl_shard_writer_put_blocks(job->shard->shard, job->block, job->blocks, w->compressor, e);
-    job->encoded += bl_clock_seconds() - filled;
+    job->encoded += bl_seconds_now() - filled;
     return code;
 }
 

@@ -2,6 +2,7 @@
 
 #include "kind/list.h"
 #include "kind/video/clips.h"
+#include "kind/video/piece.h"
 #include "unit.h"
 
 UNIT_TEST(times_of_lists)
