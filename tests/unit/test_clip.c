@@ -1,7 +1,7 @@
 /* Clips: times, lines of lists, seek points, and the frames nearest to a time. */
-
 #include "kind/list.h"
 #include "kind/video/clips.h"
+#include "kind/video/piece.h"
 #include "unit.h"
 
 UNIT_TEST(times_of_lists)

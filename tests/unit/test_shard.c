@@ -434,7 +434,7 @@ SAMPLE_LOOP(shards_that_bear_their_names, KINDS, kinds[_i])
 
 UNIT_TEST(sweeping_removes_only_what_is_unfinished)
 {
-    struct sample s;
+    OWNED(sample_free) struct sample s;
     char path[200];
     sample_make(&s, (struct sample_kind){0});
     snprintf(path, sizeof path, "%s/.bload/shard-00000000.safetensors.part-elsewhere-1", s.dir);

@@ -71,7 +71,7 @@ static inline TCase *unit_tests(void)
     } while (0)
 
 /* A variable that the function, which takes a pointer to it, frees at the end of its block; FREED: memory of malloc. */
-#define OWNED(function) __attribute__((cleanup(function)))
+#define OWNED(function) __attribute__((cleanup(function), unused))
 #define FREED OWNED(unit_free)
 
 static inline void unit_free(void *variable)
