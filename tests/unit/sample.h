@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/output.h"
+#include "bload.h"
 #include "plan/plan.h"
 #include "store/block.h"
 #include "store/folders.h"
@@ -130,7 +131,7 @@ static inline void sample_shard(const struct sample *s, int64_t shard, struct bl
 {
     struct bl_error e = {0};
     struct bl_shard_writer *out;
-    struct bl_block block;
+    OWNED(bl_block_free) struct bl_block block;
     struct bl_compressor *compressor = NULL;
     struct bl_codec *codec;
     ck_assert_int_eq(bl_codec_open(&s->format, false, &codec, &e), 0);
@@ -147,7 +148,6 @@ static inline void sample_shard(const struct sample *s, int64_t shard, struct bl
     }
     ck_assert_msg(bl_shard_writer_finish(out, compressor, "note\n", 5, record, &e) == 0, "%s", e.text);
     bl_shard_writer_free(out);
-    bl_block_free(&block);
     bl_compressor_close(compressor);
     bl_codec_close(codec);
 }
@@ -159,7 +159,7 @@ static inline void sample_sequences(const struct sample *s)
     char path[128];
     snprintf(path, sizeof path, "%s/sequences.tsv", s->dir);
     ck_assert_int_eq(bl_output_open(&out, path, &e), 0);
-    struct bl_buffer text = {0};
+    OWNED(bl_buffer_free) struct bl_buffer text = {0};
     bl_buffer_text(&text, BL_SEQUENCES_COLUMNS);
     bl_buffer_text(&text, s->format.attributes ? "\tweight\tnote\tclass\n" : "\n");
     for (int i = 0; i < SAMPLE_SEQUENCES; i++) {
@@ -189,13 +189,12 @@ static inline void sample_sequences(const struct sample *s)
     }
     ck_assert_int_eq(bl_output_write(&out, text.data, text.size, &e), 0);
     ck_assert_int_eq(bl_output_commit(&out, &e), 0);
-    bl_buffer_free(&text);
 }
 
 static inline void sample_manifest(const struct sample *s)
 {
     struct bl_error e = {0};
-    struct bl_manifest m = {.format = s->format, .skipped = 1};
+    OWNED(bl_manifest_free) struct bl_manifest m = {.format = s->format, .skipped = 1};
     if (!s->sound) {
         m.failed = 1;
         m.failed_steps = s->length[SAMPLE_FAILED];
@@ -210,7 +209,6 @@ static inline void sample_manifest(const struct sample *s)
     ck_assert_int_eq(bl_manifest_add_file(&m, s->dir, BL_SHARDS_FILE, &e), 0);
     ck_assert_int_eq(bl_manifest_add_file(&m, s->dir, BL_INDEX_FILE, &e), 0);
     ck_assert_msg(bl_manifest_write(&m, s->dir, &e) == 0, "%s", e.text);
-    bl_manifest_free(&m);
 }
 
 /* A finished dataset in a new directory. */
@@ -226,13 +224,12 @@ static inline void sample_make(struct sample *s, struct sample_kind kind)
     ck_assert_int_eq(bl_shard_table_open(&shards, s->dir, &e), 0);
     ck_assert_int_eq(bl_index_begin(&index, s->dir, &s->plan, s->length, s->format.fields.count, &e), 0);
     for (int64_t i = 0; i < bl_format_shards(&s->format); i++) {
-        struct bl_shard_record record;
+        OWNED(bl_shard_record_free) struct bl_shard_record record;
         sample_shard(s, i, &record);
         ck_assert_int_eq(bl_shard_table_add(&shards, &s->format, &record, &e), 0);
         ck_assert_msg(bl_index_add_checksums(&index, record.block_checksum,
                                              (size_t)record.blocks * (size_t)s->format.fields.count, &e) == BL_OK,
                       "%s", e.text);
-        bl_shard_record_free(&record);
     }
     ck_assert_int_eq(bl_output_commit(&shards, &e), 0);
     ck_assert_msg(bl_index_finish(&index, &e) == 0, "%s", e.text);
@@ -259,8 +256,23 @@ static inline void sample_remove(const char *dir)
 
 static inline void sample_free(struct sample *s)
 {
-    sample_remove(s->dir);
+    if (*s->dir)
+        sample_remove(s->dir);
     bl_plan_free(&s->plan);
+}
+
+/* A dataset, and a plan, of the public interface that are freed at the end of their block. */
+#define CLOSED_DATASET OWNED(sample_close_dataset)
+#define FREED_PLAN OWNED(sample_free_plan)
+
+static inline void sample_close_dataset(struct bload_dataset **dataset)
+{
+    bload_dataset_close(*dataset);
+}
+
+static inline void sample_free_plan(struct bload_plan **plan)
+{
+    bload_plan_free(*plan);
 }
 
 /* A test like UNIT_LOOP's that has a sample s of the kind, which may depend on _i. */

@@ -119,9 +119,8 @@ UNIT_TEST(no_byte_beyond)
         for (char *at = head; at < end; at++)
             *at = (char)(n & 8 ? rand_r(&seed) : 1 + rand_r(&seed) % 255);
         memcpy(head, begin, strlen(begin) < size ? strlen(begin) : size);
-        char *exact = realloc(head, size ? size : 1);
+        FREED char *exact = realloc(head, size ? size : 1);
         ck_assert_ptr_nonnull(exact);
         bl_archive_detect(exact, size);
-        free(exact);
     }
 }

@@ -1,5 +1,4 @@
 #include "scan/attributes.h"
-#include "base/output.h"
 #include "unit.h"
 
 UNIT_SCRATCH
@@ -7,18 +6,16 @@ UNIT_SCRATCH
 static int open_text(struct bl_attributes **a, const char *text, const char *id, const char *columns,
                      struct bl_error *e)
 {
-    struct bl_error none = {0};
     *a = NULL;
-    ck_assert_int_eq(bl_output_replace("l.csv", text, strlen(text), &none), BL_OK);
+    unit_write_text("l.csv", text);
     return bl_attributes_open(a, &(struct bl_attributes_source){"l.csv", id, columns}, NULL, e);
 }
 
 static void columns_are(const struct bl_attributes *a, const char *expected)
 {
-    struct bl_buffer out = {0};
+    OWNED(bl_buffer_free) struct bl_buffer out = {0};
     bl_attributes_columns(a, &out);
     ck_assert_str_eq(out.data, expected);
-    bl_buffer_free(&out);
 }
 
 UNIT_TEST(columns_are_chosen)
@@ -79,7 +76,7 @@ UNIT_TEST(many_rows_are_found_again)
 {
     char name[32];
     struct bl_attributes *a;
-    struct bl_buffer text = {0};
+    OWNED(bl_buffer_free) struct bl_buffer text = {0};
     const char *id;
     int64_t line;
     int count = unit_times(20000);
@@ -95,7 +92,6 @@ UNIT_TEST(many_rows_are_found_again)
     }
     ck_assert_int_eq(bl_attributes_unused(a, &id, &line), 0);
     bl_attributes_close(a);
-    bl_buffer_free(&text);
 }
 
 UNIT_TEST(tables_that_are_none_are_refused)

@@ -60,9 +60,8 @@ static void mix_all(struct bl_mix *mix, int rate, const int *count, int frames, 
     bl_buffer_clear(out);
     bl_mix_begin(mix);
     for (int f = 0; f < frames; f++) {
-        AVFrame *frame = stereo(rate, count[f]);
+        OWNED(av_frame_free) AVFrame *frame = stereo(rate, count[f]);
         ck_assert_int_eq(bl_mix_push(mix, frame, out, &e), BL_OK);
-        av_frame_free(&frame);
     }
     ck_assert_int_eq(bl_mix_end(mix, out, &e), BL_OK);
 }
@@ -70,7 +69,7 @@ static void mix_all(struct bl_mix *mix, int rate, const int *count, int frames, 
 UNIT_TEST(two_channels_are_mixed_to_their_mean)
 {
     struct bl_mix mix;
-    struct bl_buffer out = {0};
+    OWNED(bl_buffer_free) struct bl_buffer out = {0};
     bl_mix_init(&mix, 16000, 1, true, BL_RESAMPLER_SOXR);
     mix_all(&mix, 16000, (const int[]){1000}, 1, &out);
     ck_assert_uint_eq(out.size, 1000 * sizeof(float));
@@ -78,13 +77,12 @@ UNIT_TEST(two_channels_are_mixed_to_their_mean)
     for (int i = 0; i < 1000; i++)
         ck_assert_float_eq_tol(sample[i], (float)(i * 5) / 32768, 1e-7f);
     bl_mix_free(&mix);
-    bl_buffer_free(&out);
 }
 
 UNIT_TEST(as_many_samples_as_the_length_says)
 {
     static const int rates[] = {8000, 11025, 22050, 44100, 48000, 96000};
-    struct bl_buffer out = {0};
+    OWNED(bl_buffer_free) struct bl_buffer out = {0};
     for (size_t r = 0; r < COUNT(rates); r++) {
         struct bl_mix mix;
         bl_mix_init(&mix, 16000, 1, false, BL_RESAMPLER_SOXR);
@@ -94,14 +92,13 @@ UNIT_TEST(as_many_samples_as_the_length_says)
         }
         bl_mix_free(&mix);
     }
-    bl_buffer_free(&out);
 }
 
 /* --- features --------------------------------------------------------------------------------------------------- */
 
 UNIT_TEST(every_bin_below_the_top_is_under_one_or_two_of_kaldis_filters)
 {
-    struct bl_mel mel;
+    OWNED(bl_mel_free) struct bl_mel mel;
     ck_assert_int_eq(bl_mel_kaldi(&mel, 40, 512, 16000, 20, 7600, &e), BL_OK);
     double sum[257] = {0};
     for (int f = 0; f < mel.filters; f++) {
@@ -115,12 +112,11 @@ UNIT_TEST(every_bin_below_the_top_is_under_one_or_two_of_kaldis_filters)
     for (int b = 4; b < 225; b++)
         ck_assert_double_eq_tol(sum[b], 1, 1e-6);
     ck_assert_double_eq(sum[256], 0);
-    bl_mel_free(&mel);
 }
 
 UNIT_TEST(each_of_slaneys_filters_has_the_area_1)
 {
-    struct bl_mel mel;
+    OWNED(bl_mel_free) struct bl_mel mel;
     ck_assert_int_eq(bl_mel_slaney(&mel, 20, 16000, 16000, &e), BL_OK); /* 1 Hz a bin */
     for (int f = 0; f < mel.filters; f++) {
         double area = 0;
@@ -128,7 +124,6 @@ UNIT_TEST(each_of_slaneys_filters_has_the_area_1)
             area += mel.filter[f].weight[b];
         ck_assert_double_eq_tol(area, 1, 1e-3);
     }
-    bl_mel_free(&mel);
 }
 
 /* Whisper's frame of a spectrum computed by definition, before what depends on the utterance's maximum. */
@@ -167,8 +162,8 @@ UNIT_TEST(features_of_whisper_by_definition)
     double most = -100;
     struct bl_features_spec spec = {.whisper = true, .mels = MELS, .rate = 16000};
     struct bl_features *features;
-    struct bl_buffer out = {0};
-    struct bl_mel mel;
+    OWNED(bl_buffer_free) struct bl_buffer out = {0};
+    OWNED(bl_mel_free) struct bl_mel mel;
     make_sound(sample, N);
     ck_assert_int_eq(bl_mel_slaney(&mel, MELS, 400, 16000, &e), BL_OK);
     ck_assert_int_eq(bl_features_open(&features, &spec, &e), BL_OK);
@@ -193,8 +188,6 @@ UNIT_TEST(features_of_whisper_by_definition)
         }
     }
     bl_features_close(features);
-    bl_mel_free(&mel);
-    bl_buffer_free(&out);
 }
 
 UNIT_TEST(frames_that_so_many_samples_give)

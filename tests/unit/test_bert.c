@@ -5,12 +5,11 @@
 
 static void normalize(struct bl_bert_options options, const char *text, size_t size, const char *expected)
 {
-    struct bl_buffer out = {0};
+    OWNED(bl_buffer_free) struct bl_buffer out = {0};
     struct bl_error e = {0};
     bl_buffer_text(&out, "");
     ck_assert_int_eq(bl_bert_normalize(&options, text, size, &out, &e), 0);
     ck_assert_str_eq(out.data, expected);
-    bl_buffer_free(&out);
 }
 
 UNIT_TEST(normalizer)
@@ -32,7 +31,7 @@ UNIT_TEST(splits)
 {
     static const char text[] = " Hey, you\u3000\"there\"\u2026 50$!";
     static const char *const words[] = {"Hey", ",", "you", "\"", "there", "\"", "\u2026", "50", "$", "!"};
-    struct bl_spans spans = {0};
+    OWNED(bl_spans_free) struct bl_spans spans = {0};
     ck_assert_int_eq(bl_bert_split(text, strlen(text), &spans, &e), 0);
     ck_assert_uint_eq(spans.count, COUNT(words));
     for (size_t i = 0; i < spans.count; i++) {
@@ -40,5 +39,4 @@ UNIT_TEST(splits)
         ck_assert_uint_eq(size, strlen(words[i]));
         ck_assert_int_eq(memcmp(text + spans.span[i].begin, words[i], size), 0);
     }
-    bl_spans_free(&spans);
 }

@@ -104,7 +104,7 @@ UNIT_TEST(shares_and_pace)
     bl_random_seed(&random, 11, BL_STREAM_BLEND);
     for (int round = 0; round < unit_times(300); round++) {
         struct blending x;
-        struct bl_blend blend, again;
+        OWNED(bl_blend_free) struct bl_blend blend, again;
         size_t at;
         blending_draw(&x, &random, round % 2);
         ck_assert_msg(bl_blend_make(&blend, x.length, x.count, x.source, x.sources, &x.options, &x.blend, &at, &e) ==
@@ -115,7 +115,7 @@ UNIT_TEST(shares_and_pace)
                       "%s", e.text);
         size_t blocks = 0;
         for (int64_t epoch = 0; epoch < x.blend.epochs; epoch++) {
-            struct bl_plan plan, same;
+            OWNED(bl_plan_free) struct bl_plan plan, same;
             ck_assert_msg(bl_blend_draw(&blend, &plan, &e) == 0, "%s", e.text);
             ck_assert_int_eq(bl_blend_draw(&again, &same, &e), 0);
             ck_assert(plan.pieces == same.pieces &&
@@ -126,11 +126,7 @@ UNIT_TEST(shares_and_pace)
             check_pace(&x, &plan);
             ck_assert_int_eq((int64_t)plan.blocks * plan.T, plan.steps - plan.deleted + plan.padding);
             ck_assert_int_le(plan.lower_bound, (int64_t)plan.blocks);
-            bl_plan_free(&plan);
-            bl_plan_free(&same);
         }
-        bl_blend_free(&blend);
-        bl_blend_free(&again);
     }
 }
 
@@ -156,7 +152,7 @@ UNIT_TEST(mixtures)
                           BL_OK,
                       "%s", e.text);
         for (int64_t epoch = 0; epoch < x.blend.epochs; epoch++) {
-            struct bl_plan plan, same;
+            OWNED(bl_plan_free) struct bl_plan plan, same;
             ck_assert_msg(bl_mixture_draw(&mixture, &plan, &e) == 0, "%s", e.text);
             ck_assert_int_eq(bl_mixture_draw(&again, &same, &e), 0);
             ck_assert(plan.pieces == same.pieces &&
@@ -170,8 +166,6 @@ UNIT_TEST(mixtures)
                 ck_assert_msg(taken[s] - due <= 50 && due - taken[s] <= 50, "%g, not %g", taken[s], due);
             }
             ck_assert_int_eq((int64_t)plan.blocks * plan.T, plan.steps + plan.padding);
-            bl_plan_free(&plan);
-            bl_plan_free(&same);
         }
         bl_mixture_free(&mixture);
         bl_mixture_free(&again);
@@ -184,7 +178,7 @@ UNIT_TEST(repetition_is_limited_on_request)
     const struct bl_blend_source source[] = {{0, 6, 1}, {6, 1, 1}};
     const struct bl_plan_options options = {.strategy = BL_STRATEGY_BLOCK, .T = 100};
     struct bl_blend_options given = {.epoch_steps = 1000, .repeat_max = 5, .epochs = 1};
-    struct bl_blend blend;
+    OWNED(bl_blend_free) struct bl_blend blend;
     size_t at;
     ck_assert_int_eq(bl_blend_make(&blend, length, 7, source, 2, &options, &given, &at, &e), 0);
     bl_blend_free(&blend);
@@ -196,7 +190,6 @@ UNIT_TEST(repetition_is_limited_on_request)
     given = (struct bl_blend_options){.repeat_max = 1, .epochs = 1};
     ck_assert_int_eq(bl_blend_make(&blend, length, 7, source, 2, &options, &given, &at, &e), 0);
     ck_assert_uint_eq(blend.blocks, 2);
-    bl_blend_free(&blend);
 }
 
 UNIT_TEST(what_a_blend_does_not_have_is_refused)

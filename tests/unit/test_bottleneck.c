@@ -138,10 +138,9 @@ UNIT_TEST(every_limit_has_its_words)
 
 static void check_lines(const struct bl_run_times *t, const char *lines)
 {
-    struct bl_buffer text = {0};
+    OWNED(bl_buffer_free) struct bl_buffer text = {0};
     bl_end_report_append_times(t, &text);
     ck_assert_str_eq(text.data ? text.data : "", lines);
-    bl_buffer_free(&text);
 }
 
 UNIT_TEST(the_report_has_two_lines_for_a_run_that_took_some_time)

@@ -26,16 +26,15 @@ UNIT_TEST(integers)
     static const int64_t value[] = {0, 7, -7, 1234567890, INT64_MAX, INT64_MIN};
     static const char *const text[] = {"0", "7", "-7", "1234567890", "9223372036854775807", "-9223372036854775808"};
     for (size_t i = 0; i < COUNT(value); i++) {
-        struct bl_buffer b = {0};
+        OWNED(bl_buffer_free) struct bl_buffer b = {0};
         bl_buffer_int(&b, value[i]);
         ck_assert_str_eq(b.data, text[i]);
-        bl_buffer_free(&b);
     }
 }
 
 UNIT_TEST(lost_memory_is_remembered_until_it_is_told)
 {
-    struct bl_buffer b = {0};
+    OWNED(bl_buffer_free) struct bl_buffer b = {0};
     bl_buffer_text(&b, "before");
     ck_assert(!bl_buffer_reserve(&b, SIZE_MAX - 3));
     bl_buffer_text(&b, " after");
@@ -45,12 +44,11 @@ UNIT_TEST(lost_memory_is_remembered_until_it_is_told)
     bl_buffer_text(&b, "again");
     ck_assert_int_eq(bl_buffer_check(&b, NULL), BL_OK);
     ck_assert_str_eq(b.data, "again");
-    bl_buffer_free(&b);
 }
 
 UNIT_TEST(clearing_keeps_the_memory)
 {
-    struct bl_buffer b = {0};
+    OWNED(bl_buffer_free) struct bl_buffer b = {0};
     bl_buffer_clear(&b);
     bl_buffer_text(&b, "something");
     char *data = b.data;
@@ -58,12 +56,11 @@ UNIT_TEST(clearing_keeps_the_memory)
     ck_assert_uint_eq(b.size, 0);
     ck_assert_str_eq(b.data, "");
     ck_assert_ptr_eq(b.data, data);
-    bl_buffer_free(&b);
 }
 
 UNIT_TEST(beyond_the_limit_it_only_counts)
 {
-    struct bl_buffer b = {.limit = 300};
+    OWNED(bl_buffer_free) struct bl_buffer b = {.limit = 300};
     char text[301] = {0};
     bl_buffer_append(&b, text, 300);
     ck_assert_int_eq(bl_buffer_check(&b, &e), BL_OK);
@@ -83,5 +80,4 @@ UNIT_TEST(beyond_the_limit_it_only_counts)
     ck_assert(b.is_over);
     bl_buffer_clear(&b);
     ck_assert(bl_buffer_reserve(&b, 1000)); /* whoever knows the size asks by itself */
-    bl_buffer_free(&b);
 }

@@ -32,20 +32,19 @@ enum { AREAS = COUNT(areas) };
 UNIT_TEST(fills_are_clipped)
 {
     for (int i = 0; i < AREAS; i++) {
-        struct bl_canvas c = canvas_new(11, 7);
+        OWNED(bl_canvas_free) struct bl_canvas c = canvas_new(11, 7);
         bl_canvas_fill(&c, areas[i], 0xabcdef);
         for (int y = 0; y < 7; y++) {
             for (int x = 0; x < 11; x++)
                 ck_assert_uint_eq(at(&c, x, y), area_has(areas[i], x, y) ? 0xabcdef : GROUND);
         }
-        bl_canvas_free(&c);
     }
 }
 
 /* The lines of two areas beside each other are those of one. */
 UNIT_TEST(hatches_go_on)
 {
-    struct bl_canvas one = canvas_new(20, 9), two = canvas_new(20, 9);
+    OWNED(bl_canvas_free) struct bl_canvas one = canvas_new(20, 9), two = canvas_new(20, 9);
     bl_canvas_hatch(&one, (struct bl_area){3, 2, 14, 6}, 0xff0000, 0x00ff00);
     bl_canvas_hatch(&two, (struct bl_area){3, 2, 5, 6}, 0xff0000, 0x00ff00);
     bl_canvas_hatch(&two, (struct bl_area){8, 2, 9, 6}, 0xff0000, 0x00ff00);
@@ -58,8 +57,6 @@ UNIT_TEST(hatches_go_on)
         }
     }
     ck_assert_uint_eq(at(&one, 2, 2), GROUND);
-    bl_canvas_free(&one);
-    bl_canvas_free(&two);
 }
 
 /* --- drawing steps ---------------------------------------------------------------------------------------------- */
@@ -101,7 +98,7 @@ static void draw_is_right(const struct bl_field *field, struct bl_area area)
 {
     uint8_t step[WIDE * HIGH * 4];
     step_make(field, step);
-    struct bl_canvas c = canvas_new(24, 16);
+    OWNED(bl_canvas_free) struct bl_canvas c = canvas_new(24, 16);
     bl_canvas_draw(&c, area, field, step);
     for (int y = 0; y < 16; y++) {
         for (int x = 0; x < 24; x++) {
@@ -111,7 +108,6 @@ static void draw_is_right(const struct bl_field *field, struct bl_area area)
             ck_assert_uint_eq(at(&c, x, y), area_has(area, x, y) ? expected : GROUND);
         }
     }
-    bl_canvas_free(&c);
 }
 
 UNIT_TEST(steps_are_scaled)
@@ -136,10 +132,9 @@ UNIT_TEST(equal_sizes_are_exact)
 {
     uint8_t step[WIDE * HIGH * 3];
     step_make(&fields[2], step);
-    struct bl_canvas c = canvas_new(WIDE, HIGH);
+    OWNED(bl_canvas_free) struct bl_canvas c = canvas_new(WIDE, HIGH);
     bl_canvas_draw(&c, (struct bl_area){0, 0, WIDE, HIGH}, &fields[2], step);
     ck_assert_mem_eq(c.pixel, step, sizeof step);
-    bl_canvas_free(&c);
 }
 
 /* --- copying ---------------------------------------------------------------------------------------------------- */
@@ -148,13 +143,13 @@ UNIT_TEST(equal_sizes_are_exact)
 UNIT_TEST(copies_are_clipped)
 {
     static const int places[][2] = {{0, 0}, {3, 2}, {9, 6}, {12, 0}, {0, 30}};
-    struct bl_canvas from = canvas_new(11, 7);
+    OWNED(bl_canvas_free) struct bl_canvas from = canvas_new(11, 7);
     for (int i = 0; i < 11 * 7 * 3; i++)
         from.pixel[i] = (uint8_t)(i * 29);
     for (int i = 0; i < AREAS; i++) {
         for (size_t k = 0; k < COUNT(places); k++) {
             const int left = areas[i].x > 0 ? areas[i].x : 0, top = areas[i].y > 0 ? areas[i].y : 0;
-            struct bl_canvas to = canvas_new(12, 8);
+            OWNED(bl_canvas_free) struct bl_canvas to = canvas_new(12, 8);
             bl_canvas_copy(&from, areas[i], &to, places[k][0], places[k][1]);
             for (int y = 0; y < 8; y++) {
                 for (int x = 0; x < 12; x++) {
@@ -164,10 +159,8 @@ UNIT_TEST(copies_are_clipped)
                     ck_assert_uint_eq(at(&to, x, y), is_there ? at(&from, u, v) : GROUND);
                 }
             }
-            bl_canvas_free(&to);
         }
     }
-    bl_canvas_free(&from);
 }
 
 UNIT_TEST(png_has_the_area)

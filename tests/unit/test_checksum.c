@@ -17,18 +17,17 @@ static uint8_t *bytes_make(void)
 UNIT_TEST(it_is_xxh3_of_the_library)
 {
     static const size_t sizes[] = {0, 1, 16, 128, 129, 240, 241, 1023, 1024, 1025, 150528, (1 << 20) + 13, ROOM - 64};
-    uint8_t *bytes = bytes_make();
+    FREED uint8_t *bytes = bytes_make();
     for (size_t i = 0; i < COUNT(sizes); i++) {
         for (size_t at = 0; at < 64; at += 21)
             ck_assert_uint_eq(bl_checksum(bytes + at, sizes[i]), XXH3_64bits(bytes + at, sizes[i]));
     }
-    free(bytes);
 }
 
 UNIT_TEST(pieces_give_what_the_whole_gives)
 {
     static const size_t pieces[] = {1, 63, 64, 255, 256, 257, 4096, 150528, ROOM};
-    uint8_t *bytes = bytes_make();
+    FREED uint8_t *bytes = bytes_make();
     for (size_t i = 0; i < COUNT(pieces); i++) {
         size_t size = pieces[i] < 4096 ? 10000 : ROOM;
         struct bl_checksum_state state;
@@ -37,7 +36,6 @@ UNIT_TEST(pieces_give_what_the_whole_gives)
             bl_checksum_add(&state, bytes + at, size - at < pieces[i] ? size - at : pieces[i]);
         ck_assert_uint_eq(bl_checksum_end(&state), XXH3_64bits(bytes, size));
     }
-    free(bytes);
 }
 
 UNIT_TEST(digits_go_there_and_back)

@@ -1,5 +1,4 @@
 /* Clips: times, lines of lists, seek points, and the frames nearest to a time. */
-
 #include "kind/list.h"
 #include "kind/video/clips.h"
 #include "kind/video/piece.h"
@@ -37,7 +36,7 @@ static int parse(struct bl_clip *clip, const char *line, struct bl_error *e)
 
 UNIT_TEST(lines_of_lists)
 {
-    struct bl_clip clip = {0};
+    OWNED(bl_clip_free) struct bl_clip clip = {0};
     ck_assert_int_eq(parse(&clip, "a\\tb.mp4\t1\t1:02.5\t\t\t\tx\\\\\t\ty", &e), BL_OK);
     ck_assert_str_eq(clip.path, "a\tb.mp4");
     ck_assert_str_eq(clip.id.data, "a\tb.mp4#1-1:02.5");
@@ -72,7 +71,6 @@ UNIT_TEST(lines_of_lists)
         ck_assert_msg(parse(&clip, bad[i], &e) == BL_EDATA, "%zu", i);
         ck_assert(*e.text);
     }
-    bl_clip_free(&clip);
 }
 
 UNIT_TEST(seek_points)
@@ -82,7 +80,7 @@ UNIT_TEST(seek_points)
                                       "1 2 3 - 5",  "-1 0 0 0 0", "1 2 -2 0 0", "1 2 3 4 5 ",
                                       "1  2 3 4 5", "a 2 3 4 5",  "1 2 3 4 --"};
     struct bl_seek_point point;
-    struct bl_buffer text = {0};
+    OWNED(bl_buffer_free) struct bl_buffer text = {0};
     ck_assert(bl_seek_point_parse(&point, "") && !point.known);
     ck_assert(bl_seek_point_parse(&point, NULL) && !point.known);
     bl_seek_point_format(&point, &text);
@@ -95,7 +93,6 @@ UNIT_TEST(seek_points)
     }
     for (size_t i = 0; i < COUNT(bad); i++)
         ck_assert_msg(!bl_seek_point_parse(&point, bad[i]), "%s", bad[i]);
-    bl_buffer_free(&text);
 }
 
 /* Frames at 0, .1, .2 and 1 s; the last one ends at 1.1 s. */

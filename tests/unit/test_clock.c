@@ -12,12 +12,11 @@
 static double seconds_at(int64_t time, int64_t first, int64_t duration, int64_t before)
 {
     struct bl_clock clock = {{1, 4}, AV_NOPTS_VALUE};
-    AVFrame *frame = av_frame_alloc();
+    OWNED(av_frame_free) AVFrame *frame = av_frame_alloc();
     ck_assert_ptr_nonnull(frame);
     frame->best_effort_timestamp = first;
     bl_compat_set_duration(frame, duration);
     bl_clock_note(&clock, frame, before);
-    av_frame_free(&frame);
     return bl_clock_seconds(&clock, time);
 }
 

@@ -17,11 +17,10 @@ UNIT_TEST(paths_have_a_place_for_the_sequence)
         {"{id}{id}", "a.b", "aa"},
     };
     for (size_t i = 0; i < COUNT(known); i++) {
-        struct bl_buffer out = {0};
+        OWNED(bl_buffer_free) struct bl_buffer out = {0};
         ck_assert_int_eq(bl_companion_check(known[i].path, &e), BL_OK);
         bl_companion_append_path(known[i].path, known[i].id, &out);
         ck_assert_str_eq(out.data, known[i].expected);
-        bl_buffer_free(&out);
     }
     static const char *const bad[] = {"labels/a.npy", "{", "{id", "id}", "{id}}", "{ID}.npy", "{}{id}", "{id}{x}"};
     for (size_t i = 0; i < COUNT(bad); i++) {
@@ -38,7 +37,7 @@ UNIT_TEST(what_the_scan_found_comes_back)
     joined.part[1] =
         (struct bl_composite_part){.kind = &bl_kind_video, .config = &by_gpu, .name = "again", .path = "{id}"};
     joined.part[2] = (struct bl_composite_part){.kind = &bl_kind_audio, .name = "sound", .path = "{id}"};
-    struct bl_buffer columns = {0}, extra = {0};
+    OWNED(bl_buffer_free) struct bl_buffer columns = {0}, extra = {0};
     struct bl_companion_row back = {0};
     const struct bl_row found = {.path = "a\tb.wav",
                                  .bytes = 812,
@@ -82,8 +81,6 @@ UNIT_TEST(what_the_scan_found_comes_back)
     row.columns = "\tother";
     ck_assert_int_eq(bl_companion_row_read(&joined, 1, &row, &back, &e), BL_EUSAGE);
     bl_companion_row_free(&back);
-    bl_buffer_free(&columns);
-    bl_buffer_free(&extra);
 }
 
 /* Columns that a user named so are no lengths of fields. */

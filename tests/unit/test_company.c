@@ -150,7 +150,7 @@ UNIT_TEST(random_plans_are_as_counted_pair_by_pair)
 UNIT_TEST(random_partitions_repeat_the_share_that_is_expected)
 {
     enum { MANY = 200000 };
-    int64_t *block_ptr = malloc((MANY / 8 + 2) * sizeof *block_ptr);
+    FREED int64_t *block_ptr = malloc((MANY / 8 + 2) * sizeof *block_ptr);
     uint32_t *order[2] = {malloc(MANY * sizeof **order), malloc(MANY * sizeof **order)};
     ck_assert(block_ptr && order[0] && order[1]);
     size_t blocks = MANY / 2 / 4 + 1;
@@ -171,7 +171,6 @@ UNIT_TEST(random_partitions_repeat_the_share_that_is_expected)
     ck_assert_double_eq_tol(bl_company_share(&c), c.random, 0.01);
     ck_assert_int_eq(bl_company_measure(&c, &plan[0], &plan[0], MANY, &e), BL_OK);
     ck_assert_uint_eq(c.again, c.pairs);
-    free(block_ptr);
     free(order[0]);
     free(order[1]);
 }

@@ -24,9 +24,9 @@ static int read_text(const char *text, struct bl_config *config, struct bl_plan_
 UNIT_TEST(a_file_says_what_flags_say)
 {
     ck_assert_int_eq(mkdir("dir", 0777), 0);
-    struct bl_config config;
+    OWNED(bl_config_free) struct bl_config config;
     struct bl_plan_options values = {0};
-    struct bl_options options;
+    OWNED(bl_options_free) struct bl_options options;
     ck_assert_msg(read_text("# a comment\nsources:\n  - path: videos/\n    kind: video\n  - other/*.mp4\nT: longest\n"
                             "oversize: split\nseed: 3\nfill: 'paper'\n",
                             &config, &values, &options, &e) == BL_OK,
@@ -44,20 +44,14 @@ UNIT_TEST(a_file_says_what_flags_say)
     ck_assert_int_eq(bl_options_origin(&options, "seed"), BL_ORIGIN_FLAG);
 
     /* What is printed, read again, says the same. */
-    struct bl_buffer printed = {0}, again = {0};
-    struct bl_config second;
+    OWNED(bl_buffer_free) struct bl_buffer printed = {0}, again = {0};
+    OWNED(bl_config_free) struct bl_config second;
     struct bl_plan_options other = {0};
-    struct bl_options read_back;
+    OWNED(bl_options_free) struct bl_options read_back;
     bl_config_print(&config, &options, config.source, config.sources, &printed);
     ck_assert_msg(read_text(printed.data, &second, &other, &read_back, &e) == BL_OK, "%s", e.text);
     bl_config_print(&second, &read_back, second.source, second.sources, &again);
     ck_assert_str_eq(printed.data, again.data);
-    bl_buffer_free(&printed);
-    bl_buffer_free(&again);
-    bl_config_free(&config);
-    bl_config_free(&second);
-    bl_options_free(&options);
-    bl_options_free(&read_back);
 }
 
 UNIT_TEST(faults_have_a_line_and_a_column)
@@ -84,11 +78,9 @@ UNIT_TEST(faults_have_a_line_and_a_column)
     };
     ck_assert_int_eq(mkdir("dir", 0777), 0);
     for (size_t i = 0; i < COUNT(bad); i++) {
-        struct bl_config config;
+        OWNED(bl_config_free) struct bl_config config;
         struct bl_plan_options values = {0};
-        struct bl_options options;
+        OWNED(bl_options_free) struct bl_options options;
         FAILS_WITH(read_text(bad[i].text, &config, &values, &options, &e), BL_EUSAGE, bad[i].message);
-        bl_config_free(&config);
-        bl_options_free(&options);
     }
 }

@@ -1,6 +1,5 @@
 #include "kind/input_stat.h"
 #include "base/fs.h"
-#include "base/output.h"
 #include "kind/frames/image_folder.h"
 #include "unit.h"
 
@@ -18,12 +17,6 @@ static uint64_t content_of(const char *path)
     return content;
 }
 
-static void write_file(const char *path, size_t size)
-{
-    struct bl_error e = {0};
-    ck_assert_int_eq(bl_output_replace(path, data, size, &e), BL_OK);
-}
-
 /* The right ones are those of python's xxhash, of the size and both ends. */
 UNIT_TEST(size_and_ends_of_a_file)
 {
@@ -36,25 +29,24 @@ UNIT_TEST(size_and_ends_of_a_file)
     for (size_t i = 0; i < MOST; i++)
         data[i] = (uint8_t)(i * 131 + (i >> 8) * 7);
     for (size_t i = 0; i < COUNT(right); i++) {
-        struct bl_buffer text = {0};
+        OWNED(bl_buffer_free) struct bl_buffer text = {0};
         uint64_t back;
-        write_file("file", right[i].size);
+        unit_write("file", data, right[i].size);
         bl_content_format(content_of("file"), &text);
         ck_assert_str_eq(text.data, right[i].content);
         ck_assert(bl_content_parse(text.data, &back) && back == content_of("file"));
-        bl_buffer_free(&text);
     }
     /* Any byte of the ends counts, none in the middle does, and what is not there has no content. */
     const uint64_t whole = content_of("file");
     static const size_t ends[] = {0, 65535, MOST - 65536, MOST - 1};
     for (size_t i = 0; i < 4; i++) {
         data[ends[i]] ^= 1;
-        write_file("file", MOST);
+        unit_write("file", data, MOST);
         ck_assert_uint_ne(content_of("file"), whole);
         data[ends[i]] ^= 1;
     }
     data[65536] ^= 1;
-    write_file("file", MOST);
+    unit_write("file", data, MOST);
     ck_assert_uint_eq(content_of("file"), whole);
     ck_assert_uint_eq(content_of("none"), 0);
 }
@@ -82,10 +74,10 @@ UNIT_TEST(folders_of_images)
     for (int i = 0; i < 4; i++) {
         ck_assert_int_eq(bl_fs_mkdirs("f", &e), BL_OK);
         data[0] = 7;
-        write_file(i == 1 ? "f/2.jpg" : "f/1.jpg", 10);
+        unit_write(i == 1 ? "f/2.jpg" : "f/1.jpg", data, 10);
         data[0] = i == 2 ? 9 : 8;
-        write_file(i == 1 ? "f/1.jpg" : "f/2.jpg", 10);
-        write_file("f/other.txt", (size_t)i);
+        unit_write(i == 1 ? "f/1.jpg" : "f/2.jpg", data, 10);
+        unit_write("f/other.txt", data, (size_t)i);
         ck_assert_int_eq(bl_image_folder_stat("f", &bytes, &content[i], &e), BL_OK);
         ck_assert_int_eq(bytes, 20);
         if (i == 2)

@@ -8,7 +8,7 @@
 #include <libavutil/pixdesc.h>
 #include <math.h>
 
-#include "unit.h"
+#include "picture.h"
 
 static struct bl_convert_options best(void)
 {
@@ -19,12 +19,7 @@ static struct bl_convert_options best(void)
 static AVFrame *noise(enum AVPixelFormat format, int width, int height, uint32_t seed)
 {
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(format);
-    AVFrame *frame = av_frame_alloc();
-    ck_assert_ptr_nonnull(frame);
-    frame->format = format;
-    frame->width = width;
-    frame->height = height;
-    ck_assert_int_ge(av_frame_get_buffer(frame, 64), 0);
+    AVFrame *frame = frame_of(format, width, height);
     int words = desc->comp[0].depth > 8 && !(desc->flags & AV_PIX_FMT_FLAG_BE) && desc->comp[0].shift == 0;
     for (int b = 0; b < AV_NUM_DATA_POINTERS && frame->buf[b]; b++) {
         for (size_t i = 0; i < frame->buf[b]->size; i++) {
@@ -34,19 +29,6 @@ static AVFrame *noise(enum AVPixelFormat format, int width, int height, uint32_t
         }
     }
     return frame;
-}
-
-static struct bl_geometry geometry(const AVFrame *frame, int width, int height, enum bl_fit fit, const int32_t *matrix)
-{
-    struct bl_geometry g;
-    const struct bl_geometry_input in = {.coded_width = frame->width,
-                                         .coded_height = frame->height,
-                                         .matrix = matrix,
-                                         .target_width = width,
-                                         .target_height = height,
-                                         .fit = fit};
-    ck_assert_int_eq(bl_geometry_make(&g, &in, NULL), 0);
-    return g;
 }
 
 /* Converts by a converter of its own, with a guard behind the picture. */
@@ -125,7 +107,7 @@ static void reference_pixel(const AVFrame *f, const struct rule *r, int x, int y
 /* Every value is the rounded reference, or its neighbour when the reference lies all but between them. */
 static void near_reference(const AVFrame *f, const struct rule *r, const char *what)
 {
-    uint8_t *rgb = convert_native(f);
+    FREED uint8_t *rgb = convert_native(f);
     for (int y = 0; y < f->height; y++) {
         for (int x = 0; x < f->width; x++) {
             double want[3];
@@ -137,7 +119,6 @@ static void near_reference(const AVFrame *f, const struct rule *r, const char *w
             }
         }
     }
-    free(rgb);
 }
 
 UNIT_TEST(formats_at_native_size)
@@ -151,9 +132,8 @@ UNIT_TEST(formats_at_native_size)
     const struct rule rule = {0.299, 0.114, 0, 0, 0.5};
     for (size_t i = 0; i < COUNT(formats); i++) {
         for (size_t k = 0; k < COUNT(sizes); k++) {
-            AVFrame *f = noise(formats[i], sizes[k][0], sizes[k][1], (uint32_t)(i * 10 + k));
+            OWNED(av_frame_free) AVFrame *f = noise(formats[i], sizes[k][0], sizes[k][1], (uint32_t)(i * 10 + k));
             near_reference(f, &rule, av_get_pix_fmt_name(formats[i]));
-            av_frame_free(&f);
         }
     }
 }
@@ -170,18 +150,16 @@ UNIT_TEST(matrices_and_ranges)
     };
     static const enum AVPixelFormat formats[] = {AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV420P10LE};
     for (size_t i = 0; i < COUNT(cases) * 4; i++) {
-        AVFrame *f = noise(formats[i & 1], 48, 32, (uint32_t)i);
+        OWNED(av_frame_free) AVFrame *f = noise(formats[i & 1], 48, 32, (uint32_t)i);
         int full = i & 2 ? 1 : 0;
         f->colorspace = cases[i / 4].matrix;
         f->color_range = full ? AVCOL_RANGE_JPEG : i & 1 ? AVCOL_RANGE_MPEG : AVCOL_RANGE_UNSPECIFIED;
         const struct rule rule = {cases[i / 4].kr, cases[i / 4].kb, full, 0, 0.5};
         near_reference(f, &rule, av_color_space_name(cases[i / 4].matrix));
-        av_frame_free(&f);
     }
-    AVFrame *f = noise(AV_PIX_FMT_YUVJ420P, 48, 32, 5);
+    OWNED(av_frame_free) AVFrame *f = noise(AV_PIX_FMT_YUVJ420P, 48, 32, 5);
     const struct rule full = {0.299, 0.114, 1, 0, 0.5};
     near_reference(f, &full, "yuvj420p, range unsaid");
-    av_frame_free(&f);
 }
 
 UNIT_TEST(chroma_locations)
@@ -194,28 +172,25 @@ UNIT_TEST(chroma_locations)
     static const enum AVPixelFormat formats[] = {AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUV440P,
                                                  AV_PIX_FMT_YUV420P10LE};
     for (int i = 0; i < AVCHROMA_LOC_NB * 4; i++) {
-        AVFrame *f = noise(formats[i % 4], 49, 35, (uint32_t)i);
+        OWNED(av_frame_free) AVFrame *f = noise(formats[i % 4], 49, 35, (uint32_t)i);
         f->chroma_location = (enum AVChromaLocation)(i / 4);
         const struct rule rule = {0.299, 0.114, 0, sited[i / 4][0], sited[i / 4][1]};
         near_reference(f, &rule, av_chroma_location_name(f->chroma_location));
-        av_frame_free(&f);
     }
 }
 
 UNIT_TEST(ycgco)
 {
-    AVFrame *f = noise(AV_PIX_FMT_YUV444P, 16, 16, 3);
+    OWNED(av_frame_free) AVFrame *f = noise(AV_PIX_FMT_YUV444P, 16, 16, 3);
     f->colorspace = AVCOL_SPC_YCGCO;
     f->color_range = AVCOL_RANGE_JPEG;
-    uint8_t *rgb = convert_native(f);
+    FREED uint8_t *rgb = convert_native(f);
     for (int i = 0; i < 256; i++) {
         double y = sample(f, 0, i % 16, i / 16), cg = sample(f, 1, i % 16, i / 16) - 128;
         double co = sample(f, 2, i % 16, i / 16) - 128, want[3] = {y - cg + co, y + cg, y - cg - co};
         for (int c = 0; c < 3; c++)
             ck_assert_double_le(fabs(rgb[3 * i + c] - fmin(fmax(want[c], 0), 255)), 0.55);
     }
-    free(rgb);
-    av_frame_free(&f);
 }
 
 /* One plane along one axis: the triangle, widened when shrinking, its weights normalised. */
@@ -233,37 +208,32 @@ static double stretched(const AVFrame *f, double start, double length, int out, 
 UNIT_TEST(scaling_is_the_widened_triangle)
 {
     static const int outs[] = {1, 7, 50, 99, 101, 150, 333};
+    OWNED(av_frame_free)
     AVFrame *row = noise(AV_PIX_FMT_GRAY8, 100, 1, 9), *column = noise(AV_PIX_FMT_GRAY8, 1, 100, 9);
     for (size_t k = 0; k < COUNT(outs); k++) {
         struct bl_geometry across = geometry(row, outs[k], 1, BL_FIT_STRETCH, NULL);
         struct bl_geometry down = geometry(column, 1, outs[k], BL_FIT_STRETCH, NULL);
-        uint8_t *a = convert(row, &across, best()), *d = convert(column, &down, best());
+        FREED uint8_t *a = convert(row, &across, best()), *d = convert(column, &down, best());
         int reach = outs[k] / 100 + 2; /* where the triangle may lean over the edge the scaler mirrors instead */
         for (int i = 0; i < outs[k]; i++) {
             double bound = i < reach || i >= outs[k] - reach ? 64 : 0.6;
             ck_assert_double_le(fabs(a[3 * i] - stretched(row, 0, 100, outs[k], 100, i, 0, 0)), bound);
             ck_assert_double_le(fabs(d[3 * i] - stretched(column, 0, 100, outs[k], 100, i, 0, 1)), bound);
         }
-        free(a);
-        free(d);
     }
-    av_frame_free(&row);
-    av_frame_free(&column);
 }
 
 UNIT_TEST(crop_takes_the_middle)
 {
-    AVFrame *f = noise(AV_PIX_FMT_GRAY8, 101, 40, 4);
+    OWNED(av_frame_free) AVFrame *f = noise(AV_PIX_FMT_GRAY8, 101, 40, 4);
     struct bl_geometry g = geometry(f, 20, 40, BL_FIT_CROP, NULL);
-    uint8_t *rgb = convert(f, &g, best());
+    FREED uint8_t *rgb = convert(f, &g, best());
     for (int y = 0; y < 40; y++) {
         for (int x = 0; x < 20; x++) {
             double want = stretched(f, 40.5, 20, 20, 101, x, y, 0);
             ck_assert_double_le(fabs(rgb[(y * 20 + x) * 3] - want), 0.6);
         }
     }
-    free(rgb);
-    av_frame_free(&f);
 }
 
 /* The same picture with rows for columns. */
@@ -288,20 +258,16 @@ UNIT_TEST(chroma_is_scaled_alike_in_either_order)
     static const int sizes[][4] = {{128, 48, 40, 60}, {131, 47, 57, 40}, {64, 64, 20, 90}, {250, 20, 100, 25}};
     for (size_t k = 0; k < COUNT(sizes) * 2; k++) {
         const int *size = sizes[k / 2], w = size[2], h = size[3];
-        AVFrame *f = noise(AV_PIX_FMT_YUV420P, size[0], size[1], (uint32_t)k);
+        OWNED(av_frame_free) AVFrame *f = noise(AV_PIX_FMT_YUV420P, size[0], size[1], (uint32_t)k);
         f->chroma_location = sited[k % 2];
-        AVFrame *t = transposed(f);
+        OWNED(av_frame_free) AVFrame *t = transposed(f);
         struct bl_geometry upright = geometry(f, w, h, BL_FIT_STRETCH, NULL);
         struct bl_geometry turned = geometry(t, h, w, BL_FIT_STRETCH, NULL);
-        uint8_t *a = convert(f, &upright, best()), *b = convert(t, &turned, best());
+        FREED uint8_t *a = convert(f, &upright, best()), *b = convert(t, &turned, best());
         for (int i = 0; i < 3 * w * h; i++) {
             int x = i / 3 % w, y = i / 3 / w, at_b = (x * h + y) * 3 + i % 3;
             ck_assert_msg(abs(a[i] - b[at_b]) <= 1, "case %zu: (%d, %d) is %d and %d", k, x, y, a[i], b[at_b]);
         }
-        free(a);
-        free(b);
-        av_frame_free(&f);
-        av_frame_free(&t);
     }
 }
 
@@ -342,36 +308,31 @@ UNIT_TEST(packing_does_not_matter)
         {AV_PIX_FMT_GRAY8, AV_PIX_FMT_YA8},          {AV_PIX_FMT_GRAY16LE, AV_PIX_FMT_GRAY16BE},
     };
     for (size_t i = 0; i < COUNT(pairs) * 2; i++) {
+        OWNED(av_frame_free)
         AVFrame *planar = noise(pairs[i / 2][0], 84, 35, (uint32_t)i), *packed = noise(pairs[i / 2][1], 84, 35, 77);
         components_copy(packed, planar);
         struct bl_geometry g = geometry(planar, i % 2 ? 31 : 0, i % 2 ? 19 : 0, BL_FIT_STRETCH, NULL);
-        uint8_t *a = convert(planar, &g, best()), *b = convert(packed, &g, best());
+        FREED uint8_t *a = convert(planar, &g, best()), *b = convert(packed, &g, best());
         same(a, b, (size_t)g.width * (size_t)g.height * 3, av_get_pix_fmt_name(pairs[i / 2][1]));
-        free(a);
-        free(b);
-        av_frame_free(&planar);
-        av_frame_free(&packed);
     }
 }
 
 UNIT_TEST(rgb_at_native_size_is_itself)
 {
-    AVFrame *f = noise(AV_PIX_FMT_RGB24, 53, 11, 1);
+    OWNED(av_frame_free) AVFrame *f = noise(AV_PIX_FMT_RGB24, 53, 11, 1);
     f->color_range = AVCOL_RANGE_MPEG; /* of RGB this is not believed */
     f->colorspace = AVCOL_SPC_BT709;
-    uint8_t *rgb = convert_native(f);
+    FREED uint8_t *rgb = convert_native(f);
     for (int y = 0; y < 11; y++)
         same(rgb + (size_t)y * 159, f->data[0] + y * f->linesize[0], 159, "rgb24");
-    free(rgb);
-    av_frame_free(&f);
 }
 
 UNIT_TEST(grey_is_full_unless_tagged)
 {
-    AVFrame *f = noise(AV_PIX_FMT_GRAY8, 256, 1, 0);
+    OWNED(av_frame_free) AVFrame *f = noise(AV_PIX_FMT_GRAY8, 256, 1, 0);
     for (int x = 0; x < 256; x++)
         f->data[0][x] = (uint8_t)x;
-    uint8_t *rgb = convert_native(f);
+    FREED uint8_t *rgb = convert_native(f);
     for (int x = 0; x < 768; x++)
         ck_assert_int_eq(rgb[x], x / 3);
     free(rgb);
@@ -380,8 +341,6 @@ UNIT_TEST(grey_is_full_unless_tagged)
     ck_assert_int_eq(rgb[3 * 16], 0);
     ck_assert_int_eq(rgb[3 * 235 + 1], 255);
     ck_assert_int_eq(rgb[3 * 126 + 2], 128);
-    free(rgb);
-    av_frame_free(&f);
 }
 
 UNIT_TEST(palettes_and_few_bits)
@@ -422,7 +381,7 @@ UNIT_TEST(palettes_and_few_bits)
 
 UNIT_TEST(alignment_and_padding_do_not_matter)
 {
-    AVFrame *f = noise(AV_PIX_FMT_YUV420P, 75, 43, 8), *g = av_frame_clone(f);
+    OWNED(av_frame_free) AVFrame *f = noise(AV_PIX_FMT_YUV420P, 75, 43, 8), *g = av_frame_clone(f);
     uint8_t *room[3];
     for (int p = 0; p < 3; p++) {
         int w = p ? 38 : 75, h = p ? 22 : 43;
@@ -435,15 +394,11 @@ UNIT_TEST(alignment_and_padding_do_not_matter)
     static const int targets[][2] = {{0, 0}, {24, 24}, {200, 100}};
     for (size_t i = 0; i < 3; i++) {
         struct bl_geometry shape = geometry(f, targets[i][0], targets[i][1], BL_FIT_STRETCH, NULL);
-        uint8_t *a = convert(f, &shape, best()), *b = convert(g, &shape, best());
+        FREED uint8_t *a = convert(f, &shape, best()), *b = convert(g, &shape, best());
         same(a, b, (size_t)shape.width * (size_t)shape.height * 3, "alignment");
-        free(a);
-        free(b);
     }
     for (int p = 0; p < 3; p++)
         free(room[p]);
-    av_frame_free(&f);
-    av_frame_free(&g);
 }
 
 /* Every format that FFmpeg knows, in memory without a byte to spare, is converted or refused: for sanitizers. */
@@ -456,12 +411,12 @@ UNIT_LOOP(every_format, BL_CHANNELS_GRAY16 + 1)
         enum AVPixelFormat format = av_pix_fmt_desc_get_id(desc);
         if (bl_convert_check(format, AVCOL_TRC_UNSPECIFIED, AVCOL_SPC_UNSPECIFIED, &options, NULL))
             continue;
-        AVFrame *f = av_frame_alloc();
+        OWNED(av_frame_free) AVFrame *f = av_frame_alloc();
         f->format = format;
         f->width = 37;
         f->height = 11;
         int size = av_image_get_buffer_size(format, f->width, f->height, 1);
-        uint8_t *data = malloc((size_t)size);
+        FREED uint8_t *data = malloc((size_t)size);
         for (int i = 0; i < size; i++)
             data[i] = (uint8_t)(i * 37);
         ck_assert_int_eq(av_image_fill_arrays(f->data, f->linesize, data, format, f->width, f->height, 1), size);
@@ -470,8 +425,6 @@ UNIT_LOOP(every_format, BL_CHANNELS_GRAY16 + 1)
             free(convert(f, &g, options));
         }
         converted++;
-        free(data);
-        av_frame_free(&f);
     }
     ck_assert_int_gt(converted, _i == BL_CHANNELS_GRAY16 ? 8 : 150);
 }
@@ -480,15 +433,13 @@ UNIT_LOOP(every_format, BL_CHANNELS_GRAY16 + 1)
 static void levels_agree(const AVFrame *f, const struct bl_geometry *g)
 {
     static const enum bl_simd levels[] = {BL_SIMD_SSE2, BL_SIMD_AVX2, BL_SIMD_NEON};
-    uint8_t *plain = convert(f, g, (struct bl_convert_options){.simd = BL_SIMD_NONE});
+    FREED uint8_t *plain = convert(f, g, (struct bl_convert_options){.simd = BL_SIMD_NONE});
     for (size_t k = 0; k < 3; k++) {
         if (bl_simd_apply(levels[k], NULL))
             continue;
-        uint8_t *other = convert(f, g, (struct bl_convert_options){.simd = levels[k]});
+        FREED uint8_t *other = convert(f, g, (struct bl_convert_options){.simd = levels[k]});
         same(plain, other, (size_t)g->width * (size_t)g->height * 3, bl_simd_name(levels[k]));
-        free(other);
     }
-    free(plain);
 }
 
 UNIT_TEST(simd_levels_agree)
@@ -497,10 +448,9 @@ UNIT_TEST(simd_levels_agree)
                                                  AV_PIX_FMT_YUV420P10LE, AV_PIX_FMT_GRAY8,   AV_PIX_FMT_RGB24};
     static const int targets[][2] = {{0, 0}, {64, 48}, {33, 91}, {301, 210}};
     for (size_t i = 0; i < COUNT(formats) * 4; i += unit_times(8) < 8 ? 5 : 1) {
-        AVFrame *f = noise(formats[i / 4], 187, 93, (uint32_t)i);
+        OWNED(av_frame_free) AVFrame *f = noise(formats[i / 4], 187, 93, (uint32_t)i);
         struct bl_geometry g = geometry(f, targets[i % 4][0], targets[i % 4][1], BL_FIT_CROP, NULL);
         levels_agree(f, &g);
-        av_frame_free(&f);
     }
 }
 
@@ -509,10 +459,9 @@ UNIT_TEST(simd_levels_agree_on_windows_of_few_rows)
 {
     static const int targets[][2] = {{200, 4}, {301, 9}, {187, 10}, {217, 15}, {239, 14}, {100, 33}, {37, 21}};
     for (int i = 0; i < 7 * 6; i += unit_times(8) < 8 ? 5 : 1) {
-        AVFrame *f = noise(AV_PIX_FMT_YUV420P, 17 + i % 27, 60 + i * 3, (uint32_t)i);
+        OWNED(av_frame_free) AVFrame *f = noise(AV_PIX_FMT_YUV420P, 17 + i % 27, 60 + i * 3, (uint32_t)i);
         struct bl_geometry g = geometry(f, targets[i % 7][0], targets[i % 7][1], BL_FIT_CROP, NULL);
         levels_agree(f, &g);
-        av_frame_free(&f);
     }
 }
 
@@ -522,14 +471,14 @@ UNIT_TEST(orientations_move_pixels)
 {
     static const int turns[8][4] = {{1, 0, 0, 1},  {0, 1, -1, 0}, {-1, 0, 0, -1}, {0, -1, 1, 0},
                                     {-1, 0, 0, 1}, {1, 0, 0, -1}, {0, 1, 1, 0},   {0, -1, -1, 0}};
-    AVFrame *f = noise(AV_PIX_FMT_YUV420P, 36, 20, 6);
+    OWNED(av_frame_free) AVFrame *f = noise(AV_PIX_FMT_YUV420P, 36, 20, 6);
     for (int i = 0; i < 16; i++) {
         const int *t = turns[i / 2];
         const int32_t matrix[9] = {t[0] * 65536, t[1] * 65536, 0, t[2] * 65536, t[3] * 65536, 0, 0, 0, 1 << 30};
         int w = i % 2 ? 18 : 36, h = i % 2 ? 30 : 20, turned = t[0] == 0;
         struct bl_geometry plain = geometry(f, w, h, BL_FIT_STRETCH, NULL);
         struct bl_geometry shape = geometry(f, turned ? h : w, turned ? w : h, BL_FIT_STRETCH, matrix);
-        uint8_t *a = convert(f, &plain, best()), *b = convert(f, &shape, best());
+        FREED uint8_t *a = convert(f, &plain, best()), *b = convert(f, &shape, best());
         for (int y = 0; y < h; y++) {
             for (int x = 0; x < w; x++) {
                 int ux = t[0] * x + t[2] * y, uy = t[1] * x + t[3] * y;
@@ -538,18 +487,15 @@ UNIT_TEST(orientations_move_pixels)
                 same(a + (y * w + x) * 3, b + (uy * shape.width + ux) * 3, 3, "orientation");
             }
         }
-        free(a);
-        free(b);
     }
-    av_frame_free(&f);
 }
 
 UNIT_TEST(pad_is_black_around_the_stretched)
 {
-    AVFrame *f = noise(AV_PIX_FMT_YUV420P, 64, 32, 6);
+    OWNED(av_frame_free) AVFrame *f = noise(AV_PIX_FMT_YUV420P, 64, 32, 6);
     struct bl_geometry padded = geometry(f, 41, 50, BL_FIT_PAD, NULL);
     struct bl_geometry inner = geometry(f, padded.scaled_width, padded.scaled_height, BL_FIT_STRETCH, NULL);
-    uint8_t *a = convert(f, &padded, best()), *b = convert(f, &inner, best());
+    FREED uint8_t *a = convert(f, &padded, best()), *b = convert(f, &inner, best());
     static const uint8_t black[41 * 3];
     for (int y = 0; y < 50; y++) {
         int row = y - padded.place_y, within = row >= 0 && row < inner.height;
@@ -557,9 +503,6 @@ UNIT_TEST(pad_is_black_around_the_stretched)
     }
     ck_assert_int_eq(inner.width, 41);
     ck_assert_int_eq(inner.height, 21);
-    free(a);
-    free(b);
-    av_frame_free(&f);
 }
 
 /* One converter for frames of all sorts gives what a fresh one gives for each, also when its graphs do not last. */
@@ -570,15 +513,12 @@ UNIT_TEST(history_does_not_matter)
     ck_assert_int_eq(bl_convert_open(&c, &options, NULL), 0);
     static const enum AVPixelFormat formats[] = {AV_PIX_FMT_YUV420P, AV_PIX_FMT_GRAY8, AV_PIX_FMT_YUV444P10LE};
     for (int i = 0; i < unit_times(90); i++) {
-        AVFrame *f = noise(formats[i % 3], 20 + i % 11 * 7, 30 + i % 7 * 5, (uint32_t)i);
+        OWNED(av_frame_free) AVFrame *f = noise(formats[i % 3], 20 + i % 11 * 7, 30 + i % 7 * 5, (uint32_t)i);
         struct bl_geometry g = geometry(f, i % 4 ? 25 + i % 5 : 0, i % 4 ? 40 : 0, (enum bl_fit)(i % 3), NULL);
         size_t size = (size_t)g.width * (size_t)g.height * 3;
-        uint8_t *a = convert(f, &g, options), *b = malloc(size);
+        FREED uint8_t *a = convert(f, &g, options), *b = malloc(size);
         ck_assert_int_eq(bl_convert_frame(c, f, &g, b, NULL), 0);
         same(a, b, size, "history");
-        free(a);
-        free(b);
-        av_frame_free(&f);
     }
     bl_convert_close(c);
 }
@@ -626,7 +566,7 @@ UNIT_TEST(frames_are_asked_the_same)
     struct bl_convert *c;
     const struct bl_convert_options options = best();
     ck_assert_int_eq(bl_convert_open(&c, &options, &e), 0);
-    AVFrame *f = noise(AV_PIX_FMT_YUV420P10LE, 32, 32, 1);
+    OWNED(av_frame_free) AVFrame *f = noise(AV_PIX_FMT_YUV420P10LE, 32, 32, 1);
     struct bl_geometry g = geometry(f, 0, 0, BL_FIT_STRETCH, NULL);
     uint8_t rgb[32 * 32 * 3];
     f->color_trc = AVCOL_TRC_SMPTE2084;
@@ -644,23 +584,19 @@ UNIT_TEST(frames_are_asked_the_same)
     bl_error_clear(&e);
     f->data[2] = data;
     ck_assert_int_eq(bl_convert_frame(c, f, &g, rgb, &e), 0);
-    av_frame_free(&f);
     bl_convert_close(c);
     bl_convert_close(NULL);
 }
 
 UNIT_TEST(clipped_hdr_is_its_matrix)
 {
-    AVFrame *f = noise(AV_PIX_FMT_YUV420P10LE, 32, 32, 1);
+    OWNED(av_frame_free) AVFrame *f = noise(AV_PIX_FMT_YUV420P10LE, 32, 32, 1);
     struct bl_geometry g = geometry(f, 0, 0, BL_FIT_STRETCH, NULL);
     f->colorspace = AVCOL_SPC_BT2020_NCL;
-    uint8_t *plain = convert(f, &g, best());
+    FREED uint8_t *plain = convert(f, &g, best());
     struct bl_convert_options clip = best();
     clip.hdr_clip = 1;
     f->color_trc = AVCOL_TRC_ARIB_STD_B67;
-    uint8_t *clipped = convert(f, &g, clip);
+    FREED uint8_t *clipped = convert(f, &g, clip);
     same(plain, clipped, 32 * 32 * 3, "hdr clip");
-    free(plain);
-    free(clipped);
-    av_frame_free(&f);
 }

@@ -15,9 +15,8 @@ static struct bl_plan make(const int64_t *length, size_t count, const struct bl_
 
 static struct bl_plan_balance balance(const int64_t *length, size_t count, const struct bl_plan_options *o)
 {
-    struct bl_plan plan = make(length, count, o);
+    OWNED(bl_plan_free) struct bl_plan plan = make(length, count, o);
     struct bl_plan_balance b = plan.balance;
-    bl_plan_free(&plan);
     return b;
 }
 
@@ -168,7 +167,7 @@ UNIT_TEST(no_plan_beats_the_bound)
                                     .sync = BL_SYNC_STEP,
                                     .remainder = BL_REMAINDER_PAD,
                                     .cost = {t.alpha, 1, NULL}};
-        struct bl_plan plan = make(t.length, t.count, &o);
+        OWNED(bl_plan_free) struct bl_plan plan = make(t.length, t.count, &o);
         t.blocks = plan.blocks;
         if (t.blocks <= 4) {
             for (size_t b = 0; b < t.blocks; b++)
@@ -179,7 +178,6 @@ UNIT_TEST(no_plan_beats_the_bound)
             positive += plan.balance.bound > 0;
             tight += plan.balance.bound > 0 && plan.balance.bound > t.least - 1e-9;
         }
-        bl_plan_free(&plan);
     }
     ck_assert_int_gt(positive, 20);
     ck_assert_int_gt(tight, 0);
@@ -213,7 +211,7 @@ UNIT_LOOP(short_sequences_level_all_blocks, unit_unless_brief(3))
     int64_t T = 16384, *length = draw_lengths(count, 300, 1.2, T / 4, 5);
     struct bl_plan_options o = {
         .strategy = BL_STRATEGY_BLOCK, .T = T, .world_size = 8, .cost = kinds[_i % 2], .batch_size = 1 + _i / 2};
-    struct bl_plan plan = make(length, count, &o), again = make(length, count, &o);
+    OWNED(bl_plan_free) struct bl_plan plan = make(length, count, &o), again = make(length, count, &o);
     struct bl_plan_balance *b = &plan.balance;
     ck_assert_double_gt(b->lost_before, 1.5 * b->lost);
     ck_assert_double_le(b->lost, 0.01);
@@ -222,8 +220,6 @@ UNIT_LOOP(short_sequences_level_all_blocks, unit_unless_brief(3))
     ck_assert_double_le(fabs(b->neighbours), 0.15);
     ck_assert_int_le((int64_t)plan.blocks, plan.lower_bound + plan.lower_bound / 1000 + 8 * o.batch_size);
     ck_assert_mem_eq(plan.sequence, again.sequence, plan.pieces * sizeof *plan.sequence);
-    bl_plan_free(&plan);
-    bl_plan_free(&again);
     free(length);
 }
 
@@ -238,12 +234,11 @@ UNIT_LOOP(long_sequences_lose_little, unit_unless_brief(4))
                                 .accumulate = 4,
                                 .cost = kinds[_i % 2],
                                 .sync = _i / 2 ? BL_SYNC_STEP : BL_SYNC_MICRO};
-    struct bl_plan plan = make(length, count, &o);
+    OWNED(bl_plan_free) struct bl_plan plan = make(length, count, &o);
     ck_assert_double_le(plan.balance.lost, 0.01);
     ck_assert_double_ge(plan.balance.lost, plan.balance.bound - 1e-9);
     ck_assert_double_gt(plan.balance.lost_before, 0.1);
     ck_assert_int_le((int64_t)plan.blocks, plan.lower_bound + plan.lower_bound / 1000 + 32);
-    bl_plan_free(&plan);
     free(length);
 }
 
@@ -253,7 +248,7 @@ UNIT_LOOP(dear_steps_are_spread_over_the_epoch, unit_unless_brief(1))
     size_t count = 60000;
     int64_t T = 32768, *length = draw_lengths(count, 300, 1.5, T, 6);
     struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .T = T, .world_size = 4, .cost = kinds[0]};
-    struct bl_plan plan = make(length, count, &o);
+    OWNED(bl_plan_free) struct bl_plan plan = make(length, count, &o);
     double part[4] = {0}, all = 0;
     for (size_t b = 0; b < plan.blocks; b++) {
         for (int64_t p = plan.block_ptr[b]; p < plan.block_ptr[b + 1]; p++) {
@@ -264,7 +259,6 @@ UNIT_LOOP(dear_steps_are_spread_over_the_epoch, unit_unless_brief(1))
     }
     for (int i = 0; i < 4; i++)
         ck_assert_double_eq_tol(part[i] / all, 0.25, 0.01);
-    bl_plan_free(&plan);
     free(length);
 }
 
@@ -305,17 +299,13 @@ UNIT_LOOP(levelled_blocks_have_other_company_with_every_seed, unit_unless_brief(
     size_t count = 12000, a_count, b_count, again = 0;
     int64_t T = 8192, *length = draw_lengths(count, 300, 1, T / 4, 9);
     struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .T = T, .world_size = 4, .cost = kinds[0]};
-    struct bl_plan one = make(length, count, &o);
+    OWNED(bl_plan_free) struct bl_plan one = make(length, count, &o);
     o.seed = 1;
-    struct bl_plan two = make(length, count, &o);
-    int64_t *a = list_pairs(&one, &a_count), *b = list_pairs(&two, &b_count);
+    OWNED(bl_plan_free) struct bl_plan two = make(length, count, &o);
+    FREED int64_t *a = list_pairs(&one, &a_count), *b = list_pairs(&two, &b_count);
     for (size_t i = 0; i < a_count; i++)
         again += bsearch(&a[i], b, b_count, sizeof *b, compare_keys) != NULL;
     double random = (double)b_count / ((double)count * (double)(count - 1) / 2);
     ck_assert_double_le((double)again / (double)a_count, 1.5 * random + 0.003);
-    free(a);
-    free(b);
-    bl_plan_free(&one);
-    bl_plan_free(&two);
     free(length);
 }

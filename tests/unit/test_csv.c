@@ -6,8 +6,7 @@ UNIT_SCRATCH
 
 static int open_text(struct bl_csv *r, const char *name, const char *text, size_t size, struct bl_error *e)
 {
-    struct bl_error none = {0};
-    ck_assert_int_eq(bl_output_replace(name, text, size, &none), BL_OK);
+    unit_write(name, text, size);
     return bl_csv_open(r, name, NULL, e);
 }
 
@@ -114,7 +113,7 @@ UNIT_TEST(long_records_are_refused)
 {
     char out[512];
     size_t size = BL_CSV_RECORD_MAX + 10;
-    char *text = malloc(size);
+    FREED char *text = malloc(size);
     ck_assert_ptr_nonnull(text);
     memset(text, 'x', size);
     text[1] = text[3] = '\n';
@@ -125,7 +124,6 @@ UNIT_TEST(long_records_are_refused)
     text[4] = '"';
     read_all("a.csv", text, size, out);
     ck_assert_str_eq(out, "line 3: a value in quotes that does not end within 1048576 bytes");
-    free(text);
 }
 
 #define ROWS 400000
@@ -135,8 +133,8 @@ UNIT_TEST(long_records_are_refused)
 UNIT_TEST(long_tables_are_read_in_pieces)
 {
     char expected[64], place[64];
-    struct bl_csv r;
-    struct bl_buffer text = {0};
+    OWNED(bl_csv_close) struct bl_csv r;
+    OWNED(bl_buffer_free) struct bl_buffer text = {0};
     for (int i = 0; i < ROWS; i++)
         bl_buffer_printf(&text, "%d,\"\xe2\x82\xac\"\"\n%*s\xe2\x82\xac\"\n%s", i, i % 50, "", i % 9 ? "" : "\n\r\n");
     ck_assert_uint_gt(text.size, 3 * 4 * BL_CSV_RECORD_MAX / 2);
@@ -162,6 +160,4 @@ UNIT_TEST(long_tables_are_read_in_pieces)
     ck_assert_int_eq(code, BL_EDATA);
     snprintf(place, sizeof place, "(byte %zu of the text)", text.size - 5);
     ck_assert_msg(strstr(e.text, "not UTF-8") && strstr(e.text, place), "%s", e.text);
-    bl_csv_close(&r);
-    bl_buffer_free(&text);
 }

@@ -62,7 +62,7 @@ static int parse(struct bl_entry *entry, const char *line, struct bl_error *e)
 
 UNIT_TEST(lines_to_entries)
 {
-    struct bl_entry entry = {0};
+    OWNED(bl_entry_free) struct bl_entry entry = {0};
     ck_assert_msg(parse(&entry, "{\"audio_filepath\": \"a\\u00e9.wav\", \"text\": \"x\", \"offset\": null}", &e) ==
                       BL_OK,
                   "%s", e.text);
@@ -89,7 +89,6 @@ UNIT_TEST(lines_to_entries)
     ck_assert_int_eq(parse(&entry, "{\"id\": \"r\", \"sources\": [" SOURCE "]}", &e), BL_OK);
     ck_assert(!*entry.channel && !*entry.duration);
     ck_assert_str_eq(entry.start, "0");
-    bl_entry_free(&entry);
 }
 
 UNIT_TEST(lines_of_no_use_say_why)
@@ -117,17 +116,15 @@ UNIT_TEST(lines_of_no_use_say_why)
         {"{\"type\": \"PaddingCut\", \"id\": \"p\"}", "a PaddingCut"},
         {"{\"channel\": -1, \"id\": \"p\", \"type\": \"Cut\"}", "\"channel\" is no number"},
     };
-    struct bl_entry entry = {0};
-    for (size_t i = 0; i < COUNT(bad); i++) {
+    OWNED(bl_entry_free) struct bl_entry entry = {0};
+    for (size_t i = 0; i < COUNT(bad); i++)
         FAILS_WITH(parse(&entry, bad[i].line, &e), BL_EDATA, bad[i].why);
-    }
-    bl_entry_free(&entry);
 }
 
 UNIT_TEST(a_long_text_is_cut_at_a_character)
 {
-    struct bl_entry entry = {0};
-    struct bl_buffer line = {0};
+    OWNED(bl_entry_free) struct bl_entry entry = {0};
+    OWNED(bl_buffer_free) struct bl_buffer line = {0};
     bl_buffer_text(&line, "{\"audio_filepath\": \"a\", \"text\": \"x");
     for (int i = 0; i < 40000; i++)
         bl_buffer_text(&line, "\xc3\xa9");
@@ -135,8 +132,6 @@ UNIT_TEST(a_long_text_is_cut_at_a_character)
     ck_assert_int_eq(parse(&entry, line.data, &e), BL_OK);
     ck_assert(entry.text_truncated);
     ck_assert_uint_eq(entry.text.size, BL_ENTRY_TEXT_MAX - 1);
-    bl_buffer_free(&line);
-    bl_entry_free(&entry);
 }
 
 /* --- windows ---------------------------------------------------------------------------------------------------- */
@@ -185,7 +180,7 @@ static void write_wave(const char *path)
 static int64_t go_through(struct bl_trim *w, const struct bl_cut *cut, bool damaged)
 {
     struct bl_error e = {0};
-    AVFrame *frame = av_frame_alloc();
+    OWNED(av_frame_free) AVFrame *frame = av_frame_alloc();
     int64_t at = bl_cut_samples(cut->start, RATE), first = at;
     bool got;
     bl_trim_set(w, cut, damaged);
@@ -202,7 +197,6 @@ static int64_t go_through(struct bl_trim *w, const struct bl_cut *cut, bool dama
         }
         av_frame_unref(frame);
     }
-    av_frame_free(&frame);
     return at - first;
 }
 
@@ -236,10 +230,9 @@ UNIT_TEST(every_cut_in_any_order)
     go_through(&w, &cuts[3], false);
     ck_assert(w.seeked);
     struct bl_cut third = {.duration = 1, .channel = 2};
-    AVFrame *frame = av_frame_alloc();
+    OWNED(av_frame_free) AVFrame *frame = av_frame_alloc();
     bl_trim_set(&w, &third, false);
     bool got;
     FAILS(bl_trim_next(&w, frame, &got, &e), BL_EDATA, "channel 2 is wanted, and there are 2");
-    av_frame_free(&frame);
     bl_trim_close(&w);
 }

@@ -33,7 +33,7 @@ SAMPLE_LOOP(counts_and_fields_are_told, KINDS, kinds[_i])
     struct bload_counts counts;
     struct bload_field field;
     struct bload_error error;
-    struct bload_dataset *dataset = open_sample(s);
+    CLOSED_DATASET struct bload_dataset *dataset = open_sample(s);
     bload_dataset_counts(dataset, &counts);
     ck_assert_int_eq(counts.T, 16);
     ck_assert_int_eq(counts.S, s->plan.max_sequences + 1);
@@ -58,7 +58,6 @@ SAMPLE_LOOP(counts_and_fields_are_told, KINDS, kinds[_i])
     ck_assert_int_eq(field.rank, 1);
     ck_assert_int_eq(bload_dataset_field(dataset, 3, &field, &error), BLOAD_EUSAGE);
     ck_assert_int_eq(error.code, BLOAD_EUSAGE);
-    bload_dataset_close(dataset);
 }
 
 /* Where frames are kept as JPEG, what comes out of a block is what the library makes of each of its steps. */
@@ -86,10 +85,10 @@ SAMPLE_LOOP(blocks_and_tables_come_out_as_they_went_in, KINDS, kinds[_i])
 {
     struct bload_error error;
     struct bload_tables tables;
-    struct bl_block expected;
-    struct bload_dataset *dataset = open_sample(s);
+    OWNED(bl_block_free) struct bl_block expected;
+    CLOSED_DATASET struct bload_dataset *dataset = open_sample(s);
     size_t S = (size_t)s->format.S;
-    uint8_t *read = malloc(16 * 60);
+    FREED uint8_t *read = malloc(16 * 60);
     ck_assert_ptr_nonnull(read);
     ck_assert_int_eq(bl_block_make(&expected, &s->format, true, &e), 0);
     for (int64_t n = 0; n < s->format.blocks; n++) {
@@ -109,9 +108,6 @@ SAMPLE_LOOP(blocks_and_tables_come_out_as_they_went_in, KINDS, kinds[_i])
         ck_assert_int_eq(memcmp(tables.length, expected.length, S * sizeof(int32_t)), 0);
         ck_assert_int_eq(memcmp(tables.source_start, expected.source_start, S * sizeof(int64_t)), 0);
     }
-    free(read);
-    bl_block_free(&expected);
-    bload_dataset_close(dataset);
 }
 
 /* The value of each place is that of the sequence in it, 0 where there is none. */
@@ -142,8 +138,8 @@ static void check_attribute(struct bload_dataset *dataset, const struct sample *
     struct bload_tables tables;
     struct bload_error error;
     size_t S = (size_t)s->format.S;
-    int64_t *class = calloc(S, sizeof *class);
-    double *weight = calloc(S, sizeof *weight);
+    FREED int64_t *class = calloc(S, sizeof *class);
+    FREED double *weight = calloc(S, sizeof *weight);
     ck_assert(class && weight);
     ck_assert_msg(bload_read_attribute(dataset, b, 0, class, S * sizeof *class, &error) == BLOAD_OK, "%s", error.text);
     ck_assert_msg(bload_read_attribute(dataset, b, 1, weight, S * sizeof *weight, &error) == BLOAD_OK, "%s",
@@ -155,8 +151,6 @@ static void check_attribute(struct bload_dataset *dataset, const struct sample *
         ck_assert_int_eq(class[i], row < 0 ? 0 : sample_class(row));
         ck_assert(isnan(expected) ? isnan(weight[i]) : weight[i] == expected);
     }
-    free(class);
-    free(weight);
 }
 
 SAMPLE_LOOP(attributes_are_those_of_the_sequences, KINDS, kinds[_i])
@@ -165,7 +159,7 @@ SAMPLE_LOOP(attributes_are_those_of_the_sequences, KINDS, kinds[_i])
     struct bload_attribute attribute;
     const char *text;
     int64_t none[64] = {0};
-    struct bload_dataset *dataset = open_sample(s);
+    CLOSED_DATASET struct bload_dataset *dataset = open_sample(s);
     bool has = kinds[_i].attributes;
     ck_assert_int_eq(bload_dataset_attribute_count(dataset), has ? 2 : 0);
     ck_assert_int_eq(bload_dataset_find_attribute(dataset, "weight"), has ? 1 : -1);
@@ -182,7 +176,6 @@ SAMPLE_LOOP(attributes_are_those_of_the_sequences, KINDS, kinds[_i])
     ck_assert_int_eq(bload_dataset_value(dataset, 12, "length", &text, &error), BLOAD_EUSAGE);
     ck_assert_ptr_null(text);
     ck_assert_int_eq(bload_dataset_value(dataset, SAMPLE_SEQUENCES, "note", &text, &error), BLOAD_EUSAGE);
-    bload_dataset_close(dataset);
 }
 
 SAMPLE_LOOP(blocks_are_mapped_unless_compressed, KINDS, kinds[_i])
@@ -220,7 +213,7 @@ SAMPLE_LOOP(blocks_are_mapped_unless_compressed, KINDS, kinds[_i])
 SAMPLE_LOOP(the_plan_is_read_back, KINDS, kinds[_i])
 {
     struct bload_error error;
-    struct bload_plan *plan;
+    FREED_PLAN struct bload_plan *plan;
     struct bload_counts counts;
     struct bload_dataset *dataset = open_sample(s);
     ck_assert_msg(bload_dataset_plan(dataset, &plan, &error) == BLOAD_OK, "%s", error.text);
@@ -243,7 +236,6 @@ SAMPLE_LOOP(the_plan_is_read_back, KINDS, kinds[_i])
             start += piece[i].length;
         }
     }
-    bload_plan_free(plan);
 }
 
 SAMPLE_TEST(rows_are_read_back, kinds[0])
@@ -251,7 +243,7 @@ SAMPLE_TEST(rows_are_read_back, kinds[0])
     struct bload_error error;
     struct bload_sequence row;
     int64_t rows;
-    struct bload_dataset *dataset = open_sample(s);
+    CLOSED_DATASET struct bload_dataset *dataset = open_sample(s);
     ck_assert_int_eq(bload_dataset_row_count(dataset, &rows, &error), BLOAD_OK);
     ck_assert_int_eq(rows, SAMPLE_SEQUENCES);
     ck_assert_int_eq(bload_dataset_sequence(dataset, SAMPLE_FAILED, &row, &error), BLOAD_OK);
@@ -262,7 +254,6 @@ SAMPLE_TEST(rows_are_read_back, kinds[0])
     ck_assert_int_eq(bload_dataset_sequence(dataset, rows, &row, &error), BLOAD_EUSAGE);
     ck_assert_int_eq(bload_dataset_sequence(dataset, -1, &row, &error), BLOAD_EUSAGE);
     ck_assert_ptr_null(row.id);
-    bload_dataset_close(dataset);
 }
 
 SAMPLE_LOOP(what_is_not_there_is_refused, KINDS, kinds[_i])
@@ -314,7 +305,7 @@ static void same_fields(const struct bl_fields *a, const struct bl_fields *b)
 
 SAMPLE_LOOP(a_manifest_is_read_back, KINDS, kinds[_i])
 {
-    struct bl_manifest m;
+    OWNED(bl_manifest_free) struct bl_manifest m;
     ck_assert_msg(bl_manifest_read(&m, s->dir, &e) == 0, "%s", e.text);
     ck_assert_str_eq(m.tool, "0.0.0");
     ck_assert_str_eq(m.simd, "avx2");
@@ -335,7 +326,6 @@ SAMPLE_LOOP(a_manifest_is_read_back, KINDS, kinds[_i])
     ck_assert_str_eq(m.configuration.pair[2].value, "a\tb\xff");
     ck_assert_str_eq(m.libraries.pair[0].value, "1.2.3");
     ck_assert_uint_eq(m.files, 3);
-    bl_manifest_free(&m);
 }
 
 /* The sample's manifest as text. */
@@ -348,7 +338,7 @@ static void slurp(const struct sample *s, struct bl_buffer *text)
 
 SAMPLE_TEST(any_changed_character_of_a_manifest_is_noticed, kinds[2])
 {
-    struct bl_buffer text = {0};
+    OWNED(bl_buffer_free) struct bl_buffer text = {0};
     slurp(s, &text);
     for (size_t at = 0; at < text.size; at++) {
         struct bl_manifest m;
@@ -362,7 +352,6 @@ SAMPLE_TEST(any_changed_character_of_a_manifest_is_noticed, kinds[2])
             bl_manifest_free(&m);
         text.data[at] = was;
     }
-    bl_buffer_free(&text);
 }
 
 /* Members replaced by what cannot be, and a word of the complaint. */
@@ -398,7 +387,7 @@ static const struct {
 
 SAMPLE_LOOP(a_manifest_that_cannot_be_is_refused, COUNT(wrong), kinds[2])
 {
-    struct bl_buffer text = {0}, changed = {0};
+    OWNED(bl_buffer_free) struct bl_buffer text = {0}, changed = {0};
     struct bl_manifest m;
     bool sound;
     slurp(s, &text);
@@ -408,22 +397,18 @@ SAMPLE_LOOP(a_manifest_that_cannot_be_is_refused, COUNT(wrong), kinds[2])
     bl_buffer_text(&changed, wrong[_i].to);
     bl_buffer_text(&changed, at + strlen(wrong[_i].from));
     FAILS_WITH(bl_manifest_parse(&m, changed.data, changed.size, &sound, &e), BL_EDATA, wrong[_i].complaint);
-    bl_buffer_free(&text);
-    bl_buffer_free(&changed);
 }
 
 SAMPLE_TEST(a_field_without_a_word_on_its_encoding_is_raw, kinds[2])
 {
-    struct bl_buffer text = {0};
-    struct bl_manifest m;
+    OWNED(bl_buffer_free) struct bl_buffer text = {0};
+    OWNED(bl_manifest_free) struct bl_manifest m;
     bool sound;
     slurp(s, &text);
     for (char *at = text.data; (at = strstr(at, "\"encoding\"")); at++)
         at[1] = 'E'; /* a name that nobody asks for */
     ck_assert_msg(bl_manifest_parse(&m, text.data, text.size, &sound, &e) == BL_OK, "%s", e.text);
     ck_assert_int_eq(m.format.encoding[0].kind, BL_ENCODING_RAW);
-    bl_manifest_free(&m);
-    bl_buffer_free(&text);
 }
 
 SAMPLE_TEST(large_seeds_survive_json, kinds[0])
@@ -445,7 +430,7 @@ UNIT_TEST(a_plan_is_made_of_lengths)
 {
     int64_t length[] = {5, 3, 8, 2, 6, 0};
     struct bload_plan_options options = {.T = 8, .seed = 1};
-    struct bload_plan *plan;
+    FREED_PLAN struct bload_plan *plan;
     struct bload_error error;
     struct bload_counts counts;
     struct bload_piece piece[5];
@@ -466,87 +451,79 @@ UNIT_TEST(a_plan_is_made_of_lengths)
     ck_assert_int_eq(steps, 24);
     ck_assert_int_eq(bload_plan_piece_count(plan, 3), -1);
     ck_assert_int_eq(bload_plan_pieces(plan, 3, piece, 5, &error), BLOAD_EUSAGE);
-    bload_plan_free(plan);
+}
+
+/* The counts of a plan of these lengths, which is made, or not, with the code. */
+static struct bload_counts planned(const int64_t *length, size_t count, const struct bload_plan_options *options,
+                                   int code)
+{
+    FREED_PLAN struct bload_plan *plan;
+    struct bload_error error;
+    struct bload_counts counts = {0};
+    ck_assert_int_eq(bload_plan_make(length, count, options, &plan, &error), code);
+    ck_assert(!plan == (code != BLOAD_OK));
+    if (plan)
+        bload_plan_counts(plan, &counts);
+    return counts;
 }
 
 UNIT_TEST(columns_have_maxima)
 {
     static const int64_t length[] = {1, 1, 1, 1, 1};
     static const double pictures[] = {3, 1, 2, 4, 0}, seconds[] = {0.1, 0.2, 0.3, 0.5, 0.5};
-    struct bload_max_column columns[] = {{5, pictures}, {0.6, seconds}};
-    struct bload_plan_options options = {.T = 9, .column_count = 1, .column = columns};
-    struct bload_plan *plan;
-    struct bload_error error;
-    struct bload_counts counts;
-    ck_assert_msg(bload_plan_make(length, 5, &options, &plan, &error) == BLOAD_OK, "%s", error.text);
-    bload_plan_counts(plan, &counts);
+    struct bload_max_column columns[] = {{5, pictures}, {0.6, seconds}}, large[] = {{5, pictures}, {0.4, seconds}},
+                            none[] = {{5, pictures}, {0.4, NULL}};
+    struct bload_plan_options one = {.T = 9, .column_count = 1, .column = columns},
+                              two = {.T = 9, .column_count = 2, .column = columns};
+    struct bload_counts counts = planned(length, 5, &one, BLOAD_OK);
     ck_assert_int_eq(counts.blocks, 2);
     ck_assert_int_eq(counts.lower_bound, 2);
-    bload_plan_free(plan);
-    options.column_count = 2;
-    ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_OK);
-    bload_plan_counts(plan, &counts);
-    ck_assert_int_eq(counts.blocks, 3);
-    bload_plan_free(plan);
-    columns[1].max = 0.4;
-    ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_EUSAGE);
+    ck_assert_int_eq(planned(length, 5, &two, BLOAD_OK).blocks, 3);
+    struct bload_plan *plan;
+    struct bload_error error;
+    two.column = large;
+    ck_assert_int_eq(bload_plan_make(length, 5, &two, &plan, &error), BLOAD_EUSAGE);
     ck_assert_msg(strstr(error.text, "sequence 3 alone has 0.5 column 1") != NULL, "%s", error.text);
-    columns[1].value = NULL;
-    ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_EUSAGE);
-    options.column_count = BLOAD_COLUMNS_MAX + 1;
-    ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_EUSAGE);
-    options.column_count = 1;
-    options.column = NULL;
-    ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_EUSAGE);
-    options = (struct bload_plan_options){.T = 9, .fill = BLOAD_FILL_PAPER, .column_count = 1, .column = columns};
-    ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_EUSAGE);
+    const struct bload_plan_options bad[] = {
+        {.T = 9, .column_count = 2, .column = none},
+        {.T = 9, .column_count = BLOAD_COLUMNS_MAX + 1, .column = none},
+        {.T = 9, .column_count = 1, .column = NULL},
+        {.T = 9, .fill = BLOAD_FILL_PAPER, .column_count = 1, .column = columns},
+    };
+    for (size_t i = 0; i < COUNT(bad); i++)
+        planned(length, 5, &bad[i], BLOAD_EUSAGE);
 }
 
 UNIT_TEST(every_strategy_and_every_error_of_planning)
 {
-    static const int64_t length[] = {5, 3, 8, 2, 6};
-    struct bload_plan *plan;
-    struct bload_error error;
-    struct bload_counts counts;
-    struct bload_plan_options options = {.strategy = BLOAD_STRATEGY_NAIVE};
-    ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_OK);
-    bload_plan_counts(plan, &counts);
-    ck_assert_int_eq(counts.blocks, 5);
-    bload_plan_free(plan);
-    options = (struct bload_plan_options){.strategy = BLOAD_STRATEGY_MIX, .clip = 3};
-    ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_OK);
-    bload_plan_counts(plan, &counts);
-    ck_assert_int_eq(counts.T, 3);
-    bload_plan_free(plan);
-    options = (struct bload_plan_options){.T = 4};
-    ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_EFAIL);
-    ck_assert_ptr_null(plan);
-    options.oversize = BLOAD_OVERSIZE_DROP;
-    ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_OK);
-    bload_plan_counts(plan, &counts);
-    ck_assert_int_eq(counts.deleted, 19);
-    bload_plan_free(plan);
-    options.oversize = BLOAD_OVERSIZE_SPLIT;
-    options.overlap = 3;
-    ck_assert_int_eq(bload_plan_make((int64_t[]){9, 2}, 2, &options, &plan, &error), BLOAD_OK);
-    bload_plan_counts(plan, &counts);
+    static const int64_t length[] = {5, 3, 8, 2, 6}, split[] = {9, 2};
+    struct bload_plan_options o = {.strategy = BLOAD_STRATEGY_NAIVE};
+    ck_assert_int_eq(planned(length, 5, &o, BLOAD_OK).blocks, 5);
+    o = (struct bload_plan_options){.strategy = BLOAD_STRATEGY_MIX, .clip = 3};
+    ck_assert_int_eq(planned(length, 5, &o, BLOAD_OK).T, 3);
+    o = (struct bload_plan_options){.T = 4};
+    planned(length, 5, &o, BLOAD_EFAIL);
+    o.oversize = BLOAD_OVERSIZE_DROP;
+    ck_assert_int_eq(planned(length, 5, &o, BLOAD_OK).deleted, 19);
+    o.oversize = BLOAD_OVERSIZE_SPLIT;
+    o.overlap = 3;
+    struct bload_counts counts = planned(split, 2, &o, BLOAD_OK);
     ck_assert_int_eq(counts.overlap, 3);
     ck_assert_int_eq(counts.repeated, 15);
     ck_assert_int_eq(counts.blocks * counts.T, counts.steps + counts.repeated + counts.padding);
-    bload_plan_free(plan);
-    options.overlap = 4;
-    ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_EUSAGE);
-    options.overlap = -1;
-    ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_EUSAGE);
-    options = (struct bload_plan_options){.T = 4, .overlap = 1};
-    ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_EUSAGE);
-    options.T = -1;
-    ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, NULL), BLOAD_EUSAGE);
-    options = (struct bload_plan_options){.strategy = (enum bload_strategy)9};
-    ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_EUSAGE);
-    options = (struct bload_plan_options){.reserved = {[6] = 1}};
-    ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_EUSAGE);
-    ck_assert_int_eq(bload_plan_make(length, 5, NULL, &plan, &error), BLOAD_OK); /* T: the longest */
-    bload_plan_free(plan);
+    static const struct bload_plan_options bad[] = {
+        {.T = 4, .oversize = BLOAD_OVERSIZE_SPLIT, .overlap = 4},
+        {.T = 4, .oversize = BLOAD_OVERSIZE_SPLIT, .overlap = -1},
+        {.T = 4, .overlap = 1},
+        {.T = -1, .overlap = 1},
+        {.strategy = (enum bload_strategy)9},
+        {.reserved = {[6] = 1}},
+    };
+    struct bload_plan *plan;
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        planned(length, 5, &bad[i], BLOAD_EUSAGE);
+        ck_assert_int_eq(bload_plan_make(length, 5, &bad[i], &plan, NULL), BLOAD_EUSAGE);
+    }
+    planned(length, 5, NULL, BLOAD_OK); /* T: the longest */
     ck_assert_str_eq(bload_version(), BLOAD_VERSION);
 }

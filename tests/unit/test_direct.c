@@ -56,7 +56,7 @@ UNIT_TEST(what_is_written_does_not_depend_on_the_way)
 {
     static const size_t offsets[] = {0, 1, 512, 4095, 4096, 12345};
     static const size_t sizes[] = {0, 1, 4096, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, (3 << 20) + 777};
-    struct scene s = {0};
+    OWNED(scene_close) struct scene s = {0};
     scene_open(&s);
     for (size_t o = 0; o < COUNT(offsets); o++) {
         for (size_t i = 0; i < COUNT(sizes); i++) {
@@ -66,7 +66,6 @@ UNIT_TEST(what_is_written_does_not_depend_on_the_way)
             check_write(&s, -1, alike, sizes[i], offsets[o]);
         }
     }
-    scene_close(&s);
 }
 
 /* Neighbours share pages: that of each one's beginning is that of another's end. */
@@ -91,7 +90,7 @@ static void *write_share(void *argument)
 
 UNIT_TEST(neighbours_at_the_same_time)
 {
-    struct scene s = {0};
+    OWNED(scene_close) struct scene s = {0};
     struct neighbour n[3];
     scene_open(&s);
     for (int round = 0; round < 20; round++) {
@@ -113,19 +112,17 @@ UNIT_TEST(neighbours_at_the_same_time)
             memset(s.expected + i * SHARE, (int)i * 16 + round, SHARE);
         ck_assert_int_eq(memcmp(s.read, s.expected, 3 * SHARE), 0);
     }
-    scene_close(&s);
 }
 
 UNIT_TEST(a_failing_system_is_told)
 {
-    struct scene s = {0};
+    OWNED(scene_close) struct scene s = {0};
     scene_open(&s);
     int unwritable = open("file", O_RDONLY);
     ck_assert_int_ge(unwritable, 0);
     FAILS(bl_direct_pwrite(unwritable, s.fd, s.memory, ROOM, 0, "file", &e), BL_EFAIL,
           "cannot write file: Bad file descriptor");
     close(unwritable);
-    scene_close(&s);
 }
 
 UNIT_TEST(no_such_file)

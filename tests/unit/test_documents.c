@@ -32,9 +32,7 @@ static char *make_text(void)
             text[edge + (size_t)(i + 24)] = "\n\n\r-=x"[state >> 16 & 3 ? state >> 20 & 3 : 3 + (state >> 24) % 3];
         }
     }
-    FILE *file = fopen("text", "wb");
-    ck_assert_uint_eq(fwrite(text, 1, SIZE, file), SIZE);
-    ck_assert_int_eq(fclose(file), 0);
+    unit_write("text", text, SIZE);
     return text;
 }
 
@@ -79,7 +77,7 @@ static int64_t take(const struct bl_division_rule *rule, const char *text, int64
 
 UNIT_TEST(lines_and_separators_across_edges)
 {
-    char *text = make_text();
+    FREED char *text = make_text();
     int64_t lines = 0, returns = 0, marks = 0, bytes = 0, parted = 0, part_bytes = 0;
     for (size_t i = 0; i < SIZE; i++) {
         lines += text[i] == '\n';
@@ -103,7 +101,6 @@ UNIT_TEST(lines_and_separators_across_edges)
     bytes = 0;
     ck_assert_int_eq(take(&rule, text, 0, INT64_MAX, &bytes), marks + 1);
     ck_assert_int_eq(bytes, (int64_t)SIZE - 2 * marks);
-    free(text);
 }
 
 /* Parts of any size have the documents of the whole, also where separators overlap one another. */
@@ -120,14 +117,12 @@ UNIT_LOOP(parts_have_the_documents_of_the_whole, RULES)
         {.by = BL_DIVISION_SEPARATOR, .separator = "---", .separator_size = 3},
         {.by = BL_DIVISION_SEPARATOR, .separator = "x-x", .separator_size = 3},
         {.by = BL_DIVISION_SEPARATOR, .separator = "-x-x-x-", .separator_size = 7}};
-    char *text = make_text();
+    FREED char *text = make_text();
     /* Rows of what overlaps itself, longer than what is read at once. */
     size_t row = (size_t)unit_times(16) * 81250;
     memset(text + 70000, '-', row);
     memset(text + 2000000, '\n', row + 1);
-    FILE *file = fopen("text", "wb");
-    ck_assert_uint_eq(fwrite(text, 1, SIZE, file), SIZE);
-    ck_assert_int_eq(fclose(file), 0);
+    unit_write("text", text, SIZE);
     int64_t bytes = 0, count = take(&rule[_i], text, 0, INT64_MAX, &bytes);
     for (int k = 0; k < unit_times(4); k++) {
         int64_t parted = 0, part_bytes = 0, step = 300007 + (3 - k) * 1500007;
@@ -144,7 +139,6 @@ UNIT_LOOP(parts_have_the_documents_of_the_whole, RULES)
         parted += take(&rule[_i], text, begin, begin + 1, &part_bytes);
     ck_assert_msg(parted == count && part_bytes == bytes, "rule %d: %lld documents, not %lld", _i, (long long)parted,
                   (long long)count);
-    free(text);
 }
 
 static bool is_blank(const char *text, size_t at)
@@ -154,7 +148,7 @@ static bool is_blank(const char *text, size_t at)
 
 UNIT_TEST(blank_lines_across_edges)
 {
-    char *text = make_text();
+    FREED char *text = make_text();
     struct bl_division_rule rule = {.by = BL_DIVISION_BLANK_LINE};
     int64_t bytes = 0, expected = 0, count = 0;
     bool inside = false;
@@ -170,7 +164,6 @@ UNIT_TEST(blank_lines_across_edges)
     }
     ck_assert_int_eq(take(&rule, text, 0, INT64_MAX, &bytes), count);
     ck_assert_int_eq(bytes, expected);
-    free(text);
 }
 
 UNIT_TEST(what_is_too_long_is_passed_over)
@@ -312,7 +305,7 @@ UNIT_TEST(a_shared_stretch_is_not_read_to_be_found)
 /* Files of the spool are opened once for all; those beyond the limit are the caller's own. */
 UNIT_TEST(files_of_the_spool_are_shared)
 {
-    struct bl_spool_index places = {0};
+    OWNED(bl_spool_index_free) struct bl_spool_index places = {0};
     bool held;
     for (uint64_t key = 11; key < 14; key++)
         spool_stretch(key, "a", (int64_t)key * 1000, &places);
@@ -333,12 +326,11 @@ UNIT_TEST(files_of_the_spool_are_shared)
     bl_spool_files_close(files);
     ck_assert_int_eq(close(first), -1); /* it is closed */
     ck_assert_int_eq(atomic_load(&files->left), 2);
-    bl_spool_index_free(&places);
 }
 
 UNIT_TEST(every_document_has_its_place)
 {
-    struct bl_spool_index places = {0};
+    OWNED(bl_spool_index_free) struct bl_spool_index places = {0};
     struct bl_spool_location place;
     spool_stretch(11, "a", 0, &places);
     spool_stretch(12, "a", 1000, &places);
@@ -355,7 +347,6 @@ UNIT_TEST(every_document_has_its_place)
     }
     ck_assert(!bl_spool_index_find(&places, "b", 1010, &place));
     ck_assert(!bl_spool_index_find(&places, "c", 10, &place));
-    bl_spool_index_free(&places);
 }
 
 /* Wherever documents lie: evenly, ever farther from each other, or in two heaps. */
@@ -370,7 +361,7 @@ UNIT_LOOP(documents_that_lie_unevenly_are_found, 3)
     struct bl_input input = {.path = "a"};
     struct bl_chunk stretch = {.input = &input, .inputs = 1, .end = INT64_MAX, .receipt = 3};
     struct bl_spool_writer *writer;
-    struct bl_spool_index places = {0};
+    OWNED(bl_spool_index_free) struct bl_spool_index places = {0};
     struct bl_spool_location place;
     ck_assert_int_eq(bl_spool_create(&writer, ".", 3, (struct bl_spool_stamp){5, 0}, false, &e), BL_OK);
     for (int64_t i = 0; i < COUNT; i++) {
@@ -385,7 +376,6 @@ UNIT_LOOP(documents_that_lie_unevenly_are_found, 3)
         ck_assert(!bl_spool_index_find(&places, "a", uneven(_i, i) + 1, &place));
     }
     ck_assert(!bl_spool_index_find(&places, "a", INT64_C(1) << 50, &place));
-    bl_spool_index_free(&places);
 }
 
 static int64_t count_files(void)

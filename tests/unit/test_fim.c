@@ -27,14 +27,13 @@ UNIT_TEST(values_are_written_in_one_form)
     };
     for (size_t i = 0; i < COUNT(good); i++) {
         struct bl_fim fim, again;
-        struct bl_buffer out = {0};
+        OWNED(bl_buffer_free) struct bl_buffer out = {0};
         ck_assert_msg(parse(good[i].text, &fim), "%s", good[i].text);
         ck_assert_int_eq(fim.rate, good[i].rate);
         ck_assert_int_eq(fim.spm, good[i].spm);
         bl_option_fim.format(NULL, &fim, &out);
         ck_assert_str_eq(out.data, good[i].form);
         ck_assert(parse(out.data, &again));
-        bl_buffer_free(&out);
     }
 }
 

@@ -9,13 +9,12 @@ static const struct bl_rational usual = {1, 100};
 
 static int64_t place(struct bl_gaps *t, int64_t pts, int rate, int samples)
 {
-    AVFrame *frame = av_frame_alloc();
+    OWNED(av_frame_free) AVFrame *frame = av_frame_alloc();
     ck_assert_ptr_nonnull(frame);
     frame->pts = pts;
     frame->sample_rate = rate;
     frame->nb_samples = samples;
     int64_t answer = bl_gaps_place(t, frame);
-    av_frame_free(&frame);
     return answer;
 }
 

@@ -14,6 +14,7 @@
 #include "kind/video/gpu_pool.h"
 #include "kind/video/options.h"
 #include "kind/video/video.h"
+#include "picture.h"
 
 #define SOURCE "ffmpeg -v error -nostdin -y -f lavfi -i testsrc2=s=128x96:r=25:d=2 "
 
@@ -36,11 +37,7 @@ static void make_clips(void)
 
 static AVFrame *plain_surface(int width, int height, uint8_t luma)
 {
-    AVFrame *f = av_frame_alloc();
-    f->format = AV_PIX_FMT_NV12;
-    f->width = width;
-    f->height = height;
-    ck_assert_int_ge(av_frame_get_buffer(f, 64), 0);
+    AVFrame *f = frame_of(AV_PIX_FMT_NV12, width, height);
     memset(f->data[0], luma, (size_t)f->linesize[0] * (size_t)height);
     memset(f->data[1], 128, (size_t)f->linesize[1] * (size_t)((height + 1) / 2));
     f->color_range = AVCOL_RANGE_JPEG;
@@ -63,11 +60,10 @@ UNIT_TEST(pictures_arrive_in_their_places)
     ck_assert_int_eq(fake_functions.open(&gpu, &queue, NULL), 0);
     ck_assert_int_eq(bl_readback_open(&p, &fake_functions, queue, BYTES, NULL), 0);
     for (int count = 0; count <= MOST; count += count < 3 ? 1 : 31) {
-        uint8_t *out = calloc((size_t)(2 * MOST + 1), BYTES);
+        FREED uint8_t *out = calloc((size_t)(2 * MOST + 1), BYTES);
         for (int i = 0; i < count; i++) {
-            AVFrame *f = plain_surface(20, 14, (uint8_t)(i + 1));
+            OWNED(av_frame_free) AVFrame *f = plain_surface(20, 14, (uint8_t)(i + 1));
             ck_assert_int_eq(bl_readback_add(&p, f, &g, out + (size_t)2 * (size_t)i * BYTES, 1 + i % 2, NULL), 0);
-            av_frame_free(&f);
         }
         ck_assert(count == 0 || out[(size_t)2 * (size_t)(count - 1) * BYTES] == 0);
         ck_assert_int_eq(bl_readback_finish(&p, NULL), 0);
@@ -76,7 +72,6 @@ UNIT_TEST(pictures_arrive_in_their_places)
             for (int b = 0; b < BYTES; b++)
                 ck_assert_int_eq(out[(size_t)i * BYTES + (size_t)b], expected);
         }
-        free(out);
     }
     bl_readback_close(&p);
     fake_functions.close(queue);
@@ -216,7 +211,7 @@ CLIPS_TEST(pieces_are_the_converters)
 CLIPS_TEST(every_failure_is_the_runs)
 {
     struct setting s;
-    uint8_t *out = malloc(50 * BYTES);
+    FREED uint8_t *out = malloc(50 * BYTES);
     struct bl_row row = row_of("nv12.nut", 50, true);
     int calls = 1;
     for (int fail = 1; fail <= calls; fail += unit_times(8) < 8 ? 7 : 1) {
@@ -235,13 +230,12 @@ CLIPS_TEST(every_failure_is_the_runs)
         set_down(&s);
     }
     ck_assert_int_gt(calls, 100);
-    free(out);
 }
 
 CLIPS_TEST(a_decoder_without_room_gets_that_of_idle_ones)
 {
     struct setting s;
-    uint8_t *out = malloc(50 * BYTES);
+    FREED uint8_t *out = malloc(50 * BYTES);
     struct bl_row nv12 = row_of("nv12.nut", 50, true), odd = row_of("odd.nut", 50, true);
     SET_UP(&s, "size", "40x30");
     struct bl_reader *reader = open_reader(&s);
@@ -254,7 +248,6 @@ CLIPS_TEST(a_decoder_without_room_gets_that_of_idle_ones)
     FAILS_WITH(read_piece(reader, &nv12, 0, 50, out, &e), BL_EFAIL, "memory is not enough");
     reader->close(reader);
     set_down(&s);
-    free(out);
 }
 
 /* A thread that takes a worker, of which there is none until one is given back. */
@@ -315,7 +308,7 @@ UNIT_TEST(workers_are_as_many_as_keep_the_engines_busy)
 CLIPS_TEST(a_row_for_a_gpu_needs_one)
 {
     struct setting s;
-    uint8_t *out = malloc(50 * BYTES);
+    FREED uint8_t *out = malloc(50 * BYTES);
     struct bl_row row = row_of("nv12.nut", 50, true);
     SET_UP(&s, "size", "40x30", "decoder", "auto");
     s.config.gpu = NULL;
@@ -323,7 +316,6 @@ CLIPS_TEST(a_row_for_a_gpu_needs_one)
     FAILS_WITH(read_piece(reader, &row, 0, 50, out, &e), BL_EFAIL, "no usable one here");
     reader->close(reader);
     set_down(&s);
-    free(out);
 }
 
 /* --- who decodes -------------------------------------------------------------------------------------------------- */

@@ -17,20 +17,18 @@ static enum bl_grammar find(const char *pattern)
 static void words(enum bl_grammar grammar, const char *text, const char *expected)
 {
     size_t size = strlen(text), end[100];
-    uint8_t *copy = malloc(size);
+    FREED uint8_t *copy = malloc(size);
     ck_assert_ptr_nonnull(copy);
     memcpy(copy, text, size);
     for (size_t max = 1; max <= COUNT(end); max += 99) {
-        struct bl_buffer out = {0};
+        OWNED(bl_buffer_free) struct bl_buffer out = {0};
         for (size_t at = 0, from = 0; at < size;) {
             size_t n = bl_grammar_split(grammar, copy, size, &at, end, max);
             for (size_t i = 0; i < n; from = end[i++])
                 bl_buffer_printf(&out, "(%.*s)", (int)(end[i] - from), text + from);
         }
         ck_assert_str_eq(out.data, expected);
-        bl_buffer_free(&out);
     }
-    free(copy);
 }
 
 UNIT_TEST(deepseek)

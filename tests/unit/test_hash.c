@@ -15,9 +15,9 @@ static size_t count_of(const struct bl_hash *h, uint64_t hash, size_t wanted)
 
 UNIT_TEST(each_number_is_found_once)
 {
-    struct bl_hash h = {0};
+    OWNED(bl_hash_free) struct bl_hash h = {0};
     uint64_t state = 1;
-    uint64_t *hash = calloc(100000, sizeof *hash);
+    FREED uint64_t *hash = calloc(100000, sizeof *hash);
     ck_assert_uint_eq(count_of(&h, 5, 0), 0);
     for (size_t i = 0; i < 100000; i++) {
         state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
@@ -30,13 +30,11 @@ UNIT_TEST(each_number_is_found_once)
         ck_assert_uint_eq(count_of(&h, hash[i], i), 1);
     ck_assert_uint_eq(count_of(&h, 12345, 100000), 0);
     ck_assert_int_eq(bl_hash_add(&h, 1, UINT32_MAX, &e), BL_EFAIL);
-    bl_hash_free(&h);
-    free(hash);
 }
 
 UNIT_TEST(arrays_grow_and_keep_what_is_in_them)
 {
-    int32_t *array = NULL;
+    FREED int32_t *array = NULL;
     size_t capacity = 0;
     for (size_t i = 0; i < 30000; i++) {
         ck_assert_int_eq(BL_ARRAY_RESERVE(array, capacity, i + 1, &e), BL_OK);
@@ -48,7 +46,6 @@ UNIT_TEST(arrays_grow_and_keep_what_is_in_them)
     ck_assert_uint_lt(capacity, 40000);
     FAILS(BL_ARRAY_RESERVE(array, capacity, SIZE_MAX / 2, &e), BL_EFAIL, "out of memory");
     ck_assert_int_eq(array[29999], 29999);
-    free(array);
 }
 
 static const char *nearest(const char *word)

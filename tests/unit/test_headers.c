@@ -406,7 +406,7 @@ UNIT_TEST(entries)
         {AV_CODEC_ID_RV40, BL_ENTRY_UNKNOWN, 1, "\1"},
         {AV_CODEC_ID_MPEG4, BL_ENTRY_UNKNOWN, 0, ""},
     };
-    AVPacket *packet = av_packet_alloc();
+    OWNED(av_packet_free) AVPacket *packet = av_packet_alloc();
     ck_assert_ptr_nonnull(packet);
     for (size_t i = 0; i < COUNT(packets); i++) {
         uint8_t data[16] = {0};
@@ -417,5 +417,4 @@ UNIT_TEST(entries)
     }
     packet->data = NULL;
     packet->size = 0;
-    av_packet_free(&packet);
 }

@@ -13,12 +13,11 @@ UNIT_SCRATCH
 
 static struct bl_beat read_beat(const char *path)
 {
-    struct bl_buffer text = {0};
+    OWNED(bl_buffer_free) struct bl_buffer text = {0};
     struct bl_error e = {0};
     struct bl_beat beat;
     ck_assert_int_eq(bl_io_read_file(path, FILE_MAX, &text, &e), BL_OK);
     ck_assert_msg(bl_beat_parse(&beat, text.data, text.size, &e) == BL_OK, "%s", e.text);
-    bl_buffer_free(&text);
     return beat;
 }
 
@@ -40,12 +39,11 @@ UNIT_TEST(what_is_written_is_read)
     wrote.steps = INT64_MAX;
     strcpy(wrote.step, "frames");
     strcpy(wrote.error, "cannot open a\tb\\c\xff: no: such\nfile");
-    struct bl_buffer text = {0};
+    OWNED(bl_buffer_free) struct bl_buffer text = {0};
     struct bl_beat read;
     bl_beat_format(&wrote, &text);
     ck_assert_int_eq(parse(&read, text.data), BL_OK);
     ck_assert_mem_eq(&read, &wrote, sizeof read);
-    bl_buffer_free(&text);
 }
 
 /* An error may become longer by its escapes than the room that it came from. */
@@ -53,11 +51,10 @@ UNIT_TEST(a_long_error_comes_back_whole)
 {
     struct bl_beat wrote = {.stage = "pack", .tasks = 1, .status = 1}, read;
     memset(wrote.error, '\t', sizeof wrote.error - 1);
-    struct bl_buffer text = {0};
+    OWNED(bl_buffer_free) struct bl_buffer text = {0};
     bl_beat_format(&wrote, &text);
     ck_assert_int_eq(parse(&read, text.data), BL_OK);
     ck_assert_str_eq(read.error, wrote.error);
-    bl_buffer_free(&text);
 }
 
 UNIT_TEST(what_is_no_heartbeat_is_refused)

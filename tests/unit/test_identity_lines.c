@@ -14,10 +14,9 @@ UNIT_TEST(what_differs_is_named)
         {"a: x y: z\n", "a: x y: w\n", "a is \"x y: z\" there, not \"x y: w\""},
         {"a: 1\nb: 2\n", "b: 2\na: 1\n", "in another order"},
     };
-    for (size_t i = 0; i < COUNT(trial); i++) {
+    for (size_t i = 0; i < COUNT(trial); i++)
         FAILS_WITH(bl_identity_compare(trial[i].there, trial[i].wanted, "here is one", &e), BL_EUSAGE,
                    trial[i].message);
-    }
     ck_assert_int_eq(bl_identity_compare("a: 1\n", "a: 1\n", "here is one", &e), BL_OK);
 }
 

@@ -46,7 +46,7 @@ UNIT_TEST(numbers_count_pictures_or_are_none)
     };
     for (size_t k = 0; k < COUNT(cases); k++) {
         const struct folder_case *c = &cases[k];
-        struct bl_image_folder folder;
+        OWNED(bl_image_folder_free) struct bl_image_folder folder;
         folder_make(c);
         ck_assert_msg(bl_image_folder_list(&folder, c->what, NULL, &e) == 0, "%s: %s", c->what, e.text);
         for (size_t i = 0; i < folder.count; i++) {
@@ -57,7 +57,6 @@ UNIT_TEST(numbers_count_pictures_or_are_none)
             ck_assert_msg(position >= c->position[i] && position <= c->position[i], "%s: position %zu", c->what, i);
         }
         ck_assert_msg(bl_image_folder_count_missing(&folder, 0, folder.count) == c->missing, "%s: missing", c->what);
-        bl_image_folder_free(&folder);
     }
 }
 
@@ -65,11 +64,10 @@ UNIT_TEST(numbers_count_pictures_or_are_none)
 UNIT_TEST(a_name_without_a_number_is_named)
 {
     static const struct folder_case bare = {.what = "bare", .name = {"1.png", "2.png", "last.png"}};
-    struct bl_image_folder folder;
+    OWNED(bl_image_folder_free) struct bl_image_folder folder;
     double position;
     folder_make(&bare);
     ck_assert_int_eq(bl_image_folder_list(&folder, bare.what, NULL, &e), 0);
     ck_assert_int_eq(bl_image_folder_position(&folder, 1, &position, &e), 0);
     FAILS(bl_image_folder_position(&folder, 2, &position, &e), BL_EDATA, "last.png has no number for its time");
-    bl_image_folder_free(&folder);
 }

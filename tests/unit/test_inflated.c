@@ -64,6 +64,7 @@ UNIT_TEST(the_second_who_asks_makes_it_and_the_third_has_it)
     struct bl_inflated *all;
     write_archive("a.npz", 5);
     ck_assert_int_eq(bl_inflated_make(&all, &e), BL_OK);
+    OWNED(bl_array_file_close)
     struct bl_array_file one = open_array("a.npz", &cancel), two = open_array("a.npz", &cancel);
     ck_assert_ptr_null(find(all, &one));
     one.copy = find(all, &one);
@@ -79,8 +80,6 @@ UNIT_TEST(the_second_who_asks_makes_it_and_the_third_has_it)
     }
     ck_assert_int_eq(two.position, two.npy.begin);
     ck_assert_int_eq(bl_array_file_verify(&two, &e), BL_OK);
-    bl_array_file_close(&one);
-    bl_array_file_close(&two);
     bl_inflated_free(all);
 }
 
@@ -102,12 +101,11 @@ static void try_parts(struct bl_array_file *file, bool good[17])
     static uint8_t part[BYTES / 16];
     struct bl_error e = {0};
     for (int i = 15; i >= 0; i--) {
-        struct bl_array_file here = open_array("a.npz", file->cancel);
+        OWNED(bl_array_file_close) struct bl_array_file here = open_array("a.npz", file->cancel);
         here.copy = file->copy;
         int code = bl_array_file_read(&here, part, sizeof part, i * (int64_t)sizeof part, &e);
         ck_assert(code == BL_OK || code == BL_EDATA);
         good[i] = !code;
-        bl_array_file_close(&here);
     }
     good[16] = bl_array_file_verify(file, &e) == BL_OK;
 }
@@ -121,7 +119,7 @@ UNIT_TEST(damage_costs_the_same_parts_with_and_without_it)
         int64_t bytes = write_archive("a.npz", 0);
         spoil("a.npz", bytes * k / 21);
         ck_assert_int_eq(bl_inflated_make(&all, &e), BL_OK);
-        struct bl_array_file file = open_array("a.npz", &cancel);
+        OWNED(bl_array_file_close) struct bl_array_file file = open_array("a.npz", &cancel);
         ck_assert_ptr_null(find(all, &file));
         try_parts(&file, without);
         ck_assert(!without[16]);
@@ -131,7 +129,6 @@ UNIT_TEST(damage_costs_the_same_parts_with_and_without_it)
         ck_assert(file.copy && !file.copy->sound);
         try_parts(&file, with);
         ck_assert_int_eq(memcmp(with, without, sizeof with), 0);
-        bl_array_file_close(&file);
         bl_inflated_free(all);
     }
 }
@@ -245,7 +242,7 @@ UNIT_TEST(what_cannot_be_written_is_told)
     const struct bl_array_copy *copy;
     write_archive("a.npz", 0);
     ck_assert_int_eq(bl_inflated_make(&all, &e), BL_OK);
-    struct bl_array_file file = open_array("a.npz", &cancel);
+    OWNED(bl_array_file_close) struct bl_array_file file = open_array("a.npz", &cancel);
     ck_assert_ptr_null(find(all, &file));
     ck_assert_int_eq(bl_inflated_find(all, &file, "none", &copy, &e), BL_EFAIL);
     ck_assert_ptr_null(copy);
@@ -256,6 +253,5 @@ UNIT_TEST(what_cannot_be_written_is_told)
     ck_assert_ptr_null(find(all, &file));
     atomic_store(&cancel.raised, 1);
     ck_assert_int_eq(bl_inflated_find(all, &file, ".", &copy, &e), BL_ECANCEL);
-    bl_array_file_close(&file);
     bl_inflated_free(all);
 }

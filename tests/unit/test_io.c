@@ -49,7 +49,7 @@ UNIT_TEST(a_full_disk_is_told)
 
 UNIT_TEST(whole_files_up_to_a_bound)
 {
-    struct bl_buffer b = {0};
+    OWNED(bl_buffer_free) struct bl_buffer b = {0};
     ck_assert_int_eq(bl_output_replace("f", "0123456789", 10, NULL), BL_OK);
     bl_buffer_text(&b, "<");
     ck_assert_int_eq(bl_io_read_file("f", 10, &b, NULL), BL_OK);
@@ -57,7 +57,6 @@ UNIT_TEST(whole_files_up_to_a_bound)
     FAILS(bl_io_read_file("f", 9, &b, &e), BL_EFAIL, "f is longer than 9 bytes");
     FAILS(bl_io_read_file("absent", 9, &b, &e), BL_EFAIL, "cannot open absent: No such file or directory");
     FAILS(bl_io_read_file(".", 9, &b, &e), BL_EFAIL, "cannot read .: Is a directory");
-    bl_buffer_free(&b);
 }
 
 UNIT_TEST(directories)
@@ -110,7 +109,7 @@ UNIT_TEST(large_pieces_keep_their_order)
 {
     struct bl_output out;
     size_t size = 300000;
-    char *big = malloc(size);
+    FREED char *big = malloc(size);
     ck_assert_ptr_nonnull(big);
     memset(big, 'x', size);
     ck_assert_int_eq(bl_output_open(&out, "f", NULL), BL_OK);
@@ -120,15 +119,13 @@ UNIT_TEST(large_pieces_keep_their_order)
         ck_assert_int_eq(bl_output_write(&out, "y", 1, NULL), BL_OK);
     ck_assert_int_eq(bl_output_write(&out, ">", 1, NULL), BL_OK);
     ck_assert_int_eq(bl_output_commit(&out, NULL), BL_OK);
-    struct bl_buffer b = {0};
+    OWNED(bl_buffer_free) struct bl_buffer b = {0};
     ck_assert_int_eq(bl_io_read_file("f", SIZE_MAX, &b, NULL), BL_OK);
     ck_assert_uint_eq(b.size, 2 * size + 2);
     ck_assert_int_eq(b.data[0], '<');
     ck_assert_int_eq(memcmp(b.data + 1, big, size), 0);
     ck_assert_uint_eq(strspn(b.data + 1 + size, "y"), size);
     ck_assert_int_eq(b.data[2 * size + 1], '>');
-    bl_buffer_free(&b);
-    free(big);
 }
 
 /* As a user's output is written. */
@@ -185,9 +182,8 @@ UNIT_TEST(the_parent_of_a_path)
     static const char *const known[][2] = {{"a", "."},  {"a/b", "a"},   {"a/b/", "a"}, {"a//b", "a"},
                                            {"/a", "/"}, {"/a/b", "/a"}, {"/", "/"},    {"", "."}};
     for (size_t i = 0; i < COUNT(known); i++) {
-        char *parent = bl_path_parent(known[i][0]);
+        FREED char *parent = bl_path_parent(known[i][0]);
         ck_assert_str_eq(parent, known[i][1]);
-        free(parent);
     }
 }
 
@@ -218,7 +214,7 @@ UNIT_TEST(a_pipe_is_written_to_directly)
 
 UNIT_TEST(lines_with_their_places)
 {
-    struct bl_lines lines;
+    OWNED(bl_lines_close) struct bl_lines lines;
     char *line;
     size_t size;
     bool ended;
@@ -243,16 +239,15 @@ UNIT_TEST(lines_with_their_places)
     ck_assert_ptr_null(line);
     ck_assert_int_eq(bl_lines_next(&lines, &line, &size, &ended, NULL), BL_OK);
     ck_assert_ptr_null(line);
-    bl_lines_close(&lines);
 }
 
 UNIT_TEST(many_lines_across_chunks)
 {
-    struct bl_buffer b = {0};
+    OWNED(bl_buffer_free) struct bl_buffer b = {0};
     for (int i = 0; i < 400000; i++)
         bl_buffer_printf(&b, "%0*d\n", 1 + i % 17, i);
     ck_assert_int_eq(bl_output_replace("f", b.data, b.size, NULL), BL_OK);
-    struct bl_lines lines;
+    OWNED(bl_lines_close) struct bl_lines lines;
     char *line;
     size_t size;
     bool ended;
@@ -265,15 +260,13 @@ UNIT_TEST(many_lines_across_chunks)
     }
     ck_assert_int_eq(bl_lines_next(&lines, &line, &size, &ended, NULL), BL_OK);
     ck_assert_ptr_null(line);
-    bl_lines_close(&lines);
-    bl_buffer_free(&b);
 }
 
 /* The first line is of the given length; what reading it gives. */
 static int read_long(size_t length, const char *after, struct bl_error *e)
 {
     struct bl_buffer b = {0};
-    struct bl_lines lines;
+    OWNED(bl_lines_close) struct bl_lines lines;
     char *line;
     size_t size = 0;
     bool ended;
@@ -287,7 +280,6 @@ static int read_long(size_t length, const char *after, struct bl_error *e)
     int code = bl_lines_next(&lines, &line, &size, &ended, e);
     if (!code)
         ck_assert_uint_eq(size, length);
-    bl_lines_close(&lines);
     return code;
 }
 
@@ -304,7 +296,7 @@ UNIT_TEST(the_bound_on_a_line_is_one_number)
 
 UNIT_TEST(lines_of_what_cannot_be_read)
 {
-    struct bl_lines lines;
+    OWNED(bl_lines_close) struct bl_lines lines;
     char *line;
     size_t size;
     bool ended;
@@ -313,7 +305,6 @@ UNIT_TEST(lines_of_what_cannot_be_read)
     bl_error_clear(&e);
     ck_assert_int_eq(bl_lines_open(&lines, ".", NULL), BL_OK);
     FAILS(bl_lines_next(&lines, &line, &size, &ended, &e), BL_EFAIL, "cannot read .: Is a directory");
-    bl_lines_close(&lines);
 }
 
 static int publish(const char *text, size_t size, struct bl_error *e)
@@ -350,7 +341,7 @@ UNIT_TEST(who_comes_second_must_have_made_the_same)
 UNIT_TEST(files_are_compared_beyond_the_first_piece)
 {
     size_t size = 300000;
-    char *text = malloc(size);
+    FREED char *text = malloc(size);
     ck_assert_ptr_nonnull(text);
     for (size_t i = 0; i < size; i++)
         text[i] = i % 10 == 9 ? '\n' : 'x';
@@ -358,5 +349,4 @@ UNIT_TEST(files_are_compared_beyond_the_first_piece)
     ck_assert_int_eq(publish(text, size, &e), BL_OK);
     text[234567] = 'y';
     FAILS_WITH(publish(text, size, &e), BL_EFAIL, "line 23457 is \"xxxxxxxxx\" there, \"xxxxxxxyx\" here");
-    free(text);
 }

@@ -9,7 +9,7 @@ static void add_frames(struct bl_marks *marks, int first, int behind, float wron
 {
     struct bl_error e = {0};
     float samples[10];
-    AVFrame *frame = av_frame_alloc();
+    OWNED(av_frame_free) AVFrame *frame = av_frame_alloc();
     for (int f = first; f < behind; f++) {
         for (int i = 0; i < 10; i++)
             samples[i] = (float)(10 * f + i) == wrong ? 0.5F : (float)(10 * f + i);
@@ -23,19 +23,17 @@ static void add_frames(struct bl_marks *marks, int first, int behind, float wron
         frame->extended_data = frame->data;
         ck_assert_int_eq(bl_marks_add(marks, frame, &e), BL_OK);
     }
-    av_frame_free(&frame);
     bl_marks_end(marks);
 }
 
 UNIT_TEST(marks_at_half_seconds)
 {
-    struct bl_marks marks = {0};
+    OWNED(bl_marks_free) struct bl_marks marks = {0};
     add_frames(&marks, 0, 105, -1);
     ck_assert_uint_eq(marks.count, 18);
     ck_assert_int_eq(marks.mark[1].sample, 60);
     ck_assert_int_eq(marks.mark[1].position, 1003);
     ck_assert_int_eq(marks.end, 1050);
-    bl_marks_free(&marks);
 }
 
 UNIT_TEST(points_are_met_by_the_same_samples_alone)
@@ -57,10 +55,9 @@ UNIT_TEST(points_are_met_by_the_same_samples_alone)
     } known[] = {
         {42, 66, -1, true}, {42, 66, 659, false}, {42, 65, -1, false}, {42, 67, -1, false}, {43, 67, -1, false}};
     for (size_t i = 0; i < COUNT(known); i++) {
-        struct bl_marks check = {.end = point.sample};
+        OWNED(bl_marks_free) struct bl_marks check = {.end = point.sample};
         add_frames(&check, known[i].first, known[i].behind, known[i].wrong);
         ck_assert_int_eq(bl_sound_point_is_met(&point, &check), known[i].met);
-        bl_marks_free(&check);
     }
     bl_sound_point_make(&point, &marks, 1045, 1050);
     ck_assert_int_eq(point.end, 1050);
@@ -83,7 +80,7 @@ UNIT_TEST(points_as_text)
                                       "1 2 3 -4 5 0123456789abcdef",
                                       "1 2 3 4 5 0123456789abcdef 6"};
     struct bl_sound_point point;
-    struct bl_buffer text = {0};
+    OWNED(bl_buffer_free) struct bl_buffer text = {0};
     ck_assert(bl_sound_point_parse(&point, "") && bl_sound_point_parse(&point, NULL) && !point.end);
     bl_sound_point_format(&point, &text);
     ck_assert_uint_eq(text.size, 0);
@@ -92,5 +89,4 @@ UNIT_TEST(points_as_text)
     ck_assert_str_eq(text.data, good);
     for (size_t i = 0; i < COUNT(bad); i++)
         ck_assert_msg(!bl_sound_point_parse(&point, bad[i]), "%s", bad[i]);
-    bl_buffer_free(&text);
 }

@@ -46,7 +46,7 @@ UNIT_TEST(keys_end_at_the_first_dot)
 UNIT_TEST(what_is_beside_a_member)
 {
     struct bl_member_index index = {0};
-    struct bl_buffer path = {0};
+    OWNED(bl_buffer_free) struct bl_buffer path = {0};
     for (int t = 0; t < 2; t++) {
         ck_assert_int_eq(bl_member_index_add_tar(&index, t ? "b.tar" : "a.tar", &e), BL_OK);
         ck_assert_int_eq(bl_member_index_add(&index, "k/1.npy", 512 + t, 7, &e), BL_OK);
@@ -62,7 +62,6 @@ UNIT_TEST(what_is_beside_a_member)
     ck_assert_ptr_null(bl_member_index_beside(&index, "c.tar@9+9/k/1.mp4", "npy"));
     ck_assert_ptr_null(bl_member_index_beside(&index, "b.tar", "npy"));
     ck_assert_int_eq(bl_member_index_beside(&index, "a.tar@9+9/k/11.mp4", "npy")->begin, 2048);
-    bl_buffer_free(&path);
     bl_member_index_free(&index);
 }
 
@@ -87,11 +86,10 @@ UNIT_TEST(braces_as_shells_expand_them)
         {"{01..2}", "01 02 "},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct bl_buffer names = {0};
+        OWNED(bl_buffer_free) struct bl_buffer names = {0};
         ck_assert(bl_braces_are_in(cases[i].text));
         ck_assert_int_eq(bl_braces_expand(cases[i].text, append_name, &names, &e), BL_OK);
         ck_assert_str_eq(names.data, cases[i].names);
-        bl_buffer_free(&names);
     }
     static const char *const plain[] = {"a", "{a}", "{", "}", "{a..b}", "{1..}", "a{b", "{}"};
     for (size_t i = 0; i < COUNT(plain); i++)

@@ -106,14 +106,13 @@ static int scan_part(struct bench *b, int64_t task, int64_t tasks, struct bl_err
 {
     struct bl_part_writer part;
     struct bl_scan_progress found;
-    struct bl_buffer path = {0};
+    OWNED(bl_buffer_free) struct bl_buffer path = {0};
     struct bl_scan scan = scan_of(b, task, tasks);
     ck_assert_int_eq(bl_part_path("parts", task, &path, e), BL_OK);
     int code = bl_part_create(&part, path.data, e);
     if (!code)
         code = bl_scan_part(&scan, &part, &found, e);
     bl_part_abort(&part);
-    bl_buffer_free(&path);
     return code;
 }
 

@@ -29,7 +29,7 @@ UNIT_TEST(items_come_back_in_order)
     bl_message_put_bytes(&data, NULL, 0);
     ck_assert(bl_message_send(ends[0], 5, &data, NULL));
     ck_assert(bl_message_send(ends[0], 6, NULL, NULL));
-    struct bl_message m = received(ends[1]);
+    OWNED(bl_message_free) struct bl_message m = received(ends[1]);
     ck_assert_int_eq(m.type, 5);
     ck_assert_int_eq(bl_message_get_int(&m), -7);
     ck_assert_str_eq(bl_message_get_text(&m), "a text");
@@ -52,7 +52,6 @@ UNIT_TEST(items_come_back_in_order)
     bl_buffer_free(&data);
     close(ends[0]);
     ck_assert_int_eq(bl_message_receive(ends[1], &m), BL_RECEIVED_END);
-    bl_message_free(&m);
     close(ends[1]);
 }
 
@@ -91,8 +90,8 @@ UNIT_TEST(large_messages_arrive_whole)
     enum { SIZE = 5 << 20 };
     int ends[2];
     size_t size;
-    struct bl_buffer data = {0};
-    uint8_t *bytes = malloc(SIZE);
+    OWNED(bl_buffer_free) struct bl_buffer data = {0};
+    FREED uint8_t *bytes = malloc(SIZE);
     ck_assert_ptr_nonnull(bytes);
     for (int i = 0; i < SIZE; i++)
         bytes[i] = (uint8_t)(i * 2654435761u >> 13);
@@ -101,16 +100,13 @@ UNIT_TEST(large_messages_arrive_whole)
     pid_t pid = fork();
     if (pid == 0)
         _exit(bl_message_send(ends[0], 3, &data, NULL) ? 0 : 1);
-    struct bl_message m = received(ends[1]);
+    OWNED(bl_message_free) struct bl_message m = received(ends[1]);
     const void *got = bl_message_get_bytes(&m, &size);
     ck_assert_uint_eq(size, SIZE);
     ck_assert_int_eq(memcmp(got, bytes, SIZE), 0);
     int status;
     ck_assert_int_eq(waitpid(pid, &status, 0), pid);
     ck_assert_int_eq(status, 0);
-    bl_message_free(&m);
-    bl_buffer_free(&data);
-    free(bytes);
     close(ends[0]);
     close(ends[1]);
 }
@@ -119,7 +115,7 @@ UNIT_TEST(large_messages_arrive_whole)
 UNIT_TEST(damaged_messages_are_noticed)
 {
     for (int cut = 0; cut < 64; cut++) {
-        struct bl_message m = {.fd = BL_MESSAGE_FDS_NONE};
+        OWNED(bl_message_free) struct bl_message m = {.fd = BL_MESSAGE_FDS_NONE};
         size_t size;
         bl_message_put_int(&m.data, cut % 3 ? cut : -cut);
         bl_message_put_text(&m.data, "0123456789");
@@ -129,22 +125,20 @@ UNIT_TEST(damaged_messages_are_noticed)
         (void)bl_message_get_text(&m);
         (void)bl_message_get_text(&m);
         ck_assert(m.damaged || cut == 0);
-        bl_message_free(&m);
     }
-    struct bl_message m = {.fd = BL_MESSAGE_FDS_NONE};
+    OWNED(bl_message_free) struct bl_message m = {.fd = BL_MESSAGE_FDS_NONE};
     bl_message_put_bytes(&m.data, "no end", 6); /* of the text */
     m.end = m.data.size;
     ck_assert_ptr_null(bl_message_get_text(&m));
     ck_assert(m.damaged);
-    bl_message_free(&m);
 }
 
 /* Several in one call, and one in several calls, between which nothing is lost. */
 UNIT_TEST(messages_come_together_or_in_parts)
 {
     int ends[2];
-    struct bl_buffer data = {0}, queue = {0};
-    struct bl_message m = {.fd = BL_MESSAGE_FDS_NONE};
+    OWNED(bl_buffer_free) struct bl_buffer data = {0}, queue = {0};
+    OWNED(bl_message_free) struct bl_message m = {.fd = BL_MESSAGE_FDS_NONE};
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
     for (int i = 0; i < 3; i++) {
         bl_buffer_clear(&data);
@@ -168,9 +162,6 @@ UNIT_TEST(messages_come_together_or_in_parts)
     ck_assert_uint_eq(queue.size, 0);
     ck_assert_int_eq(bl_message_receive(ends[1], &m), BL_RECEIVED);
     ck_assert_int_eq(m.type, 0);
-    bl_message_free(&m);
-    bl_buffer_free(&data);
-    bl_buffer_free(&queue);
     close(ends[0]);
     close(ends[1]);
 }
@@ -178,12 +169,11 @@ UNIT_TEST(messages_come_together_or_in_parts)
 UNIT_TEST(a_receiver_that_is_gone_is_an_error)
 {
     int ends[2];
-    struct bl_buffer data = {0};
+    OWNED(bl_buffer_free) struct bl_buffer data = {0};
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     close(ends[1]);
     bl_message_put_int(&data, 1);
     ck_assert(!bl_message_send(ends[0], 1, &data, NULL));
     ck_assert_int_eq(errno, EPIPE);
-    bl_buffer_free(&data);
     close(ends[0]);
 }

@@ -15,17 +15,16 @@ static void path_of(const struct sample *s, const char *name, char path[128])
 static void is_missing(const struct sample *s, const struct bl_manifest *m, int64_t begin, int64_t end, int64_t count,
                        int64_t first)
 {
-    struct bl_missing missing;
+    OWNED(bl_missing_free) struct bl_missing missing;
     struct bl_error e = {0};
     ck_assert_msg(bl_missing_find(&missing, s->dir, m, begin, end, &e) == 0, "%s", e.text);
     ck_assert_int_eq(missing.count, count);
     ck_assert_int_eq(missing.first, first);
-    bl_missing_free(&missing);
 }
 
 SAMPLE_TEST(shards_that_are_gone_or_cut, (struct sample_kind){.shard_size = 6000})
 {
-    struct bl_manifest m;
+    OWNED(bl_manifest_free) struct bl_manifest m;
     char path[128], name[BL_SHARD_NAME_MAX];
     ck_assert_int_eq(bl_manifest_read(&m, s->dir, &e), 0);
     int64_t shards = bl_format_shards(&m.format);
@@ -42,13 +41,12 @@ SAMPLE_TEST(shards_that_are_gone_or_cut, (struct sample_kind){.shard_size = 6000
     ck_assert_int_eq(unlink(path), 0);
     ck_assert_int_eq(mkdir(path, 0777), 0);
     is_missing(s, &m, 3, shards, 1, 4);
-    bl_manifest_free(&m);
 }
 
 SAMPLE_TEST(files_beside_the_shards, (struct sample_kind){0})
 {
     static const char *const names[] = {BL_SEQUENCES_FILE, BL_SHARDS_FILE, BL_INDEX_FILE};
-    struct bl_manifest m;
+    OWNED(bl_manifest_free) struct bl_manifest m;
     char path[128];
     ck_assert_int_eq(bl_manifest_read(&m, s->dir, &e), 0);
     ck_assert_int_eq(bl_missing_check_files(s->dir, &m, &e), 0);
@@ -64,21 +62,18 @@ SAMPLE_TEST(files_beside_the_shards, (struct sample_kind){0})
         m.file[i].bytes = 0;
         fclose(fopen(path, "w"));
     }
-    bl_manifest_free(&m);
 }
 
 SAMPLE_TEST(an_edited_table_of_shards, (struct sample_kind){0})
 {
-    struct bl_manifest m;
-    struct bl_missing missing;
+    OWNED(bl_manifest_free) struct bl_manifest m;
+    OWNED(bl_missing_free) struct bl_missing missing;
     char command[256];
     ck_assert_int_eq(bl_manifest_read(&m, s->dir, &e), 0);
     snprintf(command, sizeof command, "sed -i '2s/.$/z/' %s/" BL_SHARDS_FILE, s->dir);
     ck_assert_int_eq(system(command), 0);
     ck_assert_int_eq(bl_missing_check_files(s->dir, &m, &e), 0); /* as long as it was */
     FAILS_WITH(bl_missing_find(&missing, s->dir, &m, 0, 1, &e), BL_EDATA, "differs from the manifest");
-    bl_missing_free(&missing);
-    bl_manifest_free(&m);
 }
 
 /* The draft of the same dataset, as another version of something would make it. */
@@ -91,7 +86,7 @@ static int compare(const struct sample *s, struct bl_manifest *draft, struct bl_
 
 SAMPLE_TEST(only_what_made_it_makes_it_again, (struct sample_kind){0})
 {
-    struct bl_manifest m;
+    OWNED(bl_manifest_free) struct bl_manifest m;
     ck_assert_int_eq(bl_manifest_read(&m, s->dir, &e), 0);
     struct bl_manifest draft = m;
     char digest[BL_DIGEST_SIZE] = "0123456789abcdef", other[] = "9.9.9";
@@ -110,5 +105,4 @@ SAMPLE_TEST(only_what_made_it_makes_it_again, (struct sample_kind){0})
     draft.format = m.format;
     draft.plan_info.lower_bound--;
     FAILS_WITH(compare(s, &draft, &e), BL_EFAIL, "would make other shards");
-    bl_manifest_free(&m);
 }

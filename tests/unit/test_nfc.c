@@ -3,14 +3,13 @@
 
 static void expect(enum bl_normal_form form, const char *text, const char *expected)
 {
-    struct bl_buffer out = {0};
+    OWNED(bl_buffer_free) struct bl_buffer out = {0};
     bl_buffer_text(&out, "");
     ck_assert_int_eq(bl_normal_form_apply(form, text, strlen(text), &out), 0);
     ck_assert_str_eq(out.data, expected);
     size_t prefix = bl_normal_form_prefix(form, text, strlen(text));
     ck_assert_uint_le(prefix, strlen(text));
     ck_assert_int_eq(memcmp(text, expected, prefix), 0);
-    bl_buffer_free(&out);
 }
 
 UNIT_TEST(letters_and_marks)

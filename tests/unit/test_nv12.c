@@ -6,17 +6,12 @@
 #include <math.h>
 
 #include "kind/video/convert.h"
-#include "unit.h"
+#include "picture.h"
 
 /* A surface of noise; of 10 bits only the upper ones of each word. */
 static AVFrame *surface(enum AVPixelFormat format, int width, int height, uint32_t seed)
 {
-    AVFrame *frame = av_frame_alloc();
-    ck_assert_ptr_nonnull(frame);
-    frame->format = format;
-    frame->width = width;
-    frame->height = height;
-    ck_assert_int_ge(av_frame_get_buffer(frame, 64), 0);
+    AVFrame *frame = frame_of(format, width, height);
     for (int b = 0; b < AV_NUM_DATA_POINTERS && frame->buf[b]; b++) {
         for (size_t i = 0; i < frame->buf[b]->size; i++) {
             seed = seed * 1664525 + 1013904223;
@@ -25,19 +20,6 @@ static AVFrame *surface(enum AVPixelFormat format, int width, int height, uint32
         }
     }
     return frame;
-}
-
-static struct bl_geometry geometry(const AVFrame *frame, int width, int height, enum bl_fit fit, const int32_t *matrix)
-{
-    struct bl_geometry g;
-    const struct bl_geometry_input in = {.coded_width = frame->width,
-                                         .coded_height = frame->height,
-                                         .matrix = matrix,
-                                         .target_width = width,
-                                         .target_height = height,
-                                         .fit = fit};
-    ck_assert_int_eq(bl_geometry_make(&g, &in, NULL), 0);
-    return g;
 }
 
 /* The picture, with a guard behind it. */
@@ -84,7 +66,7 @@ static uint8_t *convert(const AVFrame *frame, const struct bl_geometry *g)
 /* Both within `most` of each other everywhere, and within `mean` on average. */
 static void agree(const AVFrame *frame, const struct bl_geometry *g, int most, double mean, const char *what)
 {
-    uint8_t *a = make(frame, g), *b = convert(frame, g);
+    FREED uint8_t *a = make(frame, g), *b = convert(frame, g);
     size_t size = (size_t)g->width * (size_t)g->height * 3;
     double sum = 0;
     for (size_t i = 0; i < size; i++) {
@@ -94,8 +76,6 @@ static void agree(const AVFrame *frame, const struct bl_geometry *g, int most, d
                       frame->height, g->width, g->height, i, a[i], b[i]);
     }
     ck_assert_msg(sum <= mean * (double)size, "%s: %.4f on average", what, sum / (double)size);
-    free(a);
-    free(b);
 }
 
 static const enum AVPixelFormat formats[] = {AV_PIX_FMT_NV12, AV_PIX_FMT_P010LE, AV_PIX_FMT_P016LE};
@@ -165,7 +145,7 @@ static void scaled_at(const AVFrame *f, int w, int h, int x, int y, double rgb[3
 static void near_reference(const AVFrame *f, int w, int h)
 {
     struct bl_geometry g = geometry(f, w, h, BL_FIT_STRETCH, NULL);
-    uint8_t *rgb = make(f, &g);
+    FREED uint8_t *rgb = make(f, &g);
     int edge_x = w == f->width ? 0 : w / f->width + 2, edge_y = h == f->height ? 0 : h / f->height + 2, seen = 0;
     for (int y = edge_y; y < h - edge_y; y++) {
         for (int x = edge_x; x < w - edge_x; x++, seen++) {
@@ -179,7 +159,6 @@ static void near_reference(const AVFrame *f, int w, int h)
         }
     }
     ck_assert_int_gt(seen, 0);
-    free(rgb);
 }
 
 /* All of a table's cases, or where tests are brief every fifth: formats and fits still take turns. */
@@ -194,10 +173,9 @@ UNIT_TEST(the_reference_in_double)
                                    {90, 50, 20, 20}, {31, 47, 100, 90}, {80, 33, 81, 10}, {50, 60, 23, 131}};
     for (size_t i = 0; i < FORMATS * COUNT(sizes); i += (size_t)step()) {
         const int *size = sizes[i / FORMATS];
-        AVFrame *f = surface(formats[i % FORMATS], size[0], size[1], (uint32_t)i);
+        OWNED(av_frame_free) AVFrame *f = surface(formats[i % FORMATS], size[0], size[1], (uint32_t)i);
         f->colorspace = AVCOL_SPC_BT709;
         near_reference(f, size[2], size[3]);
-        av_frame_free(&f);
     }
 }
 
@@ -208,7 +186,7 @@ UNIT_TEST(matrices_ranges_and_chroma_locations)
     static const enum AVColorSpace matrices[] = {AVCOL_SPC_UNSPECIFIED, AVCOL_SPC_BT709,      AVCOL_SPC_FCC,
                                                  AVCOL_SPC_SMPTE240M,   AVCOL_SPC_BT2020_NCL, AVCOL_SPC_YCGCO};
     for (int i = 0; i < (int)FORMATS * 6 * AVCHROMA_LOC_NB; i += step()) {
-        AVFrame *f = surface(formats[i % (int)FORMATS], 49, 35, (uint32_t)i);
+        OWNED(av_frame_free) AVFrame *f = surface(formats[i % (int)FORMATS], 49, 35, (uint32_t)i);
         f->colorspace = matrices[i / (int)FORMATS % 6];
         f->color_range = i & 1 ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
         f->chroma_location = (enum AVChromaLocation)(i / (int)FORMATS / 6);
@@ -216,7 +194,6 @@ UNIT_TEST(matrices_ranges_and_chroma_locations)
         struct bl_geometry small = geometry(f, 20, 17, BL_FIT_STRETCH, NULL);
         agree(f, &native, 1, 0.1, av_color_space_name(f->colorspace));
         agree(f, &small, 1, 0.1, av_color_space_name(f->colorspace));
-        av_frame_free(&f);
     }
 }
 
@@ -228,10 +205,9 @@ UNIT_TEST(sizes_and_fits)
     for (size_t i = 0; i < FORMATS * 3 * COUNT(sizes); i += (size_t)step()) {
         const int *size = sizes[i / FORMATS / 3];
         enum bl_fit fit = (enum bl_fit)(i / FORMATS % 3);
-        AVFrame *f = surface(formats[i % FORMATS], size[0], size[1], (uint32_t)i);
+        OWNED(av_frame_free) AVFrame *f = surface(formats[i % FORMATS], size[0], size[1], (uint32_t)i);
         struct bl_geometry g = geometry(f, size[2], size[3], fit, NULL);
         agree(f, &g, 1, 0.1, fit == BL_FIT_CROP ? "crop" : fit == BL_FIT_PAD ? "pad" : "stretch");
-        av_frame_free(&f);
     }
 }
 
@@ -252,12 +228,11 @@ UNIT_TEST(filters)
         {128, 48, 40, 60}, {131, 47, 57, 40}, {64, 64, 20, 90}, {320, 180, 224, 224}, {33, 21, 200, 5}};
     for (size_t i = 0; i < FORMATS * 3 * COUNT(sizes); i += (size_t)step()) {
         const int *size = sizes[i / FORMATS / 3];
-        AVFrame *f = surface(formats[i % FORMATS], size[0], size[1], (uint32_t)i);
+        OWNED(av_frame_free) AVFrame *f = surface(formats[i % FORMATS], size[0], size[1], (uint32_t)i);
         struct bl_geometry g = geometry(f, size[2], size[3], BL_FIT_STRETCH, NULL);
         g.resize = (enum bl_resize)(BL_RESIZE_BICUBIC + i / FORMATS % 3);
         keep_to_the_middle(f);
         agree(f, &g, 1, 0.1, "filter");
-        av_frame_free(&f);
     }
 }
 
@@ -268,20 +243,19 @@ UNIT_TEST(orientations)
     for (int i = 0; i < 8 * 4; i++) {
         const int32_t *t = turns[i / 4], one = 1 << 16;
         const int32_t matrix[9] = {t[0] * one, t[1] * one, 0, t[2] * one, t[3] * one, 0, 0, 0, 1 << 30};
-        AVFrame *f = surface(AV_PIX_FMT_NV12, 61, 34, (uint32_t)i);
+        OWNED(av_frame_free) AVFrame *f = surface(AV_PIX_FMT_NV12, 61, 34, (uint32_t)i);
         int native = i % 4 == 0;
         struct bl_geometry g =
             geometry(f, native ? 0 : 24, native ? 0 : 30, native ? BL_FIT_STRETCH : (enum bl_fit)(i % 4 - 1), matrix);
         agree(f, &g, 1, 0.1, "turned");
-        av_frame_free(&f);
     }
 }
 
 /* Decoders leave it to others to crop surfaces at the left and the top. */
 UNIT_TEST(surfaces_are_cropped)
 {
-    AVFrame *whole = surface(AV_PIX_FMT_NV12, 72, 50, 1);
-    AVFrame *part = av_frame_clone(whole), *cropped = surface(AV_PIX_FMT_NV12, 62, 40, 2);
+    OWNED(av_frame_free) AVFrame *whole = surface(AV_PIX_FMT_NV12, 72, 50, 1);
+    OWNED(av_frame_free) AVFrame *part = av_frame_clone(whole), *cropped = surface(AV_PIX_FMT_NV12, 62, 40, 2);
     part->crop_left = 8;
     part->crop_top = 6;
     part->width = cropped->width;
@@ -291,22 +265,16 @@ UNIT_TEST(surfaces_are_cropped)
     for (int y = 0; y < 20; y++)
         memcpy(cropped->data[1] + y * cropped->linesize[1], whole->data[1] + (y + 3) * whole->linesize[1] + 8, 62);
     struct bl_geometry g = geometry(cropped, 30, 30, BL_FIT_STRETCH, NULL);
-    uint8_t *a = make(part, &g), *b = make(cropped, &g);
+    FREED uint8_t *a = make(part, &g), *b = make(cropped, &g);
     ck_assert_int_eq(memcmp(a, b, 2700), 0);
-    free(a);
-    free(b);
-    av_frame_free(&whole);
-    av_frame_free(&part);
-    av_frame_free(&cropped);
 }
 
 UNIT_TEST(colours_that_are_no_matrix)
 {
     struct bl_nv12_rgb picture;
     ptrdiff_t origin;
-    AVFrame *f = surface(AV_PIX_FMT_NV12, 16, 16, 1);
+    OWNED(av_frame_free) AVFrame *f = surface(AV_PIX_FMT_NV12, 16, 16, 1);
     struct bl_geometry g = geometry(f, 0, 0, BL_FIT_STRETCH, NULL);
     f->colorspace = AVCOL_SPC_ICTCP;
     FAILS_WITH(bl_nv12_describe(&picture, &g, AV_PIX_FMT_NV12, f, &origin, &e), BL_EDATA, "ICtCp");
-    av_frame_free(&f);
 }

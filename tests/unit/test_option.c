@@ -193,31 +193,29 @@ static int append(void *context, const struct bl_option_group *group, const stru
 
 UNIT_TEST(values_are_written_in_one_form)
 {
-    struct bl_buffer out = {0};
+    OWNED(bl_buffer_free) struct bl_buffer out = {0};
     ck_assert_int_eq(bl_options_each(&options, append, &out), 17);
     ck_assert_str_eq(out.data, "loud=false;jobs=2;T=;memory=1048576;seed=0;fruit=apple;name=;rate=;size=;");
     ck_assert_int_eq(PARSE("-l", "-T007", "--memory=1M", "--rate=12.50", "--size=08x8", "-nx", "--seed=01"), BL_OK);
     bl_buffer_clear(&out);
     bl_options_each(&options, append, &out);
     ck_assert_str_eq(out.data, "loud=true;jobs=2;T=7;memory=1048576;seed=1;fruit=apple;name=x;rate=25/2;size=8x8;");
-    bl_buffer_free(&out);
 }
 
 UNIT_TEST(identity_is_what_affects_something)
 {
-    struct bl_buffer out = {0};
+    OWNED(bl_buffer_free) struct bl_buffer out = {0};
     bl_options_identity(&options, &out);
     ck_assert_str_eq(out.data, "T: \nseed: 0\nfruit: apple\nrate: \nsize: \n");
     bl_buffer_clear(&out);
     bl_options_mark_idle(&options, options.group[0].values);
     bl_options_identity(&options, &out);
     ck_assert_uint_eq(out.size, 0);
-    bl_buffer_free(&out);
 }
 
 UNIT_TEST(help)
 {
-    struct bl_buffer out = {0};
+    OWNED(bl_buffer_free) struct bl_buffer out = {0};
     bl_options_help(&options, &out);
     ck_assert_str_eq(out.data, "\nTest:\n"
                                "  -l, --loud                  make noise\n"
@@ -230,7 +228,6 @@ UNIT_TEST(help)
                                "  -n, --name WHO              called\n"
                                "      --rate RATE             per second\n"
                                "      --size WxH              of a picture\n");
-    bl_buffer_free(&out);
 }
 
 UNIT_TEST(groups_follow_each_other)

@@ -3,8 +3,8 @@
 
 UNIT_TEST(outcomes_survive_the_record)
 {
-    struct bl_outcomes there = {0}, back = {0};
-    struct bl_buffer text = {0};
+    OWNED(bl_outcomes_free) struct bl_outcomes there = {0}, back = {0};
+    OWNED(bl_buffer_free) struct bl_buffer text = {0};
     ck_assert_int_eq(bl_outcomes_add(&there, 7, true, 94, "a\ttab, a \\ and\na line", &e), BL_OK);
     ck_assert_int_eq(bl_outcomes_add(&there, 3, false, 0, "3 of 9 frames damaged", &e), BL_OK);
     there.unfiltered = true;
@@ -22,9 +22,6 @@ UNIT_TEST(outcomes_survive_the_record)
         ck_assert_int_eq(back.outcome[i].steps, there.outcome[i].steps);
         ck_assert_str_eq(back.outcome[i].text, there.outcome[i].text);
     }
-    bl_buffer_free(&text);
-    bl_outcomes_free(&there);
-    bl_outcomes_free(&back);
 }
 
 UNIT_TEST(what_is_no_outcome_is_refused)
@@ -34,18 +31,17 @@ UNIT_TEST(what_is_no_outcome_is_refused)
         "failed\t1\t2\tx",   "failed\t1\t2\tx\ty\n", "noted\t1\t2\t\\q\n", "\n",
         "untrained\t1\t2\n", "untrained\t1\t2\t-3\n"};
     for (size_t i = 0; i < COUNT(bad); i++) {
-        struct bl_outcomes o = {0};
+        OWNED(bl_outcomes_free) struct bl_outcomes o = {0};
         bl_error_clear(&e);
         char text[64];
         snprintf(text, sizeof text, "%s", bad[i]);
         ck_assert_msg(bl_outcomes_parse(&o, text, strlen(text), &e) == BL_EDATA, "took \"%s\"", bad[i]);
-        bl_outcomes_free(&o);
     }
 }
 
 UNIT_TEST(pieces_of_a_sequence_are_merged)
 {
-    struct bl_outcomes o = {0};
+    OWNED(bl_outcomes_free) struct bl_outcomes o = {0};
     ck_assert_int_eq(bl_outcomes_add(&o, 9, false, 0, "first", &e), BL_OK);
     ck_assert_int_eq(bl_outcomes_add(&o, 2, false, 0, "alone", &e), BL_OK);
     ck_assert_int_eq(bl_outcomes_add(&o, 9, false, 0, "second", &e), BL_OK);
@@ -63,5 +59,4 @@ UNIT_TEST(pieces_of_a_sequence_are_merged)
     ck_assert_int_eq(o.outcome[2].row, 9);
     ck_assert(!o.outcome[2].failed);
     ck_assert_str_eq(o.outcome[2].text, "first; second");
-    bl_outcomes_free(&o);
 }

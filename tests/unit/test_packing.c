@@ -25,14 +25,6 @@ struct setup {
     char fault[256];
 };
 
-static void write_text(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-    ck_assert_ptr_nonnull(file);
-    fputs(text, file);
-    ck_assert_int_eq(fclose(file), 0);
-}
-
 static void on_fault(void *sink, const struct bl_row *row)
 {
     struct setup *s = sink;
@@ -117,13 +109,13 @@ static struct bl_packing *pack(const struct setup *s, struct bl_packing_result *
 static void make_inputs(void)
 {
     ck_assert_int_eq(mkdir("in", 0777), 0);
-    write_text("in/a.txt", "1\n2\n3\n");
-    write_text("in/b.txt", "4\n5\n");
+    unit_write_text("in/a.txt", "1\n2\n3\n");
+    unit_write_text("in/b.txt", "4\n5\n");
 }
 
 UNIT_TEST(every_step_and_once_more)
 {
-    struct setup s;
+    OWNED(setup_free) struct setup s;
     struct bl_packing_result result;
     make_inputs();
     setup_make(&s, "4");
@@ -146,15 +138,14 @@ UNIT_TEST(every_step_and_once_more)
     setup_make(&s, "5");
     FAILS_WITH(bl_packing_open(&packing, &s.request, &e), BL_EUSAGE, "T is \"4\" there, not \"5\"");
     bl_packing_close(packing);
-    setup_free(&s);
 }
 
 UNIT_TEST(a_fault_is_reported)
 {
-    struct setup s;
+    OWNED(setup_free) struct setup s;
     struct bl_packing_result result;
     make_inputs();
-    write_text("in/c.txt", "not a number\n");
+    unit_write_text("in/c.txt", "not a number\n");
     setup_make(&s, "4");
     struct bl_packing *packing = pack(&s, &result);
     ck_assert_int_eq(s.faults, 1);
@@ -162,20 +153,18 @@ UNIT_TEST(a_fault_is_reported)
     ck_assert(result.partial);
     ck_assert_int_eq(result.finished->skipped, 1);
     bl_packing_close(packing);
-    setup_free(&s);
 }
 
 /* --on-error fail */
 UNIT_TEST(a_fault_ends_it)
 {
-    struct setup s;
+    OWNED(setup_free) struct setup s;
     struct bl_packing *packing;
     make_inputs();
-    write_text("in/c.txt", "not a number\n");
+    unit_write_text("in/c.txt", "not a number\n");
     setup_make(&s, "4");
     s.pack.on_error = BL_ON_ERROR_FAIL;
     ck_assert_int_eq(bl_packing_open(&packing, &s.request, &e), BL_OK);
     FAILS_WITH(bl_packing_table(packing, &e), BL_EFAIL, "(--on-error fail)");
     bl_packing_close(packing);
-    setup_free(&s);
 }

@@ -65,7 +65,7 @@ static void write_partition(const struct bl_plan *plan, char *out)
 static void assert_epochs(const int64_t *length, const struct bl_plan_options *o, uint64_t seed)
 {
     char seen[64][COUNT + 1];
-    struct bl_planner planner;
+    OWNED(bl_planner_free) struct bl_planner planner;
     struct bl_partitions taken = {0};
     struct bl_error e = {0};
     struct counting c = {.length = length, .o = o, .count = COUNT};
@@ -73,7 +73,7 @@ static void assert_epochs(const int64_t *length, const struct bl_plan_options *o
     planner.taken = &taken;
     int64_t partitions = 0;
     for (int64_t k = 0; k < 64 && k <= partitions; k++) {
-        struct bl_plan plan;
+        OWNED(bl_plan_free) struct bl_plan plan;
         ck_assert_int_eq(bl_planner_draw(&planner, seed + (uint64_t)k, 0, false, &plan, NULL), 0);
         c.blocks = c.blocks ? c.blocks : plan.blocks;
         partitions = partitions ? partitions : count_partitions(&c, 0, 0);
@@ -83,10 +83,8 @@ static void assert_epochs(const int64_t *length, const struct bl_plan_options *o
         write_partition(&plan, seen[k]);
         for (int64_t j = 0; j < k && k < partitions; j++)
             ck_assert_str_ne(seen[j], seen[k]);
-        bl_plan_free(&plan);
     }
     bl_partitions_free(&taken);
-    bl_planner_free(&planner);
 }
 
 UNIT_TEST(every_partition_has_its_epoch)
@@ -128,19 +126,17 @@ UNIT_TEST(a_few_blocks_of_many_change)
     memcpy(length + n, loose, sizeof loose);
     n += 4;
     struct bl_plan_options o = {.T = 1000, .strategy = BL_STRATEGY_BLOCK, .fill = BL_FILL_OPTIMAL};
-    struct bl_planner planner;
+    OWNED(bl_planner_free) struct bl_planner planner;
     struct bl_partitions taken = {0};
     uint64_t hash[2];
     ck_assert_int_eq(bl_planner_make(&planner, length, n, &o, NULL), 0);
     planner.taken = &taken;
     for (int k = 0; k < 2; k++) {
-        struct bl_plan plan;
+        OWNED(bl_plan_free) struct bl_plan plan;
         ck_assert_int_eq(bl_planner_draw(&planner, 5, 0, false, &plan, NULL), 0);
         ck_assert_uint_eq(plan.blocks, PAIRS + 2);
         hash[k] = planner.partition;
-        bl_plan_free(&plan);
     }
     ck_assert(!planner.is_repeated && hash[0] != hash[1]);
     bl_partitions_free(&taken);
-    bl_planner_free(&planner);
 }

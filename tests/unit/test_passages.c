@@ -33,7 +33,7 @@ static void piece_add(struct bl_passages *p, size_t piece, const char *text, con
 /* All runs, as "piece:text" with "|" behind each; what is shaded is in brackets. */
 static void runs_are(const struct bl_passages *p, const char *expected)
 {
-    struct bl_buffer out = {0};
+    OWNED(bl_buffer_free) struct bl_buffer out = {0};
     size_t at = 0;
     bl_buffer_text(&out, "");
     for (size_t r = 0; r < p->runs; r++) {
@@ -44,15 +44,13 @@ static void runs_are(const struct bl_passages *p, const char *expected)
     }
     ck_assert_str_eq(out.data, expected);
     ck_assert_uint_eq(at, p->text.size);
-    bl_buffer_free(&out);
 }
 
 static void text_becomes(const char *text, const char *shades, const char *expected)
 {
-    struct bl_passages p = {0};
+    OWNED(bl_passages_free) struct bl_passages p = {0};
     piece_add(&p, 0, text, shades);
     runs_are(&p, expected);
-    bl_passages_free(&p);
 }
 
 UNIT_TEST(runs_change_with_the_shading)
@@ -95,17 +93,16 @@ UNIT_TEST(controls_are_masked)
     text_becomes("\xe2\x80\xae"
                  "abc\xc2\x9b",
                  "", "0:?abc?|"); /* right to left; CSI of C1 */
-    struct bl_passages p = {0};
+    OWNED(bl_passages_free) struct bl_passages p = {0};
     for (int i = 0; i < 3; i++)
         ck_assert_int_eq(bl_passages_add(&p, detokenizer, 0, i == 1, &e), BL_OK);
     ck_assert_int_eq(bl_passages_end(&p, 0, &e), BL_OK);
     runs_are(&p, "0:?|0:[?]|0:?|");
-    bl_passages_free(&p);
 }
 
 UNIT_TEST(pieces_are_apart)
 {
-    struct bl_passages p = {0};
+    OWNED(bl_passages_free) struct bl_passages p = {0};
     piece_add(&p, 0, "ab\xc3", "xxx"); /* neither the character nor the shading goes on in the next */
     piece_add(&p, 1,
               "\xa9"
@@ -116,34 +113,31 @@ UNIT_TEST(pieces_are_apart)
     piece_add(&p, 3, "de", " x");
     runs_are(&p, "0:[ab\xef\xbf\xbd]|1:\xef\xbf\xbd"
                  "c|3:d|3:[e]|");
-    bl_passages_free(&p);
 }
 
 UNIT_TEST(ids_are_numbers)
 {
     static const int64_t id[] = {7, -100, INT64_MAX, 0, 12};
-    struct bl_passages p = {0};
+    OWNED(bl_passages_free) struct bl_passages p = {0};
     for (int i = 0; i < 5; i++)
         ck_assert_int_eq(bl_passages_add(&p, NULL, id[i], i == 3, &e), BL_OK);
     ck_assert_int_eq(bl_passages_end(&p, 2, &e), BL_OK);
     runs_are(&p, "2:7 -100 9223372036854775807|2:[ 0]|2: 12|");
-    bl_passages_free(&p);
 }
 
 UNIT_TEST(ids_of_no_token_are_faults)
 {
-    struct bl_passages p = {0};
+    OWNED(bl_passages_free) struct bl_passages p = {0};
     FAILS(bl_passages_add(&p, detokenizer, 256, false, &e), BL_EDATA, "the tokenizer has no token with the id 256");
     ck_assert_int_eq(bl_passages_add(&p, detokenizer, -1, true, &e), BL_EDATA);
     bl_passages_drop(&p);
     piece_add(&p, 0, "a", "");
     runs_are(&p, "0:a|");
-    bl_passages_free(&p);
 }
 
 UNIT_TEST(more_text_than_is_shown_is_refused)
 {
-    struct bl_passages p = {0};
+    OWNED(bl_passages_free) struct bl_passages p = {0};
     char *text = malloc(BL_PASSAGES_MAX);
     ck_assert_ptr_nonnull(text);
     memset(text, 'x', BL_PASSAGES_MAX);
@@ -152,7 +146,6 @@ UNIT_TEST(more_text_than_is_shown_is_refused)
     p.bytes.capacity = BL_PASSAGES_MAX + 1; /* it would have room by chance */
     FAILS(bl_passages_add(&p, detokenizer, 'x', false, &e), BL_EUSAGE,
           "there is more text to show than 64.0 MiB: bload cat writes that of one sequence");
-    bl_passages_free(&p);
 }
 
 UNIT_EACH(tokenizer_open, tokenizer_close)

@@ -4,18 +4,7 @@
 #include <math.h>
 
 #include "kind/video/convert.h"
-#include "unit.h"
-
-static AVFrame *frame_of(enum AVPixelFormat format, int width, int height)
-{
-    AVFrame *frame = av_frame_alloc();
-    ck_assert_ptr_nonnull(frame);
-    frame->format = format;
-    frame->width = width;
-    frame->height = height;
-    ck_assert_int_ge(av_frame_get_buffer(frame, 0), 0);
-    return frame;
-}
+#include "picture.h"
 
 static uint32_t noise_next(uint32_t *seed)
 {
@@ -30,21 +19,6 @@ static void frame_fill(AVFrame *frame, uint32_t seed)
         for (size_t i = 0; i < frame->buf[b]->size; i++)
             frame->buf[b]->data[i] = (uint8_t)noise_next(&seed);
     }
-}
-
-static struct bl_geometry geometry_of(const AVFrame *frame, int width, int height, enum bl_fit fit,
-                                      enum bl_resize resize, const int32_t *matrix)
-{
-    struct bl_geometry g;
-    const struct bl_geometry_input in = {.coded_width = frame->width,
-                                         .coded_height = frame->height,
-                                         .matrix = matrix,
-                                         .target_width = width,
-                                         .target_height = height,
-                                         .fit = fit,
-                                         .resize = resize};
-    ck_assert_int_eq(bl_geometry_make(&g, &in, NULL), 0);
-    return g;
 }
 
 /* Converts into memory of its own, of just that size. */
@@ -96,18 +70,16 @@ static const struct {
 
 UNIT_LOOP(numbers_are_kept, COUNT(numbers))
 {
+    OWNED(av_frame_free)
     AVFrame *f = frame_of_numbers(numbers[_i].format, numbers[_i].bits, numbers[_i].big_endian, numbers[_i].step);
     struct bl_geometry g = geometry_of(f, 0, 0, BL_FIT_STRETCH, BL_RESIZE_NEAREST, NULL);
     f->color_range = AVCOL_RANGE_MPEG; /* whatever the tags say */
     f->color_trc = AVCOL_TRC_SMPTE2084;
-    uint16_t *out = convert(f, &g, BL_CHANNELS_GRAY16, bl_simd_best());
-    uint16_t *expected = malloc(65536 * sizeof *expected);
+    FREED uint16_t *out = convert(f, &g, BL_CHANNELS_GRAY16, bl_simd_best());
+    FREED uint16_t *expected = malloc(65536 * sizeof *expected);
     for (int i = 0; i < 65536; i++)
         expected[i] = (uint16_t)(i & ((1 << numbers[_i].bits) - 1));
     same(out, expected, 65536);
-    free(expected);
-    free(out);
-    av_frame_free(&f);
 }
 
 /* The pixel that covers the centre of the new one, or begins there, at every level; centres are exact at these sizes.
@@ -115,10 +87,10 @@ UNIT_LOOP(numbers_are_kept, COUNT(numbers))
 UNIT_LOOP(numbers_are_never_mixed, 6)
 {
     static const int sizes[][2] = {{512, 768}, {256, 768}, {768, 32}, {1280, 2}, {64, 1024}, {16, 512}};
-    AVFrame *f = frame_of_numbers(AV_PIX_FMT_GRAY16LE, 16, 0, 1);
+    OWNED(av_frame_free) AVFrame *f = frame_of_numbers(AV_PIX_FMT_GRAY16LE, 16, 0, 1);
     int width = sizes[_i][0], height = sizes[_i][1];
     struct bl_geometry g = geometry_of(f, width, height, BL_FIT_STRETCH, BL_RESIZE_NEAREST, NULL);
-    uint16_t *expected = malloc((size_t)width * (size_t)height * sizeof *expected);
+    FREED uint16_t *expected = malloc((size_t)width * (size_t)height * sizeof *expected);
     for (int y = 0; y < height; y++) {
         for (int x = 0; x < width; x++)
             expected[y * width + x] =
@@ -127,29 +99,23 @@ UNIT_LOOP(numbers_are_never_mixed, 6)
     for (size_t k = 0; k < COUNT(levels); k++) {
         if (bl_simd_apply(levels[k], NULL))
             continue;
-        uint16_t *out = convert(f, &g, BL_CHANNELS_GRAY16, levels[k]);
+        FREED uint16_t *out = convert(f, &g, BL_CHANNELS_GRAY16, levels[k]);
         same(out, expected, width * height);
-        free(out);
     }
-    free(expected);
-    av_frame_free(&f);
 }
 
 UNIT_TEST(numbers_are_turned_and_padded)
 {
     const int32_t turn[9] = {0, 65536, 0, -65536, 0, 0, 0, 0, 1 << 30}; /* the top comes to the right */
-    AVFrame *f = frame_of_numbers(AV_PIX_FMT_GRAY16LE, 16, 0, 1);
+    OWNED(av_frame_free) AVFrame *f = frame_of_numbers(AV_PIX_FMT_GRAY16LE, 16, 0, 1);
     f->width = 128;
     struct bl_geometry g = geometry_of(f, 256, 200, BL_FIT_PAD, BL_RESIZE_NEAREST, turn);
     ck_assert_int_eq(g.place_y, 36);
-    uint16_t *out = convert(f, &g, BL_CHANNELS_GRAY16, bl_simd_best());
-    uint16_t *expected = calloc(200 * 256, sizeof *expected);
+    FREED uint16_t *out = convert(f, &g, BL_CHANNELS_GRAY16, bl_simd_best());
+    FREED uint16_t *expected = calloc(200 * 256, sizeof *expected);
     for (int i = 0; i < 128 * 256; i++)
         expected[36 * 256 + i] = (uint16_t)((255 - i % 256) * 256 + i / 256);
     same(out, expected, 200 * 256);
-    free(expected);
-    free(out);
-    av_frame_free(&f);
 }
 
 UNIT_TEST(other_pictures_have_no_numbers)
@@ -172,20 +138,18 @@ UNIT_TEST(other_pictures_have_no_numbers)
 UNIT_LOOP(grey_of_rgb_is_pillows, 3)
 {
     static const int width = 67, height = 21;
-    AVFrame *f = frame_of(AV_PIX_FMT_RGB24, width, height);
+    OWNED(av_frame_free) AVFrame *f = frame_of(AV_PIX_FMT_RGB24, width, height);
     frame_fill(f, (uint32_t)_i);
     struct bl_geometry g = geometry_of(f, 0, 0, BL_FIT_STRETCH, BL_RESIZE_BILINEAR, NULL);
     for (size_t k = 0; k < COUNT(levels); k++) {
         if (bl_simd_apply(levels[k], NULL))
             continue;
-        uint8_t *out = convert(f, &g, BL_CHANNELS_GRAY, levels[k]);
+        FREED uint8_t *out = convert(f, &g, BL_CHANNELS_GRAY, levels[k]);
         for (int i = 0; i < width * height; i++) {
             const uint8_t *rgb = f->data[0] + i / width * f->linesize[0] + i % width * 3;
             ck_assert_int_eq(out[i], (rgb[0] * 19595 + rgb[1] * 38470 + rgb[2] * 7471 + 0x8000) >> 16);
         }
-        free(out);
     }
-    av_frame_free(&f);
 }
 
 /* Luma of limited range is widened, of full range kept; chroma does not matter. */
@@ -193,18 +157,16 @@ UNIT_TEST(grey_of_yuv_is_luma)
 {
     static const int width = 75, height = 20;
     for (int full = 0; full < 2; full++) {
-        AVFrame *f = frame_of(AV_PIX_FMT_YUV420P, width, height);
+        OWNED(av_frame_free) AVFrame *f = frame_of(AV_PIX_FMT_YUV420P, width, height);
         frame_fill(f, (uint32_t)full);
         f->color_range = full ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
         struct bl_geometry g = geometry_of(f, 0, 0, BL_FIT_STRETCH, BL_RESIZE_BILINEAR, NULL);
-        uint8_t *out = convert(f, &g, BL_CHANNELS_GRAY, bl_simd_best());
+        FREED uint8_t *out = convert(f, &g, BL_CHANNELS_GRAY, bl_simd_best());
         for (int i = 0; i < width * height; i++) {
             double luma = f->data[0][i / width * f->linesize[0] + i % width];
             double level = full ? luma : fmin(fmax((luma - 16) * 255 / 219, 0), 255);
             ck_assert_int_eq(out[i], lrint(level));
         }
-        free(out);
-        av_frame_free(&f);
     }
 }
 
@@ -216,20 +178,17 @@ UNIT_TEST(grey_is_a_channel_of_grey_rgb)
     static const enum AVPixelFormat formats[] = {AV_PIX_FMT_GRAY8, AV_PIX_FMT_GRAY16BE, AV_PIX_FMT_YA8,
                                                  AV_PIX_FMT_MONOBLACK};
     for (size_t i = 0; i < 24; i++) {
-        AVFrame *f = frame_of(formats[i % 4], 117, 64);
+        OWNED(av_frame_free) AVFrame *f = frame_of(formats[i % 4], 117, 64);
         frame_fill(f, (uint32_t)i);
         const int *size = sizes[i / 4 % 3];
         struct bl_geometry g = geometry_of(f, size[0], size[1], BL_FIT_PAD, BL_RESIZE_BICUBIC, i / 12 ? turn : NULL);
-        uint8_t *rgb = convert(f, &g, BL_CHANNELS_RGB, bl_simd_best());
+        FREED uint8_t *rgb = convert(f, &g, BL_CHANNELS_RGB, bl_simd_best());
         for (size_t k = 0; k < COUNT(levels); k++) {
             if (bl_simd_apply(levels[k], NULL))
                 continue;
-            uint8_t *out = convert(f, &g, BL_CHANNELS_GRAY, levels[k]);
+            FREED uint8_t *out = convert(f, &g, BL_CHANNELS_GRAY, levels[k]);
             for (int p = 0; p < g.width * g.height; p++)
                 ck_assert_int_eq(out[p], rgb[3 * p + p % 3]);
-            free(out);
         }
-        free(rgb);
-        av_frame_free(&f);
     }
 }

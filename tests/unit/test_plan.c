@@ -16,6 +16,11 @@ struct list {
     size_t count;
 };
 
+static void list_free(struct list *l)
+{
+    free(l->length);
+}
+
 static uint64_t digest_of(const void *data, size_t bytes, uint64_t digest)
 {
     for (size_t i = 0; i < bytes; i++)
@@ -96,7 +101,7 @@ static void assert_sound(const struct bl_plan *plan, struct list l)
     ck_assert_msg(bl_plan_check(&again, l.length, l.count, &e) == 0, "%s", e.text);
     ck_assert_mem_eq(&again, plan, sizeof again);
 
-    int64_t *placed = calloc(l.count, sizeof *placed), *pieces = calloc(l.count, sizeof *pieces);
+    FREED int64_t *placed = calloc(l.count, sizeof *placed), *pieces = calloc(l.count, sizeof *pieces);
     ck_assert(placed && pieces);
     int64_t padding = 0, deleted = 0, cut = 0, dropped = 0;
     int overfull = 0; /* asserted once: an assertion costs a system call */
@@ -125,8 +130,6 @@ static void assert_sound(const struct bl_plan *plan, struct list l)
     ck_assert_int_eq((int64_t)plan->blocks * plan->T, plan->steps - deleted + padding);
     ck_assert_int_le(plan->lower_bound, (int64_t)plan->blocks);
     ck_assert_int_ge(plan->lower_bound, (plan->steps - deleted + plan->T - 1) / plan->T);
-    free(placed);
-    free(pieces);
 }
 
 /* What each strategy owes to every single sequence. */
@@ -182,7 +185,7 @@ UNIT_LOOP(every_option_on_random_lists, unit_times(70))
 {
     static const int64_t longest[] = {1, 2, 7, 100, 5000, 70000, BL_T_MAX};
     int64_t max = longest[_i % (int)COUNT(longest)];
-    struct list l = random_list(1 + (size_t)_i * 7 % 61, max, (uint64_t)_i);
+    OWNED(list_free) struct list l = random_list(1 + (size_t)_i * 7 % 61, max, (uint64_t)_i);
     if (_i % 3 == 0)
         l.length[l.count / 2] = 0; /* a row that is not ok */
     if (l.count == 1)
@@ -201,18 +204,18 @@ UNIT_LOOP(every_option_on_random_lists, unit_times(70))
                                                                 .clip = T[t],
                                                                 .seed = (uint64_t)_i,
                                                                 .effort = 1});
-    free(l.length);
 }
 
 /* All steps as they follow each other, in full rows but the last. */
 UNIT_LOOP(a_store_has_all_in_rows, unit_times(40))
 {
     static const int64_t longest[] = {1, 9, 100, 5000};
-    struct list l = random_list(1 + (size_t)_i * 7 % 61, longest[_i % 4], (uint64_t)_i);
+    OWNED(list_free) struct list l = random_list(1 + (size_t)_i * 7 % 61, longest[_i % 4], (uint64_t)_i);
     if (_i % 3 == 0)
         l.length[l.count / 2] = l.count > 1 ? 0 : 5;
     const int64_t T[] = {1, 2, 10, 64, 4999, 1 << 20, 0};
     for (size_t t = 0; t < COUNT(T); t++) {
+        OWNED(bl_plan_free)
         struct bl_plan plan = make(l, &(struct bl_plan_options){.strategy = BL_STRATEGY_STORE, .T = T[t]});
         assert_sound(&plan, l);
         ck_assert_int_eq(plan.cut, 0);
@@ -233,16 +236,14 @@ UNIT_LOOP(a_store_has_all_in_rows, unit_times(40))
         plan.is_store = false; /* the same tables of another strategy have cut sequences */
         ck_assert_int_eq(bl_plan_check(&plan, l.length, l.count, &e), 0);
         ck_assert_int_eq(plan.cut > 0, parts > 0);
-        bl_plan_free(&plan);
     }
-    free(l.length);
 }
 
 UNIT_TEST(a_store_that_lost_steps_has_cut_sequences)
 {
     int64_t length[] = {3, 9, 4};
     struct list l = {length, 3};
-    struct bl_plan plan = make(l, &(struct bl_plan_options){.strategy = BL_STRATEGY_STORE, .T = 5});
+    OWNED(bl_plan_free) struct bl_plan plan = make(l, &(struct bl_plan_options){.strategy = BL_STRATEGY_STORE, .T = 5});
     ck_assert_uint_eq(plan.pieces, 6); /* 3 2, 5, 2 3, 1 */
     plan.length[2]--;
     ck_assert_int_eq(bl_plan_check(&plan, l.length, l.count, &e), 0);
@@ -254,7 +255,6 @@ UNIT_TEST(a_store_that_lost_steps_has_cut_sequences)
     ck_assert_int_eq(plan.deleted, 9);
     ck_assert_uint_eq(plan.blocks, 2);
     ck_assert_int_eq(plan.cut, 0);
-    bl_plan_free(&plan);
 }
 
 /* Every packing of a handful of lengths: the fewest blocks there can be. */
@@ -278,54 +278,54 @@ static size_t fewest(const int64_t *length, size_t n, int64_t *room, size_t used
 
 UNIT_LOOP(bound_and_blocks_around_the_optimum, unit_times(60))
 {
-    struct list l = random_list(8, 20, 1000 + (uint64_t)_i);
+    OWNED(list_free) struct list l = random_list(8, 20, 1000 + (uint64_t)_i);
     int64_t room[9];
     struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .T = 20 + _i % 20};
     size_t optimum = fewest(l.length, l.count, room, 0, o.T);
-    struct bl_plan plan = make(l, &o);
+    OWNED(bl_plan_free) struct bl_plan plan = make(l, &o);
     ck_assert_int_le(plan.lower_bound, (int64_t)optimum);
     ck_assert_uint_ge(plan.blocks, optimum);
     ck_assert_uint_le(plan.blocks * 9, optimum * 11 + 6); /* Dosa's bound for decreasing fits */
-    bl_plan_free(&plan);
-    free(l.length);
 }
 
 UNIT_TEST(bound_of_large_lengths)
 {
-    int64_t length[] = {6, 6, 6}, mixed[] = {7, 7, 7, 4, 4, 4}, thirds[] = {50, 50, 50, 34, 34, 34};
-    struct bl_histogram h;
-    struct bl_lengths alone = {length, NULL, 3, 1, 10, 1, 10}, beside = {mixed, NULL, 6, 1, 10, 1, 10},
-                      half = {thirds, NULL, 6, 1, 100, 1, 100};
-    ck_assert_int_eq(bl_histogram_make(&h, &alone, NULL), 0);
-    ck_assert_int_eq(bl_bound_steps(&h, 10), 2);
-    ck_assert_int_eq(bl_bound_blocks(&h, 10), 3);
-    bl_histogram_free(&h);
-    ck_assert_int_eq(bl_histogram_make(&h, &beside, NULL), 0);
-    ck_assert_int_eq(bl_bound_steps(&h, 10), 4);
-    ck_assert_int_eq(bl_bound_blocks(&h, 10), 5); /* no 4 fits beside a 7 */
-    bl_histogram_free(&h);
-    ck_assert_int_eq(bl_histogram_make(&h, &half, NULL), 0);
-    ck_assert_int_eq(bl_bound_blocks(&h, 100), 3);
-    bl_histogram_free(&h);
+    static const struct {
+        int64_t length[6], T;
+        size_t count;
+        int64_t steps, blocks;
+    } cases[] = {
+        {{6, 6, 6}, 10, 3, 2, 3},
+        {{7, 7, 7, 4, 4, 4}, 10, 6, 4, 5}, /* no 4 fits beside a 7 */
+        {{50, 50, 50, 34, 34, 34}, 100, 6, 3, 3},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        OWNED(bl_histogram_free) struct bl_histogram h;
+        int64_t T = cases[i].T;
+        struct bl_lengths lengths = {cases[i].length, NULL, cases[i].count, 1, T, 1, T};
+        ck_assert_int_eq(bl_histogram_make(&h, &lengths, NULL), 0);
+        ck_assert_int_eq(bl_bound_steps(&h, T), cases[i].steps);
+        ck_assert_int_eq(bl_bound_blocks(&h, T), cases[i].blocks);
+    }
 }
 
 UNIT_LOOP(histogram_of_short_and_wide_ranges, 3)
 {
     int64_t max = _i == 0 ? 300 : _i == 1 ? 1000000 : BL_T_MAX;
-    struct list l = random_list(20000, max, 5);
+    OWNED(list_free) struct list l = random_list(20000, max, 5);
     l.length[3] = 0;
     l.length[4] = max + 5;
     l.length[5] = max;
     struct bl_lengths lengths = {l.length, NULL, l.count, 2, max, 1, max};
-    struct bl_histogram h;
-    uint32_t *ids;
+    OWNED(bl_histogram_free) struct bl_histogram h;
+    FREED uint32_t *ids;
     ck_assert_int_eq(bl_histogram_make(&h, &lengths, NULL), 0);
     ck_assert_int_eq(bl_histogram_ids(&h, &lengths, 1, &ids, NULL), 0);
     size_t expected = 0;
     for (size_t i = 0; i < l.count; i++)
         expected += l.length[i] >= 2 && l.length[i] <= max;
     ck_assert_uint_eq(h.start[h.distinct], expected);
-    char *seen = calloc(l.count, 1);
+    FREED char *seen = calloc(l.count, 1);
     ck_assert_ptr_nonnull(seen);
     for (size_t b = 0; b < h.distinct; b++) {
         ck_assert(b == 0 || h.length[b - 1] < h.length[b]);
@@ -337,19 +337,15 @@ UNIT_LOOP(histogram_of_short_and_wide_ranges, 3)
             ck_assert_int_eq(seen[ids[i]]++, 0);
         }
     }
-    free(seen);
-    free(ids);
-    bl_histogram_free(&h);
-    free(l.length);
 }
 
 UNIT_LOOP(patterns_use_the_histogram_exactly, unit_times(10))
 {
-    struct list l = random_list(3000, 200, (uint64_t)_i);
+    OWNED(list_free) struct list l = random_list(3000, 200, (uint64_t)_i);
     struct bl_lengths lengths = {l.length, NULL, l.count, 1, 200, 1, 200};
     struct bl_limits limits = {.T = 200 + _i * 37, .sequences = UINT32_MAX};
-    struct bl_histogram h;
-    struct bl_patterns p;
+    OWNED(bl_histogram_free) struct bl_histogram h;
+    OWNED(bl_patterns_free) struct bl_patterns p;
     ck_assert_int_eq(bl_histogram_make(&h, &lengths, NULL), 0);
     ck_assert_int_eq(bl_search_bestfit(&p, &h, &limits, NULL), 0);
     uint32_t used[200] = {0};
@@ -367,15 +363,12 @@ UNIT_LOOP(patterns_use_the_histogram_exactly, unit_times(10))
     ck_assert_uint_eq(blocks, p.blocks);
     for (size_t b = 0; b < h.distinct; b++)
         ck_assert_uint_eq(used[b], bl_histogram_count(&h, b));
-    bl_patterns_free(&p);
-    bl_histogram_free(&h);
-    free(l.length);
 }
 
 /* Best fit decreasing as the books have it, one at a time. */
 static size_t plain_bestfit(struct list l, int64_t T)
 {
-    int64_t *room = malloc(l.count * sizeof *room);
+    FREED int64_t *room = malloc(l.count * sizeof *room);
     ck_assert_ptr_nonnull(room);
     size_t blocks = 0;
     for (int64_t length = T; length > 0; length--)
@@ -390,52 +383,46 @@ static size_t plain_bestfit(struct list l, int64_t T)
                 room[blocks++] = T;
             room[best] -= length;
         }
-    free(room);
     return blocks;
 }
 
 UNIT_LOOP(counts_give_what_bestfit_gives_one_by_one, unit_times(40))
 {
-    struct list l = random_list(40 + (size_t)_i * 11, 5 + _i * 3, (uint64_t)_i);
+    OWNED(list_free) struct list l = random_list(40 + (size_t)_i * 11, 5 + _i * 3, (uint64_t)_i);
     int64_t T = 5 + _i * 3 + _i % 7;
     struct bl_lengths lengths = {l.length, NULL, l.count, 1, T, 1, T};
     struct bl_limits limits = {.T = T, .sequences = UINT32_MAX};
-    struct bl_histogram h;
-    struct bl_patterns p;
+    OWNED(bl_histogram_free) struct bl_histogram h;
+    OWNED(bl_patterns_free) struct bl_patterns p;
     ck_assert_int_eq(bl_histogram_make(&h, &lengths, NULL), 0);
     ck_assert_int_eq(bl_search_bestfit(&p, &h, &limits, NULL), 0);
     ck_assert_uint_eq(p.blocks, plain_bestfit(l, T));
-    bl_patterns_free(&p);
-    bl_histogram_free(&h);
-    free(l.length);
 }
 
 /* Of lengths over T/3 best fit decreasing takes the fewest blocks possible. */
 UNIT_LOOP(bound_of_pairs_is_exact, unit_times(40))
 {
     int64_t T = 90 + _i;
-    struct list l = random_list(30 + (size_t)_i * 7, T - T / 3, (uint64_t)_i);
+    OWNED(list_free) struct list l = random_list(30 + (size_t)_i * 7, T - T / 3, (uint64_t)_i);
     for (size_t i = 0; i < l.count; i++)
         l.length[i] += T / 3;
     struct bl_lengths lengths = {l.length, NULL, l.count, 1, T, 1, T};
-    struct bl_histogram h;
+    OWNED(bl_histogram_free) struct bl_histogram h;
     ck_assert_int_eq(bl_histogram_make(&h, &lengths, NULL), 0);
     ck_assert_int_eq(bl_bound_blocks(&h, T), plain_bestfit(l, T));
-    bl_histogram_free(&h);
-    free(l.length);
 }
 
 /* Sequence by sequence and on counts: equally many blocks. */
 UNIT_LOOP(single_bestfit_is_bestfit, unit_times(16))
 {
     int64_t T = 40 + _i * 900;
-    struct list l = random_list(200 + (size_t)_i * 20, T, (uint64_t)_i);
+    OWNED(list_free) struct list l = random_list(200 + (size_t)_i * 20, T, (uint64_t)_i);
     struct bl_lengths lengths = {l.length, NULL, l.count, 1, T, 1, T};
     struct bl_limits limits = {.T = T, .sequences = _i % 2 ? 3 : UINT32_MAX};
-    struct bl_plan plan = {.T = T};
+    OWNED(bl_plan_free) struct bl_plan plan = {.T = T};
     struct bl_order order = {.kind = BL_ORDER_SHUFFLED, .ranks = {1, 1, 1}};
-    struct bl_histogram h;
-    struct bl_draft d;
+    OWNED(bl_histogram_free) struct bl_histogram h;
+    OWNED(bl_draft_free) struct bl_draft d;
     size_t blocks;
     ck_assert_int_eq(bl_histogram_make(&h, &lengths, NULL), 0);
     ck_assert_int_eq(bl_search_bestfit_count(&blocks, &h, &limits, NULL), 0);
@@ -447,17 +434,13 @@ UNIT_LOOP(single_bestfit_is_bestfit, unit_times(16))
     ck_assert_int_eq(plan.sequences, (int64_t)l.count);
     ck_assert_uint_eq(plan.pieces, l.count);
     ck_assert(limits.sequences > 3 || plan.max_sequences <= 3);
-    bl_plan_free(&plan);
-    bl_draft_free(&d);
-    bl_histogram_free(&h);
-    free(l.length);
 }
 
 /* Lists on which the ways of filling each fail alone: a heavy tail, which ends with its shortest lengths, and normal
  * ones, two or three to a block. */
 UNIT_LOOP(repaired_and_fixed_one_by_one, unit_brief() ? 1 : 2)
 {
-    struct list l = random_list(_i ? 1000 : 400000, INT64_C(1) << 30, 3);
+    OWNED(list_free) struct list l = random_list(_i ? 1000 : 400000, INT64_C(1) << 30, 3);
     int64_t T = _i ? 480000 : 2048;
     for (size_t i = 0; i < l.count; i++) {
         double u = (double)l.length[i] / (1 << 30);
@@ -466,11 +449,9 @@ UNIT_LOOP(repaired_and_fixed_one_by_one, unit_brief() ? 1 : 2)
         l.length[i] = length < 1 ? 1 : length > (double)T ? T : (int64_t)length;
     }
     struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .T = T};
-    struct bl_plan plan = make(l, &o);
+    OWNED(bl_plan_free) struct bl_plan plan = make(l, &o);
     assert_sound(&plan, l);
     ck_assert_int_le((int64_t)plan.blocks, plan.lower_bound + (_i ? 2 : 0));
-    bl_plan_free(&plan);
-    free(l.length);
 }
 
 UNIT_LOOP(the_papers_table, unit_unless_brief(1))
@@ -482,22 +463,20 @@ UNIT_LOOP(the_papers_table, unit_unless_brief(1))
     for (int s = BL_STRATEGY_NAIVE; s <= BL_STRATEGY_MIX; s++) {
         struct bl_plan_options o = {.strategy = (enum bl_strategy)s, .T = 94, .clip = 22};
         for (int mean = 0; mean < 2; mean++, o.clip = 0) { /* the mean is 22 */
-            struct bl_plan plan = make(l, &o);
+            OWNED(bl_plan_free) struct bl_plan plan = make(l, &o);
             ck_assert_int_eq(plan.padding, padding[s]);
             ck_assert_int_eq(plan.deleted, deleted[s]);
             assert_sound(&plan, l);
-            bl_plan_free(&plan);
         }
     }
     struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .fill = BL_FILL_PAPER};
     for (o.seed = 0; o.seed < 50; o.seed++) {
-        struct bl_plan plan = make(l, &o);
+        OWNED(bl_plan_free) struct bl_plan plan = make(l, &o);
         ck_assert_int_eq(plan.deleted, 0);
         ck_assert_int_lt(plan.padding * 90, padding[0]);
         assert_sound(&plan, l);
-        bl_plan_free(&plan);
     }
-    free(l.length);
+    list_free(&l);
 }
 
 UNIT_LOOP(blocks_of_real_lists, unit_brief() ? 1 : 4)
@@ -516,11 +495,10 @@ UNIT_LOOP(blocks_of_real_lists, unit_brief() ? 1 : 4)
     if (l.count == 0)
         return;
     struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .T = real[_i].T};
-    struct bl_plan plan = make(l, &o);
+    OWNED(bl_plan_free) struct bl_plan plan = make(l, &o);
     ck_assert_uint_le(plan.blocks, real[_i].blocks);
     assert_sound(&plan, l);
-    bl_plan_free(&plan);
-    free(l.length);
+    list_free(&l);
 }
 
 /* Blocks cut into pieces at random: a list of which the optimum is known, all lengths different. */
@@ -545,9 +523,9 @@ static struct list cut_blocks(size_t blocks, int64_t T, size_t most, uint64_t se
 UNIT_LOOP(prices_prove_nothing_false, unit_times(9))
 {
     enum { BLOCKS = 300, T = 480000, PLACES = 500 };
-    struct list l = cut_blocks(BLOCKS, T, 5, (uint64_t)_i);
+    OWNED(list_free) struct list l = cut_blocks(BLOCKS, T, 5, (uint64_t)_i);
     struct bl_lengths lengths = {l.length, NULL, l.count, 1, T, 1, T};
-    struct bl_histogram h;
+    OWNED(bl_histogram_free) struct bl_histogram h;
     uint32_t place[PLACES], start[PLACES + 1] = {0};
     double price[PLACES];
     struct bl_random r;
@@ -562,28 +540,24 @@ UNIT_LOOP(prices_prove_nothing_false, unit_times(9))
     ck_assert_int_eq(bl_bound_dual(&bound, &h, T, &classes, PLACES, price, &used, NULL), 0);
     ck_assert_int_le(bound, BLOCKS);
     ck_assert_int_ge(bound, _i % 3 ? 1 : BLOCKS * 99 / 100); /* prices by length prove the steps */
-    bl_histogram_free(&h);
-    free(l.length);
 }
 
 /* Nearly all lengths different, as those of recordings are: a block for each 30 seconds at 16 kHz. */
 UNIT_LOOP(long_blocks_of_different_lengths, unit_unless_brief(2))
 {
-    struct list l = cut_blocks(1500, 480000, _i ? 12 : 4, (uint64_t)_i);
+    OWNED(list_free) struct list l = cut_blocks(1500, 480000, _i ? 12 : 4, (uint64_t)_i);
     struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .T = 480000, .effort = 2};
-    struct bl_plan plan = make(l, &o);
+    OWNED(bl_plan_free) struct bl_plan plan = make(l, &o);
     assert_sound(&plan, l);
     ck_assert_uint_le(plan.blocks, 1502);
     ck_assert_int_ge(plan.lower_bound, 1500);
-    bl_plan_free(&plan);
-    free(l.length);
 }
 
 /* 510 lengths in blocks of 500,000, about ten of each, two or three in a block: the classes of step 5 cost blocks, and
  * the relaxation over all of the lengths must be within the default effort. */
 UNIT_LOOP(many_lengths_in_long_blocks, unit_unless_brief(1))
 {
-    struct list l = {.length = malloc(12000 * sizeof *l.length)};
+    OWNED(list_free) struct list l = {.length = malloc(12000 * sizeof *l.length)};
     uint64_t state = 7;
     ck_assert_ptr_nonnull(l.length);
     for (int i = 0; i < 510; i++) {
@@ -593,28 +567,24 @@ UNIT_LOOP(many_lengths_in_long_blocks, unit_unless_brief(1))
             l.length[l.count++] = length;
     }
     struct bl_plan_options o = {.T = 500000, .strategy = BL_STRATEGY_BLOCK};
-    struct bl_plan plan = make(l, &o);
+    OWNED(bl_plan_free) struct bl_plan plan = make(l, &o);
     ck_assert_int_le((int64_t)plan.blocks, plan.lower_bound + 2);
-    bl_plan_free(&plan);
-    free(l.length);
 }
 
 /* More different lengths than patterns can be kept for: pairs that fill a block to the step are found all the same. */
 UNIT_LOOP(more_different_lengths_than_patterns_have, unit_unless_brief(1))
 {
     enum { PAIRS = 530000 };
-    struct list l = {malloc(2 * PAIRS * sizeof *l.length), 2 * PAIRS};
+    OWNED(list_free) struct list l = {malloc(2 * PAIRS * sizeof *l.length), 2 * PAIRS};
     struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .T = BL_T_MAX, .effort = 1};
     ck_assert_ptr_nonnull(l.length);
     for (int64_t i = 0; i < PAIRS; i++) {
         l.length[2 * i] = BL_T_MAX / 2 - 1500 * i;
         l.length[2 * i + 1] = BL_T_MAX - l.length[2 * i];
     }
-    struct bl_plan plan = make(l, &o);
+    OWNED(bl_plan_free) struct bl_plan plan = make(l, &o);
     ck_assert_uint_eq(plan.blocks, PAIRS);
     ck_assert_int_eq(plan.padding, 0);
-    bl_plan_free(&plan);
-    free(l.length);
 }
 
 UNIT_TEST(oversize)
@@ -674,51 +644,58 @@ UNIT_LOOP(clips, unit_unless_brief(1))
         ck_assert_int_lt(abs(starts[s] - 100), 50);
 }
 
-static void refuse(struct list l, struct bl_plan_options o, int code, const char *words)
-{
-    struct bl_plan plan;
-    struct bl_error e = {0};
-    memset(&plan, 1, sizeof plan);
-    ck_assert_int_eq(bl_plan_make(&plan, l.length, l.count, &o, &e), code);
-    ck_assert_msg(strstr(e.text, words), "%s", e.text);
-    ck_assert(!plan.block_ptr && !plan.sequence && !plan.length && !plan.source_start && plan.blocks == 0);
-}
-
 UNIT_TEST(refusals)
 {
-    int64_t length[] = {5, 2, 0, 9}, zero[] = {0, 0}, negative[] = {1, -1};
-    int64_t huge[] = {INT64_C(1) << 61, INT64_C(1) << 61, 1};
-    struct list l = {length, 4}, none = {length, 0}, zeros = {zero, 2};
-    struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK};
-    refuse(none, o, BL_EFAIL, "nothing to plan");
-    refuse(zeros, o, BL_EFAIL, "nothing to plan");
-    refuse((struct list){negative, 2}, o, BL_EFAIL, "sequence 1 has a negative length");
-    refuse((struct list){huge, 3}, o, BL_EFAIL, "2^62");
-    refuse((struct list){huge, 2}, o, BL_EFAIL, "the maximum is 2147483647");
-    o.T = -1;
-    refuse(l, o, BL_EUSAGE, "T = -1");
-    o.T = BL_T_MAX + 1;
-    refuse(l, o, BL_EUSAGE, "T = 2147483648");
-    o.T = 8;
-    refuse(l, o, BL_EFAIL, "sequence 3 has 9 steps, more than T = 8");
-    o.T = 1;
-    o.oversize = BL_OVERSIZE_DROP;
-    refuse(l, o, BL_EFAIL, "none of the 3 sequences fits T = 1");
-    o.oversize = BL_OVERSIZE_SPLIT;
-    refuse((struct list){huge, 2}, o, BL_EFAIL, "choose a larger T");
-    o.clip = -5;
-    refuse(l, o, BL_EUSAGE, "clip = -5");
-    o = (struct bl_plan_options){.strategy = BL_STRATEGY_SAMPLE, .clip = 10};
-    refuse(l, o, BL_EFAIL, "none of the 3");
-    o.strategy = (enum bl_strategy)7;
-    refuse(l, o, BL_EUSAGE, "unknown");
-    o = (struct bl_plan_options){.strategy = BL_STRATEGY_STORE, .T = 4, .world_size = 2};
-    refuse(l, o, BL_EUSAGE, "--world-size has no meaning in a store");
-    o.world_size = 1;
-    o.seed = 7;
-    refuse(l, o, BL_EUSAGE, "--seed has no meaning in a store");
-    o.T = BL_T_AUTO;
-    refuse(l, o, BL_EUSAGE, "-T auto needs the bytes of a step");
+    static int64_t length[] = {5, 2, 0, 9}, zero[] = {0, 0}, negative[] = {1, -1};
+    static int64_t huge[] = {INT64_C(1) << 61, INT64_C(1) << 61, 1};
+    static const struct {
+        struct list l;
+        int code;
+        const char *words;
+        struct bl_plan_options o;
+    } cases[] = {
+        {{length, 0}, BL_EFAIL, "nothing to plan", {.strategy = BL_STRATEGY_BLOCK}},
+        {{zero, 2}, BL_EFAIL, "nothing to plan", {.strategy = BL_STRATEGY_BLOCK}},
+        {{negative, 2}, BL_EFAIL, "sequence 1 has a negative length", {.strategy = BL_STRATEGY_BLOCK}},
+        {{huge, 3}, BL_EFAIL, "2^62", {.strategy = BL_STRATEGY_BLOCK}},
+        {{huge, 2}, BL_EFAIL, "the maximum is 2147483647", {.strategy = BL_STRATEGY_BLOCK}},
+        {{length, 4}, BL_EUSAGE, "T = -1", {.strategy = BL_STRATEGY_BLOCK, .T = -1}},
+        {{length, 4}, BL_EUSAGE, "T = 2147483648", {.strategy = BL_STRATEGY_BLOCK, .T = BL_T_MAX + 1}},
+        {{length, 4}, BL_EFAIL, "sequence 3 has 9 steps, more than T = 8", {.strategy = BL_STRATEGY_BLOCK, .T = 8}},
+        {{length, 4},
+         BL_EFAIL,
+         "none of the 3 sequences fits T = 1",
+         {.strategy = BL_STRATEGY_BLOCK, .T = 1, .oversize = BL_OVERSIZE_DROP}},
+        {{huge, 2},
+         BL_EFAIL,
+         "choose a larger T",
+         {.strategy = BL_STRATEGY_BLOCK, .T = 1, .oversize = BL_OVERSIZE_SPLIT}},
+        {{length, 4},
+         BL_EUSAGE,
+         "clip = -5",
+         {.strategy = BL_STRATEGY_BLOCK, .T = 1, .oversize = BL_OVERSIZE_SPLIT, .clip = -5}},
+        {{length, 4}, BL_EFAIL, "none of the 3", {.strategy = BL_STRATEGY_SAMPLE, .clip = 10}},
+        {{length, 4}, BL_EUSAGE, "unknown", {.strategy = (enum bl_strategy)7, .clip = 10}},
+        {{length, 4},
+         BL_EUSAGE,
+         "--world-size has no meaning in a store",
+         {.strategy = BL_STRATEGY_STORE, .T = 4, .world_size = 2}},
+        {{length, 4},
+         BL_EUSAGE,
+         "--seed has no meaning in a store",
+         {.strategy = BL_STRATEGY_STORE, .T = 4, .world_size = 1, .seed = 7}},
+        {{length, 4},
+         BL_EUSAGE,
+         "-T auto needs the bytes of a step",
+         {.strategy = BL_STRATEGY_STORE, .T = BL_T_AUTO, .world_size = 1, .seed = 7}},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct bl_plan plan;
+        memset(&plan, 1, sizeof plan);
+        FAILS_WITH(bl_plan_make(&plan, cases[i].l.length, cases[i].l.count, &cases[i].o, &e), cases[i].code,
+                   cases[i].words);
+        ck_assert(!plan.block_ptr && !plan.sequence && !plan.length && !plan.source_start && plan.blocks == 0);
+    }
 }
 
 /* Faults put into a sound plan, each found by name. */
@@ -727,10 +704,7 @@ UNIT_LOOP(check_finds_faults, 11)
     int64_t length[] = {4, 6, 25, 10};
     struct list l = {length, 4};
     struct bl_plan_options o = {.strategy = BL_STRATEGY_NAIVE, .T = 10, .oversize = BL_OVERSIZE_SPLIT};
-    static const char *const words[] = {"has 4",    "no sequence 9", "both hold",   "does not fit", "before it begins",
-                                        "is empty", "last piece",    "blocks hold", "not between",  "from -1",
-                                        "not begin"};
-    struct bl_plan plan = make(l, &o);
+    OWNED(bl_plan_free) struct bl_plan plan = make(l, &o);
     size_t first = 0, second, four = 0;
     while (plan.sequence[first] != 2)
         first++;
@@ -738,43 +712,31 @@ UNIT_LOOP(check_finds_faults, 11)
         second++;
     while (plan.sequence[four] != 0)
         four++;
-    switch (_i) {
-    case 0:
-        plan.length[four] = 5;
-        break;
-    case 1:
-        plan.sequence[1] = 9;
-        break;
-    case 2:
+    const struct {
+        const char *words;
+        int64_t *at, value; /* or no place: see below */
+    } faults[] = {
+        {"has 4", &plan.length[four], 5},
+        {"both hold", &plan.length[first], plan.length[second]},
+        {"does not fit", &plan.T, 9},
+        {"before it begins", &plan.block_ptr[2], plan.block_ptr[1] - 1},
+        {"is empty", &plan.length[0], 0},
+        {"last piece", &plan.block_ptr[plan.blocks], plan.block_ptr[plan.blocks] + 1},
+        {"not between", &plan.T, 0},
+        {"from -1", &plan.source_start[0], -1},
+        {"not begin", &plan.block_ptr[0], 1},
+        {"no sequence 9", NULL, 0},
+        {"blocks hold", NULL, 0},
+    };
+    if (_i == 1)
         plan.source_start[first] = plan.source_start[second];
-        plan.length[first] = plan.length[second];
-        break;
-    case 3:
-        plan.T = 9;
-        break;
-    case 4:
-        plan.block_ptr[2] = plan.block_ptr[1] - 1;
-        break;
-    case 5:
-        plan.length[0] = 0;
-        break;
-    case 6:
-        plan.block_ptr[plan.blocks]++;
-        break;
-    case 7:
+    if (_i == 9)
+        plan.sequence[1] = 9;
+    if (_i == 10)
         plan.blocks--;
-        break;
-    case 8:
-        plan.T = 0;
-        break;
-    case 9:
-        plan.source_start[0] = -1;
-        break;
-    default:
-        plan.block_ptr[0] = 1;
-    }
-    FAILS_WITH(bl_plan_check(&plan, length, 4, &e), BL_EFAIL, words[_i]);
-    bl_plan_free(&plan);
+    if (faults[_i].at)
+        *faults[_i].at = faults[_i].value;
+    FAILS_WITH(bl_plan_check(&plan, length, 4, &e), BL_EFAIL, faults[_i].words);
 }
 
 UNIT_TEST(check_finds_a_sequence_twice)
@@ -782,10 +744,9 @@ UNIT_TEST(check_finds_a_sequence_twice)
     int64_t length[] = {4, 4, 4};
     struct list l = {length, 3};
     struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .T = 8};
-    struct bl_plan plan = make(l, &o);
+    OWNED(bl_plan_free) struct bl_plan plan = make(l, &o);
     plan.sequence[0] = plan.sequence[2];
     FAILS_WITH(bl_plan_check(&plan, length, 3, &e), BL_EFAIL, "second time");
-    bl_plan_free(&plan);
 }
 
 /* A plan from elsewhere may leave a sequence out: counted, and the bound is that of what is placed. */
@@ -811,7 +772,7 @@ UNIT_TEST(longest_blocks)
     for (int fill = BL_FILL_OPTIMAL; fill < BL_FILL_COUNT; fill++) {
         struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .fill = (enum bl_fill)fill, .T = BL_T_MAX};
         struct list l = {length, 4};
-        struct bl_plan plan = make(l, &o);
+        OWNED(bl_plan_free) struct bl_plan plan = make(l, &o);
         ck_assert_uint_le(plan.blocks, 4);
         ck_assert(fill == BL_FILL_PAPER || plan.blocks == 3);
         assert_sound(&plan, l);
@@ -821,7 +782,6 @@ UNIT_TEST(longest_blocks)
         plan = make(l, &o);
         assert_sound(&plan, l);
         ck_assert_uint_eq(plan.pieces, 4 + 513);
-        bl_plan_free(&plan);
     }
 }
 
@@ -852,18 +812,15 @@ UNIT_TEST(random_numbers)
 
 UNIT_TEST(seeds_decide)
 {
-    struct list l = random_list(200, 50, 3);
+    OWNED(list_free) struct list l = random_list(200, 50, 3);
     for (int s = BL_STRATEGY_NAIVE; s < BL_STRATEGY_STORE; s++)
         for (int fill = BL_FILL_OPTIMAL; fill < BL_FILL_COUNT; fill++) {
             struct bl_plan_options o = {.strategy = (enum bl_strategy)s, .fill = (enum bl_fill)fill, .seed = 1};
-            struct bl_plan one = make(l, &o);
+            OWNED(bl_plan_free) struct bl_plan one = make(l, &o);
             o.seed = 2;
-            struct bl_plan two = make(l, &o);
+            OWNED(bl_plan_free) struct bl_plan two = make(l, &o);
             ck_assert_uint_ne(plan_digest(&one), plan_digest(&two));
-            bl_plan_free(&one);
-            bl_plan_free(&two);
         }
-    free(l.length);
 }
 
 /* In lengths 2, 1, 1, 1 with T = 3 the rule leaves the 2 alone in half of all cases; drawing over the distinct lengths
@@ -875,11 +832,10 @@ UNIT_LOOP(papers_rule_is_uniform_over_sequences, unit_unless_brief(1))
     struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .fill = BL_FILL_PAPER, .T = 3};
     int alone = 0, last = 0;
     for (o.seed = 0; o.seed < 2000; o.seed++) {
-        struct bl_plan plan = make(l, &o);
+        OWNED(bl_plan_free) struct bl_plan plan = make(l, &o);
         ck_assert_uint_eq(plan.blocks, 2);
         alone += plan.max_sequences == 3;
         last += plan.block_ptr[1] == 1 && plan.max_sequences == 3;
-        bl_plan_free(&plan);
     }
     ck_assert_int_lt(abs(alone - 1000), 110);
     ck_assert_int_lt(abs(last - alone / 2), 80); /* the blocks are shuffled, too */
@@ -921,10 +877,10 @@ static double trend(struct ranked *value, size_t n)
 /* Nothing rises or falls along a plan: neither the lengths from block to block or inside a block, nor the ids. */
 UNIT_LOOP(no_trend, BL_FILL_COUNT)
 {
-    struct list l = random_list(6000, 100, 11);
+    OWNED(list_free) struct list l = random_list(6000, 100, 11);
     struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .fill = (enum bl_fill)_i, .T = 250, .seed = 4};
-    struct bl_plan plan = make(l, &o);
-    struct ranked *mean = malloc(plan.blocks * sizeof *mean), *id = malloc(plan.pieces * sizeof *id);
+    OWNED(bl_plan_free) struct bl_plan plan = make(l, &o);
+    FREED struct ranked *mean = malloc(plan.blocks * sizeof *mean), *id = malloc(plan.pieces * sizeof *id);
     ck_assert(mean && id);
     double inside = 0;
     for (size_t b = 0; b < plan.blocks; b++) {
@@ -940,10 +896,6 @@ UNIT_LOOP(no_trend, BL_FILL_COUNT)
     ck_assert_msg(rho * rho * (double)plan.blocks < 16, "blocks: %f", rho);
     ck_assert_msg(of_ids * of_ids * (double)plan.pieces < 16, "ids: %f", of_ids);
     ck_assert_msg(inside / (double)plan.blocks < 4 && inside / (double)plan.blocks > -4, "inside: %f", inside);
-    free(mean);
-    free(id);
-    bl_plan_free(&plan);
-    free(l.length);
 }
 
 /* These digests hold on every machine of one byte order, for ever: a plan is named by its seed. */
@@ -954,7 +906,7 @@ UNIT_LOOP(golden_digests, 7)
         UINT64_C(0xc39df969e5fe0720), UINT64_C(0x7137a0d14d66fceb), UINT64_C(0x2d6381e50b516b63),
         UINT64_C(0xac1dcea2b42527fc),
     };
-    struct list l = random_list(1000, 100, 42);
+    OWNED(list_free) struct list l = random_list(1000, 100, 42);
     struct bl_plan_options o = {.T = 60, .oversize = BL_OVERSIZE_SPLIT, .seed = 7};
     o.strategy = _i < BL_STRATEGY_BLOCK ? (enum bl_strategy)_i : BL_STRATEGY_BLOCK;
     o.fill = _i == BL_STRATEGY_BLOCK + 1 ? BL_FILL_PAPER : BL_FILL_OPTIMAL;
@@ -965,8 +917,6 @@ UNIT_LOOP(golden_digests, 7)
         value[i] = (double)(i * 7 % 11) / 4;
     if (_i > BL_STRATEGY_BLOCK + 2)
         o.max_column = (struct bl_plan_columns){{{"a", 6.5, value}}, 1};
-    struct bl_plan plan = make(l, &o);
+    OWNED(bl_plan_free) struct bl_plan plan = make(l, &o);
     ck_assert_msg(plan_digest(&plan) == golden[_i], "digest is now 0x%016llx", (unsigned long long)plan_digest(&plan));
-    bl_plan_free(&plan);
-    free(l.length);
 }

@@ -7,12 +7,6 @@ UNIT_SCRATCH
 static const int64_t lengths[] = {5, 9, 0, 3, 7, 12, 4, 4, 2, 6};
 #define ROWS COUNT(lengths)
 
-static void write_file(const char *path, const char *text)
-{
-    struct bl_error e = {0};
-    ck_assert_int_eq(bl_output_replace(path, text, strlen(text), &e), BL_OK);
-}
-
 static void write_plan(const char *path, const struct bl_plan *plan)
 {
     struct bl_output out;
@@ -33,7 +27,7 @@ UNIT_TEST(plans_survive_the_table)
         {.strategy = BL_STRATEGY_MIX, .clip = 4},
     };
     for (size_t i = 0; i < COUNT(options); i++) {
-        struct bl_plan plan, back;
+        OWNED(bl_plan_free) struct bl_plan plan, back;
         ck_assert_msg(bl_plan_make(&plan, lengths, ROWS, &options[i], &e) == BL_OK, "%s", e.text);
         write_plan("plan", &plan);
         ck_assert_msg(bl_plan_table_read(&back, "plan", plan.T, 1, 0, lengths, ROWS, &e) == BL_OK, "%s", e.text);
@@ -45,8 +39,6 @@ UNIT_TEST(plans_survive_the_table)
             ck_assert_int_eq(bl_plan_piece_length(&back, lengths, p), bl_plan_piece_length(&plan, lengths, p));
         ck_assert_int_eq(back.padding, plan.padding);
         ck_assert_int_eq(back.deleted, plan.deleted);
-        bl_plan_free(&plan);
-        bl_plan_free(&back);
     }
 }
 
@@ -73,10 +65,10 @@ UNIT_TEST(bad_plans_are_refused_by_line)
         char text[256];
         struct bl_plan plan;
         snprintf(text, sizeof text, "%s%s", BL_PLAN_TABLE_HEADER, bad[i].rows);
-        write_file("plan", text);
+        unit_write_text("plan", text);
         FAILS_WITH(bl_plan_table_read(&plan, "plan", 12, 1, 0, lengths, ROWS, &e), BL_EFAIL, bad[i].message);
     }
     struct bl_plan plan;
-    write_file("plan", "block\tsequence\n0\t0\n");
+    unit_write_text("plan", "block\tsequence\n0\t0\n");
     FAILS_WITH(bl_plan_table_read(&plan, "plan", 12, 1, 0, lengths, ROWS, &e), BL_EFAIL, "plan:1: not a plan");
 }

@@ -35,12 +35,12 @@ static struct list random_list(size_t count, int64_t longest, uint64_t seed)
     return l;
 }
 
-static void free_list(struct list l)
+static void list_free(struct list *l)
 {
-    free(l.length);
-    free(l.group);
-    free(l.value[0]);
-    free(l.value[1]);
+    free(l->length);
+    free(l->group);
+    free(l->value[0]);
+    free(l->value[1]);
 }
 
 static int64_t or_one(int64_t value)
@@ -159,7 +159,7 @@ static const char *const refusals[] = {
 
 static void try_options(struct list l, const struct bl_plan_options *o)
 {
-    struct bl_plan plan;
+    OWNED(bl_plan_free) struct bl_plan plan;
     struct bl_error e = {0};
     int rc = bl_plan_make(&plan, l.length, l.count, o, &e);
     if (rc == 0) {
@@ -171,7 +171,6 @@ static void try_options(struct list l, const struct bl_plan_options *o)
         ck_assert_msg(known == 1, "%s", e.text);
         ck_assert(!plan.block_ptr && !plan.sequence);
     }
-    bl_plan_free(&plan);
 }
 
 /* Every option takes part in every list, in combinations drawn at random: some ten thousand of them. */
@@ -214,7 +213,7 @@ UNIT_LOOP(all_options_crossed, unit_times(60))
         try_options(l, &o);
     }
 #undef ONE_OF
-    free_list(l);
+    list_free(&l);
 }
 
 static struct bl_plan make(struct list l, const struct bl_plan_options *o)
@@ -251,30 +250,28 @@ static size_t fewest(const int64_t *length, size_t n, int64_t *room, int64_t *pl
 
 UNIT_LOOP(bounds_and_blocks_under_constraints, unit_times(40))
 {
-    struct list l = random_list(8, 40, 500 + (uint64_t)_i);
+    OWNED(list_free) struct list l = random_list(8, 40, 500 + (uint64_t)_i);
     int64_t room[9], places[9], aligned[8], align = _i % 2 ? 4 : 1;
     struct bl_plan_options o = {
         .strategy = BL_STRATEGY_BLOCK, .T = 40 + _i % 9, .align = align, .max_sequences = 2 + _i % 3};
     for (size_t i = 0; i < l.count; i++) /* the last of a block needs no room to the next multiple */
         aligned[i] = (l.length[i] + align - 1) / align * align;
     size_t optimum = fewest(aligned, l.count, room, places, 0, (o.T + align - 1) / align * align, o.max_sequences);
-    struct bl_plan plan = make(l, &o);
+    OWNED(bl_plan_free) struct bl_plan plan = make(l, &o);
     ck_assert_int_le(plan.lower_bound, (int64_t)optimum);
     if (o.T % align == 0) {
         ck_assert_uint_ge(plan.blocks, optimum);
         ck_assert_uint_le(plan.blocks, optimum + 1);
     }
-    bl_plan_free(&plan);
-    free_list(l);
 }
 
 UNIT_LOOP(epochs_are_alike_in_size_alone, unit_brief() ? 1 : BL_FILL_COUNT)
 {
-    struct list l = random_list(500, LONGEST, 3);
+    OWNED(list_free) struct list l = random_list(500, LONGEST, 3);
     struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .fill = (enum bl_fill)_i, .T = 100, .world_size = 4};
-    struct bl_planner planner;
+    OWNED(bl_planner_free) struct bl_planner planner;
     ck_assert_int_eq(bl_planner_make(&planner, l.length, l.count, &o, NULL), 0);
-    struct bl_plan one, two, again;
+    OWNED(bl_plan_free) struct bl_plan one, two, again;
     ck_assert_int_eq(bl_planner_draw(&planner, 1, 200, 0, &one, NULL), 0);
     ck_assert_int_eq(bl_planner_draw(&planner, 2, 200, 0, &two, NULL), 0);
     ck_assert_int_eq(bl_planner_draw(&planner, 1, 200, 1, &again, NULL), 0);
@@ -283,19 +280,14 @@ UNIT_LOOP(epochs_are_alike_in_size_alone, unit_brief() ? 1 : BL_FILL_COUNT)
     ck_assert_mem_eq(one.sequence, again.sequence, one.pieces * sizeof *one.sequence);
     ck_assert_mem_ne(one.sequence, two.sequence, one.pieces * sizeof *one.sequence);
     assert_plan(&two, l, &o);
-    bl_plan_free(&one);
-    bl_plan_free(&two);
-    bl_plan_free(&again);
-    bl_planner_free(&planner);
-    free_list(l);
 }
 
 UNIT_LOOP(adopted_plans_keep_blocks_and_widths, 2)
 {
-    struct list l = random_list(300, LONGEST, 8);
+    OWNED(list_free) struct list l = random_list(300, LONGEST, 8);
     struct bl_plan_options o = {
         .strategy = BL_STRATEGY_BLOCK, .fill = BL_FILL_PAPER, .T = 64, .align = 4, .group = _i ? l.group : NULL};
-    struct bl_plan stored = make(l, &o), drawn;
+    OWNED(bl_plan_free) struct bl_plan stored = make(l, &o), drawn;
     int64_t *pieces = malloc(stored.pieces * sizeof *pieces);
     uint32_t *group = malloc(stored.pieces * sizeof *group);
     ck_assert(pieces && group);
@@ -303,20 +295,15 @@ UNIT_LOOP(adopted_plans_keep_blocks_and_widths, 2)
         pieces[p] = l.length[stored.sequence[p]];
         group[p] = l.group[stored.sequence[p]];
     }
-    struct list over = {pieces, group, stored.pieces, {NULL, NULL}};
+    OWNED(list_free) struct list over = {pieces, group, stored.pieces, {NULL, NULL}};
     o.group = _i ? group : NULL;
-    struct bl_planner planner;
+    OWNED(bl_planner_free) struct bl_planner planner;
     ck_assert_int_eq(bl_planner_make(&planner, pieces, stored.pieces, &o, NULL), 0);
     ck_assert_int_eq(bl_planner_adopt(&planner, &stored, NULL), 0);
     ck_assert_int_eq(bl_planner_draw(&planner, 9, 0, 0, &drawn, NULL), 0);
     ck_assert_uint_eq(drawn.blocks, stored.blocks);
     ck_assert_int_le(drawn.max_sequences, stored.max_sequences);
     assert_plan(&drawn, over, &o);
-    bl_plan_free(&drawn);
-    bl_plan_free(&stored);
-    bl_planner_free(&planner);
-    free_list(over);
-    free_list(l);
 }
 
 /* --- chance ----------------------------------------------------------------------------------------------------- */
@@ -329,12 +316,11 @@ static void count_meetings(struct list l, enum bl_fill fill, int64_t T, int meet
     struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .fill = fill, .T = T};
     memset(meet, 0, PAIRS_N * sizeof *meet);
     for (o.seed = 0; o.seed < PAIRS_SEEDS; o.seed++) {
-        struct bl_plan plan = make(l, &o);
+        OWNED(bl_plan_free) struct bl_plan plan = make(l, &o);
         for (size_t b = 0; b < plan.blocks; b++)
             for (int64_t p = plan.block_ptr[b]; p < plan.block_ptr[b + 1]; p++)
                 for (int64_t q = plan.block_ptr[b]; q < plan.block_ptr[b + 1]; q++)
                     meet[plan.sequence[p]][plan.sequence[q]] += p != q;
-        bl_plan_free(&plan);
     }
 }
 
@@ -379,7 +365,7 @@ UNIT_LOOP(equal_pairs_meet_as_often_as_expected, unit_unless_brief(BL_FILL_COUNT
 UNIT_LOOP(pairs_of_lengths_meet_alike, unit_unless_brief(BL_FILL_COUNT))
 {
     static int meet[PAIRS_N][PAIRS_N], some[PAIRS_N * PAIRS_N];
-    struct list l = random_list(PAIRS_N, 12, 21);
+    OWNED(list_free) struct list l = random_list(PAIRS_N, 12, 21);
     struct dispersion d = {0};
     count_meetings(l, (enum bl_fill)_i, 26, meet);
     for (int64_t a = 1; a <= 12; a++)
@@ -398,7 +384,6 @@ UNIT_LOOP(pairs_of_lengths_meet_alike, unit_unless_brief(BL_FILL_COUNT))
         }
     ck_assert_double_gt(d.expected, PAIRS_N * 20);
     ck_assert_msg(fabs(excess(&d)) < 4, "%f deviations", excess(&d));
-    free_list(l);
 }
 
 /* --- who meets again -------------------------------------------------------------------------------------------- */
@@ -446,8 +431,8 @@ struct meetings {
 static struct meetings meetings_of(struct list l, struct bl_plan_options *o, int plans)
 {
     struct meetings m = {0};
-    struct bl_plan last = {0};
-    uint32_t *block = malloc(l.count * sizeof *block);
+    OWNED(bl_plan_free) struct bl_plan last = {0};
+    FREED uint32_t *block = malloc(l.count * sizeof *block);
     ck_assert_ptr_nonnull(block);
     for (int k = 0; k < plans; k++) {
         o->seed = (uint64_t)k;
@@ -462,8 +447,6 @@ static struct meetings meetings_of(struct list l, struct bl_plan_options *o, int
         bl_plan_free(&last);
         last = plan;
     }
-    bl_plan_free(&last);
-    free(block);
     return m;
 }
 
@@ -471,15 +454,13 @@ static struct meetings meetings_of(struct list l, struct bl_plan_options *o, int
  * at the fewest blocks. */
 UNIT_LOOP(few_meet_again, unit_unless_brief(3))
 {
-    struct list l = different_list(_i, 1000000);
+    OWNED(list_free) struct list l = different_list(_i, 1000000);
     struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .T = 1000000, .effort = 1};
     struct meetings m = meetings_of(l, &o, 200);
-    struct bl_plan plan = make(l, &o);
+    OWNED(bl_plan_free) struct bl_plan plan = make(l, &o);
     ck_assert_uint_le(plan.blocks, (size_t)plan.lower_bound + 1);
     ck_assert_msg(m.mean <= 1.5 * m.random, "mean %f, of random blocks %f", m.mean, m.random);
     ck_assert_msg(m.worst <= 2 * m.random + 0.003, "worst %f, of random blocks %f", m.worst, m.random);
-    bl_plan_free(&plan);
-    free_list(l);
 }
 
 /* Many sequences of each of few lengths, in long blocks: patterns would put those of one length together, in few
@@ -487,23 +468,21 @@ UNIT_LOOP(few_meet_again, unit_unless_brief(3))
  */
 UNIT_LOOP(equal_lengths_are_spread, unit_unless_brief(3))
 {
-    struct list l = random_list(60000, 40, 17);
+    OWNED(list_free) struct list l = random_list(60000, 40, 17);
     struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK,
                                 .T = 20000,
                                 .effort = 1,
                                 .max_column = {{{"a", _i == 1 ? 4000 : 2100, l.value[0]}}, _i > 0}};
     struct meetings m = meetings_of(l, &o, 4);
-    struct bl_plan plan = make(l, &o);
+    OWNED(bl_plan_free) struct bl_plan plan = make(l, &o);
     ck_assert_uint_eq(plan.blocks, (size_t)plan.lower_bound);
     ck_assert_msg(m.worst <= 1.1 * m.random, "worst %f, of random blocks %f", m.worst, m.random);
-    bl_plan_free(&plan);
-    free_list(l);
 }
 
 /* Where long sequences leave few partners, more blocks let fewer meet again. */
 UNIT_LOOP(spare_blocks_mix, unit_unless_brief(1))
 {
-    struct list l = different_list(3, 1000000);
+    OWNED(list_free) struct list l = different_list(3, 1000000);
     struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .T = 1000000, .effort = 1};
     struct meetings none = meetings_of(l, &o, 20);
     o.spare = 0.02;
@@ -511,7 +490,6 @@ UNIT_LOOP(spare_blocks_mix, unit_unless_brief(1))
     ck_assert_msg(none.mean < 0.2, "%f", none.mean);
     ck_assert_msg(some.mean < none.mean / 2, "%f, with 2 %% more blocks %f", none.mean, some.mean);
     ck_assert_uint_eq(some.blocks, (size_t)((double)none.blocks * 1.02));
-    free_list(l);
 }
 
 /* 16 sequences in as many blocks as 4 ranks need: whichever lies in which block, first or next to another, is chance.
@@ -519,21 +497,20 @@ UNIT_LOOP(spare_blocks_mix, unit_unless_brief(1))
 UNIT_LOOP(places_are_even_after_a_spread, unit_unless_brief(1))
 {
     enum { N = 16, SEEDS = 1200 };
-    struct list l = random_list(N, 40, 9);
+    OWNED(list_free) struct list l = random_list(N, 40, 9);
     struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .T = 100, .world_size = 4};
     int last[N] = {0}, first[N] = {0}, next[N][N] = {0};
     double all = 0;
     for (size_t i = 0; i < l.count; i++)
         l.length[i] = 12 + (int64_t)i; /* different, and alike enough to be treated alike */
     for (o.seed = 0; o.seed < SEEDS; o.seed++) {
-        struct bl_plan plan = make(l, &o);
+        OWNED(bl_plan_free) struct bl_plan plan = make(l, &o);
         size_t b = plan.blocks - 1;
         for (int64_t p = plan.block_ptr[b]; p < plan.block_ptr[b + 1]; p++, all++)
             last[plan.sequence[p]]++;
         first[plan.sequence[0]]++;
         for (size_t p = 1; p < plan.pieces; p++)
             next[plan.sequence[p - 1]][plan.sequence[p]]++;
-        bl_plan_free(&plan);
     }
     double x = 0, y = 0, z = 0;
     for (int i = 0; i < N; i++) {
@@ -544,15 +521,14 @@ UNIT_LOOP(places_are_even_after_a_spread, unit_unless_brief(1))
     }
     ck_assert_msg(x < 50 && y < 50, "last block %f, first place %f, of 15 expected", x, y);
     ck_assert_msg(z < 240 * 1.6, "neighbours %f, of 240 expected", z);
-    free_list(l);
 }
 
 /* A length is as often first in its block as the size of the block has it: no order inside. */
 UNIT_LOOP(no_length_prefers_the_first_place, unit_unless_brief(BL_FILL_COUNT))
 {
-    struct list l = random_list(4000, 50, 77);
+    OWNED(list_free) struct list l = random_list(4000, 50, 77);
     struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .fill = (enum bl_fill)_i, .T = 110, .seed = 2};
-    struct bl_plan plan = make(l, &o);
+    OWNED(bl_plan_free) struct bl_plan plan = make(l, &o);
     double first[2] = {0}, expected[2] = {0};
     for (size_t b = 0; b < plan.blocks; b++) {
         int64_t begin = plan.block_ptr[b], end = plan.block_ptr[b + 1];
@@ -564,8 +540,6 @@ UNIT_LOOP(no_length_prefers_the_first_place, unit_unless_brief(BL_FILL_COUNT))
     }
     for (int k = 0; k < 2; k++)
         ck_assert_double_lt(fabs(first[k] - expected[k]), 4 * sqrt(expected[k]));
-    bl_plan_free(&plan);
-    free_list(l);
 }
 
 /* --- parts ------------------------------------------------------------------------------------------------------ */
@@ -574,13 +548,13 @@ UNIT_LOOP(marks_walk_both_ways, 7)
 {
     static const size_t sizes[] = {1, 63, 64, 65, 4096, 4097, 300000};
     size_t size = sizes[_i];
-    struct bl_bitset m;
+    OWNED(bl_bitset_free) struct bl_bitset m;
     struct bl_random r;
     bl_random_seed(&r, 4, BL_STREAM_FILL);
     ck_assert_int_eq(bl_bitset_make(&m, size, NULL), 0);
     ck_assert_uint_eq(bl_bitset_next(&m, 0), BL_BITSET_NONE);
     ck_assert_uint_eq(bl_bitset_previous(&m, size - 1), BL_BITSET_NONE);
-    char *in = calloc(size, 1);
+    FREED char *in = calloc(size, 1);
     ck_assert_ptr_nonnull(in);
     for (int k = 0; k < 200; k++) {
         size_t i = bl_random_below(&r, size);
@@ -599,8 +573,6 @@ UNIT_LOOP(marks_walk_both_ways, 7)
         ck_assert_uint_eq(bl_bitset_next(&m, i), next < size ? next : BL_BITSET_NONE);
         ck_assert_uint_eq(bl_bitset_previous(&m, i), previous < size ? previous : BL_BITSET_NONE);
     }
-    free(in);
-    bl_bitset_free(&m);
 }
 
 UNIT_LOOP(subsets_are_the_best, unit_times(40))
@@ -617,7 +589,7 @@ UNIT_LOOP(subsets_are_the_best, unit_times(40))
         if (sum <= room && sum > best && (uint32_t)__builtin_popcount(set) <= most)
             best = sum;
     }
-    struct bl_subset_sum s;
+    OWNED(bl_subset_sum_free) struct bl_subset_sum s;
     ck_assert_int_eq(bl_subset_sum_make(&s, room, most < 10, NULL), 0);
     bl_subset_sum_begin(&s, room, most);
     for (size_t i = 0; i < COUNT(length); i++)
@@ -633,7 +605,6 @@ UNIT_LOOP(subsets_are_the_best, unit_times(40))
     ck_assert_uint_le(items, most);
     ck_assert_uint_eq(total, s.top);
     ck_assert(most < 10 ? total <= best : total == best); /* with a limit the first way to a sum decides */
-    bl_subset_sum_free(&s);
 }
 
 /* No other overlap, no piece that is elsewhere, and none that is missing but the last of a sequence. */
@@ -643,7 +614,7 @@ UNIT_TEST(overlaps_are_exact)
     struct list l = {.length = length, .count = COUNT(length)};
     const struct bl_plan_options o = {
         .oversize = BL_OVERSIZE_SPLIT, .strategy = BL_STRATEGY_BLOCK, .T = 10, .overlap = 3};
-    struct bl_plan plan = make(l, &o);
+    OWNED(bl_plan_free) struct bl_plan plan = make(l, &o);
     for (size_t p = 0; p < plan.pieces; p++) {
         bool is_last = plan.source_start[p] + plan.length[p] == length[plan.sequence[p]];
         for (int d = -1; d <= 1; d += 2) {
@@ -659,5 +630,4 @@ UNIT_TEST(overlaps_are_exact)
         struct bl_plan again = plan;
         ck_assert_int_eq(bl_plan_check(&again, length, l.count, &e), plan.overlap == 3 ? BL_OK : BL_EFAIL);
     }
-    bl_plan_free(&plan);
 }

@@ -24,10 +24,9 @@ UNIT_SCRATCH
 static int with_processor(const char *processor, bool wanted, struct bl_tokenizer **tokenizer, struct bl_error *e)
 {
     const struct bl_tokenizer_options options = {.path = "tokenizer.json", .add_special_tokens = wanted};
-    struct bl_buffer text = {0};
+    OWNED(bl_buffer_free) struct bl_buffer text = {0};
     bl_buffer_printf(&text, "{\"post_processor\":%s," MODEL "}", processor);
     ck_assert_int_eq(bl_output_replace(options.path, text.data, text.size, e), BL_OK);
-    bl_buffer_free(&text);
     return bl_tokenizer_open(tokenizer, &options, e);
 }
 
@@ -97,11 +96,10 @@ UNIT_TEST(what_is_refused)
 UNIT_TEST(too_many_tokens_are_refused)
 {
     struct bl_tokenizer *tokenizer;
-    struct bl_buffer text = {0};
+    OWNED(bl_buffer_free) struct bl_buffer text = {0};
     bl_buffer_text(&text, "{\"type\":\"TemplateProcessing\",\"single\":[" TEXT);
     for (int i = 0; i <= BL_DOCUMENT_MARKS_MAX; i++)
         bl_buffer_text(&text, "," TOKEN("s"));
     bl_buffer_text(&text, "],\"pair\":[]," SPECIAL "}");
     FAILS_WITH(with_processor(text.data, true, &tokenizer, &e), BL_EFAIL, "adds more than 16 tokens on one side");
-    bl_buffer_free(&text);
 }

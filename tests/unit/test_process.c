@@ -15,7 +15,7 @@ static int run(const char *script, struct bl_buffer *out, int *status)
 
 UNIT_TEST(what_it_says_and_how_it_ends)
 {
-    struct bl_buffer out = {0};
+    OWNED(bl_buffer_free) struct bl_buffer out = {0};
     int status = -1;
     ck_assert_int_eq(run("echo one; echo two >&2; read x || echo nothing; exit 5", &out, &status), BL_OK);
     ck_assert_str_eq(out.data, "one\ntwo\nnothing\n");
@@ -24,17 +24,15 @@ UNIT_TEST(what_it_says_and_how_it_ends)
     ck_assert_int_eq(status, 143);
     ck_assert_int_eq(run("exit 0", NULL, &status), BL_OK);
     ck_assert_int_eq(status, 0);
-    bl_buffer_free(&out);
 }
 
 UNIT_TEST(more_than_a_pipe_holds)
 {
-    struct bl_buffer out = {0};
+    OWNED(bl_buffer_free) struct bl_buffer out = {0};
     int status = -1;
     ck_assert_int_eq(run("head -c 300000 /dev/zero", &out, &status), BL_OK);
     ck_assert_int_eq(status, 0);
     ck_assert_uint_eq(out.size, 300000);
-    bl_buffer_free(&out);
 }
 
 UNIT_TEST(programs_are_found_in_path)

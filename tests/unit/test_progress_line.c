@@ -18,11 +18,10 @@ static struct bl_progress_view view = {
 static const char *bar(int width)
 {
     static char text[512];
-    struct bl_buffer out = {0};
+    OWNED(bl_buffer_free) struct bl_buffer out = {0};
     bl_progress_line_bar(&view, width, &out);
     ck_assert(!out.failed);
     snprintf(text, sizeof text, "%s", out.data ? out.data : "");
-    bl_buffer_free(&out);
     return text;
 }
 

@@ -16,11 +16,10 @@ UNIT_TEST(patterns_are_translated)
         {"\\u00e9\\v", "\\x{00e9}\\x0b"},
     };
     for (size_t i = 0; i < COUNT(known); i++) {
-        struct bl_buffer out = {0};
+        OWNED(bl_buffer_free) struct bl_buffer out = {0};
         bl_buffer_text(&out, "");
         ck_assert_int_eq(bl_regex_translate(known[i][0], strlen(known[i][0]), &out, &e), 0);
         ck_assert_str_eq(out.data, known[i][1]);
-        bl_buffer_free(&out);
     }
 }
 
@@ -49,8 +48,8 @@ static void split(const char *pattern, enum bl_behavior how, const char *text, c
 {
     struct bl_regex *regex;
     struct bl_matcher *matcher;
-    struct bl_spans spans = {0};
-    struct bl_buffer out = {0};
+    OWNED(bl_spans_free) struct bl_spans spans = {0};
+    OWNED(bl_buffer_free) struct bl_buffer out = {0};
     struct bl_error e = {0};
     ck_assert_msg(!bl_regex_open(&regex, pattern, strlen(pattern), false, &e), "%s", e.text);
     ck_assert_int_eq(bl_matcher_open(&matcher, &e), 0);
@@ -58,8 +57,6 @@ static void split(const char *pattern, enum bl_behavior how, const char *text, c
     for (size_t i = 0; i < spans.count; i++)
         bl_buffer_printf(&out, "(%.*s)", (int)(spans.span[i].end - spans.span[i].begin), text + spans.span[i].begin);
     ck_assert_str_eq(spans.count ? out.data : "", expected);
-    bl_buffer_free(&out);
-    bl_spans_free(&spans);
     bl_matcher_close(matcher);
     bl_regex_close(regex);
 }
@@ -99,7 +96,7 @@ UNIT_TEST(code_points_of_later_versions)
 {
     static const char later[] = "a\u0897\U00033398\u1c8b\U000561a5\ue000";
     struct bl_pattern_points points = {.newer = true};
-    struct bl_buffer copy = {0};
+    OWNED(bl_buffer_free) struct bl_buffer copy = {0};
     const char *seen;
     ck_assert_int_eq(bl_pattern_points_read(&points, "[\\x{33000}-\\x{3ffff}]", 21, &e), 0);
     ck_assert_int_eq(bl_stand_in_apply(&points, later, sizeof later - 1, &copy, &seen, &e), 0);
@@ -108,7 +105,6 @@ UNIT_TEST(code_points_of_later_versions)
     ck_assert_int_eq(bl_stand_in_apply(&points, later + 4, sizeof later - 5, &copy, &seen, &e), 0);
     ck_assert_ptr_eq(seen, later + 4);
     bl_pattern_points_free(&points);
-    bl_buffer_free(&copy);
 }
 
 static bool exact(const char *pattern, bool literal)
@@ -134,7 +130,7 @@ UNIT_TEST(limits)
     static const char pattern[] = "(?:a+)+[bc]";
     struct bl_regex *regex;
     struct bl_matcher *matcher;
-    struct bl_spans spans = {0};
+    OWNED(bl_spans_free) struct bl_spans spans = {0};
     char text[60];
     memset(text, 'a', sizeof text);
     memcpy(text, "ab", 2);
@@ -145,7 +141,6 @@ UNIT_TEST(limits)
                      BL_EFAIL);
     ck_assert_ptr_nonnull(strstr(e.text, "at offset 2 of the text"));
     ck_assert_ptr_nonnull(strstr(e.text, "match limit"));
-    bl_spans_free(&spans);
     bl_matcher_close(matcher);
     bl_regex_close(regex);
 }

@@ -42,10 +42,10 @@ static struct bl_resampler make(enum bl_resampler_engine engine, int to, int cha
  * middle half, where no end matters; or with `image`, of all that is left of it. */
 static double tone_decibels(enum bl_resampler_engine engine, int from, int to, double hertz, bool floats, bool image)
 {
-    struct bl_resampler r = make(engine, to, 1, floats);
-    struct bl_buffer out = {0};
+    OWNED(bl_resampler_free) struct bl_resampler r = make(engine, to, 1, floats);
+    OWNED(bl_buffer_free) struct bl_buffer out = {0};
     int count = from / 2;
-    float *in = malloc((size_t)count * sizeof *in);
+    FREED float *in = malloc((size_t)count * sizeof *in);
     ck_assert_ptr_nonnull(in);
     for (int i = 0; i < count; i++)
         in[i] = (float)(TONE * sin(2 * M_PI * hertz * i / from + 0.3));
@@ -58,9 +58,6 @@ static double tone_decibels(enum bl_resampler_engine engine, int from, int to, d
         error += (is / scale - right) * (is / scale - right);
     }
     error /= got / 2;
-    free(in);
-    bl_buffer_free(&out);
-    bl_resampler_free(&r);
     return 10 * log10(TONE * TONE / 2 / error);
 }
 
@@ -108,26 +105,23 @@ UNIT_TEST(portions_do_not_matter)
 {
     static const int odd[] = {1, 4096, 77, 1153, 3, 20000};
     enum { COUNT = 30011 };
-    float *in = malloc(2 * COUNT * sizeof *in);
+    FREED float *in = malloc(2 * COUNT * sizeof *in);
     ck_assert_ptr_nonnull(in);
     uint32_t x = 1;
     for (int i = 0; i < 2 * COUNT; i++, x = x * 1664525 + 1013904223)
         in[i] = (float)((int32_t)x >> 8) / 8388608;
     for (int engine = 0; engine < 2; engine++) {
         for (size_t p = 0; p < PAIRS; p++) {
+            OWNED(bl_resampler_free)
             struct bl_resampler r = make((enum bl_resampler_engine)engine, pairs[p][1], 2, true);
-            struct bl_buffer once = {0}, parts = {0};
+            OWNED(bl_buffer_free) struct bl_buffer once = {0}, parts = {0};
             resample(&r, pairs[p][0], in, COUNT, (const int[]){COUNT}, 1, &once);
             resample(&r, pairs[p][0] + 1, in, 500, odd, 6, &parts);
             resample(&r, pairs[p][0], in, COUNT, odd, 6, &parts);
             ck_assert_uint_eq(once.size, parts.size);
             ck_assert_mem_eq(once.data, parts.data, once.size);
-            bl_buffer_free(&once);
-            bl_buffer_free(&parts);
-            bl_resampler_free(&r);
         }
     }
-    free(in);
 }
 
 /* Lengths are rounded up, of signals that are shorter than any filter, and at the rates' bounds. */
@@ -135,16 +129,15 @@ UNIT_TEST(lengths_are_exact)
 {
     static const int rates[][2] = {{44100, 16000}, {16000, 44100}, {44099, 16001}, {3072000, 100}, {100, 768000}};
     float in[3000] = {0.5F};
-    struct bl_buffer out = {0};
+    OWNED(bl_buffer_free) struct bl_buffer out = {0};
     for (int engine = 0; engine < 2; engine++) {
         for (size_t p = 0; p < COUNT(rates); p++) {
+            OWNED(bl_resampler_free)
             struct bl_resampler r = make((enum bl_resampler_engine)engine, rates[p][1], 1, false);
             for (int n = 1; n < (p < 3 ? 3000 : 30); n = n * 3 + 1)
                 resample(&r, rates[p][0], in, n, (const int[]){100}, 1, &out); /* checks it */
-            bl_resampler_free(&r);
         }
     }
-    bl_buffer_free(&out);
 }
 
 /* What the environment says of soxr is not heard, once it was set. */
@@ -159,9 +152,8 @@ UNIT_TEST(the_environment_does_not_matter)
         setenv("SOXR_USE_SIMD32", i ? "0" : "1", 1);
         setenv("SOXR_LARGE_DFT_SIZE", i ? "9" : "17", 1);
         bl_media_set_environment();
-        struct bl_resampler r = make(BL_RESAMPLER_SOXR, 16000, 1, true);
+        OWNED(bl_resampler_free) struct bl_resampler r = make(BL_RESAMPLER_SOXR, 16000, 1, true);
         resample(&r, 44100, in, 4000, (const int[]){4000}, 1, &out[i]);
-        bl_resampler_free(&r);
     }
     ck_assert_mem_eq(out[0].data, out[1].data, out[0].size);
     bl_buffer_free(&out[0]);

@@ -37,7 +37,7 @@ static void *user_run(void *user_)
 
 UNIT_TEST(no_more_than_there_is)
 {
-    struct bl_memory_budget budget;
+    OWNED(bl_memory_budget_free) struct bl_memory_budget budget;
     struct bl_cancel cancel = {0};
     atomic_llong used = 0;
     struct user user[8];
@@ -53,7 +53,6 @@ UNIT_TEST(no_more_than_there_is)
         ck_assert(!user[i].failed);
     }
     ck_assert_int_eq(budget.left, 100 * MIB);
-    bl_memory_budget_free(&budget);
 }
 
 UNIT_TEST(another_input_gives_back_what_the_one_before_took)
@@ -90,7 +89,7 @@ static void *raise_later(void *cancel_)
 
 UNIT_TEST(who_waits_can_be_cancelled)
 {
-    struct bl_memory_budget budget;
+    OWNED(bl_memory_budget_free) struct bl_memory_budget budget;
     struct bl_cancel cancel = {0};
     pthread_t thread;
     bl_memory_budget_init(&budget, 100 * MIB);
@@ -102,12 +101,11 @@ UNIT_TEST(who_waits_can_be_cancelled)
     bl_reservation_release(&two);
     ck_assert_int_eq(budget.left, 40 * MIB);
     bl_reservation_release(&one);
-    bl_memory_budget_free(&budget);
 }
 
 UNIT_TEST(what_never_fits_is_refused_where_that_is_wanted)
 {
-    struct bl_memory_budget budget;
+    OWNED(bl_memory_budget_free) struct bl_memory_budget budget;
     struct bl_cancel cancel = {0};
     bl_memory_budget_init(&budget, -20 * MIB);
     struct bl_reservation r = {.budget = &budget, .cancel = &cancel, .included = 10 * MIB, .strict = true};
@@ -124,7 +122,6 @@ UNIT_TEST(what_never_fits_is_refused_where_that_is_wanted)
     ck_assert_str_eq(e.text, "70.0 MiB of memory are needed for it: --memory is too small by 80.0 MiB");
     ck_assert_int_eq(r.held, 0);
     ck_assert_int_eq(bl_reservation_require(NULL, 70 * MIB, &e), BL_OK);
-    bl_memory_budget_free(&budget);
 }
 
 /* The scan notes what packing will need. */

@@ -12,10 +12,9 @@ static void make_head(struct bl_buffer *head, const char *json)
 /* Parses JSON as the header of a file with data_bytes of data. */
 static int parse(const char *json, int64_t data_bytes, struct bl_safetensors *out, struct bl_error *e)
 {
-    struct bl_buffer head = {0};
+    OWNED(bl_buffer_free) struct bl_buffer head = {0};
     make_head(&head, json);
     int code = bl_safetensors_parse(head.data, head.size, (int64_t)head.size + data_bytes, out, e);
-    bl_buffer_free(&head);
     return code;
 }
 
@@ -26,7 +25,7 @@ UNIT_TEST(what_is_written_is_read_back)
     struct bl_tensor scalar = {.name = "c", .dtype = BL_U8, .rank = 0};
     struct bl_tensor *all[] = {&a, &b, &scalar};
     const struct bl_metadata metadata[] = {{"one", "1"}, {"two", "\\ \""}};
-    struct bl_buffer head = {0};
+    OWNED(bl_buffer_free) struct bl_buffer head = {0};
     struct bl_safetensors file;
     ck_assert_int_eq(bl_safetensors_place(all, 3, &e), 0);
     ck_assert_int_eq(bl_safetensors_header((const struct bl_tensor *const *)all, 3, metadata, 2, &head, &e), 0);
@@ -48,7 +47,6 @@ UNIT_TEST(what_is_written_is_read_back)
     ck_assert_int_eq(found->end, 162);
     ck_assert_ptr_null(bl_safetensors_find(&file, "__metadata__"));
     bl_safetensors_free(&file);
-    bl_buffer_free(&head);
 }
 
 UNIT_TEST(tensors_come_in_file_order)

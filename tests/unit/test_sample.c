@@ -54,7 +54,7 @@ UNIT_TEST(the_range_holds_the_truth)
 /* Two workers, the first blocks of which take 3 s more. */
 UNIT_TEST(first_blocks_count_once)
 {
-    struct bl_sample *s = calloc(1, sizeof *s);
+    FREED struct bl_sample *s = calloc(1, sizeof *s);
     double warm = -1;
     ck_assert_ptr_nonnull(s);
     s->blocks = 8;
@@ -67,12 +67,11 @@ UNIT_TEST(first_blocks_count_once)
     r = bl_sample_seconds(s, &warm);
     ck_assert_double_eq_tol(r.mid, 0.3, 1e-12);
     ck_assert_double_eq(warm, 0);
-    free(s);
 }
 
 UNIT_TEST(tables_are_part_of_the_bytes)
 {
-    struct bl_sample *s = calloc(1, sizeof *s);
+    FREED struct bl_sample *s = calloc(1, sizeof *s);
     ck_assert_ptr_nonnull(s);
     s->blocks = 4;
     s->tables = 40;
@@ -85,7 +84,6 @@ UNIT_TEST(tables_are_part_of_the_bytes)
     double spread = bl_sample_bytes(s).high - bl_sample_bytes(s).mid;
     s->is_whole = true;
     ck_assert(bl_sample_bytes(s).high - bl_sample_bytes(s).mid < spread / 10);
-    free(s);
 }
 
 UNIT_TEST(space_is_that_of_all_files)

@@ -12,14 +12,13 @@ enum { T = 1000, BILLION = 1000000000 };
 
 static struct bl_histogram histogram_of(uint32_t *length, size_t count)
 {
-    int64_t *wide = malloc(count * sizeof *wide);
+    FREED int64_t *wide = malloc(count * sizeof *wide);
     struct bl_histogram h;
     ck_assert_ptr_nonnull(wide);
     for (size_t i = 0; i < count; i++)
         wide[i] = length[i];
     struct bl_lengths lengths = {wide, NULL, count, 1, INT32_MAX, 1, INT32_MAX};
     ck_assert_int_eq(bl_histogram_make(&h, &lengths, NULL), 0);
-    free(wide);
     return h;
 }
 
@@ -32,7 +31,7 @@ static uint32_t between(struct bl_random *r, uint32_t low, uint32_t high)
 static struct bl_histogram triplets(size_t blocks, uint64_t seed)
 {
     struct bl_random r;
-    uint32_t *length = malloc(3 * blocks * sizeof *length);
+    FREED uint32_t *length = malloc(3 * blocks * sizeof *length);
     bl_random_seed(&r, seed, BL_STREAM_FILL);
     ck_assert_ptr_nonnull(length);
     for (size_t i = 0; i < blocks; i++) {
@@ -41,7 +40,6 @@ static struct bl_histogram triplets(size_t blocks, uint64_t seed)
         length[3 * i + 2] = T - length[3 * i] - length[3 * i + 1];
     }
     struct bl_histogram h = histogram_of(length, 3 * blocks);
-    free(length);
     return h;
 }
 
@@ -49,20 +47,19 @@ static struct bl_histogram triplets(size_t blocks, uint64_t seed)
 static struct bl_histogram even(size_t count, uint32_t low, uint32_t high, uint64_t seed)
 {
     struct bl_random r;
-    uint32_t *length = malloc(count * sizeof *length);
+    FREED uint32_t *length = malloc(count * sizeof *length);
     bl_random_seed(&r, seed, BL_STREAM_FILL);
     ck_assert_ptr_nonnull(length);
     for (size_t i = 0; i < count; i++)
         length[i] = between(&r, low, high);
     struct bl_histogram h = histogram_of(length, count);
-    free(length);
     return h;
 }
 
 /* All lengths, each as often as it is there, in blocks that they fit into. */
 static void assert_sound(const struct bl_patterns *p, const struct bl_histogram *h, const struct bl_limits *limits)
 {
-    uint32_t *count = calloc(h->distinct + 1, sizeof *count);
+    FREED uint32_t *count = calloc(h->distinct + 1, sizeof *count);
     size_t blocks = 0;
     ck_assert_ptr_nonnull(count);
     for (size_t i = 0; i < p->count; i++) {
@@ -78,7 +75,6 @@ static void assert_sound(const struct bl_patterns *p, const struct bl_histogram 
     for (size_t b = 0; b < h->distinct; b++)
         ck_assert_uint_eq(count[b], bl_histogram_count(h, b));
     ck_assert_uint_eq(blocks, p->blocks);
-    free(count);
 }
 
 static struct bl_limits default_limits(int64_t *used)
@@ -89,33 +85,30 @@ static struct bl_limits default_limits(int64_t *used)
 
 static size_t solve(const struct bl_histogram *h, const struct bl_limits *limits, int64_t *bound)
 {
-    struct bl_patterns p = {0};
+    OWNED(bl_patterns_free) struct bl_patterns p = {0};
     *bound = bl_bound_blocks(h, limits->T);
     ck_assert_int_eq(bl_search_best(&p, bound, h, limits, NULL), 0);
     size_t blocks = p.blocks;
     assert_sound(&p, h, limits);
     ck_assert_int_ge((int64_t)blocks, *bound);
-    bl_patterns_free(&p);
     return blocks;
 }
 
 UNIT_LOOP(triplets_are_solved, unit_times(20))
 {
     size_t blocks = 20 + 5 * ((size_t)_i % 5);
-    struct bl_histogram h = triplets(blocks, (uint64_t)_i);
+    OWNED(bl_histogram_free) struct bl_histogram h = triplets(blocks, (uint64_t)_i);
     int64_t used = 0, bound;
     struct bl_limits limits = default_limits(&used);
     ck_assert_uint_eq(solve(&h, &limits, &bound), blocks);
-    bl_histogram_free(&h);
 }
 
 UNIT_LOOP(schwerin_is_solved, unit_times(40))
 {
-    struct bl_histogram h = even(_i % 2 ? 120 : 100, 150, 200, (uint64_t)_i);
+    OWNED(bl_histogram_free) struct bl_histogram h = even(_i % 2 ? 120 : 100, 150, 200, (uint64_t)_i);
     int64_t used = 0, bound;
     struct bl_limits limits = default_limits(&used);
     ck_assert_uint_eq(solve(&h, &limits, &bound), (size_t)bound);
-    bl_histogram_free(&h);
 }
 
 /* Lists of every kind, with efforts from hardly any on: each part counts what it does, and none goes on for long when
@@ -141,6 +134,7 @@ UNIT_TEST(effort_is_not_passed)
 /* Whatever is left out, the rest is sound, and the optimum is not passed by the bound. */
 UNIT_LOOP(parts_can_be_left_out, unit_times(6))
 {
+    OWNED(bl_histogram_free)
     struct bl_histogram h = _i % 3 ? even(160, 1, 800, (uint64_t)_i) : triplets(20, (uint64_t)_i);
     int64_t bound, least;
     struct bl_limits limits = default_limits(NULL);
@@ -152,13 +146,12 @@ UNIT_LOOP(parts_can_be_left_out, unit_times(6))
         ck_assert_uint_ge(solve(&h, &limits, &least), (size_t)bound);
         ck_assert_int_le(least, (int64_t)blocks);
     }
-    bl_histogram_free(&h);
 }
 
 /* The parts alone: better than what is known, or nothing. */
 UNIT_LOOP(dives_and_completion_find_what_is_there, unit_times(4))
 {
-    struct bl_histogram h = triplets(20, (uint64_t)_i);
+    OWNED(bl_histogram_free) struct bl_histogram h = triplets(20, (uint64_t)_i);
     struct bl_patterns known, dived, completed, none;
     struct bl_limits limits = default_limits(NULL);
     int64_t bound = 0;
@@ -182,7 +175,6 @@ UNIT_LOOP(dives_and_completion_find_what_is_there, unit_times(4))
     bl_patterns_free(&known);
     bl_patterns_free(&dived);
     bl_patterns_free(&completed);
-    bl_histogram_free(&h);
 }
 
 /* Returns the worth of the best block by trying all: of lengths below `end`, no more often than they are there. */
@@ -202,7 +194,7 @@ static double best_by_trial(const struct bl_knapsack *k, size_t end, uint32_t ro
 UNIT_LOOP(bounded_knapsack_is_exact, unit_times(200))
 {
     enum { ROOM = 40, CAPACITY = 64 };
-    struct bl_histogram h = even(12, 3, 20, (uint64_t)_i);
+    OWNED(bl_histogram_free) struct bl_histogram h = even(12, 3, 20, (uint64_t)_i);
     struct bl_random r;
     struct bl_knapsack k;
     uint32_t sequences = _i % 2 ? UINT32_MAX : 1 + (uint32_t)_i % 5, item[CAPACITY];
@@ -222,12 +214,11 @@ UNIT_LOOP(bounded_knapsack_is_exact, unit_times(200))
     ck_assert_uint_le(steps, ROOM);
     ck_assert_double_eq(worth, bl_knapsack_solve(&k));
     bl_knapsack_free(&k);
-    bl_histogram_free(&h);
 }
 
 UNIT_TEST(patterns_are_cut_off)
 {
-    struct bl_patterns p = {0};
+    OWNED(bl_patterns_free) struct bl_patterns p = {0};
     for (uint32_t i = 0; i < 5; i++) {
         ck_assert_int_eq(bl_patterns_push(&p, i, NULL), 0);
         ck_assert_int_eq(bl_patterns_close(&p, i + 1, NULL), 0);
@@ -239,5 +230,4 @@ UNIT_TEST(patterns_are_cut_off)
     ck_assert_uint_eq(p.entries, 2);
     bl_patterns_truncate(&p, 0);
     ck_assert_uint_eq(p.blocks + p.entries, 0);
-    bl_patterns_free(&p);
 }

@@ -14,7 +14,7 @@ struct file {
 static void make(struct file *file)
 {
     struct bl_compressor *compressor;
-    struct bl_buffer entries = {0}, table = {0};
+    OWNED(bl_buffer_free) struct bl_buffer entries = {0}, table = {0};
     struct bl_error e = {0};
     *file = (struct file){.size = {5000, 1, 4096}};
     uint32_t state = 1;
@@ -34,8 +34,6 @@ static void make(struct file *file)
     bl_buffer_append(&file->bytes, table.data, table.size);
     file->table = table.size;
     bl_compressor_close(compressor);
-    bl_buffer_free(&entries);
-    bl_buffer_free(&table);
 }
 
 static int parse(const struct file *file, struct bl_seekable *out, struct bl_error *e)
@@ -51,7 +49,7 @@ static int parse(const struct file *file, struct bl_seekable *out, struct bl_err
 UNIT_TEST(frames_come_back_by_the_table)
 {
     struct file file;
-    struct bl_seekable s;
+    OWNED(bl_seekable_free) struct bl_seekable s;
     struct bl_decompressor *decompressor;
     uint8_t out[5000];
     make(&file);
@@ -66,7 +64,6 @@ UNIT_TEST(frames_come_back_by_the_table)
         ck_assert_int_eq(memcmp(out, file.part[i], file.size[i]), 0);
     }
     bl_decompressor_close(decompressor);
-    bl_seekable_free(&s);
     bl_buffer_free(&file.bytes);
 }
 
@@ -85,7 +82,7 @@ UNIT_TEST(the_same_bytes_whatever_came_before)
  * nothing to a decoder (reserved ones, say), and only the checksum over the compressed bytes knows them. */
 static bool is_refused(const struct file *file, struct bl_decompressor *decompressor)
 {
-    struct bl_seekable s = {0};
+    OWNED(bl_seekable_free) struct bl_seekable s = {0};
     struct bl_error e = {0};
     uint8_t out[5000];
     bool refused = parse(file, &s, &e) != 0 || s.frames != PARTS;
@@ -94,7 +91,6 @@ static bool is_refused(const struct file *file, struct bl_decompressor *decompre
                   bl_decompressor_frame(decompressor, &s, i, file->bytes.data + s.frame[i].offset, out, &e) != 0;
         ck_assert(refused || memcmp(out, file->part[i], file->size[i]) == 0);
     }
-    bl_seekable_free(&s);
     return refused;
 }
 
@@ -122,13 +118,12 @@ static int with_number(struct file *file, size_t from_end, uint32_t number, stru
 {
     uint32_t before;
     char *at = file->bytes.data + file->bytes.size - from_end;
-    struct bl_seekable s = {0};
+    OWNED(bl_seekable_free) struct bl_seekable s = {0};
     memcpy(&before, at, sizeof before);
     memcpy(at, &number, sizeof number);
     bl_error_clear(e);
     int code = parse(file, &s, e);
     memcpy(at, &before, sizeof before);
-    bl_seekable_free(&s);
     return code;
 }
 

@@ -54,7 +54,7 @@ static void ids_are(const char *bytes, size_t size, const char *text, const int3
 {
     struct bl_tokenizer *tokenizer;
     struct bl_encoder *encoder;
-    struct bl_ids ids = {0};
+    OWNED(bl_ids_free) struct bl_ids ids = {0};
     struct bl_error e = {0};
     ck_assert_msg(open_model(bytes, size, &tokenizer, &e) == BL_OK, "%s", e.text);
     ck_assert_int_eq(bl_encoder_open(&encoder, tokenizer, &e), BL_OK);
@@ -65,7 +65,6 @@ static void ids_are(const char *bytes, size_t size, const char *text, const int3
     ck_assert_int_eq(bl_tokenizer_find(tokenizer, "?"), 0);
     ck_assert_int_eq(bl_tokenizer_find(tokenizer, "b"), 2);
     ck_assert_int_eq(bl_tokenizer_find(tokenizer, "none"), -1);
-    bl_ids_free(&ids);
     bl_encoder_close(encoder);
     bl_tokenizer_close(tokenizer);
 }

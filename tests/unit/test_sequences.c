@@ -1,26 +1,19 @@
 #include "store/sequences.h"
-#include "base/output.h"
 #include "store/row_reader.h"
 #include "unit.h"
 
 UNIT_SCRATCH
 
-static void write_file(const char *path, const char *text)
-{
-    struct bl_error e = {0};
-    ck_assert_int_eq(bl_output_replace(path, text, strlen(text), &e), BL_OK);
-}
-
 static int open_text(struct bl_sequences *t, const char *text, bool lengths, struct bl_error *e)
 {
-    write_file("table", text);
+    unit_write_text("table", text);
     const char *path = "table";
     return bl_sequences_open(t, &path, 1, lengths, e);
 }
 
 UNIT_TEST(rows_survive_the_table)
 {
-    struct bl_buffer text = {0};
+    OWNED(bl_buffer_free) struct bl_buffer text = {0};
     const struct bl_row rows[] = {
         {"a\tb\nc\\d\xff.mp4", 12, "video", "dir/a\tb", 99, 0x1f, BL_ROW_OK, "", "all", .stream = 3, .offset = -1},
         {"gone.mp4", 0, "video", "gone.mp4", 0, 0, BL_ROW_SKIPPED, "empty file", "all", .stream = -1, .offset = -1},
@@ -31,13 +24,13 @@ UNIT_TEST(rows_survive_the_table)
     for (size_t i = 0; i < 4; i++)
         bl_row_format(&rows[i], &text);
     ck_assert_ptr_nonnull(strstr(text.data, "a\\tb\\nc\\\\d\\xFF.mp4"));
-    struct bl_sequences t;
+    OWNED(bl_sequences_close) struct bl_sequences t;
     ck_assert_msg(open_text(&t, text.data, false, &e) == BL_OK, "%s", e.text);
     ck_assert_uint_eq(t.count, 4);
     ck_assert_int_eq(t.steps, 17);
     ck_assert_int_eq(t.damaged, 1);
     ck_assert(!bl_sequences_is_clean(&t));
-    struct bl_row_reader back = {0};
+    OWNED(bl_row_reader_free) struct bl_row_reader back = {0};
     for (size_t i = 0; i < 4; i++) {
         ck_assert_int_eq(t.length[i], rows[i].status == BL_ROW_OK ? rows[i].length : 0);
         ck_assert_int_eq(bl_row_reader_read(&t, i, &back, &e), BL_OK);
@@ -50,9 +43,6 @@ UNIT_TEST(rows_survive_the_table)
         ck_assert_uint_eq(back.row.content, rows[i].content);
         ck_assert_int_eq(back.row.status, rows[i].status);
     }
-    bl_row_reader_free(&back);
-    bl_sequences_close(&t);
-    bl_buffer_free(&text);
 }
 
 /* Lines of every size up to three words, with tabs at random places, beside the plain way. */
@@ -136,13 +126,13 @@ UNIT_TEST(rows_are_read_in_any_order)
 {
     enum { ROWS = 3000 };
     char id[2200];
-    struct bl_buffer table = {0};
+    OWNED(bl_buffer_free) struct bl_buffer table = {0};
     bl_buffer_text(&table, "id\tlength\n");
     for (int i = 0; i < ROWS; i++)
         bl_buffer_printf(&table, "%d%0*d\t%d\n", i, 1 + i * 7 % (i % 50 ? 60 : 2000), 0, i + 1);
-    struct bl_sequences t;
+    OWNED(bl_sequences_close) struct bl_sequences t;
     ck_assert_msg(open_text(&t, table.data, false, &e) == BL_OK, "%s", e.text);
-    struct bl_row_reader text = {0};
+    OWNED(bl_row_reader_free) struct bl_row_reader text = {0};
     for (int turn = 0; turn < 2 * ROWS + 1; turn++) {
         size_t i = turn < ROWS ? (size_t)turn : turn % 3 ? (size_t)turn * 31 % ROWS : ROWS - 1;
         snprintf(id, sizeof id, "%zu%0*d", i, 1 + (int)i * 7 % (i % 50 ? 60 : 2000), 0);
@@ -150,15 +140,12 @@ UNIT_TEST(rows_are_read_in_any_order)
         ck_assert_str_eq(text.row.id, id);
         ck_assert_int_eq(text.row.length, (int64_t)i + 1);
     }
-    bl_row_reader_free(&text);
-    bl_sequences_close(&t);
-    bl_buffer_free(&table);
 }
 
 UNIT_TEST(tables_are_merged)
 {
-    write_file("a", "length\tid\textra\n4\tone\tx\n5\ttwo\ty\n");
-    write_file("b", "id\tlength\tkind\nthree\t6\taudio\n");
+    unit_write_text("a", "length\tid\textra\n4\tone\tx\n5\ttwo\ty\n");
+    unit_write_text("b", "id\tlength\tkind\nthree\t6\taudio\n");
     const char *const paths[] = {"a", "b"};
     struct bl_sequences t;
     ck_assert_int_eq(bl_sequences_open(&t, paths, 2, false, &e), BL_OK);
@@ -171,14 +158,14 @@ UNIT_TEST(tables_are_merged)
     ck_assert_str_eq(text.row.id, "two");
     bl_row_reader_free(&text);
     bl_sequences_close(&t);
-    write_file("b", "id\tlength\none\t6\n");
+    unit_write_text("b", "id\tlength\none\t6\n");
     FAILS_WITH(bl_sequences_open(&t, paths, 2, false, &e), BL_EFAIL, "\"one\"");
 }
 
 /* Enough rows that the sort of the hashes goes through all its levels. */
 UNIT_TEST(a_duplicate_among_many_is_found)
 {
-    struct bl_buffer text = {0};
+    OWNED(bl_buffer_free) struct bl_buffer text = {0};
     bl_buffer_text(&text, "id\tlength\n");
     for (int i = 0; i < 200000; i++)
         bl_buffer_printf(&text, "s%d\t1\n", i);
@@ -190,13 +177,12 @@ UNIT_TEST(a_duplicate_among_many_is_found)
     ck_assert_int_eq(open_text(&t, text.data, false, &e), BL_EFAIL);
     ck_assert_ptr_nonnull(strstr(e.text, ":779 "));
     ck_assert_ptr_nonnull(strstr(e.text, ":200002"));
-    bl_buffer_free(&text);
 }
 
 /* Numbers of every size, among those that are read at a glance; and the line of one that is none. */
 UNIT_TEST(plain_lengths_of_every_size)
 {
-    struct bl_buffer text = {0};
+    OWNED(bl_buffer_free) struct bl_buffer text = {0};
     struct bl_sequences t;
     int64_t length = 0;
     for (int i = 1; i <= 17; i++) {
@@ -221,5 +207,4 @@ UNIT_TEST(plain_lengths_of_every_size)
         ck_assert_int_ne(open_text(&t, bad[i], true, &e), BL_OK);
         ck_assert_msg(strncmp(e.text, "table:4:", 8) == 0, "%s", e.text);
     }
-    bl_buffer_free(&text);
 }

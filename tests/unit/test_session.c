@@ -86,7 +86,7 @@ static AVCodecParameters *stream_of(int width, int header)
 /* Lends for a stream and takes back. */
 static void use(struct bl_session_pool *s, int width, int header, bool clean)
 {
-    AVCodecParameters *p = stream_of(width, header);
+    OWNED(avcodec_parameters_free) AVCodecParameters *p = stream_of(width, header);
     struct bl_session *session;
     struct bl_error e = {0};
     int code = bl_session_pool_acquire(s, p, &session, &e);
@@ -94,7 +94,6 @@ static void use(struct bl_session_pool *s, int width, int header, bool clean)
     ck_assert_int_eq(session->codec->width, width);
     bl_session_pool_release(s, &session, clean);
     ck_assert_ptr_null(session);
-    avcodec_parameters_free(&p);
 }
 
 UNIT_TEST(sessions_are_lent_again_to_streams_that_are_alike)
@@ -245,7 +244,7 @@ static struct seen see(struct bl_session_pool *sessions, const char *path, int64
     int rc = bl_decode_open_gpu(&f, sessions, path, -1, -1, BL_DEMUX_TIMES, &env, &e);
     if (rc)
         return (struct seen){.fault = rc};
-    AVFrame *frame = av_frame_alloc();
+    OWNED(av_frame_free) AVFrame *frame = av_frame_alloc();
     while (seen.frames < most) {
         bool got;
         rc = bl_decode_next(&f, frame, &got, &e);
@@ -259,7 +258,6 @@ static struct seen see(struct bl_session_pool *sessions, const char *path, int64
     seen.refused = f.errors;
     seen.cut = f.truncated;
     seen.fault = rc;
-    av_frame_free(&frame);
     bl_decode_close(&f);
     return seen;
 }

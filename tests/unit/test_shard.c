@@ -1,4 +1,3 @@
-#include "base/output.h"
 #include "store/format.h"
 #include "store/shard_writer.h"
 
@@ -27,8 +26,8 @@ static const struct sample_kind kinds[] = {
 
 UNIT_LOOP(the_layout_keeps_the_order_and_alignment_that_loaders_want, KINDS)
 {
-    struct sample s = {0};
-    struct bl_layout layout;
+    OWNED(sample_free) struct sample s = {0};
+    OWNED(bl_layout_free) struct bl_layout layout;
     sample_plan(&s, kinds[_i]);
     ck_assert_int_eq(bl_layout_make(&layout, &s.format, 0, &e), 0);
     ck_assert_uint_eq(layout.header.size % BL_SAFETENSORS_ALIGN, 0);
@@ -50,13 +49,11 @@ UNIT_LOOP(the_layout_keeps_the_order_and_alignment_that_loaders_want, KINDS)
     ck_assert_int_eq(layout.tensors,
                      3 + 4 + s.format.attributes + s.format.has_segment_ids + s.format.has_source_start + jpeg);
     ck_assert_int_eq(layout.tensor[layout.tensors - 1].varies, jpeg);
-    bl_layout_free(&layout);
-    bl_plan_free(&s.plan);
 }
 
 UNIT_TEST(shards_share_out_the_blocks)
 {
-    struct sample s = {0};
+    OWNED(sample_free) struct sample s = {0};
     struct bl_layout layout;
     char name[BL_SHARD_NAME_MAX];
     sample_plan(&s, (struct sample_kind){0});
@@ -78,7 +75,6 @@ UNIT_TEST(shards_share_out_the_blocks)
     ck_assert_str_eq(bl_format_shard_name(&s.format, 1234567, name), "shards/01234/shard-01234567.safetensors");
     s.format.compressed = true;
     ck_assert_str_eq(bl_format_shard_name(&s.format, 999, name), "shards/00000/shard-00000999.safetensors.zst");
-    bl_plan_free(&s.plan);
 }
 
 /* What init says of a format whose first field was changed. */
@@ -94,8 +90,8 @@ static int init_with(struct sample *s, const char *name, int64_t height, int64_t
 
 UNIT_TEST(encoding_changes_neither_shards_nor_what_is_plain)
 {
-    struct sample raw = {0}, s = {0};
-    struct bl_layout a, b;
+    OWNED(sample_free) struct sample raw = {0}, s = {0};
+    OWNED(bl_layout_free) struct bl_layout a, b;
     sample_plan(&raw, (struct sample_kind){0});
     sample_plan(&s, (struct sample_kind){.encoding = {.kind = BL_ENCODING_JPEG, .quality = 75}});
     ck_assert_int_eq(s.format.blocks_per_shard, raw.format.blocks_per_shard);
@@ -111,10 +107,6 @@ UNIT_TEST(encoding_changes_neither_shards_nor_what_is_plain)
     ck_assert_ptr_nonnull(memmem(b.header.data, b.header.size, "\"frames_encoding\":\"jpeg:75\"", 27));
     ck_assert_str_eq(bl_layout_offsets(&b, 0)->tensor.name, "frames_offsets");
     ck_assert_ptr_null(bl_layout_offsets(&b, 1));
-    bl_layout_free(&a);
-    bl_layout_free(&b);
-    bl_plan_free(&raw.plan);
-    bl_plan_free(&s.plan);
 }
 
 /* What check says of a format whose first field is encoded so, and whose second is named so. */
@@ -130,7 +122,7 @@ static int check_encoded(const struct sample *s, struct bl_encoding encoding, bo
 
 UNIT_TEST(encodings_that_cannot_be_are_refused)
 {
-    struct sample s = {0};
+    OWNED(sample_free) struct sample s = {0};
     const struct bl_encoding jpeg = {.kind = BL_ENCODING_JPEG, .quality = 90},
                              delta = {.kind = BL_ENCODING_DELTA, .quality = 0};
     sample_plan(&s, (struct sample_kind){0});
@@ -151,12 +143,11 @@ UNIT_TEST(encodings_that_cannot_be_are_refused)
     ck_assert_int_eq(bl_format_check(&format, &e), 0);
     memset(format.fields.field[0].name, 'x', BL_FIELD_NAME_MAX - 8);
     ck_assert_int_eq(bl_format_check(&format, &e), BL_EUSAGE); /* no room for _offsets */
-    bl_plan_free(&s.plan);
 }
 
 UNIT_TEST(formats_that_cannot_be_are_refused)
 {
-    struct sample s = {0};
+    OWNED(sample_free) struct sample s = {0};
     sample_plan(&s, (struct sample_kind){0});
     ck_assert_int_eq(init_with(&s, "frames", 4, 16), 0);
     ck_assert_int_eq(init_with(&s, "sequence", 4, 16), BL_EUSAGE);
@@ -168,7 +159,6 @@ UNIT_TEST(formats_that_cannot_be_are_refused)
     ck_assert_int_eq(init_with(&s, "frames", 4, 0), BL_EUSAGE);
     snprintf(s.format.fields.field[1].name, sizeof s.format.fields.field[1].name, "frames");
     ck_assert_int_eq(bl_layout_divide(&s.format, 1 << 20, &e), BL_EUSAGE);
-    bl_plan_free(&s.plan);
 }
 
 /* What a check says of a format with these attributes. */
@@ -186,7 +176,7 @@ static int check_attributes(const struct sample *s, const char *first, const cha
 
 UNIT_TEST(attributes_that_cannot_be_are_refused)
 {
-    struct sample s = {0};
+    OWNED(sample_free) struct sample s = {0};
     sample_plan(&s, (struct sample_kind){.attributes = true});
     ck_assert_int_eq(check_attributes(&s, "class", "weight", BL_F64, 2), 0);
     ck_assert_int_eq(check_attributes(&s, "class", "class", BL_F64, 2), BL_EUSAGE);
@@ -201,14 +191,13 @@ UNIT_TEST(attributes_that_cannot_be_are_refused)
     s.format.encoding[0] = (struct bl_encoding){.kind = BL_ENCODING_JPEG, .quality = 90};
     ck_assert_int_eq(check_attributes(&s, "class", "frames_offsets", BL_F64, 2), BL_EUSAGE);
     ck_assert_int_eq(check_attributes(&s, "frames_jpeg", "weight", BL_F64, 2), BL_EUSAGE);
-    bl_plan_free(&s.plan);
 }
 
 /* Verifying takes "sequence" before all others, whatever attributes are called. */
 UNIT_TEST(tables_come_before_attributes_before_fields)
 {
-    struct sample s = {0};
-    struct bl_layout layout;
+    OWNED(sample_free) struct sample s = {0};
+    OWNED(bl_layout_free) struct bl_layout layout;
     static const char *const order[] = {"sequence",   "class",  "weight",       "labels",
                                         "cu_seqlens", "length", "num_sequences"};
     sample_plan(&s, (struct sample_kind){.attributes = true});
@@ -217,16 +206,14 @@ UNIT_TEST(tables_come_before_attributes_before_fields)
         ck_assert_str_eq(layout.tensor[i].tensor.name, order[i]);
     ck_assert_int_eq(layout.tensor[2].tensor.dtype, BL_F64);
     ck_assert_int_eq(layout.tensor[2].row_bytes, 8 * s.format.S);
-    bl_layout_free(&layout);
-    bl_plan_free(&s.plan);
 }
 
 /* --- blocks ----------------------------------------------------------------------------------------------------- */
 
 UNIT_TEST(a_failed_piece_keeps_its_place)
 {
-    struct sample s = {0};
-    struct bl_block block;
+    OWNED(sample_free) struct sample s = {0};
+    OWNED(bl_block_free) struct bl_block block;
     int32_t ids[16];
     sample_plan(&s, (struct sample_kind){.segment_ids = true});
     ck_assert_int_eq(bl_block_make(&block, &s.format, true, &e), 0);
@@ -252,8 +239,6 @@ UNIT_TEST(a_failed_piece_keeps_its_place)
         else if (t < start)
             ck_assert_int_eq(ids[t], 1);
     }
-    bl_block_free(&block);
-    bl_plan_free(&s.plan);
 }
 
 /* --- files ------------------------------------------------------------------------------------------------------ */
@@ -261,7 +246,7 @@ UNIT_TEST(a_failed_piece_keeps_its_place)
 /* All of a shard's uncompressed bytes. */
 static uint8_t *read_all(const struct sample *s, int64_t shard, int64_t *size)
 {
-    struct bl_shard_reader file;
+    OWNED(bl_shard_reader_close) struct bl_shard_reader file;
     struct bl_error e = {0};
     char path[200], name[BL_SHARD_NAME_MAX];
     snprintf(path, sizeof path, "%s/%s", s->dir, bl_format_shard_name(&s->format, shard, name));
@@ -276,33 +261,28 @@ static uint8_t *read_all(const struct sample *s, int64_t shard, int64_t *size)
     }
     ck_assert_int_eq(bl_shard_reader_read(&file, file.size - 1, 2, some, &e), BL_EDATA);
     *size = file.size;
-    bl_shard_reader_close(&file);
     return bytes;
 }
 
 UNIT_LOOP(compressed_content_is_the_plain_file, 3)
 {
     static const size_t frame_size[] = {0, 500, 77};
-    struct sample plain, packed;
+    OWNED(sample_free) struct sample plain, packed;
     sample_make(&plain, (struct sample_kind){.split = true, .segment_ids = true});
     sample_make(&packed, (struct sample_kind){
                              .split = true, .segment_ids = true, .compressed = true, .frame_size = frame_size[_i]});
     for (int64_t i = 0; i < bl_format_shards(&plain.format); i++) {
         int64_t plain_size, packed_size;
-        uint8_t *a = read_all(&plain, i, &plain_size), *b = read_all(&packed, i, &packed_size);
+        FREED uint8_t *a = read_all(&plain, i, &plain_size), *b = read_all(&packed, i, &packed_size);
         ck_assert_int_eq(plain_size, packed_size);
         ck_assert_int_eq(memcmp(a, b, (size_t)plain_size), 0);
-        free(a);
-        free(b);
     }
-    sample_free(&plain);
-    sample_free(&packed);
 }
 
 SAMPLE_LOOP(a_finished_shard_is_found_with_its_record, KINDS, kinds[_i])
 {
     for (int64_t i = 0; i < bl_format_shards(&s->format); i++) {
-        struct bl_shard_record found;
+        OWNED(bl_shard_record_free) struct bl_shard_record found;
         ck_assert(sample_find(s, i, &found));
         ck_assert_int_eq(found.first_block, bl_format_first_block(&s->format, i));
         ck_assert_int_eq(found.blocks, bl_format_blocks_of(&s->format, i));
@@ -310,44 +290,36 @@ SAMPLE_LOOP(a_finished_shard_is_found_with_its_record, KINDS, kinds[_i])
         ck_assert_str_eq(found.user_data, "note\n");
         if (!s->format.compressed) {
             int64_t size;
-            uint8_t *bytes = read_all(s, i, &size);
-            struct bl_layout layout;
+            FREED uint8_t *bytes = read_all(s, i, &size);
+            OWNED(bl_layout_free) struct bl_layout layout;
             ck_assert_int_eq(bl_layout_make(&layout, &s->format, i, &e), 0);
             const struct bl_shard_tensor *t = bl_layout_field(&layout, 2);
             ck_assert_int_eq(size, found.bytes);
             ck_assert_uint_eq(found.block_checksum[2],
                               bl_checksum(bytes + layout.header.size + t->tensor.begin, (size_t)t->row_bytes));
-            bl_layout_free(&layout);
-            free(bytes);
         }
-        bl_shard_record_free(&found);
     }
 }
 
 SAMPLE_LOOP(the_same_shard_twice_is_the_same_file, KINDS, kinds[_i])
 {
-    struct bl_shard_record before, after;
+    OWNED(bl_shard_record_free) struct bl_shard_record before, after;
     ck_assert(sample_find(s, 1, &before));
     int64_t size, size_after;
-    uint8_t *bytes = read_all(s, 1, &size);
+    FREED uint8_t *bytes = read_all(s, 1, &size);
     sample_shard(s, 1, &after);
-    uint8_t *bytes_after = read_all(s, 1, &size_after);
+    FREED uint8_t *bytes_after = read_all(s, 1, &size_after);
     ck_assert_uint_eq(before.checksum, after.checksum);
     ck_assert_int_eq(before.bytes, after.bytes);
     ck_assert_int_eq(size, size_after);
     ck_assert_int_eq(memcmp(bytes, bytes_after, (size_t)size), 0);
-    free(bytes);
-    free(bytes_after);
-    bl_shard_record_free(&before);
-    bl_shard_record_free(&after);
 }
 
 /* Whether shard 0 is still found. */
 static bool find_first(const struct sample *s)
 {
-    struct bl_shard_record record;
+    OWNED(bl_shard_record_free) struct bl_shard_record record;
     bool found = sample_find(s, 0, &record);
-    bl_shard_record_free(&record);
     return found;
 }
 
@@ -397,10 +369,10 @@ SAMPLE_LOOP(what_is_not_as_the_format_has_it_is_not_found, KINDS, kinds[_i])
 
 UNIT_TEST(an_unfinished_shard_bears_no_name_and_is_removed)
 {
-    struct sample s = {0};
+    OWNED(sample_free) struct sample s = {0};
     struct bl_shard_writer *shard;
     struct bl_shard_record record;
-    struct bl_block block;
+    OWNED(bl_block_free) struct bl_block block;
     char command[200];
     unit_mkdir(s.dir);
     sample_plan(&s, (struct sample_kind){0});
@@ -421,8 +393,6 @@ UNIT_TEST(an_unfinished_shard_bears_no_name_and_is_removed)
     bl_shard_writer_free(shard);
     snprintf(command, sizeof command, "test -z \"$(find %s -type f)\"", s.dir);
     ck_assert_int_eq(system(command), 0);
-    bl_block_free(&block);
-    sample_free(&s);
 }
 
 /* An empty file of that name in dir. */
@@ -464,7 +434,7 @@ SAMPLE_LOOP(shards_that_bear_their_names, KINDS, kinds[_i])
 
 UNIT_TEST(sweeping_removes_only_what_is_unfinished)
 {
-    struct sample s;
+    OWNED(sample_free) struct sample s;
     char path[200];
     sample_make(&s, (struct sample_kind){0});
     snprintf(path, sizeof path, "%s/.bload/shard-00000000.safetensors.part-elsewhere-1", s.dir);
@@ -474,7 +444,6 @@ UNIT_TEST(sweeping_removes_only_what_is_unfinished)
     ck_assert(find_first(&s));
     sample_remove(s.dir);
     ck_assert_int_eq(bl_folders_sweep(s.dir, &e), 0); /* nothing there is fine */
-    bl_plan_free(&s.plan);
 }
 
 /* Makes an empty file that bload would be writing on that machine. */
@@ -500,7 +469,7 @@ SAMPLE_TEST(a_machine_sweeps_only_what_is_its_own, (struct sample_kind){0})
 
 UNIT_TEST(a_file_that_may_not_grow_is_told_at_once)
 {
-    struct sample s = {0};
+    OWNED(sample_free) struct sample s = {0};
     struct bl_shard_writer *shard = NULL;
     unit_mkdir(s.dir);
     sample_plan(&s, (struct sample_kind){0});
@@ -513,7 +482,6 @@ UNIT_TEST(a_file_that_may_not_grow_is_told_at_once)
     FAILS_WITH(bl_shard_writer_open(&s.format, s.dir, 0, &shard, &e), BL_EFAIL, "shard-00000000");
     ck_assert_ptr_null(shard);
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0); /* the tests may all be one process */
-    sample_free(&s);
 }
 
 /* --- many at once ----------------------------------------------------------------------------------------------- */
@@ -558,9 +526,9 @@ static void *put_some(void *context)
 /* In runs, which gives the bytes of single blocks. */
 UNIT_LOOP(workers_put_blocks_at_once, KINDS)
 {
-    struct sample s;
+    OWNED(sample_free) struct sample s;
     enum { WORKERS = 4 };
-    struct bl_shard_record before, after;
+    OWNED(bl_shard_record_free) struct bl_shard_record before, after;
     struct bl_shard_writer *shard;
     struct putter putter[WORKERS];
     struct bl_compressor *compressor;
@@ -582,7 +550,4 @@ UNIT_LOOP(workers_put_blocks_at_once, KINDS)
     ck_assert_uint_eq(before.checksum, after.checksum);
     bl_shard_writer_free(shard);
     bl_compressor_close(compressor);
-    bl_shard_record_free(&before);
-    bl_shard_record_free(&after);
-    sample_free(&s);
 }

@@ -6,13 +6,6 @@
 
 UNIT_SCRATCH
 
-static void touch(const char *path)
-{
-    FILE *file = fopen(path, "w");
-    ck_assert_ptr_nonnull(file);
-    fclose(file);
-}
-
 static void make_tree(void)
 {
     ck_assert_int_eq(mkdir("v", 0777), 0);
@@ -21,7 +14,7 @@ static void make_tree(void)
     static const char *const files[] = {"v/clip10.mp4", "v/clip9.mp4",     "v/sub/a.MKV", "v/notes.txt",
                                         "v/.dot.mp4",   "v/.hidden/x.mp4", "v/README",    "garbage.bin"};
     for (size_t i = 0; i < COUNT(files); i++)
-        touch(files[i]);
+        unit_write_text(files[i], "");
     ck_assert_int_eq(symlink("nowhere.mp4", "v/dangling.mp4"), 0);
     ck_assert_int_eq(symlink("../garbage.bin", "v/link.webm"), 0);
 }
@@ -37,7 +30,7 @@ UNIT_TEST(a_folder_in_natural_order)
     make_tree();
     static const char *const spelled[] = {"v", "v/"};
     for (int s = 0; s < 2; s++) {
-        struct bl_files files;
+        OWNED(bl_files_free) struct bl_files files;
         ck_assert_msg(list(&files, spelled[s], &e) == BL_OK, "%s", e.text);
         static const char *const ids[] = {"clip9.mp4", "clip10.mp4", "dangling.mp4", "link.webm", "sub/a.MKV"};
         ck_assert_uint_eq(files.count, 5);
@@ -47,7 +40,6 @@ UNIT_TEST(a_folder_in_natural_order)
         for (int i = 0; i < files.ignored_count; i++)
             ignored += files.ignored[i].count;
         ck_assert_int_eq(ignored, 4); /* .txt, README, .dot.mp4, .hidden */
-        bl_files_free(&files);
     }
 }
 
@@ -63,9 +55,7 @@ UNIT_TEST(named_outright)
     ck_assert_uint_eq(files.count, 1);
     ck_assert_ptr_nonnull(files.kind);
     bl_files_free(&files);
-    FILE *text = fopen("list", "w");
-    fputs("v/clip10.mp4\r\n\ngarbage.bin\nmissing.mp4", text);
-    fclose(text);
+    unit_write_text("list", "v/clip10.mp4\r\n\ngarbage.bin\nmissing.mp4");
     ck_assert_int_eq(list(&files, "@list", &e), BL_OK);
     ck_assert_uint_eq(files.count, 3);
     bl_files_free(&files);
@@ -79,7 +69,7 @@ UNIT_TEST(relative_to_a_base)
     make_tree();
     ck_assert_int_eq(mkdir("elsewhere", 0777), 0);
     ck_assert_int_eq(chdir("elsewhere"), 0);
-    struct bl_files files;
+    OWNED(bl_files_free) struct bl_files files;
     struct bl_source source[] = {{.path = "v/sub"}, {.path = "v/clip*.mp4"}};
     const struct bl_sources sources = {.source = source, .count = 2, .base = ".."};
     ck_assert_msg(bl_sources_list(&files, &sources, &e) == BL_OK, "%s", e.text);
@@ -87,14 +77,13 @@ UNIT_TEST(relative_to_a_base)
     ck_assert_str_eq(files.file[0].path, "v/clip9.mp4");
     ck_assert_str_eq(files.file[2].path, "v/sub/a.MKV");
     ck_assert_str_eq(files.file[2].id, "a.MKV");
-    bl_files_free(&files);
 }
 
 UNIT_TEST(what_cannot_be)
 {
     make_tree();
     ck_assert_int_eq(mkdir("w", 0777), 0);
-    touch("w/clip9.mp4");
+    unit_write_text("w/clip9.mp4", "");
     struct bl_files files;
     struct bl_source both[] = {{.path = "v"}, {.path = "w"}};
     const struct bl_sources sources = {.source = both, .count = 2};

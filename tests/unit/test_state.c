@@ -66,7 +66,7 @@ UNIT_TEST(tasks_share_what_a_run_has_for_itself)
 
 UNIT_TEST(what_a_stage_was_made_with_holds_for_the_next)
 {
-    struct bl_state s;
+    OWNED(bl_state_close) struct bl_state s;
     ck_assert_int_eq(bl_state_share(&s, "set", &e), BL_OK);
     ck_assert_int_eq(bl_state_agree(&s, BL_STATE_SCAN, "fps: 4\ntasks: 3\ninputs: 7 abc\n", &e), BL_OK);
     FAILS_WITH(bl_state_agree(&s, BL_STATE_SCAN, "fps: 4\ntasks: 4\ninputs: 7 abc\n", &e), BL_EUSAGE,
@@ -77,5 +77,4 @@ UNIT_TEST(what_a_stage_was_made_with_holds_for_the_next)
     /* A run of its own with another configuration begins anew, the scan's parts go. */
     ck_assert_int_eq(bl_state_open(&s, "set", "T: 9\nfps: 5\n", &e), BL_OK);
     ck_assert_int_ne(access("set/.bload/" BL_STATE_SCAN, F_OK), 0);
-    bl_state_close(&s);
 }

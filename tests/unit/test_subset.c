@@ -2,18 +2,11 @@
 
 #include <sys/stat.h>
 
-#include "base/output.h"
 #include "scan/compare.h"
 #include "store/row_reader.h"
 #include "unit.h"
 
 UNIT_SCRATCH
-
-static void write_file(const char *path, const char *text)
-{
-    struct bl_error e = {0};
-    ck_assert_int_eq(bl_output_replace(path, text, strlen(text), &e), BL_OK);
-}
 
 UNIT_TEST(conditions_compare_numbers_or_texts)
 {
@@ -50,14 +43,13 @@ UNIT_TEST(conditions_compare_numbers_or_texts)
         {"my column = 3", "3", true, false},
     };
     for (size_t i = 0; i < COUNT(all); i++) {
-        struct bl_condition c;
+        OWNED(bl_condition_free) struct bl_condition c;
         bool no_number;
         ck_assert_msg(bl_condition_parse(&c, all[i].condition, &e) == BL_OK, "%s: %s", all[i].condition, e.text);
         ck_assert_str_eq(c.column, i + 1 < COUNT(all) ? "a" : "my column");
         ck_assert_msg(bl_condition_holds(&c, all[i].value, &no_number) == all[i].holds, "%s of \"%s\"",
                       all[i].condition, all[i].value);
         ck_assert_int_eq(no_number, all[i].no_number);
-        bl_condition_free(&c);
     }
 }
 
@@ -66,20 +58,18 @@ UNIT_TEST(malformed_conditions_are_refused)
     static const char *const bad[] = {"",     "a",  "=5",  " = 5",  "a==5", "a=<5",    "a<>5",
                                       "a~=x", "a<", "a<x", "a>=1e", "a!5",  "a=5\nb=6"};
     for (size_t i = 0; i < COUNT(bad); i++) {
-        struct bl_condition c;
+        OWNED(bl_condition_free) struct bl_condition c;
         FAILS_WITH(bl_condition_parse(&c, bad[i], &e), BL_EUSAGE, "--where");
-        bl_condition_free(&c);
     }
 }
 
 /* The option table's types, by name. */
 static bool set_option(struct bl_subset_options *o, const char *name, const char *text)
 {
-    struct bl_options options = {0};
+    OWNED(bl_options_free) struct bl_options options = {0};
     struct bl_error e = {0};
     ck_assert_int_eq(bl_options_add(&options, "Subset", bl_subset_option_table, o, &e), BL_OK);
     int code = bl_options_set(&options, name, text, BL_ORIGIN_FLAG, &e);
-    bl_options_free(&options);
     return code == BL_OK;
 }
 
@@ -115,13 +105,12 @@ UNIT_TEST(shares_have_a_canonical_form)
         const char *text;
     } all[] = {{BL_SHARE_ALL, "100%"}, {1, "0.000001%"}, {12500000, "12.5%"}, {1050000, "1.05%"}, {10000000, "10%"}};
     for (size_t i = 0; i < COUNT(all); i++) {
-        struct bl_buffer text = {0};
+        OWNED(bl_buffer_free) struct bl_buffer text = {0};
         struct bl_subset_options o = {0};
         bl_share_format(all[i].share, &text);
         ck_assert_str_eq(text.data, all[i].text);
         ck_assert(set_option(&o, "share", text.data));
         ck_assert_int_eq(o.share, all[i].share);
-        bl_buffer_free(&text);
     }
 }
 
@@ -160,12 +149,12 @@ static bool is_same(const struct bl_row *a, const struct bl_row *b)
 UNIT_TEST(content_is_the_same_part_of_the_same_bytes)
 {
     ck_assert_int_eq(mkdir("1", 0777) | mkdir("2", 0777) | mkdir("3", 0777) | mkdir("1/sub", 0777), 0);
-    write_file("a", "one");
-    write_file("b", "one");
-    write_file("c", "two");
+    unit_write_text("a", "one");
+    unit_write_text("b", "one");
+    unit_write_text("c", "two");
     static const char *const images[] = {"1/x", "2/x", "3/x", "1/.hidden"};
     for (int i = 0; i < 4; i++)
-        write_file(images[i], i == 2 ? "another" : "image");
+        unit_write_text(images[i], i == 2 ? "another" : "image");
     const struct bl_row a = {.kind = "video", .path = "a", .content = 7},
                         b = {.kind = "video", .path = "b", .content = 7};
     struct bl_row other = b;
@@ -203,10 +192,10 @@ static void open_subset(const struct bl_subset_options *o, const char *text, int
 {
     const char *path = "table";
     const struct bl_sequences_columns columns = {.group_by = "speaker"};
-    struct bl_subset s = {.options = o};
+    OWNED(bl_subset_free) struct bl_subset s = {.options = o};
     struct bl_sequences t;
     struct bl_error e = {0};
-    write_file(path, text);
+    unit_write_text(path, text);
     int code = bl_subset_open(&s, &t, &path, 1, &columns, &e);
     ck_assert_msg(code == expected, "%s", e.text);
     *left = '\0';
@@ -223,7 +212,6 @@ static void open_subset(const struct bl_subset_options *o, const char *text, int
         ck_assert_ptr_nonnull(t.group);
         bl_sequences_close(&t);
     }
-    bl_subset_free(&s);
 }
 
 UNIT_TEST(steps_follow_each_other)

@@ -30,7 +30,7 @@ UNIT_TEST(rows_with_a_text_are_counted_together)
 
 UNIT_TEST(most_steps_come_first_then_most_rows_then_texts)
 {
-    struct bl_tally t = {0};
+    OWNED(bl_tally_free) struct bl_tally t = {0};
     static const char *const order[] = {"steps", "rows", "a", "b"};
     add_row(&t, "b");
     add_row(&t, "a");
@@ -40,12 +40,11 @@ UNIT_TEST(most_steps_come_first_then_most_rows_then_texts)
     bl_tally_sort(&t);
     for (int i = 0; i < 4; i++)
         ck_assert_str_eq(t.entry[i].key, order[i]);
-    bl_tally_free(&t);
 }
 
 UNIT_TEST(texts_beyond_the_most_are_counted_together)
 {
-    struct bl_tally t = {0};
+    OWNED(bl_tally_free) struct bl_tally t = {0};
     char key[16];
     for (int i = 0; i < BL_TALLY_KEYS + 10; i++) {
         snprintf(key, sizeof key, "%d", i);
@@ -55,5 +54,4 @@ UNIT_TEST(texts_beyond_the_most_are_counted_together)
     ck_assert_uint_eq(t.count, BL_TALLY_KEYS);
     ck_assert_int_eq(t.rest.rows, 10);
     ck_assert_int_eq(t.entry[0].rows, 2);
-    bl_tally_free(&t);
 }

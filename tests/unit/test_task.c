@@ -48,10 +48,9 @@ static int set(const char *text)
 /* The option's canonical form is this. */
 static void reads(const char *expected)
 {
-    struct bl_buffer out = {0};
+    OWNED(bl_buffer_free) struct bl_buffer out = {0};
     bl_option_format(&options.group[0], &bl_task_option_table[0], &out);
     ck_assert_str_eq(out.data ? out.data : "", expected);
-    bl_buffer_free(&out);
 }
 
 /* Sets variables from "NAME=value NAME=value". */
@@ -123,12 +122,11 @@ UNIT_TEST(words)
 
 UNIT_TEST(a_task_does_not_identify_a_dataset)
 {
-    struct bl_buffer out = {0};
+    OWNED(bl_buffer_free) struct bl_buffer out = {0};
     ck_assert_int_eq(set("1/2"), BL_OK);
     bl_options_identity(&options, &out);
     ck_assert_uint_eq(out.size, 0);
     ck_assert_int_eq(bl_options_set(&options, "task", "1/2", BL_ORIGIN_FILE, &error), BL_EUSAGE);
-    bl_buffer_free(&out);
 }
 
 UNIT_TEST(what_is_said_needs_no_environment)

@@ -99,14 +99,13 @@ UNIT_TEST(natural_order)
 
 static void check_escape(const char *text, size_t size, const char *expected)
 {
-    struct bl_buffer b = {0};
+    OWNED(bl_buffer_free) struct bl_buffer b = {0};
     bl_text_escape(&b, text, size);
     ck_assert_int_eq(bl_buffer_check(&b, NULL), BL_OK);
     ck_assert_str_eq(b.data, expected);
     int64_t back = bl_text_unescape(b.data, b.size);
     ck_assert_int_eq(back, (int64_t)size);
     ck_assert_int_eq(memcmp(b.data, text, size), 0);
-    bl_buffer_free(&b);
 }
 
 UNIT_TEST(values_in_tables)
@@ -121,7 +120,7 @@ UNIT_TEST(values_in_tables)
 UNIT_TEST(every_byte_and_pair_of_bytes_survives)
 {
     for (int high = 0; high < 256; high++) {
-        struct bl_buffer b = {0};
+        OWNED(bl_buffer_free) struct bl_buffer b = {0};
         char all[512];
         for (int low = 0; low < 256; low++) {
             all[2 * low] = (char)high;
@@ -132,7 +131,6 @@ UNIT_TEST(every_byte_and_pair_of_bytes_survives)
         ck_assert_ptr_null(memchr(b.data, '\n', b.size));
         ck_assert_int_eq(bl_text_unescape(b.data, b.size), sizeof all);
         ck_assert_int_eq(memcmp(b.data, all, sizeof all), 0);
-        bl_buffer_free(&b);
     }
 }
 
@@ -178,13 +176,12 @@ UNIT_TEST(utf8)
 
 static void shows(const char *text, const char *expected)
 {
-    struct bl_buffer out = {0};
+    OWNED(bl_buffer_free) struct bl_buffer out = {0};
     bl_buffer_text(&out, "\n");
     bl_text_append_masked(&out, text);
     ck_assert_int_eq(out.data[0], '\n');
     ck_assert_str_eq(out.data + 1, expected);
     ck_assert_uint_eq(out.size, 1 + strlen(expected));
-    bl_buffer_free(&out);
 }
 
 UNIT_TEST(what_plays_tricks_on_a_terminal_is_masked)
@@ -226,7 +223,7 @@ UNIT_TEST(quantities_for_people)
 UNIT_TEST(counts_agree_with_their_nouns)
 {
     char b[BL_PLURAL_SIZE];
-    struct bl_buffer out = {0};
+    OWNED(bl_buffer_free) struct bl_buffer out = {0};
     ck_assert_str_eq(bl_text_plural(b, 1, "file"), "1 file");
     ck_assert_str_eq(bl_text_plural(b, 0, "file"), "0 files");
     ck_assert_str_eq(bl_text_plural(b, 1234, "file"), "1,234 files");
@@ -240,5 +237,4 @@ UNIT_TEST(counts_agree_with_their_nouns)
     bl_buffer_text(&out, ", ");
     bl_text_append_plural(&out, 2, "shard");
     ck_assert_str_eq(out.data, "1 shard, 2 shards");
-    bl_buffer_free(&out);
 }

@@ -4,10 +4,9 @@
 
 static void end_is(const char *text, const char *mark, int columns, const char *expected)
 {
-    struct bl_buffer out = {0};
+    OWNED(bl_buffer_free) struct bl_buffer out = {0};
     bl_columns_append_end(&out, text, mark, columns);
     ck_assert_str_eq(out.data ? out.data : "", expected);
-    bl_buffer_free(&out);
 }
 
 UNIT_TEST(characters_take_one_or_two)

@@ -36,21 +36,19 @@ static void lines_end(void *to)
 /* The lines of a piece, each with "|" behind it; what is shaded is in brackets. */
 static void lines_are(const struct bl_passages *p, size_t piece, int columns, const char *expected)
 {
-    struct bl_buffer out = {0};
+    OWNED(bl_buffer_free) struct bl_buffer out = {0};
     const struct bl_text_lines lines = {
         .begin = lines_begin, .put = lines_put, .end = lines_end, .to = &out, .columns = columns};
     bl_buffer_text(&out, "");
     bl_text_lines_put(&lines, p, piece);
     ck_assert_str_eq(out.data, expected);
-    bl_buffer_free(&out);
 }
 
 static void text_becomes(const char *text, int columns, const char *expected)
 {
-    struct bl_passages p = {0};
+    OWNED(bl_passages_free) struct bl_passages p = {0};
     run_add(&p, 0, text, false);
     lines_are(&p, 0, columns, expected);
-    bl_passages_free(&p);
 }
 
 /* --- known answers ---------------------------------------------------------------------------------------------- */
@@ -102,14 +100,13 @@ UNIT_TEST(tabs_are_spaces)
 
 UNIT_TEST(shading_goes_through_lines)
 {
-    struct bl_passages p = {0};
+    OWNED(bl_passages_free) struct bl_passages p = {0};
     run_add(&p, 0, "ab", false);
     run_add(&p, 0, "c de", true);
     run_add(&p, 0, "f", false);
     lines_are(&p, 0, 9, "ab[c de]f|");
     lines_are(&p, 0, 4, "ab[c ]|[de]f|");
     lines_are(&p, 0, 2, "ab|[c ]|[de]|f|");
-    bl_passages_free(&p);
 }
 
 UNIT_TEST(pieces_have_their_own_lines)
@@ -161,11 +158,10 @@ static void law_put(void *to, const char *text, size_t size, bool is_shaded)
         }
         law->at++;
     }
-    struct bl_buffer part = {0};
+    OWNED(bl_buffer_free) struct bl_buffer part = {0};
     bl_buffer_append(&part, text, size);
     law->used += bl_columns_of(part.data);
     ck_assert_int_le(law->used, law->columns);
-    bl_buffer_free(&part);
 }
 
 static void law_end(void *to)
@@ -185,7 +181,7 @@ UNIT_TEST(all_of_the_text_is_there)
     static const char *const part[] = {"a", "bc", " ", "  ", "\n", "\t", "é", "一", "long-word", " w", "🙂", "\n\n"};
     srandom(7);
     for (int i = 0; i < unit_times(4000); i++) {
-        struct bl_passages p = {0};
+        OWNED(bl_passages_free) struct bl_passages p = {0};
         for (long k = random() % 40; k >= 0; k--)
             run_add(&p, 0, part[(size_t)random() % COUNT(part)], random() % 2);
         struct law law = {.passages = &p, .columns = 2 + (int)(random() % 12)};
@@ -193,6 +189,5 @@ UNIT_TEST(all_of_the_text_is_there)
             .begin = law_begin, .put = law_put, .end = law_end, .to = &law, .columns = law.columns};
         bl_text_lines_put(&lines, &p, 0);
         ck_assert_uint_eq(law.at, p.text.size);
-        bl_passages_free(&p);
     }
 }

@@ -11,19 +11,12 @@ UNIT_SCRATCH
 static void write_ranks(const char *path, const char *more)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    struct bl_buffer text = {0};
+    OWNED(bl_buffer_free) struct bl_buffer text = {0};
     struct bl_error e = {0};
     for (int i = 0; i < 256; i++)
         bl_buffer_printf(&text, "%c%c== %d\n", digits[i >> 2], digits[(i & 3) << 4], i);
     bl_buffer_text(&text, more);
     ck_assert_int_eq(bl_output_replace(path, text.data, text.size, &e), BL_OK);
-    bl_buffer_free(&text);
-}
-
-static void write_file(const char *path, const char *text)
-{
-    struct bl_error e = {0};
-    ck_assert_int_eq(bl_output_replace(path, text, strlen(text), &e), BL_OK);
 }
 
 static void refused(const char *path, const char *pattern, int code, const char *message)
@@ -59,7 +52,7 @@ UNIT_TEST(bad_ranks_are_refused_by_line)
     refused("t.tiktoken", "p99", BL_EUSAGE, "--pattern 'p99' is unknown: use r50k, p50k,");
     refused("t.tiktoken", "(a", BL_EUSAGE, "--pattern: offset 2 of the pattern: PCRE2: missing closing parenthesis");
     refused("none.tiktoken", "r50k", BL_EUSAGE, "none.tiktoken");
-    write_file("t.tiktoken", "YQ== 0\n");
+    unit_write_text("t.tiktoken", "YQ== 0\n");
     refused("t.tiktoken", "r50k", BL_EFAIL, "the byte 0x00 has no token");
 }
 
@@ -88,7 +81,7 @@ UNIT_TEST(an_empty_token_takes_a_rank_alone)
 /* Tokens of bytes by their base64, and one for "ab"; four special tokens. */
 static void write_tekken(const char *config, const char *specials, const char *more)
 {
-    struct bl_buffer text = {0};
+    OWNED(bl_buffer_free) struct bl_buffer text = {0};
     bl_buffer_printf(&text, "{\"config\":{\"pattern\":\"[^a]+|a+b*\"%s},%s\"vocab\":[", config, specials);
     for (int i = 0; i < 256; i++) {
         bl_buffer_printf(&text, "{\"rank\":%d,\"token_bytes\":\"", i);
@@ -96,8 +89,7 @@ static void write_tekken(const char *config, const char *specials, const char *m
         bl_buffer_text(&text, "\",\"token_str\":null},\n");
     }
     bl_buffer_printf(&text, "%s]}", more);
-    write_file("tekken.json", text.data);
-    bl_buffer_free(&text);
+    unit_write_text("tekken.json", text.data);
 }
 
 #define TEKKEN ",\"default_vocab_size\":261,\"default_num_special_tokens\":4"
@@ -124,7 +116,7 @@ UNIT_TEST(tekken_files_have_special_tokens_first)
     };
     struct bl_tokenizer *tokenizer;
     struct bl_encoder *encoder;
-    struct bl_ids ids = {0};
+    OWNED(bl_ids_free) struct bl_ids ids = {0};
     struct bl_tokenizer_options options = {.path = "tekken.json", .special = true};
     for (size_t i = 0; i < COUNT(bad); i++) {
         write_tekken(bad[i].config, bad[i].specials, bad[i].more);
@@ -141,7 +133,6 @@ UNIT_TEST(tekken_files_have_special_tokens_first)
     ck_assert_int_eq(ids.id[3], 4 + 'c');
     ck_assert_int_eq(bl_tokenizer_find(tokenizer, "<SPECIAL_1>"), 1);
     ck_assert_int_eq(bl_tokenizer_size(tokenizer), 261);
-    bl_ids_free(&ids);
     bl_encoder_close(encoder);
     bl_tokenizer_close(tokenizer);
 }
@@ -207,7 +198,7 @@ UNIT_TEST(components_are_followed_or_refused)
         {"[]", "t.json is not a tokenizer: it has no JSON object"},
     };
     for (size_t i = 0; i < COUNT(bad); i++) {
-        write_file("t.json", bad[i].text);
+        unit_write_text("t.json", bad[i].text);
         refused("t.json", NULL, BL_EFAIL, bad[i].message);
     }
     refused("t.json", "r50k", BL_EUSAGE, "--pattern is for a .tiktoken");
@@ -276,11 +267,11 @@ UNIT_TEST(lengths_that_a_file_asks_for_are_warned_of)
 {
     struct bl_tokenizer *tokenizer = NULL;
     const struct bl_tokenizer_options options = {.path = "t.json"};
-    write_file("t.json", "{\"truncation\": {\"max_length\": 8}, \"padding\": null,"
-                         " \"pre_tokenizer\": {\"type\": \"BertPreTokenizer\"},"
-                         " \"model\": {\"type\": \"WordPiece\", \"unk_token\": \"[UNK]\","
-                         " \"continuing_subword_prefix\": \"##\", \"max_input_chars_per_word\": 100,"
-                         " \"vocab\": {\"[UNK]\": 0, \"a\": 1}}}");
+    unit_write_text("t.json", "{\"truncation\": {\"max_length\": 8}, \"padding\": null,"
+                              " \"pre_tokenizer\": {\"type\": \"BertPreTokenizer\"},"
+                              " \"model\": {\"type\": \"WordPiece\", \"unk_token\": \"[UNK]\","
+                              " \"continuing_subword_prefix\": \"##\", \"max_input_chars_per_word\": 100,"
+                              " \"vocab\": {\"[UNK]\": 0, \"a\": 1}}}");
     ck_assert_msg(bl_tokenizer_open(&tokenizer, &options, &e) == 0, "%s", e.text);
     ck_assert_str_eq(bl_tokenizer_warning(tokenizer), "t.json: its truncation not applied: see -T and --oversize");
     bl_tokenizer_close(tokenizer);
@@ -291,7 +282,7 @@ static void warned(const char *path, const char *text, const char *warning)
     struct bl_error e = {0};
     struct bl_tokenizer *tokenizer = NULL;
     const struct bl_tokenizer_options options = {.path = path};
-    write_file(path, text);
+    unit_write_text(path, text);
     ck_assert_msg(bl_tokenizer_open(&tokenizer, &options, &e) == 0, "%s", e.text);
     if (warning)
         ck_assert_str_eq(bl_tokenizer_warning(tokenizer), warning);
@@ -321,7 +312,7 @@ UNIT_TEST(ids_without_a_token_are_warned_of)
     warned("vocab.txt", "[UNK]\nA\n",
            "vocab.txt: text does not become lower case, as tokens have upper case: --lowercase yes if it should");
     /* Of a vocab.json "model" is a token like others. */
-    write_file("vocab.json", "{\"model\":0}");
+    unit_write_text("vocab.json", "{\"model\":0}");
     refused("vocab.json", NULL, BL_EFAIL, "merges.txt");
 }
 
@@ -329,10 +320,10 @@ UNIT_TEST(merging_is_what_it_is_defined_to_be)
 {
     int in_order = 0;
     for (unsigned seed = 0; seed < 60; seed++) {
-        struct bl_vocabulary v = {0};
-        struct bl_bpe bpe = {0};
-        struct bl_bpe_scratch scratch = {0};
-        struct bl_ids ids = {0};
+        OWNED(bl_vocabulary_free) struct bl_vocabulary v = {0};
+        OWNED(bl_bpe_free) struct bl_bpe bpe = {0};
+        OWNED(bl_bpe_scratch_free) struct bl_bpe_scratch scratch = {0};
+        OWNED(bl_ids_free) struct bl_ids ids = {0};
         make_tokens(&v, seed, seed % 2);
         ck_assert_msg(bl_bpe_from_ranks(&bpe, &v, &e) == BL_OK, "%s", e.text);
         bool ordered = bpe.ordered;
@@ -355,10 +346,6 @@ UNIT_TEST(merging_is_what_it_is_defined_to_be)
             ck_assert_int_eq(memcmp(ids.id, expected, n * sizeof *expected), 0);
             bpe.ordered = ordered;
         }
-        bl_ids_free(&ids);
-        bl_bpe_scratch_free(&scratch);
-        bl_bpe_free(&bpe);
-        bl_vocabulary_free(&v);
     }
     ck_assert(in_order > 10 && in_order < 60); /* both ways were gone */
 }
@@ -413,10 +400,10 @@ UNIT_TEST(merges_are_made_in_any_order)
 {
     int in_order = 0;
     for (unsigned seed = 0; seed < 60; seed++) {
-        struct bl_vocabulary v = {0};
-        struct bl_bpe bpe = {0};
-        struct bl_bpe_scratch scratch = {0};
-        struct bl_ids ids = {0};
+        OWNED(bl_vocabulary_free) struct bl_vocabulary v = {0};
+        OWNED(bl_bpe_free) struct bl_bpe bpe = {0};
+        OWNED(bl_bpe_scratch_free) struct bl_bpe_scratch scratch = {0};
+        OWNED(bl_ids_free) struct bl_ids ids = {0};
         bl_error_clear(&e);
         struct bl_merge merge[1024];
         make_tokens(&v, seed, seed % 3 == 1);
@@ -439,10 +426,6 @@ UNIT_TEST(merges_are_made_in_any_order)
         merge[count] = merge[count / 2];
         FAILS_WITH(bl_bpe_from_merges(&bpe, &v, merge, count + 1, 0, false, &e), BL_EFAIL,
                    "has the same pair as merge");
-        bl_ids_free(&ids);
-        bl_bpe_scratch_free(&scratch);
-        bl_bpe_free(&bpe);
-        bl_vocabulary_free(&v);
     }
     ck_assert(in_order > 10 && in_order < 60); /* both ways were gone */
 }
@@ -538,10 +521,10 @@ UNIT_TEST(what_a_step_makes_has_a_limit)
         {"{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"b\"},\"content\":\"aaaaaaaaaa\"}", "babb", 2, 31},
     };
     for (size_t i = 0; i < COUNT(tries); i++) {
-        struct bl_buffer text = {0};
+        OWNED(bl_buffer_free) struct bl_buffer text = {0};
         struct bl_tokenizer *tokenizer;
         struct bl_encoder *encoder;
-        struct bl_ids ids = {0};
+        OWNED(bl_ids_free) struct bl_ids ids = {0};
         bl_error_clear(&e);
         const struct bl_tokenizer_options options = {.path = "t.json", .special = true};
         bl_buffer_printf(&text,
@@ -549,7 +532,7 @@ UNIT_TEST(what_a_step_makes_has_a_limit)
                          "\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false},"
                          "\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":[]}}",
                          tries[i].normalizer);
-        write_file("t.json", text.data);
+        unit_write_text("t.json", text.data);
         ck_assert_msg(bl_tokenizer_open(&tokenizer, &options, &e) == BL_OK, "%s", e.text);
         ck_assert_int_eq(bl_encoder_open(&encoder, tokenizer, &e), BL_OK);
         for (int again = 0; again < 2; again++) {
@@ -565,9 +548,7 @@ UNIT_TEST(what_a_step_makes_has_a_limit)
             ck_assert_int_eq(bl_encoder_encode(encoder, tries[i].text, strlen(tries[i].text), &ids, &e), BL_OK);
             ck_assert_uint_eq(bl_encoder_wanted(encoder), 0);
         }
-        bl_ids_free(&ids);
         bl_encoder_close(encoder);
         bl_tokenizer_close(tokenizer);
-        bl_buffer_free(&text);
     }
 }

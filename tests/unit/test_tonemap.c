@@ -160,30 +160,28 @@ UNIT_TEST(pq_by_its_formulas)
     for (size_t i = 0; i < COLOURS * 5; i++) {
         const double *signal = colours[i % COLOURS];
         int peak = peaks[i / COLOURS];
-        AVFrame *frame = frame_of(AVCOL_TRC_SMPTE2084);
+        OWNED(av_frame_free) AVFrame *frame = frame_of(AVCOL_TRC_SMPTE2084);
         if (peak)
             frame_set_level(frame, (unsigned)peak);
         const double light[3] = {pq_light(signal[0]), pq_light(signal[1]), pq_light(signal[2])};
         assert_shown(frame, signal, light, peak ? peak : 1000);
-        av_frame_free(&frame);
     }
 }
 
 UNIT_TEST(hlg_by_its_formulas)
 {
     for (size_t i = 0; i < COLOURS; i++) {
-        AVFrame *frame = frame_of(AVCOL_TRC_ARIB_STD_B67);
+        OWNED(av_frame_free) AVFrame *frame = frame_of(AVCOL_TRC_ARIB_STD_B67);
         double light[3];
         frame_set_level(frame, 4000); /* says nothing of HLG */
         hlg_light(colours[i], light);
         assert_shown(frame, colours[i], light, 1000);
-        av_frame_free(&frame);
     }
 }
 
 UNIT_TEST(the_peak_by_what_is_told)
 {
-    AVFrame *frame = frame_of(AVCOL_TRC_SMPTE2084);
+    OWNED(av_frame_free) AVFrame *frame = frame_of(AVCOL_TRC_SMPTE2084);
     ck_assert_double_eq(bl_tonemap_peak(frame), 1000);
     frame_set_display(frame, 4000);
     ck_assert_double_eq(bl_tonemap_peak(frame), 4000);
@@ -198,7 +196,6 @@ UNIT_TEST(the_peak_by_what_is_told)
     frame = frame_of(AVCOL_TRC_SMPTE2084);
     frame_set_display(frame, 100000);
     ck_assert_double_eq(bl_tonemap_peak(frame), 10000);
-    av_frame_free(&frame);
 }
 
 UNIT_TEST(curves)
@@ -219,7 +216,7 @@ UNIT_TEST(history_does_not_matter)
     for (int x = 0; x < 40; x++)
         words[x] = (uint16_t)(x * 1500);
     const uint16_t *const plane[3] = {words};
-    AVFrame *dim = frame_of(AVCOL_TRC_SMPTE2084), *bright = frame_of(AVCOL_TRC_SMPTE2084);
+    OWNED(av_frame_free) AVFrame *dim = frame_of(AVCOL_TRC_SMPTE2084), *bright = frame_of(AVCOL_TRC_SMPTE2084);
     frame_set_level(dim, 400);
     frame_set_level(bright, 4000);
     ck_assert_int_eq(bl_tonemap_open(&t, bl_simd_best(), &e), 0);
@@ -237,15 +234,13 @@ UNIT_TEST(history_does_not_matter)
     ck_assert_int_ne(memcmp(out[0], out[1], sizeof out[1] / 9 * 5), 0);
     bl_tonemap_close(t);
     bl_tonemap_close(NULL);
-    av_frame_free(&dim);
-    av_frame_free(&bright);
 }
 
 /* Writes a video of one raw frame, PQ by its header, of which only the container says how bright it is. */
 static void write_bright(const char *path, unsigned nits)
 {
     AVFormatContext *format = NULL;
-    AVPacket *packet = av_packet_alloc();
+    OWNED(av_packet_free) AVPacket *packet = av_packet_alloc();
     ck_assert_int_ge(avformat_alloc_output_context2(&format, NULL, "matroska", path), 0);
     AVStream *stream = avformat_new_stream(format, NULL);
     ck_assert(packet && stream);
@@ -272,15 +267,14 @@ static void write_bright(const char *path, unsigned nits)
     ck_assert_int_ge(av_write_trailer(format), 0);
     avio_closep(&format->pb);
     avformat_free_context(format);
-    av_packet_free(&packet);
 }
 
 UNIT_TEST(the_peak_by_the_container)
 {
     struct bl_cancel cancel = {0};
     const struct bl_kind_env env = {.cancel = &cancel};
-    struct bl_decode d;
-    AVFrame *frame = av_frame_alloc();
+    OWNED(bl_decode_close) struct bl_decode d;
+    OWNED(av_frame_free) AVFrame *frame = av_frame_alloc();
     bool got;
     write_bright("bright.mkv", 2500);
     ck_assert_msg(bl_decode_open(&d, "bright.mkv", -1, -1, BL_DEMUX_DECODE, &env, &e) == 0, "%s", e.text);
@@ -288,6 +282,4 @@ UNIT_TEST(the_peak_by_the_container)
     ck_assert(got);
     ck_assert_int_eq(frame->color_trc, AVCOL_TRC_SMPTE2084);
     ck_assert_double_eq(bl_tonemap_peak(frame), 2500);
-    bl_decode_close(&d);
-    av_frame_free(&frame);
 }

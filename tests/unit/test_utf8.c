@@ -53,12 +53,11 @@ UNIT_TEST(maximal_subparts)
     };
 #undef BAD
     for (size_t i = 0; i < COUNT(known); i++) {
-        struct bl_buffer out = {0};
+        OWNED(bl_buffer_free) struct bl_buffer out = {0};
         int64_t replaced = 100;
         bl_buffer_text(&out, "");
         ck_assert_int_eq(bl_text_replace_invalid(known[i].text, strlen(known[i].text), &out, &replaced), 0);
         ck_assert_str_eq(out.data, known[i].expected);
         ck_assert_int_eq(replaced, 100 + known[i].replaced);
-        bl_buffer_free(&out);
     }
 }

@@ -60,7 +60,7 @@ UNIT_TEST(columns_are_numbers_or_text)
 {
     for (size_t i = 0; i < COUNT(columns); i++) {
         const char *name = "v";
-        struct bl_sequences t;
+        OWNED(bl_sequences_close) struct bl_sequences t;
         struct bl_column_type sort;
         bl_error_clear(&e);
         open_values(&t, columns[i].value);
@@ -71,7 +71,6 @@ UNIT_TEST(columns_are_numbers_or_text)
         ck_assert_msg(sort.numeric || sort.row == columns[i].row, "%zu: row %zu", i, sort.row);
         name = "w";
         ck_assert_int_eq(bl_column_type_detect(&t, &name, 1, &sort, &e), BL_EUSAGE);
-        bl_sequences_close(&t);
     }
 }
 
@@ -87,7 +86,7 @@ UNIT_TEST(values_are_read)
     static const char *const whole[] = {"9223372036854775807", "-5", "+7", NULL};
     static const char *const real[] = {"-0.1", "", "-nan", "9007199254740992", "-Infinity", NULL};
     struct bl_format format = {.attributes = 1, .attribute = {{"v", BL_I64}}};
-    struct bl_sequences t;
+    OWNED(bl_sequences_close) struct bl_sequences t;
     struct bl_attribute_values v;
     open_values(&t, whole);
     ck_assert_msg(bl_attribute_values_read(&v, &t, &format, &e) == BL_OK, "%s", e.text);
@@ -109,5 +108,4 @@ UNIT_TEST(values_are_read)
     ck_assert_double_eq(as_double(v.value[5]), -(double)INFINITY);
     ck_assert_int_eq(bl_attribute_values_memory(&format, t.count), 48);
     bl_attribute_values_free(&v);
-    bl_sequences_close(&t);
 }

@@ -72,10 +72,9 @@ UNIT_LOOP(decimals_are_exact, 9)
         l.value[0][i] = cases[_i].value[i];
     }
     struct bl_plan_options o = options(&l, 100, cases[_i].max, 0);
-    struct bl_plan plan = make(&l, &o);
+    OWNED(bl_plan_free) struct bl_plan plan = make(&l, &o);
     ck_assert_uint_eq(plan.blocks, cases[_i].blocks);
     ck_assert_int_le(plan.lower_bound, (int64_t)plan.blocks);
-    bl_plan_free(&plan);
 }
 
 UNIT_LOOP(unusable_values_are_named, 7)
@@ -107,9 +106,8 @@ UNIT_TEST(dropped_sequences_have_no_needs)
     l.value[0][2] = NAN;
     struct bl_plan_options o = options(&l, 100, 3, 0);
     o.oversize = BL_OVERSIZE_DROP;
-    struct bl_plan plan = make(&l, &o);
+    OWNED(bl_plan_free) struct bl_plan plan = make(&l, &o);
     ck_assert_int_eq(plan.dropped, 1);
-    bl_plan_free(&plan);
 }
 
 /* --- blocks ----------------------------------------------------------------------------------------------------- */
@@ -150,11 +148,10 @@ UNIT_LOOP(blocks_are_nearly_as_few_as_can_be, unit_times(60))
     struct bl_plan_options o = options(&l, all.units, (double)all.images, 0);
     o.max_sequences = all.places;
     size_t optimum = fewest(&l, 0, room, 0, all);
-    struct bl_plan plan = make(&l, &o);
+    OWNED(bl_plan_free) struct bl_plan plan = make(&l, &o);
     ck_assert_int_le(plan.lower_bound, (int64_t)optimum);
     ck_assert_uint_ge(plan.blocks, optimum);
     ck_assert_uint_le(plan.blocks, optimum + 1);
-    bl_plan_free(&plan);
 }
 
 /* Which maximum binds: steps, images, seconds, or several at once; the bound is reached, or nearly. */
@@ -168,7 +165,7 @@ UNIT_LOOP(bounds_are_reached, 5)
     static struct list l;
     draw(&l, MOST, 100, 3);
     struct bl_plan_options o = options(&l, cases[_i].T, cases[_i].images, cases[_i].seconds);
-    struct bl_plan plan = make(&l, &o);
+    OWNED(bl_plan_free) struct bl_plan plan = make(&l, &o);
     double sum[2] = {0};
     for (size_t i = 0; i < l.count; i++)
         for (int c = 0; c < 2; c++)
@@ -178,7 +175,6 @@ UNIT_LOOP(bounds_are_reached, 5)
     if (cases[_i].seconds > 0)
         ck_assert_int_ge(plan.lower_bound, (int64_t)ceil(sum[1] / cases[_i].seconds - 1e-9));
     ck_assert_int_le((int64_t)plan.blocks - plan.lower_bound, cases[_i].gap);
-    bl_plan_free(&plan);
 }
 
 /* Sequences with much of one have little of the other: three fit in a block, which no maximum alone shows. */
@@ -191,10 +187,9 @@ UNIT_TEST(two_maxima_prove_more_than_each)
         l.value[0][i] = (double)(520 - l.length[i]);
     }
     struct bl_plan_options o = options(&l, 1000, 1000, 100000);
-    struct bl_plan plan = make(&l, &o);
+    OWNED(bl_plan_free) struct bl_plan plan = make(&l, &o);
     ck_assert_int_eq(plan.lower_bound, 334);
     ck_assert_uint_eq(plan.blocks, 334);
-    bl_plan_free(&plan);
 }
 
 /* Seeds differ in who shares a block, not in the number of blocks. */
@@ -203,7 +198,7 @@ UNIT_TEST(seeds_draw_company)
     static struct list l;
     draw(&l, 2000, 100, 5);
     struct bl_plan_options o = options(&l, 600, 30, 25);
-    struct bl_planner planner;
+    OWNED(bl_planner_free) struct bl_planner planner;
     struct bl_plan plan[4];
     struct bl_company company;
     ck_assert_int_eq(bl_planner_make(&planner, l.length, l.count, &o, NULL), 0);
@@ -217,7 +212,6 @@ UNIT_TEST(seeds_draw_company)
     }
     for (int k = 0; k < 4; k++)
         bl_plan_free(&plan[k]);
-    bl_planner_free(&planner);
 }
 
 /* The plans of a dataset's epochs keep to the maxima, in the stored number of blocks. */
@@ -226,7 +220,7 @@ UNIT_TEST(adopted_blocks_keep_to_the_maxima)
     static struct list l, stored;
     draw(&l, 500, 100, 7);
     struct bl_plan_options o = options(&l, 600, 12, 20);
-    struct bl_plan first = make(&l, &o), drawn;
+    OWNED(bl_plan_free) struct bl_plan first = make(&l, &o), drawn;
     stored.count = first.pieces;
     for (size_t p = 0; p < first.pieces; p++) {
         stored.length[p] = l.length[first.sequence[p]];
@@ -235,7 +229,7 @@ UNIT_TEST(adopted_blocks_keep_to_the_maxima)
     }
     o = options(&stored, 600, 12, 20);
     o.fill = BL_FILL_PAPER;
-    struct bl_planner planner;
+    OWNED(bl_planner_free) struct bl_planner planner;
     ck_assert_int_eq(bl_planner_make(&planner, stored.length, stored.count, &o, NULL), 0);
     ck_assert_int_eq(bl_planner_adopt(&planner, &first, NULL), 0);
     ck_assert_int_eq(bl_planner_draw(&planner, 9, 0, true, &drawn, NULL), 0);
@@ -247,7 +241,4 @@ UNIT_TEST(adopted_blocks_keep_to_the_maxima)
         first.sequence[p] = (uint32_t)p;
     ck_assert_int_eq(bl_company_measure(&company, &first, &drawn, stored.count, NULL), 0);
     ck_assert_double_le(bl_company_share(&company), 0.2);
-    bl_plan_free(&first);
-    bl_plan_free(&drawn);
-    bl_planner_free(&planner);
 }

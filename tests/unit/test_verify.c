@@ -96,6 +96,13 @@ static int verify(const char *dir, struct found *found)
     return found->faults;
 }
 
+static void expect_faults(const char *dir, int faults)
+{
+    struct found found;
+    ck_assert_msg(verify(dir, &found) == faults, "%s", found.text.data);
+    bl_buffer_free(&found.text);
+}
+
 /* A line begins with the file's name and has the words. */
 static void expect_line(const struct found *found, const char *file, const char *message)
 {
@@ -118,9 +125,7 @@ static void expect(const struct sample *s, const char *file, const char *message
 
 SAMPLE_LOOP(a_sound_dataset_has_no_fault, KINDS, kinds[_i])
 {
-    struct found found;
-    ck_assert_msg(verify(s->dir, &found) == 0, "%s", found.text.data);
-    bl_buffer_free(&found.text);
+    expect_faults(s->dir, 0);
 }
 
 /* --- damage ----------------------------------------------------------------------------------------------------- */
@@ -165,7 +170,7 @@ SAMPLE_LOOP(every_flipped_bit_is_named_by_its_file, KINDS, kinds[_i])
 
 SAMPLE_TEST(a_flipped_bit_is_named_by_its_block, kinds[0])
 {
-    struct bl_layout layout;
+    OWNED(bl_layout_free) struct bl_layout layout;
     char path[200], name[BL_SHARD_NAME_MAX];
     ck_assert_int_eq(bl_layout_make(&layout, &s->format, 1, &e), 0);
     const struct bl_shard_tensor *t = bl_layout_field(&layout, 0), *lengths = bl_layout_table(&layout, BL_TABLE_LENGTH);
@@ -179,16 +184,13 @@ SAMPLE_TEST(a_flipped_bit_is_named_by_its_block, kinds[0])
     ck_assert_int_eq(pwrite(fd, "?", 1, (int64_t)layout.header.size + lengths->tensor.begin), 1);
     ck_assert_int_eq(close(fd), 0);
     char word[64];
-    struct found found;
     for (int64_t b = layout.first_block + 1; b <= layout.first_block + 2; b++) {
         snprintf(word, sizeof word, "block %d of frames: checksum", (int)b);
         expect(s, name, word);
     }
     snprintf(word, sizeof word, "length of block %d differs from the plan", (int)layout.first_block);
     expect(s, name, word);
-    ck_assert_int_eq(verify(s->dir, &found), 3); /* and nothing else */
-    bl_buffer_free(&found.text);
-    bl_layout_free(&layout);
+    expect_faults(s->dir, 3); /* and nothing else */
 }
 
 /* --- encoded fields --------------------------------------------------------------------------------------------- */
@@ -208,7 +210,7 @@ struct opened {
 static int64_t find_padded(struct opened *o)
 {
     const struct bl_format *format = &o->sample.format;
-    struct bl_block block;
+    OWNED(bl_block_free) struct bl_block block;
     ck_assert_int_eq(bl_block_make(&block, format, false, NULL), 0);
     int64_t shard = 0;
     for (o->block = 1; o->block + 1 < format->blocks; o->block++) {
@@ -219,7 +221,6 @@ static int64_t find_padded(struct opened *o)
             break;
     }
     ck_assert_int_lt(o->block + 1, format->blocks);
-    bl_block_free(&block);
     return shard;
 }
 
@@ -257,7 +258,6 @@ static void expect_offset(struct opened *o, int step, int64_t value, const char 
 UNIT_TEST(damaged_offsets_are_named_by_block_and_step)
 {
     struct opened o;
-    struct found found;
     open_jpeg(&o);
     expect_offset(&o, 0, o.offsets[0] + 1, " begins at");
     expect_offset(&o, 3, -1, ", step 2: goes from");
@@ -268,8 +268,7 @@ UNIT_TEST(damaged_offsets_are_named_by_block_and_step)
     char message[80];
     snprintf(message, sizeof message, ", step %d: has bytes, but belongs to no sequence", (int)o.padding);
     expect_offset(&o, o.padding, o.offsets[o.padding] - 1, message);
-    ck_assert_msg(verify(o.sample.dir, &found) == 0, "%s", found.text.data);
-    bl_buffer_free(&found.text);
+    expect_faults(o.sample.dir, 0);
     close(o.fd);
     bl_layout_free(&o.layout);
     sample_free(&o.sample);
@@ -278,7 +277,7 @@ UNIT_TEST(damaged_offsets_are_named_by_block_and_step)
 UNIT_TEST(damaged_files_are_named_by_block_and_step)
 {
     struct opened o;
-    struct bload_dataset *dataset;
+    CLOSED_DATASET struct bload_dataset *dataset;
     struct bload_error error;
     uint8_t out[16 * 60];
     char message[100];
@@ -301,7 +300,6 @@ UNIT_TEST(damaged_files_are_named_by_block_and_step)
     ck_assert_int_eq(bload_dataset_open(o.sample.dir, &dataset, &error), BLOAD_OK);
     ck_assert_int_eq(bload_read_block(dataset, o.block, 0, out, sizeof out, &error), BLOAD_EDATA);
     ck_assert_ptr_nonnull(strstr(error.text, "frames_offsets of block"));
-    bload_dataset_close(dataset);
     close(o.fd);
     bl_layout_free(&o.layout);
     sample_free(&o.sample);
@@ -309,7 +307,6 @@ UNIT_TEST(damaged_files_are_named_by_block_and_step)
 
 SAMPLE_LOOP(files_cut_short_or_long_missing_or_strange, KINDS, kinds[_i])
 {
-    struct found found;
     char path[200], moved[220], name[BL_SHARD_NAME_MAX];
     struct stat status;
     bl_format_shard_name(&s->format, 3, name);
@@ -330,8 +327,7 @@ SAMPLE_LOOP(files_cut_short_or_long_missing_or_strange, KINDS, kinds[_i])
     ck_assert_int_eq(fclose(file), 0);
     expect(s, name, "");
     ck_assert_int_eq(truncate(path, status.st_size), 0);
-    ck_assert_int_eq(verify(s->dir, &found), 0);
-    bl_buffer_free(&found.text);
+    expect_faults(s->dir, 0);
 
     ck_assert_int_eq(truncate(path, status.st_size / 2), 0);
     expect(s, name, "");
@@ -350,7 +346,7 @@ SAMPLE_LOOP(files_cut_short_or_long_missing_or_strange, KINDS, kinds[_i])
 SAMPLE_TEST(without_a_manifest_there_is_nothing_to_verify, kinds[0])
 {
     struct bl_cancel cancel = {0};
-    struct bl_verify v;
+    OWNED(bl_verify_close) struct bl_verify v;
     struct found found = {0};
     char path[128];
     snprintf(path, sizeof path, "%s/manifest.json", s->dir);
@@ -359,7 +355,6 @@ SAMPLE_TEST(without_a_manifest_there_is_nothing_to_verify, kinds[0])
     ck_assert_int_eq(unlink(path), 0);
     FAILS_WITH(bl_verify_open(&v, s->dir, &cancel, take, &found, &e), BL_EUSAGE, "not a finished dataset");
     ck_assert_int_eq(found.faults, 0);
-    bl_verify_close(&v);
 }
 
 /* Writes a plan as the dataset's first epoch, and has the manifest name it, so that its checksum is right. */
@@ -367,7 +362,7 @@ static void put_epoch(const struct sample *s, const struct bl_plan *plan)
 {
     const char *name = BL_EPOCHS_DIR "/epoch-00001.safetensors";
     struct bl_output out = {0};
-    struct bl_manifest m;
+    OWNED(bl_manifest_free) struct bl_manifest m;
     struct bl_plan_info plan_info;
     struct bl_error e = {0};
     char path[200];
@@ -382,20 +377,17 @@ static void put_epoch(const struct sample *s, const struct bl_plan *plan)
     ck_assert_int_eq(bl_manifest_read(&m, s->dir, &e), 0);
     ck_assert_int_eq(bl_manifest_add_file(&m, s->dir, name, &e), 0);
     ck_assert_int_eq(bl_manifest_write(&m, s->dir, &e), 0);
-    bl_manifest_free(&m);
 }
 
 /* Their checksums say nothing of whether they can be: each must be a plan over the same pieces. */
 SAMPLE_LOOP(plans_of_epochs_that_cannot_be, 2, kinds[_i])
 {
-    struct found found;
     const char *name = BL_EPOCHS_DIR "/epoch-00001.safetensors";
     struct bl_plan *plan = &s->plan;
     int64_t last = plan->block_ptr[plan->blocks], first = plan->block_ptr[1];
 
     put_epoch(s, plan);
-    ck_assert_int_eq(verify(s->dir, &found), 0);
-    bl_buffer_free(&found.text);
+    expect_faults(s->dir, 0);
 
     plan->block_ptr[1] = 0;
     put_epoch(s, plan);
@@ -538,26 +530,22 @@ static const struct {
 
 SAMPLE_LOOP(tables_that_are_not_as_planned, COUNT(changes), kinds[2])
 {
-    struct found found;
     char name[BL_SHARD_NAME_MAX];
     ck_assert_uint_ne(s->plan.sequence[0], SAMPLE_FAILED);
     rewrite(s, change_nothing);
-    ck_assert_msg(verify(s->dir, &found) == 0, "%s", found.text.data);
-    bl_buffer_free(&found.text);
+    expect_faults(s->dir, 0);
     rewrite(s, changes[_i].change);
     expect(s, bl_format_shard_name(&s->format, 0, name), changes[_i].message);
 }
 
 SAMPLE_LOOP(failed_steps_are_added_up, FAILING, kinds[_i])
 {
-    struct found found;
     int64_t length = s->length[SAMPLE_FAILED];
     s->length[SAMPLE_FAILED]--; /* the manifest will say one less */
     sample_manifest(s);
     s->length[SAMPLE_FAILED] = length;
     expect(s, BL_MANIFEST_FILE, "\"failed_steps\"");
-    ck_assert_int_eq(verify(s->dir, &found), 1);
-    bl_buffer_free(&found.text);
+    expect_faults(s->dir, 1);
 }
 
 SAMPLE_TEST(the_manifest_must_fit_the_plan, kinds[2])

@@ -212,7 +212,7 @@ static void assert_pieces(const struct setting *s, const char *path)
     struct counted c;
     size_t bytes;
     count(s, path, &c);
-    uint8_t *whole = read_whole(s, &c, &bytes);
+    FREED uint8_t *whole = read_whole(s, &c, &bytes);
     size_t step = bytes / (size_t)c.row.length;
     int64_t length = c.row.length;
     const int64_t pieces[][2] = {{1, 4}, {12, 3}, {length / 2, 6}, {length - 7, 7}, {length - 1, 1}};
@@ -222,15 +222,13 @@ static void assert_pieces(const struct setting *s, const char *path)
             continue;
         struct bl_error e = {0};
         struct bl_note note;
-        uint8_t *piece;
+        FREED uint8_t *piece;
         int rc = read_piece(s, &c.row, start, steps, &piece, &bytes, &note, &e);
         ck_assert_msg(rc == 0, "%s from %lld: %s", path, (long long)start, e.text);
         ck_assert_msg(memcmp(piece, whole + (size_t)start * step, bytes) == 0, "%s: the piece from %lld differs", path,
                       (long long)start);
         ck_assert_str_eq(note.text, "");
-        free(piece);
     }
-    free(whole);
 }
 
 CLIPS_TEST(pieces_are_slices_of_the_whole)
@@ -270,7 +268,7 @@ static void assert_rate(const char *path, const char *rate)
     count(&some, path, &b);
     ck_assert_int_eq(a.row.length, frames);
     ck_assert_msg(b.row.length == outputs, "%s at %s: %lld, not %d", path, rate, (long long)b.row.length, outputs);
-    uint8_t *every = read_whole(&all, &a, &bytes_a), *taken = read_whole(&some, &b, &bytes_b);
+    FREED uint8_t *every = read_whole(&all, &a, &bytes_a), *taken = read_whole(&some, &b, &bytes_b);
     size_t step = bytes_a / (size_t)frames;
     for (int i = 0; i < outputs; i++) {
         int frame = 0;
@@ -280,8 +278,6 @@ static void assert_rate(const char *path, const char *rate)
         ck_assert_msg(memcmp(every + (size_t)frame * step, taken + (size_t)i * step, step) == 0,
                       "%s at %s: output %d is not frame %d", path, rate, i, frame);
     }
-    free(every);
-    free(taken);
 }
 
 CLIPS_TEST(rates_take_the_frames_that_ffmpeg_takes)
@@ -292,14 +288,6 @@ CLIPS_TEST(rates_take_the_frames_that_ffmpeg_takes)
         for (size_t r = 0; r < COUNT(rates); r++)
             assert_rate(files[f], rates[r]);
     }
-}
-
-static void write_file(const char *path, const void *data, size_t size)
-{
-    FILE *f = fopen(path, "wb");
-    ck_assert_ptr_nonnull(f);
-    ck_assert_uint_eq(fwrite(data, 1, size, f), size);
-    ck_assert_int_eq(fclose(f), 0);
 }
 
 static uint8_t *read_file(const char *path, size_t *size)
@@ -319,7 +307,7 @@ static void keep_until(const char *from, const char *box, const char *to)
     size_t size;
     uint8_t *data = read_file(from, &size), *name = memmem(data, size, box, 4);
     ck_assert_ptr_nonnull(name);
-    write_file(to, data, (size_t)(name - data) - 4);
+    unit_write(to, data, (size_t)(name - data) - 4);
     free(data);
 }
 
@@ -341,12 +329,12 @@ CLIPS_TEST(what_is_of_no_use_is_named)
     unsigned seed = 3;
     for (size_t i = 0; i < sizeof garbage; i++)
         garbage[i] = (char)rand_r(&seed);
-    write_file("empty.mp4", "", 0);
-    write_file("garbage.mp4", garbage, sizeof garbage);
-    write_file("list.m3u8", hls, sizeof hls - 1);
-    write_file("list.mp4", concat, sizeof concat - 1);
-    write_file("list.ffconcat", concat, sizeof concat - 1);
-    write_file("text.mp4", "Hello, world.\n", 14);
+    unit_write("empty.mp4", "", 0);
+    unit_write("garbage.mp4", garbage, sizeof garbage);
+    unit_write("list.m3u8", hls, sizeof hls - 1);
+    unit_write("list.mp4", concat, sizeof concat - 1);
+    unit_write("list.ffconcat", concat, sizeof concat - 1);
+    unit_write("text.mp4", "Hello, world.\n", 14);
     assert_skipped(&s, "empty.mp4", "empty file");
     assert_skipped(&s, "garbage.mp4", "not a media file that FFmpeg can read");
     assert_skipped(&s, "list.m3u8", "format hls is not read");
@@ -433,7 +421,7 @@ static void break_first_picture(const char *from, const char *to)
     uint8_t *data = read_file(from, &size), *mdat = memmem(data, size, "mdat", 4);
     ck_assert(mdat && mdat + 1700 < data + size);
     memset(mdat + 1600, 0xaa, 16);
-    write_file(to, data, size);
+    unit_write(to, data, size);
     free(data);
 }
 

@@ -95,18 +95,17 @@ static struct content *content_make(struct sample_kind first, struct sample_kind
     ck_assert_ptr_nonnull(c);
     for (int s = 0; s < 2; s++) {
         sample_make(&c->source[s], s ? second : first);
-        struct bload_dataset *dataset = open_directory(c->source[s].dir);
+        CLOSED_DATASET struct bload_dataset *dataset = open_directory(c->source[s].dir);
         each_step(dataset, c, s * SAMPLE_SEQUENCES, step_keep);
-        bload_dataset_close(dataset);
     }
     return c;
 }
 
-static void content_free(struct content *c)
+static void content_free(struct content **c)
 {
     for (int s = 0; s < 2; s++)
-        sample_free(&c->source[s]);
-    free(c);
+        sample_free(&(*c)->source[s]);
+    free(*c);
 }
 
 /* The plain options of a view of the first `count` sources. */
@@ -165,7 +164,7 @@ static int faults_of(const char *dir)
 static void view_check(struct viewing *v, struct content *c)
 {
     struct bl_error e = {0};
-    struct bl_view_made made;
+    OWNED(bl_view_made_free) struct bl_view_made made;
     struct bload_error error;
     ck_assert_msg(bl_view_make(&v->request, &made, &e) == BL_OK, "%s", e.text);
     ck_assert(!made.existed);
@@ -185,7 +184,6 @@ static void view_check(struct viewing *v, struct content *c)
     ck_assert_int_eq(faults_of(v->out), 0);
     ck_assert_msg(bl_view_make(&v->request, &made, &e) == BL_OK, "%s", e.text);
     ck_assert(made.existed);
-    bl_view_made_free(&made);
 }
 
 UNIT_LOOP(steps_are_those_of_the_sources, KINDS)
@@ -195,58 +193,52 @@ UNIT_LOOP(steps_are_those_of_the_sources, KINDS)
         other.compressed = !other.compressed;
     other.frame_size = 0;
     other.spare = 0.2;
-    struct content *c = content_make(kinds[_i], other);
+    OWNED(content_free) struct content *c = content_make(kinds[_i], other);
     for (int count = 1; count <= 2; count++) {
         for (int mix = 0; mix < count; mix++) {
-            struct viewing v;
+            OWNED(viewing_end) struct viewing v;
             viewing_begin(&v, c, count);
             v.options.world_size = 2;
             v.request.mix = (enum bl_blending)mix;
             view_check(&v, c);
-            viewing_end(&v);
         }
     }
-    content_free(c);
 }
 
 UNIT_LOOP(a_shorter_T_cuts_what_is_longer, KINDS)
 {
-    struct content *c = content_make(kinds[_i], kinds[_i]);
-    struct viewing v;
+    OWNED(content_free) struct content *c = content_make(kinds[_i], kinds[_i]);
+    OWNED(viewing_end) struct viewing v;
     viewing_begin(&v, c, 2);
     v.options.T = 13;
     v.options.oversize = BL_OVERSIZE_SPLIT;
     v.options.align = 4;
     v.request.mix = BL_BLEND_RANDOM;
     view_check(&v, c);
-    viewing_end(&v);
-    content_free(c);
 }
 
 UNIT_TEST(weights_go_through_each_source_at_its_own_pace)
 {
-    struct content *c = content_make(kinds[2], kinds[3]);
-    struct viewing v;
+    OWNED(content_free) struct content *c = content_make(kinds[2], kinds[3]);
+    OWNED(viewing_end) struct viewing v;
     viewing_begin(&v, c, 2);
     v.weight[0] = 3;
     v.weight[1] = 1;
     v.options.batch_size = 2;
     v.request.epoch_steps = 50 * 40;
     view_check(&v, c);
-    viewing_end(&v);
-    content_free(c);
 }
 
 /* A dataset's own epochs, whose failed sequence is marked as in its blocks. */
 UNIT_LOOP(epochs_of_a_dataset, KINDS)
 {
-    struct content *c = content_make(kinds[_i], kinds[_i]);
+    OWNED(content_free) struct content *c = content_make(kinds[_i], kinds[_i]);
     const struct bl_epochs epochs = {.dir = c->source[0].dir, .count = 2, .seed = 5};
     struct bl_epochs_result result;
     struct bload_error error;
     int64_t stored = 0;
     ck_assert_msg(bl_epochs_add(&epochs, &result, &e) == BL_OK, "%s", e.text);
-    struct bload_dataset *dataset = open_directory(c->source[0].dir);
+    CLOSED_DATASET struct bload_dataset *dataset = open_directory(c->source[0].dir);
     for (int64_t epoch = 0; epoch < 3; epoch++) {
         compared = 0;
         ck_assert_msg(bload_dataset_set_epoch(dataset, epoch, &error) == BLOAD_OK, "%s", error.text);
@@ -255,17 +247,15 @@ UNIT_LOOP(epochs_of_a_dataset, KINDS)
         stored = compared;
     }
     ck_assert_int_eq(bload_dataset_set_epoch(dataset, 0, &error), BLOAD_OK);
-    bload_dataset_close(dataset);
-    content_free(c);
 }
 
 /* Any changed byte of a view's files is a fault, and never a wrong step. */
 UNIT_TEST(damage_is_noticed)
 {
     static const char *const names[] = {"index.safetensors", "rows.safetensors", "manifest.json"};
-    struct content *c = content_make(kinds[2], kinds[2]);
+    OWNED(content_free) struct content *c = content_make(kinds[2], kinds[2]);
     struct bl_view_made made;
-    struct viewing v;
+    OWNED(viewing_end) struct viewing v;
     viewing_begin(&v, c, 2);
     ck_assert_msg(bl_view_make(&v.request, &made, &e) == BL_OK, "%s", e.text);
     bl_view_made_free(&made);
@@ -293,8 +283,6 @@ UNIT_TEST(damage_is_noticed)
         fclose(file);
     }
     ck_assert_int_eq(faults_of(v.out), 0);
-    viewing_end(&v);
-    content_free(c);
 }
 
 /* Reads all blocks of a view that may be damaged: what counts is that it ends, with data or an error. */
@@ -321,9 +309,9 @@ UNIT_TEST(any_number_in_a_table_is_survived)
 {
     static const int64_t extreme[] = {INT64_MIN, INT64_MAX, -1, INT64_MAX / 2, 0x7fffffff, INT64_C(0x8000000080000000)};
     static const char *const names[] = {"index.safetensors", "rows.safetensors"};
-    struct content *c = content_make(kinds[2], kinds[2]);
+    OWNED(content_free) struct content *c = content_make(kinds[2], kinds[2]);
     struct bl_view_made made;
-    struct viewing v;
+    OWNED(viewing_end) struct viewing v;
     viewing_begin(&v, c, 2);
     ck_assert_msg(bl_view_make(&v.request, &made, &e) == BL_OK, "%s", e.text);
     bl_view_made_free(&made);
@@ -349,25 +337,20 @@ UNIT_TEST(any_number_in_a_table_is_survived)
         fclose(file);
     }
     ck_assert_int_eq(faults_of(v.out), 0);
-    viewing_end(&v);
-    content_free(c);
 }
 
 /* A view whose manifest has other fields than its sources: their steps would not fit. */
 UNIT_TEST(other_fields_are_refused)
 {
-    struct content *c = content_make(kinds[0], kinds[0]);
+    OWNED(content_free) struct content *c = content_make(kinds[0], kinds[0]);
     struct bload_error error;
     struct bload_dataset *dataset;
-    struct bl_view_made made;
-    struct viewing v;
+    OWNED(bl_view_made_free) struct bl_view_made made;
+    OWNED(viewing_end) struct viewing v;
     viewing_begin(&v, c, 1);
     ck_assert_msg(bl_view_make(&v.request, &made, &e) == BL_OK, "%s", e.text);
     made.manifest.format.fields.field[0].shape[0]--;
     ck_assert_int_eq(bl_manifest_write(&made.manifest, v.out, &e), BL_OK);
     ck_assert_int_eq(bload_dataset_open(v.out, &dataset, &error), BLOAD_EDATA);
     ck_assert_ptr_nonnull(strstr(error.text, "its fields are not those of the view"));
-    bl_view_made_free(&made);
-    viewing_end(&v);
-    content_free(c);
 }

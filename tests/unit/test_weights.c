@@ -34,7 +34,7 @@ static void init(struct bl_weights *w, const struct bl_files *files, int64_t fir
 
 UNIT_TEST(a_large_file_weighs_more_than_many_small_ones)
 {
-    struct bl_files files = {0};
+    OWNED(bl_files_free) struct bl_files files = {0};
     struct bl_weights w;
     int64_t finished = 0;
     make("small.mp4", 1000);
@@ -54,12 +54,11 @@ UNIT_TEST(a_large_file_weighs_more_than_many_small_ones)
     bl_weights_begin(&w, large, 1);
     ck_assert_int_eq((bl_weights_parts(&w, finished + large / 2) + 25) / 50, 101);
     ck_assert_int_eq(bl_weights_parts(&w, finished + large), 10000);
-    bl_files_free(&files);
 }
 
 UNIT_TEST(parts_of_a_file_add_up_to_it)
 {
-    struct bl_files files = {0};
+    OWNED(bl_files_free) struct bl_files files = {0};
     struct bl_weights w;
     make("large.mp4", 1000000);
     add_file(&files, "large.mp4");
@@ -68,13 +67,12 @@ UNIT_TEST(parts_of_a_file_add_up_to_it)
     int64_t first = bl_weights_of(&w, 300000, 1), second = bl_weights_of(&w, 700000, 0);
     ck_assert_int_lt(bl_weights_parts(&w, first), 400);
     ck_assert_int_eq(bl_weights_parts(&w, first + second), 1000);
-    bl_files_free(&files);
 }
 
 /* Of many files a sample is looked at, whose sizes stand for all, wherever the large ones lie. */
 UNIT_TEST(a_sample_stands_for_all)
 {
-    struct bl_files files = {0};
+    OWNED(bl_files_free) struct bl_files files = {0};
     struct bl_weights w;
     make("small.mp4", 0);
     make("large.mp4", 1000000);
@@ -85,7 +83,6 @@ UNIT_TEST(a_sample_stands_for_all)
     init(&w, &files, 1, 3); /* a task's */
     ck_assert_int_eq(w.files, 6667);
     ck_assert_double_eq_tol(w.expected / (1667 * 1e6 + 6667.0 * OPENING), 1, 0.1);
-    bl_files_free(&files);
 }
 
 UNIT_TEST(without_sizes_all_weigh_the_same)
@@ -107,7 +104,7 @@ UNIT_TEST(without_sizes_all_weigh_the_same)
 /* Files that are missing, or larger than the sample told, do no harm. */
 UNIT_TEST(a_wrong_sample_is_corrected)
 {
-    struct bl_files files = {0};
+    OWNED(bl_files_free) struct bl_files files = {0};
     struct bl_weights w;
     add_file(&files, "missing.mp4");
     add_file(&files, "missing.mp4");
@@ -119,7 +116,6 @@ UNIT_TEST(a_wrong_sample_is_corrected)
     ck_assert_int_lt(parts, 2000);
     bl_weights_begin(&w, bl_weights_of(&w, INT64_MAX, 1), 1); /* cannot overflow */
     ck_assert_int_ge(bl_weights_parts(&w, weight), 0);
-    bl_files_free(&files);
 }
 
 /* A scan that goes through small files, then through large ones, at an even rate of bytes. */
@@ -156,7 +152,7 @@ static void scan_until(struct scan *s, double bytes)
 /* By number, the small files would be nine tenths of the scan, and they are half of it. */
 UNIT_TEST(the_time_left_neither_jumps_nor_climbs)
 {
-    struct bl_files files = {0};
+    OWNED(bl_files_free) struct bl_files files = {0};
     struct bl_estimate estimate = {0};
     struct scan s = {.progress = {.total = SMALL + LARGE, .steps_left = -1}};
     const double seconds = 60, all = (double)SMALL * SMALL_BYTES + (double)LARGE * LARGE_BYTES;
@@ -179,5 +175,4 @@ UNIT_TEST(the_time_left_neither_jumps_nor_climbs)
         before = told;
     }
     ck_assert_int_ge(s.progress.done, SMALL + LARGE - 1);
-    bl_files_free(&files);
 }

@@ -55,7 +55,7 @@ static size_t bytes_of(const struct bl_word_cache *words)
 /* It grows where many words are replaced, up to its limit, and keeps what it has. */
 UNIT_TEST(growth)
 {
-    struct bl_word_cache words = {0};
+    OWNED(bl_word_cache_close) struct bl_word_cache words = {0};
     ck_assert_int_eq(bl_word_cache_open(&words, &e), BL_OK);
     unsigned log2 = words.lines_log2;
     int n = 0;
@@ -76,13 +76,12 @@ UNIT_TEST(growth)
     ck_assert_int_eq(bl_word_cache_make_room(&words, &e), BL_OK);
     ck_assert_uint_eq(words.lines_log2, log2);
     ck_assert_uint_eq(bytes_of(&words), BL_WORD_CACHE_MAX);
-    bl_word_cache_close(&words);
 }
 
 /* Of two words in a line the older one is replaced first, also after growth. */
 UNIT_TEST(order)
 {
-    struct bl_word_cache words = {0};
+    OWNED(bl_word_cache_close) struct bl_word_cache words = {0};
     ck_assert_int_eq(bl_word_cache_open(&words, &e), BL_OK);
     int first = 0, second = 1;
     ck_assert_int_eq(bl_word_cache_enlarge(&words, &e), BL_OK);
@@ -95,7 +94,6 @@ UNIT_TEST(order)
     ck_assert_int_eq(bl_word_cache_enlarge(&words, &e), BL_OK);
     const struct bl_word *line = bl_word_cache_line(&words, number_key(first));
     ck_assert(bl_word_is(&line[0], number_key(second)) && bl_word_is(&line[1], number_key(first)));
-    bl_word_cache_close(&words);
 }
 
 UNIT_TEST(limits)
@@ -104,12 +102,11 @@ UNIT_TEST(limits)
         int64_t bytes;
         unsigned growth; /* beyond BL_WORD_CACHE_MIN */
     } limit[] = {{-1, 0}, {(12 << 20) - 1, 0}, {12 << 20, 2}, {(48 << 20) - 1, 2}, {48 << 20, 4}, {INT64_MAX, 4}};
-    struct bl_word_cache words = {0};
+    OWNED(bl_word_cache_close) struct bl_word_cache words = {0};
     ck_assert_int_eq(bl_word_cache_open(&words, &e), BL_OK);
     for (size_t i = 0; i < COUNT(limit); i++) {
         bl_word_cache_limit(&words, limit[i].bytes);
         words.lines_log2 = words.max_log2;
         ck_assert_uint_eq(bytes_of(&words), BL_WORD_CACHE_MIN << limit[i].growth);
     }
-    bl_word_cache_close(&words);
 }

@@ -3,10 +3,9 @@
 
 static int read_vocabulary(struct bl_vocabulary *vocabulary, const char *text, struct bl_error *e)
 {
-    struct bl_buffer buffer = {0};
+    OWNED(bl_buffer_free) struct bl_buffer buffer = {0};
     bl_buffer_text(&buffer, text);
     int rc = bl_wordpiece_vocabulary(vocabulary, &buffer, "vocab.txt", e);
-    bl_buffer_free(&buffer);
     return rc;
 }
 
@@ -27,10 +26,10 @@ UNIT_TEST(words)
         {"\u00e9\u00e9\u00e9\u00e9", {6, 5, 5, 5, -1}},
         {"x", {9, -1}}, /* after an empty line */
     };
-    struct bl_vocabulary vocabulary = {0};
+    OWNED(bl_vocabulary_free) struct bl_vocabulary vocabulary = {0};
     struct bl_wordpiece model;
-    struct bl_buffer scratch = {0};
-    struct bl_ids ids = {0};
+    OWNED(bl_buffer_free) struct bl_buffer scratch = {0};
+    OWNED(bl_ids_free) struct bl_ids ids = {0};
     ck_assert_int_eq(read_vocabulary(&vocabulary, "[UNK]\na\r\n##b \nab\n##\n##\u00e9\n\u00e9\nq\n\nx", &e), 0);
     ck_assert_int_eq(bl_wordpiece_init(&model, &vocabulary, "[UNK]", "##", 5, &e), 0);
     for (size_t i = 0; i < COUNT(known); i++) {
@@ -43,17 +42,13 @@ UNIT_TEST(words)
             count++;
         ck_assert_msg(ids.count == count && !memcmp(ids.id, known[i].id, count * sizeof *ids.id), "%s", known[i].word);
     }
-    bl_ids_free(&ids);
-    bl_buffer_free(&scratch);
-    bl_vocabulary_free(&vocabulary);
 }
 
 static void expect_error(const char *text, const char *message)
 {
-    struct bl_vocabulary vocabulary = {0};
+    OWNED(bl_vocabulary_free) struct bl_vocabulary vocabulary = {0};
     struct bl_error e = {0};
     FAILS(read_vocabulary(&vocabulary, text, &e), BL_EFAIL, message);
-    bl_vocabulary_free(&vocabulary);
 }
 
 UNIT_TEST(bad_vocabularies)
@@ -61,20 +56,17 @@ UNIT_TEST(bad_vocabularies)
     expect_error("a\n\xff\n", "vocab.txt:2: invalid UTF-8");
     expect_error("a\t0\nb\n", "vocab.txt:2: no tab and id behind the token, which the first line has");
     expect_error("a\t3\nb\t3\n", "vocab.txt:2: the id 3 comes after 3");
-    struct bl_vocabulary vocabulary = {0};
+    OWNED(bl_vocabulary_free) struct bl_vocabulary vocabulary = {0};
     struct bl_wordpiece model;
     ck_assert_int_eq(read_vocabulary(&vocabulary, "a\n", &e), 0);
     FAILS_WITH(bl_wordpiece_init(&model, &vocabulary, "[UNK]", "##", 100, &e), BL_EFAIL, "[UNK]");
     ck_assert_int_eq(bl_wordpiece_init(&model, &vocabulary, "a", "#################", 100, &e), BL_EFAIL);
-    bl_vocabulary_free(&vocabulary);
 }
 
 UNIT_TEST(case_of_a_vocabulary)
 {
-    struct bl_vocabulary uncased = {0}, cased = {0};
+    OWNED(bl_vocabulary_free) struct bl_vocabulary uncased = {0}, cased = {0};
     ck_assert_int_eq(read_vocabulary(&uncased, "[PAD]\n[UNK]\na\n##\u00e9\n", &e), 0);
     ck_assert_int_eq(read_vocabulary(&cased, "[PAD]\n[UNK]\na\n##\u00c9\n", &e), 0);
     ck_assert(bl_wordpiece_uncased(&uncased) && !bl_wordpiece_uncased(&cased));
-    bl_vocabulary_free(&uncased);
-    bl_vocabulary_free(&cased);
 }

@@ -3,11 +3,10 @@
 
 static void check(void (*append)(struct bl_buffer *out, const char *text), const char *text, const char *expected)
 {
-    struct bl_buffer out = {0};
+    OWNED(bl_buffer_free) struct bl_buffer out = {0};
     append(&out, text);
     ck_assert(!out.failed);
     ck_assert_str_eq(out.data ? out.data : "", expected);
-    bl_buffer_free(&out);
 }
 
 UNIT_TEST(what_xml_would_read_is_escaped)
@@ -23,12 +22,11 @@ UNIT_TEST(what_would_not_be_seen_is_shown)
 {
     check(bl_xml_append_text, "a\tb\n", "a\\tb\\n");
     check(bl_xml_append_text, "x\xe2\x80\xaey", "x?y"); /* another direction of writing */
-    struct bl_buffer out = {0};
+    OWNED(bl_buffer_free) struct bl_buffer out = {0};
     bl_xml_append_text(&out, "\xff\x01");
     ck_assert_ptr_nonnull(out.data);
     for (size_t i = 0; i < out.size; i++)
         ck_assert(out.data[i] >= ' ' && out.data[i] <= '~');
-    bl_buffer_free(&out);
 }
 
 UNIT_TEST(of_a_long_name_the_end_is_shown)
@@ -37,7 +35,7 @@ UNIT_TEST(of_a_long_name_the_end_is_shown)
     memset(name, 'n', sizeof name);
     strcpy(name + 190, "<end>.mp4");
     check(bl_xml_append_name, "short", "short");
-    struct bl_buffer out = {0};
+    OWNED(bl_buffer_free) struct bl_buffer out = {0};
     bl_xml_append_name(&out, name);
     snprintf(expected, sizeof expected, "&lt;end&gt;.mp4");
     ck_assert_ptr_nonnull(out.data);
@@ -52,5 +50,4 @@ UNIT_TEST(of_a_long_name_the_end_is_shown)
     bl_xml_append_name(&out, name);
     ck_assert_ptr_nonnull(out.data);
     ck_assert_int_eq(strncmp(out.data, "…n", strlen("…n")), 0);
-    bl_buffer_free(&out);
 }

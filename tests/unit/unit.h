@@ -70,6 +70,17 @@ static inline TCase *unit_tests(void)
         bl_error_clear(&e);                                                                                            \
     } while (0)
 
+/* A variable that the function, which takes a pointer to it, frees at the end of its block; FREED: memory of malloc. */
+#define OWNED(function) __attribute__((cleanup(function), unused))
+#define FREED OWNED(unit_free)
+
+static inline void unit_free(void *variable)
+{
+    void *memory;
+    memcpy(&memory, variable, sizeof memory);
+    free(memory);
+}
+
 /* A test that cannot run says why, on a line that the suite counts, and returns. */
 static inline void unit_skip(const char *reason)
 {
@@ -132,6 +143,18 @@ static inline void unit_scratch_leave(void)
 
 /* Every test of the file begins in an empty directory of its own. */
 #define UNIT_SCRATCH UNIT_EACH(unit_scratch_enter, unit_scratch_leave)
+
+/* Writes a file, new or instead of what is there. */
+static inline void unit_write(const char *path, const void *data, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    ck_assert_msg(file && fwrite(data, 1, size, file) == size && fclose(file) == 0, "cannot write %s", path);
+}
+
+static inline void unit_write_text(const char *path, const char *text)
+{
+    unit_write(path, text, strlen(text));
+}
 
 int main(void)
 {
