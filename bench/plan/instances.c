@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "plan/bound.h"
+#include "plan/histogram.h"
 #include "plan/plan.h"
 #include "plan/search.h"
 

@@ -177,7 +177,7 @@ static void summary_company(const struct bl_plan_info *plan_info)
 {
     const struct bl_company *company = &plan_info->company;
     double share = bl_company_share(company);
-    bool is_drawn = strcmp(plan_info->fill, bl_fill_name(BL_FILL_OPTIMAL)) == 0;
+    bool is_drawn = strcmp(plan_info->fill, bl_fill_names[BL_FILL_OPTIMAL]) == 0;
     if (company->pairs)
         bl_cmd_print("%.2f %% of the pairs in a block meet again under the next seed (in random blocks: %.2f %%)%s",
                      100 * share, 100 * company->random,

@@ -145,16 +145,10 @@ static void arrays_add_table(struct bl_export_arrays *arrays, int table)
     const struct bl_format *format = &arrays->format;
     struct bl_export_array array = {.name = bl_format_table_name(format, table),
                                     .dtype = bl_format_table_dtype(format, table),
-                                    .rank = 1,
-                                    .shape = {format->S},
+                                    .rank = table != BL_TABLE_NUM_SEQUENCES,
+                                    .shape = {bl_format_table_width(format, table)},
                                     .field = -1,
                                     .table = table};
-    if (table == BL_TABLE_CU_SEQLENS)
-        array.shape[0]++;
-    else if (table == BL_TABLE_SEGMENT_IDS)
-        array.shape[0] = format->T;
-    else if (table == BL_TABLE_NUM_SEQUENCES)
-        array.rank = 0;
     arrays_add(arrays, &array);
 }
 
@@ -224,20 +218,6 @@ void bl_export_block_free(struct bl_export_block *block)
     *block = (struct bl_export_block){.memory = NULL};
 }
 
-static void array_copy_table(const struct bl_block *tables, const struct bl_export_arrays *arrays, int a, uint8_t *out)
-{
-    const struct bl_export_array *array = &arrays->array[a];
-    const void *const from[BL_TABLES] = {[BL_TABLE_CU_SEQLENS] = tables->cu_seqlens,
-                                         [BL_TABLE_NUM_SEQUENCES] = &tables->num_sequences,
-                                         [BL_TABLE_SEQUENCE] = tables->sequence,
-                                         [BL_TABLE_LENGTH] = tables->length,
-                                         [BL_TABLE_SOURCE_START] = tables->source_start};
-    if (array->table == BL_TABLE_SEGMENT_IDS)
-        bl_block_segment_ids(tables, &arrays->format, (int32_t *)(void *)out);
-    else
-        memcpy(out, from[array->table], array->bytes);
-}
-
 int bl_export_block_read(struct bl_export_block *block, const struct bl_export_arrays *arrays, struct bl_blocks *blocks,
                          int64_t b, struct bl_error *e)
 {
@@ -246,7 +226,7 @@ int bl_export_block_read(struct bl_export_block *block, const struct bl_export_a
     for (int a = 0; a < arrays->count && !code; a++) {
         const struct bl_export_array *array = &arrays->array[a];
         if (array->table >= 0 && array->table < BL_TABLES)
-            array_copy_table(tables, arrays, a, block->data[a]);
+            bl_block_copy_table(tables, &arrays->format, array->table, block->data[a]);
         for (int64_t i = 0; array->is_repeated && i < arrays->format.S; i++)
             ((int32_t *)(void *)block->data[a])[i] = tables->source_start[i] > 0 ? (int32_t)arrays->overlap : 0;
         if (array->is_ids)
@@ -444,8 +424,7 @@ static int job_compare_file(const char *path, const struct bl_buffer *text, stru
     return code ? BL_EDATA : BL_OK;
 }
 
-int bl_export_write_file(const struct bl_export_job *job, const char *name, const struct bl_buffer *text,
-                         struct bl_error *e)
+int bl_export_write_file(const struct bl_export_job *job, const char *name, struct bl_buffer *text, struct bl_error *e)
 {
     int code = bl_buffer_check(text, e);
     char *path = code ? NULL : bl_path_join(job->output, name);
@@ -456,6 +435,7 @@ int bl_export_write_file(const struct bl_export_job *job, const char *name, cons
     if (code == BL_EDATA)
         bl_error_prefix(e, "%s", name);
     free(path);
+    bl_buffer_free(text);
     return code;
 }
 

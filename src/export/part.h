@@ -169,9 +169,9 @@ extern const struct bl_export_format *const bl_export_formats[];
 
 /* --- files beside the parts --------------------------------------------------------------------------------------- */
 
-/* Writes one of the files beside the parts, OUTPUT/name, whose folder exists; or compares it. BL_EDATA: it differs. */
-int bl_export_write_file(const struct bl_export_job *job, const char *name, const struct bl_buffer *text,
-                         struct bl_error *e);
+/* Writes one of the files beside the parts, OUTPUT/name, whose folder exists; or compares it. Frees the text. BL_EDATA:
+ * it differs. */
+int bl_export_write_file(const struct bl_export_job *job, const char *name, struct bl_buffer *text, struct bl_error *e);
 
 /* Opens one of them for what a buffer cannot hold. file: ended as a part. BL_EDATA: it is to be compared, and not
  * there.

@@ -172,9 +172,7 @@ static int energon_write_offsets(const struct bl_export_job *job, int64_t part, 
         bl_buffer_append(&offsets, (const char *)&offset, sizeof offset);
     }
     snprintf(name, sizeof name, SHARD_NAME ".idx", part);
-    int code = bl_export_write_file(job, name, &offsets, e);
-    bl_buffer_free(&offsets);
-    return code;
+    return bl_export_write_file(job, name, &offsets, e);
 }
 
 static int energon_write_info(const struct bl_export_job *job, struct bl_error *e)
@@ -185,9 +183,7 @@ static int energon_write_info(const struct bl_export_job *job, struct bl_error *
         bl_buffer_printf(&text, "%s\n  \"" SHARD_NAME "\": %" PRId64, part ? "," : "", part,
                          bl_export_blocks_of(job, part));
     bl_buffer_text(&text, "\n}}\n");
-    int code = bl_export_write_file(job, ".nv-meta/.info.json", &text, e);
-    bl_buffer_free(&text);
-    return code;
+    return bl_export_write_file(job, ".nv-meta/.info.json", &text, e);
 }
 
 static int energon_write_split(const struct bl_export_job *job, struct bl_error *e)
@@ -197,18 +193,14 @@ static int energon_write_split(const struct bl_export_job *job, struct bl_error 
     for (int64_t part = 0; part < job->parts; part++)
         bl_buffer_printf(&text, "  - " SHARD_NAME "\n", part);
     bl_buffer_text(&text, "  val: []\n  test: []\n");
-    int code = bl_export_write_file(job, ".nv-meta/split.yaml", &text, e);
-    bl_buffer_free(&text);
-    return code;
+    return bl_export_write_file(job, ".nv-meta/split.yaml", &text, e);
 }
 
 static int energon_write_description(const struct bl_export_job *job, struct bl_error *e)
 {
     struct bl_buffer text = {0};
     bl_buffer_text(&text, "__module__: megatron.energon\n__class__: CrudeWebdataset\n");
-    int code = bl_export_write_file(job, ".nv-meta/dataset.yaml", &text, e);
-    bl_buffer_free(&text);
-    return code;
+    return bl_export_write_file(job, ".nv-meta/dataset.yaml", &text, e);
 }
 
 static int energon_finish(const struct bl_export_job *job, struct bl_error *e)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/vector.h"
-#include "plan/bound.h"
+#include "plan/histogram.h"
 #include "plan/plan.h"
 
 enum { AHEAD = 32 }; /* pieces whose sequences are prefetched: they are in random order */

@@ -234,19 +234,10 @@ static int master_allocate(struct bl_master *m, struct bl_error *e)
 
 static int master_reserve(struct bl_master *m, size_t entries, struct bl_error *e)
 {
-    if (BL_ARRAY_RESERVE(m->column, m->column_capacity, m->columns + 1, e))
-        return BL_EFAIL;
-    if (m->entries + entries <= m->entry_capacity)
-        return BL_OK;
-    size_t capacity = bl_array_capacity(m->entry_capacity, m->entries + entries);
-    int code = BL_ARRAY_RESIZE(m->bucket, capacity, e);
-    if (code)
-        return code;
-    code = BL_ARRAY_RESIZE(m->times, capacity, e);
-    if (code)
-        return code;
-    m->entry_capacity = capacity;
-    return BL_OK;
+    int code = BL_ARRAY_RESERVE(m->column, m->column_capacity, m->columns + 1, e);
+    if (!code)
+        code = BL_ARRAY_RESERVE(m->bucket, m->bucket_capacity, m->entries + entries, e);
+    return code ? code : BL_ARRAY_RESERVE(m->times, m->times_capacity, m->entries + entries, e);
 }
 
 int bl_master_add(struct bl_master *m, uint32_t *item, size_t n, struct bl_error *e)

@@ -82,7 +82,7 @@ struct bl_master {
     size_t columns, column_capacity;
     uint32_t *bucket;
     double *times;
-    size_t entries, entry_capacity;
+    size_t entries, bucket_capacity, times_capacity;
 };
 
 #define BL_SURPLUS UINT32_C(0x80000000)

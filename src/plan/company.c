@@ -10,13 +10,9 @@
 
 /* --- partitions --------------------------------------------------------------------------------------------------- */
 
-/* The finalizer of splitmix64 (Steele, Lea, Flood, 2014). */
 static uint64_t partition_mix(uint64_t z)
 {
-    z += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
+    return bl_random_splitmix(&z);
 }
 
 int bl_partitions_add(struct bl_partitions *taken, uint64_t hash, struct bl_error *e)

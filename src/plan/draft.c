@@ -19,16 +19,11 @@ int bl_patterns_push(struct bl_patterns *p, uint32_t bucket, struct bl_error *e)
 
 int bl_patterns_close(struct bl_patterns *p, uint32_t use, struct bl_error *e)
 {
-    if (p->count == p->capacity) {
-        size_t capacity = bl_array_capacity(p->capacity, p->count + 1);
-        int code = BL_ARRAY_RESIZE(p->use, capacity, e);
-        if (code)
-            return code;
-        code = BL_ARRAY_RESIZE(p->first, capacity + 1, e);
-        if (code)
-            return code;
-        p->capacity = capacity;
-    }
+    int code = BL_ARRAY_RESERVE(p->use, p->use_capacity, p->count + 1, e);
+    if (!code)
+        code = BL_ARRAY_RESERVE(p->first, p->first_capacity, p->count + 2, e);
+    if (code)
+        return code;
     if (p->count == 0)
         p->first[0] = 0;
     p->use[p->count++] = use;

@@ -28,7 +28,7 @@ struct bl_patterns {
     uint32_t *bucket; /* [entries] lengths, as buckets of the histogram, repeated if used several times */
     size_t blocks;    /* sum of use */
     size_t entries;   /* including those of the unfinished pattern */
-    size_t capacity, entry_capacity;
+    size_t use_capacity, first_capacity, entry_capacity;
 };
 
 /* Makes a pattern: push its lengths one by one, then close it. BL_EFAIL: out of memory. */

@@ -1,5 +1,5 @@
-/* Data structures of the search for blocks: sets of small numbers, the histogram of the planned lengths, and the open
- * blocks by room. */
+/* What the search for blocks is made of: sets of small numbers, the histogram of the planned lengths, the bounds that
+ * follow from it, and the open blocks by room. */
 #ifndef BL_HISTOGRAM_H
 #define BL_HISTOGRAM_H
 
@@ -88,6 +88,25 @@ void bl_histogram_coarsen(struct bl_histogram *h, size_t distinct);
  * memory: 1 byte per length (or 256 KiB). BL_EFAIL: out of memory. */
 int bl_histogram_ids(const struct bl_histogram *h, const struct bl_lengths *lengths, uint64_t seed, uint32_t **ids,
                      struct bl_error *e);
+
+/* --- bounds ------------------------------------------------------------------------------------------------------- */
+
+/* Proven lower bounds on the number of blocks. */
+
+/* L1: the steps, divided by T and rounded up. */
+int64_t bl_bound_steps(const struct bl_histogram *h, int64_t T);
+
+/* L2 of Martello and Toth ("Knapsack Problems", 1990, section 8.3.2), never less than L1. No length may exceed T. For a
+ * threshold K: lengths over T - K stand alone; those over T/2 need a block each, and lengths from K to T/2 must go into
+ * the room beside these, or into further blocks. The best K is one of the lengths. Also the exact bound of the lengths
+ * over T/3 alone, by matching (Labbe, Laporte, Mercure, 1991). O(D), no memory. */
+int64_t bl_bound_blocks(const struct bl_histogram *h, int64_t T);
+
+/* The bound of a list of lengths and its histogram, in blocks of T steps with at most max_sequences each. A block holds
+ * whole units, and at its end part of another one, which patterns leave empty but a bound must count: if units do not
+ * divide T, a bound on the steps may be higher. BL_EFAIL: out of memory. */
+int bl_bound_lengths(int64_t *bound, const struct bl_lengths *lengths, const struct bl_histogram *h, int64_t T,
+                     int64_t max_sequences, struct bl_error *e);
 
 /* --- open blocks -------------------------------------------------------------------------------------------------- */
 

@@ -16,7 +16,7 @@
 
 int bl_inverse_make(struct bl_inverse *v, size_t rows, struct bl_error *e)
 {
-    *v = (struct bl_inverse){.rows = rows, .first = calloc(1, sizeof *v->first)};
+    *v = (struct bl_inverse){.rows = rows, .first_capacity = 1, .first = calloc(1, sizeof *v->first)};
     return v->first ? BL_OK : bl_error_memory(e);
 }
 
@@ -32,27 +32,12 @@ void bl_inverse_free(struct bl_inverse *v)
 /* Makes room for a step with this many entries. */
 static int inverse_reserve(struct bl_inverse *v, size_t entries, struct bl_error *e)
 {
-    if (v->steps == v->step_capacity) {
-        size_t capacity = bl_array_capacity(v->step_capacity, v->steps + 1);
-        int code = BL_ARRAY_RESIZE(v->pivot, capacity, e);
-        if (code)
-            return code;
-        code = BL_ARRAY_RESIZE(v->first, capacity + 1, e);
-        if (code)
-            return code;
-        v->step_capacity = capacity;
-    }
-    if (v->entries + entries <= v->entry_capacity)
-        return BL_OK;
-    size_t capacity = bl_array_capacity(v->entry_capacity, v->entries + entries);
-    int code = BL_ARRAY_RESIZE(v->row, capacity, e);
-    if (code)
-        return code;
-    code = BL_ARRAY_RESIZE(v->value, capacity, e);
-    if (code)
-        return code;
-    v->entry_capacity = capacity;
-    return BL_OK;
+    int code = BL_ARRAY_RESERVE(v->pivot, v->pivot_capacity, v->steps + 1, e);
+    if (!code)
+        code = BL_ARRAY_RESERVE(v->first, v->first_capacity, v->steps + 2, e);
+    if (!code)
+        code = BL_ARRAY_RESERVE(v->row, v->row_capacity, v->entries + entries, e);
+    return code ? code : BL_ARRAY_RESERVE(v->value, v->value_capacity, v->entries + entries, e);
 }
 
 static void inverse_add_entry(struct bl_inverse *v, uint32_t row, double value)

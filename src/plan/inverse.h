@@ -21,10 +21,10 @@ struct bl_sparse {
 
 struct bl_inverse {
     size_t rows;
-    size_t steps, step_capacity;
+    size_t steps, pivot_capacity, first_capacity;
     uint32_t *pivot; /* [steps] pivot row of the step */
     size_t *first;   /* [steps+1] first entry of each step */
-    size_t entries, entry_capacity;
+    size_t entries, row_capacity, value_capacity;
     uint32_t *row;
     double *value;
 };

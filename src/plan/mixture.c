@@ -232,28 +232,6 @@ static int blend_stream_begin_pass(struct bl_blend *b, struct bl_blend_stream *s
     return code;
 }
 
-static int dealt_reserve(struct dealt *d, size_t pieces, struct bl_error *e)
-{
-    size_t capacity = d->capacity;
-    if (pieces <= capacity)
-        return BL_OK;
-    while (capacity < pieces)
-        capacity = capacity ? capacity + capacity / 2 : 1024;
-    uint32_t *sequence = realloc(d->plan.sequence, capacity * sizeof *sequence);
-    if (sequence)
-        d->plan.sequence = sequence;
-    int64_t *length = realloc(d->plan.length, capacity * sizeof *length);
-    if (length)
-        d->plan.length = length;
-    int64_t *source_start = realloc(d->plan.source_start, capacity * sizeof *source_start);
-    if (source_start)
-        d->plan.source_start = source_start;
-    if (!sequence || !length || !source_start)
-        return bl_error_memory(e);
-    d->capacity = capacity;
-    return BL_OK;
-}
-
 /* Appends a block of a pass; next >= blocks: an empty one. */
 static int dealt_append(struct dealt *d, const struct bl_blend *b, const struct bl_blend_stream *stream, size_t next,
                         struct bl_error *e)
@@ -261,7 +239,7 @@ static int dealt_append(struct dealt *d, const struct bl_blend *b, const struct 
     const struct bl_plan *pass = &stream->pass;
     bool is_empty = next >= pass->blocks;
     int64_t first = is_empty ? 0 : pass->block_ptr[next], end = is_empty ? 0 : pass->block_ptr[next + 1];
-    int code = dealt_reserve(d, d->plan.pieces + (size_t)(end - first), e);
+    int code = bl_plan_reserve(&d->plan, &d->capacity, d->plan.pieces + (size_t)(end - first), e);
     for (int64_t p = first; p < end && !code; p++) {
         size_t to = d->plan.pieces++;
         d->plan.sequence[to] = pass->sequence[p] + (uint32_t)stream->source.first;
@@ -305,12 +283,11 @@ static void blend_order(const struct bl_blend *b, int64_t *order, int64_t *batch
 
 static int plan_reorder(struct bl_plan *plan, const struct bl_plan *from, const int64_t *order, struct bl_error *e)
 {
+    size_t capacity = 0;
     plan->block_ptr = malloc((from->blocks + 1) * sizeof *plan->block_ptr);
-    plan->sequence = malloc((from->pieces + 1) * sizeof *plan->sequence);
-    plan->length = malloc((from->pieces + 1) * sizeof *plan->length);
-    plan->source_start = malloc((from->pieces + 1) * sizeof *plan->source_start);
-    if (!plan->block_ptr || !plan->sequence || !plan->length || !plan->source_start)
-        return bl_error_memory(e);
+    int code = plan->block_ptr ? bl_plan_reserve(plan, &capacity, from->pieces, e) : bl_error_memory(e);
+    if (code)
+        return code;
     plan->blocks = from->blocks;
     for (size_t k = 0; k < from->blocks; k++) {
         size_t first = (size_t)from->block_ptr[order[k]], n = (size_t)from->block_ptr[order[k] + 1] - first;

@@ -208,12 +208,6 @@ static int rank_compare(const void *a, const void *b)
     return (x->place > y->place) - (x->place < y->place);
 }
 
-static void order_reset(uint32_t *order, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        order[i] = (uint32_t)i;
-}
-
 static void dealer_reset_ranks(struct dealer *d)
 {
     size_t ranks = d->ranks->world_size;
@@ -273,8 +267,7 @@ static void dealer_deal_rows(struct dealer *d, double band)
     bl_random_seed(&d->random, d->seed, BL_STREAM_STEP);
     dealer_shuffle_bands(d, band);
     for (size_t part = 0; part < turn; part++) {
-        order_reset(d->turn, d->waits);
-        bl_random_shuffle_u32(&d->random, d->turn, d->waits);
+        bl_random_order(&d->random, d->turn, d->waits);
         for (size_t w = 0; w < d->waits; w++, from += ranks)
             memcpy(d->best + (d->turn[w] * turn + part) * ranks, from, ranks * sizeof *from);
     }
@@ -364,7 +357,8 @@ static void dealer_order_waits(struct dealer *d, struct bl_costed *to)
             d->turn[w] = (uint32_t)d->sorted[w].entry;
         waits_spread(d->turn, (uint32_t *)d->now, d->waits, &d->random);
     } else {
-        order_reset(d->turn, d->waits);
+        for (size_t w = 0; w < d->waits; w++)
+            d->turn[w] = (uint32_t)w;
     }
     for (size_t w = 0; w < d->waits; w++)
         memcpy(to + w * wait, d->best + d->turn[w] * wait, wait * sizeof *to);
@@ -634,9 +628,7 @@ int bl_mix_measure(struct bl_plan_balance *balance, const struct bl_costed *bloc
     balance->apart = mix_distance(m, NULL, bl_ranks_wait(ranks));
     struct bl_random random;
     bl_random_seed(&random, seed, BL_STREAM_MIX);
-    for (size_t b = 0; b < blocks; b++)
-        order[b] = (uint32_t)b;
-    bl_random_shuffle_u32(&random, order, blocks);
+    bl_random_order(&random, order, blocks);
     balance->apart_drawn = mix_distance(m, order, bl_ranks_wait(ranks));
 out:
     free(m);

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/buffer.h"
+
 void bl_plan_free(struct bl_plan *plan)
 {
     free(plan->block_ptr);
@@ -10,6 +12,20 @@ void bl_plan_free(struct bl_plan *plan)
     free(plan->length);
     free(plan->source_start);
     *plan = (struct bl_plan){0};
+}
+
+int bl_plan_reserve(struct bl_plan *plan, size_t *capacity, size_t pieces, struct bl_error *e)
+{
+    if (pieces <= *capacity)
+        return BL_OK;
+    size_t more = bl_array_capacity(*capacity, pieces);
+    int code = BL_ARRAY_RESIZE(plan->sequence, more, e);
+    if (!code)
+        code = BL_ARRAY_RESIZE(plan->length, more, e);
+    if (!code)
+        code = BL_ARRAY_RESIZE(plan->source_start, more, e);
+    *capacity = code ? *capacity : more;
+    return code;
 }
 
 int64_t bl_plan_align_padding(const struct bl_plan *plan, const int64_t *length)

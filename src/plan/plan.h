@@ -147,6 +147,10 @@ int bl_plan_make(struct bl_plan *plan, const int64_t *length, size_t count, cons
                  struct bl_error *e);
 void bl_plan_free(struct bl_plan *plan);
 
+/* Makes room for so many pieces in sequence, length and source_start. *capacity: their room, from 0 on. BL_EFAIL: out
+ * of memory. */
+int bl_plan_reserve(struct bl_plan *plan, size_t *capacity, size_t pieces, struct bl_error *e);
+
 /* Computes only the T of bl_plan_make: as given, the longest sequence, or for SAMPLE and MIX the clip. */
 int bl_plan_T(int64_t *T, const int64_t *length, size_t count, const struct bl_plan_options *options,
               struct bl_error *e);

@@ -1,14 +1,14 @@
-/* From lengths to plans. Once for all seeds: T (needs.c), the pieces (strategy.c), their groups (subproblem.c), a
- * proven bound (bound.c), and what the fill prepares (fill.c, search_vector.c), mostly patterns (search*.c). For every
- * seed: the fill drafts blocks (draft.h) and draws anew which sequences share them (drawing.c, meeting.c), their number
- * is adapted to the ranks (order.c), their costs are levelled (level.c), and they are ordered and dealt to the ranks
- * (order.c). */
+/* From lengths to plans. Once for all seeds: T (needs.c), the pieces (strategy.c), their groups (fill.c), a
+ * proven bound (histogram.c), and what the fill prepares (fill.c, search_vector.c), mostly patterns (search*.c). For
+ * every seed: the fill drafts blocks (draft.h) and draws anew which sequences share them (drawing.c, meeting.c), their
+ * number is adapted to the ranks (order.c), their costs are levelled (level.c), and they are ordered and dealt to the
+ * ranks (order.c). */
 #include "plan/planner.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/bound.h"
+#include "plan/histogram.h"
 #include "plan/company.h"
 #include "plan/draft.h"
 #include "plan/level.h"
@@ -168,12 +168,10 @@ int bl_planner_make(struct bl_planner *p, const int64_t *length, size_t count, c
     counts->repeated = p->pieces.repeated;
     counts->deleted = counts->steps - (p->pieces.steps - p->pieces.repeated);
     code = bl_cost_make(&p->cost, &p->pieces, length, counts->T, &p->options, e);
-    if (code)
-        goto out;
-    code = bl_needs_make(&p->needs, &p->pieces, length, &p->options.max_column, e);
-    if (code)
-        goto out;
-    code = planner_fill(p, e);
+    if (!code)
+        code = bl_needs_make(&p->needs, &p->pieces, length, &p->options.max_column, e);
+    if (!code)
+        code = planner_fill(p, e);
 out:
     if (code)
         bl_planner_free(p);
@@ -498,9 +496,8 @@ int bl_planner_draw(struct bl_planner *p, uint64_t seed, size_t min_blocks, bool
     bl_draft_free(&d);
     planner_measure_columns(p, plan);
     code = plan_name_sequences(plan, &p->pieces, e);
-    if (code)
-        goto out;
-    code = planner_count(p, plan, e);
+    if (!code)
+        code = planner_count(p, plan, e);
 out:
     bl_draft_free(&d);
     if (code)

@@ -11,21 +11,12 @@ static uint64_t random_rotate(uint64_t x, int k)
     return x << k | x >> (64 - k);
 }
 
-/* splitmix64 (Steele, Lea, Flood 2014). */
-static uint64_t random_splitmix(uint64_t *state)
-{
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
 void bl_random_seed(struct bl_random *r, uint64_t seed, enum bl_stream stream)
 {
     /* The seed is mixed before the stream is added, since neighbouring seeds must not share a stream. */
-    uint64_t state = random_splitmix(&seed) + (uint64_t)stream * UINT64_C(0xd1342543de82ef95);
+    uint64_t state = bl_random_splitmix(&seed) + (uint64_t)stream * UINT64_C(0xd1342543de82ef95);
     for (int i = 0; i < 4; i++)
-        r->state[i] = random_splitmix(&state);
+        r->state[i] = bl_random_splitmix(&state);
 }
 
 uint64_t bl_random_next(struct bl_random *r)
@@ -108,4 +99,11 @@ void bl_random_shuffle_u32(struct bl_random *r, uint32_t *a, size_t n)
 void bl_random_shuffle_i64(struct bl_random *r, int64_t *a, size_t n)
 {
     shuffle_elements(r, (char *)a, n, sizeof *a);
+}
+
+void bl_random_order(struct bl_random *r, uint32_t *a, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        a[i] = (uint32_t)i;
+    bl_random_shuffle_u32(r, a, n);
 }

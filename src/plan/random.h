@@ -33,6 +33,15 @@ struct bl_random {
     uint64_t state[4];
 };
 
+/* Returns the next number of splitmix64 (Steele, Lea, Flood, 2014), which counts in *state and mixes that. */
+static inline uint64_t bl_random_splitmix(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
 void bl_random_seed(struct bl_random *r, uint64_t seed, enum bl_stream stream);
 uint64_t bl_random_next(struct bl_random *r);
 
@@ -42,5 +51,8 @@ uint64_t bl_random_below(struct bl_random *r, uint64_t n);
 /* Shuffles with equal probability of every order (Fisher-Yates). */
 void bl_random_shuffle_u32(struct bl_random *r, uint32_t *a, size_t n);
 void bl_random_shuffle_i64(struct bl_random *r, int64_t *a, size_t n);
+
+/* Writes the numbers 0 .. n-1 in random order. */
+void bl_random_order(struct bl_random *r, uint32_t *a, size_t n);
 
 #endif

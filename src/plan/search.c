@@ -5,7 +5,7 @@
 
 #include "base/buffer.h"
 #include "base/sort.h"
-#include "plan/bound.h"
+#include "plan/histogram.h"
 
 /* --- remaining lengths -------------------------------------------------------------------------------------------- */
 

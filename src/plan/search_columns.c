@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/bound.h"
+#include "plan/histogram.h"
 #include "plan/colgen.h"
 #include "plan/search.h"
 
@@ -15,14 +15,11 @@
 
 /* --- rounding --------------------------------------------------------------------------------------------------- */
 
-/* Adds up to `wanted` blocks of a basic column, as far as the lengths last. as: maps its buckets to those of left[] and
- * the patterns, or NULL. */
-static int column_use(const struct bl_colgen *g, uint32_t row, double wanted, const uint32_t *as, uint32_t *left,
-                      struct bl_patterns *patterns, struct bl_error *e)
+/* Adds up to `use` blocks of a column, as far as the lengths last. as: maps its buckets to those of left[] and the
+ * patterns, or NULL. */
+static int column_use(const struct bl_master *m, const struct bl_master_column *c, uint32_t use, const uint32_t *as,
+                      uint32_t *left, struct bl_patterns *patterns, struct bl_error *e)
 {
-    const struct bl_master *m = &g->master;
-    const struct bl_master_column *c = &m->column[m->basis[row]];
-    uint32_t use = wanted < 0 ? 0 : wanted > (double)UINT32_MAX ? UINT32_MAX : (uint32_t)wanted;
     for (uint32_t k = c->first; k < c->first + c->count; k++) {
         uint32_t possible = left[as ? as[m->bucket[k]] : m->bucket[k]] / (uint32_t)m->times[k];
         use = possible < use ? possible : use;
@@ -35,6 +32,15 @@ static int column_use(const struct bl_colgen *g, uint32_t row, double wanted, co
             code = bl_patterns_push(patterns, bucket, e);
     }
     return !code && use > 0 ? bl_patterns_close(patterns, use, e) : code;
+}
+
+/* Adds up to `wanted` blocks of a basic column. */
+static int column_use_basic(const struct bl_colgen *g, uint32_t row, double wanted, const uint32_t *as, uint32_t *left,
+                            struct bl_patterns *patterns, struct bl_error *e)
+{
+    const struct bl_master *m = &g->master;
+    uint32_t use = wanted < 0 ? 0 : wanted > (double)UINT32_MAX ? UINT32_MAX : (uint32_t)wanted;
+    return column_use(m, &m->column[m->basis[row]], use, as, left, patterns, e);
 }
 
 /* Adds the integer part of every column first, then one more block of those whose fraction is at least `up`; packs the
@@ -50,7 +56,7 @@ static int columns_round(const struct bl_colgen *g, double up, uint32_t *left, s
         for (uint32_t r = 0; !code && r < m->rows; r++) {
             double whole = floor(m->amount[r] + 1e-6), fraction = m->amount[r] - whole;
             if (m->basis[r] < BL_SURPLUS && (!more || fraction >= up))
-                code = column_use(g, r, more ? 1 : whole, NULL, left, patterns, e);
+                code = column_use_basic(g, r, more ? 1 : whole, NULL, left, patterns, e);
         }
     if (code)
         return code;
@@ -116,7 +122,7 @@ static int fixing_use_columns(const struct bl_colgen *g, const uint32_t *bucket,
             if (m->basis[r] >= BL_SURPLUS)
                 continue;
             most = fraction > most ? fraction : most;
-            code = column_use(g, r, floor(m->amount[r] + 1e-6) + (fraction >= up), bucket, left, patterns, e);
+            code = column_use_basic(g, r, floor(m->amount[r] + 1e-6) + (fraction >= up), bucket, left, patterns, e);
         }
     return code;
 }
@@ -236,9 +242,7 @@ int bl_search_columns(struct bl_patterns *patterns, int64_t *bound, const struct
     *bound = g.bound;
     if (g.bound < g.enough)
         code = columns_round_best(&g, patterns, e);
-    if (code)
-        goto out;
-    if (is_fixing && patterns->count > 0 && (int64_t)patterns->blocks > *bound)
+    if (!code && is_fixing && patterns->count > 0 && (int64_t)patterns->blocks > *bound)
         code = fixing_run(&g, patterns, known->blocks, e);
 out:
     bl_limits_use(limits, used);
@@ -362,26 +366,6 @@ static bool dive_resume(struct dive *d)
     return false;
 }
 
-/* Adds up to `use` blocks of a column, as far as the lengths last. */
-static int dive_fix_column(struct dive *d, const struct bl_master *m, const struct bl_master_column *c, uint32_t use,
-                           struct bl_error *e)
-{
-    int code = BL_OK;
-    for (uint32_t k = c->first; k < c->first + c->count; k++) {
-        uint32_t possible = d->left[d->rest.bucket[m->bucket[k]]] / (uint32_t)m->times[k];
-        use = possible < use ? possible : use;
-    }
-    if (use == 0)
-        return BL_OK;
-    for (uint32_t k = c->first; !code && k < c->first + c->count; k++) {
-        uint32_t bucket = d->rest.bucket[m->bucket[k]];
-        d->left[bucket] -= use * (uint32_t)m->times[k];
-        for (uint32_t i = 0; !code && i < (uint32_t)m->times[k]; i++)
-            code = bl_patterns_push(&d->fixed, bucket, e);
-    }
-    return code ? code : bl_patterns_close(&d->fixed, use, e);
-}
-
 static bool column_has_longest(const struct dive *d, const struct bl_master *m, const struct bl_master_column *c)
 {
     return m->bucket[c->first + c->count - 1] == d->rest.h.distinct - 1; /* buckets of a column ascend */
@@ -422,7 +406,8 @@ static int dive_fix(struct dive *d, const struct bl_master *m, bool *is_open, st
         if (i > 0 && choice[i].amount < d->nearly)
             break;
         whole = whole < 1 ? 1 : whole > (double)most ? (double)most : whole;
-        code = dive_fix_column(d, m, &m->column[m->basis[choice[i].row]], (uint32_t)whole, e);
+        code =
+            column_use(m, &m->column[m->basis[choice[i].row]], (uint32_t)whole, d->rest.bucket, d->left, &d->fixed, e);
     }
     *is_open = d->fixed.blocks > before;
     free(choice);

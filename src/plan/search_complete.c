@@ -57,15 +57,6 @@ struct completion {
     int ways_most;
 };
 
-/* splitmix64 (Steele, Lea, Flood, 2014) */
-static uint64_t completion_draw(struct completion *c)
-{
-    uint64_t z = c->state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
 static void completion_take(struct completion *c, uint32_t bucket)
 {
     if (--c->left[bucket] > 0)
@@ -99,7 +90,7 @@ static void completion_offer(struct completion *c, struct completion_block *b, u
 {
     if (room > b->room)
         return;
-    w.key = (uint64_t)room << 32 | (uint32_t)completion_draw(c);
+    w.key = (uint64_t)room << 32 | (uint32_t)bl_random_splitmix(&c->state);
     if (b->ways == c->ways_most && w.key >= b->way[b->ways - 1].key)
         return;
     int at = b->ways < c->ways_most ? b->ways++ : b->ways - 1;
@@ -151,7 +142,7 @@ static void completion_offer_triples(struct completion *c, struct completion_blo
         struct completion_way w = {.partner = {link - 1}, .partners = 1};
         uint32_t rest = room - length[link - 1];
         c->work -= 2;
-        if (completion_draw(c) % 4)
+        if (bl_random_splitmix(&c->state) % 4)
             continue;
         n++;
         completion_take(c, link - 1);

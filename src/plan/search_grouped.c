@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "plan/bound.h"
+#include "plan/histogram.h"
 #include "plan/search.h"
 
 /* --- rounded lengths ---------------------------------------------------------------------------------------------- */

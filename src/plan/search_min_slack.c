@@ -7,7 +7,6 @@
 
 #include "base/buffer.h"
 #include "base/sort.h"
-#include "plan/bound.h"
 #include "plan/draft.h"
 #include "plan/histogram.h"
 #include "plan/random.h"
@@ -578,10 +577,8 @@ static int words_shuffle_blocks(uint64_t *word, size_t n, size_t blocks, uint64_
     uint32_t *place = malloc((blocks + 1) * sizeof *place);
     if (!place)
         return bl_error_memory(e);
-    for (size_t b = 0; b < blocks; b++)
-        place[b] = (uint32_t)b;
     bl_random_seed(&random, seed, BL_STREAM_BLOCK);
-    bl_random_shuffle_u32(&random, place, blocks);
+    bl_random_order(&random, place, blocks);
     for (size_t i = 0; i < n; i++)
         word[i] = (uint64_t)place[word[i] >> 32] << 32 | (uint32_t)word[i];
     free(place);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/sort.h"
-#include "plan/bound.h"
+#include "plan/histogram.h"
 #include "plan/draft.h"
 #include "plan/fill.h"
 #include "plan/meeting.h"
@@ -447,10 +447,8 @@ static int vector_copy(struct bl_draft *d, const struct bl_draft *kept, uint64_t
     uint32_t *turn = malloc((kept->blocks + 1) * sizeof *turn);
     int code = turn ? BL_OK : bl_error_memory(e);
     bl_random_seed(&random, seed, BL_STREAM_BLOCK);
-    for (size_t b = 0; !code && b < kept->blocks; b++)
-        turn[b] = (uint32_t)b;
     if (!code)
-        bl_random_shuffle_u32(&random, turn, kept->blocks);
+        bl_random_order(&random, turn, kept->blocks);
     d->is_shuffled = d->blocks == 0;
     for (size_t b = 0; !code && b < kept->blocks; b++) {
         size_t size = bl_draft_size(kept, turn[b]);

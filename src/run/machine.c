@@ -188,7 +188,8 @@ struct needs {
 
 static int64_t memory_needed(const struct needs *n, const struct bl_memory_shares *s)
 {
-    int64_t blocks = s->slots * (int64_t)s->run_blocks, run = (int64_t)bl_block_run_memory(n->format, s->run_blocks);
+    int64_t blocks = s->slots * (int64_t)s->run_blocks,
+            run = (int64_t)bl_block_memory(n->format, (size_t)s->run_blocks, true);
     return n->base + n->input + s->workers * n->worker + s->slots * run +
            (blocks / n->format->blocks_per_shard + 2) * n->shard;
 }
@@ -247,7 +248,7 @@ int bl_memory_resolve(int64_t limit, const struct bl_sequences *table, const str
     return bl_error_set(e, BL_EUSAGE,
                         "%s of memory is not enough: one block takes %s%s, and a run with one worker %s: use a smaller "
                         "T, size%s or --shard-size",
-                        bl_text_size(a, limit), bl_text_size(b, (int64_t)bl_block_memory(format, true)), d,
+                        bl_text_size(a, limit), bl_text_size(b, (int64_t)bl_block_memory(format, 1, true)), d,
                         bl_text_size(c, needed), n.input ? ", --decoder-memory" : "");
 }
 

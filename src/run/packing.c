@@ -193,7 +193,7 @@ static int write_sweep(const struct bl_packing *p, struct bl_error *e)
     int code = bl_folders_prepare(p->request.output, e);
     if (code || p->request.task.set)
         return code;
-    code = bl_folders_sweep(p->request.output, e);
+    code = bl_folders_sweep(p->request.output, false, e);
     return code ? code : bl_finish_sweep(p->request.output, e);
 }
 

@@ -646,7 +646,7 @@ int bl_compare_row_make(struct bl_plan_info *row, const int64_t *length, size_t 
     if (!code)
         code = bl_planner_draw(&planner, options.seed, 0, false, &plan, e);
     if (code) {
-        bl_error_prefix(e, "%s", bl_strategy_name(options.strategy));
+        bl_error_prefix(e, "%s", bl_strategy_names[options.strategy]);
         goto out;
     }
     bl_plan_info_make(row, &plan, &options);

@@ -177,7 +177,7 @@ static int sample_make_pool(struct sampling *s, struct bl_error *e)
     for (int i = 0; i < s->pack.workers && !code; i++) {
         struct sample_job *job = &s->job[i];
         code = s->pack.env->isolation ? bl_block_make_shared(&job->block, &s->format, e)
-                                      : bl_block_make(&job->block, &s->format, true, e);
+                                      : bl_block_make(&job->block, 1, &s->format, true, e);
         job->block.values = s->pack.values;
         job->next = s->free;
         s->free = job;

@@ -362,7 +362,7 @@ static int job_make_blocks(struct run_job *job, const struct bl_pack_params *pac
     if (!job->block)
         return bl_error_memory(e);
     int code = pack->env->isolation ? bl_block_make_shared(job->block, pack->format, e)
-                                    : bl_block_make_run(job->block, pack->run_blocks, pack->format, e);
+                                    : bl_block_make(job->block, (size_t)pack->run_blocks, pack->format, true, e);
     for (int b = 0; b < pack->run_blocks; b++)
         job->block[b].values = pack->values;
     return code;

@@ -366,7 +366,7 @@ static int state_join_host(struct bl_state *s, struct bl_error *e)
         goto out;
     }
     if (flock(s->host_lock, LOCK_EX | LOCK_NB) == 0)
-        code = bl_folders_sweep_host(s->dir, e);
+        code = bl_folders_sweep(s->dir, true, e);
     while (!code && flock(s->host_lock, LOCK_SH) != 0 && errno == EINTR)
         continue; /* without locks nothing was removed either */
 out:

@@ -90,7 +90,7 @@ int bl_attributes_check_name(const char *name, const char *path, int64_t line, c
                             "%s:%" PRId64 ": a column's name is 1 to %d bytes without backslash or control characters, "
                             "not \"%s\": %s",
                             path, line, BL_FIELD_NAME_MAX - 1, name, advice);
-    if (bl_columns_is_known(name))
+    if (bl_columns_parse(name) >= 0)
         return bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": \"%s\" is reserved in the table of sequences: %s", path,
                             line, name, advice);
     return BL_OK;

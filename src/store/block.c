@@ -100,11 +100,6 @@ int64_t bl_codec_check_offsets(const struct bl_format *format, const int64_t *of
     return -1;
 }
 
-void bl_codec_encode_delta(const struct bl_format *format, struct bl_block *block, int f)
-{
-    bl_delta_encode(block->field[f], (size_t)format->T, format->fields.field[f].shape);
-}
-
 /* --- block -------------------------------------------------------------------------------------------------------- */
 
 #define ALIGN ((size_t)64)
@@ -116,7 +111,7 @@ static size_t block_align(size_t size, size_t to)
 }
 
 /* Sizes cannot overflow: bl_format_check bounds a field's block, and S, and runs are short. */
-static size_t block_run_memory(const struct bl_format *format, size_t blocks, bool with_fields)
+size_t bl_block_memory(const struct bl_format *format, size_t blocks, bool with_fields)
 {
     size_t S = (size_t)format->S;
     size_t size = block_align((S + 1) * sizeof(int32_t), ALIGN) + block_align(S * sizeof(int32_t), ALIGN) +
@@ -127,16 +122,6 @@ static size_t block_run_memory(const struct bl_format *format, size_t blocks, bo
     return size;
 }
 
-size_t bl_block_memory(const struct bl_format *format, bool with_fields)
-{
-    return block_run_memory(format, 1, with_fields);
-}
-
-size_t bl_block_run_memory(const struct bl_format *format, int blocks)
-{
-    return block_run_memory(format, (size_t)blocks, true);
-}
-
 static void *block_carve(uint8_t **at, size_t size)
 {
     void *part = *at;
@@ -144,7 +129,7 @@ static void *block_carve(uint8_t **at, size_t size)
     return part;
 }
 
-/* Divides memory of block_run_memory bytes among the arrays. */
+/* Divides memory of bl_block_memory bytes among the arrays. */
 static void block_divide(struct bl_block *block, size_t blocks, const struct bl_format *format, bool with_fields,
                          uint8_t *memory)
 {
@@ -166,31 +151,21 @@ static void block_divide(struct bl_block *block, size_t blocks, const struct bl_
 
 /* One allocation of zeros, which is not touched: the pages of a large block are allocated where a worker first writes.
  */
-static int block_run_make(struct bl_block *block, size_t blocks, const struct bl_format *format, bool with_fields,
-                          struct bl_error *e)
+int bl_block_make(struct bl_block *block, size_t blocks, const struct bl_format *format, bool with_fields,
+                  struct bl_error *e)
 {
     memset(block, 0, blocks * sizeof *block);
-    block->memory = calloc(1, block_run_memory(format, blocks, with_fields));
+    block->memory = calloc(1, bl_block_memory(format, blocks, with_fields));
     if (!block->memory)
         return bl_error_memory(e);
     block_divide(block, blocks, format, with_fields, block->memory);
     return BL_OK;
 }
 
-int bl_block_make(struct bl_block *block, const struct bl_format *format, bool with_fields, struct bl_error *e)
-{
-    return block_run_make(block, 1, format, with_fields, e);
-}
-
-int bl_block_make_run(struct bl_block *block, int blocks, const struct bl_format *format, struct bl_error *e)
-{
-    return block_run_make(block, (size_t)blocks, format, true, e);
-}
-
 int bl_block_make_shared(struct bl_block *block, const struct bl_format *format, struct bl_error *e)
 {
     *block = (struct bl_block){0};
-    int code = bl_shared_memory_make(&block->shared, bl_block_memory(format, true), e);
+    int code = bl_shared_memory_make(&block->shared, bl_block_memory(format, 1, true), e);
     if (!code)
         block_divide(block, 1, format, true, block->shared.data);
     return code;
@@ -278,9 +253,25 @@ void bl_block_segment_ids(const struct bl_block *block, const struct bl_format *
     }
 }
 
-void bl_block_attribute(const struct bl_block *block, const struct bl_format *format, int a, int64_t *out)
+static void block_copy_attribute(const struct bl_block *block, const struct bl_format *format, int a, int64_t *out)
 {
     const struct bl_attribute_values *values = block->values;
     for (int64_t i = 0; i < format->S; i++)
         out[i] = block->sequence[i] < 0 ? 0 : values->value[block->sequence[i] * values->count + a];
+}
+
+void bl_block_copy_table(const struct bl_block *block, const struct bl_format *format, int table, void *out)
+{
+    const void *const from[BL_TABLES] = {[BL_TABLE_CU_SEQLENS] = block->cu_seqlens,
+                                         [BL_TABLE_NUM_SEQUENCES] = &block->num_sequences,
+                                         [BL_TABLE_SEQUENCE] = block->sequence,
+                                         [BL_TABLE_LENGTH] = block->length,
+                                         [BL_TABLE_SOURCE_START] = block->source_start};
+    if (table >= BL_TABLES)
+        block_copy_attribute(block, format, table - BL_TABLES, out);
+    else if (table == BL_TABLE_SEGMENT_IDS)
+        bl_block_segment_ids(block, format, out);
+    else
+        memcpy(out, from[table],
+               (size_t)bl_format_table_width(format, table) * bl_dtype_size(bl_format_table_dtype(format, table)));
 }

@@ -31,18 +31,14 @@ struct bl_block {
 };
 
 /* Bytes that bl_block_make allocates. */
-size_t bl_block_memory(const struct bl_format *format, bool with_fields);
+size_t bl_block_memory(const struct bl_format *format, size_t blocks, bool with_fields);
 
-/* Allocates a block of that format, all zero. Free with bl_block_free. */
-int bl_block_make(struct bl_block *block, const struct bl_format *format, bool with_fields, struct bl_error *e);
+/* Allocates blocks of that format, all zero, whose fields lie side by side as in a shard. The first one has the memory
+ * of all: free that with bl_block_free. */
+int bl_block_make(struct bl_block *block, size_t blocks, const struct bl_format *format, bool with_fields,
+                  struct bl_error *e);
 
-/* Allocates so many blocks, whose fields lie side by side as in a shard, in memory that the first one has: free that.
- */
-int bl_block_make_run(struct bl_block *block, int blocks, const struct bl_format *format, struct bl_error *e);
-/* Bytes that it allocates. */
-size_t bl_block_run_memory(const struct bl_format *format, int blocks);
-
-/* As bl_block_make with fields, in memory that other processes can map. */
+/* The same for one block with fields, in memory that other processes can map. */
 int bl_block_make_shared(struct bl_block *block, const struct bl_format *format, struct bl_error *e);
 void bl_block_free(struct bl_block *block);
 
@@ -74,8 +70,9 @@ void bl_block_steps(const struct bl_block *block, const struct bl_format *format
 /* Segment ids of the block, [T]: from 1 in order of pieces, 0 for padding and failed pieces. */
 void bl_block_segment_ids(const struct bl_block *block, const struct bl_format *format, int32_t *out);
 
-/* Attribute a of the block's sequences, [S]: 0 where a place is unused or its sequence failed. */
-void bl_block_attribute(const struct bl_block *block, const struct bl_format *format, int a, int64_t *out);
+/* Copies what the block has of a table or attribute (enum bl_table). Attributes are 0 where a place is unused or its
+ * sequence failed. */
+void bl_block_copy_table(const struct bl_block *block, const struct bl_format *format, int table, void *out);
 
 /* --- codec -------------------------------------------------------------------------------------------------------- */
 
@@ -101,8 +98,5 @@ int bl_codec_encode_jpeg(struct bl_codec *codec, const struct bl_block *block, i
 
 /* Checks offsets, [T + 1]: they must rise and stay within bytes. Returns the first step that is wrong, or -1. */
 int64_t bl_codec_check_offsets(const struct bl_format *format, const int64_t *offsets, int64_t bytes);
-
-/* Replaces field f of a block by its differences, in place. */
-void bl_codec_encode_delta(const struct bl_format *format, struct bl_block *block, int f);
 
 #endif

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static const char *const column_name[BL_COLUMNS_ALL] = {
     "id",     "length",  "kind",  "path",     "bytes",   "status",     "reason",   "sampling",
     "stream", "content", "start", "duration", "channel", "clip_begin", "clip_end", "clip_seek"};
@@ -36,6 +38,19 @@ int bl_columns_split(char *line, char **field)
     return count;
 }
 
+const char *bl_columns_unescape(const struct bl_columns *columns, char *const *field, enum bl_column column,
+                                const char *missing)
+{
+    int at = columns->place[column];
+    if (at < 0 || !strchr(field[at], '\\'))
+        return at < 0 ? missing : field[at];
+    int64_t size = bl_text_unescape(field[at], strlen(field[at]));
+    if (size < 0)
+        return NULL;
+    field[at][size] = '\0';
+    return field[at];
+}
+
 /* Whether column f is one of the basic ones, which every table has. */
 static bool column_is_basic(const struct bl_columns *columns, int f)
 {
@@ -65,12 +80,12 @@ int bl_columns_read(struct bl_columns *columns, char *header, const char *path, 
     columns->count = bl_columns_split(header, field);
     if (columns->count > BL_COLUMNS_MAX)
         return bl_error_set(e, BL_EFAIL, "%s:1: more than %d columns", path, BL_COLUMNS_MAX);
-    for (int c = 0; c < BL_COLUMNS_ALL; c++) {
+    for (int c = 0; c < BL_COLUMNS_ALL; c++)
         columns->place[c] = -1;
-        for (int f = 0; f < columns->count; f++) {
-            if (strcmp(field[f], column_name[c]) == 0)
-                columns->place[c] = f;
-        }
+    for (int f = 0; f < columns->count; f++) {
+        int known = bl_columns_parse(field[f]);
+        if (known >= 0)
+            columns->place[known] = f;
     }
     for (int c = BL_COLUMN_ID; c <= BL_COLUMN_LENGTH; c++) {
         if (columns->place[c] < 0)
@@ -108,11 +123,6 @@ int bl_columns_parse(const char *name)
             return c;
     }
     return -1;
-}
-
-bool bl_columns_is_known(const char *name)
-{
-    return bl_columns_parse(name) >= 0;
 }
 
 int bl_columns_find(const char *header, const char *name)

@@ -56,6 +56,10 @@ static inline const char *bl_columns_value(const struct bl_columns *columns, cha
     return at < 0 ? missing : field[at];
 }
 
+/* The same, unescaped in place. NULL: invalid escape. */
+const char *bl_columns_unescape(const struct bl_columns *columns, char *const *field, enum bl_column column,
+                                const char *missing);
+
 /* Replaces out by the extra fields, a tab before each. */
 int bl_columns_extra(const struct bl_columns *columns, char *const *field, struct bl_buffer *out, struct bl_error *e);
 
@@ -67,9 +71,6 @@ const char *bl_columns_name(enum bl_column column);
 
 /* The known column of that name (enum bl_column), or -1. */
 int bl_columns_parse(const char *name);
-
-/* Whether the tool knows a column of that name. */
-bool bl_columns_is_known(const char *name);
 
 /* The index of a column in a header line, or -1. */
 int bl_columns_find(const char *header, const char *name);

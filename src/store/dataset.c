@@ -33,9 +33,8 @@ int bl_dataset_open(struct bl_dataset *dataset, const char *dir, struct bl_error
         goto out;
     dataset->index.overlap = dataset->manifest.plan_info.overlap;
     code = bl_index_check_plan(&dataset->index, format->plan_digest, e);
-    if (code)
-        goto out;
-    code = bl_block_make(&dataset->block, format, false, e);
+    if (!code)
+        code = bl_block_make(&dataset->block, 1, format, false, e);
 out:
     if (code)
         bl_dataset_close(dataset);

@@ -78,6 +78,26 @@ int64_t bl_epochs_count(const struct bl_manifest *m)
     return count;
 }
 
+static int number_compare(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+int bl_epochs_list(const struct bl_manifest *m, int64_t **number, size_t *count, struct bl_error *e)
+{
+    *count = 1;
+    *number = calloc(m->files + 1, sizeof **number);
+    if (!*number)
+        return bl_error_memory(e);
+    for (size_t i = 0; i < m->files; i++) {
+        (*number)[*count] = bl_epochs_number(m->file[i].name);
+        *count += (*number)[*count] > 0;
+    }
+    qsort(*number, *count, sizeof **number, number_compare);
+    return BL_OK;
+}
+
 /* --- the directory ---------------------------------------------------------------------------------------------- */
 
 /* Only one process at a time: two would each write a manifest without the other's plans. */
@@ -314,12 +334,10 @@ static int epoch_write_plan(struct epochs_job *a, int64_t k, const char *path, s
         goto out;
     code = bl_output_own(&out, path, e);
     epoch_make_info(a, &plan, k, &plan_info);
-    if (code)
-        goto out;
-    code = bl_index_write(&out, &plan, a->rows->length, a->rows->count, &plan_info, e);
-    if (code)
-        goto out;
-    code = bl_output_commit(&out, e);
+    if (!code)
+        code = bl_index_write(&out, &plan, a->rows->length, a->rows->count, &plan_info, e);
+    if (!code)
+        code = bl_output_commit(&out, e);
 out:
     bl_output_abort(&out);
     bl_plan_free(&plan);
@@ -501,57 +519,31 @@ out:
 
 /* --- company ------------------------------------------------------------------------------------------------------ */
 
-/* A plan of the dataset: the stored one, of number 0, or that of an epoch. */
-struct encounter_plan {
-    int64_t number;
-    const char *name; /* in the dataset's directory */
-};
-
 struct encounter {
     const struct bl_manifest *manifest;
     const char *dir;
-    size_t count; /* rows of sequences.tsv */
-    struct encounter_plan *plan;
+    size_t count;    /* rows of sequences.tsv */
+    int64_t *number; /* [plans] of the stored plan and those of the epochs, as bl_epochs_list gives them */
     size_t plans;
 };
 
-static int encounter_compare_numbers(const void *a, const void *b)
+/* The name of plan i in the directory. */
+static const char *encounter_name(const struct encounter *n, size_t i, char out[BL_EPOCHS_NAME_MAX])
 {
-    int64_t x = ((const struct encounter_plan *)a)->number, y = ((const struct encounter_plan *)b)->number;
-    return x < y ? -1 : x > y;
-}
-
-/* Lists the stored plan and those of the epochs, by number. */
-static int encounter_list(struct encounter *n, struct bl_error *e)
-{
-    const struct bl_manifest *m = n->manifest;
-    n->plan = calloc(m->files + 1, sizeof *n->plan);
-    if (!n->plan)
-        return bl_error_memory(e);
-    n->plan[n->plans++] = (struct encounter_plan){0, BL_INDEX_FILE};
-    for (size_t i = 0; i < m->files; i++) {
-        int64_t number = bl_epochs_number(m->file[i].name);
-        if (number)
-            n->plan[n->plans++] = (struct encounter_plan){number, m->file[i].name};
-    }
-    qsort(n->plan, n->plans, sizeof *n->plan, encounter_compare_numbers);
-    return BL_OK;
+    return n->number[i] ? bl_epochs_name(n->number[i], out) : BL_INDEX_FILE;
 }
 
 static int encounter_read(const struct encounter *n, size_t i, struct bl_plan *plan, struct bl_error *e)
 {
     const struct bl_format *format = &n->manifest->format;
     struct bl_index index = {.fd = -1};
-    char *path = bl_path_join(n->dir, n->plan[i].name);
+    char name[BL_EPOCHS_NAME_MAX], *path = bl_path_join(n->dir, encounter_name(n, i, name));
     int code = path ? BL_OK : bl_error_memory(e);
-    if (code)
-        goto out;
-    code = n->plan[i].number ? bl_index_open_plan(&index, path, e)
-                             : bl_index_open(&index, n->dir, format->blocks, bl_manifest_index_fields(n->manifest), e);
-    if (code)
-        goto out;
-    code = bl_index_read_members(&index, n->manifest->plan_info.cut > 0, plan, e);
-out:
+    if (!code)
+        code = n->number[i] ? bl_index_open_plan(&index, path, e)
+                            : bl_index_open(&index, n->dir, format->blocks, bl_manifest_index_fields(n->manifest), e);
+    if (!code)
+        code = bl_index_read_members(&index, n->manifest->plan_info.cut > 0, plan, e);
     bl_index_close(&index);
     free(path);
     return code;
@@ -562,12 +554,13 @@ static int encounter_find_places(const struct encounter *n, size_t i, struct bl_
                                  struct bl_error *e)
 {
     struct bl_plan plan = {0};
+    char name[BL_EPOCHS_NAME_MAX];
     int code = encounter_read(n, i, &plan, e);
     if (code)
         return code;
     code = bl_company_find_places(places, &plan, n->count, e);
     if (code)
-        bl_error_prefix(e, "%s/%s", n->dir, n->plan[i].name);
+        bl_error_prefix(e, "%s/%s", n->dir, encounter_name(n, i, name));
     bl_plan_free(&plan);
     return code;
 }
@@ -578,19 +571,20 @@ static int encounter_count(const struct encounter *n, size_t i, struct bl_compan
 {
     struct bl_company counted;
     struct bl_plan plan = {0};
+    char name[BL_EPOCHS_NAME_MAX];
     int code = encounter_read(n, j, &plan, e);
     if (code)
         return code;
     code = bl_company_count(&counted, &plan, places, e);
     bl_plan_free(&plan);
     if (code) {
-        bl_error_prefix(e, "%s/%s", n->dir, n->plan[j].name);
+        bl_error_prefix(e, "%s/%s", n->dir, encounter_name(n, j, name));
         return code;
     }
     if (!company->highest.is_measured || bl_company_share(&counted) > bl_company_share(&company->highest)) {
         company->highest = counted;
-        company->plan[0] = n->plan[i].number;
-        company->plan[1] = n->plan[j].number;
+        company->plan[0] = n->number[i];
+        company->plan[1] = n->number[j];
     }
     return BL_OK;
 }
@@ -612,7 +606,7 @@ int bl_epochs_company_measure(struct bl_epochs_company *company, const struct bl
                               size_t count, struct bl_error *e)
 {
     struct encounter n = {.manifest = manifest, .dir = dir, .count = count};
-    int code = encounter_list(&n, e);
+    int code = bl_epochs_list(manifest, &n.number, &n.plans, e);
     *company = (struct bl_epochs_company){0};
     if (code)
         return code;
@@ -620,6 +614,6 @@ int bl_epochs_company_measure(struct bl_epochs_company *company, const struct bl
     company->each_pair = company->epochs <= BL_EPOCHS_EACH_PAIR;
     for (size_t i = 0; i + 1 < n.plans && !code; i++)
         code = encounter_count_all(&n, i, company, e);
-    free(n.plan);
+    free(n.number);
     return code;
 }

@@ -53,6 +53,12 @@ char *bl_epochs_name(int64_t epoch, char out[BL_EPOCHS_NAME_MAX]);
 /* How many plans of epochs a manifest lists. */
 int64_t bl_epochs_count(const struct bl_manifest *manifest);
 
+/* Lists the numbers of the plans that a manifest lists, ascending: *number[0] is 0, the stored plan. free(*number). */
+int bl_epochs_list(const struct bl_manifest *manifest, int64_t **number, size_t *count, struct bl_error *e);
+
+/* Lists the numbers of the plans that a manifest lists, ascending: *number[0] is 0, the stored plan. free(*number). */
+int bl_epochs_list(const struct bl_manifest *manifest, int64_t **number, size_t *count, struct bl_error *e);
+
 /* The number of the epoch whose plan has this name in the dataset's directory, or 0. */
 int64_t bl_epochs_number(const char *name);
 

@@ -198,23 +198,6 @@ static int part_draw(const struct bl_find *f, struct part *part, struct bl_error
 /* Takes a piece in a block. */
 typedef int find_function(struct bl_find *f, void *context, const struct bl_found *piece, struct bl_error *e);
 
-/* Gives the pieces of block b of the part, as the plan has them. */
-static int block_visit_planned(struct bl_find *f, const struct part *part, size_t b, find_function *take, void *context,
-                               struct bl_error *e)
-{
-    const struct bl_plan *plan = &part->plan;
-    int code = BL_OK;
-    for (int64_t p = plan->block_ptr[b]; p < plan->block_ptr[b + 1] && !code; p++) {
-        const struct bl_found piece = {.row = plan->sequence[p],
-                                       .block = part->first + (int64_t)b,
-                                       .start = part->start[p],
-                                       .length = plan->length[p],
-                                       .source_start = plan->source_start[p]};
-        code = take(f, context, &piece, e);
-    }
-    return code;
-}
-
 /* Whether the pieces of a block may change their order: they follow each other, and none has to be aligned. */
 static bool block_is_dense(const struct bl_find *f, const struct part *part, int64_t first, int64_t end)
 {
@@ -224,22 +207,22 @@ static bool block_is_dense(const struct bl_find *f, const struct part *part, int
     return is_dense;
 }
 
-/* The same of a block that is drawn from a window. */
-static int block_visit_drawn(struct bl_find *f, const struct part *part, size_t b, find_function *take, void *context,
-                             struct bl_error *e)
+/* Gives the pieces of block b of the part, as the plan has them or, with windows, as they are drawn. */
+static int block_visit(struct bl_find *f, const struct part *part, size_t b, find_function *take, void *context,
+                       struct bl_error *e)
 {
     const struct bl_plan *plan = &part->plan;
     const int64_t first = plan->block_ptr[b], end = plan->block_ptr[b + 1], block = part->first + (int64_t)b;
-    const bool is_dense = block_is_dense(f, part, first, end);
+    const bool is_mixed = part->drawn && block_is_dense(f, part, first, end);
     int64_t *order = malloc(((size_t)(end - first) + 1) * sizeof *order), at = 0;
     int code = order ? BL_OK : bl_error_memory(e);
-    if (!code && is_dense)
+    if (!code && is_mixed)
         code = bl_window_order(block, part->first_piece + first, (size_t)(end - first), f->training, order, e);
     for (int64_t i = 0; i < end - first && !code; i++) {
-        const int64_t place = first + (is_dense ? order[i] : i), p = part->drawn[place];
+        const int64_t place = first + (is_mixed ? order[i] : i), p = part->drawn ? part->drawn[place] : place;
         const struct bl_found piece = {.row = plan->sequence[p],
                                        .block = block,
-                                       .start = is_dense ? at : part->start[place],
+                                       .start = is_mixed ? at : part->start[place],
                                        .length = plan->length[p],
                                        .source_start = plan->source_start[p]};
         code = take(f, context, &piece, e);
@@ -247,13 +230,6 @@ static int block_visit_drawn(struct bl_find *f, const struct part *part, size_t 
     }
     free(order);
     return code;
-}
-
-static int block_visit(struct bl_find *f, const struct part *part, size_t b, find_function *take, void *context,
-                       struct bl_error *e)
-{
-    return part->drawn ? block_visit_drawn(f, part, b, take, context, e)
-                       : block_visit_planned(f, part, b, take, context, e);
 }
 
 static int found_add(struct bl_find *f, const struct bl_found *piece, struct bl_error *e)
@@ -271,28 +247,16 @@ static bool find_is_windowed(const struct bl_find *f)
     return f->training && f->training->window && f->training->epoch; /* epoch 0 is the stored one */
 }
 
-static int number_compare(const void *a, const void *b)
-{
-    const int64_t *p = a, *q = b;
-    return (*p > *q) - (*p < *q);
-}
-
 /* Training goes through the plans in turn. */
 static int find_choose_plan(struct bl_find *f, struct bl_error *e)
 {
-    const struct bl_manifest *m = &f->view->manifest;
-    int64_t *number = calloc(m->files + 1, sizeof *number);
-    size_t count = 1;
-    if (!number)
-        return bl_error_memory(e);
-    for (size_t i = 0; i < m->files; i++) {
-        number[count] = bl_epochs_number(m->file[i].name);
-        count += number[count] > 0;
-    }
-    qsort(number, count, sizeof *number, number_compare);
-    f->plan = number[f->training->epoch % (int64_t)count];
+    int64_t *number;
+    size_t count;
+    int code = bl_epochs_list(&f->view->manifest, &number, &count, e);
+    if (!code)
+        f->plan = number[f->training->epoch % (int64_t)count];
     free(number);
-    return BL_OK;
+    return code;
 }
 
 int bl_find_begin(struct bl_find *f, struct bl_view *view, const struct bl_training *training,

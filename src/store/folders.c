@@ -39,13 +39,10 @@ int bl_folders_prepare(const char *dir, struct bl_error *e)
 {
     char *work = bl_path_join(dir, BL_WORK_FOLDER), *shards = bl_path_join(dir, "shards");
     int code = work && shards ? bl_fs_mkdirs(dir, e) : bl_error_memory(e);
-    if (code)
-        goto out;
-    code = bl_folders_make(work, e);
-    if (code)
-        goto out;
-    code = bl_folders_make(shards, e);
-out:
+    if (!code)
+        code = bl_folders_make(work, e);
+    if (!code)
+        code = bl_folders_make(shards, e);
     free(work);
     free(shards);
     return code;
@@ -130,32 +127,22 @@ static int folder_sweep(DIR *folder, const char *path, const char *host, struct 
     }
 }
 
-static int folders_sweep_work(const char *dir, const char *host, struct bl_error *e)
+int bl_folders_sweep(const char *dir, bool only_host, struct bl_error *e)
 {
     struct bl_buffer path = {0};
+    char host[65];
+    bl_temporary_host(host);
     bl_buffer_printf(&path, "%s/" BL_WORK_FOLDER, dir);
     DIR *folder = NULL;
     int code = bl_buffer_check(&path, e);
     if (!code)
         code = bl_fs_opendir(path.data, &folder, e);
     if (!code && folder) {
-        code = folder_sweep(folder, path.data, host, e);
+        code = folder_sweep(folder, path.data, only_host ? host : NULL, e);
         closedir(folder);
     }
     bl_buffer_free(&path);
     return code;
-}
-
-int bl_folders_sweep(const char *dir, struct bl_error *e)
-{
-    return folders_sweep_work(dir, NULL, e);
-}
-
-int bl_folders_sweep_host(const char *dir, struct bl_error *e)
-{
-    char host[65];
-    bl_temporary_host(host);
-    return folders_sweep_work(dir, host, e);
 }
 
 /* --- missing files ------------------------------------------------------------------------------------------------ */

@@ -48,12 +48,9 @@ bool bl_folders_is_work_file(const char *name);
 /* Whether the file system keeps a file of this name until no process has it open: it goes by itself. */
 bool bl_folders_is_of_system(const char *name);
 
-/* Removes unfinished files from DIR/.bload. The caller knows that no other run writes there. */
-int bl_folders_sweep(const char *dir, struct bl_error *e);
-
-/* The same, but only files of processes of this machine, while other machines may be writing. The caller knows that no
- * other process of this machine writes there. */
-int bl_folders_sweep_host(const char *dir, struct bl_error *e);
+/* Removes unfinished files from DIR/.bload. The caller knows that no other run writes there. only_host: only files of
+ * processes of this machine, while other machines may be writing. */
+int bl_folders_sweep(const char *dir, bool only_host, struct bl_error *e);
 
 /* --- missing files ------------------------------------------------------------------------------------------------ */
 

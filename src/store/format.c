@@ -29,6 +29,20 @@ enum bl_dtype bl_format_table_dtype(const struct bl_format *format, int table)
     return table < BL_TABLES ? tables[table].dtype : format->attribute[table - BL_TABLES].dtype;
 }
 
+int64_t bl_format_table_width(const struct bl_format *format, int table)
+{
+    switch (table) {
+    case BL_TABLE_CU_SEQLENS:
+        return format->S + 1;
+    case BL_TABLE_NUM_SEQUENCES:
+        return 1;
+    case BL_TABLE_SEGMENT_IDS:
+        return format->T;
+    default:
+        return format->S;
+    }
+}
+
 bool bl_format_has_table(const struct bl_format *format, int table)
 {
     switch (table) {
@@ -292,12 +306,8 @@ static void layout_add_table(struct bl_layout *layout, const struct bl_format *f
     *out = (struct bl_shard_tensor){.table = table, .field = -1, .tensor.dtype = bl_format_table_dtype(format, table)};
     snprintf(out->tensor.name, sizeof out->tensor.name, "%s", bl_format_table_name(format, table));
     tensor_add_dimension(&out->tensor, layout->blocks);
-    if (table == BL_TABLE_CU_SEQLENS)
-        tensor_add_dimension(&out->tensor, format->S + 1);
-    else if (table == BL_TABLE_SEGMENT_IDS)
-        tensor_add_dimension(&out->tensor, format->T);
-    else if (table != BL_TABLE_NUM_SEQUENCES)
-        tensor_add_dimension(&out->tensor, format->S);
+    if (table != BL_TABLE_NUM_SEQUENCES)
+        tensor_add_dimension(&out->tensor, bl_format_table_width(format, table));
 }
 
 static void layout_add_offsets(struct bl_layout *layout, const struct bl_format *format, int f)

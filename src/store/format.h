@@ -104,6 +104,10 @@ char *bl_format_shard_name(const struct bl_format *format, int64_t shard, char o
 const char *bl_format_table_name(const struct bl_format *format, int table);
 enum bl_dtype bl_format_table_dtype(const struct bl_format *format, int table);
 
+/* The numbers that a table or attribute has for each block; 1 of BL_TABLE_NUM_SEQUENCES, which has one dimension less.
+ */
+int64_t bl_format_table_width(const struct bl_format *format, int table);
+
 /* Whether the format's shards have the table. */
 bool bl_format_has_table(const struct bl_format *format, int table);
 

@@ -118,26 +118,18 @@ static int index_read_header(struct bl_index *index, struct bl_error *e)
     if (status.st_size < BL_SAFETENSORS_PREFIX)
         return bl_error_set(e, BL_EDATA, "too short for a safetensors file");
     int code = bl_io_pread(index->fd, prefix, sizeof prefix, 0, index->path, e);
-    if (code)
-        goto out;
-    code = bl_safetensors_prefix(prefix, status.st_size, &data, e);
-    if (code)
-        goto out;
-    if (!(head = malloc((size_t)data)))
+    if (!code)
+        code = bl_safetensors_prefix(prefix, status.st_size, &data, e);
+    if (!code && !(head = malloc((size_t)data)))
         code = bl_error_memory(e);
-    if (code)
-        goto out;
-    code = bl_io_pread(index->fd, head, (size_t)data, 0, index->path, e);
-    if (code)
-        goto out;
-    code = bl_safetensors_parse(head, (size_t)data, status.st_size, &file, e);
-    if (code)
-        goto out;
-    code = index_check_tables(index, &file, e);
-    if (code)
-        goto out;
-    code = index_read_metadata(index, head, (size_t)data, e);
-out:
+    if (!code)
+        code = bl_io_pread(index->fd, head, (size_t)data, 0, index->path, e);
+    if (!code)
+        code = bl_safetensors_parse(head, (size_t)data, status.st_size, &file, e);
+    if (!code)
+        code = index_check_tables(index, &file, e);
+    if (!code)
+        code = index_read_metadata(index, head, (size_t)data, e);
     bl_safetensors_free(&file);
     free(head);
     return code;
@@ -196,6 +188,15 @@ int bl_index_read(const struct bl_index *index, enum bl_index_table table, int64
     return bl_io_pread(index->fd, out, (size_t)(count * size), index->offset[table] + first * size, index->path, e);
 }
 
+int bl_index_read_columns(const struct bl_index *index, const struct bl_index_column *column, size_t columns,
+                          int64_t first, int64_t count, struct bl_error *e)
+{
+    int code = BL_OK;
+    for (size_t c = 0; c < columns && !code; c++)
+        code = bl_index_read(index, column[c].table, first, count, column[c].out, e);
+    return code;
+}
+
 int bl_index_plan_digest(const struct bl_index *index, int64_t T, char digest[BL_DIGEST_SIZE], struct bl_error *e)
 {
     struct bl_checksum_state sum;
@@ -223,7 +224,8 @@ int bl_index_plan_digest(const struct bl_index *index, int64_t T, char digest[BL
 struct part {
     const struct bl_index *index;
     struct bl_plan *plan;
-    int64_t first, piece; /* in the file */
+    int64_t first, piece;    /* in the file */
+    bool is_members, is_cut; /* only which sequences share a block is read, and where they are cut */
 };
 
 /* Reads block_ptr and makes it count from the first piece read. If the file's first and last block are included, so
@@ -254,15 +256,9 @@ static int index_read_pieces(const struct part *part, int64_t p, int64_t n, stru
     struct bl_plan *plan = part->plan;
     int64_t sequence[CHUNK], source_start[CHUNK], at = part->piece + p;
     int32_t length[CHUNK];
-    int code = bl_index_read(part->index, BL_INDEX_SEQUENCE, at, n, sequence, e);
-    if (code)
-        return code;
-    code = bl_index_read(part->index, BL_INDEX_LENGTH, at, n, length, e);
-    if (code)
-        return code;
-    code = bl_index_read(part->index, BL_INDEX_SOURCE_START, at, n, source_start, e);
-    if (code)
-        return code;
+    const struct bl_index_column columns[] = {
+        {BL_INDEX_SEQUENCE, sequence}, {BL_INDEX_LENGTH, length}, {BL_INDEX_SOURCE_START, source_start}};
+    int code = bl_index_read_columns(part->index, columns, 3, at, n, e);
     for (int64_t i = 0; i < n && !code; i++) {
         if (sequence[i] < 0 || sequence[i] >= BL_SEQUENCES_MAX || length[i] < 1)
             code = bl_error_set(e, BL_EDATA, "piece %" PRId64 " has sequence %" PRId64 " and %" PRId32 " steps", at + i,
@@ -309,44 +305,8 @@ static int index_check_starts(const struct part *part, struct bl_error *e)
     return BL_OK;
 }
 
-static int index_read_part(struct part *part, struct bl_error *e)
-{
-    struct bl_plan *plan = part->plan;
-    plan->block_ptr = calloc(plan->blocks + 1, sizeof *plan->block_ptr);
-    int code = plan->block_ptr ? index_read_block_ptr(part, e) : bl_error_memory(e);
-    if (code)
-        return code;
-    plan->sequence = calloc(plan->pieces + 1, sizeof *plan->sequence);
-    plan->length = calloc(plan->pieces + 1, sizeof *plan->length);
-    plan->source_start = calloc(plan->pieces + 1, sizeof *plan->source_start);
-    if (!plan->sequence || !plan->length || !plan->source_start)
-        return bl_error_memory(e);
-    int64_t pieces = (int64_t)plan->pieces;
-    for (int64_t p = 0; p < pieces && !code; p += CHUNK)
-        code = index_read_pieces(part, p, pieces - p < CHUNK ? pieces - p : CHUNK, e);
-    return code ? code : index_check_starts(part, e);
-}
-
-int bl_index_read_part(const struct bl_index *index, int64_t T, int64_t align, int64_t first, int64_t end,
-                       struct bl_plan *plan, struct bl_error *e)
-{
-    *plan = (struct bl_plan){.T = T, .align = align, .blocks = (size_t)(end - first)};
-    struct part part = {index, plan, first, 0};
-    int code = index_read_part(&part, e);
-    if (code == BL_EDATA)
-        bl_error_prefix(e, "%s", index->path);
-    if (code)
-        bl_plan_free(plan);
-    return code;
-}
-
-int bl_index_read_plan(const struct bl_index *index, int64_t T, int64_t align, struct bl_plan *plan, struct bl_error *e)
-{
-    return bl_index_read_part(index, T, align, 0, index->blocks, plan, e);
-}
-
 /* Reads the sequences, and where they are cut the first steps, of pieces p .. p + n - 1. */
-static int index_read_chunk_of_members(const struct part *part, int64_t p, int64_t n, struct bl_error *e)
+static int index_read_members(const struct part *part, int64_t p, int64_t n, struct bl_error *e)
 {
     struct bl_plan *plan = part->plan;
     int64_t sequence[CHUNK];
@@ -361,34 +321,53 @@ static int index_read_chunk_of_members(const struct part *part, int64_t p, int64
     return code;
 }
 
-static int index_read_all_members(struct part *part, bool is_cut, struct bl_error *e)
+static int index_read_arrays(struct part *part, struct bl_error *e)
 {
     struct bl_plan *plan = part->plan;
+    bool needs_start = !part->is_members || part->is_cut;
     plan->block_ptr = calloc(plan->blocks + 1, sizeof *plan->block_ptr);
     int code = plan->block_ptr ? index_read_block_ptr(part, e) : bl_error_memory(e);
     if (code)
         return code;
-    plan->sequence = malloc((plan->pieces + 1) * sizeof *plan->sequence);
-    if (is_cut)
-        plan->source_start = malloc((plan->pieces + 1) * sizeof *plan->source_start);
-    if (!plan->sequence || (is_cut && !plan->source_start))
+    plan->sequence = calloc(plan->pieces + 1, sizeof *plan->sequence);
+    plan->length = part->is_members ? NULL : calloc(plan->pieces + 1, sizeof *plan->length);
+    plan->source_start = needs_start ? calloc(plan->pieces + 1, sizeof *plan->source_start) : NULL;
+    if (!plan->sequence || (!part->is_members && !plan->length) || (needs_start && !plan->source_start))
         return bl_error_memory(e);
-    int64_t pieces = (int64_t)plan->pieces;
-    for (int64_t p = 0; p < pieces && !code; p += CHUNK)
-        code = index_read_chunk_of_members(part, p, pieces - p < CHUNK ? pieces - p : CHUNK, e);
+    for (int64_t p = 0, left; (left = (int64_t)plan->pieces - p) > 0 && !code; p += CHUNK)
+        code = (part->is_members ? index_read_members : index_read_pieces)(part, p, left < CHUNK ? left : CHUNK, e);
+    return code || part->is_members ? code : index_check_starts(part, e);
+}
+
+/* On error the plan is empty. */
+static int index_read_part(struct part *part, struct bl_error *e)
+{
+    int code = index_read_arrays(part, e);
+    if (code == BL_EDATA)
+        bl_error_prefix(e, "%s", part->index->path);
+    if (code)
+        bl_plan_free(part->plan);
     return code;
+}
+
+int bl_index_read_part(const struct bl_index *index, int64_t T, int64_t align, int64_t first, int64_t end,
+                       struct bl_plan *plan, struct bl_error *e)
+{
+    *plan = (struct bl_plan){.T = T, .align = align, .blocks = (size_t)(end - first)};
+    struct part part = {.index = index, .plan = plan, .first = first};
+    return index_read_part(&part, e);
+}
+
+int bl_index_read_plan(const struct bl_index *index, int64_t T, int64_t align, struct bl_plan *plan, struct bl_error *e)
+{
+    return bl_index_read_part(index, T, align, 0, index->blocks, plan, e);
 }
 
 int bl_index_read_members(const struct bl_index *index, bool is_cut, struct bl_plan *plan, struct bl_error *e)
 {
     *plan = (struct bl_plan){.blocks = (size_t)index->blocks};
-    struct part part = {index, plan, 0, 0};
-    int code = index_read_all_members(&part, is_cut, e);
-    if (code == BL_EDATA)
-        bl_error_prefix(e, "%s", index->path);
-    if (code)
-        bl_plan_free(plan);
-    return code;
+    struct part part = {.index = index, .plan = plan, .is_members = true, .is_cut = is_cut};
+    return index_read_part(&part, e);
 }
 
 /* Checks that the plan was made from these lengths, for blocks of *T steps and the alignment *align. If these are 0,

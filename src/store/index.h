@@ -119,6 +119,16 @@ int bl_index_open_plan(struct bl_index *index, const char *path, struct bl_error
 int bl_index_read(const struct bl_index *index, enum bl_index_table table, int64_t first, int64_t count, void *out,
                   struct bl_error *e);
 
+/* A table of pieces that is read, and where its elements go. */
+struct bl_index_column {
+    enum bl_index_table table;
+    void *out;
+};
+
+/* Reads the same elements of several tables. */
+int bl_index_read_columns(const struct bl_index *index, const struct bl_index_column *column, size_t columns,
+                          int64_t first, int64_t count, struct bl_error *e);
+
 /* The plan digest of the tables in the file, for blocks of T steps. */
 int bl_index_plan_digest(const struct bl_index *index, int64_t T, char digest[BL_DIGEST_SIZE], struct bl_error *e);
 

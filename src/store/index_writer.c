@@ -208,13 +208,10 @@ int bl_index_write(struct bl_output *out, const struct bl_plan *plan, const int6
     struct lengths lengths = lengths_of(plan, length);
     bl_index_digest_lengths(length, count, table);
     int code = bl_plan_info_format(plan_info, &text, e);
-    if (code)
-        goto out;
-    code = index_write_header(out, plan, &lengths, 0, table, text.data, e);
-    if (code)
-        goto out;
-    code = plan_serialize(plan, &lengths, sink_to_output, out, e);
-out:
+    if (!code)
+        code = index_write_header(out, plan, &lengths, 0, table, text.data, e);
+    if (!code)
+        code = plan_serialize(plan, &lengths, sink_to_output, out, e);
     bl_buffer_free(&text);
     free(lengths.piece);
     return code;

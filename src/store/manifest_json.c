@@ -641,19 +641,14 @@ int bl_manifest_parse(struct bl_manifest *manifest, const char *text, size_t siz
     int code = bl_jansson_parse(text, size, JSON_REJECT_DUPLICATES, &object, e);
     if (!code)
         code = bl_jansson_get_integer(object, "format", 1, INT64_MAX, &version, e);
-    if (code)
-        goto out;
-    if (version != BL_FORMAT_VERSION && version != BL_FORMAT_VIEW)
+    if (!code && version != BL_FORMAT_VERSION && version != BL_FORMAT_VIEW)
         code = bl_error_set(e, BL_EDATA,
                             "format version %" PRId64 ", but this bload knows versions %d and %d: update bload",
                             version, BL_FORMAT_VERSION, BL_FORMAT_VIEW);
-    if (code)
-        goto out;
-    code = manifest_check_digest(object, text, size, manifest->digest, sound, e);
-    if (code)
-        goto out;
-    code = manifest_from_json(object, manifest, e);
-out:
+    if (!code)
+        code = manifest_check_digest(object, text, size, manifest->digest, sound, e);
+    if (!code)
+        code = manifest_from_json(object, manifest, e);
     json_decref(object);
     if (code)
         bl_manifest_free(manifest);

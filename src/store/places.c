@@ -131,17 +131,11 @@ static int chunk_block_end(struct pieces_chunk *chunk, const struct bl_index *in
 static int chunk_read(struct pieces_chunk *chunk, const struct bl_index *index, int64_t first, int64_t n,
                       struct bl_error *e)
 {
-    const struct {
-        enum bl_index_table table;
-        void *out;
-    } tables[] = {{BL_INDEX_SEQUENCE, chunk->sequence},
-                  {BL_INDEX_SOURCE_START, chunk->source_start},
-                  {BL_INDEX_START, chunk->start},
-                  {BL_INDEX_LENGTH, chunk->length}};
-    int code = BL_OK;
-    for (size_t t = 0; t < sizeof tables / sizeof *tables && !code; t++)
-        code = bl_index_read(index, tables[t].table, first, n, tables[t].out, e);
-    return code;
+    const struct bl_index_column columns[] = {{BL_INDEX_SEQUENCE, chunk->sequence},
+                                              {BL_INDEX_SOURCE_START, chunk->source_start},
+                                              {BL_INDEX_START, chunk->start},
+                                              {BL_INDEX_LENGTH, chunk->length}};
+    return bl_index_read_columns(index, columns, sizeof columns / sizeof *columns, first, n, e);
 }
 
 /* sequence: of the source whose rows are first_row to end_row - 1, as the index has it. */

@@ -1,6 +1,7 @@
 #include "store/plan_info.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,19 +131,9 @@ int bl_jansson_parse(const char *text, size_t size, size_t flags, json_t **objec
 
 /* --- plan information --------------------------------------------------------------------------------------------- */
 
-const char *bl_strategy_name(enum bl_strategy strategy)
-{
-    return bl_strategy_names[strategy];
-}
-
-const char *bl_fill_name(enum bl_fill fill)
-{
-    return bl_fill_names[fill];
-}
-
 bool bl_plan_info_is_store(const struct bl_plan_info *plan_info)
 {
-    return strcmp(plan_info->strategy, bl_strategy_name(BL_STRATEGY_STORE)) == 0;
+    return strcmp(plan_info->strategy, bl_strategy_names[BL_STRATEGY_STORE]) == 0;
 }
 
 void bl_plan_info_column_describe(const struct bl_plan_info_column *column, struct bl_buffer *out)
@@ -170,9 +161,9 @@ void bl_plan_info_make(struct bl_plan_info *plan_info, const struct bl_plan *pla
         .efficiency = bl_plan_efficiency(plan),
         .lower_bound = plan->lower_bound,
     };
-    snprintf(plan_info->strategy, sizeof plan_info->strategy, "%s", bl_strategy_name(options->strategy));
+    snprintf(plan_info->strategy, sizeof plan_info->strategy, "%s", bl_strategy_names[options->strategy]);
     if (options->strategy == BL_STRATEGY_BLOCK)
-        snprintf(plan_info->fill, sizeof plan_info->fill, "%s", bl_fill_name(options->fill));
+        snprintf(plan_info->fill, sizeof plan_info->fill, "%s", bl_fill_names[options->fill]);
     plan_info->balance = plan->balance;
     plan_info->columns = options->max_column.count;
     for (int c = 0; c < plan_info->columns; c++) {
@@ -200,17 +191,33 @@ static json_t *plan_info_seed_json(uint64_t seed)
     return json_string(digits);
 }
 
+/* The balance of a plan in JSON. */
+static const struct {
+    const char *name;
+    size_t at; /* a double of struct bl_plan_balance */
+} balance_members[] = {{"cost_lost", offsetof(struct bl_plan_balance, lost)},
+                       {"cost_lost_before", offsetof(struct bl_plan_balance, lost_before)},
+                       {"cost_bound", offsetof(struct bl_plan_balance, bound)},
+                       {"cost_highest", offsetof(struct bl_plan_balance, highest)},
+                       {"cost_ks", offsetof(struct bl_plan_balance, apart)},
+                       {"cost_ks_random", offsetof(struct bl_plan_balance, apart_drawn)},
+                       {"cost_neighbours", offsetof(struct bl_plan_balance, neighbours)}};
+
+#define BALANCE_MEMBERS (sizeof balance_members / sizeof *balance_members)
+
 static void plan_info_add_balance(const struct bl_plan_balance *b, json_t **object)
 {
-    if (!b->is_measured)
-        return;
-    bl_jansson_set(object, "cost_lost", json_real(b->lost));
-    bl_jansson_set(object, "cost_lost_before", json_real(b->lost_before));
-    bl_jansson_set(object, "cost_bound", json_real(b->bound));
-    bl_jansson_set(object, "cost_highest", json_real(b->highest));
-    bl_jansson_set(object, "cost_ks", json_real(b->apart));
-    bl_jansson_set(object, "cost_ks_random", json_real(b->apart_drawn));
-    bl_jansson_set(object, "cost_neighbours", json_real(b->neighbours));
+    for (size_t i = 0; b->is_measured && i < BALANCE_MEMBERS; i++)
+        bl_jansson_set(object, balance_members[i].name,
+                       json_real(*(const double *)(const void *)((const char *)b + balance_members[i].at)));
+}
+
+static void plan_info_read_balance(const json_t *object, struct bl_plan_balance *b)
+{
+    b->is_measured = json_is_number(json_object_get(object, balance_members[0].name));
+    for (size_t i = 0; i < BALANCE_MEMBERS; i++)
+        *(double *)(void *)((char *)b + balance_members[i].at) =
+            json_number_value(json_object_get(object, balance_members[i].name));
 }
 
 static void plan_info_add_company(const struct bl_company *company, json_t **object)
@@ -251,20 +258,6 @@ static void plan_info_read_columns(const json_t *object, struct bl_plan_info *w)
         column->filled.mean = json_number_value(json_object_get(one, "filled"));
         column->filled.highest = json_number_value(json_object_get(one, "filled_highest"));
     }
-}
-
-static void plan_info_read_balance(const json_t *object, struct bl_plan_balance *b)
-{
-    *b = (struct bl_plan_balance){
-        .is_measured = json_is_number(json_object_get(object, "cost_lost")),
-        .lost = json_number_value(json_object_get(object, "cost_lost")),
-        .lost_before = json_number_value(json_object_get(object, "cost_lost_before")),
-        .bound = json_number_value(json_object_get(object, "cost_bound")),
-        .highest = json_number_value(json_object_get(object, "cost_highest")),
-        .apart = json_number_value(json_object_get(object, "cost_ks")),
-        .apart_drawn = json_number_value(json_object_get(object, "cost_ks_random")),
-        .neighbours = json_number_value(json_object_get(object, "cost_neighbours")),
-    };
 }
 
 void bl_plan_info_to_json(const struct bl_plan_info *w, json_t **object)

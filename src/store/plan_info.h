@@ -129,9 +129,6 @@ static inline int64_t bl_plan_info_placed(const struct bl_plan_info *plan_info)
 /* Whether it is of a store. */
 bool bl_plan_info_is_store(const struct bl_plan_info *plan_info);
 
-const char *bl_strategy_name(enum bl_strategy strategy);
-const char *bl_fill_name(enum bl_fill fill);
-
 /* --- plan information as JSON ------------------------------------------------------------------------------------- */
 
 /* The information about a plan as members of a JSON object. */

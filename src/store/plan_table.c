@@ -104,9 +104,8 @@ int bl_plan_table_write(struct bl_output *out, const struct bl_plan *plan, const
         if (!code)
             code = plan_writer_flush(&w, &to, CHUNK, out, e);
     }
-    if (code)
-        goto out;
-    code = plan_writer_flush(&w, &to, 0, out, e);
+    if (!code)
+        code = plan_writer_flush(&w, &to, 0, out, e);
 out:
     free(w.four);
     free(w.chunk);
@@ -123,26 +122,6 @@ struct plan_reader {
     struct bl_alignment alignment;
 };
 
-static int plan_reader_reserve(struct plan_reader *r, struct bl_error *e)
-{
-    struct bl_plan *p = r->plan;
-    int code = BL_ARRAY_RESERVE(p->block_ptr, r->block_capacity, p->blocks + 2, e);
-    if (code || p->pieces < r->piece_capacity)
-        return code;
-    size_t capacity = bl_array_capacity(r->piece_capacity, p->pieces + 1);
-    code = BL_ARRAY_RESIZE(p->sequence, capacity, e);
-    if (code)
-        return code;
-    code = BL_ARRAY_RESIZE(p->length, capacity, e);
-    if (code)
-        return code;
-    code = BL_ARRAY_RESIZE(p->source_start, capacity, e);
-    if (code)
-        return code;
-    r->piece_capacity = capacity;
-    return BL_OK;
-}
-
 enum { BLOCK, SEQUENCE, START, LENGTH, SOURCE_START, VALUES };
 
 static int plan_reader_add(struct plan_reader *r, const int64_t *v, struct bl_error *e)
@@ -158,7 +137,8 @@ static int plan_reader_add(struct plan_reader *r, const int64_t *v, struct bl_er
         return bl_error_set(e, BL_EFAIL, "a piece of %" PRId64 " steps", v[LENGTH]);
     if (v[SEQUENCE] >= (int64_t)r->count)
         return bl_error_set(e, BL_EFAIL, "no sequence %" PRId64 ": the table has %zu rows", v[SEQUENCE], r->count);
-    if (plan_reader_reserve(r, e))
+    if (BL_ARRAY_RESERVE(p->block_ptr, r->block_capacity, p->blocks + 2, e) ||
+        bl_plan_reserve(p, &r->piece_capacity, p->pieces + 1, e))
         return BL_EFAIL;
     if (v[BLOCK] == (int64_t)p->blocks) {
         p->block_ptr[p->blocks++] = (int64_t)p->pieces;

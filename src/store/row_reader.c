@@ -115,21 +115,6 @@ static int row_read_line(const struct bl_sequences_file *file, int64_t offset, s
     return bl_buffer_check(&text->line, e);
 }
 
-/* The unescaped value of a column, or missing if the table lacks it. NULL: invalid escape. */
-static const char *row_value(const struct bl_columns *columns, struct bl_row_reader *text, enum bl_column column,
-                             const char *missing)
-{
-    int at = columns->place[column];
-    if (at < 0)
-        return missing;
-    char *field = text->field[at];
-    int64_t size = bl_text_unescape(field, strlen(field));
-    if (size < 0)
-        return NULL;
-    field[size] = '\0';
-    return field;
-}
-
 /* An integer from -1 to max; "" is -1. */
 static bool row_parse_optional(const char *text, int64_t max, int64_t *value)
 {
@@ -186,11 +171,7 @@ int bl_row_reader_line(const struct bl_sequences *t, size_t i, struct bl_row_rea
 
 int bl_row_reader_read(const struct bl_sequences *t, size_t i, struct bl_row_reader *text, struct bl_error *e)
 {
-    static const char *const missing[BL_COLUMNS_ALL] = {
-        [BL_COLUMN_ID] = "",      [BL_COLUMN_LENGTH] = "0",    [BL_COLUMN_KIND] = "",     [BL_COLUMN_PATH] = "",
-        [BL_COLUMN_BYTES] = "",   [BL_COLUMN_STATUS] = "ok",   [BL_COLUMN_REASON] = "",   [BL_COLUMN_SAMPLING] = "",
-        [BL_COLUMN_STREAM] = "",  [BL_COLUMN_CONTENT] = "",    [BL_COLUMN_START] = "",    [BL_COLUMN_DURATION] = "",
-        [BL_COLUMN_CHANNEL] = "", [BL_COLUMN_CLIP_BEGIN] = "", [BL_COLUMN_CLIP_END] = "", [BL_COLUMN_CLIP_SEEK] = ""};
+    static const char *const missing[BL_COLUMNS_ALL] = {[BL_COLUMN_LENGTH] = "0", [BL_COLUMN_STATUS] = "ok"};
     const struct bl_sequences_file *file;
     int code = row_find_line(t, i, &file, text, e);
     if (code)
@@ -204,7 +185,7 @@ int bl_row_reader_read(const struct bl_sequences *t, size_t i, struct bl_row_rea
         return code;
     const char *v[BL_COLUMNS_ALL];
     for (int c = 0; c < BL_COLUMNS_ALL; c++) {
-        v[c] = row_value(columns, text, (enum bl_column)c, missing[c]);
+        v[c] = bl_columns_unescape(columns, text->field, (enum bl_column)c, missing[c] ? missing[c] : "");
         if (!v[c])
             return bl_error_set(e, BL_EFAIL, "%s: row %zu: invalid escape in \"%s\" (valid: \\t \\n \\r \\\\ \\xHH)",
                                 file->path, i, bl_columns_name((enum bl_column)c));

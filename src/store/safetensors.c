@@ -206,9 +206,8 @@ int bl_safetensors_parse(const char *head, size_t size, int64_t file_size, struc
         goto out;
     }
     code = safetensors_parse_entries(header, out, e);
-    if (code)
-        goto out;
-    code = safetensors_check_holes(out, file_size, e);
+    if (!code)
+        code = safetensors_check_holes(out, file_size, e);
 out:
     json_decref(header);
     if (code)

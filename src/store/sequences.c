@@ -253,26 +253,12 @@ static int loader_reserve(struct sequences_loader *l, size_t needed, struct bl_e
     return BL_OK;
 }
 
-/* A column's value, unescaped in place. NULL: invalid escape. */
-static const char *loader_column_value(const struct bl_columns *columns, char **field, enum bl_column column)
-{
-    static char none[] = "";
-    char *value = columns->place[column] >= 0 ? field[columns->place[column]] : none;
-    if (!strchr(value, '\\'))
-        return value;
-    int64_t size = bl_text_unescape(value, strlen(value));
-    if (size < 0)
-        return NULL;
-    value[size] = '\0';
-    return value;
-}
-
 /* Stores kind and sampling of the first ok row, and the first row that differs. */
 static int loader_check_kind(struct bl_sequences *t, const struct bl_sequences_file *file, char **field, int64_t number,
                              struct bl_error *e)
 {
-    const char *kind = loader_column_value(&file->columns, field, BL_COLUMN_KIND);
-    const char *sampling = loader_column_value(&file->columns, field, BL_COLUMN_SAMPLING);
+    const char *kind = bl_columns_unescape(&file->columns, field, BL_COLUMN_KIND, "");
+    const char *sampling = bl_columns_unescape(&file->columns, field, BL_COLUMN_SAMPLING, "");
     if (!kind || !sampling)
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": invalid escape in kind or sampling", file->path, number);
     if (!t->kind) {

@@ -475,10 +475,8 @@ int bl_shard_reader_layout(struct bl_shard_reader *file, const struct bl_format 
     if (code || !bl_format_encodes(format, BL_ENCODING_JPEG))
         return code;
     code = reader_read_sizes(file, layout, bytes, e);
-    if (code)
-        goto out;
-    code = bl_layout_resolve(layout, format, bytes, e);
-out:
+    if (!code)
+        code = bl_layout_resolve(layout, format, bytes, e);
     if (code)
         bl_layout_free(layout);
     return code;

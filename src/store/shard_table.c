@@ -73,12 +73,10 @@ int bl_shard_record_write(const struct bl_shard_record *record, const struct bl_
         goto out;
     bl_buffer_printf(&text, "end %016" PRIx64 "\n", bl_checksum(text.data, text.size));
     code = bl_buffer_check(&text, e);
-    if (code)
-        goto out;
-    code = record_path(dir, record->shard, &path, e);
-    if (code)
-        goto out;
-    code = bl_output_replace(path.data, text.data, text.size, e);
+    if (!code)
+        code = record_path(dir, record->shard, &path, e);
+    if (!code)
+        code = bl_output_replace(path.data, text.data, text.size, e);
 out:
     bl_buffer_free(&text);
     bl_buffer_free(&path);

@@ -308,16 +308,12 @@ int bl_shard_writer_open(const struct bl_format *format, const char *dir, int64_
     shard->number = number;
     shard->fd = shard->direct = -1;
     int code = bl_layout_make(&shard->layout, format, number, e);
-    if (code)
-        goto out;
-    code = shard_allocate(shard, e);
-    if (code)
-        goto out;
-    code = shard_make_paths(shard, dir, e);
-    if (code)
-        goto out;
-    code = shard_open_file(shard, e);
-out:
+    if (!code)
+        code = shard_allocate(shard, e);
+    if (!code)
+        code = shard_make_paths(shard, dir, e);
+    if (!code)
+        code = shard_open_file(shard, e);
     if (code) {
         bl_shard_writer_free(shard);
         return code;
@@ -394,25 +390,13 @@ int bl_shard_writer_memory(const struct bl_format *format, int64_t *bytes, struc
 
 /* --- blocks ----------------------------------------------------------------------------------------------------- */
 
-static void shard_put_tables(struct bl_shard_writer *shard, const struct bl_block *block, size_t row)
+static void shard_put_tables(struct bl_shard_writer *shard, const struct bl_block *block, int64_t row)
 {
-    const struct bl_format *format = shard->format;
-    size_t S = (size_t)format->S;
-    memcpy(shard->table[BL_TABLE_CU_SEQLENS] + row * (S + 1) * sizeof(int32_t), block->cu_seqlens,
-           (S + 1) * sizeof(int32_t));
-    memcpy(shard->table[BL_TABLE_NUM_SEQUENCES] + row * sizeof(int32_t), &block->num_sequences, sizeof(int32_t));
-    memcpy(shard->table[BL_TABLE_SEQUENCE] + row * S * sizeof(int64_t), block->sequence, S * sizeof(int64_t));
-    memcpy(shard->table[BL_TABLE_LENGTH] + row * S * sizeof(int32_t), block->length, S * sizeof(int32_t));
-    if (format->has_source_start)
-        memcpy(shard->table[BL_TABLE_SOURCE_START] + row * S * sizeof(int64_t), block->source_start,
-               S * sizeof(int64_t));
-    if (format->has_segment_ids) {
-        int32_t *ids = (int32_t *)(void *)shard->table[BL_TABLE_SEGMENT_IDS];
-        bl_block_segment_ids(block, format, ids + row * (size_t)format->T);
-    }
-    for (int a = 0; a < format->attributes; a++) {
-        int64_t *values = (int64_t *)(void *)shard->table[BL_TABLES + a];
-        bl_block_attribute(block, format, a, values + row * S);
+    for (int i = 0; i < shard->layout.tensors; i++) {
+        const struct bl_shard_tensor *tensor = &shard->layout.tensor[i];
+        if (tensor->table >= 0)
+            bl_block_copy_table(block, shard->format, tensor->table,
+                                shard->table[tensor->table] + row * tensor->row_bytes);
     }
 }
 
@@ -489,7 +473,7 @@ int bl_shard_writer_encode_block(struct bl_shard_writer *shard, struct bl_block 
         if (shard->format->encoding[f].kind == BL_ENCODING_JPEG)
             code = shard_encode_jpeg(shard, block, f, row, codec, e);
         else if (shard->format->encoding[f].kind == BL_ENCODING_DELTA)
-            bl_codec_encode_delta(shard->format, block, f);
+            bl_delta_encode(block->field[f], (size_t)shard->format->T, shard->format->fields.field[f].shape);
     }
     return code;
 }
@@ -512,7 +496,7 @@ static int shard_put_block(struct bl_shard_writer *shard, const struct bl_block 
                            struct bl_compressor *compressor, struct bl_error *e)
 {
     int code = BL_OK, fields = shard->format->fields.count;
-    shard_put_tables(shard, block, (size_t)row);
+    shard_put_tables(shard, block, row);
     for (int f = 0; f < fields && !code; f++) {
         const struct bl_shard_encoded *encoded = shard->offsets[f] ? &shard->encoded[row * fields + f] : NULL;
         const void *data = encoded ? encoded->data : block->field[f];
@@ -600,13 +584,10 @@ static int shard_publish(struct bl_shard_writer *shard, const struct bl_shard_re
         return bl_error_errno(e, BL_EFAIL, "cannot sync %s", shard->temporary);
     int code = close(shard->fd) ? bl_error_errno(e, BL_EFAIL, "cannot close %s", shard->temporary) : BL_OK;
     shard->fd = -1;
-    if (code)
-        goto out;
-    code = bl_shard_record_write(record, shard->format, shard->dir, e);
-    if (code)
-        goto out;
-    code = bl_fs_rename_durable(shard->temporary, shard->final, e);
-out:
+    if (!code)
+        code = bl_shard_record_write(record, shard->format, shard->dir, e);
+    if (!code)
+        code = bl_fs_rename_durable(shard->temporary, shard->final, e);
     if (code)
         (void)bl_fs_unlink(shard->temporary);
     return code;
@@ -635,17 +616,13 @@ int bl_shard_writer_finish(struct bl_shard_writer *shard, struct bl_compressor *
     if (memchr(shard->is_put, 0, (size_t)shard->layout.blocks))
         return bl_error_set(e, BL_EFAIL, "%s: some of its blocks have not been written", shard->final);
     int code = shard_fill_record(shard, user_data, user_data_size, record, e);
-    if (code)
-        goto out;
-    code = shard->format->compressed ? bl_shard_contents_write_compressed(shard, compressor, record, e)
-                                     : bl_shard_contents_write_plain(shard, record, e);
-    if (code)
-        goto out;
-    code = shard_compare_expected(shard, record, e);
-    if (code)
-        goto out;
-    code = shard_publish(shard, record, e);
-out:
+    if (!code)
+        code = shard->format->compressed ? bl_shard_contents_write_compressed(shard, compressor, record, e)
+                                         : bl_shard_contents_write_plain(shard, record, e);
+    if (!code)
+        code = shard_compare_expected(shard, record, e);
+    if (!code)
+        code = shard_publish(shard, record, e);
     if (record->block_checksum)
         shard->block_checksum = NULL;
     if (code)

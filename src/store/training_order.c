@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/random.h"
 #include "store/row_reader.h"
 
 /* --- hashes ----------------------------------------------------------------------------------------------------- */
@@ -11,10 +12,8 @@
 /* Output n, counted from 0, of the generator SplitMix64 with seed 0. */
 static uint64_t splitmix(uint64_t n)
 {
-    uint64_t out = (n + 1) * UINT64_C(0x9E3779B97F4A7C15);
-    out = (out ^ (out >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    out = (out ^ (out >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return out ^ (out >> 31);
+    uint64_t state = n * UINT64_C(0x9E3779B97F4A7C15);
+    return bl_random_splitmix(&state);
 }
 
 /* The state from which each number is hashed: see scatter in epochs.py. */

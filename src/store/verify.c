@@ -98,9 +98,7 @@ static int epoch_verify_plan(const struct bl_verify *v, const char *path, struct
         goto out;
     plan.overlap = m->plan_info.overlap;
     code = bl_plan_check(&plan, v->sequences.length, v->sequences.count, e);
-    if (code)
-        goto out;
-    if (v->has_plan)
+    if (!code && v->has_plan)
         code = epoch_verify_pieces(v, &plan, e);
 out:
     bl_plan_free(&plan);

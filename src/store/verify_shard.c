@@ -35,8 +35,7 @@ struct bl_shard_check {
     uint8_t *chunk;               /* rows of a table, or part of a block */
     int64_t chunk_size;
     struct bl_block expected; /* the tables of one block */
-    int32_t *segment_ids;
-    int64_t *attribute; /* [S] of one block */
+    void *row;                /* what it has of a table */
     bool pad_repeat;
     uint8_t *step;    /* [T] enum bl_step of one block */
     int64_t *offsets; /* [T + 1] of one block of the field being read */
@@ -126,30 +125,6 @@ static int bl_shard_check_expect(struct bl_shard_check *w, int64_t b, const int6
     return code;
 }
 
-static const void *check_expected_row(struct bl_shard_check *w, int table)
-{
-    const struct bl_block *block = &w->expected;
-    if (table >= BL_TABLES) {
-        bl_block_attribute(block, w->format, table - BL_TABLES, w->attribute);
-        return w->attribute;
-    }
-    switch (table) {
-    case BL_TABLE_CU_SEQLENS:
-        return block->cu_seqlens;
-    case BL_TABLE_NUM_SEQUENCES:
-        return &block->num_sequences;
-    case BL_TABLE_SEQUENCE:
-        return block->sequence;
-    case BL_TABLE_LENGTH:
-        return block->length;
-    case BL_TABLE_SOURCE_START:
-        return block->source_start;
-    default:
-        bl_block_segment_ids(block, w->format, w->segment_ids);
-        return w->segment_ids;
-    }
-}
-
 /* The rows of a table that are wrong: the first one, and their number. */
 struct wrong {
     int64_t first, count;
@@ -165,7 +140,8 @@ static int check_compare_rows(struct bl_shard_check *w, const struct bl_shard_te
             w, first + i, tensor->table == BL_TABLE_SEQUENCE ? (const int64_t *)(const void *)row : NULL, e);
         if (code)
             return code;
-        if (memcmp(row, check_expected_row(w, tensor->table), (size_t)tensor->row_bytes) != 0 && !wrong->count++)
+        bl_block_copy_table(&w->expected, w->format, tensor->table, w->row);
+        if (memcmp(row, w->row, (size_t)tensor->row_bytes) != 0 && !wrong->count++)
             wrong->first = first + i;
     }
     return BL_OK;
@@ -505,23 +481,15 @@ static int check_prepare(struct bl_shard_check *w, struct bl_error *e)
 {
     w->chunk_size = check_chunk_size(w);
     w->chunk = malloc((size_t)w->chunk_size);
-    if (!w->chunk)
+    w->row = calloc((size_t)(w->format->S > w->format->T ? w->format->S : w->format->T) + 1, sizeof(int64_t));
+    if (!w->chunk || !w->row)
         return bl_error_memory(e);
-    if (w->format->has_segment_ids && !(w->segment_ids = calloc((size_t)w->format->T, sizeof *w->segment_ids)))
-        return bl_error_memory(e);
-    w->attribute = calloc((size_t)w->format->S, sizeof *w->attribute);
-    if (!w->attribute)
-        return bl_error_memory(e);
-    int code = bl_block_make(&w->expected, w->format, false, e);
+    int code = bl_block_make(&w->expected, 1, w->format, false, e);
     w->expected.values = &w->verify->values;
-    if (code)
-        goto out;
-    code = bl_shard_check_open_jpeg(w, e);
-    if (code)
-        goto out;
-    if (w->file.compressed)
+    if (!code)
+        code = bl_shard_check_open_jpeg(w, e);
+    if (!code && w->file.compressed)
         code = bl_shard_reader_keep_checksums(&w->file, e);
-out:
     bl_checksum_begin(&w->sum);
     return code;
 }
@@ -563,22 +531,16 @@ int bl_verify_shard(const struct bl_verify *verify, int64_t shard, bl_fault *fau
     struct bl_shard_check w = {.verify = verify, .format = format, .file.fd = -1, .fault = fault, .context = context};
     bl_format_shard_name(format, shard, w.name);
     int code = check_open_file(&w, e);
-    if (code)
-        goto out;
-    code = check_read_layout(&w, shard, e);
-    if (code)
-        goto out;
-    code = check_file(&w, row);
-    if (code)
-        goto out;
-    code = check_prepare(&w, e);
-    if (code)
-        goto out;
-    code = check_contents(&w, e);
-    if (code)
-        goto out;
-    code = check_shard_checksum(&w, row, e);
-out:
+    if (!code)
+        code = check_read_layout(&w, shard, e);
+    if (!code)
+        code = check_file(&w, row);
+    if (!code)
+        code = check_prepare(&w, e);
+    if (!code)
+        code = check_contents(&w, e);
+    if (!code)
+        code = check_shard_checksum(&w, row, e);
     *failed_steps = w.failed_steps;
     bl_shard_reader_close(&w.file);
     bl_layout_free(&w.layout);
@@ -586,8 +548,7 @@ out:
     bl_jpeg_decoder_close(w.decoder);
     free(w.step);
     free(w.offsets);
-    free(w.segment_ids);
-    free(w.attribute);
+    free(w.row);
     free(w.lost);
     free(w.chunk);
     return code == BL_EDATA ? BL_OK : code;

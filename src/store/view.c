@@ -110,30 +110,34 @@ static int view_check_plan(const struct bl_view *view, const char *name, struct 
     return code;
 }
 
+/* Opens the file that has the plan of an epoch. */
+static int view_open_file(const struct bl_view *view, const char *name, struct bl_index *index, struct bl_error *e)
+{
+    const struct bl_format *format = &view->manifest.format;
+    char *path = bl_path_join(view->dir, name);
+    int code = path ? bl_index_open_plan(index, path, e) : bl_error_memory(e);
+    if (!code && index->blocks != format->blocks)
+        code = bl_error_set(e, BL_EDATA, "%s has %" PRId64 " blocks, the manifest says %" PRId64, path, index->blocks,
+                            format->blocks);
+    free(path);
+    return code;
+}
+
 /* Opens the plan of an epoch. */
 static int view_open_plan(const struct bl_view *view, int64_t epoch, struct bl_index *index, struct bl_error *e)
 {
-    const struct bl_format *format = &view->manifest.format;
-    char name[BL_EPOCHS_NAME_MAX];
-    if (epoch && (epoch < 0 || !bl_manifest_find_file(&view->manifest, bl_epochs_name(epoch, name))))
+    const struct bl_manifest *m = &view->manifest;
+    char name[BL_EPOCHS_NAME_MAX] = BL_INDEX_FILE;
+    *index = (struct bl_index){.fd = -1};
+    if (epoch && (epoch < 0 || !bl_manifest_find_file(m, bl_epochs_name(epoch, name))))
         return bl_error_set(e, BL_EUSAGE, "%s has no plan of an epoch %" PRId64, view->dir, epoch);
-    if (!epoch) {
-        int opened = bl_index_open(index, view->dir, format->blocks, bl_manifest_index_fields(&view->manifest), e);
-        if (!opened && (opened = bl_index_check_plan(index, format->plan_digest, e)))
-            bl_index_close(index);
-        if (!opened && bl_manifest_is_view(&view->manifest) && (opened = view_check_plan(view, BL_INDEX_FILE, e)))
-            bl_index_close(index);
-        return opened;
-    }
-    char *path = bl_path_join(view->dir, name);
-    int code = path ? bl_index_open_plan(index, path, e) : bl_error_memory(e);
-    if (!code && index->blocks != format->blocks) {
-        code = bl_error_set(e, BL_EDATA, "%s has %" PRId64 " blocks, the manifest says %" PRId64, path, index->blocks,
-                            format->blocks);
-        bl_index_close(index);
-    }
-    free(path);
-    if (!code && (code = view_check_plan(view, name, e)))
+    int code = epoch ? view_open_file(view, name, index, e)
+                     : bl_index_open(index, view->dir, m->format.blocks, bl_manifest_index_fields(m), e);
+    if (!code && !epoch)
+        code = bl_index_check_plan(index, m->format.plan_digest, e);
+    if (!code && (epoch || bl_manifest_is_view(m)))
+        code = view_check_plan(view, name, e);
+    if (code)
         bl_index_close(index);
     return code;
 }
@@ -154,16 +158,12 @@ int bl_view_open(struct bl_view *view, const char *dir, struct bl_error *e)
     *view = (struct bl_view){.index.fd = -1};
     view->dir = strdup(dir);
     int code = view->dir ? bl_manifest_read(&view->manifest, dir, e) : bl_error_memory(e);
-    if (code)
-        goto out;
-    code = bl_manifest_is_view(&view->manifest) ? view_open_sources(view, e) : view_open_dataset(view, e);
-    if (code)
-        goto out;
-    code = view_open_plan(view, 0, &view->index, e);
-    if (code)
-        goto out;
-    code = bl_block_make(&view->block, &view->manifest.format, false, e);
-out:
+    if (!code)
+        code = bl_manifest_is_view(&view->manifest) ? view_open_sources(view, e) : view_open_dataset(view, e);
+    if (!code)
+        code = view_open_plan(view, 0, &view->index, e);
+    if (!code)
+        code = bl_block_make(&view->block, 1, &view->manifest.format, false, e);
     if (code)
         bl_view_close(view);
     return code;
@@ -200,17 +200,11 @@ static size_t view_source_of(const struct bl_view *view, int64_t row, int64_t *f
 static int view_read_pieces(struct bl_view *view, int64_t first, int64_t n, struct bl_error *e)
 {
     struct bl_block *block = &view->block;
-    const struct {
-        enum bl_index_table table;
-        void *out;
-    } tables[] = {{BL_INDEX_SEQUENCE, block->sequence},
-                  {BL_INDEX_SOURCE_START, block->source_start},
-                  {BL_INDEX_START, block->cu_seqlens},
-                  {BL_INDEX_LENGTH, block->length}};
-    int code = BL_OK;
-    for (size_t t = 0; t < sizeof tables / sizeof *tables && !code; t++)
-        code = bl_index_read(&view->index, tables[t].table, first, n, tables[t].out, e);
-    return code;
+    const struct bl_index_column columns[] = {{BL_INDEX_SEQUENCE, block->sequence},
+                                              {BL_INDEX_SOURCE_START, block->source_start},
+                                              {BL_INDEX_START, block->cu_seqlens},
+                                              {BL_INDEX_LENGTH, block->length}};
+    return bl_index_read_columns(&view->index, columns, sizeof columns / sizeof *columns, first, n, e);
 }
 
 /* Fills the unused places of the tables. An end that is out of range becomes one that does not suit the last length. */
@@ -304,8 +298,13 @@ int bl_view_find(struct bl_view *view, int64_t row, int64_t step, int64_t steps,
     return BL_OK;
 }
 
-int bl_view_copy_steps(struct bl_view *view, int64_t row, int64_t step, int64_t steps, int f, void *out,
-                       struct bl_error *e)
+/* Reads some steps of a block of a dataset. */
+typedef int steps_function(struct bl_dataset *dataset, int64_t b, int f, int64_t first, int64_t end, void *out,
+                           struct bl_error *e);
+
+/* Reads steps of a row, which may be stored in several parts. */
+static int view_read_steps(struct bl_view *view, int64_t row, int64_t step, int64_t steps, int f, steps_function *read,
+                           void *out, struct bl_error *e)
 {
     size_t bytes = bl_field_step_bytes(&view->manifest.format.fields.field[f]);
     uint8_t *to = out;
@@ -315,7 +314,7 @@ int bl_view_copy_steps(struct bl_view *view, int64_t row, int64_t step, int64_t 
         code = bl_view_find(view, row, step, steps, &at, e);
         if (code)
             return code;
-        code = bl_dataset_copy_steps(at.source, at.block, f, at.first, at.end, to, e);
+        code = read(at.source, at.block, f, at.first, at.end, to, e);
         to += (size_t)(at.end - at.first) * bytes;
         step += at.end - at.first;
         steps -= at.end - at.first;
@@ -323,26 +322,10 @@ int bl_view_copy_steps(struct bl_view *view, int64_t row, int64_t step, int64_t 
     return code;
 }
 
-/* Copies the steps of a piece, which may be stored in several parts. */
-static int piece_read(struct bl_view *view, int i, int f, uint8_t *out, struct bl_error *e)
+int bl_view_copy_steps(struct bl_view *view, int64_t row, int64_t step, int64_t steps, int f, void *out,
+                       struct bl_error *e)
 {
-    const struct bl_block *block = &view->block;
-    size_t bytes = bl_field_step_bytes(&view->manifest.format.fields.field[f]);
-    int64_t step = block->source_start[i], steps = block->length[i];
-    int code = BL_OK;
-    while (steps > 0 && !code) {
-        struct bl_view_steps at;
-        code = bl_view_find(view, block->sequence[i], step, steps, &at, e);
-        if (code)
-            return code;
-        code = bl_dataset_read_steps(at.source, at.block, f, at.first, at.end, out, e);
-        if (code == BL_EUSAGE) /* the place is none */
-            code = e->code = BL_EDATA;
-        out += (size_t)(at.end - at.first) * bytes;
-        step += at.end - at.first;
-        steps -= at.end - at.first;
-    }
-    return code;
+    return view_read_steps(view, row, step, steps, f, bl_dataset_copy_steps, out, e);
 }
 
 int bl_view_read(struct bl_view *view, int64_t b, int f, void *out, struct bl_error *e)
@@ -358,7 +341,10 @@ int bl_view_read(struct bl_view *view, int64_t b, int f, void *out, struct bl_er
     for (int i = 0; !code && i < block->num_sequences; i++) {
         size_t start = (size_t)block->cu_seqlens[i];
         bl_field_pad_between(field, out, at, start, repeat);
-        code = piece_read(view, i, f, (uint8_t *)out + start * bl_field_step_bytes(field), e);
+        code = view_read_steps(view, block->sequence[i], block->source_start[i], block->length[i], f,
+                               bl_dataset_read_steps, (uint8_t *)out + start * bl_field_step_bytes(field), e);
+        if (code == BL_EUSAGE) /* the place is none */
+            code = e->code = BL_EDATA;
         at = start + (size_t)block->length[i];
     }
     if (!code)

@@ -90,7 +90,7 @@ SAMPLE_LOOP(blocks_and_tables_come_out_as_they_went_in, KINDS, kinds[_i])
     size_t S = (size_t)s->format.S;
     FREED uint8_t *read = malloc(16 * 60);
     ck_assert_ptr_nonnull(read);
-    ck_assert_int_eq(bl_block_make(&expected, &s->format, true, &e), 0);
+    ck_assert_int_eq(bl_block_make(&expected, 1, &s->format, true, &e), 0);
     for (int64_t n = 0; n < s->format.blocks; n++) {
         int64_t b = n * 11 % s->format.blocks; /* through the shards in no order */
         bl_block_plan(&expected, &s->format, &s->plan, s->length, b);

@@ -247,7 +247,7 @@ static void three_places(struct bl_block *block, const struct bl_format *format)
     static const int32_t cu_seqlens[] = {0, 3, 8, 10};
     static const int32_t length[] = {2, 4, 2};
     struct bl_error e = {0};
-    ck_assert_int_eq(bl_block_make(block, format, true, &e), 0);
+    ck_assert_int_eq(bl_block_make(block, 1, format, true, &e), 0);
     block->num_sequences = 3;
     memcpy(block->cu_seqlens, cu_seqlens, sizeof cu_seqlens);
     memcpy(block->length, length, sizeof length);
@@ -293,7 +293,7 @@ UNIT_TEST(a_block_of_padding_is_empty)
 {
     OWNED(bl_block_free) struct bl_block block;
     uint8_t step[12];
-    ck_assert_int_eq(bl_block_make(&block, &twelve, false, &e), 0);
+    ck_assert_int_eq(bl_block_make(&block, 1, &twelve, false, &e), 0);
     for (int repeat = 0; repeat < 2; repeat++) {
         memset(step, 99, sizeof step);
         bl_block_steps(&block, &twelve, repeat, step);

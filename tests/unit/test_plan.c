@@ -2,7 +2,6 @@
  * chance is promised, and the same answer on every machine. */
 #include <math.h>
 
-#include "plan/bound.h"
 #include "plan/draft.h"
 #include "plan/search.h"
 #include "plan/histogram.h"

@@ -1,7 +1,7 @@
 /* The search for few blocks: lists whose optimum is known are solved at the default effort, no bound is above it, no
  * part does harm, and the effort is never passed. */
 
-#include "plan/bound.h"
+#include "plan/histogram.h"
 #include "plan/colgen.h"
 #include "plan/plan.h"
 #include "plan/random.h"

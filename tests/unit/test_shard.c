@@ -216,7 +216,7 @@ UNIT_TEST(a_failed_piece_keeps_its_place)
     OWNED(bl_block_free) struct bl_block block;
     int32_t ids[16];
     sample_plan(&s, (struct sample_kind){.segment_ids = true});
-    ck_assert_int_eq(bl_block_make(&block, &s.format, true, &e), 0);
+    ck_assert_int_eq(bl_block_make(&block, 1, &s.format, true, &e), 0);
     ck_assert_uint_eq((uintptr_t)block.field[2] % 64, 0);
     int64_t b = 0;
     do
@@ -376,7 +376,7 @@ UNIT_TEST(an_unfinished_shard_bears_no_name_and_is_removed)
     char command[200];
     unit_mkdir(s.dir);
     sample_plan(&s, (struct sample_kind){0});
-    ck_assert_int_eq(bl_block_make(&block, &s.format, true, &e), 0);
+    ck_assert_int_eq(bl_block_make(&block, 1, &s.format, true, &e), 0);
     ck_assert_int_eq(bl_folders_prepare(s.dir, &e), 0);
     ck_assert_int_eq(bl_shard_writer_open(&s.format, s.dir, 0, &shard, &e), 0);
     bl_block_plan(&block, &s.format, &s.plan, s.length, 0);
@@ -439,11 +439,11 @@ UNIT_TEST(sweeping_removes_only_what_is_unfinished)
     sample_make(&s, (struct sample_kind){0});
     snprintf(path, sizeof path, "%s/.bload/shard-00000000.safetensors.part-elsewhere-1", s.dir);
     leave(s.dir, path + strlen(s.dir));
-    ck_assert_int_eq(bl_folders_sweep(s.dir, &e), 0);
+    ck_assert_int_eq(bl_folders_sweep(s.dir, false, &e), 0);
     ck_assert_int_ne(access(path, F_OK), 0);
     ck_assert(find_first(&s));
     sample_remove(s.dir);
-    ck_assert_int_eq(bl_folders_sweep(s.dir, &e), 0); /* nothing there is fine */
+    ck_assert_int_eq(bl_folders_sweep(s.dir, false, &e), 0); /* nothing there is fine */
 }
 
 /* Makes an empty file that bload would be writing on that machine. */
@@ -461,7 +461,7 @@ SAMPLE_TEST(a_machine_sweeps_only_what_is_its_own, (struct sample_kind){0})
     leave_part(s, host, own);
     leave_part(s, longer, alike);
     leave_part(s, "elsewhere", elsewhere);
-    ck_assert_msg(bl_folders_sweep_host(s->dir, &e) == 0, "%s", e.text);
+    ck_assert_msg(bl_folders_sweep(s->dir, true, &e) == 0, "%s", e.text);
     ck_assert_int_ne(access(own, F_OK), 0);
     ck_assert_int_eq(access(alike, F_OK), 0);
     ck_assert_int_eq(access(elsewhere, F_OK), 0);
@@ -505,7 +505,7 @@ static void *put_some(void *context)
     if (format->compressed)
         ck_assert_int_eq(bl_compressor_open(format->level, &compressor, &e), 0);
     ck_assert_int_eq(bl_codec_open(format, false, &codec, &e), 0);
-    ck_assert_int_eq(bl_block_make_run(block, RUN, format, &e), 0);
+    ck_assert_int_eq(bl_block_make(block, (size_t)RUN, format, true, &e), 0);
     for (int64_t first = p->first * RUN; first < format->blocks; first += p->step * RUN) {
         int blocks = format->blocks - first < RUN ? (int)(format->blocks - first) : RUN;
         for (int b = 0; b < blocks; b++)

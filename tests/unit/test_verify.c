@@ -211,7 +211,7 @@ static int64_t find_padded(struct opened *o)
 {
     const struct bl_format *format = &o->sample.format;
     OWNED(bl_block_free) struct bl_block block;
-    ck_assert_int_eq(bl_block_make(&block, format, false, NULL), 0);
+    ck_assert_int_eq(bl_block_make(&block, 1, format, false, NULL), 0);
     int64_t shard = 0;
     for (o->block = 1; o->block + 1 < format->blocks; o->block++) {
         shard += bl_format_first_block(format, shard) + bl_format_blocks_of(format, shard) == o->block;
@@ -439,7 +439,7 @@ static void rewrite(struct sample *s, void (*change)(struct bl_block *block))
     struct bl_block block;
     struct bl_output shards;
     struct bl_index_writer index;
-    ck_assert_int_eq(bl_block_make(&block, &s->format, true, &e), 0);
+    ck_assert_int_eq(bl_block_make(&block, 1, &s->format, true, &e), 0);
     ck_assert_int_eq(bl_shard_writer_open(&s->format, s->dir, 0, &shard, &e), 0);
     for (int64_t b = 0; b < bl_format_blocks_of(&s->format, 0); b++) {
         bl_block_plan(&block, &s->format, &s->plan, s->length, b);
