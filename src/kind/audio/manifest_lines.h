@@ -16,7 +16,7 @@
 
 /* Values of a line that struct bl_entry does not have. They become columns of the table of sequences. */
 
-/* bl_kind_scan.manifest_values. Of lhotse's supervisions each has its own: the same column comes several times. */
+/* bl_kind_lists.values. Of lhotse's supervisions each has its own: the same column comes several times. */
 int bl_manifest_values(const struct bl_json_value *line, bl_list_value_take *take, void *sink, struct bl_error *e);
 
 /* --- entries ------------------------------------------------------------------------------------------------------ */

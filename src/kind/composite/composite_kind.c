@@ -306,7 +306,7 @@ static bool counting_needs_times(const struct bl_composite *composite)
 {
     for (int p = 1; p < composite->parts; p++) {
         const struct bl_kind_follow *follow = composite->part[p].kind->follow;
-        if (follow && follow->count_needs_times && bl_composite_needs_times(composite, p))
+        if (follow && follow->per_step_of && bl_composite_needs_times(composite, p))
             return true;
     }
     return false;
@@ -383,6 +383,12 @@ static const char *composite_steps(const void *config)
     return bl_kind_steps(composite->part[0].kind, composite->part[0].config);
 }
 
+static bool composite_decodes(const void *config)
+{
+    const struct bl_composite_part *primary = &((const struct bl_composite *)config)->part[0];
+    return primary->kind->decodes(primary->config);
+}
+
 /* Appends each line of text after "field NAME ". */
 static void identity_append_lines(const char *name, const char *text, struct bl_buffer *out)
 {
@@ -455,24 +461,17 @@ static int companion_verify_file(const struct bl_composite_part *part, const str
     return BL_OK;
 }
 
-static int part_verify(const struct bl_composite_part *part, const struct bl_row *row, struct bl_error *e)
-{
-    return part->kind->scan->verify ? part->kind->scan->verify(part->config, row, e) : BL_OK;
-}
-
 static int composite_verify(const void *config, const struct bl_row *row, struct bl_error *e)
 {
     const struct bl_composite *composite = config;
     struct bl_companion_row companion = {0};
-    int code = part_verify(&composite->part[0], row, e);
+    int code = BL_OK;
     for (int p = 1; p < composite->parts && !code; p++) {
         const struct bl_composite_part *part = &composite->part[p];
         code = bl_companion_row_read(composite, p, row, &companion, e);
         if (code || !companion.path || !*companion.path)
             continue; /* no file, or the row was unusable before its file was looked for */
         code = companion_verify_file(part, &companion, e);
-        if (!code)
-            code = part_verify(part, &companion.row, e);
     }
     bl_companion_row_free(&companion);
     return code;
@@ -609,10 +608,8 @@ static void composite_set_tables(struct bl_composite *composite)
 {
     const struct bl_kind *primary = composite->part[0].kind;
     composite->scan = *primary->scan;
-    composite->scan.is_list = NULL;
+    composite->scan.lists = NULL;
     composite->scan.columns = composite_columns;
-    composite->scan.number = NULL;
-    composite->scan.want = NULL;
     composite->scan.totals = composite->total;
     composite->scan.sampling = composite_sampling;
     composite->scan.open = composite_counter_open;
@@ -626,6 +623,7 @@ static void composite_set_tables(struct bl_composite *composite)
                                             .versions = composite_versions};
     composite->kind = *primary;
     composite->kind.steps_of = composite_steps;
+    composite->kind.decodes = primary->decodes ? composite_decodes : NULL;
     /* Whoever owns the parts' configs checks, prepares and releases them. */
     composite->kind.options = (struct bl_kind_options){.table = primary->options.table, .identify = composite_identify};
     composite->kind.scan = &composite->scan;
