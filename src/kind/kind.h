@@ -57,6 +57,29 @@ struct bl_reader {
  * in the tool knows which kind it deals with. A table or a function that is NULL is not supported; those without such a
  * remark are required. */
 
+/* Types of functions that each kind has, and many files declare. */
+
+/* Opens a counter for one worker; config and env outlive it. */
+typedef int bl_counter_open(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
+                            struct bl_error *e);
+
+/* Emits a row for every sequence of the chunk. Unusable content is a row too (skipped, with the reason), not an error;
+ * BL_EFAIL: the system fails; BL_ECANCEL. Called by many workers at once. */
+typedef int bl_kind_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
+                          struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e);
+
+/* Opens a reader for one worker; config, env and fields outlive it. */
+typedef int bl_reader_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
+                           struct bl_reader **reader, struct bl_error *e);
+
+/* Takes the name and the version of a library. */
+typedef void bl_version_emit(void *sink, const char *name, const char *version);
+
+/* Emits the versions of the libraries that make the bytes with this config. env: as for fields, or NULL: this process
+ * is asked, whatever is isolated. BL_EUSAGE, BL_EFAIL: what has the libraries is not there, or fails. */
+typedef int bl_kind_versions(const void *config, const struct bl_kind_env *env, bl_version_emit *emit, void *sink,
+                             struct bl_error *e);
+
 /* Files that options of a kind make its inputs, instead of those of its extensions. */
 struct bl_kind_names {
     const char *const *extensions; /* of files in a folder */
@@ -180,21 +203,13 @@ struct bl_kind_scan {
     /* Whether a file may be counted in parts. May be NULL: none. */
     int (*is_divisible)(const void *config, const struct bl_input *input, bool *divisible, struct bl_error *e);
 
-    /* A counter for one worker; config and env outlive it. May be NULL: count is given none. */
-    int (*open)(const void *config, const struct bl_kind_env *env, struct bl_counter **counter, struct bl_error *e);
-
-    /* Emits a row for every sequence of the chunk. Unusable content is a row too (skipped, with the reason), not an
-     * error; BL_EFAIL: the system fails; BL_ECANCEL. Called by many workers at once. */
-    int (*count)(const void *config, const struct bl_kind_env *env, struct bl_counter *counter, struct bl_chunk *chunk,
-                 bl_row_emit *emit, void *sink, struct bl_error *e);
+    bl_counter_open *open; /* NULL: count is given none */
+    bl_kind_count *count;
 
     /* Compares the files that a row of a composite names in extra columns with the scan. BL_EDATA: a file has changed.
      * NULL for other kinds. */
     int (*verify)(const void *config, const struct bl_row *row, struct bl_error *e);
 };
-
-/* Takes the name and the version of a library. */
-typedef void bl_version_emit(void *sink, const char *name, const char *version);
 
 /* What count reports in bl_row.times, and reading in bl_request.times. */
 enum bl_times {
@@ -215,18 +230,12 @@ struct bl_kind_read {
     int (*fields)(const void *config, const struct bl_kind_env *env, const struct bl_row *row, struct bl_fields *fields,
                   struct bl_error *e);
 
-    /* A reader for one worker; config, env and fields outlive it. */
-    int (*open)(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
-                struct bl_reader **reader, struct bl_error *e);
+    bl_reader_open *open;
 
     /* Appends how a field is made, in a few words for the manifest. */
     void (*describe)(const void *config, const struct bl_field *field, struct bl_buffer *out);
 
-    /* Emits the versions of the libraries that make the bytes with this config. env: as for fields, or NULL: this
-     * process is asked, whatever is isolated. BL_EUSAGE, BL_EFAIL: what has the libraries is not there, or fails. May
-     * be NULL: none do. */
-    int (*versions)(const void *config, const struct bl_kind_env *env, bl_version_emit *emit, void *sink,
-                    struct bl_error *e);
+    bl_kind_versions *versions; /* NULL: no library makes the bytes */
 };
 
 /* What a kind that follows another needs to know of its steps. */
