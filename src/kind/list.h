@@ -138,9 +138,6 @@ bool bl_clip_parse_time(const char *text, double *seconds);
 /* Whether the clip is all of its file. */
 bool bl_clip_is_whole(const struct bl_clip *clip);
 
-/* Appends the values of BL_CLIP_COLUMNS, with a tab before each; end 0: not known, of an unusable clip. */
-void bl_clip_append_columns(struct bl_buffer *out, int64_t begin, int64_t end, const char *seek);
-
 /* --- counting lines ----------------------------------------------------------------------------------------------- */
 
 /* A counter of lines, with which the counters of kinds that take lists begin. Start from {0}, with the functions set.

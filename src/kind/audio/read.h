@@ -34,12 +34,6 @@ bl_reader_open bl_audio_reader_open;
 bl_kind_count bl_audio_decoding_count;
 void bl_audio_decoding_versions(const void *config, bl_version_emit *emit, void *sink);
 
-#define BL_AUDIO_DECODING                                                                                              \
-    {                                                                                                                  \
-        .open_counter = bl_cuts_counter_open, .count = bl_audio_decoding_count, .open_reader = bl_audio_reader_open,   \
-        .versions = bl_audio_decoding_versions                                                                         \
-    }
-
 /* --- counting ----------------------------------------------------------------------------------------------------- */
 
 /* Counts a file's samples by decoding it: headers are right for half of the files. */

@@ -54,14 +54,14 @@ static int composite_counter_open(const void *config, const struct bl_kind_env *
 /* --- a companion's file ------------------------------------------------------------------------------------------- */
 
 /* What counting the file gave: the first row, with its texts. */
-struct found {
+struct companion_found {
     int rows;
     struct bl_row row;
     struct bl_buffer path; /* in the table */
     struct bl_buffer reason, extra, form;
 };
 
-static void found_free(struct found *found)
+static void found_free(struct companion_found *found)
 {
     bl_buffer_free(&found->path);
     bl_buffer_free(&found->reason);
@@ -72,7 +72,7 @@ static void found_free(struct found *found)
 static int found_capture(void *sink, int input, const struct bl_row *row, struct bl_error *e)
 {
     (void)input;
-    struct found *found = sink;
+    struct companion_found *found = sink;
     if (found->rows++)
         return BL_OK;
     found->row = *row;
@@ -88,7 +88,7 @@ static int found_capture(void *sink, int input, const struct bl_row *row, struct
 /* --- rows ------------------------------------------------------------------------------------------------------- */
 
 /* The counting of a chunk of the primary. */
-struct counting {
+struct composite_counting {
     const struct bl_composite *composite;
     const struct bl_kind_env *env;
     struct composite_counter *counter;
@@ -97,8 +97,8 @@ struct counting {
     void *sink;
 };
 
-static int companion_count_file(const struct counting *c, int p, struct bl_input *input, const struct bl_row *followed,
-                                struct found *found, struct bl_error *e)
+static int companion_count_file(const struct composite_counting *c, int p, struct bl_input *input,
+                                const struct bl_row *followed, struct companion_found *found, struct bl_error *e)
 {
     const struct bl_composite_part *part = &c->composite->part[p];
     const char *unusable;
@@ -124,7 +124,7 @@ out:
 /* Copies the path of the row, which names a file in its turn: a clip's. */
 static int clip_capture(void *sink, int input, const struct bl_row *row, struct bl_error *e)
 {
-    struct found *found = sink;
+    struct companion_found *found = sink;
     bl_buffer_clear(&found->path);
     bl_buffer_text(&found->path, row->path ? row->path : "");
     int code = bl_buffer_check(&found->path, e);
@@ -132,8 +132,8 @@ static int clip_capture(void *sink, int input, const struct bl_row *row, struct 
 }
 
 /* The row of a sequence that the list has no clip for: what it names is the list itself. */
-static int clip_capture_missing(const struct bl_composite_part *part, struct bl_input *list, struct found *found,
-                                struct bl_error *e)
+static int clip_capture_missing(const struct bl_composite_part *part, struct bl_input *list,
+                                struct companion_found *found, struct bl_error *e)
 {
     const char *unusable;
     struct bl_buffer reason = {0};
@@ -155,8 +155,8 @@ static int clip_capture_missing(const struct bl_composite_part *part, struct bl_
 }
 
 /* Counts the clip that the companion's list has for the id. */
-static int companion_count_clip(const struct counting *c, int p, const char *id, struct found *found,
-                                struct bl_error *e)
+static int companion_count_clip(const struct composite_counting *c, int p, const char *id,
+                                struct companion_found *found, struct bl_error *e)
 {
     const struct bl_composite_part *part = &c->composite->part[p];
     struct bl_line line;
@@ -183,7 +183,7 @@ static int companion_count_clip(const struct counting *c, int p, const char *id,
 }
 
 /* Sets the path of the companion's file. *fault: why it is known that there is none; or NULL. */
-static int companion_find(const struct counting *c, const struct bl_composite_part *part, int input,
+static int companion_find(const struct composite_counting *c, const struct bl_composite_part *part, int input,
                           struct bl_buffer *path, const char **fault, struct bl_error *e)
 {
     const struct bl_input *primary = &c->chunk->input[input];
@@ -207,8 +207,8 @@ static int companion_find(const struct counting *c, const struct bl_composite_pa
     return bl_buffer_check(path, e);
 }
 
-static int companion_count(const struct counting *c, int p, int number, const struct bl_row *followed,
-                           struct found *found, struct bl_error *e)
+static int companion_count(const struct composite_counting *c, int p, int number, const struct bl_row *followed,
+                           struct companion_found *found, struct bl_error *e)
 {
     const char *id = c->chunk->input[number].id, *fault;
     const struct bl_composite_part *part = &c->composite->part[p];
@@ -231,7 +231,7 @@ static int companion_count(const struct counting *c, int p, int number, const st
 
 /* Appends why the companion's file does not fit the row, if so. */
 static void companion_compare(const struct bl_composite *composite, int p, const struct bl_row *row,
-                              const struct found *found, struct bl_buffer *reason)
+                              const struct companion_found *found, struct bl_buffer *reason)
 {
     const struct bl_composite_part *part = &composite->part[p];
     const char *path = found->path.data;
@@ -266,11 +266,11 @@ static void row_texts_free(struct row_texts *texts)
 }
 
 /* Counts companion p's file for the row, and adds its texts. */
-static int row_add_companion(const struct counting *c, int p, int input, const struct bl_row *row,
+static int row_add_companion(const struct composite_counting *c, int p, int input, const struct bl_row *row,
                              struct row_texts *texts, struct bl_error *e)
 {
     const struct bl_composite_part *part = &c->composite->part[p];
-    struct found found = {0};
+    struct companion_found found = {0};
     struct bl_row followed = *row;
     if (!bl_composite_needs_times(c->composite, p))
         followed.times = NULL;
@@ -313,7 +313,7 @@ static bool counting_needs_times(const struct bl_composite *composite)
 }
 
 /* Makes the row that companions get. If the primary has a rate, the times follow from it, and are to be freed. */
-static int row_add_times(const struct counting *c, int input, const struct bl_row *given, struct bl_row *row,
+static int row_add_times(const struct composite_counting *c, int input, const struct bl_row *given, struct bl_row *row,
                          double **times, struct bl_error *e)
 {
     const struct bl_rational *rate = &c->composite->rate;
@@ -331,7 +331,7 @@ static int row_add_times(const struct counting *c, int input, const struct bl_ro
 /* Takes a row of the primary. If it is usable, its companions are counted. */
 static int composite_emit(void *sink, int input, const struct bl_row *given, struct bl_error *e)
 {
-    const struct counting *c = sink;
+    const struct composite_counting *c = sink;
     struct bl_row row = *given, followed;
     struct row_texts texts = {0};
     double *times;
@@ -368,7 +368,7 @@ static int composite_count(const void *config, const struct bl_kind_env *env, st
 {
     const struct bl_composite *composite = config;
     const struct bl_composite_part *primary = &composite->part[0];
-    struct counting c = {composite, env, (struct composite_counter *)counter, chunk, emit, sink};
+    struct composite_counting c = {composite, env, (struct composite_counter *)counter, chunk, emit, sink};
     chunk->times = counting_needs_times(composite);
     return primary->kind->scan->count(primary->config, env, c.counter->part[0], chunk, composite_emit, &c, e);
 }

@@ -47,10 +47,4 @@ bl_reader_open bl_frames_read_open;
 
 bl_kind_count bl_frames_decoding_count;
 
-#define BL_FRAMES_DECODING                                                                                             \
-    {                                                                                                                  \
-        .open_counter = bl_frames_clips_open, .count = bl_frames_decoding_count, .size = bl_frames_read_size,          \
-        .open_reader = bl_frames_read_open                                                                             \
-    }
-
 #endif

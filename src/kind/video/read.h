@@ -29,10 +29,4 @@ void bl_video_decoding_versions(const void *config, bl_version_emit *emit, void 
 int bl_video_decoding_open_gpu(struct bl_video_config *config, struct bl_error *e);
 void bl_video_decoding_close_gpu(struct bl_video_config *config);
 
-#define BL_VIDEO_DECODING                                                                                              \
-    {                                                                                                                  \
-        .open_counter = bl_clips_counter_open, .count = bl_video_decoding_count, .size = bl_video_read_size,           \
-        .open_reader = bl_video_read_open, .versions = bl_video_decoding_versions                                      \
-    }
-
 #endif
