@@ -280,11 +280,14 @@ static int inputs_prepare_kind(struct bl_inputs *inputs, const struct bl_options
                                void *config, struct bl_error *e)
 {
     int code = bl_config_resolve(&inputs->config, options, kind->options.table, config, e);
+    struct bl_buffer warning = {0};
     if (!code && kind->options.prepare)
-        code = kind->options.prepare(config, e);
-    const char *warning = !code && kind->options.warning ? kind->options.warning(config) : NULL;
-    if (warning)
-        bl_cmd_print("%s", warning);
+        code = kind->options.prepare(config, &warning, e);
+    if (!code)
+        code = bl_buffer_check(&warning, e);
+    if (!code && warning.size)
+        bl_cmd_print("%s", warning.data);
+    bl_buffer_free(&warning);
     return code;
 }
 
@@ -387,7 +390,7 @@ static int inputs_read_tables(struct bl_inputs *inputs, struct bl_cmd *cmd)
     if (!code)
         code = bl_files_read_lists(&inputs->set.files, inputs->set.kind, inputs->set.base, inputs->columns,
                                    &cmd->cancel, e);
-    if (!code && inputs->set.kind->scan->manifest_values && bl_input_set_has_stdin(&inputs->set))
+    if (!code && bl_kind_has_manifests(inputs->set.kind) && bl_input_set_has_stdin(&inputs->set))
         bl_cmd_print("standard input: further keys of a manifest become columns only where it is a file");
     if (!code && inputs->attributes.path)
         code = bl_attributes_open(&inputs->set.attributes, &inputs->attributes, &cmd->cancel, e);

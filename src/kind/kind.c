@@ -9,9 +9,22 @@ bool bl_kind_has_extension(const struct bl_kind *kind, const char *name)
     return bl_path_has_extension(name, kind->extensions) || (kind->reads_stdin && strcmp(name, "-") == 0);
 }
 
+const struct bl_kind_lists bl_clip_lists = {.is_list = bl_list_has_name, .names = bl_list_names_of_clip};
+
 bool bl_kind_is_list(const struct bl_kind *kind, const char *path)
 {
-    return kind->scan->is_list && kind->scan->is_list(path);
+    return kind->scan->lists && kind->scan->lists->is_list(path);
+}
+
+bool bl_kind_has_manifests(const struct bl_kind *kind)
+{
+    return kind->scan->lists && kind->scan->lists->values;
+}
+
+bool bl_kind_decodes(const void *config)
+{
+    (void)config;
+    return true;
 }
 
 const char *bl_kind_steps(const struct bl_kind *kind, const void *config)

@@ -57,6 +57,29 @@ struct bl_reader {
  * in the tool knows which kind it deals with. A table or a function that is NULL is not supported; those without such a
  * remark are required. */
 
+/* Types of functions that each kind has, and many files declare. */
+
+/* Opens a counter for one worker; config and env outlive it. */
+typedef int bl_counter_open(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
+                            struct bl_error *e);
+
+/* Emits a row for every sequence of the chunk. Unusable content is a row too (skipped, with the reason), not an error;
+ * BL_EFAIL: the system fails; BL_ECANCEL. Called by many workers at once. */
+typedef int bl_kind_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
+                          struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e);
+
+/* Opens a reader for one worker; config, env and fields outlive it. */
+typedef int bl_reader_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
+                           struct bl_reader **reader, struct bl_error *e);
+
+/* Takes the name and the version of a library. */
+typedef void bl_version_emit(void *sink, const char *name, const char *version);
+
+/* Emits the versions of the libraries that make the bytes with this config. env: as for fields, or NULL: this process
+ * is asked, whatever is isolated. BL_EUSAGE, BL_EFAIL: what has the libraries is not there, or fails. */
+typedef int bl_kind_versions(const void *config, const struct bl_kind_env *env, bl_version_emit *emit, void *sink,
+                             struct bl_error *e);
+
 /* Files that options of a kind make its inputs, instead of those of its extensions. */
 struct bl_kind_names {
     const char *const *extensions; /* of files in a folder */
@@ -84,12 +107,10 @@ struct bl_kind_options {
     /* Checks --dtype against the other options, for inputs of this kind. BL_EUSAGE. May be NULL. */
     int (*check_dtype)(const void *config, struct bl_error *e);
 
-    /* Loads what the options name, once, before everything below; and frees it. Both may be NULL. */
-    int (*prepare)(void *config, struct bl_error *e);
+    /* Loads what the options name, once, before everything below, and appends what the user should know of it to
+     * warning; and frees it. Both may be NULL. */
+    int (*prepare)(void *config, struct bl_buffer *warning, struct bl_error *e);
     void (*release)(void *config);
-
-    /* A warning, once prepared, or NULL. May be NULL itself. */
-    const char *(*warning)(const void *config);
 
     /* Appends "name: value" lines of what decides the bytes and is not in the text of the options: digests of the files
      * that they name. May be NULL. */
@@ -128,6 +149,21 @@ struct bl_totals {
     int64_t rows[BL_TOTALS_MAX]; /* with a number other than 0 */
 };
 
+/* Lists of inputs: their lines are clips (kind/list.h), or else JSON of the kind's own, a manifest. */
+struct bl_kind_lists {
+    /* Whether a file of this name, given as an operand, is a list. Call bl_kind_is_list. */
+    bool (*is_list)(const char *path);
+
+    /* Finds what a line names, which is all that count may say of it, and all that it opens for it. */
+    int (*names)(const struct bl_chunk *chunk, const struct bl_line *line, bl_list_take *take, void *sink,
+                 struct bl_error *e);
+
+    bl_list_values *values; /* of a manifest's line, that become further columns. NULL: there are no manifests */
+};
+
+/* The lists of kinds that take clips alone. */
+extern const struct bl_kind_lists bl_clip_lists;
+
 /* Scanning: which sequences the inputs hold, and how long they are. */
 struct bl_kind_scan {
     /* Bytes of input that are counted at once, at most: larger files are cut into parts if they are divisible, small
@@ -158,16 +194,7 @@ struct bl_kind_scan {
      * the kind has none of them. */
     int (*want)(void *config, const struct bl_kind_wanted *wanted, struct bl_error *e);
 
-    /* Whether a file of this name, given as an operand, is a list of inputs. Call bl_kind_is_list. May be NULL: no file
-     * is. Its lines are clips (kind/list.h), */
-    bool (*is_list)(const char *path);
-    bl_list_values *manifest_values; /* or else JSON of the kind's own, a manifest: what becomes further columns. NULL:
-                                        there are no manifests */
-
-    /* Finds what a line of a list names, which is all that count may say of it, and all that it opens for it. NULL
-     * where is_list is. */
-    int (*names)(const struct bl_chunk *chunk, const struct bl_line *line, bl_list_take *take, void *sink,
-                 struct bl_error *e);
+    const struct bl_kind_lists *lists; /* NULL: no file is a list of inputs */
 
     /* For a kind whose inputs are folders of files with its extensions: their bytes, and the digest of their names and
      * contents. Such a kind is used on request only. BL_EDATA: no folder. NULL: inputs are files. */
@@ -176,21 +203,13 @@ struct bl_kind_scan {
     /* Whether a file may be counted in parts. May be NULL: none. */
     int (*is_divisible)(const void *config, const struct bl_input *input, bool *divisible, struct bl_error *e);
 
-    /* A counter for one worker; config and env outlive it. May be NULL: count is given none. */
-    int (*open)(const void *config, const struct bl_kind_env *env, struct bl_counter **counter, struct bl_error *e);
+    bl_counter_open *open; /* NULL: count is given none */
+    bl_kind_count *count;
 
-    /* Emits a row for every sequence of the chunk. Unusable content is a row too (skipped, with the reason), not an
-     * error; BL_EFAIL: the system fails; BL_ECANCEL. Called by many workers at once. */
-    int (*count)(const void *config, const struct bl_kind_env *env, struct bl_counter *counter, struct bl_chunk *chunk,
-                 bl_row_emit *emit, void *sink, struct bl_error *e);
-
-    /* Compares the files that a row names in extra columns with the scan. BL_EDATA: a file has changed. May be NULL:
-     * rows name none. */
+    /* Compares the files that a row of a composite names in extra columns with the scan. BL_EDATA: a file has changed.
+     * NULL for other kinds. */
     int (*verify)(const void *config, const struct bl_row *row, struct bl_error *e);
 };
-
-/* Takes the name and the version of a library. */
-typedef void bl_version_emit(void *sink, const char *name, const char *version);
 
 /* What count reports in bl_row.times, and reading in bl_request.times. */
 enum bl_times {
@@ -211,18 +230,12 @@ struct bl_kind_read {
     int (*fields)(const void *config, const struct bl_kind_env *env, const struct bl_row *row, struct bl_fields *fields,
                   struct bl_error *e);
 
-    /* A reader for one worker; config, env and fields outlive it. */
-    int (*open)(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
-                struct bl_reader **reader, struct bl_error *e);
+    bl_reader_open *open;
 
     /* Appends how a field is made, in a few words for the manifest. */
     void (*describe)(const void *config, const struct bl_field *field, struct bl_buffer *out);
 
-    /* Emits the versions of the libraries that make the bytes with this config. env: as for fields, or NULL: this
-     * process is asked, whatever is isolated. BL_EUSAGE, BL_EFAIL: what has the libraries is not there, or fails. May
-     * be NULL: none do. */
-    int (*versions)(const void *config, const struct bl_kind_env *env, bl_version_emit *emit, void *sink,
-                    struct bl_error *e);
+    bl_kind_versions *versions; /* NULL: no library makes the bytes */
 };
 
 /* What a kind that follows another needs to know of its steps. */
@@ -236,9 +249,9 @@ enum bl_follow_needs {
  * say by their status whether it has something for a sequence; their length is that of its file, if it has any, in
  * units of its own. */
 struct bl_kind_follow {
-    bool count_needs_times;            /* count needs the times of steps, as reading does */
-    const struct bl_kind *per_step_of; /* of whose files each step gets a part: its name is the same, its config begins
-                                          with that kind's, and its options go on from that one's. NULL: none */
+    /* The kind of whose files each step gets a part: its name is the same, its config begins with that kind's, and its
+     * options go on from that one's. Counting needs the times of steps, too, if reading does. NULL: none. */
+    const struct bl_kind *per_step_of;
     enum bl_follow_needs (*needs)(const void *config);
 
     /* Is given what it follows, before counting: num / den steps per second, or den 0: unknown; tolerance: steps by
@@ -261,7 +274,7 @@ struct bl_kind_spool {
 struct bl_kind {
     const char *name;                    /* of --kind and the column kind: "video" */
     const char *title;                   /* heading of its options in --help: "Video" */
-    const char *steps;                   /* plural noun of its steps: "frames" */
+    const char *steps;                   /* plural noun of its steps, "frames"; call bl_kind_steps */
     const char *const *extensions;       /* lower case, without the dot, ended by NULL: its files in folders */
     const char *const *asked_extensions; /* the same: its files, too, in folders for which --kind names it; or NULL */
     const char *implied_by;              /* an option: where it is given, files that are named and whose names show no
@@ -269,12 +282,12 @@ struct bl_kind {
     bool reads_stdin;                    /* "-" is of this kind */
     bool is_fallback; /* its files in folders are no inputs beside those of others: a readme, a list */
 
+    /* The same where options decide it. May be NULL. */
+    const char *(*steps_of)(const void *config);
+
     /* Whether libraries decode its content, on the processor, with this config: then it can be isolated
      * (kind/isolated). Those libraries are in the media module (kind/media/module.h). May be NULL: none do. */
     bool (*decodes)(const void *config);
-
-    /* The noun of its steps where options decide it. May be NULL. */
-    const char *(*steps_of)(const void *config);
 
     struct bl_kind_options options;
     const struct bl_kind_scan *scan;
@@ -286,8 +299,12 @@ struct bl_kind {
 /* Whether the kind takes files of this name, by its extension ("-": standard input). */
 bool bl_kind_has_extension(const struct bl_kind *kind, const char *name);
 
-/* Whether a file of this name is a list of inputs for the kind. */
+/* Whether a file of this name is a list of inputs for the kind; and whether lists may be manifests. */
 bool bl_kind_is_list(const struct bl_kind *kind, const char *path);
+bool bl_kind_has_manifests(const struct bl_kind *kind);
+
+/* bl_kind.decodes of kinds that libraries decode, whatever their options are. */
+bool bl_kind_decodes(const void *config);
 
 /* The noun of its steps with these options. */
 const char *bl_kind_steps(const struct bl_kind *kind, const void *config);

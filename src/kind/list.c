@@ -237,15 +237,16 @@ int bl_clip_parse(struct bl_clip *clip, const char *line, size_t size, struct bl
     return clip_set_ends(clip, value, e);
 }
 
-void bl_clip_append_columns(struct bl_buffer *out, int64_t begin, int64_t end, const char *seek)
+/* --- counting lines ----------------------------------------------------------------------------------------------- */
+
+/* Appends the values of BL_CLIP_COLUMNS, with a tab before each; end 0: not known, of an unusable clip. */
+static void clip_append_columns(struct bl_buffer *out, int64_t begin, int64_t end, const char *seek)
 {
     if (end)
         bl_buffer_printf(out, "\t%" PRId64 "\t%" PRId64 "\t%s", begin, end, seek);
     else
         bl_buffer_text(out, "\t0\t\t");
 }
-
-/* --- counting lines ----------------------------------------------------------------------------------------------- */
 
 /* Fills in the row of a clip. BL_EDATA: unusable. */
 static int list_fill_clip(struct bl_list_counter *c, const struct bl_chunk *chunk, const struct bl_line *line,
@@ -267,7 +268,7 @@ static int list_fill_clip(struct bl_list_counter *c, const struct bl_chunk *chun
     if (code && code != BL_EDATA)
         return code;
     bl_buffer_text(&c->extra, code ? c->unusable : "");
-    bl_clip_append_columns(&c->extra, row->clip_begin, row->clip_end, c->seek.data);
+    clip_append_columns(&c->extra, row->clip_begin, row->clip_end, c->seek.data);
     bl_buffer_text(&c->extra, c->clip.further.data);
     int failed = bl_buffer_check(&c->extra, e);
     row->extra = c->extra.data;

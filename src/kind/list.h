@@ -83,14 +83,14 @@ void bl_list_path_free(struct bl_list_path *path);
 /* Takes what a line names: an id, a path as rows have it, and the path to open. NULL: the line names none. */
 typedef int bl_list_take(void *sink, const char *id, const char *path, const char *open_path, struct bl_error *e);
 
-/* bl_kind_scan.names for clips. */
+/* bl_kind_lists.names for clips. */
 int bl_list_names_of_clip(const struct bl_chunk *chunk, const struct bl_line *line, bl_list_take *take, void *sink,
                           struct bl_error *e);
 
 /* Takes a value of a manifest's line that becomes one of a column of this name. */
 typedef int bl_list_value_take(void *sink, const char *name, const struct bl_json_value *value, struct bl_error *e);
 
-/* bl_kind_scan.manifest_values: finds such values in a line, an object. */
+/* bl_kind_lists.values: finds such values in a line, an object. */
 typedef int bl_list_values(const struct bl_json_value *line, bl_list_value_take *take, void *sink, struct bl_error *e);
 
 /* --- clips -------------------------------------------------------------------------------------------------------- */
@@ -137,9 +137,6 @@ bool bl_clip_parse_time(const char *text, double *seconds);
 
 /* Whether the clip is all of its file. */
 bool bl_clip_is_whole(const struct bl_clip *clip);
-
-/* Appends the values of BL_CLIP_COLUMNS, with a tab before each; end 0: not known, of an unusable clip. */
-void bl_clip_append_columns(struct bl_buffer *out, int64_t begin, int64_t end, const char *seek);
 
 /* --- counting lines ----------------------------------------------------------------------------------------------- */
 

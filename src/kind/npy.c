@@ -8,7 +8,7 @@
 #define HEADER_MAX ((size_t)10000) /* as in numpy */
 
 /* The position in the dictionary, which ends with a zero byte. */
-struct cursor {
+struct npy_cursor {
     const char *at;
 };
 
@@ -17,26 +17,26 @@ static int npy_malformed(struct bl_error *e)
     return bl_error_set(e, BL_EDATA, "malformed NPY header");
 }
 
-static void cursor_skip_space(struct cursor *c)
+static void cursor_skip_space(struct npy_cursor *c)
 {
     c->at += strspn(c->at, " \t\n\r");
 }
 
-static bool cursor_is_at(struct cursor *c, char wanted)
+static bool cursor_is_at(struct npy_cursor *c, char wanted)
 {
     cursor_skip_space(c);
     return *c->at == wanted;
 }
 
 /* Skips spaces, and the character if it is next. */
-static bool cursor_accept(struct cursor *c, char wanted)
+static bool cursor_accept(struct npy_cursor *c, char wanted)
 {
     bool found = cursor_is_at(c, wanted);
     c->at += found;
     return found;
 }
 
-static bool cursor_accept_word(struct cursor *c, const char *word)
+static bool cursor_accept_word(struct npy_cursor *c, const char *word)
 {
     cursor_skip_space(c);
     if (strncmp(c->at, word, strlen(word)) != 0)
@@ -46,7 +46,7 @@ static bool cursor_accept_word(struct cursor *c, const char *word)
 }
 
 /* Skips a text in quotes; false: there is none. */
-static bool cursor_accept_text(struct cursor *c, const char **text, size_t *size)
+static bool cursor_accept_text(struct npy_cursor *c, const char **text, size_t *size)
 {
     cursor_skip_space(c);
     char quote = *c->at;
@@ -82,7 +82,7 @@ static int npy_parse_dtype(struct bl_npy *npy, const char *text, size_t size, st
 }
 
 /* "(3, 4)", "(3,)", "()"; Python 2 wrote "(3L,)". */
-static int npy_parse_shape(struct bl_npy *npy, struct cursor *c, struct bl_error *e)
+static int npy_parse_shape(struct bl_npy *npy, struct npy_cursor *c, struct bl_error *e)
 {
     npy->rank = 0;
     if (!cursor_accept(c, '('))
@@ -103,7 +103,7 @@ static int npy_parse_shape(struct bl_npy *npy, struct cursor *c, struct bl_error
 }
 
 /* One entry of the dictionary; seen has a bit for each of the three. */
-static int npy_parse_entry(struct bl_npy *npy, struct cursor *c, unsigned *seen, struct bl_error *e)
+static int npy_parse_entry(struct bl_npy *npy, struct npy_cursor *c, unsigned *seen, struct bl_error *e)
 {
     static const char *const keys[] = {"descr", "fortran_order", "shape"};
     const char *text;
@@ -128,7 +128,7 @@ static int npy_parse_entry(struct bl_npy *npy, struct cursor *c, unsigned *seen,
 
 static int npy_parse(struct bl_npy *npy, const char *header, struct bl_error *e)
 {
-    struct cursor c = {header};
+    struct npy_cursor c = {header};
     unsigned seen = 0;
     if (!cursor_accept(&c, '{'))
         return npy_malformed(e);

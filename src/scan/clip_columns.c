@@ -493,7 +493,7 @@ static int object_refuse(struct reading *r, const struct bl_json_value *object, 
 static int object_decide(struct reading *r, const struct bl_json_value *object, bool *is_clip, struct bl_error *e)
 {
     struct bl_clip_path *path = &r->clip_path;
-    bool manifests = r->kind->scan->manifest_values != NULL;
+    bool manifests = bl_kind_has_manifests(r->kind);
     int code = bl_clip_path_of_object(path, r->columns->renames, object, e);
     if (manifests && (code || *path->name) && object_is_nemo(object)) {
         *path = (struct bl_clip_path){0};
@@ -520,7 +520,7 @@ static int line_add_columns(struct reading *r, const struct bl_document *line, b
     *decided = true;
     if (code)
         return code;
-    r->columns->values = r->kind->scan->manifest_values;
+    r->columns->values = r->kind->scan->lists->values;
     return is_clip ? object_add_columns(r, &object, e) : r->columns->values(&object, manifest_add_column, r, e);
 }
 

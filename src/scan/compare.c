@@ -31,8 +31,8 @@ static int compare_fail(const char *path, const char *what, struct bl_error *e)
  * are part of the configuration. */
 static bool row_is_of_list(const struct bl_kind *kind, const struct bl_row *row)
 {
-    return kind->scan->is_list && (*row->start || row->is_clip ||
-                                   (kind->scan->is_list(row->path) && !(kind->scan->stat_folder && row->content)));
+    return kind->scan->lists && (*row->start || row->is_clip ||
+                                 (bl_kind_is_list(kind, row->path) && !(kind->scan->stat_folder && row->content)));
 }
 
 static void names_skip_lists(const struct bl_files *files, size_t *next)

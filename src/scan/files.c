@@ -125,7 +125,7 @@ int bl_files_read_lists(struct bl_files *files, const struct bl_kind *kind, cons
     int code = renames ? bl_clip_names_check(renames, e) : BL_OK;
     bl_clip_columns_free(&files->clips);
     files->clips.renames = renames;
-    files->clips.are_clips = !kind->scan->manifest_values;
+    files->clips.are_clips = !bl_kind_has_manifests(kind);
     for (size_t i = 0; i < files->count && !code; i++) {
         const char *name = files->file[i].path;
         if (!bl_file_is_list(&files->file[i], kind) || strcmp(name, "-") == 0)

@@ -87,7 +87,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct bl_chunk stretch = {.input = &input, .inputs = 1, .end = INT64_MAX};
     struct found found = {0};
     struct bl_error e = {0};
-    never(bl_kind_array.options.prepare(&config, &e));
+    struct bl_buffer warning = {0};
+    never(bl_kind_array.options.prepare(&config, &warning, &e));
     never(bl_kind_array.scan->count(&config, &env, NULL, &stretch, take, &found, &e) || found.rows != 1);
     if (found.length)
         read_thrice(&config, &env, path, (int64_t)size - 1, found.length);

@@ -66,7 +66,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     set(&options, "documents", rule[data[0] & 3]);
     set(&options, "format", format[(data[0] >> 2) % 6]);
     set(&options, "invalid", data[0] & 64 ? "error" : "replace");
-    never(bl_kind_text.options.prepare(&config, &e));
+    struct bl_buffer warning = {0};
+    never(bl_kind_text.options.prepare(&config, &warning, &e));
     struct rows whole = {0}, parts = {0};
     struct bl_input input = {.path = path};
     bool divisible = false;

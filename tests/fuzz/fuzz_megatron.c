@@ -33,7 +33,8 @@ static void count(const struct bl_text_config *wanted, const char *path, int64_t
     config.key = "text";
     config.documents = "file";
     config.max_document = 1000;
-    never(bl_kind_text.options.prepare(&config, &e) || bl_kind_text.scan->open(&config, &env, &counter, &e));
+    struct bl_buffer warning = {0};
+    never(bl_kind_text.options.prepare(&config, &warning, &e) || bl_kind_text.scan->open(&config, &env, &counter, &e));
     int code = bl_kind_text.scan->count(&config, &env, counter, &chunk, take, &last, &e);
     never(code && !e.text[0]);
     counter->close(counter);

@@ -25,6 +25,7 @@ struct sample {
 static void begin(struct sample *s)
 {
     struct bl_error e = {0};
+    struct bl_buffer warning = {0};
     const struct bl_source source = {.path = "v", .kind = &bl_kind_text};
     *s = (struct sample){.kind = bl_kind_text, .scan = *bl_kind_text.scan};
     s->kind.scan = &s->scan;
@@ -33,7 +34,7 @@ static void begin(struct sample *s)
     ck_assert_int_eq(bl_options_add(&s->options, NULL, s->kind.options.table, s->config, &e), BL_OK);
     ck_assert_int_eq(bl_options_set(&s->options, "documents", "line", BL_ORIGIN_FILE, &e), BL_OK);
     ck_assert_int_eq(bl_kind_check(&s->kind, s->config, &e), BL_OK);
-    ck_assert_int_eq(s->kind.options.prepare(s->config, &e), BL_OK);
+    ck_assert_int_eq(s->kind.options.prepare(s->config, &warning, &e), BL_OK);
     ck_assert_int_eq(bl_sources_list(&s->files, &(struct bl_sources){.source = &source, .count = 1}, &e), BL_OK);
     s->chunks = (struct bl_chunks){.files = &s->files, .kind = &s->kind, .config = s->config, .cancel = &s->cancel};
 }

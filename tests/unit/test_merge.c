@@ -40,6 +40,7 @@ static int tell(void *sink, const struct bl_row *row, struct bl_error *e)
 static void begin(struct bench *b, const struct bl_kind *kind, const char *source, const char *const *options)
 {
     struct bl_error e = {0};
+    struct bl_buffer warning = {0};
     *b = (struct bench){.kind = *kind, .scan = *kind->scan, .config = calloc(1, kind->options.config_size)};
     b->kind.scan = &b->scan;
     ck_assert_ptr_nonnull(b->config);
@@ -48,7 +49,7 @@ static void begin(struct bench *b, const struct bl_kind *kind, const char *sourc
         ck_assert_msg(bl_options_set(&b->options, options[0], options[1], BL_ORIGIN_FILE, &e) == BL_OK, "%s", e.text);
     ck_assert_msg(bl_kind_check(kind, b->config, &e) == BL_OK, "%s", e.text);
     if (kind->options.prepare)
-        ck_assert_msg(kind->options.prepare(b->config, &e) == BL_OK, "%s", e.text);
+        ck_assert_msg(kind->options.prepare(b->config, &warning, &e) == BL_OK, "%s", e.text);
     const struct bl_source one = {.path = source, .kind = kind};
     ck_assert_msg(bl_sources_list(&b->files, &(struct bl_sources){.source = &one, .count = 1}, &e) == BL_OK, "%s",
                   e.text);

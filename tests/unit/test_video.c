@@ -85,7 +85,8 @@ static void set_up(struct setting *s, const char *const *options)
         ck_assert_msg(bl_options_set(&o, options[0], options[1], BL_ORIGIN_FLAG, &e) == 0, "%s", e.text);
     bl_options_free(&o);
     ck_assert_msg(bl_kind_video.options.check(&s->config, &e) == 0, "%s", e.text);
-    ck_assert_msg(bl_kind_video.options.prepare(&s->config, &e) == 0, "%s", e.text);
+    struct bl_buffer warning = {0};
+    ck_assert_msg(bl_kind_video.options.prepare(&s->config, &warning, &e) == 0, "%s", e.text);
     s->env.simd = bl_simd_best();
     ck_assert_int_eq(bl_simd_apply(s->env.simd, &e), 0);
 }

@@ -435,8 +435,9 @@ static int array_config_check(const void *values, struct bl_error *e)
     return BL_OK;
 }
 
-static int array_config_prepare(void *values, struct bl_error *e)
+static int array_config_prepare(void *values, struct bl_buffer *warning, struct bl_error *e)
 {
+    (void)warning;
     return bl_inflated_make(&((struct bl_array_config *)values)->inflated, e);
 }
 

@@ -18,7 +18,7 @@
 enum state { REQUESTED, BEING_MADE, MADE };
 
 /* An array that was asked for. */
-struct entry {
+struct inflated_entry {
     char *path; /* with bytes: whose copy it is */
     int64_t bytes;
     enum state state;
@@ -26,11 +26,11 @@ struct entry {
 };
 
 struct bl_inflated {
-    pthread_mutex_t lock; /* for all that follows, but copies that are being made */
-    pthread_cond_t made;  /* an entry is no longer being made */
-    int fd;               /* -1: not made yet */
-    int64_t end;          /* of the last copy's place in the file */
-    struct entry **entry; /* each on its own: copies in use do not move */
+    pthread_mutex_t lock;          /* for all that follows, but copies that are being made */
+    pthread_cond_t made;           /* an entry is no longer being made */
+    int fd;                        /* -1: not made yet */
+    int64_t end;                   /* of the last copy's place in the file */
+    struct inflated_entry **entry; /* each on its own: copies in use do not move */
     size_t entries, capacity;
     struct bl_hash by_path;
 };
@@ -68,7 +68,7 @@ void bl_inflated_free(struct bl_inflated *all)
 /* --- entries, under the lock ------------------------------------------------------------------------------------ */
 
 /* The array's entry; NULL for the first request, which adds it. */
-static int inflated_request(struct bl_inflated *all, const struct bl_array_file *f, struct entry **found,
+static int inflated_request(struct bl_inflated *all, const struct bl_array_file *f, struct inflated_entry **found,
                             struct bl_error *e)
 {
     uint64_t hash = XXH3_64bits(f->path, strlen(f->path));
@@ -82,7 +82,7 @@ static int inflated_request(struct bl_inflated *all, const struct bl_array_file 
     int code = BL_ARRAY_RESERVE(all->entry, all->capacity, all->entries + 1, e);
     if (code)
         return code;
-    struct entry *entry = calloc(1, sizeof *entry);
+    struct inflated_entry *entry = calloc(1, sizeof *entry);
     if (!entry || !(entry->path = strdup(f->path))) {
         free(entry);
         return bl_error_memory(e);
@@ -93,7 +93,7 @@ static int inflated_request(struct bl_inflated *all, const struct bl_array_file 
 }
 
 /* Reserves the copy's place in the file, which the first one makes. */
-static int inflated_reserve(struct bl_inflated *all, struct entry *entry, int64_t bytes, const char *dir,
+static int inflated_reserve(struct bl_inflated *all, struct inflated_entry *entry, int64_t bytes, const char *dir,
                             struct bl_error *e)
 {
     if (all->fd < 0) {
@@ -142,7 +142,7 @@ static int copy_fill(struct bl_array_copy *copy, struct bl_array_file *f, struct
 int bl_inflated_find(struct bl_inflated *all, struct bl_array_file *f, const char *dir,
                      const struct bl_array_copy **copy, struct bl_error *e)
 {
-    struct entry *entry;
+    struct inflated_entry *entry;
     *copy = NULL;
     pthread_mutex_lock(&all->lock);
     int code = inflated_request(all, f, &entry, e);

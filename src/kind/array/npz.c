@@ -296,7 +296,8 @@ static int copy_read_unit(const struct bl_array_copy *copy, int64_t unit, size_t
     return code;
 }
 
-int bl_array_copy_read(const struct bl_array_copy *copy, uint8_t *data, size_t size, int64_t offset, struct bl_error *e)
+/* Reads bytes that were put. BL_EFAIL: they are not those that were. */
+static int copy_read(const struct bl_array_copy *copy, uint8_t *data, size_t size, int64_t offset, struct bl_error *e)
 {
     uint8_t part[BL_ARRAY_COPY_UNIT];
     for (size_t done = 0; done < size;) {
@@ -453,7 +454,7 @@ static int file_read_copy(const struct bl_array_file *f, uint8_t *data, size_t s
         if (bl_cancelled(f->cancel))
             return bl_error_set(e, BL_ECANCEL, "cancelled");
         part = size - done < CHUNK ? size - done : CHUNK;
-        int code = bl_array_copy_read(f->copy, data + done, part, offset + (int64_t)done, e);
+        int code = copy_read(f->copy, data + done, part, offset + (int64_t)done, e);
         if (code)
             return code;
     }

@@ -31,10 +31,6 @@ struct bl_array_copy {
 int bl_array_copy_put(struct bl_array_copy *copy, const uint8_t *data, int64_t size, const char *what,
                       struct bl_error *e);
 
-/* Reads bytes that were put. BL_EFAIL: they are not those that were. */
-int bl_array_copy_read(const struct bl_array_copy *copy, uint8_t *data, size_t size, int64_t offset,
-                       struct bl_error *e);
-
 /* --- array file --------------------------------------------------------------------------------------------------- */
 
 struct bl_npz;

@@ -43,19 +43,14 @@ static bool audio_is_list(const char *path)
     return strcmp(path, "-") == 0 || bl_list_has_name(path);
 }
 
-static bool audio_decodes(const void *config)
-{
-    (void)config;
-    return true;
-}
+static const struct bl_kind_lists audio_lists = {
+    .is_list = audio_is_list, .names = bl_entry_names, .values = bl_manifest_values};
 
 static const struct bl_kind_scan audio_scan = {
     .sampling = bl_audio_sampling,
     .rate = audio_sampling_rate,
     .columns = audio_columns,
-    .is_list = audio_is_list,
-    .names = bl_entry_names,
-    .manifest_values = bl_manifest_values,
+    .lists = &audio_lists,
     .open = bl_audio_forward_open_counter,
     .count = bl_audio_forward_count,
 };
@@ -74,7 +69,7 @@ const struct bl_kind bl_kind_audio = {
     .title = "Audio",
     .steps = "samples",
     .extensions = extensions,
-    .decodes = audio_decodes,
+    .decodes = bl_kind_decodes,
     .steps_of = bl_audio_steps,
     .options = {.table = bl_audio_options,
                 .config_size = sizeof(struct bl_audio_config),

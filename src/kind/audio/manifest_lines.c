@@ -26,7 +26,7 @@ static const char *const taken_names[] = {"id",       "length",     "kind",     
                                           "channel",  "clip_begin", "clip_end",   "clip_seek",     "text",  "audio",
                                           "features", "sequence",   "cu_seqlens", "num_sequences", NULL};
 
-struct walk {
+struct manifest_walk {
     bl_list_value_take *take;
     void *sink;
     struct bl_buffer name, plain;
@@ -52,8 +52,8 @@ static bool object_has(const struct bl_json_value *object, const char *key)
 }
 
 /* Takes the members of an object that are not known. custom: the name of that member. */
-static int walk_object(struct walk *w, const struct bl_json_value *object, const char *const *known, const char *custom,
-                       struct bl_error *e)
+static int walk_object(struct manifest_walk *w, const struct bl_json_value *object, const char *const *known,
+                       const char *custom, struct bl_error *e)
 {
     struct bl_json_value name, value;
     int code = BL_OK;
@@ -75,7 +75,7 @@ static int walk_object(struct walk *w, const struct bl_json_value *object, const
     return code;
 }
 
-static int walk_supervisions(struct walk *w, const struct bl_json_value *line, struct bl_error *e)
+static int walk_supervisions(struct manifest_walk *w, const struct bl_json_value *line, struct bl_error *e)
 {
     struct bl_json_value name, value, element;
     int code = BL_OK;
@@ -92,7 +92,7 @@ static int walk_supervisions(struct walk *w, const struct bl_json_value *line, s
 
 int bl_manifest_values(const struct bl_json_value *line, bl_list_value_take *take, void *sink, struct bl_error *e)
 {
-    struct walk w = {.take = take, .sink = sink};
+    struct manifest_walk w = {.take = take, .sink = sink};
     bool nemo = object_has(line, "audio_filepath") || object_has(line, "audio_filename");
     int code = BL_OK;
     if (nemo || object_has(line, "recording") || object_has(line, "sources"))

@@ -16,7 +16,7 @@
 
 /* Values of a line that struct bl_entry does not have. They become columns of the table of sequences. */
 
-/* bl_kind_scan.manifest_values. Of lhotse's supervisions each has its own: the same column comes several times. */
+/* bl_kind_lists.values. Of lhotse's supervisions each has its own: the same column comes several times. */
 int bl_manifest_values(const struct bl_json_value *line, bl_list_value_take *take, void *sink, struct bl_error *e);
 
 /* --- entries ------------------------------------------------------------------------------------------------------ */
@@ -50,7 +50,7 @@ void bl_entry_free(struct bl_entry *entry);
 /* Whether the path of an entry may be relative to the folder of the chunk's manifest. */
 bool bl_entry_is_relative(const struct bl_entry *entry, const struct bl_chunk *chunk);
 
-/* bl_kind_scan.names for lines of manifests and of lists of clips. */
+/* bl_kind_lists.names for lines of manifests and of lists of clips. */
 int bl_entry_names(const struct bl_chunk *chunk, const struct bl_line *line, bl_list_take *take, void *sink,
                    struct bl_error *e);
 

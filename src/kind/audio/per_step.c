@@ -433,12 +433,6 @@ static const struct bl_total totals[] = {{.column = "left_out", .text = "samples
                                          {.column = "filled", .text = "zero samples, where a step has no sound"},
                                          {0}};
 
-static bool per_step_decodes(const void *config)
-{
-    (void)config;
-    return true;
-}
-
 static const struct bl_kind_scan audio_per_step_scan = {
     .sampling = per_step_config_sampling,
     .columns = per_step_columns,
@@ -455,7 +449,6 @@ static const struct bl_kind_read audio_per_step_read = {
 };
 
 static const struct bl_kind_follow audio_per_step_follow = {
-    .count_needs_times = true,
     .per_step_of = &bl_kind_audio,
     .needs = per_step_needs,
     .attach = per_step_attach,
@@ -466,7 +459,7 @@ const struct bl_kind bl_kind_audio_per_step = {
     .title = "Audio per step",
     .steps = "samples",
     .extensions = extensions,
-    .decodes = per_step_decodes,
+    .decodes = bl_kind_decodes,
     .options = {.table = options,
                 .config_size = sizeof(struct bl_per_step_config),
                 .dtypes = bl_audio_dtypes,

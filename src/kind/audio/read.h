@@ -19,29 +19,20 @@
 /* Counting the lines of a manifest of speech: each names a sound file, or a part of one, and becomes a row. */
 
 /* See struct bl_kind_scan. The counter, a struct bl_list_counter, is for manifests and lists of clips alone. */
-int bl_cuts_counter_open(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
-                         struct bl_error *e);
+bl_counter_open bl_cuts_counter_open;
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
 /* Reading pieces of sound: see struct bl_kind_read. */
 
-int bl_audio_reader_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
-                         struct bl_reader **reader, struct bl_error *e);
+bl_reader_open bl_audio_reader_open;
 
 /* --- functions of the module -------------------------------------------------------------------------------------- */
 
 /* The functions of the audio kind that the media module has, for struct bl_decoding. */
 
-int bl_audio_decoding_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
-                            struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e);
+bl_kind_count bl_audio_decoding_count;
 void bl_audio_decoding_versions(const void *config, bl_version_emit *emit, void *sink);
-
-#define BL_AUDIO_DECODING                                                                                              \
-    {                                                                                                                  \
-        .open_counter = bl_cuts_counter_open, .count = bl_audio_decoding_count, .open_reader = bl_audio_reader_open,   \
-        .versions = bl_audio_decoding_versions                                                                         \
-    }
 
 /* --- counting ----------------------------------------------------------------------------------------------------- */
 

@@ -119,7 +119,6 @@ void bl_companion_row_free(struct bl_companion_row *row);
 
 /* Opens a reader, which writes the steps of each part into the part's own fields. See struct bl_kind_read; config is a
  * struct bl_composite. */
-int bl_composite_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
-                      struct bl_reader **reader, struct bl_error *e);
+bl_reader_open bl_composite_open;
 
 #endif

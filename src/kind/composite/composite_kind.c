@@ -54,14 +54,14 @@ static int composite_counter_open(const void *config, const struct bl_kind_env *
 /* --- a companion's file ------------------------------------------------------------------------------------------- */
 
 /* What counting the file gave: the first row, with its texts. */
-struct found {
+struct companion_found {
     int rows;
     struct bl_row row;
     struct bl_buffer path; /* in the table */
     struct bl_buffer reason, extra, form;
 };
 
-static void found_free(struct found *found)
+static void found_free(struct companion_found *found)
 {
     bl_buffer_free(&found->path);
     bl_buffer_free(&found->reason);
@@ -72,7 +72,7 @@ static void found_free(struct found *found)
 static int found_capture(void *sink, int input, const struct bl_row *row, struct bl_error *e)
 {
     (void)input;
-    struct found *found = sink;
+    struct companion_found *found = sink;
     if (found->rows++)
         return BL_OK;
     found->row = *row;
@@ -88,7 +88,7 @@ static int found_capture(void *sink, int input, const struct bl_row *row, struct
 /* --- rows ------------------------------------------------------------------------------------------------------- */
 
 /* The counting of a chunk of the primary. */
-struct counting {
+struct composite_counting {
     const struct bl_composite *composite;
     const struct bl_kind_env *env;
     struct composite_counter *counter;
@@ -97,8 +97,8 @@ struct counting {
     void *sink;
 };
 
-static int companion_count_file(const struct counting *c, int p, struct bl_input *input, const struct bl_row *followed,
-                                struct found *found, struct bl_error *e)
+static int companion_count_file(const struct composite_counting *c, int p, struct bl_input *input,
+                                const struct bl_row *followed, struct companion_found *found, struct bl_error *e)
 {
     const struct bl_composite_part *part = &c->composite->part[p];
     const char *unusable;
@@ -124,7 +124,7 @@ out:
 /* Copies the path of the row, which names a file in its turn: a clip's. */
 static int clip_capture(void *sink, int input, const struct bl_row *row, struct bl_error *e)
 {
-    struct found *found = sink;
+    struct companion_found *found = sink;
     bl_buffer_clear(&found->path);
     bl_buffer_text(&found->path, row->path ? row->path : "");
     int code = bl_buffer_check(&found->path, e);
@@ -132,8 +132,8 @@ static int clip_capture(void *sink, int input, const struct bl_row *row, struct 
 }
 
 /* The row of a sequence that the list has no clip for: what it names is the list itself. */
-static int clip_capture_missing(const struct bl_composite_part *part, struct bl_input *list, struct found *found,
-                                struct bl_error *e)
+static int clip_capture_missing(const struct bl_composite_part *part, struct bl_input *list,
+                                struct companion_found *found, struct bl_error *e)
 {
     const char *unusable;
     struct bl_buffer reason = {0};
@@ -155,8 +155,8 @@ static int clip_capture_missing(const struct bl_composite_part *part, struct bl_
 }
 
 /* Counts the clip that the companion's list has for the id. */
-static int companion_count_clip(const struct counting *c, int p, const char *id, struct found *found,
-                                struct bl_error *e)
+static int companion_count_clip(const struct composite_counting *c, int p, const char *id,
+                                struct companion_found *found, struct bl_error *e)
 {
     const struct bl_composite_part *part = &c->composite->part[p];
     struct bl_line line;
@@ -183,7 +183,7 @@ static int companion_count_clip(const struct counting *c, int p, const char *id,
 }
 
 /* Sets the path of the companion's file. *fault: why it is known that there is none; or NULL. */
-static int companion_find(const struct counting *c, const struct bl_composite_part *part, int input,
+static int companion_find(const struct composite_counting *c, const struct bl_composite_part *part, int input,
                           struct bl_buffer *path, const char **fault, struct bl_error *e)
 {
     const struct bl_input *primary = &c->chunk->input[input];
@@ -207,8 +207,8 @@ static int companion_find(const struct counting *c, const struct bl_composite_pa
     return bl_buffer_check(path, e);
 }
 
-static int companion_count(const struct counting *c, int p, int number, const struct bl_row *followed,
-                           struct found *found, struct bl_error *e)
+static int companion_count(const struct composite_counting *c, int p, int number, const struct bl_row *followed,
+                           struct companion_found *found, struct bl_error *e)
 {
     const char *id = c->chunk->input[number].id, *fault;
     const struct bl_composite_part *part = &c->composite->part[p];
@@ -231,7 +231,7 @@ static int companion_count(const struct counting *c, int p, int number, const st
 
 /* Appends why the companion's file does not fit the row, if so. */
 static void companion_compare(const struct bl_composite *composite, int p, const struct bl_row *row,
-                              const struct found *found, struct bl_buffer *reason)
+                              const struct companion_found *found, struct bl_buffer *reason)
 {
     const struct bl_composite_part *part = &composite->part[p];
     const char *path = found->path.data;
@@ -266,11 +266,11 @@ static void row_texts_free(struct row_texts *texts)
 }
 
 /* Counts companion p's file for the row, and adds its texts. */
-static int row_add_companion(const struct counting *c, int p, int input, const struct bl_row *row,
+static int row_add_companion(const struct composite_counting *c, int p, int input, const struct bl_row *row,
                              struct row_texts *texts, struct bl_error *e)
 {
     const struct bl_composite_part *part = &c->composite->part[p];
-    struct found found = {0};
+    struct companion_found found = {0};
     struct bl_row followed = *row;
     if (!bl_composite_needs_times(c->composite, p))
         followed.times = NULL;
@@ -306,14 +306,14 @@ static bool counting_needs_times(const struct bl_composite *composite)
 {
     for (int p = 1; p < composite->parts; p++) {
         const struct bl_kind_follow *follow = composite->part[p].kind->follow;
-        if (follow && follow->count_needs_times && bl_composite_needs_times(composite, p))
+        if (follow && follow->per_step_of && bl_composite_needs_times(composite, p))
             return true;
     }
     return false;
 }
 
 /* Makes the row that companions get. If the primary has a rate, the times follow from it, and are to be freed. */
-static int row_add_times(const struct counting *c, int input, const struct bl_row *given, struct bl_row *row,
+static int row_add_times(const struct composite_counting *c, int input, const struct bl_row *given, struct bl_row *row,
                          double **times, struct bl_error *e)
 {
     const struct bl_rational *rate = &c->composite->rate;
@@ -331,7 +331,7 @@ static int row_add_times(const struct counting *c, int input, const struct bl_ro
 /* Takes a row of the primary. If it is usable, its companions are counted. */
 static int composite_emit(void *sink, int input, const struct bl_row *given, struct bl_error *e)
 {
-    const struct counting *c = sink;
+    const struct composite_counting *c = sink;
     struct bl_row row = *given, followed;
     struct row_texts texts = {0};
     double *times;
@@ -368,7 +368,7 @@ static int composite_count(const void *config, const struct bl_kind_env *env, st
 {
     const struct bl_composite *composite = config;
     const struct bl_composite_part *primary = &composite->part[0];
-    struct counting c = {composite, env, (struct composite_counter *)counter, chunk, emit, sink};
+    struct composite_counting c = {composite, env, (struct composite_counter *)counter, chunk, emit, sink};
     chunk->times = counting_needs_times(composite);
     return primary->kind->scan->count(primary->config, env, c.counter->part[0], chunk, composite_emit, &c, e);
 }
@@ -381,6 +381,12 @@ static const char *composite_steps(const void *config)
 {
     const struct bl_composite *composite = config;
     return bl_kind_steps(composite->part[0].kind, composite->part[0].config);
+}
+
+static bool composite_decodes(const void *config)
+{
+    const struct bl_composite_part *primary = &((const struct bl_composite *)config)->part[0];
+    return primary->kind->decodes(primary->config);
 }
 
 /* Appends each line of text after "field NAME ". */
@@ -455,24 +461,17 @@ static int companion_verify_file(const struct bl_composite_part *part, const str
     return BL_OK;
 }
 
-static int part_verify(const struct bl_composite_part *part, const struct bl_row *row, struct bl_error *e)
-{
-    return part->kind->scan->verify ? part->kind->scan->verify(part->config, row, e) : BL_OK;
-}
-
 static int composite_verify(const void *config, const struct bl_row *row, struct bl_error *e)
 {
     const struct bl_composite *composite = config;
     struct bl_companion_row companion = {0};
-    int code = part_verify(&composite->part[0], row, e);
+    int code = BL_OK;
     for (int p = 1; p < composite->parts && !code; p++) {
         const struct bl_composite_part *part = &composite->part[p];
         code = bl_companion_row_read(composite, p, row, &companion, e);
         if (code || !companion.path || !*companion.path)
             continue; /* no file, or the row was unusable before its file was looked for */
         code = companion_verify_file(part, &companion, e);
-        if (!code)
-            code = part_verify(part, &companion.row, e);
     }
     bl_companion_row_free(&companion);
     return code;
@@ -609,10 +608,8 @@ static void composite_set_tables(struct bl_composite *composite)
 {
     const struct bl_kind *primary = composite->part[0].kind;
     composite->scan = *primary->scan;
-    composite->scan.is_list = NULL;
+    composite->scan.lists = NULL;
     composite->scan.columns = composite_columns;
-    composite->scan.number = NULL;
-    composite->scan.want = NULL;
     composite->scan.totals = composite->total;
     composite->scan.sampling = composite_sampling;
     composite->scan.open = composite_counter_open;
@@ -626,6 +623,7 @@ static void composite_set_tables(struct bl_composite *composite)
                                             .versions = composite_versions};
     composite->kind = *primary;
     composite->kind.steps_of = composite_steps;
+    composite->kind.decodes = primary->decodes ? composite_decodes : NULL;
     /* Whoever owns the parts' configs checks, prepares and releases them. */
     composite->kind.options = (struct bl_kind_options){.table = primary->options.table, .identify = composite_identify};
     composite->kind.scan = &composite->scan;

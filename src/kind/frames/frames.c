@@ -72,9 +72,9 @@ static int frames_check(const void *values, struct bl_error *e)
     return bl_video_check_pixels(config, e);
 }
 
-static int frames_prepare(void *values, struct bl_error *e)
+static int frames_prepare(void *values, struct bl_buffer *warning, struct bl_error *e)
 {
-    (void)e;
+    (void)warning, (void)e;
     bl_video_prepare_pixels(values);
     return BL_OK;
 }
@@ -110,18 +110,11 @@ static void frames_describe(const void *config, const struct bl_field *field, st
 
 static const struct bl_total totals[] = {{.column = "missing", .text = "numbers without an image"}, {0}};
 
-static bool frames_decodes(const void *config)
-{
-    (void)config;
-    return true;
-}
-
 static const struct bl_kind_scan frames_scan = {
     .sampling = bl_video_sampling,
     .columns = frames_columns,
     .totals = totals,
-    .is_list = bl_list_has_name,
-    .names = bl_list_names_of_clip,
+    .lists = &bl_clip_lists,
     .stat_folder = bl_image_folder_stat,
     .open = bl_frames_forward_open_counter,
     .count = bl_frames_forward_count,
@@ -142,7 +135,7 @@ const struct bl_kind bl_kind_frames = {
     .title = "Frames",
     .steps = "frames",
     .extensions = bl_image_extensions,
-    .decodes = frames_decodes,
+    .decodes = bl_kind_decodes,
     .options = {.table = bl_video_options,
                 .config_size = sizeof(struct bl_video_config),
                 .check = frames_check,

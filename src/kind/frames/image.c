@@ -31,32 +31,32 @@
 enum { MARKER_SOS = 0xda, MARKER_APP1 = 0xe1, MARKER_FILL = 0xff };
 
 /* A part of a file in memory. */
-struct span {
+struct image_span {
     const uint8_t *data;
     size_t size;
 };
 
-static bool span_begins(struct span s, const char *bytes, size_t size)
+static bool span_begins(struct image_span s, const char *bytes, size_t size)
 {
     return s.size >= size && memcmp(s.data, bytes, size) == 0;
 }
 
-static struct span span_skip(struct span s, size_t size)
+static struct image_span span_skip(struct image_span s, size_t size)
 {
     size = size < s.size ? size : s.size;
-    return (struct span){s.data + size, s.size - size};
+    return (struct image_span){s.data + size, s.size - size};
 }
 
 /* Takes the bytes up to a zero byte, and leaves what follows it. */
-static struct span span_take_string(struct span *s)
+static struct image_span span_take_string(struct image_span *s)
 {
     const uint8_t *end = s->size ? memchr(s->data, 0, s->size) : NULL;
-    struct span string = {s->data, end ? (size_t)(end - s->data) : s->size};
+    struct image_span string = {s->data, end ? (size_t)(end - s->data) : s->size};
     *s = span_skip(*s, string.size + 1);
     return string;
 }
 
-static int exif_orientation(struct span exif)
+static int exif_orientation(struct image_span exif)
 {
     if (span_begins(exif, PREFIX, PREFIX_SIZE))
         exif = span_skip(exif, PREFIX_SIZE);
@@ -66,7 +66,7 @@ static int exif_orientation(struct span exif)
 
 /* --- JPEG and WebP ---------------------------------------------------------------------------------------------- */
 
-static int jpeg_orientation(struct span file)
+static int jpeg_orientation(struct image_span file)
 {
     for (size_t at = 2; file.size >= 4 && at <= file.size - 4 && file.data[at] == 0xff;) {
         int marker = file.data[at + 1];
@@ -75,7 +75,7 @@ static int jpeg_orientation(struct span file)
             continue;
         }
         size_t length = AV_RB16(file.data + at + 2);
-        struct span segment = {file.data + at + 4, length - 2};
+        struct image_span segment = {file.data + at + 4, length - 2};
         if (marker == MARKER_SOS || length < 2 || length > file.size - at - 2)
             break;
         if (marker == MARKER_APP1 && span_begins(segment, PREFIX, PREFIX_SIZE))
@@ -86,13 +86,13 @@ static int jpeg_orientation(struct span file)
 }
 
 /* As libwebp, the chunk counts only if the header of the extended format announces it. */
-static int webp_orientation(struct span file)
+static int webp_orientation(struct image_span file)
 {
     const uint8_t exif_flag = 0x08;
     bool announced = false;
-    for (struct span s = span_skip(file, 12); s.size >= 8;) {
+    for (struct image_span s = span_skip(file, 12); s.size >= 8;) {
         size_t size = AV_RL32(s.data + 4);
-        struct span chunk = span_skip(s, 8);
+        struct image_span chunk = span_skip(s, 8);
         if (size < chunk.size)
             chunk.size = size;
         if (span_begins(s, "VP8X", 4))
@@ -132,13 +132,14 @@ static int profile_orientation(uint8_t *text, size_t size)
         high = value;
         digits++;
     }
-    return exif_orientation((struct span){text, digits / 2});
+    return exif_orientation((struct image_span){text, digits / 2});
 }
 
 /* Finds the content of a text, which may be compressed; false: it is no profile of EXIF. */
-static bool text_find_profile(struct span name, struct span chunk, struct span *content, bool *deflated)
+static bool text_find_profile(struct image_span name, struct image_span chunk, struct image_span *content,
+                              bool *deflated)
 {
-    struct span keyword = span_take_string(&chunk);
+    struct image_span keyword = span_take_string(&chunk);
     bool international = span_begins(name, "iTXt", 4);
     if (!(keyword.size == 21 && memcmp(keyword.data, "Raw profile type exif", 21) == 0) &&
         !(keyword.size == 21 && memcmp(keyword.data, "Raw profile type APP1", 21) == 0))
@@ -154,9 +155,9 @@ static bool text_find_profile(struct span name, struct span chunk, struct span *
     return true;
 }
 
-static int text_orientation(struct span name, struct span chunk, int *orientation, struct bl_error *e)
+static int text_orientation(struct image_span name, struct image_span chunk, int *orientation, struct bl_error *e)
 {
-    struct span content;
+    struct image_span content;
     bool deflated;
     if (!text_find_profile(name, chunk, &content, &deflated))
         return BL_OK;
@@ -175,11 +176,11 @@ static int text_orientation(struct span name, struct span chunk, int *orientatio
     return code;
 }
 
-static int png_orientation(struct span file, int *orientation, struct bl_error *e)
+static int png_orientation(struct image_span file, int *orientation, struct bl_error *e)
 {
     int code = BL_OK;
-    for (struct span s = span_skip(file, 8); s.size >= 12 && AV_RB32(s.data) <= s.size - 12 && !code;) {
-        struct span chunk = {s.data + 8, AV_RB32(s.data)}, name = span_skip(s, 4);
+    for (struct image_span s = span_skip(file, 8); s.size >= 12 && AV_RB32(s.data) <= s.size - 12 && !code;) {
+        struct image_span chunk = {s.data + 8, AV_RB32(s.data)}, name = span_skip(s, 4);
         bool is_text = span_begins(name, "tEXt", 4) || span_begins(name, "zTXt", 4) || span_begins(name, "iTXt", 4);
         if (span_begins(name, "eXIf", 4)) {
             *orientation = exif_orientation(chunk);
@@ -194,7 +195,7 @@ static int png_orientation(struct span file, int *orientation, struct bl_error *
 
 int bl_image_orientation(const uint8_t *data, size_t size, int *orientation, struct bl_error *e)
 {
-    struct span file = {data, size};
+    struct image_span file = {data, size};
     *orientation = 1;
     if (span_begins(file, "\x89PNG", 4))
         return png_orientation(file, orientation, e);

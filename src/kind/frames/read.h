@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "kind/frames/image_folder.h"
 #include "kind/kind.h"
+#include "kind/media/module.h"
 #include "kind/row.h"
 #include "kind/video/options.h"
 
@@ -28,32 +29,22 @@ void bl_png_encoder_close(struct bl_png *png); /* NULL is fine */
 
 /* Lines of lists as rows: a folder of images, or a part of one. The counter is a struct bl_list_counter. */
 
-int bl_frames_clips_open(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
-                         struct bl_error *e);
+bl_counter_open bl_frames_clips_open;
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
 /* Reading folders of images. */
 
 /* The size of the first image as the options make it. BL_EDATA: it does not decode. */
-int bl_frames_read_size(const void *config, const struct bl_kind_env *env, const struct bl_row *row,
-                        struct bl_dimensions *size, struct bl_error *e);
+bl_media_size bl_frames_read_size;
 
 /* See struct bl_kind. */
-int bl_frames_read_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
-                        struct bl_reader **reader, struct bl_error *e);
+bl_reader_open bl_frames_read_open;
 
 /* --- functions of the media module -------------------------------------------------------------------------------- */
 
 /* The functions of the frames kind that the media module has, for struct bl_decoding. */
 
-int bl_frames_decoding_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
-                             struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e);
-
-#define BL_FRAMES_DECODING                                                                                             \
-    {                                                                                                                  \
-        .open_counter = bl_frames_clips_open, .count = bl_frames_decoding_count, .size = bl_frames_read_size,          \
-        .open_reader = bl_frames_read_open                                                                             \
-    }
+bl_kind_count bl_frames_decoding_count;
 
 #endif

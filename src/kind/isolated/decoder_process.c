@@ -50,7 +50,7 @@ int bl_isolated_names_find(struct bl_isolated_names *n, const struct bl_kind_sca
     bl_buffer_byte(&n->text, '\0'); /* so that no offset is 0 */
     for (n->line = first; n->line < end && !code; n->line++) {
         if (!chunk->line[n->line].unusable)
-            code = scan->names(chunk, &chunk->line[n->line], names_take, n, e);
+            code = scan->lists->names(chunk, &chunk->line[n->line], names_take, n, e);
     }
     return code;
 }

@@ -151,7 +151,7 @@ struct wish_message {
     int64_t number[BL_SPAWN_NUMBERS];
 };
 
-struct answer {
+struct spawn_answer {
     int64_t pid;    /* of the new process */
     int64_t status; /* of one that was reaped */
     int64_t error;  /* errno, or 0 */
@@ -181,7 +181,7 @@ static void process_follow_parent(pid_t parent)
         _exit(1);
 }
 
-static void server_send(int socket, const struct answer *answer)
+static void server_send(int socket, const struct spawn_answer *answer)
 {
     ssize_t sent = send(socket, answer, sizeof *answer, MSG_NOSIGNAL);
     (void)sent; /* whoever asked is gone, or will find out that there is no answer */
@@ -191,7 +191,7 @@ static void server_spawn(const struct serving *s, const struct wish_message *wis
 {
     struct bl_spawn spawn = {.fd = fd[1]};
     if (s->code) {
-        struct answer answer = {.code = s->code};
+        struct spawn_answer answer = {.code = s->code};
         snprintf(answer.text, sizeof answer.text, "%s", s->fault.text);
         server_send(fd[0], &answer);
         return;
@@ -204,12 +204,12 @@ static void server_spawn(const struct serving *s, const struct wish_message *wis
         s->main(s->context, &spawn, fd[0]);
         _exit(0);
     }
-    server_send(fd[0], &(struct answer){.pid = pid, .error = pid < 0 ? errno : 0});
+    server_send(fd[0], &(struct spawn_answer){.pid = pid, .error = pid < 0 ? errno : 0});
 }
 
 static void server_reap(const struct wish_message *wish, int socket)
 {
-    struct answer answer = {.pid = wish->pid};
+    struct spawn_answer answer = {.pid = wish->pid};
     pid_t pid;
     int status = 0;
     do
@@ -340,7 +340,7 @@ static int server_ask(const struct bl_fork_server *server, const struct wish_mes
     return sent < 0 ? bl_error_errno(e, BL_EFAIL, "the process that starts decoders does not answer") : BL_OK;
 }
 
-static int answer_receive(int socket, const char *what, struct answer *answer, struct bl_error *e)
+static int answer_receive(int socket, const char *what, struct spawn_answer *answer, struct bl_error *e)
 {
     ssize_t got;
     do
@@ -363,7 +363,7 @@ int bl_fork_server_spawn(const struct bl_fork_server *server, const struct bl_sp
 {
     static const struct timeval wait = {.tv_usec = WAIT_MICROSECONDS};
     struct wish_message wish = {.wish = WISH_SPAWN};
-    struct answer answer = {0};
+    struct spawn_answer answer = {0};
     int ends[2];
     memcpy(wish.number, spawn->number, sizeof wish.number);
     *pid = 0;
@@ -388,7 +388,7 @@ int bl_fork_server_spawn(const struct bl_fork_server *server, const struct bl_sp
 int bl_fork_server_reap(const struct bl_fork_server *server, pid_t pid, int *status, struct bl_error *e)
 {
     struct wish_message wish = {.wish = WISH_REAP, .pid = pid};
-    struct answer answer = {0};
+    struct spawn_answer answer = {0};
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return bl_error_errno(e, BL_EFAIL, "cannot make a socket");

@@ -116,7 +116,7 @@ static int isolated_counter_open(const void *config, const struct bl_kind_env *e
 }
 
 /* The counting of a chunk's items: its inputs, or the lines of a list. Each has one row. */
-struct counting {
+struct isolated_counting {
     struct isolated_counter *counter;
     struct bl_chunk *chunk;
     bl_row_emit *emit;
@@ -135,7 +135,7 @@ static bool row_is_one_line(const struct bl_row *row)
 /* A process may say what it found, but not of what: of a file what was asked for, of a line what it names. */
 static bool counting_allows(const void *sink, int number, const struct bl_row *row)
 {
-    const struct counting *c = sink;
+    const struct isolated_counting *c = sink;
     const struct bl_chunk *chunk = c->chunk;
     int line = c->done + number;
     if (!row_is_one_line(row) || row->kind || row->sampling)
@@ -149,7 +149,7 @@ static bool counting_allows(const void *sink, int number, const struct bl_row *r
 
 static int counting_emit(void *sink, int number, const struct bl_row *row, struct bl_error *e)
 {
-    const struct counting *c = sink;
+    const struct isolated_counting *c = sink;
     return c->emit(c->sink, c->chunk->list ? 0 : c->done + number, row, e);
 }
 
@@ -159,7 +159,7 @@ static int counting_emit(void *sink, int number, const struct bl_row *row, struc
 
 /* Bytes of a message: a row with its texts and, where times are wanted, 8 for each step, which has a byte in its file.
  */
-static size_t counting_most(const struct counting *c, int items)
+static size_t counting_most(const struct isolated_counting *c, int items)
 {
     size_t most = ROW_TEXTS;
     int64_t largest = 0;
@@ -173,7 +173,7 @@ static size_t counting_most(const struct counting *c, int items)
     return c->chunk->times ? most + (fits ? (size_t)largest * sizeof(double) : BL_MESSAGE_MAX - most) : most;
 }
 
-static int counting_put_names(struct counting *c, int items, struct bl_error *e)
+static int counting_put_names(struct isolated_counting *c, int items, struct bl_error *e)
 {
     struct bl_isolated_names *names = &c->counter->names;
     const struct client *client = &c->counter->client;
@@ -189,7 +189,7 @@ static int counting_put_names(struct counting *c, int items, struct bl_error *e)
 }
 
 /* Has the next items counted, so many; 0: what follows the last line of a list. */
-static int counting_call(struct counting *c, int items, struct bl_decoder_loss *loss, struct bl_error *e)
+static int counting_call(struct isolated_counting *c, int items, struct bl_decoder_loss *loss, struct bl_error *e)
 {
     const struct bl_chunk *chunk = c->chunk;
     struct client *client = &c->counter->client;
@@ -221,7 +221,7 @@ static int counting_call(struct counting *c, int items, struct bl_decoder_loss *
 }
 
 /* Emits the row of an item at which the decoder crashed. */
-static int counting_emit_loss(struct counting *c, const struct bl_decoder_loss *loss, struct bl_error *e)
+static int counting_emit_loss(struct isolated_counting *c, const struct bl_decoder_loss *loss, struct bl_error *e)
 {
     const struct bl_chunk *chunk = c->chunk;
     const struct bl_input *input = &chunk->input[chunk->list ? 0 : c->done];
@@ -242,7 +242,7 @@ static int counting_emit_loss(struct counting *c, const struct bl_decoder_loss *
 
 /* After a loss, the items before the suspect that have no row yet are counted again; the suspect is tried once more,
  * alone; then the others follow. */
-static int counting_advance(struct counting *c, struct bl_error *e)
+static int counting_advance(struct isolated_counting *c, struct bl_error *e)
 {
     struct bl_decoder_loss loss;
     bool alone = c->suspect == c->done;
@@ -254,7 +254,7 @@ static int counting_advance(struct counting *c, struct bl_error *e)
 }
 
 /* Why a list ends early. */
-static int counting_add_fault(struct counting *c, struct bl_error *e)
+static int counting_add_fault(struct isolated_counting *c, struct bl_error *e)
 {
     struct bl_decoder_loss loss = {.lost = true};
     for (int tries = 0; tries < 2 && loss.lost && !loss.rows; tries++) {
@@ -269,12 +269,12 @@ static int isolated_count(const void *config, const struct bl_kind_env *env, str
                           struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
     (void)config, (void)env;
-    struct counting c = {.counter = (struct isolated_counter *)counter,
-                         .chunk = chunk,
-                         .emit = emit,
-                         .sink = sink,
-                         .items = chunk->list ? chunk->lines : chunk->inputs,
-                         .suspect = -1};
+    struct isolated_counting c = {.counter = (struct isolated_counter *)counter,
+                                  .chunk = chunk,
+                                  .emit = emit,
+                                  .sink = sink,
+                                  .items = chunk->list ? chunk->lines : chunk->inputs,
+                                  .suspect = -1};
     while (c.done < c.items) {
         int code = counting_advance(&c, e);
         if (code)
@@ -477,7 +477,7 @@ static void reader_put_request(struct isolated_reader *r, const struct bl_reques
 }
 
 /* Where what a process answers goes. */
-struct piece {
+struct piece_answer {
     const struct bl_fields *fields;
     const struct bl_request *request;
     struct bl_note *note;
@@ -486,7 +486,7 @@ struct piece {
 /* Takes what the process found, and the steps that are not in shared memory. */
 static void piece_take(void *sink, struct bl_message *m)
 {
-    const struct piece *piece = sink;
+    const struct piece_answer *piece = sink;
     const struct bl_request *request = piece->request;
     const char *text = bl_message_get_text(m);
     size_t times, beside, at = 0;
@@ -508,7 +508,7 @@ static void piece_take(void *sink, struct bl_message *m)
 }
 
 /* Bytes of the answer: times, and steps that are not in shared memory. */
-static size_t piece_most(const struct piece *piece)
+static size_t piece_most(const struct piece_answer *piece)
 {
     const struct bl_request *request = piece->request;
     size_t most = ANSWER_TEXTS + (request->times ? (size_t)request->steps * sizeof *request->times : 0);
@@ -522,7 +522,7 @@ static size_t piece_most(const struct piece *piece)
 static int reader_call(struct isolated_reader *r, const struct bl_request *request, struct bl_note *note,
                        struct bl_decoder_loss *loss, struct bl_error *e)
 {
-    struct piece piece = {.fields = &r->fields, .request = request, .note = note};
+    struct piece_answer piece = {.fields = &r->fields, .request = request, .note = note};
     struct client *c = &r->client;
     struct bl_decoder_start start = client_start(c);
     int code = bl_decoder_process_start(&c->process, &start, e);

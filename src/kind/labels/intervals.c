@@ -22,8 +22,7 @@ struct bl_intervals_config {
     /* Set by prepare: */
     struct bl_mapping names;
     struct bl_annotations all;
-    int64_t classes;   /* the largest label + 1 */
-    char warning[160]; /* or "" */
+    int64_t classes; /* the largest label + 1 */
 };
 
 extern const struct bl_kind bl_kind_intervals;
@@ -244,7 +243,7 @@ static int intervals_check(const void *values, struct bl_error *e)
     return BL_OK;
 }
 
-static int intervals_prepare(void *values, struct bl_error *e)
+static int intervals_prepare(void *values, struct bl_buffer *warning, struct bl_error *e)
 {
     struct bl_intervals_config *config = values;
     int code = bl_mapping_read(&config->names, config->mapping, e);
@@ -259,8 +258,8 @@ static int intervals_prepare(void *values, struct bl_error *e)
             config->classes = classes;
     }
     if (config->all.overlaps && !config->multi)
-        snprintf(
-            config->warning, sizeof config->warning,
+        bl_buffer_printf(
+            warning,
             "overlapping intervals: %zu; the later one in the file applies (columns NAME.overlaps); multi keeps all",
             config->all.overlaps);
     return BL_OK;
@@ -271,12 +270,6 @@ static void intervals_release(void *values)
     struct bl_intervals_config *config = values;
     bl_mapping_free(&config->names);
     bl_annotations_free(&config->all);
-}
-
-static const char *intervals_warning(const void *values)
-{
-    const struct bl_intervals_config *config = values;
-    return config->warning[0] ? config->warning : NULL;
 }
 
 static void intervals_identify(const void *values, struct bl_buffer *out)
@@ -450,7 +443,6 @@ const struct bl_kind bl_kind_intervals = {
                 .check = intervals_check,
                 .prepare = intervals_prepare,
                 .release = intervals_release,
-                .warning = intervals_warning,
                 .identify = intervals_identify},
     .scan = &intervals_scan,
     .read = &intervals_read,

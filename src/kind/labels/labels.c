@@ -238,8 +238,9 @@ static const struct bl_option options[] = {
     {0},
 };
 
-static int labels_prepare(void *values, struct bl_error *e)
+static int labels_prepare(void *values, struct bl_buffer *warning, struct bl_error *e)
 {
+    (void)warning;
     struct bl_labels_config *config = values;
     return config->mapping ? bl_mapping_read(&config->names, config->mapping, e) : BL_OK;
 }

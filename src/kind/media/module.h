@@ -22,19 +22,17 @@ struct bl_gpu;
 struct bl_png;
 struct bl_video_config;
 
+/* Finds the size of the pictures that a row's file gives. BL_EDATA: it does not decode. */
+typedef int bl_media_size(const void *config, const struct bl_kind_env *env, const struct bl_row *row,
+                          struct bl_dimensions *size, struct bl_error *e);
+
 /* The functions of a kind that the module has, as in struct bl_kind_scan and struct bl_kind_read. A function that the
  * kind does not need is NULL. */
 struct bl_decoding {
-    int (*open_counter)(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
-                        struct bl_error *e);
-    int (*count)(const void *config, const struct bl_kind_env *env, struct bl_counter *counter, struct bl_chunk *chunk,
-                 bl_row_emit *emit, void *sink, struct bl_error *e);
-
-    /* The size of the pictures that a row's file gives. BL_EDATA: it does not decode. */
-    int (*size)(const void *config, const struct bl_kind_env *env, const struct bl_row *row, struct bl_dimensions *size,
-                struct bl_error *e);
-    int (*open_reader)(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
-                       struct bl_reader **reader, struct bl_error *e);
+    bl_counter_open *open_counter;
+    bl_kind_count *count;
+    bl_media_size *size;
+    bl_reader_open *open_reader;
     void (*versions)(const void *config, bl_version_emit *emit, void *sink);
 };
 
@@ -107,37 +105,11 @@ void bl_media_set_environment(void);
 /* The functions of kinds that the media module has, for their tables: each opens the module, or knows that it is open,
  * and hands its arguments on. bl_video_forward_count has the module count what bl_kind_video is asked to. */
 
-int bl_video_forward_open_counter(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
-                                  struct bl_error *e);
-int bl_frames_forward_open_counter(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
-                                   struct bl_error *e);
-int bl_audio_forward_open_counter(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
-                                  struct bl_error *e);
-
-int bl_video_forward_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
-                           struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e);
-int bl_frames_forward_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
-                            struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e);
-int bl_audio_forward_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
-                           struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e);
-
-/* The size of the pictures that this row's file gives. */
-int bl_video_forward_size(const void *config, const struct bl_kind_env *env, const struct bl_row *row,
-                          struct bl_dimensions *size, struct bl_error *e);
-int bl_frames_forward_size(const void *config, const struct bl_kind_env *env, const struct bl_row *row,
-                           struct bl_dimensions *size, struct bl_error *e);
-
-int bl_video_forward_open_reader(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
-                                 struct bl_reader **reader, struct bl_error *e);
-int bl_frames_forward_open_reader(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
-                                  struct bl_reader **reader, struct bl_error *e);
-int bl_audio_forward_open_reader(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
-                                 struct bl_reader **reader, struct bl_error *e);
-
-int bl_video_forward_versions(const void *config, const struct bl_kind_env *env, bl_version_emit *emit, void *sink,
-                              struct bl_error *e);
-int bl_audio_forward_versions(const void *config, const struct bl_kind_env *env, bl_version_emit *emit, void *sink,
-                              struct bl_error *e);
+bl_counter_open bl_video_forward_open_counter, bl_frames_forward_open_counter, bl_audio_forward_open_counter;
+bl_kind_count bl_video_forward_count, bl_frames_forward_count, bl_audio_forward_count;
+bl_media_size bl_video_forward_size, bl_frames_forward_size;
+bl_reader_open bl_video_forward_open_reader, bl_frames_forward_open_reader, bl_audio_forward_open_reader;
+bl_kind_versions bl_video_forward_versions, bl_audio_forward_versions;
 
 /* --- SIMD level --------------------------------------------------------------------------------------------------- */
 

@@ -533,7 +533,7 @@ static int fields_prepare(const struct bl_text_config *config, struct bl_text_pr
     return BL_OK;
 }
 
-int bl_text_prepare(void *values, struct bl_error *e)
+int bl_text_prepare(void *values, struct bl_buffer *warning, struct bl_error *e)
 {
     struct bl_text_config *config = values;
     struct bl_token_spec *spec = &config->prepared.token_spec;
@@ -551,6 +551,9 @@ int bl_text_prepare(void *values, struct bl_error *e)
     code = tokens_prepare(config, &config->prepared, e);
     if (code)
         return code;
+    const char *said = config->prepared.tokenizer ? bl_tokenizer_warning(config->prepared.tokenizer) : NULL;
+    if (said)
+        bl_buffer_text(warning, said);
     code = bl_record_places_open(&config->prepared.places, e);
     return code ? code : fields_prepare(config, &config->prepared, e);
 }

@@ -20,7 +20,7 @@ extern const struct bl_option bl_text_options[];
 
 /* As in struct bl_kind. */
 int bl_text_check(const void *config, struct bl_error *e);
-int bl_text_prepare(void *config, struct bl_error *e);
+int bl_text_prepare(void *config, struct bl_buffer *warning, struct bl_error *e);
 void bl_text_release(void *config);
 
 /* The format of a file: that of the options, or by its name. */

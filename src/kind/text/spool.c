@@ -58,7 +58,7 @@ static uint64_t unit_checksum(uint64_t key, int64_t at, const void *data, size_t
 }
 
 /* One of the two files while it is written. */
-struct part {
+struct spool_part {
     char *path; /* of the temporary name */
     int fd;
     struct bl_buffer buffer;
@@ -71,7 +71,7 @@ struct bl_spool_writer {
     uint64_t key;
     struct bl_spool_stamp stamp;
     bool shared;
-    struct part rows, steps;
+    struct spool_part rows, steps;
 };
 
 /* To be freed; NULL: out of memory. */
@@ -87,7 +87,7 @@ static char *spool_path(const char *dir, uint64_t key, const char *suffix, struc
 /* --- writing ---------------------------------------------------------------------------------------------------- */
 
 /* The temporary name is unique: other processes, on other machines too, may write the same chunk. */
-static int part_open(struct part *part, const char *dir, uint64_t key, const char *suffix, struct bl_error *e)
+static int part_open(struct spool_part *part, const char *dir, uint64_t key, const char *suffix, struct bl_error *e)
 {
     struct bl_buffer name = {0};
     char *path = spool_path(dir, key, suffix, e);
@@ -100,7 +100,7 @@ static int part_open(struct part *part, const char *dir, uint64_t key, const cha
     return part->fd < 0 ? part->fd : BL_OK;
 }
 
-static int part_write(struct part *part, const void *data, size_t size, struct bl_error *e)
+static int part_write(struct spool_part *part, const void *data, size_t size, struct bl_error *e)
 {
     if (part->hash)
         XXH3_64bits_update(part->hash, data, size);
@@ -108,7 +108,7 @@ static int part_write(struct part *part, const void *data, size_t size, struct b
     return bl_io_write(part->fd, data, size, part->path, e);
 }
 
-static int part_flush(struct part *part, struct bl_error *e)
+static int part_flush(struct spool_part *part, struct bl_error *e)
 {
     int code = bl_buffer_check(&part->buffer, e);
     if (code)
@@ -120,7 +120,7 @@ out:
     return code;
 }
 
-static int part_put(struct part *part, const void *data, size_t size, struct bl_error *e)
+static int part_put(struct spool_part *part, const void *data, size_t size, struct bl_error *e)
 {
     if (part->buffer.size + size > CHUNK) {
         int code = part_flush(part, e);
@@ -133,7 +133,8 @@ static int part_put(struct part *part, const void *data, size_t size, struct bl_
     return bl_buffer_check(&part->buffer, e);
 }
 
-static int part_publish(struct part *part, const struct bl_spool_writer *w, const char *suffix, struct bl_error *e)
+static int part_publish(struct spool_part *part, const struct bl_spool_writer *w, const char *suffix,
+                        struct bl_error *e)
 {
     if (w->shared && fsync(part->fd) != 0)
         return bl_error_errno(e, BL_EFAIL, "cannot sync %s", part->path);
@@ -157,7 +158,7 @@ static int part_publish(struct part *part, const struct bl_spool_writer *w, cons
     return BL_OK;
 }
 
-static void part_free(struct part *part)
+static void part_free(struct spool_part *part)
 {
     if (part->fd >= 0)
         close(part->fd);
@@ -205,7 +206,7 @@ fail:
 /* Puts the steps of a document: each unit is followed by its checksum. */
 static int spool_put_steps(struct bl_spool_writer *w, const uint8_t *steps, size_t bytes, struct bl_error *e)
 {
-    struct part *part = &w->steps;
+    struct spool_part *part = &w->steps;
     for (size_t at = 0; at < bytes;) {
         size_t size = bytes - at < BL_SPOOL_UNIT ? bytes - at : BL_SPOOL_UNIT;
         uint64_t sum = unit_checksum(w->key, part->bytes + (int64_t)part->buffer.size, steps + at, size);
@@ -340,7 +341,7 @@ static int spool_report_damage(const char *dir, uint64_t key, const char *suffix
 }
 
 /* Rows that are being visited. */
-struct visiting {
+struct spool_visiting {
     int inputs;         /* of the chunk */
     int64_t steps_left; /* bytes of the steps, with checksums */
     bl_spool_visit *visit;
@@ -349,7 +350,7 @@ struct visiting {
 };
 
 /* Whether a row can be one of the chunk: its numbers are indexes. */
-static bool packed_is_possible(const struct packed *packed, const struct visiting *v)
+static bool packed_is_possible(const struct packed *packed, const struct spool_visiting *v)
 {
     return packed->input >= 0 && packed->input < v->inputs && packed->offset >= -1 && packed->length >= 0 &&
            packed->status >= 0 && packed->status <= BL_ROW_FAILED &&
@@ -359,7 +360,7 @@ static bool packed_is_possible(const struct packed *packed, const struct visitin
 
 /* Visits the rows that lie whole in the first size bytes of data; *used: the bytes that they have. *good: false where
  * bload cannot have written one of them. */
-static int spool_visit_rows(struct visiting *v, const char *data, size_t size, size_t *used, bool *good,
+static int spool_visit_rows(struct spool_visiting *v, const char *data, size_t size, size_t *used, bool *good,
                             struct bl_error *e)
 {
     struct bl_buffer *texts = &v->texts;
@@ -413,7 +414,7 @@ static int spool_read_more(int fd, int64_t at, struct bl_buffer *data, size_t *g
 
 /* Visits the rows behind the head. *good: whether they are those that were written; if they are not, some of them may
  * have been visited, of which the numbers are possible ones. */
-static int spool_visit_file(struct visiting *v, int fd, const struct head *head, bool *good, struct bl_error *e)
+static int spool_visit_file(struct spool_visiting *v, int fd, const struct head *head, bool *good, struct bl_error *e)
 {
     struct bl_buffer data = {0};
     struct bl_checksum_state sum;
@@ -438,7 +439,7 @@ static int spool_visit_file(struct visiting *v, int fd, const struct head *head,
 
 int bl_spool_each(const char *dir, uint64_t key, int inputs, bl_spool_visit *visit, void *context, struct bl_error *e)
 {
-    struct visiting v = {.inputs = inputs, .visit = visit, .context = context};
+    struct spool_visiting v = {.inputs = inputs, .visit = visit, .context = context};
     struct head head = {.key = 0};
     bool good = false;
     int fd;
@@ -534,7 +535,7 @@ int bl_spool_read(struct bl_spool_window *w, const struct bl_spool_steps *steps,
 /* --- finding ---------------------------------------------------------------------------------------------------- */
 
 /* The units of a chunk, compared with their checksums in the order of the rows. */
-struct comparing {
+struct spool_comparing {
     struct bl_spool_window window;
     struct bl_spool_steps steps;
     bool good;
@@ -542,7 +543,7 @@ struct comparing {
 
 static int comparing_row(void *context, int input, const struct bl_row *row, int64_t bytes, struct bl_error *e)
 {
-    struct comparing *c = context;
+    struct spool_comparing *c = context;
     int code = BL_OK;
     (void)input, (void)row;
     c->steps.bytes = bytes;
@@ -562,10 +563,10 @@ static int visiting_nothing(void *context, int input, const struct bl_row *row, 
 static int spool_compare(int rows, int steps, uint64_t key, int inputs, const struct head *head, bool *good,
                          struct bl_error *e)
 {
-    struct comparing *c = calloc(1, sizeof *c);
+    struct spool_comparing *c = calloc(1, sizeof *c);
     if (!c)
         return bl_error_memory(e);
-    struct visiting v = {.inputs = inputs, .steps_left = head->steps_bytes, .context = c};
+    struct spool_visiting v = {.inputs = inputs, .steps_left = head->steps_bytes, .context = c};
     c->good = true;
     c->steps = (struct bl_spool_steps){.key = key, .fd = steps};
     v.visit = head->synced ? visiting_nothing : comparing_row;

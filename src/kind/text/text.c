@@ -44,12 +44,6 @@ static void text_sampling(const void *config, struct bl_buffer *out)
     bl_text_sampling(config, out);
 }
 
-static const char *text_warning(const void *values)
-{
-    const struct bl_text_config *config = values;
-    return config->prepared.tokenizer ? bl_tokenizer_warning(config->prepared.tokenizer) : NULL;
-}
-
 static void text_identify(const void *values, struct bl_buffer *out)
 {
     const struct bl_text_config *config = values;
@@ -224,7 +218,6 @@ const struct bl_kind bl_kind_text = {
                 .check = bl_text_check,
                 .prepare = bl_text_prepare,
                 .release = bl_text_release,
-                .warning = text_warning,
                 .identify = text_identify,
                 .names = text_names},
     .scan = &text_scan,

@@ -23,17 +23,14 @@ extern const struct bl_kind bl_kind_text;
 
 /* As in struct bl_kind. */
 int bl_text_divisible(const void *config, const struct bl_input *input, bool *divisible, struct bl_error *e);
-int bl_text_counter_open(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
-                         struct bl_error *e);
-int bl_text_count_chunk(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
-                        struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e);
+bl_counter_open bl_text_counter_open;
+bl_kind_count bl_text_count_chunk;
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
 /* Reading text: the steps of documents, out of the spool. */
 
 /* As in struct bl_kind. */
-int bl_text_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
-                 struct bl_reader **reader, struct bl_error *e);
+bl_reader_open bl_text_open;
 
 #endif

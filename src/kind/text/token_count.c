@@ -106,7 +106,7 @@ static void index_close(struct index *x)
 /* --- counting --------------------------------------------------------------------------------------------------- */
 
 /* The reading of a file from document to document. */
-struct token_scan {
+struct id_scan {
     struct bl_item *item;
     const struct bl_token_file *t;
     const struct bl_token_spec *spec;
@@ -138,7 +138,7 @@ struct token_document {
 };
 
 /* The ids from byte `at` on, which must not be the end: *id and *count of them. */
-static int scan_ids(struct token_scan *s, int64_t at, const int32_t **id, size_t *count, struct bl_error *e)
+static int scan_ids(struct id_scan *s, int64_t at, const int32_t **id, size_t *count, struct bl_error *e)
 {
     int64_t size = (int64_t)s->t->type.size, ids = (at - s->first) / size;
     if (at < s->first || ids >= (int64_t)s->count) {
@@ -179,7 +179,7 @@ static size_t ids_find(const int32_t *id, size_t count, int32_t wanted)
 
 /* How many of the next ids belong to the document that has begun; *ended: the last one of them ends it, or the one
  * behind them begins another. */
-static size_t scan_take(const struct token_scan *s, const int32_t *id, size_t count, bool is_first, bool *ended)
+static size_t scan_take(const struct id_scan *s, const int32_t *id, size_t count, bool is_first, bool *ended)
 {
     if (s->spec->mark_begins) {
         size_t skip = is_first && count, found = skip + ids_find(id + skip, count - skip, (int32_t)s->spec->mark);
@@ -192,8 +192,7 @@ static size_t scan_take(const struct token_scan *s, const int32_t *id, size_t co
 }
 
 /* Reads the document that begins at d->begin, up to byte limit, or, if by_mark, up to a mark before that. */
-static int scan_document(struct token_scan *s, struct token_document *d, int64_t limit, bool by_mark,
-                         struct bl_error *e)
+static int scan_document(struct id_scan *s, struct token_document *d, int64_t limit, bool by_mark, struct bl_error *e)
 {
     int64_t size = (int64_t)s->t->type.size;
     struct bl_checksum_state sum;
@@ -242,7 +241,7 @@ static int64_t document_add_marks(const struct token_document *d, int64_t tokens
 }
 
 /* Makes a row of the document. */
-static int scan_emit(struct token_scan *s, const struct token_document *d, bool by_mark, struct bl_error *e)
+static int scan_emit(struct id_scan *s, const struct token_document *d, bool by_mark, struct bl_error *e)
 {
     struct bl_item *item = s->item;
     const struct bl_text_config *config = item->config;
@@ -266,7 +265,7 @@ static int scan_emit(struct token_scan *s, const struct token_document *d, bool 
 }
 
 /* The byte at which the first document begins that begins at byte `from` or later; the end if that comes first. */
-static int scan_find_first(struct token_scan *s, int64_t from, int64_t end, int64_t *found, struct bl_error *e)
+static int scan_find_first(struct id_scan *s, int64_t from, int64_t end, int64_t *found, struct bl_error *e)
 {
     int64_t size = (int64_t)s->t->type.size, behind = s->spec->mark_begins ? 0 : size;
     *found = s->t->begin;
@@ -290,7 +289,7 @@ static int scan_find_first(struct token_scan *s, int64_t from, int64_t end, int6
 }
 
 /* Documents that a mark divides. */
-static int scan_by_mark(struct token_scan *s, struct bl_error *e)
+static int scan_by_mark(struct id_scan *s, struct bl_error *e)
 {
     int64_t end = s->chunk->end < s->t->end ? s->chunk->end : s->t->end, at = 0;
     int code = scan_find_first(s, s->chunk->begin, end, &at, e);
@@ -311,7 +310,7 @@ static int scan_by_mark(struct token_scan *s, struct bl_error *e)
 
 /* Documents of an index. Empty ones have no row, as they would have the id of the next one: they are counted in the row
  * before them, or in the first. */
-static int scan_by_index(struct token_scan *s, struct index *index, struct bl_error *e)
+static int scan_by_index(struct id_scan *s, struct index *index, struct bl_error *e)
 {
     struct token_document d = {.begin = s->t->begin};
     bool found = false;
@@ -336,7 +335,7 @@ static int scan_by_index(struct token_scan *s, struct index *index, struct bl_er
     return found ? scan_emit(s, &d, false, e) : BL_OK;
 }
 
-static int scan_open_index(struct token_scan *s, struct bl_error *e)
+static int scan_open_index(struct id_scan *s, struct bl_error *e)
 {
     struct index *index = calloc(1, sizeof *index);
     if (!index)
@@ -351,7 +350,7 @@ static int scan_open_index(struct token_scan *s, struct bl_error *e)
     return code;
 }
 
-static int scan_run(struct token_scan *s, struct bl_error *e)
+static int scan_run(struct id_scan *s, struct bl_error *e)
 {
     int code = s->chunk->begin ? BL_OK : bl_token_file_check_type(s->t, s->path, e);
     if (code)
@@ -372,7 +371,7 @@ int bl_token_file_count(struct bl_item *item, const struct bl_chunk *chunk, cons
 {
     const struct bl_token_spec *spec = &item->config->prepared.token_spec;
     struct bl_token_file t;
-    struct token_scan *s = calloc(1, sizeof *s);
+    struct id_scan *s = calloc(1, sizeof *s);
     int code = s ? bl_token_file_open(&t, spec, path, e) : bl_error_memory(e);
     if (code) {
         free(s);

@@ -103,7 +103,7 @@ static const struct bl_specials qwen[] = {ONE("<|endoftext|>", 151643),
                                           {0}};
 
 /* Of two with the same ranks the first is meant where no name is given. */
-static const struct bl_encoding encodings[] = {
+static const struct bl_tiktoken_encoding encodings[] = {
     {"r50k", BL_GRAMMAR_GPT2, false, 0x38824f2c2063699b, r50k},
     {"p50k", BL_GRAMMAR_GPT2, false, 0x80a02f24d08aa6b8, r50k},
     {"p50k_edit", BL_GRAMMAR_GPT2, false, 0x80a02f24d08aa6b8, p50k_edit},
@@ -137,7 +137,7 @@ static int bl_encoding_digest(const struct bl_vocabulary *ranks, uint64_t *diges
 }
 
 /* The encoding of this name, or NULL. */
-static const struct bl_encoding *bl_encoding_by_name(const char *name)
+static const struct bl_tiktoken_encoding *bl_encoding_by_name(const char *name)
 {
     for (size_t i = 0; i < ENCODINGS; i++) {
         if (strcmp(encodings[i].name, name) == 0)
@@ -147,7 +147,7 @@ static const struct bl_encoding *bl_encoding_by_name(const char *name)
 }
 
 /* The first one with these ranks, or NULL. */
-static const struct bl_encoding *bl_encoding_by_digest(uint64_t digest)
+static const struct bl_tiktoken_encoding *bl_encoding_by_digest(uint64_t digest)
 {
     for (size_t i = 0; i < ENCODINGS; i++) {
         if (encodings[i].digest == digest)
@@ -280,7 +280,7 @@ static int specials_add(struct bl_tokenizer *tokenizer, const struct bl_specials
 }
 
 /* Applies what is known of the encoding; its special tokens only where it has its own ranks. */
-static int tiktoken_apply(struct bl_tokenizer *tokenizer, const struct bl_encoding *encoding, uint64_t digest,
+static int tiktoken_apply(struct bl_tokenizer *tokenizer, const struct bl_tiktoken_encoding *encoding, uint64_t digest,
                           struct bl_error *e)
 {
     int code = BL_OK;
@@ -305,7 +305,8 @@ int bl_tokenizer_read_tiktoken(struct bl_tokenizer *tokenizer, const struct bl_b
         code = bl_encoding_digest(&tokenizer->vocabulary, &digest, e);
     if (code)
         return code;
-    const struct bl_encoding *encoding = pattern ? bl_encoding_by_name(pattern) : bl_encoding_by_digest(digest);
+    const struct bl_tiktoken_encoding *encoding =
+        pattern ? bl_encoding_by_name(pattern) : bl_encoding_by_digest(digest);
     if (!encoding && (!pattern || pattern_is_name(pattern)))
         return tiktoken_refuse_pattern(path, pattern, e);
     tokenizer->model = BL_MODEL_BPE;
@@ -410,12 +411,12 @@ static bool name_is_repository(const char *name)
 }
 
 /* Where a cache may be: the value of a variable, and a folder below it. */
-struct place {
+struct cache_place {
     const char *variable, *below;
 };
 
 /* Appends the first place whose variable is set; false: none is. */
-static bool cache_append_place(const struct place *places, size_t count, struct bl_buffer *out)
+static bool cache_append_place(const struct cache_place *places, size_t count, struct bl_buffer *out)
 {
     for (size_t i = 0; i < count; i++) {
         const char *value = getenv(places[i].variable);
@@ -436,10 +437,10 @@ static void cache_append_repository(const char *name, struct bl_buffer *out)
 
 static int repository_find(const char *name, struct bl_buffer *folder, bool *found, struct bl_error *e)
 {
-    static const struct place places[] = {{"HF_HUB_CACHE", ""},
-                                          {"HF_HOME", "/hub"},
-                                          {"XDG_CACHE_HOME", "/huggingface/hub"},
-                                          {"HOME", "/.cache/huggingface/hub"}};
+    static const struct cache_place places[] = {{"HF_HUB_CACHE", ""},
+                                                {"HF_HOME", "/hub"},
+                                                {"XDG_CACHE_HOME", "/huggingface/hub"},
+                                                {"HOME", "/.cache/huggingface/hub"}};
     struct bl_buffer revision = {0};
     struct stat status;
     *found = false;
@@ -480,7 +481,7 @@ static int encoding_find(const char *name, struct bl_buffer *path, bool *found, 
                  {"p50k_base", "ec7223a39ce59f226a68acc30dc1af2788490e15"},
                  {"cl100k_base", "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"},
                  {"o200k_base", "fb374d419588a4632f3f557e76b4b70aebbca790"}};
-    static const struct place places[] = {
+    static const struct cache_place places[] = {
         {"TIKTOKEN_CACHE_DIR", ""}, {"DATA_GYM_CACHE_DIR", ""}, {"TMPDIR", "/data-gym-cache"}};
     struct stat status;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {

@@ -23,7 +23,7 @@ struct bl_specials {
     int32_t count, first;
 };
 
-struct bl_encoding {
+struct bl_tiktoken_encoding {
     const char *name; /* of --pattern */
     enum bl_grammar grammar;
     bool nfc;        /* its package normalises text first */

@@ -45,7 +45,6 @@ int bl_footage_steps(const struct bl_footage *footage, const struct bl_video_con
 /* --- clips -------------------------------------------------------------------------------------------------------- */
 
 /* See struct bl_kind_scan. The counter, a struct bl_list_counter, is for lists alone. */
-int bl_clips_counter_open(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
-                          struct bl_error *e);
+bl_counter_open bl_clips_counter_open;
 
 #endif

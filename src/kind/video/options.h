@@ -48,7 +48,6 @@ struct bl_video_config {
     struct bl_gpu *gpu;
     const struct bl_gpu_functions *gpu_functions;
     struct bl_gpu_pool *gpu_pool;
-    char gpu_none[256]; /* why --decoder auto has none, or "" */
 };
 
 /* --- channels of a pixel ------------------------------------------------------------------------------------------ */

@@ -3,6 +3,7 @@
 #define BL_READ_H
 
 #include "kind/kind.h"
+#include "kind/media/module.h"
 #include "kind/video/clips.h"
 #include "kind/video/options.h"
 
@@ -11,30 +12,21 @@
 /* Reading pieces of videos: decode, pick, convert. One object per worker, with its scaler and frames. See
  * struct bl_kind_read. */
 
-int bl_video_read_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
-                       struct bl_reader **reader, struct bl_error *e);
+bl_reader_open bl_video_read_open;
 
 /* The size of the pictures that this row's file gives: of its first frame, upright, pixels square, or fitted to
  * config's. */
-int bl_video_read_size(const void *config, const struct bl_kind_env *env, const struct bl_row *row,
-                       struct bl_dimensions *size, struct bl_error *e);
+bl_media_size bl_video_read_size;
 
 /* --- functions of the module -------------------------------------------------------------------------------------- */
 
 /* The functions of the video kind that the media module has, for struct bl_decoding. */
 
-int bl_video_decoding_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
-                            struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e);
+bl_kind_count bl_video_decoding_count;
 void bl_video_decoding_versions(const void *config, bl_version_emit *emit, void *sink);
 
 /* See struct bl_media. */
 int bl_video_decoding_open_gpu(struct bl_video_config *config, struct bl_error *e);
 void bl_video_decoding_close_gpu(struct bl_video_config *config);
-
-#define BL_VIDEO_DECODING                                                                                              \
-    {                                                                                                                  \
-        .open_counter = bl_clips_counter_open, .count = bl_video_decoding_count, .size = bl_video_read_size,           \
-        .open_reader = bl_video_read_open, .versions = bl_video_decoding_versions                                      \
-    }
 
 #endif

@@ -4,7 +4,6 @@
 #include "kind/video/video.h"
 
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,7 +127,7 @@ static int video_check(const void *values, struct bl_error *e)
     return bl_geometry_make(&geometry, &input, e);
 }
 
-static int video_prepare(void *values, struct bl_error *e)
+static int video_prepare(void *values, struct bl_buffer *warning, struct bl_error *e)
 {
     struct bl_video_config *config = values;
     struct bl_error none = {0};
@@ -141,7 +140,7 @@ static int video_prepare(void *values, struct bl_error *e)
         return code;
     code = media->open_gpu(config, &none);
     if (code == BL_EFAIL && config->decoder == BL_DECODER_AUTO) {
-        snprintf(config->gpu_none, sizeof config->gpu_none, "--decoder auto: no GPU is used: %.200s", none.text);
+        bl_buffer_printf(warning, "--decoder auto: no GPU is used: %.200s", none.text);
         return BL_OK;
     }
     return code ? bl_error_set(e, code, "--decoder %s: %s", decoder_choices[config->decoder], none.text) : BL_OK;
@@ -152,12 +151,6 @@ static void video_release(void *values)
     struct bl_video_config *config = values;
     if (config->gpu)
         bl_media_opened()->close_gpu(config);
-}
-
-static const char *video_warning(const void *values)
-{
-    const struct bl_video_config *config = values;
-    return config->gpu_none[0] ? config->gpu_none : NULL;
 }
 
 static void video_columns(const void *values, bool manifests, struct bl_buffer *out)
@@ -256,8 +249,7 @@ static const struct bl_kind_scan video_scan = {
     .sampling = bl_video_sampling,
     .rate = video_rate,
     .columns = video_columns,
-    .is_list = bl_list_has_name,
-    .names = bl_list_names_of_clip,
+    .lists = &bl_clip_lists,
     .open = bl_video_forward_open_counter,
     .count = bl_video_forward_count,
 };
@@ -282,8 +274,7 @@ const struct bl_kind bl_kind_video = {
                 .has_streams = true,
                 .check = video_check,
                 .prepare = video_prepare,
-                .release = video_release,
-                .warning = video_warning},
+                .release = video_release},
     .scan = &video_scan,
     .read = &video_read,
 };
