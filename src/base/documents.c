@@ -48,7 +48,7 @@ static int documents_refill(struct bl_documents *d, struct bl_error *e)
     size_t got;
     int code = bl_instream_read(d->stream, d->data + d->filled, CHUNK, &got, &d->damage);
     if (code && code != BL_EDATA)
-        return d->damage.code ? bl_error_set(e, code, "%s", d->damage.text) : code;
+        return bl_error_pass(e, code, &d->damage);
     d->filled += got;
     d->eof = code || !got;
     bool begins = d->base == 0 && d->filled == got; /* a file that begins as an archive is no text */
@@ -60,7 +60,7 @@ static int documents_refill(struct bl_documents *d, struct bl_error *e)
 
 static int documents_report_damage(const struct bl_documents *d, struct bl_error *e)
 {
-    return bl_error_set(e, d->damage.code, "%s", d->damage.text);
+    return bl_error_pass(e, d->damage.code, &d->damage);
 }
 
 /* --- the start of a part of a file ------------------------------------------------------------------------------ */
@@ -357,7 +357,7 @@ static int documents_pass_records(struct bl_documents *d, const char *path, int6
         bl_record_places_add(d->rule.places, path, &(struct bl_record_place){bl_documents_offset(d), d->line});
     if (is_cut || (code == BL_EDATA && bl_documents_offset(d) < begin))
         d->end = 0;
-    return code == BL_EDATA ? BL_OK : fault.code ? bl_error_set(e, code, "%s", fault.text) : code;
+    return code == BL_EDATA ? BL_OK : bl_error_pass(e, code, &fault);
 }
 
 /* Opens the records of a part: reading begins at the last known place. */
@@ -581,7 +581,7 @@ static int documents_next_record(struct bl_documents *d, struct bl_document *doc
     if (bl_documents_offset(d) >= d->end && (!code || code == BL_EDATA))
         return BL_OK;
     if (code)
-        return fault.code ? bl_error_set(e, code, "%s", fault.text) : code;
+        return bl_error_pass(e, code, &fault);
     if (!there)
         return BL_OK;
     document->line = d->rule.by == BL_DIVISION_ROW ? d->line : 0;

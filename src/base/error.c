@@ -79,6 +79,11 @@ void bl_error_clear(struct bl_error *e)
     e->text[0] = '\0';
 }
 
+int bl_error_pass(struct bl_error *e, int code, const struct bl_error *fault)
+{
+    return code && fault->code ? bl_error_set(e, code, "%s", fault->text) : code;
+}
+
 int bl_error_memory(struct bl_error *e)
 {
     return bl_error_set(e, BL_EFAIL, "out of memory");

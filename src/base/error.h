@@ -32,6 +32,9 @@ int bl_error_set(struct bl_error *e, int code, const char *format, ...) BL_PRINT
 /* The same with ": <strerror(errno)>" at the end. */
 int bl_error_errno(struct bl_error *e, int code, const char *format, ...) BL_PRINTF(3, 4);
 
+/* Records with this code what another object has, if it has anything; code 0 is no error. Returns code. */
+int bl_error_pass(struct bl_error *e, int code, const struct bl_error *fault);
+
 /* Prepends "<text>: " to the recorded text. */
 void bl_error_prefix(struct bl_error *e, const char *format, ...) BL_PRINTF(2, 3);
 

@@ -1,5 +1,11 @@
 /* One line of JSON: all of it is checked, and the values of some keys are found, without building a tree. NaN, Infinity
- * and -Infinity, which JSON has not, but Python's json.dumps writes, are values of a type of their own. */
+ * and -Infinity, which JSON has not, but Python's json.dumps writes, are values of a type of their own.
+ *
+ * The tree of a file is jansson's, and there is no third reader. Two are needed. Inputs have gigabytes of lines, of
+ * which a few values each are wanted: a tree would take an allocation and 50 bytes for every value, jansson refuses
+ * NaN, and does not say where in the text a value stands. Files that are small and looked at in any order, such as
+ * manifests and annotations, need a tree, and some of them are written, which this file cannot. A tokenizer.json is
+ * both: its lists of a million names and merges are read here, and cut out before jansson sees the rest. */
 #ifndef BL_JSON_H
 #define BL_JSON_H
 

@@ -154,7 +154,7 @@ static int counting_reread_columns(struct counting *c, bool *found, struct bl_er
     if (documents)
         bl_documents_close(documents);
     *found = *found && !code;
-    return !code || code == BL_EDATA ? BL_OK : fault.code ? bl_error_set(e, code, "%s", fault.text) : code;
+    return code == BL_EDATA ? BL_OK : bl_error_pass(e, code, &fault);
 }
 
 static int counting_read_document(struct counting *c, const struct bl_document *document, bool *blank,
@@ -270,9 +270,7 @@ static int counting_read_text(struct counting *c, const struct bl_chunk *chunk, 
         return drained;
     if (code == BL_EDATA)
         return counting_add_fault(c, offset, fault.text, e);
-    if (code)
-        return bl_error_set(e, code, "%s", fault.text);
-    return BL_OK;
+    return bl_error_pass(e, code, &fault);
 }
 
 static int counting_read_ids(struct counting *c, const char *path, enum bl_text_format format, struct bl_error *e)
@@ -290,9 +288,7 @@ static int counting_read_ids(struct counting *c, const char *path, enum bl_text_
     /* If the file is truncated, the row that was begun is at fault. */
     if (code == BL_EDATA)
         return counting_add_fault(c, c->rows ? c->item->row.offset : -1, fault.text, e);
-    if (code)
-        return bl_error_set(e, code, "%s", fault.text);
-    return BL_OK;
+    return bl_error_pass(e, code, &fault);
 }
 
 /* Whether no document follows the first part of a file, in which none begins: where files are cut must not decide

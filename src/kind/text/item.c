@@ -308,7 +308,7 @@ static int item_try_part(struct bl_item *item, const char *text, size_t size, si
     }
     if (code == BL_EDATA)
         return bl_item_skip(item, "%s", fault.text);
-    return fault.code ? bl_error_set(e, code, "%s", fault.text) : code;
+    return bl_error_pass(e, code, &fault);
 }
 
 /* The same for a text in a form of fill-in-the-middle. */

@@ -56,7 +56,7 @@ int bl_json_members_read_flags(const json_t *object, const char *what, const str
 {
     for (const struct bl_json_flag *flag = flags; flag->name; flag++) {
         const json_t *member = json_object_get(object, flag->name);
-        if (!member)
+        if (!member || (flag->nullable && json_is_null(member)))
             continue;
         if (!json_is_boolean(member))
             return bl_error_set(e, BL_EFAIL, "%s: \"%s\" is not true or false", what, flag->name);
@@ -99,6 +99,17 @@ int bl_json_steps_add(struct bl_json_steps *steps, const json_t *object, const c
                       struct bl_unsupported *unsupported, struct bl_error *e)
 {
     return steps_add(steps, object, list, what, 0, unsupported, e);
+}
+
+int bl_json_step_check(const json_t *object, const char *what, bool named, const char *const *names,
+                       struct bl_unsupported *unsupported, struct bl_error *e)
+{
+    char name[64];
+    if (named)
+        snprintf(name, sizeof name, "the %s %s", what, bl_json_type(object));
+    else
+        snprintf(name, sizeof name, "a %s", what);
+    return bl_json_members_check(object, name, names, unsupported, e);
 }
 
 void bl_json_steps_free(struct bl_json_steps *steps)

@@ -25,10 +25,12 @@ void bl_unsupported_free(struct bl_unsupported *unsupported);
 int bl_json_members_check(const json_t *object, const char *what, const char *const *names,
                           struct bl_unsupported *unsupported, struct bl_error *e);
 
-/* A member that is true or false, and its value: the default, which stays if there is no such member. */
+/* A member that is true or false, and its value: the default, which stays if there is no such member. nullable: or if
+ * it is null. */
 struct bl_json_flag {
     const char *name;
     bool *value;
+    bool nullable;
 };
 
 /* Reads flags, a list ended by a name of NULL. BL_EFAIL: one is neither true nor false. */
@@ -45,6 +47,11 @@ struct bl_json_steps {
 int bl_json_steps_add(struct bl_json_steps *steps, const json_t *object, const char *list, const char *what,
                       struct bl_unsupported *unsupported, struct bl_error *e);
 void bl_json_steps_free(struct bl_json_steps *steps);
+
+/* Checks the members of a step by bl_json_members_check. named: it is one of several with its members, so that messages
+ * name it by its type. */
+int bl_json_step_check(const json_t *object, const char *what, bool named, const char *const *names,
+                       struct bl_unsupported *unsupported, struct bl_error *e);
 
 /* The type of an object, or "". */
 const char *bl_json_type(const json_t *object);

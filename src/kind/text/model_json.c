@@ -302,7 +302,7 @@ static int unigram_read(struct bl_json_tokenizer *t, struct bl_error *e)
     static const char *const known[] = {"type", "unk_id", "byte_fallback", "vocab", NULL};
     const json_t *unknown = json_object_get(t->model, "unk_id");
     bool fallback = false;
-    const struct bl_json_flag flags[] = {{"byte_fallback", &fallback}, {NULL, NULL}};
+    const struct bl_json_flag flags[] = {{"byte_fallback", &fallback, false}, {0}};
     struct pieces p = {0};
     int64_t id = json_is_integer(unknown) ? json_integer_value(unknown) : -1;
     int code = bl_json_members_check(t->model, "the model Unigram", known, &t->unsupported, e);
@@ -354,10 +354,10 @@ static int bpe_read_options(struct bl_json_tokenizer *t, struct bpe_options *opt
                                         "vocab",
                                         "merges",
                                         NULL};
-    const struct bl_json_flag flags[] = {{"ignore_merges", &options->direct},
-                                         {"fuse_unk", &options->characters.fused},
-                                         {"byte_fallback", &options->characters.byte_fallback},
-                                         {NULL, NULL}};
+    const struct bl_json_flag flags[] = {{"ignore_merges", &options->direct, false},
+                                         {"fuse_unk", &options->characters.fused, false},
+                                         {"byte_fallback", &options->characters.byte_fallback, false},
+                                         {0}};
     *options = (struct bpe_options){.characters = {.alphabet = t->tokenizer->alphabet, .unknown = -1}};
     int code = bl_json_members_check(t->model, "the model BPE", known, &t->unsupported, e);
     if (!code)

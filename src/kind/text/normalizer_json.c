@@ -4,36 +4,30 @@
 #include "base/text.h"
 #include "kind/text/tokenizer_json.h"
 
-/* Reads what is peculiar to one type of normalizer. */
+/* Reads what is peculiar to one type of normalizer, whose members are known ones. */
 typedef int normalizer_reader(struct bl_json_tokenizer *t, const json_t *object, struct bl_normalizer *n,
                               struct bl_error *e);
 
 static int bert_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_normalizer *n, struct bl_error *e)
 {
-    static const char *const known[] = {"type",          "clean_text", "handle_chinese_chars",
-                                        "strip_accents", "lowercase",  NULL};
     static const char what[] = "the normalizer BertNormalizer";
-    n->bert = (struct bl_bert_options){.clean_text = true, .handle_chinese_chars = true, .lowercase = true};
-    const struct bl_json_flag flags[] = {{"clean_text", &n->bert.clean_text},
-                                         {"handle_chinese_chars", &n->bert.handle_chinese_chars},
-                                         {"lowercase", &n->bert.lowercase},
-                                         {NULL, NULL}};
-    const struct bl_json_flag accents[] = {{"strip_accents", &n->bert.strip_accents}, {NULL, NULL}};
-    int code = bl_json_members_check(object, what, known, &t->unsupported, e);
-    if (!code)
-        code = bl_json_members_read_flags(object, what, flags, e);
-    n->bert.strip_accents = n->bert.lowercase;
-    if (!code && !json_is_null(json_object_get(object, "strip_accents")))
-        code = bl_json_members_read_flags(object, what, accents, e);
-    return code;
+    struct bl_bert_options *bert = &n->bert;
+    const struct bl_json_flag flags[] = {{"clean_text", &bert->clean_text, false},
+                                         {"handle_chinese_chars", &bert->handle_chinese_chars, false},
+                                         {"lowercase", &bert->lowercase, false},
+                                         {0}};
+    const struct bl_json_flag accents[] = {{"strip_accents", &bert->strip_accents, true}, {0}};
+    (void)t;
+    int code = bl_json_members_read_flags(object, what, flags, e);
+    bert->strip_accents = bert->lowercase;
+    return code ? code : bl_json_members_read_flags(object, what, accents, e);
 }
 
 static int strip_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_normalizer *n, struct bl_error *e)
 {
-    static const char *const known[] = {"type", "strip_left", "strip_right", NULL};
-    const struct bl_json_flag flags[] = {{"strip_left", &n->left}, {"strip_right", &n->right}, {NULL, NULL}};
-    int code = bl_json_members_check(object, "the normalizer Strip", known, &t->unsupported, e);
-    return code ? code : bl_json_members_read_flags(object, "the normalizer Strip", flags, e);
+    const struct bl_json_flag flags[] = {{"strip_left", &n->left, false}, {"strip_right", &n->right, false}, {0}};
+    (void)t;
+    return bl_json_members_read_flags(object, "the normalizer Strip", flags, e);
 }
 
 /* Appends a text; where spaces are marked, with spaces in place of U+2581. */
@@ -48,13 +42,9 @@ static void text_append(const struct bl_json_tokenizer *t, const json_t *text, s
 
 static int replace_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_normalizer *n, struct bl_error *e)
 {
-    static const char *const known[] = {"type", "pattern", "content", NULL};
     static const char mark[] = BL_METASPACE;
     bool literal;
     const json_t *pattern = bl_json_pattern(object, &literal), *content = json_object_get(object, "content");
-    int code = bl_json_members_check(object, "the normalizer Replace", known, &t->unsupported, e);
-    if (code)
-        return code;
     if (!pattern || !json_string_length(pattern) || !json_is_string(content))
         return bl_error_set(e, BL_EFAIL, "the normalizer Replace has no pattern, or no content");
     bool marks = t->tokenizer->alphabet.kind == BL_ALPHABET_SPACES && literal &&
@@ -68,11 +58,11 @@ static int replace_read(struct bl_json_tokenizer *t, const json_t *object, struc
     bl_buffer_append(&n->to, json_string_value(content), json_string_length(content));
     bl_buffer_append(&n->from, json_string_value(pattern), json_string_length(pattern));
     struct bl_error why = {0};
-    code = literal ? BL_OK : bl_regex_open(&n->regex, n->from.data, n->from.size, false, &why);
+    int code = literal ? BL_OK : bl_regex_open(&n->regex, n->from.data, n->from.size, false, &why);
     if (code == BL_EDATA)
         bl_unsupported_add(&t->unsupported, "the pattern \"%.80s\" (%.150s)", json_string_value(pattern), why.text);
     else if (code)
-        return bl_error_set(e, code, "%s", why.text);
+        return bl_error_pass(e, code, &why);
     if (n->regex && bl_regex_matches_empty(n->regex))
         bl_unsupported_add(&t->unsupported, "the normalizer Replace with a pattern that matches empty text");
     return BL_OK;
@@ -80,11 +70,7 @@ static int replace_read(struct bl_json_tokenizer *t, const json_t *object, struc
 
 static int prepend_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_normalizer *n, struct bl_error *e)
 {
-    static const char *const known[] = {"type", "prepend", NULL};
     const json_t *prepend = json_object_get(object, "prepend");
-    int code = bl_json_members_check(object, "the normalizer Prepend", known, &t->unsupported, e);
-    if (code)
-        return code;
     if (!json_is_string(prepend))
         return bl_error_set(e, BL_EFAIL, "the normalizer Prepend has no \"prepend\"");
     text_append(t, prepend, &n->to);
@@ -94,14 +80,11 @@ static int prepend_read(struct bl_json_tokenizer *t, const json_t *object, struc
 static int precompiled_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_normalizer *n,
                             struct bl_error *e)
 {
-    static const char *const known[] = {"type", "precompiled_charsmap", NULL};
+    (void)t;
     const json_t *map = json_object_get(object, "precompiled_charsmap");
     struct bl_buffer bytes = {0};
-    int code = bl_json_members_check(object, "the normalizer Precompiled", known, &t->unsupported, e);
-    if (code)
-        return code;
     bl_buffer_append(&bytes, json_string_value(map), json_string_length(map));
-    code = bl_buffer_check(&bytes, e);
+    int code = bl_buffer_check(&bytes, e);
     if (code)
         goto out;
     int64_t size = json_is_string(map) ? bl_base64_decode(bytes.data, bytes.size) : -1;
@@ -114,31 +97,31 @@ out:
     return code;
 }
 
-static int plain_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_normalizer *n, struct bl_error *e)
-{
-    static const char *const known[] = {"type", NULL};
-    (void)n;
-    return bl_json_members_check(object, "a normalizer", known, &t->unsupported, e);
-}
-
 static const struct {
     const char *type;
-    normalizer_reader *read;
+    normalizer_reader *read; /* NULL: it has no member but its type */
+    const char *members[7];
     struct bl_normalizer normalizer;
 } types[] = {
-    {"NFC", plain_read, {.kind = BL_NORMALIZER_FORM, .form = BL_NFC}},
-    {"NFD", plain_read, {.kind = BL_NORMALIZER_FORM, .form = BL_NFD}},
-    {"NFKC", plain_read, {.kind = BL_NORMALIZER_FORM, .form = BL_NFKC}},
-    {"NFKD", plain_read, {.kind = BL_NORMALIZER_FORM, .form = BL_NFKD}},
-    {"BertNormalizer", bert_read, {.kind = BL_NORMALIZER_BERT}},
-    {"Lowercase", plain_read, {.kind = BL_NORMALIZER_BERT, .bert = {.lowercase = true}}},
-    {"Strip", strip_read, {.kind = BL_NORMALIZER_STRIP, .left = true, .right = true}},
-    {"StripAccents", plain_read, {.kind = BL_NORMALIZER_STRIP_ACCENTS}},
-    {"Replace", replace_read, {.kind = BL_NORMALIZER_REPLACE}},
-    {"Prepend", prepend_read, {.kind = BL_NORMALIZER_PREPEND}},
-    {"Nmt", plain_read, {.kind = BL_NORMALIZER_NMT}},
-    {"ByteLevel", plain_read, {.kind = BL_NORMALIZER_BYTES}},
-    {"Precompiled", precompiled_read, {.kind = BL_NORMALIZER_PRECOMPILED}},
+    {"NFC", NULL, {"type"}, {.kind = BL_NORMALIZER_FORM, .form = BL_NFC}},
+    {"NFD", NULL, {"type"}, {.kind = BL_NORMALIZER_FORM, .form = BL_NFD}},
+    {"NFKC", NULL, {"type"}, {.kind = BL_NORMALIZER_FORM, .form = BL_NFKC}},
+    {"NFKD", NULL, {"type"}, {.kind = BL_NORMALIZER_FORM, .form = BL_NFKD}},
+    {"BertNormalizer",
+     bert_read,
+     {"type", "clean_text", "handle_chinese_chars", "strip_accents", "lowercase"},
+     {.kind = BL_NORMALIZER_BERT, .bert = {.clean_text = true, .handle_chinese_chars = true, .lowercase = true}}},
+    {"Lowercase", NULL, {"type"}, {.kind = BL_NORMALIZER_BERT, .bert = {.lowercase = true}}},
+    {"Strip",
+     strip_read,
+     {"type", "strip_left", "strip_right"},
+     {.kind = BL_NORMALIZER_STRIP, .left = true, .right = true}},
+    {"StripAccents", NULL, {"type"}, {.kind = BL_NORMALIZER_STRIP_ACCENTS}},
+    {"Replace", replace_read, {"type", "pattern", "content"}, {.kind = BL_NORMALIZER_REPLACE}},
+    {"Prepend", prepend_read, {"type", "prepend"}, {.kind = BL_NORMALIZER_PREPEND}},
+    {"Nmt", NULL, {"type"}, {.kind = BL_NORMALIZER_NMT}},
+    {"ByteLevel", NULL, {"type"}, {.kind = BL_NORMALIZER_BYTES}},
+    {"Precompiled", precompiled_read, {"type", "precompiled_charsmap"}, {.kind = BL_NORMALIZER_PRECOMPILED}},
 };
 
 static int normalizer_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_error *e)
@@ -156,7 +139,9 @@ static int normalizer_read(struct bl_json_tokenizer *t, const json_t *object, st
         return bl_error_set(e, BL_EFAIL, "more than %d normalizers are not supported", BL_NORMALIZERS_MAX);
     struct bl_normalizer *n = &tokenizer->normalizer[tokenizer->normalizers++];
     *n = types[i].normalizer;
-    int code = types[i].read(t, object, n, e);
+    int code = bl_json_step_check(object, "normalizer", types[i].read != NULL, types[i].members, &t->unsupported, e);
+    if (!code && types[i].read)
+        code = types[i].read(t, object, n, e);
     if (!code)
         code = bl_buffer_check(&n->from, e);
     return code ? code : bl_buffer_check(&n->to, e);

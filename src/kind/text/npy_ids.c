@@ -90,7 +90,7 @@ static int npy_read_header(struct npy *npy, struct bl_error *e)
     if (code == BL_EDATA && npy->is_foreign)
         return bl_error_set(e, code, "%s: ids without a header are read with --token-file dtype=u16", fault.text);
     if (code)
-        return bl_error_set(e, code, "%s", fault.text);
+        return bl_error_pass(e, code, &fault);
     enum bl_dtype dtype = header.dtype;
     bool is_signed = dtype == BL_I8 || dtype == BL_I16 || dtype == BL_I32 || dtype == BL_I64;
     if (!is_signed && dtype != BL_U8 && dtype != BL_U16 && dtype != BL_U32 && dtype != BL_U64)

@@ -7,12 +7,9 @@
 /* The last ByteLevel, where words are bytes, changes nothing but the words. Elsewhere it rewrites the pieces, too. */
 static int byte_level_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_error *e)
 {
-    static const char *const known[] = {"type", "add_prefix_space", "trim_offsets", "use_regex", NULL};
     bool prefix = true, regex = true, bytes = t->tokenizer->alphabet.kind == BL_ALPHABET_BYTES;
-    const struct bl_json_flag flags[] = {{"add_prefix_space", &prefix}, {"use_regex", &regex}, {NULL, NULL}};
-    int code = bl_json_members_check(object, "the pre-tokenizer ByteLevel", known, &t->unsupported, e);
-    if (!code)
-        code = bl_json_members_read_flags(object, "ByteLevel", flags, e);
+    const struct bl_json_flag flags[] = {{"add_prefix_space", &prefix, false}, {"use_regex", &regex, false}, {0}};
+    int code = bl_json_members_read_flags(object, "ByteLevel", flags, e);
     struct bl_split split = {.kind = BL_SPLIT_NONE, .mark = ' ', .prefix = prefix ? BL_PREFIX_ALWAYS : BL_PREFIX_NEVER};
     const struct bl_split rewrite = {.kind = BL_SPLIT_NONE, .mark = ' ', .rewrite = BL_REWRITE_BYTES};
     if (regex) {
@@ -26,12 +23,9 @@ static int byte_level_read(struct bl_json_tokenizer *t, const json_t *object, st
 
 static int digits_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_error *e)
 {
-    static const char *const known[] = {"type", "individual_digits", NULL};
     bool individual = false;
-    const struct bl_json_flag flags[] = {{"individual_digits", &individual}, {NULL, NULL}};
-    int code = bl_json_members_check(object, "the pre-tokenizer Digits", known, &t->unsupported, e);
-    if (!code)
-        code = bl_json_members_read_flags(object, "Digits", flags, e);
+    const struct bl_json_flag flags[] = {{"individual_digits", &individual, false}, {0}};
+    int code = bl_json_members_read_flags(object, "Digits", flags, e);
     struct bl_split split = {.grammar = individual ? BL_GRAMMAR_DIGITS : BL_GRAMMAR_DIGIT_RUNS};
     return code ? code : bl_tokenizer_add_split(t->tokenizer, &split, e);
 }
@@ -47,25 +41,20 @@ static void behavior_read(struct bl_json_tokenizer *t, const json_t *object, str
 
 static int punctuation_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_error *e)
 {
-    static const char *const known[] = {"type", "behavior", NULL};
     struct bl_split split = {.kind = BL_SPLIT_CHARACTERS, .class = BL_CLASS_PUNCTUATION};
-    int code = bl_json_members_check(object, "the pre-tokenizer Punctuation", known, &t->unsupported, e);
     behavior_read(t, object, &split);
-    return code ? code : bl_tokenizer_add_split(t->tokenizer, &split, e);
+    return bl_tokenizer_add_split(t->tokenizer, &split, e);
 }
 
 /* Where a grammar matches all of a text, removing what is between the matches is the same as isolating them. */
 static int split_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_error *e)
 {
-    static const char *const known[] = {"type", "pattern", "behavior", "invert", NULL};
     bool literal;
     const json_t *pattern = bl_json_pattern(object, &literal);
     struct bl_error why = {0};
     struct bl_split split = {.kind = BL_SPLIT_GRAMMAR};
-    const struct bl_json_flag flags[] = {{"invert", &split.inverted}, {NULL, NULL}};
-    int code = bl_json_members_check(object, "the pre-tokenizer Split", known, &t->unsupported, e);
-    if (!code)
-        code = bl_json_members_read_flags(object, "Split", flags, e);
+    const struct bl_json_flag flags[] = {{"invert", &split.inverted, false}, {0}};
+    int code = bl_json_members_read_flags(object, "Split", flags, e);
     if (code)
         return code;
     behavior_read(t, object, &split);
@@ -83,7 +72,7 @@ static int split_read(struct bl_json_tokenizer *t, const json_t *object, struct 
         return bl_tokenizer_add_split(t->tokenizer, &split, e);
     code = bl_tokenizer_add_regex(t->tokenizer, text, size, literal, &split, &why);
     if (code != BL_EDATA)
-        return code ? bl_error_set(e, code, "%s", why.text) : BL_OK;
+        return bl_error_pass(e, code, &why);
     bl_unsupported_add(&t->unsupported, "the pattern \"%.80s\" (%.150s)", text, why.text);
     return BL_OK; /* what follows is named, too */
 }
@@ -93,8 +82,7 @@ static int prefix_read(const json_t *object, struct bl_split *split, bool *split
     static const char *const schemes[] = {
         [BL_PREFIX_NEVER] = "never", [BL_PREFIX_FIRST] = "first", [BL_PREFIX_ALWAYS] = "always"};
     bool add = true;
-    const struct bl_json_flag flags[] = {{"add_prefix_space", &add}, {NULL, NULL}};
-    const struct bl_json_flag split_flag[] = {{"split", splits}, {NULL, NULL}};
+    const struct bl_json_flag flags[] = {{"add_prefix_space", &add, true}, {"split", splits, true}, {0}};
     const json_t *scheme = json_object_get(object, "prepend_scheme");
     split->prefix = BL_PREFIX_ALWAYS;
     for (int i = 0; i < 3; i++) {
@@ -105,11 +93,7 @@ static int prefix_read(const json_t *object, struct bl_split *split, bool *split
     }
     if (scheme)
         return bl_error_set(e, BL_EFAIL, "Metaspace: \"prepend_scheme\" is not \"always\", \"first\" or \"never\"");
-    int code = json_is_null(json_object_get(object, "add_prefix_space"))
-                   ? BL_OK
-                   : bl_json_members_read_flags(object, "Metaspace", flags, e);
-    if (!code && !json_is_null(json_object_get(object, "split")))
-        code = bl_json_members_read_flags(object, "Metaspace", split_flag, e);
+    int code = bl_json_members_read_flags(object, "Metaspace", flags, e);
     if (!add)
         split->prefix = BL_PREFIX_NEVER;
     return code;
@@ -132,14 +116,10 @@ static int spaces_add(struct bl_tokenizer *tokenizer, struct bl_split *split, bo
 
 static int metaspace_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_error *e)
 {
-    static const char *const known[] = {"type",    "replacement", "add_prefix_space", "prepend_scheme", "split",
-                                        "str_rep", NULL};
     const json_t *mark = json_object_get(object, "replacement");
     struct bl_split split = {.rewrite = BL_REWRITE_MARKS};
     bool splits = true;
-    int code = bl_json_members_check(object, "the pre-tokenizer Metaspace", known, &t->unsupported, e);
-    if (!code)
-        code = prefix_read(object, &split, &splits, e);
+    int code = prefix_read(object, &split, &splits, e);
     if (code)
         return code;
     if (!json_is_string(mark) || !json_string_length(mark) ||
@@ -158,12 +138,8 @@ static int metaspace_read(struct bl_json_tokenizer *t, const json_t *object, str
 
 static int delimiter_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_error *e)
 {
-    static const char *const known[] = {"type", "delimiter", NULL};
     const json_t *delimiter = json_object_get(object, "delimiter");
     struct bl_split split = {.kind = BL_SPLIT_CHARACTERS, .class = BL_CLASS_ONE, .behavior = BL_BEHAVIOR_REMOVED};
-    int code = bl_json_members_check(object, "the pre-tokenizer CharDelimiterSplit", known, &t->unsupported, e);
-    if (code)
-        return code;
     if (!json_is_string(delimiter) || !json_string_length(delimiter) ||
         bl_utf8_decode(json_string_value(delimiter), &split.one) != json_string_length(delimiter))
         return bl_error_set(e, BL_EFAIL, "CharDelimiterSplit: \"delimiter\" is not one character");
@@ -172,12 +148,8 @@ static int delimiter_read(struct bl_json_tokenizer *t, const json_t *object, str
 
 static int length_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_error *e)
 {
-    static const char *const known[] = {"type", "length", NULL};
     const json_t *length = json_object_get(object, "length");
     struct bl_split split = {.kind = BL_SPLIT_LENGTH, .length = 5};
-    int code = bl_json_members_check(object, "the pre-tokenizer FixedLength", known, &t->unsupported, e);
-    if (code)
-        return code;
     if (length && (!json_is_integer(length) || json_integer_value(length) < 1))
         return bl_error_set(e, BL_EFAIL, "FixedLength: \"length\" is not an integer from 1");
     if (length)
@@ -185,54 +157,40 @@ static int length_read(struct bl_json_tokenizer *t, const json_t *object, struct
     return bl_tokenizer_add_split(t->tokenizer, &split, e);
 }
 
-static int plain_add(struct bl_json_tokenizer *t, const json_t *object, struct bl_split split, struct bl_error *e)
-{
-    static const char *const known[] = {"type", NULL};
-    int code = bl_json_members_check(object, "a pre-tokenizer", known, &t->unsupported, e);
-    return code ? code : bl_tokenizer_add_split(t->tokenizer, &split, e);
-}
-
-static int whitespace_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_error *e)
-{
-    return plain_add(t, object, (struct bl_split){.kind = BL_SPLIT_WORDS}, e);
-}
-
-static int whitespace_split_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_error *e)
-{
-    const struct bl_split split = {
-        .kind = BL_SPLIT_CHARACTERS, .class = BL_CLASS_SPACE, .behavior = BL_BEHAVIOR_REMOVED};
-    return plain_add(t, object, split, e);
-}
-
-static int bert_split_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_error *e)
-{
-    return plain_add(t, object, (struct bl_split){.kind = BL_SPLIT_BERT}, e);
-}
-
-static int scripts_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_error *e)
-{
-    return plain_add(t, object, (struct bl_split){.kind = BL_SPLIT_SCRIPTS}, e);
-}
-
 static int pre_tokenizer_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_error *e)
 {
     static const struct {
         const char *type;
-        int (*read)(struct bl_json_tokenizer *t, const json_t *object, struct bl_error *e);
-    } types[] = {{"ByteLevel", byte_level_read},
-                 {"Split", split_read},
-                 {"Digits", digits_read},
-                 {"Punctuation", punctuation_read},
-                 {"Metaspace", metaspace_read},
-                 {"Whitespace", whitespace_read},
-                 {"WhitespaceSplit", whitespace_split_read},
-                 {"BertPreTokenizer", bert_split_read},
-                 {"CharDelimiterSplit", delimiter_read},
-                 {"FixedLength", length_read},
-                 {"UnicodeScripts", scripts_read}};
+        int (*read)(struct bl_json_tokenizer *t, const json_t *object, struct bl_error *e); /* NULL: the split is all */
+        const char *members[7];
+        struct bl_split split;
+    } types[] = {
+        {"ByteLevel", byte_level_read, {"type", "add_prefix_space", "trim_offsets", "use_regex"}, {0}},
+        {"Split", split_read, {"type", "pattern", "behavior", "invert"}, {0}},
+        {"Digits", digits_read, {"type", "individual_digits"}, {0}},
+        {"Punctuation", punctuation_read, {"type", "behavior"}, {0}},
+        {"Metaspace",
+         metaspace_read,
+         {"type", "replacement", "add_prefix_space", "prepend_scheme", "split", "str_rep"},
+         {0}},
+        {"Whitespace", NULL, {"type"}, {.kind = BL_SPLIT_WORDS}},
+        {"WhitespaceSplit",
+         NULL,
+         {"type"},
+         {.kind = BL_SPLIT_CHARACTERS, .class = BL_CLASS_SPACE, .behavior = BL_BEHAVIOR_REMOVED}},
+        {"BertPreTokenizer", NULL, {"type"}, {.kind = BL_SPLIT_BERT}},
+        {"CharDelimiterSplit", delimiter_read, {"type", "delimiter"}, {0}},
+        {"FixedLength", length_read, {"type", "length"}, {0}},
+        {"UnicodeScripts", NULL, {"type"}, {.kind = BL_SPLIT_SCRIPTS}},
+    };
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        if (!strcmp(types[i].type, bl_json_type(object)))
-            return types[i].read(t, object, e);
+        if (strcmp(types[i].type, bl_json_type(object)) != 0)
+            continue;
+        int code =
+            bl_json_step_check(object, "pre-tokenizer", types[i].read != NULL, types[i].members, &t->unsupported, e);
+        if (code)
+            return code;
+        return types[i].read ? types[i].read(t, object, e) : bl_tokenizer_add_split(t->tokenizer, &types[i].split, e);
     }
     bl_unsupported_add(&t->unsupported, "the pre-tokenizer \"%.80s\"", bl_json_type(object));
     return BL_OK;

@@ -407,5 +407,5 @@ int bl_token_file_divisible(const struct bl_text_config *config, const char *pat
         *divisible = !code && !t.index;
         bl_token_file_close(&t);
     }
-    return code == BL_EFAIL ? bl_error_set(e, code, "%s", fault.text) : BL_OK; /* counting reports other faults */
+    return code == BL_EFAIL ? bl_error_pass(e, code, &fault) : BL_OK; /* counting reports other faults */
 }

@@ -36,14 +36,8 @@ static int pair_read(struct bl_tokenizer *tokenizer, const json_t *processor, co
 
 static int bert_processing_read(struct bl_json_tokenizer *t, const json_t *processor, struct bl_error *e)
 {
-    static const char *const known[] = {"type", "sep", "cls", "trim_offsets", "add_prefix_space", NULL};
-    int code = bl_json_members_check(processor, "the post-processor", known, &t->unsupported, e);
-    if (code)
-        return code;
-    code = pair_read(t->tokenizer, processor, "cls", &t->tokenizer->post.begin, e);
-    if (code)
-        return code;
-    return pair_read(t->tokenizer, processor, "sep", &t->tokenizer->post.end, e);
+    int code = pair_read(t->tokenizer, processor, "cls", &t->tokenizer->post.begin, e);
+    return code ? code : pair_read(t->tokenizer, processor, "sep", &t->tokenizer->post.end, e);
 }
 
 /* --- TemplateProcessing ----------------------------------------------------------------------------------------- */
@@ -67,12 +61,9 @@ static int template_add(struct bl_json_tokenizer *t, const json_t *tokens, const
 
 static int template_read(struct bl_json_tokenizer *t, const json_t *processor, struct bl_error *e)
 {
-    static const char *const known[] = {"type", "single", "pair", "special_tokens", NULL};
     const json_t *pieces = json_object_get(processor, "single"), *tokens = json_object_get(processor, "special_tokens");
     size_t texts = 0;
-    int code = bl_json_members_check(processor, "the post-processor", known, &t->unsupported, e);
-    if (code)
-        return code;
+    int code = BL_OK;
     for (size_t i = 0; i < json_array_size(pieces) && !code; i++) {
         const json_t *piece = json_array_get(pieces, i), *special = json_object_get(piece, "SpecialToken");
         const char *text = json_string_value(json_object_get(json_object_get(piece, "Sequence"), "id"));
@@ -91,36 +82,35 @@ static int template_read(struct bl_json_tokenizer *t, const json_t *processor, s
 
 /* --- sequences of post-processors --------------------------------------------------------------------------------- */
 
-/* `tokenizers` gives a second one the parts that the first one made, each as a text of its own. */
-static int adder_check(struct bl_tokenizer *tokenizer, struct bl_error *e)
-{
-    if (tokenizer->post.adders++)
-        return bl_error_set(e, BL_EFAIL, "it follows another one that adds tokens, which is not supported");
-    return BL_OK;
-}
-
 static int processor_read(struct bl_json_tokenizer *t, const json_t *processor, struct bl_error *e)
 {
     static const struct {
         const char *type;
         int (*read)(struct bl_json_tokenizer *t, const json_t *processor, struct bl_error *e);
-    } adders[] = {{"BertProcessing", bert_processing_read},
-                  {"RobertaProcessing", bert_processing_read},
-                  {"TemplateProcessing", template_read}};
-    const char *type = json_string_value(json_object_get(processor, "type"));
-    if (type && strcmp(type, "ByteLevel") == 0) /* changes offsets alone */
+        const char *members[6];
+    } adders[] = {
+        {"BertProcessing", bert_processing_read, {"type", "sep", "cls", "trim_offsets", "add_prefix_space"}},
+        {"RobertaProcessing", bert_processing_read, {"type", "sep", "cls", "trim_offsets", "add_prefix_space"}},
+        {"TemplateProcessing", template_read, {"type", "single", "pair", "special_tokens"}}};
+    const char *type = bl_json_type(processor);
+    if (strcmp(type, "ByteLevel") == 0) /* changes offsets alone */
         return BL_OK;
-    for (size_t i = 0; type && i < sizeof adders / sizeof *adders; i++) {
+    for (size_t i = 0; i < sizeof adders / sizeof *adders; i++) {
         if (strcmp(type, adders[i].type) != 0)
             continue;
-        int code = adder_check(t->tokenizer, e);
+        int code = BL_OK;
+        /* `tokenizers` gives a second one the parts that the first one made, each as a text of its own. */
+        if (t->tokenizer->post.adders++)
+            code = bl_error_set(e, BL_EFAIL, "it follows another one that adds tokens, which is not supported");
+        if (!code)
+            code = bl_json_members_check(processor, "the post-processor", adders[i].members, &t->unsupported, e);
         if (!code)
             code = adders[i].read(t, processor, e);
         if (code)
             bl_error_prefix(e, "the post-processor %s", type);
         return code;
     }
-    bl_unsupported_add(&t->unsupported, "the post-processor \"%.80s\"", type ? type : "");
+    bl_unsupported_add(&t->unsupported, "the post-processor \"%.80s\"", type);
     return BL_OK;
 }
 
@@ -128,8 +118,7 @@ static int processor_read(struct bl_json_tokenizer *t, const json_t *processor, 
 static int processors_read(struct bl_json_tokenizer *t, const json_t *processor, int depth, struct bl_error *e)
 {
     static const char *const known[] = {"type", "processors", NULL};
-    const char *type = json_string_value(json_object_get(processor, "type"));
-    if (!type || strcmp(type, "Sequence") != 0)
+    if (strcmp(bl_json_type(processor), "Sequence") != 0)
         return processor_read(t, processor, e);
     const json_t *list = json_object_get(processor, "processors");
     if (depth == BL_POST_PROCESSORS_DEPTH)
@@ -188,7 +177,7 @@ static int added_add(struct bl_tokenizer *tokenizer, const char *text, size_t si
         if (code && normal[i].is_over)
             bl_error_set(e, code, "its normal form has more than %zu bytes, which is not supported", normal[i].limit);
         else if (code)
-            bl_error_set(e, code, "%s", fault.text);
+            bl_error_pass(e, code, &fault);
     }
     if (!code && !form.size)
         code = bl_error_set(e, BL_EFAIL, "its normal form is empty");
@@ -206,12 +195,12 @@ static int added_read_token(struct bl_json_tokenizer *t, const json_t *item, int
                                         "rstrip", "normalized", "special",     NULL};
     struct bl_added_token token = {0};
     bool normalized, special = false;
-    const struct bl_json_flag flags[] = {{"single_word", &token.single_word},
-                                         {"lstrip", &token.lstrip},
-                                         {"rstrip", &token.rstrip},
-                                         {"special", &special},
-                                         {NULL, NULL}};
-    const struct bl_json_flag normal[] = {{"normalized", &normalized}, {NULL, NULL}};
+    const struct bl_json_flag flags[] = {{"single_word", &token.single_word, false},
+                                         {"lstrip", &token.lstrip, false},
+                                         {"rstrip", &token.rstrip, false},
+                                         {"special", &special, false},
+                                         {0}};
+    const struct bl_json_flag normal[] = {{"normalized", &normalized, false}, {0}};
     int code = bl_json_members_check(item, "an added token", known, &t->unsupported, e);
     const json_t *content = json_object_get(item, "content"), *id = json_object_get(item, "id");
     if (code)
@@ -290,7 +279,7 @@ static int root_read(struct bl_json_tokenizer *t, struct bl_error *e)
         bl_json_read_post_processor(t, &damage);
     int unsupported = bl_unsupported_check(&t->unsupported, e);
     if (unsupported || code)
-        return unsupported ? unsupported : bl_error_set(e, code, "%s", damage.text);
+        return unsupported ? unsupported : bl_error_pass(e, code, &damage);
     code = added_read(t, e);
     if (!code)
         code = bl_json_read_post_processor(t, e);
