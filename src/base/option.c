@@ -295,8 +295,6 @@ int bl_options_parse(struct bl_options *o, int argc, char **argv, struct bl_erro
 
 /* --- types of values ---------------------------------------------------------------------------------------------- */
 
-/* The types of option values: parsing and formatting. */
-
 static bool flag_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
