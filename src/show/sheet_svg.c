@@ -116,15 +116,15 @@ static void svg_append_scale(const struct bl_sheet *s, int line, int y, struct b
 }
 
 /* Appends what a piece is called, the title or the summary, escaped. */
-static void append_label(const struct bl_sheet *s, const struct bl_sheet_piece *piece, struct bl_buffer *out)
+static void append_piece_label(const struct bl_sheet *s, const struct bl_sheet_piece *piece, struct bl_buffer *out)
 {
     size_t from = out->size;
     bl_sheet_append_label(s, piece, out);
     bl_xml_escape_from(out, from);
 }
 
-static void append_words(const struct bl_sheet *s, void (*append)(const struct bl_sheet *, struct bl_buffer *),
-                         struct bl_buffer *out)
+static void append_sheet_words(const struct bl_sheet *s, void (*append)(const struct bl_sheet *, struct bl_buffer *),
+                               struct bl_buffer *out)
 {
     size_t from = out->size;
     append(s, out);
@@ -136,7 +136,7 @@ static void svg_append_tip(const struct bl_sheet *s, const struct bl_sheet_piece
 {
     char a[BL_PLURAL_SIZE];
     bl_buffer_text(out, "<title>");
-    append_label(s, piece, out);
+    append_piece_label(s, piece, out);
     bl_buffer_printf(out, ": from step %" PRId64 ", %s", piece->start,
                      bl_text_plural(a, piece->end - piece->start, "step"));
     if (piece->end - piece->start < piece->length)
@@ -277,9 +277,9 @@ static void svg_append_open(const struct bl_sheet *s, const char *id, int height
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"sheet\" width=\"%d\" height=\"%d\" viewBox=\"0 0 "
         "%d %d\" role=\"img\" aria-labelledby=\"%s-title %s-words\">\n<title id=\"%s-title\">",
         width, height, width, height, id, id, id);
-    append_words(s, bl_sheet_append_title, out);
+    append_sheet_words(s, bl_sheet_append_title, out);
     bl_buffer_printf(out, "</title>\n<desc id=\"%s-words\">", id);
-    append_words(s, bl_sheet_append_summary, out);
+    append_sheet_words(s, bl_sheet_append_summary, out);
     bl_buffer_text(out, "</desc>\n");
 }
 
@@ -346,7 +346,7 @@ static void svg_append_passages(const struct bl_sheet *s, const struct bl_passag
                          "<rect x=\"%d\" y=\"%d\" width=\"8\" height=\"8\" fill=\"#%06" PRIx32
                          "\"/><text class=\"h\" x=\"%d\" y=\"%d\">",
                          BL_SHEET_MARGIN, text.y - 9, bl_style_colour(i), BL_SHEET_MARGIN + 12, text.y);
-        append_label(s, &s->piece[i], out);
+        append_piece_label(s, &s->piece[i], out);
         bl_buffer_printf(out, ", from step %" PRId64 "%s</text>\n", s->piece[i].start,
                          s->piece[i].failed ? ": failed while packing"
                          : p->damaged[i]    ? ": damaged"
@@ -359,9 +359,9 @@ static void svg_append_passages(const struct bl_sheet *s, const struct bl_passag
 static void svg_append_words(const struct bl_sheet *s, struct bl_buffer *out)
 {
     bl_buffer_printf(out, "<text class=\"t\" x=\"%d\" y=\"%d\">", BL_SHEET_MARGIN, BL_SHEET_MARGIN + 14);
-    append_words(s, bl_sheet_append_title, out);
+    append_sheet_words(s, bl_sheet_append_title, out);
     bl_buffer_printf(out, "</text>\n<text x=\"%d\" y=\"%d\">", BL_SHEET_MARGIN, BL_SHEET_MARGIN + 34);
-    append_words(s, bl_sheet_append_summary, out);
+    append_sheet_words(s, bl_sheet_append_summary, out);
     bl_buffer_text(out, "</text>\n");
 }
 
@@ -410,7 +410,7 @@ static void page_append_passages(const struct bl_sheet *s, const struct bl_passa
     bl_buffer_printf(out, "</h2>\n%s", p->is_text ? "" : "<p>Ids: name their tokenizer to see the text.</p>\n");
     for (size_t i = 0; i < s->pieces; i++) {
         bl_buffer_printf(out, "<section style=\"border-color:#%06" PRIx32 "\"><h3>", bl_style_colour(i));
-        append_label(s, &s->piece[i], out);
+        append_piece_label(s, &s->piece[i], out);
         bl_buffer_printf(out, ", from step %" PRId64 "</h3>\n", s->piece[i].start);
         if (s->piece[i].failed || p->damaged[i])
             bl_buffer_printf(out, "<p><strong>%s</strong></p>\n",
@@ -475,7 +475,7 @@ static void page_append_lanes(const struct bl_sheet *s, struct bl_buffer *out)
 int bl_sheet_append_section(const struct bl_sheet *s, const char *id, struct bl_buffer *out, struct bl_error *e)
 {
     bl_buffer_text(out, "<p>");
-    append_words(s, bl_sheet_append_summary, out);
+    append_sheet_words(s, bl_sheet_append_summary, out);
     bl_buffer_text(out, ".</p>\n");
     if (s->damage.code) {
         bl_buffer_text(out, "<p><strong>");
