@@ -124,6 +124,12 @@ void bl_buffer_free(struct bl_buffer *b)
     *b = (struct bl_buffer){0};
 }
 
+void bl_buffer_free_part(struct bl_buffer *part, struct bl_buffer *whole)
+{
+    whole->failed |= part->failed;
+    bl_buffer_free(part);
+}
+
 /* --- growing arrays ----------------------------------------------------------------------------------------------- */
 
 #define CAPACITY_MIN 16

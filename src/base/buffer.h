@@ -40,6 +40,8 @@ void bl_buffer_clear(struct bl_buffer *b);
 /* 0, or BL_EFAIL "out of memory" if an append failed. */
 int bl_buffer_check(const struct bl_buffer *b, struct bl_error *e);
 void bl_buffer_free(struct bl_buffer *b);
+/* The same of a buffer with a part of another one, which fails if the part did. */
+void bl_buffer_free_part(struct bl_buffer *part, struct bl_buffer *whole);
 
 /* --- growing arrays ----------------------------------------------------------------------------------------------- */
 

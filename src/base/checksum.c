@@ -129,8 +129,7 @@ void bl_option_identity(const struct bl_option_group *group, const struct bl_opt
     bl_buffer_printf(out, "%s: ", option->name);
     bl_text_escape(out, value.data ? value.data : "", value.size);
     bl_buffer_byte(out, '\n');
-    out->failed |= value.failed;
-    bl_buffer_free(&value);
+    bl_buffer_free_part(&value, out);
 }
 
 /* Sets out->failed if memory runs out. */
@@ -140,8 +139,7 @@ static bool option_has_default(const struct bl_option_group *group, const struct
     struct bl_buffer value = {0};
     bl_option_format(group, option, &value);
     bool same = strcmp(value.data ? value.data : "", option->initial ? option->initial : "") == 0;
-    out->failed |= value.failed;
-    bl_buffer_free(&value);
+    bl_buffer_free_part(&value, out);
     return same;
 }
 

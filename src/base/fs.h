@@ -10,8 +10,6 @@
 
 /* --- paths -------------------------------------------------------------------------------------------------------- */
 
-/* Paths as text. */
-
 /* Returns path relative to base; absolute paths, "-", and any path with base NULL stay. The caller frees it. NULL: out
  * of memory. */
 char *bl_path_join(const char *base, const char *path);

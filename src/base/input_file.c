@@ -12,7 +12,11 @@
 
 /* --- opener ------------------------------------------------------------------------------------------------------- */
 
-/* A role of the process, like its standard input: set once, when it has one thread. */
+/* What a process may open is decided for all of it at once: a decoder's process is confined before it reads its first
+ * input (kind/isolated), and from then on every open(2) in it fails. So the opener is a property of the process, as its
+ * standard input is, and no argument: it would have to pass through every kind, its readers, and the callbacks of
+ * libav, and a call that lacks it would fail in confined processes alone. decoder_loop.c sets it once, before there are
+ * threads; everything else only calls the functions below. */
 static bl_opener *opener;
 static void *opener_context;
 

@@ -20,7 +20,7 @@
 /* As open(2) with these flags: a descriptor, or -1 with errno. */
 typedef int bl_opener(void *context, const char *path, int flags);
 
-/* Sets the opener of this process, before it has threads. NULL: open(2). */
+/* Sets the opener of this process, once, before it has threads. Without it: open(2). */
 void bl_opener_set(bl_opener *opener, void *context);
 
 /* Opens a file in this process. */

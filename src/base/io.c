@@ -13,35 +13,27 @@
 
 /* --- reads and writes --------------------------------------------------------------------------------------------- */
 
-int bl_io_write(int fd, const void *data, size_t size, const char *path, struct bl_error *e)
+/* offset -1: where the file is. */
+static int write_all(int fd, const char *data, size_t size, int64_t offset, const char *path, struct bl_error *e)
 {
-    const char *at = data;
-    while (size) {
-        ssize_t n = write(fd, at, size);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
+    for (size_t done = 0; done < size;) {
+        ssize_t n = offset < 0 ? write(fd, data + done, size - done)
+                               : pwrite(fd, data + done, size - done, offset + (int64_t)done);
+        if (n < 0 && errno != EINTR)
             return bl_error_errno(e, BL_EFAIL, "cannot write %s", path);
-        at += n;
-        size -= (size_t)n;
+        done += n < 0 ? 0 : (size_t)n;
     }
     return BL_OK;
 }
 
+int bl_io_write(int fd, const void *data, size_t size, const char *path, struct bl_error *e)
+{
+    return write_all(fd, data, size, -1, path, e);
+}
+
 int bl_io_pwrite(int fd, const void *data, size_t size, int64_t offset, const char *path, struct bl_error *e)
 {
-    const char *at = data;
-    while (size) {
-        ssize_t n = pwrite(fd, at, size, offset);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return bl_error_errno(e, BL_EFAIL, "cannot write %s", path);
-        at += n;
-        offset += n;
-        size -= (size_t)n;
-    }
-    return BL_OK;
+    return write_all(fd, data, size, offset, path, e);
 }
 
 int bl_io_read(int fd, void *data, size_t size, size_t *got, const char *path, struct bl_error *e)

@@ -170,14 +170,6 @@ enum bl_origin bl_options_origin(const struct bl_options *o, const char *name)
     return (enum bl_origin)o->origin[match.index];
 }
 
-int bl_options_each(const struct bl_options *o, bl_option_visit *visit, void *context)
-{
-    int code = BL_OK;
-    for (struct bl_option_match m = {0}; !code && bl_options_next(o, &m);)
-        code = visit(context, m.group, m.option);
-    return code;
-}
-
 void bl_option_format(const struct bl_option_group *group, const struct bl_option *option, struct bl_buffer *out)
 {
     option->type->format(option, option_value(group, option), out);
@@ -294,8 +286,6 @@ int bl_options_parse(struct bl_options *o, int argc, char **argv, struct bl_erro
 }
 
 /* --- types of values ---------------------------------------------------------------------------------------------- */
-
-/* The types of option values: parsing and formatting. */
 
 static bool flag_parse(const struct bl_option *option, const char *text, void *value)
 {

@@ -179,10 +179,6 @@ enum bl_origin bl_options_origin(const struct bl_options *o, const char *name);
  * Values from a file are accepted, since they may be meant for another command. BL_EUSAGE. */
 int bl_options_check(const struct bl_options *o, struct bl_error *e);
 
-/* Visits each option in table order. visit returns 0 to continue. */
-typedef int bl_option_visit(void *context, const struct bl_option_group *group, const struct bl_option *option);
-int bl_options_each(const struct bl_options *o, bl_option_visit *visit, void *context);
-
 /* Appends the choices of an option, separated by separator. */
 void bl_option_append_choices(const struct bl_option *option, const char *separator, struct bl_buffer *out);
 

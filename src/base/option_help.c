@@ -59,8 +59,7 @@ static void option_append_help(const struct bl_option *option, size_t size, stru
     if (option->initial && option->type != &bl_option_flag)
         bl_buffer_printf(&text, " [%s]", option->initial);
     help_append_wrapped(out, text.data ? text.data : "", column);
-    out->failed |= text.failed;
-    bl_buffer_free(&text);
+    bl_buffer_free_part(&text, out);
     bl_buffer_byte(out, '\n');
 }
 
@@ -178,8 +177,7 @@ static void flag_append_described(struct bl_buffer *out, const char *dashes, con
     bl_buffer_printf(&text, "%s%.*s:%.*s", dashes, (int)size, name, (int)strcspn(help, ":;"), help);
     bl_buffer_byte(out, ' ');
     bl_shell_quote(out, BL_SHELL_ZSH, text.failed ? "" : text.data, text.size);
-    out->failed |= text.failed;
-    bl_buffer_free(&text);
+    bl_buffer_free_part(&text, out);
 }
 
 /* What a shell's script says of one option of a command. */
@@ -261,8 +259,7 @@ static void fish_append_value(struct bl_buffer *out, const struct value *value)
         bl_buffer_text(out, " -a ");
         bl_shell_quote(out, BL_SHELL_FISH, all.data, all.size);
     }
-    out->failed |= all.failed;
-    bl_buffer_free(&all);
+    bl_buffer_free_part(&all, out);
 }
 
 static void fish_append_option(const struct bl_option *option, const char *command, struct bl_buffer *out)

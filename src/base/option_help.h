@@ -6,8 +6,6 @@
 
 /* --- help --------------------------------------------------------------------------------------------------------- */
 
-/* The list of options in --help. */
-
 /* Appends each group that has a title, with its options. */
 void bl_options_help(const struct bl_options *o, struct bl_buffer *out);
 
@@ -16,8 +14,6 @@ void bl_options_help(const struct bl_options *o, struct bl_buffer *out);
 int bl_options_help_some(const struct bl_options *o, const char *names, struct bl_buffer *out, struct bl_error *e);
 
 /* --- completion in shells ----------------------------------------------------------------------------------------- */
-
-/* Completion of options in shells. */
 
 enum bl_shell { BL_SHELL_BASH, BL_SHELL_ZSH, BL_SHELL_FISH };
 

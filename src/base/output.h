@@ -13,8 +13,6 @@
 
 /* --- temporary files ---------------------------------------------------------------------------------------------- */
 
-/* Temporary files and their names. */
-
 /* The name of the machine, "" if it has none that can be part of a file name. */
 void bl_temporary_host(char host[65]);
 

@@ -205,6 +205,14 @@ bool bl_text_list_has(const char *list, const char *word)
     return false;
 }
 
+void bl_text_trim(const char **text, size_t *size, const char *blanks)
+{
+    while (*size && strchr(blanks, (*text)[*size - 1]))
+        --*size;
+    for (; *size && strchr(blanks, **text); ++*text)
+        --*size;
+}
+
 bool bl_text_is_blank(const char *line, size_t size)
 {
     size_t blank = 0;

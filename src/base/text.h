@@ -39,8 +39,6 @@ int64_t bl_base64_decode(char *text, size_t size);
 
 /* --- numbers, escapes and quantities ------------------------------------------------------------------------------ */
 
-/* Strict parsing of numbers, escapes in tables, natural order, and quantities for people. */
-
 /* Parses a decimal integer with an optional minus and nothing around it. False: it is not one, or out of [min, max]. */
 bool bl_text_to_int(const char *text, size_t size, int64_t min, int64_t max, int64_t *value);
 
@@ -61,6 +59,9 @@ bool bl_text_next_line(const char *text, size_t size, size_t *at, const char **l
 
 /* Whether a list of words, with commas between, has the word. */
 bool bl_text_list_has(const char *list, const char *word);
+
+/* Leaves out the bytes at both ends that are among these, and zero bytes. */
+void bl_text_trim(const char **text, size_t *size, const char *blanks);
 
 /* Whether a line has nothing but spaces, tabs and carriage returns. */
 bool bl_text_is_blank(const char *line, size_t size);
@@ -108,8 +109,6 @@ char *bl_text_plural(char *buffer, int64_t count, const char *noun);
 void bl_text_append_plural(struct bl_buffer *out, int64_t count, const char *noun);
 
 /* --- suggestions -------------------------------------------------------------------------------------------------- */
-
-/* Suggestions for mistyped words. */
 
 /* Start from {.word, .size}; then offer each valid word with bl_nearest_offer. */
 struct bl_nearest {

@@ -249,24 +249,19 @@ struct cat {
 
 static const struct bl_option table[] = {
     BL_OPTION_STRING("field", struct cat, field, BL_AFFECTS_NOTHING,
-                     "which one; required where the dataset has several", .placeholder = "NAME",
-                     .command_line_only = true),
+                     "which one; required where the dataset has several", .placeholder = "NAME"),
     BL_OPTION_CHOICE("as", struct cat, as, bl_sequence_form_names, BL_AFFECTS_NOTHING,
                      "the form; auto: wav for sound, text for tokens if their tokenizer is bytes or given, else ids, "
                      "one a line; npy for "
-                     "all else",
-                     .command_line_only = true),
+                     "all else"),
     BL_OPTION_STRING("tokenizer", struct cat, tokenizer, BL_AFFECTS_NOTHING,
-                     "that which made the tokens, to decode them to text", .placeholder = "FILE",
-                     .command_line_only = true),
+                     "that which made the tokens, to decode them to text", .placeholder = "FILE"),
     BL_OPTION_STRING("steps", struct cat, steps, BL_AFFECTS_NOTHING,
-                     "only steps A to B - 1, from 0; either may be left out", .placeholder = "A..B",
-                     .command_line_only = true),
-    BL_OPTION_INT("step", struct cat, step, BL_AFFECTS_NOTHING, "only this one, as a single picture with --as png",
-                  .command_line_only = true),
+                     "only steps A to B - 1, from 0; either may be left out", .placeholder = "A..B"),
+    BL_OPTION_INT("step", struct cat, step, BL_AFFECTS_NOTHING, "only this one, as a single picture with --as png"),
     BL_OPTION_STRING("output", struct cat, output, BL_AFFECTS_NOTHING,
                      "the file to write, or the directory of pictures [standard output]", .letter = 'o',
-                     .placeholder = "FILE", .command_line_only = true),
+                     .placeholder = "FILE"),
     {0},
 };
 

@@ -102,6 +102,13 @@ void bl_cmd_print(const char *format, ...)
     free(all);
 }
 
+void bl_cmd_print_text(struct bl_buffer *text)
+{
+    if (text->size && !text->failed)
+        bl_cmd_print("%s", text->data);
+    bl_buffer_free(text);
+}
+
 int bl_cmd_write(const char *path, const struct bl_buffer *text, struct bl_error *e)
 {
     struct bl_output out = {0};
@@ -120,11 +127,21 @@ out:
     return code;
 }
 
-int bl_cmd_write_masked(struct bl_buffer *text, struct bl_error *e)
+int bl_cmd_answer(const char *path, struct bl_buffer *text, bool masked, int code, struct bl_error *e)
 {
-    if (text->data && !text->failed)
+    if (masked && text->data && !text->failed)
         text->size = bl_utf8_mask(text->data, text->size, "\n");
-    return bl_cmd_write(NULL, text, e);
+    if (!code)
+        code = bl_cmd_write(path, text, e);
+    bl_buffer_free(text);
+    return code;
+}
+
+void bl_cmd_append_line(struct bl_buffer *out, const char *label, const char *text)
+{
+    bl_buffer_printf(out, "%-12s", label);
+    bl_text_append_masked(out, text);
+    bl_buffer_byte(out, '\n');
 }
 
 static void help_append_all(struct bl_cmd *cmd, struct bl_buffer *text)
@@ -159,10 +176,7 @@ static int cmd_print_help(struct bl_cmd *cmd)
     else
         code = help_append_usual(cmd, &text);
     cmd->common.help = true;
-    if (!code)
-        code = bl_cmd_write(NULL, &text, &cmd->error);
-    bl_buffer_free(&text);
-    return code;
+    return bl_cmd_answer(NULL, &text, false, code, &cmd->error);
 }
 
 static int cmd_print_completion(struct bl_cmd *cmd, const char *name)
@@ -176,9 +190,7 @@ static int cmd_print_completion(struct bl_cmd *cmd, const char *name)
     bl_options_completion(&cmd->options, (enum bl_shell)shell, cmd->name, cmd->operands ? cmd->operands : "files",
                           &text);
     cmd->common.help = true;
-    int code = bl_cmd_write(NULL, &text, &cmd->error);
-    bl_buffer_free(&text);
-    return code;
+    return bl_cmd_answer(NULL, &text, false, BL_OK, &cmd->error);
 }
 
 int bl_cmd_options(struct bl_cmd *cmd, const struct bl_option_group *groups)

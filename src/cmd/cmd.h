@@ -116,12 +116,19 @@ int bl_cmd_write(const char *path, const struct bl_buffer *text, struct bl_error
 int bl_cmd_write_info(const char *dir, const struct bl_run_times *times, const struct bl_totals *totals,
                       struct bl_error *e);
 
-/* Prints lines on standard output, masked except for line ends. The caller masks names before
- * (bl_text_append_masked). */
-int bl_cmd_write_masked(struct bl_buffer *text, struct bl_error *e);
+/* Ends a function that made an answer: writes the text to path, unless code says that it could not be made, and frees
+ * it. masked: for people, so that hidden characters but line ends are masked (names before: bl_text_append_masked).
+ * Returns code, or why the text could not be written. */
+int bl_cmd_answer(const char *path, struct bl_buffer *text, bool masked, int code, struct bl_error *e);
+
+/* Appends "label       text": text masked, in the column of a listing for people. */
+void bl_cmd_append_line(struct bl_buffer *out, const char *label, const char *text);
 
 /* Prints "bload: <text>" on stderr, masked, even with --quiet. */
 void bl_cmd_print(const char *format, ...) BL_PRINTF(1, 2);
+
+/* The same of a text that was built, and frees it; nothing is printed of an empty one, or where memory ran out. */
+void bl_cmd_print_text(struct bl_buffer *text);
 
 /* --- exports (export.c) ----------------------------------------------------------------------------------------------
  */

@@ -43,11 +43,7 @@ struct choice {
 static void choice_tick(void *sink, int64_t row, int64_t rows)
 {
     struct choice *c = sink;
-    if (!row)
-        bl_progress_start(&c->progress, "choose", "sequences", NULL, rows);
-    c->progress.done = row;
-    if (bl_progress_seconds(&c->progress) >= BL_PROGRESS_LATE)
-        bl_progress_bar_tick(&c->bar, &c->progress);
+    bl_progress_bar_choose(&c->bar, &c->progress, row, rows);
 }
 
 static int length_source_open(struct bl_length_source *lengths, const struct bl_sequences_columns *columns,
@@ -157,8 +153,8 @@ static const struct bl_option T_table[] = {
 
 static const struct bl_option table[] = {
     BL_OPTION_BYTES("step-bytes", struct comparing, step_bytes, BL_AFFECTS_NOTHING,
-                    "bytes of a step, by which the bytes of all blocks are shown", .min = 1, .command_line_only = true),
-    BL_OPTION_FLAG("json", struct comparing, json, BL_AFFECTS_NOTHING, "the table as JSON", .command_line_only = true),
+                    "bytes of a step, by which the bytes of all blocks are shown", .min = 1),
+    BL_OPTION_FLAG("json", struct comparing, json, BL_AFFECTS_NOTHING, "the table as JSON"),
     {0},
 };
 
@@ -278,10 +274,7 @@ static int compare_run(struct bl_cmd *cmd, struct comparing *c)
         code = bl_plan_info_format_rows(c->set[0].row, c->set[0].rows, &text, e);
     else
         compare_format_sets(c, &text);
-    if (!code)
-        code = bl_cmd_write(NULL, &text, e);
-    bl_buffer_free(&text);
-    return code;
+    return bl_cmd_answer(NULL, &text, false, code, e);
 }
 
 int bl_cmd_compare(int argc, char **argv)

@@ -412,19 +412,11 @@ void bl_config_free(struct bl_config *config)
 
 /* --- printing --------------------------------------------------------------------------------------------------- */
 
-static bool text_is_utf8(const char *text, size_t size)
-{
-    size_t length = 1;
-    for (size_t at = 0; at < size && length; at += length)
-        length = bl_utf8_length(text + at, size - at);
-    return length;
-}
-
 /* Double-quoted YAML can hold any text and keeps it readable. */
 static void yaml_append_quoted(struct bl_buffer *out, const char *text)
 {
     size_t size = strlen(text);
-    if (!text_is_utf8(text, size)) {
+    if (bl_utf8_valid(text, size) < size) {
         bl_buffer_text(out, "!!binary \"");
         bl_base64_append(out, text, size);
         bl_buffer_byte(out, '"');
@@ -471,8 +463,7 @@ static void config_print_option(const struct bl_option_match *match, const char 
             bl_buffer_text(out, value.data);
         bl_buffer_byte(out, '\n');
     }
-    out->failed |= value.failed;
-    bl_buffer_free(&value);
+    bl_buffer_free_part(&value, out);
 }
 
 void bl_config_print(const struct bl_config *config, const struct bl_options *options, const struct bl_source *source,

@@ -77,8 +77,7 @@ struct examining {
 };
 
 static const struct bl_option table[] = {
-    BL_OPTION_FLAG("json", struct examining, json, BL_AFFECTS_NOTHING, "print JSON, with figures",
-                   .command_line_only = true),
+    BL_OPTION_FLAG("json", struct examining, json, BL_AFFECTS_NOTHING, "print JSON, with figures"),
     {0},
 };
 
@@ -140,10 +139,7 @@ static int doctor_print(struct bl_cmd *cmd, const struct examining *x)
         code = bl_findings_json(&x->findings, x->dir, &text, &cmd->error);
     else
         findings_format(&x->findings, cmd->common.quiet, &text);
-    if (!code)
-        code = x->json ? bl_cmd_write(NULL, &text, &cmd->error) : bl_cmd_write_masked(&text, &cmd->error);
-    bl_buffer_free(&text);
-    return code;
+    return bl_cmd_answer(NULL, &text, !x->json, code, &cmd->error);
 }
 
 static int doctor_run(struct bl_cmd *cmd, struct examining *x)

@@ -22,11 +22,8 @@ static void export_info_format(const struct bl_export_info *info, struct bl_buff
     bl_buffer_printf(out, "export      %s, read by %s\ndataset     ", c->format->name, c->format->reader);
     bl_text_append_masked(out, d->dataset);
     bl_buffer_printf(out, ", its manifest's checksum is %s\n", c->source);
-    if (*c->field) {
-        bl_buffer_text(out, "field       ");
-        bl_text_append_masked(out, c->field);
-        bl_buffer_byte(out, '\n');
-    }
+    if (*c->field)
+        bl_cmd_append_line(out, "field", c->field);
     bl_buffer_printf(out, "blocks      %s%s in %s\n", bl_text_count(blocks, d->blocks),
                      c->ids ? " with the ids of their sequences" : "", bl_text_plural(files, d->parts, "file"));
     bl_buffer_printf(out, "size        %s, ", bl_text_size(size, d->bytes));
@@ -51,9 +48,9 @@ static int packed_info(const char *dir, bool json, bool *found, struct bl_buffer
         bl_buffer_text(out, "export      packed Parquet, read by " BL_PACKED_PARQUET_READER
                             "\ndataset     its manifest's checksum is ");
         bl_text_append_masked(out, packed.dataset);
-        bl_buffer_text(out, "\nfield       ");
-        bl_text_append_masked(out, packed.field);
-        bl_buffer_printf(out, "\nblocks      T = %s, in %s of ", bl_text_count(b, packed.T),
+        bl_buffer_byte(out, '\n');
+        bl_cmd_append_line(out, "field", packed.field);
+        bl_buffer_printf(out, "blocks      T = %s, in %s of ", bl_text_count(b, packed.T),
                          bl_text_plural(a, packed.files, "file"));
         bl_buffer_printf(out, "%s\n", bl_text_size(b, packed.bytes));
     }
@@ -98,35 +95,28 @@ int bl_cmd_refuse_unfinished_export(const char *dir, struct bl_error *e)
 /* bload export: the blocks of a dataset or view in another format. */
 
 struct exporting {
-    const char *output;
+    struct bl_export_request request; /* most of it are options */
     int to;
-    struct bl_compress compress;
-    int64_t shard_size;
-    const char *field;
-    bool ids;
-    struct bl_task task;
     struct bl_progress_bar bar;
 };
 
 static const struct bl_option table[] = {
     BL_OPTION_CHOICE("to", struct exporting, to, bl_export_format_names, BL_AFFECTS_NOTHING,
                      "the format; required: mds is that of MosaicML Streaming, energon that of Megatron-Energon, "
-                     "megatron its .bin and .idx of tokens",
-                     .command_line_only = true),
-    BL_OPTION_STRING("output", struct exporting, output, BL_AFFECTS_NOTHING, "the directory to write; required",
-                     .letter = 'o', .placeholder = "DIR2", .command_line_only = true),
-    BL_OPTION_BYTES("shard-size", struct exporting, shard_size, BL_AFFECTS_NOTHING,
+                     "megatron its .bin and .idx of tokens"),
+    BL_OPTION_STRING("output", struct exporting, request.output, BL_AFFECTS_NOTHING, "the directory to write; required",
+                     .letter = 'o', .placeholder = "DIR2"),
+    BL_OPTION_BYTES("shard-size", struct exporting, request.shard_size, BL_AFFECTS_NOTHING,
                     "bytes per file before compression; at least one block goes into each [mds: 64M, webdataset and "
                     "energon: 256M, megatron: all in one]",
-                    .min = 1, .command_line_only = true),
-    BL_OPTION_CUSTOM("compress", &bl_option_compress, struct bl_compress, struct exporting, compress,
-                     BL_AFFECTS_NOTHING, "compress each file of mds", .initial = "none", .command_line_only = true),
-    BL_OPTION_STRING("field", struct exporting, field, BL_AFFECTS_NOTHING,
+                    .min = 1),
+    BL_OPTION_CUSTOM("compress", &bl_option_compress, struct bl_compress, struct exporting, request.compress,
+                     BL_AFFECTS_NOTHING, "compress each file of mds", .initial = "none"),
+    BL_OPTION_STRING("field", struct exporting, request.field, BL_AFFECTS_NOTHING,
                      "of megatron: the field with the tokens [the only one with an integer a step]",
-                     .placeholder = "NAME", .command_line_only = true),
-    BL_OPTION_FLAG("ids", struct exporting, ids, BL_AFFECTS_NOTHING,
-                   "of mds, webdataset and energon: also the ids of the sequences in each block, as JSON",
-                   .command_line_only = true),
+                     .placeholder = "NAME"),
+    BL_OPTION_FLAG("ids", struct exporting, request.ids, BL_AFFECTS_NOTHING,
+                   "of mds, webdataset and energon: also the ids of the sequences in each block, as JSON"),
     {0},
 };
 
@@ -139,21 +129,22 @@ static void export_print_summary(const struct exporting *x, const struct bl_expo
 {
     char blocks[BL_PLURAL_SIZE], files[BL_PLURAL_SIZE], size[32];
     if (made->existed) {
-        bl_cmd_print("%s is already complete: nothing to do", x->output);
+        bl_cmd_print("%s is already complete: nothing to do", x->request.output);
         return;
     }
     bl_text_plural(blocks, made->blocks, "block");
     bl_text_plural(files, made->parts, "file");
     bl_text_size(size, made->bytes);
-    if (!x->task.set)
-        bl_cmd_print("%s: %s in %s, %s", x->output, blocks, files, size);
+    if (!x->request.task.set)
+        bl_cmd_print("%s: %s in %s, %s", x->request.output, blocks, files, size);
     else if (made->missing)
-        bl_cmd_print("%s, task %" PRId64 " of %" PRId64 ": done; %" PRId64 " of %s %s missing yet", x->output,
-                     x->task.index, x->task.count, made->missing, files, made->missing == 1 ? "is" : "are");
+        bl_cmd_print("%s, task %" PRId64 " of %" PRId64 ": done; %" PRId64 " of %s %s missing yet", x->request.output,
+                     x->request.task.index, x->request.task.count, made->missing, files,
+                     made->missing == 1 ? "is" : "are");
     else
         bl_cmd_print("%s, task %" PRId64 " of %" PRId64 ": done; no file is missing: run the command without --task to "
                      "finish the export",
-                     x->output, x->task.index, x->task.count);
+                     x->request.output, x->request.task.index, x->request.task.count);
 }
 
 static int export_check(struct bl_cmd *cmd, struct exporting *x)
@@ -162,43 +153,36 @@ static int export_check(struct bl_cmd *cmd, struct exporting *x)
     int code = BL_OK;
     if (bl_options_origin(&cmd->options, "to") == BL_ORIGIN_DEFAULT)
         code = bl_error_set(e, BL_EUSAGE, "--to must be given: mds, webdataset, energon or megatron");
-    else if (!x->output)
+    else if (!x->request.output)
         code = bl_error_set(e, BL_EUSAGE, "-o must be given: the directory of the export");
     if (!code)
-        code = bl_task_resolve(&x->task, e);
-    return code ? code : bl_cmd_check_parent("-o", x->output, false, e);
+        code = bl_task_resolve(&x->request.task, e);
+    return code ? code : bl_cmd_check_parent("-o", x->request.output, false, e);
 }
 
 static int export_run(struct bl_cmd *cmd, struct exporting *x)
 {
-    const char *dir;
+    struct bl_export_request *request = &x->request;
     struct bl_export_made made;
-    int code = bl_cmd_directory(cmd, &dir);
+    int code = bl_cmd_directory(cmd, &request->dir);
     if (!code)
         code = export_check(cmd, x);
     if (code)
         return code;
-    const struct bl_export_request request = {.dir = dir,
-                                              .output = x->output,
-                                              .tool = BLOAD_VERSION,
-                                              .format = bl_export_formats[x->to],
-                                              .compress = x->compress,
-                                              .shard_size = x->shard_size,
-                                              .field = x->field,
-                                              .ids = x->ids,
-                                              .task = x->task,
-                                              .workers = bl_cmd_workers(&cmd->common),
-                                              .cancel = &cmd->cancel,
-                                              .tick = export_show_progress,
-                                              .sink = &x->bar};
+    request->tool = BLOAD_VERSION;
+    request->format = bl_export_formats[x->to];
+    request->workers = bl_cmd_workers(&cmd->common);
+    request->cancel = &cmd->cancel;
+    request->tick = export_show_progress;
+    request->sink = &x->bar;
     x->bar = bl_progress_bar_make(&cmd->common);
     bl_signals_install(&cmd->cancel);
-    code = bl_export_run(&request, &made, &cmd->error);
+    code = bl_export_run(request, &made, &cmd->error);
     bl_progress_bar_end(&x->bar);
     if (!code && !cmd->common.quiet)
         export_print_summary(x, &made);
     if (!code && !cmd->common.quiet && made.left_out.size)
-        bl_cmd_print("left out, as files of %s have tokens alone: %s", request.format->name, made.left_out.data);
+        bl_cmd_print("left out, as files of %s have tokens alone: %s", request->format->name, made.left_out.data);
     bl_buffer_free(&made.left_out);
     return code;
 }
@@ -216,7 +200,7 @@ int bl_cmd_export(int argc, char **argv)
                                      "dataset --to mds --compress zstd -o mds",
                          .operands = "directories"};
     const struct bl_option_group groups[] = {{"Export", table, &x},
-                                             {"Tasks", bl_task_option_table, &x.task},
+                                             {"Tasks", bl_task_option_table, &x.request.task},
                                              {"General", bl_common_threads_table, &cmd.common},
                                              {0}};
     int code = bl_cmd_parse(&cmd, groups, argc, argv);

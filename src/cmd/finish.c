@@ -28,7 +28,7 @@ struct finishing {
 
 static const struct bl_option output_table[] = {
     BL_OPTION_FLAG("json", struct finishing, json, BL_AFFECTS_NOTHING,
-                   "print the dataset as bload info --json does, once it is complete", .command_line_only = true),
+                   "print the dataset as bload info --json does, once it is complete"),
     {0},
 };
 

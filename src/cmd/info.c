@@ -24,7 +24,7 @@ struct informing {
 };
 
 static const struct bl_option table[] = {
-    BL_OPTION_FLAG("json", struct informing, json, BL_AFFECTS_NOTHING, "print JSON", .command_line_only = true),
+    BL_OPTION_FLAG("json", struct informing, json, BL_AFFECTS_NOTHING, "print JSON"),
     {0},
 };
 
@@ -242,11 +242,8 @@ static void info_format_files(const struct bl_info *info, struct bl_buffer *out)
     for (size_t i = 0; i < m->libraries.count; i++)
         bl_buffer_printf(out, ", %s %s", m->libraries.pair[i].name, m->libraries.pair[i].value);
     bl_buffer_byte(out, '\n');
-    for (size_t i = 0; i < m->notes; i++) {
-        bl_buffer_text(out, i ? "            " : "note        ");
-        bl_text_append_masked(out, m->note[i]);
-        bl_buffer_byte(out, '\n');
-    }
+    for (size_t i = 0; i < m->notes; i++)
+        bl_cmd_append_line(out, i ? "" : "note", m->note[i]);
 }
 
 static void info_format_faults(const struct bl_info *info, struct bl_buffer *out)
@@ -322,12 +319,9 @@ int bl_cmd_write_info(const char *dir, const struct bl_run_times *times, const s
         bl_buffer_text(&text, "null\n");
     else if (!code)
         code = info_format(&i, dir, &text, e);
-    if (!code)
-        code = bl_cmd_write(NULL, &text, e);
     free(manifest);
-    bl_buffer_free(&text);
     bl_info_free(&i.info);
-    return code;
+    return bl_cmd_answer(NULL, &text, false, code, e);
 }
 
 static int info_run(struct bl_cmd *cmd, struct informing *i)
@@ -340,10 +334,7 @@ static int info_run(struct bl_cmd *cmd, struct informing *i)
         code = bl_cmd_export_info(dir, i->json, &text, e);
     if (!code && !text.size)
         code = info_format(i, dir, &text, e);
-    if (!code)
-        code = i->json ? bl_cmd_write(NULL, &text, e) : bl_cmd_write_masked(&text, e);
-    bl_buffer_free(&text);
-    return code;
+    return bl_cmd_answer(NULL, &text, !i->json, code, e);
 }
 
 int bl_cmd_info(int argc, char **argv)

@@ -88,10 +88,7 @@ static int plan_report(const struct planning *p, struct bl_error *e)
     if (!p->report)
         return BL_OK;
     int code = bl_plan_info_format(&p->plan_info, &json, e);
-    if (!code)
-        code = bl_cmd_write(p->report, &json, e);
-    bl_buffer_free(&json);
-    return code;
+    return bl_cmd_answer(p->report, &json, false, code, e);
 }
 
 static int plan_write(const struct planning *p, const char *path, struct bl_error *e)

@@ -284,6 +284,15 @@ void bl_progress_bar_tick(struct bl_progress_bar *bar, const struct bl_progress 
     bar->drawn = bar->form == BL_PROGRESS_BAR;
 }
 
+void bl_progress_bar_choose(struct bl_progress_bar *bar, struct bl_progress *progress, int64_t row, int64_t rows)
+{
+    if (!row)
+        bl_progress_start(progress, "choose", "sequences", NULL, rows);
+    progress->done = row;
+    if (bl_progress_seconds(progress) >= BL_PROGRESS_LATE)
+        bl_progress_bar_tick(bar, progress);
+}
+
 void bl_progress_bar_clear(struct bl_progress_bar *bar)
 {
     if (bar->drawn)

@@ -54,6 +54,9 @@ struct bl_progress_bar bl_progress_bar_make(const struct bl_common *common);
 /* Shows the present state when it is due. */
 void bl_progress_bar_tick(struct bl_progress_bar *bar, const struct bl_progress *progress);
 
+/* The same of a subset's choice (bl_subset.tick), once it takes long. progress is the caller's, from row 0 on. */
+void bl_progress_bar_choose(struct bl_progress_bar *bar, struct bl_progress *progress, int64_t row, int64_t rows);
+
 /* Clears the bar from the terminal, so that a message can be printed. The next tick may draw it again. */
 void bl_progress_bar_clear(struct bl_progress_bar *bar);
 

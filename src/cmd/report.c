@@ -19,10 +19,9 @@ struct reporting {
 
 static const struct bl_option table[] = {
     BL_OPTION_STRING("output", struct reporting, output, BL_AFFECTS_NOTHING,
-                     "write the page to this file instead of standard output", .letter = 'o', .placeholder = "FILE",
-                     .command_line_only = true),
+                     "write the page to this file instead of standard output", .letter = 'o', .placeholder = "FILE"),
     BL_OPTION_INT("blocks", struct reporting, blocks, BL_AFFECTS_NOTHING,
-                  "draw so many blocks, evenly spread; 0: none, and no shard is read", .command_line_only = true),
+                  "draw so many blocks, evenly spread; 0: none, and no shard is read"),
     {0},
 };
 

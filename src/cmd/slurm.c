@@ -126,8 +126,9 @@ static int slurm_resolve_paths(struct bl_slurm *s, struct bl_error *e)
         return bl_error_errno(e, BL_EFAIL, "jobs cannot run %s", program);
     s->program = strdup(program);
     s->dir = path_make_absolute(s->directory, s->output, "");
+    s->state = path_make_absolute(s->directory, s->output, "/" BL_WORK_FOLDER);
     s->folder = path_make_absolute(s->directory, s->output, ".slurm");
-    if (!s->program || !s->dir || !s->folder)
+    if (!s->program || !s->dir || !s->state || !s->folder)
         return bl_error_memory(e);
     for (const char *at = s->folder; *at; at++) {
         if (*at == '\\' || (unsigned char)*at < ' ')
@@ -227,18 +228,14 @@ out:
 /* Prevents two concurrent runs of this command, which would submit every job twice. */
 static int slurm_take_lock(struct bl_slurm *s, struct bl_error *e)
 {
-    struct bl_buffer path = {0};
-    int code = bl_slurm_path(s, "logs", &path, e);
-    if (!code)
-        code = bl_fs_mkdirs(path.data, e);
-    bl_buffer_clear(&path);
-    if (!code)
-        code = bl_slurm_path(s, "lock", &path, e);
-    if (!code && (s->lock = open(path.data, O_RDWR | O_CREAT | O_CLOEXEC, 0666)) < 0)
-        code = bl_error_errno(e, BL_EFAIL, "cannot open %s", path.data);
+    char *logs = bl_path_join(s->folder, "logs"), *lock = bl_path_join(s->folder, "lock");
+    int code = logs && lock ? bl_fs_mkdirs(logs, e) : bl_error_memory(e);
+    if (!code && (s->lock = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666)) < 0)
+        code = bl_error_errno(e, BL_EFAIL, "cannot open %s", lock);
     if (!code && flock(s->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         code = bl_error_set(e, BL_EFAIL, "another bload slurm is running in %s", s->folder);
-    bl_buffer_free(&path);
+    free(logs);
+    free(lock);
     return code; /* a file system without locks cannot exclude others */
 }
 
@@ -302,42 +299,30 @@ static void slurm_print_faults(const struct bl_slurm *s)
 
 static int slurm_submit(const struct bl_slurm *s, struct bl_error *e)
 {
-    struct bl_buffer path = {0};
-    int status = 0, code = bl_slurm_path(s, "submit.sh", &path, e);
-    const char *argv[] = {"/bin/sh", path.data, NULL};
-    if (code)
-        goto out;
-    if (!bl_process_found("sbatch")) {
-        code =
-            bl_error_set(e, BL_EFAIL, "there is no sbatch here: on a machine that submits jobs, run sh %s", path.data);
-        goto out;
-    }
-    code = bl_process_run(argv, NULL, &status, e);
-    if (code)
-        goto out;
-    if (status)
+    char *path = bl_path_join(s->folder, "submit.sh");
+    const char *argv[] = {"/bin/sh", path, NULL};
+    int status = 0, code = path ? BL_OK : bl_error_memory(e);
+    if (!code && !bl_process_found("sbatch"))
+        code = bl_error_set(e, BL_EFAIL, "there is no sbatch here: on a machine that submits jobs, run sh %s", path);
+    if (!code)
+        code = bl_process_run(argv, NULL, &status, e);
+    if (!code && status)
         code = bl_error_set(e, BL_EFAIL,
                             "%s ended with status %d: what it has submitted goes on, and the same command submits the "
                             "rest",
-                            path.data, status);
-out:
-    bl_buffer_free(&path);
+                            path, status);
+    free(path);
     return code;
 }
 
 /* Removes old marks together with the script: the new jobs are not submitted yet. */
 static int slurm_write_scripts(const struct bl_slurm *s, struct bl_error *e)
 {
-    struct bl_buffer path = {0};
-    int code = bl_slurm_write(s, e);
-    if (code)
-        goto out;
-    code = bl_slurm_path(s, "submitted", &path, e);
-    if (code)
-        goto out;
-    code = bl_fs_remove(path.data, e);
-out:
-    bl_buffer_free(&path);
+    char *path = bl_path_join(s->folder, "submitted");
+    int code = path ? bl_slurm_write(s, e) : bl_error_memory(e);
+    if (!code)
+        code = bl_fs_remove(path, e);
+    free(path);
     return code;
 }
 
@@ -353,11 +338,8 @@ static int slurm_submit_missing(struct bl_cmd *cmd, const struct bl_slurm *s)
             stage_print(bl_slurm_stage_names[k], &s->stage[k]);
     }
     int code = all.submit ? slurm_write_scripts(s, &cmd->error) : BL_OK;
-    if (code)
-        goto out;
-    if (all.submit && s->submit)
+    if (!code && all.submit && s->submit)
         code = slurm_submit(s, &cmd->error);
-out:
     if (code || cmd->common.quiet)
         return code;
     if (!all.submit && !all.queued) {
@@ -386,27 +368,20 @@ static int slurm_run(struct bl_cmd *cmd, struct bl_slurm *s, struct content *p)
                                                .given = &cmd->options,
                                                .cancel = &cmd->cancel};
     int code = slurm_resolve(cmd, s, p);
-    if (code)
-        goto out;
-    code = bl_slurm_identify(cmd, s, &p->inputs, &request, &lines);
-    if (code)
-        goto out;
-    code = slurm_take_lock(s, e);
-    if (code)
-        goto out;
-    code = bl_slurm_inspect(s, &blind, e);
-    if (code)
-        goto out;
-    if (blind)
+    if (!code)
+        code = bl_slurm_identify(cmd, s, &p->inputs, &request, &lines);
+    if (!code)
+        code = slurm_take_lock(s, e);
+    if (!code)
+        code = bl_slurm_inspect(s, &blind, e);
+    if (!code && blind)
         bl_cmd_print("there is no squeue here: earlier jobs are assumed to be over");
-    code = bl_slurm_agree(s, lines.data, e);
-    if (code)
-        goto out;
-    code = slurm_resolve_array_size(s, e);
-    if (code)
-        goto out;
-    code = slurm_submit_missing(cmd, s);
-out:
+    if (!code)
+        code = bl_slurm_agree(s, lines.data, e);
+    if (!code)
+        code = slurm_resolve_array_size(s, e);
+    if (!code)
+        code = slurm_submit_missing(cmd, s);
     bl_buffer_free(&lines);
     return code;
 }
@@ -422,6 +397,7 @@ static void slurm_free(struct bl_slurm *s)
     free(s->program);
     free(s->directory);
     free(s->dir);
+    free(s->state);
     free(s->folder);
 }
 

@@ -62,6 +62,7 @@ struct bl_slurm {
     char *program;    /* absolute path of this program */
     char *directory;  /* the working directory, for relative names */
     char *dir;        /* of the dataset, absolute */
+    char *state;      /* DIR/.bload */
     char *folder;     /* DIR.slurm */
     int lock;
     struct bl_slurm_stage stage[BL_SLURM_STAGES];
@@ -72,10 +73,6 @@ struct bl_slurm {
 };
 
 bool bl_slurm_is_array(int stage);
-
-/* Appends the path of NAME in the chain's folder, or in DIR/.bload. */
-int bl_slurm_path(const struct bl_slurm *s, const char *name, struct bl_buffer *path, struct bl_error *e);
-int bl_slurm_state_path(const struct bl_slurm *s, const char *name, struct bl_buffer *path, struct bl_error *e);
 
 /* Whether DIR holds a complete dataset. */
 bool bl_slurm_is_finished(const struct bl_slurm *s);

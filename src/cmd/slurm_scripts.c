@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fs.h"
+#include "base/option_help.h"
 #include "base/output.h"
 #include "cmd/slurm.h"
 #include "run/state_files.h"
@@ -15,17 +17,9 @@ static bool word_is_plain(const char *word)
     return *word && !word[strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./=,:@%+")];
 }
 
-/* Quotes a word for the shell: text in single quotes is literal. */
 static void word_quote_for_shell(struct bl_buffer *out, const char *word)
 {
-    bl_buffer_byte(out, '\'');
-    for (; *word; word++) {
-        if (*word == '\'')
-            bl_buffer_text(out, "'\\''");
-        else
-            bl_buffer_byte(out, *word);
-    }
-    bl_buffer_byte(out, '\'');
+    bl_shell_quote(out, BL_SHELL_BASH, word, strlen(word));
 }
 
 /* Quotes a word of an #SBATCH line, which Slurm parses by its own rules: a backslash makes the next character literal,
@@ -54,8 +48,7 @@ static void script_append_log(struct bl_buffer *out, const struct bl_slurm *s, i
         bl_buffer_text(&name, *at == '%' ? "%%" : (const char[]){*at, '\0'});
     bl_buffer_printf(&name, "/logs/%s-%s.log", bl_slurm_stage_names[stage], bl_slurm_is_array(stage) ? "%A_%a" : "%j");
     word_quote_for_sbatch(out, name.data ? name.data : "");
-    out->failed |= name.failed;
-    bl_buffer_free(&name);
+    bl_buffer_free_part(&name, out);
 }
 
 /* --- the common part -------------------------------------------------------------------------------------------- */
@@ -390,16 +383,11 @@ static int script_append_submission(struct bl_buffer *out, const struct bl_slurm
 
 static int script_replace(const struct bl_slurm *s, const char *name, const struct bl_buffer *text, struct bl_error *e)
 {
-    struct bl_buffer path = {0};
-    int code = bl_buffer_check(text, e);
-    if (code)
-        goto out;
-    code = bl_slurm_path(s, name, &path, e);
-    if (code)
-        goto out;
-    code = bl_output_replace(path.data, text->data, text->size, e);
-out:
-    bl_buffer_free(&path);
+    char *path = bl_path_join(s->folder, name);
+    int code = path ? bl_buffer_check(text, e) : bl_error_memory(e);
+    if (!code)
+        code = bl_output_replace(path, text->data, text->size, e);
+    free(path);
     return code;
 }
 
@@ -418,13 +406,10 @@ int bl_slurm_write(const struct bl_slurm *s, struct bl_error *e)
             code = script_replace(s, name.data, &text, e);
     }
     bl_buffer_clear(&text);
-    if (code)
-        goto out;
-    code = script_append_submission(&text, s, e);
-    if (code)
-        goto out;
-    code = script_replace(s, "submit.sh", &text, e);
-out:
+    if (!code)
+        code = script_append_submission(&text, s, e);
+    if (!code)
+        code = script_replace(s, "submit.sh", &text, e);
     bl_buffer_free(&text);
     bl_buffer_free(&name);
     return code;

@@ -47,35 +47,40 @@ static int chain_drop_simd(const char *lines, struct bl_buffer *out, struct bl_e
 
 typedef int comparison(const char *there, const char *wanted, const char *what, struct bl_error *e);
 
-static int chain_compare_lines(const char *lines, const char *wanted, const char *what, comparison *by,
-                               struct bl_error *e)
+/* What is compared with the lines of this run, and how. Messages begin with both texts: "DIR holds a dataset". */
+struct record {
+    const char *dir, *state;
+    comparison *by;
+};
+
+static int chain_compare_lines(const struct record *r, const char *lines, const char *wanted, struct bl_error *e)
 {
-    struct bl_buffer there = {0};
+    struct bl_buffer there = {0}, what = {0};
+    bl_buffer_printf(&what, "%s %s", r->dir, r->state);
     int code = chain_drop_simd(lines, &there, e);
-    if (code)
-        goto out;
-    if (there.data)
-        code = by(there.data, wanted, what, e);
-out:
+    if (!code)
+        code = bl_buffer_check(&what, e);
+    if (!code && there.data)
+        code = r->by(there.data, wanted, what.data, e);
     bl_buffer_free(&there);
+    bl_buffer_free(&what);
     return code;
 }
 
 /* Compares the lines with a file of such lines, if it exists. */
-static int chain_compare_file(const char *path, bool sealed, const char *wanted, const char *what, comparison *by,
-                              struct bl_error *e)
+static int chain_compare_file(const struct record *r, const char *folder, const char *name, bool sealed,
+                              const char *wanted, struct bl_error *e)
 {
     struct bl_buffer text = {0};
     bool exists;
-    int code = bl_io_read_existing(path, CONFIGURATION_MAX, &text, &exists, e);
+    char *path = bl_path_join(folder, name);
+    int code = path ? bl_io_read_existing(path, CONFIGURATION_MAX, &text, &exists, e) : bl_error_memory(e);
     if (!code && text.data && sealed)
         code = bl_sealed_open(&text, path, e);
-    if (code)
-        goto out;
-    if (text.data)
-        code = chain_compare_lines(text.data, wanted, what, by, e);
-out:
+    if (!code && text.data)
+        code = chain_compare_lines(r, text.data, wanted, e);
     bl_buffer_free(&text);
+    free(path);
     return code;
 }
 
@@ -137,80 +142,56 @@ static bool chain_stage_is_done(const struct bl_slurm_stage *stage)
 /* Compares with the manifest of a complete dataset. */
 static int chain_compare_manifest(const struct bl_slurm *s, const char *wanted, struct bl_error *e)
 {
-    struct bl_buffer there = {0}, what = {0};
+    const struct record dataset = {s->dir, "holds a dataset", bl_identity_compare};
+    struct bl_buffer there = {0};
     struct bl_manifest m = {0};
-    bl_buffer_printf(&what, "%s holds a dataset", s->dir);
-    int code = bl_buffer_check(&what, e);
-    if (code)
-        goto out;
-    code = bl_manifest_read(&m, s->dir, e);
-    if (code)
-        goto out;
-    code = bl_identity_of_manifest(&m, &there, e);
-    if (code)
-        goto out;
-    code = chain_compare_lines(there.data, wanted, what.data, bl_identity_compare, e);
-out:
+    int code = bl_manifest_read(&m, s->dir, e);
+    if (!code)
+        code = bl_identity_of_manifest(&m, &there, e);
+    if (!code)
+        code = chain_compare_lines(&dataset, there.data, wanted, e);
     bl_manifest_free(&m);
     bl_buffer_free(&there);
-    bl_buffer_free(&what);
     return code;
 }
 
 /* Compares with the state in DIR, from this command or from commands run by hand. */
 static int chain_compare_state(const struct bl_slurm *s, const char *lines, struct bl_error *e)
 {
-    struct bl_buffer path = {0}, what = {0}, scanned = {0};
-    bl_buffer_printf(&what, "%s holds an unfinished dataset", s->dir);
-    bl_buffer_printf(&scanned, "%s is being scanned", s->dir);
-    int code = what.failed || scanned.failed ? bl_error_memory(e) : bl_slurm_state_path(s, BL_STATE_SCAN, &path, e);
-    if (!code && !chain_stage_is_done(&s->stage[BL_SLURM_SCAN]))
-        code = chain_compare_file(path.data, true, lines, scanned.data, chain_compare_tasks, e);
-    bl_buffer_clear(&path);
-    if (!code)
-        code = bl_slurm_state_path(s, BL_STATE_CONFIGURATION, &path, e);
-    if (!code)
-        code = chain_compare_file(path.data, true, strchr(lines, '\n') + 1, what.data, bl_identity_compare, e);
-    bl_buffer_free(&path);
-    bl_buffer_free(&what);
-    bl_buffer_free(&scanned);
-    return code;
+    const struct record scan = {s->dir, "is being scanned", chain_compare_tasks};
+    const struct record pack = {s->dir, "holds an unfinished dataset", bl_identity_compare};
+    int code = BL_OK;
+    if (!chain_stage_is_done(&s->stage[BL_SLURM_SCAN]))
+        code = chain_compare_file(&scan, s->state, BL_STATE_SCAN, true, lines, e);
+    if (code)
+        return code;
+    return chain_compare_file(&pack, s->state, BL_STATE_CONFIGURATION, true, strchr(lines, '\n') + 1, e);
 }
 
 /* Before any job has begun, a user may change the options without removing files. */
 static bool chain_is_begun(const struct bl_slurm *s)
 {
-    bool begun = s->entries > 0 || bl_slurm_is_finished(s);
-    struct bl_buffer path = {0};
-    begun |= !bl_slurm_state_path(s, "", &path, NULL) && access(path.data, F_OK) == 0;
-    bl_buffer_free(&path);
-    return begun;
+    return s->entries > 0 || bl_slurm_is_finished(s) || access(s->state, F_OK) == 0;
 }
 
 int bl_slurm_agree(const struct bl_slurm *s, const char *lines, struct bl_error *e)
 {
-    struct bl_buffer path = {0}, what = {0};
+    static const char name[] = "configuration";
+    const struct record chain = {s->folder, "holds a chain", bl_identity_compare};
+    int code = BL_OK;
     if (!lines)
         return BL_OK;
-    bl_buffer_printf(&what, "%s holds a chain", s->folder);
-    int code = bl_buffer_check(&what, e);
-    if (code)
-        goto out;
-    code = bl_slurm_path(s, "configuration", &path, e);
-    if (code)
-        goto out;
     if (chain_is_begun(s))
-        code = chain_compare_file(path.data, false, lines, what.data, bl_identity_compare, e);
+        code = chain_compare_file(&chain, s->folder, name, false, lines, e);
     if (code)
-        goto out;
+        return code;
     code = bl_slurm_is_finished(s) ? chain_compare_manifest(s, strchr(lines, '\n') + 1, e)
                                    : chain_compare_state(s, lines, e);
     if (code)
-        goto out;
-    code = bl_output_replace(path.data, lines, strlen(lines), e);
-out:
-    bl_buffer_free(&path);
-    bl_buffer_free(&what);
+        return code;
+    char *path = bl_path_join(s->folder, name);
+    code = path ? bl_output_replace(path, lines, strlen(lines), e) : bl_error_memory(e);
+    free(path);
     return code;
 }
 
@@ -230,18 +211,6 @@ const char *const bl_slurm_stage_names[] = {"scan", "plan", "pack", "finish", "v
 bool bl_slurm_is_array(int stage)
 {
     return stage == BL_SLURM_SCAN || stage == BL_SLURM_PACK || stage == BL_SLURM_VERIFY;
-}
-
-int bl_slurm_path(const struct bl_slurm *s, const char *name, struct bl_buffer *path, struct bl_error *e)
-{
-    bl_buffer_printf(path, "%s/%s", s->folder, name);
-    return bl_buffer_check(path, e);
-}
-
-int bl_slurm_state_path(const struct bl_slurm *s, const char *name, struct bl_buffer *path, struct bl_error *e)
-{
-    bl_buffer_printf(path, "%s/.bload/%s", s->dir, name);
-    return bl_buffer_check(path, e);
 }
 
 /* --- finished tasks --------------------------------------------------------------------------------------------- */
@@ -284,18 +253,19 @@ static int found_read_names(const char *folder, struct found *f, struct bl_error
  * names. */
 static int draft_read_shards(const struct bl_slurm *s, struct found *f, struct bl_error *e)
 {
-    struct bl_buffer path = {0}, text = {0};
+    struct bl_buffer text = {0};
     struct bl_manifest draft = {0};
     bool sound;
-    int code = bl_slurm_state_path(s, BL_STATE_DRAFT, &path, e);
-    if (!code && access(path.data, F_OK) == 0) {
-        code = bl_io_read_file(path.data, BL_MANIFEST_SIZE_MAX, &text, e);
+    char *path = bl_path_join(s->state, BL_STATE_DRAFT);
+    int code = path ? BL_OK : bl_error_memory(e);
+    if (!code && access(path, F_OK) == 0) {
+        code = bl_io_read_file(path, BL_MANIFEST_SIZE_MAX, &text, e);
         if (!code)
             code = bl_manifest_parse(&draft, text.data ? text.data : "", text.size, &sound, e);
         if (!code && !sound)
             code = bl_error_set(e, BL_EDATA, "its checksum is wrong: it is damaged, or was edited");
         if (code)
-            bl_error_prefix(e, "%s", path.data);
+            bl_error_prefix(e, "%s", path);
         else
             f->shards = bl_format_shards(&draft.format);
     }
@@ -307,7 +277,7 @@ static int draft_read_shards(const struct bl_slurm *s, struct found *f, struct b
         code = bl_folders_read_shards(s->dir, &draft.format, first, f->shard + first, e);
     bl_manifest_free(&draft);
     bl_buffer_free(&text);
-    bl_buffer_free(&path);
+    free(path);
     return code;
 }
 
@@ -341,24 +311,14 @@ static void chain_resolve_done(struct bl_slurm *s, const struct found *f)
 static int chain_read_state(struct bl_slurm *s, struct bl_error *e)
 {
     struct found f = {.parts = s->tasks};
-    struct bl_buffer path = {0};
     int code = draft_read_shards(s, &f, e);
     f.part = calloc((size_t)f.parts, 1);
-    if (code)
-        goto out;
-    if (!f.part)
+    if (!code && !f.part)
         code = bl_error_memory(e);
-    if (code)
-        goto out;
-    code = bl_slurm_state_path(s, "", &path, e);
-    if (code)
-        goto out;
-    code = found_read_names(path.data, &f, e);
-    if (code)
-        goto out;
-    chain_resolve_done(s, &f);
-out:
-    bl_buffer_free(&path);
+    if (!code)
+        code = found_read_names(s->state, &f, e);
+    if (!code)
+        chain_resolve_done(s, &f);
     free(f.part);
     free(f.record);
     free(f.shard);
@@ -407,12 +367,10 @@ static int chain_read_marks(struct bl_slurm *s, const struct bl_missing *missing
 }
 
 /* Lost or truncated shards are packed again; packing's own files exist until the finish. */
-static int chain_read_shards(struct bl_slurm *s, const struct bl_missing *missing, int64_t shards, struct bl_error *e)
+static void chain_read_shards(struct bl_slurm *s, const struct bl_missing *missing, int64_t shards)
 {
     struct bl_slurm_stage *pack = &s->stage[BL_SLURM_PACK];
-    struct bl_buffer path = {0};
-    int code = bl_slurm_state_path(s, "", &path, e);
-    s->stage[BL_SLURM_FINISH].task[0].done = !code && !missing->count && access(path.data, F_OK) != 0;
+    s->stage[BL_SLURM_FINISH].task[0].done = !missing->count && access(s->state, F_OK) != 0;
     for (int64_t i = 0; i < pack->tasks; i++) {
         struct bl_task task = {.set = true, .index = i, .count = pack->tasks};
         int64_t begin, end;
@@ -421,8 +379,6 @@ static int chain_read_shards(struct bl_slurm *s, const struct bl_missing *missin
             begin++;
         pack->task[i].done = begin == end;
     }
-    bl_buffer_free(&path);
-    return code;
 }
 
 static int chain_read_dataset(struct bl_slurm *s, struct bl_error *e)
@@ -431,19 +387,14 @@ static int chain_read_dataset(struct bl_slurm *s, struct bl_error *e)
     struct bl_missing missing = {0};
     int code = bl_manifest_read(&m, s->dir, e);
     int64_t shards = code ? 0 : bl_format_shards(&m.format);
-    if (code)
-        goto out;
-    code = bl_missing_check_files(s->dir, &m, e);
-    if (code)
-        goto out;
-    code = bl_missing_find(&missing, s->dir, &m, 0, shards, e);
-    if (code)
-        goto out;
-    code = chain_read_shards(s, &missing, shards, e);
-    if (code)
-        goto out;
-    code = chain_read_marks(s, &missing, shards, e);
-out:
+    if (!code)
+        code = bl_missing_check_files(s->dir, &m, e);
+    if (!code)
+        code = bl_missing_find(&missing, s->dir, &m, 0, shards, e);
+    if (!code) {
+        chain_read_shards(s, &missing, shards);
+        code = chain_read_marks(s, &missing, shards, e);
+    }
     bl_missing_free(&missing);
     bl_manifest_free(&m);
     return code;
@@ -489,42 +440,31 @@ static int job_parse(struct bl_slurm *s, const char *line, size_t size, struct b
 
 static int job_read_all(struct bl_slurm *s, struct bl_error *e)
 {
-    struct bl_buffer path = {0}, text = {0};
+    struct bl_buffer text = {0};
     const char *line;
     size_t at = 0, size;
-    int code = bl_slurm_path(s, "jobs", &path, e);
-    if (code)
-        goto out;
-    if (access(path.data, F_OK) == 0)
-        code = bl_io_read_file(path.data, JOBS_MAX, &text, e);
-    if (code)
-        goto out;
+    char *path = bl_path_join(s->folder, "jobs");
+    int code = path ? BL_OK : bl_error_memory(e);
+    if (!code && access(path, F_OK) == 0)
+        code = bl_io_read_file(path, JOBS_MAX, &text, e);
     while (!code && bl_text_next_line(text.data ? text.data : "", text.size, &at, &line, &size))
         code = job_parse(s, line, size, e);
-out:
     bl_buffer_free(&text);
-    bl_buffer_free(&path);
+    free(path);
     return code;
 }
 
-/* The states of squeue that mean queued. States of jobs that have ended, or are about to, are in neither list. */
-static bool job_is_queued(const char *state)
+/* Whether a state of squeue means that a job is queued, or running. Others are of jobs that have ended, or are about
+ * to. */
+static bool job_is_in(const char *state, bool queued)
 {
-    static const char *const states[] = {"PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT"};
-    bool is = false;
-    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
-        is |= strcmp(state, states[i]) == 0;
-    return is;
-}
-
-static bool job_is_running(const char *state)
-{
-    static const char *const states[] = {"RUNNING",  "CONFIGURING", "SUSPENDED", "STOPPED",
-                                         "RESIZING", "SIGNALING",   "STAGE_OUT"};
-    bool is = false;
-    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
-        is |= strcmp(state, states[i]) == 0;
-    return is;
+    static const char *const states[2][8] = {
+        {"RUNNING", "CONFIGURING", "SUSPENDED", "STOPPED", "RESIZING", "SIGNALING", "STAGE_OUT"},
+        {"PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT"}};
+    const char *const *at = states[queued];
+    while (*at && strcmp(*at, state) != 0)
+        at++;
+    return *at;
 }
 
 /* Parses a line "1234_5 PENDING JobHeldUser". Other lines are warnings, or jobs of other users. */
@@ -533,9 +473,9 @@ static int entry_parse(struct bl_slurm *s, char *line, struct bl_error *e)
     char *rest = line, *element = strsep(&rest, " ");
     const char *state = rest ? strsep(&rest, " ") : "", *reason = rest ? rest : "";
     const char *id = strsep(&element, "_");
-    struct bl_slurm_entry entry = {.job = -1, .element = -1, .queued = job_is_queued(state)};
+    struct bl_slurm_entry entry = {.job = -1, .element = -1, .queued = job_is_in(state, true)};
     int64_t number;
-    if ((!entry.queued && !job_is_running(state)) || !bl_text_to_int(id, strlen(id), 1, INT64_MAX, &number) ||
+    if ((!entry.queued && !job_is_in(state, false)) || !bl_text_to_int(id, strlen(id), 1, INT64_MAX, &number) ||
         (element && !bl_text_to_int(element, strlen(element), 0, BL_TASKS_MAX, &entry.element)))
         return BL_OK;
     for (int64_t j = 0; j < s->jobs && entry.job < 0; j++)

@@ -20,8 +20,7 @@ struct showing {
 };
 
 static const struct bl_option table[] = {
-    BL_OPTION_FLAG("json", struct showing, json, BL_AFFECTS_NOTHING, "print JSON, with every task",
-                   .command_line_only = true),
+    BL_OPTION_FLAG("json", struct showing, json, BL_AFFECTS_NOTHING, "print JSON, with every task"),
     {0},
 };
 
@@ -294,11 +293,8 @@ static void status_format_finished(struct bl_buffer *out, const struct bl_status
                          s->lost.code ? "damaged" : "complete");
     bl_buffer_printf(out, "%s, %s%s%s\n", bl_text_plural(a, m->plan_info.sequences, "sequence"),
                      bl_text_plural(b, m->format.blocks, "block"), missing ? "" : ", ", missing ? "" : c);
-    if (s->lost.code) {
-        bl_buffer_text(out, "lost        ");
-        bl_text_append_masked(out, s->lost.text);
-        bl_buffer_byte(out, '\n');
-    }
+    if (s->lost.code)
+        bl_cmd_append_line(out, "lost", s->lost.text);
     if (m->skipped || m->failed) {
         bl_buffer_text(out, "faults      ");
         bl_fault_counts_append(out, &(struct bl_fault_counts){
@@ -325,11 +321,8 @@ static int status_format(struct showing *v, struct bl_buffer *text, struct bl_er
             status_format_finished(text, &v->status);
         else
             status_format_unfinished(text, &v->status);
-        if (next.size) {
-            bl_buffer_text(text, "next        ");
-            bl_text_append_masked(text, next.data);
-            bl_buffer_byte(text, '\n');
-        }
+        if (next.size)
+            bl_cmd_append_line(text, "next", next.data);
     }
 out:
     bl_buffer_free(&next);
@@ -360,10 +353,7 @@ static int status_run(struct bl_cmd *cmd, struct showing *v)
     if (code) /* a directory without a dataset is no usage error */
         return bl_error_set(e, BL_EFAIL, "%s", why.text);
     code = status_format(v, &text, e);
-    if (!code)
-        code = v->json ? bl_cmd_write(NULL, &text, e) : bl_cmd_write_masked(&text, e);
-    bl_buffer_free(&text);
-    return code;
+    return bl_cmd_answer(NULL, &text, !v->json, code, e);
 }
 
 int bl_cmd_status(int argc, char **argv)

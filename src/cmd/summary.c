@@ -146,9 +146,7 @@ static void summary_lost(const struct bl_plan *plan)
             bl_buffer_printf(&text, "%s%s %s", text.size ? "; " : "", lost[i].what,
                              bl_text_plural(a, lost[i].count, lost[i].noun));
     }
-    if (text.size && !text.failed)
-        bl_cmd_print("%s", text.data);
-    bl_buffer_free(&text);
+    bl_cmd_print_text(&text);
 }
 
 static void summary_columns(const struct bl_plan_info *plan_info)
@@ -156,9 +154,7 @@ static void summary_columns(const struct bl_plan_info *plan_info)
     for (int c = 0; c < plan_info->columns; c++) {
         struct bl_buffer text = {0};
         bl_plan_info_column_describe(&plan_info->column[c], &text);
-        if (!text.failed)
-            bl_cmd_print("%s", text.data);
-        bl_buffer_free(&text);
+        bl_cmd_print_text(&text);
     }
 }
 
@@ -275,9 +271,7 @@ static void summary_untrained(const struct bl_untrained *untrained)
 {
     struct bl_buffer text = {0};
     bl_untrained_describe(untrained, &text);
-    if (text.size && !text.failed)
-        bl_cmd_print("%s", text.data);
-    bl_buffer_free(&text);
+    bl_cmd_print_text(&text);
 }
 
 void bl_summary_adjusted(int64_t adjusted)
@@ -375,9 +369,7 @@ void bl_end_report_print_next(const char *command, const char *dir, const char *
     bl_buffer_printf(&text, "next: bload %s ", command);
     report_append_name(&text, dir);
     bl_buffer_text(&text, after);
-    if (!text.failed)
-        bl_cmd_print("%s", text.data);
-    bl_buffer_free(&text);
+    bl_cmd_print_text(&text);
 }
 
 /* --- forecasts ---------------------------------------------------------------------------------------------------- */
@@ -385,13 +377,6 @@ void bl_end_report_print_next(const char *command, const char *dir, const char *
 /* From these on a run is long. */
 #define LONG_BYTES ((int64_t)1 << 30)
 #define LONG_PREPARE 10.0 /* seconds */
-
-static void forecast_print_line(struct bl_buffer *line)
-{
-    if (!line->failed && line->size)
-        bl_cmd_print("%s", line->data);
-    bl_buffer_free(line);
-}
 
 /* "3 shards, 4.8 MiB", "3 shards, about 1.2 GiB (1.1 GiB to 1.3 GiB), 4.1 GiB before" */
 static void forecast_append_shards(const struct bl_forecast *f, struct bl_buffer *out)
@@ -424,7 +409,7 @@ static void forecast_print_space(const char *dir, const struct bl_forecast *f)
     forecast_append_shards(f, &line);
     bl_buffer_printf(&line, ", and %s of index and tables", bl_text_size(a, f->bytes_files));
     forecast_append_free(f, &line);
-    forecast_print_line(&line);
+    bl_cmd_print_text(&line);
     if (f->bytes_temporary)
         bl_cmd_print("%s more while the run lasts, %s", bl_text_size(a, f->bytes_temporary),
                      f->spool_is_elsewhere ? "in the folder of --spool" : "in the same place");
@@ -471,7 +456,7 @@ static void forecast_print_time(const struct bl_forecast *f)
                      bl_text_plural(b, f->sample_sequences, "sequence"), bl_text_plural(c, f->sample_blocks, "block"));
     if (f->write_rate > 0)
         bl_buffer_printf(&line, "; the disk writes %s/s", bl_text_size(a, (int64_t)f->write_rate));
-    forecast_print_line(&line);
+    bl_cmd_print_text(&line);
 }
 
 /* What the scan found; more may fail when it is read. */
@@ -482,7 +467,7 @@ static void forecast_print_faults(const struct bl_forecast *f)
     bl_fault_counts_append(&line, &counts);
     if (line.size)
         bl_buffer_text(&line, ": a run would end with status 3");
-    forecast_print_line(&line);
+    bl_cmd_print_text(&line);
 }
 
 void bl_forecast_print(const char *dir, const struct bl_forecast *f)
@@ -518,7 +503,7 @@ void bl_forecast_announce(const char *dir, const struct bl_forecast *f, bool qui
                          bl_text_plural(b, plan->blocks, "block"), bl_text_count(c, plan->T));
         forecast_append_shards(f, &line);
         forecast_append_free(f, &line);
-        forecast_print_line(&line);
+        bl_cmd_print_text(&line);
     }
     if (f->bytes < 0 && f->bytes_free >= 0 && f->bytes_raw + f->bytes_files > f->bytes_free)
         bl_cmd_print("%s: the disk may become full: the shards have up to %s, and %s are free "
@@ -543,8 +528,5 @@ int bl_forecast_write_json(const struct bl_forecast *f, struct bl_error *e)
 {
     struct bl_buffer text = {0};
     int code = bl_forecast_json(f, &text, e);
-    if (!code)
-        code = bl_cmd_write(NULL, &text, e);
-    bl_buffer_free(&text);
-    return code;
+    return bl_cmd_answer(NULL, &text, false, code, e);
 }

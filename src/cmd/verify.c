@@ -33,15 +33,14 @@ struct verifying {
 };
 
 static const struct bl_option output_table[] = {
-    BL_OPTION_FLAG("json", struct verifying, json, BL_AFFECTS_NOTHING, "print JSON, with every fault",
-                   .command_line_only = true),
+    BL_OPTION_FLAG("json", struct verifying, json, BL_AFFECTS_NOTHING, "print JSON, with every fault"),
     {0},
 };
 
 static const struct bl_option against_table[] = {
     BL_OPTION_STRING("against", struct verifying, against, BL_AFFECTS_NOTHING,
                      "compare an export with the dataset or view that it was made of, byte for byte",
-                     .placeholder = "DATASET", .command_line_only = true),
+                     .placeholder = "DATASET"),
     {0},
 };
 
@@ -255,10 +254,7 @@ static int verify_print_json(struct verifying *v, const char *dir, struct bl_err
     int code = bl_run_times_json(&v->times, &run, e);
     if (!code)
         code = bl_verify_report_json(&v->report, run, &text, e);
-    if (!code)
-        code = bl_cmd_write(NULL, &text, e);
-    bl_buffer_free(&text);
-    return code;
+    return bl_cmd_answer(NULL, &text, false, code, e);
 }
 
 static int verify_run(struct bl_cmd *cmd, struct verifying *v)

@@ -28,12 +28,9 @@ struct levels {
 };
 
 struct viewing {
-    const char *output, *group_by;
+    struct bl_view_request request; /* some of it are options */
     struct levels levels;
-    int64_t epochs, epoch_steps, repeat_max, sequence_slots;
-    int mix;
     struct bl_texts excluded;
-    struct bl_exclusion *exclusion;
     struct bl_subset_options subset;
     struct bl_plan_options options;
     char **dir; /* [operands] */
@@ -75,39 +72,37 @@ static const struct bl_option_type levels_type = {"T,T,...", levels_parse, level
 static const char *const mix_names[] = {"batch", "random", NULL};
 
 static const struct bl_option table[] = {
-    BL_OPTION_STRING("output", struct viewing, output, BL_AFFECTS_NOTHING, "the directory of the view; required",
-                     .letter = 'o', .placeholder = "VIEW", .command_line_only = true),
+    BL_OPTION_STRING("output", struct viewing, request.output, BL_AFFECTS_NOTHING,
+                     "the directory of the view; required", .letter = 'o', .placeholder = "VIEW"),
     BL_OPTION_CUSTOM("levels", &levels_type, struct levels, struct viewing, levels, BL_AFFECTS_PLAN,
                      "instead of -T: a view for each of these T, VIEW/T-8192 and so on, with every sequence in the "
-                     "smallest that holds it, and T times the batch size the same; VIEW/levels.tsv lists them",
-                     .command_line_only = true),
-    BL_OPTION_INT("epochs", struct viewing, epochs, BL_AFFECTS_PLAN,
+                     "smallest that holds it, and T times the batch size the same; VIEW/levels.tsv lists them"),
+    BL_OPTION_INT("epochs", struct viewing, request.epochs, BL_AFFECTS_PLAN,
                   "make so many plans, with the seeds from --seed on, all with the same number of blocks",
-                  .initial = "1", .min = 1, .max = 100000, .command_line_only = true),
-    BL_OPTION_INT("sequence-slots", struct viewing, sequence_slots, BL_AFFECTS_BYTES, BL_SEQUENCE_SLOTS_HELP, .min = 1,
-                  .max = BL_T_MAX - 1, .command_line_only = true, .unlisted = true),
+                  .initial = "1", .min = 1, .max = 100000),
+    BL_OPTION_INT("sequence-slots", struct viewing, request.sequence_slots, BL_AFFECTS_BYTES, BL_SEQUENCE_SLOTS_HELP,
+                  .min = 1, .max = BL_T_MAX - 1, .unlisted = true),
     {0},
 };
 
 static const struct bl_option mix_table[] = {
-    BL_OPTION_CHOICE("mix", struct viewing, mix, mix_names, BL_AFFECTS_PLAN,
+    BL_OPTION_CHOICE("mix", struct viewing, request.mix, mix_names, BL_AFFECTS_PLAN,
                      "batch: a block holds sequences of one source, and each global batch has the sources' shares; "
                      "random: sequences of all sources are drawn together",
-                     .initial = "batch", .command_line_only = true),
-    BL_OPTION_INT("epoch-steps", struct viewing, epoch_steps, BL_AFFECTS_PLAN,
+                     .initial = "batch"),
+    BL_OPTION_INT("epoch-steps", struct viewing, request.epoch_steps, BL_AFFECTS_PLAN,
                   "steps of an epoch's blocks, rounded up to whole steps of all ranks [until the first source would "
                   "begin again]",
-                  .min = 1, .command_line_only = true),
-    BL_OPTION_INT("repeat-max", struct viewing, repeat_max, BL_AFFECTS_PLAN,
+                  .min = 1),
+    BL_OPTION_INT("repeat-max", struct viewing, request.repeat_max, BL_AFFECTS_PLAN,
                   "refuse to go through a source more often than this in all epochs [any number]", .min = 1,
-                  .max = 1000000, .command_line_only = true),
-    BL_OPTION_STRING("group-by", struct viewing, group_by, BL_AFFECTS_PLAN,
-                     "sequences with different values in this column never share a block", .placeholder = "COLUMN",
-                     .command_line_only = true),
+                  .max = 1000000),
+    BL_OPTION_STRING("group-by", struct viewing, request.group_by, BL_AFFECTS_PLAN,
+                     "sequences with different values in this column never share a block", .placeholder = "COLUMN"),
     BL_OPTION_TEXTS("exclude", struct viewing, excluded, BL_AFFECTS_NOTHING,
                     "leave out the sequence with this id, all of the file with this id, or all ids that FILE lists, "
                     "one a line; may be given again",
-                    .placeholder = "ID|@FILE", .command_line_only = true),
+                    .placeholder = "ID|@FILE"),
     {0},
 };
 
@@ -143,9 +138,9 @@ static int operands_parse(struct bl_cmd *cmd, struct viewing *v)
         return code;
     if (weighted && (weighted < o->operands || o->operands == 1))
         return bl_error_set(e, BL_EUSAGE, "weights are for several datasets, all of them: DIR=2 DIR2=1");
-    if (!weighted && (v->epoch_steps || v->repeat_max))
+    if (!weighted && (v->request.epoch_steps || v->request.repeat_max))
         return bl_error_set(e, BL_EUSAGE, "--%s needs weights: without them, an epoch is all sequences, once",
-                            v->epoch_steps ? "epoch-steps" : "repeat-max");
+                            v->request.epoch_steps ? "epoch-steps" : "repeat-max");
     return BL_OK;
 }
 
@@ -191,40 +186,23 @@ static void view_print_summary(const struct viewing *v, const char *output)
                      100 * source->share);
     }
     bl_cmd_print("%s: a view of %s, %s", output, bl_text_plural(a, (int64_t)m->sources, "dataset"),
-                 v->epochs > 1 ? "with its plans" : "with its plan");
+                 v->request.epochs > 1 ? "with its plans" : "with its plan");
 }
 
 /* Makes one view. made stays valid until the next one. */
 static int view_make(struct bl_cmd *cmd, struct viewing *v, const char *output, int64_t longer_than, int64_t up_to)
 {
-    const struct bl_view_request request = {.tool = BLOAD_VERSION,
-                                            .output = output,
-                                            .dir = (const char *const *)v->dir,
-                                            .weight = v->weight,
-                                            .count = cmd->options.operands,
-                                            .group_by = v->group_by,
-                                            .mix = (enum bl_blending)v->mix,
-                                            .exclusion = v->exclusion,
-                                            .subset = &v->subset,
-                                            .options = &v->options,
-                                            .given = &cmd->options,
-                                            .epochs = v->epochs,
-                                            .epoch_steps = v->epoch_steps,
-                                            .repeat_max = v->repeat_max,
-                                            .sequence_slots = v->sequence_slots,
-                                            .longer_than = longer_than,
-                                            .up_to = up_to,
-                                            .message = view_print_message,
-                                            .left_out = view_print_left_out,
-                                            .tick = view_show_progress,
-                                            .sink = v};
+    struct bl_view_request request = v->request;
+    request.output = output;
+    request.longer_than = longer_than;
+    request.up_to = up_to;
     bl_view_made_free(&v->made);
     int code = bl_view_make(&request, &v->made, &cmd->error);
     bl_progress_bar_end(&v->bar);
     if (!code && !v->quiet)
         view_print_summary(v, output);
     if (!code)
-        bl_summary_repeated(v->made.repeated, v->epochs, v->options.order == BL_KEEP_ORDER);
+        bl_summary_repeated(v->made.repeated, v->request.epochs, v->options.order == BL_KEEP_ORDER);
     return code;
 }
 
@@ -262,7 +240,7 @@ static int level_run(struct bl_cmd *cmd, struct viewing *v, int i, int64_t batch
     bool last = i + 1 == levels->count;
     char name[32];
     snprintf(name, sizeof name, "T-%" PRId64, levels->T[i]);
-    char *output = bl_path_join(v->output, name);
+    char *output = bl_path_join(v->request.output, name);
     if (!output)
         return bl_error_memory(&cmd->error);
     if (bl_options_origin(&cmd->options, "remainder") == BL_ORIGIN_DEFAULT)
@@ -282,12 +260,12 @@ static int levels_run(struct bl_cmd *cmd, struct viewing *v)
     const struct levels *levels = &v->levels;
     static const char names[] = "T\tbatch_size\tblocks\tbatches_per_rank\tsequences\tsteps\tview\n";
     struct bl_buffer rows = {0};
-    char *path = bl_path_join(v->output, "levels.tsv");
+    char *path = bl_path_join(v->request.output, "levels.tsv");
     int64_t batch_steps = levels->T[levels->count - 1] * v->options.batch_size;
     int code = path ? levels_check(v, e) : bl_error_memory(e);
-    bool is_new = access(v->output, F_OK) != 0;
+    bool is_new = access(v->request.output, F_OK) != 0;
     if (!code)
-        code = bl_fs_mkdirs(v->output, e);
+        code = bl_fs_mkdirs(v->request.output, e);
     bl_buffer_text(&rows, names);
     for (int i = 0; i < levels->count && !code; i++)
         code = level_run(cmd, v, i, batch_steps, &rows);
@@ -298,7 +276,7 @@ static int levels_run(struct bl_cmd *cmd, struct viewing *v)
     if (!code)
         code = bl_output_replace(path, rows.data, rows.size, e);
     if (code && is_new)
-        rmdir(v->output); /* unless some level was made */
+        rmdir(v->request.output); /* unless some level was made */
     bl_buffer_free(&rows);
     free(path);
     return code;
@@ -315,22 +293,23 @@ static int view_check(struct bl_cmd *cmd, struct viewing *v)
         code = bl_error_set(e, BL_EUSAGE, "-T or --levels, not both");
     if (!code)
         code = bl_options_check(&cmd->options, e);
-    if (!code && !v->output)
+    if (!code && !v->request.output)
         code = bl_error_set(e, BL_EUSAGE, "-o must be given: the directory of the view");
     if (!code && v->subset.extend.count)
         code =
             bl_error_set(e, BL_EUSAGE, "--extend is for what is not packed yet: a view of old and new data names both");
     if (!code)
         code = bl_subset_check(&v->subset, e);
-    if (!code && v->subset.split.parts && !v->subset.take && !(v->group_by && strcmp(v->group_by, "split") == 0))
+    if (!code && v->subset.split.parts && !v->subset.take &&
+        !(v->request.group_by && strcmp(v->request.group_by, "split") == 0))
         code = bl_error_set(e, BL_EUSAGE,
                             "--split needs --take NAME: a view has no table of its own for a column "
                             "split; make one view for each part");
     if (!code)
         code = operands_parse(cmd, v);
     if (!code && v->excluded.count)
-        code = bl_exclusion_open(&v->exclusion, v->excluded.text, v->excluded.count, NULL, e);
-    return code ? code : bl_cmd_check_parent("-o", v->output, false, e);
+        code = bl_exclusion_open(&v->request.exclusion, v->excluded.text, v->excluded.count, NULL, e);
+    return code ? code : bl_cmd_check_parent("-o", v->request.output, false, e);
 }
 
 static int view_run(struct bl_cmd *cmd, struct viewing *v)
@@ -340,8 +319,19 @@ static int view_run(struct bl_cmd *cmd, struct viewing *v)
     int code = view_check(cmd, v);
     if (code)
         return code;
+    v->request.tool = BLOAD_VERSION;
+    v->request.dir = (const char *const *)v->dir;
+    v->request.weight = v->weight;
+    v->request.count = cmd->options.operands;
+    v->request.subset = &v->subset;
+    v->request.options = &v->options;
+    v->request.given = &cmd->options;
+    v->request.message = view_print_message;
+    v->request.left_out = view_print_left_out;
+    v->request.tick = view_show_progress;
+    v->request.sink = v;
     bl_signals_install_question();
-    return v->levels.count ? levels_run(cmd, v) : view_make(cmd, v, v->output, 0, 0);
+    return v->levels.count ? levels_run(cmd, v) : view_make(cmd, v, v->request.output, 0, 0);
 }
 
 int bl_cmd_view(int argc, char **argv)
@@ -374,7 +364,7 @@ int bl_cmd_view(int argc, char **argv)
         free(v.dir[s]);
     free(v.dir);
     free(v.weight);
-    bl_exclusion_close(v.exclusion);
+    bl_exclusion_close(v.request.exclusion);
     bl_view_made_free(&v.made);
     return bl_cmd_end(&cmd, code, false);
 }

@@ -105,23 +105,20 @@ static void plan_append_efficiency(const struct bl_report *r, struct bl_buffer *
         struct bl_buffer column = {0};
         bl_plan_info_column_describe(&w->column[k], &column);
         bl_page_fact(out, "column", "%s", column.data ? column.data : "");
-        out->failed |= column.failed;
-        bl_buffer_free(&column);
+        bl_buffer_free_part(&column, out);
     }
     bl_page_end_table(out);
 }
 
 static void plan_append_row(const struct bl_plan_info *w, struct bl_buffer *out)
 {
-    char text[32];
-    bl_buffer_printf(out, "<tr><th scope=\"row\">%s</th>", w->strategy);
+    bl_page_begin_row(out, w->strategy);
     bl_page_number(out, w->T);
     bl_page_number(out, w->blocks);
     bl_page_number(out, w->padding);
     bl_page_number(out, w->deleted);
     bl_page_number(out, w->cut);
-    snprintf(text, sizeof text, "%.2f %%", 100 * w->efficiency);
-    bl_page_number_text(out, text);
+    bl_page_number_text(out, "%.2f %%", 100 * w->efficiency);
     bl_buffer_text(out, "</tr>\n");
 }
 
@@ -204,15 +201,13 @@ static void plan_append_ranks(const struct bl_report *r, struct bl_buffer *out)
 /* "3 – 4.5 – 7": the least, the mean and the most. */
 static void plan_append_range(const struct bl_rank_range *range, int64_t steps, struct bl_buffer *out)
 {
-    char a[32], b[32], text[96];
-    snprintf(text, sizeof text, "%s – %.1f – %s", bl_text_count(a, range->least), range->sum / (double)steps,
-             bl_text_count(b, range->most));
-    bl_page_number_text(out, text);
+    char a[32], b[32];
+    bl_page_number_text(out, "%s – %.1f – %s", bl_text_count(a, range->least), range->sum / (double)steps,
+                        bl_text_count(b, range->most));
 }
 
 static void plan_append_rank_table(const struct bl_rank_table *t, struct bl_buffer *out)
 {
-    char text[32];
     int64_t shown = t->world_size < RANKS_SHOWN ? t->world_size : RANKS_SHOWN;
     if (!t->steps)
         return;
@@ -224,10 +219,8 @@ static void plan_append_rank_table(const struct bl_rank_table *t, struct bl_buff
         bl_buffer_printf(out, "<tr><th scope=\"row\">%" PRId64 "</th>", r);
         plan_append_range(&rank->sequences, t->steps, out);
         plan_append_range(&rank->steps, t->steps, out);
-        snprintf(text, sizeof text, "%.3f", mean > 0 ? rank->cost.sum / (double)t->steps / mean : 0);
-        bl_page_number_text(out, text);
-        snprintf(text, sizeof text, "%.3f", mean > 0 ? (double)rank->cost.most / mean : 0);
-        bl_page_number_text(out, text);
+        bl_page_number_text(out, "%.3f", mean > 0 ? rank->cost.sum / (double)t->steps / mean : 0);
+        bl_page_number_text(out, "%.3f", mean > 0 ? (double)rank->cost.most / mean : 0);
         bl_buffer_text(out, "</tr>\n");
     }
     bl_page_end_table(out);
@@ -274,7 +267,7 @@ static void sources_append_entry(const struct bl_tally_entry *entry, struct bl_b
     char size[32];
     bl_page_number(out, entry->rows);
     bl_page_number(out, entry->steps);
-    bl_page_number_text(out, entry->bytes ? bl_text_size(size, entry->bytes) : "-"); /* a table may lack them */
+    bl_page_number_text(out, "%s", entry->bytes ? bl_text_size(size, entry->bytes) : "-"); /* a table may lack them */
     bl_buffer_text(out, "</tr>\n");
 }
 
@@ -324,8 +317,7 @@ static void sources_append_made(const struct bl_tally *t, struct bl_buffer *out)
         bl_xml_append_name(out, *decoder ? decoder : "-");
         bl_buffer_text(out, "</td>");
         sources_append_entry(&t->entry[i], out);
-        out->failed |= text.failed;
-        bl_buffer_free(&text);
+        bl_buffer_free_part(&text, out);
     }
     bl_page_end_table(out);
     sources_append_rest(t, shown, "way|ways", out);
@@ -333,23 +325,17 @@ static void sources_append_made(const struct bl_tally *t, struct bl_buffer *out)
 
 static void sources_append_view(const struct bl_manifest *m, struct bl_buffer *out)
 {
-    char share[32];
     if (!m->sources)
         return;
     bl_page_begin_table(out, "Datasets of the view", "name|path|#sequences|#steps|#of the plan|#weight");
     for (size_t s = 0; s < m->sources; s++) {
         const struct bl_view_source *source = &m->source[s];
-        bl_buffer_text(out, "<tr><th scope=\"row\">");
-        bl_xml_append_text(out, source->name);
-        bl_buffer_text(out, "</th><td class=\"w\">");
-        bl_xml_append_text(out, source->path);
-        bl_buffer_text(out, "</td>");
+        bl_page_begin_row(out, source->name);
+        bl_page_cell(out, source->path);
         bl_page_number(out, source->sequences);
         bl_page_number(out, source->steps);
-        snprintf(share, sizeof share, "%.2f %%", 100 * source->share);
-        bl_page_number_text(out, share);
-        snprintf(share, sizeof share, source->weight > 0 ? "%.10g" : "-", source->weight);
-        bl_page_number_text(out, share);
+        bl_page_number_text(out, "%.2f %%", 100 * source->share);
+        bl_page_number_text(out, source->weight > 0 ? "%.10g" : "-", source->weight);
         bl_buffer_text(out, "</tr>\n");
     }
     bl_page_end_table(out);
@@ -364,9 +350,8 @@ static void sources_append_reasons(const struct bl_tally *t, struct bl_buffer *o
     for (size_t i = 0; i < shown; i++) {
         const struct bl_tally_entry *entry = &t->entry[i];
         size_t status = strcspn(entry->key, "\t");
-        bl_buffer_printf(out, "<tr><th scope=\"row\">%.*s</th><td class=\"w\">", (int)status, entry->key);
-        bl_xml_append_text(out, entry->key[status + 1] ? entry->key + status + 1 : "no reason given");
-        bl_buffer_text(out, "</td>");
+        bl_buffer_printf(out, "<tr><th scope=\"row\">%.*s</th>", (int)status, entry->key);
+        bl_page_cell(out, entry->key[status + 1] ? entry->key + status + 1 : "no reason given");
         bl_page_number(out, entry->rows);
         bl_buffer_text(out, "<td class=\"w\">");
         for (int k = 0; k < entry->examples; k++) {
@@ -382,7 +367,6 @@ static void sources_append_reasons(const struct bl_tally *t, struct bl_buffer *o
 static void bl_page_sources(const struct bl_report *r, struct bl_buffer *out)
 {
     const struct bl_info *info = &r->info;
-    struct bl_buffer faults = {0};
     bl_buffer_text(out, "<h2>Sources</h2>\n");
     sources_append_view(&info->manifest, out);
     sources_append_places(&r->folders, "folder", out);
@@ -390,15 +374,12 @@ static void bl_page_sources(const struct bl_report *r, struct bl_buffer *out)
     sources_append_made(&r->made, out);
     bl_buffer_text(out, "<h2>What was left out</h2>\n<p>");
     if (info->fault_count)
-        bl_fault_counts_append(&faults, &(struct bl_fault_counts){.skipped = info->manifest.skipped,
-                                                                  .failed = info->manifest.failed,
-                                                                  .damaged = info->damaged,
-                                                                  .failed_steps = info->manifest.failed_steps});
+        bl_fault_counts_append(out, &(struct bl_fault_counts){.skipped = info->manifest.skipped,
+                                                              .failed = info->manifest.failed,
+                                                              .damaged = info->damaged,
+                                                              .failed_steps = info->manifest.failed_steps});
     else
-        bl_buffer_text(&faults, "No faults");
-    bl_buffer_text(out, faults.data ? faults.data : "");
-    out->failed |= faults.failed;
-    bl_buffer_free(&faults);
+        bl_buffer_text(out, "No faults");
     bl_buffer_printf(out, "; %" PRId64 " dropped by request, %" PRId64 " empty.</p>\n", info->dropped, r->empty);
     if (info->manifest.untrained.pieces || info->manifest.untrained.blocks) {
         bl_buffer_text(out, "<p>");
@@ -428,16 +409,15 @@ static void contents_append_fields(const struct bl_report *r, struct bl_buffer *
     bl_page_begin_table(out, "Fields of a block", "name|type|shape|kind|stored as|made by");
     for (int f = 0; f < m->format.fields.count; f++) {
         const struct bl_field *field = &m->format.fields.field[f];
-        bl_buffer_text(out, "<tr><th scope=\"row\">");
-        bl_xml_append_text(out, field->name);
-        bl_buffer_printf(out, "</th><td>%s</td><td>[%" PRId64, bl_dtype_name(field->dtype), m->format.T);
+        bl_page_begin_row(out, field->name);
+        bl_buffer_printf(out, "<td>%s</td><td>[%" PRId64, bl_dtype_name(field->dtype), m->format.T);
         for (int i = 0; i < field->rank; i++)
             bl_buffer_printf(out, ", %" PRId64, field->shape[i]);
         bl_buffer_text(out, "]</td><td>");
         bl_xml_append_text(out, field->kind);
-        bl_buffer_printf(out, "</td><td>%s</td><td class=\"w\">", bl_encoding_name(&m->format.encoding[f], encoding));
-        bl_xml_append_text(out, m->made[f]);
-        bl_buffer_text(out, "</td></tr>\n");
+        bl_buffer_printf(out, "</td><td>%s</td>", bl_encoding_name(&m->format.encoding[f], encoding));
+        bl_page_cell(out, m->made[f]);
+        bl_buffer_text(out, "</tr>\n");
     }
     bl_page_end_table(out);
 }
@@ -449,9 +429,8 @@ static void contents_append_attributes(const struct bl_report *r, struct bl_buff
         return;
     bl_page_begin_table(out, "Attributes of a sequence", "name|type");
     for (int a = 0; a < format->attributes; a++) {
-        bl_buffer_text(out, "<tr><th scope=\"row\">");
-        bl_xml_append_text(out, format->attribute[a].name);
-        bl_buffer_printf(out, "</th><td>%s</td></tr>\n", bl_dtype_name(format->attribute[a].dtype));
+        bl_page_begin_row(out, format->attribute[a].name);
+        bl_buffer_printf(out, "<td>%s</td></tr>\n", bl_dtype_name(format->attribute[a].dtype));
     }
     bl_page_end_table(out);
 }

@@ -151,31 +151,26 @@ static bool name_is_listed(const char *const *list, const char *name)
     return *list;
 }
 
-struct view_check {
-    const struct bl_view *view;
-    const struct bl_options *given;
-    struct bl_error *e;
-};
-
-static int option_check(void *context, const struct bl_option_group *group, const struct bl_option *option)
+static int view_check_options(const struct bl_view *view, const struct bl_options *given, struct bl_error *e)
 {
-    const struct view_check *c = context;
-    (void)group;
-    bool is_taken = name_is_listed(allowed, option->name) ||
-                    (name_is_listed(deciding, option->name) && strcmp(option->name, "encode") != 0);
-    if (is_taken || bl_options_origin(c->given, option->name) == BL_ORIGIN_DEFAULT)
-        return BL_OK;
-    return bl_error_set(c->e, BL_EUSAGE,
-                        "%s%s: it has no effect on %s, a view, whose sources and plan decide this: leave it out",
-                        strlen(option->name) > 1 ? "--" : "-", option->name, c->view->dir);
+    for (struct bl_option_match m = {0}; bl_options_next(given, &m);) {
+        const char *name = m.option->name;
+        bool is_taken =
+            name_is_listed(allowed, name) || (name_is_listed(deciding, name) && strcmp(name, "encode") != 0);
+        if (!is_taken && bl_options_origin(given, name) != BL_ORIGIN_DEFAULT)
+            return bl_error_set(e, BL_EUSAGE,
+                                "%s%s: it has no effect on %s, a view, whose sources and plan decide this: leave it "
+                                "out",
+                                strlen(name) > 1 ? "--" : "-", name, view->dir);
+    }
+    return BL_OK;
 }
 
 int bl_from_view_check(const struct bl_view *view, const struct bl_options *given, struct bl_pack_options *options,
                        struct bl_plan_options *plan_options, struct bl_error *e)
 {
     const struct bl_format *format = &view->manifest.format;
-    struct view_check check = {view, given, e};
-    int code = bl_options_each(given, option_check, &check);
+    int code = view_check_options(view, given, e);
     if (code)
         return code;
     for (int f = 0; f < format->fields.count; f++) {

@@ -382,30 +382,23 @@ int bl_parts_require(const struct bl_state *state, const struct bl_parts *parts,
 }
 
 /* An option of the subset must have the value that the tasks of the scan recorded. */
-struct subset_check {
-    const struct bl_state *state;
-    struct bl_error *e;
-};
-
-static int parts_check_option(void *context, const struct bl_option_group *group, const struct bl_option *option)
+static int parts_check_option(const struct bl_state *state, const struct bl_option_match *match, struct bl_error *e)
 {
-    const struct subset_check *check = context;
+    const struct bl_option *option = match->option;
     struct bl_buffer there = {0}, here = {0}, escaped = {0};
-    if (group->options != bl_subset_option_table)
-        return BL_OK;
-    bl_option_format(group, option, &here);
+    bl_option_format(match->group, option, &here);
     bl_text_escape(&escaped, here.data ? here.data : "", here.size);
-    int code = bl_state_value(check->state, BL_STATE_SCAN, option->name, &there, check->e);
+    int code = bl_state_value(state, BL_STATE_SCAN, option->name, &there, e);
     if (!code)
-        code = bl_buffer_check(&here, check->e);
+        code = bl_buffer_check(&here, e);
     if (!code)
-        code = bl_buffer_check(&escaped, check->e);
+        code = bl_buffer_check(&escaped, e);
     if (!code && there.size && (there.size != escaped.size || memcmp(there.data, escaped.data, there.size) != 0))
-        code = bl_error_set(check->e, BL_EUSAGE, "%s was scanned with --%s %s: give the same", check->state->dir,
-                            option->name, there.data);
+        code = bl_error_set(e, BL_EUSAGE, "%s was scanned with --%s %s: give the same", state->dir, option->name,
+                            there.data);
     else if (!code && !there.size && escaped.size)
-        code = bl_error_set(check->e, BL_EUSAGE, "%s was scanned without --%s: give it to all commands, or to none",
-                            check->state->dir, option->name);
+        code = bl_error_set(e, BL_EUSAGE, "%s was scanned without --%s: give it to all commands, or to none",
+                            state->dir, option->name);
     bl_buffer_free(&there);
     bl_buffer_free(&here);
     bl_buffer_free(&escaped);
@@ -437,7 +430,10 @@ static int parts_check_extended(const struct bl_state *state, const struct bl_su
 int bl_parts_check_subset(const struct bl_state *state, const struct bl_options *options,
                           const struct bl_subset_options *subset, struct bl_error *e)
 {
-    struct subset_check check = {state, e};
-    int code = bl_options_each(options, parts_check_option, &check);
+    int code = BL_OK;
+    for (struct bl_option_match m = {0}; !code && bl_options_next(options, &m);) {
+        if (m.group->options == bl_subset_option_table)
+            code = parts_check_option(state, &m, e);
+    }
     return code ? code : parts_check_extended(state, subset, e);
 }

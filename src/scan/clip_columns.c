@@ -315,10 +315,8 @@ static void columns_note_ends(struct reading *r, const char *name, size_t place)
 /* The part of a clip that a name means, but for blanks around it and upper case; or NULL. */
 static const char *columns_find_meant(const char *name)
 {
-    name += strspn(name, " \t");
     size_t size = strlen(name);
-    while (size && strchr(" \t", name[size - 1]))
-        size--;
+    bl_text_trim(&name, &size, " \t");
     for (size_t v = 0; v <= BL_CLIP_END_FRAME; v++) {
         if (strlen(bl_clip_value_name[v]) == size && strncasecmp(bl_clip_value_name[v], name, size) == 0)
             return bl_clip_value_name[v];

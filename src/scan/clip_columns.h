@@ -15,8 +15,6 @@
 
 /* --- names of columns --------------------------------------------------------------------------------------------- */
 
-/* Names of the columns of a list: what --columns calls them, and which of them is the path. */
-
 #define BL_CLIP_RENAMES_MAX 64
 
 /* A text without a zero byte at its end. */

@@ -134,14 +134,12 @@ static int columns_read_json(struct columns *c, const char *extension, struct bl
 
 static int columns_read_text(struct columns *c, const char *extension, struct bl_error *e)
 {
-    const char *begin = c->text.data, *end = begin + c->text.size;
-    while (begin < end && strchr(" \t\r\n", *begin))
-        begin++;
-    while (end > begin && strchr(" \t\r\n", end[-1]))
-        end--;
-    if (memchr(begin, 0, (size_t)(end - begin)))
+    const char *text = c->text.data;
+    size_t size = c->text.size;
+    bl_text_trim(&text, &size, " \t\r\n");
+    if (memchr(text, 0, size))
         return bl_error_set(e, BL_EDATA, "it has zero bytes: no text");
-    return columns_set(c, extension, extension, begin, (size_t)(end - begin), e);
+    return columns_set(c, extension, extension, text, size, e);
 }
 
 /* --- members ------------------------------------------------------------------------------------------------------ */

@@ -64,11 +64,10 @@ static char *operator_find(char *text, size_t *size, enum bl_comparison *compari
 /* Cuts blanks off both ends. */
 static char *condition_trim(char *text)
 {
-    static const char blanks[] = " \t";
-    text += strspn(text, blanks);
+    const char *begin = text;
     size_t size = strlen(text);
-    while (size && strchr(blanks, text[size - 1]))
-        size--;
+    bl_text_trim(&begin, &size, " \t");
+    text += begin - text;
     text[size] = '\0';
     return text;
 }

@@ -54,6 +54,17 @@ void bl_xml_append_name(struct bl_buffer *out, const char *name)
     bl_xml_append_text(out, name);
 }
 
+void bl_xml_escape_from(struct bl_buffer *out, size_t from)
+{
+    struct bl_buffer plain = {0};
+    if (out->failed || out->size == from)
+        return;
+    bl_buffer_append(&plain, out->data + from, out->size - from + 1);
+    out->size = from;
+    bl_xml_append_text(out, plain.failed ? "" : plain.data);
+    bl_buffer_free_part(&plain, out);
+}
+
 /* --- colours ------------------------------------------------------------------------------------------------------ */
 
 uint32_t bl_style_colour(uint64_t i)
@@ -98,14 +109,33 @@ void bl_page_fact(struct bl_buffer *out, const char *name, const char *format, .
     bl_buffer_text(out, "</td></tr>\n");
 }
 
+void bl_page_begin_row(struct bl_buffer *out, const char *name)
+{
+    bl_buffer_text(out, "<tr><th scope=\"row\">");
+    bl_xml_append_text(out, name);
+    bl_buffer_text(out, "</th>");
+}
+
+void bl_page_cell(struct bl_buffer *out, const char *text)
+{
+    bl_buffer_text(out, "<td class=\"w\">");
+    bl_xml_append_text(out, text);
+    bl_buffer_text(out, "</td>");
+}
+
 void bl_page_number(struct bl_buffer *out, int64_t value)
 {
     char count[32];
-    bl_page_number_text(out, bl_text_count(count, value));
+    bl_page_number_text(out, "%s", bl_text_count(count, value));
 }
 
-void bl_page_number_text(struct bl_buffer *out, const char *text)
+void bl_page_number_text(struct bl_buffer *out, const char *format, ...)
 {
+    char text[128];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
     bl_buffer_printf(out, "<td class=\"n\">%s</td>", text);
 }
 

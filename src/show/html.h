@@ -23,6 +23,9 @@ void bl_xml_append_plain(struct bl_buffer *out, const char *text, size_t size);
 /* As bl_xml_append_text for a name, of a long one its end, which tells more of a path. */
 void bl_xml_append_name(struct bl_buffer *out, const char *name);
 
+/* Escapes what was appended from that byte on, in the way of bl_xml_append_text. */
+void bl_xml_escape_from(struct bl_buffer *out, size_t from);
+
 /* --- colours ------------------------------------------------------------------------------------------------------ */
 
 /* The colours of pictures and pages, on light and on dark. */
@@ -65,8 +68,14 @@ void bl_page_end_table(struct bl_buffer *out);
 /* A row of a name and a value; the latter is made as by printf and escaped. */
 void bl_page_fact(struct bl_buffer *out, const char *name, const char *format, ...) BL_PRINTF(3, 4);
 
-/* A cell with a number, or the text of one. */
+/* Begins a row of several cells with its name, which is escaped. */
+void bl_page_begin_row(struct bl_buffer *out, const char *name);
+
+/* A cell with a text, which is escaped and may be broken anywhere. */
+void bl_page_cell(struct bl_buffer *out, const char *text);
+
+/* A cell with a number, or with the text of one, which is made as by printf. */
 void bl_page_number(struct bl_buffer *out, int64_t value);
-void bl_page_number_text(struct bl_buffer *out, const char *text);
+void bl_page_number_text(struct bl_buffer *out, const char *format, ...) BL_PRINTF(2, 3);
 
 #endif

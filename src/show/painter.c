@@ -82,19 +82,18 @@ static void bl_painter_note(struct bl_painter *p, double low, double high)
 
 struct curve {
     double *low, *high; /* [columns]; NaN: no value */
+    double value[];     /* of both */
 };
 
 static int curve_begin(struct bl_painter *p, struct bl_error *e)
 {
-    struct curve *c = p->state = calloc(1, sizeof *c);
+    struct curve *c = p->state = malloc(sizeof *c + 2 * (size_t)p->columns * sizeof *c->value);
     if (!c)
         return bl_error_memory(e);
-    c->low = malloc((size_t)p->columns * sizeof *c->low);
-    c->high = malloc((size_t)p->columns * sizeof *c->high);
-    if (!c->low || !c->high)
-        return bl_error_memory(e);
-    for (int x = 0; x < p->columns; x++)
-        c->low[x] = c->high[x] = NAN;
+    c->low = c->value;
+    c->high = c->value + p->columns;
+    for (int i = 0; i < 2 * p->columns; i++)
+        c->value[i] = NAN;
     return BL_OK;
 }
 
@@ -151,52 +150,43 @@ static int curve_finish(struct bl_painter *p, struct bl_error *e)
     return BL_OK;
 }
 
-static void curve_close(struct bl_painter *p)
-{
-    struct curve *c = p->state;
-    if (!c)
-        return;
-    free(c->low);
-    free(c->high);
-    free(c);
-}
-
 const struct bl_painter_method bl_painter_curve = {
-    .begin = curve_begin, .put = curve_put, .erase = curve_erase, .finish = curve_finish, .close = curve_close};
+    .begin = curve_begin, .put = curve_put, .erase = curve_erase, .finish = curve_finish};
 
 /* --- maps --------------------------------------------------------------------------------------------------------- */
 
 /* Means of the values of steps, in the order of the field, one above the other: features of sound with the lowest
  * frequency at the bottom, all other fields with the first value at the top. */
 
-struct map {
-    double *sum;    /* [height, columns] */
-    int64_t *count; /* the same: values in it */
+struct cell {
+    double sum;
+    int64_t count; /* values in it */
 };
 
+/* The cells are the state, [height, columns]. */
 static int map_begin(struct bl_painter *p, struct bl_error *e)
 {
-    const size_t pixels = (size_t)p->columns * (size_t)p->lane->canvas.height;
-    struct map *m = p->state = calloc(1, sizeof *m);
-    if (!m)
-        return bl_error_memory(e);
-    m->sum = calloc(pixels, sizeof *m->sum);
-    m->count = calloc(pixels, sizeof *m->count);
-    return m->sum && m->count ? BL_OK : bl_error_memory(e);
+    p->state = calloc((size_t)p->columns * (size_t)p->lane->canvas.height, sizeof(struct cell));
+    return p->state ? BL_OK : bl_error_memory(e);
+}
+
+static double cell_mean(const struct cell *cell)
+{
+    return cell->count ? cell->sum / (double)cell->count : NAN;
 }
 
 static void map_erase(struct bl_painter *p, int first, int end)
 {
-    struct map *m = p->state;
+    struct cell *cell = p->state;
     for (int y = 0; y < p->lane->canvas.height; y++) {
         for (int x = first; x < end; x++)
-            m->count[y * p->columns + x] = 0;
+            cell[y * p->columns + x].count = 0;
     }
 }
 
 static void map_put_step(struct bl_painter *p, int64_t at, const uint8_t *data)
 {
-    struct map *m = p->state;
+    struct cell *cells = p->state;
     const size_t size = bl_dtype_size(p->field->dtype);
     const int64_t rows = (int64_t)(bl_field_step_bytes(p->field) / size), height = p->lane->canvas.height;
     const bool from_bottom = strcmp(p->field->kind, "audio") == 0;
@@ -210,9 +200,8 @@ static void map_put_step(struct bl_painter *p, int64_t at, const uint8_t *data)
         int64_t y0 = r * height / rows, y1 = (r + 1) * height / rows;
         for (int64_t y = y0; y < (y1 > y0 ? y1 : y0 + 1); y++) {
             for (int x = first; x < end; x++) {
-                int64_t pixel = (from_bottom ? height - 1 - y : y) * p->columns + x;
-                m->sum[pixel] = m->count[pixel] ? m->sum[pixel] + value : value;
-                m->count[pixel]++;
+                struct cell *cell = &cells[(from_bottom ? height - 1 - y : y) * p->columns + x];
+                cell->sum = cell->count++ ? cell->sum + value : value;
             }
         }
     }
@@ -229,41 +218,27 @@ static int map_put(struct bl_painter *p, int64_t at, const uint8_t *data, int64_
 
 static int map_finish(struct bl_painter *p, struct bl_error *e)
 {
-    const struct map *m = p->state;
+    const struct cell *cell = p->state;
     struct bl_canvas *canvas = &p->lane->canvas;
     const size_t pixels = (size_t)p->columns * (size_t)canvas->height;
     double low = INFINITY, high = -INFINITY;
     (void)e;
     for (size_t i = 0; i < pixels; i++) {
-        double value = m->count[i] ? m->sum[i] / (double)m->count[i] : NAN;
-        low = fmin(low, value);
-        high = fmax(high, value);
+        low = fmin(low, cell_mean(&cell[i]));
+        high = fmax(high, cell_mean(&cell[i]));
     }
     bl_painter_note(p, low, high);
-    for (int y = 0; y < canvas->height; y++) {
-        for (int x = 0; x < p->columns; x++) {
-            size_t i = (size_t)y * (size_t)p->columns + (size_t)x;
-            double value = m->count[i] ? m->sum[i] / (double)m->count[i] : 0;
-            if (m->count[i])
-                bl_canvas_fill(canvas, (struct bl_area){x, y, 1, 1},
-                               bl_painter_scale(high > low ? (value - low) / (high - low) : 0.5));
-        }
+    for (size_t i = 0; i < pixels; i++) {
+        const struct bl_area area = {(int)(i % (size_t)p->columns), (int)(i / (size_t)p->columns), 1, 1};
+        if (cell[i].count)
+            bl_canvas_fill(canvas, area,
+                           bl_painter_scale(high > low ? (cell_mean(&cell[i]) - low) / (high - low) : 0.5));
     }
     return BL_OK;
 }
 
-static void map_close(struct bl_painter *p)
-{
-    struct map *m = p->state;
-    if (!m)
-        return;
-    free(m->sum);
-    free(m->count);
-    free(m);
-}
-
 const struct bl_painter_method bl_painter_map = {
-    .begin = map_begin, .put = map_put, .erase = map_erase, .finish = map_finish, .close = map_close};
+    .begin = map_begin, .put = map_put, .erase = map_erase, .finish = map_finish};
 
 /* --- spectra ------------------------------------------------------------------------------------------------------ */
 
@@ -428,7 +403,6 @@ static void spectrum_close(struct bl_painter *p)
     bl_spectrum_close(&s->transform);
     free(s->level);
     free(s->sample);
-    free(s);
 }
 
 const struct bl_painter_method bl_painter_spectrum = {.begin = spectrum_begin,
@@ -525,14 +499,5 @@ static int strip_finish(struct bl_painter *p, struct bl_error *e)
     return BL_OK;
 }
 
-static void strip_close(struct bl_painter *p)
-{
-    free(p->state);
-}
-
-const struct bl_painter_method bl_painter_strip = {.begin = strip_begin,
-                                                   .put = strip_put,
-                                                   .end_piece = strip_end_piece,
-                                                   .erase = strip_erase,
-                                                   .finish = strip_finish,
-                                                   .close = strip_close};
+const struct bl_painter_method bl_painter_strip = {
+    .begin = strip_begin, .put = strip_put, .end_piece = strip_end_piece, .erase = strip_erase, .finish = strip_finish};

@@ -12,7 +12,7 @@ struct bl_painter {
     struct bl_lane *lane;
     const struct bl_field *field;
     const struct bl_painter_method *method;
-    void *state;     /* of the method */
+    void *state;     /* of the method, one allocation; or NULL */
     int columns;     /* of pixels: those of the canvas */
     int64_t strange; /* values that are no numbers, or infinite */
 };
@@ -28,6 +28,7 @@ struct bl_painter_method {
     void (*erase)(struct bl_painter *p, int first, int end);
     /* Draws, and sets the note. */
     int (*finish)(struct bl_painter *p, struct bl_error *e);
+    /* Frees what the state owns, but not the state. */
     void (*close)(struct bl_painter *p);
 };
 

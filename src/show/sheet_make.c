@@ -202,7 +202,9 @@ static int lane_paint(struct bl_sheet *s, struct bl_lane *lane, struct bl_error 
         code = painter_put_all(&p, s, e);
     if (!code)
         code = p.method->finish(&p, e);
-    p.method->close(&p);
+    if (p.method->close)
+        p.method->close(&p);
+    free(p.state);
     return code;
 }
 

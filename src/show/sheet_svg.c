@@ -115,22 +115,34 @@ static void svg_append_scale(const struct bl_sheet *s, int line, int y, struct b
     }
 }
 
+/* Appends what a piece is called, the title or the summary, escaped. */
+static void append_piece_label(const struct bl_sheet *s, const struct bl_sheet_piece *piece, struct bl_buffer *out)
+{
+    size_t from = out->size;
+    bl_sheet_append_label(s, piece, out);
+    bl_xml_escape_from(out, from);
+}
+
+static void append_sheet_words(const struct bl_sheet *s, void (*append)(const struct bl_sheet *, struct bl_buffer *),
+                               struct bl_buffer *out)
+{
+    size_t from = out->size;
+    append(s, out);
+    bl_xml_escape_from(out, from);
+}
+
 /* The words of a piece, for those who point at it, or do not see it. */
 static void svg_append_tip(const struct bl_sheet *s, const struct bl_sheet_piece *piece, struct bl_buffer *out)
 {
     char a[BL_PLURAL_SIZE];
-    struct bl_buffer label = {0};
-    bl_sheet_append_label(s, piece, &label);
     bl_buffer_text(out, "<title>");
-    bl_xml_append_text(out, label.data ? label.data : "");
+    append_piece_label(s, piece, out);
     bl_buffer_printf(out, ": from step %" PRId64 ", %s", piece->start,
                      bl_text_plural(a, piece->end - piece->start, "step"));
     if (piece->end - piece->start < piece->length)
         bl_buffer_printf(out, ", %" PRId64 " to %" PRId64 " of %" PRId64, piece->source_start,
                          piece->source_start + (piece->end - piece->start) - 1, piece->length);
     bl_buffer_printf(out, "%s</title>", piece->failed ? ", failed while packing" : "");
-    out->failed |= label.failed;
-    bl_buffer_free(&label);
 }
 
 static void svg_append_label(const struct bl_sheet *s, const struct bl_sheet_span *span, int y, struct bl_buffer *out)
@@ -144,9 +156,8 @@ static void svg_append_label(const struct bl_sheet *s, const struct bl_sheet_spa
         bl_xml_append_text(out, fitted.data ? fitted.data : "");
         bl_buffer_text(out, "</text>");
     }
-    out->failed |= label.failed || fitted.failed;
-    bl_buffer_free(&label);
-    bl_buffer_free(&fitted);
+    bl_buffer_free_part(&label, out);
+    bl_buffer_free_part(&fitted, out);
 }
 
 static void svg_append_span(const struct bl_sheet *s, const struct bl_sheet_span *span, const char *id, int y,
@@ -261,21 +272,15 @@ static int svg_append_lines(const struct bl_sheet *s, const char *id, int y, str
 static void svg_append_open(const struct bl_sheet *s, const char *id, int height, struct bl_buffer *out)
 {
     const int width = LEFT + s->look.width + BL_SHEET_MARGIN;
-    struct bl_buffer words = {0};
     bl_buffer_printf(
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"sheet\" width=\"%d\" height=\"%d\" viewBox=\"0 0 "
         "%d %d\" role=\"img\" aria-labelledby=\"%s-title %s-words\">\n<title id=\"%s-title\">",
         width, height, width, height, id, id, id);
-    bl_sheet_append_title(s, &words);
-    bl_xml_append_text(out, words.data ? words.data : "");
+    append_sheet_words(s, bl_sheet_append_title, out);
     bl_buffer_printf(out, "</title>\n<desc id=\"%s-words\">", id);
-    bl_buffer_clear(&words);
-    bl_sheet_append_summary(s, &words);
-    bl_xml_append_text(out, words.data ? words.data : "");
+    append_sheet_words(s, bl_sheet_append_summary, out);
     bl_buffer_text(out, "</desc>\n");
-    out->failed |= words.failed;
-    bl_buffer_free(&words);
 }
 
 void bl_sheet_append_style(struct bl_buffer *out)
@@ -335,16 +340,13 @@ static void svg_append_passages(const struct bl_sheet *s, const struct bl_passag
                                         .end = svg_end_text_line,
                                         .to = &text,
                                         .columns = TEXT_COLUMNS};
-    struct bl_buffer label = {0};
     for (size_t i = 0; i < s->pieces; i++) {
-        bl_buffer_clear(&label);
-        bl_sheet_append_label(s, &s->piece[i], &label);
         text.y += TEXT_LINE + 6;
         bl_buffer_printf(out,
                          "<rect x=\"%d\" y=\"%d\" width=\"8\" height=\"8\" fill=\"#%06" PRIx32
                          "\"/><text class=\"h\" x=\"%d\" y=\"%d\">",
                          BL_SHEET_MARGIN, text.y - 9, bl_style_colour(i), BL_SHEET_MARGIN + 12, text.y);
-        bl_xml_append_text(out, label.data ? label.data : "");
+        append_piece_label(s, &s->piece[i], out);
         bl_buffer_printf(out, ", from step %" PRId64 "%s</text>\n", s->piece[i].start,
                          s->piece[i].failed ? ": failed while packing"
                          : p->damaged[i]    ? ": damaged"
@@ -352,23 +354,15 @@ static void svg_append_passages(const struct bl_sheet *s, const struct bl_passag
         bl_text_lines_put(&lines, p, i);
     }
     *y = text.y;
-    out->failed |= label.failed;
-    bl_buffer_free(&label);
 }
 
 static void svg_append_words(const struct bl_sheet *s, struct bl_buffer *out)
 {
-    struct bl_buffer words = {0};
-    bl_sheet_append_title(s, &words);
     bl_buffer_printf(out, "<text class=\"t\" x=\"%d\" y=\"%d\">", BL_SHEET_MARGIN, BL_SHEET_MARGIN + 14);
-    bl_xml_append_text(out, words.data ? words.data : "");
-    bl_buffer_clear(&words);
-    bl_sheet_append_summary(s, &words);
+    append_sheet_words(s, bl_sheet_append_title, out);
     bl_buffer_printf(out, "</text>\n<text x=\"%d\" y=\"%d\">", BL_SHEET_MARGIN, BL_SHEET_MARGIN + 34);
-    bl_xml_append_text(out, words.data ? words.data : "");
+    append_sheet_words(s, bl_sheet_append_summary, out);
     bl_buffer_text(out, "</text>\n");
-    out->failed |= words.failed;
-    bl_buffer_free(&words);
 }
 
 int bl_sheet_append_svg(const struct bl_sheet *s, struct bl_buffer *out, struct bl_error *e)
@@ -388,21 +382,11 @@ int bl_sheet_append_svg(const struct bl_sheet *s, struct bl_buffer *out, struct 
     int code = svg_append_lines(s, "sheet", HEAD, out, e);
     bl_buffer_append(out, texts.data, texts.size);
     bl_buffer_text(out, "</svg>\n");
-    out->failed |= texts.failed;
-    bl_buffer_free(&texts);
+    bl_buffer_free_part(&texts, out);
     return code ? code : bl_buffer_check(out, e);
 }
 
 /* --- page --------------------------------------------------------------------------------------------------------- */
-
-static void page_append_label(const struct bl_sheet *s, size_t i, struct bl_buffer *out)
-{
-    struct bl_buffer label = {0};
-    bl_sheet_append_label(s, &s->piece[i], &label);
-    bl_xml_append_text(out, label.data ? label.data : "");
-    out->failed |= label.failed;
-    bl_buffer_free(&label);
-}
 
 /* The text of a piece; what the mask has is in <mark>. */
 static void page_append_text(const struct bl_passages *p, size_t *run, size_t piece, struct bl_buffer *out)
@@ -426,7 +410,7 @@ static void page_append_passages(const struct bl_sheet *s, const struct bl_passa
     bl_buffer_printf(out, "</h2>\n%s", p->is_text ? "" : "<p>Ids: name their tokenizer to see the text.</p>\n");
     for (size_t i = 0; i < s->pieces; i++) {
         bl_buffer_printf(out, "<section style=\"border-color:#%06" PRIx32 "\"><h3>", bl_style_colour(i));
-        page_append_label(s, i, out);
+        append_piece_label(s, &s->piece[i], out);
         bl_buffer_printf(out, ", from step %" PRId64 "</h3>\n", s->piece[i].start);
         if (s->piece[i].failed || p->damaged[i])
             bl_buffer_printf(out, "<p><strong>%s</strong></p>\n",
@@ -474,27 +458,24 @@ static void page_append_lanes(const struct bl_sheet *s, struct bl_buffer *out)
     bl_page_begin_table(out, "Lanes", "field|drawn|range|made by");
     for (int l = 0; l < s->lanes; l++) {
         const struct bl_lane *lane = &s->lane[l];
-        bl_buffer_text(out, "<tr><th scope=\"row\">");
-        bl_xml_append_text(out, bl_sheet_field(s, lane)->name);
-        bl_buffer_printf(out, "</th><td>%s", what[lane->form]);
+        bl_page_begin_row(out, bl_sheet_field(s, lane)->name);
+        bl_buffer_printf(out, "<td>%s", what[lane->form]);
         if (lane->form == BL_LANE_PICTURES && s->cell_steps > 1)
             bl_buffer_printf(out, ", one of %s", bl_text_plural(steps, s->cell_steps, "step"));
         bl_buffer_printf(out, "</td><td>%s", lane->note);
         if (lane->strange)
             bl_buffer_printf(out, ", %s not finite", bl_text_plural(steps, lane->strange, "value"));
-        bl_buffer_text(out, "</td><td class=\"w\">");
-        bl_xml_append_text(out, s->view->manifest.made[lane->field]);
-        bl_buffer_text(out, "</td></tr>\n");
+        bl_buffer_text(out, "</td>");
+        bl_page_cell(out, s->view->manifest.made[lane->field]);
+        bl_buffer_text(out, "</tr>\n");
     }
     bl_page_end_table(out);
 }
 
 int bl_sheet_append_section(const struct bl_sheet *s, const char *id, struct bl_buffer *out, struct bl_error *e)
 {
-    struct bl_buffer summary = {0};
-    bl_sheet_append_summary(s, &summary);
     bl_buffer_text(out, "<p>");
-    bl_xml_append_text(out, summary.data ? summary.data : "");
+    append_sheet_words(s, bl_sheet_append_summary, out);
     bl_buffer_text(out, ".</p>\n");
     if (s->damage.code) {
         bl_buffer_text(out, "<p><strong>");
@@ -506,8 +487,6 @@ int bl_sheet_append_section(const struct bl_sheet *s, const char *id, struct bl_
     bl_buffer_text(out, "</div>\n");
     for (int i = 0; i < s->texts && !code; i++)
         page_append_passages(s, &s->passages[i], out);
-    out->failed |= summary.failed;
-    bl_buffer_free(&summary);
     return code;
 }
 

@@ -182,23 +182,27 @@ UNIT_TEST(flags_win_over_the_file)
     ck_assert_str_eq(error.text, "fruit expects one of apple, pear, not \"plum\"");
 }
 
-static int append(void *context, const struct bl_option_group *group, const struct bl_option *option)
+/* Appends the values of the options up to "size". */
+static void append_values(struct bl_buffer *out)
 {
-    struct bl_buffer *out = context;
-    bl_buffer_printf(out, "%s=", option->name);
-    bl_option_format(group, option, out);
-    bl_buffer_byte(out, ';');
-    return strcmp(option->name, "size") == 0 ? 17 : 0;
+    bool is_last = false;
+    for (struct bl_option_match m = {0}; !is_last && bl_options_next(&options, &m);) {
+        bl_buffer_printf(out, "%s=", m.option->name);
+        bl_option_format(m.group, m.option, out);
+        bl_buffer_byte(out, ';');
+        is_last = strcmp(m.option->name, "size") == 0;
+    }
+    ck_assert(is_last);
 }
 
 UNIT_TEST(values_are_written_in_one_form)
 {
     OWNED(bl_buffer_free) struct bl_buffer out = {0};
-    ck_assert_int_eq(bl_options_each(&options, append, &out), 17);
+    append_values(&out);
     ck_assert_str_eq(out.data, "loud=false;jobs=2;T=;memory=1048576;seed=0;fruit=apple;name=;rate=;size=;");
     ck_assert_int_eq(PARSE("-l", "-T007", "--memory=1M", "--rate=12.50", "--size=08x8", "-nx", "--seed=01"), BL_OK);
     bl_buffer_clear(&out);
-    bl_options_each(&options, append, &out);
+    append_values(&out);
     ck_assert_str_eq(out.data, "loud=true;jobs=2;T=7;memory=1048576;seed=1;fruit=apple;name=x;rate=25/2;size=8x8;");
 }
 
