@@ -50,8 +50,7 @@ oversize: split
 array: x
 name: features
 END_OF_YAML
-    expect 3 bload pack -q -c set.yaml -o three
-    same one/shards.tsv three/shards.tsv
+    expect 3 bload pack -q -c set.yaml -o three :same-in one shards.tsv
     expect 0 bload verify -q one
     expect 0 bload info one
     out_has 'field       features F32 [1000, 3, 2] per block, from array: arrays as they are, steps along axis 0, "x" of archives'
@@ -99,8 +98,7 @@ END
         expect 0 bload scan -q z --array "$name"
         cp "$OUT" t.tsv
         for _ in first again; do expect 0 bload pack -q z --array "$name" -T 5 -o d; done
-        expect 0 bload pack -q --sequences t.tsv --array "$name" -T 5 -o s
-        same d/shards.tsv s/shards.tsv
+        expect 0 bload pack -q --sequences t.tsv --array "$name" -T 5 -o s :same-in d shards.tsv
         rm -r d s
     done
 }
@@ -127,8 +125,7 @@ test_a_file_that_changed_stops_the_run() {
         rm in/$name
         expect 1 bload pack -q --sequences table.tsv -T 3000 -o d :err "the inputs changed since the scan: in/$name is gone"
         cp kept in/$name
-        expect 3 bload pack -q --sequences table.tsv -T 3000 -o d
-        same right/manifest.json d/manifest.json
+        expect 3 bload pack -q --sequences table.tsv -T 3000 -o d :same-in right manifest.json
         rm -r right
     done
 }

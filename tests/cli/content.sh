@@ -41,10 +41,8 @@ test_a_sound_that_is_replaced_on_the_way() {
     expect 1 bload pack "${sound[@]}" --sequences table.tsv -o f :err 'in/a.wav has different content'
     # Another copy of the same bytes is the same file, whatever its time.
     cp a.wav in/a.wav
-    expect 0 bload pack "${sound[@]}" in -o d
-    diff -r one d
-    expect 0 bload pack "${sound[@]}" --sequences table.tsv -o f
-    same one/shards.tsv f/shards.tsv
+    expect 0 bload pack "${sound[@]}" in -o d :same-as one
+    expect 0 bload pack "${sound[@]}" --sequences table.tsv -o f :same-in one shards.tsv
     # A table that somebody else made tells of sizes alone.
     strange table.tsv >strange.tsv
     cp b.wav in/a.wav
@@ -122,10 +120,8 @@ test_documents_that_are_replaced() {
     done
     # Another copy of the same bytes, with another time, is the same file, and its tokens those of the scan.
     cp kept docs/a.jsonl
-    expect 0 bload pack "${bytes[@]}" docs -o d
-    diff -r one d
-    expect 0 bload pack "${bytes[@]}" --sequences table.tsv -o e
-    same one/shards.tsv e/shards.tsv
+    expect 0 bload pack "${bytes[@]}" docs -o d :same-as one
+    expect 0 bload pack "${bytes[@]}" --sequences table.tsv -o e :same-in one shards.tsv
 }
 
 test_standard_input_is_part_of_what_a_dataset_is() {
@@ -139,22 +135,19 @@ test_standard_input_is_part_of_what_a_dataset_is() {
     expect 2 bload pack "${bytes[@]}" - -o one </dev/null
     # Killed before a shard was finished, what comes is scanned anew; behind that, it must be the same.
     "$BLOAD" pack "${bytes[@]}" - -o d -T 10 --oversize error <b.jsonl 2>/dev/null && fail 'T is too small'
-    expect 0 bload pack "${bytes[@]}" - -o d <a.jsonl
-    diff -r one d
+    expect 0 bload pack "${bytes[@]}" - -o d <a.jsonl :same-as one
     rm -r d
     mkfifo pipe
     cat a.jsonl >pipe &
     ended_by KILL 'd/shards/00000/*1.safetensors' sh -c 'exec "$0" pack "$@" <pipe' "$BLOAD" "${bytes[@]}" - -o d -j 1
     [ ! -e d/manifest.json ] || fail 'it was done already'
     expect 2 bload pack "${bytes[@]}" - -o d <b.jsonl :err 'd holds an unfinished dataset of another configuration: standard input is "'
-    expect 0 bload pack "${bytes[@]}" - -o d <a.jsonl
-    diff -r one d
+    expect 0 bload pack "${bytes[@]}" - -o d <a.jsonl :same-as one
     # A shard that was lost is made again of the same bytes, and of others it is not.
     rm d/shards/00000/shard-00000002.safetensors
     sed 's/words/wards/' a.jsonl >c.jsonl
     expect 1 bload pack "${bytes[@]}" - -o d <c.jsonl
-    expect 0 bload pack "${bytes[@]}" - -o d <a.jsonl
-    diff -r one d
+    expect 0 bload pack "${bytes[@]}" - -o d <a.jsonl :same-as one
     # A manifest, whose recordings are not in it.
     wave s.wav 5 1
     echo '{"audio_filepath": "s.wav", "duration": 0.5}' >m.json

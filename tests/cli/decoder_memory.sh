@@ -42,8 +42,7 @@ test_a_sound_image_is_over_the_limit_and_never_damaged() {
     expect 0 bload pack -q --kind frames --size 8x8 -T 2 --decoder-memory 10M -o high in
     # The limit is part of the dataset.
     expect 2 bload pack -q --kind frames --size 8x8 -T 2 -o high in :err 'decoder-memory'
-    expect 0 bload pack -q --kind frames --size 8x8 -T 2 -o usual in
-    same high/shards/00000/shard-00000000.safetensors usual/shards/00000/shard-00000000.safetensors
+    expect 0 bload pack -q --kind frames --size 8x8 -T 2 -o usual in :same-in high shards/00000/shard-00000000.safetensors
 }
 
 test_video_is_skipped_by_its_header() {
@@ -157,8 +156,7 @@ test_large_inputs_wait_for_memory() {
     done
     # From a table it is not known before: then one at a time.
     expect 0 bload scan -q --kind frames in -o table.tsv
-    expect 0 bload pack -q --sequences table.tsv --size 8x8 -T 2 -j 4 --memory 170M -o table
-    same much/shards/00000/shard-00000000.safetensors table/shards/00000/shard-00000000.safetensors
+    expect 0 bload pack -q --sequences table.tsv --size 8x8 -T 2 -j 4 --memory 170M -o table :same-in much shards/00000/shard-00000000.safetensors
 }
 
 # The C library asks for pages of another size first, and leaves ENOMEM behind where it got others.

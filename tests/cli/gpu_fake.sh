@@ -167,8 +167,7 @@ END
     rm -rf one four
     expect 0 faked bload pack -q ./*.mp4 ./*.webm -T longest --size 48x48 --fps 10 -o one --decoder nvdec -j 1
     released
-    expect 0 faked bload pack -q ./*.mp4 ./*.webm -T longest --size 48x48 --fps 10 -o four --decoder nvdec -j 4
-    same one/shards.tsv four/shards.tsv
+    expect 0 faked bload pack -q ./*.mp4 ./*.webm -T longest --size 48x48 --fps 10 -o four --decoder nvdec -j 4 :same-in one shards.tsv
 }
 
 # A worker needs one decoder for all files that begin alike, three at most.

@@ -46,13 +46,14 @@ columns() {
 #   :column NAME VALUES                     the values of a column of the table on stdout, between spaces
 #   :made NAME VALUES                       the same in the table of the dataset that the command made with -o
 #   :tokens VALUES                          that dataset's tokens
+#   :same-as DIR, :same-in DIR FILE         that dataset, or a file of it, is as in DIR
 #   :none FILE...                           there is no such file
 #   :verified                               verify finds no fault in the dataset that the command made with -o
 expect() {
     local expected=$1 status=0 _checks=2
     while [ $_checks -le $# ]; do
         case ${!_checks} in
-        :out | :err | :out-* | :err-* | :column | :made | :tokens | :none | :verified) break ;;
+        :out | :err | :out-* | :err-* | :column | :made | :same-* | :tokens | :none | :verified) break ;;
         -o) MADE=${*:_checks+1:1} ;;
         esac
         _checks=$((_checks + 1))
@@ -82,6 +83,11 @@ checks() {
         :column | :made)
             [ "$1" = :made ] && _table=$MADE/sequences.tsv || _table=$OUT
             is "$CASE: column $2: $3" "$CASE: column $2: $(in_column "$2" <"$_table")"
+            shift 2
+            ;;
+        :same-as) diff -r "$2" "$MADE" && shift || fail "$CASE: $MADE is not as $2" ;;
+        :same-in)
+            cmp "$2/$3" "$MADE/$3" || fail "$CASE: $3"
             shift 2
             ;;
         :tokens) is "$CASE: $2" "$CASE: $(tokens "$MADE")" && shift ;;

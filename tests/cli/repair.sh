@@ -60,8 +60,7 @@ test_by_tasks_and_after_a_kill() {
     mkdir -p d/.bload/spool
     echo 'half a table' >d/.bload/sequences.tsv.part-x-1-00000000
     : >d/.bload/lock
-    expect 3 bload pack -q v "${words[@]}" -o d
-    diff -r whole d
+    expect 3 bload pack -q v "${words[@]}" -o d :same-as whole
 }
 
 test_damaged_shards_with_repair() {
@@ -85,23 +84,20 @@ test_every_kind_of_shard() {
     expect 0 bload plan -q --dataset d --epochs 1
     cp -r d whole
     rm "$(shard d 3)" "$(shard d 4)"
-    expect 0 bload pack -q c.jsonl --tokenizer bytes --keep n -T 50 --oversize split --shard-size 1K -o d
-    diff -r whole d
+    expect 0 bload pack -q c.jsonl --tokenizer bytes --keep n -T 50 --oversize split --shard-size 1K -o d :same-as whole
     clips
     rm v/failing-20.mov
     printf 'id,class\nh264-30,1\nmpeg4-40,2\nvp9-24,3\n' >classes.csv
     expect 0 bload pack -q v "${words[@]}" --encode jpeg --attributes classes.csv --max-length 35 -o e
     cp -r e other
     rm "$(shard e 1)"
-    expect 0 bload pack -q v "${words[@]}" --encode jpeg --attributes classes.csv --max-length 35 -o e
-    diff -r other e
+    expect 0 bload pack -q v "${words[@]}" --encode jpeg --attributes classes.csv --max-length 35 -o e :same-as other
     expect 0 bload scan -q v -o table.tsv
     expect 0 bload plan -q -T 45 table.tsv -o plan.tsv
     expect 0 bload pack -q --sequences table.tsv --plan plan.tsv -T 45 --size 16x16 --shard-size 1 -o f
     cp -r f third
     rm "$(shard f 0)"
-    expect 0 bload pack -q --sequences table.tsv --plan plan.tsv -T 45 --size 16x16 --shard-size 1 -o f
-    diff -r third f
+    expect 0 bload pack -q --sequences table.tsv --plan plan.tsv -T 45 --size 16x16 --shard-size 1 -o f :same-as third
 }
 
 test_what_cannot_be_made_again_is_told() {
@@ -121,8 +117,7 @@ END
     [ ! -e "$(shard d 2)" ] || fail 'other bytes under the old name'
     printf a | dd of=a.npy bs=1 seek=250000 conv=notrunc 2>/dev/null
     touch -d 2001-01-01 a.npy
-    expect 0 bload pack -q "${words[@]}" -o d
-    diff -r whole d
+    expect 0 bload pack -q "${words[@]}" -o d :same-as whole
     # Files beside the shards.
     for name in shards.tsv sequences.tsv index.safetensors; do
         mv d/$name kept
@@ -143,8 +138,7 @@ test_a_lost_manifest() {
     # Made otherwise: found by the first shard, before anything is taken.
     expect 1 bload pack v "${words[@]}" --pad repeat -o d :err 'differs from the one that it replaces'
     [ -z "$(find d -newer d/shards.tsv -name '*.safetensors')" ] || fail 'a shard was replaced'
-    expect 3 bload pack v "${words[@]}" -o d :err 'd lost its manifest: 2 shards are kept'
-    diff -r whole d
+    expect 3 bload pack v "${words[@]}" -o d :err 'd lost its manifest: 2 shards are kept' :same-as whole
     inodes d | grep shards/ | diff <(grep shards/ before) - >changed || true
     is 3 "$(grep -c '^> ' changed)" # the lost one, that of the failing clip, and the first of the others
     # By tasks.
@@ -155,8 +149,7 @@ test_a_lost_manifest() {
     diff -r whole d
     # More is lost.
     rm d/manifest.json d/index.safetensors "$(shard d 1)"
-    expect 3 bload pack -q v "${words[@]}" -o d
-    diff -r whole d
+    expect 3 bload pack -q v "${words[@]}" -o d :same-as whole
     rm d/manifest.json d/shards.tsv
     expect 2 bload pack v "${words[@]}" -o d :err 'which is no part of an unfinished dataset'
 }
