@@ -166,7 +166,7 @@ const struct bl_option bl_pack_option_table[] = {
 
 /* --- parameters of packing ---------------------------------------------------------------------------------------- */
 
-void bl_pack_params_block_range(const struct bl_pack_params *pack, int64_t *begin, int64_t *end)
+void bl_pack_block_range(const struct bl_pack *pack, int64_t *begin, int64_t *end)
 {
     *begin = bl_format_first_block(pack->format, pack->shard_begin);
     *end = bl_format_first_block(pack->format, pack->shard_end);
@@ -174,8 +174,8 @@ void bl_pack_params_block_range(const struct bl_pack_params *pack, int64_t *begi
     *begin = *begin < *end ? *begin : *end;
 }
 
-int bl_pack_params_find_shard(const struct bl_pack_params *pack, int64_t shard, struct bl_shard_record *record,
-                              bool *found, struct bl_error *e)
+int bl_pack_find_shard(const struct bl_pack *pack, int64_t shard, struct bl_shard_record *record, bool *found,
+                       struct bl_error *e)
 {
     if (!pack->missing || !pack->missing->is_missing)
         return bl_shard_find(pack->format, pack->dir, shard, record, found, e);

@@ -361,7 +361,7 @@ static int format_resolve_fields(struct bl_packing *p, struct bl_error *e)
     if (code)
         return code;
     return bl_fields_resolve(&p->format.fields, p->request.inputs->kind, p->request.inputs->kind_config, &p->env,
-                             &p->table, p->request.inputs->base, agreed, p->workers, e);
+                             &p->table, p->request.inputs->base, agreed, p->pack.share.workers, e);
 }
 
 static int64_t store_T(int64_t step_bytes)
@@ -537,6 +537,7 @@ static int format_make(struct bl_packing *p, struct bl_error *e)
     p->format.blocks = (int64_t)p->plan.blocks;
     p->format.has_source_start |= bl_plan_has_parts(&p->plan);
     p->format.has_segment_ids = p->request.options->segment_ids;
+    p->format.pad_repeat = p->request.options->pad == BL_PAD_REPEAT;
     p->format.compressed = p->request.options->compress.on;
     p->format.level = p->request.options->compress.level;
     if (p->format.compressed)
@@ -600,19 +601,10 @@ int bl_packing_plan(struct bl_packing *p, struct bl_error *e)
     code = format_make(p, e);
     if (code)
         return code;
-    struct bl_memory_shares shares = {.workers = p->workers, .run_blocks = p->env.isolation ? 1 : INT_MAX};
     int64_t reader = p->request.view ? bl_copier_memory(p->request.view) : p->request.inputs->kind->read->memory;
-    code =
-        bl_memory_resolve(p->request.options->memory, &p->table, &p->plan, &p->format, reader, p->needed, &shares, e);
-    if (code)
-        return code;
-    p->workers = shares.workers;
-    p->slots = shares.slots;
-    p->run_blocks = shares.run_blocks;
-    p->memory = shares.rest;
-    p->memory_needed = shares.needed;
-    p->memory_limit = shares.limit;
-    return draft_make(p, e);
+    p->pack.share.run_blocks = p->env.isolation ? 1 : INT_MAX;
+    code = bl_memory_resolve(&p->pack, p->request.options->memory, reader, p->needed, e);
+    return code ? code : draft_make(p, e);
 }
 
 /* --- comparison of strategies ------------------------------------------------------------------------------------- */

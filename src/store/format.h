@@ -40,6 +40,7 @@ struct bl_format {
     int attributes;
     bool has_source_start; /* some piece is not a whole sequence, or --sequence-slots was given */
     bool has_segment_ids;
+    bool pad_repeat;   /* padding repeats the step before it instead of zeros (--pad) */
     bool compressed;   /* .safetensors.zst */
     int level;         /* zstd level */
     size_t frame_size; /* most bytes of a frame's content; 0: BL_FRAME_MAX */

@@ -133,7 +133,7 @@ static inline void sample_shard(const struct sample *s, int64_t shard, struct bl
     struct bl_block block;
     struct bl_compressor *compressor = NULL;
     struct bl_codec *codec;
-    ck_assert_int_eq(bl_codec_open(&s->format, false, &codec, &e), 0);
+    ck_assert_int_eq(bl_codec_open(&s->format, &codec, &e), 0);
     if (s->format.compressed)
         ck_assert_int_eq(bl_compressor_open(s->format.level, &compressor, &e), 0);
     ck_assert_int_eq(bl_block_make(&block, &s->format, true, &e), 0);
