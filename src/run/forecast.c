@@ -200,14 +200,6 @@ static void bl_token_sample_free(struct bl_token_sample *sample)
 
 /* --- bytes ------------------------------------------------------------------------------------------------------ */
 
-static int64_t forecast_step_bytes(const struct bl_format *format)
-{
-    int64_t bytes = 0;
-    for (int f = 0; f < format->fields.count; f++)
-        bytes += (int64_t)bl_field_step_bytes(&format->fields.field[f]);
-    return bytes;
-}
-
 /* Bytes of the files that no task writes: the table of the scan becomes that of the dataset. */
 static int forecast_files(struct bl_packing *p, struct bl_forecast *f, struct bl_error *e)
 {
@@ -251,7 +243,7 @@ int bl_packing_forecast_plan(struct bl_packing *p, struct bl_forecast *f, struct
                               .bytes = -1,
                               .bytes_low = -1,
                               .bytes_high = -1,
-                              .step_bytes = forecast_step_bytes(&p->format),
+                              .step_bytes = bl_format_step_bytes(&p->format),
                               .memory = p->pack.share.needed,
                               .memory_limit = p->pack.share.limit,
                               .jobs = p->pack.share.workers,

@@ -127,9 +127,7 @@ int bl_pack_find_shard(const struct bl_pack *pack, int64_t shard, struct bl_shar
  * Files that differ are BL_EUSAGE with the names of the first two and the number of the others. Where the first file
  * decides (see struct bl_kind), reading reports differences later. Rows that cannot be read are left to packing.
  * agreed: the files are known to agree, so one readable file is enough. */
-int bl_fields_resolve(struct bl_fields *fields, const struct bl_kind *kind, const void *config,
-                      const struct bl_kind_env *env, const struct bl_sequences *table, const char *base, bool agreed,
-                      int workers, struct bl_error *e);
+int bl_fields_resolve(struct bl_fields *fields, const struct bl_pack *pack, bool agreed, struct bl_error *e);
 
 /* --- draft of the manifest ---------------------------------------------------------------------------------------- */
 
@@ -137,18 +135,11 @@ int bl_fields_resolve(struct bl_fields *fields, const struct bl_kind *kind, cons
  * decide the bytes, and the shards. It lies in DIR/.bload. With it any process can finish the dataset, and no process
  * continues a dataset with another version of the tool or its libraries. */
 
-struct bl_manifest_draft {
-    const struct bl_kind *kind;
-    const void *config;            /* of that kind */
-    const struct bl_kind_env *env; /* of the run */
-    const struct bl_format *format;
-    const struct bl_plan_info *plan_info; /* of the plan */
-    const char *identity;                 /* the configuration: "name: value" lines */
-    const char *simd;                     /* name of the SIMD level */
-};
-
-/* Makes the manifest, with all counts 0 and without files. Free with bl_manifest_free. */
-int bl_manifest_draft_make(const struct bl_manifest_draft *draft, struct bl_manifest *manifest, struct bl_error *e);
+/* Makes the manifest, with all counts 0 and without files. identity: the configuration, "name: value" lines. simd: the
+ * name of the level. Free with bl_manifest_free. */
+int bl_manifest_draft_make(struct bl_manifest *manifest, const struct bl_pack *pack,
+                           const struct bl_plan_info *plan_info, const char *identity, const char *simd,
+                           struct bl_error *e);
 
 /* Writes the draft, once. BL_EFAIL: a different one exists. alone: no other process is running; then a different draft
  * is replaced if no shard is finished. */

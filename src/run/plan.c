@@ -360,8 +360,7 @@ static int format_resolve_fields(struct bl_packing *p, struct bl_error *e)
     int code = p->request.task.set && !agreed ? bl_manifest_draft_find(&p->state, &agreed, e) : BL_OK;
     if (code)
         return code;
-    return bl_fields_resolve(&p->format.fields, p->request.inputs->kind, p->request.inputs->kind_config, &p->env,
-                             &p->table, p->request.inputs->base, agreed, p->pack.share.workers, e);
+    return bl_fields_resolve(&p->format.fields, &p->pack, agreed, e);
 }
 
 static int64_t store_T(int64_t step_bytes)
@@ -388,7 +387,7 @@ static int plan_prepare_fields(struct bl_packing *p, struct bl_error *e)
 /* Sets T of a store, if it was not given: no more than there are steps. */
 static int plan_set_store_T(struct bl_packing *p, struct bl_error *e)
 {
-    int64_t bytes = 0, steps = 0;
+    int64_t steps = 0;
     if (p->request.plan_options->T != BL_T_AUTO)
         return BL_OK;
     for (size_t i = 0; i < p->table.count && steps < BL_T_MAX; i++)
@@ -402,9 +401,7 @@ static int plan_set_store_T(struct bl_packing *p, struct bl_error *e)
     code = format_resolve_fields(p, e);
     if (code)
         return code;
-    for (int f = 0; f < p->format.fields.count; f++)
-        bytes += (int64_t)bl_field_step_bytes(&p->format.fields.field[f]);
-    int64_t T = store_T(bytes);
+    int64_t T = store_T(bl_format_step_bytes(&p->format));
     p->request.plan_options->T = steps < T ? steps : T;
     return BL_OK;
 }
@@ -559,15 +556,8 @@ static int format_make(struct bl_packing *p, struct bl_error *e)
 /* Makes the draft of the manifest and writes it to DIR/.bload. */
 static int draft_make(struct bl_packing *p, struct bl_error *e)
 {
-    struct bl_manifest_draft draft = {.kind = p->request.inputs->kind,
-                                      .config = p->request.inputs->kind_config,
-                                      .env = &p->env,
-                                      .format = &p->format,
-                                      .plan_info = &p->plan_info,
-                                      .identity = p->identity.data,
-                                      .simd =
-                                          p->request.view ? p->request.view->manifest.simd : bl_simd_name(p->env.simd)};
-    int code = bl_manifest_draft_make(&draft, &p->manifest, e);
+    const char *simd = p->request.view ? p->request.view->manifest.simd : bl_simd_name(p->env.simd);
+    int code = bl_manifest_draft_make(&p->manifest, &p->pack, &p->plan_info, p->identity.data, simd, e);
     if (!code && p->repairing)
         code = bl_packing_compare_draft(p, e);
     return code ? code : bl_manifest_draft_publish(&p->state, &p->manifest, !p->request.task.set, e);

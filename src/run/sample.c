@@ -146,11 +146,10 @@ static int plan_make_room(struct sampling *s, struct bl_error *e)
 
 /* --- opening ---------------------------------------------------------------------------------------------------- */
 
+/* At least 1, to divide by. */
 static int64_t sample_step_bytes(const struct bl_format *format)
 {
-    int64_t bytes = 0;
-    for (int f = 0; f < format->fields.count; f++)
-        bytes += (int64_t)bl_field_step_bytes(&format->fields.field[f]);
+    int64_t bytes = bl_format_step_bytes(format);
     return bytes > 0 ? bytes : 1;
 }
 

@@ -35,14 +35,6 @@ struct bl_scatter {
     int64_t *place; /* [pieces] offset in its bucket; -1: not scattered */
 };
 
-static int64_t scatter_step_bytes(const struct bl_pack *pack)
-{
-    int64_t bytes = 0;
-    for (int f = 0; f < pack->format->fields.count; f++)
-        bytes += (int64_t)bl_field_step_bytes(&pack->format->fields.field[f]);
-    return bytes;
-}
-
 int64_t bl_scatter_bytes(const struct bl_pack *pack)
 {
     int64_t steps = 0, begin, end;
@@ -50,7 +42,7 @@ int64_t bl_scatter_bytes(const struct bl_pack *pack)
     for (int64_t p = pack->plan->block_ptr[begin]; p < pack->plan->block_ptr[end]; p++)
         steps += bl_plan_piece_length(pack->plan, pack->table->length, (size_t)p);
     int64_t pieces = pack->plan->block_ptr[end] - pack->plan->block_ptr[begin];
-    return steps * scatter_step_bytes(pack) + pieces * (int64_t)sizeof(uint64_t);
+    return steps * bl_format_step_bytes(pack->format) + pieces * (int64_t)sizeof(uint64_t);
 }
 
 /* --- making ----------------------------------------------------------------------------------------------------- */
@@ -61,7 +53,7 @@ static void scatter_divide(struct bl_scatter *s, int64_t memory)
 {
     const struct bl_format *format = s->pack->format;
     int64_t shards = s->pack->shard_end - s->pack->shard_begin,
-            shard_bytes = format->T * scatter_step_bytes(s->pack) * format->blocks_per_shard;
+            shard_bytes = format->T * bl_format_step_bytes(s->pack->format) * format->blocks_per_shard;
     int64_t each = memory / 4 / shard_bytes, min = (shards + BUCKETS_MAX - 1) / BUCKETS_MAX;
     each = each > min ? each : min;
     each = each < shards ? each : shards;
@@ -165,7 +157,7 @@ static int scatter_put_piece(struct bl_scatter *s, struct bl_reader *reader, str
     request->steps = bl_plan_piece_length(s->pack->plan, s->pack->table->length, (size_t)piece);
     request->source_start = s->pack->plan->source_start ? s->pack->plan->source_start[piece] : 0;
     request->out = out;
-    size_t size = (size_t)(request->steps * scatter_step_bytes(s->pack));
+    size_t size = (size_t)(request->steps * bl_format_step_bytes(s->pack->format));
     if (bucket->buffer.size && bucket->buffer.size + size > s->chunk) {
         int code = bucket_flush(bucket, e);
         if (code)
