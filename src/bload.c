@@ -420,8 +420,7 @@ int bload_dataset_plan(struct bload_dataset *dataset, struct bload_plan **out, s
     struct bl_error e = {0};
     *out = NULL;
     struct bload_plan *plan = calloc(1, sizeof *plan);
-    int code = plan ? bl_index_read_plan(bl_blocks_index(&dataset->blocks), m->plan_info.T, bl_manifest_align(m),
-                                         &plan->plan, &e)
+    int code = plan ? bl_index_read_plan(bl_blocks_index(&dataset->blocks), m->plan_info.T, m->align, &plan->plan, &e)
                     : bl_error_memory(&e);
     if (code) {
         free(plan);

@@ -354,7 +354,7 @@ static int report_fill_of_index(struct bl_report *r, const int64_t *length, stru
     for (int64_t first = 0; !code && first < index.blocks; first += BLOCKS) {
         int64_t end = first + BLOCKS < index.blocks ? first + BLOCKS : index.blocks;
         struct bl_plan part = {0};
-        code = bl_index_read_part(&index, m->format.T, bl_manifest_align(m), first, end, &part, e);
+        code = bl_index_read_part(&index, m->format.T, m->align, first, end, &part, e);
         if (!code)
             report_fill_of_plan(r, &part, length);
         bl_plan_free(&part);

@@ -22,7 +22,7 @@ static void bl_copier_close(struct bl_copier *c);
 #define COMPRESSED_BYTES ((int64_t)64 << 20)
 
 struct bl_copier {
-    const struct bl_pack_params *pack;
+    const struct bl_pack *pack;
     struct bl_view view;
     int64_t *offsets; /* [T + 1] of the JPEG files of one block, in files; NULL: there are none */
     struct bl_buffer files;
@@ -68,7 +68,7 @@ int64_t bl_copier_memory(const struct bl_view *view)
 
 static int copier_keep_shards(struct bl_copier *c, struct bl_error *e)
 {
-    int64_t descriptors = bl_descriptors_raise() / 2 / (c->pack->workers > 0 ? c->pack->workers : 1);
+    int64_t descriptors = bl_descriptors_raise() / 2 / (c->pack->share.workers > 0 ? c->pack->share.workers : 1);
     int code = BL_OK;
     for (size_t s = 0; s < c->view.sources && !code; s++) {
         struct bl_dataset *source = &c->view.source[s];
@@ -78,7 +78,7 @@ static int copier_keep_shards(struct bl_copier *c, struct bl_error *e)
 }
 
 /* Opens the view pack->view once more. pack must outlive the copier. */
-static int bl_copier_open(struct bl_copier **copier, const struct bl_pack_params *pack, struct bl_error *e)
+static int bl_copier_open(struct bl_copier **copier, const struct bl_pack *pack, struct bl_error *e)
 {
     struct bl_copier *c = calloc(1, sizeof *c);
     if (!c)
@@ -182,19 +182,19 @@ static int field_copy(struct bl_copier *c, struct bl_block *block, int f, struct
     size_t at = 0;
     int code = BL_OK;
     for (int i = 0; i < block->num_sequences && !code; i++) {
-        bl_field_pad_between(field, block->field[f], at, (size_t)block->cu_seqlens[i], c->pack->pad_repeat);
+        bl_field_pad_between(field, block->field[f], at, (size_t)block->cu_seqlens[i], format->pad_repeat);
         code = piece_copy(c, block, i, f, e);
         at = (size_t)(block->cu_seqlens[i] + block->length[i]);
     }
     if (!code)
-        bl_field_pad_between(field, block->field[f], at, (size_t)format->T, c->pack->pad_repeat);
+        bl_field_pad_between(field, block->field[f], at, (size_t)format->T, format->pad_repeat);
     return code;
 }
 
 /* Steps t to end - 1 have no file, or the one before. */
 static int files_pad(struct bl_copier *c, int64_t t, int64_t end, struct bl_error *e)
 {
-    int64_t size = t > 0 && c->pack->pad_repeat ? c->offsets[t] - c->offsets[t - 1] : 0;
+    int64_t size = t > 0 && c->pack->format->pad_repeat ? c->offsets[t] - c->offsets[t - 1] : 0;
     if (size && t < end && !bl_buffer_reserve(&c->files, (size_t)size * (size_t)(end - t)))
         return bl_error_memory(e);
     for (; t < end; t++) {
@@ -250,7 +250,7 @@ static int bl_copier_fill(struct bl_copier *c, struct bl_shard_writer *shard, st
 /* --- assembler ---------------------------------------------------------------------------------------------------- */
 
 struct bl_assembler {
-    const struct bl_pack_params *pack;
+    const struct bl_pack *pack;
     struct bl_kind_env env;
     struct bl_reservation reservation;
     struct bl_reader *reader;
@@ -273,7 +273,7 @@ static void bl_assembler_close(struct bl_assembler *a)
 }
 
 /* pack, memory and reading must outlive it; memory: of all workers, for inputs that need more than a reader takes. */
-static int bl_assembler_open(struct bl_assembler **assembler, const struct bl_pack_params *pack,
+static int bl_assembler_open(struct bl_assembler **assembler, const struct bl_pack *pack,
                              struct bl_memory_budget *memory, struct bl_reading *reading, struct bl_error *e)
 {
     struct bl_assembler *a = calloc(1, sizeof *a);
@@ -313,7 +313,7 @@ static int piece_read_row(struct bl_assembler *a, int64_t sequence, struct bl_re
 static int piece_read(struct bl_assembler *a, struct bl_block *block, int i, struct bl_meter *meter,
                       struct bl_outcomes *outcomes, struct bl_error *e)
 {
-    const struct bl_pack_params *pack = a->pack;
+    const struct bl_pack *pack = a->pack;
     const struct bl_fields *fields = &pack->format->fields;
     int64_t sequence = block->sequence[i];
     size_t piece = (size_t)(pack->plan->block_ptr[block->index] + i);
@@ -357,14 +357,14 @@ static int piece_read(struct bl_assembler *a, struct bl_block *block, int i, str
 
 /* --- padding ---------------------------------------------------------------------------------------------------- */
 
-static void block_pad_range(const struct bl_pack_params *pack, struct bl_block *block, size_t from, size_t to)
+static void block_pad_range(const struct bl_pack *pack, struct bl_block *block, size_t from, size_t to)
 {
     for (int f = 0; f < pack->format->fields.count; f++)
-        bl_field_pad_between(&pack->format->fields.field[f], block->field[f], from, to, pack->pad_repeat);
+        bl_field_pad_between(&pack->format->fields.field[f], block->field[f], from, to, pack->format->pad_repeat);
 }
 
 /* Pads the block after its last piece, and from each piece to the aligned start of the next. */
-static void block_pad(const struct bl_pack_params *pack, struct bl_block *block)
+static void block_pad(const struct bl_pack *pack, struct bl_block *block)
 {
     for (int i = 0; i + 1 < block->num_sequences; i++) {
         size_t end = (size_t)(block->cu_seqlens[i] + block->length[i]), next = (size_t)block->cu_seqlens[i + 1];
@@ -453,8 +453,8 @@ void bl_shard_worker_close(struct bl_shard_worker *w)
     free(w);
 }
 
-int bl_shard_worker_open(struct bl_shard_worker **worker, const struct bl_pack_params *pack,
-                         struct bl_memory_budget *memory, struct bl_reading *reading, struct bl_error *e)
+int bl_shard_worker_open(struct bl_shard_worker **worker, const struct bl_pack *pack, struct bl_memory_budget *memory,
+                         struct bl_reading *reading, struct bl_error *e)
 {
     struct bl_shard_worker *w = calloc(1, sizeof *w);
     if (!w)
@@ -466,7 +466,7 @@ int bl_shard_worker_open(struct bl_shard_worker **worker, const struct bl_pack_p
     if (code)
         goto out;
     if (!pack->view)
-        code = bl_codec_open(pack->format, pack->pad_repeat, &w->codec, e);
+        code = bl_codec_open(pack->format, &w->codec, e);
     if (code)
         goto out;
     if (pack->format->compressed)

@@ -41,8 +41,8 @@ struct bl_shard_worker {
 };
 
 /* pack, memory and reading must outlive it. memory: of all workers, for inputs that need more than a reader takes. */
-int bl_shard_worker_open(struct bl_shard_worker **worker, const struct bl_pack_params *pack,
-                         struct bl_memory_budget *memory, struct bl_reading *reading, struct bl_error *e);
+int bl_shard_worker_open(struct bl_shard_worker **worker, const struct bl_pack *pack, struct bl_memory_budget *memory,
+                         struct bl_reading *reading, struct bl_error *e);
 void bl_shard_worker_close(struct bl_shard_worker *worker);
 
 /* Fills consecutive blocks of the shard, and encodes them. shard NULL: nothing is encoded. Failures and notes are added

@@ -86,7 +86,6 @@ int bl_packing_end_held(struct bl_packing *p, struct bl_error *e)
 
 struct reclaiming {
     struct bl_packing *p;
-    struct bl_pack_params *pack;
     struct bl_index index;
     uint8_t *odd;  /* [rows of the table] packing added a failure or a note */
     uint8_t *take; /* [shards] it can be adopted */
@@ -163,7 +162,7 @@ static bool reclaim_shard_differs(const struct reclaiming *r, int64_t shard)
 /* Chooses shards without a record that have their old size and no marked rows. */
 static int reclaim_choose(struct reclaiming *r, struct bl_error *e)
 {
-    const struct bl_pack_params *pack = r->pack;
+    const struct bl_pack *pack = &r->p->pack;
     int code = BL_OK;
     for (int64_t i = pack->shard_begin; i < pack->shard_end && !code; i++) {
         struct bl_shard_record record = {0};
@@ -185,7 +184,7 @@ static int reclaim_choose(struct reclaiming *r, struct bl_error *e)
 /* Writes the shard's record again. */
 static int reclaim_shard(struct reclaiming *r, int64_t shard, struct bl_error *e)
 {
-    const struct bl_format *format = r->pack->format;
+    const struct bl_format *format = r->p->pack.format;
     const struct bl_shard_row *row = &r->p->missing.row[shard];
     int64_t fields = format->fields.count;
     struct bl_shard_record record = {.shard = shard,
@@ -202,7 +201,7 @@ static int reclaim_shard(struct reclaiming *r, int64_t shard, struct bl_error *e
                          record.block_checksum, e);
     if (code)
         goto out;
-    code = bl_shard_record_write(&record, format, r->pack->dir, e);
+    code = bl_shard_record_write(&record, format, r->p->pack.dir, e);
 out:
     bl_shard_record_free(&record);
     return code;
@@ -210,12 +209,12 @@ out:
 
 static int reclaim_all(struct reclaiming *r, struct bl_error *e)
 {
-    struct bl_pack_params first = *r->pack;
+    struct bl_pack first = r->p->pack;
     while (!r->take[first.shard_begin])
         first.shard_begin++;
     first.shard_end = first.shard_begin + 1;
     int code = bl_shards_write(&first, e);
-    for (int64_t i = first.shard_end; i < r->pack->shard_end && !code; i++)
+    for (int64_t i = first.shard_end; i < r->p->pack.shard_end && !code; i++)
         code = r->take[i] ? reclaim_shard(r, i, e) : BL_OK;
     return code;
 }
@@ -238,9 +237,9 @@ static int reclaim_find(struct reclaiming *r, struct bl_error *e)
     return code ? code : reclaim_choose(r, e);
 }
 
-int bl_packing_reclaim(struct bl_packing *p, struct bl_pack_params *pack, struct bl_error *e)
+int bl_packing_reclaim(struct bl_packing *p, struct bl_error *e)
 {
-    struct reclaiming r = {.p = p, .pack = pack, .index.fd = -1};
+    struct reclaiming r = {.p = p, .index.fd = -1};
     char a[BL_PLURAL_SIZE];
     bool found = false;
     int code = p->repairing ? BL_OK : bl_fs_find(p->request.output, BL_SHARDS_FILE, &found, e);
@@ -249,7 +248,7 @@ int bl_packing_reclaim(struct bl_packing *p, struct bl_pack_params *pack, struct
     code = bl_shard_table_read(p->request.output, &p->format, &p->missing.row, e);
     if (code)
         return code;
-    pack->missing = &p->missing;
+    p->pack.missing = &p->missing;
     r.odd = calloc(p->table.count + 1, 1);
     r.take = calloc((size_t)bl_format_shards(&p->format), 1);
     code = r.odd && r.take ? reclaim_find(&r, e) : bl_error_memory(e);
@@ -310,17 +309,17 @@ static int repair_verify_shards(struct checking *c, const struct bl_verify *data
 {
     struct bl_packing *p = c->p;
     struct bl_verify_shards verify = {.dataset = dataset,
-                                      .begin = p->shard_begin,
-                                      .end = p->shard_end,
+                                      .begin = p->pack.shard_begin,
+                                      .end = p->pack.shard_end,
                                       .skip = p->missing.is_missing,
-                                      .workers = p->workers,
+                                      .workers = p->pack.share.workers,
                                       .cancel = p->request.cancel,
                                       .fault = repair_on_shard_fault,
                                       .done = repair_on_shard,
                                       .tick = repair_tick,
                                       .sink = c,
                                       .work = &p->request.times->verify};
-    bl_packing_progress_begin(p, "verify", "shards", NULL, p->shard_end - p->shard_begin);
+    bl_packing_progress_begin(p, "verify", "shards", NULL, p->pack.shard_end - p->pack.shard_begin);
     int code = bl_verify_shards_run(&verify, e);
     bl_packing_progress_end(p);
     return code;
@@ -334,7 +333,7 @@ static int repair_verify(struct bl_packing *p, struct bl_error *e)
     int code = bl_verify_open(&dataset, p->request.output, p->request.cancel, repair_on_fault, &c, e);
     if (code)
         goto out;
-    code = bl_verify_prepare_part(&dataset, p->shard_begin, p->shard_end, repair_on_fault, &c);
+    code = bl_verify_prepare_part(&dataset, p->pack.shard_begin, p->pack.shard_end, repair_on_fault, &c);
     if (code)
         goto out;
     if (c.files_damaged)
@@ -351,11 +350,11 @@ out:
 static int repair_find_missing(struct bl_packing *p, const struct bl_manifest *m, struct bl_error *e)
 {
     struct bl_buffer text = {0};
-    bl_task_range(&p->request.task, bl_format_shards(&m->format), &p->shard_begin, &p->shard_end);
+    bl_task_range(&p->request.task, bl_format_shards(&m->format), &p->pack.shard_begin, &p->pack.shard_end);
     int code = bl_missing_check_files(p->request.output, m, e);
     if (code)
         return code;
-    code = bl_missing_find(&p->missing, p->request.output, m, p->shard_begin, p->shard_end, e);
+    code = bl_missing_find(&p->missing, p->request.output, m, p->pack.shard_begin, p->pack.shard_end, e);
     if (code)
         return code;
     if (p->request.repair)
@@ -363,7 +362,7 @@ static int repair_find_missing(struct bl_packing *p, const struct bl_manifest *m
     p->repairing = !code && p->missing.count > 0;
     if (!p->repairing)
         return code;
-    bl_missing_describe(&text, p->request.output, &m->format, p->missing.count, p->shard_end - p->shard_begin,
+    bl_missing_describe(&text, p->request.output, &m->format, p->missing.count, p->pack.shard_end - p->pack.shard_begin,
                         p->missing.first);
     if (!text.failed)
         bl_packing_message(p, false, "%s: only these are made again", text.data);

@@ -200,14 +200,6 @@ static void bl_token_sample_free(struct bl_token_sample *sample)
 
 /* --- bytes ------------------------------------------------------------------------------------------------------ */
 
-static int64_t forecast_step_bytes(const struct bl_format *format)
-{
-    int64_t bytes = 0;
-    for (int f = 0; f < format->fields.count; f++)
-        bytes += (int64_t)bl_field_step_bytes(&format->fields.field[f]);
-    return bytes;
-}
-
 /* Bytes of the files that no task writes: the table of the scan becomes that of the dataset. */
 static int forecast_files(struct bl_packing *p, struct bl_forecast *f, struct bl_error *e)
 {
@@ -232,7 +224,7 @@ static void forecast_temporary(const struct bl_packing *p, struct bl_forecast *f
     int64_t placed = bl_plan_placed(&p->plan) * f->step_bytes;
     if (bl_kind_spools_steps(inputs->kind, inputs->kind_config))
         f->bytes_temporary = p->plan.steps * f->step_bytes;
-    if (p->request.view ? bl_packing_view_scatters(p) : spools && placed > p->memory)
+    if (p->request.view ? bl_packing_view_scatters(p) : spools && placed > p->pack.share.rest)
         f->bytes_temporary += placed;
     f->spool_is_elsewhere = p->request.spool;
 }
@@ -251,10 +243,10 @@ int bl_packing_forecast_plan(struct bl_packing *p, struct bl_forecast *f, struct
                               .bytes = -1,
                               .bytes_low = -1,
                               .bytes_high = -1,
-                              .step_bytes = forecast_step_bytes(&p->format),
-                              .memory = p->memory_needed,
-                              .memory_limit = p->memory_limit,
-                              .jobs = p->workers,
+                              .step_bytes = bl_format_step_bytes(&p->format),
+                              .memory = p->pack.share.needed,
+                              .memory_limit = p->pack.share.limit,
+                              .jobs = p->pack.share.workers,
                               .prepare_seconds = bl_progress_seconds(&p->run),
                               .seconds_low = -1,
                               .seconds_high = -1};
@@ -280,20 +272,13 @@ int bl_packing_forecast_plan(struct bl_packing *p, struct bl_forecast *f, struct
 
 /* --- the sample ------------------------------------------------------------------------------------------------- */
 
-static struct bl_pack_params forecast_params(struct bl_packing *p)
-{
-    struct bl_pack_params pack = bl_packing_params(p, p->scratch);
-    pack.workers = p->workers > 1 ? p->workers : 1;
-    return pack;
-}
-
 /* Takes a sample of some of the inputs, where readers need the spool. */
 static int forecast_sample_tokens(struct bl_packing *p, struct bl_forecast *f, struct bl_sample *sample,
                                   struct bl_error *e)
 {
     struct bl_token_sample tokens;
     struct bl_format format = p->format;
-    struct bl_pack_params pack = forecast_params(p);
+    struct bl_pack pack = p->pack;
     int code = BL_OK;
     if (bl_packing_reads_stdin(p))
         return BL_OK; /* which cannot be read again */
@@ -312,8 +297,7 @@ static int forecast_sample_tokens(struct bl_packing *p, struct bl_forecast *f, s
     pack.env = &tokens.env;
     code = bl_sample_take(sample, &pack, FORECAST_SECONDS, e);
     sample->is_whole = false;
-    double tokens_seconds =
-        tokens.seconds * (double)p->plan.steps / (double)tokens.plan.steps / (p->workers > 1 ? p->workers : 1);
+    double tokens_seconds = tokens.seconds * (double)p->plan.steps / (double)tokens.plan.steps / p->pack.share.workers;
     if (p->request.sequences)
         f->prepare_seconds += tokens_seconds;
     else /* a run also writes them */
@@ -333,8 +317,7 @@ static int forecast_encoded(const struct bl_packing *p, const struct bl_sample *
                             struct bl_error *e)
 {
     struct bl_range r = bl_sample_bytes(sample);
-    bool repeats = p->request.options->pad == BL_PAD_REPEAT;
-    double steps = repeats ? (double)p->plan.blocks * (double)p->plan.T : (double)bl_plan_placed(&p->plan);
+    double steps = p->format.pad_repeat ? (double)p->plan.blocks * (double)p->plan.T : (double)bl_plan_placed(&p->plan);
     int64_t rest = sample->header * f->shards;
     int code = p->format.compressed ? BL_OK : bl_space_of_shards(&p->format, &rest, e);
     f->bytes = rest + bytes_of(r.mid * steps);
@@ -400,7 +383,7 @@ static void forecast_seconds(const struct bl_packing *p, const struct bl_sample 
 {
     double warm, disk = f->write_rate > 0 ? (double)f->bytes / f->write_rate : 0;
     struct bl_range r = bl_sample_seconds(sample, &warm);
-    int64_t workers = p->workers < (int64_t)p->plan.blocks ? p->workers : (int64_t)p->plan.blocks;
+    int64_t workers = p->pack.share.workers < (int64_t)p->plan.blocks ? p->pack.share.workers : (int64_t)p->plan.blocks;
     double steps = (double)bl_plan_placed(&p->plan) / (double)(workers > 1 ? workers : 1);
     f->seconds_low = UNSEEN_FASTER * (f->prepare_seconds + fmax(warm + r.low * steps, disk) + finish);
     f->seconds_high = UNSEEN_SLOWER * (f->prepare_seconds + fmax(warm + r.high * steps, disk) + finish);
@@ -410,16 +393,16 @@ int bl_packing_forecast(struct bl_packing *p, struct bl_forecast *f, struct bl_e
 {
     struct bl_sample *sample = calloc(1, sizeof *sample);
     double finish = 0;
-    const struct bl_pack_params pack = forecast_params(p);
     int code = sample ? bl_packing_forecast_plan(p, f, e) : bl_error_memory(e);
     if (code)
         goto out;
     p->partial = !bl_sequences_is_clean(&p->table);
     p->env.spool = p->state.spool; /* for inflated arrays */
+    p->pack.dir = p->scratch;
     bl_packing_progress_begin(p, "sample", "blocks", NULL, 0);
     bl_packing_progress_tick(p);
     code = p->request.inputs->kind->spool ? forecast_sample_tokens(p, f, sample, e)
-                                          : bl_sample_take(sample, &pack, FORECAST_SECONDS, e);
+                                          : bl_sample_take(sample, &p->pack, FORECAST_SECONDS, e);
     bl_packing_progress_end(p);
     if (code || !sample->blocks)
         goto out;

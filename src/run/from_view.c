@@ -177,7 +177,7 @@ int bl_from_view_check(const struct bl_view *view, const struct bl_options *give
         if (format->encoding[f].kind != BL_ENCODING_RAW)
             options->encode = format->encoding[f];
     }
-    if (strcmp(bl_manifest_option(&view->manifest, "pad"), "repeat") == 0)
+    if (format->pad_repeat)
         options->pad = BL_PAD_REPEAT;
     if (options->encode.kind == BL_ENCODING_JPEG && options->compress.on)
         return bl_error_set(e, BL_EUSAGE, "--compress: %s has JPEG files, which do not get smaller by it: leave it out",
@@ -418,7 +418,7 @@ int bl_packing_read_view_plan(struct bl_packing *p, struct bl_error *e)
     const struct bl_view *view = p->request.view;
     const struct bl_manifest *m = &view->manifest;
     struct bl_plan *plan = &p->plan;
-    int code = bl_index_read_plan(&view->index, m->format.T, bl_manifest_align(m), plan, e);
+    int code = bl_index_read_plan(&view->index, m->format.T, m->align, plan, e);
     if (code)
         return code;
     plan_shift(plan, &view->places);

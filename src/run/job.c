@@ -61,20 +61,3 @@ int bl_packing_fault(struct bl_packing *p, const struct bl_row *row, int64_t inp
     return bl_error_set(e, BL_EFAIL, "%" PRId64 " of %" PRId64 " inputs are unusable: more than --max-failed allows",
                         p->unusable, inputs);
 }
-
-struct bl_pack_params bl_packing_params(struct bl_packing *p, const char *dir)
-{
-    return (struct bl_pack_params){.dir = dir,
-                                   .base = p->request.inputs->base,
-                                   .table = &p->table,
-                                   .plan = &p->plan,
-                                   .kind = p->request.inputs->kind,
-                                   .config = p->request.inputs->kind_config,
-                                   .format = &p->format,
-                                   .values = &p->values,
-                                   .pad_repeat = p->request.options->pad == BL_PAD_REPEAT,
-                                   .workers = p->workers,
-                                   .memory = p->memory,
-                                   .view = p->request.view,
-                                   .env = &p->env};
-}

@@ -63,6 +63,7 @@ struct bl_packing_request {
 
 struct bl_packing {
     struct bl_packing_request request;
+    struct bl_pack pack; /* of these members, for who reads and writes: what each step knows is there after it */
 
     /* open: */
     struct bl_kind_env env;
@@ -91,13 +92,9 @@ struct bl_packing {
     struct bl_attribute_values values; /* of the format's attributes */
     struct bl_buffer attributes_text;  /* which columns became attributes */
     struct bl_manifest manifest;       /* its draft */
-    int workers, slots, run_blocks;
-    int64_t memory; /* bytes left for large inputs and the page cache */
-    int64_t memory_needed, memory_limit;
 
     /* write: */
-    int64_t shard_begin, shard_end; /* of this task, or all */
-    uint8_t *failed;                /* one bit per sequence: a piece failed and was reported */
+    uint8_t *failed; /* one bit per sequence: a piece failed and was reported */
 
     /* finish: */
     struct bl_finished finished;
@@ -122,9 +119,6 @@ void bl_packing_message(const struct bl_packing *p, bool important, const char *
 /* Reports an input that is skipped, failed or damaged. BL_EFAIL: too many, by --on-error and --max-failed. inputs:
  * their total number; INT64_MAX: unknown. */
 int bl_packing_fault(struct bl_packing *p, const struct bl_row *row, int64_t inputs, struct bl_error *e);
-
-/* What writing needs, without what only a run has. dir: where shards are written. */
-struct bl_pack_params bl_packing_params(struct bl_packing *p, const char *dir);
 
 /* --- open --------------------------------------------------------------------------------------------------------- */
 
@@ -174,7 +168,7 @@ int bl_packing_restore_table(const struct bl_packing *p, struct bl_output *out, 
 int bl_packing_compare_draft(const struct bl_packing *p, struct bl_error *e);
 
 /* Before packing, adopts the usable shards of a finished dataset that lost its manifest (existing.c). */
-int bl_packing_reclaim(struct bl_packing *p, struct bl_pack_params *pack, struct bl_error *e);
+int bl_packing_reclaim(struct bl_packing *p, struct bl_error *e);
 
 /* --- a view (from_view.c) ----------------------------------------------------------------------------------------- */
 

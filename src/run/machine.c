@@ -220,13 +220,15 @@ static void memory_share(const struct needs *n, int64_t limit, struct bl_memory_
         s->slots = --s->workers;
 }
 
-int bl_memory_resolve(int64_t limit, const struct bl_sequences *table, const struct bl_plan *plan,
-                      const struct bl_format *format, int64_t reader, int64_t input, struct bl_memory_shares *shares,
-                      struct bl_error *e)
+int bl_memory_resolve(struct bl_pack *pack, int64_t limit, int64_t reader, int64_t input, struct bl_error *e)
 {
+    const struct bl_plan *plan = pack->plan;
+    const struct bl_format *format = pack->format;
+    size_t rows = pack->table->count;
+    struct bl_memory_shares *shares = &pack->share;
     /* Of a table's row and a piece, 8 bytes each are for scattering a spool. */
-    struct needs n = {.base = BASE_MEMORY + 24 * (int64_t)table->count + 28 * (int64_t)plan->pieces +
-                              8 * (int64_t)plan->blocks + bl_attribute_values_memory(format, table->count),
+    struct needs n = {.base = BASE_MEMORY + 24 * (int64_t)rows + 28 * (int64_t)plan->pieces +
+                              8 * (int64_t)plan->blocks + bl_attribute_values_memory(format, rows),
                       .input = input > reader ? input - reader : 0,
                       .worker = reader + (int64_t)bl_codec_memory(format) + memory_of_compressor(format),
                       .format = format};
@@ -261,7 +263,7 @@ struct need {
     int64_t shards, bytes;
 };
 
-static void space_add_missing(const struct bl_pack_params *pack, struct need *need)
+static void space_add_missing(const struct bl_pack *pack, struct need *need)
 {
     for (int64_t i = pack->shard_begin; i < pack->shard_end; i++) {
         if (!pack->missing->is_missing[i])
@@ -299,7 +301,7 @@ int bl_space_of_shards(const struct bl_format *format, int64_t *bytes, struct bl
 }
 
 /* Adds the shards that do not have their names yet. */
-static int space_add_new(const struct bl_pack_params *pack, struct need *need, struct bl_error *e)
+static int space_add_new(const struct bl_pack *pack, struct need *need, struct bl_error *e)
 {
     const struct bl_format *format = pack->format;
     int64_t shards = bl_format_shards(format), first_bytes, last_bytes;
@@ -428,7 +430,7 @@ int bl_space_free(const char *dir, int64_t *bytes, struct bl_error *e)
 }
 
 /* Reads the free space first: data that other tasks write in between then counts twice, in favour of continuing. */
-int bl_space_check(const struct bl_pack_params *pack, struct bl_error *e)
+int bl_space_check(const struct bl_pack *pack, struct bl_error *e)
 {
     struct need need = {0};
     int64_t left, others = 0;

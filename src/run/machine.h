@@ -33,23 +33,13 @@ int64_t bl_machine_group_processors(const char *root);
 /* The limit that is given, or nine tenths of bl_machine_memory for 0; less what a run takes without any input. */
 int64_t bl_memory_for_inputs(int64_t limit);
 
-struct bl_memory_shares {
-    int workers;           /* given: the most */
-    int slots;             /* jobs in progress */
-    int run_blocks;        /* blocks of a job; given: the most */
-    int64_t rest;          /* bytes left for inputs that need more than a reader takes, and for the page cache */
-    int64_t needed, limit; /* bytes that the run takes, and may take */
-};
-
-/* Decides how many workers and blocks fit. reader: bytes of a worker's reader. input: bytes that the largest input
- * needs to be decoded, if that is more; else, or if it is not known, 0. limit: bytes, or 0: nine tenths of
- * bl_machine_memory. A job gets as many blocks as fill a MiB, if they are small, and there are two jobs for each
- * worker; if the limit requires, first jobs become smaller, then fewer; then workers decrease too. BL_EUSAGE, with the
- * numbers, if one worker with one block does not fit; what the largest input needs is demanded only of a limit that is
- * given. */
-int bl_memory_resolve(int64_t limit, const struct bl_sequences *table, const struct bl_plan *plan,
-                      const struct bl_format *format, int64_t reader, int64_t input, struct bl_memory_shares *shares,
-                      struct bl_error *e);
+/* Decides how many workers and blocks fit, of pack's table, plan and format, and sets its share. reader: bytes of a
+ * worker's reader. input: bytes that the largest input needs to be decoded, if that is more; else, or if it is not
+ * known, 0. limit: bytes, or 0: nine tenths of bl_machine_memory. A job gets as many blocks as fill a MiB, if they are
+ * small, and there are two jobs for each worker; if the limit requires, first jobs become smaller, then fewer; then
+ * workers decrease too. BL_EUSAGE, with the numbers, if one worker with one block does not fit; what the largest input
+ * needs is demanded only of a limit that is given. */
+int bl_memory_resolve(struct bl_pack *pack, int64_t limit, int64_t reader, int64_t input, struct bl_error *e);
 
 /* --- space on the disk -------------------------------------------------------------------------------------------- */
 
@@ -58,7 +48,7 @@ int bl_memory_resolve(int64_t limit, const struct bl_sequences *table, const str
 /* BL_EFAIL: the file system of the dataset has less space than the missing shards take, including those of other tasks.
  * Compressed shards are not counted, since their size is unknown, and of JPEG data only what accompanies it; for shards
  * that are made again, the size is known. Files of other programs are not considered. */
-int bl_space_check(const struct bl_pack_params *pack, struct bl_error *e);
+int bl_space_check(const struct bl_pack *pack, struct bl_error *e);
 
 /* The bytes of all shards, before compression; of JPEG data only what accompanies it. */
 int bl_space_of_shards(const struct bl_format *format, int64_t *bytes, struct bl_error *e);

@@ -166,7 +166,7 @@ const struct bl_option bl_pack_option_table[] = {
 
 /* --- parameters of packing ---------------------------------------------------------------------------------------- */
 
-void bl_pack_params_block_range(const struct bl_pack_params *pack, int64_t *begin, int64_t *end)
+void bl_pack_block_range(const struct bl_pack *pack, int64_t *begin, int64_t *end)
 {
     *begin = bl_format_first_block(pack->format, pack->shard_begin);
     *end = bl_format_first_block(pack->format, pack->shard_end);
@@ -174,8 +174,8 @@ void bl_pack_params_block_range(const struct bl_pack_params *pack, int64_t *begi
     *begin = *begin < *end ? *begin : *end;
 }
 
-int bl_pack_params_find_shard(const struct bl_pack_params *pack, int64_t shard, struct bl_shard_record *record,
-                              bool *found, struct bl_error *e)
+int bl_pack_find_shard(const struct bl_pack *pack, int64_t shard, struct bl_shard_record *record, bool *found,
+                       struct bl_error *e)
 {
     if (!pack->missing || !pack->missing->is_missing)
         return bl_shard_find(pack->format, pack->dir, shard, record, found, e);
@@ -195,11 +195,7 @@ struct row_job {
 };
 
 struct fields_query {
-    const struct bl_kind *kind;
-    const void *config;
-    const struct bl_kind_env *env;
-    const struct bl_sequences *table;
-    const char *base;
+    const struct bl_pack *pack;
     bool first_file_decides;
     size_t next;
     struct bl_fields *fields; /* of the first readable row */
@@ -214,9 +210,9 @@ static int fields_produce(void *context, void **job_, struct bl_error *e)
     struct fields_query *q = context;
     if (q->first_file_decides && q->first != SIZE_MAX)
         return BL_OK;
-    while (q->next < q->table->count && !q->table->length[q->next])
+    while (q->next < q->pack->table->count && !q->pack->table->length[q->next])
         q->next++;
-    if (q->next == q->table->count)
+    if (q->next == q->pack->table->count)
         return BL_OK;
     struct row_job *job = calloc(1, sizeof *job);
     if (!job)
@@ -234,17 +230,17 @@ static int fields_work(void *context, void *worker, void *job_, struct bl_error 
     struct row_job *job = job_;
     struct bl_row_reader row = {0};
     char *path = NULL;
-    int code = bl_row_reader_read(q->table, job->row, &row, e);
+    int code = bl_row_reader_read(q->pack->table, job->row, &row, e);
     if (code)
         goto out;
-    path = bl_path_join(q->base, row.row.path);
+    path = bl_path_join(q->pack->base, row.row.path);
     if (!path) {
         code = bl_error_memory(e);
         goto out;
     }
     row.row.path = path;
     bl_error_memory_watch();
-    code = q->kind->read->fields(q->config, q->env, &row.row, &job->fields, &job->fault);
+    code = q->pack->kind->read->fields(q->pack->config, q->pack->env, &row.row, &job->fields, &job->fault);
     if (bl_error_memory_seen() && code != BL_ECANCEL)
         code = bl_error_memory(e);
     else if (code)
@@ -299,10 +295,10 @@ static void fields_discard(void *context, void *job)
 static int fields_differ_error(const struct fields_query *q, struct bl_error *e)
 {
     struct bl_row_reader first = {0}, other = {0};
-    int code = bl_row_reader_read(q->table, q->first, &first, e);
+    int code = bl_row_reader_read(q->pack->table, q->first, &first, e);
     if (code)
         goto out;
-    code = bl_row_reader_read(q->table, q->other, &other, e);
+    code = bl_row_reader_read(q->pack->table, q->other, &other, e);
     if (code)
         goto out;
     code = bl_error_set(e, BL_EUSAGE,
@@ -321,7 +317,7 @@ static int fields_unknown_error(const struct fields_query *q, struct bl_error *e
     struct bl_row_reader row = {0};
     if (!q->fault.code)
         return bl_error_set(e, BL_EFAIL, "no sequence is usable, so the size and type of the fields are unknown");
-    int code = bl_row_reader_read(q->table, q->faulty, &row, e);
+    int code = bl_row_reader_read(q->pack->table, q->faulty, &row, e);
     if (!code)
         code = bl_error_set(e, BL_EFAIL,
                             "no file can be read, so the size and type of the fields are unknown; the first is %s: %s",
@@ -330,31 +326,25 @@ static int fields_unknown_error(const struct fields_query *q, struct bl_error *e
     return code;
 }
 
-int bl_fields_resolve(struct bl_fields *fields, const struct bl_kind *kind, const void *config,
-                      const struct bl_kind_env *env, const struct bl_sequences *table, const char *base, bool agreed,
-                      int workers, struct bl_error *e)
+int bl_fields_resolve(struct bl_fields *fields, const struct bl_pack *pack, bool agreed, struct bl_error *e)
 {
     struct bl_error why = {0};
-    int code = kind->read->fields(config, env, NULL, fields, &why);
+    int code = pack->kind->read->fields(pack->config, pack->env, NULL, fields, &why);
     if (code == BL_OK)
         return BL_OK;
     if (code != BL_EDATA) /* BL_EDATA: the options do not decide them */
         return bl_error_set(e, code, "%s", why.text);
     static const struct bl_stages stages = {
         .produce = fields_produce, .work = fields_work, .consume = fields_consume, .discard = fields_discard};
-    struct fields_query q = {.kind = kind,
-                             .config = config,
-                             .env = env,
-                             .table = table,
-                             .base = base,
-                             .first_file_decides = agreed || kind->read->first_file_decides,
+    struct fields_query q = {.pack = pack,
+                             .first_file_decides = agreed || pack->kind->read->first_file_decides,
                              .fields = fields,
                              .first = SIZE_MAX,
                              .other = SIZE_MAX};
-    int slots = workers * 4;
+    int workers = pack->share.workers, slots = workers * 4;
     if (agreed)
         workers = slots = 1; /* one file decides, so do not read ahead */
-    code = bl_pipeline_run(&stages, &q, workers, slots, env->cancel, e);
+    code = bl_pipeline_run(&stages, &q, workers, slots, pack->env->cancel, e);
     if (code)
         return code;
     if (q.first == SIZE_MAX)
@@ -383,10 +373,10 @@ static void draft_add_version(void *sink_, const char *name, const char *version
         sink->code = bl_manifest_pair(known, name, version, sink->e);
 }
 
-static int draft_describe_field(const struct bl_manifest_draft *draft, int i, struct bl_manifest *m, struct bl_error *e)
+static int draft_describe_field(const struct bl_pack *pack, int i, struct bl_manifest *m, struct bl_error *e)
 {
     struct bl_buffer made = {0};
-    draft->kind->read->describe(draft->config, &draft->format->fields.field[i], &made);
+    pack->kind->read->describe(pack->config, &pack->format->fields.field[i], &made);
     int code = bl_buffer_check(&made, e);
     if (!code)
         code = bl_manifest_text(&m->made[i], made.data, e);
@@ -394,36 +384,37 @@ static int draft_describe_field(const struct bl_manifest_draft *draft, int i, st
     return code;
 }
 
-static int draft_add_versions(const struct bl_manifest_draft *draft, struct bl_manifest *m, struct bl_error *e)
+static int draft_add_versions(const struct bl_pack *pack, struct bl_manifest *m, struct bl_error *e)
 {
     struct version_sink sink = {m, e, BL_OK};
-    if (draft->kind->read->versions) {
-        int code = draft->kind->read->versions(draft->config, draft->env, draft_add_version, &sink, e);
+    if (pack->kind->read->versions) {
+        int code = pack->kind->read->versions(pack->config, pack->env, draft_add_version, &sink, e);
         if (code)
             return code;
     }
-    if (draft->format->compressed)
+    if (pack->format->compressed)
         draft_add_version(&sink, "zstd", bl_compressor_version());
-    if (bl_format_encodes(draft->format, BL_ENCODING_JPEG))
+    if (bl_format_encodes(pack->format, BL_ENCODING_JPEG))
         draft_add_version(&sink, "libjpeg-turbo", bl_jpeg_version());
     return sink.code;
 }
 
-int bl_manifest_draft_make(const struct bl_manifest_draft *draft, struct bl_manifest *m, struct bl_error *e)
+int bl_manifest_draft_make(struct bl_manifest *m, const struct bl_pack *pack, const struct bl_plan_info *plan_info,
+                           const char *identity, const char *simd, struct bl_error *e)
 {
-    *m = (struct bl_manifest){.format = *draft->format, .plan_info = *draft->plan_info};
+    *m = (struct bl_manifest){.format = *pack->format, .plan_info = *plan_info};
     int code = bl_manifest_text(&m->tool, BLOAD_VERSION, e);
     if (code)
         goto out;
-    code = bl_manifest_text(&m->simd, draft->simd, e);
-    for (int i = 0; i < draft->format->fields.count && !code; i++)
-        code = draft_describe_field(draft, i, m, e);
+    code = bl_manifest_text(&m->simd, simd, e);
+    for (int i = 0; i < pack->format->fields.count && !code; i++)
+        code = draft_describe_field(pack, i, m, e);
     if (code)
         goto out;
-    code = draft_add_versions(draft, m, e);
+    code = draft_add_versions(pack, m, e);
     if (code)
         goto out;
-    code = bl_manifest_configure(m, draft->identity, e);
+    code = bl_manifest_configure(m, identity, e);
 out:
     if (code)
         bl_manifest_free(m);

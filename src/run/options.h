@@ -79,7 +79,16 @@ struct bl_pack_progress {
 struct bl_scatter;
 struct bl_view;
 
-struct bl_pack_params {
+/* What of the processors and the memory a run takes (bl_memory_resolve). */
+struct bl_memory_shares {
+    int workers;           /* given: the most */
+    int slots;             /* jobs in progress */
+    int run_blocks;        /* blocks of a job; given: the most */
+    int64_t rest;          /* bytes left for inputs that need more than a reader takes, and for the page cache */
+    int64_t needed, limit; /* bytes that the run takes, and may take */
+};
+
+struct bl_pack {
     const char *dir;  /* of the dataset; bl_folders_prepare must have been called */
     const char *base; /* for relative paths in the table; NULL: the working directory */
     const struct bl_sequences *table;
@@ -90,10 +99,7 @@ struct bl_pack_params {
     const struct bl_attribute_values *values; /* of the kind's attributes */
     int64_t shard_begin, shard_end;           /* the shards to complete: all, or those of a task */
     const struct bl_missing *missing;         /* the missing shards; NULL, or is_missing NULL: those without record */
-    bool pad_repeat;                          /* a block's end repeats its last entry instead of zeros */
-    int workers, slots;
-    int run_blocks; /* a job has so many blocks at most; 1 where another process fills them */
-    int64_t memory; /* bytes left for inputs that need more than a reader takes (bl_kind_read.memory) */
+    struct bl_memory_shares share;
     const struct bl_kind_env *env;
     struct bl_scatter *scatter; /* holds scattered pieces, or NULL */
     const struct bl_view *view; /* whose sources store the steps, which are copied; NULL: the kind reads them */
@@ -106,12 +112,12 @@ struct bl_pack_params {
     struct bl_work *work; /* where the time goes is added here */
 };
 
-/* Returns the blocks of these shards: from *begin to *end - 1. */
-void bl_pack_params_block_range(const struct bl_pack_params *pack, int64_t *begin, int64_t *end);
+/* Sets the blocks of these shards: from *begin to *end - 1. */
+void bl_pack_block_range(const struct bl_pack *pack, int64_t *begin, int64_t *end);
 
 /* Finds a shard that exists, and its record (empty if the dataset was finished before). */
-int bl_pack_params_find_shard(const struct bl_pack_params *pack, int64_t shard, struct bl_shard_record *record,
-                              bool *found, struct bl_error *e);
+int bl_pack_find_shard(const struct bl_pack *pack, int64_t shard, struct bl_shard_record *record, bool *found,
+                       struct bl_error *e);
 
 /* --- fields of a dataset ------------------------------------------------------------------------------------------ */
 
@@ -121,9 +127,7 @@ int bl_pack_params_find_shard(const struct bl_pack_params *pack, int64_t shard, 
  * Files that differ are BL_EUSAGE with the names of the first two and the number of the others. Where the first file
  * decides (see struct bl_kind), reading reports differences later. Rows that cannot be read are left to packing.
  * agreed: the files are known to agree, so one readable file is enough. */
-int bl_fields_resolve(struct bl_fields *fields, const struct bl_kind *kind, const void *config,
-                      const struct bl_kind_env *env, const struct bl_sequences *table, const char *base, bool agreed,
-                      int workers, struct bl_error *e);
+int bl_fields_resolve(struct bl_fields *fields, const struct bl_pack *pack, bool agreed, struct bl_error *e);
 
 /* --- draft of the manifest ---------------------------------------------------------------------------------------- */
 
@@ -131,18 +135,11 @@ int bl_fields_resolve(struct bl_fields *fields, const struct bl_kind *kind, cons
  * decide the bytes, and the shards. It lies in DIR/.bload. With it any process can finish the dataset, and no process
  * continues a dataset with another version of the tool or its libraries. */
 
-struct bl_manifest_draft {
-    const struct bl_kind *kind;
-    const void *config;            /* of that kind */
-    const struct bl_kind_env *env; /* of the run */
-    const struct bl_format *format;
-    const struct bl_plan_info *plan_info; /* of the plan */
-    const char *identity;                 /* the configuration: "name: value" lines */
-    const char *simd;                     /* name of the SIMD level */
-};
-
-/* Makes the manifest, with all counts 0 and without files. Free with bl_manifest_free. */
-int bl_manifest_draft_make(const struct bl_manifest_draft *draft, struct bl_manifest *manifest, struct bl_error *e);
+/* Makes the manifest, with all counts 0 and without files. identity: the configuration, "name: value" lines. simd: the
+ * name of the level. Free with bl_manifest_free. */
+int bl_manifest_draft_make(struct bl_manifest *manifest, const struct bl_pack *pack,
+                           const struct bl_plan_info *plan_info, const char *identity, const char *simd,
+                           struct bl_error *e);
 
 /* Writes the draft, once. BL_EFAIL: a different one exists. alone: no other process is running; then a different draft
  * is replaced if no shard is finished. */

@@ -156,7 +156,7 @@ static void write_on_scatter_progress(void *sink, int64_t rows)
 
 /* Whether sequences are first scattered by shards: a spool that is larger than the remaining memory, so that it is not
  * read at random, or what a view has of compressed sources. Says so. */
-static bool write_is_scattered(struct bl_packing *p, const struct bl_pack_params *pack)
+static bool write_is_scattered(struct bl_packing *p, const struct bl_pack *pack)
 {
     char a[32], b[32];
     if (p->request.view) {
@@ -168,21 +168,22 @@ static bool write_is_scattered(struct bl_packing *p, const struct bl_pack_params
     }
     const struct bl_input_set *inputs = p->request.inputs;
     int64_t bytes = inputs->kind->spool ? bl_scatter_bytes(pack) : 0;
-    if (bytes <= p->memory)
+    if (bytes <= p->pack.share.rest)
         return false;
     bl_packing_message(p, false, "the %s has %s, more than the remaining memory, %s: it is first scattered by shards",
                        bl_kind_spools_steps(inputs->kind, inputs->kind_config) ? "spool" : "data to be packed",
-                       bl_text_size(a, bytes), bl_text_size(b, p->memory));
+                       bl_text_size(a, bytes), bl_text_size(b, p->pack.share.rest));
     return true;
 }
 
-static int write_scatter(struct bl_packing *p, struct bl_pack_params *pack, struct bl_error *e)
+static int write_scatter(struct bl_packing *p, struct bl_error *e)
 {
+    struct bl_pack *pack = &p->pack;
     const char *dir = p->request.view && !p->request.spool ? p->state.folder : p->env.spool;
     if (!write_is_scattered(p, pack))
         return BL_OK;
     bl_packing_progress_begin(p, "scatter", "sequences", NULL, (int64_t)p->table.count);
-    int code = bl_scatter_make(&pack->scatter, pack, dir, p->memory, write_on_scatter_progress, p, e);
+    int code = bl_scatter_make(&pack->scatter, pack, dir, p->pack.share.rest, write_on_scatter_progress, p, e);
     bl_packing_progress_end(p);
     return code;
 }
@@ -197,8 +198,9 @@ static int write_sweep(const struct bl_packing *p, struct bl_error *e)
     return code ? code : bl_finish_sweep(p->request.output, e);
 }
 
-static int write_shards(struct bl_packing *p, struct bl_pack_params *pack, struct bl_error *e)
+static int write_shards(struct bl_packing *p, struct bl_error *e)
 {
+    struct bl_pack *pack = &p->pack;
     int64_t begin, end;
     int code = write_sweep(p, e);
     if (code)
@@ -206,12 +208,12 @@ static int write_shards(struct bl_packing *p, struct bl_pack_params *pack, struc
     code = bl_space_check(pack, e);
     if (code)
         return code;
-    code = write_scatter(p, pack, e);
+    code = write_scatter(p, e);
     if (code)
         return code;
-    bl_pack_params_block_range(pack, &begin, &end);
+    bl_pack_block_range(pack, &begin, &end);
     bl_packing_progress_begin(p, "pack", "blocks", bl_kind_steps(pack->kind, pack->config), end - begin);
-    code = bl_packing_reclaim(p, pack, e);
+    code = bl_packing_reclaim(p, e);
     if (!code)
         code = bl_shards_write(pack, e);
     bl_packing_progress_end(p);
@@ -229,20 +231,13 @@ static void write_discard_state(struct bl_packing *p, int code)
 
 int bl_packing_write(struct bl_packing *p, struct bl_error *e)
 {
-    struct bl_pack_params pack = bl_packing_params(p, p->request.output);
-    pack.missing = p->repairing ? &p->missing : NULL;
-    pack.slots = p->slots;
-    pack.run_blocks = p->run_blocks;
-    pack.outcome = write_on_outcome;
-    pack.tick = write_on_progress;
-    pack.sink = p;
-    pack.work = &p->request.times->write;
-    bl_task_range(&p->request.task, bl_format_shards(&p->format), &pack.shard_begin, &pack.shard_end);
-    p->shard_begin = pack.shard_begin;
-    p->shard_end = pack.shard_end;
+    struct bl_pack *pack = &p->pack;
+    pack->missing = p->repairing ? &p->missing : NULL;
+    bl_task_range(&p->request.task, bl_format_shards(&p->format), &pack->shard_begin, &pack->shard_end);
     p->failed = calloc(p->table.count / 8 + 1, 1);
-    int code = p->failed ? write_shards(p, &pack, e) : bl_error_memory(e);
-    bl_scatter_free(pack.scatter);
+    int code = p->failed ? write_shards(p, e) : bl_error_memory(e);
+    bl_scatter_free(pack->scatter);
+    pack->scatter = NULL;
     write_discard_state(p, code);
     return code;
 }
@@ -391,7 +386,7 @@ static void packing_report_missing(struct bl_packing *p)
 {
     char a[BL_PLURAL_SIZE], b[32];
     int64_t bytes = 0;
-    for (int64_t i = p->shard_begin; i < p->shard_end; i++)
+    for (int64_t i = p->pack.shard_begin; i < p->pack.shard_end; i++)
         bytes += p->missing.is_missing[i] ? p->missing.row[i].bytes : 0;
     bl_packing_message(p, false, "a run would make %s again, %s", bl_text_plural(a, p->missing.count, "shard"),
                        bl_text_size(b, bytes));
@@ -419,9 +414,23 @@ int bl_packing_open(struct bl_packing **packing, const struct bl_packing_request
     if (!p->request.times)
         p->request.times = &p->times;
     p->state = (struct bl_state)BL_STATE_NONE;
-    p->workers = request->workers;
     p->env.cancel = request->cancel;
     p->env.decoder_memory = request->inputs ? request->inputs->decoder_memory : 0;
+    p->pack = (struct bl_pack){.dir = request->output,
+                               .base = request->inputs->base,
+                               .table = &p->table,
+                               .plan = &p->plan,
+                               .kind = request->inputs->kind,
+                               .config = request->inputs->kind_config,
+                               .format = &p->format,
+                               .values = &p->values,
+                               .share.workers = request->workers,
+                               .view = request->view,
+                               .env = &p->env,
+                               .outcome = write_on_outcome,
+                               .tick = write_on_progress,
+                               .sink = p,
+                               .work = &p->request.times->write};
     bl_progress_start(&p->run, "run", "runs", NULL, 0);
     bl_jpeg_forget_environment();
     bl_media_set_environment();
@@ -472,8 +481,8 @@ void bl_packing_result(const struct bl_packing *p, struct bl_packing_result *res
                                          .plan_info = &p->plan_info,
                                          .format = &p->format,
                                          .finished = &p->finished,
-                                         .shard_begin = p->shard_begin,
-                                         .shard_end = p->shard_end,
+                                         .shard_begin = p->pack.shard_begin,
+                                         .shard_end = p->pack.shard_end,
                                          .repaired = p->repairing ? p->missing.count : 0,
                                          .suppressed = p->suppressed,
                                          .rate = seconds > 0 ? (double)p->steps / seconds : 0,

@@ -347,8 +347,7 @@ static int format_resolve_fields(struct bl_packing *p, struct bl_error *e)
     int code = p->request.task.set && !agreed ? bl_manifest_draft_find(&p->state, &agreed, e) : BL_OK;
     if (code)
         return code;
-    return bl_fields_resolve(&p->format.fields, p->request.inputs->kind, p->request.inputs->kind_config, &p->env,
-                             &p->table, p->request.inputs->base, agreed, p->workers, e);
+    return bl_fields_resolve(&p->format.fields, &p->pack, agreed, e);
 }
 
 static int64_t store_T(int64_t step_bytes)
@@ -375,7 +374,7 @@ static int plan_prepare_fields(struct bl_packing *p, struct bl_error *e)
 /* Sets T of a store, if it was not given: no more than there are steps. */
 static int plan_set_store_T(struct bl_packing *p, struct bl_error *e)
 {
-    int64_t bytes = 0, steps = 0;
+    int64_t steps = 0;
     if (p->request.plan_options->T != BL_T_AUTO)
         return BL_OK;
     for (size_t i = 0; i < p->table.count && steps < BL_T_MAX; i++)
@@ -389,9 +388,7 @@ static int plan_set_store_T(struct bl_packing *p, struct bl_error *e)
     code = format_resolve_fields(p, e);
     if (code)
         return code;
-    for (int f = 0; f < p->format.fields.count; f++)
-        bytes += (int64_t)bl_field_step_bytes(&p->format.fields.field[f]);
-    int64_t T = store_T(bytes);
+    int64_t T = store_T(bl_format_step_bytes(&p->format));
     p->request.plan_options->T = steps < T ? steps : T;
     return BL_OK;
 }
@@ -524,6 +521,7 @@ static int format_make(struct bl_packing *p, struct bl_error *e)
     p->format.blocks = (int64_t)p->plan.blocks;
     p->format.has_source_start |= bl_plan_has_parts(&p->plan);
     p->format.has_segment_ids = p->request.options->segment_ids;
+    p->format.pad_repeat = p->request.options->pad == BL_PAD_REPEAT;
     p->format.compressed = p->request.options->compress.on;
     p->format.level = p->request.options->compress.level;
     if (p->format.compressed)
@@ -545,15 +543,8 @@ static int format_make(struct bl_packing *p, struct bl_error *e)
 /* Makes the draft of the manifest and writes it to DIR/.bload. */
 static int draft_make(struct bl_packing *p, struct bl_error *e)
 {
-    struct bl_manifest_draft draft = {.kind = p->request.inputs->kind,
-                                      .config = p->request.inputs->kind_config,
-                                      .env = &p->env,
-                                      .format = &p->format,
-                                      .plan_info = &p->plan_info,
-                                      .identity = p->identity.data,
-                                      .simd =
-                                          p->request.view ? p->request.view->manifest.simd : bl_simd_name(p->env.simd)};
-    int code = bl_manifest_draft_make(&draft, &p->manifest, e);
+    const char *simd = p->request.view ? p->request.view->manifest.simd : bl_simd_name(p->env.simd);
+    int code = bl_manifest_draft_make(&p->manifest, &p->pack, &p->plan_info, p->identity.data, simd, e);
     if (!code && p->repairing)
         code = bl_packing_compare_draft(p, e);
     return code ? code : bl_manifest_draft_publish(&p->state, &p->manifest, !p->request.task.set, e);
@@ -587,19 +578,10 @@ int bl_packing_plan(struct bl_packing *p, struct bl_error *e)
     code = format_make(p, e);
     if (code)
         return code;
-    struct bl_memory_shares shares = {.workers = p->workers, .run_blocks = p->env.isolation ? 1 : INT_MAX};
     int64_t reader = p->request.view ? bl_copier_memory(p->request.view) : p->request.inputs->kind->read->memory;
-    code =
-        bl_memory_resolve(p->request.options->memory, &p->table, &p->plan, &p->format, reader, p->needed, &shares, e);
-    if (code)
-        return code;
-    p->workers = shares.workers;
-    p->slots = shares.slots;
-    p->run_blocks = shares.run_blocks;
-    p->memory = shares.rest;
-    p->memory_needed = shares.needed;
-    p->memory_limit = shares.limit;
-    return draft_make(p, e);
+    p->pack.share.run_blocks = p->env.isolation ? 1 : INT_MAX;
+    code = bl_memory_resolve(&p->pack, p->request.options->memory, reader, p->needed, e);
+    return code ? code : draft_make(p, e);
 }
 
 /* --- comparison of strategies ------------------------------------------------------------------------------------- */

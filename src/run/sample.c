@@ -38,10 +38,10 @@ struct sample_job {
 
 /* What taking a sample needs. */
 struct sampling {
-    struct bl_pack_params pack; /* with this plan and format: */
-    struct bl_plan plan;        /* of the blocks of a round */
+    struct bl_pack pack; /* with this plan and format: */
+    struct bl_plan plan; /* of the blocks of a round */
     struct bl_format format;
-    const struct bl_pack_params *of;
+    const struct bl_pack *of;
     struct bl_sample *sample;
     int64_t filled; /* blocks of the whole plan that have pieces */
     int64_t turn;   /* the next number whose reversed bits give a block, */
@@ -146,18 +146,17 @@ static int plan_make_room(struct sampling *s, struct bl_error *e)
 
 /* --- opening ---------------------------------------------------------------------------------------------------- */
 
+/* At least 1, to divide by. */
 static int64_t sample_step_bytes(const struct bl_format *format)
 {
-    int64_t bytes = 0;
-    for (int f = 0; f < format->fields.count; f++)
-        bytes += (int64_t)bl_field_step_bytes(&format->fields.field[f]);
+    int64_t bytes = bl_format_step_bytes(format);
     return bytes > 0 ? bytes : 1;
 }
 
 static void sample_set_format(struct sampling *s)
 {
     const struct bl_plan *all = s->of->plan;
-    int64_t most = SAMPLE_BYTES / s->of->workers;
+    int64_t most = SAMPLE_BYTES / s->of->share.workers;
     int64_t T = (most < BLOCK_BYTES ? most : BLOCK_BYTES) / sample_step_bytes(s->of->format);
     T = T > BLOCK_STEPS ? T : BLOCK_STEPS;
     s->format = *s->of->format;
@@ -172,9 +171,9 @@ static void sample_set_format(struct sampling *s)
 
 static int sample_make_pool(struct sampling *s, struct bl_error *e)
 {
-    s->job = calloc((size_t)s->pack.workers, sizeof *s->job);
+    s->job = calloc((size_t)s->pack.share.workers, sizeof *s->job);
     int code = s->job ? BL_OK : bl_error_memory(e);
-    for (int i = 0; i < s->pack.workers && !code; i++) {
+    for (int i = 0; i < s->pack.share.workers && !code; i++) {
         struct sample_job *job = &s->job[i];
         code = s->pack.env->isolation ? bl_block_make_shared(&job->block, &s->format, e)
                                       : bl_block_make(&job->block, 1, &s->format, true, e);
@@ -192,14 +191,14 @@ static int sample_open(struct sampling *s, struct bl_error *e)
     s->pack.plan = &s->plan;
     s->pack.format = &s->format;
     s->pack.scatter = NULL;
-    bl_memory_budget_init(&s->memory, s->pack.memory);
+    bl_memory_budget_init(&s->memory, s->pack.share.rest);
     int code = plan_make_room(s, e);
     return code ? code : sample_make_pool(s, e);
 }
 
 static void sample_close(struct sampling *s)
 {
-    for (int i = 0; s->job && i < s->pack.workers; i++) {
+    for (int i = 0; s->job && i < s->pack.share.workers; i++) {
         bl_block_free(&s->job[i].block);
         bl_outcomes_free(&s->job[i].outcomes);
     }
@@ -254,7 +253,7 @@ static int sample_work(void *context, void *worker, void *job_, struct bl_error 
     job->taken = (struct bl_sample_block){.is_first = !w->is_warm};
     for (int i = 0; i < job->block.num_sequences; i++)
         job->taken.steps += job->block.length[i];
-    job->taken.stored = s->pack.pad_repeat ? s->format.T : job->taken.steps;
+    job->taken.stored = s->format.pad_repeat ? s->format.T : job->taken.steps;
     double begun = bl_seconds_now();
     int code = bl_shard_worker_fill(w->worker, s->shard, &job->block, 1, &meter, &job->outcomes, e);
     if (!code && s->shard)
@@ -367,7 +366,7 @@ static int round_run(struct sampling *s, int blocks, struct bl_error *e)
         return BL_OK;
     int code = round_open_shard(s, e);
     if (!code)
-        code = bl_pipeline_run(&stages, s, s->pack.workers, s->pack.workers, s->pack.env->cancel, e);
+        code = bl_pipeline_run(&stages, s, s->pack.share.workers, s->pack.share.workers, s->pack.env->cancel, e);
     if (!code && s->shard)
         code = round_finish(s, first, e);
     bl_shard_writer_free(s->shard);
@@ -381,7 +380,7 @@ static int round_blocks(const struct sampling *s)
     const struct bl_sample *sample = s->sample;
     double most = sample->blocks < BLOCKS_ENOUGH ? s->seconds * PATIENCE : s->seconds;
     double left = most - (bl_seconds_now() - s->begun), spent = 0;
-    int64_t block = s->format.T * sample_step_bytes(&s->format), workers = s->pack.workers;
+    int64_t block = s->format.T * sample_step_bytes(&s->format), workers = s->pack.share.workers;
     int64_t blocks = sample->blocks ? 2 * sample->blocks : workers, room = SAMPLE_BYTES / block - sample->blocks;
     for (int b = 0; b < sample->blocks; b++)
         spent += sample->block[b].seconds;
@@ -392,7 +391,7 @@ static int round_blocks(const struct sampling *s)
     return left > 0 && blocks > 0 ? (int)blocks : 0;
 }
 
-int bl_sample_take(struct bl_sample *sample, const struct bl_pack_params *pack, double seconds, struct bl_error *e)
+int bl_sample_take(struct bl_sample *sample, const struct bl_pack *pack, double seconds, struct bl_error *e)
 {
     struct sampling s = {.of = pack, .sample = sample, .begun = bl_seconds_now(), .seconds = seconds};
     *sample = (struct bl_sample){0};

@@ -28,11 +28,10 @@ struct bl_sample {
 /* Whether the size of shards of this format is known only once they are written. */
 bool bl_sample_is_needed_for_bytes(const struct bl_format *format);
 
-/* Reads blocks of the plan with pack->workers until `seconds` are over, or three times as many where few were read by
- * then; at least one. pack: of all shards; its dir is
- * the temporary folder, where folders appear which the caller removes. Errors as of reading; content that does not
- * decode is none. */
-int bl_sample_take(struct bl_sample *sample, const struct bl_pack_params *pack, double seconds, struct bl_error *e);
+/* Reads blocks of the plan with pack->share.workers until `seconds` are over, or three times as many where few were
+ * read by then; at least one. pack: of all shards; its dir is the temporary folder, where folders appear which the
+ * caller removes. Errors as of reading; content that does not decode is none. */
+int bl_sample_take(struct bl_sample *sample, const struct bl_pack *pack, double seconds, struct bl_error *e);
 
 /* An estimate and how sure it is: the true value lies between low and high in about 19 of 20 cases, as far as the
  * sample is like the rest. */

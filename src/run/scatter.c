@@ -26,7 +26,7 @@ struct bucket {
 };
 
 struct bl_scatter {
-    const struct bl_pack_params *pack;
+    const struct bl_pack *pack;
     int64_t first_block; /* of the first bucket */
     int64_t blocks_per_bucket;
     int64_t buckets;
@@ -35,22 +35,14 @@ struct bl_scatter {
     int64_t *place; /* [pieces] offset in its bucket; -1: not scattered */
 };
 
-static int64_t scatter_step_bytes(const struct bl_pack_params *pack)
-{
-    int64_t bytes = 0;
-    for (int f = 0; f < pack->format->fields.count; f++)
-        bytes += (int64_t)bl_field_step_bytes(&pack->format->fields.field[f]);
-    return bytes;
-}
-
-int64_t bl_scatter_bytes(const struct bl_pack_params *pack)
+int64_t bl_scatter_bytes(const struct bl_pack *pack)
 {
     int64_t steps = 0, begin, end;
-    bl_pack_params_block_range(pack, &begin, &end);
+    bl_pack_block_range(pack, &begin, &end);
     for (int64_t p = pack->plan->block_ptr[begin]; p < pack->plan->block_ptr[end]; p++)
         steps += bl_plan_piece_length(pack->plan, pack->table->length, (size_t)p);
     int64_t pieces = pack->plan->block_ptr[end] - pack->plan->block_ptr[begin];
-    return steps * scatter_step_bytes(pack) + pieces * (int64_t)sizeof(uint64_t);
+    return steps * bl_format_step_bytes(pack->format) + pieces * (int64_t)sizeof(uint64_t);
 }
 
 /* --- making ----------------------------------------------------------------------------------------------------- */
@@ -61,7 +53,7 @@ static void scatter_divide(struct bl_scatter *s, int64_t memory)
 {
     const struct bl_format *format = s->pack->format;
     int64_t shards = s->pack->shard_end - s->pack->shard_begin,
-            shard_bytes = format->T * scatter_step_bytes(s->pack) * format->blocks_per_shard;
+            shard_bytes = format->T * bl_format_step_bytes(s->pack->format) * format->blocks_per_shard;
     int64_t each = memory / 4 / shard_bytes, min = (shards + BUCKETS_MAX - 1) / BUCKETS_MAX;
     each = each > min ? each : min;
     each = each < shards ? each : shards;
@@ -90,7 +82,7 @@ static int scatter_open_buckets(struct bl_scatter *s, const char *dir, struct bl
  * next one until the piece gets its offset. */
 static int scatter_chain_pieces(struct bl_scatter *s, int64_t *first, struct bl_error *e)
 {
-    const struct bl_pack_params *pack = s->pack;
+    const struct bl_pack *pack = s->pack;
     for (size_t i = 0; i < pack->table->count; i++)
         first[i] = -1;
     for (size_t p = 0; p < pack->plan->pieces; p++)
@@ -98,7 +90,7 @@ static int scatter_chain_pieces(struct bl_scatter *s, int64_t *first, struct bl_
     for (int64_t shard = pack->shard_begin; shard < pack->shard_end; shard++) {
         struct bl_shard_record record = {0};
         bool found = false;
-        int code = bl_pack_params_find_shard(pack, shard, &record, &found, e);
+        int code = bl_pack_find_shard(pack, shard, &record, &found, e);
         bl_shard_record_free(&record);
         if (code)
             return code;
@@ -165,7 +157,7 @@ static int scatter_put_piece(struct bl_scatter *s, struct bl_reader *reader, str
     request->steps = bl_plan_piece_length(s->pack->plan, s->pack->table->length, (size_t)piece);
     request->source_start = s->pack->plan->source_start ? s->pack->plan->source_start[piece] : 0;
     request->out = out;
-    size_t size = (size_t)(request->steps * scatter_step_bytes(s->pack));
+    size_t size = (size_t)(request->steps * bl_format_step_bytes(s->pack->format));
     if (bucket->buffer.size && bucket->buffer.size + size > s->chunk) {
         int code = bucket_flush(bucket, e);
         if (code)
@@ -218,7 +210,7 @@ static int scatter_put_sequence(struct bl_scatter *s, struct bl_reader *reader, 
 static int scatter_put_all(struct bl_scatter *s, const int64_t *first, void (*tick)(void *sink, int64_t rows),
                            void *sink, struct bl_error *e)
 {
-    const struct bl_pack_params *pack = s->pack;
+    const struct bl_pack *pack = s->pack;
     struct bl_reader *reader = NULL;
     struct bl_row_reader text = {0};
     int code = pack->kind->read->open(pack->config, pack->env, &pack->format->fields, &reader, e);
@@ -239,7 +231,7 @@ static int scatter_put_all(struct bl_scatter *s, const int64_t *first, void (*ti
     return code;
 }
 
-int bl_scatter_make(struct bl_scatter **scatter, const struct bl_pack_params *pack, const char *dir, int64_t memory,
+int bl_scatter_make(struct bl_scatter **scatter, const struct bl_pack *pack, const char *dir, int64_t memory,
                     void (*tick)(void *sink, int64_t rows), void *sink, struct bl_error *e)
 {
     struct bl_scatter *s = calloc(1, sizeof *s);
@@ -247,7 +239,7 @@ int bl_scatter_make(struct bl_scatter **scatter, const struct bl_pack_params *pa
     if (s) {
         int64_t end;
         s->pack = pack;
-        bl_pack_params_block_range(pack, &s->first_block, &end);
+        bl_pack_block_range(pack, &s->first_block, &end);
         s->place = malloc((pack->plan->pieces + 1) * sizeof *s->place);
     }
     int code = s && s->place && first ? BL_OK : bl_error_memory(e);

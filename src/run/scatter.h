@@ -14,11 +14,11 @@
 struct bl_scatter;
 
 /* Bytes of all pieces that the plan puts into the shards of this pack: the disk space that scattering takes. */
-int64_t bl_scatter_bytes(const struct bl_pack_params *pack);
+int64_t bl_scatter_bytes(const struct bl_pack *pack);
 
 /* Scatters into files in dir. memory: the limit in bytes for a bucket and the data read meanwhile. tick gets the number
  * of finished rows. A piece that cannot be read is left out: reading it again reports why. */
-int bl_scatter_make(struct bl_scatter **scatter, const struct bl_pack_params *pack, const char *dir, int64_t memory,
+int bl_scatter_make(struct bl_scatter **scatter, const struct bl_pack *pack, const char *dir, int64_t memory,
                     void (*tick)(void *sink, int64_t rows), void *sink, struct bl_error *e);
 /* NULL is accepted. */
 void bl_scatter_free(struct bl_scatter *scatter);

@@ -43,7 +43,7 @@ struct run_job {
 };
 
 struct shards_run {
-    const struct bl_pack_params *pack;
+    const struct bl_pack *pack;
     struct run_job *job; /* [slots] */
     struct run_job *free;
     struct open_shard *open;
@@ -71,8 +71,8 @@ static const char *shards_find_holdup(struct shards_run *run)
         run->finished = run->blocks_done;
         run->grown = now;
     }
-    bool is_stuck = run->pack->table->count > 1 && run->pack->workers > 1 && now - run->grown >= HOLDUP;
-    for (int w = 0; w < run->pack->workers && is_stuck; w++) {
+    bool is_stuck = run->pack->table->count > 1 && run->pack->share.workers > 1 && now - run->grown >= HOLDUP;
+    for (int w = 0; w < run->pack->share.workers && is_stuck; w++) {
         int64_t sequence = atomic_load(&run->reading[w].sequence);
         long long since = atomic_load(&run->reading[w].since);
         if (sequence && since <= longest) {
@@ -115,11 +115,11 @@ static int pack_worker_open(void *context, void **worker, struct bl_error *e)
 static int shards_work_run(void *context, void *worker, void *job_, struct bl_error *e)
 {
     struct shards_run *run = context;
-    const struct bl_pack_params *pack = run->pack;
+    const struct bl_pack *pack = run->pack;
     struct bl_shard_worker *w = worker;
     struct run_job *job = job_;
     struct bl_meter meter = {.sum = &run->steps};
-    if (pack->workers <= 1) {
+    if (pack->share.workers <= 1) {
         meter.tick = shards_tick;
         meter.sink = run;
     }
@@ -138,7 +138,7 @@ static int shards_work_run(void *context, void *worker, void *job_, struct bl_er
  * complete. */
 static int shards_write_run(void *context, void *job_, struct bl_error *e)
 {
-    const struct bl_pack_params *pack = ((struct shards_run *)context)->pack;
+    const struct bl_pack *pack = ((struct shards_run *)context)->pack;
     const struct run_job *job = job_;
     return pack->format->compressed ? BL_OK
                                     : bl_shard_writer_put_blocks(job->shard->shard, job->block, job->blocks, NULL, e);
@@ -146,8 +146,7 @@ static int shards_write_run(void *context, void *job_, struct bl_error *e)
 
 /* --- in order, on one thread ------------------------------------------------------------------------------------ */
 
-static int shards_report_outcomes(const struct bl_pack_params *pack, const struct bl_outcomes *outcomes,
-                                  struct bl_error *e)
+static int shards_report_outcomes(const struct bl_pack *pack, const struct bl_outcomes *outcomes, struct bl_error *e)
 {
     struct bl_row_reader text = {0};
     int code = BL_OK;
@@ -161,7 +160,7 @@ static int shards_report_outcomes(const struct bl_pack_params *pack, const struc
 }
 
 /* The steps that the plan puts into these blocks. */
-static int64_t shards_planned_steps(const struct bl_pack_params *pack, int64_t first, int64_t blocks)
+static int64_t shards_planned_steps(const struct bl_pack *pack, int64_t first, int64_t blocks)
 {
     int64_t steps = 0;
     for (int64_t p = pack->plan->block_ptr[first]; p < pack->plan->block_ptr[first + blocks]; p++)
@@ -221,7 +220,7 @@ static int shards_find_next(struct shards_run *run, bool *left, struct bl_error 
         int64_t number = run->next_shard++;
         struct bl_shard_record record = {0};
         bool found = false;
-        int code = bl_pack_params_find_shard(run->pack, number, &record, &found, e);
+        int code = bl_pack_find_shard(run->pack, number, &record, &found, e);
         if (!code && found)
             code = shard_adopt(run, &record, e);
         bl_shard_record_free(&record);
@@ -244,9 +243,9 @@ static int shards_find_next(struct shards_run *run, bool *left, struct bl_error 
  * with many. */
 static int shards_next_blocks(const struct shards_run *run)
 {
-    int64_t share = (run->end_block - run->next_block) / (RUNS_LEFT * (int64_t)run->pack->workers);
+    int64_t share = (run->end_block - run->next_block) / (RUNS_LEFT * (int64_t)run->pack->share.workers);
     int64_t left = run->open->last_block + 1 - run->next_block;
-    int64_t blocks = run->pack->run_blocks < left ? run->pack->run_blocks : left;
+    int64_t blocks = run->pack->share.run_blocks < left ? run->pack->share.run_blocks : left;
     blocks = blocks < share ? blocks : share;
     return blocks > 1 ? (int)blocks : 1;
 }
@@ -254,7 +253,7 @@ static int shards_next_blocks(const struct shards_run *run)
 static int shards_produce(void *context, void **job_, struct bl_error *e)
 {
     struct shards_run *run = context;
-    const struct bl_pack_params *pack = run->pack;
+    const struct bl_pack *pack = run->pack;
     if (!run->open || run->next_block > run->open->last_block) {
         bool left;
         int code = shards_find_next(run, &left, e);
@@ -356,14 +355,14 @@ static int shards_consume(void *context, void *job_, struct bl_error *e)
     return code;
 }
 
-static int job_make_blocks(struct run_job *job, const struct bl_pack_params *pack, struct bl_error *e)
+static int job_make_blocks(struct run_job *job, const struct bl_pack *pack, struct bl_error *e)
 {
-    job->block = calloc((size_t)pack->run_blocks, sizeof *job->block);
+    job->block = calloc((size_t)pack->share.run_blocks, sizeof *job->block);
     if (!job->block)
         return bl_error_memory(e);
     int code = pack->env->isolation ? bl_block_make_shared(job->block, pack->format, e)
-                                    : bl_block_make(job->block, (size_t)pack->run_blocks, pack->format, true, e);
-    for (int b = 0; b < pack->run_blocks; b++)
+                                    : bl_block_make(job->block, (size_t)pack->share.run_blocks, pack->format, true, e);
+    for (int b = 0; b < pack->share.run_blocks; b++)
         job->block[b].values = pack->values;
     return code;
 }
@@ -390,7 +389,7 @@ static void shards_free_pool(struct shards_run *run, int slots)
     free(run->job);
 }
 
-int bl_shards_write(const struct bl_pack_params *pack, struct bl_error *e)
+int bl_shards_write(const struct bl_pack *pack, struct bl_error *e)
 {
     struct bl_stages stages = {.produce = shards_produce,
                                .open = pack_worker_open,
@@ -402,24 +401,24 @@ int bl_shards_write(const struct bl_pack_params *pack, struct bl_error *e)
                                .tick = shards_tick,
                                .work_times = pack->work};
     int64_t begin, end;
-    bl_pack_params_block_range(pack, &begin, &end);
+    bl_pack_block_range(pack, &begin, &end);
     struct shards_run run = {.pack = pack,
                              .next_shard = pack->shard_begin,
                              .end_block = end,
                              .steps_due = shards_planned_steps(pack, begin, end - begin)};
     /* Runs of small blocks are copied to the page cache, for which the kernel locks the file: a second writer would
      * spin. */
-    if (pack->run_blocks > 1)
+    if (pack->share.run_blocks > 1)
         stages.writers = 1;
-    bl_memory_budget_init(&run.memory, pack->memory);
+    bl_memory_budget_init(&run.memory, pack->share.rest);
     struct bl_processor_time before = bl_isolation_processor_time(pack->env->isolation);
-    run.reading = calloc((size_t)pack->workers, sizeof *run.reading);
-    int code = run.reading ? shards_make_pool(&run, pack->slots, e) : bl_error_memory(e);
+    run.reading = calloc((size_t)pack->share.workers, sizeof *run.reading);
+    int code = run.reading ? shards_make_pool(&run, pack->share.slots, e) : bl_error_memory(e);
     if (!code)
-        code = bl_pipeline_run(&stages, &run, pack->workers, pack->slots, pack->env->cancel, e);
+        code = bl_pipeline_run(&stages, &run, pack->share.workers, pack->share.slots, pack->env->cancel, e);
     while (run.open)
         shard_close(&run, run.open);
-    shards_free_pool(&run, pack->slots);
+    shards_free_pool(&run, pack->share.slots);
     bl_work_add_decoders(pack->work, &before, bl_isolation_processor_time(pack->env->isolation));
     pack->work->reserved += run.memory.waited;
     bl_memory_budget_free(&run.memory);

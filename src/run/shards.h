@@ -12,7 +12,7 @@
  * shard. Shards are finished in order. */
 
 /* Writes each of the shards that does not exist yet. */
-int bl_shards_write(const struct bl_pack_params *pack, struct bl_error *e);
+int bl_shards_write(const struct bl_pack *pack, struct bl_error *e);
 
 /* --- verifying shards --------------------------------------------------------------------------------------------- */
 

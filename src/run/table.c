@@ -197,7 +197,7 @@ static int table_run_scan(struct bl_packing *p, struct bl_output *out, struct bl
                            .config = inputs->kind_config,
                            .attributes = out ? inputs->attributes : NULL,
                            .exclusion = out ? inputs->exclusion : NULL,
-                           .workers = p->workers,
+                           .workers = p->pack.share.workers,
                            .env = &p->env,
                            .temporary = p->state.folder,
                            .memory = bl_memory_for_inputs(memory),
@@ -457,7 +457,7 @@ int bl_packing_compare_inputs(const struct bl_packing *p, const struct bl_sequen
                                        .kind = inputs->kind,
                                        .config = inputs->kind_config,
                                        .table = table,
-                                       .workers = p->workers,
+                                       .workers = p->pack.share.workers,
                                        .cancel = p->request.cancel};
     return inputs->kind && !p->request.view ? bl_compare_run(&compare, e) : BL_OK;
 }

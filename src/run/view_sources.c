@@ -130,7 +130,7 @@ static int fields_compare(const struct bl_view_job *job, int s, struct bl_error 
 static void padding_compare(const struct bl_view_job *job, int s)
 {
     const struct bl_manifest *first = &job->source[0].manifest, *other = &job->source[s].manifest;
-    bool same = strcmp(bl_manifest_option(first, "pad"), bl_manifest_option(other, "pad")) == 0;
+    bool same = first->format.pad_repeat == other->format.pad_repeat;
     for (int f = 0; f < first->format.fields.count; f++)
         same &= first->format.fields.field[f].pad == other->format.fields.field[f].pad;
     if (!same)

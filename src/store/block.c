@@ -9,7 +9,6 @@
 
 struct bl_codec {
     const struct bl_format *format;
-    bool pad_repeat;
     struct bl_jpeg_encoder *jpeg;
     uint8_t *step; /* [T] enum bl_step */
     uint8_t *room; /* for the files of one block; pages that are not written to take no memory */
@@ -36,13 +35,12 @@ size_t bl_codec_memory(const struct bl_format *format)
     return bl_format_encodes(format, BL_ENCODING_JPEG) ? codec_capacity(format) + (size_t)format->T : 0;
 }
 
-int bl_codec_open(const struct bl_format *format, bool pad_repeat, struct bl_codec **out, struct bl_error *e)
+int bl_codec_open(const struct bl_format *format, struct bl_codec **out, struct bl_error *e)
 {
     struct bl_codec *codec = calloc(1, sizeof *codec);
     if (!codec)
         return bl_error_memory(e);
     codec->format = format;
-    codec->pad_repeat = pad_repeat;
     int code = BL_OK;
     if (bl_format_encodes(format, BL_ENCODING_JPEG)) {
         codec->step = malloc((size_t)format->T);
@@ -74,7 +72,7 @@ int bl_codec_encode_jpeg(struct bl_codec *codec, const struct bl_block *block, i
     const int64_t *shape = format->fields.field[f].shape;
     size_t step_bytes = bl_field_step_bytes(&format->fields.field[f]), at = 0, size = 0;
     int code = BL_OK;
-    bl_block_steps(block, format, codec->pad_repeat, codec->step);
+    bl_block_steps(block, format, codec->step);
     for (int64_t t = 0; t < format->T && !code; t++) {
         offsets[t] = (int64_t)at;
         if (codec->step[t] == BL_STEP_OWN)
@@ -230,9 +228,9 @@ void bl_block_fail(struct bl_block *block, const struct bl_format *format, int i
     }
 }
 
-void bl_block_steps(const struct bl_block *block, const struct bl_format *format, bool repeat, uint8_t *out)
+void bl_block_steps(const struct bl_block *block, const struct bl_format *format, uint8_t *out)
 {
-    memset(out, repeat ? BL_STEP_REPEAT : BL_STEP_EMPTY, (size_t)format->T);
+    memset(out, format->pad_repeat ? BL_STEP_REPEAT : BL_STEP_EMPTY, (size_t)format->T);
     if (block->cu_seqlens[block->num_sequences] == 0)
         memset(out, BL_STEP_EMPTY, (size_t)format->T);
     for (int32_t i = 0; i < block->num_sequences; i++) {

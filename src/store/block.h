@@ -64,8 +64,8 @@ enum bl_step {
     BL_STEP_REPEAT, /* padding that repeats the step before it */
 };
 
-/* Fills out, [T], with the enum bl_step of each step. repeat: padding repeats the last step, if there is one. */
-void bl_block_steps(const struct bl_block *block, const struct bl_format *format, bool repeat, uint8_t *out);
+/* Fills out, [T], with the enum bl_step of each step. */
+void bl_block_steps(const struct bl_block *block, const struct bl_format *format, uint8_t *out);
 
 /* Segment ids of the block, [T]: from 1 in order of pieces, 0 for padding and failed pieces. */
 void bl_block_segment_ids(const struct bl_block *block, const struct bl_format *format, int32_t *out);
@@ -81,8 +81,8 @@ void bl_block_copy_table(const struct bl_block *block, const struct bl_format *f
 
 struct bl_codec;
 
-/* pad_repeat: padding repeats the last step instead of zeros. format must outlive the codec. */
-int bl_codec_open(const struct bl_format *format, bool pad_repeat, struct bl_codec **out, struct bl_error *e);
+/* format must outlive the codec. */
+int bl_codec_open(const struct bl_format *format, struct bl_codec **out, struct bl_error *e);
 void bl_codec_close(struct bl_codec *codec); /* NULL is allowed */
 
 /* Bytes that one codec uses at most. */

@@ -239,7 +239,7 @@ static int epochs_set_options(struct epochs_job *a, struct bl_error *e)
 static int epochs_prepare(struct epochs_job *a, struct bl_error *e)
 {
     const struct bl_manifest *m = &a->dataset.manifest;
-    int code = bl_index_read_plan(&a->dataset.index, m->plan_info.T, bl_manifest_align(m), &a->stored, e);
+    int code = bl_index_read_plan(&a->dataset.index, m->plan_info.T, m->align, &a->stored, e);
     if (code)
         return code;
     code = epochs_set_options(a, e);

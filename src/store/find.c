@@ -167,9 +167,8 @@ static int part_read(const struct bl_find *f, int64_t first, int64_t end, struct
     const struct bl_manifest *m = &f->view->manifest;
     const struct bl_index *index = &f->view->index;
     *part = (struct part){.first = first};
-    int code = bl_cancelled(f->cancel)
-                   ? BL_ECANCEL
-                   : bl_index_read_part(index, m->format.T, bl_manifest_align(m), first, end, &part->plan, e);
+    int code = bl_cancelled(f->cancel) ? BL_ECANCEL
+                                       : bl_index_read_part(index, m->format.T, m->align, first, end, &part->plan, e);
     if (code)
         return code;
     const size_t pieces = part->plan.pieces;
@@ -201,7 +200,7 @@ typedef int find_function(struct bl_find *f, void *context, const struct bl_foun
 /* Whether the pieces of a block may change their order: they follow each other, and none has to be aligned. */
 static bool block_is_dense(const struct bl_find *f, const struct part *part, int64_t first, int64_t end)
 {
-    bool is_dense = bl_manifest_align(&f->view->manifest) <= 1;
+    bool is_dense = f->view->manifest.align <= 1;
     for (int64_t p = first + 1; p < end && is_dense; p++)
         is_dense = part->start[p] == part->start[p - 1] + part->plan.length[p - 1];
     return is_dense;

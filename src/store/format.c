@@ -100,6 +100,14 @@ bool bl_format_has(const struct bl_format *format, const char *name)
     return format_name_is_taken(format, name, BL_TABLES + format->attributes, format->fields.count);
 }
 
+int64_t bl_format_step_bytes(const struct bl_format *format)
+{
+    int64_t bytes = 0;
+    for (int f = 0; f < format->fields.count; f++)
+        bytes += (int64_t)bl_field_step_bytes(&format->fields.field[f]);
+    return bytes;
+}
+
 int bl_format_set_S(struct bl_format *format, int64_t most, int64_t slots, struct bl_error *e)
 {
     format->S = slots ? slots : most;

@@ -40,6 +40,7 @@ struct bl_format {
     int attributes;
     bool has_source_start; /* some piece is not a whole sequence, or --sequence-slots was given */
     bool has_segment_ids;
+    bool pad_repeat;   /* padding repeats the step before it instead of zeros (--pad) */
     bool compressed;   /* .safetensors.zst */
     int level;         /* zstd level */
     size_t frame_size; /* most bytes of a frame's content; 0: BL_FRAME_MAX */
@@ -66,6 +67,9 @@ int bl_format_check(const struct bl_format *format, struct bl_error *e);
 
 /* Whether a table, attribute or field has the name, or no tensor may have it. */
 bool bl_format_has(const struct bl_format *format, const char *name);
+
+/* Bytes of a step of all fields. */
+int64_t bl_format_step_bytes(const struct bl_format *format);
 
 /* Sets S for plans with up to `most` sequences in a block: slots or, if 0, no more than they need. With slots, blocks
  * have source_start, so that all datasets with as many have the same tables. BL_EUSAGE: slots are too few, or more than

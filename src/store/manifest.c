@@ -172,6 +172,7 @@ int bl_manifest_configure(struct bl_manifest *manifest, const char *lines, struc
             *colon = '\0';
         code = bl_manifest_pair(&manifest->configuration, line, colon ? colon + 2 : "", e);
     }
+    bl_manifest_set_recorded(manifest);
     free(copy);
     return code;
 }
@@ -196,11 +197,12 @@ const char *bl_manifest_option(const struct bl_manifest *manifest, const char *n
     return "";
 }
 
-int64_t bl_manifest_align(const struct bl_manifest *manifest)
+void bl_manifest_set_recorded(struct bl_manifest *manifest)
 {
-    const char *text = bl_manifest_option(manifest, "align");
-    int64_t align;
-    return bl_text_to_int(text, strlen(text), 2, BL_T_MAX, &align) ? align : 0;
+    const char *align = bl_manifest_option(manifest, "align");
+    if (!bl_text_to_int(align, strlen(align), 2, BL_T_MAX, &manifest->align))
+        manifest->align = 0;
+    manifest->format.pad_repeat = strcmp(bl_manifest_option(manifest, "pad"), "repeat") == 0;
 }
 
 int64_t bl_manifest_sample_rate(const struct bl_manifest *manifest, int f)

@@ -108,7 +108,8 @@ struct bl_manifest {
     char *made[BL_FIELDS_MAX]; /* how each field was made, as text */
     struct bl_manifest_pairs libraries;
     struct bl_manifest_pairs configuration;
-    size_t notes; /* about the run, of no effect on the bytes of shards and tables */
+    int64_t align; /* of all plans, as it was recorded; 0 if none was asked for: it follows from the starts then */
+    size_t notes;  /* about the run, of no effect on the bytes of shards and tables */
     char **note;
     size_t sources; /* of a view; 0: a dataset, with shards of its own */
     struct bl_view_source *source;
@@ -131,8 +132,8 @@ int bl_manifest_note(struct bl_manifest *manifest, const char *text, struct bl_e
 /* The value of an option in configuration; "" if missing. */
 const char *bl_manifest_option(const struct bl_manifest *manifest, const char *name);
 
-/* The alignment that all plans use; 0 if none was asked for: it follows from the starts then. */
-int64_t bl_manifest_align(const struct bl_manifest *manifest);
+/* Sets the members that are values of options: align, and the format's pad_repeat. Done whenever configuration is. */
+void bl_manifest_set_recorded(struct bl_manifest *manifest);
 
 /* The rate in Hz of a field whose steps are samples of sound; 0: they are something else. */
 int64_t bl_manifest_sample_rate(const struct bl_manifest *manifest, int field);

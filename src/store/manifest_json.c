@@ -565,10 +565,10 @@ static int manifest_from_json(const json_t *object, struct bl_manifest *m, struc
         code = manifest_read_pairs(object, "configuration", &m->configuration, e);
     if (code)
         return code;
+    bl_manifest_set_recorded(m);
     code = manifest_read_notes(object, m, e);
-    if (code)
-        return code;
-    code = manifest_read_files(object, m, e);
+    if (!code)
+        code = manifest_read_files(object, m, e);
     return code ? code : manifest_check_size(m, e);
 }
 

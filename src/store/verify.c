@@ -93,7 +93,7 @@ static int epoch_verify_plan(const struct bl_verify *v, const char *path, struct
     int code = bl_index_open_plan(&index, path, e);
     if (code)
         return code;
-    code = bl_index_read_plan(&index, m->format.T, bl_manifest_align(m), &plan, e);
+    code = bl_index_read_plan(&index, m->format.T, m->align, &plan, e);
     if (code)
         goto out;
     plan.overlap = m->plan_info.overlap;
@@ -292,7 +292,7 @@ static void verify_plan(struct bl_verify *v, const struct bl_fault_sink *r)
     }
     if (strcmp(digest, format->plan_digest) != 0)
         bl_fault_report(r, BL_INDEX_FILE, "plan digest %s, the manifest says %s", digest, format->plan_digest);
-    if (bl_index_read_plan(&v->index, format->T, bl_manifest_align(&v->manifest), &v->plan, &e)) {
+    if (bl_index_read_plan(&v->index, format->T, v->manifest.align, &v->plan, &e)) {
         bl_fault_report(r, BL_INDEX_FILE, "%s", e.text);
         return;
     }
@@ -337,7 +337,7 @@ static void verify_read_part(struct bl_verify *v, int64_t first, int64_t end, co
         return;
     v->first_block = first * format->blocks_per_shard;
     int64_t last = end * format->blocks_per_shard;
-    if (bl_index_read_part(&v->index, format->T, bl_manifest_align(&v->manifest), v->first_block,
+    if (bl_index_read_part(&v->index, format->T, v->manifest.align, v->first_block,
                            last < format->blocks ? last : format->blocks, &v->plan, &e))
         bl_fault_report(r, BL_INDEX_FILE, "%s", e.text);
     else if (!verify_part_fits(v))
@@ -602,7 +602,7 @@ static int check_plan(struct view_check *c, int64_t epoch, const char *file, str
     char digest[BL_DIGEST_SIZE];
     int code = bl_view_set_epoch(&c->view, epoch, e);
     if (!code)
-        code = bl_index_read_plan(&c->view.index, format->T, bl_manifest_align(&c->view.manifest), &plan, e);
+        code = bl_index_read_plan(&c->view.index, format->T, c->view.manifest.align, &plan, e);
     if (!code && !epoch)
         code = bl_index_plan_digest(&c->view.index, format->T, digest, e);
     if (code)

@@ -36,9 +36,8 @@ struct bl_shard_check {
     int64_t chunk_size;
     struct bl_block expected; /* the tables of one block */
     void *row;                /* what it has of a table */
-    bool pad_repeat;
-    uint8_t *step;    /* [T] enum bl_step of one block */
-    int64_t *offsets; /* [T + 1] of one block of the field being read */
+    uint8_t *step;            /* [T] enum bl_step of one block */
+    int64_t *offsets;         /* [T + 1] of one block of the field being read */
     struct bl_jpeg_decoder *decoder;
     int64_t *lost; /* pieces of the plan that failed, ascending */
     size_t lost_count, lost_capacity;
@@ -192,7 +191,6 @@ static int bl_shard_check_open_jpeg(struct bl_shard_check *w, struct bl_error *e
 {
     if (!bl_format_encodes(w->format, BL_ENCODING_JPEG))
         return BL_OK;
-    w->pad_repeat = strcmp(bl_manifest_option(&w->verify->manifest, "pad"), "repeat") == 0;
     w->step = malloc((size_t)w->format->T);
     w->offsets = calloc((size_t)w->format->T + 1, sizeof *w->offsets);
     return w->step && w->offsets ? bl_jpeg_decoder_open(&w->decoder, e) : bl_error_memory(e);
@@ -228,7 +226,7 @@ static int check_steps(struct bl_shard_check *w, const struct bl_shard_tensor *t
     int code = bl_shard_check_expect(w, b, NULL, e);
     if (code)
         return code;
-    bl_block_steps(&w->expected, w->format, w->pad_repeat, w->step);
+    bl_block_steps(&w->expected, w->format, w->step);
     for (int64_t t = 0; t < w->format->T; t++) {
         int64_t size = offsets[t + 1] - offsets[t], before = t ? offsets[t] - offsets[t - 1] : 0;
         if (w->step[t] == BL_STEP_OWN && !size)

@@ -331,7 +331,6 @@ int bl_view_copy_steps(struct bl_view *view, int64_t row, int64_t step, int64_t 
 int bl_view_read(struct bl_view *view, int64_t b, int f, void *out, struct bl_error *e)
 {
     const struct bl_format *format = &view->manifest.format;
-    bool repeat = strcmp(bl_manifest_option(&view->manifest, "pad"), "repeat") == 0;
     const struct bl_block *block;
     size_t at = 0;
     if (f < 0 || f >= format->fields.count)
@@ -340,7 +339,7 @@ int bl_view_read(struct bl_view *view, int64_t b, int f, void *out, struct bl_er
     int code = view_read_block(view, b, &block, e);
     for (int i = 0; !code && i < block->num_sequences; i++) {
         size_t start = (size_t)block->cu_seqlens[i];
-        bl_field_pad_between(field, out, at, start, repeat);
+        bl_field_pad_between(field, out, at, start, format->pad_repeat);
         code = view_read_steps(view, block->sequence[i], block->source_start[i], block->length[i], f,
                                bl_dataset_read_steps, (uint8_t *)out + start * bl_field_step_bytes(field), e);
         if (code == BL_EUSAGE) /* the place is none */
@@ -348,7 +347,7 @@ int bl_view_read(struct bl_view *view, int64_t b, int f, void *out, struct bl_er
         at = start + (size_t)block->length[i];
     }
     if (!code)
-        bl_field_pad_between(field, out, at, (size_t)format->T, repeat);
+        bl_field_pad_between(field, out, at, (size_t)format->T, format->pad_repeat);
     return code;
 }
 

@@ -134,7 +134,7 @@ static inline void sample_shard(const struct sample *s, int64_t shard, struct bl
     OWNED(bl_block_free) struct bl_block block;
     struct bl_compressor *compressor = NULL;
     struct bl_codec *codec;
-    ck_assert_int_eq(bl_codec_open(&s->format, false, &codec, &e), 0);
+    ck_assert_int_eq(bl_codec_open(&s->format, &codec, &e), 0);
     if (s->format.compressed)
         ck_assert_int_eq(bl_compressor_open(s->format.level, &compressor, &e), 0);
     ck_assert_int_eq(bl_block_make(&block, 1, &s->format, true, &e), 0);

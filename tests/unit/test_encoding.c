@@ -269,8 +269,10 @@ UNIT_LOOP(steps_have_files_where_sequences_lie, 2)
     struct bl_codec *codec;
     int64_t offsets[13];
     const uint8_t *bytes;
-    three_places(&block, &twelve);
-    ck_assert_int_eq(bl_codec_open(&twelve, _i == 1, &codec, &e), 0);
+    struct bl_format format = twelve;
+    format.pad_repeat = _i == 1;
+    three_places(&block, &format);
+    ck_assert_int_eq(bl_codec_open(&format, &codec, &e), 0);
     ck_assert_int_eq(bl_codec_encode_jpeg(codec, &block, 0, offsets, &bytes, &e), 0);
     ck_assert_int_eq(offsets[0], 0);
     /* Their own: 0 1, 8 9; zeros: 3 to 7; padding: 2, 10 11. */
@@ -295,8 +297,10 @@ UNIT_TEST(a_block_of_padding_is_empty)
     uint8_t step[12];
     ck_assert_int_eq(bl_block_make(&block, 1, &twelve, false, &e), 0);
     for (int repeat = 0; repeat < 2; repeat++) {
+        struct bl_format format = twelve;
+        format.pad_repeat = repeat;
         memset(step, 99, sizeof step);
-        bl_block_steps(&block, &twelve, repeat, step);
+        bl_block_steps(&block, &format, step);
         for (int t = 0; t < 12; t++)
             ck_assert_int_eq(step[t], BL_STEP_EMPTY);
     }

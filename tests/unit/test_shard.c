@@ -504,7 +504,7 @@ static void *put_some(void *context)
     struct bl_error e = {0};
     if (format->compressed)
         ck_assert_int_eq(bl_compressor_open(format->level, &compressor, &e), 0);
-    ck_assert_int_eq(bl_codec_open(format, false, &codec, &e), 0);
+    ck_assert_int_eq(bl_codec_open(format, &codec, &e), 0);
     ck_assert_int_eq(bl_block_make(block, (size_t)RUN, format, true, &e), 0);
     for (int64_t first = p->first * RUN; first < format->blocks; first += p->step * RUN) {
         int blocks = format->blocks - first < RUN ? (int)(format->blocks - first) : RUN;
