@@ -78,6 +78,27 @@ rooms | report "files have 60 to 700 lines, headers two readers"
 grep -roE '^#include "[^"]+' src --include='*.h' | sed 's/^src\///; s/:#include "/ /' | tsort 2>&1 >/dev/null |
     report "headers include no circle"
 
+# Nor do pairs of a source and its header: one of two files can be read without the other.
+grep -roE '^#include "[^"]+' src --include='*.[ch]' |
+    sed -E 's/^src\///; s/:#include "/ /; s/\.[ch]( |$)/\1/g' | awk '$1 != $2' | sort -u | tsort 2>&1 >/dev/null | report "files include no circle"
+
+# functions FILE...: what CONTRIBUTING says of functions, in sources that have the house format.
+functions() {
+    awk '
+        /^\{$/ { begin = FNR }
+        /^\}$/ && FNR - begin > 61 { print FILENAME ": " FNR - begin - 1 " lines in one function" }
+        /^ *[a-z_0-9]+:$/ && !/ (default|case .*):$/ && !/^out:$/ { print FILENAME ":" FNR ": a label other than out" }
+        /^ {16}( {4})*(if|for|while|switch|do)( |$)/ { print FILENAME ":" FNR ": more than three levels deep" }
+        { gsub(/__attribute__\(\([^)]*\)+ */, "") }
+        /^static / && match($0, /[a-z_0-9]+\(/) && !/[;=]/ {
+            name = substr($0, RSTART, RLENGTH - 1)
+            if (name ~ /^bl_/) print FILENAME ":" FNR ": " name " is static and has the prefix of what other files call"
+            if (name in place && place[name] != FILENAME) print FILENAME ": " name " is static in " place[name] ", too"
+            place[name] = FILENAME
+        }' "$@"
+}
+functions src/**/*.c | report "functions have 60 lines, three levels, one label, names of their own"
+
 # entry ENTRY: whether an entry of a table of options compiles.
 entry() {
     printf '%s\n' '#include "base/option.h"' 'extern const char *const words[];' 'struct v { int64_t number; int word; };' \

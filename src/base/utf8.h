@@ -15,6 +15,12 @@ size_t bl_utf8_valid(const char *text, size_t size);
  * none. */
 const char *bl_utf8_other_mark(const void *head, size_t size);
 
+/* Whether a byte of UTF-8 begins a character: it does not continue one. */
+static inline bool bl_utf8_begins(char byte)
+{
+    return ((unsigned char)byte & 0xc0) != 0x80;
+}
+
 /* Decodes the code point at text, which must be valid UTF-8. Returns its number of bytes. */
 static inline size_t bl_utf8_decode(const char *text, uint32_t *point)
 {

@@ -180,7 +180,7 @@ static const struct {
              [BL_FORM_TEXT] = {decoded_begin, decoded_put, true}};
 
 /* The form that suits a field if none is asked for, and no tokenizer is given. */
-static enum bl_sequence_form bl_sequence_form_of(const struct bl_manifest *manifest, int f)
+static enum bl_sequence_form sequence_form_of(const struct bl_manifest *manifest, int f)
 {
     const struct bl_field *field = &manifest->format.fields.field[f];
     bool is_sound = field->dtype == BL_I16 || field->dtype == BL_F32;
@@ -192,7 +192,7 @@ static enum bl_sequence_form bl_sequence_form_of(const struct bl_manifest *manif
 }
 
 /* Whether people can read it. */
-static bool bl_sequence_form_is_text(enum bl_sequence_form form)
+static bool sequence_form_is_text(enum bl_sequence_form form)
 {
     return forms[form].is_text;
 }
@@ -215,7 +215,7 @@ static int writer_put_all(struct writer *w, struct bl_error *e)
 
 /* BL_EUSAGE: the field has no such form, or the folder is not empty. BL_EDATA: steps are damaged; a file or folder does
  * not get its name then. */
-static int bl_sequence_write(const struct bl_sequence_job *job, struct bl_error *e)
+static int sequence_write(const struct bl_sequence_job *job, struct bl_error *e)
 {
     const struct bl_stored_sequence *s = job->sequence;
     const struct bl_manifest *m = &s->view->manifest;
@@ -298,7 +298,7 @@ static int output_check(const struct cat *c, const struct bl_sequence_job *job, 
         return bl_error_set(e, BL_EUSAGE, "--as png: --step N writes one picture, -o DIR all of them into a directory");
     if (c->tokenizer && job->form != BL_FORM_TEXT)
         return bl_error_set(e, BL_EUSAGE, "--tokenizer is for --as text");
-    if (!c->output && !bl_sequence_form_is_text(job->form) && isatty(STDOUT_FILENO))
+    if (!c->output && !sequence_form_is_text(job->form) && isatty(STDOUT_FILENO))
         return bl_error_set(e, BL_EUSAGE, "standard output is a terminal, and %s is not for people: use -o FILE",
                             bl_sequence_form_names[job->form]);
     return job->is_folder ? BL_OK : bl_cmd_check_file(c->output, "", e);
@@ -308,7 +308,7 @@ static enum bl_sequence_form form_choose(const struct cat *c, const struct bl_vi
 {
     if (c->as)
         return (enum bl_sequence_form)c->as;
-    return c->tokenizer ? BL_FORM_TEXT : bl_sequence_form_of(&view->manifest, field);
+    return c->tokenizer ? BL_FORM_TEXT : sequence_form_of(&view->manifest, field);
 }
 
 static int cat_write(struct bl_cmd *cmd, const struct cat *c, struct bl_view *view)
@@ -334,7 +334,7 @@ static int cat_write(struct bl_cmd *cmd, const struct cat *c, struct bl_view *vi
     if (!code && job.form == BL_FORM_TEXT)
         code = bl_field_tokenizer_open(&view->manifest, field, c->tokenizer, &job.detokenizer, e);
     if (!code)
-        code = bl_sequence_write(&job, e);
+        code = sequence_write(&job, e);
     bl_detokenizer_close(job.detokenizer);
     return code;
 }

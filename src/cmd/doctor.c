@@ -55,7 +55,7 @@ static void doctor_add_task(struct bl_findings *f, const char *job)
         bl_findings_add(f, BL_VERDICT_NOTE, "task", "%s", e.text);
 }
 
-static void bl_doctor_slurm(struct bl_findings *f)
+static void doctor_slurm(struct bl_findings *f)
 {
     const char *job = getenv("SLURM_JOB_ID");
     f->group = "Slurm";
@@ -109,7 +109,7 @@ static int doctor_examine(struct bl_cmd *cmd, struct examining *x)
     if (bl_cancelled(&cmd->cancel))
         return BL_ECANCEL;
     bl_doctor_gpus(f);
-    bl_doctor_slurm(f);
+    doctor_slurm(f);
     if (bl_cancelled(&cmd->cancel))
         return BL_ECANCEL;
     return bl_findings_check(f, &cmd->error);

@@ -26,7 +26,7 @@ struct line {
 };
 
 /* What the rate counts: steps, or units while no step is done. */
-static const char *bl_progress_rate_of(const struct bl_progress *p)
+static const char *progress_rate_of(const struct bl_progress *p)
 {
     return p->step && p->steps ? p->step : p->unit;
 }
@@ -76,7 +76,7 @@ static void line_add_state(struct line *line, const struct bl_progress_view *v, 
     bl_buffer_printf(&field, " %s", p->unit);
     line_add(line, first, &field);
     if (v->rate > 0)
-        bl_text_append_rate(&field, v->rate, bl_progress_rate_of(p));
+        bl_text_append_rate(&field, v->rate, progress_rate_of(p));
     line_add(line, next, &field);
     if (p->file) {
         bl_buffer_text(&field, "waits for ");
@@ -111,7 +111,7 @@ void bl_progress_line_bar(const struct bl_progress_view *v, int width, struct bl
 }
 
 /* "pack: 12 s left, 34 %, ...": all of it. */
-static void bl_progress_line_plain(const struct bl_progress_view *v, struct bl_buffer *out)
+static void progress_line_plain(const struct bl_progress_view *v, struct bl_buffer *out)
 {
     struct line line = {.out = out, .room = INT_MAX};
     bl_buffer_text(out, v->progress->what);
@@ -154,7 +154,7 @@ void bl_progress_line_json(const struct bl_progress_view *v, struct bl_buffer *o
         bl_buffer_printf(out, "%.1f", fmin(v->left, 1e15));
     else
         bl_buffer_text(out, "null");
-    bl_buffer_printf(out, ", \"rate\": %.3f, \"rate_of\": \"%s\", \"file\": ", v->rate, bl_progress_rate_of(p));
+    bl_buffer_printf(out, ", \"rate\": %.3f, \"rate_of\": \"%s\", \"file\": ", v->rate, progress_rate_of(p));
     if (p->file)
         json_append_text(out, p->file);
     else
@@ -220,7 +220,7 @@ static void bar_print(struct bl_progress_bar *bar, double seconds, int form)
     else if (form == BL_PROGRESS_JSON)
         bl_progress_line_json(&view, &line);
     else
-        bl_progress_line_plain(&view, &line);
+        progress_line_plain(&view, &line);
     if (!line.failed && line.size)
         fprintf(stderr,
                 form == BL_PROGRESS_BAR    ? "\r\033[K%s"

@@ -89,7 +89,7 @@ static void scan_on_progress(void *sink, const struct bl_scan_progress *found)
 
 /* Prints how many faults were not printed, and which table has them. Does nothing the second time. The table of a
  * task's part is made later, of all parts. */
-static void bl_scan_cmd_print_rest(struct bl_scan_cmd *scan)
+static void scan_cmd_print_rest(struct bl_scan_cmd *scan)
 {
     bool is_file = scan->output && strcmp(scan->output, "-") != 0;
     const char *where = is_file ? scan->output : "the table";
@@ -99,7 +99,7 @@ static void bl_scan_cmd_print_rest(struct bl_scan_cmd *scan)
 }
 
 /* Prints "WHAT: 3 sequences of 17 steps; 1 skipped", and what else was counted. */
-static void bl_scan_cmd_print_found(struct bl_scan_cmd *scan, const char *what)
+static void scan_cmd_print_found(struct bl_scan_cmd *scan, const char *what)
 {
     char a[BL_PLURAL_SIZE], b[BL_PLURAL_SIZE];
     const struct bl_scan_progress *f = &scan->found;
@@ -115,7 +115,7 @@ static void bl_scan_cmd_print_found(struct bl_scan_cmd *scan, const char *what)
     bl_summary_totals(&f->totals);
     bl_summary_left_out(&scan->left_out);
     bl_fault_lines_print_empty(f->empty);
-    bl_scan_cmd_print_rest(scan);
+    scan_cmd_print_rest(scan);
 }
 
 static void scan_print_unmatched(const struct bl_scan_cmd *scan)
@@ -129,7 +129,7 @@ static void scan_print_summary(struct bl_scan_cmd *scan)
 {
     char files[BL_PLURAL_SIZE];
     const struct bl_scan_progress *f = &scan->found;
-    bl_scan_cmd_print_found(scan, bl_text_plural(files, (int64_t)scan->inputs.set.files.count, "file"));
+    scan_cmd_print_found(scan, bl_text_plural(files, (int64_t)scan->inputs.set.files.count, "file"));
     if (scan->left_out.by[BL_LEFT_OUT_EXTEND] && f->rows == f->skipped + f->excluded)
         bl_cmd_print("nothing new: the table has no sequence to pack");
     if (scan->unused.size)
@@ -167,7 +167,7 @@ static int scan_check_json(const struct bl_scan_cmd *scan, struct bl_error *e)
 }
 
 /* Sets the directory that all tasks share. BL_EUSAGE: none is given, or the one above it does not exist. */
-static int bl_scan_cmd_find_dir(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
+static int scan_cmd_find_dir(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
 {
     const char *dir = scan->output ? scan->output : scan->pack_options.output;
     int code = bl_inputs_resolve_path(&scan->inputs, &cmd->options, scan->output ? NULL : "output", dir, &scan->dir,
@@ -195,7 +195,7 @@ static int scan_prepare(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
         if (code)
             return code;
     }
-    int code = scan->task.set ? bl_scan_cmd_find_dir(cmd, scan) : BL_OK;
+    int code = scan->task.set ? scan_cmd_find_dir(cmd, scan) : BL_OK;
     if (code)
         return code;
     inputs->shared = scan->dir;
@@ -232,7 +232,7 @@ static int scan_prepare(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
 }
 
 /* Makes the folder where the kind puts its spool, if it needs one. */
-static int bl_scan_cmd_make_spool(const struct bl_scan_cmd *scan, struct bl_error *e)
+static int scan_cmd_make_spool(const struct bl_scan_cmd *scan, struct bl_error *e)
 {
     bool parents = scan->parents || scan->pack_options.parents;
     int code = scan->spool ? bl_cmd_check_parent("--spool", scan->spool, parents, e) : BL_OK;
@@ -242,7 +242,7 @@ static int bl_scan_cmd_make_spool(const struct bl_scan_cmd *scan, struct bl_erro
 }
 
 /* The scan of the inputs, or of the task's share of them. */
-static struct bl_scan bl_scan_cmd_make_job(const struct bl_cmd *cmd, struct bl_scan_cmd *scan)
+static struct bl_scan scan_cmd_make_job(const struct bl_cmd *cmd, struct bl_scan_cmd *scan)
 {
     return (struct bl_scan){.files = &scan->inputs.set.files,
                             .base = scan->inputs.set.base,
@@ -261,7 +261,7 @@ static struct bl_scan bl_scan_cmd_make_job(const struct bl_cmd *cmd, struct bl_s
 }
 
 /* The total is known only if each file is one chunk. For lists, lines count instead. */
-static void bl_scan_cmd_start_progress(const struct bl_cmd *cmd, struct bl_scan_cmd *scan)
+static void scan_cmd_start_progress(const struct bl_cmd *cmd, struct bl_scan_cmd *scan)
 {
     int64_t files = (int64_t)scan->inputs.set.files.count;
     bool lists = bl_files_have_list(&scan->inputs.set.files, scan->inputs.set.kind);
@@ -305,15 +305,15 @@ static int scan_find_part(struct bl_scan_cmd *scan, const char *path, bool *foun
 static int scan_make_task_part(struct bl_cmd *cmd, struct bl_scan_cmd *scan, const char *path)
 {
     struct bl_part_writer part;
-    struct bl_scan job = bl_scan_cmd_make_job(cmd, scan);
+    struct bl_scan job = scan_cmd_make_job(cmd, scan);
     job.temporary = scan->state.folder;
-    int code = bl_scan_cmd_make_spool(scan, &cmd->error);
+    int code = scan_cmd_make_spool(scan, &cmd->error);
     if (code)
         return code;
     code = bl_part_create(&part, path, &cmd->error);
     if (code)
         return code;
-    bl_scan_cmd_start_progress(cmd, scan);
+    scan_cmd_start_progress(cmd, scan);
     double begun = bl_seconds_now();
     code = bl_isolation_start(scan->env.isolation, &cmd->error);
     if (!code)
@@ -346,7 +346,7 @@ static int scan_make_part(struct bl_cmd *cmd, struct bl_scan_cmd *scan, struct b
         bl_cmd_print("%s is already there: nothing to do", path->data);
     scan->left_out.by[BL_LEFT_OUT_EXCLUDE] = scan->found.excluded;
     snprintf(what, sizeof what, "task %" PRId64 "/%" PRId64, scan->task.index, scan->task.count);
-    bl_scan_cmd_print_found(scan, what);
+    scan_cmd_print_found(scan, what);
     if (found)
         return BL_OK;
     bl_inputs_print_ignored(&scan->inputs);
@@ -370,7 +370,7 @@ static int scan_find_dataset(const struct bl_cmd *cmd, struct bl_scan_cmd *scan,
 }
 
 /* Makes the task's part in the directory that all tasks share, unless it is there. */
-static int bl_scan_cmd_run_task(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
+static int scan_cmd_run_task(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
 {
     struct bl_error *e = &cmd->error;
     struct bl_buffer path = {0};
@@ -444,8 +444,8 @@ out:
 static int scan_run_all(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
 {
     struct bl_output out = {0};
-    struct bl_scan job = bl_scan_cmd_make_job(cmd, scan);
-    int code = bl_scan_cmd_make_spool(scan, &cmd->error);
+    struct bl_scan job = scan_cmd_make_job(cmd, scan);
+    int code = scan_cmd_make_spool(scan, &cmd->error);
     if (code)
         goto out;
     code = bl_output_open(&out, scan->output, &cmd->error);
@@ -453,7 +453,7 @@ static int scan_run_all(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
     if (code)
         goto out;
     bl_signals_install(&cmd->cancel);
-    bl_scan_cmd_start_progress(cmd, scan);
+    scan_cmd_start_progress(cmd, scan);
     double begun = bl_seconds_now();
     code = bl_isolation_start(scan->env.isolation, &cmd->error);
     if (!code)
@@ -525,8 +525,8 @@ int bl_cmd_scan(int argc, char **argv)
     code = scan_prepare(&cmd, &scan);
     if (code)
         goto out;
-    code = scan.task.set ? bl_scan_cmd_run_task(&cmd, &scan) : scan_run_all(&cmd, &scan);
-    bl_scan_cmd_print_rest(&scan);
+    code = scan.task.set ? scan_cmd_run_task(&cmd, &scan) : scan_run_all(&cmd, &scan);
+    scan_cmd_print_rest(&scan);
     partial = scan.partial || scan.found.skipped > scan.found.empty || scan.found.damaged;
 out:
     bl_cmd_end_heartbeat(&cmd, &scan.heartbeat, code, partial);

@@ -46,7 +46,7 @@ static const struct bl_option table[] = {
     {0},
 };
 
-static int form_choose(struct show *s, struct bl_error *e)
+static int show_choose_form(struct show *s, struct bl_error *e)
 {
     static const char *const ending[] = {[FORM_HTML] = ".html", [FORM_SVG] = ".svg", [FORM_PNG] = ".png"};
     s->form = FORM_TERMINAL;
@@ -170,7 +170,7 @@ static int show_run(struct bl_cmd *cmd, struct show *s)
     if (!code && s->has_block && s->sequence)
         code = bl_error_set(&cmd->error, BL_EUSAGE, "--block and --sequence exclude each other");
     if (!code)
-        code = form_choose(s, &cmd->error);
+        code = show_choose_form(s, &cmd->error);
     if (!code && s->form && s->color != COLOR_AUTO)
         code = bl_error_set(&cmd->error, BL_EUSAGE, "--color is for the terminal, without -o");
     if (code)

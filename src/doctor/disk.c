@@ -26,14 +26,14 @@
 #include "run/bottleneck.h"
 #include "run/machine.h"
 
-struct bl_file_system_type {
+struct file_system_type {
     int64_t magic; /* f_type of statfs */
     const char *name;
     const char *note;   /* what a dataset on it has to do with, or NULL */
     bool may_be_memory; /* where files are */
 };
 
-static const struct bl_file_system_type *bl_file_system_type(int64_t magic);
+static const struct file_system_type *file_system_type(int64_t magic);
 
 /* --- types of file systems ---------------------------------------------------------------------------------------- */
 
@@ -44,7 +44,7 @@ static const struct bl_file_system_type *bl_file_system_type(int64_t magic);
 #define NETWORK "on a server: how locks and syncs work is the server's and the mount's matter"
 
 /* The numbers are those of linux/magic.h and statfs(2), and of the file systems that the kernel lacks. */
-static const struct bl_file_system_type types[] = {
+static const struct file_system_type types[] = {
     {0xef53, "ext4", NULL, false},
     {0x58465342, "XFS", NULL, false},
     {0x9123683e, "Btrfs", NULL, false},
@@ -74,7 +74,7 @@ static const struct bl_file_system_type types[] = {
 };
 
 /* NULL: it is not known here. */
-static const struct bl_file_system_type *bl_file_system_type(int64_t magic)
+static const struct file_system_type *file_system_type(int64_t magic)
 {
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         if (types[i].magic == (magic & 0xffffffff))
@@ -110,7 +110,7 @@ static void disk_add_type(struct disk *d)
         bl_findings_add(d->f, BL_VERDICT_WARNING, "file system", "%s", e.text);
         return;
     }
-    const struct bl_file_system_type *type = bl_file_system_type((int64_t)status.f_type);
+    const struct file_system_type *type = file_system_type((int64_t)status.f_type);
     d->may_be_memory = !type || type->may_be_memory;
     if (type)
         bl_findings_add(d->f, type->note ? BL_VERDICT_NOTE : BL_VERDICT_OK, "file system", "%s%s%s", type->name,

@@ -19,7 +19,7 @@
 /* --- configuration ------------------------------------------------------------------------------------------------ */
 
 /* Appends the lines of a job. */
-static int bl_export_configuration_append(const struct bl_export_job *job, struct bl_buffer *lines, struct bl_error *e)
+static int export_configuration_append(const struct bl_export_job *job, struct bl_buffer *lines, struct bl_error *e)
 {
     bl_buffer_printf(lines, "to: %s\nsource: %s\nshard-size: %" PRId64 "\n", job->format->name,
                      bl_blocks_manifest(job->blocks)->digest, job->shard_size);
@@ -459,7 +459,7 @@ static int export_prepare(struct exporting *x, struct bl_error *e)
                                     .shard_size = r->shard_size};
     code = bl_export_job_set(&x->job, &x->blocks, e);
     if (!code)
-        code = bl_export_configuration_append(&x->job, &x->identity, e);
+        code = export_configuration_append(&x->job, &x->identity, e);
     x->done = code ? NULL : calloc((size_t)x->job.parts, 1);
     return code || x->done ? code : bl_error_memory(e);
 }

@@ -83,8 +83,8 @@ int bl_export_ids_size(struct bl_blocks *blocks, struct bl_cancel *cancel, size_
 }
 
 /* Writes those of a block with these tables. text: where they are made first. Errors as above. */
-static int bl_export_ids_read(struct bl_blocks *blocks, const struct bl_block *tables, struct bl_buffer *text,
-                              void *out, size_t bytes, struct bl_error *e)
+static int export_ids_read(struct bl_blocks *blocks, const struct bl_block *tables, struct bl_buffer *text, void *out,
+                           size_t bytes, struct bl_error *e)
 {
     json_t *list = json_array();
     int code = BL_OK;
@@ -230,7 +230,7 @@ int bl_export_block_read(struct bl_export_block *block, const struct bl_export_a
         for (int64_t i = 0; array->is_repeated && i < arrays->format.S; i++)
             ((int32_t *)(void *)block->data[a])[i] = tables->source_start[i] > 0 ? (int32_t)arrays->overlap : 0;
         if (array->is_ids)
-            code = bl_export_ids_read(blocks, tables, &block->text, block->data[a], array->bytes, e);
+            code = export_ids_read(blocks, tables, &block->text, block->data[a], array->bytes, e);
     }
     for (int a = 0; a < arrays->count && !code; a++) {
         const struct bl_export_array *array = &arrays->array[a];

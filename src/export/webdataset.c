@@ -19,7 +19,7 @@ enum { NAME = 0, MODE = 100, UID = 108, GID = 116, SIZE = 124, MTIME = 136, SUM 
 
 /* Formats the header of a regular file that anybody may read. Nothing else in it depends on time or user. name: shorter
  * than BL_TAR_NAME_MAX. */
-static void bl_tar_header(char out[BL_TAR_UNIT], const char *name, int64_t bytes)
+static void tar_header(char out[BL_TAR_UNIT], const char *name, int64_t bytes)
 {
     unsigned sum = 0;
     memset(out, 0, BL_TAR_UNIT);
@@ -38,7 +38,7 @@ static void bl_tar_header(char out[BL_TAR_UNIT], const char *name, int64_t bytes
 }
 
 /* Bytes that follow a member, up to the next header. */
-static size_t bl_tar_padding(int64_t bytes)
+static size_t tar_padding(int64_t bytes)
 {
     return (size_t)((BL_TAR_UNIT - bytes % BL_TAR_UNIT) % BL_TAR_UNIT);
 }
@@ -94,7 +94,7 @@ static int64_t sample_bytes(const struct bl_export_arrays *arrays)
     int64_t bytes = 0;
     for (int a = 0; a < arrays->count; a++) {
         int64_t size = (int64_t)(member_header(header, &arrays->array[a]) + arrays->array[a].bytes);
-        bytes += BL_TAR_UNIT + size + (int64_t)bl_tar_padding(size);
+        bytes += BL_TAR_UNIT + size + (int64_t)tar_padding(size);
     }
     return bytes;
 }
@@ -140,14 +140,14 @@ static int webdataset_block(const struct bl_export_job *job, int64_t b, const st
         size_t begin = member_header(npy, array);
         int64_t size = (int64_t)(begin + array->bytes);
         member_name(array, b, name);
-        bl_tar_header(header, name, size);
+        tar_header(header, name, size);
         code = bl_export_part_put(part, header, sizeof header, e);
         if (!code)
             code = bl_export_part_put(part, npy, begin, e);
         if (!code)
             code = bl_export_part_put(part, block->data[a], array->bytes, e);
         if (!code)
-            code = bl_export_part_put(part, zeros, bl_tar_padding(size), e);
+            code = bl_export_part_put(part, zeros, tar_padding(size), e);
     }
     return code;
 }

@@ -49,7 +49,7 @@ size_t bl_field_step_bytes(const struct bl_field *field)
 }
 
 /* Fills steps of the field with its padding. */
-static void bl_field_pad(const struct bl_field *field, uint8_t *out, size_t steps)
+static void field_pad(const struct bl_field *field, uint8_t *out, size_t steps)
 {
     size_t bytes = steps * bl_field_step_bytes(field), element = bl_dtype_size(field->dtype);
     if (!field->pad || !bytes) {
@@ -69,7 +69,7 @@ void bl_field_pad_between(const struct bl_field *field, uint8_t *block, size_t f
     size_t step = bl_field_step_bytes(field);
     uint8_t *end = block + from * step;
     if (!repeat || from == 0) {
-        bl_field_pad(field, end, to - from);
+        field_pad(field, end, to - from);
         return;
     }
     for (size_t t = from; t < to; t++, end += step)

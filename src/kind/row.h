@@ -67,7 +67,8 @@ bool bl_fields_have_mask(const struct bl_fields *fields);
 int64_t bl_fields_count_trained(const struct bl_fields *fields, const uint8_t *const data[BL_FIELDS_MAX],
                                 int64_t steps);
 
-/* Pads steps `from` to `to` - 1 of a block of the field: as bl_field_pad, or with repetitions of the step before. */
+/* Pads steps `from` to `to` - 1 of a block of the field: with its padding value, or with repetitions of the step
+ * before. */
 void bl_field_pad_between(const struct bl_field *field, uint8_t *block, size_t from, size_t to, bool repeat);
 
 /* --- elements ----------------------------------------------------------------------------------------------------- */

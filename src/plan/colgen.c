@@ -7,7 +7,7 @@
 #include "base/buffer.h"
 #include "base/sort.h"
 
-static void bl_master_free(struct bl_master *m);
+static void master_free(struct bl_master *m);
 
 /* --- knapsack problem --------------------------------------------------------------------------------------------- */
 
@@ -37,7 +37,7 @@ int64_t bl_knapsack_work(const struct bl_histogram *h, uint32_t T, uint32_t sequ
 }
 
 /* Entries of the table. */
-static int64_t bl_knapsack_entries(const struct bl_histogram *h, uint32_t T, uint32_t sequences, bool is_bounded)
+static int64_t knapsack_entries(const struct bl_histogram *h, uint32_t T, uint32_t sequences, bool is_bounded)
 {
     int64_t row = (int64_t)T + 1, tables = is_bounded ? (int64_t)h->distinct + 1 : 1;
     int64_t layers = (int64_t)knapsack_limit(h, T, sequences) + 1;
@@ -47,7 +47,7 @@ static int64_t bl_knapsack_entries(const struct bl_histogram *h, uint32_t T, uin
 int bl_knapsack_make(struct bl_knapsack *k, const struct bl_histogram *h, uint32_t T, uint32_t sequences,
                      bool is_bounded, struct bl_error *e)
 {
-    size_t entries = (size_t)bl_knapsack_entries(h, T, sequences, is_bounded);
+    size_t entries = (size_t)knapsack_entries(h, T, sequences, is_bounded);
     *k = (struct bl_knapsack){.h = h, .T = T, .sequences = knapsack_limit(h, T, sequences), .is_bounded = is_bounded};
     k->price = malloc((h->distinct + 1) * sizeof *k->price);
     k->worth = malloc(entries * sizeof *k->worth);
@@ -138,7 +138,7 @@ double bl_knapsack_solve(struct bl_knapsack *k)
 }
 
 /* Returns the worth of the best block that begins with this bucket; bounded: of shorter lengths beside it. */
-static double bl_knapsack_with(const struct bl_knapsack *k, uint32_t bucket)
+static double knapsack_with(const struct bl_knapsack *k, uint32_t bucket)
 {
     return k->price[bucket] + knapsack_row(k, bucket, k->sequences ? k->sequences - 1 : 0)[k->T - k->h->length[bucket]];
 }
@@ -266,8 +266,8 @@ static int master_refactor(struct bl_master *m, bool *regular, struct bl_error *
 /* Starts with blocks of a single length each; bounded: with no more of it than there are. salt: selects a perturbation
  * of the counts. BL_EFAIL: out of memory; then *m is empty. Perturbs the counts by at most a hundredth of a block in
  * total: equal counts cause steps of length zero, and the simplex could cycle. */
-static int bl_master_make(struct bl_master *m, const struct bl_histogram *h, int64_t T, uint32_t sequences,
-                          bool is_bounded, uint32_t salt, struct bl_error *e)
+static int master_make(struct bl_master *m, const struct bl_histogram *h, int64_t T, uint32_t sequences,
+                       bool is_bounded, uint32_t salt, struct bl_error *e)
 {
     *m = (struct bl_master){.rows = h->distinct};
     int code = master_allocate(m, e);
@@ -289,11 +289,11 @@ static int bl_master_make(struct bl_master *m, const struct bl_histogram *h, int
     if (!code)
         code = master_refactor(m, &regular, e);
     if (code)
-        bl_master_free(m);
+        master_free(m);
     return code;
 }
 
-static void bl_master_free(struct bl_master *m)
+static void master_free(struct bl_master *m)
 {
     bl_inverse_free(&m->inverse);
     free(m->demand);
@@ -317,7 +317,7 @@ static double master_column_worth(const struct bl_master *m, const struct bl_mas
 
 /* Partial pricing: returns the best of some columns of the pool, or a surplus. *saving: its reduced cost in blocks per
  * block; 0 or less if no column saves anything. Reduces *work. */
-static uint32_t bl_master_price(struct bl_master *m, double *saving, int64_t *work)
+static uint32_t master_price(struct bl_master *m, double *saving, int64_t *work)
 {
     uint32_t best = 0;
     *saving = 0;
@@ -436,7 +436,7 @@ out:
 
 /* A pivot: the column enters the basis. Reduces *work by its cost. *entered: false if there is no stable pivot, since
  * the numbers have lost their precision. */
-static int bl_master_pivot(struct bl_master *m, uint32_t column, int64_t *work, bool *entered, struct bl_error *e)
+static int master_pivot(struct bl_master *m, uint32_t column, int64_t *work, bool *entered, struct bl_error *e)
 {
     double cost = master_set_step(m, column);
     size_t r = master_leaving_row(m);
@@ -457,7 +457,7 @@ static int bl_master_pivot(struct bl_master *m, uint32_t column, int64_t *work, 
 }
 
 /* Returns the sum of the amounts of real columns: the value of the relaxation. */
-static double bl_master_objective(const struct bl_master *m)
+static double master_objective(const struct bl_master *m)
 {
     double sum = 0;
     for (size_t i = 0; i < m->rows; i++)
@@ -568,9 +568,9 @@ static int colgen_add_columns(struct bl_colgen *g, double worth, struct bl_error
     for (size_t from = 0; !code && from < D; from += stride) {
         size_t best = from;
         for (size_t b = from; b < D && b < from + stride; b++)
-            if (bl_knapsack_with(&g->knapsack, (uint32_t)b) > bl_knapsack_with(&g->knapsack, (uint32_t)best))
+            if (knapsack_with(&g->knapsack, (uint32_t)b) > knapsack_with(&g->knapsack, (uint32_t)best))
                 best = b;
-        if (bl_knapsack_with(&g->knapsack, (uint32_t)best) > good)
+        if (knapsack_with(&g->knapsack, (uint32_t)best) > good)
             code = colgen_add_column(g, (uint32_t)best, e);
     }
     return code;
@@ -582,10 +582,10 @@ int bl_colgen_run(struct bl_colgen *g, struct bl_error *e)
     int code = BL_OK;
     while (!code && g->work > 0) {
         double saving;
-        uint32_t column = bl_master_price(&g->master, &saving, &g->work);
+        uint32_t column = master_price(&g->master, &saving, &g->work);
         if (saving > BL_SAVING_MIN) {
             bool entered;
-            code = bl_master_pivot(&g->master, column, &g->work, &entered, e);
+            code = master_pivot(&g->master, column, &g->work, &entered, e);
             if (!entered)
                 break;
             continue;
@@ -598,7 +598,7 @@ int bl_colgen_run(struct bl_colgen *g, struct bl_error *e)
         g->work -= solve_work;
         colgen_raise_bound(g, worth);
         /* The value of the relaxation, which only decreases, may leave no room for a higher bound. */
-        if (g->bound >= g->enough || (double)g->bound >= ceil(bl_master_objective(&g->master) - 0.01) ||
+        if (g->bound >= g->enough || (double)g->bound >= ceil(master_objective(&g->master) - 0.01) ||
             worth <= BL_PRICE_ONE * (1 + BL_SAVING_MIN))
             break;
         code = colgen_add_columns(g, worth, e);
@@ -616,7 +616,7 @@ bool bl_colgen_is_affordable(const struct bl_histogram *h, const struct bl_limit
 {
     uint32_t T = (uint32_t)limits->T, sequences = limits->sequences;
     int64_t rows = (int64_t)h->distinct, most = is_bounded ? BOUNDED_MAX : WORTH_MAX;
-    if (rows > ROWS_MAX || bl_knapsack_entries(h, T, sequences, is_bounded) > most)
+    if (rows > ROWS_MAX || knapsack_entries(h, T, sequences, is_bounded) > most)
         return false;
     return (bl_knapsack_work(h, T, sequences, is_bounded) + rows * rows) * SOLUTIONS_MIN <= limits->work;
 }
@@ -632,12 +632,12 @@ int bl_colgen_make(struct bl_colgen *g, const struct bl_histogram *h, const stru
         code = bl_knapsack_make(&g->knapsack, h, (uint32_t)limits->T, limits->sequences, is_bounded, e);
     if (code)
         return code;
-    return bl_master_make(&g->master, h, limits->T, limits->sequences, is_bounded, salt, e);
+    return master_make(&g->master, h, limits->T, limits->sequences, is_bounded, salt, e);
 }
 
 void bl_colgen_free(struct bl_colgen *g)
 {
-    bl_master_free(&g->master);
+    master_free(&g->master);
     bl_knapsack_free(&g->knapsack);
     free(g->item);
     *g = (struct bl_colgen){0};

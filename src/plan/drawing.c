@@ -18,13 +18,13 @@ struct bl_pool {
     struct bl_random random;
 };
 
-static inline size_t bl_pool_ahead(const struct bl_pool *p)
+static inline size_t pool_ahead(const struct bl_pool *p)
 {
     return p->all - p->next;
 }
 
 /* Returns the bucket of the i-th sequence ahead, or BL_BITSET_NONE if that is taken, or beyond the bucket `last`. */
-static inline size_t bl_pool_peek(const struct bl_pool *p, size_t i, size_t last)
+static inline size_t pool_peek(const struct bl_pool *p, size_t i, size_t last)
 {
     uint32_t bucket = p->order[p->next + i];
     return bucket <= last && p->left[bucket] && !p->early[bucket] ? bucket : BL_BITSET_NONE;
@@ -70,7 +70,7 @@ static size_t pool_below(const struct bl_pool *p, int64_t room)
 }
 
 /* Starts with all sequences of the histogram. BL_EFAIL: out of memory; the pool must still be freed. */
-static int bl_pool_make(struct bl_pool *p, const struct bl_histogram *h, uint64_t seed, struct bl_error *e)
+static int pool_make(struct bl_pool *p, const struct bl_histogram *h, uint64_t seed, struct bl_error *e)
 {
     size_t all = h->start[h->distinct];
     *p = (struct bl_pool){.h = h,
@@ -97,7 +97,7 @@ static int bl_pool_make(struct bl_pool *p, const struct bl_histogram *h, uint64_
     return BL_OK;
 }
 
-static void bl_pool_free(struct bl_pool *p)
+static void pool_free(struct bl_pool *p)
 {
     bl_bitset_free(&p->nonempty);
     free(p->order);
@@ -109,7 +109,7 @@ static void bl_pool_free(struct bl_pool *p)
 
 /* Returns the bucket of the next sequence in the order that fits, or BL_BITSET_NONE if a few dozen do not. Those that
  * do not fit stay near, so that the sequences ahead remain a random sample. */
-static size_t bl_pool_draw(struct bl_pool *p, int64_t room)
+static size_t pool_draw(struct bl_pool *p, int64_t room)
 {
     for (int tries = 0; tries < NEAR && p->next < p->all;) {
         uint32_t bucket = p->order[p->next];
@@ -130,7 +130,7 @@ static size_t bl_pool_draw(struct bl_pool *p, int64_t room)
 
 /* Returns the bucket of the longest remaining sequence that fits, or BL_BITSET_NONE. One sequence of the bucket
  * `without` is not counted, if it is not BL_BITSET_NONE. */
-static size_t bl_pool_fitting(const struct bl_pool *p, int64_t room, size_t without)
+static size_t pool_fitting(const struct bl_pool *p, int64_t room, size_t without)
 {
     size_t below = pool_below(p, room);
     size_t bucket = below ? bl_bitset_previous(&p->nonempty, below - 1) : BL_BITSET_NONE;
@@ -140,7 +140,7 @@ static size_t bl_pool_fitting(const struct bl_pool *p, int64_t room, size_t with
 }
 
 /* Takes a sequence of a bucket that has one. Returns its position in the histogram, below start[distinct]. */
-static uint32_t bl_pool_take(struct bl_pool *p, size_t bucket)
+static uint32_t pool_take(struct bl_pool *p, size_t bucket)
 {
     p->early[bucket]++;
     if (--p->left[bucket] == 0)
@@ -203,7 +203,7 @@ static int drawer_reserve(struct drawer *w, size_t more, struct bl_error *e)
 
 static void drawer_add(struct drawer *w, struct drawn_block *block, size_t bucket)
 {
-    block->piece[block->size++] = w->ids[bl_pool_take(&w->pool, bucket)];
+    block->piece[block->size++] = w->ids[pool_take(&w->pool, bucket)];
     block->room -= w->h.length[bucket];
 }
 
@@ -212,17 +212,17 @@ static void drawer_add(struct drawer *w, struct drawn_block *block, size_t bucke
 static bool drawer_find_pair(const struct drawer *w, const struct drawn_block *block, size_t places, size_t *first,
                              size_t *second)
 {
-    size_t fitting = bl_pool_fitting(&w->pool, block->room, BL_BITSET_NONE), ahead = bl_pool_ahead(&w->pool);
+    size_t fitting = pool_fitting(&w->pool, block->room, BL_BITSET_NONE), ahead = pool_ahead(&w->pool);
     int64_t least = INT64_MAX;
     if (fitting == BL_BITSET_NONE)
         return false; /* often so: then no need to look at the candidates */
     for (size_t i = 0; i < CANDIDATES && i < ahead && least > w->enough; i++) {
-        size_t a = bl_pool_peek(&w->pool, i, fitting), b = BL_BITSET_NONE;
+        size_t a = pool_peek(&w->pool, i, fitting), b = BL_BITSET_NONE;
         if (a == BL_BITSET_NONE)
             continue;
         int64_t left = block->room - w->h.length[a];
         if (places > 1)
-            b = bl_pool_fitting(&w->pool, left, a);
+            b = pool_fitting(&w->pool, left, a);
         if (b != BL_BITSET_NONE)
             left -= w->h.length[b];
         if (left >= least)
@@ -241,7 +241,7 @@ static void drawer_close(struct drawer *w, struct drawn_block *block)
     if (places == 0 || !drawer_find_pair(w, block, places, &first, &second))
         return;
     drawer_add(w, block, first);
-    for (; second != BL_BITSET_NONE; second = bl_pool_fitting(&w->pool, block->room, BL_BITSET_NONE)) {
+    for (; second != BL_BITSET_NONE; second = pool_fitting(&w->pool, block->room, BL_BITSET_NONE)) {
         drawer_add(w, block, second);
         if (block->size == w->g->limits->sequences)
             break;
@@ -254,7 +254,7 @@ static size_t drawer_fill(struct drawer *w)
     size_t most = w->g->limits->sequences;
     struct drawn_block block = {w->drawn.sequence + w->drawn.pieces, 0, w->g->limits->T};
     do {
-        size_t bucket = bl_pool_draw(&w->pool, block.room);
+        size_t bucket = pool_draw(&w->pool, block.room);
         if (bucket == BL_BITSET_NONE)
             break;
         drawer_add(w, &block, bucket);
@@ -296,7 +296,7 @@ static int drawer_empty_pool(struct drawer *w, size_t keep, struct bl_error *e)
     }
     for (size_t b = 0; b < w->h.distinct; b++)
         for (; w->pool.left[b] > 0; w->rests++)
-            w->rest[w->rests] = w->ids[bl_pool_take(&w->pool, b)];
+            w->rest[w->rests] = w->ids[pool_take(&w->pool, b)];
     return code;
 }
 
@@ -315,10 +315,10 @@ static int drawer_draw_pool(struct drawer *w, bool is_last, struct bl_error *e)
     w->enough = w->share / (ENOUGH_SHARES * (1 + bl_histogram_steps(&w->h) / w->g->limits->T));
     code = bl_histogram_ids(&w->h, &lengths, w->seed, &w->ids, e);
     if (!code)
-        code = bl_pool_make(&w->pool, &w->h, w->seed, e);
+        code = pool_make(&w->pool, &w->h, w->seed, e);
     if (!code)
         code = drawer_empty_pool(w, is_last ? 0 : lengths.count / POOL_KEPT, e);
-    bl_pool_free(&w->pool);
+    pool_free(&w->pool);
     bl_histogram_free(&w->h);
     free(w->ids);
     w->ids = NULL;

@@ -303,7 +303,7 @@ static int plan_reorder(struct bl_plan *plan, const struct bl_plan *from, const 
 
 /* Sets the counts of a plan whose sequences may be there in part, or several times; its bound is left alone. length:
  * [count]. */
-static int bl_plan_count_placed(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e)
+static int plan_count_placed(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e)
 {
     uint8_t *seen = calloc(count / 4 + 1, 1); /* two bits each: it is there; it was cut */
     if (!seen)
@@ -351,7 +351,7 @@ static int blend_count(const struct bl_blend *b, struct bl_plan *plan, struct bl
     bool weighted = blend_is_weighted(b);
     blend_count_columns(b, plan);
     int code =
-        weighted ? bl_plan_count_placed(plan, b->length, b->count, e) : bl_plan_recount(plan, b->length, b->count, e);
+        weighted ? plan_count_placed(plan, b->length, b->count, e) : bl_plan_recount(plan, b->length, b->count, e);
     for (size_t s = 0; s < b->sources && !weighted; s++)
         bound += b->stream[s].pass.lower_bound;
     if (weighted)
@@ -515,7 +515,7 @@ int bl_mixture_draw(struct bl_mixture *m, struct bl_plan *plan, struct bl_error 
     for (size_t p = 0; p < plan->pieces && !code; p++)
         plan->sequence[p] = m->item[plan->sequence[p]];
     if (!code)
-        code = bl_plan_count_placed(plan, m->length, m->count, e);
+        code = plan_count_placed(plan, m->length, m->count, e);
     m->epoch++;
     bl_planner_free(&planner);
     items_free(&items);

@@ -167,7 +167,7 @@ static void cost_format(const struct bl_option *option, const void *value, struc
 }
 
 /* Parses the "COLUMN=MAX" that ends at `end`. */
-static bool column_parse(const char *text, const char *end, struct bl_plan_column *column)
+static bool plan_parse_column(const char *text, const char *end, struct bl_plan_column *column)
 {
     const char *equals = memrchr(text, '=', (size_t)(end - text));
     char *stop = NULL;
@@ -185,7 +185,7 @@ static bool max_column_parse(const struct bl_option *option, const char *text, v
     (void)option;
     for (;;) {
         const char *end = strchrnul(text, ',');
-        if (columns->count == BL_PLAN_COLUMNS_MAX || !column_parse(text, end, &columns->each[columns->count]))
+        if (columns->count == BL_PLAN_COLUMNS_MAX || !plan_parse_column(text, end, &columns->each[columns->count]))
             return false;
         columns->count++;
         if (!*end)

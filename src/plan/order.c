@@ -161,7 +161,7 @@ struct dealer {
 };
 
 /* Returns what the ranks lose by waiting, as in struct bl_plan_balance. blocks: a multiple of bl_ranks_wait. */
-static double bl_balance_lost(const struct bl_costed *block, size_t blocks, const struct bl_ranks *ranks)
+static double balance_lost(const struct bl_costed *block, size_t blocks, const struct bl_ranks *ranks)
 {
     double highest = 0, sum = 0;
     size_t wait = bl_ranks_wait(ranks);
@@ -293,12 +293,12 @@ static void dealer_choose(struct dealer *d)
     double mean = dealer_mean(d), least = INFINITY, best = 0;
     for (size_t w = 0; w < d->waits; w++)
         dealer_deal_wait(d, d->best + w * wait);
-    if (bl_balance_lost(d->best, dealt, d->ranks) <= LOST_MAX)
+    if (balance_lost(d->best, dealt, d->ranks) <= LOST_MAX)
         return;
     for (double band = BAND_WIDEST; band > 0; band /= 2) {
         band = band < BAND_NARROWEST ? 0 : band;
         dealer_deal_rows(d, band * mean);
-        double lost = bl_balance_lost(d->best, dealt, d->ranks);
+        double lost = balance_lost(d->best, dealt, d->ranks);
         if (lost <= LOST_MAX)
             return;
         if (lost < least) {
@@ -368,8 +368,8 @@ static void dealer_order_waits(struct dealer *d, struct bl_costed *to)
 /* Deals blocks, which are in random order, to waits and ranks. The first `full` of them are not empty; the others stay
  * last. Waits stay as random as they can be while little is lost; dear ones are spread over the epoch. BL_EFAIL: out of
  * memory. */
-static int bl_balance_deal(struct bl_costed *block, size_t full, const struct bl_ranks *ranks, uint64_t seed,
-                           struct bl_error *e)
+static int balance_deal(struct bl_costed *block, size_t full, const struct bl_ranks *ranks, uint64_t seed,
+                        struct bl_error *e)
 {
     size_t wait = bl_ranks_wait(ranks), waits = full / wait;
     struct dealer d = {.ranks = ranks,
@@ -420,11 +420,11 @@ static int order_balance(struct bl_plan *plan, const struct bl_draft *d, const s
     if (!block)
         return bl_error_memory(e);
     order_set_costs(block, plan->block_ptr, plan->blocks, d, o);
-    int code = o->kind == BL_ORDER_LEVEL ? bl_balance_deal(block, full, &o->ranks, o->seed, e) : BL_OK;
+    int code = o->kind == BL_ORDER_LEVEL ? balance_deal(block, full, &o->ranks, o->seed, e) : BL_OK;
     for (size_t b = 0; b < plan->blocks; b++)
         plan->block_ptr[b] = block[b].entry;
     if (!code && o->ranks.world_size > 1) {
-        plan->balance.lost = bl_balance_lost(block, plan->blocks, &o->ranks);
+        plan->balance.lost = balance_lost(block, plan->blocks, &o->ranks);
         code = bl_mix_measure(&plan->balance, block, plan->blocks, d->sequence, o->cost, &o->ranks, o->seed, e);
     }
     free(block);
@@ -456,7 +456,7 @@ int bl_order_lost(double *lost, const struct bl_draft *d, const struct bl_order 
         entry[b] = bl_draft_entry(d, b);
     order_shuffle(entry, d->blocks, d, o);
     order_set_costs(block, entry, d->blocks, d, o);
-    *lost = bl_balance_lost(block, d->blocks, &o->ranks);
+    *lost = balance_lost(block, d->blocks, &o->ranks);
 out:
     free(entry);
     free(block);

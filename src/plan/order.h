@@ -81,7 +81,7 @@ struct bl_order {
 
 /* Takes over the draft's tables: sets plan->sequence, block_ptr, blocks, pieces, max_sequences and, for more than one
  * rank, the members of the balance that depend on the order. Empty blocks stay at the end. BL_ORDER_LEVEL: wherever the
- * ranks wait they cost as much as the blocks allow (bl_balance_deal). BL_EFAIL: out of memory. */
+ * ranks wait they cost as much as the blocks allow. BL_EFAIL: out of memory. */
 int bl_order_apply(struct bl_plan *plan, struct bl_draft *d, const struct bl_order *order, struct bl_error *e);
 
 /* Returns in *lost what the ranks would lose with the draft's blocks in random order. BL_EFAIL: out of memory. */

@@ -20,7 +20,7 @@
  * sum it finds the one whose shortest length is longest: short lengths are kept for later, when they are needed more.
  * Large rooms are counted in units of a power of two, with lengths rounded up, so a solution always fits. */
 
-static inline bool bl_subset_sum_is_full(const struct bl_subset_sum *s)
+static inline bool subset_sum_is_full(const struct bl_subset_sum *s)
 {
     return s->top == s->room;
 }
@@ -112,7 +112,7 @@ int64_t bl_subset_sum_offer(struct bl_subset_sum *s, uint32_t bucket, uint32_t l
 {
     uint32_t units = subset_sum_units(s, length);
     int64_t work = 8;
-    for (uint32_t i = 0; i < copies && units <= s->room && !bl_subset_sum_is_full(s); i++) {
+    for (uint32_t i = 0; i < copies && units <= s->room && !subset_sum_is_full(s); i++) {
         if ((uint64_t)units * (i + 1) > s->room)
             break;
         work += subset_sum_offer_one(s, bucket, units);
@@ -175,7 +175,7 @@ static int slack_choose_subset(struct slack *s, uint32_t room, uint32_t most, st
     int64_t spent = 0;
     bl_subset_sum_begin(&s->subset, room, most);
     size_t b = bl_residual_fitting(residual, room);
-    while (b != BL_BITSET_NONE && !bl_subset_sum_is_full(&s->subset) && spent < SUBSET_WORK) {
+    while (b != BL_BITSET_NONE && !subset_sum_is_full(&s->subset) && spent < SUBSET_WORK) {
         spent += bl_subset_sum_offer(&s->subset, (uint32_t)b, residual->h->length[b], residual->left[b]);
         b = b ? bl_bitset_previous(&residual->nonempty, b - 1) : BL_BITSET_NONE;
     }

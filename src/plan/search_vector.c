@@ -51,7 +51,7 @@ static int64_t *loads_add_shares(const struct bl_loads *l)
  * so that a block holds sums up to 2. Of the kinds, these are the two that need the most blocks. It sees what no
  * maximum alone shows: sequences that have much of one where they have little of the other. l: the load of every piece;
  * the blocks do not count. BL_EFAIL: out of memory. */
-static int bl_bound_vector(int64_t *bound, const struct bl_loads *l, const struct bl_limits *limits, struct bl_error *e)
+static int bound_vector(int64_t *bound, const struct bl_loads *l, const struct bl_limits *limits, struct bl_error *e)
 {
     int64_t *sum = loads_add_shares(l), raised = 0;
     struct bl_limits both = *limits;
@@ -243,7 +243,7 @@ static int loads_evict(struct bl_loads *l, struct bl_error *e)
 
 /* Moves sequences until no block has too much of anything, within l->work up to `work`; what then is too much, or was
  * in no block, goes where there is room, or into new blocks. BL_EFAIL, here and below: out of memory. */
-static int bl_search_mend(struct bl_loads *l, int64_t work, struct bl_error *e)
+static int search_mend(struct bl_loads *l, int64_t work, struct bl_error *e)
 {
     return loads_relieve(l, work) && !l->unplaced ? BL_OK : loads_evict(l, e);
 }
@@ -317,7 +317,7 @@ static void loads_dissolve(struct bl_loads *l, size_t b)
 }
 
 /* Does without blocks, as long as there are more than the bound, within l->work up to `work`. */
-static int bl_search_reduce(struct bl_loads *l, int64_t bound, int64_t work, struct bl_error *e)
+static int search_reduce(struct bl_loads *l, int64_t bound, int64_t work, struct bl_error *e)
 {
     struct saved s = {.next = malloc((l->pieces + 1) * sizeof *s.next),
                       .block = malloc((l->blocks + 1) * sizeof *s.block)};
@@ -423,11 +423,11 @@ static int vector_prepare(struct bl_subproblem *s, int64_t *bound, const struct 
         goto out;
     vector_add_others(&l, s, &most.only.lengths);
     bl_random_seed(&l.random, 0, BL_STREAM_LOAD);
-    code = bl_search_mend(&l, limits->work / SEARCH_SHARE / 2, e);
+    code = search_mend(&l, limits->work / SEARCH_SHARE / 2, e);
     if (!code && (int64_t)l.blocks > *bound)
-        code = bl_bound_vector(bound, &l, limits, e);
+        code = bound_vector(bound, &l, limits, e);
     if (!code)
-        code = bl_search_reduce(&l, *bound, limits->work / SEARCH_SHARE, e);
+        code = search_reduce(&l, *bound, limits->work / SEARCH_SHARE, e);
     bl_limits_use(limits, l.work);
     d.blocks = d.pieces = 0;
     if (!code)

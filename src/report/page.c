@@ -50,8 +50,8 @@ static void chart_append_bar(struct bl_buffer *out, const struct bl_chart_bar *b
 }
 
 /* Appends a picture. id: unique on the page; title and what each bar is, for those who do not see it. */
-static void bl_chart_append(struct bl_buffer *out, const char *id, const char *title, const char *what,
-                            const struct bl_chart_bar *bar, int bars)
+static void chart_append(struct bl_buffer *out, const char *id, const char *title, const char *what,
+                         const struct bl_chart_bar *bar, int bars)
 {
     char count[32];
     int64_t most = 1;
@@ -138,8 +138,7 @@ static void plan_append_strategies(const struct bl_report *r, struct bl_buffer *
     }
     bl_buffer_text(out, "<p>The same lengths by the strategies of the paper:<span class=\"k k0\"></span>steps of "
                         "padding,<span class=\"k k1\"></span>steps deleted.</p>\n");
-    bl_chart_append(out, "strategies", "Strategies", "Steps of padding and deleted steps together", bar,
-                    r->rows_compared);
+    chart_append(out, "strategies", "Strategies", "Steps of padding and deleted steps together", bar, r->rows_compared);
     bl_page_begin_table(out, "Strategies side by side", "strategy|#T|#blocks|#padding|#deleted|#cut|#efficiency");
     for (int i = 0; i < r->rows_compared; i++)
         plan_append_row(&r->row[i], out);
@@ -161,7 +160,7 @@ static void plan_append_fill(const struct bl_report *r, struct bl_buffer *out)
     }
     bl_buffer_text(out, "<h2>Fill of blocks</h2>\n<p>Blocks by the part of T that holds steps of sequences; the upper "
                         "end of a range is not in it, and ranges without blocks are left out.</p>\n");
-    bl_chart_append(out, "fill", "Fill of blocks", "Blocks by the part of T that holds steps", bar, bars);
+    chart_append(out, "fill", "Fill of blocks", "Blocks by the part of T that holds steps", bar, bars);
 }
 
 static void plan_append_company(const struct bl_report *r, struct bl_buffer *out)
@@ -233,7 +232,7 @@ static void plan_append_rank_table(const struct bl_rank_table *t, struct bl_buff
     bl_buffer_text(out, ".</p>\n");
 }
 
-static void bl_page_plan(const struct bl_report *r, struct bl_buffer *out)
+static void page_plan(const struct bl_report *r, struct bl_buffer *out)
 {
     if (!r->info.manifest.plan_info.blocks)
         return;
@@ -364,7 +363,7 @@ static void sources_append_reasons(const struct bl_tally *t, struct bl_buffer *o
     sources_append_rest(t, shown, "reason", out);
 }
 
-static void bl_page_sources(const struct bl_report *r, struct bl_buffer *out)
+static void page_sources(const struct bl_report *r, struct bl_buffer *out)
 {
     const struct bl_info *info = &r->info;
     bl_buffer_text(out, "<h2>Sources</h2>\n");
@@ -449,11 +448,11 @@ static void contents_append_lengths(const struct bl_info *info, struct bl_buffer
     }
     bl_buffer_text(out, "<h2>Lengths</h2>\n<p>Sequences by their number of steps.</p>\n");
     if (info->bars)
-        bl_chart_append(out, "lengths", "Lengths", "Sequences by their number of steps", bar, info->bars);
+        chart_append(out, "lengths", "Lengths", "Sequences by their number of steps", bar, info->bars);
 }
 
 /* The sections: what is in it and how to make it again; the plan; sources and what is wrong with them. */
-static void bl_page_contents(const struct bl_report *r, struct bl_buffer *out)
+static void page_contents(const struct bl_report *r, struct bl_buffer *out)
 {
     const struct bl_info *info = &r->info;
     const struct bl_plan_info *w = &info->manifest.plan_info;
@@ -490,7 +489,7 @@ static void origin_append_pairs(const struct bl_manifest_pairs *pairs, const cha
     }
 }
 
-static void bl_page_origin(const struct bl_report *r, struct bl_buffer *out)
+static void page_origin(const struct bl_report *r, struct bl_buffer *out)
 {
     const struct bl_manifest *m = &r->info.manifest;
     bl_buffer_text(out, "<h2>How to make it again</h2>\n");
@@ -546,8 +545,7 @@ static int blocks_append(struct bl_report *r, struct bl_view *view, int64_t b, c
 }
 
 /* Some blocks, evenly spread, as pictures. */
-static int bl_page_blocks(struct bl_report *r, const struct bl_cancel *cancel, struct bl_buffer *out,
-                          struct bl_error *e)
+static int page_blocks(struct bl_report *r, const struct bl_cancel *cancel, struct bl_buffer *out, struct bl_error *e)
 {
     const int64_t blocks = r->info.manifest.format.blocks, shown = r->sheets < blocks ? r->sheets : blocks;
     struct bl_view view;
@@ -576,13 +574,13 @@ int bl_report_format(struct bl_report *report, const struct bl_cancel *cancel, s
     bl_buffer_free(&style);
     if (code)
         return code;
-    bl_page_contents(report, out);
-    bl_page_plan(report, out);
-    code = bl_page_blocks(report, cancel, out, e);
+    page_contents(report, out);
+    page_plan(report, out);
+    code = page_blocks(report, cancel, out, e);
     if (code)
         return code;
-    bl_page_sources(report, out);
-    bl_page_origin(report, out);
+    page_sources(report, out);
+    page_origin(report, out);
     bl_page_end(out);
     return bl_buffer_check(out, e);
 }

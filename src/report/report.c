@@ -228,7 +228,7 @@ static int rows_count_row(struct rows_reading *r, const struct bl_row *row, stru
 }
 
 /* Reads all rows: sets files, file_bytes and the tallies, in order. */
-static int bl_report_read_rows(struct bl_report *report, const struct bl_sequences *table, struct bl_error *e)
+static int report_read_rows(struct bl_report *report, const struct bl_sequences *table, struct bl_error *e)
 {
     struct rows_reading r = {.report = report};
     int code = BL_OK;
@@ -430,7 +430,7 @@ static int report_open_rows(const struct bl_report *r, struct bl_sequences *tabl
 }
 
 /* How long the ok rows of a table last, if they have a rate; else 0. */
-static double bl_report_hours(const struct bl_sequences *t)
+static double report_hours(const struct bl_sequences *t)
 {
     const struct bl_kind *kind = t->kind ? bl_kind_find(t->kind) : NULL;
     int64_t num, den;
@@ -452,7 +452,7 @@ static void report_describe_table(struct bl_report *r, const struct bl_sequences
     info->manifest.failed = t->by_status[BL_ROW_FAILED];
     if (!w->blocks)
         return;
-    info->hours = bl_report_hours(t);
+    info->hours = report_hours(t);
     info->bar_width = (w->longest - 1) / BL_INFO_BARS + 1;
     info->bars = (int)((w->longest - 1) / info->bar_width + 1);
     for (size_t i = 0; i < t->count; i++) {
@@ -466,7 +466,7 @@ static int report_read_table(struct bl_report *r, const struct bl_sequences *t, 
     r->rows = (int64_t)t->count;
     r->empty = t->empty;
     memcpy(r->by_status, t->by_status, sizeof r->by_status);
-    int code = bl_report_read_rows(r, t, e);
+    int code = report_read_rows(r, t, e);
     if (!code && t->steps && !bl_manifest_is_view(&r->info.manifest))
         code = report_compare(r, t, e);
     if (!code && r->is_table)
@@ -537,7 +537,7 @@ static int table_json(const struct bl_report *r, const struct bl_sequences *t, j
 {
     json_t *object = json_object();
     int64_t longest = 0;
-    double hours = bl_report_hours(t);
+    double hours = report_hours(t);
     for (size_t i = 0; i < t->count; i++)
         longest = t->length[i] > longest ? t->length[i] : longest;
     bl_jansson_set(&object, "table", bl_jansson_escaped(r->path));
@@ -569,7 +569,7 @@ int bl_table_json(const char *path, struct json_t *run, struct bl_buffer *out, s
         json_decref(run);
         return code;
     }
-    code = bl_report_read_rows(&report, &table, e);
+    code = report_read_rows(&report, &table, e);
     if (code)
         json_decref(run);
     else

@@ -11,7 +11,7 @@
 #include "run/scatter.h"
 #include "store/row_reader.h"
 
-static void bl_copier_close(struct bl_copier *c);
+static void copier_close(struct bl_copier *c);
 
 /* --- copier ------------------------------------------------------------------------------------------------------- */
 
@@ -78,7 +78,7 @@ static int copier_keep_shards(struct bl_copier *c, struct bl_error *e)
 }
 
 /* Opens the view pack->view once more. pack must outlive the copier. */
-static int bl_copier_open(struct bl_copier **copier, const struct bl_pack *pack, struct bl_error *e)
+static int copier_open(struct bl_copier **copier, const struct bl_pack *pack, struct bl_error *e)
 {
     struct bl_copier *c = calloc(1, sizeof *c);
     if (!c)
@@ -92,13 +92,13 @@ static int bl_copier_open(struct bl_copier **copier, const struct bl_pack *pack,
         code = c->offsets ? BL_OK : bl_error_memory(e);
     }
     if (code)
-        bl_copier_close(c);
+        copier_close(c);
     else
         *copier = c;
     return code;
 }
 
-static void bl_copier_close(struct bl_copier *c)
+static void copier_close(struct bl_copier *c)
 {
     if (!c)
         return;
@@ -223,9 +223,9 @@ static int field_copy_files(struct bl_copier *c, struct bl_shard_writer *shard, 
 }
 
 /* Fills the fields of these planned blocks, as encoded ones: JPEG files go into the shard. meter: as of
- * bl_assembler_fill. BL_EFAIL: a source cannot be read, or is damaged. */
-static int bl_copier_fill(struct bl_copier *c, struct bl_shard_writer *shard, struct bl_block *block, int blocks,
-                          const struct bl_meter *meter, struct bl_error *e)
+ * assembler_fill. BL_EFAIL: a source cannot be read, or is damaged. */
+static int copier_fill(struct bl_copier *c, struct bl_shard_writer *shard, struct bl_block *block, int blocks,
+                       const struct bl_meter *meter, struct bl_error *e)
 {
     const struct bl_format *format = c->pack->format;
     struct bl_meter steps = *meter;
@@ -261,7 +261,7 @@ struct bl_assembler {
     double slowest_seconds;
 };
 
-static void bl_assembler_close(struct bl_assembler *a)
+static void assembler_close(struct bl_assembler *a)
 {
     if (!a)
         return;
@@ -273,8 +273,8 @@ static void bl_assembler_close(struct bl_assembler *a)
 }
 
 /* pack, memory and reading must outlive it; memory: of all workers, for inputs that need more than a reader takes. */
-static int bl_assembler_open(struct bl_assembler **assembler, const struct bl_pack *pack,
-                             struct bl_memory_budget *memory, struct bl_reading *reading, struct bl_error *e)
+static int assembler_open(struct bl_assembler **assembler, const struct bl_pack *pack, struct bl_memory_budget *memory,
+                          struct bl_reading *reading, struct bl_error *e)
 {
     struct bl_assembler *a = calloc(1, sizeof *a);
     if (!a)
@@ -287,7 +287,7 @@ static int bl_assembler_open(struct bl_assembler **assembler, const struct bl_pa
         (struct bl_reservation){.budget = memory, .cancel = pack->env->cancel, .included = pack->kind->read->memory};
     int code = pack->kind->read->open(pack->config, &a->env, &pack->format->fields, &a->reader, e);
     if (code)
-        bl_assembler_close(a);
+        assembler_close(a);
     else
         *assembler = a;
     return code;
@@ -310,8 +310,8 @@ static int piece_read_row(struct bl_assembler *a, int64_t sequence, struct bl_re
     return BL_OK;
 }
 
-static int piece_read(struct bl_assembler *a, struct bl_block *block, int i, struct bl_meter *meter,
-                      struct bl_outcomes *outcomes, struct bl_error *e)
+static int assembler_read_piece(struct bl_assembler *a, struct bl_block *block, int i, struct bl_meter *meter,
+                                struct bl_outcomes *outcomes, struct bl_error *e)
 {
     const struct bl_pack *pack = a->pack;
     const struct bl_fields *fields = &pack->format->fields;
@@ -383,7 +383,7 @@ static int piece_read_alone(struct bl_assembler *a, struct bl_block *block, int 
     double begun = bl_seconds_now();
     atomic_store(&a->reading->since, bl_meter_clock());
     atomic_store(&a->reading->sequence, block->sequence[i] + 1);
-    int code = piece_read(a, block, i, meter, outcomes, e);
+    int code = assembler_read_piece(a, block, i, meter, outcomes, e);
     double seconds = bl_seconds_now() - begun;
     atomic_store(&a->reading->sequence, 0);
     if (seconds > a->slowest_seconds) {
@@ -406,7 +406,7 @@ static int block_fill(struct bl_assembler *a, struct bl_block *block, const stru
         else if (is_alone)
             code = piece_read_alone(a, block, i, &piece, outcomes, e);
         else
-            code = piece_read(a, block, i, &piece, outcomes, e);
+            code = assembler_read_piece(a, block, i, &piece, outcomes, e);
         if (is_alone)
             bl_meter_end(&piece);
         else
@@ -420,8 +420,8 @@ static int block_fill(struct bl_assembler *a, struct bl_block *block, const stru
 /* Fills the fields of these planned blocks. What fails or is noted is added to outcomes in the order of the pieces; a
  * failed piece is marked in its block. meter: its sum, tick and sink; a step counts when its piece has been read, or,
  * where several blocks are filled at once, with them. */
-static int bl_assembler_fill(struct bl_assembler *a, struct bl_block *block, int blocks, const struct bl_meter *meter,
-                             struct bl_outcomes *outcomes, struct bl_error *e)
+static int assembler_fill(struct bl_assembler *a, struct bl_block *block, int blocks, const struct bl_meter *meter,
+                          struct bl_outcomes *outcomes, struct bl_error *e)
 {
     int code = BL_OK;
     int64_t left = 0;
@@ -445,9 +445,9 @@ int64_t bl_assembler_slowest(const struct bl_assembler *a, double *seconds)
 
 void bl_shard_worker_close(struct bl_shard_worker *w)
 {
-    bl_assembler_close(w->assembler);
+    assembler_close(w->assembler);
     bl_codec_close(w->codec);
-    bl_copier_close(w->copier);
+    copier_close(w->copier);
     if (w->compressor)
         bl_compressor_close(w->compressor);
     free(w);
@@ -461,8 +461,7 @@ int bl_shard_worker_open(struct bl_shard_worker **worker, const struct bl_pack *
         return bl_error_memory(e);
     w->format = pack->format;
     w->overlap = (int32_t)pack->plan->overlap;
-    int code =
-        pack->view ? bl_copier_open(&w->copier, pack, e) : bl_assembler_open(&w->assembler, pack, memory, reading, e);
+    int code = pack->view ? copier_open(&w->copier, pack, e) : assembler_open(&w->assembler, pack, memory, reading, e);
     if (code)
         goto out;
     if (!pack->view)
@@ -510,8 +509,8 @@ int bl_shard_worker_fill(struct bl_shard_worker *w, struct bl_shard_writer *shar
                          const struct bl_meter *meter, struct bl_outcomes *outcomes, struct bl_error *e)
 {
     w->encoded = 0;
-    int code = w->copier ? bl_copier_fill(w->copier, shard, block, blocks, meter, e)
-                         : bl_assembler_fill(w->assembler, block, blocks, meter, outcomes, e);
+    int code = w->copier ? copier_fill(w->copier, shard, block, blocks, meter, e)
+                         : assembler_fill(w->assembler, block, blocks, meter, outcomes, e);
     if (!code && bl_fields_have_mask(&w->format->fields))
         worker_count_untrained(w, block, blocks, outcomes);
     if (w->copier)

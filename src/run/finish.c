@@ -333,8 +333,7 @@ static int gather_records(struct gathering *g, struct bl_error *e)
 
 /* Writes both files, and adds the outcomes in the records to outcomes, in the order of the shards. *bytes: size of all
  * shards. BL_EFAIL: shards are missing; the message says how many, and nothing is written. */
-static int bl_gather_run(const struct bl_gather *gather, struct bl_outcomes *outcomes, int64_t *bytes,
-                         struct bl_error *e)
+static int gather_run(const struct bl_gather *gather, struct bl_outcomes *outcomes, int64_t *bytes, struct bl_error *e)
 {
     struct gathering g = {.gather = gather, .outcomes = outcomes};
     int code = bl_shard_table_open(&g.shards, gather->dir, e);
@@ -602,7 +601,7 @@ int bl_finish_run(const struct bl_finish *f, struct bl_finished *result, struct 
     *result = (struct bl_finished){0};
     struct bl_gather gather = {
         .dir = f->dir, .format = &f->manifest->format, .plan = f->plan, .table = f->table, .cancel = f->cancel};
-    int code = bl_gather_run(&gather, &outcomes, &result->bytes, e);
+    int code = gather_run(&gather, &outcomes, &result->bytes, e);
     if (code)
         goto out;
     code = bl_outcomes_merge(&outcomes, e);

@@ -145,8 +145,8 @@ static int tokens_plan(struct bl_token_sample *sample, const struct bl_packing *
 
 /* Counts parts of the inputs that lie as far from each other as their number allows, for some seconds at most, and
  * plans them. folder: a temporary one. The inputs are those of the request, listed. Free in any case. */
-static int bl_token_sample_take(struct bl_token_sample *sample, struct bl_packing *p, const char *folder,
-                                struct bl_error *e)
+static int token_sample_take(struct bl_token_sample *sample, struct bl_packing *p, const char *folder,
+                             struct bl_error *e)
 {
     const struct bl_input_set *inputs = p->request.inputs;
     struct token_scan s = {.p = p,
@@ -177,7 +177,7 @@ out:
     return code;
 }
 
-static void bl_token_sample_free(struct bl_token_sample *sample)
+static void token_sample_free(struct bl_token_sample *sample)
 {
     bl_plan_free(&sample->plan);
     bl_sequences_close(&sample->table);
@@ -286,7 +286,7 @@ static int forecast_sample_tokens(struct bl_packing *p, struct bl_forecast *f, s
         code = bl_input_set_list_table(p->request.inputs, &p->table, e);
     if (code)
         return code;
-    code = bl_token_sample_take(&tokens, p, p->scratch, e);
+    code = token_sample_take(&tokens, p, p->scratch, e);
     if (code || !tokens.plan.blocks)
         goto out;
     format.attributes = 0; /* their values are those of the whole table */
@@ -303,7 +303,7 @@ static int forecast_sample_tokens(struct bl_packing *p, struct bl_forecast *f, s
     else /* a run also writes them */
         f->prepare_seconds = fmax(f->prepare_seconds, tokens_seconds);
 out:
-    bl_token_sample_free(&tokens);
+    token_sample_free(&tokens);
     return code;
 }
 

@@ -326,7 +326,7 @@ static void row_set_stored(struct rows_writer *w, int64_t i, struct bl_row *row)
     row->reason = "not stored";
 }
 
-static int row_write(struct rows_writer *w, int64_t i, struct bl_output *out, struct bl_error *e)
+static int source_write_row(struct rows_writer *w, int64_t i, struct bl_output *out, struct bl_error *e)
 {
     const struct bl_row *there;
     int code = bl_view_row(w->view, i, &there, e);
@@ -362,7 +362,7 @@ static int source_write(struct rows_writer *w, size_t s, struct bl_output *out, 
         if (bl_cancelled(w->p->request.cancel))
             code = BL_ECANCEL;
         else if (!is_copy || !table->length[row] || table->length[row] != bl_places_steps(&w->view->places, i))
-            code = row_write(w, i, out, e);
+            code = source_write_row(w, i, out, e);
         else if (!(code = bl_row_reader_line(table, row, &text, e)))
             code = bl_output_write(out, text.line.data, text.line.size, e);
     }
@@ -370,7 +370,7 @@ static int source_write(struct rows_writer *w, size_t s, struct bl_output *out, 
     return code;
 }
 
-static int rows_write(struct rows_writer *w, struct bl_output *out, struct bl_error *e)
+static int source_write_rows(struct rows_writer *w, struct bl_output *out, struct bl_error *e)
 {
     int code = columns_collect(w, e);
     if (code)
@@ -391,7 +391,7 @@ int bl_packing_fill_view_table(struct bl_packing *p, struct bl_output *out, stru
 {
     struct rows_writer w = {.p = p, .view = p->request.view};
     char a[BL_PLURAL_SIZE], b[32];
-    int code = rows_write(&w, out, e);
+    int code = source_write_rows(&w, out, e);
     if (!code && w.parts)
         bl_packing_message(p, false, "%s not stored as a whole: %s steps of them are missing from the sources",
                            bl_text_plural(a, w.parts, "sequence is|sequences are"), bl_text_count(b, w.missing));

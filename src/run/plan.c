@@ -425,7 +425,7 @@ static int plan_resolve_T(struct bl_packing *p, int64_t *T, struct bl_error *e)
 }
 
 /* Most plans are instant; do not show progress for them. */
-static void plan_tick(void *packing)
+static void packing_tick(void *packing)
 {
     struct bl_packing *p = packing;
     if (bl_progress_seconds(&p->progress) >= BL_PROGRESS_LATE)
@@ -434,7 +434,7 @@ static void plan_tick(void *packing)
 
 static int plan_make(struct bl_packing *p, struct bl_error *e)
 {
-    const struct bl_aside aside = {plan_compute, p, plan_tick, p, p->request.cancel};
+    const struct bl_aside aside = {plan_compute, p, packing_tick, p, p->request.cancel};
     if (p->request.view)
         return bl_packing_read_view_plan(p, e);
     if (p->request.plan)

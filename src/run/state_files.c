@@ -152,7 +152,7 @@ out:
 /* --- without flock ------------------------------------------------------------------------------------------------ */
 
 /* When the process began, in the kernel's ticks: its number may be another's by now. 0: there is none. */
-static unsigned long long process_start(long pid)
+static unsigned long long owner_start(long pid)
 {
     char path[64], text[1024];
     unsigned long long start = 0;
@@ -188,7 +188,7 @@ static void owner_describe_place(struct bl_buffer *out)
 static int owner_describe(struct bl_buffer *out, struct bl_error *e)
 {
     owner_describe_place(out);
-    bl_buffer_printf(out, "process %ld %llu\n", (long)getpid(), process_start((long)getpid()));
+    bl_buffer_printf(out, "process %ld %llu\n", (long)getpid(), owner_start((long)getpid()));
     return bl_buffer_check(out, e);
 }
 
@@ -202,7 +202,7 @@ static bool owner_is_gone(const char *owner)
     bool same = !here.failed && strncmp(owner, here.data, here.size) == 0 &&
                 sscanf(owner + here.size, "process %ld %llu", &pid, &start) == 2;
     bl_buffer_free(&here);
-    return same && process_start(pid) != start;
+    return same && owner_start(pid) != start;
 }
 
 /* *there: some process made the file; then its owner is read. */

@@ -145,9 +145,9 @@ static int stage_place_tasks(struct bl_status_stage *stage, struct bl_status_tas
 }
 
 /* Reads the heartbeats of the tasks of a stage, "scan" or "pack". stage->tasks must be set. now: in seconds since 1970.
- * Free with bl_status_stage_free, also after an error. */
-static int bl_status_stage_read(struct bl_status_stage *stage, const char *folder, const char *name,
-                                const struct bl_numbers *beats, int64_t now, struct bl_error *e)
+ * Free with status_stage_free, also after an error. */
+static int status_stage_read(struct bl_status_stage *stage, const char *folder, const char *name,
+                             const struct bl_numbers *beats, int64_t now, struct bl_error *e)
 {
     struct bl_status_task *heard = calloc(beats->count + 1, sizeof *heard);
     int code = heard ? BL_OK : bl_error_memory(e);
@@ -163,7 +163,7 @@ static int bl_status_stage_read(struct bl_status_stage *stage, const char *folde
 
 /* Sets the range of each task and counts its finished units: those in `made`. stage->units must be set. A task is done
  * if its units exist; until they are known, if its heartbeat says so. */
-static void bl_status_stage_resolve(struct bl_status_stage *stage, const struct bl_numbers *made)
+static void status_stage_resolve(struct bl_status_stage *stage, const struct bl_numbers *made)
 {
     for (size_t i = 0; i < stage->count; i++) {
         struct bl_status_task *t = &stage->task[i];
@@ -191,7 +191,7 @@ static void bl_status_stage_resolve(struct bl_status_stage *stage, const struct 
     stage->finished = stage->units ? bl_numbers_count_within(made, 0, stage->units) : (int64_t)made->count;
 }
 
-static void bl_status_stage_free(struct bl_status_stage *stage)
+static void status_stage_free(struct bl_status_stage *stage)
 {
     for (size_t i = 0; i < stage->count; i++)
         free(stage->task[i].beat);
@@ -242,7 +242,7 @@ void bl_status_stage_append_command(const struct bl_status_stage *stage, const c
 
 #define CONFIGURATION_MAX ((size_t)1 << 24)
 
-static const char *bl_status_at_name(enum bl_status_at at)
+static const char *status_at_name(enum bl_status_at at)
 {
     static const char *const names[] = {"scan", "plan", "pack", "finish", "end"};
     return names[at];
@@ -398,18 +398,18 @@ static int status_read_unfinished(struct bl_status *s, const char *dir, const ch
         code = bl_state_files_drop_lone(files, &s->manifest.format, dir, e);
     if (code)
         return code;
-    code = bl_status_stage_read(&s->scan, folder, "scan", &files->scans, s->now, e);
+    code = status_stage_read(&s->scan, folder, "scan", &files->scans, s->now, e);
     if (code)
         return code;
-    code = bl_status_stage_read(&s->pack, folder, "pack", &files->packs, s->now, e);
+    code = status_stage_read(&s->pack, folder, "pack", &files->packs, s->now, e);
     if (code)
         return code;
     s->unreadable = s->scan.unreadable + s->pack.unreadable;
     s->unread = s->scan.unreadable ? s->scan.unread : s->pack.unread;
     s->scan.units = s->scan.tasks;
     s->pack.units = s->has_manifest ? bl_format_shards(&s->manifest.format) : 0;
-    bl_status_stage_resolve(&s->scan, &files->parts);
-    bl_status_stage_resolve(&s->pack, &files->records);
+    status_stage_resolve(&s->scan, &files->parts);
+    status_stage_resolve(&s->pack, &files->records);
     status_raise_done(s, &files->records);
     status_find_stage(s, files);
     status_estimate(s, files);
@@ -563,8 +563,8 @@ bool bl_status_is_bad(const struct bl_status *s)
 
 void bl_status_free(struct bl_status *s)
 {
-    bl_status_stage_free(&s->scan);
-    bl_status_stage_free(&s->pack);
+    status_stage_free(&s->scan);
+    status_stage_free(&s->pack);
     bl_manifest_free(&s->manifest);
     *s = (struct bl_status){0};
 }
@@ -649,7 +649,7 @@ int bl_status_json(const struct bl_status *s, const char *next, struct bl_buffer
     bool complete = s->at == BL_AT_END;
     json_t *object = json_object();
     bl_jansson_set(&object, "complete", json_boolean(complete));
-    bl_jansson_set(&object, "at", json_string(bl_status_at_name(s->at)));
+    bl_jansson_set(&object, "at", json_string(status_at_name(s->at)));
     bl_jansson_set(&object, "good", json_boolean(!bl_status_is_bad(s)));
     bl_jansson_set(&object, "next", json_text_or_null(next));
     bl_jansson_set(&object, "now", json_integer(s->now));

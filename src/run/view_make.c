@@ -73,7 +73,7 @@ static void lengths_set_stored(struct bl_view_job *job)
                             bl_text_plural(a, missing, "sequence is|sequences are"), bl_text_count(b, steps));
 }
 
-static void table_on_choice(void *view_job, int64_t row, int64_t rows)
+static void view_on_choice(void *view_job, int64_t row, int64_t rows)
 {
     struct bl_view_job *job = view_job;
     if (!row)
@@ -93,11 +93,11 @@ static void table_report_unused(const struct bl_view_job *job)
 }
 
 /* Opens the tables of the sources as one, whose rows are those of the subset. */
-static int table_open(struct bl_view_job *job, struct bl_error *e)
+static int view_open_table(struct bl_view_job *job, struct bl_error *e)
 {
     const struct bl_view_request *r = job->request;
     struct bl_sequences_columns columns = bl_plan_columns_wanted(r->group_by, r->options);
-    struct bl_subset subset = {.options = r->subset, .exclusion = r->exclusion, .tick = table_on_choice, .sink = job};
+    struct bl_subset subset = {.options = r->subset, .exclusion = r->exclusion, .tick = view_on_choice, .sink = job};
     size_t count = (size_t)r->count;
     columns.may_repeat = true;
     char **path = calloc(count, sizeof *path);
@@ -125,7 +125,7 @@ static int sequences_read(struct bl_view_job *job, struct bl_error *e)
 {
     const struct bl_view_request *r = job->request;
     struct bl_manifest *m = job->manifest;
-    int code = table_open(job, e);
+    int code = view_open_table(job, e);
     if (code)
         return code;
     struct bl_index *index = calloc((size_t)r->count, sizeof *index);
@@ -234,7 +234,7 @@ static void planner_tick(void *view_job)
 }
 
 /* The search for plans is what may take long; drawing them does not. */
-static int planner_prepare(struct bl_view_job *job, struct bl_error *e)
+static int view_prepare_planner(struct bl_view_job *job, struct bl_error *e)
 {
     struct bl_cancel none = {0}; /* signals end a view at once */
     const struct bl_aside aside = {planner_make, job, planner_tick, job, &none};
@@ -256,7 +256,7 @@ static int plan_draw(struct bl_view_job *job, int64_t epoch, size_t least, struc
 }
 
 /* Rows whose stored steps do not begin with the first: source_start counts from the beginning of the sequence. */
-static int plan_shift(struct bl_view_job *job, struct bl_error *e)
+static int view_shift_plan(struct bl_view_job *job, struct bl_error *e)
 {
     struct bl_plan *plan = &job->plan;
     bool any = false;
@@ -317,13 +317,13 @@ static int plan_take_digest(const struct bl_view_job *job, struct bl_error *e)
     return BL_OK;
 }
 
-static int plan_write(struct bl_view_job *job, const char *name, int64_t epoch, struct bl_error *e)
+static int view_write_plan(struct bl_view_job *job, const char *name, int64_t epoch, struct bl_error *e)
 {
     const struct bl_sequences *t = &job->table;
     struct bl_output out = {0};
     struct bl_plan_info info;
     char *path = bl_path_join(job->request->output, name);
-    int code = path ? plan_shift(job, e) : bl_error_memory(e);
+    int code = path ? view_shift_plan(job, e) : bl_error_memory(e);
     if (code)
         goto out;
     bl_plan_info_make(&info, &job->plan, job->request->options);
@@ -395,7 +395,7 @@ static int plans_write(struct bl_view_job *job, struct bl_view_made *made, struc
         }
         most = job->plan.max_sequences > most ? job->plan.max_sequences : most;
         if (!code && (!slots || most <= slots)) /* else the others are only made to tell how many they need */
-            code = plan_write(job, name, k, e);
+            code = view_write_plan(job, name, k, e);
     }
     if (!code)
         code = bl_format_set_S(format, most, slots, e);
@@ -456,7 +456,7 @@ int bl_view_make(const struct bl_view_request *request, struct bl_view_made *mad
     made->empty = !code && view_is_level(request) && !rows_have_steps(&job.table, 0, (int64_t)job.table.count);
     if (code || made->empty)
         goto out;
-    code = planner_prepare(&job, e);
+    code = view_prepare_planner(&job, e);
     if (!code)
         code = view_write(&job, made, e);
 out:

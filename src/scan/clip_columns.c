@@ -30,7 +30,7 @@ struct pair {
     const char *next; /* the text of the next pair, or NULL */
 };
 
-static struct pair pair_read(const char *text)
+static struct pair clip_read_pair(const char *text)
 {
     size_t size = strcspn(text, ","), name = strcspn(text, ",=");
     size_t column = text[name] == '=' ? name + 1 : size;
@@ -43,7 +43,7 @@ static bool names_are_same(struct bl_clip_name a, struct bl_clip_name b)
     return a.size == b.size && memcmp(a.text, b.text, a.size) == 0;
 }
 
-static bool bl_clip_name_is(struct bl_clip_name name, const char *text)
+static bool clip_name_is(struct bl_clip_name name, const char *text)
 {
     return names_are_same(name, (struct bl_clip_name){text, strlen(text)});
 }
@@ -53,14 +53,14 @@ int bl_clip_names_check(const char *renames, struct bl_error *e)
     int count = 0;
     struct pair pair, before;
     for (const char *text = renames; text; text = pair.next) {
-        pair = pair_read(text);
+        pair = clip_read_pair(text);
         if (!pair.name.size || !pair.column.size || ++count > BL_CLIP_RENAMES_MAX)
             return bl_error_set(e, BL_EUSAGE,
                                 "--columns expects 1 to %d pairs NAME=COLUMN with commas between them, such as "
                                 "path=file_name,label=class, not \"%s\"",
                                 BL_CLIP_RENAMES_MAX, renames);
         for (const char *other = renames; other != text; other = before.next) {
-            before = pair_read(other);
+            before = clip_read_pair(other);
             if (names_are_same(before.name, pair.name) || names_are_same(before.column, pair.column))
                 return bl_error_set(e, BL_EUSAGE, "--columns %s: a name or a column occurs twice", renames);
         }
@@ -70,13 +70,13 @@ int bl_clip_names_check(const char *renames, struct bl_error *e)
 
 /* The name that a column gets: that of --columns, or its own. renames: "NAME=COLUMN,...", checked, or NULL. *number: of
  * the pair of renames that names it, or -1. */
-static struct bl_clip_name bl_clip_names_find(const char *renames, const char *column, size_t size, int *number)
+static struct bl_clip_name clip_names_find(const char *renames, const char *column, size_t size, int *number)
 {
     struct bl_clip_name own = {column, size};
     struct pair pair;
     *number = 0;
     for (const char *text = renames; text; text = pair.next, ++*number) {
-        pair = pair_read(text);
+        pair = clip_read_pair(text);
         if (names_are_same(pair.column, own))
             return pair.name;
     }
@@ -90,7 +90,7 @@ struct bl_clip_name bl_clip_names_column(const char *renames, int number)
     for (int i = 0; i <= number; i++) {
         if (!pair.next)
             return (struct bl_clip_name){"", 0};
-        pair = pair_read(pair.next);
+        pair = clip_read_pair(pair.next);
     }
     return pair.column;
 }
@@ -110,7 +110,7 @@ static bool name_is_usual(struct bl_clip_name name)
 /* Takes one more column. *second: is set to another one that may be the path, too. */
 static void path_offer(struct bl_clip_path *path, struct bl_clip_name name, struct bl_clip_path *second)
 {
-    if (bl_clip_name_is(name, "path")) {
+    if (clip_name_is(name, "path")) {
         *path = (struct bl_clip_path){.found = true};
         return;
     }
@@ -136,7 +136,7 @@ int bl_clip_path_of_header(struct bl_clip_path *path, const char *renames, char 
     int number;
     *path = second;
     for (size_t c = 0; c < count; c++)
-        path_offer(path, bl_clip_names_find(renames, column[c], strlen(column[c]), &number), &second);
+        path_offer(path, clip_names_find(renames, column[c], strlen(column[c]), &number), &second);
     return path_check(path, &second, e);
 }
 
@@ -148,8 +148,8 @@ int bl_clip_path_of_object(struct bl_clip_path *path, const char *renames, const
     int number;
     *path = second;
     for (size_t at = 0; bl_json_next_member(object, &at, &key, &value);) {
-        struct bl_clip_name name = bl_clip_names_find(renames, key.text, key.size, &number);
-        if (value.type == BL_JSON_STRING || bl_clip_name_is(name, "path")) /* lhotse has an object "video" */
+        struct bl_clip_name name = clip_names_find(renames, key.text, key.size, &number);
+        if (value.type == BL_JSON_STRING || clip_name_is(name, "path")) /* lhotse has an object "video" */
             path_offer(path, name, &second);
     }
     return path_check(path, &second, e);
@@ -274,7 +274,7 @@ bool bl_clip_columns_is_table(const char *path)
 size_t bl_clip_columns_find(const struct bl_clip_columns *columns, const char *name, size_t size)
 {
     for (size_t c = 0; c < columns->count; c++) {
-        if (bl_clip_name_is((struct bl_clip_name){name, size}, columns->name[c]))
+        if (clip_name_is((struct bl_clip_name){name, size}, columns->name[c]))
             return c;
     }
     return SIZE_MAX;
@@ -284,11 +284,11 @@ size_t bl_clip_columns_place(const struct bl_clip_columns *columns, const struct
                              size_t size)
 {
     int number;
-    const struct bl_clip_name name = bl_clip_names_find(columns->renames, column, size, &number);
-    if (*path->name && bl_clip_name_is(name, path->name))
+    const struct bl_clip_name name = clip_names_find(columns->renames, column, size, &number);
+    if (*path->name && clip_name_is(name, path->name))
         return BL_CLIP_PATH;
     for (size_t v = 0; v < BL_CLIP_VALUES; v++) {
-        if (bl_clip_name_is(name, bl_clip_value_name[v]))
+        if (clip_name_is(name, bl_clip_value_name[v]))
             return v;
     }
     size_t c = bl_clip_columns_find(columns, name.text, name.size);
@@ -344,11 +344,11 @@ static int columns_append(struct reading *r, const char *name, struct bl_error *
 }
 
 /* Adds a column of clips unless it is there. */
-static int columns_add(struct reading *r, const char *column, size_t size, struct bl_error *e)
+static int clip_add_columns(struct reading *r, const char *column, size_t size, struct bl_error *e)
 {
     struct bl_clip_columns *c = r->columns;
     int number;
-    const struct bl_clip_name renamed = bl_clip_names_find(c->renames, column, size, &number);
+    const struct bl_clip_name renamed = clip_names_find(c->renames, column, size, &number);
     size_t place = bl_clip_columns_place(c, &r->clip_path, column, size);
     if (number >= 0)
         c->renamed |= UINT64_C(1) << number;
@@ -409,21 +409,21 @@ static int table_add_columns(struct reading *r, const struct bl_csv *records, st
         return bl_error_prefix(e, "%s:%" PRId64, r->shown, r->line), code;
     for (size_t c = 0; c < records->values && !code; c++) {
         const char *column = records->value[c];
-        const struct bl_clip_name name = bl_clip_names_find(renames, column, strlen(column), &number);
+        const struct bl_clip_name name = clip_names_find(renames, column, strlen(column), &number);
         for (size_t before = 0; before < c && !code; before++) {
             const char *other = records->value[before];
-            const struct bl_clip_name same = bl_clip_names_find(renames, other, strlen(other), &number);
+            const struct bl_clip_name same = clip_names_find(renames, other, strlen(other), &number);
             if (same.size == name.size && memcmp(same.text, name.text, name.size) == 0)
                 code = bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": duplicate column \"%.*s\"", r->shown, r->line,
                                     (int)name.size, name.text);
         }
         if (!code)
-            code = columns_add(r, column, strlen(column), e);
+            code = clip_add_columns(r, column, strlen(column), e);
     }
     return code || r->clip_path.found ? code : table_refuse(r, records, e);
 }
 
-static int table_read(struct reading *r, const struct bl_cancel *cancel, struct bl_error *e)
+static int clip_read_table(struct reading *r, const struct bl_cancel *cancel, struct bl_error *e)
 {
     struct bl_csv records;
     bool found;
@@ -453,7 +453,7 @@ static int object_add_columns(struct reading *r, const struct bl_json_value *obj
         bl_buffer_text(&r->scratch, "");
         code = bl_buffer_check(&r->scratch, e);
         if (!code)
-            code = columns_add(r, r->scratch.data, r->scratch.size, e);
+            code = clip_add_columns(r, r->scratch.data, r->scratch.size, e);
     }
     return code;
 }
@@ -464,7 +464,7 @@ static bool object_is_nemo(const struct bl_json_value *object)
     struct bl_json_value name, value;
     for (size_t at = 0; bl_json_next_member(object, &at, &name, &value);) {
         const struct bl_clip_name key = {name.text, name.size};
-        if (bl_clip_name_is(key, "audio_filepath") || bl_clip_name_is(key, "audio_filename"))
+        if (clip_name_is(key, "audio_filepath") || clip_name_is(key, "audio_filename"))
             return true;
     }
     return false;
@@ -537,8 +537,8 @@ static int plain_add_columns(struct reading *r, const struct bl_document *line, 
         return bl_error_prefix(e, "%s:%" PRId64, r->shown, r->line), code;
     code = columns_agree(r, true, e);
     if (!code)
-        code = columns_add(r, "path", 4, e);
-    return code || !labelled ? code : columns_add(r, "label", 5, e);
+        code = clip_add_columns(r, "path", 4, e);
+    return code || !labelled ? code : clip_add_columns(r, "label", 5, e);
 }
 
 static int lines_read(struct reading *r, const struct bl_cancel *cancel, struct bl_error *e)
@@ -574,7 +574,7 @@ int bl_clip_columns_add(struct bl_clip_columns *columns, const struct bl_kind *k
     int code = bl_input_stat(NULL, &input, &unusable, e); /* opening a pipe would wait for its writer */
     if (code || unusable)
         return code;
-    code = bl_clip_columns_is_table(shown) ? table_read(&r, cancel, &why) : lines_read(&r, cancel, &why);
+    code = bl_clip_columns_is_table(shown) ? clip_read_table(&r, cancel, &why) : lines_read(&r, cancel, &why);
     if (!code && !r.has_ends && *r.similar) /* every line would be the whole file */
         code = bl_error_set(&why, BL_EUSAGE,
                             "%s: no column \"start\", \"end\", \"start_frame\" or \"end_frame\", but \"%s\": rename it "

@@ -107,7 +107,7 @@ static bool line_find_columns(const char *line, const char *column[BL_COLUMNS])
 }
 
 /* Returns the value of a column, unescaped, or NULL: invalid. */
-static const char *line_value(const char *const *column, enum bl_column c, struct bl_buffer *out)
+static const char *part_line_value(const char *const *column, enum bl_column c, struct bl_buffer *out)
 {
     bl_buffer_clear(out);
     bl_buffer_append(out, column[c], (size_t)(column[c + 1] - column[c]) - 1);
@@ -151,9 +151,9 @@ static int merge_write_row(struct merging *m, struct bl_part *p, const char *for
 {
     const char *column[BL_COLUMNS];
     struct bl_row row = {.status = BL_ROW_OK};
-    bool good = line_find_columns(m->row.data, column) && (row.id = line_value(column, BL_COLUMN_ID, &m->id)) &&
-                (row.path = line_value(column, BL_COLUMN_PATH, &m->path)) &&
-                (row.kind = line_value(column, BL_COLUMN_KIND, &m->kind));
+    bool good = line_find_columns(m->row.data, column) && (row.id = part_line_value(column, BL_COLUMN_ID, &m->id)) &&
+                (row.path = part_line_value(column, BL_COLUMN_PATH, &m->path)) &&
+                (row.kind = part_line_value(column, BL_COLUMN_KIND, &m->kind));
     if (!good)
         return bl_part_damaged(p, "an invalid row", e);
     int code = bl_forms_check(&m->forms, form, &row, &m->reason, e);

@@ -524,7 +524,7 @@ static int scan_write_header(struct scanning *s, struct bl_error *e)
     return code;
 }
 
-static int scan_run(struct scanning *s, struct bl_error *e)
+static int scan_run_chunks(struct scanning *s, struct bl_error *e)
 {
     const struct bl_scan *scan = s->scan;
     const struct bl_stages stages = {.produce = scan_produce,
@@ -576,14 +576,14 @@ int bl_scan_run(const struct bl_scan *scan, struct bl_output *out, struct bl_sca
                 struct bl_error *e)
 {
     struct scanning s = {.scan = scan, .out = out, .progress = progress};
-    return scan_run(&s, e);
+    return scan_run_chunks(&s, e);
 }
 
 int bl_scan_part(const struct bl_scan *scan, struct bl_part_writer *part, struct bl_scan_progress *progress,
                  struct bl_error *e)
 {
     struct scanning s = {.scan = scan, .part = part, .progress = progress};
-    int code = scan_run(&s, e);
+    int code = scan_run_chunks(&s, e);
     if (code)
         return code;
     return bl_part_publish(part, s.number, progress, e);

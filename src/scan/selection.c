@@ -332,7 +332,7 @@ void bl_exclusion_append_unused(const struct bl_exclusion *x, struct bl_buffer *
 #define DIGITS 6
 
 /* Parses a percentage above 0, up to 100, with at most six digits after the point. */
-static bool share_parse(const char *text, size_t size, int64_t *share)
+static bool selection_parse_share(const char *text, size_t size, int64_t *share)
 {
     int64_t whole, part = 0;
     size_t digits = strspn(text, "0123456789");
@@ -368,7 +368,7 @@ void bl_share_format(int64_t share, struct bl_buffer *out)
 static bool share_option_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
-    return share_parse(text, strlen(text), value);
+    return selection_parse_share(text, strlen(text), value);
 }
 
 static void share_option_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
@@ -395,7 +395,7 @@ static bool split_add(struct bl_split *split, const char *text, size_t size)
     }
     split->part[split->parts].name = text;
     split->part[split->parts].size = name;
-    return share_parse(equals + 1, size - name - 1, &split->part[split->parts++].share);
+    return selection_parse_share(equals + 1, size - name - 1, &split->part[split->parts++].share);
 }
 
 static bool split_parse(const struct bl_option *option, const char *text, void *value)

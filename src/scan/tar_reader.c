@@ -364,8 +364,8 @@ static int members_add_extension(struct bl_tar_members *m, const char *text, int
 }
 
 /* Adds a member. BL_EUSAGE: the members have too many extensions. */
-static int bl_tar_members_add(struct bl_tar_members *m, const struct bl_tar_member *member, const char *shown,
-                              struct bl_error *e)
+static int tar_members_add(struct bl_tar_members *m, const struct bl_tar_member *member, const char *shown,
+                           struct bl_error *e)
 {
     int code = BL_ARRAY_RESERVE(m->entry, m->entry_capacity, m->entries + 1, e);
     if (code)
@@ -392,7 +392,7 @@ static int members_read_headers(struct bl_tar_members *m, const struct bl_input_
         struct bl_tar_member member;
         code = bl_cancelled(cancel) ? BL_ECANCEL : bl_tar_reader_next(&reader, &member, &found, fault);
         if (!code && found)
-            code = bl_tar_members_add(m, &member, source->shown, fault);
+            code = tar_members_add(m, &member, source->shown, fault);
     }
     bl_tar_reader_free(&reader);
     return code;
@@ -490,7 +490,7 @@ static void listing_format_head(const struct bl_tar_source *source, const struct
 /* --- reading ----------------------------------------------------------------------------------------------------- */
 
 /* Decodes a text in place. */
-static bool text_decode(char *text)
+static bool listing_decode_text(char *text)
 {
     int64_t size = bl_text_unescape(text, strlen(text));
     if (size < 0 || memchr(text, '\0', (size_t)size))
@@ -515,7 +515,7 @@ static bool line_parse(char *line, int64_t bytes, struct bl_tar_member *member)
     char *size = text_split(line, ' '), *name = size ? text_split(size, ' ') : NULL;
     char *why = name ? text_split(name, '\t') : NULL;
     *member = (struct bl_tar_member){.name = name, .unusable = why};
-    return name && text_decode(name) && (!why || text_decode(why)) &&
+    return name && listing_decode_text(name) && (!why || listing_decode_text(why)) &&
            bl_text_to_int(line, strlen(line), 0, bytes, &member->begin) &&
            bl_text_to_int(size, strlen(size), 0, why ? INT64_MAX - bytes : bytes - member->begin, &member->bytes);
 }
@@ -526,12 +526,12 @@ static bool listing_parse(struct bl_tar_members *m, char *at, const char *shown,
     struct bl_error ignored = {0};
     char *text = at;
     at = text_split(text, '\n');
-    if (!at || !text_decode(text))
+    if (!at || !listing_decode_text(text))
         return false;
     for (char *line = at; *line; line = at) {
         struct bl_tar_member member;
         at = text_split(line, '\n');
-        if (!at || !line_parse(line, bytes, &member) || bl_tar_members_add(m, &member, shown, &ignored))
+        if (!at || !line_parse(line, bytes, &member) || tar_members_add(m, &member, shown, &ignored))
             return false;
     }
     if (*text)

@@ -23,7 +23,7 @@ void bl_painter_cover(const struct bl_painter *p, int64_t part, int64_t parts, i
 }
 
 /* An element of the field as a number; NaN, which is counted as strange, for one that is none. */
-static double bl_painter_value(struct bl_painter *p, const uint8_t *element)
+static double painter_value(struct bl_painter *p, const uint8_t *element)
 {
     double value = bl_element_number(p->field->dtype, element);
     if (isfinite(value))
@@ -33,17 +33,17 @@ static double bl_painter_value(struct bl_painter *p, const uint8_t *element)
 }
 
 /* The mean of so many bytes of values, such as channels. */
-static double bl_painter_mean(struct bl_painter *p, const uint8_t *data, size_t all)
+static double painter_mean(struct bl_painter *p, const uint8_t *data, size_t all)
 {
     const size_t size = bl_dtype_size(p->field->dtype);
     double sum = 0;
     for (size_t at = 0; at < all; at += size)
-        sum += bl_painter_value(p, data + at);
+        sum += painter_value(p, data + at);
     return sum * (double)size / (double)all;
 }
 
 /* A colour of the scale from 0, dark, to 1, bright, that does not lie in colour-blind eyes either: viridis. */
-static bl_colour bl_painter_scale(double share)
+static bl_colour painter_scale(double share)
 {
     static const bl_colour known[] = {0x440154, 0x472d7b, 0x3b528b, 0x2c728e, 0x21918c,
                                       0x28ae80, 0x5ec962, 0xaddc30, 0xfde725};
@@ -65,7 +65,7 @@ static void number_format(double value, char out[32])
 }
 
 /* Sets the note to the range of the values, if low <= high, and tells the lane what is strange. */
-static void bl_painter_note(struct bl_painter *p, double low, double high)
+static void painter_note(struct bl_painter *p, double low, double high)
 {
     char a[32], b[32];
     number_format(low, a);
@@ -112,7 +112,7 @@ static int curve_put(struct bl_painter *p, int64_t at, const uint8_t *data, int6
     (void)e;
     for (int64_t i = 0; i < steps * parts; i++, data += size) {
         int first, end;
-        double value = bl_painter_mean(p, data, size);
+        double value = painter_mean(p, data, size);
         bl_painter_cover(p, at * parts + i, parts, &first, &end);
         for (int x = first; x < end; x++) {
             c->low[x] = fmin(c->low[x], value); /* the number, if the other is none */
@@ -133,7 +133,7 @@ static int curve_finish(struct bl_painter *p, struct bl_error *e)
         low = fmin(low, c->low[x]);
         high = fmax(high, c->high[x]);
     }
-    bl_painter_note(p, low, high);
+    painter_note(p, low, high);
     if (is_sound) { /* silence is in the middle */
         high = fmax(fabs(low), fabs(high));
         low = -high;
@@ -193,7 +193,7 @@ static void map_put_step(struct bl_painter *p, int64_t at, const uint8_t *data)
     int first, end;
     bl_painter_cover(p, at, 1, &first, &end);
     for (int64_t r = 0; r < rows; r++, data += size) {
-        double value = bl_painter_value(p, data);
+        double value = painter_value(p, data);
         if (isnan(value))
             continue;
         /* With fewer rows than pixels a row covers several. */
@@ -227,12 +227,11 @@ static int map_finish(struct bl_painter *p, struct bl_error *e)
         low = fmin(low, cell_mean(&cell[i]));
         high = fmax(high, cell_mean(&cell[i]));
     }
-    bl_painter_note(p, low, high);
+    painter_note(p, low, high);
     for (size_t i = 0; i < pixels; i++) {
         const struct bl_area area = {(int)(i % (size_t)p->columns), (int)(i / (size_t)p->columns), 1, 1};
         if (cell[i].count)
-            bl_canvas_fill(canvas, area,
-                           bl_painter_scale(high > low ? (cell_mean(&cell[i]) - low) / (high - low) : 0.5));
+            bl_canvas_fill(canvas, area, painter_scale(high > low ? (cell_mean(&cell[i]) - low) / (high - low) : 0.5));
     }
     return BL_OK;
 }
@@ -348,7 +347,7 @@ static int spectrum_put(struct bl_painter *p, int64_t at, const uint8_t *data, i
             s->next++;
     }
     for (int64_t i = 0; i < steps; i++, data += size) {
-        double value = bl_painter_mean(p, data, size) * scale;
+        double value = painter_mean(p, data, size) * scale;
         s->sample[s->samples++] = isnan(value) ? 0 : (float)value;
     }
     spectrum_draw_all(p, INT64_MAX);
@@ -389,7 +388,7 @@ static int spectrum_finish(struct bl_painter *p, struct bl_error *e)
             float level = s->level[y * p->columns + x];
             if (!isnan(level))
                 bl_canvas_fill(canvas, (struct bl_area){x, y, 1, 1},
-                               bl_painter_scale(1 + ((double)level - (double)most) / DECIBELS));
+                               painter_scale(1 + ((double)level - (double)most) / DECIBELS));
         }
     }
     return BL_OK;
@@ -461,7 +460,7 @@ static int strip_put(struct bl_painter *p, int64_t at, const uint8_t *data, int6
         strip_keep_piece(s);
     for (int64_t i = 0; i < steps; i++, data += size) {
         int first, end;
-        double value = bl_painter_value(p, data);
+        double value = painter_value(p, data);
         s->piece_low = fmin(s->piece_low, value);
         s->piece_high = fmax(s->piece_high, value);
         bl_painter_cover(p, at + i, 1, &first, &end);
@@ -495,7 +494,7 @@ static int strip_finish(struct bl_painter *p, struct bl_error *e)
     struct strip *s = p->state;
     (void)e;
     strip_keep_piece(s);
-    bl_painter_note(p, s->low, s->high);
+    painter_note(p, s->low, s->high);
     return BL_OK;
 }
 

@@ -20,7 +20,7 @@ enum {
     BL_SHEET_LINE_GAP = 14
 };
 
-static inline int bl_sheet_lane_top(const struct bl_sheet *sheet, int lane)
+static inline int sheet_lane_top(const struct bl_sheet *sheet, int lane)
 {
     int y = BL_SHEET_SCALE + BL_SHEET_BAR + BL_SHEET_GAP;
     for (int i = 0; i < lane; i++)
@@ -29,9 +29,9 @@ static inline int bl_sheet_lane_top(const struct bl_sheet *sheet, int lane)
 }
 
 /* With the gap to the next one. */
-static inline int bl_sheet_line_height(const struct bl_sheet *sheet)
+static inline int sheet_line_height(const struct bl_sheet *sheet)
 {
-    return bl_sheet_lane_top(sheet, sheet->lanes) - BL_SHEET_GAP + BL_SHEET_LINE_GAP;
+    return sheet_lane_top(sheet, sheet->lanes) - BL_SHEET_GAP + BL_SHEET_LINE_GAP;
 }
 
 /* --- picture ------------------------------------------------------------------------------------------------------ */
@@ -58,7 +58,7 @@ static void raster_draw_lane(const struct bl_sheet *s, struct bl_canvas *canvas,
 /* The bar of the pieces, and a mark through all lanes where one begins. */
 static void raster_draw_spans(const struct bl_sheet *s, struct bl_canvas *canvas, int line, int y)
 {
-    const int lanes = bl_sheet_line_height(s) - BL_SHEET_LINE_GAP - BL_SHEET_SCALE;
+    const int lanes = sheet_line_height(s) - BL_SHEET_LINE_GAP - BL_SHEET_SCALE;
     for (size_t i = 0; i < s->spans; i++) {
         const struct bl_sheet_span *span = &s->span[i];
         struct bl_area area = {BL_SHEET_MARGIN + span->x, y, span->width, BL_SHEET_BAR};
@@ -77,13 +77,13 @@ static void raster_draw_spans(const struct bl_sheet *s, struct bl_canvas *canvas
 
 int bl_sheet_rasterize(const struct bl_sheet *s, struct bl_canvas *canvas, struct bl_error *e)
 {
-    const int line_height = bl_sheet_line_height(s);
+    const int line_height = sheet_line_height(s);
     int code = bl_canvas_make(canvas, s->width + 2 * BL_SHEET_MARGIN,
                               2 * BL_SHEET_MARGIN + s->lines * line_height - BL_SHEET_LINE_GAP, BL_COLOUR_PAPER, e);
     for (int line = 0; line < s->lines && !code; line++) {
         int top = BL_SHEET_MARGIN + line * line_height;
         for (int lane = 0; lane < s->lanes; lane++)
-            raster_draw_lane(s, canvas, line, lane, top + bl_sheet_lane_top(s, lane));
+            raster_draw_lane(s, canvas, line, lane, top + sheet_lane_top(s, lane));
         raster_draw_spans(s, canvas, line, top + BL_SHEET_SCALE);
     }
     return code;
@@ -237,14 +237,14 @@ static int svg_append_line(const struct bl_sheet *s, const char *id, int line, i
     int code = BL_OK;
     svg_append_scale(s, line, y, out);
     for (int lane = 0; lane < s->lanes && !code; lane++)
-        code = svg_append_lane(s, &s->lane[lane], id, line, y + bl_sheet_lane_top(s, lane), out, e);
+        code = svg_append_lane(s, &s->lane[lane], id, line, y + sheet_lane_top(s, lane), out, e);
     for (size_t i = 0; i < s->spans; i++) {
         if (s->span[i].line != line)
             continue;
         svg_append_span(s, &s->span[i], id, bar, out);
         if (s->span[i].begins)
             bl_buffer_printf(out, "<path class=\"b\" d=\"M%d %dv%d\"/>\n", LEFT + s->span[i].x + 1, bar,
-                             bl_sheet_line_height(s) - BL_SHEET_LINE_GAP - BL_SHEET_SCALE);
+                             sheet_line_height(s) - BL_SHEET_LINE_GAP - BL_SHEET_SCALE);
     }
     return code;
 }
@@ -262,10 +262,10 @@ static int svg_append_lines(const struct bl_sheet *s, const char *id, int y, str
         "d=\"M-1 1l2 -2M0 6l6 -6M5 7l2 -2\"/></pattern></defs>\n",
         id, id, BL_COLOUR_PINK, BL_COLOUR_RED);
     for (int line = 0; line < s->lines && !code; line++)
-        code = svg_append_line(s, id, line, y + line * bl_sheet_line_height(s), out, e);
+        code = svg_append_line(s, id, line, y + line * sheet_line_height(s), out, e);
     if (s->drawn < s->steps)
         bl_buffer_printf(out, "<text x=\"%d\" y=\"%d\">padding to step %s</text>\n", LEFT,
-                         y + s->lines * bl_sheet_line_height(s), bl_text_count(end, s->steps - 1));
+                         y + s->lines * sheet_line_height(s), bl_text_count(end, s->steps - 1));
     return code;
 }
 
@@ -297,9 +297,9 @@ void bl_sheet_append_style(struct bl_buffer *out)
 }
 
 /* Appends the axis alone, for a page that has the style and the words. id: unique on the page. */
-static int bl_sheet_append_axis(const struct bl_sheet *s, const char *id, struct bl_buffer *out, struct bl_error *e)
+static int sheet_append_axis(const struct bl_sheet *s, const char *id, struct bl_buffer *out, struct bl_error *e)
 {
-    svg_append_open(s, id, 2 * BL_SHEET_MARGIN + s->lines * bl_sheet_line_height(s), out);
+    svg_append_open(s, id, 2 * BL_SHEET_MARGIN + s->lines * sheet_line_height(s), out);
     int code = svg_append_lines(s, id, BL_SHEET_MARGIN, out, e);
     bl_buffer_text(out, "</svg>\n");
     return code ? code : bl_buffer_check(out, e);
@@ -368,7 +368,7 @@ static void svg_append_words(const struct bl_sheet *s, struct bl_buffer *out)
 int bl_sheet_append_svg(const struct bl_sheet *s, struct bl_buffer *out, struct bl_error *e)
 {
     struct bl_buffer texts = {0};
-    int y = HEAD + s->lines * bl_sheet_line_height(s);
+    int y = HEAD + s->lines * sheet_line_height(s);
     for (int i = 0; i < s->texts; i++)
         svg_append_passages(s, &s->passages[i], &y, &texts);
     svg_append_open(s, "sheet", y + BL_SHEET_MARGIN, out);
@@ -483,7 +483,7 @@ int bl_sheet_append_section(const struct bl_sheet *s, const char *id, struct bl_
         bl_buffer_text(out, "</strong></p>\n");
     }
     bl_buffer_text(out, "<div class=\"t\">\n");
-    int code = bl_sheet_append_axis(s, id, out, e);
+    int code = sheet_append_axis(s, id, out, e);
     bl_buffer_text(out, "</div>\n");
     for (int i = 0; i < s->texts && !code; i++)
         page_append_passages(s, &s->passages[i], out);

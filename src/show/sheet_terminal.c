@@ -229,7 +229,7 @@ static void text_begin(void *to)
     w->is_under = false;
 }
 
-static void text_put(void *to, const char *text, size_t size, bool is_shaded)
+static void terminal_put_text(void *to, const char *text, size_t size, bool is_shaded)
 {
     struct writer *w = to;
     if (is_shaded && w->terminal->colours)
@@ -257,7 +257,7 @@ static void texts_put(struct writer *w, const struct bl_passages *p)
 {
     const struct bl_sheet *s = w->sheet;
     const struct bl_text_lines lines = {
-        .begin = text_begin, .put = text_put, .end = text_end, .to = w, .columns = w->terminal->columns};
+        .begin = text_begin, .put = terminal_put_text, .end = text_end, .to = w, .columns = w->terminal->columns};
     struct bl_buffer label = {0};
     for (size_t i = 0; i < s->pieces; i++) {
         bl_buffer_clear(&label);

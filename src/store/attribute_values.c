@@ -53,7 +53,7 @@ static bool text_is_nan_or_inf(const char *text)
     return strcasecmp(text, "nan") == 0 || strcasecmp(text, "inf") == 0 || strcasecmp(text, "infinity") == 0;
 }
 
-static enum value_type number_parse(const char *text, struct number *n)
+static enum value_type value_parse_number(const char *text, struct number *n)
 {
     bool whole = false, word = text_is_nan_or_inf(text);
     if (!*text)
@@ -128,7 +128,7 @@ static int walk_parse_value(struct walk *w, int i, enum value_type *type, struct
     int code = bl_buffer_check(&w->one, e);
     if (code)
         return code;
-    *type = number_parse(w->one.data, n);
+    *type = value_parse_number(w->one.data, n);
     return BL_OK;
 }
 

@@ -154,7 +154,7 @@ struct part {
     int64_t *drawn;      /* [pieces] with windows: which piece takes the place of each; else NULL */
 };
 
-static void part_free(struct part *part)
+static void find_free_part(struct part *part)
 {
     bl_plan_free(&part->plan);
     free(part->start);
@@ -162,7 +162,7 @@ static void part_free(struct part *part)
     *part = (struct part){0};
 }
 
-static int part_read(const struct bl_find *f, int64_t first, int64_t end, struct part *part, struct bl_error *e)
+static int find_read_part(const struct bl_find *f, int64_t first, int64_t end, struct part *part, struct bl_error *e)
 {
     const struct bl_manifest *m = &f->view->manifest;
     const struct bl_index *index = &f->view->index;
@@ -357,13 +357,13 @@ static bool part_has_subject(const struct part *part, const struct subjects *s)
 static int rows_find_in(struct bl_find *f, struct subjects *s, int64_t first, int64_t end, struct bl_error *e)
 {
     struct part part;
-    int code = part_read(f, first, end, &part, e);
+    int code = find_read_part(f, first, end, &part, e);
     bool has = !code && part_has_subject(&part, s);
     if (has && find_is_windowed(f))
         code = part_draw(f, &part, e);
     for (size_t b = 0; has && b < part.plan.blocks && !code; b++)
         code = block_visit(f, &part, b, rows_take, s, e);
-    part_free(&part);
+    find_free_part(&part);
     return code;
 }
 
@@ -416,12 +416,12 @@ static int step_find_block(struct bl_find *f, struct bl_reading *reading, struct
     const int64_t block = bl_training_order_block(&f->order, reading), blocks = f->view->index.blocks;
     const int64_t window = find_is_windowed(f) ? f->training->window : 1, first = block - block % window;
     struct part part;
-    int code = part_read(f, first, window < blocks - first ? first + window : blocks, &part, e);
+    int code = find_read_part(f, first, window < blocks - first ? first + window : blocks, &part, e);
     if (!code && find_is_windowed(f))
         code = part_draw(f, &part, e);
     if (!code)
         code = block_visit(f, &part, (size_t)(block - first), step_take, reading, e);
-    part_free(&part);
+    find_free_part(&part);
     return code;
 }
 

@@ -58,7 +58,7 @@ bool bl_format_has_table(const struct bl_format *format, int table)
 /* --- checks ----------------------------------------------------------------------------------------------------- */
 
 /* The name of the tensor that holds field f's steps, or their offsets. */
-static void bl_format_tensor_name(const struct bl_format *format, int f, bool offsets, char *out, size_t size)
+static void format_tensor_name(const struct bl_format *format, int f, bool offsets, char *out, size_t size)
 {
     static const char *const suffix[] = {
         [BL_ENCODING_RAW] = "", [BL_ENCODING_JPEG] = "_jpeg", [BL_ENCODING_DELTA] = "_delta"};
@@ -72,7 +72,7 @@ static bool format_field_uses_name(const struct bl_format *format, int f, const 
     if (strcmp(name, format->fields.field[f].name) == 0)
         return true;
     for (int offsets = format->encoding[f].kind == BL_ENCODING_JPEG; offsets >= 0; offsets--) {
-        bl_format_tensor_name(format, f, offsets, tensor, sizeof tensor);
+        format_tensor_name(format, f, offsets, tensor, sizeof tensor);
         if (strcmp(name, tensor) == 0)
             return true;
     }
@@ -157,7 +157,7 @@ static int format_check_attributes(const struct bl_format *format, struct bl_err
 static bool format_tensor_name_is_taken(const struct bl_format *format, int f, bool offsets)
 {
     char name[2 * BL_FIELD_NAME_MAX];
-    bl_format_tensor_name(format, f, offsets, name, sizeof name);
+    format_tensor_name(format, f, offsets, name, sizeof name);
     if (strlen(name) >= BL_FIELD_NAME_MAX)
         return true;
     for (int i = 0; i < format->fields.count; i++) {
@@ -322,7 +322,7 @@ static void layout_add_offsets(struct bl_layout *layout, const struct bl_format 
 {
     struct bl_shard_tensor *out = &layout->tensor[layout->tensors++];
     *out = (struct bl_shard_tensor){.table = -1, .field = f, .offsets = true, .tensor.dtype = BL_I64};
-    bl_format_tensor_name(format, f, true, out->tensor.name, sizeof out->tensor.name);
+    format_tensor_name(format, f, true, out->tensor.name, sizeof out->tensor.name);
     tensor_add_dimension(&out->tensor, layout->blocks);
     tensor_add_dimension(&out->tensor, format->T + 1);
 }
@@ -332,7 +332,7 @@ static void layout_add_field(struct bl_layout *layout, const struct bl_format *f
     const struct bl_field *field = &format->fields.field[f];
     struct bl_shard_tensor *out = &layout->tensor[layout->tensors++];
     *out = (struct bl_shard_tensor){.table = -1, .field = f, .tensor.dtype = field->dtype};
-    bl_format_tensor_name(format, f, false, out->tensor.name, sizeof out->tensor.name);
+    format_tensor_name(format, f, false, out->tensor.name, sizeof out->tensor.name);
     if (format->encoding[f].kind == BL_ENCODING_JPEG) {
         out->varies = true;
         tensor_add_dimension(&out->tensor, 0);

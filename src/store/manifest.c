@@ -131,7 +131,7 @@ char **bl_view_source_tables(const struct bl_manifest *view, const char *dir)
 }
 
 /* Frees the members. */
-static void bl_view_source_free(struct bl_view_source *source)
+static void view_source_free(struct bl_view_source *source)
 {
     free(source->name);
     free(source->path);
@@ -305,7 +305,7 @@ void bl_manifest_free(struct bl_manifest *manifest)
         free(manifest->note[i]);
     free(manifest->note);
     for (size_t i = 0; i < manifest->sources; i++)
-        bl_view_source_free(&manifest->source[i]);
+        view_source_free(&manifest->source[i]);
     free(manifest->source);
     for (size_t i = 0; i < manifest->files; i++)
         free(manifest->file[i].name);

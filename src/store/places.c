@@ -14,7 +14,7 @@
 #include "base/vector.h"
 
 /* The parts of a row are first to end - 1; first = end: it is not stored. */
-static inline int64_t bl_places_first(const struct bl_places *places, int64_t row)
+static inline int64_t places_first(const struct bl_places *places, int64_t row)
 {
     return places->row_ptr ? places->row_ptr[row] : row;
 }
@@ -31,7 +31,7 @@ static bool places_range(const struct bl_places *p, int64_t row, int64_t *first,
 {
     if (row < 0 || row >= p->rows)
         return false;
-    *first = bl_places_first(p, row);
+    *first = places_first(p, row);
     *end = bl_places_end(p, row);
     return *first >= 0 && *first < *end && *end <= p->parts;
 }

@@ -38,7 +38,7 @@ struct bl_sequences {
     double *number[BL_SEQUENCES_NUMBERS_MAX]; /* [count] each, the requested columns of numbers, 0 for rows that are not
                                                  ok; or NULL */
     int64_t *offset;                          /* [count] byte of the row in its file; NULL for plain lengths */
-    int64_t *repeated; /* [repeats] rows that need another id, as bl_duplicates_collect lists them; or NULL */
+    int64_t *repeated;                        /* [repeats] rows whose id another row has, too, ascending; or NULL */
     size_t repeats;
     int64_t by_status[4];               /* rows by enum bl_row_status */
     int64_t damaged;                    /* ok rows with a reason */

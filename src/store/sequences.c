@@ -122,7 +122,7 @@ static int duplicates_report_hash(const struct bl_sequences *t, const uint64_t *
 
 /* hash: XXH3 of each row's id as written; they are sorted. BL_EFAIL: an id occurs twice; the message names it and both
  * rows. */
-static int bl_duplicates_check(const struct bl_sequences *t, uint64_t *hash, struct bl_error *e)
+static int duplicates_check(const struct bl_sequences *t, uint64_t *hash, struct bl_error *e)
 {
     bool gone = false;
     int code = BL_OK;
@@ -202,8 +202,8 @@ static int duplicates_list(const uint64_t *sorted, size_t several, const uint64_
 /* The rows whose id another row has too, ascending: *rows, [*listed], to be freed; NULL: there are none. Without the
  * one that has steps, if no other has: it needs no other name. hash, length: [count] of the id of each row, and its
  * steps. Two equal hashes are taken as equal ids. */
-static int bl_duplicates_collect(const uint64_t *hash, const int64_t *length, size_t count, int64_t **rows,
-                                 size_t *listed, struct bl_error *e)
+static int duplicates_collect(const uint64_t *hash, const int64_t *length, size_t count, int64_t **rows, size_t *listed,
+                              struct bl_error *e)
 {
     *rows = NULL;
     *listed = 0;
@@ -530,9 +530,9 @@ static int sequences_open(struct bl_sequences *t, const char *const *paths, int 
     if (code)
         goto out;
     if (l.hash && !l.columns.may_repeat)
-        code = bl_duplicates_check(t, l.hash, e);
+        code = duplicates_check(t, l.hash, e);
     else if (l.hash && count > 1 && !l.columns.left_out) /* ids repeat in several datasets, not in one */
-        code = bl_duplicates_collect(l.hash, t->length, t->count, &t->repeated, &t->repeats, e);
+        code = duplicates_collect(l.hash, t->length, t->count, &t->repeated, &t->repeats, e);
 out:
     free(l.hash);
     bl_groups_free(&l.groups);

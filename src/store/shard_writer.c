@@ -25,7 +25,7 @@ static size_t shard_frames_of_block(const struct bl_format *format, int f)
 }
 
 /* The number of frames of all fields before field f; of all fields for f = fields. */
-static size_t bl_shard_contents_frames_before(const struct bl_format *format, int64_t blocks, int f)
+static size_t shard_contents_frames_before(const struct bl_format *format, int64_t blocks, int f)
 {
     size_t frames = 0;
     for (int i = 0; i < f; i++)
@@ -34,9 +34,9 @@ static size_t bl_shard_contents_frames_before(const struct bl_format *format, in
 }
 
 /* The frames of a block of field f. */
-static struct bl_frame *bl_shard_contents_frames(struct bl_shard_writer *shard, int f, int64_t row)
+static struct bl_frame *shard_contents_frames(struct bl_shard_writer *shard, int f, int64_t row)
 {
-    return shard->frame + bl_shard_contents_frames_before(shard->format, shard->layout.blocks, f) +
+    return shard->frame + shard_contents_frames_before(shard->format, shard->layout.blocks, f) +
            (size_t)row * shard_frames_of_block(shard->format, f);
 }
 
@@ -88,8 +88,7 @@ static int shard_write_encoded(struct bl_shard_writer *shard, const struct bl_sh
 }
 
 /* Writes everything that was not written block by block, and sets size and checksum of the record. */
-static int bl_shard_contents_write_plain(struct bl_shard_writer *shard, struct bl_shard_record *record,
-                                         struct bl_error *e)
+static int shard_contents_write_plain(struct bl_shard_writer *shard, struct bl_shard_record *record, struct bl_error *e)
 {
     const struct bl_layout *layout = &shard->layout;
     struct bl_checksum_state sum;
@@ -152,7 +151,7 @@ static int frames_write_field(struct frames_out *out, int f, struct bl_error *e)
 {
     struct bl_shard_writer *shard = out->shard;
     size_t count = (size_t)shard->layout.blocks * shard_frames_of_block(shard->format, f);
-    struct bl_frame *frame = bl_shard_contents_frames(shard, f, 0);
+    struct bl_frame *frame = shard_contents_frames(shard, f, 0);
     int code = BL_OK;
     for (size_t i = 0; i < count && !code; i++) {
         code = frames_write_one(out, &frame[i], e);
@@ -176,8 +175,8 @@ static int frames_write(struct frames_out *out, struct bl_error *e)
     return code;
 }
 
-static int bl_shard_contents_write_compressed(struct bl_shard_writer *shard, struct bl_compressor *compressor,
-                                              struct bl_shard_record *record, struct bl_error *e)
+static int shard_contents_write_compressed(struct bl_shard_writer *shard, struct bl_compressor *compressor,
+                                           struct bl_shard_record *record, struct bl_error *e)
 {
     struct frames_out out = {.shard = shard, .compressor = compressor};
     struct bl_buffer table = {0};
@@ -239,8 +238,8 @@ static int shard_allocate(struct bl_shard_writer *shard, struct bl_error *e)
     shard->block_checksum = calloc(blocks * (size_t)format->fields.count, sizeof *shard->block_checksum);
     shard->is_put = calloc(blocks, sizeof *shard->is_put);
     if (format->compressed)
-        shard->frame = calloc(bl_shard_contents_frames_before(format, (int64_t)blocks, format->fields.count),
-                              sizeof *shard->frame);
+        shard->frame =
+            calloc(shard_contents_frames_before(format, (int64_t)blocks, format->fields.count), sizeof *shard->frame);
     if (!shard->block_checksum || !shard->is_put || (format->compressed && !shard->frame))
         return bl_error_memory(e);
     return bl_format_encodes(format, BL_ENCODING_JPEG) ? shard_allocate_encoded(shard, e) : BL_OK;
@@ -326,9 +325,9 @@ void bl_shard_writer_free(struct bl_shard_writer *shard)
 {
     if (!shard)
         return;
-    size_t frames =
-        shard->frame ? bl_shard_contents_frames_before(shard->format, shard->layout.blocks, shard->format->fields.count)
-                     : 0;
+    size_t frames = shard->frame
+                        ? shard_contents_frames_before(shard->format, shard->layout.blocks, shard->format->fields.count)
+                        : 0;
     for (size_t i = 0; i < frames; i++)
         bl_frame_free(&shard->frame[i]);
     if (shard->direct >= 0)
@@ -481,7 +480,7 @@ int bl_shard_writer_encode_block(struct bl_shard_writer *shard, struct bl_block 
 static int shard_compress_field(struct bl_shard_writer *shard, const struct bl_block *block, int f, int64_t row,
                                 struct bl_compressor *compressor, struct bl_error *e)
 {
-    struct bl_frame *frame = bl_shard_contents_frames(shard, f, row);
+    struct bl_frame *frame = shard_contents_frames(shard, f, row);
     size_t size = bl_format_block_bytes(shard->format, f), most = bl_format_frame_size(shard->format);
     int code = BL_OK;
     for (size_t at = 0; at < size && !code; at += most) {
@@ -551,7 +550,7 @@ int64_t bl_shard_writer_block_bytes(struct bl_shard_writer *shard, const struct 
         if (shard->offsets[f])
             bytes += shard_offsets(shard, f, row)[format->T];
         for (size_t i = 0; i < frames && format->compressed; i++)
-            bytes += bl_shard_contents_frames(shard, f, row)[i].size;
+            bytes += shard_contents_frames(shard, f, row)[i].size;
     }
     return bytes;
 }
@@ -617,8 +616,8 @@ int bl_shard_writer_finish(struct bl_shard_writer *shard, struct bl_compressor *
         return bl_error_set(e, BL_EFAIL, "%s: some of its blocks have not been written", shard->final);
     int code = shard_fill_record(shard, user_data, user_data_size, record, e);
     if (!code)
-        code = shard->format->compressed ? bl_shard_contents_write_compressed(shard, compressor, record, e)
-                                         : bl_shard_contents_write_plain(shard, record, e);
+        code = shard->format->compressed ? shard_contents_write_compressed(shard, compressor, record, e)
+                                         : shard_contents_write_plain(shard, record, e);
     if (!code)
         code = shard_compare_expected(shard, record, e);
     if (!code)

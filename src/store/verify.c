@@ -24,12 +24,11 @@ struct bl_fault_sink {
     void *context;
 };
 
-static void bl_fault_report(const struct bl_fault_sink *sink, const char *file, const char *format, ...)
-    BL_PRINTF(3, 4);
+static void fault_report(const struct bl_fault_sink *sink, const char *file, const char *format, ...) BL_PRINTF(3, 4);
 
 /* --- faults ------------------------------------------------------------------------------------------------------- */
 
-static void bl_fault_report(const struct bl_fault_sink *sink, const char *file, const char *format, ...)
+static void fault_report(const struct bl_fault_sink *sink, const char *file, const char *format, ...)
 {
     char text[1200];
     va_list arguments;
@@ -41,7 +40,7 @@ static void bl_fault_report(const struct bl_fault_sink *sink, const char *file, 
 
 /* Reports a file that is missing, or has another size or checksum than the manifest lists. Returns false if it is
  * missing or cut. */
-static bool bl_fault_check_file(const struct bl_fault_sink *sink, const char *dir, const struct bl_manifest_file *file)
+static bool fault_check_file(const struct bl_fault_sink *sink, const char *dir, const struct bl_manifest_file *file)
 {
     struct bl_error e = {0};
     int64_t bytes = 0;
@@ -49,12 +48,12 @@ static bool bl_fault_check_file(const struct bl_fault_sink *sink, const char *di
     char *path = bl_path_join(dir, file->name);
     int code = path ? bl_checksum_file(path, &bytes, &checksum, &e) : bl_error_memory(&e);
     if (code)
-        bl_fault_report(sink, file->name, "%s", e.text);
+        fault_report(sink, file->name, "%s", e.text);
     else if (bytes != file->bytes)
-        bl_fault_report(sink, file->name, "has %" PRId64 " bytes, the manifest says %" PRId64, bytes, file->bytes);
+        fault_report(sink, file->name, "has %" PRId64 " bytes, the manifest says %" PRId64, bytes, file->bytes);
     else if (checksum != file->checksum)
-        bl_fault_report(sink, file->name, "checksum %016" PRIx64 ", the manifest says %016" PRIx64, checksum,
-                        file->checksum);
+        fault_report(sink, file->name, "checksum %016" PRIx64 ", the manifest says %016" PRIx64, checksum,
+                     file->checksum);
     free(path);
     return !code && bytes >= file->bytes;
 }
@@ -107,7 +106,7 @@ out:
 }
 
 /* Reports files in plans/ that the manifest does not list. Uses dir and manifest only. */
-static void bl_verify_epoch_strays(const struct bl_verify *v, bl_fault *fault, bl_fault *remark, void *context)
+static void verify_epoch_strays(const struct bl_verify *v, bl_fault *fault, bl_fault *remark, void *context)
 {
     char *path = bl_path_join(v->dir, BL_EPOCHS_DIR);
     DIR *entries = path ? opendir(path) : NULL;
@@ -131,7 +130,7 @@ static void bl_verify_epoch_strays(const struct bl_verify *v, bl_fault *fault, b
 }
 
 /* The part of bl_verify_files that checks the plans of epochs: they must consist of the stored pieces. */
-static void bl_verify_epochs(const struct bl_verify *v, bl_fault *fault, bl_fault *remark, void *context)
+static void verify_epochs(const struct bl_verify *v, bl_fault *fault, bl_fault *remark, void *context)
 {
     for (size_t i = 0; i < v->manifest.files && v->has_sequences; i++) {
         const char *name = v->manifest.file[i].name;
@@ -147,7 +146,7 @@ static void bl_verify_epochs(const struct bl_verify *v, bl_fault *fault, bl_faul
             fault(context, name, e.text);
         free(path);
     }
-    bl_verify_epoch_strays(v, fault, remark, context);
+    verify_epoch_strays(v, fault, remark, context);
 }
 
 /* --- datasets ----------------------------------------------------------------------------------------------------- */
@@ -170,10 +169,10 @@ static void verify_listed_files(struct bl_verify *v, const struct bl_fault_sink 
 {
     for (size_t n = 0; n < sizeof needed / sizeof *needed; n++) {
         if (!bl_manifest_find_file(&v->manifest, needed[n]))
-            bl_fault_report(r, BL_MANIFEST_FILE, "does not list %s", needed[n]);
+            fault_report(r, BL_MANIFEST_FILE, "does not list %s", needed[n]);
     }
     for (size_t i = 0; i < v->manifest.files; i++) {
-        if (!bl_fault_check_file(r, v->dir, &v->manifest.file[i]))
+        if (!fault_check_file(r, v->dir, &v->manifest.file[i]))
             v->cut |= verify_bit(v->manifest.file[i].name);
     }
 }
@@ -183,7 +182,7 @@ static void verify_report_unread(const struct bl_verify *v, const struct bl_faul
                                  const struct bl_error *e)
 {
     if (!(v->cut & verify_bit(file)))
-        bl_fault_report(r, file, "%s", e->text);
+        fault_report(r, file, "%s", e->text);
 }
 
 /* --- sequences -------------------------------------------------------------------------------------------------- */
@@ -221,7 +220,7 @@ static void verify_read_sequences(struct bl_verify *v, const struct bl_fault_sin
     }
     v->has_sequences = true;
     if (bl_attribute_values_read(&v->values, &v->sequences, &v->manifest.format, &e))
-        bl_fault_report(r, BL_SEQUENCES_FILE, "%s", e.text);
+        fault_report(r, BL_SEQUENCES_FILE, "%s", e.text);
     else
         v->has_values = true;
 }
@@ -231,10 +230,9 @@ static void verify_statuses(const struct bl_verify *v, const struct bl_fault_sin
     const int64_t *by_status = v->sequences.by_status;
     if (v->has_sequences &&
         (by_status[BL_ROW_SKIPPED] != v->manifest.skipped || by_status[BL_ROW_FAILED] != v->manifest.failed))
-        bl_fault_report(r, BL_SEQUENCES_FILE,
-                        "has %" PRId64 " skipped and %" PRId64 " failed rows, the manifest says %" PRId64
-                        " and %" PRId64,
-                        by_status[BL_ROW_SKIPPED], by_status[BL_ROW_FAILED], v->manifest.skipped, v->manifest.failed);
+        fault_report(r, BL_SEQUENCES_FILE,
+                     "has %" PRId64 " skipped and %" PRId64 " failed rows, the manifest says %" PRId64 " and %" PRId64,
+                     by_status[BL_ROW_SKIPPED], by_status[BL_ROW_FAILED], v->manifest.skipped, v->manifest.failed);
 }
 
 /* --- the plan --------------------------------------------------------------------------------------------------- */
@@ -242,7 +240,7 @@ static void verify_statuses(const struct bl_verify *v, const struct bl_fault_sin
 static void verify_count(const struct bl_fault_sink *r, const char *word, int64_t counted, int64_t listed)
 {
     if (counted != listed)
-        bl_fault_report(r, BL_MANIFEST_FILE, "\"%s\" is %" PRId64 ", the plan has %" PRId64, word, listed, counted);
+        fault_report(r, BL_MANIFEST_FILE, "\"%s\" is %" PRId64 ", the plan has %" PRId64, word, listed, counted);
 }
 
 /* Compares the manifest with the plan, recounted from index and sequences. */
@@ -258,17 +256,17 @@ static void verify_plan_info(const struct bl_verify *v, const struct bl_fault_si
     verify_count(r, "repeated", plan->repeated, w->repeated);
     verify_count(r, "cut", plan->cut, w->cut);
     if (w->lower_bound > w->blocks)
-        bl_fault_report(r, BL_MANIFEST_FILE, "\"lower_bound\" is %" PRId64 " but %" PRId64 " blocks are enough",
-                        w->lower_bound, w->blocks);
+        fault_report(r, BL_MANIFEST_FILE, "\"lower_bound\" is %" PRId64 " but %" PRId64 " blocks are enough",
+                     w->lower_bound, w->blocks);
     double wrong = w->efficiency - bl_plan_efficiency(plan);
     if (wrong > 1e-9 || wrong < -1e-9)
-        bl_fault_report(r, BL_MANIFEST_FILE, "\"efficiency\" is %.12g, the plan's is %.12g", w->efficiency,
-                        bl_plan_efficiency(plan));
+        fault_report(r, BL_MANIFEST_FILE, "\"efficiency\" is %.12g, the plan's is %.12g", w->efficiency,
+                     bl_plan_efficiency(plan));
     if (plan->max_sequences > v->manifest.format.S)
-        bl_fault_report(r, BL_MANIFEST_FILE, "\"S\" is %" PRId64 ", but a block has %" PRId64 " sequences",
-                        v->manifest.format.S, plan->max_sequences);
+        fault_report(r, BL_MANIFEST_FILE, "\"S\" is %" PRId64 ", but a block has %" PRId64 " sequences",
+                     v->manifest.format.S, plan->max_sequences);
     if (bl_plan_has_parts(plan) && !v->manifest.format.has_source_start)
-        bl_fault_report(r, BL_MANIFEST_FILE, "\"source_start\" is false, but the plan has parts of sequences");
+        fault_report(r, BL_MANIFEST_FILE, "\"source_start\" is false, but the plan has parts of sequences");
 }
 
 static void verify_open_index(struct bl_verify *v, const struct bl_fault_sink *r)
@@ -287,13 +285,13 @@ static void verify_plan(struct bl_verify *v, const struct bl_fault_sink *r)
     if (!v->has_index)
         return;
     if (bl_index_plan_digest(&v->index, format->T, digest, &e)) {
-        bl_fault_report(r, BL_INDEX_FILE, "%s", e.text);
+        fault_report(r, BL_INDEX_FILE, "%s", e.text);
         return;
     }
     if (strcmp(digest, format->plan_digest) != 0)
-        bl_fault_report(r, BL_INDEX_FILE, "plan digest %s, the manifest says %s", digest, format->plan_digest);
+        fault_report(r, BL_INDEX_FILE, "plan digest %s, the manifest says %s", digest, format->plan_digest);
     if (bl_index_read_plan(&v->index, format->T, v->manifest.align, &v->plan, &e)) {
-        bl_fault_report(r, BL_INDEX_FILE, "%s", e.text);
+        fault_report(r, BL_INDEX_FILE, "%s", e.text);
         return;
     }
     v->plan.is_store = bl_plan_info_is_store(&v->manifest.plan_info);
@@ -301,13 +299,13 @@ static void verify_plan(struct bl_verify *v, const struct bl_fault_sink *r)
     if (!v->has_sequences)
         return;
     if (bl_plan_check(&v->plan, v->sequences.length, v->sequences.count, &e)) {
-        bl_fault_report(r, BL_INDEX_FILE, "%s", e.text);
+        fault_report(r, BL_INDEX_FILE, "%s", e.text);
         return;
     }
     int64_t dropped = v->sequences.by_status[BL_ROW_DROPPED] - v->sequences.excluded;
     if (v->plan.dropped != dropped)
-        bl_fault_report(r, BL_SEQUENCES_FILE, "has %" PRId64 " dropped rows, the plan leaves %" PRId64 " out", dropped,
-                        v->plan.dropped);
+        fault_report(r, BL_SEQUENCES_FILE, "has %" PRId64 " dropped rows, the plan leaves %" PRId64 " out", dropped,
+                     v->plan.dropped);
     verify_plan_info(v, r);
     /* A plan with more pieces in a block than S cannot be compared with the tables. */
     v->has_plan = v->plan.max_sequences <= format->S;
@@ -339,9 +337,9 @@ static void verify_read_part(struct bl_verify *v, int64_t first, int64_t end, co
     int64_t last = end * format->blocks_per_shard;
     if (bl_index_read_part(&v->index, format->T, v->manifest.align, v->first_block,
                            last < format->blocks ? last : format->blocks, &v->plan, &e))
-        bl_fault_report(r, BL_INDEX_FILE, "%s", e.text);
+        fault_report(r, BL_INDEX_FILE, "%s", e.text);
     else if (!verify_part_fits(v))
-        bl_fault_report(
+        fault_report(
             r, BL_INDEX_FILE,
             "has blocks with more sequences than the manifest says, or sequences that are not in " BL_SEQUENCES_FILE);
     else
@@ -364,7 +362,7 @@ static void verify_folder(const struct bl_verify *v, const char *folder, bool in
     char *path = bl_path_join(v->dir, folder);
     DIR *entries = path ? opendir(path) : NULL;
     if (!entries)
-        bl_fault_report(r, folder, "cannot be read: %s", strerror(errno));
+        fault_report(r, folder, "cannot be read: %s", strerror(errno));
     const struct dirent *entry;
     while (entries && (entry = readdir(entries))) {
         struct stat status;
@@ -374,7 +372,7 @@ static void verify_folder(const struct bl_verify *v, const char *folder, bool in
         if (file && !inner && fstatat(dirfd(entries), entry->d_name, &status, 0) == 0 && S_ISDIR(status.st_mode))
             verify_folder(v, file, true, r);
         else if (file && !name_is_shard(&v->manifest.format, file))
-            bl_fault_report(r, file, "belongs to no shard of the dataset");
+            fault_report(r, file, "belongs to no shard of the dataset");
         free(file);
     }
     if (entries)
@@ -402,8 +400,7 @@ int bl_verify_open(struct bl_verify *v, const char *dir, const struct bl_cancel 
     if (code && code != BL_EDATA)
         return bl_error_set(e, code, "%s", why.text);
     if (code || !sound)
-        bl_fault_report(&r, BL_MANIFEST_FILE, "%s",
-                        code ? why.text : "wrong checksum: the file is damaged or was edited");
+        fault_report(&r, BL_MANIFEST_FILE, "%s", code ? why.text : "wrong checksum: the file is damaged or was edited");
     if (code)
         return BL_OK;
     v->has_manifest = true;
@@ -422,7 +419,7 @@ int bl_verify_files(struct bl_verify *v, bl_fault *fault, bl_fault *remark, void
     verify_statuses(v, &r);
     verify_open_index(v, &r);
     verify_plan(v, &r);
-    bl_verify_epochs(v, fault, remark, context);
+    verify_epochs(v, fault, remark, context);
     verify_read_shard_table(v, &r);
     verify_folder(v, "shards", false, &r);
     return bl_cancelled(v->cancel) ? BL_ECANCEL : BL_OK;
@@ -453,8 +450,8 @@ void bl_verify_finish(const struct bl_verify *v, int64_t failed_steps, bl_fault 
 {
     const struct bl_fault_sink r = {fault, context};
     if (v->has_plan && failed_steps != v->manifest.failed_steps)
-        bl_fault_report(&r, BL_MANIFEST_FILE, "\"failed_steps\" is %" PRId64 ", the shards have %" PRId64,
-                        v->manifest.failed_steps, failed_steps);
+        fault_report(&r, BL_MANIFEST_FILE, "\"failed_steps\" is %" PRId64 ", the shards have %" PRId64,
+                     v->manifest.failed_steps, failed_steps);
 }
 
 void bl_verify_close(struct bl_verify *v)
@@ -542,7 +539,7 @@ static int check_places(const struct view_check *c, struct bl_error *e)
     if (!code)
         code = bl_places_collect(&made, index, first_row, m->sources, e);
     if (code == BL_EDATA) {
-        bl_fault_report(&c->sink, BL_PLACES_FILE, "%s", e->text);
+        fault_report(&c->sink, BL_PLACES_FILE, "%s", e->text);
         bl_error_clear(e);
         code = BL_OK;
     } else if (!code && !(made.parts == its->parts && table_is_same(made.block, its->block, made.parts, 8) &&
@@ -550,7 +547,7 @@ static int check_places(const struct view_check *c, struct bl_error *e)
                           table_is_same(made.length, its->length, made.parts, 4) &&
                           table_is_same(made.source_start, its->source_start, made.parts, 8) &&
                           table_is_same(made.row_ptr, its->row_ptr, made.rows + 1, 8))) {
-        bl_fault_report(&c->sink, BL_PLACES_FILE, "differs from what the indexes of the sources say");
+        fault_report(&c->sink, BL_PLACES_FILE, "differs from what the indexes of the sources say");
     }
     bl_places_free(&made);
     free(index);
@@ -569,9 +566,9 @@ static int64_t check_pieces(const struct view_check *c, const char *file, const 
         int64_t row = plan->sequence[p], first = plan->source_start ? plan->source_start[p] : 0;
         int64_t begin = bl_places_begin(places, row), steps = bl_places_steps(places, row);
         if (!steps || first < begin || plan->length[p] > begin + steps - first) {
-            bl_fault_report(&c->sink, file,
-                            "piece %zu: steps %" PRId64 " to %" PRId64 " of sequence %" PRId64 " are not stored", p,
-                            first, first + plan->length[p], row);
+            fault_report(&c->sink, file,
+                         "piece %zu: steps %" PRId64 " to %" PRId64 " of sequence %" PRId64 " are not stored", p, first,
+                         first + plan->length[p], row);
             return -1;
         }
         placed += plan->length[p];
@@ -588,11 +585,11 @@ static void check_counts(const struct view_check *c, const struct bl_plan *plan,
     for (size_t s = 0; s < m->sources; s++)
         sum += m->source[s].steps;
     if (bl_plan_info_placed(w) != placed || sum != placed)
-        bl_fault_report(&c->sink, BL_MANIFEST_FILE, "has %" PRId64 " steps, its sources %" PRId64 ", the plan %" PRId64,
-                        bl_plan_info_placed(w), sum, placed);
+        fault_report(&c->sink, BL_MANIFEST_FILE, "has %" PRId64 " steps, its sources %" PRId64 ", the plan %" PRId64,
+                     bl_plan_info_placed(w), sum, placed);
     if (w->padding != (int64_t)plan->blocks * plan->T - placed)
-        bl_fault_report(&c->sink, BL_MANIFEST_FILE, "\"padding\" is %" PRId64 ", the plan has %" PRId64, w->padding,
-                        (int64_t)plan->blocks * plan->T - placed);
+        fault_report(&c->sink, BL_MANIFEST_FILE, "\"padding\" is %" PRId64 ", the plan has %" PRId64, w->padding,
+                     (int64_t)plan->blocks * plan->T - placed);
 }
 
 static int check_plan(struct view_check *c, int64_t epoch, const char *file, struct bl_error *e)
@@ -608,7 +605,7 @@ static int check_plan(struct view_check *c, int64_t epoch, const char *file, str
     if (code)
         goto out;
     if (!epoch && strcmp(digest, format->plan_digest) != 0)
-        bl_fault_report(&c->sink, file, "plan digest %s, the manifest says %s", digest, format->plan_digest);
+        fault_report(&c->sink, file, "plan digest %s, the manifest says %s", digest, format->plan_digest);
     int64_t placed = check_pieces(c, file, &plan);
     if (!epoch && placed >= 0)
         check_counts(c, &plan, placed);
@@ -619,7 +616,7 @@ static int check_plan(struct view_check *c, int64_t epoch, const char *file, str
 out:
     bl_plan_free(&plan);
     if (code == BL_EDATA || code == BL_EUSAGE) {
-        bl_fault_report(&c->sink, file, "%s", e->text);
+        fault_report(&c->sink, file, "%s", e->text);
         bl_error_clear(e);
         return BL_OK;
     }
@@ -638,8 +635,8 @@ static int check_plans(struct view_check *c, const struct bl_cancel *cancel, str
             code = check_plan(c, epoch, m->file[i].name, e);
     }
     if (!code && c->most > m->format.S)
-        bl_fault_report(&c->sink, BL_MANIFEST_FILE, "\"S\" is %" PRId64 ", but a block has %" PRId64 " sequences",
-                        m->format.S, c->most);
+        fault_report(&c->sink, BL_MANIFEST_FILE, "\"S\" is %" PRId64 ", but a block has %" PRId64 " sequences",
+                     m->format.S, c->most);
     return code;
 }
 
@@ -656,11 +653,11 @@ int bl_verify_view(const char *dir, const struct bl_cancel *cancel, bl_fault *fa
     if (code)
         return code;
     for (size_t i = 0; i < m.files && !bl_cancelled(cancel); i++)
-        bl_fault_check_file(&c.sink, dir, &m.file[i]);
+        fault_check_file(&c.sink, dir, &m.file[i]);
     bl_manifest_free(&m);
     code = bl_view_open(&c.view, dir, &why);
     if (code) {
-        bl_fault_report(&c.sink, BL_MANIFEST_FILE, "%s", why.text);
+        fault_report(&c.sink, BL_MANIFEST_FILE, "%s", why.text);
         return BL_OK;
     }
     code = check_places(&c, e);
@@ -668,7 +665,7 @@ int bl_verify_view(const char *dir, const struct bl_cancel *cancel, bl_fault *fa
         code = check_plans(&c, cancel, e);
     const struct bl_verify strays = {.dir = dir, .manifest = c.view.manifest};
     if (!code)
-        bl_verify_epoch_strays(&strays, fault, remark, context);
+        verify_epoch_strays(&strays, fault, remark, context);
     bl_view_close(&c.view);
     return code;
 }

@@ -47,12 +47,12 @@ struct bl_shard_check {
     void *context;
 };
 
-static void bl_shard_check_report(struct bl_shard_check *w, const char *format, ...) BL_PRINTF(2, 3);
+static void shard_check_report(struct bl_shard_check *w, const char *format, ...) BL_PRINTF(2, 3);
 
 /* --- reading and reporting ---------------------------------------------------------------------------------------- */
 
 /* Reports a fault of the shard. */
-static void bl_shard_check_report(struct bl_shard_check *w, const char *format, ...)
+static void shard_check_report(struct bl_shard_check *w, const char *format, ...)
 {
     char text[1200];
     va_list arguments;
@@ -64,22 +64,22 @@ static void bl_shard_check_report(struct bl_shard_check *w, const char *format, 
 }
 
 /* Copies uncompressed bytes of the shard. BL_EDATA: unreadable, which is reported as a fault of what. */
-static int bl_shard_check_read(struct bl_shard_check *w, int64_t offset, int64_t size, void *out, const char *what,
-                               struct bl_error *e)
+static int shard_check_read(struct bl_shard_check *w, int64_t offset, int64_t size, void *out, const char *what,
+                            struct bl_error *e)
 {
     struct bl_error why = {0};
     if (bl_cancelled(w->verify->cancel))
         return BL_ECANCEL;
     int code = bl_shard_reader_read(&w->file, offset, size, out, &why);
     if (code == BL_EDATA || code == BL_EFAIL) {
-        bl_shard_check_report(w, "%s: %s", what, why.text);
+        shard_check_report(w, "%s: %s", what, why.text);
         return BL_EDATA;
     }
     return code ? bl_error_set(e, code, "%s", why.text) : BL_OK;
 }
 
 /* Adds the checksum of the next region to the shard's. */
-static void bl_shard_check_add_region(struct bl_shard_check *w, uint64_t checksum)
+static void shard_check_add_region(struct bl_shard_check *w, uint64_t checksum)
 {
     bl_checksum_add(&w->sum, &checksum, sizeof checksum);
 }
@@ -89,7 +89,7 @@ static void bl_shard_check_add_region(struct bl_shard_check *w, uint64_t checksu
 /* Checks of a shard's tables. The plan does not say which pieces failed. The table "sequence", which comes first, does
  * (-1), and only sequences that have failed in sequences.tsv may; the other tables must agree with it. */
 
-static int piece_compare(const void *a, const void *b)
+static int check_compare_piece(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
@@ -105,7 +105,7 @@ static int check_add_lost(struct bl_shard_check *w, int64_t piece, int64_t steps
 }
 
 /* Sets the tables that block b must have. row: its row of the table "sequence" while that table is read; else NULL. */
-static int bl_shard_check_expect(struct bl_shard_check *w, int64_t b, const int64_t *row, struct bl_error *e)
+static int shard_check_expect(struct bl_shard_check *w, int64_t b, const int64_t *row, struct bl_error *e)
 {
     const struct bl_verify *v = w->verify;
     struct bl_block *block = &w->expected;
@@ -118,7 +118,7 @@ static int bl_shard_check_expect(struct bl_shard_check *w, int64_t b, const int6
         memcpy(&sequence, row ? &row[i] : &block->sequence[i], sizeof sequence);
         if (row && sequence == -1)
             code = check_add_lost(w, piece, block->length[i], e);
-        if (!code && w->lost && bsearch(&piece, w->lost, w->lost_count, sizeof *w->lost, piece_compare))
+        if (!code && w->lost && bsearch(&piece, w->lost, w->lost_count, sizeof *w->lost, check_compare_piece))
             bl_block_fail(block, w->format, i);
     }
     return code;
@@ -135,7 +135,7 @@ static int check_compare_rows(struct bl_shard_check *w, const struct bl_shard_te
 {
     for (int64_t i = 0; i < rows; i++) {
         const uint8_t *row = w->chunk + i * tensor->row_bytes;
-        int code = bl_shard_check_expect(
+        int code = shard_check_expect(
             w, first + i, tensor->table == BL_TABLE_SEQUENCE ? (const int64_t *)(const void *)row : NULL, e);
         if (code)
             return code;
@@ -150,14 +150,14 @@ static void check_report_rows(struct bl_shard_check *w, const struct bl_shard_te
 {
     const char *what = tensor->table < BL_TABLES ? "the plan" : "sequences.tsv";
     if (wrong->count == 1)
-        bl_shard_check_report(w, "%s of block %" PRId64 " differs from %s", tensor->tensor.name, wrong->first, what);
+        shard_check_report(w, "%s of block %" PRId64 " differs from %s", tensor->tensor.name, wrong->first, what);
     else if (wrong->count)
-        bl_shard_check_report(w, "%s of block %" PRId64 " and %" PRId64 " more differ from %s", tensor->tensor.name,
-                              wrong->first, wrong->count - 1, what);
+        shard_check_report(w, "%s of block %" PRId64 " and %" PRId64 " more differ from %s", tensor->tensor.name,
+                           wrong->first, wrong->count - 1, what);
 }
 
 /* Checks a table against the plan, row by row. */
-static int bl_shard_check_table(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, struct bl_error *e)
+static int shard_check_table(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, struct bl_error *e)
 {
     struct bl_checksum_state sum;
     struct wrong wrong = {0};
@@ -167,8 +167,8 @@ static int bl_shard_check_table(struct bl_shard_check *w, const struct bl_shard_
     bl_checksum_begin(&sum);
     for (int64_t at = 0; at < w->layout.blocks && !code; at += batch) {
         int64_t rows = w->layout.blocks - at < batch ? w->layout.blocks - at : batch;
-        code = bl_shard_check_read(w, bl_layout_offset(&w->layout, tensor, at), rows * tensor->row_bytes, w->chunk,
-                                   tensor->tensor.name, e);
+        code = shard_check_read(w, bl_layout_offset(&w->layout, tensor, at), rows * tensor->row_bytes, w->chunk,
+                                tensor->tensor.name, e);
         if (!code)
             bl_checksum_add(&sum, w->chunk, (size_t)(rows * tensor->row_bytes));
         if (!code && known)
@@ -176,7 +176,7 @@ static int bl_shard_check_table(struct bl_shard_check *w, const struct bl_shard_
     }
     check_report_rows(w, tensor, &wrong);
     if (!code)
-        bl_shard_check_add_region(w, bl_checksum_end(&sum));
+        shard_check_add_region(w, bl_checksum_end(&sum));
     return code == BL_EDATA ? BL_OK : code;
 }
 
@@ -187,7 +187,7 @@ static int bl_shard_check_table(struct bl_shard_check *w, const struct bl_shard_
 
 /* JPEG fields: allocates what their checks need; checks the offsets of all steps; reads the steps of one block, checks
  * their headers, and computes their checksum. */
-static int bl_shard_check_open_jpeg(struct bl_shard_check *w, struct bl_error *e)
+static int shard_check_open_jpeg(struct bl_shard_check *w, struct bl_error *e)
 {
     if (!bl_format_encodes(w->format, BL_ENCODING_JPEG))
         return BL_OK;
@@ -204,14 +204,14 @@ static int check_block_offsets(struct bl_shard_check *w, const struct bl_shard_t
     const int64_t b = w->layout.first_block + row, *offsets = w->offsets;
     int64_t end = data->tensor.end - data->tensor.begin;
     if (*at >= 0 && offsets[0] != *at) {
-        bl_shard_check_report(w, "%s of block %" PRId64 " begins at %" PRId64 ", not at %" PRId64, tensor->tensor.name,
-                              b, offsets[0], *at);
+        shard_check_report(w, "%s of block %" PRId64 " begins at %" PRId64 ", not at %" PRId64, tensor->tensor.name, b,
+                           offsets[0], *at);
         *at = -1;
         return BL_EDATA;
     }
     int64_t t = bl_codec_check_offsets(w->format, offsets, end);
     if (t >= 0)
-        bl_shard_check_report(
+        shard_check_report(
             w, "%s of block %" PRId64 ", step %" PRId64 ": goes from %" PRId64 " to %" PRId64 " of %" PRId64 " bytes",
             tensor->tensor.name, b, t, offsets[t], offsets[t + 1], end);
     *at = t >= 0 ? -1 : offsets[w->format->T];
@@ -223,22 +223,21 @@ static int check_steps(struct bl_shard_check *w, const struct bl_shard_tensor *t
 {
     int64_t b = w->layout.first_block + row;
     const int64_t *offsets = w->offsets;
-    int code = bl_shard_check_expect(w, b, NULL, e);
+    int code = shard_check_expect(w, b, NULL, e);
     if (code)
         return code;
     bl_block_steps(&w->expected, w->format, w->step);
     for (int64_t t = 0; t < w->format->T; t++) {
         int64_t size = offsets[t + 1] - offsets[t], before = t ? offsets[t] - offsets[t - 1] : 0;
         if (w->step[t] == BL_STEP_OWN && !size)
-            bl_shard_check_report(w,
-                                  "%s of block %" PRId64 ", step %" PRId64 ": no bytes, but it belongs to a sequence",
-                                  tensor->tensor.name, b, t);
+            shard_check_report(w, "%s of block %" PRId64 ", step %" PRId64 ": no bytes, but it belongs to a sequence",
+                               tensor->tensor.name, b, t);
         else if (w->step[t] == BL_STEP_EMPTY && size)
-            bl_shard_check_report(w, "%s of block %" PRId64 ", step %" PRId64 ": has bytes, but belongs to no sequence",
-                                  tensor->tensor.name, b, t);
+            shard_check_report(w, "%s of block %" PRId64 ", step %" PRId64 ": has bytes, but belongs to no sequence",
+                               tensor->tensor.name, b, t);
         else if (w->step[t] == BL_STEP_REPEAT && size != before)
-            bl_shard_check_report(w, "%s of block %" PRId64 ", step %" PRId64 ": does not repeat the step before",
-                                  tensor->tensor.name, b, t);
+            shard_check_report(w, "%s of block %" PRId64 ", step %" PRId64 ": does not repeat the step before",
+                               tensor->tensor.name, b, t);
         else
             continue;
         break;
@@ -249,11 +248,11 @@ static int check_steps(struct bl_shard_check *w, const struct bl_shard_tensor *t
 static int check_read_offsets(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, int64_t row,
                               struct bl_error *e)
 {
-    return bl_shard_check_read(w, bl_layout_offset(&w->layout, tensor, row), tensor->row_bytes, w->offsets,
-                               tensor->tensor.name, e);
+    return shard_check_read(w, bl_layout_offset(&w->layout, tensor, row), tensor->row_bytes, w->offsets,
+                            tensor->tensor.name, e);
 }
 
-static int bl_shard_check_offsets(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, struct bl_error *e)
+static int shard_check_offsets(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, struct bl_error *e)
 {
     const struct bl_shard_tensor *data = bl_layout_field(&w->layout, tensor->field);
     int64_t at = 0;
@@ -270,9 +269,9 @@ static int bl_shard_check_offsets(struct bl_shard_check *w, const struct bl_shar
     if (code)
         goto out;
     if (at >= 0 && at != data->tensor.end - data->tensor.begin)
-        bl_shard_check_report(w, "%s ends at %" PRId64 " of %" PRId64 " bytes", tensor->tensor.name, at,
-                              data->tensor.end - data->tensor.begin);
-    bl_shard_check_add_region(w, bl_checksum_end(&sum));
+        shard_check_report(w, "%s ends at %" PRId64 " of %" PRId64 " bytes", tensor->tensor.name, at,
+                           data->tensor.end - data->tensor.begin);
+    shard_check_add_region(w, bl_checksum_end(&sum));
 out:
     return code == BL_EDATA ? BL_OK : code;
 }
@@ -285,24 +284,24 @@ static int check_read_step(struct bl_shard_check *w, const struct bl_shard_tenso
     int64_t size = w->offsets[t + 1] - w->offsets[t];
     struct bl_error why = {0};
     if (size > w->chunk_size) {
-        bl_shard_check_report(
+        shard_check_report(
             w, "%s, step %" PRId64 ": %" PRId64 " bytes exceed the maximum of a JPEG file of %" PRId64 "x%" PRId64,
             what, t, size, shape[1], shape[0]);
         return BL_EDATA;
     }
-    int code = bl_shard_check_read(w, bl_layout_offset(&w->layout, tensor, 0) + w->offsets[t], size, w->chunk, what, e);
+    int code = shard_check_read(w, bl_layout_offset(&w->layout, tensor, 0) + w->offsets[t], size, w->chunk, what, e);
     if (code || !size)
         return code;
     code = bl_jpeg_check(w->decoder, w->chunk, (size_t)size, shape, &why);
     if (code != BL_EDATA)
         return code ? bl_error_set(e, code, "%s", why.text) : BL_OK;
-    bl_shard_check_report(w, "%s, step %" PRId64 ": %s", what, t, why.text);
+    shard_check_report(w, "%s, step %" PRId64 ": %s", what, t, why.text);
     return BL_OK;
 }
 
-/* Wrong offsets have been reported by bl_shard_check_offsets. */
-static int bl_shard_check_read_steps(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, int64_t row,
-                                     const char *what, uint64_t *checksum, struct bl_error *e)
+/* Wrong offsets have been reported by shard_check_offsets. */
+static int shard_check_read_steps(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, int64_t row,
+                                  const char *what, uint64_t *checksum, struct bl_error *e)
 {
     struct bl_checksum_state sum;
     int code = check_read_offsets(w, bl_layout_offsets(&w->layout, tensor->field), row, e);
@@ -333,7 +332,7 @@ static int check_read_block(struct bl_shard_check *w, int64_t offset, int64_t si
     bl_checksum_begin(&sum);
     for (int64_t at = 0; at < size && !code; at += w->chunk_size) {
         int64_t part = size - at < w->chunk_size ? size - at : w->chunk_size;
-        code = bl_shard_check_read(w, offset + at, part, w->chunk, what, e);
+        code = shard_check_read(w, offset + at, part, w->chunk, what, e);
         if (!code)
             bl_checksum_add(&sum, w->chunk, (size_t)part);
     }
@@ -349,20 +348,20 @@ static int check_block(struct bl_shard_check *w, const struct bl_shard_tensor *t
     uint64_t checksum = 0;
     int64_t listed = 0;
     snprintf(what, sizeof what, "block %" PRId64 " of %s", b, tensor->tensor.name);
-    int code = tensor->varies ? bl_shard_check_read_steps(w, tensor, row, what, &checksum, e)
+    int code = tensor->varies ? shard_check_read_steps(w, tensor, row, what, &checksum, e)
                               : check_read_block(w, bl_layout_offset(&w->layout, tensor, row), tensor->row_bytes, what,
                                                  &checksum, e);
     if (code)
         return code == BL_EDATA ? BL_OK : code;
-    bl_shard_check_add_region(w, checksum);
+    shard_check_add_region(w, checksum);
     if (v->has_index)
         code = bl_index_read(&v->index, BL_INDEX_BLOCK_CHECKSUM, b * w->format->fields.count + tensor->field, 1,
                              &listed, e);
     if (code)
         return code;
     if (v->has_index && (uint64_t)listed != checksum)
-        bl_shard_check_report(w, "%s: checksum %016" PRIx64 ", the index says %016" PRIx64, what, checksum,
-                              (uint64_t)listed);
+        shard_check_report(w, "%s: checksum %016" PRIx64 ", the index says %016" PRIx64, what, checksum,
+                           (uint64_t)listed);
     return BL_OK;
 }
 
@@ -372,12 +371,12 @@ static int check_header(struct bl_shard_check *w, struct bl_error *e)
     char *head = malloc(header->size);
     if (!head)
         return bl_error_memory(e);
-    int code = bl_shard_check_read(w, 0, (int64_t)header->size, head, "the header", e);
+    int code = shard_check_read(w, 0, (int64_t)header->size, head, "the header", e);
     if (code)
         goto out;
     if (memcmp(head, header->data, header->size) != 0)
-        bl_shard_check_report(w, "its header does not match the manifest");
-    bl_shard_check_add_region(w, bl_checksum(head, header->size));
+        shard_check_report(w, "its header does not match the manifest");
+    shard_check_add_region(w, bl_checksum(head, header->size));
 out:
     free(head);
     return code == BL_EDATA ? BL_OK : code;
@@ -410,14 +409,14 @@ static bool check_frames_are_aligned(const struct bl_shard_check *w)
 static int check_file(struct bl_shard_check *w, const struct bl_shard_row *row)
 {
     if (w->file.size != w->layout.file_size) {
-        bl_shard_check_report(w, "has %" PRId64 " bytes%s, expected %" PRId64, w->file.size,
-                              w->file.compressed ? " of content" : "", w->layout.file_size);
+        shard_check_report(w, "has %" PRId64 " bytes%s, expected %" PRId64, w->file.size,
+                           w->file.compressed ? " of content" : "", w->layout.file_size);
         return BL_EDATA;
     }
     if (row && w->file.bytes != row->bytes)
-        bl_shard_check_report(w, "has %" PRId64 " bytes, " BL_SHARDS_FILE " says %" PRId64, w->file.bytes, row->bytes);
+        shard_check_report(w, "has %" PRId64 " bytes, " BL_SHARDS_FILE " says %" PRId64, w->file.bytes, row->bytes);
     if (w->file.compressed && !check_frames_are_aligned(w)) {
-        bl_shard_check_report(w, "its frames do not match header, tables and blocks");
+        shard_check_report(w, "its frames do not match header, tables and blocks");
         return BL_EDATA;
     }
     return BL_OK;
@@ -439,8 +438,7 @@ static int check_shard_checksum(struct bl_shard_check *w, const struct bl_shard_
         checksum = bl_checksum_end(&sum);
     }
     if (checksum != row->checksum)
-        bl_shard_check_report(w, "checksum %016" PRIx64 ", " BL_SHARDS_FILE " says %016" PRIx64, checksum,
-                              row->checksum);
+        shard_check_report(w, "checksum %016" PRIx64 ", " BL_SHARDS_FILE " says %016" PRIx64, checksum, row->checksum);
     return BL_OK;
 }
 
@@ -450,9 +448,9 @@ static int check_contents(struct bl_shard_check *w, struct bl_error *e)
     for (int t = 0; t < w->layout.tensors && !code; t++) {
         const struct bl_shard_tensor *tensor = &w->layout.tensor[t];
         if (tensor->table >= 0)
-            code = bl_shard_check_table(w, tensor, e);
+            code = shard_check_table(w, tensor, e);
         else if (tensor->offsets)
-            code = bl_shard_check_offsets(w, tensor, e);
+            code = shard_check_offsets(w, tensor, e);
         for (int64_t row = 0; tensor->field >= 0 && !tensor->offsets && row < w->layout.blocks && !code; row++)
             code = check_block(w, tensor, row, e);
     }
@@ -485,7 +483,7 @@ static int check_prepare(struct bl_shard_check *w, struct bl_error *e)
     int code = bl_block_make(&w->expected, 1, w->format, false, e);
     w->expected.values = &w->verify->values;
     if (!code)
-        code = bl_shard_check_open_jpeg(w, e);
+        code = shard_check_open_jpeg(w, e);
     if (!code && w->file.compressed)
         code = bl_shard_reader_keep_checksums(&w->file, e);
     bl_checksum_begin(&w->sum);
@@ -501,9 +499,9 @@ static int check_open_file(struct bl_shard_check *w, struct bl_error *e)
         return bl_error_memory(e);
     int code = BL_EDATA;
     if (access(path, F_OK) != 0 && errno == ENOENT)
-        bl_shard_check_report(w, "is missing");
+        shard_check_report(w, "is missing");
     else if (bl_shard_reader_open(&w->file, path, w->format->compressed, &why))
-        bl_shard_check_report(w, "%s", why.text);
+        shard_check_report(w, "%s", why.text);
     else
         code = BL_OK;
     free(path);
@@ -517,7 +515,7 @@ static int check_read_layout(struct bl_shard_check *w, int64_t shard, struct bl_
     int code = bl_shard_reader_layout(&w->file, w->format, shard, &w->layout, &why);
     if (code != BL_EDATA)
         return code ? bl_error_set(e, code, "%s", why.text) : BL_OK;
-    bl_shard_check_report(w, "%s", why.text);
+    shard_check_report(w, "%s", why.text);
     return BL_EDATA;
 }
 

@@ -22,8 +22,8 @@ static int source_is_gone(struct bl_error *e)
 }
 
 /* Opens the dataset of a source and compares it with what the view was made of. */
-static int source_open(const struct bl_manifest *view, const struct bl_view_source *source, const char *dir,
-                       struct bl_dataset *dataset, struct bl_error *e)
+static int view_source_open(const struct bl_manifest *view, const struct bl_view_source *source, const char *dir,
+                            struct bl_dataset *dataset, struct bl_error *e)
 {
     char *path = bl_path_join(dir, source->path);
     int code = path ? bl_dataset_open(dataset, path, e) : bl_error_memory(e);
@@ -44,7 +44,7 @@ int bl_view_check_sources(const struct bl_manifest *manifest, const char *dir, s
     int code = BL_OK;
     for (size_t s = 0; s < manifest->sources && !code; s++) {
         struct bl_dataset dataset = {.shard = -1, .index.fd = -1, .file.fd = -1};
-        code = source_open(manifest, &manifest->source[s], dir, &dataset, e);
+        code = view_source_open(manifest, &manifest->source[s], dir, &dataset, e);
         bl_dataset_close(&dataset);
     }
     return code ? e->code = BL_EDATA : BL_OK;
@@ -73,7 +73,7 @@ static int view_open_sources(struct bl_view *view, struct bl_error *e)
     if (!code)
         code = view_make_sources(view, m->sources, e);
     for (size_t s = 0; s < m->sources && !code; s++)
-        code = source_open(m, &m->source[s], view->dir, &view->source[s], e);
+        code = view_source_open(m, &m->source[s], view->dir, &view->source[s], e);
     return code;
 }
 

@@ -12,7 +12,7 @@
 #include "base/io.h"
 #include "base/text.h"
 
-static void bl_npz_close(struct bl_npz *z);
+static void npz_close(struct bl_npz *z);
 
 /* --- NPZ archive -------------------------------------------------------------------------------------------------- */
 
@@ -197,8 +197,8 @@ static int npz_check_member(struct bl_npz *z, zip_uint64_t member, struct bl_err
 /* Opens the archive in input, which stays the caller's, and finds the array of that name; NULL: the only one. path: for
  * messages. BL_EDATA: no archive, no such array, or one of an impossible size; BL_EFAIL: it cannot be read, or ends
  * before `bytes`; BL_ECANCEL. */
-static int bl_npz_open(struct bl_npz **npz, const struct bl_input_file *input, int64_t bytes, const char *path,
-                       const char *name, const struct bl_cancel *cancel, struct bl_error *e)
+static int npz_open(struct bl_npz **npz, const struct bl_input_file *input, int64_t bytes, const char *path,
+                    const char *name, const struct bl_cancel *cancel, struct bl_error *e)
 {
     zip_int64_t member = -1;
     struct bl_npz *z = calloc(1, sizeof *z);
@@ -220,13 +220,13 @@ static int bl_npz_open(struct bl_npz **npz, const struct bl_input_file *input, i
         code = npz_error_set(z, zip_get_error(z->zip), e);
 out:
     if (code)
-        bl_npz_close(z);
+        npz_close(z);
     else
         *npz = z;
     return code;
 }
 
-static void bl_npz_close(struct bl_npz *z)
+static void npz_close(struct bl_npz *z)
 {
     if (z->file)
         zip_fclose(z->file); /* read only: nothing can be lost by it */
@@ -237,25 +237,25 @@ static void bl_npz_close(struct bl_npz *z)
 }
 
 /* Bytes of the NPY file, by the archive's directory. */
-static int64_t bl_npz_bytes(const struct bl_npz *z)
+static int64_t npz_bytes(const struct bl_npz *z)
 {
     return z->member_bytes;
 }
 
 /* Whether it is stored, not deflated. */
-static bool bl_npz_is_stored(const struct bl_npz *z)
+static bool npz_is_stored(const struct bl_npz *z)
 {
     return z->is_stored;
 }
 
 /* Goes to a byte of a stored one. Its checksum is not verified from then on. */
-static int bl_npz_seek(struct bl_npz *z, int64_t offset, struct bl_error *e)
+static int npz_seek(struct bl_npz *z, int64_t offset, struct bl_error *e)
 {
     return zip_fseek(z->file, offset, SEEK_SET) == 0 ? BL_OK : npz_error_set(z, zip_file_get_error(z->file), e);
 }
 
 /* Reads the next bytes, up to size. *got is less only at the end, and then the checksum is right. BL_EDATA: damaged. */
-static int bl_npz_read(struct bl_npz *z, void *data, size_t size, size_t *got, struct bl_error *e)
+static int npz_read(struct bl_npz *z, void *data, size_t size, size_t *got, struct bl_error *e)
 {
     zip_int64_t n = 1;
     for (*got = 0; *got < size && n > 0; *got += (size_t)n) {
@@ -325,7 +325,7 @@ static int copy_read(const struct bl_array_copy *copy, uint8_t *data, size_t siz
 static int file_read_next(void *context, void *data, size_t size, struct bl_error *e)
 {
     struct bl_array_file *f = context;
-    int64_t bytes = f->npz ? bl_npz_bytes(f->npz) : f->bytes;
+    int64_t bytes = f->npz ? npz_bytes(f->npz) : f->bytes;
     for (size_t done = 0, part; done < size; done += part) {
         if (bl_cancelled(f->cancel))
             return bl_error_set(e, BL_ECANCEL, "cancelled");
@@ -334,7 +334,7 @@ static int file_read_next(void *context, void *data, size_t size, struct bl_erro
         if ((int64_t)part > bytes - f->position)
             return bl_error_set(e, BL_EDATA, "truncated: it ends at byte %" PRId64, bytes);
         size_t got = part;
-        int code = f->npz ? bl_npz_read(f->npz, to, part, &got, e)
+        int code = f->npz ? npz_read(f->npz, to, part, &got, e)
                           : bl_io_pread(f->input.fd, to, part, f->input.begin + f->position, f->path, e);
         if (code)
             return code;
@@ -349,11 +349,11 @@ static int file_read_next(void *context, void *data, size_t size, struct bl_erro
 int bl_array_file_rewind(struct bl_array_file *f, struct bl_error *e)
 {
     if (f->npz)
-        bl_npz_close(f->npz);
+        npz_close(f->npz);
     f->npz = NULL;
     f->position = 0;
     f->in_order = true;
-    return bl_npz_open(&f->npz, &f->input, f->bytes, f->path, f->member, f->cancel, e);
+    return npz_open(&f->npz, &f->input, f->bytes, f->path, f->member, f->cancel, e);
 }
 
 /* Tells by the first bytes what the file is. */
@@ -397,7 +397,7 @@ static int file_read_header(struct bl_array_file *f, struct bl_error *e)
     int code = bl_npy_read(&f->npy, file_read_next, f, e);
     if (code)
         return code;
-    int64_t there = (f->npz ? bl_npz_bytes(f->npz) : f->bytes) - f->npy.begin;
+    int64_t there = (f->npz ? npz_bytes(f->npz) : f->bytes) - f->npy.begin;
     f->trailing = there - f->npy.bytes;
     if (f->trailing < 0)
         return bl_error_set(e, BL_EDATA,
@@ -426,7 +426,7 @@ out:
 void bl_array_file_close(struct bl_array_file *f)
 {
     if (f->npz)
-        bl_npz_close(f->npz);
+        npz_close(f->npz);
     bl_input_file_close(&f->input);
     f->npz = NULL;
 }
@@ -435,10 +435,10 @@ void bl_array_file_close(struct bl_array_file *f)
 static int file_seek_archive(struct bl_array_file *f, int64_t position, struct bl_error *e)
 {
     uint8_t skipped[SKIP];
-    if (position != f->position && bl_npz_is_stored(f->npz)) {
+    if (position != f->position && npz_is_stored(f->npz)) {
         f->in_order = false;
         f->position = position;
-        return bl_npz_seek(f->npz, position, e);
+        return npz_seek(f->npz, position, e);
     }
     int code = position < f->position ? bl_array_file_rewind(f, e) : BL_OK;
     while (!code && f->position < position) {
@@ -476,7 +476,7 @@ int bl_array_file_read(struct bl_array_file *f, void *data, size_t size, int64_t
 
 bool bl_array_file_is_deflated(const struct bl_array_file *f)
 {
-    return f->npz && !bl_npz_is_stored(f->npz);
+    return f->npz && !npz_is_stored(f->npz);
 }
 
 int bl_array_file_verify(struct bl_array_file *f, struct bl_error *e)
@@ -489,7 +489,7 @@ int bl_array_file_verify(struct bl_array_file *f, struct bl_error *e)
     if (code)
         return code;
     do {
-        code = bl_npz_read(f->npz, rest, sizeof rest, &got, e);
+        code = npz_read(f->npz, rest, sizeof rest, &got, e);
         if (code)
             return code;
         f->position += (int64_t)got;

@@ -49,9 +49,9 @@ struct bl_array_file {
     const struct bl_array_copy *copy; /* the caller's, of a deflated array; or NULL */
 };
 
-/* Opens the file, which must have so many bytes (-1: any), and reads the array's header. member: as in bl_npz_open.
- * BL_EDATA: no usable array, or a header that promises more than there is; BL_EFAIL: the system fails, or the file has
- * changed since the scan; BL_ECANCEL. After a failure there is nothing to close. */
+/* Opens the file, which must have so many bytes (-1: any), and reads the array's header. member: its name in an
+ * archive; NULL: the only one. BL_EDATA: no usable array, or a header that promises more than there is; BL_EFAIL: the
+ * system fails, or the file has changed since the scan; BL_ECANCEL. After a failure there is nothing to close. */
 int bl_array_file_open(struct bl_array_file *f, const char *path, int64_t bytes, const char *member,
                        const struct bl_cancel *cancel, struct bl_error *e);
 void bl_array_file_close(struct bl_array_file *f);

@@ -43,7 +43,7 @@ static uint32_t read_size(const uint8_t *at, bool big)
 }
 
 /* False for a file without 32-bit sizes (RIFF, RIFX) or without samples. */
-static bool bl_wave_read(const struct bl_demux *d, struct bl_wave *wave)
+static bool wave_read(const struct bl_demux *d, struct bl_wave *wave)
 {
     int64_t at = 12;
     uint8_t chunk[8];
@@ -198,8 +198,8 @@ static void info_add_damage(struct bl_audio_info *info, const struct bl_audio_de
     double declared = demux_declared_seconds(d);
     struct bl_wave wave = {0};
     char frames[BL_PLURAL_SIZE];
-    bool is_wave = bl_wave_read(d, &wave), by_duration = !bl_demux_is_mov(d) && d->format->nb_streams == 1 &&
-                                                         !wave.open && declared > c->seconds + END_TOLERANCE;
+    bool is_wave = wave_read(d, &wave), by_duration = !bl_demux_is_mov(d) && d->format->nb_streams == 1 && !wave.open &&
+                                                      declared > c->seconds + END_TOLERANCE;
     if (is_wave && !wave.open && wave.claimed > wave.present)
         ADD_REASON(info, "truncated: header claims %" PRId64 " bytes of samples, %" PRId64 " are there", wave.claimed,
                    wave.present);

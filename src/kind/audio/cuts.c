@@ -62,7 +62,7 @@ static void recordings_clear(struct bl_recordings *r)
 }
 
 /* Start from {0}. */
-static void bl_recordings_close(struct bl_recordings *r)
+static void recordings_close(struct bl_recordings *r)
 {
     recordings_clear(r);
     free(r->slot);
@@ -71,9 +71,8 @@ static void bl_recordings_close(struct bl_recordings *r)
 
 /* Finds the recording at path, and counts it where it is not in the cache. Valid until the next call. BL_EFAIL,
  * BL_ECANCEL. */
-static int bl_recordings_find(struct bl_recordings *r, const struct bl_audio_config *config,
-                              const struct bl_kind_env *env, const char *path, const struct bl_recording **recording,
-                              struct bl_error *e)
+static int recordings_find(struct bl_recordings *r, const struct bl_audio_config *config, const struct bl_kind_env *env,
+                           const char *path, const struct bl_recording **recording, struct bl_error *e)
 {
     if (!r->slot && !(r->slot = calloc(SLOTS, sizeof *r->slot)))
         return bl_error_memory(e);
@@ -193,7 +192,7 @@ static int cuts_fill_row(struct cut_counter *c, const struct bl_cut *cut, struct
 {
     const struct bl_recording *recording;
     int64_t samples = 0;
-    int code = bl_recordings_find(&c->recordings, c->config, c->list.env, c->list.path.open_path.data, &recording, e);
+    int code = recordings_find(&c->recordings, c->config, c->list.env, c->list.path.open_path.data, &recording, e);
     if (code)
         return code;
     row->bytes = recording->bytes;
@@ -283,7 +282,7 @@ static int cuts_fill_clip(struct bl_list_counter *counter, struct bl_row *row, s
     struct cut_counter *c = (struct cut_counter *)counter;
     const struct bl_recording *recording;
     c->recordings.wants_marks = true;
-    int code = bl_recordings_find(&c->recordings, c->config, counter->env, counter->path.open_path.data, &recording, e);
+    int code = recordings_find(&c->recordings, c->config, counter->env, counter->path.open_path.data, &recording, e);
     if (code)
         return code;
     const struct bl_audio_info *info = &recording->info;
@@ -304,7 +303,7 @@ static int cuts_fill_clip(struct bl_list_counter *counter, struct bl_row *row, s
 static void cuts_counter_close(struct bl_counter *counter)
 {
     struct cut_counter *c = (struct cut_counter *)counter;
-    bl_recordings_close(&c->recordings);
+    recordings_close(&c->recordings);
     bl_entry_free(&c->entry);
     bl_list_counter_free(&c->list);
     free(c);

@@ -210,7 +210,7 @@ int bl_image_orientation(const uint8_t *data, size_t size, int *orientation, str
 
 /* Replaces the display matrix of a frame by that of an orientation. The table has the matrix of each orientation: its
  * columns say where the rows and columns of the picture go. */
-static int bl_image_set_orientation(AVFrame *frame, int orientation, struct bl_error *e)
+static int image_set_orientation(AVFrame *frame, int orientation, struct bl_error *e)
 {
     static const int8_t turns[9][4] = {{1, 0, 0, 1}, {1, 0, 0, 1},  {-1, 0, 0, 1},  {-1, 0, 0, -1}, {1, 0, 0, -1},
                                        {0, 1, 1, 0}, {0, 1, -1, 0}, {0, -1, -1, 0}, {0, -1, 1, 0}};
@@ -295,7 +295,7 @@ static void plane_upsample(const AVFrame *from, int plane, AVFrame *to)
 /* Replaces a frame of YUV 4:2:0, as FFmpeg decodes lossy WebP, by one of 4:4:4 without transparency, whose chroma is
  * libwebp's to the bit: sited in the centre of four pixels, interpolated, and rounded to 8 bits. Other frames stay as
  * they are. */
-static int bl_webp_upsample(AVFrame *frame, struct bl_error *e)
+static int webp_upsample(AVFrame *frame, struct bl_error *e)
 {
     if (frame->format != AV_PIX_FMT_YUV420P && frame->format != AV_PIX_FMT_YUVA420P)
         return BL_OK;
@@ -503,7 +503,7 @@ static int image_decode_whole(AVPacket *packet, const struct image_setup *setup,
         bl_tiff_keep_numbers(packet->data, (size_t)packet->size);
     code = image_decode_packet(context, packet, frame, e);
     if (!code && context->codec_id == AV_CODEC_ID_WEBP)
-        code = bl_webp_upsample(frame, e);
+        code = webp_upsample(frame, e);
 out:
     avcodec_free_context(&context);
     return code;
@@ -528,7 +528,7 @@ static int image_decode_upright(AVPacket *packet, const struct image_setup *setu
     int orientation, code = bl_image_orientation(packet->data, (size_t)packet->size, &orientation, e);
     if (!code)
         code = image_decode(packet, setup, wanted, frame, e);
-    return code ? code : bl_image_set_orientation(frame, orientation, e);
+    return code ? code : image_set_orientation(frame, orientation, e);
 }
 
 int bl_image_decode(const struct bl_image *image, const char *path, struct bl_image_wanted wanted,

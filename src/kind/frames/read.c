@@ -11,9 +11,9 @@
 #include "kind/video/convert.h"
 #include "kind/video/piece.h"
 
-static int bl_frames_check_headers(const struct bl_image_folder *folder, size_t begin, size_t end, const char *path,
-                                   const struct bl_video_config *config, const struct bl_kind_env *env,
-                                   struct bl_error *e);
+static int frames_check_headers(const struct bl_image_folder *folder, size_t begin, size_t end, const char *path,
+                                const struct bl_video_config *config, const struct bl_kind_env *env,
+                                struct bl_error *e);
 
 /* --- PNG encoder -------------------------------------------------------------------------------------------------- */
 
@@ -34,7 +34,7 @@ static enum AVPixelFormat field_pixels(const struct bl_field *field)
     return channels == 1 ? AV_PIX_FMT_GRAY8 : channels == 3 ? AV_PIX_FMT_RGB24 : AV_PIX_FMT_RGBA;
 }
 
-static int png_check(int code, struct bl_error *e)
+static int folder_check_png(int code, struct bl_error *e)
 {
     if (code >= 0)
         return BL_OK;
@@ -58,8 +58,8 @@ static int png_start(struct bl_png *png, const struct bl_field *field, enum AVPi
     png->frame->width = png->encoder->width = (int)field->shape[1];
     png->encoder->time_base = (AVRational){1, 1};
     png->encoder->thread_count = 1; /* then each frame is given back at once */
-    int code = png_check(avcodec_open2(png->encoder, codec, NULL), e);
-    return code ? code : png_check(av_frame_get_buffer(png->frame, 0), e);
+    int code = folder_check_png(avcodec_open2(png->encoder, codec, NULL), e);
+    return code ? code : folder_check_png(av_frame_get_buffer(png->frame, 0), e);
 }
 
 int bl_png_encoder_open(struct bl_png **out, const struct bl_field *field, struct bl_error *e)
@@ -101,14 +101,14 @@ int bl_png_encoder_encode(struct bl_png *png, const uint8_t *step, const uint8_t
                           struct bl_error *e)
 {
     av_packet_unref(png->packet);
-    int code = png_check(av_frame_make_writable(png->frame), e);
+    int code = folder_check_png(av_frame_make_writable(png->frame), e);
     if (code)
         return code;
     for (int y = 0; y < png->frame->height; y++)
         row_copy(png, step + (size_t)y * png->row, png->frame->data[0] + (ptrdiff_t)y * png->frame->linesize[0]);
-    code = png_check(avcodec_send_frame(png->encoder, png->frame), e);
+    code = folder_check_png(avcodec_send_frame(png->encoder, png->frame), e);
     if (!code)
-        code = png_check(avcodec_receive_packet(png->encoder, png->packet), e);
+        code = folder_check_png(avcodec_receive_packet(png->encoder, png->packet), e);
     if (code)
         return code;
     *data = png->packet->data;
@@ -196,7 +196,7 @@ static int frames_clips_fill(struct bl_list_counter *counter, struct bl_row *row
     if (!code)
         code = clips_find_images(c, &begin, &end, e);
     if (!code)
-        code = bl_frames_check_headers(&c->folder, (size_t)begin, (size_t)end, c->path, c->config, counter->env, e);
+        code = frames_check_headers(&c->folder, (size_t)begin, (size_t)end, c->path, c->config, counter->env, e);
     if (code)
         return code;
     row->length = (end - begin + stride - 1) / stride;
@@ -232,9 +232,8 @@ int bl_frames_clips_open(const void *config, const struct bl_kind_env *env, stru
 
 /* Whether those of the images from begin to end - 1 that are steps can be decoded with the memory that they may take,
  * and are what is wanted. path: of the folder. */
-static int bl_frames_check_headers(const struct bl_image_folder *folder, size_t begin, size_t end, const char *path,
-                                   const struct bl_video_config *config, const struct bl_kind_env *env,
-                                   struct bl_error *e)
+static int frames_check_headers(const struct bl_image_folder *folder, size_t begin, size_t end, const char *path,
+                                const struct bl_video_config *config, const struct bl_kind_env *env, struct bl_error *e)
 {
     struct bl_buffer file = {0};
     enum bl_channels channels = (enum bl_channels)config->pixels;
@@ -491,7 +490,7 @@ static int frames_count_folder(const struct bl_video_config *config, const struc
     if (folder->count == 0 || folder->count > INT32_MAX)
         return bl_error_set(e, BL_EDATA, "%s images%s%s", folder->count ? "too many" : "no",
                             config->images ? " of the name " : "", config->images ? config->images : "");
-    code = bl_frames_check_headers(folder, 0, folder->count, chunk->input->path, config, env, e);
+    code = frames_check_headers(folder, 0, folder->count, chunk->input->path, config, env, e);
     if (code)
         return code;
     return chunk->times ? frames_number_steps(folder, config->stride, times, e) : BL_OK;

@@ -219,7 +219,7 @@ static int decoder_get_names(struct decoder *d, struct bl_error *e)
     return code;
 }
 
-static void decoder_count(struct decoder *d)
+static void loop_count(struct decoder *d)
 {
     const struct bl_kind_scan *scan = d->part->kind->scan;
     const struct bl_chunk *chunk = &d->chunk.chunk;
@@ -432,7 +432,7 @@ void bl_decoder_loop(const void *context, const struct bl_spawn *spawn, int chan
             continue; /* a signal came */
         d.reservation.needed = 0;
         if (d.request.type == BL_ISOLATED_COUNT)
-            decoder_count(&d);
+            loop_count(&d);
         else if (d.request.type == BL_ISOLATED_FIELDS)
             decoder_fields(&d);
         else if (d.request.type == BL_ISOLATED_VERSIONS)

@@ -67,7 +67,7 @@ const char *bl_isolated_names_path(const struct bl_isolated_names *n, int64_t nu
     return is_one ? n->text.data + n->name[number].open_path : NULL;
 }
 
-static bool name_is(const struct bl_isolated_names *n, size_t at, const char *text)
+static bool process_name_is(const struct bl_isolated_names *n, size_t at, const char *text)
 {
     return !text || (at && strcmp(n->text.data + at, text) == 0);
 }
@@ -78,7 +78,7 @@ bool bl_isolated_names_allow(const struct bl_isolated_names *n, int line, const 
         return true;
     for (int i = 0; i < n->count; i++) {
         const struct bl_isolated_name *name = &n->name[i];
-        if (name->line == line && name_is(n, name->id, row->id) && name_is(n, name->path, row->path))
+        if (name->line == line && process_name_is(n, name->id, row->id) && process_name_is(n, name->path, row->path))
             return true;
     }
     return false;

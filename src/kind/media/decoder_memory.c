@@ -93,7 +93,7 @@ static void coded_video_read_header(struct bl_coded_video *video, const uint8_t 
 }
 
 /* What a container says of a stream, with the first bytes of its codec's own header. */
-static struct bl_coded_video bl_coded_video_from(const AVCodecParameters *parameters)
+static struct bl_coded_video coded_video_from(const AVCodecParameters *parameters)
 {
     struct bl_coded_video video = {.codec = parameters->codec_id,
                                    .width = parameters->width,
@@ -193,7 +193,7 @@ int64_t bl_decoder_memory_audio(int channels, int64_t samples)
 }
 
 /* The samples of a stream's frames, at most, as far as its header and its codec tell. */
-static int64_t bl_decoder_memory_samples(const AVCodecParameters *parameters)
+static int64_t decoder_memory_samples(const AVCodecParameters *parameters)
 {
     int64_t second = FFMAX(parameters->sample_rate, 0);
     if (parameters->codec_id >= AV_CODEC_ID_FIRST_AUDIO && parameters->codec_id < AV_CODEC_ID_ADPCM_IMA_QT)
@@ -205,11 +205,11 @@ static int64_t bl_decoder_memory_samples(const AVCodecParameters *parameters)
 
 int64_t bl_decoder_memory_stream(const AVCodecParameters *parameters)
 {
-    struct bl_coded_video video = bl_coded_video_from(parameters);
+    struct bl_coded_video video = coded_video_from(parameters);
     int channels = parameters->ch_layout.nb_channels;
     if (parameters->codec_type != AVMEDIA_TYPE_AUDIO)
         return bl_decoder_memory_video(&video);
-    return channels > 0 ? bl_decoder_memory_audio(channels, bl_decoder_memory_samples(parameters)) : 0;
+    return channels > 0 ? bl_decoder_memory_audio(channels, decoder_memory_samples(parameters)) : 0;
 }
 
 /* --- the limit -------------------------------------------------------------------------------------------------- */
@@ -387,7 +387,7 @@ void bl_decoder_guard_examine(struct bl_decoder_guard *guard, const AVCodecParam
         int size = 0;
         parser->flags |= PARSER_FLAG_COMPLETE_FRAMES;
         av_parser_parse2(parser, codec, &out, &size, packet->data, packet->size, packet->pts, packet->dts, packet->pos);
-        struct bl_coded_video video = bl_coded_video_from(parameters);
+        struct bl_coded_video video = coded_video_from(parameters);
         video.width = FFMAX(parser->width, parser->coded_width);
         video.height = FFMAX(parser->height, parser->coded_height);
         if (parser->format >= 0)

@@ -8,23 +8,23 @@
 /* --- boxes of QuickTime files ------------------------------------------------------------------------------------- */
 
 /* A number of 4 bytes; beyond the end: 0. */
-static int64_t bl_mov_read(struct bl_window *window, int64_t at)
+static int64_t mov_read(struct bl_window *window, int64_t at)
 {
     return (int64_t)bl_window_number(window, at, 4, true);
 }
 
 /* The ticks of a second in a head (mvhd, mdhd): behind two times, which a later version has made wider. */
-static int64_t bl_mov_read_scale(struct bl_window *window, int64_t at)
+static int64_t mov_read_scale(struct bl_window *window, int64_t at)
 {
-    return bl_mov_read(window, at + (bl_mov_read(window, at) >> 24 == 1 ? 20 : 12));
+    return mov_read(window, at + (mov_read(window, at) >> 24 == 1 ? 20 : 12));
 }
 
 bool bl_mov_box_read(struct bl_window *window, int64_t at, int64_t end, struct bl_mov_box *box)
 {
     if (at >= end - 7)
         return false;
-    uint64_t size = (uint64_t)bl_mov_read(window, at);
-    box->name = (uint32_t)bl_mov_read(window, at + 4);
+    uint64_t size = (uint64_t)mov_read(window, at);
+    box->name = (uint32_t)mov_read(window, at + 4);
     box->inside = at + (size == 1 ? 16 : 8);
     if (size == 1)
         size = bl_window_number(window, at + 8, 8, true);
@@ -70,7 +70,7 @@ static int64_t claims_add(int64_t a, int64_t b)
 
 static int64_t claims_read(struct claims *c, int64_t at)
 {
-    return bl_mov_read(&c->window, at);
+    return mov_read(&c->window, at);
 }
 
 /* Reads the head of a table: its number of entries, or -1 if they are too many. */
@@ -183,10 +183,10 @@ static void claims_read_table(struct claims *c, uint32_t name, int64_t at)
         t->sound = t->sound || claims_read(c, at + 8) == MKBETAG('s', 'o', 'u', 'n');
         break;
     case MKBETAG('m', 'v', 'h', 'd'):
-        c->scale = bl_mov_read_scale(&c->window, at);
+        c->scale = mov_read_scale(&c->window, at);
         break;
     case MKBETAG('m', 'd', 'h', 'd'):
-        t->scale = bl_mov_read_scale(&c->window, at);
+        t->scale = mov_read_scale(&c->window, at);
         break;
     case MKBETAG('e', 'l', 's', 't'):
         t->edits = at;
@@ -294,15 +294,15 @@ static int64_t film_read_wide(struct film *f, int64_t at, bool wide)
 
 static bool table_is_wide(struct film *f, int64_t at)
 {
-    return bl_mov_read(&f->window, at) >> 24 == 1;
+    return mov_read(&f->window, at) >> 24 == 1;
 }
 
 /* Adds up what the samples of the table last. (What the media's head says may be without an encoder's delay.) */
 static void track_add_times(struct film *f, struct extent_track *t, int64_t at)
 {
-    int64_t runs = bl_mov_read(&f->window, at + 4);
+    int64_t runs = mov_read(&f->window, at + 4);
     for (int64_t i = 0; i < runs && t->length <= TICKS_MAX; i++) {
-        int64_t samples = bl_mov_read(&f->window, at + 8 + 8 * i), ticks = bl_mov_read(&f->window, at + 12 + 8 * i);
+        int64_t samples = mov_read(&f->window, at + 8 + 8 * i), ticks = mov_read(&f->window, at + 12 + 8 * i);
         if (f->window.ended || i == EXTENT_RUNS_MAX || (samples && ticks > TICKS_MAX / samples))
             t->length = TICKS_MAX + 1; /* not to be understood */
         else
@@ -323,13 +323,13 @@ static void track_read(struct film *f, struct extent_track *t, int64_t at, int64
     while (film_next_box(f, &at, end, &box)) {
         bool wide = table_is_wide(f, box.inside);
         if (box.name == MKBETAG('t', 'k', 'h', 'd')) {
-            t->number = bl_mov_read(&f->window, box.inside + (wide ? 20 : 12));
+            t->number = mov_read(&f->window, box.inside + (wide ? 20 : 12));
         } else if (box.name == MKBETAG('m', 'd', 'h', 'd')) {
-            t->scale = bl_mov_read_scale(&f->window, box.inside);
+            t->scale = mov_read_scale(&f->window, box.inside);
         } else if (box.name == MKBETAG('s', 't', 't', 's')) {
             track_add_times(f, t, box.inside);
         } else if (box.name == MKBETAG('h', 'd', 'l', 'r')) {
-            t->sound = t->sound || bl_mov_read(&f->window, box.inside + 8) == MKBETAG('s', 'o', 'u', 'n');
+            t->sound = t->sound || mov_read(&f->window, box.inside + 8) == MKBETAG('s', 'o', 'u', 'n');
         } else if (box.name == MKBETAG('e', 'l', 's', 't')) {
             t->edits = box.inside;
         } else if (extent_box_has_boxes(box.name) && depth < EXTENT_DEPTH_MAX) {
@@ -351,7 +351,7 @@ static bool edit_read(struct film *f, int64_t at, bool wide, struct edit *edit)
     if (!wide)
         edit->place = (int32_t)edit->place;
     return edit->shown >= 0 && edit->shown < TICKS_MAX && edit->place >= -1 && edit->place < TICKS_MAX &&
-           bl_mov_read(&f->window, at + (wide ? 16 : 8)) == 0x10000;
+           mov_read(&f->window, at + (wide ? 16 : 8)) == 0x10000;
 }
 
 /* Where the shown part ends. Edits are measured in ticks of the film, which may be milliseconds: an edit that shows the
@@ -377,7 +377,7 @@ static bool track_find_open_extent(const struct extent_track *t, const struct ed
 static bool track_find_extent(struct film *f, const struct extent_track *t, struct bl_extent *extent)
 {
     bool wide = table_is_wide(f, t->edits);
-    int64_t entries = bl_mov_read(&f->window, t->edits + 4), empty = 0, size = wide ? 20 : 12;
+    int64_t entries = mov_read(&f->window, t->edits + 4), empty = 0, size = wide ? 20 : 12;
     struct edit edit = {0};
     *extent = (struct bl_extent){0};
     if (entries < 1 || entries > EMPTY_MAX || f->scale < 1 || t->scale < 1 || t->scale > INT32_MAX ||
@@ -404,7 +404,7 @@ static void film_read_head(struct film *f, int64_t at, int64_t end)
     struct bl_mov_box box;
     while (film_next_box(f, &at, end, &box)) {
         if (box.name == MKBETAG('m', 'v', 'h', 'd'))
-            f->scale = bl_mov_read_scale(&f->window, box.inside);
+            f->scale = mov_read_scale(&f->window, box.inside);
         f->fragments = f->fragments || box.name == MKBETAG('m', 'v', 'e', 'x');
     }
 }

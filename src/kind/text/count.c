@@ -224,7 +224,7 @@ static int counting_read_documents(struct counting *c, struct bl_documents *docu
 }
 
 /* Adds a skipped row: the file cannot be used from this offset on. */
-static int counting_add_fault(struct counting *c, int64_t offset, const char *reason, struct bl_error *e)
+static int document_add_fault(struct counting *c, int64_t offset, const char *reason, struct bl_error *e)
 {
     bl_item_begin(c->item, offset);
     bl_item_skip(c->item, "%s", reason);
@@ -269,7 +269,7 @@ static int counting_read_text(struct counting *c, const struct bl_chunk *chunk, 
     if (drained)
         return drained;
     if (code == BL_EDATA)
-        return counting_add_fault(c, offset, fault.text, e);
+        return document_add_fault(c, offset, fault.text, e);
     return bl_error_pass(e, code, &fault);
 }
 
@@ -287,7 +287,7 @@ static int counting_read_ids(struct counting *c, const char *path, enum bl_text_
         code = bl_token_file_count(c->item, c->chunk, path, c->before, c->env->cancel, counting_add_item, c, &fault);
     /* If the file is truncated, the row that was begun is at fault. */
     if (code == BL_EDATA)
-        return counting_add_fault(c, c->rows ? c->item->row.offset : -1, fault.text, e);
+        return document_add_fault(c, c->rows ? c->item->row.offset : -1, fault.text, e);
     return bl_error_pass(e, code, &fault);
 }
 
@@ -325,7 +325,7 @@ static int counting_read_input(struct counting *c, const struct bl_chunk *chunk,
         code = counting_rest_is_empty(c, &empty, e);
     if (code || !empty)
         return code;
-    return counting_add_fault(c, -1, BL_REASON_EMPTY, e);
+    return document_add_fault(c, -1, BL_REASON_EMPTY, e);
 }
 
 /* --- chunks ------------------------------------------------------------------------------------------------------- */

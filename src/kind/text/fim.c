@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include "base/text.h"
+#include "base/utf8.h"
 
 __extension__ typedef unsigned __int128 u128;
 
@@ -153,16 +154,11 @@ static uint64_t random_below(uint64_t *state, uint64_t n)
     return (uint64_t)((u128)random_next(state) * n >> 64);
 }
 
-static bool byte_begins_character(char byte)
-{
-    return ((unsigned char)byte & 0xc0) != 0x80;
-}
-
 int64_t bl_fim_count_characters(const char *text, size_t size)
 {
     int64_t characters = 0;
     for (size_t i = 0; i < size; i++)
-        characters += byte_begins_character(text[i]);
+        characters += bl_utf8_begins(text[i]);
     return characters;
 }
 
@@ -171,7 +167,7 @@ static size_t text_find_character(const char *text, size_t size, int64_t n)
 {
     size_t at = 0;
     for (int64_t seen = 0; at < size; at++) {
-        if (byte_begins_character(text[at]) && seen++ == n)
+        if (bl_utf8_begins(text[at]) && seen++ == n)
             break;
     }
     return at;

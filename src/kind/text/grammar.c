@@ -122,7 +122,7 @@ static const uint8_t *deepseek_next(const uint8_t *p, const uint8_t *end)
 }
 
 /* The end of the word at p < end by BL_GRAMMAR_NUMBERS, BL_GRAMMAR_IDEOGRAPHS or one of DeepSeek's grammars. */
-static const uint8_t *bl_deepseek_next(enum bl_grammar grammar, const uint8_t *p, const uint8_t *end)
+static const uint8_t *deepseek_take_next(enum bl_grammar grammar, const uint8_t *p, const uint8_t *end)
 {
     switch (grammar) {
     case BL_GRAMMAR_NUMBERS:
@@ -375,7 +375,7 @@ static inline const uint8_t *grammar_next(enum bl_grammar grammar, const uint8_t
     case BL_GRAMMAR_DEEPSEEK_HEAD:
     case BL_GRAMMAR_DEEPSEEK_WORDS:
     case BL_GRAMMAR_DEEPSEEK:
-        return bl_deepseek_next(grammar, p, end);
+        return deepseek_take_next(grammar, p, end);
     case BL_GRAMMAR_NONE:
     case BL_GRAMMAR_WHOLE:
         break;

@@ -36,7 +36,7 @@ static bool element_read_double(const struct bl_json_value *element, double *num
 }
 
 /* Makes a number of the text of a value of a row, or true or false where it is that in any case; others stay a text. */
-static void bl_field_value_of_text(struct bl_json_value *value)
+static void field_value_of_text(struct bl_json_value *value)
 {
     static const char known[] = "+-.eE0123456789";
     const char *text = value->text, *end = text + value->size;
@@ -61,7 +61,7 @@ static void bl_field_value_of_text(struct bl_json_value *value)
 
 /* Reads a value as F64: a finite number, or true and false as 1 and 0. False: it is none, or a whole number that F64
  * would change. */
-static bool bl_field_value_read_number(const struct bl_json_value *value, double *number)
+static bool field_value_read_number(const struct bl_json_value *value, double *number)
 {
     int64_t whole;
     if (!element_read_double(value, number))
@@ -108,8 +108,8 @@ static bool element_append(struct bl_buffer *out, enum bl_dtype dtype, int64_t m
 /* Appends the elements of the array in the type: whole numbers that fit it, also written as 1.0 or 1e3, and true and
  * false as 1 and 0; for F32 any number that stays finite. *count: how many they are. False: an element is none of
  * these; *odd is this element, number *count. */
-static bool bl_field_values_append(struct bl_buffer *out, enum bl_dtype dtype, const struct bl_json_value *array,
-                                   size_t *count, struct bl_json_value *odd)
+static bool field_values_append(struct bl_buffer *out, enum bl_dtype dtype, const struct bl_json_value *array,
+                                size_t *count, struct bl_json_value *odd)
 {
     size_t size = bl_dtype_size(dtype), at = 0;
     bool is_unsigned = dtype == BL_U8 || dtype == BL_U16;
@@ -363,9 +363,9 @@ static int item_keep_number(struct bl_item *item, int k, const struct bl_json_va
     struct bl_json_value of_row = *value;
     double number = 0;
     if (item->is_row)
-        bl_field_value_of_text(&of_row);
+        field_value_of_text(&of_row);
     value = &of_row;
-    bool found = bl_field_value_read_number(value, &number);
+    bool found = field_value_read_number(value, &number);
     bl_buffer_byte(&item->extra, '\t');
     if (found && value->type == BL_JSON_WORD)
         bl_buffer_byte(&item->extra, number > 0 ? '1' : '0');
@@ -393,7 +393,7 @@ static int item_read_field(struct bl_item *item, int k, const struct bl_json_val
     size_t count;
     if (value->type != BL_JSON_ARRAY)
         return item_skip_value(item, k, value, "an array");
-    if (!bl_field_values_append(&item->values, column->dtype, value, &count, &odd)) {
+    if (!field_values_append(&item->values, column->dtype, value, &count, &odd)) {
         const char *quote = odd.type == BL_JSON_STRING ? "\"" : "";
         return bl_item_skip(item, "%s: value %zu is no number that fits %s: %s%.*s%s", column->name, count,
                             bl_dtype_name(column->dtype), quote, odd.size < VALUE_SHOWN ? (int)odd.size : VALUE_SHOWN,

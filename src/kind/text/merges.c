@@ -86,7 +86,7 @@ static int name_check(int64_t name, const char *text, size_t size, struct bl_err
     return bl_error_set(e, BL_EFAIL, "\"%.*s\" is not in the vocabulary", shown_size(size), text);
 }
 
-static bool name_is(const struct bl_vocabulary *names, size_t name, const char *text, size_t size)
+static bool merge_name_is(const struct bl_vocabulary *names, size_t name, const char *text, size_t size)
 {
     return name < names->count && names->token[name].size == size &&
            !memcmp(bl_vocabulary_bytes(names, name), text, size);
@@ -96,16 +96,16 @@ static bool name_is(const struct bl_vocabulary *names, size_t name, const char *
 static int64_t both_find(struct bl_merges *merges, const char *text, size_t size)
 {
     size_t last = merges->last;
-    int64_t name = name_is(merges->names, last + 1, text, size) ? (int64_t)last + 1
-                   : name_is(merges->names, last, text, size)   ? (int64_t)last
-                                                                : bl_vocabulary_find(merges->names, text, size);
+    int64_t name = merge_name_is(merges->names, last + 1, text, size) ? (int64_t)last + 1
+                   : merge_name_is(merges->names, last, text, size)   ? (int64_t)last
+                                                                      : bl_vocabulary_find(merges->names, text, size);
     merges->last = name < 0 ? last : (size_t)name;
     return name;
 }
 
 static int64_t side_find(const struct bl_merges *merges, const struct bl_merge_side *side, const char *text)
 {
-    if (name_is(merges->names, side->name, text, side->size))
+    if (merge_name_is(merges->names, side->name, text, side->size))
         return (int64_t)side->name;
     return bl_vocabulary_find_hash(merges->names, text, side->size, side->hash);
 }

@@ -69,8 +69,7 @@ static const char *map_find(const struct bl_precompiled *map, const char *text, 
 }
 
 /* What the longest text in the map that this one begins with becomes, and its size; NULL: there is none. */
-static const char *bl_precompiled_longest(const struct bl_precompiled *map, const char *text, size_t size,
-                                          size_t *taken)
+static const char *precompiled_longest(const struct bl_precompiled *map, const char *text, size_t size, size_t *taken)
 {
     const char *with = NULL, *next;
     size_t done = 0, at = unit_offset(map->unit[0]);
@@ -82,7 +81,7 @@ static const char *bl_precompiled_longest(const struct bl_precompiled *map, cons
 }
 
 /* Whether a text in the map begins with this byte. */
-static bool bl_precompiled_begins(const struct bl_precompiled *map, uint8_t byte)
+static bool precompiled_begins(const struct bl_precompiled *map, uint8_t byte)
 {
     size_t at = unit_offset(map->unit[0]) ^ byte;
     return byte && at < map->units && unit_label(map->unit[at]) == byte;
@@ -147,8 +146,8 @@ static void change_put(const char *text, size_t begin, size_t end, const char *w
 /* Normalises a text (valid UTF-8) as `tokenizers` does: grapheme clusters of up to 5 bytes are replaced by what their
  * shortest prefix in the map becomes; of longer ones, each character. Appends to out up to the last change; *copied is
  * where the text goes on that is still to be appended. BL_EFAIL: out of memory, which the buffer remembers. */
-static int bl_precompiled_apply(const struct bl_precompiled *map, const char *text, size_t size, size_t *copied,
-                                struct bl_buffer *out)
+static int precompiled_apply(const struct bl_precompiled *map, const char *text, size_t size, size_t *copied,
+                             struct bl_buffer *out)
 {
     for (size_t at = 0, next; at < size && !out->failed; at = next) {
         uint8_t c = (uint8_t)text[at];
@@ -180,7 +179,7 @@ static int bl_precompiled_apply(const struct bl_precompiled *map, const char *te
 void bl_sentencepiece_finish(struct bl_sentencepiece *rule)
 {
     for (int i = 0; i < 256; i++)
-        rule->stops[i] = rule->kept.first[i] >= 0 || (rule->map && bl_precompiled_begins(rule->map, (uint8_t)i));
+        rule->stops[i] = rule->kept.first[i] >= 0 || (rule->map && precompiled_begins(rule->map, (uint8_t)i));
     /* A space that stays one, and where nothing else depends on it, is a character like others. */
     rule->stops[' '] = rule->stops[' '] || rule->trimmed || strcmp(rule->space, " ") != 0;
     if (rule->spaces)
@@ -198,7 +197,7 @@ static const char *prefix_find(const struct bl_sentencepiece *rule, const char *
                                size_t *with_size)
 {
     size_t kept = bl_added_size_at(&rule->kept, (const uint8_t *)text, size);
-    const char *with = kept || !rule->map ? NULL : bl_precompiled_longest(rule->map, text, size, taken);
+    const char *with = kept || !rule->map ? NULL : precompiled_longest(rule->map, text, size, taken);
     if (with) {
         *with_size = strlen(with);
         return with;
@@ -244,8 +243,8 @@ static size_t spaces_skip(const struct bl_sentencepiece *rule, const char *text,
 }
 
 /* Appends the normal form of a text (valid UTF-8). BL_EFAIL: out of memory, which the buffer remembers. */
-static int bl_sentencepiece_normalize(const struct bl_sentencepiece *rule, const char *text, size_t size,
-                                      struct bl_buffer *out)
+static int sentencepiece_normalize(const struct bl_sentencepiece *rule, const char *text, size_t size,
+                                   struct bl_buffer *out)
 {
     size_t begin = out->size, at = rule->trimmed ? spaces_skip(rule, text, size) : 0, taken, with_size;
     if (at == size)
@@ -380,7 +379,7 @@ static int text_rewrite(const struct bl_normalizer *n, const char *text, size_t 
         bl_buffer_append(out, text, size);
         return BL_OK;
     case BL_NORMALIZER_SENTENCEPIECE:
-        return bl_sentencepiece_normalize(n->sentencepiece, text, size, out);
+        return sentencepiece_normalize(n->sentencepiece, text, size, out);
     default:
         prefix = bl_normal_form_prefix(n->form, text, size);
         bl_buffer_append(out, text, prefix);
@@ -401,7 +400,7 @@ static int text_change(const struct bl_normalizer *n, struct bl_matcher *matcher
         nmt_clean(c, size);
         return BL_OK;
     default:
-        return bl_precompiled_apply(n->precompiled, c->text, size, &c->copied, c->out);
+        return precompiled_apply(n->precompiled, c->text, size, &c->copied, c->out);
     }
 }
 

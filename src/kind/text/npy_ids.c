@@ -30,8 +30,8 @@ int64_t bl_id_number_read(const struct bl_id_number *type, const uint8_t *at)
 }
 
 /* Adds count ids to the row that was begun (bl_item_add_id). */
-static int bl_id_numbers_add(struct bl_item *item, const struct bl_id_number *type, const uint8_t *data, size_t count,
-                             struct bl_error *e)
+static int id_numbers_add(struct bl_item *item, const struct bl_id_number *type, const uint8_t *data, size_t count,
+                          struct bl_error *e)
 {
     for (size_t i = 0; i < count; i++) {
         int code = bl_item_add_id(item, bl_id_number_read(type, data + i * type->size), e);
@@ -42,7 +42,7 @@ static int bl_id_numbers_add(struct bl_item *item, const struct bl_id_number *ty
 }
 
 /* Completes the row: its content, and the marks that end a document, unless it is empty. */
-static int bl_id_numbers_end(struct bl_item *item, struct bl_error *e)
+static int id_numbers_end(struct bl_item *item, struct bl_error *e)
 {
     bl_item_set_content(item);
     int code = item->ids.count ? bl_item_end_ids(item, e) : BL_OK;
@@ -123,12 +123,12 @@ static int npy_read_row(struct bl_item *item, struct npy *npy, struct bl_error *
         code = npy_read_exactly(npy, chunk, count * npy->type.size, e);
         if (code)
             return code;
-        code = bl_id_numbers_add(item, &npy->type, chunk, count, e);
+        code = id_numbers_add(item, &npy->type, chunk, count, e);
         if (code)
             return code;
         done += (int64_t)count;
     }
-    return bl_id_numbers_end(item, e);
+    return id_numbers_end(item, e);
 }
 
 static int npy_read_rows(struct bl_item *item, struct npy *npy, const struct bl_cancel *cancel, bl_item_emit *emit,
@@ -340,7 +340,7 @@ static int megatron_add_sequence(struct megatron *m, struct bl_item *item, int64
     if (code)
         return code;
     code = bl_io_pread(m->bin, m->data, size, at, m->bin_path, e);
-    return code ? code : bl_id_numbers_add(item, &m->type, m->data, (size_t)length, e);
+    return code ? code : id_numbers_add(item, &m->type, m->data, (size_t)length, e);
 }
 
 /* Makes a row of the sequences from first up to end; offset: of what names it in the .idx file. Not that of its tokens
@@ -360,7 +360,7 @@ static int megatron_read_row(struct megatron *m, struct bl_item *item, int64_t o
     code = bl_item_add_marks(item, &item->config->prepared.begin, e);
     for (int64_t s = first; s < end && !code; s++)
         code = megatron_add_sequence(m, item, s, e);
-    return code ? code : bl_id_numbers_end(item, e);
+    return code ? code : id_numbers_end(item, e);
 }
 
 static int megatron_read_sequences(struct megatron *m, struct bl_item *item, const struct bl_cancel *cancel,

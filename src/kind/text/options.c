@@ -122,7 +122,7 @@ static int columns_check_kept(const struct bl_text_prepared *p, bool fim, struct
 }
 
 /* Parses the keys of the text: the first one, and after all others the further ones. */
-static int texts_parse(struct bl_text_prepared *p, const char *list, struct bl_error *e)
+static int option_parse_texts(struct bl_text_prepared *p, const char *list, struct bl_error *e)
 {
     int k = 0;
     for (const char *at = list; at;) {
@@ -155,7 +155,7 @@ static int join_prepare(const char *text, struct bl_text_prepared *p, struct bl_
 }
 
 /* Parses --key, --join, --keep and --field into p. BL_EUSAGE: one is wrong. */
-static int bl_text_keys_prepare(const struct bl_text_config *config, struct bl_text_prepared *p, struct bl_error *e)
+static int text_keys_prepare(const struct bl_text_config *config, struct bl_text_prepared *p, struct bl_error *e)
 {
     int code = columns_parse(p, config->keep, false, &p->keeps, e);
     if (code)
@@ -163,7 +163,7 @@ static int bl_text_keys_prepare(const struct bl_text_config *config, struct bl_t
     code = columns_parse(p, config->field, true, &p->fields, e);
     if (code)
         return code;
-    code = texts_parse(p, config->key, e);
+    code = option_parse_texts(p, config->key, e);
     if (code)
         return code;
     code = join_prepare(config->join, p, e);
@@ -545,7 +545,7 @@ int bl_text_prepare(void *values, struct bl_buffer *warning, struct bl_error *e)
     code = rule_prepare(config, &config->prepared, e);
     if (code)
         return code;
-    code = bl_text_keys_prepare(config, &config->prepared, e);
+    code = text_keys_prepare(config, &config->prepared, e);
     if (code)
         return code;
     code = tokens_prepare(config, &config->prepared, e);

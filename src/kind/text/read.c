@@ -21,7 +21,7 @@
 /* --- spool files -------------------------------------------------------------------------------------------------- */
 
 /* Makes room for one more file. Only before workers begin. */
-static int bl_spool_files_add(struct bl_spool_files *f, struct bl_error *e)
+static int spool_files_add(struct bl_spool_files *f, struct bl_error *e)
 {
     int code = BL_ARRAY_RESERVE(f->descriptor, f->capacity, f->count + 1, e);
     if (code)
@@ -158,7 +158,7 @@ int bl_spool_index_add(struct bl_spool_index *p, const char *dir, const struct b
         return code;
     if (!p->files_open && !(p->files_open = calloc(1, sizeof *p->files_open)))
         return bl_error_memory(e);
-    code = bl_spool_files_add(p->files_open, e);
+    code = spool_files_add(p->files_open, e);
     if (code)
         return code;
     p->key[p->keys++] = chunk->receipt;
@@ -354,7 +354,7 @@ static int reader_open_tokens(struct text_reader *r, const struct bl_row *row, c
 }
 
 /* Puts ids as values of the field. */
-static bool ids_put(const int32_t *id, size_t count, bool narrow, uint8_t *out)
+static bool reader_put_ids(const int32_t *id, size_t count, bool narrow, uint8_t *out)
 {
     int32_t most = 0;
     if (!narrow) {
@@ -384,7 +384,7 @@ static int tokens_read(const struct text_reader *r, const struct bl_token_file *
         int code = bl_token_file_read(t, row->path, at + done * (int64_t)t->type.size, (int64_t)ids, id, e);
         if (code)
             return code;
-        if (!ids_put(id, ids, r->config->common.dtype, out + (size_t)done * step))
+        if (!reader_put_ids(id, ids, r->config->common.dtype, out + (size_t)done * step))
             return row_report_change(row, e);
         bl_checksum_add(&sum, id, ids * sizeof *id);
     }
@@ -399,8 +399,8 @@ static void marks_put(const struct text_reader *r, const struct bl_document_mark
     for (int i = 0; i < marks->count; i++) {
         int64_t at = first + i - request->source_start;
         if (at >= 0 && at < request->steps)
-            (void)ids_put(&marks->id[i], 1, r->config->common.dtype,
-                          request->out[0] + (size_t)at * r->prepared->step_bytes);
+            (void)reader_put_ids(&marks->id[i], 1, r->config->common.dtype,
+                                 request->out[0] + (size_t)at * r->prepared->step_bytes);
     }
 }
 

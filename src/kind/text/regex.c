@@ -72,7 +72,7 @@ int bl_splitting_add(struct bl_splitting *s, size_t begin, size_t end, bool matc
 
 #define LEAD_OF_THREE 0xe0 /* the first byte of UTF-8 from U+0800 on; no byte that follows one is as high */
 
-static int points_add(struct bl_pattern_points *points, uint32_t point, struct bl_error *e)
+static int stand_in_add_points(struct bl_pattern_points *points, uint32_t point, struct bl_error *e)
 {
     int code = BL_ARRAY_RESERVE(points->point, points->capacity, points->count + 1, e);
     if (code)
@@ -91,12 +91,12 @@ int bl_pattern_points_read(struct bl_pattern_points *points, const char *pattern
             char *stop;
             unsigned long value = strtoul(p + 3, &stop, 16);
             p = stop;
-            code = value <= UINT32_MAX ? points_add(points, (uint32_t)value, e) : BL_OK;
+            code = value <= UINT32_MAX ? stand_in_add_points(points, (uint32_t)value, e) : BL_OK;
         } else if (*p == '\\') {
             p += 1 + (end - p > 1 && !(p[1] & 0x80));
         } else {
             p += bl_utf8_decode(p, &point);
-            code = point >= 0x80 ? points_add(points, point, e) : BL_OK;
+            code = point >= 0x80 ? stand_in_add_points(points, point, e) : BL_OK;
         }
     }
     return code;

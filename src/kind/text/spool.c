@@ -120,7 +120,7 @@ out:
     return code;
 }
 
-static int part_put(struct spool_part *part, const void *data, size_t size, struct bl_error *e)
+static int spool_part_put(struct spool_part *part, const void *data, size_t size, struct bl_error *e)
 {
     if (part->buffer.size + size > CHUNK) {
         int code = part_flush(part, e);
@@ -183,23 +183,22 @@ int bl_spool_create(struct bl_spool_writer **writer, const char *dir, uint64_t k
     w->dir = strdup(dir);
     int code = w->dir ? part_open(&w->rows, dir, key, "rows", e) : bl_error_memory(e);
     if (code)
-        goto fail;
+        goto out;
     code = part_open(&w->steps, dir, key, "steps", e);
     if (code)
-        goto fail;
+        goto out;
     w->rows.hash = XXH3_createState();
     if (!w->rows.hash)
         code = bl_error_memory(e);
     if (code)
-        goto fail;
+        goto out;
     XXH3_64bits_reset(w->rows.hash);
     code = bl_io_write(w->rows.fd, &head, sizeof head, w->rows.path, e); /* space for the head; not in the checksum */
+out:
     if (code)
-        goto fail;
-    *writer = w;
-    return BL_OK;
-fail:
-    bl_spool_abort(w);
+        bl_spool_abort(w);
+    else
+        *writer = w;
     return code;
 }
 
@@ -210,10 +209,10 @@ static int spool_put_steps(struct bl_spool_writer *w, const uint8_t *steps, size
     for (size_t at = 0; at < bytes;) {
         size_t size = bytes - at < BL_SPOOL_UNIT ? bytes - at : BL_SPOOL_UNIT;
         uint64_t sum = unit_checksum(w->key, part->bytes + (int64_t)part->buffer.size, steps + at, size);
-        int code = part_put(part, steps + at, size, e);
+        int code = spool_part_put(part, steps + at, size, e);
         if (code)
             return code;
-        code = part_put(part, &sum, sizeof sum, e);
+        code = spool_part_put(part, &sum, sizeof sum, e);
         if (code)
             return code;
         at += size;
@@ -233,13 +232,13 @@ int bl_spool_put(struct bl_spool_writer *w, int input, const struct bl_row *row,
                             .status = (int32_t)row->status,
                             .reason = (uint32_t)strlen(reason),
                             .extra = (uint32_t)strlen(extra)};
-    int code = part_put(&w->rows, &packed, sizeof packed, e);
+    int code = spool_part_put(&w->rows, &packed, sizeof packed, e);
     if (code)
         return code;
-    code = part_put(&w->rows, reason, packed.reason, e);
+    code = spool_part_put(&w->rows, reason, packed.reason, e);
     if (code)
         return code;
-    code = part_put(&w->rows, extra, packed.extra, e);
+    code = spool_part_put(&w->rows, extra, packed.extra, e);
     if (code)
         return code;
     return spool_put_steps(w, steps, bytes, e);

@@ -240,8 +240,8 @@ static int32_t header_number(const uint8_t *head, size_t i)
 }
 
 /* Looks for a header: that of llm.c is read, that of NPY means another format. */
-static int file_read_header(struct bl_token_file *t, const struct bl_token_spec *spec, const char *path,
-                            struct bl_error *e)
+static int token_file_read_header(struct bl_token_file *t, const struct bl_token_spec *spec, const char *path,
+                                  struct bl_error *e)
 {
     static const struct {
         int32_t magic, version;
@@ -299,7 +299,7 @@ static int file_open(struct bl_token_file *t, const struct bl_token_spec *spec, 
         return bl_error_set(e, BL_EDATA, "not a regular file");
     t->end = t->file.status.st_size;
     t->type = spec->type;
-    code = file_read_header(t, spec, path, e);
+    code = token_file_read_header(t, spec, path, e);
     if (!code)
         code = file_find_beside(t, spec, path, e);
     if (code)

@@ -272,17 +272,16 @@ int bl_tokenizer_open(struct bl_tokenizer **out, const struct bl_tokenizer_optio
     }
     int code = tokenizer_find_file(tokenizer, options->path, e);
     if (code)
-        goto fail;
+        goto out;
     code = tokenizer_read_file(tokenizer, options->pattern, e);
     if (code)
-        goto fail;
+        goto out;
     code = tokenizer_check_marks(tokenizer, e);
+out:
     if (code)
-        goto fail;
-    *out = tokenizer;
-    return BL_OK;
-fail:
-    bl_tokenizer_close(tokenizer);
+        bl_tokenizer_close(tokenizer);
+    else
+        *out = tokenizer;
     return code;
 }
 

@@ -79,7 +79,7 @@ static bool field_read(struct bl_protobuf *m, struct bl_protobuf_field *field)
 }
 
 /* Reads the next field. *damaged: the message ends in its middle, or it is none. False at the end. */
-static bool bl_protobuf_next(struct bl_protobuf *m, struct bl_protobuf_field *field, bool *damaged)
+static bool protobuf_next(struct bl_protobuf *m, struct bl_protobuf_field *field, bool *damaged)
 {
     *damaged = false;
     if (m->at == m->end)
@@ -120,13 +120,13 @@ static struct bl_protobuf message(const struct bl_protobuf_field *field)
     return (struct bl_protobuf){field->data, field->data + field->size};
 }
 
-static bool piece_read(const struct bl_protobuf_field *field, struct piece *piece)
+static bool model_read_piece(const struct bl_protobuf_field *field, struct piece *piece)
 {
     struct bl_protobuf m = message(field);
     struct bl_protobuf_field f;
     bool damaged;
     *piece = (struct piece){.type = NORMAL};
-    while (bl_protobuf_next(&m, &f, &damaged)) {
+    while (protobuf_next(&m, &f, &damaged)) {
         uint32_t bits = (uint32_t)f.value;
         if (f.number == PIECE_TEXT && f.data) {
             piece->text = f.data;
@@ -147,7 +147,7 @@ static bool numbers_read(const struct bl_protobuf_field *field, const uint32_t *
     struct bl_protobuf m = message(field);
     struct bl_protobuf_field f;
     bool damaged;
-    while (bl_protobuf_next(&m, &f, &damaged)) {
+    while (protobuf_next(&m, &f, &damaged)) {
         for (size_t i = 0; i < count; i++) {
             if (f.number == number[i] && !f.data)
                 *value[i] = f.value;
@@ -167,7 +167,7 @@ static bool trainer_read(const struct bl_protobuf_field *field, struct model *mo
     return field->data && numbers_read(field, number, value, 3, model);
 }
 
-static bool normalizer_read(const struct bl_protobuf_field *field, struct model *model)
+static bool model_read_normalizer(const struct bl_protobuf_field *field, struct model *model)
 {
     static const uint32_t number[] = {NORMALIZER_PREFIX, NORMALIZER_TRIMMED, NORMALIZER_ESCAPED};
     uint64_t *const value[] = {&model->prefix, &model->trimmed, &model->escaped};
@@ -180,15 +180,15 @@ static int model_read(const struct bl_buffer *text, struct model *model, struct 
     struct bl_protobuf_field f;
     bool damaged, whole = true;
     *model = (struct model){.kind = UNIGRAM, .prefix = 1, .trimmed = 1, .escaped = 1, .unknown = -1};
-    while (whole && bl_protobuf_next(&m, &f, &damaged)) {
+    while (whole && protobuf_next(&m, &f, &damaged)) {
         struct piece piece;
         if (f.number == MODEL_TRAINER)
             whole = trainer_read(&f, model);
         else if (f.number == MODEL_NORMALIZER)
-            whole = normalizer_read(&f, model);
+            whole = model_read_normalizer(&f, model);
         if (f.number != MODEL_PIECE)
             continue;
-        whole = f.data && model->count <= BL_VOCABULARY_MAX && piece_read(&f, &piece);
+        whole = f.data && model->count <= BL_VOCABULARY_MAX && model_read_piece(&f, &piece);
         int code = whole ? BL_ARRAY_RESERVE(model->piece, model->capacity, model->count + 1, e) : BL_OK;
         if (code)
             return code;
@@ -287,8 +287,8 @@ static int rule_read(struct bl_tokenizer *tokenizer, const struct model *model, 
 }
 
 /* Adds user-defined pieces, which are found in normalised text, but by Unigram; and the names of the others. */
-static int added_read(struct bl_tokenizer *tokenizer, const struct model *model, struct bl_buffer *text,
-                      struct bl_error *e)
+static int model_read_added(struct bl_tokenizer *tokenizer, const struct model *model, struct bl_buffer *text,
+                            struct bl_error *e)
 {
     int code = BL_OK;
     for (size_t i = 0; i < model->count && !code; i++) {
@@ -420,7 +420,7 @@ static int priorities_set(const struct bl_vocabulary *v, const struct piece *con
     return BL_OK;
 }
 
-static int bpe_build(struct bl_tokenizer *tokenizer, const struct model *model, struct bl_error *e)
+static int model_build_bpe(struct bl_tokenizer *tokenizer, const struct model *model, struct bl_error *e)
 {
     const struct piece **sorted = malloc(model->count * sizeof *sorted);
     size_t count = 0;
@@ -489,14 +489,14 @@ static int parts_read(struct bl_tokenizer *tokenizer, struct model *model, struc
     tokenizer->unknown = (int32_t)model->unknown;
     code = rule_read(tokenizer, model, e);
     if (!code)
-        code = added_read(tokenizer, model, &decoded, e);
+        code = model_read_added(tokenizer, model, &decoded, e);
     bl_buffer_free(&decoded);
     if (!code && model->kind == UNIGRAM)
         code = unigram_build(tokenizer, model, e);
     else if (!code && model->kind == WORD)
         code = words_build(tokenizer, model, e);
     else if (!code)
-        code = bpe_build(tokenizer, model, e);
+        code = model_build_bpe(tokenizer, model, e);
     if (!code)
         tokenizer->split[tokenizer->splits++] = split_choose(tokenizer, model);
     return code;

@@ -112,7 +112,7 @@ static int token_read(struct tekken *t, const struct bl_json_value *item, int64_
 }
 
 /* Reads as many tokens as the model has. */
-static int tokens_read(struct tekken *t, struct bl_error *e)
+static int tekken_read_tokens(struct tekken *t, struct bl_error *e)
 {
     struct bl_json_value item;
     int64_t count = t->size - t->specials, rank = 0;
@@ -187,7 +187,7 @@ static int tekken_read(struct tekken *t, struct bl_error *e)
     if (!value_to_int(&t->value[SIZE], BL_ID_MAX, &t->size) ||
         !value_to_int(&t->value[SPECIALS], t->size, &t->specials))
         return bl_error_set(e, BL_EFAIL, "\"config\" has no default_vocab_size, or no default_num_special_tokens");
-    int code = tokens_read(t, e);
+    int code = tekken_read_tokens(t, e);
     if (!code)
         code = specials_add(t, e);
     if (code)

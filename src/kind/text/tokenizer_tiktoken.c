@@ -119,7 +119,7 @@ static const struct bl_tiktoken_encoding encodings[] = {
 #define ENCODINGS (sizeof encodings / sizeof *encodings)
 
 /* XXH3 of the tokens and their ranks, in the order of the file. BL_EFAIL: out of memory. */
-static int bl_encoding_digest(const struct bl_vocabulary *ranks, uint64_t *digest, struct bl_error *e)
+static int encoding_digest(const struct bl_vocabulary *ranks, uint64_t *digest, struct bl_error *e)
 {
     XXH3_state_t *state = XXH3_createState();
     if (!state)
@@ -137,7 +137,7 @@ static int bl_encoding_digest(const struct bl_vocabulary *ranks, uint64_t *diges
 }
 
 /* The encoding of this name, or NULL. */
-static const struct bl_tiktoken_encoding *bl_encoding_by_name(const char *name)
+static const struct bl_tiktoken_encoding *encoding_by_name(const char *name)
 {
     for (size_t i = 0; i < ENCODINGS; i++) {
         if (strcmp(encodings[i].name, name) == 0)
@@ -147,7 +147,7 @@ static const struct bl_tiktoken_encoding *bl_encoding_by_name(const char *name)
 }
 
 /* The first one with these ranks, or NULL. */
-static const struct bl_tiktoken_encoding *bl_encoding_by_digest(uint64_t digest)
+static const struct bl_tiktoken_encoding *encoding_by_digest(uint64_t digest)
 {
     for (size_t i = 0; i < ENCODINGS; i++) {
         if (encodings[i].digest == digest)
@@ -157,7 +157,7 @@ static const struct bl_tiktoken_encoding *bl_encoding_by_digest(uint64_t digest)
 }
 
 /* Appends all names: "r50k, p50k ... or qwen". */
-static void bl_encoding_list_names(struct bl_buffer *out)
+static void encoding_list_names(struct bl_buffer *out)
 {
     for (size_t i = 0; i < ENCODINGS; i++)
         bl_buffer_printf(out, "%s%s", i == 0 ? "" : i + 1 < ENCODINGS ? ", " : " or ", encodings[i].name);
@@ -240,7 +240,7 @@ static int tiktoken_check_ranks(const struct bl_tokenizer *tokenizer, const char
 static int tiktoken_refuse_pattern(const char *path, const char *pattern, struct bl_error *e)
 {
     struct bl_buffer names = {0};
-    bl_encoding_list_names(&names);
+    encoding_list_names(&names);
     int code = bl_buffer_check(&names, e);
     if (!code && pattern)
         code = bl_error_set(e, BL_EUSAGE, "--pattern '%s' is unknown: use %s, or a regular expression", pattern,
@@ -260,7 +260,7 @@ static bool pattern_is_name(const char *pattern)
     return strspn(pattern, "abcdefghijklmnopqrstuvwxyz0123456789_-") == strlen(pattern);
 }
 
-static int specials_add(struct bl_tokenizer *tokenizer, const struct bl_specials *specials, struct bl_error *e)
+static int tiktoken_add_specials(struct bl_tokenizer *tokenizer, const struct bl_specials *specials, struct bl_error *e)
 {
     struct bl_buffer text = {0};
     int code = BL_OK;
@@ -290,7 +290,7 @@ static int tiktoken_apply(struct bl_tokenizer *tokenizer, const struct bl_tiktok
     if (encoding->digest != digest)
         return BL_OK;
     for (const struct bl_specials *s = encoding->specials; s->begin && !code; s++)
-        code = specials_add(tokenizer, s, e);
+        code = tiktoken_add_specials(tokenizer, s, e);
     return code;
 }
 
@@ -302,11 +302,10 @@ int bl_tokenizer_read_tiktoken(struct bl_tokenizer *tokenizer, const struct bl_b
     if (!code)
         code = tiktoken_check_ranks(tokenizer, path, e);
     if (!code)
-        code = bl_encoding_digest(&tokenizer->vocabulary, &digest, e);
+        code = encoding_digest(&tokenizer->vocabulary, &digest, e);
     if (code)
         return code;
-    const struct bl_tiktoken_encoding *encoding =
-        pattern ? bl_encoding_by_name(pattern) : bl_encoding_by_digest(digest);
+    const struct bl_tiktoken_encoding *encoding = pattern ? encoding_by_name(pattern) : encoding_by_digest(digest);
     if (!encoding && (!pattern || pattern_is_name(pattern)))
         return tiktoken_refuse_pattern(path, pattern, e);
     tokenizer->model = BL_MODEL_BPE;

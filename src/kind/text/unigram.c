@@ -13,7 +13,7 @@
 #define PENALTY 10.0 /* of an unknown character */
 
 /* Of equal entries the last id counts: a higher value comes later. */
-static int entry_compare(const void *a, const void *b)
+static int unigram_compare_entries(const void *a, const void *b)
 {
     const struct bl_trie_entry *x = a, *y = b;
     int order = memcmp(x->bytes, y->bytes, x->size < y->size ? x->size : y->size);
@@ -25,7 +25,7 @@ static int entry_compare(const void *a, const void *b)
 static size_t entries_remove_equal(struct bl_trie_entry *entry, size_t count)
 {
     size_t kept = 0;
-    qsort(entry, count, sizeof *entry, entry_compare);
+    qsort(entry, count, sizeof *entry, unigram_compare_entries);
     for (size_t i = 0; i < count; i++) {
         bool equal = kept && entry[kept - 1].size == entry[i].size &&
                      !memcmp(entry[kept - 1].bytes, entry[i].bytes, entry[i].size);

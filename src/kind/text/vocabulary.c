@@ -202,7 +202,8 @@ bool bl_alphabet_decode(const struct bl_alphabet *alphabet, const char *text, si
 
 #define FILE_MAX ((size_t)16 << 20) /* bytes */
 
-static int names_read(const char *path, const char *key, struct bl_buffer *name, bool *found, struct bl_error *e)
+static int vocabulary_read_names(const char *path, const char *key, struct bl_buffer *name, bool *found,
+                                 struct bl_error *e)
 {
     struct bl_buffer text = {0};
     char content[64];
@@ -243,7 +244,7 @@ int bl_special_name_find(const char *path, const char *key, struct bl_buffer *na
         bool exists = false;
         code = file ? bl_fs_exists(file, &exists, e) : bl_error_memory(e);
         if (!code && exists)
-            code = names_read(file, key, name, found, e);
+            code = vocabulary_read_names(file, key, name, found, e);
         free(file);
     }
     free(folder);

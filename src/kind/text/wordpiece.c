@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "kind/text/skip.h"
 #include "kind/text/unicode.h"
 
@@ -46,11 +47,6 @@ int bl_wordpiece_init(struct bl_wordpiece *model, const struct bl_vocabulary *vo
     return 0;
 }
 
-static bool byte_begins_character(uint8_t byte)
-{
-    return (byte & 0xc0) != 0x80;
-}
-
 /* The number of the longest token that text begins with, or -1; *taken: its size. The first tail bytes of the text are
  * the prefix; then comes the rest of the word. */
 static int64_t wordpiece_longest(const struct bl_wordpiece *model, const uint8_t *text, size_t tail, size_t size,
@@ -58,7 +54,7 @@ static int64_t wordpiece_longest(const struct bl_wordpiece *model, const uint8_t
 {
     size_t end = size < model->longest ? size : model->longest;
     for (; end > tail; end--) {
-        if (end < size && !byte_begins_character(text[end]))
+        if (end < size && !bl_utf8_begins((char)text[end]))
             continue;
         int64_t token = bl_vocabulary_find(model->vocabulary, text, end);
         if (token >= 0) {
@@ -76,7 +72,7 @@ static bool word_is_long(const struct bl_wordpiece *model, const uint8_t *word, 
     if (size <= model->characters)
         return false;
     for (size_t i = 0; i < size && characters <= model->characters; i++)
-        characters += byte_begins_character(word[i]);
+        characters += bl_utf8_begins((char)word[i]);
     return characters > model->characters;
 }
 

@@ -116,7 +116,7 @@ const uint8_t *bl_start_code_find(const uint8_t *data, const uint8_t *end)
     return NULL;
 }
 
-static size_t length_read(const uint8_t *data, int bytes)
+static size_t nal_read_length(const uint8_t *data, int bytes)
 {
     size_t value = 0;
     for (int i = 0; i < bytes; i++)
@@ -141,7 +141,7 @@ bool bl_access_unit_next(struct bl_access_unit *unit, int length, struct bl_nal 
     unit->broken = left < (size_t)length;
     if (unit->broken)
         return false;
-    size = length_read(unit->at, length);
+    size = nal_read_length(unit->at, length);
     unit->broken = size > left - (size_t)length;
     if (unit->broken)
         return false;
@@ -181,7 +181,7 @@ static void hvcc_take(const uint8_t *record, size_t size, void (*take)(void *to,
 {
     const uint8_t *end = record + size, *at = record + 23;
     for (int arrays = record[22]; arrays > 0 && at && end - at >= 3; arrays--)
-        at = units_take(at + 3, end, (int)length_read(at + 1, 2), take, to);
+        at = units_take(at + 3, end, (int)nal_read_length(at + 1, 2), take, to);
 }
 
 int bl_nal_length(enum AVCodecID codec, const uint8_t *record, size_t size)

@@ -36,7 +36,7 @@ static void footage_clear(struct bl_footage_cache *cache, struct bl_footage *f)
 }
 
 /* Start from {0}. */
-static void bl_footage_close(struct bl_footage_cache *cache)
+static void footage_close(struct bl_footage_cache *cache)
 {
     for (int i = 0; i < BL_FOOTAGE_MAX; i++)
         footage_clear(cache, &cache->file[i]);
@@ -144,7 +144,7 @@ static int footage_load(struct bl_footage *f, const struct bl_video_config *conf
 }
 
 /* Finds the file at path, and counts it where it is not kept. Valid until the next call. BL_EFAIL, BL_ECANCEL. */
-static int bl_footage_find(struct bl_footage_cache *cache, const struct bl_video_config *config,
+static int footage_look_up(struct bl_footage_cache *cache, const struct bl_video_config *config,
                            const struct bl_kind_env *env, const char *path, const struct bl_footage **footage,
                            struct bl_error *e)
 {
@@ -334,7 +334,7 @@ static int clip_fill_row(struct bl_list_counter *counter, struct bl_row *row, st
 {
     struct clip_counter *c = (struct clip_counter *)counter;
     const struct bl_footage *f;
-    int code = bl_footage_find(&c->footage, c->config, counter->env, counter->path.open_path.data, &f, e);
+    int code = footage_look_up(&c->footage, c->config, counter->env, counter->path.open_path.data, &f, e);
     if (code)
         return code;
     row->bytes = f->bytes;
@@ -351,7 +351,7 @@ static int clip_fill_row(struct bl_list_counter *counter, struct bl_row *row, st
 static void clips_counter_close(struct bl_counter *counter)
 {
     struct clip_counter *c = (struct clip_counter *)counter;
-    bl_footage_close(&c->footage);
+    footage_close(&c->footage);
     bl_list_counter_free(&c->list);
     free(c);
 }

@@ -38,7 +38,7 @@ struct bl_graphs {
  * to convert. */
 
 /* Reports zimg's last error, and forgets it. */
-static int bl_graph_report(const char *what, struct bl_error *e)
+static int graph_report(const char *what, struct bl_error *e)
 {
     char text[256] = "";
     zimg_error_code_e code = zimg_get_last_error(text, sizeof(text));
@@ -95,7 +95,7 @@ static int graph_build(struct bl_graph *graph, const struct bl_graph_key *key, e
     if (!graph->zimg || zimg_filter_graph_get_tmp_size(graph->zimg, &graph->temporary_bytes) ||
         zimg_filter_graph_get_input_buffering(graph->zimg, &in_lines) ||
         zimg_filter_graph_get_output_buffering(graph->zimg, &out_lines))
-        return bl_graph_report("scale this", e);
+        return graph_report("scale this", e);
     graph->in_mask = zimg_select_buffer_mask(in_lines);
     graph->out_mask = zimg_select_buffer_mask(out_lines);
     graph->key = *key;
@@ -104,8 +104,8 @@ static int graph_build(struct bl_graph *graph, const struct bl_graph_key *key, e
 
 /* Finds the graph for key, or makes one in place of the least recently used. Valid until the next call. Start from {0}.
  * BL_EFAIL: out of memory. */
-static int bl_graphs_find(struct bl_graphs *graphs, const struct bl_graph_key *key, enum bl_simd simd,
-                          struct bl_graph **found, struct bl_error *e)
+static int graphs_find(struct bl_graphs *graphs, const struct bl_graph_key *key, enum bl_simd simd,
+                       struct bl_graph **found, struct bl_error *e)
 {
     struct bl_graph *oldest = &graphs->graph[0];
     for (struct bl_graph *graph = graphs->graph; graph < graphs->graph + BL_GRAPHS_MAX; graph++) {
@@ -130,7 +130,7 @@ static int bl_graphs_find(struct bl_graphs *graphs, const struct bl_graph_key *k
     return BL_OK;
 }
 
-static void bl_graphs_free(struct bl_graphs *graphs)
+static void graphs_free(struct bl_graphs *graphs)
 {
     for (int i = 0; i < BL_GRAPHS_MAX; i++)
         zimg_filter_graph_free(graphs->graph[i].zimg);
@@ -179,8 +179,7 @@ static INLINE void pixels_scatter(const uint8_t *from, int size, int count, uint
 }
 
 /* Writes count pixels of row y from column x on, from count words of each plane (all but RGB: of the first). */
-static void bl_pixel_writer_put(const struct bl_pixel_writer *w, const uint16_t *const plane[3], int x, int y,
-                                int count)
+static void pixel_writer_put(const struct bl_pixel_writer *w, const uint16_t *const plane[3], int x, int y, int count)
 {
     uint8_t *to = w->origin + y * w->step_y + x * w->step_x;
     int size = bl_channels_bytes(w->channels);
@@ -265,7 +264,7 @@ void bl_convert_close(struct bl_convert *convert)
 {
     if (!convert)
         return;
-    bl_graphs_free(&convert->graphs);
+    graphs_free(&convert->graphs);
     bl_scanlines_free(&convert->lines);
     av_free(convert->temporary.data);
     av_free(convert->in.data);
@@ -383,7 +382,7 @@ static int line_pack(void *user, unsigned i, unsigned left, unsigned right)
     if (p->tonemap)
         bl_tonemap_put(p->tonemap, plane, (int)left, (int)i, count);
     else
-        bl_pixel_writer_put(&p->writer, plane, (int)left, (int)i, count);
+        pixel_writer_put(&p->writer, plane, (int)left, (int)i, count);
     return 0;
 }
 
@@ -410,7 +409,7 @@ static int plane_scale(struct conversion *p, const struct bl_graph_key *key, zim
 {
     struct bl_convert *convert = p->convert;
     struct bl_graph *graph;
-    int code = bl_graphs_find(&convert->graphs, key, convert->options.simd, &graph, e);
+    int code = graphs_find(&convert->graphs, key, convert->options.simd, &graph, e);
     if (code)
         return code;
     /* zimg reads beyond the end of this, too. */
@@ -432,7 +431,7 @@ static int plane_scale(struct conversion *p, const struct bl_graph_key *key, zim
     to.plane[0].stride = out->stride;
     to.plane[0].mask = out->mask;
     if (zimg_filter_graph_process(graph->zimg, &from, &to, convert->temporary.data, wanted, p, done, p))
-        return bl_graph_report("scale this frame", e);
+        return graph_report("scale this frame", e);
     return 0;
 }
 

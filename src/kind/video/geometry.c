@@ -7,7 +7,7 @@
 
 #define TAN_ONE_DEGREE 0.017455064928217585
 
-static int size_check(const char *what, int64_t width, int64_t height, int code, struct bl_error *e)
+static int geometry_check_size(const char *what, int64_t width, int64_t height, int code, struct bl_error *e)
 {
     if (width < 1 || height < 1 || width > BL_SIDE_MAX || height > BL_SIDE_MAX || width * height > BL_AREA_MAX)
         return bl_error_set(e, code, "%s of %lldx%lld pixels is out of bounds (at most %d a side, %lld in all)", what,
@@ -51,7 +51,7 @@ static int geometry_set_display(struct bl_geometry *g, const struct bl_geometry_
     int64_t width = in->coded_width, height = in->coded_height;
     if (in->sar_num > 0 && in->sar_den > 0)
         width = ratio_round(width * in->sar_num, in->sar_den);
-    int code = size_check("a picture", width, height, BL_EDATA, e);
+    int code = geometry_check_size("a picture", width, height, BL_EDATA, e);
     if (code)
         return code;
     int turned = g->orientation & BL_ORIENT_TRANSPOSE;
@@ -88,7 +88,7 @@ static void geometry_fit(struct bl_geometry *g, enum bl_fit fit)
 int bl_geometry_make(struct bl_geometry *geometry, const struct bl_geometry_input *input, struct bl_error *e)
 {
     memset(geometry, 0, sizeof(*geometry));
-    int code = size_check("a coded picture", input->coded_width, input->coded_height, BL_EDATA, e);
+    int code = geometry_check_size("a coded picture", input->coded_width, input->coded_height, BL_EDATA, e);
     if (code)
         return code;
     code = orientation_from_matrix(input->matrix, &geometry->orientation, e);
@@ -103,7 +103,7 @@ int bl_geometry_make(struct bl_geometry *geometry, const struct bl_geometry_inpu
     int native = !input->target_width && !input->target_height;
     geometry->width = native ? geometry->display_width : input->target_width;
     geometry->height = native ? geometry->display_height : input->target_height;
-    code = size_check("a target", geometry->width, geometry->height, BL_EUSAGE, e);
+    code = geometry_check_size("a target", geometry->width, geometry->height, BL_EUSAGE, e);
     if (code)
         return code;
     geometry_fit(geometry, input->fit);

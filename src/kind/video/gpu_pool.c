@@ -46,7 +46,7 @@ int bl_gpu_append_codecs(struct bl_gpu *gpu, struct bl_buffer *out, struct bl_er
 /* --- sessions ----------------------------------------------------------------------------------------------------- */
 
 /* codec: opened for these parameters. BL_EFAIL: out of memory, and session is unchanged. */
-static int bl_session_begin(struct bl_session *s, AVCodecContext *codec, const AVCodecParameters *parameters)
+static int session_begin(struct bl_session *s, AVCodecContext *codec, const AVCodecParameters *parameters)
 {
     AVCodecParameters *copy = avcodec_parameters_alloc();
     if (!copy || avcodec_parameters_copy(copy, parameters) < 0) {
@@ -57,7 +57,7 @@ static int bl_session_begin(struct bl_session *s, AVCodecContext *codec, const A
     return BL_OK;
 }
 
-static void bl_session_end(struct bl_session *s)
+static void session_end(struct bl_session *s)
 {
     avcodec_parameters_free(&s->parameters);
     av_packet_free(&s->opening);
@@ -65,7 +65,7 @@ static void bl_session_end(struct bl_session *s)
 
 /* Whether a stream of these parameters begins as the one that the session was made for, with pictures of the same size
  * (not only coded size). Colours count: a context keeps the container's if the codec's headers have none. */
-static bool bl_session_matches(const struct bl_session *s, const AVCodecParameters *b)
+static bool session_fits(const struct bl_session *s, const AVCodecParameters *b)
 {
     const AVCodecParameters *a = s->parameters;
     return a->codec_id == b->codec_id && a->codec_tag == b->codec_tag && a->profile == b->profile &&
@@ -230,7 +230,7 @@ static bool session_drain(struct bl_session *s)
 }
 
 /* Ends a stream that was read as far as needed; returns whether another may follow. clean: as above. */
-static bool bl_session_finish(struct bl_session *s, bool clean)
+static bool session_finish(struct bl_session *s, bool clean)
 {
     if (!clean || codec_keeps_headers(s->parameters->codec_id))
         return false;
@@ -251,7 +251,7 @@ static void pool_close_session(struct bl_session_pool *s, struct bl_session *ses
 {
     if (session->codec)
         s->gpu->close_codec(s->queue, &session->codec);
-    bl_session_end(session);
+    session_end(session);
     *session = (struct bl_session){0};
 }
 
@@ -264,7 +264,7 @@ void bl_session_pool_end(struct bl_session_pool *s)
 static struct bl_session *pool_find(struct bl_session_pool *s, const AVCodecParameters *parameters)
 {
     for (int i = 0; i < BL_SESSION_POOL_MAX; i++) {
-        if (s->session[i].codec && !s->session[i].lent && bl_session_matches(&s->session[i], parameters))
+        if (s->session[i].codec && !s->session[i].lent && session_fits(&s->session[i], parameters))
             return &s->session[i];
     }
     return NULL;
@@ -321,7 +321,7 @@ static int pool_open_session(struct bl_session_pool *s, struct bl_session *sessi
     int code = pool_open_codec(s, parameters, &codec, e);
     if (code)
         return code;
-    if (bl_session_begin(session, codec, parameters)) {
+    if (session_begin(session, codec, parameters)) {
         s->gpu->close_codec(s->queue, &codec);
         code = bl_error_memory(e);
     }
@@ -353,7 +353,7 @@ void bl_session_pool_release(struct bl_session_pool *s, struct bl_session **sess
     if (!*session)
         return;
     (*session)->lent = false;
-    if (!bl_session_finish(*session, clean))
+    if (!session_finish(*session, clean))
         pool_close_session(s, *session);
     *session = NULL;
 }

@@ -26,7 +26,7 @@ int bl_gpu_append_codecs(struct bl_gpu *gpu, struct bl_buffer *out, struct bl_er
  * are spliced: after the last packet of a stream its first packet is sent again, marked to be discarded, until all
  * frames are out; the next stream begins with an instant refresh, as after any splice.
  *
- * A stream may only follow if nothing of the previous one can show in it: both must begin alike (bl_session_matches),
+ * A stream may only follow if nothing of the previous one can show in it: both must begin alike,
  * and the context must end in the state in which it began. */
 
 /* What a context says of itself that a stream may change. Compared as bytes: no padding. */

@@ -126,7 +126,7 @@ static bool references_read(struct bl_hevc_sequence *s, unsigned number, struct 
     return good && !bl_bits_ended(b);
 }
 
-static void sequence_read_format(struct bl_hevc_sequence *s, struct bl_bits *b)
+static void hevc_read_format(struct bl_hevc_sequence *s, struct bl_bits *b)
 {
     uint32_t chroma = bl_bits_unsigned(b);
     s->separate = chroma == 3 && bl_bits_get(b, 1);
@@ -176,7 +176,7 @@ static bool sequence_read_references(struct bl_hevc_sequence *s, struct bl_bits 
     return true;
 }
 
-static void headers_take_sequence(struct bl_hevc_headers *headers, const struct bl_nal *nal)
+static void hevc_take_sequence(struct bl_hevc_headers *headers, const struct bl_nal *nal)
 {
     struct bl_bits b = bl_nal_bits(nal, 2);
     bl_bits_skip(&b, 4);
@@ -188,7 +188,7 @@ static void headers_take_sequence(struct bl_hevc_headers *headers, const struct 
         return;
     struct bl_hevc_sequence *s = &headers->sequence[number];
     *s = (struct bl_hevc_sequence){.tags = BL_PICTURE_UNTAGGED};
-    sequence_read_format(s, &b);
+    hevc_read_format(s, &b);
     uint32_t bits = bl_bits_unsigned(&b);
     s->order_bits = (uint8_t)((bits & 15) + 4);
     sequence_skip_tools(&b, layers);
@@ -200,7 +200,7 @@ static void headers_take_sequence(struct bl_hevc_headers *headers, const struct 
     s->known = !bl_bits_ended(&b);
 }
 
-static void headers_take_picture(struct bl_hevc_headers *headers, const struct bl_nal *nal)
+static void hevc_take_picture(struct bl_hevc_headers *headers, const struct bl_nal *nal)
 {
     struct bl_bits b = bl_nal_bits(nal, 2);
     uint32_t number = bl_bits_unsigned(&b), sequence = bl_bits_unsigned(&b);
@@ -218,9 +218,9 @@ void bl_hevc_take(struct bl_hevc_headers *headers, const struct bl_nal *nal)
 {
     unsigned type = nal->data[0] >> 1 & 63;
     if (type == SEQUENCE)
-        headers_take_sequence(headers, nal);
+        hevc_take_sequence(headers, nal);
     else if (type == PICTURE)
-        headers_take_picture(headers, nal);
+        hevc_take_picture(headers, nal);
 }
 
 static const struct bl_hevc_held *headers_hold(const struct bl_hevc_headers *headers, int32_t order)

@@ -79,7 +79,7 @@ void bl_driver_close(struct bl_driver *d)
 }
 
 /* BL_OK for CUDA_SUCCESS; else BL_EFAIL: "GPU 0 cannot copy: an illegal memory access was encountered (...)". */
-static int bl_driver_check(const struct bl_driver *d, int number, const char *what, CUresult result, struct bl_error *e)
+static int driver_check(const struct bl_driver *d, int number, const char *what, CUresult result, struct bl_error *e)
 {
     const char *name = NULL;
     if (result == CUDA_SUCCESS)
@@ -93,14 +93,14 @@ static int bl_driver_check(const struct bl_driver *d, int number, const char *wh
 
 int bl_device_enter(const struct bl_device *device, struct bl_error *e)
 {
-    return bl_driver_check(device->driver, device->number, "be used",
-                           device->driver->cuda->cuCtxPushCurrent(device->context), e);
+    return driver_check(device->driver, device->number, "be used",
+                        device->driver->cuda->cuCtxPushCurrent(device->context), e);
 }
 
 int bl_device_leave(const struct bl_device *device, const char *what, CUresult result, struct bl_error *e)
 {
     CUcontext context;
-    int code = bl_driver_check(device->driver, device->number, what, result, e);
+    int code = driver_check(device->driver, device->number, what, result, e);
     (void)device->driver->cuda->cuCtxPopCurrent(&context);
     return code;
 }

@@ -83,7 +83,7 @@ static int h264_peek_nal(struct bl_peek *peek, const struct bl_nal *nal, struct 
 }
 
 /* The pictures that begin in a packet, at least 1. */
-static int bl_peek_h264(struct bl_peek *peek, const uint8_t *data, size_t size)
+static int peek_h264(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
     struct unit_kinds kinds = {0};
     int pictures = access_unit_peek(peek, data, size, &kinds, h264_peek_nal);
@@ -157,7 +157,7 @@ static int hevc_peek_nal(struct bl_peek *peek, const struct bl_nal *nal, struct 
     return 1;
 }
 
-static int bl_peek_hevc(struct bl_peek *peek, const uint8_t *data, size_t size)
+static int peek_hevc(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
     struct unit_kinds kinds = {0};
     int pictures = access_unit_peek(peek, data, size, &kinds, hevc_peek_nal);
@@ -177,7 +177,7 @@ static void peek_take(void *to, const struct bl_nal *nal)
 }
 
 /* Takes the headers that a container has, or a packet brings in their place. */
-static void bl_peek_nal_headers(struct bl_peek *peek, const uint8_t *record, size_t size)
+static void peek_nal_headers(struct bl_peek *peek, const uint8_t *record, size_t size)
 {
     peek->nal_length = bl_nal_length(peek->id, record, size);
     bl_nal_headers(peek->id, record, size, peek_take, peek);
@@ -485,8 +485,8 @@ static int prores_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
     return 1;
 }
 
-static const struct bl_peek_codec codecs[] = {{AV_CODEC_ID_H264, false, bl_peek_h264},
-                                              {AV_CODEC_ID_HEVC, false, bl_peek_hevc},
+static const struct bl_peek_codec codecs[] = {{AV_CODEC_ID_H264, false, peek_h264},
+                                              {AV_CODEC_ID_HEVC, false, peek_hevc},
                                               {AV_CODEC_ID_VP8, false, vp8_peek},
                                               {AV_CODEC_ID_VP9, false, vp9_peek},
                                               {AV_CODEC_ID_AV1, false, av1_peek},
@@ -518,7 +518,7 @@ static void peek_headers(struct bl_peek *peek, const uint8_t *record, size_t siz
 {
     enum AVCodecID codec = peek->codec ? peek->codec->id : AV_CODEC_ID_NONE;
     if (codec == AV_CODEC_ID_H264 || codec == AV_CODEC_ID_HEVC)
-        bl_peek_nal_headers(peek, record, size);
+        peek_nal_headers(peek, record, size);
     if (codec == AV_CODEC_ID_AV1 && size > 4) /* av1C */
         av1_read_configuration(peek, record + 4, size - 4);
 }

@@ -307,7 +307,7 @@ int bl_playhead_go(struct bl_playhead *h, enum bl_playhead_way way, struct bl_se
 }
 
 /* The next frame, as bl_decode_next. */
-static int bl_playhead_next(struct bl_playhead *h, AVFrame *frame, bool *got, struct bl_error *e)
+static int playhead_next(struct bl_playhead *h, AVFrame *frame, bool *got, struct bl_error *e)
 {
     av_frame_unref(frame);
     if (h->waiting->buf[0]) {
@@ -329,7 +329,7 @@ static int bl_playhead_next(struct bl_playhead *h, AVFrame *frame, bool *got, st
 }
 
 /* Makes the last frame the next one again; takes it. */
-static void bl_playhead_put_back(struct bl_playhead *h, AVFrame *frame)
+static void playhead_put_back(struct bl_playhead *h, AVFrame *frame)
 {
     av_frame_move_ref(h->waiting, frame);
     h->next--;
@@ -384,7 +384,7 @@ static int piece_convert(struct bl_piece *p, const struct bl_geometry *geometry,
 }
 
 /* Takes the held frame as the next `times` steps; those that lie in the piece are written. */
-static int piece_take(struct bl_piece *p, int64_t times, struct bl_error *e)
+static int piece_take_frame(struct bl_piece *p, int64_t times, struct bl_error *e)
 {
     const struct bl_request *request = p->request;
     int64_t stop = request->source_start + request->steps;
@@ -411,7 +411,7 @@ static int piece_take(struct bl_piece *p, int64_t times, struct bl_error *e)
 }
 
 /* Whether the decoder found faults. */
-static bool bl_piece_has_faults(const struct bl_piece *p)
+static bool piece_has_faults(const struct bl_piece *p)
 {
     return p->decode->errors || p->decode->truncated;
 }
@@ -429,11 +429,11 @@ static bool piece_is_astray(const struct bl_piece *p, int64_t number, bool got)
     const struct bl_row *row = &p->request->row;
     const struct bl_seek_point *point = &p->point;
     int64_t time = got ? bl_frame_time(p->tools->frame) : AV_NOPTS_VALUE;
-    if (p->playhead->lost || (bl_piece_has_faults(p) && (p->playhead->seeked || p->may_seek)) ||
+    if (p->playhead->lost || (piece_has_faults(p) && (p->playhead->seeked || p->may_seek)) ||
         (p->playhead->seeked && piece_needs_first_packets(p)))
         return true;
     if (!point->known)
-        return bl_piece_has_faults(p) && !*row->reason;
+        return piece_has_faults(p) && !*row->reason;
     return (number == row->clip_begin && time != point->begin) || (number == row->clip_end && time != point->end);
 }
 
@@ -445,14 +445,14 @@ static int piece_next_of_clip(struct bl_piece *p, bool *got, struct bl_error *e)
     int64_t number;
     do {
         number = p->playhead->next;
-        int code = bl_playhead_next(p->playhead, frame, got, e);
+        int code = playhead_next(p->playhead, frame, got, e);
         if (code)
             return code;
     } while (*got && number < row->clip_begin && !p->playhead->lost);
     p->strayed = piece_is_astray(p, number, *got);
     if (*got && number == row->clip_end) {
         p->time_behind = bl_frame_time(frame);
-        bl_playhead_put_back(p->playhead, frame);
+        playhead_put_back(p->playhead, frame);
         *got = false;
     }
     *got = *got && !p->strayed;
@@ -475,7 +475,7 @@ static int piece_next(struct bl_piece *p, bool *got, struct bl_error *e)
     } while (*got && p->next_frame == p->first_frame && bl_frame_time(frame) < shown->time[p->first_frame]);
     bool expected = p->next_frame < shown->count;
     bool concealed = *got && bl_decode_is_damaged(frame); /* by what was decoded last */
-    p->strayed = bl_piece_has_faults(p) || concealed || *got != expected || piece_needs_first_packets(p) ||
+    p->strayed = piece_has_faults(p) || concealed || *got != expected || piece_needs_first_packets(p) ||
                  (expected && bl_frame_time(frame) != shown->time[p->next_frame]);
     p->next_frame++;
     *got = *got && !p->strayed;
@@ -488,7 +488,7 @@ static bool piece_needs_end(const struct bl_piece *p)
 {
     const struct bl_request *request = p->request;
     return request->source_start + request->steps == request->row.length ||
-           (!*request->row.reason && bl_piece_has_faults(p));
+           (!*request->row.reason && piece_has_faults(p));
 }
 
 /* Whether what was decoded is enough. */
@@ -503,7 +503,7 @@ static int piece_pass_left_out(struct bl_piece *p, struct bl_error *e)
 {
     const struct bl_timestamps *shown = &p->timeline->shown;
     for (; p->next_frame < shown->count && !p->needed->frame[p->next_frame]; p->next_frame++) {
-        int code = piece_take(p, bl_pick_push(&p->pick, shown->time[p->next_frame]), e);
+        int code = piece_take_frame(p, bl_pick_push(&p->pick, shown->time[p->next_frame]), e);
         if (code)
             return code;
     }
@@ -525,7 +525,7 @@ int bl_piece_decode(struct bl_piece *p, struct bl_error *e)
         if (!got)
             break;
         bl_clock_note(&p->clock, tools->frame, p->pick.pushed);
-        code = piece_take(p, bl_pick_push(&p->pick, bl_frame_time(tools->frame)), e);
+        code = piece_take_frame(p, bl_pick_push(&p->pick, bl_frame_time(tools->frame)), e);
         bl_meter_report(p->request->meter, p->seen - p->request->source_start);
         if (code || piece_is_full(p))
             return code;
@@ -538,7 +538,7 @@ int bl_piece_decode(struct bl_piece *p, struct bl_error *e)
     }
     if (p->time_behind != AV_NOPTS_VALUE)
         time_end = p->time_behind;
-    code = piece_take(p, bl_pick_end(&p->pick, time_end), e);
+    code = piece_take_frame(p, bl_pick_end(&p->pick, time_end), e);
     if (code)
         return code;
     if (piece_needs_end(p) ? p->seen != p->request->row.length : !piece_is_full(p))
@@ -554,7 +554,7 @@ void bl_piece_write_note(const struct bl_piece *p, struct bl_note *note)
     if (p->damaged)
         snprintf(note->text, sizeof note->text, "damaged: %lld of %lld frames concealed by the decoder",
                  (long long)p->damaged, (long long)p->request->steps);
-    else if (bl_piece_has_faults(p))
+    else if (piece_has_faults(p))
         snprintf(note->text, sizeof note->text, "damaged: errors while decoding, though no frame is missing");
 }
 
@@ -573,7 +573,7 @@ int bl_piece_finish(struct bl_piece *p, int code, struct bl_error *e)
     else if (p->on_gpu)
         bl_readback_abandon(&tools->gpu->readback);
     if (p->playhead && tools->frame->buf[0])
-        bl_playhead_put_back(p->playhead, tools->frame);
+        playhead_put_back(p->playhead, tools->frame);
     av_frame_unref(tools->frame);
     av_frame_unref(tools->held);
     return code;

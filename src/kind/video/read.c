@@ -141,8 +141,8 @@ static int piece_follow_timeline(struct bl_piece *p, const struct bl_timeline *t
 }
 
 /* Reads a piece by the timeline, if its container has one; *done is false if that goes astray. */
-static int piece_read(struct video_reader *reader, struct bl_piece *p, bool by_timeline, bool *done,
-                      struct bl_note *note, struct bl_error *e)
+static int video_read_piece(struct video_reader *reader, struct bl_piece *p, bool by_timeline, bool *done,
+                            struct bl_note *note, struct bl_error *e)
 {
     const struct bl_timeline *timeline = NULL;
     struct bl_needed needed = {0};
@@ -242,11 +242,11 @@ static int reader_read(struct video_reader *reader, const struct bl_request *req
     if (request->row.clip_end)
         return reader_read_clip(reader, &initial, full, note, e);
     bool by_timeline = (request->source_start > 0 || piece_is_sampled(&p)) && !*request->row.reason;
-    int code = piece_read(reader, &p, by_timeline, &done, note, e);
+    int code = video_read_piece(reader, &p, by_timeline, &done, note, e);
     if (by_timeline && (code == BL_EDATA || (!code && !done))) {
         bl_error_clear(e);
         p = initial;
-        code = piece_read(reader, &p, false, &done, note, e);
+        code = video_read_piece(reader, &p, false, &done, note, e);
     }
     *full = p.own.gpu_full;
     return code;

@@ -8,7 +8,7 @@
 #include "kind/video/options.h"
 #include "kind/video/scanlines.h"
 
-static void bl_filter_free(struct bl_filter *filter);
+static void filter_free(struct bl_filter *filter);
 
 /* --- filter tables ------------------------------------------------------------------------------------------------ */
 
@@ -179,13 +179,13 @@ static int filter_build(struct bl_filter *filter, const struct axis *axis, struc
     free(luma.weight);
     free(chroma.weight);
     if (code)
-        bl_filter_free(filter);
+        filter_free(filter);
     return code;
 }
 
 /* Scales the range [start, start + length) of an axis of size samples to count samples. BL_EFAIL: out of memory. */
-static int bl_filter_make(struct bl_filter *filter, enum bl_resize resize, int size, double start, double length,
-                          int count, struct bl_error *e)
+static int filter_make(struct bl_filter *filter, enum bl_resize resize, int size, double start, double length,
+                       int count, struct bl_error *e)
 {
     const struct axis axis = {.resize = resize, .size = size, .count = count, .start = start, .length = length};
     return filter_build(filter, &axis, e);
@@ -194,8 +194,8 @@ static int bl_filter_make(struct bl_filter *filter, enum bl_resize resize, int s
 /* The same for chroma with half as many samples as luma's size, rounded up: includes the bilinear upsampling to that
  * size, clamped at the edges. phase: the position of a block's first luma sample relative to its chroma sample, in
  * chroma samples; 0: cosited, -0.25: a quarter before it. */
-static int bl_filter_make_chroma(struct bl_filter *filter, enum bl_resize resize, int size, double start, double length,
-                                 int count, double phase, struct bl_error *e)
+static int filter_make_chroma(struct bl_filter *filter, enum bl_resize resize, int size, double start, double length,
+                              int count, double phase, struct bl_error *e)
 {
     const struct axis axis = {.resize = resize,
                               .size = size,
@@ -207,7 +207,7 @@ static int bl_filter_make_chroma(struct bl_filter *filter, enum bl_resize resize
     return filter_build(filter, &axis, e);
 }
 
-static void bl_filter_free(struct bl_filter *filter)
+static void filter_free(struct bl_filter *filter)
 {
     free(filter->first);
     free(filter->weight);
@@ -236,18 +236,18 @@ int bl_nv12_prepare(struct bl_nv12 *nv12, const struct bl_geometry *g, enum AVCh
     if (!*made)
         return BL_OK;
     struct bl_nv12 n = {.key = k};
-    int code = bl_filter_make(&n.across[0], g->resize, k.width, k.x, k.source_width, k.scaled_width, e);
+    int code = filter_make(&n.across[0], g->resize, k.width, k.x, k.source_width, k.scaled_width, e);
     if (code)
         goto out;
-    code = bl_filter_make(&n.down[0], g->resize, k.height, k.y, k.source_height, k.scaled_height, e);
+    code = filter_make(&n.down[0], g->resize, k.height, k.y, k.source_height, k.scaled_height, e);
     if (code)
         goto out;
-    code = bl_filter_make_chroma(&n.across[1], g->resize, k.width, k.x, k.source_width, k.scaled_width, k.phase_w / 8.0,
-                                 e);
+    code =
+        filter_make_chroma(&n.across[1], g->resize, k.width, k.x, k.source_width, k.scaled_width, k.phase_w / 8.0, e);
     if (code)
         goto out;
-    code = bl_filter_make_chroma(&n.down[1], g->resize, k.height, k.y, k.source_height, k.scaled_height,
-                                 k.phase_h / 8.0, e);
+    code =
+        filter_make_chroma(&n.down[1], g->resize, k.height, k.y, k.source_height, k.scaled_height, k.phase_h / 8.0, e);
     if (code)
         goto out;
     struct bl_nv12 old = *nv12;
@@ -261,8 +261,8 @@ out:
 void bl_nv12_free(struct bl_nv12 *nv12)
 {
     for (int i = 0; i < 2; i++) {
-        bl_filter_free(&nv12->across[i]);
-        bl_filter_free(&nv12->down[i]);
+        filter_free(&nv12->across[i]);
+        filter_free(&nv12->down[i]);
     }
 }
 

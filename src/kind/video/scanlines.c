@@ -163,7 +163,7 @@ static INLINE void eight_upsample(const uint16_t *restrict in, int phase, uint16
 }
 
 /* Writes whole groups, into the slack. */
-static INLINE void line_upsample(const uint16_t *restrict in, int phase, int count, uint16_t *restrict out)
+static INLINE void chroma_upsample_line(const uint16_t *restrict in, int phase, int count, uint16_t *restrict out)
 {
     for (int x = 0; x < count; x += GROUP, in += GROUP, out += 2 * GROUP) {
         eight_upsample(in, phase, out);
@@ -194,7 +194,7 @@ struct bl_scanlines_kernels {
     }                                                                                                                  \
     target static void twice_##level(const uint16_t *in, int phase, int count, uint16_t *out)                          \
     {                                                                                                                  \
-        line_upsample(in, phase, count, out);                                                                          \
+        chroma_upsample_line(in, phase, count, out);                                                                   \
     }                                                                                                                  \
     static const struct bl_scanlines_kernels kernels_##level = {bytes_##level, words_##level, between_##level,         \
                                                                 twice_##level}
@@ -253,7 +253,7 @@ BL_PREFETCHES void line_prefetch(const uint8_t *row, size_t bytes)
 }
 
 /* Reads columns from...to - 1 of line y of component c, in the component's own width and height. */
-static void component_read(struct bl_scanlines *lines, int c, int y, int from, int to, uint16_t *out)
+static void scanline_read_component(struct bl_scanlines *lines, int c, int y, int from, int to, uint16_t *out)
 {
     const AVPixFmtDescriptor *desc = lines->desc;
     const AVComponentDescriptor *comp = &desc->comp[c];
@@ -333,7 +333,7 @@ static const uint16_t *chroma_line(struct bl_scanlines *lines, int c, int row, i
     row = chroma_clamp(lines, row);
     struct bl_scanlines_kept *kept = &lines->kept[c - 1][row & 1];
     if (kept->row != row || kept->from != from || kept->to != to) {
-        component_read(lines, c, row, from, to, kept->words);
+        scanline_read_component(lines, c, row, from, to, kept->words);
         kept->row = row;
         kept->from = from;
         kept->to = to;
@@ -343,14 +343,14 @@ static const uint16_t *chroma_line(struct bl_scanlines *lines, int c, int row, i
 
 void bl_scanlines_read_chroma(struct bl_scanlines *lines, int c, int row, int from, int to, uint16_t *out)
 {
-    component_read(lines, c, row, from, to, out + from);
+    scanline_read_component(lines, c, row, from, to, out + from);
 }
 
 void bl_scanlines_read(struct bl_scanlines *lines, int c, int y, int from, int to, uint16_t *out)
 {
     int eighths, row = chroma_above(lines, y, &eighths);
     if (!c || !lines->pixels.sub_h) {
-        component_read(lines, c, y, from, to, out + from);
+        scanline_read_component(lines, c, y, from, to, out + from);
         return;
     }
     const uint16_t *above = chroma_line(lines, c, row, from, to);

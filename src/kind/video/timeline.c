@@ -14,7 +14,7 @@
 /* --- timestamps --------------------------------------------------------------------------------------------------- */
 
 /* BL_EFAIL: out of memory. */
-static int bl_timestamps_add(struct bl_timestamps *t, int64_t time, struct bl_error *e)
+static int timestamps_add(struct bl_timestamps *t, int64_t time, struct bl_error *e)
 {
     if (BL_ARRAY_RESERVE(t->time, t->capacity, t->count + 1, e))
         return BL_EFAIL;
@@ -29,7 +29,7 @@ static int time_compare(const void *a, const void *b)
 }
 
 /* Sorts them in ascending order; *distinct: no two are equal. */
-static void bl_timestamps_sort(struct bl_timestamps *t, bool *distinct)
+static void timestamps_sort(struct bl_timestamps *t, bool *distinct)
 {
     *distinct = true;
     if (t->count == 0)
@@ -39,7 +39,7 @@ static void bl_timestamps_sort(struct bl_timestamps *t, bool *distinct)
         *distinct = *distinct && t->time[i] != t->time[i - 1];
 }
 
-static bool bl_timestamps_find(const struct bl_timestamps *t, int64_t time, size_t *index)
+static bool timestamps_find(const struct bl_timestamps *t, int64_t time, size_t *index)
 {
     const int64_t *found = t->count ? bsearch(&time, t->time, t->count, sizeof *t->time, time_compare) : NULL;
     if (found)
@@ -47,7 +47,7 @@ static bool bl_timestamps_find(const struct bl_timestamps *t, int64_t time, size
     return found;
 }
 
-static void bl_timestamps_free(struct bl_timestamps *t)
+static void timestamps_free(struct bl_timestamps *t)
 {
     free(t->time);
     *t = (struct bl_timestamps){0};
@@ -121,7 +121,7 @@ static int packet_index_add(struct bl_packet_index *index, struct bl_peek *peek,
     if (!want_times)
         return BL_OK;
     index->suspicious = index->suspicious || packet->pts == AV_NOPTS_VALUE || packet->duration <= 0 || frames > 1;
-    return bl_timestamps_add(&index->shown, packet->pts, e);
+    return timestamps_add(&index->shown, packet->pts, e);
 }
 
 /* Of interlaced video each packet may hold one field; two of them make a frame. */
@@ -217,7 +217,7 @@ static int packet_index_read(struct bl_packet_index *index, struct bl_demux *d, 
         index->suspicious = index->suspicious || stream_is_field(d->stream);
     }
     bool distinct; /* only the decoder can order frames of equal times */
-    bl_timestamps_sort(&index->shown, &distinct);
+    timestamps_sort(&index->shown, &distinct);
     index->suspicious = index->suspicious || peek.suspicious || !distinct;
     index->gaps = peek.gaps;
     index->resets = peek.resets;
@@ -242,7 +242,7 @@ int bl_packet_index_make(struct bl_packet_index *index, struct bl_demux *d, bool
 
 void bl_packet_index_free(struct bl_packet_index *index)
 {
-    bl_timestamps_free(&index->shown);
+    timestamps_free(&index->shown);
     *index = (struct bl_packet_index){0};
 }
 
@@ -324,7 +324,7 @@ static int maker_add_packet(struct timeline_maker *m, const AVPacket *packet, bo
             .restart = {packet->pts, packet->pos, 0}, .packet = m->peek.packets - 1, .digest = packet_digest(packet)};
     }
     m->last = shown->count == 0 || packet->pts > m->last ? packet->pts : m->last;
-    int code = bl_timestamps_add(shown, packet->pts, e);
+    int code = timestamps_add(shown, packet->pts, e);
     return code ? code : maker_add_coded(m, e);
 }
 
@@ -372,11 +372,11 @@ static int timeline_sort(struct bl_timeline *t, bool *distinct, struct bl_error 
         return bl_error_memory(e);
     if (count > 0)
         memcpy(time, t->shown.time, count * sizeof *time);
-    bl_timestamps_sort(&t->shown, distinct);
+    timestamps_sort(&t->shown, distinct);
     for (size_t i = 0; i < count; i++)
         highest = t->coded[i].layer > highest ? t->coded[i].layer : highest;
     for (size_t i = 0; i < count; i++) {
-        (void)bl_timestamps_find(&t->shown, time[i], &t->coded[i].frame);
+        (void)timestamps_find(&t->shown, time[i], &t->coded[i].frame);
         t->coded[i].disposable = t->coded[i].disposable && t->coded[i].layer == highest;
     }
     free(time);
@@ -394,7 +394,7 @@ static int maker_finish(const struct timeline_maker *m, struct bl_error *e)
         return BL_EFAIL;
     for (size_t i = 0; i < m->candidates; i++) {
         t->restart[i] = m->candidate[i].restart;
-        (void)bl_timestamps_find(&t->shown, t->restart[i].time, &t->restart[i].frame);
+        (void)timestamps_find(&t->shown, t->restart[i].time, &t->restart[i].frame);
     }
     t->restarts = m->candidates;
     return BL_OK;
@@ -426,7 +426,7 @@ int bl_timeline_make(struct bl_timeline *t, struct bl_demux *d, bool coded, stru
 
 void bl_timeline_free(struct bl_timeline *t)
 {
-    bl_timestamps_free(&t->shown);
+    timestamps_free(&t->shown);
     free(t->restart);
     free(t->coded);
     *t = (struct bl_timeline){0};
@@ -540,5 +540,5 @@ void bl_needed_free(struct bl_needed *needed)
 bool bl_needed_has(const struct bl_needed *needed, int64_t time)
 {
     size_t frame;
-    return !bl_timestamps_find(&needed->timeline->shown, time, &frame) || needed->frame[frame];
+    return !timestamps_find(&needed->timeline->shown, time, &frame) || needed->frame[frame];
 }
