@@ -313,9 +313,7 @@ static int options_translate(const struct bload_plan_options *from, struct bl_pl
                                                 [BLOAD_OVERSIZE_SPLIT] = BL_OVERSIZE_SPLIT,
                                                 [BLOAD_OVERSIZE_TRUNCATE] = BL_OVERSIZE_TRUNCATE,
                                                 [BLOAD_OVERSIZE_DROP] = BL_OVERSIZE_DROP};
-    int code = options_check(from, e);
-    if (code)
-        return code;
+    BL_TRY(options_check(from, e));
     const struct bl_plan_cost cost = {from->cost_alpha, from->cost_beta, from->cost ? "cost" : NULL};
     *to = (struct bl_plan_options){.strategy = strategy[from->strategy],
                                    .fill = fill[from->fill],
@@ -398,9 +396,7 @@ static int dataset_check_plan(const struct bload_dataset *dataset, const struct 
     const struct bl_index *index = bl_blocks_index(&dataset->blocks);
     const struct bl_manifest *m = bl_blocks_manifest(&dataset->blocks);
     char digest[BL_DIGEST_SIZE];
-    int code = bl_index_plan_digest(index, m->plan_info.T, digest, e);
-    if (code)
-        return code;
+    BL_TRY(bl_index_plan_digest(index, m->plan_info.T, digest, e));
     if (strcmp(digest, index->plan_digest) != 0)
         return bl_error_set(e, BL_EDATA, "%s: its tables have the digest %s, its header says %s: it is damaged",
                             index->path, digest, index->plan_digest);

@@ -218,9 +218,7 @@ static uint64_t member_hash(const char *tar, size_t tar_size, const char *key, s
 
 int bl_member_index_add_tar(struct bl_member_index *index, const char *path, struct bl_error *e)
 {
-    int code = BL_ARRAY_RESERVE(index->tar, index->tar_capacity, index->tars + 1, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESERVE(index->tar, index->tar_capacity, index->tars + 1, e));
     index->tar[index->tars++] = index->text.size;
     bl_buffer_append(&index->text, path, strlen(path) + 1);
     return bl_buffer_check(&index->text, e);
@@ -231,13 +229,9 @@ int bl_member_index_add(struct bl_member_index *index, const char *name, int64_t
 {
     const char *tar = index->text.data + index->tar[index->tars - 1];
     const size_t key = bl_member_key(name);
-    int code = BL_ARRAY_RESERVE(index->member, index->capacity, index->members + 1, e);
-    if (code)
-        return code;
-    code = bl_hash_add(&index->by_name, member_hash(tar, strlen(tar), name, key, name + key + (key > 0)),
-                       index->members, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESERVE(index->member, index->capacity, index->members + 1, e));
+    BL_TRY(bl_hash_add(&index->by_name, member_hash(tar, strlen(tar), name, key, name + key + (key > 0)),
+                       index->members, e));
     index->member[index->members++] = (struct bl_member_entry){
         .tar = (uint32_t)index->tars - 1, .name = index->text.size, .begin = begin, .bytes = bytes};
     bl_buffer_append(&index->text, name, strlen(name) + 1);

@@ -208,9 +208,7 @@ int bl_hash_add(struct bl_hash *h, uint64_t hash, size_t number, struct bl_error
 {
     if (number >= UINT32_MAX)
         return bl_error_set(e, BL_EFAIL, "more than %u elements in a table", UINT32_MAX);
-    int code = bl_hash_reserve(h, h->count + 1, e);
-    if (code)
-        return code;
+    BL_TRY(bl_hash_reserve(h, h->count + 1, e));
     hash_put(h, hash >> 32 << 32 | (number + 1));
     return BL_OK;
 }

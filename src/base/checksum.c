@@ -88,9 +88,7 @@ int bl_sealed_close(struct bl_buffer *text, struct bl_error *e)
     char end[END_SIZE + 1];
     if (!text->size || text->data[text->size - 1] != '\n')
         bl_buffer_byte(text, '\n');
-    int code = bl_buffer_check(text, e);
-    if (code)
-        return code;
+    BL_TRY(bl_buffer_check(text, e));
     end_format(text->data, text->size, end);
     bl_buffer_append(text, end, END_SIZE);
     return bl_buffer_check(text, e);

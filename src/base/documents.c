@@ -152,9 +152,7 @@ static int documents_find_independent(const struct bl_documents *d, const struct
             low = from < low ? from : low;
             if (d->cancel && bl_cancelled(d->cancel))
                 return BL_ECANCEL;
-            int code = bl_io_pread(file->fd, d->data, (size_t)(*at - low + size - 1), file->begin + low, path, e);
-            if (code)
-                return code;
+            BL_TRY(bl_io_pread(file->fd, d->data, (size_t)(*at - low + size - 1), file->begin + low, path, e));
         }
         const char *found =
             memmem(d->data + (from - low), (size_t)(*at - from + size - 1), d->rule.separator, (size_t)size);
@@ -208,9 +206,7 @@ static int documents_peek(struct bl_documents *d, int *byte, struct bl_error *e)
         *byte = d->at < d->filled ? (unsigned char)d->data[d->at] : -1;
         if (d->at < d->filled || d->eof)
             return BL_OK;
-        int code = documents_refill(d, e);
-        if (code)
-            return code;
+        BL_TRY(documents_refill(d, e));
     }
 }
 
@@ -557,9 +553,7 @@ static int documents_read(struct bl_documents *d, struct bl_document *document, 
 {
     size_t stop = 0, next = 0;
     document->offset = bl_documents_offset(d);
-    int code = documents_complete(d, document, &stop, &next, e);
-    if (code)
-        return code;
+    BL_TRY(documents_complete(d, document, &stop, &next, e));
     document->text = d->data + d->at;
     document->size = documents_drop_returns(d, stop);
     document->ahead = d->filled - d->at;

@@ -50,6 +50,15 @@ int bl_error_memory(struct bl_error *e);
 void bl_error_memory_watch(void);
 bool bl_error_memory_seen(void);
 
+/* Returns from the function that calls it, with the code of a call that failed. For functions that own nothing yet:
+ * others go to their cleanup label. */
+#define BL_TRY(call)                                                                                                   \
+    do {                                                                                                               \
+        int tried = (call);                                                                                            \
+        if (tried)                                                                                                     \
+            return tried;                                                                                              \
+    } while (0)
+
 /* True for an errno of a failing system (EIO, ESTALE, ENOMEM, ENOSPC...), false for bad content. */
 bool bl_errno_is_system(int error_number);
 

@@ -361,8 +361,8 @@ int bl_fs_sync_parent(const char *path, struct bl_error *e)
 
 int bl_fs_rename_durable(const char *from, const char *to, struct bl_error *e)
 {
-    int code = bl_fs_rename(from, to, e);
-    return code ? code : bl_fs_sync_parent(to, e);
+    BL_TRY(bl_fs_rename(from, to, e));
+    return bl_fs_sync_parent(to, e);
 }
 
 int bl_fs_lock_directory(const char *path, const char *what, int *fd, struct bl_error *e)

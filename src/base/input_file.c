@@ -151,9 +151,7 @@ static int pipe_copy_fill(int from, int to, const char *name, struct bl_error *e
         int code = bl_io_read(from, chunk, sizeof chunk, &got, name, e);
         if (code || !got)
             return code;
-        code = bl_io_write(to, chunk, got, "a temporary file", e);
-        if (code)
-            return code;
+        BL_TRY(bl_io_write(to, chunk, got, "a temporary file", e));
     }
 }
 

@@ -121,9 +121,7 @@ static int instream_refill(struct bl_instream *f, struct bl_error *e)
 /* The first bytes give the format, which must not contradict the file's name. */
 static int instream_detect(struct bl_instream *f, struct bl_error *e)
 {
-    int code = instream_refill(f, e);
-    if (code)
-        return code;
+    BL_TRY(instream_refill(f, e));
     f->compression = compression_detect(f->data, f->end);
     f->between = true;
     if (f->compression != GZIP && bl_path_has_suffix(f->path, ".gz"))

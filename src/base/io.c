@@ -162,10 +162,9 @@ out:
 
 int bl_sealed_read(const char *path, size_t max, struct bl_buffer *text, struct bl_error *e)
 {
-    int code = bl_regular_check(path, e);
-    if (!code)
-        code = bl_io_read_file(path, max, text, e);
-    return code ? code : bl_sealed_open(text, path, e);
+    BL_TRY(bl_regular_check(path, e));
+    BL_TRY(bl_io_read_file(path, max, text, e));
+    return bl_sealed_open(text, path, e);
 }
 
 /* --- lines -------------------------------------------------------------------------------------------------------- */
@@ -238,9 +237,7 @@ int bl_lines_next(struct bl_lines *lines, char **line, size_t *size, bool *ended
         if (newline || lines->eof || have > BL_LINE_MAX)
             break;
         searched = have;
-        int code = lines_refill(lines, e);
-        if (code)
-            return code;
+        BL_TRY(lines_refill(lines, e));
     }
     if (!newline && lines->at == lines->end)
         return BL_OK;

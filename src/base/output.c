@@ -91,9 +91,7 @@ static int direct_write_pages(int direct, int fd, const char *data, size_t size,
 static int direct_write_cached(int fd, const void *data, size_t size, int64_t offset, const char *path,
                                struct bl_error *e)
 {
-    int code = bl_io_pwrite(fd, data, size, offset, path, e);
-    if (code)
-        return code;
+    BL_TRY(bl_io_pwrite(fd, data, size, offset, path, e));
     if (size >= DIRECT_MIN)
         (void)sync_file_range(fd, offset, (off_t)size, SYNC_FILE_RANGE_WRITE);
     return BL_OK;
@@ -108,12 +106,8 @@ int bl_direct_pwrite(int direct, int fd, const void *data, size_t size, int64_t 
         return direct_write_cached(fd, data, size, offset, path, e);
     size_t head = (size_t)(-(uint64_t)offset % BL_DIRECT_PAGE);
     size_t pages = (size - head) / BL_DIRECT_PAGE * BL_DIRECT_PAGE, tail = size - head - pages;
-    int code = bl_io_pwrite(fd, at, head, offset, path, e);
-    if (code)
-        return code;
-    code = direct_write_pages(direct, fd, at + head, pages, offset + (int64_t)head, path, e);
-    if (code)
-        return code;
+    BL_TRY(bl_io_pwrite(fd, at, head, offset, path, e));
+    BL_TRY(direct_write_pages(direct, fd, at + head, pages, offset + (int64_t)head, path, e));
     return bl_io_pwrite(fd, at + head + pages, tail, offset + (int64_t)(head + pages), path, e);
 }
 
@@ -248,8 +242,8 @@ int bl_output_flush(struct bl_output *out, struct bl_error *e)
 int bl_output_write(struct bl_output *out, const void *data, size_t size, struct bl_error *e)
 {
     if (size >= OUTPUT_CHUNK) {
-        int code = bl_output_flush(out, e);
-        return code ? code : output_put(out, data, size, e);
+        BL_TRY(bl_output_flush(out, e));
+        return output_put(out, data, size, e);
     }
     bl_buffer_append(&out->buffer, data, size);
     if (bl_buffer_check(&out->buffer, e))
@@ -484,9 +478,7 @@ static int side_fill(struct side *side, struct bl_error *e)
     size_t got = 1;
     side->size = 0;
     while (side->size < CHUNK && got) {
-        int code = bl_io_read(side->fd, side->data + side->size, CHUNK - side->size, &got, side->path, e);
-        if (code)
-            return code;
+        BL_TRY(bl_io_read(side->fd, side->data + side->size, CHUNK - side->size, &got, side->path, e));
         side->size += got;
     }
     return BL_OK;

@@ -60,9 +60,7 @@ static int csv_refill(struct bl_csv *r, struct bl_error *e)
     r->at = 0;
     while (text->size < WINDOW && !r->end) {
         size_t got;
-        int code = bl_instream_read(r->stream, text->data + text->size, WINDOW - text->size, &got, e);
-        if (code)
-            return code;
+        BL_TRY(bl_instream_read(r->stream, text->data + text->size, WINDOW - text->size, &got, e));
         text->size += got;
         r->end = !got;
     }
@@ -83,10 +81,8 @@ int bl_csv_open(struct bl_csv *r, const char *path, const struct bl_cancel *canc
                                 bl_path_has_suffix(path, ".tsv.zst"),
                          .next_line = 1,
                          .checked_line = 1};
-    int code = bl_instream_open(&r->stream, path, 0, cancel, e);
-    if (code)
-        return code;
-    code = bl_buffer_reserve(&r->text, WINDOW + 1) ? csv_fill(r, e) : bl_error_memory(e);
+    BL_TRY(bl_instream_open(&r->stream, path, 0, cancel, e));
+    int code = bl_buffer_reserve(&r->text, WINDOW + 1) ? csv_fill(r, e) : bl_error_memory(e);
     if (r->text.size >= 3 && memcmp(r->text.data, "\xef\xbb\xbf", 3) == 0)
         r->at = 3;
     if (code) {
@@ -179,9 +175,7 @@ static int csv_read_plain(struct bl_csv *r, struct bl_error *e)
 static int csv_read_record(struct bl_csv *r, struct bl_error *e)
 {
     for (;;) {
-        int code = r->text.data[r->at] == '"' ? csv_read_quoted(r, e) : csv_read_plain(r, e);
-        if (code)
-            return code;
+        BL_TRY(r->text.data[r->at] == '"' ? csv_read_quoted(r, e) : csv_read_plain(r, e));
         char *end = r->text.data + r->at;
         bool more = *end == r->mark;
         if (more)
@@ -210,9 +204,7 @@ static int csv_read_tsv(struct bl_csv *r, struct bl_error *e)
             return bl_error_set(
                 e, BL_EDATA, "line %" PRId64 ": an escape other than \\t \\n \\r \\\\ \\xHH, or a zero byte", r->line);
         at[value] = '\0';
-        int code = csv_add_value(r, at, e);
-        if (code)
-            return code;
+        BL_TRY(csv_add_value(r, at, e));
         at = tab ? tab + 1 : NULL;
     }
     return BL_OK;
@@ -232,9 +224,7 @@ int bl_csv_next(struct bl_csv *r, bool *found, struct bl_error *e)
     if (!*found)
         return BL_OK;
     size_t begin = r->at;
-    code = r->tsv ? csv_read_tsv(r, e) : csv_read_record(r, e);
-    if (code)
-        return code;
+    BL_TRY(r->tsv ? csv_read_tsv(r, e) : csv_read_record(r, e));
     if (r->at - begin > BL_CSV_RECORD_MAX)
         return bl_error_set(e, BL_EDATA, "line %" PRId64 ": a record of more than %zu bytes", r->line,
                             BL_CSV_RECORD_MAX);

@@ -91,8 +91,8 @@ static int wav_begin(struct writer *w, struct bl_error *e)
     if (!h.rate)
         return bl_error_set(e, BL_EUSAGE, "--as wav: the steps of %s are not samples of sound (%s): use --as npy",
                             w->field->name, w->made);
-    int code = bl_wave_header_format(&h, header, &size, e);
-    return code ? code : bl_output_write(&w->out, header, size, e);
+    BL_TRY(bl_wave_header_format(&h, header, &size, e));
+    return bl_output_write(&w->out, header, size, e);
 }
 
 /* --- ids -------------------------------------------------------------------------------------------------------- */
@@ -116,8 +116,8 @@ static int ids_put(struct writer *w, const uint8_t *data, int64_t steps, struct 
             bl_buffer_int(&w->text, id);
         bl_buffer_byte(&w->text, '\n');
     }
-    int code = bl_buffer_check(&w->text, e);
-    return code ? code : bl_output_write(&w->out, w->text.data, w->text.size, e);
+    BL_TRY(bl_buffer_check(&w->text, e));
+    return bl_output_write(&w->out, w->text.data, w->text.size, e);
 }
 
 /* --- text ------------------------------------------------------------------------------------------------------- */
@@ -318,13 +318,11 @@ static int cat_write(struct bl_cmd *cmd, const struct cat *c, struct bl_view *vi
     struct bl_step_range range;
     int64_t row;
     int field;
-    int code = bl_field_choose(&view->manifest.format.fields, c->field, &field, e);
-    if (code)
-        return code;
+    BL_TRY(bl_field_choose(&view->manifest.format.fields, c->field, &field, e));
     struct bl_sequence_job job = {
         .sequence = &sequence, .form = form_choose(c, view, field), .path = c->output, .cancel = &cmd->cancel};
     job.is_folder = job.form == BL_FORM_PNG && !c->has_step;
-    code = output_check(c, &job, e);
+    int code = output_check(c, &job, e);
     if (!code)
         code = range_set(c, &range, e);
     if (!code)
@@ -345,16 +343,12 @@ static int cat_run(struct bl_cmd *cmd, struct cat *c)
     if (cmd->options.operands != 2)
         return bl_error_set(&cmd->error, BL_EUSAGE,
                             "expects a dataset directory and the id of a sequence (see bload cat --help)");
-    int code = bl_io_check_path(cmd->options.operand[0], &cmd->error);
-    if (code)
-        return code;
+    BL_TRY(bl_io_check_path(cmd->options.operand[0], &cmd->error));
     c->has_step = bl_options_origin(&cmd->options, "step") != BL_ORIGIN_DEFAULT;
     if (c->output) /* else there is nothing to clean up, and a filter ends with its reader */
         bl_signals_install(&cmd->cancel);
-    code = bl_view_open(&view, cmd->options.operand[0], &cmd->error);
-    if (code)
-        return code;
-    code = cat_write(cmd, c, &view);
+    BL_TRY(bl_view_open(&view, cmd->options.operand[0], &cmd->error));
+    int code = cat_write(cmd, c, &view);
     bl_view_close(&view);
     return code;
 }

@@ -111,9 +111,7 @@ int bl_length_source_read(struct bl_length_source *lengths, const struct bl_plan
                             "--first need a table: a "
                             "plain list has no "
                             "columns");
-    int code = bl_length_source_check(lengths, cmd);
-    if (code)
-        return code;
+    BL_TRY(bl_length_source_check(lengths, cmd));
     if (lengths->list)
         return bl_sequences_open(&lengths->table, &lengths->list, 1, true, &cmd->error);
     if (!o->operands)
@@ -221,16 +219,14 @@ static int compare_make_set(struct comparing *c, int number, struct bl_error *e)
     o.T = c->T.T[number];
     set->row = c->row[number];
     bl_plan_columns_set(&o, t->group, t->number);
-    int code = bl_table_lengths_resolve(t, &o, e);
-    if (code)
-        return code;
+    BL_TRY(bl_table_lengths_resolve(t, &o, e));
     const struct bl_plan_options block = {.strategy = BL_STRATEGY_BLOCK,
                                           .oversize = o.oversize,
                                           .min_length = o.min_length,
                                           .max_length = o.max_length,
                                           .T = o.T,
                                           .max_column = o.max_column};
-    code = bl_table_lengths_check(t, &block, e);
+    int code = bl_table_lengths_check(t, &block, e);
     for (int i = 0; i < BL_COMPARE_ROWS && !code; i++)
         code = compare_make_row(c, &o, i, set, c->row[number], e);
     if (!code)
@@ -256,18 +252,10 @@ static int compare_run(struct bl_cmd *cmd, struct comparing *c)
         code = bl_length_source_require_T(cmd);
     if (code)
         return code;
-    code = bl_options_check(&cmd->options, e);
-    if (code)
-        return code;
-    code = bl_subset_check(&c->lengths.subset, e);
-    if (code)
-        return code;
-    code = bl_length_source_read(&c->lengths, &c->options, cmd);
-    if (code)
-        return code;
-    code = compare_make_sets(c, e);
-    if (code)
-        return code;
+    BL_TRY(bl_options_check(&cmd->options, e));
+    BL_TRY(bl_subset_check(&c->lengths.subset, e));
+    BL_TRY(bl_length_source_read(&c->lengths, &c->options, cmd));
+    BL_TRY(compare_make_sets(c, e));
     if (c->json && c->T.count > 1)
         code = bl_plan_info_format_sets(c->set, c->T.count, &text, e);
     else if (c->json)

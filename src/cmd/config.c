@@ -216,18 +216,10 @@ static int config_read_field(const struct reading *r, const yaml_node_t *node, s
 {
     if (node->type != YAML_MAPPING_NODE)
         return node_error(r, node, "a field", ": a mapping is expected (name: labels, path: \"labels/{id}.npy\")");
-    int code = bl_extra_field_begin(field, r->e);
-    if (code)
-        return code;
-    code = config_set_field(r, node, field, true);
-    if (code)
-        return code;
-    code = node_prefix_error(r, node, bl_extra_field_use_kind(field, r->e));
-    if (code)
-        return code;
-    code = config_set_field(r, node, field, false);
-    if (code)
-        return code;
+    BL_TRY(bl_extra_field_begin(field, r->e));
+    BL_TRY(config_set_field(r, node, field, true));
+    BL_TRY(node_prefix_error(r, node, bl_extra_field_use_kind(field, r->e)));
+    BL_TRY(config_set_field(r, node, field, false));
     return node_prefix_error(r, node, bl_extra_field_check(field, r->e));
 }
 
@@ -241,9 +233,7 @@ static int config_read_fields(const struct reading *r, const yaml_node_t *node)
         if (c->fields == BL_FIELDS_MAX - 1)
             return node_error(r, at, "too many fields", "");
         struct bl_extra_field *field = &c->field[c->fields++];
-        int code = config_read_field(r, at, field);
-        if (code)
-            return code;
+        BL_TRY(config_read_field(r, at, field));
         for (int f = 0; f < c->fields - 1; f++) {
             if (strcmp(c->field[f].name, field->name) == 0)
                 return node_error(r, at, "two fields have the name ", field->name);

@@ -87,9 +87,7 @@ static int doctor_resolve_directory(struct bl_cmd *cmd, struct examining *x)
     if (cmd->options.operands > 1)
         return bl_error_set(&cmd->error, BL_EUSAGE, "expects one directory at most (see bload doctor --help)");
     x->dir = cmd->options.operands ? cmd->options.operand[0] : ".";
-    int code = bl_io_check_path(x->dir, &cmd->error);
-    if (code)
-        return code;
+    BL_TRY(bl_io_check_path(x->dir, &cmd->error));
     if (stat(x->dir, &status) != 0)
         return bl_error_errno(&cmd->error, BL_EFAIL, "cannot stat %s", x->dir);
     if (S_ISDIR(status.st_mode))
@@ -145,17 +143,11 @@ static int doctor_print(struct bl_cmd *cmd, const struct examining *x)
 static int doctor_run(struct bl_cmd *cmd, struct examining *x)
 {
     char faults[BL_PLURAL_SIZE], warnings[BL_PLURAL_SIZE];
-    int code = doctor_resolve_directory(cmd, x);
-    if (code)
-        return code;
+    BL_TRY(doctor_resolve_directory(cmd, x));
     bl_signals_install(&cmd->cancel);
     signal(SIGXFSZ, SIG_IGN); /* writing beyond the limit of a file's size is then an error */
-    code = doctor_examine(cmd, x);
-    if (code)
-        return code;
-    code = doctor_print(cmd, x);
-    if (code)
-        return code;
+    BL_TRY(doctor_examine(cmd, x));
+    BL_TRY(doctor_print(cmd, x));
     int64_t fault = bl_findings_count(&x->findings, BL_VERDICT_FAULT);
     int64_t warning = bl_findings_count(&x->findings, BL_VERDICT_WARNING);
     bl_text_plural(faults, fault, "fault");

@@ -73,9 +73,7 @@ int bl_extra_field_use_kind(struct bl_extra_field *field, struct bl_error *e)
     int code = bl_options_add(&field->options, NULL, field->kind->options.table, field->config, e);
     if (code || !per_step)
         return code;
-    code = bl_options_add(&field->options, NULL, per_step_table, field, e);
-    if (code)
-        return code;
+    BL_TRY(bl_options_add(&field->options, NULL, per_step_table, field, e));
     return bl_options_add(&field->options, NULL, per_step->options.table, field->config, e);
 }
 
@@ -146,24 +144,14 @@ static int extra_field_check_path(const struct bl_extra_field *field, struct bl_
 
 int bl_extra_field_check(struct bl_extra_field *field, struct bl_error *e)
 {
-    int code = extra_field_check_name(field->name, e);
-    if (code)
-        return code;
+    BL_TRY(extra_field_check_name(field->name, e));
     if (field->path) {
-        code = extra_field_check_path(field, e);
-        if (code)
-            return code;
+        BL_TRY(extra_field_check_path(field, e));
     }
-    code = extra_field_choose_kind(field, e);
-    if (code)
-        return code;
-    code = extra_field_check_dtype(field, e);
-    if (code)
-        return code;
-    code = extra_field_check_stream(field, e);
-    if (code)
-        return code;
-    code = bl_kind_check(field->kind, field->config, e);
+    BL_TRY(extra_field_choose_kind(field, e));
+    BL_TRY(extra_field_check_dtype(field, e));
+    BL_TRY(extra_field_check_stream(field, e));
+    int code = bl_kind_check(field->kind, field->config, e);
     if (code || !field->kind->options.check_dtype)
         return code;
     return field->kind->options.check_dtype(field->config, e);

@@ -404,8 +404,8 @@ static int find_check(struct bl_cmd *cmd, struct find *f)
                             "--help)");
     if (o->operands > 1 && f->has_step)
         return bl_error_set(&cmd->error, BL_EUSAGE, "ids or --step, not both");
-    int code = bl_options_check(o, &cmd->error);
-    return code ? code : bl_io_check_path(o->operand[0], &cmd->error);
+    BL_TRY(bl_options_check(o, &cmd->error));
+    return bl_io_check_path(o->operand[0], &cmd->error);
 }
 
 static int find_run(struct bl_cmd *cmd, struct find *f)

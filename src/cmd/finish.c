@@ -37,8 +37,8 @@ static const struct bl_option output_table[] = {
 /* Loads the options of the plan: sequences.tsv names the one by which a sequence was dropped. */
 static int finish_load_plan_options(struct finishing *f, struct bl_error *e)
 {
-    int code = bl_recorded_plan_options(&f->manifest, &f->plan_options, e);
-    return code ? code : bl_table_lengths_resolve(&f->table, &f->plan_options, e);
+    BL_TRY(bl_recorded_plan_options(&f->manifest, &f->plan_options, e));
+    return bl_table_lengths_resolve(&f->table, &f->plan_options, e);
 }
 
 static int finish_load_plan(struct finishing *f, struct bl_error *e)
@@ -46,16 +46,12 @@ static int finish_load_plan(struct finishing *f, struct bl_error *e)
     char digest[BL_DIGEST_SIZE];
     struct bl_plan_info plan_info;
     bool found;
-    int code = bl_saved_plan_load(&f->state, &f->plan, &plan_info, f->manifest.format.T, f->table.length,
-                                  f->table.count, &found, e);
-    if (code)
-        return code;
+    BL_TRY(bl_saved_plan_load(&f->state, &f->plan, &plan_info, f->manifest.format.T, f->table.length, f->table.count,
+                              &found, e));
     if (!found)
         return bl_error_set(e, BL_EFAIL,
                             "%s was begun by bload pack without --task: run that command again to finish it", f->dir);
-    code = bl_plan_digest(&f->plan, f->table.length, digest, e);
-    if (code)
-        return code;
+    BL_TRY(bl_plan_digest(&f->plan, f->table.length, digest, e));
     if (strcmp(digest, f->manifest.format.plan_digest) != 0)
         return bl_error_set(e, BL_EFAIL, "%s/.bload/" BL_STATE_PLAN_FILE " is not the plan that was packed", f->dir);
     return BL_OK;
@@ -67,18 +63,10 @@ static int finish_load(struct finishing *f, struct bl_error *e)
     const char *path = f->state.sequences;
     if (code)
         return code;
-    code = bl_table_checksum_verify(&f->state, &f->table_checksum, e);
-    if (code)
-        return code;
-    code = bl_sequences_open(&f->table, &path, 1, false, e);
-    if (code)
-        return code;
-    code = bl_table_checksum_compare(&f->table, f->table_checksum, e);
-    if (code)
-        return code;
-    code = finish_load_plan(f, e);
-    if (code)
-        return code;
+    BL_TRY(bl_table_checksum_verify(&f->state, &f->table_checksum, e));
+    BL_TRY(bl_sequences_open(&f->table, &path, 1, false, e));
+    BL_TRY(bl_table_checksum_compare(&f->table, f->table_checksum, e));
+    BL_TRY(finish_load_plan(f, e));
     return finish_load_plan_options(f, e);
 }
 
@@ -91,10 +79,8 @@ static int finish_check_shards(const struct finishing *f, struct bl_error *e)
     struct bl_buffer text = {0};
     const struct bl_format *format = &f->manifest.format;
     int64_t shards = bl_format_shards(format);
-    int code = bl_missing_check_files(f->dir, &f->manifest, e);
-    if (code)
-        return code;
-    code = bl_missing_find(&missing, f->dir, &f->manifest, 0, shards, e);
+    BL_TRY(bl_missing_check_files(f->dir, &f->manifest, e));
+    int code = bl_missing_find(&missing, f->dir, &f->manifest, 0, shards, e);
     if (code || !missing.count)
         goto out;
     bl_missing_describe(&text, f->dir, format, missing.count, shards, missing.first);
@@ -110,15 +96,9 @@ out:
 /* Handles a complete dataset: it may have lost shards since, and files of the run may remain. */
 static int finish_check_dataset(struct finishing *f, struct bl_error *e)
 {
-    int code = bl_manifest_read(&f->manifest, f->dir, e);
-    if (code)
-        return code;
-    code = bl_sequences_open_dataset(&f->table, f->dir, NULL, e);
-    if (code)
-        return code;
-    code = finish_check_shards(f, e);
-    if (code)
-        return code;
+    BL_TRY(bl_manifest_read(&f->manifest, f->dir, e));
+    BL_TRY(bl_sequences_open_dataset(&f->table, f->dir, NULL, e));
+    BL_TRY(finish_check_shards(f, e));
     f->partial = !bl_sequences_is_clean(&f->table);
     return bl_state_remove_leftovers(f->dir, e);
 }
@@ -191,10 +171,8 @@ out:
 static int finish_run(struct bl_cmd *cmd, struct finishing *f)
 {
     bool found;
-    int code = bl_cmd_directory(cmd, &f->dir);
-    if (code)
-        return code;
-    code = finish_find(cmd, f, &found);
+    BL_TRY(bl_cmd_directory(cmd, &f->dir));
+    int code = finish_find(cmd, f, &found);
     if (code || found)
         return code;
     double begun = bl_seconds_now();

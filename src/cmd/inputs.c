@@ -234,12 +234,8 @@ static int inputs_resolve(struct bl_inputs *inputs, const char *const *operand, 
         return bl_error_set(&cmd->error, BL_EUSAGE, "--attributes-%s needs --attributes FILE",
                             inputs->attributes.id ? "id" : "columns");
     inputs->set.attributes_path = inputs->attributes.path;
-    code = inputs_identify_fields(inputs, &cmd->error);
-    if (code)
-        return code;
-    code = inputs_name_member(inputs, &cmd->options, &cmd->error);
-    if (code)
-        return code;
+    BL_TRY(inputs_identify_fields(inputs, &cmd->error));
+    BL_TRY(inputs_name_member(inputs, &cmd->options, &cmd->error));
     inputs_resolve_stream(inputs);
     code = inputs_resolve_dtype(inputs, &cmd->error);
     for (int k = 0; bl_kinds[k] && !code; k++)
@@ -331,9 +327,7 @@ static int inputs_make_composite(struct bl_inputs *inputs, const struct bl_cance
     }
     if (code)
         return code;
-    code = bl_composite_make(joined, e);
-    if (code)
-        return code;
+    BL_TRY(bl_composite_make(joined, e));
     inputs->set.kind = &joined->kind;
     inputs->set.kind_config = joined;
     return BL_OK;
@@ -435,35 +429,27 @@ int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct b
     }
     inputs->set.kind = kind;
     inputs->kind_option = bl_kind_index(kind) + 1; /* the identity contains the kind, not how it was detected */
-    int code = inputs_check_flags(cmd, kind, &cmd->error);
-    if (code)
-        return code;
-    code = inputs_check_dtype(inputs, kind, &cmd->error);
+    BL_TRY(inputs_check_flags(cmd, kind, &cmd->error));
+    int code = inputs_check_dtype(inputs, kind, &cmd->error);
     if (!code && inputs->stream && !kind->options.has_streams)
         code =
             bl_error_set(&cmd->error, BL_EUSAGE, "--stream is for video and audio, and the inputs are %s", kind->name);
     if (code)
         return code;
-    code = bl_kind_check(kind, inputs->set.kind_config, &cmd->error);
-    if (code)
-        return code;
+    BL_TRY(bl_kind_check(kind, inputs->set.kind_config, &cmd->error));
     inputs->own_kind = kind;
     inputs->own_config = inputs->set.kind_config;
-    code = inputs_prepare_kind(inputs, &cmd->options, kind, inputs->set.kind_config, &cmd->error);
-    if (code)
-        return code;
+    BL_TRY(inputs_prepare_kind(inputs, &cmd->options, kind, inputs->set.kind_config, &cmd->error));
     if (inputs->config.fields)
         code = inputs_make_composite(inputs, &cmd->cancel, &cmd->error);
     if (code)
         return code;
-    code = inputs_isolate(inputs, &cmd->error);
-    if (code)
-        return code;
+    BL_TRY(inputs_isolate(inputs, &cmd->error));
     code = inputs_identify_fields(inputs, &cmd->error); /* the paths of the fields are resolved by now */
     if (code)
         return code;
-    code = inputs_read_tables(inputs, cmd);
-    return code ? code : inputs_add_wanted(inputs, &cmd->error);
+    BL_TRY(inputs_read_tables(inputs, cmd));
+    return inputs_add_wanted(inputs, &cmd->error);
 }
 
 /* Lists the members of tars that will be asked for. */

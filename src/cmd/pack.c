@@ -123,55 +123,35 @@ static int pack_check(struct bl_cmd *cmd, struct pack *p)
         return bl_error_set(e, BL_EUSAGE, "-o DIR must be given: the dataset's directory");
     if (p->sequences && p->inputs.set.sources && !p->inputs.config.sources)
         return bl_error_set(e, BL_EUSAGE, "sources or --sequences, not both");
-    int code = p->sequences ? bl_pipe_copy_open(&p->copy, p->sequences, e) : BL_OK;
-    if (code)
-        return code;
-    code = p->plan ? bl_io_check_path(p->plan, e) : BL_OK;
-    if (code)
-        return code;
-    code = bl_cmd_check_parent("-o", p->output, p->options.parents, e);
-    if (code)
-        return code;
-    code = p->spool ? bl_cmd_check_parent("--spool", p->spool, p->options.parents, e) : BL_OK;
-    if (code)
-        return code;
+    BL_TRY(p->sequences ? bl_pipe_copy_open(&p->copy, p->sequences, e) : BL_OK);
+    BL_TRY(p->plan ? bl_io_check_path(p->plan, e) : BL_OK);
+    BL_TRY(bl_cmd_check_parent("-o", p->output, p->options.parents, e));
+    BL_TRY(p->spool ? bl_cmd_check_parent("--spool", p->spool, p->options.parents, e) : BL_OK);
     if (!p->sequences && !p->inputs.set.sources)
         return bl_error_set(e, BL_EUSAGE, "no source given (see bload pack --help)");
     if (p->plan && !p->sequences)
         return bl_error_set(e, BL_EUSAGE, "--plan needs --sequences: the table that it was made from");
-    code = pack_find_view(cmd, p);
-    if (code)
-        return code;
-    code = bl_pack_check_options(cmd, &p->options);
+    BL_TRY(pack_find_view(cmd, p));
+    int code = bl_pack_check_options(cmd, &p->options);
     return code || p->request.view || p->plan_options.T == BL_T_AUTO ? code : bl_length_source_require_T(cmd);
 }
 
 static int pack_resolve(struct bl_cmd *cmd, struct pack *p)
 {
-    int code = bl_inputs_resolve(&p->inputs, cmd);
-    if (code)
-        return code;
-    code = pack_resolve_paths(cmd, p);
-    if (code)
-        return code;
-    code = bl_pack_resolve_store(cmd, &p->options, &p->plan_options);
-    if (code)
-        return code;
-    code = bl_options_check(&cmd->options, &cmd->error);
-    if (code)
-        return code;
+    BL_TRY(bl_inputs_resolve(&p->inputs, cmd));
+    BL_TRY(pack_resolve_paths(cmd, p));
+    BL_TRY(bl_pack_resolve_store(cmd, &p->options, &p->plan_options));
+    BL_TRY(bl_options_check(&cmd->options, &cmd->error));
     p->subset.extend_base = bl_inputs_base(&p->inputs, &cmd->options, "extend");
-    code = bl_subset_check(&p->subset, &cmd->error);
-    if (code)
-        return code;
+    BL_TRY(bl_subset_check(&p->subset, &cmd->error));
     if (p->json && p->request.task.set)
         return bl_error_set(&cmd->error, BL_EUSAGE,
                             "--json prints a complete dataset, which tasks do not make: bload finish --json does");
     if (p->request.dry_run && (p->request.task.set || p->request.repair))
         return bl_error_set(&cmd->error, BL_EUSAGE, "--dry-run or --%s, not both: it is about a whole run",
                             p->request.repair ? "repair" : "task");
-    code = p->print_config ? BL_OK : pack_check(cmd, p);
-    return code ? code : bl_task_resolve(&p->request.task, &cmd->error);
+    BL_TRY(p->print_config ? BL_OK : pack_check(cmd, p));
+    return bl_task_resolve(&p->request.task, &cmd->error);
 }
 
 /* --- inputs ----------------------------------------------------------------------------------------------------- */
@@ -209,9 +189,7 @@ static int pack_find_inputs(struct bl_cmd *cmd, struct pack *p)
         p->inputs.set.kind_config = &p->view;
         return BL_OK;
     }
-    int code = p->sequences ? pack_peek_table(p, &kind, &cmd->error) : bl_inputs_list(&p->inputs, cmd);
-    if (code)
-        return code;
+    BL_TRY(p->sequences ? pack_peek_table(p, &kind, &cmd->error) : bl_inputs_list(&p->inputs, cmd));
     if (!p->sequences) { /* a table has its columns already */
         kind = p->inputs.set.files.kind;
         bl_inputs_want(&p->inputs, &p->subset, &p->plan_options);
@@ -320,17 +298,15 @@ static int pack_forecast(struct pack *p, struct bl_error *e)
 {
     struct bl_forecast forecast;
     struct bl_packing_result r;
-    int code = bl_packing_forecast(p->packing, &forecast, e);
-    if (code)
-        return code;
+    BL_TRY(bl_packing_forecast(p->packing, &forecast, e));
     bl_packing_result(p->packing, &r);
     if (!p->printer.bar.quiet) {
         bl_summary_plan(r.plan, r.plan_info);
         bl_forecast_print(p->output, &forecast);
         pack_print_table(p, &r, 0);
     }
-    code = p->json ? bl_forecast_write_json(&forecast, e) : BL_OK;
-    return code ? code : bl_forecast_check_room(p->output, &forecast, e);
+    BL_TRY(p->json ? bl_forecast_write_json(&forecast, e) : BL_OK);
+    return bl_forecast_check_room(p->output, &forecast, e);
 }
 
 /* What is worth knowing while the run can still be stopped. Tasks would all say the same. */
@@ -363,12 +339,8 @@ static int pack_build(struct pack *p, struct bl_error *e)
         return code;
     if (p->request.dry_run)
         return pack_forecast(p, e);
-    code = pack_announce(p, e);
-    if (code)
-        return code;
-    code = pack_step(p, BL_RUN_WRITING, bl_packing_write, e);
-    if (code)
-        return code;
+    BL_TRY(pack_announce(p, e));
+    BL_TRY(pack_step(p, BL_RUN_WRITING, bl_packing_write, e));
     code = pack_step(p, BL_RUN_FINISHING, bl_packing_finish, e);
     if (!code && !p->printer.bar.quiet)
         pack_print_result(p);
@@ -377,9 +349,7 @@ static int pack_build(struct pack *p, struct bl_error *e)
 
 static int pack_run(struct bl_cmd *cmd, struct pack *p)
 {
-    int code = pack_resolve(cmd, p);
-    if (code)
-        return code;
+    BL_TRY(pack_resolve(cmd, p));
     if (p->print_config)
         return pack_print_config(cmd, p);
     bl_signals_install(&cmd->cancel);
@@ -400,7 +370,7 @@ static int pack_run(struct bl_cmd *cmd, struct pack *p)
     p->inputs.shared = p->request.task.set && !p->request.repair ? p->output : NULL;
     p->inputs.task = &p->request.task;
     double begun = bl_seconds_now();
-    code = pack_find_inputs(cmd, p);
+    int code = pack_find_inputs(cmd, p);
     p->times.stage[BL_RUN_LISTING] = bl_seconds_now() - begun;
     if (!code)
         code = pack_build(p, &cmd->error);

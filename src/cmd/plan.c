@@ -174,13 +174,9 @@ static int epoch_write(struct planning *p, int64_t k, size_t least, struct bl_er
     const struct bl_sequences *t = &p->lengths.table;
     bool last = k + 1 == p->epochs && !plan_is_compared(p);
     bl_plan_free(&p->plan);
-    int code = bl_planner_draw(&p->planner, p->options.seed + (uint64_t)k, least, last, &p->plan, e);
-    if (code)
-        return code;
+    BL_TRY(bl_planner_draw(&p->planner, p->options.seed + (uint64_t)k, least, last, &p->plan, e));
     p->repeated += p->planner.is_repeated;
-    code = bl_plan_recount(&p->plan, t->length, t->count, e);
-    if (code)
-        return code;
+    BL_TRY(bl_plan_recount(&p->plan, t->length, t->count, e));
     p->S = p->plan.max_sequences > p->S ? p->plan.max_sequences : p->S;
     bl_plan_info_make(&p->plan_info, &p->plan, &p->options);
     p->plan_info.seed += (uint64_t)k;
@@ -203,16 +199,10 @@ static int plan_make_epochs(void *planning, struct bl_error *e)
     const struct bl_sequences *t = &p->lengths.table;
     size_t least = 0;
     bl_plan_columns_set(&p->options, t->group, t->number);
-    int code = bl_table_lengths_resolve(t, &p->options, e);
-    if (code)
-        return code;
-    code = bl_table_lengths_check(t, &p->options, e);
-    if (code)
-        return code;
-    code = bl_planner_make(&p->planner, t->length, t->count, &p->options, e);
-    if (code)
-        return code;
-    code = epoch_max_blocks(p, &least, e);
+    BL_TRY(bl_table_lengths_resolve(t, &p->options, e));
+    BL_TRY(bl_table_lengths_check(t, &p->options, e));
+    BL_TRY(bl_planner_make(&p->planner, t->length, t->count, &p->options, e));
+    int code = epoch_max_blocks(p, &least, e);
     p->planner.taken = p->epochs > 1 ? &p->taken : NULL;
     for (int64_t k = 0; k < p->epochs && !code; k++) {
         code = epoch_write(p, k, least, e);
@@ -264,19 +254,11 @@ static int plan_run_table(struct bl_cmd *cmd, struct planning *p)
         return bl_error_set(e, BL_EUSAGE, "--epochs 0 is for --dataset, whose plans it removes");
     if (p->epochs > 1 && (!p->output || strcmp(p->output, "-") == 0))
         return bl_error_set(e, BL_EUSAGE, "several plans need -o FILE");
-    code = p->epochs == 1 ? bl_cmd_check_file(p->output, "", e) : BL_OK;
-    if (code)
-        return code;
-    code = plan_check_plot(p, e);
-    if (code)
-        return code;
-    code = bl_length_source_read(&p->lengths, &p->options, cmd);
-    if (code)
-        return code;
+    BL_TRY(p->epochs == 1 ? bl_cmd_check_file(p->output, "", e) : BL_OK);
+    BL_TRY(plan_check_plot(p, e));
+    BL_TRY(bl_length_source_read(&p->lengths, &p->options, cmd));
     p->is_told = p->report || !cmd->common.quiet;
-    code = plan_make_aside(cmd, p);
-    if (code)
-        return code;
+    BL_TRY(plan_make_aside(cmd, p));
     code = plan_report(p, e);
     if (!code && !cmd->common.quiet)
         bl_summary_plan(&p->plan, &p->plan_info);
@@ -323,9 +305,7 @@ static int plan_add_epochs(struct bl_cmd *cmd, struct planning *p)
     struct bl_epochs epochs = {.dir = p->dataset, .count = p->epochs, .seed = p->options.seed};
     struct bl_epochs_result made;
     char a[BL_PLURAL_SIZE];
-    int code = plan_check_flags(&cmd->options, e);
-    if (code)
-        return code;
+    BL_TRY(plan_check_flags(&cmd->options, e));
     if (cmd->options.operands)
         return bl_error_set(e, BL_EUSAGE, "--dataset takes its sequences from the dataset: no table, no list");
     if (bl_options_origin(&cmd->options, "world-size") != BL_ORIGIN_DEFAULT)
@@ -336,12 +316,8 @@ static int plan_add_epochs(struct bl_cmd *cmd, struct planning *p)
     epochs.cost = p->options.cost;
     epochs.accumulate = p->options.accumulate;
     epochs.sync = p->options.sync;
-    code = bl_io_check_path(p->dataset, e);
-    if (code)
-        return code;
-    code = bl_epochs_add(&epochs, &made, e);
-    if (code)
-        return code;
+    BL_TRY(bl_io_check_path(p->dataset, e));
+    BL_TRY(bl_epochs_add(&epochs, &made, e));
     if (!cmd->common.quiet)
         epoch_print_summary(p, &made);
     bl_summary_repeated(made.repeated, p->epochs, false);
@@ -402,11 +378,9 @@ static int directory_plan(struct bl_cmd *cmd, struct planning *p)
         return bl_error_set(&cmd->error, BL_EUSAGE,
                             "-o, --plot, --lengths and --epochs are for tables: a directory has one plan, which stays "
                             "in it");
-    int code = p->options.T == BL_T_AUTO ? BL_OK : bl_length_source_require_T(cmd);
-    if (code)
-        return code;
+    BL_TRY(p->options.T == BL_T_AUTO ? BL_OK : bl_length_source_require_T(cmd));
     bl_signals_install(&cmd->cancel);
-    code = bl_packing_open(&p->packing, &request, &cmd->error);
+    int code = bl_packing_open(&p->packing, &request, &cmd->error);
     if (code || bl_packing_is_complete(p->packing))
         return code;
     return directory_make_plan(cmd, p);
@@ -434,27 +408,17 @@ static int plan_find_directory(struct bl_cmd *cmd, struct planning *p)
 static int plan_run(struct bl_cmd *cmd, struct planning *p)
 {
     p->inputs.config_path = p->config_path;
-    int code = p->config_path ? bl_inputs_resolve_file(&p->inputs, cmd) : BL_OK;
-    if (code)
-        return code;
+    BL_TRY(p->config_path ? bl_inputs_resolve_file(&p->inputs, cmd) : BL_OK);
     if (!p->lengths.group_by)
         p->lengths.group_by = p->pack_options.group_by;
     p->pack_options.group_by = p->lengths.group_by; /* pack's identity includes this option */
     if (p->dataset)                                 /* checks the options itself */
         return plan_add_epochs(cmd, p);
-    code = bl_pack_resolve_store(cmd, &p->pack_options, &p->options);
-    if (code)
-        return code;
-    code = bl_options_check(&cmd->options, &cmd->error);
-    if (code)
-        return code;
+    BL_TRY(bl_pack_resolve_store(cmd, &p->pack_options, &p->options));
+    BL_TRY(bl_options_check(&cmd->options, &cmd->error));
     p->lengths.subset.extend_base = bl_inputs_base(&p->inputs, &cmd->options, "extend");
-    code = bl_subset_check(&p->lengths.subset, &cmd->error);
-    if (code)
-        return code;
-    code = plan_find_directory(cmd, p);
-    if (code)
-        return code;
+    BL_TRY(bl_subset_check(&p->lengths.subset, &cmd->error));
+    BL_TRY(plan_find_directory(cmd, p));
     return p->dir ? directory_plan(cmd, p) : plan_run_table(cmd, p);
 }
 

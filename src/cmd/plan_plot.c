@@ -125,9 +125,7 @@ static int plot_append_group(struct plot *p, size_t b, struct bl_error *e)
         bl_buffer_text(&p->group, known);
     else if (!bl_row_get_value(&p->row.row, column, &p->group))
         return BL_OK;
-    code = bl_buffer_check(&p->group, e);
-    if (code)
-        return code;
+    BL_TRY(bl_buffer_check(&p->group, e));
     bl_buffer_text(&p->out, "; ");
     bl_xml_append_name(&p->out, column);
     bl_buffer_text(&p->out, " ");
@@ -233,9 +231,7 @@ static int plot_append_piece(struct plot *p, const struct plot_mark *mark, int y
     snprintf(class, sizeof class, "s c%d", (int)(sequence % BL_STYLE_COLOURS));
     plot_append_bar(p, class, mark->start, mark->end, y);
     bl_buffer_printf(&p->out, "<title>sequence %zu", sequence);
-    int code = plot_read_row(p, sequence, &found, e);
-    if (code)
-        return code;
+    BL_TRY(plot_read_row(p, sequence, &found, e));
     if (found) {
         bl_buffer_text(&p->out, ": ");
         bl_xml_append_name(&p->out, p->row.row.id);

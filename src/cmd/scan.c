@@ -170,10 +170,8 @@ static int scan_check_json(const struct bl_scan_cmd *scan, struct bl_error *e)
 static int scan_cmd_find_dir(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
 {
     const char *dir = scan->output ? scan->output : scan->pack_options.output;
-    int code = bl_inputs_resolve_path(&scan->inputs, &cmd->options, scan->output ? NULL : "output", dir, &scan->dir,
-                                      &cmd->error);
-    if (code)
-        return code;
+    BL_TRY(bl_inputs_resolve_path(&scan->inputs, &cmd->options, scan->output ? NULL : "output", dir, &scan->dir,
+                                  &cmd->error));
     if (!scan->dir)
         return bl_error_set(&cmd->error, BL_EUSAGE, "--task needs -o DIR: the directory that all tasks share");
     return bl_cmd_check_parent("-o", scan->dir, scan->parents || scan->pack_options.parents, &cmd->error);
@@ -191,26 +189,18 @@ static int scan_prepare(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
     if (json)
         return json;
     if (!scan->task.set) {
-        int code = bl_cmd_check_file(scan->output, " (--task i/N puts a part into a directory)", e);
-        if (code)
-            return code;
+        BL_TRY(bl_cmd_check_file(scan->output, " (--task i/N puts a part into a directory)", e));
     }
-    int code = scan->task.set ? scan_cmd_find_dir(cmd, scan) : BL_OK;
-    if (code)
-        return code;
+    BL_TRY(scan->task.set ? scan_cmd_find_dir(cmd, scan) : BL_OK);
     inputs->shared = scan->dir;
     inputs->task = &scan->task;
     double begun = bl_seconds_now();
-    code = bl_inputs_list(inputs, cmd);
-    if (code)
-        return code;
+    BL_TRY(bl_inputs_list(inputs, cmd));
     bl_inputs_want(inputs, &scan->subset, &scan->plan_options);
-    code = bl_inputs_use(inputs, inputs->set.files.kind, cmd);
-    if (code)
-        return code;
+    BL_TRY(bl_inputs_use(inputs, inputs->set.files.kind, cmd));
     scan->times.stage[BL_RUN_LISTING] = bl_seconds_now() - begun;
     bl_run_times_set_kind(&scan->times, inputs->set.kind, inputs->set.kind_config);
-    code = bl_input_set_header(&inputs->set, &header, e);
+    int code = bl_input_set_header(&inputs->set, &header, e);
     if (!code)
         code = bl_subset_check_header(&scan->subset, header.data, "the table", e);
     if (!code)
@@ -218,9 +208,7 @@ static int scan_prepare(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
     bl_buffer_free(&header);
     if (code)
         return code;
-    code = bl_inputs_resolve_path(inputs, &cmd->options, "spool", inputs->spool, &scan->spool, e);
-    if (code)
-        return code;
+    BL_TRY(bl_inputs_resolve_path(inputs, &cmd->options, "spool", inputs->spool, &scan->spool, e));
     scan->env = (struct bl_kind_env){.cancel = &cmd->cancel,
                                      .simd = bl_simd_best(),
                                      .spool = scan->spool,
@@ -307,15 +295,11 @@ static int scan_make_task_part(struct bl_cmd *cmd, struct bl_scan_cmd *scan, con
     struct bl_part_writer part;
     struct bl_scan job = scan_cmd_make_job(cmd, scan);
     job.temporary = scan->state.folder;
-    int code = scan_cmd_make_spool(scan, &cmd->error);
-    if (code)
-        return code;
-    code = bl_part_create(&part, path, &cmd->error);
-    if (code)
-        return code;
+    BL_TRY(scan_cmd_make_spool(scan, &cmd->error));
+    BL_TRY(bl_part_create(&part, path, &cmd->error));
     scan_cmd_start_progress(cmd, scan);
     double begun = bl_seconds_now();
-    code = bl_isolation_start(scan->env.isolation, &cmd->error);
+    int code = bl_isolation_start(scan->env.isolation, &cmd->error);
     if (!code)
         code = bl_scan_part(&job, &part, &scan->found, &cmd->error);
     scan->times.stage[BL_RUN_SCANNING] = bl_seconds_now() - begun;
@@ -329,15 +313,11 @@ static int scan_make_part(struct bl_cmd *cmd, struct bl_scan_cmd *scan, struct b
     struct bl_error *e = &cmd->error;
     char what[96];
     bool found;
-    int code = bl_parts_agree(&scan->state, scan->task.count, &cmd->options, &scan->inputs.set, &scan->subset, e);
-    if (code)
-        return code;
+    BL_TRY(bl_parts_agree(&scan->state, scan->task.count, &cmd->options, &scan->inputs.set, &scan->subset, e));
     if (!scan->env.spool)
         scan->env.spool = scan->state.spool; /* where packing looks for the spool */
-    code = bl_part_path(scan->state.folder, scan->task.index, path, e);
-    if (code)
-        return code;
-    code = scan_find_part(scan, path->data, &found, e);
+    BL_TRY(bl_part_path(scan->state.folder, scan->task.index, path, e));
+    int code = scan_find_part(scan, path->data, &found, e);
     if (!code && !found)
         code = scan_make_task_part(cmd, scan, path->data);
     if (code || cmd->common.quiet)
@@ -375,16 +355,12 @@ static int scan_cmd_run_task(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
     struct bl_error *e = &cmd->error;
     struct bl_buffer path = {0};
     bool found = false;
-    int code = scan_check_task(scan, e);
-    if (code)
-        return code;
+    BL_TRY(scan_check_task(scan, e));
     bl_signals_install(&cmd->cancel);
-    code = scan_find_dataset(cmd, scan, &found, e);
+    int code = scan_find_dataset(cmd, scan, &found, e);
     if (code || found)
         return code;
-    code = bl_state_share(&scan->state, scan->dir, e);
-    if (code)
-        return code;
+    BL_TRY(bl_state_share(&scan->state, scan->dir, e));
     bl_heartbeat_begin(&scan->heartbeat, scan->dir, "scan", &scan->task);
     code = scan_make_part(cmd, scan, &path);
     bl_buffer_free(&path);

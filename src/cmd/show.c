@@ -176,9 +176,7 @@ static int show_run(struct bl_cmd *cmd, struct show *s)
     if (code)
         return code;
     bl_signals_install(&cmd->cancel);
-    code = bl_view_open(&view, dir, &cmd->error);
-    if (code)
-        return code;
+    BL_TRY(bl_view_open(&view, dir, &cmd->error));
     code = show_make(cmd, s, &view, dir);
     bl_view_close(&view);
     return code;

@@ -143,9 +143,7 @@ static int slurm_resolve_file(struct bl_cmd *cmd, struct bl_slurm *s, struct con
 {
     struct bl_error *e = &cmd->error;
     p->inputs.config_path = s->config;
-    int code = bl_inputs_resolve(&p->inputs, cmd);
-    if (code)
-        return code;
+    BL_TRY(bl_inputs_resolve(&p->inputs, cmd));
     s->owns_memory = bl_options_origin(&cmd->options, "memory") != BL_ORIGIN_DEFAULT;
     if (!p->inputs.set.sources)
         return bl_error_set(e, BL_EUSAGE, "%s names no sources", s->config);
@@ -158,11 +156,9 @@ static int slurm_resolve_file(struct bl_cmd *cmd, struct bl_slurm *s, struct con
                             "%s: the chain scans and plans by itself; with a table or plan that is there, use bload "
                             "pack --task",
                             s->config);
-    code = bl_pack_resolve_store(cmd, &p->options, &p->plan_options);
-    if (code)
-        return code;
+    BL_TRY(bl_pack_resolve_store(cmd, &p->options, &p->plan_options));
     p->subset.extend_base = bl_inputs_base(&p->inputs, &cmd->options, "extend");
-    code = bl_subset_check(&p->subset, e);
+    int code = bl_subset_check(&p->subset, e);
     if (!code)
         code = bl_pack_check_options(cmd, &p->options);
     return code || p->plan_options.T == BL_T_AUTO ? code : bl_length_source_require_T(cmd);
@@ -171,21 +167,15 @@ static int slurm_resolve_file(struct bl_cmd *cmd, struct bl_slurm *s, struct con
 static int slurm_resolve(struct bl_cmd *cmd, struct bl_slurm *s, struct content *p)
 {
     struct bl_error *e = &cmd->error;
-    int code = slurm_resolve_sbatch(cmd, s);
-    if (code)
-        return code;
+    BL_TRY(slurm_resolve_sbatch(cmd, s));
     if (!s->config)
         return bl_error_set(e, BL_EUSAGE, "-c FILE.yaml must be given: what to pack, and how");
     if (!s->output)
         return bl_error_set(e, BL_EUSAGE, "-o DIR must be given: the dataset's directory");
     if (!s->tasks)
         return bl_error_set(e, BL_EUSAGE, "--tasks N must be given: into how many tasks the work is divided");
-    code = slurm_resolve_paths(s, e);
-    if (code)
-        return code;
-    code = slurm_resolve_file(cmd, s, p);
-    if (code)
-        return code;
+    BL_TRY(slurm_resolve_paths(s, e));
+    BL_TRY(slurm_resolve_file(cmd, s, p));
     return bl_cmd_check_parent("-o", s->dir, s->parents || p->options.parents, e);
 }
 

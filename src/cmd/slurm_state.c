@@ -88,15 +88,11 @@ static int chain_compare_file(const struct record *r, const char *folder, const 
 static int chain_identify(struct bl_cmd *cmd, struct bl_inputs *inputs, const struct bl_packing_request *request,
                           struct bl_buffer *lines)
 {
-    int code = bl_inputs_list(inputs, cmd);
-    if (code)
-        return code;
+    BL_TRY(bl_inputs_list(inputs, cmd));
     bl_inputs_want(inputs, request->subset, request->plan_options);
-    code = bl_inputs_use(inputs, inputs->set.files.kind, cmd);
-    if (code)
-        return code;
-    code = bl_packing_check_inputs(request, &cmd->error);
-    return code ? code : bl_packing_identify(request, lines, &cmd->error);
+    BL_TRY(bl_inputs_use(inputs, inputs->set.files.kind, cmd));
+    BL_TRY(bl_packing_check_inputs(request, &cmd->error));
+    return bl_packing_identify(request, lines, &cmd->error);
 }
 
 int bl_slurm_identify(struct bl_cmd *cmd, const struct bl_slurm *s, struct bl_inputs *inputs,
@@ -185,10 +181,8 @@ int bl_slurm_agree(const struct bl_slurm *s, const char *lines, struct bl_error 
         code = chain_compare_file(&chain, s->folder, name, false, lines, e);
     if (code)
         return code;
-    code = bl_slurm_is_finished(s) ? chain_compare_manifest(s, strchr(lines, '\n') + 1, e)
-                                   : chain_compare_state(s, lines, e);
-    if (code)
-        return code;
+    BL_TRY(bl_slurm_is_finished(s) ? chain_compare_manifest(s, strchr(lines, '\n') + 1, e)
+                                   : chain_compare_state(s, lines, e));
     char *path = bl_path_join(s->folder, name);
     code = path ? bl_output_replace(path, lines, strlen(lines), e) : bl_error_memory(e);
     free(path);
@@ -502,8 +496,8 @@ static int squeue_check(const struct bl_buffer *said, int status, struct bl_erro
 int bl_slurm_ask_queue(const char *ids, struct bl_buffer *said, int *status, struct bl_error *e)
 {
     const char *argv[] = {"squeue", "-h", "-r", "-t", "all", "-o", "%i %T %r", "-j", ids, NULL};
-    int code = bl_process_run(argv, said, status, e);
-    return code ? code : squeue_check(said, *status, e);
+    BL_TRY(bl_process_run(argv, said, status, e));
+    return squeue_check(said, *status, e);
 }
 
 static int squeue_run(struct bl_slurm *s, struct bl_error *e)
@@ -573,12 +567,8 @@ int bl_slurm_inspect(struct bl_slurm *s, bool *blind, struct bl_error *e)
     }
     if (code)
         return code;
-    code = chain_read_files(s, e);
-    if (code)
-        return code;
-    code = job_read_all(s, e);
-    if (code)
-        return code;
+    BL_TRY(chain_read_files(s, e));
+    BL_TRY(job_read_all(s, e));
     *blind = s->jobs && !bl_process_found("squeue");
     code = s->jobs && !*blind ? squeue_run(s, e) : BL_OK;
     if (!code)

@@ -151,12 +151,8 @@ static int verify_dataset(struct bl_cmd *cmd, struct verifying *v, const char *d
 {
     int64_t faults = v->faults;
     v->failed_steps = 0;
-    int code = verify_open(cmd, v, dir);
-    if (code)
-        return code;
-    code = verify_read_shards(cmd, v);
-    if (code)
-        return code;
+    BL_TRY(verify_open(cmd, v, dir));
+    BL_TRY(verify_read_shards(cmd, v));
     if (v->faults == faults && v->progress.done == bl_verify_shards(&v->dataset))
         bl_verify_finish(&v->dataset, v->failed_steps, verify_on_fault, v);
     return BL_OK;
@@ -264,17 +260,13 @@ static int verify_run(struct bl_cmd *cmd, struct verifying *v)
     struct bl_manifest manifest = {0};
     const char *dir;
     bool sound;
-    int code = bl_cmd_directory(cmd, &dir);
-    if (code)
-        return code;
-    code = bl_task_resolve(&v->task, e);
-    if (code)
-        return code;
+    BL_TRY(bl_cmd_directory(cmd, &dir));
+    BL_TRY(bl_task_resolve(&v->task, e));
     bl_signals_install(&cmd->cancel);
     v->bar = bl_progress_bar_make(&cmd->common);
     bool is_view = bl_manifest_inspect(&manifest, dir, &sound, &why) == BL_OK && bl_manifest_is_view(&manifest);
     bool is_export = false;
-    code = bl_fs_find(dir, BL_EXPORT_FILE, &is_export, e);
+    int code = bl_fs_find(dir, BL_EXPORT_FILE, &is_export, e);
     if (!code && v->against && !is_export)
         code =
             bl_error_set(e, BL_EUSAGE, "--against is for what bload export wrote, and %s has no " BL_EXPORT_FILE, dir);

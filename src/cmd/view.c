@@ -316,9 +316,7 @@ static int view_run(struct bl_cmd *cmd, struct viewing *v)
 {
     v->quiet = cmd->common.quiet;
     v->bar = bl_progress_bar_make(&cmd->common);
-    int code = view_check(cmd, v);
-    if (code)
-        return code;
+    BL_TRY(view_check(cmd, v));
     v->request.tool = BLOAD_VERSION;
     v->request.dir = (const char *const *)v->dir;
     v->request.weight = v->weight;

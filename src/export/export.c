@@ -406,11 +406,9 @@ static int export_compare(struct exporting *x, struct bl_error *e)
 {
     struct bl_export_description there;
     struct bl_buffer what = {0};
-    int code = bl_export_description_read(&there, x->request->output, e);
-    if (code)
-        return code;
+    BL_TRY(bl_export_description_read(&there, x->request->output, e));
     bl_buffer_printf(&what, "%s holds an export", x->request->output);
-    code = bl_buffer_check(&what, e);
+    int code = bl_buffer_check(&what, e);
     if (!code)
         code = bl_identity_compare(there.configuration, x->identity.data, what.data, e);
     if (!code && there.parts != x->job.parts)
@@ -447,9 +445,7 @@ static int export_find(struct exporting *x, bool *found, struct bl_error *e)
 static int export_prepare(struct exporting *x, struct bl_error *e)
 {
     const struct bl_export_request *r = x->request;
-    int code = bl_blocks_open(&x->blocks, r->dir, e);
-    if (code)
-        return code;
+    BL_TRY(bl_blocks_open(&x->blocks, r->dir, e));
     x->job = (struct bl_export_job){.format = r->format,
                                     .compress = r->compress,
                                     .output = r->output,
@@ -457,7 +453,7 @@ static int export_prepare(struct exporting *x, struct bl_error *e)
                                     .ids = r->ids,
                                     .cancel = r->cancel,
                                     .shard_size = r->shard_size};
-    code = bl_export_job_set(&x->job, &x->blocks, e);
+    int code = bl_export_job_set(&x->job, &x->blocks, e);
     if (!code)
         code = export_configuration_append(&x->job, &x->identity, e);
     x->done = code ? NULL : calloc((size_t)x->job.parts, 1);
@@ -483,8 +479,8 @@ static int export_open_state(struct exporting *x, struct bl_error *e)
         return code;
     if (!r->task.set)
         return bl_state_open(&x->state, r->output, x->identity.data, e);
-    code = bl_state_share(&x->state, r->output, e);
-    return code ? code : bl_state_agree(&x->state, BL_STATE_CONFIGURATION, x->identity.data, e);
+    BL_TRY(bl_state_share(&x->state, r->output, e));
+    return bl_state_agree(&x->state, BL_STATE_CONFIGURATION, x->identity.data, e);
 }
 
 static int export_write(struct exporting *x, struct bl_export_made *made, struct bl_error *e)
@@ -499,10 +495,9 @@ static int export_write(struct exporting *x, struct bl_export_made *made, struct
     if (made->missing)
         return bl_error_set(e, BL_EFAIL, "%" PRId64 " files of %s have gone while others were written", made->missing,
                             x->request->output);
-    code = x->job.format->finish ? x->job.format->finish(&x->job, e) : BL_OK;
-    if (!code)
-        code = bl_export_description_write(&x->job, x->identity.data, x->request->dir, x->request->tool, e);
-    return code ? code : bl_state_remove(&x->state, e);
+    BL_TRY(x->job.format->finish ? x->job.format->finish(&x->job, e) : BL_OK);
+    BL_TRY(bl_export_description_write(&x->job, x->identity.data, x->request->dir, x->request->tool, e));
+    return bl_state_remove(&x->state, e);
 }
 
 /* Lists the fields and attributes that the files do not have. */

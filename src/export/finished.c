@@ -18,10 +18,8 @@ int bl_export_info_read(struct bl_export_info *info, const char *dir, struct bl_
 {
     struct bl_export_description *d = &info->description;
     *info = (struct bl_export_info){.configuration = {.format = NULL}};
-    int code = bl_export_description_read(d, dir, e);
-    if (code)
-        return code;
-    code = bl_export_configuration_parse(&info->configuration, d->configuration, e);
+    BL_TRY(bl_export_description_read(d, dir, e));
+    int code = bl_export_configuration_parse(&info->configuration, d->configuration, e);
     if (code)
         bl_error_prefix(e, "%s/" BL_EXPORT_FILE, dir);
     return code;

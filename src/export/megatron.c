@@ -167,10 +167,9 @@ static int index_write_table(const struct bl_export_job *job, int64_t part, enum
 {
     struct table table = {.part = file, .width = which == LENGTHS ? 4 : 8};
     struct counts counts;
-    int code = which == DOCUMENTS ? index_put(&table, 0, e) : BL_OK;
-    if (!code)
-        code = part_walk(job, part, which, &table, &counts, e);
-    return code ? code : table_flush(&table, e);
+    BL_TRY(which == DOCUMENTS ? index_put(&table, 0, e) : BL_OK);
+    BL_TRY(part_walk(job, part, which, &table, &counts, e));
+    return table_flush(&table, e);
 }
 
 static int header_write(const struct bl_export_job *job, const struct counts *counts, struct bl_export_part *file,
@@ -178,14 +177,11 @@ static int header_write(const struct bl_export_job *job, const struct counts *co
 {
     uint64_t version = 1, sequences = (uint64_t)counts->sequences, entries = (uint64_t)counts->documents + 1;
     uint8_t type = type_code(job->arrays.array[tokens_array(job)].dtype);
-    int code = bl_export_part_put(file, "MMIDIDX\0", 9, e);
-    if (!code)
-        code = bl_export_part_put(file, &version, sizeof version, e);
-    if (!code)
-        code = bl_export_part_put(file, &type, sizeof type, e);
-    if (!code)
-        code = bl_export_part_put(file, &sequences, sizeof sequences, e);
-    return code ? code : bl_export_part_put(file, &entries, sizeof entries, e);
+    BL_TRY(bl_export_part_put(file, "MMIDIDX\0", 9, e));
+    BL_TRY(bl_export_part_put(file, &version, sizeof version, e));
+    BL_TRY(bl_export_part_put(file, &type, sizeof type, e));
+    BL_TRY(bl_export_part_put(file, &sequences, sizeof sequences, e));
+    return bl_export_part_put(file, &entries, sizeof entries, e);
 }
 
 static int index_write(const struct bl_export_job *job, int64_t part, struct bl_error *e)

@@ -68,11 +68,9 @@ int bl_export_ids_size(struct bl_blocks *blocks, struct bl_cancel *cancel, size_
     struct bl_plan plan = {0};
     uint32_t *size = NULL;
     int64_t rows;
-    int code = bl_blocks_rows(blocks, &rows, e);
-    if (code)
-        return code;
+    BL_TRY(bl_blocks_rows(blocks, &rows, e));
     size = malloc((size_t)rows * sizeof *size + 1);
-    code = size ? ids_measure(blocks, rows, cancel, size, e) : bl_error_memory(e);
+    int code = size ? ids_measure(blocks, rows, cancel, size, e) : bl_error_memory(e);
     if (!code)
         code = bl_index_read_members(bl_blocks_index(blocks), false, &plan, e);
     if (!code)
@@ -280,10 +278,9 @@ static int zstd_open(struct zstd **out, int level, int64_t bytes, struct bl_erro
     zstd->context = ZSTD_createCCtx();
     if (!zstd->context)
         return bl_error_memory(e);
-    int code = zstd_check(ZSTD_CCtx_setParameter(zstd->context, ZSTD_c_compressionLevel, level), e);
-    if (!code)
-        code = zstd_check(ZSTD_CCtx_setParameter(zstd->context, ZSTD_c_checksumFlag, 1), e);
-    return code ? code : zstd_check(ZSTD_CCtx_setPledgedSrcSize(zstd->context, (unsigned long long)bytes), e);
+    BL_TRY(zstd_check(ZSTD_CCtx_setParameter(zstd->context, ZSTD_c_compressionLevel, level), e));
+    BL_TRY(zstd_check(ZSTD_CCtx_setParameter(zstd->context, ZSTD_c_checksumFlag, 1), e));
+    return zstd_check(ZSTD_CCtx_setPledgedSrcSize(zstd->context, (unsigned long long)bytes), e);
 }
 
 /* Compresses data and writes what comes out; end: there is no more. */
@@ -337,9 +334,7 @@ static int part_compare(struct bl_export_part *part, const uint8_t *data, size_t
     uint8_t there[8192];
     while (size) {
         size_t most = size < sizeof there ? size : sizeof there, got = 0;
-        int code = bl_instream_read(part->in, there, most, &got, e);
-        if (code)
-            return code;
+        BL_TRY(bl_instream_read(part->in, there, most, &got, e));
         if (!got)
             return bl_error_set(e, BL_EDATA, "it ends after %" PRId64 " bytes of content", part->record.bytes);
         if (memcmp(there, data, got) != 0)
@@ -496,9 +491,7 @@ int bl_export_description_write(const struct bl_export_job *job, const char *con
 {
     struct bl_buffer text = {0};
     char *path;
-    int code = bl_view_source_make_path(job->output, dataset, &path, e);
-    if (code)
-        return code;
+    BL_TRY(bl_view_source_make_path(job->output, dataset, &path, e));
     json_t *object = json_object(), *parts = json_array();
     for (int64_t part = 0; part < job->parts; part++)
         bl_jansson_push(&parts, part_entry(job, part));
@@ -507,7 +500,7 @@ int bl_export_description_write(const struct bl_export_job *job, const char *con
     bl_jansson_set(&object, "configuration", bl_jansson_escaped(configuration));
     bl_jansson_set(&object, "blocks", json_integer(job->arrays.format.blocks));
     bl_jansson_set(&object, "files", parts);
-    code = bl_jansson_append(object, &text, e);
+    int code = bl_jansson_append(object, &text, e);
     if (!code)
         code = bl_export_write_file(job, BL_EXPORT_FILE, &text, e);
     bl_buffer_free(&text);
@@ -530,8 +523,8 @@ static int part_read(struct bl_export_description *d, int64_t part, const json_t
         code = bl_jansson_get_checksum(entry, "checksum", &record->checksum, e);
     if (code || !json_object_get(entry, "compressed_bytes"))
         return code;
-    code = bl_jansson_get_integer(entry, "compressed_bytes", 1, INT64_MAX, &record->zip_bytes, e);
-    return code ? code : bl_jansson_get_checksum(entry, "compressed_checksum", &record->zip_checksum, e);
+    BL_TRY(bl_jansson_get_integer(entry, "compressed_bytes", 1, INT64_MAX, &record->zip_bytes, e));
+    return bl_jansson_get_checksum(entry, "compressed_checksum", &record->zip_checksum, e);
 }
 
 /* Reads what is not about a file. */

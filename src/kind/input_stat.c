@@ -36,12 +36,8 @@ static int content_digest_ends(const struct bl_input_file *file, const char *pat
     size_t first = size < END ? (size_t)size : END, last = size - first < END ? (size_t)size - first : END;
     for (int i = 0; i < 8; i++)
         data[i] = (uint8_t)(size >> 8 * i);
-    int code = bl_io_pread(file->fd, data + 8, first, file->begin, path, e);
-    if (code)
-        return code;
-    code = bl_io_pread(file->fd, data + 8 + first, last, file->begin + (int64_t)(size - last), path, e);
-    if (code)
-        return code;
+    BL_TRY(bl_io_pread(file->fd, data + 8, first, file->begin, path, e));
+    BL_TRY(bl_io_pread(file->fd, data + 8 + first, last, file->begin + (int64_t)(size - last), path, e));
     *content = content_digest(data, 8 + first + last);
     return BL_OK;
 }
@@ -194,16 +190,12 @@ static int file_check_content(struct bl_file_check *check, const struct bl_row *
         strcmp(check->path.data, row->path) == 0)
         return BL_OK;
     check->content = 0;
-    int code = bl_content_hash_file(row->path, &content, e);
-    if (code)
-        return code;
+    BL_TRY(bl_content_hash_file(row->path, &content, e));
     if (content != row->content)
         return bl_error_set(e, BL_EFAIL, "%s: changed since the scan: different content", row->path);
     bl_buffer_clear(&check->path);
     bl_buffer_text(&check->path, row->path);
-    code = bl_buffer_check(&check->path, e);
-    if (code)
-        return code;
+    BL_TRY(bl_buffer_check(&check->path, e));
     check->bytes = bytes;
     check->modified = modified;
     check->content = content;

@@ -56,8 +56,8 @@ int bl_list_path_set(struct bl_list_path *out, const struct bl_chunk *chunk, con
         bl_buffer_append(&out->path, list, folder);
     bl_buffer_text(&out->path, path);
     bl_buffer_text(&out->open_path, out->path.data ? out->path.data : "");
-    int code = bl_buffer_check(&out->path, e);
-    return code ? code : bl_buffer_check(&out->open_path, e);
+    BL_TRY(bl_buffer_check(&out->path, e));
+    return bl_buffer_check(&out->open_path, e);
 }
 
 int bl_list_names_of_clip(const struct bl_chunk *chunk, const struct bl_line *line, bl_list_take *take, void *sink,
@@ -304,9 +304,7 @@ int bl_list_count(struct bl_list_counter *c, const struct bl_chunk *chunk, bl_ro
     for (int i = 0; i < chunk->lines; i++) {
         if (bl_cancelled(c->env->cancel))
             return BL_ECANCEL;
-        int code = list_count_line(c, chunk, &chunk->line[i], emit, sink, e);
-        if (code)
-            return code;
+        BL_TRY(list_count_line(c, chunk, &chunk->line[i], emit, sink, e));
     }
     if (!chunk->fault)
         return BL_OK;

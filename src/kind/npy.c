@@ -133,9 +133,7 @@ static int npy_parse(struct bl_npy *npy, const char *header, struct bl_error *e)
     if (!cursor_accept(&c, '{'))
         return npy_malformed(e);
     while (!cursor_accept(&c, '}')) {
-        int code = npy_parse_entry(npy, &c, &seen, e);
-        if (code)
-            return code;
+        BL_TRY(npy_parse_entry(npy, &c, &seen, e));
         if (!cursor_accept(&c, ',') && !cursor_is_at(&c, '}'))
             return npy_malformed(e);
     }
@@ -183,6 +181,6 @@ int bl_npy_read(struct bl_npy *npy, bl_npy_source *source, void *context, struct
         return code;
     header[size] = '\0';
     npy->begin = (int64_t)size + (head[6] > 1 ? 12 : 10);
-    code = npy_parse(npy, header, e);
-    return code ? code : npy_compute_bytes(npy, e);
+    BL_TRY(npy_parse(npy, header, e));
+    return npy_compute_bytes(npy, e);
 }

@@ -117,9 +117,7 @@ static int plan_check_block(struct check *c, size_t b)
     int64_t start = 0, end_before = 0, steps = 0;
     for (size_t p = first; p < end; p++) {
         plan_prefetch(c, p);
-        int code = plan_check_piece(c, b, p);
-        if (code)
-            return code;
+        BL_TRY(plan_check_piece(c, b, p));
         int64_t length = bl_plan_piece_length(plan, c->length, p);
         if (length > plan->T - start)
             return bl_error_set(c->e, BL_EFAIL, "block %zu: sequence %u does not fit, T = %lld and %lld are taken", b,
@@ -259,10 +257,8 @@ static int plan_recount_bound(struct check *c)
     struct bl_lengths lengths;
     struct bl_histogram h;
     int64_t *own;
-    int code = plan_piece_lengths(c, &lengths, &own);
-    if (code)
-        return code;
-    code = bl_histogram_make(&h, &lengths, c->e);
+    BL_TRY(plan_piece_lengths(c, &lengths, &own));
+    int code = bl_histogram_make(&h, &lengths, c->e);
     free(own);
     if (code)
         return code;
@@ -308,8 +304,6 @@ int bl_plan_recount(struct bl_plan *plan, const int64_t *length, size_t count, s
 int bl_plan_check(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e)
 {
     struct check c = {.plan = plan, .length = length, .count = count, .e = e};
-    int code = plan_recount(&c);
-    if (code)
-        return code;
+    BL_TRY(plan_recount(&c));
     return plan_recount_bound(&c);
 }

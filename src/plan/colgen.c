@@ -234,17 +234,14 @@ static int master_allocate(struct bl_master *m, struct bl_error *e)
 
 static int master_reserve(struct bl_master *m, size_t entries, struct bl_error *e)
 {
-    int code = BL_ARRAY_RESERVE(m->column, m->column_capacity, m->columns + 1, e);
-    if (!code)
-        code = BL_ARRAY_RESERVE(m->bucket, m->bucket_capacity, m->entries + entries, e);
-    return code ? code : BL_ARRAY_RESERVE(m->times, m->times_capacity, m->entries + entries, e);
+    BL_TRY(BL_ARRAY_RESERVE(m->column, m->column_capacity, m->columns + 1, e));
+    BL_TRY(BL_ARRAY_RESERVE(m->bucket, m->bucket_capacity, m->entries + entries, e));
+    return BL_ARRAY_RESERVE(m->times, m->times_capacity, m->entries + entries, e);
 }
 
 int bl_master_add(struct bl_master *m, uint32_t *item, size_t n, struct bl_error *e)
 {
-    int code = master_reserve(m, n, e);
-    if (code)
-        return code;
+    BL_TRY(master_reserve(m, n, e));
     bl_sort_u32(item, n);
     struct bl_master_column *c = &m->column[m->columns++];
     *c = (struct bl_master_column){0, (uint32_t)m->entries};

@@ -167,9 +167,7 @@ int bl_company_find_places(struct bl_company_places *places, const struct bl_pla
     double pairs = 0.5 * (double)plan->pieces * ((double)plan->pieces - 1);
     bool is_cut = company_is_cut(plan);
     *places = (struct bl_company_places){.count = count};
-    int code = company_check(plan, count, e);
-    if (code)
-        return code;
+    BL_TRY(company_check(plan, count, e));
     places->random = pairs > 0 ? (double)bl_company_count_pairs(plan) / pairs : 0;
     places->place = calloc(count + 1, sizeof *places->place);
     places->met = calloc(plan->blocks + 1, sizeof *places->met);
@@ -225,9 +223,7 @@ static uint64_t company_count_again(const struct bl_plan *plan, size_t block, st
 int bl_company_count(struct bl_company *company, const struct bl_plan *plan, struct bl_company_places *other,
                      struct bl_error *e)
 {
-    int code = company_check(plan, other->count, e);
-    if (code)
-        return code;
+    BL_TRY(company_check(plan, other->count, e));
     *company = (struct bl_company){.is_measured = true, .pairs = bl_company_count_pairs(plan), .random = other->random};
     for (size_t b = 0; b < plan->blocks; b++)
         company->again += company_count_again(plan, b, other);

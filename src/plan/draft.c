@@ -10,9 +10,7 @@
 
 int bl_patterns_push(struct bl_patterns *p, uint32_t bucket, struct bl_error *e)
 {
-    int code = BL_ARRAY_RESERVE(p->bucket, p->entry_capacity, p->entries + 1, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESERVE(p->bucket, p->entry_capacity, p->entries + 1, e));
     p->bucket[p->entries++] = bucket;
     return BL_OK;
 }
@@ -108,18 +106,14 @@ int bl_draft_reserve(struct bl_draft *d, size_t blocks, struct bl_error *e)
     size_t capacity = d->blocks + blocks + 1;
     if (capacity <= d->capacity)
         return BL_OK;
-    int code = BL_ARRAY_RESIZE(d->first, capacity, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESIZE(d->first, capacity, e));
     d->capacity = capacity;
     return BL_OK;
 }
 
 int bl_draft_close(struct bl_draft *d, size_t size, struct bl_error *e)
 {
-    int code = BL_ARRAY_RESERVE(d->first, d->capacity, d->blocks + 2, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESERVE(d->first, d->capacity, d->blocks + 2, e));
     d->pieces += size;
     d->first[++d->blocks] = (uint32_t)d->pieces;
     return BL_OK;

@@ -306,14 +306,12 @@ static int drawer_draw_pool(struct drawer *w, bool is_last, struct bl_error *e)
     struct bl_lengths lengths = *w->g->lengths;
     lengths.index = w->rest;
     lengths.count = w->rests;
-    int code = bl_histogram_make(&w->h, &lengths, e);
-    if (code)
-        return code;
+    BL_TRY(bl_histogram_make(&w->h, &lengths, e));
     w->seed = bl_random_next(&w->seeds);
     w->tail = histogram_tail(&w->h);
     w->share = w->spare / (int64_t)(w->pools + 1);
     w->enough = w->share / (ENOUGH_SHARES * (1 + bl_histogram_steps(&w->h) / w->g->limits->T));
-    code = bl_histogram_ids(&w->h, &lengths, w->seed, &w->ids, e);
+    int code = bl_histogram_ids(&w->h, &lengths, w->seed, &w->ids, e);
     if (!code)
         code = pool_make(&w->pool, &w->h, w->seed, e);
     if (!code)
@@ -397,14 +395,12 @@ static int drawer_pack_rest(struct drawer *w, size_t last, bool *done, struct bl
     struct bl_lengths rest = *w->g->lengths;
     struct bl_histogram h = {0};
     struct bl_patterns patterns = {0};
-    int code = drawer_reserve(w, more, e);
-    if (code)
-        return code;
+    BL_TRY(drawer_reserve(w, more, e));
     memcpy(w->rest + w->rests, d->sequence + d->first[keep], more * sizeof *w->rest);
     rest.index = w->rest;
     rest.count = w->rests + more;
     *done = rest.count == 0 && wanted >= 0;
-    code = rest.count ? bl_histogram_make(&h, &rest, e) : BL_OK;
+    int code = rest.count ? bl_histogram_make(&h, &rest, e) : BL_OK;
     if (code || rest.count == 0 || bl_histogram_steps(&h) > wanted * w->g->limits->T)
         goto out;
     code = drawer_search(w, &h, wanted, &patterns, e);
@@ -435,9 +431,7 @@ static int drawer_deliver(const struct drawer *w, struct bl_draft *d, size_t fir
 {
     uint32_t begin = d->first[first];
     size_t blocks = d->blocks - first, more = w->drawn.blocks > blocks ? w->drawn.blocks - blocks : 0;
-    int code = bl_draft_reserve(d, more, e);
-    if (code)
-        return code;
+    BL_TRY(bl_draft_reserve(d, more, e));
     for (size_t b = 0; b <= w->drawn.blocks; b++)
         d->first[first + b] = begin + w->drawn.first[b];
     d->blocks = first + w->drawn.blocks;

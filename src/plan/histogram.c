@@ -358,9 +358,7 @@ int bl_bound_lengths(int64_t *bound, const struct bl_lengths *lengths, const str
     struct bl_histogram of_steps;
     steps.unit = 1;
     steps.cap = T;
-    int code = bl_histogram_make(&of_steps, &steps, e);
-    if (code)
-        return code;
+    BL_TRY(bl_histogram_make(&of_steps, &steps, e));
     int64_t by_steps = bl_bound_blocks(&of_steps, T);
     *bound = by_steps > *bound ? by_steps : *bound;
     bl_histogram_free(&of_steps);
@@ -439,9 +437,7 @@ static int open_blocks_add_chunk(struct bl_open_blocks *r, size_t index, struct 
  * lengths come first and leave ever more room, so halving would give a list of half-empty chunks. */
 static int open_blocks_split_chunk(struct bl_open_blocks *r, struct bl_open_place *place, struct bl_error *e)
 {
-    int code = open_blocks_add_chunk(r, place->chunk + 1, e);
-    if (code)
-        return code;
+    BL_TRY(open_blocks_add_chunk(r, place->chunk + 1, e));
     struct bl_open_chunk *low = r->chunk[place->chunk], *high = r->chunk[place->chunk + 1];
     size_t keep = place->chunk + 2 == r->chunks ? CHUNK - 1 : CHUNK / 2;
     high->count = CHUNK - keep;

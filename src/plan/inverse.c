@@ -32,12 +32,10 @@ void bl_inverse_free(struct bl_inverse *v)
 /* Makes room for a step with this many entries. */
 static int inverse_reserve(struct bl_inverse *v, size_t entries, struct bl_error *e)
 {
-    int code = BL_ARRAY_RESERVE(v->pivot, v->pivot_capacity, v->steps + 1, e);
-    if (!code)
-        code = BL_ARRAY_RESERVE(v->first, v->first_capacity, v->steps + 2, e);
-    if (!code)
-        code = BL_ARRAY_RESERVE(v->row, v->row_capacity, v->entries + entries, e);
-    return code ? code : BL_ARRAY_RESERVE(v->value, v->value_capacity, v->entries + entries, e);
+    BL_TRY(BL_ARRAY_RESERVE(v->pivot, v->pivot_capacity, v->steps + 1, e));
+    BL_TRY(BL_ARRAY_RESERVE(v->first, v->first_capacity, v->steps + 2, e));
+    BL_TRY(BL_ARRAY_RESERVE(v->row, v->row_capacity, v->entries + entries, e));
+    return BL_ARRAY_RESERVE(v->value, v->value_capacity, v->entries + entries, e);
 }
 
 static void inverse_add_entry(struct bl_inverse *v, uint32_t row, double value)
@@ -54,9 +52,7 @@ static void inverse_end_step(struct bl_inverse *v, uint32_t r)
 
 int bl_inverse_update(struct bl_inverse *v, const double *column, uint32_t r, struct bl_error *e)
 {
-    int code = inverse_reserve(v, v->rows, e);
-    if (code)
-        return code;
+    BL_TRY(inverse_reserve(v, v->rows, e));
     inverse_add_entry(v, r, 1 / column[r]);
     for (size_t i = 0; i < v->rows; i++)
         if (fabs(column[i]) > TINY && i != r)
@@ -223,9 +219,7 @@ static int elimination_step_triangular(const struct elimination *x, struct bl_in
     const struct bl_sparse *m = x->m;
     uint32_t r = x->row_of[c], first = m->first[c], end = m->first[c + 1];
     double pivot = 0;
-    int code = inverse_reserve(v, end - first, e);
-    if (code)
-        return code;
+    BL_TRY(inverse_reserve(v, end - first, e));
     for (uint32_t k = first; k < end; k++)
         pivot = m->row[k] == r ? m->value[k] : pivot;
     for (uint32_t k = first; k < end; k++)

@@ -283,8 +283,8 @@ static int level_group(struct levelling *v, bool is_first, struct bl_error *e)
     }
     level_find(v);
     level_set_targets(v);
-    int code = level_share_room(v, e);
-    return code ? code : level_rounds(v, true, e);
+    BL_TRY(level_share_room(v, e));
+    return level_rounds(v, true, e);
 }
 
 static uint32_t level_group_of(const struct levelling *v, size_t block)

@@ -544,9 +544,7 @@ static struct bl_meeting_item hand_item(const struct bl_meeting *m, uint32_t id,
 static int hand_fill(struct bl_meeting *m, struct bl_meeting_hand *hand, uint32_t b, struct bl_error *e)
 {
     const struct bl_meeting_block *block = &m->block[b];
-    int code = BL_ARRAY_RESERVE(hand->item, hand->capacity, block->size, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESERVE(hand->item, hand->capacity, block->size, e));
     hand->block = b;
     hand->size = 0;
     for (uint32_t c = block->card; c != NONE; c = m->card[c].next) {
@@ -600,9 +598,7 @@ int bl_meeting_find(struct bl_meeting *m, uint32_t other, int choices, int64_t w
                     int64_t *moved, bool *found, struct bl_error *e)
 {
     int64_t half = (m->block[m->own.block].room + m->block[other].room) / 4;
-    int code = hand_fill(m, &m->other, other, e);
-    if (code)
-        return code;
+    BL_TRY(hand_fill(m, &m->other, other, e));
     m->own.side.keep = m->other.side.keep = half < m->keep ? half : m->keep;
     *found = bl_exchange_find(&m->exchange, &m->other.side, choices, wish, tolerance, &m->random, set, moved) &&
              meeting_fits(m, set);

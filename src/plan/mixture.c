@@ -164,10 +164,8 @@ static int blend_stream_make(struct bl_blend_stream *stream, const struct bl_ble
         any = b->length[source->first + i] > 0;
     if (!any)
         return BL_OK;
-    int code = bl_planner_make(&stream->planner, b->length + source->first, source->count, &stream->options, e);
-    if (code)
-        return code;
-    code = bl_planner_draw(&stream->planner, b->options.seed, 0, false, &stream->pass, e);
+    BL_TRY(bl_planner_make(&stream->planner, b->length + source->first, source->count, &stream->options, e));
+    int code = bl_planner_draw(&stream->planner, b->options.seed, 0, false, &stream->pass, e);
     stream->each = code ? 0 : stream->pass.blocks;
     bl_plan_free(&stream->pass);
     return code;
@@ -285,9 +283,7 @@ static int plan_reorder(struct bl_plan *plan, const struct bl_plan *from, const 
 {
     size_t capacity = 0;
     plan->block_ptr = malloc((from->blocks + 1) * sizeof *plan->block_ptr);
-    int code = plan->block_ptr ? bl_plan_reserve(plan, &capacity, from->pieces, e) : bl_error_memory(e);
-    if (code)
-        return code;
+    BL_TRY(plan->block_ptr ? bl_plan_reserve(plan, &capacity, from->pieces, e) : bl_error_memory(e));
     plan->blocks = from->blocks;
     for (size_t k = 0; k < from->blocks; k++) {
         size_t first = (size_t)from->block_ptr[order[k]], n = (size_t)from->block_ptr[order[k] + 1] - first;
@@ -426,9 +422,7 @@ static int stream_take(struct bl_mixture *m, struct bl_mixture_stream *stream, s
         uint32_t row = stream->row[stream->next];
         if ((double)stream->taken + (double)m->length[row] / 2 > due)
             return BL_OK;
-        int code = BL_ARRAY_RESERVE(m->item, m->capacity, m->items + 1, e);
-        if (code)
-            return code;
+        BL_TRY(BL_ARRAY_RESERVE(m->item, m->capacity, m->items + 1, e));
         m->item[m->items++] = row;
         stream->taken += m->length[row];
         stream->next++;

@@ -37,9 +37,7 @@ int bl_cost_make(struct bl_cost *cost, const struct bl_pieces *pieces, const int
     double alpha = is_given ? given->alpha * (double)T : 0, most = (double)T * (double)T;
     *cost = (struct bl_cost){.pieces = pieces, .whole = length, .column = given->column ? options->column : NULL};
     if (cost->column) {
-        int code = cost_sum_column(cost, &most, e);
-        if (code)
-            return code;
+        BL_TRY(cost_sum_column(cost, &most, e));
         alpha = 0;
     } else if (is_given) {
         most *= given->beta;

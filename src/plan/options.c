@@ -516,9 +516,7 @@ static int64_t capacity_longest(const struct bl_plan *plan, const int64_t *lengt
 int bl_capacity_resolve(struct bl_plan *plan, const int64_t *length, size_t count,
                         const struct bl_plan_options *options, struct bl_error *e)
 {
-    int code = capacity_sum_lengths(plan, length, count, e);
-    if (code)
-        return code;
+    BL_TRY(capacity_sum_lengths(plan, length, count, e));
     if (bl_strategies[options->strategy]->is_clipped)
         plan->T = options->clip ? options->clip : plan->steps / plan->sequences;
     else

@@ -499,9 +499,7 @@ int bl_order_apply(struct bl_plan *plan, struct bl_draft *d, const struct bl_ord
         plan->block_ptr[b] = bl_draft_entry(d, b);
     free(d->first);
     d->first = NULL;
-    int code = order_blocks(plan, d, order, e);
-    if (code)
-        return code;
+    BL_TRY(order_blocks(plan, d, order, e));
     if (is_in_order) {
         order_place_blocks(plan, NULL, NULL);
         plan->sequence = d->sequence;

@@ -194,9 +194,7 @@ static int planner_adopt_block(struct bl_planner *p, struct bl_subproblem *s, in
 {
     for (int64_t i = begin; i < end; i++) {
         int64_t length = bl_lengths_units(&p->pieces.lengths, (size_t)i);
-        int code = bl_patterns_push(&s->patterns, (uint32_t)bl_histogram_below(&s->h, length - 1), e);
-        if (code)
-            return code;
+        BL_TRY(bl_patterns_push(&s->patterns, (uint32_t)bl_histogram_below(&s->h, length - 1), e));
     }
     return bl_patterns_close(&s->patterns, 1, e);
 }
@@ -355,10 +353,9 @@ static int planner_level_blocks(const struct bl_planner *p, struct bl_draft *d, 
 static int planner_make_blocks(struct bl_planner *p, struct bl_draft *d, uint64_t seed, size_t min_blocks, bool last,
                                struct bl_plan *plan, struct bl_error *e)
 {
-    int code = planner_draft(p, d, seed, min_blocks, last, e);
-    if (!code)
-        code = planner_fit_ranks(p, d, min_blocks, e);
-    return code ? code : planner_level_blocks(p, d, seed, plan, e);
+    BL_TRY(planner_draft(p, d, seed, min_blocks, last, e));
+    BL_TRY(planner_fit_ranks(p, d, min_blocks, e));
+    return planner_level_blocks(p, d, seed, plan, e);
 }
 
 /* Tries other seeds in the place of this one, until the partition is new. */
@@ -524,10 +521,8 @@ int bl_plan_make(struct bl_plan *plan, const int64_t *length, size_t count, cons
 {
     struct bl_planner planner;
     *plan = (struct bl_plan){0};
-    int code = bl_planner_make(&planner, length, count, options, e);
-    if (code)
-        return code;
-    code = bl_planner_draw(&planner, options->seed, 0, true, plan, e);
+    BL_TRY(bl_planner_make(&planner, length, count, options, e));
+    int code = bl_planner_draw(&planner, options->seed, 0, true, plan, e);
     bl_planner_free(&planner);
     return code;
 }

@@ -151,10 +151,8 @@ int bl_search_either(struct bl_patterns *patterns, const struct bl_histogram *h,
 {
     const struct bl_limits some = bl_limits_divide(limits, 8);
     struct bl_patterns other;
-    int code = first(patterns, h, limits, e);
-    if (code)
-        return code;
-    code = second(&other, h, &some, e);
+    BL_TRY(first(patterns, h, limits, e));
+    int code = second(&other, h, &some, e);
     bl_patterns_keep_fewer(patterns, &other);
     if (code)
         bl_patterns_free(patterns);

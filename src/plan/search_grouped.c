@@ -24,9 +24,7 @@ static int coarse_make(struct coarse *c, const struct bl_histogram *fine, uint32
 {
     *c = (struct coarse){.T = T / unit};
     c->begin = malloc((c->T + 2) * sizeof *c->begin);
-    int code = c->begin ? bl_histogram_reserve(&c->h, c->T, e) : bl_error_memory(e);
-    if (code)
-        return code;
+    BL_TRY(c->begin ? bl_histogram_reserve(&c->h, c->T, e) : bl_error_memory(e));
     for (size_t b = 0; b < fine->distinct; b++) {
         uint32_t units = (uint32_t)(((uint64_t)fine->length[b] + unit - 1) / unit);
         size_t before = c->h.distinct;
@@ -218,10 +216,8 @@ static int grouping_solve(struct grouping *s, struct bl_patterns *drawn, struct 
     int64_t bound = 0; /* valid for the means, not for the lengths */
     *drawn = (struct bl_patterns){0};
     limits.T = PLACES;
-    int code = bl_search_bestfit(&known, &s->h, &limits, e);
-    if (code)
-        return code;
-    code = bl_search_columns(drawn, &bound, &s->h, &known, &limits, s->price, e);
+    BL_TRY(bl_search_bestfit(&known, &s->h, &limits, e));
+    int code = bl_search_columns(drawn, &bound, &s->h, &known, &limits, s->price, e);
     if (!code && drawn->count == 0)
         *drawn = known;
     else
@@ -263,9 +259,7 @@ static int grouping_choose_pair(struct grouping *s, uint32_t room, uint32_t clas
     }
     if (best[0] == BL_BITSET_NONE)
         return BL_OK;
-    int code = bl_residual_choose(&s->residual, best[0], e);
-    if (code)
-        return code;
+    BL_TRY(bl_residual_choose(&s->residual, best[0], e));
     return bl_residual_choose(&s->residual, best[1], e);
 }
 
@@ -310,9 +304,7 @@ static int grouping_realise(struct grouping *s, const struct bl_patterns *drawn,
     int64_t most = room * s->limits->T / PLACES + s->limits->T / s->classes;
     while (!code && use > 0) {
         uint32_t used = 0;
-        code = grouping_choose_block(s, class, size, e);
-        if (code)
-            return code;
+        BL_TRY(grouping_choose_block(s, class, size, e));
         s->used += 32 * (int64_t)size + 8 * PAIR_STEPS;
         if (s->residual.count < size || grouping_room(s) > most) {
             bl_residual_put_back(&s->residual, 0);
@@ -350,9 +342,7 @@ static int grouping_make(struct grouping *s, const struct bl_histogram *h, uint3
     size_t n = 2 * (size_t)classes + TIMES_MAX + 4;
     s->longest = malloc(n * sizeof *s->longest);
     s->price = malloc(n * sizeof *s->price);
-    int code = s->longest && s->price ? bl_histogram_reserve(&s->h, n, e) : bl_error_memory(e);
-    if (code)
-        return code;
+    BL_TRY(s->longest && s->price ? bl_histogram_reserve(&s->h, n, e) : bl_error_memory(e));
     return bl_residual_make(&s->residual, h, e);
 }
 

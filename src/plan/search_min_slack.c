@@ -195,9 +195,7 @@ static int slack_complete_block(struct slack *s, uint32_t room, uint32_t most, s
     if (s->residual.h->length[one] == room || most == 1)
         return bl_residual_choose(&s->residual, one, e);
     if (s->limits->T >= PAIRS_FROM && slack_find_pair(s, room, pair)) {
-        int code = bl_residual_choose(&s->residual, pair[0], e);
-        if (code)
-            return code;
+        BL_TRY(bl_residual_choose(&s->residual, pair[0], e));
         return bl_residual_choose(&s->residual, pair[1], e);
     }
     return slack_choose_subset(s, room, most, e);

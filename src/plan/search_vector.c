@@ -490,13 +490,10 @@ static int vector_draft(struct bl_draft *d, const struct bl_subproblem *s, const
                         const struct bl_wanted *wanted, uint64_t seed, struct bl_error *e)
 {
     size_t first = d->blocks;
-    int code = vector_copy(d, &s->kept, seed, e);
-    if (code)
-        return code;
-    code = bl_ranks_split(d, first, first + bl_wanted_blocks(wanted, s->kept.blocks, s->kept.pieces), e);
-    if (!code)
-        code = vector_trade(d, first, s, limits, seed, e);
-    return code ? code : bl_swap_sequences(d, first, &s->lengths, limits->T, s->needs, false, seed, e);
+    BL_TRY(vector_copy(d, &s->kept, seed, e));
+    BL_TRY(bl_ranks_split(d, first, first + bl_wanted_blocks(wanted, s->kept.blocks, s->kept.pieces), e));
+    BL_TRY(vector_trade(d, first, s, limits, seed, e));
+    return bl_swap_sequences(d, first, &s->lengths, limits->T, s->needs, false, seed, e);
 }
 
 const struct bl_fill_ops bl_fill_ops_vector = {.prepare = vector_prepare, .draft = vector_draft};

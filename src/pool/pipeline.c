@@ -212,9 +212,7 @@ static void *writer_main(void *argument)
 static int pipeline_produce(struct pipeline *p, struct bl_error *e)
 {
     void *job = NULL;
-    int code = p->stages->produce(p->context, &job, e);
-    if (code)
-        return code;
+    BL_TRY(p->stages->produce(p->context, &job, e));
     pthread_mutex_lock(&p->lock);
     if (job) {
         p->ring[p->produced % p->slots] = (struct entry){.job = job};

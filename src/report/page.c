@@ -576,9 +576,7 @@ int bl_report_format(struct bl_report *report, const struct bl_cancel *cancel, s
         return code;
     page_contents(report, out);
     page_plan(report, out);
-    code = page_blocks(report, cancel, out, e);
-    if (code)
-        return code;
+    BL_TRY(page_blocks(report, cancel, out, e));
     page_sources(report, out);
     page_origin(report, out);
     bl_page_end(out);

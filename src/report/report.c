@@ -154,17 +154,15 @@ static int rows_add_reason(struct rows_reading *r, const struct bl_row *row, str
     bl_buffer_clear(&r->key);
     bl_buffer_printf(&r->key, "%s%s%s", row->id, has_numbers ? ": " : "", has_numbers ? row->reason : "");
     rows_cut_text(&r->key);
-    code = bl_buffer_check(&r->key, e);
-    return code ? code : bl_tally_add_example(entry, r->key.data, e);
+    BL_TRY(bl_buffer_check(&r->key, e));
+    return bl_tally_add_example(entry, r->key.data, e);
 }
 
 static int rows_add_place(struct bl_tally *tally, const char *key, const struct bl_row *row, int64_t bytes,
                           struct bl_error *e)
 {
     struct bl_tally_entry *entry;
-    int code = bl_tally_add(tally, key, &entry, e);
-    if (code)
-        return code;
+    BL_TRY(bl_tally_add(tally, key, &entry, e));
     entry->steps += row->status == BL_ROW_OK ? row->length : 0;
     entry->bytes += bytes;
     return BL_OK;
@@ -219,12 +217,10 @@ static int rows_count_row(struct rows_reading *r, const struct bl_row *row, stru
         r->report->files += *row->path != '\0';
         r->report->file_bytes += bytes;
     }
-    int code = bl_buffer_check(&r->last, e);
-    if (!code)
-        code = rows_add_source(r, row, bytes, e);
-    if (!code)
-        code = rows_add_made(r, row, bytes, e);
-    return code ? code : rows_add_reason(r, row, e);
+    BL_TRY(bl_buffer_check(&r->last, e));
+    BL_TRY(rows_add_source(r, row, bytes, e));
+    BL_TRY(rows_add_made(r, row, bytes, e));
+    return rows_add_reason(r, row, e);
 }
 
 /* Reads all rows: sets files, file_bytes and the tallies, in order. */
@@ -345,12 +341,10 @@ static int report_fill_of_index(struct bl_report *r, const int64_t *length, stru
     enum { BLOCKS = 4096 };
     const struct bl_manifest *m = &r->info.manifest;
     struct bl_index index = {.fd = -1};
-    int code = m->plan_info.world_size > 1
-                   ? bl_rank_table_open(&r->ranks, m->plan_info.world_size, m->plan_info.batch_size, e)
-                   : BL_OK;
-    if (code)
-        return code;
-    code = bl_index_open(&index, r->path, m->format.blocks, bl_manifest_index_fields(m), e);
+    BL_TRY(m->plan_info.world_size > 1
+               ? bl_rank_table_open(&r->ranks, m->plan_info.world_size, m->plan_info.batch_size, e)
+               : BL_OK);
+    int code = bl_index_open(&index, r->path, m->format.blocks, bl_manifest_index_fields(m), e);
     for (int64_t first = 0; !code && first < index.blocks; first += BLOCKS) {
         int64_t end = first + BLOCKS < index.blocks ? first + BLOCKS : index.blocks;
         struct bl_plan part = {0};
@@ -480,13 +474,9 @@ int bl_report_read(struct bl_report *report, const char *path, bool is_table, st
 {
     struct bl_sequences table = {0};
     *report = (struct bl_report){.path = path, .is_table = is_table};
-    int code = is_table ? BL_OK : bl_info_read(&report->info, path, e);
-    if (code)
-        return code;
-    code = report_open_rows(report, &table, e);
-    if (code)
-        return code;
-    code = report_read_table(report, &table, e);
+    BL_TRY(is_table ? BL_OK : bl_info_read(&report->info, path, e));
+    BL_TRY(report_open_rows(report, &table, e));
+    int code = report_read_table(report, &table, e);
     bl_sequences_close(&table);
     return code;
 }

@@ -145,9 +145,7 @@ static int files_append(struct bl_copier *c, const struct bl_view_steps *steps, 
     const int64_t *offsets;
     const uint8_t *bytes;
     int64_t n = steps->end - steps->first;
-    int code = bl_dataset_copy_files(steps->source, steps->block, f, steps->first, steps->end, &offsets, &bytes, e);
-    if (code)
-        return code;
+    BL_TRY(bl_dataset_copy_files(steps->source, steps->block, f, steps->first, steps->end, &offsets, &bytes, e));
     for (int64_t i = 0; i < n; i++)
         c->offsets[at + i + 1] = c->offsets[at + i] + (offsets[i + 1] - offsets[i]);
     if (offsets[n] > offsets[0])
@@ -299,9 +297,7 @@ static int assembler_open(struct bl_assembler **assembler, const struct bl_pack 
 static int piece_read_row(struct bl_assembler *a, int64_t sequence, struct bl_request *request, char **open_path,
                           struct bl_error *e)
 {
-    int code = bl_row_reader_read(a->pack->table, (size_t)sequence, &a->row, e);
-    if (code)
-        return code;
+    BL_TRY(bl_row_reader_read(a->pack->table, (size_t)sequence, &a->row, e));
     *open_path = bl_path_join(a->pack->base, a->row.row.path);
     if (!*open_path)
         return bl_error_memory(e);
@@ -332,11 +328,9 @@ static int assembler_read_piece(struct bl_assembler *a, struct bl_block *block, 
     struct bl_note note = {0};
     struct bl_error fault = {0};
     char *open_path = NULL;
-    int code = piece_read_row(a, sequence, &request, &open_path, e);
-    if (code)
-        return code;
+    BL_TRY(piece_read_row(a, sequence, &request, &open_path, e));
     bl_error_memory_watch();
-    code = bl_file_check_read(&a->look, pack->kind, a->reader, &request, &note, &fault);
+    int code = bl_file_check_read(&a->look, pack->kind, a->reader, &request, &note, &fault);
     bl_reservation_release(&a->reservation);
     free(open_path);
     if (bl_error_memory_seen() && code != BL_ECANCEL) {

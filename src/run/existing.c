@@ -137,12 +137,8 @@ static int reclaim_read_index(struct reclaiming *r, struct bl_error *e)
 {
     const struct bl_format *format = &r->p->format;
     char digest[BL_DIGEST_SIZE];
-    int code = bl_index_open(&r->index, r->p->request.output, format->blocks, format->fields.count, e);
-    if (code)
-        return code;
-    code = bl_index_plan_digest(&r->index, format->T, digest, e);
-    if (code)
-        return code;
+    BL_TRY(bl_index_open(&r->index, r->p->request.output, format->blocks, format->fields.count, e));
+    BL_TRY(bl_index_plan_digest(&r->index, format->T, digest, e));
     if (strcmp(digest, format->plan_digest) != 0)
         return bl_error_set(e, BL_EUSAGE, "%s holds shards of another plan than these inputs and options give",
                             r->p->request.output);
@@ -224,17 +220,13 @@ static int reclaim_find(struct reclaiming *r, struct bl_error *e)
 {
     const char *dir = r->p->request.output;
     bool table, index;
-    int code = bl_fs_find(dir, BL_SEQUENCES_FILE, &table, e);
-    if (code)
-        return code;
-    code = bl_fs_find(dir, BL_INDEX_FILE, &index, e);
+    BL_TRY(bl_fs_find(dir, BL_SEQUENCES_FILE, &table, e));
+    int code = bl_fs_find(dir, BL_INDEX_FILE, &index, e);
     if (code || !table || !index)
         return code;
-    code = reclaim_read_table(r, e);
-    if (code)
-        return code;
-    code = reclaim_read_index(r, e);
-    return code ? code : reclaim_choose(r, e);
+    BL_TRY(reclaim_read_table(r, e));
+    BL_TRY(reclaim_read_index(r, e));
+    return reclaim_choose(r, e);
 }
 
 int bl_packing_reclaim(struct bl_packing *p, struct bl_error *e)
@@ -245,9 +237,7 @@ int bl_packing_reclaim(struct bl_packing *p, struct bl_error *e)
     int code = p->repairing ? BL_OK : bl_fs_find(p->request.output, BL_SHARDS_FILE, &found, e);
     if (code || !found)
         return code;
-    code = bl_shard_table_read(p->request.output, &p->format, &p->missing.row, e);
-    if (code)
-        return code;
+    BL_TRY(bl_shard_table_read(p->request.output, &p->format, &p->missing.row, e));
     p->pack.missing = &p->missing;
     r.odd = calloc(p->table.count + 1, 1);
     r.take = calloc((size_t)bl_format_shards(&p->format), 1);

@@ -115,9 +115,7 @@ int bl_outcomes_parse(struct bl_outcomes *o, char *text, size_t size, struct bl_
         if (!newline)
             return bl_error_set(e, BL_EDATA, "the record of a shard ends in the middle of a line");
         *newline = '\0';
-        int code = outcome_parse_line(o, text + at, e);
-        if (code)
-            return code;
+        BL_TRY(outcome_parse_line(o, text + at, e));
         at = (size_t)(newline - text) + 1;
     }
     return BL_OK;
@@ -325,9 +323,7 @@ static int gather_records(struct gathering *g, struct bl_error *e)
     int64_t shards = bl_format_shards(gather->format);
     int workers =
         shards < (int64_t)SHARDS_PER_WORKER * WORKERS_MAX ? (int)(shards / SHARDS_PER_WORKER) + 1 : WORKERS_MAX;
-    int code = bl_pipeline_run(&stages, g, workers, 4 * workers, gather->cancel, e);
-    if (code)
-        return code;
+    BL_TRY(bl_pipeline_run(&stages, g, workers, 4 * workers, gather->cancel, e));
     return g->missing ? gather_report_missing(g, e) : BL_OK;
 }
 
@@ -460,8 +456,8 @@ static int rows_open(struct rows_writer *w, struct bl_error *e)
     if (code)
         return code;
     bl_buffer_printf(&w->line, BL_SEQUENCES_COLUMNS "%s\n", table->file[0].columns.extra);
-    code = bl_buffer_check(&w->line, e);
-    return code ? code : bl_output_write(&w->out, w->line.data, w->line.size, e);
+    BL_TRY(bl_buffer_check(&w->line, e));
+    return bl_output_write(&w->out, w->line.data, w->line.size, e);
 }
 
 /* The rows are summed up as they are read; here what is before them. */
@@ -494,22 +490,18 @@ static int rows_write(struct rows_writer *w, size_t i, struct bl_finished *resul
         int copied = bl_row_reader_line(w->finish->table, i, &w->row, e);
         return copied ? copied : bl_output_write(&w->out, w->row.line.data, w->row.line.size, e);
     }
-    int code = bl_row_reader_read(w->finish->table, i, &w->row, e);
-    if (code)
-        return code;
+    BL_TRY(bl_row_reader_read(w->finish->table, i, &w->row, e));
     struct bl_row *row = &w->row.row;
     if (w->next < w->outcomes->count && w->outcomes->outcome[w->next].row == (int64_t)i)
         row_amend(row, &w->outcomes->outcome[w->next++], &w->reason);
     else if (row->status == BL_ROW_OK && !row_has_bit(w->placed, i))
         row_drop(w->finish, row, &w->reason);
-    code = bl_buffer_check(&w->reason, e);
-    if (code)
-        return code;
+    BL_TRY(bl_buffer_check(&w->reason, e));
     finished_count(w->finish, result, row, row_has_bit(w->cut, i));
     bl_buffer_clear(&w->line);
     bl_row_format(row, &w->line);
-    code = bl_buffer_check(&w->line, e);
-    return code ? code : bl_output_write(&w->out, w->line.data, w->line.size, e);
+    BL_TRY(bl_buffer_check(&w->line, e));
+    return bl_output_write(&w->out, w->line.data, w->line.size, e);
 }
 
 static int finish_write_sequences(const struct bl_finish *f, const struct bl_outcomes *outcomes,

@@ -170,9 +170,7 @@ int bl_from_view_check(const struct bl_view *view, const struct bl_options *give
                        struct bl_plan_options *plan_options, struct bl_error *e)
 {
     const struct bl_format *format = &view->manifest.format;
-    int code = view_check_options(view, given, e);
-    if (code)
-        return code;
+    BL_TRY(view_check_options(view, given, e));
     for (int f = 0; f < format->fields.count; f++) {
         if (format->encoding[f].kind != BL_ENCODING_RAW)
             options->encode = format->encoding[f];
@@ -241,9 +239,7 @@ static int columns_collect(struct rows_writer *w, struct bl_error *e)
     int code = bl_buffer_check(&w->columns, e);
     for (size_t s = 0; s < w->view->sources && !code; s++) {
         const struct bl_sequences *table;
-        code = bl_dataset_sequences(&w->view->source[s], &table, e);
-        if (code)
-            return code;
+        BL_TRY(bl_dataset_sequences(&w->view->source[s], &table, e));
         w->is_extended |= table->left_out.by[BL_LEFT_OUT_EXTEND] > 0;
         code = columns_add(w, table->file[0].columns.extra, e);
     }
@@ -329,20 +325,16 @@ static void row_set_stored(struct rows_writer *w, int64_t i, struct bl_row *row)
 static int source_write_row(struct rows_writer *w, int64_t i, struct bl_output *out, struct bl_error *e)
 {
     const struct bl_row *there;
-    int code = bl_view_row(w->view, i, &there, e);
-    if (code)
-        return code;
+    BL_TRY(bl_view_row(w->view, i, &there, e));
     struct bl_row row = *there;
     bl_buffer_clear(&w->line);
     row_set_extra(w, &row);
     row_set_stored(w, i, &row);
-    code = row_find_held(w, i, &row, e);
-    if (code)
-        return code;
+    BL_TRY(row_find_held(w, i, &row, e));
     bl_row_format(&row, &w->line);
     w->line.failed |= w->extra.failed;
-    code = bl_buffer_check(&w->line, e);
-    return code ? code : bl_output_write(out, w->line.data, w->line.size, e);
+    BL_TRY(bl_buffer_check(&w->line, e));
+    return bl_output_write(out, w->line.data, w->line.size, e);
 }
 
 /* Copies the lines of rows that are stored as a whole, if nothing of them changes. */
@@ -372,14 +364,10 @@ static int source_write(struct rows_writer *w, size_t s, struct bl_output *out, 
 
 static int source_write_rows(struct rows_writer *w, struct bl_output *out, struct bl_error *e)
 {
-    int code = columns_collect(w, e);
-    if (code)
-        return code;
-    code = held_open(w, e);
-    if (code)
-        return code;
+    BL_TRY(columns_collect(w, e));
+    BL_TRY(held_open(w, e));
     bl_buffer_printf(&w->line, BL_SEQUENCES_COLUMNS "%s\n", w->columns.data);
-    code = bl_buffer_check(&w->line, e);
+    int code = bl_buffer_check(&w->line, e);
     if (!code)
         code = bl_output_write(out, w->line.data, w->line.size, e);
     for (size_t s = 0; s < w->view->sources && !code; s++)
@@ -418,13 +406,11 @@ int bl_packing_read_view_plan(struct bl_packing *p, struct bl_error *e)
     const struct bl_view *view = p->request.view;
     const struct bl_manifest *m = &view->manifest;
     struct bl_plan *plan = &p->plan;
-    int code = bl_index_read_plan(&view->index, m->format.T, m->align, plan, e);
-    if (code)
-        return code;
+    BL_TRY(bl_index_read_plan(&view->index, m->format.T, m->align, plan, e));
     plan_shift(plan, &view->places);
     plan->is_store = bl_plan_info_is_store(&m->plan_info);
     plan->overlap = m->plan_info.overlap;
-    code = bl_plan_check(plan, p->table.length, p->table.count, e);
+    int code = bl_plan_check(plan, p->table.length, p->table.count, e);
     if (code)
         return bl_error_prefix(e, "%s", view->index.path), code;
     /* Rows that the view's subset left out are in the table: they count as left out by the plan. */

@@ -140,9 +140,7 @@ int bl_identity_file(const char *name, const char *path, struct bl_buffer *out, 
     char digest[BL_DIGEST_SIZE];
     if (!path)
         return BL_OK;
-    int code = bl_checksum_file(path, &bytes, &checksum, e);
-    if (code)
-        return code;
+    BL_TRY(bl_checksum_file(path, &bytes, &checksum, e));
     bl_checksum_format(checksum, digest);
     bl_buffer_printf(out, "%s: %s\n", name, digest);
     return BL_OK;
@@ -244,10 +242,9 @@ int bl_identity_scan(const struct bl_options *options, const struct bl_input_set
 {
     bl_options_identity_of(options, BL_AFFECTS_LENGTHS, out);
     bl_identity_inputs(inputs, true, out);
-    int code = bl_identity_tables(inputs, out, e);
-    if (!code)
-        code = bl_extend_identify(subset, out, e);
-    return code ? code : bl_buffer_check(out, e);
+    BL_TRY(bl_identity_tables(inputs, out, e));
+    BL_TRY(bl_extend_identify(subset, out, e));
+    return bl_buffer_check(out, e);
 }
 
 static int identity_add_files(const struct bl_files *files, struct bl_buffer *out, struct bl_error *e)

@@ -232,9 +232,7 @@ int bl_memory_resolve(struct bl_pack *pack, int64_t limit, int64_t reader, int64
                       .input = input > reader ? input - reader : 0,
                       .worker = reader + (int64_t)bl_codec_memory(format) + memory_of_compressor(format),
                       .format = format};
-    int code = bl_shard_writer_memory(format, &n.shard, e);
-    if (code)
-        return code;
+    BL_TRY(bl_shard_writer_memory(format, &n.shard, e));
     bool given = limit != 0;
     limit = memory_limit(limit);
     memory_share(&n, limit, shares);
@@ -276,9 +274,7 @@ static void space_add_missing(const struct bl_pack *pack, struct need *need)
 static int space_of_shard(const struct bl_format *format, int64_t shard, int64_t *bytes, struct bl_error *e)
 {
     struct bl_layout layout;
-    int code = bl_layout_make(&layout, format, shard, e);
-    if (code)
-        return code;
+    BL_TRY(bl_layout_make(&layout, format, shard, e));
     *bytes = layout.file_size;
     bl_layout_free(&layout);
     return BL_OK;
@@ -287,8 +283,8 @@ static int space_of_shard(const struct bl_format *format, int64_t shard, int64_t
 /* All but the last have one size. */
 static int space_of_ends(const struct bl_format *format, int64_t *first, int64_t *last, struct bl_error *e)
 {
-    int code = space_of_shard(format, 0, first, e);
-    return code ? code : space_of_shard(format, bl_format_shards(format) - 1, last, e);
+    BL_TRY(space_of_shard(format, 0, first, e));
+    return space_of_shard(format, bl_format_shards(format) - 1, last, e);
 }
 
 int bl_space_of_shards(const struct bl_format *format, int64_t *bytes, struct bl_error *e)
@@ -442,12 +438,8 @@ int bl_space_check(const struct bl_pack *pack, struct bl_error *e)
         return code;
     if (again)
         space_add_missing(pack, &need);
-    code = again ? BL_OK : space_add_new(pack, &need, e);
-    if (code)
-        return code;
-    code = space_taken(pack->dir, &others, e);
-    if (code)
-        return code;
+    BL_TRY(again ? BL_OK : space_add_new(pack, &need, e));
+    BL_TRY(space_taken(pack->dir, &others, e));
     if ((double)need.bytes <= (double)left + (double)others)
         return BL_OK;
     char shards[32], bytes[32], room[32];

@@ -344,9 +344,7 @@ int bl_fields_resolve(struct bl_fields *fields, const struct bl_pack *pack, bool
     int workers = pack->share.workers, slots = workers * 4;
     if (agreed)
         workers = slots = 1; /* one file decides, so do not read ahead */
-    code = bl_pipeline_run(&stages, &q, workers, slots, pack->env->cancel, e);
-    if (code)
-        return code;
+    BL_TRY(bl_pipeline_run(&stages, &q, workers, slots, pack->env->cancel, e));
     if (q.first == SIZE_MAX)
         return fields_unknown_error(&q, e);
     return q.others ? fields_differ_error(&q, e) : BL_OK;

@@ -55,8 +55,8 @@ static int simd_choose(struct bl_packing *p, struct bl_error *e)
     p->simd_unset = !p->request.options->simd;
     if (!p->simd_unset)
         return simd_use(p, (enum bl_simd)(p->request.options->simd - 1), e);
-    int code = simd_recorded(p, &level, e);
-    return code ? code : simd_use(p, level, e);
+    BL_TRY(simd_recorded(p, &level, e));
+    return simd_use(p, level, e);
 }
 
 static int simd_follow(struct bl_packing *p, bool *changed, struct bl_error *e)
@@ -92,10 +92,9 @@ static int scratch_make(struct bl_packing *p, struct bl_error *e)
 
 static int scratch_enter(struct bl_packing *p, struct bl_error *e)
 {
-    int code = bl_state_examine(p->request.output, p->identity.data, &p->begun, e);
-    if (!code)
-        code = scratch_make(p, e);
-    return code ? code : bl_state_open(&p->state, p->scratch, p->identity.data, e);
+    BL_TRY(bl_state_examine(p->request.output, p->identity.data, &p->begun, e));
+    BL_TRY(scratch_make(p, e));
+    return bl_state_open(&p->state, p->scratch, p->identity.data, e);
 }
 
 static int scratch_remove_entry(const char *path, const struct stat *status, int type, struct FTW *place)
@@ -194,26 +193,20 @@ static int write_sweep(const struct bl_packing *p, struct bl_error *e)
     int code = bl_folders_prepare(p->request.output, e);
     if (code || p->request.task.set)
         return code;
-    code = bl_folders_sweep(p->request.output, false, e);
-    return code ? code : bl_finish_sweep(p->request.output, e);
+    BL_TRY(bl_folders_sweep(p->request.output, false, e));
+    return bl_finish_sweep(p->request.output, e);
 }
 
 static int write_shards(struct bl_packing *p, struct bl_error *e)
 {
     struct bl_pack *pack = &p->pack;
     int64_t begin, end;
-    int code = write_sweep(p, e);
-    if (code)
-        return code;
-    code = bl_space_check(pack, e);
-    if (code)
-        return code;
-    code = write_scatter(p, e);
-    if (code)
-        return code;
+    BL_TRY(write_sweep(p, e));
+    BL_TRY(bl_space_check(pack, e));
+    BL_TRY(write_scatter(p, e));
     bl_pack_block_range(pack, &begin, &end);
     bl_packing_progress_begin(p, "pack", "blocks", bl_kind_steps(pack->kind, pack->config), end - begin);
-    code = bl_packing_reclaim(p, e);
+    int code = bl_packing_reclaim(p, e);
     if (!code)
         code = bl_shards_write(pack, e);
     bl_packing_progress_end(p);
@@ -293,8 +286,8 @@ int bl_packing_identify(const struct bl_packing_request *request, struct bl_buff
     code = bl_extend_identify(request->subset, lines, e);
     if (code)
         return code;
-    code = bl_identity_file("plan", request->plan, lines, e);
-    return code ? code : bl_buffer_check(lines, e);
+    BL_TRY(bl_identity_file("plan", request->plan, lines, e));
+    return bl_buffer_check(lines, e);
 }
 
 /* Configures the shared state. Another process may have begun the dataset meanwhile, on a machine with another SIMD
@@ -307,16 +300,14 @@ static int packing_configure(struct bl_packing *p, struct bl_error *e)
     const struct bl_error differs = *e;
     bool changed;
     bl_error_clear(e);
-    code = simd_follow(p, &changed, e);
-    if (code)
-        return code;
+    BL_TRY(simd_follow(p, &changed, e));
     if (!changed) {
         *e = differs;
         return differs.code;
     }
     bl_buffer_clear(&p->identity);
-    code = bl_packing_identify(&p->request, &p->identity, e);
-    return code ? code : bl_state_configure(&p->state, p->identity.data, e);
+    BL_TRY(bl_packing_identify(&p->request, &p->identity, e));
+    return bl_state_configure(&p->state, p->identity.data, e);
 }
 
 /* Opens DIR/.bload, for this run alone or, with a task, to share it. */
@@ -324,9 +315,7 @@ static int packing_enter(struct bl_packing *p, struct bl_error *e)
 {
     const char *dir = p->request.output;
     bool shared = p->request.task.set;
-    int code = shared ? bl_state_share(&p->state, dir, e) : bl_state_open(&p->state, dir, p->identity.data, e);
-    if (code)
-        return code;
+    BL_TRY(shared ? bl_state_share(&p->state, dir, e) : bl_state_open(&p->state, dir, p->identity.data, e));
     bl_heartbeat_begin(&p->heartbeat, dir, "pack", &p->request.task);
     return shared ? packing_configure(p, e) : BL_OK;
 }
@@ -339,21 +328,15 @@ static int packing_open_whole(struct bl_packing *p, struct bl_error *e)
     if (code)
         return code;
     p->env.isolation = p->request.inputs->isolation;
-    code = bl_packing_identify(&p->request, &p->identity, e);
-    if (code)
-        return code;
-    code = bl_packing_find_dataset(p, e);
-    if (code)
-        return code;
+    BL_TRY(bl_packing_identify(&p->request, &p->identity, e));
+    BL_TRY(bl_packing_find_dataset(p, e));
     if (p->request.repair && !p->complete && !p->repairing)
         return bl_error_set(e, BL_EUSAGE,
                             "--repair: %s holds no finished dataset; without --repair, bload pack makes or resumes one",
                             p->request.output);
     if (p->complete || (p->repairing && p->request.dry_run))
         return BL_OK;
-    code = bl_isolation_start(p->env.isolation, e);
-    if (code)
-        return code;
+    BL_TRY(bl_isolation_start(p->env.isolation, e));
     return p->request.dry_run ? scratch_enter(p, e) : packing_enter(p, e);
 }
 
@@ -361,16 +344,10 @@ static int packing_open_whole(struct bl_packing *p, struct bl_error *e)
 static int packing_open_plan(struct bl_packing *p, struct bl_error *e)
 {
     bl_options_identity_of(p->request.given, BL_AFFECTS_PLAN, &p->identity);
-    int code = bl_buffer_check(&p->identity, e);
-    if (code)
-        return code;
+    BL_TRY(bl_buffer_check(&p->identity, e));
     bool begun = false;
-    code = bl_state_find(p->request.output, &begun, e);
-    if (code)
-        return code;
-    code = bl_identity_find(p->request.output, p->identity.data, &p->complete, &p->partial, &p->existing, e);
-    if (code)
-        return code;
+    BL_TRY(bl_state_find(p->request.output, &begun, e));
+    BL_TRY(bl_identity_find(p->request.output, p->identity.data, &p->complete, &p->partial, &p->existing, e));
     if (p->complete)
         return BL_OK;
     if (!begun)

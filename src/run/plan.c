@@ -317,9 +317,7 @@ static int attributes_set(struct bl_packing *p, struct bl_error *e)
     inputs->attributes = NULL;
     if (code)
         return code;
-    code = bl_buffer_check(&p->attributes_text, e);
-    if (code)
-        return code;
+    BL_TRY(bl_buffer_check(&p->attributes_text, e));
     return bl_attribute_values_read(&p->values, &p->table, &p->format, e);
 }
 
@@ -344,9 +342,7 @@ static int format_resolve_fields(struct bl_packing *p, struct bl_error *e)
     /* The task that made the draft, from the same table, has checked all files; the other tasks need not, nor a process
      * that only plans, since tasks follow. */
     bool agreed = p->repairing || p->request.plan_only;
-    int code = p->request.task.set && !agreed ? bl_manifest_draft_find(&p->state, &agreed, e) : BL_OK;
-    if (code)
-        return code;
+    BL_TRY(p->request.task.set && !agreed ? bl_manifest_draft_find(&p->state, &agreed, e) : BL_OK);
     return bl_fields_resolve(&p->format.fields, &p->pack, agreed, e);
 }
 
@@ -382,12 +378,8 @@ static int plan_set_store_T(struct bl_packing *p, struct bl_error *e)
     p->request.plan_options->T = 1;
     if (!steps)
         return BL_OK; /* the planner says so */
-    int code = plan_prepare_fields(p, e);
-    if (code)
-        return code;
-    code = format_resolve_fields(p, e);
-    if (code)
-        return code;
+    BL_TRY(plan_prepare_fields(p, e));
+    BL_TRY(format_resolve_fields(p, e));
     int64_t T = store_T(bl_format_step_bytes(&p->format));
     p->request.plan_options->T = steps < T ? steps : T;
     return BL_OK;
@@ -399,10 +391,8 @@ static int plan_compute(void *packing, struct bl_error *e)
 {
     struct bl_packing *p = packing;
     const struct bl_sequences *t = &p->table;
-    int code = bl_plan_make(&p->plan, t->length, t->count, p->request.plan_options, e);
-    if (code)
-        return code;
-    code = bl_plan_recount(&p->plan, t->length, t->count, e);
+    BL_TRY(bl_plan_make(&p->plan, t->length, t->count, p->request.plan_options, e));
+    int code = bl_plan_recount(&p->plan, t->length, t->count, e);
     bl_plan_info_make(&p->plan_info, &p->plan, p->request.plan_options);
     return code;
 }
@@ -460,13 +450,11 @@ static int plan_get(struct bl_packing *p, bool *found, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->table;
     int64_t T = p->request.view ? p->request.view->manifest.format.T : 0;
-    int code = p->request.view ? bl_table_lengths_resolve(t, p->request.plan_options, e) : plan_resolve_T(p, &T, e);
-    if (code)
-        return code;
+    BL_TRY(p->request.view ? bl_table_lengths_resolve(t, p->request.plan_options, e) : plan_resolve_T(p, &T, e));
     if (!p->request.plan && bl_packing_is_rest_dropped(p, T))
         return bl_packing_end_held(p, e);
     /* A plan in DIR/.bload was made from this table with these options. */
-    code = bl_saved_plan_load(&p->state, &p->plan, &p->plan_info, T, t->length, t->count, found, e);
+    int code = bl_saved_plan_load(&p->state, &p->plan, &p->plan_info, T, t->length, t->count, found, e);
     if (code || *found)
         return code;
     code = plan_make(p, e);
@@ -512,12 +500,8 @@ out:
 
 static int format_make(struct bl_packing *p, struct bl_error *e)
 {
-    int code = format_resolve_fields(p, e);
-    if (code)
-        return code;
-    code = format_set_sizes(p, e);
-    if (code)
-        return code;
+    BL_TRY(format_resolve_fields(p, e));
+    BL_TRY(format_set_sizes(p, e));
     p->format.blocks = (int64_t)p->plan.blocks;
     p->format.has_source_start |= bl_plan_has_parts(&p->plan);
     p->format.has_segment_ids = p->request.options->segment_ids;
@@ -526,17 +510,13 @@ static int format_make(struct bl_packing *p, struct bl_error *e)
     p->format.level = p->request.options->compress.level;
     if (p->format.compressed)
         p->format.frame_size = (size_t)p->request.options->frame_size;
-    code = format_set_encoding(p, e);
-    if (code)
-        return code;
-    code = p->request.view ? bl_packing_view_attributes(p, e) : attributes_set(p, e);
+    BL_TRY(format_set_encoding(p, e));
+    int code = p->request.view ? bl_packing_view_attributes(p, e) : attributes_set(p, e);
     if (!code)
         code = bl_format_check_overlap(&p->format, p->plan.overlap, e);
     if (code)
         return code;
-    code = bl_plan_digest(&p->plan, p->table.length, p->format.plan_digest, e);
-    if (code)
-        return code;
+    BL_TRY(bl_plan_digest(&p->plan, p->table.length, p->format.plan_digest, e));
     return bl_layout_divide(&p->format, p->request.options->shard_size, e);
 }
 
@@ -554,11 +534,9 @@ static int draft_make(struct bl_packing *p, struct bl_error *e)
 
 static int plan_plan_only(struct bl_packing *p, struct bl_error *e)
 {
-    int code = bl_state_agree(&p->state, BL_STATE_PLAN, p->identity.data, e);
-    if (code)
-        return code;
+    BL_TRY(bl_state_agree(&p->state, BL_STATE_PLAN, p->identity.data, e));
     bool found = false;
-    code = plan_get(p, &found, e);
+    int code = plan_get(p, &found, e);
     if (code || !found)
         return code;
     p->complete = true;
@@ -575,13 +553,11 @@ int bl_packing_plan(struct bl_packing *p, struct bl_error *e)
     int code = plan_get(p, &found, e);
     if (code || p->complete)
         return code;
-    code = format_make(p, e);
-    if (code)
-        return code;
+    BL_TRY(format_make(p, e));
     int64_t reader = p->request.view ? bl_copier_memory(p->request.view) : p->request.inputs->kind->read->memory;
     p->pack.share.run_blocks = p->env.isolation ? 1 : INT_MAX;
-    code = bl_memory_resolve(&p->pack, p->request.options->memory, reader, p->needed, e);
-    return code ? code : draft_make(p, e);
+    BL_TRY(bl_memory_resolve(&p->pack, p->request.options->memory, reader, p->needed, e));
+    return draft_make(p, e);
 }
 
 /* --- comparison of strategies ------------------------------------------------------------------------------------- */

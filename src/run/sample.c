@@ -192,8 +192,8 @@ static int sample_open(struct sampling *s, struct bl_error *e)
     s->pack.format = &s->format;
     s->pack.scatter = NULL;
     bl_memory_budget_init(&s->memory, s->pack.share.rest);
-    int code = plan_make_room(s, e);
-    return code ? code : sample_make_pool(s, e);
+    BL_TRY(plan_make_room(s, e));
+    return sample_make_pool(s, e);
 }
 
 static void sample_close(struct sampling *s)
@@ -294,10 +294,8 @@ static int round_compress_header(struct sampling *s, struct bl_compressor *compr
 {
     struct bl_layout layout;
     struct bl_frame frame = {0};
-    int code = bl_layout_make(&layout, &s->format, 0, e);
-    if (code)
-        return code;
-    code = bl_compressor_frame(compressor, layout.header.data, layout.header.size, &frame, e);
+    BL_TRY(bl_layout_make(&layout, &s->format, 0, e));
+    int code = bl_compressor_frame(compressor, layout.header.data, layout.header.size, &frame, e);
     s->sample->header = code ? 0 : frame.size;
     bl_frame_free(&frame);
     bl_layout_free(&layout);
@@ -311,10 +309,8 @@ static int round_finish(struct sampling *s, int first, struct bl_error *e)
     struct bl_compressor *compressor = NULL;
     if (!s->format.compressed)
         return BL_OK;
-    int code = bl_compressor_open(s->format.level, &compressor, e);
-    if (code)
-        return code;
-    code = bl_shard_writer_finish(s->shard, compressor, NULL, 0, &record, e);
+    BL_TRY(bl_compressor_open(s->format.level, &compressor, e));
+    int code = bl_shard_writer_finish(s->shard, compressor, NULL, 0, &record, e);
     if (!code)
         code = round_compress_header(s, compressor, e);
     s->sample->tables += record.bytes - s->sample->header;

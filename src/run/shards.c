@@ -326,8 +326,8 @@ static int shards_note_times(struct shards_run *run, const struct run_job *job, 
     work->encoded += job->encoded;
     if (job->slowest < 0 || work->held <= work->slowest_held)
         return BL_OK;
-    int code = bl_row_reader_read(run->pack->table, (size_t)job->slowest, &run->row, e);
-    return code ? code : bl_work_note_file(work, run->row.row.path, job->slowest_seconds, e);
+    BL_TRY(bl_row_reader_read(run->pack->table, (size_t)job->slowest, &run->row, e));
+    return bl_work_note_file(work, run->row.row.path, job->slowest_seconds, e);
 }
 
 static int shards_consume(void *context, void *job_, struct bl_error *e)

@@ -250,9 +250,7 @@ static int state_resolve_configuration(const struct bl_state *s, const char *ide
             return BL_EFAIL;
         if (begun)
             return bl_error_set(e, code, "%s", differs.text);
-        code = folder_remove_files(s->folder, e);
-        if (code)
-            return code;
+        BL_TRY(folder_remove_files(s->folder, e));
     }
     bool exists;
     code = bl_fs_exists(s->configuration, &exists, e);
@@ -287,23 +285,17 @@ int bl_state_path(const struct bl_state *s, const char *name, struct bl_buffer *
 /* Makes DIR and DIR/.bload if needed, and takes the lock. */
 static int state_enter(struct bl_state *s, const char *dir, bool shared, struct bl_error *e)
 {
-    int code = state_make_names(s, dir, e);
-    if (code)
-        return code;
+    BL_TRY(state_make_names(s, dir, e));
     bool exists = false;
-    code = bl_fs_mkdirs(dir, e);
+    int code = bl_fs_mkdirs(dir, e);
     if (!code)
         code = bl_fs_exists(s->folder, &exists, e);
     if (!code && !exists)
         code = state_check_empty(dir, e);
     if (code)
         return code;
-    code = bl_folders_make(s->folder, e);
-    if (code)
-        return code;
-    code = bl_folders_make(s->spool, e);
-    if (code)
-        return code;
+    BL_TRY(bl_folders_make(s->folder, e));
+    BL_TRY(bl_folders_make(s->spool, e));
     bl_folders_refresh(s->folder); /* see files that others have just written */
     return bl_state_lock_take(s->folder, s->dir, shared, &s->lock, &s->alone, e);
 }
@@ -453,8 +445,8 @@ out:
 
 int bl_state_configure(const struct bl_state *s, const char *identity, struct bl_error *e)
 {
-    int code = state_check_identity(s, identity, e);
-    return code ? code : bl_state_agree(s, BL_STATE_CONFIGURATION, identity, e);
+    BL_TRY(state_check_identity(s, identity, e));
+    return bl_state_agree(s, BL_STATE_CONFIGURATION, identity, e);
 }
 
 int bl_state_value(const struct bl_state *s, const char *file, const char *name, struct bl_buffer *value,
@@ -526,20 +518,12 @@ static bool folder_is_taken(const char *folder)
 
 int bl_state_remove(struct bl_state *s, struct bl_error *e)
 {
-    int code = folder_remove_files(s->spool, e);
-    if (code)
-        return code;
-    code = folder_remove(s->spool, e);
-    if (code)
-        return code;
-    code = folder_remove_files(s->folder, e);
-    if (code)
-        return code;
+    BL_TRY(folder_remove_files(s->spool, e));
+    BL_TRY(folder_remove(s->spool, e));
+    BL_TRY(folder_remove_files(s->folder, e));
     bool free_of_others = access(s->spool, F_OK) != 0;
     /* Last: until then no other run can begin here. From then on one can, whose folder it is then. */
-    code = bl_state_lock_release(s->folder, &s->lock, &s->alone, true, e);
-    if (code)
-        return code;
+    BL_TRY(bl_state_lock_release(s->folder, &s->lock, &s->alone, true, e));
     struct bl_error other = {0};
     if (free_of_others && folder_remove(s->folder, &other) && !folder_is_taken(s->folder))
         return bl_error_set(e, BL_EFAIL, "%s", other.text);

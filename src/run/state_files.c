@@ -110,9 +110,7 @@ int bl_state_files_drop_lone(struct bl_state_files *files, const struct bl_forma
         if (shard - place != first) {
             first = shard - place;
             memset(there, 0, sizeof there);
-            int code = bl_folders_read_shards(dir, format, first, there, e);
-            if (code)
-                return code;
+            BL_TRY(bl_folders_read_shards(dir, format, first, there, e));
         }
         if (there[place])
             records->at[kept++] = shard;
@@ -410,9 +408,7 @@ static int environment_number(const char *name, int64_t min, int64_t max, int64_
 static int environment_rank(const char *rank, const char *size, struct place *place, struct bl_error *e)
 {
     place->source = size;
-    int code = environment_number(size, 1, BL_TASKS_MAX, &place->count, e);
-    if (code)
-        return code;
+    BL_TRY(environment_number(size, 1, BL_TASKS_MAX, &place->count, e));
     return environment_number(rank, 0, place->count - 1, &place->index, e);
 }
 
@@ -470,8 +466,8 @@ static int task_find_rank(struct place *rank, struct bl_error *e)
         return BL_OK;
     if (!task_is_within_srun())
         return task_check_batch_script(e);
-    int code = task_check_step(e);
-    return code ? code : environment_rank("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", rank, e);
+    BL_TRY(task_check_step(e));
+    return environment_rank("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", rank, e);
 }
 
 static int task_find_element(struct place *element, struct bl_error *e)
@@ -481,23 +477,15 @@ static int task_find_element(struct place *element, struct bl_error *e)
     if (!getenv("SLURM_ARRAY_TASK_ID"))
         return BL_OK;
     element->source = count;
-    int code = environment_number(count, 1, BL_TASKS_MAX, &element->count, e);
-    if (code)
-        return code;
-    code = environment_number("SLURM_ARRAY_TASK_MIN", 0, INT32_MAX, &first, e);
-    if (code)
-        return code;
-    code = environment_number("SLURM_ARRAY_TASK_MAX", first, INT32_MAX, &last, e);
-    if (code)
-        return code;
+    BL_TRY(environment_number(count, 1, BL_TASKS_MAX, &element->count, e));
+    BL_TRY(environment_number("SLURM_ARRAY_TASK_MIN", 0, INT32_MAX, &first, e));
+    BL_TRY(environment_number("SLURM_ARRAY_TASK_MAX", first, INT32_MAX, &last, e));
     if (last - first + 1 != element->count)
         return bl_error_set(e, BL_EUSAGE,
                             "--task auto: the job array has %" PRId64 " elements from %" PRId64 " to %" PRId64
                             ": give it consecutive elements, or give --task i/N",
                             element->count, first, last);
-    code = environment_number("SLURM_ARRAY_TASK_ID", first, last, &id, e);
-    if (code)
-        return code;
+    BL_TRY(environment_number("SLURM_ARRAY_TASK_ID", first, last, &id, e));
     element->index = id - first;
     return BL_OK;
 }

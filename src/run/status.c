@@ -434,9 +434,7 @@ static int status_count_lost(struct bl_status *s, const char *dir, struct bl_err
 
 static int status_read_complete(struct bl_status *s, const char *dir, struct bl_error *e)
 {
-    int code = bl_manifest_read(&s->manifest, dir, e);
-    if (code)
-        return code;
+    BL_TRY(bl_manifest_read(&s->manifest, dir, e));
     s->at = BL_AT_END;
     s->has_manifest = s->has_plan_info = s->table = s->plan = true;
     s->plan_info = s->manifest.plan_info;
@@ -444,7 +442,7 @@ static int status_read_complete(struct bl_status *s, const char *dir, struct bl_
     s->pack.units = s->pack.finished = is_view ? 0 : bl_format_shards(&s->manifest.format);
     s->pack.left = s->scan.left = -1;
     s->finished_blocks = s->manifest.format.blocks;
-    code = bl_missing_check_files(dir, &s->manifest, &s->lost);
+    int code = bl_missing_check_files(dir, &s->manifest, &s->lost);
     if (!code && is_view)
         code = bl_view_check_sources(&s->manifest, dir, &s->lost);
     if (code && code != BL_EDATA)

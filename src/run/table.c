@@ -84,8 +84,8 @@ static int stdin_keep(struct bl_packing *p, uint64_t sum, struct bl_error *e)
 /* A scan without a finished shard is repeated: the input may have changed, and can be read only once. */
 static int stdin_discard_scan(const struct bl_packing *p, struct bl_error *e)
 {
-    int code = bl_table_checksum_forget(&p->state, e);
-    return code ? code : bl_fs_remove(p->state.sequences, e);
+    BL_TRY(bl_table_checksum_forget(&p->state, e));
+    return bl_fs_remove(p->state.sequences, e);
 }
 
 static int stdin_compare(struct bl_packing *p, const char *path, struct bl_error *e)
@@ -117,12 +117,10 @@ static int stdin_check(struct bl_packing *p, struct bl_error *e)
 {
     struct bl_buffer path = {0};
     bool begun = true; /* with tasks, another one may have begun */
-    int code = p->request.task.set ? BL_OK : bl_state_has_shards(&p->state, &begun, e);
-    if (code)
-        return code;
+    BL_TRY(p->request.task.set ? BL_OK : bl_state_has_shards(&p->state, &begun, e));
     if (!begun)
         return stdin_discard_scan(p, e);
-    code = bl_state_path(&p->state, BL_STATE_STDIN, &path, e);
+    int code = bl_state_path(&p->state, BL_STATE_STDIN, &path, e);
     bool exists = false;
     if (!code)
         code = bl_fs_exists(path.data, &exists, e);
@@ -387,8 +385,8 @@ static int table_make(struct bl_packing *p, bool *scanned, struct bl_error *e)
     if (code)
         return code;
     if (p->request.plan_only || (parts.tasks && (p->request.task.set || parts.missing < 0))) {
-        code = bl_parts_require(&p->state, &parts, e);
-        return code ? code : table_merge(p, &parts, e);
+        BL_TRY(bl_parts_require(&p->state, &parts, e));
+        return table_merge(p, &parts, e);
     }
     *scanned = !p->repairing && !p->request.sequences;
     code = table_write(p, e);
@@ -487,11 +485,9 @@ static int table_open(struct bl_packing *p, struct bl_error *e)
     const char *path = p->state.sequences;
     const struct bl_sequences_columns columns =
         bl_plan_columns_wanted(p->request.options->group_by, p->request.plan_options);
-    int code = bl_table_checksum_verify(&p->state, &p->table_checksum, e);
-    if (code)
-        return code;
-    code = bl_sequences_open_columns(&p->table, &path, 1, &columns, e);
-    return code ? code : bl_table_checksum_compare(&p->table, p->table_checksum, e);
+    BL_TRY(bl_table_checksum_verify(&p->state, &p->table_checksum, e));
+    BL_TRY(bl_sequences_open_columns(&p->table, &path, 1, &columns, e));
+    return bl_table_checksum_compare(&p->table, p->table_checksum, e);
 }
 
 /* Gets the table of sequences. A table of an earlier run must still describe the inputs. */
@@ -593,12 +589,10 @@ int bl_packing_check_inputs(const struct bl_packing_request *request, struct bl_
     const struct bl_sequences_columns columns =
         bl_plan_columns_wanted(request->options->group_by, request->plan_options);
     const struct bl_kind *kind = request->inputs->kind;
-    int code = bl_extend_check(request->subset, kind ? kind->name : NULL, e);
-    if (code)
-        return code;
+    BL_TRY(bl_extend_check(request->subset, kind ? kind->name : NULL, e));
     if (request->sequences)
         return bl_packing_check_attributes(request, e);
-    code = bl_input_set_header(request->inputs, &header, e);
+    int code = bl_input_set_header(request->inputs, &header, e);
     if (!code)
         code = bl_subset_check_header(request->subset, header.data, "the table of this scan", e);
     if (!code && request->subset->split.parts) {

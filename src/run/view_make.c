@@ -125,9 +125,7 @@ static int sequences_read(struct bl_view_job *job, struct bl_error *e)
 {
     const struct bl_view_request *r = job->request;
     struct bl_manifest *m = job->manifest;
-    int code = view_open_table(job, e);
-    if (code)
-        return code;
+    BL_TRY(view_open_table(job, e));
     struct bl_index *index = calloc((size_t)r->count, sizeof *index);
     if (!index)
         return bl_error_memory(e);
@@ -140,7 +138,7 @@ static int sequences_read(struct bl_view_job *job, struct bl_error *e)
         m->source[s].first_row = job->first_row[s];
         m->source[s].rows = job->first_row[s + 1] - job->first_row[s];
     }
-    code = bl_places_collect(&job->places, index, job->first_row, (size_t)r->count, e);
+    int code = bl_places_collect(&job->places, index, job->first_row, (size_t)r->count, e);
     free(index);
     if (!code)
         lengths_set_stored(job);
@@ -309,9 +307,7 @@ static int plan_take_digest(const struct bl_view_job *job, struct bl_error *e)
 {
     struct bl_format *format = &job->manifest->format;
     struct bl_index index;
-    int code = bl_index_open(&index, job->request->output, format->blocks, 0, e);
-    if (code)
-        return code;
+    BL_TRY(bl_index_open(&index, job->request->output, format->blocks, 0, e));
     memcpy(format->plan_digest, index.plan_digest, sizeof format->plan_digest);
     bl_index_close(&index);
     return BL_OK;
@@ -418,16 +414,12 @@ static int view_write(struct bl_view_job *job, struct bl_view_made *made, struct
 {
     const char *dir = job->request->output;
     struct bl_manifest *m = job->manifest;
-    int code = sources_set_paths(job, e);
-    if (!code)
-        code = plans_write(job, made, e);
-    if (!code)
-        code = bl_places_write(&job->places, dir, &m->format, &job->values, job->table.repeated, job->table.repeats, e);
-    if (!code)
-        code = bl_manifest_add_file(m, dir, BL_PLACES_FILE, e);
-    if (!code)
-        code = bl_manifest_configure(m, job->identity.data, e);
-    return code ? code : bl_manifest_write(m, dir, e);
+    BL_TRY(sources_set_paths(job, e));
+    BL_TRY(plans_write(job, made, e));
+    BL_TRY(bl_places_write(&job->places, dir, &m->format, &job->values, job->table.repeated, job->table.repeats, e));
+    BL_TRY(bl_manifest_add_file(m, dir, BL_PLACES_FILE, e));
+    BL_TRY(bl_manifest_configure(m, job->identity.data, e));
+    return bl_manifest_write(m, dir, e);
 }
 
 /* Removes the files of a view that cannot be made: other options have no use for them. */

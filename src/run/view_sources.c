@@ -348,11 +348,9 @@ int bl_view_job_open_output(struct bl_view_job *job, bool *same, struct bl_error
     const char *dir = job->request->output;
     bool there;
     *same = false;
-    int code = view_identify(job, e);
-    if (code)
-        return code;
+    BL_TRY(view_identify(job, e));
     job->is_new = access(dir, F_OK) != 0;
-    code = job->is_new ? bl_fs_mkdirs(dir, e) : BL_OK;
+    int code = job->is_new ? bl_fs_mkdirs(dir, e) : BL_OK;
     if (!code)
         code = bl_fs_lock_directory(dir, "bload view", &job->lock, e);
     if (!code)

@@ -114,10 +114,8 @@ static int column_add(struct reading *r, size_t column, struct bl_error *e)
     if (a->count == BL_ATTRIBUTE_COLUMNS_MAX)
         return bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": more than %d columns: choose some with --attributes-columns",
                             a->path, r->records.line, BL_ATTRIBUTE_COLUMNS_MAX);
-    int code = bl_attributes_check_name(r->records.value[column], a->path, r->records.line,
-                                        "rename the column, or leave it out with --attributes-columns", e);
-    if (code)
-        return code;
+    BL_TRY(bl_attributes_check_name(r->records.value[column], a->path, r->records.line,
+                                    "rename the column, or leave it out with --attributes-columns", e));
     r->column[a->count] = column;
     return attributes_keep_name(a, r->records.value[column], e);
 }
@@ -156,18 +154,12 @@ static int column_add_all(struct reading *r, struct bl_error *e)
 static int table_read_header(struct reading *r, const struct bl_attributes_source *source, struct bl_error *e)
 {
     bool found;
-    int code = bl_csv_next(&r->records, &found, e);
-    if (code)
-        return code;
+    BL_TRY(bl_csv_next(&r->records, &found, e));
     if (!found)
         return bl_error_set(e, BL_EFAIL, "%s is empty: its first line has the names of the columns", source->path);
     r->columns = r->records.values;
-    code = column_find_id(r, source->id, e);
-    if (code)
-        return code;
-    code = source->columns ? column_add_listed(r, source->columns, e) : column_add_all(r, e);
-    if (code)
-        return code;
+    BL_TRY(column_find_id(r, source->id, e));
+    BL_TRY(source->columns ? column_add_listed(r, source->columns, e) : column_add_all(r, e));
     if (!r->a->count)
         return bl_error_set(e, BL_EUSAGE,
                             "%s:%" PRId64 ": no column beside \"%s\", that of the ids: commas stand "
@@ -212,12 +204,8 @@ static int table_check_kept(const struct reading *r, struct bl_error *e)
 /* Adds a row with its id; its values are to follow. */
 static int attributes_begin_row(struct bl_attributes *a, const char *id, int64_t line, struct bl_error *e)
 {
-    int code = BL_ARRAY_RESERVE(a->row, a->capacity, a->rows + 1, e);
-    if (code)
-        return code;
-    code = bl_hash_add(&a->by_id, XXH3_64bits(id, strlen(id)), a->rows, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESERVE(a->row, a->capacity, a->rows + 1, e));
+    BL_TRY(bl_hash_add(&a->by_id, XXH3_64bits(id, strlen(id)), a->rows, e));
     struct row *row = &a->row[a->rows++];
     row->offset = a->text.size;
     atomic_init(&row->line, (uint64_t)line);
@@ -241,16 +229,14 @@ static int table_add_row(struct reading *r, struct bl_error *e)
     if (same)
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": duplicate id \"%s\", first on line %" PRId64, a->path,
                             r->records.line, id, row_line(same));
-    int code = attributes_begin_row(a, id, r->records.line, e);
-    if (code)
-        return code;
+    BL_TRY(attributes_begin_row(a, id, r->records.line, e));
     for (int c = 0; c < a->count; c++) {
         bl_buffer_byte(&a->text, '\t');
         bl_text_escape(&a->text, value[r->column[c]], strlen(value[r->column[c]]));
     }
     bl_buffer_byte(&a->text, '\0');
-    code = bl_buffer_check(&a->text, e);
-    return code ? code : table_check_kept(r, e);
+    BL_TRY(bl_buffer_check(&a->text, e));
+    return table_check_kept(r, e);
 }
 
 static int table_read(struct reading *r, const struct bl_attributes_source *source, const struct bl_cancel *cancel,
@@ -297,11 +283,9 @@ int bl_attributes_open(struct bl_attributes **attributes, const struct bl_attrib
                        const struct bl_cancel *cancel, struct bl_error *e)
 {
     struct bl_attributes *a = NULL;
-    int code = bl_attributes_make(&a, source->path, e);
-    if (code)
-        return code;
+    BL_TRY(bl_attributes_make(&a, source->path, e));
     struct reading r = {.a = a};
-    code = table_read(&r, source, cancel, e);
+    int code = table_read(&r, source, cancel, e);
     bl_csv_close(&r.records);
     if (code)
         bl_attributes_close(a);
@@ -344,9 +328,7 @@ int bl_attributes_add_column(struct bl_attributes *a, const char *name, int *col
 
 int bl_attributes_add_row(struct bl_attributes *a, const char *id, const char *values, struct bl_error *e)
 {
-    int code = attributes_begin_row(a, id, (int64_t)a->rows + 1, e);
-    if (code)
-        return code;
+    BL_TRY(attributes_begin_row(a, id, (int64_t)a->rows + 1, e));
     bl_buffer_append(&a->text, values, strlen(values) + 1);
     return bl_buffer_check(&a->text, e);
 }
@@ -480,9 +462,7 @@ static int join_write_header(struct joining *j, struct bl_error *e)
             bl_buffer_printf(&j->line, "\t%s", bl_attributes_name(j->attributes, c));
     }
     bl_buffer_byte(&j->line, '\n');
-    int code = bl_buffer_check(&j->line, e);
-    if (code)
-        return code;
+    BL_TRY(bl_buffer_check(&j->line, e));
     return bl_output_write(j->out, j->line.data, j->line.size, e);
 }
 
@@ -561,10 +541,8 @@ int bl_join_run(const char *path, struct bl_attributes *attributes, struct bl_ex
                 struct bl_output *out, bl_scan_fault *fault, void *sink, struct bl_error *e)
 {
     struct joining j = {.path = path, .attributes = attributes, .exclusion = exclusion, .out = out};
-    int code = bl_sequences_open(&j.table, &path, 1, false, e);
-    if (code)
-        return code;
-    code = join_write_header(&j, e);
+    BL_TRY(bl_sequences_open(&j.table, &path, 1, false, e));
+    int code = join_write_header(&j, e);
     for (size_t i = 0; i < j.table.count && !code; i++)
         code = join_row(&j, i, fault, sink, e);
     bl_sequences_close(&j.table);

@@ -56,12 +56,8 @@ int bl_spill_flush(struct bl_spill *spill, struct bl_error *e)
         spill->fd = bl_temporary_open(spill->dir, e);
     if (spill->fd < 0)
         return spill->fd;
-    code = BL_ARRAY_RESERVE(spill->part, spill->parts_capacity, spill->parts + 1, e);
-    if (code)
-        return code;
-    code = bl_io_write(spill->fd, spill->tail.data, spill->tail.size, WHAT, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESERVE(spill->part, spill->parts_capacity, spill->parts + 1, e));
+    BL_TRY(bl_io_write(spill->fd, spill->tail.data, spill->tail.size, WHAT, e));
     spill->part[spill->parts++] =
         (struct bl_spill_part){spill->tail.size, bl_checksum(spill->tail.data, spill->tail.size)};
     spill->written += (int64_t)spill->tail.size;
@@ -96,9 +92,7 @@ int bl_spill_drain(struct bl_spill *spill, int (*write)(void *sink, const void *
 {
     int64_t at = 0;
     for (size_t i = 0; i < spill->parts; i++) {
-        int code = spill_drain_part(spill, &spill->part[i], at, write, sink, e);
-        if (code)
-            return code;
+        BL_TRY(spill_drain_part(spill, &spill->part[i], at, write, sink, e));
         at += (int64_t)spill->part[i].bytes;
     }
     if (!spill->tail.size)
@@ -150,9 +144,7 @@ void bl_chunk_rows_free(struct bl_chunk_rows *r)
 
 static int chunk_rows_add_fault(struct bl_chunk_rows *r, const struct bl_row *row, struct bl_error *e)
 {
-    int code = BL_ARRAY_RESERVE(r->fault, r->capacity, r->faults + 1, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESERVE(r->fault, r->capacity, r->faults + 1, e));
     struct bl_chunk_fault *fault = &r->fault[r->faults++];
     /* A list's lines name paths of their own: reported under the list, they share its limit. */
     const char *path = r->files->chunk.list ? r->files->file->path : row->path;
@@ -176,9 +168,7 @@ static int chunk_rows_count(struct bl_chunk_rows *r, const struct bl_row *row, s
 static int chunk_rows_add(struct bl_chunk_rows *r, const struct bl_row *row, struct bl_error *e)
 {
     bl_row_format(row, &r->lines.tail);
-    int code = chunk_rows_count(r, row, e);
-    if (code)
-        return code;
+    BL_TRY(chunk_rows_count(r, row, e));
     return bl_spill_flush(&r->lines, e);
 }
 
@@ -214,15 +204,11 @@ static int chunk_rows_join(struct bl_chunk_rows *r, struct bl_row *row, struct b
     struct bl_attributes *attributes = r->rules->attributes;
     const char *values;
     int64_t line;
-    int code = bl_attributes_claim(attributes, row->id, &values, &line, e);
-    if (code)
-        return code;
+    BL_TRY(bl_attributes_claim(attributes, row->id, &values, &line, e));
     if (values && r->rules->keeps_claims) {
         bl_buffer_int(&r->claims.tail, line);
         bl_buffer_byte(&r->claims.tail, '\n');
-        code = bl_spill_flush(&r->claims, e);
-        if (code)
-            return code;
+        BL_TRY(bl_spill_flush(&r->claims, e));
     }
     bl_buffer_clear(&r->joined);
     bl_buffer_text(&r->joined, row->extra);
@@ -230,9 +216,7 @@ static int chunk_rows_join(struct bl_chunk_rows *r, struct bl_row *row, struct b
         bl_buffer_text(&r->joined, values);
     for (int c = 0; !values && c < bl_attributes_count(attributes); c++)
         bl_buffer_byte(&r->joined, '\t');
-    code = bl_buffer_check(&r->joined, e);
-    if (code)
-        return code;
+    BL_TRY(bl_buffer_check(&r->joined, e));
     row->extra = r->joined.data;
     return values ? BL_OK : bl_attributes_missing(attributes, row, &r->text, e);
 }

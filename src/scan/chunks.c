@@ -72,9 +72,7 @@ static void chunks_next_file(struct bl_chunks *s, int64_t bytes)
 static int chunk_add_file(const struct bl_chunks *s, struct bl_chunk_files *out, struct bl_error *e)
 {
     size_t count = (size_t)out->chunk.inputs;
-    int code = BL_ARRAY_RESERVE(out->input, out->capacity, count + 1, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESERVE(out->input, out->capacity, count + 1, e));
     struct bl_input *input = out->input;
     out->chunk.input = input;
     input[count] = (struct bl_input){.path = bl_path_join(s->base, out->file[count].path),
@@ -196,9 +194,7 @@ static bool chunk_takes_line(const struct bl_chunks *s, const struct bl_chunk_fi
 
 static int chunk_add_line(struct bl_chunk_files *out, const struct bl_line *line, struct bl_error *e)
 {
-    int code = BL_ARRAY_RESERVE(out->line, out->line_capacity, (size_t)out->chunk.lines + 1, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESERVE(out->line, out->line_capacity, (size_t)out->chunk.lines + 1, e));
     out->line[out->chunk.lines] = *line;
     out->line[out->chunk.lines++].text = NULL; /* it will be in out->text */
     if (line->size)

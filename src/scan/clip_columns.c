@@ -427,10 +427,8 @@ static int clip_read_table(struct reading *r, const struct bl_cancel *cancel, st
 {
     struct bl_csv records;
     bool found;
-    int code = bl_csv_open(&records, r->path, cancel, e);
-    if (code)
-        return code;
-    code = bl_csv_next(&records, &found, e);
+    BL_TRY(bl_csv_open(&records, r->path, cancel, e));
+    int code = bl_csv_next(&records, &found, e);
     r->line = records.line;
     if (!code && found)
         code = columns_agree(r, true, e);

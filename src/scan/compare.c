@@ -172,9 +172,7 @@ int bl_compare_run(const struct bl_compare *compare, struct bl_error *e)
     static const struct bl_stages stages = {
         .produce = compare_produce, .work = compare_work, .consume = compare_consume, .discard = compare_discard};
     struct comparing c = {.compare = compare};
-    int code = compare->files ? names_compare(compare, e) : BL_OK;
-    if (code)
-        return code;
+    BL_TRY(compare->files ? names_compare(compare, e) : BL_OK);
     return bl_pipeline_run(&stages, &c, compare->workers, 4 * compare->workers, compare->cancel, e);
 }
 

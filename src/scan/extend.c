@@ -200,8 +200,8 @@ static int extend_read_tables(struct bl_extend *x, const char *const *path, int 
     x->found = calloc((size_t)count, sizeof *x->found);
     if (!x->found)
         return bl_error_memory(e);
-    int code = bl_sequences_open_columns(&x->table, path, count, &columns, e);
-    return code ? code : extend_add_rows(x, kind, cancel, e);
+    BL_TRY(bl_sequences_open_columns(&x->table, path, count, &columns, e));
+    return extend_add_rows(x, kind, cancel, e);
 }
 
 int bl_extend_open(struct bl_extend *x, const struct bl_subset_options *o, const char *kind,
@@ -268,9 +268,7 @@ int bl_extend_find(struct bl_extend *x, const struct bl_row *row, int *dataset, 
     struct bl_hash_probe probe = bl_hash_begin(&x->ids, XXH3_64bits(row->id, strlen(row->id)));
     while (bl_hash_next(&x->ids, &probe, &i)) {
         bool same = is_usable && (x->content[i] & ~LOOKED_UP) == content, has = true;
-        int code = same ? BL_OK : extend_has_id(x, i, row->id, &has, e);
-        if (code)
-            return code;
+        BL_TRY(same ? BL_OK : extend_has_id(x, i, row->id, &has, e));
         if (!has)
             continue;
         x->content[i] |= LOOKED_UP;

@@ -226,12 +226,8 @@ static int seen_add(struct walking *w, const char *path, const struct folder *fo
     uint64_t hash = ((uint64_t)folder->inode + (uint64_t)folder->device * 31) * UINT64_C(0x9e3779b97f4a7c15);
     w->entries += entries + 1;
     if (!seen_has(w, hash, folder->device, folder->inode)) {
-        int code = BL_ARRAY_RESERVE(w->seen, w->capacity, w->folders + 1, e);
-        if (code)
-            return code;
-        code = bl_hash_add(&w->by_inode, hash, w->folders, e);
-        if (code)
-            return code;
+        BL_TRY(BL_ARRAY_RESERVE(w->seen, w->capacity, w->folders + 1, e));
+        BL_TRY(bl_hash_add(&w->by_inode, hash, w->folders, e));
         w->seen[w->folders++] = (struct seen){folder->device, folder->inode};
         w->distinct += entries + 1;
     }
@@ -358,9 +354,7 @@ static int walk_folder(struct walking *w, const char *path, const struct folder 
 {
     struct stat status;
     bool there;
-    int code = bl_walk_stat(w->walk, path, &status, &there, e);
-    if (code)
-        return code;
+    BL_TRY(bl_walk_stat(w->walk, path, &status, &there, e));
     if (!there)
         return walk_add_unreadable(w, path, !parent, e);
     for (const struct folder *up = parent; up; up = up->parent) {
@@ -368,7 +362,7 @@ static int walk_folder(struct walking *w, const char *path, const struct folder 
             return bl_error_set(e, BL_EUSAGE, "%s leads back to a folder above it: remove that link", path);
     }
     struct folder here = {.parent = parent, .device = status.st_dev, .inode = status.st_ino};
-    code = walk_entries(w, path, &here, e);
+    int code = walk_entries(w, path, &here, e);
     if (code || !here.is_input)
         return code;
     /* The source itself is named as it was given. */

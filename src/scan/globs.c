@@ -277,9 +277,7 @@ static int matches_sort(struct matches *m, const struct bl_walk *walk, const str
         size = strlen(path);
         for (size_t end = size; end > 1 && path[end - 1] == '/'; end--)
             path[end - 1] = '\0';
-        code = BL_ARRAY_RESERVE(m->match, m->capacity, m->count + 1, e);
-        if (code)
-            return code;
+        BL_TRY(BL_ARRAY_RESERVE(m->match, m->capacity, m->count + 1, e));
         m->match[m->count++].path = path;
     }
     if (m->count)

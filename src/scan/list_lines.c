@@ -53,9 +53,7 @@ static int lines_read_header(struct bl_list_lines *l, struct bl_error *e)
     l->place = calloc(l->header, sizeof *l->place);
     if (!l->place)
         return bl_error_memory(e);
-    code = bl_clip_path_of_header(&l->clip_path, l->columns->renames, l->records.value, l->header, e);
-    if (code)
-        return code;
+    BL_TRY(bl_clip_path_of_header(&l->clip_path, l->columns->renames, l->records.value, l->header, e));
     for (size_t c = 0; c < l->header; c++) {
         const char *name = l->records.value[c];
         l->place[c] = bl_clip_columns_place(l->columns, &l->clip_path, name, strlen(name));
@@ -151,9 +149,7 @@ static void lines_set_value(struct bl_list_lines *l, size_t place, const char *t
 static int lines_end_values(struct bl_list_lines *l, size_t begin, struct bl_error *e)
 {
     bl_buffer_text(&l->clip, "");
-    int code = bl_buffer_check(&l->clip, e);
-    if (code)
-        return code;
+    BL_TRY(bl_buffer_check(&l->clip, e));
     l->line.text = l->clip.data;
     l->line.size = l->clip.size;
     if (l->clip.size - begin <= CLIP_MAX)
@@ -254,9 +250,7 @@ static int lines_take_plain(struct bl_list_lines *l, struct bl_error *e)
     const char *text = l->line.text;
     size_t size = l->line.size, label = 0;
     bl_plain_list_trim(&text, &size);
-    int code = l->decided ? BL_OK : bl_plain_list_decide(&l->labelled, l->path, text, size, e);
-    if (code)
-        return code;
+    BL_TRY(l->decided ? BL_OK : bl_plain_list_decide(&l->labelled, l->path, text, size, e));
     l->decided = true;
     size_t path_size = size, place = bl_clip_columns_place(l->columns, &l->clip_path, "label", 5);
     if (l->labelled && place == SIZE_MAX)

@@ -130,9 +130,7 @@ static int merge_write_skipped(struct merging *m, const char *const *column, con
     bl_text_escape(&m->line, row->reason, strlen(row->reason));
     bl_buffer_byte(&m->line, '\t');
     bl_buffer_text(&m->line, column[BL_COLUMN_SAMPLING]); /* and all that follows */
-    int code = bl_buffer_check(&m->line, e);
-    if (code)
-        return code;
+    BL_TRY(bl_buffer_check(&m->line, e));
     return bl_output_write(m->out, m->line.data, m->line.size, e);
 }
 
@@ -156,15 +154,11 @@ static int merge_write_row(struct merging *m, struct bl_part *p, const char *for
                 (row.kind = part_line_value(column, BL_COLUMN_KIND, &m->kind));
     if (!good)
         return bl_part_damaged(p, "an invalid row", e);
-    int code = bl_forms_check(&m->forms, form, &row, &m->reason, e);
-    if (code)
-        return code;
+    BL_TRY(bl_forms_check(&m->forms, form, &row, &m->reason, e));
     if (row.status == BL_ROW_OK)
         return bl_output_write(m->out, m->row.data, m->row.size, e);
     merge_count_skipped(m, column);
-    code = merge_write_skipped(m, column, &row, e);
-    if (code)
-        return code;
+    BL_TRY(merge_write_skipped(m, column, &row, e));
     return m->merge->fault(m->merge->sink, &row, e);
 }
 
@@ -243,9 +237,7 @@ static int merge_chunk(struct merging *m, struct bl_part *p, int64_t number, con
     }
     m->place = chunk->end;
     const struct bl_part_chunk s = *chunk; /* reading on overwrites its form */
-    int code = s.form ? merge_read_row(m, p, &s, e) : merge_copy(m, p, s.bytes, e);
-    if (code)
-        return code;
+    BL_TRY(s.form ? merge_read_row(m, p, &s, e) : merge_copy(m, p, s.bytes, e));
     return merge_claim_all(m, p, s.claimed, e);
 }
 
@@ -259,15 +251,11 @@ static int merge_chunks(struct merging *m, struct bl_error *e)
         bool found;
         if (m->merge->cancel && bl_cancelled(m->merge->cancel))
             return BL_ECANCEL;
-        int code = bl_part_next(p, &chunk, &found, e);
-        if (code)
-            return code;
+        BL_TRY(bl_part_next(p, &chunk, &found, e));
         if (found ? ended > 0 : p->chunks != number)
             return merge_mismatch(m, m->part[0].path, p->path, "these tasks found different numbers of inputs", e);
         if (found) {
-            code = merge_chunk(m, p, number++, &chunk, e);
-            if (code)
-                return code;
+            BL_TRY(merge_chunk(m, p, number++, &chunk, e));
         } else {
             ended++;
             bl_scan_progress_add(&m->merged->found, &p->found);

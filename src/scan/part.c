@@ -74,9 +74,7 @@ int bl_part_write(void *writer, const void *data, size_t size, struct bl_error *
 
 static int part_write_line(struct bl_part_writer *w, struct bl_error *e)
 {
-    int code = bl_buffer_check(&w->line, e);
-    if (code)
-        return code;
+    BL_TRY(bl_buffer_check(&w->line, e));
     return bl_part_write(w, w->line.data, w->line.size, e);
 }
 
@@ -176,9 +174,7 @@ static int part_fill(struct bl_part *p, struct bl_error *e)
 
 int bl_part_read(struct bl_part *p, int64_t max, const char **data, size_t *size, struct bl_error *e)
 {
-    int code = p->begin == p->end ? part_fill(p, e) : BL_OK;
-    if (code)
-        return code;
+    BL_TRY(p->begin == p->end ? part_fill(p, e) : BL_OK);
     size_t left = p->end - p->begin;
     *data = p->data + p->begin;
     *size = max < (int64_t)left ? (size_t)max : left;
@@ -192,18 +188,14 @@ static int part_read_line(struct bl_part *p, struct bl_error *e)
 {
     bl_buffer_clear(&p->line);
     for (bool ended = false; !ended;) {
-        int code = p->begin == p->end ? part_fill(p, e) : BL_OK;
-        if (code)
-            return code;
+        BL_TRY(p->begin == p->end ? part_fill(p, e) : BL_OK);
         const char *at = p->data + p->begin, *newline = memchr(at, '\n', p->end - p->begin);
         size_t size = newline ? (size_t)(newline - at) : p->end - p->begin;
         ended = newline != NULL;
         bl_buffer_append(&p->line, at, size);
         bl_checksum_add(&p->sum, at, size + ended);
         p->begin += size + ended;
-        code = bl_buffer_check(&p->line, e);
-        if (code)
-            return code;
+        BL_TRY(bl_buffer_check(&p->line, e));
         if (p->line.size > LINE_MAX_BYTES)
             return bl_part_damaged(p, "a line without end", e);
     }
@@ -246,9 +238,7 @@ static bool line_parse_text(const char *text, struct bl_buffer *out)
 
 static int part_read_columns(struct bl_part *p, struct bl_error *e)
 {
-    int code = part_read_line(p, e);
-    if (code)
-        return code;
+    BL_TRY(part_read_line(p, e));
     const char *columns = line_after(p, "columns ");
     if (!columns)
         return bl_part_damaged(p, "no line of columns", e);
@@ -260,9 +250,7 @@ static int part_read_columns(struct bl_part *p, struct bl_error *e)
 static int part_read_attributes(struct bl_part *p, struct bl_error *e)
 {
     int64_t number[2];
-    int code = part_read_line(p, e);
-    if (code)
-        return code;
+    BL_TRY(part_read_line(p, e));
     const char *at = line_after(p, "attributes");
     if (!at)
         return bl_part_damaged(p, "no line of attributes", e);
@@ -324,9 +312,7 @@ static int part_read_end(struct bl_part *p, const char *at, struct bl_error *e)
     uint64_t sum = bl_checksum_end(&p->sum), expected;
     if (!line_parse_numbers(&at, number, 8) || *at)
         return bl_part_damaged(p, "an invalid line of totals", e);
-    int code = part_read_line(p, e);
-    if (code)
-        return code;
+    BL_TRY(part_read_line(p, e));
     const char *digest = line_after(p, "end ");
     if (!digest || !bl_checksum_parse(digest, &expected) || expected != sum)
         return bl_part_damaged(p, "wrong checksum", e);
@@ -345,9 +331,7 @@ int bl_part_next(struct bl_part *p, struct bl_part_chunk *s, bool *found, struct
 {
     int64_t n[7];
     *found = false;
-    int code = part_read_line(p, e);
-    if (code)
-        return code;
+    BL_TRY(part_read_line(p, e));
     const char *at = line_after(p, "total");
     if (at)
         return part_read_end(p, at, e);
@@ -389,9 +373,7 @@ static int part_read_all(struct bl_part *p, struct bl_error *e)
         const char *data;
         size_t size = 0;
         for (int64_t left = chunk.bytes + chunk.claimed; left; left -= (int64_t)size) {
-            code = bl_part_read(p, left, &data, &size, e);
-            if (code)
-                return code;
+            BL_TRY(bl_part_read(p, left, &data, &size, e));
         }
     }
 }
@@ -408,9 +390,7 @@ int bl_part_check(const char *folder, int64_t task, int64_t tasks, struct bl_sca
     bl_buffer_free(&path);
     if (code || !*found)
         return code;
-    code = bl_part_open(&part, folder, task, tasks, CHECK_BUFFER, e);
-    if (code)
-        return code;
+    BL_TRY(bl_part_open(&part, folder, task, tasks, CHECK_BUFFER, e));
     code = part_read_all(&part, e);
     *counts = part.found;
     bl_part_close(&part);

@@ -80,9 +80,7 @@ static int choice_by_kind(struct member_choice *c, const struct bl_kind *wanted,
     const struct bl_kind *first = NULL;
     bool several = false;
     for (size_t x = 0; x < extensions; x++) {
-        int code = extension_find_kind(bl_tar_members_extension(c->members, x), wanted, &c->kind[x], e);
-        if (code)
-            return code;
+        BL_TRY(extension_find_kind(bl_tar_members_extension(c->members, x), wanted, &c->kind[x], e));
         if (c->kind[x] && (!first || kind_comes_before(c->kind[x], first)))
             first = c->kind[x];
     }
@@ -111,9 +109,7 @@ static int choice_by_name(struct member_choice *c, const char *named, const stru
             continue;
         found = true;
         c->kind[x] = wanted;
-        int code = wanted ? BL_OK : extension_find_kind(extension, NULL, &c->kind[x], e);
-        if (code)
-            return code;
+        BL_TRY(wanted ? BL_OK : extension_find_kind(extension, NULL, &c->kind[x], e));
         if (!c->kind[x])
             return bl_error_set(e, BL_EUSAGE, "--member %s: of which kind it is, --kind must say", extension);
     }

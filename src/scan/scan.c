@@ -105,9 +105,7 @@ static int batch_chunk_check(struct batch_chunk *c, const struct bl_scan *scan, 
     struct bl_row row = {.stream = -1, .offset = -1};
     *usable = true;
     if (!c->files.is_checked) {
-        int code = bl_input_stat_content(scan->kind, c->files.input, &row.reason, e);
-        if (code)
-            return code;
+        BL_TRY(bl_input_stat_content(scan->kind, c->files.input, &row.reason, e));
         *usable = !row.reason;
         row.status = *usable ? BL_ROW_OK : BL_ROW_SKIPPED;
     }
@@ -177,9 +175,7 @@ static int batch_run_fill(struct batch_run *run, struct batch *b, const struct b
     int most = scan->kind->scan->inputs_max > 1 ? scan->kind->scan->inputs_max : 1;
     while (*next < b->chunks && run->chunks < most) {
         bool usable;
-        int code = batch_chunk_check(&b->chunk[*next], scan, &usable, e);
-        if (code)
-            return code;
+        BL_TRY(batch_chunk_check(&b->chunk[*next], scan, &usable, e));
         if (usable)
             run->chunk[run->chunks++] = &b->chunk[*next];
         else
@@ -423,12 +419,8 @@ static int scan_write_part(struct scanning *s, struct batch_chunk *chunk, struct
     chunk->place.bytes = bl_spill_size(&chunk->rows.lines);
     chunk->place.claimed = bl_spill_size(&chunk->rows.claims);
     chunk->place.form = chunk->rows.form;
-    int code = bl_part_chunk(s->part, &chunk->place, e);
-    if (code)
-        return code;
-    code = bl_spill_drain(&chunk->rows.lines, bl_part_write, s->part, e);
-    if (code)
-        return code;
+    BL_TRY(bl_part_chunk(s->part, &chunk->place, e));
+    BL_TRY(bl_spill_drain(&chunk->rows.lines, bl_part_write, s->part, e));
     return bl_spill_drain(&chunk->rows.claims, bl_part_write, s->part, e);
 }
 
@@ -496,12 +488,8 @@ static int scan_make_rules(struct scanning *s, struct bl_error *e)
         bl_buffer_byte(&r->missing, '\t');
     if (scan->attributes)
         bl_attributes_columns(scan->attributes, &r->columns);
-    int code = bl_buffer_check(&r->sampling, e);
-    if (code)
-        return code;
-    code = bl_buffer_check(&r->columns, e);
-    if (code)
-        return code;
+    BL_TRY(bl_buffer_check(&r->sampling, e));
+    BL_TRY(bl_buffer_check(&r->columns, e));
     return bl_buffer_check(&r->missing, e);
 }
 
@@ -583,8 +571,6 @@ int bl_scan_part(const struct bl_scan *scan, struct bl_part_writer *part, struct
                  struct bl_error *e)
 {
     struct scanning s = {.scan = scan, .part = part, .progress = progress};
-    int code = scan_run_chunks(&s, e);
-    if (code)
-        return code;
+    BL_TRY(scan_run_chunks(&s, e));
     return bl_part_publish(part, s.number, progress, e);
 }

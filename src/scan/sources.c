@@ -109,9 +109,7 @@ static int listing_add_folder(struct listing *l, const char *path, struct bl_err
 {
     struct bl_files *files = l->walk.files;
     size_t first = files->count;
-    int code = bl_walk_folder(&l->walk, path, e);
-    if (code)
-        return code;
+    BL_TRY(bl_walk_folder(&l->walk, path, e));
     files_drop_secondary(files, first);
     if (files->count > first || files->empty_folders++)
         return BL_OK;
@@ -281,15 +279,13 @@ static int listing_add_list(struct listing *l, const char *list, struct bl_error
     struct bl_lines lines;
     struct stat status;
     bool there = true;
-    int code = strcmp(list, "-") == 0 ? BL_OK : bl_walk_stat(&l->walk, list, &status, &there, e);
-    if (code)
-        return code;
+    BL_TRY(strcmp(list, "-") == 0 ? BL_OK : bl_walk_stat(&l->walk, list, &status, &there, e));
     if (!there)
         return bl_error_errno(e, BL_EUSAGE, "cannot open the list %s", list);
     char *open_path = bl_path_join(l->walk.base, list);
     if (!open_path)
         return bl_error_memory(e);
-    code = bl_lines_open_list(&lines, open_path, e);
+    int code = bl_lines_open_list(&lines, open_path, e);
     if (!code) {
         code = listing_add_paths(l, &lines, e);
         bl_lines_close(&lines);
@@ -335,9 +331,7 @@ static int listing_add_source(struct listing *l, const struct bl_source *source,
                             path);
     /* A file may be called "what?.mp4": only a name that does not exist is a pattern. */
     bool there = true, braces = bl_braces_are_in(path);
-    int code = braces || strpbrk(path, "*?[") ? bl_walk_stat(&l->walk, path, &status, &there, e) : BL_OK;
-    if (code)
-        return code;
+    BL_TRY(braces || strpbrk(path, "*?[") ? bl_walk_stat(&l->walk, path, &status, &there, e) : BL_OK);
     if (there)
         return listing_add_path(l, path, true, e);
     return braces ? bl_braces_expand(path, listing_add_expanded, l, e) : listing_add_glob(l, path, e);

@@ -28,13 +28,11 @@ static int subset_open_paths(struct bl_subset *s, struct bl_sequences *t, const 
     struct bl_sequences_columns wanted = *columns;
     struct bl_sequences whole;
     const struct bl_sequences_columns none = {.may_repeat = columns->may_repeat};
-    int code = bl_sequences_open_columns(&whole, paths, count, &none, e);
-    if (code)
-        return code;
+    BL_TRY(bl_sequences_open_columns(&whole, paths, count, &none, e));
     bool by_part = s->options->split.parts && wanted.group_by && strcmp(wanted.group_by, BL_SUBSET_SPLIT) == 0;
     for (int f = 0; f < whole.files; f++)
         by_part &= !bl_subset_has_column(&whole.file[f].columns, BL_SUBSET_SPLIT);
-    code = bl_subset_choose(s, &whole, false, e);
+    int code = bl_subset_choose(s, &whole, false, e);
     int64_t *repeated = whole.repeated; /* ids do not depend on what is left out */
     size_t repeats = whole.repeats;
     whole.repeated = NULL;
@@ -138,9 +136,7 @@ static int writing_drop(struct writing *w, size_t i, struct bl_error *e)
 static int writing_add_part(struct writing *w, struct bl_error *e)
 {
     struct bl_row *row = &w->choice.text.row;
-    int code = bl_subset_choice_part(&w->choice, &w->part, e);
-    if (code)
-        return code;
+    BL_TRY(bl_subset_choice_part(&w->choice, &w->part, e));
     bl_buffer_clear(&w->extra);
     bl_buffer_printf(&w->extra, "%s\t", row->extra ? row->extra : "");
     bl_text_escape(&w->extra, w->part.data, w->part.size);
@@ -158,13 +154,11 @@ static int writing_add_row(struct writing *w, size_t i, struct bl_error *e)
     if (code)
         return code;
     bl_scan_progress_count(&s->found, s->kind, &c->text.row);
-    code = w->adds_split ? writing_add_part(w, e) : BL_OK;
-    if (code)
-        return code;
+    BL_TRY(w->adds_split ? writing_add_part(w, e) : BL_OK);
     bl_buffer_clear(&w->line);
     bl_row_format(&c->text.row, &w->line);
-    code = bl_buffer_check(&w->line, e);
-    return code ? code : bl_output_write(w->out, w->line.data, w->line.size, e);
+    BL_TRY(bl_buffer_check(&w->line, e));
+    return bl_output_write(w->out, w->line.data, w->line.size, e);
 }
 
 static int subset_write(struct bl_subset *s, const struct bl_sequences *t, struct bl_output *out, struct bl_error *e)

@@ -191,8 +191,8 @@ static int choosing_exclude(struct bl_subset_choice *c, size_t i, uint8_t *mark,
     }
     if (has && c->table->length[i])
         *mark = BL_SUBSET_MARK_EXCLUDED;
-    int code = bl_buffer_check(&c->named, e);
-    return code ? code : bl_buffer_check(&c->value, e);
+    BL_TRY(bl_buffer_check(&c->named, e));
+    return bl_buffer_check(&c->value, e);
 }
 
 /* Rows that are not usable are looked up too: they have not vanished. */
@@ -211,9 +211,7 @@ static int choosing_check_conditions(struct bl_subset_choice *c, uint8_t *mark, 
     for (int i = 0; i < s->conditions && !*mark; i++) {
         const char *value;
         bool no_number;
-        int code = choosing_value(c, s->condition[i].column, &value, e);
-        if (code)
-            return code;
+        BL_TRY(choosing_value(c, s->condition[i].column, &value, e));
         if (!bl_condition_holds(&s->condition[i], value, &no_number))
             *mark = (uint8_t)(BL_SUBSET_MARK_CONDITION + i);
         s->no_number[i] += no_number;
@@ -338,8 +336,8 @@ static int choosing_find_same_text(struct bl_subset_choice *c, size_t i, uint8_t
         if (*mark)
             return BL_OK;
         *mark = BL_LEFT_OUT_DEDUP_BY;
-        code = choosing_add_twin(s, i, first, e);
-        return code ? code : repeats_count(&s->repeats, c->text.row.path, e);
+        BL_TRY(choosing_add_twin(s, i, first, e));
+        return repeats_count(&s->repeats, c->text.row.path, e);
     }
     return bl_hash_add(&c->seen_text, hash, i, e);
 }
@@ -348,9 +346,7 @@ static int choosing_check_trained(struct bl_subset_choice *c, uint8_t *mark, str
 {
     const char *value;
     int64_t trained;
-    int code = choosing_value(c, BL_TRAINED, &value, e);
-    if (code)
-        return code;
+    BL_TRY(choosing_value(c, BL_TRAINED, &value, e));
     if (!bl_text_to_int(value, strlen(value), 0, INT64_MAX, &trained))
         return bl_error_set(e, BL_EFAIL, "%s: \"%s\" in column " BL_TRAINED " is no number of tokens", c->text.row.id,
                             value);
@@ -503,9 +499,7 @@ static int subset_note(struct bl_subset_choice *c, struct bl_error *e)
 {
     struct bl_subset *s = c->subset;
     char a[BL_PLURAL_SIZE];
-    int code = s->options->extend.count ? bl_extend_note(&c->extend, &s->notes, e) : BL_OK;
-    if (code)
-        return code;
+    BL_TRY(s->options->extend.count ? bl_extend_note(&c->extend, &s->notes, e) : BL_OK);
     for (int i = 0; i < s->conditions; i++) {
         if (s->no_number[i])
             bl_buffer_printf(&s->notes, "%s--where %s: %s, and left out", s->notes.size ? "\n" : "",

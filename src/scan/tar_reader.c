@@ -103,9 +103,7 @@ static int tar_read_content(const struct bl_tar_reader *r, int64_t begin, int64_
         return tar_cut(r, "a header", e);
     if (!bl_buffer_reserve(out, (size_t)bytes + 1))
         return bl_error_memory(e);
-    int code = bl_io_pread(r->fd, out->data + out->size, (size_t)bytes, begin, r->path, e);
-    if (code)
-        return code;
+    BL_TRY(bl_io_pread(r->fd, out->data + out->size, (size_t)bytes, begin, r->path, e));
     out->size += (size_t)bytes;
     out->data[out->size] = '\0';
     return BL_OK;
@@ -226,9 +224,7 @@ static int tar_take_member(struct bl_tar_reader *r, const uint8_t *block, int64_
                            bool *is_folder, struct bl_error *e)
 {
     char type = (char)block[FIELD_TYPE];
-    int code = r->named ? BL_OK : tar_take_name(r, block, e);
-    if (code)
-        return code;
+    BL_TRY(r->named ? BL_OK : tar_take_name(r, block, e));
     const char *name = r->name.data ? r->name.data : "";
     while (strncmp(name, "./", 2) == 0)
         name += 2 + strspn(name + 2, "/");
@@ -281,8 +277,8 @@ static int tar_refuse_end(const struct bl_tar_reader *r, struct bl_error *e)
         return bl_error_set(e, BL_EDATA, "empty file");
     if (r->at)
         return bl_error_set(e, BL_EDATA, "cut short at byte %" PRId64 ": it has no end", r->bytes);
-    int code = bl_io_pread(r->fd, head, (size_t)r->bytes, 0, r->path, e);
-    return code ? code : tar_refuse_block(r, head, (size_t)r->bytes, e);
+    BL_TRY(bl_io_pread(r->fd, head, (size_t)r->bytes, 0, r->path, e));
+    return tar_refuse_block(r, head, (size_t)r->bytes, e);
 }
 
 int bl_tar_reader_next(struct bl_tar_reader *r, struct bl_tar_member *member, bool *found, struct bl_error *e)
@@ -296,9 +292,7 @@ int bl_tar_reader_next(struct bl_tar_reader *r, struct bl_tar_member *member, bo
         int64_t bytes;
         if (r->bytes - r->at < BL_TAR_BLOCK)
             return tar_refuse_end(r, e);
-        code = tar_read_block(r, r->at, &block, e);
-        if (code)
-            return code;
+        BL_TRY(tar_read_block(r, r->at, &block, e));
         if (block_is_zero(block))
             return tar_check_end(r, e);
         if (!block_is_header(block) || !field_number(block, field_size, &bytes))
@@ -367,13 +361,11 @@ static int members_add_extension(struct bl_tar_members *m, const char *text, int
 static int tar_members_add(struct bl_tar_members *m, const struct bl_tar_member *member, const char *shown,
                            struct bl_error *e)
 {
-    int code = BL_ARRAY_RESERVE(m->entry, m->entry_capacity, m->entries + 1, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESERVE(m->entry, m->entry_capacity, m->entries + 1, e));
     struct bl_tar_entry *entry = &m->entry[m->entries++];
     *entry = (struct bl_tar_entry){
         .begin = member->begin, .bytes = member->bytes, .key = (uint32_t)bl_member_key(member->name)};
-    code = members_add_text(m, member->name, &entry->name, e);
+    int code = members_add_text(m, member->name, &entry->name, e);
     if (!code && member->unusable)
         code = members_add_text(m, member->unusable, &entry->unusable, e);
     else if (!code && entry->key)

@@ -335,9 +335,7 @@ static int spectrum_put(struct bl_painter *p, int64_t at, const uint8_t *data, i
     struct spectrum *s = p->state;
     const size_t size = bl_field_step_bytes(p->field);
     const double scale = p->field->dtype == BL_I16 ? 1.0 / 32768 : 1;
-    int code = spectrum_reserve(s, (size_t)steps + WINDOW, e);
-    if (code)
-        return code;
+    BL_TRY(spectrum_reserve(s, (size_t)steps + WINDOW, e));
     if (!s->in_piece) {
         s->in_piece = true;
         s->base = at - HALF;

@@ -48,12 +48,10 @@ static int passages_append_run(struct bl_passages *p, size_t piece, size_t begin
     int64_t replaced = 0;
     if (begin == end)
         return BL_OK;
-    int code = BL_ARRAY_RESERVE(p->run, p->capacity, p->runs + 1, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESERVE(p->run, p->capacity, p->runs + 1, e));
     const size_t from = p->text.size;
     p->text.limit = BL_PASSAGES_MAX;
-    code = bl_text_replace_invalid(p->bytes.data + begin, end - begin, &p->text, &replaced);
+    int code = bl_text_replace_invalid(p->bytes.data + begin, end - begin, &p->text, &replaced);
     if (code)
         return passages_check(&p->text, BL_OK, NULL, e);
     p->text.size = from + bl_utf8_mask(p->text.data + from, p->text.size - from, "\n\t");

@@ -66,9 +66,7 @@ static int block_of_piece(const struct bl_index *index, int64_t i, int64_t *bloc
     int64_t low = 0, high = index->blocks;
     while (high - low > 1) {
         int64_t middle = low + (high - low) / 2, first;
-        int code = bl_index_read(index, BL_INDEX_BLOCK_PTR, middle, 1, &first, e);
-        if (code)
-            return code;
+        BL_TRY(bl_index_read(index, BL_INDEX_BLOCK_PTR, middle, 1, &first, e));
         if (first <= i)
             low = middle;
         else
@@ -160,9 +158,7 @@ static int spans_append(struct bl_sheet *s, int64_t piece, int64_t from, int64_t
     const int end = bl_sheet_pixel(s, to);
     for (bool begins = true; x < end; begins = false) {
         int line = x / s->width, stop = end < (line + 1) * s->width ? end : (line + 1) * s->width;
-        int code = BL_ARRAY_RESERVE(s->span, s->spans_capacity, s->spans + 1, e);
-        if (code)
-            return code;
+        BL_TRY(BL_ARRAY_RESERVE(s->span, s->spans_capacity, s->spans + 1, e));
         s->span[s->spans++] = (struct bl_sheet_span){
             .line = line, .x = x - line * s->width, .width = stop - x, .piece = piece, .begins = begins};
         x = stop;

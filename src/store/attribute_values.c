@@ -125,9 +125,7 @@ static int walk_parse_value(struct walk *w, int i, enum value_type *type, struct
     const char *text = w->value[w->place[i]];
     bl_buffer_clear(&w->one);
     bl_buffer_append(&w->one, text, strcspn(text, "\t"));
-    int code = bl_buffer_check(&w->one, e);
-    if (code)
-        return code;
+    BL_TRY(bl_buffer_check(&w->one, e));
     *type = value_parse_number(w->one.data, n);
     return BL_OK;
 }
@@ -204,9 +202,7 @@ static int values_read_one(struct walk *w, int a, const struct bl_attribute *att
     struct number n;
     enum value_type type = TEXT;
     bool whole = attribute->dtype == BL_I64;
-    int code = walk_parse_value(w, a, &type, &n, e);
-    if (code)
-        return code;
+    BL_TRY(walk_parse_value(w, a, &type, &n, e));
     if (whole && (type == INTEGER || type == LONG_INTEGER))
         *value = n.integer;
     else if (!whole && (type == INTEGER || type == REAL))

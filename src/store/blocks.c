@@ -28,12 +28,10 @@ int bl_blocks_open(struct bl_blocks *blocks, const char *dir, struct bl_error *e
 {
     struct bl_manifest manifest;
     *blocks = (struct bl_blocks){.is_view = false};
-    int code = bl_manifest_read(&manifest, dir, e);
-    if (code)
-        return code;
+    BL_TRY(bl_manifest_read(&manifest, dir, e));
     bool is_view = bl_manifest_is_view(&manifest);
     bl_manifest_free(&manifest);
-    code = is_view ? blocks_open_view(&blocks->view, dir, e) : bl_dataset_open(&blocks->dataset, dir, e);
+    int code = is_view ? blocks_open_view(&blocks->view, dir, e) : bl_dataset_open(&blocks->dataset, dir, e);
     blocks->is_view = is_view && !code;
     return code;
 }
@@ -114,9 +112,7 @@ int bl_blocks_row(struct bl_blocks *blocks, int64_t row, const struct bl_row **o
     const struct bl_sequences *sequences = NULL;
     if (blocks->is_view)
         return bl_view_row(blocks->view, row, out, e);
-    int code = bl_dataset_sequences(&blocks->dataset, &sequences, e);
-    if (code)
-        return code;
+    BL_TRY(bl_dataset_sequences(&blocks->dataset, &sequences, e));
     if (row < 0 || (uint64_t)row >= sequences->count)
         return bl_error_set(e, BL_EUSAGE, "no sequence %" PRId64 ": the dataset has %zu", row, sequences->count);
     *out = &blocks->dataset.row.row;

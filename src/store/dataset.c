@@ -192,9 +192,7 @@ static int dataset_seek_field(struct bl_dataset *dataset, int64_t b, int f, int6
     if (f < 0 || f >= dataset->manifest.format.fields.count)
         return bl_error_set(e, BL_EUSAGE, "no field %d: %s has %d", f, dataset->dir,
                             dataset->manifest.format.fields.count);
-    int code = dataset_seek_block(dataset, b, &row, e);
-    if (code)
-        return code;
+    BL_TRY(dataset_seek_block(dataset, b, &row, e));
     const struct bl_shard_tensor *tensor = bl_layout_field(dataset->layout, f);
     *size = tensor->row_bytes;
     *offset = bl_layout_offset(dataset->layout, tensor, row);
@@ -211,10 +209,8 @@ static int dataset_read_offsets(struct bl_dataset *dataset, int f, int64_t row, 
         dataset->offsets = calloc((size_t)dataset->manifest.format.T + 1, sizeof *dataset->offsets);
     if (!dataset->offsets)
         return bl_error_memory(e);
-    int code = bl_shard_reader_read(&dataset->file, bl_layout_offset(dataset->layout, tensor, row), tensor->row_bytes,
-                                    dataset->offsets, e);
-    if (code)
-        return code;
+    BL_TRY(bl_shard_reader_read(&dataset->file, bl_layout_offset(dataset->layout, tensor, row), tensor->row_bytes,
+                                dataset->offsets, e));
     if (bl_codec_check_offsets(&dataset->manifest.format, dataset->offsets, bytes) >= 0)
         return bl_error_set(e, BL_EDATA, "%s: %s of block %" PRId64 " is damaged", dataset->file.path,
                             tensor->tensor.name, dataset->layout->first_block + row);
@@ -252,13 +248,9 @@ static int dataset_read_files(struct bl_dataset *dataset, int64_t b, int f, stru
 {
     int64_t row = b - dataset->layout->first_block;
     const struct bl_shard_tensor *tensor = bl_layout_field(dataset->layout, f);
-    int code = dataset_read_offsets(dataset, f, row, tensor->tensor.end - tensor->tensor.begin, e);
-    if (code)
-        return code;
+    BL_TRY(dataset_read_offsets(dataset, f, row, tensor->tensor.end - tensor->tensor.begin, e));
     int64_t begin = dataset->offsets[steps.first], size = dataset->offsets[steps.end] - begin;
-    code = BL_ARRAY_RESERVE(dataset->bytes, dataset->bytes_capacity, (size_t)size, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESERVE(dataset->bytes, dataset->bytes_capacity, (size_t)size, e));
     return bl_shard_reader_read(&dataset->file, bl_layout_offset(dataset->layout, tensor, 0) + begin, size,
                                 dataset->bytes, e);
 }
@@ -266,10 +258,9 @@ static int dataset_read_files(struct bl_dataset *dataset, int64_t b, int f, stru
 static int dataset_read_jpeg(struct bl_dataset *dataset, int64_t b, int f, struct steps steps, uint8_t *out,
                              struct bl_error *e)
 {
-    int code = dataset->decoder ? BL_OK : bl_jpeg_decoder_open(&dataset->decoder, e);
-    if (!code)
-        code = dataset_read_files(dataset, b, f, steps, e);
-    return code ? code : dataset_decode_steps(dataset, b, f, steps, out, e);
+    BL_TRY(dataset->decoder ? BL_OK : bl_jpeg_decoder_open(&dataset->decoder, e));
+    BL_TRY(dataset_read_files(dataset, b, f, steps, e));
+    return dataset_decode_steps(dataset, b, f, steps, out, e);
 }
 
 /* --- blocks ----------------------------------------------------------------------------------------------------- */
@@ -280,9 +271,7 @@ static int dataset_seek_steps(struct bl_dataset *dataset, int64_t b, int f, stru
 {
     const struct bl_format *format = &dataset->manifest.format;
     int64_t size = 0;
-    int code = dataset_seek_field(dataset, b, f, offset, &size, e);
-    if (code)
-        return code;
+    BL_TRY(dataset_seek_field(dataset, b, f, offset, &size, e));
     if (steps.first < 0 || steps.first > steps.end || steps.end > format->T)
         return bl_error_set(e, BL_EUSAGE, "no steps %" PRId64 " to %" PRId64 ": a block of %s has %" PRId64,
                             steps.first, steps.end, dataset->dir, format->T);
@@ -294,9 +283,7 @@ int bl_dataset_copy_steps(struct bl_dataset *dataset, int64_t b, int f, int64_t 
                           struct bl_error *e)
 {
     int64_t offset = 0;
-    int code = dataset_seek_steps(dataset, b, f, (struct steps){first, end}, &offset, e);
-    if (code)
-        return code;
+    BL_TRY(dataset_seek_steps(dataset, b, f, (struct steps){first, end}, &offset, e));
     int64_t step = (int64_t)bl_field_step_bytes(&dataset->manifest.format.fields.field[f]);
     return bl_shard_reader_read(&dataset->file, offset, (end - first) * step, out, e);
 }
@@ -320,12 +307,10 @@ int bl_dataset_read_steps(struct bl_dataset *dataset, int64_t b, int f, int64_t 
 {
     const struct bl_format *format = &dataset->manifest.format;
     int64_t offset = 0;
-    int code = dataset_seek_steps(dataset, b, f, (struct steps){first, end}, &offset, e);
-    if (code)
-        return code;
+    BL_TRY(dataset_seek_steps(dataset, b, f, (struct steps){first, end}, &offset, e));
     if (format->encoding[f].kind == BL_ENCODING_JPEG)
         return dataset_read_jpeg(dataset, b, f, (struct steps){first, end}, out, e);
-    code = bl_dataset_copy_steps(dataset, b, f, first, end, out, e);
+    int code = bl_dataset_copy_steps(dataset, b, f, first, end, out, e);
     if (!code && format->encoding[f].kind == BL_ENCODING_DELTA)
         bl_delta_decode(out, (size_t)(end - first), format->fields.field[f].shape);
     return code;
@@ -386,9 +371,7 @@ int bl_dataset_map(struct bl_dataset *dataset, int64_t b, int f, const void **da
 {
     int64_t offset = 0, size = 0, page = sysconf(_SC_PAGESIZE);
     char name[BL_ENCODING_NAME_MAX];
-    int code = dataset_seek_field(dataset, b, f, &offset, &size, e);
-    if (code)
-        return code;
+    BL_TRY(dataset_seek_field(dataset, b, f, &offset, &size, e));
     if (dataset->manifest.format.encoding[f].kind != BL_ENCODING_RAW)
         return bl_error_set(e, BL_EUSAGE, "%s: %s is encoded (%s): its blocks can only be read, not mapped",
                             dataset->dir, dataset->manifest.format.fields.field[f].name,
@@ -428,9 +411,7 @@ static int dataset_read_table_row(struct bl_dataset *dataset, int table, int64_t
     if (!dataset->file.compressed)
         return bl_shard_reader_read(&dataset->file, bl_layout_offset(dataset->layout, tensor, row), tensor->row_bytes,
                                     out, e);
-    int code = dataset->table[table] ? BL_OK : dataset_load_table(dataset, tensor, e);
-    if (code)
-        return code;
+    BL_TRY(dataset->table[table] ? BL_OK : dataset_load_table(dataset, tensor, e));
     memcpy(out, dataset->table[table] + row * tensor->row_bytes, (size_t)tensor->row_bytes);
     return BL_OK;
 }
@@ -468,8 +449,8 @@ int bl_dataset_attribute(struct bl_dataset *dataset, int64_t b, int a, void *out
     if (a < 0 || a >= dataset->manifest.format.attributes)
         return bl_error_set(e, BL_EUSAGE, "no attribute %d: %s has %d", a, dataset->dir,
                             dataset->manifest.format.attributes);
-    int code = dataset_seek_block(dataset, b, &row, e);
-    return code ? code : dataset_read_table_row(dataset, BL_TABLES + a, row, out, e);
+    BL_TRY(dataset_seek_block(dataset, b, &row, e));
+    return dataset_read_table_row(dataset, BL_TABLES + a, row, out, e);
 }
 
 int bl_dataset_sequences(struct bl_dataset *dataset, const struct bl_sequences **sequences, struct bl_error *e)

@@ -258,9 +258,7 @@ int bl_jpeg_check(struct bl_jpeg_decoder *decoder, const uint8_t *file, size_t s
 int bl_jpeg_decode(struct bl_jpeg_decoder *decoder, const uint8_t *file, size_t size, const int64_t shape[3],
                    uint8_t *picture, struct bl_error *e)
 {
-    int code = bl_jpeg_check(decoder, file, size, shape, e);
-    if (code)
-        return code;
+    BL_TRY(bl_jpeg_check(decoder, file, size, shape, e));
     if (tjDecompress2(decoder, file, size, picture, (int)shape[1], 0, (int)shape[0], shape_format(shape),
                       TJFLAG_ACCURATEDCT | TJFLAG_STOPONWARNING | TJFLAG_LIMITSCANS) != 0)
         return jpeg_report_damage(decoder, e);

@@ -139,15 +139,11 @@ int bl_epochs_sweep(const char *dir, int dir_fd, const struct bl_manifest *m, st
     int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return bl_error_errno(e, BL_EFAIL, "cannot open %s", dir);
-    int code = epochs_sweep_folder(fd, dir, m, entry_is_leftover_manifest, e);
-    if (code)
-        return code;
+    BL_TRY(epochs_sweep_folder(fd, dir, m, entry_is_leftover_manifest, e));
     fd = openat(dir_fd, BL_EPOCHS_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return errno == ENOENT ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot open %s/" BL_EPOCHS_DIR, dir);
-    code = epochs_sweep_folder(fd, dir, m, bl_epochs_is_leftover, e);
-    if (code)
-        return code;
+    BL_TRY(epochs_sweep_folder(fd, dir, m, bl_epochs_is_leftover, e));
     if (unlinkat(dir_fd, BL_EPOCHS_DIR, AT_REMOVEDIR) != 0 && errno != ENOTEMPTY && errno != EEXIST)
         return bl_error_errno(e, BL_EFAIL, "cannot remove %s/" BL_EPOCHS_DIR, dir);
     return BL_OK;
@@ -223,9 +219,7 @@ static int epochs_set_options(struct epochs_job *a, struct bl_error *e)
     const char *limit = bl_manifest_option(&a->dataset.manifest, "max-sequences");
     if (bl_text_to_int(limit, strlen(limit), 1, o->max_sequences, &most))
         o->max_sequences = most; /* with --sequence-slots, S may be more */
-    int code = bl_plan_columns_parse(&o->max_column, bl_manifest_option(&a->dataset.manifest, "max-column"), e);
-    if (code)
-        return code;
+    BL_TRY(bl_plan_columns_parse(&o->max_column, bl_manifest_option(&a->dataset.manifest, "max-column"), e));
     if (w->blocks % (o->world_size * o->batch_size * o->accumulate) != 0)
         return bl_error_set(e, BL_EUSAGE,
                             "the %" PRId64 " blocks of %s are not a multiple of %" PRId64 " ranks times %" PRId64
@@ -239,28 +233,14 @@ static int epochs_set_options(struct epochs_job *a, struct bl_error *e)
 static int epochs_prepare(struct epochs_job *a, struct bl_error *e)
 {
     const struct bl_manifest *m = &a->dataset.manifest;
-    int code = bl_index_read_plan(&a->dataset.index, m->plan_info.T, m->align, &a->stored, e);
-    if (code)
-        return code;
-    code = epochs_set_options(a, e);
-    if (code)
-        return code;
-    code = epochs_read_columns(a, e);
-    if (code)
-        return code;
+    BL_TRY(bl_index_read_plan(&a->dataset.index, m->plan_info.T, m->align, &a->stored, e));
+    BL_TRY(epochs_set_options(a, e));
+    BL_TRY(epochs_read_columns(a, e));
     bl_plan_columns_set(&a->options, a->group, a->number);
-    code = bl_dataset_sequences(&a->dataset, &a->rows, e);
-    if (code)
-        return code;
-    code = bl_planner_make(&a->planner, a->stored.length, a->stored.pieces, &a->options, e);
-    if (code)
-        return code;
-    code = bl_planner_adopt(&a->planner, &a->stored, e);
-    if (code)
-        return code;
-    code = bl_partitions_add(&a->taken, bl_partition_hash_stored(a->stored.block_ptr, a->stored.blocks), e);
-    if (code)
-        return code;
+    BL_TRY(bl_dataset_sequences(&a->dataset, &a->rows, e));
+    BL_TRY(bl_planner_make(&a->planner, a->stored.length, a->stored.pieces, &a->options, e));
+    BL_TRY(bl_planner_adopt(&a->planner, &a->stored, e));
+    BL_TRY(bl_partitions_add(&a->taken, bl_partition_hash_stored(a->stored.block_ptr, a->stored.blocks), e));
     a->there = calloc((size_t)a->epochs->count, 1);
     return a->there ? BL_OK : bl_error_memory(e);
 }
@@ -292,10 +272,8 @@ static int epoch_draw(struct epochs_job *a, int64_t k, bool may_repeat, struct b
     const struct bl_format *format = &a->dataset.manifest.format;
     a->taken.count = (size_t)k + 1;
     a->planner.taken = may_repeat ? NULL : &a->taken;
-    int code = bl_planner_draw(&a->planner, a->epochs->seed + (uint64_t)k, a->stored.blocks, 0, plan, e);
-    if (code)
-        return code;
-    code = bl_plan_recount(plan, a->stored.length, a->stored.pieces, e);
+    BL_TRY(bl_planner_draw(&a->planner, a->epochs->seed + (uint64_t)k, a->stored.blocks, 0, plan, e));
+    int code = bl_plan_recount(plan, a->stored.length, a->stored.pieces, e);
     if (!code && (plan->deleted || (int64_t)plan->blocks != format->blocks || plan->max_sequences > format->S))
         code = bl_error_set(e, BL_EFAIL,
                             "%zu blocks of up to %" PRId64 " sequences, %" PRId64
@@ -385,9 +363,7 @@ static int epoch_compare(struct epochs_job *a, int64_t k, const char *path, stru
         return code;
     }
     a->made.older++;
-    code = epoch_equals(a, k, true, its, &equals, e);
-    if (code)
-        return code;
+    BL_TRY(epoch_equals(a, k, true, its, &equals, e));
     if (equals)
         return bl_partitions_add(&a->taken, a->planner.partition, e);
     return bl_error_set(e, BL_EUSAGE,
@@ -555,10 +531,8 @@ static int encounter_find_places(const struct encounter *n, size_t i, struct bl_
 {
     struct bl_plan plan = {0};
     char name[BL_EPOCHS_NAME_MAX];
-    int code = encounter_read(n, i, &plan, e);
-    if (code)
-        return code;
-    code = bl_company_find_places(places, &plan, n->count, e);
+    BL_TRY(encounter_read(n, i, &plan, e));
+    int code = bl_company_find_places(places, &plan, n->count, e);
     if (code)
         bl_error_prefix(e, "%s/%s", n->dir, encounter_name(n, i, name));
     bl_plan_free(&plan);
@@ -572,10 +546,8 @@ static int encounter_count(const struct encounter *n, size_t i, struct bl_compan
     struct bl_company counted;
     struct bl_plan plan = {0};
     char name[BL_EPOCHS_NAME_MAX];
-    int code = encounter_read(n, j, &plan, e);
-    if (code)
-        return code;
-    code = bl_company_count(&counted, &plan, places, e);
+    BL_TRY(encounter_read(n, j, &plan, e));
+    int code = bl_company_count(&counted, &plan, places, e);
     bl_plan_free(&plan);
     if (code) {
         bl_error_prefix(e, "%s/%s", n->dir, encounter_name(n, j, name));

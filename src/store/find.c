@@ -167,13 +167,12 @@ static int find_read_part(const struct bl_find *f, int64_t first, int64_t end, s
     const struct bl_manifest *m = &f->view->manifest;
     const struct bl_index *index = &f->view->index;
     *part = (struct part){.first = first};
-    int code = bl_cancelled(f->cancel) ? BL_ECANCEL
-                                       : bl_index_read_part(index, m->format.T, m->align, first, end, &part->plan, e);
-    if (code)
-        return code;
+    BL_TRY(bl_cancelled(f->cancel) ? BL_ECANCEL
+                                   : bl_index_read_part(index, m->format.T, m->align, first, end, &part->plan, e));
     const size_t pieces = part->plan.pieces;
     part->start = malloc((pieces + 1) * sizeof *part->start);
-    code = part->start ? bl_index_read(index, BL_INDEX_BLOCK_PTR, first, 1, &part->first_piece, e) : bl_error_memory(e);
+    int code =
+        part->start ? bl_index_read(index, BL_INDEX_BLOCK_PTR, first, 1, &part->first_piece, e) : bl_error_memory(e);
     if (!code && pieces)
         code = bl_index_read(index, BL_INDEX_START, part->first_piece, (int64_t)pieces, part->start, e);
     for (size_t p = 0; p < pieces && !code; p++) {
@@ -314,8 +313,8 @@ static int subjects_make(struct subjects *s, const struct bl_find *f, const int6
         s->each[i] = (struct subject){row[i], i};
         if (subjects_have(s, row[i])) {
             const struct bl_row *told;
-            int code = bl_view_row(f->view, row[i], &told, e);
-            return code ? code : bl_error_set(e, BL_EUSAGE, "%s is given twice", told->id);
+            BL_TRY(bl_view_row(f->view, row[i], &told, e));
+            return bl_error_set(e, BL_EUSAGE, "%s is given twice", told->id);
         }
         s->wanted[row[i] / 8] |= (uint8_t)(1 << row[i] % 8);
     }

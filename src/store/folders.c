@@ -169,9 +169,7 @@ int bl_missing_check_files(const char *dir, const struct bl_manifest *m, struct 
     int64_t bytes;
     for (size_t i = 0; i < m->files; i++) {
         const struct bl_manifest_file *file = &m->file[i];
-        int code = file_size(dir, file->name, &bytes, e);
-        if (code)
-            return code;
+        BL_TRY(file_size(dir, file->name, &bytes, e));
         if (bytes == file->bytes)
             continue;
         char wrong[80] = "is missing";
@@ -253,10 +251,8 @@ static int shard_compare_file(const struct bl_shard_record *record, const struct
 {
     struct bl_layout layout;
     struct bl_shard_reader file;
-    int code = bl_shard_reader_open(&file, path, format->compressed, e);
-    if (code)
-        return code;
-    code = bl_shard_reader_layout(&file, format, record->shard, &layout, e);
+    BL_TRY(bl_shard_reader_open(&file, path, format->compressed, e));
+    int code = bl_shard_reader_layout(&file, format, record->shard, &layout, e);
     if (code)
         goto out;
     if (file.bytes == record->bytes && file.size == layout.file_size)

@@ -230,9 +230,7 @@ int bl_format_check(const struct bl_format *format, struct bl_error *e)
             return bl_error_set(e, BL_EUSAGE, "field name \"%s\" is taken", field->name);
         if (!format_field_has_size(format, field))
             return bl_error_set(e, BL_EUSAGE, "field \"%s\": the size of a block is out of range", field->name);
-        int code = format_check_encoding(format, f, e);
-        if (code)
-            return code;
+        BL_TRY(format_check_encoding(format, f, e));
     }
     return format_check_attributes(format, e);
 }
@@ -390,9 +388,7 @@ static int layout_make_header(struct bl_layout *layout, const struct bl_format *
     struct bl_tensor *tensor[BL_TENSORS_MAX];
     for (int i = 0; i < layout->tensors; i++)
         tensor[i] = &layout->tensor[i].tensor;
-    int code = bl_safetensors_place(tensor, layout->tensors, e);
-    if (code)
-        return code;
+    BL_TRY(bl_safetensors_place(tensor, layout->tensors, e));
     for (int i = 0; i < layout->tensors; i++)
         layout->tensor[i].row_bytes =
             layout->tensor[i].varies ? 0 : (tensor[i]->end - tensor[i]->begin) / layout->blocks;
@@ -400,8 +396,8 @@ static int layout_make_header(struct bl_layout *layout, const struct bl_format *
     struct bl_metadata metadata[METADATA_MAX];
     int pairs = layout_make_metadata(layout, format, metadata, &text);
     bl_buffer_clear(&layout->header);
-    code = bl_safetensors_header((const struct bl_tensor *const *)tensor, layout->tensors, metadata, pairs,
-                                 &layout->header, e);
+    int code = bl_safetensors_header((const struct bl_tensor *const *)tensor, layout->tensors, metadata, pairs,
+                                     &layout->header, e);
     layout->file_size = (int64_t)layout->header.size + tensor[layout->tensors - 1]->end;
     return code;
 }
@@ -487,15 +483,11 @@ int64_t bl_layout_offset(const struct bl_layout *layout, const struct bl_shard_t
  * Encoding thus does not change which blocks share a shard. */
 int bl_layout_divide(struct bl_format *format, int64_t shard_size, struct bl_error *e)
 {
-    int code = bl_format_check(format, e);
-    if (code)
-        return code;
+    BL_TRY(bl_format_check(format, e));
     struct bl_layout all;
     struct bl_format raw = *format;
     memset(raw.encoding, 0, sizeof raw.encoding);
-    code = layout_make(&all, &raw, 0, format->blocks, e);
-    if (code)
-        return code;
+    BL_TRY(layout_make(&all, &raw, 0, format->blocks, e));
     int64_t header = (int64_t)all.header.size;
     int64_t per_block = (all.file_size - header) / format->blocks;
     int64_t fit = (shard_size - header) / per_block;

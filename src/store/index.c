@@ -61,9 +61,7 @@ static int index_check_tables(struct bl_index *index, const struct bl_safetensor
     const struct bl_tensor *block_ptr = bl_safetensors_find(file, bl_index_table_types[BL_INDEX_BLOCK_PTR].name);
     if (!index->fields && !index->blocks && block_ptr && block_ptr->rank == 1 && block_ptr->shape[0] > 1)
         index->blocks = block_ptr->shape[0] - 1;
-    int code = bl_index_place(expected, index->blocks, index->pieces, index->fields, e);
-    if (code)
-        return code;
+    BL_TRY(bl_index_place(expected, index->blocks, index->pieces, index->fields, e));
     int skip = bl_index_first_table(index->fields);
     for (int t = skip; t < BL_INDEX_TABLES; t++) {
         const struct bl_tensor *found = bl_safetensors_find(file, expected[t].name);
@@ -233,9 +231,7 @@ struct part {
 static int index_read_block_ptr(struct part *part, struct bl_error *e)
 {
     int64_t *at = part->plan->block_ptr, blocks = (int64_t)part->plan->blocks;
-    int code = bl_index_read(part->index, BL_INDEX_BLOCK_PTR, part->first, blocks + 1, at, e);
-    if (code)
-        return code;
+    BL_TRY(bl_index_read(part->index, BL_INDEX_BLOCK_PTR, part->first, blocks + 1, at, e));
     bool rises = at[0] >= 0 && at[blocks] <= part->index->pieces && (part->first || at[0] == 0) &&
                  (part->first + blocks < part->index->blocks || at[blocks] == part->index->pieces);
     for (int64_t b = 0; b < blocks && rises; b++)
@@ -425,10 +421,8 @@ int bl_index_load(struct bl_plan *plan, const char *path, int64_t T, int64_t ali
     struct bl_index index;
     struct bl_plan_info its = {0};
     *plan = (struct bl_plan){0};
-    int code = bl_index_open_plan(&index, path, e);
-    if (code)
-        return code;
-    code = index_check_origin(&index, &T, &align, length, count, e);
+    BL_TRY(bl_index_open_plan(&index, path, e));
+    int code = index_check_origin(&index, &T, &align, length, count, e);
     if (code)
         goto out;
     code = index_check_digest(&index, T, e);

@@ -129,9 +129,7 @@ static int info_read_row(struct bl_info *info, const struct bl_sequences *t, siz
     info_count_length(info, t->length[i]);
     if (t->length[i] && (!t->damaged || info->faults == BL_INFO_FAULTS))
         return BL_OK;
-    int code = bl_row_reader_read(t, i, text, e);
-    if (code)
-        return code;
+    BL_TRY(bl_row_reader_read(t, i, text, e));
     if (text->row.status == BL_ROW_DROPPED && !bl_manifest_is_view(&info->manifest))
         bl_left_out_count(&info->left_out, text->row.reason);
     if (text->row.status == BL_ROW_FAILED)

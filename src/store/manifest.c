@@ -152,9 +152,7 @@ int bl_manifest_text(char **member, const char *text, struct bl_error *e)
 
 int bl_manifest_pair(struct bl_manifest_pairs *pairs, const char *name, const char *value, struct bl_error *e)
 {
-    int code = BL_ARRAY_RESIZE(pairs->pair, pairs->count + 1, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESIZE(pairs->pair, pairs->count + 1, e));
     struct bl_manifest_pair *pair = &pairs->pair[pairs->count++];
     *pair = (struct bl_manifest_pair){strdup(name), strdup(value)};
     return pair->name && pair->value ? BL_OK : bl_error_memory(e);
@@ -179,9 +177,7 @@ int bl_manifest_configure(struct bl_manifest *manifest, const char *lines, struc
 
 int bl_manifest_note(struct bl_manifest *manifest, const char *text, struct bl_error *e)
 {
-    int code = BL_ARRAY_RESIZE(manifest->note, manifest->notes + 1, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESIZE(manifest->note, manifest->notes + 1, e));
     char **note = &manifest->note[manifest->notes++];
     *note = NULL;
     return bl_manifest_text(note, text, e);

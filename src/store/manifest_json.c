@@ -263,9 +263,7 @@ static int manifest_read_counts(const json_t *object, struct bl_manifest *m, str
         if (!json_is_integer(value) || json_integer_value(value) < 0)
             return bl_error_set(e, BL_EDATA, "\"counts\": \"%s\" is not a number of sequences", key);
         snprintf(text, sizeof text, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-        int code = bl_manifest_pair(&m->counts, key, text, e);
-        if (code)
-            return code;
+        BL_TRY(bl_manifest_pair(&m->counts, key, text, e));
     }
     return BL_OK;
 }
@@ -307,18 +305,10 @@ static int manifest_read_field(const json_t *object, struct bl_field *field, str
                                struct bl_error *e)
 {
     const char *name, *kind, *dtype;
-    int code = bl_jansson_get_text(object, "name", &name, e);
-    if (code)
-        return code;
-    code = bl_jansson_get_text(object, "kind", &kind, e);
-    if (code)
-        return code;
-    code = bl_jansson_get_text(object, "dtype", &dtype, e);
-    if (code)
-        return code;
-    code = bl_jansson_get_unescaped(object, "made", made, e);
-    if (code)
-        return code;
+    BL_TRY(bl_jansson_get_text(object, "name", &name, e));
+    BL_TRY(bl_jansson_get_text(object, "kind", &kind, e));
+    BL_TRY(bl_jansson_get_text(object, "dtype", &dtype, e));
+    BL_TRY(bl_jansson_get_unescaped(object, "made", made, e));
     int type = bl_dtype_parse(dtype);
     if (type < 0 || strlen(name) >= sizeof field->name || strlen(kind) >= sizeof field->kind ||
         !field_name_is_one(name))
@@ -326,7 +316,7 @@ static int manifest_read_field(const json_t *object, struct bl_field *field, str
     strcpy(field->name, name);
     strcpy(field->kind, kind);
     field->dtype = (enum bl_dtype)type;
-    code = manifest_read_encoding(object, name, encoding, e);
+    int code = manifest_read_encoding(object, name, encoding, e);
     if (!code && json_object_get(object, "pad"))
         code = bl_jansson_get_integer(object, "pad", INT64_MIN, INT64_MAX, &field->pad, e);
     return code ? code : manifest_read_shape(json_object_get(object, "shape"), field, e);
@@ -349,12 +339,8 @@ static int manifest_read_fields(const json_t *object, struct bl_manifest *manife
 static int manifest_read_attribute(const json_t *object, struct bl_attribute *attribute, struct bl_error *e)
 {
     const char *name, *dtype;
-    int code = bl_jansson_get_text(object, "name", &name, e);
-    if (code)
-        return code;
-    code = bl_jansson_get_text(object, "dtype", &dtype, e);
-    if (code)
-        return code;
+    BL_TRY(bl_jansson_get_text(object, "name", &name, e));
+    BL_TRY(bl_jansson_get_text(object, "dtype", &dtype, e));
     int type = bl_dtype_parse(dtype);
     if (type < 0 || strlen(name) >= sizeof attribute->name)
         return bl_error_set(e, BL_EDATA, "an attribute has an invalid name or dtype");
@@ -420,15 +406,13 @@ static int manifest_read_files(const json_t *object, struct bl_manifest *manifes
     for (size_t i = 0; i < json_array_size(files); i++) {
         const json_t *entry = json_array_get(files, i);
         const char *name;
-        int code = bl_jansson_get_text(entry, "name", &name, e);
-        if (code)
-            return code;
+        BL_TRY(bl_jansson_get_text(entry, "name", &name, e));
         if (!name_is_within(name))
             return bl_error_set(e, BL_EDATA, "\"files\": \"%s\" is not a path within the dataset", name);
         struct bl_manifest_file *file = bl_manifest_append_file(manifest, name, e);
         if (!file)
             return BL_EFAIL;
-        code = bl_jansson_get_integer(entry, "bytes", 0, INT64_MAX, &file->bytes, e);
+        int code = bl_jansson_get_integer(entry, "bytes", 0, INT64_MAX, &file->bytes, e);
         if (!code)
             code = bl_jansson_get_checksum(entry, "checksum", &file->checksum, e);
         if (code)
@@ -463,10 +447,9 @@ static int manifest_read_frame_size(const json_t *object, struct bl_format *form
 /* How the shards are divided and compressed. */
 static int manifest_read_shards(const json_t *object, struct bl_format *format, struct bl_error *e)
 {
-    int code = bl_jansson_get_integer(object, "blocks_per_shard", 1, format->blocks, &format->blocks_per_shard, e);
-    if (!code)
-        code = manifest_read_compress(object, format, e);
-    return code ? code : manifest_read_frame_size(object, format, e);
+    BL_TRY(bl_jansson_get_integer(object, "blocks_per_shard", 1, format->blocks, &format->blocks_per_shard, e));
+    BL_TRY(manifest_read_compress(object, format, e));
+    return manifest_read_frame_size(object, format, e);
 }
 
 static int manifest_read_format(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
@@ -482,23 +465,13 @@ static int manifest_read_format(const json_t *object, struct bl_manifest *manife
     struct bl_error why = {0};
     if (!json_is_boolean(source_start) || !json_is_boolean(segment_ids))
         return bl_error_set(e, BL_EDATA, "\"source_start\" or \"segment_ids\" is missing, or not a boolean");
-    int code = bl_jansson_get_integer(object, "S", 1, BL_T_MAX, &format->S, e);
-    if (code)
-        return code;
+    BL_TRY(bl_jansson_get_integer(object, "S", 1, BL_T_MAX, &format->S, e));
     bool is_view = json_integer_value(json_object_get(object, "format")) == BL_FORMAT_VIEW;
-    code = is_view ? view_sources_from_json(object, manifest, e) : manifest_read_shards(object, format, e);
-    if (code)
-        return code;
-    code = bl_jansson_get_checksum(object, "plan_digest", &digest, e);
-    if (code)
-        return code;
+    BL_TRY(is_view ? view_sources_from_json(object, manifest, e) : manifest_read_shards(object, format, e));
+    BL_TRY(bl_jansson_get_checksum(object, "plan_digest", &digest, e));
     bl_checksum_format(digest, format->plan_digest);
-    code = manifest_read_fields(object, manifest, e);
-    if (code)
-        return code;
-    code = manifest_read_attributes(object, format, e);
-    if (code)
-        return code;
+    BL_TRY(manifest_read_fields(object, manifest, e));
+    BL_TRY(manifest_read_attributes(object, format, e));
     if (is_view) /* as its sources are */
         format->compressed = bl_format_encodes(format, BL_ENCODING_DELTA);
     if (bl_format_check(format, &why))
@@ -530,8 +503,8 @@ static int manifest_read_untrained(const json_t *object, struct bl_manifest *m, 
     if (!json_object_get(object, "untrained"))
         return BL_OK;
     untrained->counted = m->format.blocks;
-    int code = bl_jansson_get_integer(object, "untrained", 0, INT64_MAX, &untrained->pieces, e);
-    return code ? code : bl_jansson_get_integer(object, "untrained_blocks", 0, m->format.blocks, &untrained->blocks, e);
+    BL_TRY(bl_jansson_get_integer(object, "untrained", 0, INT64_MAX, &untrained->pieces, e));
+    return bl_jansson_get_integer(object, "untrained_blocks", 0, m->format.blocks, &untrained->blocks, e);
 }
 
 /* Reads all members but format and checksum into an empty manifest, and checks types and ranges. BL_EDATA names the
@@ -540,22 +513,12 @@ static int manifest_from_json(const json_t *object, struct bl_manifest *m, struc
 {
     const struct bl_jansson_integer numbers[] = {
         {"skipped", 0, &m->skipped}, {"failed", 0, &m->failed}, {"failed_steps", 0, &m->failed_steps}};
-    int code = bl_plan_info_from_json(&m->plan_info, object, e);
-    if (code)
-        return code;
-    code = manifest_read_format(object, m, e);
-    if (code)
-        return code;
-    code = bl_jansson_get_integers(object, numbers, sizeof numbers / sizeof *numbers, e);
-    if (code)
-        return code;
-    code = manifest_read_counts(object, m, e);
-    if (code)
-        return code;
-    code = manifest_read_untrained(object, m, e);
-    if (code)
-        return code;
-    code = bl_jansson_get_unescaped(object, "tool", &m->tool, e);
+    BL_TRY(bl_plan_info_from_json(&m->plan_info, object, e));
+    BL_TRY(manifest_read_format(object, m, e));
+    BL_TRY(bl_jansson_get_integers(object, numbers, sizeof numbers / sizeof *numbers, e));
+    BL_TRY(manifest_read_counts(object, m, e));
+    BL_TRY(manifest_read_untrained(object, m, e));
+    int code = bl_jansson_get_unescaped(object, "tool", &m->tool, e);
     if (!code)
         code = bl_jansson_get_unescaped(object, "simd", &m->simd, e);
     if (code)
@@ -566,10 +529,9 @@ static int manifest_from_json(const json_t *object, struct bl_manifest *m, struc
     if (code)
         return code;
     bl_manifest_set_recorded(m);
-    code = manifest_read_notes(object, m, e);
-    if (!code)
-        code = manifest_read_files(object, m, e);
-    return code ? code : manifest_check_size(m, e);
+    BL_TRY(manifest_read_notes(object, m, e));
+    BL_TRY(manifest_read_files(object, m, e));
+    return manifest_check_size(m, e);
 }
 
 /* --- manifest file ------------------------------------------------------------------------------------------------ */
@@ -589,9 +551,7 @@ static char *text_find_last(char *text, size_t size, const char *digits)
 int bl_manifest_format(struct bl_manifest *manifest, struct bl_buffer *text, struct bl_error *e)
 {
     size_t begin = text->size;
-    int code = bl_jansson_append(bl_manifest_to_json(manifest), text, e);
-    if (code)
-        return code;
+    BL_TRY(bl_jansson_append(bl_manifest_to_json(manifest), text, e));
     size_t size = text->size - begin;
     bl_checksum_format(bl_checksum(text->data + begin, size), manifest->digest);
     memcpy(text_find_last(text->data + begin, size, NO_DIGEST), manifest->digest, BL_DIGEST_SIZE - 1);
@@ -615,9 +575,7 @@ static int manifest_check_digest(const json_t *object, const char *text, size_t 
                                  bool *sound, struct bl_error *e)
 {
     uint64_t checksum = 0;
-    int code = bl_jansson_get_checksum(object, "checksum", &checksum, e);
-    if (code)
-        return code;
+    BL_TRY(bl_jansson_get_checksum(object, "checksum", &checksum, e));
     bl_checksum_format(checksum, digest);
     char *copy = malloc(size + 1);
     if (!copy)

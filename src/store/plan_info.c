@@ -84,9 +84,7 @@ int bl_jansson_get_text(const json_t *object, const char *name, const char **val
 int bl_jansson_get_checksum(const json_t *object, const char *name, uint64_t *value, struct bl_error *e)
 {
     const char *text;
-    int code = bl_jansson_get_text(object, name, &text, e);
-    if (code)
-        return code;
+    BL_TRY(bl_jansson_get_text(object, name, &text, e));
     if (!bl_checksum_parse(text, value))
         return bl_error_set(e, BL_EDATA, "\"%s\" is not a checksum of 16 hexadecimal digits", name);
     return BL_OK;
@@ -118,8 +116,8 @@ int bl_jansson_get_integers(const json_t *object, const struct bl_jansson_intege
 int bl_jansson_get_unescaped(const json_t *object, const char *name, char **value, struct bl_error *e)
 {
     const char *text;
-    int code = bl_jansson_get_text(object, name, &text, e);
-    return code ? code : bl_jansson_unescaped(json_object_get(object, name), value, e);
+    BL_TRY(bl_jansson_get_text(object, name, &text, e));
+    return bl_jansson_unescaped(json_object_get(object, name), value, e);
 }
 
 int bl_jansson_parse(const char *text, size_t size, size_t flags, json_t **object, struct bl_error *e)

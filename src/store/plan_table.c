@@ -219,10 +219,8 @@ int bl_plan_table_read(struct bl_plan *plan, const char *path, int64_t T, int64_
     *plan = (struct bl_plan){.T = T, .overlap = overlap};
     struct plan_reader r = {.plan = plan, .length = length, .count = count};
     struct bl_lines lines;
-    int code = bl_lines_open(&lines, path, e);
-    if (code)
-        return code;
-    code = plan_reader_read(&r, &lines, e);
+    BL_TRY(bl_lines_open(&lines, path, e));
+    int code = plan_reader_read(&r, &lines, e);
     bl_lines_close(&lines);
     if (code)
         goto out;

@@ -102,9 +102,7 @@ static int row_read_line(const struct bl_sequences_file *file, int64_t offset, s
         at = 0;
         text->ahead_at = offset;
         text->most = !text->most ? ROW_READ : text->most < ROWS_READ ? 2 * text->most : ROWS_READ;
-        int code = row_read_ahead(file, text, e);
-        if (code)
-            return code;
+        BL_TRY(row_read_ahead(file, text, e));
     }
     size_t size = (size_t)(newline - ahead->data) - at;
     text->next = offset + (int64_t)size + 1;
@@ -162,9 +160,7 @@ static int row_find_line(const struct bl_sequences *t, size_t i, const struct bl
 int bl_row_reader_line(const struct bl_sequences *t, size_t i, struct bl_row_reader *text, struct bl_error *e)
 {
     const struct bl_sequences_file *file;
-    int code = row_find_line(t, i, &file, text, e);
-    if (code)
-        return code;
+    BL_TRY(row_find_line(t, i, &file, text, e));
     bl_buffer_byte(&text->line, '\n');
     return bl_buffer_check(&text->line, e);
 }
@@ -173,16 +169,12 @@ int bl_row_reader_read(const struct bl_sequences *t, size_t i, struct bl_row_rea
 {
     static const char *const missing[BL_COLUMNS_ALL] = {[BL_COLUMN_LENGTH] = "0", [BL_COLUMN_STATUS] = "ok"};
     const struct bl_sequences_file *file;
-    int code = row_find_line(t, i, &file, text, e);
-    if (code)
-        return code;
+    BL_TRY(row_find_line(t, i, &file, text, e));
     const struct bl_columns *columns = text->columns = &file->columns;
     if (bl_columns_split(text->line.data, text->field) != columns->count)
         return bl_error_set(e, BL_EFAIL, "%s changed while it was being read", file->path);
     /* Copied before values are unescaped in place. */
-    code = *columns->extra ? bl_columns_extra(columns, text->field, &text->extra, e) : BL_OK;
-    if (code)
-        return code;
+    BL_TRY(*columns->extra ? bl_columns_extra(columns, text->field, &text->extra, e) : BL_OK);
     const char *v[BL_COLUMNS_ALL];
     for (int c = 0; c < BL_COLUMNS_ALL; c++) {
         v[c] = bl_columns_unescape(columns, text->field, (enum bl_column)c, missing[c] ? missing[c] : "");
@@ -201,7 +193,7 @@ int bl_row_reader_read(const struct bl_sequences *t, size_t i, struct bl_row_rea
                                 .clip_seek = v[BL_COLUMN_CLIP_SEEK],
                                 .extra = *columns->extra ? text->extra.data : NULL,
                                 .columns = columns->extra};
-    code = row_parse_numbers(&text->row, v, e);
+    int code = row_parse_numbers(&text->row, v, e);
     if (code)
         bl_error_prefix(e, "%s: row %zu (%s)", file->path, i, text->row.id);
     return code;

@@ -78,9 +78,7 @@ int bl_safetensors_pad(struct bl_buffer *header, size_t size, struct bl_error *e
     uint64_t n = size - BL_SAFETENSORS_PREFIX;
     while (header->size < size && !header->failed)
         bl_buffer_byte(header, ' ');
-    int code = bl_buffer_check(header, e);
-    if (code)
-        return code;
+    BL_TRY(bl_buffer_check(header, e));
     memcpy(header->data, &n, sizeof n);
     return BL_OK;
 }
@@ -125,9 +123,7 @@ static int tensor_parse(const char *name, json_t *entry, struct bl_tensor *out, 
     if (type < 0)
         return bl_error_set(e, BL_EDATA, "tensor \"%s\": unknown dtype", name);
     out->dtype = (enum bl_dtype)type;
-    int code = tensor_parse_shape(json_object_get(entry, "shape"), out, e);
-    if (code)
-        return code;
+    BL_TRY(tensor_parse_shape(json_object_get(entry, "shape"), out, e));
     json_t *offsets = json_object_get(entry, "data_offsets");
     const json_t *begin = json_array_get(offsets, 0), *end = json_array_get(offsets, 1);
     if (json_array_size(offsets) != 2 || !json_is_integer(begin) || !json_is_integer(end))
@@ -176,9 +172,7 @@ static int safetensors_parse_entries(json_t *header, struct bl_safetensors *out,
     {
         if (strcmp(name, "__metadata__") == 0)
             continue;
-        int code = tensor_parse(name, entry, &out->tensor[out->count], e);
-        if (code)
-            return code;
+        BL_TRY(tensor_parse(name, entry, &out->tensor[out->count], e));
         out->count++;
     }
     qsort(out->tensor, (size_t)out->count, sizeof *out->tensor, tensor_compare_begin);

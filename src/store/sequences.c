@@ -26,12 +26,8 @@ int bl_groups_find(struct bl_groups *g, const char *value, size_t size, uint32_t
             return BL_OK;
         }
     }
-    int code = BL_ARRAY_RESERVE(g->hash, g->capacity, g->count + 1, e);
-    if (code)
-        return code;
-    code = bl_hash_add(&g->table, hash, g->count, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESERVE(g->hash, g->capacity, g->count + 1, e));
+    BL_TRY(bl_hash_add(&g->table, hash, g->count, e));
     g->hash[g->count] = hash;
     *id = (uint32_t)g->count++;
     return BL_OK;
@@ -340,12 +336,8 @@ static int loader_add_row(struct sequences_loader *l, const struct bl_sequences_
     if (fields != file->columns.count)
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": %d columns where the header has %d", file->path, number,
                             fields, file->columns.count);
-    int code = row_parse_length(file, field, number, &status, &length, e);
-    if (code)
-        return code;
-    code = loader_reserve(l, t->count + 1, e);
-    if (code)
-        return code;
+    BL_TRY(row_parse_length(file, field, number, &status, &length, e));
+    BL_TRY(loader_reserve(l, t->count + 1, e));
     if (status == BL_ROW_OK && t->count < l->columns.rows && l->columns.left_out[t->count]) {
         status = BL_ROW_DROPPED;
         length = 0;
@@ -354,13 +346,9 @@ static int loader_add_row(struct sequences_loader *l, const struct bl_sequences_
         if (__builtin_add_overflow(t->steps, length, &t->steps))
             return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": the lengths add up to more than 2^63", file->path,
                                 number);
-        code = loader_check_kind(t, file, field, number, e);
-        if (code)
-            return code;
+        BL_TRY(loader_check_kind(t, file, field, number, e));
     }
-    code = loader_add_columns(l, file, field, number, status, e);
-    if (code)
-        return code;
+    BL_TRY(loader_add_columns(l, file, field, number, status, e));
     const char *id = field[file->columns.place[BL_COLUMN_ID]];
     l->hash[t->count] = XXH3_64bits(id, strlen(id));
     t->offset[t->count] = offset;
@@ -493,13 +481,11 @@ static int loader_read_file(struct sequences_loader *l, const char *path, struct
     *file = (struct bl_sequences_file){.fd = -1, .first = l->table->count};
     struct bl_lines lines;
     struct bl_checksum_state sum;
-    int code = bl_lines_open(&lines, path, e);
-    if (code)
-        return code;
+    BL_TRY(bl_lines_open(&lines, path, e));
     bl_checksum_begin(&sum);
     lines.sum = &sum;
     file->path = strdup(lines.path);
-    code = file->path ? loader_read_lines(l, file, &lines, e) : bl_error_memory(e);
+    int code = file->path ? loader_read_lines(l, file, &lines, e) : bl_error_memory(e);
     if (code)
         goto out;
     file->checksum = bl_checksum_end(&sum);

@@ -188,9 +188,7 @@ int bl_seekable_parse(const uint8_t *table, size_t size, int64_t file_size, stru
     if (size < HEAD + BL_SEEKABLE_FOOTER)
         return bl_error_set(e, BL_EDATA, "too short for a seek table");
     int64_t expected;
-    int code = bl_seekable_footer(table + size - BL_SEEKABLE_FOOTER, file_size, &expected, e);
-    if (code)
-        return code;
+    BL_TRY(bl_seekable_footer(table + size - BL_SEEKABLE_FOOTER, file_size, &expected, e));
     if (expected != (int64_t)size || seekable_read_u32(table) != SKIPPABLE_MAGIC ||
         seekable_read_u32(table + 4) != size - HEAD)
         return bl_error_set(e, BL_EDATA, "the size of the seek table is inconsistent");
@@ -198,7 +196,7 @@ int bl_seekable_parse(const uint8_t *table, size_t size, int64_t file_size, stru
     out->frame = calloc(out->frames + 1, sizeof *out->frame);
     if (!out->frame)
         return bl_error_memory(e);
-    code = seekable_parse_entries(table + HEAD, file_size - (int64_t)size, out, e);
+    int code = seekable_parse_entries(table + HEAD, file_size - (int64_t)size, out, e);
     if (code)
         bl_seekable_free(out);
     return code;
@@ -276,16 +274,12 @@ static int reader_read_seek_table(struct bl_shard_reader *file, struct bl_error 
     int64_t size = 0;
     if (file->bytes < BL_SEEKABLE_FOOTER)
         return bl_error_set(e, BL_EDATA, "too short for a seek table");
-    int code = bl_io_pread(file->fd, footer, sizeof footer, file->bytes - BL_SEEKABLE_FOOTER, file->path, e);
-    if (code)
-        return code;
-    code = bl_seekable_footer(footer, file->bytes, &size, e);
-    if (code)
-        return code;
+    BL_TRY(bl_io_pread(file->fd, footer, sizeof footer, file->bytes - BL_SEEKABLE_FOOTER, file->path, e));
+    BL_TRY(bl_seekable_footer(footer, file->bytes, &size, e));
     uint8_t *table = malloc((size_t)size);
     if (!table)
         return bl_error_memory(e);
-    code = bl_io_pread(file->fd, table, (size_t)size, file->bytes - size, file->path, e);
+    int code = bl_io_pread(file->fd, table, (size_t)size, file->bytes - size, file->path, e);
     if (!code)
         code = bl_seekable_parse(table, (size_t)size, file->bytes, &file->seekable, e);
     free(table);
@@ -343,15 +337,11 @@ static int reader_decompress_frame(struct bl_shard_reader *file, size_t i, void 
 {
     const struct bl_seekable_frame *frame = &file->seekable.frame[i];
     size_t size = (size_t)(frame[1].offset - frame[0].offset);
-    int code = BL_ARRAY_RESERVE(file->packed, file->packed_capacity, size, e);
-    if (code)
-        return code;
-    code = bl_io_pread(file->fd, file->packed, size, frame->offset, file->path, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESERVE(file->packed, file->packed_capacity, size, e));
+    BL_TRY(bl_io_pread(file->fd, file->packed, size, frame->offset, file->path, e));
     if (file->frame_checksum)
         file->frame_checksum[i] = bl_checksum(file->packed, size);
-    code = bl_decompressor_frame(file->decompressor, &file->seekable, i, file->packed, out, e);
+    int code = bl_decompressor_frame(file->decompressor, &file->seekable, i, file->packed, out, e);
     if (code == BL_EDATA)
         bl_error_prefix(e, "%s", file->path);
     return code;
@@ -383,12 +373,8 @@ static int reader_load_frame(struct bl_shard_reader *file, size_t i, struct bl_e
     struct bl_kept_frame *frame = &file->kept[0];
     reader_use_kept(file, file->keeps - 1);
     frame->number = SIZE_MAX;
-    int code = BL_ARRAY_RESERVE(frame->content, frame->capacity, frame_content_size(file, i) + 1, e);
-    if (code)
-        return code;
-    code = reader_decompress_frame(file, i, frame->content, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESERVE(frame->content, frame->capacity, frame_content_size(file, i) + 1, e));
+    BL_TRY(reader_decompress_frame(file, i, frame->content, e));
     frame->number = i;
     return BL_OK;
 }

@@ -217,9 +217,7 @@ static int shard_table_read_rows(struct bl_lines *lines, const struct bl_format 
     size_t size;
     bool ended;
     for (int64_t i = -1; i <= shards; i++) {
-        int code = bl_lines_next(lines, &line, &size, &ended, e);
-        if (code)
-            return code;
+        BL_TRY(bl_lines_next(lines, &line, &size, &ended, e));
         if ((line != NULL) != (i < shards))
             return bl_error_set(e, BL_EDATA, "%s: %s rows than the dataset's %" PRId64 " shards", lines->path,
                                 line ? "more" : "fewer", shards);

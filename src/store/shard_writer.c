@@ -93,11 +93,9 @@ static int shard_contents_write_plain(struct bl_shard_writer *shard, struct bl_s
     const struct bl_layout *layout = &shard->layout;
     struct bl_checksum_state sum;
     bl_checksum_begin(&sum);
-    int code = shard_resolve_offsets(shard, e);
-    if (code)
-        return code;
+    BL_TRY(shard_resolve_offsets(shard, e));
     checksum_fold(&sum, bl_checksum(layout->header.data, layout->header.size));
-    code = bl_io_pwrite(shard->fd, layout->header.data, layout->header.size, 0, shard->temporary, e);
+    int code = bl_io_pwrite(shard->fd, layout->header.data, layout->header.size, 0, shard->temporary, e);
     for (int i = 0; i < layout->tensors && !code; i++) {
         const struct bl_shard_tensor *tensor = &layout->tensor[i];
         if (tensor->table >= 0)
@@ -367,9 +365,7 @@ static size_t shard_encoded_max(const struct bl_format *format, int f, size_t bl
 int bl_shard_writer_memory(const struct bl_format *format, int64_t *bytes, struct bl_error *e)
 {
     struct bl_layout layout;
-    int code = bl_layout_make(&layout, format, 0, e);
-    if (code)
-        return code;
+    BL_TRY(bl_layout_make(&layout, format, 0, e));
     size_t blocks = (size_t)layout.blocks, size = layout.header.size + blocks;
     for (int i = 0; i < layout.tensors; i++) {
         size_t row = (size_t)layout.tensor[i].row_bytes;
@@ -449,8 +445,8 @@ static int shard_encode_jpeg(struct bl_shard_writer *shard, const struct bl_bloc
                              struct bl_codec *codec, struct bl_error *e)
 {
     const uint8_t *bytes = NULL;
-    int code = bl_codec_encode_jpeg(codec, block, f, shard_offsets(shard, f, row), &bytes, e);
-    return code ? code : shard_keep_files(shard, f, row, bytes, e);
+    BL_TRY(bl_codec_encode_jpeg(codec, block, f, shard_offsets(shard, f, row), &bytes, e));
+    return shard_keep_files(shard, f, row, bytes, e);
 }
 
 int bl_shard_writer_put_files(struct bl_shard_writer *shard, const struct bl_block *block, int f,

@@ -90,15 +90,13 @@ int bl_training_order_make(struct bl_training_order *order, const struct bl_trai
     const uint64_t seed[] = {t->seed, (uint64_t)t->epoch};
     int64_t step = 1;
     *order = (struct bl_training_order){.training = t, .blocks = blocks};
-    int code = order_check(t, blocks, &step, e);
-    if (code)
-        return code;
+    BL_TRY(order_check(t, blocks, &step, e));
     int64_t left = blocks - t->consumed, excess = left % step;
     order->count = left - excess + (excess && t->remainder == BL_ORDER_PAD ? step : 0);
     order->steps = order->count / step;
     order->block = malloc(((size_t)blocks + 1) * sizeof *order->block);
     order->place = malloc(((size_t)blocks + 1) * sizeof *order->place);
-    code = order->block && order->place ? BL_OK : bl_error_memory(e);
+    int code = order->block && order->place ? BL_OK : bl_error_memory(e);
     for (int64_t b = 0; b < blocks && !code && !t->is_shuffled; b++)
         order->block[b] = b;
     if (!code && t->is_shuffled)
@@ -147,9 +145,7 @@ static int group_append(struct bl_view *view, int64_t row, const char *column, s
                         struct bl_error *e)
 {
     const struct bl_row *told;
-    int code = bl_view_row(view, row, &told, e);
-    if (code)
-        return code;
+    BL_TRY(bl_view_row(view, row, &told, e));
     const struct bl_view_source *source =
         view->manifest.sources ? bl_view_source_of_row(view->manifest.source, view->manifest.sources, row) : NULL;
     const struct bl_dataset *dataset = &view->source[source ? source - view->manifest.source : 0];

@@ -89,10 +89,8 @@ static int epoch_verify_plan(const struct bl_verify *v, const char *path, struct
     const struct bl_manifest *m = &v->manifest;
     struct bl_index index;
     struct bl_plan plan = {0};
-    int code = bl_index_open_plan(&index, path, e);
-    if (code)
-        return code;
-    code = bl_index_read_plan(&index, m->format.T, m->align, &plan, e);
+    BL_TRY(bl_index_open_plan(&index, path, e));
+    int code = bl_index_read_plan(&index, m->format.T, m->align, &plan, e);
     if (code)
         goto out;
     plan.overlap = m->plan_info.overlap;
@@ -649,13 +647,11 @@ int bl_verify_view(const char *dir, const struct bl_cancel *cancel, bl_fault *fa
     struct bl_error why = {0};
     struct bl_manifest m;
     bool sound = false;
-    int code = bl_manifest_inspect(&m, dir, &sound, e);
-    if (code)
-        return code;
+    BL_TRY(bl_manifest_inspect(&m, dir, &sound, e));
     for (size_t i = 0; i < m.files && !bl_cancelled(cancel); i++)
         fault_check_file(&c.sink, dir, &m.file[i]);
     bl_manifest_free(&m);
-    code = bl_view_open(&c.view, dir, &why);
+    int code = bl_view_open(&c.view, dir, &why);
     if (code) {
         fault_report(&c.sink, BL_MANIFEST_FILE, "%s", why.text);
         return BL_OK;

@@ -135,10 +135,8 @@ static int check_compare_rows(struct bl_shard_check *w, const struct bl_shard_te
 {
     for (int64_t i = 0; i < rows; i++) {
         const uint8_t *row = w->chunk + i * tensor->row_bytes;
-        int code = shard_check_expect(
-            w, first + i, tensor->table == BL_TABLE_SEQUENCE ? (const int64_t *)(const void *)row : NULL, e);
-        if (code)
-            return code;
+        BL_TRY(shard_check_expect(w, first + i,
+                                  tensor->table == BL_TABLE_SEQUENCE ? (const int64_t *)(const void *)row : NULL, e));
         bl_block_copy_table(&w->expected, w->format, tensor->table, w->row);
         if (memcmp(row, w->row, (size_t)tensor->row_bytes) != 0 && !wrong->count++)
             wrong->first = first + i;
@@ -223,9 +221,7 @@ static int check_steps(struct bl_shard_check *w, const struct bl_shard_tensor *t
 {
     int64_t b = w->layout.first_block + row;
     const int64_t *offsets = w->offsets;
-    int code = shard_check_expect(w, b, NULL, e);
-    if (code)
-        return code;
+    BL_TRY(shard_check_expect(w, b, NULL, e));
     bl_block_steps(&w->expected, w->format, w->step);
     for (int64_t t = 0; t < w->format->T; t++) {
         int64_t size = offsets[t + 1] - offsets[t], before = t ? offsets[t] - offsets[t - 1] : 0;
@@ -428,9 +424,7 @@ static int check_shard_checksum(struct bl_shard_check *w, const struct bl_shard_
     if (!row || w->faults)
         return BL_OK;
     if (w->file.compressed) {
-        int code = bl_shard_reader_table_checksum(&w->file, &table, e);
-        if (code)
-            return code;
+        BL_TRY(bl_shard_reader_table_checksum(&w->file, &table, e));
         struct bl_checksum_state sum;
         bl_checksum_begin(&sum);
         bl_checksum_add(&sum, w->file.frame_checksum, w->file.seekable.frames * sizeof *w->file.frame_checksum);

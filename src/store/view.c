@@ -90,8 +90,8 @@ static int view_open_dataset(struct bl_view *view, struct bl_error *e)
         return code;
     const int64_t first_row[] = {0, (int64_t)view->table->count};
     m->rows = first_row[1];
-    code = bl_places_collect(&view->places, &view->source->index, first_row, 1, e);
-    return code ? code : bl_attribute_values_read(&view->values, view->table, &m->format, e);
+    BL_TRY(bl_places_collect(&view->places, &view->source->index, first_row, 1, e));
+    return bl_attribute_values_read(&view->values, view->table, &m->format, e);
 }
 
 /* Of blocks that are composed, nothing but the plan says what is in them: it must be the one that the manifest lists.
@@ -145,9 +145,7 @@ static int view_open_plan(const struct bl_view *view, int64_t epoch, struct bl_i
 int bl_view_set_epoch(struct bl_view *view, int64_t epoch, struct bl_error *e)
 {
     struct bl_index index;
-    int code = view_open_plan(view, epoch, &index, e);
-    if (code)
-        return code;
+    BL_TRY(view_open_plan(view, epoch, &index, e));
     bl_index_close(&view->index);
     view->index = index;
     return BL_OK;
@@ -311,9 +309,7 @@ static int view_read_steps(struct bl_view *view, int64_t row, int64_t step, int6
     int code = BL_OK;
     while (steps > 0 && !code) {
         struct bl_view_steps at;
-        code = bl_view_find(view, row, step, steps, &at, e);
-        if (code)
-            return code;
+        BL_TRY(bl_view_find(view, row, step, steps, &at, e));
         code = read(at.source, at.block, f, at.first, at.end, to, e);
         to += (size_t)(at.end - at.first) * bytes;
         step += at.end - at.first;

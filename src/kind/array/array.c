@@ -84,9 +84,7 @@ static int array_reader_enter(struct array_reader *r, const struct bl_row *row, 
         return code;
     }
     r->path = path;
-    code = bl_array_layout_make(&r->layout, &r->file.npy, r->config, e);
-    if (code)
-        return code;
+    BL_TRY(bl_array_layout_make(&r->layout, &r->file.npy, r->config, e));
     return array_reader_compare(r, row, e);
 }
 
@@ -143,9 +141,7 @@ static int array_reader_read_region(struct array_reader *r, int64_t first, int64
     int64_t size = (int64_t)bl_dtype_size(l->stored);
     while (count > 0) {
         int64_t part = count < TILE / size ? count : TILE / size;
-        int code = bl_array_file_read(&r->file, r->tile, (size_t)(part * size), first * size, e);
-        if (code)
-            return code;
+        BL_TRY(bl_array_file_read(&r->file, r->tile, (size_t)(part * size), first * size, e));
         array_reader_decode(r, r->tile, part);
         bl_array_scatter(l, first, part, start, bl_dtype_size(l->dtype), r->tile, out);
         first += part;
@@ -162,9 +158,7 @@ static int array_reader_read_tiles(struct array_reader *r, int64_t start, int64_
     if (steps == l->steps)
         return array_reader_read_region(r, 0, l->outer * steps * l->inner, start, out, e);
     for (int64_t o = 0; o < l->outer; o++) {
-        int code = array_reader_read_region(r, (o * l->steps + start) * l->inner, steps * l->inner, start, out, e);
-        if (code)
-            return code;
+        BL_TRY(array_reader_read_region(r, (o * l->steps + start) * l->inner, steps * l->inner, start, out, e));
     }
     return BL_OK;
 }
@@ -198,15 +192,11 @@ static int array_reader_read_piece(struct array_reader *r, const struct bl_reque
     const struct bl_row *row = &request->row;
     const struct bl_array_layout *l = &r->layout;
     bool at_hand = r->path && strcmp(r->path, row->path) == 0 && r->file.bytes == row->bytes;
-    int code = at_hand ? BL_OK : array_reader_enter(r, row, e);
-    if (code)
-        return code;
-    code = array_reader_find_copy(r, request, at_hand, e);
-    if (code)
-        return code;
-    code = l->contiguous && l->dtype == l->stored
-               ? array_reader_read_contiguous(r, request->source_start, request->steps, request->out[0], e)
-               : array_reader_read_tiles(r, request->source_start, request->steps, request->out[0], e);
+    BL_TRY(at_hand ? BL_OK : array_reader_enter(r, row, e));
+    BL_TRY(array_reader_find_copy(r, request, at_hand, e));
+    int code = l->contiguous && l->dtype == l->stored
+                   ? array_reader_read_contiguous(r, request->source_start, request->steps, request->out[0], e)
+                   : array_reader_read_tiles(r, request->source_start, request->steps, request->out[0], e);
     if (code || !last)
         return code;
     return bl_array_file_verify(&r->file, e);
@@ -340,12 +330,8 @@ int bl_array_layout_make(struct bl_array_layout *l, const struct bl_npy *npy, co
         return npy_reject(npy, l->steps ? "steps without elements" : "no steps", e);
     if (l->steps > INT32_MAX)
         return npy_reject(npy, "too long: at most 2147483647 steps can be used", e);
-    int code = layout_set_types(l, npy, config->common.dtype == BL_ARRAY_F32, e);
-    if (code)
-        return code;
-    code = layout_set_shape(l, npy, time, config->squeeze, stride, e);
-    if (code)
-        return code;
+    BL_TRY(layout_set_types(l, npy, config->common.dtype == BL_ARRAY_F32, e));
+    BL_TRY(layout_set_shape(l, npy, time, config->squeeze, stride, e));
     for (int i = 0; i < npy->rank; i++) {
         int a = npy->fortran ? npy->rank - 1 - i : i;
         layout_add_axis(l, (struct bl_array_axis){npy->shape[a], stride[a]}, a == time);
@@ -461,10 +447,8 @@ static int array_file_layout(const struct bl_array_config *config, const struct 
                              int64_t bytes, struct bl_array_layout *layout, int64_t *trailing, struct bl_error *e)
 {
     struct bl_array_file file;
-    int code = bl_array_file_open(&file, path, bytes, config->member, env->cancel, e);
-    if (code)
-        return code;
-    code = bl_array_layout_make(layout, &file.npy, config, e);
+    BL_TRY(bl_array_file_open(&file, path, bytes, config->member, env->cancel, e));
+    int code = bl_array_layout_make(layout, &file.npy, config, e);
     *trailing = file.trailing;
     bl_array_file_close(&file);
     return code;
@@ -497,9 +481,7 @@ static int array_fields(const void *values, const struct bl_kind_env *env, const
     int64_t trailing;
     if (!row)
         return bl_error_set(e, BL_EDATA, "the form of steps is the first array's");
-    int code = array_file_layout(config, env, row->path, row->bytes, &layout, &trailing, e);
-    if (code)
-        return code;
+    BL_TRY(array_file_layout(config, env, row->path, row->bytes, &layout, &trailing, e));
     *out = (struct bl_fields){.count = 1};
     out->field[0] = (struct bl_field){.kind = "array", .dtype = layout.dtype, .rank = layout.rank};
     snprintf(out->field[0].name, sizeof out->field[0].name, "%s", config->name);

@@ -79,9 +79,7 @@ static int inflated_request(struct bl_inflated *all, const struct bl_array_file 
             return BL_OK;
     }
     *found = NULL;
-    int code = BL_ARRAY_RESERVE(all->entry, all->capacity, all->entries + 1, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESERVE(all->entry, all->capacity, all->entries + 1, e));
     struct inflated_entry *entry = calloc(1, sizeof *entry);
     if (!entry || !(entry->path = strdup(f->path))) {
         free(entry);
@@ -127,9 +125,7 @@ static int copy_fill(struct bl_array_copy *copy, struct bl_array_file *f, struct
         code = bl_array_file_read(f, chunk, (size_t)size, copy->bytes, &damage);
         if (code)
             break;
-        code = bl_array_copy_put(copy, chunk, size, INFLATED_WHAT, e);
-        if (code)
-            return code;
+        BL_TRY(bl_array_copy_put(copy, chunk, size, INFLATED_WHAT, e));
     }
     if (!code)
         code = bl_array_file_verify(f, &damage);

@@ -305,9 +305,7 @@ static int copy_read(const struct bl_array_copy *copy, uint8_t *data, size_t siz
         size_t whole = unit_size(copy->bytes - unit * BL_ARRAY_COPY_UNIT), skip = (size_t)(offset % BL_ARRAY_COPY_UNIT);
         size_t n = whole - skip < size - done ? whole - skip : size - done;
         uint8_t *to = n == whole ? data + done : part; /* a whole unit is read to where it belongs */
-        int code = copy_read_unit(copy, unit, whole, to, e);
-        if (code)
-            return code;
+        BL_TRY(copy_read_unit(copy, unit, whole, to, e));
         if (to == part)
             memcpy(data + done, part + skip, n);
         done += n;
@@ -334,10 +332,8 @@ static int file_read_next(void *context, void *data, size_t size, struct bl_erro
         if ((int64_t)part > bytes - f->position)
             return bl_error_set(e, BL_EDATA, "truncated: it ends at byte %" PRId64, bytes);
         size_t got = part;
-        int code = f->npz ? npz_read(f->npz, to, part, &got, e)
-                          : bl_io_pread(f->input.fd, to, part, f->input.begin + f->position, f->path, e);
-        if (code)
-            return code;
+        BL_TRY(f->npz ? npz_read(f->npz, to, part, &got, e)
+                      : bl_io_pread(f->input.fd, to, part, f->input.begin + f->position, f->path, e));
         if (got < part)
             return bl_error_set(e, BL_EDATA, "damaged archive: the array ends at byte %" PRId64,
                                 f->position + (int64_t)got);
@@ -363,9 +359,7 @@ static int file_open_content(struct bl_array_file *f, struct bl_error *e)
     size_t size = f->bytes < (int64_t)sizeof head ? (size_t)f->bytes : sizeof head;
     if (!size)
         return bl_error_set(e, BL_EDATA, "empty file");
-    int code = bl_io_pread(f->input.fd, head, size, f->input.begin, f->path, e);
-    if (code)
-        return code;
+    BL_TRY(bl_io_pread(f->input.fd, head, size, f->input.begin, f->path, e));
     if (memcmp(head, "PK\3\4", 4) == 0 || memcmp(head, "PK\5\6", 4) == 0)
         return bl_array_file_rewind(f, e);
     if (memcmp(head, BL_NPY_MAGIC, BL_NPY_MAGIC_SIZE) == 0)
@@ -394,9 +388,7 @@ static int file_open_regular(struct bl_array_file *f, int64_t bytes, struct bl_e
 
 static int file_read_header(struct bl_array_file *f, struct bl_error *e)
 {
-    int code = bl_npy_read(&f->npy, file_read_next, f, e);
-    if (code)
-        return code;
+    BL_TRY(bl_npy_read(&f->npy, file_read_next, f, e));
     int64_t there = (f->npz ? npz_bytes(f->npz) : f->bytes) - f->npy.begin;
     f->trailing = there - f->npy.bytes;
     if (f->trailing < 0)
@@ -454,9 +446,7 @@ static int file_read_copy(const struct bl_array_file *f, uint8_t *data, size_t s
         if (bl_cancelled(f->cancel))
             return bl_error_set(e, BL_ECANCEL, "cancelled");
         part = size - done < CHUNK ? size - done : CHUNK;
-        int code = copy_read(f->copy, data + done, part, offset + (int64_t)done, e);
-        if (code)
-            return code;
+        BL_TRY(copy_read(f->copy, data + done, part, offset + (int64_t)done, e));
     }
     return BL_OK;
 }
@@ -466,9 +456,7 @@ int bl_array_file_read(struct bl_array_file *f, void *data, size_t size, int64_t
     if (f->copy && offset + (int64_t)size <= f->copy->bytes)
         return file_read_copy(f, data, size, offset, e);
     if (f->npz) {
-        int code = file_seek_archive(f, f->npy.begin + offset, e);
-        if (code)
-            return code;
+        BL_TRY(file_seek_archive(f, f->npy.begin + offset, e));
     }
     f->position = f->npy.begin + offset;
     return file_read_next(f, data, size, e);
@@ -485,13 +473,9 @@ int bl_array_file_verify(struct bl_array_file *f, struct bl_error *e)
     size_t got;
     if (!f->npz || (f->copy && f->copy->sound))
         return BL_OK;
-    int code = f->in_order ? BL_OK : bl_array_file_rewind(f, e);
-    if (code)
-        return code;
+    BL_TRY(f->in_order ? BL_OK : bl_array_file_rewind(f, e));
     do {
-        code = npz_read(f->npz, rest, sizeof rest, &got, e);
-        if (code)
-            return code;
+        BL_TRY(npz_read(f->npz, rest, sizeof rest, &got, e));
         f->position += (int64_t)got;
     } while (got);
     return BL_OK;

@@ -132,9 +132,7 @@ static int decoder_count(struct bl_audio_decoder *s, const struct bl_audio_confi
 {
     bool got;
     for (int64_t odd = 0;;) {
-        int code = bl_audio_decoder_next(s, frame, &got, e);
-        if (code)
-            return code;
+        BL_TRY(bl_audio_decoder_next(s, frame, &got, e));
         if (!got)
             break;
         if (!bl_mix_part_continues(&c->last, frame)) {
@@ -143,7 +141,7 @@ static int decoder_count(struct bl_audio_decoder *s, const struct bl_audio_confi
         }
         total_mark_faults(s, c, odd, frame->nb_samples);
         odd = samples_odd(s);
-        code = total_check_mix(c, frame, e);
+        int code = total_check_mix(c, frame, e);
         if (!code && marks)
             code = bl_marks_add(marks, frame, e);
         if (code)
@@ -279,9 +277,7 @@ static int info_fill(const struct bl_audio_config *config, struct bl_audio_decod
                      struct bl_audio_info *info, struct bl_error *e)
 {
     struct total c = {.damaged_begin = INT64_MAX};
-    int code = info_sum(config, s, marks, &c, e);
-    if (code)
-        return code;
+    BL_TRY(info_sum(config, s, marks, &c, e));
     info->samples = c.length;
     info->decoded = c.parts == 1 ? c.last.samples : -1;
     info->rate = c.last.rate;
@@ -292,7 +288,7 @@ static int info_fill(const struct bl_audio_config *config, struct bl_audio_decod
     info->odd_begin = c.odd_begin;
     info->odd_end = c.odd_end;
     bl_row_append_reason(info->unmixable, sizeof info->unmixable, "%s", c.unmixable.text);
-    code = info_add_second(info, &s->demux, e);
+    int code = info_add_second(info, &s->demux, e);
     if (!code)
         info_add_reasons(info, config, s, &c);
     return code;
@@ -343,6 +339,6 @@ int bl_audio_check_channels(const struct bl_audio_config *config, const struct b
 int bl_audio_count_file(const struct bl_audio_config *config, const struct bl_kind_env *env, const char *path,
                         struct bl_meter *meter, struct bl_audio_info *info, struct bl_error *e)
 {
-    int code = bl_audio_count(config, env, path, meter, NULL, info, e);
-    return code ? code : bl_audio_check_channels(config, info, -1, e);
+    BL_TRY(bl_audio_count(config, env, path, meter, NULL, info, e));
+    return bl_audio_check_channels(config, info, -1, e);
 }

@@ -164,9 +164,7 @@ static int cuts_count_samples(struct cut_counter *c, const struct bl_audio_info 
                               int64_t *samples, struct bl_error *e)
 {
     int64_t begin, end;
-    int code = bl_audio_check_channels(c->config, info, cut->channel, e);
-    if (code)
-        return code;
+    BL_TRY(bl_audio_check_channels(c->config, info, cut->channel, e));
     if (info->decoded < 0 && (!bl_cut_is_whole(cut) || cut->channel >= 0))
         return bl_error_set(e, BL_EDATA, "of a recording that %s no part can be taken", info->reason);
     if (bl_cut_is_whole(cut)) {
@@ -175,9 +173,7 @@ static int cuts_count_samples(struct cut_counter *c, const struct bl_audio_info 
             BL_LIST_REASON(&c->list, "%s", info->reason);
         return BL_OK;
     }
-    code = cuts_resolve_range(c, info, cut, &begin, &end, e);
-    if (code)
-        return code;
+    BL_TRY(cuts_resolve_range(c, info, cut, &begin, &end, e));
     bool damaged = end > info->damaged_begin || end > info->decoded;
     bool odd = begin < info->odd_end && end > info->odd_begin;
     if (*info->reason && (damaged || odd))
@@ -244,12 +240,8 @@ static int cuts_fill_entry(struct bl_list_counter *counter, const struct bl_chun
     if (!bl_cut_parse(&cut, &part))
         return bl_error_set(e, BL_EDATA, "a part that cannot be: from %s s on, for %s s", entry->start,
                             *entry->duration ? entry->duration : "all");
-    code = cuts_find_path(c, chunk, e);
-    if (code)
-        return code;
-    code = cuts_set_extra(c, entry->start, entry->duration, entry->channel, &entry->text, e);
-    if (code)
-        return code;
+    BL_TRY(cuts_find_path(c, chunk, e));
+    BL_TRY(cuts_set_extra(c, entry->start, entry->duration, entry->channel, &entry->text, e));
     row->path = c->list.path.path.data;
     row->start = entry->start;
     row->duration = entry->duration;

@@ -141,9 +141,7 @@ static int decoder_open_codec(struct bl_audio_decoder *s, struct bl_error *e)
     int code = avcodec_parameters_to_context(s->codec, stream->codecpar);
     if (code < 0)
         return bl_demux_error(&s->demux, code, "damaged: the stream's header cannot be used", e);
-    code = bl_decoder_guard_open(&s->guard, s->codec, s->demux.env, e);
-    if (code)
-        return code;
+    BL_TRY(bl_decoder_guard_open(&s->guard, s->codec, s->demux.env, e));
     s->codec->thread_count = 1;
     if (codec_has_checksums(stream->codecpar->codec_id))
         s->codec->err_recognition |= AV_EF_CRCCHECK | AV_EF_EXPLODE;
@@ -161,10 +159,8 @@ int bl_audio_decoder_open(struct bl_audio_decoder *s, const char *path, int64_t 
                           struct bl_rational gap, const struct bl_kind_env *env, struct bl_error *e)
 {
     *s = (struct bl_audio_decoder){.silence = -1};
-    int code = bl_demux_open(&s->demux, path, bytes, stream, BL_DEMUX_AUDIO, env, e);
-    if (code)
-        return code;
-    code = shorten_check(&s->demux, e);
+    BL_TRY(bl_demux_open(&s->demux, path, bytes, stream, BL_DEMUX_AUDIO, env, e));
+    int code = shorten_check(&s->demux, e);
     if (!code)
         code = decoder_find_extent(s, e);
     if (!code)
@@ -189,9 +185,7 @@ void bl_audio_decoder_close(struct bl_audio_decoder *s)
 static int decoder_send_packet(struct bl_audio_decoder *s, struct bl_error *e)
 {
     bool got;
-    int code = bl_demux_next(&s->demux, s->packet, &got, e);
-    if (code)
-        return code;
+    BL_TRY(bl_demux_next(&s->demux, s->packet, &got, e));
     s->draining = !got;
     s->broken_off = s->broken_off || s->demux.end_error;
     s->errors += got && s->has_rest;
@@ -201,7 +195,7 @@ static int decoder_send_packet(struct bl_audio_decoder *s, struct bl_error *e)
         return BL_OK;
     s->packets += got;
     bl_compat_tell_position(s->packet);
-    code = avcodec_send_packet(s->codec, got ? s->packet : NULL);
+    int code = avcodec_send_packet(s->codec, got ? s->packet : NULL);
     av_packet_unref(s->packet);
     if (bl_demux_is_memory(code))
         return bl_error_memory(e);
@@ -217,10 +211,8 @@ static int decoder_receive_frame(struct bl_audio_decoder *s, AVFrame *frame, boo
     for (;;) {
         if (bl_cancelled(s->demux.file.cancel))
             return bl_error_set(e, BL_ECANCEL, "cancelled");
-        int code = bl_decoder_guard_check(&s->guard, e);
-        if (code)
-            return code;
-        code = avcodec_receive_frame(s->codec, frame);
+        BL_TRY(bl_decoder_guard_check(&s->guard, e));
+        int code = avcodec_receive_frame(s->codec, frame);
         if (code == 0)
             bl_cancel_beat(s->demux.file.cancel);
         if (code == 0 && bl_compat_is_lead_in(s->codec, frame))
@@ -237,9 +229,7 @@ static int decoder_receive_frame(struct bl_audio_decoder *s, AVFrame *frame, boo
         if (code < 0 && code != AVERROR(EAGAIN))
             s->errors++;
         if (code < 0 && !s->draining) {
-            code = decoder_send_packet(s, e);
-            if (code)
-                return code;
+            BL_TRY(decoder_send_packet(s, e));
         }
     }
 }
@@ -609,9 +599,7 @@ static int decoder_send_at(struct bl_audio_decoder *s, int64_t position, bool *f
 {
     for (;;) {
         bool got;
-        int code = bl_demux_next(&s->demux, s->packet, &got, e);
-        if (code)
-            return code;
+        BL_TRY(bl_demux_next(&s->demux, s->packet, &got, e));
         *found = got && s->packet->pos == position;
         bl_compat_tell_position(s->packet);
         if (*found && avcodec_send_packet(s->codec, s->packet) < 0)

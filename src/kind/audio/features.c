@@ -261,9 +261,7 @@ static void mel_filter_trim(struct bl_mel *m, int f)
 
 int bl_mel_slaney(struct bl_mel *m, int filters, int fft, int rate, struct bl_error *e)
 {
-    int code = mel_alloc(m, filters, fft, e);
-    if (code)
-        return code;
+    BL_TRY(mel_alloc(m, filters, fft, e));
     double step = mel_slaney_from_hz(rate / 2.0) / (filters + 1);
     for (int f = 0; f < filters; f++) {
         double left = mel_slaney_to_hz(step * f), centre = mel_slaney_to_hz(step * (f + 1));
@@ -278,9 +276,7 @@ int bl_mel_slaney(struct bl_mel *m, int filters, int fft, int rate, struct bl_er
 
 int bl_mel_kaldi(struct bl_mel *m, int filters, int fft, int rate, double low, double high, struct bl_error *e)
 {
-    int code = mel_alloc(m, filters, fft, e);
-    if (code)
-        return code;
+    BL_TRY(mel_alloc(m, filters, fft, e));
     double first = mel_kaldi_from_hz(low), step = (mel_kaldi_from_hz(high) - first) / (filters + 1);
     for (int f = 0; f < filters; f++) {
         /* Kaldi's spectrum is without the last bin. */
@@ -524,14 +520,12 @@ int bl_features_push(struct bl_features *f, const float *samples, int64_t count,
                      struct bl_error *e)
 {
     int64_t there = f->samples - f->held_from;
-    int code = BL_ARRAY_RESERVE(f->held, f->capacity, (size_t)(there + count + PADDING), e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESERVE(f->held, f->capacity, (size_t)(there + count + PADDING), e));
     if (count)
         memcpy(f->held + there, samples, (size_t)count * sizeof *samples);
     memset(f->held + there + count, 0, PADDING * sizeof *f->held);
     f->samples += count;
-    code = features_make_frames(f, out, e);
+    int code = features_make_frames(f, out, e);
     features_drop_samples(f);
     return code;
 }

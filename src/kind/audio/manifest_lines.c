@@ -242,13 +242,9 @@ static int nemo_parse(struct bl_entry *entry, const struct bl_json_value *value,
     if (value[KEY_TEXT].type == BL_JSON_STRING)
         json_append_string(&entry->text, &value[KEY_TEXT]);
     entry->relative = true;
-    int code = entry_set_path(entry, &value[path], key_name[path], e);
-    if (code)
-        return code;
+    BL_TRY(entry_set_path(entry, &value[path], key_name[path], e));
     if (json_has_value(&value[KEY_OFFSET])) {
-        code = entry_copy_seconds(entry->start, &value[KEY_OFFSET], "offset", e);
-        if (code)
-            return code;
+        BL_TRY(entry_copy_seconds(entry->start, &value[KEY_OFFSET], "offset", e));
     }
     return entry_copy_seconds(entry->duration, &value[KEY_DURATION], "duration", e);
 }
@@ -294,9 +290,7 @@ static int lhotse_parse_sources(struct bl_entry *entry, const struct bl_json_val
         if (!json_string_is(&source[0], "file"))
             return bl_error_set(e, BL_EDATA, "a source of type \"%.40s\": only files can be read",
                                 entry_unescape(entry, &source[0]));
-        int code = entry_set_path(entry, &source[2], "source", e);
-        if (code)
-            return code;
+        BL_TRY(entry_set_path(entry, &source[2], "source", e));
     }
     if (!count)
         return bl_error_set(e, BL_EDATA, "no source has channel %" PRId64, channel);
@@ -347,18 +341,10 @@ static int lhotse_parse_cut(struct bl_entry *entry, const struct bl_json_value *
     if (json_has_value(number) &&
         (number->type != BL_JSON_NUMBER || !bl_text_to_int(number->text, number->size, 0, INT32_MAX, &channel)))
         return bl_error_set(e, BL_EDATA, "\"channel\" is no number of a channel");
-    int code = lhotse_check_transforms(entry, &value[KEY_RECORDING_TRANSFORMS], e);
-    if (code)
-        return code;
-    code = lhotse_parse_sources(entry, &value[KEY_RECORDING_SOURCES], channel, e);
-    if (code)
-        return code;
-    code = entry_copy_seconds(entry->start, &value[KEY_START], "start", e);
-    if (code)
-        return code;
-    code = entry_copy_seconds(entry->duration, &value[KEY_DURATION], "duration", e);
-    if (code)
-        return code;
+    BL_TRY(lhotse_check_transforms(entry, &value[KEY_RECORDING_TRANSFORMS], e));
+    BL_TRY(lhotse_parse_sources(entry, &value[KEY_RECORDING_SOURCES], channel, e));
+    BL_TRY(entry_copy_seconds(entry->start, &value[KEY_START], "start", e));
+    BL_TRY(entry_copy_seconds(entry->duration, &value[KEY_DURATION], "duration", e));
     if (!*entry->start || !*entry->duration)
         return bl_error_set(e, BL_EDATA, "a cut without start and duration");
     return BL_OK;
@@ -373,9 +359,7 @@ static int lhotse_parse(struct bl_entry *entry, const struct bl_json_value *valu
     if (value[KEY_SOURCES].type == BL_JSON_NONE)
         return lhotse_parse_cut(entry, value, e);
     strcpy(entry->start, "0"); /* all of a recording */
-    int code = lhotse_check_transforms(entry, &value[KEY_TRANSFORMS], e);
-    if (code)
-        return code;
+    BL_TRY(lhotse_check_transforms(entry, &value[KEY_TRANSFORMS], e));
     return lhotse_parse_sources(entry, &value[KEY_SOURCES], -1, e);
 }
 
@@ -431,9 +415,7 @@ int bl_entry_parse(struct bl_entry *entry, const char *line, size_t size, struct
     entry_limit_text(entry);
     if (code)
         return code;
-    code = bl_buffer_check(&entry->text, e);
-    if (code)
-        return code;
+    BL_TRY(bl_buffer_check(&entry->text, e));
     return bl_buffer_check(&entry->id, e);
 }
 

@@ -45,10 +45,8 @@ static int swr_open(struct bl_resampler *r, int from, struct bl_error *e)
 
 static int swr_begin(struct bl_resampler *r, int from, struct bl_error *e)
 {
-    int code = r->from == from ? BL_OK : swr_open(r, from, e);
-    if (code)
-        return code;
-    code = swr_init(r->swr); /* resets it, and keeps the filter */
+    BL_TRY(r->from == from ? BL_OK : swr_open(r, from, e));
+    int code = swr_init(r->swr); /* resets it, and keeps the filter */
     if (code == AVERROR(ENOMEM))
         return bl_error_memory(e);
     return code < 0 ? bl_error_set(e, BL_EDATA, "its rate cannot be changed") : BL_OK;
@@ -269,10 +267,8 @@ static int mixer_open_layout(struct bl_mix *m, int format, struct bl_error *e)
     av_channel_layout_default(&wanted, m->channels);
     if (m->layout.order == AV_CHANNEL_ORDER_UNSPEC)
         av_channel_layout_default(&placed, m->layout.nb_channels);
-    int code = mixer_alloc(m, &wanted, placed.nb_channels ? &placed : &m->layout, format, e);
-    if (code)
-        return code;
-    code = swr_init(m->mixer);
+    BL_TRY(mixer_alloc(m, &wanted, placed.nb_channels ? &placed : &m->layout, format, e));
+    int code = swr_init(m->mixer);
     if (code == AVERROR(ENOMEM))
         return bl_error_memory(e);
     return code < 0 ? mixer_open_mean(m, format, e) : BL_OK;
@@ -343,14 +339,12 @@ static int mix_push_resampled(struct bl_mix *m, const AVFrame *frame, struct bl_
 {
     int count = frame->nb_samples, wide = bl_resampler_reach(&m->resampler, m->part.rate);
     size_t channels = (size_t)m->channels;
-    int code = BL_ARRAY_RESERVE(m->mixed, m->capacity, (size_t)(m->tail + count) * channels, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESERVE(m->mixed, m->capacity, (size_t)(m->tail + count) * channels, e));
     float *to = m->mixed + (size_t)m->tail * channels;
     int got = swr_convert(m->mixer, (uint8_t **)&to, count, (const uint8_t **)frame->extended_data, count);
     if (got < 0)
         return bl_error_memory(e);
-    code = bl_resampler_push(&m->resampler, to, got, out, e);
+    int code = bl_resampler_push(&m->resampler, to, got, out, e);
     int all = m->tail + got, keep = all < wide ? all : wide;
     memmove(m->mixed, m->mixed + (size_t)(all - keep) * channels, (size_t)keep * channels * sizeof *m->mixed);
     m->tail = keep;
@@ -416,11 +410,9 @@ static int samples_refill(struct bl_samples *s, struct bl_error *e)
     s->taken = 0;
     while (!s->ready.size && !s->ended) {
         bool got;
-        int code = bl_trim_next(&s->trim, s->frame, &got, e);
-        if (code)
-            return code;
+        BL_TRY(bl_trim_next(&s->trim, s->frame, &got, e));
         s->ended = !got;
-        code = got ? bl_mix_push(s->mix, s->frame, &s->ready, e) : bl_mix_end(s->mix, &s->ready, e);
+        int code = got ? bl_mix_push(s->mix, s->frame, &s->ready, e) : bl_mix_end(s->mix, &s->ready, e);
         av_frame_unref(s->frame);
         if (code)
             return code;
@@ -432,9 +424,7 @@ int bl_samples_read(struct bl_samples *s, uint8_t *out, int64_t wanted, int64_t 
 {
     *got = 0;
     while (*got < wanted) {
-        int code = s->taken == s->ready.size ? samples_refill(s, e) : BL_OK;
-        if (code)
-            return code;
+        BL_TRY(s->taken == s->ready.size ? samples_refill(s, e) : BL_OK);
         if (s->taken == s->ready.size)
             return BL_OK;
         int64_t there = (int64_t)((s->ready.size - s->taken) / s->step_bytes);

@@ -103,9 +103,7 @@ int bl_audio_check(const void *values, struct bl_error *e)
     struct bl_features_spec spec;
     bool fbank = config->features && strncmp(config->features, "fbank", 5) == 0;
     if (config->features) {
-        int code = bl_features_parse(config->features, &spec, e);
-        if (code)
-            return code;
+        BL_TRY(bl_features_parse(config->features, &spec, e));
     }
     if (!fbank && (config->mel_high != MEL_HIGH || config->snip_edges))
         return bl_error_set(e, BL_EUSAGE, "--%s needs --features fbankN",

@@ -217,9 +217,7 @@ static int per_step_examine(const struct bl_per_step_config *config, const struc
         code = media->count_sound(&config->audio, env, path, chunk->meter, info, unusable);
     if (code)
         return code;
-    code = per_step_find_lead(path, info->origin, chunk->followed, lead, unusable);
-    if (code)
-        return code;
+    BL_TRY(per_step_find_lead(path, info->origin, chunk->followed, lead, unusable));
     struct bl_steps steps = {
         .rate = (int)config->audio.rate, .samples = config->window, .length = info->samples, .lead = *lead};
     return per_step_sum(config, chunk->followed, &steps, sum, unusable);
@@ -326,9 +324,7 @@ static int per_step_reader_hold(struct per_step_reader *r, const struct bl_row *
         return bl_error_memory(e);
     uint8_t *out = (uint8_t *)r->held.data + r->held.size;
     struct bl_request request = {.row = *row, .source_start = r->to, .steps = stop - r->to, .out = &out};
-    int code = r->sound->piece(r->sound, &request, &note, e);
-    if (code)
-        return code;
+    BL_TRY(r->sound->piece(r->sound, &request, &note, e));
     r->held.size += (size_t)request.steps * r->size;
     r->to = stop;
     return BL_OK;
@@ -344,9 +340,7 @@ static int per_step_reader_read_step(struct per_step_reader *r, const struct bl_
         memset(out, 0, (size_t)samples * r->size);
         return BL_OK;
     }
-    int code = per_step_reader_hold(r, row, begin, end, e);
-    if (code)
-        return code;
+    BL_TRY(per_step_reader_hold(r, row, begin, end, e));
     size_t before = (size_t)(begin - first) * r->size, there = (size_t)(end - begin) * r->size;
     memset(out, 0, before);
     memcpy(out + before, r->held.data + (size_t)(begin - r->from) * r->size, there);

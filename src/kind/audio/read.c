@@ -109,9 +109,7 @@ static int audio_reader_enter(struct audio_reader *r, const struct bl_row *row, 
         return bl_error_set(e, BL_EDATA, "invalid start, duration or channel: \"%s\", \"%s\", \"%s\"", row->start,
                             row->duration ? row->duration : "", row->channel ? row->channel : "");
     r->is_kept = false;
-    int code = audio_reader_has_file(r, row) ? BL_OK : audio_reader_open_file(r, row, e);
-    if (code)
-        return code;
+    BL_TRY(audio_reader_has_file(r, row) ? BL_OK : audio_reader_open_file(r, row, e));
     r->cut = cut;
     bl_samples_begin(&r->samples, &cut, *row->reason != 0);
     bl_trim_set_point(&r->samples.trim, r->from_start ? NULL : &point);
@@ -140,9 +138,7 @@ static int audio_reader_read_samples(struct audio_reader *r, uint8_t *out, int64
     *got = 0;
     for (int64_t n = 1; *got < wanted && n;) {
         int64_t chunk = wanted - *got < CHUNK ? wanted - *got : CHUNK;
-        int code = bl_samples_read(s, out ? out + (size_t)*got * s->step_bytes : NULL, chunk, &n, e);
-        if (code)
-            return code;
+        BL_TRY(bl_samples_read(s, out ? out + (size_t)*got * s->step_bytes : NULL, chunk, &n, e));
         *got += n;
         bl_meter_report(request->meter,
                         (int64_t)((double)request->steps * (double)(s->position - first) / (double)all));
@@ -160,21 +156,15 @@ static int audio_reader_read_piece(struct audio_reader *r, const struct bl_reque
 {
     struct bl_samples *s = &r->samples;
     int64_t got, first = s->position, before = request->source_start - first, all = before + request->steps;
-    int code = audio_reader_read_samples(r, NULL, before, request, first, all, &got, e);
-    if (code)
-        return code;
+    BL_TRY(audio_reader_read_samples(r, NULL, before, request, first, all, &got, e));
     if (got == before) {
-        code = audio_reader_read_samples(r, request->out[0], request->steps, request, first, all, &got, e);
-        if (code)
-            return code;
+        BL_TRY(audio_reader_read_samples(r, request->out[0], request->steps, request, first, all, &got, e));
     }
     if (s->position < request->source_start + request->steps)
         return row_count_mismatch(&request->row, "samples", s->position, e);
     if (!request_is_last(request))
         return BL_OK;
-    code = bl_samples_read(s, NULL, 1, &got, e);
-    if (code)
-        return code;
+    BL_TRY(bl_samples_read(s, NULL, 1, &got, e));
     return got ? row_count_mismatch(&request->row, "samples", s->position, e) : BL_OK;
 }
 
@@ -223,13 +213,9 @@ static int audio_reader_keep_frames(struct audio_reader *r, const struct bl_requ
 
 static int audio_reader_keep(struct audio_reader *r, const struct bl_request *request, struct bl_error *e)
 {
-    int code = audio_reader_enter(r, &request->row, e);
-    if (code)
-        return code;
+    BL_TRY(audio_reader_enter(r, &request->row, e));
     bl_buffer_clear(&r->kept);
-    code = r->features ? audio_reader_keep_frames(r, request, e) : audio_reader_keep_samples(r, request, e);
-    if (code)
-        return code;
+    BL_TRY(r->features ? audio_reader_keep_frames(r, request, e) : audio_reader_keep_samples(r, request, e));
     int64_t steps = (int64_t)(r->kept.size / r->step_bytes);
     if (steps != request->row.length)
         return row_count_mismatch(&request->row, r->features ? "frames" : "samples", steps, e);

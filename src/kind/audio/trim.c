@@ -82,9 +82,7 @@ static int trim_reopen(struct bl_trim *t, struct bl_error *e)
 static int trim_resume(struct bl_trim *t, struct bl_error *e)
 {
     bool found;
-    int code = bl_audio_decoder_resume(&t->decoder, &t->point, &found, e);
-    if (code)
-        return code;
+    BL_TRY(bl_audio_decoder_resume(&t->decoder, &t->point, &found, e));
     if (!found)
         return trim_reopen(t, e);
     trim_drop_frame(t);
@@ -119,9 +117,7 @@ static int trim_seek(struct bl_trim *t, struct bl_error *e)
     behind = behind || t->resumed;
     if (!bl_audio_decoder_can_seek(&t->decoder))
         return behind ? trim_reopen(t, e) : BL_OK;
-    int code = bl_audio_decoder_seek(&t->decoder, t->begin, &at, &found, e);
-    if (code)
-        return code;
+    BL_TRY(bl_audio_decoder_seek(&t->decoder, t->begin, &at, &found, e));
     if (!found)
         return trim_reopen(t, e);
     trim_drop_frame(t);
@@ -227,9 +223,7 @@ int bl_trim_verify(struct bl_trim *t, bool *exact, struct bl_error *e)
     for (bool got = true; got && t->check.end < t->point.end;) {
         t->position += t->frame->nb_samples - t->used;
         trim_drop_frame(t);
-        int code = trim_decode_frame(t, &got, e);
-        if (code)
-            return code;
+        BL_TRY(trim_decode_frame(t, &got, e));
     }
     *exact = bl_sound_point_is_met(&t->point, &t->check);
     return BL_OK;

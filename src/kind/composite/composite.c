@@ -52,12 +52,10 @@ static const struct bl_clip_place *list_find(const struct bl_clip_list *list, co
 static int list_append(struct bl_clip_list *list, const char *id, const struct bl_line *line, struct bl_error *e)
 {
     size_t size = strlen(id) + 1, at = list->text.size;
-    int code = BL_ARRAY_RESERVE(list->place, list->capacity, list->count + 1, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESERVE(list->place, list->capacity, list->count + 1, e));
     bl_buffer_append(&list->text, id, size);
     bl_buffer_append(&list->text, line->text, line->size);
-    code = bl_buffer_check(&list->text, e);
+    int code = bl_buffer_check(&list->text, e);
     if (!code)
         code = bl_hash_add(&list->by_id, bl_content_hash(id, size - 1), list->count, e);
     if (code)
@@ -450,9 +448,7 @@ static int companion_read_end(struct composite_reader *r, const struct bl_kind *
         out[f] = (uint8_t *)r->beyond.data + at;
         at += bytes_align(bl_field_step_bytes(&sub->fields.field[f]));
     }
-    int code = bl_file_check_read(&sub->check, kind, sub->reader, &request, &end, e);
-    if (code)
-        return code;
+    BL_TRY(bl_file_check_read(&sub->check, kind, sub->reader, &request, &end, e));
     if (!note->text[0])
         *note = end;
     return BL_OK;
@@ -497,9 +493,7 @@ static int companion_read(struct composite_reader *r, int p, const struct bl_req
 static int composite_make_times(struct composite_reader *r, const struct bl_request *request, struct bl_error *e)
 {
     const struct bl_rational *rate = &r->composite->rate;
-    int code = BL_ARRAY_RESERVE(r->times, r->capacity, (size_t)request->steps, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESERVE(r->times, r->capacity, (size_t)request->steps, e));
     for (int64_t i = 0; i < request->steps && rate->den; i++)
         r->times[i] = bl_kind_step_time(rate, NULL, request->source_start, i);
     return BL_OK;
@@ -535,9 +529,7 @@ static int primary_read(struct composite_reader *r, const struct bl_request *req
                         struct bl_error *e)
 {
     struct bl_request own = *request;
-    int code = primary_reason(r, &request->row, e);
-    if (code)
-        return code;
+    BL_TRY(primary_reason(r, &request->row, e));
     own.row.reason = r->reason.data;
     own.out = request->out + r->sub[0].first;
     own.times = r->timed ? r->times : NULL;

@@ -127,8 +127,8 @@ static int clip_capture(void *sink, int input, const struct bl_row *row, struct 
     struct companion_found *found = sink;
     bl_buffer_clear(&found->path);
     bl_buffer_text(&found->path, row->path ? row->path : "");
-    int code = bl_buffer_check(&found->path, e);
-    return code ? code : found_capture(found, input, row, e);
+    BL_TRY(bl_buffer_check(&found->path, e));
+    return found_capture(found, input, row, e);
 }
 
 /* The row of a sequence that the list has no clip for: what it names is the list itself. */
@@ -219,12 +219,10 @@ static int companion_count(const struct composite_counting *c, int p, int number
     }
     if (part->clips)
         return companion_count_clip(c, p, id, found, e);
-    int code = companion_find(c, part, number, &found->path, &fault, e);
-    if (code)
-        return code;
+    BL_TRY(companion_find(c, part, number, &found->path, &fault, e));
     char *open_path = bl_path_join(bl_companion_base(c->composite, part), found->path.data);
     struct bl_input input = {.path = open_path, .fault = fault, .id = id};
-    code = open_path ? companion_count_file(c, p, &input, followed, found, e) : bl_error_memory(e);
+    int code = open_path ? companion_count_file(c, p, &input, followed, found, e) : bl_error_memory(e);
     free(open_path);
     return code;
 }
@@ -451,9 +449,7 @@ static int companion_verify_file(const struct bl_composite_part *part, const str
 {
     struct bl_input input = {.path = companion->open_path};
     const char *unusable;
-    int code = bl_input_stat_content(part->kind, &input, &unusable, e);
-    if (code)
-        return code;
+    BL_TRY(bl_input_stat_content(part->kind, &input, &unusable, e));
     if (input.bytes != companion->row.bytes)
         return bl_error_set(e, BL_EDATA, "%s: %s has a different size", part->name, companion->path);
     if (companion->row.content && input.content != companion->row.content)

@@ -32,8 +32,8 @@ int bl_png_open(struct bl_png **png, const struct bl_field *field, struct bl_err
                             "--as png: the steps of %s are no pictures, U8 [H, W, 1, 3 or 4] or U16 [H, W], of up to "
                             "%d pixels a side: use --as npy",
                             field->name, INT16_MAX);
-    int code = bl_media_open(&media, e);
-    return code ? code : media->png_open(png, field, e);
+    BL_TRY(bl_media_open(&media, e));
+    return media->png_open(png, field, e);
 }
 
 int bl_png_encode(struct bl_png *png, const uint8_t *step, const uint8_t **data, size_t *size, struct bl_error *e)

@@ -394,13 +394,11 @@ static int image_check_header(const struct bl_image *image, int fd, const char *
         header.bits = RGB_BITS;
     setup->shorter = header.width < header.height ? header.width : header.height;
     int64_t needed = bl_image_header_memory(&header, image->bytes);
-    code = bl_decoder_memory_check_picture(header.width, header.height, needed, env->decoder_memory, e);
-    if (code)
-        return code;
+    BL_TRY(bl_decoder_memory_check_picture(header.width, header.height, needed, env->decoder_memory, e));
     if (env->decoder_memory)
         setup->area = (header.width + AREA_ALIGNED) * (header.height + AREA_ALIGNED);
-    code = channels == BL_CHANNELS_GRAY16 ? image_check_exact(&header, e) : BL_OK;
-    return code ? code : bl_reservation_need(env->reservation, needed, e);
+    BL_TRY(channels == BL_CHANNELS_GRAY16 ? image_check_exact(&header, e) : BL_OK);
+    return bl_reservation_need(env->reservation, needed, e);
 }
 
 int bl_image_check(const struct bl_image *image, const char *path, enum bl_channels channels,
@@ -420,20 +418,16 @@ int bl_image_check(const struct bl_image *image, const char *path, enum bl_chann
 static int image_load(const struct bl_image *image, int fd, const char *path, enum bl_channels channels,
                       const struct bl_kind_env *env, struct image_setup *setup, AVPacket *packet, struct bl_error *e)
 {
-    int code = image_verify(image, fd, path, e);
-    if (code)
-        return code;
+    BL_TRY(image_verify(image, fd, path, e));
     if (image->bytes == 0)
         return bl_error_set(e, BL_EDATA, "empty file");
     if (image->bytes > BYTES_MAX)
         return bl_error_set(e, BL_EDATA, "an image of %" PRId64 " bytes", image->bytes);
-    code = image_check_header(image, fd, path, channels, env, setup, e);
-    if (code)
-        return code;
+    BL_TRY(image_check_header(image, fd, path, channels, env, setup, e));
     if (av_new_packet(packet, (int)image->bytes) < 0)
         return bl_error_memory(e);
-    code = bl_io_pread(fd, packet->data, (size_t)image->bytes, 0, path, e);
-    return code ? code : image_verify(image, fd, path, e);
+    BL_TRY(bl_io_pread(fd, packet->data, (size_t)image->bytes, 0, path, e));
+    return image_verify(image, fd, path, e);
 }
 
 /* Each scan of a JPEG is a pass over the whole picture, however few bytes it has. */

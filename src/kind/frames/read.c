@@ -58,8 +58,8 @@ static int png_start(struct bl_png *png, const struct bl_field *field, enum AVPi
     png->frame->width = png->encoder->width = (int)field->shape[1];
     png->encoder->time_base = (AVRational){1, 1};
     png->encoder->thread_count = 1; /* then each frame is given back at once */
-    int code = folder_check_png(avcodec_open2(png->encoder, codec, NULL), e);
-    return code ? code : folder_check_png(av_frame_get_buffer(png->frame, 0), e);
+    BL_TRY(folder_check_png(avcodec_open2(png->encoder, codec, NULL), e));
+    return folder_check_png(av_frame_get_buffer(png->frame, 0), e);
 }
 
 int bl_png_encoder_open(struct bl_png **out, const struct bl_field *field, struct bl_error *e)
@@ -101,12 +101,10 @@ int bl_png_encoder_encode(struct bl_png *png, const uint8_t *step, const uint8_t
                           struct bl_error *e)
 {
     av_packet_unref(png->packet);
-    int code = folder_check_png(av_frame_make_writable(png->frame), e);
-    if (code)
-        return code;
+    BL_TRY(folder_check_png(av_frame_make_writable(png->frame), e));
     for (int y = 0; y < png->frame->height; y++)
         row_copy(png, step + (size_t)y * png->row, png->frame->data[0] + (ptrdiff_t)y * png->frame->linesize[0]);
-    code = folder_check_png(avcodec_send_frame(png->encoder, png->frame), e);
+    int code = folder_check_png(avcodec_send_frame(png->encoder, png->frame), e);
     if (!code)
         code = folder_check_png(avcodec_receive_packet(png->encoder, png->packet), e);
     if (code)
@@ -304,11 +302,9 @@ static int frames_decode_image(const char *path, const struct bl_image *image, c
 {
     struct bl_buffer file = {0};
     bl_buffer_printf(&file, "%s/%s", path, image->name);
-    int code = bl_buffer_check(&file, e);
-    if (code)
-        return code;
+    BL_TRY(bl_buffer_check(&file, e));
     av_frame_unref(frame);
-    code = bl_image_decode(image, file.data, frames_wanted(config), env, frame, e);
+    int code = bl_image_decode(image, file.data, frames_wanted(config), env, frame, e);
     bl_buffer_free(&file);
     if (!code)
         code = bl_picture_geometry(NULL, config, frame, geometry, e);
@@ -389,10 +385,8 @@ static int frames_reader_enter(struct frames_reader *r, const struct bl_row *row
     if (r->path && strcmp(r->path, row->path) == 0 && r->folder.bytes == row->bytes)
         return frames_verify_count(r, row, e);
     frames_reader_leave(r);
-    int code = frames_list_folder(&r->folder, r->config, row, e);
-    if (code)
-        return code;
-    code = frames_verify_count(r, row, e);
+    BL_TRY(frames_list_folder(&r->folder, r->config, row, e));
+    int code = frames_verify_count(r, row, e);
     if (!code && row->content)
         code = frames_verify_content(row, e);
     if (code)
@@ -408,13 +402,11 @@ static int frames_reader_read_step(struct frames_reader *r, const struct bl_imag
     if (bl_cancelled(r->env->cancel))
         return bl_error_set(e, BL_ECANCEL, "cancelled");
     bl_cancel_beat(r->env->cancel);
-    int code = frames_decode_image(r->path, image, r->config, r->env, r->frame, &geometry, e);
-    if (code)
-        return code;
+    BL_TRY(frames_decode_image(r->path, image, r->config, r->env, r->frame, &geometry, e));
     if (geometry.width != r->size.width || geometry.height != r->size.height)
         return bl_error_set(e, BL_EDATA, "%s: an image of %dx%d among those of %dx%d", image->name, geometry.width,
                             geometry.height, r->size.width, r->size.height);
-    code = bl_convert_frame(r->convert, r->frame, &geometry, out, e);
+    int code = bl_convert_frame(r->convert, r->frame, &geometry, out, e);
     if (code)
         bl_error_prefix(e, "%s", image->name);
     return code;
@@ -473,9 +465,7 @@ static int frames_number_steps(const struct bl_image_folder *folder, int64_t str
     if (!*positions)
         return bl_error_memory(e);
     for (size_t i = 0, step = 0; i < folder->count; i += (size_t)stride) {
-        int code = bl_image_folder_position(folder, i, &(*positions)[step++], e);
-        if (code)
-            return code;
+        BL_TRY(bl_image_folder_position(folder, i, &(*positions)[step++], e));
     }
     return BL_OK;
 }
@@ -484,15 +474,11 @@ static int frames_count_folder(const struct bl_video_config *config, const struc
                                const struct bl_chunk *chunk, struct bl_image_folder *folder, double **times,
                                struct bl_error *e)
 {
-    int code = bl_image_folder_list(folder, chunk->input->path, config->images, e);
-    if (code)
-        return code;
+    BL_TRY(bl_image_folder_list(folder, chunk->input->path, config->images, e));
     if (folder->count == 0 || folder->count > INT32_MAX)
         return bl_error_set(e, BL_EDATA, "%s images%s%s", folder->count ? "too many" : "no",
                             config->images ? " of the name " : "", config->images ? config->images : "");
-    code = frames_check_headers(folder, 0, folder->count, chunk->input->path, config, env, e);
-    if (code)
-        return code;
+    BL_TRY(frames_check_headers(folder, 0, folder->count, chunk->input->path, config, env, e));
     return chunk->times ? frames_number_steps(folder, config->stride, times, e) : BL_OK;
 }
 

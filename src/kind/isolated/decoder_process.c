@@ -30,9 +30,7 @@ static size_t names_put(struct bl_isolated_names *n, const char *text)
 static int names_take(void *names, const char *id, const char *path, const char *open_path, struct bl_error *e)
 {
     struct bl_isolated_names *n = names;
-    int code = BL_ARRAY_RESERVE(n->name, n->capacity, (size_t)n->count + 1, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESERVE(n->name, n->capacity, (size_t)n->count + 1, e));
     struct bl_isolated_name *name = &n->name[n->count++];
     name->line = n->line;
     name->id = names_put(n, id);
@@ -269,9 +267,7 @@ static int process_lose(struct bl_decoder_process *p, const struct bl_decoder_st
                         const struct bl_decoder_call *call, struct bl_decoder_loss *loss, struct bl_error *e)
 {
     int status;
-    int code = process_reap(p, start, &status, e);
-    if (code)
-        return code;
+    BL_TRY(process_reap(p, start, &status, e));
     if (atomic_exchange(&p->page->failed, false))
         return process_report_memory(p, call, loss, e);
     loss->lost = true;
@@ -450,14 +446,12 @@ int bl_decoder_process_call(struct bl_decoder_process *p, const struct bl_decode
                             const struct bl_decoder_call *call, struct bl_decoder_loss *loss, struct bl_error *e)
 {
     *loss = (struct bl_decoder_loss){0};
-    int code = bl_decoder_process_start(p, start, e);
-    if (code)
-        return code;
+    BL_TRY(bl_decoder_process_start(p, start, e));
     atomic_store_explicit(&p->page->done, 0, memory_order_relaxed);
     atomic_store_explicit(&p->page->items, 0, memory_order_relaxed);
     p->answer.most = call->most;
-    code = process_send(p, start, call, loss) ? process_converse(p, start, call, loss, e)
-                                              : process_lose(p, start, call, loss, e);
+    int code = process_send(p, start, call, loss) ? process_converse(p, start, call, loss, e)
+                                                  : process_lose(p, start, call, loss, e);
     if (loss->lost)
         process_blame(p, call, loss);
     if (code && code != BL_EDATA && p->pid)

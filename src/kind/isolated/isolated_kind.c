@@ -68,8 +68,8 @@ static int client_call(struct client *c, struct bl_decoder_call *call, struct bl
     call->data = &c->data;
     call->cancel = c->env->cancel;
     call->reservation = c->env->reservation;
-    int code = bl_buffer_check(&c->data, e);
-    return code ? code : bl_decoder_process_call(&c->process, &start, call, loss, e);
+    BL_TRY(bl_buffer_check(&c->data, e));
+    return bl_decoder_process_call(&c->process, &start, call, loss, e);
 }
 
 /* Reports a process that was lost twice. BL_EDATA: a crash, which depends on the file alone. */
@@ -179,9 +179,7 @@ static int counting_put_names(struct isolated_counting *c, int items, struct bl_
     const struct client *client = &c->counter->client;
     const struct bl_kind_scan *scan = client->isolation->decoder[client->part].kind->scan;
     struct bl_buffer *data = &c->counter->client.data;
-    int code = bl_isolated_names_find(names, scan, c->chunk, c->done, c->done + items, e);
-    if (code)
-        return code;
+    BL_TRY(bl_isolated_names_find(names, scan, c->chunk, c->done, c->done + items, e));
     bl_message_put_int(data, names->count);
     for (int i = 0; i < names->count; i++)
         bl_message_put_text(data, bl_isolated_names_path(names, i));
@@ -258,9 +256,7 @@ static int counting_add_fault(struct isolated_counting *c, struct bl_error *e)
 {
     struct bl_decoder_loss loss = {.lost = true};
     for (int tries = 0; tries < 2 && loss.lost && !loss.rows; tries++) {
-        int code = counting_call(c, 0, &loss, e);
-        if (code)
-            return code;
+        BL_TRY(counting_call(c, 0, &loss, e));
     }
     return loss.lost && !loss.rows ? client_report_loss(&c->counter->client, &loss, c->chunk->input->id, e) : BL_OK;
 }
@@ -276,9 +272,7 @@ static int isolated_count(const void *config, const struct bl_kind_env *env, str
                                   .items = chunk->list ? chunk->lines : chunk->inputs,
                                   .suspect = -1};
     while (c.done < c.items) {
-        int code = counting_advance(&c, e);
-        if (code)
-            return code;
+        BL_TRY(counting_advance(&c, e));
     }
     return chunk->fault ? counting_add_fault(&c, e) : BL_OK;
 }
@@ -350,9 +344,7 @@ static int client_ask_fields(struct client *c, const struct bl_row *row, struct 
     client_begin_data(c, NULL);
     bl_isolated_put_row(&c->data, row);
     for (int tries = 0; tries < 2 && loss.lost; tries++) {
-        int code = client_call(c, &call, &loss, e);
-        if (code)
-            return code;
+        BL_TRY(client_call(c, &call, &loss, e));
     }
     return loss.lost ? client_report_loss(c, &loss, row->id, e) : BL_OK;
 }
@@ -365,10 +357,8 @@ static int isolated_fields(const void *config, const struct bl_kind_env *env, co
     client_init(&c, config, env);
     if (!row)
         return c.isolation->decoder[c.part].kind->read->fields(config, env, NULL, fields, e);
-    int code = client_take(&c, e);
-    if (code)
-        return code;
-    code = client_ask_fields(&c, row, fields, e);
+    BL_TRY(client_take(&c, e));
+    int code = client_ask_fields(&c, row, fields, e);
     client_put(&c);
     return code;
 }
@@ -415,10 +405,8 @@ static int isolated_versions(const void *config, const struct bl_kind_env *env, 
     client_init(&c, config, env);
     if (!c.isolation->server.pid)
         return c.isolation->decoder[c.part].kind->read->versions(config, NULL, emit, sink, e);
-    int code = client_take(&c, e);
-    if (code)
-        return code;
-    code = client_ask_versions(&c, &versions, e);
+    BL_TRY(client_take(&c, e));
+    int code = client_ask_versions(&c, &versions, e);
     client_put(&c);
     return code;
 }
@@ -525,9 +513,7 @@ static int reader_call(struct isolated_reader *r, const struct bl_request *reque
     struct piece_answer piece = {.fields = &r->fields, .request = request, .note = note};
     struct client *c = &r->client;
     struct bl_decoder_start start = client_start(c);
-    int code = bl_decoder_process_start(&c->process, &start, e);
-    if (code)
-        return code;
+    BL_TRY(bl_decoder_process_start(&c->process, &start, e));
     bool is_new = request->memory && c->process.block != request->memory->fd;
     struct bl_decoder_call call = {.type = BL_ISOLATED_PIECE,
                                    .memory = is_new ? request->memory->fd : -1,
@@ -550,9 +536,7 @@ static int isolated_reader_piece(struct bl_reader *reader, const struct bl_reque
     struct isolated_reader *r = (struct isolated_reader *)reader;
     struct bl_decoder_loss loss = {.lost = true};
     for (int tries = 0; tries < 2 && loss.lost; tries++) {
-        int code = reader_call(r, request, note, &loss, e);
-        if (code)
-            return code;
+        BL_TRY(reader_call(r, request, note, &loss, e));
     }
     return loss.lost ? client_report_loss(&r->client, &loss, request->row.id, e) : BL_OK;
 }

@@ -38,11 +38,9 @@ static int trial_run(const struct bl_fork_server *server, const struct bl_shared
     const struct bl_spawn spawn = {.fd = shared->fd};
     int channel, status;
     pid_t pid;
-    int code = bl_fork_server_spawn(server, &spawn, &channel, &pid, e);
-    if (code)
-        return code;
+    BL_TRY(bl_fork_server_spawn(server, &spawn, &channel, &pid, e));
     close(channel);
-    code = bl_fork_server_reap(server, pid, &status, e);
+    int code = bl_fork_server_reap(server, pid, &status, e);
     if (!code && !atomic_load(&page->done))
         code = bl_error_set(e, BL_EFAIL, "a decoder process ended at once");
     return code;
@@ -53,10 +51,8 @@ int bl_isolation_try(bool *filtered, struct bl_error *e)
     struct bl_shared_memory shared;
     struct bl_fork_server server = {0};
     *filtered = false;
-    int code = bl_shared_memory_make(&shared, sizeof(struct trial_page), e);
-    if (code)
-        return code;
-    code = bl_fork_server_start(&server, NULL, trial_main, NULL, e);
+    BL_TRY(bl_shared_memory_make(&shared, sizeof(struct trial_page), e));
+    int code = bl_fork_server_start(&server, NULL, trial_main, NULL, e);
     if (code)
         goto out;
     code = trial_run(&server, &shared, e);

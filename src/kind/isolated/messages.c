@@ -383,9 +383,7 @@ static void chunk_get_input(struct bl_message *m, struct bl_input *input)
 
 static int chunk_get_lines(struct bl_message *m, struct bl_isolated_chunk *out, int64_t lines, struct bl_error *e)
 {
-    int code = BL_ARRAY_RESERVE(out->line, out->capacity, (size_t)lines + 1, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESERVE(out->line, out->capacity, (size_t)lines + 1, e));
     for (int64_t i = 0; i < lines && !m->damaged; i++) {
         struct bl_line *line = &out->line[i];
         line->number = bl_message_get_int(m);

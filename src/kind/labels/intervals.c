@@ -116,9 +116,7 @@ static int annotated_parse(struct bl_annotated *sequence, const char *id, const 
         return sequence->fault ? BL_OK : bl_error_memory(e);
     }
     for (size_t i = 0; i < sequence->count; i++) {
-        int code = annotation_parse(sequence, i, json_array_get(list, i), mapping, e);
-        if (code)
-            return code;
+        BL_TRY(annotation_parse(sequence, i, json_array_get(list, i), mapping, e));
     }
     return sequence->fault ? BL_OK : annotated_count_overlaps(sequence, e);
 }
@@ -136,9 +134,7 @@ static int annotations_parse(struct bl_annotations *all, json_t *root, const cha
     json_object_foreach(database, id, value)
     {
         struct bl_annotated *sequence = &all->sequence[all->count++];
-        int code = annotated_parse(sequence, id, value, mapping, e);
-        if (code)
-            return code;
+        BL_TRY(annotated_parse(sequence, id, value, mapping, e));
         all->overlaps += sequence->overlaps;
     }
     qsort(all->sequence, all->count, sizeof *all->sequence, annotated_compare);
@@ -246,12 +242,8 @@ static int intervals_check(const void *values, struct bl_error *e)
 static int intervals_prepare(void *values, struct bl_buffer *warning, struct bl_error *e)
 {
     struct bl_intervals_config *config = values;
-    int code = bl_mapping_read(&config->names, config->mapping, e);
-    if (code)
-        return code;
-    code = bl_annotations_read(&config->all, config->annotations, &config->names, e);
-    if (code)
-        return code;
+    BL_TRY(bl_mapping_read(&config->names, config->mapping, e));
+    BL_TRY(bl_annotations_read(&config->all, config->annotations, &config->names, e));
     for (size_t i = 0; i < config->names.count; i++) {
         int64_t classes = (int64_t)config->names.label[i].number + 1;
         if (classes > config->classes)
@@ -318,10 +310,8 @@ static int intervals_count(const void *values, const struct bl_kind_env *env, st
     struct bl_row row = {.status = BL_ROW_OK, .reason = "", .stream = -1, .offset = -1};
     struct bl_error fault = {0};
     char extra[64];
-    int code = bl_annotations_find(&config->all, chunk->input->id, &found, e);
-    if (code)
-        return code;
-    code = intervals_check_found(config, found, &fault);
+    BL_TRY(bl_annotations_find(&config->all, chunk->input->id, &found, e));
+    int code = intervals_check_found(config, found, &fault);
     if (!code)
         snprintf(extra, sizeof extra, "\t%zu\t%zu", found->count, found->overlaps);
     row.extra = extra;
@@ -379,12 +369,8 @@ static int intervals_reader_piece(struct bl_reader *reader, const struct bl_requ
     const struct bl_annotated *found;
     size_t size = config->multi ? (size_t)config->classes : sizeof(int32_t);
     note->text[0] = '\0';
-    int code = bl_annotations_find(&config->all, request->row.id, &found, e);
-    if (code)
-        return code;
-    code = intervals_check_found(config, found, e);
-    if (code)
-        return code;
+    BL_TRY(bl_annotations_find(&config->all, request->row.id, &found, e));
+    BL_TRY(intervals_check_found(config, found, e));
     for (int64_t i = 0; i < request->steps; i++)
         intervals_label_step(config, found, intervals_step_time(config, request, i),
                              request->out[0] + (size_t)i * size);

@@ -27,13 +27,9 @@ extern const struct bl_kind bl_kind_labels;
 
 int bl_mapping_load(const char *path, size_t max, struct bl_buffer *text, uint64_t *digest, struct bl_error *e)
 {
-    int code = bl_io_check_path(path, e);
-    if (code)
-        return code;
+    BL_TRY(bl_io_check_path(path, e));
     bl_buffer_text(text, ""); /* an empty file, too, ends with a zero byte */
-    code = bl_io_read_file(path, max, text, e);
-    if (code)
-        return code;
+    BL_TRY(bl_io_read_file(path, max, text, e));
     *digest = XXH3_64bits(text->data, text->size);
     return BL_OK;
 }
@@ -105,9 +101,7 @@ int bl_mapping_read(struct bl_mapping *m, const char *path, struct bl_error *e)
         return code;
     if (strlen(m->text) != text.size)
         return bl_error_set(e, BL_EUSAGE, "%s: a zero byte: not a text file", path);
-    code = mapping_parse_lines(m, path, e);
-    if (code)
-        return code;
+    BL_TRY(mapping_parse_lines(m, path, e));
     if (!m->count)
         return bl_error_set(e, BL_EUSAGE, "%s has no labels", path);
     qsort(m->label, m->count, sizeof *m->label, mapping_compare_names);
@@ -183,9 +177,7 @@ static int label_lines_next_line(struct bl_label_lines *lines, char text[BL_LABE
     char byte = '\0';
     bool more;
     for (;;) {
-        int code = label_lines_next_byte(lines, &byte, &more, e);
-        if (code)
-            return code;
+        BL_TRY(label_lines_next_byte(lines, &byte, &more, e));
         if (!more || byte == '\n')
             break;
         bool blank = byte == ' ' || byte == '\t' || byte == '\r';
@@ -317,9 +309,7 @@ static int labels_read_lines(struct labels_reader *r, const struct bl_request *r
     while (line < end || end == request->row.length) {
         int32_t label;
         bool found;
-        int code = bl_label_lines_next(&r->lines, &label, &found, e);
-        if (code)
-            return code;
+        BL_TRY(bl_label_lines_next(&r->lines, &label, &found, e));
         if (!found)
             break;
         if (line >= first && line < end)
@@ -339,12 +329,10 @@ static int labels_reader_piece(struct bl_reader *reader, const struct bl_request
     struct bl_input input = {.path = request->row.path};
     const char *unusable;
     note->text[0] = '\0';
-    int code = bl_input_stat(&bl_kind_labels, &input, &unusable, e);
-    if (code)
-        return code;
+    BL_TRY(bl_input_stat(&bl_kind_labels, &input, &unusable, e));
     if (unusable || input.bytes != request->row.bytes)
         return bl_error_set(e, BL_EFAIL, "%s: changed since the scan", request->row.path);
-    code = bl_label_lines_open(&r->lines, request->row.path, &r->config->names, r->env->cancel, e);
+    int code = bl_label_lines_open(&r->lines, request->row.path, &r->config->names, r->env->cancel, e);
     if (!code)
         code = labels_read_lines(r, request, e);
     bl_label_lines_close(&r->lines);

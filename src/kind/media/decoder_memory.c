@@ -234,9 +234,7 @@ int bl_decoder_memory_check_picture(int64_t width, int64_t height, int64_t neede
 {
     char what[64];
     snprintf(what, sizeof what, "%" PRId64 "x%" PRId64, width, height);
-    int code = bl_decoder_memory_check(what, needed, limit, e);
-    if (code)
-        return code;
+    BL_TRY(bl_decoder_memory_check(what, needed, limit, e));
     if (width > INT32_MAX || height > INT32_MAX || (width + BORDER) * (height + BORDER) >= INT32_MAX / 8)
         return bl_error_set(e, BL_EDATA, "%s is more than FFmpeg decodes: 2^28 pixels with its borders", what);
     return BL_OK;

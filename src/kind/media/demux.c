@@ -193,9 +193,7 @@ static int demux_check_claims(const struct bl_demux *d, const AVInputFormat *inp
 {
     char what[64];
     int64_t samples = 0;
-    int code = strncmp(input->name, "mov,", 4) == 0 ? bl_mov_claims_count(&d->file, &samples, e) : BL_OK;
-    if (code)
-        return code;
+    BL_TRY(strncmp(input->name, "mov,", 4) == 0 ? bl_mov_claims_count(&d->file, &samples, e) : BL_OK);
     snprintf(what, sizeof what, "an index of %" PRId64 " samples", samples);
     return bl_decoder_memory_check(what, samples * BL_MOV_CLAIM_BYTES, d->env->decoder_memory, e);
 }
@@ -230,19 +228,11 @@ static int demux_open_format(struct bl_demux *d, enum bl_demux_mode mode, struct
 {
     const AVInputFormat *input;
     AVDictionary *options = NULL;
-    int code = demux_find_format(d, &input, e);
-    if (code)
-        return code;
-    code = format_check(&d->file, input, mode, e);
-    if (code)
-        return code;
-    code = demux_check_claims(d, input, e);
-    if (code)
-        return code;
-    code = demux_make_format(d, mode, e);
-    if (code)
-        return code;
-    code = wave_limit_probe(d, input, &options, e);
+    BL_TRY(demux_find_format(d, &input, e));
+    BL_TRY(format_check(&d->file, input, mode, e));
+    BL_TRY(demux_check_claims(d, input, e));
+    BL_TRY(demux_make_format(d, mode, e));
+    int code = wave_limit_probe(d, input, &options, e);
     if (!code)
         code = edits_ignore(d, input, mode, &options, e);
     if (code) {
@@ -378,9 +368,7 @@ static int stream_find(const struct bl_demux *d, int *wanted, enum bl_demux_mode
 static int stream_choose(struct bl_demux *d, int stream, enum bl_demux_mode mode, struct bl_error *e)
 {
     AVFormatContext *format = d->format;
-    int code = stream_find(d, &stream, mode, e);
-    if (code)
-        return code;
+    BL_TRY(stream_find(d, &stream, mode, e));
     if (bl_wave_format_is_g721(format->streams[stream]->codecpar))
         return bl_error_set(e, BL_EDATA, "codec G.721 is not read: convert it to PCM, with SoX or libsndfile");
     const AVCodec *decoder = avcodec_find_decoder(format->streams[stream]->codecpar->codec_id);

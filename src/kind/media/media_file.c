@@ -136,9 +136,7 @@ int bl_media_file_open(struct bl_media_file *file, const char *path, int64_t byt
     const char *archive = bl_archive_detect(file->head, (size_t)got);
     if (archive)
         return bl_error_set(e, BL_EDATA, "%s", archive);
-    int code = media_file_measure_tags(file, e);
-    if (code)
-        return code;
+    BL_TRY(media_file_measure_tags(file, e));
     unsigned char *buffer = av_malloc(IO_BUFFER);
     if (!buffer)
         return bl_error_memory(e);

@@ -182,9 +182,7 @@ const struct bl_media *bl_media_opened(void)
 
 int bl_media_set_simd(enum bl_simd level, struct bl_error *e)
 {
-    int code = bl_simd_check(level, e);
-    if (code)
-        return code;
+    BL_TRY(bl_simd_check(level, e));
     simd = level;
     simd_is_set = true;
     return bl_media_opened() ? bl_media_opened()->set_simd(level, e) : BL_OK;

@@ -119,9 +119,7 @@ static int build_add_block(struct build *build, struct bl_error *e)
     struct bl_trie *trie = build->trie;
     if (trie->count > UINT32_MAX - BLOCK)
         return bl_error_set(e, BL_EFAIL, "too many tokens");
-    int code = trie->count + BLOCK > build->capacity ? build_reserve(build, 2 * build->capacity, e) : BL_OK;
-    if (code)
-        return code;
+    BL_TRY(trie->count + BLOCK > build->capacity ? build_reserve(build, 2 * build->capacity, e) : BL_OK);
     memset(trie->node + trie->count, 0xff, BLOCK * sizeof *trie->node);
     trie->count += BLOCK;
     return BL_OK;
@@ -171,9 +169,7 @@ static int build_add_children(struct build *build, struct branch branch, struct 
         child[count - 1].end = i + 1;
     }
     uint32_t base;
-    int code = children_find_base(build, bytes, count, &base, e);
-    if (code)
-        return code;
+    BL_TRY(children_find_base(build, bytes, count, &base, e));
     build->trie->node[branch.node].base = base;
     for (size_t i = 0; i < count; i++) {
         struct bl_trie_entry *first = &build->entry[child[i].first];
@@ -276,9 +272,7 @@ int bl_added_add(struct bl_added *added, const char *text, size_t size, const st
 {
     if (bl_added_find(added, text, size) >= 0)
         return bl_error_set(e, BL_EFAIL, "\"%.*s\" is added twice", (int)(size < 100 ? size : 100), text);
-    int code = BL_ARRAY_RESERVE(added->token, added->capacity, added->count + 1, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESERVE(added->token, added->capacity, added->count + 1, e));
     struct bl_added_token *new = &added->token[added->count];
     *new = *token;
     new->offset = added->text.size;

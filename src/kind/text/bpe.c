@@ -158,20 +158,15 @@ static int word_merge_ordered(const struct bl_bpe *bpe, struct bl_bpe_scratch *s
     uint32_t symbol[SHORT];
     uint64_t closed[SHORT / 64 + 1] = {0};
     struct tokens tokens = {symbol, closed, 0};
-    int code = BL_OK;
     if (size > SHORT) {
         size_t places = size / 64 + 1;
-        code = BL_ARRAY_RESERVE(scratch->memory, scratch->capacity, places + (size + 1) / 2, e);
-        if (code)
-            return code;
+        BL_TRY(BL_ARRAY_RESERVE(scratch->memory, scratch->capacity, places + (size + 1) / 2, e));
         tokens.closed = scratch->memory;
         tokens.symbol = (uint32_t *)(tokens.closed + places);
         memset(tokens.closed, 0, places * sizeof *tokens.closed);
     }
     tokens_find(bpe, word, size, &tokens);
-    code = bl_ids_reserve(ids, size, e);
-    if (code)
-        return code;
+    BL_TRY(bl_ids_reserve(ids, size, e));
     for (size_t i = 0; i < tokens.count; i++)
         symbol_put(bpe, tokens.symbol[i], ids);
     return BL_OK;
@@ -214,9 +209,7 @@ static int word_merge_short(const struct bl_bpe *bpe, const uint8_t *word, size_
             pair[left] = bl_bpe_pair_find(bpe, symbol[left], symbol[at]);
         }
     }
-    int code = bl_ids_reserve(ids, size, e);
-    if (code)
-        return code;
+    BL_TRY(bl_ids_reserve(ids, size, e));
     for (; there; there &= there - 1)
         symbol_put(bpe, symbol[__builtin_ctz(there)], ids);
     return BL_OK;
@@ -309,9 +302,7 @@ static int word_merge_long(const struct bl_bpe *bpe, struct bl_bpe_scratch *scra
     if (size >= UINT32_MAX)
         return bl_error_set(e, BL_EFAIL, "a word of %zu bytes", size);
     /* A merge pops one pair and pushes at most two; there are at most n - 1 merges, and n - 1 pairs at first. */
-    int code = BL_ARRAY_RESERVE(scratch->memory, scratch->capacity, 4 * size, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESERVE(scratch->memory, scratch->capacity, 4 * size, e));
     uint32_t n = (uint32_t)size;
     struct part *part = (struct part *)(scratch->memory + 2 * size);
     struct heap heap = {.item = scratch->memory};
@@ -320,7 +311,7 @@ static int word_merge_long(const struct bl_bpe *bpe, struct bl_bpe_scratch *scra
     for (uint32_t i = 0; i < n; i++)
         part_set_pair(bpe, part, i, n, &heap);
     parts_merge(bpe, part, n, &heap);
-    code = bl_ids_reserve(ids, size, e);
+    int code = bl_ids_reserve(ids, size, e);
     for (uint32_t i = 0; i < n && !code; i = part[i].next)
         symbol_put(bpe, part[i].symbol, ids);
     return code;

@@ -150,9 +150,7 @@ int bl_bpe_add_characters(struct bl_bpe *bpe, struct bl_vocabulary *v, struct bl
         return bpe->suffixed ? byte_ends_add(v, merges, e) : BL_OK;
     for (int i = 0; i < 256; i++)
         id[i] = -1;
-    int code = options->byte_fallback ? bytes_find_ids(v, id, &fallback, e) : BL_OK;
-    if (code)
-        return code;
+    BL_TRY(options->byte_fallback ? bytes_find_ids(v, id, &fallback, e) : BL_OK);
     if (fallback && bpe->suffixed)
         return bl_error_set(e, BL_EFAIL, "byte_fallback with end_of_word_suffix is not supported");
     if (!fallback) {
@@ -163,6 +161,6 @@ int bl_bpe_add_characters(struct bl_bpe *bpe, struct bl_vocabulary *v, struct bl
         bpe->unknown = options->unknown;
         bpe->fused = options->fused;
     }
-    code = bytes_add(v, id, e);
-    return code ? code : characters_add(bpe, v, count, merges, e);
+    BL_TRY(bytes_add(v, id, e));
+    return characters_add(bpe, v, count, merges, e);
 }

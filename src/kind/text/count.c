@@ -204,16 +204,14 @@ static int counting_read_documents(struct counting *c, struct bl_documents *docu
     struct bl_document document;
     for (int64_t n = 0;; n++) {
         bool found, blank;
-        int code = bl_documents_next(documents, &document, &found, e);
-        if (code)
-            return code;
+        BL_TRY(bl_documents_next(documents, &document, &found, e));
         if (!found)
             return counting_check_texts(c, true, e);
         if (n % CANCEL_EVERY == 0 && bl_cancelled(c->env->cancel))
             return BL_ECANCEL;
         if (n % CANCEL_EVERY == 0)
             bl_meter_report(c->chunk->meter, c->before + bl_documents_read(documents));
-        code = counting_read_document(c, &document, &blank, e);
+        int code = counting_read_document(c, &document, &blank, e);
         if (!code)
             code = counting_check_texts(c, false, e);
         if (!code && !blank)
@@ -481,17 +479,13 @@ int bl_text_count_chunk(const void *config, const struct bl_kind_env *env, struc
         return counting_run(&c, chunk, e);
     bool found, changed;
     struct bl_spool_stamp stamp;
-    int code = chunk_find(config, env->spool, chunk, &stamp, &found, &changed, e);
-    if (code)
-        return code;
+    BL_TRY(chunk_find(config, env->spool, chunk, &stamp, &found, &changed, e));
     if (changed && chunk->again)
         return chunk_report_changed(chunk, env->spool, e);
     if (found && chunk->again)
         return BL_OK;
     if (found)
         return bl_spool_each(env->spool, chunk->receipt, chunk->inputs, counting_replay_row, &c, e);
-    code = bl_spool_create(&c.spool, env->spool, chunk->receipt, stamp, env->shared, e);
-    if (code)
-        return code;
+    BL_TRY(bl_spool_create(&c.spool, env->spool, chunk->receipt, stamp, env->shared, e));
     return counting_run(&c, chunk, e);
 }

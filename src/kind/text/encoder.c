@@ -347,9 +347,7 @@ static int spans_encode(struct bl_encoder *encoder, const uint8_t *text, size_t 
     int code = BL_OK;
     for (size_t done = 0, n; done < spans->count && !code; done += n) {
         n = spans->count - done < BATCH ? spans->count - done : BATCH;
-        code = bl_word_cache_make_room(&encoder->words, e);
-        if (code)
-            return code;
+        BL_TRY(bl_word_cache_make_room(&encoder->words, e));
         for (size_t i = 0; i < n; i++) {
             const struct bl_span *span = &spans->span[done + i];
             lookup_begin(&encoder->words, &lookup[i], text + span->begin, span->end - span->begin, text + size);
@@ -446,14 +444,10 @@ static int added_encode(struct bl_encoder *encoder, const struct bl_added *added
     struct bl_added_match match;
     size_t at = 0, taken = 0;
     while (bl_added_next(added, text, size, &at, taken, &match)) {
-        int code = taken < match.start
-                       ? between(encoder, text + taken, match.start - taken, head > taken ? head - taken : 0, ids, e)
-                       : BL_OK;
-        if (code)
-            return code;
-        code = bl_ids_add(ids, match.id, e);
-        if (code)
-            return code;
+        BL_TRY(taken < match.start
+                   ? between(encoder, text + taken, match.start - taken, head > taken ? head - taken : 0, ids, e)
+                   : BL_OK);
+        BL_TRY(bl_ids_add(ids, match.id, e));
         taken = match.stop;
     }
     return taken < size ? between(encoder, text + taken, size - taken, head > taken ? head - taken : 0, ids, e) : BL_OK;

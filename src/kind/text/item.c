@@ -215,9 +215,7 @@ int bl_item_finish(struct bl_item *item, struct bl_error *e)
         return bl_item_skip(item, "no values of \"%s\": only lines of JSON have keys (--field)",
                             p->column[p->keeps + 1].name);
     item->row.length = (int64_t)item->ids.count;
-    int code = bl_item_lay_out(item, e);
-    if (code)
-        return code;
+    BL_TRY(bl_item_lay_out(item, e));
     if (item->values.size) {
         item->steps = item->values.data;
         item->bytes = item->values.size;
@@ -333,9 +331,7 @@ static int item_try(struct bl_item *item, const char *text, size_t size, size_t 
 {
     item->ids.count = 0;
     *wanted = 0;
-    int code = bl_item_add_marks(item, &item->config->prepared.begin, e);
-    if (code)
-        return code;
+    BL_TRY(bl_item_add_marks(item, &item->config->prepared.begin, e));
     return item->fim.form >= BL_FIM_PSM ? item_try_fim(item, text, size, limit, wanted, e)
                                         : item_try_part(item, text, size, limit, wanted, e);
 }
@@ -450,9 +446,7 @@ int bl_item_add_digest(struct bl_item *item, const char *text, size_t size, stru
     const struct bl_text_prepared *p = &item->config->prepared;
     if (!p->same_column)
         return BL_OK;
-    int code = size ? bl_same_text_normalize(&p->same, &text, &size, &item->same, e) : BL_OK;
-    if (code)
-        return code;
+    BL_TRY(size ? bl_same_text_normalize(&p->same, &text, &size, &item->same, e) : BL_OK);
     bl_buffer_byte(&item->extra, '\t');
     bl_same_text_append_digest(text, size, &item->extra);
     item->row.extra = item->extra.data;
@@ -490,10 +484,8 @@ int bl_item_read_plain(struct bl_item *item, const struct bl_document *document,
     if (document->too_long)
         return bl_item_skip_long(item);
     item->row.content = bl_content_hash(text, size);
-    int code = bl_item_repair_utf8(item, &text, &size, document->offset, e);
-    if (code)
-        return code;
-    code = bl_item_encode(item, text, size, e);
+    BL_TRY(bl_item_repair_utf8(item, &text, &size, document->offset, e));
+    int code = bl_item_encode(item, text, size, e);
     if (!code)
         code = bl_item_finish(item, e);
     if (!code)

@@ -228,8 +228,8 @@ static int item_read_ids(struct bl_item *item, const struct bl_json_value *value
     }
     if (item->row.status == BL_ROW_OK && item->ids.count == (size_t)item->config->prepared.begin.count)
         return bl_item_skip(item, "%s", BL_REASON_EMPTY);
-    code = bl_item_refuse_ids_for_fim(item->config, item->path, e);
-    return code ? code : bl_item_end_ids(item, e);
+    BL_TRY(bl_item_refuse_ids_for_fim(item->config, item->path, e));
+    return bl_item_end_ids(item, e);
 }
 
 /* Whether the text of key k cannot be used: the item is skipped then. */
@@ -312,8 +312,8 @@ static int item_join_texts(struct bl_item *item, const struct bl_json_value *val
         bl_buffer_append(&item->joined, text, size);
         sum += size;
     }
-    int code = bl_buffer_check(&item->joined, e);
-    return code ? code : bl_item_encode(item, item->joined.data, sum ? item->joined.size : 0, e);
+    BL_TRY(bl_buffer_check(&item->joined, e));
+    return bl_item_encode(item, item->joined.data, sum ? item->joined.size : 0, e);
 }
 
 /* Reads the value of the text's key: a string to be tokenized, or an array of ids; or strings of several keys. */
@@ -329,8 +329,8 @@ static int item_read_text(struct bl_item *item, const struct bl_json_value *valu
         return item_read_ids(item, value, e);
     if (item_refuses_text(item, 0, value))
         return BL_OK;
-    int code = item_read_string(item, value, &text, &size, line, e);
-    return code ? code : bl_item_encode(item, text, size, e);
+    BL_TRY(item_read_string(item, value, &text, &size, line, e));
+    return bl_item_encode(item, text, size, e);
 }
 
 /* Adds a value as a column of the table: a string as it is, anything else as JSON. */
@@ -350,9 +350,7 @@ static int item_keep_value(struct bl_item *item, int k, const struct bl_json_val
     bl_buffer_byte(&item->extra, '\t');
     if (size)
         bl_text_escape(&item->extra, text, size);
-    int code = bl_buffer_check(&item->text, e);
-    if (code)
-        return code;
+    BL_TRY(bl_buffer_check(&item->text, e));
     return bl_buffer_check(&item->extra, e);
 }
 
@@ -417,8 +415,8 @@ static int item_read_same(struct bl_item *item, const struct bl_json_value *valu
         text.text = item->text.data ? item->text.data : "";
         text.size = item->text.size;
     }
-    int code = bl_buffer_check(&item->text, e);
-    return code ? code : bl_item_add_digest(item, text.text, text.size, e);
+    BL_TRY(bl_buffer_check(&item->text, e));
+    return bl_item_add_digest(item, text.text, text.size, e);
 }
 
 /* Adds how many tokens are trained, of those that stay. The values were read before. */

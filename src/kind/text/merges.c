@@ -71,9 +71,7 @@ static bool merge_is_both(const struct bl_merges *merges, uint32_t left, uint32_
 
 int bl_merges_add_tokens(struct bl_merges *merges, uint32_t left, uint32_t right, uint32_t token, struct bl_error *e)
 {
-    int code = BL_ARRAY_RESERVE(merges->merge, merges->capacity, merges->count + 1, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESERVE(merges->merge, merges->capacity, merges->count + 1, e));
     merges->merge[merges->count++] = (struct bl_merge){left, right, token};
     return BL_OK;
 }
@@ -115,20 +113,14 @@ static int waiting_add(struct bl_merges *merges, const struct bl_merge_names *w,
     const char *left = merges->text.data + w->at, *right = left + w->left.size;
     size_t size = w->left.size + w->right.size;
     int64_t left_name = side_find(merges, &w->left, left);
-    int code = name_check(left_name, left, w->left.size, e);
-    if (code)
-        return code;
+    BL_TRY(name_check(left_name, left, w->left.size, e));
     int64_t right_name = side_find(merges, &w->right, right);
-    code = name_check(right_name, right, w->right.size, e);
-    if (code)
-        return code;
+    BL_TRY(name_check(right_name, right, w->right.size, e));
     uint32_t left_token = merges->token[left_name], right_token = merges->token[right_name];
     if (left_token == BL_NO_TOKEN || right_token == BL_NO_TOKEN)
         return BL_OK;
     int64_t name = both_find(merges, left, size);
-    code = name_check(name, left, size, e);
-    if (code)
-        return code;
+    BL_TRY(name_check(name, left, size, e));
     if (!merge_is_both(merges, left_token, right_token, merges->token[name]))
         return bl_error_set(e, BL_EFAIL, "\"%.*s\" ends a word, and nothing can follow it", shown_size(w->left.size),
                             left);
@@ -518,9 +510,7 @@ static int bpe_make_tokens(struct bl_bpe *bpe, struct rules *rules, const uint32
     bpe_add_bytes(bpe, rules->v, byte_token, number);
     if (rules->listed && merges_make_tokens(bpe, rules, made, count, number))
         return BL_OK;
-    int code = rules->listed ? rules_add_merges(rules, e) : BL_OK;
-    if (code)
-        return code;
+    BL_TRY(rules->listed ? rules_add_merges(rules, e) : BL_OK);
     *count = 0;
     bpe_clear(bpe);
     memset(number, 0xff, rules->v->count * sizeof *number);
@@ -548,12 +538,10 @@ static int bpe_build(struct bl_bpe *bpe, struct rules *rules, bool direct, struc
     const struct bl_vocabulary *v = rules->v;
     uint32_t byte_token[256];
     size_t count = 0;
-    int code = bytes_find_tokens(rules, byte_token, e);
-    if (code)
-        return code;
+    BL_TRY(bytes_find_tokens(rules, byte_token, e));
     struct made *made = malloc(v->count * sizeof *made);
     uint32_t *number = malloc(v->count * sizeof *number);
-    code = made && number ? bpe_allocate(bpe, v->count, e) : bl_error_memory(e);
+    int code = made && number ? bpe_allocate(bpe, v->count, e) : bl_error_memory(e);
     if (code)
         goto out;
     code = bpe_make_tokens(bpe, rules, byte_token, made, &count, number, e);

@@ -270,9 +270,7 @@ static int piece_read(struct bl_json_tokenizer *t, struct pieces *p, const struc
         return bl_error_set(e, BL_EFAIL, "\"model.vocab\", entry %zu, is not [piece, score]", p->count);
     if (p->count == BL_VOCABULARY_MAX)
         return bl_error_set(e, BL_EFAIL, "\"model.vocab\" has more than %d pieces", BL_VOCABULARY_MAX);
-    int code = BL_ARRAY_RESERVE(p->piece, p->capacity, p->count + 1, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESERVE(p->piece, p->capacity, p->count + 1, e));
     bool there = bl_alphabet_decode(&t->tokenizer->alphabet, text.text, text.size, &p->decoded);
     p->piece[p->count++] = (struct bl_unigram_piece){.bytes = (uint8_t *)bytes->data + bytes->size,
                                                      .size = there ? p->decoded.size : 0,
@@ -441,10 +439,8 @@ static int bpe_read(struct bl_json_tokenizer *t, struct bl_error *e)
     struct bpe_options options;
     struct reading r = {0};
     size_t first = 0;
-    int code = bpe_read_options(t, &options, e);
-    if (code)
-        return code;
-    code = bl_merges_open(&r.merges, tokenizer, &t->names, e);
+    BL_TRY(bpe_read_options(t, &options, e));
+    int code = bl_merges_open(&r.merges, tokenizer, &t->names, e);
     if (code) {
         bl_error_prefix(e, "\"model.vocab\"");
         goto out;

@@ -34,9 +34,7 @@ static int id_numbers_add(struct bl_item *item, const struct bl_id_number *type,
                           struct bl_error *e)
 {
     for (size_t i = 0; i < count; i++) {
-        int code = bl_item_add_id(item, bl_id_number_read(type, data + i * type->size), e);
-        if (code)
-            return code;
+        BL_TRY(bl_item_add_id(item, bl_id_number_read(type, data + i * type->size), e));
     }
     return BL_OK;
 }
@@ -45,9 +43,7 @@ static int id_numbers_add(struct bl_item *item, const struct bl_id_number *type,
 static int id_numbers_end(struct bl_item *item, struct bl_error *e)
 {
     bl_item_set_content(item);
-    int code = item->ids.count ? bl_item_end_ids(item, e) : BL_OK;
-    if (code)
-        return code;
+    BL_TRY(item->ids.count ? bl_item_end_ids(item, e) : BL_OK);
     return bl_item_finish(item, e);
 }
 
@@ -70,9 +66,7 @@ static int npy_read_exactly(void *context, void *data, size_t size, struct bl_er
     struct npy *npy = context;
     size_t got = 1;
     for (size_t done = 0; done < size; done += got) {
-        int code = bl_instream_read(npy->stream, (uint8_t *)data + done, size - done, &got, e);
-        if (code)
-            return code;
+        BL_TRY(bl_instream_read(npy->stream, (uint8_t *)data + done, size - done, &got, e));
         if (!got)
             return bl_error_set(e, BL_EDATA, "ends at byte %" PRId64 ": cut off", npy->offset + (int64_t)done);
     }
@@ -115,17 +109,11 @@ static int npy_read_row(struct bl_item *item, struct npy *npy, struct bl_error *
     bl_item_begin(item, npy->is_flat ? -1 : npy->offset);
     if (npy->columns > config->max_document / (int64_t)npy->type.size)
         bl_item_skip(item, "longer than %" PRId64 " bytes (--max-document)", config->max_document);
-    int code = npy->columns ? bl_item_add_marks(item, &config->prepared.begin, e) : BL_OK;
-    if (code)
-        return code;
+    BL_TRY(npy->columns ? bl_item_add_marks(item, &config->prepared.begin, e) : BL_OK);
     for (int64_t done = 0; done < npy->columns;) {
         size_t count = npy->columns - done < (int64_t)CHUNK_IDS ? (size_t)(npy->columns - done) : CHUNK_IDS;
-        code = npy_read_exactly(npy, chunk, count * npy->type.size, e);
-        if (code)
-            return code;
-        code = id_numbers_add(item, &npy->type, chunk, count, e);
-        if (code)
-            return code;
+        BL_TRY(npy_read_exactly(npy, chunk, count * npy->type.size, e));
+        BL_TRY(id_numbers_add(item, &npy->type, chunk, count, e));
         done += (int64_t)count;
     }
     return id_numbers_end(item, e);
@@ -156,10 +144,8 @@ int bl_npy_ids_count(struct bl_item *item, const char *path, const struct bl_can
                      void *context, struct bl_error *e)
 {
     struct npy npy = {.stream = NULL};
-    int code = bl_instream_open(&npy.stream, path, 0, cancel, e);
-    if (code)
-        return code;
-    code = npy_read_rows(item, &npy, cancel, emit, context, e);
+    BL_TRY(bl_instream_open(&npy.stream, path, 0, cancel, e));
+    int code = npy_read_rows(item, &npy, cancel, emit, context, e);
     if (!code || code == BL_EDATA) {
         int drained = bl_instream_drain(npy.stream, &item->drained, e);
         code = drained ? drained : code;
@@ -252,11 +238,9 @@ static int megatron_open(struct megatron *m, const char *path, struct bl_error *
     m->bin_path = megatron_bin_path(path);
     if (!m->bin_path)
         return bl_error_memory(e);
-    int code = megatron_open_file(path, &m->idx, &status, e);
-    if (code)
-        return code;
+    BL_TRY(megatron_open_file(path, &m->idx, &status, e));
     m->idx_bytes = status.st_size;
-    code = megatron_open_file(m->bin_path, &m->bin, &status, e);
+    int code = megatron_open_file(m->bin_path, &m->bin, &status, e);
     m->bin_bytes = status.st_size;
     return code;
 }
@@ -269,9 +253,7 @@ static int megatron_read_head(struct megatron *m, struct bl_error *e)
     uint8_t head[MEGATRON_HEAD];
     if (m->idx_bytes < MEGATRON_HEAD)
         return bl_error_set(e, BL_EDATA, "not an .idx file of Megatron");
-    int code = bl_io_pread(m->idx, head, sizeof head, 0, m->path, e);
-    if (code)
-        return code;
+    BL_TRY(bl_io_pread(m->idx, head, sizeof head, 0, m->path, e));
     if (memcmp(head, "MMIDIDX\0\0", 9) != 0 || int64_read(head + 9) != 1)
         return bl_error_set(e, BL_EDATA, "not an .idx file of Megatron, version 1");
     uint8_t type = head[17];
@@ -296,9 +278,7 @@ static int megatron_find_sequence(struct megatron *m, int64_t s, int64_t *length
     int code = BL_OK;
     if (s < m->window.first || s - m->window.first >= m->window.count) {
         int64_t count = m->sequences - s < INDEX_CHUNK ? m->sequences - s : INDEX_CHUNK;
-        code = bl_io_pread(m->idx, m->window.length, (size_t)count * 4, MEGATRON_HEAD + 4 * s, m->path, e);
-        if (code)
-            return code;
+        BL_TRY(bl_io_pread(m->idx, m->window.length, (size_t)count * 4, MEGATRON_HEAD + 4 * s, m->path, e));
         code = bl_io_pread(m->idx, m->window.offset, (size_t)count * 8, MEGATRON_HEAD + 4 * m->sequences + 8 * s,
                            m->path, e);
         m->window.first = s;
@@ -314,9 +294,7 @@ static int megatron_check_sequence(struct megatron *m, struct bl_item *item, int
                                    struct bl_error *e)
 {
     int64_t length = 0, at = 0;
-    int code = megatron_find_sequence(m, s, &length, &at, e);
-    if (code)
-        return code;
+    BL_TRY(megatron_find_sequence(m, s, &length, &at, e));
     int64_t size = length * (int64_t)m->type.size, max = item->config->max_document;
     if (length < 0 || at < 0 || at > m->bin_bytes || size > m->bin_bytes - at)
         return bl_item_skip(item,
@@ -336,11 +314,9 @@ static int megatron_add_sequence(struct megatron *m, struct bl_item *item, int64
     if (code || !length)
         return code;
     size_t size = (size_t)length * m->type.size;
-    code = BL_ARRAY_RESERVE(m->data, m->capacity, size, e);
-    if (code)
-        return code;
-    code = bl_io_pread(m->bin, m->data, size, at, m->bin_path, e);
-    return code ? code : id_numbers_add(item, &m->type, m->data, (size_t)length, e);
+    BL_TRY(BL_ARRAY_RESERVE(m->data, m->capacity, size, e));
+    BL_TRY(bl_io_pread(m->bin, m->data, size, at, m->bin_path, e));
+    return id_numbers_add(item, &m->type, m->data, (size_t)length, e);
 }
 
 /* Makes a row of the sequences from first up to end; offset: of what names it in the .idx file. Not that of its tokens
@@ -423,14 +399,12 @@ static int megatron_read_documents(struct megatron *m, struct bl_item *item, con
     if (!m->entries)
         return bl_error_set(e, BL_EDATA, "there is no document index (--megatron sequence needs none)");
     for (int64_t d = 0; d < m->entries; d++, begin = end) {
-        int code = d % INDEX_CHUNK == 0 && bl_cancelled(cancel) ? BL_ECANCEL : megatron_find_entry(m, d, &end, e);
-        if (code)
-            return code;
+        BL_TRY(d % INDEX_CHUNK == 0 && bl_cancelled(cancel) ? BL_ECANCEL : megatron_find_entry(m, d, &end, e));
         if (!megatron_entry_is_right(m, d, begin, end)) {
             bl_item_begin(item, megatron_entry_offset(m, d));
             return megatron_refuse_documents(m, d, end, "", e);
         }
-        code = d ? megatron_read_row(m, item, megatron_entry_offset(m, d - 1), begin, end, e) : BL_OK;
+        int code = d ? megatron_read_row(m, item, megatron_entry_offset(m, d - 1), begin, end, e) : BL_OK;
         if (d && !code)
             code = emit(context, item, e);
         if (code)
@@ -502,9 +476,7 @@ static int megatron_check_entries(struct megatron *m, const struct bl_cancel *ca
     if (!m->entries)
         return bl_error_set(e, BL_EDATA, "there is no document index (--token-file sequences needs none)");
     for (int64_t d = 0; d < m->entries; d++, before = is) {
-        int code = d % INDEX_CHUNK == 0 && bl_cancelled(cancel) ? BL_ECANCEL : megatron_find_entry(m, d, &is, e);
-        if (code)
-            return code;
+        BL_TRY(d % INDEX_CHUNK == 0 && bl_cancelled(cancel) ? BL_ECANCEL : megatron_find_entry(m, d, &is, e));
         if (!megatron_entry_is_right(m, d, before, is)) {
             megatron_refuse_documents(m, d, is, " (--token-file sequences needs none)", e);
             bl_error_prefix(e, "byte %" PRId64, megatron_entry_offset(m, d));
@@ -523,9 +495,7 @@ static int documents_open(struct bl_megatron_documents **documents, const char *
     struct megatron *m = &(*documents)->m;
     m->bin = -1;
     m->path = path;
-    int code = megatron_open_file(path, &m->idx, &status, e);
-    if (code)
-        return code;
+    BL_TRY(megatron_open_file(path, &m->idx, &status, e));
     m->idx_bytes = status.st_size;
     return megatron_read_head(m, e);
 }
@@ -543,12 +513,10 @@ int bl_megatron_type(const char *path, struct bl_id_number *type, struct bl_erro
 int bl_megatron_documents_open(struct bl_megatron_documents **documents, const char *path, int64_t bin_bytes,
                                bool sequences, const struct bl_cancel *cancel, struct bl_error *e)
 {
-    int code = documents_open(documents, path, e);
-    if (code)
-        return code;
+    BL_TRY(documents_open(documents, path, e));
     (*documents)->are_sequences = sequences;
     (*documents)->m.bin_bytes = bin_bytes;
-    code = megatron_check_bytes(&(*documents)->m, cancel, e);
+    int code = megatron_check_bytes(&(*documents)->m, cancel, e);
     return code || sequences ? code : megatron_check_entries(&(*documents)->m, cancel, e);
 }
 

@@ -57,9 +57,7 @@ static int column_parse(struct bl_text_prepared *p, int k, const char *text, siz
     struct bl_text_column *column = &p->column[k];
     const char *end = text + size, *equals = memchr(text, '=', size), *key = equals ? equals + 1 : text;
     const char *colon = is_field ? memrchr(key, ':', (size_t)(end - key)) : NULL, *key_end = colon ? colon : end;
-    int code = is_field ? BL_OK : column_parse_number(column, key, &key_end, e);
-    if (code)
-        return code;
+    BL_TRY(is_field ? BL_OK : column_parse_number(column, key, &key_end, e));
     size_t key_size = (size_t)(key_end - key), name_size = equals ? (size_t)(equals - text) : key_size;
     if (!name_size || name_size >= sizeof column->name)
         return bl_error_set(e, BL_EUSAGE, "\"%.*s\" is not NAME=KEY", (int)size, text);
@@ -89,9 +87,7 @@ static int columns_parse(struct bl_text_prepared *p, const char *list, bool is_f
         int k = 1 + p->keeps + p->fields;
         if (k == BL_JSON_KEYS_MAX)
             return bl_error_set(e, BL_EUSAGE, "more than %d keys in --keep and --field", BL_JSON_KEYS_MAX - 1);
-        int code = column_parse(p, k, at, (size_t)(end - at), is_field, e);
-        if (code)
-            return code;
+        BL_TRY(column_parse(p, k, at, (size_t)(end - at), is_field, e));
         ++*count;
         at = *end ? end + 1 : NULL;
     }
@@ -157,18 +153,10 @@ static int join_prepare(const char *text, struct bl_text_prepared *p, struct bl_
 /* Parses --key, --join, --keep and --field into p. BL_EUSAGE: one is wrong. */
 static int text_keys_prepare(const struct bl_text_config *config, struct bl_text_prepared *p, struct bl_error *e)
 {
-    int code = columns_parse(p, config->keep, false, &p->keeps, e);
-    if (code)
-        return code;
-    code = columns_parse(p, config->field, true, &p->fields, e);
-    if (code)
-        return code;
-    code = option_parse_texts(p, config->key, e);
-    if (code)
-        return code;
-    code = join_prepare(config->join, p, e);
-    if (code)
-        return code;
+    BL_TRY(columns_parse(p, config->keep, false, &p->keeps, e));
+    BL_TRY(columns_parse(p, config->field, true, &p->fields, e));
+    BL_TRY(option_parse_texts(p, config->key, e));
+    BL_TRY(join_prepare(config->join, p, e));
     return columns_check_kept(p, config->fim.given, e);
 }
 
@@ -225,8 +213,8 @@ int bl_text_keys_want(void *values, const struct bl_kind_wanted *wanted, struct 
         return bl_error_set(e, BL_EUSAGE,
                             "--min-trained counts the tokens that a field loss_mask or labels trains: give it, as in "
                             "--field loss_mask=KEY:u8");
-    int code = wanted->same ? keys_want_same(p, wanted->same, e) : BL_OK;
-    return code ? code : keys_check_wanted(p, e);
+    BL_TRY(wanted->same ? keys_want_same(p, wanted->same, e) : BL_OK);
+    return keys_check_wanted(p, e);
 }
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
@@ -342,9 +330,7 @@ static int token_file_check(const struct bl_text_config *config, struct bl_error
 int bl_text_check(const void *values, struct bl_error *e)
 {
     const struct bl_text_config *config = values;
-    int code = config->token_file ? token_file_check(config, e) : BL_OK;
-    if (code)
-        return code;
+    BL_TRY(config->token_file ? token_file_check(config, e) : BL_OK);
     if (config->add_special_tokens && (config->bos || config->eos))
         return bl_error_set(e, BL_EUSAGE,
                             "--add-special-tokens and --%s both say what documents %s with: use one of them",
@@ -485,22 +471,16 @@ static int tokens_prepare(const struct bl_text_config *config, struct bl_text_pr
                                            .special = config->special != 0,
                                            .add_special_tokens = config->add_special_tokens,
                                            .lowercase = (enum bl_lowercase)config->lowercase};
-    int code = config->tokenizer ? bl_tokenizer_open(&p->tokenizer, &options, e) : BL_OK;
-    if (code)
-        return code;
+    BL_TRY(config->tokenizer ? bl_tokenizer_open(&p->tokenizer, &options, e) : BL_OK);
     if (p->tokenizer && config->common.dtype && bl_tokenizer_size(p->tokenizer) > UINT16_MAX + 1)
         return bl_error_set(e, BL_EUSAGE, "--dtype u16: the tokenizer has ids up to %" PRId64 ", u16 holds 65535",
                             bl_tokenizer_size(p->tokenizer) - 1);
     if (p->tokenizer)
         bl_tokenizer_marks(p->tokenizer, &p->begin, &p->end);
     p->leaves_specials = p->tokenizer && bl_tokenizer_leaves_plain(p->tokenizer);
-    code = mark_resolve(config, "bos", config->bos, &p->begin, e);
-    if (code)
-        return code;
-    code = mark_resolve(config, "eos", config->eos, &p->end, e);
-    if (code)
-        return code;
-    code = fim_prepare(config, p, e);
+    BL_TRY(mark_resolve(config, "bos", config->bos, &p->begin, e));
+    BL_TRY(mark_resolve(config, "eos", config->eos, &p->end, e));
+    int code = fim_prepare(config, p, e);
     if (!code)
         code = token_resolve(config, "pad-id", config->pad_id, 0, &p->pad, e);
     p->id_max = p->tokenizer ? bl_tokenizer_size(p->tokenizer) - 1 : 0;
@@ -542,20 +522,14 @@ int bl_text_prepare(void *values, struct bl_buffer *warning, struct bl_error *e)
         code = bl_error_set(e, BL_EUSAGE, "--token-file: the id %" PRId64 " does not fit --dtype u16", spec->mark);
     if (code)
         return code;
-    code = rule_prepare(config, &config->prepared, e);
-    if (code)
-        return code;
-    code = text_keys_prepare(config, &config->prepared, e);
-    if (code)
-        return code;
-    code = tokens_prepare(config, &config->prepared, e);
-    if (code)
-        return code;
+    BL_TRY(rule_prepare(config, &config->prepared, e));
+    BL_TRY(text_keys_prepare(config, &config->prepared, e));
+    BL_TRY(tokens_prepare(config, &config->prepared, e));
     const char *said = config->prepared.tokenizer ? bl_tokenizer_warning(config->prepared.tokenizer) : NULL;
     if (said)
         bl_buffer_text(warning, said);
-    code = bl_record_places_open(&config->prepared.places, e);
-    return code ? code : fields_prepare(config, &config->prepared, e);
+    BL_TRY(bl_record_places_open(&config->prepared.places, e));
+    return fields_prepare(config, &config->prepared, e);
 }
 
 void bl_text_release(void *values)

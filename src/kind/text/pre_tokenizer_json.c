@@ -54,9 +54,7 @@ static int split_read(struct bl_json_tokenizer *t, const json_t *object, struct 
     struct bl_error why = {0};
     struct bl_split split = {.kind = BL_SPLIT_GRAMMAR};
     const struct bl_json_flag flags[] = {{"invert", &split.inverted, false}, {0}};
-    int code = bl_json_members_read_flags(object, "Split", flags, e);
-    if (code)
-        return code;
+    BL_TRY(bl_json_members_read_flags(object, "Split", flags, e));
     behavior_read(t, object, &split);
     if (!pattern || !json_object_get(object, "behavior"))
         return bl_error_set(e, BL_EFAIL, "the pre-tokenizer Split has no pattern, or no behavior");
@@ -70,7 +68,7 @@ static int split_read(struct bl_json_tokenizer *t, const json_t *object, struct 
         split.grammar = bl_grammar_find(text, size, !split.inverted);
     if (split.grammar != BL_GRAMMAR_NONE)
         return bl_tokenizer_add_split(t->tokenizer, &split, e);
-    code = bl_tokenizer_add_regex(t->tokenizer, text, size, literal, &split, &why);
+    int code = bl_tokenizer_add_regex(t->tokenizer, text, size, literal, &split, &why);
     if (code != BL_EDATA)
         return bl_error_pass(e, code, &why);
     bl_unsupported_add(&t->unsupported, "the pattern \"%.80s\" (%.150s)", text, why.text);
@@ -119,9 +117,7 @@ static int metaspace_read(struct bl_json_tokenizer *t, const json_t *object, str
     const json_t *mark = json_object_get(object, "replacement");
     struct bl_split split = {.rewrite = BL_REWRITE_MARKS};
     bool splits = true;
-    int code = prefix_read(object, &split, &splits, e);
-    if (code)
-        return code;
+    BL_TRY(prefix_read(object, &split, &splits, e));
     if (!json_is_string(mark) || !json_string_length(mark) ||
         bl_utf8_decode(json_string_value(mark), &split.mark) != json_string_length(mark))
         return bl_error_set(e, BL_EFAIL, "Metaspace: \"replacement\" is not one character");

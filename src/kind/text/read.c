@@ -23,9 +23,7 @@
 /* Makes room for one more file. Only before workers begin. */
 static int spool_files_add(struct bl_spool_files *f, struct bl_error *e)
 {
-    int code = BL_ARRAY_RESERVE(f->descriptor, f->capacity, f->count + 1, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESERVE(f->descriptor, f->capacity, f->count + 1, e));
     if (!f->count)
         atomic_init(&f->left, sysconf(_SC_OPEN_MAX) / 2);
     atomic_init(&f->descriptor[f->count++], -1);
@@ -100,12 +98,8 @@ static struct bl_spool_file *file_find(const struct bl_spool_index *p, uint64_t 
 
 static int file_add(struct bl_spool_index *p, uint64_t hash, struct bl_spool_file **file, struct bl_error *e)
 {
-    int code = BL_ARRAY_RESERVE(p->file, p->files_capacity, p->files + 1, e);
-    if (code)
-        return code;
-    code = bl_hash_add(&p->by_path, hash, p->files, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESERVE(p->file, p->files_capacity, p->files + 1, e));
+    BL_TRY(bl_hash_add(&p->by_path, hash, p->files, e));
     *file = &p->file[p->files++];
     **file = (struct bl_spool_file){hash, p->segments, 0};
     return BL_OK;
@@ -136,12 +130,8 @@ static int adding_row(void *context, int input, const struct bl_row *row, int64_
     struct bl_spool_index *p = a->index;
     if (row->status != BL_ROW_OK)
         return BL_OK;
-    int code = input == a->input ? BL_OK : segment_begin(a, input, e);
-    if (code)
-        return code;
-    code = BL_ARRAY_RESERVE(p->document, p->documents_capacity, p->documents + 1, e);
-    if (code)
-        return code;
+    BL_TRY(input == a->input ? BL_OK : segment_begin(a, input, e));
+    BL_TRY(BL_ARRAY_RESERVE(p->document, p->documents_capacity, p->documents + 1, e));
     p->document[p->documents++] = (struct bl_spool_document){row->offset, a->bytes, row->content};
     struct bl_spool_segment *segment = &p->segment[p->segments - 1];
     a->bytes += bytes ? bl_spool_stored(bytes) : row->length;
@@ -153,14 +143,10 @@ static int adding_row(void *context, int input, const struct bl_row *row, int64_
 int bl_spool_index_add(struct bl_spool_index *p, const char *dir, const struct bl_chunk *chunk, struct bl_error *e)
 {
     struct adding a = {.index = p, .chunk = chunk, .input = -1};
-    int code = BL_ARRAY_RESERVE(p->key, p->keys_capacity, p->keys + 1, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESERVE(p->key, p->keys_capacity, p->keys + 1, e));
     if (!p->files_open && !(p->files_open = calloc(1, sizeof *p->files_open)))
         return bl_error_memory(e);
-    code = spool_files_add(p->files_open, e);
-    if (code)
-        return code;
+    BL_TRY(spool_files_add(p->files_open, e));
     p->key[p->keys++] = chunk->receipt;
     return bl_spool_each(dir, chunk->receipt, chunk->inputs, adding_row, &a, e);
 }
@@ -381,9 +367,7 @@ static int tokens_read(const struct text_reader *r, const struct bl_token_file *
     bl_checksum_begin(&sum);
     for (int64_t done = 0; done < count; done += IDS_MAX) {
         size_t ids = count - done < IDS_MAX ? (size_t)(count - done) : IDS_MAX;
-        int code = bl_token_file_read(t, row->path, at + done * (int64_t)t->type.size, (int64_t)ids, id, e);
-        if (code)
-            return code;
+        BL_TRY(bl_token_file_read(t, row->path, at + done * (int64_t)t->type.size, (int64_t)ids, id, e));
         if (!reader_put_ids(id, ids, r->config->common.dtype, out + (size_t)done * step))
             return row_report_change(row, e);
         bl_checksum_add(&sum, id, ids * sizeof *id);
@@ -418,9 +402,7 @@ static int reader_read_tokens(struct text_reader *r, const struct bl_request *re
     int64_t first = request->source_start - begin, end = first + request->steps;
     if (!found || steps != row->length)
         return row_report_mismatch(row, found, steps, e);
-    int code = reader_open_tokens(r, row, &t, e);
-    if (code)
-        return code;
+    BL_TRY(reader_open_tokens(r, row, &t, e));
     int64_t at = row->offset < 0 ? t->begin : row->offset, size = (int64_t)t->type.size;
     if (at < t->begin || at > t->end || (at - t->begin) % size || tokens < 0 || tokens > (t->end - at) / size)
         return row_report_change(row, e);
@@ -469,10 +451,8 @@ static int text_reader_piece(struct bl_reader *reader, const struct bl_request *
     int64_t at = 0;
     for (int f = 0; f < r->fields->count; f++) {
         int64_t step = (int64_t)bl_field_step_bytes(&r->fields->field[f]);
-        int code = bl_spool_read(&r->window, &steps, at + request->source_start * step, request->out[f],
-                                 (size_t)(request->steps * step), e);
-        if (code)
-            return code;
+        BL_TRY(bl_spool_read(&r->window, &steps, at + request->source_start * step, request->out[f],
+                             (size_t)(request->steps * step), e));
         at += row->length * step;
     }
     return BL_OK;

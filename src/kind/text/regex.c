@@ -14,9 +14,7 @@
 
 int bl_spans_add(struct bl_spans *spans, size_t begin, size_t end, struct bl_error *e)
 {
-    int code = BL_ARRAY_RESERVE(spans->span, spans->capacity, spans->count + 1, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESERVE(spans->span, spans->capacity, spans->count + 1, e));
     spans->span[spans->count++] = (struct bl_span){begin, end};
     return BL_OK;
 }
@@ -74,9 +72,7 @@ int bl_splitting_add(struct bl_splitting *s, size_t begin, size_t end, bool matc
 
 static int stand_in_add_points(struct bl_pattern_points *points, uint32_t point, struct bl_error *e)
 {
-    int code = BL_ARRAY_RESERVE(points->point, points->capacity, points->count + 1, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESERVE(points->point, points->capacity, points->count + 1, e));
     points->point[points->count++] = point;
     return BL_OK;
 }
@@ -418,12 +414,8 @@ static int splitting_run(const struct bl_regex *regex, struct bl_matcher *matche
         int code = bl_regex_next(regex, matcher, text, size, &m, &found, e);
         if (code || !found)
             return code || done >= size ? code : bl_splitting_add(s, done, size, inverted, e);
-        code = done < m.match.begin ? bl_splitting_add(s, done, m.match.begin, inverted, e) : BL_OK;
-        if (code)
-            return code;
-        code = bl_splitting_add(s, m.match.begin, m.match.end, !inverted, e);
-        if (code)
-            return code;
+        BL_TRY(done < m.match.begin ? bl_splitting_add(s, done, m.match.begin, inverted, e) : BL_OK);
+        BL_TRY(bl_splitting_add(s, m.match.begin, m.match.end, !inverted, e));
     }
 }
 

@@ -123,9 +123,7 @@ out:
 static int spool_part_put(struct spool_part *part, const void *data, size_t size, struct bl_error *e)
 {
     if (part->buffer.size + size > CHUNK) {
-        int code = part_flush(part, e);
-        if (code)
-            return code;
+        BL_TRY(part_flush(part, e));
     }
     if (size >= CHUNK)
         return part_write(part, data, size, e);
@@ -209,12 +207,8 @@ static int spool_put_steps(struct bl_spool_writer *w, const uint8_t *steps, size
     for (size_t at = 0; at < bytes;) {
         size_t size = bytes - at < BL_SPOOL_UNIT ? bytes - at : BL_SPOOL_UNIT;
         uint64_t sum = unit_checksum(w->key, part->bytes + (int64_t)part->buffer.size, steps + at, size);
-        int code = spool_part_put(part, steps + at, size, e);
-        if (code)
-            return code;
-        code = spool_part_put(part, &sum, sizeof sum, e);
-        if (code)
-            return code;
+        BL_TRY(spool_part_put(part, steps + at, size, e));
+        BL_TRY(spool_part_put(part, &sum, sizeof sum, e));
         at += size;
     }
     return BL_OK;
@@ -232,15 +226,9 @@ int bl_spool_put(struct bl_spool_writer *w, int input, const struct bl_row *row,
                             .status = (int32_t)row->status,
                             .reason = (uint32_t)strlen(reason),
                             .extra = (uint32_t)strlen(extra)};
-    int code = spool_part_put(&w->rows, &packed, sizeof packed, e);
-    if (code)
-        return code;
-    code = spool_part_put(&w->rows, reason, packed.reason, e);
-    if (code)
-        return code;
-    code = spool_part_put(&w->rows, extra, packed.extra, e);
-    if (code)
-        return code;
+    BL_TRY(spool_part_put(&w->rows, &packed, sizeof packed, e));
+    BL_TRY(spool_part_put(&w->rows, reason, packed.reason, e));
+    BL_TRY(spool_part_put(&w->rows, extra, packed.extra, e));
     return spool_put_steps(w, steps, bytes, e);
 }
 
@@ -300,9 +288,7 @@ static int spool_open_file(const char *dir, uint64_t key, const char *suffix, bo
 int bl_spool_open(const char *dir, uint64_t key, struct bl_error *e)
 {
     int fd;
-    int code = spool_open_file(dir, key, "steps", false, &fd, e);
-    if (code)
-        return code;
+    BL_TRY(spool_open_file(dir, key, "steps", false, &fd, e));
     return fd;
 }
 
@@ -323,9 +309,7 @@ static int spool_read_head(int fd, uint64_t key, struct head *head, bool *good, 
         return bl_error_errno(e, BL_EFAIL, "cannot stat a file of the spool");
     if (status.st_size < (int64_t)sizeof *head)
         return BL_OK;
-    int code = bl_io_pread(fd, head, sizeof *head, 0, "a file of the spool", e);
-    if (code)
-        return code;
+    BL_TRY(bl_io_pread(fd, head, sizeof *head, 0, "a file of the spool", e));
     *good = memcmp(head->magic, magic, sizeof head->magic) == 0 && head->key == key && head->rows_bytes >= 0 &&
             head->rows_bytes < INT64_MAX - (int64_t)sizeof *head && head->steps_bytes >= 0;
     return BL_OK;
@@ -376,9 +360,7 @@ static int spool_visit_rows(struct spool_visiting *v, const char *data, size_t s
         bl_buffer_append(texts, text, packed.reason);
         bl_buffer_byte(texts, '\0');
         bl_buffer_append(texts, text + packed.reason, packed.extra);
-        int code = bl_buffer_check(texts, e);
-        if (code)
-            return code;
+        BL_TRY(bl_buffer_check(texts, e));
         struct bl_row row = {.offset = packed.offset,
                              .length = packed.length,
                              .content = packed.content,
@@ -386,9 +368,7 @@ static int spool_visit_rows(struct spool_visiting *v, const char *data, size_t s
                              .reason = texts->data,
                              .extra = texts->data + packed.reason + 1,
                              .stream = -1};
-        code = v->visit(v->context, packed.input, &row, packed.bytes, e);
-        if (code)
-            return code;
+        BL_TRY(v->visit(v->context, packed.input, &row, packed.bytes, e));
         v->steps_left -= bl_spool_stored(packed.bytes);
         *used += whole;
     }
@@ -482,9 +462,7 @@ static int window_fill(struct bl_spool_window *w, const struct bl_spool_steps *s
             from = unit * (int64_t)UNIT_STORED;
     w->size = 0; /* nothing, until it is compared */
     to = to < stored ? to : stored;
-    int code = bl_io_pread(steps->fd, w->data, (size_t)(to - from), steps->begin + from, "the spool", e);
-    if (code)
-        return code;
+    BL_TRY(bl_io_pread(steps->fd, w->data, (size_t)(to - from), steps->begin + from, "the spool", e));
     w->key = steps->key;
     w->at = steps->begin + from;
     w->size = (size_t)(to - from);
@@ -515,9 +493,7 @@ int bl_spool_read(struct bl_spool_window *w, const struct bl_spool_steps *steps,
         size_t there = window_find(w, steps, from / BL_SPOOL_UNIT, &data);
         if (!there) {
             bool good = true;
-            int code = window_fill(w, steps, from / BL_SPOOL_UNIT, end, &good, e);
-            if (code)
-                return code;
+            BL_TRY(window_fill(w, steps, from / BL_SPOOL_UNIT, end, &good, e));
             if (!good)
                 return spool_report_damage(steps->dir, steps->key, "steps", e);
             continue;

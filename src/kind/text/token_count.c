@@ -52,9 +52,7 @@ static int index_check(struct index *x, const struct bl_cancel *cancel, struct b
 {
     int64_t size = (int64_t)x->t->type.size, before = x->t->begin, end = before;
     for (int64_t i = 0; i < x->count; i++, before = end) {
-        int code = i % INDEX_CHUNK == 0 && bl_cancelled(cancel) ? BL_ECANCEL : index_find_end(x, i, &end, e);
-        if (code)
-            return code;
+        BL_TRY(i % INDEX_CHUNK == 0 && bl_cancelled(cancel) ? BL_ECANCEL : index_find_end(x, i, &end, e));
         if (end > x->t->end)
             return bl_error_set(e, BL_EDATA,
                                 "byte %" PRId64 ": document %" PRId64 " ends behind the last of the %" PRId64 " tokens",
@@ -147,9 +145,7 @@ static int scan_ids(struct id_scan *s, int64_t at, const int32_t **id, size_t *c
         if (bl_cancelled(s->cancel))
             return BL_ECANCEL;
         bl_meter_report(s->chunk->meter, s->before + at);
-        int code = bl_io_pread(s->t->file.fd, s->raw, take * (size_t)size, s->t->file.begin + at, s->path, e);
-        if (code)
-            return code;
+        BL_TRY(bl_io_pread(s->t->file.fd, s->raw, take * (size_t)size, s->t->file.begin + at, s->path, e));
         s->is_right = bl_token_ids(&s->t->type, s->raw, take, s->max, s->id);
         s->first = at;
         s->count = take;
@@ -202,9 +198,7 @@ static int scan_document(struct id_scan *s, struct token_document *d, int64_t li
     for (d->end = d->begin; d->end < limit && !ended;) {
         const int32_t *id;
         size_t count;
-        int code = scan_ids(s, d->end, &id, &count, e);
-        if (code)
-            return code;
+        BL_TRY(scan_ids(s, d->end, &id, &count, e));
         int64_t left = (limit - d->end) / size;
         count = (int64_t)count < left ? count : (size_t)left;
         if (d->end == d->begin) {
@@ -249,9 +243,7 @@ static int scan_emit(struct id_scan *s, const struct token_document *d, bool by_
     bl_item_begin(item, d->is_whole_file ? -1 : d->begin);
     bl_buffer_printf(&item->extra, "\t%d\t%" PRId64 "\t%d", by_mark && !d->is_marked, d->empties, d->is_whole_file);
     item->row.extra = item->extra.data;
-    int code = bl_buffer_check(&item->extra, e);
-    if (code)
-        return code;
+    BL_TRY(bl_buffer_check(&item->extra, e));
     if (d->wrong >= 0)
         bl_item_skip(item,
                      "token %" PRId64 ", at byte %" PRId64 ", is %" PRId64 ": an id is a number from 0 to %" PRId64,
@@ -275,9 +267,7 @@ static int scan_find_first(struct id_scan *s, int64_t from, int64_t end, int64_t
     for (*found = end; at + behind < end;) {
         const int32_t *id;
         size_t count;
-        int code = scan_ids(s, at, &id, &count, e);
-        if (code)
-            return code;
+        BL_TRY(scan_ids(s, at, &id, &count, e));
         size_t i = ids_find(id, count, (int32_t)s->spec->mark);
         at += (int64_t)i * size;
         if (i < count) {
@@ -322,13 +312,9 @@ static int scan_by_index(struct id_scan *s, struct index *index, struct bl_error
             return code;
         if (end == at)
             continue;
-        code = found ? scan_emit(s, &d, false, e) : BL_OK;
-        if (code)
-            return code;
+        BL_TRY(found ? scan_emit(s, &d, false, e) : BL_OK);
         d = (struct token_document){.begin = at, .empties = found ? 0 : d.empties};
-        code = scan_document(s, &d, end, false, e);
-        if (code)
-            return code;
+        BL_TRY(scan_document(s, &d, end, false, e));
         found = true;
         at = end;
     }
@@ -352,9 +338,7 @@ static int scan_open_index(struct id_scan *s, struct bl_error *e)
 
 static int scan_run(struct id_scan *s, struct bl_error *e)
 {
-    int code = s->chunk->begin ? BL_OK : bl_token_file_check_type(s->t, s->path, e);
-    if (code)
-        return code;
+    BL_TRY(s->chunk->begin ? BL_OK : bl_token_file_check_type(s->t, s->path, e));
     if (s->t->index)
         return scan_open_index(s, e);
     if (s->t->begin == s->t->end)
@@ -362,8 +346,8 @@ static int scan_run(struct id_scan *s, struct bl_error *e)
     if (s->spec->mark >= 0)
         return scan_by_mark(s, e);
     struct token_document d = {.begin = s->t->begin, .is_whole_file = true};
-    code = scan_document(s, &d, s->t->end, false, e);
-    return code ? code : scan_emit(s, &d, false, e);
+    BL_TRY(scan_document(s, &d, s->t->end, false, e));
+    return scan_emit(s, &d, false, e);
 }
 
 int bl_token_file_count(struct bl_item *item, const struct bl_chunk *chunk, const char *path, int64_t before,

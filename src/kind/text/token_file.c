@@ -290,16 +290,14 @@ static int file_refuse_name(const char *path, struct bl_error *e)
 
 static int file_open(struct bl_token_file *t, const struct bl_token_spec *spec, const char *path, struct bl_error *e)
 {
-    int code = file_refuse_name(path, e);
-    if (code)
-        return code;
+    BL_TRY(file_refuse_name(path, e));
     if (bl_input_file_open(&t->file, path) != 0)
         return bl_error_errno(e, bl_errno_is_system(errno) ? BL_EFAIL : BL_EDATA, "cannot open %s", path);
     if (!S_ISREG(t->file.status.st_mode))
         return bl_error_set(e, BL_EDATA, "not a regular file");
     t->end = t->file.status.st_size;
     t->type = spec->type;
-    code = token_file_read_header(t, spec, path, e);
+    int code = token_file_read_header(t, spec, path, e);
     if (!code)
         code = file_find_beside(t, spec, path, e);
     if (code)
@@ -390,9 +388,7 @@ int bl_token_file_read(const struct bl_token_file *t, const char *path, int64_t 
     for (int64_t done = 0; done < count; done += step) {
         size_t ids = (size_t)(count - done < step ? count - done : step);
         int64_t from = at + done * (int64_t)t->type.size;
-        int code = bl_io_pread(t->file.fd, raw, ids * t->type.size, t->file.begin + from, path, e);
-        if (code)
-            return code;
+        BL_TRY(bl_io_pread(t->file.fd, raw, ids * t->type.size, t->file.begin + from, path, e));
         if (!bl_token_ids(&t->type, raw, ids, INT32_MAX, out + done))
             return bl_error_set(e, BL_EFAIL, "%s changed since the scan: no ids at byte %" PRId64, path, from);
     }
@@ -409,9 +405,7 @@ int bl_token_file_check_type(const struct bl_token_file *t, const char *path, st
     uint8_t raw[SAMPLE_IDS * 8];
     if (count < SAMPLE_LEAST || (type->size != 2 && type->size != 4))
         return BL_OK;
-    int code = bl_io_pread(t->file.fd, raw, (size_t)count * type->size, t->file.begin + t->begin, path, e);
-    if (code)
-        return code;
+    BL_TRY(bl_io_pread(t->file.fd, raw, (size_t)count * type->size, t->file.begin + t->begin, path, e));
     for (int64_t i = 0; i < count; i++) {
         int64_t value = bl_id_number_read(type, raw + i * (int64_t)type->size);
         high[i & 1] += value < 0 || value > SAMPLE_HIGH;

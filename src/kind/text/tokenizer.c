@@ -23,9 +23,7 @@ static void tokenizer_update_digest(struct bl_tokenizer *tokenizer, const void *
 
 static int tokenizer_slurp(struct bl_tokenizer *tokenizer, const char *path, struct bl_buffer *text, struct bl_error *e)
 {
-    int code = bl_io_read_file(path, FILE_MAX, text, e);
-    if (code)
-        return code;
+    BL_TRY(bl_io_read_file(path, FILE_MAX, text, e));
     tokenizer_update_digest(tokenizer, text->data, text->size);
     return BL_OK;
 }

@@ -36,8 +36,8 @@ static int pair_read(struct bl_tokenizer *tokenizer, const json_t *processor, co
 
 static int bert_processing_read(struct bl_json_tokenizer *t, const json_t *processor, struct bl_error *e)
 {
-    int code = pair_read(t->tokenizer, processor, "cls", &t->tokenizer->post.begin, e);
-    return code ? code : pair_read(t->tokenizer, processor, "sep", &t->tokenizer->post.end, e);
+    BL_TRY(pair_read(t->tokenizer, processor, "cls", &t->tokenizer->post.begin, e));
+    return pair_read(t->tokenizer, processor, "sep", &t->tokenizer->post.end, e);
 }
 
 /* --- TemplateProcessing ----------------------------------------------------------------------------------------- */
@@ -209,13 +209,9 @@ static int added_read_token(struct bl_json_tokenizer *t, const json_t *item, int
         return bl_error_set(e, BL_EFAIL, "\"content\" is missing, or not a string");
     if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) > BL_ID_MAX)
         return bl_error_set(e, BL_EFAIL, "\"id\" is missing, or not an integer from 0 to %d", BL_ID_MAX);
-    code = bl_json_members_read_flags(item, "it", flags, e);
-    if (code)
-        return code;
+    BL_TRY(bl_json_members_read_flags(item, "it", flags, e));
     normalized = !special;
-    code = bl_json_members_read_flags(item, "it", normal, e);
-    if (code)
-        return code;
+    BL_TRY(bl_json_members_read_flags(item, "it", normal, e));
     const char *text = json_string_value(content);
     size_t size = json_string_length(content);
     int64_t expected = added_expected_id(t, text, size, largest);
@@ -280,14 +276,11 @@ static int root_read(struct bl_json_tokenizer *t, struct bl_error *e)
     int unsupported = bl_unsupported_check(&t->unsupported, e);
     if (unsupported || code)
         return unsupported ? unsupported : bl_error_pass(e, code, &damage);
-    code = added_read(t, e);
-    if (!code)
-        code = bl_json_read_post_processor(t, e);
-    if (!code)
-        code = bl_unsupported_check(&t->unsupported, e);
-    if (!code)
-        code = bl_tokenizer_warn_missing_tokens(t->tokenizer, &t->names, json_object_get(t->root, "added_tokens"), e);
-    return code ? code : lengths_warn(t->tokenizer, t->root, e);
+    BL_TRY(added_read(t, e));
+    BL_TRY(bl_json_read_post_processor(t, e));
+    BL_TRY(bl_unsupported_check(&t->unsupported, e));
+    BL_TRY(bl_tokenizer_warn_missing_tokens(t->tokenizer, &t->names, json_object_get(t->root, "added_tokens"), e));
+    return lengths_warn(t->tokenizer, t->root, e);
 }
 
 int bl_tokenizer_read_json(struct bl_tokenizer *tokenizer, const json_t *root, const struct bl_json_lists *lists,

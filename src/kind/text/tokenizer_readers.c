@@ -149,10 +149,8 @@ int bl_tokenizer_add_regex(struct bl_tokenizer *tokenizer, const char *pattern, 
                            struct bl_split *split, struct bl_error *e)
 {
     split->kind = BL_SPLIT_REGEX;
-    int code = bl_regex_open(&split->regex, pattern, size, literal, e);
-    if (code)
-        return code;
-    code = bl_tokenizer_add_split(tokenizer, split, e);
+    BL_TRY(bl_regex_open(&split->regex, pattern, size, literal, e));
+    int code = bl_tokenizer_add_split(tokenizer, split, e);
     if (code) {
         bl_regex_close(split->regex);
         return code;
@@ -208,19 +206,15 @@ int bl_tokenizer_read_wordpiece(struct bl_tokenizer *tokenizer, const struct bl_
                                 struct bl_error *e)
 {
     static const char *const special[] = {"[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"};
-    int code = bl_wordpiece_vocabulary(&tokenizer->vocabulary, text, path, e);
-    if (code)
-        return code;
-    code = bl_wordpiece_init(&tokenizer->wordpiece, &tokenizer->vocabulary, "[UNK]", BL_WORDPIECE_PREFIX,
-                             BL_WORDPIECE_CHARACTERS, e);
+    BL_TRY(bl_wordpiece_vocabulary(&tokenizer->vocabulary, text, path, e));
+    int code = bl_wordpiece_init(&tokenizer->wordpiece, &tokenizer->vocabulary, "[UNK]", BL_WORDPIECE_PREFIX,
+                                 BL_WORDPIECE_CHARACTERS, e);
     if (code) {
         bl_error_prefix(e, "%s", path);
         return code;
     }
     bool uncased;
-    code = wordpiece_choose_case(tokenizer, &uncased, e);
-    if (code)
-        return code;
+    BL_TRY(wordpiece_choose_case(tokenizer, &uncased, e));
     tokenizer->model = BL_MODEL_WORDPIECE;
     tokenizer->normalizer[tokenizer->normalizers++] =
         (struct bl_normalizer){.kind = BL_NORMALIZER_BERT, .bert = {true, true, uncased, uncased}};

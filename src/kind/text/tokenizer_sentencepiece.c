@@ -189,9 +189,7 @@ static int model_read(const struct bl_buffer *text, struct model *model, struct 
         if (f.number != MODEL_PIECE)
             continue;
         whole = f.data && model->count <= BL_VOCABULARY_MAX && model_read_piece(&f, &piece);
-        int code = whole ? BL_ARRAY_RESERVE(model->piece, model->capacity, model->count + 1, e) : BL_OK;
-        if (code)
-            return code;
+        BL_TRY(whole ? BL_ARRAY_RESERVE(model->piece, model->capacity, model->count + 1, e) : BL_OK);
         if (whole)
             model->piece[model->count++] = piece;
     }
@@ -480,14 +478,12 @@ static struct bl_split split_choose(const struct bl_tokenizer *tokenizer, const 
 static int parts_read(struct bl_tokenizer *tokenizer, struct model *model, struct bl_error *e)
 {
     struct bl_buffer decoded = {0};
-    int code = pieces_check(model, e);
-    if (code)
-        return code;
+    BL_TRY(pieces_check(model, e));
     tokenizer->alphabet.kind = spaces_can_stand(model) ? BL_ALPHABET_SPACES : BL_ALPHABET_TEXT;
     tokenizer->size = (int64_t)model->count;
     tokenizer->joins_unknown = !model->fallback;
     tokenizer->unknown = (int32_t)model->unknown;
-    code = rule_read(tokenizer, model, e);
+    int code = rule_read(tokenizer, model, e);
     if (!code)
         code = model_read_added(tokenizer, model, &decoded, e);
     bl_buffer_free(&decoded);

@@ -197,10 +197,9 @@ static int tekken_read(struct tekken *t, struct bl_error *e)
     bl_buffer_clear(&t->text);
     bl_json_unescape(&t->value[PATTERN], &t->text, &lone);
     bl_buffer_text(&t->text, "");
-    code = bl_buffer_check(&t->text, e);
-    if (!code)
-        code = bl_tokenizer_set_pattern(tokenizer, t->text.data, t->text.size, e) ? BL_EFAIL : BL_OK;
-    return code ? code : bl_bpe_from_ranks(&tokenizer->bpe, &tokenizer->vocabulary, e);
+    BL_TRY(bl_buffer_check(&t->text, e));
+    BL_TRY(bl_tokenizer_set_pattern(tokenizer, t->text.data, t->text.size, e) ? BL_EFAIL : BL_OK);
+    return bl_bpe_from_ranks(&tokenizer->bpe, &tokenizer->vocabulary, e);
 }
 
 int bl_tokenizer_read_tekken(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,

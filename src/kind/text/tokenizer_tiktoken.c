@@ -196,9 +196,7 @@ static int tiktoken_read_line(struct bl_tokenizer *tokenizer, const char *line, 
         return bl_error_set(e, BL_EFAIL, "\"%.*s\" is not a token in base64", (int)(digits < 80 ? digits : 80), line);
     if (!space || !bl_text_to_int(space + 1, size - digits - 1, 0, BL_ID_MAX, &rank))
         return bl_error_set(e, BL_EFAIL, "a token without a rank from 0 to %d", BL_ID_MAX);
-    int code = bl_vocabulary_add(&tokenizer->vocabulary, bytes->data, (size_t)decoded, (int32_t)rank, &known, e);
-    if (code)
-        return code;
+    BL_TRY(bl_vocabulary_add(&tokenizer->vocabulary, bytes->data, (size_t)decoded, (int32_t)rank, &known, e));
     if (known >= 0)
         return bl_error_set(e, BL_EFAIL, "the same token as rank %d", tokenizer->vocabulary.token[known].id);
     bl_tokenizer_count(tokenizer, (int32_t)rank);
@@ -359,8 +357,8 @@ static int gpt2_read_vocabulary(struct bl_tokenizer *tokenizer, struct bl_merges
 {
     struct bl_json_value object = {.type = BL_JSON_OBJECT, .text = memchr(text->data, '{', text->size)};
     object.size = (size_t)(text->data + text->size - object.text);
-    int code = bl_names_read(names, &object, e);
-    return code ? code : bl_merges_open(merges, tokenizer, names, e);
+    BL_TRY(bl_names_read(names, &object, e));
+    return bl_merges_open(merges, tokenizer, names, e);
 }
 
 int bl_tokenizer_read_gpt2(struct bl_tokenizer *tokenizer, const struct bl_buffer *vocab, const char *vocab_path,
@@ -449,12 +447,10 @@ static int repository_find(const char *name, struct bl_buffer *folder, bool *fou
     cache_append_repository(name, folder);
     size_t size = folder->size;
     bl_buffer_text(folder, "/refs/main");
-    int code = bl_buffer_check(folder, e);
-    if (code)
-        return code;
+    BL_TRY(bl_buffer_check(folder, e));
     if (stat(folder->data, &status) != 0)
         return bl_errno_is_system(errno) ? bl_error_errno(e, BL_EFAIL, "cannot stat %s", folder->data) : BL_OK;
-    code = bl_io_read_file(folder->data, REVISION_MAX, &revision, e);
+    int code = bl_io_read_file(folder->data, REVISION_MAX, &revision, e);
     if (code)
         goto out;
     size_t end = strcspn(revision.data, " \r\n");
@@ -490,9 +486,7 @@ static int encoding_find(const char *name, struct bl_buffer *path, bool *found, 
         if (!cache_append_place(places, sizeof places / sizeof *places, path))
             bl_buffer_text(path, "/tmp/data-gym-cache");
         bl_buffer_printf(path, "/%s", known[i].file);
-        int code = bl_buffer_check(path, e);
-        if (code)
-            return code;
+        BL_TRY(bl_buffer_check(path, e));
         *found = stat(path->data, &status) == 0;
         if (!*found && bl_errno_is_system(errno))
             return bl_error_errno(e, BL_EFAIL, "cannot stat %s", path->data);

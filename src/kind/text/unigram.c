@@ -149,14 +149,12 @@ int bl_unigram_encode(const struct bl_unigram *model, struct bl_unigram_scratch 
                       size_t size, struct bl_ids *ids, struct bl_error *e)
 {
     struct bl_ids *reversed = &scratch->reversed;
-    int code = BL_ARRAY_RESERVE(scratch->node, scratch->capacity, size + 1, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESERVE(scratch->node, scratch->capacity, size + 1, e));
     struct bl_unigram_node *node = scratch->node;
     node[0] = (struct bl_unigram_node){0, 0, -1};
     for (size_t i = 1; i <= size; i++)
         node[i].begin = SIZE_MAX;
-    code = nodes_find(model, node, word, size, e);
+    int code = nodes_find(model, node, word, size, e);
     reversed->count = 0;
     for (size_t end = size, begin; end && !code; end = begin) {
         begin = node[end].begin;

@@ -55,9 +55,7 @@ int bl_vocabulary_append(struct bl_vocabulary *v, const void *bytes, size_t size
         return bl_error_set(e, BL_EFAIL, "more than %d tokens", BL_VOCABULARY_MAX);
     if (size > UINT32_MAX - v->bytes.size)
         return bl_error_set(e, BL_EFAIL, "the tokens have more than 4 GiB");
-    int code = BL_ARRAY_RESERVE(v->token, v->capacity, v->count + 1, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESERVE(v->token, v->capacity, v->count + 1, e));
     v->token[v->count++] = (struct bl_token){(uint32_t)v->bytes.size, (uint32_t)size, id};
     bl_buffer_append(&v->bytes, bytes, size);
     return bl_buffer_check(&v->bytes, e);
@@ -88,14 +86,12 @@ int bl_vocabulary_add(struct bl_vocabulary *v, const void *bytes, size_t size, i
                       struct bl_error *e)
 {
     uint64_t hash = bl_vocabulary_hash(bytes, size);
-    int code = v->table.count < v->count ? bl_vocabulary_index(v, known, e) : BL_OK;
-    if (code)
-        return code;
+    BL_TRY(v->table.count < v->count ? bl_vocabulary_index(v, known, e) : BL_OK);
     *known = bl_vocabulary_find_hash(v, bytes, size, hash);
     if (*known >= 0)
         return BL_OK;
-    code = bl_vocabulary_append(v, bytes, size, id, e);
-    return code ? code : bl_hash_add(&v->table, hash, v->count - 1, e);
+    BL_TRY(bl_vocabulary_append(v, bytes, size, id, e));
+    return bl_hash_add(&v->table, hash, v->count - 1, e);
 }
 
 int64_t bl_vocabulary_find(const struct bl_vocabulary *v, const void *bytes, size_t size)

@@ -102,9 +102,7 @@ int bl_wordpiece_encode(const struct bl_wordpiece *model, struct bl_buffer *scra
         if (token < 0)
             return wordpiece_add_unknown(model, count, ids, e);
         taken -= tail;
-        int code = bl_ids_add(ids, model->vocabulary->token[token].id, e);
-        if (code)
-            return code;
+        BL_TRY(bl_ids_add(ids, model->vocabulary->token[token].id, e));
     }
     return 0;
 }

@@ -81,10 +81,8 @@ static int footage_make_timeline(struct bl_footage *f, const struct bl_kind_env 
     struct bl_demux d;
     if (*f->found.reason || !f->found.times)
         return BL_OK;
-    int code = bl_demux_open(&d, path, f->bytes, f->found.stream, BL_DEMUX_COUNT, env, e);
-    if (code)
-        return code;
-    code = bl_timeline_make(&f->timeline, &d, false, e);
+    BL_TRY(bl_demux_open(&d, path, f->bytes, f->found.stream, BL_DEMUX_COUNT, env, e));
+    int code = bl_timeline_make(&f->timeline, &d, false, e);
     bl_demux_close(&d);
     f->timeline.exact = f->timeline.exact && (int64_t)f->timeline.shown.count == f->found.length &&
                         (!f->timeline.derived || footage_confirms(f));
@@ -108,13 +106,10 @@ static int footage_count(struct bl_footage *f, const struct bl_video_config *con
     struct bl_video_config all = *config;
     all.fps = (struct bl_rational){0};
     all.stride = 1;
-    int code = bl_video_count(&all, env, input, NULL, true, &f->found, e);
-    if (!code)
-        code = bl_backend_choose(config, env, input->path, input->bytes, f->found.stream, *f->found.reason, &f->backend,
-                                 e);
-    if (!code)
-        code = footage_make_timeline(f, env, input->path, e);
-    return code;
+    BL_TRY(bl_video_count(&all, env, input, NULL, true, &f->found, e));
+    BL_TRY(
+        bl_backend_choose(config, env, input->path, input->bytes, f->found.stream, *f->found.reason, &f->backend, e));
+    return footage_make_timeline(f, env, input->path, e);
 }
 
 static int footage_load(struct bl_footage *f, const struct bl_video_config *config, const struct bl_kind_env *env,
@@ -312,9 +307,7 @@ static int clip_fill_frames(struct clip_counter *c, const struct bl_footage *f, 
         return code;
     if (end <= begin)
         return bl_error_set(e, BL_EDATA, "no frame lies between its start and its end");
-    code = bl_footage_steps(f, c->config, begin, end, &row->length, e);
-    if (code)
-        return code;
+    BL_TRY(bl_footage_steps(f, c->config, begin, end, &row->length, e));
     bool whole = bl_clip_is_whole(&c->list.clip);
     if (*f->found.reason)
         BL_LIST_REASON(&c->list, "%s%s", whole ? "" : "the video: ", f->found.reason);

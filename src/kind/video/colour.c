@@ -89,9 +89,7 @@ int bl_colour_make(struct bl_colour *colour, const struct bl_pixels *pixels, enu
     colour->base = (int16_t)lrint((middle + 0.5) * (1 << BL_COLOUR_SHIFT));
     if (pixels->family != BL_FAMILY_YUV)
         return 0;
-    int code = bl_colour_check(matrix, e);
-    if (code)
-        return code;
+    BL_TRY(bl_colour_check(matrix, e));
     colour_set_matrix(colour, matrix, 255 / chroma);
     return BL_OK;
 }

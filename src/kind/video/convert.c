@@ -409,19 +409,11 @@ static int plane_scale(struct conversion *p, const struct bl_graph_key *key, zim
 {
     struct bl_convert *convert = p->convert;
     struct bl_graph *graph;
-    int code = graphs_find(&convert->graphs, key, convert->options.simd, &graph, e);
-    if (code)
-        return code;
+    BL_TRY(graphs_find(&convert->graphs, key, convert->options.simd, &graph, e));
     /* zimg reads beyond the end of this, too. */
-    code = scratch_reserve(&convert->temporary, graph->temporary_bytes + 2 * LINE_ALIGN, e);
-    if (code)
-        return code;
-    code = lines_make(&p->in, &convert->in, key->width, key->height, graph->in_mask, e);
-    if (code)
-        return code;
-    code = lines_make(out, scratch, key->out_width, key->out_height, done ? graph->out_mask : ZIMG_BUFFER_MAX, e);
-    if (code)
-        return code;
+    BL_TRY(scratch_reserve(&convert->temporary, graph->temporary_bytes + 2 * LINE_ALIGN, e));
+    BL_TRY(lines_make(&p->in, &convert->in, key->width, key->height, graph->in_mask, e));
+    BL_TRY(lines_make(out, scratch, key->out_width, key->out_height, done ? graph->out_mask : ZIMG_BUFFER_MAX, e));
     zimg_image_buffer_const from = {.version = ZIMG_API_VERSION};
     zimg_image_buffer to = {.version = ZIMG_API_VERSION};
     from.plane[0].data = p->in.data;
@@ -446,9 +438,7 @@ static int chroma_scale_height_first(struct conversion *p, struct lines *out, st
     const struct bl_graph_key across = {
         g->coded_width,  g->scaled_height, g->scaled_width, g->scaled_height, g->resize, g->source_x, 0,
         g->source_width, g->scaled_height};
-    int code = plane_scale(p, &down, line_unpack, NULL, &p->narrow, &p->convert->narrow, e);
-    if (code)
-        return code;
+    BL_TRY(plane_scale(p, &down, line_unpack, NULL, &p->narrow, &p->convert->narrow, e));
     return plane_scale(p, &across, line_unpack_wide, NULL, out, scratch, e);
 }
 
@@ -462,12 +452,8 @@ static int chroma_scale_width_first(struct conversion *p, struct lines *out, str
                                         g->source_x,    0,   g->source_width, low};
     const struct bl_graph_key down = {g->scaled_width, g->coded_height, g->scaled_width, g->scaled_height, g->resize, 0,
                                       g->source_y,     g->scaled_width, g->source_height};
-    int code = lines_make(&p->narrow, &p->convert->narrow, narrow, 1, 0, e);
-    if (code)
-        return code;
-    code = plane_scale(p, &across, line_unpack_low, NULL, &p->low, &p->convert->low, e);
-    if (code)
-        return code;
+    BL_TRY(lines_make(&p->narrow, &p->convert->narrow, narrow, 1, 0, e));
+    BL_TRY(plane_scale(p, &across, line_unpack_low, NULL, &p->low, &p->convert->low, e));
     return plane_scale(p, &down, line_unpack_high, NULL, out, scratch, e);
 }
 
@@ -550,27 +536,17 @@ static int conversion_begin(struct conversion *p, const AVFrame *frame, struct b
     struct bl_convert *convert = p->convert;
     const struct bl_convert_options *options = &convert->options;
     enum AVPixelFormat format = (enum AVPixelFormat)frame->format;
-    int code = bl_convert_check(format, frame->color_trc, frame->colorspace, options, e);
-    if (code)
-        return code;
-    code = bl_pixels_make(pixels, format, e);
-    if (code)
-        return code;
-    code = bl_colour_make(&p->writer.colour, pixels, frame->colorspace, frame->color_range, e);
-    if (code)
-        return code;
-    code = bl_scanlines_begin(&convert->lines, pixels, frame, options->simd, e);
-    if (code)
-        return code;
-    code = scratch_reserve(&convert->row, (size_t)p->geometry->scaled_width * 3, e);
-    if (code)
-        return code;
+    BL_TRY(bl_convert_check(format, frame->color_trc, frame->colorspace, options, e));
+    BL_TRY(bl_pixels_make(pixels, format, e));
+    BL_TRY(bl_colour_make(&p->writer.colour, pixels, frame->colorspace, frame->color_range, e));
+    BL_TRY(bl_scanlines_begin(&convert->lines, pixels, frame, options->simd, e));
+    BL_TRY(scratch_reserve(&convert->row, (size_t)p->geometry->scaled_width * 3, e));
     p->writer.channels = options->channels;
     p->writer.simd = options->simd;
     p->writer.depth = pixels->depth;
     p->writer.row = convert->row.data;
-    code = conversion_use_tonemap(p, frame, pixels, e);
-    return code ? code : conversion_use_grey(p, pixels, e);
+    BL_TRY(conversion_use_tonemap(p, frame, pixels, e));
+    return conversion_use_grey(p, pixels, e);
 }
 
 int bl_convert_frame(struct bl_convert *convert, const AVFrame *frame, const struct bl_geometry *geometry, uint8_t *out,
@@ -583,15 +559,13 @@ int bl_convert_frame(struct bl_convert *convert, const AVFrame *frame, const str
     struct conversion conversion = {.convert = convert, .geometry = g};
     struct bl_pixel_writer *writer = &conversion.writer;
     struct bl_pixels pixels;
-    int code = conversion_begin(&conversion, frame, &pixels, e);
-    if (code)
-        return code;
+    BL_TRY(conversion_begin(&conversion, frame, &pixels, e));
     int pixel = bl_channels_bytes(convert->options.channels);
     if ((int64_t)g->scaled_width * g->scaled_height != (int64_t)g->width * g->height)
         memset(out, 0, (size_t)g->width * (size_t)g->height * (size_t)pixel);
     writer->origin = out + bl_geometry_place(g, pixel, &writer->step_x, &writer->step_y);
-    code = geometry_is_identity(g) ? conversion_copy(&conversion, pixels.planes, e)
-                                   : conversion_scale(&conversion, pixels.planes, e);
+    int code = geometry_is_identity(g) ? conversion_copy(&conversion, pixels.planes, e)
+                                       : conversion_scale(&conversion, pixels.planes, e);
     if (code || !conversion.tonemap)
         return code;
     return bl_tonemap_finish(conversion.tonemap, writer, e);

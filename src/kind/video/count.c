@@ -87,25 +87,19 @@ static int counter_decode_frames(struct counter *c, struct bl_decode *decode, AV
     int64_t end = AV_NOPTS_VALUE;
     for (;;) {
         bool got;
-        int code = bl_decode_next(decode, frame, &got, e);
-        if (code)
-            return code;
+        BL_TRY(bl_decode_next(decode, frame, &got, e));
         if (!got)
             break;
         int64_t time = bl_frame_time(frame);
         if (c->pick.stride == 0 && c->decoded == 0 && time == AV_NOPTS_VALUE)
             return bl_error_set(e, BL_EDATA, "its frames have no timestamps, which --fps needs");
-        code = bl_picture_check_frame(c->config, frame, e);
-        if (code)
-            return code;
+        BL_TRY(bl_picture_check_frame(c->config, frame, e));
         if (c->first_only) {
             c->decoded++;
             return BL_OK;
         }
         bl_clock_note(&c->clock, frame, c->decoded);
-        code = counter_push(c, time, e);
-        if (code)
-            return code;
+        BL_TRY(counter_push(c, time, e));
         c->early = c->decoded == 0 ? decode->errors : c->early;
         c->decoded++;
         c->concealed += bl_decode_is_damaged(frame);
@@ -182,9 +176,7 @@ static void counter_write_reason(const struct counter *c, char *text, size_t siz
 
 static int counter_use_decoder(struct counter *c, struct bl_count_result *result, struct bl_error *e)
 {
-    int code = counter_decode(c, e);
-    if (code)
-        return code;
+    BL_TRY(counter_decode(c, e));
     if (c->decoded == 0 && c->index.frames == 0)
         return bl_error_set(e, BL_EDATA, "no frames in the video stream");
     if (c->decoded == 0)
@@ -247,16 +239,14 @@ int bl_video_count(const struct bl_video_config *config, const struct bl_kind_en
 {
     *result = (struct bl_count_result){.stream = -1};
     struct bl_demux d;
-    int code = bl_demux_open(&d, input->path, -1, BL_DEMUX_WANTED(config->common.stream),
-                             bl_sampling_count_mode(config), env, e);
-    if (code)
-        return code;
+    BL_TRY(bl_demux_open(&d, input->path, -1, BL_DEMUX_WANTED(config->common.stream), bl_sampling_count_mode(config),
+                         env, e));
     result->stream = d.stream->index;
     struct counter c = {
         .config = config, .demux = &d, .meter = meter, .want_times = times, .clock.origin = AV_NOPTS_VALUE};
     if (config->count != BL_COUNT_DECODE) /* decoding takes much longer, and reports its own progress */
         d.meter = meter;
-    code = bl_picture_check(&d, config, e);
+    int code = bl_picture_check(&d, config, e);
     if (code)
         goto out;
     code = bl_packet_index_make(&c.index, &d, times || config->fps.den != 0, e);

@@ -193,9 +193,7 @@ static int decode_open_codec(struct bl_decode *d, struct bl_error *e)
     d->codec->pkt_timebase = stream->time_base;
     d->codec->framerate = stream->avg_frame_rate; /* for frames without a duration, if the codec has no rate */
     d->codec->max_pixels = BL_AREA_MAX;
-    code = bl_decoder_guard_open(&d->guard, d->codec, d->demux.env, e);
-    if (code)
-        return code;
+    BL_TRY(bl_decoder_guard_open(&d->guard, d->codec, d->demux.env, e));
     code = avcodec_open2(d->codec, decoder, NULL);
     if (code < 0)
         return bl_demux_error(&d->demux, code, "the decoder cannot be opened", e);
@@ -205,9 +203,7 @@ static int decode_open_codec(struct bl_decode *d, struct bl_error *e)
 static int decode_borrow_codec(struct bl_decode *d, struct bl_error *e)
 {
     const AVStream *stream = d->demux.stream;
-    int code = bl_session_pool_acquire(d->sessions, stream->codecpar, &d->session, e);
-    if (code)
-        return code;
+    BL_TRY(bl_session_pool_acquire(d->sessions, stream->codecpar, &d->session, e));
     bl_session_ready(d->session, stream->time_base, stream->avg_frame_rate);
     d->codec = d->session->codec;
     return BL_OK;
@@ -344,8 +340,8 @@ static int decode_enter(struct bl_decode *d, bool *got, struct bl_error *e)
     if (code || *got)
         return code;
     d->no_entry = true;
-    code = decode_reopen(d, e);
-    return code ? code : bl_demux_next(&d->demux, d->packet, got, e);
+    BL_TRY(decode_reopen(d, e));
+    return bl_demux_next(&d->demux, d->packet, got, e);
 }
 
 /* Reads the next packet that is needed. */
@@ -382,9 +378,7 @@ static int decode_begin_again(struct bl_decode *d, struct bl_error *e)
     d->time_end = d->dts_end = AV_NOPTS_VALUE;
     d->shift = d->errors = 0;
     d->demux.end_error = 0;
-    int code = decode_open_codec(d, e);
-    if (code)
-        return code;
+    BL_TRY(decode_open_codec(d, e));
     av_packet_unref(d->packet);
     if (av_packet_ref(d->packet, d->opening) < 0)
         return bl_error_memory(e);
@@ -403,12 +397,10 @@ static void decode_part_hevc(struct bl_decode *d)
 int bl_decode_seek(struct bl_decode *d, const struct bl_restart *restart, bool *found, struct bl_error *e)
 {
     *found = false;
-    int code = d->opening ? decode_begin_again(d, e) : decode_feed(d, e);
-    if (code)
-        return code;
+    BL_TRY(d->opening ? decode_begin_again(d, e) : decode_feed(d, e));
     if (d->codec->codec_id == AV_CODEC_ID_HEVC)
         decode_part_hevc(d);
-    code = bl_demux_seek(&d->demux, restart->position, restart->time, d->packet, found, e);
+    int code = bl_demux_seek(&d->demux, restart->position, restart->time, d->packet, found, e);
     if (!code && *found)
         return decode_send(d, true, e);
     av_packet_unref(d->packet);

@@ -51,9 +51,7 @@ static int geometry_set_display(struct bl_geometry *g, const struct bl_geometry_
     int64_t width = in->coded_width, height = in->coded_height;
     if (in->sar_num > 0 && in->sar_den > 0)
         width = ratio_round(width * in->sar_num, in->sar_den);
-    int code = geometry_check_size("a picture", width, height, BL_EDATA, e);
-    if (code)
-        return code;
+    BL_TRY(geometry_check_size("a picture", width, height, BL_EDATA, e));
     int turned = g->orientation & BL_ORIENT_TRANSPOSE;
     g->display_width = (int)(turned ? height : width);
     g->display_height = (int)(turned ? width : height);
@@ -88,24 +86,16 @@ static void geometry_fit(struct bl_geometry *g, enum bl_fit fit)
 int bl_geometry_make(struct bl_geometry *geometry, const struct bl_geometry_input *input, struct bl_error *e)
 {
     memset(geometry, 0, sizeof(*geometry));
-    int code = geometry_check_size("a coded picture", input->coded_width, input->coded_height, BL_EDATA, e);
-    if (code)
-        return code;
-    code = orientation_from_matrix(input->matrix, &geometry->orientation, e);
-    if (code)
-        return code;
-    code = geometry_set_display(geometry, input, e);
-    if (code)
-        return code;
+    BL_TRY(geometry_check_size("a coded picture", input->coded_width, input->coded_height, BL_EDATA, e));
+    BL_TRY(orientation_from_matrix(input->matrix, &geometry->orientation, e));
+    BL_TRY(geometry_set_display(geometry, input, e));
     geometry->resize = input->resize;
     geometry->coded_width = input->coded_width;
     geometry->coded_height = input->coded_height;
     int native = !input->target_width && !input->target_height;
     geometry->width = native ? geometry->display_width : input->target_width;
     geometry->height = native ? geometry->display_height : input->target_height;
-    code = geometry_check_size("a target", geometry->width, geometry->height, BL_EUSAGE, e);
-    if (code)
-        return code;
+    BL_TRY(geometry_check_size("a target", geometry->width, geometry->height, BL_EUSAGE, e));
     geometry_fit(geometry, input->fit);
     return BL_OK;
 }

@@ -33,9 +33,7 @@ int bl_gpu_append_codecs(struct bl_gpu *gpu, struct bl_buffer *out, struct bl_er
     for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++) {
         const struct bl_gpu_stream stream = {codecs[i].id, codecs[i].format, WIDTH, HEIGHT};
         bool can;
-        int code = bl_nvdec_functions.can_decode(gpu, &stream, &can, e);
-        if (code)
-            return code;
+        BL_TRY(bl_nvdec_functions.can_decode(gpu, &stream, &can, e));
         if (can)
             bl_buffer_printf(out, "%s%s", some ? ", " : "", codecs[i].name);
         some |= can;
@@ -338,9 +336,7 @@ int bl_session_pool_acquire(struct bl_session_pool *s, const AVCodecParameters *
         found = pool_find_slot(s);
         if (!found)
             return bl_error_set(e, BL_EFAIL, "more decoders are in use than a worker has");
-        int code = pool_open_session(s, found, parameters, e);
-        if (code)
-            return code;
+        BL_TRY(pool_open_session(s, found, parameters, e));
     }
     found->lent = true;
     found->used = ++s->clock;

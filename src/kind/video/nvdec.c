@@ -171,9 +171,7 @@ static int queue_make_buffer(struct bl_gpu_queue *queue, struct bl_error *e)
 
 static int queue_make_stream(struct bl_gpu_queue *queue, struct bl_error *e)
 {
-    int code = bl_device_enter(queue->device, e);
-    if (code)
-        return code;
+    BL_TRY(bl_device_enter(queue->device, e));
     CUresult result = queue_cuda(queue)->cuStreamCreate(&queue->stream, CU_STREAM_NON_BLOCKING);
     for (int i = 0; i < BL_GPU_EVENTS && result == CUDA_SUCCESS; i++)
         result = queue_cuda(queue)->cuEventCreate(&queue->event[i], CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING);
@@ -200,17 +198,15 @@ static int queue_open(struct bl_gpu *gpu, struct bl_gpu_queue **out, struct bl_e
 static int queue_alloc(struct bl_gpu_queue *queue, enum bl_gpu_memory kind, size_t bytes, void **memory,
                        struct bl_error *e)
 {
-    int code = bl_device_enter(queue->device, e);
-    if (code)
-        return code;
+    BL_TRY(bl_device_enter(queue->device, e));
     CUdeviceptr own = 0;
     CUresult result = kind == BL_GPU_OWN ? queue_cuda(queue)->cuMemAlloc(&own, bytes)
                                          : queue->device->driver->host_alloc(memory, bytes, 0);
     bool full = kind == BL_GPU_OWN && result == BL_DRIVER_OUT_OF_MEMORY;
     if (kind == BL_GPU_OWN && result == CUDA_SUCCESS)
         *memory = (void *)(uintptr_t)own;
-    code = bl_device_leave(queue->device, kind == BL_GPU_OWN ? "allocate memory" : "pin host memory",
-                           full ? CUDA_SUCCESS : result, e);
+    int code = bl_device_leave(queue->device, kind == BL_GPU_OWN ? "allocate memory" : "pin host memory",
+                               full ? CUDA_SUCCESS : result, e);
     return full ? BL_GPU_FULL : code;
 }
 
@@ -317,9 +313,7 @@ static int queue_open_codec(struct bl_gpu_queue *queue, const AVCodecParameters 
 /* Fails if something that was queued has failed. */
 static int queue_check(const struct bl_gpu_queue *queue, struct bl_error *e)
 {
-    int code = bl_device_enter(queue->device, e);
-    if (code)
-        return code;
+    BL_TRY(bl_device_enter(queue->device, e));
     CUresult result = queue_cuda(queue)->cuStreamQuery(queue->stream);
     return bl_device_leave(queue->device, "decode", result == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : result, e);
 }
@@ -336,15 +330,11 @@ static int queue_check_memory(struct bl_gpu_queue *queue, struct bl_error *e)
 static int queue_diagnose(struct bl_gpu_queue *queue, const AVCodecContext *codec, bool refused, struct bl_error *e)
 {
     const struct surfaces *surfaces = codec->opaque;
-    int code = queue_check(queue, e);
-    if (code)
-        return code;
+    BL_TRY(queue_check(queue, e));
     if (!surfaces->refused)
         return refused ? queue_check_memory(queue, e) : BL_OK;
     bool can = false;
-    code = nvdec_can_decode(queue->gpu, &surfaces->stream, &can, e);
-    if (code)
-        return code;
+    BL_TRY(nvdec_can_decode(queue->gpu, &surfaces->stream, &can, e));
     if (can) /* in general, so now its memory is full */
         return BL_GPU_FULL;
     return bl_error_set(e, BL_EDATA, "the GPU does not decode it from some frame on (%s, %dx%d)",

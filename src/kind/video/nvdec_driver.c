@@ -119,13 +119,11 @@ static int kernel_load(struct bl_device *device, struct bl_error *e)
 {
     const CudaFunctions *f = device->driver->cuda;
     struct bl_error why = {0};
-    int code = bl_device_enter(device, e);
-    if (code)
-        return code;
+    BL_TRY(bl_device_enter(device, e));
     CUresult result = f->cuModuleLoadData(&device->module, bl_nv12_rgb_image);
     if (result == CUDA_SUCCESS)
         result = f->cuModuleGetFunction(&device->kernel, device->module, BL_NV12_RGB_KERNEL);
-    code = bl_device_leave(device, "load the kernel of this build", result, &why);
+    int code = bl_device_leave(device, "load the kernel of this build", result, &why);
     return code ? kernel_report(device->driver, &why, e) : BL_OK;
 }
 
@@ -237,9 +235,7 @@ int bl_caps_can_decode(struct bl_caps *all, const struct bl_device *device, cons
     if (!*can)
         return BL_OK;
     int depth = av_pix_fmt_desc_get(s->format)->comp[0].depth;
-    int code = caps_find(all, device, codec, depth, &caps, e);
-    if (code)
-        return code;
+    BL_TRY(caps_find(all, device, codec, depth, &caps, e));
     cudaVideoSurfaceFormat surface = depth > 8 ? cudaVideoSurfaceFormat_P016 : cudaVideoSurfaceFormat_NV12;
     unsigned width = (unsigned)s->width, height = (unsigned)s->height;
     *can = caps.bIsSupported && caps.nOutputFormatMask & 1u << surface && width >= caps.nMinWidth &&

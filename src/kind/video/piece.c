@@ -141,11 +141,9 @@ int bl_picture_check(const struct bl_demux *d, const struct bl_video_config *con
     if (!decoder)
         return bl_error_set(e, BL_EDATA, "no decoder for %s",
                             codec->codec_id ? avcodec_get_name(codec->codec_id) : "its unknown codec");
-    int code = stream_check_dolby_vision(d->stream, e);
-    if (code)
-        return code;
+    BL_TRY(stream_check_dolby_vision(d->stream, e));
     struct bl_convert_options options = bl_picture_options(config, BL_SIMD_NONE);
-    code = bl_convert_check((enum AVPixelFormat)codec->format, codec->color_trc, codec->color_space, &options, e);
+    int code = bl_convert_check((enum AVPixelFormat)codec->format, codec->color_trc, codec->color_space, &options, e);
     if (!code && codec_must_open(codec))
         code = codec_check(codec, decoder, &options, e);
     if (code || codec->width <= 0 || codec->height <= 0)
@@ -317,9 +315,7 @@ static int playhead_next(struct bl_playhead *h, AVFrame *frame, bool *got, struc
         return BL_OK;
     }
     do {
-        int code = bl_decode_next(&h->decode, frame, got, e);
-        if (code)
-            return code;
+        BL_TRY(bl_decode_next(&h->decode, frame, got, e));
     } while (*got && h->arriving && bl_frame_time(frame) < h->arrival);
     bool elsewhere = h->arriving && (!*got || bl_frame_time(frame) != h->arrival);
     h->lost = h->lost || elsewhere || (h->seeked && *got && bl_decode_is_damaged(frame));
@@ -370,14 +366,10 @@ static int piece_convert(struct bl_piece *p, const struct bl_geometry *geometry,
     const AVFrame *frame = tools->held;
     if (p->on_gpu) {
         struct bl_convert_options options = bl_picture_options(tools->config, tools->env->simd);
-        int code = bl_convert_check(AV_PIX_FMT_NONE, frame->color_trc, frame->colorspace, &options, e);
-        if (code)
-            return code;
+        BL_TRY(bl_convert_check(AV_PIX_FMT_NONE, frame->color_trc, frame->colorspace, &options, e));
         return bl_readback_add(&tools->gpu->readback, frame, geometry, out, times, e);
     }
-    int code = bl_convert_frame(tools->convert, frame, geometry, out, e);
-    if (code)
-        return code;
+    BL_TRY(bl_convert_frame(tools->convert, frame, geometry, out, e));
     for (int64_t i = 1; i < times; i++)
         memcpy(out + (size_t)i * tools->bytes, out, tools->bytes);
     return BL_OK;
@@ -394,16 +386,10 @@ static int piece_take_frame(struct bl_piece *p, int64_t times, struct bl_error *
         return BL_OK;
     struct bl_piece_tools *tools = p->tools;
     struct bl_geometry geometry;
-    int code = bl_picture_geometry(&p->decode->demux, tools->config, tools->held, &geometry, e);
-    if (code)
-        return code;
-    code = piece_check_size(tools, &geometry, e);
-    if (code)
-        return code;
+    BL_TRY(bl_picture_geometry(&p->decode->demux, tools->config, tools->held, &geometry, e));
+    BL_TRY(piece_check_size(tools, &geometry, e));
     uint8_t *out = request->out[0] + (size_t)(first - request->source_start) * tools->bytes;
-    code = piece_convert(p, &geometry, out, end - first, e);
-    if (code)
-        return code;
+    BL_TRY(piece_convert(p, &geometry, out, end - first, e));
     piece_write_times(p, first, end);
     if (bl_decode_is_damaged(tools->held))
         p->damaged += end - first;
@@ -445,9 +431,7 @@ static int piece_next_of_clip(struct bl_piece *p, bool *got, struct bl_error *e)
     int64_t number;
     do {
         number = p->playhead->next;
-        int code = playhead_next(p->playhead, frame, got, e);
-        if (code)
-            return code;
+        BL_TRY(playhead_next(p->playhead, frame, got, e));
     } while (*got && number < row->clip_begin && !p->playhead->lost);
     p->strayed = piece_is_astray(p, number, *got);
     if (*got && number == row->clip_end) {
@@ -469,9 +453,7 @@ static int piece_next(struct bl_piece *p, bool *got, struct bl_error *e)
         return bl_decode_next(p->decode, frame, got, e);
     const struct bl_timestamps *shown = &p->timeline->shown;
     do {
-        int code = bl_decode_next(p->decode, frame, got, e);
-        if (code)
-            return code;
+        BL_TRY(bl_decode_next(p->decode, frame, got, e));
     } while (*got && p->next_frame == p->first_frame && bl_frame_time(frame) < shown->time[p->first_frame]);
     bool expected = p->next_frame < shown->count;
     bool concealed = *got && bl_decode_is_damaged(frame); /* by what was decoded last */
@@ -503,9 +485,7 @@ static int piece_pass_left_out(struct bl_piece *p, struct bl_error *e)
 {
     const struct bl_timestamps *shown = &p->timeline->shown;
     for (; p->next_frame < shown->count && !p->needed->frame[p->next_frame]; p->next_frame++) {
-        int code = piece_take_frame(p, bl_pick_push(&p->pick, shown->time[p->next_frame]), e);
-        if (code)
-            return code;
+        BL_TRY(piece_take_frame(p, bl_pick_push(&p->pick, shown->time[p->next_frame]), e));
     }
     return BL_OK;
 }

@@ -77,10 +77,8 @@ static int cached_timeline_load(const struct video_reader *reader, const struct 
     const struct bl_video_config *config = reader->tools.config;
     enum bl_demux_mode mode = bl_sampling_count_mode(config);
     bool sampled = config->fps.den || config->stride > 1;
-    int code = bl_demux_open(&d, row->path, row->bytes, row->stream, mode, reader->tools.env, e);
-    if (code)
-        return code;
-    code = bl_timeline_make(&cached->timeline, &d, sampled, e);
+    BL_TRY(bl_demux_open(&d, row->path, row->bytes, row->stream, mode, reader->tools.env, e));
+    int code = bl_timeline_make(&cached->timeline, &d, sampled, e);
     bl_demux_close(&d);
     if (code)
         return code;
@@ -259,10 +257,8 @@ static int reader_read_on_gpu(struct video_reader *reader, const struct bl_reque
     size_t bytes = (size_t)reader->tools.size.width * (size_t)reader->tools.size.height * 3;
     struct bl_error first = {0};
     bool full = false;
-    int code = bl_gpu_pool_take(config->gpu_pool, bytes, &reader->tools.gpu, e);
-    if (code)
-        return code;
-    code = reader_read(reader, request, true, &full, note, &first);
+    BL_TRY(bl_gpu_pool_take(config->gpu_pool, bytes, &reader->tools.gpu, e));
+    int code = reader_read(reader, request, true, &full, note, &first);
     if (full && bl_session_pool_evict(&reader->tools.gpu->sessions))
         code = reader_read(reader, request, true, &full, note, e);
     else if (code)
@@ -281,9 +277,7 @@ static int video_reader_piece(struct bl_reader *base, const struct bl_request *r
     struct video_reader *reader = (struct video_reader *)base;
     enum bl_backend backend;
     bool full;
-    int code = bl_backend_from_row(reader->tools.config, &request->row, &backend, e);
-    if (code)
-        return code;
+    BL_TRY(bl_backend_from_row(reader->tools.config, &request->row, &backend, e));
     if (backend == BL_BACKEND_NVDEC)
         return reader_read_on_gpu(reader, request, note, e);
     return reader_read(reader, request, false, &full, note, e);
@@ -414,10 +408,8 @@ void bl_video_decoding_versions(const void *config, bl_version_emit *emit, void 
 int bl_video_decoding_open_gpu(struct bl_video_config *config, struct bl_error *e)
 {
     config->gpu_functions = &bl_nvdec_functions;
-    int code = bl_nvdec_open(&config->gpu, config->gpus, e);
-    if (code)
-        return code;
-    code = bl_gpu_pool_open(&config->gpu_pool, config->gpu_functions, config->gpu, e);
+    BL_TRY(bl_nvdec_open(&config->gpu, config->gpus, e));
+    int code = bl_gpu_pool_open(&config->gpu_pool, config->gpu_functions, config->gpu, e);
     if (code)
         bl_video_decoding_close_gpu(config);
     return code;

@@ -290,9 +290,7 @@ int bl_nv12_describe(struct bl_nv12_rgb *picture, const struct bl_geometry *geom
     struct bl_pixels pixels = pixels_420;
     struct bl_colour c;
     pixels.depth = format == AV_PIX_FMT_NV12 ? 8 : format == AV_PIX_FMT_P010LE ? 10 : 16;
-    int code = bl_colour_make(&c, &pixels, frame->colorspace, frame->color_range, e);
-    if (code)
-        return code;
+    BL_TRY(bl_colour_make(&c, &pixels, frame->colorspace, frame->color_range, e));
     const int16_t *chroma[3] = {c.red, c.green, c.blue};
     int unit = format == AV_PIX_FMT_NV12 ? 256 : 1;
     picture->words = unit == 1;
@@ -514,9 +512,7 @@ int bl_readback_add(struct bl_readback *p, const AVFrame *frame, const struct bl
     struct bl_readback_batch *batch = &p->batch[p->at];
     if ((size_t)g->width * (size_t)g->height * 3 != p->bytes)
         return bl_error_set(e, BL_EFAIL, "a picture of another size than the others");
-    int code = readback_draw(p, frame, g, batch->drawn + (size_t)batch->count * p->bytes, e);
-    if (code)
-        return code;
+    BL_TRY(readback_draw(p, frame, g, batch->drawn + (size_t)batch->count * p->bytes, e));
     batch->target[batch->count++] = (struct bl_readback_target){out, times};
     return batch->count < p->room ? BL_OK : batch_send(p, e);
 }

@@ -44,9 +44,7 @@ int bl_pixels_make(struct bl_pixels *pixels, enum AVPixelFormat format, struct b
 {
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(format);
     memset(pixels, 0, sizeof(*pixels));
-    int code = format_check_components(desc, format, e);
-    if (code)
-        return code;
+    BL_TRY(format_check_components(desc, format, e));
     int colours = desc->nb_components - (desc->flags & AV_PIX_FMT_FLAG_ALPHA ? 1 : 0);
     if (desc->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL))
         pixels->family = BL_FAMILY_RGB;

@@ -177,9 +177,7 @@ static bool transport_is_truncated(const struct bl_demux *d)
 static int packet_index_check_end(struct bl_packet_index *index, const struct bl_demux *d, int64_t packets,
                                   AVPacket *packet, struct bl_error *e)
 {
-    int code = bl_truncation_find_second(d, &index->second, e);
-    if (code)
-        return code;
+    BL_TRY(bl_truncation_find_second(d, &index->second, e));
     index->joined = index->joined || bl_truncation_is_joined(d);
     index->suspicious =
         index->suspicious || index->joined || index->second || d->end_error || transport_is_truncated(d);
@@ -194,7 +192,7 @@ static int packet_index_check_end(struct bl_packet_index *index, const struct bl
     index->present = (double)index->end * av_q2d(d->stream->time_base);
     if (index->declared == 0 || index->present + END_TOLERANCE >= index->declared)
         return BL_OK;
-    code = file_duration(d, packet, &index->present, e);
+    int code = file_duration(d, packet, &index->present, e);
     index->too_short = index->present + END_TOLERANCE < index->declared;
     return code;
 }
@@ -206,14 +204,10 @@ static int packet_index_read(struct bl_packet_index *index, struct bl_demux *d, 
     bl_peek_init(&peek, d->stream->codecpar);
     for (;;) {
         bool got;
-        int code = bl_demux_next(d, packet, &got, e);
-        if (code)
-            return code;
+        BL_TRY(bl_demux_next(d, packet, &got, e));
         if (!got)
             break;
-        code = packet_index_add(index, &peek, packet, want_times, e);
-        if (code)
-            return code;
+        BL_TRY(packet_index_add(index, &peek, packet, want_times, e));
         index->suspicious = index->suspicious || stream_is_field(d->stream);
     }
     bool distinct; /* only the decoder can order frames of equal times */
@@ -324,8 +318,8 @@ static int maker_add_packet(struct timeline_maker *m, const AVPacket *packet, bo
             .restart = {packet->pts, packet->pos, 0}, .packet = m->peek.packets - 1, .digest = packet_digest(packet)};
     }
     m->last = shown->count == 0 || packet->pts > m->last ? packet->pts : m->last;
-    int code = timestamps_add(shown, packet->pts, e);
-    return code ? code : maker_add_coded(m, e);
+    BL_TRY(timestamps_add(shown, packet->pts, e));
+    return maker_add_coded(m, e);
 }
 
 static int maker_read_packets(struct timeline_maker *m, struct bl_demux *d, AVPacket *packet, bool *usable,
@@ -351,9 +345,7 @@ static int maker_check_seeks(struct timeline_maker *m, struct bl_demux *d, AVPac
     for (size_t i = 0; i < m->candidates; i++) {
         const struct candidate *c = &m->candidate[i];
         bool found;
-        int code = bl_demux_seek(d, c->restart.position, c->restart.time, packet, &found, e);
-        if (code)
-            return code;
+        BL_TRY(bl_demux_seek(d, c->restart.position, c->restart.time, packet, &found, e));
         if (found && packet_digest(packet) == c->digest)
             m->candidate[kept++] = *c;
     }

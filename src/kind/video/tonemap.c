@@ -305,16 +305,14 @@ static void row_write(const uint8_t *const row[3], int count, const struct bl_pi
 
 int bl_tonemap_finish(struct bl_tonemap *t, const struct bl_pixel_writer *writer, struct bl_error *e)
 {
-    int code = graph_run(t, t->to_light, t->words, t->word_stride, t->light, t->light_stride, e);
-    if (code)
-        return code;
+    BL_TRY(graph_run(t, t->to_light, t->words, t->word_stride, t->light, t->light_stride, e));
     float *row[3];
     for (int y = 0; y < t->key.height; y++) {
         for (int c = 0; c < 3; c++)
             row[c] = row_at(t->light, t->light_stride, &t->key, c, y);
         curve_apply(t, row[0], row[1], row[2], t->key.width);
     }
-    code = graph_run(t, t->to_rgb, t->light, t->light_stride, t->rgb, t->rgb_stride, e);
+    int code = graph_run(t, t->to_rgb, t->light, t->light_stride, t->rgb, t->rgb_stride, e);
     for (int y = 0; y < t->key.height && !code; y++) {
         const uint8_t *rgb[3];
         for (int c = 0; c < 3; c++)

@@ -112,13 +112,9 @@ static int video_check(const void *values, struct bl_error *e)
     if (config->pixels == BL_CHANNELS_GRAY16 && config->hdr != BL_HDR_SKIP)
         return bl_error_set(e, BL_EUSAGE, "--hdr %s: --pixels gray16 keeps numbers as they are, whatever they mean",
                             hdr_choices[config->hdr]);
-    int code = bl_video_check_pixels(config, e);
-    if (code)
-        return code;
+    BL_TRY(bl_video_check_pixels(config, e));
     struct bl_gpu_list gpus;
-    code = bl_gpu_list_parse(&gpus, config->gpus, e);
-    if (code)
-        return code;
+    BL_TRY(bl_gpu_list_parse(&gpus, config->gpus, e));
     if (config->size.width == 0)
         return 0;
     struct bl_geometry geometry;
@@ -135,10 +131,8 @@ static int video_prepare(void *values, struct bl_buffer *warning, struct bl_erro
     if (config->decoder == BL_DECODER_CPU)
         return BL_OK;
     const struct bl_media *media;
-    int code = bl_media_open(&media, e);
-    if (code)
-        return code;
-    code = media->open_gpu(config, &none);
+    BL_TRY(bl_media_open(&media, e));
+    int code = media->open_gpu(config, &none);
     if (code == BL_EFAIL && config->decoder == BL_DECODER_AUTO) {
         bl_buffer_printf(warning, "--decoder auto: no GPU is used: %.200s", none.text);
         return BL_OK;
@@ -203,9 +197,7 @@ static int video_fields(const void *values, const struct bl_kind_env *env, const
     if (size.width == 0) {
         if (!row)
             return bl_error_set(e, BL_EDATA, "the size of frames is each video's own");
-        int code = bl_video_forward_size(config, env, row, &size, e);
-        if (code)
-            return code;
+        BL_TRY(bl_video_forward_size(config, env, row, &size, e));
     }
     *out = (struct bl_fields){.count = config->times ? 2 : 1};
     out->field[BL_VIDEO_TIMES] = (struct bl_field){.name = "times", .kind = "video", .dtype = BL_F64};
