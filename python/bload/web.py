@@ -1,4 +1,6 @@
-"""Objects of an HTTP server, by requests for ranges; needs only the standard library."""
+"""Objects of an HTTP server, by requests for ranges.
+
+The standard library is enough for them, and shows sizes, ranges, ETags and stalls at each answer; other stores are read by fsspec."""
 from __future__ import annotations
 
 import functools

@@ -1,5 +1,8 @@
 /* Archives: recognizes files that hold other files or rows, names a member of a tar by its place in the tar, and finds
- * members by their names. */
+ * members by their names.
+ *
+ * The place of a member is in its path, not in columns of its own, since tables, requests, messages to decoder
+ * processes, companions and clips have paths already. */
 #ifndef BL_ARCHIVE_H
 #define BL_ARCHIVE_H
 

@@ -1,4 +1,7 @@
-/* Records in text files: a reader of CSV and TSV, and a search for where records of JSON, CSV and TSV begin and end. */
+/* Records in text files: a reader of CSV and TSV, and a search for where records of JSON, CSV and TSV begin and end.
+ *
+ * The reader of CSV is not libcsv, since messages name the line, lone returns, zero bytes and invalid UTF-8 are
+ * refused, and nothing is trimmed. */
 #ifndef BL_RECORDS_H
 #define BL_RECORDS_H
 

@@ -1,5 +1,8 @@
 /* Plans over the sequences of several sources: blends, whose blocks hold sequences of one source each, and mixtures,
- * which draw sequences from the sources by weight and pack them together. */
+ * which draw sequences from the sources by weight and pack them together.
+ *
+ * The batches of a blend are dealt, not drawn: each has the shares to within one block, and each source its exact
+ * number of blocks. */
 #ifndef BL_MIXTURE_H
 #define BL_MIXTURE_H
 

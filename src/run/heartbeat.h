@@ -1,4 +1,7 @@
-/* Signs of life of a run: its progress, and the heartbeat file that shows it on any machine. */
+/* Signs of life of a run: its progress, and the heartbeat file that shows it on any machine.
+ *
+ * A plain bload pack has a heartbeat, too: asking its lock takes the lock for a moment, and a run that starts just
+ * then would be refused. */
 #ifndef BL_HEARTBEAT_H
 #define BL_HEARTBEAT_H
 

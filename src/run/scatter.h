@@ -5,7 +5,10 @@
  * each piece is appended to its bucket: an unnamed file with the pieces of some consecutive shards, small enough to
  * stay in memory while those are packed. A checksum follows each piece. The plan determines where a piece lies, so
  * nothing is saved: a resumed run scatters again, for the missing shards. The bytes of the blocks are the same either
- * way. */
+ * way.
+ *
+ * The scattered files have no names, and a resumed run makes them again: positions follow from the plan, and nothing
+ * can be stale or left over. */
 #ifndef BL_SCATTER_H
 #define BL_SCATTER_H
 

@@ -1,4 +1,7 @@
-/* The shards of a plan, many at once: writing the missing ones, and verifying the existing ones. */
+/* The shards of a plan, many at once: writing the missing ones, and verifying the existing ones.
+ *
+ * Shards of small blocks are written one after the other, by one thread: several at once were no faster where that
+ * was tried, and a killed run would lose all of them. */
 #ifndef BL_SHARDS_H
 #define BL_SHARDS_H
 

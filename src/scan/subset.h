@@ -1,4 +1,9 @@
-/* Subsets: which rows of a table they take, and their application to tables in memory or on disk. */
+/* Subsets: which rows of a table they take, and their application to tables in memory or on disk.
+ *
+ * Subsets are taken from the whole table, before it gets its name: the first N rows, and rows with equal content,
+ * depend on all rows before them. So tasks, given tables and a single scan agree, and a resumed run finds the table
+ * as it was. Shares and parts follow from XXH3 of the id, in exact arithmetic: they do not change when data is added,
+ * and other programs can compute them. */
 #ifndef BL_SUBSET_H
 #define BL_SUBSET_H
 

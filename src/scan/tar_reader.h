@@ -1,6 +1,8 @@
 /* Tars: their headers, the members of many, and listings of these that tasks share. Headers come one after the other:
  * old, ustar, pax and GNU. What the members hold is skipped. Sources: POSIX.1, pax, "ustar Interchange Format" and "pax
- * Extended Header"; the manual of GNU tar, "Basic Tar Format". */
+ * Extended Header"; the manual of GNU tar, "Basic Tar Format".
+ *
+ * They are read here since libarchive does not tell where a member lies. */
 #ifndef BL_TAR_READER_H
 #define BL_TAR_READER_H
 

@@ -1,4 +1,8 @@
-/* Blocks in memory, and the codec that encodes their fields. */
+/* Blocks in memory, and the codec that encodes their fields.
+ *
+ * JPEG files are not compressed, since they do not get smaller; differences always are, since they are as large as
+ * the frames. Their arrays are called NAME_jpeg and NAME_delta, not NAME, so that a stock loader cannot take encoded
+ * bytes for pictures. */
 #ifndef BL_BLOCK_H
 #define BL_BLOCK_H
 

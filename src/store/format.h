@@ -1,7 +1,11 @@
 /* The format of shards: their tables, and the layout of a file. Nothing here depends on the contents of a dataset.
  *
  * The number of shards, their names and, for each one, its tensors, their offsets and its header to the byte follow
- * from the format. So workers write at computed offsets, and a finished shard is recognised by its size and header. */
+ * from the format. So workers write at computed offsets, and a finished shard is recognised by its size and header.
+ *
+ * The tables of a shard lie in the same file as its steps: a file is consistent in itself, and stock loaders read
+ * both. Its checksum is XXH3 over the checksums of regions, so that nothing is read twice, and each region can be
+ * checked alone. */
 #ifndef BL_FORMAT_H
 #define BL_FORMAT_H
 

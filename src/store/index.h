@@ -8,7 +8,11 @@
  *   start          I32 [P]           first step within the block
  *
  * The tables are in this order, so that the plan digest, XXH3 over T (I64) and the plan's tables, covers the file from
- * block_ptr to its end. Files are read and written in chunks. */
+ * block_ptr to its end. Files are read and written in chunks.
+ *
+ * Repeated steps (--overlap) follow from source_start, without a table: a piece that continues a sequence repeats
+ * exactly N steps, which the check of plans enforces. So only sources that are stored from their first step on can
+ * have them, and --remainder drop is refused. */
 #ifndef BL_INDEX_H
 #define BL_INDEX_H
 

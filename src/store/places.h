@@ -9,7 +9,11 @@
  *   start            I32 [N]      first step within the block
  *
  * R rows: those of the sources' tables, numbered on through the sources. The parts of a row are in the order of their
- * steps and follow each other without a gap, so that a piece of a plan is a range of parts. */
+ * steps and follow each other without a gap, so that a piece of a plan is a range of parts.
+ *
+ * Places are by row, not by piece of a plan: all plans and epochs of a view share them, and they are mapped. They are
+ * without repeated steps (--overlap): views, bload cat and joined sequences have each step once, and older readers
+ * read such views. */
 #ifndef BL_PLACES_H
 #define BL_PLACES_H
 

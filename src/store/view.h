@@ -2,7 +2,10 @@
  *
  * A view's directory has a manifest, the plan (index.safetensors, without block checksums), the places of the sources'
  * sequences (store/places.h), and the plans of further epochs. A dataset that has plans of epochs is opened as a view
- * of itself: then the places come from its index, in memory. For one thread at a time. */
+ * of itself: then the places come from its index, in memory. For one thread at a time.
+ *
+ * A view knows its sources by the checksums of index, table and shards.tsv, not of the manifest, since plans of
+ * epochs may be added to a source. */
 #ifndef BL_VIEW_H
 #define BL_VIEW_H
 

@@ -1,5 +1,8 @@
 /* The bytes of an array in its file: an NPY file, which is read at any place, or a member of an NPZ archive, which is
- * read in order if it is deflated. */
+ * read in order if it is deflated.
+ *
+ * Archives are read by libzip, not libarchive: it reads a stored array at any offset, and survives failing
+ * allocations. */
 #ifndef BL_NPZ_H
 #define BL_NPZ_H
 

@@ -1,5 +1,8 @@
 /* How decoder processes are started and restricted: a filter of system calls, and the server that forks the
- * processes. */
+ * processes.
+ *
+ * The filter of system calls is written out: libseccomp would compile it in every process, and never returns where
+ * memory runs out. */
 #ifndef BL_FORK_SERVER_H
 #define BL_FORK_SERVER_H
 

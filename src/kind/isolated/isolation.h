@@ -8,7 +8,10 @@
  *
  * A request passes through isolated_kind.c (the functions that a kind is called by), decoder_process.c (the worker's
  * side), messages.c and decoder_loop.c (the decoder process). fork_server.c starts the decoder processes, and restricts
- * their system calls. */
+ * their system calls.
+ *
+ * A process maps the present block only: frames are written once, and a process that runs wild reaches no other
+ * block. */
 #ifndef BL_ISOLATION_H
 #define BL_ISOLATION_H
 

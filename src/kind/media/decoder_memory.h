@@ -1,4 +1,7 @@
-/* The memory that decoding one input may take: an upper bound by its headers, and a guard while it is decoded. */
+/* The memory that decoding one input may take: an upper bound by its headers, and a guard while it is decoded.
+ *
+ * The bound is the same on every machine, so that the same file is skipped everywhere, before it has filled any
+ * memory. It is asked again for every picture, since a stream may state another size in its midst. */
 #ifndef BL_DECODER_MEMORY_H
 #define BL_DECODER_MEMORY_H
 

@@ -2,7 +2,9 @@
  *
  * The file is read through our own descriptor, which tells system failures from bad content: an error of read(2), a
  * missing file or one of another size is BL_EFAIL; whatever libavformat rejects is BL_EDATA, with a short reason. No
- * other file is ever opened: no playlists, no image sequences, no external references. */
+ * other file is ever opened: no playlists, no image sequences, no external references.
+ *
+ * FFmpeg reads through a descriptor of ours, so that a failing disk and bad content are told apart. */
 #ifndef BL_DEMUX_H
 #define BL_DEMUX_H
 

@@ -7,7 +7,10 @@
  *
  * The module is private to one version of the tool. It has its own copy of what it needs of base/ and kind/, and the
  * tool exports nothing to it: structs cross the border, and the functions of struct bl_media. Programs that are linked
- * with `bl_media_functions` (the tool of the wheel, the fuzzers) have the module built in. */
+ * with `bl_media_functions` (the tool of the wheel, the fuzzers) have the module built in.
+ *
+ * libjpeg-turbo and KISS FFT stay in the tool: stored JPEG files and bload show need them, and they take no time to
+ * load. */
 #ifndef BL_MODULE_H
 #define BL_MODULE_H
 

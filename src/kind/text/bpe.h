@@ -18,7 +18,10 @@
  * step: its ids are the one sequence of tokens in which any two neighbours, merged alone, stay as they are (H. van
  * Antwerpen, A. Neubeck: So many tokens, so little time, GitHub 2024). It is found from left to right, the longest
  * token first, with a step back where no token continues. Short words are still merged step by step: their few pairs
- * are looked up in parallel, while each step in the trie depends on the one before. */
+ * are looked up in parallel, while each step in the trie depends on the one before.
+ *
+ * Words of text-level vocabularies are split where no merge joins two bytes: Llama 2 has no pre-tokenizer, so that a
+ * document would be one word, which no cache has. */
 #ifndef BL_BPE_H
 #define BL_BPE_H
 

@@ -1,4 +1,6 @@
-/* Text-level vocabularies: the merges of bytes that make characters (bpe.h). */
+/* Text-level vocabularies: the merges of bytes that make characters (bpe.h).
+ *
+ * Characters are merged from bytes, so that one engine serves byte-level and text-level vocabularies. */
 #ifndef BL_BPE_CHARACTERS_H
 #define BL_BPE_CHARACTERS_H
 

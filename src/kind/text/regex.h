@@ -1,6 +1,9 @@
 /* Splitting text by the regular expressions of tokenizers, with PCRE2. The sections are the spans that are the result,
  * the stand-ins by which PCRE2 splits as by Unicode 16, the matching, and the translation of the expressions to PCRE2's
- * syntax. */
+ * syntax.
+ *
+ * PCRE2 sees older code points in the place of those of Unicode 15 and 16, and noncharacters in the place of later
+ * ones: ranges instead of properties would make it many times slower, and its own tables are as old as the system. */
 #ifndef BL_REGEX_H
 #define BL_REGEX_H
 

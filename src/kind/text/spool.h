@@ -10,7 +10,10 @@
  * a shared spool are synced, and of their steps only the size is looked at before: otherwise each of a thousand tasks
  * would read all of it. What is read is compared with its checksum each time, in the run that wrote it, too. Many
  * processes may fill one spool at the same time: a file has a temporary name until it is complete, and two versions of
- * the same chunk hold the same bytes. */
+ * the same chunk hold the same bytes.
+ *
+ * Pieces are read by a call each, not mapped: a failing disk must not end the process by a signal. They are not
+ * merged into larger reads either, since of the pieces of a MiB of blocks hardly two lie near each other. */
 #ifndef BL_SPOOL_H
 #define BL_SPOOL_H
 

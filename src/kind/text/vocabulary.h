@@ -1,5 +1,8 @@
 /* The tokens of a model and their ids. The sections are arrays of ids, the vocabulary, the alphabet in which files
- * write the texts of tokens, and the names of special tokens. */
+ * write the texts of tokens, and the names of special tokens.
+ *
+ * U+2581 becomes a space where spaces become U+2581: nothing is copied, and words have fewer bytes. This is done only
+ * where no step can notice it. */
 #ifndef BL_VOCABULARY_H
 #define BL_VOCABULARY_H
 

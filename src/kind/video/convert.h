@@ -8,7 +8,9 @@
  * it is copied, never computed with. Planes may begin at any address: a frame that was cropped at the left is read
  * where it lies. Interlaced frames are converted as they are, without deinterlacing.
  *
- * An object belongs to one worker. It caches the last few zimg graphs, since making one takes up to a millisecond. */
+ * An object belongs to one worker. It caches the last few zimg graphs, since making one takes up to a millisecond.
+ *
+ * zimg scales and converts colours, as it has the least error and is fast enough; docs/colour.md has the figures. */
 #ifndef BL_CONVERT_H
 #define BL_CONVERT_H
 

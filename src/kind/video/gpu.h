@@ -1,4 +1,8 @@
-/* The operations of a GPU as a table of functions, and that table for NVIDIA's GPUs. */
+/* The operations of a GPU as a table of functions, and that table for NVIDIA's GPUs.
+ *
+ * FFmpeg's cuda hwaccel decodes, not the driver's video library by itself: parsing, order, times, cropping and
+ * counting are then the same code as on the processor. The hardware decoder belongs to the codec context, so files of
+ * H.264 are spliced to share one (gpu_pool.h). */
 #ifndef BL_GPU_H
 #define BL_GPU_H
 

@@ -2,7 +2,10 @@
  *
  * nv12_rgb.cu is compiled twice: by nvcc as the kernel, by the C compiler as a loop over the pixels, for tests without
  * a GPU. Both give the same bytes: all arithmetic is in single precision, in one order, with explicit fused
- * multiply-adds. Plain C types, so that both compilers can read it. */
+ * multiply-adds. Plain C types, so that both compilers can read it.
+ *
+ * Multiplications and additions are explicit (fmaf), so that the bytes are the same on every GPU, and on the
+ * processor, where the kernel is tested. */
 #ifndef BL_NV12_RGB_H
 #define BL_NV12_RGB_H
 
