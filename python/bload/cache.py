@@ -5,11 +5,11 @@
     CACHE/locks/000 to 3ff        who fetches a piece locks the file that its name falls to
     CACHE/total                   how many bytes there are, those of pieces being written included; locked to change it
 
-A piece is a file of its own, not a part of a sparse one: a hole in a mapped file would be zeros. It gets its name when it is whole, never changes, and can be removed at any time: those who have it open go on reading it. Names begin
-with a checksum that was compared with the piece, so that no piece is mistaken for one of another dataset (of frames of compressed shards,
-whose blocks are compared when they are used: with one of the shard and of all its blocks). A name is hexadecimal digits and words, and no
-path. A process that is killed leaves a file without a lock, which is removed when room is made, and a total that is too high, which is
-counted anew then.
+A piece is a file of its own, not a part of a sparse one: a hole in a mapped file would be zeros. It gets its name when it is whole, never
+changes, and can be removed at any time: those who have it open go on reading it. Names begin with a checksum that was compared with the
+piece, so that no piece is mistaken for one of another dataset (of frames of compressed shards, whose blocks are compared when they are
+used: with one of the shard and of all its blocks). A name is hexadecimal digits and words, and no path. A process that is killed leaves a
+file without a lock, which is removed when room is made, and a total that is too high, which is counted anew then.
 """
 from __future__ import annotations
 
