@@ -81,7 +81,7 @@ void bl_error_clear(struct bl_error *e)
 
 int bl_error_pass(struct bl_error *e, int code, const struct bl_error *fault)
 {
-    return code && fault->code ? bl_error_set(e, code, "%s", fault->text) : code;
+    return code ? bl_error_set(e, code, "%s", fault->text) : BL_OK;
 }
 
 int bl_error_memory(struct bl_error *e)

@@ -32,7 +32,7 @@ int bl_error_set(struct bl_error *e, int code, const char *format, ...) BL_PRINT
 /* The same with ": <strerror(errno)>" at the end. */
 int bl_error_errno(struct bl_error *e, int code, const char *format, ...) BL_PRINTF(3, 4);
 
-/* Records with this code what another object has, if it has anything; code 0 is no error. Returns code. */
+/* Records the text of another object with this code; code 0 records nothing. Returns code. */
 int bl_error_pass(struct bl_error *e, int code, const struct bl_error *fault);
 
 /* Prepends "<text>: " to the recorded text. */

@@ -283,7 +283,7 @@ int bl_fs_opendir(const char *path, DIR **list, struct bl_error *e)
     *list = NULL;
     int fd = folder_open(path, path_own_part(path), strlen(path), O_RDONLY, &why);
     if (fd < 0)
-        return errno == ENOENT ? BL_OK : bl_error_set(e, BL_EFAIL, "%s", why.text);
+        return errno == ENOENT ? BL_OK : bl_error_pass(e, BL_EFAIL, &why);
     *list = fdopendir(fd);
     if (*list)
         return BL_OK;

@@ -291,7 +291,7 @@ static int info_format(struct informing *i, const char *dir, struct bl_buffer *t
     struct bl_error why = {0};
     int code = bl_info_read(&i->info, dir, &why);
     if (code) /* a directory without a dataset is no usage error */
-        return bl_error_set(e, BL_EFAIL, "%s", why.text);
+        return bl_error_pass(e, BL_EFAIL, &why);
     struct json_t *run = NULL;
     if (i->json && i->times)
         code = bl_run_times_json(i->times, &run, e);

@@ -73,7 +73,7 @@ static int report_make(struct bl_cmd *cmd, struct reporting *r, struct bl_buffer
         return code;
     code = bl_report_read(&r->report, path, is_table, &why);
     if (code) /* a directory without a dataset is no usage error */
-        return bl_error_set(e, BL_EFAIL, "%s", why.text);
+        return bl_error_pass(e, BL_EFAIL, &why);
     r->report.sheets = r->blocks;
     bl_signals_install(&cmd->cancel);
     return bl_report_format(&r->report, &cmd->cancel, page, e);
@@ -102,7 +102,7 @@ int bl_cmd_report(int argc, char **argv)
     if (!code)
         code = bl_cmd_write(r.output, &page, &cmd.error);
     if (!code && r.report.damage.code) /* the page says so too */
-        code = bl_error_set(&cmd.error, BL_EFAIL, "%s", r.report.damage.text);
+        code = bl_error_pass(&cmd.error, BL_EFAIL, &r.report.damage);
 out:
     bl_buffer_free(&page);
     bl_report_free(&r.report);

@@ -286,7 +286,7 @@ static int scan_find_part(struct bl_scan_cmd *scan, const char *path, bool *foun
         return bl_fs_remove(path, e);
     }
     if (code)
-        return bl_error_set(e, code, "%s", damage.text);
+        return bl_error_pass(e, code, &damage);
     return BL_OK;
 }
 

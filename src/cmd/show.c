@@ -156,7 +156,7 @@ static int show_make(struct bl_cmd *cmd, const struct show *s, struct bl_view *v
     if (!code)
         code = show_write(cmd, s, &sheet, &terminal, dir, &cmd->error);
     if (!code && sheet.damage.code)
-        code = bl_error_set(&cmd->error, BL_EFAIL, "%s", sheet.damage.text);
+        code = bl_error_pass(&cmd->error, BL_EFAIL, &sheet.damage);
     bl_sheet_free(&sheet);
     return code;
 }

@@ -351,7 +351,7 @@ static int status_run(struct bl_cmd *cmd, struct showing *v)
         return code;
     code = bl_status_read(&v->status, v->dir, &why);
     if (code) /* a directory without a dataset is no usage error */
-        return bl_error_set(e, BL_EFAIL, "%s", why.text);
+        return bl_error_pass(e, BL_EFAIL, &why);
     code = status_format(v, &text, e);
     return bl_cmd_answer(NULL, &text, !v->json, code, e);
 }

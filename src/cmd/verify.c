@@ -127,7 +127,7 @@ static int verify_open(struct bl_cmd *cmd, struct verifying *v, const char *dir)
             "%s; if packing was interrupted, run the same pack command, or bload finish when all tasks are done",
             why.text);
     if (code)
-        return bl_error_set(e, code, "%s", why.text);
+        return bl_error_pass(e, code, &why);
     bl_task_range(&v->task, bl_verify_shards(&v->dataset), &v->begin, &v->end);
     return v->task.index ? bl_verify_prepare_part(&v->dataset, v->begin, v->end, verify_on_fault, v)
                          : bl_verify_files(&v->dataset, verify_on_fault, verify_on_remark, v);

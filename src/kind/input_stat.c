@@ -105,7 +105,7 @@ static int input_stat_folder(const struct bl_kind *kind, struct bl_input *input,
     if (code == BL_EDATA)
         *unusable = "not a folder";
     else if (code)
-        return bl_error_set(e, code, "%s", fault.text);
+        return bl_error_pass(e, code, &fault);
     return BL_OK;
 }
 

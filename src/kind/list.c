@@ -68,7 +68,7 @@ int bl_list_names_of_clip(const struct bl_chunk *chunk, const struct bl_line *li
     struct bl_error unusable = {0};
     int code = bl_clip_parse(&clip, line->text, line->size, &unusable);
     if (code && code != BL_EDATA) {
-        bl_error_set(e, code, "%s", unusable.text);
+        bl_error_pass(e, code, &unusable);
         goto out;
     }
     const char *id = clip.path && *clip.path ? clip.id.data : NULL;
@@ -285,7 +285,7 @@ static int list_count_line(struct bl_list_counter *c, const struct bl_chunk *chu
                : chunk->clips ? list_fill_clip(c, chunk, line, &row, &unusable)
                               : c->fill_entry(c, chunk, line, &row, &unusable);
     if (code && code != BL_EDATA)
-        return bl_error_set(e, code, "%s", unusable.text);
+        return bl_error_pass(e, code, &unusable);
     if (code) {
         if (row.path)
             bl_error_prefix(&unusable, "%s", row.path);

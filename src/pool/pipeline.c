@@ -260,7 +260,7 @@ static int pipeline_consume_oldest(struct pipeline *p, struct bl_error *e)
     void *job = entry->job;
     int code = entry->code;
     if (code)
-        bl_error_set(e, code, "%s", entry->error.text);
+        bl_error_pass(e, code, &entry->error);
     entry->done = false;
     entry->job = NULL;
     p->consumed++;

@@ -343,7 +343,7 @@ static int assembler_read_piece(struct bl_assembler *a, struct bl_block *block, 
         return bl_outcomes_add(outcomes, sequence, true, request.steps, fault.text, e);
     }
     if (code) {
-        bl_error_set(e, code, "%s", fault.text);
+        bl_error_pass(e, code, &fault);
         return code;
     }
     return note.text[0] ? bl_outcomes_add(outcomes, sequence, false, 0, note.text, e) : BL_OK;

@@ -484,7 +484,7 @@ static int dataset_compare_inputs(const struct bl_packing *p, const struct bl_se
     if (code == BL_EDATA)
         return bl_error_set(e, BL_EUSAGE, "%s holds a dataset of other inputs: %s (use the same inputs, or another -o)",
                             p->request.output, other.text);
-    return code ? bl_error_set(e, code, "%s", other.text) : BL_OK;
+    return bl_error_pass(e, code, &other);
 }
 
 /* Standard input can be read only once. If shards are missing, it is compared while it is read for them. */

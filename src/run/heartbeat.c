@@ -304,7 +304,7 @@ void bl_heartbeat_end(struct bl_heartbeat *h, int status, const char *error)
     char *slash = strrchr(h->path, '/');
     *slash = '\0';
     if (code && (access(h->path, F_OK) == 0 || errno != ENOENT)) {
-        bl_error_set(&h->error, e.code, "%s", e.text);
+        bl_error_pass(&h->error, e.code, &e);
         h->missed++;
     }
     bl_heartbeat_free(h);

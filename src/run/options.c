@@ -244,7 +244,7 @@ static int fields_work(void *context, void *worker, void *job_, struct bl_error 
     if (bl_error_memory_seen() && code != BL_ECANCEL)
         code = bl_error_memory(e);
     else if (code)
-        code = code == BL_EDATA ? BL_OK : bl_error_set(e, code, "%s", job->fault.text);
+        code = code == BL_EDATA ? BL_OK : bl_error_pass(e, code, &job->fault);
 out:
     free(path);
     bl_row_reader_free(&row);
@@ -333,7 +333,7 @@ int bl_fields_resolve(struct bl_fields *fields, const struct bl_pack *pack, bool
     if (code == BL_OK)
         return BL_OK;
     if (code != BL_EDATA) /* BL_EDATA: the options do not decide them */
-        return bl_error_set(e, code, "%s", why.text);
+        return bl_error_pass(e, code, &why);
     static const struct bl_stages stages = {
         .produce = fields_produce, .work = fields_work, .consume = fields_consume, .discard = fields_discard};
     struct fields_query q = {.pack = pack,

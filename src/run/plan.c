@@ -277,7 +277,7 @@ int bl_packing_check_attributes(const struct bl_packing_request *request, struct
         return BL_OK;
     int code = kind->read->fields(request->inputs->kind_config, &env, NULL, &format.fields, &undecided);
     if (code && code != BL_EDATA)
-        return bl_error_set(e, code, "%s", undecided.text);
+        return bl_error_pass(e, code, &undecided);
     if (code)
         format.fields.count = 0;
     for (int c = 0; c < count; c++) {

@@ -172,7 +172,7 @@ static int scatter_put_piece(struct bl_scatter *s, struct bl_reader *reader, str
     }
     int code = reader->piece(reader, request, &note, &fault);
     if (code && code != BL_EDATA)
-        return bl_error_set(e, code, "%s", fault.text);
+        return bl_error_pass(e, code, &fault);
     /* A piece with a fault or a note is read again when it is packed, which reports it. */
     if (code || note.text[0])
         return BL_OK;

@@ -249,7 +249,7 @@ static int state_resolve_configuration(const struct bl_state *s, const char *ide
         if (code == BL_EUSAGE && bl_state_has_shards(s, &begun, e))
             return BL_EFAIL;
         if (begun)
-            return bl_error_set(e, code, "%s", differs.text);
+            return bl_error_pass(e, code, &differs);
         BL_TRY(folder_remove_files(s->folder, e));
     }
     bool exists;
@@ -320,7 +320,7 @@ static int state_examine_begun(const struct bl_state *s, const char *identity, b
     if (code == BL_EUSAGE && !*begun)
         return BL_OK;
     *begun = !code;
-    return code ? bl_error_set(e, code, "%s", differs.text) : BL_OK;
+    return bl_error_pass(e, code, &differs);
 }
 
 int bl_state_examine(const char *dir, const char *identity, bool *begun, struct bl_error *e)
@@ -432,7 +432,7 @@ int bl_state_agree(const struct bl_state *s, const char *name, const char *lines
         /* Another task may have been faster, with other lines. */
         code = state_read_lines(s, name, &there, e);
         if (!code && !there.size)
-            code = bl_error_set(e, why.code, "%s", why.text);
+            code = bl_error_pass(e, why.code, &why);
     }
     if (!code && there.size)
         code = bl_identity_compare(there.data, lines, what.data, e);
@@ -501,7 +501,7 @@ static int folder_remove(const char *folder, struct bl_error *e)
             return BL_OK;
         bool full = errno == ENOTEMPTY || errno == EEXIST || errno == EBUSY;
         if (!full || folder_holds_more(folder))
-            return bl_error_set(e, code, "%s", why.text);
+            return bl_error_pass(e, code, &why);
         usleep(WAIT_MICROSECONDS);
     }
     return BL_OK;
@@ -526,7 +526,7 @@ int bl_state_remove(struct bl_state *s, struct bl_error *e)
     BL_TRY(bl_state_lock_release(s->folder, &s->lock, &s->alone, true, e));
     struct bl_error other = {0};
     if (free_of_others && folder_remove(s->folder, &other) && !folder_is_taken(s->folder))
-        return bl_error_set(e, BL_EFAIL, "%s", other.text);
+        return bl_error_pass(e, BL_EFAIL, &other);
     return bl_fs_sync_directory(s->dir, e);
 }
 

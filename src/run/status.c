@@ -446,7 +446,7 @@ static int status_read_complete(struct bl_status *s, const char *dir, struct bl_
     if (!code && is_view)
         code = bl_view_check_sources(&s->manifest, dir, &s->lost);
     if (code && code != BL_EDATA)
-        return bl_error_set(e, code, "%s", s->lost.text);
+        return bl_error_pass(e, code, &s->lost);
     return is_view ? BL_OK : status_count_lost(s, dir, e);
 }
 

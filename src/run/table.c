@@ -468,7 +468,7 @@ static int table_compare_inputs(const struct bl_packing *p, struct bl_error *e)
     if (code == BL_EDATA)
         return bl_error_set(e, BL_EFAIL, "the inputs changed since the scan: %s (use the same inputs, or another -o)",
                             other.text);
-    return code ? bl_error_set(e, code, "%s", other.text) : BL_OK;
+    return bl_error_pass(e, code, &other);
 }
 
 static void table_report_unmatched(const struct bl_packing *p)

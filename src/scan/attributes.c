@@ -260,7 +260,7 @@ out:
         return code;
     if (code == BL_EDATA) /* the run depends on this file */
         return bl_error_set(e, BL_EFAIL, "%s: %s", source->path, why.text);
-    return code ? bl_error_set(e, code, "%s", why.text) : BL_OK;
+    return bl_error_pass(e, code, &why);
 }
 
 int bl_attributes_make(struct bl_attributes **attributes, const char *path, struct bl_error *e)

@@ -580,6 +580,5 @@ int bl_clip_columns_add(struct bl_clip_columns *columns, const struct bl_kind *k
                             shown, r.similar, r.similar);
     bl_buffer_free(&r.scratch);
     bool readable = access(path, R_OK) == 0;
-    return code == BL_OK || code == BL_EDATA || (code == BL_EFAIL && !readable) ? BL_OK
-                                                                                : bl_error_set(e, code, "%s", why.text);
+    return code == BL_OK || code == BL_EDATA || (code == BL_EFAIL && !readable) ? BL_OK : bl_error_pass(e, code, &why);
 }

@@ -436,7 +436,7 @@ int bl_field_clips_read(struct bl_clip_list *list, const struct bl_kind *kind, c
         bl_list_lines_close(lines);
     }
     if (code) /* a part of it would leave sequences without a clip */
-        code = bl_error_set(e, code == BL_EDATA ? BL_EUSAGE : code, "%s", why.text);
+        code = bl_error_pass(e, code == BL_EDATA ? BL_EUSAGE : code, &why);
 out:
     bl_clip_columns_free(&columns);
     return code;

@@ -206,7 +206,7 @@ static int batch_count_run(struct batch *b, const struct bl_scan *scan, const st
     batch_note_slowest(b, &run);
     b->done = code ? (int)(run.chunk[run.rows < run.chunks ? run.rows : run.chunks - 1] - b->chunk) : next;
     if (!code && checked)
-        code = bl_error_set(&b->error, checked, "%s", unchecked.text);
+        code = bl_error_pass(&b->error, checked, &unchecked);
     if (bl_error_memory_seen() && code != BL_ECANCEL) {
         b->done = b->done < b->chunks ? b->done : b->chunks - 1;
         code = bl_error_memory(&b->error);
@@ -464,7 +464,7 @@ static int scan_consume(void *context, void *batch_, struct bl_error *e)
         scan_add_progress(s, &batch->chunk[i]);
     }
     if (!code && batch->code)
-        code = bl_error_set(e, batch->code, "%s", batch->error.text);
+        code = bl_error_pass(e, batch->code, &batch->error);
     if (!code && s->scan->work && batch->slowest)
         code = bl_work_note_file(s->scan->work, batch->slowest, batch->slowest_seconds, e);
     batch_free(batch);

@@ -280,7 +280,7 @@ int bl_shard_find(const struct bl_format *format, const char *dir, int64_t shard
         if (code == BL_EDATA) /* damaged: it will be written again */
             code = BL_OK;
         else if (code)
-            bl_error_set(e, code, "%s", why.text);
+            bl_error_pass(e, code, &why);
     } else if (errno != ENOENT) {
         code = bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
     }

@@ -164,7 +164,7 @@ static int info_open_table(const struct bl_info *info, const char *dir, struct b
     if (!code || !bl_view_check_sources(m, dir, &why))
         return code;
     bl_error_clear(e); /* a source says more than that its table is missing */
-    return bl_error_set(e, why.code, "%s", why.text);
+    return bl_error_pass(e, why.code, &why);
 }
 
 /* What a source of a view left out may be in another one: of a view, what its plan leaves out is counted. */

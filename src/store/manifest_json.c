@@ -475,7 +475,7 @@ static int manifest_read_format(const json_t *object, struct bl_manifest *manife
     if (is_view) /* as its sources are */
         format->compressed = bl_format_encodes(format, BL_ENCODING_DELTA);
     if (bl_format_check(format, &why))
-        return bl_error_set(e, BL_EDATA, "%s", why.text);
+        return bl_error_pass(e, BL_EDATA, &why);
     return BL_OK;
 }
 

@@ -396,7 +396,7 @@ int bl_verify_open(struct bl_verify *v, const char *dir, const struct bl_cancel 
     bool sound = false;
     int code = bl_manifest_inspect(&v->manifest, dir, &sound, &why);
     if (code && code != BL_EDATA)
-        return bl_error_set(e, code, "%s", why.text);
+        return bl_error_pass(e, code, &why);
     if (code || !sound)
         fault_report(&r, BL_MANIFEST_FILE, "%s", code ? why.text : "wrong checksum: the file is damaged or was edited");
     if (code)

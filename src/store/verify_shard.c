@@ -75,7 +75,7 @@ static int shard_check_read(struct bl_shard_check *w, int64_t offset, int64_t si
         shard_check_report(w, "%s: %s", what, why.text);
         return BL_EDATA;
     }
-    return code ? bl_error_set(e, code, "%s", why.text) : BL_OK;
+    return bl_error_pass(e, code, &why);
 }
 
 /* Adds the checksum of the next region to the shard's. */
@@ -290,7 +290,7 @@ static int check_read_step(struct bl_shard_check *w, const struct bl_shard_tenso
         return code;
     code = bl_jpeg_check(w->decoder, w->chunk, (size_t)size, shape, &why);
     if (code != BL_EDATA)
-        return code ? bl_error_set(e, code, "%s", why.text) : BL_OK;
+        return bl_error_pass(e, code, &why);
     shard_check_report(w, "%s, step %" PRId64 ": %s", what, t, why.text);
     return BL_OK;
 }
@@ -508,7 +508,7 @@ static int check_read_layout(struct bl_shard_check *w, int64_t shard, struct bl_
     struct bl_error why = {0};
     int code = bl_shard_reader_layout(&w->file, w->format, shard, &w->layout, &why);
     if (code != BL_EDATA)
-        return code ? bl_error_set(e, code, "%s", why.text) : BL_OK;
+        return bl_error_pass(e, code, &why);
     shard_check_report(w, "%s", why.text);
     return BL_EDATA;
 }

@@ -132,7 +132,7 @@ static int copy_fill(struct bl_array_copy *copy, struct bl_array_file *f, struct
     copy->sound = !code;
     if (code == BL_EDATA)
         return bl_array_file_rewind(f, e);
-    return code ? bl_error_set(e, code, "%s", damage.text) : BL_OK;
+    return bl_error_pass(e, code, &damage);
 }
 
 int bl_inflated_find(struct bl_inflated *all, struct bl_array_file *f, const char *dir,

@@ -111,7 +111,7 @@ static int total_check_mix(struct total *c, const AVFrame *frame, struct bl_erro
     if (*c->unmixable.text)
         return BL_OK;
     int code = bl_mix_check(&c->mix, frame, &c->unmixable);
-    return code && code != BL_EDATA ? bl_error_set(e, code, "%s", c->unmixable.text) : BL_OK;
+    return code && code != BL_EDATA ? bl_error_pass(e, code, &c->unmixable) : BL_OK;
 }
 
 /* Marks where faults may be. The decoder runs ahead of the frame of so many samples that comes next: a fault lies in

@@ -97,7 +97,7 @@ static int recordings_find(struct bl_recordings *r, const struct bl_audio_config
         bl_marks_free(&slot->marks);
     r->memory += marks_memory(&slot->marks);
     if (slot->code && slot->code != BL_EDATA)
-        return bl_error_set(e, slot->code, "%s", fault.text);
+        return bl_error_pass(e, slot->code, &fault);
     code = unusable ? BL_OK : bl_input_recheck(NULL, &input, e);
     if (code)
         return code;

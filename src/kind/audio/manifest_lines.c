@@ -434,7 +434,7 @@ int bl_entry_names(const struct bl_chunk *chunk, const struct bl_line *line, bl_
     struct bl_error unusable = {0};
     int code = bl_entry_parse(&entry, line->text, line->size, &unusable);
     if (code && code != BL_EDATA) {
-        bl_error_set(e, code, "%s", unusable.text);
+        bl_error_pass(e, code, &unusable);
         goto out;
     }
     const char *id = entry.id.size ? entry.id.data : NULL;

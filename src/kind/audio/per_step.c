@@ -234,7 +234,7 @@ static int per_step_count(const void *config, const struct bl_kind_env *env, str
     char seconds[40], extra[120];
     int code = per_step_examine(config, env, chunk, &info, &lead, &sum, &unusable);
     if (code && code != BL_EDATA)
-        return bl_error_set(e, code, "%s", unusable.text);
+        return bl_error_pass(e, code, &unusable);
     struct bl_row row = {.length = info.samples,
                          .bytes = chunk->input->bytes,
                          .stream = info.stream,

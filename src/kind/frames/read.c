@@ -160,7 +160,7 @@ static int clips_enter_folder(struct frames_counter *c, const char *path, struct
             return bl_error_memory(e);
         c->code = clips_read_folder(c, path, &c->fault);
     }
-    return c->code ? bl_error_set(e, c->code, "%s", c->fault.text) : BL_OK;
+    return c->code ? bl_error_pass(e, c->code, &c->fault) : BL_OK;
 }
 
 /* Which images the clip has. */
@@ -276,7 +276,7 @@ static int frames_list_folder(struct bl_image_folder *folder, const struct bl_vi
     if (code == BL_EDATA && row->bytes >= 0)
         return bl_error_set(e, BL_EFAIL, "%s: changed since the scan: no longer a folder", row->path);
     if (code)
-        return bl_error_set(e, code, "%s", fault.text);
+        return bl_error_pass(e, code, &fault);
     if (row->bytes >= 0 && folder->bytes != row->bytes)
         return bl_error_set(e, BL_EFAIL,
                             "%s: changed since the scan: images of %" PRId64 " bytes then, %" PRId64 " now", row->path,
@@ -359,7 +359,7 @@ static int frames_verify_content(const struct bl_row *row, struct bl_error *e)
     struct bl_error fault = {0};
     int code = bl_image_folder_stat(row->path, &bytes, &content, &fault);
     if (code)
-        return bl_error_set(e, BL_EFAIL, "%s", fault.text);
+        return bl_error_pass(e, BL_EFAIL, &fault);
     if (content != row->content)
         return bl_error_set(e, BL_EFAIL, "%s: changed since the scan: other images of the same size", row->path);
     return BL_OK;

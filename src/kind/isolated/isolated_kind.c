@@ -228,7 +228,7 @@ static int counting_emit_loss(struct isolated_counting *c, const struct bl_decod
         .status = BL_ROW_SKIPPED, .stream = -1, .offset = -1, .bytes = input->bytes, .reason = fault.text};
     int code = client_report_loss(&c->counter->client, loss, input->id, &fault);
     if (code != BL_EDATA)
-        return bl_error_set(e, code, "%s", fault.text);
+        return bl_error_pass(e, code, &fault);
     if (chunk->list) {
         row.offset = chunk->line[c->done].number;
         bl_error_prefix(&fault, "%s", loss->path);

@@ -126,7 +126,7 @@ static int footage_load(struct bl_footage *f, const struct bl_video_config *conf
     f->content = input.content;
     f->code = unusable ? bl_error_set(&fault, BL_EDATA, "%s", unusable) : footage_count(f, config, env, &input, &fault);
     if (f->code && f->code != BL_EDATA)
-        return bl_error_set(e, f->code, "%s", fault.text);
+        return bl_error_pass(e, f->code, &fault);
     code = unusable ? BL_OK : bl_input_recheck(NULL, &input, e);
     if (code)
         return code;

@@ -262,7 +262,7 @@ static int reader_read_on_gpu(struct video_reader *reader, const struct bl_reque
     if (full && bl_session_pool_evict(&reader->tools.gpu->sessions))
         code = reader_read(reader, request, true, &full, note, e);
     else if (code)
-        bl_error_set(e, code, "%s", first.text);
+        bl_error_pass(e, code, &first);
     bl_gpu_pool_give(config->gpu_pool, reader->tools.gpu);
     reader->tools.gpu = NULL;
     if (code)
