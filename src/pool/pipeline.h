@@ -12,9 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/cancel.h"
 #include "base/error.h"
 #include "base/process.h"
-#include "base/cancel.h"
 
 struct bl_stages {
     /* Makes the next job; *job stays NULL if there are no more. Runs on the caller's thread. */
