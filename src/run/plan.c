@@ -547,6 +547,10 @@ static int plan_plan_only(struct bl_packing *p, struct bl_error *e)
 int bl_packing_plan(struct bl_packing *p, struct bl_error *e)
 {
     bool found = false;
+    /* The table of tasks names the kind, so that a process which only plans finds it after it opened the directory. */
+    p->pack.kind = p->request.inputs->kind;
+    p->pack.config = p->request.inputs->kind_config;
+    p->pack.base = p->request.inputs->base;
     if (p->request.plan_only)
         return plan_plan_only(p, e);
     bl_heartbeat_set_phase(&p->heartbeat, "plan");
