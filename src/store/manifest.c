@@ -170,7 +170,8 @@ int bl_manifest_configure(struct bl_manifest *manifest, const char *lines, struc
             *colon = '\0';
         code = bl_manifest_pair(&manifest->configuration, line, colon ? colon + 2 : "", e);
     }
-    bl_manifest_set_recorded(manifest);
+    if (!code)
+        bl_manifest_set_recorded(manifest);
     free(copy);
     return code;
 }
