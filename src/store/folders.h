@@ -46,7 +46,7 @@ int bl_folders_read_shards(const char *dir, const struct bl_format *format, int6
 /* Returns true if runs write files of this name to DIR/.bload or to its spool. No other file may be removed there. */
 bool bl_folders_is_work_file(const char *name);
 
-/* Returns true if the name is one that a network file system gives to a removed file that a process still has open. The
+/* Returns true if the name is one that NFS or FUSE gives to a removed file that a process still has open. The
  * file system removes the file itself once it is closed. */
 bool bl_folders_is_of_system(const char *name);
 

@@ -154,7 +154,7 @@ static int format_check_attributes(const struct bl_format *format, struct bl_err
     return BL_OK;
 }
 
-/* Returns true if the name of a tensor of field f is too long, or if another tensor or field has the name. */
+/* Returns true if the name of a tensor of field f is too long, or if another field has the name. */
 static bool format_tensor_name_is_taken(const struct bl_format *format, int f, bool offsets)
 {
     char name[2 * BL_FIELD_NAME_MAX];
@@ -345,8 +345,9 @@ static void layout_add_field(struct bl_layout *layout, const struct bl_format *f
         tensor_add_dimension(&out->tensor, field->shape[i]);
 }
 
-/* Returns the position of a tensor in the file: tables, then attributes, then fields, since the verification of an
- * attribute needs the table "sequence". Tensors whose size varies come last, so that other offsets are fixed. */
+/* Returns the order of a tensor among those with elements of one size: tables, then attributes, then fields, since the
+ * verification of an attribute needs the table "sequence". Tensors whose size varies come last, so that other offsets
+ * are fixed. */
 static int tensor_rank(const struct bl_shard_tensor *tensor)
 {
     if (tensor->table < 0)
