@@ -138,8 +138,8 @@ int bl_manifest_note(struct bl_manifest *manifest, const char *text, struct bl_e
 /* Returns the value of an option in configuration, or "" if it is missing. */
 const char *bl_manifest_option(const struct bl_manifest *manifest, const char *name);
 
-/* Sets the members that repeat values of options: align, and the format's pad_repeat. Reading a manifest does that;
- * call it after configuration was set otherwise. */
+/* Sets the members that repeat values of options: align, and the format's pad_repeat. bl_manifest_configure and the
+ * functions that read a manifest call it. */
 void bl_manifest_set_recorded(struct bl_manifest *manifest);
 
 /* Returns the sample rate, in Hz, of a field whose steps are audio samples, or 0 for other fields. */
