@@ -32,7 +32,7 @@ static int export_configuration_append(const struct bl_export_job *job, struct b
     return bl_buffer_check(lines, e);
 }
 
-/* The value of a line; "" if there is none. False: it is too long. */
+/* Copies the value of the line `name` to out; "" if the line is missing. Returns false if the value is too long. */
 static bool line_value(const char *lines, const char *name, char *out, size_t size)
 {
     size_t length = 0;
@@ -82,7 +82,7 @@ int bl_export_part_path(const struct bl_export_job *job, int64_t part, struct bl
     return bl_buffer_check(path, e);
 }
 
-/* Divides the blocks into parts, as large as is allowed. */
+/* Divides the blocks into parts of the maximum size, found by bisection. */
 static int job_divide(struct bl_export_job *job, struct bl_error *e)
 {
     int64_t blocks = job->arrays.format.blocks, low = 1, high = blocks;
@@ -91,7 +91,7 @@ static int job_divide(struct bl_export_job *job, struct bl_error *e)
         return bl_error_set(e, BL_EUSAGE, "a block has %zu bytes, and a file of %s at most %" PRId64, job->arrays.bytes,
                             job->format->name, job->format->most);
     if (high > most / (int64_t)job->arrays.bytes + 1)
-        high = most / (int64_t)job->arrays.bytes + 1; /* no size of more blocks can overflow */
+        high = most / (int64_t)job->arrays.bytes + 1; /* more blocks are too large, and their size might overflow */
     while (low < high) {
         int64_t middle = high - (high - low) / 2;
         if (job->format->bytes(job, middle) <= most)
@@ -136,11 +136,11 @@ void bl_export_job_free(struct bl_export_job *job)
 struct going {
     const struct bl_export_parts *parts;
     int64_t next;
-    _Atomic int64_t done; /* blocks, by all workers */
-    int64_t told;         /* of them, to tick */
+    _Atomic int64_t done; /* blocks that all workers have done */
+    int64_t told;         /* blocks that were passed to tick */
 };
 
-/* A worker's own view of the dataset, and room for a block. */
+/* The state of a worker: its own open dataset, and a block in memory. */
 struct exporter {
     struct bl_blocks blocks;
     struct bl_export_block block;
@@ -260,7 +260,7 @@ int bl_export_parts_run(const struct bl_export_parts *parts, struct bl_error *e)
 struct exporting {
     const struct bl_export_request *request;
     struct bl_export_job job;
-    struct bl_blocks blocks; /* for what all parts have in common */
+    struct bl_blocks blocks; /* for planning the parts, and for the files beside them; workers have their own */
     struct bl_buffer identity;
     struct bl_state state;
     struct bl_progress progress;
@@ -269,7 +269,7 @@ struct exporting {
 
 /* --- names ------------------------------------------------------------------------------------------------------ */
 
-/* The path of a part's record, or of its file while it is written. */
+/* Sets path to the path of a part's record, or of its file while the file is written, as the suffix says. */
 static int part_work_path(const struct exporting *x, int64_t part, const char *suffix, struct bl_buffer *path,
                           struct bl_error *e)
 {
@@ -280,7 +280,8 @@ static int part_work_path(const struct exporting *x, int64_t part, const char *s
 
 /* --- the parts -------------------------------------------------------------------------------------------------- */
 
-/* The file gets its name, and then the record, without which it is written again. */
+/* Renames the finished file of a part, and then writes its record. If the process dies between both, the part has no
+ * record and is written again. */
 static int part_give_name(const struct exporting *x, int64_t number, const struct bl_export_record *record,
                           const char *from, struct bl_error *e)
 {
@@ -379,8 +380,8 @@ out:
     return code;
 }
 
-/* Notes which parts are finished: they have a record, or are listed by an export that has lost files since, and their
- * file is there with its size. */
+/* Sets x->done of each part, and *missing to the number of unfinished ones. A part is finished if it has a record, or
+ * if export.json lists it, and if its file exists with the recorded size. */
 static int parts_find_done(struct exporting *x, int64_t *missing, struct bl_error *e)
 {
     struct bl_buffer path = {0};
@@ -401,7 +402,8 @@ static int parts_find_done(struct exporting *x, int64_t *missing, struct bl_erro
     return code;
 }
 
-/* Compares an export that was finished before; its records are taken over. BL_EUSAGE: it is another one. */
+/* Compares the configuration with that of the finished export in the output directory, and copies its records.
+ * BL_EUSAGE: the directory holds another export. */
 static int export_compare(struct exporting *x, struct bl_error *e)
 {
     struct bl_export_description there;
@@ -421,7 +423,7 @@ static int export_compare(struct exporting *x, struct bl_error *e)
     return code;
 }
 
-/* Whether the export is complete: then all its files are there. */
+/* Sets *found to true if the output directory holds this export, finished and with all its files. */
 static int export_find(struct exporting *x, bool *found, struct bl_error *e)
 {
     const char *dir = x->request->output;
@@ -442,6 +444,7 @@ static int export_find(struct exporting *x, bool *found, struct bl_error *e)
 
 /* --- all of it -------------------------------------------------------------------------------------------------- */
 
+/* Opens the dataset, and divides its blocks into parts. */
 static int export_prepare(struct exporting *x, struct bl_error *e)
 {
     const struct bl_export_request *r = x->request;
@@ -473,7 +476,7 @@ static int export_open_state(struct exporting *x, struct bl_error *e)
     const struct bl_export_request *r = x->request;
     bool again;
     int code = bl_fs_find(r->output, BL_EXPORT_FILE, &again, e);
-    if (!code && again) /* it has lost files since, and only they are written again */
+    if (!code && again) /* a finished export that lost files: only these are written again */
         code = state_folder_make(r->output, e);
     if (code)
         return code;
@@ -500,7 +503,7 @@ static int export_write(struct exporting *x, struct bl_export_made *made, struct
     return bl_state_remove(&x->state, e);
 }
 
-/* Lists the fields and attributes that the files do not have. */
+/* Appends the names of the fields and attributes that the files do not hold. */
 static int export_list_left_out(const struct bl_export_job *job, struct bl_buffer *out, struct bl_error *e)
 {
     int only = job->format->only ? job->format->only(job) : -1;

@@ -208,7 +208,7 @@ static int part_open_compared(void *context, int64_t number, struct bl_export_pa
     return code;
 }
 
-/* What is wrong with a part is a fault, and ends nothing. */
+/* Turns an error in a part into a fault, so that the verification continues with the other parts. */
 static int part_close_compared(void *context, int64_t number, struct bl_export_part *part, int code, struct bl_error *e)
 {
     struct verifying *v = context;
@@ -232,7 +232,7 @@ static void compared_tick(void *context, int64_t blocks)
     v->request->tick(v->request->sink, &v->progress);
 }
 
-/* Sets the format and options that the export was made with. */
+/* Sets the job to the format and the options that export.json records. */
 static int job_restore(struct verifying *v, struct bl_error *e)
 {
     const struct bl_export_configuration *c = &v->configuration;
@@ -271,7 +271,7 @@ static int job_open(struct verifying *v, struct bl_error *e)
     return code;
 }
 
-/* The files beside the parts. */
+/* Compares the files beside the parts. */
 static int files_compare(struct verifying *v, struct bl_error *e)
 {
     for (int64_t part = 0; part < v->job.parts; part++)

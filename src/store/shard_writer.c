@@ -505,8 +505,8 @@ static int shard_put_block(struct bl_shard_writer *shard, const struct bl_block 
     return code;
 }
 
-/* Writes the raw fields of consecutive blocks, beginning with block `row` of the shard, one write per field. Small
- * writes use the page cache, large ones direct I/O. */
+/* Writes the raw fields of consecutive blocks, beginning with block `row` of the shard, by one write per field. Direct
+ * I/O is used for a single block only: several blocks at once are small, and go through the page cache. */
 static int shard_write_fields(const struct bl_shard_writer *shard, const struct bl_block *block, int blocks,
                               int64_t row, struct bl_error *e)
 {
