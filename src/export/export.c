@@ -471,6 +471,8 @@ static int state_folder_make(const char *dir, struct bl_error *e)
     return code;
 }
 
+/* Opens DIR/.bload of the output. Without tasks the run locks it; tasks share it, and must have the same configuration.
+ */
 static int export_open_state(struct exporting *x, struct bl_error *e)
 {
     const struct bl_export_request *r = x->request;
@@ -486,6 +488,8 @@ static int export_open_state(struct exporting *x, struct bl_error *e)
     return bl_state_agree(&x->state, BL_STATE_CONFIGURATION, x->identity.data, e);
 }
 
+/* Writes the missing parts. Without tasks, it also writes the files beside the parts and export.json, and removes
+ * DIR/.bload. */
 static int export_write(struct exporting *x, struct bl_export_made *made, struct bl_error *e)
 {
     int code = parts_find_done(x, &made->missing, e);

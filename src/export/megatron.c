@@ -2,8 +2,8 @@
  * TOKENS.idx their lengths and offsets, and which sequences are a document: those of a block
  * (megatron/core/datasets/indexed_dataset.py).
  *
- *     "MMIDIDX\0\0" | u64 1 | u8 type | u64 sequences | u64 documents + 1 | i32 length[] | i64 offset[] | i64
- * document[] */
+ *     "MMIDIDX\0\0" | u64 1 | u8 type | u64 sequences | u64 documents + 1
+ *     i32 length[] | i64 offset[] | i64 document[] */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,6 +40,7 @@ static int tokens_array(const struct bl_export_job *job)
     return count == 1 ? found : -1;
 }
 
+/* Returns the index of the array that holds a table. All blocks have the tables that Megatron files are made from. */
 static int array_find(const struct bl_export_job *job, int table)
 {
     int a = 0;
@@ -112,6 +113,7 @@ struct table {
     } chunk;
 };
 
+/* Puts the values of the chunk, and empties it. */
 static int table_flush(struct table *table, struct bl_error *e)
 {
     size_t count = table->count;
@@ -119,6 +121,7 @@ static int table_flush(struct table *table, struct bl_error *e)
     return bl_export_part_put(table->part, &table->chunk, count * table->width, e);
 }
 
+/* Adds a value to a table of the index, in the width of the table. */
 static int index_put(struct table *table, int64_t value, struct bl_error *e)
 {
     if (table->width == sizeof *table->chunk.narrow)

@@ -81,7 +81,8 @@ static void member_name(const struct bl_export_array *array, int64_t b, char out
     snprintf(out, BL_TAR_NAME_MAX, KEY ".%s.%s", b, array->name, array->is_ids ? "json" : "npy");
 }
 
-/* Formats the bytes before the data of an array in its tar member: the NPY header. Returns their number. */
+/* Formats the bytes before the data of an array in its tar member: the NPY header, or nothing
+ * for the ids, which are JSON. Returns their number. */
 static size_t member_header(char out[BL_NPY_HEADER_MAX], const struct bl_export_array *array)
 {
     return array->is_ids ? 0 : bl_npy_header(out, array);

@@ -294,6 +294,7 @@ static int index_check_starts(const struct part *part, struct bl_error *e)
             code = bl_error_set(e, BL_EDATA, "block %" PRId64 ": piece %" PRId64 " ends at %" PRId64 " of %" PRId64,
                                 part->first + block, part->piece + p, at, plan->T);
     }
+    /* The gaps between pieces were collected on the way: an alignment must explain all of them. */
     if (!plan->align)
         plan->align = bl_alignment_value(&alignment);
     if (code)

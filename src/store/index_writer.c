@@ -60,6 +60,7 @@ static int32_t cursor_next(struct cursor *at, const struct bl_plan *plan, const 
     return start;
 }
 
+/* Returns the value of piece p in a table. Call it for all pieces in order, with one cursor per pass. */
 static int64_t plan_element(enum bl_index_table table, struct cursor *at, const struct bl_plan *plan,
                             const struct lengths *lengths, size_t p)
 {

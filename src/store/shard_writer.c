@@ -40,6 +40,7 @@ static struct bl_frame *shard_contents_frames(struct bl_shard_writer *shard, int
            (size_t)row * shard_frames_of_block(shard->format, f);
 }
 
+/* Adds the checksum of a region to the checksum of the shard. */
 static void checksum_fold(struct bl_checksum_state *sum, uint64_t checksum)
 {
     bl_checksum_add(sum, &checksum, sizeof checksum);

@@ -74,6 +74,7 @@ static uint64_t plan_sum_pieces(const struct bl_plan *plan)
     return sum;
 }
 
+/* Checks that a plan of an epoch has the stored pieces and the stored number of blocks. BL_EDATA: it has not. */
 static int epoch_verify_pieces(const struct bl_verify *v, const struct bl_plan *plan, struct bl_error *e)
 {
     if (plan->blocks != v->plan.blocks || plan->max_sequences > v->manifest.format.S)
@@ -85,6 +86,7 @@ static int epoch_verify_pieces(const struct bl_verify *v, const struct bl_plan *
     return BL_OK;
 }
 
+/* Reads and checks the plan of an epoch. BL_EDATA: it is invalid. */
 static int epoch_verify_plan(const struct bl_verify *v, const char *path, struct bl_error *e)
 {
     const struct bl_manifest *m = &v->manifest;
@@ -164,6 +166,7 @@ static unsigned verify_bit(const char *name)
     return 0;
 }
 
+/* Checks that the manifest lists all needed files, and that each listed file has its size and checksum. */
 static void verify_listed_files(struct bl_verify *v, const struct bl_fault_sink *r)
 {
     for (size_t n = 0; n < sizeof needed / sizeof *needed; n++) {
@@ -211,6 +214,7 @@ static int verify_read_lengths(struct bl_verify *v, struct bl_error *e)
     return code;
 }
 
+/* Reads sequences.tsv and its attributes, and reports what cannot be read. */
 static void verify_read_sequences(struct bl_verify *v, const struct bl_fault_sink *r)
 {
     struct bl_error e = {0};
@@ -225,6 +229,7 @@ static void verify_read_sequences(struct bl_verify *v, const struct bl_fault_sin
         v->has_values = true;
 }
 
+/* Compares the numbers of skipped and failed rows with the manifest. */
 static void verify_statuses(const struct bl_verify *v, const struct bl_fault_sink *r)
 {
     const int64_t *by_status = v->sequences.by_status;
