@@ -133,6 +133,7 @@ void bl_export_job_free(struct bl_export_job *job)
 
 /* --- parts -------------------------------------------------------------------------------------------------------- */
 
+/* The state of bl_export_parts_run, which all workers share. */
 struct going {
     const struct bl_export_parts *parts;
     int64_t next;
@@ -154,6 +155,7 @@ static void exporter_close(void *worker)
     free(exporter);
 }
 
+/* Opens a worker. It uses the rows that the job has read, so that sequences.tsv is in memory only once. */
 static int exporter_open(void *context, void **worker, struct bl_error *e)
 {
     const struct bl_export_parts *parts = ((const struct going *)context)->parts;
@@ -172,6 +174,7 @@ static int exporter_open(void *context, void **worker, struct bl_error *e)
     return code;
 }
 
+/* Reads the blocks of a part, and puts the whole part. */
 static int part_put_blocks(struct going *going, struct exporter *exporter, int64_t number, struct bl_export_part *part,
                            struct bl_error *e)
 {
@@ -190,6 +193,7 @@ static int part_put_blocks(struct going *going, struct exporter *exporter, int64
     return !code && job->format->end ? job->format->end(job, part, e) : code;
 }
 
+/* Pipeline stage: a worker processes one part. */
 static int parts_work(void *context, void *worker, void *job, struct bl_error *e)
 {
     struct going *going = context;
@@ -204,6 +208,7 @@ static int parts_work(void *context, void *worker, void *job, struct bl_error *e
     return code;
 }
 
+/* Pipeline stage: produces the number of the next part that is not skipped; *job stays NULL after the last one. */
 static int parts_produce(void *context, void **job, struct bl_error *e)
 {
     struct going *going = context;
@@ -234,6 +239,7 @@ static void parts_discard(void *context, void *job)
     free(job);
 }
 
+/* Passes the number of blocks done since the last call to the caller. */
 static void parts_tick(void *context)
 {
     struct going *going = context;
@@ -303,6 +309,7 @@ static int part_give_name(const struct exporting *x, int64_t number, const struc
     return code;
 }
 
+/* Opens the file of a part under a temporary name in DIR/.bload. */
 static int part_open_written(void *context, int64_t number, struct bl_export_part *part, struct bl_error *e)
 {
     const struct exporting *x = context;
@@ -316,6 +323,7 @@ static int part_open_written(void *context, int64_t number, struct bl_export_par
     return code;
 }
 
+/* Commits the file of a part and renames it. Every error is fatal for the run. */
 static int part_close_written(void *context, int64_t number, struct bl_export_part *part, int code, struct bl_error *e)
 {
     struct exporting *x = context;
@@ -340,6 +348,7 @@ static void export_tick(void *context, int64_t blocks)
         x->request->tick(x->request->sink, &x->progress);
 }
 
+/* Writes the unfinished parts in the range of this task. */
 static int parts_write(struct exporting *x, struct bl_error *e)
 {
     struct bl_export_parts parts = {.job = &x->job,

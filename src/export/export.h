@@ -62,10 +62,10 @@ struct bl_export_parts {
     const uint8_t *skip; /* [parts] 1: skip this part; NULL: skip none */
     int workers;
     struct bl_cancel *cancel;
-    /* Opens a part. It is called by the thread that processes the part. */
+    /* Opens a part, on the worker's thread that processes the part. */
     int (*open)(void *context, int64_t number, struct bl_export_part *part, struct bl_error *e);
-    /* Ends a part, on the same thread. code: BL_OK, or the code of the error in e. Returns the code of a fatal error,
-     * or BL_OK, also after an error that shall not end the run. */
+    /* Ends a part, on the same thread, also if open failed. code: BL_OK, or the code of the error in e. Returns the
+     * code of a fatal error, or BL_OK, also after an error that shall not end the run. */
     int (*close)(void *context, int64_t number, struct bl_export_part *part, int code, struct bl_error *e);
     /* Is called several times a second on the caller's thread. blocks: number of blocks done since the last call. */
     void (*tick)(void *context, int64_t blocks);

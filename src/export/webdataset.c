@@ -163,6 +163,7 @@ static int webdataset_end(const struct bl_export_job *job, struct bl_export_part
 
 /* --- Energon ---------------------------------------------------------------------------------------------------- */
 
+/* Writes X.tar.idx of a part: the offset of each sample and the end, all multiples of the constant size of a sample. */
 static int energon_write_offsets(const struct bl_export_job *job, int64_t part, struct bl_error *e)
 {
     struct bl_buffer offsets = {0};

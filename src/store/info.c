@@ -92,6 +92,7 @@ void bl_info_free(struct bl_info *info)
 
 /* --- gathering -------------------------------------------------------------------------------------------------- */
 
+/* Sets the number of shards and the sum of their sizes from shards.tsv. A view has no shards. */
 static int info_read_shards(struct bl_info *info, const char *dir, struct bl_error *e)
 {
     struct bl_shard_row *rows = NULL;
@@ -111,6 +112,7 @@ static void info_count_length(struct bl_info *info, int64_t length)
         info->bar[(length - 1) / info->bar_width]++;
 }
 
+/* Lists the fault of a row, unless BL_INFO_FAULTS are listed already. */
 static int info_add_fault(struct bl_info *info, const struct bl_row *row, struct bl_error *e)
 {
     if (info->faults == BL_INFO_FAULTS)

@@ -38,8 +38,8 @@ static void fault_report(const struct bl_fault_sink *sink, const char *file, con
     sink->fault(sink->context, file, text);
 }
 
-/* Reports a file that is missing, or has another size or checksum than the manifest lists. Returns false if it is
- * missing or cut. */
+/* Checks that a file exists with the size and checksum in the manifest, and reports a difference. Returns false if the
+ * file is missing or truncated. */
 static bool fault_check_file(const struct bl_fault_sink *sink, const char *dir, const struct bl_manifest_file *file)
 {
     struct bl_error e = {0};
