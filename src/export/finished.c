@@ -165,6 +165,7 @@ struct verifying {
 
 /* --- by checksums ----------------------------------------------------------------------------------------------- */
 
+/* Compares the file of a part with its size and checksum in export.json, and reports a difference as a fault. */
 static int part_check(struct verifying *v, int64_t part, struct bl_error *e)
 {
     const struct bl_export_record *record = &v->there.record[part];
@@ -182,6 +183,7 @@ static int part_check(struct verifying *v, int64_t part, struct bl_error *e)
     return BL_OK;
 }
 
+/* Checks the files of all parts, one after the other. */
 static int parts_check(struct verifying *v, struct bl_error *e)
 {
     int code = BL_OK;
@@ -284,6 +286,8 @@ static int files_compare(struct verifying *v, struct bl_error *e)
     return BL_OK;
 }
 
+/* Makes all parts from the dataset again, and compares them with the files. Workers store their faults by part, so that
+ * faults are reported in the order of the parts. */
 static int parts_compare(struct verifying *v, struct bl_error *e)
 {
     struct bl_export_parts parts = {.job = &v->job,

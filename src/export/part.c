@@ -117,6 +117,7 @@ static int array_compare(const void *a, const void *b)
     return strcmp(((const struct bl_export_array *)a)->name, ((const struct bl_export_array *)b)->name);
 }
 
+/* Adds an array, and computes its size in bytes. */
 static void arrays_add(struct bl_export_arrays *arrays, const struct bl_export_array *array)
 {
     struct bl_export_array *added = &arrays->array[arrays->count++];
@@ -285,7 +286,7 @@ static int zstd_open(struct zstd **out, int level, int64_t bytes, struct bl_erro
     return zstd_check(ZSTD_CCtx_setPledgedSrcSize(zstd->context, (unsigned long long)bytes), e);
 }
 
-/* Compresses data and writes what comes out; end: there is no more. */
+/* Compresses data, and writes the output of the compressor. end: these are the last bytes of the file. */
 static int part_put_compressed(struct bl_export_part *part, const void *data, size_t size, bool end, struct bl_error *e)
 {
     struct zstd *zstd = part->zstd;

@@ -17,6 +17,7 @@
 /* A function that is called for the id of each row, until the function sets *done. */
 typedef int id_function(void *context, int64_t row, const char *id, bool *done, struct bl_error *e);
 
+/* Calls take for the ids of all rows in order, until take sets *done. BL_ECANCEL: cancelled. */
 static int ids_visit(struct bl_view *view, const struct bl_cancel *cancel, id_function *take, void *context,
                      struct bl_error *e)
 {
@@ -45,6 +46,8 @@ static int wanted_add(struct wanted *w, size_t i, const char *text, struct bl_er
     return bl_hash_add(&w->hash, XXH3_64bits(text, strlen(text)), i, e);
 }
 
+/* Builds the hash of all wanted ids, and sets their rows to -1. An invalid escape is no error: the id matches as given.
+ */
 static int wanted_make(struct wanted *w, struct bl_error *e)
 {
     w->plain = calloc(w->count + 1, sizeof *w->plain);
@@ -64,6 +67,7 @@ static int wanted_make(struct wanted *w, struct bl_error *e)
     return code;
 }
 
+/* Sets the row of every wanted id that is equal to this id, unless an earlier row had it. */
 static int id_compare(void *context, int64_t row, const char *id, bool *done, struct bl_error *e)
 {
     struct wanted *w = context;
@@ -101,6 +105,7 @@ struct similar {
     char *best;
 };
 
+/* Keeps the id if it is the most similar so far. An id that ends in "/ID" is the best, and ends the search. */
 static int id_offer(void *context, int64_t row, const char *id, bool *done, struct bl_error *e)
 {
     struct similar *similar = context;

@@ -573,7 +573,7 @@ int bl_manifest_write(struct bl_manifest *manifest, const char *dir, struct bl_e
     return code;
 }
 
-/* Whether the text has the checksum that it contains. */
+/* Computes the checksum of the text, and compares it with the one in the text. *sound: they are equal. */
 static int manifest_check_digest(const json_t *object, const char *text, size_t size, char digest[BL_DIGEST_SIZE],
                                  bool *sound, struct bl_error *e)
 {
