@@ -1,4 +1,5 @@
-/* The public interface: its own names and types over the store and the planner, so that neither is exposed. */
+/* The public interface. It wraps the store and the planner in names and types of its own, so that neither is part of
+ * the ABI. */
 #include "bload.h"
 
 #include <inttypes.h>
@@ -11,18 +12,18 @@
 #include "store/blocks.h"
 #include "store/epochs.h"
 
-/* Files hold numbers as memory does, and are mapped as they are. */
+/* Files hold little-endian numbers, which are read and mapped without conversion. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "bload needs a little-endian machine");
 
 struct bload_dataset {
     struct bl_blocks blocks;
-    struct bl_buffer value; /* the last result of bload_dataset_value */
+    struct bl_buffer value; /* owns the last result of bload_dataset_value */
     char encoding[BL_FIELDS_MAX][BL_ENCODING_NAME_MAX];
 };
 
 struct bload_plan {
     struct bl_plan plan;
-    int32_t *length; /* of every sequence, or NULL: the plan has the length of every piece */
+    int32_t *length; /* lengths of all sequences; NULL: the plan has the length of every piece */
 };
 
 const char *bload_version(void)
@@ -30,7 +31,8 @@ const char *bload_version(void)
     return BLOAD_VERSION;
 }
 
-/* Copies an internal error to the caller's; the codes have the same numbers. */
+/* Copies an internal error to the caller's, which may be NULL, and returns the code. Internal and public codes have the
+ * same values. */
 static int error_export(int code, const struct bl_error *e, struct bload_error *error)
 {
     if (error) {
@@ -151,7 +153,7 @@ int bload_read_block(struct bload_dataset *dataset, int64_t block, int field, vo
 {
     const struct bl_format *format = dataset_format(dataset);
     struct bl_error e = {0};
-    bool known = field >= 0 && field < format->fields.count; /* else reading reports it */
+    bool known = field >= 0 && field < format->fields.count; /* if not, the read below reports the error */
     int code = known ? size_check(size, bl_format_block_bytes(format, field), &e) : BL_OK;
     if (!code)
         code = bl_blocks_read(&dataset->blocks, block, field, out, &e);
@@ -350,8 +352,8 @@ static int options_translate(const struct bload_plan_options *from, struct bl_pl
     return BL_OK;
 }
 
-/* A plan does not store the lengths of whole sequences: copies them, so that the caller's array is not needed any more.
- * Sequences longer than T are not in the plan. */
+/* Copies the lengths of the sequences if the plan does not store the length of each piece, so that the caller may free
+ * its array. The lengths of sequences longer than T may be truncated to int32_t, but the plan does not contain them. */
 static int plan_keep_lengths(struct bload_plan *plan, const int64_t *length, size_t count, struct bl_error *e)
 {
     if (plan->plan.length)
@@ -364,6 +366,7 @@ static int plan_keep_lengths(struct bload_plan *plan, const int64_t *length, siz
     return BL_OK;
 }
 
+/* Returns the length of a piece in steps. */
 static int64_t plan_length(const struct bload_plan *plan, int64_t piece)
 {
     return plan->length ? plan->length[plan->plan.sequence[piece]] : plan->plan.length[piece];
@@ -389,8 +392,8 @@ int bload_plan_make(const int64_t *length, size_t count, const struct bload_plan
     return error_export(code, &e, error);
 }
 
-/* The tables must be those of which the index, and so the manifest, has the digest, and no block may have more pieces
- * than the manifest says. */
+/* Compares the digest of the tables with the one in the header of the index, which was compared with the manifest, and
+ * checks that no block has more pieces than S of the manifest. BL_EDATA: the index is damaged. */
 static int dataset_check_plan(const struct bload_dataset *dataset, const struct bload_plan *plan, struct bl_error *e)
 {
     const struct bl_index *index = bl_blocks_index(&dataset->blocks);
@@ -409,7 +412,8 @@ static int dataset_check_plan(const struct bload_dataset *dataset, const struct 
     return BL_OK;
 }
 
-/* The counts come from the manifest. Reading the plan checks its tables against each other. */
+/* Reads the plan from the index, which checks that its tables agree with each other. The counts are copied from the
+ * manifest. */
 int bload_dataset_plan(struct bload_dataset *dataset, struct bload_plan **out, struct bload_error *error)
 {
     const struct bl_manifest *m = bl_blocks_manifest(&dataset->blocks);

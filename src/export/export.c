@@ -32,7 +32,7 @@ static int export_configuration_append(const struct bl_export_job *job, struct b
     return bl_buffer_check(lines, e);
 }
 
-/* The value of a line; "" if there is none. False: it is too long. */
+/* Copies the value of the line `name` to out; "" if the line is missing. Returns false if the value is too long. */
 static bool line_value(const char *lines, const char *name, char *out, size_t size)
 {
     size_t length = 0;
@@ -82,7 +82,7 @@ int bl_export_part_path(const struct bl_export_job *job, int64_t part, struct bl
     return bl_buffer_check(path, e);
 }
 
-/* Divides the blocks into parts, as large as is allowed. */
+/* Divides the blocks into parts of the maximum size, found by bisection. */
 static int job_divide(struct bl_export_job *job, struct bl_error *e)
 {
     int64_t blocks = job->arrays.format.blocks, low = 1, high = blocks;
@@ -91,7 +91,7 @@ static int job_divide(struct bl_export_job *job, struct bl_error *e)
         return bl_error_set(e, BL_EUSAGE, "a block has %zu bytes, and a file of %s at most %" PRId64, job->arrays.bytes,
                             job->format->name, job->format->most);
     if (high > most / (int64_t)job->arrays.bytes + 1)
-        high = most / (int64_t)job->arrays.bytes + 1; /* no size of more blocks can overflow */
+        high = most / (int64_t)job->arrays.bytes + 1; /* more blocks are too large, and their size might overflow */
     while (low < high) {
         int64_t middle = high - (high - low) / 2;
         if (job->format->bytes(job, middle) <= most)
@@ -133,14 +133,15 @@ void bl_export_job_free(struct bl_export_job *job)
 
 /* --- parts -------------------------------------------------------------------------------------------------------- */
 
+/* The state of bl_export_parts_run, which all workers share. */
 struct going {
     const struct bl_export_parts *parts;
     int64_t next;
-    _Atomic int64_t done; /* blocks, by all workers */
-    int64_t told;         /* of them, to tick */
+    _Atomic int64_t done; /* blocks that all workers have done */
+    int64_t told;         /* blocks that were passed to tick */
 };
 
-/* A worker's own view of the dataset, and room for a block. */
+/* The state of a worker: its own open dataset, and a block in memory. */
 struct exporter {
     struct bl_blocks blocks;
     struct bl_export_block block;
@@ -154,6 +155,7 @@ static void exporter_close(void *worker)
     free(exporter);
 }
 
+/* Opens a worker. It uses the rows that the job has read, so that sequences.tsv is in memory only once. */
 static int exporter_open(void *context, void **worker, struct bl_error *e)
 {
     const struct bl_export_parts *parts = ((const struct going *)context)->parts;
@@ -172,6 +174,7 @@ static int exporter_open(void *context, void **worker, struct bl_error *e)
     return code;
 }
 
+/* Reads the blocks of a part, and puts the whole part. */
 static int part_put_blocks(struct going *going, struct exporter *exporter, int64_t number, struct bl_export_part *part,
                            struct bl_error *e)
 {
@@ -190,6 +193,7 @@ static int part_put_blocks(struct going *going, struct exporter *exporter, int64
     return !code && job->format->end ? job->format->end(job, part, e) : code;
 }
 
+/* Pipeline stage: a worker processes one part. */
 static int parts_work(void *context, void *worker, void *job, struct bl_error *e)
 {
     struct going *going = context;
@@ -204,6 +208,7 @@ static int parts_work(void *context, void *worker, void *job, struct bl_error *e
     return code;
 }
 
+/* Pipeline stage: produces the number of the next part that is not skipped; *job stays NULL after the last one. */
 static int parts_produce(void *context, void **job, struct bl_error *e)
 {
     struct going *going = context;
@@ -234,6 +239,7 @@ static void parts_discard(void *context, void *job)
     free(job);
 }
 
+/* Passes the number of blocks done since the last call to the caller. */
 static void parts_tick(void *context)
 {
     struct going *going = context;
@@ -260,7 +266,7 @@ int bl_export_parts_run(const struct bl_export_parts *parts, struct bl_error *e)
 struct exporting {
     const struct bl_export_request *request;
     struct bl_export_job job;
-    struct bl_blocks blocks; /* for what all parts have in common */
+    struct bl_blocks blocks; /* for planning the parts, and for the files beside them; workers have their own */
     struct bl_buffer identity;
     struct bl_state state;
     struct bl_progress progress;
@@ -269,7 +275,7 @@ struct exporting {
 
 /* --- names ------------------------------------------------------------------------------------------------------ */
 
-/* The path of a part's record, or of its file while it is written. */
+/* Sets path to the path of a part's record, or of its file while the file is written, as the suffix says. */
 static int part_work_path(const struct exporting *x, int64_t part, const char *suffix, struct bl_buffer *path,
                           struct bl_error *e)
 {
@@ -280,7 +286,8 @@ static int part_work_path(const struct exporting *x, int64_t part, const char *s
 
 /* --- the parts -------------------------------------------------------------------------------------------------- */
 
-/* The file gets its name, and then the record, without which it is written again. */
+/* Renames the finished file of a part, and then writes its record. If the process dies between both, the part has no
+ * record and is written again. */
 static int part_give_name(const struct exporting *x, int64_t number, const struct bl_export_record *record,
                           const char *from, struct bl_error *e)
 {
@@ -302,6 +309,7 @@ static int part_give_name(const struct exporting *x, int64_t number, const struc
     return code;
 }
 
+/* Opens the file of a part under a temporary name in DIR/.bload. */
 static int part_open_written(void *context, int64_t number, struct bl_export_part *part, struct bl_error *e)
 {
     const struct exporting *x = context;
@@ -315,6 +323,7 @@ static int part_open_written(void *context, int64_t number, struct bl_export_par
     return code;
 }
 
+/* Commits the file of a part and renames it. Every error is fatal for the run. */
 static int part_close_written(void *context, int64_t number, struct bl_export_part *part, int code, struct bl_error *e)
 {
     struct exporting *x = context;
@@ -339,6 +348,7 @@ static void export_tick(void *context, int64_t blocks)
         x->request->tick(x->request->sink, &x->progress);
 }
 
+/* Writes the unfinished parts in the range of this task. */
 static int parts_write(struct exporting *x, struct bl_error *e)
 {
     struct bl_export_parts parts = {.job = &x->job,
@@ -379,8 +389,8 @@ out:
     return code;
 }
 
-/* Notes which parts are finished: they have a record, or are listed by an export that has lost files since, and their
- * file is there with its size. */
+/* Sets x->done of each part, and *missing to the number of unfinished ones. A part is finished if it has a record, or
+ * if export.json lists it, and if its file exists with the recorded size. */
 static int parts_find_done(struct exporting *x, int64_t *missing, struct bl_error *e)
 {
     struct bl_buffer path = {0};
@@ -401,7 +411,8 @@ static int parts_find_done(struct exporting *x, int64_t *missing, struct bl_erro
     return code;
 }
 
-/* Compares an export that was finished before; its records are taken over. BL_EUSAGE: it is another one. */
+/* Compares the configuration with that of the finished export in the output directory, and copies its records.
+ * BL_EUSAGE: the directory holds another export. */
 static int export_compare(struct exporting *x, struct bl_error *e)
 {
     struct bl_export_description there;
@@ -421,7 +432,7 @@ static int export_compare(struct exporting *x, struct bl_error *e)
     return code;
 }
 
-/* Whether the export is complete: then all its files are there. */
+/* Sets *found to true if the output directory holds this export, finished and with all its files. */
 static int export_find(struct exporting *x, bool *found, struct bl_error *e)
 {
     const char *dir = x->request->output;
@@ -442,6 +453,7 @@ static int export_find(struct exporting *x, bool *found, struct bl_error *e)
 
 /* --- all of it -------------------------------------------------------------------------------------------------- */
 
+/* Opens the dataset, and divides its blocks into parts. */
 static int export_prepare(struct exporting *x, struct bl_error *e)
 {
     const struct bl_export_request *r = x->request;
@@ -468,12 +480,14 @@ static int state_folder_make(const char *dir, struct bl_error *e)
     return code;
 }
 
+/* Opens DIR/.bload of the output. Without tasks the run locks it; tasks share it, and must have the same configuration.
+ */
 static int export_open_state(struct exporting *x, struct bl_error *e)
 {
     const struct bl_export_request *r = x->request;
     bool again;
     int code = bl_fs_find(r->output, BL_EXPORT_FILE, &again, e);
-    if (!code && again) /* it has lost files since, and only they are written again */
+    if (!code && again) /* a finished export that lost files: only these are written again */
         code = state_folder_make(r->output, e);
     if (code)
         return code;
@@ -483,6 +497,8 @@ static int export_open_state(struct exporting *x, struct bl_error *e)
     return bl_state_agree(&x->state, BL_STATE_CONFIGURATION, x->identity.data, e);
 }
 
+/* Writes the missing parts. Without tasks, it also writes the files beside the parts and export.json, and removes
+ * DIR/.bload. */
 static int export_write(struct exporting *x, struct bl_export_made *made, struct bl_error *e)
 {
     int code = parts_find_done(x, &made->missing, e);
@@ -500,7 +516,7 @@ static int export_write(struct exporting *x, struct bl_export_made *made, struct
     return bl_state_remove(&x->state, e);
 }
 
-/* Lists the fields and attributes that the files do not have. */
+/* Appends the names of the fields and attributes that the files do not hold. */
 static int export_list_left_out(const struct bl_export_job *job, struct bl_buffer *out, struct bl_error *e)
 {
     int only = job->format->only ? job->format->only(job) : -1;

@@ -165,6 +165,7 @@ struct verifying {
 
 /* --- by checksums ----------------------------------------------------------------------------------------------- */
 
+/* Compares the file of a part with its size and checksum in export.json, and reports a difference as a fault. */
 static int part_check(struct verifying *v, int64_t part, struct bl_error *e)
 {
     const struct bl_export_record *record = &v->there.record[part];
@@ -182,6 +183,7 @@ static int part_check(struct verifying *v, int64_t part, struct bl_error *e)
     return BL_OK;
 }
 
+/* Checks the files of all parts, one after the other. */
 static int parts_check(struct verifying *v, struct bl_error *e)
 {
     int code = BL_OK;
@@ -208,7 +210,7 @@ static int part_open_compared(void *context, int64_t number, struct bl_export_pa
     return code;
 }
 
-/* What is wrong with a part is a fault, and ends nothing. */
+/* Turns an error in a part into a fault, so that the verification continues with the other parts. */
 static int part_close_compared(void *context, int64_t number, struct bl_export_part *part, int code, struct bl_error *e)
 {
     struct verifying *v = context;
@@ -232,7 +234,7 @@ static void compared_tick(void *context, int64_t blocks)
     v->request->tick(v->request->sink, &v->progress);
 }
 
-/* Sets the format and options that the export was made with. */
+/* Sets the job to the format and the options that export.json records. */
 static int job_restore(struct verifying *v, struct bl_error *e)
 {
     const struct bl_export_configuration *c = &v->configuration;
@@ -271,7 +273,7 @@ static int job_open(struct verifying *v, struct bl_error *e)
     return code;
 }
 
-/* The files beside the parts. */
+/* Compares the files beside the parts. */
 static int files_compare(struct verifying *v, struct bl_error *e)
 {
     for (int64_t part = 0; part < v->job.parts; part++)
@@ -284,6 +286,8 @@ static int files_compare(struct verifying *v, struct bl_error *e)
     return BL_OK;
 }
 
+/* Makes all parts from the dataset again, and compares them with the files. Workers store their faults by part, so that
+ * faults are reported in the order of the parts. */
 static int parts_compare(struct verifying *v, struct bl_error *e)
 {
     struct bl_export_parts parts = {.job = &v->job,

@@ -1,4 +1,5 @@
-/* A finished export: its summary and its verification, by export.json; and a folder of packed Parquet. */
+/* The summary and the verification of a finished export, both from export.json, and the summary of a folder of packed
+ * Parquet. */
 #ifndef BL_FINISHED_H
 #define BL_FINISHED_H
 
@@ -21,7 +22,8 @@ struct bl_export_info {
     struct bl_export_configuration configuration;
 };
 
-/* Reads export.json, and none of the files. Errors as of bl_export_description_read. Free with bl_export_info_free. */
+/* Reads export.json, but none of the exported files. The error codes are those of bl_export_description_read. Free with
+ * bl_export_info_free. */
 int bl_export_info_read(struct bl_export_info *info, const char *dir, struct bl_error *e);
 void bl_export_info_free(struct bl_export_info *info);
 
@@ -30,8 +32,8 @@ int bl_export_info_json(const struct bl_export_info *info, struct bl_buffer *out
 
 /* --- packed Parquet ----------------------------------------------------------------------------------------------- */
 
-/* What `python -m bload.parquet --write` wrote: Parquet of packed rows, with bload.json, of what it was made, and
- * metadata.json, which its reader needs. */
+/* The folder that `python -m bload.parquet --write` writes: Parquet files of packed rows, bload.json, which names the
+ * dataset, and metadata.json, which the reader needs. */
 
 #define BL_PACKED_PARQUET_READER "NVIDIA Megatron-Bridge"
 
@@ -42,17 +44,17 @@ struct bl_packed_parquet {
     int64_t files, bytes;
 };
 
-/* Reads the two files, and the sizes of the others. *found: the folder has both. BL_EDATA: one of them is damaged. Free
- * with bl_packed_parquet_free in any case. */
+/* Reads bload.json and metadata.json, and the sizes of the other files. *found: the folder has both files. BL_EDATA:
+ * one of them is damaged. Free with bl_packed_parquet_free in any case. */
 int bl_packed_parquet_read(struct bl_packed_parquet *packed, const char *dir, bool *found, struct bl_error *e);
 void bl_packed_parquet_free(struct bl_packed_parquet *packed);
 
-/* Appends it as JSON, with the members of bl_export_info_json that it has, and T. */
+/* Appends the summary as JSON: those members of bl_export_info_json that are known, and T. */
 int bl_packed_parquet_json(const struct bl_packed_parquet *packed, struct bl_buffer *out, struct bl_error *e);
 
 /* --- verification ------------------------------------------------------------------------------------------------- */
 
-/* Verifying an export: its files against their checksums, or against the dataset that it was made of. */
+/* Verifying an export compares its files with their checksums, or with the dataset that they were made from. */
 
 struct bl_export_verify {
     const char *dir;     /* of the export */
@@ -65,7 +67,8 @@ struct bl_export_verify {
     int64_t files, bytes; /* set: what was verified */
 };
 
-/* Reports every fault, which is no error. BL_EUSAGE: the dataset is another one. */
+/* Verifies the export and reports every fault by `fault`. Faults are no errors: BL_OK is returned. BL_EUSAGE: the
+ * export was made from another dataset. */
 int bl_export_verify_run(struct bl_export_verify *verify, struct bl_error *e);
 
 #endif

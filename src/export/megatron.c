@@ -2,8 +2,8 @@
  * TOKENS.idx their lengths and offsets, and which sequences are a document: those of a block
  * (megatron/core/datasets/indexed_dataset.py).
  *
- *     "MMIDIDX\0\0" | u64 1 | u8 type | u64 sequences | u64 documents + 1 | i32 length[] | i64 offset[] | i64
- * document[] */
+ *     "MMIDIDX\0\0" | u64 1 | u8 type | u64 sequences | u64 documents + 1
+ *     i32 length[] | i64 offset[] | i64 document[] */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 #define CHUNK 4096 /* entries of a table that are put at a time */
 
-/* Megatron's number for a type of tokens; 0: it has none. U32 has the bytes of I32. */
+/* Returns Megatron's number for a type of tokens; 0: Megatron lacks the type. U32 is stored as I32. */
 static uint8_t type_code(enum bl_dtype dtype)
 {
     static const uint8_t codes[] = {
@@ -25,7 +25,8 @@ static bool array_has_tokens(const struct bl_export_array *array)
     return array->field >= 0 && array->rank == 1 && type_code(array->dtype);
 }
 
-/* The array of the tokens: --field names it, or it is the only one. -1: there is none, or several. */
+/* Returns the index of the array of tokens, which --field names or which is the only one that fits; -1: no array fits,
+ * or several do. */
 static int tokens_array(const struct bl_export_job *job)
 {
     int found = -1, count = 0;
@@ -39,6 +40,7 @@ static int tokens_array(const struct bl_export_job *job)
     return count == 1 ? found : -1;
 }
 
+/* Returns the index of the array that holds a table. All blocks have the tables that Megatron files are made from. */
 static int array_find(const struct bl_export_job *job, int table)
 {
     int a = 0;
@@ -63,7 +65,7 @@ static int megatron_check(const struct bl_export_job *job, struct bl_error *e)
                               "which");
 }
 
-/* The most that a part can have: blocks without padding. */
+/* The maximum size of a part is that of blocks without padding. */
 static int64_t megatron_bytes(const struct bl_export_job *job, int64_t blocks)
 {
     return blocks * (int64_t)job->arrays.array[tokens_array(job)].bytes;
@@ -101,7 +103,7 @@ static int megatron_block(const struct bl_export_job *job, int64_t b, const stru
 
 /* --- the index -------------------------------------------------------------------------------------------------- */
 
-/* One of its tables, which is put a chunk at a time. */
+/* A table of the index, which is put a chunk at a time. */
 struct table {
     struct bl_export_part *part;
     size_t count, width;
@@ -111,6 +113,7 @@ struct table {
     } chunk;
 };
 
+/* Puts the values of the chunk, and empties it. */
 static int table_flush(struct table *table, struct bl_error *e)
 {
     size_t count = table->count;
@@ -118,6 +121,7 @@ static int table_flush(struct table *table, struct bl_error *e)
     return bl_export_part_put(table->part, &table->chunk, count * table->width, e);
 }
 
+/* Adds a value to a table of the index, in the width of the table. */
 static int index_put(struct table *table, int64_t value, struct bl_error *e)
 {
     if (table->width == sizeof *table->chunk.narrow)
@@ -133,7 +137,7 @@ struct counts {
     int64_t sequences, documents, bytes;
 };
 
-/* Goes through the sequences of a part's blocks for one table; COUNTS: only counts, and puts nothing. */
+/* Puts one table of the index for the sequences of a part, and counts them. which: the table; COUNTS: only count. */
 static int part_walk(const struct bl_export_job *job, int64_t part, enum index_table which, struct table *table,
                      struct counts *counts, struct bl_error *e)
 {

@@ -22,7 +22,7 @@ static json_t *id_value(const char *id)
     return bl_utf8_valid(id, size) == size ? json_stringn(id, size) : bl_jansson_escaped(id);
 }
 
-/* Sets size[row] to the bytes of each id, with its quotes. */
+/* Sets size[row] to the bytes of each id as a JSON string, with its quotes. */
 static int ids_measure(struct bl_blocks *blocks, int64_t rows, struct bl_cancel *cancel, uint32_t *size,
                        struct bl_error *e)
 {
@@ -45,7 +45,8 @@ static int ids_measure(struct bl_blocks *blocks, int64_t rows, struct bl_cancel 
     return code;
 }
 
-/* The most bytes of a block of a plan: all places have a comma or a bracket behind them, and quotes. */
+/* Computes the maximum bytes of the list of ids over all blocks of a plan. Each of the S places has two quotes, and a
+ * comma or a bracket after it. */
 static int blocks_measure(const struct bl_plan *plan, int64_t rows, int64_t S, const uint32_t *size, size_t *most,
                           struct bl_error *e)
 {
@@ -80,7 +81,8 @@ int bl_export_ids_size(struct bl_blocks *blocks, struct bl_cancel *cancel, size_
     return code;
 }
 
-/* Writes those of a block with these tables. text: where they are made first. Errors as above. */
+/* Writes the ids of a block to out, padded with spaces to `bytes` bytes. tables: those of the block. text: a buffer for
+ * the list. BL_EDATA: the list is too long, so that the tables contradict the plan. */
 static int export_ids_read(struct bl_blocks *blocks, const struct bl_block *tables, struct bl_buffer *text, void *out,
                            size_t bytes, struct bl_error *e)
 {
@@ -115,6 +117,7 @@ static int array_compare(const void *a, const void *b)
     return strcmp(((const struct bl_export_array *)a)->name, ((const struct bl_export_array *)b)->name);
 }
 
+/* Adds an array, and computes its size in bytes. */
 static void arrays_add(struct bl_export_arrays *arrays, const struct bl_export_array *array)
 {
     struct bl_export_array *added = &arrays->array[arrays->count++];
@@ -283,7 +286,7 @@ static int zstd_open(struct zstd **out, int level, int64_t bytes, struct bl_erro
     return zstd_check(ZSTD_CCtx_setPledgedSrcSize(zstd->context, (unsigned long long)bytes), e);
 }
 
-/* Compresses data and writes what comes out; end: there is no more. */
+/* Compresses data, and writes the output of the compressor. end: these are the last bytes of the file. */
 static int part_put_compressed(struct bl_export_part *part, const void *data, size_t size, bool end, struct bl_error *e)
 {
     struct zstd *zstd = part->zstd;

@@ -1,5 +1,5 @@
-/* What an export is made of: the arrays of a block, the parts, which are its files, the formats of these files, and
- * what lies beside them. */
+/* The pieces of an export: the arrays of a block, the parts (one file each), the formats of these files, and the files
+ * beside them. */
 #ifndef BL_EXPORT_PART_H
 #define BL_EXPORT_PART_H
 
@@ -18,29 +18,30 @@
 
 /* --- ids ---------------------------------------------------------------------------------------------------------- */
 
-/* The ids of a block's sequences as JSON: a list of S texts, "" in a place without a sequence, and blanks behind it, so
- * that it has one size in all blocks as the arrays have. An id that is not UTF-8 is as it stands in sequences.tsv. */
+/* The ids of the sequences of a block as JSON: a list of S strings, with "" for an unused place. Spaces follow it, so
+ * that it has the same size in all blocks, as arrays have. An id that is not UTF-8 keeps the escapes of sequences.tsv.
+ */
 
-/* Sets *bytes to the most that any block needs, and reads all rows of the table for it. BL_EFAIL and BL_EDATA: table or
- * plan cannot be read. */
+/* Sets *bytes to the maximum size of the list over all blocks, for which all rows and the plan are read. BL_EFAIL or
+ * BL_EDATA: the table or the plan cannot be read. */
 int bl_export_ids_size(struct bl_blocks *blocks, struct bl_cancel *cancel, size_t *bytes, struct bl_error *e);
 
 /* --- arrays ------------------------------------------------------------------------------------------------------- */
 
-/* The arrays of a block that is exported: its fields and tables, in the order of their names. All blocks of a dataset
- * have the same. */
+/* The arrays of an exported block: its fields and tables, sorted by name. All blocks of a dataset have the same arrays
+ * with the same shapes. */
 
 #define BL_EXPORT_ARRAYS_MAX (BL_FIELDS_MAX + BL_TABLES_ALL + 2)
 
 struct bl_export_array {
     const char *name;    /* of the format */
-    enum bl_dtype dtype; /* BF16 and BOOL stay what they are: formats without them store their bytes as U16 and U8 */
+    enum bl_dtype dtype; /* may be BF16 or BOOL: formats without these types store the bytes as U16 or U8 */
     int rank;            /* 0: a number */
     int64_t shape[BL_FIELD_RANK_MAX + 1];
     size_t bytes;
-    int field, table; /* where it comes from: a field, or a table or attribute of the format; the other one is -1 */
-    bool is_ids;      /* both are -1: it is the text of the ids, as U8 */
-    bool is_repeated; /* both are -1: the steps that each piece repeats of the one before; with an overlap */
+    int field, table; /* source of the array: a field, or a table or attribute of the format; the other one is -1 */
+    bool is_ids;      /* the array is the text of the ids, as U8; field and table are -1 */
+    bool is_repeated; /* the array is the number of steps that each piece repeats (--overlap); field and table are -1 */
 };
 
 struct bl_export_arrays {
@@ -51,8 +52,8 @@ struct bl_export_arrays {
     int64_t overlap; /* of the plan */
 };
 
-/* Sets the arrays of a dataset's or view's blocks; valid as long as it is open. ids_bytes: of the text of their ids; 0:
- * without. BL_EUSAGE: another array has their name. */
+/* Sets the arrays of the blocks, which are valid as long as blocks is open. ids_bytes: size of the array of ids; 0: no
+ * such array. BL_EUSAGE: another array has the name of the ids. */
 int bl_export_arrays_set(struct bl_export_arrays *arrays, const struct bl_blocks *blocks, size_t ids_bytes,
                          struct bl_error *e);
 
@@ -66,7 +67,7 @@ struct bl_export_block {
 int bl_export_block_make(struct bl_export_block *block, const struct bl_export_arrays *arrays, struct bl_error *e);
 void bl_export_block_free(struct bl_export_block *block);
 
-/* Reads block b. Errors as of bl_dataset_read. */
+/* Reads block b. The error codes are those of bl_dataset_read. */
 int bl_export_block_read(struct bl_export_block *block, const struct bl_export_arrays *arrays, struct bl_blocks *blocks,
                          int64_t b, struct bl_error *e);
 
@@ -74,7 +75,8 @@ int bl_export_block_read(struct bl_export_block *block, const struct bl_export_a
 
 /* A part of an export: one file, which is written, or compared with one that exists. */
 
-/* What is known of a finished part; kept in DIR/.bload/shard-00000000.record until the export is finished. */
+/* Sizes and checksums of a finished part. They are stored in DIR/.bload/shard-00000000.record until the export is
+ * finished. */
 struct bl_export_record {
     int64_t bytes; /* of the file, before compression */
     uint64_t checksum;
@@ -87,8 +89,8 @@ struct bl_export_part {
     struct bl_export_record record;
     struct bl_output out;
     struct zstd *zstd;      /* NULL: not compressed */
-    struct bl_instream *in; /* the file that is compared; NULL: it is written */
-    char *path;             /* of that file */
+    struct bl_instream *in; /* the existing file to compare with; NULL: the part is written */
+    char *path;             /* path of the existing file */
 };
 
 /* A part that is not open; aborting it is allowed. */
@@ -97,26 +99,27 @@ struct bl_export_part {
         .out = {.fd = -1 }                                                                                             \
     }
 
-/* Begins a file at path, which appears there when it is whole. bytes: how many will be put, before compression. */
+/* Begins to write a file, which appears at path when it is complete. bytes: number of bytes that will be put, before
+ * compression. */
 int bl_export_part_open(struct bl_export_part *part, const char *path, const struct bl_compress *compress,
                         int64_t bytes, struct bl_error *e);
-/* Opens an existing file, whose content has to be what is put. */
+/* Opens an existing file to compare it with the data that is put. */
 int bl_export_part_compare(struct bl_export_part *part, const char *path, struct bl_error *e);
-/* Puts data. BL_EDATA: the file that is compared has other data there. */
+/* Writes or compares the next bytes. BL_EDATA: the existing file has other data at this place. */
 int bl_export_part_put(struct bl_export_part *part, const void *data, size_t size, struct bl_error *e);
-/* Ends the file, and sets the record; of a file that is compared, only bytes and checksum. */
+/* Ends the file, and sets part->record. If the file was compared, only bytes and checksum are set. */
 int bl_export_part_commit(struct bl_export_part *part, struct bl_error *e);
-/* Removes what was written; does nothing after bl_export_part_commit, or with an empty part. */
+/* Removes an unfinished file. Does nothing after bl_export_part_commit, or if the part is not open. */
 void bl_export_part_abort(struct bl_export_part *part);
 
 void bl_export_record_format(const struct bl_export_record *record, struct bl_buffer *out);
-/* False: it is no record. */
+/* Parses a record. Returns false if the text is no record. */
 bool bl_export_record_parse(struct bl_export_record *record, const char *text);
 
 /* --- formats ------------------------------------------------------------------------------------------------------ */
 
-/* A format that datasets are exported to: how a part, one of its files, is made of blocks, and what lies beside the
- * parts. Arrays have one size in all blocks, so that all offsets follow from the number of blocks. */
+/* A format of exports: how a part is made from blocks, and the files beside the parts. Each array has the same size in
+ * all blocks, so that all offsets in a part follow from its number of blocks. */
 
 #define BL_EXPORT_NAME_MAX 64
 
@@ -125,39 +128,39 @@ struct bl_export_job {
     const struct bl_export_format *format;
     struct bl_export_arrays arrays;
     struct bl_compress compress;
-    int64_t shard_size;      /* bytes of a part, at most: but one block goes into each */
-    int64_t blocks_per_part; /* of all but the last */
+    int64_t shard_size;      /* maximum bytes of a part; a part has at least one block, even if it is larger */
+    int64_t blocks_per_part; /* of all parts except the last */
     int64_t parts;
     const char *output;
     const char *field;               /* --field; NULL: not given */
     bool ids;                        /* --ids */
     struct bl_blocks *blocks;        /* for the files beside the parts */
     struct bl_export_record *record; /* [parts]; zero of those that are not finished */
-    bool compares;                   /* files are compared, and not written */
+    bool compares;                   /* compare existing files instead of writing them */
     struct bl_cancel *cancel;        /* ends the reading of ids */
 };
 
 struct bl_export_format {
-    const char *name;   /* of --to */
-    const char *reader; /* what reads it: the package, and its class */
-    int64_t shard_size; /* without --shard-size */
-    int64_t most;       /* bytes of a part */
+    const char *name;   /* value of --to */
+    const char *reader; /* package and class that read it */
+    int64_t shard_size; /* default of --shard-size, in bytes */
+    int64_t most;       /* maximum bytes of a part */
     bool compresses;    /* whether --compress can be given */
     bool has_ids;       /* whether --ids can be given */
-    /* Checks what the format cannot hold. BL_EUSAGE names it. May be NULL. */
+    /* Checks that the format can hold the blocks. BL_EUSAGE: it cannot; the message says why. May be NULL. */
     int (*check)(const struct bl_export_job *job, struct bl_error *e);
-    /* The only array that the files have. NULL: they have all. */
+    /* Returns the index of the only array that the files hold. NULL: they hold all arrays. */
     int (*only)(const struct bl_export_job *job);
 
-    /* Bytes of a part with so many blocks, at most; if it can be compressed, exactly. */
+    /* Returns the maximum bytes of a part with so many blocks; the exact bytes if the format can be compressed. */
     int64_t (*bytes)(const struct bl_export_job *job, int64_t blocks);
     void (*name_part)(const struct bl_export_job *job, int64_t part, char out[BL_EXPORT_NAME_MAX]);
-    /* Puts what comes before, of, and after the blocks. begin and end may be NULL. */
+    /* Put the data before the blocks, of each block, and after the blocks. begin and end may be NULL. */
     int (*begin)(const struct bl_export_job *job, int64_t blocks, struct bl_export_part *part, struct bl_error *e);
     int (*block)(const struct bl_export_job *job, int64_t b, const struct bl_export_block *block,
                  struct bl_export_part *part, struct bl_error *e);
     int (*end)(const struct bl_export_job *job, struct bl_export_part *part, struct bl_error *e);
-    /* Writes the files beside the parts, by the records. May be NULL. */
+    /* Writes or compares the files beside the parts, which list the parts by their records. May be NULL. */
     int (*finish)(const struct bl_export_job *job, struct bl_error *e);
 };
 
@@ -169,19 +172,18 @@ extern const struct bl_export_format *const bl_export_formats[];
 
 /* --- files beside the parts --------------------------------------------------------------------------------------- */
 
-/* Writes one of the files beside the parts, OUTPUT/name, whose folder exists; or compares it. Frees the text. BL_EDATA:
- * it differs. */
+/* Writes the file OUTPUT/name beside the parts, or compares it. Its folder must exist. Frees the text, also on error.
+ * BL_EDATA: the existing file differs. */
 int bl_export_write_file(const struct bl_export_job *job, const char *name, struct bl_buffer *text, struct bl_error *e);
 
-/* Opens one of them for what a buffer cannot hold. file: ended as a part. BL_EDATA: it is to be compared, and not
- * there.
- */
+/* Opens a file beside the parts that is too large for a buffer. The caller puts its data and ends it as a part.
+ * BL_EDATA: the file is to be compared, but is missing. */
 int bl_export_open_file(const struct bl_export_job *job, const char *name, struct bl_export_part *file,
                         struct bl_error *e);
 
 /* --- description -------------------------------------------------------------------------------------------------- */
 
-/* export.json says what an export was made of, how, and lists its files; it is written last. */
+/* export.json names the dataset and the options of an export, and lists its files. It is written last. */
 
 #define BL_EXPORT_FILE "export.json"
 
@@ -191,13 +193,13 @@ struct bl_export_description {
     char *tool;          /* the version that wrote it */
     int64_t blocks;
     int64_t bytes;      /* of all files, before compression */
-    int64_t file_bytes; /* as they are */
+    int64_t file_bytes; /* of all files on disk */
     int64_t parts;
     char (*name)[BL_EXPORT_NAME_MAX]; /* [parts] of their files */
     struct bl_export_record *record;  /* [parts] */
 };
 
-/* dataset: the directory of the dataset or view. */
+/* Writes export.json. dataset: the directory of the dataset or view. */
 int bl_export_description_write(const struct bl_export_job *job, const char *configuration, const char *dataset,
                                 const char *tool, struct bl_error *e);
 
@@ -209,7 +211,7 @@ int bl_export_description_parse(struct bl_export_description *description, const
 int bl_export_description_read(struct bl_export_description *description, const char *dir, struct bl_error *e);
 void bl_export_description_free(struct bl_export_description *description);
 
-/* Bytes of a part's file, and its checksum. */
+/* These return the size in bytes of the file of a part as it is on disk, and its checksum. */
 int64_t bl_export_file_bytes(const struct bl_export_record *record);
 uint64_t bl_export_file_checksum(const struct bl_export_record *record);
 

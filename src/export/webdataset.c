@@ -81,7 +81,8 @@ static void member_name(const struct bl_export_array *array, int64_t b, char out
     snprintf(out, BL_TAR_NAME_MAX, KEY ".%s.%s", b, array->name, array->is_ids ? "json" : "npy");
 }
 
-/* What comes before the bytes of an array in its member. */
+/* Formats the bytes before the data of an array in its tar member: the NPY header, or nothing
+ * for the ids, which are JSON. Returns their number. */
 static size_t member_header(char out[BL_NPY_HEADER_MAX], const struct bl_export_array *array)
 {
     return array->is_ids ? 0 : bl_npy_header(out, array);
@@ -162,6 +163,7 @@ static int webdataset_end(const struct bl_export_job *job, struct bl_export_part
 
 /* --- Energon ---------------------------------------------------------------------------------------------------- */
 
+/* Writes X.tar.idx of a part: the offset of each sample and the end, all multiples of the constant size of a sample. */
 static int energon_write_offsets(const struct bl_export_job *job, int64_t part, struct bl_error *e)
 {
     struct bl_buffer offsets = {0};

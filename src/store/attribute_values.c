@@ -25,7 +25,8 @@ struct number {
     double real;
 };
 
-/* [+-]digits[.digits][e[+-]digits], where the digits before or after the point may be missing. */
+/* Returns true if the text is [+-]digits[.digits][e[+-]digits], where the digits before or after the point may be
+ * missing. *whole: the text is an integer. */
 static bool text_is_decimal(const char *text, bool *whole)
 {
     static const char digits[] = "0123456789";
@@ -83,7 +84,7 @@ static int64_t number_bits(double real)
 
 /* --- columns ---------------------------------------------------------------------------------------------------- */
 
-/* Reads rows one after the other; knows where the wanted columns are in them. */
+/* The state of reading the wanted columns, row by row. */
 struct walk {
     const struct bl_sequences *table;
     const char *columns; /* extra columns of the current file */
@@ -119,7 +120,7 @@ static int walk_read_row(struct walk *w, size_t row, const char *const *name, in
     return BL_OK;
 }
 
-/* The value of wanted column i. Escapes need no decoding: numbers have none. */
+/* Parses the value of wanted column i. Escapes need not be decoded, since numbers have none. */
 static int walk_parse_value(struct walk *w, int i, enum value_type *type, struct number *n, struct bl_error *e)
 {
     const char *text = w->value[w->place[i]];
@@ -136,7 +137,7 @@ static void walk_free(struct walk *w)
     bl_buffer_free(&w->one);
 }
 
-/* What has been seen of a column's values. */
+/* The types of the values of a column so far. */
 struct seen {
     bool text, real, integer;
     size_t long_integer; /* first row with one, or SIZE_MAX */

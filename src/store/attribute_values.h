@@ -1,7 +1,7 @@
 /* The values of attributes: columns of sequences.tsv as numbers.
  *
- * A number is a decimal such as 12, -3, +.5 or 1e-3, or nan, inf or infinity in any case. A text that I64 or F64 would
- * change (an integer with too many digits, 1e999) is not a number. */
+ * A number is a decimal such as 12, -3, +.5 or 1e-3, or one of nan, inf and infinity in upper or lower case. A text
+ * that loses digits or overflows as I64 or F64 (an integer with too many digits, 1e999) is not a number. */
 #ifndef BL_ATTRIBUTE_VALUES_H
 #define BL_ATTRIBUTE_VALUES_H
 
@@ -18,25 +18,27 @@ struct bl_attribute_values {
     int64_t *value; /* [rows][count] I64, or the bits of F64; 0 for rows without steps */
 };
 
-/* The type that the values of a column have. */
+/* The type of a column, detected from all of its values. */
 struct bl_column_type {
     bool numeric;
-    enum bl_dtype dtype; /* where numeric: BL_I64 if all values are integers, BL_F64 if they are numbers or empty */
+    enum bl_dtype dtype; /* valid if numeric: BL_I64 if every value is an integer, else BL_F64 */
     int64_t empty;       /* rows without a value */
-    size_t row;          /* first row whose value is not a number, or would change as F64; SIZE_MAX: none */
+    size_t row;          /* first row whose value is no number or is not exact as F64; SIZE_MAX: there is none */
 };
 
-/* Detects the types of columns, by all rows that have steps. type: [count]. BL_EUSAGE: the table lacks a column. */
+/* Detects the types of the columns name[0] to name[count - 1] and stores them in type, [count]. It reads all rows that
+ * have steps. BL_EUSAGE: the table lacks a column. */
 int bl_column_type_detect(const struct bl_sequences *table, const char *const *name, int count,
                           struct bl_column_type *type, struct bl_error *e);
 
-/* Reads the attributes of a format; empty values of F64 are NaN. BL_EDATA: the table lacks a column, or a value does
- * not have the attribute's type; the message names row and column. Free with bl_attribute_values_free. */
+/* Reads the attributes of a format from the table. An empty value of F64 becomes NaN. BL_EDATA: the table lacks a
+ * column, or a value does not have the attribute's type; the message names row and column. Free the values with
+ * bl_attribute_values_free. */
 int bl_attribute_values_read(struct bl_attribute_values *values, const struct bl_sequences *table,
                              const struct bl_format *format, struct bl_error *e);
 void bl_attribute_values_free(struct bl_attribute_values *values);
 
-/* Bytes that the values of that many rows take. */
+/* Returns the memory, in bytes, of the values of that many rows. */
 int64_t bl_attribute_values_memory(const struct bl_format *format, size_t rows);
 
 #endif

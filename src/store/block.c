@@ -11,15 +11,16 @@ struct bl_codec {
     const struct bl_format *format;
     struct bl_jpeg_encoder *jpeg;
     uint8_t *step; /* [T] enum bl_step */
-    uint8_t *room; /* for the files of one block; pages that are not written to take no memory */
+    uint8_t *room; /* the files of one block, of the maximum size; pages that are never written take no memory */
 };
 
-/* Cannot overflow: bl_format_check bounds it. */
+/* The product cannot overflow: bl_format_check limits it. */
 size_t bl_codec_max_size(const struct bl_format *format, int f)
 {
     return (size_t)format->T * bl_jpeg_max_size(format->fields.field[f].shape, &format->encoding[f]);
 }
 
+/* Returns the maximum size of the files of one block over all JPEG fields: the fields share one buffer. */
 static size_t codec_capacity(const struct bl_format *format)
 {
     size_t room = 0;
@@ -64,7 +65,8 @@ void bl_codec_close(struct bl_codec *codec)
     free(codec);
 }
 
-/* Every step is encoded on its own, so that a file depends on its picture alone. */
+/* Every step is encoded alone, so that a file depends only on its picture. A step that repeats the one before gets a
+ * copy of its file, and an empty step gets no bytes. */
 int bl_codec_encode_jpeg(struct bl_codec *codec, const struct bl_block *block, int f, int64_t *offsets,
                          const uint8_t **bytes, struct bl_error *e)
 {
@@ -108,7 +110,8 @@ static size_t block_align(size_t size, size_t to)
     return (size + to - 1) / to * to;
 }
 
-/* Sizes cannot overflow: bl_format_check bounds a field's block, and S, and runs are short. */
+/* The sizes cannot overflow: bl_format_check limits the bytes of a field's block and S, and `blocks` is small. Each
+ * field has a spare page, within which bl_block_place moves it. */
 size_t bl_block_memory(const struct bl_format *format, size_t blocks, bool with_fields)
 {
     size_t S = (size_t)format->S;
@@ -120,6 +123,7 @@ size_t bl_block_memory(const struct bl_format *format, size_t blocks, bool with_
     return size;
 }
 
+/* Takes size bytes from the memory at *at, and advances *at to the next aligned address. */
 static void *block_carve(uint8_t **at, size_t size)
 {
     void *part = *at;
@@ -127,7 +131,8 @@ static void *block_carve(uint8_t **at, size_t size)
     return part;
 }
 
-/* Divides memory of bl_block_memory bytes among the arrays. */
+/* Divides an allocation of bl_block_memory bytes among the arrays of the blocks. Fields come first, from the first page
+ * boundary on. */
 static void block_divide(struct bl_block *block, size_t blocks, const struct bl_format *format, bool with_fields,
                          uint8_t *memory)
 {
@@ -147,8 +152,8 @@ static void block_divide(struct bl_block *block, size_t blocks, const struct bl_
     }
 }
 
-/* One allocation of zeros, which is not touched: the pages of a large block are allocated where a worker first writes.
- */
+/* calloc does not write to a large allocation, so that the system allocates each page only when a worker first writes
+ * to it. */
 int bl_block_make(struct bl_block *block, size_t blocks, const struct bl_format *format, bool with_fields,
                   struct bl_error *e)
 {
@@ -251,6 +256,7 @@ void bl_block_segment_ids(const struct bl_block *block, const struct bl_format *
     }
 }
 
+/* Copies attribute a of the block's sequences, as 64-bit values, to out, [S]. */
 static void block_copy_attribute(const struct bl_block *block, const struct bl_format *format, int a, int64_t *out)
 {
     const struct bl_attribute_values *values = block->values;

@@ -5,7 +5,7 @@
 
 /* --- blocks ------------------------------------------------------------------------------------------------------- */
 
-/* Opens the directory as a view, or as a view of itself. */
+/* Allocates and opens a view of dir, which holds a view, or a dataset that becomes a view of itself. */
 static int blocks_open_view(struct bl_view **out, const char *dir, struct bl_error *e)
 {
     struct bl_view *view = calloc(1, sizeof *view);
@@ -16,6 +16,7 @@ static int blocks_open_view(struct bl_view **out, const char *dir, struct bl_err
     return code;
 }
 
+/* Closes and frees a view that blocks_open_view made. NULL is allowed. */
 static void blocks_close_view(struct bl_view *view)
 {
     if (!view)
@@ -129,7 +130,7 @@ void bl_blocks_lend_rows(const struct bl_blocks *from, struct bl_blocks *to)
 
 /* --- stored sequences --------------------------------------------------------------------------------------------- */
 
-/* BL_EUSAGE: the sequence is not stored. */
+/* Checks that blocks store the row. BL_EUSAGE: they do not; the message says why. told: the row of sequences.tsv. */
 static int sequence_check_row(const struct bl_view *view, int64_t row, const struct bl_row *told, struct bl_error *e)
 {
     if (told->status != BL_ROW_OK)
@@ -168,7 +169,8 @@ int bl_stored_sequence_begin(struct bl_stored_sequence *s, struct bl_view *view,
     return BL_OK;
 }
 
-/* Whether the tables of the shard have the row's step where the place says. */
+/* Returns true if, by the tables of the shard, the steps at the place `at` belong to the row and begin with its step
+ * `step`. */
 static bool tables_have(const struct bl_block *tables, int64_t row, int64_t step, const struct bl_view_steps *at)
 {
     for (int32_t i = 0; i < tables->num_sequences; i++) {
@@ -179,6 +181,8 @@ static bool tables_have(const struct bl_block *tables, int64_t row, int64_t step
     return false;
 }
 
+/* Compares a place with the tables of its shard, and its block with the checksum in the index unless the block was
+ * verified just before. BL_EDATA: either differs. */
 static int sequence_check_place(struct bl_stored_sequence *s, const struct bl_view_steps *at, struct bl_error *e)
 {
     const struct bl_view *view = s->view;
@@ -210,7 +214,7 @@ int bl_stored_sequence_read(struct bl_stored_sequence *s, int64_t most, void *ou
         code = sequence_check_place(s, &at, e);
     if (!code)
         code = bl_dataset_read_steps(at.source, at.block, s->field, at.first, at.end, out, e);
-    if (code == BL_EUSAGE) /* the place is none */
+    if (code == BL_EUSAGE) /* the place names a block or steps that do not exist: damage, not a wrong request */
         code = e->code = BL_EDATA;
     if (code)
         return code;

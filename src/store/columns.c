@@ -17,7 +17,7 @@ static void columns_cut(char *tab, char **field, int count)
         field[count] = tab + 1;
 }
 
-/* Eight bytes at a time: fields are short, and a search for each tab would cost more than the bytes. */
+/* Examines eight bytes at a time: values are short, so that one search per tab would take longer. */
 int bl_columns_split(char *line, char **field)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), low = ones * 0x7f;
@@ -51,7 +51,7 @@ const char *bl_columns_unescape(const struct bl_columns *columns, char *const *f
     return field[at];
 }
 
-/* Whether column f is one of the basic ones, which every table has. */
+/* Returns true if column f of the file is one of the basic columns. */
 static bool column_is_basic(const struct bl_columns *columns, int f)
 {
     for (int c = 0; c < BL_COLUMNS; c++) {

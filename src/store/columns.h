@@ -1,4 +1,5 @@
-/* Columns of sequences.tsv, in any order: those that the tool knows, and extra ones, which are copied along. */
+/* The columns of sequences.tsv, which may have any order. The tool interprets the known columns, and copies the others
+ * unchanged. */
 #ifndef BL_COLUMNS_H
 #define BL_COLUMNS_H
 
@@ -10,7 +11,7 @@
 #define BL_SEQUENCES_COLUMNS "id\tlength\tkind\tpath\tbytes\tstatus\treason\tsampling\tstream\tcontent"
 #define BL_SEQUENCES_HEADER BL_SEQUENCES_COLUMNS "\n"
 
-#define BL_COLUMNS_MAX 256 /* columns of a table */
+#define BL_COLUMNS_MAX 256 /* maximum number of columns of a table */
 
 enum bl_column {
     BL_COLUMN_ID,
@@ -34,7 +35,7 @@ enum bl_column {
     BL_COLUMNS_ALL
 };
 
-/* What the header line of a file says. */
+/* The columns of a file, from its header line. */
 struct bl_columns {
     int place[BL_COLUMNS_ALL]; /* index of each known column, -1 where the file has none */
     int count;                 /* number of columns in the file */
@@ -48,7 +49,7 @@ int bl_columns_read(struct bl_columns *columns, char *header, const char *path, 
  * not stored. */
 int bl_columns_split(char *line, char **field);
 
-/* The field of a known column, still escaped; missing if the file lacks the column. */
+/* Returns the value of a known column with its escapes, or the argument `missing` if the file lacks the column. */
 static inline const char *bl_columns_value(const struct bl_columns *columns, char *const *field, enum bl_column column,
                                            const char *missing)
 {
@@ -56,23 +57,23 @@ static inline const char *bl_columns_value(const struct bl_columns *columns, cha
     return at < 0 ? missing : field[at];
 }
 
-/* The same, unescaped in place. NULL: invalid escape. */
+/* Returns the same value without escapes, which are decoded in place; NULL: an escape is invalid. */
 const char *bl_columns_unescape(const struct bl_columns *columns, char *const *field, enum bl_column column,
                                 const char *missing);
 
-/* Replaces out by the extra fields, a tab before each. */
+/* Sets out to the values of the extra columns, with a tab before each. */
 int bl_columns_extra(const struct bl_columns *columns, char *const *field, struct bl_buffer *out, struct bl_error *e);
 
-/* Whether the basic columns come first, in their order, as in tables that the tool writes. */
+/* Returns true if the basic columns come first and in their order, as in tables that the tool writes. */
 bool bl_columns_are_ordered(const struct bl_columns *columns);
 
-/* The name of a known column. */
+/* Returns the name of a known column. */
 const char *bl_columns_name(enum bl_column column);
 
-/* The known column of that name (enum bl_column), or -1. */
+/* Returns the known column of that name (enum bl_column), or -1. */
 int bl_columns_parse(const char *name);
 
-/* The index of a column in a header line, or -1. */
+/* Returns the index of a column in a header line, or -1. */
 int bl_columns_find(const char *header, const char *name);
 
 #endif

@@ -1,5 +1,7 @@
-/* The header of a shard follows from the manifest to the byte, so it is compared instead of parsed: a shard that
- * differs is rejected before any offset is used. */
+/* Reading a finished dataset.
+ *
+ * The manifest determines every byte of the header of a shard but the sizes of encoded fields. So the header is
+ * compared with the expected one, and a shard that differs is rejected before any offset is used. */
 #include "store/dataset.h"
 
 #include <inttypes.h>
@@ -49,7 +51,7 @@ static void dataset_free_tables(struct bl_dataset *dataset)
     }
 }
 
-/* NULL is accepted. */
+/* Frees a layout that was allocated. NULL is allowed. */
 static void layout_free(struct bl_layout *layout)
 {
     if (layout)
@@ -105,7 +107,8 @@ int bl_dataset_keep(struct bl_dataset *dataset, int64_t shards, struct bl_error 
     return BL_OK;
 }
 
-/* Puts the present shard among those that are kept, if any are, or closes it. */
+/* Ends the use of the current shard: moves it to `kept`, where it replaces the shard at its index, or closes it if no
+ * shards are kept. Its tables are freed in both cases. */
 static void dataset_leave_shard(struct bl_dataset *dataset)
 {
     if (dataset->shard >= 0 && dataset->keeps) {
@@ -118,7 +121,7 @@ static void dataset_leave_shard(struct bl_dataset *dataset)
     dataset_close_shard(dataset);
 }
 
-/* Makes a shard that was kept the present one; false: it was not. */
+/* Makes a kept shard the current one. Returns false if the shard is not kept. */
 static bool dataset_find_kept(struct bl_dataset *dataset, int64_t shard)
 {
     struct bl_dataset_shard *kept = dataset->keeps ? &dataset->kept[shard % dataset->keeps] : NULL;
@@ -131,6 +134,7 @@ static bool dataset_find_kept(struct bl_dataset *dataset, int64_t shard)
     return true;
 }
 
+/* Compares the size and the header of the current shard with its layout. BL_EDATA: they differ. */
 static int dataset_check_header(struct bl_dataset *dataset, struct bl_error *e)
 {
     const struct bl_layout *layout = dataset->layout;
@@ -145,6 +149,7 @@ static int dataset_check_header(struct bl_dataset *dataset, struct bl_error *e)
     return bl_error_set(e, BL_EDATA, "%s: its header does not match the manifest", file->path);
 }
 
+/* Makes a shard the current one. On error no shard is current. */
 static int dataset_open_shard(struct bl_dataset *dataset, int64_t shard, struct bl_error *e)
 {
     const struct bl_format *format = &dataset->manifest.format;
@@ -172,7 +177,7 @@ out:
     return code;
 }
 
-/* Opens the shard of block b; *row: the block's place in it. */
+/* Makes the shard of block b the current one. *row: the number of the block within its shard. */
 static int dataset_seek_block(struct bl_dataset *dataset, int64_t b, int64_t *row, struct bl_error *e)
 {
     const struct bl_format *format = &dataset->manifest.format;
@@ -184,7 +189,8 @@ static int dataset_seek_block(struct bl_dataset *dataset, int64_t b, int64_t *ro
     return code;
 }
 
-/* The place of block b of field f in its shard. */
+/* Makes the shard of block b the current one, and returns the block of field f as *offset in the uncompressed file and
+ * *size in bytes. Both are meaningless for JPEG fields, whose blocks have no fixed place. */
 static int dataset_seek_field(struct bl_dataset *dataset, int64_t b, int f, int64_t *offset, int64_t *size,
                               struct bl_error *e)
 {
@@ -201,7 +207,8 @@ static int dataset_seek_field(struct bl_dataset *dataset, int64_t b, int f, int6
 
 /* --- JPEG ------------------------------------------------------------------------------------------------------- */
 
-/* The offsets of the steps of a block, in a tensor of that many bytes. Allocated before the first block. */
+/* Reads the offsets of the steps of a block of a JPEG field into dataset->offsets. row: the block within its shard;
+ * bytes: the size of the tensor that holds the files. BL_EDATA: the offsets decrease or exceed the tensor. */
 static int dataset_read_offsets(struct bl_dataset *dataset, int f, int64_t row, int64_t bytes, struct bl_error *e)
 {
     const struct bl_shard_tensor *tensor = bl_layout_offsets(dataset->layout, f);
@@ -217,12 +224,12 @@ static int dataset_read_offsets(struct bl_dataset *dataset, int f, int64_t row, 
     return BL_OK;
 }
 
-/* Some steps of a block. */
+/* A range of steps of a block: first to end - 1. */
 struct steps {
     int64_t first, end;
 };
 
-/* Steps without bytes are zeros. */
+/* Decodes the files in dataset->bytes to out. A step without bytes becomes zeros. */
 static int dataset_decode_steps(struct bl_dataset *dataset, int64_t b, int f, struct steps steps, uint8_t *out,
                                 struct bl_error *e)
 {
@@ -243,7 +250,7 @@ static int dataset_decode_steps(struct bl_dataset *dataset, int64_t b, int f, st
     return code;
 }
 
-/* Reads the files of steps into dataset->bytes. */
+/* Reads the JPEG files of some steps into dataset->bytes, and the offsets of the block into dataset->offsets. */
 static int dataset_read_files(struct bl_dataset *dataset, int64_t b, int f, struct steps steps, struct bl_error *e)
 {
     int64_t row = b - dataset->layout->first_block;
@@ -265,7 +272,8 @@ static int dataset_read_jpeg(struct bl_dataset *dataset, int64_t b, int f, struc
 
 /* --- blocks ----------------------------------------------------------------------------------------------------- */
 
-/* Opens the shard of block b; *offset: of steps in it. */
+/* Makes the shard of block b the current one. *offset: the place of the first step of the range in the uncompressed
+ * file. BL_EUSAGE: the steps do not exist. */
 static int dataset_seek_steps(struct bl_dataset *dataset, int64_t b, int f, struct steps steps, int64_t *offset,
                               struct bl_error *e)
 {
@@ -321,7 +329,7 @@ int bl_dataset_read(struct bl_dataset *dataset, int64_t b, int f, void *out, str
     return bl_dataset_read_steps(dataset, b, f, 0, dataset->manifest.format.T, out, e);
 }
 
-/* The checksum of a part of the open shard. */
+/* Computes the checksum of size uncompressed bytes of the current shard from offset on. */
 static int dataset_sum(struct bl_dataset *dataset, int64_t offset, int64_t size, uint64_t *checksum, struct bl_error *e)
 {
     struct bl_checksum_state sum;
@@ -389,8 +397,8 @@ int bl_dataset_map(struct bl_dataset *dataset, int64_t b, int f, const void **da
 
 /* --- tables ----------------------------------------------------------------------------------------------------- */
 
-/* A table of a compressed shard is compressed as a whole. It is kept, since each block's row would decompress it again.
- */
+/* Reads a whole table of a compressed shard into dataset->table. A table is compressed as a whole, so that reading it
+ * row by row would decompress it for every block. */
 static int dataset_load_table(struct bl_dataset *dataset, const struct bl_shard_tensor *tensor, struct bl_error *e)
 {
     int64_t size = tensor->tensor.end - tensor->tensor.begin;
@@ -405,6 +413,7 @@ static int dataset_load_table(struct bl_dataset *dataset, const struct bl_shard_
     return code;
 }
 
+/* Copies the row of one block of a table or attribute to out. */
 static int dataset_read_table_row(struct bl_dataset *dataset, int table, int64_t row, void *out, struct bl_error *e)
 {
     const struct bl_shard_tensor *tensor = bl_layout_table(dataset->layout, table);

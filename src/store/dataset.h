@@ -1,4 +1,5 @@
-/* A finished dataset, opened for reading. It keeps one shard open; for one thread at a time. */
+/* Reading a finished dataset. The object keeps one shard open, or several after bl_dataset_keep. One thread at a time
+ * may use it. */
 #ifndef BL_DATASET_H
 #define BL_DATASET_H
 
@@ -15,7 +16,7 @@
 #include "store/sequences.h"
 #include "store/shard_reader.h"
 
-/* A shard that is open besides the present one. */
+/* A shard that stays open besides the current one. */
 struct bl_dataset_shard {
     int64_t number; /* -1: none */
     struct bl_shard_reader file;
@@ -26,66 +27,67 @@ struct bl_dataset {
     char *dir;
     struct bl_manifest manifest;
     struct bl_index index;
-    int64_t shard; /* the shard that is open; -1: none */
+    int64_t shard; /* the current shard, which is open; -1: none */
     struct bl_shard_reader file;
     struct bl_layout *layout;
-    struct bl_dataset_shard *kept; /* [keeps], each at its number modulo keeps; NULL: none are kept */
+    struct bl_dataset_shard *kept; /* [keeps] further open shards: shard n is at index n % keeps; NULL: none */
     int64_t keeps;
-    uint8_t *table[BL_TABLES_ALL];   /* whole tables of a compressed shard, read when first needed */
+    uint8_t *table[BL_TABLES_ALL];   /* whole tables of the current shard if it is compressed, read when first needed */
     struct bl_block block;           /* tables only: returned by bl_dataset_tables */
-    struct bl_jpeg_decoder *decoder; /* JPEG fields: opened when first needed, like all that follows */
-    int64_t *offsets;                /* [T + 1] */
-    uint8_t *bytes;                  /* the encoded steps of one block */
+    struct bl_jpeg_decoder *decoder; /* for JPEG fields; this and the members below are made when first needed */
+    int64_t *offsets;                /* [T + 1] of the block that was read last */
+    uint8_t *bytes;                  /* encoded steps of one block */
     size_t bytes_capacity;
-    bool has_sequences, has_lent;  /* lent: they are another's */
+    bool has_sequences, has_lent;  /* sequences were read; another object owns them (bl_dataset_lend_sequences) */
     struct bl_sequences sequences; /* read when first needed */
     struct bl_row_reader row;
 };
 
-/* Reads the manifest and the header of the index. Errors as of bl_manifest_read and bl_index_open; BL_EUSAGE also: dir
- * holds a view. On error *dataset is empty. */
+/* Opens a dataset: reads the manifest and the header of the index. The error codes are those of bl_manifest_read and
+ * bl_index_open, and BL_EUSAGE if dir holds a view. On error *dataset is empty. */
 int bl_dataset_open(struct bl_dataset *dataset, const char *dir, struct bl_error *e);
 void bl_dataset_close(struct bl_dataset *dataset);
 
-/* Keeps so many shards open beside the present one, from now on: for reads at random. */
+/* Keeps up to `shards` shards open besides the current one from now on, so that reads in random order do not open a
+ * shard each time. Call it at most once. */
 int bl_dataset_keep(struct bl_dataset *dataset, int64_t shards, struct bl_error *e);
 
-/* Copies block b of field f, decoded. BL_EUSAGE: no such block or field. BL_EDATA: the shard does not match the
- * manifest, or is damaged where that shows while reading. */
+/* Copies block b of field f, decoded, to out: T steps. BL_EUSAGE: the block or the field does not exist. BL_EDATA: the
+ * shard does not match the manifest, or cannot be decoded. Checksums are not compared: see bl_dataset_check_block. */
 int bl_dataset_read(struct bl_dataset *dataset, int64_t b, int f, void *out, struct bl_error *e);
 
-/* The same for steps first to end - 1 of the block. BL_EUSAGE also: no such steps. */
+/* Copies steps first to end - 1 of the block, decoded. Further error: BL_EUSAGE, the steps do not exist. */
 int bl_dataset_read_steps(struct bl_dataset *dataset, int64_t b, int f, int64_t first, int64_t end, void *out,
                           struct bl_error *e);
 
-/* The same as they are stored: differences are not added up. For fields that are not kept as JPEG. */
+/* Copies steps as they are stored: delta fields are not decoded. The field must not be encoded as JPEG. */
 int bl_dataset_copy_steps(struct bl_dataset *dataset, int64_t b, int f, int64_t first, int64_t end, void *out,
                           struct bl_error *e);
 
-/* The JPEG files of these steps, one after the other in *bytes until the next call, with the sizes offsets[i + 1] -
- * offsets[i]. For fields that are kept as JPEG. */
+/* Reads the JPEG files of steps of a JPEG field. *bytes points to the files, one after the other; file i has
+ * (*offsets)[i + 1] - (*offsets)[i] bytes. The dataset owns both arrays, which are valid until the next call. */
 int bl_dataset_copy_files(struct bl_dataset *dataset, int64_t b, int f, int64_t first, int64_t end,
                           const int64_t **offsets, const uint8_t **bytes, struct bl_error *e);
 
-/* Compares the stored bytes of block b of field f with their checksum in the index, a MiB at a time. BL_EDATA: they
- * differ. */
+/* Compares the stored bytes of block b of field f with their checksum in the index. BL_EDATA: they differ. */
 int bl_dataset_check_block(struct bl_dataset *dataset, int64_t b, int f, struct bl_error *e);
 
-/* Maps block b of field f: *data lies in the mapping, which munmap(*address, *length) releases. BL_EUSAGE: the shard is
- * compressed or the field encoded. */
+/* Maps block b of field f into memory. *data points to its first step. The caller releases the mapping with
+ * munmap(*address, *length). BL_EUSAGE: the shard is compressed, or the field is encoded. */
 int bl_dataset_map(struct bl_dataset *dataset, int64_t b, int f, const void **data, void **address, size_t *length,
                    struct bl_error *e);
 
-/* The tables of block b, valid until the next call. */
+/* Reads the tables of block b. *block is valid until the next call. BL_EUSAGE: the block does not exist. */
 int bl_dataset_tables(struct bl_dataset *dataset, int64_t b, const struct bl_block **block, struct bl_error *e);
 
-/* Copies attribute a of block b: [S], I64 or F64 as its dtype says. BL_EUSAGE: no such attribute. */
+/* Copies attribute a of block b to out, [S], of the attribute's type, I64 or F64. BL_EUSAGE: it does not exist. */
 int bl_dataset_attribute(struct bl_dataset *dataset, int64_t b, int a, void *out, struct bl_error *e);
 
-/* The rows of sequences.tsv, read when first needed. */
+/* Returns the rows of sequences.tsv in *sequences, which the dataset owns. The first call reads the file. */
 int bl_dataset_sequences(struct bl_dataset *dataset, const struct bl_sequences **sequences, struct bl_error *e);
 
-/* Gives to, the same dataset, the rows that from has read; it must be closed first. */
+/* Lets `to`, which has the same dataset open, use the rows that `from` has read. `from` keeps owning them: close `to`
+ * before `from`. */
 void bl_dataset_lend_sequences(const struct bl_dataset *from, struct bl_dataset *to);
 
 #endif

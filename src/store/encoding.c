@@ -77,7 +77,7 @@ static inline __attribute__((always_inline)) void row_combine(uint8_t *row, cons
         row[i] = (uint8_t)(add ? row[i] + other[i] : row[i] - other[i]);
 }
 
-/* Along the row and the colours in one pass: the last pixel stays in registers. */
+/* Takes differences along the row and the colours in one pass, so that the last pixel stays in registers. */
 static void row_differences_rgb(uint8_t *pixel, size_t width)
 {
     unsigned red = 0, green = 0, blue = 0;
@@ -117,7 +117,7 @@ static void row_sums_grey(uint8_t *pixel, size_t width)
         pixel[x] = (uint8_t)(pixel[x] + pixel[x - 1]);
 }
 
-/* From the last row up, since each row needs the original of the row above. */
+/* Goes from the last row to the first, since each row needs the unencoded row above it. */
 void bl_delta_encode(uint8_t *data, size_t pictures, const int64_t shape[3])
 {
     size_t height = (size_t)shape[0], width = (size_t)shape[1], row = width * (size_t)shape[2];
@@ -153,8 +153,8 @@ void bl_delta_decode(uint8_t *data, size_t pictures, const int64_t shape[3])
 #define QUOTED(text) #text
 #define IN_QUOTES(macro) QUOTED(macro)
 
-/* An encoder or decoder is the library's handle, a void pointer, under a type of its own that is never defined: the two
- * cannot be confused. */
+/* libjpeg-turbo's handles are void pointers. The types bl_jpeg_encoder and bl_jpeg_decoder are never defined: a pointer
+ * to one of them is such a handle, and the compiler rejects a decoder in the place of an encoder. */
 
 const char *bl_jpeg_version(void)
 {
@@ -230,7 +230,7 @@ void bl_jpeg_decoder_close(struct bl_jpeg_decoder *decoder)
         (void)tjDestroy(decoder);
 }
 
-/* What the library reports is damage, unless it ran out of memory. */
+/* Turns an error of the library into BL_EDATA, the file is damaged, unless memory ran out. */
 static int jpeg_report_damage(struct bl_jpeg_decoder *decoder, struct bl_error *e)
 {
     if (bl_error_memory_seen())
@@ -253,8 +253,8 @@ int bl_jpeg_check(struct bl_jpeg_decoder *decoder, const uint8_t *file, size_t s
     return BL_OK;
 }
 
-/* Warnings are damage too, since complete files were written. So is a file with thousands of scans, which would take
- * hours to decode. */
+/* A warning of the library counts as damage, since only complete files are written. A file with thousands of scans,
+ * which would take hours to decode, counts as damage, too. */
 int bl_jpeg_decode(struct bl_jpeg_decoder *decoder, const uint8_t *file, size_t size, const int64_t shape[3],
                    uint8_t *picture, struct bl_error *e)
 {

@@ -28,42 +28,44 @@ struct bl_encoding {
 #define BL_ENCODING_QUALITY 90 /* of JPEG, by default */
 #define BL_ENCODING_NAME_MAX 16
 
-/* "raw", "jpeg:90", "jpeg:90:444", "delta". Returns out. */
+/* Formats the name of an encoding: "raw", "jpeg:90", "jpeg:90:444" or "delta". Returns out. */
 char *bl_encoding_name(const struct bl_encoding *encoding, char out[BL_ENCODING_NAME_MAX]);
 
-/* Parses such a name, also "jpeg" alone. False: invalid. */
+/* Parses such a name; "jpeg" alone has the default quality. Returns false if the name is invalid. */
 bool bl_encoding_parse(const char *name, struct bl_encoding *encoding);
 
-/* Whether the encoding can store the field: RGB pictures, U8 [H, W, 3], or frames of grey, U8 [H, W, 1] (of arrays
- * these may as well be labels), no larger than JPEG allows, padded with zeros. */
+/* Returns true if the encoding can store the field. BL_ENCODING_RAW stores every field. For the other encodings the
+ * field must be padded with zeros, and for JPEG its sides must not exceed 65535. Its steps must be RGB pictures, U8 [H,
+ * W, 3], or grey frames of a video, U8 [H, W, 1]. An array of the latter shape is refused, because it may hold labels,
+ * which JPEG would change. */
 bool bl_encoding_takes(enum bl_encoding_kind kind, const struct bl_field *field);
 
 /* --- delta encoding ----------------------------------------------------------------------------------------------- */
 
-/* Differences of pictures, modulo 256, along rows, columns and colours, which zstd compresses better than the pictures.
+/* Delta encoding replaces each byte of a picture by differences, modulo 256, along rows, columns and colours. zstd
+ * compresses the differences better than the picture.
  *
- * Each byte is the difference of the sums along one axis, so that the order of axes does not matter: sums along the
- * three axes in 8 bits (numpy.cumsum) restore the picture. See docs/performance.md for the alternatives that were
- * measured. */
+ * The differences along the three axes commute. So cumulative sums along the three axes in 8 bits (numpy.cumsum), in
+ * any order, restore the picture. See docs/performance.md for the alternatives that were measured. */
 
-/* In place, for consecutive pictures of that shape, [height, width, 3 or 1]. */
+/* Encode or decode consecutive pictures in place. shape: [height, width, 3 or 1] of each picture. */
 void bl_delta_encode(uint8_t *data, size_t pictures, const int64_t shape[3]);
 void bl_delta_decode(uint8_t *data, size_t pictures, const int64_t shape[3]);
 
 /* --- JPEG --------------------------------------------------------------------------------------------------------- */
 
-/* Pictures as JPEG files and back, by libjpeg-turbo: baseline, 4:2:0, 4:4:4 or grey, and the accurate transform, whose
- * results do not depend on the processor's vector instructions. */
+/* Encodes pictures as JPEG files and decodes them, by libjpeg-turbo. Files are baseline JPEG in 4:2:0, 4:4:4 or grey.
+ * The accurate transform is used, because its results do not depend on the vector instructions of the processor. */
 
-/* The version of the library that the tool was built with. */
+/* Returns the version of libjpeg-turbo that the tool was built with. */
 const char *bl_jpeg_version(void);
 
-/* The library reads options from the environment (TJ_OPTIMIZE and the like) that would change bytes. Removes them; call
- * it once, before there are threads. */
+/* Removes the environment variables that libjpeg-turbo reads as options (TJ_OPTIMIZE and others), since they would
+ * change the bytes of datasets. Call it once, before any thread is started. */
 void bl_jpeg_forget_environment(void);
 
-/* The maximum size of a JPEG file of a picture of that shape, [height, width, 3 or 1], in bytes; 0: not representable.
- * Sides are at most 65535. */
+/* Returns the maximum size, in bytes, of the JPEG file of a picture of that shape, [height, width, 3 or 1]; 0: the size
+ * is not representable. The sides must not exceed 65535. */
 size_t bl_jpeg_max_size(const int64_t shape[3], const struct bl_encoding *encoding);
 
 /* State for encoding, one per worker. */
@@ -72,7 +74,7 @@ struct bl_jpeg_encoder;
 int bl_jpeg_encoder_open(struct bl_jpeg_encoder **out, struct bl_error *e);
 void bl_jpeg_encoder_close(struct bl_jpeg_encoder *encoder); /* NULL is allowed */
 
-/* Encodes a picture U8 of that shape to out, which has room for bl_jpeg_max_size bytes; *size is the size of the file.
+/* Encodes a picture, U8 of that shape, to out, which has room for bl_jpeg_max_size bytes. *size: the bytes of the file.
  */
 int bl_jpeg_encode(struct bl_jpeg_encoder *encoder, const uint8_t *picture, const int64_t shape[3],
                    const struct bl_encoding *encoding, uint8_t *out, size_t *size, struct bl_error *e);
@@ -83,11 +85,11 @@ struct bl_jpeg_decoder;
 int bl_jpeg_decoder_open(struct bl_jpeg_decoder **out, struct bl_error *e);
 void bl_jpeg_decoder_close(struct bl_jpeg_decoder *decoder); /* NULL is allowed */
 
-/* Checks that a file's header is that of a picture of this shape. BL_EDATA: it is not. */
+/* Checks the header of a file. BL_EDATA: the header is damaged, or is that of a picture of another shape. */
 int bl_jpeg_check(struct bl_jpeg_decoder *decoder, const uint8_t *file, size_t size, const int64_t shape[3],
                   struct bl_error *e);
 
-/* Decodes a file to a picture U8 of this shape. BL_EDATA: damaged, or of another. */
+/* Decodes a file to a picture, U8 of this shape. BL_EDATA: the file is damaged, or has another shape. */
 int bl_jpeg_decode(struct bl_jpeg_decoder *decoder, const uint8_t *file, size_t size, const int64_t shape[3],
                    uint8_t *picture, struct bl_error *e);
 

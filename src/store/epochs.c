@@ -20,7 +20,7 @@
 #include "store/index.h"
 #include "store/row_reader.h"
 
-#define BL_EPOCHS_EACH_PAIR 20 /* epochs; if there are more, not every pair of plans is compared */
+#define BL_EPOCHS_EACH_PAIR 20 /* with more epochs, not every pair of plans is compared, as that takes too long */
 
 /* --- plans of epochs ---------------------------------------------------------------------------------------------- */
 
@@ -32,13 +32,13 @@ struct epochs_job {
     const struct bl_sequences *rows;
     struct bl_plan stored;                    /* the plan that the dataset was packed with */
     uint32_t *group;                          /* [stored.pieces] if the dataset was packed with --group-by; else NULL */
-    double *number[BL_SEQUENCES_NUMBERS_MAX]; /* [stored.pieces] each: costs, if a column has them, and columns with a
-                                                 maximum; or NULL */
+    double *number[BL_SEQUENCES_NUMBERS_MAX]; /* [stored.pieces] each, or NULL: the column of costs, if one is named,
+                                                 and the columns with a maximum */
     struct bl_plan_options options;
     struct bl_planner planner;
-    struct bl_partitions taken; /* of the stored plan, then of the epochs */
-    uint8_t *there;             /* [count] 1: the plan exists and is intact */
-    int64_t last;               /* epoch that exists */
+    struct bl_partitions taken; /* hashes of the partitions: of the stored plan, then of each epoch */
+    uint8_t *there;             /* [count] 1: the plan of epoch index + 1 exists and is intact */
+    int64_t last;               /* index in `there` of the last such plan */
     struct bl_epochs_result made;
 };
 
@@ -78,6 +78,7 @@ int64_t bl_epochs_count(const struct bl_manifest *m)
     return count;
 }
 
+/* Compares two int64_t for qsort. */
 static int number_compare(const void *a, const void *b)
 {
     const int64_t *x = a, *y = b;
@@ -100,7 +101,8 @@ int bl_epochs_list(const struct bl_manifest *m, int64_t **number, size_t *count,
 
 /* --- the directory ---------------------------------------------------------------------------------------------- */
 
-/* Only one process at a time: two would each write a manifest without the other's plans. */
+/* Locks the directory and opens it as *fd; closing *fd releases the lock. Without the lock, two processes would each
+ * write a manifest without the other's plans. */
 static int epochs_lock(const char *dir, int *fd, struct bl_error *e)
 {
     struct stat status;
@@ -109,13 +111,14 @@ static int epochs_lock(const char *dir, int *fd, struct bl_error *e)
     return bl_fs_lock_directory(dir, "bload plan --dataset", fd, e);
 }
 
+/* Returns true if a directory entry is an unfinished manifest. */
 static bool entry_is_leftover_manifest(const struct bl_manifest *m, const char *entry)
 {
     (void)m;
     return strncmp(entry, BL_MANIFEST_FILE ".part-", strlen(BL_MANIFEST_FILE ".part-")) == 0;
 }
 
-/* Removes leftover files from a folder of the dataset; closes fd. */
+/* Removes the entries of a folder for which is_left returns true. Takes fd, the open folder, and closes it. */
 static int epochs_sweep_folder(int fd, const char *dir, const struct bl_manifest *m,
                                bool (*is_left)(const struct bl_manifest *m, const char *entry), struct bl_error *e)
 {
@@ -151,7 +154,8 @@ int bl_epochs_sweep(const char *dir, int dir_fd, const struct bl_manifest *m, st
 
 /* --- what the dataset says -------------------------------------------------------------------------------------- */
 
-/* Sets group and numbers of a stored piece. A part of a sequence has the share of its steps. */
+/* Sets the group and the numbers of stored piece p. The value of a sequence in a column of numbers is divided among its
+ * pieces in proportion to their steps. */
 static int epochs_set_piece(struct epochs_job *a, const struct bl_sequences *rows, size_t p, struct bl_error *e)
 {
     uint32_t row = a->stored.sequence[p];
@@ -165,7 +169,7 @@ static int epochs_set_piece(struct epochs_job *a, const struct bl_sequences *row
     return BL_OK;
 }
 
-/* Sets the groups and numbers of the stored pieces, by the dataset's sequences.tsv. */
+/* Allocates and sets the groups and numbers of all stored pieces from the dataset's sequences.tsv. */
 static int epochs_read_columns(struct epochs_job *a, struct bl_error *e)
 {
     const char *group_by = bl_manifest_option(&a->dataset.manifest, "group-by");
@@ -187,7 +191,8 @@ static int epochs_read_columns(struct epochs_job *a, struct bl_error *e)
     return code;
 }
 
-/* Sets the options of the plans: blocks are filled as the stored ones are. */
+/* Sets the planner's options, so that its plans have as many blocks as the stored plan, with the same limits.
+ * BL_EUSAGE: the dataset cannot have other plans. */
 static int epochs_set_options(struct epochs_job *a, struct bl_error *e)
 {
     const struct bl_plan_info *w = &a->dataset.manifest.plan_info;
@@ -203,7 +208,7 @@ static int epochs_set_options(struct epochs_job *a, struct bl_error *e)
                             x->dir);
     *o = (struct bl_plan_options){
         .strategy = BL_STRATEGY_BLOCK,
-        .fill = BL_FILL_PAPER, /* no search: blocks are filled as the stored ones */
+        .fill = BL_FILL_PAPER, /* no search for fuller blocks: the stored plan gives the number of blocks */
         .T = a->stored.T,
         .align = a->stored.align,
         .world_size = x->world_size ? x->world_size : w->world_size,
@@ -229,7 +234,8 @@ static int epochs_set_options(struct epochs_job *a, struct bl_error *e)
     return BL_OK;
 }
 
-/* Reads and makes everything that the plans need. */
+/* Reads the stored plan and prepares the planner. In the planner each stored piece is a sequence: piece p of the stored
+ * plan is sequence p. */
 static int epochs_prepare(struct epochs_job *a, struct bl_error *e)
 {
     const struct bl_manifest *m = &a->dataset.manifest;
@@ -247,8 +253,8 @@ static int epochs_prepare(struct epochs_job *a, struct bl_error *e)
 
 /* --- plans ------------------------------------------------------------------------------------------------------ */
 
-/* So far the plan's sequences are indices of stored pieces. Replaces them by rows, with the part of the row that each
- * piece is. */
+/* The planner's sequences are indices of stored pieces. Replaces each index by the row of its sequence, and sets the
+ * length and the source_start of the piece. */
 static int epoch_resolve_rows(const struct epochs_job *a, struct bl_plan *plan, struct bl_error *e)
 {
     const struct bl_plan *stored = &a->stored;
@@ -265,8 +271,9 @@ static int epoch_resolve_rows(const struct epochs_job *a, struct bl_plan *plan, 
     return BL_OK;
 }
 
-/* Makes the plan of epoch k + 1 and checks it over the stored pieces: each occurs once, none ends beyond T. may_repeat:
- * whatever the partitions of the stored plan and of the epochs before are, which must be known. Free it in any case. */
+/* Makes the plan of epoch k + 1 and checks it: each stored piece occurs once, and no piece ends beyond T. The plan gets
+ * another partition than the stored plan and epochs 1 to k, whose partitions must be in a->taken; may_repeat allows a
+ * repeated partition, as earlier versions did. Free the plan in any case. */
 static int epoch_draw(struct epochs_job *a, int64_t k, bool may_repeat, struct bl_plan *plan, struct bl_error *e)
 {
     const struct bl_format *format = &a->dataset.manifest.format;
@@ -284,7 +291,7 @@ static int epoch_draw(struct epochs_job *a, int64_t k, bool may_repeat, struct b
     return code ? code : epoch_resolve_rows(a, plan, e);
 }
 
-/* The dataset's information, with this plan's own seed, ranks and balance. */
+/* Sets the information about a plan: that of the dataset, with the seed, the ranks and the balance of this plan. */
 static void epoch_make_info(const struct epochs_job *a, const struct bl_plan *plan, int64_t k,
                             struct bl_plan_info *plan_info)
 {
@@ -301,6 +308,7 @@ static void epoch_make_info(const struct epochs_job *a, const struct bl_plan *pl
         plan_info->column[c].filled = plan->filled[c];
 }
 
+/* Makes the plan of epoch k + 1 and writes it to path. */
 static int epoch_write_plan(struct epochs_job *a, int64_t k, const char *path, struct bl_error *e)
 {
     struct bl_plan plan = {0};
@@ -322,7 +330,7 @@ out:
     return code;
 }
 
-/* Whether the file has the size and checksum that the manifest lists. */
+/* Returns true if the file has the size and the checksum that the manifest lists. */
 static bool epoch_is_intact(const struct bl_manifest_file *file, const char *path)
 {
     struct bl_error none = {0};
@@ -332,7 +340,7 @@ static bool epoch_is_intact(const struct bl_manifest_file *file, const char *pat
            checksum == file->checksum;
 }
 
-/* Whether a plan is the one with that digest. */
+/* Makes the plan of epoch k + 1. *equals: its digest is the given one. */
 static int epoch_equals(struct epochs_job *a, int64_t k, bool may_repeat, const char *digest, bool *equals,
                         struct bl_error *e)
 {
@@ -346,7 +354,9 @@ static int epoch_equals(struct epochs_job *a, int64_t k, bool may_repeat, const 
     return code;
 }
 
-/* A plan that exists must equal the one that would be made; or, of a bload that did not see it, one that repeats. */
+/* Checks that the existing plan of epoch k + 1 is the one that would be made now. A plan of an earlier version of the
+ * tool, which did not avoid repeated partitions, is accepted, too. BL_EUSAGE: the plan is another one, so that the
+ * options differ from those of the existing plans. */
 static int epoch_compare(struct epochs_job *a, int64_t k, const char *path, struct bl_error *e)
 {
     struct bl_index index = {.fd = -1};
@@ -385,10 +395,12 @@ static int epochs_list_file(struct bl_manifest *m, const char *dir, const char *
 
 /* --- all of it -------------------------------------------------------------------------------------------------- */
 
-/* Plans that exist are compared, then those that do not are written, then these are listed in the manifest. */
+/* bl_epochs_add goes through all epochs once per step: it finds the plans that exist, compares them with those that
+ * would be made, writes the missing plans, and lists these in the manifest. */
 enum epochs_step { FIND, COMPARE, WRITE, LIST, STEPS };
 
-/* Learns the partition of an epoch that is missing before others. */
+/* Makes the plan of epoch k + 1 only to record its partition. The comparison of a later plan that exists needs the
+ * partitions of all epochs before it, those of missing plans included. */
 static int epoch_pass(struct epochs_job *a, int64_t k, struct bl_error *e)
 {
     struct bl_plan plan = {0};
@@ -397,6 +409,7 @@ static int epoch_pass(struct epochs_job *a, int64_t k, struct bl_error *e)
     return code;
 }
 
+/* Does one step for epoch k + 1. */
 static int epoch_process(struct epochs_job *a, int64_t k, enum epochs_step step, struct bl_error *e)
 {
     struct bl_manifest *m = &a->dataset.manifest;
@@ -440,6 +453,7 @@ static int epochs_add(struct epochs_job *a, struct bl_error *e)
     return code;
 }
 
+/* Writes a manifest without the plans of epochs. The files are removed afterwards by bl_epochs_sweep. */
 static int epochs_remove(struct bl_manifest *m, const char *dir, struct bl_error *e)
 {
     size_t kept = 0;
@@ -471,8 +485,8 @@ int bl_epochs_add(const struct bl_epochs *epochs, struct bl_epochs_result *made,
     code = bl_epochs_sweep(epochs->dir, fd, m, e);
     if (!code)
         code = epochs->count ? epochs_add(&a, e) : epochs_remove(m, epochs->dir, e);
-    /* Removes what is not listed any more, or what an error left behind: unless the manifest on disk may already list
-     * it. */
+    /* Remove the plans that are no longer listed, or the plans written before an error. Do not remove the latter once
+     * a plan was added to the manifest, since the manifest on disk may list it already. */
     if (!code && !epochs->count)
         code = bl_epochs_sweep(epochs->dir, fd, m, e);
     else if (code && !a.made.added)
@@ -495,20 +509,22 @@ out:
 
 /* --- company ------------------------------------------------------------------------------------------------------ */
 
+/* The comparison of the plans of a dataset. */
 struct encounter {
     const struct bl_manifest *manifest;
     const char *dir;
     size_t count;    /* rows of sequences.tsv */
-    int64_t *number; /* [plans] of the stored plan and those of the epochs, as bl_epochs_list gives them */
+    int64_t *number; /* [plans] epochs of the plans, from bl_epochs_list; 0: the stored plan */
     size_t plans;
 };
 
-/* The name of plan i in the directory. */
+/* Returns the name of the file of plan i, relative to the dataset. */
 static const char *encounter_name(const struct encounter *n, size_t i, char out[BL_EPOCHS_NAME_MAX])
 {
     return n->number[i] ? bl_epochs_name(n->number[i], out) : BL_INDEX_FILE;
 }
 
+/* Reads which sequences share a block in plan i. */
 static int encounter_read(const struct encounter *n, size_t i, struct bl_plan *plan, struct bl_error *e)
 {
     const struct bl_format *format = &n->manifest->format;
@@ -525,7 +541,7 @@ static int encounter_read(const struct encounter *n, size_t i, struct bl_plan *p
     return code;
 }
 
-/* Reads plan i and finds the places of its pieces. */
+/* Reads plan i and collects the block of each of its sequences. */
 static int encounter_find_places(const struct encounter *n, size_t i, struct bl_company_places *places,
                                  struct bl_error *e)
 {
@@ -539,7 +555,8 @@ static int encounter_find_places(const struct encounter *n, size_t i, struct bl_
     return code;
 }
 
-/* Counts how many of the pairs of plan j were met before in plan i, which has these places. */
+/* Counts how many pairs of plan j share a block of plan i, too, and keeps the result if it is the highest so far.
+ * places: those of plan i. */
 static int encounter_count(const struct encounter *n, size_t i, struct bl_company_places *places, size_t j,
                            struct bl_epochs_company *company, struct bl_error *e)
 {
@@ -561,7 +578,8 @@ static int encounter_count(const struct encounter *n, size_t i, struct bl_compan
     return BL_OK;
 }
 
-/* Compares plan i with those after it. */
+/* Compares plan i with all later plans, or only with the next one if there are many; the stored plan is compared with
+ * all. */
 static int encounter_count_all(const struct encounter *n, size_t i, struct bl_epochs_company *company,
                                struct bl_error *e)
 {

@@ -1,4 +1,5 @@
-/* Plans for more epochs of a dataset, and how many pairs of sequences meet again in them. */
+/* Plans for further epochs of a dataset, and the pair repeat rate between them: the share of the pairs of sequences in
+ * a block of one plan that share a block of another plan, too. */
 #ifndef BL_EPOCHS_H
 #define BL_EPOCHS_H
 
@@ -13,22 +14,22 @@
 
 /* --- plans of epochs ---------------------------------------------------------------------------------------------- */
 
-/* The plans are plans/epoch-00001.safetensors and so on. They use the stored pieces, the same number of blocks, and at
- * most as many sequences in a block; the composition of blocks and their order differ from epoch to epoch: none has the
- * partition of another or of the stored plan, where another can be found.
+/* The plan of epoch 1 is plans/epoch-00001.safetensors, and so on. Each plan distributes the stored pieces to the same
+ * number of blocks, with at most as many sequences in a block. The composition and the order of blocks differ from
+ * epoch to epoch: no two plans have the same partition of the pieces into blocks, unless no other partition is found.
  *
- * Whatever the manifest lists exists: new plans are written before it lists them, and removed after it has stopped
- * listing them. A plan is never replaced by another one, since the manifest would be wrong for a moment. A run that is
- * interrupted leaves files in plans/ that the manifest does not list; they have no meaning, and the next run removes
- * them. */
+ * Every file that the manifest lists exists: a new plan is written before the manifest lists it, and a plan is removed
+ * after the manifest has stopped listing it. A plan is never replaced by another one, since the manifest would be wrong
+ * for a moment. An interrupted run leaves files in plans/ that the manifest does not list. They have no meaning, and
+ * the next run removes them. */
 
 #define BL_EPOCHS_DIR "plans"
 
 struct bl_epochs {
     const char *dir;                /* the dataset's directory */
-    int64_t count;                  /* number of plans that shall exist; 0: remove all */
-    uint64_t seed;                  /* of the first epoch; the others count on */
-    int64_t world_size, batch_size; /* 0: the dataset's */
+    int64_t count;                  /* number of plans wanted, those that exist included; 0: remove all */
+    uint64_t seed;                  /* of epoch 1; epoch k has seed + k - 1 */
+    int64_t world_size, batch_size; /* 0: as in the dataset's plan */
     enum bl_balance balance;
     struct bl_plan_cost cost;
     int64_t accumulate;
@@ -36,55 +37,58 @@ struct bl_epochs {
 };
 
 struct bl_epochs_result {
-    int64_t added, removed, there; /* there: number of plans afterwards, older ones included */
-    int64_t repeated;              /* of those asked for: sequences share blocks as in the stored plan or in an earlier
-                                      one, since no other partition was found */
-    int64_t older;                 /* the same, of an earlier version, which did not look for another */
+    int64_t added, removed, there; /* there: number of plans that exist afterwards */
+    int64_t repeated;              /* plans whose partition is that of an earlier plan, since no other was found */
+    int64_t older;                 /* existing plans of an earlier version of the tool, which did not look for another
+                                      partition */
 };
 
-/* Adds the plans that are missing, or removes all. BL_EUSAGE: the dataset holds clips, its blocks are not a multiple of
- * world_size * batch_size, or it has other plans than these (of another seed, say). Nothing is changed then. */
+/* Adds the plans that are missing, or removes all of them if count is 0. Takes a lock on the directory, so that only
+ * one process changes the plans. BL_EUSAGE: the dataset holds clips or is a store, its number of blocks is not a
+ * multiple of world_size * batch_size * accumulate, or it has plans made with other options, such as another seed. The
+ * listed plans are unchanged then. */
 int bl_epochs_add(const struct bl_epochs *epochs, struct bl_epochs_result *made, struct bl_error *e);
 
-/* The name of an epoch's plan in the dataset's directory: plans/epoch-00001.safetensors. Returns out. */
+/* Formats the name of an epoch's plan relative to the dataset: plans/epoch-00001.safetensors. Returns out. */
 #define BL_EPOCHS_NAME_MAX 64
 char *bl_epochs_name(int64_t epoch, char out[BL_EPOCHS_NAME_MAX]);
 
-/* How many plans of epochs a manifest lists. */
+/* Returns the number of plans of epochs that a manifest lists. The stored plan does not count. */
 int64_t bl_epochs_count(const struct bl_manifest *manifest);
 
-/* Lists the numbers of the plans that a manifest lists, ascending: *number[0] is 0, the stored plan. free(*number). */
+/* Returns the epochs whose plans a manifest lists, in ascending order: (*number)[0] is 0, the stored plan, and *count
+ * is the size of the array. The caller frees *number. */
 int bl_epochs_list(const struct bl_manifest *manifest, int64_t **number, size_t *count, struct bl_error *e);
 
-/* Lists the numbers of the plans that a manifest lists, ascending: *number[0] is 0, the stored plan. free(*number). */
 int bl_epochs_list(const struct bl_manifest *manifest, int64_t **number, size_t *count, struct bl_error *e);
 
-/* The number of the epoch whose plan has this name in the dataset's directory, or 0. */
+/* Returns the epoch whose plan has this name relative to the dataset, or 0 if it is not the name of a plan. */
 int64_t bl_epochs_number(const char *name);
 
-/* Removes what interrupted runs left: unfinished manifests, plans that the manifest does not list, and DIR/plans if it
- * is empty. fd: the directory. */
+/* Removes the files of interrupted runs: unfinished manifests, plans that the manifest does not list, and DIR/plans if
+ * it is empty. fd: a descriptor of dir, which stays open. */
 int bl_epochs_sweep(const char *dir, int fd, const struct bl_manifest *manifest, struct bl_error *e);
 
-/* Whether a file of this name in DIR/plans was left by an interrupted run: a plan that the manifest does not list, or
- * an incomplete one. */
+/* Returns true if an interrupted run left the file of this name in DIR/plans: it is an incomplete plan, or a plan that
+ * the manifest does not list. */
 bool bl_epochs_is_leftover(const struct bl_manifest *manifest, const char *entry);
 
 /* --- company ------------------------------------------------------------------------------------------------------ */
 
-/* Company: how many of the pairs of sequences that share a block in one plan also share one in another. The stored plan
- * and the plans of the epochs are compared. */
+/* The company of two plans is their pair repeat rate: the share of the pairs of sequences in a block of the later plan
+ * that share a block of the earlier plan, too. For example, if a block holds the sequences 3, 5 and 8, it has three
+ * pairs; if only 3 and 8 share a block of the earlier plan, one of the three is repeated. The stored plan and the plans
+ * of the epochs are compared. */
 
 struct bl_epochs_company {
-    int64_t epochs; /* with a plan of their own; 0: nothing is measured */
-    bool each_pair; /* all pairs of plans are compared; else each with the next one and with the stored one */
-    struct bl_company highest; /* of two plans: how many pairs of the later one were met in the earlier one; the
-                                  two for which this share is highest */
-    int64_t plan[2];           /* those two, by epochs, the earlier one first; 0: the stored plan */
+    int64_t epochs; /* number of epochs with a plan of their own; 0: nothing is measured */
+    bool each_pair; /* true: all pairs of plans are compared; false: each plan with the next and with the stored one */
+    struct bl_company highest; /* the highest rate of two plans */
+    int64_t plan[2];           /* the epochs of these two plans, the earlier one first; 0: the stored plan */
 };
 
-/* Reads the plans, two at a time. count: rows of sequences.tsv. BL_EDATA: a plan is invalid. BL_EFAIL: one cannot be
- * read, or out of memory. */
+/* Compares the plans, of which at most two are in memory at a time. count: number of rows of sequences.tsv. BL_EDATA: a
+ * plan is invalid. BL_EFAIL: a plan cannot be read, or memory ran out. */
 int bl_epochs_company_measure(struct bl_epochs_company *company, const struct bl_manifest *manifest, const char *dir,
                               size_t count, struct bl_error *e);
 

@@ -7,7 +7,8 @@
 
 #define DIGEST_MARK ", digest "
 
-/* Fields beside the tokens, such as loss masks, have the same words in the manifest, and come after them. */
+/* The manifest describes the fields that accompany the tokens, such as loss masks, by the same text. They come after
+ * the tokens, so that only the first field with the text holds ids. */
 bool bl_field_tokenizer_has_ids(const struct bl_manifest *m, int f)
 {
     const struct bl_field *field = m->format.fields.field;
@@ -20,7 +21,7 @@ bool bl_field_tokenizer_has_ids(const struct bl_manifest *m, int f)
     return true;
 }
 
-/* The text behind "tokens of" in the manifest; NULL: the field does not have the ids of a tokenizer. */
+/* Returns the text after "tokens of" in the manifest, or NULL if the field does not hold ids of a tokenizer. */
 static const char *field_origin(const struct bl_manifest *m, int f)
 {
     static const char begin[] = "tokens of ";
@@ -35,7 +36,7 @@ bool bl_field_tokenizer_is_bytes(const struct bl_manifest *m, int f)
     return origin && strncmp(origin, bytes, sizeof bytes - 1) == 0;
 }
 
-/* The tokenizer by the options that were recorded with it. */
+/* Opens the tokenizer with the options that the manifest records. */
 static int tokenizer_open_recorded(const struct bl_manifest *m, const char *path, struct bl_tokenizer **tokenizer,
                                    struct bl_error *e)
 {

@@ -1,4 +1,4 @@
-/* The tokenizer that made a field's ids: what the manifest says of it, and the way back to text. */
+/* The tokenizer of a field of token ids: finding it in the manifest, and opening it to decode ids to text. */
 #ifndef BL_FIELD_TOKENIZER_H
 #define BL_FIELD_TOKENIZER_H
 
@@ -8,14 +8,15 @@
 #include "kind/text/detokenizer.h"
 #include "store/manifest.h"
 
-/* Whether the field has the ids of documents, whoever made them, and not what goes with each id. */
+/* Returns true if the field holds the token ids of documents, made by any tokenizer. Returns false for fields that
+ * accompany the ids, such as loss masks. */
 bool bl_field_tokenizer_has_ids(const struct bl_manifest *manifest, int field);
 
-/* Whether the field has the ids of the tokenizer "bytes", for which no file is needed. */
+/* Returns true if the field holds ids of the tokenizer "bytes", which needs no file. */
 bool bl_field_tokenizer_is_bytes(const struct bl_manifest *manifest, int field);
 
-/* path: of the tokenizer; NULL: bytes. BL_EUSAGE: the field has no ids of a tokenizer, or this is not the one that made
- * them, by its digest. */
+/* Opens a tokenizer to decode the ids of a field. path: the file of the tokenizer; NULL: the tokenizer is "bytes".
+ * BL_EUSAGE: the field holds no ids of a tokenizer, or the digest of this one is not the recorded digest. */
 int bl_field_tokenizer_open(const struct bl_manifest *manifest, int field, const char *path,
                             struct bl_detokenizer **detokenizer, struct bl_error *e);
 

@@ -14,9 +14,10 @@
 
 /* --- sequence ids ------------------------------------------------------------------------------------------------- */
 
-/* Called for each row until it sets *done. */
+/* A function that is called for the id of each row, until the function sets *done. */
 typedef int id_function(void *context, int64_t row, const char *id, bool *done, struct bl_error *e);
 
+/* Calls take for the ids of all rows in order, until take sets *done. BL_ECANCEL: cancelled. */
 static int ids_visit(struct bl_view *view, const struct bl_cancel *cancel, id_function *take, void *context,
                      struct bl_error *e)
 {
@@ -31,12 +32,12 @@ static int ids_visit(struct bl_view *view, const struct bl_cancel *cancel, id_fu
     return code;
 }
 
-/* The ids that are looked for, as they were given and without escapes. */
+/* The ids to find. Each may match as it was given, or with its escapes decoded. */
 struct wanted {
     const char *const *id;
-    char **plain; /* [count] */
+    char **plain; /* [count] the ids with escapes decoded */
     size_t count, found;
-    struct bl_hash hash; /* of both */
+    struct bl_hash hash; /* over id and plain */
     int64_t *row;
 };
 
@@ -45,6 +46,8 @@ static int wanted_add(struct wanted *w, size_t i, const char *text, struct bl_er
     return bl_hash_add(&w->hash, XXH3_64bits(text, strlen(text)), i, e);
 }
 
+/* Builds the hash of all wanted ids, and sets their rows to -1. An invalid escape is no error: the id matches as given.
+ */
 static int wanted_make(struct wanted *w, struct bl_error *e)
 {
     w->plain = calloc(w->count + 1, sizeof *w->plain);
@@ -64,6 +67,7 @@ static int wanted_make(struct wanted *w, struct bl_error *e)
     return code;
 }
 
+/* Sets the row of every wanted id that is equal to this id, unless an earlier row had it. */
 static int id_compare(void *context, int64_t row, const char *id, bool *done, struct bl_error *e)
 {
     struct wanted *w = context;
@@ -94,13 +98,14 @@ int bl_sequence_ids_find(struct bl_view *view, const char *const *id, size_t cou
     return code;
 }
 
-/* The most similar id so far. */
+/* The id most similar to the missing one among the rows so far. */
 struct similar {
     struct bl_nearest nearest;
-    struct bl_buffer behind_source; /* "/ID" */
+    struct bl_buffer behind_source; /* "/ID": an id that ends with this has the name of a source before it */
     char *best;
 };
 
+/* Keeps the id if it is the most similar so far. An id that ends in "/ID" is the best, and ends the search. */
 static int id_offer(void *context, int64_t row, const char *id, bool *done, struct bl_error *e)
 {
     struct similar *similar = context;
@@ -143,15 +148,17 @@ int bl_sequence_id_find(struct bl_view *view, const char *id, const struct bl_ca
 
 /* --- places of sequences ------------------------------------------------------------------------------------------ */
 
-enum { PART_PIECES = 1 << 20 }; /* about so many are read at a time */
+enum {
+    PART_PIECES = 1 << 20
+}; /* pieces that are read at a time, approximately: the whole plan may not fit in memory */
 
-/* Blocks of the plan that are read together. */
+/* Consecutive blocks of the plan that are read together. With windows a part is one window. */
 struct part {
-    int64_t first;       /* block */
-    int64_t first_piece; /* in the file */
-    struct bl_plan plan; /* its blocks count from 0 */
-    int32_t *start;      /* [pieces] */
-    int64_t *drawn;      /* [pieces] with windows: which piece takes the place of each; else NULL */
+    int64_t first;       /* first block */
+    int64_t first_piece; /* number of the first piece in the file */
+    struct bl_plan plan; /* the part alone: its blocks and pieces are numbered from 0 */
+    int32_t *start;      /* [pieces] first step within the block */
+    int64_t *drawn;      /* [pieces] with windows: the piece that takes the place of each piece; else NULL */
 };
 
 static void find_free_part(struct part *part)
@@ -162,6 +169,8 @@ static void find_free_part(struct part *part)
     *part = (struct part){0};
 }
 
+/* Reads blocks first to end - 1 of the plan. BL_EDATA: a piece is of a row that does not exist. BL_ECANCEL: cancelled.
+ */
 static int find_read_part(const struct bl_find *f, int64_t first, int64_t end, struct part *part, struct bl_error *e)
 {
     const struct bl_manifest *m = &f->view->manifest;
@@ -183,6 +192,7 @@ static int find_read_part(const struct bl_find *f, int64_t first, int64_t end, s
     return code;
 }
 
+/* Draws which piece of the window takes the place of each piece. */
 static int part_draw(const struct bl_find *f, struct part *part, struct bl_error *e)
 {
     const struct bl_plan *plan = &part->plan;
@@ -193,10 +203,10 @@ static int part_draw(const struct bl_find *f, struct part *part, struct bl_error
 
 /* --- what is found ---------------------------------------------------------------------------------------------- */
 
-/* Takes a piece in a block. */
+/* A function that is called for each piece of a block. */
 typedef int find_function(struct bl_find *f, void *context, const struct bl_found *piece, struct bl_error *e);
 
-/* Whether the pieces of a block may change their order: they follow each other, and none has to be aligned. */
+/* Returns true if the pieces of a block may change their order: there are no gaps between them, and no alignment. */
 static bool block_is_dense(const struct bl_find *f, const struct part *part, int64_t first, int64_t end)
 {
     bool is_dense = f->view->manifest.align <= 1;
@@ -205,7 +215,8 @@ static bool block_is_dense(const struct bl_find *f, const struct part *part, int
     return is_dense;
 }
 
-/* Gives the pieces of block b of the part, as the plan has them or, with windows, as they are drawn. */
+/* Calls take for each piece of block b of the part: the pieces of the plan or, with windows, those that were drawn in
+ * their place. Drawn pieces of a block without gaps are also reordered, so that their starts change. */
 static int block_visit(struct bl_find *f, const struct part *part, size_t b, find_function *take, void *context,
                        struct bl_error *e)
 {
@@ -230,6 +241,7 @@ static int block_visit(struct bl_find *f, const struct part *part, size_t b, fin
     return code;
 }
 
+/* Appends a piece to the results. */
 static int found_add(struct bl_find *f, const struct bl_found *piece, struct bl_error *e)
 {
     int code = BL_ARRAY_RESERVE(f->found, f->capacity, f->count + 1, e);
@@ -242,10 +254,10 @@ static int found_add(struct bl_find *f, const struct bl_found *piece, struct bl_
 
 static bool find_is_windowed(const struct bl_find *f)
 {
-    return f->training && f->training->window && f->training->epoch; /* epoch 0 is the stored one */
+    return f->training && f->training->window && f->training->epoch; /* epoch 0 is the stored plan, unchanged */
 }
 
-/* Training goes through the plans in turn. */
+/* Sets the plan of the training's epoch: with n plans, epoch k uses plan k % n. */
 static int find_choose_plan(struct bl_find *f, struct bl_error *e)
 {
     int64_t *number;
@@ -281,15 +293,16 @@ void bl_find_free(struct bl_find *f)
 
 /* --- rows ------------------------------------------------------------------------------------------------------- */
 
+/* A row to find, and its index in the argument of bl_find_rows. */
 struct subject {
     int64_t row;
     size_t number;
 };
 
 struct subjects {
-    struct subject *each; /* [count] by row */
+    struct subject *each; /* [count] sorted by row */
     size_t count;
-    uint8_t *wanted; /* a bit for each row */
+    uint8_t *wanted; /* one bit per row of the dataset: a fast test for the many pieces that are not wanted */
 };
 
 static int subject_compare(const void *a, const void *b)
@@ -322,7 +335,8 @@ static int subjects_make(struct subjects *s, const struct bl_find *f, const int6
     return BL_OK;
 }
 
-/* Adds a piece of a row that is looked for, with each reading of its block. */
+/* Adds a piece if its row is wanted: once for each time that the training reads its block (padding at the end of an
+ * epoch reads blocks again), or once if the training does not read the block. */
 static int rows_take(struct bl_find *f, void *context, const struct bl_found *piece, struct bl_error *e)
 {
     const struct subjects *s = context;
@@ -353,6 +367,7 @@ static bool part_has_subject(const struct part *part, const struct subjects *s)
     return has;
 }
 
+/* Finds the wanted rows in blocks first to end - 1. */
 static int rows_find_in(struct bl_find *f, struct subjects *s, int64_t first, int64_t end, struct bl_error *e)
 {
     struct part part;
@@ -410,6 +425,7 @@ static int step_take(struct bl_find *f, void *context, const struct bl_found *pi
     return found_add(f, &found, e);
 }
 
+/* Adds all pieces of the block that a rank reads at a place of its batch. */
 static int step_find_block(struct bl_find *f, struct bl_reading *reading, struct bl_error *e)
 {
     const int64_t block = bl_training_order_block(&f->order, reading), blocks = f->view->index.blocks;
@@ -424,7 +440,8 @@ static int step_find_block(struct bl_find *f, struct bl_reading *reading, struct
     return code;
 }
 
-/* The step may be counted from the beginning of the training. */
+/* Sets the error for a step that the epoch does not have. The user may have counted steps from the start of training,
+ * so the message names the epoch and step that this would be. */
 static int step_refuse(const struct bl_find *f, int64_t step, struct bl_error *e)
 {
     const struct bl_training *t = f->training;
@@ -456,7 +473,7 @@ int bl_find_step(struct bl_find *f, int64_t step, struct bl_error *e)
 
 /* --- what is told ----------------------------------------------------------------------------------------------- */
 
-/* The path of the shard that has a stored block. */
+/* Returns the path of the shard that stores a block; the caller frees it. NULL: memory ran out. */
 static char *shard_path(const struct bl_view_steps *at)
 {
     const struct bl_format *format = &at->source->manifest.format;
@@ -464,7 +481,7 @@ static char *shard_path(const struct bl_view_steps *at)
     return bl_path_join(at->source->dir, bl_format_shard_name(format, at->block / format->blocks_per_shard, name));
 }
 
-/* The stored steps of a piece from this one on. */
+/* Finds the stored steps of a piece from its step `from` on, and the shard that stores them. The caller frees *path. */
 static int found_stored(const struct bl_find *f, const struct bl_found *found, int64_t from, struct bl_view_steps *at,
                         char **path, struct bl_error *e)
 {

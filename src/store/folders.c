@@ -78,7 +78,7 @@ out:
     return code;
 }
 
-/* Whether a process of this host made the name; see bl_temporary_name. */
+/* Returns true if a process of the host made the temporary name; see bl_temporary_name. */
 static bool entry_is_of_host(const char *name, const char *host)
 {
     const char *part = strstr(name, ".part-");
@@ -111,7 +111,7 @@ bool bl_folders_is_of_system(const char *name)
     return strncmp(name, ".fuse_hidden", 12) == 0 || strncmp(name, ".nfs", 4) == 0;
 }
 
-/* host: only files begun there; NULL: all. */
+/* Removes the unfinished files from a folder. host: remove only files that processes of this host made; NULL: all. */
 static int folder_sweep(DIR *folder, const char *path, const char *host, struct bl_error *e)
 {
     for (;;) {
@@ -147,7 +147,7 @@ int bl_folders_sweep(const char *dir, bool only_host, struct bl_error *e)
 
 /* --- missing files ------------------------------------------------------------------------------------------------ */
 
-/* The size of DIR/name; -1: there is no such file. */
+/* Returns the size of DIR/name in *bytes; -1: the file does not exist. */
 static int file_size(const char *dir, const char *name, int64_t *bytes, struct bl_error *e)
 {
     struct stat status;
@@ -183,7 +183,7 @@ int bl_missing_check_files(const char *dir, const struct bl_manifest *m, struct 
     return BL_OK;
 }
 
-/* shards.tsv decides what is made again, so it must be intact. */
+/* Checks that shards.tsv matches the manifest. It determines which shards are made again, so it must be intact. */
 static int missing_check_table(const char *dir, const struct bl_manifest *m, struct bl_error *e)
 {
     int64_t bytes = 0;
@@ -245,7 +245,7 @@ void bl_missing_free(struct bl_missing *l)
 
 /* --- finished shards ---------------------------------------------------------------------------------------------- */
 
-/* Whether the file has the recorded size and the header that follows from the format. */
+/* Sets *same to true if the file has the recorded size and the header that follows from the format. */
 static int shard_compare_file(const struct bl_shard_record *record, const struct bl_format *format, const char *path,
                               bool *same, struct bl_error *e)
 {

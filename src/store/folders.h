@@ -1,4 +1,4 @@
-/* The files of a dataset as they are found on disk: those of unfinished runs, missing files, and finished shards. */
+/* The files of a dataset on disk: work files of runs, missing files of a finished dataset, and finished shards. */
 #ifndef BL_FOLDERS_H
 #define BL_FOLDERS_H
 
@@ -13,49 +13,51 @@
 
 /* --- folders ------------------------------------------------------------------------------------------------------ */
 
-/* The folders of a dataset that is being written, and what killed runs left in them. */
+/* The folders of a dataset that is being written, and the files that killed runs leave in them. */
 
-/* Names in DIR/.bload, besides those of shard records, parts of a scan, listings of tars, heartbeats and the spool. */
+/* Names of files in DIR/.bload. Further files there are shard records, parts of a scan, listings of tar files,
+ * heartbeats and the spool. */
 #define BL_STATE_CONFIGURATION "configuration"
 #define BL_STATE_SEQUENCES "sequences.tsv"
-#define BL_STATE_SEQUENCES_SUM "sequences.checksum" /* of that table: see run/state.h */
-#define BL_STATE_STDIN "stdin.checksum"             /* of standard input, if that was scanned */
-#define BL_STATE_SCAN "scan.configuration"          /* what decides the parts of a scan */
-#define BL_STATE_PLAN "plan.configuration"          /* what decides a plan made before packing */
-#define BL_STATE_PLAN_INFO "plan.json"              /* the plan's plan_info */
+#define BL_STATE_SEQUENCES_SUM "sequences.checksum" /* checksum of BL_STATE_SEQUENCES: see run/state.h */
+#define BL_STATE_STDIN "stdin.checksum"             /* checksum of standard input, if it was scanned */
+#define BL_STATE_SCAN "scan.configuration"          /* options that determine the parts of a scan */
+#define BL_STATE_PLAN "plan.configuration"          /* options that determine a plan made before packing */
+#define BL_STATE_PLAN_INFO "plan.json"              /* plan_info of this plan */
 #define BL_STATE_PLAN_FILE "plan.safetensors"
-#define BL_STATE_NOTHING_NEW "nothing-new" /* tasks found that --extend leaves nothing to pack */
-#define BL_STATE_DRAFT "draft.json"        /* the manifest, as far as it is known before packing */
+#define BL_STATE_NOTHING_NEW "nothing-new" /* exists if tasks found that --extend has nothing to pack */
+#define BL_STATE_DRAFT "draft.json"        /* the members of the manifest that are known before packing */
 
 /* Makes DIR/.bload and DIR/shards unless they exist. */
 int bl_folders_prepare(const char *dir, struct bl_error *e);
 
-/* Makes a folder in an existing one, durably, unless it exists. */
+/* Makes a folder in an existing one unless it exists, and syncs the parent, so that it survives a crash. */
 int bl_folders_make(const char *path, struct bl_error *e);
 
-/* Opens and closes a folder, which may be missing. A network file system that caches missing names then asks its server
- * again. */
+/* Opens and closes a folder, which may be missing. This makes a network file system that caches missing names ask its
+ * server again. */
 void bl_folders_refresh(const char *path);
 
-/* Lists the folder whose first shard is first: sets there[i] to 1 if shard first + i has a file of its name. No file is
- * opened. A folder that does not exist holds none. */
+/* Lists the folder whose first shard has the number `first`: sets there[i] to 1 if a file with the name of shard first
+ * + i exists, else to 0. Does not open the files. A missing folder holds no shards. */
 int bl_folders_read_shards(const char *dir, const struct bl_format *format, int64_t first,
                            uint8_t there[BL_SHARDS_PER_FOLDER], struct bl_error *e);
 
-/* Whether runs write files of this name to DIR/.bload or its spool. Other files are not ours to remove. */
+/* Returns true if runs write files of this name to DIR/.bload or to its spool. No other file may be removed there. */
 bool bl_folders_is_work_file(const char *name);
 
-/* Whether the file system keeps a file of this name until no process has it open: it goes by itself. */
+/* Returns true if the name is one that NFS or FUSE gives to a removed file that a process still has open. The
+ * file system removes the file itself once it is closed. */
 bool bl_folders_is_of_system(const char *name);
 
-/* Removes unfinished files from DIR/.bload. The caller knows that no other run writes there. only_host: only files of
- * processes of this machine, while other machines may be writing. */
+/* Removes unfinished files from DIR/.bload. The caller must make sure that no other run of this machine writes there,
+ * and with only_host false, no run of any machine. only_host: remove only files that processes of this machine made. */
 int bl_folders_sweep(const char *dir, bool only_host, struct bl_error *e);
 
 /* --- missing files ------------------------------------------------------------------------------------------------ */
 
-/* What is missing from a finished dataset: files that do not exist, or do not have the size that was recorded. Only
- * names and sizes are checked; verify checks contents. */
+/* A file of a finished dataset is missing if it does not exist or does not have the recorded size. Only names and sizes
+ * are checked here; bl_verify checks contents. */
 
 struct bl_missing {
     struct bl_shard_row *row; /* [shards] as recorded in shards.tsv */
@@ -63,11 +65,12 @@ struct bl_missing {
     int64_t count, first;     /* number of missing shards, and the first one */
 };
 
-/* Checks that all files other than shards exist with the sizes in the manifest. BL_EDATA names one that does not. */
+/* Checks that all files other than shards exist with the sizes in the manifest. BL_EDATA: one is missing; the message
+ * names it. */
 int bl_missing_check_files(const char *dir, const struct bl_manifest *manifest, struct bl_error *e);
 
-/* Finds the missing ones among shards begin to end - 1. BL_EDATA: shards.tsv does not match the manifest. Free in any
- * case. */
+/* Finds the missing shards among shards begin to end - 1. BL_EDATA: shards.tsv does not match the manifest. Free with
+ * bl_missing_free in any case. */
 int bl_missing_find(struct bl_missing *missing, const char *dir, const struct bl_manifest *manifest, int64_t begin,
                     int64_t end, struct bl_error *e);
 
@@ -82,11 +85,10 @@ void bl_missing_free(struct bl_missing *missing);
 
 /* --- finished shards ---------------------------------------------------------------------------------------------- */
 
-/* Finding the shards that an earlier run finished. */
-
-/* Looks for a finished shard, and fills *record if there is one. *found is false when there is none, or when the file
- * does not have the format's header, plan digest or the recorded size, so that it must be written again. Contents are
- * not read. BL_EFAIL: the system failed. */
+/* Looks for a shard that an earlier run finished, and sets *record if it is found; the caller frees the record. *found
+ * is false if the shard or its record is missing, or if the file does not have the recorded size or the header that
+ * follows from the format. Such a shard must be written again. Contents are not read. BL_EFAIL: a system call failed.
+ */
 int bl_shard_find(const struct bl_format *format, const char *dir, int64_t shard, struct bl_shard_record *record,
                   bool *found, struct bl_error *e);
 

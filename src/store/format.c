@@ -57,7 +57,7 @@ bool bl_format_has_table(const struct bl_format *format, int table)
 
 /* --- checks ----------------------------------------------------------------------------------------------------- */
 
-/* The name of the tensor that holds field f's steps, or their offsets. */
+/* Formats the name of the tensor that holds the steps of field f, or their offsets. */
 static void format_tensor_name(const struct bl_format *format, int f, bool offsets, char *out, size_t size)
 {
     static const char *const suffix[] = {
@@ -65,7 +65,7 @@ static void format_tensor_name(const struct bl_format *format, int f, bool offse
     snprintf(out, size, "%s%s", format->fields.field[f].name, offsets ? "_offsets" : suffix[format->encoding[f].kind]);
 }
 
-/* Whether the name is that of the field, or of one of its tensors. */
+/* Returns true if the name is that of field f or of one of its tensors. */
 static bool format_field_uses_name(const struct bl_format *format, int f, const char *name)
 {
     char tensor[2 * BL_FIELD_NAME_MAX];
@@ -79,7 +79,8 @@ static bool format_field_uses_name(const struct bl_format *format, int f, const 
     return false;
 }
 
-/* Whether one of the first tables and fields has the name, or no tensor may have it. */
+/* Returns true if one of the first `tables_before` tables and `fields_before` fields has the name, or if the name is
+ * reserved. */
 static bool format_name_is_taken(const struct bl_format *format, const char *name, int tables_before, int fields_before)
 {
     if (!*name || strcmp(name, "__metadata__") == 0)
@@ -153,7 +154,7 @@ static int format_check_attributes(const struct bl_format *format, struct bl_err
     return BL_OK;
 }
 
-/* Whether a tensor of field f has a name that is too long or another field's. */
+/* Returns true if the name of a tensor of field f is too long, or if another field has the name. */
 static bool format_tensor_name_is_taken(const struct bl_format *format, int f, bool offsets)
 {
     char name[2 * BL_FIELD_NAME_MAX];
@@ -167,7 +168,8 @@ static bool format_tensor_name_is_taken(const struct bl_format *format, int f, b
     return false;
 }
 
-/* Whether the size of a block of the field is positive and leaves room for sums in an int64_t. */
+/* Returns true if the size of a block of the field is positive, and small enough for sums over all fields in int64_t.
+ */
 static bool format_field_has_size(const struct bl_format *format, const struct bl_field *field)
 {
     struct bl_tensor block = {.dtype = field->dtype, .rank = field->rank + 1, .shape = {format->T}};
@@ -343,8 +345,9 @@ static void layout_add_field(struct bl_layout *layout, const struct bl_format *f
         tensor_add_dimension(&out->tensor, field->shape[i]);
 }
 
-/* Tables, then attributes, then fields: verifying an attribute needs the table "sequence". Fields whose size varies
- * come last. */
+/* Returns the order of a tensor among those with elements of one size: tables, then attributes, then fields, since the
+ * verification of an attribute needs the table "sequence". Tensors whose size varies come last, so that other offsets
+ * are fixed. */
 static int tensor_rank(const struct bl_shard_tensor *tensor)
 {
     if (tensor->table < 0)
@@ -352,7 +355,8 @@ static int tensor_rank(const struct bl_shard_tensor *tensor)
     return tensor->table >= BL_TABLES;
 }
 
-/* Large elements first, since torch requires aligned tensors; then by the order above; then by name. */
+/* Compares two tensors for qsort: large elements come first, since torch requires aligned tensors; then tensor_rank
+ * decides, and then the name. */
 static int tensor_compare(const void *a, const void *b)
 {
     const struct bl_shard_tensor *x = a, *y = b;
@@ -364,7 +368,7 @@ static int tensor_compare(const void *a, const void *b)
     return strcmp(x->tensor.name, y->tensor.name);
 }
 
-/* Fills the entries of __metadata__, at most METADATA_MAX; their strings are stored in text. Returns their number. */
+/* Sets the entries of __metadata__, at most METADATA_MAX, and returns their number. text owns their strings. */
 static int layout_make_metadata(const struct bl_layout *layout, const struct bl_format *format,
                                 struct bl_metadata out[METADATA_MAX], struct metadata_text *text)
 {
@@ -479,8 +483,8 @@ int64_t bl_layout_offset(const struct bl_layout *layout, const struct bl_shard_t
     return (int64_t)layout->header.size + tensor->tensor.begin + row * tensor->row_bytes;
 }
 
-/* The layout of one shard with all blocks, none encoded, gives the size of a block, and a header as long as any.
- * Encoding thus does not change which blocks share a shard. */
+/* The size of a block, and the maximum size of a header, come from the layout of a single shard with all blocks and
+ * without encoding. So the encoding of fields does not change which blocks share a shard. */
 int bl_layout_divide(struct bl_format *format, int64_t shard_size, struct bl_error *e)
 {
     BL_TRY(bl_format_check(format, e));

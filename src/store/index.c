@@ -52,7 +52,8 @@ int bl_index_place(struct bl_tensor tensor[BL_INDEX_TABLES], int64_t blocks, int
 
 /* --- opening and reading ------------------------------------------------------------------------------------------ */
 
-/* The tables must be those that follow from the number of blocks, of fields, and of the file's pieces. */
+/* Checks that the tables have the types, shapes and offsets that follow from the numbers of blocks, fields and pieces.
+ * The table "sequence" gives the number of pieces. */
 static int index_check_tables(struct bl_index *index, const struct bl_safetensors *file, struct bl_error *e)
 {
     struct bl_tensor expected[BL_INDEX_TABLES];
@@ -79,7 +80,7 @@ static int index_check_tables(struct bl_index *index, const struct bl_safetensor
     return BL_OK;
 }
 
-/* Copies strings of __metadata__ from the header; "" where one is missing or too long. */
+/* Copies strings of __metadata__ from the header to the index. A string that is missing or too long becomes "". */
 static int index_read_metadata(struct bl_index *index, const char *head, size_t size, struct bl_error *e)
 {
     const struct {
@@ -218,16 +219,16 @@ int bl_index_plan_digest(const struct bl_index *index, int64_t T, char digest[BL
 
 /* The plan is read in chunks, and checked on the way. */
 
-/* What is being read: the pieces of the file's blocks from first on, which become the plan's blocks from 0 on. */
+/* A part of the file that is being read: its blocks from `first` on become blocks 0, 1, ... of the plan. */
 struct part {
     const struct bl_index *index;
     struct bl_plan *plan;
-    int64_t first, piece;    /* in the file */
-    bool is_members, is_cut; /* only which sequences share a block is read, and where they are cut */
+    int64_t first, piece;    /* number of the first block and of the first piece in the file */
+    bool is_members, is_cut; /* read only block_ptr and sequence; read source_start, too */
 };
 
-/* Reads block_ptr and makes it count from the first piece read. If the file's first and last block are included, so
- * must be its first and last piece. */
+/* Reads block_ptr, and subtracts the number of the first piece, so that the pieces of the part count from 0. If the
+ * part includes the first or the last block of the file, it must include the first or the last piece. */
 static int index_read_block_ptr(struct part *part, struct bl_error *e)
 {
     int64_t *at = part->plan->block_ptr, blocks = (int64_t)part->plan->blocks;
@@ -245,8 +246,8 @@ static int index_read_block_ptr(struct part *part, struct bl_error *e)
     return BL_OK;
 }
 
-/* Reads pieces p .. p + n - 1 of the plan. source_start is written only where it is not 0: if no sequence was cut, its
- * pages take no memory. */
+/* Reads pieces p to p + n - 1 of the plan. Values of source_start that are 0 are not written to the array, which was
+ * allocated as zeros: if no sequence was cut, its pages take no memory. */
 static int index_read_pieces(const struct part *part, int64_t p, int64_t n, struct bl_error *e)
 {
     struct bl_plan *plan = part->plan;
@@ -267,7 +268,8 @@ static int index_read_pieces(const struct part *part, int64_t p, int64_t n, stru
     return code;
 }
 
-/* Starts must follow from the lengths and the alignment: the plan's, or any that explains all starts. */
+/* Checks that each start follows from the lengths of the pieces before it and the alignment of the plan. If the
+ * alignment is 0, finds one that explains all starts. */
 static int index_check_starts(const struct part *part, struct bl_error *e)
 {
     struct bl_plan *plan = part->plan;
@@ -292,6 +294,7 @@ static int index_check_starts(const struct part *part, struct bl_error *e)
             code = bl_error_set(e, BL_EDATA, "block %" PRId64 ": piece %" PRId64 " ends at %" PRId64 " of %" PRId64,
                                 part->first + block, part->piece + p, at, plan->T);
     }
+    /* The gaps between pieces were collected on the way: an alignment must explain all of them. */
     if (!plan->align)
         plan->align = bl_alignment_value(&alignment);
     if (code)
@@ -301,7 +304,7 @@ static int index_check_starts(const struct part *part, struct bl_error *e)
     return BL_OK;
 }
 
-/* Reads the sequences, and where they are cut the first steps, of pieces p .. p + n - 1. */
+/* Reads the sequences of pieces p to p + n - 1, and their source_start if is_cut. */
 static int index_read_members(const struct part *part, int64_t p, int64_t n, struct bl_error *e)
 {
     struct bl_plan *plan = part->plan;
@@ -335,7 +338,7 @@ static int index_read_arrays(struct part *part, struct bl_error *e)
     return code || part->is_members ? code : index_check_starts(part, e);
 }
 
-/* On error the plan is empty. */
+/* Reads and checks the part. On error the plan is empty. */
 static int index_read_part(struct part *part, struct bl_error *e)
 {
     int code = index_read_arrays(part, e);
@@ -366,8 +369,8 @@ int bl_index_read_members(const struct bl_index *index, bool is_cut, struct bl_p
     return index_read_part(&part, e);
 }
 
-/* Checks that the plan was made from these lengths, for blocks of *T steps and the alignment *align. If these are 0,
- * the file's own are stored there. */
+/* Checks that the plan was made from these lengths, for blocks of *T steps and the alignment *align. If *T or *align is
+ * 0, it is set to the value in the file. */
 static int index_check_origin(const struct bl_index *index, int64_t *T, int64_t *align, const int64_t *length,
                               size_t count, struct bl_error *e)
 {
@@ -391,7 +394,7 @@ static int index_check_origin(const struct bl_index *index, int64_t *T, int64_t 
     return BL_OK;
 }
 
-/* The digest that was written with the plan must be that of its tables. */
+/* Compares the digest in the metadata with the digest of the tables. BL_EDATA: they differ. */
 static int index_check_digest(const struct bl_index *index, int64_t T, struct bl_error *e)
 {
     char digest[BL_DIGEST_SIZE];
@@ -401,7 +404,7 @@ static int index_check_digest(const struct bl_index *index, int64_t T, struct bl
     return code;
 }
 
-/* Adopts the information that was stored with the plan: a lower bound that was proven, and the balance. */
+/* Copies to the plan what cannot be computed from its tables: the lower bound that was proven, and the balance. */
 static int index_adopt_info(struct bl_plan *plan, const struct bl_plan_info *plan_info, struct bl_error *e)
 {
     if (!plan_info->blocks)

@@ -1,4 +1,4 @@
-/* index.safetensors: the plan on disk, with the checksum of every block of every field.
+/* index.safetensors: the plan on disk, and the checksum of every block of every field.
  *
  *   block_checksum I64 [B, fields]   XXH3 of the block's uncompressed bytes
  *   block_ptr      I64 [B + 1]       first piece of each block, then P
@@ -10,9 +10,9 @@
  * The tables are in this order, so that the plan digest, XXH3 over T (I64) and the plan's tables, covers the file from
  * block_ptr to its end. Files are read and written in chunks.
  *
- * Repeated steps (--overlap) follow from source_start, without a table: a piece that continues a sequence repeats
- * exactly N steps, which the check of plans enforces. So only sources that are stored from their first step on can
- * have them, and --remainder drop is refused. */
+ * Repeated steps (--overlap N) need no table, because they follow from source_start: a piece with source_start > 0
+ * repeats exactly N steps of the piece before, and the check of plans enforces that. So --overlap requires that each
+ * sequence is stored from its first step on, and --remainder drop is refused. */
 #ifndef BL_INDEX_H
 #define BL_INDEX_H
 
@@ -49,30 +49,31 @@ struct bl_index_table_type {
 
 extern const struct bl_index_table_type bl_index_table_types[BL_INDEX_TABLES];
 
-/* The first table that an index has: without fields, there are no block checksums. */
+/* Returns the first table of an index. An index of 0 fields has no block checksums, and begins with block_ptr. */
 int bl_index_first_table(int fields);
 
-/* Sets name, type, shape and place of all tables. BL_EUSAGE: the file would be too large. */
+/* Sets name, type, shape and offsets of all tables. BL_EUSAGE: the file would be too large. */
 int bl_index_place(struct bl_tensor tensor[BL_INDEX_TABLES], int64_t blocks, int64_t pieces, int fields,
                    struct bl_error *e);
 
 /* --- reading and writing ------------------------------------------------------------------------------------------ */
 
-/* The digest of a plan. length: what it was made from. */
+/* Computes the digest of a plan. length: the lengths of the sequences that the plan was made from. */
 int bl_plan_digest(const struct bl_plan *plan, const int64_t *length, char digest[BL_DIGEST_SIZE], struct bl_error *e);
 
-/* Writes a plan alone, in a file of its own: all tables but block_checksum. The metadata has T, align, plan_digest, the
- * plan's information as JSON ("words"), and lengths_digest, XXH3 over the lengths (I64) of all rows, which identifies
- * the table that the plan was made from. */
+/* Writes a plan without a dataset, as a file with all tables but block_checksum. The metadata holds T, align,
+ * plan_digest, the information about the plan as JSON ("words"), and lengths_digest, the XXH3 of the lengths (I64) of
+ * all rows. The latter identifies the table that the plan was made from. length: [count]. */
 int bl_index_write(struct bl_output *out, const struct bl_plan *plan, const int64_t *length, size_t count,
                    const struct bl_plan_info *plan_info, struct bl_error *e);
 
-/* The digest of a table's lengths. */
+/* Computes lengths_digest of a table. length: [count]. */
 void bl_index_digest_lengths(const int64_t *length, size_t count, char digest[BL_DIGEST_SIZE]);
 
-/* Reads such a file and checks it against the lengths, as bl_plan_table_read does. T: steps of its blocks, align: the
- * alignment of its starts; 0: as the file says. plan_info (or NULL): the file's own, which is checked against the plan;
- * its blocks are 0 if the file has none. Free with bl_plan_free. */
+/* Reads a file of bl_index_write and checks the plan against the lengths, as bl_plan_table_read does. T and align must
+ * be the steps of a block and the alignment of the plan; 0: accept those of the file. plan_info: set to the information
+ * in the file, which is checked against the plan; its member blocks is 0 if the file has no information; may be NULL.
+ * Free the plan with bl_plan_free. */
 int bl_index_load(struct bl_plan *plan, const char *path, int64_t T, int64_t align, const int64_t *length, size_t count,
                   struct bl_plan_info *plan_info, struct bl_error *e);
 
@@ -80,18 +81,19 @@ struct bl_index_writer {
     struct bl_output out;
     const struct bl_plan *plan;
     const int64_t *length;
-    size_t checksums_due; /* still missing */
+    size_t checksums_due; /* number of checksums that are still to be added */
 };
 
-/* Writing: begin; all checksums in block order, in any number of calls; finish. Call bl_index_abort afterwards in any
- * case: it removes an unfinished file. */
+/* To write the index of a dataset, call bl_index_begin, then bl_index_add_checksums any number of times with all
+ * checksums in block order, then bl_index_finish. Call bl_index_abort at the end in any case: it removes an unfinished
+ * file. The plan and the lengths must outlive the writer. */
 int bl_index_begin(struct bl_index_writer *writer, const char *dir, const struct bl_plan *plan, const int64_t *length,
                    int fields, struct bl_error *e);
 int bl_index_add_checksums(struct bl_index_writer *writer, const uint64_t *checksum, size_t count, struct bl_error *e);
 int bl_index_finish(struct bl_index_writer *writer, struct bl_error *e);
 void bl_index_abort(struct bl_index_writer *writer);
 
-/* The size of the file that this makes of a plan with that digest. */
+/* Computes the size, in bytes, of the index of a plan with that digest, without writing it. */
 int bl_index_bytes(const struct bl_plan *plan, const char *digest, int fields, int64_t *bytes, struct bl_error *e);
 
 /* An index opened for reading. */
@@ -99,56 +101,58 @@ struct bl_index {
     int fd;
     char *path;
     int64_t blocks, pieces;
-    int64_t overlap;       /* of the manifest's plan: set by bl_dataset_open */
-    int fields;            /* 0: a plan alone */
+    int64_t overlap;       /* steps that a piece repeats; set from the manifest by bl_dataset_open */
+    int fields;            /* 0: the file has no block checksums */
     char T[24], align[24]; /* from the metadata; "" if missing */
     char plan_digest[BL_DIGEST_SIZE];
-    char table[BL_DIGEST_SIZE];          /* lengths_digest */
-    char plan_info[2048];                /* JSON */
-    int64_t offset[BL_INDEX_TABLES + 1]; /* of each table in the file, then the end */
+    char table[BL_DIGEST_SIZE];          /* lengths_digest from the metadata */
+    char plan_info[2048];                /* information about the plan as JSON, from the metadata */
+    int64_t offset[BL_INDEX_TABLES + 1]; /* offset of each table in the file, then the end of the file */
 };
 
-/* Opens DIR's index, which must have that many blocks and fields; 0 fields: of a view. BL_EDATA: invalid. */
+/* Opens the index of the dataset or view in dir. BL_EDATA: it is invalid, or does not have that many blocks and fields.
+ * The index of a view has 0 fields. */
 int bl_index_open(struct bl_index *index, const char *dir, int64_t blocks, int fields, struct bl_error *e);
-/* Whether the index says that it is of the plan with this digest. BL_EDATA: it is another's; its tables are not read.
- */
+/* Compares the plan digest in the metadata with this one. BL_EDATA: they differ. The tables are not read: see
+ * bl_index_plan_digest. */
 int bl_index_check_plan(const struct bl_index *index, const char *digest, struct bl_error *e);
 void bl_index_close(struct bl_index *index);
 
-/* Opens a plan alone. */
+/* Opens a file that bl_index_write made. */
 int bl_index_open_plan(struct bl_index *index, const char *path, struct bl_error *e);
 
-/* Copies elements first .. first + count - 1 of a table, in the table's type. block_checksum is ordered by block, then
- * field. */
+/* Copies elements first to first + count - 1 of a table to out, in the type of the table. The elements of
+ * block_checksum are ordered by block, then by field. */
 int bl_index_read(const struct bl_index *index, enum bl_index_table table, int64_t first, int64_t count, void *out,
                   struct bl_error *e);
 
-/* A table of pieces that is read, and where its elements go. */
+/* A table to read, and the array for its elements. */
 struct bl_index_column {
     enum bl_index_table table;
     void *out;
 };
 
-/* Reads the same elements of several tables. */
+/* Reads elements first to first + count - 1 of several tables. */
 int bl_index_read_columns(const struct bl_index *index, const struct bl_index_column *column, size_t columns,
                           int64_t first, int64_t count, struct bl_error *e);
 
-/* The plan digest of the tables in the file, for blocks of T steps. */
+/* Reads all tables and computes the plan digest for blocks of T steps. */
 int bl_index_plan_digest(const struct bl_index *index, int64_t T, char digest[BL_DIGEST_SIZE], struct bl_error *e);
 
-/* Reads the whole plan, with T set; bl_plan_check fills its counts. BL_EDATA: block_ptr does not rise from 0 to P, a
- * sequence is out of range, a piece ends beyond T, or a start does not follow from the lengths before it and the
- * alignment. align 0: any alignment that explains all starts; it becomes plan->align. Free with bl_plan_free. */
+/* Reads the whole plan and sets its T. The counts of the plan stay 0 until bl_plan_check sets them. align: the
+ * alignment of the starts; 0: find one that explains all starts, and set plan->align to it. BL_EDATA: block_ptr does
+ * not rise from 0 to P, a sequence is out of range, a piece ends beyond T, or a start does not follow from the lengths
+ * before it and the alignment. Free the plan with bl_plan_free. */
 int bl_index_read_plan(const struct bl_index *index, int64_t T, int64_t align, struct bl_plan *plan,
                        struct bl_error *e);
 
-/* Reads only which sequences share a block: block_ptr and sequence, and source_start if is_cut; all other members of
- * the plan are 0. A fraction of the time and memory. Errors as above. Free with bl_plan_free. */
+/* Reads only which sequences share a block: block_ptr and sequence, and source_start if is_cut. All other members of
+ * the plan are 0. This takes a fraction of the time and memory of bl_index_read_plan. The error codes are the same.
+ * Free the plan with bl_plan_free. */
 int bl_index_read_members(const struct bl_index *index, bool is_cut, struct bl_plan *plan, struct bl_error *e);
 
-/* The same as bl_index_read_plan for blocks first to end - 1, which become the plan's blocks from 0 on. Only that part
- * of the file is read.
- */
+/* Does the same as bl_index_read_plan for blocks first to end - 1 only, which become blocks 0 to end - first - 1 of the
+ * plan. Reads only that part of the file. */
 int bl_index_read_part(const struct bl_index *index, int64_t T, int64_t align, int64_t first, int64_t end,
                        struct bl_plan *plan, struct bl_error *e);
 

@@ -1,4 +1,4 @@
-/* Writing the index: the plan's tables go to a file or into a digest, in chunks. */
+/* Writing the index. The same code serializes the tables of a plan to a file and to a digest, in chunks. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,15 +13,18 @@
 
 /* --- tables ----------------------------------------------------------------------------------------------------- */
 
-/* Receives the bytes of the plan's tables, in file order. */
+/* A function that receives the bytes of the tables of a plan, in file order: it writes or digests them. */
 typedef int sink_function(void *sink, const void *data, size_t size, struct bl_error *e);
 
-/* A plan that is written: the digest in the header and the tables need all lengths twice each. */
+/* The lengths of the pieces of a plan. The digest and the file each need all lengths twice: for the table "length", and
+ * to compute the table "start". */
 struct lengths {
     const int64_t *length; /* by sequence, for bl_plan_piece_length */
-    int32_t *piece;        /* [P] looked up once, as that is in random order; NULL: in the plan, or no memory for it */
+    int32_t *piece; /* [P] looked up once, since lookups by sequence are in random order; NULL: the plan has them,
+                       or there was not enough memory */
 };
 
+/* Looks up the lengths of all pieces. The caller frees the member piece. */
 static struct lengths lengths_of(const struct bl_plan *plan, const int64_t *length)
 {
     struct lengths lengths = {length, NULL};
@@ -39,12 +42,13 @@ static int64_t piece_length(const struct lengths *lengths, const struct bl_plan 
     return lengths->piece ? lengths->piece[p] : bl_plan_piece_length(plan, lengths->length, p);
 }
 
-/* The start of a piece within its block depends on the pieces before it: a cursor over both. */
+/* A cursor over blocks and pieces: the start of a piece follows from the pieces before it in its block. */
 struct cursor {
     int64_t block;
     int32_t start;
 };
 
+/* Returns the start of piece p, and advances. Call it for all pieces in order. */
 static int32_t cursor_next(struct cursor *at, const struct bl_plan *plan, const struct lengths *lengths, size_t p)
 {
     while (plan->block_ptr[at->block + 1] <= (int64_t)p) {
@@ -56,6 +60,7 @@ static int32_t cursor_next(struct cursor *at, const struct bl_plan *plan, const 
     return start;
 }
 
+/* Returns the value of piece p in a table. Call it for all pieces in order, with one cursor per pass. */
 static int64_t plan_element(enum bl_index_table table, struct cursor *at, const struct bl_plan *plan,
                             const struct lengths *lengths, size_t p)
 {
@@ -71,7 +76,7 @@ static int64_t plan_element(enum bl_index_table table, struct cursor *at, const 
     }
 }
 
-/* Writes one table of P elements. */
+/* Passes the bytes of one table of P elements to take. */
 static int plan_serialize_table(enum bl_index_table table, const struct bl_plan *plan, const struct lengths *lengths,
                                 sink_function *take, void *sink, struct bl_error *e)
 {
@@ -146,8 +151,8 @@ void bl_index_digest_lengths(const int64_t *length, size_t count, char digest[BL
 
 /* --- files ------------------------------------------------------------------------------------------------------ */
 
-/* For a plan alone: table is the digest of the lengths, plan_info JSON. For a dataset's index both are NULL. */
-/* Makes the header, and the places of the tables. */
+/* Makes the header, and the offsets of the tables. For a plan without a dataset, table is lengths_digest, and plan_info
+ * is JSON; for the index of a dataset both are NULL. */
 static int index_make_header(const struct bl_plan *plan, const char *digest, int fields, const char *table,
                              const char *plan_info, struct bl_tensor tensor[BL_INDEX_TABLES], struct bl_buffer *header,
                              struct bl_error *e)

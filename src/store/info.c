@@ -92,6 +92,7 @@ void bl_info_free(struct bl_info *info)
 
 /* --- gathering -------------------------------------------------------------------------------------------------- */
 
+/* Sets the number of shards and the sum of their sizes from shards.tsv. A view has no shards. */
 static int info_read_shards(struct bl_info *info, const char *dir, struct bl_error *e)
 {
     struct bl_shard_row *rows = NULL;
@@ -111,6 +112,7 @@ static void info_count_length(struct bl_info *info, int64_t length)
         info->bar[(length - 1) / info->bar_width]++;
 }
 
+/* Lists the fault of a row, unless BL_INFO_FAULTS are listed already. */
 static int info_add_fault(struct bl_info *info, const struct bl_row *row, struct bl_error *e)
 {
     if (info->faults == BL_INFO_FAULTS)
@@ -121,8 +123,9 @@ static int info_add_fault(struct bl_info *info, const struct bl_row *row, struct
     return fault->id && fault->reason ? BL_OK : bl_error_memory(e);
 }
 
-/* Counts a row's length and lists its fault. Only rows that may have a fault are read from the file. Which ones are
- * damaged is not known in memory: if any are, all rows are read until enough faults are listed. */
+/* Counts the length of row i in the histogram, and lists its fault. Only a row that may have a fault is read from the
+ * file. The table in memory does not say which rows are damaged: if any are, all rows are read until BL_INFO_FAULTS
+ * faults are listed. */
 static int info_read_row(struct bl_info *info, const struct bl_sequences *t, size_t i, struct bl_row_reader *text,
                          struct bl_error *e)
 {
@@ -149,7 +152,7 @@ static double info_hours(const struct bl_info *info, const struct bl_sequences *
     return (double)info->manifest.plan_info.steps * (double)den / (double)num / 3600;
 }
 
-/* Opens the table of a dataset, or those of a view's sources. */
+/* Opens the table of a dataset, or the tables of all sources of a view as one table. */
 static int info_open_table(const struct bl_info *info, const char *dir, struct bl_sequences *table, struct bl_error *e)
 {
     const struct bl_manifest *m = &info->manifest;
@@ -163,11 +166,12 @@ static int info_open_table(const struct bl_info *info, const char *dir, struct b
     struct bl_error why = {0};
     if (!code || !bl_view_check_sources(m, dir, &why))
         return code;
-    bl_error_clear(e); /* a source says more than that its table is missing */
+    bl_error_clear(e); /* the error of the source tells more than the one that its table is missing */
     return bl_error_pass(e, why.code, &why);
 }
 
-/* What a source of a view left out may be in another one: of a view, what its plan leaves out is counted. */
+/* Counts dropped and excluded sequences. For a view, the sequences that its plan leaves out are counted, because the
+ * tables of the sources do not say what the view drops. */
 static void info_count_dropped(struct bl_info *info, const struct bl_sequences *t)
 {
     const struct bl_manifest *m = &info->manifest;

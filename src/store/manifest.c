@@ -53,8 +53,8 @@ int bl_view_source_compare(const struct bl_view_source *source, const struct bl_
     return code;
 }
 
-/* Appends the way from directory `from` to directory `to`, both absolute and without links, if they have a directory
- * in common below the root; else `to`. */
+/* Appends the relative path from directory `from` to directory `to`, if they share a directory below the root; else the
+ * path `to`. Both are absolute and without symbolic links. For example, from /data/view to /data/web is ../web. */
 static void path_append_relative(const char *from, const char *to, struct bl_buffer *out)
 {
     size_t common = 0, i = 0;
@@ -130,7 +130,7 @@ char **bl_view_source_tables(const struct bl_manifest *view, const char *dir)
     return NULL;
 }
 
-/* Frees the members. */
+/* Frees the members of a source. */
 static void view_source_free(struct bl_view_source *source)
 {
     free(source->name);

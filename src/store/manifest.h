@@ -1,4 +1,5 @@
-/* manifest.json: the description of a dataset, or of a view, written last. A directory without it is neither. */
+/* manifest.json: the description of a dataset or a view. It is written last, so that a directory without it is no
+ * finished dataset and no view. */
 #ifndef BL_MANIFEST_H
 #define BL_MANIFEST_H
 
@@ -15,10 +16,11 @@
 
 /* --- sources of a view -------------------------------------------------------------------------------------------- */
 
-/* A source of a view: a finished dataset of whose sequences the view's blocks are made.
+/* A source of a view: a finished dataset whose stored sequences make up the blocks of the view.
  *
- * The manifest of a view lists its sources. A source is known by the checksums that its own manifest has of index,
- * sequences and shards: these decide every byte of its blocks, while plans of further epochs may come and go. */
+ * The manifest of a view lists its sources. The view identifies a source by the checksums of its index, sequences.tsv
+ * and shards.tsv, which the source's manifest lists. These files determine every byte of the blocks, while plans of
+ * further epochs may be added or removed. */
 
 enum bl_view_source_file {
     BL_VIEW_SOURCE_INDEX,
@@ -32,34 +34,36 @@ struct bl_manifest;
 struct bl_view_source {
     char *name;               /* unique among the sources of a view */
     char *path;               /* of its directory: relative to the directory of the view, or absolute */
-    int64_t first_row, rows;  /* of the view's rows, these are those of its sequences.tsv */
-    int64_t blocks;           /* that it stores */
-    int64_t sequences, steps; /* of it in the plan */
-    double share;             /* of all steps in the plan */
-    double weight;            /* as given; 0: none was */
+    int64_t first_row, rows;  /* rows first_row to first_row + rows - 1 of the view are those of its sequences.tsv */
+    int64_t blocks;           /* number of blocks in its shards */
+    int64_t sequences, steps; /* number of its sequences and steps in the view's plan */
+    double share;             /* its share of all steps in the plan, 0 to 1 */
+    double weight;            /* the weight that the user gave; 0: none */
     uint64_t checksum[BL_VIEW_SOURCE_FILES];
 };
 
-/* The name of a file that has a checksum. */
+/* Returns the name of a file whose checksum identifies a source. */
 const char *bl_view_source_file_name(enum bl_view_source_file file);
 
-/* Sets blocks and checksums of a source by its manifest. BL_EDATA: the manifest does not list a file. */
+/* Sets the number of blocks and the checksums of a source from its manifest. BL_EDATA: the manifest does not list one
+ * of the files. */
 int bl_view_source_identify(struct bl_view_source *source, const struct bl_manifest *manifest, struct bl_error *e);
 
-/* Compares the dataset that was found at the source's path with the source. BL_EDATA names what differs. dir: where it
- * was found. */
+/* Compares the manifest of the dataset in dir, which is the source's path, with the source. BL_EDATA: they differ; the
+ * message names the file. */
 int bl_view_source_compare(const struct bl_view_source *source, const struct bl_manifest *manifest, const char *dir,
                            struct bl_error *e);
 
-/* The path of a dataset as a source of the view in `view`, a directory that exists: relative if both have a directory
- * in common below the root, else absolute. *path: to be freed. BL_EFAIL: one of them cannot be resolved. */
+/* Makes the path of the dataset in dir for the view in the directory `view`, which exists. The path is relative if both
+ * share a directory below the root, else absolute. The caller frees *path. BL_EFAIL: a directory cannot be resolved. */
 int bl_view_source_make_path(const char *view, const char *dir, char **path, struct bl_error *e);
 
-/* The source that has a row, found in O(log n). rows are numbered on through the sources, of which there is at least
- * one. */
+/* Returns the source that has a row of the view, in O(log count). The rows of a view are numbered continuously, source
+ * after source. count must be at least 1. */
 const struct bl_view_source *bl_view_source_of_row(const struct bl_view_source *source, size_t count, int64_t row);
 
-/* The tables of sequences of the sources of the view in dir, to be freed with bl_path_free_all; NULL: out of memory. */
+/* Returns the paths of sequences.tsv of all sources of the view in dir; NULL: memory ran out. The caller frees them
+ * with bl_path_free_all. */
 char **bl_view_source_tables(const struct bl_manifest *view, const char *dir);
 
 /* --- manifest ----------------------------------------------------------------------------------------------------- */
@@ -84,105 +88,110 @@ struct bl_manifest_pairs {
     struct bl_manifest_pair *pair;
 };
 
-/* What of texts has no trained step (bl_fields_have_mask): pieces, which are sequences or parts of them, and blocks.
- * The loss of such a block, a mean over no step, is NaN. */
+/* Counts of pieces and blocks of text without a trained step, if a loss mask exists (bl_fields_have_mask). The loss of
+ * such a block is a mean over no steps, and so NaN. */
 struct bl_untrained {
     int64_t pieces, blocks;
-    int64_t counted; /* blocks that were looked at */
+    int64_t counted; /* number of blocks that were examined */
 };
 
 /* Appends "2 sequences, or parts of them, have no trained token, ..." if there are any. */
 void bl_untrained_describe(const struct bl_untrained *untrained, struct bl_buffer *out);
 
-/* The manifest owns its strings, which are unescaped; only the file has bytes that are not UTF-8 escaped as in tables.
- * Set plain members directly, the rest by the functions below; free with bl_manifest_free. */
+/* The manifest owns its strings, which are not escaped. In the file, bytes that are not UTF-8 are escaped as in tables.
+ * Set numbers directly, and strings and lists by the functions below. Free with bl_manifest_free. */
 struct bl_manifest {
-    char *tool; /* its version */
-    char *simd; /* vector instructions that were used */
+    char *tool; /* version of bload that made the dataset */
+    char *simd; /* vector instructions that it used */
     struct bl_plan_info plan_info;
-    int64_t skipped;                 /* inputs that were unusable */
+    int64_t skipped;                 /* number of unusable inputs */
     int64_t failed, failed_steps;    /* sequences that failed while packing, and the steps planned for them */
-    struct bl_manifest_pairs counts; /* what the kind counted of its sequences; none: it counts nothing */
-    struct bl_untrained untrained;   /* of a dataset; known if all blocks were looked at */
+    struct bl_manifest_pairs counts; /* numbers that the kind of data counted over its sequences; may be empty */
+    struct bl_untrained untrained;   /* valid only if all blocks of the dataset were examined */
     struct bl_format format;
     char *made[BL_FIELDS_MAX]; /* how each field was made, as text */
     struct bl_manifest_pairs libraries;
     struct bl_manifest_pairs configuration;
-    int64_t align; /* of all plans, as it was recorded; 0 if none was asked for: it follows from the starts then */
-    size_t notes;  /* about the run, of no effect on the bytes of shards and tables */
+    int64_t align; /* alignment of all plans, in steps; 0: the option was not given, and the starts determine it */
+    size_t notes;  /* number of notes about the run, which have no effect on the bytes of shards and tables */
     char **note;
-    size_t sources; /* of a view; 0: a dataset, with shards of its own */
+    size_t sources; /* number of sources of a view; 0: a dataset, which has shards */
     struct bl_view_source *source;
-    int64_t rows; /* of all sources */
+    int64_t rows; /* sum over all sources of a view */
     size_t files;
     struct bl_manifest_file *file;
-    char digest[BL_DIGEST_SIZE]; /* its checksum, computed with these digits as zeros: set by write and read */
+    char digest[BL_DIGEST_SIZE]; /* checksum of the file, computed with zeros in place of its digits; set by
+                                    bl_manifest_write and bl_manifest_read */
 };
 
-/* Copies text into *member, one of the strings above. */
+/* Replaces *member, a string of the manifest, by a copy of text. */
 int bl_manifest_text(char **member, const char *text, struct bl_error *e);
+/* Adds a pair of copies of name and value. */
 int bl_manifest_pair(struct bl_manifest_pairs *pairs, const char *name, const char *value, struct bl_error *e);
 
 /* Adds lines of "name: value", as bl_options_identity writes them, to configuration. */
 int bl_manifest_configure(struct bl_manifest *manifest, const char *lines, struct bl_error *e);
 
-/* Adds a note. */
+/* Adds a copy of text as a note. */
 int bl_manifest_note(struct bl_manifest *manifest, const char *text, struct bl_error *e);
 
-/* The value of an option in configuration; "" if missing. */
+/* Returns the value of an option in configuration, or "" if it is missing. */
 const char *bl_manifest_option(const struct bl_manifest *manifest, const char *name);
 
-/* Sets the members that are values of options: align, and the format's pad_repeat. Done whenever configuration is. */
+/* Sets the members that repeat values of options: align, and the format's pad_repeat. bl_manifest_configure and the
+ * functions that read a manifest call it. */
 void bl_manifest_set_recorded(struct bl_manifest *manifest);
 
-/* The rate in Hz of a field whose steps are samples of sound; 0: they are something else. */
+/* Returns the sample rate, in Hz, of a field whose steps are audio samples, or 0 for other fields. */
 int64_t bl_manifest_sample_rate(const struct bl_manifest *manifest, int field);
 
-/* The samples of sound that each step of the field has, first of its shape; 1: its steps are no such pieces of sound.
- */
+/* Returns how many audio samples a step of the field holds, which is the first dimension of its shape; 1: steps of the
+ * field are not chunks of audio. */
 int64_t bl_manifest_step_samples(const struct bl_manifest *manifest, int field);
 
-/* Whether it describes a view. */
+/* Returns true if the manifest describes a view. */
 bool bl_manifest_is_view(const struct bl_manifest *manifest);
 
-/* Whether it describes a view whose sources have weights. */
+/* Returns true if the manifest describes a view whose sources have weights. */
 bool bl_manifest_is_blend(const struct bl_manifest *manifest);
 
-/* The fields that have checksums in the index: those of a dataset. */
+/* Returns the number of fields with block checksums in the index: all fields of a dataset, 0 for a view. */
 int bl_manifest_index_fields(const struct bl_manifest *manifest);
 
-/* Appends the paths of the sources: "../a, ../b". */
+/* Appends the paths of the sources, such as "../a, ../b". */
 void bl_manifest_append_paths(const struct bl_manifest *manifest, struct bl_buffer *out);
 
-/* Adds a source, all zero. NULL: out of memory. */
+/* Adds a source, all zero, and returns it; NULL: memory ran out. */
 struct bl_view_source *bl_manifest_append_source(struct bl_manifest *manifest, struct bl_error *e);
 
-/* Adds DIR/name with its size and checksum. */
+/* Adds the file DIR/name with its size and checksum, for which the file is read. */
 int bl_manifest_add_file(struct bl_manifest *manifest, const char *dir, const char *name, struct bl_error *e);
 
-/* Adds a file of that name, without size and checksum. NULL: out of memory. */
+/* Adds a file of that name, with size and checksum 0, and returns it; NULL: memory ran out. */
 struct bl_manifest_file *bl_manifest_append_file(struct bl_manifest *manifest, const char *name, struct bl_error *e);
 
-/* The listed file of that name, or NULL. */
+/* Returns the listed file of that name, or NULL. */
 struct bl_manifest_file *bl_manifest_find_file(const struct bl_manifest *manifest, const char *name);
 
-/* A manifest as JSON, with zeros for the digits of its checksum. NULL: out of memory. */
+/* Returns a manifest as JSON, with zeros for the digits of its checksum; NULL: memory ran out. */
 json_t *bl_manifest_to_json(const struct bl_manifest *manifest);
 
-/* Appends the text of the file, and sets digest. */
+/* Appends the text of manifest.json, and sets digest. */
 int bl_manifest_format(struct bl_manifest *manifest, struct bl_buffer *text, struct bl_error *e);
 
 /* Writes DIR/manifest.json atomically. */
 int bl_manifest_write(struct bl_manifest *manifest, const char *dir, struct bl_error *e);
 
-/* Reads DIR/manifest.json and checks its checksum, every type and range. BL_EUSAGE: there is none, so that DIR is not a
- * finished dataset. BL_EDATA: damaged, or of a later format. On error *manifest is empty. */
+/* Reads DIR/manifest.json, and checks its checksum, and the type and range of every member. BL_EUSAGE: the file is
+ * missing, so that DIR is not a finished dataset. BL_EDATA: it is damaged, or of a later format. On error *manifest is
+ * empty. */
 int bl_manifest_read(struct bl_manifest *manifest, const char *dir, struct bl_error *e);
 
-/* The same, but a wrong checksum is not an error if everything else can be read: *sound says whether it is right. */
+/* Does the same as bl_manifest_read, but a wrong checksum is no error if all members are valid. *sound: the checksum is
+ * right. */
 int bl_manifest_inspect(struct bl_manifest *manifest, const char *dir, bool *sound, struct bl_error *e);
 
-/* The same as bl_manifest_inspect, from memory. */
+/* Does the same as bl_manifest_inspect for the text of a manifest in memory. */
 int bl_manifest_parse(struct bl_manifest *manifest, const char *text, size_t size, bool *sound, struct bl_error *e);
 
 void bl_manifest_free(struct bl_manifest *manifest);

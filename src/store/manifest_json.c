@@ -24,7 +24,7 @@
 
 /* The sources of a view in its manifest: "rows" and "sources". */
 
-/* The list; NULL: out of memory. */
+/* Returns the list of sources; NULL: memory ran out. */
 static json_t *view_sources_to_json(const struct bl_manifest *manifest)
 {
     json_t *sources = json_array();
@@ -283,7 +283,7 @@ static int manifest_read_shape(const json_t *shape, struct bl_field *field, stru
     return BL_OK;
 }
 
-/* Raw if the member is missing: older versions had no other encoding. */
+/* Reads the encoding of a field. Older versions had only raw fields and no such member, so a missing member is raw. */
 static int manifest_read_encoding(const json_t *object, const char *name, struct bl_encoding *encoding,
                                   struct bl_error *e)
 {
@@ -294,7 +294,8 @@ static int manifest_read_encoding(const json_t *object, const char *name, struct
     return bl_error_set(e, BL_EDATA, "field \"%s\": unknown encoding", name);
 }
 
-/* As those that are given to fields: exports make names of files from them. */
+/* Returns true if the name obeys the rules for names of fields. Exports make file names from it, so a damaged manifest
+ * must not bring in a path. */
 static bool field_name_is_one(const char *name)
 {
     size_t size = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-");
@@ -381,7 +382,8 @@ static int manifest_read_notes(const json_t *object, struct bl_manifest *manifes
     return BL_OK;
 }
 
-/* Whether it is the name of a file below the dataset, in the plainest form. Jansson lets no zero bytes in. */
+/* Returns true if the name is that of a file below the dataset, without parts such as "..". Jansson rejects zero bytes.
+ */
 static bool name_is_within(const char *name)
 {
     for (const char *part = name;; part++) {
@@ -479,7 +481,8 @@ static int manifest_read_format(const json_t *object, struct bl_manifest *manife
     return BL_OK;
 }
 
-/* Shards without end would be looked for, one by one, if the files with a row for each could be smaller. */
+/* Checks that shards.tsv and the index are large enough for the numbers of shards and blocks. Otherwise a damaged
+ * number would make the tool search for an enormous number of shards, one by one. */
 static int manifest_check_size(const struct bl_manifest *manifest, struct bl_error *e)
 {
     const struct {
@@ -496,7 +499,7 @@ static int manifest_check_size(const struct bl_manifest *manifest, struct bl_err
     return BL_OK;
 }
 
-/* Datasets without masks, and those of older versions, do not say it. */
+/* Reads the counts of blocks without trained steps. Datasets without masks, and those of older versions, lack them. */
 static int manifest_read_untrained(const json_t *object, struct bl_manifest *m, struct bl_error *e)
 {
     struct bl_untrained *untrained = &m->untrained;
@@ -570,7 +573,7 @@ int bl_manifest_write(struct bl_manifest *manifest, const char *dir, struct bl_e
     return code;
 }
 
-/* Whether the text has the checksum that it contains. */
+/* Computes the checksum of the text, and compares it with the one in the text. *sound: they are equal. */
 static int manifest_check_digest(const json_t *object, const char *text, size_t size, char digest[BL_DIGEST_SIZE],
                                  bool *sound, struct bl_error *e)
 {

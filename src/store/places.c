@@ -13,7 +13,8 @@
 #include "base/output.h"
 #include "base/vector.h"
 
-/* The parts of a row are first to end - 1; first = end: it is not stored. */
+/* Returns the first part of a row. Its parts are first to bl_places_end - 1; if both are equal, the row is not stored.
+ */
 static inline int64_t places_first(const struct bl_places *places, int64_t row)
 {
     return places->row_ptr ? places->row_ptr[row] : row;
@@ -22,11 +23,12 @@ static inline int64_t places_first(const struct bl_places *places, int64_t row)
 /* --- places ------------------------------------------------------------------------------------------------------- */
 
 #define CHUNK 4096 /* pieces read at a time */
-#define AHEAD 32   /* rows are in random order: they are prefetched so many pieces before they are used */
+#define AHEAD 32   /* rows are in random order: prefetch the row of a piece this many pieces before it is used */
 
 /* --- finding ---------------------------------------------------------------------------------------------------- */
 
-/* Tables that were read from a file may hold anything. */
+/* Finds the parts of a row: *first to *end - 1. Returns false if the row is not stored, or if the tables, which may
+ * come from a damaged file, give an impossible range. */
 static bool places_range(const struct bl_places *p, int64_t row, int64_t *first, int64_t *end)
 {
     if (row < 0 || row >= p->rows)
@@ -36,7 +38,7 @@ static bool places_range(const struct bl_places *p, int64_t row, int64_t *first,
     return *first >= 0 && *first < *end && *end <= p->parts;
 }
 
-/* Whether a part has steps, at places whose sums cannot overflow. */
+/* Returns true if a part has steps, and sums of its members cannot overflow. */
 static bool place_is_sound(const struct bl_place *place)
 {
     return place->source_start >= 0 && place->source_start <= INT64_MAX / 2 && place->start >= 0 && place->length > 0;
@@ -76,7 +78,8 @@ int64_t bl_places_find(const struct bl_places *p, int64_t row, int64_t step)
 
 /* --- collecting ------------------------------------------------------------------------------------------------- */
 
-/* The tables while they are filled: not constant yet. */
+/* The tables of struct bl_places while they are filled, which needs pointers to mutable data. The indexes are read
+ * twice: the first pass counts the parts of each row, the second pass stores them. */
 struct collected {
     int64_t rows, parts;
     int64_t *block, *row_ptr, *source_start;
@@ -85,9 +88,10 @@ struct collected {
     bool is_single, is_whole; /* every row has one part at most; every part begins its sequence */
 };
 
-/* Called for pieces of one source in the order of the index. row: of the view. */
+/* A function that is called for each piece of an index in order. row: the row of the view. */
 typedef int piece_function(struct collected *c, int64_t row, const struct bl_place *piece, struct bl_error *e);
 
+/* First pass: counts a piece. */
 static int collected_count(struct collected *c, int64_t row, const struct bl_place *piece, struct bl_error *e)
 {
     if (c->count[row] == UINT32_MAX)
@@ -98,6 +102,8 @@ static int collected_count(struct collected *c, int64_t row, const struct bl_pla
     return BL_OK;
 }
 
+/* Second pass: stores a piece. c->count goes down to 0, so that the parts of a row are stored from its last place on.
+ */
 static int collected_put(struct collected *c, int64_t row, const struct bl_place *piece, struct bl_error *e)
 {
     (void)e;
@@ -116,7 +122,7 @@ struct pieces_chunk {
     int32_t start[CHUNK], length[CHUNK];
 };
 
-/* The end of a block's pieces; called for the blocks in order. */
+/* Sets *end to the number after the last piece of a block. Call it for all blocks in order. */
 static int chunk_block_end(struct pieces_chunk *chunk, const struct bl_index *index, int64_t block, int64_t *end,
                            struct bl_error *e)
 {
@@ -138,7 +144,8 @@ static int chunk_read(struct pieces_chunk *chunk, const struct bl_index *index, 
     return bl_index_read_columns(index, columns, sizeof columns / sizeof *columns, first, n, e);
 }
 
-/* sequence: of the source whose rows are first_row to end_row - 1, as the index has it. */
+/* Prefetches the entries of a row that is used soon. sequence: a value of the index, not checked yet, of the source
+ * with the rows first_row to end_row - 1. */
 BL_PREFETCHES void collected_prefetch(const struct collected *c, int64_t first_row, int64_t end_row, int64_t sequence)
 {
     if (sequence < 0 || sequence >= end_row - first_row)
@@ -151,7 +158,8 @@ BL_PREFETCHES void collected_prefetch(const struct collected *c, int64_t first_r
     }
 }
 
-/* Leaves out the first steps, which the piece before has, too. One that has no others is left without steps. */
+/* Removes the first `steps` steps of a piece, which repeat the piece before. A piece with no further steps gets the
+ * length 0. */
 static void place_skip(struct bl_place *piece, int64_t steps)
 {
     if (piece->length <= steps || piece->start > INT32_MAX - steps || piece->source_start > INT64_MAX - steps) {
@@ -163,7 +171,7 @@ static void place_skip(struct bl_place *piece, int64_t steps)
     piece->length -= (int32_t)steps;
 }
 
-/* Goes through the pieces of an index, whose rows are first_row to end_row - 1 of the view. */
+/* Calls take for each piece of an index, whose rows are rows first_row to end_row - 1 of the view. */
 static int index_each_piece(const struct bl_index *index, int64_t first_row, int64_t end_row, struct collected *c,
                             piece_function *take, struct bl_error *e)
 {
@@ -197,6 +205,8 @@ static int index_each_piece(const struct bl_index *index, int64_t first_row, int
     return code;
 }
 
+/* Allocates the tables after the first pass, and sets row_ptr from the counts. If every row has one part at most, parts
+ * are numbered as rows, and row_ptr is not needed. */
 static int collected_allocate(struct collected *c, struct bl_error *e)
 {
     if (c->is_single)
@@ -229,7 +239,7 @@ static int place_compare(const void *a, const void *b)
     return (one > two) - (one < two);
 }
 
-/* Brings the parts of a row into the order of their steps. BL_EDATA: they overlap, or steps are missing between. */
+/* Sorts the parts of a row by their first steps. BL_EDATA: parts overlap, or steps between them are missing. */
 static int collected_sort_row(struct collected *c, int64_t row, struct bl_place *place, struct bl_error *e)
 {
     int64_t first = c->row_ptr[row], n = c->row_ptr[row + 1] - first;
@@ -324,7 +334,7 @@ void bl_places_free(struct bl_places *places)
 
 /* --- writing ---------------------------------------------------------------------------------------------------- */
 
-/* A table to be written: data, or the column of an attribute. */
+/* A table to be written: an array, or the column of an attribute. */
 struct table {
     struct bl_tensor tensor;
     const void *data;
@@ -413,7 +423,7 @@ int bl_places_write(const struct bl_places *p, const char *dir, const struct bl_
 
 /* --- reading ---------------------------------------------------------------------------------------------------- */
 
-/* Maps the file. A file without a header is refused. */
+/* Maps the file. BL_EDATA: it is too short for the header of a safetensors file. */
 static int places_map(struct bl_places *p, const char *path, struct bl_error *e)
 {
     struct stat status;
@@ -437,7 +447,8 @@ out:
     return code;
 }
 
-/* The values of a table of `size` elements (-1: any number, which *found says); NULL: there is none of that type. */
+/* Returns the values of a table of `size` elements in the mapped file; NULL: the table is missing, or has another type
+ * or size. size -1: any size, which is stored in *found. */
 static const void *places_table(const struct bl_places *p, const struct bl_safetensors *file, const char *name,
                                 enum bl_dtype dtype, int64_t size, int64_t *found)
 {

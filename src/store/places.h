@@ -1,4 +1,4 @@
-/* Where the sequences of a view's sources are stored: rows.safetensors.
+/* rows.safetensors: where the sources of a view store each sequence.
  *
  *   block            I64 [N]      stored block of each part of a sequence, in its source; -1: the row is not stored
  *   row_ptr          I64 [R + 1]  first part of each row, then N; missing if every row has one part: then N = R
@@ -8,12 +8,14 @@
  *   length           I32 [N]      steps of the part; 0: the row is not stored
  *   start            I32 [N]      first step within the block
  *
- * R rows: those of the sources' tables, numbered on through the sources. The parts of a row are in the order of their
- * steps and follow each other without a gap, so that a piece of a plan is a range of parts.
+ * R is the number of rows of all sources, numbered continuously, source after source. The parts of a row are in the
+ * order of their steps and follow each other without a gap, so that a range of parts holds any piece of a plan. For
+ * example, if the row 7 of 5000 steps is stored as steps 0 to 4095 in block 2 and steps 4096 to 4999 in block 9, it has
+ * two parts.
  *
- * Places are by row, not by piece of a plan: all plans and epochs of a view share them, and they are mapped. They are
- * without repeated steps (--overlap): views, bload cat and joined sequences have each step once, and older readers
- * read such views. */
+ * Places belong to rows, not to pieces of a plan, so that all plans and epochs of a view share them; the file is mapped
+ * into memory. Places leave out repeated steps (--overlap): each step has one place. So bload cat and joined sequences
+ * have each step once, and older readers can read such views. */
 #ifndef BL_PLACES_H
 #define BL_PLACES_H
 
@@ -40,7 +42,7 @@ struct bl_places {
     const int64_t *attribute[BL_ATTRIBUTES_MAX]; /* [rows] each: I64, or the bits of F64; only if read from a file */
     const int64_t *renamed;                      /* [renamed_count]; only if read from a file */
     int64_t renamed_count;
-    void *map; /* the mapped file, or NULL: block and the tables after it were allocated */
+    void *map; /* the mapped file; NULL: block and the tables after it were allocated */
     size_t map_size;
 };
 
@@ -50,6 +52,7 @@ struct bl_place {
     int32_t start, length;
 };
 
+/* Returns the number after the last part of a row. */
 static inline int64_t bl_places_end(const struct bl_places *places, int64_t row)
 {
     return places->row_ptr ? places->row_ptr[row + 1] : row + (places->length[row] > 0);
@@ -61,27 +64,29 @@ static inline struct bl_place bl_places_get(const struct bl_places *places, int6
                              places->start[part], places->length[part]};
 }
 
-/* The first stored step of a row, and how many are stored from there on; 0: it is not stored. */
+/* These return the first stored step of a row, and the number of steps stored from there on. Both return 0 if the row
+ * is not stored. */
 int64_t bl_places_begin(const struct bl_places *places, int64_t row);
 int64_t bl_places_steps(const struct bl_places *places, int64_t row);
 
-/* The part of a row that has this step of the sequence; -1: it is not stored. */
+/* Returns the part of a row that holds a step of the sequence; -1: the step is not stored. */
 int64_t bl_places_find(const struct bl_places *places, int64_t row, int64_t step);
 
-/* Collects the places of all rows from the indexes of the sources. index: [count], first_row: [count + 1], the first
- * row of each, then their sum. BL_EDATA: a sequence is out of range, is stored twice, or with steps missing between its
- * parts; the message names the index. Free with bl_places_free. Memory: 16 bytes for a row; 32 for a part and 8 for a
- * row if some sequence is stored in several parts. */
+/* Collects the places of all rows from the indexes of the sources. index: [count]. first_row: [count + 1], the first
+ * row of each source, then the number of all rows. BL_EDATA: a sequence is out of range, is stored twice, or lacks
+ * steps between its parts; the message names the index. Free with bl_places_free. Memory: 16 bytes per row or, if a
+ * sequence is stored in several parts, 32 bytes per part and 8 bytes per row. */
 int bl_places_collect(struct bl_places *places, const struct bl_index *index, const int64_t *first_row, size_t count,
                       struct bl_error *e);
 
-/* Writes VIEW/rows.safetensors. values: of the attributes of the format, all rows; renamed: [renamed_count]. */
+/* Writes rows.safetensors of the view in dir. values: the attributes of the format for all rows. renamed:
+ * [renamed_count]. */
 int bl_places_write(const struct bl_places *places, const char *dir, const struct bl_format *format,
                     const struct bl_attribute_values *values, const int64_t *renamed, size_t renamed_count,
                     struct bl_error *e);
 
-/* Maps VIEW/rows.safetensors. The contents are checked where they are used: see bl_places_find. BL_EDATA: a table is
- * missing, or has another size than manifest and rows say. */
+/* Maps rows.safetensors of the view in dir. Values are checked when they are used: see bl_places_find. BL_EDATA: a
+ * table is missing, or its size does not match the manifest. */
 int bl_places_open(struct bl_places *places, const char *dir, const struct bl_manifest *manifest, struct bl_error *e);
 
 void bl_places_free(struct bl_places *places);

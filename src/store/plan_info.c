@@ -13,7 +13,7 @@
 
 /* --- jansson ------------------------------------------------------------------------------------------------------ */
 
-#define DIGITS 12 /* of a fraction: enough to resolve one step in 10^12, few enough to read */
+#define DIGITS 12 /* significant digits of a fraction: enough for one step in 10^12, and still readable */
 
 void bl_jansson_push(json_t **list, json_t *value)
 {
@@ -37,7 +37,8 @@ static int json_write_buffer(const char *text, size_t size, void *out)
     return 0;
 }
 
-/* json_dumps would drop what it cannot append when memory is short, without an error. */
+/* Appends an object and the text `end`, and releases the object. A callback is used because json_dumps drops text
+ * without an error when memory runs out. */
 static int json_append(json_t *object, size_t flags, const char *end, struct bl_buffer *out, struct bl_error *e)
 {
     int failed = json_dump_callback(object, json_write_buffer, out, flags);
@@ -177,7 +178,7 @@ void bl_plan_info_make(struct bl_plan_info *plan_info, const struct bl_plan *pla
 
 /* --- plan information as JSON ------------------------------------------------------------------------------------- */
 
-#define PLAN_INFO_MAX ((size_t)1 << 20) /* bytes: protects against other files */
+#define PLAN_INFO_MAX ((size_t)1 << 20) /* bytes: a limit in case another file has this name */
 
 /* JSON readers support integers up to 2^63 - 1; a larger seed is kept exactly as a string. */
 static json_t *plan_info_seed_json(uint64_t seed)

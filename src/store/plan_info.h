@@ -1,4 +1,4 @@
-/* JSON by jansson, and the information about a plan that every JSON output has. */
+/* Helpers for JSON by jansson, and the information about a plan that every JSON output contains. */
 #ifndef BL_PLAN_INFO_H
 #define BL_PLAN_INFO_H
 
@@ -15,8 +15,9 @@
 
 /* Making, formatting and reading JSON values by jansson. */
 
-/* Add value to *list, or as a member to *object. Both take ownership of value. If value is NULL or memory runs out, the
- * list or object is freed and becomes NULL, and stays NULL: only the finished one needs a check. */
+/* These add value to *list, or to *object as a member, and take ownership of value. If value is NULL or memory runs
+ * out, the list or object is freed and becomes NULL; further calls leave it NULL. So the caller checks only the
+ * finished list or object. */
 void bl_jansson_push(json_t **list, json_t *value);
 void bl_jansson_set(json_t **object, const char *name, json_t *value);
 
@@ -24,14 +25,15 @@ void bl_jansson_set(json_t **object, const char *name, json_t *value);
 int bl_jansson_append_compact(json_t *object, struct bl_buffer *out, struct bl_error *e);
 int bl_jansson_append(json_t *object, struct bl_buffer *out, struct bl_error *e);
 
-/* A string value. JSON holds UTF-8 only: other bytes become \xHH, as in tables. NULL gives "". NULL is returned when
- * out of memory. */
+/* Returns text as a string value. JSON holds only UTF-8: other bytes become \xHH, as in tables. The text NULL becomes
+ * "". Returns NULL if memory runs out. */
 json_t *bl_jansson_escaped(const char *text);
 
-/* Undoes bl_jansson_escaped for a string; an invalid text is taken as it is. Frees what *out was; free(*out). */
+/* Reverses bl_jansson_escaped for a string. A text with invalid escapes is copied unchanged. Frees the old *out; the
+ * caller frees the new one. */
 int bl_jansson_unescaped(const json_t *value, char **out, struct bl_error *e);
 
-/* Reads an integer member. BL_EDATA: missing, not an integer, or not from min to max. */
+/* Reads an integer member. BL_EDATA: it is missing, is not an integer, or is less than min or more than max. */
 int bl_jansson_get_integer(const json_t *object, const char *name, int64_t min, int64_t max, int64_t *value,
                            struct bl_error *e);
 
@@ -41,30 +43,31 @@ struct bl_jansson_integer {
     int64_t min, *value;
 };
 
-/* Reads several, as bl_jansson_get_integer does. */
+/* Reads several integer members as bl_jansson_get_integer does. */
 int bl_jansson_get_integers(const json_t *object, const struct bl_jansson_integer *member, size_t count,
                             struct bl_error *e);
 
 /* Reads a string member, valid as long as object. BL_EDATA: missing, or not a string. */
 int bl_jansson_get_text(const json_t *object, const char *name, const char **value, struct bl_error *e);
 
-/* Reads a string member that bl_jansson_escaped made. Frees what *value was; free(*value). */
+/* Reads a string member that bl_jansson_escaped made. Frees the old *value; the caller frees the new one. */
 int bl_jansson_get_unescaped(const json_t *object, const char *name, char **value, struct bl_error *e);
 
-/* Reads a checksum of 16 digits. BL_EDATA: missing or invalid. */
+/* Reads a checksum of 16 hexadecimal digits. BL_EDATA: it is missing or invalid. */
 int bl_jansson_get_checksum(const json_t *object, const char *name, uint64_t *value, struct bl_error *e);
 
-/* Parses a text; flags: as of json_loadb. BL_EDATA names the line, and *object is NULL. json_decref(*object). */
+/* Parses a text with the flags of json_loadb. The caller releases *object with json_decref. BL_EDATA: the text is
+ * invalid; the message names the line, and *object is NULL. */
 int bl_jansson_parse(const char *text, size_t size, size_t flags, json_t **object, struct bl_error *e);
 
 /* --- plan information --------------------------------------------------------------------------------------------- */
 
-/* The information about a plan, by the same names in every JSON output. */
+/* The information about a plan. Every JSON output has it under the same names. */
 
 struct bl_plan_info {
     char strategy[16];
     char fill[16];     /* "": the strategy has none; null in JSON */
-    int64_t T;         /* steps of a block; of a clip for sample and mix */
+    int64_t T;         /* steps of a block; with the strategies sample and mix, steps of a clip */
     uint64_t seed;     /* in JSON a number up to 2^63 - 1, a string of digits above */
     bool seed_unknown; /* the plan was given as a file; null in JSON */
     int64_t sequences, steps, longest;
@@ -94,16 +97,16 @@ struct bl_plan_info {
 void bl_plan_info_make(struct bl_plan_info *plan_info, const struct bl_plan *plan,
                        const struct bl_plan_options *options);
 
-/* Appends how full the blocks are of a column that has a maximum, as people read it. */
+/* Appends a text that says how full the blocks are in a column with a maximum. */
 void bl_plan_info_column_describe(const struct bl_plan_info_column *column, struct bl_buffer *out);
 
-/* Appends it as a JSON object and a newline: the output of `plan --report`. */
+/* Appends the information as a JSON object and a newline: the output of `plan --report`. */
 int bl_plan_info_format(const struct bl_plan_info *plan_info, struct bl_buffer *out, struct bl_error *e);
 
 /* Parses the output of bl_plan_info_format. BL_EDATA: invalid. */
 int bl_plan_info_parse(struct bl_plan_info *plan_info, const char *text, size_t size, struct bl_error *e);
 
-/* The same from a file that ends with its checksum (base/checksum.h). BL_EFAIL: that is wrong. */
+/* Reads the same text from a file that ends with its checksum (base/checksum.h). BL_EFAIL: the checksum is wrong. */
 int bl_plan_info_read(struct bl_plan_info *plan_info, const char *path, struct bl_error *e);
 
 /* Appends {"rows": [...]}: the output of `compare --json`. */
@@ -126,14 +129,14 @@ static inline int64_t bl_plan_info_placed(const struct bl_plan_info *plan_info)
     return plan_info->steps - plan_info->deleted + plan_info->repeated;
 }
 
-/* Whether it is of a store. */
+/* Returns true if the plan is that of a store (--store). */
 bool bl_plan_info_is_store(const struct bl_plan_info *plan_info);
 
 /* --- plan information as JSON ------------------------------------------------------------------------------------- */
 
 /* The information about a plan as members of a JSON object. */
 
-/* Adds the members to *object, as bl_jansson_set does. */
+/* Adds the members to *object as bl_jansson_set does. */
 void bl_plan_info_to_json(const struct bl_plan_info *info, json_t **object);
 
 /* Reads them. BL_EDATA names the member that is missing or invalid. */

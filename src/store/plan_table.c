@@ -10,7 +10,8 @@
 #include "base/text.h"
 #include "plan/limits.h"
 
-/* Rows are formatted into a chunk of memory, four digits at a time from a table: a plan may have billions of digits. */
+/* A plan may have billions of digits. So rows are formatted into a chunk of memory, four digits at a time from a table
+ * of all four-digit numbers. */
 enum { CHUNK = 1 << 18, ROW_MAX = 5 * 21, FOURS = 10000 };
 
 struct plan_writer {
@@ -35,7 +36,7 @@ static char *digits_put_four(char *to, uint32_t digits)
     return to + sizeof digits;
 }
 
-/* A number below FOURS without leading zeros. */
+/* Writes a number below FOURS without leading zeros, and returns the address after it. */
 static char *digits_put_small(char *to, const uint32_t *four, uint32_t value)
 {
     unsigned zeros = (value < 1000) + (value < 100) + (value < 10);

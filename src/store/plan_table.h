@@ -1,5 +1,6 @@
-/* plan.tsv: block sequence start length source_start, one row per piece, ordered by block, then start. An empty block,
- * added to make the number of blocks a multiple of the ranks', has one row: sequence -1, the rest 0. */
+/* plan.tsv: a plan as a table with the columns block, sequence, start, length and source_start. It has one row per
+ * piece, ordered by block, then by start. An empty block, which makes the number of blocks a multiple of the ranks, has
+ * one row with the sequence -1 and 0 in the columns after it. */
 #ifndef BL_PLAN_TABLE_H
 #define BL_PLAN_TABLE_H
 
@@ -12,12 +13,12 @@
 
 #define BL_PLAN_TABLE_HEADER "block\tsequence\tstart\tlength\tsource_start\n"
 
-/* Writes a plan. length: what it was made from. */
+/* Writes a plan. length: the lengths of the sequences that the plan was made from. */
 int bl_plan_table_write(struct bl_output *out, const struct bl_plan *plan, const int64_t *length, struct bl_error *e);
 
-/* Reads a plan over count sequences of these lengths for blocks of T steps with the alignment align (0: any), and
- * checks it completely; overlap: as in struct bl_plan. Errors name file and line, or block and sequence. BL_EUSAGE: it
- * is valid, but of another alignment. Free with bl_plan_free. */
+/* Reads a plan for blocks of T steps over `count` sequences of these lengths, and checks all of it. align: the
+ * alignment of the starts; 0: any. overlap: see struct bl_plan. Messages name file and line, or block and sequence.
+ * BL_EUSAGE: the plan is valid, but has another alignment. Free the plan with bl_plan_free. */
 int bl_plan_table_read(struct bl_plan *plan, const char *path, int64_t T, int64_t align, int64_t overlap,
                        const int64_t *length, size_t count, struct bl_error *e);
 

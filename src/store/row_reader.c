@@ -62,7 +62,7 @@ bool bl_sequences_is_clean(const struct bl_sequences *t)
 #define ROW_READ 512
 #define ROWS_READ ((size_t)64 << 10)
 
-/* Appends to what has been read of the file. */
+/* Reads the next bytes of the file, and appends them to text->ahead. */
 static int row_read_ahead(const struct bl_sequences_file *file, struct bl_row_reader *text, struct bl_error *e)
 {
     struct bl_buffer *ahead = &text->ahead;
@@ -120,7 +120,7 @@ static bool row_parse_optional(const char *text, int64_t max, int64_t *value)
     return !*text || bl_text_to_int(text, strlen(text), -1, max, value);
 }
 
-/* Sets the members of a row that are numbers. v: the values of all columns. */
+/* Sets the numbers of a row. v: the texts of all columns. */
 static int row_parse_numbers(struct bl_row *row, const char *const v[BL_COLUMNS_ALL], struct bl_error *e)
 {
     int status = bl_row_status_parse(v[BL_COLUMN_STATUS]);

@@ -144,7 +144,8 @@ static int tensor_compare_begin(const void *a, const void *b)
     return (x->end > y->end) - (x->end < y->end);
 }
 
-/* In file order each tensor begins where the one before it ends; the last one ends with the file. */
+/* Checks that the tensors fill the data without gaps or overlaps: in file order, each tensor begins where the one
+ * before it ends, and the last one ends at the end of the file. */
 static int safetensors_check_holes(const struct bl_safetensors *file, int64_t file_size, struct bl_error *e)
 {
     int64_t at = 0;

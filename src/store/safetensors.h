@@ -38,7 +38,9 @@ struct bl_metadata {
     const char *name, *value;
 };
 
-/* The size of a tensor by its type and shape; -1: larger than int64_t, or a dimension is negative. */
+/* Returns the size of a tensor in bytes by its type and shape; -1: the size exceeds int64_t, or a dimension is
+ * negative.
+ */
 int64_t bl_tensor_bytes(const struct bl_tensor *tensor);
 
 /* Sets begin and end of the tensors, one after the other in the order given. BL_EUSAGE: the sum exceeds int64_t. */
@@ -48,7 +50,7 @@ int bl_safetensors_place(struct bl_tensor *const tensor[], int count, struct bl_
 int bl_safetensors_header(const struct bl_tensor *const tensor[], int count, const struct bl_metadata *metadata,
                           int pairs, struct bl_buffer *out, struct bl_error *e);
 
-/* Pads such a header with spaces to size bytes: a multiple of 4096, not less than it has. */
+/* Pads such a header with spaces to size bytes, which must be a multiple of 4096 and not less than its size. */
 int bl_safetensors_pad(struct bl_buffer *header, size_t size, struct bl_error *e);
 
 /* A header that was parsed. */
@@ -58,16 +60,16 @@ struct bl_safetensors {
     struct bl_tensor *tensor; /* in file order */
 };
 
-/* The number of bytes before the data, from the first 8 bytes of the file. BL_EDATA: it exceeds the limit or the file.
- */
+/* Computes the number of bytes before the data from the first 8 bytes of the file. BL_EDATA: it exceeds the limit or
+ * the size of the file. */
 int bl_safetensors_prefix(const void *prefix, int64_t file_size, int64_t *data, struct bl_error *e);
 
-/* Parses what precedes the data of a file of file_size bytes: size bytes at head, as given by bl_safetensors_prefix.
- * BL_EDATA: invalid. On error *out is empty. */
+/* Parses the header of a file of file_size bytes. head: the bytes before the data; size: their number, from
+ * bl_safetensors_prefix. BL_EDATA: the header is invalid. On error *out is empty. */
 int bl_safetensors_parse(const char *head, size_t size, int64_t file_size, struct bl_safetensors *out,
                          struct bl_error *e);
 
-/* The tensor of that name, or NULL. */
+/* Returns the tensor of that name, or NULL. */
 const struct bl_tensor *bl_safetensors_find(const struct bl_safetensors *file, const char *name);
 void bl_safetensors_free(struct bl_safetensors *file);
 

@@ -42,10 +42,10 @@ void bl_groups_free(struct bl_groups *g)
 
 /* --- duplicate ids ------------------------------------------------------------------------------------------------ */
 
-/* Duplicate ids in a table. Sorting the hashes of all ids finds out whether there is one, at 8 bytes per row; only then
- * are the two rows looked up. */
+/* Duplicate ids in a table. Sorting the hashes of all ids, 8 bytes per row, shows whether an id occurs twice. Only then
+ * are the two rows searched. */
 
-/* "a.tsv:5": file and line of a row; the header is line 1. */
+/* Appends the file and the line of a row, such as "a.tsv:5"; the header is line 1. */
 static void duplicates_append_place(const struct bl_sequences *t, size_t row, const char *path, struct bl_buffer *out)
 {
     int f = 0;
@@ -56,7 +56,7 @@ static void duplicates_append_place(const struct bl_sequences *t, size_t row, co
         bl_buffer_printf(out, " (%s)", path);
 }
 
-/* first, second: the rows, or NULL if they cannot be read. */
+/* Sets the error that rows a and b have the same id. first, second: these rows, or NULL if they cannot be read back. */
 static int duplicates_report_pair(const struct bl_sequences *t, size_t a, const struct bl_row *first, size_t b,
                                   const struct bl_row *second, struct bl_error *e)
 {
@@ -77,7 +77,7 @@ out:
     return code;
 }
 
-/* Finds the rows whose ids have this hash, and reports them if the ids are equal. */
+/* Searches the rows whose ids have this hash. BL_EFAIL: two of the ids are equal, not only their hashes. */
 static int duplicates_report_ids(const struct bl_sequences *t, uint64_t hash, struct bl_error *e)
 {
     struct bl_row_reader text = {0}, first = {0};
@@ -103,7 +103,8 @@ static int duplicates_report_ids(const struct bl_sequences *t, uint64_t hash, st
     return code;
 }
 
-/* Rows of stdin, and so their ids, cannot be read again. Two equal 64-bit hashes are taken as equal ids. */
+/* Sets the error for two ids with this hash. Rows of stdin cannot be read back, so equal hashes are taken as equal ids.
+ */
 static int duplicates_report_hash(const struct bl_sequences *t, const uint64_t *unsorted, uint64_t hash,
                                   struct bl_error *e)
 {
@@ -116,8 +117,8 @@ static int duplicates_report_hash(const struct bl_sequences *t, const uint64_t *
     return duplicates_report_pair(t, at, NULL, next, NULL, e);
 }
 
-/* hash: XXH3 of each row's id as written; they are sorted. BL_EFAIL: an id occurs twice; the message names it and both
- * rows. */
+/* Checks that no id occurs twice. hash: the XXH3 of each row's id as written in the file; this function sorts the
+ * array. BL_EFAIL: an id occurs twice; the message names it and both rows. */
 static int duplicates_check(const struct bl_sequences *t, uint64_t *hash, struct bl_error *e)
 {
     bool gone = false;
@@ -153,7 +154,7 @@ static size_t duplicates_compact(uint64_t *sorted, size_t count)
     return kept;
 }
 
-/* Returns where a hash is among the compacted ones, or count. */
+/* Returns the index of a hash in a compacted array, or count if the array lacks it. */
 static size_t duplicates_find(const uint64_t *sorted, size_t count, uint64_t hash)
 {
     size_t low = 0, high = count;
@@ -169,7 +170,7 @@ static size_t duplicates_find(const uint64_t *sorted, size_t count, uint64_t has
     return count;
 }
 
-/* Lists the rows with one of `several` compacted hashes. */
+/* Lists the rows whose hash is one of the `several` compacted hashes. */
 static int duplicates_list(const uint64_t *sorted, size_t several, const uint64_t *hash, const int64_t *length,
                            size_t count, int64_t **rows, size_t *listed, struct bl_error *e)
 {
@@ -195,9 +196,9 @@ static int duplicates_list(const uint64_t *sorted, size_t several, const uint64_
     return code;
 }
 
-/* The rows whose id another row has too, ascending: *rows, [*listed], to be freed; NULL: there are none. Without the
- * one that has steps, if no other has: it needs no other name. hash, length: [count] of the id of each row, and its
- * steps. Two equal hashes are taken as equal ids. */
+/* Lists the rows whose id another row has, ascending, in *rows, [*listed], which the caller frees; NULL: there are
+ * none. If only one of the rows with an id has steps, that row is not listed, since its id is unique among the usable
+ * rows. hash, length: [count], the hash of the id and the steps of each row. Equal hashes are taken as equal ids. */
 static int duplicates_collect(const uint64_t *hash, const int64_t *length, size_t count, int64_t **rows, size_t *listed,
                               struct bl_error *e)
 {
@@ -297,7 +298,7 @@ static int loader_parse_number(const struct sequences_loader *l, const struct bl
                         file->path, row, l->columns.number[k].name, text, l->columns.number[k].option);
 }
 
-/* The further columns of a row. */
+/* Reads the further columns of a row. */
 static int loader_add_columns(struct sequences_loader *l, const struct bl_sequences_file *file, char **field,
                               int64_t number, enum bl_row_status status, struct bl_error *e)
 {
@@ -397,7 +398,7 @@ static int loader_add_plain(struct sequences_loader *l, struct bl_lines *lines, 
     return BL_OK;
 }
 
-/* "length" or "length count". */
+/* Adds the rows of a line "length" or "length count". */
 static int loader_add_lengths(struct sequences_loader *l, const char *path, const char *line, size_t size,
                               int64_t number, struct bl_error *e)
 {
@@ -550,7 +551,8 @@ int bl_sequences_open_dataset(struct bl_sequences *t, const char *dir, const str
     return code;
 }
 
-/* Whether the row is ok; if so, its kind is appended to out. bl_sequences_open reports invalid rows. */
+/* Returns true if the row is ok, and appends its kind to out. Invalid rows are ignored; bl_sequences_open reports them.
+ */
 static bool sequences_peek_row(const struct bl_columns *columns, char *line, struct bl_buffer *out)
 {
     char *field[BL_COLUMNS_MAX];

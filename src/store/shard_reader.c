@@ -22,7 +22,7 @@
  *   u32 0x184D2A5E | u32 size of what follows | entry[n] | u32 n | u8 descriptor | u32 0x8F92EAB1
  *   entry: u32 compressed size | u32 content size | u32 low half of XXH64(content, seed 0)
  *
- * The last number of an entry is there if bit 7 of the descriptor is set. */
+ * Entries have the last number only if bit 7 of the descriptor is set. */
 
 #define SKIPPABLE_MAGIC UINT32_C(0x184D2A5E)
 #define SEEKABLE_MAGIC UINT32_C(0x8F92EAB1)
@@ -37,7 +37,7 @@
 struct bl_compressor {
     ZSTD_CCtx *context;
     int level;
-    uint8_t *out; /* of the largest frame so far */
+    uint8_t *out; /* output buffer, large enough for the largest frame so far */
     size_t capacity;
 };
 
@@ -92,7 +92,7 @@ int bl_compressor_frame(struct bl_compressor *compressor, const void *data, size
     if (size > BL_FRAME_MAX)
         return bl_error_set(e, BL_EFAIL, "a frame of %zu bytes exceeds the limit", size);
     size_t bound = ZSTD_compressBound(size);
-    if (bound > compressor->capacity) { /* not more than is needed: there is one for each worker */
+    if (bound > compressor->capacity) { /* grow to the exact size, since each worker has a compressor */
         int code = BL_ARRAY_RESIZE(compressor->out, bound, e);
         if (code)
             return code;
@@ -161,7 +161,7 @@ int bl_seekable_footer(const uint8_t footer[BL_SEEKABLE_FOOTER], int64_t file_si
     return BL_OK;
 }
 
-/* Converts sizes to offsets, which must add up to the size of the file. */
+/* Converts the sizes in the entries to offsets. BL_EDATA: the sizes do not add up to the size of the file. */
 static int seekable_parse_entries(const uint8_t *entry, int64_t frames_end, struct bl_seekable *out, struct bl_error *e)
 {
     int64_t offset = 0, content = 0;
@@ -347,7 +347,7 @@ static int reader_decompress_frame(struct bl_shard_reader *file, size_t i, void 
     return code;
 }
 
-/* Makes kept frame k the first. */
+/* Moves kept frame k to the front of the cache. */
 static void reader_use_kept(struct bl_shard_reader *file, int k)
 {
     struct bl_kept_frame used = file->kept[k];
@@ -355,7 +355,7 @@ static void reader_use_kept(struct bl_shard_reader *file, int k)
     file->kept[0] = used;
 }
 
-/* Makes frame i the first of those that are kept, if it is one of them. */
+/* Moves frame i to the front of the cache. Returns false if it is not in the cache. */
 static bool reader_find_kept(struct bl_shard_reader *file, size_t i)
 {
     for (int k = 0; k < file->keeps; k++) {
@@ -367,7 +367,7 @@ static bool reader_find_kept(struct bl_shard_reader *file, size_t i)
     return false;
 }
 
-/* Decompresses frame i in the place of the kept one that was not used for longest, and makes it the first. */
+/* Decompresses frame i, which replaces the least recently used one in the cache, and moves it to the front. */
 static int reader_load_frame(struct bl_shard_reader *file, size_t i, struct bl_error *e)
 {
     struct bl_kept_frame *frame = &file->kept[0];
@@ -379,7 +379,7 @@ static int reader_load_frame(struct bl_shard_reader *file, size_t i, struct bl_e
     return BL_OK;
 }
 
-/* The frame that contains the byte at offset. */
+/* Returns the frame that contains the byte at an offset of the uncompressed file. */
 static size_t reader_find_frame(const struct bl_shard_reader *file, int64_t offset)
 {
     size_t low = 0, high = file->seekable.frames; /* frame[low] begins at offset or before, frame[high] after */
@@ -393,7 +393,8 @@ static size_t reader_find_frame(const struct bl_shard_reader *file, int64_t offs
     return low;
 }
 
-/* Frames that are wanted whole are decompressed to out directly; of others a part is copied. */
+/* Copies bytes from all frames that hold them. A frame that is needed as a whole is decompressed directly to out; any
+ * other frame is decompressed to the cache, and a part of it is copied. */
 static int reader_read_frames(struct bl_shard_reader *file, int64_t offset, int64_t size, uint8_t *out,
                               struct bl_error *e)
 {

@@ -18,7 +18,7 @@
  * content size and zstd's content checksum. No frame holds more than BL_FRAME_MAX bytes, so that one always fits in
  * memory; smaller ones make it cheaper to read a part of a block. */
 
-/* The number of frames for size bytes, each of at most frame bytes. */
+/* Returns the number of frames for size bytes if each frame has at most `frame` bytes. */
 static inline size_t bl_frames_of(size_t size, size_t frame)
 {
     return (size + frame - 1) / frame;
@@ -30,9 +30,9 @@ struct bl_compressor;
 int bl_compressor_open(int level, struct bl_compressor **out, struct bl_error *e);
 void bl_compressor_close(struct bl_compressor *compressor);
 
-/* Bytes that a compressor uses at most, including its output for one frame of that content. */
+/* Returns the maximum memory of a compressor in bytes, including its output for one frame of `content` bytes. */
 size_t bl_compressor_memory(int level, size_t content);
-/* zstd's version. */
+/* Returns the version of zstd. */
 const char *bl_compressor_version(void);
 
 /* A compressed frame; owns its data. */
@@ -49,15 +49,16 @@ int bl_compressor_frame(struct bl_compressor *compressor, const void *data, size
                         struct bl_error *e);
 void bl_frame_free(struct bl_frame *frame);
 
-/* Appends an entry of the seek table; and the frame of the table with all entries. */
+/* bl_seekable_entry appends the entry of a frame to the entries of a seek table; bl_seekable_table appends the
+ * skippable frame that holds all entries. */
 void bl_seekable_entry(struct bl_buffer *entries, const struct bl_frame *frame);
 int bl_seekable_table(const struct bl_buffer *entries, struct bl_buffer *out, struct bl_error *e);
 
-/* The place of a frame: frame i of the table goes from [i] to [i + 1]. */
+/* The start of a frame; it ends where the next one starts. */
 struct bl_seekable_frame {
     int64_t offset;  /* in the file */
-    int64_t content; /* of its first byte in the decompressed file */
-    uint32_t check;
+    int64_t content; /* offset of its first byte in the decompressed file */
+    uint32_t check;  /* low half of the XXH64 of its content */
 };
 
 struct bl_seekable {
@@ -68,7 +69,8 @@ struct bl_seekable {
 
 #define BL_SEEKABLE_FOOTER 9 /* bytes at the end of the file that give the size of the table */
 
-/* The size of the seek table, from the last BL_SEEKABLE_FOOTER bytes of the file. BL_EDATA: there is no valid table. */
+/* Computes the size of the seek table from the last BL_SEEKABLE_FOOTER bytes of the file. BL_EDATA: the file has no
+ * valid seek table. */
 int bl_seekable_footer(const uint8_t footer[BL_SEEKABLE_FOOTER], int64_t file_size, int64_t *table, struct bl_error *e);
 
 /* Parses the table: the last size bytes of a file of file_size bytes. Only tables with checksums, and frames of at most
@@ -92,10 +94,12 @@ int bl_decompressor_frame(struct bl_decompressor *decompressor, const struct bl_
 
 /* A shard opened for reading: its uncompressed bytes at any offset, whether it is plain or compressed.
  *
- * Of a compressed shard only the frames that are needed are decompressed. The last few of which a part was read are
- * kept, so that reading on in small steps does not decompress them again. For one thread at a time. */
+ * For a compressed shard, only the needed frames are decompressed. A small cache keeps the frames that were read in
+ * part last, so that sequential reads of small pieces do not decompress a frame again. One thread at a time may use a
+ * reader. */
 
-/* Kept frames: at most so many, and so many bytes of the largest frame's size, but always one. */
+/* Limits of the cache: the number of frames, and their bytes if all have the size of the largest one. One frame is
+ * always kept. */
 #define BL_KEPT_FRAMES 8
 #define BL_KEPT_BYTES ((size_t)2 << 20)
 
@@ -115,32 +119,33 @@ struct bl_shard_reader {
     struct bl_decompressor *decompressor;
     uint8_t *packed; /* buffer for a compressed frame */
     size_t packed_capacity;
-    struct bl_kept_frame kept[BL_KEPT_FRAMES]; /* the one that was used last comes first */
-    int keeps;                                 /* of these are used */
-    uint64_t *frame_checksum; /* [frames] XXH3 of the compressed bytes of frames that were read; NULL: not kept */
+    struct bl_kept_frame kept[BL_KEPT_FRAMES]; /* the cache, most recently used first */
+    int keeps;                                 /* number of entries in use */
+    uint64_t *frame_checksum; /* [frames] XXH3 of the compressed bytes of frames that were read; NULL: not wanted */
 };
 
-/* BL_EFAIL: the system failed. BL_EDATA: not a seekable file. On error the object is empty. */
+/* Opens a shard. BL_EFAIL: a system call failed. BL_EDATA: the file is not a seekable zstd file. On error *file is
+ * empty. */
 int bl_shard_reader_open(struct bl_shard_reader *file, const char *path, bool compressed, struct bl_error *e);
 void bl_shard_reader_close(struct bl_shard_reader *file);
 
 /* Copies size uncompressed bytes from offset. BL_EDATA: they extend beyond the end, or a frame is damaged. */
 int bl_shard_reader_read(struct bl_shard_reader *file, int64_t offset, int64_t size, void *out, struct bl_error *e);
 
-/* Makes the layout of this shard, which has the number shard. Sizes that vary are taken from the file's own header,
- * which must lie within the file; whether the rest of the header is right is for the caller to check. BL_EDATA: the
- * header is invalid. Free with bl_layout_free. */
+/* Makes the layout of this file, which is shard number `shard`. Sizes that vary come from the header of the file. The
+ * caller must check the rest of the header with bl_shard_reader_compare_header. BL_EDATA: the header is invalid. Free
+ * the layout with bl_layout_free. */
 int bl_shard_reader_layout(struct bl_shard_reader *file, const struct bl_format *format, int64_t shard,
                            struct bl_layout *layout, struct bl_error *e);
 
-/* Whether the file has the layout's header. */
+/* Sets *same to true if the file begins with the header of the layout. */
 int bl_shard_reader_compare_header(struct bl_shard_reader *file, const struct bl_layout *layout, bool *same,
                                    struct bl_error *e);
 
-/* Starts keeping frame_checksum. For compressed shards. */
+/* Allocates frame_checksum, which later reads fill. The shard must be compressed. */
 int bl_shard_reader_keep_checksums(struct bl_shard_reader *file, struct bl_error *e);
 
-/* The XXH3 of the seek table's frame. */
+/* Computes the XXH3 of the frame that holds the seek table. */
 int bl_shard_reader_table_checksum(const struct bl_shard_reader *file, uint64_t *checksum, struct bl_error *e);
 
 #endif

@@ -14,9 +14,10 @@
 
 /* --- records of shards -------------------------------------------------------------------------------------------- */
 
-/* Text: numbers, one line per block, the user data, and the checksum of all that in the last line. */
+/* A record is a text: a line of numbers, one line per block, the user data, and a last line with the checksum of all
+ * lines before it. */
 
-#define RECORD_MAX ((size_t)1 << 32) /* protects against other files */
+#define RECORD_MAX ((size_t)1 << 32) /* bytes: a limit in case another file has the name of a record */
 #define END_SIZE (sizeof "end 0123456789abcdef\n" - 1)
 
 void bl_shard_record_free(struct bl_shard_record *record)
@@ -34,7 +35,7 @@ static void record_append_head(const struct bl_shard_record *record, const struc
                      format->plan_digest, record->shard, record->blocks, record->first_block, format->fields.count);
 }
 
-/* A line for each block: printf would take longer than the rest. */
+/* Appends a checksum as 16 digits. printf would take longer than the rest of the record, which has a line per block. */
 static void record_append_checksum(uint64_t checksum, struct bl_buffer *out)
 {
     char line[BL_DIGEST_SIZE];
@@ -83,7 +84,7 @@ out:
     return code;
 }
 
-/* Whether the last line has the checksum of the lines before: then we wrote the text. */
+/* Returns true if the last line holds the checksum of the lines before it, so that the tool wrote the whole text. */
 static bool record_is_intact(const struct bl_buffer *text)
 {
     if (text->size < END_SIZE)
@@ -93,7 +94,7 @@ static bool record_is_intact(const struct bl_buffer *text)
     return memcmp(end, text->data + text->size - END_SIZE, END_SIZE) == 0;
 }
 
-/* *found stays false if it is the record of another format. */
+/* Parses a record. *found stays false if the record belongs to another format. */
 static int record_parse(struct bl_shard_record *record, const struct bl_format *format, const struct bl_buffer *text,
                         bool *found, struct bl_error *e)
 {
@@ -195,7 +196,8 @@ int64_t bl_shard_table_bytes(const struct bl_format *format, int64_t shard_bytes
     return bytes;
 }
 
-/* The beginning of a row, "name<tab>first<tab>blocks<tab>", follows from the format. */
+/* Parses a row of shards.tsv. Returns false if it does not begin with the text that follows from the format,
+ * "name<tab>first<tab>blocks<tab>", or if the rest is invalid. */
 static bool shard_table_parse_row(char *line, const struct bl_format *format, int64_t shard, struct bl_shard_row *row)
 {
     char expected[BL_SHARD_NAME_MAX + 64];

@@ -1,4 +1,4 @@
-/* What is known of finished shards: the record of each one, and shards.tsv, the table of all. */
+/* Sizes and checksums of finished shards: a record for each one, and shards.tsv, the table of all shards. */
 #ifndef BL_SHARD_TABLE_H
 #define BL_SHARD_TABLE_H
 
@@ -31,7 +31,8 @@ void bl_shard_record_free(struct bl_shard_record *record);
 int bl_shard_record_write(const struct bl_shard_record *record, const struct bl_format *format, const char *dir,
                           struct bl_error *e);
 
-/* Reads the record. *found is false if it is missing, damaged, or of another format. BL_EFAIL: the system failed. */
+/* Reads the record of a shard. *found is false if the record is missing, damaged, or of another format. BL_EFAIL: a
+ * system call failed. */
 int bl_shard_record_read(struct bl_shard_record *record, const struct bl_format *format, const char *dir, int64_t shard,
                          bool *found, struct bl_error *e);
 
@@ -41,12 +42,13 @@ int bl_shard_record_read(struct bl_shard_record *record, const struct bl_format 
 
 #define BL_SHARDS_FILE "shards.tsv"
 
-/* Writing: open, a row for each shard in order, then bl_output_commit; bl_output_abort on error. */
+/* To write the table, call bl_shard_table_open, then bl_shard_table_add for each shard in order, then bl_output_commit,
+ * or bl_output_abort on error. */
 int bl_shard_table_open(struct bl_output *out, const char *dir, struct bl_error *e);
 int bl_shard_table_add(struct bl_output *out, const struct bl_format *format, const struct bl_shard_record *record,
                        struct bl_error *e);
 
-/* The size of the file where every shard has about shard_bytes. */
+/* Returns the approximate size of shards.tsv in bytes if every shard has about shard_bytes bytes. */
 int64_t bl_shard_table_bytes(const struct bl_format *format, int64_t shard_bytes);
 
 struct bl_shard_row {
@@ -55,8 +57,8 @@ struct bl_shard_row {
     uint64_t checksum;
 };
 
-/* Reads DIR's table, which must have a row for each of the format's shards, in order, with the names and blocks that
- * follow from the format. free(*rows). BL_EDATA names the invalid line. */
+/* Reads shards.tsv of the dataset in dir. The caller frees *rows. BL_EDATA: the table does not have one row for each
+ * shard in order, with the name and the blocks that follow from the format; the message names the invalid line. */
 int bl_shard_table_read(const char *dir, const struct bl_format *format, struct bl_shard_row **rows,
                         struct bl_error *e);
 

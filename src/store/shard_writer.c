@@ -16,15 +16,15 @@
 
 /* --- contents ----------------------------------------------------------------------------------------------------- */
 
-/* Writing the contents once all blocks are complete. */
+/* Writing the contents when all blocks were put. */
 
-/* The number of frames of one block of field f. */
+/* Returns the number of frames of one block of field f. */
 static size_t shard_frames_of_block(const struct bl_format *format, int f)
 {
     return bl_frames_of(bl_format_block_bytes(format, f), bl_format_frame_size(format));
 }
 
-/* The number of frames of all fields before field f; of all fields for f = fields. */
+/* Returns the number of frames of all fields before field f. With f = the number of fields, these are all frames. */
 static size_t shard_contents_frames_before(const struct bl_format *format, int64_t blocks, int f)
 {
     size_t frames = 0;
@@ -33,20 +33,21 @@ static size_t shard_contents_frames_before(const struct bl_format *format, int64
     return frames;
 }
 
-/* The frames of a block of field f. */
+/* Returns the frames of a block of field f, which follow each other. row: the block within the shard. */
 static struct bl_frame *shard_contents_frames(struct bl_shard_writer *shard, int f, int64_t row)
 {
     return shard->frame + shard_contents_frames_before(shard->format, shard->layout.blocks, f) +
            (size_t)row * shard_frames_of_block(shard->format, f);
 }
 
+/* Adds the checksum of a region to the checksum of the shard. */
 static void checksum_fold(struct bl_checksum_state *sum, uint64_t checksum)
 {
     bl_checksum_add(sum, &checksum, sizeof checksum);
 }
 
-/* Called when all blocks are there: makes the offsets of encoded steps relative to the tensor, and sets their sizes in
- * the layout. */
+/* Adds the sizes of the blocks before it to the offsets of each block, so that they count from the start of the tensor,
+ * and sets the sizes of the tensors in the layout. All blocks must have been put. */
 static int shard_resolve_offsets(struct bl_shard_writer *shard, struct bl_error *e)
 {
     int64_t bytes[BL_FIELDS_MAX] = {0}, T = shard->format->T;
@@ -87,7 +88,8 @@ static int shard_write_encoded(struct bl_shard_writer *shard, const struct bl_sh
     return code;
 }
 
-/* Writes everything that was not written block by block, and sets size and checksum of the record. */
+/* Writes the header, the tables and the JPEG files, and sets the size and the checksum of the record. The checksum
+ * covers the checksums of all regions in file order, including the blocks that were written before. */
 static int shard_contents_write_plain(struct bl_shard_writer *shard, struct bl_shard_record *record, struct bl_error *e)
 {
     const struct bl_layout *layout = &shard->layout;
@@ -199,7 +201,7 @@ out:
 
 /* --- shard writer ------------------------------------------------------------------------------------------------- */
 
-/* More than any machine has, and small enough to be summed up. */
+/* More memory than any machine has, and small enough for sums. */
 #define MEMORY_MAX (SIZE_MAX >> 20)
 
 /* --- making ----------------------------------------------------------------------------------------------------- */
@@ -286,7 +288,7 @@ static int shard_open_file(struct bl_shard_writer *shard, struct bl_error *e)
     if (shard->fd < 0) {
         code = shard->fd;
         free(shard->temporary);
-        shard->temporary = NULL; /* not ours to remove */
+        shard->temporary = NULL; /* the file is not this writer's, so bl_shard_writer_free must not remove it */
         return code;
     }
     if (shard->format->compressed)
@@ -411,7 +413,8 @@ void bl_shard_writer_place_blocks(const struct bl_shard_writer *shard, struct bl
     }
 }
 
-/* The row of a block, or -1 and an error if the block does not belong here or has been put before. */
+/* Returns the number of a block within the shard, or -1 and an error if the block belongs to another shard or was put
+ * before. */
 static int64_t shard_find_row(const struct bl_shard_writer *shard, const struct bl_block *block, struct bl_error *e)
 {
     int64_t row = block->index - shard->layout.first_block;
@@ -486,7 +489,7 @@ static int shard_compress_field(struct bl_shard_writer *shard, const struct bl_b
     return code;
 }
 
-/* Puts everything of a block but the fields that are written to the file. */
+/* Puts the tables, the checksums and the compressed frames of a block; shard_write_fields writes plain fields. */
 static int shard_put_block(struct bl_shard_writer *shard, const struct bl_block *block, int64_t row,
                            struct bl_compressor *compressor, struct bl_error *e)
 {
@@ -503,7 +506,8 @@ static int shard_put_block(struct bl_shard_writer *shard, const struct bl_block 
     return code;
 }
 
-/* Writes the fields of blocks from this row on. Small blocks go through the cache, together, too. */
+/* Writes the raw fields of consecutive blocks, beginning with block `row` of the shard, by one write per field. Direct
+ * I/O is used for a single block only: several blocks at once are small, and go through the page cache. */
 static int shard_write_fields(const struct bl_shard_writer *shard, const struct bl_block *block, int blocks,
                               int64_t row, struct bl_error *e)
 {
@@ -572,7 +576,8 @@ static int shard_compare_expected(const struct bl_shard_writer *shard, const str
                         shard->final, record->checksum, shard->expected_checksum);
 }
 
-/* First the content is synced, then the record is written, then the file gets its name. */
+/* Syncs the content, then writes the record, then renames the file. In this order, a file under its final name always
+ * has complete content and a record. */
 static int shard_publish(struct bl_shard_writer *shard, const struct bl_shard_record *record, struct bl_error *e)
 {
     if (fsync(shard->fd) != 0)
@@ -600,7 +605,7 @@ static int shard_fill_record(struct bl_shard_writer *shard, const char *user_dat
         return bl_error_memory(e);
     if (user_data_size)
         memcpy(record->user_data, user_data, user_data_size);
-    record->block_checksum = shard->block_checksum; /* passes to the record */
+    record->block_checksum = shard->block_checksum; /* the record owns the array from now on */
     return BL_OK;
 }
 

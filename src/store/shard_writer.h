@@ -1,11 +1,12 @@
-/* Writing a shard: many workers put its blocks, in any order and at once; one of them finishes it.
+/* Writing a shard. Many workers put its blocks concurrently and in any order; one of them finishes the shard.
  *
- * The file is written under a temporary name in DIR/.bload and is renamed when it is complete and synced. A record is
- * kept beside it (store/shard_table.h) with what finishing the dataset needs, so that nothing is read twice. The
- * record is written first, so that a shard under its own name has one until the dataset is finished.
+ * The file is written under a temporary name in DIR/.bload, and is renamed when it is complete and synced. A record in
+ * DIR/.bload (store/shard_table.h) holds the checksums that finishing the dataset needs, so that no shard is read
+ * again. The record is written before the rename, so that every shard under its final name has a record until the
+ * dataset is finished.
  *
- * Plain shards: blocks are written at computed offsets as they come. Compressed shards: their frames are held in memory
- * until the shard is complete; so are fields that become JPEG files, whose offsets are known only then. */
+ * Blocks of plain shards are written at computed offsets as they arrive. Frames of compressed shards, and JPEG files,
+ * are held in memory until the shard is complete, since their offsets are known only then. */
 #ifndef BL_SHARD_WRITER_H
 #define BL_SHARD_WRITER_H
 
@@ -35,14 +36,14 @@ struct bl_shard_writer {
     struct bl_layout layout;
     char *dir, *temporary, *final;
     int fd;
-    int direct;       /* bl_direct_open, or -1 */
-    bool is_expected; /* if set, the finished shard must have: */
+    int direct;       /* descriptor of bl_direct_open for direct I/O, or -1 */
+    bool is_expected; /* the shard must have the following size and checksum */
     int64_t expected_bytes;
     uint64_t expected_checksum;
-    uint8_t *table[BL_TABLES_ALL];    /* as in the file; NULL: the format lacks it */
+    uint8_t *table[BL_TABLES_ALL];    /* the tables as in the file; NULL: the format lacks the table */
     uint64_t *block_checksum;         /* [blocks][fields] */
-    uint8_t *is_put;                  /* [blocks] */
-    struct bl_frame *frame;           /* compressed shards: of each block of each field, ordered by field */
+    uint8_t *is_put;                  /* [blocks] 1: the block was put */
+    struct bl_frame *frame;           /* compressed shards: the frames of all blocks, ordered by field, then by block */
     struct bl_shard_encoded *encoded; /* JPEG fields: [blocks][fields] */
     int64_t
         *offsets[BL_FIELDS_MAX]; /* [blocks][T + 1], relative to the block's first byte until the shard is finished */
@@ -52,49 +53,50 @@ struct bl_shard_writer {
 
 struct bl_shard_writer;
 
-/* Begins a shard; bl_folders_prepare has been called. format must outlive it. Space for a plain shard is allocated
- * here, where the file system supports that. */
+/* Begins a shard. Call bl_folders_prepare before. format must outlive the writer. If the file system supports it, the
+ * space of a plain shard is allocated here, so that a full disk is detected early. */
 int bl_shard_writer_open(const struct bl_format *format, const char *dir, int64_t shard, struct bl_shard_writer **out,
                          struct bl_error *e);
 
-/* Makes bl_shard_writer_finish fail with BL_EDATA, and not publish the file, unless it has this size and checksum:
- * those that the shard had when the dataset was made. */
+/* Sets the size and the checksum that the shard had when the dataset was made. If the new shard differs,
+ * bl_shard_writer_finish fails with BL_EDATA and does not publish the file. */
 void bl_shard_writer_expect(struct bl_shard_writer *shard, int64_t bytes, uint64_t checksum);
 
-/* Places the fields of consecutive blocks, made as a run if there are several, before they are filled, where they can
- * be written without copying. */
+/* Moves the fields of consecutive blocks within their memory (bl_block_place), so that direct I/O can write them
+ * without a copy. Call it before the fields are filled. Several blocks must come from one call of bl_block_make. */
 void bl_shard_writer_place_blocks(const struct bl_shard_writer *shard, struct bl_block *block, int blocks);
 
-/* Encodes a block before it is put: differences in place, JPEG files into the shard. Does nothing without encoded
- * fields. Callable by many threads at once, for different blocks. */
+/* Encodes the fields of a block before it is put: delta fields in place, JPEG fields into the memory of the shard. Does
+ * nothing if no field is encoded. Several threads may call it concurrently for different blocks. */
 int bl_shard_writer_encode_block(struct bl_shard_writer *shard, struct bl_block *block, struct bl_codec *codec,
                                  struct bl_error *e);
 
-/* Puts the JPEG files of field f of a block into the shard, instead of encoding it. offsets: [T + 1]; bytes are copied.
- * Callable as the one above. */
+/* Puts existing JPEG files of field f of a block into the shard, instead of encoding the field. offsets: [T + 1]. The
+ * bytes are copied. Several threads may call it concurrently for different blocks. */
 int bl_shard_writer_put_files(struct bl_shard_writer *shard, const struct bl_block *block, int f,
                               const int64_t *offsets, const void *bytes, struct bl_error *e);
 
-/* Writes or compresses consecutive blocks of the shard, placed together, each exactly once. Callable by many threads at
- * once, for different blocks. All steps must be filled, padding included. compressor: the caller's own; NULL for plain
- * shards. The blocks can be reused afterwards. */
+/* Writes or compresses consecutive blocks, which bl_shard_writer_place_blocks placed together. Each block of the shard
+ * must be put exactly once, with all steps filled, padding included. Several threads may call it concurrently for
+ * different blocks, each with its own compressor; NULL for plain shards. The blocks can be reused afterwards. */
 int bl_shard_writer_put_blocks(struct bl_shard_writer *shard, const struct bl_block *block, int blocks,
                                struct bl_compressor *compressor, struct bl_error *e);
 
-/* Bytes of the JPEG files and the compressed fields of a block that was put. */
+/* Returns the bytes of the JPEG files and of the compressed fields of a block that was put. */
 int64_t bl_shard_writer_block_bytes(struct bl_shard_writer *shard, const struct bl_block *block);
 
-/* Writes the tables and the rest, syncs, writes the record, and publishes the file. All blocks have been put, and their
- * writes are visible to this thread. user_data: text for the record (failures, say), which bl_shard_find returns; or
- * NULL. *record (not NULL) is filled; free it. */
+/* Writes the header, the tables and all data held in memory, syncs the file, writes the record, and renames the file.
+ * All blocks must have been put, and their writes must be visible to this thread. user_data: a text for the record,
+ * such as failures, which bl_shard_find returns; or NULL. *record is set; the caller frees it with
+ * bl_shard_record_free. */
 int bl_shard_writer_finish(struct bl_shard_writer *shard, struct bl_compressor *compressor, const char *user_data,
                            size_t user_data_size, struct bl_shard_record *record, struct bl_error *e);
 
-/* Frees it, and removes an unfinished file. NULL is allowed. */
+/* Frees the writer, and removes an unfinished file. NULL is allowed. */
 void bl_shard_writer_free(struct bl_shard_writer *shard);
 
-/* Bytes that a shard in the making holds at most, beside its blocks: tables, incompressible frames, JPEG files of the
- * maximum size. */
+/* Computes the maximum memory of a writer in bytes, without the callers' blocks: tables, frames of incompressible data,
+ * and JPEG files of the maximum size. */
 int bl_shard_writer_memory(const struct bl_format *format, int64_t *bytes, struct bl_error *e);
 
 #endif

@@ -9,14 +9,15 @@
 
 /* --- hashes ----------------------------------------------------------------------------------------------------- */
 
-/* Output n, counted from 0, of the generator SplitMix64 with seed 0. */
+/* Returns output n, counted from 0, of the generator SplitMix64 with seed 0: a hash of n. */
 static uint64_t splitmix(uint64_t n)
 {
     uint64_t state = n * UINT64_C(0x9E3779B97F4A7C15);
     return bl_random_splitmix(&state);
 }
 
-/* The state from which each number is hashed: see scatter in epochs.py. */
+/* Returns the hash of a list of seeds. Adding a number to it and hashing again gives the number's sort key: see scatter
+ * in epochs.py. */
 static uint64_t scatter_begin(const uint64_t *seed, int seeds)
 {
     uint64_t state = 0;
@@ -25,7 +26,7 @@ static uint64_t scatter_begin(const uint64_t *seed, int seeds)
     return state;
 }
 
-/* What is sorted: by class, then by hash, then by number. */
+/* A number to be shuffled. Numbers are sorted by class, group and hash; the number itself breaks ties. */
 struct scattered {
     uint64_t class, group, hash;
     int64_t number;
@@ -43,7 +44,7 @@ static int scattered_compare(const void *a, const void *b)
     return (p->number > q->number) - (p->number < q->number);
 }
 
-/* The numbers first to first + count - 1 by their hashes, less first. */
+/* Shuffles the numbers first to first + count - 1 by sorting their hashes. order: [count], the numbers minus first. */
 static int scatter_order(int64_t first, size_t count, const uint64_t *seed, int seeds, int64_t *order,
                          struct bl_error *e)
 {
@@ -64,6 +65,7 @@ static int scatter_order(int64_t first, size_t count, const uint64_t *seed, int 
 
 /* --- the order of blocks ---------------------------------------------------------------------------------------- */
 
+/* Checks that the blocks fill whole steps, or that the remainder has a treatment. *step: the blocks of a step. */
 static int order_check(const struct bl_training *t, int64_t blocks, int64_t *step, struct bl_error *e)
 {
     int64_t left = blocks - t->consumed;
@@ -140,7 +142,7 @@ int64_t bl_training_order_block(const struct bl_training_order *order, const str
 
 /* --- windows ---------------------------------------------------------------------------------------------------- */
 
-/* Appends the row's value in a column, so that equal texts mean equal values. */
+/* Appends the row's value in a column and a tab to the key. Rows with equal keys are in one group. */
 static int group_append(struct bl_view *view, int64_t row, const char *column, struct bl_buffer *key,
                         struct bl_error *e)
 {
@@ -154,11 +156,11 @@ static int group_append(struct bl_view *view, int64_t row, const char *column, s
         bl_buffer_text(key, value);
     else if (!bl_row_get_value(told, column, key))
         return bl_error_set(e, BL_EDATA, "%s has no column \"%s\", which its windows need", view->dir, column);
-    bl_buffer_byte(key, '\t'); /* which no value has as it is, but as an escape */
+    bl_buffer_byte(key, '\t'); /* a separator, since values have tabs only as escapes */
     return bl_buffer_check(key, e);
 }
 
-/* The names of the columns, each with a NUL after it: of --group-by, and of "NAME=MAXIMUM,..." */
+/* Appends the names of the columns of --group-by and of --max-column ("NAME=MAXIMUM,..."), each with a NUL after it. */
 static void group_columns(const struct bl_manifest *m, struct bl_buffer *names)
 {
     const char *group_by = bl_manifest_option(m, "group-by"), *maxima = bl_manifest_option(m, "max-column");
@@ -210,6 +212,8 @@ int bl_window_draw(const struct bl_window *w, const struct bl_training *t, const
         piece[i] = place[i];
         piece[i].hash = splitmix(state + (uint64_t)w->first + i);
     }
+    /* Both lists have the same classes and groups. Sort the places by class, group and number, and the pieces by class,
+     * group and hash: the pieces of each group then meet the places of their group in random order. */
     if (!code) {
         qsort(place, w->count, sizeof *place, scattered_compare);
         qsort(piece, w->count, sizeof *piece, scattered_compare);

@@ -38,8 +38,8 @@ static void fault_report(const struct bl_fault_sink *sink, const char *file, con
     sink->fault(sink->context, file, text);
 }
 
-/* Reports a file that is missing, or has another size or checksum than the manifest lists. Returns false if it is
- * missing or cut. */
+/* Checks that a file exists with the size and checksum in the manifest, and reports a difference. Returns false if the
+ * file is missing or truncated. */
 static bool fault_check_file(const struct bl_fault_sink *sink, const char *dir, const struct bl_manifest_file *file)
 {
     struct bl_error e = {0};
@@ -60,9 +60,10 @@ static bool fault_check_file(const struct bl_fault_sink *sink, const char *dir, 
 
 /* --- plans of epochs ---------------------------------------------------------------------------------------------- */
 
-/* Checks of the plans of epochs: each consists of the stored pieces, in as many blocks as the shards have. */
+/* Checks of the plans of epochs: each must consist of the stored pieces, in as many blocks as the shards have. */
 
-/* All pieces of a plan differ, so plans with the same sum have the same pieces, in any order. */
+/* Returns the sum of the checksums of all pieces. Two plans with the same pieces in different order have the same sum,
+ * so that comparing the pieces needs no sorting. */
 static uint64_t plan_sum_pieces(const struct bl_plan *plan)
 {
     uint64_t sum = 0;
@@ -73,6 +74,7 @@ static uint64_t plan_sum_pieces(const struct bl_plan *plan)
     return sum;
 }
 
+/* Checks that a plan of an epoch has the stored pieces and the stored number of blocks. BL_EDATA: it has not. */
 static int epoch_verify_pieces(const struct bl_verify *v, const struct bl_plan *plan, struct bl_error *e)
 {
     if (plan->blocks != v->plan.blocks || plan->max_sequences > v->manifest.format.S)
@@ -84,6 +86,7 @@ static int epoch_verify_pieces(const struct bl_verify *v, const struct bl_plan *
     return BL_OK;
 }
 
+/* Reads and checks the plan of an epoch. BL_EDATA: it is invalid. */
 static int epoch_verify_plan(const struct bl_verify *v, const char *path, struct bl_error *e)
 {
     const struct bl_manifest *m = &v->manifest;
@@ -127,7 +130,7 @@ static void verify_epoch_strays(const struct bl_verify *v, bl_fault *fault, bl_f
     free(path);
 }
 
-/* The part of bl_verify_files that checks the plans of epochs: they must consist of the stored pieces. */
+/* Checks all plans of epochs that the manifest lists. */
 static void verify_epochs(const struct bl_verify *v, bl_fault *fault, bl_fault *remark, void *context)
 {
     for (size_t i = 0; i < v->manifest.files && v->has_sequences; i++) {
@@ -136,7 +139,7 @@ static void verify_epochs(const struct bl_verify *v, bl_fault *fault, bl_fault *
         if (!bl_epochs_number(name) || bl_cancelled(v->cancel))
             continue;
         char *path = bl_path_join(v->dir, name);
-        bool missing = path && access(path, F_OK) != 0; /* reported before */
+        bool missing = path && access(path, F_OK) != 0; /* verify_listed_files has reported it */
         int code = path ? BL_OK : bl_error_memory(&e);
         if (!code && !missing)
             code = epoch_verify_plan(v, path, &e);
@@ -153,7 +156,7 @@ static void verify_epochs(const struct bl_verify *v, bl_fault *fault, bl_fault *
 
 static const char *const needed[] = {BL_SEQUENCES_FILE, BL_SHARDS_FILE, BL_INDEX_FILE};
 
-/* The file's bit in bl_verify.cut; 0: none of the needed ones. */
+/* Returns the bit of a file in bl_verify.cut; 0: the file is not one of the needed ones. */
 static unsigned verify_bit(const char *name)
 {
     for (size_t n = 0; n < sizeof needed / sizeof *needed; n++) {
@@ -163,6 +166,7 @@ static unsigned verify_bit(const char *name)
     return 0;
 }
 
+/* Checks that the manifest lists all needed files, and that each listed file has its size and checksum. */
 static void verify_listed_files(struct bl_verify *v, const struct bl_fault_sink *r)
 {
     for (size_t n = 0; n < sizeof needed / sizeof *needed; n++) {
@@ -175,7 +179,7 @@ static void verify_listed_files(struct bl_verify *v, const struct bl_fault_sink 
     }
 }
 
-/* Of a file that was found to be missing or cut that is said already: what cannot be read for it is no other fault. */
+/* Reports that a file cannot be read, unless the file was already reported as missing or truncated. */
 static void verify_report_unread(const struct bl_verify *v, const struct bl_fault_sink *r, const char *file,
                                  const struct bl_error *e)
 {
@@ -185,7 +189,8 @@ static void verify_report_unread(const struct bl_verify *v, const struct bl_faul
 
 /* --- sequences -------------------------------------------------------------------------------------------------- */
 
-/* Restores the lengths of failed and dropped rows, which the plan was made from, and marks the failed ones. */
+/* Sets the lengths of failed and dropped rows, which are 0 in the table in memory, to those that the plan was made
+ * from, and marks the failed rows. */
 static int verify_read_lengths(struct bl_verify *v, struct bl_error *e)
 {
     struct bl_row_reader text = {0};
@@ -209,6 +214,7 @@ static int verify_read_lengths(struct bl_verify *v, struct bl_error *e)
     return code;
 }
 
+/* Reads sequences.tsv and its attributes, and reports what cannot be read. */
 static void verify_read_sequences(struct bl_verify *v, const struct bl_fault_sink *r)
 {
     struct bl_error e = {0};
@@ -223,6 +229,7 @@ static void verify_read_sequences(struct bl_verify *v, const struct bl_fault_sin
         v->has_values = true;
 }
 
+/* Compares the numbers of skipped and failed rows with the manifest. */
 static void verify_statuses(const struct bl_verify *v, const struct bl_fault_sink *r)
 {
     const int64_t *by_status = v->sequences.by_status;
@@ -241,7 +248,7 @@ static void verify_count(const struct bl_fault_sink *r, const char *word, int64_
         fault_report(r, BL_MANIFEST_FILE, "\"%s\" is %" PRId64 ", the plan has %" PRId64, word, listed, counted);
 }
 
-/* Compares the manifest with the plan, recounted from index and sequences. */
+/* Compares the counts of the manifest with those of the plan, which are counted again from index and sequences. */
 static void verify_plan_info(const struct bl_verify *v, const struct bl_fault_sink *r)
 {
     const struct bl_plan_info *w = &v->manifest.plan_info;
@@ -309,8 +316,8 @@ static void verify_plan(struct bl_verify *v, const struct bl_fault_sink *r)
     v->has_plan = v->plan.max_sequences <= format->S;
 }
 
-/* For part of the plan: whether its blocks fit the tables and its pieces refer to rows of sequences.tsv. Whether it is
- * a plan of these sequences is checked where all of it is read. */
+/* Returns true if the blocks of a part of the plan fit the tables, and its pieces refer to rows of sequences.tsv.
+ * bl_verify_files, which reads the whole plan, checks that it is a plan of these sequences. */
 static bool verify_part_fits(const struct bl_verify *v)
 {
     const struct bl_plan *plan = &v->plan;
@@ -423,7 +430,8 @@ int bl_verify_files(struct bl_verify *v, bl_fault *fault, bl_fault *remark, void
     return bl_cancelled(v->cancel) ? BL_ECANCEL : BL_OK;
 }
 
-/* The index has all that the tables of the shards are compared with, but failed sequences and attributes. */
+/* The index holds everything that the tables of shards are compared with, except failed sequences and attributes, for
+ * which sequences.tsv is read. */
 int bl_verify_prepare_part(struct bl_verify *v, int64_t first, int64_t end, bl_fault *fault, void *context)
 {
     const struct bl_fault_sink r = {fault, context};
@@ -509,18 +517,18 @@ void bl_verify_report_free(struct bl_verify_report *report)
 struct view_check {
     struct bl_view view;
     struct bl_fault_sink sink;
-    int64_t most; /* sequences in a block of any plan */
+    int64_t most; /* maximum number of sequences in a block over all plans */
 };
 
 /* --- places ----------------------------------------------------------------------------------------------------- */
 
-/* What can be said of two tables of the same name, one of which may be missing. */
+/* Returns true if two tables are equal, or if both are missing. */
 static bool table_is_same(const void *a, const void *b, int64_t count, size_t size)
 {
     return a && b ? memcmp(a, b, (size_t)count * size) == 0 : !a && !b;
 }
 
-/* The places must be those that the indexes of the sources give. */
+/* Compares the places of the view with those collected from the indexes of the sources. */
 static int check_places(const struct view_check *c, struct bl_error *e)
 {
     const struct bl_manifest *m = &c->view.manifest;
@@ -555,7 +563,8 @@ static int check_places(const struct view_check *c, struct bl_error *e)
 
 /* --- plans ------------------------------------------------------------------------------------------------------ */
 
-/* Each piece must be stored. Returns the placed steps; -1: one is not, which was reported. */
+/* Checks that each piece of a plan is stored. Returns the sum of the steps of all pieces, or -1 if a piece is not
+ * stored, which is reported. */
 static int64_t check_pieces(const struct view_check *c, const char *file, const struct bl_plan *plan)
 {
     const struct bl_places *places = &c->view.places;

@@ -1,5 +1,5 @@
-/* Verification of datasets and views. All faults are reported, one by one; a function returns an error only if it
- * cannot continue (out of memory, cancelled). */
+/* Verification of datasets and views. Every fault is reported by a callback. A function returns an error only if it
+ * cannot continue, because memory ran out or the user cancelled. */
 #ifndef BL_VERIFY_H
 #define BL_VERIFY_H
 
@@ -19,90 +19,92 @@
 
 /* --- faults ------------------------------------------------------------------------------------------------------- */
 
-/* How the faults of a dataset or a view are reported. */
-
-/* Called for each fault: the file, relative to the directory, and what is wrong. */
+/* A function that is called for each fault. file: relative to the directory of the dataset or view. text: the fault. */
 typedef void bl_fault(void *context, const char *file, const char *text);
 
 /* --- datasets ----------------------------------------------------------------------------------------------------- */
 
-/* Verifying a dataset: every checksum, every table against the plan, every shard readable. Memory: the plan, and for
- * each sequence 17 bytes and 8 per attribute; for each shard being verified a few MiB, and one frame if compressed. */
+/* Verifying a dataset checks every checksum, compares every table with the plan, and reads every shard. Memory: the
+ * plan, 17 bytes and 8 bytes per attribute for each sequence, and for each shard that is being verified a few MiB, and
+ * one frame if it is compressed. */
 
-/* What the shards are compared with: constant while they are verified. */
+/* The data that shards are compared with. It is constant while shards are verified. */
 struct bl_verify {
     const char *dir;
     const struct bl_cancel *cancel;
     struct bl_manifest manifest;
-    bool has_manifest, has_index, has_plan, has_sequences, has_values; /* what could be read and is usable */
-    unsigned cut; /* bits of files beside the shards that are missing or cut, which is reported */
+    bool has_manifest, has_index, has_plan, has_sequences, has_values; /* members that were read and are usable */
+    unsigned cut; /* a bit for each file beside the shards that was reported as missing or truncated */
     struct bl_index index;
-    struct bl_plan plan;               /* from the index: its blocks from first_block on */
-    int64_t first_block;               /* of the plan */
-    struct bl_sequences sequences;     /* its lengths are the planned ones, also those of failed sequences */
-    uint8_t *failed;                   /* [rows] not 0: failed while packing; NULL: none */
+    struct bl_plan plan;               /* the blocks of the index from first_block on */
+    int64_t first_block;               /* 0, unless only a part is verified */
+    struct bl_sequences sequences;     /* with the planned lengths, also for sequences that failed while packing */
+    uint8_t *failed;                   /* [rows] 1: the sequence failed while packing; NULL: none did */
     struct bl_attribute_values values; /* of the attributes, from sequences.tsv */
     struct bl_shard_row *shards;       /* [bl_verify_shards]; NULL: the table could not be read */
 };
 
-/* Reads the manifest. BL_EUSAGE: there is none, hence no dataset. Close it also after an error. dir and cancel must
- * outlive it. */
+/* Reads the manifest. BL_EUSAGE: it is missing, so that dir is no dataset. Call bl_verify_close in any case. dir and
+ * cancel must outlive the object. */
 int bl_verify_open(struct bl_verify *verify, const char *dir, const struct bl_cancel *cancel, bl_fault *fault,
                    void *context, struct bl_error *e);
 
-/* The number of shards; 0 if the manifest could not be read. */
+/* Returns the number of shards, or 0 if the manifest could not be read. */
 int64_t bl_verify_shards(const struct bl_verify *verify);
 
-/* Reads and checks everything but the shards: files, sequences, plan, the plans of epochs, the table of shards, and
- * files that belong to no shard or epoch. remark: called for what is not a fault. */
+/* Reads and checks everything except the shards: files, sequences, the plan, the plans of epochs, the table of shards,
+ * and files that belong to no shard or epoch. remark is called for observations that are no faults. Returns BL_OK or
+ * BL_ECANCEL. */
 int bl_verify_files(struct bl_verify *verify, bl_fault *fault, bl_fault *remark, void *context);
 
-/* The alternative where another process does that: reads only what shards first to end - 1 are compared with, and
- * reports what cannot be read. Both return BL_OK or BL_ECANCEL. */
+/* Reads only the data that shards first to end - 1 are compared with, and reports what cannot be read. Call this
+ * instead of bl_verify_files if another process calls the latter. Returns BL_OK or BL_ECANCEL. */
 int bl_verify_prepare_part(struct bl_verify *verify, int64_t first, int64_t end, bl_fault *fault, void *context);
 
-/* Verifies one shard. Callable by several threads at once. *failed_steps: steps of pieces that failed while packing. */
+/* Verifies one shard. Several threads may call it concurrently. *failed_steps: the number of steps of its pieces that
+ * failed while packing. */
 int bl_verify_shard(const struct bl_verify *verify, int64_t shard, bl_fault *fault, void *context,
                     int64_t *failed_steps, struct bl_error *e);
 
-/* Called last, if no shard had a fault: checks what follows from all of them. failed_steps: their sum. */
+/* Checks what only all shards together show. Call it last, and only if no shard had a fault. failed_steps: the sum over
+ * all shards. */
 void bl_verify_finish(const struct bl_verify *verify, int64_t failed_steps, bl_fault *fault, void *context);
 
 void bl_verify_close(struct bl_verify *verify);
 
 /* --- report as JSON ----------------------------------------------------------------------------------------------- */
 
-/* What a verification found, as JSON for programs. */
+/* The result of a verification as JSON. */
 
-/* Its members up to bytes are set by the caller, who owns the texts. */
+/* The caller sets the members up to bytes, and owns the texts. */
 struct json_t;
 
 struct bl_verify_report {
     const char *dir, *kind; /* kind: "dataset", "view" or "export" */
-    const char *against;    /* what an export was compared with, or NULL */
-    int64_t task, tasks;    /* tasks 0: no task */
-    int64_t files, bytes;   /* read: shards of datasets, files of exports */
-    struct json_t *faults;  /* a list; NULL: none so far */
-    bool failed;            /* memory ran out for one */
+    const char *against;    /* the dataset that an export was compared with, or NULL */
+    int64_t task, tasks;    /* number of this task, and of all tasks; tasks 0: the work is not divided */
+    int64_t files, bytes;   /* that were read: shards of a dataset, or files of an export */
+    struct json_t *faults;  /* a list; NULL: no fault so far */
+    bool failed;            /* memory ran out while a fault was added */
 };
 
-/* Adds a fault of a file; source: the name of a view's dataset, or NULL. */
+/* Adds a fault of a file. source: the name of the source of a view that has the file, or NULL. */
 void bl_verify_report_add(struct bl_verify_report *report, const char *source, const char *file, const char *text);
 
 /* Appends {"path", "kind", "against", "task", "verified", "shards" or "files", "bytes", "faults": [{"source", "file",
- * "text"}], "run"}, and frees the faults and run, which says where the time went. BL_EFAIL: out of memory, now or
- * before. */
+ * "text"}], "run"}. run: the time that each stage took. Frees the faults and run. BL_EFAIL: memory ran out, now or when
+ * a fault was added. */
 int bl_verify_report_json(struct bl_verify_report *report, struct json_t *run, struct bl_buffer *out,
                           struct bl_error *e);
 void bl_verify_report_free(struct bl_verify_report *report);
 
 /* --- views -------------------------------------------------------------------------------------------------------- */
 
-/* Verifying a view: its files against the manifest, its plans against what the sources store, and its places against
- * their indexes. The contents of the sources are not read here; bl_verify_shard checks those of any dataset. */
+/* Verifying a view compares its files with the manifest, its plans with the sequences that the sources store, and its
+ * places with the indexes of the sources. The shards of the sources are not read here: see bl_verify_shard. */
 
-/* Reports every fault of the view in dir. Memory: the plan, and the places of all rows. BL_EFAIL: it cannot go on;
- * BL_ECANCEL. */
+/* Reports every fault of the view in dir. Memory: the plan, and the places of all rows. BL_EFAIL: the verification
+ * cannot continue. BL_ECANCEL: cancelled. */
 int bl_verify_view(const char *dir, const struct bl_cancel *cancel, bl_fault *fault, bl_fault *remark, void *context,
                    struct bl_error *e);
 

@@ -1,10 +1,11 @@
 /* Verification of one shard.
  *
- * A shard is read in file order: the header, which follows from the manifest to the byte; tables, row by row against
- * the plan; fields, block by block against the checksums of the index. The checksum of the whole shard is computed on
- * the way; it is compared only if no other fault was found.
+ * A shard is read once, in file order. The header is compared with the one that follows from the manifest; tables are
+ * compared with the plan, row by row; fields are compared with the checksums of the index, block by block. The checksum
+ * of the whole shard is computed from these, and is compared only if no other fault was found.
  *
- * A check that cannot go on after a fault reports it and returns BL_EDATA; the checks that follow still run. */
+ * A check that cannot continue after a fault reports the fault and returns BL_EDATA. The checks that follow still run.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -34,8 +35,8 @@ struct bl_shard_check {
     struct bl_checksum_state sum; /* plain shards: over the checksums of the regions */
     uint8_t *chunk;               /* rows of a table, or part of a block */
     int64_t chunk_size;
-    struct bl_block expected; /* the tables of one block */
-    void *row;                /* what it has of a table */
+    struct bl_block expected; /* the tables that one block must have */
+    void *row;                /* its row of one table */
     uint8_t *step;            /* [T] enum bl_step of one block */
     int64_t *offsets;         /* [T + 1] of one block of the field being read */
     struct bl_jpeg_decoder *decoder;
@@ -63,7 +64,7 @@ static void shard_check_report(struct bl_shard_check *w, const char *format, ...
     w->fault(w->context, w->name, text);
 }
 
-/* Copies uncompressed bytes of the shard. BL_EDATA: unreadable, which is reported as a fault of what. */
+/* Copies uncompressed bytes of the shard. BL_EDATA: they cannot be read, which is reported as a fault of `what`. */
 static int shard_check_read(struct bl_shard_check *w, int64_t offset, int64_t size, void *out, const char *what,
                             struct bl_error *e)
 {
@@ -86,8 +87,9 @@ static void shard_check_add_region(struct bl_shard_check *w, uint64_t checksum)
 
 /* --- tables ------------------------------------------------------------------------------------------------------- */
 
-/* Checks of a shard's tables. The plan does not say which pieces failed. The table "sequence", which comes first, does
- * (-1), and only sequences that have failed in sequences.tsv may; the other tables must agree with it. */
+/* Checks of the tables of a shard. The plan does not say which pieces failed. The table "sequence", which comes first,
+ * says it by -1. Only sequences with the status failed in sequences.tsv may have -1, and the other tables must agree.
+ */
 
 static int check_compare_piece(const void *a, const void *b)
 {
@@ -104,7 +106,8 @@ static int check_add_lost(struct bl_shard_check *w, int64_t piece, int64_t steps
     return BL_OK;
 }
 
-/* Sets the tables that block b must have. row: its row of the table "sequence" while that table is read; else NULL. */
+/* Sets the tables that block b must have. row: the block's row of the table "sequence", while that table is checked;
+ * later NULL, since the failed pieces are known then. */
 static int shard_check_expect(struct bl_shard_check *w, int64_t b, const int64_t *row, struct bl_error *e)
 {
     const struct bl_verify *v = w->verify;
@@ -124,12 +127,12 @@ static int shard_check_expect(struct bl_shard_check *w, int64_t b, const int64_t
     return code;
 }
 
-/* The rows of a table that are wrong: the first one, and their number. */
+/* The wrong rows of a table: the first one, and their number. */
 struct wrong {
     int64_t first, count;
 };
 
-/* Compares rows in chunk, of the blocks from first on. */
+/* Compares the rows in w->chunk, which belong to the blocks from `first` on, with the expected ones. */
 static int check_compare_rows(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, int64_t first,
                               int64_t rows, struct wrong *wrong, struct bl_error *e)
 {
@@ -183,8 +186,7 @@ static int shard_check_table(struct bl_shard_check *w, const struct bl_shard_ten
 /* Checks of a JPEG field: first the offsets of its steps, then each step's JPEG header while the bytes are checksummed.
  */
 
-/* JPEG fields: allocates what their checks need; checks the offsets of all steps; reads the steps of one block, checks
- * their headers, and computes their checksum. */
+/* Allocates the memory that the checks of JPEG fields need. */
 static int shard_check_open_jpeg(struct bl_shard_check *w, struct bl_error *e)
 {
     if (!bl_format_encodes(w->format, BL_ENCODING_JPEG))
@@ -194,8 +196,8 @@ static int shard_check_open_jpeg(struct bl_shard_check *w, struct bl_error *e)
     return w->step && w->offsets ? bl_jpeg_decoder_open(&w->decoder, e) : bl_error_memory(e);
 }
 
-/* Checks the offsets of a block: they must begin at *at, rise, and stay within the tensor. *at becomes their end; -1:
- * not known. BL_EDATA: wrong, which is reported. */
+/* Checks the offsets of a block: they must begin at *at, must not decrease, and must stay within the tensor. Sets *at
+ * to their end. *at -1: the beginning is unknown. BL_EDATA: the offsets are wrong, which is reported. */
 static int check_block_offsets(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, int64_t row, int64_t *at)
 {
     const struct bl_shard_tensor *data = bl_layout_field(&w->layout, tensor->field);
@@ -216,7 +218,8 @@ static int check_block_offsets(struct bl_shard_check *w, const struct bl_shard_t
     return t >= 0 ? BL_EDATA : BL_OK;
 }
 
-/* A step has bytes if it belongs to a sequence, or repeats one that has. The first step that differs is reported. */
+/* Checks that exactly those steps have bytes that belong to a sequence or repeat such a step. Reports the first step
+ * that differs. */
 static int check_steps(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, int64_t row, struct bl_error *e)
 {
     int64_t b = w->layout.first_block + row;
@@ -378,8 +381,8 @@ out:
     return code == BL_EDATA ? BL_OK : code;
 }
 
-/* Frames must begin where header, tables and blocks begin, and each time the format's frame size is full within these.
- */
+/* Returns true if a frame begins at the header, at each table and at each block, and within these after every
+ * bl_format_frame_size bytes. */
 static bool check_frames_are_aligned(const struct bl_shard_check *w)
 {
     const struct bl_seekable *s = &w->file.seekable;
@@ -451,7 +454,8 @@ static int check_contents(struct bl_shard_check *w, struct bl_error *e)
     return code;
 }
 
-/* The size of the buffer: for a row of a table, the JPEG file of a step, or part of a block. */
+/* Returns the size of w->chunk in bytes: it must hold a row of any table, the JPEG file of any step, or a part of a
+ * block. */
 static int64_t check_chunk_size(const struct bl_shard_check *w)
 {
     int64_t size = CHUNK;
@@ -484,7 +488,7 @@ static int check_prepare(struct bl_shard_check *w, struct bl_error *e)
     return code;
 }
 
-/* BL_EDATA: there is nothing to read, which is reported. */
+/* Opens the shard. BL_EDATA: it cannot be opened, which is reported. */
 static int check_open_file(struct bl_shard_check *w, struct bl_error *e)
 {
     struct bl_error why = {0};
@@ -502,7 +506,7 @@ static int check_open_file(struct bl_shard_check *w, struct bl_error *e)
     return code;
 }
 
-/* BL_EDATA: the file's header does not give the layout, which is reported. */
+/* Reads the layout from the header of the file. BL_EDATA: the header is invalid, which is reported. */
 static int check_read_layout(struct bl_shard_check *w, int64_t shard, struct bl_error *e)
 {
     struct bl_error why = {0};

@@ -11,7 +11,7 @@
 
 /* --- opening ---------------------------------------------------------------------------------------------------- */
 
-/* Adds what to do to the error that there is no dataset. */
+/* Turns the error that a source is no dataset into BL_EFAIL, with advice in the message. */
 static int source_is_gone(struct bl_error *e)
 {
     struct bl_error why = *e;
@@ -21,7 +21,7 @@ static int source_is_gone(struct bl_error *e)
                         why.text);
 }
 
-/* Opens the dataset of a source and compares it with what the view was made of. */
+/* Opens the dataset of a source, and checks that it is the dataset that the view was made of. */
 static int view_source_open(const struct bl_manifest *view, const struct bl_view_source *source, const char *dir,
                             struct bl_dataset *dataset, struct bl_error *e)
 {
@@ -57,6 +57,7 @@ void bl_view_close_sources(struct bl_dataset *sources, size_t count)
     free(sources);
 }
 
+/* Allocates the sources, all closed. */
 static int view_make_sources(struct bl_view *view, size_t count, struct bl_error *e)
 {
     view->source = calloc(count, sizeof *view->source);
@@ -66,6 +67,7 @@ static int view_make_sources(struct bl_view *view, size_t count, struct bl_error
     return view->source ? BL_OK : bl_error_memory(e);
 }
 
+/* Opens the places and the sources of a view. */
 static int view_open_sources(struct bl_view *view, struct bl_error *e)
 {
     const struct bl_manifest *m = &view->manifest;
@@ -77,7 +79,7 @@ static int view_open_sources(struct bl_view *view, struct bl_error *e)
     return code;
 }
 
-/* A dataset is its own source. */
+/* Opens a dataset as a view of itself: the dataset is the only source, and its index gives the places. */
 static int view_open_dataset(struct bl_view *view, struct bl_error *e)
 {
     struct bl_manifest *m = &view->manifest;
@@ -94,8 +96,8 @@ static int view_open_dataset(struct bl_view *view, struct bl_error *e)
     return bl_attribute_values_read(&view->values, view->table, &m->format, e);
 }
 
-/* Of blocks that are composed, nothing but the plan says what is in them: it must be the one that the manifest lists.
- */
+/* Compares the file of a plan with its checksum in the manifest. Only the plan says which sequences a composed block
+ * holds, so that a damaged plan would otherwise give wrong blocks without an error. */
 static int view_check_plan(const struct bl_view *view, const char *name, struct bl_error *e)
 {
     const struct bl_manifest_file *file = bl_manifest_find_file(&view->manifest, name);
@@ -110,7 +112,7 @@ static int view_check_plan(const struct bl_view *view, const char *name, struct 
     return code;
 }
 
-/* Opens the file that has the plan of an epoch. */
+/* Opens the plan file `name` of the view's directory. BL_EDATA: its number of blocks is not that of the manifest. */
 static int view_open_file(const struct bl_view *view, const char *name, struct bl_index *index, struct bl_error *e)
 {
     const struct bl_format *format = &view->manifest.format;
@@ -123,7 +125,8 @@ static int view_open_file(const struct bl_view *view, const char *name, struct b
     return code;
 }
 
-/* Opens the plan of an epoch. */
+/* Opens and checks the plan of an epoch; 0 is the first plan. BL_EUSAGE: the epoch has no plan. On error *index is
+ * closed. */
 static int view_open_plan(const struct bl_view *view, int64_t epoch, struct bl_index *index, struct bl_error *e)
 {
     const struct bl_manifest *m = &view->manifest;
@@ -180,7 +183,7 @@ void bl_view_close(struct bl_view *view)
     *view = (struct bl_view){.index.fd = -1};
 }
 
-/* The source of a row, and its first row. */
+/* Returns the number of the source that has a row of the view. *first: the first row of this source. */
 static size_t view_source_of(const struct bl_view *view, int64_t row, int64_t *first)
 {
     const struct bl_manifest *m = &view->manifest;
@@ -194,7 +197,8 @@ static size_t view_source_of(const struct bl_view *view, int64_t row, int64_t *f
 
 /* --- blocks ----------------------------------------------------------------------------------------------------- */
 
-/* Reads the pieces of a block into its tables. cu_seqlens is not ended yet. */
+/* Reads n pieces of the plan, from piece `first` on, into the tables of view->block. block_end_tables completes them.
+ */
 static int view_read_pieces(struct bl_view *view, int64_t first, int64_t n, struct bl_error *e)
 {
     struct bl_block *block = &view->block;
@@ -205,7 +209,8 @@ static int view_read_pieces(struct bl_view *view, int64_t first, int64_t n, stru
     return bl_index_read_columns(&view->index, columns, sizeof columns / sizeof *columns, first, n, e);
 }
 
-/* Fills the unused places of the tables. An end that is out of range becomes one that does not suit the last length. */
+/* Fills the places of the tables behind the n pieces. If the end of the last piece exceeds INT32_MAX, the end is set to
+ * INT32_MAX, which contradicts the length of the piece, so that bl_block_tables_are_sound rejects the block. */
 static void block_end_tables(struct bl_block *block, int64_t n, int64_t S)
 {
     int64_t stop = n ? (int64_t)block->cu_seqlens[n - 1] + block->length[n - 1] : 0;
@@ -220,7 +225,7 @@ static void block_end_tables(struct bl_block *block, int64_t n, int64_t S)
         block->cu_seqlens[i] = end;
 }
 
-/* The tables of a block by the plan. */
+/* Reads the tables of block b from the plan and checks them. Failed sequences of a dataset are not marked yet. */
 static int view_read_block(struct bl_view *view, int64_t b, const struct bl_block **out, struct bl_error *e)
 {
     const struct bl_format *format = &view->manifest.format;
@@ -244,7 +249,7 @@ static int view_read_block(struct bl_view *view, int64_t b, const struct bl_bloc
     return BL_OK;
 }
 
-/* Marks the sequences of a dataset that failed while packing, as its own blocks do. */
+/* Marks the pieces of sequences that failed while packing as failed, as the tables of the dataset's own shards do. */
 static void block_mark_failed(struct bl_block *block, const struct bl_sequences *table)
 {
     for (int32_t i = 0; i < block->num_sequences; i++) {
@@ -265,7 +270,8 @@ int bl_view_tables(struct bl_view *view, int64_t b, const struct bl_block **out,
     return code;
 }
 
-/* Whether the part after the one that has a step is a piece that repeats the step: it has what follows, too. */
+/* Returns true if the next part of the row stores the step a second time, in front of its own steps (--overlap). Then
+ * the next part is preferred, because it also stores the steps that follow. */
 static bool view_is_repeated(const struct bl_view *view, int64_t row, int64_t part, int64_t step, int64_t overlap)
 {
     if (!overlap || part + 1 >= bl_places_end(&view->places, row))
@@ -296,11 +302,13 @@ int bl_view_find(struct bl_view *view, int64_t row, int64_t step, int64_t steps,
     return BL_OK;
 }
 
-/* Reads some steps of a block of a dataset. */
+/* A function that copies steps first to end - 1 of block b of field f: bl_dataset_read_steps or bl_dataset_copy_steps.
+ */
 typedef int steps_function(struct bl_dataset *dataset, int64_t b, int f, int64_t first, int64_t end, void *out,
                            struct bl_error *e);
 
-/* Reads steps of a row, which may be stored in several parts. */
+/* Copies `steps` steps of a row, from step `step` on, by the function `read`. The steps may be stored in several parts.
+ */
 static int view_read_steps(struct bl_view *view, int64_t row, int64_t step, int64_t steps, int f, steps_function *read,
                            void *out, struct bl_error *e)
 {
@@ -338,7 +346,7 @@ int bl_view_read(struct bl_view *view, int64_t b, int f, void *out, struct bl_er
         bl_field_pad_between(field, out, at, start, format->pad_repeat);
         code = view_read_steps(view, block->sequence[i], block->source_start[i], block->length[i], f,
                                bl_dataset_read_steps, (uint8_t *)out + start * bl_field_step_bytes(field), e);
-        if (code == BL_EUSAGE) /* the place is none */
+        if (code == BL_EUSAGE) /* the place names a block or steps that do not exist: damage, not a wrong request */
             code = e->code = BL_EDATA;
         at = start + (size_t)block->length[i];
     }
@@ -368,6 +376,7 @@ int bl_view_attribute(struct bl_view *view, int64_t b, int a, void *out, struct 
 
 /* --- rows ------------------------------------------------------------------------------------------------------- */
 
+/* Returns true if another source has the id of the row. Searches places->renamed, which is sorted. */
 static bool row_is_renamed(const struct bl_places *places, int64_t row)
 {
     int64_t low = 0, high = places->renamed_count;

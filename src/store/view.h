@@ -1,11 +1,12 @@
-/* A view, opened for reading: blocks by another plan, made of the stored sequences of its sources when they are read.
+/* Reading a view: blocks of another plan, composed of the stored sequences of source datasets when they are read.
  *
- * A view's directory has a manifest, the plan (index.safetensors, without block checksums), the places of the sources'
- * sequences (store/places.h), and the plans of further epochs. A dataset that has plans of epochs is opened as a view
- * of itself: then the places come from its index, in memory. For one thread at a time.
+ * The directory of a view holds a manifest, the plan (index.safetensors without block checksums), the places where the
+ * sources store each sequence (store/places.h), and the plans of further epochs. For example, a view of the datasets a
+ * and b stores no steps: it reads each piece of its plan from a shard of a or b. A dataset with plans of epochs is
+ * opened as a view of itself; its places are then collected from its index. One thread at a time may use an object.
  *
- * A view knows its sources by the checksums of index, table and shards.tsv, not of the manifest, since plans of
- * epochs may be added to a source. */
+ * A view identifies its sources by the checksums of their index, sequences.tsv and shards.tsv. It does not use the
+ * checksum of their manifest, which changes when plans of epochs are added to a source. */
 #ifndef BL_VIEW_H
 #define BL_VIEW_H
 
@@ -27,55 +28,57 @@ struct bl_view {
     struct bl_dataset *source; /* [sources] */
     size_t sources;
     struct bl_block block; /* tables only: returned by bl_view_tables */
-    struct bl_buffer id;   /* of the last row, if it is renamed */
-    /* Of a dataset that is opened as a view of itself: */
+    struct bl_buffer id;   /* id of the row that bl_view_row returned last, if it is renamed */
+    /* The following members are set if a dataset is opened as a view of itself. */
     struct bl_attribute_values values;
-    const struct bl_sequences *table; /* rows without a length have failed; NULL: of a view, whose plans have none */
+    const struct bl_sequences *table; /* a planned row of length 0 failed while packing; NULL: the directory holds a
+                                         view, whose plans have no failed rows */
 };
 
-/* Opens the view and its sources, or a dataset as a view of itself. BL_EUSAGE: dir holds neither. BL_EDATA: the view is
- * damaged, or a source is another dataset than it was; BL_EFAIL: a source is missing. The message names the source. On
- * error *view is empty. */
+/* Opens the view in dir and its sources, or the dataset in dir as a view of itself. BL_EUSAGE: dir holds neither.
+ * BL_EDATA: the view is damaged, or a source is not the dataset that the view was made of. BL_EFAIL: a source is
+ * missing. The message names the source. On error *view is empty. */
 int bl_view_open(struct bl_view *view, const char *dir, struct bl_error *e);
 void bl_view_close(struct bl_view *view);
 
-/* Reads by the plan of an epoch from now on; 0 is the first plan. BL_EUSAGE: there is no such plan; the view is
- * unchanged. */
+/* Selects the plan of an epoch for all later reads; 0 is the first plan. BL_EUSAGE: the epoch has no plan. On error the
+ * view keeps its plan. */
 int bl_view_set_epoch(struct bl_view *view, int64_t epoch, struct bl_error *e);
 
-/* Checks that the sources of the view in dir are there, and are what the view was made of: BL_EDATA names the first
- * that is not. */
+/* Checks that the sources of the view in dir exist and are the datasets that the view was made of. BL_EDATA: one is
+ * missing or differs; the message names the first such source. */
 int bl_view_check_sources(const struct bl_manifest *manifest, const char *dir, struct bl_error *e);
 
-/* Closes datasets and frees their array, which may be NULL. */
+/* Closes the datasets and frees their array. NULL is allowed. */
 void bl_view_close_sources(struct bl_dataset *sources, size_t count);
 
-/* Copies block b of field f, decoded and padded: T steps. Errors as of bl_dataset_read. */
+/* Copies block b of field f, decoded and padded, to out: T steps. The error codes are those of bl_dataset_read. */
 int bl_view_read(struct bl_view *view, int64_t b, int f, void *out, struct bl_error *e);
 
-/* Steps of a row that are stored together: steps first to end - 1 of a block of a source. */
+/* Consecutive steps of a row that one block stores: steps first to end - 1 of a block of a source. */
 struct bl_view_steps {
     struct bl_dataset *source;
     int64_t block, first, end;
 };
 
-/* Finds the stored steps of a row from this one on, `steps` at most: where the row has several parts, the rest is in
- * the next. BL_EDATA: they are not stored. */
+/* Finds the block that stores a step of a row, and how many of the following steps it stores, `steps` at most. If the
+ * row has several parts, *found ends with the part, and the next call finds the rest. BL_EDATA: the step is not stored.
+ */
 int bl_view_find(struct bl_view *view, int64_t row, int64_t step, int64_t steps, struct bl_view_steps *found,
                  struct bl_error *e);
 
-/* Copies these steps of a row of field f as they are stored: see bl_dataset_copy_steps. */
+/* Copies steps of a row of field f as they are stored: see bl_dataset_copy_steps. */
 int bl_view_copy_steps(struct bl_view *view, int64_t row, int64_t step, int64_t steps, int f, void *out,
                        struct bl_error *e);
 
-/* The tables of block b, valid until the next call. */
+/* Returns the tables of block b in *block, which is valid until the next call. */
 int bl_view_tables(struct bl_view *view, int64_t b, const struct bl_block **block, struct bl_error *e);
 
-/* Copies attribute a of block b: [S], I64 or F64 as its dtype says. */
+/* Copies attribute a of block b to out, [S], of the attribute's type, I64 or F64. */
 int bl_view_attribute(struct bl_view *view, int64_t b, int a, void *out, struct bl_error *e);
 
-/* A row of the sources' tables, valid until the next call; its id has the source's name before it where another source
- * has the same id. BL_EUSAGE: no such row. */
+/* Reads a row of the sources' tables. *out is valid until the next call. If another source has the same id, the id
+ * becomes SOURCE/ID. BL_EUSAGE: the row does not exist. */
 int bl_view_row(struct bl_view *view, int64_t row, const struct bl_row **out, struct bl_error *e);
 
 #endif
