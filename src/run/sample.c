@@ -15,9 +15,8 @@
 
 /* --- taking a sample ---------------------------------------------------------------------------------------------- */
 
-/* Of a block so many bytes are read, but not fewer steps than these: the beginning of a file costs more than the rest.
- * zstd finds no more in larger blocks. */
-/* Of a block, at most BLOCK_BYTES are read, but at least BLOCK_STEPS steps. */
+/* Of a block, at most BLOCK_BYTES are read, but at least BLOCK_STEPS steps, since the beginning of a file costs more
+ * time than the rest. Larger parts would not compress better with zstd. */
 #define BLOCK_BYTES ((int64_t)8 << 20)
 #define BLOCK_STEPS 64
 
