@@ -13,7 +13,7 @@
 
 /* --- forms of steps ----------------------------------------------------------------------------------------------- */
 
-/* A form is the type and shape of a step, for kinds that do not define them. All rows must have the
+/* A form is the type and shape of a step, such as "F32 [3]", for kinds that do not define them. All rows must have the
  * form of the first row; the others are skipped. So forms are compared in the order of the rows: at the end of a scan,
  * or in the merge of its parts. */
 
