@@ -6,7 +6,7 @@
 
 /* --- memory budget ------------------------------------------------------------------------------------------------ */
 
-#define POLL_NS 100000000 /* how often who waits looks at the cancel flag */
+#define POLL_NS 100000000 /* time between two looks at the cancel flag while a request waits */
 
 void bl_memory_budget_init(struct bl_memory_budget *b, int64_t total)
 {
@@ -25,7 +25,8 @@ void bl_memory_budget_free(struct bl_memory_budget *b)
     pthread_mutex_destroy(&b->lock);
 }
 
-/* Waits with the lock held, but not for ever. */
+/* Waits for a signal, at most POLL_NS, and adds the time to the waiting time of the budget. Call with the lock held.
+ * The limit is needed because a signal handler raises the cancel flag, which cannot signal a condition variable. */
 static void budget_wait(struct bl_memory_budget *b)
 {
     struct timespec until, since;
@@ -51,7 +52,7 @@ int bl_memory_budget_take(struct bl_memory_budget *b, int64_t *bytes, const stru
     uint64_t number = b->came++;
     while (!bl_cancelled(cancel) && (number != b->went || b->left < *bytes))
         budget_wait(b);
-    bool cancelled = bl_cancelled(cancel); /* then nobody who waits gets any */
+    bool cancelled = bl_cancelled(cancel); /* then each waiting request fails in turn */
     if (!cancelled)
         b->left -= *bytes;
     b->went++;
@@ -77,6 +78,7 @@ void bl_memory_budget_give(struct bl_memory_budget *b, int64_t bytes)
 
 /* --- shared memory ------------------------------------------------------------------------------------------------ */
 
+/* Maps fd and makes memory its owner, even if the mapping fails. flags: added to MAP_SHARED. */
 static int shared_memory_map(struct bl_shared_memory *memory, int fd, size_t size, int flags, struct bl_error *e)
 {
     *memory = (struct bl_shared_memory){.size = size, .fd = fd};

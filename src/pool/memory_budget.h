@@ -1,5 +1,5 @@
-/* Memory for several workers or processes: a budget that bounds what workers use together, and memory that processes
- * share. */
+/* Memory for several workers or processes: a budget that limits the total memory of the workers, and memory that
+ * processes share. */
 #ifndef BL_MEMORY_BUDGET_H
 #define BL_MEMORY_BUDGET_H
 
@@ -16,28 +16,33 @@
 
 struct bl_memory_budget {
     pthread_mutex_t lock;
-    pthread_cond_t given;
-    int64_t total, left; /* left: less than 0 where some was charged */
-    uint64_t came, went; /* numbers of those who wait: they are served in turn */
-    double waited;       /* seconds, of all who did */
+    pthread_cond_t given; /* signaled when bytes are released or the next ticket is served */
+    int64_t total, left;  /* bytes; left is negative while charged bytes exceed the budget */
+    uint64_t came, went;  /* FIFO tickets: next to issue, now serving */
+    double waited;        /* seconds that all requests together have waited */
 };
 
-/* A total may be less than 0; there is always one byte to take turns for. Needs bl_memory_budget_free afterwards. */
+/* Initializes a budget of total bytes. A total of 0 or less gives a budget of one byte, so that requests are still
+ * served one at a time. The caller ends the budget with bl_memory_budget_free. */
 void bl_memory_budget_init(struct bl_memory_budget *budget, int64_t total);
 void bl_memory_budget_free(struct bl_memory_budget *budget);
 
-/* Waits for so many bytes; more than the total: for all of it, and then *bytes is that. The caller must hold none,
- * or two of them could wait for each other. BL_ECANCEL. */
+/* Waits until *bytes are left and takes them. A request for more than the total is reduced to the total, and *bytes is
+ * set to it. The caller must not hold bytes of the budget: two such callers could wait for each other for ever.
+ * Requests are served in order of arrival, so that small requests cannot starve a large one. Returns BL_ECANCEL if
+ * cancel is raised first; then nothing is taken. */
 int bl_memory_budget_take(struct bl_memory_budget *budget, int64_t *bytes, const struct bl_cancel *cancel,
                           struct bl_error *e);
 
-/* Takes them although they are not left, for a need that shows itself when others are held. */
+/* Takes bytes without waiting, even if fewer are left: for a caller that already holds bytes and finds that it needs
+ * more. */
 void bl_memory_budget_charge(struct bl_memory_budget *budget, int64_t bytes);
+/* Releases bytes and wakes the waiting requests. */
 void bl_memory_budget_give(struct bl_memory_budget *budget, int64_t bytes);
 
 /* --- shared memory ------------------------------------------------------------------------------------------------ */
 
-/* Memory that other processes map, too, by its descriptor. */
+/* Memory that other processes can map, too, by its file descriptor. */
 
 struct bl_shared_memory {
     uint8_t *data; /* page-aligned; NULL: none */
@@ -45,17 +50,17 @@ struct bl_shared_memory {
     int fd; /* -1: closed */
 };
 
-/* Makes so many bytes of zeros, of which pages are allocated when they are first written. */
+/* Makes size bytes of zeros. The kernel allocates each page when it is first written. BL_EFAIL: the system refuses. */
 int bl_shared_memory_make(struct bl_shared_memory *memory, size_t size, struct bl_error *e);
 
-/* Maps what another process made, all of it at once, which is much faster than page after page, and takes over its
- * descriptor. Also to be freed after a failure. */
+/* Maps the memory behind fd, which another process made, and owns fd from then on. All pages are mapped at once, which
+ * is much faster than a page fault for each. After a failure the caller must free it, too, since it owns fd. */
 int bl_shared_memory_map(struct bl_shared_memory *memory, int fd, size_t size, struct bl_error *e);
 
-/* Closes the descriptor: no other process will map it. */
+/* Closes the descriptor when no other process needs it any more. The mapping stays. */
 void bl_shared_memory_close_fd(struct bl_shared_memory *memory);
 
-/* Initialize with {0}. */
+/* Unmaps the memory and closes the descriptor. A struct that is {0} is accepted. */
 void bl_shared_memory_free(struct bl_shared_memory *memory);
 
 #endif

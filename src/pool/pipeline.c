@@ -1,7 +1,7 @@
-/* Jobs stand in a ring of `slots` entries with three counters: produced >= taken >= consumed. Between its worker and a
- * writer an entry is in a queue. It is done when the last of them finishes with it; consume waits for the oldest entry.
- * One mutex guards everything: a job is a block of frames or a file, so the lock is taken a few thousand times a second
- * at most. */
+/* Jobs are kept in a ring of `slots` entries with three counters: produced >= taken >= consumed. A worker that is done
+ * with an entry puts it into a linked queue for the writers. An entry is done when its last stage before consume has
+ * ended; the caller's thread waits for the oldest entry. One mutex guards everything: a job is a block of frames or a
+ * file, so the lock is taken a few thousand times a second at most. */
 #include "pool/pipeline.h"
 
 #include <errno.h>
@@ -24,27 +24,28 @@ struct pipeline {
     struct bl_cancel *cancel;
     struct entry *ring;
     size_t slots;
-    size_t produced, taken, consumed; /* jobs so far */
-    bool closed;                      /* no more jobs will be produced */
-    int working;                      /* workers still running */
-    struct entry *worked, **worked_end;
+    size_t produced, taken, consumed;   /* jobs so far */
+    bool closed;                        /* no more jobs will be produced */
+    int working;                        /* workers still running */
+    struct entry *worked, **worked_end; /* queue of entries for the writers; worked_end: where to link the next */
     int open_code;
     struct bl_error open_error; /* of a worker whose open failed */
     pthread_mutex_t lock;
     pthread_cond_t has_work, has_writing, has_result;
 
-    /* For the times: */
+    /* Members for the accounting of times: */
     struct bl_work times;
-    int workers, idle;           /* idle: without a job */
-    size_t in_work, in_write;    /* jobs */
-    const struct entry *awaited; /* that the caller's thread waits for; NULL: it is busy */
-    double counted;              /* when the times were last brought up to date */
+    int workers, idle;           /* idle: number of workers without a job */
+    size_t in_work, in_write;    /* jobs that a worker has; jobs that are in the queue of writers or being written */
+    const struct entry *awaited; /* the entry that the caller's thread waits for; NULL: that thread is busy */
+    double counted;              /* time of the last update of the times, in seconds */
 };
 
 /* --- times ------------------------------------------------------------------------------------------------------ */
 
-/* What the workers without a job wait for. If results are about to be written, and more of them than are waiting for
- * their turn, it is the disk. Call with the lock held. */
+/* Returns the cause why idle workers have no job. If the caller's thread is busy, they wait for it (BL_WAIT_ORDER).
+ * Otherwise the ring is full or closed. If more entries wait for writers than wait to be consumed, the disk is the
+ * cause (BL_WAIT_WRITE); else it is the worker of the oldest job (BL_WAIT_JOB). Call with the lock held. */
 static enum bl_wait pipeline_what_is_awaited(const struct pipeline *p)
 {
     if (!p->awaited)
@@ -53,8 +54,9 @@ static enum bl_wait pipeline_what_is_awaited(const struct pipeline *p)
     return p->in_write > finished ? BL_WAIT_WRITE : BL_WAIT_JOB;
 }
 
-/* Counts the time since the last call, before something changes. Where one job is waited for, its worker has one.
- * Call with the lock held. */
+/* Adds the time since the last call to the cause of the present wait, scaled by the share of idle workers. Call before
+ * the number of idle workers or the cause changes. If all wait for one job, the worker of that job cannot be idle, so
+ * the share is taken of the other workers. Call with the lock held. */
 static void pipeline_count_time(struct pipeline *p)
 {
     if (!p->stages->work_times)
@@ -74,7 +76,7 @@ static double pipeline_now(const struct pipeline *p)
     return p->stages->work_times ? bl_seconds_now() : 0;
 }
 
-/* The processor time of this thread, which it began with `before`. Call with the lock held. */
+/* Adds the processor time that this thread has used since `before`. Call with the lock held. */
 static void pipeline_add_processor_time(struct pipeline *p, const struct bl_processor_time *before)
 {
     if (!p->stages->work_times)
@@ -100,7 +102,7 @@ static void pipeline_report_times(const struct pipeline *p, double seconds)
 
 /* --- workers and writers ---------------------------------------------------------------------------------------- */
 
-/* Waits for a job. NULL: no more jobs. Called and returns with the lock held. */
+/* Waits for a job and returns its entry, or NULL if there are no more jobs. Call with the lock held. */
 static struct entry *worker_take(struct pipeline *p)
 {
     pipeline_count_time(p);
@@ -108,14 +110,15 @@ static struct entry *worker_take(struct pipeline *p)
     while (p->taken == p->produced && !p->closed)
         pthread_cond_wait(&p->has_work, &p->lock);
     if (p->taken == p->produced)
-        return NULL; /* it stays idle until all have ended */
+        return NULL; /* the worker counts as idle until the run ends */
     pipeline_count_time(p);
     p->idle--;
     p->in_work++;
     return &p->ring[p->taken++ % p->slots];
 }
 
-/* Call with the lock held. */
+/* Passes an entry on after work: to the writers, or to consume if there is no write stage or work has failed. Call with
+ * the lock held. */
 static void pipeline_pass_on(struct pipeline *p, struct entry *entry)
 {
     pipeline_count_time(p);
@@ -178,7 +181,7 @@ static void *worker_main(void *argument)
     return NULL;
 }
 
-/* Waits for an entry to write. NULL: no more entries. Called and returns with the lock held. */
+/* Waits for an entry to write and returns it, or NULL after the last worker has ended. Call with the lock held. */
 static struct entry *writer_take(struct pipeline *p)
 {
     while (!p->worked && p->working)
@@ -209,6 +212,8 @@ static void *writer_main(void *argument)
 
 /* --- the caller's thread ---------------------------------------------------------------------------------------- */
 
+/* Makes a job and adds it to the ring, which must have a free entry, or closes the ring if there are no more jobs. Only
+ * the caller's thread changes produced, consumed and closed, so it may read them without the lock. */
 static int pipeline_produce(struct pipeline *p, struct bl_error *e)
 {
     void *job = NULL;
@@ -226,7 +231,8 @@ static int pipeline_produce(struct pipeline *p, struct bl_error *e)
     return BL_OK;
 }
 
-/* Waits briefly for the oldest job. True: it is done. */
+/* Waits for the oldest job for at most 0.1 s and returns whether it is done. If a worker could not open, *code and e
+ * get its error. */
 static bool pipeline_wait_oldest(struct pipeline *p, int *code, struct bl_error *e)
 {
     struct timespec until;
@@ -254,6 +260,8 @@ static bool pipeline_wait_oldest(struct pipeline *p, int *code, struct bl_error 
     return done;
 }
 
+/* Removes the oldest entry, which is done, from the ring and consumes its job, or discards it and returns its error.
+ * The waiting time for this job is in work_times->held while consume runs, so that consume can blame a file for it. */
 static int pipeline_consume_oldest(struct pipeline *p, struct bl_error *e)
 {
     struct entry *entry = &p->ring[p->consumed % p->slots];
@@ -274,6 +282,7 @@ static int pipeline_consume_oldest(struct pipeline *p, struct bl_error *e)
     return p->stages->consume(p->context, job, e);
 }
 
+/* The loop of the caller's thread. Producing comes before consuming, so that the ring stays full. */
 static int pipeline_drive(struct pipeline *p, struct bl_error *e)
 {
     for (;;) {
@@ -306,7 +315,7 @@ static void pipeline_join(struct pipeline *p, pthread_t *thread, int threads)
         p->stages->discard(p->context, p->ring[p->consumed % p->slots].job);
 }
 
-/* Starts workers, then writers; *threads counts the ones that run. */
+/* Starts the workers, then the writers. *threads is the number of threads that run, also after an error. */
 static int pipeline_start(struct pipeline *p, pthread_t *thread, int workers, int *threads, struct bl_error *e)
 {
     int most = p->stages->writers, writers = most && most < workers ? most : workers;
@@ -323,6 +332,8 @@ static int pipeline_start(struct pipeline *p, pthread_t *thread, int workers, in
     return BL_OK;
 }
 
+/* Runs all jobs with two or more workers. Any error raises cancel before the threads are joined: this stops long jobs.
+ */
 static int pipeline_run_threads(struct pipeline *p, int workers, struct bl_error *e)
 {
     double begun = p->counted = pipeline_now(p);
@@ -349,7 +360,7 @@ out:
     return code;
 }
 
-/* A job from its making to its end. *left: there was one. */
+/* Runs one job through all stages on this thread. *left is false if there are no more jobs. */
 static int pipeline_run_job(struct pipeline *p, void *worker, bool *left, struct bl_error *e)
 {
     const struct bl_stages *s = p->stages;
@@ -375,6 +386,7 @@ static int pipeline_run_job(struct pipeline *p, void *worker, bool *left, struct
     return code;
 }
 
+/* Runs all jobs on the caller's thread, without locks. */
 static int pipeline_run_single(struct pipeline *p, struct bl_error *e)
 {
     const struct bl_stages *s = p->stages;
@@ -428,11 +440,12 @@ int bl_pipeline_run(const struct bl_stages *stages, void *context, int workers, 
 
 /* --- work on a second thread -------------------------------------------------------------------------------------- */
 
-/* A pipeline with a single job. */
+/* A background task is a pipeline with a single job: the pipeline already has the thread, the tick and the
+ * cancellation. */
 
 struct running {
     const struct bl_aside *aside;
-    bool is_made;
+    bool is_made; /* the single job has been produced */
 };
 
 static int aside_produce(void *context, void **job, struct bl_error *e)
@@ -477,6 +490,6 @@ int bl_aside_run(const struct bl_aside *aside, struct bl_error *e)
                                             .discard = aside_discard,
                                             .tick = aside_tick};
     struct running running = {.aside = aside};
-    /* With one worker the caller's thread would do it. */
+    /* Two workers: with one, the caller's thread would run the work and could not tick. */
     return bl_pipeline_run(&stages, &running, 2, 2, aside->cancel, e);
 }

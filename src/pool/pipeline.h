@@ -1,10 +1,12 @@
-/* The pipeline: produce -> work -> write -> consume. Many threads run work and write; the caller's thread runs the
- * rest.
+/* The pipeline runs jobs through four stages: produce -> work -> write -> consume. Many threads run work and write; the
+ * caller's thread runs produce and consume.
  *
- * It resembles a Unix pipeline. produce makes jobs in order, but only while fewer than `slots` are in progress: that is
- * the backpressure, and bounds the memory. Workers run work. As many writers, or fewer, run write, which waits for the
- * disk, so that workers do not wait. consume gets the results in the order of the jobs, whatever order they finished
- * in. With one worker everything runs in the same order without threads. The first fatal error, in the order of the
+ * It resembles a Unix pipeline. produce makes jobs in order, but only while fewer than `slots` are in progress: this
+ * backpressure bounds the memory. Workers run work. Writers, at most one for each worker, run write, so that no worker
+ * waits for the disk. consume gets the results in the order of the jobs, whatever order they finished in. Example: jobs
+ * 1, 2 and 3 are runs of blocks; 3 is encoded first, but is consumed only after 1 and 2.
+ *
+ * With one worker everything runs in the same order without threads. The first fatal error, in the order of the
  * jobs, stops production, raises cancel, waits for the threads and is returned. */
 #ifndef BL_PIPELINE_H
 #define BL_PIPELINE_H
@@ -19,30 +21,32 @@
 struct bl_stages {
     /* Makes the next job; *job stays NULL if there are no more. Runs on the caller's thread. */
     int (*produce)(void *context, void **job, struct bl_error *e);
-    /* Open and close the state of a worker; both NULL if it needs none. open runs on the worker's thread. */
+    /* Open and close the state of a worker; both NULL if it needs none. Both run on the thread of the worker. */
     int (*open)(void *context, void **worker, struct bl_error *e);
     void (*close)(void *worker);
     /* Does a job, on any thread. A code other than BL_OK is fatal. */
     int (*work)(void *context, void *worker, void *job, struct bl_error *e);
     /* Follows work, on another thread, in parallel with other jobs; may be NULL. Errors as in work. */
     int (*write)(void *context, void *job, struct bl_error *e);
-    int writers; /* threads that run it, at most; 0: as many as workers */
+    int writers; /* the most threads that run write; 0: as many as workers */
     /* Takes a result, in order, and owns the job from then on. Runs on the caller's thread. */
     int (*consume)(void *context, void *job, struct bl_error *e);
     /* Frees a job that will not be consumed. */
     void (*discard)(void *context, void *job);
     /* Called several times a second while waiting, and after every job; may be NULL. */
     void (*tick)(void *context);
-    struct bl_work *work_times; /* where the time goes is added here; NULL: nobody asks */
+    struct bl_work *work_times; /* the times of this run are added here; NULL: do not measure times */
 };
 
-/* Runs all jobs. BL_ECANCEL: cancel was raised from outside (a signal). A thread that cannot start is BL_EFAIL. */
+/* Runs all jobs and returns BL_OK after the last one is consumed. slots: the most jobs in progress, at least workers.
+ * BL_ECANCEL: cancel was raised from outside (a signal). BL_EFAIL: a thread cannot start. Other codes are those of the
+ * stages; with two or more workers, cancel->raised is then -1, unless a signal has set it. */
 int bl_pipeline_run(const struct bl_stages *stages, void *context, int workers, int slots, struct bl_cancel *cancel,
                     struct bl_error *e);
 
 /* --- work on a second thread -------------------------------------------------------------------------------------- */
 
-/* Runs work on a thread of its own, while the calling thread reports that the work goes on. */
+/* A background task: work runs on its own thread while the calling thread reports that the work goes on. */
 
 struct bl_aside {
     int (*work)(void *context, struct bl_error *e);
@@ -52,7 +56,8 @@ struct bl_aside {
     struct bl_cancel *cancel;
 };
 
-/* Returns what the work does, with its error. It is waited for in any case: BL_ECANCEL comes after its end. */
+/* Runs the background task and returns the code of its work, with its error. The function always waits for the end of
+ * the work, also when cancel is raised; then it returns BL_ECANCEL. */
 int bl_aside_run(const struct bl_aside *aside, struct bl_error *e);
 
 #endif

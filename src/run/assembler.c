@@ -15,8 +15,8 @@ static void copier_close(struct bl_copier *c);
 
 /* --- copier ------------------------------------------------------------------------------------------------------- */
 
-/* Shards that a copier keeps open, of all sources: of plain ones a descriptor is all there is to keep, of compressed
- * ones the frames that were read last. */
+/* The most shards that a copier keeps open, over all sources. A plain shard costs one descriptor; a compressed shard
+ * also costs the memory of the frames that were read last. */
 #define PLAIN_MOST 256
 #define COMPRESSED_MOST 16
 #define COMPRESSED_BYTES ((int64_t)64 << 20)
@@ -24,13 +24,13 @@ static void copier_close(struct bl_copier *c);
 struct bl_copier {
     const struct bl_pack *pack;
     struct bl_view view;
-    int64_t *offsets; /* [T + 1] of the JPEG files of one block, in files; NULL: there are none */
-    struct bl_buffer files;
+    int64_t *offsets;       /* [T + 1] offsets in files of the JPEG files of one block; NULL: no field is JPEG */
+    struct bl_buffer files; /* the JPEG files of one field of one block, one after the other */
 };
 
 /* --- the sources ------------------------------------------------------------------------------------------------ */
 
-/* What a shard of the source takes while it is open: a frame that is kept, and room to read one. */
+/* Returns the bytes that an open shard of the source takes: a frame that is kept, and room to read another. */
 static int64_t source_shard_memory(const struct bl_dataset *source)
 {
     const struct bl_format *format = &source->manifest.format;
@@ -43,7 +43,8 @@ static int64_t source_shard_memory(const struct bl_dataset *source)
     return format->compressed ? 2 * frame + (int64_t)BL_KEPT_BYTES : 0;
 }
 
-/* How many shards of each source to keep open. */
+/* Returns how many shards of this source to keep open, at least 1. sources: their number, which share the limits.
+ * descriptors: how many this copier may open. */
 static int64_t source_keeps(const struct bl_dataset *source, int64_t sources, int64_t descriptors)
 {
     const struct bl_format *format = &source->manifest.format;
@@ -66,6 +67,7 @@ int64_t bl_copier_memory(const struct bl_view *view)
     return bytes;
 }
 
+/* Sets how many shards each source keeps open. Copiers may use half of the descriptors of the process. */
 static int copier_keep_shards(struct bl_copier *c, struct bl_error *e)
 {
     int64_t descriptors = bl_descriptors_raise() / 2 / (c->pack->share.workers > 0 ? c->pack->share.workers : 1);
@@ -77,7 +79,7 @@ static int copier_keep_shards(struct bl_copier *c, struct bl_error *e)
     return code;
 }
 
-/* Opens the view pack->view once more. pack must outlive the copier. */
+/* Opens the view pack->view once more, for this worker. pack must outlive the copier. */
 static int copier_open(struct bl_copier **copier, const struct bl_pack *pack, struct bl_error *e)
 {
     struct bl_copier *c = calloc(1, sizeof *c);
@@ -110,14 +112,14 @@ static void copier_close(struct bl_copier *c)
 
 /* --- pieces ----------------------------------------------------------------------------------------------------- */
 
-/* The first step of a piece in its sequence. Its source_start counts from the first step that is stored. */
+/* Returns the first step of piece i in its sequence. source_start counts from the first stored step instead. */
 static int64_t piece_step(const struct bl_copier *c, const struct bl_block *block, int i)
 {
     const struct bl_places *places = &c->view.places;
     return block->source_start[i] + (places->source_start ? bl_places_begin(places, block->sequence[i]) : 0);
 }
 
-/* A scattered piece is read with its first field. */
+/* Reads all fields of a piece that external bucketing has stored: there the fields of a piece lie together. */
 static int piece_read_scattered(struct bl_copier *c, struct bl_block *block, int i, size_t piece, struct bl_error *e)
 {
     const struct bl_fields *fields = &c->pack->format->fields;
@@ -127,6 +129,7 @@ static int piece_read_scattered(struct bl_copier *c, struct bl_block *block, int
     return bl_scatter_read(c->pack->scatter, piece, block->length[i], out, e);
 }
 
+/* Copies field f of piece i into the block. A bucketed piece is read as a whole with field 0. */
 static int piece_copy(struct bl_copier *c, struct bl_block *block, int i, int f, struct bl_error *e)
 {
     size_t bytes = bl_field_step_bytes(&c->pack->format->fields.field[f]);
@@ -139,7 +142,8 @@ static int piece_copy(struct bl_copier *c, struct bl_block *block, int i, int f,
                               block->field[f] + (size_t)block->cu_seqlens[i] * bytes, e);
 }
 
-/* Appends the files of steps that are stored together; at: the first of them in the block. */
+/* Appends the JPEG files of consecutive steps of one stored block. at: the position of the first step in the new block.
+ */
 static int files_append(struct bl_copier *c, const struct bl_view_steps *steps, int f, int64_t at, struct bl_error *e)
 {
     const int64_t *offsets;
@@ -153,6 +157,7 @@ static int files_append(struct bl_copier *c, const struct bl_view_steps *steps, 
     return bl_buffer_check(&c->files, e);
 }
 
+/* Appends the JPEG files of piece i, whose steps may lie in several blocks of the source. */
 static int piece_copy_files(struct bl_copier *c, const struct bl_block *block, int i, int f, struct bl_error *e)
 {
     int64_t done = 0, step = piece_step(c, block, i);
@@ -172,7 +177,8 @@ static int piece_copy_files(struct bl_copier *c, const struct bl_block *block, i
 
 /* --- blocks ----------------------------------------------------------------------------------------------------- */
 
-/* What pads zeros or repeats pictures pads their differences as well. */
+/* Copies field f of all pieces and pads between them. Stored differences are padded in the same way as decoded steps.
+ */
 static int field_copy(struct bl_copier *c, struct bl_block *block, int f, struct bl_error *e)
 {
     const struct bl_format *format = c->pack->format;
@@ -189,7 +195,7 @@ static int field_copy(struct bl_copier *c, struct bl_block *block, int f, struct
     return code;
 }
 
-/* Steps t to end - 1 have no file, or the one before. */
+/* Pads steps t to end - 1: each repeats the file of the previous step, or has an empty file. */
 static int files_pad(struct bl_copier *c, int64_t t, int64_t end, struct bl_error *e)
 {
     int64_t size = t > 0 && c->pack->format->pad_repeat ? c->offsets[t] - c->offsets[t - 1] : 0;
@@ -220,8 +226,8 @@ static int field_copy_files(struct bl_copier *c, struct bl_shard_writer *shard, 
     return code ? code : bl_shard_writer_put_files(shard, block, f, c->offsets, c->files.data, e);
 }
 
-/* Fills the fields of these planned blocks, as encoded ones: JPEG files go into the shard. meter: as of
- * assembler_fill. BL_EFAIL: a source cannot be read, or is damaged. */
+/* Fills the fields of these planned blocks in their encoded form. JPEG files go into the shard, other fields into the
+ * block. meter: as for assembler_fill. BL_EFAIL: a source cannot be read or is damaged. */
 static int copier_fill(struct bl_copier *c, struct bl_shard_writer *shard, struct bl_block *block, int blocks,
                        const struct bl_meter *meter, struct bl_error *e)
 {
@@ -252,10 +258,10 @@ struct bl_assembler {
     struct bl_kind_env env;
     struct bl_reservation reservation;
     struct bl_reader *reader;
-    struct bl_file_check look;
+    struct bl_file_check look; /* notices a file that changed since the scan */
     struct bl_row_reader row;
     struct bl_reading *reading;
-    int64_t slowest; /* row, or -1 */
+    int64_t slowest; /* row of the slowest piece of the last fill, or -1 */
     double slowest_seconds;
 };
 
@@ -270,7 +276,7 @@ static void assembler_close(struct bl_assembler *a)
     free(a);
 }
 
-/* pack, memory and reading must outlive it; memory: of all workers, for inputs that need more than a reader takes. */
+/* Opens an assembler. The parameters are those of bl_shard_worker_open. */
 static int assembler_open(struct bl_assembler **assembler, const struct bl_pack *pack, struct bl_memory_budget *memory,
                           struct bl_reading *reading, struct bl_error *e)
 {
@@ -293,7 +299,8 @@ static int assembler_open(struct bl_assembler **assembler, const struct bl_pack 
 
 /* --- pieces ----------------------------------------------------------------------------------------------------- */
 
-/* Reads the row of a sequence and resolves the path of its file. */
+/* Reads the row of a sequence and resolves the path of its file. The caller frees *open_path, which request refers to.
+ */
 static int piece_read_row(struct bl_assembler *a, int64_t sequence, struct bl_request *request, char **open_path,
                           struct bl_error *e)
 {
@@ -306,6 +313,8 @@ static int piece_read_row(struct bl_assembler *a, int64_t sequence, struct bl_re
     return BL_OK;
 }
 
+/* Reads piece i into its place in the block. Content that does not decode is no error: the piece is marked as failed,
+ * and outcomes gets the reason. Out of memory, which a decoder may report as bad content, is an error. */
 static int assembler_read_piece(struct bl_assembler *a, struct bl_block *block, int i, struct bl_meter *meter,
                                 struct bl_outcomes *outcomes, struct bl_error *e)
 {
@@ -351,6 +360,7 @@ static int assembler_read_piece(struct bl_assembler *a, struct bl_block *block, 
 
 /* --- padding ---------------------------------------------------------------------------------------------------- */
 
+/* Pads steps from to to - 1 of all fields. */
 static void block_pad_range(const struct bl_pack *pack, struct bl_block *block, size_t from, size_t to)
 {
     for (int f = 0; f < pack->format->fields.count; f++)
@@ -370,7 +380,7 @@ static void block_pad(const struct bl_pack *pack, struct bl_block *block)
 
 /* ---------------------------------------------------------------------------------------------------------------- */
 
-/* Reads a piece, and measures how long that takes. */
+/* Reads a piece of a block that is filled alone: publishes the sequence in a->reading and measures the time. */
 static int piece_read_alone(struct bl_assembler *a, struct bl_block *block, int i, struct bl_meter *meter,
                             struct bl_outcomes *outcomes, struct bl_error *e)
 {
@@ -387,7 +397,8 @@ static int piece_read_alone(struct bl_assembler *a, struct bl_block *block, int 
     return code;
 }
 
-/* *left: steps of these pieces that meter->sum has not got yet. */
+/* Fills one block. is_alone: progress is reported for each piece; otherwise the steps that are not yet in meter->sum
+ * are added to *left. */
 static int block_fill(struct bl_assembler *a, struct bl_block *block, const struct bl_meter *meter,
                       struct bl_outcomes *outcomes, bool is_alone, int64_t *left, struct bl_error *e)
 {
@@ -411,9 +422,9 @@ static int block_fill(struct bl_assembler *a, struct bl_block *block, const stru
     return code;
 }
 
-/* Fills the fields of these planned blocks. What fails or is noted is added to outcomes in the order of the pieces; a
- * failed piece is marked in its block. meter: its sum, tick and sink; a step counts when its piece has been read, or,
- * where several blocks are filled at once, with them. */
+/* Fills the fields of these planned blocks. Failures and notes are added to outcomes in the order of the pieces, and a
+ * failed piece is marked in its block. Of meter only sum, tick and sink are used. The steps of a piece count when it
+ * has been read, or, if several blocks are filled together, when all of them are filled. */
 static int assembler_fill(struct bl_assembler *a, struct bl_block *block, int blocks, const struct bl_meter *meter,
                           struct bl_outcomes *outcomes, struct bl_error *e)
 {
@@ -423,7 +434,8 @@ static int assembler_fill(struct bl_assembler *a, struct bl_block *block, int bl
     a->slowest_seconds = 0;
     for (int b = 0; b < blocks && !code; b++)
         code = block_fill(a, &block[b], meter, outcomes, blocks == 1, &left, e);
-    /* At once: many workers that each add a few steps wait for the counter's cache line. */
+    /* One addition for all blocks: workers that often add a few steps would contend for the cache line of the counter.
+     */
     if (left)
         atomic_fetch_add_explicit(meter->sum, left, memory_order_relaxed);
     return code;
@@ -471,7 +483,8 @@ out:
     return code;
 }
 
-/* The steps of piece i that are trained: those that it repeats are trained in the piece before. */
+/* Returns the number of trained steps of piece i, without the steps that it repeats: the previous piece trains those.
+ */
 static int64_t worker_count_trained(const struct bl_shard_worker *w, const struct bl_block *block, int i)
 {
     const struct bl_fields *fields = &w->format->fields;
@@ -482,7 +495,7 @@ static int64_t worker_count_trained(const struct bl_shard_worker *w, const struc
     return block->length[i] > repeated ? bl_fields_count_trained(fields, data, block->length[i] - repeated) : 0;
 }
 
-/* Counts what of the blocks has no trained step, if a field says which steps are trained. */
+/* Counts the pieces and blocks without a trained step. A field must say which steps are trained. */
 static void worker_count_untrained(const struct bl_shard_worker *w, const struct bl_block *block, int blocks,
                                    struct bl_outcomes *outcomes)
 {

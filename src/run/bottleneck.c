@@ -11,15 +11,16 @@
 
 /* --- rate and time left ------------------------------------------------------------------------------------------- */
 
-/* Seconds by which work counts less by a factor of e: a quarter of the run, so that a rate that varies from file to
- * file is seen as one, but not more than minutes, so that a slower disk is noticed. */
+/* Limits of the decay time of the rate, in seconds: after this time the weight of work has fallen by a factor of e. The
+ * decay time is a quarter of the run so far, so that differences between files average out, but at most minutes, so
+ * that the display shows when the disk becomes slower. */
 #define MEMORY_MIN 30.0
 #define MEMORY_MAX 300.0
 
-#define SETTLE 3.0        /* seconds in which the time left follows its estimate */
-#define FIRST 0.5         /* seconds before which nothing is told */
-#define CLIMB_FACTOR 1.1  /* of the time left: an estimate above it, */
-#define CLIMB_SECONDS 2.0 /* and these more, makes it climb */
+#define SETTLE 3.0        /* time constant in seconds with which the time left follows a new estimate */
+#define FIRST 0.5         /* seconds from the start before which the time left is unknown */
+#define CLIMB_FACTOR 1.1  /* the time left climbs if the estimate exceeds it by this factor */
+#define CLIMB_SECONDS 2.0 /* and by these seconds in addition */
 
 void bl_rate_add(struct bl_rate *r, double seconds, double done)
 {
@@ -34,13 +35,15 @@ void bl_rate_add(struct bl_rate *r, double seconds, double done)
     r->done = done;
 }
 
+/* A unit is overdue when twice the usual gap has passed. From then on the rate falls as if the unit ended now. */
 double bl_rate_get(const struct bl_rate *r, double seconds)
 {
     double overdue = fmax(seconds - r->at - 2 * r->gap, 0);
     return r->span > 0 ? r->work / (r->span + overdue) : 0;
 }
 
-/* The unsmoothed estimate; negative: unknown. Time since the last sample with work is work under way. */
+/* Returns the unsmoothed estimate in seconds, or a negative number if it is unknown. The time since the last sample
+ * with new work is subtracted, at most the usual gap: during it, the next unit was in progress. */
 static double estimate_guess(const struct bl_estimate *e, double seconds, double left)
 {
     double rate = bl_rate_get(&e->rate, seconds);
@@ -65,7 +68,7 @@ void bl_estimate_add(struct bl_estimate *e, double seconds, double done, double 
         e->left = fmin(e->left, guess);
     else
         e->left += (guess - e->left) * follow;
-    if (left == 0) { /* exactly, as it is counted */
+    if (left == 0) { /* exact: left is a count of units */
         e->left = 0;
         e->known = true;
     }
@@ -78,11 +81,11 @@ double bl_estimate_left(const struct bl_estimate *e)
 
 /* --- speed of the disk -------------------------------------------------------------------------------------------- */
 
-#define SECONDS 1.0
+#define SECONDS 1.0 /* duration of the measurement */
 #define CHUNK_MAX ((int64_t)8 << 20)
-#define SYNC_CHUNKS 8
+#define SYNC_CHUNKS 8 /* chunks between two syncs: without syncs the page cache could be measured */
 
-/* Bytes that no file system makes smaller. */
+/* Fills data with random bytes, which a compressing file system cannot make smaller. */
 static void rate_fill(uint8_t *data, int64_t size)
 {
     struct bl_random random;
@@ -127,8 +130,8 @@ int bl_write_rate_measure(struct bl_write_rate *rate, int fd, int direct, int64_
 
 /* --- bottlenecks -------------------------------------------------------------------------------------------------- */
 
-#define SURE 0.7     /* of the work on a processor: then the rest need not be known to call it the limit */
-#define HELD_UP 0.05 /* of the run: a file to which so much was lost is named */
+#define SURE 0.7 /* share of the work: if computing is known to take as much, it is the limit, whatever the rest is */
+#define HELD_UP 0.05 /* share of the run: a file for which workers waited as long is named */
 
 static const struct {
     const char *name, *text;
@@ -172,7 +175,9 @@ void bl_run_times_set_kind(struct bl_run_times *times, const struct bl_kind *kin
     bool may_decode = kind && kind->decodes, decodes = may_decode && kind->decodes(config);
     bool tokenizes = kind && strcmp(kind->name, "text") == 0;
     times->scan_computes = decodes ? BL_LIMIT_DECODER : tokenizes ? BL_LIMIT_TOKENIZER : BL_LIMIT_PROCESSOR;
-    times->write_computes = decodes ? BL_LIMIT_DECODER : BL_LIMIT_PROCESSOR; /* of tokens that wait in the spool */
+    times->write_computes =
+        decodes ? BL_LIMIT_DECODER
+                : BL_LIMIT_PROCESSOR; /* not the tokenizer: the scan has put the tokens into the spool */
     times->on_gpu = may_decode && !decodes;
 }
 
@@ -191,7 +196,7 @@ void bl_run_times_free(struct bl_run_times *times)
     bl_work_free(&times->verify);
 }
 
-/* Takes what there is of it from *left. */
+/* Takes up to seconds from *left and returns the time taken. So measured parts never exceed their whole. */
 static double take(double *left, double seconds)
 {
     double taken = fmin(fmax(seconds, 0), *left);
@@ -199,7 +204,9 @@ static double take(double *left, double seconds)
     return taken;
 }
 
-/* Divides the time in which workers were at work, by what they did in it. */
+/* Divides the wall time `seconds`, in which workers had jobs, among causes in proportion to the times that the workers
+ * measured: waiting for memory, encoding, computing, and the rest, which is reading. If the processor time of decoder
+ * processes is known only in part, computing and reading cannot be told apart unless the known part is large. */
 static void limits_add_work(double sum[BL_LIMITS], double seconds, const struct bl_work *w, enum bl_limit computes,
                             bool on_gpu)
 {
@@ -218,8 +225,8 @@ static void limits_add_work(double sum[BL_LIMITS], double seconds, const struct 
     }
 }
 
-/* Divides the time of a stage. order: what its main thread does alone; rest: what it does outside of the pipeline.
- * Returns the time in which workers were at work. */
+/* Divides the time of a stage among causes. order: the cause for waits for the main thread, which produces and
+ * consumes; rest: the cause for time outside of the pipeline. Returns the remaining time, in which workers had jobs. */
 static double limits_add_stage(double sum[BL_LIMITS], double stage, const struct bl_work *w, enum bl_limit order,
                                enum bl_limit rest)
 {
@@ -262,9 +269,7 @@ struct bl_bottleneck bl_bottleneck_find(const struct bl_run_times *t)
 
 /* --- bottlenecks as JSON ------------------------------------------------------------------------------------------ */
 
-/* Where the time of a run went, as JSON. */
-
-/* Three places are exact enough for seconds and shares, and short. */
+/* Rounds to three decimal places, which are exact enough for seconds and shares. */
 static json_t *json_short(double value)
 {
     return json_real((double)(int64_t)(value * 1000 + 0.5) / 1000);

@@ -19,7 +19,8 @@
 
 /* --- nothing new -------------------------------------------------------------------------------------------------- */
 
-/* Nothing new: the datasets of --extend hold all that could be packed, and no dataset is made. */
+/* "Nothing new" means that the datasets of --extend hold all sequences that could be packed. Then no dataset is made.
+ */
 
 bool bl_packing_is_all_held(const struct bl_packing *p)
 {
@@ -52,7 +53,7 @@ static int packing_discard(struct bl_packing *p, struct bl_error *e)
     return code ? code : bl_state_discard(&p->state, e);
 }
 
-/* Leaves a note for bload finish, which removes the directory when no task uses it any more. */
+/* Writes a note for bload finish, which removes the directory when no task uses it any more. */
 static int packing_note_held(const struct bl_packing *p, struct bl_error *e)
 {
     struct bl_buffer text = {0};
@@ -78,7 +79,8 @@ int bl_packing_end_held(struct bl_packing *p, struct bl_error *e)
 
 /* --- datasets without a manifest ---------------------------------------------------------------------------------- */
 
-/* A finished dataset that lost its manifest: adopts its shards, by the files beside them, and finishes it again.
+/* Repairs a finished dataset that lost its manifest: adopts its shards by means of the files beside them and finishes
+ * it again.
  *
  * shards.tsv and the index contain what the records of the shards said, except for failures and notes. So shards with
  * such sequences are made again. The first of the adoptable shards is made again too, since only this proves that the
@@ -87,8 +89,8 @@ int bl_packing_end_held(struct bl_packing *p, struct bl_error *e)
 struct reclaiming {
     struct bl_packing *p;
     struct bl_index index;
-    uint8_t *odd;  /* [rows of the table] packing added a failure or a note */
-    uint8_t *take; /* [shards] it can be adopted */
+    uint8_t *odd;  /* [rows of the table] not 0: packing added a failure or a note */
+    uint8_t *take; /* [shards] not 0: the shard can be adopted */
     int64_t count;
 };
 
@@ -132,7 +134,7 @@ out:
     return code;
 }
 
-/* Checks that the index holds the same plan. */
+/* Opens the index of the dataset and checks that it holds the same plan. BL_EUSAGE: it holds another plan. */
 static int reclaim_read_index(struct reclaiming *r, struct bl_error *e)
 {
     const struct bl_format *format = &r->p->format;
@@ -145,6 +147,7 @@ static int reclaim_read_index(struct reclaiming *r, struct bl_error *e)
     return BL_OK;
 }
 
+/* Returns whether the shard has a piece of a marked row. */
 static bool reclaim_shard_differs(const struct reclaiming *r, int64_t shard)
 {
     const struct bl_plan *plan = &r->p->plan;
@@ -177,7 +180,7 @@ static int reclaim_choose(struct reclaiming *r, struct bl_error *e)
     return code;
 }
 
-/* Writes the shard's record again. */
+/* Adopts a shard: writes its record again, from shards.tsv and the index. */
 static int reclaim_shard(struct reclaiming *r, int64_t shard, struct bl_error *e)
 {
     const struct bl_format *format = r->p->pack.format;
@@ -203,6 +206,7 @@ out:
     return code;
 }
 
+/* Makes the first adoptable shard again, as the proof, and adopts the others. */
 static int reclaim_all(struct reclaiming *r, struct bl_error *e)
 {
     struct bl_pack first = r->p->pack;
@@ -215,7 +219,7 @@ static int reclaim_all(struct reclaiming *r, struct bl_error *e)
     return code;
 }
 
-/* Finds the shards that can be adopted. Without the table and the index there are none, but all can be made again. */
+/* Finds the shards that can be adopted. If the table or the index is missing, none can, but all can be made again. */
 static int reclaim_find(struct reclaiming *r, struct bl_error *e)
 {
     const char *dir = r->p->request.output;
@@ -256,14 +260,14 @@ out:
 
 /* --- repair ------------------------------------------------------------------------------------------------------- */
 
-/* Makes the missing parts of a finished dataset again: shards that are lost or truncated, and with --repair damaged
- * ones. Nothing else changes, so the dataset is complete as soon as they exist. */
+/* Makes missing shards of a finished dataset again: lost and truncated ones, and with --repair also damaged ones.
+ * Nothing else changes, so the dataset is complete as soon as they exist. */
 
 /* --- missing shards --------------------------------------------------------------------------------------------- */
 
 struct checking {
     struct bl_packing *p;
-    bool files_damaged; /* besides the shards */
+    bool files_damaged; /* a file other than a shard is damaged */
 };
 
 static void repair_on_fault(void *context, const char *file, const char *text)

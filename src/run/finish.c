@@ -27,7 +27,8 @@
 
 #define REASON_MAX 400
 #define UNFILTERED "unfiltered"
-#define UNTRAINED "untrained" /* pieces, blocks, and the blocks that were looked at */
+/* First word of a line with three counts: untrained pieces, untrained blocks, examined blocks. */
+#define UNTRAINED "untrained"
 
 int bl_outcomes_add(struct bl_outcomes *o, int64_t row, bool failed, int64_t steps, const char *text,
                     struct bl_error *e)
@@ -187,17 +188,18 @@ int bl_outcomes_merge(struct bl_outcomes *o, struct bl_error *e)
 
 /* --- gathering shards --------------------------------------------------------------------------------------------- */
 
-/* Each shard takes a handful of calls that wait for the file system, so many shards are read at once. */
+/* Reads the records of all shards. Each takes several calls that wait for the file system, so many are read in
+ * parallel. */
 
 struct bl_gather {
-    const char *dir; /* of the dataset */
+    const char *dir; /* directory of the dataset */
     const struct bl_format *format;
     const struct bl_plan *plan;
     const struct bl_sequences *table; /* the table that the dataset is made from */
     struct bl_cancel *cancel;
 };
 
-/* One thread for this many shards; a small dataset needs no threads. */
+/* Shards for each thread; a small dataset needs no threads. */
 #define SHARDS_PER_WORKER 64
 #define WORKERS_MAX 16
 
@@ -217,7 +219,8 @@ struct gather_job {
     struct bl_shard_record record;
 };
 
-/* The file system of a machine that packed may have cached that a shard does not exist. */
+/* Refreshes the folder of a shard: a network file system may have cached that a shard of another machine does not
+ * exist. */
 static int gather_refresh_folder(const struct bl_gather *g, int64_t shard, struct bl_error *e)
 {
     char name[BL_SHARD_NAME_MAX];
@@ -282,7 +285,8 @@ out:
     return code;
 }
 
-/* Counts all missing shards, since the user must know how many to pack. */
+/* Adds the record of a shard. After the first missing shard, it only counts: the message must say how many are missing.
+ */
 static int gather_consume(void *context, void *job_, struct bl_error *e)
 {
     struct gathering *g = context;
@@ -357,7 +361,7 @@ out:
 /* The files besides the shards that the manifest covers. */
 static const char *const files[] = {BL_SEQUENCES_FILE, BL_SHARDS_FILE, BL_INDEX_FILE, NULL};
 
-/* Whether the table was made from those of a view's sources. */
+/* Returns whether the dataset is packed from a view, so that its table comes from the tables of the sources. */
 static bool finish_is_of_view(const struct bl_finish *f)
 {
     return *bl_manifest_option(f->manifest, "view");
@@ -419,16 +423,17 @@ static void finished_count(const struct bl_finish *f, struct bl_finished *result
         bl_kind_add_totals(kind, row, cut, &result->totals);
 }
 
-/* Writes sequences.tsv: the rows of the scan with what the plan and the packing made of them. */
+/* Writes sequences.tsv: the rows of the scan, with changes for what the plan left out and for what failed in packing.
+ */
 struct rows_writer {
     const struct bl_finish *finish;
     const struct bl_outcomes *outcomes;
-    size_t next;     /* the first outcome of the rows that follow */
-    uint8_t *placed; /* a bit per row: the plan contains a piece of it */
-    uint8_t *cut;    /* the same: of a piece that is not all of it */
-    bool is_copy;    /* lines of rows that are placed stay as they are, and nothing of them is counted */
+    size_t next;     /* index of the first outcome of the remaining rows */
+    uint8_t *placed; /* one bit per row: the plan contains a piece of it */
+    uint8_t *cut;    /* one bit per row: the plan contains a piece that is not the whole sequence */
+    bool is_copy;    /* lines of placed rows are copied without parsing, since nothing in them changes or is counted */
     struct bl_row_reader row;
-    struct bl_checksum_state sum; /* of the table, as it is read */
+    struct bl_checksum_state sum; /* checksum of the table, computed while it is read */
     struct bl_buffer line, reason;
     struct bl_output out;
 };
@@ -439,7 +444,8 @@ static int rows_open(struct rows_writer *w, struct bl_error *e)
     const struct bl_plan *plan = w->finish->plan;
     w->is_copy = finish_is_of_view(w->finish) && !w->outcomes->count && !table->damaged &&
                  !strstr(table->file[0].columns.extra, ".length") && !bl_kinds_count(table->file[0].columns.extra);
-    bool is_store = bl_plan_info_is_store(&w->finish->manifest->plan_info); /* views join the pieces */
+    bool is_store = bl_plan_info_is_store(
+        &w->finish->manifest->plan_info); /* a store is read through views, which join the pieces of a sequence */
     w->placed = calloc(table->count / 8 + 1, 1);
     w->cut = calloc(table->count / 8 + 1, 1);
     if (!w->placed || !w->cut)
@@ -460,7 +466,7 @@ static int rows_open(struct rows_writer *w, struct bl_error *e)
     return bl_output_write(&w->out, w->line.data, w->line.size, e);
 }
 
-/* The rows are summed up as they are read; here what is before them. */
+/* Begins the checksum of the table with the bytes before its first row; the row reader adds the rows. */
 static int rows_begin_sum(struct rows_writer *w, struct bl_error *e)
 {
     const struct bl_sequences *table = w->finish->table;
@@ -561,7 +567,7 @@ static int finish_write_manifest(const struct bl_finish *f, const struct bl_outc
     return code ? code : bl_manifest_write(m, f->dir, e);
 }
 
-/* What is added to the draft has about this length. */
+/* The entries that are added to the draft have about the length of the real ones. */
 int bl_finish_manifest_bytes(struct bl_manifest *draft, int64_t *bytes, struct bl_error *e)
 {
     struct bl_buffer text = {0};
@@ -611,7 +617,7 @@ out:
     return code;
 }
 
-/* Whether a name is a temporary name of one of the files: "index.safetensors.part-123". */
+/* Returns whether the name is a temporary name of one of the files, such as "index.safetensors.part-123". */
 static bool name_is_temporary(const char *name)
 {
     const char *end = strstr(name, ".part-");

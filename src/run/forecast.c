@@ -17,36 +17,37 @@
 #include "store/row_reader.h"
 #include "store/shard_table.h"
 
-/* A small dataset within a large one. */
+/* Tokens and a plan of a few inputs, which stand for all inputs. */
 struct bl_token_sample {
-    char *folder; /* of its spool */
+    char *folder; /* the folder of its spool */
     struct bl_sequences table;
     struct bl_plan plan;
     struct bl_kind_env env;
-    double seconds; /* that one thread took */
+    double seconds; /* time of one thread for scanning the parts */
 };
 
 /* --- sample of tokens --------------------------------------------------------------------------------------------- */
 
-/* Tokens of a few inputs, for the forecast of a run whose readers need the spool. A dry run makes no spool of all
- * inputs, which may be as large as the dataset. */
+/* A sample of tokens, for runs whose readers need the spool. A dry run does not make the spool of all inputs, since it
+ * may be as large as the dataset. Instead a few parts of the inputs are tokenized. */
 
-#define PARTS 8
-#define PART_BYTES ((int64_t)1 << 20) /* where an input may be counted in parts */
+#define PARTS 8                       /* parts to tokenize */
+#define PART_BYTES ((int64_t)1 << 20) /* bytes of a part, if the kind can divide an input */
 
-/* Seconds in which the parts are counted, or else those that are done by then must do; a long scan may have more. */
+/* Time limit of tokenizing: SECONDS, plus a share of the time that the run took so far. When it is over, the finished
+ * rows are the sample. */
 #define SECONDS 3.0
 #define SECONDS_OF_SCAN 0.05
 
-/* The scan of the parts. */
+/* The scan of the parts: that of the request with smaller parts, another spool and a time limit. */
 struct token_scan {
     struct bl_packing *p;
-    struct bl_kind_scan ops; /* the kind's, with small parts */
+    struct bl_kind_scan ops; /* a copy of the kind's functions, with PART_BYTES */
     struct bl_kind kind;
-    struct bl_cancel cancel; /* raised with the request's, and when the time is over */
+    struct bl_cancel cancel; /* raised when the request is cancelled or the time limit is over */
     struct bl_kind_env env;
-    double begun, prepared; /* seconds that all before it took */
-    bool is_over;
+    double begun, prepared; /* start time; seconds that the run took before it */
+    bool is_over;           /* the time limit has raised cancel */
 };
 
 static int tokens_on_fault(void *sink, const struct bl_row *row, struct bl_error *e)
@@ -54,7 +55,7 @@ static int tokens_on_fault(void *sink, const struct bl_row *row, struct bl_error
     (void)sink;
     (void)row;
     (void)e;
-    return BL_OK; /* the scan of all inputs reported it, or their table has it */
+    return BL_OK; /* the scan of all inputs has already reported it, or the given table has it */
 }
 
 static void tokens_on_progress(void *sink, const struct bl_scan_progress *found)
@@ -66,6 +67,7 @@ static void tokens_on_progress(void *sink, const struct bl_scan_progress *found)
         atomic_store(&s->cancel.raised, 1);
 }
 
+/* Counts the parts of all inputs, to choose which ones to scan. */
 static int tokens_count_parts(struct token_scan *s, int64_t *parts, struct bl_error *e)
 {
     const struct bl_input_set *inputs = s->p->request.inputs;
@@ -88,6 +90,8 @@ static int tokens_count_parts(struct token_scan *s, int64_t *parts, struct bl_er
     return code;
 }
 
+/* Scans every (parts / PARTS)th part: the scan takes the share of one task, as if many tasks divided the parts. The end
+ * of the time limit is no error. */
 static int tokens_scan(struct token_scan *s, int64_t parts, struct bl_output *out, struct bl_error *e)
 {
     struct bl_input_set *inputs = s->p->request.inputs;
@@ -130,7 +134,8 @@ static int tokens_write_table(struct token_scan *s, const char *path, struct bl_
     return code;
 }
 
-/* Documents are spread over the blocks as in the plan of all: mixed, and cut where they are longer. */
+/* Plans the sample so that blocks have the same mix of documents as in the plan of all inputs: shuffled, and split if
+ * they are longer than T. */
 static int tokens_plan(struct bl_token_sample *sample, const struct bl_packing *p, struct bl_error *e)
 {
     const struct bl_plan_options options = {.strategy = BL_STRATEGY_BLOCK,
@@ -139,12 +144,12 @@ static int tokens_plan(struct bl_token_sample *sample, const struct bl_packing *
                                             .align = p->plan.align,
                                             .seed = p->request.plan_options->seed};
     if (!sample->table.by_status[BL_ROW_OK])
-        return BL_OK; /* nothing can be said */
+        return BL_OK; /* no usable row: the plan stays empty */
     return bl_plan_make(&sample->plan, sample->table.length, sample->table.count, &options, e);
 }
 
-/* Counts parts of the inputs that lie as far from each other as their number allows, for some seconds at most, and
- * plans them. folder: a temporary one. The inputs are those of the request, listed. Free in any case. */
+/* Tokenizes parts that are spread evenly over the inputs of the request, which must be listed, and plans them. folder:
+ * a temporary folder. Free with token_sample_free, also after an error. */
 static int token_sample_take(struct bl_token_sample *sample, struct bl_packing *p, const char *folder,
                              struct bl_error *e)
 {
@@ -186,21 +191,21 @@ static void token_sample_free(struct bl_token_sample *sample)
 
 /* --- forecast ----------------------------------------------------------------------------------------------------- */
 
-#define FORECAST_SECONDS 3.0 /* of reading the sample */
+#define FORECAST_SECONDS 3.0 /* duration of reading the sample */
 
-#define FINISH_ROWS 20000 /* of the table, by which the rest is timed */
+#define FINISH_ROWS 20000 /* rows to format when measuring the time of the last step */
 
-#define DISK_BYTES ((int64_t)256 << 20) /* of shards, from which on the disk is measured, */
-#define DISK_ROOM ((int64_t)64 << 20)   /* by a file of so many */
+#define DISK_BYTES ((int64_t)256 << 20) /* the disk is measured if shards have at least these bytes, */
+#define DISK_ROOM ((int64_t)64 << 20)   /* by writing a file of this size */
 
-/* The sample sees one thread of an idle machine, for seconds. What it cannot see: other programs, threads that share
- * memory and disk, and the end of a run. */
+/* Factors that widen the range of the time. The sample runs for seconds on a machine that may be idle. It does not show
+ * the effect of other programs, of long contention for memory and disk, or of the end of a run. */
 #define UNSEEN_FASTER 0.9
 #define UNSEEN_SLOWER 1.5
 
 /* --- bytes ------------------------------------------------------------------------------------------------------ */
 
-/* Bytes of the files that no task writes: the table of the scan becomes that of the dataset. */
+/* Sets the bytes of the files beside the shards. The table of the dataset has about the size of the scan's table. */
 static int forecast_files(struct bl_packing *p, struct bl_forecast *f, struct bl_error *e)
 {
     const struct bl_format *format = &p->format;
@@ -216,7 +221,8 @@ static int forecast_files(struct bl_packing *p, struct bl_forecast *f, struct bl
     return code;
 }
 
-/* Bytes of tokens while the run lasts, and once more where they do not fit into memory (run/scatter.h). */
+/* Sets the disk space that is used only during the run: the spool of tokens, and their buckets if the spool does not
+ * fit into memory (run/scatter.h). */
 static void forecast_temporary(const struct bl_packing *p, struct bl_forecast *f)
 {
     const struct bl_input_set *inputs = p->request.inputs;
@@ -272,7 +278,7 @@ int bl_packing_forecast_plan(struct bl_packing *p, struct bl_forecast *f, struct
 
 /* --- the sample ------------------------------------------------------------------------------------------------- */
 
-/* Takes a sample of some of the inputs, where readers need the spool. */
+/* Takes the sample for readers that need the spool: tokenizes some of the inputs first. */
 static int forecast_sample_tokens(struct bl_packing *p, struct bl_forecast *f, struct bl_sample *sample,
                                   struct bl_error *e)
 {
@@ -281,7 +287,7 @@ static int forecast_sample_tokens(struct bl_packing *p, struct bl_forecast *f, s
     struct bl_pack pack = p->pack;
     int code = BL_OK;
     if (bl_packing_reads_stdin(p))
-        return BL_OK; /* which cannot be read again */
+        return BL_OK; /* standard input cannot be read again */
     if (p->request.sequences)
         code = bl_input_set_list_table(p->request.inputs, &p->table, e);
     if (code)
@@ -289,7 +295,7 @@ static int forecast_sample_tokens(struct bl_packing *p, struct bl_forecast *f, s
     code = token_sample_take(&tokens, p, p->scratch, e);
     if (code || !tokens.plan.blocks)
         goto out;
-    format.attributes = 0; /* their values are those of the whole table */
+    format.attributes = 0; /* attribute values exist only for the whole table */
     pack.format = &format;
     pack.table = &tokens.table;
     pack.plan = &tokens.plan;
@@ -300,7 +306,7 @@ static int forecast_sample_tokens(struct bl_packing *p, struct bl_forecast *f, s
     double tokens_seconds = tokens.seconds * (double)p->plan.steps / (double)tokens.plan.steps / p->pack.share.workers;
     if (p->request.sequences)
         f->prepare_seconds += tokens_seconds;
-    else /* a run also writes them */
+    else /* the scan has already tokenized the inputs once, but a run also writes the tokens */
         f->prepare_seconds = fmax(f->prepare_seconds, tokens_seconds);
 out:
     token_sample_free(&tokens);
@@ -312,7 +318,8 @@ static int64_t bytes_of(double bytes)
     return bytes < (double)INT64_MAX / 2 ? (int64_t)bytes : INT64_MAX / 2;
 }
 
-/* Encoded steps come to what a plain shard has besides; of compressed shards each has a header, too. */
+/* Sets the bytes of encoded or compressed shards from the sample. To the bytes of steps, it adds what a shard of JPEG
+ * data has in addition, or the compressed headers. */
 static int forecast_encoded(const struct bl_packing *p, const struct bl_sample *sample, struct bl_forecast *f,
                             struct bl_error *e)
 {
@@ -326,8 +333,8 @@ static int forecast_encoded(const struct bl_packing *p, const struct bl_sample *
     return code;
 }
 
-/* Measures how fast the disk writes, by an unnamed file beside the dataset, if there is enough to write. What cannot be
- * measured is left unknown. */
+/* Measures how fast the disk writes, with an unnamed file beside the dataset, if the run writes enough for the disk to
+ * matter. If the speed cannot be measured, it stays unknown. */
 static void forecast_measure_disk(const struct bl_packing *p, struct bl_forecast *f)
 {
     struct bl_error none = {0};
@@ -335,7 +342,7 @@ static void forecast_measure_disk(const struct bl_packing *p, struct bl_forecast
     struct stat output, parent;
     char name[32], *above = bl_path_join(p->request.output, ".."), *folder = NULL;
     bool is_mount = above && stat(p->request.output, &output) == 0 && stat(above, &parent) == 0 &&
-                    output.st_dev != parent.st_dev; /* beside it is another disk */
+                    output.st_dev != parent.st_dev; /* the parent directory is on another file system */
     int64_t room = f->bytes_free < 0 || f->bytes_free / 8 > DISK_ROOM ? DISK_ROOM : f->bytes_free / 8;
     int fd = -1, direct = -1;
     if (is_mount || f->bytes < DISK_BYTES || room < DISK_ROOM / 8)
@@ -357,7 +364,7 @@ out:
     free(above);
 }
 
-/* Seconds in which the table is written once more, at the end, by one thread. */
+/* Estimates the time of the last step, in which one thread writes the table again, from its first rows. */
 static int forecast_finish(const struct bl_packing *p, double *seconds, struct bl_error *e)
 {
     struct bl_row_reader row = {0};
@@ -377,7 +384,7 @@ static int forecast_finish(const struct bl_packing *p, double *seconds, struct b
     return code;
 }
 
-/* Workers read while others write: what takes longer decides. */
+/* Sets the range of the time. Reading and writing overlap, so the slower of the two decides. */
 static void forecast_seconds(const struct bl_packing *p, const struct bl_sample *sample, double finish,
                              struct bl_forecast *f)
 {
@@ -397,7 +404,7 @@ int bl_packing_forecast(struct bl_packing *p, struct bl_forecast *f, struct bl_e
     if (code)
         goto out;
     p->partial = !bl_sequences_is_clean(&p->table);
-    p->env.spool = p->state.spool; /* for inflated arrays */
+    p->env.spool = p->state.spool; /* the reader puts inflated arrays there */
     p->pack.dir = p->scratch;
     bl_packing_progress_begin(p, "sample", "blocks", NULL, 0);
     bl_packing_progress_tick(p);

@@ -44,7 +44,7 @@ static void view_describe(const void *config, const struct bl_field *field, stru
     }
 }
 
-/* Reads stored steps in the order of the rows, to be scattered. */
+/* A reader of stored steps, used only by external bucketing (run/scatter.h), which reads in the order of the rows. */
 struct view_reader {
     struct bl_reader base;
     struct bl_view view;
@@ -85,7 +85,8 @@ static int view_reader_open(const void *config, const struct bl_kind_env *env, c
     return code;
 }
 
-/* Record the version of the running zstd if this run compresses. */
+/* Emits the libraries that the view recorded, without zstd: if this run compresses, the version of the running zstd is
+ * recorded instead. */
 static int view_versions(const void *config, const struct bl_kind_env *env, bl_version_emit *emit, void *sink,
                          struct bl_error *e)
 {
@@ -139,7 +140,7 @@ int bl_from_view_open(struct bl_view *view, const char *dir, bool *found, struct
 /* The options that decide bytes of a view that is packed. */
 static const char *const deciding[] = {"shard-size", "compress", "frame-size", "encode", "segment-ids", NULL};
 
-/* The others that may be given. */
+/* The options that may be given and do not decide bytes. */
 static const char *const allowed[] = {"output",   "parents",    "memory", "task",  "repair",       "config",
                                       "jobs",     "quiet",      "help",   "spool", "print-config", "dry-run",
                                       "progress", "skipped-ok", "json",   NULL};
@@ -202,20 +203,21 @@ int bl_packing_identify_view(const struct bl_packing_request *request, struct bl
 
 /* --- the table -------------------------------------------------------------------------------------------------- */
 
-/* Writes the rows of the sources, with the steps that are stored. */
+/* Writes the table: the rows of the sources, with the number of stored steps as their length. */
 struct rows_writer {
     struct bl_packing *p;
     struct bl_view *view;
-    struct bl_buffer columns; /* extra ones of all sources, a tab before each */
-    int64_t parts, missing;   /* sequences that are not stored as a whole, and their missing steps */
+    struct bl_buffer columns; /* names of the extra columns of all sources, with a tab before each */
+    int64_t parts, missing;   /* number of sequences that are stored only in part, and their missing steps */
     struct bl_buffer line, extra, value;
-    /* If --extend left out some rows of a source: what its sources hold, and a row as its source has it. */
+    /* Used if --extend left out rows of a source: the sequences that the sources hold, and a row as its source has it.
+     */
     bool is_extended;
     struct bl_extend held;
     struct bl_row_reader own;
 };
 
-/* Adds those extra columns of a source that no source before it has. */
+/* Adds the extra columns that no earlier source has. extra: their names, with a tab before each. */
 static int columns_add(struct rows_writer *w, const char *extra, struct bl_error *e)
 {
     struct bl_buffer name = {0};
@@ -259,7 +261,8 @@ static int held_open(struct rows_writer *w, struct bl_error *e)
     return code;
 }
 
-/* What --extend left out of a source because another source of the view holds it is in the view. */
+/* Marks a row that --extend left out of its source, if another source of the view holds the sequence: then the reason
+ * says that the sequence is not lost. */
 static int row_find_held(struct rows_writer *w, int64_t i, struct bl_row *row, struct bl_error *e)
 {
     const struct bl_view_source *source = bl_view_source_of_row(w->view->manifest.source, w->view->sources, i);
@@ -282,7 +285,7 @@ static int row_find_held(struct rows_writer *w, int64_t i, struct bl_row *row, s
     return code;
 }
 
-/* The values of the row in the columns of all sources. */
+/* Sets row->extra to the values of the row in the columns of all sources; a column that its source lacks is empty. */
 static void row_set_extra(struct rows_writer *w, struct bl_row *row)
 {
     struct bl_buffer name = {0};
@@ -304,8 +307,8 @@ static void row_set_extra(struct rows_writer *w, struct bl_row *row)
     bl_buffer_free(&name);
 }
 
-/* The steps that are stored are the row's length. A row without any was left out of its source, or failed there: here
- * it is skipped. */
+/* Sets the length of the row to its stored steps. A row that failed in its source becomes a skipped row; a row of which
+ * nothing is stored was left out of its source and becomes a dropped row. */
 static void row_set_stored(struct rows_writer *w, int64_t i, struct bl_row *row)
 {
     int64_t stored = row->status == BL_ROW_OK ? bl_places_steps(&w->view->places, i) : 0;
@@ -337,7 +340,8 @@ static int source_write_row(struct rows_writer *w, int64_t i, struct bl_output *
     return bl_output_write(out, w->line.data, w->line.size, e);
 }
 
-/* Copies the lines of rows that are stored as a whole, if nothing of them changes. */
+/* Writes the rows of source s. A row that is stored as a whole is copied as a line, without parsing, if all columns are
+ * those of this source in the usual order. */
 static int source_write(struct rows_writer *w, size_t s, struct bl_output *out, struct bl_error *e)
 {
     const struct bl_view_source *source = &w->view->manifest.source[s];
@@ -394,7 +398,8 @@ int bl_packing_fill_view_table(struct bl_packing *p, struct bl_output *out, stru
 
 /* --- the plan --------------------------------------------------------------------------------------------------- */
 
-/* A row of the table begins with the first step that is stored. */
+/* Makes source_start count from the first stored step, with which a row of the table of this dataset begins. In a view
+ * it counts from the beginning of the sequence. */
 static void plan_shift(struct bl_plan *plan, const struct bl_places *places)
 {
     for (size_t i = 0; i < plan->pieces && places->source_start; i++)
@@ -413,7 +418,7 @@ int bl_packing_read_view_plan(struct bl_packing *p, struct bl_error *e)
     int code = bl_plan_check(plan, p->table.length, p->table.count, e);
     if (code)
         return bl_error_prefix(e, "%s", view->index.path), code;
-    /* Rows that the view's subset left out are in the table: they count as left out by the plan. */
+    /* The table also has the rows that the subset of the view left out. They count as left out by the plan. */
     p->plan_info = m->plan_info;
     p->plan_info.sequences = plan->sequences;
     p->plan_info.steps = plan->steps;
@@ -460,7 +465,9 @@ int bl_packing_view_attributes(struct bl_packing *p, struct bl_error *e)
 
 /* --- writing ---------------------------------------------------------------------------------------------------- */
 
-#define PIECES_OF_A_FRAME 4 /* which is decompressed for each of them */
+/* A stored frame is decompressed for each piece that is copied from it. If more pieces share a frame, it is cheaper to
+ * read in stored order and to put the pieces into buckets. */
+#define PIECES_OF_A_FRAME 4
 
 bool bl_packing_view_scatters(const struct bl_packing *p)
 {

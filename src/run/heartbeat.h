@@ -1,7 +1,7 @@
-/* Signs of life of a run: its progress, and the heartbeat file that shows it on any machine.
+/* Tracks the progress of a run, and publishes it in a heartbeat file that any machine can read.
  *
- * A plain bload pack has a heartbeat, too: asking its lock takes the lock for a moment, and a run that starts just
- * then would be refused. */
+ * A bload pack without tasks has a heartbeat, too. `bload status` could test its lock instead, but a test takes the
+ * lock for a moment, and a run that starts at that moment would be refused. */
 #ifndef BL_HEARTBEAT_H
 #define BL_HEARTBEAT_H
 
@@ -15,7 +15,8 @@
 
 /* --- progress ----------------------------------------------------------------------------------------------------- */
 
-/* Progress: how far a stage of a run is, for the display and for the heartbeat. */
+/* The progress of a stage of a run, for the display and for the heartbeat. A unit is a file or a block; a step is a
+ * step of a sequence, such as a frame. */
 
 struct bl_progress {
     const char *what;    /* "scan", "pack" */
@@ -23,40 +24,41 @@ struct bl_progress {
     const char *step;    /* "frames", or NULL */
     int64_t total;       /* units; 0: unknown */
     int64_t done;        /* units */
-    int64_t steps;       /* done in this run, for the rate and the estimate of the time left */
-    int64_t steps_left;  /* not done yet; negative: unknown, then units foretell the time left */
-    int64_t steps_found; /* done by earlier runs */
-    int64_t parts;       /* thousandths of units, by their weights, including those in progress; 0: unknown */
+    int64_t steps;       /* steps done in this run, for the rate and the estimate of the time left */
+    int64_t steps_left;  /* steps not done yet; negative: unknown, then units predict the time left */
+    int64_t steps_found; /* steps done by earlier runs */
+    int64_t parts;       /* thousandths of units, by weight, including units in progress; 0: unknown */
     int64_t bytes;       /* written, or read and checked, in this run */
-    int64_t bytes_total; /* 0: unknown; else they foretell the time left, where there are no steps */
-    const char *file;    /* the one that holds the stage up, as far as that is known; or NULL */
+    int64_t bytes_total; /* 0: unknown; otherwise bytes predict the time left if there are no steps */
+    const char *file;    /* the file that holds the stage up, or NULL if none is known to */
     double started;      /* start time in seconds of a monotonic clock */
 };
 
 /* Seconds after which the progress of a stage is shown if the stage usually takes less: a plan, a subset. */
 #define BL_PROGRESS_LATE 1.0
 
+/* Starts the progress of a stage now, with nothing done. The texts must outlive it. */
 void bl_progress_start(struct bl_progress *progress, const char *what, const char *unit, const char *step,
                        int64_t total);
 
-/* The work done in this run, and left, in what foretells the time best: steps, bytes, or units and their parts. left is
- * negative if it is unknown. */
+/* Sets *done to the work done in this run and *left to the remaining work, both in the unit that predicts the time
+ * best: steps, else bytes, else units with their parts. *left is negative if it is unknown. */
 void bl_progress_work(const struct bl_progress *progress, double *done, double *left);
 
-/* The share of the total that is done, including earlier runs; 0 if the total is unknown. */
+/* Returns the share of all work that is done, 0 to 1, including steps of earlier runs; 0 if the total is unknown. */
 double bl_progress_fraction(const struct bl_progress *progress);
 
-/* Seconds since the start. */
+/* Returns the seconds since bl_progress_start. */
 double bl_progress_seconds(const struct bl_progress *progress);
 
 /* --- heartbeat ---------------------------------------------------------------------------------------------------- */
 
-/* Heartbeats: the state of a process that packs or scans, in a small file that `bload status` can read from any
+/* A heartbeat is the state of a process that packs or scans, in a small file that `bload status` can read from any
  * machine: DIR/.bload/task-00003, or for a scan DIR/.bload/scan-task-00003.
  *
  * The file has "name: value" lines and is replaced every few seconds. No result depends on it: it is not synced, and
- * work continues if it cannot be written. Each beat tries again and counts failures: after the end, missed and error
- * tell what to report, once. */
+ * work continues if it cannot be written. Each beat tries again and counts failures. After the end, the caller reports
+ * missed and error once. */
 
 #define BL_HEARTBEAT_SECONDS 10 /* between two beats */
 #define BL_BEAT_FILE_MAX 32     /* bytes of a file's name in DIR/.bload */
@@ -68,11 +70,11 @@ enum bl_beat_state {
     BL_BEAT_STOPPED, /* by a signal */
 };
 
-/* The contents of a heartbeat. Texts are escaped only in the file, as in tables. Rates are steps and milliseconds, both
- * by the writer's clock. */
+/* The contents of a heartbeat. Texts are escaped only in the file, as in tables. A reader computes the rate as steps
+ * divided by milliseconds, which are measured by one clock, so that it need not trust the clocks of two machines. */
 struct bl_beat {
-    char stage[16];      /* of the task: "scan", "pack" */
-    int64_t task, tasks; /* 0 of 1: one process does all */
+    char stage[16];      /* stage of the task: "scan", "pack" */
+    int64_t task, tasks; /* task 0 of 1: one process does all work */
     char host[65];
     int64_t pid;
     char job[64];              /* Slurm's job: "77", "77_3"; "" without Slurm */
@@ -85,14 +87,15 @@ struct bl_beat {
     char step[16];             /* "frames", or "" */
     int64_t steps, steps_left; /* steps_left negative: unknown */
     int64_t parts;             /* thousandths of units, including those in progress; 0: unknown */
-    int64_t milliseconds;      /* since the phase began: the time for done and steps */
+    int64_t milliseconds;      /* since the phase began: the time in which done and steps were done */
     int64_t bytes;             /* written in this run */
     char error[1024];
 };
 
-/* Formats the file name of a task in DIR/.bload; returns out. */
+/* Formats the name of the heartbeat file of a task in DIR/.bload and returns out. */
 char *bl_beat_file(const char *stage, int64_t task, char out[BL_BEAT_FILE_MAX]);
 
+/* Appends the lines of the file to out. */
 void bl_beat_format(const struct bl_beat *beat, struct bl_buffer *out);
 
 /* Parses the text of a heartbeat. Lines with unknown names are ignored, so that files of later versions can be read.
@@ -105,7 +108,7 @@ struct bl_heartbeat {
     char *path, *temporary;
     double written;        /* time of the last beat, in seconds of a monotonic clock */
     int64_t missed;        /* beats that could not be written */
-    struct bl_error error; /* the reason of the first of them */
+    struct bl_error error; /* the reason of the first missed beat */
 };
 
 /* Starts the heartbeat of a task of stage in dir, whose .bload must exist, and writes the first beat. */

@@ -1,5 +1,5 @@
-/* The job of a run that packs: what is requested, the state of the work, and functions that one step offers the others.
- * The steps of packing.h fill the struct in this order. */
+/* The state of a run that packs: the request, the results of the steps, and functions that one step offers to others.
+ * The steps of packing.h fill struct bl_packing in the order of its members. */
 #ifndef BL_JOB_H
 #define BL_JOB_H
 
@@ -24,7 +24,7 @@
 
 /* --- what to pack ------------------------------------------------------------------------------------------------- */
 
-/* Called on the caller's thread. Each may be NULL. */
+/* Functions that report to the caller, on the caller's thread. Each may be NULL. */
 struct bl_packing_events {
     void *sink;
     /* An input is skipped, failed or damaged; the row has the status and the reason. */
@@ -45,9 +45,9 @@ struct bl_packing_request {
     const char *sequences;           /* a table to pack, so that no scan is needed; or NULL */
     const char *plan;                /* a plan of that table, or NULL */
     const char *spool;               /* folder for tokens and inflated arrays, or NULL: DIR/.bload/spool */
-    struct bl_pack_options *options; /* their SIMD level is resolved here, and durations of the next: */
+    struct bl_pack_options *options; /* packing resolves their SIMD level, */
     const struct bl_subset_options *subset;
-    struct bl_plan_options *plan_options; /* part of the identity */
+    struct bl_plan_options *plan_options; /* and the durations in these; both are part of the identity */
     const struct bl_options *given;       /* the option groups bound to these structs */
     struct bl_task task;
     bool plan_only; /* only open, table and plan, from the parts of tasks' scans in DIR */
@@ -56,33 +56,33 @@ struct bl_packing_request {
     int workers;
     struct bl_cancel *cancel;
     struct bl_packing_events events;
-    struct bl_run_times *times; /* where the time of workers goes is added here; or NULL */
+    struct bl_run_times *times; /* the times of the run are added here; or NULL */
 };
 
 /* --- a packing ---------------------------------------------------------------------------------------------------- */
 
 struct bl_packing {
     struct bl_packing_request request;
-    struct bl_pack pack; /* of these members, for who reads and writes: what each step knows is there after it */
+    struct bl_pack pack; /* parameters for reading and writing; each step sets the members that it knows */
 
     /* open: */
     struct bl_kind_env env;
     bool simd_unset;                 /* the level was not given: the process that begins the dataset chooses it */
     struct bl_buffer identity;       /* lines */
     bool complete;                   /* no work is left */
-    struct bl_fault_counts existing; /* of a finished dataset */
+    struct bl_fault_counts existing; /* faults of the inputs of a finished dataset */
     bool repairing;                  /* the dataset is finished, but these shards are missing: */
     struct bl_missing missing;
     struct bl_state state;
-    char *scratch; /* of a dry run: a temporary folder, in which state is; or NULL */
-    bool begun;    /* of a dry run: output holds an unfinished dataset of this request */
+    char *scratch; /* temporary folder of a dry run, which holds the state; or NULL */
+    bool begun;    /* the output of a dry run holds an unfinished dataset of this request */
     struct bl_heartbeat heartbeat;
 
     /* table: */
     struct bl_sequences table;
     uint64_t table_checksum; /* of its file; 0: not known */
     int64_t suppressed;      /* faults of the scan that were not reported individually */
-    int64_t needed; /* bytes to decode the largest input, by the scan; 0: no more than a reader, or not known */
+    int64_t needed; /* bytes to decode the largest input, found by the scan; 0: a reader has enough, or unknown */
     struct bl_buffer unused;
 
     /* plan: */
@@ -104,20 +104,22 @@ struct bl_packing {
     bool partial;
     struct bl_progress progress; /* of the present stage */
     struct bl_progress run;      /* of the whole run, for its rate */
-    int64_t steps;               /* read in this run */
-    struct bl_run_times times;   /* if the request has none */
+    int64_t steps;               /* steps read in this run */
+    struct bl_run_times times;   /* used if the request has none */
 };
 
 /* --- reports to the caller ---------------------------------------------------------------------------------------- */
 
+/* Begin, report and end the progress of a stage, for the heartbeat and for the caller's events. */
 void bl_packing_progress_begin(struct bl_packing *p, const char *what, const char *unit, const char *step,
                                int64_t total);
 void bl_packing_progress_tick(struct bl_packing *p);
 void bl_packing_progress_end(struct bl_packing *p);
+/* Formats a line and passes it to events.message. */
 void bl_packing_message(const struct bl_packing *p, bool important, const char *format, ...) BL_PRINTF(3, 4);
 
-/* Reports an input that is skipped, failed or damaged. BL_EFAIL: too many, by --on-error and --max-failed. inputs:
- * their total number; INT64_MAX: unknown. */
+/* Counts and reports an input that is skipped, failed or damaged. inputs: the number of all inputs; INT64_MAX: unknown.
+ * BL_EFAIL: more inputs are unusable than --on-error and --max-failed accept. */
 int bl_packing_fault(struct bl_packing *p, const struct bl_row *row, int64_t inputs, struct bl_error *e);
 
 /* --- open --------------------------------------------------------------------------------------------------------- */
@@ -129,8 +131,9 @@ int bl_packing_find_dataset(struct bl_packing *p, struct bl_error *e);
 
 bool bl_packing_reads_stdin(const struct bl_packing *p);
 
-/* For a finished dataset: removes the line of standard input from the configuration's lines; adds it to this run's
- * lines; compares it. */
+/* For a finished dataset: the first function moves the checksum of standard input from the lines of a configuration to
+ * digest; the second adds a checksum to the identity of this run; the third reads standard input and compares it with
+ * `there`, unless that is empty. */
 void bl_packing_extract_stdin(struct bl_buffer *lines, struct bl_buffer *digest);
 int bl_packing_add_stdin(struct bl_packing *p, const char *digest, struct bl_error *e);
 int bl_packing_compare_stdin(const struct bl_packing *p, const struct bl_buffer *there, const char *what,
@@ -149,19 +152,20 @@ int bl_packing_compare_inputs(const struct bl_packing *p, const struct bl_sequen
 
 /* --- nothing new (existing.c) ------------------------------------------------------------------------------------- */
 
-/* Whether the datasets of --extend hold all usable sequences of the table, but for those that other options of the
- * subset leave out. */
+/* Returns whether the datasets of --extend hold all usable sequences of the table, except for those that other options
+ * of the subset leave out. */
 bool bl_packing_is_all_held(const struct bl_packing *p);
 
-/* The same with those that the plan drops by their lengths, for plans with blocks of T steps. */
+/* The same, also except for those that a plan with blocks of T steps drops by their lengths. */
 bool bl_packing_is_rest_dropped(const struct bl_packing *p, int64_t T);
 
-/* Says so, and makes the request complete without a dataset: removes the directory unless tasks share it. */
+/* Reports that nothing is new, and completes the request without a dataset: removes the directory unless tasks share
+ * it. */
 int bl_packing_end_held(struct bl_packing *p, struct bl_error *e);
 
 /* --- a finished dataset ------------------------------------------------------------------------------------------- */
 
-/* Writes the scan's table, as far as the table of the finished dataset contains it. */
+/* Writes the table of the scan again, from the table of the finished dataset. */
 int bl_packing_restore_table(const struct bl_packing *p, struct bl_output *out, struct bl_error *e);
 
 /* Compares the draft with the finished dataset: same versions, same plan. BL_EFAIL: they differ. */
@@ -172,20 +176,21 @@ int bl_packing_reclaim(struct bl_packing *p, struct bl_error *e);
 
 /* --- a view (from_view.c) ----------------------------------------------------------------------------------------- */
 
-/* bl_packing_identify for a view: its configuration, which names its sources, and the options that decide bytes. */
+/* The same as bl_packing_identify for a view: appends its configuration, which names its sources, and the options that
+ * decide bytes. */
 int bl_packing_identify_view(const struct bl_packing_request *request, struct bl_buffer *lines, struct bl_error *e);
 
-/* Writes the table: the rows of the sources, with what the view has of them. */
+/* Writes the table: the rows of the sources, with the number of steps that the view stores of each. */
 int bl_packing_fill_view_table(struct bl_packing *p, struct bl_output *out, struct bl_error *e);
 
-/* Takes the plan of the view, of its first epoch. */
+/* Copies the plan of the first epoch of the view. */
 int bl_packing_read_view_plan(struct bl_packing *p, struct bl_error *e);
 
-/* Whether its sequences are better copied in the order in which they are stored, and scattered: a frame of a compressed
- * source would be decompressed for each of many pieces. */
+/* Returns whether to copy the sequences of the view in stored order into buckets (run/scatter.h) first. This is faster
+ * if many pieces share a frame of a compressed source, since each piece alone would decompress the whole frame. */
 bool bl_packing_view_scatters(const struct bl_packing *p);
 
-/* Takes the attributes of the view and their values. */
+/* Copies the attributes of the view and their values. BL_EFAIL: the view has another number of rows than the table. */
 int bl_packing_view_attributes(struct bl_packing *p, struct bl_error *e);
 
 #endif

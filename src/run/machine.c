@@ -150,9 +150,9 @@ int64_t bl_machine_memory(void)
 
 /* --- workers that fit into memory --------------------------------------------------------------------------------- */
 
-#define BASE_MEMORY ((int64_t)32 << 20)
+#define BASE_MEMORY ((int64_t)32 << 20) /* of the process without any table or input */
 
-#define RUN_BYTES ((size_t)1 << 20) /* of the fields of a job of small blocks */
+#define RUN_BYTES ((size_t)1 << 20) /* bytes of the fields of a job of small blocks */
 
 static int64_t memory_limit(int64_t given)
 {
@@ -177,15 +177,17 @@ static int64_t memory_of_compressor(const struct bl_format *format)
     return (int64_t)bl_compressor_memory(format->level, content < most ? content : most);
 }
 
-/* What a run needs, in bytes. */
+/* The memory that parts of a run need, in bytes. */
 struct needs {
     int64_t base;   /* the process and its tables */
-    int64_t input;  /* the largest one, beyond a reader */
-    int64_t worker; /* each: its reader, codec and compressor */
-    int64_t shard;  /* each shard in progress */
+    int64_t input;  /* for decoding the largest input, beyond what a reader has */
+    int64_t worker; /* for each worker: its reader, codec and compressor */
+    int64_t shard;  /* for each shard in progress */
     const struct bl_format *format;
 };
 
+/* Returns the bytes that a run with these shares needs. Blocks in progress may lie in two more shards than they fill.
+ */
 static int64_t memory_needed(const struct needs *n, const struct bl_memory_shares *s)
 {
     int64_t blocks = s->slots * (int64_t)s->run_blocks,
@@ -194,8 +196,8 @@ static int64_t memory_needed(const struct needs *n, const struct bl_memory_share
            (blocks / n->format->blocks_per_shard + 2) * n->shard;
 }
 
-/* The blocks of a job: large ones go alone; small ones together, since handing over a job costs as much as filling some
- * KB. */
+/* Returns the number of blocks of a job: one if blocks are large, several if they are small, since handing over a job
+ * costs as much time as filling some KB. */
 static int memory_run_blocks(const struct bl_format *format, int most)
 {
     size_t bytes = 1;
@@ -226,7 +228,7 @@ int bl_memory_resolve(struct bl_pack *pack, int64_t limit, int64_t reader, int64
     const struct bl_format *format = pack->format;
     size_t rows = pack->table->count;
     struct bl_memory_shares *shares = &pack->share;
-    /* Of a table's row and a piece, 8 bytes each are for scattering a spool. */
+    /* 8 bytes of each row and of each piece are for external bucketing of the spool. */
     struct needs n = {.base = BASE_MEMORY + 24 * (int64_t)rows + 28 * (int64_t)plan->pieces +
                               8 * (int64_t)plan->blocks + bl_attribute_values_memory(format, rows),
                       .input = input > reader ? input - reader : 0,
@@ -254,9 +256,9 @@ int bl_memory_resolve(struct bl_pack *pack, int64_t limit, int64_t reader, int64
 
 /* --- space on the disk -------------------------------------------------------------------------------------------- */
 
-enum { FOLDERS = 2 }; /* in each other, in DIR/shards and DIR/.bload */
+enum { FOLDERS = 2 }; /* depth of folders in DIR/shards and DIR/.bload */
 
-/* The data still to be written. */
+/* The shards that are still to be written, and their bytes. */
 struct need {
     int64_t shards, bytes;
 };
@@ -280,7 +282,7 @@ static int space_of_shard(const struct bl_format *format, int64_t shard, int64_t
     return BL_OK;
 }
 
-/* All but the last have one size. */
+/* Sets the sizes of the first and the last shard. All shards but the last have the same size. */
 static int space_of_ends(const struct bl_format *format, int64_t *first, int64_t *last, struct bl_error *e)
 {
     BL_TRY(space_of_shard(format, 0, first, e));
@@ -296,7 +298,7 @@ int bl_space_of_shards(const struct bl_format *format, int64_t *bytes, struct bl
     return code;
 }
 
-/* Adds the shards that do not have their names yet. */
+/* Adds the shards that are not finished: their names do not exist yet. */
 static int space_add_new(const struct bl_pack *pack, struct need *need, struct bl_error *e)
 {
     const struct bl_format *format = pack->format;
@@ -339,7 +341,7 @@ static int space_taken(const char *dir, int64_t *bytes, struct bl_error *e)
     return BL_OK;
 }
 
-/* Adds the bytes of all files below a folder, which is closed; levels: of folders in it. */
+/* Adds the bytes of all files below a folder, down to so many levels of folders. fd is closed in any case. */
 static int space_add_files(int fd, const char *path, int levels, int64_t *bytes, struct bl_error *e)
 {
     DIR *folder = fdopendir(fd);

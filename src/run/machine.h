@@ -21,46 +21,45 @@ int bl_machine_processors(void);
 /* Returns the usable memory in bytes. */
 int64_t bl_machine_memory(void);
 
-/* Returns the lowest limit that a control group sets for this process, or INT64_MAX. root: prefix of /proc and /sys, ""
- * outside tests. Memory in bytes, processors in thousandths. */
+/* Return the lowest limit that a control group sets for this process, or INT64_MAX if there is none: memory in bytes,
+ * processors in thousandths. root: prefix of /proc and /sys, "" outside tests. */
 int64_t bl_machine_group_memory(const char *root);
 int64_t bl_machine_group_processors(const char *root);
 
 /* --- workers that fit into memory --------------------------------------------------------------------------------- */
 
-/* Memory: how many workers and blocks in progress fit into it. */
-
-/* The limit that is given, or nine tenths of bl_machine_memory for 0; less what a run takes without any input. */
+/* Returns the bytes left for inputs: limit, or nine tenths of bl_machine_memory if it is 0, less what a run takes
+ * without any input. */
 int64_t bl_memory_for_inputs(int64_t limit);
 
-/* Decides how many workers and blocks fit, of pack's table, plan and format, and sets its share. reader: bytes of a
- * worker's reader. input: bytes that the largest input needs to be decoded, if that is more; else, or if it is not
- * known, 0. limit: bytes, or 0: nine tenths of bl_machine_memory. A job gets as many blocks as fill a MiB, if they are
- * small, and there are two jobs for each worker; if the limit requires, first jobs become smaller, then fewer; then
- * workers decrease too. BL_EUSAGE, with the numbers, if one worker with one block does not fit; what the largest input
- * needs is demanded only of a limit that is given. */
+/* Sets pack->share: how many workers and jobs fit into memory, by the table, plan and format of pack. reader: bytes of
+ * the reader of a worker. input: bytes for decoding the largest input, if that is more than reader; otherwise, or if
+ * unknown, 0. limit: bytes, or 0 for nine tenths of bl_machine_memory.
+ *
+ * A job gets as many small blocks as fill a MiB, and each worker has two jobs. If this exceeds the limit, first the
+ * jobs become smaller, then fewer, then there are fewer workers. BL_EUSAGE: one worker with one block does not fit; the
+ * message has the numbers. The memory for the largest input is required only if the user gave a limit. */
 int bl_memory_resolve(struct bl_pack *pack, int64_t limit, int64_t reader, int64_t input, struct bl_error *e);
 
 /* --- space on the disk -------------------------------------------------------------------------------------------- */
 
-/* Space on the disk: what the shards take, and whether there is room for those still to be written. */
-
-/* BL_EFAIL: the file system of the dataset has less space than the missing shards take, including those of other tasks.
- * Compressed shards are not counted, since their size is unknown, and of JPEG data only what accompanies it; for shards
- * that are made again, the size is known. Files of other programs are not considered. */
+/* Checks that the missing shards, including those of other tasks, fit into the file system of the dataset; otherwise
+ * returns BL_EFAIL. The sizes of compressed shards and of JPEG data are unknown and count as 0, except for shards that
+ * are made again. Space that other programs will use is not considered. */
 int bl_space_check(const struct bl_pack *pack, struct bl_error *e);
 
-/* The bytes of all shards, before compression; of JPEG data only what accompanies it. */
+/* Sets *bytes to the size of all shards before compression, without JPEG data. */
 int bl_space_of_shards(const struct bl_format *format, int64_t *bytes, struct bl_error *e);
 
-/* The bytes on the disk that an unfinished dataset has: of its shards, those in progress too, and of what else its run
- * keeps in DIR/.bload. What vanishes meanwhile counts for nothing. BL_EFAIL: a folder cannot be read. */
+/* Sets *shards to the bytes on the disk of the shards of an unfinished dataset, including shards in progress, and *work
+ * to those of other files in DIR/.bload. Files that vanish meanwhile are not counted. BL_EFAIL: a folder cannot be
+ * read. */
 int bl_space_of_begun(const char *dir, int64_t *shards, int64_t *work, struct bl_error *e);
 
-/* The directory, or its nearest parent that exists; to be freed. NULL: out of memory. */
+/* Returns the directory, or its nearest parent that exists. The caller frees it. NULL: out of memory. */
 char *bl_space_folder(const char *dir);
 
-/* The bytes that are free there. -1: the file system does not tell. */
+/* Sets *bytes to the free space of the file system of dir, or to -1 if it does not report that. */
 int bl_space_free(const char *dir, int64_t *bytes, struct bl_error *e);
 
 #endif

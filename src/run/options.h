@@ -26,10 +26,10 @@ enum bl_on_error { BL_ON_ERROR_SKIP, BL_ON_ERROR_FAIL };
 
 struct bl_compress {
     bool on;
-    int level; /* of zstd */
+    int level; /* compression level of zstd */
 };
 
-/* The largest number of unusable inputs that a run accepts. */
+/* The largest number of unusable inputs that a run accepts: a count, or a percentage of all inputs. */
 struct bl_tolerance {
     bool set, percent;
     int64_t value;
@@ -41,7 +41,7 @@ struct bl_pack_options {
     int64_t shard_size;
     struct bl_encoding encode;
     struct bl_compress compress;
-    int64_t frame_size; /* most bytes of a frame's content; BL_FRAME_MAX */
+    int64_t frame_size; /* the most bytes of content of a zstd frame */
     int pad;            /* enum bl_pad */
     bool segment_ids;
     int64_t sequence_slots; /* S; 0: as many as the plan needs */
@@ -59,7 +59,7 @@ extern const struct bl_option bl_pack_option_table[];
     "places for sequences in the tables of a block (S), the same for several datasets [as many as a block has "        \
     "sequences]"
 
-/* Whether failed of all inputs are more than the tolerance. */
+/* Returns whether `failed` unusable inputs, out of `inputs`, exceed the tolerance. */
 bool bl_tolerance_exceeded(const struct bl_tolerance *tolerance, int64_t failed, int64_t inputs);
 
 /* --- parameters of packing ---------------------------------------------------------------------------------------- */

@@ -88,7 +88,8 @@ int bl_table_lengths_check(const struct bl_sequences *t, const struct bl_plan_op
         !t->offset)
         return BL_OK;
     bl_plan_find_oversize(&over, t->length, t->count, o, o->T);
-    struct bl_error unread = {0}; /* no second read of standard input: then the plan's error has the number */
+    struct bl_error unread = {
+        0}; /* standard input cannot be read again: then the error of the planner has only the number */
     if (over.count && bl_row_reader_read(t, over.first, &text, &unread) == BL_OK)
         code = bl_error_set(e, BL_EFAIL,
                             "%s (sequence %zu) has %" PRId64 " steps, more than T = %" PRId64
@@ -101,9 +102,8 @@ int bl_table_lengths_check(const struct bl_sequences *t, const struct bl_plan_op
 
 /* --- given plan --------------------------------------------------------------------------------------------------- */
 
-/* A plan given with --plan: reads it and compares it with the options. */
-
-/* A text table of a plan does not contain its lower bound; the same search finds it again. */
+/* Finds the lower bound of the number of blocks of a given plan, by planning its pieces again. A text table of a plan
+ * does not contain the bound. */
 static int given_plan_prove_bound(struct bl_packing *p, struct bl_error *e)
 {
     const struct bl_plan_options *said = p->request.plan_options;
@@ -131,7 +131,8 @@ out:
     return code;
 }
 
-/* The file's plan_info holds; options on the command line or in the YAML file must not contradict it. */
+/* Copies the options that the file of the plan recorded. BL_EUSAGE: an option on the command line or in the YAML file
+ * contradicts one of them. */
 static int given_plan_adopt_info(const struct bl_options *given, int64_t overlap, struct bl_plan_info *plan_info,
                                  const struct bl_plan_info *its, const char *path, struct bl_error *e)
 {
@@ -158,7 +159,7 @@ static int given_plan_adopt_info(const struct bl_options *given, int64_t overlap
     return BL_OK;
 }
 
-/* Values that the file lacks come from the options, or are unknown. */
+/* Completes plan_info for a file that records no options: they come from the given options, or are unknown. */
 static void given_plan_guess_info(const struct bl_options *given, struct bl_plan_info *plan_info)
 {
     plan_info->seed_unknown = bl_options_origin(given, "seed") == BL_ORIGIN_DEFAULT;
@@ -213,12 +214,13 @@ static int given_plan_read(struct bl_packing *p, struct bl_error *e)
 
 /* --- attributes --------------------------------------------------------------------------------------------------- */
 
-/* Which columns hold numbers, and their values. */
+/* Finds which columns hold numbers, and reads their values. */
 
 #define ATTRIBUTE_NAMES_MAX (BL_JSON_KEYS_MAX + 2 * BL_ATTRIBUTE_COLUMNS_MAX)
 
-/* Sets the names of the columns that become attributes: those that the kind has numbers in (*kept), and where they are
- * numbers those of the lists of clips, then those of the table of attributes. Returns how many. */
+/* Sets the names of the columns that may become attributes and returns their number: first the *kept columns in which
+ * the kind always has numbers, then those of lists of clips, then those of the table of attributes. Columns after the
+ * first *kept become attributes only if all of their values are numbers. */
 static int attribute_names(const struct bl_input_set *set, const char *name[ATTRIBUTE_NAMES_MAX], int *kept)
 {
     int count = 0;
@@ -234,7 +236,7 @@ static int attribute_names(const struct bl_input_set *set, const char *name[ATTR
     return count;
 }
 
-/* "weight F64 (2 empty values are NaN)"; "split is text". */
+/* Appends "weight F64 (2 empty values are NaN)", or "split is text" for a column that does not become an attribute. */
 static void attribute_describe(struct bl_packing *p, const char *name, const struct bl_column_type *sort)
 {
     struct bl_buffer *out = &p->attributes_text;
@@ -325,8 +327,9 @@ static int attributes_set(struct bl_packing *p, struct bl_error *e)
 
 /* Decides the contents of the shards: the plan, the format, and the draft of the manifest, which records both. */
 
-/* A store's block has about STORE_BYTES of its fields. Of large steps it has more, up to STORE_FRAMES, since a block of
- * frames is decoded from the keyframe before it; but at least STORE_STEPS_MIN. */
+/* A block of a store has about STORE_BYTES of fields. If steps are large, it has more bytes, up to STORE_BYTES_MAX, to
+ * reach STORE_FRAMES steps: decoding a block of frames starts at the keyframe before it, which short blocks would
+ * repeat too often. It always has at least STORE_STEPS_MIN steps. */
 #define STORE_BYTES (INT64_C(1) << 20)
 #define STORE_BYTES_MAX (INT64_C(16) << 20)
 #define STORE_FRAMES 64
@@ -334,13 +337,13 @@ static int attributes_set(struct bl_packing *p, struct bl_error *e)
 
 /* --- the fields ------------------------------------------------------------------------------------------------- */
 
-/* Does nothing the second time. */
+/* Resolves the fields of the dataset, once. */
 static int format_resolve_fields(struct bl_packing *p, struct bl_error *e)
 {
     if (p->format.fields.count)
         return BL_OK;
-    /* The task that made the draft, from the same table, has checked all files; the other tasks need not, nor a process
-     * that only plans, since tasks follow. */
+    /* One check of all files is enough. The task that made the draft has done it for the other tasks; for a process
+     * that only plans, the tasks that follow will do it. */
     bool agreed = p->repairing || p->request.plan_only;
     BL_TRY(p->request.task.set && !agreed ? bl_manifest_draft_find(&p->state, &agreed, e) : BL_OK);
     return bl_fields_resolve(&p->format.fields, &p->pack, agreed, e);
@@ -354,7 +357,7 @@ static int64_t store_T(int64_t step_bytes)
     return T > STORE_BYTES / step_bytes ? T : STORE_BYTES / step_bytes;
 }
 
-/* The others have done this when they opened the packing. */
+/* Starts the decoder processes for a process that only plans. Other processes start them when they open the packing. */
 static int plan_prepare_fields(struct bl_packing *p, struct bl_error *e)
 {
     if (!p->request.plan_only)
@@ -367,7 +370,7 @@ static int plan_prepare_fields(struct bl_packing *p, struct bl_error *e)
     return bl_isolation_start(p->env.isolation, e);
 }
 
-/* Sets T of a store, if it was not given: no more than there are steps. */
+/* Sets T of a store if it was not given: by the bytes of a step, but at most the number of all steps. */
 static int plan_set_store_T(struct bl_packing *p, struct bl_error *e)
 {
     int64_t steps = 0;
@@ -377,7 +380,7 @@ static int plan_set_store_T(struct bl_packing *p, struct bl_error *e)
         steps += p->table.length[i];
     p->request.plan_options->T = 1;
     if (!steps)
-        return BL_OK; /* the planner says so */
+        return BL_OK; /* the planner reports that there is nothing to plan */
     BL_TRY(plan_prepare_fields(p, e));
     BL_TRY(format_resolve_fields(p, e));
     int64_t T = store_T(bl_format_step_bytes(&p->format));
@@ -397,7 +400,7 @@ static int plan_compute(void *packing, struct bl_error *e)
     return code;
 }
 
-/* Resolves the options that depend on the table; *T: the steps of blocks. */
+/* Resolves the options that depend on the table, and sets *T to the number of steps of a block. */
 static int plan_resolve_T(struct bl_packing *p, int64_t *T, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->table;
@@ -414,7 +417,7 @@ static int plan_resolve_T(struct bl_packing *p, int64_t *T, struct bl_error *e)
     return code ? code : bl_plan_T(T, t->length, t->count, options, e);
 }
 
-/* Most plans are instant; do not show progress for them. */
+/* Shows progress only if planning is slow; most plans are instant. */
 static void packing_tick(void *packing)
 {
     struct bl_packing *p = packing;

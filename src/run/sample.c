@@ -15,20 +15,20 @@
 
 /* --- taking a sample ---------------------------------------------------------------------------------------------- */
 
-/* Of a block so many bytes are read, but not fewer steps than these: the beginning of a file costs more than the rest.
- * zstd finds no more in larger blocks. */
+/* Of a block, at most BLOCK_BYTES are read, but at least BLOCK_STEPS steps, since the beginning of a file costs more
+ * time than the rest. Larger parts would not compress better with zstd. */
 #define BLOCK_BYTES ((int64_t)8 << 20)
 #define BLOCK_STEPS 64
 
-/* Fewer blocks say little: for these the sample may take some times longer. */
+/* An estimate from fewer than BLOCKS_ENOUGH blocks is uncertain; then the sample may take PATIENCE times as long. */
 #define BLOCKS_ENOUGH 32
 #define PATIENCE 3
 
-#define GOLDEN 0.6180339887498949 /* its multiples spread evenly over 0 to 1, less their whole parts */
+#define GOLDEN 0.6180339887498949 /* the fractional parts of its multiples are spread evenly over 0 to 1 */
 
-#define SAMPLE_BYTES ((int64_t)512 << 20) /* of all blocks, at most */
+#define SAMPLE_BYTES ((int64_t)512 << 20) /* the most bytes of all blocks */
 
-/* A block under way. They are of a fixed pool, one for each worker. */
+/* A block in progress. The pool has one job for each worker. */
 struct sample_job {
     struct bl_block block;
     struct bl_sample_block taken;
@@ -36,27 +36,28 @@ struct sample_job {
     struct sample_job *next;
 };
 
-/* What taking a sample needs. */
+/* The state of taking a sample. Blocks are taken in rounds: each round makes a small plan of the chosen blocks, packs
+ * it, and measures how much time is left for the next round. */
 struct sampling {
-    struct bl_pack pack; /* with this plan and format: */
-    struct bl_plan plan; /* of the blocks of a round */
+    struct bl_pack pack; /* a copy of the caller's, but with the following plan and format */
+    struct bl_plan plan; /* the blocks of one round */
     struct bl_format format;
-    const struct bl_pack *of;
+    const struct bl_pack *of; /* the caller's, with the whole plan */
     struct bl_sample *sample;
-    int64_t filled; /* blocks of the whole plan that have pieces */
-    int64_t turn;   /* the next number whose reversed bits give a block, */
-    int bits;       /* so many */
+    int64_t filled; /* number of blocks of the whole plan that have pieces: the first ones */
+    int64_t turn;   /* counter whose bits, reversed, are the next block */
+    int bits;       /* number of bits to reverse */
     double begun, seconds;
     struct bl_memory_budget memory;
     struct sample_job *job; /* [workers] */
     struct sample_job *free;
-    /* A round: */
-    struct bl_shard_writer *shard; /* or NULL: there is nothing to encode */
+    /* Members of the present round: */
+    struct bl_shard_writer *shard; /* NULL: blocks are neither encoded nor compressed */
     size_t next;                   /* block */
-    atomic_llong read;             /* steps; nobody asks for them */
+    atomic_llong read;             /* steps; only because a meter needs a sum */
 };
 
-/* A worker; its first block takes longer. */
+/* A worker. is_warm: it has filled its first block, which takes longer. */
 struct sample_worker {
     struct bl_shard_worker *worker;
     struct bl_reading reading;
@@ -70,7 +71,8 @@ bool bl_sample_is_needed_for_bytes(const struct bl_format *format)
 
 /* --- which blocks ----------------------------------------------------------------------------------------------- */
 
-/* The next block of the plan, or -1: all have been taken. Numbers with their bits reversed halve the widest gap. */
+/* Returns the next block of the plan, or -1 if all have been taken. Bit reversal spreads any number of blocks evenly:
+ * of 8 blocks the order is 0, 4, 2, 6, 1, 5, 3, 7. */
 static int64_t sample_next_block(struct sampling *s)
 {
     while (s->turn < INT64_C(1) << s->bits) {
@@ -83,6 +85,7 @@ static int64_t sample_next_block(struct sampling *s)
     return -1;
 }
 
+/* Adds steps of a piece of the whole plan to the plan of the round, from its step `skip` on. */
 static void plan_add_piece(struct sampling *s, int64_t piece, int64_t skip, int64_t steps)
 {
     const struct bl_plan *all = s->of->plan;
@@ -101,7 +104,8 @@ static int64_t block_steps(const struct sampling *s, int64_t b)
     return steps;
 }
 
-/* Where the part of a block begins, of all places where it may. */
+/* Returns the step at which the sampled part of block b begins; 0 if the whole block is read. The golden ratio spreads
+ * the parts of successive blocks evenly over the possible positions. */
 static int64_t block_part(const struct sampling *s, int64_t b)
 {
     int64_t places = s->format.T < s->of->plan->T ? block_steps(s, b) - s->format.T : 0;
@@ -109,8 +113,9 @@ static int64_t block_part(const struct sampling *s, int64_t b)
     return places > 0 ? (int64_t)((double)places * (turn - floor(turn))) : 0;
 }
 
-/* Adds a block, or a part of it. What is read from its beginning costs as much as in a run; but of what is encoded, all
- * parts of sequences must be alike. */
+/* Adds a block, or a part of it, to the plan of the round. If only the time matters, the first sequence of the part is
+ * read from its beginning, as in a run. If the encoded size matters, it is cut, so that beginnings of sequences, which
+ * may encode differently, are not sampled too often. */
 static void plan_add_block(struct sampling *s, int64_t b)
 {
     const struct bl_plan *all = s->of->plan;
@@ -146,13 +151,14 @@ static int plan_make_room(struct sampling *s, struct bl_error *e)
 
 /* --- opening ---------------------------------------------------------------------------------------------------- */
 
-/* At least 1, to divide by. */
+/* Returns the bytes of a step, at least 1, since callers divide by it. */
 static int64_t sample_step_bytes(const struct bl_format *format)
 {
     int64_t bytes = bl_format_step_bytes(format);
     return bytes > 0 ? bytes : 1;
 }
 
+/* Shortens the blocks of the sample, so that the blocks of all workers stay within SAMPLE_BYTES. */
 static void sample_set_format(struct sampling *s)
 {
     const struct bl_plan *all = s->of->plan;
@@ -302,7 +308,8 @@ static int round_compress_header(struct sampling *s, struct bl_compressor *compr
     return code;
 }
 
-/* Makes the shard, whose size tells what compressed tables take. */
+/* Finishes the shard of a round: its size without its header and blocks is the size of the compressed tables. first:
+ * the first block of the round in the sample. */
 static int round_finish(struct sampling *s, int first, struct bl_error *e)
 {
     struct bl_shard_record record = {0};
@@ -321,7 +328,7 @@ static int round_finish(struct sampling *s, int first, struct bl_error *e)
     return code;
 }
 
-/* Each round has a folder of its own. */
+/* Opens the shard of a round in a new folder. */
 static int round_open_shard(struct sampling *s, struct bl_error *e)
 {
     char name[32];
@@ -370,7 +377,8 @@ static int round_run(struct sampling *s, int blocks, struct bl_error *e)
     return code;
 }
 
-/* One for each worker, then twice as many, or what the time and the disk have room for. */
+/* Returns the number of blocks of the next round, 0 for none. The first round has one for each worker; each following
+ * round has twice as many as all before, reduced to what the time left and SAMPLE_BYTES allow. */
 static int round_blocks(const struct sampling *s)
 {
     const struct bl_sample *sample = s->sample;
@@ -406,12 +414,13 @@ int bl_sample_take(struct bl_sample *sample, const struct bl_pack *pack, double 
 
 /* Estimates for the whole plan from its sample. */
 
-#define ONE_SAMPLE 0.5    /* a single sample has no spread: it may be half or one and a half of the truth */
-#define TABLES_MARGIN 0.2 /* of their bytes: they are compressed for a whole shard, however many blocks that has */
-#define WHOLE_MARGIN 0.01 /* of the rest: seek tables and headers differ a little */
-#define WARM_BLOCKS 4     /* with so many others, the first ones, which open files and libraries, are left out */
+#define ONE_SAMPLE 0.5    /* relative error of a single sample, which has no spread */
+#define TABLES_MARGIN 0.2 /* relative error of the bytes of tables: blocks are compressed together */
+#define WHOLE_MARGIN 0.01 /* relative error of other bytes: seek tables and headers differ a little */
+#define WARM_BLOCKS 4     /* with as many others, leave out first blocks, which also open files and libraries */
 
-/* Student's t for 95 % and n - 1 degrees of freedom, by an approximation that is right to 3 % from n = 3 on. */
+/* Returns the quantile of Student's t for 95 % and n - 1 degrees of freedom, with an error of at most 3 % for n >= 3.
+ */
 static double student(int n)
 {
     return n == 2 ? 12.7 : 1.96 + 2.4 / (n - 1) + 3.5 / ((double)(n - 1) * (n - 1));
@@ -456,7 +465,7 @@ struct bl_range bl_sample_seconds(const struct bl_sample *sample, double *warm)
     return seconds;
 }
 
-/* Tables take as many bytes for each step everywhere. */
+/* The function assumes that tables take the same number of bytes for each step in all shards. */
 struct bl_range bl_sample_bytes(const struct bl_sample *sample)
 {
     double part[BL_SAMPLE_BLOCKS] = {0}, whole[BL_SAMPLE_BLOCKS] = {0}, stored = 0;

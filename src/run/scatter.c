@@ -13,26 +13,26 @@
 #include "store/shard_writer.h"
 
 #define WHAT "the scattered spool"
-#define BUCKETS_MAX 200 /* files open at the same time */
-#define CHUNK_MAX ((int64_t)1 << 20)
+#define BUCKETS_MAX 200              /* files open at the same time */
+#define CHUNK_MAX ((int64_t)1 << 20) /* limits of the bytes of one write to a bucket */
 #define CHUNK_MIN ((int64_t)1 << 14)
 #define TICK_EVERY 1024 /* rows */
 
 struct bucket {
     int fd;
-    int64_t bytes;           /* of its pieces so far */
-    struct bl_buffer buffer; /* not written yet */
-    bool fetched;
+    int64_t bytes;           /* of its pieces so far, including those in the buffer */
+    struct bl_buffer buffer; /* pieces that are not written yet */
+    bool fetched;            /* the kernel was asked to read it into the page cache */
 };
 
 struct bl_scatter {
     const struct bl_pack *pack;
-    int64_t first_block; /* of the first bucket */
+    int64_t first_block; /* the first block of the first bucket */
     int64_t blocks_per_bucket;
     int64_t buckets;
     size_t chunk; /* bytes per write */
     struct bucket *bucket;
-    int64_t *place; /* [pieces] offset in its bucket; -1: not scattered */
+    int64_t *place; /* [pieces] offset in bytes of the piece in its bucket; -1: it is in no bucket */
 };
 
 int64_t bl_scatter_bytes(const struct bl_pack *pack)
@@ -47,8 +47,9 @@ int64_t bl_scatter_bytes(const struct bl_pack *pack)
 
 /* --- making ----------------------------------------------------------------------------------------------------- */
 
-/* Decides how many shards share a bucket: a quarter of the memory, since neighbouring buckets are in use together, and
- * not too many files. */
+/* Decides how many shards share a bucket. A bucket takes at most a quarter of the memory, since two neighbouring
+ * buckets are in use together, unless this needs more than BUCKETS_MAX files. The write buffers of all buckets share an
+ * eighth. */
 static void scatter_divide(struct bl_scatter *s, int64_t memory)
 {
     const struct bl_format *format = s->pack->format;
@@ -78,8 +79,9 @@ static int scatter_open_buckets(struct bl_scatter *s, const char *dir, struct bl
     return BL_OK;
 }
 
-/* Chains the pieces of each sequence in the missing shards: first holds the first piece of each sequence, and place the
- * next one until the piece gets its offset. */
+/* Links the pieces of each sequence that belong to missing shards into a list, so that one pass over the sequences can
+ * put each piece into its bucket. first[sequence] is the first piece of the list, or -1; place[piece] is the next one,
+ * until scatter_put_piece replaces it by the offset. */
 static int scatter_chain_pieces(struct bl_scatter *s, int64_t *first, struct bl_error *e)
 {
     const struct bl_pack *pack = s->pack;
@@ -107,7 +109,7 @@ static int scatter_chain_pieces(struct bl_scatter *s, int64_t *first, struct bl_
     return BL_OK;
 }
 
-/* Returns the bucket of a piece's block. */
+/* Returns the bucket of a piece, by a binary search of the first pieces of the buckets. */
 static struct bucket *bucket_find(const struct bl_scatter *s, int64_t piece)
 {
     const int64_t *block_ptr = s->pack->plan->block_ptr;
@@ -134,7 +136,7 @@ out:
     return code;
 }
 
-/* The checksum of a piece, which follows it in its bucket. */
+/* Returns the checksum of a piece, which follows the piece in its bucket. */
 static uint64_t scatter_checksum(const struct bl_fields *fields, int64_t steps, uint8_t *const *out)
 {
     uint64_t sum = 0;
@@ -144,7 +146,8 @@ static uint64_t scatter_checksum(const struct bl_fields *fields, int64_t steps, 
     return sum;
 }
 
-/* Reads a piece and appends it to its bucket. */
+/* Reads a piece from the spool directly into the buffer of its bucket, field after field. The size of the buffer grows
+ * only after the piece was read without a fault. */
 static int scatter_put_piece(struct bl_scatter *s, struct bl_reader *reader, struct bl_request *request, int64_t piece,
                              struct bl_error *e)
 {
@@ -184,7 +187,7 @@ static int scatter_put_piece(struct bl_scatter *s, struct bl_reader *reader, str
     return BL_OK;
 }
 
-/* Scatters all pieces of one sequence. */
+/* Puts all pieces of one sequence into their buckets. first: the first one of the list of scatter_chain_pieces. */
 static int scatter_put_sequence(struct bl_scatter *s, struct bl_reader *reader, struct bl_row_reader *text, size_t row,
                                 int64_t first, struct bl_error *e)
 {
@@ -207,6 +210,7 @@ static int scatter_put_sequence(struct bl_scatter *s, struct bl_reader *reader, 
     return code;
 }
 
+/* Reads the sequences in the order of the table, which is that of the spool, so that the disk reads in order. */
 static int scatter_put_all(struct bl_scatter *s, const int64_t *first, void (*tick)(void *sink, int64_t rows),
                            void *sink, struct bl_error *e)
 {

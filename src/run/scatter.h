@@ -1,14 +1,14 @@
-/* Scatter: sorts the contents of a spool roughly into the order of the blocks.
+/* External bucketing: sorts the contents of a spool into buckets of consecutive shards. The names in code call it
+ * scatter.
  *
  * A plan takes sequences from all parts of the input. If the spool fits into the memory left for the page cache, random
  * reads cost nothing. Otherwise each piece would cost a disk access. Then the spool is read once, in its own order, and
  * each piece is appended to its bucket: an unnamed file with the pieces of some consecutive shards, small enough to
- * stay in memory while those are packed. A checksum follows each piece. The plan determines where a piece lies, so
- * nothing is saved: a resumed run scatters again, for the missing shards. The bytes of the blocks are the same either
- * way.
+ * stay in memory while those shards are packed. Example: with 1,000 shards in 100 buckets, the pieces of shards 0 to 9
+ * are in bucket 0. A checksum follows each piece. The bytes of the blocks are the same with and without buckets.
  *
- * The scattered files have no names, and a resumed run makes them again: positions follow from the plan, and nothing
- * can be stale or left over. */
+ * The buckets have no names, so no stale file can be left over. A resumed run makes them again, for the missing shards
+ * only: the position of a piece follows from the plan. */
 #ifndef BL_SCATTER_H
 #define BL_SCATTER_H
 
@@ -16,26 +16,31 @@
 
 struct bl_scatter;
 
-/* Bytes of all pieces that the plan puts into the shards of this pack: the disk space that scattering takes. */
+/* Returns the bytes of all pieces in the shards of this pack, with their checksums: the disk space of the buckets. */
 int64_t bl_scatter_bytes(const struct bl_pack *pack);
 
-/* Scatters into files in dir. memory: the limit in bytes for a bucket and the data read meanwhile. tick gets the number
- * of finished rows. A piece that cannot be read is left out: reading it again reports why. */
+/* Makes the buckets as unnamed files in dir. The caller frees *scatter, which keeps a pointer to pack. memory: the
+ * limit in bytes for the buckets in use and for the buffers. tick gets the number of finished rows. A piece that cannot
+ * be read is left out; the packing reads it again and reports why. BL_EFAIL: the disk is full or fails. BL_ECANCEL:
+ * cancelled. */
 int bl_scatter_make(struct bl_scatter **scatter, const struct bl_pack *pack, const char *dir, int64_t memory,
                     void (*tick)(void *sink, int64_t rows), void *sink, struct bl_error *e);
-/* NULL is accepted. */
+/* Closes the files, which frees their disk space. NULL is accepted. */
 void bl_scatter_free(struct bl_scatter *scatter);
 
-/* The functions below accept NULL: then nothing is scattered. */
+/* bl_scatter_begin_block, bl_scatter_end_block and bl_scatter_has accept NULL: then no piece is in a bucket. */
 
-/* Call for each block in order before it is read, and again in order when it will not be read any more. The first call
- * for a bucket reads it into the cache; the last one releases it. */
+/* Call begin for each block, in order, before it is read; call end for each block, in order, when it will not be read
+ * any more. The first begin of a bucket reads it into the page cache; its last end closes the file. */
 void bl_scatter_begin_block(struct bl_scatter *scatter, int64_t block);
 void bl_scatter_end_block(struct bl_scatter *scatter, int64_t block);
 
+/* Returns whether a bucket has this piece. piece: its number in the plan. */
 bool bl_scatter_has(const struct bl_scatter *scatter, size_t piece);
 
-/* Reads a scattered piece of that many steps with the result of bl_kind.read. Many threads may call it at once. */
+/* Reads a piece of so many steps from its bucket into out, one buffer for each field. bl_scatter_has must be true. The
+ * result is the same as by bl_kind.read. Many threads may call it at once. BL_EFAIL: the disk fails, or the checksum
+ * differs. */
 int bl_scatter_read(const struct bl_scatter *scatter, size_t piece, int64_t steps, uint8_t *const *out,
                     struct bl_error *e);
 

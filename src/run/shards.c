@@ -16,21 +16,20 @@
 
 /* --- writing shards ----------------------------------------------------------------------------------------------- */
 
-#define RUNS_LEFT 4 /* for each worker, toward the end */
+#define RUNS_LEFT 4 /* jobs to keep for each worker toward the end of the run */
 
-/* Without a finished block for so long, and being read for so long, a file holds the run up. */
+/* A file holds the run up if no block was finished for this time and the file has been read for this time. */
 #define HOLDUP 5000 /* milliseconds */
 
 /* A shard in progress; it collects the outcomes of its blocks until it is finished. */
 struct open_shard {
     struct bl_shard_writer *shard;
-    int64_t number, last_block;
+    int64_t number, last_block; /* of the shard; of its blocks */
     struct bl_outcomes outcomes;
     struct open_shard *next;
 };
 
-/* A run of blocks in progress, which follow each other in a shard. They are of a fixed pool, which bounds the memory.
- */
+/* A job: consecutive blocks of one shard, in progress. Jobs come from a fixed pool, which bounds the memory. */
 struct run_job {
     struct bl_block *block; /* [run_blocks] */
     int blocks;
@@ -38,7 +37,7 @@ struct run_job {
     struct bl_outcomes outcomes;
     int64_t slowest; /* row of the sequence that took longest to read, or -1 */
     double slowest_seconds;
-    double encoded; /* seconds */
+    double encoded; /* seconds of encoding and compressing */
     struct run_job *next;
 };
 
@@ -48,21 +47,22 @@ struct shards_run {
     struct run_job *free;
     struct open_shard *open;
     int64_t next_block, next_shard;
-    int64_t end_block; /* of this run's shards */
+    int64_t end_block; /* the first block after the shards of this run */
     int64_t blocks_done, bytes;
-    int64_t steps_due; /* steps of this run */
-    int64_t steps_found;
-    atomic_llong steps; /* read so far; workers count them, since blocks and pieces may take long */
+    int64_t steps_due;   /* steps that this run has to read */
+    int64_t steps_found; /* steps of shards that earlier runs finished */
+    atomic_llong steps;  /* steps read so far; workers count them while they read, since one block may take minutes */
     struct bl_memory_budget memory;
     struct bl_reading *reading; /* [workers] */
-    atomic_int opened;          /* workers */
-    struct bl_row_reader row;   /* of the sequence that is named */
-    int64_t finished;           /* blocks_done when it last grew, */
-    long long grown;            /* at that time (bl_meter_clock) */
+    atomic_int opened;          /* number of workers that took their place in reading */
+    struct bl_row_reader row;   /* row of the sequence whose file is named to the user */
+    int64_t finished;           /* value of blocks_done at the last look */
+    long long grown;            /* time when blocks_done last changed, by bl_meter_clock */
 };
 
-/* While no block is finished: the sequence of which a piece has been read for longest, if that is long, and there are
- * others. The table is read only when it is another. */
+/* Returns the path of the file that holds the run up, or NULL. If no block was finished for HOLDUP, this is the file
+ * that a worker has been reading for longest, if that is at least HOLDUP. With one worker or one sequence there is
+ * nothing to hold up. The path is valid until the next call. */
 static const char *shards_find_holdup(struct shards_run *run)
 {
     long long now = bl_meter_clock(), longest = now - HOLDUP;
@@ -134,8 +134,8 @@ static int shards_work_run(void *context, void *worker, void *job_, struct bl_er
     return code;
 }
 
-/* Blocks of uncompressed shards go to the disk; those of a compressed shard stay in memory until the shard is
- * complete. */
+/* Writes the blocks of a job. Blocks of an uncompressed shard go to the disk; those of a compressed shard stay in
+ * memory until the shard is complete. */
 static int shards_write_run(void *context, void *job_, struct bl_error *e)
 {
     const struct bl_pack *pack = ((struct shards_run *)context)->pack;
@@ -159,7 +159,7 @@ static int shards_report_outcomes(const struct bl_pack *pack, const struct bl_ou
     return code;
 }
 
-/* The steps that the plan puts into these blocks. */
+/* Returns the number of steps that the plan puts into these blocks. */
 static int64_t shards_planned_steps(const struct bl_pack *pack, int64_t first, int64_t blocks)
 {
     int64_t steps = 0;
@@ -212,7 +212,7 @@ static int shard_create(struct shards_run *run, int64_t number, struct open_shar
     return BL_OK;
 }
 
-/* Advances to the next shard to write. *left: there is one. */
+/* Advances to the next shard that must be written and opens it. *left is false if there is none. */
 static int shards_find_next(struct shards_run *run, bool *left, struct bl_error *e)
 {
     const struct bl_format *format = run->pack->format;
@@ -239,8 +239,8 @@ static int shards_find_next(struct shards_run *run, bool *left, struct bl_error 
     return BL_OK;
 }
 
-/* How many blocks the next job gets: as many as fill its memory; toward the end fewer, so that no worker is left alone
- * with many. */
+/* Returns the number of blocks of the next job: as many as its memory holds, but toward the end fewer, so that all
+ * workers end at about the same time. A job never crosses the end of a shard. */
 static int shards_next_blocks(const struct shards_run *run)
 {
     int64_t share = (run->end_block - run->next_block) / (RUNS_LEFT * (int64_t)run->pack->share.workers);
@@ -282,6 +282,7 @@ static void shards_discard(void *context, void *job_)
     run->free = job;
 }
 
+/* Removes a shard from the list of open shards and frees it. An unfinished shard leaves no file. */
 static void shard_close(struct shards_run *run, struct open_shard *open)
 {
     struct open_shard **at = &run->open;
@@ -293,6 +294,7 @@ static void shard_close(struct shards_run *run, struct open_shard *open)
     free(open);
 }
 
+/* Gives a complete shard its name. The record of the shard stores the outcomes, so that a resumed run has them, too. */
 static int shard_finish(struct shards_run *run, struct open_shard *open, struct bl_error *e)
 {
     struct bl_buffer user_data = {0};
@@ -319,7 +321,8 @@ out:
     return code;
 }
 
-/* Notes where the time of a job went, and which file took longest. */
+/* Adds the encoding time of a job, and notes its slowest file if the run waited longer for this job than for any other.
+ */
 static int shards_note_times(struct shards_run *run, const struct run_job *job, struct bl_error *e)
 {
     struct bl_work *work = run->pack->work;
@@ -434,7 +437,7 @@ struct verifying {
     int64_t next;
 };
 
-/* A shard and its faults, which are reported in shard order. */
+/* A shard that is verified, and its faults, which the caller's thread reports in the order of the shards. */
 struct verify_job {
     int64_t shard, failed_steps;
     struct bl_buffer faults; /* pairs of file and text, each NUL-terminated */

@@ -1,7 +1,7 @@
-/* The shards of a plan, many at once: writing the missing ones, and verifying the existing ones.
+/* Writes the missing shards of a plan and verifies the existing ones, with many threads.
  *
- * Shards of small blocks are written one after the other, by one thread: several at once were no faster where that
- * was tried, and a killed run would lose all of them. */
+ * Shards of small blocks are written one after the other, by one thread: writing several at once was no faster in
+ * measurements, and a killed run would lose all of them. */
 #ifndef BL_SHARDS_H
 #define BL_SHARDS_H
 
@@ -19,7 +19,7 @@ int bl_shards_write(const struct bl_pack *pack, struct bl_error *e);
 
 /* --- verifying shards --------------------------------------------------------------------------------------------- */
 
-/* Verifies many shards at once, for bload verify and bload pack --repair. */
+/* Verifies many shards in parallel, for bload verify and bload pack --repair. */
 
 /* The functions run on the caller's thread, in the order of the shards. */
 struct bl_verify_shards {

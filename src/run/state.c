@@ -93,7 +93,7 @@ out:
 
 #define CONFIGURATION_MAX ((size_t)1 << 24) /* bytes: a configuration may name many sources */
 
-/* Whether a name occurs in the directory of a finished dataset. */
+/* Returns whether a finished dataset may have a file of this name in its directory. */
 static bool name_is_of_dataset(const char *name)
 {
     static const char *const names[] = {"shards", BL_SHARDS_FILE, BL_STATE_SEQUENCES, BL_INDEX_FILE, "plans"};
@@ -472,10 +472,10 @@ int bl_state_recorded(const char *dir, const char *name, struct bl_buffer *value
     return code;
 }
 
-#define WAIT_TRIES 100
+#define WAIT_TRIES 100 /* attempts to remove a folder, with the following pause between them */
 #define WAIT_MICROSECONDS 10000
 
-/* Whether the folder holds something that the file system does not remove by itself. */
+/* Returns whether the folder holds anything besides files that the file system will remove by itself. */
 static bool folder_holds_more(const char *folder)
 {
     DIR *directory = opendir(folder);
@@ -489,8 +489,9 @@ static bool folder_holds_more(const char *folder)
     return more;
 }
 
-/* Removes a folder of which all files are removed. Some file systems keep those that are open, or were until just now,
- * under names of their own. They go by themselves; a folder that is left has nothing in it that matters. */
+/* Removes a folder after all of its files were removed. Some network file systems keep removed files under other names
+ * until they are closed. The function waits for them for up to a second. A folder that remains after that is no error:
+ * it holds nothing of value. */
 static int folder_remove(const char *folder, struct bl_error *e)
 {
     int code = BL_OK;
@@ -507,7 +508,7 @@ static int folder_remove(const char *folder, struct bl_error *e)
     return BL_OK;
 }
 
-/* Whether another run has begun there. */
+/* Returns whether another run has begun in the folder: it has made a lock. */
 static bool folder_is_taken(const char *folder)
 {
     char *lock = bl_path_join(folder, BL_STATE_LOCK);
@@ -522,7 +523,8 @@ int bl_state_remove(struct bl_state *s, struct bl_error *e)
     BL_TRY(folder_remove(s->spool, e));
     BL_TRY(folder_remove_files(s->folder, e));
     bool free_of_others = access(s->spool, F_OK) != 0;
-    /* Last: until then no other run can begin here. From then on one can, whose folder it is then. */
+    /* Release the lock last: no other run can begin before. From then on another run can begin, and the folder is its
+     * own. */
     BL_TRY(bl_state_lock_release(s->folder, &s->lock, &s->alone, true, e));
     struct bl_error other = {0};
     if (free_of_others && folder_remove(s->folder, &other) && !folder_is_taken(s->folder))

@@ -1,5 +1,5 @@
-/* The state of a run, in DIR/.bload: opening and locking the folder, the checksum of the table, and the plan that tasks
- * share. */
+/* Keeps the state of a run in DIR/.bload: opens and locks the folder, and stores the checksum of the table and the plan
+ * that tasks share. */
 #ifndef BL_STATE_H
 #define BL_STATE_H
 
@@ -28,9 +28,9 @@ struct bl_state {
     char *configuration; /* DIR/.bload/configuration */
     char *sequences;     /* DIR/.bload/sequences.tsv */
     char *spool;         /* DIR/.bload/spool, a folder */
-    int lock;
-    bool alone;    /* a file keeps other runs away, too */
-    int host_lock; /* of a task: shows other tasks on this machine that one is running */
+    int lock;            /* descriptor of the lock, or -1 */
+    bool alone;          /* the file "lock-alone" keeps other runs away, since the file system has no locks */
+    int host_lock;       /* lock of a task, which shows other tasks on this machine that one is running; or -1 */
 };
 
 /* A state that is not open; closing it is allowed. */
@@ -67,10 +67,10 @@ int bl_state_configure(const struct bl_state *state, const char *identity, struc
  * runs are using it. */
 int bl_state_adopt(struct bl_state *state, const char *dir, struct bl_error *e);
 
-/* Whether at least one shard is finished. */
+/* Sets *found if at least one shard is finished. */
 int bl_state_has_shards(const struct bl_state *state, bool *found, struct bl_error *e);
 
-/* Whether DIR/.bload exists. */
+/* Sets *found if DIR/.bload exists. */
 int bl_state_find(const char *dir, bool *found, struct bl_error *e);
 
 /* Appends the path of a name in DIR/.bload. */
@@ -98,14 +98,14 @@ void bl_state_close(struct bl_state *state);
 /* The checksum of the table in DIR/.bload, stored beside it, so that a table that was edited or damaged later is not
  * packed. */
 
-/* Keeps the checksum of a table that was written just now. */
+/* Stores the checksum of a table that this process has just written. */
 int bl_table_checksum_keep(const struct bl_state *state, uint64_t checksum, struct bl_error *e);
 
-/* Checks the table against its checksum, which is stored in *checksum. A table without one, which a killed run leaves,
- * gets one. BL_EFAIL: the table has changed. */
+/* Checks the table against its stored checksum and sets *checksum to it. A killed run may leave a table without a
+ * checksum; then the present one is stored. BL_EFAIL: the table has changed. */
 int bl_table_checksum_verify(const struct bl_state *state, uint64_t *checksum, struct bl_error *e);
 
-/* Compares what was read of the table with its checksum. BL_EFAIL: it has changed. */
+/* Compares the table, as it was read, with the checksum. BL_EFAIL: the file has changed. */
 int bl_table_checksum_compare(const struct bl_sequences *table, uint64_t checksum, struct bl_error *e);
 
 /* Removes the checksum of an earlier table, before a new table is made. */
@@ -119,8 +119,8 @@ int bl_table_checksum_forget(const struct bl_state *state, struct bl_error *e);
 int bl_saved_plan_publish(const struct bl_state *state, const struct bl_plan *plan, const int64_t *length, size_t count,
                           const struct bl_plan_info *plan_info, struct bl_error *e);
 
-/* Reads the plan, if it exists. BL_EDATA: it is damaged, or for other lengths. T: the required length of its blocks, or
- * 0. Free with bl_plan_free. */
+/* Reads the plan if it exists (*found). T: the required length of its blocks, or 0 for any. The caller frees the plan
+ * with bl_plan_free. BL_EDATA: the plan is damaged, or was made for other lengths. */
 int bl_saved_plan_load(const struct bl_state *state, struct bl_plan *plan, struct bl_plan_info *plan_info, int64_t T,
                        const int64_t *length, size_t count, bool *found, struct bl_error *e);
 

@@ -144,12 +144,13 @@ out:
 
 /* --- lock of the folder ------------------------------------------------------------------------------------------- */
 
-#define TRIES 16
+#define TRIES 16 /* attempts, since other processes may remove or replace the files in between */
 #define OWNER_MAX ((size_t)1024)
 
 /* --- without flock ------------------------------------------------------------------------------------------------ */
 
-/* When the process began, in the kernel's ticks: its number may be another's by now. 0: there is none. */
+/* Returns the start time of a process in clock ticks since boot, or 0 if there is no such process. The start time tells
+ * a process from a later one with the same number. */
 static unsigned long long owner_start(long pid)
 {
     char path[64], text[1024];
@@ -160,14 +161,14 @@ static unsigned long long owner_start(long pid)
     if (file)
         fclose(file);
     text[size] = '\0';
-    const char *at = strrchr(text, ')'); /* the name before it may hold anything */
+    const char *at = strrchr(text, ')'); /* the name of the program, in parentheses, may contain parentheses */
     if (at)
         (void)sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
                      &start);
     return start;
 }
 
-/* Where numbers of processes mean the same: a machine since its start, and a container. */
+/* Appends the place in which process numbers are comparable: the host, its boot, and the namespace of a container. */
 static void owner_describe_place(struct bl_buffer *out)
 {
     char host[65], container[64] = "";
@@ -190,7 +191,7 @@ static int owner_describe(struct bl_buffer *out, struct bl_error *e)
     return bl_buffer_check(out, e);
 }
 
-/* Whether the owner certainly is gone: it was a process of here. */
+/* Returns whether the owner has certainly ended: it ran in this place, and no such process exists any more. */
 static bool owner_is_gone(const char *owner)
 {
     struct bl_buffer here = {0};
@@ -203,7 +204,7 @@ static bool owner_is_gone(const char *owner)
     return same && owner_start(pid) != start;
 }
 
-/* *there: some process made the file; then its owner is read. */
+/* Reads the owner in the file. *there is false if the file does not exist; owner is empty while it is being written. */
 static int alone_read(const char *path, struct bl_buffer *owner, bool *there, struct bl_error *e)
 {
     struct stat status;
@@ -228,7 +229,8 @@ static int alone_refuse(const char *path, const char *dir, const char *owner, st
         dir, (int)strcspn(host, "\n"), host, path);
 }
 
-/* Takes the file of a process that is gone out of the way. It is renamed first: another run may be at the same. */
+/* Removes the file of a process that has ended. Another run may do the same at this moment and may already have made
+ * its own file. So the file is renamed first, and is removed only if it still has the expected owner. */
 static int alone_take_over(const char *path, const char *owner, struct bl_error *e)
 {
     struct bl_buffer aside = {0}, now = {0};
@@ -238,7 +240,7 @@ static int alone_take_over(const char *path, const char *owner, struct bl_error 
         code = bl_error_errno(e, BL_EFAIL, "cannot rename %s", path);
     if (!code)
         code = alone_read(aside.data, &now, &there, e);
-    /* Where it was another's by now, which lives, it gets its name again. */
+    /* It is the file of another run by now, which is alive: restore its name. */
     if (!code && there && strcmp(now.data, owner) != 0)
         code = link(aside.data, path) == 0 ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot restore %s", path);
     if (!code && there)
@@ -248,7 +250,8 @@ static int alone_take_over(const char *path, const char *owner, struct bl_error 
     return code;
 }
 
-/* Makes the file whole at once: it is linked, or renamed, to its name. *made: it did not exist. */
+/* Creates the file and writes the owner to it. *made is false if the file exists already: then another run was faster.
+ */
 static int alone_make(const char *path, const struct bl_buffer *text, bool *made, struct bl_error *e)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
@@ -261,6 +264,8 @@ static int alone_make(const char *path, const struct bl_buffer *text, bool *made
     return code;
 }
 
+/* Takes the lock by the file `path`. A task (shared) makes no file, but waits for none either: it only checks that no
+ * run has the file. An empty file is being written by its owner; then try again after a while. */
 static int alone_take(const char *path, const char *dir, bool shared, bool *alone, struct bl_error *e)
 {
     struct bl_buffer own = {0}, owner = {0};
@@ -286,7 +291,7 @@ static int alone_take(const char *path, const char *dir, bool shared, bool *alon
 
 /* --- the lock ----------------------------------------------------------------------------------------------------- */
 
-/* Whether the locked file still has its name: the run before may have removed it, when it ended. */
+/* Returns whether the locked file still has its name. The previous run may have removed it after this run opened it. */
 static bool lock_is_named(int fd, const char *path)
 {
     struct stat here, there;
@@ -327,8 +332,8 @@ int bl_state_lock_release(const char *folder, int *fd, bool *alone, bool remove,
 {
     int code = BL_OK;
     char *path = bl_path_join(folder, BL_STATE_LOCK), *file = bl_path_join(folder, BL_STATE_LOCK_ALONE);
-    /* The names go while the lock is held: whoever opened the file before finds out that it lost its name. Only then is
-     * it closed, after which file systems that keep open files give it up. */
+    /* Remove the name while the lock is held: a run that has opened the file before finds that it lost its name. Close
+     * the file afterwards; a network file system that keeps removed files until they are closed then frees it. */
     if (remove)
         code = path ? bl_fs_remove(path, e) : bl_error_memory(e);
     if (*fd >= 0)

@@ -16,7 +16,7 @@
 
 /* --- listing of the folder ---------------------------------------------------------------------------------------- */
 
-/* Lists the files in DIR/.bload for a reader that takes no lock. A finish may remove all of them meanwhile. */
+/* Lists the files in DIR/.bload for a reader that takes no lock. A finish may remove any of them at the same time. */
 
 /* Numbers of shards, parts or tasks, ascending. */
 struct bl_numbers {
@@ -24,24 +24,26 @@ struct bl_numbers {
     size_t count, capacity;
 };
 
+/* What the folder holds: the numbers of shard records and of parts of a scan, and whether single files exist. */
 struct bl_state_files {
     struct bl_numbers records, parts;
     struct bl_numbers scans, packs; /* tasks with a heartbeat */
     bool table, plan, plan_info, draft;
 };
 
-/* Reads the names. folder: the path of directory, for messages. Free with bl_state_files_free, also after an error. */
+/* Reads the names in directory. folder: its path, for messages. Free with bl_state_files_free, also after an error. */
 int bl_state_files_list(struct bl_state_files *files, DIR *directory, const char *folder, struct bl_error *e);
 void bl_state_files_free(struct bl_state_files *files);
 
-/* Drops records without a shard, which a process killed in between leaves: such a shard must still be packed. */
+/* Drops records without a shard from the lists. A process that is killed between writing the record and naming the
+ * shard leaves one; such a shard must still be packed. */
 int bl_state_files_drop_lone(struct bl_state_files *files, const struct bl_format *format, const char *dir,
                              struct bl_error *e);
 
 /* Counts the numbers in [begin, end). */
 int64_t bl_numbers_count_within(const struct bl_numbers *numbers, int64_t begin, int64_t end);
 
-/* Appends the file folder/name of at most max bytes to text, unless it is gone. */
+/* Appends the file folder/name, of at most max bytes, to text and sets *status. *found is false if the file is gone. */
 int bl_state_files_read(const char *folder, const char *name, size_t max, struct bl_buffer *text, struct stat *status,
                         bool *found, struct bl_error *e);
 
@@ -57,12 +59,13 @@ int bl_state_files_read(const char *folder, const char *name, size_t max, struct
 #define BL_STATE_LOCK "lock"
 #define BL_STATE_LOCK_ALONE "lock-alone"
 
-/* *fd: of the lock's file. *alone: a file keeps others away, too. shared: for a task. dir: for messages. BL_EFAIL:
- * another run has it. */
+/* Takes the lock without waiting. shared: for a task, which excludes runs without tasks but not other tasks. dir: for
+ * messages. *fd: the descriptor of the lock's file, which bl_state_lock_release closes. *alone: the file "lock-alone"
+ * was made. BL_EFAIL: another run holds the lock. */
 int bl_state_lock_take(const char *folder, const char *dir, bool shared, int *fd, bool *alone, struct bl_error *e);
 
-/* Gives up what bl_state_lock_take got, and removes its files if remove says so: then the folder is to be removed.
- * BL_EFAIL: a file cannot be removed; e is not used otherwise. */
+/* Releases the lock. remove: also remove the file "lock", if the caller is about to remove the folder. BL_EFAIL: it
+ * cannot be removed. Without remove the function always succeeds and does not use e. */
 int bl_state_lock_release(const char *folder, int *fd, bool *alone, bool remove, struct bl_error *e);
 
 /* --- tasks -------------------------------------------------------------------------------------------------------- */

@@ -113,10 +113,12 @@ out:
     return code;
 }
 
+/* Compares standard input with that of the scan, if a scan has been made. Without a finished shard the scan is repeated
+ * instead. */
 static int stdin_check(struct bl_packing *p, struct bl_error *e)
 {
     struct bl_buffer path = {0};
-    bool begun = true; /* with tasks, another one may have begun */
+    bool begun = true; /* with tasks, assume that another one has begun */
     BL_TRY(p->request.task.set ? BL_OK : bl_state_has_shards(&p->state, &begun, e));
     if (!begun)
         return stdin_discard_scan(p, e);
@@ -183,7 +185,7 @@ static void table_on_merge_progress(void *sink, int64_t chunks)
     bl_packing_progress_tick(p);
 }
 
-/* out NULL: the table exists, and its files are read only to fill the spool. */
+/* Scans the inputs and writes the table to out. out NULL: the table exists, and the scan only fills the spool. */
 static int table_run_scan(struct bl_packing *p, struct bl_output *out, struct bl_error *e)
 {
     struct bl_input_set *inputs = p->request.inputs;
@@ -217,7 +219,7 @@ static int table_run_scan(struct bl_packing *p, struct bl_output *out, struct bl
     return stdin_keep(p, found.drained, e);
 }
 
-/* Publishes the complete table. The first task's table stays; the others must have made the same. */
+/* Gives the complete table its name. Of several tasks, the first table stays, and the others must be identical. */
 static int table_put(const struct bl_packing *p, struct bl_output *out, struct bl_error *e)
 {
     if (!p->request.task.set)
@@ -228,7 +230,7 @@ static int table_put(const struct bl_packing *p, struct bl_output *out, struct b
     return code;
 }
 
-/* Copies in pieces: a table may be larger than memory. */
+/* Copies the table of the request in pieces, since it may be larger than memory. */
 static int table_copy(const struct bl_packing *p, struct bl_output *out, struct bl_error *e)
 {
     char piece[COPY_PIECE];
@@ -247,7 +249,8 @@ static int table_copy(const struct bl_packing *p, struct bl_output *out, struct 
     return code;
 }
 
-/* Copies a given table, since a resumed run must use the same one. */
+/* Writes the whole table: by a scan, from a view, or as a copy of a given table. A copy is needed since a resumed run
+ * must use the same table. */
 static int table_fill(void *packing, struct bl_output *out, struct bl_error *e)
 {
     struct bl_packing *p = packing;
@@ -271,7 +274,7 @@ static void table_on_choice(void *sink, int64_t row, int64_t rows)
         bl_packing_progress_tick(p);
 }
 
-/* Writes the subset of the table that fill writes. */
+/* Writes the rows of the subset, out of the table that fill writes. */
 static int table_choose(struct bl_packing *p, bl_subset_fill *fill, void *context, struct bl_output *out,
                         struct bl_error *e)
 {
@@ -290,7 +293,8 @@ static int table_choose(struct bl_packing *p, bl_subset_fill *fill, void *contex
     return code;
 }
 
-/* The table of a finished dataset has its subset already. */
+/* Makes the table of this run. For a repair, the table of the finished dataset is used, which has only the subset
+ * already. */
 static int table_write(struct bl_packing *p, struct bl_error *e)
 {
     struct bl_output out = {0};

@@ -17,19 +17,19 @@
 #include "store/row_reader.h"
 #include "store/view.h"
 
-/* Whether blocks hold sequences of one source each. */
+/* Returns whether each block holds sequences of one source only. */
 static bool view_is_blended(const struct bl_view_request *r)
 {
     return r->count > 1 && r->mix == BL_BLEND_BATCH;
 }
 
-/* Whether only sequences of some lengths are in the view. */
+/* Returns whether the view is one level: only sequences in a range of lengths are in it. */
 static bool view_is_level(const struct bl_view_request *r)
 {
     return r->longer_than || r->up_to;
 }
 
-/* Whether sequences of all sources are drawn together by weight. */
+/* Returns whether sequences of all sources are drawn by weight and share blocks. */
 static bool view_is_mixture(const struct bl_view_request *r)
 {
     return r->mix == BL_BLEND_RANDOM && r->weight[0] > 0;
@@ -37,7 +37,7 @@ static bool view_is_mixture(const struct bl_view_request *r)
 
 /* --- sequences -------------------------------------------------------------------------------------------------- */
 
-/* Leaves out what belongs to the views of other levels. */
+/* Leaves out, by a length of 0, the sequences that belong to the views of other levels. */
 static void lengths_limit(struct bl_view_job *job)
 {
     const struct bl_view_request *r = job->request;
@@ -48,6 +48,7 @@ static void lengths_limit(struct bl_view_job *job)
     }
 }
 
+/* Returns whether one of the rows from row to end - 1 has steps. */
 static bool rows_have_steps(const struct bl_sequences *t, int64_t row, int64_t end)
 {
     while (row < end && !t->length[row])
@@ -55,7 +56,7 @@ static bool rows_have_steps(const struct bl_sequences *t, int64_t row, int64_t e
     return row < end;
 }
 
-/* Only what is stored can be planned. Says so where that is less than the table has. */
+/* Sets the length of each row to its stored steps, since only those can be planned. A message reports missing steps. */
 static void lengths_set_stored(struct bl_view_job *job)
 {
     struct bl_sequences *t = &job->table;
@@ -92,7 +93,7 @@ static void table_report_unused(const struct bl_view_job *job)
     bl_buffer_free(&text);
 }
 
-/* Opens the tables of the sources as one, whose rows are those of the subset. */
+/* Opens the tables of the sources as one table, with the rows of the subset. */
 static int view_open_table(struct bl_view_job *job, struct bl_error *e)
 {
     const struct bl_view_request *r = job->request;
@@ -103,7 +104,7 @@ static int view_open_table(struct bl_view_job *job, struct bl_error *e)
     char **path = calloc(count, sizeof *path);
     const char **name = calloc(count, sizeof *name);
     int code = path && name ? BL_OK : bl_error_memory(e);
-    subset.source = count > 1 ? name : NULL; /* as the view names ids that several sources have */
+    subset.source = count > 1 ? name : NULL; /* a view adds the name of the source to an id that several sources have */
     for (size_t s = 0; s < count && !code; s++) {
         name[s] = job->manifest->source[s].name;
         path[s] = bl_path_join(r->dir[s], BL_SEQUENCES_FILE);
@@ -121,6 +122,7 @@ static int view_open_table(struct bl_view_job *job, struct bl_error *e)
     return code;
 }
 
+/* Reads the table of all sources and finds where each sequence is stored. */
 static int sequences_read(struct bl_view_job *job, struct bl_error *e)
 {
     const struct bl_view_request *r = job->request;
@@ -162,8 +164,9 @@ static void plans_tick(struct bl_view_job *job, int64_t done)
         job->request->tick(job->request->sink, &job->progress);
 }
 
-/* The sources that are drawn from, source, and which they are. A level may have nothing of a source: the weights of the
- * others keep their ratios. BL_EFAIL: another view has nothing of one. */
+/* Sets source[0] to source[*count - 1] to the sources to draw from, and which[] to their indices in the request. A
+ * level may have no sequence of a source; then the weights of the others keep their ratios. In other views this is
+ * BL_EFAIL. */
 static int sources_choose(struct bl_view_job *job, struct bl_blend_source *source, int *which, size_t *count,
                           struct bl_error *e)
 {
@@ -207,6 +210,7 @@ out:
     return code;
 }
 
+/* The work of the background task: makes the planner, the blend or the mixture. */
 static int planner_make(void *view_job, struct bl_error *e)
 {
     struct bl_view_job *job = view_job;
@@ -223,7 +227,7 @@ static int planner_make(void *view_job, struct bl_error *e)
                                                     : bl_planner_make(&job->planner, t->length, t->count, o, e);
 }
 
-/* Most searches are instant; do not show progress for them. */
+/* Shows progress only if the search is slow; most searches are instant. */
 static void planner_tick(void *view_job)
 {
     struct bl_view_job *job = view_job;
@@ -231,15 +235,16 @@ static void planner_tick(void *view_job)
         plans_tick(job, 0);
 }
 
-/* The search for plans is what may take long; drawing them does not. */
+/* Runs the search for plans as a background task, since it may take long. Drawing the plans afterwards is fast. */
 static int view_prepare_planner(struct bl_view_job *job, struct bl_error *e)
 {
-    struct bl_cancel none = {0}; /* signals end a view at once */
+    struct bl_cancel none = {0}; /* no cancellation: a signal ends the process at once */
     const struct bl_aside aside = {planner_make, job, planner_tick, job, &none};
     bl_progress_start(&job->progress, "plan", "plans", NULL, job->request->epochs);
     return bl_aside_run(&aside, e);
 }
 
+/* Draws the plan of an epoch into job->plan. least: the least number of blocks. */
 static int plan_draw(struct bl_view_job *job, int64_t epoch, size_t least, struct bl_error *e)
 {
     const struct bl_sequences *t = &job->table;
@@ -253,12 +258,12 @@ static int plan_draw(struct bl_view_job *job, int64_t epoch, size_t least, struc
     return code ? code : bl_plan_recount(&job->plan, t->length, t->count, e);
 }
 
-/* Rows whose stored steps do not begin with the first: source_start counts from the beginning of the sequence. */
+/* Makes source_start count from the beginning of the sequence, also for rows whose stored steps begin later. */
 static int view_shift_plan(struct bl_view_job *job, struct bl_error *e)
 {
     struct bl_plan *plan = &job->plan;
     bool any = false;
-    /* Rows are in random order here, and few stores have such rows: then nobody looks. */
+    /* Look only if some row begins late, which is rare: pieces are in random order, so each look is a cache miss. */
     for (size_t p = 0; job->begins_late && p < plan->pieces && !any; p++)
         any = bl_places_begin(&job->places, plan->sequence[p]) > 0;
     if (any && !plan->source_start)
@@ -271,13 +276,13 @@ static int view_shift_plan(struct bl_view_job *job, struct bl_error *e)
     return BL_OK;
 }
 
-/* Counts what the plan has of each source. */
+/* Counts the sequences and steps of each source in the plan. */
 static int sources_count(struct bl_view_job *job, struct bl_error *e)
 {
     struct bl_manifest *m = job->manifest;
     const struct bl_plan *plan = &job->plan;
     int64_t steps = 0;
-    if (m->sources == 1 && !view_is_mixture(job->request)) { /* the plan's own counts */
+    if (m->sources == 1 && !view_is_mixture(job->request)) { /* the plan has these counts already */
         m->source[0].sequences = plan->sequences - plan->dropped;
         m->source[0].steps = bl_plan_placed(plan);
         m->source[0].share = m->source[0].steps > 0;
@@ -302,7 +307,7 @@ static int sources_count(struct bl_view_job *job, struct bl_error *e)
     return BL_OK;
 }
 
-/* Writing the plan has computed its digest. */
+/* Reads the digest of the plan from the file, since writing the file has computed it. */
 static int plan_take_digest(const struct bl_view_job *job, struct bl_error *e)
 {
     struct bl_format *format = &job->manifest->format;
@@ -313,6 +318,7 @@ static int plan_take_digest(const struct bl_view_job *job, struct bl_error *e)
     return BL_OK;
 }
 
+/* Writes the plan of an epoch to the file `name` and adds the file to the manifest. */
 static int view_write_plan(struct bl_view_job *job, const char *name, int64_t epoch, struct bl_error *e)
 {
     const struct bl_sequences *t = &job->table;
@@ -341,7 +347,8 @@ out:
     return code;
 }
 
-/* The most blocks of any epoch, where a random fill gives each a different number. */
+/* Sets *most to the largest number of blocks of any epoch if a random fill makes the numbers differ, else to 0. All
+ * epochs get this number of blocks, since the manifest records only one. */
 static int plans_most_blocks(struct bl_view_job *job, size_t *most, struct bl_error *e)
 {
     const struct bl_plan_options *o = job->request->options;
@@ -356,7 +363,8 @@ static int plans_most_blocks(struct bl_view_job *job, size_t *most, struct bl_er
     return code;
 }
 
-/* Made after the first plan is written: what cannot be planned leaves nothing. */
+/* Makes the folder of further epochs. Call it after the first plan is written, so that a failed plan leaves no folder.
+ */
 static int plans_make_folder(const struct bl_view_job *job, struct bl_error *e)
 {
     char *path = bl_path_join(job->request->output, BL_EPOCHS_DIR);
@@ -390,7 +398,8 @@ static int plans_write(struct bl_view_job *job, struct bl_view_made *made, struc
             code = sources_count(job, e);
         }
         most = job->plan.max_sequences > most ? job->plan.max_sequences : most;
-        if (!code && (!slots || most <= slots)) /* else the others are only made to tell how many they need */
+        if (!code &&
+            (!slots || most <= slots)) /* otherwise go on drawing, only to report how many slots the plans need */
             code = view_write_plan(job, name, k, e);
     }
     if (!code)
@@ -422,7 +431,7 @@ static int view_write(struct bl_view_job *job, struct bl_view_made *made, struct
     return bl_manifest_write(m, dir, e);
 }
 
-/* Removes the files of a view that cannot be made: other options have no use for them. */
+/* Removes the files of a view that cannot be made. A run with other options could not use them. */
 static void view_remove(const struct bl_view_job *job)
 {
     static const char *const names[] = {BL_INDEX_FILE, BL_PLACES_FILE};
@@ -463,7 +472,7 @@ out:
     bl_mixture_free(&job.mixture);
     bl_plan_free(&job.plan);
     free(job.first_row);
-    made->plan.block_ptr = NULL; /* only its counts are of use */
+    made->plan.block_ptr = NULL; /* bl_plan_free(&job.plan) has freed the tables; the counts remain */
     made->plan.sequence = NULL;
     made->plan.length = made->plan.source_start = NULL;
     if (code && job.is_new)

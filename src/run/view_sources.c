@@ -29,7 +29,8 @@ void bl_view_job_message(const struct bl_view_job *job, const char *format, ...)
         job->request->message(job->request->sink, text);
 }
 
-/* The name of a source: the last component of its path, or all of it where another source has the same. */
+/* Sets *name, owned by the caller, to the last component of the path of source s, or to the path as the user gave it if
+ * another source has the same last component. BL_EUSAGE: a source is named twice. */
 static int source_name(const struct bl_view_request *r, int s, char **name, struct bl_error *e)
 {
     char *path = realpath(r->dir[s], NULL);
@@ -49,7 +50,8 @@ static int source_name(const struct bl_view_request *r, int s, char **name, stru
     return twice ? bl_error_set(e, BL_EUSAGE, "%s is named twice: give it a larger weight instead", r->dir[s]) : BL_OK;
 }
 
-/* A view of a view would be read through both plans; its sources do as well. */
+/* Refuses a view as a source and names its sources instead. A view of a view would give nothing that a view of those
+ * sources does not give. */
 static int source_refuse_view(const struct bl_manifest *m, const char *dir, struct bl_error *e)
 {
     struct bl_buffer names = {0};
@@ -86,7 +88,7 @@ static int source_open(struct bl_view_job *job, int s, struct bl_error *e)
     return source_name(job->request, s, &source->name, e);
 }
 
-/* "video U8 [224, 224, 3], kept as jpeg" */
+/* Appends a field in words: "video U8 [224, 224, 3] kept as JPEG". */
 static void field_describe(const struct bl_format *format, int f, struct bl_buffer *out)
 {
     static const char *const kept[] = {
@@ -106,7 +108,8 @@ static void fields_describe(const struct bl_format *format, struct bl_buffer *ou
     }
 }
 
-/* The fields of two sources must agree in number, order, name, type, shape and kind of encoding. */
+/* Checks that source s has the fields of the first source: the same number, order, names, types, shapes and encodings.
+ */
 static int fields_compare(const struct bl_view_job *job, int s, struct bl_error *e)
 {
     const struct bl_format *first = &job->source[0].manifest.format, *other = &job->source[s].manifest.format;
@@ -126,7 +129,8 @@ static int fields_compare(const struct bl_view_job *job, int s, struct bl_error 
     return code;
 }
 
-/* Blocks have padding of their own, so a source may have another: that of the first is taken, which is told. */
+/* Reports if source s has another padding than the first source. This is allowed, since the view pads its own blocks;
+ * it uses the padding of the first source. */
 static void padding_compare(const struct bl_view_job *job, int s)
 {
     const struct bl_manifest *first = &job->source[0].manifest, *other = &job->source[s].manifest;
@@ -138,7 +142,8 @@ static void padding_compare(const struct bl_view_job *job, int s)
                             job->request->dir[s], job->request->dir[0], job->request->dir[0]);
 }
 
-/* The type of an attribute in all sources; false: one of them lacks it. Integers and other numbers become F64. */
+/* Returns whether all sources have the attribute. Its type becomes F64 if some sources store integers and others F64.
+ */
 static bool attribute_agree(const struct bl_view_job *job, struct bl_attribute *attribute)
 {
     bool everywhere = true;
@@ -154,7 +159,7 @@ static bool attribute_agree(const struct bl_view_job *job, struct bl_attribute *
     return everywhere;
 }
 
-/* Attributes that some source lacks are left out, and named. */
+/* Gives the view the attributes that all sources have. A message names those of the first source that others lack. */
 static void attributes_choose(struct bl_view_job *job)
 {
     struct bl_format *format = &job->manifest->format;
@@ -176,7 +181,8 @@ static void attributes_choose(struct bl_view_job *job)
     bl_buffer_free(&left);
 }
 
-/* The fields, libraries and so on of the first source are the view's. */
+/* Copies the format and the libraries of the first source to the manifest of the view and compares the other sources.
+ */
 static int view_adopt(struct bl_view_job *job, struct bl_error *e)
 {
     const struct bl_manifest *first = &job->source[0].manifest;
@@ -217,10 +223,7 @@ int bl_view_job_open_sources(struct bl_view_job *job, struct bl_error *e)
 
 /* --- directory of a view ------------------------------------------------------------------------------------------ */
 
-/* Opens the directory of a new view: determines what identifies the view, and whether the directory holds it
- * already. */
-
-/* Options of packing that readers of a view need: its padding, and what opens the tokenizer of its ids. */
+/* Adds the options of packing that readers of a view need: its padding, and the options of the tokenizer of its ids. */
 static void identity_add_recorded(const struct bl_manifest *source, struct bl_buffer *lines)
 {
     static const char *const names[] = {"pad", "pattern", "special", "lowercase"};
@@ -231,7 +234,8 @@ static void identity_add_recorded(const struct bl_manifest *source, struct bl_bu
     }
 }
 
-/* What decides the view: the options, what was recorded with the first source, and what the sources are. */
+/* Makes the identity, a "name: value" line for everything that decides the view: the options, the recorded options of
+ * the first source, and the checksums of the sources. */
 static int view_identify(struct bl_view_job *job, struct bl_error *e)
 {
     struct bl_buffer *lines = &job->identity;
@@ -252,7 +256,7 @@ static int view_identify(struct bl_view_job *job, struct bl_error *e)
     return bl_buffer_check(lines, e);
 }
 
-/* Whether an entry of the directory may be left by an earlier run of the same kind. */
+/* Returns whether an entry of the directory is a file of a view, or a temporary file of one. */
 static bool entry_is_ours(const char *entry)
 {
     static const char *const names[] = {BL_INDEX_FILE, BL_PLACES_FILE, BL_MANIFEST_FILE, BL_EPOCHS_DIR};
@@ -267,7 +271,7 @@ static bool entry_is_ours(const char *entry)
     return false;
 }
 
-/* Refuses a directory that has other files, and removes what an interrupted run was writing. */
+/* Refuses a directory that has other files, and removes the temporary files of an interrupted run. */
 static int output_check_entries(const char *dir, struct bl_error *e)
 {
     DIR *entries = opendir(dir);
@@ -285,7 +289,7 @@ static int output_check_entries(const char *dir, struct bl_error *e)
     return code;
 }
 
-/* The sources of a view that was made before may lie elsewhere now: it gets their paths. */
+/* Updates the paths of an existing view, `there`, if its sources have moved. */
 static int output_set_paths(const struct bl_view_job *job, struct bl_manifest *there, struct bl_error *e)
 {
     const char *dir = job->request->output;
@@ -308,7 +312,8 @@ static int output_set_paths(const struct bl_view_job *job, struct bl_manifest *t
     return bl_manifest_write(there, dir, e);
 }
 
-/* The same view is left as it is, unless files of it are missing or cut: then *same is false, and they are made again.
+/* Compares the view in the directory with this one. The same view is kept (*same), unless files of it are missing or
+ * truncated: then *same is false, and the view is made again. BL_EUSAGE: the directory holds a dataset or another view.
  */
 static int output_compare(struct bl_view_job *job, bool *same, struct bl_error *e)
 {

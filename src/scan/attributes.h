@@ -1,5 +1,4 @@
-/* Tables of a user that add to the table of sequences: attributes, which are columns found by id, and the join of a
- * finished table with them. */
+/* Reads tables of a user that add columns to the table of sequences by id, and joins a finished table with them. */
 #ifndef BL_ATTRIBUTES_H
 #define BL_ATTRIBUTES_H
 
@@ -18,17 +17,19 @@
 
 /* --- attributes --------------------------------------------------------------------------------------------------- */
 
-/* Attributes: columns of a table of the user, joined to the sequences by id.
+/* Attributes are columns of a table of the user, joined to the sequences by id.
  *
- * A sequence claims the row with its id; else that with its id without the extension ({id} of
- * kind/composite/composite.h); else that with its id without folders, with the extension or without ({stem}). A row
- * that two sequences claim is an error: which one it is for cannot be known. */
+ * A sequence claims the row that has its id; else the row that has its id without the extension ({id} of
+ * kind/composite/composite.h); else the row that has its id without folders, with or without the extension ({stem}).
+ * Example: the sequence train/a.mp4 looks for the rows train/a.mp4, train/a, a.mp4 and a. It is an error if two
+ * sequences claim one row, since it is unknown to which of them the row belongs. */
 
-#define BL_ATTRIBUTE_COLUMNS_MAX 192 /* of one table: a table of sequences has 256, its own among them */
+/* The most columns of one table. A table of sequences may have 256 columns, including its standard ones. */
+#define BL_ATTRIBUTE_COLUMNS_MAX 192
 
 struct bl_attributes_source {
     const char *path;    /* the table */
-    const char *id;      /* the column of ids; NULL: the one called id, else the first */
+    const char *id;      /* name of the column of ids; NULL: the column called id, else the first column */
     const char *columns; /* names, with commas between them; NULL: all other columns */
 };
 
@@ -43,22 +44,21 @@ int bl_attributes_open(struct bl_attributes **attributes, const struct bl_attrib
 
 void bl_attributes_close(struct bl_attributes *attributes);
 
-/* Makes a table that has no file, without columns and rows yet. path: what it is made of, for messages; it must outlive
- * the table. */
+/* Makes an empty table that has no file. path: the source of its content, for messages; it must outlive the table. */
 int bl_attributes_make(struct bl_attributes **attributes, const char *path, struct bl_error *e);
 
-/* Adds a column, and sets its number. BL_EUSAGE: too many; the name is
- * checked by the caller. */
+/* Adds a column and sets *column to its number. The caller must have checked the name. BL_EUSAGE: there are too many
+ * columns. */
 int bl_attributes_add_column(struct bl_attributes *attributes, const char *name, int *column, struct bl_error *e);
 
-/* The number of the column of that name, or -1. */
+/* Returns the number of the column of that name, or -1. */
 int bl_attributes_find(const struct bl_attributes *attributes, const char *name);
 
 /* Adds a row with the next number as its line. values: as in bl_attributes_claim, after all columns are added. No
  * other row has the id. */
 int bl_attributes_add_row(struct bl_attributes *attributes, const char *id, const char *values, struct bl_error *e);
 
-/* A digest of ids, names and values, once all rows are added. */
+/* Returns a digest of ids, names and values. Call it after all rows are added. */
 uint64_t bl_attributes_digest(const struct bl_attributes *attributes);
 
 /* Checks that a column can have this name in the table of sequences, where some mean something to the tool, and as a
@@ -78,7 +78,8 @@ void bl_attributes_columns(const struct bl_attributes *attributes, struct bl_buf
 int bl_attributes_claim(struct bl_attributes *attributes, const char *id, const char **values, int64_t *line,
                         struct bl_error *e);
 
-/* A usable row of the table of sequences without a match here becomes skipped. text: holds the reason. */
+/* Makes a usable row of the table of sequences a skipped row, since no row of this table matches. text holds the
+ * reason. */
 int bl_attributes_missing(const struct bl_attributes *attributes, struct bl_row *row, struct bl_buffer *text,
                           struct bl_error *e);
 
@@ -86,7 +87,7 @@ int bl_attributes_missing(const struct bl_attributes *attributes, struct bl_row 
 const char *bl_attributes_path(const struct bl_attributes *attributes);
 int64_t bl_attributes_rows(const struct bl_attributes *attributes, int64_t *last);
 
-/* How many rows no sequence claimed; id and line of the first. */
+/* Returns the number of rows that no sequence claimed, and sets id and line of the first of them. */
 int64_t bl_attributes_unused(const struct bl_attributes *attributes, const char **id, int64_t *line);
 
 /* --- join of a table ---------------------------------------------------------------------------------------------- */

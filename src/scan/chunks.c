@@ -9,23 +9,24 @@
 #include "base/text.h"
 #include "kind/input_stat.h"
 
-#define FILES_MAX 4096 /* in a chunk */
-#define LINES_MAX 64   /* of a list: each may stand for an hour of sound */
+#define FILES_MAX 4096 /* the most files of a chunk */
+#define LINES_MAX 64   /* the most lines of a chunk, since each may stand for an hour of audio */
 #define TEXT_MAX ((size_t)64 << 10)
 
-/* The same for clips that follow each other and are of one file, which is looked at once for all of them. */
+/* The same limits for consecutive clips of one file. They are higher, since the worker opens the file once for all
+ * clips. */
 #define CLIPS_MAX 4096
 #define CLIPS_TEXT_MAX ((size_t)1 << 20)
 
-/* Chunks that what is left makes, where they are between the least and the most bytes: several for each of 64 workers.
- * The last ones must not keep a worker for long when the others have ended. */
+/* The number of chunks into which the remaining bytes are divided, within the limits of the bytes of a chunk: several
+ * for each of 64 workers, so that the last chunks do not keep one worker busy for long after the others have ended. */
 #define CHUNKS_LEFT 128
 
-#define BYTES_MAX ((int64_t)1 << 60) /* of a file: sums of two cannot overflow */
+#define BYTES_MAX ((int64_t)1 << 60) /* limit of the size of a file, so that a sum of two cannot overflow */
 
 /* --- sizes ------------------------------------------------------------------------------------------------------ */
 
-/* Bytes of a file, for the size of chunks; 0 if it cannot be used, which is reported in its turn. */
+/* Returns the bytes of a file, or 0 if the file is unusable; its own chunk reports that later. */
 static int64_t file_bytes(const struct bl_chunks *s, const struct bl_file *file)
 {
     struct bl_error ignored = {0};
@@ -38,7 +39,7 @@ static int64_t file_bytes(const struct bl_chunks *s, const struct bl_file *file)
     return input.bytes < BYTES_MAX ? input.bytes : BYTES_MAX;
 }
 
-/* Looks at the sizes of the files that follow, as far as they can decide the size of a chunk. */
+/* Adds the sizes of the next files until they are enough for CHUNKS_LEFT chunks of the largest size. */
 static void chunks_look_ahead(struct bl_chunks *s)
 {
     if (s->ahead < s->next) {
@@ -49,7 +50,7 @@ static void chunks_look_ahead(struct bl_chunks *s)
         s->ahead_bytes += file_bytes(s, &s->files->file[s->ahead++]);
 }
 
-/* Bytes of the next chunk, at most. */
+/* Returns the most bytes of the next chunk: a share of the remaining bytes, within the limits of the kind. */
 static int64_t chunks_bytes(struct bl_chunks *s)
 {
     chunks_look_ahead(s);
@@ -59,7 +60,8 @@ static int64_t chunks_bytes(struct bl_chunks *s)
     return bytes < scan->chunk_bytes ? bytes : scan->chunk_bytes;
 }
 
-/* Goes on to the next file. If this one's size changes meanwhile, only the sizes of chunks do, too. */
+/* Advances to the next file. bytes: the size of this one. If it has changed since it was added to ahead_bytes, only the
+ * sizes of later chunks change. */
 static void chunks_next_file(struct bl_chunks *s, int64_t bytes)
 {
     s->ahead_bytes -= bytes < s->ahead_bytes ? bytes : s->ahead_bytes;
@@ -90,7 +92,7 @@ static void chunk_drop_last(struct bl_chunk_files *out)
     free((char *)out->input[--out->chunk.inputs].path);
 }
 
-/* Adds more files, while they have at most so many bytes together. An unusable file gets a chunk of its own. */
+/* Adds more files to the chunk while all of them have at most `most` bytes. An unusable file gets its own chunk. */
 static int chunk_add_small(struct bl_chunks *s, struct bl_chunk_files *out, int64_t most, struct bl_error *e)
 {
     int64_t bytes = out->input[0].bytes;
@@ -112,7 +114,7 @@ static int chunk_add_small(struct bl_chunks *s, struct bl_chunk_files *out, int6
     return code;
 }
 
-/* Cuts the next part of a large file, which must not have changed since the first was cut. */
+/* Makes the chunk the next part of a large file. Returns an error if the file changed since its first part was cut. */
 static int chunk_cut(struct bl_chunks *s, struct bl_chunk_files *out, int64_t most, struct bl_error *e)
 {
     const struct bl_input *input = out->input;
@@ -147,7 +149,7 @@ static int chunk_fill(struct bl_chunks *s, struct bl_chunk_files *out, struct bl
     if (divisible)
         return chunk_cut(s, out, most, e);
     if (s->begin)
-        return bl_input_report_changed(out->input, e); /* it cannot be divided any more */
+        return bl_input_report_changed(out->input, e); /* the file was divisible for its first part, so it changed */
     chunks_next_file(s, out->input[0].bytes);
     if (unusable || strcmp(out->input[0].path, "-") == 0)
         return BL_OK;
@@ -167,13 +169,13 @@ static void list_close(struct bl_chunks *s)
 
 static int list_open(struct bl_chunks *s, const char *path, struct bl_error *e)
 {
-    s->list_path = strdup(path); /* the lines keep it */
+    s->list_path = strdup(path); /* the open list keeps the pointer */
     if (!s->list_path)
         return bl_error_memory(e);
     return bl_list_lines_open(&s->lines, s->list_path, &s->files->clips, s->cancel, e);
 }
 
-/* Whether both lines begin with the same path; `text` has the first one at its place. */
+/* Returns whether line begins with the same path as other, whose text is at `text`. */
 static bool line_has_path_of(const struct bl_line *line, const struct bl_line *other, const char *text)
 {
     const char *tab = line->unusable ? NULL : memchr(line->text, '\t', line->size);
@@ -181,7 +183,7 @@ static bool line_has_path_of(const struct bl_line *line, const struct bl_line *o
     return size && !other->unusable && other->size >= size && memcmp(text, line->text, size) == 0;
 }
 
-/* Whether the line belongs to the chunk, whose last line begins at byte `last` of its text. */
+/* Returns whether the line still fits into the chunk. last: where the last line of the chunk begins in its text. */
 static bool chunk_takes_line(const struct bl_chunks *s, const struct bl_chunk_files *out, const struct bl_line *line,
                              size_t last)
 {
@@ -196,13 +198,13 @@ static int chunk_add_line(struct bl_chunk_files *out, const struct bl_line *line
 {
     BL_TRY(BL_ARRAY_RESERVE(out->line, out->line_capacity, (size_t)out->chunk.lines + 1, e));
     out->line[out->chunk.lines] = *line;
-    out->line[out->chunk.lines++].text = NULL; /* it will be in out->text */
+    out->line[out->chunk.lines++].text = NULL; /* set later: out->text may still move */
     if (line->size)
         bl_buffer_append(&out->text, line->text, line->size);
     return bl_buffer_check(&out->text, e);
 }
 
-/* *ended: no more lines follow. */
+/* Reads the lines of the chunk. *ended: the list has no more lines. */
 static int chunk_read_lines(struct bl_chunks *s, struct bl_chunk_files *out, bool *ended, struct bl_error *e)
 {
     int code = BL_OK;
@@ -230,7 +232,8 @@ static int chunk_read_lines(struct bl_chunks *s, struct bl_chunk_files *out, boo
     return code;
 }
 
-/* Ends the list. code: of reading it, with out->fault. Invalid data is reported after the lines before it. */
+/* Ends the list after its last line or its first error. code and out->fault: the result of reading it. Invalid data
+ * becomes the fault of the chunk, which is reported after the lines before it. */
 static int chunk_end_list(struct bl_chunks *s, struct bl_chunk_files *out, bool begins, int code, struct bl_error *e)
 {
     struct bl_error *fault = &out->fault;
@@ -272,7 +275,7 @@ static int chunk_fill_list(struct bl_chunks *s, struct bl_chunk_files *out, stru
     if (!code && !unusable)
         return chunk_fill_lines(s, out, e);
     list_close(s);
-    s->next++; /* the worker checks it again, and reports why it is unusable */
+    s->next++; /* the worker checks the file again and reports why it is unusable */
     return code;
 }
 
@@ -291,7 +294,7 @@ int bl_chunks_next(struct bl_chunks *s, struct bl_chunk_files *out, bool *found,
     else if (!code && s->kind->scan->chunk_bytes)
         code = chunk_fill(s, out, e);
     else
-        s->next++; /* the worker checks it: on some file systems that takes long */
+        s->next++; /* the worker checks the file, since this takes long on some file systems */
     return code;
 }
 

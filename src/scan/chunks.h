@@ -1,6 +1,9 @@
-/* Chunks: what one worker counts at once: a file, a part of a large one, several small ones, or some lines of a list.
- * Where chunks begin depends on the sizes of files and lines alone: tasks must cut alike, whatever their workers.
- * Toward the end of the inputs chunks become small, so that all workers end together. */
+/* Divides the inputs of a scan into chunks. A chunk is the work that one worker counts in one call: a file, a part of a
+ * large file, several small files, or some lines of a list.
+ *
+ * The limits of chunks depend only on the sizes of files and lines, since all tasks must divide the inputs in the same
+ * way, whatever their number of workers. Toward the end of the inputs chunks become small, so that all workers end at
+ * about the same time. */
 #ifndef BL_CHUNKS_H
 #define BL_CHUNKS_H
 
@@ -14,37 +17,38 @@
 struct bl_chunks {
     const struct bl_files *files;
     const char *base;           /* directory that relative paths count from, or NULL */
-    const struct bl_kind *kind; /* of all files */
-    const void *config;         /* the kind's own */
-    size_t next;                /* file */
-    int64_t begin;              /* of the next part of that file */
-    int64_t bytes, modified;    /* of that file, when its first part was cut */
-    size_t ahead;               /* files before this one were looked at for their sizes, */
-    int64_t ahead_bytes;        /* which add up to this from file `next` on */
+    const struct bl_kind *kind; /* the kind of all files */
+    const void *config;         /* the configuration of that kind */
+    size_t next;                /* number of the next file */
+    int64_t begin;              /* first byte of the next part of that file */
+    int64_t bytes, modified;    /* size and modification time of that file when its first part was cut */
+    size_t ahead;               /* the sizes of all files before this one are known, */
+    int64_t ahead_bytes;        /* and from file `next` on they have so many bytes */
     const struct bl_cancel *cancel;
-    char *list_path;             /* of the list that is being read; or NULL */
-    struct bl_list_lines *lines; /* of it */
+    char *list_path;             /* path of the list that is being read; or NULL */
+    struct bl_list_lines *lines; /* the lines of that list; or NULL */
 };
 
-/* A chunk with the files that it lies in. */
+/* A chunk with its files, or with its lines of a list. */
 struct bl_chunk_files {
     const struct bl_file *file; /* [chunk.inputs] */
     struct bl_chunk chunk;
     struct bl_input *input; /* [capacity], chunk.inputs used; owned, with their paths */
     size_t capacity;
-    struct bl_line *line; /* [line_capacity], owned, with the text that they are in */
+    struct bl_line *line; /* [line_capacity], owned; their texts are in text */
     size_t line_capacity;
     struct bl_buffer text;
-    struct bl_error fault; /* chunk.fault is in it */
-    bool is_checked;       /* the inputs are regular files, their sizes are known */
-    bool is_last;          /* no other part of the file comes */
+    struct bl_error fault; /* holds the text of chunk.fault */
+    bool is_checked;       /* the inputs are known to be usable, with their sizes; otherwise the worker checks them */
+    bool is_last;          /* the chunk is the last part of its file */
 };
 
-/* *found: false when there are no more. Free *out with bl_chunk_files_free, also after an error. */
+/* Makes the next chunk. *found is false if there are no more. Free *out with bl_chunk_files_free, also after an error.
+ */
 int bl_chunks_next(struct bl_chunks *chunks, struct bl_chunk_files *out, bool *found, struct bl_error *e);
 void bl_chunk_files_free(struct bl_chunk_files *files);
 
-/* To be called when no more are needed. */
+/* Closes the list that is being read, if there is one. Call it when no more chunks are needed. */
 void bl_chunks_close(struct bl_chunks *chunks);
 
 #endif

@@ -1,4 +1,4 @@
-/* Comparing contents: whether the inputs are still those of a table, and whether two sequences have the same
+/* Compares contents: checks that the inputs are still those of a table, and whether two sequences have the same
  * content. */
 #ifndef BL_COMPARE_H
 #define BL_COMPARE_H
@@ -35,10 +35,10 @@ int bl_compare_run(const struct bl_compare *compare, struct bl_error *e);
 
 /* Sequences with the same content: candidates have equal digests in the table, and are then compared in full. */
 
-/* A hash that is equal for rows that may have the same content. */
+/* Returns a hash that is equal for all rows that may have the same content. */
 uint64_t bl_same_content_hash(const struct bl_row *row);
 
-/* Whether the row's content is a digest of a whole document, one of many in its file. */
+/* Returns whether the content of the row is the digest of one document of many in a file. */
 bool bl_same_content_is_document(const struct bl_row *row);
 
 /* Compares the content of two rows: the same part of files with the same bytes, or of folders whose files have the same

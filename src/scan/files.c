@@ -104,7 +104,7 @@ bool bl_files_have_list(const struct bl_files *files, const struct bl_kind *kind
     return false;
 }
 
-/* Each column that --columns renames must be in some list. */
+/* Checks that each column that --columns renames is in some list. */
 static int files_check_renames(const struct bl_files *files, struct bl_error *e)
 {
     const struct bl_clip_columns *clips = &files->clips;
@@ -167,7 +167,7 @@ void bl_files_free(struct bl_files *files)
 
 /* Links can make a folder appear at many paths, all of which are inputs: n nested links at 2^n paths. */
 #define REPEATS_MAX 100    /* reads of an entry, on average */
-#define ENTRIES_FREE 10000 /* so many entries are read in any case */
+#define ENTRIES_FREE 10000 /* entries that may be read before the limit of repeats applies */
 
 /* The folders from the source down to here, to detect a link that leads back up. */
 struct folder {
@@ -189,7 +189,7 @@ struct walking {
     size_t folders, capacity;
     struct bl_hash by_inode;
     struct bl_buffer *list;    /* takes the paths of folders, and files are no inputs; or NULL */
-    int64_t entries, distinct; /* read; of them, in folders seen for the first time */
+    int64_t entries, distinct; /* entries read; those of them in folders seen for the first time */
 };
 
 int bl_walk_stat(const struct bl_walk *walk_folder, const char *path, struct stat *status, bool *there,
@@ -219,7 +219,7 @@ static bool seen_has(const struct walking *w, uint64_t hash, dev_t device, ino_t
     return false;
 }
 
-/* Counts a folder with this number of entries. */
+/* Counts a folder with this number of entries, to detect links that lead to the same folders again and again. */
 static int seen_add(struct walking *w, const char *path, const struct folder *folder, int64_t entries,
                     struct bl_error *e)
 {
@@ -393,9 +393,9 @@ int bl_walk_list_folders(const struct bl_walk *about, const char *path, struct b
 
 /* --- weights of files --------------------------------------------------------------------------------------------- */
 
-#define OPENING ((int64_t)64 << 10) /* bytes that are read in the time in which a file is opened */
-#define SAMPLE 4096                 /* files whose sizes are looked at, at most, */
-#define SAMPLE_TIME 100             /* milliseconds, at most: on some file systems each takes one */
+#define OPENING ((int64_t)64 << 10) /* weight of opening a file: bytes that could be read in the same time */
+#define SAMPLE 4096                 /* the most files in the sample of sizes, */
+#define SAMPLE_TIME 100 /* and the most milliseconds for it, since on some file systems each file takes one */
 #define BYTES_MAX ((int64_t)1 << 50)
 
 static int64_t weight_file_bytes(const struct bl_file *file, const struct bl_kind *kind, const char *base)
@@ -418,7 +418,8 @@ static int64_t numbers_gcd(int64_t a, int64_t b)
     return a;
 }
 
-/* Steps of about the golden section reach all files, and those reached first lie everywhere. */
+/* Returns a stride of about the golden section of the number of files, coprime to it: the stride reaches each file
+ * once, and the first ones are spread evenly. */
 static int64_t weights_stride(int64_t files)
 {
     int64_t stride = (int64_t)((double)files * 0.6180339887498949);

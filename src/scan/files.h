@@ -1,5 +1,4 @@
-/* The files of a scan: the list of inputs, the walk that finds them in folders, and the weights that tell how far a
- * scan is. */
+/* Lists the files of a scan, finds them in folders, and weighs them, to measure the progress of the scan. */
 #ifndef BL_FILES_H
 #define BL_FILES_H
 
@@ -22,11 +21,11 @@
 struct bl_file {
     char *path;        /* as given, with what was found below it; owned, with the texts below */
     const char *id;    /* path, or its part below the source folder; of a sample, that of its tar and its key */
-    const char *fault; /* why it is known to be unusable; or NULL */
+    const char *fault; /* why the file is already known to be unusable; or NULL */
     const struct bl_kind *kind; /* by its name; NULL, while the sources are listed: unknown */
     int line;                   /* of the @list that names it; 0: none does */
-    unsigned source : 29;       /* number of the source that it is from */
-    unsigned folder : 1;        /* it is one, for a kind whose inputs are folders */
+    unsigned source : 29;       /* number of the source that has it */
+    unsigned folder : 1;        /* the input is a folder, for a kind whose inputs are folders */
     unsigned tar : 1;           /* while the sources are listed: a tar, whose samples are the inputs (scan/samples.h) */
     unsigned found : 1;         /* in a folder, by its extension */
 };
@@ -52,17 +51,17 @@ struct bl_files {
     int64_t tars;                   /* whose samples are among them */
 };
 
-/* Counts so many files that are no inputs by the extension of their name; once the table is full, as "others". */
+/* Adds count to the ignored files with the extension of name. If the table is full, they count as "others". */
 void bl_files_ignore(struct bl_files *files, const char *name, int64_t count);
 
-/* Whether a file of that name is a tar with samples, of the kind if that is not NULL. */
+/* Returns whether a file of that name is a tar with samples, for the kind if that is not NULL. */
 bool bl_files_is_tar(const struct bl_kind *kind, const char *name);
 
 /* Adds a file. Its path is copied; its id begins at id_offset of it. Errors: BL_EFAIL, no memory. */
 int bl_files_add(struct bl_files *files, const char *path, size_t id_offset, const struct bl_kind *kind, bool found,
                  struct bl_error *e);
 
-/* The same with an id and a fault, or NULL, which are copied. */
+/* The same with an id and a fault (or NULL), which are copied. */
 int bl_files_add_named(struct bl_files *files, const char *path, const char *id, const struct bl_kind *kind,
                        const char *fault, struct bl_error *e);
 
@@ -79,10 +78,10 @@ int bl_files_read_lists(struct bl_files *files, const struct bl_kind *kind, cons
 void bl_files_columns(const struct bl_files *files, const struct bl_kind *kind, const void *config,
                       struct bl_buffer *out);
 
-/* Whether the file is a list of inputs. */
+/* Returns whether the file is a list of inputs. */
 bool bl_file_is_list(const struct bl_file *file, const struct bl_kind *kind);
 
-/* Whether one of them is a list of inputs. */
+/* Returns whether one of the files is a list of inputs. */
 bool bl_files_have_list(const struct bl_files *files, const struct bl_kind *kind);
 void bl_files_free(struct bl_files *files);
 
@@ -111,33 +110,35 @@ int bl_walk_list_folders(const struct bl_walk *walk, const char *path, struct bl
 int bl_walk_read_names(const struct bl_walk *walk, const char *path, struct bl_buffer *names, int64_t *count,
                        bool *opened, struct bl_error *e);
 
-/* stat. *there: whether that succeeded; if not, errno says why. Errors: BL_EFAIL, a failing system (memory, disk). */
+/* Calls stat(2). *there is false if it fails because of the path; then errno says why. BL_EFAIL: the system fails
+ * (memory, disk). */
 int bl_walk_stat(const struct bl_walk *walk, const char *path, struct stat *status, bool *there, struct bl_error *e);
 
 /* --- weights of files --------------------------------------------------------------------------------------------- */
 
-/* Weights of files: the share of the scan that each file is expected to take; the progress of the scan is measured by
- * them. A file weighs its bytes, plus an amount for being opened. Files whose sizes are not known beforehand all weigh
- * the same. */
+/* The weight of a file is the share of the scan that it is expected to take. The progress of a scan is the sum of
+ * finished weights: with counts of files, one large file would seem to stop it. A file weighs its bytes plus a constant
+ * for opening it. If sizes are not known beforehand, all files weigh the same. */
 
 struct bl_weights {
-    int64_t files;     /* of the scan */
-    double expected;   /* sum of all, by a sample of their sizes; 0: all weigh the same */
-    atomic_llong sum;  /* of those that were begun, */
-    atomic_llong seen; /* and their number */
+    int64_t files;     /* number of files of the scan */
+    double expected;   /* sum of all weights, estimated from a sample of the sizes; 0: all weigh the same */
+    atomic_llong sum;  /* sum of the weights of files that were begun, */
+    atomic_llong seen; /* and number of these files */
 };
 
 /* Looks at the sizes of files number first, first + every, ..., of all of them, or of a sample if that takes long. */
 void bl_weights_init(struct bl_weights *weights, const struct bl_files *files, const struct bl_kind *kind,
                      const char *base, int64_t first, int64_t every);
 
-/* The weight of a part of a file, or of a whole one: opens counts whether it is the first. */
+/* Returns the weight of bytes of files. opens: how many files they begin, 0 for a part that is not the first of its
+ * file. */
 int64_t bl_weights_of(const struct bl_weights *weights, int64_t bytes, int64_t opens);
 
-/* Counts files with this weight as begun. Callable by many threads. */
+/* Counts files with this weight as begun. Many threads may call it at once. */
 void bl_weights_begin(struct bl_weights *weights, int64_t weight, int64_t files);
 
-/* Thousandths of files that the finished weight stands for: 1000 times their number once all are finished. */
+/* Returns the finished weight in thousandths of files: 1000 times the number of files when all are finished. */
 int64_t bl_weights_parts(const struct bl_weights *weights, int64_t finished);
 
 #endif

@@ -1,4 +1,5 @@
-/* Lists of inputs: the lines of any list one after the other, and the list of clips that is the path of a field. */
+/* Reads lists of inputs: the lines of any list, one after the other, and the list of clips that is the path of a field.
+ */
 #ifndef BL_LIST_LINES_H
 #define BL_LIST_LINES_H
 
@@ -19,7 +20,8 @@
 
 struct bl_list_lines;
 
-/* clips: what the lists of the scan have. path must outlive the object. Codes as bl_instream_open. */
+/* Opens a list. clips: the columns of the lists of the scan. path must outlive the object. Codes as of
+ * bl_instream_open. */
 int bl_list_lines_open(struct bl_list_lines **lines, const char *path, const struct bl_clip_columns *clips,
                        const struct bl_cancel *cancel, struct bl_error *e);
 void bl_list_lines_close(struct bl_list_lines *lines);
@@ -28,13 +30,13 @@ void bl_list_lines_close(struct bl_list_lines *lines);
  * be read any further. */
 int bl_list_lines_next(struct bl_list_lines *lines, struct bl_line *line, bool *found, struct bl_error *e);
 
-/* Gives the last line once more. */
+/* Makes the next call of bl_list_lines_next return the last line again. */
 void bl_list_lines_put_back(struct bl_list_lines *lines);
 
-/* Whether its lines are clips. */
+/* Returns whether the lines of the list are clips. */
 bool bl_list_lines_are_clips(const struct bl_list_lines *lines);
 
-/* Lines read so far. */
+/* Returns the number of lines read so far. */
 int64_t bl_list_lines_read(const struct bl_list_lines *lines);
 
 /* As bl_instream_drain. */
@@ -46,8 +48,8 @@ int bl_list_lines_drain(struct bl_list_lines *lines, uint64_t *checksum, struct 
 
 struct bl_kind;
 
-/* Reads all of it. path: to open; shown: for messages. BL_EUSAGE: it is no list of clips, is not there, has a column
- * that clips do not have, or an unusable line, which is named. */
+/* Reads the whole list. path: to open; shown: for messages. BL_EUSAGE: the file is no list of clips or does not exist,
+ * or it has a column that clips do not have, or an unusable line, which the message names. */
 int bl_field_clips_read(struct bl_clip_list *list, const struct bl_kind *kind, const char *path, const char *shown,
                         const struct bl_cancel *cancel, struct bl_error *e);
 

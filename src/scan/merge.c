@@ -11,7 +11,7 @@
 #include "scan/part.h"
 #include "store/columns.h"
 
-#define MEMORY ((int64_t)128 << 20) /* for all buffers */
+#define MEMORY ((int64_t)128 << 20) /* bytes of the buffers of all parts */
 #define BUFFER_MIN ((int64_t)16 << 10)
 #define BUFFER_MAX ((int64_t)1 << 20)
 
@@ -24,7 +24,7 @@ struct merging {
     struct bl_part_place place; /* where the previous chunk ends */
     struct bl_forms forms;
     struct bl_buffer row, id, path, kind, reason, line;
-    uint8_t *claimed; /* a bit for each line of the table of attributes; or NULL */
+    uint8_t *claimed; /* one bit for each line of the table of attributes; or NULL */
 };
 
 int64_t bl_merge_find_missing(const char *folder, int64_t tasks)
@@ -94,7 +94,7 @@ static int merge_copy(struct merging *m, struct bl_part *p, int64_t bytes, struc
     return code;
 }
 
-/* Finds, in a line of a table, the columns that every table has. False: there are fewer. */
+/* Finds the standard columns in a line of a table. Returns false if the line has fewer. */
 static bool line_find_columns(const char *line, const char *column[BL_COLUMNS])
 {
     for (int c = 0; c < BL_COLUMNS; c++) {
@@ -106,7 +106,7 @@ static bool line_find_columns(const char *line, const char *column[BL_COLUMNS])
     return true;
 }
 
-/* Returns the value of a column, unescaped, or NULL: invalid. */
+/* Returns the unescaped value of a column, or NULL if it is invalid. */
 static const char *part_line_value(const char *const *column, enum bl_column c, struct bl_buffer *out)
 {
     bl_buffer_clear(out);
@@ -118,7 +118,7 @@ static const char *part_line_value(const char *const *column, enum bl_column c, 
     return out->data;
 }
 
-/* Writes the row as a skipped one. */
+/* Writes the row as a skipped row. */
 static int merge_write_skipped(struct merging *m, const char *const *column, const struct bl_row *row,
                                struct bl_error *e)
 {
@@ -144,7 +144,7 @@ static void merge_count_skipped(struct merging *m, const char *const *column)
     found->damaged -= column[BL_COLUMN_REASON][0] != '\t';
 }
 
-/* Writes a row with a form, as skipped if the form is not that of the first such row. */
+/* Writes a row that has a form: as a skipped row if the form differs from that of the first such row. */
 static int merge_write_row(struct merging *m, struct bl_part *p, const char *form, struct bl_error *e)
 {
     const char *column[BL_COLUMNS];
@@ -203,7 +203,7 @@ static int merge_claim(struct merging *m, struct bl_part *p, int64_t line, struc
     return BL_OK;
 }
 
-/* Reads the numbers of lines, one a line. */
+/* Reads the line numbers of the attributes that the rows of a chunk claimed. */
 static int merge_claim_all(struct merging *m, struct bl_part *p, int64_t bytes, struct bl_error *e)
 {
     int64_t line = 0;
@@ -236,7 +236,7 @@ static int merge_chunk(struct merging *m, struct bl_part *p, int64_t number, con
         return merge_mismatch(m, before->path, p->path, "the inputs changed between these tasks", e);
     }
     m->place = chunk->end;
-    const struct bl_part_chunk s = *chunk; /* reading on overwrites its form */
+    const struct bl_part_chunk s = *chunk; /* a copy, since reading further overwrites the form */
     BL_TRY(s.form ? merge_read_row(m, p, &s, e) : merge_copy(m, p, s.bytes, e));
     return merge_claim_all(m, p, s.claimed, e);
 }

@@ -1,6 +1,6 @@
-/* The merge: the parts of a scan by many tasks become one table, byte for byte the one of a single scan. Chunks are
- * taken in their order, from one part after the other. It checks what a task cannot know: that all rows have
- * the form of the first, that no two sequences claim the same attributes, that all tasks saw the same inputs. */
+/* Merges the parts of a scan by many tasks into one table, which is byte for byte the table of a single scan. With N
+ * tasks, chunk i is in part i mod N. The merge checks what a task cannot know: that all rows have the form of the first
+ * row, that no two sequences claim the same attributes, and that all tasks saw the same inputs. */
 #ifndef BL_MERGE_H
 #define BL_MERGE_H
 
@@ -9,7 +9,7 @@
 #include "scan/part.h"
 
 struct bl_merge {
-    const char *folder; /* where the parts are */
+    const char *folder; /* the folder of the parts */
     int64_t tasks;
     const struct bl_cancel *cancel;
     bl_scan_fault *fault;                     /* called for rows that are skipped here */
@@ -18,12 +18,12 @@ struct bl_merge {
 };
 
 struct bl_merged {
-    struct bl_scan_progress found; /* without what only tasks know */
+    struct bl_scan_progress found; /* without the members that only tasks know */
     int64_t unused;                /* rows of the table of attributes that no sequence claimed */
     char *attributes;              /* that table's path, to be freed; NULL: none */
 };
 
-/* The first task without a part, or -1. */
+/* Returns the first task without a part, or -1 if all parts exist. */
 int64_t bl_merge_find_missing(const char *folder, int64_t tasks);
 
 /* Writes the table. Memory: a buffer for each part, at most 128 MiB in all up to 8,192 parts; no files are held open.

@@ -15,8 +15,6 @@
 
 /* --- progress of a scan ------------------------------------------------------------------------------------------- */
 
-/* How far a scan has come, and what it reports on the way. */
-
 /* Called for each row that is skipped or damaged, in order, on the caller's thread. A code other than BL_OK stops the
  * scan. */
 typedef int bl_scan_fault(void *sink, const struct bl_row *row, struct bl_error *e);
@@ -26,13 +24,13 @@ struct bl_scan_progress {
     int64_t skipped, damaged; /* rows */
     int64_t excluded;         /* rows: --exclude */
     int64_t empty;            /* skipped rows without a fault */
-    int64_t adjusted;         /* rows with a field that was brought to their length */
+    int64_t adjusted;         /* rows with a field that was adjusted to their length */
     struct bl_totals totals;  /* of the usable rows */
-    int64_t parts;            /* thousandths of files, by their weights, including files under way */
-    const char *file;         /* that holds the scan up, while it does; or NULL */
+    int64_t parts;            /* thousandths of files, by weight, including files in progress */
+    const char *file;         /* the file that holds the scan up at present; or NULL */
     uint64_t drained;         /* checksum of standard input, if it is an input */
     int64_t suppressed;       /* faults that were not reported: a chunk had too many */
-    int64_t needed;           /* bytes: what decoding one input takes at most, if that is more than a reader's */
+    int64_t needed;           /* the most bytes for decoding one input, if that is more than a reader has */
 };
 
 /* Counts a row; totals too, if kind is not NULL. */
@@ -104,7 +102,7 @@ struct bl_part {
     struct bl_part_head head;
     int64_t chunks; /* of all tasks; known at the end, as the counts of rows in found */
     struct bl_scan_progress found;
-    int64_t at; /* byte of the file that comes after those in data */
+    int64_t at; /* offset in the file of the first byte after data */
     char *data;
     size_t begin, end, capacity;
     struct bl_checksum_state sum;
@@ -116,15 +114,15 @@ struct bl_part {
 int bl_part_open(struct bl_part *part, const char *folder, int64_t task, int64_t tasks, size_t capacity,
                  struct bl_error *e);
 
-/* The next chunk. *found: false at the end; then the counts are known and the checksum was right. All bytes of the
- * chunk before must have been read. */
+/* Reads the head of the next chunk. All bytes of the previous chunk must have been read. *found is false at the end;
+ * then the counts are known and the checksum has been verified. */
 int bl_part_next(struct bl_part *part, struct bl_part_chunk *chunk, bool *found, struct bl_error *e);
 
-/* Up to max bytes of what belongs to the chunk, at least one; valid until the next call. */
+/* Returns 1 to max bytes of the chunk in *data, valid until the next call. */
 int bl_part_read(struct bl_part *part, int64_t max, const char **data, size_t *size, struct bl_error *e);
 void bl_part_close(struct bl_part *part);
 
-/* BL_EDATA: the part is damaged, why, and what to do. */
+/* Sets the error of a damaged part, with the reason and with advice, and returns BL_EDATA. */
 int bl_part_damaged(const struct bl_part *part, const char *why, struct bl_error *e);
 
 /* Reads and checks all of a part, if it exists (*found). *counts: of its rows. BL_EDATA: it is damaged. */

@@ -12,20 +12,21 @@
 
 /* --- batches of chunks -------------------------------------------------------------------------------------------- */
 
-/* Batches of chunks: what a worker gets at once. Most have one chunk. Files that are a chunk each are passed on several
- * at a time, since waking a worker and its decoder process takes as long as counting a short file.
+/* A batch is the job of a worker: one or more chunks. Most batches have one chunk. If each file is a chunk, a batch has
+ * several, since waking a worker and its decoder process takes as long as counting a short file.
  *
  * Chunks and their rows do not depend on the batch that they are in. */
 
-#define BATCH_MAX 16          /* chunks */
-#define BATCHES_PER_WORKER 32 /* at least: the last ones must not keep a worker for long when the others have ended */
+#define BATCH_MAX 16 /* chunks */
+/* Each worker gets at least this many batches, so that the last one does not keep a worker busy alone for long. */
+#define BATCHES_PER_WORKER 32
 
-/* A chunk and what was found in it. */
+/* A chunk and its rows. */
 struct batch_chunk {
     struct bl_chunk_files files;
     struct bl_part_chunk place; /* its number, where it begins and ends */
     struct bl_chunk_rows rows;
-    bool counted; /* by the kind: there is something to be kept in the spool */
+    bool counted; /* the kind has counted it, so the spool may get data of it */
 };
 
 struct batch {
@@ -39,7 +40,7 @@ struct batch {
     struct batch_chunk chunk[]; /* [capacity] */
 };
 
-/* Returns NULL where memory runs out. The chunks are the caller's to fill in. */
+/* Returns a batch whose chunks the caller fills in, or NULL if memory runs out. */
 static struct batch *batch_make(int capacity)
 {
     struct batch *batch = NULL;
@@ -60,8 +61,8 @@ static void batch_free(struct batch *batch)
     free(batch);
 }
 
-/* How many chunks a batch may have, so that each worker gets many. Chunks of several files are large enough, and so are
- * those of lists. */
+/* Returns the most chunks of a batch, such that each worker gets many batches. Chunks of several files or of lists are
+ * large enough: then a batch has one. */
 static int batch_capacity(const struct bl_scan *scan)
 {
     size_t each = scan->files->count / (size_t)BATCHES_PER_WORKER / (size_t)(scan->workers > 1 ? scan->workers : 1);
@@ -98,7 +99,7 @@ static int batch_run_emit(void *sink, int input, const struct bl_row *row, struc
     return batch_chunk_emit(run->chunk[input], 0, row, e);
 }
 
-/* Whether the kind has to count the chunk. Otherwise its row exists already: the file is unusable, or it holds one
+/* Returns whether the kind has to count the chunk. Otherwise its row exists already: the file is unusable, or holds one
  * sequence, which is excluded. */
 static int batch_chunk_check(struct batch_chunk *c, const struct bl_scan *scan, bool *usable, struct bl_error *e)
 {
@@ -159,7 +160,7 @@ static int batch_run_count(struct batch_run *run, const struct bl_scan *scan, co
     return code;
 }
 
-/* Files that are not counted are finished. */
+/* Adds the weights of files that are not counted: they are finished. */
 static void batch_pass_over(const struct batch_chunk *c, struct bl_meter *meter, struct bl_weights *weights)
 {
     const struct bl_chunk *chunk = &c->files.chunk;
@@ -226,14 +227,15 @@ static void batch_count(struct batch *b, const struct bl_scan *scan, const struc
 
 /* --- scan --------------------------------------------------------------------------------------------------------- */
 
-/* Batches per worker under way: small files are done in half a millisecond, so a few keep all workers busy. */
+/* Batches in progress for each worker. A small file takes half a millisecond, so a few batches keep all workers busy.
+ */
 #define SLOTS_PER_WORKER 16
 
 /* Bytes that counting takes in each worker without asking for them: up to the larger one where there is much memory. */
 #define WORKER_MEMORY_MIN ((int64_t)16 << 20)
 #define WORKER_MEMORY_MAX ((int64_t)64 << 20)
 
-/* Without a finished file for so long, and under way for so long, a file holds the scan up. */
+/* A file holds the scan up if no file was finished for this time and it has been in progress for this time. */
 #define HOLDUP 5000 /* milliseconds */
 
 struct scanning {
@@ -277,7 +279,7 @@ static struct bl_part_place chunks_place(const struct bl_chunks *c)
     return (struct bl_part_place){(int64_t)c->next, c->lines ? bl_list_lines_read(c->lines) : c->begin};
 }
 
-/* The next chunk of this scan; chunks of other tasks are skipped. */
+/* Makes the next chunk of this scan and skips chunks of other tasks. */
 static int scan_next_chunk(struct scanning *s, struct batch_chunk *chunk, bool *found, struct bl_error *e)
 {
     const struct bl_scan *scan = s->scan;
@@ -316,7 +318,8 @@ static int scan_produce(void *context, void **batch_, struct bl_error *e)
     return code;
 }
 
-/* While no file is finished: the file that has been under way for longest, if that is long, and it is one of many. */
+/* Returns the file that holds the scan up, or NULL: if no file was finished for HOLDUP, this is the one of many files
+ * that has been in progress for longest. */
 static const char *scan_find_holdup(struct scanning *s)
 {
     long long now = bl_meter_clock();
@@ -389,7 +392,8 @@ static int worker_open(void *context, void **worker, struct bl_error *e)
     return code;
 }
 
-/* An error is the batch's: the chunks before are in order. */
+/* Counts the chunks of a batch. An error is stored in the batch, since the chunks before it are valid and are still
+ * written. */
 static int scan_work(void *context, void *worker, void *batch_, struct bl_error *e)
 {
     (void)e;
@@ -530,7 +534,8 @@ static int scan_run_chunks(struct scanning *s, struct bl_error *e)
                                    .kind = scan->kind,
                                    .config = scan->config,
                                    .cancel = scan->env->cancel};
-    /* Where packing decodes, the scan only notes what that will need, and decodes next to nothing. */
+    /* If packing decodes, the scan only records how much memory that will need; the scan itself decodes almost nothing.
+     */
     s->is_limited = scan->memory && !(scan->kind->decodes && scan->kind->decodes(scan->config));
     s->worker_memory = scan_worker_memory(scan);
     bl_memory_budget_init(&s->memory, scan->memory - scan->workers * s->worker_memory);

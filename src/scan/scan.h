@@ -1,4 +1,4 @@
-/* The scan: has the kind count the files, many chunks at once, and writes the rows in order. */
+/* Runs a scan: the kind counts many chunks of files in parallel, and the rows are written in order. */
 #ifndef BL_SCAN_H
 #define BL_SCAN_H
 
@@ -25,22 +25,22 @@ struct bl_scan {
     int workers;
     const struct bl_kind_env *env;
     const char *temporary; /* directory for rows that do not fit in memory, or NULL: $TMPDIR */
-    int64_t task, tasks;   /* chunks number task, task + tasks, ...; tasks 0: all of them */
-    int64_t memory;        /* bytes for all that is counted at once; 0: no limit */
-    bool memory_is_strict; /* what takes more is refused */
+    int64_t task, tasks;   /* the scan takes the chunks task, task + tasks, ...; tasks 0: all chunks */
+    int64_t memory;        /* bytes for all inputs that are counted in parallel; 0: no limit */
+    bool memory_is_strict; /* an input that needs more memory is refused */
     bl_scan_fault *fault;
     void (*tick)(void *sink, const struct bl_scan_progress *progress); /* or NULL */
     void *sink;                                                        /* of fault and tick */
     struct bl_work *work;                                              /* where the time goes is added here; or NULL */
 };
 
-/* Writes the table, header line first. out NULL: the table exists already, and only what counting keeps in the spool is
- * wanted; then no faults are reported. */
+/* Writes the table, header line first, and sets *progress to the counts. out NULL: the table exists already, and the
+ * scan only fills the spool; then no faults are reported. */
 int bl_scan_run(const struct bl_scan *scan, struct bl_output *out, struct bl_scan_progress *progress,
                 struct bl_error *e);
 
-/* Writes and publishes the part of the scan's task. An identical part that exists is no error. Forms are compared by
- * the merge. */
+/* Writes and publishes the part of the scan's task. It is no error if an identical part exists. The merge compares the
+ * forms. */
 int bl_scan_part(const struct bl_scan *scan, struct bl_part_writer *part, struct bl_scan_progress *progress,
                  struct bl_error *e);
 

@@ -27,7 +27,7 @@ enum bl_comparison {
     BL_COMPARE_GLOB
 };
 
-/* The value of a text that is a decimal number. */
+/* The numeric value of a text, if the text is a decimal number. */
 struct bl_decimal {
     bool is_number, is_whole;
     int64_t whole; /* is_whole: exact, as ids may have more digits than a double */
@@ -46,12 +46,13 @@ struct bl_condition {
 int bl_condition_parse(struct bl_condition *condition, const char *text, struct bl_error *e);
 void bl_condition_free(struct bl_condition *condition);
 
-/* Whether a value of the column fulfils it. *no_number: a number is needed, and the value is none. */
+/* Returns whether a value of the column fulfils the condition. *no_number: the condition needs a number, but the value
+ * is none. */
 bool bl_condition_holds(const struct bl_condition *condition, const char *value, bool *no_number);
 
 /* --- exclusion ---------------------------------------------------------------------------------------------------- */
 
-/* Exclusion: ids of sequences that are left out by request, given one by one or in lists. */
+/* An exclusion is the set of ids of sequences to leave out, given one by one or in lists. */
 
 struct bl_exclusion;
 
@@ -71,10 +72,10 @@ void bl_exclusion_apply(struct bl_row *row);
 /* The same for a row of a table: the id of its file is part of its own. file: scratch. */
 bool bl_exclusion_has_row(struct bl_exclusion *exclusion, const struct bl_row *row, struct bl_buffer *file);
 
-/* Finds out which of the ids a table has that was made with this exclusion, for bl_exclusion_append_unused. */
+/* Marks the ids that occur in a table made with this exclusion, for bl_exclusion_append_unused. */
 int bl_exclusion_match(const struct bl_sequences *table, struct bl_exclusion *exclusion, struct bl_error *e);
 
-/* Appends the line that identifies it: how many ids there are, each once, and a digest of them. */
+/* Appends the line of the exclusion in an identity: the number of distinct ids and a digest of them. */
 void bl_exclusion_identify(const struct bl_exclusion *exclusion, struct bl_buffer *out);
 
 /* Appends "--exclude ID: no sequence has that id, nor 2 others" if there are such ids. */
@@ -111,22 +112,22 @@ struct bl_subset_options {
 
 extern const struct bl_option bl_subset_option_table[];
 
-/* Whether one of them is given. */
+/* Returns whether one of the options is given. */
 bool bl_subset_is_given(const struct bl_subset_options *options);
 
-/* Checks what can be checked without a table: the conditions, and that --take names a part of --split. BL_EUSAGE. */
+/* Checks the options without a table: the conditions, and that --take names a part of --split. Otherwise BL_EUSAGE. */
 int bl_subset_check(const struct bl_subset_options *options, struct bl_error *e);
 
-/* Whether a hash is within a share of all hashes. */
+/* Returns whether a hash is within a share of all hashes. */
 static inline bool bl_share_has(int64_t share, uint64_t hash)
 {
     return (unsigned __int128)hash * BL_SHARE_ALL < (unsigned __int128)share << 64;
 }
 
-/* The part of a value of the column that is split by. */
+/* Returns the part of the split to which a value of the --split-by column belongs. */
 int bl_split_part(const struct bl_split *split, const char *value);
 
-/* Whether a value of the column that is shared by is in the share. */
+/* Returns whether a value of the column is in the share, by its hash. */
 bool bl_share_takes(int64_t share, const char *value);
 
 /* Appends a share: "12.5%". */

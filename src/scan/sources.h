@@ -1,4 +1,4 @@
-/* Sources: what the user named, turned into the files that are inputs, in natural order. */
+/* Expands the sources that the user named into the input files, in natural order. */
 #ifndef BL_SOURCES_H
 #define BL_SOURCES_H
 

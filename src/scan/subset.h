@@ -1,4 +1,4 @@
-/* Subsets: which rows of a table they take, and their application to tables in memory or on disk.
+/* Chooses the rows of a subset, in tables in memory or on disk.
  *
  * Subsets are taken from the whole table, before it gets its name: the first N rows, and rows with equal content,
  * depend on all rows before them. So tasks, given tables and a single scan agree, and a resumed run finds the table
@@ -35,7 +35,7 @@
  * subset to the process that merges their parts. Memory: two bytes a row, and with --dedup and --dedup-by up to 32 more
  * each. */
 
-/* A row, and the earlier one with the same content, or text. */
+/* A row, and the first earlier row with the same content or text. */
 struct bl_twin {
     size_t row, first;
 };
@@ -98,9 +98,9 @@ int bl_subset_open(struct bl_subset *subset, struct bl_sequences *table, const c
 /* Writes a table, header line first. */
 typedef int bl_subset_fill(void *context, struct bl_output *out, struct bl_error *e);
 
-/* Has a table written, and writes it to out with the rows that are left out as dropped ones, and for --split with the
- * column split. If --extend leaves out some, none need be left. dir: where the first table may wait, or NULL: $TMPDIR.
- * Without options given, fill writes to out. Errors as above. */
+/* Calls fill to write a table, and writes this table to out, with left-out rows as dropped rows and, for --split, with
+ * the column split. If --extend leaves out rows, the result may have no usable row. dir: folder for the first table, or
+ * NULL for $TMPDIR. Without given options, fill writes directly to out. Errors as of bl_subset_open. */
 int bl_subset_run(struct bl_subset *subset, const char *dir, bl_subset_fill *fill, void *context, struct bl_output *out,
                   struct bl_error *e);
 
@@ -114,7 +114,7 @@ int bl_subset_run(struct bl_subset *subset, const char *dir, bl_subset_fill *fil
 #define BL_SUBSET_MARK_HELD (BL_SUBSET_MARK_CONDITION + BL_TEXTS_MAX)
 #define BL_SUBSET_MARK_EXCLUDED UINT8_MAX /* BL_LEFT_OUT_EXCLUDE is 0, which marks nothing */
 
-/* A row at a time. Set subset and table; free with bl_subset_choice_free. */
+/* The state of choosing rows, one at a time. Set subset and table; free with bl_subset_choice_free. */
 struct bl_subset_choice {
     struct bl_subset *subset;
     const struct bl_sequences *table;
@@ -124,19 +124,19 @@ struct bl_subset_choice {
     struct bl_hash seen_text;     /* rows by their text */
     struct bl_buffer same_column; /* which has the texts, or their digests */
     bool is_digest;
-    struct bl_buffer same_value[2]; /* of two rows that are compared */
+    struct bl_buffer same_value[2]; /* values of the two rows that are compared */
     struct bl_same_text_buffers same[2];
     struct bl_extend extend;
-    uint8_t part; /* of the last row, for --split */
+    uint8_t part; /* part of the last row, for --split */
     int64_t chosen;
 };
 
 void bl_subset_choice_free(struct bl_subset_choice *choice);
 
-/* Whether rows of these columns have one of that name. */
+/* Returns whether the table has a column of that name. */
 bool bl_subset_has_column(const struct bl_columns *columns, const char *name);
 
-/* The option that a mark stands for. */
+/* Returns the option that a mark stands for. */
 enum bl_left_out bl_subset_mark_option(uint8_t mark);
 
 /* The name of the row's part: of --split, which a column of that name must confirm, or else of that column. Without

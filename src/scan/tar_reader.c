@@ -13,7 +13,7 @@
 #include "base/output.h"
 #include "base/text.h"
 
-#define RECORDS_MAX (1 << 20) /* bytes of a pax header, or of a long name */
+#define RECORDS_MAX (1 << 20) /* the most bytes of a pax header or of a long name */
 #define PADDING_MAX                                                                                                    \
     (256 << 10) /* bytes after the end that are looked at: tars are padded to a record, of 10 KiB mostly */
 #define BYTES_MAX ((int64_t)1 << 60)
@@ -29,7 +29,7 @@ static const struct span field_name = {0, 100}, field_size = {124, 12}, field_su
 
 /* --- blocks ------------------------------------------------------------------------------------------------------ */
 
-/* Reads a block into the window; *block stays until the next call. The block lies in the file. */
+/* Reads a block, which must lie in the file, into the window. *block is valid until the next call. */
 static int tar_read_block(struct bl_tar_reader *r, int64_t at, const uint8_t **block, struct bl_error *e)
 {
     int code = BL_OK;
@@ -57,7 +57,8 @@ static int64_t block_round_up(int64_t bytes)
 
 /* --- numbers ----------------------------------------------------------------------------------------------------- */
 
-/* Octal digits between blanks and zero bytes; or, for GNU, a binary number, after a byte of 128. */
+/* Parses a number of a header: octal digits between blanks and zero bytes, or, in GNU tars, a binary number after a
+ * byte of 128. */
 static bool field_number(const uint8_t *block, struct span field, int64_t *number)
 {
     const uint8_t *at = block + field.at, *end = at + field.size;
@@ -93,7 +94,7 @@ static int tar_cut(const struct bl_tar_reader *r, const char *name, struct bl_er
     return bl_error_set(e, BL_EDATA, "cut short at byte %" PRId64 ", in %.200s", r->bytes, name);
 }
 
-/* Appends what a header's own content is, which is small. */
+/* Appends the content of an extended header, which is small. */
 static int tar_read_content(const struct bl_tar_reader *r, int64_t begin, int64_t bytes, struct bl_buffer *out,
                             struct bl_error *e)
 {
@@ -122,7 +123,7 @@ static bool record_has_key(const char *record, size_t size, const char *key)
     return size > strlen(key) && memcmp(record, key, strlen(key)) == 0;
 }
 
-/* One "KEY=VALUE" of a pax header. */
+/* Takes one record "KEY=VALUE" of a pax header. */
 static int tar_take_record(struct bl_tar_reader *r, const char *record, size_t size, struct bl_error *e)
 {
     if (record_has_key(record, size, "path=") || record_has_key(record, size, "GNU.sparse.name=")) {
@@ -135,7 +136,7 @@ static int tar_take_record(struct bl_tar_reader *r, const char *record, size_t s
     return BL_OK;
 }
 
-/* "LENGTH KEY=VALUE\n" one after the other, where the length is that of all of it. */
+/* Parses the records of a pax header: each is "LENGTH KEY=VALUE\n", where LENGTH counts the whole record. */
 static int tar_take_records(struct bl_tar_reader *r, const char *text, size_t size, struct bl_error *e)
 {
     int code = BL_OK;
@@ -166,7 +167,7 @@ static int tar_take_description(struct bl_tar_reader *r, char type, int64_t byte
 
 /* --- members ------------------------------------------------------------------------------------------------------ */
 
-/* The name that the header itself has. */
+/* Sets r->name to the name in the header itself, which is used if no extended header gives one. */
 static int tar_take_name(struct bl_tar_reader *r, const uint8_t *block, struct bl_error *e)
 {
     const char *text = (const char *)block;
@@ -179,7 +180,7 @@ static int tar_take_name(struct bl_tar_reader *r, const uint8_t *block, struct b
     return bl_buffer_check(&r->name, e);
 }
 
-/* Whether a folder of the path is "..". */
+/* Returns whether a component of the path is "..". */
 static bool name_leads_up(const char *name)
 {
     for (const char *at = name; at; at = strchr(at, '/')) {
@@ -219,7 +220,7 @@ static const char *member_why_unusable(const struct bl_tar_reader *r, char type,
                                  : NULL;
 }
 
-/* Makes the member of its header at r->at, and goes past it. */
+/* Makes the member from its header at r->at and advances past its content. */
 static int tar_take_member(struct bl_tar_reader *r, const uint8_t *block, int64_t bytes, struct bl_tar_member *member,
                            bool *is_folder, struct bl_error *e)
 {
@@ -234,7 +235,7 @@ static int tar_take_member(struct bl_tar_reader *r, const uint8_t *block, int64_
     *member = (struct bl_tar_member){
         .name = name, .begin = r->at + BL_TAR_BLOCK, .bytes = bytes, .unusable = member_why_unusable(r, type, name)};
     if (type >= '1' && type <= '6')
-        bytes = 0; /* these have a size of what they name */
+        bytes = 0; /* links, devices and folders have no content; the size may be that of a link's target */
     if (bytes > r->bytes - member->begin)
         return tar_cut(r, name, e);
     r->at = member->begin + block_round_up(bytes);
@@ -243,7 +244,8 @@ static int tar_take_member(struct bl_tar_reader *r, const uint8_t *block, int64_
     return BL_OK;
 }
 
-/* The first block of zeros is the end. What was joined to the archive would be lost silently. */
+/* Checks the end of the tar, which is its first block of zeros. Another archive after it, joined by cat, is an error:
+ * its members would be lost silently. */
 static int tar_check_end(struct bl_tar_reader *r, struct bl_error *e)
 {
     const int64_t end = r->at;
@@ -327,7 +329,7 @@ static int members_add_text(struct bl_tar_members *m, const char *text, size_t *
     return bl_buffer_check(&m->text, e);
 }
 
-/* Counts so many members of the extension, and sets its number. */
+/* Adds count members to the extension and sets *number to its number. */
 static int members_add_extension(struct bl_tar_members *m, const char *text, int64_t members, const char *shown,
                                  uint32_t *number, struct bl_error *e)
 {
@@ -481,7 +483,7 @@ static void listing_format_head(const struct bl_tar_source *source, const struct
 
 /* --- reading ----------------------------------------------------------------------------------------------------- */
 
-/* Decodes a text in place. */
+/* Unescapes a text in place. Returns false if it is invalid. */
 static bool listing_decode_text(char *text)
 {
     int64_t size = bl_text_unescape(text, strlen(text));
@@ -491,7 +493,7 @@ static bool listing_decode_text(char *text)
     return true;
 }
 
-/* Ends the text at the first such byte, and returns what follows it; NULL: there is none. */
+/* Ends the text at the first such byte and returns the text after it, or NULL if there is no such byte. */
 static char *text_split(char *text, char byte)
 {
     char *end = strchr(text, byte);
@@ -501,7 +503,7 @@ static char *text_split(char *text, char byte)
     return end + 1;
 }
 
-/* bytes: of the tar. */
+/* Parses the line of a member in a listing. bytes: the size of the tar. Returns false if the line is invalid. */
 static bool line_parse(char *line, int64_t bytes, struct bl_tar_member *member)
 {
     char *size = text_split(line, ' '), *name = size ? text_split(size, ' ') : NULL;

@@ -1,8 +1,8 @@
-/* Tars: their headers, the members of many, and listings of these that tasks share. Headers come one after the other:
- * old, ustar, pax and GNU. What the members hold is skipped. Sources: POSIX.1, pax, "ustar Interchange Format" and "pax
- * Extended Header"; the manual of GNU tar, "Basic Tar Format".
+/* Reads the headers of tars (old, ustar, pax and GNU), collects the members of many tars, and stores listings of
+ * members that tasks share. The contents of members are skipped. Sources: POSIX.1, pax, "ustar Interchange Format" and
+ * "pax Extended Header"; the manual of GNU tar, "Basic Tar Format".
  *
- * They are read here since libarchive does not tell where a member lies. */
+ * libarchive is not used, since it does not report the position of a member in the file. */
 #ifndef BL_TAR_READER_H
 #define BL_TAR_READER_H
 
@@ -19,19 +19,19 @@
 #define BL_TAR_WINDOW (16 * BL_TAR_BLOCK)
 
 struct bl_tar_member {
-    const char *name;     /* without "./" before it; until the next is read */
+    const char *name;     /* without a leading "./"; valid until the next member is read */
     int64_t begin, bytes; /* of its content in the file */
     const char *unusable; /* why it cannot be read in place: "a symbolic link"; or NULL: a file */
 };
 
-/* Begin with {0} but for the first three; end with bl_tar_reader_free. */
+/* Set the first three members and the others to 0. Free with bl_tar_reader_free. */
 struct bl_tar_reader {
     int fd;
     int64_t bytes;    /* of the file */
     const char *path; /* for messages */
     int64_t at;       /* of the next header */
     int64_t from, to; /* bytes of the file in window */
-    bool named;       /* a header before the member gives its name: */
+    bool named;       /* an extended header has given the name of the next member: */
     struct bl_buffer name;
     int64_t size; /* and its size, or -1 */
     bool sparse;
@@ -110,7 +110,7 @@ void bl_tar_members_free(struct bl_tar_members *m);
 bool bl_tar_listing_find(struct bl_tar_members *m, const struct bl_tar_source *source, const struct stat *status,
                          struct bl_error *fault);
 
-/* Writes it, in the place of any that is there. status: of the tar before its headers were read. */
+/* Writes the listing and replaces an older one. status: of the tar before its headers were read. */
 int bl_tar_listing_write(const struct bl_tar_members *m, const struct bl_tar_source *source, const struct stat *status,
                          const struct bl_error *fault, struct bl_error *e);
 
