@@ -105,7 +105,7 @@ static int file_add(struct bl_spool_index *p, uint64_t hash, struct bl_spool_fil
     return BL_OK;
 }
 
-/* Begins the segment of another file, or of the next part of the last file. */
+/* Begins a segment for a new file, or for the next part of the last file. */
 static int segment_begin(struct adding *a, int input, struct bl_error *e)
 {
     struct bl_spool_index *p = a->index;

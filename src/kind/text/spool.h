@@ -3,8 +3,8 @@
  *
  * A chunk has two files, named by its key. KEY.steps holds the values of the steps of all ok rows, one row after the
  * other, and of each row field after field; after each BL_SPOOL_UNIT bytes of a row, and after its end, follows their
- * checksum. KEY.rows holds the rows; it is renamed into place after KEY.steps. For flat files of ids, only KEY.rows
- * exists: their steps are read from the input files.
+ * checksum. KEY.rows holds the rows; it is renamed into place after KEY.steps. For flat files of ids KEY.steps
+ * is empty: their steps are read from the input files.
  *
  * The key identifies the work: which inputs are counted, by which options. The stamp identifies the inputs' content. A
  * run reuses the chunk of an earlier run only if the checksums of both files match, because the files are not synced. A
