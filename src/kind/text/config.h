@@ -1,4 +1,4 @@
-/* The options of text, and what is made of them once: opened, parsed, looked up. */
+/* The options of the text kind, and the state that bl_text_prepare derives from them once per run. */
 #ifndef BL_TEXT_CONFIG_H
 #define BL_TEXT_CONFIG_H
 
@@ -16,7 +16,7 @@
     "\\n" /* between the texts of several keys, unless the options say another; as the user would write it */
 #define BL_MAX_DOCUMENT ((int64_t)256 << 20) /* bytes, unless the options say another */
 
-/* Keys of a line in all. */
+/* The number of keys that are read from each line. */
 #define BL_TEXT_KEYS(prepared)                                                                                         \
     (1 + (prepared)->keeps + (prepared)->fields + (prepared)->texts + ((prepared)->same_column != NULL))
 
@@ -52,14 +52,14 @@ struct bl_text_column {
 
 /* What --token-file says (token_file.h). */
 struct bl_token_spec {
-    struct bl_id_number type; /* size 0: what lies beside a file, or its header, says it */
-    int64_t mark;             /* the id that divides documents where no index does; -1: none, a file is one sequence */
-    bool mark_begins;         /* it is the first of a document, not the last */
-    bool sequences;           /* of an index of Megatron's each sequence is a document */
+    struct bl_id_number type; /* size 0: take it from the file's header or a file beside it */
+    int64_t mark;             /* the id that separates documents without an index; -1: a file is one sequence */
+    bool mark_begins;         /* the mark is the first id of a document, not the last */
+    bool sequences;           /* each sequence of a Megatron index is a document */
     int64_t vocabulary;       /* ids are below it; 0: not given */
 };
 
-/* What is made of the options once: parsed, looked up, opened. */
+/* The state that bl_text_prepare derives from the options. bl_text_release frees it. */
 struct bl_text_prepared {
     struct bl_tokenizer *tokenizer; /* NULL: the inputs are ids */
     struct bl_token_spec token_spec;
@@ -104,7 +104,7 @@ struct bl_text_config {
     struct bl_text_prepared prepared; /* after prepare */
 };
 
-/* The name of kept number i; NULL: there are not so many. */
+/* Returns the name of the i-th kept column that holds numbers, or NULL if there are fewer. */
 static inline const char *bl_text_number(const struct bl_text_prepared *p, int i)
 {
     for (int k = 1; k <= p->keeps; k++) {

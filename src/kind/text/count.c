@@ -142,8 +142,8 @@ static int counting_read_columns(struct counting *c, struct bl_documents *docume
     return bl_item_find_columns(c->item, &row, bl_documents_mark(documents), &c->columns, e);
 }
 
-/* The same for a later part of a file. *found is false, too, where the columns are not found: the first part says so.
- */
+/* Finds the columns for a later part of a file, from the file's first row. *found is also false if columns are missing:
+ * the first part reports that error. */
 static int counting_reread_columns(struct counting *c, bool *found, struct bl_error *e)
 {
     struct bl_documents *documents = NULL;
@@ -167,7 +167,8 @@ static int counting_read_document(struct counting *c, const struct bl_document *
                                       : bl_item_read_json(c->item, document, blank, e);
 }
 
-/* Reads on behind the first part of a file until its texts are judged: where files are cut must not decide it. */
+/* Reads past the first part of a file until it is clear whether the file needs a tokenizer. The decision must not
+ * depend on where the file is cut into parts. */
 static int counting_read_on(struct counting *c, struct bl_error *e)
 {
     struct bl_documents *documents;
@@ -182,11 +183,12 @@ static int counting_read_on(struct counting *c, struct bl_error *e)
             code = counting_read_document(c, &line, &blank, e);
     }
     bl_documents_close(documents);
-    return code == BL_EDATA ? BL_OK : code; /* told by the part that it is in */
+    return code == BL_EDATA ? BL_OK : code; /* the part that contains the fault reports it */
 }
 
-/* A line of text among ids costs itself only, also if it is the first of them. But a file that begins with many, or has
- * nothing else, needs a tokenizer. Later parts of a file leave this to the first. ended: the part has no more lines. */
+/* Decides whether a file without a tokenizer needs one. A single line of text among ids is only skipped, even as the
+ * first line; a file that begins with many such lines, or has no others, needs a tokenizer. Only the first part of a
+ * file decides. ended: the part has no more lines. BL_EUSAGE: the file needs a tokenizer. */
 static int counting_check_texts(struct counting *c, bool ended, struct bl_error *e)
 {
     const struct bl_item *item = c->item;
@@ -229,7 +231,7 @@ static int document_add_fault(struct counting *c, int64_t offset, const char *re
     return counting_add_item(c, c->item, e);
 }
 
-/* Reads the part. *offset: where the fault is, or -1: it is that of the file. */
+/* Reads the part. On an error, *offset is the byte of the faulty row, or -1 if the whole file is faulty. */
 static int counting_read_part(struct counting *c, struct bl_documents **documents, int64_t *offset, struct bl_error *e)
 {
     const struct bl_chunk *chunk = c->chunk;
@@ -238,7 +240,7 @@ static int counting_read_part(struct counting *c, struct bl_documents **document
     *offset = -1;
     if (!code && has_columns)
         code = counting_open(c, chunk->begin, chunk->end, documents, e);
-    /* The first part tells what is wrong with the file. */
+    /* The first part reports the error of the file. */
     if (code == BL_EDATA && chunk->begin && !*documents)
         return BL_OK;
     if (code || !has_columns)
@@ -289,8 +291,8 @@ static int counting_read_ids(struct counting *c, const char *path, enum bl_text_
     return bl_error_pass(e, code, &fault);
 }
 
-/* Whether no document follows the first part of a file, in which none begins: where files are cut must not decide
- * whether it counts as an empty one. */
+/* Sets *empty if no document follows a first part in which none begins. Whether a file counts as empty must not depend
+ * on where it is cut into parts. */
 static int counting_rest_is_empty(struct counting *c, bool *empty, struct bl_error *e)
 {
     struct bl_documents *documents = NULL;
@@ -304,7 +306,7 @@ static int counting_rest_is_empty(struct counting *c, bool *empty, struct bl_err
     }
     if (documents)
         bl_documents_close(documents);
-    *empty = !found && code != BL_EDATA; /* a fault gets a row, of the part that it is in */
+    *empty = !found && code != BL_EDATA; /* the part that contains the fault adds a row for it */
     return code == BL_EDATA ? BL_OK : code;
 }
 
@@ -333,7 +335,7 @@ static void key_hash_text(XXH3_state_t *hash, const char *text)
     XXH3_64bits_update(hash, text, strlen(text) + 1);
 }
 
-/* The hash of what is counted and how, which is the name of the chunk in the spool. */
+/* Sets *key to the chunk's name in the spool: a hash of its inputs and of the options that affect the result. */
 static int chunk_key(const struct bl_text_config *config, const struct bl_chunk *chunk, uint64_t *key,
                      struct bl_error *e)
 {

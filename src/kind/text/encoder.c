@@ -47,7 +47,7 @@ void bl_word_cache_limit(struct bl_word_cache *words, int64_t bytes)
         words->max_log2 += 2;
 }
 
-/* What was in a line is in one of four now, in the same order. */
+/* Each line is spread over four new lines; the entries keep their order. */
 int bl_word_cache_enlarge(struct bl_word_cache *words, struct bl_error *e)
 {
     struct bl_word_cache old = *words;
@@ -128,8 +128,9 @@ void bl_encoder_set_stop(struct bl_encoder *encoder, const struct bl_cancel *can
     encoder->cancel = cancel;
 }
 
-/* Measured: 5 bytes a byte for ids, buffers and copies, and 2 in a worker that waits. Unigram keeps the best way to
- * each byte of a word, which may be the document, and merging its parts, where nothing splits it. */
+/* Measured per byte of text: 5 bytes for ids, buffers and copies, and 2 more in a worker that waits. If no step splits
+ * the text, the document is one word: Unigram then stores the best segmentation up to each of its bytes, and merging
+ * stores its parts. */
 int64_t bl_encoder_memory(const struct bl_encoder *encoder, size_t size)
 {
     const struct bl_tokenizer *tokenizer = encoder->tokenizer;
@@ -178,7 +179,7 @@ static inline void encoder_limit_buffer(const struct bl_encoder *encoder, struct
     buffer->is_over = false;
 }
 
-/* Takes down what a step made that is beyond the limit. */
+/* BL_EFAIL: a step produced more bytes than the limit; encoder->wanted is then the size that it needs. */
 static int encoder_check_buffer(struct bl_encoder *encoder, const struct bl_buffer *buffer, struct bl_error *e)
 {
     if (!encoder->limit || (!buffer->is_over && buffer->size <= encoder->limit))

@@ -53,7 +53,7 @@ struct bl_word_cache {
 #define BL_WORD_CACHE_MIN ((size_t)3 << 20) /* bytes */
 #define BL_WORD_CACHE_MAX (BL_WORD_CACHE_MIN << 4)
 
-/* The cache may grow up to so many bytes. The limit is at least BL_WORD_CACHE_MIN and at most BL_WORD_CACHE_MAX. */
+/* Limits the size of the cache in bytes. The limit is at least BL_WORD_CACHE_MIN and at most BL_WORD_CACHE_MAX. */
 void bl_word_cache_limit(struct bl_word_cache *words, int64_t bytes);
 
 /* Without a limit: up to BL_WORD_CACHE_MAX. */
@@ -70,7 +70,7 @@ static inline int bl_word_cache_make_room(struct bl_word_cache *words, struct bl
     return is_full ? bl_word_cache_enlarge(words, e) : BL_OK;
 }
 
-/* The key of a word of 1 to BL_WORD_BYTES bytes, of which 16 can be read. */
+/* Returns the key of a word of 1 to BL_WORD_BYTES bytes. 16 bytes must be readable at the word, whatever its size. */
 static inline struct bl_word_key bl_word_key(const uint8_t *bytes, size_t size)
 {
     uint64_t low, high;
@@ -102,7 +102,8 @@ static inline bool bl_word_is(const struct bl_word *word, struct bl_word_key key
     return word->key.low == key.low && word->key.high == key.high;
 }
 
-/* Puts a word into its line, in place of the older one. With more ids than an entry holds it becomes a stub. */
+/* Puts a word first in its line: the first entry moves to the second place, whose word is dropped. A word with more ids
+ * than an entry holds becomes a stub, an entry without ids. */
 static inline void bl_word_cache_put(struct bl_word_cache *words, struct bl_word *line, struct bl_word_key key,
                                      const int32_t *id, size_t count)
 {
@@ -141,22 +142,22 @@ struct bl_encoder;
 int bl_encoder_open(struct bl_encoder **encoder, const struct bl_tokenizer *tokenizer, struct bl_error *e);
 void bl_encoder_close(struct bl_encoder *encoder);
 
-/* From now on encoding returns BL_ECANCEL, between words, once cancel is raised. */
+/* Makes encoding stop between two words with BL_ECANCEL once cancel is raised. */
 void bl_encoder_set_stop(struct bl_encoder *encoder, const struct bl_cancel *cancel);
 
-/* The cache of words may take so many bytes; 48 MiB unless it is limited. */
+/* Limits the word cache to this many bytes. The default is 48 MiB. */
 void bl_encoder_limit_cache(struct bl_encoder *encoder, int64_t bytes);
 
-/* The bytes that a document of this size takes at most, with its ids, while it is encoded. */
+/* Returns an upper bound of the memory in bytes, ids included, that encoding a document of this size needs. */
 int64_t bl_encoder_memory(const struct bl_encoder *encoder, size_t size);
 
-/* From now on no step of the tokenizer may make more bytes of a document than these, nor may it have more ids; 0: there
- * is no limit. */
+/* Limits later documents: no step of the tokenizer may produce more bytes, and a document may not have more ids, than
+ * this number. 0 means no limit. */
 void bl_encoder_limit(struct bl_encoder *encoder, size_t bytes);
-/* After encoding failed: the limit that the document needs, or more than the limit where that is not known; 0: it
- * failed for another reason. */
+/* Call it after encoding failed. Returns the limit that the document needs, or some larger limit to try if that is not
+ * known, or 0 if encoding failed for another reason. */
 size_t bl_encoder_wanted(const struct bl_encoder *encoder);
-/* Frees buffers with room for more bytes. */
+/* Frees the buffers that have room for more than this many bytes. */
 void bl_encoder_shrink(struct bl_encoder *encoder, size_t bytes);
 
 /* Appends the ids of a document, which must be valid UTF-8, without tokens of begin and end. BL_EFAIL: out of memory,

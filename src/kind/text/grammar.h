@@ -37,8 +37,8 @@ enum bl_grammar {
  * otherwise only a grammar is found that matches all of any text. */
 enum bl_grammar bl_grammar_find(const char *pattern, size_t size, bool gaps);
 
-/* The grammar that does two steps at once: splits by the first, and each of its words by the second. BL_GRAMMAR_NONE:
- * there is none. */
+/* Returns the grammar that splits by the first grammar and then each word by the second, in one pass, or
+ * BL_GRAMMAR_NONE if there is no such grammar. */
 enum bl_grammar bl_grammar_join(enum bl_grammar first, enum bl_grammar second);
 
 /* --- splitting ---------------------------------------------------------------------------------------------------- */
@@ -46,8 +46,9 @@ enum bl_grammar bl_grammar_join(enum bl_grammar first, enum bl_grammar second);
 /* Splitting text into the words of a known grammar: consecutive words, which are those of its regular expression and
  * together are the text. */
 
-/* Splits text[*at, size) into at most max words, from *at on; end[i] is where word i ends. Returns how many, and
- * advances *at to the end of the last one. Words depend on all the text from at on, never on what was before. */
+/* Splits text[*at, size) into at most max words. Sets end[i] to the byte offset in text where word i ends, advances *at
+ * to the end of the last word and returns the number of words. Words depend on all the text from at on, never on what
+ * was before. */
 size_t bl_grammar_split(enum bl_grammar grammar, const uint8_t *text, size_t size, size_t *at, size_t *end, size_t max);
 
 /* --- ASCII words -------------------------------------------------------------------------------------------------- */
@@ -57,11 +58,12 @@ size_t bl_grammar_split(enum bl_grammar grammar, const uint8_t *text, size_t siz
 
 #define BL_ASCII_WORDS 64 /* at most so many at once */
 
-/* Whether the words of a grammar can be found so, on this processor. */
+/* Returns true if bl_ascii_split supports this grammar on this processor. */
 bool bl_ascii_knows(enum bl_grammar grammar);
 
 /* Finds the words in the first 64 bytes of text, which begins with a word, that end there whatever follows. end[i] is
- * the offset in text at which word i ends. Returns their number; 0: undecided. The grammar is one of those. */
+ * the offset in text at which word i ends. Returns their number, or 0 if the 64 bytes
+ * do not decide. bl_ascii_knows must be true for the grammar. */
 size_t bl_ascii_split(enum bl_grammar grammar, const uint8_t *text, size_t size, size_t *end);
 
 #endif

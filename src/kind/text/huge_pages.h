@@ -9,7 +9,8 @@
 
 #define BL_HUGE_PAGES_LARGE ((size_t)1 << 21) /* bytes */
 
-/* Aligned to 64 bytes; to be freed with free. NULL: out of memory. */
+/* Returns uninitialized memory, aligned to at least 64 bytes, which the caller frees with free; NULL if out of memory.
+ * A size of 256 KiB or more is rounded up to whole huge pages. */
 static inline void *bl_huge_pages_alloc(size_t bytes)
 {
     size_t page = bytes < BL_HUGE_PAGES_LARGE / 8 ? 64 : BL_HUGE_PAGES_LARGE;
@@ -17,7 +18,7 @@ static inline void *bl_huge_pages_alloc(size_t bytes)
         return NULL;
     bytes = (bytes + page - 1) / page * page;
     void *memory = aligned_alloc(page, bytes);
-    /* Only advice: without huge pages the table is slower. */
+    /* The advice may fail: without huge pages the table is only slower. */
     if (memory && page == BL_HUGE_PAGES_LARGE)
         (void)madvise(memory, bytes, MADV_HUGEPAGE);
     return memory;

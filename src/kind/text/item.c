@@ -55,7 +55,7 @@ static void ids_shrink(struct bl_ids *ids)
         bl_ids_free(ids);
 }
 
-/* What a large document left is given back: its reservation may be, too. */
+/* Frees the large buffers that a large document left, so that its memory reservation may be released. */
 static void item_shrink(struct bl_item *item)
 {
     struct bl_buffer *buffer[] = {&item->text, &item->repaired, &item->joined, &item->values};
@@ -266,7 +266,7 @@ static int item_reserve(const struct bl_item *item, size_t size, struct bl_error
     return code;
 }
 
-/* The bytes that a step of the tokenizer may make of a document with the memory that it has already. */
+/* Returns how many bytes a step of the tokenizer may produce from a document within the memory it already has. */
 static size_t item_limit(const struct bl_item *item, size_t size, size_t most)
 {
     const struct bl_reservation *r = item->reservation;
@@ -275,8 +275,8 @@ static size_t item_limit(const struct bl_item *item, size_t size, size_t most)
     return limit < most ? limit : most;
 }
 
-/* Waits for the memory that a document takes of which the tokenizer makes so many bytes. Where these are what
- * texts need, too little memory is refused as for a large document. */
+/* Waits for the memory of a document that the tokenizer expands to `grown` bytes. Too little memory for a usual
+ * expansion is refused as it is for a large document. */
 static int item_reserve_growth(struct bl_item *item, size_t size, size_t grown, struct bl_error *e)
 {
     char text[32], more[32];
@@ -336,8 +336,8 @@ static int item_try(struct bl_item *item, const char *text, size_t size, size_t 
                                         : item_try_part(item, text, size, limit, wanted, e);
 }
 
-/* The same with more memory for as long as the tokenizer makes more of the text than there is room for. What becomes
- * too long is skipped, whatever the memory is. */
+/* Encodes a text, and retries with more memory while the tokenizer expands the text beyond the limit. A text that
+ * becomes too long is skipped, however much memory there is. */
 static int item_encode_text(struct bl_item *item, const char *text, size_t size, struct bl_error *e)
 {
     size_t most = size * GROWTH, max = (size_t)item->config->max_document, wanted;
@@ -358,8 +358,8 @@ static int item_encode_text(struct bl_item *item, const char *text, size_t size,
     return code;
 }
 
-/* Takes back fill-in-the-middle if the parts have its tokens themselves, which would say of them what is not so, or
- * have no tokens at all. */
+/* Undoes fill-in-the-middle if the parts themselves contain its tokens, which would mark false boundaries, or if the
+ * parts have no tokens at all. */
 static bool item_refuses_fim(struct bl_item *item)
 {
     const struct bl_text_prepared *p = &item->config->prepared;

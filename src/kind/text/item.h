@@ -7,7 +7,7 @@
 #include "kind/text/config.h"
 #include "kind/text/encoder.h"
 
-/* Which columns of a table of rows the keys name. */
+/* Maps each key to its column in a CSV or TSV file. */
 struct bl_item_columns {
     int of_key[BL_JSON_KEYS_MAX]; /* by number, from 0 */
     int count;
@@ -45,7 +45,7 @@ struct bl_item {
 /* Takes a complete item: emits its row and spools its steps. */
 typedef int bl_item_emit(void *context, struct bl_item *item, struct bl_error *e);
 
-/* The name of kept number i; NULL: there are not so many. */
+/* Returns the name of the i-th kept column that holds numbers, or NULL if there are fewer. */
 const char *bl_item_number_name(const struct bl_text_prepared *prepared, int i);
 
 /* env: once its cancel is raised, encoding returns BL_ECANCEL; what large documents take is reserved. */
@@ -70,11 +70,10 @@ int bl_item_find_columns(struct bl_item *item, const struct bl_document *row, ch
 int bl_item_read_values(struct bl_item *item, const struct bl_json_value *value, const struct bl_document *line,
                         struct bl_error *e);
 
-/* Adds the columns that only some documents have something in (bl_text_columns): the row is complete. */
+/* Adds the columns that are empty for most documents (bl_text_columns). The row is then complete. */
 int bl_item_add_columns(struct bl_item *item, struct bl_error *e);
 
-/* Parts of reading. Replaces what is not UTF-8 in the text, or skips the item (--invalid); at: offset of the text in
- * the file. */
+/* Replaces invalid UTF-8 in the text, or skips the item, as --invalid says. at: byte offset of the text in the file. */
 int bl_item_repair_utf8(struct bl_item *item, const char **text, size_t *size, int64_t at, struct bl_error *e);
 /* Adds the ids of the whole text of a document, unless the item is skipped. BL_EUSAGE: there is no tokenizer. */
 int bl_item_encode(struct bl_item *item, const char *text, size_t size, struct bl_error *e);
@@ -96,7 +95,8 @@ void bl_item_begin(struct bl_item *item, int64_t offset);
 int bl_item_add_id(struct bl_item *item, int64_t id, struct bl_error *e);
 /* Adds the ids that begin or end every document. */
 int bl_item_add_marks(struct bl_item *item, const struct bl_document_marks *marks, struct bl_error *e);
-/* Adds the ids that end a document, but none of --bos and --eos that it has already, among the ids that were given. */
+/* Ends the ids of a document so that no mark is doubled: removes the --bos that was added if the document's own ids
+ * begin with it, and adds the end marks unless its ids end with --eos. Sets had_bos and had_eos. */
 int bl_item_end_ids(struct bl_item *item, struct bl_error *e);
 /* Sets the content of the row to the ids added so far, without those that begin the document. */
 void bl_item_set_content(struct bl_item *item);

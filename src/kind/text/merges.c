@@ -90,7 +90,8 @@ static bool merge_name_is(const struct bl_vocabulary *names, size_t name, const 
            !memcmp(bl_vocabulary_bytes(names, name), text, size);
 }
 
-/* Finds the name that a merge makes. It is mostly that of the merge before, or the one after it. */
+/* Finds the name that a merge makes. Vocabularies mostly list names in the order of merges, so the names at and after
+ * that of the previous merge are tried before the hash table. */
 static int64_t both_find(struct bl_merges *merges, const char *text, size_t size)
 {
     size_t last = merges->last;
@@ -480,7 +481,8 @@ static bool merges_make_tokens(struct bl_bpe *bpe, const struct rules *rules, st
     return !passed || merges_are_ordered(bpe, rules, made, number);
 }
 
-/* The same for symbols in any order: merges each token alone. */
+/* Does the work of merges_make_tokens for symbols in any order, more slowly: it merges the bytes of each token alone.
+ */
 static void rules_make_tokens(struct bl_bpe *bpe, const struct rules *rules, const uint32_t byte_token[256],
                               struct made *made, size_t *count, uint32_t *number)
 {
@@ -519,7 +521,7 @@ static int bpe_make_tokens(struct bl_bpe *bpe, struct rules *rules, const uint32
     return BL_OK;
 }
 
-/* Tokens that no merge makes are kept as strays. */
+/* Adds the tokens of several bytes that no merge makes to bpe->strays. */
 static int bpe_add_strays(struct bl_bpe *bpe, const struct bl_vocabulary *v, const uint32_t *number, struct bl_error *e)
 {
     int64_t known;

@@ -1,4 +1,4 @@
-/* A vocabulary and its list of merges, as files give them: texts in an alphabet. */
+/* Builds a vocabulary and its list of BPE merges from a tokenizer file, which writes both as texts in an alphabet. */
 #ifndef BL_MERGES_H
 #define BL_MERGES_H
 
@@ -10,7 +10,7 @@
 struct bl_merge_side {
     size_t size;
     uint64_t hash;
-    size_t name; /* probably; SIZE_MAX: none */
+    size_t name; /* a guess by hash, not yet compared; SIZE_MAX: none */
 };
 
 /* A merge whose names are to be looked up. */
@@ -28,7 +28,7 @@ struct bl_merges {
     size_t count, capacity;
     size_t place; /* in the file, of the merge that is added next, or of the one that failed: set by the caller */
     size_t last;  /* the name that the last merge made */
-    /* Merges wait for each other: the table of names is fetched for all of them at once. */
+    /* Merges are looked up in batches, so that the table of names can be prefetched for a whole batch. */
     struct bl_merge_names wait[BL_MERGES_WAITING];
     size_t waiting;
     struct bl_buffer text; /* the names of those that wait */
@@ -49,7 +49,7 @@ int bl_merges_add(struct bl_merges *merges, const char *left, size_t left_size, 
                   struct bl_error *e);
 /* The same from "left right". */
 int bl_merges_add_line(struct bl_merges *merges, const char *line, size_t size, struct bl_error *e);
-/* After the last one. */
+/* Looks up the merges of the last batch. Call it after the last merge was added. */
 int bl_merges_finish(struct bl_merges *merges, struct bl_error *e);
 void bl_merges_free(struct bl_merges *merges);
 

@@ -207,7 +207,7 @@ uint64_t bl_megatron_stamp(const char *path)
     return XXH3_64bits(parts, sizeof parts);
 }
 
-/* Opens a regular file: beside an index anything may bear the name of its .bin file. */
+/* Opens a file and refuses all but regular files: the name of the .bin file may belong to a folder or a pipe. */
 static int megatron_open_file(const char *path, int *fd, struct stat *status, struct bl_error *e)
 {
     *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not block */
@@ -385,7 +385,7 @@ static int megatron_refuse_documents(const struct megatron *m, int64_t entry, in
                         entry, is, m->sequences, hint);
 }
 
-/* Whether entry d can be `is`, where the one before is `before`. */
+/* Returns true if `is` is a possible value of entry d after an entry of the value `before`. */
 static bool megatron_entry_is_right(const struct megatron *m, int64_t d, int64_t before, int64_t is)
 {
     return is >= before && is <= m->sequences && (d || !is) && (d < m->entries - 1 || is == m->sequences);
@@ -442,7 +442,7 @@ struct bl_megatron_documents {
     bool are_sequences;
 };
 
-/* The sequences must be the .bin file, one after the other. */
+/* Checks that the sequences follow each other without gaps and fill the .bin file. */
 static int megatron_check_bytes(struct megatron *m, const struct bl_cancel *cancel, struct bl_error *e)
 {
     int64_t expected = 0, length = 0, at = 0;

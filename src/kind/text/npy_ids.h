@@ -9,7 +9,7 @@
 
 /* Token ids as whole numbers of any size in files, and the rows that are made of them. */
 
-/* The number at `at`. One that is above INT64_MAX, which no id is, becomes INT64_MAX. */
+/* Returns the number stored at `at`. A number above INT64_MAX cannot be an id and becomes INT64_MAX. */
 int64_t bl_id_number_read(const struct bl_id_number *type, const uint8_t *at);
 
 /* --- NPY arrays --------------------------------------------------------------------------------------------------- */
@@ -37,7 +37,8 @@ uint64_t bl_megatron_stamp(const char *path);
 /* The same of its content (kind/input_stat.h). */
 int bl_megatron_content(const char *path, uint64_t *content, struct bl_error *e);
 
-/* The documents of an .idx file whose sequences are the .bin file, one after the other: where each ends in that. */
+/* Where each document of an .idx file ends in its .bin file. The sequences must follow each other in the .bin file
+ * without gaps. */
 struct bl_megatron_documents;
 
 /* bin_bytes: of the .bin file. sequences: each is a document. BL_EDATA: it is not such a pair, or the documents do not

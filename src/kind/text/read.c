@@ -20,7 +20,7 @@
 
 /* --- spool files -------------------------------------------------------------------------------------------------- */
 
-/* Makes room for one more file. Only before workers begin. */
+/* Makes room for one more file. Call it only before the workers start: it may move the array. */
 static int spool_files_add(struct bl_spool_files *f, struct bl_error *e)
 {
     BL_TRY(BL_ARRAY_RESERVE(f->descriptor, f->capacity, f->count + 1, e));
@@ -105,7 +105,7 @@ static int file_add(struct bl_spool_index *p, uint64_t hash, struct bl_spool_fil
     return BL_OK;
 }
 
-/* Begins the segment of another file, or of the next part of the last file. */
+/* Begins a segment for a new file, or for the next part of the last file. */
 static int segment_begin(struct adding *a, int input, struct bl_error *e)
 {
     struct bl_spool_index *p = a->index;
@@ -289,7 +289,7 @@ static int reader_open_spool(struct text_reader *r, size_t chunk, struct bl_erro
     return r->file[at].fd = fd;
 }
 
-/* The document is not what the table says: either the file changed since the scan, or the table is wrong. */
+/* Reports that a document differs from its row: the file changed since the scan, or the table is wrong. */
 static int row_report_mismatch(const struct bl_row *row, bool found, int64_t length, struct bl_error *e)
 {
     struct stat status;
@@ -376,7 +376,7 @@ static int tokens_read(const struct text_reader *r, const struct bl_token_file *
     return all && row->content && (content ? content : 1) != row->content ? row_report_change(row, e) : BL_OK;
 }
 
-/* Puts the marks of those steps that are ones. first: the step of the first mark. */
+/* Writes those marks that lie within the requested steps. first: the step of the first mark. */
 static void marks_put(const struct text_reader *r, const struct bl_document_marks *marks, int64_t first,
                       const struct bl_request *request)
 {

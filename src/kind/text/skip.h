@@ -11,9 +11,9 @@
 
 /* --- classes of characters ---------------------------------------------------------------------------------------- */
 
-/* The classes of characters in valid UTF-8. Should text not be valid, nothing past its end is read. */
+/* The classes of characters in valid UTF-8. Invalid text gives arbitrary classes, but no read past its end. */
 
-/* The classes of the character at p < end, and its bytes. */
+/* Returns the classes of the character at p, which must be below end. Sets *bytes to its size. */
 static inline unsigned bl_character_class(const uint8_t *p, const uint8_t *end, size_t *bytes)
 {
     uint32_t c = *p;
@@ -32,7 +32,7 @@ static inline unsigned bl_character_class(const uint8_t *p, const uint8_t *end, 
                             (p[3] & 0x3f));
 }
 
-/* The size of the white space that text begins with. */
+/* Returns the size in bytes of the white space at the start of the text. */
 static inline size_t bl_character_space(const uint8_t *text, size_t size)
 {
     size_t at = 0, bytes;
@@ -41,7 +41,7 @@ static inline size_t bl_character_space(const uint8_t *text, size_t size)
     return at;
 }
 
-/* The size of text without the white space at its end. */
+/* Returns the size in bytes of the text without its trailing white space. */
 static inline size_t bl_character_trim(const uint8_t *text, size_t size)
 {
     for (size_t end = size, bytes;; end = size) {
@@ -57,7 +57,7 @@ static inline size_t bl_character_trim(const uint8_t *text, size_t size)
 
 /* Steps past the characters of some classes. */
 
-/* Past the characters that have one of the classes. */
+/* Returns the first character from p on that has none of the classes, or end. */
 static inline const uint8_t *bl_skip_class(const uint8_t *p, const uint8_t *end, unsigned classes)
 {
     size_t bytes;
@@ -66,7 +66,7 @@ static inline const uint8_t *bl_skip_class(const uint8_t *p, const uint8_t *end,
     return p;
 }
 
-/* Past the characters that have none of the classes. */
+/* Returns the first character from p on that has one of the classes, or end. */
 static inline const uint8_t *bl_skip_others(const uint8_t *p, const uint8_t *end, unsigned classes)
 {
     size_t bytes;
@@ -82,7 +82,8 @@ static inline const uint8_t *bl_skip_breaks(const uint8_t *p, const uint8_t *end
     return p;
 }
 
-/* \s+(?!\S)|\s+ at blank space: all of it, but for the last character where a word follows and more is left. */
+/* Returns the end of the match of \s+(?!\S)|\s+ at p. If text follows the white space, its last character is left for
+ * the word after it, unless the white space is that one character. */
 static inline const uint8_t *bl_skip_space(const uint8_t *p, const uint8_t *end)
 {
     const uint8_t *last = p, *at = p;

@@ -1,19 +1,20 @@
-/* The spool: what counting a chunk of input gives, kept for reading, so that text is tokenized once.
+/* The spool: files on disk that keep the result of counting a chunk of input until it is read, so that text is
+ * tokenized only once.
  *
  * A chunk has two files, named by its key. KEY.steps holds the values of the steps of all ok rows, one row after the
  * other, and of each row field after field; after each BL_SPOOL_UNIT bytes of a row, and after its end, follows their
- * checksum. KEY.rows holds the rows; it is renamed into place after KEY.steps. Of flat files of ids there are rows
- * alone: their steps are read where they are.
+ * checksum. KEY.rows holds the rows; it is renamed into place after KEY.steps. For flat files of ids KEY.steps
+ * is empty: their steps are read from the input files.
  *
  * The key identifies the work: which inputs are counted, by which options. The stamp identifies the inputs' content. A
- * chunk that another run left is used only if both files have the right checksums, since they are not synced. Those of
- * a shared spool are synced, and of their steps only the size is looked at before: otherwise each of a thousand tasks
- * would read all of it. What is read is compared with its checksum each time, in the run that wrote it, too. Many
+ * run reuses the chunk of an earlier run only if the checksums of both files match, because the files are not synced. A
+ * shared spool is synced, so only the size of KEY.steps is checked before use: otherwise each of a thousand tasks would
+ * read the whole spool. Every later read verifies its checksums, also in the run that wrote them. Many
  * processes may fill one spool at the same time: a file has a temporary name until it is complete, and two versions of
  * the same chunk hold the same bytes.
  *
- * Pieces are read by a call each, not mapped: a failing disk must not end the process by a signal. They are not
- * merged into larger reads either, since of the pieces of a MiB of blocks hardly two lie near each other. */
+ * Pieces are read by a call each, not mapped: a failing disk must not end the process by a signal. Reads
+ * are not merged either, because the pieces of neighbouring blocks are rarely close to each other in the file. */
 #ifndef BL_SPOOL_H
 #define BL_SPOOL_H
 
@@ -27,8 +28,8 @@
 #include "kind/list.h"
 #include "kind/row.h"
 
-/* Bytes of a document's steps that have a checksum of their own. Pieces of cut documents are read in whole units, so it
- * is small. */
+/* Bytes of a document's steps that share one checksum. Pieces of cut documents are read in whole units, so a unit is
+ * small. */
 #define BL_SPOOL_UNIT ((int64_t)1 << 12)
 #define BL_SPOOL_WINDOW 16 /* units that are read at once */
 
@@ -44,13 +45,14 @@ struct bl_spool_stamp {
 struct bl_chunk;
 struct bl_spool_writer;
 
-/* shared: other machines will read the chunk. */
+/* Opens both files of a chunk under temporary names. shared: other machines will read the chunk. The caller ends the
+ * writer with bl_spool_publish or bl_spool_abort. */
 int bl_spool_create(struct bl_spool_writer **writer, const char *dir, uint64_t key, struct bl_spool_stamp stamp,
                     bool shared, struct bl_error *e);
 /* Adds a row, and the values of its steps if it is ok. */
 int bl_spool_put(struct bl_spool_writer *writer, int input, const struct bl_row *row, const void *steps, size_t bytes,
                  struct bl_error *e);
-/* Renames both files into place. The writer is freed by it and by bl_spool_abort. */
+/* Renames both files into place. bl_spool_publish and bl_spool_abort both free the writer. */
 int bl_spool_publish(struct bl_spool_writer *writer, struct bl_error *e);
 void bl_spool_abort(struct bl_spool_writer *writer);
 
@@ -65,7 +67,7 @@ int bl_spool_each(const char *dir, uint64_t key, int inputs, bl_spool_visit *vis
 
 /* Bytes that the steps of a document take in KEY.steps, with their checksums. */
 int64_t bl_spool_stored(int64_t bytes);
-/* The reverse. */
+/* The inverse: bytes of steps in a stored size that includes checksums. */
 int64_t bl_spool_plain(int64_t stored);
 
 /* The steps of a document in the spool. */
@@ -77,7 +79,7 @@ struct bl_spool_steps {
     int64_t bytes;   /* without the checksums */
 };
 
-/* The units that were read last, with their checksums; zero at first. One for each reader. */
+/* A reader's buffer: the units that it read last, with their checksums. Each reader has one; start from {0}. */
 struct bl_spool_window {
     uint64_t key;
     int64_t at;
@@ -85,12 +87,12 @@ struct bl_spool_window {
     uint8_t data[BL_SPOOL_WINDOW * (BL_SPOOL_UNIT + sizeof(uint64_t))];
 };
 
-/* Reads size bytes of the document's steps, of which the first is number `from`. BL_EFAIL: they are not those that were
- * written. */
+/* Reads size bytes of the document's steps, starting at byte `from` of the steps. BL_EFAIL: a checksum does not match.
+ */
 int bl_spool_read(struct bl_spool_window *window, const struct bl_spool_steps *steps, int64_t from, void *out,
                   size_t size, struct bl_error *e);
 
-/* Opens the steps of a chunk, to be read with pread. The descriptor, or a code. */
+/* Opens KEY.steps for pread. Returns the descriptor, which the caller closes, or an error code. */
 int bl_spool_open(const char *dir, uint64_t key, struct bl_error *e);
 
 /* Removes a chunk. */
@@ -110,8 +112,9 @@ struct bl_spool_files {
     atomic_long left; /* files that may still be opened: half of what the process may */
 };
 
-/* The descriptor of file i, the steps of the chunk with this key: opened once, and closed by bl_spool_files_close. Many
- * threads may call it. *held: false if no more can be held open; then the descriptor is the caller's. Or a code. */
+/* Returns the descriptor of file i, the steps of the chunk with this key, or an error code. Many threads may call it.
+ * *held is true if the table owns the descriptor until bl_spool_files_close; false if the limit of open files is
+ * reached, and the caller must close the descriptor. */
 int bl_spool_files_get(struct bl_spool_files *files, size_t i, const char *dir, uint64_t key, bool *held,
                        struct bl_error *e);
 
@@ -165,12 +168,12 @@ void bl_spool_index_free(struct bl_spool_index *index);
 struct bl_spool_location {
     size_t chunk;     /* its number in key */
     int64_t start;    /* byte in the steps of the chunk */
-    int64_t bytes;    /* of its steps, without checksums; or, of a chunk with rows alone, */
-    int64_t steps;    /* how many it has */
+    int64_t bytes;    /* of its steps, without checksums */
+    int64_t steps;    /* the number of steps, where the chunk has rows alone */
     uint64_t content; /* of the document, as it was counted */
 };
 
-/* The document at offset of the file at path. False when there is none. */
+/* Finds the document at this byte offset of the file at path. Returns false if the index has none. */
 bool bl_spool_index_find(const struct bl_spool_index *index, const char *path, int64_t offset,
                          struct bl_spool_location *location);
 

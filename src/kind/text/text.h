@@ -19,7 +19,7 @@ extern const struct bl_kind bl_kind_text;
 
 /* --- counting ----------------------------------------------------------------------------------------------------- */
 
-/* Counting text: documents to rows, and to steps in the spool. */
+/* Counting text: turns documents into rows, and stores their steps in the spool. */
 
 /* As in struct bl_kind. */
 int bl_text_divisible(const void *config, const struct bl_input *input, bool *divisible, struct bl_error *e);
@@ -28,7 +28,7 @@ bl_kind_count bl_text_count_chunk;
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* Reading text: the steps of documents, out of the spool. */
+/* Reading text: gives the steps of documents from the spool or from flat files of ids. */
 
 /* As in struct bl_kind. */
 bl_reader_open bl_text_open;

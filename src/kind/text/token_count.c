@@ -47,7 +47,7 @@ static int index_find_end(struct index *x, int64_t i, int64_t *end, struct bl_er
     return code;
 }
 
-/* Documents must follow each other, up to the end of the ids. */
+/* Checks that the documents follow each other without gaps, up to the end of the ids. */
 static int index_check(struct index *x, const struct bl_cancel *cancel, struct bl_error *e)
 {
     int64_t size = (int64_t)x->t->type.size, before = x->t->begin, end = before;
@@ -83,7 +83,7 @@ static int index_open_file(struct index *x, const char *path, struct bl_error *e
     return BL_OK;
 }
 
-/* Close it after an error, too. */
+/* Opens the index. The caller closes it also after an error. */
 static int index_open(struct index *x, const struct bl_token_file *t, bool sequences, const struct bl_cancel *cancel,
                       struct bl_error *e)
 {
@@ -103,7 +103,7 @@ static void index_close(struct index *x)
 
 /* --- counting --------------------------------------------------------------------------------------------------- */
 
-/* The reading of a file from document to document. */
+/* The state of reading a file document by document. */
 struct id_scan {
     struct bl_item *item;
     const struct bl_token_file *t;
@@ -156,7 +156,8 @@ static int scan_ids(struct id_scan *s, int64_t at, const int32_t **id, size_t *c
     return BL_OK;
 }
 
-/* The first of count ids that is this one, or count. Whole groups are compared at once. */
+/* Returns the index of the first id that equals wanted, or count. It compares whole groups so that the compiler can
+ * vectorize the loop. */
 static size_t ids_find(const int32_t *id, size_t count, int32_t wanted)
 {
     enum { GROUP = 64 };
@@ -278,7 +279,7 @@ static int scan_find_first(struct id_scan *s, int64_t from, int64_t end, int64_t
     return BL_OK;
 }
 
-/* Documents that a mark divides. */
+/* Emits a row for each document of a file in which a mark separates documents. */
 static int scan_by_mark(struct id_scan *s, struct bl_error *e)
 {
     int64_t end = s->chunk->end < s->t->end ? s->chunk->end : s->t->end, at = 0;
@@ -298,8 +299,8 @@ static int scan_by_mark(struct id_scan *s, struct bl_error *e)
     return code;
 }
 
-/* Documents of an index. Empty ones have no row, as they would have the id of the next one: they are counted in the row
- * before them, or in the first. */
+/* Emits a row for each document of the index. An empty document gets no row, because its offset would be that of the
+ * next document: it is counted in the row before it, or in the first row. */
 static int scan_by_index(struct id_scan *s, struct index *index, struct bl_error *e)
 {
     struct token_document d = {.begin = s->t->begin};

@@ -119,8 +119,8 @@ int bl_token_spec_parse(const char *text, struct bl_token_spec *spec, struct bl_
 
 /* --- opening ---------------------------------------------------------------------------------------------------- */
 
-/* What lies beside the file: from's place in the name is taken by to. To be freed; NULL: the name does not end so, or
- * memory is short, which *code says. */
+/* Returns the path of a companion file: path with its ending `from` replaced by `to`. The caller frees it. NULL: the
+ * name does not end in `from`, or, if *code is an error, out of memory. */
 static char *beside_path(const char *path, const char *from, const char *to, int *code, struct bl_error *e)
 {
     if (!bl_path_has_suffix(path, from))
@@ -146,7 +146,7 @@ static int beside_paths(const char *path, char *beside[BESIDES], struct bl_error
     return code;
 }
 
-/* Whether a file is there. BL_EDATA: it cannot be looked at. */
+/* Sets *there if the file exists. BL_EDATA: its status cannot be read. */
 static int beside_exists(const char *path, bool *there, struct bl_error *e)
 {
     struct stat status;
@@ -395,8 +395,8 @@ int bl_token_file_read(const struct bl_token_file *t, const char *path, int64_t 
     return BL_OK;
 }
 
-/* Refuses what has the look of another type: of wider numbers every second half is small, and of two narrow ones
- * together most are no ids of any tokenizer. */
+/* Tells widths apart by the values: if wider numbers are read as narrow ones, every second number is small; if two
+ * narrow numbers are read as one, most results are too large for an id of any tokenizer. */
 int bl_token_file_check_type(const struct bl_token_file *t, const char *path, struct bl_error *e)
 {
     const struct bl_id_number *type = &t->type;

@@ -26,17 +26,17 @@ struct bl_token_file {
 int bl_token_file_open(struct bl_token_file *t, const struct bl_token_spec *spec, const char *path, struct bl_error *e);
 void bl_token_file_close(struct bl_token_file *t);
 
-/* Makes ids of numbers; -1 stands for one that is not from 0 to max. False: there is such a one. */
+/* Converts count stored numbers to ids. A number outside 0 to max becomes -1, and the function then returns false. */
 bool bl_token_ids(const struct bl_id_number *type, const uint8_t *raw, size_t count, int64_t max, int32_t *id);
 
-/* BL_EDATA: the ids at the beginning have the look of another type. */
+/* Guards against a wrong dtype. BL_EDATA: the first ids look as if they were stored in another type. */
 int bl_token_file_check_type(const struct bl_token_file *t, const char *path, struct bl_error *e);
 
 /* Reads count ids from byte `at` on. BL_EFAIL: some number is no id any more, or the file ends before. */
 int bl_token_file_read(const struct bl_token_file *t, const char *path, int64_t at, int64_t count, int32_t *out,
                        struct bl_error *e);
 
-/* Whether the documents that begin in a part of the file can be found without the rest. */
+/* Sets *divisible if the documents that begin in one part of the file can be found without reading the rest. */
 int bl_token_file_divisible(const struct bl_text_config *config, const char *path, bool *divisible, struct bl_error *e);
 
 /* A row for each document that begins in the chunk's part of this file; before: as in bl_meter_report, without what is

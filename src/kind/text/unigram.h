@@ -34,7 +34,7 @@ int bl_unigram_build(struct bl_unigram *model, const struct bl_unigram_piece *pi
                      bool fallback, struct bl_error *e);
 void bl_unigram_free(struct bl_unigram *model);
 
-/* The best way up to a byte of the word. */
+/* The best segmentation of the word's bytes before one position. */
 struct bl_unigram_node {
     double score;
     size_t begin; /* of its last piece; SIZE_MAX: none ends here */

@@ -52,7 +52,7 @@ int bl_wordpiece_encode(const struct bl_wordpiece *model, struct bl_buffer *scra
 int bl_wordpiece_vocabulary(struct bl_vocabulary *vocabulary, const struct bl_buffer *text, const char *path,
                             struct bl_error *e);
 
-/* Whether text becomes lower case, which vocab.txt does not say either; auto: if the model needs it. */
+/* Whether text is converted to lower case. vocab.txt does not record it; AUTO decides by bl_wordpiece_uncased. */
 enum bl_lowercase { BL_LOWERCASE_AUTO, BL_LOWERCASE_YES, BL_LOWERCASE_NO };
 
 /* Whether the model needs text in lower case, which it does if no token has an upper-case
