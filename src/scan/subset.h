@@ -104,8 +104,7 @@ typedef int bl_subset_fill(void *context, struct bl_output *out, struct bl_error
 int bl_subset_run(struct bl_subset *subset, const char *dir, bl_subset_fill *fill, void *context, struct bl_output *out,
                   struct bl_error *e);
 
-/* --- the choice
- * ------------------------------------------------------------------------------------------------------- */
+/* --- the choice --------------------------------------------------------------------------------------------------- */
 
 #define BL_SUBSET_SPLIT "split" /* the column */
 
