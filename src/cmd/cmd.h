@@ -130,8 +130,7 @@ void bl_cmd_print(const char *format, ...) BL_PRINTF(1, 2);
 /* The same of a text that was built, and frees it; nothing is printed of an empty one, or where memory ran out. */
 void bl_cmd_print_text(struct bl_buffer *text);
 
-/* --- exports (export.c) ----------------------------------------------------------------------------------------------
- */
+/* --- exports (export.c) ------------------------------------------------------------------------------------------- */
 
 /* What commands for datasets say about a directory that holds an export. */
 
@@ -142,8 +141,7 @@ int bl_cmd_export_info(const char *dir, bool json, struct bl_buffer *out, struct
 /* BL_EFAIL: dir holds an export that is not finished. */
 int bl_cmd_refuse_unfinished_export(const char *dir, struct bl_error *e);
 
-/* --- options of bload pack (pack.c) ----------------------------------------------------------------------------------
- */
+/* --- options of bload pack (pack.c) ------------------------------------------------------------------------------- */
 
 /* bload plan and bload slurm read the same YAML file. */
 

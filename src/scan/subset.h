@@ -22,8 +22,7 @@
 #include "store/row_reader.h"
 #include "store/sequences.h"
 
-/* --- subsets --------------------------------------------------------------------------------------------------------
- */
+/* --- subsets ------------------------------------------------------------------------------------------------------ */
 
 /* Which of the usable sequences of a table are taken. In this order: those that are not excluded by their ids, those
  * that given datasets do not hold (--extend), conditions (--where), sequences with enough trained steps

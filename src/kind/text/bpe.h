@@ -98,8 +98,7 @@ bool bl_bpe_can_split(const struct bl_bpe *bpe);
  */
 size_t bl_bpe_split(const struct bl_bpe *bpe, const uint8_t *text, size_t size, size_t *at, size_t *end, size_t max);
 
-/* --- pairs ----------------------------------------------------------------------------------------------------------
- */
+/* --- pairs -------------------------------------------------------------------------------------------------------- */
 
 /* Inline: encoding spends most of its time here. */
 

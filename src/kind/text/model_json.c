@@ -8,8 +8,7 @@
 #include "kind/text/bpe_characters.h"
 #include "kind/text/tokenizer_json.h"
 
-/* --- type and tokens ------------------------------------------------------------------------------------------------
- */
+/* --- type and tokens ---------------------------------------------------------------------------------------------- */
 
 /* The type by the members where it is not given: "BPE", "WordPiece", "WordLevel", "Unigram". */
 static const char *model_type(const json_t *model)
@@ -43,8 +42,7 @@ int64_t bl_json_model_find(const struct bl_json_tokenizer *t, const char *text, 
     return id;
 }
 
-/* --- alphabet -------------------------------------------------------------------------------------------------------
- */
+/* --- alphabet ----------------------------------------------------------------------------------------------------- */
 
 /* Which alphabet the words of a tokenizer.json have.
  *
@@ -210,8 +208,7 @@ int bl_json_read_alphabet(struct bl_json_tokenizer *t, struct bl_error *e)
     return BL_OK;
 }
 
-/* --- Unigram --------------------------------------------------------------------------------------------------------
- */
+/* --- Unigram ------------------------------------------------------------------------------------------------------ */
 
 /* The double that is nearest to a power of ten. */
 static double power_of_ten(int exponent)
@@ -323,8 +320,7 @@ static int unigram_read(struct bl_json_tokenizer *t, struct bl_error *e)
     return code;
 }
 
-/* --- models ---------------------------------------------------------------------------------------------------------
- */
+/* --- models ------------------------------------------------------------------------------------------------------- */
 
 #define MERGE_BYTES 16 /* of a merge, or more; room for too many takes no memory while it is not written to */
 

@@ -240,8 +240,7 @@ int bl_normal_form_apply(enum bl_normal_form form, const char *text, size_t size
     return bl_buffer_check(out, NULL);
 }
 
-/* --- BERT's normalizer ----------------------------------------------------------------------------------------------
- */
+/* --- BERT's normalizer -------------------------------------------------------------------------------------------- */
 
 /* Each step goes over the whole text, since the next one may change its result: an ideograph, for example, is found
  * before it is decomposed. */

@@ -25,8 +25,7 @@ size_t bl_normal_form_prefix(enum bl_normal_form form, const char *text, size_t 
 /* Appends the text in the form. BL_EFAIL: out of memory, which the buffer remembers. */
 int bl_normal_form_apply(enum bl_normal_form form, const char *text, size_t size, struct bl_buffer *out);
 
-/* --- BERT's normalizer ----------------------------------------------------------------------------------------------
- */
+/* --- BERT's normalizer -------------------------------------------------------------------------------------------- */
 
 /* BERT's normalizer, as in the released `tokenizers` package. */
 

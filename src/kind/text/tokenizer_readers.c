@@ -126,8 +126,7 @@ int bl_names_read(struct bl_vocabulary *names, const struct bl_json_value *objec
     return code ? code : names_index(names, e);
 }
 
-/* --- patterns -------------------------------------------------------------------------------------------------------
- */
+/* --- patterns ----------------------------------------------------------------------------------------------------- */
 
 int bl_tokenizer_add_split(struct bl_tokenizer *tokenizer, const struct bl_split *split, struct bl_error *e)
 {
