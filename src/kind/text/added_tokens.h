@@ -35,7 +35,7 @@ struct bl_trie_entry {
     uint32_t shorter; /* set by bl_trie_build: value of the longest other entry it begins with, or BL_TRIE_NONE */
 };
 
-/* Sorts the entries, whose texts are not empty and differ. */
+/* Builds the trie and sorts the caller's entries. Their texts must be distinct and not empty. */
 int bl_trie_build(struct bl_trie *trie, struct bl_trie_entry *entries, size_t count, struct bl_error *e);
 void bl_trie_free(struct bl_trie *trie);
 

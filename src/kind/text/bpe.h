@@ -70,8 +70,8 @@ int bl_bpe_from_merges(struct bl_bpe *bpe, const struct bl_vocabulary *v, const 
                        size_t first, bool direct, struct bl_error *e);
 /* Builds it from ranks, which are the ids. */
 int bl_bpe_from_ranks(struct bl_bpe *bpe, const struct bl_vocabulary *v, struct bl_error *e);
-/* The same by priorities of the tokens, lower ones first; of tokens with equal ones the leftmost is merged first. Only
- * merging makes tokens. */
+/* Builds the table from the tokens' priorities: lower ones merge first, and of equal ones the leftmost. A word that is
+ * a token gets its id only if merging makes it. */
 int bl_bpe_from_priorities(struct bl_bpe *bpe, const struct bl_vocabulary *v, const uint32_t *priority,
                            struct bl_error *e);
 void bl_bpe_free(struct bl_bpe *bpe);
@@ -86,7 +86,7 @@ struct bl_bpe_scratch {
 /* Appends the ids of a word, in nearly linear time. */
 int bl_bpe_encode(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratch, const uint8_t *word, size_t size,
                   struct bl_ids *ids, struct bl_error *e);
-/* The same for bytes that all have symbols, by merging alone. */
+/* Appends the ids of bytes that all have symbols, by merging step by step. */
 int bl_bpe_merge(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratch, const uint8_t *word, size_t size,
                  struct bl_ids *ids, struct bl_error *e);
 void bl_bpe_scratch_free(struct bl_bpe_scratch *scratch);

@@ -64,12 +64,12 @@ static inline bool bl_split_is_scanner(const struct bl_split *split)
 int bl_split_rewrite(const struct bl_split *split, const uint8_t **text, size_t *size, size_t *head,
                      struct bl_buffer *out, struct bl_error *e);
 
-/* Of a scanner: splits text[*at, size) into at most max words; end[i] is where word i ends. Returns how many, and
- * advances *at to the end of the last one. bpe: of BL_SPLIT_MERGES. */
+/* Only for scanners: splits text[*at, size) into at most max words. Sets end[i] to the offset where word i ends,
+ * advances *at to the end of the last word and returns the number of words. bpe: only for BL_SPLIT_MERGES. */
 size_t bl_split_scan(const struct bl_split *split, const struct bl_bpe *bpe, const uint8_t *text, size_t size,
                      size_t *at, size_t *end, size_t max);
 
-/* Of the others: appends the parts of a piece, none of them empty. */
+/* Only for steps that are no scanners: appends the parts of a piece, none of them empty. */
 int bl_split_find(const struct bl_split *split, struct bl_matcher *matcher, const uint8_t *text, size_t size,
                   struct bl_spans *out, struct bl_error *e);
 

@@ -41,7 +41,7 @@ enum bl_behavior {
     BL_BEHAVIOR_CONTIGUOUS
 };
 
-/* From "Isolated" and so on. BL_EFAIL: there is no such behavior. */
+/* Parses the name of a behavior, such as "Isolated". BL_EFAIL: there is no such behavior. */
 int bl_behavior_parse(const char *name, enum bl_behavior *behavior, struct bl_error *e);
 
 /* Splitting a text by matches: what the behavior makes of the pieces, which are added in order. */
@@ -74,7 +74,7 @@ struct bl_pattern_points {
     bool newer;
 };
 
-/* Collects those of a pattern in PCRE2's syntax, as bl_regex_translate makes it. */
+/* Collects the code points of a pattern in PCRE2's syntax, as bl_regex_translate writes it. */
 int bl_pattern_points_read(struct bl_pattern_points *points, const char *pattern, size_t size, struct bl_error *e);
 void bl_pattern_points_free(struct bl_pattern_points *points);
 
@@ -95,8 +95,8 @@ struct bl_matcher; /* memory for matching: one for each thread, for any number o
 int bl_regex_open(struct bl_regex **regex, const char *pattern, size_t size, bool literal, struct bl_error *e);
 void bl_regex_close(struct bl_regex *regex);
 
-/* False: characters that came after Unicode 14 may be split differently than by the released tokenizers, as PCRE2's
- * tables are older than that, or the pattern refers to what it matched before (\1), which stand-ins blur. */
+/* Returns false if characters newer than Unicode 14 may be split differently than by the released tokenizers: PCRE2's
+ * tables are older than that, or the pattern has a back-reference (\1), which cannot tell stand-ins apart. */
 bool bl_regex_is_exact(const struct bl_regex *regex);
 
 /* Whether the expression matches a text without characters, which some engines find at other places than PCRE2. */
