@@ -60,8 +60,6 @@ int64_t bl_epochs_count(const struct bl_manifest *manifest);
  * is the size of the array. The caller frees *number. */
 int bl_epochs_list(const struct bl_manifest *manifest, int64_t **number, size_t *count, struct bl_error *e);
 
-int bl_epochs_list(const struct bl_manifest *manifest, int64_t **number, size_t *count, struct bl_error *e);
-
 /* Returns the epoch whose plan has this name relative to the dataset, or 0 if it is not the name of a plan. */
 int64_t bl_epochs_number(const char *name);
 
