@@ -9,20 +9,20 @@
 
 /* --- clients ------------------------------------------------------------------------------------------------------ */
 
-/* Whose process to ask. */
+/* A counter's or a reader's connection to its decoder process. */
 struct client {
     const struct bl_isolation *isolation;
     int part;
     const struct bl_kind_env *env;
     struct bl_decoder_process process;
-    struct bl_decoder_process *idle; /* where that was taken from (client_take) */
-    struct bl_buffer data;           /* of the request */
+    struct bl_decoder_process *idle; /* the pool's object from which it was copied (client_take) */
+    struct bl_buffer data;           /* the request that is being made */
 };
 
 struct isolated_counter {
     struct bl_counter base;
     struct client client;
-    struct bl_isolated_names names; /* of the lines that are counted */
+    struct bl_isolated_names names; /* named by the lines of the current request */
 };
 
 struct isolated_reader {
@@ -31,11 +31,11 @@ struct isolated_reader {
     struct bl_fields fields;
 };
 
-#define ANSWER_TEXTS ((size_t)1 << 16) /* bytes of an answer's numbers and texts */
+#define ANSWER_TEXTS ((size_t)1 << 16) /* bytes of an answer's numbers and texts at most */
 
 /* --- asking ------------------------------------------------------------------------------------------------------- */
 
-/* Finds the part by its config, which no two have in common. */
+/* Initializes the client. It finds the part by the address of its config, which no two parts share. */
 static void client_init(struct client *c, const void *config, const struct bl_kind_env *env)
 {
     *c = (struct client){.isolation = env->isolation, .env = env, .process = BL_DECODER_PROCESS_NONE};
@@ -72,7 +72,8 @@ static int client_call(struct client *c, struct bl_decoder_call *call, struct bl
     return bl_decoder_process_call(&c->process, &start, call, loss, e);
 }
 
-/* Reports a process that was lost twice. BL_EDATA: a crash, which depends on the file alone. */
+/* Reports a request at which the process was lost twice. A crash is BL_EDATA, because only the file can be its cause. A
+ * stall or a SIGKILL may have other causes, and is BL_EFAIL. */
 static int client_report_loss(const struct client *c, const struct bl_decoder_loss *loss, const char *id,
                               struct bl_error *e)
 {
@@ -87,6 +88,7 @@ static int client_report_loss(const struct client *c, const struct bl_decoder_lo
     return bl_error_set(e, BL_EDATA, "the decoder crashed (%s)", loss->how);
 }
 
+/* Begins a request: every request starts with the meter's number, or 0. */
 static void client_begin_data(struct client *c, const struct bl_meter *meter)
 {
     bl_buffer_clear(&c->data);
@@ -115,7 +117,7 @@ static int isolated_counter_open(const void *config, const struct bl_kind_env *e
     return BL_OK;
 }
 
-/* The counting of a chunk's items: its inputs, or the lines of a list. Each has one row. */
+/* The state of counting a chunk. Its items are its inputs, or the lines of a list; each gives one row. */
 struct isolated_counting {
     struct isolated_counter *counter;
     struct bl_chunk *chunk;
@@ -123,16 +125,17 @@ struct isolated_counting {
     void *sink;
     int items;
     int done;    /* items that have their row */
-    int suspect; /* the item at which a process was lost last; none is, if it is not among those that follow */
+    int suspect; /* the item at which the process was lost last; less than done: no open item is suspected */
 };
 
-/* Texts of a row that other rows or columns could be hidden in. */
+/* Returns whether the extra columns are one line: a line break could hide another row. */
 static bool row_is_one_line(const struct bl_row *row)
 {
     return !row->extra || !strpbrk(row->extra, "\n\r");
 }
 
-/* A process may say what it found, but not of what: of a file what was asked for, of a line what it names. */
+/* Returns whether the process may report this row. It may report what it found, but only for the file of the request or
+ * for a name in the line. A process that a file has taken over could otherwise write rows for other files. */
 static bool counting_allows(const void *sink, int number, const struct bl_row *row)
 {
     const struct isolated_counting *c = sink;
@@ -153,12 +156,12 @@ static int counting_emit(void *sink, int number, const struct bl_row *row, struc
     return c->emit(c->sink, c->chunk->list ? 0 : c->done + number, row, e);
 }
 
-#define ROW_TEXTS ((size_t)4 << 20) /* bytes of a row's texts; the marks of a long recording are some of them */
+#define ROW_TEXTS ((size_t)4 << 20) /* bytes of a row's texts at most, including the marks of a long recording */
 #define LIST_TIMES                                                                                                     \
-    ((size_t)256 << 20) /* bytes of the times of a file that a line names, of which the size is not known */
+    ((size_t)256 << 20) /* bytes of times at most, for a file that a line names and whose size is not known */
 
-/* Bytes of a message: a row with its texts and, where times are wanted, 8 for each step, which has a byte in its file.
- */
+/* Returns the largest size of a message from the process in bytes. A row has its texts and, if times are requested, 8
+ * bytes for each step; a step takes at least one byte of its file. */
 static size_t counting_most(const struct isolated_counting *c, int items)
 {
     size_t most = ROW_TEXTS;
@@ -173,6 +176,7 @@ static size_t counting_most(const struct isolated_counting *c, int items)
     return c->chunk->times ? most + (fits ? (size_t)largest * sizeof(double) : BL_MESSAGE_MAX - most) : most;
 }
 
+/* Finds the names in the next `items` lines, and adds their paths to the request. */
 static int counting_put_names(struct isolated_counting *c, int items, struct bl_error *e)
 {
     struct bl_isolated_names *names = &c->counter->names;
@@ -186,7 +190,8 @@ static int counting_put_names(struct isolated_counting *c, int items, struct bl_
     return BL_OK;
 }
 
-/* Has the next items counted, so many; 0: what follows the last line of a list. */
+/* Has the process count the next `items` items; with 0, the fault after the last line of a list. Advances c->done by
+ * the rows that came, and sets c->suspect if the process is lost. */
 static int counting_call(struct isolated_counting *c, int items, struct bl_decoder_loss *loss, struct bl_error *e)
 {
     const struct bl_chunk *chunk = c->chunk;
@@ -218,7 +223,7 @@ static int counting_call(struct isolated_counting *c, int items, struct bl_decod
     return code;
 }
 
-/* Emits the row of an item at which the decoder crashed. */
+/* Emits a row with the status skipped for an item at which the decoder crashed. */
 static int counting_emit_loss(struct isolated_counting *c, const struct bl_decoder_loss *loss, struct bl_error *e)
 {
     const struct bl_chunk *chunk = c->chunk;
@@ -238,8 +243,8 @@ static int counting_emit_loss(struct isolated_counting *c, const struct bl_decod
     return code;
 }
 
-/* After a loss, the items before the suspect that have no row yet are counted again; the suspect is tried once more,
- * alone; then the others follow. */
+/* Makes one request for the open items. After a loss it first repeats the items before the suspect, then tries the
+ * suspect once more alone, and then continues with the others. So a crash costs one item, not the whole chunk. */
 static int counting_advance(struct isolated_counting *c, struct bl_error *e)
 {
     struct bl_decoder_loss loss;
@@ -251,7 +256,7 @@ static int counting_advance(struct isolated_counting *c, struct bl_error *e)
     return counting_emit_loss(c, &loss, e);
 }
 
-/* Why a list ends early. */
+/* Counts the fault after the last line of a list, which tells why the list ends early. */
 static int counting_add_fault(struct isolated_counting *c, struct bl_error *e)
 {
     struct bl_decoder_loss loss = {.lost = true};
@@ -279,7 +284,8 @@ static int isolated_count(const void *config, const struct bl_kind_env *env, str
 
 /* --- idle processes ----------------------------------------------------------------------------------------------- */
 
-/* Takes a process that is idle, or makes one. */
+/* Takes an idle process, or makes one that is not started yet. Lock-free, because many workers call it. Returns NULL if
+ * memory runs out. */
 static struct bl_decoder_process *process_take(struct bl_isolated_part *part, struct bl_error *e)
 {
     struct bl_decoder_process *process = NULL;
@@ -292,7 +298,7 @@ static struct bl_decoder_process *process_take(struct bl_isolated_part *part, st
     return process;
 }
 
-/* Puts it back, or ends it if there are enough. */
+/* Puts a process back, or ends it if all slots are occupied. */
 static void process_put(struct bl_isolated_part *part, struct bl_decoder_process *process,
                         const struct bl_decoder_start *start)
 {
@@ -306,7 +312,7 @@ static void process_put(struct bl_isolated_part *part, struct bl_decoder_process
     free(process);
 }
 
-/* Gives the client a process that is idle, or a new one; and takes it back, with what the client has. */
+/* Lend the client an idle or a new process, and take it back. The second also frees the client's memory. */
 static int client_take(struct client *c, struct bl_error *e)
 {
     c->idle = process_take(&c->env->isolation->part[c->part], e);
@@ -349,7 +355,7 @@ static int client_ask_fields(struct client *c, const struct bl_row *row, struct 
     return loss.lost ? client_report_loss(c, &loss, row->id, e) : BL_OK;
 }
 
-/* What options decide is decided here. */
+/* Without a row the options alone determine the fields, so no process is needed. */
 static int isolated_fields(const void *config, const struct bl_kind_env *env, const struct bl_row *row,
                            struct bl_fields *fields, struct bl_error *e)
 {
@@ -395,8 +401,8 @@ static int client_ask_versions(struct client *c, struct versions *versions, stru
     return code;
 }
 
-/* Asks a decoder process. Where the fork server was not started, as in a dry run of a repair, asks the kind in this
- * process. */
+/* Asks a decoder process for the versions of its libraries. Without a fork server, as in a dry run of a repair, it
+ * calls the kind in this process. */
 static int isolated_versions(const void *config, const struct bl_kind_env *env, bl_version_emit *emit, void *sink,
                              struct bl_error *e)
 {
@@ -426,13 +432,13 @@ void bl_isolated_kind_release(const struct bl_isolation *isolation, struct bl_is
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* Bytes of a field's steps where they travel with the answer. */
+/* Returns the size of a field's steps in an answer: rounded up to a multiple of 64 bytes. */
 static size_t steps_align(size_t size)
 {
     return (size + 63) / 64 * 64;
 }
 
-/* Where the steps are in the memory that is shared; -1: not in it. */
+/* Returns the offset of the steps in the shared block, or -1 if they are elsewhere and must travel with the answer. */
 static int64_t request_offset(const struct bl_request *request, const uint8_t *out, size_t size)
 {
     const struct bl_shared_memory *memory = request->memory;
@@ -442,6 +448,8 @@ static int64_t request_offset(const struct bl_request *request, const uint8_t *o
     return (int64_t)(at - begin);
 }
 
+/* Encodes a request for a piece. decoder_piece in decoder_loop.c reads the items in the same order. fd is the
+ * descriptor of a block that the process has not mapped yet, or -1. */
 static void reader_put_request(struct isolated_reader *r, const struct bl_request *request, int fd)
 {
     struct bl_buffer *data = &r->client.data;
@@ -464,14 +472,14 @@ static void reader_put_request(struct isolated_reader *r, const struct bl_reques
     }
 }
 
-/* Where what a process answers goes. */
+/* The destinations of the answer to a request for a piece. */
 struct piece_answer {
     const struct bl_fields *fields;
     const struct bl_request *request;
     struct bl_note *note;
 };
 
-/* Takes what the process found, and the steps that are not in shared memory. */
+/* Reads the answer: the note, the times, and the steps that are not in shared memory. */
 static void piece_take(void *sink, struct bl_message *m)
 {
     const struct piece_answer *piece = sink;
@@ -495,7 +503,7 @@ static void piece_take(void *sink, struct bl_message *m)
         memcpy(request->times, time, times);
 }
 
-/* Bytes of the answer: times, and steps that are not in shared memory. */
+/* Returns the largest size of the answer in bytes, with the times and the steps that are not in shared memory. */
 static size_t piece_most(const struct piece_answer *piece)
 {
     const struct bl_request *request = piece->request;
@@ -507,6 +515,8 @@ static size_t piece_most(const struct piece_answer *piece)
     return most < BL_MESSAGE_MAX ? most : BL_MESSAGE_MAX;
 }
 
+/* Sends the request for a piece. The process is started first, because a new one needs the fields and the block again.
+ */
 static int reader_call(struct isolated_reader *r, const struct bl_request *request, struct bl_note *note,
                        struct bl_decoder_loss *loss, struct bl_error *e)
 {
@@ -562,7 +572,7 @@ static int isolated_reader_open(const void *config, const struct bl_kind_env *en
 
 /* --- kind --------------------------------------------------------------------------------------------------------- */
 
-/* Each function of an isolated kind has a process do what the kind would do in this one. */
+/* The replacement has the names and options of the kind, but its functions call a process. */
 
 void bl_isolated_kind_make(struct bl_isolated_part *part, const struct bl_kind *kind)
 {

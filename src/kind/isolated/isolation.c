@@ -14,7 +14,7 @@ enum bl_isolate { BL_ISOLATE_AUTO, BL_ISOLATE_ON, BL_ISOLATE_OFF };
 
 /* --- trial -------------------------------------------------------------------------------------------------------- */
 
-/* What the process finds. */
+/* The results of the process, in shared memory. */
 struct trial_page {
     atomic_bool filtered, refused, done;
 };
@@ -32,6 +32,7 @@ static void trial_main(const void *context, const struct bl_spawn *spawn, int ch
     atomic_store(&page->done, true);
 }
 
+/* Starts the process, waits for its end, and checks that it ran to the end. */
 static int trial_run(const struct bl_fork_server *server, const struct bl_shared_memory *shared, struct bl_error *e)
 {
     const struct trial_page *page = (const struct trial_page *)(const void *)shared->data;
@@ -66,7 +67,7 @@ out:
 
 /* --- isolation ---------------------------------------------------------------------------------------------------- */
 
-#define FILES_MAX 4096 /* open ones, of which a quarter may be on their way to processes */
+#define FILES_MAX 4096 /* open files of the tool; a quarter of them may be open to be sent to processes */
 
 static const char *const choices[] = {"auto", "on", "off", NULL};
 
@@ -117,14 +118,14 @@ const char *bl_isolation_warning(const struct bl_isolation *isolation)
            "run, but one that a file takes over could open other files";
 }
 
-/* Each worker has a socket for each field, and two blocks. */
+/* Raises the limit of open files: each worker has a socket for each field, and two blocks. */
 static void isolation_raise_limit(struct bl_isolation *isolation)
 {
     int64_t limit = bl_descriptors_raise();
     isolation->files.most = (int)(limit < FILES_MAX ? limit / 4 : FILES_MAX / 4);
 }
 
-/* In the server: its processes then have what decodes, and need to open no file for it. */
+/* Loads the media module in the fork server. All processes then have it, and need not open a file to load it. */
 static int isolation_load(struct bl_error *e)
 {
     const struct bl_media *media;
