@@ -1,5 +1,4 @@
-/* Which media are read: the allowed containers and codecs, the usual decoders, and corrections where libavformat
- * misreads the headers of WAV files. */
+/* Lists the containers and codecs that bload reads, and corrects what libavformat misreads in headers of WAV files. */
 #ifndef BL_ALLOWLIST_H
 #define BL_ALLOWLIST_H
 
@@ -11,45 +10,45 @@
 
 /* --- usual decoders ----------------------------------------------------------------------------------------------- */
 
-/* The decoders of the codecs that training data usually has. */
-
-/* Finds codec i, from 0 ("H.264"), and the decoder that is used for it; decoder NULL: FFmpeg has none, or only one that
- * needs a GPU. False: there is no codec i. */
+/* Finds the name of codec i of those that training data usually has, counted from 0 ("H.264"), and the name of its
+ * decoder. *decoder is NULL if FFmpeg has no decoder for it, or only one that needs a GPU. Returns false if there is no
+ * codec i. */
 bool bl_usual_decoder(int i, const char **codec, const char **decoder);
 
 /* --- allow-lists -------------------------------------------------------------------------------------------------- */
 
-/* The containers and codecs of media that are read, an allow-list for each kind. FFmpeg knows hundreds more, among them
- * playlists, scripts, games' own formats, and decoders that have hardly been tested with bad data. docs/media.md has
- * the same lists for users; a test compares them. */
+/* Each kind has an allow-list of containers and codecs. FFmpeg supports hundreds more, among them playlists, scripts,
+ * formats of single games, and decoders that have hardly been tested with bad data. docs/media.md has the same lists
+ * for users, and a test compares them. */
 
-/* Names separated by commas, as libav takes lists. */
+/* Both lists have FFmpeg's names, separated by commas. */
 struct bl_allowlist {
-    const char *containers; /* demuxers; some have several names */
-    const char *decoders;   /* of the streams that the kind wants */
+    const char *containers; /* names of demuxers, some of which have several */
+    const char *decoders;   /* names of decoders for the streams of the kind */
 };
 
 extern const struct bl_allowlist bl_allowlist_video, bl_allowlist_audio;
 
-/* All decoders: libav probes the other streams, too. */
+/* The decoders of all kinds: libav also probes the streams that are not read. */
 extern const char *const bl_allowlist_decoders;
 
-/* Whether a name, or one of several separated by commas, is in a list. */
+/* Returns whether the list has the name, or one of the names if `name` has several separated by commas. */
 bool bl_allowlist_has(const char *list, const char *name);
 
 /* --- formats of WAV files ----------------------------------------------------------------------------------------- */
 
-/* libavformat does not follow all that the header of a WAV file, or one like it in another container (W64, AVI,
- * Matroska's ACM), says of samples: it takes the number of valid bits for the size of a sample, and the order of bytes
- * in RIFX for that of RIFF. */
+/* libavformat misreads two things in the header of a WAV file, and in the same header inside W64, AVI and Matroska. It
+ * takes the number of valid bits for the size of a sample, so 20 valid bits in samples of 32 bits become samples of 24
+ * bits. And it reads the samples of RIFX, which are big-endian, as little-endian. */
 
-/* Corrects the codecs of the streams, before anything is read of them. BL_EDATA: a codec of RIFX that is not read. */
+/* Corrects the codecs of the streams. Call it before the first packet is read. BL_EDATA: bload does not read this codec
+ * in RIFX. */
 int bl_wave_format_correct(const struct bl_media_file *file, AVFormatContext *format, struct bl_error *e);
 
-/* Whether the file is RIFX: WAV with numbers in big-endian order. */
+/* Returns whether the file is RIFX: WAV with big-endian numbers. */
 bool bl_wave_format_is_rifx(const struct bl_media_file *file);
 
-/* Whether the stream is G.721, which libavformat takes for G.726: its decoder reads other bits. */
+/* Returns whether the stream is G.721. libavformat takes it for G.726, whose decoder reads the bits in another way. */
 bool bl_wave_format_is_g721(const AVCodecParameters *codec);
 
 #endif

@@ -1,4 +1,4 @@
-/* FFmpeg 5.1 to 8: the one place that knows where their interfaces differ. */
+/* Hides the differences between the interfaces of FFmpeg 5.1 to 8. No other file checks FFmpeg's version. */
 #ifndef BL_COMPAT_H
 #define BL_COMPAT_H
 
@@ -12,14 +12,14 @@
 #define BL_COMPAT_6_1 (LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(60, 31, 100))
 #define BL_COMPAT_7_0 (LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(61, 3, 100))
 
-/* A profile of H.264 by its name there: BASELINE, HIGH_10. */
+/* The constant of an H.264 profile, such as BL_COMPAT_H264(HIGH_10). */
 #if BL_COMPAT_6_1
 #define BL_COMPAT_H264(profile) AV_PROFILE_H264_##profile
 #else
 #define BL_COMPAT_H264(profile) FF_PROFILE_H264_##profile
 #endif
 
-/* In ticks of the stream; 0: not known. The second sets it, for tests. */
+/* Return and set the duration of a frame in ticks of its stream; 0: unknown. Only tests set it. */
 static inline int64_t bl_compat_duration(const AVFrame *frame)
 {
 #if BL_COMPAT_6_0
@@ -47,7 +47,7 @@ static inline bool bl_compat_is_interlaced(const AVFrame *frame)
 #endif
 }
 
-/* What the container says of the whole stream, or NULL. */
+/* Returns the stream's side data of this type and sets *size, or returns NULL. The stream owns the data. */
 static inline const uint8_t *bl_compat_side_data(const AVStream *stream, enum AVPacketSideDataType type, size_t *size)
 {
 #if BL_COMPAT_6_1
@@ -70,8 +70,9 @@ static inline const uint8_t *bl_compat_side_data(const AVStream *stream, enum AV
 #define bl_compat_add_side_data av_stream_add_side_data
 #endif
 
-/* Whether a frame is what Vorbis has before its first sample. Until 6.1 nothing came of its first packet, which has no
- * window to overlap with; now a frame comes, to be skipped, where samples are skipped by hand, too. */
+/* Returns whether the frame lies before the first sample of a Vorbis stream. The first packet of Vorbis has no previous
+ * window to overlap with. FFmpeg 6.1 and older output no frame for it; newer versions output a frame that the caller
+ * must skip if it skips samples itself (AV_CODEC_FLAG2_SKIP_MANUAL). */
 static inline bool bl_compat_is_lead_in(const AVCodecContext *codec, const AVFrame *frame)
 {
 #if BL_COMPAT_7_0
@@ -85,7 +86,8 @@ static inline bool bl_compat_is_lead_in(const AVCodecContext *codec, const AVFra
 #endif
 }
 
-/* Before a decoder is opened whose frames are asked for their packets' positions; and before each packet is sent. */
+/* These two make bl_compat_position work: call the first before the decoder is opened, and the second for each packet
+ * before it is sent. */
 static inline void bl_compat_keep_positions(AVCodecContext *codec)
 {
 #if BL_COMPAT_6_1
@@ -98,13 +100,13 @@ static inline void bl_compat_keep_positions(AVCodecContext *codec)
 static inline void bl_compat_tell_position(AVPacket *packet)
 {
 #if BL_COMPAT_6_1
-    packet->opaque = (void *)(intptr_t)(packet->pos + 1); /* a frame of no packet has NULL */
+    packet->opaque = (void *)(intptr_t)(packet->pos + 1); /* NULL, so position -1, for a frame without a packet */
 #else
     (void)packet;
 #endif
 }
 
-/* Of the frame's packet in the file, in bytes; -1: not known. The second sets it, for tests. */
+/* Return and set the byte offset in the file of a frame's packet; -1: unknown. Only tests set it. */
 static inline int64_t bl_compat_position(const AVFrame *frame)
 {
 #if BL_COMPAT_6_1

@@ -1,7 +1,8 @@
-/* The memory that decoding one input may take: an upper bound by its headers, and a guard while it is decoded.
+/* Limits the memory that decoding one input may take: an upper bound computed from its headers, and a guard that checks
+ * the bound again while the input is decoded.
  *
- * The bound is the same on every machine, so that the same file is skipped everywhere, before it has filled any
- * memory. It is asked again for every picture, since a stream may state another size in its midst. */
+ * The bound does not depend on the machine, so every machine skips the same files, before they take any memory. The
+ * guard is needed because a stream may change the size of its pictures after the header. */
 #ifndef BL_DECODER_MEMORY_H
 #define BL_DECODER_MEMORY_H
 
@@ -15,72 +16,74 @@
 
 /* --- upper bound -------------------------------------------------------------------------------------------------- */
 
-/* The bound follows from the headers, before anything is decoded, and holds for streams that keep to their headers. It
- * includes what the decoder holds (pictures to refer to, tables beside them), what waits to be taken, and what the
- * conversion holds of it. It does not include what the result is written to. A stream may say another thing in its
- * midst: the decoder guard is for that. */
+/* The bound is computed before anything is decoded. It covers the decoder's reference pictures and tables, frames that
+ * were decoded and not taken yet, and the buffers of the conversion, but not the block to which the result is written.
+ */
 
-/* Has FFmpeg refuse what alone is larger than the limit, as it refuses more than 2 GiB without one: tables that a
- * header claims, texts that were compressed. For the whole process, whose inputs have one limit. */
+/* Limits each single allocation of FFmpeg in this process to `limit` bytes, but no less than 64 MiB (0: 2 GiB). A
+ * damaged header may claim a huge table, and a compressed text may expand without bound. */
 void bl_decoder_memory_limit_parts(int64_t limit);
 
-/* A video stream, as far as it is known. */
+/* The known properties of a video stream. */
 struct bl_coded_video {
     enum AVCodecID codec;
-    int width, height;
-    enum AVPixelFormat format; /* NONE: not known */
-    int level;                 /* of H.264 and H.265, as FFmpeg has it; 0 or less: not known */
-    int64_t pictures;          /* that are known to be held, or 0 */
+    int width, height;         /* pixels */
+    enum AVPixelFormat format; /* AV_PIX_FMT_NONE: unknown */
+    int level;                 /* of H.264 and H.265, in FFmpeg's units; 0 or less: unknown */
+    int64_t pictures;          /* pictures in use, if the guard has counted them; else 0 */
 };
 
-/* Bytes; 0 if the size is not known. */
+/* Returns the bytes that decoding the video takes at most, or 0 if its size is unknown. */
 int64_t bl_decoder_memory_video(const struct bl_coded_video *video);
 
-/* The area, in pixels, of the largest picture that may be decoded within so many bytes, whatever its pixel format. */
+/* Returns the largest area of a picture, in pixels, that can be decoded within `limit` bytes in the narrowest pixel
+ * format. A larger picture never fits. */
 int64_t bl_decoder_memory_area(enum AVCodecID codec, int64_t limit);
 
-/* Audio of so many channels in frames of so many samples. */
+/* Returns the bytes that decoding audio takes at most, for frames of `samples` samples in each channel. */
 int64_t bl_decoder_memory_audio(int channels, int64_t samples);
 
-/* Decoding a stream, by what its container says; 0 if it does not say enough. */
+/* Returns the bytes that decoding a stream takes at most, or 0 if the container's header does not determine them. */
 int64_t bl_decoder_memory_stream(const AVCodecParameters *parameters);
 
-/* BL_EDATA if what ("16384x16384") needs more bytes than the limit, with both figures and the option's name. limit
- * 0: there is none. */
+/* Returns BL_EDATA if `what` (such as "16384x16384") needs more bytes than the limit. The message has both figures and
+ * the option's name. limit 0: there is no limit. */
 int bl_decoder_memory_check(const char *what, int64_t needed, int64_t limit, struct bl_error *e);
 
-/* The same for a picture of this size; BL_EDATA also for one that FFmpeg does not decode with any memory. */
+/* Checks a picture of this size in the same way. It also returns BL_EDATA for a size that FFmpeg never decodes. */
 int bl_decoder_memory_check_picture(int64_t width, int64_t height, int64_t needed, int64_t limit, struct bl_error *e);
 
-/* BL_EDATA, as these, if the stream needs more than the limit by what its container says; what it does not say is left
- * to the guard. */
+/* Checks a stream in the same way, by its container's header. A header that says too little passes, and the guard
+ * checks the stream later. */
 int bl_decoder_memory_check_stream(const AVCodecParameters *parameters, int64_t limit, struct bl_error *e);
 
 /* --- decoder guard ------------------------------------------------------------------------------------------------ */
 
-/* Streams may become larger in their midst than their headers say, and may hold more pictures than they should. So
- * whenever the decoder wants a picture, or room for samples, the guard computes the upper bound anew, with the pictures
- * that are still in use, here or there. It refuses pictures whose area alone does not fit before FFmpeg makes tables
- * for them. */
+/* A stream may switch to larger pictures, or keep more of them than its header says. So the guard computes the bound
+ * anew whenever the decoder allocates a picture or a frame of samples, with the number of pictures in use, whether the
+ * decoder or the caller holds them. It also sets the decoder's max_pixels, so that FFmpeg rejects a picture that can
+ * never fit before it allocates tables for it. */
 
 struct bl_decoder_guard {
-    int64_t limit;                      /* bytes; 0: no limit, and nothing is guarded */
-    struct bl_reservation *reservation; /* grows with what is needed; or NULL */
-    AVBufferRef *live;                  /* int64_t: pictures in use. They may outlive the guard */
-    char what[64];                      /* the picture or the frame that was refused */
-    int64_t needed;                     /* bytes, with that; 0: nothing was refused */
+    int64_t limit;                      /* bytes; 0: no limit, and the guard does nothing */
+    struct bl_reservation *reservation; /* grows to the bytes that are needed; or NULL */
+    AVBufferRef *live;                  /* an int64_t, the pictures in use; shared with them, as they may outlive it */
+    char what[64];                      /* the picture or the frame that was refused, for the message */
+    int64_t needed;                     /* the bytes that it would have needed; 0: nothing was refused */
 };
 
-/* Sets the guard on a codec that is not opened yet; it must stay where it is until the codec is freed. */
+/* Installs the guard in a codec context that is not open yet. The context points to the guard, so the guard must not
+ * move until the context is freed. */
 int bl_decoder_guard_open(struct bl_decoder_guard *guard, AVCodecContext *codec, const struct bl_kind_env *env,
                           struct bl_error *e);
 void bl_decoder_guard_close(struct bl_decoder_guard *guard);
 
-/* Finds out whether a packet was refused for its size, which decoders do not say. */
+/* Parses a packet that the decoder has rejected, to find out whether its pictures are too large: decoders return the
+ * same error for that as for damage. */
 void bl_decoder_guard_examine(struct bl_decoder_guard *guard, const AVCodecParameters *parameters,
                               const AVPacket *packet);
 
-/* BL_EDATA, with the figures, if a picture was refused. */
+/* Returns BL_EDATA, with both figures in the message, if a picture or a frame was refused. */
 int bl_decoder_guard_check(const struct bl_decoder_guard *guard, struct bl_error *e);
 
 #endif

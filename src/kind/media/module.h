@@ -1,13 +1,14 @@
-/* The media module: what decodes videos, sound and images, and all that calls FFmpeg, zimg and soxr.
+/* Loads the media module, the shared library that decodes videos, sound and images and calls FFmpeg, zimg and soxr.
  *
- * These libraries bring 140 others, which take longer to load than most commands take to run. So they belong to a
- * shared library of our own, libbload-media, which a process loads when it first decodes something: a decoder process's
- * fork server (kind/isolated), or the tool itself with --isolate off, with a GPU, and to write PNG files. The tool
- * keeps everything else that it knows of these kinds: names, options, help, extensions, columns.
+ * These libraries depend on 140 others, which take longer to load than most commands take to run. So only the module
+ * libbload-media is linked with them, and a process loads it when it first decodes something. This is usually the fork
+ * server of the decoder processes (kind/isolated), and the tool itself with --isolate off, with a GPU, and to write PNG
+ * files. The tool contains everything else about these kinds: names, options, help, extensions, columns.
  *
- * The module is private to one version of the tool. It has its own copy of what it needs of base/ and kind/, and the
- * tool exports nothing to it: structs cross the border, and the functions of struct bl_media. Programs that are linked
- * with `bl_media_functions` (the tool of the wheel, the fuzzers) have the module built in.
+ * The module belongs to exactly one version of the tool. It has its own copy of the parts of base/ and kind/ that it
+ * needs, and calls no function of the tool except through pointers that the tool passes. The tool calls it through
+ * struct bl_media. Programs that are linked with `bl_media_functions` (the tool of the wheel, the fuzzers) have the
+ * module built in.
  *
  * libjpeg-turbo and KISS FFT stay in the tool: stored JPEG files and bload show need them, and they take no time to
  * load. */
@@ -25,12 +26,12 @@ struct bl_gpu;
 struct bl_png;
 struct bl_video_config;
 
-/* Finds the size of the pictures that a row's file gives. BL_EDATA: it does not decode. */
+/* Finds the size of a row's pictures after conversion. BL_EDATA: the file does not decode. */
 typedef int bl_media_size(const void *config, const struct bl_kind_env *env, const struct bl_row *row,
                           struct bl_dimensions *size, struct bl_error *e);
 
-/* The functions of a kind that the module has, as in struct bl_kind_scan and struct bl_kind_read. A function that the
- * kind does not need is NULL. */
+/* The functions of a kind that decode, as in struct bl_kind_scan and struct bl_kind_read; NULL if the kind needs none.
+ */
 struct bl_decoding {
     bl_counter_open *open_counter;
     bl_kind_count *count;
@@ -40,15 +41,15 @@ struct bl_decoding {
 };
 
 struct bl_media {
-    const char *version; /* BLOAD_VERSION when it was compiled */
-    size_t size;         /* of this struct, then */
+    const char *version; /* BLOAD_VERSION of the module */
+    size_t size;         /* the size of this struct in the module */
     struct bl_decoding video, frames, audio;
 
-    /* bl_audio_count_file, for sound that follows the steps of another kind. */
+    /* bl_audio_count_file: counts an audio file whose steps follow those of another kind. */
     int (*count_sound)(const struct bl_audio_config *config, const struct bl_kind_env *env, const char *path,
                        struct bl_meter *meter, struct bl_audio_info *info, struct bl_error *e);
 
-    /* Of the process: holds FFmpeg to the level (kind/media_options.h); through whom inputs are opened
+    /* Settings of the process: the SIMD level of FFmpeg (kind/media_options.h), and the function that opens inputs
      * (base/input_file.h). */
     int (*set_simd)(enum bl_simd level, struct bl_error *e);
     void (*set_opener)(bl_opener *opener, void *context);
@@ -61,8 +62,8 @@ struct bl_media {
     int (*png_encode)(struct bl_png *png, const uint8_t *step, const uint8_t **data, size_t *size, struct bl_error *e);
     void (*png_close)(struct bl_png *png);
 
-    /* Opens what --decoder may use: sets gpu, gpu_functions and gpu_pool of the config. BL_EUSAGE, BL_EFAIL as
-     * bl_nvdec_open; then nothing is open. */
+    /* Opens the GPUs that --decoder may use, and sets gpu, gpu_functions and gpu_pool of the config. Errors as
+     * bl_nvdec_open; after an error nothing is open. */
     int (*open_gpu)(struct bl_video_config *config, struct bl_error *e);
     void (*close_gpu)(struct bl_video_config *config);
 
@@ -76,37 +77,41 @@ struct bl_media {
 /* The module's only symbol. */
 extern const struct bl_media bl_media_functions;
 
-/* Loads the module with the first call, and gives its functions, which stay as long as the process does. Any thread may
- * call it. BL_EUSAGE: it is not installed, or of another version. BL_EFAIL: it cannot be loaded. */
+/* Sets *media to the module's functions, which stay valid until the process ends. The first call loads the module. Any
+ * thread may call it. BL_EUSAGE: the module is not installed, or has another version; BL_EFAIL: it cannot be loaded. */
 int bl_media_open(const struct bl_media **media, struct bl_error *e);
 
-/* The functions of a module that is open: for those who hold what one of its functions has made. */
+/* Returns the functions of the module, or NULL if it is not loaded. A caller that owns an object of the module can rely
+ * on it. */
 const struct bl_media *bl_media_opened(void);
 
-/* Whether the module is there, without loading it. BL_EUSAGE: it is not. */
+/* Checks that the module is installed, without loading it. BL_EUSAGE: it is not. */
 int bl_media_check(struct bl_error *e);
 
-/* Appends where the module is: its path, "built in", or "not installed". */
+/* Appends the path of the module, "built in", or "not installed". */
 void bl_media_append_place(struct bl_buffer *out);
 
-/* Holds the module to a SIMD level, now or when it is loaded: before any decoder is opened, on one thread. BL_EUSAGE:
- * the machine lacks it. Decoders of other projects behind FFmpeg (libdav1d, libvpx) choose for themselves; those
- * formats are specified to the bit. */
+/* Limits the module to a SIMD level, now or when it is loaded. Call it from one thread, before any decoder is opened.
+ * BL_EUSAGE: the machine does not support the level. Decoders of other projects that FFmpeg calls (libdav1d, libvpx)
+ * choose their level themselves, which does not change bytes, because their formats specify every bit. */
 int bl_media_set_simd(enum bl_simd level, struct bl_error *e);
 
-/* Has the tool and the module, now or when it is loaded, open inputs through this function. On one thread. */
+/* Sets the function that opens inputs in the tool and in the module, now or when it is loaded. Call it from one
+ * thread. */
 void bl_media_set_opener(bl_opener *opener, void *context);
 
-/* Sets the environment of libraries: call it once, before there are threads and before the module is loaded. soxr reads
- * options that would change bytes, among them which instructions it uses: they become those of kind/audio/mix.h.
- * glib, which some of FFmpeg's libraries bring, allocates while it holds a lock of its own when it is loaded, and where
- * that fails waits for that lock for ever: not so with this allocator. */
+/* Sets environment variables for libraries. Call it once, before there are threads and before the module is loaded.
+ * - soxr reads variables that would change the bytes of a dataset, such as the instruction set. They get the values on
+ *   which kind/audio/mix.h relies.
+ * - glib, which some of FFmpeg's libraries load, allocates memory while it holds a lock. If that fails, glib waits for
+ *   the same lock for ever. With the system's allocator (G_SLICE) it does not. */
 void bl_media_set_environment(void);
 
 /* --- forwarding functions ----------------------------------------------------------------------------------------- */
 
-/* The functions of kinds that the media module has, for their tables: each opens the module, or knows that it is open,
- * and hands its arguments on. bl_video_forward_count has the module count what bl_kind_video is asked to. */
+/* The functions in the tables of the kinds that need the module: each loads the module if necessary, and calls the
+ * module's function with the same arguments. For example, bl_kind_video counts with bl_video_forward_count, which calls
+ * bl_video_decoding_count in the module. */
 
 bl_counter_open bl_video_forward_open_counter, bl_frames_forward_open_counter, bl_audio_forward_open_counter;
 bl_kind_count bl_video_forward_count, bl_frames_forward_count, bl_audio_forward_count;
@@ -116,11 +121,11 @@ bl_kind_versions bl_video_forward_versions, bl_audio_forward_versions;
 
 /* --- SIMD level --------------------------------------------------------------------------------------------------- */
 
-/* Holds FFmpeg to the level, for the whole process, from now on: before any decoder is opened, on one thread. BL_EUSAGE
- * when the machine lacks it. The tool calls bl_media_set_simd. */
+/* Limits FFmpeg to the level in the whole process. Call it from one thread, before any decoder is opened. BL_EUSAGE:
+ * the machine does not support the level. This is the module's side of bl_media_set_simd. */
 int bl_simd_apply(enum bl_simd level, struct bl_error *e);
 
-/* zimg's cpu_type for the level. */
+/* Returns zimg's cpu_type for the level. */
 int bl_simd_zimg(enum bl_simd level);
 
 #endif

@@ -1,9 +1,9 @@
-/* Where programs look for the media module. */
+/* The place where a program looks for the media module. */
 #ifndef BL_MEDIA_PLACE_H
 #define BL_MEDIA_PLACE_H
 
-/* Its folder, from the folder of the program: "build/release", "../lib/bload". Each program is linked with its own
- * (mk/build.mk). */
+/* The module's folder, relative to the folder of the program, such as "../lib/bload". Each program is linked with its
+ * own value (mk/build.mk). */
 extern const char bl_media_place[];
 
 #endif

@@ -1,5 +1,8 @@
-/* Reads the headers that a coded video stream has: their bits, NAL units, the headers of AV1 and H.264, and the types
- * of pictures. The headers of H.265 are in hevc_headers.h. */
+/* Parses the headers of coded video streams without decoding: a bit reader, NAL units, the headers of AV1 and H.264,
+ * and the types of pictures. hevc_headers.h parses those of H.265.
+ *
+ * The scan needs three answers from these headers: which colours the pictures have, whether pictures are missing, and
+ * at which packets decoding can begin. */
 #ifndef BL_BITSTREAM_H
 #define BL_BITSTREAM_H
 
@@ -11,44 +14,45 @@
 
 /* --- bits --------------------------------------------------------------------------------------------------------- */
 
-/* The bits of a header, the most significant first; past the end they are zero. */
+/* A reader of a header's bits, the most significant bit first. It returns zeros past the end of the data. */
 
 struct bl_bits {
     const uint8_t *data;
     size_t size;  /* bytes */
-    size_t at;    /* bits */
-    bool escaped; /* a 3 after two zeros is not part of the content (H.264 and H.265, 7.4.1) */
+    size_t at;    /* position of the next bit; more than 8 * size once a read has passed the end */
+    bool escaped; /* skip emulation prevention bytes: a 3 after two zeros (H.264 and H.265, 7.4.1) */
 };
 
-/* count: at most 32. */
+/* Returns the next count bits as a number; count is at most 32. */
 uint32_t bl_bits_get(struct bl_bits *b, int count);
 void bl_bits_skip(struct bl_bits *b, unsigned count);
 
-/* An Exp-Golomb code (H.264 9.1), unsigned or signed. Codes of more than 32 bits are UINT32_MAX, INT32_MIN. */
+/* Read an unsigned or a signed Exp-Golomb code (H.264 9.1). They return UINT32_MAX or INT32_MIN for a code of more than
+ * 32 bits. */
 uint32_t bl_bits_unsigned(struct bl_bits *b);
 int32_t bl_bits_signed(struct bl_bits *b);
 
-/* Whether more was read than there is. */
+/* Returns whether a read has passed the end of the data, which makes all values since then meaningless. */
 bool bl_bits_ended(const struct bl_bits *b);
 
 /* --- colour tags -------------------------------------------------------------------------------------------------- */
 
-/* What a stream's own headers say of a picture's colours. */
-
-/* Numbers of H.273; 2: not said. */
+/* The colours of a picture as the stream's own headers describe them: code points of H.273, where 2 means
+ * unspecified. */
 struct bl_picture_tags {
     uint8_t transfer, matrix;
 };
 
 #define BL_PICTURE_UNTAGGED ((struct bl_picture_tags){2, 2})
 
-/* Reads the beginning of the usability information (VUI), which H.264 and H.265 share (annex E). */
+/* Parses the video usability information (VUI) up to the colours. H.264 and H.265 have the same syntax up to there
+ * (annex E of both). */
 struct bl_picture_tags bl_picture_tags_read(struct bl_bits *b);
 
 /* --- NAL units ---------------------------------------------------------------------------------------------------- */
 
-/* In H.264 and H.265 a packet is an access unit, a chain of units, each behind its length or a start code.
- */
+/* In H.264 and H.265 a packet is an access unit: a series of NAL units. MP4 and Matroska put the length of each unit
+ * before it, transport streams and raw streams a start code (00 00 01). */
 
 struct bl_nal {
     const uint8_t *data;
@@ -56,83 +60,86 @@ struct bl_nal {
 };
 
 struct bl_access_unit {
-    const uint8_t *at, *end;
-    bool broken; /* a unit reaches beyond the packet */
+    const uint8_t *at, *end; /* the next unit's length or start code; the end of the packet */
+    bool broken;             /* a unit claims more bytes than the packet has left */
 };
 
-/* The byte after the next start code that begins at data or later, or NULL. */
+/* Returns the byte after the first start code in [data, end), or NULL. */
 const uint8_t *bl_start_code_find(const uint8_t *data, const uint8_t *end);
 
-/* Gives the next unit; false at the end, or where the chain of lengths is broken. length: bytes of a unit's length; 0:
- * start codes. */
+/* Sets *nal to the next unit. Returns false at the end, or if a length is wrong; unit->broken tells the two apart.
+ * length is the size of a unit's length field in bytes; 0 means that start codes separate the units. */
 bool bl_access_unit_next(struct bl_access_unit *unit, int length, struct bl_nal *nal);
 
-/* The bits behind a unit's head of so many bytes. */
+/* Returns a reader of the unit's bits after its header of `head` bytes (1 in H.264, 2 in H.265). */
 struct bl_bits bl_nal_bits(const struct bl_nal *nal, size_t head);
 
-/* The bytes of a unit's length in packets, by the headers that the container has; 0: start codes. */
+/* Returns the size in bytes of the length fields in the packets, or 0 if the packets have start codes. record is the
+ * codec's configuration record in the container (avcC, hvcC). */
 int bl_nal_length(enum AVCodecID codec, const uint8_t *record, size_t size);
 
-/* Calls take(to, nal) for the parameter sets that a container has before the first packet: avcC, hvcC (ISO 14496-15
- * 5.3.3, 8.3.3) or start codes. */
+/* Calls take(to, nal) for each parameter set in the configuration record. The record is an avcC or hvcC box (ISO
+ * 14496-15 5.3.3, 8.3.3), or a series of units with start codes. Units of less than two bytes are skipped. */
 void bl_nal_headers(enum AVCodecID codec, const uint8_t *record, size_t size,
                     void (*take)(void *to, const struct bl_nal *nal), void *to);
 
-/* The transfer curve that a message prefers to the header's (H.264, H.265: payload type 147), or 0. */
+/* Returns the transfer curve that an SEI message recommends instead of the one in the header (payload type 147, the
+ * alternative transfer characteristics), or 0 if the unit has no such message. HLG streams use it: their header names
+ * a curve that old televisions understand. */
 uint8_t bl_nal_preferred_transfer(const struct bl_nal *nal, size_t head);
 
 /* --- AV1 sequence header ------------------------------------------------------------------------------------------ */
 
-/* The sequence header of AV1, as far as it tells which colours pictures have (AV1 specification 5.5.1, 5.5.2). */
-
-/* data: the payload of the OBU. False if it ends too early. */
+/* Parses the sequence header of AV1 up to the colours (AV1 specification 5.5.1, 5.5.2). data is the payload of the OBU.
+ * Returns false if the payload ends too early. */
 bool bl_av1_sequence_read(const uint8_t *data, size_t size, struct bl_picture_tags *tags);
 
 /* --- H.264 headers ------------------------------------------------------------------------------------------------ */
 
-/* The headers of H.264: parameter sets, and the beginnings of pictures, as far as they tell which colours pictures have
- * and whether pictures are missing (ITU-T H.264 7.3.2.1, 7.3.2.2, 7.3.3, E.1). */
+/* The parameter sets and slice headers of H.264, parsed up to the colours and to frame_num (ITU-T H.264 7.3.2.1,
+ * 7.3.2.2, 7.3.3, E.1). frame_num counts reference pictures, so a jump in it shows that pictures are missing. */
 
 struct bl_h264_sequence {
     bool known;
-    bool decodable;     /* FFmpeg's decoder has its bit depth */
-    bool separate;      /* colour planes */
-    bool numbers_skip;  /* gaps in frame_num are no loss */
-    uint8_t frame_bits; /* of frame_num */
+    bool decodable;     /* FFmpeg's decoder supports its bit depth and chroma format */
+    bool separate;      /* separate_colour_plane_flag: slices then begin with the number of their plane */
+    bool numbers_skip;  /* gaps_in_frame_num_allowed_flag: a jump in frame_num is no loss */
+    uint8_t frame_bits; /* the size of frame_num, in bits */
     struct bl_picture_tags tags;
 };
 
+/* The parameter sets that were seen so far. Initialize it with zeros. */
 struct bl_h264_headers {
-    struct bl_h264_sequence sequence[32];
-    uint8_t picture[256]; /* the sequence that a picture parameter set belongs to, plus 1; 0: not known */
-    int64_t frame;        /* frame_num of the last picture that others refer to, plus 1; 0: there is none */
+    struct bl_h264_sequence sequence[32]; /* by seq_parameter_set_id */
+    uint8_t picture[256]; /* by pic_parameter_set_id: the sequence parameter set that it uses, plus 1; 0: not seen */
+    int64_t frame;        /* frame_num of the last reference picture, plus 1; 0: none since the last IDR picture */
 };
 
 struct bl_h264_picture {
-    bool known; /* its parameter sets are there, and FFmpeg can decode what they say */
-    bool gap;   /* frame_num shows that pictures before it are missing */
-    bool reset; /* the same, unless the picture before has reset the numbers */
+    bool known; /* its parameter sets were seen, and FFmpeg can decode such pictures */
+    bool gap;   /* frame_num jumps, so pictures before it are missing */
+    bool reset; /* frame_num falls to 0 or 1: pictures are missing, or the picture before has reset the count */
     struct bl_picture_tags tags;
 };
 
-/* Takes a unit of type 7 or 8, or any other, which changes nothing. Units have at least two bytes. */
+/* Stores a parameter set (a unit of type 7 or 8), and ignores any other unit. Units have at least two bytes. */
 void bl_h264_take(struct bl_h264_headers *headers, const struct bl_nal *nal);
 
-/* Takes the first slice of a picture. */
+/* Parses the header of a picture's first slice, and compares its frame_num with that of the picture before. */
 struct bl_h264_picture bl_h264_begin(struct bl_h264_headers *headers, const struct bl_nal *nal);
 
 /* --- entry points ------------------------------------------------------------------------------------------------- */
 
-/* Where decoding can begin. Some decoders output pictures although they lack what these refer to: of their codecs,
- * packets say themselves whether they need others. */
+/* Whether decoding can begin at a packet. Some decoders output pictures whose references are missing, as garbage; for
+ * their codecs bl_entry_find reads the picture's type from the packet itself. */
 
 enum bl_entry {
-    BL_ENTRY_NO,      /* the decoder would output garbage */
-    BL_ENTRY_YES,     /* or the decoder itself outputs nothing that lacks its references */
-    BL_ENTRY_UNKNOWN, /* only the container tells */
+    BL_ENTRY_NO,      /* the picture needs others: the decoder would output garbage */
+    BL_ENTRY_YES,     /* the picture needs no others, or the decoder drops pictures whose references are missing */
+    BL_ENTRY_UNKNOWN, /* the packet does not show it; only the container's keyframe flag does */
 };
 
-/* nal_length: H.265: as of bl_nal_headers. */
+/* Returns whether decoding can begin at the packet. nal_length matters for H.265 only: see bl_nal_length. */
 enum bl_entry bl_entry_find(enum AVCodecID codec, int nal_length, const AVPacket *packet);
 
 #endif

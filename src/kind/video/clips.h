@@ -1,5 +1,7 @@
-/* Counts the lines of a list of clips: each names a part of a video, and becomes a row with the point where decoding
- * begins. What was found of a video is kept for the clips that follow. */
+/* Counts the steps of clips: a line of the list names a part of a video, and becomes a row.
+ *
+ * The row also records the seek point from which a reader can decode the clip. Many clips are usually cut from one
+ * video, so the timestamps and random access points of a video are cached for the clips that follow. */
 #ifndef BL_CLIPS_H
 #define BL_CLIPS_H
 
@@ -13,38 +15,38 @@
 
 /* --- footage ------------------------------------------------------------------------------------------------------ */
 
-/* Footage: what the scan finds of the video files that clips are taken from, kept for the clips that follow. A file
- * that many lines name is looked at once by each worker, as long as it is among the last ones. */
+/* Footage: an entry of the source cache. It holds what the scan found in one video file. Each worker has a cache of the
+ * files that it used last, so a worker scans a file once for many clips. */
 
 struct bl_footage {
-    char *path; /* NULL: no entry */
+    char *path; /* NULL: the entry is free */
     int64_t bytes;
-    uint64_t content; /* kind/input_stat.h */
-    int code;         /* BL_OK, or BL_EDATA with the reason */
-    char *fault;
-    struct bl_count_result found; /* of all frames, whatever the options sample */
-    bool ordered;                 /* its times do not go back */
-    enum bl_backend backend;
-    struct bl_timeline timeline; /* exact only of an undamaged file */
-    size_t memory;               /* bytes that this takes */
-    uint64_t used;               /* the clock when it was last asked for */
+    uint64_t content;             /* kind/input_stat.h */
+    int code;                     /* BL_OK, or BL_EDATA if the file is unusable */
+    char *fault;                  /* why it is unusable, or NULL; owned */
+    struct bl_count_result found; /* of all frames of the file, before any sampling */
+    bool ordered;                 /* the times of the frames never decrease */
+    enum bl_backend backend;      /* what decodes the file */
+    struct bl_timeline timeline;  /* exact only if the file is undamaged */
+    size_t memory;                /* bytes of its arrays */
+    uint64_t used;                /* the cache's clock at the last access, to evict the least recently used entry */
 };
 
-/* The frame whose time is nearest to so many seconds after the first one's, of two the later; found.length: the end of
- * the last frame is nearer than its beginning. */
+/* Returns the frame whose time is nearest to `seconds`, counted from the first frame's time; the later one of two that
+ * are equally near. Returns found.length if the end of the last frame is nearer than its beginning. */
 int64_t bl_footage_nearest(const struct bl_footage *footage, double seconds);
 
-/* When the last frame ends, in seconds from the first. */
+/* Returns when the last frame ends, in seconds from the first. */
 double bl_footage_end(const struct bl_footage *footage);
 
-/* The steps that frames [begin, end) give: their number after sampling, with a grid that begins at the first of them.
- * BL_EDATA: none, or too many. */
+/* Sets *steps to the number of steps that frames [begin, end) give after sampling. With --fps the first of these frames
+ * is the origin of the grid. BL_EDATA: they give no step, too many steps, or have no usable timestamps. */
 int bl_footage_steps(const struct bl_footage *footage, const struct bl_video_config *config, int64_t begin, int64_t end,
                      int64_t *steps, struct bl_error *e);
 
 /* --- clips -------------------------------------------------------------------------------------------------------- */
 
-/* See struct bl_kind_scan. The counter, a struct bl_list_counter, is for lists alone. */
+/* Opens the counter of struct bl_kind_scan. It is a struct bl_list_counter, so it counts lists only. */
 bl_counter_open bl_clips_counter_open;
 
 #endif

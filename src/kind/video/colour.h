@@ -1,4 +1,4 @@
-/* Colour: from scaled planes to packed RGB, or to grey, in integers.
+/* Converts scaled planes to packed RGB or to grey, in integer arithmetic.
  *
  * The scaler outputs each component as a 16-bit word, the value shifted up (8 bits: times 256), whatever the range.
  * Matrix and range are one affine map from there to 0...255, in fixed point, which gives the same bytes with every
@@ -15,10 +15,13 @@
 #include "kind/video/options.h"
 #include "kind/video/scanlines.h"
 
-/* In 16-bit words with BL_COLOUR_SHIFT bits below a level, 128 subtracted so that the worst sums (levels -310 to 571,
- * of YCgCo) fit: R - 128 = base + gain Y' + red[0] U' + red[1] V', likewise G and B; Y' is Y - 32768 and so on, a
- * factor is in units of 2^-15. Each product is rounded, so the sum is within 1/40 of a level. For grey and RGB only
- * base and gain count. */
+/* The affine map from words to levels (0 to 255), in 16-bit fixed point with BL_COLOUR_SHIFT fractional bits:
+ *
+ *     R - 128 = base + gain * Y' + red[0] * U' + red[1] * V', likewise G and B
+ *
+ * Y' is Y - 32768, likewise U' and V'; the factors are in units of 2^-15. The map subtracts 128 so that the extreme
+ * sums (levels -310 to 571, with YCgCo) fit into 16 bits. Each product is rounded, so a sum is exact within 1/40 of a
+ * level. Grey and RGB use base and gain only. */
 struct bl_colour {
     enum bl_family family;
     int16_t base, gain;
@@ -27,17 +30,19 @@ struct bl_colour {
 
 #define BL_COLOUR_SHIFT 6
 
-/* BL_EDATA if the conversion is not linear (constant luminance, ICtCp) or not known. */
+/* Checks that bl_colour_make supports the matrix. BL_EDATA: the conversion is not linear (constant luminance, ICtCp) or
+ * unknown. */
 int bl_colour_check(enum AVColorSpace matrix, struct bl_error *e);
 
-/* The map for frames of these pixels and tags. Formulas: ITU-T H.273, 8.3. */
+/* Makes the map for frames of these pixels and tags, by the formulas of ITU-T H.273, 8.3. Errors as bl_colour_check. */
 int bl_colour_make(struct bl_colour *colour, const struct bl_pixels *pixels, enum AVColorSpace matrix,
                    enum AVColorRange range, struct bl_error *e);
 
-/* Mixes count words of R, G and B, components of so many bits, to those of their luma, rounded to as many bits. */
+/* Computes the luma of count pixels from words of R, G and B. `depth` is the number of bits of a component; the luma is
+ * rounded to as many. */
 void bl_colour_mix_row(enum bl_simd simd, int depth, const uint16_t *const plane[3], int count, uint16_t *luma);
 
-/* Writes count levels of one component: of grey, of luma, or of the luma of RGB. */
+/* Converts count words of one component (grey, luma, or the luma of RGB) to levels. */
 void bl_colour_grey_row(const struct bl_colour *colour, enum bl_simd simd, const uint16_t *words, int count,
                         uint8_t *levels);
 
@@ -47,16 +52,17 @@ void bl_colour_row(const struct bl_colour *colour, enum bl_simd simd, const uint
 
 /* --- pixel writer ------------------------------------------------------------------------------------------------- */
 
-/* Scaled lines of words become what --pixels says, stored where the orientation puts them. */
+/* Converts scaled lines of words to the pixels that --pixels names, and stores each at its place in the rotated
+ * picture. */
 
 struct bl_pixel_writer {
     enum bl_channels channels;
     enum bl_simd simd;
     struct bl_colour colour;  /* from words to levels */
-    int depth;                /* bits of the components, which words have at their upper end */
-    uint8_t *origin;          /* where the scaled picture's first pixel goes */
-    ptrdiff_t step_x, step_y; /* bytes from there to its next pixel, next row */
-    uint8_t *row;             /* room for a line of the scaled picture */
+    int depth;                /* bits of a component, which are the upper bits of a word */
+    uint8_t *origin;          /* the place of the scaled picture's first pixel */
+    ptrdiff_t step_x, step_y; /* bytes from a pixel's place to that of the next pixel and of the next row */
+    uint8_t *row;             /* a buffer for one line of the scaled picture */
 };
 
 #endif

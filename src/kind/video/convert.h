@@ -1,16 +1,17 @@
-/* Converts decoded frames: AVFrame in, packed RGB out, U8 [H,W,3]; or grey, U8 or U16 [H,W,1].
+/* Converts decoded frames (AVFrame) to packed RGB, U8 [H,W,3], or to grey, U8 or U16 [H,W,1].
  *
- * zimg scales, colour.c converts (docs/colour.md says why): bilinear, the triangle widened by the scale when shrinking.
- * Matrix, range and chroma location come from the frame's tags; primaries and transfer curves are not converted. For
- * missing tags it assumes what FFmpeg's own scaler does: BT.601, limited range, chroma sited left. Full range are the
- * yuvj formats, frames tagged so, grey unless tagged limited, and RGB always. Alpha is dropped, as FFmpeg does for
- * rgb24. Grey is luma brought to full range; of RGB it is made before scaling, as Pillow does (options.h). Of 16 bits
- * it is copied, never computed with. Planes may begin at any address: a frame that was cropped at the left is read
- * where it lies. Interlaced frames are converted as they are, without deinterlacing.
+ * zimg scales the planes, because it has the least error and is fast enough, and colour.c converts them to RGB;
+ * docs/colour.md has the figures. The rules:
+ * - Matrix, range and chroma location come from the frame's tags. Primaries and transfer curves are not converted.
+ * - Missing tags mean what FFmpeg's own scaler assumes: BT.601, limited range, chroma sited left.
+ * - RGB, the yuvj formats and frames tagged as full range are full range, and so is grey unless it is tagged limited.
+ * - Alpha is dropped, as FFmpeg does for rgb24.
+ * - 8-bit grey is luma in full range. For RGB frames luma is computed before scaling, as Pillow does (options.h).
+ * - 16-bit grey keeps the numbers of the file: no arithmetic changes them.
+ * - Interlaced frames are not deinterlaced.
+ * Planes may begin at any address, so a frame that was cropped at the left is read in place.
  *
- * An object belongs to one worker. It caches the last few zimg graphs, since making one takes up to a millisecond.
- *
- * zimg scales and converts colours, as it has the least error and is fast enough; docs/colour.md has the figures. */
+ * A converter belongs to one worker. It caches the last few zimg graphs, since making one takes up to a millisecond. */
 #ifndef BL_CONVERT_H
 #define BL_CONVERT_H
 
@@ -36,20 +37,20 @@ struct bl_convert_options {
 
 struct bl_convert;
 
-/* BL_EFAIL: out of memory. */
+/* Makes a converter; bl_convert_close frees it. BL_EFAIL: out of memory. */
 int bl_convert_open(struct bl_convert **convert, const struct bl_convert_options *options, struct bl_error *e);
 void bl_convert_close(struct bl_convert *convert); /* NULL is fine */
 
-/* Whether frames with these tags can be converted: 0, or BL_EDATA with the reason (PQ and HLG without hdr_clip, a
- * matrix that is not linear, an unsupported pixel format; of 16-bit grey all formats but grey of more than 8).
- * AV_PIX_FMT_NONE: the format is not known yet. For the scan, before anything is decoded; bl_convert_frame checks every
- * frame. */
+/* Checks whether frames with this format and these tags can be converted. BL_EDATA (with the reason): PQ or HLG without
+ * hdr_clip or hdr_tonemap, a matrix that is not linear, or an unsupported pixel format; for 16-bit grey every format
+ * but grey of more than 8 bits. The format may be AV_PIX_FMT_NONE if it is unknown. The scan calls it before anything
+ * is decoded; bl_convert_frame checks every frame again. */
 int bl_convert_check(enum AVPixelFormat format, enum AVColorTransferCharacteristic transfer, enum AVColorSpace matrix,
                      const struct bl_convert_options *options, struct bl_error *e);
 
-/* Writes geometry->height * geometry->width pixels to out. The frame must have the geometry's coded size. Format,
- * colours and geometry may change with every frame. Errors: BL_EDATA as bl_convert_check; BL_EFAIL: out of memory, or a
- * frame of another size. */
+/* Converts a frame, and writes geometry->height * geometry->width pixels to out. The frame must have the geometry's
+ * coded size. Format, colours and geometry may change with every frame. BL_EDATA as bl_convert_check; BL_EFAIL: out of
+ * memory, or the frame has another size. */
 int bl_convert_frame(struct bl_convert *convert, const AVFrame *frame, const struct bl_geometry *geometry, uint8_t *out,
                      struct bl_error *e);
 

@@ -1,4 +1,6 @@
-/* Counting a video's frames: by its packets, or by decoding if these look suspicious. */
+/* Counts the frames of a video by its packets, or by decoding if the packets look suspicious.
+ *
+ * Decoding takes far longer than reading packets, and most files are undamaged, so only files in doubt are decoded. */
 #ifndef BL_COUNT_H
 #define BL_COUNT_H
 
@@ -14,16 +16,16 @@
 struct bl_count_result {
     int64_t length;   /* frames after sampling */
     int stream;       /* the container's index */
-    char reason[256]; /* what is wrong with it, or "" */
-    double origin;    /* when the first frame is shown, in seconds by the container's clock; 0 if not known */
-    double *times;    /* [length] when steps begin, in seconds from the first, or NULL; the caller frees it */
-    AVRational tick;  /* of the stream, in seconds: with times, where */
-    int64_t end;      /* the last frame ends, in ticks from the first; or AV_NOPTS_VALUE */
+    char reason[256]; /* why the usable file is damaged or incomplete, or "" */
+    double origin;    /* when the first frame is shown, in seconds by the container's clock; 0: unknown */
+    double *times;    /* [length] when steps begin, in seconds from the origin, or NULL; the caller frees it */
+    AVRational tick;  /* the stream's time base in seconds, if times are known */
+    int64_t end;      /* when the last frame ends, in ticks from the origin, or AV_NOPTS_VALUE */
 };
 
-/* meter: reports progress, or NULL. times: fill in times and origin, too; there are none with --fps, which determines
- * them, nor if the file has none. Errors: BL_EDATA if the file is unusable (the reason is in e), BL_EFAIL, BL_ECANCEL.
- */
+/* Counts the frames of the input. meter reports progress, and may be NULL. `times` also requests the times of the
+ * steps; result->times stays NULL with --fps, where a step's number determines its time, and if the file has no
+ * timestamps. Errors: BL_EDATA if the file is unusable (e has the reason), BL_EFAIL, BL_ECANCEL. */
 int bl_video_count(const struct bl_video_config *config, const struct bl_kind_env *env, const struct bl_input *input,
                    struct bl_meter *meter, bool times, struct bl_count_result *result, struct bl_error *e);
 

@@ -1,4 +1,7 @@
-/* Chooses whether the processor or a GPU decodes a video file, and decodes it. */
+/* Chooses whether the processor or a GPU decodes a video file, and decodes the file.
+ *
+ * The two do not give the same bytes: a GPU scales and converts pictures with other arithmetic than the processor. So
+ * the scan chooses once, and all readers follow its choice. */
 #ifndef BL_DECODE_H
 #define BL_DECODE_H
 
@@ -18,90 +21,99 @@
 
 /* --- choice of the decoder ---------------------------------------------------------------------------------------- */
 
-/* The scan decides whether the processor or a GPU decodes, and keeps it in the row (column "decoder"), so that every
- * later run on any machine does the same or reports that it cannot. */
+/* The scan records its choice in the row (column "decoder"). Every later run on any machine decodes in the same way, or
+ * reports that it cannot. */
 
 #define BL_BACKEND_COLUMN "decoder"
 
 enum bl_backend { BL_BACKEND_CPU, BL_BACKEND_NVDEC };
 
-/* Finds out what a GPU would have to decode, by feeding packets to a decoder until it knows the format, without
- * decoding any. out->codec is AV_CODEC_ID_NONE if FFmpeg hands such a stream to no GPU, out->format AV_PIX_FMT_NONE if
- * there is no decoder or the format never shows. Errors: BL_EFAIL, BL_ECANCEL. */
+/* Finds the properties that decide whether a GPU can decode the stream: feeds packets to a decoder until the decoder
+ * knows the pixel format, and stops it before it decodes a picture. out->codec is AV_CODEC_ID_NONE if FFmpeg cannot
+ * decode such a stream on a GPU; out->format is AV_PIX_FMT_NONE if there is no decoder, or if the first packets do not
+ * determine the format. Errors: BL_EFAIL, BL_ECANCEL. */
 int bl_backend_probe(const char *path, int64_t bytes, int stream, const struct bl_kind_env *env,
                      struct bl_gpu_stream *out, struct bl_error *e);
 
-/* Chooses who decodes a usable video. BL_EDATA: --decoder nvdec, and the GPU cannot (the reason is in e). */
+/* Chooses the decoder of a usable video. With --decoder auto the processor decodes damaged videos. BL_EDATA: --decoder
+ * is nvdec, and the GPU cannot decode the video (e has the reason). */
 int bl_backend_choose(const struct bl_video_config *config, const struct bl_kind_env *env, const char *path,
                       int64_t bytes, int stream, bool damaged, enum bl_backend *backend, struct bl_error *e);
 
-/* Reads the choice from a row. BL_EFAIL: it is a GPU, and there is none here. */
+/* Reads the choice from a row. BL_EFAIL: the scan chose a GPU, and this machine has no usable one. */
 int bl_backend_from_row(const struct bl_video_config *config, const struct bl_row *row, enum bl_backend *backend,
                         struct bl_error *e);
 
-/* For AVCodecContext.get_format: fills in the stream, and returns whether FFmpeg offers to decode it on a GPU. */
+/* Describes the stream from the arguments of AVCodecContext.get_format, and returns whether FFmpeg offers to decode it
+ * on a GPU. */
 bool bl_backend_describe(const AVCodecContext *context, const enum AVPixelFormat *formats, struct bl_gpu_stream *out);
 
-/* Whether nv12_rgb.h can read surfaces of such pictures. */
+/* Returns whether nv12_rgb.h can draw surfaces of this format: YUV 4:2:0 of at most 12 bits. */
 bool bl_backend_supports_format(enum AVPixelFormat format);
 
-/* FFmpeg's decoder of the codec that can use a GPU (not always its preferred one), or NULL. */
+/* Returns FFmpeg's decoder that decodes the codec on a GPU, or NULL. It may be another one than FFmpeg's default:
+ * for AV1 FFmpeg often prefers libdav1d, which uses no GPU. */
 const AVCodec *bl_backend_find_decoder(enum AVCodecID codec);
 
 /* --- decoding ----------------------------------------------------------------------------------------------------- */
 
-/* Decodes all frames of a file, in display order, from the first that needs none before it. The processor decodes on
- * one thread, so that damaged streams give the same frames every time; a GPU gives frames that are surfaces in its
- * memory. */
+/* Decodes the frames of a file in display order, beginning with the first packet at which decoding can begin. The
+ * processor decodes on one thread, so that a damaged stream gives the same frames every time. The frames of a GPU are
+ * surfaces in its memory. */
 
 struct bl_decode {
     struct bl_demux demux;
     enum bl_demux_mode mode;
-    struct bl_session_pool *sessions; /* lends the codec, or NULL: it is our own */
-    struct bl_session *session;       /* the one that was lent */
+    struct bl_session_pool *sessions; /* lends the codec context; NULL: this struct owns it */
+    struct bl_session *session;       /* the session that the pool has lent, or NULL */
     AVCodecContext *codec;
-    struct bl_decoder_guard guard; /* of our own codec */
+    struct bl_decoder_guard guard; /* limits the memory of a codec context that this struct owns */
     AVPacket *packet;
-    AVPacket *opening;              /* a reference to the stream's first packet, once it was read */
-    const struct bl_needed *needed; /* other packets are left out; NULL: none are */
-    bool entered;                   /* packets from which decoding cannot begin are passed */
-    bool no_entry;                  /* there are no others, so none was passed */
-    bool at_end;                    /* there are no more packets */
-    bool draining;                  /* and the decoder knows */
+    AVPacket *opening;              /* a reference to the first packet of the stream, or NULL before it is read */
+    const struct bl_needed *needed; /* the packets to decode; NULL: all of them */
+    bool entered;                   /* the packets at which decoding cannot begin were skipped */
+    bool no_entry;                  /* decoding can begin at no packet, so it began at the first one */
+    bool at_end;                    /* there are no more packets to send */
+    bool draining;                  /* the decoder was told so, and outputs the frames that it still holds */
     bool unusual;                   /* a frame was damaged or interlaced */
-    int64_t time_end;               /* of the previous frame, or AV_NOPTS_VALUE */
-    int64_t dts_end;                /* of the previous packet, or AV_NOPTS_VALUE */
-    int64_t shift;                  /* added to packet times to remove discontinuities */
-    int64_t min_bytes;              /* of a complete packet */
+    int64_t time_end;               /* when the previous frame ends, in ticks, or AV_NOPTS_VALUE */
+    int64_t dts_end;                /* when the previous packet ends, in ticks, or AV_NOPTS_VALUE */
+    int64_t shift;                  /* ticks added to the times of packets to remove discontinuities */
+    int64_t min_bytes;              /* the least size of a complete packet: see bl_peek_min_bytes */
     int64_t errors;                 /* packets or calls that the decoder rejected */
-    bool gpu_full;
-    bool truncated; /* the container ended with an error, or a packet is incomplete */
+    bool gpu_full;                  /* decoding failed because the GPU's memory is not enough */
+    bool truncated;                 /* the container ended with an error, or a packet is incomplete */
 };
 
-/* Arguments and errors as of bl_demux_open. Needs no close after a failure. */
+/* Opens a file for decoding on the processor. The arguments and errors are those of bl_demux_open. A failed open needs
+ * no close. */
 int bl_decode_open(struct bl_decode *d, const char *path, int64_t bytes, int stream, enum bl_demux_mode mode,
                    const struct bl_kind_env *env, struct bl_error *e);
 
-/* The same on a GPU, with a codec context that the pool lends until the close. */
+/* Opens a file for decoding on a GPU, with a codec context that the pool lends until bl_decode_close. With sessions
+ * NULL it is bl_decode_open. */
 int bl_decode_open_gpu(struct bl_decode *d, struct bl_session_pool *sessions, const char *path, int64_t bytes,
                        int stream, enum bl_demux_mode mode, const struct bl_kind_env *env, struct bl_error *e);
 void bl_decode_close(struct bl_decode *d);
 
-/* Continues at a restart, having decoded only the first packet, from which decoders learn which encoder made the
- * stream; its frame may still come, and leading pictures of the restart's, or what the decoder makes of them. What was
- * decoded before is forgotten; that is not possible on a GPU. *found: the next packet is the restart's; otherwise d can
+/* Continues decoding at a random access point, on the processor only. The decoder state is reset, and the decoder first
+ * gets the first packet of the stream: decoders read there which encoder made the stream, and work around its bugs.
+ * So the next frames may be that packet's frame, and leading pictures of the random access point; the caller skips
+ * frames that are shown before restart->time. *found is false if seeking did not reach the expected packet; d can then
  * only be closed. */
 int bl_decode_seek(struct bl_decode *d, const struct bl_restart *restart, bool *found, struct bl_error *e);
 
-/* Gives the next frame that is shown, to be unreferenced by the caller; *got is false at the end. Errors of the decoder
- * are counted, and decoding continues. BL_EFAIL, BL_ECANCEL; BL_EDATA for a picture that needs more memory than the
- * limit, and on a GPU for what it cannot decode; gpu_full is set with BL_EFAIL if its memory was not enough. */
+/* Decodes the next frame that is shown; the caller unreferences it. *got is false at the end. A packet that the decoder
+ * rejects is counted in d->errors, and decoding continues. Errors: BL_ECANCEL; BL_EDATA if a picture needs more memory
+ * than the limit, or if the GPU cannot decode the content; BL_EFAIL, with gpu_full if the GPU's memory is not enough.
+ */
 int bl_decode_next(struct bl_decode *d, AVFrame *frame, bool *got, struct bl_error *e);
 
-/* Whether the decoder marked the frame as damaged (concealed, or with lost references). */
+/* Returns whether the decoder marked the frame as damaged: it concealed errors, or references were lost. */
 bool bl_decode_is_damaged(const AVFrame *frame);
 
-/* When a frame that was decoded ends, as of bl_frame_time. */
+/* Returns when a decoded frame ends, in ticks, or AV_NOPTS_VALUE if bl_frame_time does not know its beginning. A frame
+ * without a duration lasts 1 / frame rate. */
 int64_t bl_decode_time_end(const struct bl_decode *d, const AVFrame *frame);
 
 #endif

@@ -1,9 +1,11 @@
-/* Geometry: from a coded picture to the rectangle of pixels that the user asked for.
+/* Computes how a coded picture becomes the rectangle of pixels that the user requests.
  *
- * Pure arithmetic, without libav types. In go the coded size, sample aspect ratio, display matrix, target size and fit;
- * out comes what the converter has to do. The order of steps is fixed: the sample aspect ratio scales the coded width
- * (never the height), the result is turned upright, and the upright picture is fitted into the target. The converter
- * works the other way round: it scales the source rectangle as coded, and turns the small result as it writes it. */
+ * This is pure arithmetic without libav types. From the coded size, sample aspect ratio, display matrix, target size
+ * and fit it computes which part of the picture is scaled, to which size, and where the result goes. The steps are: the
+ * sample aspect ratio scales the coded width (never the height), the display matrix turns the picture upright, and the
+ * upright picture is fitted into the target. For example, a coded picture of 720x576 with a sample aspect ratio of
+ * 16:15 and a rotation of 90 degrees is 576x768 upright. The converter scales first and rotates the small result while
+ * it writes it, which is cheaper. */
 #ifndef BL_GEOMETRY_H
 #define BL_GEOMETRY_H
 
@@ -46,22 +48,23 @@ struct bl_geometry_input {
 };
 
 struct bl_geometry {
-    int coded_width, coded_height;                          /* of the frames that this is for */
-    int display_width, display_height;                      /* upright, pixels square: the picture's own size */
-    int width, height;                                      /* of the picture to make */
+    int coded_width, coded_height;                          /* the frames' size, pixels */
+    int display_width, display_height;                      /* the picture's own size: upright, with square pixels */
+    int width, height;                                      /* the output's size, pixels */
     unsigned orientation;                                   /* bits of enum bl_orientation */
-    double source_x, source_y, source_width, source_height; /* the visible part, in coded pixels */
-    int scaled_width, scaled_height;                        /* the size to which it is scaled, before turning */
+    double source_x, source_y, source_width, source_height; /* the visible part of the frame, in coded pixels */
+    int scaled_width, scaled_height;                        /* the size to which that part is scaled, not rotated yet */
     enum bl_resize resize;
-    int place_x, place_y; /* where the upright scaled picture lies in the picture to make; around it is black */
+    int place_x, place_y; /* where the upright scaled picture begins in the output; the rest of the output is black */
 };
 
-/* Errors: BL_EDATA for an unsupported picture (not rotated by a right angle, a side or an area out of bounds),
- * BL_EUSAGE for an invalid target. A singular matrix is ignored. */
+/* Computes the geometry. BL_EDATA: the picture is unsupported (its rotation is no multiple of 90 degrees, or a side or
+ * the area is out of bounds); BL_EUSAGE: the target is invalid. A singular matrix is ignored. */
 int bl_geometry_make(struct bl_geometry *geometry, const struct bl_geometry_input *input, struct bl_error *e);
 
-/* Where the scaled picture goes in the picture to make, of so many bytes a pixel, as it is turned and placed: returns
- * the offset of its first pixel, and sets the distances to its next pixel and its next row, all in bytes. */
+/* Returns the byte offset in the output of the scaled picture's first pixel. *step_x and *step_y are the distances, in
+ * bytes, to its next pixel and its next row; the rotation makes them negative or exchanges them. `pixel` is the size of
+ * an output pixel in bytes. */
 ptrdiff_t bl_geometry_place(const struct bl_geometry *geometry, int pixel, ptrdiff_t *step_x, ptrdiff_t *step_y);
 
 #endif

@@ -1,8 +1,8 @@
-/* The operations of a GPU as a table of functions, and that table for NVIDIA's GPUs.
+/* Declares the operations of a GPU as a table of functions, and the table for NVIDIA's GPUs.
  *
- * FFmpeg's cuda hwaccel decodes, not the driver's video library by itself: parsing, order, times, cropping and
- * counting are then the same code as on the processor. The hardware decoder belongs to the codec context, so files of
- * H.264 are spliced to share one (gpu_pool.h). */
+ * FFmpeg's cuda hwaccel drives the hardware decoder. The driver's video library has a parser of its own, but with
+ * FFmpeg the code for parsing, frame order, timestamps, cropping and counting is the same as on the processor. A
+ * hardware decoder belongs to a codec context, so H.264 files are spliced to share one (gpu_pool.h). */
 #ifndef BL_GPU_H
 #define BL_GPU_H
 
@@ -15,14 +15,14 @@
 
 /* --- operations of a GPU ------------------------------------------------------------------------------------------ */
 
-/* The table lets a unit test implement the operations on the processor, so that the code that calls them can be tested
- * without a GPU. nvdec.c implements them with CUDA and FFmpeg's cuda hwaccel.
+/* nvdec.c implements the table with CUDA and FFmpeg's cuda hwaccel. A unit test implements it on the processor, so that
+ * its callers can be tested without a GPU.
  *
- * A *queue* belongs to one GPU worker (gpu_pool.h). Its operations run in order, while the caller continues.
- * Functions return 0, BL_EFAIL if the GPU failed, or BL_GPU_FULL if its memory is not enough. */
+ * A *queue* belongs to one GPU worker (gpu_pool.h). The GPU runs the operations of a queue in order, while the caller
+ * continues. Functions return 0, BL_EFAIL if the GPU failed, or BL_GPU_FULL if the GPU's memory is not enough. */
 
 #define BL_GPU_FULL 1
-#define BL_GPU_EVENTS 4 /* of a queue */
+#define BL_GPU_EVENTS 4 /* events of a queue */
 
 struct bl_gpu; /* the GPUs that a process uses */
 struct bl_gpu_queue;
@@ -40,28 +40,29 @@ enum bl_gpu_memory {
 };
 
 struct bl_gpu_functions {
-    /* Whether all GPUs report that they can decode such a stream. Any thread may call it. */
+    /* Sets *can to whether all GPUs report that they can decode such a stream. Any thread may call it. */
     int (*can_decode)(struct bl_gpu *gpu, const struct bl_gpu_stream *stream, bool *can, struct bl_error *e);
 
-    /* The number of engines that decode, of all GPUs together; 0: unknown. Any thread may call it. */
+    /* Sets *engines to the number of decoding engines of all GPUs together; 0: unknown. Any thread may call it. */
     int (*engines)(struct bl_gpu *gpu, int *engines, struct bl_error *e);
 
-    /* Opens a queue on one of the GPUs, in turn. This and all other functions are called by one
-     * thread at a time. */
+    /* Opens a queue on one of the GPUs, in turn. From here on, one thread at a time calls the functions of a queue. */
     int (*open)(struct bl_gpu *gpu, struct bl_gpu_queue **queue, struct bl_error *e);
     void (*close)(struct bl_gpu_queue *queue);
 
     int (*alloc)(struct bl_gpu_queue *queue, enum bl_gpu_memory kind, size_t bytes, void **memory, struct bl_error *e);
     void (*free)(struct bl_gpu_queue *queue, enum bl_gpu_memory kind, void *memory); /* NULL is fine */
 
-    /* Queue a copy to the GPU (from may be reused at once), a fill with zeros, the drawing of a picture (nv12_rgb.h),
-     * or a copy from the GPU (complete when an event recorded later has passed). */
+    /* These four queue an operation: a copy to the GPU (the caller may reuse `from` at once), a fill with zeros, the
+     * drawing of a picture (nv12_rgb.h), and a copy from the GPU, which is complete when an event that is recorded
+     * after it has passed. */
     int (*upload)(struct bl_gpu_queue *queue, void *to, const void *from, size_t bytes, struct bl_error *e);
     int (*clear)(struct bl_gpu_queue *queue, void *to, size_t bytes, struct bl_error *e);
     int (*draw)(struct bl_gpu_queue *queue, const struct bl_nv12_rgb *picture, struct bl_error *e);
     int (*download)(struct bl_gpu_queue *queue, void *to, const void *from, size_t bytes, struct bl_error *e);
 
-    /* Records event 0...BL_GPU_EVENTS - 1 after everything queued so far; waits until the event has passed. */
+    /* `record` places an event (0...BL_GPU_EVENTS - 1) after everything queued so far. `wait` blocks until the GPU has
+     * passed the event. */
     int (*record)(struct bl_gpu_queue *queue, int event, struct bl_error *e);
     int (*wait)(struct bl_gpu_queue *queue, int event, struct bl_error *e);
 
@@ -71,24 +72,24 @@ struct bl_gpu_functions {
                       struct bl_error *e);
     void (*close_codec)(struct bl_gpu_queue *queue, AVCodecContext **codec);
 
-    /* Finds the cause of a decoder error. 0: damaged content; BL_EDATA: content that the GPU cannot decode (the reason
-     * is in e); BL_GPU_FULL; BL_EFAIL. refused: the driver reported the error. */
+    /* Finds the cause of a decoder error: 0 if the content is damaged, BL_EDATA if the GPU cannot decode such content
+     * (e has the reason), BL_GPU_FULL, or BL_EFAIL. refused: the driver reported the error, not FFmpeg itself. */
     int (*diagnose)(struct bl_gpu_queue *queue, const AVCodecContext *codec, bool refused, struct bl_error *e);
 };
 
 /* --- NVIDIA GPUs -------------------------------------------------------------------------------------------------- */
 
-/* Uses CUDA and NVDEC, through FFmpeg's cuda hwaccel; builds without CUDA have nvdec_none.c instead. Neither the
- * driver nor its video library is linked: both are loaded when GPUs are first asked for. */
+/* nvdec.c uses CUDA and NVDEC through FFmpeg's cuda hwaccel; builds without CUDA have nvdec_none.c instead. The driver
+ * and its video library are not linked: bl_nvdec_open loads them. */
 
 extern const struct bl_gpu_functions bl_nvdec_functions;
 
-/* Opens the GPUs that `which` names ("all", or numbers: "0,2"). BL_EUSAGE: it is malformed, or names one that does not
- * exist; BL_EFAIL: there is no usable GPU (the reason is in e). */
+/* Opens the GPUs that `which` names ("all", or numbers such as "0,2"). BL_EUSAGE: the text is malformed, or names a GPU
+ * that does not exist; BL_EFAIL: there is no usable GPU (e has the reason). */
 int bl_nvdec_open(struct bl_gpu **gpu, const char *which, struct bl_error *e);
 void bl_nvdec_close(struct bl_gpu *gpu); /* NULL is fine; close all queues first */
 
-/* The version of CUDA that compiled the kernel: 13000 for 13.0; 0 without CUDA. */
+/* Returns the version of CUDA that compiled the kernel, such as 13000 for 13.0, or 0 in a build without CUDA. */
 int bl_nvdec_version(void);
 
 #endif

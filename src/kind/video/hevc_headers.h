@@ -1,6 +1,9 @@
-/* The headers of H.265: parameter sets, and the beginnings of pictures, as far as they tell which colours pictures
- * have, and whether pictures are missing that others refer to (ITU-T
- * H.265 7.3.2.2, 7.3.2.3, 7.3.6, 7.3.7, 8.3.1, 8.3.2). Of streams with long-term references only the former. */
+/* Parses the headers of H.265: parameter sets and slice headers, up to the colours and the references of a picture
+ * (ITU-T H.265 7.3.2.2, 7.3.2.3, 7.3.6, 7.3.7, 8.3.1, 8.3.2).
+ *
+ * A slice header lists the pictures that may still be referred to. So the headers alone show whether a reference is
+ * missing, and which packet is the earliest that a picture needs. The references of streams with long-term references
+ * are not followed. */
 #ifndef BL_HEVC_HEADERS_H
 #define BL_HEVC_HEADERS_H
 
@@ -9,62 +12,64 @@
 
 #include "kind/video/bitstream.h"
 
-#define BL_HEVC_REFERENCES 16 /* the most that a picture has */
+#define BL_HEVC_REFERENCES 16 /* the largest number of references of a picture */
 
-/* The references of a picture: distances in display order, those before it first, from near to far. */
+/* A short-term reference picture set: distances in picture order count, negative ones first, each from near to far. */
 struct bl_hevc_references {
-    uint8_t before, count;
-    uint16_t used; /* bits: by the picture itself, not only by later ones */
+    uint8_t before, count; /* the references that are shown before the picture; all of them */
+    uint16_t used;         /* bit i: the picture itself may use reference i; otherwise only later pictures do */
     int16_t distance[BL_HEVC_REFERENCES];
 };
 
 struct bl_hevc_sequence {
     bool known;
-    bool decodable;     /* FFmpeg's decoder has its bit depth and chroma format */
-    bool separate;      /* colour planes */
-    bool long_term;     /* references */
-    uint8_t order_bits; /* of slice_pic_order_cnt_lsb */
-    uint8_t sets;
+    bool decodable;     /* FFmpeg's decoder supports its bit depth and chroma format */
+    bool separate;      /* separate_colour_plane_flag */
+    bool long_term;     /* it allows long-term references */
+    uint8_t order_bits; /* the size of slice_pic_order_cnt_lsb, in bits */
+    uint8_t sets;       /* the number of reference picture sets in the header */
     struct bl_picture_tags tags;
-    struct bl_hevc_references set[65]; /* the last one: a slice's own */
+    struct bl_hevc_references set[65]; /* the sets of the header; behind them the one that a slice may bring itself */
 };
 
 struct bl_hevc_picture_set {
-    uint8_t sequence; /* plus 1; 0: not known */
-    bool hides;       /* pictures may be marked as not to be shown */
-    uint8_t extra;    /* bits at the beginning of slices */
+    uint8_t sequence; /* the id of its sequence parameter set, plus 1; 0: not seen */
+    bool hides;       /* output_flag_present_flag: a slice may say that its picture is not shown */
+    uint8_t extra;    /* num_extra_slice_header_bits */
 };
 
-/* A picture that may be referred to. */
+/* A picture that later pictures may refer to. */
 struct bl_hevc_held {
-    int32_t order; /* in which pictures are shown */
-    int64_t needs; /* as below */
+    int32_t order; /* its picture order count: the order in which pictures are shown */
+    int64_t needs; /* see struct bl_hevc_picture */
 };
 
+/* The parameter sets and reference pictures so far. Initialize it with zeros. */
 struct bl_hevc_headers {
-    struct bl_hevc_sequence sequence[16];
-    struct bl_hevc_picture_set picture[64];
-    bool hides;    /* one of these sets does */
-    bool begun;    /* a picture that needs no other has come */
-    int32_t order; /* of the last picture that all layers in time have */
-    int64_t base;  /* the number of the last one that restarts */
+    struct bl_hevc_sequence sequence[16];   /* by the id of the sequence parameter set */
+    struct bl_hevc_picture_set picture[64]; /* by the id of the picture parameter set */
+    bool hides;                             /* one of the picture parameter sets has output_flag_present_flag */
+    bool begun;                             /* a picture that needs no other was seen */
+    int32_t order; /* picture order count of prevTid0Pic (8.3.1), from which the next one is derived */
+    int64_t base;  /* the number of the last picture that restarts the order */
     struct bl_hevc_held held[BL_HEVC_REFERENCES + 1];
-    int count;
+    int count; /* of held */
 };
 
 struct bl_hevc_picture {
-    bool known;    /* its parameter sets are there, and FFmpeg can decode what they say */
+    bool known;    /* its parameter sets were seen, and FFmpeg can decode such pictures */
     bool gap;      /* pictures that it refers to are missing */
-    bool traced;   /* its references are known, */
-    int64_t needs; /* and so the number of the earliest picture that it needs, through them and theirs; or its own */
+    bool traced;   /* its references are known, and so is needs */
+    int64_t needs; /* the number of the earliest picture that it needs, directly or through other references */
     struct bl_picture_tags tags;
 };
 
-/* Takes a unit of type 33 or 34, or any other, which changes nothing. Units have at least two bytes. */
+/* Stores a parameter set (a unit of type 33 or 34), and ignores any other unit. Units have at least two bytes. */
 void bl_hevc_take(struct bl_hevc_headers *headers, const struct bl_nal *nal);
 
-/* Takes the first slice of a picture, of at least three bytes. number: of the picture, in decoding order. restarts: the
- * order of pictures begins anew, and nothing before it is referred to. */
+/* Parses the header of a picture's first slice, a unit of at least three bytes, and updates the reference pictures.
+ * number is the picture's number in decoding order. restarts: the picture order count begins anew, and no later picture
+ * refers to an earlier one. */
 struct bl_hevc_picture bl_hevc_begin(struct bl_hevc_headers *headers, const struct bl_nal *nal, int64_t number,
                                      bool restarts);
 

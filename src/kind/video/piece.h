@@ -1,5 +1,8 @@
-/* Reads a piece of a sequence: the picture that its stream shows, the video that stays open between clips, and the
- * decoded frames that the piece takes. */
+/* Reads a piece of a sequence: checks and describes the stream's pictures, decodes from the right place, and converts
+ * the frames that the piece takes.
+ *
+ * A piece that begins in the middle is decoded from a random access point. Every frame's timestamp is then compared
+ * with the one that the scan found; if one differs, the caller decodes again from the first frame. */
 #ifndef BL_KIND_VIDEO_PIECE_H
 #define BL_KIND_VIDEO_PIECE_H
 
@@ -21,143 +24,155 @@
 
 /* --- pictures ----------------------------------------------------------------------------------------------------- */
 
-/* The picture that a video stream or an image shows: its geometry and colours, as the converter needs them. */
+/* The geometry and the colours of the pictures of a stream or an image file, as the converter needs them. */
 
+/* Returns the converter's options for these option values and this SIMD level. */
 struct bl_convert_options bl_picture_options(const struct bl_video_config *config, enum bl_simd simd);
 
-/* Whether the stream can be used, as far as the container says: its decoder, size, angle, colours. BL_EDATA. */
+/* Checks by the container's header whether the stream can be decoded and converted: its codec, size, rotation and
+ * colours. BL_EDATA: it cannot (e has the reason). */
 int bl_picture_check(const struct bl_demux *d, const struct bl_video_config *config, struct bl_error *e);
 
-/* The same for what the stream's own headers say: bits by the numbers of H.273 that occur (timeline.h). */
+/* Checks the colours that the stream's own headers name, as bit sets of H.273 code points (struct bl_packet_index).
+ * BL_EDATA: one of them cannot be converted. */
 int bl_picture_check_tags(const struct bl_video_config *config, enum AVCodecID codec, uint32_t transfers,
                           uint32_t matrices, struct bl_error *e);
 
-/* The same for a decoded frame, which knows best. */
+/* Checks the format and the colours of a decoded frame, which no header can contradict. BL_EDATA: it cannot be
+ * converted. */
 int bl_picture_check_frame(const struct bl_video_config *config, const AVFrame *frame, struct bl_error *e);
 
-/* Whether only a decoded frame tells if it can be converted (of some codecs, which may have XYZ, Bayer patterns or
- * constant luminance; of all where 16-bit grey is wanted), or is one at all. */
+/* Returns whether the headers are not enough, so that a frame must be decoded to learn if the stream can be converted.
+ * This holds for codecs that may have XYZ pixels, Bayer patterns or constant luminance, and for every codec if 16-bit
+ * grey is requested. */
 bool bl_picture_is_told_by_frames(const struct bl_video_config *config, enum AVCodecID codec);
 
-/* The geometry of a decoded frame; d NULL: of an image. Images are turned as EXIF says, as videos are, but their pixels
- * are square: most densities are wrong. BL_EDATA as bl_geometry_make. */
+/* Computes the geometry of a decoded frame. d is NULL for an image file. EXIF rotates images as the display matrix
+ * rotates videos, but their pixels count as square, because most files state a wrong density. Errors as
+ * bl_geometry_make. */
 int bl_picture_geometry(const struct bl_demux *d, const struct bl_video_config *config, AVFrame *frame,
                         struct bl_geometry *geometry, struct bl_error *e);
 
 /* --- seek points -------------------------------------------------------------------------------------------------- */
 
-/* Where to begin to decode for a clip, and how to know that it is the clip that comes: the column clip_seek.
+/* A seek point tells where to begin to decode a clip, and how to verify that the decoded frames are the clip's.
  *
- * "FRAME TIME POSITION BEGIN END": a restart (timeline.h), or "0 0 -1": the beginning of the file; then the times of
- * the clip's first frame and of the one behind its last, in ticks of the stream; END is - where the clip ends with the
- * file. */
+ * The column clip_seek has it as "FRAME TIME POSITION BEGIN END". The first three describe a random access point
+ * (struct bl_restart); "0 0 -1" is the beginning of the file. BEGIN and END are the times of the clip's first frame and
+ * of the first frame after the clip, in ticks; END is "-" if the clip ends with the file. For example
+ * "250 128000 4194304 130560 -" decodes from frame 250, at byte 4194304, and the clip begins at tick 130560. */
 
 struct bl_seek_point {
-    bool known;                /* else decoding begins with the file, and nothing is known of times */
+    bool known;                /* false: decode from the beginning of the file, and verify no times */
     struct bl_restart restart; /* position -1: the beginning of the file */
-    int64_t begin, end;        /* ticks; end AV_NOPTS_VALUE: there is no frame behind the clip */
+    int64_t begin, end;        /* ticks; end is AV_NOPTS_VALUE if no frame follows the clip */
 };
 
-/* The point for frames [begin, end) of an exact timeline. */
+/* Makes the seek point for frames [begin, end) of an exact timeline. */
 void bl_seek_point_make(struct bl_seek_point *point, const struct bl_timeline *timeline, int64_t begin, int64_t end);
 
+/* Appends the column's text; nothing if the point is not known. */
 void bl_seek_point_format(const struct bl_seek_point *point, struct bl_buffer *out);
 
-/* Parses the column; "" or NULL: not known. False: it is no seek point. */
+/* Parses the column's text; "" and NULL give a point that is not known. Returns false if the text is invalid. */
 bool bl_seek_point_parse(struct bl_seek_point *point, const char *text);
 
 /* --- playhead ----------------------------------------------------------------------------------------------------- */
 
-/* A playhead: a video that stays open from clip to clip, and the number of the frame that comes next.
+/* A playhead is a decoder cursor: an open video, and the number of the frame that the decoder outputs next. It stays
+ * open between clips.
  *
- * It goes on where the next clip begins a little further on, and else seeks a restart (timeline.h) or begins anew.
- * After a seek the decoder is a new one: what comes of a clip does not depend on those before it. */
+ * If the next clip begins at or after the cursor, decoding goes on; otherwise the cursor seeks a random access point,
+ * or begins the file anew. A seek resets the decoder, so the frames of a clip do not depend on the clips before it. */
 
 struct bl_playhead {
-    char *path; /* NULL: nothing is open */
+    char *path; /* NULL: nothing is open; owned */
     int64_t bytes;
     int stream;
     enum bl_demux_mode mode;
     struct bl_decode decode;
-    int64_t next;     /* frame that comes next, by its number in display order */
-    AVFrame *waiting; /* that frame, if it is decoded already; owned */
-    bool seeked;      /* the present place was reached from a restart, */
-    bool arriving;    /* whose frame has not come yet; it is shown at */
-    int64_t arrival;
-    bool lost; /* another frame came, or after a seek a concealed one: decoders conceal by what they decoded before */
+    int64_t next;     /* the number of the next frame, in display order */
+    AVFrame *waiting; /* the next frame, if it was decoded and put back; owned */
+    bool seeked;      /* decoding began at a random access point */
+    bool arriving;    /* the frame of that random access point was not decoded yet */
+    int64_t arrival;  /* when that frame is shown, in ticks */
+    bool lost; /* another frame came than expected, or a frame after a seek is concealed, so it depends on old state */
 };
 
-/* Where a playhead may begin. */
+/* Where decoding for a clip may begin, from the cheapest way to the safest. */
 enum bl_playhead_way {
-    BL_PLAYHEAD_ON,      /* where it is */
-    BL_PLAYHEAD_RESTART, /* at the point's restart */
-    BL_PLAYHEAD_START,   /* with the file */
+    BL_PLAYHEAD_ON,      /* at the cursor */
+    BL_PLAYHEAD_RESTART, /* at the random access point of the seek point */
+    BL_PLAYHEAD_START,   /* at the beginning of the file */
 };
 
-/* Goes to the row's clip, or before it; the rest is decoded. *there: false where this way leads nowhere. sessions: of a
- * GPU, or NULL. Errors as bl_decode_open_gpu's; then nothing is open. */
+/* Moves the cursor to the first frame of the row's clip, or to an earlier frame from which the caller decodes on.
+ * *there is false if this way is not possible. sessions are a GPU's, or NULL. Errors as bl_decode_open_gpu; after an
+ * error nothing is open. */
 int bl_playhead_go(struct bl_playhead *playhead, enum bl_playhead_way way, struct bl_session_pool *sessions,
                    const struct bl_row *row, const struct bl_seek_point *point, enum bl_demux_mode mode,
                    const struct bl_kind_env *env, bool *there, struct bl_error *e);
 
-/* Start from {0}. */
+/* Closes the video, if one is open. A playhead is initialized with {0}. */
 void bl_playhead_close(struct bl_playhead *playhead);
 
 /* --- pieces ------------------------------------------------------------------------------------------------------- */
 
-/* A piece while it is read: which of the decoded frames it takes, and where they go.
- *
- * Frames are converted straight into the block. The previous frame is held until the picker knows how often it is
- * taken. */
+/* The state of a piece while it is read. Frames are converted straight into the block. The previous frame is held until
+ * the picker knows how often it is taken, which depends on the time of the next frame. */
 
-/* What a worker has for all pieces. */
+/* The objects of a worker that all its pieces use. */
 struct bl_piece_tools {
     const struct bl_video_config *config;
     const struct bl_kind_env *env;
-    struct bl_dimensions size; /* of the frames */
-    size_t bytes;              /* of one */
+    struct bl_dimensions size; /* of a converted frame, in pixels */
+    size_t bytes;              /* of a converted frame */
     struct bl_convert *convert;
-    struct bl_gpu_worker *gpu; /* taken from the pool for this piece, or NULL */
-    AVFrame *frame, *held;     /* the current and the previous one */
+    struct bl_gpu_worker *gpu; /* taken from the pool for this piece; NULL on the processor */
+    AVFrame *frame, *held;     /* the current frame, and the previous one */
 };
 
 struct bl_piece {
     struct bl_piece_tools *tools;
     bool on_gpu;
     const struct bl_request *request;
-    struct bl_decode own;     /* of a sequence that is all of its file */
-    struct bl_decode *decode; /* this, or the playhead's */
+    struct bl_decode own;     /* the decoder of a sequence that is a whole file */
+    struct bl_decode *decode; /* &own, or the playhead's */
     struct bl_pick pick;
-    int64_t seen;    /* steps of the sequence so far */
-    int64_t damaged; /* of the piece's steps */
+    int64_t seen;    /* steps of the sequence so far, also those before the piece */
+    int64_t damaged; /* steps of the piece whose frames are damaged */
     struct bl_clock clock;
 
-    /* All of a file: */
-    const struct bl_timeline *timeline; /* NULL when decoding from the beginning */
-    size_t first_frame, next_frame;     /* by the timeline: the restart's, and the one to come next */
-    const struct bl_needed *needed;     /* the frames that come; NULL: all of them */
+    /* For a sequence that is a whole file: */
+    const struct bl_timeline *timeline; /* verifies the times of the frames; NULL: nothing is verified */
+    size_t first_frame, next_frame;     /* numbers in the timeline: where decoding began, and the next frame */
+    const struct bl_needed *needed;     /* the frames that are decoded; NULL: all of them */
 
-    /* A clip: */
-    struct bl_playhead *playhead; /* NULL: the sequence is all of its file */
+    /* For a clip: */
+    struct bl_playhead *playhead; /* NULL: the sequence is a whole file */
     struct bl_seek_point point;
-    bool may_seek;       /* there is another way to the clip, if this one fails */
-    int64_t time_behind; /* of the frame behind the clip, or AV_NOPTS_VALUE */
-    bool gpu_full;       /* see decode.h */
+    bool may_seek;       /* another way to the clip is left, if this one fails */
+    int64_t time_behind; /* when the first frame after the clip is shown, or AV_NOPTS_VALUE */
+    bool gpu_full;       /* see struct bl_decode */
 
-    bool strayed; /* another frame came than was expected */
+    bool strayed; /* a decoded frame is not the expected one: this attempt must be discarded */
 };
 
-/* Prepares the picker; tick: of the stream; start: of the file, in ticks. BL_EDATA. */
+/* Prepares the clock and the picker. tick is the stream's time base, start the start of the file in ticks. BL_EDATA:
+ * --fps cannot use the time base. */
 int bl_piece_begin(struct bl_piece *piece, AVRational tick, int64_t start, struct bl_error *e);
 
-/* Decodes until the piece is full, or to the end of the sequence: more frames than the scan counted are an error, as
- * fewer are. Sets strayed, and leaves the piece incomplete, where what comes is not what timeline or point say. */
+/* Decodes and converts frames until the piece is full. For the last piece, and after damage that the scan does not know
+ * of, it decodes to the end of the sequence, and compares the number of steps with the scan's: BL_EDATA if they differ.
+ * If a frame is not the one that the timeline or the seek point announces, it sets piece->strayed and returns BL_OK
+ * with an incomplete piece. */
 int bl_piece_decode(struct bl_piece *piece, struct bl_error *e);
 
-/* Notes faults that the scan has not reported. */
+/* Writes a note about damage that the scan has not reported. */
 void bl_piece_write_note(const struct bl_piece *piece, struct bl_note *note);
 
-/* Ends the use of decoded frames, before their decoder is closed; code is the result so far. */
+/* Releases the decoded frames; call it before their decoder is closed. On a GPU it waits for the pictures if code, the
+ * result so far, is BL_OK, and drops them otherwise. Returns code, or the error of the readback. */
 int bl_piece_finish(struct bl_piece *piece, int code, struct bl_error *e);
 
 #endif

@@ -1,4 +1,5 @@
-/* What the media module does for the video kind: it reads pieces, and hands counting to count.h and clips.h. */
+/* The functions of the video kind in the media module: they read pieces, and forward counting to count.h and
+ * clips.h. */
 #ifndef BL_READ_H
 #define BL_READ_H
 
@@ -9,23 +10,21 @@
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* Reading pieces of videos: decode, pick, convert. One object per worker, with its scaler and frames. See
- * struct bl_kind_read. */
+/* Opens a reader of pieces (struct bl_kind_read). Each worker has one, with its own scaler and frames. */
 
 bl_reader_open bl_video_read_open;
 
-/* The size of the pictures that this row's file gives: of its first frame, upright, pixels square, or fitted to
- * config's. */
+/* Finds the size of the row's pictures after conversion, by decoding the first frame. */
 bl_media_size bl_video_read_size;
 
 /* --- functions of the module -------------------------------------------------------------------------------------- */
 
-/* The functions of the video kind that the media module has, for struct bl_decoding. */
+/* The remaining functions of the video kind in struct bl_decoding. */
 
 bl_kind_count bl_video_decoding_count;
 void bl_video_decoding_versions(const void *config, bl_version_emit *emit, void *sink);
 
-/* See struct bl_media. */
+/* open_gpu and close_gpu of struct bl_media. */
 int bl_video_decoding_open_gpu(struct bl_video_config *config, struct bl_error *e);
 void bl_video_decoding_close_gpu(struct bl_video_config *config);
 
