@@ -17,40 +17,42 @@
 #include "kind/media/module.h"
 #include "kind/reservation.h"
 
+/* The state of a decoder process. */
 struct decoder {
     const struct bl_decoder_part *part;
     int channel;
     struct bl_cancel cancel; /* never raised: the worker ends the process instead */
     struct bl_kind_env env;
     struct bl_reservation reservation;
-    struct bl_shared_memory shared; /* the page */
+    struct bl_shared_memory shared; /* the memory of the page */
     struct bl_progress_page *page;
     struct bl_meter meter;
-    struct bl_message request, opened;
-    const char *path[BL_ISOLATED_FILES]; /* of the files that came with the request, until the next one */
+    struct bl_message request, opened;   /* the current request; the worker's answer to a request of this process */
+    const char *path[BL_ISOLATED_FILES]; /* [paths] of the request's inputs; valid until the next request */
     int paths;
-    const char **named; /* by a list, in place of these; text of the request, NULL where a line names none */
+    const char **named; /* [names] the paths that the lines of a list name; NULL for a line without one */
     size_t named_capacity;
-    int names;
+    int names; /* not 0: files are requested by their number in `named`, not in `path` */
     struct bl_buffer answer, queue;
     struct timespec flushed; /* when the queue was sent */
-    int items;               /* of the request: of so many rows the last one travels with the answer */
+    int items;               /* items of the request; the row of the last one is sent together with the answer */
     struct bl_isolated_chunk chunk;
     struct bl_counter *counter;
     struct bl_fields fields;
     struct bl_reader *reader;
-    struct bl_shared_memory block; /* the one that pieces are written to */
-    struct bl_buffer beside;       /* steps that are not in it */
+    struct bl_shared_memory block; /* the block to which pieces are written */
+    struct bl_buffer beside;       /* the steps of fields that are not in the shared block; sent with the answer */
     double *times;
 };
 
-/* Ends the process where it cannot even answer. The worker sees that. */
+/* Ends a process that cannot answer any more. The flag tells the worker that no decoder is to blame. */
 static _Noreturn void decoder_fail(const struct decoder *d)
 {
     atomic_store(&d->page->failed, true);
     _exit(1);
 }
 
+/* Sends a message, after the messages in the queue; ends the process if that fails. */
 static void decoder_send(struct decoder *d, int type, const struct bl_buffer *data)
 {
     bool sent = !data->failed;
@@ -66,7 +68,8 @@ static void decoder_send(struct decoder *d, int type, const struct bl_buffer *da
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
-/* A file that came with the request, and was not taken yet; or -1. */
+/* Returns the descriptor of the file if it came with the request, the first time that the file is opened; else -1. The
+ * caller owns it. */
 static int decoder_take_input(struct decoder *d, const char *path)
 {
     for (int i = 0; i < d->paths; i++) {
@@ -79,8 +82,8 @@ static int decoder_take_input(struct decoder *d, const char *path)
     return -1;
 }
 
-/* The number of the path among those of the request, and what follows its folder in it: "" or a name. -1: it is none of
- * them. */
+/* Returns the number of the request's path that equals `path` or is a folder that contains it. *name is the rest of the
+ * path: "" for the path itself, or the name in the folder. Returns -1 if there is no such path. */
 static int decoder_find_path(const struct decoder *d, const char *path, const char **name)
 {
     const char *const *all = d->names ? d->named : d->path;
@@ -95,7 +98,8 @@ static int decoder_find_path(const struct decoder *d, const char *path, const ch
     return -1;
 }
 
-/* That, or one that the worker opens. */
+/* The opener of the process (bl_opener): returns a descriptor that came with the request, or has the worker open the
+ * file. The system call filter forbids this process to open files. */
 static int decoder_open_input(void *context, const char *path, int flags)
 {
     struct decoder *d = context;
@@ -118,7 +122,7 @@ static int decoder_open_input(void *context, const char *path, int flags)
     return fd;
 }
 
-/* Has the worker reserve memory. */
+/* Has the worker reserve memory, and waits until it has done so (struct bl_reservation). */
 static int decoder_reserve(void *context, int64_t bytes, bool grows, struct bl_error *e)
 {
     struct decoder *d = context;
@@ -135,7 +139,8 @@ static int decoder_reserve(void *context, int64_t bytes, bool grows, struct bl_e
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
 
-/* Begins the answer that ends a request. */
+/* Begins the answer that ends a request. If an allocation has failed, the answer says so whatever the code is: a
+ * library may have taken the failure for damage. */
 static void decoder_begin_answer(struct decoder *d, int code, const struct bl_error *e)
 {
     struct bl_error none = {0};
@@ -146,7 +151,7 @@ static void decoder_begin_answer(struct decoder *d, int code, const struct bl_er
     bl_message_put_int(&d->answer, memory);
 }
 
-/* The only file that came with the request. */
+/* Sets the only input of the request. */
 static void decoder_set_path(struct decoder *d, const char *path)
 {
     d->path[0] = path ? path : "";
@@ -154,7 +159,8 @@ static void decoder_set_path(struct decoder *d, const char *path)
     d->names = 0;
 }
 
-/* The meter counts in the page. It has no weight of its own there, and counts what it is told. */
+/* Reads the meter's number, with which each request begins, and returns a meter that counts in the shared page. Its
+ * weight equals its whole, so the page has the plain number of units done. */
 static struct bl_meter *decoder_meter(struct decoder *d)
 {
     int64_t whole = bl_message_get_int(&d->request);
@@ -163,9 +169,9 @@ static struct bl_meter *decoder_meter(struct decoder *d)
     return &d->meter;
 }
 
-#define FLUSH_SECONDS 0.1 /* of work, at most, that is done again after a crash, beside what it was at */
+#define FLUSH_SECONDS 0.1 /* after a crash at most this much finished work is repeated */
 
-/* Whether the rows that wait have waited for long. */
+/* Returns whether the rows in the queue are older than that, and notes the time if so. */
 static bool decoder_must_flush(struct decoder *d)
 {
     struct timespec now;
@@ -177,12 +183,12 @@ static bool decoder_must_flush(struct decoder *d)
     return true;
 }
 
-/* The row waits for others, or for the answer: each message that is sent wakes the worker up. */
+/* Queues a row. It is sent together with later rows or with the answer, because each message wakes up the worker. */
 static int decoder_emit(void *sink, int input, const struct bl_row *row, struct bl_error *e)
 {
     (void)input;
     struct decoder *d = sink;
-    if (bl_error_memory_seen()) /* what was found is not to be trusted */
+    if (bl_error_memory_seen()) /* a library may have mistaken a failed allocation for damage: do not trust the row */
         return bl_error_memory(e);
     bl_buffer_clear(&d->answer);
     bl_isolated_put_row(&d->answer, row);
@@ -194,7 +200,7 @@ static int decoder_emit(void *sink, int input, const struct bl_row *row, struct 
     return BL_OK;
 }
 
-/* Counts one input, or the lines of a list. */
+/* Counts input i of the request, or all lines of a list if the input is a list. */
 static int decoder_count_input(struct decoder *d, int i, bool metered, struct bl_error *e)
 {
     struct bl_chunk chunk = d->chunk.chunk;
@@ -208,7 +214,7 @@ static int decoder_count_input(struct decoder *d, int i, bool metered, struct bl
     return code;
 }
 
-/* The paths that the lines of a list name follow them. */
+/* Reads the paths that the lines of a list name; the message has them after the lines. */
 static int decoder_get_names(struct decoder *d, struct bl_error *e)
 {
     int64_t count = bl_message_get_int(&d->request);
@@ -268,7 +274,7 @@ static void decoder_put_version(void *sink, const char *name, const char *versio
     bl_message_put_text(&d->answer, version);
 }
 
-/* Answers with names and versions, and an empty name behind the last. */
+/* Answers with pairs of a name and a version, and an empty name after the last pair. */
 static void decoder_versions(struct decoder *d)
 {
     struct bl_error e = {0};
@@ -276,14 +282,14 @@ static void decoder_versions(struct decoder *d)
     bl_error_memory_watch();
     decoder_begin_answer(d, BL_OK, &e);
     if (d->part->kind->read->versions(d->part->config, NULL, decoder_put_version, d, &e))
-        decoder_fail(d); /* what has them is loaded, or this process were not there */
+        decoder_fail(d); /* cannot happen: the fork server has loaded the module already */
     bl_message_put_text(&d->answer, "");
     decoder_send(d, BL_ISOLATED_DONE, &d->answer);
 }
 
 /* --- pieces ------------------------------------------------------------------------------------------------------- */
 
-/* The first piece brings the fields. */
+/* Opens the reader at the first piece, whose request brings the fields. */
 static int decoder_open_reader(struct decoder *d, struct bl_error *e)
 {
     const struct bl_kind_read *read = d->part->kind->read;
@@ -293,7 +299,7 @@ static int decoder_open_reader(struct decoder *d, struct bl_error *e)
     return d->request.damaged ? BL_OK : read->open(d->part->config, &d->env, &d->fields, &d->reader, e);
 }
 
-/* The memory of the piece's block, if it is another one than before. */
+/* Maps the memory of the piece's block in place of the previous one, if the request brings another block. */
 static int decoder_map_block(struct decoder *d, struct bl_error *e)
 {
     int fd = d->request.fd[BL_ISOLATED_MEMORY];
@@ -305,7 +311,9 @@ static int decoder_map_block(struct decoder *d, struct bl_error *e)
     return bl_shared_memory_map(&d->block, fd, size, e);
 }
 
-/* Finds where the steps of each field go: into the block, or beside it. */
+/* Sets out[f] to the place of the steps of each field: at its offset in the shared block, or, for offset -1, in a
+ * buffer of *beside bytes that is sent with the answer. The offsets are checked, since a crashed decoder may have
+ * changed memory. */
 static int decoder_place_fields(struct decoder *d, int64_t steps, uint8_t **out, size_t *beside, struct bl_error *e)
 {
     size_t at = 0, size[BL_FIELDS_MAX] = {0};
@@ -329,7 +337,7 @@ static int decoder_place_fields(struct decoder *d, int64_t steps, uint8_t **out,
     return BL_OK;
 }
 
-/* Times that the piece is given, or is to set. */
+/* Copies the times of the piece's steps, which the piece may read and set, if the request has any. */
 static int decoder_place_times(struct decoder *d, struct bl_request *request, struct bl_error *e)
 {
     size_t size, expected = (size_t)request->steps * sizeof *d->times;
@@ -380,10 +388,10 @@ static void decoder_piece(struct decoder *d)
 /* --- the process -------------------------------------------------------------------------------------------------- */
 
 #define SPARE                                                                                                          \
-    ((int64_t)1 << 30) /* bytes for what is no decoder's: samples and features of a whole sequence, a scaler's rows */
+    ((int64_t)1 << 30) /* bytes for everything but decoders: samples and features of a sequence, a scaler's rows */
 
-/* A backstop behind what headers say that decoding takes. Memory that is shared does not count. The process leaves no
- * core file: crashes are expected. */
+/* Limits the private memory of the process to its present size, twice `memory` and SPARE, as a second line of defence
+ * behind the bounds computed from headers (0: no limit). It also disables core files, because crashes are expected. */
 static void decoder_set_limits(int64_t memory)
 {
     struct rlimit none = {0, 0}, limit;
@@ -411,7 +419,7 @@ void bl_decoder_loop(const void *context, const struct bl_spawn *spawn, int chan
                         .request.fd = BL_MESSAGE_FDS_NONE,
                         .opened.fd = BL_MESSAGE_FDS_NONE};
     if (bl_shared_memory_map(&d.shared, spawn->fd, sizeof *d.page, &e))
-        (void)raise(SIGKILL); /* there is no other way to tell that it was no decoder */
+        (void)raise(SIGKILL); /* without the page, only this signal tells the worker that no decoder is to blame */
     d.page = (struct bl_progress_page *)(void *)d.shared.data;
     d.cancel.beats = &d.page->beats;
     d.env = (struct bl_kind_env){.cancel = &d.cancel,
@@ -425,7 +433,7 @@ void bl_decoder_loop(const void *context, const struct bl_spawn *spawn, int chan
     bl_media_set_opener(decoder_open_input, &d);
     decoder_set_limits(d.env.decoder_memory);
     if (!bl_syscall_filter_install() && all->filtered)
-        decoder_fail(&d); /* for want of memory */
+        decoder_fail(&d); /* the kernel has filters, so it must have run out of memory */
     enum bl_received received;
     while ((received = bl_message_receive(channel, &d.request)) == BL_RECEIVED || received == BL_RECEIVED_NOTHING) {
         if (received == BL_RECEIVED_NOTHING)

@@ -16,9 +16,9 @@
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-/* The worker finds the names in the lines of a list itself: it opens only these files for its decoder process, which
- * asks for them by their numbers, and refuses rows that name others. */
+/* The decoder process requests files by their numbers in these names, so it cannot name a file of its own choice. */
 
+/* Appends a text with its zero byte, and returns its offset; 0 for NULL. */
 static size_t names_put(struct bl_isolated_names *n, const char *text)
 {
     size_t at = text ? n->text.size : 0;
@@ -65,6 +65,7 @@ const char *bl_isolated_names_path(const struct bl_isolated_names *n, int64_t nu
     return is_one ? n->text.data + n->name[number].open_path : NULL;
 }
 
+/* Returns whether the name at an offset equals the text; a missing text always matches. */
 static bool process_name_is(const struct bl_isolated_names *n, size_t at, const char *text)
 {
     return !text || (at && strcmp(n->text.data + at, text) == 0);
@@ -99,14 +100,14 @@ int bl_decoder_process_start(struct bl_decoder_process *p, const struct bl_decod
     bl_shared_memory_close_fd(&p->shared); /* many workers have many descriptors */
 out:
     if (code) {
-        if (p->pid >= 0) /* else the server lacks what decodes, as this process would */
+        if (p->pid >= 0) /* -1: the server cannot load the media module, and --isolate off would not help */
             bl_error_prefix(e, "--isolate off decodes in one process");
         p->pid = 0;
     }
     return code;
 }
 
-/* Closes what belongs to the process, and learns how it ended. */
+/* Closes the channel, resets the state of the process, and waits for its exit status. */
 static int process_reap(struct bl_decoder_process *p, const struct bl_decoder_start *start, int *status,
                         struct bl_error *e)
 {
@@ -120,6 +121,7 @@ static int process_reap(struct bl_decoder_process *p, const struct bl_decoder_st
     return bl_fork_server_reap(start->server, pid, status, e);
 }
 
+/* Adds the processor time of the process, which still runs, to the totals. */
 static void process_count_time(const struct bl_decoder_process *p, struct bl_decoder_times *times)
 {
     struct bl_processor_time t = bl_processor_time_of(p->pid);
@@ -148,7 +150,7 @@ void bl_decoder_process_free(struct bl_decoder_process *p)
 
 static void process_kill(struct bl_decoder_process *p, const struct bl_decoder_start *start)
 {
-    (void)kill(p->pid, SIGKILL); /* not reaped yet: no other process has its number */
+    (void)kill(p->pid, SIGKILL); /* it is not reaped yet, so no other process has its number */
     bl_decoder_process_end(p, start);
 }
 
@@ -159,7 +161,7 @@ static void process_remember_path(struct bl_decoder_loss *loss, const char *path
     snprintf(loss->path, sizeof loss->path, "%s", path);
 }
 
-/* The path is looked up by its number: what a process says is no name of a file. */
+/* Returns the path that the process requests by a number, or NULL if the number is invalid. */
 static const char *call_path(const struct bl_decoder_call *call, int64_t number)
 {
     if (call->names)
@@ -167,7 +169,8 @@ static const char *call_path(const struct bl_decoder_call *call, int64_t number)
     return number >= 0 && number < call->paths ? call->path[number] : NULL;
 }
 
-/* A file of a folder that is an input itself. */
+/* Opens a file in a folder that is an input. The name must not leave the folder. Returns a descriptor, or -1 with
+ * errno. */
 static int folder_open_file(const char *folder, const char *name)
 {
     if (!strcmp(name, ".") || !strcmp(name, "..") || strchr(name, '/')) {
@@ -183,7 +186,8 @@ static int folder_open_file(const char *folder, const char *name)
     return fd;
 }
 
-/* Opens a file that the process wants. */
+/* Answers a request for a file (BL_ISOLATED_WANT) with a descriptor or an errno. Returns false if the process is
+ * gone. */
 static int process_serve_file(struct bl_decoder_process *p, const struct bl_decoder_call *call,
                               struct bl_decoder_loss *loss)
 {
@@ -210,12 +214,13 @@ static int process_serve_file(struct bl_decoder_process *p, const struct bl_deco
 
 /* --- watching ----------------------------------------------------------------------------------------------------- */
 
-/* What a call is watched by. */
+/* Detects a process without progress. */
 struct watch {
-    unsigned long long beats;
-    double since; /* processor time of the process at the last beat */
+    unsigned long long beats; /* the last value of the page's counter */
+    double since;             /* the process's processor time when it changed, in seconds; negative: not read yet */
 };
 
+/* Returns the processor time of the process in seconds. Wall time would blame a process that waits for the machine. */
 static double process_seconds(const struct bl_decoder_process *p)
 {
     clockid_t clock;
@@ -225,7 +230,7 @@ static double process_seconds(const struct bl_decoder_process *p)
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-/* Whether the process has worked for too long without a packet or frame. */
+/* Returns whether the process has used more than `limit` seconds of processor time since its last packet or frame. */
 static bool process_is_stalled(const struct bl_decoder_process *p, struct watch *watch, int64_t limit)
 {
     unsigned long long beats = atomic_load_explicit(&p->page->beats, memory_order_relaxed);
@@ -237,7 +242,8 @@ static bool process_is_stalled(const struct bl_decoder_process *p, struct watch 
     return now - watch->since > (double)limit;
 }
 
-/* Finds out which item the process was at, and by which file. */
+/* Sets loss->item to the item that the process was working on, and loss->path to its file. The page comes from the
+ * process, so the item is clamped to those whose rows are missing. */
 static void process_blame(const struct bl_decoder_process *p, const struct bl_decoder_call *call,
                           struct bl_decoder_loss *loss)
 {
@@ -253,7 +259,7 @@ static void process_blame(const struct bl_decoder_process *p, const struct bl_de
         process_remember_path(loss, path);
 }
 
-/* The limit of the process, or the system's. */
+/* Reports that the process ran out of memory, by its own limit or the system's. Returns BL_EFAIL. */
 static int process_report_memory(const struct bl_decoder_process *p, const struct bl_decoder_call *call,
                                  struct bl_decoder_loss *loss, struct bl_error *e)
 {
@@ -262,7 +268,7 @@ static int process_report_memory(const struct bl_decoder_process *p, const struc
         e, BL_EFAIL, "%s: its decoder process ran out of memory (of the system, or of --decoder-memory)", loss->path);
 }
 
-/* Learns why the process has ended. */
+/* Reaps a process that has ended, and describes in *loss how. Returns BL_EFAIL if it ran out of memory. */
 static int process_lose(struct bl_decoder_process *p, const struct bl_decoder_start *start,
                         const struct bl_decoder_call *call, struct bl_decoder_loss *loss, struct bl_error *e)
 {
@@ -282,7 +288,7 @@ static int process_lose(struct bl_decoder_process *p, const struct bl_decoder_st
     return BL_OK;
 }
 
-/* Reserves memory that the process is about to take, or takes already. */
+/* Answers a request to reserve memory (BL_ISOLATED_RESERVE), after waiting until the memory is available. */
 static int process_reserve(struct bl_decoder_process *p, const struct bl_decoder_start *start,
                            const struct bl_decoder_call *call, struct bl_decoder_loss *loss, struct bl_error *e)
 {
@@ -299,7 +305,7 @@ static int process_reserve(struct bl_decoder_process *p, const struct bl_decoder
     return process_lose(p, start, call, loss, e);
 }
 
-/* What it says has no meaning: a decoder has written where it should not. */
+/* Kills a process that has sent an invalid message: a decoder has probably overwritten its memory. */
 static void process_distrust(struct bl_decoder_process *p, const struct bl_decoder_start *start,
                              struct bl_decoder_loss *loss)
 {
@@ -308,7 +314,8 @@ static void process_distrust(struct bl_decoder_process *p, const struct bl_decod
     snprintf(loss->how, sizeof loss->how, "nonsense in place of an answer");
 }
 
-/* While nothing comes from the process: whether it is to be ended. */
+/* Runs whenever no message has come for a tenth of a second: reports progress, and kills the process if the run is
+ * cancelled (BL_ECANCEL) or the process has stalled (loss->stalled). */
 static int process_watch(struct bl_decoder_process *p, const struct bl_decoder_start *start,
                          const struct bl_decoder_call *call, struct watch *watch, struct bl_decoder_loss *loss,
                          struct bl_error *e)
@@ -327,7 +334,8 @@ static int process_watch(struct bl_decoder_process *p, const struct bl_decoder_s
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
 
-/* Opens the files that the call names. Those that are not opened, or cannot be, the process will ask for. */
+/* Opens the files of the call for sending, unless the workers have too many open. The process requests each file whose
+ * descriptor is missing. A single file is always opened and not counted, since every worker needs one. */
 static void call_open_files(const struct bl_decoder_call *call, const struct bl_decoder_start *start, int *fd)
 {
     int count = call->paths > 1 ? call->paths : 0;
@@ -346,7 +354,8 @@ static void call_close_files(const struct bl_decoder_call *call, const struct bl
     atomic_fetch_sub(&start->files->open, call->paths > 1 ? call->paths : 0);
 }
 
-/* Sends the request, with the files that it will need, unless the process has its only one open. */
+/* Sends the request with the descriptors of its files. Consecutive pieces of one file send no descriptor: the process
+ * usually has the file open still. Returns false if the process is gone. */
 static bool process_send(struct bl_decoder_process *p, const struct bl_decoder_start *start,
                          const struct bl_decoder_call *call, struct bl_decoder_loss *loss)
 {
@@ -364,7 +373,7 @@ static bool process_send(struct bl_decoder_process *p, const struct bl_decoder_s
     return sent;
 }
 
-/* Takes the answer that ends the call; it may be damaged. */
+/* Reads the answer that ends the call. Returns its code; sets p->answer.damaged if the answer is invalid. */
 static int process_take_answer(struct bl_decoder_process *p, const struct bl_decoder_call *call,
                                struct bl_decoder_loss *loss, struct bl_error *e)
 {
@@ -382,7 +391,7 @@ static int process_take_answer(struct bl_decoder_process *p, const struct bl_dec
     return memory ? process_report_memory(p, call, loss, e) : bl_error_set(e, (int)code, "%s", text);
 }
 
-/* Takes a row that comes before the answer; it may be damaged. */
+/* Reads and stores a row. Sets p->answer.damaged if the row is invalid or not one that the call allows. */
 static int process_take_row(struct bl_decoder_process *p, const struct bl_decoder_call *call,
                             struct bl_decoder_loss *loss, struct bl_error *e)
 {
@@ -393,7 +402,7 @@ static int process_take_row(struct bl_decoder_process *p, const struct bl_decode
     return p->answer.damaged ? BL_OK : call->row(call->sink, loss->rows++, &row, e);
 }
 
-/* Handles a message. *done: it was the last. */
+/* Handles one message. *done is true for the answer, which is the last one. */
 static int process_handle(struct bl_decoder_process *p, const struct bl_decoder_start *start,
                           const struct bl_decoder_call *call, struct bl_decoder_loss *loss, bool *done,
                           struct bl_error *e)

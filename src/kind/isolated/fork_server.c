@@ -21,8 +21,8 @@
 
 /* --- system call filter ------------------------------------------------------------------------------------------- */
 
-/* The filter is written out: libseccomp compiles it for each process, and never returns if memory runs out meanwhile.
- */
+/* The filter is a constant BPF program. libseccomp would compile the filter in each process, and it never returns if
+ * memory runs out meanwhile. */
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define IS_SANITIZED 1
@@ -45,7 +45,8 @@
 #define ALLOW(number) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 #define LOAD(member) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, member))
 
-/* What decoding takes: files that are open, memory, the clock, the end. The names and sizes of files are no secret. */
+/* The program allows the calls that decoding needs: on open descriptors, for memory, for the clock, and to end. It also
+ * allows stat and access, since names and sizes of files are no secret. Every other call fails with EPERM. */
 static struct sock_filter instructions[] = {
     LOAD(arch),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0),
@@ -103,13 +104,13 @@ static struct sock_filter instructions[] = {
     ALLOW(__NR_nanosleep),
     ALLOW(__NR_gettimeofday),
     ALLOW(__NR_getrandom),
-    /* flags of descriptors; not whom the kernel signals for them (F_SETOWN, F_SETSIG) */
+    /* fcntl for flags of descriptors only: F_SETOWN and F_SETSIG could make the kernel signal other processes */
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_fcntl, 0, 7),
     LOAD(args[1]),
     ALLOW(F_GETFD),
     ALLOW(F_SETFD),
     ALLOW(F_GETFL),
-    /* abort: signals to the process itself, which has this number. What was loaded is none, where it was fcntl. */
+    /* tgkill to the process itself only, for abort. The number is loaded again, because fcntl has replaced it. */
     LOAD(nr),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_tgkill, 0, 3),
     LOAD(args[0]),
@@ -118,9 +119,9 @@ static struct sock_filter instructions[] = {
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
 };
 
-#define OWN (sizeof instructions / sizeof *instructions - 3) /* the comparison with the process's number */
+#define OWN (sizeof instructions / sizeof *instructions - 3) /* the comparison with the process's own number */
 
-/* A kernel that would take a filter looks for it first. */
+/* Passes a NULL filter: a kernel that supports filters fails with EFAULT, because it tries to read the filter. */
 bool bl_syscall_filter_is_available(void)
 {
     return ARCHITECTURE && syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, NULL) != 0 && errno == EFAULT;
@@ -132,7 +133,7 @@ bool bl_syscall_filter_install(void)
     struct sock_fprog program = {.len = sizeof instructions / sizeof *instructions, .filter = instructions};
     if (!ARCHITECTURE || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return false;
-    /* Kernels before 5.16 would also switch off speculation, which costs a tenth of the speed. */
+    /* Without this flag, kernels before 5.16 also restrict speculative execution, which costs a tenth of the speed. */
     return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &program) == 0 ||
            syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
 }
@@ -140,22 +141,23 @@ bool bl_syscall_filter_install(void)
 /* --- fork server -------------------------------------------------------------------------------------------------- */
 
 #define WAIT_MICROSECONDS 100000
-#define LOAD_SECONDS 300 /* on a slow file system it takes many */
+#define LOAD_SECONDS 300 /* loading many libraries from a slow file system takes long */
 
 enum wish { WISH_SPAWN, WISH_REAP };
 
-/* What the server is asked for, with the socket that takes the answer, and for a new process its descriptor. */
+/* A request to the server. With it comes the socket that takes the answer. For WISH_SPAWN this socket also becomes the
+ * channel of the new process, and the descriptor of struct bl_spawn comes second. */
 struct wish_message {
     int64_t wish;
-    int64_t pid; /* to be reaped */
+    int64_t pid; /* WISH_REAP: the process to wait for */
     int64_t number[BL_SPAWN_NUMBERS];
 };
 
 struct spawn_answer {
-    int64_t pid;    /* of the new process */
-    int64_t status; /* of one that was reaped */
+    int64_t pid;    /* the new process, or the one that was reaped */
+    int64_t status; /* WISH_REAP: the exit status, as waitpid sets it */
     int64_t error;  /* errno, or 0 */
-    int64_t code;   /* of what the server could not load, or BL_OK */
+    int64_t code;   /* the code of a failed load, with its text, or BL_OK */
     char text[sizeof((struct bl_error *)0)->text];
 };
 
@@ -170,7 +172,7 @@ struct serving {
     int socket;
     bl_fork_main *main;
     const void *context;
-    int code; /* of what it loaded, with the reason */
+    int code; /* the result of load, with its error in fault */
     struct bl_error fault;
 };
 
@@ -184,9 +186,10 @@ static void process_follow_parent(pid_t parent)
 static void server_send(int socket, const struct spawn_answer *answer)
 {
     ssize_t sent = send(socket, answer, sizeof *answer, MSG_NOSIGNAL);
-    (void)sent; /* whoever asked is gone, or will find out that there is no answer */
+    (void)sent; /* the worker that asked is gone, or notices that no answer comes */
 }
 
+/* Forks a process, or answers with the error of the load if that has failed. */
 static void server_spawn(const struct serving *s, const struct wish_message *wish, const int fd[2])
 {
     struct bl_spawn spawn = {.fd = fd[1]};
@@ -220,7 +223,8 @@ static void server_reap(const struct wish_message *wish, int socket)
     server_send(socket, &answer);
 }
 
-/* *got is false when nobody is left who could ask. */
+/* Receives a request and its descriptors. *got is false if a signal interrupted it. Returns false when the tool has
+ * closed its end. */
 static bool server_receive(const struct serving *s, struct wish_message *wish, int fd[2], bool *got)
 {
     struct iovec part = {wish, sizeof *wish};
@@ -255,8 +259,9 @@ static void server_run(const struct serving *s)
     }
 }
 
-/* Whoever ends the run tells its processes by closing their sockets: a signal to the whole group must not end them
- * first. Open files would be kept open: a pipe that its reader waits for, a lock. */
+/* Detaches the server from the terminal and from the tool's files. The tool ends its processes by closing their
+ * sockets, so a signal to the process group, such as Ctrl-C, must not end them first. All other descriptors are closed:
+ * otherwise the reader of a pipe would wait for its end, and a lock would stay locked. */
 static void server_detach(int socket)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE, SIGALRM};
@@ -269,8 +274,8 @@ static void server_detach(int socket)
     bl_descriptors_close(socket + 1, INT_MAX);
 }
 
-/* Constructors of libraries may wait for ever where memory runs out (glib's, for a lock of its own). Then the server
- * ends, which whoever asks it is told. */
+/* Calls load with a time limit. If memory runs out, a library's constructor may wait for ever (glib's waits for its own
+ * lock). SIGALRM then ends the server, and its callers get an error. */
 static int server_load(bl_fork_load *load, struct bl_error *e)
 {
     signal(SIGALRM, SIG_DFL);
@@ -319,6 +324,7 @@ void bl_fork_server_stop(struct bl_fork_server *server)
 
 /* --- requests to the server --------------------------------------------------------------------------------------- */
 
+/* Sends a request with `fds` descriptors to the server. */
 static int server_ask(const struct bl_fork_server *server, const struct wish_message *wish, const int *fd, int fds,
                       struct bl_error *e)
 {
@@ -340,6 +346,8 @@ static int server_ask(const struct bl_fork_server *server, const struct wish_mes
     return sent < 0 ? bl_error_errno(e, BL_EFAIL, "the process that starts decoders does not answer") : BL_OK;
 }
 
+/* Receives the server's answer from the socket. `what` completes the message "cannot WHAT". Returns load's code if the
+ * load has failed, or BL_EFAIL. */
 static int answer_receive(int socket, const char *what, struct spawn_answer *answer, struct bl_error *e)
 {
     ssize_t got;

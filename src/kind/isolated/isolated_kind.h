@@ -1,5 +1,5 @@
-/* The kind that takes the place of one that is isolated (isolation.h): each of its functions has a decoder process do
- * what the kind would do in this one. */
+/* A kind that replaces an isolated one (isolation.h). Its functions send requests to a decoder process, which calls the
+ * functions of the isolated kind. */
 #ifndef BL_ISOLATED_KIND_H
 #define BL_ISOLATED_KIND_H
 
@@ -10,24 +10,24 @@
 
 struct bl_isolation_options {
     int isolate;   /* enum bl_isolate */
-    int64_t stall; /* seconds of processor time */
+    int64_t stall; /* a process is killed after this many seconds of processor time without progress */
 };
 
 #define BL_ISOLATION_IDLE_MAX 64
 
-/* A kind that is isolated. */
+/* The replacement of one isolated kind. */
 struct bl_isolated_part {
-    struct bl_kind kind; /* what takes its place */
+    struct bl_kind kind; /* the replacement; points to scan and read */
     struct bl_kind_scan scan;
     struct bl_kind_read read;
-    _Atomic(struct bl_decoder_process *) idle[BL_ISOLATION_IDLE_MAX]; /* processes that looked at fields or versions */
+    _Atomic(struct bl_decoder_process *) idle[BL_ISOLATION_IDLE_MAX]; /* idle processes for fields and versions */
 };
 
 /* Initialize with {0}. */
 struct bl_isolation {
     struct bl_isolation_options options;
     struct bl_isolated_part part[BL_FIELDS_MAX];
-    struct bl_decoder_part decoder[BL_FIELDS_MAX]; /* the same parts as they are in a process */
+    struct bl_decoder_part decoder[BL_FIELDS_MAX]; /* the isolated kinds, as the processes call them */
     int parts;
     struct bl_decoder_context context;
     struct bl_fork_server server;
@@ -35,9 +35,9 @@ struct bl_isolation {
     struct bl_decoder_times times;
 };
 
-/* Makes the kind that takes the place of this one. */
+/* Makes the replacement of a kind in part->kind. */
 void bl_isolated_kind_make(struct bl_isolated_part *part, const struct bl_kind *kind);
-/* Ends the processes that are idle. */
+/* Ends and frees the idle processes. */
 void bl_isolated_kind_release(const struct bl_isolation *isolation, struct bl_isolated_part *part);
 
 #endif

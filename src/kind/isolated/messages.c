@@ -7,12 +7,13 @@
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 
-#define ALIGN 8
+#define ALIGN 8 /* every item has a multiple of this many bytes */
 
+/* The beginning of a message; the items follow. */
 struct header {
     int32_t type;
-    int32_t fds; /* bit i: fd[i] is sent */
-    uint64_t size;
+    int32_t fds;   /* bit i: fd[i] is sent */
+    uint64_t size; /* bytes of the items */
 };
 
 union control {
@@ -41,13 +42,14 @@ void bl_message_put_bytes(struct bl_buffer *out, const void *data, size_t size)
     bl_buffer_append(out, zeros, (ALIGN - size % ALIGN) % ALIGN);
 }
 
-/* With its zero byte, so that the receiver can use it in place. No bytes at all: NULL. */
+/* Includes the zero byte, so that the receiver can use the text in place. NULL has no bytes. */
 void bl_message_put_text(struct bl_buffer *out, const char *text)
 {
     bl_message_put_bytes(out, text, text ? strlen(text) + 1 : 0);
 }
 
-/* The next so many bytes, rounded up; NULL: they are not there. */
+/* Returns the next size bytes, and skips them with their padding. Returns NULL, and marks the message as damaged, if
+ * the message is shorter. */
 static const void *message_take(struct bl_message *m, size_t size)
 {
     size_t whole = size + (ALIGN - size % ALIGN) % ALIGN;
@@ -135,7 +137,7 @@ static bool message_send_rest(int socket, const char *data, size_t size)
     return true;
 }
 
-/* Adds the descriptors to the header's message, and says which they are. */
+/* Attaches the descriptors to *m, and returns the bits of header.fds. control must stay valid until *m is sent. */
 static int32_t message_attach(struct msghdr *m, union control *control, const int *fd)
 {
     int list[BL_MESSAGE_FDS], count = 0;
@@ -182,7 +184,7 @@ bool bl_message_send(int socket, int type, const struct bl_buffer *data, const i
     return done == header.size || message_send_rest(socket, data->data + done, header.size - done);
 }
 
-/* The queue begins with a whole message, and so does each that is appended. */
+/* The queue has the same bytes as the messages would have on the socket. It can carry no descriptors. */
 void bl_message_append(struct bl_buffer *queue, int type, const struct bl_buffer *data)
 {
     struct header header = {.type = type, .size = data->size};
@@ -200,10 +202,11 @@ bool bl_message_flush(int socket, struct bl_buffer *queue)
 
 /* --- receiving ---------------------------------------------------------------------------------------------------- */
 
-#define AHEAD ((size_t)4096)   /* bytes to ask for at least: most messages come with one call */
-#define STEP ((size_t)1 << 20) /* and at most: memory is taken for what comes, not for what is claimed */
+#define AHEAD ((size_t)4096)   /* the least number of bytes to receive at once: most messages need one call */
+#define STEP ((size_t)1 << 20) /* the largest: memory grows with the bytes that arrive, not with the claimed size */
 
-/* Takes the descriptors that came with some bytes. A sender that waits for an answer has one message under way. */
+/* Stores the descriptors that came with some bytes. They belong to the current message, because a sender that passes
+ * descriptors waits for the answer before it sends the next message. Returns false if some were cut off. */
 static bool message_detach(struct msghdr *m, struct bl_message *message)
 {
     struct cmsghdr *header = CMSG_FIRSTHDR(m);
@@ -215,7 +218,8 @@ static bool message_detach(struct msghdr *m, struct bl_message *message)
     return !(m->msg_flags & MSG_CTRUNC);
 }
 
-/* Puts the descriptors, which came in order, at their places. */
+/* Moves the received descriptors, which are the first ones of fd, to the places that the bits of header.fds name, and
+ * closes the others. */
 static void message_place_fds(struct bl_message *message, int32_t which)
 {
     int list[BL_MESSAGE_FDS], taken = 0;
@@ -225,7 +229,7 @@ static void message_place_fds(struct bl_message *message, int32_t which)
     fds_close(list + taken, BL_MESSAGE_FDS - taken);
 }
 
-/* Drops the message before, and keeps what came with it. */
+/* Drops the previous message, and keeps the bytes of later messages that arrived with it. */
 static void message_next(struct bl_message *message)
 {
     struct bl_buffer *data = &message->data;
@@ -238,13 +242,13 @@ static void message_next(struct bl_message *message)
     message->damaged = false;
 }
 
-/* Receives some bytes, at most as many as are missing, or AHEAD. */
+/* Receives up to max(missing, AHEAD) bytes, but no more than STEP, and the descriptors that come with them. */
 static enum bl_received message_receive_some(int socket, struct bl_message *message, size_t missing)
 {
     struct bl_buffer *data = &message->data;
     union control control;
     struct iovec part = {.iov_len = missing > STEP ? STEP : missing > AHEAD ? missing : AHEAD};
-    /* The space may be rounded up: the length is for no more descriptors than a message has. */
+    /* CMSG_SPACE may have room for one more descriptor than fd; the length has not, so the kernel delivers no more. */
     struct msghdr m = {.msg_iov = &part,
                        .msg_iovlen = 1,
                        .msg_control = &control,
@@ -425,7 +429,7 @@ void bl_isolated_put_fields(struct bl_buffer *out, const struct bl_fields *field
     bl_message_put_bytes(out, fields, sizeof *fields);
 }
 
-/* Whether a step has a size that can be computed. */
+/* Returns whether the size of a step is positive and does not overflow. */
 static bool field_has_size(const struct bl_field *field)
 {
     int64_t bytes = (int64_t)bl_dtype_size(field->dtype);

@@ -1,5 +1,5 @@
-/* What a worker and its decoder process exchange: messages over a socket, the requests and answers that messages carry,
- * and a page of shared memory that shows the progress of the process. */
+/* The protocol between a worker and its decoder process: messages over a socket, the structs that messages carry, and a
+ * page of shared memory that shows the progress of the process. */
 #ifndef BL_MESSAGES_H
 #define BL_MESSAGES_H
 
@@ -10,19 +10,20 @@
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 
-/* Messages between processes of one program, over a stream socket: a type, numbers, texts and bytes, which the receiver
- * gets in the order in which they were put, and descriptors.
+/* A message has a type, items (numbers, texts and bytes), and descriptors. The receiver gets the items in the order in
+ * which the sender has put them. Both ends run the same program, so items need no names or byte order.
  *
- * The receiver need not trust the sender: a message with other contents than expected is damaged, no more. */
+ * The receiver does not trust the sender: if an item is missing or malformed, the get functions return 0 or NULL and
+ * mark the message as damaged, and nothing worse happens. */
 
-#define BL_MESSAGE_FDS 17
-#define BL_MESSAGE_MAX ((size_t)1 << 31) /* bytes, unless the receiver expects fewer */
+#define BL_MESSAGE_FDS 17                /* descriptors of a message at most */
+#define BL_MESSAGE_MAX ((size_t)1 << 31) /* bytes of a message, unless the receiver sets a lower limit */
 
+/* Append an item to a message that is being made. A failed allocation sets out->failed. text may be NULL. The receiver
+ * gets bytes at an address that is a multiple of 8. */
 void bl_message_put_int(struct bl_buffer *out, int64_t value);
 void bl_message_put_double(struct bl_buffer *out, double value);
-/* text may be NULL. */
 void bl_message_put_text(struct bl_buffer *out, const char *text);
-/* The receiver finds them at a multiple of 8. */
 void bl_message_put_bytes(struct bl_buffer *out, const void *data, size_t size);
 
 /* No descriptors. */
@@ -34,80 +35,84 @@ void bl_message_put_bytes(struct bl_buffer *out, const void *data, size_t size);
 /* A message that was received. Initialize with {.fd = BL_MESSAGE_FDS_NONE}; reusable. */
 struct bl_message {
     int type;
-    struct bl_buffer data;  /* the message, and what came with it of those that follow */
-    size_t at, end;         /* of its next item, and of its last, in data */
-    size_t most;            /* bytes that a message may have; 0: BL_MESSAGE_MAX */
-    bool damaged;           /* an item was not there */
-    int fd[BL_MESSAGE_FDS]; /* -1: none. Who takes one sets it to -1 */
+    struct bl_buffer data;  /* the message, and bytes of later messages that arrived with it */
+    size_t at, end;         /* offsets in data: of the next item, and of the end of the message */
+    size_t most;            /* the largest size of a message in bytes; 0: BL_MESSAGE_MAX */
+    bool damaged;           /* an item was missing or malformed */
+    int fd[BL_MESSAGE_FDS]; /* owned by the message; -1: none. A caller that takes one sets it to -1 */
 };
 
 void bl_message_free(struct bl_message *message);
 
-/* Forgets what came of the messages that follow: their sender is gone. */
+/* Empties the message, also of bytes of later messages, and closes its descriptors. For use after the sender has
+ * ended. */
 void bl_message_reset(struct bl_message *message);
 
-/* What comes next; texts and bytes live as long as the message. 0, NULL or no bytes if it is damaged. */
+/* Return the next item. Texts and bytes stay valid until the next message is received. If the item is missing or
+ * malformed, they mark the message as damaged and return 0 or NULL. */
 int64_t bl_message_get_int(struct bl_message *message);
 double bl_message_get_double(struct bl_message *message);
 const char *bl_message_get_text(struct bl_message *message);
 const void *bl_message_get_bytes(struct bl_message *message, size_t *size);
 
-/* Sends a message. fd: [BL_MESSAGE_FDS], -1 for none; NULL: none at all. False, with errno: the receiver is gone. */
+/* Sends a message. fd is an array of BL_MESSAGE_FDS descriptors, -1 for none, or NULL; the caller keeps them. Returns
+ * false, with errno, if the receiver is gone. */
 bool bl_message_send(int socket, int type, const struct bl_buffer *data, const int *fd);
 
-/* Appends a message to a queue, so that it travels with the next one: whoever waits for both wakes up once. */
+/* Appends a message to a queue instead of sending it, so that the receiver wakes up once for several messages. */
 void bl_message_append(struct bl_buffer *queue, int type, const struct bl_buffer *data);
 
-/* Sends what is in the queue, and empties it. */
+/* Sends the messages in the queue, and empties it. Returns false as bl_message_send, or if an append has failed. */
 bool bl_message_flush(int socket, struct bl_buffer *queue);
 
 enum bl_received {
     BL_RECEIVED,
-    BL_RECEIVED_NOTHING, /* not all of it for as long as the socket waits, or until a signal came: call again */
+    BL_RECEIVED_NOTHING, /* the socket's timeout or a signal came before the end of the message: call it again */
     BL_RECEIVED_END,     /* the sender is gone */
-    BL_RECEIVED_DAMAGED, /* no message at all */
-    BL_RECEIVED_FAILED,  /* errno */
+    BL_RECEIVED_DAMAGED, /* the bytes are no valid message */
+    BL_RECEIVED_FAILED,  /* a system call failed, with errno */
 };
 
-/* Receives the next message. */
+/* Receives the next message in place of the previous one, whose remaining descriptors it closes. */
 enum bl_received bl_message_receive(int socket, struct bl_message *message);
 
 /* --- requests and answers ----------------------------------------------------------------------------------------- */
 
-/* The types of messages, and the form in which they carry the structs that a kind is given and reports.
+/* The types of messages, and the encoding of the structs that are passed to a kind and reported by it.
  *
- * The worker sends a request, and the process answers with DONE. Before DONE the process may send, as often as it
- * needs, rows (COUNT) and requests of its own: that the worker opens a file, or reserves memory. */
+ * The worker sends a request, and the process answers with DONE. Before DONE the process may send rows (for COUNT), and
+ * requests of its own: to open a file (WANT, answered by OPENED) or to reserve memory (RESERVE, answered by RESERVED).
+ * A piece, for example, is PIECE, WANT, OPENED, RESERVE, RESERVED, DONE. */
 
 enum bl_isolated_type {
-    /* of the worker: */
+    /* from the worker: */
     BL_ISOLATED_COUNT,
     BL_ISOLATED_FIELDS,
     BL_ISOLATED_VERSIONS,
     BL_ISOLATED_PIECE,
     BL_ISOLATED_OPENED, /* errno or 0, with the descriptor */
     BL_ISOLATED_RESERVED,
-    /* of the process: */
-    BL_ISOLATED_WANT, /* the number of a file or folder of the request, a name in it or "", whether a folder is wanted
-                       */
-    BL_ISOLATED_RESERVE, /* bytes; whether they are needed already: bl_reservation_grow */
+    /* from the process: */
+    BL_ISOLATED_WANT,    /* number of a path of the request; a name in that folder, or ""; whether to open a folder */
+    BL_ISOLATED_RESERVE, /* bytes; whether to call bl_reservation_grow, not bl_reservation_need */
     BL_ISOLATED_ROW,
-    BL_ISOLATED_DONE, /* code, text, whether memory ran out; then what the work results in */
+    BL_ISOLATED_DONE, /* code, text, whether memory ran out; then the result of the request */
 };
 
-/* Descriptors of a message: memory, and the files of its inputs in their order. */
+/* Indices of a message's descriptors: the memory of a block, and from BL_ISOLATED_FILE on the files of the inputs. */
 enum bl_isolated_fd { BL_ISOLATED_MEMORY, BL_ISOLATED_FILE };
 #define BL_ISOLATED_FILES (BL_MESSAGE_FDS - BL_ISOLATED_FILE)
 
-/* Each get fills its struct with what put was given; texts and arrays live as long as the message. */
+/* Each get function fills its struct with the values that its put function has encoded. Texts and arrays stay valid
+ * until the next message is received. */
 void bl_isolated_put_row(struct bl_buffer *out, const struct bl_row *row);
 void bl_isolated_get_row(struct bl_message *m, struct bl_row *row);
 
-/* The chunk's items are its inputs, or the lines of a list: those from `first` on, so many; of a list with none, the
- * fault after them. */
+/* Encodes `count` items of the chunk from item `first` on. Items are inputs, or lines if the chunk is a list. With
+ * count 0 it encodes the fault after the last line of a list. */
 void bl_isolated_put_chunk(struct bl_buffer *out, const struct bl_chunk *chunk, int first, int count);
 
-/* A chunk that was received. Initialize with {0}; reusable. */
+/* A decoded chunk, with the memory of its arrays. Initialize with {0}; reusable. */
 struct bl_isolated_chunk {
     struct bl_chunk chunk;
     struct bl_input input[BL_ISOLATED_FILES];
@@ -116,6 +121,7 @@ struct bl_isolated_chunk {
     size_t capacity;
 };
 
+/* Decodes a chunk; check m->damaged after it. BL_EFAIL: out of memory. */
 int bl_isolated_get_chunk(struct bl_message *m, struct bl_isolated_chunk *out, struct bl_error *e);
 
 void bl_isolated_put_fields(struct bl_buffer *out, const struct bl_fields *fields);
@@ -123,13 +129,14 @@ void bl_isolated_get_fields(struct bl_message *m, struct bl_fields *fields);
 
 /* --- progress page ------------------------------------------------------------------------------------------------ */
 
-/* A page that a decoder process shares with its worker, which reads there how far the process is. */
+/* A page of memory that a decoder process shares with its worker. The process writes its progress, and the worker reads
+ * it without a message. */
 
 struct bl_progress_page {
-    atomic_ullong beats; /* packets, frames and images read (base/cancel.h) */
-    atomic_llong done;   /* of the present request, in the units of its meter */
-    atomic_int items;    /* inputs, or lines of a list, whose rows are made, of the present request */
-    atomic_bool failed;  /* it ended itself, as memory ran out or a message was wrong: no decoder is to blame */
+    atomic_ullong beats; /* packets, frames and images read so far (base/cancel.h): progress for --stall */
+    atomic_llong done;   /* progress of the current request, in the units of its meter */
+    atomic_int items;    /* items of the current request (inputs or lines) whose rows are made */
+    atomic_bool failed;  /* the process ended itself because memory ran out or a message was invalid */
 };
 
 #endif
