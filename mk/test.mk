@@ -192,7 +192,7 @@ build/libinject.so build/laws.so build/hostile.so: build/release/flags
 # With clang, where there is one: a second compiler sees all of the code, and optimizes it as for a release. Without the command tests
 # of pages, shells, clusters and the clock, of plans, which the unit tests make by the hundred, of memory and exact values, for which others
 # decode the same, and of tasks and dry runs, which do what pack and scan do.
-UNSANITIZED_CLI := $(patsubst %,tests/cli/%.sh,ci company completion cost decoder_memory doctor dry_run end_report exact_audio exact_video launchers \
+UNSANITIZED_CLI := $(patsubst %,tests/cli/%.sh,ci pair_repeat completion cost decoder_memory doctor dry_run end_report exact_audio exact_video launchers \
 	manual max_column plan plan_plot progress report slurm tasks tasks_scan usage)
 SANITIZED_CLI := $(filter-out $(UNSANITIZED_CLI),$(wildcard tests/cli/*.sh))
 asan:

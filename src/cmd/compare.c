@@ -186,8 +186,8 @@ static void compare_format_rows(const struct comparing *c, const struct bl_plan_
                                                                                            again[32] = "-";
         if (w->balance.is_measured)
             snprintf(lost, sizeof lost, "%.2f%%", 100 * w->balance.lost);
-        if (w->company.pairs)
-            snprintf(again, sizeof again, "%.2f%%", 100 * bl_company_share(&w->company));
+        if (w->pair_repeat.pairs)
+            snprintf(again, sizeof again, "%.2f%%", 100 * bl_pair_repeat_share(&w->pair_repeat));
         bl_buffer_printf(out, "%-8s %-8s %7" PRId64 " %14s %16s %14s %10s %9.2f%% %14s %10s %12s %9s %10s %8.2f",
                          w->strategy, w->fill[0] ? w->fill : "-", w->T, bl_text_count(blocks, w->blocks),
                          bl_text_count(padding, w->padding), bl_text_count(deleted, w->deleted),

@@ -111,25 +111,26 @@ static void info_format_epoch(int64_t epoch, struct bl_buffer *out)
         bl_buffer_text(out, "the stored plan");
 }
 
-static void info_format_company(const struct bl_epochs_company *company, struct bl_buffer *out)
+static void info_format_pair_repeat(const struct bl_epochs_pair_repeat *pair_repeat, struct bl_buffer *out)
 {
-    const struct bl_company *highest = &company->highest;
+    const struct bl_pair_repeat *highest = &pair_repeat->highest;
     char plans[BL_PLURAL_SIZE];
-    if (!company->epochs)
+    if (!pair_repeat->epochs)
         return;
-    bl_text_plural(plans, company->epochs + 1, "plan");
+    bl_text_plural(plans, pair_repeat->epochs + 1, "plan");
     if (!highest->pairs) {
         bl_buffer_printf(out, "company     %s, none puts two sequences together\n", plans);
         return;
     }
-    bl_buffer_printf(out, "company     at most %.2f %% of pairs meet again (", 100 * bl_company_share(highest));
-    info_format_epoch(company->plan[0], out);
+    bl_buffer_printf(out, "company     at most %.2f %% of pairs meet again (", 100 * bl_pair_repeat_share(highest));
+    info_format_epoch(pair_repeat->plan[0], out);
     bl_buffer_text(out, " and ");
-    info_format_epoch(company->plan[1], out);
+    info_format_epoch(pair_repeat->plan[1], out);
     bl_buffer_printf(out, "; drawn at random: %.2f %%), ", 100 * highest->random);
-    bl_buffer_printf(
-        out, company->each_pair ? "between any two of %s\n" : "between each of %s and the next, and the stored one\n",
-        plans);
+    bl_buffer_printf(out,
+                     pair_repeat->each_pair ? "between any two of %s\n"
+                                            : "between each of %s and the next, and the stored one\n",
+                     plans);
 }
 
 static void info_format_plan(const struct bl_info *info, struct bl_buffer *out)
@@ -162,7 +163,7 @@ static void info_format_plan(const struct bl_info *info, struct bl_buffer *out)
         bl_buffer_byte(out, '\n');
     }
     info_format_balance(&w->balance, out);
-    info_format_company(&info->company, out);
+    info_format_pair_repeat(&info->pair_repeat, out);
 }
 
 static void info_format_fields(const struct bl_info *info, struct bl_buffer *out)

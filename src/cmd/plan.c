@@ -209,18 +209,18 @@ static int plan_make_epochs(void *planning, struct bl_error *e)
         atomic_fetch_add(&p->made, 1);
     }
     if (!code && plan_is_compared(p))
-        code = bl_planner_measure_company(&p->planner, &p->plan, &p->plan_info.company, e);
+        code = bl_planner_measure_pair_repeat(&p->planner, &p->plan, &p->plan_info.pair_repeat, e);
     p->plan.max_sequences = p->S;
     p->plan_info.seed = p->options.seed;
     return code;
 }
 
-static int plan_make_aside(struct bl_cmd *cmd, struct planning *p)
+static int plan_make_in_background(struct bl_cmd *cmd, struct planning *p)
 {
-    const struct bl_aside aside = {plan_make_epochs, p, plan_tick, p, &cmd->cancel};
+    const struct bl_background background = {plan_make_epochs, p, plan_tick, p, &cmd->cancel};
     p->printer.bar = bl_progress_bar_make(&cmd->common);
     bl_progress_start(&p->progress, "plan", "plans", NULL, p->epochs > 1 ? p->epochs : 0);
-    int code = bl_aside_run(&aside, &cmd->error);
+    int code = bl_background_run(&background, &cmd->error);
     bl_progress_bar_end(&p->printer.bar);
     return code;
 }
@@ -258,7 +258,7 @@ static int plan_run_table(struct bl_cmd *cmd, struct planning *p)
     BL_TRY(plan_check_plot(p, e));
     BL_TRY(bl_length_source_read(&p->lengths, &p->options, cmd));
     p->is_told = p->report || !cmd->common.quiet;
-    BL_TRY(plan_make_aside(cmd, p));
+    BL_TRY(plan_make_in_background(cmd, p));
     code = plan_report(p, e);
     if (!code && !cmd->common.quiet)
         bl_summary_plan(&p->plan, &p->plan_info);

@@ -169,15 +169,15 @@ static void summary_balance(const struct bl_plan_balance *b)
                  b->apart, b->apart_drawn, b->neighbours);
 }
 
-static void summary_company(const struct bl_plan_info *plan_info)
+static void summary_pair_repeat(const struct bl_plan_info *plan_info)
 {
-    const struct bl_company *company = &plan_info->company;
-    double share = bl_company_share(company);
+    const struct bl_pair_repeat *pair_repeat = &plan_info->pair_repeat;
+    double share = bl_pair_repeat_share(pair_repeat);
     bool is_drawn = strcmp(plan_info->fill, bl_fill_names[BL_FILL_OPTIMAL]) == 0;
-    if (company->pairs)
+    if (pair_repeat->pairs)
         bl_cmd_print("%.2f %% of the pairs in a block meet again under the next seed (in random blocks: %.2f %%)%s",
-                     100 * share, 100 * company->random,
-                     is_drawn && share > 1.5 * company->random + 0.01 ? "; fewer with more blocks (--spare)" : "");
+                     100 * share, 100 * pair_repeat->random,
+                     is_drawn && share > 1.5 * pair_repeat->random + 0.01 ? "; fewer with more blocks (--spare)" : "");
 }
 
 void bl_summary_repeated(int64_t repeated, int64_t plans, bool is_kept)
@@ -209,7 +209,7 @@ void bl_summary_plan(const struct bl_plan *plan, const struct bl_plan_info *plan
                      bl_text_plural(c, plan_info->batch_size, "block"));
     summary_columns(plan_info);
     summary_balance(&plan_info->balance);
-    summary_company(plan_info);
+    summary_pair_repeat(plan_info);
     int64_t naive;
     /* Naive padding extends every sequence to the length of the longest. */
     if (strcmp(plan_info->strategy, "block") == 0 && !__builtin_mul_overflow(plan->sequences, plan->longest, &naive) &&

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "plan/drawing.h"
-#include "plan/meeting.h"
+#include "plan/exchange.h"
 #include "plan/random.h"
 #include "plan/search.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/sort.h"
-#include "plan/meeting.h"
+#include "plan/exchange.h"
 
 /* --- levelling ---------------------------------------------------------------------------------------------------- */
 
@@ -22,7 +22,7 @@ enum {
 
 struct levelling {
     const struct bl_level *l;
-    struct bl_meeting m;
+    struct bl_block_exchange m;
     uint64_t *order;  /* [count] ascending: the leading bits of an excess, then the place in `member` */
     uint32_t *member; /* [count] blocks of one group */
     size_t count;
@@ -83,11 +83,11 @@ static int level_meet(struct levelling *v, uint32_t own, uint32_t other, int cho
     bool found;
     if ((mine > 0) == (its > 0))
         wish = (its - mine) / 2;
-    int code = bl_meeting_find(&v->m, other, choices, wish, v->tolerance / 2, set, &moved, &found, e);
+    int code = bl_block_exchange_find(&v->m, other, choices, wish, v->tolerance / 2, set, &moved, &found, e);
     *gained = !code && found &&
               level_square(mine + moved) + level_square(its - moved) < level_square(mine) + level_square(its);
     if (*gained)
-        bl_meeting_exchange(&v->m, set, moved);
+        bl_block_exchange_apply(&v->m, set, moved);
     return code;
 }
 
@@ -101,7 +101,7 @@ static int level_serve(struct levelling *v, uint32_t own, struct bl_error *e)
         if (other == own || (level_excess(v, own) > 0) != (level_excess(v, own) > level_excess(v, other)))
             continue;
         if (gained)
-            code = bl_meeting_begin(&v->m, own, e);
+            code = bl_block_exchange_begin(&v->m, own, e);
         if (!code)
             code = level_meet(v, own, other, i < 1 ? BL_CHOICES_MAX / 2 : BL_CHOICES_MAX, &gained, e);
         ever |= gained;
@@ -136,7 +136,7 @@ static double level_measure(const struct levelling *v, size_t *off)
     for (size_t i = 0; i < v->count; i++) {
         uint32_t b = v->member[i];
         int64_t excess = level_excess(v, b);
-        if (v->m.block[b].is_raised || !level_is_off(v, b))
+        if (v->m.block[b].is_above_target || !level_is_off(v, b))
             continue;
         sum += (double)(excess < 0 ? -excess : excess);
         ++*off;
@@ -152,7 +152,7 @@ static int level_round(struct levelling *v, size_t off, struct bl_error *e)
     level_sort(v);
     for (size_t i = v->count; i-- > 0 && !code && v->m.exchange.work < v->work;) {
         uint32_t b = v->member[v->order[i] & UINT32_MAX];
-        if (!v->m.block[b].is_raised || v->m.block[b].idle < IDLE_MAX)
+        if (!v->m.block[b].is_above_target || v->m.block[b].idle < IDLE_MAX)
             code = level_serve(v, b, e);
     }
     return code;
@@ -165,8 +165,8 @@ static void level_set_targets(struct levelling *v)
     size_t count = 0;
     for (size_t i = 0; i < v->count; i++) {
         uint32_t b = v->member[i];
-        v->m.block[b].is_raised = v->l->cost->block + v->m.block[b].dearest > v->level;
-        if (v->m.block[b].is_raised)
+        v->m.block[b].is_above_target = v->l->cost->block + v->m.block[b].dearest > v->level;
+        if (v->m.block[b].is_above_target)
             continue;
         sum += (double)v->m.block[b].cost;
         count++;
@@ -202,7 +202,7 @@ static void level_find(struct levelling *v)
 {
     double sum = 0;
     for (size_t i = 0; i < v->count; i++) {
-        const struct bl_meeting_block *b = &v->m.block[v->member[i]];
+        const struct bl_exchange_block *b = &v->m.block[v->member[i]];
         sum += (double)b->cost;
         v->order[i] = (uint64_t)(v->l->cost->block + b->dearest);
     }
@@ -219,11 +219,11 @@ static int level_take_room(struct levelling *v, uint32_t own, uint32_t other, st
     uint32_t set[2];
     int64_t moved;
     bool found;
-    int code = bl_meeting_begin(&v->m, own, e);
+    int code = bl_block_exchange_begin(&v->m, own, e);
     if (!code)
-        code = bl_meeting_find(&v->m, other, BL_CHOICES_MAX / 2, 0, v->level / 8, set, &moved, &found, e);
+        code = bl_block_exchange_find(&v->m, other, BL_CHOICES_MAX / 2, 0, v->level / 8, set, &moved, &found, e);
     if (!code && found)
-        bl_meeting_exchange(&v->m, set, moved);
+        bl_block_exchange_apply(&v->m, set, moved);
     return code;
 }
 
@@ -341,14 +341,14 @@ static bool level_set_rows(struct levelling *v)
             uint32_t b = v->order[i] & UINT32_MAX;
             int64_t raised = v->m.block[b].cost + level / RAISE_PART;
             v->m.block[b].target = raised < most ? raised : most;
-            v->m.block[b].is_raised = false;
+            v->m.block[b].is_above_target = false;
             v->m.block[b].is_in_row = true;
         }
         left -= row;
         any = true;
     }
     for (size_t i = 0; i < left; i++)
-        v->m.block[v->order[i] & UINT32_MAX].is_raised = false;
+        v->m.block[v->order[i] & UINT32_MAX].is_above_target = false;
     return any;
 }
 
@@ -360,7 +360,7 @@ int bl_level_blocks(struct bl_draft *d, const struct bl_level *level, struct bl_
     v->l = level;
     v->order = malloc((d->blocks + 1) * sizeof *v->order);
     v->member = malloc((d->blocks + 1) * sizeof *v->member);
-    int code = bl_meeting_make(&v->m, d, level->cost, level->limits, level->needs, level->seed, e);
+    int code = bl_block_exchange_make(&v->m, d, level->cost, level->limits, level->needs, level->seed, e);
     if (!code && (!v->order || !v->member))
         code = bl_error_memory(e);
     if (!code)
@@ -368,8 +368,8 @@ int bl_level_blocks(struct bl_draft *d, const struct bl_level *level, struct bl_
     if (!code && level_set_rows(v))
         code = level_groups(v, false, e);
     if (!code)
-        bl_meeting_write(&v->m);
-    bl_meeting_free(&v->m);
+        bl_block_exchange_write(&v->m);
+    bl_block_exchange_free(&v->m);
     free(v->order);
     free(v->member);
     free(v);

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "plan/company.h"
+#include "plan/pair_repeat.h"
 #include "plan/plan.h"
 #include "plan/planner.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "plan/histogram.h"
-#include "plan/company.h"
+#include "plan/pair_repeat.h"
 #include "plan/draft.h"
 #include "plan/level.h"
 #include "plan/needs.h"
@@ -502,16 +502,16 @@ out:
     return code;
 }
 
-int bl_planner_measure_company(struct bl_planner *p, const struct bl_plan *plan, struct bl_company *company,
-                               struct bl_error *e)
+int bl_planner_measure_pair_repeat(struct bl_planner *p, const struct bl_plan *plan, struct bl_pair_repeat *pair_repeat,
+                                   struct bl_error *e)
 {
     struct bl_plan other = {0};
-    *company = (struct bl_company){.is_measured = true};
-    if (!bl_company_count_pairs(plan))
+    *pair_repeat = (struct bl_pair_repeat){.is_measured = true};
+    if (!bl_pair_repeat_count_pairs(plan))
         return BL_OK;
     int code = bl_planner_draw(p, p->seed + 1, 0, true, &other, e); /* after the last comes 0 */
     if (!code)
-        code = bl_company_measure(company, plan, &other, p->count, e);
+        code = bl_pair_repeat_measure(pair_repeat, plan, &other, p->count, e);
     bl_plan_free(&other);
     return code;
 }

@@ -3,7 +3,7 @@
 #ifndef BL_PLANNER_H
 #define BL_PLANNER_H
 
-#include "plan/company.h"
+#include "plan/pair_repeat.h"
 #include "plan/fill.h"
 #include "plan/needs.h"
 #include "plan/plan.h"
@@ -47,7 +47,7 @@ int bl_planner_draw(struct bl_planner *planner, uint64_t seed, size_t min_blocks
 
 /* Measures who meets again between a plan, the last one drawn, and that of the next seed, which it draws; the planner
  * is not needed any more. Where partitions are taken, it avoids them, as the plan of the next epoch does. */
-int bl_planner_measure_company(struct bl_planner *planner, const struct bl_plan *plan, struct bl_company *company,
-                               struct bl_error *e);
+int bl_planner_measure_pair_repeat(struct bl_planner *planner, const struct bl_plan *plan,
+                                   struct bl_pair_repeat *pair_repeat, struct bl_error *e);
 
 #endif

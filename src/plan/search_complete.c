@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/company.h"
+#include "plan/pair_repeat.h"
 #include "plan/random.h"
 #include "plan/search.h"
 

@@ -7,7 +7,7 @@
 #include "plan/histogram.h"
 #include "plan/draft.h"
 #include "plan/fill.h"
-#include "plan/meeting.h"
+#include "plan/exchange.h"
 
 /* --- bound -------------------------------------------------------------------------------------------------------- */
 

@@ -444,11 +444,11 @@ int bl_pipeline_run(const struct bl_stages *stages, void *context, int workers, 
  * cancellation. */
 
 struct running {
-    const struct bl_aside *aside;
+    const struct bl_background *background;
     bool is_made; /* the single job has been produced */
 };
 
-static int aside_produce(void *context, void **job, struct bl_error *e)
+static int background_produce(void *context, void **job, struct bl_error *e)
 {
     struct running *r = context;
     (void)e;
@@ -458,38 +458,38 @@ static int aside_produce(void *context, void **job, struct bl_error *e)
     return BL_OK;
 }
 
-static int aside_work(void *context, void *worker, void *job, struct bl_error *e)
+static int background_work(void *context, void *worker, void *job, struct bl_error *e)
 {
     const struct running *r = context;
     (void)worker, (void)job;
-    return r->aside->work(r->aside->context, e);
+    return r->background->work(r->background->context, e);
 }
 
-static int aside_consume(void *context, void *job, struct bl_error *e)
+static int background_consume(void *context, void *job, struct bl_error *e)
 {
     (void)context, (void)job, (void)e;
     return BL_OK;
 }
 
-static void aside_discard(void *context, void *job)
+static void background_discard(void *context, void *job)
 {
     (void)context, (void)job;
 }
 
-static void aside_tick(void *context)
+static void background_tick(void *context)
 {
     const struct running *r = context;
-    r->aside->tick(r->aside->sink);
+    r->background->tick(r->background->sink);
 }
 
-int bl_aside_run(const struct bl_aside *aside, struct bl_error *e)
+int bl_background_run(const struct bl_background *background, struct bl_error *e)
 {
-    static const struct bl_stages stages = {.produce = aside_produce,
-                                            .work = aside_work,
-                                            .consume = aside_consume,
-                                            .discard = aside_discard,
-                                            .tick = aside_tick};
-    struct running running = {.aside = aside};
+    static const struct bl_stages stages = {.produce = background_produce,
+                                            .work = background_work,
+                                            .consume = background_consume,
+                                            .discard = background_discard,
+                                            .tick = background_tick};
+    struct running running = {.background = background};
     /* Two workers: with one, the caller's thread would run the work and could not tick. */
-    return bl_pipeline_run(&stages, &running, 2, 2, aside->cancel, e);
+    return bl_pipeline_run(&stages, &running, 2, 2, background->cancel, e);
 }

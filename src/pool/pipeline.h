@@ -48,7 +48,7 @@ int bl_pipeline_run(const struct bl_stages *stages, void *context, int workers, 
 
 /* A background task: work runs on its own thread while the calling thread reports that the work goes on. */
 
-struct bl_aside {
+struct bl_background {
     int (*work)(void *context, struct bl_error *e);
     void *context;
     void (*tick)(void *sink); /* called several times a second, on the caller's thread */
@@ -58,6 +58,6 @@ struct bl_aside {
 
 /* Runs the background task and returns the code of its work, with its error. The function always waits for the end of
  * the work, also when cancel is raised; then it returns BL_ECANCEL. */
-int bl_aside_run(const struct bl_aside *aside, struct bl_error *e);
+int bl_background_run(const struct bl_background *background, struct bl_error *e);
 
 #endif

@@ -163,17 +163,17 @@ static void plan_append_fill(const struct bl_report *r, struct bl_buffer *out)
     chart_append(out, "fill", "Fill of blocks", "Blocks by the part of T that holds steps", bar, bars);
 }
 
-static void plan_append_company(const struct bl_report *r, struct bl_buffer *out)
+static void plan_append_pair_repeat(const struct bl_report *r, struct bl_buffer *out)
 {
-    const struct bl_epochs_company *epochs = &r->info.company;
-    const struct bl_company *c = epochs->epochs ? &epochs->highest : &r->info.manifest.plan_info.company;
+    const struct bl_epochs_pair_repeat *epochs = &r->info.pair_repeat;
+    const struct bl_pair_repeat *c = epochs->epochs ? &epochs->highest : &r->info.manifest.plan_info.pair_repeat;
     if (!c->pairs)
         return;
     if (epochs->epochs)
         bl_page_fact(out, "meet again", "%.2f %% of pairs, between plans %" PRId64 " and %" PRId64 " of %" PRId64,
-                     100 * bl_company_share(c), epochs->plan[0], epochs->plan[1], epochs->epochs + 1);
+                     100 * bl_pair_repeat_share(c), epochs->plan[0], epochs->plan[1], epochs->epochs + 1);
     else
-        bl_page_fact(out, "meet again", "%.2f %% of pairs, under the next seed", 100 * bl_company_share(c));
+        bl_page_fact(out, "meet again", "%.2f %% of pairs, under the next seed", 100 * bl_pair_repeat_share(c));
     bl_page_fact(out, "drawn at random", "%.2f %%", 100 * c->random);
 }
 
@@ -193,7 +193,7 @@ static void plan_append_ranks(const struct bl_report *r, struct bl_buffer *out)
         bl_page_fact(out, "dearest block", "%.3f of the mean", b->highest);
         bl_page_fact(out, "steps differ from the whole by", "%.3f (drawn at random: %.3f)", b->apart, b->apart_drawn);
     }
-    plan_append_company(r, out);
+    plan_append_pair_repeat(r, out);
     bl_page_end_table(out);
 }
 

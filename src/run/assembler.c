@@ -8,7 +8,7 @@
 #include "kind/input_stat.h"
 #include "kind/reservation.h"
 #include "run/heartbeat.h"
-#include "run/scatter.h"
+#include "run/bucketing.h"
 #include "store/row_reader.h"
 
 static void copier_close(struct bl_copier *c);
@@ -120,13 +120,13 @@ static int64_t piece_step(const struct bl_copier *c, const struct bl_block *bloc
 }
 
 /* Reads all fields of a piece that external bucketing has stored: there the fields of a piece lie together. */
-static int piece_read_scattered(struct bl_copier *c, struct bl_block *block, int i, size_t piece, struct bl_error *e)
+static int piece_read_bucketed(struct bl_copier *c, struct bl_block *block, int i, size_t piece, struct bl_error *e)
 {
     const struct bl_fields *fields = &c->pack->format->fields;
     uint8_t *out[BL_FIELDS_MAX];
     for (int f = 0; f < fields->count; f++)
         out[f] = block->field[f] + (size_t)block->cu_seqlens[i] * bl_field_step_bytes(&fields->field[f]);
-    return bl_scatter_read(c->pack->scatter, piece, block->length[i], out, e);
+    return bl_bucketing_read(c->pack->bucketing, piece, block->length[i], out, e);
 }
 
 /* Copies field f of piece i into the block. A bucketed piece is read as a whole with field 0. */
@@ -136,8 +136,8 @@ static int piece_copy(struct bl_copier *c, struct bl_block *block, int i, int f,
     size_t piece = (size_t)(c->pack->plan->block_ptr[block->index] + i);
     if (bl_cancelled(c->pack->env->cancel))
         return BL_ECANCEL;
-    if (bl_scatter_has(c->pack->scatter, piece))
-        return f ? BL_OK : piece_read_scattered(c, block, i, piece, e);
+    if (bl_bucketing_has(c->pack->bucketing, piece))
+        return f ? BL_OK : piece_read_bucketed(c, block, i, piece, e);
     return bl_view_copy_steps(&c->view, block->sequence[i], piece_step(c, block, i), block->length[i], f,
                               block->field[f] + (size_t)block->cu_seqlens[i] * bytes, e);
 }
@@ -325,8 +325,8 @@ static int assembler_read_piece(struct bl_assembler *a, struct bl_block *block, 
     uint8_t *out[BL_FIELDS_MAX];
     for (int f = 0; f < fields->count; f++)
         out[f] = block->field[f] + (size_t)block->cu_seqlens[i] * bl_field_step_bytes(&fields->field[f]);
-    if (bl_scatter_has(pack->scatter, piece))
-        return bl_scatter_read(pack->scatter, piece, block->length[i], out, e);
+    if (bl_bucketing_has(pack->bucketing, piece))
+        return bl_bucketing_read(pack->bucketing, piece, block->length[i], out, e);
     struct bl_request request = {.sequence = sequence,
                                  .source_start = block->source_start[i],
                                  .steps = block->length[i],

@@ -149,7 +149,7 @@ static const struct {
     [BL_LIMIT_BLOCK] = {"block", "waiting for single blocks"},
     [BL_LIMIT_DISK] = {"disk", "writing to the disk"},
     [BL_LIMIT_TABLE] = {"table", "tables"},
-    [BL_LIMIT_SCATTER] = {"scatter", "scattering sequences by shards"},
+    [BL_LIMIT_BUCKETING] = {"scatter", "scattering sequences by shards"},
     [BL_LIMIT_PLANNING] = {"planning", "planning"},
     [BL_LIMIT_FINISHING] = {"finishing", "finishing"},
 };
@@ -247,7 +247,7 @@ struct bl_bottleneck bl_bottleneck_find(const struct bl_run_times *t)
     sum[BL_LIMIT_PLANNING] = stage[BL_RUN_PLANNING];
     sum[BL_LIMIT_FINISHING] = stage[BL_RUN_FINISHING];
     double scan = limits_add_stage(sum, stage[BL_RUN_SCANNING], &t->scan, BL_LIMIT_TABLE, BL_LIMIT_TABLE);
-    double write = limits_add_stage(sum, stage[BL_RUN_WRITING], &t->write, BL_LIMIT_DISK, BL_LIMIT_SCATTER);
+    double write = limits_add_stage(sum, stage[BL_RUN_WRITING], &t->write, BL_LIMIT_DISK, BL_LIMIT_BUCKETING);
     double verify = limits_add_stage(sum, stage[BL_RUN_VERIFYING], &t->verify, BL_LIMIT_PROCESSOR, BL_LIMIT_TABLE);
     limits_add_work(sum, verify, &t->verify, BL_LIMIT_PROCESSOR, false);
     limits_add_work(sum, scan, &t->scan, t->scan_computes, t->on_gpu);

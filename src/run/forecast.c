@@ -230,7 +230,7 @@ static void forecast_temporary(const struct bl_packing *p, struct bl_forecast *f
     int64_t placed = bl_plan_placed(&p->plan) * f->step_bytes;
     if (bl_kind_spools_steps(inputs->kind, inputs->kind_config))
         f->bytes_temporary = p->plan.steps * f->step_bytes;
-    if (p->request.view ? bl_packing_view_scatters(p) : spools && placed > p->pack.share.rest)
+    if (p->request.view ? bl_packing_view_needs_buckets(p) : spools && placed > p->pack.share.rest)
         f->bytes_temporary += placed;
     f->spool_is_elsewhere = p->request.spool;
 }

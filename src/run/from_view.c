@@ -469,7 +469,7 @@ int bl_packing_view_attributes(struct bl_packing *p, struct bl_error *e)
  * read in stored order and to put the pieces into buckets. */
 #define PIECES_OF_A_FRAME 4
 
-bool bl_packing_view_scatters(const struct bl_packing *p)
+bool bl_packing_view_needs_buckets(const struct bl_packing *p)
 {
     const struct bl_view *view = p->request.view;
     const struct bl_fields *fields = &p->format.fields;

@@ -188,7 +188,7 @@ int bl_packing_read_view_plan(struct bl_packing *p, struct bl_error *e);
 
 /* Returns whether to copy the sequences of the view in stored order into buckets (run/scatter.h) first. This is faster
  * if many pieces share a frame of a compressed source, since each piece alone would decompress the whole frame. */
-bool bl_packing_view_scatters(const struct bl_packing *p);
+bool bl_packing_view_needs_buckets(const struct bl_packing *p);
 
 /* Copies the attributes of the view and their values. BL_EFAIL: the view has another number of rows than the table. */
 int bl_packing_view_attributes(struct bl_packing *p, struct bl_error *e);

@@ -76,7 +76,7 @@ struct bl_pack_progress {
     const char *file;    /* that holds it up, while it does; or NULL */
 };
 
-struct bl_scatter;
+struct bl_bucketing;
 struct bl_view;
 
 /* What of the processors and the memory a run takes (bl_memory_resolve). */
@@ -101,8 +101,8 @@ struct bl_pack {
     const struct bl_missing *missing;         /* the missing shards; NULL, or is_missing NULL: those without record */
     struct bl_memory_shares share;
     const struct bl_kind_env *env;
-    struct bl_scatter *scatter; /* holds scattered pieces, or NULL */
-    const struct bl_view *view; /* whose sources store the steps, which are copied; NULL: the kind reads them */
+    struct bl_bucketing *bucketing; /* holds scattered pieces, or NULL */
+    const struct bl_view *view;     /* whose sources store the steps, which are copied; NULL: the kind reads them */
     /* Reports each failure and note in the order of the blocks, including those of earlier runs. A code other than
      * BL_OK stops the run. */
     int (*outcome)(void *sink, const struct bl_row *row, const struct bl_outcome *outcome, struct bl_error *e);

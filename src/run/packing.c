@@ -13,7 +13,7 @@
 #include "kind/isolated/isolation.h"
 #include "kind/media/module.h"
 #include "run/machine.h"
-#include "run/scatter.h"
+#include "run/bucketing.h"
 #include "run/shards.h"
 #include "scan/extend.h"
 #include "store/block.h"
@@ -146,7 +146,7 @@ static void write_on_progress(void *sink, const struct bl_pack_progress *progres
     bl_packing_progress_tick(p);
 }
 
-static void write_on_scatter_progress(void *sink, int64_t rows)
+static void write_on_bucketing_progress(void *sink, int64_t rows)
 {
     struct bl_packing *p = sink;
     p->progress.done = rows;
@@ -155,18 +155,18 @@ static void write_on_scatter_progress(void *sink, int64_t rows)
 
 /* Whether sequences are first scattered by shards: a spool that is larger than the remaining memory, so that it is not
  * read at random, or what a view has of compressed sources. Says so. */
-static bool write_is_scattered(struct bl_packing *p, const struct bl_pack *pack)
+static bool write_uses_buckets(struct bl_packing *p, const struct bl_pack *pack)
 {
     char a[32], b[32];
     if (p->request.view) {
-        if (!bl_packing_view_scatters(p))
+        if (!bl_packing_view_needs_buckets(p))
             return false;
         bl_packing_message(p, false, "the sources are compressed: their sequences, %s, are first scattered by shards",
-                           bl_text_size(a, bl_scatter_bytes(pack)));
+                           bl_text_size(a, bl_bucketing_bytes(pack)));
         return true;
     }
     const struct bl_input_set *inputs = p->request.inputs;
-    int64_t bytes = inputs->kind->spool ? bl_scatter_bytes(pack) : 0;
+    int64_t bytes = inputs->kind->spool ? bl_bucketing_bytes(pack) : 0;
     if (bytes <= p->pack.share.rest)
         return false;
     bl_packing_message(p, false, "the %s has %s, more than the remaining memory, %s: it is first scattered by shards",
@@ -175,14 +175,14 @@ static bool write_is_scattered(struct bl_packing *p, const struct bl_pack *pack)
     return true;
 }
 
-static int write_scatter(struct bl_packing *p, struct bl_error *e)
+static int write_buckets(struct bl_packing *p, struct bl_error *e)
 {
     struct bl_pack *pack = &p->pack;
     const char *dir = p->request.view && !p->request.spool ? p->state.folder : p->env.spool;
-    if (!write_is_scattered(p, pack))
+    if (!write_uses_buckets(p, pack))
         return BL_OK;
     bl_packing_progress_begin(p, "scatter", "sequences", NULL, (int64_t)p->table.count);
-    int code = bl_scatter_make(&pack->scatter, pack, dir, p->pack.share.rest, write_on_scatter_progress, p, e);
+    int code = bl_bucketing_make(&pack->bucketing, pack, dir, p->pack.share.rest, write_on_bucketing_progress, p, e);
     bl_packing_progress_end(p);
     return code;
 }
@@ -203,7 +203,7 @@ static int write_shards(struct bl_packing *p, struct bl_error *e)
     int64_t begin, end;
     BL_TRY(write_sweep(p, e));
     BL_TRY(bl_space_check(pack, e));
-    BL_TRY(write_scatter(p, e));
+    BL_TRY(write_buckets(p, e));
     bl_pack_block_range(pack, &begin, &end);
     bl_packing_progress_begin(p, "pack", "blocks", bl_kind_steps(pack->kind, pack->config), end - begin);
     int code = bl_packing_reclaim(p, e);
@@ -229,8 +229,8 @@ int bl_packing_write(struct bl_packing *p, struct bl_error *e)
     bl_task_range(&p->request.task, bl_format_shards(&p->format), &pack->shard_begin, &pack->shard_end);
     p->failed = calloc(p->table.count / 8 + 1, 1);
     int code = p->failed ? write_shards(p, e) : bl_error_memory(e);
-    bl_scatter_free(pack->scatter);
-    pack->scatter = NULL;
+    bl_bucketing_free(pack->bucketing);
+    pack->bucketing = NULL;
     write_discard_state(p, code);
     return code;
 }

@@ -427,13 +427,13 @@ static void packing_tick(void *packing)
 
 static int plan_make(struct bl_packing *p, struct bl_error *e)
 {
-    const struct bl_aside aside = {plan_compute, p, packing_tick, p, p->request.cancel};
+    const struct bl_background background = {plan_compute, p, packing_tick, p, p->request.cancel};
     if (p->request.view)
         return bl_packing_read_view_plan(p, e);
     if (p->request.plan)
         return given_plan_read(p, e);
     bl_packing_progress_begin(p, "plan", "plans", NULL, 0);
-    int code = bl_aside_run(&aside, e);
+    int code = bl_background_run(&background, e);
     bl_packing_progress_end(p);
     bl_heartbeat_set_phase(&p->heartbeat, "plan"); /* what follows reports no progress, and may take long */
     return code;
@@ -603,7 +603,7 @@ int bl_compare_row_make(struct bl_plan_info *row, const int64_t *length, size_t 
     }
     bl_plan_info_make(row, &plan, &options);
     row->seconds = bl_seconds_now() - begun;
-    code = bl_planner_measure_company(&planner, &plan, &row->company, e);
+    code = bl_planner_measure_pair_repeat(&planner, &plan, &row->pair_repeat, e);
     if (!code && kept) {
         *kept = plan;
         plan = (struct bl_plan){0};

@@ -196,7 +196,7 @@ static int sample_open(struct sampling *s, struct bl_error *e)
     s->pack = *s->of;
     s->pack.plan = &s->plan;
     s->pack.format = &s->format;
-    s->pack.scatter = NULL;
+    s->pack.bucketing = NULL;
     bl_memory_budget_init(&s->memory, s->pack.share.rest);
     BL_TRY(plan_make_room(s, e));
     return sample_make_pool(s, e);

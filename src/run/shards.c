@@ -7,7 +7,7 @@
 #include "run/assembler.h"
 #include "run/heartbeat.h"
 #include "pool/pipeline.h"
-#include "run/scatter.h"
+#include "run/bucketing.h"
 #include "store/block.h"
 #include "store/folders.h"
 #include "store/row_reader.h"
@@ -266,7 +266,7 @@ static int shards_produce(void *context, void **job_, struct bl_error *e)
     job->blocks = shards_next_blocks(run);
     for (int b = 0; b < job->blocks; b++) {
         bl_block_plan(&job->block[b], pack->format, pack->plan, pack->table->length, run->next_block++);
-        bl_scatter_begin_block(pack->scatter, job->block[b].index);
+        bl_bucketing_begin_block(pack->bucketing, job->block[b].index);
     }
     bl_shard_writer_place_blocks(job->shard->shard, job->block, job->blocks);
     *job_ = job;
@@ -341,7 +341,7 @@ static int shards_consume(void *context, void *job_, struct bl_error *e)
     bool last = job->block[job->blocks - 1].index == open->last_block;
     run->blocks_done += job->blocks;
     for (int b = 0; b < job->blocks; b++)
-        bl_scatter_end_block(run->pack->scatter, job->block[b].index);
+        bl_bucketing_end_block(run->pack->bucketing, job->block[b].index);
     int code = shards_note_times(run, job, e);
     if (!code)
         code = shards_report_outcomes(run->pack, &job->outcomes, e);

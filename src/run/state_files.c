@@ -233,19 +233,19 @@ static int alone_refuse(const char *path, const char *dir, const char *owner, st
  * its own file. So the file is renamed first, and is removed only if it still has the expected owner. */
 static int alone_take_over(const char *path, const char *owner, struct bl_error *e)
 {
-    struct bl_buffer aside = {0}, now = {0};
+    struct bl_buffer background = {0}, now = {0};
     bool there = false;
-    int code = bl_temporary_name(path, &aside, e);
-    if (!code && rename(path, aside.data) != 0 && errno != ENOENT)
+    int code = bl_temporary_name(path, &background, e);
+    if (!code && rename(path, background.data) != 0 && errno != ENOENT)
         code = bl_error_errno(e, BL_EFAIL, "cannot rename %s", path);
     if (!code)
-        code = alone_read(aside.data, &now, &there, e);
+        code = alone_read(background.data, &now, &there, e);
     /* It is the file of another run by now, which is alive: restore its name. */
     if (!code && there && strcmp(now.data, owner) != 0)
-        code = link(aside.data, path) == 0 ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot restore %s", path);
+        code = link(background.data, path) == 0 ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot restore %s", path);
     if (!code && there)
-        (void)bl_fs_unlink(aside.data);
-    bl_buffer_free(&aside);
+        (void)bl_fs_unlink(background.data);
+    bl_buffer_free(&background);
     bl_buffer_free(&now);
     return code;
 }

@@ -239,9 +239,9 @@ static void planner_tick(void *view_job)
 static int view_prepare_planner(struct bl_view_job *job, struct bl_error *e)
 {
     struct bl_cancel none = {0}; /* no cancellation: a signal ends the process at once */
-    const struct bl_aside aside = {planner_make, job, planner_tick, job, &none};
+    const struct bl_background background = {planner_make, job, planner_tick, job, &none};
     bl_progress_start(&job->progress, "plan", "plans", NULL, job->request->epochs);
-    return bl_aside_run(&aside, e);
+    return bl_background_run(&background, e);
 }
 
 /* Draws the plan of an epoch into job->plan. least: the least number of blocks. */

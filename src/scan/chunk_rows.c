@@ -11,8 +11,8 @@
 
 /* --- forms of steps ----------------------------------------------------------------------------------------------- */
 
-int bl_forms_check(struct bl_forms *forms, const char *form, struct bl_row *row, struct bl_buffer *text,
-                   struct bl_error *e)
+int bl_step_formats_check(struct bl_step_formats *forms, const char *form, struct bl_row *row, struct bl_buffer *text,
+                          struct bl_error *e)
 {
     if (!forms->form) {
         forms->form = strdup(form);
@@ -30,11 +30,11 @@ int bl_forms_check(struct bl_forms *forms, const char *form, struct bl_row *row,
     return bl_buffer_check(text, e);
 }
 
-void bl_forms_free(struct bl_forms *forms)
+void bl_step_formats_free(struct bl_step_formats *forms)
 {
     free(forms->form);
     free(forms->id);
-    *forms = (struct bl_forms){0};
+    *forms = (struct bl_step_formats){0};
 }
 
 /* --- spilling rows to a file -------------------------------------------------------------------------------------- */
@@ -181,7 +181,7 @@ static int chunk_rows_hold(struct bl_chunk_rows *r, const struct bl_row *row, st
     return r->form && r->reason && r->extra ? BL_OK : bl_error_memory(e);
 }
 
-int bl_chunk_rows_release(struct bl_chunk_rows *r, struct bl_forms *forms, struct bl_error *e)
+int bl_chunk_rows_release(struct bl_chunk_rows *r, struct bl_step_formats *forms, struct bl_error *e)
 {
     struct bl_buffer reason = {0};
     struct bl_row row = r->held;
@@ -191,7 +191,7 @@ int bl_chunk_rows_release(struct bl_chunk_rows *r, struct bl_forms *forms, struc
     row.reason = r->reason;
     row.extra = r->extra;
     if (forms)
-        code = bl_forms_check(forms, r->form, &row, &reason, e);
+        code = bl_step_formats_check(forms, r->form, &row, &reason, e);
     if (!code)
         code = chunk_rows_add(r, &row, e);
     bl_buffer_free(&reason);

@@ -18,15 +18,15 @@
  * or in the merge of its parts. */
 
 /* Initialize with {0}. */
-struct bl_forms {
+struct bl_step_formats {
     char *form, *id; /* form and id of the first row; NULL: no row yet */
 };
 
 /* Compares the form of the next row with the first one. If they differ, the row becomes a skipped row. text holds the
  * reason, so it must live as long as the row. */
-int bl_forms_check(struct bl_forms *forms, const char *form, struct bl_row *row, struct bl_buffer *text,
-                   struct bl_error *e);
-void bl_forms_free(struct bl_forms *forms);
+int bl_step_formats_check(struct bl_step_formats *forms, const char *form, struct bl_row *row, struct bl_buffer *text,
+                          struct bl_error *e);
+void bl_step_formats_free(struct bl_step_formats *forms);
 
 /* --- spilling rows to a file -------------------------------------------------------------------------------------- */
 
@@ -102,7 +102,7 @@ void bl_chunk_rows_free(struct bl_chunk_rows *rows);
 
 /* Compares the form of the held row with that of the first row of the scan and adds the row to the lines. forms NULL:
  * it is not compared. Without a held row the function does nothing. */
-int bl_chunk_rows_release(struct bl_chunk_rows *rows, struct bl_forms *forms, struct bl_error *e);
+int bl_chunk_rows_release(struct bl_chunk_rows *rows, struct bl_step_formats *forms, struct bl_error *e);
 
 /* Adds a row that the kind found. The function is a bl_row_emit whose sink is the struct bl_chunk_rows. */
 int bl_chunk_rows_emit(void *sink, int input, const struct bl_row *given, struct bl_error *e);

@@ -22,7 +22,7 @@ struct merging {
     struct bl_part *part; /* [tasks] */
     int64_t opened;
     struct bl_part_place place; /* where the previous chunk ends */
-    struct bl_forms forms;
+    struct bl_step_formats forms;
     struct bl_buffer row, id, path, kind, reason, line;
     uint8_t *claimed; /* one bit for each line of the table of attributes; or NULL */
 };
@@ -154,7 +154,7 @@ static int merge_write_row(struct merging *m, struct bl_part *p, const char *for
                 (row.kind = part_line_value(column, BL_COLUMN_KIND, &m->kind));
     if (!good)
         return bl_part_damaged(p, "an invalid row", e);
-    BL_TRY(bl_forms_check(&m->forms, form, &row, &m->reason, e));
+    BL_TRY(bl_step_formats_check(&m->forms, form, &row, &m->reason, e));
     if (row.status == BL_ROW_OK)
         return bl_output_write(m->out, m->row.data, m->row.size, e);
     merge_count_skipped(m, column);
@@ -295,7 +295,7 @@ out:
         bl_part_close(&m.part[--m.opened]);
     free(m.part);
     free(m.claimed);
-    bl_forms_free(&m.forms);
+    bl_step_formats_free(&m.forms);
     struct bl_buffer *const buffers[] = {&m.row, &m.id, &m.path, &m.kind, &m.reason, &m.line};
     for (size_t b = 0; b < sizeof buffers / sizeof *buffers; b++)
         bl_buffer_free(buffers[b]);

@@ -249,7 +249,7 @@ struct scanning {
     bool is_limited;
     int64_t worker_memory;
     struct bl_memory_budget memory;
-    struct bl_forms forms;
+    struct bl_step_formats forms;
     struct bl_scan_progress *progress;
     struct bl_weights weights;  /* of the files */
     atomic_llong weight;        /* finished: workers add it, as files may take long */
@@ -561,7 +561,7 @@ out:
     bl_buffer_free(&s->rules.sampling);
     bl_buffer_free(&s->rules.columns);
     bl_buffer_free(&s->rules.missing);
-    bl_forms_free(&s->forms);
+    bl_step_formats_free(&s->forms);
     return code;
 }
 

@@ -542,13 +542,13 @@ static int encounter_read(const struct encounter *n, size_t i, struct bl_plan *p
 }
 
 /* Reads plan i and collects the block of each of its sequences. */
-static int encounter_find_places(const struct encounter *n, size_t i, struct bl_company_places *places,
+static int encounter_find_places(const struct encounter *n, size_t i, struct bl_pair_repeat_places *places,
                                  struct bl_error *e)
 {
     struct bl_plan plan = {0};
     char name[BL_EPOCHS_NAME_MAX];
     BL_TRY(encounter_read(n, i, &plan, e));
-    int code = bl_company_find_places(places, &plan, n->count, e);
+    int code = bl_pair_repeat_find_places(places, &plan, n->count, e);
     if (code)
         bl_error_prefix(e, "%s/%s", n->dir, encounter_name(n, i, name));
     bl_plan_free(&plan);
@@ -557,53 +557,54 @@ static int encounter_find_places(const struct encounter *n, size_t i, struct bl_
 
 /* Counts how many pairs of plan j share a block of plan i, too, and keeps the result if it is the highest so far.
  * places: those of plan i. */
-static int encounter_count(const struct encounter *n, size_t i, struct bl_company_places *places, size_t j,
-                           struct bl_epochs_company *company, struct bl_error *e)
+static int encounter_count(const struct encounter *n, size_t i, struct bl_pair_repeat_places *places, size_t j,
+                           struct bl_epochs_pair_repeat *pair_repeat, struct bl_error *e)
 {
-    struct bl_company counted;
+    struct bl_pair_repeat counted;
     struct bl_plan plan = {0};
     char name[BL_EPOCHS_NAME_MAX];
     BL_TRY(encounter_read(n, j, &plan, e));
-    int code = bl_company_count(&counted, &plan, places, e);
+    int code = bl_pair_repeat_count(&counted, &plan, places, e);
     bl_plan_free(&plan);
     if (code) {
         bl_error_prefix(e, "%s/%s", n->dir, encounter_name(n, j, name));
         return code;
     }
-    if (!company->highest.is_measured || bl_company_share(&counted) > bl_company_share(&company->highest)) {
-        company->highest = counted;
-        company->plan[0] = n->number[i];
-        company->plan[1] = n->number[j];
+    if (!pair_repeat->highest.is_measured ||
+        bl_pair_repeat_share(&counted) > bl_pair_repeat_share(&pair_repeat->highest)) {
+        pair_repeat->highest = counted;
+        pair_repeat->plan[0] = n->number[i];
+        pair_repeat->plan[1] = n->number[j];
     }
     return BL_OK;
 }
 
 /* Compares plan i with all later plans, or only with the next one if there are many; the stored plan is compared with
  * all. */
-static int encounter_count_all(const struct encounter *n, size_t i, struct bl_epochs_company *company,
+static int encounter_count_all(const struct encounter *n, size_t i, struct bl_epochs_pair_repeat *pair_repeat,
                                struct bl_error *e)
 {
-    struct bl_company_places places = {0};
-    size_t end = company->each_pair || i == 0 ? n->plans : i + 2;
+    struct bl_pair_repeat_places places = {0};
+    size_t end = pair_repeat->each_pair || i == 0 ? n->plans : i + 2;
     int code = encounter_find_places(n, i, &places, e);
     for (size_t j = i + 1; j < end && !code; j++)
-        code = encounter_count(n, i, &places, j, company, e);
-    bl_company_free_places(&places);
+        code = encounter_count(n, i, &places, j, pair_repeat, e);
+    bl_pair_repeat_free_places(&places);
     return code;
 }
 
-int bl_epochs_company_measure(struct bl_epochs_company *company, const struct bl_manifest *manifest, const char *dir,
-                              size_t count, struct bl_error *e)
+int bl_epochs_pair_repeat_measure(struct bl_epochs_pair_repeat *pair_repeat, const struct bl_manifest *manifest,
+                                  const char *dir, size_t count, struct bl_error *e)
 {
     struct encounter n = {.manifest = manifest, .dir = dir, .count = count};
     int code = bl_epochs_list(manifest, &n.number, &n.plans, e);
-    *company = (struct bl_epochs_company){0};
+    *pair_repeat = (struct bl_epochs_pair_repeat){0};
     if (code)
         return code;
-    company->epochs = (int64_t)n.plans - 1;
-    company->each_pair = company->epochs <= BL_EPOCHS_EACH_PAIR;
+    pair_repeat->epochs = (int64_t)n.plans - 1;
+    pair_repeat->each_pair = pair_repeat->epochs <= BL_EPOCHS_EACH_PAIR;
     for (size_t i = 0; i + 1 < n.plans && !code; i++)
-        code = encounter_count_all(&n, i, company, e);
+        code = encounter_count_all(&n, i, pair_repeat, e);
     free(n.number);
     return code;
 }

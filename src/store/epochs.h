@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "plan/company.h"
+#include "plan/pair_repeat.h"
 #include "plan/plan.h"
 #include "store/manifest.h"
 
@@ -78,16 +78,16 @@ bool bl_epochs_is_leftover(const struct bl_manifest *manifest, const char *entry
  * pairs; if only 3 and 8 share a block of the earlier plan, one of the three is repeated. The stored plan and the plans
  * of the epochs are compared. */
 
-struct bl_epochs_company {
+struct bl_epochs_pair_repeat {
     int64_t epochs; /* number of epochs with a plan of their own; 0: nothing is measured */
     bool each_pair; /* true: all pairs of plans are compared; false: each plan with the next and with the stored one */
-    struct bl_company highest; /* the highest rate of two plans */
-    int64_t plan[2];           /* the epochs of these two plans, the earlier one first; 0: the stored plan */
+    struct bl_pair_repeat highest; /* the highest rate of two plans */
+    int64_t plan[2];               /* the epochs of these two plans, the earlier one first; 0: the stored plan */
 };
 
 /* Compares the plans, of which at most two are in memory at a time. count: number of rows of sequences.tsv. BL_EDATA: a
  * plan is invalid. BL_EFAIL: a plan cannot be read, or memory ran out. */
-int bl_epochs_company_measure(struct bl_epochs_company *company, const struct bl_manifest *manifest, const char *dir,
-                              size_t count, struct bl_error *e);
+int bl_epochs_pair_repeat_measure(struct bl_epochs_pair_repeat *pair_repeat, const struct bl_manifest *manifest,
+                                  const char *dir, size_t count, struct bl_error *e);
 
 #endif

@@ -229,7 +229,7 @@ int bl_info_read(struct bl_info *info, const char *dir, struct bl_error *e)
     if (code)
         goto out;
     if (!bl_manifest_is_blend(&info->manifest)) /* whose plans hold sequences several times, or not at all */
-        code = bl_epochs_company_measure(&info->company, &info->manifest, dir, rows, e);
+        code = bl_epochs_pair_repeat_measure(&info->pair_repeat, &info->manifest, dir, rows, e);
     if (code)
         goto out;
     if (__builtin_mul_overflow(w->sequences, w->longest, &info->naive_padding))
@@ -265,14 +265,15 @@ static json_t *info_faults_json(const struct bl_info *info)
     return faults;
 }
 
-static void info_add_company(const struct bl_epochs_company *company, json_t **object)
+static void info_add_pair_repeat(const struct bl_epochs_pair_repeat *pair_repeat, json_t **object)
 {
-    bool any = company->highest.pairs > 0;
-    bl_jansson_set(object, "met_again", any ? json_real(bl_company_share(&company->highest)) : json_null());
-    bl_jansson_set(object, "met_again_random", any ? json_real(company->highest.random) : json_null());
+    bool any = pair_repeat->highest.pairs > 0;
+    bl_jansson_set(object, "met_again", any ? json_real(bl_pair_repeat_share(&pair_repeat->highest)) : json_null());
+    bl_jansson_set(object, "met_again_random", any ? json_real(pair_repeat->highest.random) : json_null());
     bl_jansson_set(object, "met_again_plans",
-                   any ? json_pack("[I, I]", (json_int_t)company->plan[0], (json_int_t)company->plan[1]) : json_null());
-    bl_jansson_set(object, "met_again_each_pair", any ? json_boolean(company->each_pair) : json_null());
+                   any ? json_pack("[I, I]", (json_int_t)pair_repeat->plan[0], (json_int_t)pair_repeat->plan[1])
+                       : json_null());
+    bl_jansson_set(object, "met_again_each_pair", any ? json_boolean(pair_repeat->each_pair) : json_null());
 }
 
 int bl_info_json(const struct bl_info *info, struct json_t *run, struct bl_buffer *out, struct bl_error *e)
@@ -285,7 +286,7 @@ int bl_info_json(const struct bl_info *info, struct json_t *run, struct bl_buffe
     bl_jansson_set(&object, "left_out", json_integer(info->excluded));
     bl_jansson_set(&object, "bytes", json_integer(info->bytes));
     bl_jansson_set(&object, "naive_padding", info->naive_padding < 0 ? json_null() : json_integer(info->naive_padding));
-    info_add_company(&info->company, &object);
+    info_add_pair_repeat(&info->pair_repeat, &object);
     bl_jansson_set(&object, "lengths", info_histogram_json(info));
     bl_jansson_set(&object, "fault_count", json_integer(info->fault_count));
     bl_jansson_set(&object, "faults", info_faults_json(info));

@@ -75,7 +75,7 @@ struct bl_info {
     int64_t fault_count;       /* inputs that were skipped or failed, or are damaged */
     int faults;                /* entries of fault */
     struct bl_info_fault fault[BL_INFO_FAULTS];
-    struct bl_epochs_company company;
+    struct bl_epochs_pair_repeat pair_repeat;
 };
 
 /* Reads manifest, tables and plans, but no shards. The error codes are those of bl_manifest_read. Free with

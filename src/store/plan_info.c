@@ -219,13 +219,13 @@ static void plan_info_read_balance(const json_t *object, struct bl_plan_balance 
             json_number_value(json_object_get(object, balance_members[i].name));
 }
 
-static void plan_info_add_company(const struct bl_company *company, json_t **object)
+static void plan_info_add_pair_repeat(const struct bl_pair_repeat *pair_repeat, json_t **object)
 {
-    if (!company->is_measured)
+    if (!pair_repeat->is_measured)
         return;
-    bool any = company->pairs > 0;
-    bl_jansson_set(object, "met_again", any ? json_real(bl_company_share(company)) : json_null());
-    bl_jansson_set(object, "met_again_random", any ? json_real(company->random) : json_null());
+    bool any = pair_repeat->pairs > 0;
+    bl_jansson_set(object, "met_again", any ? json_real(bl_pair_repeat_share(pair_repeat)) : json_null());
+    bl_jansson_set(object, "met_again_random", any ? json_real(pair_repeat->random) : json_null());
 }
 
 static void plan_info_add_columns(const struct bl_plan_info *w, json_t **object)
@@ -291,7 +291,7 @@ void bl_plan_info_to_json(const struct bl_plan_info *w, json_t **object)
         bl_jansson_set(object, "seconds", json_real(w->seconds));
     plan_info_add_balance(&w->balance, object);
     plan_info_add_columns(w, object);
-    plan_info_add_company(&w->company, object);
+    plan_info_add_pair_repeat(&w->pair_repeat, object);
 }
 
 static int plan_info_read_text(const json_t *object, const char *name, char out[16], bool may_be_null,

@@ -8,7 +8,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "plan/company.h"
+#include "plan/pair_repeat.h"
 #include "plan/plan.h"
 
 /* --- jansson ------------------------------------------------------------------------------------------------------ */
@@ -81,10 +81,10 @@ struct bl_plan_info {
     int64_t lower_bound;      /* blocks; gap and optimal follow from it */
     int64_t world_size, batch_size;
     int64_t batches_per_rank;
-    int64_t bytes;                  /* of the fields' arrays; in JSON if they are known, and not 0 */
-    double seconds;                 /* to make the plan; in JSON if it was measured */
-    struct bl_plan_balance balance; /* in JSON if it is measured */
-    struct bl_company company;      /* beside another plan; in JSON if it is measured */
+    int64_t bytes;                     /* of the fields' arrays; in JSON if they are known, and not 0 */
+    double seconds;                    /* to make the plan; in JSON if it was measured */
+    struct bl_plan_balance balance;    /* in JSON if it is measured */
+    struct bl_pair_repeat pair_repeat; /* beside another plan; in JSON if it is measured */
     struct bl_plan_info_column {
         char name[BL_PLAN_COLUMN_SIZE];
         double max;

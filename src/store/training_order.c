@@ -18,7 +18,7 @@ static uint64_t splitmix(uint64_t n)
 
 /* Returns the hash of a list of seeds. Adding a number to it and hashing again gives the number's sort key: see scatter
  * in epochs.py. */
-static uint64_t scatter_begin(const uint64_t *seed, int seeds)
+static uint64_t bucketing_begin(const uint64_t *seed, int seeds)
 {
     uint64_t state = 0;
     for (int i = 0; i < seeds; i++)
@@ -27,14 +27,14 @@ static uint64_t scatter_begin(const uint64_t *seed, int seeds)
 }
 
 /* A number to be shuffled. Numbers are sorted by class, group and hash; the number itself breaks ties. */
-struct scattered {
+struct bucketed {
     uint64_t class, group, hash;
     int64_t number;
 };
 
-static int scattered_compare(const void *a, const void *b)
+static int bucketed_compare(const void *a, const void *b)
 {
-    const struct scattered *p = a, *q = b;
+    const struct bucketed *p = a, *q = b;
     if (p->class != q->class)
         return p->class < q->class ? -1 : 1;
     if (p->group != q->group)
@@ -45,18 +45,18 @@ static int scattered_compare(const void *a, const void *b)
 }
 
 /* Shuffles the numbers first to first + count - 1 by sorting their hashes. order: [count], the numbers minus first. */
-static int scatter_order(int64_t first, size_t count, const uint64_t *seed, int seeds, int64_t *order,
-                         struct bl_error *e)
+static int bucketing_order(int64_t first, size_t count, const uint64_t *seed, int seeds, int64_t *order,
+                           struct bl_error *e)
 {
-    struct scattered *all = calloc(count + 1, sizeof *all);
-    const uint64_t state = scatter_begin(seed, seeds);
+    struct bucketed *all = calloc(count + 1, sizeof *all);
+    const uint64_t state = bucketing_begin(seed, seeds);
     if (!all)
         return bl_error_memory(e);
     for (size_t i = 0; i < count; i++) {
         all[i].number = (int64_t)i;
         all[i].hash = splitmix(state + (uint64_t)first + i);
     }
-    qsort(all, count, sizeof *all, scattered_compare);
+    qsort(all, count, sizeof *all, bucketed_compare);
     for (size_t i = 0; i < count; i++)
         order[i] = all[i].number;
     free(all);
@@ -102,7 +102,7 @@ int bl_training_order_make(struct bl_training_order *order, const struct bl_trai
     for (int64_t b = 0; b < blocks && !code && !t->is_shuffled; b++)
         order->block[b] = b;
     if (!code && t->is_shuffled)
-        code = scatter_order(0, (size_t)blocks, seed, 2, order->block, e);
+        code = bucketing_order(0, (size_t)blocks, seed, 2, order->block, e);
     for (int64_t i = 0; i < blocks && !code; i++)
         order->place[order->block[i]] = i;
     if (code)
@@ -203,11 +203,11 @@ int bl_window_groups(struct bl_view *view, uint32_t **group, struct bl_error *e)
 int bl_window_draw(const struct bl_window *w, const struct bl_training *t, const uint32_t *group, int64_t *drawn,
                    struct bl_error *e)
 {
-    const uint64_t seed[] = {t->window_seed, (uint64_t)t->epoch}, state = scatter_begin(seed, 2);
-    struct scattered *place = calloc(w->count + 1, sizeof *place), *piece = calloc(w->count + 1, sizeof *piece);
+    const uint64_t seed[] = {t->window_seed, (uint64_t)t->epoch}, state = bucketing_begin(seed, 2);
+    struct bucketed *place = calloc(w->count + 1, sizeof *place), *piece = calloc(w->count + 1, sizeof *piece);
     int code = place && piece ? BL_OK : bl_error_memory(e);
     for (size_t i = 0; i < w->count && !code; i++) {
-        place[i] = (struct scattered){
+        place[i] = (struct bucketed){
             .class = (uint64_t)w->length[i], .group = group ? group[w->sequence[i]] : 0, .number = (int64_t)i};
         piece[i] = place[i];
         piece[i].hash = splitmix(state + (uint64_t)w->first + i);
@@ -215,8 +215,8 @@ int bl_window_draw(const struct bl_window *w, const struct bl_training *t, const
     /* Both lists have the same classes and groups. Sort the places by class, group and number, and the pieces by class,
      * group and hash: the pieces of each group then meet the places of their group in random order. */
     if (!code) {
-        qsort(place, w->count, sizeof *place, scattered_compare);
-        qsort(piece, w->count, sizeof *piece, scattered_compare);
+        qsort(place, w->count, sizeof *place, bucketed_compare);
+        qsort(piece, w->count, sizeof *piece, bucketed_compare);
     }
     for (size_t i = 0; i < w->count && !code; i++)
         drawn[place[i].number] = piece[i].number;
@@ -229,5 +229,5 @@ int bl_window_order(int64_t block, int64_t first, size_t count, const struct bl_
                     struct bl_error *e)
 {
     const uint64_t seed[] = {t->window_seed, (uint64_t)t->epoch, (uint64_t)block};
-    return scatter_order(first, count, seed, 3, order, e);
+    return bucketing_order(first, count, seed, 3, order, e);
 }

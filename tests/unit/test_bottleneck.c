@@ -102,8 +102,8 @@ UNIT_TEST(the_file_that_held_the_run_up_is_named)
 
 UNIT_TEST(whole_stages_may_be_the_limit)
 {
-    static const enum bl_limit limits[] = {BL_LIMIT_LISTING, BL_LIMIT_TABLE,     BL_LIMIT_PLANNING,
-                                           BL_LIMIT_SCATTER, BL_LIMIT_FINISHING, BL_LIMIT_TABLE};
+    static const enum bl_limit limits[] = {BL_LIMIT_LISTING,   BL_LIMIT_TABLE,     BL_LIMIT_PLANNING,
+                                           BL_LIMIT_BUCKETING, BL_LIMIT_FINISHING, BL_LIMIT_TABLE};
     for (int stage = 0; stage < BL_RUN_STAGES; stage++) {
         struct bl_run_times t = {0};
         check(&t, BL_LIMIT_NONE, 0);

@@ -99,41 +99,41 @@ UNIT_TEST(seek_points)
 UNIT_TEST(the_nearest_frame)
 {
     double times[] = {0, 0.1, 0.2, 1};
-    struct bl_footage f = {.ordered = true, .found = {.length = 4, .times = times, .tick = {1, 10}, .end = 11}};
+    struct bl_cached_source f = {.ordered = true, .found = {.length = 4, .times = times, .tick = {1, 10}, .end = 11}};
     static const struct {
         double seconds;
         int64_t frame;
     } known[] = {{0, 0},   {0.04, 0}, {0.05, 1}, {0.1, 1}, {0.15, 2}, {0.59, 2},
                  {0.6, 3}, {1.04, 3}, {1.05, 4}, {1.1, 4}, {50, 4}};
-    ck_assert_double_eq_tol(bl_footage_end(&f), 1.1, 1e-12);
+    ck_assert_double_eq_tol(bl_cached_source_end(&f), 1.1, 1e-12);
     for (int ordered = 1; ordered >= 0; ordered--) {
         f.ordered = ordered;
         for (size_t i = 0; i < COUNT(known); i++)
-            ck_assert_int_eq(bl_footage_nearest(&f, known[i].seconds), known[i].frame);
+            ck_assert_int_eq(bl_cached_source_nearest(&f, known[i].seconds), known[i].frame);
     }
     f.found.end = AV_NOPTS_VALUE;
-    ck_assert_double_eq(bl_footage_end(&f), 1);
+    ck_assert_double_eq(bl_cached_source_end(&f), 1);
 }
 
 /* With a grid of 10 frames a second that begins at the clip's first frame. */
 UNIT_TEST(steps_of_clips)
 {
     double times[] = {0, 0.1, 0.2, 1};
-    struct bl_footage f = {.ordered = true, .found = {.length = 4, .times = times, .tick = {1, 10}, .end = 11}};
+    struct bl_cached_source f = {.ordered = true, .found = {.length = 4, .times = times, .tick = {1, 10}, .end = 11}};
     struct bl_video_config config = {.stride = 1};
     int64_t steps;
-    ck_assert_int_eq(bl_footage_steps(&f, &config, 1, 4, &steps, &e), BL_OK);
+    ck_assert_int_eq(bl_cached_source_steps(&f, &config, 1, 4, &steps, &e), BL_OK);
     ck_assert_int_eq(steps, 3);
     config.stride = 2;
-    ck_assert_int_eq(bl_footage_steps(&f, &config, 1, 4, &steps, &e), BL_OK);
+    ck_assert_int_eq(bl_cached_source_steps(&f, &config, 1, 4, &steps, &e), BL_OK);
     ck_assert_int_eq(steps, 2);
     config = (struct bl_video_config){.stride = 1, .fps = {10, 1}};
-    ck_assert_int_eq(bl_footage_steps(&f, &config, 1, 4, &steps, &e), BL_OK);
+    ck_assert_int_eq(bl_cached_source_steps(&f, &config, 1, 4, &steps, &e), BL_OK);
     ck_assert_int_eq(steps, 10); /* of 1 s */
-    ck_assert_int_eq(bl_footage_steps(&f, &config, 1, 3, &steps, &e), BL_OK);
+    ck_assert_int_eq(bl_cached_source_steps(&f, &config, 1, 3, &steps, &e), BL_OK);
     ck_assert_int_eq(steps, 9);
     config.fps = (struct bl_rational){1, 10};
-    ck_assert_int_eq(bl_footage_steps(&f, &config, 1, 2, &steps, &e), BL_EDATA);
+    ck_assert_int_eq(bl_cached_source_steps(&f, &config, 1, 2, &steps, &e), BL_EDATA);
     f.found.times = NULL;
-    ck_assert_int_eq(bl_footage_steps(&f, &config, 1, 2, &steps, &e), BL_EDATA);
+    ck_assert_int_eq(bl_cached_source_steps(&f, &config, 1, 2, &steps, &e), BL_EDATA);
 }

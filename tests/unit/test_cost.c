@@ -294,7 +294,7 @@ static int64_t *list_pairs(const struct bl_plan *plan, size_t *count)
 
 /* Pairs of one seed meet again under another hardly more often than in random blocks of these sizes, where a pair meets
  * with the probability pairs / all pairs. */
-UNIT_LOOP(levelled_blocks_have_other_company_with_every_seed, unit_unless_brief(1))
+UNIT_LOOP(levelled_blocks_have_other_pair_repeat_with_every_seed, unit_unless_brief(1))
 {
     size_t count = 12000, a_count, b_count, again = 0;
     int64_t T = 8192, *length = draw_lengths(count, 300, 1, T / 4, 9);

@@ -59,11 +59,11 @@ static void assert_needed(const struct stream *stream, int64_t stride, int64_t f
     memcpy(packets, stream->coded, sizeof packets);
     for (size_t i = 0; i < stream->frames; i++)
         times[i] = (int64_t)i * 10;
-    struct bl_restart restart = {.time = times[stream->restart], .position = 1, .frame = stream->restart};
+    struct bl_access_point restart = {.time = times[stream->restart], .position = 1, .frame = stream->restart};
     struct bl_timeline t = {.exact = true,
                             .shown = {.time = times, .count = stream->frames},
-                            .restart = &restart,
-                            .restarts = 1,
+                            .access_point = &restart,
+                            .access_points = 1,
                             .coded = packets,
                             .coded_count = stream->frames};
     struct bl_pick pick;

@@ -311,7 +311,7 @@ UNIT_LOOP(adopted_plans_keep_blocks_and_widths, 2)
 enum { PAIRS_N = 160, PAIRS_SEEDS = 200 };
 
 /* meet[i][j]: in how many of 200 plans, of 200 seeds, i and j share a block. */
-static void count_meetings(struct list l, enum bl_fill fill, int64_t T, int meet[PAIRS_N][PAIRS_N])
+static void count_exchanges(struct list l, enum bl_fill fill, int64_t T, int meet[PAIRS_N][PAIRS_N])
 {
     struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .fill = fill, .T = T};
     memset(meet, 0, PAIRS_N * sizeof *meet);
@@ -355,7 +355,7 @@ UNIT_LOOP(equal_pairs_meet_as_often_as_expected, unit_unless_brief(BL_FILL_COUNT
     struct list l = {length, NULL, PAIRS_N, {NULL, NULL}};
     struct dispersion d = {0};
     double mean = PAIRS_SEEDS * 3.0 / (PAIRS_N - 1);
-    count_meetings(l, (enum bl_fill)_i, 28, meet);
+    count_exchanges(l, (enum bl_fill)_i, 28, meet);
     for (size_t i = 0; i < PAIRS_N; i++)
         add_pairs(&d, meet[i] + i + 1, PAIRS_N - 1 - i, mean, 0);
     ck_assert_msg(fabs(excess(&d)) < 4, "%f deviations", excess(&d));
@@ -367,7 +367,7 @@ UNIT_LOOP(pairs_of_lengths_meet_alike, unit_unless_brief(BL_FILL_COUNT))
     static int meet[PAIRS_N][PAIRS_N], some[PAIRS_N * PAIRS_N];
     OWNED(list_free) struct list l = random_list(PAIRS_N, 12, 21);
     struct dispersion d = {0};
-    count_meetings(l, (enum bl_fill)_i, 26, meet);
+    count_exchanges(l, (enum bl_fill)_i, 26, meet);
     for (int64_t a = 1; a <= 12; a++)
         for (int64_t b = a; b <= 12; b++) {
             size_t pairs = 0;
@@ -428,7 +428,7 @@ struct meetings {
     size_t blocks; /* of every plan */
 };
 
-static struct meetings meetings_of(struct list l, struct bl_plan_options *o, int plans)
+static struct meetings exchanges_of(struct list l, struct bl_plan_options *o, int plans)
 {
     struct meetings m = {0};
     OWNED(bl_plan_free) struct bl_plan last = {0};
@@ -456,7 +456,7 @@ UNIT_LOOP(few_meet_again, unit_unless_brief(3))
 {
     OWNED(list_free) struct list l = different_list(_i, 1000000);
     struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .T = 1000000, .effort = 1};
-    struct meetings m = meetings_of(l, &o, 200);
+    struct meetings m = exchanges_of(l, &o, 200);
     OWNED(bl_plan_free) struct bl_plan plan = make(l, &o);
     ck_assert_uint_le(plan.blocks, (size_t)plan.lower_bound + 1);
     ck_assert_msg(m.mean <= 1.5 * m.random, "mean %f, of random blocks %f", m.mean, m.random);
@@ -473,7 +473,7 @@ UNIT_LOOP(equal_lengths_are_spread, unit_unless_brief(3))
                                 .T = 20000,
                                 .effort = 1,
                                 .max_column = {{{"a", _i == 1 ? 4000 : 2100, l.value[0]}}, _i > 0}};
-    struct meetings m = meetings_of(l, &o, 4);
+    struct meetings m = exchanges_of(l, &o, 4);
     OWNED(bl_plan_free) struct bl_plan plan = make(l, &o);
     ck_assert_uint_eq(plan.blocks, (size_t)plan.lower_bound);
     ck_assert_msg(m.worst <= 1.1 * m.random, "worst %f, of random blocks %f", m.worst, m.random);
@@ -484,9 +484,9 @@ UNIT_LOOP(spare_blocks_mix, unit_unless_brief(1))
 {
     OWNED(list_free) struct list l = different_list(3, 1000000);
     struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .T = 1000000, .effort = 1};
-    struct meetings none = meetings_of(l, &o, 20);
+    struct meetings none = exchanges_of(l, &o, 20);
     o.spare = 0.02;
-    struct meetings some = meetings_of(l, &o, 20);
+    struct meetings some = exchanges_of(l, &o, 20);
     ck_assert_msg(none.mean < 0.2, "%f", none.mean);
     ck_assert_msg(some.mean < none.mean / 2, "%f, with 2 %% more blocks %f", none.mean, some.mean);
     ck_assert_uint_eq(some.blocks, (size_t)((double)none.blocks * 1.02));

@@ -193,22 +193,22 @@ UNIT_TEST(two_maxima_prove_more_than_each)
 }
 
 /* Seeds differ in who shares a block, not in the number of blocks. */
-UNIT_TEST(seeds_draw_company)
+UNIT_TEST(seeds_draw_pair_repeat)
 {
     static struct list l;
     draw(&l, 2000, 100, 5);
     struct bl_plan_options o = options(&l, 600, 30, 25);
     OWNED(bl_planner_free) struct bl_planner planner;
     struct bl_plan plan[4];
-    struct bl_company company;
+    struct bl_pair_repeat pair_repeat;
     ck_assert_int_eq(bl_planner_make(&planner, l.length, l.count, &o, NULL), 0);
     for (uint64_t k = 0; k < 4; k++) {
         ck_assert_int_eq(bl_planner_draw(&planner, k, 0, k == 3, &plan[k], NULL), 0);
         ck_assert_uint_eq(plan[k].blocks, plan[0].blocks);
     }
     for (int k = 1; k < 4; k++) {
-        ck_assert_int_eq(bl_company_measure(&company, &plan[0], &plan[k], l.count, NULL), 0);
-        ck_assert_double_le(bl_company_share(&company), 3 * company.random + 0.003);
+        ck_assert_int_eq(bl_pair_repeat_measure(&pair_repeat, &plan[0], &plan[k], l.count, NULL), 0);
+        ck_assert_double_le(bl_pair_repeat_share(&pair_repeat), 3 * pair_repeat.random + 0.003);
     }
     for (int k = 0; k < 4; k++)
         bl_plan_free(&plan[k]);
@@ -236,9 +236,9 @@ UNIT_TEST(adopted_blocks_keep_to_the_maxima)
     ck_assert_uint_eq(drawn.blocks, first.blocks);
     ck_assert_double_le(drawn.filled[0].highest, 1);
     ck_assert_double_le(drawn.filled[1].highest, 1);
-    struct bl_company company;
+    struct bl_pair_repeat pair_repeat;
     for (size_t p = 0; p < first.pieces; p++)
         first.sequence[p] = (uint32_t)p;
-    ck_assert_int_eq(bl_company_measure(&company, &first, &drawn, stored.count, NULL), 0);
-    ck_assert_double_le(bl_company_share(&company), 0.2);
+    ck_assert_int_eq(bl_pair_repeat_measure(&pair_repeat, &first, &drawn, stored.count, NULL), 0);
+    ck_assert_double_le(bl_pair_repeat_share(&pair_repeat), 0.2);
 }

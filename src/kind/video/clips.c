@@ -11,10 +11,10 @@
 #include "kind/video/options.h"
 #include "kind/video/piece.h"
 
-#define BL_FOOTAGE_MAX 256
+#define BL_CACHED_SOURCES_MAX 256
 
-struct bl_footage_cache {
-    struct bl_footage file[BL_FOOTAGE_MAX];
+struct bl_source_cache {
+    struct bl_cached_source file[BL_CACHED_SOURCES_MAX];
     uint64_t clock;
     size_t memory;
 };
@@ -25,28 +25,28 @@ struct bl_footage_cache {
 
 #define TIE 1e-9 /* seconds: two times of a table in decimals are not closer than that */
 
-static void footage_clear(struct bl_footage_cache *cache, struct bl_footage *f)
+static void cached_source_clear(struct bl_source_cache *cache, struct bl_cached_source *f)
 {
     cache->memory -= f->memory;
     free(f->path);
     free(f->fault);
     free(f->found.times);
     bl_timeline_free(&f->timeline);
-    *f = (struct bl_footage){0};
+    *f = (struct bl_cached_source){0};
 }
 
 /* Start from {0}. */
-static void footage_close(struct bl_footage_cache *cache)
+static void cached_source_close(struct bl_source_cache *cache)
 {
-    for (int i = 0; i < BL_FOOTAGE_MAX; i++)
-        footage_clear(cache, &cache->file[i]);
+    for (int i = 0; i < BL_CACHED_SOURCES_MAX; i++)
+        cached_source_clear(cache, &cache->file[i]);
 }
 
 /* The entry that was not asked for the longest, or a free one. */
-static struct bl_footage *cache_oldest(struct bl_footage_cache *cache)
+static struct bl_cached_source *cache_oldest(struct bl_source_cache *cache)
 {
-    struct bl_footage *oldest = &cache->file[0];
-    for (int i = 0; i < BL_FOOTAGE_MAX; i++) {
+    struct bl_cached_source *oldest = &cache->file[0];
+    for (int i = 0; i < BL_CACHED_SOURCES_MAX; i++) {
         if (cache->file[i].used < oldest->used)
             oldest = &cache->file[i];
     }
@@ -56,7 +56,7 @@ static struct bl_footage *cache_oldest(struct bl_footage_cache *cache)
 /* --- a file ----------------------------------------------------------------------------------------------------- */
 
 /* In ticks from the file's first frame; behind the last frame, its end. */
-static int64_t footage_ticks(const struct bl_footage *f, int64_t frame)
+static int64_t cached_source_ticks(const struct bl_cached_source *f, int64_t frame)
 {
     if (frame >= f->found.length)
         return f->found.end;
@@ -64,19 +64,19 @@ static int64_t footage_ticks(const struct bl_footage *f, int64_t frame)
 }
 
 /* Whether decoding gave the frames at the times that the packets have. */
-static bool footage_confirms(const struct bl_footage *f)
+static bool cached_source_confirms(const struct bl_cached_source *f)
 {
     const struct bl_timestamps *shown = &f->timeline.shown;
     for (size_t i = 0; i < shown->count; i++) {
-        if (footage_ticks(f, (int64_t)i) != shown->time[i] - shown->time[0])
+        if (cached_source_ticks(f, (int64_t)i) != shown->time[i] - shown->time[0])
             return false;
     }
     return true;
 }
 
 /* Where decoding may begin. A damaged file is decoded from its beginning. */
-static int footage_make_timeline(struct bl_footage *f, const struct bl_kind_env *env, const char *path,
-                                 struct bl_error *e)
+static int cached_source_make_timeline(struct bl_cached_source *f, const struct bl_kind_env *env, const char *path,
+                                       struct bl_error *e)
 {
     struct bl_demux d;
     if (*f->found.reason || !f->found.times)
@@ -85,23 +85,23 @@ static int footage_make_timeline(struct bl_footage *f, const struct bl_kind_env 
     int code = bl_timeline_make(&f->timeline, &d, false, e);
     bl_demux_close(&d);
     f->timeline.exact = f->timeline.exact && (int64_t)f->timeline.shown.count == f->found.length &&
-                        (!f->timeline.derived || footage_confirms(f));
+                        (!f->timeline.derived || cached_source_confirms(f));
     return code;
 }
 
-static void footage_measure(struct bl_footage *f)
+static void cached_source_measure(struct bl_cached_source *f)
 {
     f->ordered = true;
     for (int64_t i = 1; f->found.times && i < f->found.length; i++)
         f->ordered &= f->found.times[i] >= f->found.times[i - 1];
     f->memory = (f->found.times ? (size_t)f->found.length * sizeof *f->found.times : 0) +
                 f->timeline.shown.capacity * sizeof *f->timeline.shown.time +
-                f->timeline.restart_capacity * sizeof *f->timeline.restart;
+                f->timeline.access_point_capacity * sizeof *f->timeline.access_point;
 }
 
 /* Counts all frames of the file. */
-static int footage_count(struct bl_footage *f, const struct bl_video_config *config, const struct bl_kind_env *env,
-                         const struct bl_input *input, struct bl_error *e)
+static int cached_source_count(struct bl_cached_source *f, const struct bl_video_config *config,
+                               const struct bl_kind_env *env, const struct bl_input *input, struct bl_error *e)
 {
     struct bl_video_config all = *config;
     all.fps = (struct bl_rational){0};
@@ -109,11 +109,11 @@ static int footage_count(struct bl_footage *f, const struct bl_video_config *con
     BL_TRY(bl_video_count(&all, env, input, NULL, true, &f->found, e));
     BL_TRY(
         bl_backend_choose(config, env, input->path, input->bytes, f->found.stream, *f->found.reason, &f->backend, e));
-    return footage_make_timeline(f, env, input->path, e);
+    return cached_source_make_timeline(f, env, input->path, e);
 }
 
-static int footage_load(struct bl_footage *f, const struct bl_video_config *config, const struct bl_kind_env *env,
-                        const char *path, struct bl_error *e)
+static int cached_source_load(struct bl_cached_source *f, const struct bl_video_config *config,
+                              const struct bl_kind_env *env, const char *path, struct bl_error *e)
 {
     struct bl_error fault = {0};
     struct bl_input input = {.path = path};
@@ -124,7 +124,8 @@ static int footage_load(struct bl_footage *f, const struct bl_video_config *conf
         return code;
     f->bytes = input.bytes;
     f->content = input.content;
-    f->code = unusable ? bl_error_set(&fault, BL_EDATA, "%s", unusable) : footage_count(f, config, env, &input, &fault);
+    f->code =
+        unusable ? bl_error_set(&fault, BL_EDATA, "%s", unusable) : cached_source_count(f, config, env, &input, &fault);
     if (f->code && f->code != BL_EDATA)
         return bl_error_pass(e, f->code, &fault);
     code = unusable ? BL_OK : bl_input_recheck(NULL, &input, e);
@@ -133,54 +134,54 @@ static int footage_load(struct bl_footage *f, const struct bl_video_config *conf
     f->fault = f->code ? strdup(fault.text) : NULL;
     if (f->code && !f->fault)
         return bl_error_memory(e);
-    footage_measure(f);
+    cached_source_measure(f);
     f->path = strdup(path);
     return f->path ? BL_OK : bl_error_memory(e);
 }
 
 /* Finds the file at path, and counts it where it is not kept. Valid until the next call. BL_EFAIL, BL_ECANCEL. */
-static int footage_look_up(struct bl_footage_cache *cache, const struct bl_video_config *config,
-                           const struct bl_kind_env *env, const char *path, const struct bl_footage **footage,
-                           struct bl_error *e)
+static int cached_source_look_up(struct bl_source_cache *cache, const struct bl_video_config *config,
+                                 const struct bl_kind_env *env, const char *path,
+                                 const struct bl_cached_source **source, struct bl_error *e)
 {
-    struct bl_footage *f;
+    struct bl_cached_source *f;
     cache->clock++;
-    for (int i = 0; i < BL_FOOTAGE_MAX; i++) {
+    for (int i = 0; i < BL_CACHED_SOURCES_MAX; i++) {
         f = &cache->file[i];
         if (f->path && strcmp(f->path, path) == 0) {
             f->used = cache->clock;
-            *footage = f;
+            *source = f;
             return BL_OK;
         }
     }
     f = cache_oldest(cache);
-    footage_clear(cache, f);
-    int code = footage_load(f, config, env, path, e);
+    cached_source_clear(cache, f);
+    int code = cached_source_load(f, config, env, path, e);
     if (code) {
         f->memory = 0;
-        footage_clear(cache, f);
+        cached_source_clear(cache, f);
         return code;
     }
     f->used = cache->clock;
     cache->memory += f->memory;
-    for (int i = 0; i < BL_FOOTAGE_MAX && cache->memory > MEMORY_MAX; i++) {
-        struct bl_footage *oldest = NULL;
-        for (int k = 0; k < BL_FOOTAGE_MAX; k++) {
-            struct bl_footage *other = &cache->file[k];
+    for (int i = 0; i < BL_CACHED_SOURCES_MAX && cache->memory > MEMORY_MAX; i++) {
+        struct bl_cached_source *oldest = NULL;
+        for (int k = 0; k < BL_CACHED_SOURCES_MAX; k++) {
+            struct bl_cached_source *other = &cache->file[k];
             if (other != f && other->path && (!oldest || other->used < oldest->used))
                 oldest = other;
         }
         if (!oldest)
             break;
-        footage_clear(cache, oldest);
+        cached_source_clear(cache, oldest);
     }
-    *footage = f;
+    *source = f;
     return BL_OK;
 }
 
 /* --- frames ----------------------------------------------------------------------------------------------------- */
 
-double bl_footage_end(const struct bl_footage *f)
+double bl_cached_source_end(const struct bl_cached_source *f)
 {
     double last = f->found.times[f->found.length - 1];
     double end = f->found.end == AV_NOPTS_VALUE ? last : (double)f->found.end * av_q2d(f->found.tick);
@@ -188,7 +189,7 @@ double bl_footage_end(const struct bl_footage *f)
 }
 
 /* The first frame at that time or after it; found.length: there is none. */
-static int64_t footage_find(const struct bl_footage *f, double seconds)
+static int64_t cached_source_find(const struct bl_cached_source *f, double seconds)
 {
     int64_t low = 0, high = f->found.length;
     while (low < high) {
@@ -202,10 +203,10 @@ static int64_t footage_find(const struct bl_footage *f, double seconds)
 }
 
 /* Where times go back, as in some damaged files. */
-static int64_t footage_search(const struct bl_footage *f, double seconds)
+static int64_t cached_source_search(const struct bl_cached_source *f, double seconds)
 {
     int64_t best = f->found.length;
-    double least = fabs(bl_footage_end(f) - seconds);
+    double least = fabs(bl_cached_source_end(f) - seconds);
     for (int64_t i = f->found.length - 1; i >= 0; i--) {
         double distance = fabs(f->found.times[i] - seconds);
         if (distance < least - TIE) {
@@ -216,20 +217,20 @@ static int64_t footage_search(const struct bl_footage *f, double seconds)
     return best;
 }
 
-int64_t bl_footage_nearest(const struct bl_footage *f, double seconds)
+int64_t bl_cached_source_nearest(const struct bl_cached_source *f, double seconds)
 {
     if (!f->ordered)
-        return footage_search(f, seconds);
-    int64_t after = footage_find(f, seconds), length = f->found.length;
+        return cached_source_search(f, seconds);
+    int64_t after = cached_source_find(f, seconds), length = f->found.length;
     if (after == 0)
         return 0;
-    double next = after < length ? f->found.times[after] : bl_footage_end(f);
+    double next = after < length ? f->found.times[after] : bl_cached_source_end(f);
     bool earlier = seconds - f->found.times[after - 1] < next - seconds - TIE;
     return earlier ? after - 1 : after;
 }
 
-int bl_footage_steps(const struct bl_footage *f, const struct bl_video_config *config, int64_t begin, int64_t end,
-                     int64_t *steps, struct bl_error *e)
+int bl_cached_source_steps(const struct bl_cached_source *f, const struct bl_video_config *config, int64_t begin,
+                           int64_t end, int64_t *steps, struct bl_error *e)
 {
     struct bl_pick pick;
     AVRational tick = f->found.tick;
@@ -242,8 +243,8 @@ int bl_footage_steps(const struct bl_footage *f, const struct bl_video_config *c
     if (!bl_pick_init(&pick, config->fps.num, config->fps.den, config->stride, tick.num, tick.den))
         return bl_error_set(e, BL_EDATA, "a time base of %d/%d s, which --fps cannot use", tick.num, tick.den);
     for (int64_t frame = begin; frame < end; frame++)
-        bl_pick_push(&pick, footage_ticks(f, frame));
-    bl_pick_end(&pick, footage_ticks(f, end));
+        bl_pick_push(&pick, cached_source_ticks(f, frame));
+    bl_pick_end(&pick, cached_source_ticks(f, end));
     *steps = pick.taken;
     if (*steps == 0)
         return bl_error_set(e, BL_EDATA, "too short: --fps takes none of its frames");
@@ -261,19 +262,19 @@ int bl_footage_steps(const struct bl_footage *f, const struct bl_video_config *c
 struct clip_counter {
     struct bl_list_counter list;
     const struct bl_video_config *config;
-    struct bl_footage_cache footage;
+    struct bl_source_cache source;
 };
 
 /* The frames that lie between two times. */
-static int clip_resolve_times(struct clip_counter *c, const struct bl_footage *f, int64_t *begin, int64_t *end,
+static int clip_resolve_times(struct clip_counter *c, const struct bl_cached_source *f, int64_t *begin, int64_t *end,
                               struct bl_error *e)
 {
     const struct bl_clip *clip = &c->list.clip;
     if (!f->found.times)
         return bl_error_set(e, BL_EDATA, "its frames have no timestamps: give start_frame and end_frame");
-    double seconds = bl_footage_end(f), last = seconds - f->found.times[f->found.length - 1];
-    *begin = clip->start < 0 ? 0 : bl_footage_nearest(f, clip->start);
-    *end = clip->end < 0 ? f->found.length : bl_footage_nearest(f, clip->end);
+    double seconds = bl_cached_source_end(f), last = seconds - f->found.times[f->found.length - 1];
+    *begin = clip->start < 0 ? 0 : bl_cached_source_nearest(f, clip->start);
+    *end = clip->end < 0 ? f->found.length : bl_cached_source_nearest(f, clip->end);
     if (*begin >= f->found.length)
         return bl_error_set(e, BL_EDATA, "begins at %.3f s, and the video ends at %.3f s", clip->start, seconds);
     if (clip->end > seconds + (last > END_TOLERANCE ? last : END_TOLERANCE))
@@ -282,7 +283,7 @@ static int clip_resolve_times(struct clip_counter *c, const struct bl_footage *f
     return BL_OK;
 }
 
-static int clip_resolve_frames(struct clip_counter *c, const struct bl_footage *f, int64_t *begin, int64_t *end,
+static int clip_resolve_frames(struct clip_counter *c, const struct bl_cached_source *f, int64_t *begin, int64_t *end,
                                struct bl_error *e)
 {
     const struct bl_clip *clip = &c->list.clip;
@@ -298,7 +299,8 @@ static int clip_resolve_frames(struct clip_counter *c, const struct bl_footage *
 }
 
 /* Fills in which frames the clip has, and how many steps they give. */
-static int clip_fill_frames(struct clip_counter *c, const struct bl_footage *f, struct bl_row *row, struct bl_error *e)
+static int clip_fill_frames(struct clip_counter *c, const struct bl_cached_source *f, struct bl_row *row,
+                            struct bl_error *e)
 {
     int64_t begin = 0, end = 0;
     int code =
@@ -307,7 +309,7 @@ static int clip_fill_frames(struct clip_counter *c, const struct bl_footage *f, 
         return code;
     if (end <= begin)
         return bl_error_set(e, BL_EDATA, "no frame lies between its start and its end");
-    BL_TRY(bl_footage_steps(f, c->config, begin, end, &row->length, e));
+    BL_TRY(bl_cached_source_steps(f, c->config, begin, end, &row->length, e));
     bool whole = bl_clip_is_whole(&c->list.clip);
     if (*f->found.reason)
         BL_LIST_REASON(&c->list, "%s%s", whole ? "" : "the video: ", f->found.reason);
@@ -326,8 +328,8 @@ static int clip_fill_frames(struct clip_counter *c, const struct bl_footage *f, 
 static int clip_fill_row(struct bl_list_counter *counter, struct bl_row *row, struct bl_error *e)
 {
     struct clip_counter *c = (struct clip_counter *)counter;
-    const struct bl_footage *f;
-    int code = footage_look_up(&c->footage, c->config, counter->env, counter->path.open_path.data, &f, e);
+    const struct bl_cached_source *f;
+    int code = cached_source_look_up(&c->source, c->config, counter->env, counter->path.open_path.data, &f, e);
     if (code)
         return code;
     row->bytes = f->bytes;
@@ -344,7 +346,7 @@ static int clip_fill_row(struct bl_list_counter *counter, struct bl_row *row, st
 static void clips_counter_close(struct bl_counter *counter)
 {
     struct clip_counter *c = (struct clip_counter *)counter;
-    footage_close(&c->footage);
+    cached_source_close(&c->source);
     bl_list_counter_free(&c->list);
     free(c);
 }

@@ -18,7 +18,7 @@
 /* Footage: an entry of the source cache. It holds what the scan found in one video file. Each worker has a cache of the
  * files that it used last, so a worker scans a file once for many clips. */
 
-struct bl_footage {
+struct bl_cached_source {
     char *path; /* NULL: the entry is free */
     int64_t bytes;
     uint64_t content;             /* kind/input_stat.h */
@@ -34,15 +34,15 @@ struct bl_footage {
 
 /* Returns the frame whose time is nearest to `seconds`, counted from the first frame's time; the later one of two that
  * are equally near. Returns found.length if the end of the last frame is nearer than its beginning. */
-int64_t bl_footage_nearest(const struct bl_footage *footage, double seconds);
+int64_t bl_cached_source_nearest(const struct bl_cached_source *source, double seconds);
 
 /* Returns when the last frame ends, in seconds from the first. */
-double bl_footage_end(const struct bl_footage *footage);
+double bl_cached_source_end(const struct bl_cached_source *source);
 
 /* Sets *steps to the number of steps that frames [begin, end) give after sampling. With --fps the first of these frames
  * is the origin of the grid. BL_EDATA: they give no step, too many steps, or have no usable timestamps. */
-int bl_footage_steps(const struct bl_footage *footage, const struct bl_video_config *config, int64_t begin, int64_t end,
-                     int64_t *steps, struct bl_error *e);
+int bl_cached_source_steps(const struct bl_cached_source *source, const struct bl_video_config *config, int64_t begin,
+                           int64_t end, int64_t *steps, struct bl_error *e);
 
 /* --- clips -------------------------------------------------------------------------------------------------------- */
 

@@ -394,13 +394,13 @@ static void decode_part_hevc(struct bl_decode *d)
         d->codec->err_recognition |= AV_EF_EXPLODE;
 }
 
-int bl_decode_seek(struct bl_decode *d, const struct bl_restart *restart, bool *found, struct bl_error *e)
+int bl_decode_seek(struct bl_decode *d, const struct bl_access_point *access_point, bool *found, struct bl_error *e)
 {
     *found = false;
     BL_TRY(d->opening ? decode_begin_again(d, e) : decode_feed(d, e));
     if (d->codec->codec_id == AV_CODEC_ID_HEVC)
         decode_part_hevc(d);
-    int code = bl_demux_seek(&d->demux, restart->position, restart->time, d->packet, found, e);
+    int code = bl_demux_seek(&d->demux, access_point->position, access_point->time, d->packet, found, e);
     if (!code && *found)
         return decode_send(d, true, e);
     av_packet_unref(d->packet);

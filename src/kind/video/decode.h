@@ -101,7 +101,7 @@ void bl_decode_close(struct bl_decode *d);
  * So the next frames may be that packet's frame, and leading pictures of the random access point; the caller skips
  * frames that are shown before restart->time. *found is false if seeking did not reach the expected packet; d can then
  * only be closed. */
-int bl_decode_seek(struct bl_decode *d, const struct bl_restart *restart, bool *found, struct bl_error *e);
+int bl_decode_seek(struct bl_decode *d, const struct bl_access_point *access_point, bool *found, struct bl_error *e);
 
 /* Decodes the next frame that is shown; the caller unreferences it. *got is false at the end. A packet that the decoder
  * rejects is counted in d->errors, and decoding continues. Errors: BL_ECANCEL; BL_EDATA if a picture needs more memory

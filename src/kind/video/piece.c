@@ -171,11 +171,11 @@ int bl_picture_geometry(const struct bl_demux *d, const struct bl_video_config *
 
 void bl_seek_point_make(struct bl_seek_point *point, const struct bl_timeline *timeline, int64_t begin, int64_t end)
 {
-    const struct bl_restart *restart = bl_timeline_find_frame(timeline, begin);
+    const struct bl_access_point *access_point = bl_timeline_find_frame(timeline, begin);
     const struct bl_timestamps *shown = &timeline->shown;
-    *point = (struct bl_seek_point){.known = true, .restart.position = -1, .end = AV_NOPTS_VALUE};
-    if (restart)
-        point->restart = *restart;
+    *point = (struct bl_seek_point){.known = true, .access_point.position = -1, .end = AV_NOPTS_VALUE};
+    if (access_point)
+        point->access_point = *access_point;
     point->begin = shown->time[begin];
     if ((size_t)end < shown->count)
         point->end = shown->time[end];
@@ -185,8 +185,8 @@ void bl_seek_point_format(const struct bl_seek_point *point, struct bl_buffer *o
 {
     if (!point->known)
         return;
-    bl_buffer_printf(out, "%zu %" PRId64 " %" PRId64 " %" PRId64 " ", point->restart.frame, point->restart.time,
-                     point->restart.position, point->begin);
+    bl_buffer_printf(out, "%zu %" PRId64 " %" PRId64 " %" PRId64 " ", point->access_point.frame,
+                     point->access_point.time, point->access_point.position, point->begin);
     if (point->end == AV_NOPTS_VALUE)
         bl_buffer_byte(out, '-');
     else
@@ -196,7 +196,7 @@ void bl_seek_point_format(const struct bl_seek_point *point, struct bl_buffer *o
 bool bl_seek_point_parse(struct bl_seek_point *point, const char *text)
 {
     int64_t number[NUMBERS];
-    *point = (struct bl_seek_point){.restart.position = -1, .end = AV_NOPTS_VALUE};
+    *point = (struct bl_seek_point){.access_point.position = -1, .end = AV_NOPTS_VALUE};
     if (!text || !*text)
         return true;
     for (int n = 0; n < NUMBERS; n++) {
@@ -213,34 +213,35 @@ bool bl_seek_point_parse(struct bl_seek_point *point, const char *text)
     }
     if (number[0] < 0 || number[2] < -1)
         return false;
-    *point = (struct bl_seek_point){.known = true,
-                                    .restart = {.frame = (size_t)number[0], .time = number[1], .position = number[2]},
-                                    .begin = number[3],
-                                    .end = number[4]};
+    *point =
+        (struct bl_seek_point){.known = true,
+                               .access_point = {.frame = (size_t)number[0], .time = number[1], .position = number[2]},
+                               .begin = number[3],
+                               .end = number[4]};
     return true;
 }
 
 /* --- playhead ----------------------------------------------------------------------------------------------------- */
 
-void bl_playhead_close(struct bl_playhead *h)
+void bl_decoder_cursor_close(struct bl_decoder_cursor *h)
 {
     av_frame_free(&h->waiting);
     if (h->path)
         bl_decode_close(&h->decode);
     free(h->path);
-    *h = (struct bl_playhead){0};
+    *h = (struct bl_decoder_cursor){0};
 }
 
-static bool playhead_has_file(const struct bl_playhead *h, const struct bl_row *row, enum bl_demux_mode mode)
+static bool cursor_has_file(const struct bl_decoder_cursor *h, const struct bl_row *row, enum bl_demux_mode mode)
 {
     return h->path && strcmp(h->path, row->path) == 0 && h->bytes == row->bytes && h->stream == row->stream &&
            h->mode == mode;
 }
 
-static int playhead_open(struct bl_playhead *h, struct bl_session_pool *sessions, const struct bl_row *row,
-                         enum bl_demux_mode mode, const struct bl_kind_env *env, struct bl_error *e)
+static int cursor_open(struct bl_decoder_cursor *h, struct bl_session_pool *sessions, const struct bl_row *row,
+                       enum bl_demux_mode mode, const struct bl_kind_env *env, struct bl_error *e)
 {
-    bl_playhead_close(h);
+    bl_decoder_cursor_close(h);
     h->waiting = av_frame_alloc();
     char *path = h->waiting ? strdup(row->path) : NULL;
     if (!path) {
@@ -261,51 +262,52 @@ static int playhead_open(struct bl_playhead *h, struct bl_session_pool *sessions
 }
 
 /* Whether the clip lies ahead, and nothing before it need be skipped. Faults after a seek may have moved the place. */
-static bool playhead_is_near(const struct bl_playhead *h, const struct bl_row *row, const struct bl_seek_point *point)
+static bool cursor_is_near(const struct bl_decoder_cursor *h, const struct bl_row *row,
+                           const struct bl_seek_point *point)
 {
     bool faults = h->decode.errors || h->decode.truncated;
-    bool restarts = point->known && point->restart.position >= 0;
-    return h->next <= row->clip_begin && !h->lost && (!faults || !(h->seeked || restarts)) &&
-           (!restarts || h->next >= (int64_t)point->restart.frame);
+    bool access_points = point->known && point->access_point.position >= 0;
+    return h->next <= row->clip_begin && !h->lost && (!faults || !(h->seeked || access_points)) &&
+           (!access_points || h->next >= (int64_t)point->access_point.frame);
 }
 
-static int playhead_seek(struct bl_playhead *h, const struct bl_seek_point *point, bool *there, struct bl_error *e)
+static int cursor_seek(struct bl_decoder_cursor *h, const struct bl_seek_point *point, bool *there, struct bl_error *e)
 {
     av_frame_unref(h->waiting);
-    int code = bl_decode_seek(&h->decode, &point->restart, there, e);
-    h->next = (int64_t)point->restart.frame;
-    h->arrival = point->restart.time;
+    int code = bl_decode_seek(&h->decode, &point->access_point, there, e);
+    h->next = (int64_t)point->access_point.frame;
+    h->arrival = point->access_point.time;
     h->seeked = h->arriving = true;
     h->lost = false;
     return code;
 }
 
-int bl_playhead_go(struct bl_playhead *h, enum bl_playhead_way way, struct bl_session_pool *sessions,
-                   const struct bl_row *row, const struct bl_seek_point *point, enum bl_demux_mode mode,
-                   const struct bl_kind_env *env, bool *there, struct bl_error *e)
+int bl_decoder_cursor_go(struct bl_decoder_cursor *h, enum bl_decoder_cursor_way way, struct bl_session_pool *sessions,
+                         const struct bl_row *row, const struct bl_seek_point *point, enum bl_demux_mode mode,
+                         const struct bl_kind_env *env, bool *there, struct bl_error *e)
 {
-    bool open = playhead_has_file(h, row, mode) && !sessions;
-    bool restarts = point->known && point->restart.position >= 0;
+    bool open = cursor_has_file(h, row, mode) && !sessions;
+    bool access_points = point->known && point->access_point.position >= 0;
     *there = false;
-    if (way == BL_PLAYHEAD_ON) {
-        *there = open && playhead_is_near(h, row, point);
+    if (way == BL_CURSOR_ON) {
+        *there = open && cursor_is_near(h, row, point);
         return BL_OK;
     }
-    if (way == BL_PLAYHEAD_RESTART && !restarts)
+    if (way == BL_CURSOR_RESTART && !access_points)
         return BL_OK;
     int code = BL_OK;
-    if (!open || way == BL_PLAYHEAD_START)
-        code = playhead_open(h, sessions, row, mode, env, e);
+    if (!open || way == BL_CURSOR_START)
+        code = cursor_open(h, sessions, row, mode, env, e);
     *there = !code;
-    if (!code && way == BL_PLAYHEAD_RESTART)
-        code = playhead_seek(h, point, there, e);
+    if (!code && way == BL_CURSOR_RESTART)
+        code = cursor_seek(h, point, there, e);
     if (code || !*there)
-        bl_playhead_close(h);
+        bl_decoder_cursor_close(h);
     return code;
 }
 
 /* The next frame, as bl_decode_next. */
-static int playhead_next(struct bl_playhead *h, AVFrame *frame, bool *got, struct bl_error *e)
+static int cursor_next(struct bl_decoder_cursor *h, AVFrame *frame, bool *got, struct bl_error *e)
 {
     av_frame_unref(frame);
     if (h->waiting->buf[0]) {
@@ -325,7 +327,7 @@ static int playhead_next(struct bl_playhead *h, AVFrame *frame, bool *got, struc
 }
 
 /* Makes the last frame the next one again; takes it. */
-static void playhead_put_back(struct bl_playhead *h, AVFrame *frame)
+static void cursor_put_back(struct bl_decoder_cursor *h, AVFrame *frame)
 {
     av_frame_move_ref(h->waiting, frame);
     h->next--;
@@ -415,8 +417,8 @@ static bool piece_is_astray(const struct bl_piece *p, int64_t number, bool got)
     const struct bl_row *row = &p->request->row;
     const struct bl_seek_point *point = &p->point;
     int64_t time = got ? bl_frame_time(p->tools->frame) : AV_NOPTS_VALUE;
-    if (p->playhead->lost || (piece_has_faults(p) && (p->playhead->seeked || p->may_seek)) ||
-        (p->playhead->seeked && piece_needs_first_packets(p)))
+    if (p->cursor->lost || (piece_has_faults(p) && (p->cursor->seeked || p->may_seek)) ||
+        (p->cursor->seeked && piece_needs_first_packets(p)))
         return true;
     if (!point->known)
         return piece_has_faults(p) && !*row->reason;
@@ -430,13 +432,13 @@ static int piece_next_of_clip(struct bl_piece *p, bool *got, struct bl_error *e)
     AVFrame *frame = p->tools->frame;
     int64_t number;
     do {
-        number = p->playhead->next;
-        BL_TRY(playhead_next(p->playhead, frame, got, e));
-    } while (*got && number < row->clip_begin && !p->playhead->lost);
+        number = p->cursor->next;
+        BL_TRY(cursor_next(p->cursor, frame, got, e));
+    } while (*got && number < row->clip_begin && !p->cursor->lost);
     p->strayed = piece_is_astray(p, number, *got);
     if (*got && number == row->clip_end) {
         p->time_behind = bl_frame_time(frame);
-        playhead_put_back(p->playhead, frame);
+        cursor_put_back(p->cursor, frame);
         *got = false;
     }
     *got = *got && !p->strayed;
@@ -446,7 +448,7 @@ static int piece_next_of_clip(struct bl_piece *p, bool *got, struct bl_error *e)
 /* Decodes the next frame. *got is false at the end, and if the frame is not the one that the timeline has. */
 static int piece_next(struct bl_piece *p, bool *got, struct bl_error *e)
 {
-    if (p->playhead)
+    if (p->cursor)
         return piece_next_of_clip(p, got, e);
     AVFrame *frame = p->tools->frame;
     if (!p->timeline)
@@ -552,8 +554,8 @@ int bl_piece_finish(struct bl_piece *p, int code, struct bl_error *e)
         code = bl_readback_finish(&tools->gpu->readback, e);
     else if (p->on_gpu)
         bl_readback_abandon(&tools->gpu->readback);
-    if (p->playhead && tools->frame->buf[0])
-        playhead_put_back(p->playhead, tools->frame);
+    if (p->cursor && tools->frame->buf[0])
+        cursor_put_back(p->cursor, tools->frame);
     av_frame_unref(tools->frame);
     av_frame_unref(tools->held);
     return code;

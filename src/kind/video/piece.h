@@ -58,14 +58,14 @@ int bl_picture_geometry(const struct bl_demux *d, const struct bl_video_config *
 /* A seek point tells where to begin to decode a clip, and how to verify that the decoded frames are the clip's.
  *
  * The column clip_seek has it as "FRAME TIME POSITION BEGIN END". The first three describe a random access point
- * (struct bl_restart); "0 0 -1" is the beginning of the file. BEGIN and END are the times of the clip's first frame and
- * of the first frame after the clip, in ticks; END is "-" if the clip ends with the file. For example
- * "250 128000 4194304 130560 -" decodes from frame 250, at byte 4194304, and the clip begins at tick 130560. */
+ * (struct bl_access_point); "0 0 -1" is the beginning of the file. BEGIN and END are the times of the clip's first
+ * frame and of the first frame after the clip, in ticks; END is "-" if the clip ends with the file. For example "250
+ * 128000 4194304 130560 -" decodes from frame 250, at byte 4194304, and the clip begins at tick 130560. */
 
 struct bl_seek_point {
-    bool known;                /* false: decode from the beginning of the file, and verify no times */
-    struct bl_restart restart; /* position -1: the beginning of the file */
-    int64_t begin, end;        /* ticks; end is AV_NOPTS_VALUE if no frame follows the clip */
+    bool known;                          /* false: decode from the beginning of the file, and verify no times */
+    struct bl_access_point access_point; /* position -1: the beginning of the file */
+    int64_t begin, end;                  /* ticks; end is AV_NOPTS_VALUE if no frame follows the clip */
 };
 
 /* Makes the seek point for frames [begin, end) of an exact timeline. */
@@ -85,7 +85,7 @@ bool bl_seek_point_parse(struct bl_seek_point *point, const char *text);
  * If the next clip begins at or after the cursor, decoding goes on; otherwise the cursor seeks a random access point,
  * or begins the file anew. A seek resets the decoder, so the frames of a clip do not depend on the clips before it. */
 
-struct bl_playhead {
+struct bl_decoder_cursor {
     char *path; /* NULL: nothing is open; owned */
     int64_t bytes;
     int stream;
@@ -100,21 +100,21 @@ struct bl_playhead {
 };
 
 /* Where decoding for a clip may begin, from the cheapest way to the safest. */
-enum bl_playhead_way {
-    BL_PLAYHEAD_ON,      /* at the cursor */
-    BL_PLAYHEAD_RESTART, /* at the random access point of the seek point */
-    BL_PLAYHEAD_START,   /* at the beginning of the file */
+enum bl_decoder_cursor_way {
+    BL_CURSOR_ON,      /* at the cursor */
+    BL_CURSOR_RESTART, /* at the random access point of the seek point */
+    BL_CURSOR_START,   /* at the beginning of the file */
 };
 
 /* Moves the cursor to the first frame of the row's clip, or to an earlier frame from which the caller decodes on.
  * *there is false if this way is not possible. sessions are a GPU's, or NULL. Errors as bl_decode_open_gpu; after an
  * error nothing is open. */
-int bl_playhead_go(struct bl_playhead *playhead, enum bl_playhead_way way, struct bl_session_pool *sessions,
-                   const struct bl_row *row, const struct bl_seek_point *point, enum bl_demux_mode mode,
-                   const struct bl_kind_env *env, bool *there, struct bl_error *e);
+int bl_decoder_cursor_go(struct bl_decoder_cursor *cursor, enum bl_decoder_cursor_way way,
+                         struct bl_session_pool *sessions, const struct bl_row *row, const struct bl_seek_point *point,
+                         enum bl_demux_mode mode, const struct bl_kind_env *env, bool *there, struct bl_error *e);
 
 /* Closes the video, if one is open. A playhead is initialized with {0}. */
-void bl_playhead_close(struct bl_playhead *playhead);
+void bl_decoder_cursor_close(struct bl_decoder_cursor *cursor);
 
 /* --- pieces ------------------------------------------------------------------------------------------------------- */
 
@@ -149,7 +149,7 @@ struct bl_piece {
     const struct bl_needed *needed;     /* the frames that are decoded; NULL: all of them */
 
     /* For a clip: */
-    struct bl_playhead *playhead; /* NULL: the sequence is a whole file */
+    struct bl_decoder_cursor *cursor; /* NULL: the sequence is a whole file */
     struct bl_seek_point point;
     bool may_seek;       /* another way to the clip is left, if this one fails */
     int64_t time_behind; /* when the first frame after the clip is shown, or AV_NOPTS_VALUE */

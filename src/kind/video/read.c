@@ -30,7 +30,7 @@ struct cached_timeline {
 struct video_reader {
     struct bl_reader base;
     struct bl_piece_tools tools;
-    struct bl_playhead playhead; /* of clips */
+    struct bl_decoder_cursor cursor; /* of clips */
     struct cached_timeline timelines[TIMELINES];
     int oldest; /* of the timelines */
 };
@@ -127,15 +127,15 @@ static int piece_follow_timeline(struct bl_piece *p, const struct bl_timeline *t
     int code = BL_OK;
     if (piece_is_sampled(p))
         code = bl_needed_make(needed, timeline, p->pick, request->source_start, request->steps, to_end, e);
-    const struct bl_restart *restart = bl_timeline_find(timeline, &p->pick, request->source_start);
-    if (code || (!restart && !needed->left_out))
+    const struct bl_access_point *access_point = bl_timeline_find(timeline, &p->pick, request->source_start);
+    if (code || (!access_point && !needed->left_out))
         return code;
     p->needed = p->decode->needed = needed->left_out ? needed : NULL;
     p->timeline = timeline;
     p->clock.origin = timeline->shown.time[0];
-    p->first_frame = p->next_frame = restart ? restart->frame : 0;
+    p->first_frame = p->next_frame = access_point ? access_point->frame : 0;
     p->seen = p->pick.taken;
-    return restart ? bl_decode_seek(p->decode, restart, found, e) : BL_OK;
+    return access_point ? bl_decode_seek(p->decode, access_point, found, e) : BL_OK;
 }
 
 /* Reads a piece by the timeline, if its container has one; *done is false if that goes astray. */
@@ -169,24 +169,24 @@ static int video_read_piece(struct video_reader *reader, struct bl_piece *p, boo
 /* --- clips -------------------------------------------------------------------------------------------------------- */
 
 /* Whether the decoder may stay open: one that takes more than each reader may have waits for memory each time. */
-static bool playhead_may_stay(const struct bl_piece *p)
+static bool cursor_may_stay(const struct bl_piece *p)
 {
     const struct bl_reservation *reservation = p->tools->env->reservation;
     return !p->on_gpu && !(reservation && reservation->needed > reservation->included);
 }
 
 /* Reads a piece of a clip in one way; *done is false if that is not possible. */
-static int piece_read_clip(struct bl_piece *p, struct bl_playhead *playhead, enum bl_playhead_way way, bool *done,
-                           struct bl_note *note, struct bl_error *e)
+static int piece_read_clip(struct bl_piece *p, struct bl_decoder_cursor *cursor, enum bl_decoder_cursor_way way,
+                           bool *done, struct bl_note *note, struct bl_error *e)
 {
     *done = false;
-    int code = bl_playhead_go(playhead, way, piece_sessions(p), &p->request->row, &p->point, piece_mode(p),
-                              p->tools->env, done, e);
+    int code = bl_decoder_cursor_go(cursor, way, piece_sessions(p), &p->request->row, &p->point, piece_mode(p),
+                                    p->tools->env, done, e);
     if (code || !*done)
         return code;
-    p->playhead = playhead;
-    p->decode = &playhead->decode;
-    p->may_seek = way != BL_PLAYHEAD_START && p->point.known && p->point.restart.position >= 0;
+    p->cursor = cursor;
+    p->decode = &cursor->decode;
+    p->may_seek = way != BL_CURSOR_START && p->point.known && p->point.access_point.position >= 0;
     const struct bl_demux *d = &p->decode->demux;
     code = bl_piece_begin(p, d->stream->time_base, bl_demux_start(d), e);
     if (!code)
@@ -196,8 +196,8 @@ static int piece_read_clip(struct bl_piece *p, struct bl_playhead *playhead, enu
     p->gpu_full = p->decode->gpu_full;
     if (*done && !code)
         bl_piece_write_note(p, note);
-    if (code || !*done || !playhead_may_stay(p))
-        bl_playhead_close(playhead);
+    if (code || !*done || !cursor_may_stay(p))
+        bl_decoder_cursor_close(cursor);
     return code;
 }
 
@@ -212,11 +212,11 @@ static int reader_read_clip(struct video_reader *reader, const struct bl_piece *
     int code = BL_OK;
     if (!bl_seek_point_parse(&point, row->clip_seek))
         return bl_error_set(e, BL_EDATA, "invalid clip_seek: \"%s\"", row->clip_seek);
-    for (int way = BL_PLAYHEAD_ON; way <= BL_PLAYHEAD_START && !done && (!code || code == BL_EDATA); way++) {
+    for (int way = BL_CURSOR_ON; way <= BL_CURSOR_START && !done && (!code || code == BL_EDATA); way++) {
         struct bl_piece p = *initial;
         bl_error_clear(e);
         p.point = point;
-        code = piece_read_clip(&p, &reader->playhead, way, &done, note, e);
+        code = piece_read_clip(&p, &reader->cursor, way, &done, note, e);
         done = done && !code;
         *full = p.gpu_full;
     }
@@ -288,7 +288,7 @@ static void video_reader_close(struct bl_reader *base)
     struct video_reader *reader = (struct video_reader *)base;
     for (int i = 0; i < TIMELINES; i++)
         cached_timeline_free(&reader->timelines[i]);
-    bl_playhead_close(&reader->playhead);
+    bl_decoder_cursor_close(&reader->cursor);
     bl_convert_close(reader->tools.convert);
     if (reader->tools.config->gpu_pool)
         bl_gpu_pool_leave(reader->tools.config->gpu_pool);

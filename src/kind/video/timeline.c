@@ -247,7 +247,7 @@ void bl_packet_index_free(struct bl_packet_index *index)
 
 /* A keyframe that nothing has spoken against so far. */
 struct candidate {
-    struct bl_restart restart;
+    struct bl_access_point access_point;
     int64_t packet;  /* its number */
     int leading;     /* pictures behind it that are shown before it */
     uint64_t digest; /* of its bytes */
@@ -268,11 +268,11 @@ static void maker_drop(struct timeline_maker *m, int64_t time)
 {
     const struct bl_peek *peek = &m->peek;
     size_t kept = m->candidates;
-    while (kept > 0 && (m->candidate[kept - 1].restart.time > time || m->candidate[kept - 1].packet > peek->needs))
+    while (kept > 0 && (m->candidate[kept - 1].access_point.time > time || m->candidate[kept - 1].packet > peek->needs))
         kept--;
     for (size_t i = kept; i < m->candidates; i++) {
         struct candidate *c = &m->candidate[i];
-        if (c->restart.time > time && peek->traced && c->leading++ < LEADING_MAX)
+        if (c->access_point.time > time && peek->traced && c->leading++ < LEADING_MAX)
             m->candidate[kept++] = *c;
     }
     m->candidates = kept;
@@ -314,8 +314,9 @@ static int maker_add_packet(struct timeline_maker *m, const AVPacket *packet, bo
         packet->pts > m->last) {
         if (BL_ARRAY_RESERVE(m->candidate, m->capacity, m->candidates + 1, e))
             return BL_EFAIL;
-        m->candidate[m->candidates++] = (struct candidate){
-            .restart = {packet->pts, packet->pos, 0}, .packet = m->peek.packets - 1, .digest = packet_digest(packet)};
+        m->candidate[m->candidates++] = (struct candidate){.access_point = {packet->pts, packet->pos, 0},
+                                                           .packet = m->peek.packets - 1,
+                                                           .digest = packet_digest(packet)};
     }
     m->last = shown->count == 0 || packet->pts > m->last ? packet->pts : m->last;
     BL_TRY(timestamps_add(shown, packet->pts, e));
@@ -345,7 +346,7 @@ static int maker_check_seeks(struct timeline_maker *m, struct bl_demux *d, AVPac
     for (size_t i = 0; i < m->candidates; i++) {
         const struct candidate *c = &m->candidate[i];
         bool found;
-        BL_TRY(bl_demux_seek(d, c->restart.position, c->restart.time, packet, &found, e));
+        BL_TRY(bl_demux_seek(d, c->access_point.position, c->access_point.time, packet, &found, e));
         if (found && packet_digest(packet) == c->digest)
             m->candidate[kept++] = *c;
     }
@@ -382,13 +383,13 @@ static int maker_finish(const struct timeline_maker *m, struct bl_error *e)
     int code = timeline_sort(t, &t->exact, e);
     if (code || !t->exact || m->candidates == 0)
         return code;
-    if (BL_ARRAY_RESERVE(t->restart, t->restart_capacity, m->candidates, e))
+    if (BL_ARRAY_RESERVE(t->access_point, t->access_point_capacity, m->candidates, e))
         return BL_EFAIL;
     for (size_t i = 0; i < m->candidates; i++) {
-        t->restart[i] = m->candidate[i].restart;
-        (void)timestamps_find(&t->shown, t->restart[i].time, &t->restart[i].frame);
+        t->access_point[i] = m->candidate[i].access_point;
+        (void)timestamps_find(&t->shown, t->access_point[i].time, &t->access_point[i].frame);
     }
-    t->restarts = m->candidates;
+    t->access_points = m->candidates;
     return BL_OK;
 }
 
@@ -419,40 +420,40 @@ int bl_timeline_make(struct bl_timeline *t, struct bl_demux *d, bool coded, stru
 void bl_timeline_free(struct bl_timeline *t)
 {
     timestamps_free(&t->shown);
-    free(t->restart);
+    free(t->access_point);
     free(t->coded);
     *t = (struct bl_timeline){0};
 }
 
-const struct bl_restart *bl_timeline_find(const struct bl_timeline *t, struct bl_pick *pick, int64_t step)
+const struct bl_access_point *bl_timeline_find(const struct bl_timeline *t, struct bl_pick *pick, int64_t step)
 {
-    const struct bl_restart *found = NULL;
+    const struct bl_access_point *found = NULL;
     struct bl_pick walking = *pick;
     size_t frame = 0;
-    for (size_t i = 0; i < t->restarts; i++) {
-        for (; frame < t->restart[i].frame; frame++)
+    for (size_t i = 0; i < t->access_points; i++) {
+        for (; frame < t->access_point[i].frame; frame++)
             bl_pick_push(&walking, t->shown.time[frame]);
         struct bl_pick before = walking;
         bl_pick_push(&walking, t->shown.time[frame++]);
         if (walking.taken > step)
             break;
-        found = &t->restart[i];
+        found = &t->access_point[i];
         *pick = before;
     }
     return found;
 }
 
-const struct bl_restart *bl_timeline_find_frame(const struct bl_timeline *t, int64_t frame)
+const struct bl_access_point *bl_timeline_find_frame(const struct bl_timeline *t, int64_t frame)
 {
-    size_t low = 0, high = t->restarts;
+    size_t low = 0, high = t->access_points;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if ((int64_t)t->restart[middle].frame <= frame)
+        if ((int64_t)t->access_point[middle].frame <= frame)
             low = middle + 1;
         else
             high = middle;
     }
-    return low ? &t->restart[low - 1] : NULL;
+    return low ? &t->access_point[low - 1] : NULL;
 }
 
 /* --- needed packets ----------------------------------------------------------------------------------------------- */

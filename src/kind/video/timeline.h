@@ -87,7 +87,7 @@ void bl_packet_index_free(struct bl_packet_index *index);
 
 /* A random access point: decoding from this keyframe gives the same frames as decoding from the beginning, except for
  * the frames that are shown before the keyframe. */
-struct bl_restart {
+struct bl_access_point {
     int64_t time;     /* when the keyframe is shown, in ticks */
     int64_t position; /* byte offset of its packet in the file */
     size_t frame;     /* its number in display order, from 0 */
@@ -108,8 +108,8 @@ struct bl_timeline {
     bool exact;                 /* decoding gives exactly these frames at these times */
     bool derived;               /* libav derives some times from the data: the caller must compare decoded ones */
     struct bl_timestamps shown; /* of the frames in display order */
-    struct bl_restart *restart; /* [restarts] in display order; none if decoding must begin with the file */
-    size_t restarts, restart_capacity;
+    struct bl_access_point *access_point; /* [restarts] in display order; none if decoding must begin with the file */
+    size_t access_points, access_point_capacity;
     struct bl_coded *coded; /* [shown.count], if the timeline is exact and they were requested; else NULL or partial */
     size_t coded_count, coded_capacity;
 };
@@ -122,10 +122,10 @@ void bl_timeline_free(struct bl_timeline *t);
 
 /* Returns the last random access point from which `step` can still be picked, or NULL if decoding must begin with the
  * file. pick is a fresh picker; the call advances it over the frames before the random access point. */
-const struct bl_restart *bl_timeline_find(const struct bl_timeline *t, struct bl_pick *pick, int64_t step);
+const struct bl_access_point *bl_timeline_find(const struct bl_timeline *t, struct bl_pick *pick, int64_t step);
 
 /* Returns the last random access point at or before the frame, or NULL if decoding must begin with the file. */
-const struct bl_restart *bl_timeline_find_frame(const struct bl_timeline *t, int64_t frame);
+const struct bl_access_point *bl_timeline_find_frame(const struct bl_timeline *t, int64_t frame);
 
 /* --- needed packets ----------------------------------------------------------------------------------------------- */
 

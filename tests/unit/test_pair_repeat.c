@@ -1,5 +1,5 @@
 /* The share of pairs that meet again: known answers, and random plans beside the pairs counted one by one. */
-#include "plan/company.h"
+#include "plan/pair_repeat.h"
 #include "plan/random.h"
 #include "unit.h"
 
@@ -44,11 +44,11 @@ static void read_blocks(struct sketch *s, const char *text)
     end_block(s);
 }
 
-static struct bl_company measure(const struct sketch *a, const struct sketch *b, size_t count)
+static struct bl_pair_repeat measure(const struct sketch *a, const struct sketch *b, size_t count)
 {
-    struct bl_company c = {0};
+    struct bl_pair_repeat c = {0};
     struct bl_error e = {0};
-    ck_assert_msg(bl_company_measure(&c, &a->plan, &b->plan, count, &e) == BL_OK, "%s", e.text);
+    ck_assert_msg(bl_pair_repeat_measure(&c, &a->plan, &b->plan, count, &e) == BL_OK, "%s", e.text);
     ck_assert(c.is_measured);
     return c;
 }
@@ -73,11 +73,11 @@ UNIT_TEST(shares_are_as_counted_by_hand)
     for (size_t i = 0; i < COUNT(known); i++) {
         read_blocks(&a, known[i].first);
         read_blocks(&b, known[i].second);
-        struct bl_company c = measure(&a, &b, 6);
+        struct bl_pair_repeat c = measure(&a, &b, 6);
         ck_assert_uint_eq(c.pairs, known[i].pairs);
         ck_assert_uint_eq(c.again, known[i].again);
         ck_assert_double_eq_tol(c.random, known[i].random, 1e-12);
-        ck_assert_double_eq_tol(bl_company_share(&c), c.pairs ? (double)c.again / (double)c.pairs : 0, 1e-12);
+        ck_assert_double_eq_tol(bl_pair_repeat_share(&c), c.pairs ? (double)c.again / (double)c.pairs : 0, 1e-12);
     }
 }
 
@@ -123,7 +123,7 @@ static void assert_counted(const struct sketch *a, const struct sketch *b, size_
             }
         }
     }
-    struct bl_company c = measure(a, b, sequences);
+    struct bl_pair_repeat c = measure(a, b, sequences);
     ck_assert_uint_eq(c.pairs, pairs);
     ck_assert_uint_eq(c.again, again);
 }
@@ -165,11 +165,11 @@ UNIT_TEST(random_partitions_repeat_the_share_that_is_expected)
         bl_random_shuffle_u32(&r, order[i], MANY);
         plan[i] = (struct bl_plan){.blocks = blocks, .pieces = MANY, .block_ptr = block_ptr, .sequence = order[i]};
     }
-    struct bl_company c = {0};
-    ck_assert_int_eq(bl_company_measure(&c, &plan[0], &plan[1], MANY, &e), BL_OK);
+    struct bl_pair_repeat c = {0};
+    ck_assert_int_eq(bl_pair_repeat_measure(&c, &plan[0], &plan[1], MANY, &e), BL_OK);
     ck_assert_double_eq_tol(c.random, 0.25, 1e-3);
-    ck_assert_double_eq_tol(bl_company_share(&c), c.random, 0.01);
-    ck_assert_int_eq(bl_company_measure(&c, &plan[0], &plan[0], MANY, &e), BL_OK);
+    ck_assert_double_eq_tol(bl_pair_repeat_share(&c), c.random, 0.01);
+    ck_assert_int_eq(bl_pair_repeat_measure(&c, &plan[0], &plan[0], MANY, &e), BL_OK);
     ck_assert_uint_eq(c.again, c.pairs);
     free(order[0]);
     free(order[1]);
@@ -178,10 +178,10 @@ UNIT_TEST(random_partitions_repeat_the_share_that_is_expected)
 UNIT_TEST(plans_of_other_sequences_are_refused)
 {
     struct sketch a, b;
-    struct bl_company c;
+    struct bl_pair_repeat c;
     read_blocks(&a, "012 345");
     read_blocks(&b, "012 346");
-    FAILS(bl_company_measure(&c, &a.plan, &b.plan, 6, &e), BL_EDATA, "the plan has sequence 6, of only 6");
-    ck_assert_int_eq(bl_company_measure(&c, &b.plan, &a.plan, 6, &e), BL_EDATA);
-    ck_assert_int_eq(bl_company_measure(&c, &b.plan, &a.plan, 7, &e), BL_OK);
+    FAILS(bl_pair_repeat_measure(&c, &a.plan, &b.plan, 6, &e), BL_EDATA, "the plan has sequence 6, of only 6");
+    ck_assert_int_eq(bl_pair_repeat_measure(&c, &b.plan, &a.plan, 6, &e), BL_EDATA);
+    ck_assert_int_eq(bl_pair_repeat_measure(&c, &b.plan, &a.plan, 7, &e), BL_OK);
 }

@@ -9,39 +9,39 @@
  *
  * The buckets have no names, so no stale file can be left over. A resumed run makes them again, for the missing shards
  * only: the position of a piece follows from the plan. */
-#ifndef BL_SCATTER_H
-#define BL_SCATTER_H
+#ifndef BL_BUCKETING_H
+#define BL_BUCKETING_H
 
 #include "run/options.h"
 
-struct bl_scatter;
+struct bl_bucketing;
 
 /* Returns the bytes of all pieces in the shards of this pack, with their checksums: the disk space of the buckets. */
-int64_t bl_scatter_bytes(const struct bl_pack *pack);
+int64_t bl_bucketing_bytes(const struct bl_pack *pack);
 
 /* Makes the buckets as unnamed files in dir. The caller frees *scatter, which keeps a pointer to pack. memory: the
  * limit in bytes for the buckets in use and for the buffers. tick gets the number of finished rows. A piece that cannot
  * be read is left out; the packing reads it again and reports why. BL_EFAIL: the disk is full or fails. BL_ECANCEL:
  * cancelled. */
-int bl_scatter_make(struct bl_scatter **scatter, const struct bl_pack *pack, const char *dir, int64_t memory,
-                    void (*tick)(void *sink, int64_t rows), void *sink, struct bl_error *e);
+int bl_bucketing_make(struct bl_bucketing **bucketing, const struct bl_pack *pack, const char *dir, int64_t memory,
+                      void (*tick)(void *sink, int64_t rows), void *sink, struct bl_error *e);
 /* Closes the files, which frees their disk space. NULL is accepted. */
-void bl_scatter_free(struct bl_scatter *scatter);
+void bl_bucketing_free(struct bl_bucketing *bucketing);
 
-/* bl_scatter_begin_block, bl_scatter_end_block and bl_scatter_has accept NULL: then no piece is in a bucket. */
+/* bl_bucketing_begin_block, bl_bucketing_end_block and bl_bucketing_has accept NULL: then no piece is in a bucket. */
 
 /* Call begin for each block, in order, before it is read; call end for each block, in order, when it will not be read
  * any more. The first begin of a bucket reads it into the page cache; its last end closes the file. */
-void bl_scatter_begin_block(struct bl_scatter *scatter, int64_t block);
-void bl_scatter_end_block(struct bl_scatter *scatter, int64_t block);
+void bl_bucketing_begin_block(struct bl_bucketing *bucketing, int64_t block);
+void bl_bucketing_end_block(struct bl_bucketing *bucketing, int64_t block);
 
 /* Returns whether a bucket has this piece. piece: its number in the plan. */
-bool bl_scatter_has(const struct bl_scatter *scatter, size_t piece);
+bool bl_bucketing_has(const struct bl_bucketing *bucketing, size_t piece);
 
-/* Reads a piece of so many steps from its bucket into out, one buffer for each field. bl_scatter_has must be true. The
- * result is the same as by bl_kind.read. Many threads may call it at once. BL_EFAIL: the disk fails, or the checksum
- * differs. */
-int bl_scatter_read(const struct bl_scatter *scatter, size_t piece, int64_t steps, uint8_t *const *out,
-                    struct bl_error *e);
+/* Reads a piece of so many steps from its bucket into out, one buffer for each field. bl_bucketing_has must be true.
+ * The result is the same as by bl_kind.read. Many threads may call it at once. BL_EFAIL: the disk fails, or the
+ * checksum differs. */
+int bl_bucketing_read(const struct bl_bucketing *bucketing, size_t piece, int64_t steps, uint8_t *const *out,
+                      struct bl_error *e);
 
 #endif

@@ -1,4 +1,4 @@
-#include "run/scatter.h"
+#include "run/bucketing.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ struct bucket {
     bool fetched;            /* the kernel was asked to read it into the page cache */
 };
 
-struct bl_scatter {
+struct bl_bucketing {
     const struct bl_pack *pack;
     int64_t first_block; /* the first block of the first bucket */
     int64_t blocks_per_bucket;
@@ -35,7 +35,7 @@ struct bl_scatter {
     int64_t *place; /* [pieces] offset in bytes of the piece in its bucket; -1: it is in no bucket */
 };
 
-int64_t bl_scatter_bytes(const struct bl_pack *pack)
+int64_t bl_bucketing_bytes(const struct bl_pack *pack)
 {
     int64_t steps = 0, begin, end;
     bl_pack_block_range(pack, &begin, &end);
@@ -50,7 +50,7 @@ int64_t bl_scatter_bytes(const struct bl_pack *pack)
 /* Decides how many shards share a bucket. A bucket takes at most a quarter of the memory, since two neighbouring
  * buckets are in use together, unless this needs more than BUCKETS_MAX files. The write buffers of all buckets share an
  * eighth. */
-static void scatter_divide(struct bl_scatter *s, int64_t memory)
+static void bucketing_divide(struct bl_bucketing *s, int64_t memory)
 {
     const struct bl_format *format = s->pack->format;
     int64_t shards = s->pack->shard_end - s->pack->shard_begin,
@@ -64,7 +64,7 @@ static void scatter_divide(struct bl_scatter *s, int64_t memory)
     s->chunk = (size_t)(chunk < CHUNK_MIN ? CHUNK_MIN : chunk > CHUNK_MAX ? CHUNK_MAX : chunk);
 }
 
-static int scatter_open_buckets(struct bl_scatter *s, const char *dir, struct bl_error *e)
+static int bucketing_open_buckets(struct bl_bucketing *s, const char *dir, struct bl_error *e)
 {
     s->bucket = calloc((size_t)s->buckets, sizeof *s->bucket);
     if (!s->bucket)
@@ -82,7 +82,7 @@ static int scatter_open_buckets(struct bl_scatter *s, const char *dir, struct bl
 /* Links the pieces of each sequence that belong to missing shards into a list, so that one pass over the sequences can
  * put each piece into its bucket. first[sequence] is the first piece of the list, or -1; place[piece] is the next one,
  * until scatter_put_piece replaces it by the offset. */
-static int scatter_chain_pieces(struct bl_scatter *s, int64_t *first, struct bl_error *e)
+static int bucketing_chain_pieces(struct bl_bucketing *s, int64_t *first, struct bl_error *e)
 {
     const struct bl_pack *pack = s->pack;
     for (size_t i = 0; i < pack->table->count; i++)
@@ -110,7 +110,7 @@ static int scatter_chain_pieces(struct bl_scatter *s, int64_t *first, struct bl_
 }
 
 /* Returns the bucket of a piece, by a binary search of the first pieces of the buckets. */
-static struct bucket *bucket_find(const struct bl_scatter *s, int64_t piece)
+static struct bucket *bucket_find(const struct bl_bucketing *s, int64_t piece)
 {
     const int64_t *block_ptr = s->pack->plan->block_ptr;
     int64_t low = 0, high = s->buckets;
@@ -137,7 +137,7 @@ out:
 }
 
 /* Returns the checksum of a piece, which follows the piece in its bucket. */
-static uint64_t scatter_checksum(const struct bl_fields *fields, int64_t steps, uint8_t *const *out)
+static uint64_t bucketing_checksum(const struct bl_fields *fields, int64_t steps, uint8_t *const *out)
 {
     uint64_t sum = 0;
     for (int f = 0; f < fields->count; f++)
@@ -148,8 +148,8 @@ static uint64_t scatter_checksum(const struct bl_fields *fields, int64_t steps, 
 
 /* Reads a piece from the spool directly into the buffer of its bucket, field after field. The size of the buffer grows
  * only after the piece was read without a fault. */
-static int scatter_put_piece(struct bl_scatter *s, struct bl_reader *reader, struct bl_request *request, int64_t piece,
-                             struct bl_error *e)
+static int bucketing_put_piece(struct bl_bucketing *s, struct bl_reader *reader, struct bl_request *request,
+                               int64_t piece, struct bl_error *e)
 {
     const struct bl_fields *fields = &s->pack->format->fields;
     struct bucket *bucket = bucket_find(s, piece);
@@ -179,7 +179,7 @@ static int scatter_put_piece(struct bl_scatter *s, struct bl_reader *reader, str
     /* A piece with a fault or a note is read again when it is packed, which reports it. */
     if (code || note.text[0])
         return BL_OK;
-    uint64_t sum = scatter_checksum(fields, request->steps, out);
+    uint64_t sum = bucketing_checksum(fields, request->steps, out);
     memcpy(bucket->buffer.data + bucket->buffer.size + size, &sum, sizeof sum);
     s->place[piece] = bucket->bytes;
     bucket->bytes += (int64_t)(size + sizeof sum);
@@ -188,8 +188,8 @@ static int scatter_put_piece(struct bl_scatter *s, struct bl_reader *reader, str
 }
 
 /* Puts all pieces of one sequence into their buckets. first: the first one of the list of scatter_chain_pieces. */
-static int scatter_put_sequence(struct bl_scatter *s, struct bl_reader *reader, struct bl_row_reader *text, size_t row,
-                                int64_t first, struct bl_error *e)
+static int bucketing_put_sequence(struct bl_bucketing *s, struct bl_reader *reader, struct bl_row_reader *text,
+                                  size_t row, int64_t first, struct bl_error *e)
 {
     int code = bl_row_reader_read(s->pack->table, row, text, e);
     if (code)
@@ -202,7 +202,7 @@ static int scatter_put_sequence(struct bl_scatter *s, struct bl_reader *reader, 
     bl_error_memory_watch();
     for (int64_t p = first, next; p >= 0 && !code; p = next) {
         next = s->place[p];
-        code = scatter_put_piece(s, reader, &request, p, e);
+        code = bucketing_put_piece(s, reader, &request, p, e);
     }
     if (bl_error_memory_seen() && code != BL_ECANCEL)
         code = bl_error_memory(e);
@@ -211,8 +211,8 @@ static int scatter_put_sequence(struct bl_scatter *s, struct bl_reader *reader, 
 }
 
 /* Reads the sequences in the order of the table, which is that of the spool, so that the disk reads in order. */
-static int scatter_put_all(struct bl_scatter *s, const int64_t *first, void (*tick)(void *sink, int64_t rows),
-                           void *sink, struct bl_error *e)
+static int bucketing_put_all(struct bl_bucketing *s, const int64_t *first, void (*tick)(void *sink, int64_t rows),
+                             void *sink, struct bl_error *e)
 {
     const struct bl_pack *pack = s->pack;
     struct bl_reader *reader = NULL;
@@ -221,7 +221,7 @@ static int scatter_put_all(struct bl_scatter *s, const int64_t *first, void (*ti
     for (size_t row = 0; row < pack->table->count && !code; row++) {
         if (first[row] >= 0)
             code = bl_cancelled(pack->env->cancel) ? BL_ECANCEL
-                                                   : scatter_put_sequence(s, reader, &text, row, first[row], e);
+                                                   : bucketing_put_sequence(s, reader, &text, row, first[row], e);
         if (row % TICK_EVERY == 0)
             tick(sink, (int64_t)row);
     }
@@ -235,10 +235,10 @@ static int scatter_put_all(struct bl_scatter *s, const int64_t *first, void (*ti
     return code;
 }
 
-int bl_scatter_make(struct bl_scatter **scatter, const struct bl_pack *pack, const char *dir, int64_t memory,
-                    void (*tick)(void *sink, int64_t rows), void *sink, struct bl_error *e)
+int bl_bucketing_make(struct bl_bucketing **bucketing, const struct bl_pack *pack, const char *dir, int64_t memory,
+                      void (*tick)(void *sink, int64_t rows), void *sink, struct bl_error *e)
 {
-    struct bl_scatter *s = calloc(1, sizeof *s);
+    struct bl_bucketing *s = calloc(1, sizeof *s);
     int64_t *first = malloc((pack->table->count + 1) * sizeof *first);
     if (s) {
         int64_t end;
@@ -249,20 +249,20 @@ int bl_scatter_make(struct bl_scatter **scatter, const struct bl_pack *pack, con
     int code = s && s->place && first ? BL_OK : bl_error_memory(e);
     if (code)
         goto out;
-    scatter_divide(s, memory);
-    code = scatter_open_buckets(s, dir, e);
+    bucketing_divide(s, memory);
+    code = bucketing_open_buckets(s, dir, e);
     if (code)
         goto out;
-    code = scatter_chain_pieces(s, first, e);
+    code = bucketing_chain_pieces(s, first, e);
     if (code)
         goto out;
-    code = scatter_put_all(s, first, tick, sink, e);
+    code = bucketing_put_all(s, first, tick, sink, e);
 out:
     free(first);
     if (code)
-        bl_scatter_free(s);
+        bl_bucketing_free(s);
     else
-        *scatter = s;
+        *bucketing = s;
     return code;
 }
 
@@ -274,7 +274,7 @@ static void bucket_close(struct bucket *bucket)
     bl_buffer_free(&bucket->buffer);
 }
 
-void bl_scatter_free(struct bl_scatter *s)
+void bl_bucketing_free(struct bl_bucketing *s)
 {
     if (!s)
         return;
@@ -287,7 +287,7 @@ void bl_scatter_free(struct bl_scatter *s)
 
 /* --- reading ---------------------------------------------------------------------------------------------------- */
 
-void bl_scatter_begin_block(struct bl_scatter *s, int64_t block)
+void bl_bucketing_begin_block(struct bl_bucketing *s, int64_t block)
 {
     struct bucket *bucket = s ? &s->bucket[(block - s->first_block) / s->blocks_per_bucket] : NULL;
     /* A hint: read the whole bucket in order before its pieces are read at random. */
@@ -297,18 +297,19 @@ void bl_scatter_begin_block(struct bl_scatter *s, int64_t block)
         bucket->fetched = true;
 }
 
-void bl_scatter_end_block(struct bl_scatter *s, int64_t block)
+void bl_bucketing_end_block(struct bl_bucketing *s, int64_t block)
 {
     if (s && (block - s->first_block + 1) % s->blocks_per_bucket == 0)
         bucket_close(&s->bucket[(block - s->first_block) / s->blocks_per_bucket]);
 }
 
-bool bl_scatter_has(const struct bl_scatter *s, size_t piece)
+bool bl_bucketing_has(const struct bl_bucketing *s, size_t piece)
 {
     return s && s->place[piece] >= 0;
 }
 
-int bl_scatter_read(const struct bl_scatter *s, size_t piece, int64_t steps, uint8_t *const *out, struct bl_error *e)
+int bl_bucketing_read(const struct bl_bucketing *s, size_t piece, int64_t steps, uint8_t *const *out,
+                      struct bl_error *e)
 {
     const struct bl_fields *fields = &s->pack->format->fields;
     int64_t at = s->place[piece];
@@ -321,7 +322,7 @@ int bl_scatter_read(const struct bl_scatter *s, size_t piece, int64_t steps, uin
     }
     if (!code)
         code = bl_io_pread(bucket_find(s, (int64_t)piece)->fd, &sum, sizeof sum, at, WHAT, e);
-    if (!code && sum != scatter_checksum(fields, steps, out))
+    if (!code && sum != bucketing_checksum(fields, steps, out))
         code = bl_error_set(e, BL_EFAIL, WHAT ": what was read is not what was written: the disk or memory fails");
     return code;
 }

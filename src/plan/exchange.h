@@ -1,6 +1,6 @@
 /* Exchanges of sequences between the blocks of a draft: swaps, trades, and meetings. */
-#ifndef BL_MEETING_H
-#define BL_MEETING_H
+#ifndef BL_BLOCK_EXCHANGE_H
+#define BL_BLOCK_EXCHANGE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -85,29 +85,29 @@ bool bl_trade_any(struct bl_loads *l, struct bl_load_block *a, struct bl_load_bl
  * Blocks change in size, and are scattered in memory where there are many, so that a list of single pieces would cost a
  * cache miss for each. They are lists of cards, one cache line with several pieces each. */
 
-struct bl_meeting_block {
-    uint32_t card, size; /* the first card; pieces */
+struct bl_exchange_block {
+    uint32_t node, size; /* the first card; pieces */
     int64_t cost;
     int64_t room;    /* free units */
     int64_t dearest; /* of its pieces */
     int64_t target;  /* this and what follows is the caller's */
     uint8_t idle;
-    bool is_raised, is_in_row;
+    bool is_above_target, is_in_row;
 };
 
-enum { BL_CARD_PIECES = 7 };
+enum { BL_NODE_PIECES = 7 };
 
-struct bl_meeting_card {
+struct bl_exchange_node {
     uint32_t next, pieces;
     struct {
         uint32_t id, length;
-    } piece[BL_CARD_PIECES];
+    } piece[BL_NODE_PIECES];
 };
 
 /* One of two blocks, with its pieces as they can be exchanged. */
-struct bl_meeting_hand {
+struct bl_exchange_partner {
     uint32_t block;
-    struct bl_meeting_item {
+    struct bl_exchange_item {
         uint32_t id, length, parcel;
         int64_t units, cost;
     } * item;
@@ -115,36 +115,37 @@ struct bl_meeting_hand {
     struct bl_exchange_side side;
 };
 
-struct bl_meeting {
+struct bl_block_exchange {
     struct bl_draft *draft;
     const struct bl_cost *cost;
     const struct bl_limits *limits;
-    const struct bl_needs *needs;   /* columns with a maximum */
-    struct bl_meeting_block *block; /* [draft->blocks] */
-    struct bl_meeting_card *card;
+    const struct bl_needs *needs;    /* columns with a maximum */
+    struct bl_exchange_block *block; /* [draft->blocks] */
+    struct bl_exchange_node *node;
     uint32_t unused; /* the first card of no block */
-    struct bl_meeting_hand own, other;
+    struct bl_exchange_partner own, other;
     struct bl_exchange exchange;
     struct bl_random random;
     int64_t keep; /* free units that both blocks should have after an exchange */
 };
 
 /* Free it in any case. Errors here and below: BL_EFAIL, out of memory. */
-int bl_meeting_make(struct bl_meeting *m, struct bl_draft *d, const struct bl_cost *cost,
-                    const struct bl_limits *limits, const struct bl_needs *needs, uint64_t seed, struct bl_error *e);
-void bl_meeting_free(struct bl_meeting *m);
+int bl_block_exchange_make(struct bl_block_exchange *m, struct bl_draft *d, const struct bl_cost *cost,
+                           const struct bl_limits *limits, const struct bl_needs *needs, uint64_t seed,
+                           struct bl_error *e);
+void bl_block_exchange_free(struct bl_block_exchange *m);
 
 /* Chooses the block that meets others. */
-int bl_meeting_begin(struct bl_meeting *m, uint32_t block, struct bl_error *e);
+int bl_block_exchange_begin(struct bl_block_exchange *m, uint32_t block, struct bl_error *e);
 
 /* Looks for an exchange with another block that brings about `wish` to it (bl_exchange_find). */
-int bl_meeting_find(struct bl_meeting *m, uint32_t other, int choices, int64_t wish, int64_t tolerance, uint32_t set[2],
-                    int64_t *moved, bool *found, struct bl_error *e);
+int bl_block_exchange_find(struct bl_block_exchange *m, uint32_t other, int choices, int64_t wish, int64_t tolerance,
+                           uint32_t set[2], int64_t *moved, bool *found, struct bl_error *e);
 
 /* Makes the exchange that was found. The next meeting must begin anew. */
-void bl_meeting_exchange(struct bl_meeting *m, const uint32_t set[2], int64_t moved);
+void bl_block_exchange_apply(struct bl_block_exchange *m, const uint32_t set[2], int64_t moved);
 
 /* Writes the blocks back, each in a random order. */
-void bl_meeting_write(struct bl_meeting *m);
+void bl_block_exchange_write(struct bl_block_exchange *m);
 
 #endif

@@ -31,9 +31,9 @@ static void tick(void *context)
 
 static int run(struct trial *t, struct bl_cancel *cancel, struct bl_error *e)
 {
-    const struct bl_aside aside = {work, t, tick, t, cancel};
+    const struct bl_background background = {work, t, tick, t, cancel};
     t->caller = pthread_self();
-    return bl_aside_run(&aside, e);
+    return bl_background_run(&background, e);
 }
 
 UNIT_TEST(the_caller_ticks_while_the_work_is_done)

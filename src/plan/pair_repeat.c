@@ -1,4 +1,4 @@
-#include "plan/company.h"
+#include "plan/pair_repeat.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -81,12 +81,12 @@ uint64_t bl_partition_hash_stored(const int64_t *block_ptr, size_t blocks)
 #define NOWHERE UINT32_MAX
 
 /* A piece of a plan that cuts sequences. */
-struct bl_company_piece {
+struct bl_pair_repeat_piece {
     int64_t start; /* its first step in the sequence */
     uint32_t block;
 };
 
-uint64_t bl_company_count_pairs(const struct bl_plan *plan)
+uint64_t bl_pair_repeat_count_pairs(const struct bl_plan *plan)
 {
     uint64_t pairs = 0;
     for (size_t b = 0; b < plan->blocks; b++) {
@@ -96,7 +96,7 @@ uint64_t bl_company_count_pairs(const struct bl_plan *plan)
     return pairs;
 }
 
-static int company_check(const struct bl_plan *plan, size_t count, struct bl_error *e)
+static int pair_repeat_check(const struct bl_plan *plan, size_t count, struct bl_error *e)
 {
     if (plan->pieces >= NOWHERE || count >= NOWHERE)
         return bl_error_set(e, BL_EDATA, "%zu pieces of %zu sequences are more than a plan can hold", plan->pieces,
@@ -109,22 +109,22 @@ static int company_check(const struct bl_plan *plan, size_t count, struct bl_err
     return BL_OK;
 }
 
-static int64_t company_start(const struct bl_plan *plan, size_t p)
+static int64_t pair_repeat_start(const struct bl_plan *plan, size_t p)
 {
     return plan->source_start ? plan->source_start[p] : 0;
 }
 
 /* If all pieces begin with their sequences, there is one of each sequence. */
-static bool company_is_cut(const struct bl_plan *plan)
+static bool pair_repeat_is_cut(const struct bl_plan *plan)
 {
     for (size_t p = 0; p < plan->pieces; p++) {
-        if (company_start(plan, p))
+        if (pair_repeat_start(plan, p))
             return true;
     }
     return false;
 }
 
-static void company_place_sequences(struct bl_company_places *places, const struct bl_plan *plan)
+static void pair_repeat_place_sequences(struct bl_pair_repeat_places *places, const struct bl_plan *plan)
 {
     for (size_t i = 0; i <= places->count; i++)
         places->place[i] = NOWHERE;
@@ -134,14 +134,14 @@ static void company_place_sequences(struct bl_company_places *places, const stru
     }
 }
 
-static int company_compare_pieces(const void *a, const void *b)
+static int pair_repeat_compare_pieces(const void *a, const void *b)
 {
-    int64_t x = ((const struct bl_company_piece *)a)->start, y = ((const struct bl_company_piece *)b)->start;
+    int64_t x = ((const struct bl_pair_repeat_piece *)a)->start, y = ((const struct bl_pair_repeat_piece *)b)->start;
     return x < y ? -1 : x > y;
 }
 
 /* Sorts the pieces by sequence by counting, then those of a sequence by start. */
-static void company_place_pieces(struct bl_company_places *places, const struct bl_plan *plan)
+static void pair_repeat_place_pieces(struct bl_pair_repeat_places *places, const struct bl_plan *plan)
 {
     uint32_t *place = places->place;
     for (size_t p = 0; p < plan->pieces; p++)
@@ -153,22 +153,22 @@ static void company_place_pieces(struct bl_company_places *places, const struct 
     for (size_t b = 0; b < plan->blocks; b++) {
         for (int64_t p = plan->block_ptr[b]; p < plan->block_ptr[b + 1]; p++)
             places->piece[--place[plan->sequence[p]]] =
-                (struct bl_company_piece){company_start(plan, (size_t)p), (uint32_t)b};
+                (struct bl_pair_repeat_piece){pair_repeat_start(plan, (size_t)p), (uint32_t)b};
     }
     for (size_t i = 0; i < places->count; i++) {
         if (place[i + 1] - place[i] > 1)
-            qsort(places->piece + place[i], place[i + 1] - place[i], sizeof *places->piece, company_compare_pieces);
+            qsort(places->piece + place[i], place[i + 1] - place[i], sizeof *places->piece, pair_repeat_compare_pieces);
     }
 }
 
-int bl_company_find_places(struct bl_company_places *places, const struct bl_plan *plan, size_t count,
-                           struct bl_error *e)
+int bl_pair_repeat_find_places(struct bl_pair_repeat_places *places, const struct bl_plan *plan, size_t count,
+                               struct bl_error *e)
 {
     double pairs = 0.5 * (double)plan->pieces * ((double)plan->pieces - 1);
-    bool is_cut = company_is_cut(plan);
-    *places = (struct bl_company_places){.count = count};
-    BL_TRY(company_check(plan, count, e));
-    places->random = pairs > 0 ? (double)bl_company_count_pairs(plan) / pairs : 0;
+    bool is_cut = pair_repeat_is_cut(plan);
+    *places = (struct bl_pair_repeat_places){.count = count};
+    BL_TRY(pair_repeat_check(plan, count, e));
+    places->random = pairs > 0 ? (double)bl_pair_repeat_count_pairs(plan) / pairs : 0;
     places->place = calloc(count + 1, sizeof *places->place);
     places->met = calloc(plan->blocks + 1, sizeof *places->met);
     if (is_cut)
@@ -176,68 +176,69 @@ int bl_company_find_places(struct bl_company_places *places, const struct bl_pla
     if (!places->place || !places->met || (is_cut && !places->piece))
         return bl_error_memory(e);
     if (is_cut)
-        company_place_pieces(places, plan);
+        pair_repeat_place_pieces(places, plan);
     else
-        company_place_sequences(places, plan);
+        pair_repeat_place_sequences(places, plan);
     return BL_OK;
 }
 
-void bl_company_free_places(struct bl_company_places *places)
+void bl_pair_repeat_free_places(struct bl_pair_repeat_places *places)
 {
     free(places->place);
     free(places->piece);
     free(places->met);
-    *places = (struct bl_company_places){0};
+    *places = (struct bl_pair_repeat_places){0};
 }
 
 /* Returns the block that has the same piece as p of the plan, or NOWHERE. */
-static uint32_t company_find(const struct bl_company_places *places, const struct bl_plan *plan, size_t p)
+static uint32_t pair_repeat_find(const struct bl_pair_repeat_places *places, const struct bl_plan *plan, size_t p)
 {
     const uint32_t *place = places->place + plan->sequence[p];
-    const struct bl_company_piece key = {company_start(plan, p), 0};
+    const struct bl_pair_repeat_piece key = {pair_repeat_start(plan, p), 0};
     if (!places->piece)
         return key.start ? NOWHERE : *place;
-    const struct bl_company_piece *found =
-        bsearch(&key, places->piece + place[0], place[1] - place[0], sizeof key, company_compare_pieces);
+    const struct bl_pair_repeat_piece *found =
+        bsearch(&key, places->piece + place[0], place[1] - place[0], sizeof key, pair_repeat_compare_pieces);
     return found ? found->block : NOWHERE;
 }
 
 /* Returns the pairs of a block that meet again. */
-static uint64_t company_count_again(const struct bl_plan *plan, size_t block, struct bl_company_places *other)
+static uint64_t pair_repeat_count_again(const struct bl_plan *plan, size_t block, struct bl_pair_repeat_places *other)
 {
     size_t begin = (size_t)plan->block_ptr[block], end = (size_t)plan->block_ptr[block + 1];
     uint64_t again = 0;
     for (size_t p = begin; p < end; p++) {
-        uint32_t there = company_find(other, plan, p);
+        uint32_t there = pair_repeat_find(other, plan, p);
         if (there != NOWHERE)
             again += other->met[there]++;
     }
     for (size_t p = begin; p < end; p++) {
-        uint32_t there = company_find(other, plan, p);
+        uint32_t there = pair_repeat_find(other, plan, p);
         if (there != NOWHERE)
             other->met[there] = 0;
     }
     return again;
 }
 
-int bl_company_count(struct bl_company *company, const struct bl_plan *plan, struct bl_company_places *other,
-                     struct bl_error *e)
+int bl_pair_repeat_count(struct bl_pair_repeat *pair_repeat, const struct bl_plan *plan,
+                         struct bl_pair_repeat_places *other, struct bl_error *e)
 {
-    BL_TRY(company_check(plan, other->count, e));
-    *company = (struct bl_company){.is_measured = true, .pairs = bl_company_count_pairs(plan), .random = other->random};
+    BL_TRY(pair_repeat_check(plan, other->count, e));
+    *pair_repeat = (struct bl_pair_repeat){
+        .is_measured = true, .pairs = bl_pair_repeat_count_pairs(plan), .random = other->random};
     for (size_t b = 0; b < plan->blocks; b++)
-        company->again += company_count_again(plan, b, other);
+        pair_repeat->again += pair_repeat_count_again(plan, b, other);
     return BL_OK;
 }
 
-int bl_company_measure(struct bl_company *company, const struct bl_plan *first, const struct bl_plan *second,
-                       size_t count, struct bl_error *e)
+int bl_pair_repeat_measure(struct bl_pair_repeat *pair_repeat, const struct bl_plan *first,
+                           const struct bl_plan *second, size_t count, struct bl_error *e)
 {
-    struct bl_company_places places;
-    int code = bl_company_find_places(&places, second, count, e);
+    struct bl_pair_repeat_places places;
+    int code = bl_pair_repeat_find_places(&places, second, count, e);
     if (!code)
-        code = bl_company_count(company, first, &places, e);
-    bl_company_free_places(&places);
+        code = bl_pair_repeat_count(pair_repeat, first, &places, e);
+    bl_pair_repeat_free_places(&places);
     return code;
 }
 
