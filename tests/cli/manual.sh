@@ -18,8 +18,8 @@ pages_of() {
     echo "$man/bload-$1.1 $SCRATCH/every"
     sed -n '/^\.Sh OPTIONS OF EVERY COMMAND/,/^\.Sh EXIT/p' "$man/bload.1" >"$SCRATCH/every"
     case $1 in
-    scan) echo "$man/bload-sources.7" ;;
-    pack) echo "$man/bload-sources.7 $SCRATCH/planning $SCRATCH/strategy" ;;
+    scan) echo "$man"/bload-*.7 ;;
+    pack) echo "$man"/bload-*.7 "$SCRATCH/planning $SCRATCH/strategy" ;;
     plan) echo "$SCRATCH/subset" ;;
     view) echo "$SCRATCH/planning $SCRATCH/strategy $SCRATCH/subset" ;;
     compare) echo "$SCRATCH/lengths $SCRATCH/planning $SCRATCH/subset" ;;
