@@ -1,5 +1,5 @@
 #!/bin/bash
-# Seconds of README's six commands, "One store, many runs": English text and code are tokenized once; what follows are views.
+# Seconds of the tutorial's commands, "One store, many runs": English text and code are tokenized once; what follows are views.
 #
 #     bench/view_commands.sh [FOLDER]      build/bench: FOLDER needs 500 MB
 #
@@ -37,7 +37,7 @@ timed() {
 
 "$bload" pack code.jsonl --tokenizer "$tokenizer" --store -o code -q
 timed pack web.jsonl --tokenizer "$tokenizer" --store -o web
-timed view web -T 8192 --oversize split -o web-8k
+timed view web -T 8192 --oversize split --split train=99%,val=1% --take train -o web-8k
 timed view web -T 32768 -o web-32k
 timed view web -T 131072 -o web-128k
 timed view web=3 code=1 -T 8192 --oversize split --world-size 8 --epochs 4 -o mixed

@@ -93,22 +93,21 @@ class Page(tool.Tool):
         self.assertEqual(done.returncode, 0, f"{command}\n{done.stderr}")
 
     def run_blocks(self, text, cwd):
-        """Runs what a page says, writes the files that it names in a first line "# NAME", and gives {dataset: fields claimed}. Lines that
-        begin with another word than these are answers, or need the network."""
+        """Runs what a page says, writes the files that it names in a first line "# NAME" or behind the language of a fence, and gives
+        {dataset: fields claimed}. Lines that begin with another word than these are answers, or need the network."""
         claimed, written = {}, "dataset.yaml"
         for language, block in blocks(text):
-            named = re.match(r"# (\S+\.\w+)\n", block)
-            if language in ("text", "not run"):
+            language, _, name = language.partition(" ")
+            name = name or "".join(re.findall(r"\A# (\S+\.\w+)\n", block))
+            if language in ("text", "not"):
                 continue
-            if language == "python" and not named:
+            if language == "python" and not name:
                 done = subprocess.run([sys.executable, "-c", block], cwd=cwd, capture_output=True, text=True, timeout=120,
                                       env={**os.environ, "PYTHONPATH": os.path.join(tool.ROOT, "python")})
                 self.assertEqual(done.returncode, 0, f"{block}\n{done.stderr}")
                 continue
             if language not in ("", "sh"):
-                if language == "csv":
-                    block = block.split("\n", 1)[1]
-                write(os.path.join(cwd, named[1] if named else written), block.encode())
+                write(os.path.join(cwd, name or written), block.encode())
                 continue
             for line in block.splitlines() if language else [block]:
                 if not re.match(r"(bload|python3|cut|sed|zcat) ", line):

@@ -1,7 +1,8 @@
-"""Every command of the README, the tutorial and the page of fields, in order, in one directory: each succeeds, gives the fields that its
+"""Every command of the README, the tutorial and the pages of choices and fields, in order, in one directory: each succeeds, gives the fields that its
 comment claims, and leaves nothing out. Its pictures are what its script and its command draw."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -68,16 +69,28 @@ class Pages(Page):
         self.enter("pages")
         self.frame_folders()
         self.make_videos()
+        os.makedirs(self.at("build/demo"))
+        os.symlink(self.at("videos"), self.at("build/demo/videos"))
         self.make_sounds()
         self.make_texts()
         claimed = {}
-        for page in "README.md", "docs/tutorial.md", "docs/fields.md":
+        for page in "README.md", "docs/choosing.md", "docs/tutorial.md", "docs/fields.md":
             found = self.run_blocks(self.read(page), self.at())
             self.assertFalse(set(found) & set(claimed), "a dataset's name that another page uses")
             claimed.update(found)
         self.assertEqual(self.read(self.at("plan.svg")), self.read("docs/plan.svg"))
         self.assertGreaterEqual(len(claimed), 20)
         self.check(claimed, self.at())
+
+    def test_sample_output(self):
+        """README shows what its first command prints of the videos of `make demo`."""
+        if not os.path.isdir(os.path.join(tool.ROOT, "build/demo/videos")):
+            self.skipTest("make demo has not fetched its videos")
+        command, shown = re.search(r"```sh\n(bload pack .*? -o )dataset\n.*?```text\n(.*?)```", self.read("README.md"), re.DOTALL).groups()
+        done = subprocess.run(["bash", "-c", command + self.path("demo")], cwd=tool.ROOT, capture_output=True, text=True, check=True,
+                              env={**os.environ, "PATH": os.path.dirname(os.path.abspath(tool.BLOAD)) + ":" + os.environ["PATH"]})
+        speed = re.compile(r"[\d,]+ frames/s")
+        self.assertEqual(speed.sub("", done.stderr.replace(self.path("demo"), "dataset")), speed.sub("", shown))
 
     def test_picture(self):
         done = subprocess.run([sys.executable, os.path.join(tool.ROOT, "scripts/picture.py")], capture_output=True, text=True, check=True,
