@@ -7,39 +7,35 @@
 
 #define TEXT_MAX 65536
 
-/* The page's section under a heading. */
+/* Sets text to the section or subsection of the manual page under a heading: ".Sh VIDEO CODECS". */
 static void section(const char *heading, char text[TEXT_MAX])
 {
     static char page[TEXT_MAX];
-    FILE *file = fopen("docs/media.md", "r");
+    FILE *file = fopen("man/bload-media.7", "r");
     ck_assert_ptr_nonnull(file);
     size_t size = fread(page, 1, sizeof page - 1, file);
     fclose(file);
     ck_assert_uint_lt(size, sizeof page - 1);
     page[size] = '\0';
     char *begin = strstr(page, heading);
-    ck_assert_msg(begin, "docs/media.md lacks %s", heading);
-    char *end = strstr(begin + 1, "\n## ");
+    ck_assert_msg(begin, "man/bload-media.7 lacks %s", heading);
+    char *end = strstr(begin + 1, "\n.S");
     snprintf(text, TEXT_MAX, "%.*s", end ? (int)(end - begin) : (int)strlen(begin), begin);
 }
 
-/* What stands between backquotes in the lines of tables that end so, between commas. */
-static void quoted(const char *heading, const char *const *endings, char list[TEXT_MAX])
+/* Appends the words of the section's lines ".Cm a , b" and ".It Cm a , b" to a list: "a,b". */
+static void named(const char *heading, char list[TEXT_MAX])
 {
     char text[TEXT_MAX], *rest = text;
     section(heading, text);
-    list[0] = '\0';
     for (char *line; (line = strsep(&rest, "\n"));) {
-        size_t size = strlen(line);
-        bool wanted = false;
-        for (int i = 0; endings[i]; i++)
-            wanted = wanted || (size > strlen(endings[i]) && strcmp(line + size - strlen(endings[i]), endings[i]) == 0);
-        for (char *from = line, *to; wanted && *line == '|' && (from = strchr(from, '`')); from = to + 1) {
-            to = strchr(from + 1, '`');
-            ck_assert_ptr_nonnull(to);
-            ck_assert_uint_lt(strlen(list) + (size_t)(to - from) + 2, TEXT_MAX);
+        char *words = strncmp(line, ".Cm ", 4) == 0 ? line + 4 : strncmp(line, ".It Cm ", 7) == 0 ? line + 7 : NULL;
+        for (char *word; words && (word = strsep(&words, " "));) {
+            if (strcmp(word, ",") == 0)
+                continue;
+            ck_assert_uint_lt(strlen(list) + strlen(word) + 2, TEXT_MAX);
             strcat(list, *list ? "," : "");
-            strncat(list, from + 1, (size_t)(to - from) - 1);
+            strcat(list, word);
         }
     }
 }
@@ -57,17 +53,16 @@ static void assert_within(const char *what, const char *list, const char *other)
 
 UNIT_TEST(the_page_has_the_same_lists)
 {
-    static const char *const video[] = {"| yes | |", "| yes | yes |", NULL}, *const audio[] = {"| yes |", NULL},
-                             *const any[] = {"|", NULL};
     const struct {
-        const char *heading, *const *endings, *list;
-    } lists[] = {{"## Containers", video, bl_allowlist_video.containers},
-                 {"## Containers", audio, bl_allowlist_audio.containers},
-                 {"## Video codecs", any, bl_allowlist_video.decoders},
-                 {"## Audio codecs", any, bl_allowlist_audio.decoders}};
+        const char *heading[2], *list;
+    } lists[] = {{{".Ss Videos and sounds\n", ".Ss Videos\n"}, bl_allowlist_video.containers},
+                 {{".Ss Videos and sounds\n", ".Ss Sounds\n"}, bl_allowlist_audio.containers},
+                 {{".Sh VIDEO CODECS\n"}, bl_allowlist_video.decoders},
+                 {{".Sh AUDIO CODECS\n"}, bl_allowlist_audio.decoders}};
     for (size_t i = 0; i < COUNT(lists); i++) {
-        char page[TEXT_MAX];
-        quoted(lists[i].heading, lists[i].endings, page);
+        char page[TEXT_MAX] = "";
+        for (int k = 0; k < 2 && lists[i].heading[k]; k++)
+            named(lists[i].heading[k], page);
         assert_within("not read, but on the page", page, lists[i].list);
         assert_within("read, but not on the page", lists[i].list, page);
     }
