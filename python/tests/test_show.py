@@ -35,6 +35,11 @@ def up(a, b):
     return (a - 1) // b + 1
 
 
+def thirds(n):
+    """A line can be cut into three equal ones, for narrow screens."""
+    return n if n < 3 else up(n, 3) * 3
+
+
 class Axis:
     """Where the steps of a block are."""
 
@@ -42,10 +47,11 @@ class Axis:
         """stored: where the last piece ends; of lines of padding behind it only the first is drawn."""
         self.steps, self.cell = steps, 0
         if not has_pictures:
-            self.width, self.line_steps = WIDTH, up(steps, min(up(steps, WIDTH), LINES))
+            self.width, self.line_steps = WIDTH, thirds(up(steps, min(up(steps, WIDTH), LINES)))
         else:
             self.cell = up(steps, PICTURES)
-            per_line = min(up(steps, self.cell), WIDTH // CELL)
+            cells, most = up(steps, self.cell), WIDTH // CELL
+            per_line = min(cells, most)
             self.cell_width = min(WIDTH // per_line, 2 * CELL)
             self.width, self.line_steps = self.cell_width * per_line, self.cell * per_line
         stored = steps if stored is None else stored
@@ -135,6 +141,7 @@ class Shows(tool.Tool):
         self.page = tool.text(self.path("x.html"))
         self.drawn = Drawn(self.path("x.svg"), self.axis)
         self.raster = Raster(self.path("x.png"), self.axis, self.drawn.heights)
+        self.check_narrow()
         self.check_spans()
         self.check_raster()
         return self.drawn
@@ -265,6 +272,16 @@ class Shows(tool.Tool):
         self.assertTrue((made[~there] == PAPER).all())
         return row
 
+    def check_narrow(self):
+        """The page has each lane twice: in lines of the whole width, and in lines of a third of it."""
+        lanes = []
+        for form in "wide", "narrow":
+            found = re.search(rf'<svg[^>]* class="sheet {form}".*?</svg>', self.page, re.DOTALL)[0]
+            images = [np.array(Image.open(io.BytesIO(base64.b64decode(data)))) for data in re.findall('href="data:image/png;base64,([^"]*)"', found)]
+            lanes.append([np.concatenate(images[i::self.drawn.lanes], 1) for i in range(self.drawn.lanes)])
+        for wide, narrow in zip(*lanes):
+            self.assertTrue(wide.shape == narrow.shape and (wide == narrow).all())
+
     def check_strip(self, lane, values):
         made = self.drawn.lane[lane]
         self.assertEqual(made.shape[0], 16)
@@ -278,7 +295,8 @@ class Shows(tool.Tool):
                 continue
             self.assertEqual(colour.setdefault(int(column[0]), tuple(made[0, x])), tuple(made[0, x]))
         for value, drawn in colour.items():
-            self.assertEqual(drawn == tuple(PAPER), value == 0, value)
+            is_mask = all(value in (0, 1) for value in colour)
+            self.assertEqual(drawn == tuple(PAPER if is_mask else GREY), value == 0, value)
         if len(colour) > 20:
             self.assertGreater(len(set(colour.values())), 8)
 

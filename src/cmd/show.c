@@ -30,7 +30,8 @@ struct show {
 };
 
 static const struct bl_option table[] = {
-    BL_OPTION_INT("block", struct show, block, BL_AFFECTS_NOTHING, "the block, from 0"),
+    BL_OPTION_INT("block", struct show, block, BL_AFFECTS_NOTHING,
+                  "the block, from 0 [the first of two sequences or more]"),
     BL_OPTION_STRING("sequence", struct show, sequence, BL_AFFECTS_NOTHING,
                      "a sequence in the place of a block, by its id in sequences.tsv", .placeholder = "ID"),
     BL_OPTION_INT("epoch", struct show, epoch, BL_AFFECTS_NOTHING, "by the plan of this epoch"),
@@ -101,7 +102,7 @@ static int picture_append(const struct bl_sheet *sheet, struct bl_buffer *out, s
     struct bl_canvas canvas = {0};
     int code = bl_sheet_rasterize(sheet, &canvas, e);
     if (!code)
-        code = bl_canvas_append_png(&canvas, (struct bl_area){0, 0, canvas.width, canvas.height}, out, e);
+        code = bl_canvas_append_png(&canvas, (struct bl_area){0, 0, canvas.width, canvas.height}, false, out, e);
     bl_canvas_free(&canvas);
     return code;
 }
@@ -126,7 +127,7 @@ static int show_write(const struct bl_cmd *cmd, const struct show *s, const stru
 static int subject_find(struct bl_cmd *cmd, const struct show *s, struct bl_view *view,
                         struct bl_sheet_subject *subject)
 {
-    *subject = (struct bl_sheet_subject){.block = s->block,
+    *subject = (struct bl_sheet_subject){.block = s->has_block ? s->block : BL_SHEET_ANY_BLOCK,
                                          .field = -1,
                                          .epoch = s->epoch,
                                          .mask = s->mask,
@@ -145,7 +146,7 @@ static int subject_find(struct bl_cmd *cmd, const struct show *s, struct bl_view
 static int show_make(struct bl_cmd *cmd, const struct show *s, struct bl_view *view, const char *dir)
 {
     static const struct bl_sheet_look picture = {
-        .width = 960, .cell = 80, .pictures = 96, .lines = 4, .curve = 64, .map = 96, .strip = 16};
+        .width = 960, .cell = 80, .pictures = 96, .lines = 4, .curve = 64, .map = 96, .strip = 16, .is_page = true};
     const struct bl_terminal terminal = terminal_find(s);
     const struct bl_sheet_look look = s->form ? picture : bl_sheet_terminal_look(&terminal);
     struct bl_sheet_subject subject;

@@ -84,7 +84,7 @@ static void plan_append_efficiency(const struct bl_report *r, struct bl_buffer *
     bl_buffer_text(out, "<h2>Efficiency</h2>\n");
     if (r->is_table)
         bl_buffer_text(out, "<p>A plan with T = the longest sequence, made for this page.</p>\n");
-    bl_page_begin_table(out, "The plan", "what|value");
+    bl_page_begin_facts(out, "The plan");
     bl_page_fact(out, "strategy", "%s%s%s", w->strategy, *w->fill ? ", fill " : "", w->fill);
     if (!w->seed_unknown)
         bl_page_fact(out, "seed", "%" PRIu64, w->seed);
@@ -170,11 +170,11 @@ static void plan_append_pair_repeat(const struct bl_report *r, struct bl_buffer 
     if (!c->pairs)
         return;
     if (epochs->epochs)
-        bl_page_fact(out, "meet again", "%.2f %% of pairs, between plans %" PRId64 " and %" PRId64 " of %" PRId64,
+        bl_page_fact(out, "pair repeat rate", "%.2f %%, between plans %" PRId64 " and %" PRId64 " of %" PRId64,
                      100 * bl_pair_repeat_share(c), epochs->plan[0], epochs->plan[1], epochs->epochs + 1);
     else
-        bl_page_fact(out, "meet again", "%.2f %% of pairs, under the next seed", 100 * bl_pair_repeat_share(c));
-    bl_page_fact(out, "drawn at random", "%.2f %%", 100 * c->random);
+        bl_page_fact(out, "pair repeat rate", "%.2f %%, under the next seed", 100 * bl_pair_repeat_share(c));
+    bl_page_fact(out, "pair repeat rate of random blocks", "%.2f %%", 100 * c->random);
 }
 
 static void plan_append_ranks(const struct bl_report *r, struct bl_buffer *out)
@@ -182,16 +182,17 @@ static void plan_append_ranks(const struct bl_report *r, struct bl_buffer *out)
     const struct bl_plan_info *w = &r->info.manifest.plan_info;
     const struct bl_plan_balance *b = &w->balance;
     char a[BL_PLURAL_SIZE];
-    bl_buffer_text(out, "<h2>Ranks and company</h2>\n");
-    bl_page_begin_table(out, "Ranks and company", "what|value");
+    bl_buffer_text(out, "<h2>Ranks</h2>\n");
+    bl_page_begin_facts(out, "Ranks");
     bl_page_fact(out, "ranks", "%s", bl_text_count(a, w->world_size));
     bl_page_fact(out, "blocks per rank and step", "%s", bl_text_count(a, w->batch_size));
     bl_page_fact(out, "steps of each rank", "%s", bl_text_count(a, w->batches_per_rank));
     if (b->is_measured) {
-        bl_page_fact(out, "waiting costs", "%.2f %%, at least %.2f %%", 100 * b->lost, 100 * b->bound);
-        bl_page_fact(out, "in random order", "%.2f %%", 100 * b->lost_before);
-        bl_page_fact(out, "dearest block", "%.3f of the mean", b->highest);
-        bl_page_fact(out, "steps differ from the whole by", "%.3f (drawn at random: %.3f)", b->apart, b->apart_drawn);
+        bl_page_fact(out, "imbalance of costs", "%.2f %% (proven minimum: %.2f %%)", 100 * b->lost, 100 * b->bound);
+        bl_page_fact(out, "imbalance in random order", "%.2f %%", 100 * b->lost_before);
+        bl_page_fact(out, "most expensive block", "%.3f times the mean cost", b->highest);
+        bl_page_fact(out, "KS distance of a step's costs", "%.3f (in random order: %.3f)", b->apart, b->apart_drawn);
+        bl_page_fact(out, "correlation of neighbouring blocks", "%.2f", b->neighbours);
     }
     plan_append_pair_repeat(r, out);
     bl_page_end_table(out);
@@ -211,7 +212,7 @@ static void plan_append_rank_table(const struct bl_rank_table *t, struct bl_buff
     if (!t->steps)
         return;
     bl_page_begin_table(out, "Ranks by step of training: least, mean and most",
-                        "rank|#sequences|#steps|#attention, of the mean|#dearest step, of the mean");
+                        "rank|#sequences|#steps|#attention, of the mean|#most expensive step, of the mean");
     double mean = t->costs / (double)t->steps;
     for (int64_t r = 0; r < shown; r++) {
         const struct bl_rank *rank = &t->rank[r];
@@ -224,8 +225,8 @@ static void plan_append_rank_table(const struct bl_rank_table *t, struct bl_buff
     }
     bl_page_end_table(out);
     bl_buffer_printf(out,
-                     "<p>Attention costs the sum of the squared lengths: the dearest rank of a step costs %.2f %% more "
-                     "than the mean of the ranks",
+                     "<p>Attention costs the sum of the squared lengths: the most expensive rank of a step costs "
+                     "%.2f %% more than the mean of the ranks",
                      100 * bl_rank_table_imbalance(t));
     if (t->world_size > shown)
         bl_buffer_printf(out, "; %" PRId64 " more ranks are not shown", t->world_size - shown);
@@ -457,8 +458,8 @@ static void page_contents(const struct bl_report *r, struct bl_buffer *out)
     const struct bl_info *info = &r->info;
     const struct bl_plan_info *w = &info->manifest.plan_info;
     char a[BL_PLURAL_SIZE], b[32];
-    bl_buffer_text(out, "<h2>What is in it</h2>\n");
-    bl_page_begin_table(out, "In all", "what|value");
+    bl_buffer_text(out, "<h2>Contents</h2>\n");
+    bl_page_begin_facts(out, "In all");
     bl_page_fact(out, "what it is", "%s", contents_what(r));
     bl_page_fact(out, "sequences", "%s", bl_text_count(a, w->sequences));
     bl_page_fact(out, "steps", "%s", bl_text_count(a, w->steps));
@@ -528,7 +529,7 @@ static int blocks_append(struct bl_report *r, struct bl_view *view, int64_t b, c
                          struct bl_buffer *out, struct bl_error *e)
 {
     static const struct bl_sheet_look look = {
-        .width = 960, .cell = 80, .pictures = 48, .lines = 2, .curve = 48, .map = 64, .strip = 16};
+        .width = 960, .cell = 80, .pictures = 48, .lines = 2, .curve = 48, .map = 64, .strip = 16, .is_page = true};
     const struct bl_sheet_subject subject = {.block = b, .field = -1, .without_texts = true, .cancel = cancel};
     struct bl_sheet sheet;
     char id[48];

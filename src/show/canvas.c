@@ -1,9 +1,12 @@
 #include "show/canvas.h"
 
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "kind/frames/frames.h"
+#include "show/html.h"
 
 enum { HATCH = 6 }; /* pixels from line to line */
 
@@ -112,7 +115,36 @@ void bl_canvas_copy(const struct bl_canvas *from, struct bl_area area, struct bl
                (size_t)room.width * 3);
 }
 
-int bl_canvas_append_png(const struct bl_canvas *canvas, struct bl_area area, struct bl_buffer *out, struct bl_error *e)
+void bl_canvas_replace(struct bl_canvas *canvas, bl_colour from, bl_colour to)
+{
+    uint8_t old[3];
+    pixel_set(old, from);
+    for (uint8_t *at = canvas->pixel, *end = at + (size_t)canvas->width * (size_t)canvas->height * 3; at < end;
+         at += 3) {
+        if (memcmp(at, old, sizeof old) == 0)
+            pixel_set(at, to);
+    }
+}
+
+/* Appends a PNG, with a chunk tRNS behind its header if the paper is to be transparent. The header is the signature, 8
+ * bytes, and the chunk IHDR, 25 bytes. */
+static void png_append(const uint8_t *file, size_t size, bool is_clear, struct bl_buffer *out)
+{
+    enum { HEADER = 33 };
+    static const uint8_t paper[] = {
+        't', 'R', 'N', 'S', 0, BL_COLOUR_PAPER >> 16, 0, BL_COLOUR_PAPER >> 8 & 255, 0, BL_COLOUR_PAPER & 255};
+    const uint32_t sum = htobe32((uint32_t)crc32(0, paper, sizeof paper)), length = htobe32(sizeof paper - 4);
+    bl_buffer_append(out, file, HEADER);
+    if (is_clear) {
+        bl_buffer_append(out, &length, sizeof length);
+        bl_buffer_append(out, paper, sizeof paper);
+        bl_buffer_append(out, &sum, sizeof sum);
+    }
+    bl_buffer_append(out, file + HEADER, size - HEADER);
+}
+
+int bl_canvas_append_png(const struct bl_canvas *canvas, struct bl_area area, bool is_clear, struct bl_buffer *out,
+                         struct bl_error *e)
 {
     const struct bl_field field = {
         .name = "the picture", .dtype = BL_U8, .rank = 3, .shape = {area.height, area.width, 3}};
@@ -129,7 +161,7 @@ int bl_canvas_append_png(const struct bl_canvas *canvas, struct bl_area area, st
         code = bl_png_encode(png, part.pixel, &file, &size, e);
     if (code)
         goto out;
-    bl_buffer_append(out, file, size);
+    png_append(file, size, is_clear, out);
     code = bl_buffer_check(out, e);
 out:
     bl_png_close(png);

@@ -37,8 +37,12 @@ void bl_canvas_draw(struct bl_canvas *canvas, struct bl_area area, const struct 
 /* Copies an area of a canvas to a place of another. */
 void bl_canvas_copy(const struct bl_canvas *from, struct bl_area area, struct bl_canvas *to, int x, int y);
 
-/* Appends an area as a PNG file. */
-int bl_canvas_append_png(const struct bl_canvas *canvas, struct bl_area area, struct bl_buffer *out,
+/* Gives all pixels of one colour another one. */
+void bl_canvas_replace(struct bl_canvas *canvas, bl_colour from, bl_colour to);
+
+/* Appends an area as a PNG file. is_clear: pixels of BL_COLOUR_PAPER are transparent, so that the paper of a dark page
+ * shows through. */
+int bl_canvas_append_png(const struct bl_canvas *canvas, struct bl_area area, bool is_clear, struct bl_buffer *out,
                          struct bl_error *e);
 
 #endif

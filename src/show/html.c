@@ -92,6 +92,11 @@ void bl_page_begin_table(struct bl_buffer *out, const char *caption, const char 
     bl_buffer_text(out, "</tr></thead>\n<tbody>\n");
 }
 
+void bl_page_begin_facts(struct bl_buffer *out, const char *label)
+{
+    bl_buffer_printf(out, "<div class=\"t\" role=\"region\" tabindex=\"0\" aria-label=\"%s\"><table><tbody>\n", label);
+}
+
 void bl_page_end_table(struct bl_buffer *out)
 {
     bl_buffer_text(out, "</tbody></table></div>\n");
@@ -156,6 +161,8 @@ static void page_append_style(struct bl_buffer *out)
         "th:last-child,td:last-child{padding-right:0}tbody "
         "th{font-weight:normal}.n{text-align:right;white-space:nowrap}\n"
         ".w{overflow-wrap:anywhere;min-width:9rem}\n"
+        "@media "
+        "(max-width:44rem){table{font-size:.8rem}th,td{padding-right:.4rem}.w{min-width:5rem}.n{white-space:normal}}\n"
         "pre{overflow-x:auto;background:var(--shade);padding:.75rem;white-space:pre-wrap}\n"
         "svg{display:block;width:100%;max-width:36rem;height:auto;font:11px sans-serif}svg text{fill:var(--ink)}\n"
         ".e{text-anchor:end}.v0{fill:" BL_STYLE_BLUE "}.v1{fill:" BL_STYLE_BROWN "}\n"

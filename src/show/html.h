@@ -63,6 +63,8 @@ void bl_page_end(struct bl_buffer *out);
 /* Begins a table that can be scrolled sideways. head: names of the columns, with "|" between them; those after the
  * first that begin with "#" have numbers. */
 void bl_page_begin_table(struct bl_buffer *out, const char *caption, const char *head);
+/* Begins a table of facts (bl_page_fact) below a heading of its own. label: for those who do not see the page. */
+void bl_page_begin_facts(struct bl_buffer *out, const char *label);
 void bl_page_end_table(struct bl_buffer *out);
 
 /* A row of a name and a value; the latter is made as by printf and escaped. */

@@ -429,9 +429,12 @@ static int strip_begin(struct bl_painter *p, struct bl_error *e)
     return BL_OK;
 }
 
+/* The colour of 0 until all values are known. */
+#define ZERO 0xfefefeU
+
 static bl_colour strip_colour(int64_t value)
 {
-    return value == 0 ? BL_COLOUR_PAPER : bl_style_colour(((uint64_t)value * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
+    return value == 0 ? ZERO : bl_style_colour(((uint64_t)value * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
 }
 
 static void strip_forget_piece(struct strip *s)
@@ -493,6 +496,8 @@ static int strip_finish(struct bl_painter *p, struct bl_error *e)
     (void)e;
     strip_keep_piece(s);
     painter_note(p, s->low, s->high);
+    /* In a mask 0 is paper. In labels and ids 0 is a value like others. */
+    bl_canvas_replace(&p->lane->canvas, ZERO, s->high > 1 || s->low < 0 ? BL_COLOUR_GREY : BL_COLOUR_PAPER);
     return BL_OK;
 }
 

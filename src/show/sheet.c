@@ -146,8 +146,30 @@ static int pieces_of_sequence(struct bl_sheet *s, struct bl_error *e)
     return code;
 }
 
+/* Sets *block to the first block of at least two sequences, which shows where one ends and the next begins; to 0 if all
+ * have fewer. */
+static int block_choose(const struct bl_index *index, int64_t *block, struct bl_error *e)
+{
+    enum { BLOCKS = 512 };
+    int64_t first[BLOCKS + 1];
+    *block = 0;
+    for (int64_t b = 0; b < index->blocks; b += BLOCKS) {
+        int64_t count = index->blocks - b < BLOCKS ? index->blocks - b : BLOCKS;
+        BL_TRY(bl_index_read(index, BL_INDEX_BLOCK_PTR, b, count + 1, first, e));
+        for (int64_t i = 0; i < count; i++) {
+            if (first[i + 1] - first[i] >= 2) {
+                *block = b + i;
+                return BL_OK;
+            }
+        }
+    }
+    return BL_OK;
+}
+
 int bl_sheet_find_pieces(struct bl_sheet *sheet, struct bl_error *e)
 {
+    if (sheet->subject.block == BL_SHEET_ANY_BLOCK)
+        BL_TRY(block_choose(&sheet->view->index, &sheet->subject.block, e));
     return sheet->subject.block >= 0 ? pieces_of_block(sheet, e) : pieces_of_sequence(sheet, e);
 }
 
@@ -177,6 +199,24 @@ int bl_sheet_find_spans(struct bl_sheet *s, struct bl_error *e)
         at = s->piece[i].end;
     }
     return code ? code : spans_append(s, -1, at, s->drawn, e);
+}
+
+int bl_sheet_cut_lines(const struct bl_sheet *s, struct bl_sheet *cut, struct bl_error *e)
+{
+    static const int parts[] = {3, 4, 5, 7, 2};
+    *cut = *s;
+    cut->span = NULL;
+    cut->spans = cut->spans_capacity = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (s->width % parts[i] || s->line_steps % parts[i])
+            continue;
+        cut->width /= parts[i];
+        cut->line_steps /= parts[i];
+        cut->lines = (int)((s->drawn + cut->line_steps - 1) / cut->line_steps);
+        cut->look.width = cut->width;
+        break;
+    }
+    return bl_sheet_find_spans(cut, e);
 }
 
 /* --- steps of a piece --------------------------------------------------------------------------------------------- */

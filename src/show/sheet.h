@@ -64,10 +64,13 @@ struct bl_sheet_look {
     int cell;              /* width of a picture; if there are few, up to twice that */
     int pictures, lines;   /* at most; lines: without pictures */
     int curve, map, strip; /* heights */
+    bool is_page;          /* a screen may be narrow: lines are of steps that can be cut into three parts */
 };
 
+#define BL_SHEET_ANY_BLOCK (-2) /* the first block of at least two sequences */
+
 struct bl_sheet_subject {
-    int64_t block; /* -1: the sequence */
+    int64_t block; /* -1: the sequence; or BL_SHEET_ANY_BLOCK */
     int64_t row;   /* of the sequence */
     int field;     /* -1: all of them */
     int64_t epoch;
@@ -103,6 +106,11 @@ struct bl_sheet {
 int bl_sheet_make(struct bl_sheet *sheet, struct bl_view *view, const struct bl_sheet_subject *subject,
                   const struct bl_sheet_look *look, struct bl_error *e);
 void bl_sheet_free(struct bl_sheet *sheet);
+
+/* Makes a sheet of the same lanes whose lines are cut into a few equal parts, for narrow screens; or are as they are,
+ * if they cannot be divided. The copy borrows everything from the sheet except its spans: free cut->span, also after an
+ * error. BL_EFAIL: out of memory. */
+int bl_sheet_cut_lines(const struct bl_sheet *sheet, struct bl_sheet *cut, struct bl_error *e);
 
 /* The pixel at which a step begins, on a lane's canvas. */
 int bl_sheet_pixel(const struct bl_sheet *sheet, int64_t step);

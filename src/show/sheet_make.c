@@ -47,6 +47,8 @@ static void sheet_lay_out(struct bl_sheet *s)
         lines = lines < look->lines ? lines : look->lines;
         s->width = look->width;
         s->line_steps = divide_up(s->steps, lines);
+        if (look->is_page && s->line_steps > 3) /* bl_sheet_cut_lines */
+            s->line_steps = divide_up(s->line_steps, 3) * 3;
         s->lines = (int)divide_up(s->steps, s->line_steps);
         return;
     }

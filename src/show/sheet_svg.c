@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -204,7 +205,7 @@ static int svg_append_lane(const struct bl_sheet *s, const struct bl_lane *lane,
     const struct bl_area area = {line * s->width, 0, bl_sheet_line_width(s, line), lane->canvas.height};
     struct bl_buffer png = {0}, name = {0};
     char strange[32];
-    int code = bl_canvas_append_png(&lane->canvas, area, &png, e);
+    int code = bl_canvas_append_png(&lane->canvas, area, lane->form != BL_LANE_PICTURES, &png, e);
     if (code)
         goto out;
     bl_columns_append_end(&name, field->name, "…", NAME_COLUMNS);
@@ -269,14 +270,15 @@ static int svg_append_lines(const struct bl_sheet *s, const char *id, int y, str
     return code;
 }
 
-static void svg_append_open(const struct bl_sheet *s, const char *id, int height, struct bl_buffer *out)
+static void svg_append_open(const struct bl_sheet *s, const char *id, const char *class, int height,
+                            struct bl_buffer *out)
 {
     const int width = LEFT + s->look.width + BL_SHEET_MARGIN;
     bl_buffer_printf(
         out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"sheet\" width=\"%d\" height=\"%d\" viewBox=\"0 0 "
-        "%d %d\" role=\"img\" aria-labelledby=\"%s-title %s-words\">\n<title id=\"%s-title\">",
-        width, height, width, height, id, id, id);
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"%s\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d "
+        "%d\" role=\"img\" aria-labelledby=\"%s-title %s-words\">\n<title id=\"%s-title\">",
+        class, width, height, width, height, id, id, id);
     append_sheet_words(s, bl_sheet_append_title, out);
     bl_buffer_printf(out, "</title>\n<desc id=\"%s-words\">", id);
     append_sheet_words(s, bl_sheet_append_summary, out);
@@ -285,24 +287,44 @@ static void svg_append_open(const struct bl_sheet *s, const char *id, int height
 
 void bl_sheet_append_style(struct bl_buffer *out)
 {
-    bl_buffer_text(
-        out,
-        ".sheet{font:12px sans-serif;min-width:40rem;max-width:100%;height:auto}.sheet text{fill:" BL_STYLE_INK "}\n"
-        ".sheet .e{text-anchor:end}.sheet .s{font-size:10px}\n"
-        ".sheet text.w{fill:#fff;pointer-events:none}.sheet text.d{fill:" BL_STYLE_INK "}\n"
-        ".sheet .g{stroke:#8c959f}.sheet .b{stroke:" BL_STYLE_INK ";stroke-width:2}\n"
-        ".sheet .k{fill:" BL_STYLE_SHADE "}.sheet .l{stroke:#8c959f}\n"
-        "@media (prefers-color-scheme:dark){.sheet text{fill:" BL_STYLE_DARK_INK "}.sheet .b{stroke:" BL_STYLE_DARK_INK
-        "}.sheet .k{fill:" BL_STYLE_DARK_SHADE "}.sheet .l{stroke:#6e7681}}\n");
+    bl_buffer_text(out, ".sheet{font:12px sans-serif;max-width:100%;height:auto}.sheet text{fill:" BL_STYLE_INK "}\n"
+                        ".sheet .e{text-anchor:end}.sheet .s{font-size:10px}\n"
+                        ".sheet text.w{fill:#fff;pointer-events:none}.sheet text.d{fill:" BL_STYLE_INK "}\n"
+                        ".sheet .g{stroke:#8c959f}.sheet .b{stroke:" BL_STYLE_INK ";stroke-width:2}\n"
+                        ".sheet .k{fill:" BL_STYLE_SHADE "}.sheet .l{stroke:#8c959f}\n"
+                        ".narrow{display:none}@media (max-width:44rem){.wide{display:none}.narrow{display:block}}\n"
+                        "@media (prefers-color-scheme:dark){.sheet text{fill:" BL_STYLE_DARK_INK
+                        "}.sheet .b{stroke:" BL_STYLE_DARK_INK "}.sheet .k{fill:" BL_STYLE_DARK_SHADE
+                        "}.sheet .l{stroke:#6e7681}}\n");
 }
 
 /* Appends the axis alone, for a page that has the style and the words. id: unique on the page. */
-static int sheet_append_axis(const struct bl_sheet *s, const char *id, struct bl_buffer *out, struct bl_error *e)
+static int sheet_append_axis(const struct bl_sheet *s, const char *id, const char *class, struct bl_buffer *out,
+                             struct bl_error *e)
 {
-    svg_append_open(s, id, 2 * BL_SHEET_MARGIN + s->lines * sheet_line_height(s), out);
-    int code = svg_append_lines(s, id, BL_SHEET_MARGIN, out, e);
+    svg_append_open(s, id, class, 2 * BL_SHEET_MARGIN + s->lines * sheet_line_height(s), out);
+    BL_TRY(svg_append_lines(s, id, BL_SHEET_MARGIN, out, e));
     bl_buffer_text(out, "</svg>\n");
-    return code ? code : bl_buffer_check(out, e);
+    return bl_buffer_check(out, e);
+}
+
+/* Appends the axis twice, with long lines and with short ones. The style of the page shows the one that suits the width
+ * of the screen: letters keep their size, and nothing is cut off. */
+static int sheet_append_axes(const struct bl_sheet *s, const char *id, struct bl_buffer *out, struct bl_error *e)
+{
+    struct bl_sheet narrow;
+    struct bl_buffer narrow_id = {0};
+    int code = bl_sheet_cut_lines(s, &narrow, e);
+    if (!code)
+        code = sheet_append_axis(s, id, "sheet wide", out, e);
+    bl_buffer_printf(&narrow_id, "%s-narrow", id);
+    if (!code)
+        code = bl_buffer_check(&narrow_id, e);
+    if (!code)
+        code = sheet_append_axis(&narrow, narrow_id.data, "sheet narrow", out, e);
+    bl_buffer_free(&narrow_id);
+    free(narrow.span);
+    return code;
 }
 
 /* --- alone ------------------------------------------------------------------------------------------------------ */
@@ -371,7 +393,7 @@ int bl_sheet_append_svg(const struct bl_sheet *s, struct bl_buffer *out, struct 
     int y = HEAD + s->lines * sheet_line_height(s);
     for (int i = 0; i < s->texts; i++)
         svg_append_passages(s, &s->passages[i], &y, &texts);
-    svg_append_open(s, "sheet", y + BL_SHEET_MARGIN, out);
+    svg_append_open(s, "sheet", "sheet", y + BL_SHEET_MARGIN, out);
     bl_buffer_text(out, "<style>\n");
     bl_sheet_append_style(out);
     bl_buffer_text(out, ".paper{fill:" BL_STYLE_PAPER "}.t{font-size:16px;font-weight:bold}.h{font-weight:bold}\n"
@@ -455,7 +477,7 @@ static void page_append_lanes(const struct bl_sheet *s, struct bl_buffer *out)
                                        [BL_LANE_MAP] = "values of each step",
                                        [BL_LANE_STRIP] = "a colour for each integer"};
     char steps[BL_PLURAL_SIZE];
-    bl_page_begin_table(out, "Lanes", "field|drawn|range|made by");
+    bl_page_begin_table(out, "Fields", "field|drawn|range|made by");
     for (int l = 0; l < s->lanes; l++) {
         const struct bl_lane *lane = &s->lane[l];
         bl_page_begin_row(out, bl_sheet_field(s, lane)->name);
@@ -482,9 +504,7 @@ int bl_sheet_append_section(const struct bl_sheet *s, const char *id, struct bl_
         bl_xml_append_text(out, s->damage.text);
         bl_buffer_text(out, "</strong></p>\n");
     }
-    bl_buffer_text(out, "<div class=\"t\">\n");
-    int code = sheet_append_axis(s, id, out, e);
-    bl_buffer_text(out, "</div>\n");
+    int code = sheet_append_axes(s, id, out, e);
     for (int i = 0; i < s->texts && !code; i++)
         page_append_passages(s, &s->passages[i], out);
     return code;
@@ -505,7 +525,6 @@ int bl_sheet_append_page(const struct bl_sheet *s, const char *path, struct bl_b
     if (!code) {
         bl_page_begin(out, title.data, "bload show", style.data);
         code = bl_sheet_append_section(s, "sheet", out, e);
-        bl_buffer_text(out, "<h2>Tables</h2>\n");
         page_append_pieces(s, out);
         page_append_lanes(s, out);
         bl_buffer_printf(out, "<p>Manifest %s. This page: bload " BLOAD_VERSION ".</p>\n", s->view->manifest.digest);

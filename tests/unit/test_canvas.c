@@ -168,7 +168,7 @@ UNIT_TEST(png_has_the_area)
     struct bl_buffer out = {0};
     struct bl_canvas c = canvas_new(30, 20);
     bl_buffer_text(&out, "before");
-    ck_assert_int_eq(bl_canvas_append_png(&c, (struct bl_area){4, 5, 13, 7}, &out, &e), BL_OK);
+    ck_assert_int_eq(bl_canvas_append_png(&c, (struct bl_area){4, 5, 13, 7}, false, &out, &e), BL_OK);
     ck_assert_mem_eq(out.data, "before\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x0d\0\0\0\x07\x08\x02", 6 + 26);
     bl_buffer_free(&out);
     bl_canvas_free(&c);
