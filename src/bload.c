@@ -1,5 +1,9 @@
-/* The public interface. It wraps the store and the planner in names and types of its own, so that neither is part of
- * the ABI. */
+/* The public interface (include/bload.h), for C programs and for the readers of other languages.
+ *
+ * It wraps the store and the planner in names and types of its own, so that neither is part of the ABI. The types that
+ * a program allocates itself have reserved members or are filled by the library, so that they can grow; all others are
+ * opaque. Every function that can fail copies an internal error to the caller's, and returns its code. What each
+ * function promises stands in the public header. */
 #include "bload.h"
 
 #include <inttypes.h>
@@ -16,14 +20,14 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "bload needs a little-endian machine");
 
 struct bload_dataset {
-    struct bl_blocks blocks;
-    struct bl_buffer value; /* owns the last result of bload_dataset_value */
-    char encoding[BL_FIELDS_MAX][BL_ENCODING_NAME_MAX];
+    struct bl_blocks blocks;                            /* the dataset or view, in its present epoch */
+    struct bl_buffer value;                             /* owns the last result of bload_dataset_value */
+    char encoding[BL_FIELDS_MAX][BL_ENCODING_NAME_MAX]; /* [fields] names, to which struct bload_field points */
 };
 
 struct bload_plan {
     struct bl_plan plan;
-    int32_t *length; /* lengths of all sequences; NULL: the plan has the length of every piece */
+    int32_t *length; /* [sequences] lengths of all sequences; NULL: the plan has the length of every piece */
 };
 
 const char *bload_version(void)
@@ -42,7 +46,7 @@ static int error_export(int code, const struct bl_error *e, struct bload_error *
     return code;
 }
 
-/* --- datasets --------------------------------------------------------------------------------------------------- */
+/* --- datasets ----------------------------------------------------------------------------------------------------- */
 
 static const struct bl_format *dataset_format(const struct bload_dataset *dataset)
 {
@@ -73,6 +77,8 @@ void bload_dataset_close(struct bload_dataset *dataset)
     free(dataset);
 }
 
+/* --- epochs and counts -------------------------------------------------------------------------------------------- */
+
 int64_t bload_dataset_epoch_count(const struct bload_dataset *dataset)
 {
     return bl_epochs_count(bl_blocks_manifest(&dataset->blocks)) + 1;
@@ -84,6 +90,7 @@ int bload_dataset_set_epoch(struct bload_dataset *dataset, int64_t epoch, struct
     return error_export(bl_blocks_set_epoch(&dataset->blocks, epoch, &e), &e, error);
 }
 
+/* The counts are those of the stored plan. The plans of other epochs have as many blocks and pieces at most S. */
 void bload_dataset_counts(const struct bload_dataset *dataset, struct bload_counts *counts)
 {
     const struct bl_manifest *m = bl_blocks_manifest(&dataset->blocks);
@@ -104,6 +111,8 @@ void bload_dataset_counts(const struct bload_dataset *dataset, struct bload_coun
         .repeated = m->plan_info.repeated,
     };
 }
+
+/* --- fields ------------------------------------------------------------------------------------------------------- */
 
 int bload_dataset_field_count(const struct bload_dataset *dataset)
 {
@@ -143,6 +152,9 @@ int bload_dataset_find_field(const struct bload_dataset *dataset, const char *na
     return -1;
 }
 
+/* --- blocks ------------------------------------------------------------------------------------------------------- */
+
+/* Checks that the caller's memory, of `size` bytes, has room for a result. BL_EUSAGE. */
 static int size_check(size_t size, size_t needed, struct bl_error *e)
 {
     return size >= needed ? BL_OK : bl_error_set(e, BL_EUSAGE, "the result has %zu bytes, out only %zu", needed, size);
@@ -160,6 +172,8 @@ int bload_read_block(struct bload_dataset *dataset, int64_t block, int field, vo
     return error_export(code, &e, error);
 }
 
+/* Maps a block in its shard. Blocks of views and of other epochs are composed of pieces in several blocks, so that they
+ * have no place in a file. */
 int bload_map_block(struct bload_dataset *dataset, int64_t block, int field, struct bload_mapping *mapping,
                     struct bload_error *error)
 {
@@ -190,16 +204,16 @@ int bload_read_tables(struct bload_dataset *dataset, int64_t block, struct bload
     const struct bl_block *read = NULL;
     int code = bl_blocks_tables(&dataset->blocks, block, &read, &e);
     *tables = (struct bload_tables){0};
-    if (code)
-        goto out;
-    *tables = (struct bload_tables){.num_sequences = read->num_sequences,
-                                    .cu_seqlens = read->cu_seqlens,
-                                    .sequence = read->sequence,
-                                    .length = read->length,
-                                    .source_start = read->source_start};
-out:
+    if (!code)
+        *tables = (struct bload_tables){.num_sequences = read->num_sequences,
+                                        .cu_seqlens = read->cu_seqlens,
+                                        .sequence = read->sequence,
+                                        .length = read->length,
+                                        .source_start = read->source_start};
     return error_export(code, &e, error);
 }
+
+/* --- attributes and rows ------------------------------------------------------------------------------------------ */
 
 int bload_dataset_row_count(struct bload_dataset *dataset, int64_t *count, struct bload_error *error)
 {
@@ -246,6 +260,7 @@ int bload_read_attribute(struct bload_dataset *dataset, int64_t block, int attri
     return error_export(code, &e, error);
 }
 
+/* An empty value and a column that does not exist look the same in a row, so the result of the search decides. */
 int bload_dataset_value(struct bload_dataset *dataset, int64_t row, const char *column, const char **text,
                         struct bload_error *error)
 {
@@ -254,16 +269,12 @@ int bload_dataset_value(struct bload_dataset *dataset, int64_t row, const char *
     *text = NULL;
     bl_buffer_clear(&dataset->value);
     int code = bl_blocks_row(&dataset->blocks, row, &read, &e);
-    if (code)
-        goto out;
-    if (!bl_row_get_value(read, column, &dataset->value))
+    if (!code && !bl_row_get_value(read, column, &dataset->value))
         code = bl_buffer_check(&dataset->value, &e)
                    ? BL_EFAIL
                    : bl_error_set(&e, BL_EUSAGE, "there is no further column \"%s\"", column);
-    if (code)
-        goto out;
-    *text = dataset->value.data;
-out:
+    if (!code)
+        *text = dataset->value.data;
     return error_export(code, &e, error);
 }
 
@@ -274,20 +285,20 @@ int bload_dataset_sequence(struct bload_dataset *dataset, int64_t row, struct bl
     const struct bl_row *read = NULL;
     *out = (struct bload_sequence){0};
     int code = bl_blocks_row(&dataset->blocks, row, &read, &e);
-    if (code)
-        goto out;
-    *out = (struct bload_sequence){.id = read->id,
-                                   .path = read->path,
-                                   .kind = read->kind,
-                                   .status = bl_row_status_name(read->status),
-                                   .reason = read->reason,
-                                   .length = read->length};
-out:
+    if (!code)
+        *out = (struct bload_sequence){.id = read->id,
+                                       .path = read->path,
+                                       .kind = read->kind,
+                                       .status = bl_row_status_name(read->status),
+                                       .reason = read->reason,
+                                       .length = read->length};
     return error_export(code, &e, error);
 }
 
-/* --- plans ------------------------------------------------------------------------------------------------------ */
+/* --- plans -------------------------------------------------------------------------------------------------------- */
 
+/* Checks the members that the planner does not check: enums of a program that may know other values, and members that
+ * only later versions have, which must be zero. BL_EUSAGE. */
 static int options_check(const struct bload_plan_options *o, struct bl_error *e)
 {
     static const struct bload_plan_options zero;
@@ -304,6 +315,8 @@ static int options_check(const struct bload_plan_options *o, struct bl_error *e)
     return BL_OK;
 }
 
+/* Translates the public options. The enums of both sides are independent, so that either may change; where a table
+ * translates, the order of values may differ. */
 static int options_translate(const struct bload_plan_options *from, struct bl_plan_options *to, struct bl_error *e)
 {
     static const enum bl_strategy strategy[] = {[BLOAD_STRATEGY_BLOCK] = BL_STRATEGY_BLOCK,
@@ -352,26 +365,6 @@ static int options_translate(const struct bload_plan_options *from, struct bl_pl
     return BL_OK;
 }
 
-/* Copies the lengths of the sequences if the plan does not store the length of each piece, so that the caller may free
- * its array. The lengths of sequences longer than T may be truncated to int32_t, but the plan does not contain them. */
-static int plan_keep_lengths(struct bload_plan *plan, const int64_t *length, size_t count, struct bl_error *e)
-{
-    if (plan->plan.length)
-        return BL_OK;
-    plan->length = malloc(count * sizeof *plan->length);
-    if (!plan->length)
-        return bl_error_memory(e);
-    for (size_t i = 0; i < count; i++)
-        plan->length[i] = (int32_t)length[i];
-    return BL_OK;
-}
-
-/* Returns the length of a piece in steps. */
-static int64_t plan_length(const struct bload_plan *plan, int64_t piece)
-{
-    return plan->length ? plan->length[plan->plan.sequence[piece]] : plan->plan.length[piece];
-}
-
 int bload_plan_make(const int64_t *length, size_t count, const struct bload_plan_options *options,
                     struct bload_plan **out, struct bload_error *error)
 {
@@ -383,8 +376,12 @@ int bload_plan_make(const int64_t *length, size_t count, const struct bload_plan
     int code = plan ? options_translate(options ? options : &defaults, &inner, &e) : bl_error_memory(&e);
     if (!code)
         code = bl_plan_make(&plan->plan, length, count, &inner, &e);
-    if (!code)
-        code = plan_keep_lengths(plan, length, count, &e);
+    /* If the plan does not store the length of each piece, the lengths are copied, so that the caller may free its
+     * array. The lengths of sequences longer than T may be truncated to int32_t, but the plan does not contain them. */
+    if (!code && !plan->plan.length && !(plan->length = malloc(count * sizeof *plan->length)))
+        code = bl_error_memory(&e);
+    for (size_t i = 0; i < count && !code && plan->length; i++)
+        plan->length[i] = (int32_t)length[i];
     if (code)
         bload_plan_free(plan);
     else
@@ -423,7 +420,7 @@ int bload_dataset_plan(struct bload_dataset *dataset, struct bload_plan **out, s
     int code = plan ? bl_index_read_plan(bl_blocks_index(&dataset->blocks), m->plan_info.T, m->align, &plan->plan, &e)
                     : bl_error_memory(&e);
     if (code) {
-        free(plan);
+        free(plan); /* the plan itself is empty after a failure */
         return error_export(code, &e, error);
     }
     code = dataset_check_plan(dataset, plan, &e);
@@ -495,6 +492,7 @@ int64_t bload_plan_piece_count(const struct bload_plan *plan, int64_t block)
     return plan->plan.block_ptr[block + 1] - plan->plan.block_ptr[block];
 }
 
+/* Pieces of a block follow each other, aligned as the plan says, so the start of each follows from the one before. */
 int bload_plan_pieces(const struct bload_plan *plan, int64_t block, struct bload_piece *pieces, int64_t count,
                       struct bload_error *error)
 {
@@ -508,7 +506,8 @@ int bload_plan_pieces(const struct bload_plan *plan, int64_t block, struct bload
         code = bl_error_set(&e, BL_EUSAGE, "block %" PRId64 " has %" PRId64 " pieces, there is room for %" PRId64,
                             block, there, count);
     for (int64_t i = 0; i < there && !code; i++) {
-        int64_t piece = p->block_ptr[block] + i, length = plan_length(plan, piece);
+        int64_t piece = p->block_ptr[block] + i;
+        int64_t length = plan->length ? plan->length[p->sequence[piece]] : p->length[piece];
         pieces[i] = (struct bload_piece){.sequence = p->sequence[piece],
                                          .source_start = p->source_start ? p->source_start[piece] : 0,
                                          .start = (int32_t)start,

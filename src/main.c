@@ -1,4 +1,7 @@
-/* The table of commands. */
+/* The program: prepares the process, finds the command by its name, and checks at the end that all output was written.
+ *
+ * A new command is a line in the table below and a function in src/cmd. Help, completion, and the advice after a
+ * mistyped name come from the table. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,7 +15,7 @@
 #include "kind/media/module.h"
 #include "cmd/signals.h"
 
-static int command_complete(int argc, char **argv);
+static int command_complete(int argc, char **argv); /* needs the table, which contains it */
 
 static const struct bl_command commands[] = {
     {"scan", bl_cmd_scan, "list sources and the exact length of every sequence in them"},
@@ -42,6 +45,7 @@ static int command_complete(int argc, char **argv)
     return bl_cmd_completion(commands, argc, argv);
 }
 
+/* Prints the help of bload itself: without any arguments, on standard error. */
 static void help_print(FILE *out)
 {
     fputs(
@@ -58,16 +62,7 @@ static void help_print(FILE *out)
           out);
 }
 
-/* The media module is looked for, and not loaded: that takes longer than all of the rest. */
-static int version_print(void)
-{
-    struct bl_buffer place = {0};
-    bl_media_append_place(&place);
-    printf("bload %s\nmedia module: %s\n", BLOAD_VERSION, place.data && !place.failed ? place.data : "unknown");
-    bl_buffer_free(&place);
-    return BL_EXIT_DONE;
-}
-
+/* Runs the command that argv[1] names, or answers --help and --version. Returns the exit status. */
 static int command_run(int argc, char **argv)
 {
     static char flag[] = "--help";
@@ -80,7 +75,11 @@ static int command_run(int argc, char **argv)
             return help ? commands[i].run(2, asked) : commands[i].run(argc - 1, argv + 1);
     }
     if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
-        return version_print();
+        struct bl_buffer place = {0};
+        bl_media_append_place(&place); /* the media module is not loaded: that takes longer than all of the rest */
+        printf("bload %s\nmedia module: %s\n", BLOAD_VERSION, place.data && !place.failed ? place.data : "unknown");
+        bl_buffer_free(&place);
+        return BL_EXIT_DONE;
     }
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         help_print(argc > 1 ? stdout : stderr);
@@ -99,18 +98,7 @@ static int command_run(int argc, char **argv)
     return BL_EXIT_USAGE;
 }
 
-/* The parent process may have closed a standard stream. Then a file of bload must not get its descriptor, or messages
- * would be written into the file. The descriptors opened here fail on reading and writing, as a closed stream does. */
-static int streams_fill(void)
-{
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
-            return -1;
-    }
-    return 0;
-}
-
-/* Before main: a run that is asked for its progress must not end because it has just begun. */
+/* Before main: a process that SIGUSR2 asks for its progress must not end because it has just begun. */
 __attribute__((constructor)) static void signals_expect(void)
 {
     bl_signals_install_question();
@@ -119,8 +107,14 @@ __attribute__((constructor)) static void signals_expect(void)
 int main(int argc, char **argv)
 {
     int64_t stack;
-    if (streams_fill())
-        return BL_EXIT_FAILED; /* there is no way to report it */
+    /* The parent process may have closed a standard stream. Then a file of bload must not get its descriptor, or
+     * messages would be written into the file. The descriptors opened here fail on reading and writing, as a closed
+     * stream does.
+     */
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+            return BL_EXIT_FAILED; /* there is no way to report it */
+    }
     if (!bl_stack_ensure(argv, &stack)) {
         bl_cmd_print("the stack may have %" PRId64 " KiB (ulimit -s), and bload takes 1024: raise the limit",
                      stack / 1024);

@@ -1,4 +1,9 @@
-/* bload cat: one sequence of a dataset or view, for other programs. */
+/* bload cat writes one sequence of a dataset or view in a format that other programs read.
+ *
+ * The steps go through a buffer of one MiB, so that a long recording needs no memory of its length. Each format is two
+ * functions in a table: `begin` writes a header or checks that the field suits the format, `put` writes some steps. A
+ * new format is a line in the table and a name for --as. For example, `bload cat dataset swim.mp4 --steps 0..16 -o
+ * start.npy` calls npy_begin once, and raw_put once for 16 small frames. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,45 +30,32 @@
 #include "store/field_tokenizer.h"
 #include "store/find.h"
 
-enum bl_sequence_form { BL_FORM_AUTO, BL_FORM_NPY, BL_FORM_WAV, BL_FORM_IDS, BL_FORM_PNG, BL_FORM_TEXT };
+enum sequence_form { FORM_AUTO, FORM_NPY, FORM_WAV, FORM_IDS, FORM_PNG, FORM_TEXT };
 
-/* Their names, by number, ended by NULL. */
-extern const char *const bl_sequence_form_names[];
-
-struct bl_sequence_job {
-    struct bl_stored_sequence *sequence; /* begun */
-    enum bl_sequence_form form;          /* not BL_FORM_AUTO */
-    const char *path;                    /* NULL: standard output */
-    bool is_folder;                      /* path is one, with a file for each step, 000000.png and so on: of png */
-    struct bl_detokenizer *detokenizer;  /* of text */
-    const struct bl_cancel *cancel;
-};
-
-/* --- writing a sequence ------------------------------------------------------------------------------------------- */
-
-/* Writes one sequence in a form that other programs read, a MiB of steps at a time. */
+/* The values of --as, in the order of the enum. */
+static const char *const form_names[] = {"auto", "npy", "wav", "ids", "png", "text", NULL};
 
 #define CHUNK ((size_t)1 << 20) /* bytes of steps at a time; at least one step */
 
-const char *const bl_sequence_form_names[] = {"auto", "npy", "wav", "ids", "png", "text", NULL};
-
-/* What is being written. */
+/* The sequence, its output, and the state of its format. */
 struct writer {
-    const struct bl_sequence_job *job;
+    struct bl_stored_sequence *sequence; /* begun; the steps still to be read are `next` to `end` - 1 */
     const struct bl_manifest *manifest;
     const struct bl_field *field;
-    const char *made;
-    int64_t steps; /* in all */
-    struct bl_output out;
-    struct bl_new_folder folder; /* in its place, if the job has one */
-    struct bl_buffer text;
-    struct bl_png *png;
+    const struct bl_cancel *cancel;
+    int64_t steps;                      /* steps to write in all; npy and wav have the number in their headers */
+    bool is_folder;                     /* png without --step: the output is a folder with a file for each step */
+    struct bl_output out;               /* the file or standard output; unused with is_folder */
+    struct bl_new_folder folder;        /* gets its name when it is complete; used with is_folder */
+    struct bl_buffer text;              /* lines or decoded text that the next write takes */
+    struct bl_png *png;                 /* png: the encoder */
+    struct bl_detokenizer *detokenizer; /* text: owned by the caller */
 };
 
 typedef int writer_begin(struct writer *w, struct bl_error *e);
 typedef int writer_put(struct writer *w, const uint8_t *data, int64_t steps, struct bl_error *e);
 
-/* --- npy -------------------------------------------------------------------------------------------------------- */
+/* --- npy ---------------------------------------------------------------------------------------------------------- */
 
 static int npy_begin(struct writer *w, struct bl_error *e)
 {
@@ -73,29 +65,30 @@ static int npy_begin(struct writer *w, struct bl_error *e)
     return bl_output_write(&w->out, header, bl_npy_header(header, &array), e);
 }
 
+/* The elements as they are stored: npy and wav have them in the same order and byte order as a dataset. */
 static int raw_put(struct writer *w, const uint8_t *data, int64_t steps, struct bl_error *e)
 {
     return bl_output_write(&w->out, data, (size_t)steps * bl_field_step_bytes(w->field), e);
 }
 
-/* --- wav -------------------------------------------------------------------------------------------------------- */
+/* --- wav ---------------------------------------------------------------------------------------------------------- */
 
 static int wav_begin(struct writer *w, struct bl_error *e)
 {
     char header[BL_WAVE_HEADER_MAX];
     size_t size;
     const struct bl_wave_header h = {.dtype = w->field->dtype,
-                                     .rate = bl_manifest_sample_rate(w->manifest, w->job->sequence->field),
+                                     .rate = bl_manifest_sample_rate(w->manifest, w->sequence->field),
                                      .channels = w->field->rank ? w->field->shape[0] : 1,
                                      .samples = w->steps};
     if (!h.rate)
         return bl_error_set(e, BL_EUSAGE, "--as wav: the steps of %s are not samples of sound (%s): use --as npy",
-                            w->field->name, w->made);
+                            w->field->name, w->manifest->made[w->sequence->field]);
     BL_TRY(bl_wave_header_format(&h, header, &size, e));
     return bl_output_write(&w->out, header, size, e);
 }
 
-/* --- ids -------------------------------------------------------------------------------------------------------- */
+/* --- ids ---------------------------------------------------------------------------------------------------------- */
 
 static int ids_begin(struct writer *w, struct bl_error *e)
 {
@@ -104,6 +97,7 @@ static int ids_begin(struct writer *w, struct bl_error *e)
     return bl_error_set(e, BL_EUSAGE, "--as ids: %s does not have one integer a step: use --as npy", w->field->name);
 }
 
+/* One number a line. The element functions return int64_t, which holds the bits of a uint64_t, too. */
 static int ids_put(struct writer *w, const uint8_t *data, int64_t steps, struct bl_error *e)
 {
     size_t size = bl_field_step_bytes(w->field);
@@ -120,7 +114,7 @@ static int ids_put(struct writer *w, const uint8_t *data, int64_t steps, struct 
     return bl_output_write(&w->out, w->text.data, w->text.size, e);
 }
 
-/* --- text ------------------------------------------------------------------------------------------------------- */
+/* --- text --------------------------------------------------------------------------------------------------------- */
 
 static int decoded_begin(struct writer *w, struct bl_error *e)
 {
@@ -128,13 +122,15 @@ static int decoded_begin(struct writer *w, struct bl_error *e)
     return BL_OK;
 }
 
+/* Writes whenever a MiB has come together: a token may stand for many bytes, so the text of a chunk of steps has no
+ * useful bound. */
 static int decoded_put(struct writer *w, const uint8_t *data, int64_t steps, struct bl_error *e)
 {
     size_t size = bl_field_step_bytes(w->field);
     int code = BL_OK;
     bl_buffer_clear(&w->text);
     for (int64_t i = 0; i < steps && !code; i++, data += size) {
-        code = bl_detokenizer_append(w->job->detokenizer, bl_element_integer(w->field->dtype, data), &w->text, e);
+        code = bl_detokenizer_append(w->detokenizer, bl_element_integer(w->field->dtype, data), &w->text, e);
         if (code || w->text.size < CHUNK)
             continue;
         code = bl_output_write(&w->out, w->text.data, w->text.size, e);
@@ -143,114 +139,83 @@ static int decoded_put(struct writer *w, const uint8_t *data, int64_t steps, str
     return code ? code : bl_output_write(&w->out, w->text.data, w->text.size, e);
 }
 
-/* --- png -------------------------------------------------------------------------------------------------------- */
+/* --- png ---------------------------------------------------------------------------------------------------------- */
 
 static int pictures_begin(struct writer *w, struct bl_error *e)
 {
     return bl_png_open(&w->png, w->field, e);
 }
 
+/* Names each picture by the number of its step in the sequence: 000000.png, also if --steps begins later. */
 static int pictures_put(struct writer *w, const uint8_t *data, int64_t steps, struct bl_error *e)
 {
-    int64_t number = w->job->sequence->next - steps;
-    char name[32];
+    int64_t number = w->sequence->next - steps; /* the read has advanced `next` past these steps */
     int code = BL_OK;
     for (int64_t i = 0; i < steps && !code; i++, data += bl_field_step_bytes(w->field)) {
+        char name[32];
         const uint8_t *file;
         size_t size;
         snprintf(name, sizeof name, "%06" PRId64 ".png", number + i);
-        code = bl_cancelled(w->job->cancel) ? BL_ECANCEL : bl_png_encode(w->png, data, &file, &size, e);
+        code = bl_cancelled(w->cancel) ? BL_ECANCEL : bl_png_encode(w->png, data, &file, &size, e);
         if (!code)
-            code = w->job->is_folder ? bl_new_folder_add(&w->folder, name, file, size, e)
-                                     : bl_output_write(&w->out, file, size, e);
+            code = w->is_folder ? bl_new_folder_add(&w->folder, name, file, size, e)
+                                : bl_output_write(&w->out, file, size, e);
     }
     return code;
 }
 
-/* --- all -------------------------------------------------------------------------------------------------------- */
+/* --- formats ------------------------------------------------------------------------------------------------------ */
 
 static const struct {
-    writer_begin *begin;
-    writer_put *put;
-    bool is_text;
-} forms[] = {[BL_FORM_NPY] = {npy_begin, raw_put, false},
-             [BL_FORM_WAV] = {wav_begin, raw_put, false},
-             [BL_FORM_IDS] = {ids_begin, ids_put, true},
-             [BL_FORM_PNG] = {pictures_begin, pictures_put, false},
-             [BL_FORM_TEXT] = {decoded_begin, decoded_put, true}};
+    int (*begin)(struct writer *w, struct bl_error *e);
+    int (*put)(struct writer *w, const uint8_t *data, int64_t steps, struct bl_error *e);
+    bool is_text; /* people can read it on a terminal */
+} forms[] = {[FORM_NPY] = {npy_begin, raw_put, false},
+             [FORM_WAV] = {wav_begin, raw_put, false},
+             [FORM_IDS] = {ids_begin, ids_put, true},
+             [FORM_PNG] = {pictures_begin, pictures_put, false},
+             [FORM_TEXT] = {decoded_begin, decoded_put, true}};
 
-/* The form that suits a field if none is asked for, and no tokenizer is given. */
-static enum bl_sequence_form sequence_form_of(const struct bl_manifest *manifest, int f)
-{
-    const struct bl_field *field = &manifest->format.fields.field[f];
-    bool is_sound = field->dtype == BL_I16 || field->dtype == BL_F32;
-    if (is_sound && bl_manifest_sample_rate(manifest, f))
-        return BL_FORM_WAV;
-    if (bl_field_tokenizer_is_bytes(manifest, f))
-        return BL_FORM_TEXT;
-    return strcmp(field->kind, "text") == 0 && bl_element_is_integer(field) ? BL_FORM_IDS : BL_FORM_NPY;
-}
-
-/* Whether people can read it. */
-static bool sequence_form_is_text(enum bl_sequence_form form)
-{
-    return forms[form].is_text;
-}
-
-static int writer_put_all(struct writer *w, struct bl_error *e)
+/* Writes the sequence to `path` in the format. BL_EUSAGE: the field does not suit the format, or the folder is not
+ * empty. BL_EDATA: steps are damaged. After an error, the file or folder does not get its name. */
+static int sequence_write(struct writer *w, enum sequence_form form, const char *path, struct bl_error *e)
 {
     size_t step = bl_field_step_bytes(w->field);
     int64_t most = step < CHUNK ? (int64_t)(CHUNK / step) : 1, steps = 1;
-    uint8_t *data = malloc((size_t)most * step);
-    int code = data ? BL_OK : bl_error_memory(e);
+    uint8_t *data = NULL;
+    int code = w->is_folder ? bl_new_folder_open(&w->folder, path, e) : bl_output_open(&w->out, path, e);
+    if (!code)
+        code = forms[form].begin(w, e);
+    if (!code && !(data = malloc((size_t)most * step)))
+        code = bl_error_memory(e);
     while (!code && steps) {
-        code = bl_cancelled(w->job->cancel) ? BL_ECANCEL
-                                            : bl_stored_sequence_read(w->job->sequence, most, data, &steps, e);
+        code = bl_cancelled(w->cancel) ? BL_ECANCEL : bl_stored_sequence_read(w->sequence, most, data, &steps, e);
         if (!code && steps)
-            code = forms[w->job->form].put(w, data, steps, e);
+            code = forms[form].put(w, data, steps, e);
     }
     free(data);
-    return code;
-}
-
-/* BL_EUSAGE: the field has no such form, or the folder is not empty. BL_EDATA: steps are damaged; a file or folder does
- * not get its name then. */
-static int sequence_write(const struct bl_sequence_job *job, struct bl_error *e)
-{
-    const struct bl_stored_sequence *s = job->sequence;
-    const struct bl_manifest *m = &s->view->manifest;
-    struct writer w = {.job = job,
-                       .manifest = m,
-                       .field = &m->format.fields.field[s->field],
-                       .made = m->made[s->field],
-                       .steps = s->end - s->next};
-    int code = job->is_folder ? bl_new_folder_open(&w.folder, job->path, e) : bl_output_open(&w.out, job->path, e);
     if (!code)
-        code = forms[job->form].begin(&w, e);
-    if (!code)
-        code = writer_put_all(&w, e);
-    if (!code)
-        code = job->is_folder ? bl_new_folder_commit(&w.folder, e) : bl_output_commit(&w.out, e);
-    bl_new_folder_abort(&w.folder);
-    bl_png_close(w.png);
-    bl_output_abort(&w.out);
-    bl_buffer_free(&w.text);
+        code = w->is_folder ? bl_new_folder_commit(&w->folder, e) : bl_output_commit(&w->out, e);
+    bl_new_folder_abort(&w->folder);
+    bl_png_close(w->png);
+    bl_output_abort(&w->out);
+    bl_buffer_free(&w->text);
     return code;
 }
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
 struct cat {
-    const char *field, *steps, *output, *tokenizer;
-    int as;       /* enum bl_sequence_form */
-    int64_t step; /* the only one */
+    const char *field, *steps, *output, *tokenizer; /* options; NULL: not given */
+    int as;                                         /* enum sequence_form */
+    int64_t step;                                   /* the only step to write, if has_step */
     bool has_step;
 };
 
 static const struct bl_option table[] = {
     BL_OPTION_STRING("field", struct cat, field, BL_AFFECTS_NOTHING,
                      "which one; required where the dataset has several", .placeholder = "NAME"),
-    BL_OPTION_CHOICE("as", struct cat, as, bl_sequence_form_names, BL_AFFECTS_NOTHING,
+    BL_OPTION_CHOICE("as", struct cat, as, form_names, BL_AFFECTS_NOTHING,
                      "the form; auto: wav for sound, text for tokens if their tokenizer is bytes or given, else ids, "
                      "one a line; npy for "
                      "all else"),
@@ -265,13 +230,18 @@ static const struct bl_option table[] = {
     {0},
 };
 
-/* "10..20", "10..", "..20" */
-static int range_parse(const char *text, struct bl_step_range *range, struct bl_error *e)
+/* Sets *range by --step, or by --steps: "10..20", "10.." or "..20". Without both it is the entire sequence. */
+static int range_set(const struct cat *c, struct bl_step_range *range, struct bl_error *e)
 {
-    const char *dots = text ? strstr(text, "..") : NULL;
+    const char *text = c->steps;
     *range = (struct bl_step_range){.end = -1, .is_given = text != NULL};
+    if (c->has_step) {
+        *range = (struct bl_step_range){.first = c->step, .end = c->step + 1, .is_given = true};
+        return text ? bl_error_set(e, BL_EUSAGE, "--step and --steps exclude each other") : BL_OK;
+    }
     if (!text)
         return BL_OK;
+    const char *dots = strstr(text, "..");
     bool is_good = dots && (dots != text || dots[2]);
     if (is_good && dots != text)
         is_good = bl_text_to_int(text, (size_t)(dots - text), 0, INT64_MAX - 1, &range->first);
@@ -283,32 +253,33 @@ static int range_parse(const char *text, struct bl_step_range *range, struct bl_
                         text);
 }
 
-static int range_set(const struct cat *c, struct bl_step_range *range, struct bl_error *e)
+/* Checks that the output suits the format: no binary data to a terminal, no row of pictures into one file. */
+static int output_check(const struct cat *c, enum sequence_form form, struct bl_error *e)
 {
-    if (!c->has_step)
-        return range_parse(c->steps, range, e);
-    *range = (struct bl_step_range){.first = c->step, .end = c->step + 1, .is_given = true};
-    return c->steps ? bl_error_set(e, BL_EUSAGE, "--step and --steps exclude each other") : BL_OK;
-}
-
-/* Where the output goes must suit its form. */
-static int output_check(const struct cat *c, const struct bl_sequence_job *job, struct bl_error *e)
-{
-    if (job->form == BL_FORM_PNG && !c->has_step && (!c->output || strcmp(c->output, "-") == 0))
+    bool is_folder = form == FORM_PNG && !c->has_step;
+    if (is_folder && (!c->output || strcmp(c->output, "-") == 0))
         return bl_error_set(e, BL_EUSAGE, "--as png: --step N writes one picture, -o DIR all of them into a directory");
-    if (c->tokenizer && job->form != BL_FORM_TEXT)
+    if (c->tokenizer && form != FORM_TEXT)
         return bl_error_set(e, BL_EUSAGE, "--tokenizer is for --as text");
-    if (!c->output && !sequence_form_is_text(job->form) && isatty(STDOUT_FILENO))
+    if (!c->output && !forms[form].is_text && isatty(STDOUT_FILENO))
         return bl_error_set(e, BL_EUSAGE, "standard output is a terminal, and %s is not for people: use -o FILE",
-                            bl_sequence_form_names[job->form]);
-    return job->is_folder ? BL_OK : bl_cmd_check_file(c->output, "", e);
+                            form_names[form]);
+    return is_folder ? BL_OK : bl_cmd_check_file(c->output, "", e);
 }
 
-static enum bl_sequence_form form_choose(const struct cat *c, const struct bl_view *view, int field)
+/* Returns the format of --as auto: one that people can use directly, if the field has one. */
+static enum sequence_form form_choose(const struct cat *c, const struct bl_manifest *manifest, int f)
 {
+    const struct bl_field *field = &manifest->format.fields.field[f];
     if (c->as)
-        return (enum bl_sequence_form)c->as;
-    return c->tokenizer ? BL_FORM_TEXT : sequence_form_of(&view->manifest, field);
+        return (enum sequence_form)c->as;
+    if (c->tokenizer)
+        return FORM_TEXT;
+    if ((field->dtype == BL_I16 || field->dtype == BL_F32) && bl_manifest_sample_rate(manifest, f))
+        return FORM_WAV;
+    if (bl_field_tokenizer_is_bytes(manifest, f))
+        return FORM_TEXT;
+    return strcmp(field->kind, "text") == 0 && bl_element_is_integer(field) ? FORM_IDS : FORM_NPY;
 }
 
 static int cat_write(struct bl_cmd *cmd, const struct cat *c, struct bl_view *view)
@@ -319,21 +290,23 @@ static int cat_write(struct bl_cmd *cmd, const struct cat *c, struct bl_view *vi
     int64_t row;
     int field;
     BL_TRY(bl_field_choose(&view->manifest.format.fields, c->field, &field, e));
-    struct bl_sequence_job job = {
-        .sequence = &sequence, .form = form_choose(c, view, field), .path = c->output, .cancel = &cmd->cancel};
-    job.is_folder = job.form == BL_FORM_PNG && !c->has_step;
-    int code = output_check(c, &job, e);
+    enum sequence_form form = form_choose(c, &view->manifest, field);
+    BL_TRY(output_check(c, form, e));
+    BL_TRY(range_set(c, &range, e));
+    BL_TRY(bl_sequence_id_find(view, cmd->options.operand[1], &cmd->cancel, &row, e));
+    BL_TRY(bl_stored_sequence_begin(&sequence, view, row, field, &range, e));
+    struct writer w = {.sequence = &sequence,
+                       .manifest = &view->manifest,
+                       .field = &view->manifest.format.fields.field[field],
+                       .cancel = &cmd->cancel,
+                       .steps = sequence.end - sequence.next,
+                       .is_folder = form == FORM_PNG && !c->has_step};
+    int code = BL_OK;
+    if (form == FORM_TEXT)
+        code = bl_field_tokenizer_open(&view->manifest, field, c->tokenizer, &w.detokenizer, e);
     if (!code)
-        code = range_set(c, &range, e);
-    if (!code)
-        code = bl_sequence_id_find(view, cmd->options.operand[1], &cmd->cancel, &row, e);
-    if (!code)
-        code = bl_stored_sequence_begin(&sequence, view, row, field, &range, e);
-    if (!code && job.form == BL_FORM_TEXT)
-        code = bl_field_tokenizer_open(&view->manifest, field, c->tokenizer, &job.detokenizer, e);
-    if (!code)
-        code = sequence_write(&job, e);
-    bl_detokenizer_close(job.detokenizer);
+        code = sequence_write(&w, form, c->output, e);
+    bl_detokenizer_close(w.detokenizer);
     return code;
 }
 
@@ -345,7 +318,9 @@ static int cat_run(struct bl_cmd *cmd, struct cat *c)
                             "expects a dataset directory and the id of a sequence (see bload cat --help)");
     BL_TRY(bl_io_check_path(cmd->options.operand[0], &cmd->error));
     c->has_step = bl_options_origin(&cmd->options, "step") != BL_ORIGIN_DEFAULT;
-    if (c->output) /* else there is nothing to clean up, and a filter ends with its reader */
+    /* A signal must remove an unfinished file. Without -o there is nothing to remove, and a filter ends as usual when
+     * its reader does: by SIGPIPE. */
+    if (c->output)
         bl_signals_install(&cmd->cancel);
     BL_TRY(bl_view_open(&view, cmd->options.operand[0], &cmd->error));
     int code = cat_write(cmd, c, &view);

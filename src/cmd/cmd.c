@@ -1,3 +1,13 @@
+/* The parts that all commands share: the common options, help, the error at the end, and the exit status.
+ *
+ * Each command is a function in a file of its own. It fills a struct bl_cmd with its texts, calls bl_cmd_parse with its
+ * tables of options, does its work, and ends by bl_cmd_end:
+ *
+ *     struct bl_cmd cmd = {.name = "cat", .usage = "[options] DIR|VIEW ID\n\nWrites ...", ...};
+ *     int code = bl_cmd_parse(&cmd, groups, argc, argv);
+ *     if (!code && !cmd.common.help)
+ *         code = cat_run(&cmd, &c);
+ *     return bl_cmd_end(&cmd, code, false); */
 #include "cmd/cmd.h"
 
 #include <errno.h>
@@ -19,6 +29,9 @@
 #include "run/machine.h"
 #include "cmd/signals.h"
 
+/* --- common options ----------------------------------------------------------------------------------------------- */
+
+/* Macros, since C has no way to put a table into another one. */
 #define COMMON                                                                                                         \
     BL_OPTION_FLAG("quiet", struct bl_common, quiet, BL_AFFECTS_NOTHING,                                               \
                    "no progress and no summary; faults are always reported", .letter = 'q'),                           \
@@ -58,6 +71,8 @@ int bl_cmd_workers(const struct bl_common *common)
     return common->jobs ? (int)common->jobs : bl_machine_processors();
 }
 
+/* --- checks of operands ------------------------------------------------------------------------------------------- */
+
 int bl_cmd_check_parent(const char *option, const char *dir, bool parents, struct bl_error *e)
 {
     if (parents || access(dir, F_OK) == 0 || errno != ENOENT)
@@ -83,6 +98,16 @@ int bl_cmd_check_file(const char *path, const char *advice, struct bl_error *e)
         return bl_error_set(e, BL_EUSAGE, "-o %s is a directory: a file is expected%s", path, advice);
     return BL_OK;
 }
+
+int bl_cmd_directory(struct bl_cmd *cmd, const char **dir)
+{
+    if (cmd->options.operands != 1)
+        return bl_error_set(&cmd->error, BL_EUSAGE, "expects one dataset directory (see bload %s --help)", cmd->name);
+    *dir = cmd->options.operand[0];
+    return bl_io_check_path(*dir, &cmd->error);
+}
+
+/* --- output ------------------------------------------------------------------------------------------------------- */
 
 void bl_cmd_print(const char *format, ...)
 {
@@ -113,17 +138,13 @@ int bl_cmd_write(const char *path, const struct bl_buffer *text, struct bl_error
 {
     struct bl_output out = {0};
     int code = bl_buffer_check(text, e);
-    if (code)
-        goto out;
-    code = bl_output_open(&out, path, e);
-    if (code)
-        goto out;
-    code = bl_output_write(&out, text->data, text->size, e);
-    if (code)
-        goto out;
-    code = bl_output_commit(&out, e);
-out:
-    bl_output_abort(&out);
+    if (!code)
+        code = bl_output_open(&out, path, e);
+    if (!code)
+        code = bl_output_write(&out, text->data, text->size, e);
+    if (!code)
+        code = bl_output_commit(&out, e);
+    bl_output_abort(&out); /* does nothing after a commit */
     return code;
 }
 
@@ -144,17 +165,14 @@ void bl_cmd_append_line(struct bl_buffer *out, const char *label, const char *te
     bl_buffer_byte(out, '\n');
 }
 
-static void help_append_all(struct bl_cmd *cmd, struct bl_buffer *text)
-{
-    bl_buffer_printf(text, "usage: bload %s %s\n", cmd->name, cmd->usage);
-    bl_options_help(&cmd->options, text);
-}
+/* --- help and completion ------------------------------------------------------------------------------------------ */
 
-/* The ways to call it, without what it does; the usual options; examples. */
+/* Appends what -h shows: the ways to call the command, without the paragraph that says what it does, the usual options,
+ * and examples. */
 static int help_append_usual(struct bl_cmd *cmd, struct bl_buffer *text)
 {
-    const char *does = strstr(cmd->usage, "\n\n");
-    int ways = does ? (int)(does - cmd->usage) : (int)strlen(cmd->usage);
+    const char *paragraph = strstr(cmd->usage, "\n\n");
+    int ways = paragraph ? (int)(paragraph - cmd->usage) : (int)strlen(cmd->usage);
     bl_buffer_printf(text, "usage: bload %s %.*s\n\n", cmd->name, ways, cmd->usage);
     int code = bl_options_help_some(&cmd->options, cmd->usual, text, &cmd->error);
     bl_buffer_text(text, "\nexamples:\n");
@@ -167,18 +185,7 @@ static int help_append_usual(struct bl_cmd *cmd, struct bl_buffer *text)
     return code;
 }
 
-static int cmd_print_help(struct bl_cmd *cmd)
-{
-    struct bl_buffer text = {0};
-    int code = BL_OK;
-    if (cmd->common.help)
-        help_append_all(cmd, &text);
-    else
-        code = help_append_usual(cmd, &text);
-    cmd->common.help = true;
-    return bl_cmd_answer(NULL, &text, false, code, &cmd->error);
-}
-
+/* Prints the command's part of a completion script, for the shell with this name. */
 static int cmd_print_completion(struct bl_cmd *cmd, const char *name)
 {
     int shell = 0;
@@ -203,25 +210,29 @@ int bl_cmd_options(struct bl_cmd *cmd, const struct bl_option_group *groups)
 
 int bl_cmd_parse(struct bl_cmd *cmd, const struct bl_option_group *groups, int argc, char **argv)
 {
-    int code = bl_cmd_options(cmd, groups);
     const size_t size = sizeof BL_COMPLETION_FLAG - 1;
-    if (code)
-        return code;
+    BL_TRY(bl_cmd_options(cmd, groups));
     if (argc == 2 && strncmp(argv[1], BL_COMPLETION_FLAG, size) == 0)
         return cmd_print_completion(cmd, argv[1] + size);
-    code = bl_options_parse(&cmd->options, argc - 1, argv + 1, &cmd->error);
-    /* A user who asks for help in a wrong command line gets help. */
-    return cmd->common.help || cmd->common.usual ? cmd_print_help(cmd) : code;
+    int code = bl_options_parse(&cmd->options, argc - 1, argv + 1, &cmd->error);
+    if (!cmd->common.help && !cmd->common.usual)
+        return code;
+    struct bl_buffer text = {0};
+    code = BL_OK; /* a user who asks for help in a wrong command line gets help */
+    if (cmd->common.help) {
+        bl_buffer_printf(&text, "usage: bload %s %s\n", cmd->name, cmd->usage);
+        bl_options_help(&cmd->options, &text);
+    } else {
+        code = help_append_usual(cmd, &text);
+    }
+    cmd->common.help = true;
+    return bl_cmd_answer(NULL, &text, false, code, &cmd->error);
 }
 
-int bl_cmd_directory(struct bl_cmd *cmd, const char **dir)
-{
-    if (cmd->options.operands != 1)
-        return bl_error_set(&cmd->error, BL_EUSAGE, "expects one dataset directory (see bload %s --help)", cmd->name);
-    *dir = cmd->options.operand[0];
-    return bl_io_check_path(*dir, &cmd->error);
-}
+/* --- end ---------------------------------------------------------------------------------------------------------- */
 
+/* Returns the exit status of a command that no signal ended. Faults of inputs alone do not make a command fail: its
+ * code is 0, and `partial` is true. */
 static int cmd_exit_status(const struct bl_cmd *cmd, int code, bool partial)
 {
     if (code == BL_EUSAGE)
@@ -234,6 +245,7 @@ static int cmd_exit_status(const struct bl_cmd *cmd, int code, bool partial)
 void bl_cmd_end_heartbeat(struct bl_cmd *cmd, struct bl_heartbeat *heartbeat, int code, bool partial)
 {
     int caught = code ? bl_signals_caught(&cmd->cancel) : 0;
+    /* A process that a signal ended has the status 128 + its number in a shell, and the heartbeat shows the same. */
     bl_heartbeat_end(heartbeat, caught ? 128 + caught : cmd_exit_status(cmd, code, partial),
                      code && !caught ? cmd->error.text : NULL);
     char times[BL_PLURAL_SIZE];
@@ -245,7 +257,7 @@ void bl_cmd_end_heartbeat(struct bl_cmd *cmd, struct bl_heartbeat *heartbeat, in
 int bl_cmd_end(struct bl_cmd *cmd, int code, bool partial)
 {
     int caught = bl_signals_caught(&cmd->cancel);
-    if (code && caught)
+    if (code && caught) /* users press Ctrl-C themselves, so SIGINT is not named */
         bl_cmd_print("%s: interrupted%s%s%s", cmd->name, caught == SIGINT ? "" : " by ",
                      caught == SIGINT ? "" : strsignal(caught),
                      strcmp(cmd->name, "pack") == 0 ? "; run the same command to resume" : "");

@@ -1,3 +1,10 @@
+/* bload compare plans the same lengths by every strategy and fill, and prints a table with one row for each.
+ *
+ * The columns are those of the paper on block-level packing: blocks, padding, deletions, and the cost of training in
+ * parallel. Each row is a plan that is made and thrown away, so the answer is exact and needs no data.
+ *
+ * bload plan reads its lengths by the same functions: from tables (sequences.tsv), of which it may take a subset, or
+ * from a plain list (--lengths FILE) of lines such as "300" or "300 12", which means 12 sequences of 300 steps. */
 #include "cmd/compare.h"
 
 #include <inttypes.h>
@@ -35,6 +42,7 @@ const struct bl_option bl_length_source_options[] = {
     {0},
 };
 
+/* The progress of choosing a subset, which reads all tables. */
 struct choice {
     struct bl_progress_bar bar;
     struct bl_progress progress;
@@ -46,35 +54,24 @@ static void choice_tick(void *sink, int64_t row, int64_t rows)
     bl_progress_bar_choose(&c->bar, &c->progress, row, rows);
 }
 
-static int length_source_open(struct bl_length_source *lengths, const struct bl_sequences_columns *columns,
-                              struct bl_cmd *cmd)
-{
-    const struct bl_options *o = &cmd->options;
-    struct choice choice = {.bar = bl_progress_bar_make(&cmd->common)};
-    struct bl_subset subset = {.options = &lengths->subset, .tick = choice_tick, .sink = &choice};
-    int code = bl_subset_open(&subset, &lengths->table, o->operand, o->operands, columns, &cmd->error);
-    bl_progress_bar_end(&choice.bar);
-    if (!code && !cmd->common.quiet) {
-        bl_summary_notes(&subset.notes);
-        bl_summary_left_out(&subset.left_out);
-    }
-    bl_subset_free(&subset);
-    return code;
-}
-
-/* Lengths come from files. A dataset's directory has a table of its own. */
+/* Refuses a file that holds no lengths: a dataset's directory, whose table has a name of its own, a folder of inputs,
+ * or an input such as a video. A file that does not exist, or whose name says nothing, passes: the reader of tables has
+ * better messages for those. */
 static int length_source_check_file(const char *path, struct bl_error *e)
 {
     struct stat status;
     const struct bl_kind *kind = bl_kind_find_by_file(path);
-    int code = bl_io_check_path(path, e);
-    if (code || strcmp(path, "-") == 0 || stat(path, &status) != 0)
-        return code;
+    bool is_dataset = false;
+    BL_TRY(bl_io_check_path(path, e));
+    if (strcmp(path, "-") == 0 || stat(path, &status) != 0)
+        return BL_OK;
     bool is_text = bl_path_has_suffix(path, ".txt") || bl_path_has_suffix(path, ".tsv") ||
                    bl_path_has_suffix(path, ".csv") || bl_path_has_suffix(path, ".gz") || !S_ISREG(status.st_mode);
-    char *table = S_ISDIR(status.st_mode) ? bl_path_join(path, BL_SEQUENCES_FILE) : NULL;
-    bool is_dataset = table && access(table, F_OK) == 0;
-    free(table);
+    if (S_ISDIR(status.st_mode)) {
+        char *table = bl_path_join(path, BL_SEQUENCES_FILE);
+        is_dataset = table && access(table, F_OK) == 0;
+        free(table);
+    }
     if (S_ISDIR(status.st_mode) ? !is_dataset : kind && !is_text)
         return bl_error_set(e, BL_EUSAGE,
                             "%s is no table of sequences: scan it first, bload scan %s -o TABLE, and name the TABLE",
@@ -82,7 +79,7 @@ static int length_source_check_file(const char *path, struct bl_error *e)
     if (is_dataset)
         return bl_error_set(e, BL_EUSAGE, "%s is a directory: name a file, such as its table, %s/sequences.tsv", path,
                             path);
-    return code;
+    return BL_OK;
 }
 
 int bl_length_source_check(const struct bl_length_source *lengths, struct bl_cmd *cmd)
@@ -97,6 +94,8 @@ int bl_length_source_read(struct bl_length_source *lengths, const struct bl_plan
 {
     const struct bl_options *o = &cmd->options;
     const struct bl_sequences_columns columns = bl_plan_columns_wanted(lengths->group_by, options);
+    struct choice choice = {.bar = bl_progress_bar_make(&cmd->common)};
+    struct bl_subset subset = {.options = &lengths->subset, .tick = choice_tick, .sink = &choice};
     bl_signals_install_question();
     if (lengths->list && o->operands)
         return bl_error_set(&cmd->error, BL_EUSAGE, "tables or --lengths, not both");
@@ -116,7 +115,14 @@ int bl_length_source_read(struct bl_length_source *lengths, const struct bl_plan
         return bl_sequences_open(&lengths->table, &lengths->list, 1, true, &cmd->error);
     if (!o->operands)
         return bl_error_set(&cmd->error, BL_EUSAGE, "no table given: name sequences.tsv files, - or --lengths FILE");
-    return length_source_open(lengths, &columns, cmd);
+    int code = bl_subset_open(&subset, &lengths->table, o->operand, o->operands, &columns, &cmd->error);
+    bl_progress_bar_end(&choice.bar);
+    if (!code && !cmd->common.quiet) {
+        bl_summary_notes(&subset.notes);
+        bl_summary_left_out(&subset.left_out);
+    }
+    bl_subset_free(&subset);
+    return code;
 }
 
 int bl_length_source_require_T(struct bl_cmd *cmd)
@@ -129,16 +135,15 @@ int bl_length_source_require_T(struct bl_cmd *cmd)
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
-/* bload compare: a table of all strategies, as in the paper. */
-
+/* The state of the command: its options, and the rows of each T. */
 struct comparing {
     bool json;
     struct bl_plan_T_list T;
-    int64_t step_bytes;
+    int64_t step_bytes; /* bytes of a step; 0: unknown, and the table has no column of bytes */
     struct bl_length_source lengths;
-    struct bl_plan_options options;              /* all but T */
-    struct bl_plan_info (*row)[BL_COMPARE_ROWS]; /* of each T */
-    struct bl_plan_info_set set[BL_PLAN_T_LIST_MAX];
+    struct bl_plan_options options;                  /* all except T */
+    struct bl_plan_info (*row)[BL_COMPARE_ROWS];     /* [T.count] the rows of each T; owned */
+    struct bl_plan_info_set set[BL_PLAN_T_LIST_MAX]; /* [T.count] T as a number, and its rows in `row` */
 };
 
 static const struct bl_option T_table[] = {
@@ -156,22 +161,25 @@ static const struct bl_option table[] = {
     {0},
 };
 
+/* Makes row i of the table for one T: a plan by the i-th pair of a strategy and a fill. `given` are the options with
+ * all columns set. A pair that cannot respect the maxima of columns has no row. */
 static int compare_make_row(const struct comparing *c, const struct bl_plan_options *given, int i,
-                            struct bl_plan_info_set *set, struct bl_plan_info *row, struct bl_error *e)
+                            struct bl_plan_info_set *set, struct bl_plan_info *rows, struct bl_error *e)
 {
     struct bl_plan_options options = *given;
     bl_compare_row_set(i, &options);
     if (options.max_column.count && options.fill != BL_FILL_OPTIMAL)
-        return BL_OK; /* it knows no maxima */
-    int code =
-        bl_compare_row_make(&row[set->rows++], c->lengths.table.length, c->lengths.table.count, &options, NULL, e);
-    struct bl_plan_info *made = &row[set->rows - 1];
-    if (!code && (__builtin_mul_overflow(made->blocks, made->T, &made->bytes) ||
-                  __builtin_mul_overflow(made->bytes, c->step_bytes, &made->bytes)))
-        code = bl_error_set(e, BL_EUSAGE, "--step-bytes: more bytes than can be counted");
-    return code;
+        return BL_OK;
+    struct bl_plan_info *row = &rows[set->rows++];
+    BL_TRY(bl_compare_row_make(row, c->lengths.table.length, c->lengths.table.count, &options, NULL, e));
+    if (__builtin_mul_overflow(row->blocks, row->T, &row->bytes) ||
+        __builtin_mul_overflow(row->bytes, c->step_bytes, &row->bytes))
+        return bl_error_set(e, BL_EUSAGE, "--step-bytes: more bytes than can be counted");
+    return BL_OK;
 }
 
+/* Appends the table of one T: a line of titles, and a line for each row. Two columns are there only with the options
+ * that they need. */
 static void compare_format_rows(const struct comparing *c, const struct bl_plan_info_set *set, struct bl_buffer *out)
 {
     bl_buffer_printf(out, "%-8s %-8s %7s %14s %16s %14s %10s %10s %14s %10s %12s %9s %10s %8s", "strategy", "fill", "T",
@@ -200,17 +208,7 @@ static void compare_format_rows(const struct comparing *c, const struct bl_plan_
     }
 }
 
-/* One T has no heading: its rows have it. */
-static void compare_format_sets(const struct comparing *c, struct bl_buffer *out)
-{
-    char T[32];
-    for (int i = 0; i < c->T.count; i++) {
-        if (c->T.count > 1)
-            bl_buffer_printf(out, "%sT = %s\n", i ? "\n" : "", bl_text_count(T, c->set[i].T));
-        compare_format_rows(c, &c->set[i], out);
-    }
-}
-
+/* Plans the lengths with the T of this number in the list, by every strategy and fill. */
 static int compare_make_set(struct comparing *c, int number, struct bl_error *e)
 {
     const struct bl_sequences *t = &c->lengths.table;
@@ -220,6 +218,8 @@ static int compare_make_set(struct comparing *c, int number, struct bl_error *e)
     set->row = c->row[number];
     bl_plan_columns_set(&o, t->group, t->number);
     BL_TRY(bl_table_lengths_resolve(t, &o, e));
+    /* The strategies know lengths alone. This check knows the table, too: an error about a sequence that is longer than
+     * T names its id. */
     const struct bl_plan_options block = {.strategy = BL_STRATEGY_BLOCK,
                                           .oversize = o.oversize,
                                           .min_length = o.min_length,
@@ -234,34 +234,31 @@ static int compare_make_set(struct comparing *c, int number, struct bl_error *e)
     return code;
 }
 
-static int compare_make_sets(struct comparing *c, struct bl_error *e)
-{
-    c->row = calloc((size_t)c->T.count, sizeof *c->row);
-    int code = c->row ? BL_OK : bl_error_memory(e);
-    for (int i = 0; i < c->T.count && !code; i++)
-        code = compare_make_set(c, i, e);
-    return code;
-}
-
 static int compare_run(struct bl_cmd *cmd, struct comparing *c)
 {
     struct bl_error *e = &cmd->error;
     struct bl_buffer text = {0};
-    int code = bl_length_source_check(&c->lengths, cmd);
-    if (!code)
-        code = bl_length_source_require_T(cmd);
-    if (code)
-        return code;
+    BL_TRY(bl_length_source_check(&c->lengths, cmd));
+    BL_TRY(bl_length_source_require_T(cmd));
     BL_TRY(bl_options_check(&cmd->options, e));
     BL_TRY(bl_subset_check(&c->lengths.subset, e));
     BL_TRY(bl_length_source_read(&c->lengths, &c->options, cmd));
-    BL_TRY(compare_make_sets(c, e));
+    c->row = calloc((size_t)c->T.count, sizeof *c->row);
+    int code = c->row ? BL_OK : bl_error_memory(e);
+    for (int i = 0; i < c->T.count && !code; i++)
+        code = compare_make_set(c, i, e);
+    if (code)
+        return code;
     if (c->json && c->T.count > 1)
         code = bl_plan_info_format_sets(c->set, c->T.count, &text, e);
     else if (c->json)
         code = bl_plan_info_format_rows(c->set[0].row, c->set[0].rows, &text, e);
-    else
-        compare_format_sets(c, &text);
+    for (int i = 0; i < c->T.count && !c->json; i++) {
+        char T[32];
+        if (c->T.count > 1) /* the rows of a single T have it in a column */
+            bl_buffer_printf(&text, "%sT = %s\n", i ? "\n" : "", bl_text_count(T, c->set[i].T));
+        compare_format_rows(c, &c->set[i], &text);
+    }
     return bl_cmd_answer(NULL, &text, false, code, e);
 }
 
@@ -288,10 +285,8 @@ int bl_cmd_compare(int argc, char **argv)
         {0},
     };
     int code = bl_cmd_parse(&cmd, groups, argc, argv);
-    if (code || cmd.common.help)
-        goto out;
-    code = compare_run(&cmd, &c);
-out:
+    if (!code && !cmd.common.help)
+        code = compare_run(&cmd, &c);
     free(c.row);
     bl_sequences_close(&c.lengths.table);
     return bl_cmd_end(&cmd, code, false);

@@ -1,5 +1,9 @@
-/* bload completion: a script by which a shell completes the commands and their options. Each command prints its own
- * part, from its tables of options, between a head and a tail that are the same for all. */
+/* bload completion prints a script by which a shell completes the commands and their options.
+ *
+ * Only a command knows its tables of options, so each command prints its own part of the script, when it is called as
+ * "bload NAME --completion=SHELL". This file prints a head, calls every command in this way, and prints a tail. The
+ * part of a command is one branch of a "case" in bash and zsh, which sets variables that the tail uses, and a list of
+ * "complete" lines in fish, which needs no head and tail. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,9 +11,18 @@
 #include "base/option_help.h"
 #include "cmd/cmd.h"
 
+/* The first line of a script, a comment in all three shells. */
 #define OPENING(shell) "# Completion of bload in " shell ", made by: bload completion " shell "\n"
 
 /* --- heads and tails ---------------------------------------------------------------------------------------------- */
+
+/* The variables of the scripts:
+ *
+ *     command    the first word after bload
+ *     flags      all flags of the command
+ *     operands   what its operands are: files, directories, nothing, or a list of words
+ *     take       what the present word is: operands, files, directories, nothing, or words
+ *     values     the words from which to choose, with take=words */
 
 static const char bash_head[] =
     OPENING("bash") "_bload() {\n"
@@ -98,7 +111,7 @@ static void names_append(const struct bl_command *commands, struct bl_buffer *ou
         bl_buffer_printf(out, "%s ", commands->name);
 }
 
-/* The first word after bload, and that after bload help. */
+/* Appends the branches for the first word after bload, and for the word after bload help, in bash and zsh. */
 static void cases_append_first(const struct bl_command *commands, struct bl_buffer *out)
 {
     bl_buffer_text(out, "    '')\n        flags=( -h --help -V --version )\n        operands='");
@@ -108,6 +121,7 @@ static void cases_append_first(const struct bl_command *commands, struct bl_buff
     bl_buffer_text(out, "'\n        ;;\n");
 }
 
+/* Appends the same for fish. */
 static void fish_append_first(const struct bl_command *commands, struct bl_buffer *out)
 {
     bl_buffer_text(out, "complete -c bload -f -n '__fish_use_subcommand' -s h -l help -d 'help'\n"
@@ -123,6 +137,7 @@ static void fish_append_first(const struct bl_command *commands, struct bl_buffe
     bl_buffer_text(out, "'\n");
 }
 
+/* Prints the script. The commands print their parts themselves, so each part goes out before the next is made. */
 static int script_write(struct bl_cmd *cmd, const struct bl_command *commands, enum bl_shell shell)
 {
     struct bl_buffer text = {0};
@@ -133,7 +148,7 @@ static int script_write(struct bl_cmd *cmd, const struct bl_command *commands, e
         cases_append_first(commands, &text);
     int code = bl_cmd_write(NULL, &text, &cmd->error);
     for (const struct bl_command *command = commands; command->name && !code; command++) {
-        char name[32], flag[32];
+        char name[32], flag[32]; /* the parser of options may permute and change its arguments */
         snprintf(name, sizeof name, "%s", command->name);
         snprintf(flag, sizeof flag, BL_COMPLETION_FLAG "%s", bl_shell_names[shell]);
         char *words[] = {name, flag, NULL};
@@ -146,16 +161,6 @@ static int script_write(struct bl_cmd *cmd, const struct bl_command *commands, e
         code = bl_cmd_write(NULL, &text, &cmd->error);
     bl_buffer_free(&text);
     return code;
-}
-
-static int script_choose(struct bl_cmd *cmd, const struct bl_command *commands)
-{
-    const char *name = cmd->options.operands == 1 ? cmd->options.operand[0] : "";
-    for (int shell = 0; bl_shell_names[shell]; shell++) {
-        if (strcmp(bl_shell_names[shell], name) == 0)
-            return script_write(cmd, commands, (enum bl_shell)shell);
-    }
-    return bl_error_set(&cmd->error, BL_EUSAGE, "expects one of bash, zsh, fish (see bload completion --help)");
 }
 
 int bl_cmd_completion(const struct bl_command *commands, int argc, char **argv)
@@ -172,8 +177,13 @@ int bl_cmd_completion(const struct bl_command *commands, int argc, char **argv)
     const struct bl_option_group groups[] = {{"General", bl_common_table, &cmd.common}, {0}};
     int code = bl_cmd_parse(&cmd, groups, argc, argv);
     if (code || cmd.common.help)
-        goto out;
-    code = script_choose(&cmd, commands);
-out:
+        return bl_cmd_end(&cmd, code, false);
+    const char *name = cmd.options.operands == 1 ? cmd.options.operand[0] : "";
+    int shell = 0;
+    while (bl_shell_names[shell] && strcmp(bl_shell_names[shell], name) != 0)
+        shell++;
+    code = bl_shell_names[shell]
+               ? script_write(&cmd, commands, (enum bl_shell)shell)
+               : bl_error_set(&cmd.error, BL_EUSAGE, "expects one of bash, zsh, fish (see bload completion --help)");
     return bl_cmd_end(&cmd, code, false);
 }

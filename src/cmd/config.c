@@ -1,3 +1,10 @@
+/* The YAML file: reading it into options, sources and fields, and printing the effective configuration.
+ *
+ * libyaml makes a tree of the file, and the functions below walk it. Two passes read the text: the first one counts
+ * events, so that a small file cannot take much time or memory by nesting, anchors or aliases; the second one makes the
+ * tree. Every error names the file, line and column:
+ *
+ *     pack.yaml:3:5: unknown key in a source (path, kind): pth */
 #include "cmd/config.h"
 
 #include <errno.h>
@@ -21,22 +28,26 @@
 
 #define YAML_BINARY "tag:yaml.org,2002:binary"
 
-/* The context of the functions below. */
+/* What the functions that walk the tree need. */
 struct reading {
-    struct bl_config *config;
-    struct bl_options *options;
-    yaml_document_t *document;
-    const char *path;
+    struct bl_config *config;   /* texts, sources and fields are put here */
+    struct bl_options *options; /* the options of the command */
+    yaml_document_t *document;  /* the tree; NULL during the first pass */
+    const char *path;           /* of the file, for messages */
     struct bl_error *e;
 };
 
+/* --- texts -------------------------------------------------------------------------------------------------------- */
+
+/* Records BL_EUSAGE: the file, the position of the node, and the text `what` followed by `detail`. */
 static int node_error(const struct reading *r, const yaml_node_t *node, const char *what, const char *detail)
 {
     return bl_error_set(r->e, BL_EUSAGE, "%s:%zu:%zu: %s%s", r->path, node->start_mark.line + 1,
                         node->start_mark.column + 1, what, detail);
 }
 
-/* Keeps a text as long as the configuration. NULL: out of memory; the error is set. */
+/* Takes ownership of a text, for as long as the configuration lives, and returns it. NULL: out of memory; the error is
+ * set. copy may be NULL, for the same reason. */
 static char *config_keep(struct bl_config *c, char *copy, struct bl_error *e)
 {
     if (!copy) {
@@ -50,22 +61,8 @@ static char *config_keep(struct bl_config *c, char *copy, struct bl_error *e)
     return c->text[c->texts++] = copy;
 }
 
-/* Decodes a !!binary scalar, which gives text that is not UTF-8. */
-static char *config_keep_binary(const struct reading *r, const yaml_node_t *node, const char *what)
-{
-    char *copy = strndup((const char *)node->data.scalar.value, node->data.scalar.length);
-    int64_t size = copy ? bl_base64_decode(copy, node->data.scalar.length) : 0;
-    if (copy && (size < 0 || memchr(copy, '\0', (size_t)size))) {
-        free(copy);
-        node_error(r, node, what, size < 0 ? ": !!binary is not base64" : ": a zero byte in a text");
-        return NULL;
-    }
-    if (copy)
-        copy[size] = '\0';
-    return config_keep(r->config, copy, r->e);
-}
-
-/* Returns a scalar's text, kept as long as the configuration. NULL: not a text; the error is set. */
+/* Returns a scalar's text, kept as long as the configuration. A scalar with the tag !!binary is base64 of a text that
+ * is not UTF-8, such as a file name. `what` names the value in messages. NULL: not a text; the error is set. */
 static char *config_keep_scalar(const struct reading *r, const yaml_node_t *node, const char *what)
 {
     if (node->type != YAML_SCALAR_NODE) {
@@ -78,8 +75,18 @@ static char *config_keep_scalar(const struct reading *r, const yaml_node_t *node
         node_error(r, node, what, ": a zero byte in a text");
         return NULL;
     }
-    if (node->tag && strcmp((const char *)node->tag, YAML_BINARY) == 0)
-        return config_keep_binary(r, node, what);
+    if (node->tag && strcmp((const char *)node->tag, YAML_BINARY) == 0) {
+        char *copy = strndup((const char *)node->data.scalar.value, node->data.scalar.length);
+        int64_t size = copy ? bl_base64_decode(copy, node->data.scalar.length) : 0;
+        if (copy && (size < 0 || memchr(copy, '\0', (size_t)size))) {
+            free(copy);
+            node_error(r, node, what, size < 0 ? ": !!binary is not base64" : ": a zero byte in a text");
+            return NULL;
+        }
+        if (copy)
+            copy[size] = '\0';
+        return config_keep(r->config, copy, r->e);
+    }
     return config_keep(r->config, strdup((const char *)node->data.scalar.value), r->e);
 }
 
@@ -88,7 +95,9 @@ static yaml_node_t *node_get(const struct reading *r, int index)
     return yaml_document_get_node(r->document, index);
 }
 
-/* {path: videos/, kind: video} */
+/* --- sources ------------------------------------------------------------------------------------------------------ */
+
+/* Reads a source with a kind: {path: videos/, kind: video}. */
 static int config_read_source(const struct reading *r, const yaml_node_t *node, struct bl_source *source)
 {
     for (yaml_node_pair_t *pair = node->data.mapping.pairs.start; pair < node->data.mapping.pairs.top; pair++) {
@@ -110,6 +119,7 @@ static int config_read_source(const struct reading *r, const yaml_node_t *node, 
     return source->path ? BL_OK : node_error(r, node, "a source without a path", "");
 }
 
+/* Reads the list of sources. Each is a path, or a mapping with path and kind. */
 static int config_read_sources(const struct reading *r, const yaml_node_t *node)
 {
     if (node->type != YAML_SEQUENCE_NODE)
@@ -121,20 +131,19 @@ static int config_read_sources(const struct reading *r, const yaml_node_t *node)
     for (size_t i = 0; i < count; i++) {
         const yaml_node_t *item = node_get(r, node->data.sequence.items.start[i]);
         struct bl_source *source = &r->config->source[i];
-        int code = BL_OK;
         source->line = (int64_t)item->start_mark.line + 1;
         if (item->type == YAML_MAPPING_NODE)
-            code = config_read_source(r, item, source);
+            BL_TRY(config_read_source(r, item, source));
         else if (!(source->path = config_keep_scalar(r, item, "a source")))
-            code = r->e->code;
-        if (code)
-            return code;
+            return r->e->code;
     }
     r->config->sources = (int)count;
     return BL_OK;
 }
 
-/* Prefixes the message about an option with "file:line:column". */
+/* --- options ------------------------------------------------------------------------------------------------------ */
+
+/* Prefixes the message about an option with "file:line:column". Returns code. */
 static int node_prefix_error(const struct reading *r, const yaml_node_t *at, int code)
 {
     if (code)
@@ -142,35 +151,31 @@ static int node_prefix_error(const struct reading *r, const yaml_node_t *at, int
     return code;
 }
 
-/* Sets an option that accepts a list of values. */
-static int config_set_list(const struct reading *r, struct bl_options *options, const char *key,
-                           const yaml_node_t *list)
-{
-    int code = BL_OK;
-    const yaml_node_item_t *top = list->data.sequence.items.top;
-    for (const yaml_node_item_t *item = list->data.sequence.items.start; item < top && !code; item++) {
-        const yaml_node_t *node = node_get(r, *item);
-        const char *value = config_keep_scalar(r, node, key);
-        code =
-            value ? node_prefix_error(r, node, bl_options_set(options, key, value, BL_ORIGIN_FILE, r->e)) : r->e->code;
-    }
-    return code;
-}
-
+/* Sets an option, at BL_ORIGIN_FILE. A list sets an option that may be repeated once for each item. */
 static int config_set_option(const struct reading *r, struct bl_options *options, const char *key,
                              const yaml_node_pair_t *pair)
 {
     const yaml_node_t *key_node = node_get(r, pair->key), *value_node = node_get(r, pair->value);
-    if (value_node->type == YAML_SEQUENCE_NODE && bl_options_repeats(options, key))
-        return config_set_list(r, options, key, value_node);
+    if (value_node->type == YAML_SEQUENCE_NODE && bl_options_repeats(options, key)) {
+        const yaml_node_item_t *top = value_node->data.sequence.items.top;
+        for (const yaml_node_item_t *item = value_node->data.sequence.items.start; item < top; item++) {
+            const yaml_node_t *node = node_get(r, *item);
+            const char *value = config_keep_scalar(r, node, key);
+            if (!value)
+                return r->e->code;
+            BL_TRY(node_prefix_error(r, node, bl_options_set(options, key, value, BL_ORIGIN_FILE, r->e)));
+        }
+        return BL_OK;
+    }
     const char *value = config_keep_scalar(r, value_node, key);
     if (!value)
         return r->e->code;
+    /* An unknown option is a fault of the key, not of the value. */
     int code = bl_options_set(options, key, value, BL_ORIGIN_FILE, r->e);
     return node_prefix_error(r, code && strncmp(r->e->text, "unknown", 7) == 0 ? key_node : value_node, code);
 }
 
-/* Whether text names the key; "_" and "-" are equal. */
+/* Returns whether text names the key; "_" and "-" are equal. */
 static bool key_matches(const char *text, const char *key)
 {
     for (; *text && (*text == *key || (*text == '_' && *key == '-')); text++)
@@ -178,7 +183,8 @@ static bool key_matches(const char *text, const char *key)
     return *text == *key;
 }
 
-/* Returns the key of the pair, with "-" for "_". NULL: not a text, or a repeated key; the error is set. */
+/* Returns the key of the pair, with "-" for "_". NULL: not a text, or a repeated key; the error is set. libyaml itself
+ * allows that a key occurs twice. */
 static const char *config_read_key(const struct reading *r, const yaml_node_t *mapping, const yaml_node_pair_t *pair)
 {
     const yaml_node_t *node = node_get(r, pair->key);
@@ -196,33 +202,24 @@ static const char *config_read_key(const struct reading *r, const yaml_node_t *m
     return key;
 }
 
-/* Sets the options of a field: either path and kind, which decide what other options exist, or the others. */
+/* --- fields ------------------------------------------------------------------------------------------------------- */
+
+/* Sets the options of a field: with `first` path and kind, which decide what other options exist, otherwise the
+ * others. */
 static int config_set_field(const struct reading *r, const yaml_node_t *node, struct bl_extra_field *field, bool first)
 {
-    int code = BL_OK;
     yaml_node_pair_t *top = node->data.mapping.pairs.top;
-    for (yaml_node_pair_t *pair = node->data.mapping.pairs.start; pair < top && !code; pair++) {
+    for (yaml_node_pair_t *pair = node->data.mapping.pairs.start; pair < top; pair++) {
         const char *key = config_read_key(r, node, pair);
         if (!key)
             return r->e->code;
         if ((strcmp(key, "path") == 0 || strcmp(key, "kind") == 0) == first)
-            code = config_set_option(r, &field->options, key, pair);
+            BL_TRY(config_set_option(r, &field->options, key, pair));
     }
-    return code;
+    return BL_OK;
 }
 
-/* {name: labels, path: "labels/{id}.npy", kind: array, ...} */
-static int config_read_field(const struct reading *r, const yaml_node_t *node, struct bl_extra_field *field)
-{
-    if (node->type != YAML_MAPPING_NODE)
-        return node_error(r, node, "a field", ": a mapping is expected (name: labels, path: \"labels/{id}.npy\")");
-    BL_TRY(bl_extra_field_begin(field, r->e));
-    BL_TRY(config_set_field(r, node, field, true));
-    BL_TRY(node_prefix_error(r, node, bl_extra_field_use_kind(field, r->e)));
-    BL_TRY(config_set_field(r, node, field, false));
-    return node_prefix_error(r, node, bl_extra_field_check(field, r->e));
-}
-
+/* Reads the list of fields: - {name: labels, path: "labels/{id}.npy", kind: array, ...} */
 static int config_read_fields(const struct reading *r, const yaml_node_t *node)
 {
     struct bl_config *c = r->config;
@@ -233,7 +230,13 @@ static int config_read_fields(const struct reading *r, const yaml_node_t *node)
         if (c->fields == BL_FIELDS_MAX - 1)
             return node_error(r, at, "too many fields", "");
         struct bl_extra_field *field = &c->field[c->fields++];
-        BL_TRY(config_read_field(r, at, field));
+        if (at->type != YAML_MAPPING_NODE)
+            return node_error(r, at, "a field", ": a mapping is expected (name: labels, path: \"labels/{id}.npy\")");
+        BL_TRY(bl_extra_field_begin(field, r->e));
+        BL_TRY(config_set_field(r, at, field, true));
+        BL_TRY(node_prefix_error(r, at, bl_extra_field_use_kind(field, r->e)));
+        BL_TRY(config_set_field(r, at, field, false));
+        BL_TRY(node_prefix_error(r, at, bl_extra_field_check(field, r->e)));
         for (int f = 0; f < c->fields - 1; f++) {
             if (strcmp(c->field[f].name, field->name) == 0)
                 return node_error(r, at, "two fields have the name ", field->name);
@@ -242,25 +245,26 @@ static int config_read_fields(const struct reading *r, const yaml_node_t *node)
     return BL_OK;
 }
 
+/* --- file --------------------------------------------------------------------------------------------------------- */
+
 static int config_read_root(const struct reading *r, const yaml_node_t *root)
 {
     if (root->type != YAML_MAPPING_NODE)
         return node_error(r, root, "a mapping of keys to values is expected", "");
-    int code = BL_OK;
     yaml_node_pair_t *top = root->data.mapping.pairs.top;
-    for (yaml_node_pair_t *pair = root->data.mapping.pairs.start; pair < top && !code; pair++) {
+    for (yaml_node_pair_t *pair = root->data.mapping.pairs.start; pair < top; pair++) {
         const yaml_node_t *value = node_get(r, pair->value);
         const char *key = config_read_key(r, root, pair);
         if (!key)
             return r->e->code;
         if (strcmp(key, "sources") == 0)
-            code = config_read_sources(r, value);
+            BL_TRY(config_read_sources(r, value));
         else if (strcmp(key, "fields") == 0)
-            code = config_read_fields(r, value);
+            BL_TRY(config_read_fields(r, value));
         else
-            code = config_set_option(r, r->options, key, pair);
+            BL_TRY(config_set_option(r, r->options, key, pair));
     }
-    return code;
+    return BL_OK;
 }
 
 static int parser_error(const struct reading *r, const yaml_parser_t *parser)
@@ -271,14 +275,7 @@ static int parser_error(const struct reading *r, const yaml_parser_t *parser)
                         parser->problem_mark.column + 1, parser->problem);
 }
 
-static bool event_has_anchor(const yaml_event_t *event)
-{
-    return (event->type == YAML_SCALAR_EVENT && event->data.scalar.anchor) ||
-           (event->type == YAML_SEQUENCE_START_EVENT && event->data.sequence_start.anchor) ||
-           (event->type == YAML_MAPPING_START_EVENT && event->data.mapping_start.anchor);
-}
-
-/* Parses the first document once in advance, event by event. */
+/* Parses the document without making a tree, event by event, and refuses one that would be too expensive. */
 static int yaml_check_bounds(const struct reading *r, yaml_parser_t *parser)
 {
     int code = BL_OK, depth = 0, anchors = 0, values = 0;
@@ -288,7 +285,9 @@ static int yaml_check_bounds(const struct reading *r, yaml_parser_t *parser)
             return parser_error(r, parser);
         depth += event.type == YAML_SEQUENCE_START_EVENT || event.type == YAML_MAPPING_START_EVENT;
         depth -= event.type == YAML_SEQUENCE_END_EVENT || event.type == YAML_MAPPING_END_EVENT;
-        anchors += event_has_anchor(&event);
+        anchors += (event.type == YAML_SCALAR_EVENT && event.data.scalar.anchor) ||
+                   (event.type == YAML_SEQUENCE_START_EVENT && event.data.sequence_start.anchor) ||
+                   (event.type == YAML_MAPPING_START_EVENT && event.data.mapping_start.anchor);
         values++;
         if (depth > DEPTH_MAX || anchors > ANCHORS_MAX || values > VALUES_MAX)
             code = bl_error_set(r->e, BL_EUSAGE, "%s:%zu:%zu: %s", r->path, event.start_mark.line + 1,
@@ -302,6 +301,7 @@ static int yaml_check_bounds(const struct reading *r, yaml_parser_t *parser)
     return code;
 }
 
+/* Parses the document again, makes the tree, and reads it. */
 static int config_read_tree(const struct reading *r, yaml_parser_t *parser)
 {
     yaml_document_t document;
@@ -315,6 +315,7 @@ static int config_read_tree(const struct reading *r, yaml_parser_t *parser)
     return code;
 }
 
+/* Reads the file in chunks, since it may be a pipe, whose size is unknown. */
 static int config_read_text(FILE *file, const char *path, struct bl_buffer *text, struct bl_error *e)
 {
     for (size_t got = 1; got;) {
@@ -330,26 +331,9 @@ static int config_read_text(FILE *file, const char *path, struct bl_buffer *text
     return BL_OK;
 }
 
-static int config_read_document(const struct reading *r, FILE *file)
-{
-    struct bl_buffer text = {0};
-    int code = config_read_text(file, r->path, &text, r->e);
-    for (int pass = 0; pass < 2 && !code; pass++) {
-        yaml_parser_t parser;
-        if (!yaml_parser_initialize(&parser)) {
-            code = bl_error_memory(r->e);
-            break;
-        }
-        yaml_parser_set_input_string(&parser, (const unsigned char *)text.data, text.size);
-        code = pass ? config_read_tree(r, &parser) : yaml_check_bounds(r, &parser);
-        yaml_parser_delete(&parser);
-    }
-    bl_buffer_free(&text);
-    return code;
-}
-
 int bl_config_read(struct bl_config *config, const char *path, struct bl_options *options, struct bl_error *e)
 {
+    struct bl_buffer text = {0};
     *config = (struct bl_config){0};
     const char *slash = strrchr(path, '/');
     if (slash) {
@@ -361,7 +345,18 @@ int bl_config_read(struct bl_config *config, const char *path, struct bl_options
     if (!file)
         return bl_error_errno(e, bl_errno_is_system(errno) ? BL_EFAIL : BL_EUSAGE, "cannot open %s", path);
     struct reading r = {.config = config, .options = options, .path = path, .e = e};
-    int code = config_read_document(&r, file);
+    int code = config_read_text(file, path, &text, e);
+    for (int pass = 0; pass < 2 && !code; pass++) {
+        yaml_parser_t parser;
+        if (!yaml_parser_initialize(&parser)) {
+            code = bl_error_memory(e);
+            break;
+        }
+        yaml_parser_set_input_string(&parser, (const unsigned char *)text.data, text.size);
+        code = pass ? config_read_tree(&r, &parser) : yaml_check_bounds(&r, &parser);
+        yaml_parser_delete(&parser);
+    }
+    bl_buffer_free(&text);
     fclose(file); /* read only: no data to lose */
     return code;
 }
@@ -371,6 +366,7 @@ int bl_config_resolve(struct bl_config *config, const struct bl_options *options
 {
     for (const struct bl_option *option = table; option->name; option++) {
         const char **value = (const char **)((char *)values + option->offset);
+        /* Only file names of the file are resolved: those of flags are relative to the working directory. */
         if (option->type != &bl_option_path || !*value || !config->directory ||
             bl_options_origin(options, option->name) != BL_ORIGIN_FILE)
             continue;
@@ -382,6 +378,8 @@ int bl_config_resolve(struct bl_config *config, const struct bl_options *options
         const char *path = config_keep(config, bl_path_join(config->directory, *value), e);
         if (!path)
             return e->code;
+        /* A name that means something of its own, such as that of a built-in tokenizer, is a path only where a file of
+         * that name exists. */
         if (access(path, F_OK) == 0 || !option->is_name || !option->is_name(*value))
             *value = path;
     }
@@ -400,9 +398,10 @@ void bl_config_free(struct bl_config *config)
     *config = (struct bl_config){0};
 }
 
-/* --- printing --------------------------------------------------------------------------------------------------- */
+/* --- printing ----------------------------------------------------------------------------------------------------- */
 
-/* Double-quoted YAML can hold any text and keeps it readable. */
+/* Appends a text in double quotes, which can hold any text and keep it readable: "a \"b\"", with hidden characters as
+ * "\u200B". Text that is not UTF-8 becomes !!binary "base64". */
 static void yaml_append_quoted(struct bl_buffer *out, const char *text)
 {
     size_t size = strlen(text);
@@ -426,16 +425,8 @@ static void yaml_append_quoted(struct bl_buffer *out, const char *text)
     bl_buffer_byte(out, '"');
 }
 
-static void yaml_append_list(struct bl_buffer *out, const struct bl_texts *texts)
-{
-    for (int i = 0; i < texts->count; i++) {
-        bl_buffer_text(out, i ? ", " : "[");
-        yaml_append_quoted(out, texts->text[i]);
-    }
-    bl_buffer_byte(out, ']');
-}
-
-/* Appends "NAME: VALUE" behind *indent, the prefix of the next line of its mapping, unless there is no value. */
+/* Appends "NAME: VALUE" behind *indent, the prefix of the next line of its mapping, unless there is no value. The first
+ * option of a field comes after "  - ", all others after four spaces. */
 static void config_print_option(const struct bl_option_match *match, const char **indent, struct bl_buffer *out)
 {
     const struct bl_option *option = match->option;
@@ -444,10 +435,14 @@ static void config_print_option(const struct bl_option_match *match, const char 
     if (value.size && !option->command_line_only) {
         bl_buffer_printf(out, "%s%s: ", *indent, option->name);
         *indent = **indent ? "    " : "";
-        if (option->type == &bl_option_texts)
-            yaml_append_list(
-                out, (const struct bl_texts *)(const void *)((const char *)match->group->values + option->offset));
-        else if (option->type == &bl_option_string || option->type == &bl_option_path || option->repeats)
+        if (option->type == &bl_option_texts) {
+            const struct bl_texts *texts = (const void *)((const char *)match->group->values + option->offset);
+            for (int i = 0; i < texts->count; i++) {
+                bl_buffer_text(out, i ? ", " : "[");
+                yaml_append_quoted(out, texts->text[i]);
+            }
+            bl_buffer_byte(out, ']');
+        } else if (option->type == &bl_option_string || option->type == &bl_option_path || option->repeats)
             yaml_append_quoted(out, value.data);
         else
             bl_buffer_text(out, value.data);

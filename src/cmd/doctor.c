@@ -1,4 +1,12 @@
-/* bload doctor: looks at the machine before long work, and says of each point that it is ok, or what to do. */
+/* bload doctor looks at the machine and a directory before long work, and says of each point that it is ok, or what to
+ * do.
+ *
+ * The checks are in src/doctor; each adds findings to a list: a group, a name, a verdict and a line of text, such as
+ *
+ *     Slurm
+ *       ok       squeue           answers
+ *
+ * This file has the checks of Slurm, calls all checks in order, and prints the list. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stddef.h>
@@ -17,55 +25,40 @@
 
 /* --- Slurm -------------------------------------------------------------------------------------------------------- */
 
-/* What bload doctor finds about Slurm. It is here and not in src/doctor, since only commands run Slurm's programs. */
+/* These checks are here and not in src/doctor, since only commands run Slurm's programs. */
 
-/* A number that few clusters have at the moment: it is the answer that counts. */
+/* A number that few clusters have at the moment: doctor wants to know whether squeue answers, not the answer. */
 #define SOME_JOB "1"
 
-static void doctor_add_sbatch(struct bl_findings *f)
+static void doctor_slurm(struct bl_findings *f)
 {
+    struct bl_error e = {0};
+    struct bl_buffer output = {0};
+    int status;
+    const char *job = getenv("SLURM_JOB_ID");
+    f->group = "Slurm";
     if (bl_process_found("sbatch"))
         bl_findings_add(f, BL_VERDICT_OK, "sbatch", "found");
     else
         bl_findings_add(f, BL_VERDICT_NOTE, "sbatch", "none: bload slurm only writes scripts here");
-}
-
-static void doctor_add_squeue(struct bl_findings *f)
-{
-    struct bl_error e = {0};
-    struct bl_buffer said = {0};
-    int status;
     if (!bl_process_found("squeue"))
         bl_findings_add(f, BL_VERDICT_NOTE, "squeue", "none: bload slurm cannot see which jobs are running");
-    else if (bl_slurm_ask_queue(SOME_JOB, &said, &status, &e))
+    else if (bl_slurm_ask_queue(SOME_JOB, &output, &status, &e))
         bl_findings_add(f, BL_VERDICT_WARNING, "squeue", "%s", e.text);
     else
         bl_findings_add(f, BL_VERDICT_OK, "squeue", "answers");
-    bl_buffer_free(&said);
-}
-
-/* What --task auto would be. Variables that say nothing are no finding outside of jobs. */
-static void doctor_add_task(struct bl_findings *f, const char *job)
-{
-    struct bl_error e = {0};
-    struct bl_task task = {.set = true, .automatic = true};
-    if (!bl_task_resolve(&task, &e))
-        bl_findings_add(f, BL_VERDICT_OK, "task", "--task auto is %" PRId64 "/%" PRId64, task.index, task.count);
-    else if (job)
-        bl_findings_add(f, BL_VERDICT_NOTE, "task", "%s", e.text);
-}
-
-static void doctor_slurm(struct bl_findings *f)
-{
-    const char *job = getenv("SLURM_JOB_ID");
-    f->group = "Slurm";
-    doctor_add_sbatch(f);
-    doctor_add_squeue(f);
+    bl_buffer_free(&output);
     if (job)
         bl_findings_add(f, BL_VERDICT_OK, "job", "inside of %s", job);
     else
         bl_findings_add(f, BL_VERDICT_OK, "job", "not inside of one");
-    doctor_add_task(f, job);
+    /* Shows the number that --task auto takes here. Outside of jobs no number is normal, so that it is no finding. */
+    struct bl_task task = {.set = true, .automatic = true};
+    bl_error_clear(&e);
+    if (!bl_task_resolve(&task, &e))
+        bl_findings_add(f, BL_VERDICT_OK, "task", "--task auto is %" PRId64 "/%" PRId64, task.index, task.count);
+    else if (job)
+        bl_findings_add(f, BL_VERDICT_NOTE, "task", "%s", e.text);
 }
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
@@ -81,6 +74,7 @@ static const struct bl_option table[] = {
     {0},
 };
 
+/* Sets x->dir to the operand, or to the working directory. BL_EUSAGE: it is no directory. */
 static int doctor_resolve_directory(struct bl_cmd *cmd, struct examining *x)
 {
     struct stat status;
@@ -95,7 +89,8 @@ static int doctor_resolve_directory(struct bl_cmd *cmd, struct examining *x)
     return bl_error_set(&cmd->error, BL_EUSAGE, "%s is not a directory: name one that is to hold datasets", x->dir);
 }
 
-/* The sandbox comes before all that may start threads. */
+/* Runs all checks. The sandbox is checked before everything that may start threads: the check forks, and a child of a
+ * process with threads can do little. */
 static int doctor_examine(struct bl_cmd *cmd, struct examining *x)
 {
     struct bl_findings *f = &x->findings;
@@ -113,6 +108,7 @@ static int doctor_examine(struct bl_cmd *cmd, struct examining *x)
     return bl_findings_check(f, &cmd->error);
 }
 
+/* Appends the findings as text: a line for each, below the name of its group. quiet: only warnings and faults. */
 static void findings_format(const struct bl_findings *f, bool quiet, struct bl_buffer *out)
 {
     const char *group = "";
@@ -129,25 +125,20 @@ static void findings_format(const struct bl_findings *f, bool quiet, struct bl_b
     }
 }
 
-static int doctor_print(struct bl_cmd *cmd, const struct examining *x)
+static int doctor_run(struct bl_cmd *cmd, struct examining *x)
 {
+    char faults[BL_PLURAL_SIZE], warnings[BL_PLURAL_SIZE];
     struct bl_buffer text = {0};
     int code = BL_OK;
+    BL_TRY(doctor_resolve_directory(cmd, x));
+    bl_signals_install(&cmd->cancel);
+    signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit of a file's size then returns an error */
+    BL_TRY(doctor_examine(cmd, x));
     if (x->json)
         code = bl_findings_json(&x->findings, x->dir, &text, &cmd->error);
     else
         findings_format(&x->findings, cmd->common.quiet, &text);
-    return bl_cmd_answer(NULL, &text, !x->json, code, &cmd->error);
-}
-
-static int doctor_run(struct bl_cmd *cmd, struct examining *x)
-{
-    char faults[BL_PLURAL_SIZE], warnings[BL_PLURAL_SIZE];
-    BL_TRY(doctor_resolve_directory(cmd, x));
-    bl_signals_install(&cmd->cancel);
-    signal(SIGXFSZ, SIG_IGN); /* writing beyond the limit of a file's size is then an error */
-    BL_TRY(doctor_examine(cmd, x));
-    BL_TRY(doctor_print(cmd, x));
+    BL_TRY(bl_cmd_answer(NULL, &text, !x->json, code, &cmd->error));
     int64_t fault = bl_findings_count(&x->findings, BL_VERDICT_FAULT);
     int64_t warning = bl_findings_count(&x->findings, BL_VERDICT_WARNING);
     bl_text_plural(faults, fault, "fault");
@@ -176,10 +167,8 @@ int bl_cmd_doctor(int argc, char **argv)
         .operands = "directories"};
     const struct bl_option_group groups[] = {{"Output", table, &x}, {"General", bl_common_table, &cmd.common}, {0}};
     int code = bl_cmd_parse(&cmd, groups, argc, argv);
-    if (code || cmd.common.help)
-        goto out;
-    code = doctor_run(&cmd, &x);
-out:
+    if (!code && !cmd.common.help)
+        code = doctor_run(&cmd, &x);
     bl_findings_free(&x.findings);
     return bl_cmd_end(&cmd, code, false);
 }

@@ -1,4 +1,8 @@
-
+/* bload export writes the blocks of a dataset or view in another format, and this file describes existing exports.
+ *
+ * The command only fills a request (export/export.h) and prints the result. Three other commands (info, report,
+ * status) get a directory that may hold an export, and ask this file for its description: an export has a file
+ * export.json, packed Parquet has bload.json and metadata.json, and an unfinished one has only DIR/.bload. */
 #include <inttypes.h>
 #include <stddef.h>
 
@@ -14,6 +18,7 @@
 
 /* --- export info -------------------------------------------------------------------------------------------------- */
 
+/* Appends the description for people: lines with a label, and a text from column 13 on. */
 static void export_info_format(const struct bl_export_info *info, struct bl_buffer *out)
 {
     const struct bl_export_description *d = &info->description;
@@ -36,7 +41,7 @@ static void export_info_format(const struct bl_export_info *info, struct bl_buff
     bl_buffer_byte(out, '\n');
 }
 
-/* Appends nothing if dir holds no packed Parquet. */
+/* Describes packed Parquet; appends nothing and sets *found to false if dir holds none. */
 static int packed_info(const char *dir, bool json, bool *found, struct bl_buffer *out, struct bl_error *e)
 {
     struct bl_packed_parquet packed;
@@ -92,11 +97,9 @@ int bl_cmd_refuse_unfinished_export(const char *dir, struct bl_error *e)
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
-/* bload export: the blocks of a dataset or view in another format. */
-
 struct exporting {
-    struct bl_export_request request; /* most of it are options */
-    int to;
+    struct bl_export_request request; /* options fill most of its members */
+    int to;                           /* index of bl_export_formats */
     struct bl_progress_bar bar;
 };
 
@@ -120,11 +123,13 @@ static const struct bl_option table[] = {
     {0},
 };
 
+/* The callback of a request: shows progress from time to time, on the thread that called bl_export_run. */
 static void export_show_progress(void *sink, const struct bl_progress *progress)
 {
     bl_progress_bar_tick(sink, progress);
 }
 
+/* Prints the line at the end. A task prints how many files other tasks have still to write. */
 static void export_print_summary(const struct exporting *x, const struct bl_export_made *made)
 {
     char blocks[BL_PLURAL_SIZE], files[BL_PLURAL_SIZE], size[32];
@@ -147,28 +152,18 @@ static void export_print_summary(const struct exporting *x, const struct bl_expo
                      x->request.output, x->request.task.index, x->request.task.count);
 }
 
-static int export_check(struct bl_cmd *cmd, struct exporting *x)
-{
-    struct bl_error *e = &cmd->error;
-    int code = BL_OK;
-    if (bl_options_origin(&cmd->options, "to") == BL_ORIGIN_DEFAULT)
-        code = bl_error_set(e, BL_EUSAGE, "--to must be given: mds, webdataset, energon or megatron");
-    else if (!x->request.output)
-        code = bl_error_set(e, BL_EUSAGE, "-o must be given: the directory of the export");
-    if (!code)
-        code = bl_task_resolve(&x->request.task, e);
-    return code ? code : bl_cmd_check_parent("-o", x->request.output, false, e);
-}
-
 static int export_run(struct bl_cmd *cmd, struct exporting *x)
 {
     struct bl_export_request *request = &x->request;
     struct bl_export_made made;
-    int code = bl_cmd_directory(cmd, &request->dir);
-    if (!code)
-        code = export_check(cmd, x);
-    if (code)
-        return code;
+    struct bl_error *e = &cmd->error;
+    BL_TRY(bl_cmd_directory(cmd, &request->dir));
+    if (bl_options_origin(&cmd->options, "to") == BL_ORIGIN_DEFAULT)
+        return bl_error_set(e, BL_EUSAGE, "--to must be given: mds, webdataset, energon or megatron");
+    if (!request->output)
+        return bl_error_set(e, BL_EUSAGE, "-o must be given: the directory of the export");
+    BL_TRY(bl_task_resolve(&request->task, e));
+    BL_TRY(bl_cmd_check_parent("-o", request->output, false, e));
     request->tool = BLOAD_VERSION;
     request->format = bl_export_formats[x->to];
     request->workers = bl_cmd_workers(&cmd->common);
@@ -177,7 +172,7 @@ static int export_run(struct bl_cmd *cmd, struct exporting *x)
     request->sink = &x->bar;
     x->bar = bl_progress_bar_make(&cmd->common);
     bl_signals_install(&cmd->cancel);
-    code = bl_export_run(request, &made, &cmd->error);
+    int code = bl_export_run(request, &made, e);
     bl_progress_bar_end(&x->bar);
     if (!code && !cmd->common.quiet)
         export_print_summary(x, &made);

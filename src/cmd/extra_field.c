@@ -1,3 +1,11 @@
+/* Extra fields of a YAML file: the options of one field, its kind, and their checks.
+ *
+ * A field has two groups of options: those of every field (table below), and those of its kind, which are not known
+ * until the name of the kind or the extension of the path is. So the caller reads the entry
+ *
+ *     - {name: labels, path: "labels/{id}.npy", kind: array, dtype: int64}
+ *
+ * in two passes: it sets path and kind after bl_extra_field_begin, and all others after bl_extra_field_use_kind. */
 #include "cmd/extra_field.h"
 
 #include <stddef.h>
@@ -10,7 +18,7 @@
 #include "kind/kinds.h"
 #include "kind/media_options.h"
 
-/* --- extra fields ------------------------------------------------------------------------------------------------- */
+/* --- options ------------------------------------------------------------------------------------------------------ */
 
 static const struct bl_option table[] = {
     BL_OPTION_STRING("name", struct bl_extra_field, name, BL_AFFECTS_BYTES, NULL),
@@ -23,6 +31,7 @@ static const struct bl_option table[] = {
     {0},
 };
 
+/* Only kinds with a variant that is cut per step have this option. */
 static const struct bl_option per_step_table[] = {
     BL_OPTION_FLAG("per-step", struct bl_extra_field, per_step, BL_AFFECTS_BYTES, NULL),
     {0},
@@ -33,26 +42,25 @@ int bl_extra_field_begin(struct bl_extra_field *field, struct bl_error *e)
     return bl_options_add(&field->options, NULL, table, field, e);
 }
 
-/* Returns the first joinable kind that accepts such file names. */
-static const struct bl_kind *extra_field_kind_of_path(const char *path)
+/* Returns the kind of a field: the kind named in the file, or the first joinable kind that accepts the extension of the
+ * path. NULL: there is none. */
+static const struct bl_kind *extra_field_find_kind(const struct bl_extra_field *field)
 {
     int k = 0;
-    while (bl_kinds[k] && !(bl_composite_accepts(bl_kinds[k]) && bl_kind_has_extension(bl_kinds[k], path)))
+    if (field->kind_name) {
+        const struct bl_kind *follower = bl_kind_find_follower(field->kind_name);
+        return follower ? follower : bl_kind_find(field->kind_name);
+    }
+    if (!field->path)
+        return NULL;
+    while (bl_kinds[k] && !(bl_composite_accepts(bl_kinds[k]) && bl_kind_has_extension(bl_kinds[k], field->path)))
         k++;
     return bl_kinds[k];
 }
 
-static const struct bl_kind *extra_field_kind_of_name(const char *name)
-{
-    const struct bl_kind *follower = bl_kind_find_follower(name);
-    return follower ? follower : bl_kind_find(name);
-}
-
 int bl_extra_field_use_kind(struct bl_extra_field *field, struct bl_error *e)
 {
-    field->kind = field->kind_name ? extra_field_kind_of_name(field->kind_name)
-                  : field->path    ? extra_field_kind_of_path(field->path)
-                                   : NULL;
+    field->kind = extra_field_find_kind(field);
     bool follows = field->kind && field->kind->follow;
     if (!field->path && !follows)
         return bl_error_set(e, BL_EUSAGE, "a field without a path");
@@ -67,17 +75,21 @@ int bl_extra_field_use_kind(struct bl_extra_field *field, struct bl_error *e)
                             field->kind->name);
     field->kind_name = field->kind->name; /* the identity of a dataset contains the kind, not how it was detected */
     const struct bl_kind *per_step = bl_kind_find_per_step(field->kind);
+    /* The variant that is cut per step has the kind's options first, so one struct holds the options of both. */
     field->config = calloc(1, per_step ? per_step->options.config_size : field->kind->options.config_size);
     if (!field->config)
         return bl_error_memory(e);
-    int code = bl_options_add(&field->options, NULL, field->kind->options.table, field->config, e);
-    if (code || !per_step)
-        return code;
+    BL_TRY(bl_options_add(&field->options, NULL, field->kind->options.table, field->config, e));
+    if (!per_step)
+        return BL_OK;
     BL_TRY(bl_options_add(&field->options, NULL, per_step_table, field, e));
     return bl_options_add(&field->options, NULL, per_step->options.table, field->config, e);
 }
 
-/* A field cut per step has a different kind of the same name. */
+/* --- checks ------------------------------------------------------------------------------------------------------- */
+
+/* Replaces the kind by its variant of the same name if the field is cut per step. Otherwise the options of that variant
+ * must not be given. */
 static int extra_field_choose_kind(struct bl_extra_field *field, struct bl_error *e)
 {
     const struct bl_kind *per_step = bl_kind_find_per_step(field->kind);
@@ -92,70 +104,43 @@ static int extra_field_choose_kind(struct bl_extra_field *field, struct bl_error
     return BL_OK;
 }
 
-static int extra_field_check_name(const char *name, struct bl_error *e)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
-    if (!name)
-        return bl_error_set(e, BL_EUSAGE, "a field without a name");
-    if (strlen(name) >= BL_FIELD_NAME_MAX || name[strspn(name, letters)])
-        return bl_error_set(e, BL_EUSAGE, "a field's name is at most %d letters, digits, _ and -, not \"%s\"",
-                            BL_FIELD_NAME_MAX - 1, name);
-    return BL_OK;
-}
-
-static int extra_field_check_dtype(struct bl_extra_field *field, struct bl_error *e)
-{
-    if (!field->dtype)
-        return BL_OK;
-    int which = bl_kind_dtype(field->kind, field->dtype);
-    if (which < 0)
-        return bl_error_set(e, BL_EUSAGE, "dtype: %s has no type \"%s\"", field->kind->name, field->dtype);
-    struct bl_kind_config *config = field->config;
-    config->dtype = which;
-    return BL_OK;
-}
-
-static int extra_field_check_stream(struct bl_extra_field *field, struct bl_error *e)
-{
-    struct bl_kind_config *config = field->config;
-    if (field->kind->options.has_streams)
-        config->stream = field->stream;
-    else if (field->stream)
-        return bl_error_set(e, BL_EUSAGE, "stream: %s has no streams", field->kind->name);
-    return BL_OK;
-}
-
 bool bl_extra_field_has_clips(const struct bl_extra_field *field)
 {
     return field->path && !field->kind->follow && !field->kind->scan->stat_folder &&
            bl_kind_is_list(field->kind, field->path);
 }
 
-/* The path is that of a list of clips, or has a placeholder for the sequence's name. */
-static int extra_field_check_path(const struct bl_extra_field *field, struct bl_error *e)
+int bl_extra_field_check(struct bl_extra_field *field, struct bl_error *e)
 {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+    struct bl_kind_config *config = field->config; /* of kinds that have types or streams */
+    if (!field->name)
+        return bl_error_set(e, BL_EUSAGE, "a field without a name");
+    if (strlen(field->name) >= BL_FIELD_NAME_MAX || field->name[strspn(field->name, letters)])
+        return bl_error_set(e, BL_EUSAGE, "a field's name is at most %d letters, digits, _ and -, not \"%s\"",
+                            BL_FIELD_NAME_MAX - 1, field->name);
     bool is_list = bl_extra_field_has_clips(field);
     if (is_list && strpbrk(field->path, "{}"))
         return bl_error_set(e, BL_EUSAGE, "\"%s\" is a list of inputs, not the file of one sequence", field->path);
     if (is_list && field->per_step)
         return bl_error_set(e, BL_EUSAGE, "per-step: not of clips, as \"%s\" lists", field->path);
-    return is_list ? BL_OK : bl_companion_check(field->path, e);
+    if (field->path && !is_list)
+        BL_TRY(bl_companion_check(field->path, e)); /* the path has a placeholder, as in "labels/{id}.npy" */
+    BL_TRY(extra_field_choose_kind(field, e));
+    int dtype = field->dtype ? bl_kind_dtype(field->kind, field->dtype) : -1;
+    if (field->dtype && dtype < 0)
+        return bl_error_set(e, BL_EUSAGE, "dtype: %s has no type \"%s\"", field->kind->name, field->dtype);
+    if (field->dtype)
+        config->dtype = dtype;
+    if (field->stream && !field->kind->options.has_streams)
+        return bl_error_set(e, BL_EUSAGE, "stream: %s has no streams", field->kind->name);
+    if (field->kind->options.has_streams)
+        config->stream = field->stream;
+    BL_TRY(bl_kind_check(field->kind, field->config, e));
+    return field->kind->options.check_dtype ? field->kind->options.check_dtype(field->config, e) : BL_OK;
 }
 
-int bl_extra_field_check(struct bl_extra_field *field, struct bl_error *e)
-{
-    BL_TRY(extra_field_check_name(field->name, e));
-    if (field->path) {
-        BL_TRY(extra_field_check_path(field, e));
-    }
-    BL_TRY(extra_field_choose_kind(field, e));
-    BL_TRY(extra_field_check_dtype(field, e));
-    BL_TRY(extra_field_check_stream(field, e));
-    int code = bl_kind_check(field->kind, field->config, e);
-    if (code || !field->kind->options.check_dtype)
-        return code;
-    return field->kind->options.check_dtype(field->config, e);
-}
+/* --- use ---------------------------------------------------------------------------------------------------------- */
 
 void bl_extra_field_free(struct bl_extra_field *field)
 {
@@ -168,33 +153,29 @@ void bl_extra_field_free(struct bl_extra_field *field)
 
 struct bl_composite_part bl_extra_field_part(struct bl_extra_field *field)
 {
-    bool said = bl_options_origin(&field->options, "length-tolerance") != BL_ORIGIN_DEFAULT;
+    bool is_given = bl_options_origin(&field->options, "length-tolerance") != BL_ORIGIN_DEFAULT;
     return (struct bl_composite_part){.kind = field->kind,
                                       .config = field->config,
                                       .name = field->name,
                                       .path = field->path,
                                       .clips = bl_extra_field_has_clips(field) ? &field->clips : NULL,
-                                      .tolerance = said ? field->tolerance : -1};
-}
-
-/* Whether to hide the kind's option because every field has an option of that name. */
-static bool extra_field_hides(const struct bl_extra_field *field, const struct bl_option_match *match)
-{
-    bool hidden = false;
-    for (const struct bl_option *own = table; own->name && match->group->values != field; own++)
-        hidden |= strcmp(own->name, match->option->name) == 0;
-    return hidden || match->option->command_line_only;
+                                      .tolerance = is_given ? field->tolerance : -1};
 }
 
 bool bl_extra_field_next(const struct bl_extra_field *field, struct bl_option_match *match)
 {
     while (bl_options_next(&field->options, match)) {
-        if (!extra_field_hides(field, match))
+        /* A kind may have an option that every field has, too, such as dtype. Only the field's own is shown. */
+        bool hidden = match->option->command_line_only;
+        for (const struct bl_option *own = table; own->name && match->group->values != field; own++)
+            hidden |= strcmp(own->name, match->option->name) == 0;
+        if (!hidden)
             return true;
     }
     return false;
 }
 
+/* The lines are, for example, "field labels kind: array\n". */
 void bl_extra_field_identify(const struct bl_extra_field *field, struct bl_buffer *out)
 {
     for (struct bl_option_match m = {0}; bl_extra_field_next(field, &m);) {
@@ -207,7 +188,7 @@ void bl_extra_field_identify(const struct bl_extra_field *field, struct bl_buffe
 
 /* --- choice of a field -------------------------------------------------------------------------------------------- */
 
-/* The names of the fields: "frames, labels". */
+/* Returns BL_EUSAGE with the names of all fields, "frames, labels", and the most similar name if there is one. */
 static int fields_refuse(const struct bl_fields *fields, const char *name, struct bl_error *e)
 {
     struct bl_buffer names = {0};

@@ -8,32 +8,38 @@
 
 /* --- extra fields ------------------------------------------------------------------------------------------------- */
 
-/* Extra fields: the list `fields` of a YAML file. Each has a kind and that kind's options. */
+/* An extra field is an entry of the list `fields` of a YAML file: files beside the inputs, such as labels, whose steps
+ * go into blocks of their own. Each has a kind and that kind's options. The calls for an entry are, in this order,
+ * begin, "path" and "kind" set in field->options, use_kind, all others set, check. */
 
 struct bl_extra_field {
-    const char *name, *path, *kind_name, *dtype; /* options */
+    const char *name, *path, *kind_name, *dtype; /* options; NULL: not given. The configuration owns the texts */
     int stream;                                  /* option, as of bl_option_stream_number */
-    int64_t tolerance;                           /* option */
+    int64_t tolerance;                           /* option: steps by which the lengths of two files may differ */
     bool per_step;                               /* option, for kinds that support it */
-    const struct bl_kind *kind;
-    void *config;              /* options of the kind */
-    struct bl_options options; /* the options above, and those of the kind */
-    struct bl_clip_list clips; /* of the list that path names, if it does: read by the user */
-    bool prepared;
+    const struct bl_kind *kind;                  /* after use_kind */
+    void *config;                                /* options of the kind; owned */
+    struct bl_options options;                   /* the options above, and those of the kind */
+    struct bl_clip_list clips; /* the clips, if path is that of a list of clips; the user of the field reads it */
+    bool prepared;             /* the kind's options are prepared, so that bl_extra_field_free releases them */
 };
 
-/* Adds the options that every field has. Set "name", "path" and "kind" before the kind's options are added. */
+/* Adds the options that every field has. Initialize the field with {0}. BL_EFAIL: out of memory. */
 int bl_extra_field_begin(struct bl_extra_field *field, struct bl_error *e);
-/* Finds the kind by its name or by the path's extension, and adds its options. BL_EUSAGE. */
+
+/* Finds the kind by its name or by the path's extension, and adds its options. BL_EUSAGE: there is no such kind, or it
+ * cannot be a field. */
 int bl_extra_field_use_kind(struct bl_extra_field *field, struct bl_error *e);
-/* Checks the values. BL_EUSAGE. */
+
+/* Checks the values, and copies dtype and stream to the kind's options. BL_EUSAGE. */
 int bl_extra_field_check(struct bl_extra_field *field, struct bl_error *e);
+
 void bl_extra_field_free(struct bl_extra_field *field);
 
-/* Whether the path is that of a list of clips. */
+/* Returns whether the path is that of a list of clips, a line for each sequence, instead of one file for each. */
 bool bl_extra_field_has_clips(const struct bl_extra_field *field);
 
-/* Returns the field as a part of a composite kind. */
+/* Returns the field as a part of a composite kind. The part points into the field. */
 struct bl_composite_part bl_extra_field_part(struct bl_extra_field *field);
 
 /* Appends a "field NAME option: value" line for each option that affects something. */
@@ -44,9 +50,9 @@ bool bl_extra_field_next(const struct bl_extra_field *field, struct bl_option_ma
 
 /* --- choice of a field -------------------------------------------------------------------------------------------- */
 
-/* --field: one of the fields of a dataset. */
-
-/* Finds it; NULL: the only one. BL_EUSAGE: there is none of that name, or several, with their names. */
+/* Sets *found to the index of the field with the name that --field gives; with name NULL, to the index of the only
+ * field. BL_EUSAGE: there is no field of that name, or name is NULL and there are several. The message has all
+ * names. */
 int bl_field_choose(const struct bl_fields *fields, const char *name, int *found, struct bl_error *e);
 
 #endif

@@ -1,4 +1,11 @@
-/* bload find: where sequences lie, and what a training run reads in a step. */
+/* bload find prints where sequences lie, and what a training run reads in a step.
+ *
+ * The questions are answered by store/find.h, which returns pieces: the steps of one sequence in one block. This file
+ * reads the ids, prints a line for each piece, and decodes text on request. With --epoch a piece also has the step, the
+ * rank and the place at which a training run reads it, for example, cut after five columns:
+ *
+ *     id        block  start  length  source_start
+ *     swim.mp4  17     12     52      0 */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -17,25 +24,27 @@
 #include "store/find.h"
 
 enum {
-    NAMED = 10,      /* ids that are not there: so many are named */
+    NAMED = 10,      /* ids without a sequence of which the messages name at most this many */
     COLUMNS = 160,   /* characters of a line of text */
-    TOKENS = 1 << 12 /* read at a time */
+    TOKENS = 1 << 12 /* steps of a field of text that are read at a time */
 };
 
+/* The state of the command: options first, then what it has opened and found. */
 struct find {
-    int64_t step, lines;
+    int64_t step, lines; /* step from 0, if has_step; lines of text for each piece */
     bool has_step, is_training, json, text;
     const char *field, *tokenizer;
     struct bl_training training;
     struct bl_view view;
     struct bl_find found;
-    struct bl_buffer ids; /* each with a NUL after it */
+    struct bl_buffer ids; /* the ids requested, each with a NUL after it */
     struct bl_output out;
-    struct bl_buffer line, decoded; /* scratch */
-    struct bl_detokenizer *detokenizer;
-    int text_field;
-    int64_t told;    /* row that failed, from 1, of which the last piece was */
-    uint8_t *tokens; /* [TOKENS] steps of the field */
+    struct bl_buffer line;              /* the next lines of the output */
+    struct bl_buffer decoded;           /* the text of a piece, before invalid bytes are replaced */
+    struct bl_detokenizer *detokenizer; /* with --text */
+    int text_field;                     /* with --text: index of the field that is decoded */
+    int64_t reported;                   /* failed row of the piece before, + 1; 0: that row has not failed */
+    uint8_t *tokens;                    /* [TOKENS] steps of the field; with --text */
 };
 
 static const struct bl_option table[] = {
@@ -86,22 +95,19 @@ static const struct bl_option training_table[] = {
     {0},
 };
 
-/* --- ids -------------------------------------------------------------------------------------------------------- */
+/* --- ids ---------------------------------------------------------------------------------------------------------- */
 
-/* An operand: an id, @FILE, or "-" for a list from standard input. */
-static int ids_add(struct find *f, const char *operand, struct bl_error *e)
-{
-    const char *list = strcmp(operand, "-") == 0 ? operand : operand[0] == '@' ? operand + 1 : NULL;
-    if (!list)
-        bl_buffer_append(&f->ids, operand, strlen(operand) + 1);
-    return list ? bl_lines_append_list(list, &f->ids, e) : bl_buffer_check(&f->ids, e);
-}
-
+/* Appends the ids of all operands to f->ids. An operand is an id, @FILE, or "-" for a list from standard input. */
 static int ids_read(struct bl_cmd *cmd, struct find *f, size_t *count)
 {
     int code = BL_OK;
-    for (int i = 1; i < cmd->options.operands && !code; i++)
-        code = ids_add(f, cmd->options.operand[i], &cmd->error);
+    for (int i = 1; i < cmd->options.operands && !code; i++) {
+        const char *operand = cmd->options.operand[i];
+        const char *list = strcmp(operand, "-") == 0 ? operand : operand[0] == '@' ? operand + 1 : NULL;
+        if (!list)
+            bl_buffer_append(&f->ids, operand, strlen(operand) + 1);
+        code = list ? bl_lines_append_list(list, &f->ids, &cmd->error) : bl_buffer_check(&f->ids, &cmd->error);
+    }
     *count = 0;
     for (size_t at = 0; at < f->ids.size && !code; at += strlen(f->ids.data + at) + 1)
         (*count)++;
@@ -110,20 +116,7 @@ static int ids_read(struct bl_cmd *cmd, struct find *f, size_t *count)
     return code;
 }
 
-/* Closes the gaps that ids without a row leave; the rest is found before they are refused. */
-static size_t ids_keep_found(const char **id, int64_t *row, size_t count, const char *missing[NAMED], size_t *misses)
-{
-    size_t kept = 0;
-    *misses = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (row[i] >= 0)
-            row[kept++] = row[i];
-        else if ((*misses)++ < NAMED)
-            missing[*misses - 1] = id[i];
-    }
-    return kept;
-}
-
+/* Returns BL_EUSAGE for ids that no sequence has. If there are several, the first ones are printed before. */
 static int ids_refuse(struct find *f, const char *const missing[NAMED], size_t misses, size_t count, struct bl_cmd *cmd)
 {
     char a[BL_PLURAL_SIZE];
@@ -135,8 +128,10 @@ static int ids_refuse(struct find *f, const char *const missing[NAMED], size_t m
                         bl_text_plural(a, (int64_t)count, "id"));
 }
 
-/* --- text ------------------------------------------------------------------------------------------------------- */
+/* --- text --------------------------------------------------------------------------------------------------------- */
 
+/* Chooses the field of --text, the first with ids of a tokenizer unless --field names another one, and opens its
+ * tokenizer. */
 static int text_open(struct find *f, struct bl_error *e)
 {
     const struct bl_manifest *m = &f->view.manifest;
@@ -159,7 +154,7 @@ static int text_open(struct find *f, struct bl_error *e)
     return f->tokens ? BL_OK : bl_error_memory(e);
 }
 
-/* Decodes the piece until there is enough for the lines. */
+/* Decodes the beginning of the piece to f->decoded: so much that every line can have COLUMNS characters. */
 static int text_decode(struct find *f, const struct bl_found *piece, struct bl_error *e)
 {
     const struct bl_field *field = &f->view.manifest.format.fields.field[f->text_field];
@@ -180,32 +175,26 @@ static int text_decode(struct find *f, const struct bl_found *piece, struct bl_e
     return code ? code : bl_buffer_check(&f->decoded, e);
 }
 
-/* The bytes of the first line of a text: up to its line end, or so many characters as fit. */
-static size_t line_size(const char *text, size_t size)
-{
-    size_t at = 0;
-    for (int columns = 0; at < size && text[at] != '\n' && columns < COLUMNS; columns++)
-        at += bl_utf8_length(text + at, size - at);
-    return at;
-}
-
-/* Sets f->line to the lines of a text of valid UTF-8, each with before before it; "..." where it goes on. */
-static void text_cut(struct find *f, const struct bl_buffer *text, const char *before)
+/* Sets f->line to the first lines of a text of valid UTF-8, each with the prefix. A long line is cut in lines of
+ * COLUMNS characters. A last line "..." says that the text goes on. */
+static void text_cut(struct find *f, const struct bl_buffer *text, const char *prefix)
 {
     size_t at = 0;
     bl_buffer_clear(&f->line);
     for (int64_t line = 0; at < text->size && line < f->lines; line++) {
-        size_t size = line_size(text->data + at, text->size - at);
-        bl_buffer_printf(&f->line, "%s%.*s\n", before, (int)size, text->data + at);
-        at += size;
+        size_t begin = at;
+        for (int columns = 0; at < text->size && text->data[at] != '\n' && columns < COLUMNS; columns++)
+            at += bl_utf8_length(text->data + at, text->size - at);
+        bl_buffer_printf(&f->line, "%s%.*s\n", prefix, (int)(at - begin), text->data + begin);
         at += at < text->size && text->data[at] == '\n';
     }
     if (at < text->size)
-        bl_buffer_printf(&f->line, "%s...\n", before);
+        bl_buffer_printf(&f->line, "%s...\n", prefix);
 }
 
-/* Sets f->line to the text of a piece. */
-static int text_make(struct find *f, const struct bl_found *piece, const char *before, struct bl_error *e)
+/* Sets f->line to the first lines of the text of a piece. Bytes that are no UTF-8 are replaced, as a piece may begin
+ * and end inside of a character; control characters are masked. */
+static int text_make(struct find *f, const struct bl_found *piece, const char *prefix, struct bl_error *e)
 {
     struct bl_buffer text = {0};
     int64_t replaced = 0;
@@ -216,7 +205,7 @@ static int text_make(struct find *f, const struct bl_found *piece, const char *b
         code = bl_buffer_check(&text, e);
     if (!code && text.size) {
         text.size = bl_utf8_mask(text.data, text.size, "\n\t");
-        text_cut(f, &text, before);
+        text_cut(f, &text, prefix);
     } else {
         bl_buffer_clear(&f->line);
     }
@@ -224,23 +213,16 @@ static int text_make(struct find *f, const struct bl_found *piece, const char *b
     return code ? code : bl_buffer_check(&f->line, e);
 }
 
-/* --- output ----------------------------------------------------------------------------------------------------- */
+/* --- output ------------------------------------------------------------------------------------------------------- */
 
+/* Writes the lines in f->line; an empty buffer writes nothing. */
 static int find_write_line(struct find *f, struct bl_error *e)
 {
-    int code = bl_buffer_check(&f->line, e);
-    return code || !f->line.size ? code : bl_output_write(&f->out, f->line.data, f->line.size, e);
+    BL_TRY(bl_buffer_check(&f->line, e));
+    return f->line.size ? bl_output_write(&f->out, f->line.data, f->line.size, e) : BL_OK;
 }
 
-static int find_write_header(struct find *f, struct bl_error *e)
-{
-    bl_buffer_clear(&f->line);
-    if (!f->json)
-        bl_buffer_printf(&f->line, "id\tblock\tstart\tlength\tsource_start\t%sshard\n",
-                         f->is_training ? "step\trank\tplace\t" : "");
-    return find_write_line(f, e);
-}
-
+/* Writes the line of a piece. The columns of training have "-" for a piece that no rank reads. */
 static int find_write_row(struct find *f, const struct bl_found *found, const struct bl_row *row, struct bl_error *e)
 {
     struct bl_buffer *line = &f->line;
@@ -258,6 +240,7 @@ static int find_write_row(struct find *f, const struct bl_found *found, const st
     return code ? code : find_write_line(f, e);
 }
 
+/* Prints why a sequence is in no block (is_placed false), or why steps of it are zeros. */
 static void find_print_status(const struct bl_row *row, bool is_placed, const char *dir)
 {
     const char *colon = row->reason[0] ? ": " : "";
@@ -271,18 +254,18 @@ static void find_print_status(const struct bl_row *row, bool is_placed, const ch
         bl_cmd_print("%s is in no block: the plan of %s leaves it out", row->id, dir);
 }
 
-/* Writes what was found of a row, or that it is in no block. */
+/* Writes a piece, or that its row is in no block (found->block is -1). JSON has both as objects; as text, the second is
+ * a message. */
 static int find_write(struct find *f, const struct bl_found *found, struct bl_error *e)
 {
     const struct bl_row *row;
     const bool is_placed = found->block >= 0;
-    int code = bl_view_row(&f->view, found->row, &row, e);
-    if (code)
-        return code;
+    int code = BL_OK;
+    BL_TRY(bl_view_row(&f->view, found->row, &row, e));
     const bool is_failed = is_placed && row->status != BL_ROW_OK;
-    if (!f->json && (!is_placed || (is_failed && f->told != found->row + 1)))
+    if (!f->json && (!is_placed || (is_failed && f->reported != found->row + 1)))
         find_print_status(row, is_placed, f->view.dir);
-    f->told = is_failed ? found->row + 1 : 0;
+    f->reported = is_failed ? found->row + 1 : 0; /* pieces of a row follow each other: one message for all of them */
     const bool has_text = f->text && is_placed && row->status == BL_ROW_OK;
     if (!f->json && is_placed)
         code = find_write_row(f, found, row, e);
@@ -301,6 +284,7 @@ static int find_write(struct find *f, const struct bl_found *found, struct bl_er
     return code ? code : find_write_line(f, e);
 }
 
+/* Prints the order of the epoch: plan, shuffling, and its size in steps. */
 static void find_print_training(const struct find *f)
 {
     const struct bl_training *t = &f->training;
@@ -316,42 +300,20 @@ static void find_print_training(const struct find *f)
                  bl_text_plural(blocks, t->batch_size, "block"));
 }
 
-/* Blocks that no rank reads. */
-static void find_print_unread(const struct find *f)
-{
-    int64_t unread = 0;
-    char a[BL_PLURAL_SIZE];
-    for (size_t i = 0; i < f->found.count; i++)
-        unread += !f->found.found[i].is_read;
-    if (f->is_training && unread)
-        bl_cmd_print("%s not read: the blocks were consumed before, or are left out at the end",
-                     bl_text_plural(a, unread, "piece is|pieces are"));
-}
-
-/* --- the command ------------------------------------------------------------------------------------------------ */
-
-static int find_begin(struct bl_cmd *cmd, struct find *f)
-{
-    const struct bl_plan_info *info = &f->view.manifest.plan_info;
-    struct bl_training *t = &f->training;
-    t->world_size = t->world_size ? t->world_size : info->world_size;
-    t->batch_size = t->batch_size ? t->batch_size : info->batch_size;
-    int code = f->text ? text_open(f, &cmd->error) : BL_OK;
-    if (!code)
-        code = bl_find_begin(&f->found, &f->view, f->is_training ? t : NULL, &cmd->cancel, &cmd->error);
-    if (!code)
-        code = bl_output_open(&f->out, NULL, &cmd->error);
-    bl_output_mind_terminal(&f->out);
-    return code;
-}
-
-/* Writes all that was found, and for each of the rows at least that it is in no block. */
+/* Writes all that was found, in the order of the `rows` rows requested. A row without a piece is in no block. With rows
+ * 0 the pieces of a step are written. */
 static int find_write_all(struct bl_cmd *cmd, struct find *f, const int64_t *row, size_t rows)
 {
     size_t at = 0;
+    int64_t unread = 0;
+    char a[BL_PLURAL_SIZE];
     if (f->is_training && !cmd->common.quiet)
         find_print_training(f);
-    int code = find_write_header(f, &cmd->error);
+    bl_buffer_clear(&f->line);
+    if (!f->json)
+        bl_buffer_printf(&f->line, "id\tblock\tstart\tlength\tsource_start\t%sshard\n",
+                         f->is_training ? "step\trank\tplace\t" : "");
+    int code = find_write_line(f, &cmd->error);
     for (size_t i = 0; i < rows && !code; i++) {
         const struct bl_found none = {.row = row[i], .block = -1};
         if (at == f->found.count || f->found.found[at].subject != i)
@@ -363,14 +325,19 @@ static int find_write_all(struct bl_cmd *cmd, struct find *f, const int64_t *row
         code = bl_cancelled(&cmd->cancel) ? BL_ECANCEL : find_write(f, &f->found.found[at], &cmd->error);
     if (!code)
         code = bl_output_commit(&f->out, &cmd->error);
-    if (!code && !cmd->common.quiet)
-        find_print_unread(f);
+    for (size_t i = 0; i < f->found.count; i++)
+        unread += !f->found.found[i].is_read;
+    if (!code && !cmd->common.quiet && f->is_training && unread)
+        bl_cmd_print("%s not read: the blocks were consumed before, or are left out at the end",
+                     bl_text_plural(a, unread, "piece is|pieces are"));
     return code;
 }
 
+/* Finds the sequences with the ids. Those that exist are written before an id without a sequence is an error, so that a
+ * long list needs no second run. */
 static int find_ids(struct bl_cmd *cmd, struct find *f)
 {
-    size_t count, misses = 0;
+    size_t count, found = 0, misses = 0;
     const char *missing[NAMED];
     int code = ids_read(cmd, f, &count);
     const char **id = code ? NULL : calloc(count, sizeof *id);
@@ -381,8 +348,13 @@ static int find_ids(struct bl_cmd *cmd, struct find *f)
         id[i] = f->ids.data + at;
     if (!code)
         code = bl_sequence_ids_find(&f->view, id, count, &cmd->cancel, row, &cmd->error);
-    size_t found = code ? 0 : ids_keep_found(id, row, count, missing, &misses);
-    if (found)
+    for (size_t i = 0; i < count && !code; i++) {
+        if (row[i] >= 0)
+            row[found++] = row[i]; /* the rows that exist move together */
+        else if (misses++ < NAMED)
+            missing[misses - 1] = id[i];
+    }
+    if (!code && found)
         code = bl_find_rows(&f->found, row, found, &cmd->error);
     if (!code && found)
         code = find_write_all(cmd, f, row, found);
@@ -393,6 +365,7 @@ static int find_ids(struct bl_cmd *cmd, struct find *f)
     return code;
 }
 
+/* Checks the operands and options before anything is opened. BL_EUSAGE. */
 static int find_check(struct bl_cmd *cmd, struct find *f)
 {
     const struct bl_options *o = &cmd->options;
@@ -410,12 +383,18 @@ static int find_check(struct bl_cmd *cmd, struct find *f)
 
 static int find_run(struct bl_cmd *cmd, struct find *f)
 {
-    int code = find_check(cmd, f);
+    struct bl_training *t = &f->training;
+    BL_TRY(find_check(cmd, f));
+    BL_TRY(bl_view_open(&f->view, cmd->options.operand[0], &cmd->error));
+    const struct bl_plan_info *info = &f->view.manifest.plan_info;
+    t->world_size = t->world_size ? t->world_size : info->world_size;
+    t->batch_size = t->batch_size ? t->batch_size : info->batch_size;
+    int code = f->text ? text_open(f, &cmd->error) : BL_OK;
     if (!code)
-        code = bl_view_open(&f->view, cmd->options.operand[0], &cmd->error);
-    if (code)
-        return code;
-    code = find_begin(cmd, f);
+        code = bl_find_begin(&f->found, &f->view, f->is_training ? t : NULL, &cmd->cancel, &cmd->error);
+    if (!code)
+        code = bl_output_open(&f->out, NULL, &cmd->error);
+    bl_output_mind_terminal(&f->out);
     if (!code && f->has_step) {
         code = bl_find_step(&f->found, f->step, &cmd->error);
         if (!code)

@@ -1,4 +1,8 @@
-/* bload finish: turns the shards of several tasks into a dataset. */
+/* bload finish turns the shards of several tasks into a dataset.
+ *
+ * Tasks of bload pack --task leave their shards in DIR, and a draft of the manifest, the table and the plan in
+ * DIR/.bload. This command loads these three, checks that they belong together, and has the run write the index and the
+ * manifest. It may be repeated: a dataset that is complete is checked for lost shards, and nothing else happens. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -32,20 +36,20 @@ static const struct bl_option output_table[] = {
     {0},
 };
 
-/* --- the files in DIR/.bload ------------------------------------------------------------------------------------ */
+/* --- files in DIR/.bload ------------------------------------------------------------------------------------------ */
 
-/* Loads the options of the plan: sequences.tsv names the one by which a sequence was dropped. */
-static int finish_load_plan_options(struct finishing *f, struct bl_error *e)
+/* Loads the draft of the manifest, the table, the plan and its options, and compares their checksums. BL_EFAIL: one of
+ * them is missing, damaged or of another run. */
+static int finish_load(struct finishing *f, struct bl_error *e)
 {
-    BL_TRY(bl_recorded_plan_options(&f->manifest, &f->plan_options, e));
-    return bl_table_lengths_resolve(&f->table, &f->plan_options, e);
-}
-
-static int finish_load_plan(struct finishing *f, struct bl_error *e)
-{
+    const char *path = f->state.sequences;
     char digest[BL_DIGEST_SIZE];
     struct bl_plan_info plan_info;
     bool found;
+    BL_TRY(bl_manifest_draft_read(&f->state, &f->manifest, e));
+    BL_TRY(bl_table_checksum_verify(&f->state, &f->table_checksum, e));
+    BL_TRY(bl_sequences_open(&f->table, &path, 1, false, e));
+    BL_TRY(bl_table_checksum_compare(&f->table, f->table_checksum, e));
     BL_TRY(bl_saved_plan_load(&f->state, &f->plan, &plan_info, f->manifest.format.T, f->table.length, f->table.count,
                               &found, e));
     if (!found)
@@ -54,25 +58,14 @@ static int finish_load_plan(struct finishing *f, struct bl_error *e)
     BL_TRY(bl_plan_digest(&f->plan, f->table.length, digest, e));
     if (strcmp(digest, f->manifest.format.plan_digest) != 0)
         return bl_error_set(e, BL_EFAIL, "%s/.bload/" BL_STATE_PLAN_FILE " is not the plan that was packed", f->dir);
-    return BL_OK;
+    /* The options of the plan: sequences.tsv names the option by which a sequence was dropped. */
+    BL_TRY(bl_recorded_plan_options(&f->manifest, &f->plan_options, e));
+    return bl_table_lengths_resolve(&f->table, &f->plan_options, e);
 }
 
-static int finish_load(struct finishing *f, struct bl_error *e)
-{
-    int code = bl_manifest_draft_read(&f->state, &f->manifest, e);
-    const char *path = f->state.sequences;
-    if (code)
-        return code;
-    BL_TRY(bl_table_checksum_verify(&f->state, &f->table_checksum, e));
-    BL_TRY(bl_sequences_open(&f->table, &path, 1, false, e));
-    BL_TRY(bl_table_checksum_compare(&f->table, f->table_checksum, e));
-    BL_TRY(finish_load_plan(f, e));
-    return finish_load_plan_options(f, e);
-}
+/* --- the command -------------------------------------------------------------------------------------------------- */
 
-/* --- the command ------------------------------------------------------------------------------------------------ */
-
-/* Checks for shards that a finished dataset has lost since. */
+/* Returns BL_EFAIL if the finished dataset has lost shards since; the message names the first ones. */
 static int finish_check_shards(const struct finishing *f, struct bl_error *e)
 {
     struct bl_missing missing;
@@ -93,31 +86,27 @@ out:
     return code;
 }
 
-/* Handles a complete dataset: it may have lost shards since, and files of the run may remain. */
-static int finish_check_dataset(struct finishing *f, struct bl_error *e)
+/* Handles a dataset that is already complete: it may have lost shards since, and files of the run may remain. *found:
+ * whether it is complete. */
+static int finish_find(struct bl_cmd *cmd, struct finishing *f, bool *found)
 {
+    struct bl_error *e = &cmd->error;
+    int code = bl_fs_find(f->dir, BL_MANIFEST_FILE, found, e);
+    if (!*found)
+        return code;
     BL_TRY(bl_manifest_read(&f->manifest, f->dir, e));
     BL_TRY(bl_sequences_open_dataset(&f->table, f->dir, NULL, e));
     BL_TRY(finish_check_shards(f, e));
     f->partial = !bl_sequences_is_clean(&f->table);
-    return bl_state_remove_leftovers(f->dir, e);
-}
-
-/* Finds out whether the dataset is already complete. */
-static int finish_find(struct bl_cmd *cmd, struct finishing *f, bool *found)
-{
-    int code = bl_fs_find(f->dir, BL_MANIFEST_FILE, found, &cmd->error);
-    if (!*found)
-        return code;
-    code = finish_check_dataset(f, &cmd->error);
-    if (code || cmd->common.quiet)
-        return code;
-    const struct bl_fault_counts faults = bl_fault_counts_of(&f->table);
-    bl_summary_complete(f->dir, f->partial ? &faults : NULL);
+    BL_TRY(bl_state_remove_leftovers(f->dir, e));
+    if (!cmd->common.quiet) {
+        const struct bl_fault_counts faults = bl_fault_counts_of(&f->table);
+        bl_summary_complete(f->dir, f->partial ? &faults : NULL);
+    }
     return BL_OK;
 }
 
-/* What tasks left that found nothing to pack is removed. */
+/* Removes DIR/.bload if the tasks found nothing to pack, which a file of theirs says, and sets f->nothing_new. */
 static int finish_discard(struct finishing *f, struct bl_error *e)
 {
     struct bl_buffer path = {0};
@@ -136,6 +125,8 @@ static int finish_discard(struct finishing *f, struct bl_error *e)
     return code;
 }
 
+/* Writes the dataset and removes DIR/.bload. The state stays open until the manifest is written, since its lock keeps
+ * tasks away. */
 static int finish_write(struct bl_cmd *cmd, struct finishing *f)
 {
     struct bl_error *e = &cmd->error;
@@ -145,27 +136,17 @@ static int finish_write(struct bl_cmd *cmd, struct finishing *f)
                                .plan_options = &f->plan_options,
                                .manifest = &f->manifest,
                                .cancel = &cmd->cancel};
-    int code = bl_state_adopt(&f->state, f->dir, e);
-    if (code)
-        goto out;
-    code = finish_discard(f, e);
-    if (code || f->nothing_new)
-        return code;
-    code = finish_load(f, e);
-    if (code)
-        goto out;
+    BL_TRY(bl_state_adopt(&f->state, f->dir, e));
+    BL_TRY(finish_discard(f, e));
+    if (f->nothing_new)
+        return BL_OK;
+    BL_TRY(finish_load(f, e));
     finish.table_checksum = f->table_checksum;
-    code = bl_finish_sweep(f->dir, e);
-    if (code)
-        goto out;
-    code = bl_finish_run(&finish, &f->finished, e);
-    if (code)
-        goto out;
-    bl_sequences_close_files(&f->table);
-    code = bl_state_remove(&f->state, e);
-out:
+    BL_TRY(bl_finish_sweep(f->dir, e));
+    BL_TRY(bl_finish_run(&finish, &f->finished, e));
     f->partial = bl_finished_partial(&f->finished);
-    return code;
+    bl_sequences_close_files(&f->table);
+    return bl_state_remove(&f->state, e);
 }
 
 static int finish_run(struct bl_cmd *cmd, struct finishing *f)
@@ -211,12 +192,10 @@ int bl_cmd_finish(int argc, char **argv)
                                              {"General", bl_common_table, &cmd.common},
                                              {0}};
     int code = bl_cmd_parse(&cmd, groups, argc, argv);
-    if (code || cmd.common.help)
-        goto out;
-    code = finish_run(&cmd, &f);
-    if (!code && f.json)
+    if (!code && !cmd.common.help)
+        code = finish_run(&cmd, &f);
+    if (!code && !cmd.common.help && f.json)
         code = bl_cmd_write_info(f.dir, &f.times, &f.finished.totals, &cmd.error);
-out:
     bl_state_close(&f.state);
     bl_plan_free(&f.plan);
     bl_sequences_close(&f.table);

@@ -1,4 +1,12 @@
-/* bload info: describes a dataset or an export, for people or (--json) for programs. */
+/* bload info describes a dataset, a view or an export, for people or (--json) for programs.
+ *
+ * store/info.h reads the manifest, the tables and the plans; this file prints them as lines of a label and a text:
+ *
+ *     strategy    block, fill optimal, seed 0
+ *     blocks      1,204 of T = 64 steps, S = 12 at most; lower bound 1,204, so the plan is optimal
+ *     padding     312 steps, efficiency 99.60 %
+ *
+ * Lines that would say nothing are left out. Programs read the JSON, whose members the manual page promises. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -19,8 +27,8 @@
 struct informing {
     bool json;
     const struct bl_run_times *times; /* of the run that made the dataset, for JSON; or NULL */
-    const struct bl_totals *totals;   /* of that run */
-    struct bl_info info;
+    const struct bl_totals *totals;   /* of that run; set if times is */
+    struct bl_info info;              /* owned by the command */
 };
 
 static const struct bl_option table[] = {
@@ -28,16 +36,9 @@ static const struct bl_option table[] = {
     {0},
 };
 
-/* "left out    3 sequences by request: --extend 1, --where 2" */
-static void info_format_untrained(const struct bl_untrained *untrained, struct bl_buffer *out)
-{
-    if (!untrained->pieces && !untrained->blocks)
-        return;
-    bl_buffer_text(out, "untrained   ");
-    bl_untrained_describe(untrained, out);
-    bl_buffer_byte(out, '\n');
-}
+/* --- plan --------------------------------------------------------------------------------------------------------- */
 
+/* Appends "left out    3 sequences by request: --extend 1, --where 2". */
 static void info_format_left_out(const struct bl_info *info, struct bl_buffer *out)
 {
     const char *before = ": ";
@@ -55,22 +56,23 @@ static void info_format_left_out(const struct bl_info *info, struct bl_buffer *o
     bl_buffer_byte(out, '\n');
 }
 
-/* "split       71 sequences are in parts" */
+/* Appends "split       71 sequences are in parts; 142 steps are repeated, the first 2 of every part but the first". */
 static void info_format_split(const struct bl_info *info, struct bl_buffer *out)
 {
     const struct bl_plan_info *w = &info->manifest.plan_info;
     char a[BL_PLURAL_SIZE], b[32];
-    if (bl_info_is_split(info))
-        bl_buffer_printf(out, "split       %s in parts", bl_text_plural(a, w->cut, "sequence is|sequences are"));
-    if (bl_info_is_split(info) && w->overlap)
+    if (!bl_info_is_split(info))
+        return;
+    bl_buffer_printf(out, "split       %s in parts", bl_text_plural(a, w->cut, "sequence is|sequences are"));
+    if (w->overlap)
         bl_buffer_printf(out, "; %s, the first %s of every part but the first",
                          bl_text_plural(a, w->repeated, "step is repeated|steps are repeated"),
                          bl_text_count(b, w->overlap));
-    if (bl_info_is_split(info))
-        bl_buffer_byte(out, '\n');
+    bl_buffer_byte(out, '\n');
 }
 
-/* What is in no block: "lost        12 steps deleted, 1 sequence cut" */
+/* Appends the numbers of steps and sequences that are in no block: "lost        12 steps deleted, 1 sequence cut". A
+ * sequence that is split is in blocks, so "cut" counts as lost only otherwise. */
 static void info_format_lost(const struct bl_info *info, struct bl_buffer *out)
 {
     const struct bl_plan_info *w = &info->manifest.plan_info;
@@ -92,17 +94,7 @@ static void info_format_lost(const struct bl_info *info, struct bl_buffer *out)
         bl_buffer_byte(out, '\n');
 }
 
-static void info_format_balance(const struct bl_plan_balance *b, struct bl_buffer *out)
-{
-    if (b->is_measured)
-        bl_buffer_printf(
-            out,
-            "waiting     costs %.2f %%, at least %.2f %%; steps differ from the whole by %.3f (drawn at random: "
-            "%.3f)\n",
-            100 * b->lost, 100 * b->bound, b->apart, b->apart_drawn);
-}
-
-/* "the stored plan", "epoch 3" */
+/* Appends "the stored plan", or "epoch 3" for the plan of another epoch. */
 static void info_format_epoch(int64_t epoch, struct bl_buffer *out)
 {
     if (epoch)
@@ -111,6 +103,8 @@ static void info_format_epoch(int64_t epoch, struct bl_buffer *out)
         bl_buffer_text(out, "the stored plan");
 }
 
+/* Appends how many pairs of sequences that share a block in one epoch share one in another epoch, too: the highest
+ * share of all pairs of plans, and the share that random plans would have. */
 static void info_format_pair_repeat(const struct bl_epochs_pair_repeat *pair_repeat, struct bl_buffer *out)
 {
     const struct bl_pair_repeat *highest = &pair_repeat->highest;
@@ -133,6 +127,7 @@ static void info_format_pair_repeat(const struct bl_epochs_pair_repeat *pair_rep
                      plans);
 }
 
+/* Appends the lines about lengths, blocks and padding. */
 static void info_format_plan(const struct bl_info *info, struct bl_buffer *out)
 {
     const struct bl_plan_info *w = &info->manifest.plan_info;
@@ -155,17 +150,30 @@ static void info_format_plan(const struct bl_info *info, struct bl_buffer *out)
     bl_buffer_byte(out, '\n');
     info_format_lost(info, out);
     info_format_split(info, out);
-    info_format_untrained(&info->manifest.untrained, out);
+    if (info->manifest.untrained.pieces || info->manifest.untrained.blocks) {
+        bl_buffer_text(out, "untrained   ");
+        bl_untrained_describe(&info->manifest.untrained, out);
+        bl_buffer_byte(out, '\n');
+    }
     info_format_left_out(info, out);
     for (int k = 0; k < w->columns; k++) {
         bl_buffer_text(out, "column      ");
         bl_plan_info_column_describe(&w->column[k], out);
         bl_buffer_byte(out, '\n');
     }
-    info_format_balance(&w->balance, out);
+    if (w->balance.is_measured)
+        bl_buffer_printf(
+            out,
+            "waiting     costs %.2f %%, at least %.2f %%; steps differ from the whole by %.3f (drawn at random: "
+            "%.3f)\n",
+            100 * w->balance.lost, 100 * w->balance.bound, w->balance.apart, w->balance.apart_drawn);
     info_format_pair_repeat(&info->pair_repeat, out);
 }
 
+/* --- contents ----------------------------------------------------------------------------------------------------- */
+
+/* Appends a line for each field, "field       frames u8 [64, 224, 224, 3] per block, from video: H.264, ...", and the
+ * line "attributes  score f32, label i64". */
 static void info_format_fields(const struct bl_info *info, struct bl_buffer *out)
 {
     const struct bl_format *format = &info->manifest.format;
@@ -181,11 +189,6 @@ static void info_format_fields(const struct bl_info *info, struct bl_buffer *out
             bl_buffer_printf(out, "; kept as %s", bl_encoding_name(&format->encoding[f], encoding));
         bl_buffer_byte(out, '\n');
     }
-}
-
-static void info_format_attributes(const struct bl_info *info, struct bl_buffer *out)
-{
-    const struct bl_format *format = &info->manifest.format;
     for (int a = 0; a < format->attributes; a++) {
         bl_buffer_text(out, a ? ", " : "attributes  ");
         bl_text_append_masked(out, format->attribute[a].name);
@@ -194,7 +197,8 @@ static void info_format_attributes(const struct bl_info *info, struct bl_buffer 
     }
 }
 
-/* "source      english (../english): 990 sequences of 123,456 steps, 75.00 % of the plan, weight 3" */
+/* Appends a line for each dataset of a view:
+ * "source      english (../english): 990 sequences of 123,456 steps, 75.00 % of the plan, weight 3". */
 static void info_format_sources(const struct bl_manifest *m, struct bl_buffer *out)
 {
     char a[BL_PLURAL_SIZE], b[32];
@@ -213,33 +217,29 @@ static void info_format_sources(const struct bl_manifest *m, struct bl_buffer *o
     }
 }
 
-static void info_format_shards(const struct bl_info *info, struct bl_buffer *out)
-{
-    const struct bl_format *format = &info->manifest.format;
-    char a[32], b[32], c[32];
-    bl_buffer_printf(out, "shards      %s of %s blocks at most, %s in all, ", bl_text_count(a, info->shards),
-                     bl_text_count(b, format->blocks_per_shard), bl_text_size(c, info->bytes));
-    bl_buffer_printf(out, format->compressed ? "zstd level %d" : "not compressed", format->level);
-    if (format->frame_size)
-        bl_buffer_printf(out, ", frames of %s at most", bl_text_size(c, (int64_t)format->frame_size));
-    bl_buffer_byte(out, '\n');
-}
-
+/* Appends where the steps are stored, and what made the dataset. */
 static void info_format_files(const struct bl_info *info, struct bl_buffer *out)
 {
     const struct bl_manifest *m = &info->manifest;
-    if (bl_manifest_is_view(m))
+    const struct bl_format *format = &m->format;
+    char a[32], b[32], c[32];
+    if (bl_manifest_is_view(m)) {
         info_format_sources(m, out);
-    else
-        info_format_shards(info, out);
+    } else {
+        bl_buffer_printf(out, "shards      %s of %s blocks at most, %s in all, ", bl_text_count(a, info->shards),
+                         bl_text_count(b, format->blocks_per_shard), bl_text_size(c, info->bytes));
+        bl_buffer_printf(out, format->compressed ? "zstd level %d" : "not compressed", format->level);
+        if (format->frame_size)
+            bl_buffer_printf(out, ", frames of %s at most", bl_text_size(c, (int64_t)format->frame_size));
+        bl_buffer_byte(out, '\n');
+    }
     for (size_t i = 0; i < m->counts.count; i++) {
         bl_buffer_text(out, i ? ", " : "counts      ");
         bl_text_append_masked(out, m->counts.pair[i].name);
         bl_buffer_printf(out, " %s", m->counts.pair[i].value);
     }
     bl_buffer_text(out, m->counts.count ? "\n" : "");
-    bl_buffer_printf(out, "plan        %s\nmade by     bload %s, SIMD level %s", m->format.plan_digest, m->tool,
-                     m->simd);
+    bl_buffer_printf(out, "plan        %s\nmade by     bload %s, SIMD level %s", format->plan_digest, m->tool, m->simd);
     for (size_t i = 0; i < m->libraries.count; i++)
         bl_buffer_printf(out, ", %s %s", m->libraries.pair[i].name, m->libraries.pair[i].value);
     bl_buffer_byte(out, '\n');
@@ -247,6 +247,7 @@ static void info_format_files(const struct bl_info *info, struct bl_buffer *out)
         bl_cmd_append_line(out, i ? "" : "note", m->note[i]);
 }
 
+/* Appends the numbers of skipped, failed and damaged sequences, and a line for each of the first ones. */
 static void info_format_faults(const struct bl_info *info, struct bl_buffer *out)
 {
     const struct bl_manifest *m = &info->manifest;
@@ -271,6 +272,7 @@ static void info_format_faults(const struct bl_info *info, struct bl_buffer *out
                          info->fault_count - info->faults, bl_manifest_is_view(m) ? " of the sources" : "");
 }
 
+/* Appends a bar for each range of lengths. The longest bar has BAR_WIDTH characters, the others are in proportion. */
 static void info_format_histogram(const struct bl_info *info, struct bl_buffer *out)
 {
     int64_t most = 1;
@@ -287,11 +289,14 @@ static void info_format_histogram(const struct bl_info *info, struct bl_buffer *
     }
 }
 
+/* --- the command -------------------------------------------------------------------------------------------------- */
+
+/* Appends the description of the dataset in dir to text. Sets i->info. */
 static int info_format(struct informing *i, const char *dir, struct bl_buffer *text, struct bl_error *e)
 {
     struct bl_error why = {0};
     int code = bl_info_read(&i->info, dir, &why);
-    if (code) /* a directory without a dataset is no usage error */
+    if (code) /* a directory without a dataset is a failure, not wrong usage */
         return bl_error_pass(e, BL_EFAIL, &why);
     struct json_t *run = NULL;
     if (i->json && i->times)
@@ -302,7 +307,6 @@ static int info_format(struct informing *i, const char *dir, struct bl_buffer *t
         return code ? code : bl_info_json(&i->info, run, text, e);
     info_format_plan(&i->info, text);
     info_format_fields(&i->info, text);
-    info_format_attributes(&i->info, text);
     info_format_files(&i->info, text);
     info_format_faults(&i->info, text);
     info_format_histogram(&i->info, text);
@@ -325,19 +329,6 @@ int bl_cmd_write_info(const char *dir, const struct bl_run_times *times, const s
     return bl_cmd_answer(NULL, &text, false, code, e);
 }
 
-static int info_run(struct bl_cmd *cmd, struct informing *i)
-{
-    struct bl_error *e = &cmd->error;
-    struct bl_buffer text = {0};
-    const char *dir;
-    int code = bl_cmd_directory(cmd, &dir);
-    if (!code)
-        code = bl_cmd_export_info(dir, i->json, &text, e);
-    if (!code && !text.size)
-        code = info_format(i, dir, &text, e);
-    return bl_cmd_answer(NULL, &text, !i->json, code, e);
-}
-
 int bl_cmd_info(int argc, char **argv)
 {
     struct informing i = {0};
@@ -355,9 +346,16 @@ int bl_cmd_info(int argc, char **argv)
         .operands = "directories"};
     const struct bl_option_group groups[] = {{"Output", table, &i}, {"General", bl_common_table, &cmd.common}, {0}};
     int code = bl_cmd_parse(&cmd, groups, argc, argv);
+    struct bl_buffer text = {0};
+    const char *dir;
     if (code || cmd.common.help)
         goto out;
-    code = info_run(&cmd, &i);
+    code = bl_cmd_directory(&cmd, &dir);
+    if (!code)
+        code = bl_cmd_export_info(dir, i.json, &text, &cmd.error);
+    if (!code && !text.size) /* not an export */
+        code = info_format(&i, dir, &text, &cmd.error);
+    code = bl_cmd_answer(NULL, &text, !i.json, code, &cmd.error);
 out:
     bl_info_free(&i.info);
     return bl_cmd_end(&cmd, code, false);

@@ -1,3 +1,14 @@
+/* The inputs of scan and pack: from operands or a YAML file to listed files and one configured kind.
+ *
+ * The steps of a command are
+ *
+ *     bl_inputs_add_options   all options of all kinds, before the command line is parsed
+ *     bl_inputs_resolve       the YAML file, the sources, checks that need no file
+ *     bl_inputs_list          the files, and the kind of which they are
+ *     bl_inputs_use           the options of this kind, the fields of the YAML file, isolation, tables
+ *
+ * Kinds share options: --fit, for example, belongs to video and frames, and is one entry of one table over one struct.
+ * So configs[k] may be the same pointer for several k. */
 #include "cmd/inputs.h"
 
 #include <inttypes.h>
@@ -65,7 +76,9 @@ static const struct bl_option table[] = {
     {0},
 };
 
-/* Returns the config of an earlier kind with the same options, or NULL. */
+/* --- options ------------------------------------------------------------------------------------------------------ */
+
+/* Returns the config of an earlier kind with the same table of options, or NULL. */
 static void *config_shared(const struct bl_inputs *inputs, int k)
 {
     for (int before = 0; before < k; before++) {
@@ -75,22 +88,12 @@ static void *config_shared(const struct bl_inputs *inputs, int k)
     return NULL;
 }
 
-/* Whether another kind shares this config. Then the kind must be known before the options can be judged. */
-static bool config_is_shared(const struct bl_inputs *inputs, int k)
+int bl_inputs_add_options(struct bl_inputs *inputs, struct bl_cmd *cmd, bool hidden)
 {
-    bool shared = false;
-    for (int other = 0; bl_kinds[other]; other++)
-        shared |= other != k && inputs->configs[other] == inputs->configs[k];
-    return shared;
-}
-
-static int inputs_add_options(struct bl_inputs *inputs, struct bl_cmd *cmd, bool hidden)
-{
-    int code = bl_options_add(&cmd->options, hidden ? NULL : "Sources", table, inputs, &cmd->error);
-    if (!code)
-        code = bl_options_add(&cmd->options, hidden ? NULL : "Decoding", bl_isolation_option_table,
-                              &inputs->isolation.options, &cmd->error);
-    for (int k = 0; bl_kinds[k] && !code; k++) {
+    BL_TRY(bl_options_add(&cmd->options, hidden ? NULL : "Sources", table, inputs, &cmd->error));
+    BL_TRY(bl_options_add(&cmd->options, hidden ? NULL : "Decoding", bl_isolation_option_table,
+                          &inputs->isolation.options, &cmd->error));
+    for (int k = 0; bl_kinds[k]; k++) {
         inputs->configs[k] = config_shared(inputs, k);
         if (inputs->configs[k])
             continue;
@@ -98,20 +101,12 @@ static int inputs_add_options(struct bl_inputs *inputs, struct bl_cmd *cmd, bool
         if (!inputs->configs[k])
             return bl_error_memory(&cmd->error);
         const char *title = hidden ? NULL : bl_kinds[k]->title;
-        code = bl_options_add(&cmd->options, title, bl_kinds[k]->options.table, inputs->configs[k], &cmd->error);
+        BL_TRY(bl_options_add(&cmd->options, title, bl_kinds[k]->options.table, inputs->configs[k], &cmd->error));
     }
-    return code;
+    return BL_OK;
 }
 
-int bl_inputs_add_options(struct bl_inputs *inputs, struct bl_cmd *cmd)
-{
-    return inputs_add_options(inputs, cmd, false);
-}
-
-int bl_inputs_add_hidden_options(struct bl_inputs *inputs, struct bl_cmd *cmd)
-{
-    return inputs_add_options(inputs, cmd, true);
-}
+/* Returns whether an earlier kind has a type of that name. */
 
 /* Whether an earlier kind has a type of that name. */
 static bool dtype_is_listed(int kind, const char *dtype)
@@ -122,7 +117,7 @@ static bool dtype_is_listed(int kind, const char *dtype)
     return known;
 }
 
-/* Passes --dtype to the kinds that have such a type. */
+/* Passes --dtype to the kinds that have such a type. BL_EUSAGE: none has; the message has the types of all kinds. */
 static int inputs_resolve_dtype(struct bl_inputs *inputs, struct bl_error *e)
 {
     bool known = !inputs->dtype;
@@ -139,26 +134,13 @@ static int inputs_resolve_dtype(struct bl_inputs *inputs, struct bl_error *e)
         }
     }
     int code = bl_buffer_check(&all, e);
-    if (code)
-        goto out;
-    if (!known)
+    if (!code && !known)
         code = bl_error_set(e, BL_EUSAGE, "--dtype expects one of %s, not \"%s\"", all.data, inputs->dtype);
-out:
     bl_buffer_free(&all);
     return code;
 }
 
-/* Passes --stream to the kinds that have streams. */
-static void inputs_resolve_stream(struct bl_inputs *inputs)
-{
-    for (int k = 0; bl_kinds[k]; k++) {
-        struct bl_kind_config *config = inputs->configs[k];
-        if (bl_kinds[k]->options.has_streams)
-            config->stream = inputs->stream;
-    }
-}
-
-/* Checks that this kind accepts the options that every kind interprets in its own way. */
+/* Checks that this kind has the type that --dtype names; bl_inputs_resolve has only checked that some kind has it. */
 static int inputs_check_dtype(const struct bl_inputs *inputs, const struct bl_kind *kind, struct bl_error *e)
 {
     if (inputs->dtype && kind->options.check_dtype && bl_kind_dtype(kind, inputs->dtype) >= 0)
@@ -171,7 +153,7 @@ static int inputs_check_dtype(const struct bl_inputs *inputs, const struct bl_ki
                         kind->options.dtypes[1]);
 }
 
-/* Adds the fields of the YAML file to the identity of the dataset. */
+/* Writes the lines of the fields in the dataset's identity. */
 static int inputs_identify_fields(struct bl_inputs *inputs, struct bl_error *e)
 {
     struct bl_buffer *lines = &inputs->set.fields_identity;
@@ -181,39 +163,36 @@ static int inputs_identify_fields(struct bl_inputs *inputs, struct bl_error *e)
     return bl_buffer_check(lines, e);
 }
 
-/* Whether a field of the shards may have the name. */
-static bool inputs_name_is_free(const struct bl_inputs *inputs, const char *name)
-{
-    static const char known[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
-    static const struct bl_format tables_alone;
-    bool is_free = *name && strspn(name, known) == strlen(name) && !bl_format_has(&tables_alone, name);
-    for (int f = 0; f < inputs->config.fields; f++)
-        is_free = is_free && strcmp(inputs->config.field[f].name, name) != 0;
-    return is_free;
-}
-
-/* The field of arrays that are members "frames.npy" is called "frames", unless --name says otherwise. */
+/* Makes "frames" the initial value of --name if the inputs are members "frames.npy" of samples, unless a field of the
+ * shards cannot have that name. */
 static int inputs_name_member(struct bl_inputs *inputs, struct bl_options *options, struct bl_error *e)
 {
-    const char *member = inputs->member;
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+    static const struct bl_format tables_alone; /* without fields: bl_format_has finds only the tables of a shard */
+    const char *member = inputs->member, *name = inputs->member_name;
     size_t size = member ? strlen(member) : 0;
     if (size < 5 || size - 4 >= sizeof inputs->member_name || strchr(member, ',') ||
         !(bl_path_has_suffix(member, ".npy") || bl_path_has_suffix(member, ".npz")) ||
         bl_options_origin(options, "name") != BL_ORIGIN_DEFAULT)
         return BL_OK;
     snprintf(inputs->member_name, sizeof inputs->member_name, "%.*s", (int)(size - 4), member);
-    if (!inputs_name_is_free(inputs, inputs->member_name))
-        return BL_OK;
-    return bl_options_set(options, "name", inputs->member_name, BL_ORIGIN_DEFAULT, e);
+    bool is_free = strspn(name, letters) == strlen(name) && !bl_format_has(&tables_alone, name);
+    for (int f = 0; f < inputs->config.fields; f++)
+        is_free = is_free && strcmp(inputs->config.field[f].name, name) != 0;
+    return is_free ? bl_options_set(options, "name", name, BL_ORIGIN_DEFAULT, e) : BL_OK;
 }
 
-static int inputs_resolve(struct bl_inputs *inputs, const char *const *operand, int operands, struct bl_cmd *cmd)
+/* --- sources ------------------------------------------------------------------------------------------------------ */
+
+int bl_inputs_resolve(struct bl_inputs *inputs, const char *const *operand, int operands, struct bl_cmd *cmd)
 {
-    int code = BL_OK;
+    if (!inputs->config_path && operands == 1 &&
+        (bl_path_has_suffix(operand[0], ".yaml") || bl_path_has_suffix(operand[0], ".yml"))) {
+        inputs->config_path = operand[0];
+        operands = 0;
+    }
     if (inputs->config_path)
-        code = bl_config_read(&inputs->config, inputs->config_path, &cmd->options, &cmd->error);
-    if (code)
-        return code;
+        BL_TRY(bl_config_read(&inputs->config, inputs->config_path, &cmd->options, &cmd->error));
     if (operands) {
         inputs->set.source = calloc((size_t)operands, sizeof *inputs->set.source);
         if (!inputs->set.source)
@@ -236,28 +215,21 @@ static int inputs_resolve(struct bl_inputs *inputs, const char *const *operand, 
     inputs->set.attributes_path = inputs->attributes.path;
     BL_TRY(inputs_identify_fields(inputs, &cmd->error));
     BL_TRY(inputs_name_member(inputs, &cmd->options, &cmd->error));
-    inputs_resolve_stream(inputs);
-    code = inputs_resolve_dtype(inputs, &cmd->error);
-    for (int k = 0; bl_kinds[k] && !code; k++)
-        code = config_is_shared(inputs, k) ? BL_OK : bl_kind_check(bl_kinds[k], inputs->configs[k], &cmd->error);
-    return code;
-}
-
-int bl_inputs_resolve(struct bl_inputs *inputs, struct bl_cmd *cmd)
-{
-    const char *const *operand = cmd->options.operand;
-    int operands = cmd->options.operands;
-    if (!inputs->config_path && operands == 1 &&
-        (bl_path_has_suffix(operand[0], ".yaml") || bl_path_has_suffix(operand[0], ".yml"))) {
-        inputs->config_path = operand[0];
-        operands = 0;
+    for (int k = 0; bl_kinds[k]; k++) {
+        struct bl_kind_config *config = inputs->configs[k];
+        if (bl_kinds[k]->options.has_streams)
+            config->stream = inputs->stream;
     }
-    return inputs_resolve(inputs, operand, operands, cmd);
-}
-
-int bl_inputs_resolve_file(struct bl_inputs *inputs, struct bl_cmd *cmd)
-{
-    return inputs_resolve(inputs, NULL, 0, cmd);
+    BL_TRY(inputs_resolve_dtype(inputs, &cmd->error));
+    for (int k = 0; bl_kinds[k]; k++) {
+        /* Options that kinds share can be judged only when the kind is known: bl_inputs_use checks them. */
+        bool shared = false;
+        for (int other = 0; bl_kinds[other]; other++)
+            shared |= other != k && inputs->configs[other] == inputs->configs[k];
+        if (!shared)
+            BL_TRY(bl_kind_check(bl_kinds[k], inputs->configs[k], &cmd->error));
+    }
+    return BL_OK;
 }
 
 const char *bl_inputs_base(const struct bl_inputs *inputs, const struct bl_options *options, const char *option)
@@ -272,6 +244,9 @@ int bl_inputs_resolve_path(const struct bl_inputs *inputs, const struct bl_optio
     return path && !*out ? bl_error_memory(e) : BL_OK;
 }
 
+/* --- kind --------------------------------------------------------------------------------------------------------- */
+
+/* Has a kind load what its options name, for example a tokenizer, and prints its warning. */
 static int inputs_prepare_kind(struct bl_inputs *inputs, const struct bl_options *options, const struct bl_kind *kind,
                                void *config, struct bl_error *e)
 {
@@ -287,22 +262,8 @@ static int inputs_prepare_kind(struct bl_inputs *inputs, const struct bl_options
     return code;
 }
 
-/* Reads the list of clips that is the path of a field, if it is. */
-static int inputs_read_clips(const struct bl_inputs *inputs, struct bl_extra_field *field,
-                             const struct bl_cancel *cancel, struct bl_error *e)
-{
-    if (!bl_extra_field_has_clips(field))
-        return BL_OK;
-    char *path = bl_path_join(inputs->config.directory, field->path);
-    int code =
-        path ? bl_field_clips_read(&field->clips, field->kind, path, field->path, cancel, e) : bl_error_memory(e);
-    free(path);
-    if (code)
-        bl_error_prefix(e, "field %s", field->name);
-    return code;
-}
-
-/* Joins the primary kind and the fields of the YAML file into one kind. */
+/* Joins the kind of the sources, as part 0, and the fields of the YAML file into one kind. A field whose path is a list
+ * of clips has the list read here. */
 static int inputs_make_composite(struct bl_inputs *inputs, const struct bl_cancel *cancel, struct bl_error *e)
 {
     struct bl_composite *joined = &inputs->joined;
@@ -316,34 +277,40 @@ static int inputs_make_composite(struct bl_inputs *inputs, const struct bl_cance
                                     .members = &inputs->set.files.members,
                                     .parts = 1};
     joined->part[0] = (struct bl_composite_part){.kind = inputs->set.kind, .config = inputs->set.kind_config};
-    int code = BL_OK;
-    for (int f = 0; f < inputs->config.fields && !code; f++) {
+    for (int f = 0; f < inputs->config.fields; f++) {
         struct bl_extra_field *field = &inputs->config.field[f];
         joined->part[joined->parts++] = bl_extra_field_part(field);
-        code = inputs_prepare_kind(inputs, &field->options, field->kind, field->config, e);
-        field->prepared = true;
-        if (!code)
-            code = inputs_read_clips(inputs, field, cancel, e);
+        int code = inputs_prepare_kind(inputs, &field->options, field->kind, field->config, e);
+        field->prepared = true; /* a failed prepare needs a release, too */
+        if (code)
+            return code;
+        if (!bl_extra_field_has_clips(field))
+            continue;
+        char *path = bl_path_join(inputs->config.directory, field->path);
+        code =
+            path ? bl_field_clips_read(&field->clips, field->kind, path, field->path, cancel, e) : bl_error_memory(e);
+        free(path);
+        if (code) {
+            bl_error_prefix(e, "field %s", field->name);
+            return code;
+        }
     }
-    if (code)
-        return code;
     BL_TRY(bl_composite_make(joined, e));
     inputs->set.kind = &joined->kind;
     inputs->set.kind_config = joined;
     return BL_OK;
 }
 
-/* Isolates the kind of the sources, or the parts that it is made of. */
+/* Isolates the kind of the sources, or the parts of which it is made. All are checked before one is changed. */
 static int inputs_isolate(struct bl_inputs *inputs, struct bl_error *e)
 {
     struct bl_isolation *isolation = &inputs->isolation;
     struct bl_composite *joined = &inputs->joined;
     bool single = !inputs->config.fields;
-    int code = single ? bl_isolation_check(isolation, inputs->set.kind, inputs->set.kind_config, e) : BL_OK;
-    for (int p = 0; p < joined->parts && !code; p++)
-        code = bl_isolation_check(isolation, joined->part[p].kind, joined->part[p].config, e);
-    if (code)
-        return code;
+    if (single)
+        BL_TRY(bl_isolation_check(isolation, inputs->set.kind, inputs->set.kind_config, e));
+    for (int p = 0; p < joined->parts; p++)
+        BL_TRY(bl_isolation_check(isolation, joined->part[p].kind, joined->part[p].config, e));
     if (single)
         bl_isolation_add(isolation, &inputs->set.kind, inputs->set.kind_config);
     for (int p = 0; p < joined->parts; p++)
@@ -355,11 +322,13 @@ static int inputs_isolate(struct bl_inputs *inputs, struct bl_error *e)
     return BL_OK;
 }
 
+/* Returns BL_EUSAGE if a flag is an option of another kind than that of the inputs. Options
+ * of other kinds in the YAML file have no effect. */
 static int inputs_check_flags(const struct bl_cmd *cmd, const struct bl_kind *kind, struct bl_error *e)
 {
     for (int k = 0; bl_kinds[k]; k++) {
-        for (const struct bl_option *option = bl_kinds[k]->options.table;
-             bl_kinds[k]->options.table != kind->options.table && option->name; option++) {
+        const struct bl_option *own = bl_kinds[k]->options.table;
+        for (const struct bl_option *option = own; own != kind->options.table && option->name; option++) {
             if (bl_options_origin(&cmd->options, option->name) == BL_ORIGIN_FLAG)
                 return bl_error_set(e, BL_EUSAGE, "--%s is for %s, and the inputs are %s (--kind chooses another)",
                                     option->name, bl_kinds[k]->name, kind->name);
@@ -368,56 +337,42 @@ static int inputs_check_flags(const struct bl_cmd *cmd, const struct bl_kind *ki
     return BL_OK;
 }
 
-/* Reads the table of attributes and the lists of excluded sequences. */
+/* Reads the files beside the inputs: lists of excluded sequences, lists of inputs, and the attributes, which are a
+ * table or members of tars. */
 static int inputs_read_tables(struct bl_inputs *inputs, struct bl_cmd *cmd)
 {
     struct bl_error *e = &cmd->error;
-    int code = bl_config_resolve(&inputs->config, &cmd->options, table, inputs, e);
+    BL_TRY(bl_config_resolve(&inputs->config, &cmd->options, table, inputs, e));
     inputs->set.attributes_path = inputs->attributes.path;
-    if (!code && inputs->attributes.path && strcmp(inputs->attributes.path, "-") == 0)
-        code = bl_error_set(e, BL_EUSAGE, "--attributes needs a file: standard input can be read only once");
-    if (!code && inputs->attributes.path)
-        code = bl_io_check_path(inputs->attributes.path, e);
-    if (!code && inputs->excluded.count)
-        code = bl_exclusion_open(&inputs->set.exclusion, inputs->excluded.text, inputs->excluded.count,
-                                 bl_inputs_base(inputs, &cmd->options, "exclude"), e);
-    if (!code)
-        code = bl_files_read_lists(&inputs->set.files, inputs->set.kind, inputs->set.base, inputs->columns,
-                                   &cmd->cancel, e);
-    if (!code && bl_kind_has_manifests(inputs->set.kind) && bl_input_set_has_stdin(&inputs->set))
+    if (inputs->attributes.path && strcmp(inputs->attributes.path, "-") == 0)
+        return bl_error_set(e, BL_EUSAGE, "--attributes needs a file: standard input can be read only once");
+    if (inputs->attributes.path)
+        BL_TRY(bl_io_check_path(inputs->attributes.path, e));
+    if (inputs->excluded.count)
+        BL_TRY(bl_exclusion_open(&inputs->set.exclusion, inputs->excluded.text, inputs->excluded.count,
+                                 bl_inputs_base(inputs, &cmd->options, "exclude"), e));
+    BL_TRY(
+        bl_files_read_lists(&inputs->set.files, inputs->set.kind, inputs->set.base, inputs->columns, &cmd->cancel, e));
+    if (bl_kind_has_manifests(inputs->set.kind) && bl_input_set_has_stdin(&inputs->set))
         bl_cmd_print("standard input: further keys of a manifest become columns only where it is a file");
-    if (!code && inputs->attributes.path)
-        code = bl_attributes_open(&inputs->set.attributes, &inputs->attributes, &cmd->cancel, e);
+    if (inputs->attributes.path)
+        BL_TRY(bl_attributes_open(&inputs->set.attributes, &inputs->attributes, &cmd->cancel, e));
     const struct bl_member_attributes members = {
         .extensions = inputs->attributes_members, .columns = inputs->attributes.columns, .base = inputs->set.base};
-    if (!code && members.extensions)
-        code = bl_member_attributes_open(&inputs->set.attributes, &members, &inputs->set.files, &cmd->cancel, e);
-    return code;
+    if (members.extensions)
+        BL_TRY(bl_member_attributes_open(&inputs->set.attributes, &members, &inputs->set.files, &cmd->cancel, e));
+    return BL_OK;
 }
 
 void bl_inputs_want(struct bl_inputs *inputs, const struct bl_subset_options *subset,
                     const struct bl_plan_options *plan)
 {
+    /* Only these strategies cut off the end of a sequence, so that just the steps before T decide what is trained. */
     bool is_cut = plan->T > 0 && plan->oversize == BL_OVERSIZE_TRUNCATE &&
                   (plan->strategy == BL_STRATEGY_BLOCK || plan->strategy == BL_STRATEGY_NAIVE);
     inputs->wanted = (struct bl_kind_wanted){.same = subset->dedup_by.key ? &subset->dedup_by : NULL,
                                              .trained = subset->min_trained > 0,
                                              .head = is_cut && subset->min_trained > 0 ? plan->T : 0};
-}
-
-/* Has the kind add the columns that the subset compares. A column of the table of attributes is there already. */
-static int inputs_add_wanted(const struct bl_inputs *inputs, struct bl_error *e)
-{
-    struct bl_kind_wanted wanted = inputs->wanted;
-    const struct bl_attributes *attributes = inputs->set.attributes;
-    for (int c = 0; attributes && wanted.same && c < bl_attributes_count(attributes); c++) {
-        const char *name = bl_attributes_name(attributes, c);
-        if (strlen(name) == wanted.same->size && memcmp(name, wanted.same->key, wanted.same->size) == 0)
-            wanted.same = NULL;
-    }
-    if ((!wanted.same && !wanted.trained) || !inputs->set.kind->scan->want)
-        return BL_OK;
-    return inputs->set.kind->scan->want(inputs->set.kind_config, &wanted, e);
 }
 
 int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct bl_cmd *cmd)
@@ -430,42 +385,35 @@ int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct b
     inputs->set.kind = kind;
     inputs->kind_option = bl_kind_index(kind) + 1; /* the identity contains the kind, not how it was detected */
     BL_TRY(inputs_check_flags(cmd, kind, &cmd->error));
-    int code = inputs_check_dtype(inputs, kind, &cmd->error);
-    if (!code && inputs->stream && !kind->options.has_streams)
-        code =
-            bl_error_set(&cmd->error, BL_EUSAGE, "--stream is for video and audio, and the inputs are %s", kind->name);
-    if (code)
-        return code;
+    BL_TRY(inputs_check_dtype(inputs, kind, &cmd->error));
+    if (inputs->stream && !kind->options.has_streams)
+        return bl_error_set(&cmd->error, BL_EUSAGE, "--stream is for video and audio, and the inputs are %s",
+                            kind->name);
     BL_TRY(bl_kind_check(kind, inputs->set.kind_config, &cmd->error));
     inputs->own_kind = kind;
     inputs->own_config = inputs->set.kind_config;
     BL_TRY(inputs_prepare_kind(inputs, &cmd->options, kind, inputs->set.kind_config, &cmd->error));
     if (inputs->config.fields)
-        code = inputs_make_composite(inputs, &cmd->cancel, &cmd->error);
-    if (code)
-        return code;
+        BL_TRY(inputs_make_composite(inputs, &cmd->cancel, &cmd->error));
     BL_TRY(inputs_isolate(inputs, &cmd->error));
-    code = inputs_identify_fields(inputs, &cmd->error); /* the paths of the fields are resolved by now */
-    if (code)
-        return code;
+    BL_TRY(inputs_identify_fields(inputs, &cmd->error)); /* again: the paths of the fields are resolved by now */
     BL_TRY(inputs_read_tables(inputs, cmd));
-    return inputs_add_wanted(inputs, &cmd->error);
-}
-
-/* Lists the members of tars that will be asked for. */
-static void inputs_list_kept(struct bl_inputs *inputs)
-{
-    inputs->kept.count = 0;
-    if (inputs->attributes_members)
-        inputs->kept.text[inputs->kept.count++] = inputs->attributes_members;
-    for (int f = 0; f < inputs->config.fields; f++) {
-        const char *path = inputs->config.field[f].path, *extension = path ? bl_companion_extension(path) : NULL;
-        if (extension)
-            inputs->kept.text[inputs->kept.count++] = extension;
+    /* The kind adds the columns that the subset compares, unless the table of attributes has them. */
+    struct bl_kind_wanted wanted = inputs->wanted;
+    const struct bl_attributes *attributes = inputs->set.attributes;
+    for (int c = 0; attributes && wanted.same && c < bl_attributes_count(attributes); c++) {
+        const char *name = bl_attributes_name(attributes, c);
+        if (strlen(name) == wanted.same->size && memcmp(name, wanted.same->key, wanted.same->size) == 0)
+            wanted.same = NULL;
     }
+    if ((!wanted.same && !wanted.trained) || !inputs->set.kind->scan->want)
+        return BL_OK;
+    return inputs->set.kind->scan->want(inputs->set.kind_config, &wanted, &cmd->error);
 }
 
-/* Says that nothing was found. Who names a dataset as a source wants another plan of it. */
+/* --- files -------------------------------------------------------------------------------------------------------- */
+/* Returns the error that no input was found, with advice. A user who names a dataset as a source wants another plan of
+ * it; Parquet files have a converter; archives must be unpacked. */
 static int inputs_refuse_none(const struct bl_inputs *inputs, const struct bl_kind *kind, struct bl_error *e)
 {
     bl_inputs_print_ignored(inputs);
@@ -475,8 +423,7 @@ static int inputs_refuse_none(const struct bl_inputs *inputs, const struct bl_ki
         char *dir = bl_path_join(inputs->set.base, source);
         int code = dir ? bl_fs_find(dir, BL_SHARDS_FILE, &found, e) : bl_error_memory(e);
         free(dir);
-        if (code)
-            return code;
+        BL_TRY(code);
         if (found)
             return bl_error_set(e, BL_EUSAGE,
                                 "%s is a dataset, not a source: bload view makes other plans over what it stores",
@@ -498,7 +445,8 @@ static int inputs_refuse_none(const struct bl_inputs *inputs, const struct bl_ki
                         kind->name);
 }
 
-/* The kind that the given options imply, or NULL. */
+/* Returns the kind that options imply for files whose names show no kind, or NULL: --tokenizer, for example, implies
+ * text, and so does a flag of that kind. */
 static const struct bl_kind *inputs_find_implied(const struct bl_cmd *cmd)
 {
     for (int k = 0; bl_kinds[k]; k++) {
@@ -515,12 +463,14 @@ static const struct bl_kind *inputs_find_implied(const struct bl_cmd *cmd)
     return NULL;
 }
 
+/* The folder in which tasks share listings of tars: DIR/.bload, which `state` holds while the inputs are listed. */
 struct shared {
     const char *dir;
     struct bl_state state;
 };
 
-/* Where the folder cannot be shared, each task lists for itself: who opens it next says why. */
+/* The callback of struct bl_sharing: opens DIR/.bload and returns it. Where it cannot be shared, each task lists for
+ * itself, and the error is ignored: the run opens the same folder next, and reports it. */
 static const char *inputs_share(void *context)
 {
     struct shared *shared = context;
@@ -531,7 +481,8 @@ static const char *inputs_share(void *context)
     return bl_state_share(&shared->state, shared->dir, &ignored) ? NULL : shared->state.folder;
 }
 
-/* What options of a kind make inputs; the sources are of that kind then, unless another was chosen. */
+/* Returns the names of inputs that a kind's options make, or NULL. The sources are of that kind then, unless --kind
+ * names another one; *kind is set. */
 static const struct bl_kind_names *inputs_find_names(const struct bl_inputs *inputs, const struct bl_kind **kind)
 {
     const struct bl_kind_names *names = NULL;
@@ -551,7 +502,14 @@ int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
                                        .context = &shared,
                                        .task = inputs->shared ? inputs->task->index : 0,
                                        .tasks = inputs->shared ? inputs->task->count : 0};
-    inputs_list_kept(inputs);
+    inputs->kept.count = 0; /* the members of tars that attributes and fields will request */
+    if (inputs->attributes_members)
+        inputs->kept.text[inputs->kept.count++] = inputs->attributes_members;
+    for (int f = 0; f < inputs->config.fields; f++) {
+        const char *path = inputs->config.field[f].path, *extension = path ? bl_companion_extension(path) : NULL;
+        if (extension)
+            inputs->kept.text[inputs->kept.count++] = extension;
+    }
     const struct bl_kind *kind = inputs->kind_option ? bl_kinds[inputs->kind_option - 1] : NULL;
     const struct bl_kind_names *names = inputs_find_names(inputs, &kind);
     const struct bl_sources sources = {.source = inputs->set.source,
@@ -582,6 +540,7 @@ int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
     return BL_OK;
 }
 
+/* The shared folder is closed by then, and decoders end before what they read is freed. */
 void bl_inputs_free(struct bl_inputs *inputs)
 {
     bl_isolation_stop(&inputs->isolation);
@@ -598,8 +557,8 @@ void bl_inputs_free(struct bl_inputs *inputs)
     *inputs = (struct bl_inputs){0};
 }
 
-/* Says which kind takes files that were ignored, where it is asked for: "; --kind text takes .c, .py". */
-static void ignored_print_asked(const struct bl_inputs *inputs, struct bl_buffer *text)
+/* Appends which kind takes files that were ignored if --kind names it: "; --kind text takes .c, .py". */
+static void ignored_append_kinds(const struct bl_inputs *inputs, struct bl_buffer *text)
 {
     const struct bl_files *files = &inputs->set.files;
     for (int k = 0; bl_kinds[k]; k++) {
@@ -625,7 +584,7 @@ void bl_inputs_print_ignored(const struct bl_inputs *inputs)
     for (int i = 0; i < files->ignored_count; i++)
         bl_buffer_printf(&text, "%s%" PRId64 " %s", i ? ", " : "", files->ignored[i].count,
                          files->ignored[i].extension);
-    ignored_print_asked(inputs, &text);
+    ignored_append_kinds(inputs, &text);
     if (text.size && !text.failed)
         bl_cmd_print("ignored in %s: %s", files->tars ? "tars and folders" : "folders", text.data);
     bl_buffer_free(&text);

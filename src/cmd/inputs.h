@@ -1,4 +1,6 @@
-/* The inputs of scan and pack: sources from operands or a YAML file, the options of every kind, and the files found. */
+/* The inputs of scan and pack: sources from operands or a YAML file, the options of every kind, and the files found.
+ *
+ * bload plan and bload slurm accept the same YAML file, but no options of sources on their command lines. */
 #ifndef BL_INPUTS_H
 #define BL_INPUTS_H
 
@@ -12,62 +14,63 @@
 #include "run/state_files.h"
 #include "scan/subset.h"
 
+/* Initialize with {0}, and free with bl_inputs_free in any case. */
 struct bl_inputs {
-    struct bl_input_set set; /* the inputs that the options below describe */
-    int kind_option;         /* 0: auto; otherwise the index in bl_kinds + 1 */
-    const char *config_path; /* option */
-    struct bl_config config;
-    void *configs[BL_KINDS_MAX];    /* options of each kind, in the order of bl_kinds */
-    const struct bl_kind *own_kind; /* the kind of the sources, once it is ready */
-    void *own_config;
-    struct bl_composite joined;
-    struct bl_isolation isolation;
+    struct bl_input_set set;                /* the inputs that the options below describe */
+    int kind_option;                        /* 0: auto; otherwise the index in bl_kinds + 1 */
+    const char *config_path;                /* option: the YAML file, or NULL */
+    struct bl_config config;                /* the YAML file */
+    void *configs[BL_KINDS_MAX];            /* options of each kind, in the order of bl_kinds */
+    const struct bl_kind *own_kind;         /* the kind of the sources, once it is ready */
+    void *own_config;                       /* its options; set.kind_config may be those of a composite kind instead */
+    struct bl_composite joined;             /* the kind that joins own_kind and the fields, if there are fields */
+    struct bl_isolation isolation;          /* the processes in which kinds decode */
     const char *dtype;                      /* option; NULL: each kind's own default */
     int stream;                             /* option, as of bl_option_stream_number */
-    const char *spool;                      /* option */
+    const char *spool;                      /* option: folder for tokens and inflated arrays; NULL: in the output */
     struct bl_attributes_source attributes; /* options: the table of attributes */
     const char *shared;                     /* of tasks: the dataset's directory, where they share listings; or NULL */
     const struct bl_task *task;             /* with shared */
     const char *member;                     /* option: of tars, the extensions of sequences */
     char member_name[BL_FIELD_NAME_MAX];    /* of the field, by the member */
     const char *columns;                    /* option: names of the columns of lists */
-    const char *attributes_members;         /* option: of tars, the extensions of members that columns are made of */
+    const char *attributes_members;         /* option: of tars, the extensions of members from which columns are made */
     struct bl_texts kept;                   /* extensions of members that become fields or columns */
-    struct bl_texts excluded;               /* option */
+    struct bl_texts excluded;               /* option: ids and @FILE of --exclude */
     struct bl_kind_wanted wanted;           /* columns that the subset compares (bl_inputs_want) */
-    struct bl_fault_lines faults;           /* printed so far */
+    struct bl_fault_lines faults;           /* the faults of inputs that are printed so far */
 };
 
-/* Adds the options of the sources and of every kind. */
-int bl_inputs_add_options(struct bl_inputs *inputs, struct bl_cmd *cmd);
+/* Adds the options of the sources and of every kind, before the command line is parsed. hidden: the command accepts
+ * them only in the YAML file, and --help does not show them. */
+int bl_inputs_add_options(struct bl_inputs *inputs, struct bl_cmd *cmd, bool hidden);
 
-/* The same for a command that accepts them only in the YAML file. */
-int bl_inputs_add_hidden_options(struct bl_inputs *inputs, struct bl_cmd *cmd);
+/* Call after the command line is parsed: reads the YAML file if one is given, sets the sources, and checks the options
+ * of the kinds. The sources are the operands, if there are any, and those of the file otherwise; a single operand that
+ * ends in .yaml or .yml is the file. A command whose operands are not sources passes none. BL_EUSAGE. */
+int bl_inputs_resolve(struct bl_inputs *inputs, const char *const *operand, int operands, struct bl_cmd *cmd);
 
-/* Call after the command line is parsed: reads the YAML file if one is given, sets the sources, checks the options of
- * the kinds. */
-int bl_inputs_resolve(struct bl_inputs *inputs, struct bl_cmd *cmd);
-
-/* The same for a command whose operands are not sources. */
-int bl_inputs_resolve_file(struct bl_inputs *inputs, struct bl_cmd *cmd);
-
-/* Call before bl_inputs_use: has the scan add the columns that the subset compares. plan says what will be cut off. */
+/* Call before bl_inputs_use: has the scan add the columns that the subset compares. The plan's options say how many
+ * steps of a long sequence will be cut off, and so do not count as trained. */
 void bl_inputs_want(struct bl_inputs *inputs, const struct bl_subset_options *subset,
                     const struct bl_plan_options *plan);
 
-/* The directory that relative paths of an option count from: that of the YAML file if they come from there, or NULL. */
+/* Returns the directory to which relative paths of an option are relative: that of the YAML file if the option comes
+ * from there, or NULL for the working directory. */
 const char *bl_inputs_base(const struct bl_inputs *inputs, const struct bl_options *options, const char *option);
 
-/* Resolves the path that an option gives: relative to the YAML file if it comes from there. option NULL: the path is
- * not from a file. The caller frees *out, which is NULL if path is. */
+/* Resolves the path that an option gives, which is relative to the YAML file if the option comes from there. option
+ * NULL: the path is not from a file. The caller frees *out, which is NULL if path is. */
 int bl_inputs_resolve_path(const struct bl_inputs *inputs, const struct bl_options *options, const char *option,
                            const char *path, char **out, struct bl_error *e);
 
-/* Lists the files and finds their kind. */
+/* Lists the files of the sources and finds their kind, in inputs->set.files. Prints which folders have no input.
+ * BL_EFAIL or BL_EUSAGE: there is no input; the message says why. */
 int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd);
 
-/* Selects the kind, joined with the fields of the YAML file. Checks that no flag is only for another kind (BL_EUSAGE),
- * lets the kind load what its options name (a tokenizer), prints its warnings, and reads the table of attributes. */
+/* Selects the kind, joined with the fields of the YAML file, and sets inputs->set.kind and kind_config. Checks that no
+ * flag is only for another kind (BL_EUSAGE), lets the kind load what its options name (a tokenizer), prints its
+ * warnings, isolates what decodes, and reads the table of attributes. */
 int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct bl_cmd *cmd);
 
 void bl_inputs_free(struct bl_inputs *inputs);

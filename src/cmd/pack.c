@@ -1,5 +1,13 @@
-/* bload pack: turns sources into a dataset. */
-
+/* bload pack turns sources into a dataset.
+ *
+ * The file checks the options, has the stages of a run called in order (run/packing.h), and prints their results:
+ *
+ *     listing -> bl_packing_open -> bl_packing_table -> bl_packing_plan -> bl_packing_write -> bl_packing_finish
+ *
+ * Each stage may find that nothing is left to do: bl_packing_is_complete is true then, and the command ends. A single
+ * source may be a view, whose plan is written as a dataset of its own; then there are no inputs to list.
+ *
+ * bload plan and bload slurm check options of bload pack by the first functions below. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,18 +28,18 @@
 #include "store/shard_reader.h"
 
 struct pack {
-    bool print_config, json;           /* dry_run is an option of the request */
+    bool print_config, json;           /* options; dry_run is an option of the request */
     struct bl_packing_request request; /* its task and repair are options */
-    struct bl_view view;               /* the only source, if it is one: then request.view */
+    struct bl_view view;               /* the only source, if it is a view; request.view points here then */
     struct bl_pack_options options;
     struct bl_plan_options plan_options;
     struct bl_subset_options subset;
     struct bl_inputs inputs;
-    char *output, *sequences, *plan, *spool; /* resolved paths */
+    char *output, *sequences, *plan, *spool; /* resolved paths of options; owned; NULL: not given */
     struct bl_pipe_copy copy;                /* of the table given by --sequences, if that is a pipe */
-    struct bl_event_printer printer;
-    struct bl_packing *packing;
-    struct bl_run_times times;
+    struct bl_event_printer printer;         /* prints faults and progress while a stage works */
+    struct bl_packing *packing;              /* the run; NULL before bl_packing_open */
+    struct bl_run_times times;               /* seconds of each stage */
 };
 
 static const struct bl_option table[] = {
@@ -47,7 +55,7 @@ static const struct bl_option table[] = {
     {0},
 };
 
-/* --- options ---------------------------------------------------------------------------------------------------- */
+/* --- options ------------------------------------------------------------------------------------------------------ */
 
 int bl_pack_check_options(struct bl_cmd *cmd, const struct bl_pack_options *options)
 {
@@ -80,23 +88,7 @@ int bl_pack_resolve_store(struct bl_cmd *cmd, const struct bl_pack_options *opti
     return bl_plan_options_check_store(plan, &cmd->error);
 }
 
-static int pack_resolve_paths(struct bl_cmd *cmd, struct pack *p)
-{
-    const struct {
-        const char *option, *const *path;
-        char **resolved;
-    } paths[] = {{"output", &p->options.output, &p->output},
-                 {"sequences", &p->options.sequences, &p->sequences},
-                 {"plan", &p->options.plan, &p->plan},
-                 {"spool", &p->inputs.spool, &p->spool}};
-    int code = BL_OK;
-    for (size_t i = 0; i < sizeof paths / sizeof *paths && !code; i++)
-        code = bl_inputs_resolve_path(&p->inputs, &cmd->options, paths[i].option, *paths[i].path, paths[i].resolved,
-                                      &cmd->error);
-    return code;
-}
-
-/* Opens the source if it is a view. */
+/* Opens the source as a view if it is one, and checks that the options suit a view. */
 static int pack_find_view(struct bl_cmd *cmd, struct pack *p)
 {
     const struct bl_input_set *set = &p->inputs.set;
@@ -116,6 +108,7 @@ static int pack_find_view(struct bl_cmd *cmd, struct pack *p)
     return bl_from_view_check(&p->view, &cmd->options, &p->options, &p->plan_options, &cmd->error);
 }
 
+/* Checks the options of a run. Paths are checked before anything long begins. */
 static int pack_check(struct bl_cmd *cmd, struct pack *p)
 {
     struct bl_error *e = &cmd->error;
@@ -123,23 +116,36 @@ static int pack_check(struct bl_cmd *cmd, struct pack *p)
         return bl_error_set(e, BL_EUSAGE, "-o DIR must be given: the dataset's directory");
     if (p->sequences && p->inputs.set.sources && !p->inputs.config.sources)
         return bl_error_set(e, BL_EUSAGE, "sources or --sequences, not both");
-    BL_TRY(p->sequences ? bl_pipe_copy_open(&p->copy, p->sequences, e) : BL_OK);
-    BL_TRY(p->plan ? bl_io_check_path(p->plan, e) : BL_OK);
+    if (p->sequences)
+        BL_TRY(bl_pipe_copy_open(&p->copy, p->sequences, e));
+    if (p->plan)
+        BL_TRY(bl_io_check_path(p->plan, e));
     BL_TRY(bl_cmd_check_parent("-o", p->output, p->options.parents, e));
-    BL_TRY(p->spool ? bl_cmd_check_parent("--spool", p->spool, p->options.parents, e) : BL_OK);
+    if (p->spool)
+        BL_TRY(bl_cmd_check_parent("--spool", p->spool, p->options.parents, e));
     if (!p->sequences && !p->inputs.set.sources)
         return bl_error_set(e, BL_EUSAGE, "no source given (see bload pack --help)");
     if (p->plan && !p->sequences)
         return bl_error_set(e, BL_EUSAGE, "--plan needs --sequences: the table that it was made from");
     BL_TRY(pack_find_view(cmd, p));
-    int code = bl_pack_check_options(cmd, &p->options);
-    return code || p->request.view || p->plan_options.T == BL_T_AUTO ? code : bl_length_source_require_T(cmd);
+    BL_TRY(bl_pack_check_options(cmd, &p->options));
+    return p->request.view || p->plan_options.T == BL_T_AUTO ? BL_OK : bl_length_source_require_T(cmd);
 }
 
+/* Reads the YAML file, resolves the paths, and checks all options. */
 static int pack_resolve(struct bl_cmd *cmd, struct pack *p)
 {
-    BL_TRY(bl_inputs_resolve(&p->inputs, cmd));
-    BL_TRY(pack_resolve_paths(cmd, p));
+    const struct {
+        const char *option, *const *path;
+        char **resolved;
+    } paths[] = {{"output", &p->options.output, &p->output},
+                 {"sequences", &p->options.sequences, &p->sequences},
+                 {"plan", &p->options.plan, &p->plan},
+                 {"spool", &p->inputs.spool, &p->spool}};
+    BL_TRY(bl_inputs_resolve(&p->inputs, cmd->options.operand, cmd->options.operands, cmd));
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        BL_TRY(bl_inputs_resolve_path(&p->inputs, &cmd->options, paths[i].option, *paths[i].path, paths[i].resolved,
+                                      &cmd->error));
     BL_TRY(bl_pack_resolve_store(cmd, &p->options, &p->plan_options));
     BL_TRY(bl_options_check(&cmd->options, &cmd->error));
     p->subset.extend_base = bl_inputs_base(&p->inputs, &cmd->options, "extend");
@@ -150,13 +156,15 @@ static int pack_resolve(struct bl_cmd *cmd, struct pack *p)
     if (p->request.dry_run && (p->request.task.set || p->request.repair))
         return bl_error_set(&cmd->error, BL_EUSAGE, "--dry-run or --%s, not both: it is about a whole run",
                             p->request.repair ? "repair" : "task");
-    BL_TRY(p->print_config ? BL_OK : pack_check(cmd, p));
+    if (!p->print_config)
+        BL_TRY(pack_check(cmd, p));
     return bl_task_resolve(&p->request.task, &cmd->error);
 }
 
-/* --- inputs ----------------------------------------------------------------------------------------------------- */
+/* --- inputs ------------------------------------------------------------------------------------------------------- */
 
-/* Finds the kind from the table, or from --kind. *kind is NULL if the table has no usable sequence. */
+/* Finds the kind from the table, or from --kind, without reading all of the table. *kind is NULL if the table has no
+ * usable sequence and --kind is not given. */
 static int pack_peek_table(const struct pack *p, const struct bl_kind **kind, struct bl_error *e)
 {
     const struct bl_kind *given = p->inputs.kind_option ? bl_kinds[p->inputs.kind_option - 1] : NULL;
@@ -181,6 +189,7 @@ out:
     return code;
 }
 
+/* Lists the inputs, or peeks at the table, and prepares their kind. */
 static int pack_find_inputs(struct bl_cmd *cmd, struct pack *p)
 {
     const struct bl_kind *kind = NULL;
@@ -189,28 +198,19 @@ static int pack_find_inputs(struct bl_cmd *cmd, struct pack *p)
         p->inputs.set.kind_config = &p->view;
         return BL_OK;
     }
-    BL_TRY(p->sequences ? pack_peek_table(p, &kind, &cmd->error) : bl_inputs_list(&p->inputs, cmd));
-    if (!p->sequences) { /* a table has its columns already */
+    if (p->sequences) {
+        BL_TRY(pack_peek_table(p, &kind, &cmd->error));
+    } else {
+        BL_TRY(bl_inputs_list(&p->inputs, cmd));
         kind = p->inputs.set.files.kind;
-        bl_inputs_want(&p->inputs, &p->subset, &p->plan_options);
+        bl_inputs_want(&p->inputs, &p->subset, &p->plan_options); /* a table has its columns already */
     }
     return kind ? bl_inputs_use(&p->inputs, kind, cmd) : BL_OK;
 }
 
-/* --- printing --------------------------------------------------------------------------------------------------- */
+/* --- printing ----------------------------------------------------------------------------------------------------- */
 
-static int pack_print_config(struct bl_cmd *cmd, const struct pack *p)
-{
-    struct bl_buffer text = {0};
-    bl_config_print(&p->inputs.config, &cmd->options, p->inputs.set.source, p->inputs.set.sources, &text);
-    int code = bl_buffer_check(&text, &cmd->error);
-    if (!code)
-        fwrite(text.data, 1, text.size, stdout); /* main checks standard output for errors */
-    bl_buffer_free(&text);
-    return code;
-}
-
-/* A dry run writes no table. */
+/* Prints how many faults were not printed one by one, and in which table they are. A dry run writes no table. */
 static void pack_print_rest(struct pack *p, const struct bl_packing_result *r)
 {
     if (p->request.dry_run || !p->output)
@@ -219,7 +219,7 @@ static void pack_print_rest(struct pack *p, const struct bl_packing_result *r)
         bl_fault_lines_print_rest_of(&p->inputs.faults, r->suppressed, p->output);
 }
 
-/* What was noticed about the inputs. empty: documents without text. */
+/* Prints the notes about the inputs. empty: documents without text. */
 static void pack_print_table(struct pack *p, const struct bl_packing_result *r, int64_t empty)
 {
     bl_fault_lines_print_empty(empty);
@@ -232,6 +232,8 @@ static void pack_print_table(struct pack *p, const struct bl_packing_result *r, 
     bl_inputs_print_ignored(&p->inputs);
 }
 
+/* Prints the summary of a dataset that is complete. Where steps have a rate, it has hours and the speed against real
+ * time, too. */
 static void pack_print_summary(struct pack *p, const struct bl_packing_result *r, const char *steps)
 {
     const struct bl_kind *kind = p->inputs.set.kind;
@@ -246,6 +248,7 @@ static void pack_print_summary(struct pack *p, const struct bl_packing_result *r
     pack_print_table(p, r, r->finished->empty);
 }
 
+/* Prints what a task has done: its shards of all shards. */
 static void pack_print_task(const struct pack *p, const struct bl_packing_result *r, const char *steps)
 {
     char a[BL_PLURAL_SIZE], b[BL_PLURAL_SIZE], c[32];
@@ -261,6 +264,7 @@ static void pack_print_task(const struct pack *p, const struct bl_packing_result
                      bl_text_count(c, (int64_t)r->rate), steps);
 }
 
+/* Prints the result of a run, and the command that comes next. */
 static void pack_print_result(struct pack *p)
 {
     char a[BL_PLURAL_SIZE];
@@ -282,8 +286,9 @@ static void pack_print_result(struct pack *p)
         bl_end_report_print_next("verify", p->output, "");
 }
 
-/* --- the command ------------------------------------------------------------------------------------------------ */
+/* --- stages ------------------------------------------------------------------------------------------------------- */
 
+/* Calls a stage and adds its seconds to the times. */
 static int pack_step(struct pack *p, enum bl_run_stage stage, int (*step)(struct bl_packing *, struct bl_error *),
                      struct bl_error *e)
 {
@@ -293,7 +298,7 @@ static int pack_step(struct pack *p, enum bl_run_stage stage, int (*step)(struct
     return code;
 }
 
-/* A dry run's answer. */
+/* Prints the answer of a dry run. BL_EFAIL: the dataset would not fit on the disk. */
 static int pack_forecast(struct pack *p, struct bl_error *e)
 {
     struct bl_forecast forecast;
@@ -305,26 +310,17 @@ static int pack_forecast(struct pack *p, struct bl_error *e)
         bl_forecast_print(p->output, &forecast);
         pack_print_table(p, &r, 0);
     }
-    BL_TRY(p->json ? bl_forecast_write_json(&forecast, e) : BL_OK);
+    if (p->json)
+        BL_TRY(bl_forecast_write_json(&forecast, e));
     return bl_forecast_check_room(p->output, &forecast, e);
 }
 
-/* What is worth knowing while the run can still be stopped. Tasks would all say the same. */
-static int pack_announce(const struct pack *p, struct bl_error *e)
+/* Calls the stages in order. Before the first byte is written, a run that will take long, or much room, says so; tasks
+ * do not, since all would print the same. */
+static int pack_build(struct pack *p, struct bl_error *e)
 {
     struct bl_forecast forecast;
     struct bl_packing_result r;
-    bl_packing_result(p->packing, &r);
-    if (p->request.task.set || r.repaired)
-        return BL_OK;
-    int code = bl_packing_forecast_plan(p->packing, &forecast, e);
-    if (!code)
-        bl_forecast_announce(p->output, &forecast, p->printer.bar.quiet);
-    return code;
-}
-
-static int pack_build(struct pack *p, struct bl_error *e)
-{
     bl_run_times_set_kind(&p->times, p->inputs.set.kind, p->inputs.set.kind_config);
     double begun = bl_seconds_now();
     int code = bl_packing_open(&p->packing, &p->request, e);
@@ -339,19 +335,30 @@ static int pack_build(struct pack *p, struct bl_error *e)
         return code;
     if (p->request.dry_run)
         return pack_forecast(p, e);
-    BL_TRY(pack_announce(p, e));
+    bl_packing_result(p->packing, &r);
+    if (!p->request.task.set && !r.repaired) {
+        BL_TRY(bl_packing_forecast_plan(p->packing, &forecast, e));
+        bl_forecast_announce(p->output, &forecast, p->printer.bar.quiet);
+    }
     BL_TRY(pack_step(p, BL_RUN_WRITING, bl_packing_write, e));
-    code = pack_step(p, BL_RUN_FINISHING, bl_packing_finish, e);
-    if (!code && !p->printer.bar.quiet)
+    BL_TRY(pack_step(p, BL_RUN_FINISHING, bl_packing_finish, e));
+    if (!p->printer.bar.quiet)
         pack_print_result(p);
-    return code;
+    return BL_OK;
 }
 
 static int pack_run(struct bl_cmd *cmd, struct pack *p)
 {
     BL_TRY(pack_resolve(cmd, p));
-    if (p->print_config)
-        return pack_print_config(cmd, p);
+    if (p->print_config) {
+        struct bl_buffer text = {0};
+        bl_config_print(&p->inputs.config, &cmd->options, p->inputs.set.source, p->inputs.set.sources, &text);
+        int failed = bl_buffer_check(&text, &cmd->error);
+        if (!failed)
+            fwrite(text.data, 1, text.size, stdout); /* main checks standard output for errors */
+        bl_buffer_free(&text);
+        return failed;
+    }
     bl_signals_install(&cmd->cancel);
     p->printer = (struct bl_event_printer){.faults = &p->inputs.faults, .bar = bl_progress_bar_make(&cmd->common)};
     p->request.output = p->output;
@@ -367,6 +374,7 @@ static int pack_run(struct bl_cmd *cmd, struct pack *p)
     p->request.cancel = &cmd->cancel;
     p->request.events = bl_event_printer_events(&p->printer);
     p->request.times = &p->times;
+    /* Tasks share the listings of tars in their output. A repair has no lock on it yet. */
     p->inputs.shared = p->request.task.set && !p->request.repair ? p->output : NULL;
     p->inputs.task = &p->request.task;
     double begun = bl_seconds_now();
@@ -374,25 +382,15 @@ static int pack_run(struct bl_cmd *cmd, struct pack *p)
     p->times.stage[BL_RUN_LISTING] = bl_seconds_now() - begun;
     if (!code)
         code = pack_build(p, &cmd->error);
-    bool is_told = p->request.dry_run && p->packing && !bl_packing_is_complete(p->packing);
+    if (code || !p->json)
+        return code;
+    if (p->request.dry_run && p->packing && !bl_packing_is_complete(p->packing))
+        return BL_OK; /* pack_forecast has printed the JSON of a dry run */
     struct bl_packing_result result = {0};
     if (p->packing)
         bl_packing_result(p->packing, &result);
     const struct bl_totals none = {0}, *totals = result.finished ? &result.finished->totals : &none;
-    return code || !p->json || is_told ? code : bl_cmd_write_info(p->output, &p->times, totals, &cmd->error);
-}
-
-static void pack_free(struct pack *p)
-{
-    bl_packing_close(p->packing);
-    bl_inputs_free(&p->inputs);
-    bl_pipe_copy_close(&p->copy);
-    bl_view_close(&p->view);
-    bl_run_times_free(&p->times);
-    free(p->output);
-    free(p->sequences);
-    free(p->plan);
-    free(p->spool);
+    return bl_cmd_write_info(p->output, &p->times, totals, &cmd->error);
 }
 
 int bl_cmd_pack(int argc, char **argv)
@@ -422,9 +420,10 @@ int bl_cmd_pack(int argc, char **argv)
         {"General", bl_common_threads_table, &cmd.common},
         {0},
     };
+    /* --help shows the groups in the order in which they are added: the output first, then sources and kinds. */
     int code = bl_cmd_options(&cmd, output);
     if (!code)
-        code = bl_inputs_add_options(&p.inputs, &cmd);
+        code = bl_inputs_add_options(&p.inputs, &cmd, false);
     if (!code)
         code = bl_cmd_parse(&cmd, others, argc, argv);
     if (!code && !cmd.common.help)
@@ -435,6 +434,14 @@ int bl_cmd_pack(int argc, char **argv)
         pack_print_rest(&p, &result);
         bl_cmd_end_heartbeat(&cmd, bl_packing_heartbeat(p.packing), code, result.partial);
     }
-    pack_free(&p);
+    bl_packing_close(p.packing);
+    bl_inputs_free(&p.inputs);
+    bl_pipe_copy_close(&p.copy);
+    bl_view_close(&p.view);
+    bl_run_times_free(&p.times);
+    free(p.output);
+    free(p.sequences);
+    free(p.plan);
+    free(p.spool);
     return bl_cmd_end(&cmd, code, result.partial);
 }

@@ -1,4 +1,12 @@
-/* bload plan: turns lengths into plan.tsv, or plans an unfinished dataset. */
+/* bload plan packs sequences into blocks without touching their steps.
+ *
+ * The command has three uses, which share their options and little more:
+ *
+ *     bload plan -T 64 sequences.tsv       plans lengths, and writes the plan as a file: plan_run_table
+ *     bload plan -T 64 DIR                 plans a dataset whose tasks have scanned: directory_plan
+ *     bload plan --dataset DIR --epochs 9  adds plans of other epochs to a finished dataset: plan_add_epochs
+ *
+ * The third one takes nearly all options from the dataset, and refuses flags that the dataset has decided. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -27,28 +35,29 @@
 #include "store/plan_table.h"
 #include "store/row_reader.h"
 
-enum { COMPARED_MAX = 1 << 20 }; /* sequences */
+enum { COMPARED_MAX = 1 << 20 }; /* pieces of a plan that is compared with a second one, which takes as long again */
 
 struct planning {
-    const char *config_path, *output, *report, *plot, *dataset;
-    int64_t epochs;
+    const char *config_path, *output, *report, *plot, *dataset; /* options; NULL: not given */
+    int64_t epochs; /* option: plans to make; 0 removes those of --dataset */
     struct bl_length_source lengths;
     struct bl_plan_options options;
+    /* For tables and lists: */
     struct bl_planner planner;
     struct bl_plan plan;           /* of the last epoch */
     struct bl_plan_info plan_info; /* of that plan, with the seed of the first epoch */
-    int64_t S;                     /* of all epochs */
-    struct bl_partitions taken;    /* of the epochs so far */
-    int64_t repeated;              /* epochs with the partition of an earlier one */
-    bool is_told;                  /* a summary or a report is due */
-    atomic_llong made;             /* plans, by the thread that makes them */
+    int64_t S;                     /* the most sequences in a block of any epoch */
+    struct bl_partitions taken;    /* the partitions of the epochs so far, from which each new one must differ */
+    int64_t repeated;              /* epochs with the partition of an earlier epoch, as there was no other one */
+    bool is_reported;              /* a summary or a report will be made */
+    atomic_llong made;             /* plans; the thread that makes them counts, and the progress bar reads */
     struct bl_progress progress;
-    /* The options of scan and pack, accepted in the YAML file so that one file serves all commands. */
+    /* The options of scan and pack, accepted in the YAML file so that one file works for all commands: */
     struct bl_inputs inputs;
     struct bl_pack_options pack_options;
     struct bl_common common;
     /* For a directory: */
-    char *dir;
+    char *dir; /* owned; NULL: the operands are tables */
     struct bl_event_printer printer;
     struct bl_packing *packing;
 };
@@ -82,6 +91,9 @@ static const struct bl_option table[] = {
     {0},
 };
 
+/* --- tables and lists --------------------------------------------------------------------------------------------- */
+
+/* Writes the counts of the plan to the file of --report, if it is given. */
 static int plan_report(const struct planning *p, struct bl_error *e)
 {
     struct bl_buffer json = {0};
@@ -91,47 +103,31 @@ static int plan_report(const struct planning *p, struct bl_error *e)
     return bl_cmd_answer(p->report, &json, false, code, e);
 }
 
+/* Writes the plan as a table, or as the binary index that datasets have, depending on the file's name. */
 static int plan_write(const struct planning *p, const char *path, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->lengths.table;
     struct bl_output out = {0};
     int code = bl_output_open(&out, path, e);
-    if (code)
-        goto out;
-    if (path && bl_path_has_suffix(path, ".safetensors"))
+    if (!code && path && bl_path_has_suffix(path, ".safetensors"))
         code = bl_index_write(&out, &p->plan, t->length, t->count, &p->plan_info, e);
-    else
+    else if (!code)
         code = bl_plan_table_write(&out, &p->plan, t->length, e);
-    if (code)
-        goto out;
-    code = bl_output_commit(&out, e);
-out:
+    if (!code)
+        code = bl_output_commit(&out, e);
     bl_output_abort(&out);
     return code;
 }
 
-/* Finds the most blocks of any epoch: random fills give each epoch a different number. */
-static int epoch_max_blocks(struct planning *p, size_t *most, struct bl_error *e)
-{
-    bool equal = !bl_strategies[p->options.strategy]->is_packed || !bl_fills[p->options.fill]->is_random;
-    int code = BL_OK;
-    *most = 0;
-    for (int64_t k = 0; !equal && k < p->epochs && p->epochs > 1 && !code; k++) {
-        bl_plan_free(&p->plan);
-        code = bl_planner_draw(&p->planner, p->options.seed + (uint64_t)k, 0, 0, &p->plan, e);
-        *most = p->plan.blocks > *most ? p->plan.blocks : *most;
-    }
-    return code;
-}
-
-/* Whether the plan is compared with that of another seed, to tell who meets again: a small one, since it takes another.
- */
+/* Returns whether the plan is compared with the plan of another seed, to report which pairs of sequences share a block
+ * in both. Large plans are not compared, since that makes a second plan. */
 static bool plan_is_compared(const struct planning *p)
 {
-    return p->is_told && bl_strategy_has_fill(&p->options) && p->planner.pieces.count <= COMPARED_MAX;
+    return p->is_reported && bl_strategy_has_fill(&p->options) && p->planner.pieces.count <= COMPARED_MAX;
 }
 
-/* Makes the path of an epoch's file: of several, that of number 3 is "plan-00003.tsv" for "plan.tsv". */
+/* Makes the path of an epoch's file: the path itself for a single epoch, and "plan-00003.tsv" for "plan.tsv" and the
+ * third of several. */
 static int epoch_make_path(const struct planning *p, const char *path, int64_t k, struct bl_buffer *out,
                            struct bl_error *e)
 {
@@ -155,34 +151,17 @@ static int epoch_write_files(const struct planning *p, int64_t k, struct bl_erro
                                       .epochs = p->epochs};
     struct bl_buffer path = {0};
     int code = epoch_make_path(p, p->output ? p->output : "-", k, &path, e);
-    if (code)
-        goto out;
-    code = plan_write(p, path.data, e);
-    if (code || !p->plot)
-        goto out;
-    code = epoch_make_path(p, p->plot, k, &path, e);
-    if (code)
-        goto out;
-    code = bl_plan_plot_write(&plot, path.data, e);
-out:
+    if (!code)
+        code = plan_write(p, path.data, e);
+    if (!code && p->plot)
+        code = epoch_make_path(p, p->plot, k, &path, e);
+    if (!code && p->plot)
+        code = bl_plan_plot_write(&plot, path.data, e);
     bl_buffer_free(&path);
     return code;
 }
 
-static int epoch_write(struct planning *p, int64_t k, size_t least, struct bl_error *e)
-{
-    const struct bl_sequences *t = &p->lengths.table;
-    bool last = k + 1 == p->epochs && !plan_is_compared(p);
-    bl_plan_free(&p->plan);
-    BL_TRY(bl_planner_draw(&p->planner, p->options.seed + (uint64_t)k, least, last, &p->plan, e));
-    p->repeated += p->planner.is_repeated;
-    BL_TRY(bl_plan_recount(&p->plan, t->length, t->count, e));
-    p->S = p->plan.max_sequences > p->S ? p->plan.max_sequences : p->S;
-    bl_plan_info_make(&p->plan_info, &p->plan, &p->options);
-    p->plan_info.seed += (uint64_t)k;
-    return epoch_write_files(p, k, e);
-}
-
+/* Shows progress while another thread plans. Most plans take no noticeable time, and show none. */
 static void plan_tick(void *planning)
 {
     struct planning *p = planning;
@@ -192,40 +171,49 @@ static void plan_tick(void *planning)
         bl_progress_bar_tick(&p->printer.bar, &p->progress);
 }
 
-/* Makes the plans of all epochs from a table or list of lengths. */
+/* Makes the plans of all epochs from a table or list of lengths, and writes each as soon as it is made. All plans get
+ * as many blocks as the largest one, so that every epoch takes equally many steps: random fills alone would give each
+ * epoch a different number. */
 static int plan_make_epochs(void *planning, struct bl_error *e)
 {
     struct planning *p = planning;
     const struct bl_sequences *t = &p->lengths.table;
-    size_t least = 0;
+    size_t least = 0; /* blocks of every plan */
+    bool equal = !bl_strategies[p->options.strategy]->is_packed || !bl_fills[p->options.fill]->is_random;
+    int code = BL_OK;
     bl_plan_columns_set(&p->options, t->group, t->number);
     BL_TRY(bl_table_lengths_resolve(t, &p->options, e));
     BL_TRY(bl_table_lengths_check(t, &p->options, e));
     BL_TRY(bl_planner_make(&p->planner, t->length, t->count, &p->options, e));
-    int code = epoch_max_blocks(p, &least, e);
+    for (int64_t k = 0; !equal && k < p->epochs && p->epochs > 1 && !code; k++) {
+        bl_plan_free(&p->plan);
+        code = bl_planner_draw(&p->planner, p->options.seed + (uint64_t)k, 0, 0, &p->plan, e);
+        least = p->plan.blocks > least ? p->plan.blocks : least;
+    }
     p->planner.taken = p->epochs > 1 ? &p->taken : NULL;
     for (int64_t k = 0; k < p->epochs && !code; k++) {
-        code = epoch_write(p, k, least, e);
+        bool last = k + 1 == p->epochs && !plan_is_compared(p); /* frees memory as it proceeds */
+        bl_plan_free(&p->plan);
+        code = bl_planner_draw(&p->planner, p->options.seed + (uint64_t)k, least, last, &p->plan, e);
+        p->repeated += p->planner.is_repeated;
+        if (!code)
+            code = bl_plan_recount(&p->plan, t->length, t->count, e);
+        if (code)
+            break;
+        p->S = p->plan.max_sequences > p->S ? p->plan.max_sequences : p->S;
+        bl_plan_info_make(&p->plan_info, &p->plan, &p->options);
+        p->plan_info.seed += (uint64_t)k;
+        code = epoch_write_files(p, k, e);
         atomic_fetch_add(&p->made, 1);
     }
     if (!code && plan_is_compared(p))
         code = bl_planner_measure_pair_repeat(&p->planner, &p->plan, &p->plan_info.pair_repeat, e);
-    p->plan.max_sequences = p->S;
+    p->plan.max_sequences = p->S; /* the summary is about all epochs */
     p->plan_info.seed = p->options.seed;
     return code;
 }
 
-static int plan_make_in_background(struct bl_cmd *cmd, struct planning *p)
-{
-    const struct bl_background background = {plan_make_epochs, p, plan_tick, p, &cmd->cancel};
-    p->printer.bar = bl_progress_bar_make(&cmd->common);
-    bl_progress_start(&p->progress, "plan", "plans", NULL, p->epochs > 1 ? p->epochs : 0);
-    int code = bl_background_run(&background, &cmd->error);
-    bl_progress_bar_end(&p->printer.bar);
-    return code;
-}
-
-/* Checks before long work that the picture has a file of its own. */
+/* Checks before long work that the picture has a file of its own. BL_EUSAGE. */
 static int plan_check_plot(const struct planning *p, struct bl_error *e)
 {
     struct stat status;
@@ -242,30 +230,36 @@ static int plan_check_plot(const struct planning *p, struct bl_error *e)
     return BL_OK;
 }
 
+/* Plans a table or a list: checks, reads the lengths, plans on another thread, and prints the summary. */
 static int plan_run_table(struct bl_cmd *cmd, struct planning *p)
 {
     struct bl_error *e = &cmd->error;
-    int code = bl_length_source_check(&p->lengths, cmd);
-    if (!code)
-        code = bl_length_source_require_T(cmd);
-    if (code)
-        return code;
+    const struct bl_background background = {plan_make_epochs, p, plan_tick, p, &cmd->cancel};
+    BL_TRY(bl_length_source_check(&p->lengths, cmd));
+    BL_TRY(bl_length_source_require_T(cmd));
     if (p->epochs < 1)
         return bl_error_set(e, BL_EUSAGE, "--epochs 0 is for --dataset, whose plans it removes");
     if (p->epochs > 1 && (!p->output || strcmp(p->output, "-") == 0))
         return bl_error_set(e, BL_EUSAGE, "several plans need -o FILE");
-    BL_TRY(p->epochs == 1 ? bl_cmd_check_file(p->output, "", e) : BL_OK);
+    if (p->epochs == 1)
+        BL_TRY(bl_cmd_check_file(p->output, "", e));
     BL_TRY(plan_check_plot(p, e));
     BL_TRY(bl_length_source_read(&p->lengths, &p->options, cmd));
-    p->is_told = p->report || !cmd->common.quiet;
-    BL_TRY(plan_make_in_background(cmd, p));
-    code = plan_report(p, e);
+    p->is_reported = p->report || !cmd->common.quiet;
+    p->printer.bar = bl_progress_bar_make(&cmd->common);
+    bl_progress_start(&p->progress, "plan", "plans", NULL, p->epochs > 1 ? p->epochs : 0);
+    int code = bl_background_run(&background, e);
+    bl_progress_bar_end(&p->printer.bar);
+    if (!code)
+        code = plan_report(p, e);
     if (!code && !cmd->common.quiet)
         bl_summary_plan(&p->plan, &p->plan_info);
     if (!code)
         bl_summary_repeated(p->repeated, p->epochs, p->options.order == BL_KEEP_ORDER);
     return code;
 }
+
+/* --- epochs of a finished dataset --------------------------------------------------------------------------------- */
 
 /* Refuses flags that the dataset has decided. A YAML file may still set them, since pack uses the same file. */
 static int plan_check_flags(const struct bl_options *o, struct bl_error *e)
@@ -286,6 +280,7 @@ static int plan_check_flags(const struct bl_options *o, struct bl_error *e)
     return BL_OK;
 }
 
+/* Prints how many plans the dataset has now. */
 static void epoch_print_summary(const struct planning *p, const struct bl_epochs_result *made)
 {
     char a[BL_PLURAL_SIZE];
@@ -299,6 +294,8 @@ static void epoch_print_summary(const struct planning *p, const struct bl_epochs
                      p->epochs < made->there ? "these plans, and more," : "these plans");
 }
 
+/* Adds plans to a finished dataset, or removes them with --epochs 0. Without --world-size and --batch-size they are
+ * those of the dataset, which a zero in the request means. */
 static int plan_add_epochs(struct bl_cmd *cmd, struct planning *p)
 {
     struct bl_error *e = &cmd->error;
@@ -329,21 +326,18 @@ static int plan_add_epochs(struct bl_cmd *cmd, struct planning *p)
     return BL_OK;
 }
 
-/* --- an unfinished dataset -------------------------------------------------------------------------------------- */
+/* --- unfinished datasets ------------------------------------------------------------------------------------------ */
 
+/* Merges the parts of the tasks into the table, plans it, and keeps the plan in the directory for bload pack --task. */
 static int directory_make_plan(struct bl_cmd *cmd, struct planning *p)
 {
     struct bl_error *e = &cmd->error;
     int code = BL_OK;
     if (p->inputs.set.sources) { /* of the YAML file: the scan must have used the same ones */
-        code = bl_inputs_list(&p->inputs, cmd);
-        if (code)
-            return code;
+        BL_TRY(bl_inputs_list(&p->inputs, cmd));
         bl_inputs_want(&p->inputs, &p->lengths.subset, &p->options);
-        code = bl_inputs_use(&p->inputs, p->inputs.set.files.kind, cmd);
+        BL_TRY(bl_inputs_use(&p->inputs, p->inputs.set.files.kind, cmd));
     }
-    if (code)
-        return code;
     code = bl_packing_table(p->packing, e);
     if (code || bl_packing_is_complete(p->packing))
         return code;
@@ -353,9 +347,9 @@ static int directory_make_plan(struct bl_cmd *cmd, struct planning *p)
     struct bl_packing_result result;
     bl_packing_result(p->packing, &result);
     p->plan_info = *result.plan_info;
-    code = plan_report(p, e);
-    if (code || cmd->common.quiet)
-        return code;
+    BL_TRY(plan_report(p, e));
+    if (cmd->common.quiet)
+        return BL_OK;
     bl_summary_plan(result.plan, result.plan_info);
     bl_summary_left_out(&result.table->left_out);
     return BL_OK;
@@ -378,7 +372,8 @@ static int directory_plan(struct bl_cmd *cmd, struct planning *p)
         return bl_error_set(&cmd->error, BL_EUSAGE,
                             "-o, --plot, --lengths and --epochs are for tables: a directory has one plan, which stays "
                             "in it");
-    BL_TRY(p->options.T == BL_T_AUTO ? BL_OK : bl_length_source_require_T(cmd));
+    if (p->options.T != BL_T_AUTO)
+        BL_TRY(bl_length_source_require_T(cmd));
     bl_signals_install(&cmd->cancel);
     int code = bl_packing_open(&p->packing, &request, &cmd->error);
     if (code || bl_packing_is_complete(p->packing))
@@ -386,9 +381,10 @@ static int directory_plan(struct bl_cmd *cmd, struct planning *p)
     return directory_make_plan(cmd, p);
 }
 
-/* --- the command ------------------------------------------------------------------------------------------------ */
+/* --- the command -------------------------------------------------------------------------------------------------- */
 
-/* Finds a directory to plan, from the operands or from the YAML file, which may give the dataset's directory. */
+/* Sets p->dir to the directory to plan: the only operand, if it is a directory, or, without operands, the output that
+ * the YAML file gives. Tables and lists leave it NULL. */
 static int plan_find_directory(struct bl_cmd *cmd, struct planning *p)
 {
     const struct bl_options *o = &cmd->options;
@@ -408,11 +404,12 @@ static int plan_find_directory(struct bl_cmd *cmd, struct planning *p)
 static int plan_run(struct bl_cmd *cmd, struct planning *p)
 {
     p->inputs.config_path = p->config_path;
-    BL_TRY(p->config_path ? bl_inputs_resolve_file(&p->inputs, cmd) : BL_OK);
+    if (p->config_path)
+        BL_TRY(bl_inputs_resolve(&p->inputs, NULL, 0, cmd));
     if (!p->lengths.group_by)
         p->lengths.group_by = p->pack_options.group_by;
     p->pack_options.group_by = p->lengths.group_by; /* pack's identity includes this option */
-    if (p->dataset)                                 /* checks the options itself */
+    if (p->dataset) /* the dataset decides most options, so that the checks below do not apply */
         return plan_add_epochs(cmd, p);
     BL_TRY(bl_pack_resolve_store(cmd, &p->pack_options, &p->options));
     BL_TRY(bl_options_check(&cmd->options, &cmd->error));
@@ -420,17 +417,6 @@ static int plan_run(struct bl_cmd *cmd, struct planning *p)
     BL_TRY(bl_subset_check(&p->lengths.subset, &cmd->error));
     BL_TRY(plan_find_directory(cmd, p));
     return p->dir ? directory_plan(cmd, p) : plan_run_table(cmd, p);
-}
-
-static void plan_free(struct planning *p)
-{
-    bl_plan_free(&p->plan);
-    bl_planner_free(&p->planner);
-    bl_partitions_free(&p->taken);
-    bl_sequences_close(&p->lengths.table);
-    bl_packing_close(p->packing);
-    bl_inputs_free(&p->inputs);
-    free(p->dir);
 }
 
 int bl_cmd_plan(int argc, char **argv)
@@ -464,7 +450,7 @@ int bl_cmd_plan(int argc, char **argv)
         {NULL, bl_common_threads_table, &p.common}, /* plan has no -j, but the file may set it */
         {0},
     };
-    int code = bl_inputs_add_hidden_options(&p.inputs, &cmd);
+    int code = bl_inputs_add_options(&p.inputs, &cmd, true);
     if (!code)
         code = bl_cmd_parse(&cmd, groups, argc, argv);
     if (!code && !cmd.common.help)
@@ -474,6 +460,12 @@ int bl_cmd_plan(int argc, char **argv)
         bl_packing_result(p.packing, &result);
         bl_fault_lines_print_rest_of(&p.inputs.faults, result.suppressed, p.dir);
     }
-    plan_free(&p);
+    bl_plan_free(&p.plan);
+    bl_planner_free(&p.planner);
+    bl_partitions_free(&p.taken);
+    bl_sequences_close(&p.lengths.table);
+    bl_packing_close(p.packing);
+    bl_inputs_free(&p.inputs);
+    free(p.dir);
     return bl_cmd_end(&cmd, code, result.partial);
 }

@@ -1,9 +1,11 @@
-/* Layout: a column with the numbers of the blocks, the bars, and a column that says how full they are; above them the
+/* The picture of a plan as SVG, which bload plan --plot writes.
+ *
+ * Layout: a column with the numbers of the blocks, the bars, and a column that says how full they are; above them the
  * title and the scale, below them a legend. All lengths are units of the viewBox, which are pixels unless it is scaled.
  *
- * No text is measured: LINE_CHARACTERS fit the width in any usual font, and what lies beside each other has room
- * for its largest number. A sequence has the same colour in all of its pieces. Marks are bounded, and with them the
- * size of the file: pieces too narrow to be seen, which follow each other, become one mark. */
+ * No text is measured: LINE_CHARACTERS fit the width in any usual font, and neighbouring texts have room for their
+ * largest numbers. A sequence has the same colour in all of its pieces. Marks are bounded, and with them the size of
+ * the file: pieces too narrow to be seen, which follow each other, become one mark. */
 #include "cmd/plan_plot.h"
 
 #include <inttypes.h>
@@ -17,25 +19,26 @@
 
 enum { WIDTH = 560, MARGIN = 16, BAR_LEFT = 64, BAR_WIDTH = 420, BAR_HEIGHT = 18, ROW = 22, TEXT_LINE = 18 };
 enum { LINE_CHARACTERS = 64, LINES_MAX = 8, BLOCKS_MAX = 48, MARKS_MAX = 6000 };
-#define NARROW 3.0 /* a piece is drawn by itself from this width on */
-#define LINE_SIZE 256
-#define DIGIT 7.5 /* width of a character at the size of labels, at most */
+#define NARROW 3.0    /* units: a piece is drawn by itself from this width on */
+#define LINE_SIZE 256 /* bytes of a line of the title, which may have characters of several bytes */
+#define DIGIT 7.5     /* units: the largest width of a character at the size of labels */
 
 /* A picture in the making. */
 struct plot {
     const struct bl_plan_plot *what;
     struct bl_buffer out;
-    char line[LINES_MAX][LINE_SIZE]; /* of the title */
+    char line[LINES_MAX][LINE_SIZE]; /* [lines] of the title */
     int lines;
-    size_t shown;                            /* blocks */
-    bool has_padding, has_narrow, has_parts; /* of those that are shown */
-    struct bl_row_reader row;
-    struct bl_buffer group;
+    size_t shown;                            /* blocks that are drawn, the first ones of the plan */
+    bool has_padding, has_narrow, has_parts; /* whether the shown blocks have such marks, which the legend explains */
+    struct bl_row_reader row;                /* the row of the table that was read last */
+    struct bl_buffer group;                  /* scratch: the group of a block */
 };
 
-/* --- text ------------------------------------------------------------------------------------------------------- */
+/* --- text --------------------------------------------------------------------------------------------------------- */
 
-/* Adds a phrase to the title, in a new line where the last one has no room. */
+/* Adds a phrase to the title, after "; " in the last line if it has room, and in a new line otherwise. The first
+ * line has one phrase. */
 static void plot_add_phrase(struct plot *p, const char *phrase)
 {
     char *line = p->lines > 1 ? p->line[p->lines - 1] : NULL;
@@ -55,21 +58,7 @@ static void plot_add_count(struct plot *p, int64_t count, const char *noun, cons
         plot_add_phrase(p, phrase);
 }
 
-static void plot_add_epoch(struct plot *p)
-{
-    char phrase[96], a[32], b[32];
-    const struct bl_plan_info *i = p->what->plan_info;
-    snprintf(phrase, sizeof phrase, "strategy %s%s%s", i->strategy, *i->fill ? ", fill " : "", i->fill);
-    plot_add_phrase(p, phrase);
-    snprintf(phrase, sizeof phrase, "seed %" PRIu64, i->seed);
-    plot_add_phrase(p, phrase);
-    snprintf(phrase, sizeof phrase, "epoch %s of %s", bl_text_count(a, p->what->epoch),
-             bl_text_count(b, p->what->epochs));
-    if (p->what->epochs > 1)
-        plot_add_phrase(p, phrase);
-}
-
-/* Makes the lines of the title: the first one alone is bold. */
+/* Makes the lines of the title. Only the first one is bold. */
 static void plot_make_title(struct plot *p)
 {
     const struct bl_plan *plan = p->what->plan;
@@ -91,13 +80,21 @@ static void plot_make_title(struct plot *p)
     snprintf(phrase, sizeof phrase, "lower bound %s, %s%s", bl_text_plural(a, plan->lower_bound, "block"),
              gap ? "gap " : "so the plan is optimal", gap ? bl_text_count(b, gap) : "");
     plot_add_phrase(p, phrase);
-    plot_add_epoch(p);
+    const struct bl_plan_info *info = p->what->plan_info;
+    snprintf(phrase, sizeof phrase, "strategy %s%s%s", info->strategy, *info->fill ? ", fill " : "", info->fill);
+    plot_add_phrase(p, phrase);
+    snprintf(phrase, sizeof phrase, "seed %" PRIu64, info->seed);
+    plot_add_phrase(p, phrase);
+    snprintf(phrase, sizeof phrase, "epoch %s of %s", bl_text_count(a, p->what->epoch),
+             bl_text_count(b, p->what->epochs));
+    if (p->what->epochs > 1)
+        plot_add_phrase(p, phrase);
 }
 
-/* --- rows of the table ------------------------------------------------------------------------------------------ */
+/* --- rows of the table -------------------------------------------------------------------------------------------- */
 
-/* Reads the row of a sequence. *found: whether the table has rows that can be read again, as files have, but neither
- * pipes nor lists of lengths. */
+/* Reads the row of a sequence. *found: whether it can be read: files can be read again, pipes cannot, and lists of
+ * lengths have no rows. */
 static int plot_read_row(struct plot *p, size_t sequence, bool *found, struct bl_error *e)
 {
     const struct bl_sequences *t = p->what->table;
@@ -108,7 +105,8 @@ static int plot_read_row(struct plot *p, size_t sequence, bool *found, struct bl
     return *found ? bl_row_reader_read(t, sequence, &p->row, e) : BL_OK;
 }
 
-/* Appends the group of a block to its title. */
+/* Appends the group of a block to its title: "; COLUMN VALUE". All sequences of a block have the same value, so
+ * that of the first one is read. */
 static int plot_append_group(struct plot *p, size_t b, struct bl_error *e)
 {
     const struct bl_plan *plan = p->what->plan;
@@ -116,9 +114,9 @@ static int plot_append_group(struct plot *p, size_t b, struct bl_error *e)
     bool found = false;
     if (!column || plan->block_ptr[b] == plan->block_ptr[b + 1])
         return BL_OK;
-    int code = plot_read_row(p, plan->sequence[plan->block_ptr[b]], &found, e);
-    if (code || !found)
-        return code;
+    BL_TRY(plot_read_row(p, plan->sequence[plan->block_ptr[b]], &found, e));
+    if (!found)
+        return BL_OK;
     known = bl_row_reader_field(&p->row, column);
     bl_buffer_clear(&p->group);
     if (known)
@@ -133,18 +131,19 @@ static int plot_append_group(struct plot *p, size_t b, struct bl_error *e)
     return BL_OK;
 }
 
-/* --- marks ------------------------------------------------------------------------------------------------------ */
+/* --- marks -------------------------------------------------------------------------------------------------------- */
 
 /* One piece, or several narrow ones that follow each other. */
 struct plot_mark {
     size_t first, count; /* pieces */
     int64_t start, end;  /* steps of the block */
-    int64_t steps;       /* of the pieces: without what alignment leaves between them */
+    int64_t steps;       /* of the pieces, without the steps that alignment leaves between them */
 };
 
+/* A position in a block: the next piece. */
 struct plot_cursor {
-    size_t piece, end;
-    int64_t start; /* of the piece */
+    size_t piece, end; /* pieces of the plan; end is the first one of the next block */
+    int64_t start;     /* step of the block at which the piece starts */
 };
 
 static struct plot_cursor plot_begin_block(const struct plot *p, size_t b)
@@ -153,12 +152,14 @@ static struct plot_cursor plot_begin_block(const struct plot *p, size_t b)
     return (struct plot_cursor){.piece = (size_t)ptr[b], .end = (size_t)ptr[b + 1]};
 }
 
+/* Returns the width of so many steps in units. */
 static double plot_width(const struct plot *p, int64_t steps)
 {
     return (double)steps * BAR_WIDTH / (double)p->what->plan->T;
 }
 
-/* Sets the next mark of a block. False: there is none. */
+/* Sets the next mark of a block, and moves the cursor behind it. A wide piece is a mark of its own; narrow ones are
+ * joined until a wide piece or a wide gap follows. Returns false at the end of the block. */
 static bool plot_next_mark(const struct plot *p, struct plot_cursor *c, struct plot_mark *mark)
 {
     const struct bl_plan *plan = p->what->plan;
@@ -178,7 +179,8 @@ static bool plot_next_mark(const struct plot *p, struct plot_cursor *c, struct p
     return mark->count > 0;
 }
 
-/* Finds how many blocks are shown, and what the legend has to explain. */
+/* Finds how many blocks are shown, and what the legend has to explain. Blocks are dry-run with the same marks that
+ * are drawn later. At least one block is shown, however many marks it has. */
 static void plot_choose_blocks(struct plot *p)
 {
     const struct bl_plan *plan = p->what->plan;
@@ -201,15 +203,15 @@ static void plot_choose_blocks(struct plot *p)
     }
 }
 
-/* Appends a rectangle in a bar, without its end. */
+/* Appends the start tag of a rectangle in a bar. The caller appends its title and </rect>. */
 static void plot_append_bar(struct plot *p, const char *class, int64_t start, int64_t end, int y)
 {
     bl_buffer_printf(&p->out, "<rect class=\"%s\" x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%d\">", class,
                      BAR_LEFT + plot_width(p, start), y, plot_width(p, end - start), BAR_HEIGHT);
 }
 
-/* The number of a sequence in its bar, where it has room, with "…" on the side where other pieces, or deleted steps,
- * belong. */
+/* Appends the number of a sequence in its bar, if it has room, with "…" on the side where the sequence goes on in
+ * other pieces, or has deleted steps. */
 static void plot_append_label(struct plot *p, const struct plot_mark *mark, bool has_before, bool has_after, int y)
 {
     char number[16];
@@ -221,6 +223,8 @@ static void plot_append_label(struct plot *p, const struct plot_mark *mark, bool
                          number, has_after ? "…" : "");
 }
 
+/* Appends a piece with its title, which browsers show under the mouse: "sequence 5: swim.mp4; 12 steps, 0 to 11 of
+ * 30". */
 static int plot_append_piece(struct plot *p, const struct plot_mark *mark, int y, struct bl_error *e)
 {
     const struct bl_plan *plan = p->what->plan;
@@ -244,14 +248,7 @@ static int plot_append_piece(struct plot *p, const struct plot_mark *mark, int y
     return BL_OK;
 }
 
-static void plot_append_narrow(struct plot *p, const struct plot_mark *mark, int y)
-{
-    char a[BL_PLURAL_SIZE], b[BL_PLURAL_SIZE];
-    plot_append_bar(p, "s m", mark->start, mark->end, y);
-    bl_buffer_printf(&p->out, "<title>%s; %s</title></rect>", bl_text_plural(a, (int64_t)mark->count, "sequence"),
-                     bl_text_plural(b, mark->steps, "step"));
-}
-
+/* Appends a block: its number, its bar with all marks, and how full it is. */
 static int plot_append_block(struct plot *p, size_t b, int y, struct bl_error *e)
 {
     const struct bl_plan *plan = p->what->plan;
@@ -270,10 +267,13 @@ static int plot_append_block(struct plot *p, size_t b, int y, struct bl_error *e
     plot_append_bar(p, "p", 0, plan->T, y);
     bl_buffer_text(&p->out, "</rect>");
     while (!code && plot_next_mark(p, &c, &mark)) {
-        if (mark.count > 1)
-            plot_append_narrow(p, &mark, y);
-        else
+        if (mark.count == 1) {
             code = plot_append_piece(p, &mark, y, e);
+            continue;
+        }
+        plot_append_bar(p, "s m", mark.start, mark.end, y);
+        bl_buffer_printf(&p->out, "<title>%s; %s</title></rect>", bl_text_plural(a, (int64_t)mark.count, "sequence"),
+                         bl_text_plural(used, mark.steps, "step"));
     }
     int64_t filled = steps * 1000 / plan->T; /* rounded down, so that 100 % is full */
     snprintf(a, sizeof a, filled < 1000 ? "%d.%d %%" : "%d %%", (int)(filled / 10), (int)(filled % 10));
@@ -283,17 +283,9 @@ static int plot_append_block(struct plot *p, size_t b, int y, struct bl_error *e
     return code;
 }
 
-/* --- what is around the bars ------------------------------------------------------------------------------------ */
+/* --- scale, legend and style -------------------------------------------------------------------------------------- */
 
-/* The steps between two numbers of the scale: 1, 2 or 5 times a power of ten, so that they have room. */
-static int64_t plot_choose_tick(const struct plot *p, double room)
-{
-    int64_t tick = 1;
-    for (int i = 0; plot_width(p, tick) < room; i++)
-        tick = i % 3 == 1 ? tick / 2 * 5 : tick * 2;
-    return tick;
-}
-
+/* Appends a number of the scale and its line. */
 static void plot_append_tick(struct plot *p, int64_t step, int y, int end)
 {
     char number[32];
@@ -302,28 +294,32 @@ static void plot_append_tick(struct plot *p, int64_t step, int y, int end)
                      x, y + 4, end, x, y, bl_text_count(number, step));
 }
 
-/* The scale: its numbers are above the bars, from y on, and its lines go through them to `end`. */
+/* Appends the scale: its numbers are above the bars, from y on, and its lines go through the bars to `end`. The
+ * steps between two numbers are 1, 2 or 5 times a power of ten, the smallest that leaves room for the numbers. */
 static void plot_append_scale(struct plot *p, int y, int end)
 {
     char number[32];
-    int64_t T = p->what->plan->T;
+    int64_t T = p->what->plan->T, tick = 1;
     double room = (double)strlen(bl_text_count(number, T)) * DIGIT + 12;
-    int64_t tick = plot_choose_tick(p, room);
+    for (int i = 0; plot_width(p, tick) < room; i++)
+        tick = i % 3 == 1 ? tick / 2 * 5 : tick * 2;
     bl_buffer_printf(&p->out, "<text class=\"e\" x=\"%d\" y=\"%d\">block</text><text x=\"%d\" y=\"%d\">steps</text>",
                      BAR_LEFT - 8, y, BAR_LEFT, y);
     bl_buffer_printf(&p->out, "<text class=\"e\" x=\"%d\" y=\"%d\">filled</text>\n", WIDTH - MARGIN, y);
+    /* The last number is T itself, and the number before keeps its distance. */
     for (int64_t at = 0; plot_width(p, T - at) >= room; at += tick)
         plot_append_tick(p, at, y + TEXT_LINE, end);
     plot_append_tick(p, T, y + TEXT_LINE, end);
 }
 
-/* A line of the legend, which begins at *y. */
+/* Appends a line of the legend at *y, and moves *y below it. */
 static void plot_append_words(struct plot *p, int x, int *y, const char *words)
 {
     bl_buffer_printf(&p->out, "<text x=\"%d\" y=\"%d\">%s</text>\n", x, *y + 10, words);
     *y += TEXT_LINE;
 }
 
+/* Appends the explanations of the marks that are there, and how many blocks are not shown. */
 static void plot_append_legend(struct plot *p, int y)
 {
     char more[BL_PLURAL_SIZE], words[BL_PLURAL_SIZE + 16];
@@ -347,6 +343,7 @@ static void plot_append_legend(struct plot *p, int y)
         plot_append_words(p, BAR_LEFT, &y, words);
 }
 
+/* Appends the colours, for light and dark pages, and the patterns of padding and narrow pieces. */
 static void plot_append_style(struct plot *p)
 {
     bl_buffer_text(
@@ -372,7 +369,7 @@ static void plot_append_style(struct plot *p)
                    "<rect class=\"o\" width=\"3\" height=\"6\"/><path class=\"q\" d=\"M.5 0v6\"/></pattern></defs>\n");
 }
 
-/* The beginning, with the texts for those who do not see the picture. */
+/* Appends the beginning: a title and a description for screen readers, the style, and the lines of the title. */
 static void plot_append_head(struct plot *p, int height)
 {
     bl_buffer_printf(&p->out,
@@ -392,27 +389,23 @@ static void plot_append_head(struct plot *p, int height)
                          MARGIN + 12 + i * (TEXT_LINE + 1), p->line[i]);
 }
 
-static int plot_draw(struct plot *p, struct bl_error *e)
-{
-    plot_make_title(p);
-    plot_choose_blocks(p);
-    int scale = MARGIN + 12 + p->lines * (TEXT_LINE + 1) + 8, bars = scale + TEXT_LINE + 10;
-    int legend = bars + (int)p->shown * ROW + 8;
-    int entries = p->has_padding + p->has_narrow + p->has_parts + (p->shown < p->what->plan->blocks);
-    int code = BL_OK;
-    plot_append_head(p, legend + entries * TEXT_LINE + 8);
-    plot_append_scale(p, scale, legend - 8);
-    for (size_t b = 0; b < p->shown && !code; b++)
-        code = plot_append_block(p, b, bars + (int)b * ROW, e);
-    plot_append_legend(p, legend);
-    bl_buffer_text(&p->out, "</svg>\n");
-    return code ? code : bl_buffer_check(&p->out, e);
-}
-
 int bl_plan_plot_write(const struct bl_plan_plot *plot, const char *path, struct bl_error *e)
 {
     struct plot p = {.what = plot};
-    int code = plot_draw(&p, e);
+    int code = BL_OK;
+    plot_make_title(&p);
+    plot_choose_blocks(&p);
+    int scale = MARGIN + 12 + p.lines * (TEXT_LINE + 1) + 8, bars = scale + TEXT_LINE + 10;
+    int legend = bars + (int)p.shown * ROW + 8;
+    int entries = p.has_padding + p.has_narrow + p.has_parts + (p.shown < plot->plan->blocks);
+    plot_append_head(&p, legend + entries * TEXT_LINE + 8);
+    plot_append_scale(&p, scale, legend - 8);
+    for (size_t b = 0; b < p.shown && !code; b++)
+        code = plot_append_block(&p, b, bars + (int)b * ROW, e);
+    plot_append_legend(&p, legend);
+    bl_buffer_text(&p.out, "</svg>\n");
+    if (!code)
+        code = bl_buffer_check(&p.out, e);
     if (!code)
         code = bl_cmd_write(path, &p.out, e);
     bl_buffer_free(&p.out);

@@ -1,3 +1,11 @@
+/* Progress on stderr: when to show it, and the lines that show it.
+ *
+ * Stages call bl_progress_bar_tick several times a second with a copy of their counters (struct bl_progress). The bar
+ * takes samples of them for its estimates, and draws a line if one is due. The forms are
+ *
+ *     pack [#####...................] 12 s left, 21 %, 12 of 57 blocks, 4,800 frames/s    a terminal
+ *     bload: pack: 12 s left, 21 %, 12 of 57 blocks, 4,800 frames/s                       a log
+ *     {"stage": "pack", "done": 12, "total": 57, "unit": "blocks", ...}                   a program */
 #include "cmd/progress_bar.h"
 
 #include <inttypes.h>
@@ -12,26 +20,26 @@
 #include "base/text.h"
 #include "cmd/signals.h"
 
-/* --- text of the progress ----------------------------------------------------------------------------------------- */
+/* --- lines -------------------------------------------------------------------------------------------------------- */
 
-#define CELLS 24      /* of the bar */
-#define CELLS_FROM 72 /* columns: a narrower terminal has no bar */
-#define NAME_MAX_BAR 31
+#define CELLS 24        /* characters of the bar */
+#define CELLS_FROM 72   /* columns: a narrower terminal has no bar */
+#define NAME_MAX_BAR 31 /* columns of a file's name in the bar's line */
 
-/* A line that is made field by field, the most important first; from the first one without room on all are left out. */
+/* A line that is made field by field, the most important first. The first field without room ends the line. */
 struct line {
     struct bl_buffer *out;
     int used, room; /* columns */
     bool full;
 };
 
-/* What the rate counts: steps, or units while no step is done. */
+/* Returns the unit of the rate: steps, or the unit of the progress while no step is done. */
 static const char *progress_rate_of(const struct bl_progress *p)
 {
     return p->step && p->steps ? p->step : p->unit;
 }
 
-/* Adds a field if it fits, and empties it. */
+/* Adds a field after `before` if it fits, and empties the field. An empty field adds nothing. */
 static void line_add(struct line *line, const char *before, struct bl_buffer *field)
 {
     if (field->size && !field->failed && !line->full) {
@@ -47,6 +55,8 @@ static void line_add(struct line *line, const char *before, struct bl_buffer *fi
     bl_buffer_free(field);
 }
 
+/* Adds the fields that a bar and a plain line share. `first` comes before the first of them, ", " before the others;
+ * the name of a file has at most name_max columns. */
 static void line_add_state(struct line *line, const struct bl_progress_view *v, const char *first, int name_max)
 {
     static const char next[] = ", ";
@@ -59,7 +69,7 @@ static void line_add_state(struct line *line, const struct bl_progress_view *v, 
         line_add(line, first, &field);
         first = next;
     }
-    if (!p->total && !p->done) { /* how long is all there is to tell */
+    if (!p->total && !p->done) { /* nothing is counted yet: only the time passes */
         bl_buffer_text(&field, "for ");
         bl_text_append_duration(&field, v->seconds);
         line_add(line, first, &field);
@@ -91,7 +101,7 @@ static void line_add_state(struct line *line, const struct bl_progress_view *v, 
     line_add(line, next, &field);
 }
 
-/* A file that holds the stage up is worth more than the picture of the percentage. */
+/* While the stage waits for a file, the file's name takes the place of the cells: it is worth more. */
 void bl_progress_line_bar(const struct bl_progress_view *v, int width, struct bl_buffer *out)
 {
     const struct bl_progress *p = v->progress;
@@ -110,15 +120,7 @@ void bl_progress_line_bar(const struct bl_progress_view *v, int width, struct bl
     line_add_state(&line, v, " ", NAME_MAX_BAR);
 }
 
-/* "pack: 12 s left, 34 %, ...": all of it. */
-static void progress_line_plain(const struct bl_progress_view *v, struct bl_buffer *out)
-{
-    struct line line = {.out = out, .room = INT_MAX};
-    bl_buffer_text(out, v->progress->what);
-    line_add_state(&line, v, ": ", INT_MAX);
-}
-
-/* Names are bytes, and JSON is text: what is not UTF-8 becomes U+FFFD. */
+/* Appends a JSON string. Names are bytes, and JSON is text: invalid UTF-8 becomes U+FFFD. */
 static void json_append_text(struct bl_buffer *out, const char *text)
 {
     struct bl_buffer whole = {0};
@@ -139,7 +141,7 @@ static void json_append_text(struct bl_buffer *out, const char *text)
     bl_buffer_free(&whole);
 }
 
-/* The names of stages, units and steps are plain words. */
+/* The names of stages, units and steps are plain words, so that they need no escapes. */
 void bl_progress_line_json(const struct bl_progress_view *v, struct bl_buffer *out)
 {
     const struct bl_progress *p = v->progress;
@@ -162,15 +164,15 @@ void bl_progress_line_json(const struct bl_progress_view *v, struct bl_buffer *o
     bl_buffer_byte(out, '}');
 }
 
-/* --- progress bar ------------------------------------------------------------------------------------------------- */
+/* --- bar ---------------------------------------------------------------------------------------------------------- */
 
-/* Seconds between: */
-#define SAMPLES 0.1 /* of the estimates */
-#define DRAWINGS 0.2
-#define JSON_LINES 1.0
-#define PLAIN_FIRST 10.0 /* lines, while the stage is new: */
+/* Seconds between two events of the same form. */
+#define SAMPLES 0.1      /* samples of the estimates */
+#define DRAWINGS 0.2     /* of the bar: fast enough to look alive, slow enough to read */
+#define JSON_LINES 1.0   /* one by one */
+#define PLAIN_FIRST 10.0 /* plain lines during the first PLAIN_NEW seconds of a stage, and at least ever */
 #define PLAIN_NEW 60.0
-#define PLAIN_LATER 60.0 /* lines, afterwards */
+#define PLAIN_LATER 60.0 /* plain lines afterwards at most; each tenth of the work has one, too */
 
 struct bl_progress_bar bl_progress_bar_make(const struct bl_common *common)
 {
@@ -187,13 +189,7 @@ struct bl_progress_bar bl_progress_bar_make(const struct bl_common *common)
     return bar;
 }
 
-/* Asked for each time, since a terminal's size may change. */
-static int bar_terminal_width(void)
-{
-    struct winsize size;
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
-
+/* Takes a sample of the counters for the estimates of the time left and of the rates. */
 static void bar_sample(struct bl_progress_bar *bar, double seconds)
 {
     const struct bl_progress *p = &bar->now;
@@ -207,6 +203,7 @@ static void bar_sample(struct bl_progress_bar *bar, double seconds)
     bar->sampled = seconds;
 }
 
+/* Prints the progress in a form: the bar in place of the previous one, other forms as a line. */
 static void bar_print(struct bl_progress_bar *bar, double seconds, int form)
 {
     struct bl_progress_view view = {.progress = &bar->now,
@@ -215,12 +212,17 @@ static void bar_print(struct bl_progress_bar *bar, double seconds, int form)
                                     .rate = bl_rate_get(&bar->rate, seconds),
                                     .byte_rate = bl_rate_get(&bar->byte_rate, seconds)};
     struct bl_buffer line = {0};
+    struct winsize size; /* requested each time, since a terminal's size may change */
+    bool is_known = form == BL_PROGRESS_BAR && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
     if (form == BL_PROGRESS_BAR)
-        bl_progress_line_bar(&view, bar_terminal_width(), &line);
+        bl_progress_line_bar(&view, is_known ? size.ws_col : 80, &line);
     else if (form == BL_PROGRESS_JSON)
         bl_progress_line_json(&view, &line);
-    else
-        progress_line_plain(&view, &line);
+    else {
+        struct line plain = {.out = &line, .room = INT_MAX};
+        bl_buffer_text(&line, view.progress->what);
+        line_add_state(&plain, &view, ": ", INT_MAX);
+    }
     if (!line.failed && line.size)
         fprintf(stderr,
                 form == BL_PROGRESS_BAR    ? "\r\033[K%s"
@@ -239,6 +241,7 @@ bool bl_progress_bar_plain_is_due(double seconds, double share, double shown, do
     return seconds < PLAIN_NEW + PLAIN_FIRST || since >= PLAIN_LATER || (int)(10 * share) > (int)(10 * shown_share);
 }
 
+/* Returns whether the bar's own form is due at that many seconds of the stage. */
 static bool bar_is_due(const struct bl_progress_bar *bar, double seconds)
 {
     double since = seconds - bar->shown;
@@ -254,25 +257,20 @@ static bool bar_is_due(const struct bl_progress_bar *bar, double seconds)
     }
 }
 
-/* A stage begins: what was known is of another one. */
-static void bar_begin(struct bl_progress_bar *bar)
-{
-    bar->begun = true;
-    bar->shown = bar->shown_share = bar->sampled = 0;
-    bar->left = (struct bl_estimate){0};
-    bar->rate = bar->byte_rate = (struct bl_rate){0};
-}
-
 void bl_progress_bar_tick(struct bl_progress_bar *bar, const struct bl_progress *p)
 {
     bool asked = bl_signals_take_question();
     double seconds = bl_progress_seconds(p);
-    if (!bar->begun || bar->now.started != p->started)
-        bar_begin(bar);
+    if (!bar->begun || bar->now.started != p->started) { /* a stage begins: the estimates are of another one */
+        bar->begun = true;
+        bar->shown = bar->shown_share = bar->sampled = 0;
+        bar->left = (struct bl_estimate){0};
+        bar->rate = bar->byte_rate = (struct bl_rate){0};
+    }
     bar->now = *p;
     if (asked || seconds - bar->sampled >= SAMPLES)
         bar_sample(bar, seconds);
-    if (asked) {
+    if (asked) { /* by SIGUSR2: a bar is not readable in a log, where the answer may go */
         bl_progress_bar_clear(bar);
         bar_print(bar, seconds, bar->form == BL_PROGRESS_JSON ? BL_PROGRESS_JSON : BL_PROGRESS_PLAIN);
     }

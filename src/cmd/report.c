@@ -1,4 +1,7 @@
-/* bload report: a page about a dataset, a view or a table. */
+/* bload report makes a page (HTML) about a dataset, a view or a table.
+ *
+ * The page is made by src/report. This file checks what the operand is, so that the message about a wrong one says what
+ * to do: an export is described by bload info, an unfinished dataset by bload status. */
 #include "report/report.h"
 
 #include <stddef.h>
@@ -12,8 +15,8 @@
 #include "export/finished.h"
 
 struct reporting {
-    const char *output;
-    int64_t blocks;
+    const char *output; /* option; NULL: standard output */
+    int64_t blocks;     /* option: blocks to draw */
     struct bl_report report;
 };
 
@@ -25,28 +28,24 @@ static const struct bl_option table[] = {
     {0},
 };
 
-/* An export has no lengths. */
-static int report_refuse_export(const char *dir, struct bl_error *e)
+/* Returns BL_EFAIL if the directory holds an export, whose files have no lengths, or an unfinished dataset, which has
+ * no manifest that describes it. */
+static int report_refuse(const char *dir, struct bl_error *e)
 {
-    bool found;
-    int code = bl_fs_find(dir, BL_EXPORT_FILE, &found, e);
-    if (!code && found)
+    bool is_export, is_there = false, is_begun = false;
+    BL_TRY(bl_fs_find(dir, BL_EXPORT_FILE, &is_export, e));
+    if (is_export)
         return bl_error_set(e, BL_EFAIL, "%s is an export: bload info describes it; name its dataset", dir);
-    return code ? code : bl_cmd_refuse_unfinished_export(dir, e);
+    BL_TRY(bl_cmd_refuse_unfinished_export(dir, e));
+    BL_TRY(bl_fs_find(dir, BL_MANIFEST_FILE, &is_there, e));
+    if (!is_there)
+        BL_TRY(bl_fs_find(dir, ".bload", &is_begun, e));
+    if (is_begun)
+        return bl_error_set(e, BL_EFAIL, "%s is not finished: bload status %s says how far it is", dir, dir);
+    return BL_OK;
 }
 
-/* A dataset in the making has no manifest that says what is in it. */
-static int report_refuse_unfinished(const char *dir, struct bl_error *e)
-{
-    bool is_there = false, is_begun = false;
-    int code = bl_fs_find(dir, BL_MANIFEST_FILE, &is_there, e);
-    if (!code && !is_there)
-        code = bl_fs_find(dir, ".bload", &is_begun, e);
-    if (code || is_there || !is_begun)
-        return code;
-    return bl_error_set(e, BL_EFAIL, "%s is not finished: bload status %s says how far it is", dir, dir);
-}
-
+/* Checks the operand and makes the page. */
 static int report_make(struct bl_cmd *cmd, struct reporting *r, struct bl_buffer *page)
 {
     struct bl_error *e = &cmd->error, why = {0};
@@ -56,23 +55,16 @@ static int report_make(struct bl_cmd *cmd, struct reporting *r, struct bl_buffer
         return bl_error_set(e, BL_EUSAGE, "expects one dataset, view or table (see bload report --help)");
     if (strcmp(path, "-") == 0)
         return bl_error_set(e, BL_EUSAGE, "the table is read twice, so it cannot be -: name a file");
-    int code = bl_io_check_path(path, e);
-    if (!code)
-        code = bl_cmd_check_file(r->output, "", e);
-    if (code)
-        return code;
+    BL_TRY(bl_io_check_path(path, e));
+    BL_TRY(bl_cmd_check_file(r->output, "", e));
     if (stat(path, &s))
         return bl_error_errno(e, BL_EFAIL, "cannot look at %s", path);
     bool is_table = !S_ISDIR(s.st_mode);
     if (is_table && !S_ISREG(s.st_mode))
         return bl_error_set(e, BL_EUSAGE, "the table is read twice, so %s must be a file", path);
-    code = is_table ? BL_OK : report_refuse_export(path, e);
-    if (!code && !is_table)
-        code = report_refuse_unfinished(path, e);
-    if (code)
-        return code;
-    code = bl_report_read(&r->report, path, is_table, &why);
-    if (code) /* a directory without a dataset is no usage error */
+    if (!is_table)
+        BL_TRY(report_refuse(path, e));
+    if (bl_report_read(&r->report, path, is_table, &why)) /* a directory without a dataset is not wrong usage */
         return bl_error_pass(e, BL_EFAIL, &why);
     r->report.sheets = r->blocks;
     bl_signals_install(&cmd->cancel);

@@ -1,4 +1,9 @@
-/* bload scan: makes the table of sequences, or with --task one part of it. */
+/* bload scan makes the table of sequences, or with --task one part of it.
+ *
+ * The inputs are listed and their kind is prepared in the same way for both. Then scan_run_all has the table written to
+ * a file or standard output, as a subset of it if the options say so; or scan_cmd_run_task writes a part,
+ * DIR/.bload/parts/..., which bload plan DIR merges with the parts of other tasks. Faults of inputs are printed at
+ * once, when they are found; a summary follows at the end. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -28,24 +33,24 @@
 #include "scan/subset.h"
 
 struct bl_scan_cmd {
-    const char *output;
-    bool parents, json;
+    const char *output; /* option; NULL: standard output */
+    bool parents, json; /* options */
     struct bl_inputs inputs;
     struct bl_kind_env env;
     char *spool; /* from --spool, owned; or NULL */
     struct bl_progress progress;
     struct bl_progress_bar bar;
-    struct bl_scan_progress found;
+    struct bl_scan_progress found; /* the counts of the table, or of the part */
     struct bl_subset_options subset;
     struct bl_left_out_counts left_out;
     struct bl_task task;
-    char *dir; /* with --task: the folder of all parts */
-    struct bl_state state;
+    char *dir;             /* with --task: the directory of all parts, owned */
+    struct bl_state state; /* with --task: DIR/.bload */
     struct bl_heartbeat heartbeat;
     struct bl_buffer unused; /* rows of the table of attributes that match no sequence */
-    bool partial;            /* BL_OK gives exit status 3 */
+    bool partial;            /* the dataset that is already there has faults: BL_OK gives exit status 3 */
     struct bl_run_times times;
-    /* The options that pack's YAML file may contain besides the sources, so that one file serves both commands. */
+    /* The options that pack's YAML file may contain besides the sources, so that one file works for both commands. */
     struct bl_pack_options pack_options;
     struct bl_plan_options plan_options;
 };
@@ -66,6 +71,7 @@ static const struct bl_option table[] = {
 
 /* --- printing ----------------------------------------------------------------------------------------------------- */
 
+/* The callback for a row with a fault. The bar is cleared before the line is printed. */
 static int scan_on_fault(void *sink, const struct bl_row *row, struct bl_error *e)
 {
     struct bl_scan_cmd *scan = sink;
@@ -75,6 +81,7 @@ static int scan_on_fault(void *sink, const struct bl_row *row, struct bl_error *
     return BL_OK;
 }
 
+/* The callback for the counts, several times a second. */
 static void scan_on_progress(void *sink, const struct bl_scan_progress *found)
 {
     struct bl_scan_cmd *scan = sink;
@@ -87,8 +94,8 @@ static void scan_on_progress(void *sink, const struct bl_scan_progress *found)
     bl_heartbeat_tick(&scan->heartbeat, &scan->progress);
 }
 
-/* Prints how many faults were not printed, and which table has them. Does nothing the second time. The table of a
- * task's part is made later, of all parts. */
+/* Prints how many faults were not printed, and which table has them. Does nothing the second time. The table with the
+ * rows of a task's part is made later, of all parts. */
 static void scan_cmd_print_rest(struct bl_scan_cmd *scan)
 {
     bool is_file = scan->output && strcmp(scan->output, "-") != 0;
@@ -118,13 +125,7 @@ static void scan_cmd_print_found(struct bl_scan_cmd *scan, const char *what)
     scan_cmd_print_rest(scan);
 }
 
-static void scan_print_unmatched(const struct bl_scan_cmd *scan)
-{
-    struct bl_buffer text = {0};
-    bl_input_set_unmatched(&scan->inputs.set, &text);
-    bl_cmd_print_text(&text);
-}
-
+/* Prints the summary of a table. */
 static void scan_print_summary(struct bl_scan_cmd *scan)
 {
     char files[BL_PLURAL_SIZE];
@@ -140,19 +141,9 @@ static void scan_print_summary(struct bl_scan_cmd *scan)
         bl_end_report_print_next("plan -T N", scan->output, "");
 }
 
-static int scan_print_json(const struct bl_scan_cmd *scan, struct bl_error *e)
-{
-    struct bl_buffer text = {0};
-    struct json_t *run = NULL;
-    int code = bl_run_times_json(&scan->times, &run, e);
-    if (!code)
-        code = bl_table_json(scan->output, run, &text, e);
-    return bl_cmd_answer(NULL, &text, false, code, e);
-}
+/* --- inputs ------------------------------------------------------------------------------------------------------- */
 
-/* --- inputs ----------------------------------------------------------------------------------------------------- */
-
-/* What is printed is read from the table, which must be a file, and a whole one. */
+/* Checks that --json can work: it reads the finished table again, so the table must be a regular file. BL_EUSAGE. */
 static int scan_check_json(const struct bl_scan_cmd *scan, struct bl_error *e)
 {
     struct stat status;
@@ -177,7 +168,8 @@ static int scan_cmd_find_dir(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
     return bl_cmd_check_parent("-o", scan->dir, scan->parents || scan->pack_options.parents, &cmd->error);
 }
 
-/* Lists the inputs, finds their kind, and makes it ready. */
+/* Lists the inputs, finds their kind, and prepares it. Everything that can be wrong with the options is reported here,
+ * before the scan begins. */
 static int scan_prepare(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
 {
     struct bl_inputs *inputs = &scan->inputs;
@@ -185,13 +177,12 @@ static int scan_prepare(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
     struct bl_buffer header = {0}; /* only checked */
     if (!inputs->set.sources)
         return bl_error_set(e, BL_EUSAGE, "no source given (see bload scan --help)");
-    int json = scan->json ? scan_check_json(scan, e) : BL_OK;
-    if (json)
-        return json;
-    if (!scan->task.set) {
+    if (scan->json)
+        BL_TRY(scan_check_json(scan, e));
+    if (scan->task.set)
+        BL_TRY(scan_cmd_find_dir(cmd, scan));
+    else
         BL_TRY(bl_cmd_check_file(scan->output, " (--task i/N puts a part into a directory)", e));
-    }
-    BL_TRY(scan->task.set ? scan_cmd_find_dir(cmd, scan) : BL_OK);
     inputs->shared = scan->dir;
     inputs->task = &scan->task;
     double begun = bl_seconds_now();
@@ -215,7 +206,7 @@ static int scan_prepare(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
                                      .decoder_memory = inputs->set.decoder_memory,
                                      .shared = scan->task.set,
                                      .isolation = inputs->set.isolation};
-    bl_media_set_environment();
+    bl_media_set_environment(); /* before the media module is loaded, and before there are threads */
     return bl_media_set_simd(scan->env.simd, e);
 }
 
@@ -223,13 +214,12 @@ static int scan_prepare(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
 static int scan_cmd_make_spool(const struct bl_scan_cmd *scan, struct bl_error *e)
 {
     bool parents = scan->parents || scan->pack_options.parents;
-    int code = scan->spool ? bl_cmd_check_parent("--spool", scan->spool, parents, e) : BL_OK;
-    if (code || !scan->env.spool)
-        return code;
-    return bl_fs_mkdirs(scan->env.spool, e);
+    if (scan->spool)
+        BL_TRY(bl_cmd_check_parent("--spool", scan->spool, parents, e));
+    return scan->env.spool ? bl_fs_mkdirs(scan->env.spool, e) : BL_OK;
 }
 
-/* The scan of the inputs, or of the task's share of them. */
+/* Returns the scan of the inputs, or of the task's share of them. */
 static struct bl_scan scan_cmd_make_job(const struct bl_cmd *cmd, struct bl_scan_cmd *scan)
 {
     return (struct bl_scan){.files = &scan->inputs.set.files,
@@ -248,7 +238,8 @@ static struct bl_scan scan_cmd_make_job(const struct bl_cmd *cmd, struct bl_scan
                             .work = &scan->times.scan};
 }
 
-/* The total is known only if each file is one chunk. For lists, lines count instead. */
+/* Begins the progress. Its total is known only if each file is one chunk; of N tasks, number i takes every N-th file,
+ * starting with file i. Otherwise sequences are counted, without a total. */
 static void scan_cmd_start_progress(const struct bl_cmd *cmd, struct bl_scan_cmd *scan)
 {
     int64_t files = (int64_t)scan->inputs.set.files.count;
@@ -264,17 +255,6 @@ static void scan_cmd_start_progress(const struct bl_cmd *cmd, struct bl_scan_cmd
 
 /* --- part of a task ----------------------------------------------------------------------------------------------- */
 
-/* The part of a table that one task of `bload scan` makes. */
-
-static int scan_check_task(const struct bl_scan_cmd *scan, struct bl_error *e)
-{
-    for (size_t i = 0; i < scan->inputs.set.files.count; i++) {
-        if (strcmp(scan->inputs.set.files.file[i].path, "-") == 0)
-            return bl_error_set(e, BL_EUSAGE, "--task: standard input cannot be shared by many tasks");
-    }
-    return BL_OK;
-}
-
 /* Finds out whether an earlier run has made the part; then scan->found has its counts. A damaged part is made again. */
 static int scan_find_part(struct bl_scan_cmd *scan, const char *path, bool *found, struct bl_error *e)
 {
@@ -285,11 +265,10 @@ static int scan_find_part(struct bl_scan_cmd *scan, const char *path, bool *foun
         bl_cmd_print("%s: it is made again", damage.text);
         return bl_fs_remove(path, e);
     }
-    if (code)
-        return bl_error_pass(e, code, &damage);
-    return BL_OK;
+    return bl_error_pass(e, code, &damage); /* records nothing for code 0 */
 }
 
+/* Scans the task's share of the inputs, and writes the part. The part gets its name when it is complete. */
 static int scan_make_task_part(struct bl_cmd *cmd, struct bl_scan_cmd *scan, const char *path)
 {
     struct bl_part_writer part;
@@ -308,6 +287,8 @@ static int scan_make_task_part(struct bl_cmd *cmd, struct bl_scan_cmd *scan, con
     return code;
 }
 
+/* Makes the part unless it is there, and prints its counts. *path: the path of the part. All tasks must have the same
+ * options and number of tasks, which bl_parts_agree compares. */
 static int scan_make_part(struct bl_cmd *cmd, struct bl_scan_cmd *scan, struct bl_buffer *path)
 {
     struct bl_error *e = &cmd->error;
@@ -335,7 +316,7 @@ static int scan_make_part(struct bl_cmd *cmd, struct bl_scan_cmd *scan, struct b
     return BL_OK;
 }
 
-/* Finds out whether the directory holds a complete dataset made from this scan. */
+/* Finds out whether the directory holds a complete dataset that was made from this scan, and prints so. */
 static int scan_find_dataset(const struct bl_cmd *cmd, struct bl_scan_cmd *scan, bool *found, struct bl_error *e)
 {
     struct bl_fault_counts faults = {0};
@@ -355,7 +336,10 @@ static int scan_cmd_run_task(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
     struct bl_error *e = &cmd->error;
     struct bl_buffer path = {0};
     bool found = false;
-    BL_TRY(scan_check_task(scan, e));
+    for (size_t i = 0; i < scan->inputs.set.files.count; i++) {
+        if (strcmp(scan->inputs.set.files.file[i].path, "-") == 0)
+            return bl_error_set(e, BL_EUSAGE, "--task: standard input cannot be shared by many tasks");
+    }
     bl_signals_install(&cmd->cancel);
     int code = scan_find_dataset(cmd, scan, &found, e);
     if (code || found)
@@ -367,13 +351,15 @@ static int scan_cmd_run_task(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
     return code;
 }
 
-/* --- the whole scan --------------------------------------------------------------------------------------------- */
+/* --- table -------------------------------------------------------------------------------------------------------- */
 
+/* The context of scan_fill. */
 struct filling {
     struct bl_scan_cmd *scan;
     const struct bl_scan *job;
 };
 
+/* The callback that writes all rows, to the table itself or to a temporary file from which a subset is taken. */
 static int scan_fill(void *context, struct bl_output *out, struct bl_error *e)
 {
     struct filling *f = context;
@@ -390,7 +376,8 @@ static void scan_on_choice(void *sink, int64_t row, int64_t rows)
     bl_progress_bar_choose(&scan->bar, &scan->progress, row, rows);
 }
 
-/* Writes the table, or the subset of it; then the counts are those of the subset. */
+/* Writes the table, or the subset of it. In the second case the counts become those of the subset, except the totals of
+ * what was read. */
 static int scan_write(const struct bl_cmd *cmd, struct bl_scan_cmd *scan, const struct bl_scan *job,
                       struct bl_output *out, struct bl_error *e)
 {
@@ -403,8 +390,10 @@ static int scan_write(const struct bl_cmd *cmd, struct bl_scan_cmd *scan, const 
                                .sink = scan};
     int code = bl_subset_run(&subset, NULL, scan_fill, &filling, out, e);
     bl_progress_bar_end(&scan->bar);
-    if (code || !bl_subset_is_given(&scan->subset))
-        goto out;
+    if (code || !bl_subset_is_given(&scan->subset)) {
+        bl_subset_free(&subset);
+        return code;
+    }
     subset.found.totals.total = scan->found.totals.total;
     subset.found.suppressed = scan->found.suppressed;
     scan->found = subset.found;
@@ -412,48 +401,67 @@ static int scan_write(const struct bl_cmd *cmd, struct bl_scan_cmd *scan, const 
         scan->left_out.by[by] = subset.left_out.by[by];
     if (!cmd->common.quiet)
         bl_summary_notes(&subset.notes);
-out:
     bl_subset_free(&subset);
-    return code;
+    return BL_OK;
 }
 
+/* Scans all inputs, writes the table, and prints the summary. */
 static int scan_run_all(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
 {
+    struct bl_error *e = &cmd->error;
     struct bl_output out = {0};
+    struct bl_buffer text = {0};
     struct bl_scan job = scan_cmd_make_job(cmd, scan);
-    int code = scan_cmd_make_spool(scan, &cmd->error);
-    if (code)
-        goto out;
-    code = bl_output_open(&out, scan->output, &cmd->error);
+    BL_TRY(scan_cmd_make_spool(scan, e));
+    int code = bl_output_open(&out, scan->output, e);
     bl_output_mind_terminal(&out);
     if (code)
         goto out;
     bl_signals_install(&cmd->cancel);
     scan_cmd_start_progress(cmd, scan);
     double begun = bl_seconds_now();
-    code = bl_isolation_start(scan->env.isolation, &cmd->error);
+    code = bl_isolation_start(scan->env.isolation, e);
     if (!code)
-        code = scan_write(cmd, scan, &job, &out, &cmd->error);
-    if (code)
-        goto out;
-    code = bl_input_set_unused(&scan->inputs.set, &scan->unused, &cmd->error);
-    if (code)
-        goto out;
-    code = bl_output_commit(&out, &cmd->error);
+        code = scan_write(cmd, scan, &job, &out, e);
+    if (!code)
+        code = bl_input_set_unused(&scan->inputs.set, &scan->unused, e);
+    if (!code)
+        code = bl_output_commit(&out, e);
     if (code)
         goto out;
     scan->times.stage[BL_RUN_SCANNING] = bl_seconds_now() - begun;
-    scan_print_unmatched(scan);
+    bl_input_set_unmatched(&scan->inputs.set, &text);
+    bl_cmd_print_text(&text);
     if (!cmd->common.quiet)
         scan_print_summary(scan);
-    if (scan->json)
-        code = scan_print_json(scan, &cmd->error);
+    if (scan->json) {
+        struct json_t *run = NULL;
+        text = (struct bl_buffer){0};
+        code = bl_run_times_json(&scan->times, &run, e);
+        if (!code)
+            code = bl_table_json(scan->output, run, &text, e);
+        code = bl_cmd_answer(NULL, &text, false, code, e);
+    }
 out:
     bl_output_abort(&out);
     return code;
 }
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
+
+/* Parses, prepares and scans, up to the first error. */
+static int scan_cmd_run(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
+{
+    BL_TRY(bl_task_resolve(&scan->task, &cmd->error));
+    BL_TRY(bl_inputs_resolve(&scan->inputs, cmd->options.operand, cmd->options.operands, cmd));
+    BL_TRY(bl_options_check(&cmd->options, &cmd->error));
+    scan->subset.extend_base = bl_inputs_base(&scan->inputs, &cmd->options, "extend");
+    BL_TRY(bl_subset_check(&scan->subset, &cmd->error));
+    BL_TRY(scan_prepare(cmd, scan));
+    int code = scan->task.set ? scan_cmd_run_task(cmd, scan) : scan_run_all(cmd, scan);
+    scan_cmd_print_rest(scan);
+    return code;
+}
 
 int bl_cmd_scan(int argc, char **argv)
 {
@@ -470,7 +478,6 @@ int bl_cmd_scan(int argc, char **argv)
         .usual = "output config fps tokenizer where task jobs",
         .examples = "videos/ -o sequences.tsv\n"
                     "'clips/*.mp4' --fps 5 --where 'length >= 5' -o sequences.tsv"};
-    bool partial = false;
     const struct bl_option_group groups[] = {{NULL, bl_pack_option_table, &scan.pack_options},
                                              {NULL, bl_plan_option_table, &scan.plan_options},
                                              {NULL, bl_plan_strategy_table, &scan.plan_options},
@@ -480,31 +487,12 @@ int bl_cmd_scan(int argc, char **argv)
                                              {"Faults", bl_common_faults_table, &cmd.common},
                                              {"General", bl_common_threads_table, &cmd.common},
                                              {0}};
-    int code = bl_inputs_add_options(&scan.inputs, &cmd);
+    int code = bl_inputs_add_options(&scan.inputs, &cmd, false);
     if (!code)
         code = bl_cmd_parse(&cmd, groups, argc, argv);
-    if (code || cmd.common.help)
-        goto out;
-    code = bl_task_resolve(&scan.task, &cmd.error);
-    if (code)
-        goto out;
-    code = bl_inputs_resolve(&scan.inputs, &cmd);
-    if (code)
-        goto out;
-    code = bl_options_check(&cmd.options, &cmd.error);
-    if (code)
-        goto out;
-    scan.subset.extend_base = bl_inputs_base(&scan.inputs, &cmd.options, "extend");
-    code = bl_subset_check(&scan.subset, &cmd.error);
-    if (code)
-        goto out;
-    code = scan_prepare(&cmd, &scan);
-    if (code)
-        goto out;
-    code = scan.task.set ? scan_cmd_run_task(&cmd, &scan) : scan_run_all(&cmd, &scan);
-    scan_cmd_print_rest(&scan);
-    partial = scan.partial || scan.found.skipped > scan.found.empty || scan.found.damaged;
-out:
+    if (!code && !cmd.common.help)
+        code = scan_cmd_run(&cmd, &scan);
+    bool partial = scan.partial || scan.found.skipped > scan.found.empty || scan.found.damaged;
     bl_cmd_end_heartbeat(&cmd, &scan.heartbeat, code, partial);
     bl_state_close(&scan.state);
     bl_inputs_free(&scan.inputs);

@@ -1,4 +1,8 @@
-/* bload show: what a block, or a sequence, looks like. */
+/* bload show draws a block, or a sequence, on a terminal or as a picture.
+ *
+ * A sheet (show/sheet.h) is the picture before it has a format: panels with one axis. This file chooses the block, the
+ * format by the ending of -o, and, for a terminal, what the terminal can do: its width, its colours, and whether it
+ * shows characters beyond ASCII. */
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,14 +23,14 @@ enum show_form { FORM_TERMINAL, FORM_HTML, FORM_SVG, FORM_PNG };
 enum show_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 static const char *const color_names[] = {"auto", "always", "never", NULL};
 
-#define COLUMNS_MAX 240
+#define COLUMNS_MAX 240 /* columns of a sheet at most; the rest of a wider terminal stays empty */
 
 struct show {
-    const char *sequence, *field, *tokenizer, *mask, *output;
-    int64_t block, epoch;
+    const char *sequence, *field, *tokenizer, *mask, *output; /* options; NULL: not given */
+    int64_t block, epoch;                                     /* options */
     bool has_block;
-    int color; /* enum show_color */
-    enum show_form form;
+    int color;           /* enum show_color */
+    enum show_form form; /* by the ending of output; FORM_TERMINAL without it */
 };
 
 static const struct bl_option table[] = {
@@ -47,24 +51,9 @@ static const struct bl_option table[] = {
     {0},
 };
 
-static int show_choose_form(struct show *s, struct bl_error *e)
-{
-    static const char *const ending[] = {[FORM_HTML] = ".html", [FORM_SVG] = ".svg", [FORM_PNG] = ".png"};
-    s->form = FORM_TERMINAL;
-    if (!s->output)
-        return BL_OK;
-    const char *dot = strrchr(s->output, '.');
-    for (int form = FORM_HTML; dot && form <= FORM_PNG; form++) {
-        if (strcasecmp(dot, ending[form]) == 0)
-            s->form = (enum show_form)form;
-    }
-    if (s->form)
-        return bl_cmd_check_file(s->output, "", e);
-    return bl_error_set(e, BL_EUSAGE, "-o %s: the name must end in .html, .svg or .png", s->output);
-}
+/* --- terminal ----------------------------------------------------------------------------------------------------- */
 
-/* --- the terminal ----------------------------------------------------------------------------------------------- */
-
+/* Returns whether the locale's encoding is UTF-8, by the variables and the order of setlocale(3). */
 static bool locale_has_utf8(void)
 {
     static const char *const name[] = {"LC_ALL", "LC_CTYPE", "LANG"};
@@ -76,6 +65,8 @@ static bool locale_has_utf8(void)
     return false;
 }
 
+/* Returns how many colours to use. Variables decide as in other tools: NO_COLOR (no-color.org), TERM=dumb, and
+ * COLORTERM=truecolor. */
 static enum bl_terminal_colours colours_choose(const struct show *s)
 {
     const char *terminal = getenv("TERM"), *depth = getenv("COLORTERM"), *none = getenv("NO_COLOR");
@@ -86,17 +77,9 @@ static enum bl_terminal_colours colours_choose(const struct show *s)
     return has_all ? BL_COLOURS_ALL : BL_COLOURS_256;
 }
 
-static struct bl_terminal terminal_find(const struct show *s)
-{
-    struct winsize size;
-    const char *given = getenv("COLUMNS");
-    int columns = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : given ? atoi(given) : 80;
-    columns = columns < 1 ? 80 : columns < 8 ? 8 : columns < COLUMNS_MAX ? columns : COLUMNS_MAX;
-    return (struct bl_terminal){.columns = columns, .colours = colours_choose(s), .has_utf8 = locale_has_utf8()};
-}
+/* --- writing ------------------------------------------------------------------------------------------------------ */
 
-/* --- writing ---------------------------------------------------------------------------------------------------- */
-
+/* Appends the sheet as a PNG file. */
 static int picture_append(const struct bl_sheet *sheet, struct bl_buffer *out, struct bl_error *e)
 {
     struct bl_canvas canvas = {0};
@@ -107,7 +90,8 @@ static int picture_append(const struct bl_sheet *sheet, struct bl_buffer *out, s
     return code;
 }
 
-/* What takes long cannot be interrupted, but writes nothing then. */
+/* Makes the file, or the text for the terminal, and writes it. Drawing cannot be interrupted, but after a signal
+ * nothing is written. */
 static int show_write(const struct bl_cmd *cmd, const struct show *s, const struct bl_sheet *sheet,
                       const struct bl_terminal *terminal, const char *dir, struct bl_error *e)
 {
@@ -124,61 +108,75 @@ static int show_write(const struct bl_cmd *cmd, const struct show *s, const stru
     return code;
 }
 
-static int subject_find(struct bl_cmd *cmd, const struct show *s, struct bl_view *view,
-                        struct bl_sheet_subject *subject)
-{
-    *subject = (struct bl_sheet_subject){.block = s->has_block ? s->block : BL_SHEET_ANY_BLOCK,
-                                         .field = -1,
-                                         .epoch = s->epoch,
-                                         .mask = s->mask,
-                                         .tokenizer = s->tokenizer,
-                                         .cancel = &cmd->cancel};
-    int code = BL_OK;
-    if (s->field)
-        code = bl_field_choose(&view->manifest.format.fields, s->field, &subject->field, &cmd->error);
-    if (code || !s->sequence)
-        return code;
-    subject->block = -1;
-    return bl_sequence_id_find(view, s->sequence, &cmd->cancel, &subject->row, &cmd->error);
-}
-
-/* What is damaged is shown as that, and still is a failure. */
+/* Makes the sheet of the block or sequence, and writes it. Damage is drawn as hatched areas, and is a failure after
+ * the sheet is written. */
 static int show_make(struct bl_cmd *cmd, const struct show *s, struct bl_view *view, const char *dir)
 {
     static const struct bl_sheet_look picture = {
         .width = 960, .cell = 80, .pictures = 96, .lines = 4, .curve = 64, .map = 96, .strip = 16, .is_page = true};
-    const struct bl_terminal terminal = terminal_find(s);
+    struct bl_error *e = &cmd->error;
+    struct winsize size;
+    const char *variable = getenv("COLUMNS");
+    int columns = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col
+                  : variable                                                  ? atoi(variable)
+                                                                              : 80;
+    columns = columns < 1 ? 80 : columns < 8 ? 8 : columns < COLUMNS_MAX ? columns : COLUMNS_MAX;
+    const struct bl_terminal terminal = {
+        .columns = columns, .colours = colours_choose(s), .has_utf8 = locale_has_utf8()};
     const struct bl_sheet_look look = s->form ? picture : bl_sheet_terminal_look(&terminal);
-    struct bl_sheet_subject subject;
+    struct bl_sheet_subject subject = {.block = s->sequence ? -1 : s->block,
+                                       .field = -1,
+                                       .epoch = s->epoch,
+                                       .mask = s->mask,
+                                       .tokenizer = s->tokenizer,
+                                       .cancel = &cmd->cancel};
     struct bl_sheet sheet = {0};
-    int code = subject_find(cmd, s, view, &subject);
+    if (s->field)
+        BL_TRY(bl_field_choose(&view->manifest.format.fields, s->field, &subject.field, e));
+    if (s->sequence)
+        BL_TRY(bl_sequence_id_find(view, s->sequence, &cmd->cancel, &subject.row, e));
+    int code = bl_sheet_make(&sheet, view, &subject, &look, e);
     if (!code)
-        code = bl_sheet_make(&sheet, view, &subject, &look, &cmd->error);
-    if (!code)
-        code = show_write(cmd, s, &sheet, &terminal, dir, &cmd->error);
+        code = show_write(cmd, s, &sheet, &terminal, dir, e);
     if (!code && sheet.damage.code)
-        code = bl_error_pass(&cmd->error, BL_EFAIL, &sheet.damage);
+        code = bl_error_pass(e, BL_EFAIL, &sheet.damage);
     bl_sheet_free(&sheet);
     return code;
+}
+
+/* --- the command -------------------------------------------------------------------------------------------------- */
+
+/* Sets the format by the ending of -o. BL_EUSAGE. */
+static int show_choose_form(struct show *s, struct bl_error *e)
+{
+    static const char *const ending[] = {[FORM_HTML] = ".html", [FORM_SVG] = ".svg", [FORM_PNG] = ".png"};
+    s->form = FORM_TERMINAL;
+    if (!s->output)
+        return BL_OK;
+    const char *dot = strrchr(s->output, '.');
+    for (int form = FORM_HTML; dot && form <= FORM_PNG; form++) {
+        if (strcasecmp(dot, ending[form]) == 0)
+            s->form = (enum show_form)form;
+    }
+    if (s->form)
+        return bl_cmd_check_file(s->output, "", e);
+    return bl_error_set(e, BL_EUSAGE, "-o %s: the name must end in .html, .svg or .png", s->output);
 }
 
 static int show_run(struct bl_cmd *cmd, struct show *s)
 {
     struct bl_view view;
     const char *dir;
-    int code = bl_cmd_directory(cmd, &dir);
+    BL_TRY(bl_cmd_directory(cmd, &dir));
     s->has_block = bl_options_origin(&cmd->options, "block") != BL_ORIGIN_DEFAULT;
-    if (!code && s->has_block && s->sequence)
-        code = bl_error_set(&cmd->error, BL_EUSAGE, "--block and --sequence exclude each other");
-    if (!code)
-        code = show_choose_form(s, &cmd->error);
-    if (!code && s->form && s->color != COLOR_AUTO)
-        code = bl_error_set(&cmd->error, BL_EUSAGE, "--color is for the terminal, without -o");
-    if (code)
-        return code;
+    if (s->has_block && s->sequence)
+        return bl_error_set(&cmd->error, BL_EUSAGE, "--block and --sequence exclude each other");
+    BL_TRY(show_choose_form(s, &cmd->error));
+    if (s->form && s->color != COLOR_AUTO)
+        return bl_error_set(&cmd->error, BL_EUSAGE, "--color is for the terminal, without -o");
     bl_signals_install(&cmd->cancel);
     BL_TRY(bl_view_open(&view, dir, &cmd->error));
-    code = show_make(cmd, s, &view, dir);
+    int code = show_make(cmd, s, &view, dir);
     bl_view_close(&view);
     return code;
 }

@@ -1,4 +1,6 @@
-/* Work tests the flag at every frame. Some work cannot: compressing a large frame, planning ten million lengths,
+/* Handlers of the signals that end a run, and of SIGUSR2, which asks for the progress.
+ *
+ * Work tests the flag at every frame. Some work cannot: compressing a large frame, planning ten million lengths,
  * waiting for a file server, or for a reader of the output that has stopped. So the first signal also sets a timer.
  * When it expires, the signal ends the process at once. Files get their names last, so nothing is lost. */
 #include "cmd/signals.h"
@@ -12,12 +14,14 @@
 #define PATIENCE 600000 /* microseconds; including the time to exit, a signal ends the tool within a second */
 
 /* A handler takes no argument, so these globals are unavoidable. */
-static struct bl_cancel *target;
-static atomic_int first;     /* the first signal */
-static atomic_bool is_asked; /* SIGUSR2 came */
+static struct bl_cancel *target; /* the flag that the first signal sets */
+static atomic_int first;         /* the number of the first signal; 0: none came */
+static atomic_bool is_asked;     /* SIGUSR2 came, and nobody has taken it yet */
 
 /* Every function below is async-signal-safe on Linux. POSIX does not list setitimer, but on Linux it is only a system
  * call. */
+
+/* Ends the process by the signal, after a message where one can be written without waiting. */
 static void signal_die(int signal_number)
 {
     static const char text[] = "bload: ended by a signal in the middle of work that cannot be interrupted\n";
@@ -28,17 +32,20 @@ static void signal_die(int signal_number)
     bl_signals_reraise(signal_number);
 }
 
+/* The handler of the timer: the work did not end in time. */
 static void signal_time_out(int signal_number)
 {
     (void)signal_number;
     signal_die(atomic_load(&first));
 }
 
+/* The handler of signals that end the run: sets the flag and the timer, or ends the process at the second signal. */
 static void signal_handle(int signal_number)
 {
     int none = 0, unraised = 0, kept = errno; /* errno is kept for the interrupted code */
     if (!atomic_compare_exchange_strong(&first, &none, signal_number))
         signal_die(signal_number); /* a second signal: stop at once */
+    /* The flag may have a value already: another job has failed. It stays then, since the run ends anyway. */
     atomic_compare_exchange_strong(&target->raised, &unraised, signal_number);
     static const struct itimerval patience = {.it_value = {.tv_usec = PATIENCE}};
     setitimer(ITIMER_REAL, &patience, NULL);
@@ -56,7 +63,8 @@ bool bl_signals_take_question(void)
     return atomic_load_explicit(&is_asked, memory_order_relaxed) && atomic_exchange(&is_asked, false);
 }
 
-/* Shells that start background jobs, and nohup, have signals ignored; those stay so. */
+/* Installs a handler unless the signal is ignored. Shells that start background jobs, and nohup, start a process with
+ * signals ignored, and those stay so. */
 static void signal_catch(int signal_number, const struct sigaction *action)
 {
     struct sigaction before;
@@ -66,7 +74,7 @@ static void signal_catch(int signal_number, const struct sigaction *action)
 
 void bl_signals_install_question(void)
 {
-    struct sigaction ask = {.sa_handler = signal_ask, .sa_flags = SA_RESTART};
+    struct sigaction ask = {.sa_handler = signal_ask, .sa_flags = SA_RESTART}; /* system calls go on */
     sigemptyset(&ask.sa_mask);
     signal_catch(SIGUSR2, &ask);
 }
@@ -80,6 +88,7 @@ void bl_signals_install(struct bl_cancel *cancel)
     for (size_t i = 0; i < sizeof caught / sizeof *caught; i++)
         signal_catch(caught[i], &action);
     bl_signals_install_question();
+    /* The timer and SIGPIPE belong to the tool, so their earlier actions do not matter. */
     action.sa_handler = signal_time_out;
     sigaction(SIGALRM, &action, NULL);
     struct sigaction ignore = {.sa_handler = SIG_IGN};

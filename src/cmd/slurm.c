@@ -1,4 +1,16 @@
-/* bload slurm: turns a YAML file into the Slurm jobs that make a dataset: scan, plan, pack, finish, verify. */
+/* bload slurm turns a YAML file into the Slurm jobs that make a dataset: scan, plan, pack, finish, verify.
+ *
+ * The command reads the files of an earlier chain and asks squeue, decides which tasks are still missing
+ * (slurm_state.c), writes scripts that submit just those (slurm_scripts.c), and runs them with --submit. So the same
+ * command is right at any time: before the first job, after a failed one, while jobs are running.
+ *
+ * DIR.slurm has the scripts, the logs, and these files:
+ *
+ *     configuration       what the chain was written for, as lines
+ *     jobs                a line for each submitted job: pack 1234 1000 (stage, job, offset of its tasks)
+ *     submitted           submit.sh has run
+ *     verified-00003-of-00016   task 3 has verified its shards
+ *     lock                held while this command works */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -52,16 +64,16 @@ static const struct bl_option table[] = {
     {0},
 };
 
-/* --- options ---------------------------------------------------------------------------------------------------- */
+/* --- options ------------------------------------------------------------------------------------------------------ */
 
-/* Whether a word is an option of sbatch that would break the chain: --array, also as --arr=1, or -a. */
+/* Returns whether a word is an option of sbatch that would break the chain: --array, also as --arr=1, or -a. */
 static bool sbatch_is_reserved(const char *word)
 {
     static const char *const names[] = {"array", "dependency", "kill-on-invalid-dep", "parsable", "wrap",
                                         "wait",  "clusters",   "test-only",           "help",     "version",
                                         "usage"};
     static const char letters[] = "adhMVW";
-    size_t size = strcspn(word, "=");
+    size_t size = strcspn(word, "="); /* sbatch accepts any prefix of a name, of at least two letters here */
     if (word[0] == '-' && word[1] != '-')
         return word[1] && strchr(letters, word[1]);
     for (size_t i = 0; size > 3 && i < sizeof names / sizeof *names; i++) {
@@ -71,16 +83,7 @@ static bool sbatch_is_reserved(const char *word)
     return false;
 }
 
-/* In a script, each option is one word of a line. */
-static int sbatch_check_word(const char *word, struct bl_error *e)
-{
-    if (!*word || word[strcspn(word, "\n\r")])
-        return bl_error_set(e, BL_EUSAGE, "sbatch's option \"%s\" cannot be written in a script", word);
-    if (sbatch_is_reserved(word))
-        return bl_error_set(e, BL_EUSAGE, "%s is set by bload slurm itself: leave it out", word);
-    return BL_OK;
-}
-
+/* Takes the operands as options of sbatch, and checks them. In a script, each option is one word of a line. */
 static int slurm_resolve_sbatch(struct bl_cmd *cmd, struct bl_slurm *s)
 {
     s->sbatch = cmd->options.operand;
@@ -89,13 +92,18 @@ static int slurm_resolve_sbatch(struct bl_cmd *cmd, struct bl_slurm *s)
     if (s->words && s->sbatch[0][0] != '-')
         return bl_error_set(&cmd->error, BL_EUSAGE,
                             "%s: sources are named in the YAML file, and sbatch's options come after --", s->sbatch[0]);
-    int code = BL_OK;
-    for (int w = 0; w < s->words && !code; w++)
-        code = sbatch_check_word(s->sbatch[w], &cmd->error);
-    return code;
+    for (int w = 0; w < s->words; w++) {
+        const char *word = s->sbatch[w];
+        if (!*word || word[strcspn(word, "\n\r")])
+            return bl_error_set(&cmd->error, BL_EUSAGE, "sbatch's option \"%s\" cannot be written in a script", word);
+        if (sbatch_is_reserved(word))
+            return bl_error_set(&cmd->error, BL_EUSAGE, "%s is set by bload slurm itself: leave it out", word);
+    }
+    return BL_OK;
 }
 
-/* Makes path absolute; it is relative to directory. */
+/* Returns the absolute path of `path`, which is relative to directory, with the suffix; without "./" in front and "/"
+ * at the end. NULL: out of memory. The caller frees it. */
 static char *path_make_absolute(const char *directory, const char *path, const char *suffix)
 {
     struct bl_buffer text = {0};
@@ -114,6 +122,7 @@ static char *path_make_absolute(const char *directory, const char *path, const c
     return text.data;
 }
 
+/* Sets the paths that the scripts contain. All are absolute, since jobs start in other directories. */
 static int slurm_resolve_paths(struct bl_slurm *s, struct bl_error *e)
 {
     char program[4096];
@@ -139,11 +148,12 @@ static int slurm_resolve_paths(struct bl_slurm *s, struct bl_error *e)
     return BL_OK;
 }
 
+/* Reads the YAML file, and checks that jobs can do what it says. */
 static int slurm_resolve_file(struct bl_cmd *cmd, struct bl_slurm *s, struct content *p)
 {
     struct bl_error *e = &cmd->error;
     p->inputs.config_path = s->config;
-    BL_TRY(bl_inputs_resolve(&p->inputs, cmd));
+    BL_TRY(bl_inputs_resolve(&p->inputs, cmd->options.operand, cmd->options.operands, cmd));
     s->owns_memory = bl_options_origin(&cmd->options, "memory") != BL_ORIGIN_DEFAULT;
     if (!p->inputs.set.sources)
         return bl_error_set(e, BL_EUSAGE, "%s names no sources", s->config);
@@ -158,30 +168,14 @@ static int slurm_resolve_file(struct bl_cmd *cmd, struct bl_slurm *s, struct con
                             s->config);
     BL_TRY(bl_pack_resolve_store(cmd, &p->options, &p->plan_options));
     p->subset.extend_base = bl_inputs_base(&p->inputs, &cmd->options, "extend");
-    int code = bl_subset_check(&p->subset, e);
-    if (!code)
-        code = bl_pack_check_options(cmd, &p->options);
-    return code || p->plan_options.T == BL_T_AUTO ? code : bl_length_source_require_T(cmd);
+    BL_TRY(bl_subset_check(&p->subset, e));
+    BL_TRY(bl_pack_check_options(cmd, &p->options));
+    return p->plan_options.T == BL_T_AUTO ? BL_OK : bl_length_source_require_T(cmd);
 }
 
-static int slurm_resolve(struct bl_cmd *cmd, struct bl_slurm *s, struct content *p)
-{
-    struct bl_error *e = &cmd->error;
-    BL_TRY(slurm_resolve_sbatch(cmd, s));
-    if (!s->config)
-        return bl_error_set(e, BL_EUSAGE, "-c FILE.yaml must be given: what to pack, and how");
-    if (!s->output)
-        return bl_error_set(e, BL_EUSAGE, "-o DIR must be given: the dataset's directory");
-    if (!s->tasks)
-        return bl_error_set(e, BL_EUSAGE, "--tasks N must be given: into how many tasks the work is divided");
-    BL_TRY(slurm_resolve_paths(s, e));
-    BL_TRY(slurm_resolve_file(cmd, s, p));
-    return bl_cmd_check_parent("-o", s->dir, s->parents || p->options.parents, e);
-}
+/* --- cluster ------------------------------------------------------------------------------------------------------ */
 
-/* --- the cluster ------------------------------------------------------------------------------------------------ */
-
-/* Returns the number after a name, as in "MaxArraySize = 1001", or otherwise if there is none. */
+/* Returns the number after a name, as in "MaxArraySize = 1001", or `otherwise` if there is none. text may be NULL. */
 static int64_t scontrol_number(const char *text, const char *name, int64_t otherwise)
 {
     const char *at = text ? strstr(text, name) : NULL;
@@ -193,44 +187,46 @@ static int64_t scontrol_number(const char *text, const char *name, int64_t other
     return bl_text_to_int(at, strspn(at, "0123456789"), 0, BL_TASKS_MAX, &number) ? number : otherwise;
 }
 
-/* The number of tasks an array may have. The largest index is MaxArraySize - 1, and the first is 0. */
+/* Sets the number of tasks that one array may have, unless --array-size gives it. The largest index is MaxArraySize -
+ * 1, and the first is 0. Clusters may limit the tasks further, by max_array_tasks in SchedulerParameters. */
 static int slurm_resolve_array_size(struct bl_slurm *s, struct bl_error *e)
 {
     if (s->array_size)
         return BL_OK;
     const char *argv[] = {"scontrol", "show", "config", NULL};
-    struct bl_buffer said = {0};
+    struct bl_buffer output = {0};
     int status = 1, code = BL_OK;
     if (bl_process_found(argv[0]))
-        code = bl_process_run(argv, &said, &status, e);
-    s->array_size = scontrol_number(status == 0 ? said.data : NULL, "MaxArraySize", ARRAY_SIZE);
-    int64_t most = scontrol_number(status == 0 ? said.data : NULL, "max_array_tasks", s->array_size);
+        code = bl_process_run(argv, &output, &status, e);
+    const char *text = status == 0 ? output.data : NULL;
+    s->array_size = scontrol_number(text, "MaxArraySize", ARRAY_SIZE);
+    int64_t most = scontrol_number(text, "max_array_tasks", s->array_size);
     s->array_size = most < s->array_size ? most : s->array_size;
-    if (code)
-        goto out;
-    if (!s->array_size)
+    if (!code && !s->array_size)
         code = bl_error_set(e, BL_EFAIL, "this cluster takes no job arrays (MaxArraySize is 0)");
-out:
-    bl_buffer_free(&said);
+    bl_buffer_free(&output);
     return code;
 }
 
-/* Prevents two concurrent runs of this command, which would submit every job twice. */
+/* Takes the lock of DIR.slurm, and makes the folder of logs. The lock prevents two concurrent runs of this command,
+ * which would submit every job twice. s->lock holds it until the command ends. */
 static int slurm_take_lock(struct bl_slurm *s, struct bl_error *e)
 {
     char *logs = bl_path_join(s->folder, "logs"), *lock = bl_path_join(s->folder, "lock");
     int code = logs && lock ? bl_fs_mkdirs(logs, e) : bl_error_memory(e);
     if (!code && (s->lock = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666)) < 0)
         code = bl_error_errno(e, BL_EFAIL, "cannot open %s", lock);
+    /* A file system without locks cannot exclude others, which is no error. */
     if (!code && flock(s->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         code = bl_error_set(e, BL_EFAIL, "another bload slurm is running in %s", s->folder);
     free(logs);
     free(lock);
-    return code; /* a file system without locks cannot exclude others */
+    return code;
 }
 
-/* --- messages --------------------------------------------------------------------------------------------------- */
+/* --- messages ----------------------------------------------------------------------------------------------------- */
 
+/* Numbers of tasks of a stage. A task counts once, as done, running or queued; held tasks are queued, too. */
 struct counts {
     int64_t done, running, queued, held, submit;
 };
@@ -249,6 +245,7 @@ static struct counts stage_count(const struct bl_slurm_stage *stage)
     return c;
 }
 
+/* Appends " 3 done", after a comma if it is not the first count; nothing for count 0. */
 static void slurm_append_count(struct bl_buffer *out, int64_t count, const char *words)
 {
     char a[32];
@@ -256,6 +253,7 @@ static void slurm_append_count(struct bl_buffer *out, int64_t count, const char 
         bl_buffer_printf(out, "%s %s %s", out->size ? "," : "", bl_text_count(a, count), words);
 }
 
+/* Prints the line of a stage: "pack       16 tasks: 3 done, 2 running, 11 to submit". */
 static void stage_print(const char *name, const struct bl_slurm_stage *stage)
 {
     char a[32];
@@ -272,7 +270,7 @@ static void stage_print(const char *name, const struct bl_slurm_stage *stage)
     bl_buffer_free(&text);
 }
 
-/* Reports a complete dataset that lacks some inputs. */
+/* Reports the faults of a complete dataset, whose jobs have ended well all the same. */
 static void slurm_print_faults(const struct bl_slurm *s)
 {
     struct bl_manifest m = {0};
@@ -285,8 +283,9 @@ static void slurm_print_faults(const struct bl_slurm *s)
     bl_buffer_free(&path);
 }
 
-/* --- the command ------------------------------------------------------------------------------------------------ */
+/* --- submission --------------------------------------------------------------------------------------------------- */
 
+/* Runs submit.sh. BL_EFAIL: there is no sbatch, or it refused a job. */
 static int slurm_submit(const struct bl_slurm *s, struct bl_error *e)
 {
     char *path = bl_path_join(s->folder, "submit.sh");
@@ -305,17 +304,7 @@ static int slurm_submit(const struct bl_slurm *s, struct bl_error *e)
     return code;
 }
 
-/* Removes old marks together with the script: the new jobs are not submitted yet. */
-static int slurm_write_scripts(const struct bl_slurm *s, struct bl_error *e)
-{
-    char *path = bl_path_join(s->folder, "submitted");
-    int code = path ? bl_slurm_write(s, e) : bl_error_memory(e);
-    if (!code)
-        code = bl_fs_remove(path, e);
-    free(path);
-    return code;
-}
-
+/* Prints the stages, writes the scripts for the tasks that are missing, and submits them with --submit. */
 static int slurm_submit_missing(struct bl_cmd *cmd, const struct bl_slurm *s)
 {
     char a[BL_PLURAL_SIZE];
@@ -327,7 +316,15 @@ static int slurm_submit_missing(struct bl_cmd *cmd, const struct bl_slurm *s)
         if (!cmd->common.quiet)
             stage_print(bl_slurm_stage_names[k], &s->stage[k]);
     }
-    int code = all.submit ? slurm_write_scripts(s, &cmd->error) : BL_OK;
+    int code = BL_OK;
+    if (all.submit) {
+        /* The mark of an earlier submission goes together with its script: the new jobs are not submitted yet. */
+        char *mark = bl_path_join(s->folder, "submitted");
+        code = mark ? bl_slurm_write(s, &cmd->error) : bl_error_memory(&cmd->error);
+        if (!code)
+            code = bl_fs_remove(mark, &cmd->error);
+        free(mark);
+    }
     if (!code && all.submit && s->submit)
         code = slurm_submit(s, &cmd->error);
     if (code || cmd->common.quiet)
@@ -346,6 +343,8 @@ static int slurm_submit_missing(struct bl_cmd *cmd, const struct bl_slurm *s)
     return BL_OK;
 }
 
+/* --- the command -------------------------------------------------------------------------------------------------- */
+
 static int slurm_run(struct bl_cmd *cmd, struct bl_slurm *s, struct content *p)
 {
     struct bl_error *e = &cmd->error;
@@ -357,9 +356,17 @@ static int slurm_run(struct bl_cmd *cmd, struct bl_slurm *s, struct content *p)
                                                .subset = &p->subset,
                                                .given = &cmd->options,
                                                .cancel = &cmd->cancel};
-    int code = slurm_resolve(cmd, s, p);
-    if (!code)
-        code = bl_slurm_identify(cmd, s, &p->inputs, &request, &lines);
+    BL_TRY(slurm_resolve_sbatch(cmd, s));
+    if (!s->config)
+        return bl_error_set(e, BL_EUSAGE, "-c FILE.yaml must be given: what to pack, and how");
+    if (!s->output)
+        return bl_error_set(e, BL_EUSAGE, "-o DIR must be given: the dataset's directory");
+    if (!s->tasks)
+        return bl_error_set(e, BL_EUSAGE, "--tasks N must be given: into how many tasks the work is divided");
+    BL_TRY(slurm_resolve_paths(s, e));
+    BL_TRY(slurm_resolve_file(cmd, s, p));
+    BL_TRY(bl_cmd_check_parent("-o", s->dir, s->parents || p->options.parents, e));
+    int code = bl_slurm_identify(cmd, s, &p->inputs, &request, &lines);
     if (!code)
         code = slurm_take_lock(s, e);
     if (!code)
@@ -374,21 +381,6 @@ static int slurm_run(struct bl_cmd *cmd, struct bl_slurm *s, struct content *p)
         code = slurm_submit_missing(cmd, s);
     bl_buffer_free(&lines);
     return code;
-}
-
-static void slurm_free(struct bl_slurm *s)
-{
-    if (s->lock >= 0)
-        close(s->lock);
-    for (int k = 0; k < BL_SLURM_STAGES; k++)
-        free(s->stage[k].task);
-    free(s->job);
-    free(s->entry);
-    free(s->program);
-    free(s->directory);
-    free(s->dir);
-    free(s->state);
-    free(s->folder);
 }
 
 int bl_cmd_slurm(int argc, char **argv)
@@ -415,14 +407,22 @@ int bl_cmd_slurm(int argc, char **argv)
     };
     int code = bl_cmd_options(&cmd, output);
     if (!code)
-        code = bl_inputs_add_hidden_options(&p.inputs, &cmd);
+        code = bl_inputs_add_options(&p.inputs, &cmd, true);
     if (!code)
         code = bl_cmd_parse(&cmd, others, argc, argv);
-    if (code || cmd.common.help)
-        goto out;
-    code = slurm_run(&cmd, &s, &p);
-out:
-    slurm_free(&s);
+    if (!code && !cmd.common.help)
+        code = slurm_run(&cmd, &s, &p);
+    if (s.lock >= 0)
+        close(s.lock);
+    for (int k = 0; k < BL_SLURM_STAGES; k++)
+        free(s.stage[k].task);
+    free(s.job);
+    free(s.entry);
+    free(s.program);
+    free(s.directory);
+    free(s.dir);
+    free(s.state);
+    free(s.folder);
     bl_inputs_free(&p.inputs);
     return bl_cmd_end(&cmd, code, false);
 }

@@ -1,5 +1,16 @@
-/* The scripts of a chain: one per stage, a common part, and the script that submits them. Users may read them and
- * change them by hand. */
+/* The scripts of a chain, in DIR.slurm: one per stage, a common part, and the script that submits them.
+ *
+ * Users may read them and change them by hand. So the texts below are shell scripts with comments, and only what
+ * differs between chains is appended by functions. A script of a stage is short, since it sources the common part:
+ *
+ *     #!/bin/sh
+ *     # Task i of 16 packs its share of the shards. Written by bload slurm, for submit.sh.
+ *     #SBATCH --job-name=bload-pack
+ *     #SBATCH --output=/data/dataset.slurm/logs/pack-%A_%a.log
+ *     #SBATCH --open-mode=append --requeue --signal=B:USR1@60
+ *     i=$((${1:-0} + SLURM_ARRAY_TASK_ID))
+ *     . '/data/dataset.slurm'/task.sh
+ *     bload pack -c "$config" --task "$i/16" -j "$cpus" "$@" -o "$dir" */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +21,10 @@
 #include "cmd/slurm.h"
 #include "run/state_files.h"
 
-/* --- quoting ---------------------------------------------------------------------------------------------------- */
+/* --- quoting ------------------------------------------------------------------------------------------------------ */
 
-static bool word_is_plain(const char *word)
-{
-    return *word && !word[strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./=,:@%+")];
-}
+/* Characters of which a word may consist without being quoted in an #SBATCH line. */
+static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./=,:@%+";
 
 static void word_quote_for_shell(struct bl_buffer *out, const char *word)
 {
@@ -26,7 +35,7 @@ static void word_quote_for_shell(struct bl_buffer *out, const char *word)
  * even in quotes, and "#" outside quotes begins a comment. */
 static void word_quote_for_sbatch(struct bl_buffer *out, const char *word)
 {
-    if (word_is_plain(word)) {
+    if (*word && !word[strspn(word, plain)]) {
         bl_buffer_text(out, word);
         return;
     }
@@ -39,20 +48,11 @@ static void word_quote_for_sbatch(struct bl_buffer *out, const char *word)
     bl_buffer_byte(out, '"');
 }
 
-/* Appends the name of a stage's log. Slurm replaces sequences that begin with "%". */
-static void script_append_log(struct bl_buffer *out, const struct bl_slurm *s, int stage)
-{
-    struct bl_buffer name = {0};
-    bl_buffer_text(&name, "--output=");
-    for (const char *at = s->folder; *at; at++)
-        bl_buffer_text(&name, *at == '%' ? "%%" : (const char[]){*at, '\0'});
-    bl_buffer_printf(&name, "/logs/%s-%s.log", bl_slurm_stage_names[stage], bl_slurm_is_array(stage) ? "%A_%a" : "%j");
-    word_quote_for_sbatch(out, name.data ? name.data : "");
-    bl_buffer_free_part(&name, out);
-}
+/* --- common part -------------------------------------------------------------------------------------------------- */
 
-/* --- the common part -------------------------------------------------------------------------------------------- */
-
+/* The functions of task.sh. A job is requeued, that is, it goes back to the queue with the same number, when its time
+ * is over or Slurm ends it: the command resumes where it was. It is not requeued for ever: only as long as files get
+ * finished in between, and a hundred times at most. */
 static const char common[] =
     "\n"
     "# The processors that Slurm gave: more may be seen than that.\n"
@@ -129,6 +129,7 @@ static const char common[] =
     "    esac\n"
     "}\n";
 
+/* Appends "name='value'", a line that assigns a variable of the shell. */
 static void script_append_assignment(struct bl_buffer *out, const char *name, const char *value)
 {
     bl_buffer_printf(out, "%s=", name);
@@ -136,6 +137,7 @@ static void script_append_assignment(struct bl_buffer *out, const char *name, co
     bl_buffer_byte(out, '\n');
 }
 
+/* Appends task.sh. */
 static void script_append_common(struct bl_buffer *out, const struct bl_slurm *s)
 {
     bl_buffer_text(out, "# What the scripts of the stages have in common: they source it. Written by bload slurm.\n"
@@ -150,12 +152,20 @@ static void script_append_common(struct bl_buffer *out, const struct bl_slurm *s
     bl_buffer_text(out, common);
 }
 
-/* --- stages ----------------------------------------------------------------------------------------------------- */
+/* --- stages ------------------------------------------------------------------------------------------------------- */
 
+/* Appends the lines in which sbatch finds options: name, log, requeueing, and the words that the user gave. The signal
+ * USR1 comes a minute before the time limit. */
 static void script_append_directives(struct bl_buffer *out, const struct bl_slurm *s, int stage)
 {
+    struct bl_buffer log = {0};
     bl_buffer_printf(out, "#SBATCH --job-name=bload-%s\n#SBATCH ", bl_slurm_stage_names[stage]);
-    script_append_log(out, s, stage);
+    bl_buffer_text(&log, "--output=");
+    for (const char *at = s->folder; *at; at++) /* Slurm replaces sequences that begin with "%" */
+        bl_buffer_text(&log, *at == '%' ? "%%" : (const char[]){*at, '\0'});
+    bl_buffer_printf(&log, "/logs/%s-%s.log", bl_slurm_stage_names[stage], bl_slurm_is_array(stage) ? "%A_%a" : "%j");
+    word_quote_for_sbatch(out, log.data ? log.data : "");
+    bl_buffer_free_part(&log, out);
     bl_buffer_text(out, "\n#SBATCH --open-mode=append --requeue --signal=B:USR1@60\n");
     if (s->words)
         bl_buffer_text(out, "#SBATCH");
@@ -172,6 +182,7 @@ static const char memory[] = "# The memory that Slurm gave, if it says; a tenth 
                              "set --\n"
                              "[ \"$mb\" -eq 0 ] || set -- --memory \"$((mb * 9 / 10))M\"\n";
 
+/* Appends the command of a stage. */
 static void script_append_command(struct bl_buffer *out, const struct bl_slurm *s, int stage)
 {
     switch ((enum bl_slurm_stages)stage) {
@@ -201,6 +212,7 @@ static void script_append_command(struct bl_buffer *out, const struct bl_slurm *
     }
 }
 
+/* What each stage does, for the second line of its script; after "Task i of N " for arrays. */
 static const char *const purposes[] = {
     "counts its share of the inputs",
     "Puts the shares of the scan together, and plans what goes into which block",
@@ -209,6 +221,7 @@ static const char *const purposes[] = {
     "verifies its share of the shards, and leaves a mark",
 };
 
+/* Appends the script of a stage. Its argument is the offset of the array's tasks: element e does task offset + e. */
 static void script_append_stage(struct bl_buffer *out, const struct bl_slurm *s, int stage)
 {
     bl_buffer_text(out, "#!/bin/sh\n# ");
@@ -224,8 +237,14 @@ static void script_append_stage(struct bl_buffer *out, const struct bl_slurm *s,
     script_append_command(out, s, stage);
 }
 
-/* --- submitting ------------------------------------------------------------------------------------------------- */
+/* --- submission --------------------------------------------------------------------------------------------------- */
 
+/* The functions of submit.sh. After them, the script has lines such as
+ *
+ *     stage afterany:1234            job 1234 of this stage is already there
+ *     submit pack 0 --array=3,7-9    elements that are missing
+ *
+ * so that each job depends on all jobs of the stage before, those that are there and those submitted just now. */
 static const char submitting[] =
     "\n"
     "\n"
@@ -288,7 +307,8 @@ static void script_append_ranges(struct bl_buffer *out, const uint8_t *set, int6
     }
 }
 
-/* Appends the jobs to cancel: they wait for a stage that runs again. */
+/* Appends a scancel line for each job of which entries have to be cancelled: they wait for a stage that runs again. A
+ * job is cancelled entirely, or by its elements: scancel '1234_[0-3,7]'. set: scratch of BL_TASKS_MAX + 1 bytes. */
 static void script_append_cancelled(struct bl_buffer *out, const struct bl_slurm *s, uint8_t *set)
 {
     for (int64_t j = 0; j < s->jobs; j++) {
@@ -315,17 +335,8 @@ static void script_append_cancelled(struct bl_buffer *out, const struct bl_slurm
     }
 }
 
-static void script_append_kept(struct bl_buffer *out, const struct bl_slurm *s)
-{
-    bl_buffer_text(out, "\n# What goes on of what was submitted before.\n: >\"$chain/jobs\"\n");
-    for (int64_t j = 0; j < s->jobs; j++) {
-        if (s->job[j].goes_on)
-            bl_buffer_printf(out, "echo '%s %" PRId64 " %" PRId64 "' >>\"$chain/jobs\"\n",
-                             bl_slurm_stage_names[s->job[j].stage], s->job[j].id, s->job[j].offset);
-    }
-}
-
-/* The same message as submit.sh prints for the jobs that it submits. */
+/* Appends "stage", with a dependency on each job of the stage that goes on. The kinds of dependencies are those that
+ * `submit` in the script uses. */
 static void script_append_continue(struct bl_buffer *out, const struct bl_slurm *s, int stage)
 {
     bl_buffer_text(out, "stage");
@@ -336,7 +347,8 @@ static void script_append_continue(struct bl_buffer *out, const struct bl_slurm 
     bl_buffer_byte(out, '\n');
 }
 
-/* Slurm limits the elements of an array, so more tasks need several arrays. */
+/* Appends a "submit" line for the tasks of a stage that are missing. Slurm limits the elements of an array, so many
+ * tasks need several arrays. set: scratch of BL_TASKS_MAX + 1 bytes. */
 static void script_append_submitted(struct bl_buffer *out, const struct bl_slurm *s, int stage, uint8_t *set)
 {
     const struct bl_slurm_stage *of = &s->stage[stage];
@@ -358,6 +370,7 @@ static void script_append_submitted(struct bl_buffer *out, const struct bl_slurm
     }
 }
 
+/* Appends submit.sh: the functions, the jobs that go on, the jobs to cancel, and the jobs to submit. */
 static int script_append_submission(struct bl_buffer *out, const struct bl_slurm *s, struct bl_error *e)
 {
     uint8_t *set = malloc((size_t)BL_TASKS_MAX + 1);
@@ -368,7 +381,12 @@ static int script_append_submission(struct bl_buffer *out, const struct bl_slurm
     bl_buffer_text(out, "cd ");
     word_quote_for_shell(out, s->directory);
     bl_buffer_text(out, submitting);
-    script_append_kept(out, s);
+    bl_buffer_text(out, "\n# What goes on of what was submitted before.\n: >\"$chain/jobs\"\n");
+    for (int64_t j = 0; j < s->jobs; j++) {
+        if (s->job[j].goes_on)
+            bl_buffer_printf(out, "echo '%s %" PRId64 " %" PRId64 "' >>\"$chain/jobs\"\n",
+                             bl_slurm_stage_names[s->job[j].stage], s->job[j].id, s->job[j].offset);
+    }
     script_append_cancelled(out, s, set);
     for (int stage = 0; stage < BL_SLURM_STAGES; stage++) {
         bl_buffer_byte(out, '\n');
@@ -379,8 +397,9 @@ static int script_append_submission(struct bl_buffer *out, const struct bl_slurm
     return BL_OK;
 }
 
-/* --- files ------------------------------------------------------------------------------------------------------ */
+/* --- files -------------------------------------------------------------------------------------------------------- */
 
+/* Writes a file of DIR.slurm in place of an earlier one. A job that runs keeps reading the earlier one. */
 static int script_replace(const struct bl_slurm *s, const char *name, const struct bl_buffer *text, struct bl_error *e)
 {
     char *path = bl_path_join(s->folder, name);

@@ -1,4 +1,12 @@
-/* The state of a chain of jobs: its identity, its finished tasks, its queued and running jobs, and what to submit. */
+/* The state of a chain of jobs: its identity, its finished tasks, its queued and running jobs, and what to submit.
+ *
+ * A task is done if its result exists: a part of the scan, a plan, all shards of a task with their records, a manifest,
+ * the mark of a verified task. A finished stage implies that the earlier ones are finished, even if their files are
+ * gone. Slurm reports which of the submitted jobs are queued or running. Slurm's accounting is not used: it is often
+ * missing, and the exit status of a job says less than its files.
+ *
+ * A task is submitted if it is neither done nor queued nor running. A queued job is cancelled if it waits for a stage
+ * that is submitted again: it would begin too early. */
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -23,12 +31,12 @@
 #include "store/format.h"
 #include "store/manifest.h"
 
-/* --- identity of a chain ------------------------------------------------------------------------------------------ */
+/* --- identity ----------------------------------------------------------------------------------------------------- */
 
-/* The identity of a chain: everything that decides the dataset, and the number of tasks. A different chain in the same
- * place is refused before it submits anything. */
+/* The identity of a chain: everything that decides the dataset, and the number of tasks, as lines "name: value". A
+ * different chain in the same place is refused before it submits anything. */
 
-#define CONFIGURATION_MAX ((size_t)1 << 24)
+#define CONFIGURATION_MAX ((size_t)1 << 24) /* bytes of a file of such lines */
 
 /* Copies the lines of an identity without the SIMD level. That level belongs to the present machine, or in a dataset
  * already begun to the machine that began it. */
@@ -45,14 +53,17 @@ static int chain_drop_simd(const char *lines, struct bl_buffer *out, struct bl_e
     return bl_buffer_check(out, e);
 }
 
+/* Compares two texts of lines. `what` begins the message: "DIR holds a dataset". BL_EUSAGE: they differ. */
 typedef int comparison(const char *there, const char *wanted, const char *what, struct bl_error *e);
 
-/* What is compared with the lines of this run, and how. Messages begin with both texts: "DIR holds a dataset". */
+/* How a record is compared with the lines of this run. Messages begin with both texts: "DIR holds a dataset". */
 struct record {
     const char *dir, *state;
     comparison *by;
 };
 
+/* Compares the lines of a record with those of this run, both without the SIMD level. A record without lines matches.
+ */
 static int chain_compare_lines(const struct record *r, const char *lines, const char *wanted, struct bl_error *e)
 {
     struct bl_buffer there = {0}, what = {0};
@@ -67,7 +78,7 @@ static int chain_compare_lines(const struct record *r, const char *lines, const 
     return code;
 }
 
-/* Compares the lines with a file of such lines, if it exists. */
+/* Compares the lines with a file of such lines, if it exists. sealed: the file ends with its checksum. */
 static int chain_compare_file(const struct record *r, const char *folder, const char *name, bool sealed,
                               const char *wanted, struct bl_error *e)
 {
@@ -84,23 +95,20 @@ static int chain_compare_file(const struct record *r, const char *folder, const 
     return code;
 }
 
-/* Computes the lines that bload pack has for these inputs. */
-static int chain_identify(struct bl_cmd *cmd, struct bl_inputs *inputs, const struct bl_packing_request *request,
-                          struct bl_buffer *lines)
-{
-    BL_TRY(bl_inputs_list(inputs, cmd));
-    bl_inputs_want(inputs, request->subset, request->plan_options);
-    BL_TRY(bl_inputs_use(inputs, inputs->set.files.kind, cmd));
-    BL_TRY(bl_packing_check_inputs(request, &cmd->error));
-    return bl_packing_identify(request, lines, &cmd->error);
-}
-
 int bl_slurm_identify(struct bl_cmd *cmd, const struct bl_slurm *s, struct bl_inputs *inputs,
                       const struct bl_packing_request *request, struct bl_buffer *lines)
 {
     struct bl_error *e = &cmd->error;
     struct bl_buffer identity = {0};
-    int code = chain_identify(cmd, inputs, request, &identity);
+    int code = bl_inputs_list(inputs, cmd);
+    if (!code) {
+        bl_inputs_want(inputs, request->subset, request->plan_options);
+        code = bl_inputs_use(inputs, inputs->set.files.kind, cmd);
+    }
+    if (!code)
+        code = bl_packing_check_inputs(request, e);
+    if (!code)
+        code = bl_packing_identify(request, &identity, e);
     /* A user who only verifies a dataset may have moved its inputs. */
     if (code && bl_slurm_is_finished(s)) {
         bl_cmd_print("%s is complete; its inputs cannot be compared with %s: %s", s->output, s->config, e->text);
@@ -114,7 +122,8 @@ int bl_slurm_identify(struct bl_cmd *cmd, const struct bl_slurm *s, struct bl_in
     return code;
 }
 
-/* Checks that the scan has the given number of parts. */
+/* Compares the identity of a scan. The number of tasks has a message of its own, since it is an option of this command
+ * and no other. */
 static int chain_compare_tasks(const char *there, const char *wanted, const char *what, struct bl_error *e)
 {
     size_t at = 0, size, own = strcspn(wanted, "\n");
@@ -127,15 +136,7 @@ static int chain_compare_tasks(const char *there, const char *wanted, const char
     return bl_identity_within(there, strchr(wanted, '\n') + 1, what, e);
 }
 
-static bool chain_stage_is_done(const struct bl_slurm_stage *stage)
-{
-    int64_t done = 0;
-    for (int64_t i = 0; i < stage->tasks; i++)
-        done += stage->task[i].done;
-    return done == stage->tasks;
-}
-
-/* Compares with the manifest of a complete dataset. */
+/* Compares with the manifest of a complete dataset, which does not contain the number of tasks. */
 static int chain_compare_manifest(const struct bl_slurm *s, const char *wanted, struct bl_error *e)
 {
     const struct record dataset = {s->dir, "holds a dataset", bl_identity_compare};
@@ -151,54 +152,39 @@ static int chain_compare_manifest(const struct bl_slurm *s, const char *wanted, 
     return code;
 }
 
-/* Compares with the state in DIR, from this command or from commands run by hand. */
+/* Compares with the state in DIR/.bload, which this command's jobs have written, or commands run by hand. */
 static int chain_compare_state(const struct bl_slurm *s, const char *lines, struct bl_error *e)
 {
     const struct record scan = {s->dir, "is being scanned", chain_compare_tasks};
     const struct record pack = {s->dir, "holds an unfinished dataset", bl_identity_compare};
-    int code = BL_OK;
-    if (!chain_stage_is_done(&s->stage[BL_SLURM_SCAN]))
-        code = chain_compare_file(&scan, s->state, BL_STATE_SCAN, true, lines, e);
-    if (code)
-        return code;
+    int64_t done = 0;
+    for (int64_t i = 0; i < s->stage[BL_SLURM_SCAN].tasks; i++)
+        done += s->stage[BL_SLURM_SCAN].task[i].done;
+    if (done < s->stage[BL_SLURM_SCAN].tasks) /* after the scan, the number of its tasks does not matter */
+        BL_TRY(chain_compare_file(&scan, s->state, BL_STATE_SCAN, true, lines, e));
     return chain_compare_file(&pack, s->state, BL_STATE_CONFIGURATION, true, strchr(lines, '\n') + 1, e);
-}
-
-/* Before any job has begun, a user may change the options without removing files. */
-static bool chain_is_begun(const struct bl_slurm *s)
-{
-    return s->entries > 0 || bl_slurm_is_finished(s) || access(s->state, F_OK) == 0;
 }
 
 int bl_slurm_agree(const struct bl_slurm *s, const char *lines, struct bl_error *e)
 {
     static const char name[] = "configuration";
     const struct record chain = {s->folder, "holds a chain", bl_identity_compare};
-    int code = BL_OK;
     if (!lines)
         return BL_OK;
-    if (chain_is_begun(s))
-        code = chain_compare_file(&chain, s->folder, name, false, lines, e);
-    if (code)
-        return code;
-    BL_TRY(bl_slurm_is_finished(s) ? chain_compare_manifest(s, strchr(lines, '\n') + 1, e)
-                                   : chain_compare_state(s, lines, e));
+    /* Before any job has begun, a user may change the options without removing files. */
+    if (s->entries > 0 || bl_slurm_is_finished(s) || access(s->state, F_OK) == 0)
+        BL_TRY(chain_compare_file(&chain, s->folder, name, false, lines, e));
+    if (bl_slurm_is_finished(s))
+        BL_TRY(chain_compare_manifest(s, strchr(lines, '\n') + 1, e));
+    else
+        BL_TRY(chain_compare_state(s, lines, e));
     char *path = bl_path_join(s->folder, name);
-    code = path ? bl_output_replace(path, lines, strlen(lines), e) : bl_error_memory(e);
+    int code = path ? bl_output_replace(path, lines, strlen(lines), e) : bl_error_memory(e);
     free(path);
     return code;
 }
 
-/* --- state of a chain --------------------------------------------------------------------------------------------- */
-
-/* The state of a chain of jobs.
- *
- * A task is done if its result exists: a part of the scan, a plan, all shards of a task with their records, a manifest,
- * the mark of a verified task. A finished stage implies that the earlier ones are finished, even if their files are
- * gone. Slurm reports which of the submitted jobs are queued or running. Slurm's accounting is not used: it is often
- * missing, and the exit status of a job says less than its files. */
-
-#define JOBS_MAX ((size_t)1 << 24) /* bytes of DIR.slurm/jobs */
+/* --- finished tasks ----------------------------------------------------------------------------------------------- */
 
 const char *const bl_slurm_stage_names[] = {"scan", "plan", "pack", "finish", "verify", NULL};
 
@@ -207,37 +193,33 @@ bool bl_slurm_is_array(int stage)
     return stage == BL_SLURM_SCAN || stage == BL_SLURM_PACK || stage == BL_SLURM_VERIFY;
 }
 
-/* --- finished tasks --------------------------------------------------------------------------------------------- */
-
 /* The names found in DIR/.bload and DIR/shards. */
 struct found {
-    bool table, plan;
-    uint8_t *part;   /* one byte per task: its part of the scan exists */
-    uint8_t *record; /* one byte per shard: its record exists */
-    uint8_t *shard;  /* one byte per shard, for whole folders: it has its name. A process killed in between leaves only
-                        the record */
+    bool table, plan; /* sequences.tsv and the plan exist */
+    uint8_t *part;    /* [parts] one byte per task: its part of the scan exists */
+    uint8_t *record;  /* [shards] one byte per shard: its record exists */
+    uint8_t *shard;   /* [shards], and on to the end of the last folder: the shard has its name. A process that is
+                         killed in between leaves only the record */
     int64_t parts, shards;
 };
 
-static void found_parse_name(struct found *f, const char *name)
-{
-    int64_t number;
-    if (bl_text_numbered(name, "scan-", 5, "", &number) && number < f->parts)
-        f->part[number] = 1;
-    if (bl_text_numbered(name, "shard-", 8, ".record", &number) && number < f->shards)
-        f->record[number] = 1;
-    f->table |= strcmp(name, BL_STATE_SEQUENCES) == 0;
-    f->plan |= strcmp(name, BL_STATE_PLAN_FILE) == 0;
-}
-
+/* Notes the names in DIR/.bload: scan-00003, shard-00000017.record, the table and the plan. */
 static int found_read_names(const char *folder, struct found *f, struct bl_error *e)
 {
     DIR *directory = opendir(folder);
     if (!directory)
         return errno == ENOENT ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", folder);
     struct dirent *entry;
-    while ((errno = 0, entry = readdir(directory)))
-        found_parse_name(f, entry->d_name);
+    while ((errno = 0, entry = readdir(directory))) {
+        const char *name = entry->d_name;
+        int64_t number;
+        if (bl_text_numbered(name, "scan-", 5, "", &number) && number < f->parts)
+            f->part[number] = 1;
+        if (bl_text_numbered(name, "shard-", 8, ".record", &number) && number < f->shards)
+            f->record[number] = 1;
+        f->table |= strcmp(name, BL_STATE_SEQUENCES) == 0;
+        f->plan |= strcmp(name, BL_STATE_PLAN_FILE) == 0;
+    }
     int code = errno ? bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", folder) : BL_OK;
     closedir(directory);
     return code;
@@ -281,12 +263,13 @@ static void stage_set_done(struct bl_slurm_stage *stage)
         stage->task[i].done = true;
 }
 
+/* Decides which tasks of an unfinished dataset are done. Each file proves the stages before its own. */
 static void chain_resolve_done(struct bl_slurm *s, const struct found *f)
 {
     struct bl_slurm_stage *scan = &s->stage[BL_SLURM_SCAN], *pack = &s->stage[BL_SLURM_PACK];
     for (int64_t i = 0; i < scan->tasks; i++)
         scan->task[i].done = f->part[i];
-    for (int64_t i = 0; f->shards && i < pack->tasks; i++) {
+    for (int64_t i = 0; f->shards && i < pack->tasks; i++) { /* a task packs a range of consecutive shards */
         struct bl_task task = {.set = true, .index = i, .count = pack->tasks};
         int64_t begin, end;
         bl_task_range(&task, f->shards, &begin, &end);
@@ -294,14 +277,13 @@ static void chain_resolve_done(struct bl_slurm *s, const struct found *f)
             begin++;
         pack->task[i].done = begin == end;
     }
-    if (f->plan)
+    if (f->plan || f->shards)
         stage_set_done(&s->stage[BL_SLURM_PLAN]);
     if (f->plan || f->table || f->shards)
         stage_set_done(scan);
-    if (f->shards)
-        stage_set_done(&s->stage[BL_SLURM_PLAN]);
 }
 
+/* Finds the tasks that are done of a dataset that is not finished. */
 static int chain_read_state(struct bl_slurm *s, struct bl_error *e)
 {
     struct found f = {.parts = s->tasks};
@@ -319,25 +301,22 @@ static int chain_read_state(struct bl_slurm *s, struct bl_error *e)
     return code;
 }
 
-static bool mark_is_older(const struct stat *a, const struct stat *b)
-{
-    return a->st_mtim.tv_sec != b->st_mtim.tv_sec ? a->st_mtim.tv_sec < b->st_mtim.tv_sec
-                                                  : a->st_mtim.tv_nsec < b->st_mtim.tv_nsec;
-}
-
-/* Whether a file in DIR exists and is older than the mark. */
+/* Returns whether a file in DIR exists and is not newer than the mark. */
 static bool mark_is_newer_than(const struct bl_slurm *s, const char *name, const struct stat *mark, struct bl_error *e)
 {
     struct stat file;
     struct bl_buffer path = {0};
     bl_buffer_printf(&path, "%s/%s", s->dir, name);
-    bool before = !bl_buffer_check(&path, e) && stat(path.data, &file) == 0 && !mark_is_older(mark, &file);
+    bool exists = !bl_buffer_check(&path, e) && stat(path.data, &file) == 0;
     bl_buffer_free(&path);
-    return before;
+    if (!exists)
+        return false;
+    const struct timespec *a = &mark->st_mtim, *b = &file.st_mtim;
+    return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec >= b->tv_nsec;
 }
 
-/* A mark older than the manifest belongs to an earlier dataset and says nothing about shards that were made again
- * since. */
+/* Finds the tasks that have verified their shards. A mark older than the manifest belongs to an earlier dataset, and a
+ * mark older than a shard says nothing about the shard, which was made again since. */
 static int chain_read_marks(struct bl_slurm *s, const struct bl_missing *missing, int64_t shards, struct bl_error *e)
 {
     struct bl_slurm_stage *verify = &s->stage[BL_SLURM_VERIFY];
@@ -360,21 +339,8 @@ static int chain_read_marks(struct bl_slurm *s, const struct bl_missing *missing
     return code;
 }
 
-/* Lost or truncated shards are packed again; packing's own files exist until the finish. */
-static void chain_read_shards(struct bl_slurm *s, const struct bl_missing *missing, int64_t shards)
-{
-    struct bl_slurm_stage *pack = &s->stage[BL_SLURM_PACK];
-    s->stage[BL_SLURM_FINISH].task[0].done = !missing->count && access(s->state, F_OK) != 0;
-    for (int64_t i = 0; i < pack->tasks; i++) {
-        struct bl_task task = {.set = true, .index = i, .count = pack->tasks};
-        int64_t begin, end;
-        bl_task_range(&task, shards, &begin, &end);
-        while (begin < end && !missing->is_missing[begin])
-            begin++;
-        pack->task[i].done = begin == end;
-    }
-}
-
+/* Finds the tasks that are done of a complete dataset. Shards that are lost or truncated have to be packed again; then
+ * DIR/.bload exists until the finish. */
 static int chain_read_dataset(struct bl_slurm *s, struct bl_error *e)
 {
     struct bl_manifest m = {0};
@@ -385,10 +351,19 @@ static int chain_read_dataset(struct bl_slurm *s, struct bl_error *e)
         code = bl_missing_check_files(s->dir, &m, e);
     if (!code)
         code = bl_missing_find(&missing, s->dir, &m, 0, shards, e);
-    if (!code) {
-        chain_read_shards(s, &missing, shards);
-        code = chain_read_marks(s, &missing, shards, e);
+    struct bl_slurm_stage *pack = &s->stage[BL_SLURM_PACK];
+    if (!code)
+        s->stage[BL_SLURM_FINISH].task[0].done = !missing.count && access(s->state, F_OK) != 0;
+    for (int64_t i = 0; i < pack->tasks && !code; i++) {
+        struct bl_task task = {.set = true, .index = i, .count = pack->tasks};
+        int64_t begin, end;
+        bl_task_range(&task, shards, &begin, &end);
+        while (begin < end && !missing.is_missing[begin])
+            begin++;
+        pack->task[i].done = begin == end;
     }
+    if (!code)
+        code = chain_read_marks(s, &missing, shards, e);
     bl_missing_free(&missing);
     bl_manifest_free(&m);
     return code;
@@ -400,18 +375,9 @@ bool bl_slurm_is_finished(const struct bl_slurm *s)
     return !bl_fs_find(s->dir, BL_MANIFEST_FILE, &finished, NULL) && finished;
 }
 
-static int chain_read_files(struct bl_slurm *s, struct bl_error *e)
-{
-    if (!bl_slurm_is_finished(s))
-        return chain_read_state(s, e);
-    stage_set_done(&s->stage[BL_SLURM_SCAN]);
-    stage_set_done(&s->stage[BL_SLURM_PLAN]);
-    return chain_read_dataset(s, e);
-}
+/* --- queued and running jobs -------------------------------------------------------------------------------------- */
 
-/* --- queued and running jobs ------------------------------------------------------------------------------------ */
-
-/* Parses a line "pack 1234 1000" of submit.sh: stage, job, offset. */
+/* Parses a line "pack 1234 1000" of DIR.slurm/jobs, which submit.sh appends: stage, job, offset. */
 static int job_parse(struct bl_slurm *s, const char *line, size_t size, struct bl_error *e)
 {
     struct bl_slurm_job job = {.stage = -1};
@@ -426,12 +392,14 @@ static int job_parse(struct bl_slurm *s, const char *line, size_t size, struct b
         !bl_text_to_int(offset + 1, (size_t)(line + size - offset - 1), 0, BL_TASKS_MAX, &job.offset))
         return bl_error_set(e, BL_EFAIL, "%s/jobs has the line \"%.*s\", which is no job: remove it", s->folder,
                             (int)size, line);
-    if (BL_ARRAY_RESIZE(s->job, (size_t)s->jobs + 1, e))
-        return BL_EFAIL;
+    BL_TRY(BL_ARRAY_RESIZE(s->job, (size_t)s->jobs + 1, e));
     s->job[s->jobs++] = job;
     return BL_OK;
 }
 
+#define JOBS_MAX ((size_t)1 << 24) /* bytes of DIR.slurm/jobs */
+
+/* Reads DIR.slurm/jobs, if it exists. */
 static int job_read_all(struct bl_slurm *s, struct bl_error *e)
 {
     struct bl_buffer text = {0};
@@ -448,8 +416,8 @@ static int job_read_all(struct bl_slurm *s, struct bl_error *e)
     return code;
 }
 
-/* Whether a state of squeue means that a job is queued, or running. Others are of jobs that have ended, or are about
- * to. */
+/* Returns whether a state of squeue means that a job is queued, or running (queued false). Jobs in other states have
+ * ended, or are about to end. */
 static bool job_is_in(const char *state, bool queued)
 {
     static const char *const states[2][8] = {
@@ -461,7 +429,8 @@ static bool job_is_in(const char *state, bool queued)
     return *at;
 }
 
-/* Parses a line "1234_5 PENDING JobHeldUser". Other lines are warnings, or jobs of other users. */
+/* Parses a line "1234_5 PENDING JobHeldUser": job and element, state, reason. Other lines are warnings, or jobs of
+ * other users, and are ignored. Changes the line. */
 static int entry_parse(struct bl_slurm *s, char *line, struct bl_error *e)
 {
     char *rest = line, *element = strsep(&rest, " ");
@@ -478,31 +447,27 @@ static int entry_parse(struct bl_slurm *s, char *line, struct bl_error *e)
         return BL_OK;
     entry.held = strcmp(state, "SPECIAL_EXIT") == 0 || strcasestr(reason, "held");
     entry.cancel = strcmp(reason, "DependencyNeverSatisfied") == 0; /* it would wait forever */
-    if (BL_ARRAY_RESIZE(s->entry, (size_t)s->entries + 1, e))
-        return BL_EFAIL;
+    BL_TRY(BL_ARRAY_RESIZE(s->entry, (size_t)s->entries + 1, e));
     s->entry[s->entries++] = entry;
     return BL_OK;
 }
 
-/* squeue fails if it is asked only for one job and no longer knows it. */
-static int squeue_check(const struct bl_buffer *said, int status, struct bl_error *e)
+int bl_slurm_ask_queue(const char *ids, struct bl_buffer *output, int *status, struct bl_error *e)
 {
-    const char *text = said->data ? said->data : "";
-    if (status == 0 || strstr(text, "Invalid job id"))
+    const char *argv[] = {"squeue", "-h", "-r", "-t", "all", "-o", "%i %T %r", "-j", ids, NULL};
+    BL_TRY(bl_process_run(argv, output, status, e));
+    const char *text = output->data ? output->data : "";
+    /* squeue fails if it is asked for a single job which it does not know any more. */
+    if (*status == 0 || strstr(text, "Invalid job id"))
         return BL_OK;
     return bl_error_set(e, BL_EFAIL, "squeue cannot list the jobs: %.*s", (int)strcspn(text, "\n"), text);
 }
 
-int bl_slurm_ask_queue(const char *ids, struct bl_buffer *said, int *status, struct bl_error *e)
-{
-    const char *argv[] = {"squeue", "-h", "-r", "-t", "all", "-o", "%i %T %r", "-j", ids, NULL};
-    BL_TRY(bl_process_run(argv, said, status, e));
-    return squeue_check(said, *status, e);
-}
+/* Asks squeue for all submitted jobs, and keeps the entries that are queued or running. */
 
 static int squeue_run(struct bl_slurm *s, struct bl_error *e)
 {
-    struct bl_buffer ids = {0}, said = {0};
+    struct bl_buffer ids = {0}, output = {0};
     int status = 0;
     for (int64_t j = 0; j < s->jobs; j++) {
         bl_buffer_text(&ids, j ? "," : "");
@@ -510,18 +475,19 @@ static int squeue_run(struct bl_slurm *s, struct bl_error *e)
     }
     int code = bl_buffer_check(&ids, e);
     if (!code)
-        code = bl_slurm_ask_queue(ids.data, &said, &status, e);
-    char *rest = said.data, *line;
+        code = bl_slurm_ask_queue(ids.data, &output, &status, e);
+    char *rest = output.data, *line;
     while (!code && status == 0 && (line = strsep(&rest, "\n")))
         code = entry_parse(s, line, e);
-    bl_buffer_free(&said);
+    bl_buffer_free(&output);
     bl_buffer_free(&ids);
     return code;
 }
 
-/* --- decisions -------------------------------------------------------------------------------------------------- */
+/* --- decisions ---------------------------------------------------------------------------------------------------- */
 
-/* A queued job remains, unless it waits for an earlier stage that runs again. */
+/* Notes the queued and running jobs of a stage in its tasks. A queued job remains, unless it waits for an earlier stage
+ * that runs again (anew). A running job is never cancelled. */
 static void entry_resolve_all(struct bl_slurm *s, int stage, bool anew)
 {
     for (int64_t i = 0; i < s->entries; i++) {
@@ -540,6 +506,7 @@ static void entry_resolve_all(struct bl_slurm *s, int stage, bool anew)
     }
 }
 
+/* Decides in the order of the stages what to submit: tasks that are neither done nor queued nor running. */
 static void chain_resolve_stages(struct bl_slurm *s)
 {
     bool anew = false;
@@ -567,7 +534,13 @@ int bl_slurm_inspect(struct bl_slurm *s, bool *blind, struct bl_error *e)
     }
     if (code)
         return code;
-    BL_TRY(chain_read_files(s, e));
+    if (bl_slurm_is_finished(s)) {
+        stage_set_done(&s->stage[BL_SLURM_SCAN]);
+        stage_set_done(&s->stage[BL_SLURM_PLAN]);
+        BL_TRY(chain_read_dataset(s, e));
+    } else {
+        BL_TRY(chain_read_state(s, e));
+    }
     BL_TRY(job_read_all(s, e));
     *blind = s->jobs && !bl_process_found("squeue");
     code = s->jobs && !*blind ? squeue_run(s, e) : BL_OK;

@@ -1,4 +1,15 @@
-/* bload status: how far the making of a dataset is, by one process or by many. */
+/* bload status prints how far the making of a dataset is, by one process or by many tasks.
+ *
+ * run/status.h reads DIR: its files say which stages and tasks are done, and the heartbeats of the tasks say what the
+ * others do. This file prints it as lines of a label and a text, for example
+ *
+ *     dataset     being packed
+ *     table       there: 1,000 sequences of 123,456 steps
+ *     plan        there: 1,929 blocks
+ *     pack        12 of 40 shards, 580 of 1,929 blocks (30.1 %)
+ *     tasks       4: 1 failed, 3 running
+ *                 task 2 of 4: failed 5 min ago on node7 (pid 4711): ...
+ *     next        bload pack --task 2/4 ... */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -11,7 +22,7 @@
 #include "run/packing.h"
 #include "run/status.h"
 
-#define INDENT "            "
+#define INDENT "            " /* the width of the labels */
 
 struct showing {
     bool json;
@@ -24,8 +35,9 @@ static const struct bl_option table[] = {
     {0},
 };
 
-/* --- words ------------------------------------------------------------------------------------------------------ */
+/* --- tasks -------------------------------------------------------------------------------------------------------- */
 
+/* Appends "12 of 40 shards"; with all 0, which means unknown, "12 shards". */
 static void status_format_ratio(struct bl_buffer *out, int64_t done, int64_t all, const char *what)
 {
     char a[32], b[32];
@@ -35,27 +47,7 @@ static void status_format_ratio(struct bl_buffer *out, int64_t done, int64_t all
     bl_buffer_printf(out, " %s", what);
 }
 
-/* Whether one task does all the work. */
-static bool stage_is_single(const struct bl_status_stage *stage)
-{
-    return stage->tasks == 1;
-}
-
-/* --- a task ----------------------------------------------------------------------------------------------------- */
-
-static void status_format_host(struct bl_buffer *out, const struct bl_beat *b)
-{
-    bl_buffer_text(out, " on ");
-    bl_text_append_masked(out, b->host);
-    bl_buffer_printf(out, " (pid %" PRId64, b->pid);
-    if (b->job[0]) {
-        bl_buffer_text(out, ", job ");
-        bl_text_append_masked(out, b->job);
-    }
-    bl_buffer_byte(out, ')');
-}
-
-/* The present work of a task: "pack 12 of 40 blocks, 1,234 frames/s, 7 min left". */
+/* Appends the present work of a task: "pack 12 of 40 blocks, 1,234 frames/s, 7 min left". */
 static void status_format_doing(struct bl_buffer *out, const struct bl_status_task *t)
 {
     const struct bl_beat *b = t->beat;
@@ -78,6 +70,8 @@ static void status_format_doing(struct bl_buffer *out, const struct bl_status_ta
     }
 }
 
+/* Appends the state of a task and since when it has it: "failed 5 min ago". A heartbeat records a signal as exit status
+ * 128 + its number. */
 static void status_format_state(struct bl_buffer *out, const struct bl_status *s, const struct bl_status_task *t)
 {
     const struct bl_beat *b = t->beat;
@@ -102,6 +96,7 @@ static void status_format_state(struct bl_buffer *out, const struct bl_status *s
     }
 }
 
+/* Appends the line of a task that is neither done nor waiting: state, host, work, and why it failed. */
 static void status_format_task(struct bl_buffer *out, const struct bl_status *s, const struct bl_status_stage *stage,
                                const struct bl_status_task *t, const char *units)
 {
@@ -110,7 +105,14 @@ static void status_format_task(struct bl_buffer *out, const struct bl_status *s,
     if (b->tasks > 1)
         bl_buffer_printf(out, "task %" PRId64 " of %" PRId64 ": ", b->task, b->tasks);
     status_format_state(out, s, t);
-    status_format_host(out, b);
+    bl_buffer_text(out, " on ");
+    bl_text_append_masked(out, b->host);
+    bl_buffer_printf(out, " (pid %" PRId64, b->pid);
+    if (b->job[0]) {
+        bl_buffer_text(out, ", job ");
+        bl_text_append_masked(out, b->job);
+    }
+    bl_buffer_byte(out, ')');
     if (t->state == BL_TASK_RUNNING || t->state == BL_TASK_SILENT)
         status_format_doing(out, t);
     if (t->state != BL_TASK_RUNNING && stage->units) {
@@ -126,12 +128,13 @@ static void status_format_task(struct bl_buffer *out, const struct bl_status *s,
     bl_buffer_byte(out, '\n');
 }
 
-/* The number of tasks in each state, then each task that is neither done nor waiting, problems first. */
+/* Appends the number of tasks in each state, and a line for each task that is neither done nor waiting, failed tasks
+ * first. The numbers are left out if one task does all the work. */
 static void status_format_tasks(struct bl_buffer *out, const struct bl_status *s, const struct bl_status_stage *stage,
                                 const char *units)
 {
     char count[32];
-    if (!stage_is_single(stage)) {
+    if (stage->tasks != 1) {
         bl_buffer_printf(out, "tasks       %s:", bl_text_count(count, stage->tasks));
         const char *comma = " ";
         for (int i = 0; i < BL_TASK_STATES; i++) {
@@ -150,10 +153,10 @@ static void status_format_tasks(struct bl_buffer *out, const struct bl_status *s
     }
 }
 
-/* --- advice ----------------------------------------------------------------------------------------------------- */
+/* --- advice ------------------------------------------------------------------------------------------------------- */
 
-/* How to continue scan or pack. Waiting tasks may be in a queue, so advise to run them only while no task is
- * running. */
+/* Appends the command that continues scan or pack. Waiting tasks may be in a queue, so it is advised to run them only
+ * while no task is running. */
 static void status_format_continue(struct bl_buffer *out, const struct bl_status *s,
                                    const struct bl_status_stage *stage, const char *command)
 {
@@ -166,7 +169,7 @@ static void status_format_continue(struct bl_buffer *out, const struct bl_status
         bl_buffer_text(out, "; or bload slurm again, which submits what is missing");
 }
 
-/* Appends nothing if the work continues without the user. */
+/* Appends the command that comes next, or nothing if the work continues without the user. */
 static void status_format_next(struct bl_buffer *out, const struct showing *v)
 {
     const struct bl_status *s = &v->status;
@@ -200,8 +203,9 @@ static void status_format_next(struct bl_buffer *out, const struct showing *v)
     }
 }
 
-/* --- output ----------------------------------------------------------------------------------------------------- */
+/* --- stages ------------------------------------------------------------------------------------------------------- */
 
+/* Appends the rate of a stage, and the time left, if they are known. */
 static void status_format_rate(struct bl_buffer *out, const struct bl_status_stage *stage)
 {
     if (!(stage->rate > 0))
@@ -216,6 +220,7 @@ static void status_format_rate(struct bl_buffer *out, const struct bl_status_sta
     bl_buffer_byte(out, '\n');
 }
 
+/* Appends the parts of the scan, and its tasks while they scan. A scan without tasks has no parts. */
 static void status_format_scan(struct bl_buffer *out, const struct bl_status *s)
 {
     if (!s->parts)
@@ -229,19 +234,7 @@ static void status_format_scan(struct bl_buffer *out, const struct bl_status *s)
     status_format_rate(out, &s->scan);
 }
 
-static void status_format_plan(struct bl_buffer *out, const struct bl_status *s)
-{
-    char a[BL_PLURAL_SIZE], b[BL_PLURAL_SIZE];
-    bl_buffer_text(out, s->table ? "table       there" : "table       not yet");
-    if (s->has_plan_info)
-        bl_buffer_printf(out, ": %s of %s", bl_text_plural(a, s->plan_info.sequences, "sequence"),
-                         bl_text_plural(b, s->plan_info.steps, "step"));
-    bl_buffer_text(out, s->plan ? "\nplan        there" : "\nplan        not yet");
-    if (s->has_plan_info)
-        bl_buffer_printf(out, ": %s", bl_text_plural(a, s->plan_info.blocks, "block"));
-    bl_buffer_byte(out, '\n');
-}
-
+/* Appends the shards that are packed, and the tasks that pack. */
 static void status_format_pack(struct bl_buffer *out, const struct bl_status *s)
 {
     const struct bl_status_stage *pack = &s->pack;
@@ -262,14 +255,22 @@ static void status_format_pack(struct bl_buffer *out, const struct bl_status *s)
     status_format_rate(out, pack);
 }
 
+/* Appends all stages of a dataset in the making. */
 static void status_format_unfinished(struct bl_buffer *out, const struct bl_status *s)
 {
-    char a[BL_PLURAL_SIZE];
+    char a[BL_PLURAL_SIZE], b[BL_PLURAL_SIZE];
     static const char *const at[] = {"being scanned", "to be planned", "being packed", "all packed, to be finished",
                                      ""};
     bl_buffer_printf(out, "dataset     %s\n", at[s->at]);
     status_format_scan(out, s);
-    status_format_plan(out, s);
+    bl_buffer_text(out, s->table ? "table       there" : "table       not yet");
+    if (s->has_plan_info)
+        bl_buffer_printf(out, ": %s of %s", bl_text_plural(a, s->plan_info.sequences, "sequence"),
+                         bl_text_plural(b, s->plan_info.steps, "step"));
+    bl_buffer_text(out, s->plan ? "\nplan        there" : "\nplan        not yet");
+    if (s->has_plan_info)
+        bl_buffer_printf(out, ": %s", bl_text_plural(a, s->plan_info.blocks, "block"));
+    bl_buffer_byte(out, '\n');
     status_format_pack(out, s);
     if (s->unreadable) {
         bl_buffer_printf(out, "unreadable  %s: ", bl_text_plural(a, s->unreadable, "heartbeat"));
@@ -278,6 +279,7 @@ static void status_format_unfinished(struct bl_buffer *out, const struct bl_stat
     }
 }
 
+/* Appends the state of a dataset or view that has a manifest: complete, or what it has lost since. */
 static void status_format_finished(struct bl_buffer *out, const struct bl_status *s)
 {
     char a[BL_PLURAL_SIZE], b[BL_PLURAL_SIZE], c[BL_PLURAL_SIZE];
@@ -307,16 +309,17 @@ static void status_format_finished(struct bl_buffer *out, const struct bl_status
     }
 }
 
+/* --- the command -------------------------------------------------------------------------------------------------- */
+
+/* Appends the status as text or JSON. */
 static int status_format(struct showing *v, struct bl_buffer *text, struct bl_error *e)
 {
     struct bl_buffer next = {0};
     status_format_next(&next, v);
     int code = bl_buffer_check(&next, e);
-    if (code)
-        goto out;
-    if (v->json) {
+    if (!code && v->json) {
         code = bl_status_json(&v->status, next.data, text, e);
-    } else {
+    } else if (!code) {
         if (v->status.at == BL_AT_END)
             status_format_finished(text, &v->status);
         else
@@ -324,35 +327,25 @@ static int status_format(struct showing *v, struct bl_buffer *text, struct bl_er
         if (next.size)
             bl_cmd_append_line(text, "next", next.data);
     }
-out:
     bl_buffer_free(&next);
     return code;
-}
-
-/* An export has no stages: says what to do with it. */
-static int status_refuse_export(const char *dir, struct bl_error *e)
-{
-    bool complete;
-    int code = bl_fs_find(dir, BL_EXPORT_FILE, &complete, e);
-    if (!code && complete)
-        return bl_error_set(e, BL_EFAIL,
-                            "%s is an export, and finished: bload info describes it, bload verify checks it", dir);
-    return code ? code : bl_cmd_refuse_unfinished_export(dir, e);
 }
 
 static int status_run(struct bl_cmd *cmd, struct showing *v)
 {
     struct bl_error *e = &cmd->error, why = {0};
     struct bl_buffer text = {0};
-    int code = bl_cmd_directory(cmd, &v->dir);
-    if (!code)
-        code = status_refuse_export(v->dir, e);
-    if (code)
-        return code;
-    code = bl_status_read(&v->status, v->dir, &why);
-    if (code) /* a directory without a dataset is no usage error */
+    bool is_export;
+    BL_TRY(bl_cmd_directory(cmd, &v->dir));
+    /* An export has no stages: the message says what to do with it. */
+    BL_TRY(bl_fs_find(v->dir, BL_EXPORT_FILE, &is_export, e));
+    if (is_export)
+        return bl_error_set(e, BL_EFAIL,
+                            "%s is an export, and finished: bload info describes it, bload verify checks it", v->dir);
+    BL_TRY(bl_cmd_refuse_unfinished_export(v->dir, e));
+    if (bl_status_read(&v->status, v->dir, &why)) /* a directory without a dataset is not wrong usage */
         return bl_error_pass(e, BL_EFAIL, &why);
-    code = status_format(v, &text, e);
+    int code = status_format(v, &text, e);
     return bl_cmd_answer(NULL, &text, !v->json, code, e);
 }
 
@@ -374,6 +367,7 @@ int bl_cmd_status(int argc, char **argv)
     int code = bl_cmd_parse(&cmd, groups, argc, argv);
     if (!code && !cmd.common.help)
         code = status_run(&cmd, &v);
+    /* A task that failed or is silent gives status 1, so that a script can watch the tasks. */
     bool bad = code == BL_OK && bl_status_is_bad(&v.status);
     bl_status_free(&v.status);
     int status = bl_cmd_end(&cmd, code, false);

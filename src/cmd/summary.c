@@ -1,3 +1,8 @@
+/* What commands print on stderr for people, besides progress.
+ *
+ * All lines begin with "bload: " (bl_cmd_print). A line that would say nothing is not printed: counts of zero, the
+ * balance of a plan that was not balanced, the end of a run of seconds. Each function prints one subject, and the
+ * commands decide which subjects they print, and in which order. */
 #include "cmd/summary.h"
 
 #include <stdio.h>
@@ -12,6 +17,8 @@
 #include "store/sequences.h"
 
 /* --- events ------------------------------------------------------------------------------------------------------- */
+
+/* The callbacks of packing. Before each line the bar is cleared, and the next tick draws it again. */
 
 static void printer_on_fault(void *sink, const struct bl_row *row)
 {
@@ -53,12 +60,12 @@ struct bl_packing_events bl_event_printer_events(struct bl_event_printer *printe
 /* --- lines about faults ------------------------------------------------------------------------------------------- */
 
 enum {
-    FAULTS_MAX = 10, /* printed in full, of empty rows or of one file, */
-    ALL_MAX = 100,   /* and in all, of damaged files and of others each */
+    FAULTS_MAX = 10, /* faults that are printed of one file, and empty rows that are printed at all */
+    ALL_MAX = 100,   /* damaged files that are printed, and other faults that are printed */
 };
 
-/* Counts the faults of a row, since one file may hold many sequences with faults. True: do not print this one. That a
- * file is damaged is printed in any case, once: it may be why its documents have faults. */
+/* Counts a fault, and returns whether it is not printed, since one file may hold many sequences with faults. One line
+ * that the file is damaged is printed in any case: damage may be why its documents have faults. */
 static bool fault_lines_suppress(struct bl_fault_lines *f, const struct bl_row *row)
 {
     if (bl_row_is_empty(row))
@@ -93,11 +100,11 @@ void bl_fault_lines_print_rest(struct bl_fault_lines *f, int64_t suppressed, con
 {
     char a[BL_PLURAL_SIZE];
     suppressed += f->suppressed;
-    if (suppressed && !f->is_told && table)
+    if (suppressed && !f->is_reported && table)
         bl_cmd_print("%s: see %s", bl_text_plural(a, suppressed, "more fault"), table);
-    else if (suppressed && !f->is_told)
+    else if (suppressed && !f->is_reported)
         bl_cmd_print("%s: bload scan -o TABLE lists them", bl_text_plural(a, suppressed, "more fault"));
-    f->is_told = true;
+    f->is_reported = true;
 }
 
 void bl_fault_lines_print_rest_of(struct bl_fault_lines *f, int64_t suppressed, const char *dir)
@@ -129,7 +136,17 @@ void bl_fault_lines_free(struct bl_fault_lines *f)
 
 /* --- summaries ---------------------------------------------------------------------------------------------------- */
 
-/* "deleted 9 steps; cut 1 sequence; repeated 4 steps" */
+void bl_summary_repeated(int64_t repeated, int64_t plans, bool is_kept)
+{
+    char a[BL_PLURAL_SIZE];
+    if (repeated)
+        bl_cmd_print("of %s, %lld %s the same sequences together as an earlier one: %s",
+                     bl_text_plural(a, plans, "plan"), (long long)repeated, repeated == 1 ? "puts" : "put",
+                     is_kept ? "--order keep allows no other"
+                             : "no other packing in as many blocks was found; more blocks (--spare) allow others");
+}
+
+/* Prints "deleted 9 steps; cut 1 sequence; repeated 4 steps". */
 static void summary_lost(const struct bl_plan *plan)
 {
     const struct {
@@ -149,45 +166,33 @@ static void summary_lost(const struct bl_plan *plan)
     bl_cmd_print_text(&text);
 }
 
-static void summary_columns(const struct bl_plan_info *plan_info)
+/* Prints what the plan costs in training: filled columns, waiting ranks, and pairs of sequences that share a block
+ * again under another seed. */
+static void summary_training(const struct bl_plan_info *plan_info)
 {
+    const struct bl_plan_balance *b = &plan_info->balance;
+    const struct bl_pair_repeat *pair_repeat = &plan_info->pair_repeat;
+    double share = bl_pair_repeat_share(pair_repeat);
     for (int c = 0; c < plan_info->columns; c++) {
         struct bl_buffer text = {0};
         bl_plan_info_column_describe(&plan_info->column[c], &text);
         bl_cmd_print_text(&text);
     }
-}
-
-static void summary_balance(const struct bl_plan_balance *b)
-{
-    if (!b->is_measured)
-        return;
-    bl_cmd_print(
-        "waiting costs %.2f %% (at least %.2f %%, unbalanced %.2f %%); the dearest block costs %.3f times the mean",
-        100 * b->lost, 100 * b->bound, 100 * b->lost_before, b->highest);
-    bl_cmd_print("steps differ from the whole by %.3f (drawn at random: %.3f); neighbouring blocks correlate by %.2f",
-                 b->apart, b->apart_drawn, b->neighbours);
-}
-
-static void summary_pair_repeat(const struct bl_plan_info *plan_info)
-{
-    const struct bl_pair_repeat *pair_repeat = &plan_info->pair_repeat;
-    double share = bl_pair_repeat_share(pair_repeat);
+    if (b->is_measured) {
+        bl_cmd_print(
+            "waiting costs %.2f %% (at least %.2f %%, unbalanced %.2f %%); the dearest block costs %.3f times the mean",
+            100 * b->lost, 100 * b->bound, 100 * b->lost_before, b->highest);
+        bl_cmd_print(
+            "steps differ from the whole by %.3f (drawn at random: %.3f); neighbouring blocks correlate by %.2f",
+            b->apart, b->apart_drawn, b->neighbours);
+    }
+    /* More blocks help only a fill that draws which sequences share one, and only if the share is clearly above that of
+     * random blocks: half as much again, and at least a hundredth of all pairs. */
     bool is_drawn = strcmp(plan_info->fill, bl_fill_names[BL_FILL_OPTIMAL]) == 0;
     if (pair_repeat->pairs)
         bl_cmd_print("%.2f %% of the pairs in a block meet again under the next seed (in random blocks: %.2f %%)%s",
                      100 * share, 100 * pair_repeat->random,
                      is_drawn && share > 1.5 * pair_repeat->random + 0.01 ? "; fewer with more blocks (--spare)" : "");
-}
-
-void bl_summary_repeated(int64_t repeated, int64_t plans, bool is_kept)
-{
-    char a[BL_PLURAL_SIZE];
-    if (repeated)
-        bl_cmd_print("of %s, %lld %s the same sequences together as an earlier one: %s",
-                     bl_text_plural(a, plans, "plan"), (long long)repeated, repeated == 1 ? "puts" : "put",
-                     is_kept ? "--order keep allows no other"
-                             : "no other packing in as many blocks was found; more blocks (--spare) allow others");
 }
 
 void bl_summary_plan(const struct bl_plan *plan, const struct bl_plan_info *plan_info)
@@ -207,11 +212,8 @@ void bl_summary_plan(const struct bl_plan *plan, const struct bl_plan_info *plan
         bl_cmd_print("%s of %s with %s each", bl_text_plural(a, plan_info->batches_per_rank, "step"),
                      bl_text_plural(b, plan_info->world_size, "rank"),
                      bl_text_plural(c, plan_info->batch_size, "block"));
-    summary_columns(plan_info);
-    summary_balance(&plan_info->balance);
-    summary_pair_repeat(plan_info);
-    int64_t naive;
-    /* Naive padding extends every sequence to the length of the longest. */
+    summary_training(plan_info);
+    int64_t naive; /* naive padding extends every sequence to the length of the longest */
     if (strcmp(plan_info->strategy, "block") == 0 && !__builtin_mul_overflow(plan->sequences, plan->longest, &naive) &&
         naive > plan->steps)
         bl_cmd_print("naive padding would cost %s", bl_text_plural(a, naive - plan->steps, "step"));
@@ -267,13 +269,6 @@ void bl_summary_complete(const char *dir, const struct bl_fault_counts *faults)
     bl_buffer_free(&path);
 }
 
-static void summary_untrained(const struct bl_untrained *untrained)
-{
-    struct bl_buffer text = {0};
-    bl_untrained_describe(untrained, &text);
-    bl_cmd_print_text(&text);
-}
-
 void bl_summary_adjusted(int64_t adjusted)
 {
     char a[BL_PLURAL_SIZE];
@@ -299,34 +294,21 @@ void bl_summary_finished(const struct bl_finished *f, const char *dir)
 {
     const struct bl_fault_counts counts = {
         .skipped = f->skipped, .failed = f->failed, .damaged = f->damaged, .failed_steps = f->failed_steps};
-    struct bl_buffer path = {0};
+    struct bl_buffer path = {0}, text = {0};
     bl_buffer_printf(&path, "%s/sequences.tsv", dir);
     if (bl_finished_partial(f) && !path.failed)
         bl_summary_faults(&counts, path.data);
     bl_buffer_free(&path);
-    summary_untrained(&f->untrained);
+    bl_untrained_describe(&f->untrained, &text);
+    bl_cmd_print_text(&text);
     bl_summary_adjusted(f->adjusted);
     bl_summary_totals(&f->totals);
 }
 
 /* --- end of a run ------------------------------------------------------------------------------------------------- */
 
-#define SHORT 5.0  /* seconds: of such a run nobody asks where its time went */
-#define SHOWN 0.05 /* seconds of a stage, at least */
-
-static void report_append_limit(const struct bl_run_times *times, struct bl_buffer *out)
-{
-    const struct bl_bottleneck found = bl_bottleneck_find(times);
-    if (!found.limit)
-        return;
-    bl_buffer_printf(out, "limit: %s, %.0f %% of the time", bl_limit_text(found.limit), 100 * found.share);
-    if (found.file) {
-        bl_buffer_text(out, "; waited for ");
-        bl_text_append_masked(out, found.file);
-        bl_buffer_printf(out, ", which took %.1f s", found.seconds);
-    }
-    bl_buffer_byte(out, '\n');
-}
+#define SHORT 5.0  /* seconds: where the time of a shorter run went interests nobody */
+#define SHOWN 0.05 /* seconds: a stage that took less is not named */
 
 void bl_end_report_append_times(const struct bl_run_times *times, struct bl_buffer *out)
 {
@@ -340,7 +322,16 @@ void bl_end_report_append_times(const struct bl_run_times *times, struct bl_buff
         before = ", ";
     }
     bl_buffer_byte(out, '\n');
-    report_append_limit(times, out);
+    const struct bl_bottleneck found = bl_bottleneck_find(times);
+    if (!found.limit)
+        return;
+    bl_buffer_printf(out, "limit: %s, %.0f %% of the time", bl_limit_text(found.limit), 100 * found.share);
+    if (found.file) {
+        bl_buffer_text(out, "; waited for ");
+        bl_text_append_masked(out, found.file);
+        bl_buffer_printf(out, ", which took %.1f s", found.seconds);
+    }
+    bl_buffer_byte(out, '\n');
 }
 
 void bl_end_report_print_times(const struct bl_run_times *times)
@@ -352,33 +343,27 @@ void bl_end_report_print_times(const struct bl_run_times *times)
     bl_buffer_free(&text);
 }
 
-/* Puts a name between quotes where a shell would read it otherwise. */
-static void report_append_name(struct bl_buffer *out, const char *name)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+:@%=-";
-    if (*name && name[strspn(name, plain)] == '\0') {
-        bl_buffer_printf(out, "%s%s", *name == '-' ? "./" : "", name);
-        return;
-    }
-    bl_shell_quote(out, BL_SHELL_BASH, name, strlen(name));
-}
-
 void bl_end_report_print_next(const char *command, const char *dir, const char *after)
 {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+:@%=-";
     struct bl_buffer text = {0};
     bl_buffer_printf(&text, "next: bload %s ", command);
-    report_append_name(&text, dir);
+    if (*dir && dir[strspn(dir, plain)] == '\0') /* a name that a shell takes as it is; "-x" would be an option */
+        bl_buffer_printf(&text, "%s%s", *dir == '-' ? "./" : "", dir);
+    else
+        bl_shell_quote(&text, BL_SHELL_BASH, dir, strlen(dir));
     bl_buffer_text(&text, after);
     bl_cmd_print_text(&text);
 }
 
 /* --- forecasts ---------------------------------------------------------------------------------------------------- */
 
-/* From these on a run is long. */
+/* A run is announced if its arrays have as many bytes, or if it takes as many seconds before the first block. */
 #define LONG_BYTES ((int64_t)1 << 30)
-#define LONG_PREPARE 10.0 /* seconds */
+#define LONG_PREPARE 10.0
 
-/* "3 shards, 4.8 MiB", "3 shards, about 1.2 GiB (1.1 GiB to 1.3 GiB), 4.1 GiB before" */
+/* Appends "3 shards, 4.8 MiB", "3 shards, about 1.2 GiB (1.1 GiB to 1.3 GiB) of 4.1 GiB", or, without a sample (bytes
+ * -1), "3 shards, 4.1 GiB before they are encoded or compressed". */
 static void forecast_append_shards(const struct bl_forecast *f, struct bl_buffer *out)
 {
     char a[BL_PLURAL_SIZE], b[32], c[32];
@@ -394,6 +379,7 @@ static void forecast_append_shards(const struct bl_forecast *f, struct bl_buffer
         bl_buffer_printf(out, " of %s", bl_text_size(b, f->bytes_raw));
 }
 
+/* Appends the free bytes of the disk, if they are known. */
 static void forecast_append_free(const struct bl_forecast *f, struct bl_buffer *out)
 {
     char a[32];
@@ -401,9 +387,10 @@ static void forecast_append_free(const struct bl_forecast *f, struct bl_buffer *
         bl_buffer_printf(out, "; %s free", bl_text_size(a, f->bytes_free));
 }
 
+/* Prints the bytes of the dataset, of the run, and of the disk. */
 static void forecast_print_space(const char *dir, const struct bl_forecast *f)
 {
-    char a[32];
+    char a[32], b[32];
     struct bl_buffer line = {0};
     bl_buffer_printf(&line, "%s: ", dir);
     forecast_append_shards(f, &line);
@@ -414,39 +401,32 @@ static void forecast_print_space(const char *dir, const struct bl_forecast *f)
         bl_cmd_print("%s more while the run lasts, %s", bl_text_size(a, f->bytes_temporary),
                      f->spool_is_elsewhere ? "in the folder of --spool" : "in the same place");
     int64_t space = bl_forecast_space(f);
-    char b[32];
     if (f->bytes_free >= 0 && space > f->bytes_free)
         bl_cmd_print("not enough room: %s are needed, %s are free", bl_text_size(a, space),
                      bl_text_size(b, f->bytes_free));
 }
 
-static void forecast_append_seconds(const struct bl_forecast *f, struct bl_buffer *out)
-{
-    struct bl_buffer low = {0}, high = {0};
-    bl_text_append_duration(&low, f->seconds_low);
-    bl_text_append_duration(&high, f->seconds_high);
-    if (f->seconds_high < 1)
-        bl_buffer_text(out, "less than a second");
-    else if (low.failed || high.failed)
-        out->failed = true;
-    else if (strcmp(low.data, high.data) == 0)
-        bl_buffer_printf(out, "about %s", high.data);
-    else
-        bl_buffer_printf(out, "%s to %s", low.data, high.data);
-    bl_buffer_free(&low);
-    bl_buffer_free(&high);
-}
-
+/* Prints the estimated time, and the sample from which it is estimated. */
 static void forecast_print_time(const struct bl_forecast *f)
 {
     char a[BL_PLURAL_SIZE], b[BL_PLURAL_SIZE], c[BL_PLURAL_SIZE];
-    struct bl_buffer line = {0};
+    struct bl_buffer line = {0}, low = {0}, high = {0};
     if (f->seconds_high < 0) {
         bl_cmd_print("time: not known, as there is no sample");
         return;
     }
     bl_buffer_text(&line, "time: ");
-    forecast_append_seconds(f, &line);
+    bl_text_append_duration(&low, f->seconds_low);
+    bl_text_append_duration(&high, f->seconds_high);
+    line.failed |= low.failed || high.failed;
+    if (f->seconds_high < 1)
+        bl_buffer_text(&line, "less than a second");
+    else if (!line.failed && strcmp(low.data, high.data) == 0)
+        bl_buffer_printf(&line, "about %s", high.data);
+    else if (!line.failed)
+        bl_buffer_printf(&line, "%s to %s", low.data, high.data);
+    bl_buffer_free(&low);
+    bl_buffer_free(&high);
     if (f->prepare_seconds >= 1) {
         bl_buffer_text(&line, ", of these ");
         bl_text_append_duration(&line, f->prepare_seconds);
@@ -459,20 +439,10 @@ static void forecast_print_time(const struct bl_forecast *f)
     bl_cmd_print_text(&line);
 }
 
-/* What the scan found; more may fail when it is read. */
-static void forecast_print_faults(const struct bl_forecast *f)
-{
-    const struct bl_fault_counts counts = {.skipped = f->fault_count - f->damaged, .damaged = f->damaged};
-    struct bl_buffer line = {0};
-    bl_fault_counts_append(&line, &counts);
-    if (line.size)
-        bl_buffer_text(&line, ": a run would end with status 3");
-    bl_cmd_print_text(&line);
-}
-
 void bl_forecast_print(const char *dir, const struct bl_forecast *f)
 {
     char a[BL_PLURAL_SIZE], b[32], c[32];
+    struct bl_buffer faults = {0};
     if (f->hours > 0)
         bl_cmd_print("%.3f hours", f->hours);
     forecast_print_space(dir, f);
@@ -481,24 +451,24 @@ void bl_forecast_print(const char *dir, const struct bl_forecast *f)
     forecast_print_time(f);
     if (f->sample_failed)
         bl_cmd_print("%s of the sample could not be read", bl_text_plural(a, f->sample_failed, "sequence"));
-    forecast_print_faults(f);
+    /* These faults are known from the scan. More inputs may fail when they are read. */
+    const struct bl_fault_counts counts = {.skipped = f->fault_count - f->damaged, .damaged = f->damaged};
+    bl_fault_counts_append(&faults, &counts);
+    if (faults.size)
+        bl_buffer_text(&faults, ": a run would end with status 3");
+    bl_cmd_print_text(&faults);
     bl_cmd_print("a dry run: %s",
                  f->begun ? "nothing was written; a run would resume what is there" : "nothing was written");
 }
 
-static bool forecast_is_long(const struct bl_forecast *f)
-{
-    return f->bytes_raw >= LONG_BYTES || f->prepare_seconds >= LONG_PREPARE;
-}
-
-/* Shards that are neither encoded nor compressed are refused where they find no room. Others have at most the bytes
- * of the arrays, or nearly so. */
+/* A disk without room for shards that are neither encoded nor compressed is an error elsewhere. Other shards may have
+ * fewer bytes than their arrays, so only a warning is printed. */
 void bl_forecast_announce(const char *dir, const struct bl_forecast *f, bool quiet)
 {
     char a[BL_PLURAL_SIZE], b[BL_PLURAL_SIZE], c[32];
     const struct bl_plan_info *plan = &f->manifest->plan_info;
     struct bl_buffer line = {0};
-    if (!quiet && forecast_is_long(f)) {
+    if (!quiet && (f->bytes_raw >= LONG_BYTES || f->prepare_seconds >= LONG_PREPARE)) {
         bl_buffer_printf(&line, "%s: %s in %s of T = %s: ", dir, bl_text_plural(a, plan->sequences, "sequence"),
                          bl_text_plural(b, plan->blocks, "block"), bl_text_count(c, plan->T));
         forecast_append_shards(f, &line);

@@ -1,4 +1,8 @@
-/* bload verify: checks a dataset and lists every fault; exit status 0 if there is none. */
+/* bload verify checks a dataset, a view or an export, and lists every fault. The exit status is 0 if there is none.
+ *
+ * A fault does not end the command: the checks (store/verify.h) report it by a callback, which prints a line and
+ * counts. A code other than 0 means that the checks themselves cannot go on. With --task i/N, task i reads its range of
+ * the shards, and task 0 checks the other files, too. A view is verified by its plan, and by verifying its datasets. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -18,17 +22,17 @@
 #include "store/view.h"
 
 struct verifying {
-    struct bl_verify dataset;
+    struct bl_verify dataset; /* the dataset that is open */
     bool json;
     struct bl_verify_report report; /* for --json */
-    const char *against;            /* of an export: the dataset that it was made of */
-    const char *source;             /* of a view, while its dataset is verified; NULL: the directory itself */
+    const char *against;            /* option: the dataset from which an export was made; NULL: not given */
+    const char *source; /* of a view, the name of the dataset that is verified; NULL: the directory itself */
     struct bl_task task;
     struct bl_progress progress;
     struct bl_progress_bar bar;
-    int64_t begin, end; /* shards to verify */
-    int64_t faults, failed_steps;
-    int64_t shards, bytes; /* verified in all sources */
+    int64_t begin, end;           /* shards of the task */
+    int64_t faults, failed_steps; /* faults in all; steps that the shards of the dataset record as failed */
+    int64_t shards, bytes;        /* verified in all datasets of a view */
     struct bl_run_times times;
 };
 
@@ -44,21 +48,21 @@ static const struct bl_option against_table[] = {
     {0},
 };
 
-/* Returns the message about a file without the path that its reader put in front. */
-static const char *fault_skip_path(const char *dir, const char *file, const char *text)
-{
-    size_t length = strlen(dir), name = strlen(file);
-    bool named = strncmp(text, dir, length) == 0 && text[length] == '/' &&
-                 strncmp(text + length + 1, file, name) == 0 && strncmp(text + length + 1 + name, ": ", 2) == 0;
-    return named ? text + length + 1 + name + 2 : text;
-}
+/* --- callbacks ---------------------------------------------------------------------------------------------------- */
 
+/* Counts and prints a fault of a file: "shards/shard-00000003.safetensors: block 12: ...". */
 static void verify_on_fault(void *context, const char *file, const char *text)
 {
     struct verifying *v = context;
     v->faults++;
     bl_progress_bar_clear(&v->bar);
-    text = v->dataset.dir ? fault_skip_path(v->dataset.dir, file, text) : text;
+    if (v->dataset.dir) {
+        /* The reader of the file has put "DIR/FILE: " in front of its message, which the line has anyway. */
+        size_t length = strlen(v->dataset.dir), name = strlen(file);
+        if (strncmp(text, v->dataset.dir, length) == 0 && text[length] == '/' &&
+            strncmp(text + length + 1, file, name) == 0 && strncmp(text + length + 1 + name, ": ", 2) == 0)
+            text += length + 1 + name + 2;
+    }
     if (v->json)
         bl_verify_report_add(&v->report, v->source, file, text);
     if (v->source)
@@ -67,6 +71,7 @@ static void verify_on_fault(void *context, const char *file, const char *text)
         bl_cmd_print("%s: %s", file, text);
 }
 
+/* Prints a remark about a file, which is no fault. */
 static void verify_on_remark(void *context, const char *file, const char *text)
 {
     struct verifying *v = context;
@@ -81,6 +86,7 @@ static void verify_on_shard_fault(void *context, int64_t shard, const char *file
     verify_on_fault(context, file, text);
 }
 
+/* Counts a shard that is verified. */
 static void verify_on_shard(void *context, int64_t shard, int64_t failed_steps)
 {
     struct verifying *v = context;
@@ -95,28 +101,10 @@ static void verify_tick(void *context)
     bl_progress_bar_tick(&v->bar, &v->progress);
 }
 
-static int verify_read_shards(struct bl_cmd *cmd, struct verifying *v)
-{
-    struct bl_verify_shards job = {.dataset = &v->dataset,
-                                   .begin = v->begin,
-                                   .end = v->end,
-                                   .workers = bl_cmd_workers(&cmd->common),
-                                   .cancel = &cmd->cancel,
-                                   .fault = verify_on_shard_fault,
-                                   .done = verify_on_shard,
-                                   .tick = verify_tick,
-                                   .sink = v,
-                                   .work = &v->times.verify};
-    bl_progress_start(&v->progress, "verify", "shards", NULL, v->end - v->begin);
-    for (int64_t shard = v->begin; v->dataset.shards && shard < v->end; shard++)
-        v->progress.bytes_total += v->dataset.shards[shard].bytes;
-    int code = bl_verify_shards_run(&job, &cmd->error);
-    v->times.stage[BL_RUN_VERIFYING] += bl_progress_seconds(&v->progress);
-    bl_progress_bar_end(&v->bar);
-    return code;
-}
+/* --- datasets ----------------------------------------------------------------------------------------------------- */
 
-/* Opens the task's shards and their expected values. The first task also checks the other files. */
+/* Opens the task's shards and the values that they should have. The first task also checks the other files. BL_EFAIL:
+ * there is no finished dataset. */
 static int verify_open(struct bl_cmd *cmd, struct verifying *v, const char *dir)
 {
     struct bl_error why = {0}, *e = &cmd->error;
@@ -133,7 +121,8 @@ static int verify_open(struct bl_cmd *cmd, struct verifying *v, const char *dir)
                          : bl_verify_files(&v->dataset, verify_on_fault, verify_on_remark, v);
 }
 
-/* "DIR: verified, no errors: 16 shards, 4.0 GiB", or "DIR, task 0 of 3: verified, no errors: 5 of 16 shards, ..." */
+/* Prints "DIR: verified, no errors: 16 shards, 4.0 GiB", or for a task
+ * "DIR, task 0 of 3: verified, no errors: 5 of 16 shards, 1.3 GiB, and the files beside them". */
 static void verify_print_summary(const struct verifying *v, const char *dir)
 {
     char shards[BL_PLURAL_SIZE], count[32], size[32];
@@ -147,20 +136,48 @@ static void verify_print_summary(const struct verifying *v, const char *dir)
         bl_cmd_print("%s: verified, no errors: %s, %s", dir, bl_text_plural(shards, v->progress.done, "shard"), size);
 }
 
+/* Verifies one dataset: its files, then its shards in parallel, and at last what only all shards together show: the
+ * number of failed steps. */
 static int verify_dataset(struct bl_cmd *cmd, struct verifying *v, const char *dir)
 {
     int64_t faults = v->faults;
     v->failed_steps = 0;
     BL_TRY(verify_open(cmd, v, dir));
-    BL_TRY(verify_read_shards(cmd, v));
+    struct bl_verify_shards job = {.dataset = &v->dataset,
+                                   .begin = v->begin,
+                                   .end = v->end,
+                                   .workers = bl_cmd_workers(&cmd->common),
+                                   .cancel = &cmd->cancel,
+                                   .fault = verify_on_shard_fault,
+                                   .done = verify_on_shard,
+                                   .tick = verify_tick,
+                                   .sink = v,
+                                   .work = &v->times.verify};
+    bl_progress_start(&v->progress, "verify", "shards", NULL, v->end - v->begin);
+    for (int64_t shard = v->begin; v->dataset.shards && shard < v->end; shard++)
+        v->progress.bytes_total += v->dataset.shards[shard].bytes;
+    int code = bl_verify_shards_run(&job, &cmd->error);
+    v->times.stage[BL_RUN_VERIFYING] += bl_progress_seconds(&v->progress);
+    bl_progress_bar_end(&v->bar);
+    if (code)
+        return code;
     if (v->faults == faults && v->progress.done == bl_verify_shards(&v->dataset))
         bl_verify_finish(&v->dataset, v->failed_steps, verify_on_fault, v);
     return BL_OK;
 }
 
-/* Verifies the datasets that a view is made of. Those that cannot be opened were reported. */
-static int verify_sources(struct bl_cmd *cmd, struct verifying *v, const struct bl_manifest *m, const char *dir)
+/* --- views -------------------------------------------------------------------------------------------------------- */
+
+/* Verifies a view: its own files, and each of its datasets. A dataset that cannot be opened is a fault, which the check
+ * of the view reports. */
+static int verify_view(struct bl_cmd *cmd, struct verifying *v, const struct bl_manifest *m, const char *dir)
 {
+    char sources[BL_PLURAL_SIZE], shards[BL_PLURAL_SIZE], size[32];
+    struct bl_error why = {0};
+    if (!v->task.index)
+        BL_TRY(bl_verify_view(dir, &cmd->cancel, verify_on_fault, verify_on_remark, v, &cmd->error));
+    else if (bl_view_check_sources(m, dir, &why)) /* the task would verify another dataset, or none */
+        verify_on_fault(v, BL_MANIFEST_FILE, why.text);
     int code = BL_OK;
     for (size_t s = 0; s < m->sources && !code; s++) {
         char *path = bl_path_join(dir, m->source[s].path);
@@ -174,20 +191,6 @@ static int verify_sources(struct bl_cmd *cmd, struct verifying *v, const struct 
         bl_verify_close(&v->dataset);
         free(path);
     }
-    return code;
-}
-
-static int verify_view(struct bl_cmd *cmd, struct verifying *v, const struct bl_manifest *m, const char *dir)
-{
-    char sources[BL_PLURAL_SIZE], shards[BL_PLURAL_SIZE], size[32];
-    struct bl_error why = {0};
-    int code = BL_OK;
-    if (!v->task.index)
-        code = bl_verify_view(dir, &cmd->cancel, verify_on_fault, verify_on_remark, v, &cmd->error);
-    else if (bl_view_check_sources(m, dir, &why)) /* else a task would verify another dataset, or none */
-        verify_on_fault(v, BL_MANIFEST_FILE, why.text);
-    if (!code)
-        code = verify_sources(cmd, v, m, dir);
     v->report.kind = "view";
     v->report.files = v->shards;
     v->report.bytes = v->bytes;
@@ -200,12 +203,15 @@ static int verify_view(struct bl_cmd *cmd, struct verifying *v, const struct bl_
     return BL_OK;
 }
 
+/* --- exports ------------------------------------------------------------------------------------------------------ */
+
 static void verify_export_tick(void *context, const struct bl_progress *progress)
 {
     struct verifying *v = context;
     bl_progress_bar_tick(&v->bar, progress);
 }
 
+/* Verifies an export: the checksums of its files, or with --against every byte. */
 static int verify_export(struct bl_cmd *cmd, struct verifying *v, const char *dir)
 {
     char files[BL_PLURAL_SIZE], size[32];
@@ -221,7 +227,7 @@ static int verify_export(struct bl_cmd *cmd, struct verifying *v, const char *di
     bl_progress_start(&v->progress, "verify", "files", NULL, 0);
     int code = bl_export_verify_run(&request, &cmd->error);
     v->times.stage[BL_RUN_VERIFYING] = bl_progress_seconds(&v->progress);
-    v->times.verify.wall = v->times.stage[BL_RUN_VERIFYING]; /* of what workers did in it nothing is known */
+    v->times.verify.wall = v->times.stage[BL_RUN_VERIFYING]; /* the times of the workers are not measured */
     bl_progress_bar_end(&v->bar);
     v->report.kind = "export";
     v->report.files = request.files;
@@ -234,6 +240,9 @@ static int verify_export(struct bl_cmd *cmd, struct verifying *v, const char *di
     return BL_OK;
 }
 
+/* --- the command -------------------------------------------------------------------------------------------------- */
+
+/* Prints the report as JSON, faults included. */
 static int verify_print_json(struct verifying *v, const char *dir, struct bl_error *e)
 {
     struct bl_buffer text = {0};
@@ -253,6 +262,8 @@ static int verify_print_json(struct verifying *v, const char *dir, struct bl_err
     return bl_cmd_answer(NULL, &text, false, code, e);
 }
 
+/* Finds out what dir holds, verifies it, and prints the result. An unreadable manifest counts as that of a dataset,
+ * whose checks report it. */
 static int verify_run(struct bl_cmd *cmd, struct verifying *v)
 {
     char faults[BL_PLURAL_SIZE];
@@ -282,13 +293,12 @@ static int verify_run(struct bl_cmd *cmd, struct verifying *v)
     bl_run_times_free(&v->times);
     if (code)
         return code;
-    if (v->faults)
-        code = bl_error_set(e, BL_EFAIL, "%s has %s", dir, bl_text_plural(faults, v->faults, "error"));
-    if (code && !cmd->common.quiet && !is_view && !is_export)
+    bool is_dataset = !is_view && !is_export;
+    if (v->faults && !cmd->common.quiet && is_dataset)
         bl_cmd_print("the command that packed %s, with --repair, makes damaged shards again", dir);
-    if (code)
-        return code;
-    if (!cmd->common.quiet && !is_view && !is_export)
+    if (v->faults)
+        return bl_error_set(e, BL_EFAIL, "%s has %s", dir, bl_text_plural(faults, v->faults, "error"));
+    if (!cmd->common.quiet && is_dataset)
         verify_print_summary(v, dir);
     return BL_OK;
 }
@@ -313,10 +323,8 @@ int bl_cmd_verify(int argc, char **argv)
                                              {"General", bl_common_threads_table, &cmd.common},
                                              {0}};
     int code = bl_cmd_parse(&cmd, groups, argc, argv);
-    if (code || cmd.common.help)
-        goto out;
-    code = verify_run(&cmd, &v);
-out:
+    if (!code && !cmd.common.help)
+        code = verify_run(&cmd, &v);
     bl_verify_close(&v.dataset);
     bl_verify_report_free(&v.report);
     return bl_cmd_end(&cmd, code, false);

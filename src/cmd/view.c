@@ -1,4 +1,12 @@
-/* bload view: other plans over what datasets store. */
+/* bload view makes other plans over the sequences that datasets store.
+ *
+ * A view is a directory with a plan and the places of its sequences, and no steps; run/view_make.h makes it. This file
+ * parses the datasets with their weights (DIR=2.5), and makes several views for --levels: with the lengths 8192, 32768
+ * and 131072, a sequence of 20,000 steps goes into the view of 32768, and each view has a batch of equally many steps.
+ * The views are VIEW/T-8192 and so on, and VIEW/levels.tsv has a line for each:
+ *
+ *     T       batch_size  blocks  batches_per_rank  sequences  steps     view
+ *     8192    16          1200    75                40211      9700123   T-8192 */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -21,24 +29,26 @@
 
 #define LEVELS_MAX 16
 
-/* Ts, rising: each sequence goes into the view of the first that holds it. */
+/* The values of --levels, which rise. Each sequence goes into the view of the first T that holds it. */
 struct levels {
     int64_t T[LEVELS_MAX];
-    int count;
+    int count; /* 0: not given; otherwise at least 2 */
 };
 
 struct viewing {
-    struct bl_view_request request; /* some of it are options */
+    struct bl_view_request request; /* options fill some of its members */
     struct levels levels;
     struct bl_texts excluded;
     struct bl_subset_options subset;
     struct bl_plan_options options;
-    char **dir; /* [operands] */
-    double *weight;
-    struct bl_view_made made;
+    char **dir;               /* [operands] the datasets, without weights; owned */
+    double *weight;           /* [operands] > 0, or 0 for all: no weights; owned */
+    struct bl_view_made made; /* the view that was made last */
     bool quiet;
     struct bl_progress_bar bar;
 };
+
+/* --- options ------------------------------------------------------------------------------------------------------ */
 
 /* Parses "8192,32768,131072". */
 static bool levels_parse(const struct bl_option *option, const char *text, void *value)
@@ -106,21 +116,10 @@ static const struct bl_option mix_table[] = {
     {0},
 };
 
-/* Splits "DIR=WEIGHT". What exists under the whole name is a directory without a weight. */
-static int operand_parse(struct viewing *v, const char *text, int s, struct bl_error *e)
-{
-    const char *equals = strrchr(text, '=');
-    char *end = NULL;
-    v->weight[s] = 0;
-    if (equals && access(text, F_OK) != 0) {
-        v->weight[s] = strtod(equals + 1, &end);
-        if (end == equals + 1 || *end || !(v->weight[s] > 0) || v->weight[s] > 1e12)
-            return bl_error_set(e, BL_EUSAGE, "%s: a weight is a number above 0, as in DIR=2.5", text);
-    }
-    v->dir[s] = end ? strndup(text, (size_t)(equals - text)) : strdup(text);
-    return v->dir[s] ? bl_io_check_path(v->dir[s], e) : bl_error_memory(e);
-}
+/* --- operands ----------------------------------------------------------------------------------------------------- */
 
+/* Sets v->dir and v->weight from the operands: "DIR" or "DIR=WEIGHT". An operand that exists under its entire name is a
+ * directory without a weight. BL_EUSAGE: only some have weights, or a path does not exist. */
 static int operands_parse(struct bl_cmd *cmd, struct viewing *v)
 {
     const struct bl_options *o = &cmd->options;
@@ -131,7 +130,15 @@ static int operands_parse(struct bl_cmd *cmd, struct viewing *v)
     v->weight = calloc((size_t)o->operands, sizeof *v->weight);
     int code = v->dir && v->weight ? BL_OK : bl_error_memory(e), weighted = 0;
     for (int s = 0; s < o->operands && !code; s++) {
-        code = operand_parse(v, o->operand[s], s, e);
+        const char *text = o->operand[s], *equals = strrchr(text, '=');
+        char *end = NULL;
+        if (equals && access(text, F_OK) != 0) {
+            v->weight[s] = strtod(equals + 1, &end);
+            if (end == equals + 1 || *end || !(v->weight[s] > 0) || v->weight[s] > 1e12)
+                return bl_error_set(e, BL_EUSAGE, "%s: a weight is a number above 0, as in DIR=2.5", text);
+        }
+        v->dir[s] = end ? strndup(text, (size_t)(equals - text)) : strdup(text);
+        code = v->dir[s] ? bl_io_check_path(v->dir[s], e) : bl_error_memory(e);
         weighted += v->weight[s] > 0;
     }
     if (code)
@@ -143,6 +150,8 @@ static int operands_parse(struct bl_cmd *cmd, struct viewing *v)
                             v->request.epoch_steps ? "epoch-steps" : "repeat-max");
     return BL_OK;
 }
+
+/* --- callbacks ---------------------------------------------------------------------------------------------------- */
 
 static void view_print_message(void *sink, const char *text)
 {
@@ -158,6 +167,7 @@ static void view_show_progress(void *sink, const struct bl_progress *progress)
     bl_progress_bar_tick(&v->bar, progress);
 }
 
+/* Prints which sequences the subset leaves out, once it is chosen. */
 static void view_print_left_out(void *sink, const struct bl_subset *subset)
 {
     struct viewing *v = sink;
@@ -167,6 +177,8 @@ static void view_print_left_out(void *sink, const struct bl_subset *subset)
     bl_summary_notes(&subset->notes);
     bl_summary_left_out(&subset->left_out);
 }
+
+/* --- views -------------------------------------------------------------------------------------------------------- */
 
 static void view_print_summary(const struct viewing *v, const char *output)
 {
@@ -189,7 +201,8 @@ static void view_print_summary(const struct viewing *v, const char *output)
                  v->request.epochs > 1 ? "with its plans" : "with its plan");
 }
 
-/* Makes one view. made stays valid until the next one. */
+/* Makes one view, of the sequences that are longer than longer_than and not longer than up_to (0: of any length).
+ * v->made stays valid until the next view is made. */
 static int view_make(struct bl_cmd *cmd, struct viewing *v, const char *output, int64_t longer_than, int64_t up_to)
 {
     struct bl_view_request request = v->request;
@@ -206,9 +219,10 @@ static int view_make(struct bl_cmd *cmd, struct viewing *v, const char *output, 
     return code;
 }
 
-/* --- levels ----------------------------------------------------------------------------------------------------- */
+/* --- levels ------------------------------------------------------------------------------------------------------- */
 
-/* The batch size is that of the largest T. */
+/* Checks that all levels can have batches of equally many steps. The batch size that is given is that of the largest
+ * T. */
 static int levels_check(const struct viewing *v, struct bl_error *e)
 {
     const struct levels *levels = &v->levels;
@@ -227,13 +241,7 @@ static int levels_check(const struct viewing *v, struct bl_error *e)
     return BL_OK;
 }
 
-static void levels_add_row(const struct viewing *v, const char *name, struct bl_buffer *rows)
-{
-    const struct bl_plan_info *w = &v->made.manifest.plan_info;
-    bl_buffer_printf(rows, "%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%s\n", w->T,
-                     w->batch_size, w->blocks, w->batches_per_rank, w->sequences, bl_plan_info_placed(w), name);
-}
-
+/* Makes the view of level i, and appends its line of levels.tsv. A level without sequences has neither. */
 static int level_run(struct bl_cmd *cmd, struct viewing *v, int i, int64_t batch_steps, struct bl_buffer *rows)
 {
     const struct levels *levels = &v->levels;
@@ -248,12 +256,16 @@ static int level_run(struct bl_cmd *cmd, struct viewing *v, int i, int64_t batch
     v->options.T = levels->T[i];
     v->options.batch_size = batch_steps / levels->T[i];
     int code = view_make(cmd, v, output, i ? levels->T[i - 1] : 0, last ? 0 : levels->T[i]);
+    const struct bl_plan_info *w = &v->made.manifest.plan_info;
     if (!code && !v->made.empty)
-        levels_add_row(v, name, rows);
+        bl_buffer_printf(rows, "%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%s\n",
+                         w->T, w->batch_size, w->blocks, w->batches_per_rank, w->sequences, bl_plan_info_placed(w),
+                         name);
     free(output);
     return code;
 }
 
+/* Makes the views of all levels, and writes levels.tsv last: a reader takes the views for complete if it is there. */
 static int levels_run(struct bl_cmd *cmd, struct viewing *v)
 {
     struct bl_error *e = &cmd->error;
@@ -282,34 +294,32 @@ static int levels_run(struct bl_cmd *cmd, struct viewing *v)
     return code;
 }
 
-/* ---------------------------------------------------------------------------------------------------------------- */
+/* --- the command -------------------------------------------------------------------------------------------------- */
 
+/* Checks the options and operands, before anything is read. */
 static int view_check(struct bl_cmd *cmd, struct viewing *v)
 {
     struct bl_error *e = &cmd->error;
     bool has_T = bl_options_origin(&cmd->options, "T") != BL_ORIGIN_DEFAULT;
-    int code = has_T || v->levels.count ? BL_OK : bl_length_source_require_T(cmd);
-    if (!code && has_T && v->levels.count)
-        code = bl_error_set(e, BL_EUSAGE, "-T or --levels, not both");
-    if (!code)
-        code = bl_options_check(&cmd->options, e);
-    if (!code && !v->request.output)
-        code = bl_error_set(e, BL_EUSAGE, "-o must be given: the directory of the view");
-    if (!code && v->subset.extend.count)
-        code =
-            bl_error_set(e, BL_EUSAGE, "--extend is for what is not packed yet: a view of old and new data names both");
-    if (!code)
-        code = bl_subset_check(&v->subset, e);
-    if (!code && v->subset.split.parts && !v->subset.take &&
-        !(v->request.group_by && strcmp(v->request.group_by, "split") == 0))
-        code = bl_error_set(e, BL_EUSAGE,
+    if (!has_T && !v->levels.count)
+        BL_TRY(bl_length_source_require_T(cmd));
+    if (has_T && v->levels.count)
+        return bl_error_set(e, BL_EUSAGE, "-T or --levels, not both");
+    BL_TRY(bl_options_check(&cmd->options, e));
+    if (!v->request.output)
+        return bl_error_set(e, BL_EUSAGE, "-o must be given: the directory of the view");
+    if (v->subset.extend.count)
+        return bl_error_set(e, BL_EUSAGE,
+                            "--extend is for what is not packed yet: a view of old and new data names both");
+    BL_TRY(bl_subset_check(&v->subset, e));
+    if (v->subset.split.parts && !v->subset.take && !(v->request.group_by && strcmp(v->request.group_by, "split") == 0))
+        return bl_error_set(e, BL_EUSAGE,
                             "--split needs --take NAME: a view has no table of its own for a column "
                             "split; make one view for each part");
-    if (!code)
-        code = operands_parse(cmd, v);
-    if (!code && v->excluded.count)
-        code = bl_exclusion_open(&v->request.exclusion, v->excluded.text, v->excluded.count, NULL, e);
-    return code ? code : bl_cmd_check_parent("-o", v->request.output, false, e);
+    BL_TRY(operands_parse(cmd, v));
+    if (v->excluded.count)
+        BL_TRY(bl_exclusion_open(&v->request.exclusion, v->excluded.text, v->excluded.count, NULL, e));
+    return bl_cmd_check_parent("-o", v->request.output, false, e);
 }
 
 static int view_run(struct bl_cmd *cmd, struct viewing *v)
@@ -328,7 +338,7 @@ static int view_run(struct bl_cmd *cmd, struct viewing *v)
     v->request.left_out = view_print_left_out;
     v->request.tick = view_show_progress;
     v->request.sink = v;
-    bl_signals_install_question();
+    bl_signals_install_question(); /* all other signals end the command at once: a view gets its manifest last */
     return v->levels.count ? levels_run(cmd, v) : view_make(cmd, v, v->request.output, 0, 0);
 }
 

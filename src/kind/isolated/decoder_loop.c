@@ -1,3 +1,13 @@
+/* The main loop of a decoder process: it receives requests, calls the kind, and answers.
+ *
+ * The worker checks every answer, so this file checks little: a request that is damaged, or an answer that cannot be
+ * sent, ends the process, and the flag `failed` in the shared page tells the worker that no decoder is to blame. A
+ * request for a piece, for example, goes like this:
+ *
+ *     PIECE                      the row, the range of steps, the places of the fields in the shared block
+ *       WANT -> OPENED           the kind opens another file than the one that came with the request
+ *       RESERVE -> RESERVED      the kind finds that the picture needs more memory
+ *     DONE                       code, text, and the steps that are not in the shared block */
 #include "kind/isolated/decoder_loop.h"
 
 #include <errno.h>
@@ -68,47 +78,34 @@ static void decoder_send(struct decoder *d, int type, const struct bl_buffer *da
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
-/* Returns the descriptor of the file if it came with the request, the first time that the file is opened; else -1. The
- * caller owns it. */
-static int decoder_take_input(struct decoder *d, const char *path)
-{
-    for (int i = 0; i < d->paths; i++) {
-        int fd = d->request.fd[BL_ISOLATED_FILE + i];
-        if (fd < 0 || strcmp(d->path[i], path) != 0)
-            continue;
-        d->request.fd[BL_ISOLATED_FILE + i] = -1;
-        return fd;
-    }
-    return -1;
-}
-
-/* Returns the number of the request's path that equals `path` or is a folder that contains it. *name is the rest of the
- * path: "" for the path itself, or the name in the folder. Returns -1 if there is no such path. */
-static int decoder_find_path(const struct decoder *d, const char *path, const char **name)
-{
-    const char *const *all = d->names ? d->named : d->path;
-    int count = d->names ? d->names : d->paths;
-    for (int i = 0; i < count; i++) {
-        size_t size = all[i] ? strlen(all[i]) : 0;
-        if (!size || strncmp(all[i], path, size) != 0 || (path[size] && path[size] != '/'))
-            continue;
-        *name = path[size] ? path + size + 1 : "";
-        return i;
-    }
-    return -1;
-}
-
-/* The opener of the process (bl_opener): returns a descriptor that came with the request, or has the worker open the
- * file. The system call filter forbids this process to open files. */
+/* The opener of the process (bl_opener): returns the descriptor that came with the request, the first time that the
+ * file is opened, and otherwise has the worker open the file. The system call filter forbids this process to open
+ * files. The caller owns the descriptor. Returns -1 with errno. */
 static int decoder_open_input(void *context, const char *path, int flags)
 {
     struct decoder *d = context;
     struct bl_buffer want = {0};
     const char *name = "";
-    int fd = decoder_take_input(d, path);
-    if (fd >= 0)
+    int fd, number = -1;
+    for (int i = 0; i < d->paths; i++) {
+        fd = d->request.fd[BL_ISOLATED_FILE + i];
+        if (fd < 0 || strcmp(d->path[i], path) != 0)
+            continue;
+        d->request.fd[BL_ISOLATED_FILE + i] = -1;
         return fd;
-    bl_message_put_int(&want, decoder_find_path(d, path, &name));
+    }
+    /* The worker knows files by the number of a path of the request, which is the file itself or a folder that contains
+     * it, and the rest of the name, "" for the path itself. It refuses number -1: the file belongs to no path. */
+    const char *const *all = d->names ? d->named : d->path;
+    int count = d->names ? d->names : d->paths;
+    for (int i = 0; i < count && number < 0; i++) {
+        size_t size = all[i] ? strlen(all[i]) : 0;
+        if (!size || strncmp(all[i], path, size) != 0 || (path[size] && path[size] != '/'))
+            continue;
+        name = path[size] ? path + size + 1 : "";
+        number = i;
+    }
+    bl_message_put_int(&want, number);
     bl_message_put_text(&want, name);
     bl_message_put_int(&want, (flags & O_DIRECTORY) != 0);
     decoder_send(d, BL_ISOLATED_WANT, &want);
@@ -117,7 +114,7 @@ static int decoder_open_input(void *context, const char *path, int flags)
         decoder_fail(d);
     fd = d->opened.fd[BL_ISOLATED_FILE];
     d->opened.fd[BL_ISOLATED_FILE] = -1;
-    if (fd < 0) /* else it may tell that memory ran out before */
+    if (fd < 0) /* otherwise errno may say that memory ran out before, which must not be lost */
         errno = (int)bl_message_get_int(&d->opened);
     return fd;
 }
@@ -171,18 +168,6 @@ static struct bl_meter *decoder_meter(struct decoder *d)
 
 #define FLUSH_SECONDS 0.1 /* after a crash at most this much finished work is repeated */
 
-/* Returns whether the rows in the queue are older than that, and notes the time if so. */
-static bool decoder_must_flush(struct decoder *d)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    double seconds = (double)(now.tv_sec - d->flushed.tv_sec) + (double)(now.tv_nsec - d->flushed.tv_nsec) * 1e-9;
-    if (seconds < FLUSH_SECONDS)
-        return false;
-    d->flushed = now;
-    return true;
-}
-
 /* Queues a row. It is sent together with later rows or with the answer, because each message wakes up the worker. */
 static int decoder_emit(void *sink, int input, const struct bl_row *row, struct bl_error *e)
 {
@@ -195,35 +180,44 @@ static int decoder_emit(void *sink, int input, const struct bl_row *row, struct 
     bl_message_append(&d->queue, BL_ISOLATED_ROW, &d->answer);
     bl_cancel_beat(&d->cancel);
     int items = atomic_fetch_add_explicit(&d->page->items, 1, memory_order_relaxed) + 1;
-    if (items < d->items && decoder_must_flush(d) && !bl_message_flush(d->channel, &d->queue))
+    if (items >= d->items)
+        return BL_OK; /* the last row is sent together with the answer */
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    double seconds = (double)(now.tv_sec - d->flushed.tv_sec) + (double)(now.tv_nsec - d->flushed.tv_nsec) * 1e-9;
+    if (seconds < FLUSH_SECONDS)
+        return BL_OK;
+    d->flushed = now;
+    if (!bl_message_flush(d->channel, &d->queue))
         decoder_fail(d);
     return BL_OK;
 }
 
-/* Counts input i of the request, or all lines of a list if the input is a list. */
-static int decoder_count_input(struct decoder *d, int i, bool metered, struct bl_error *e)
+/* --- counting, fields and versions -------------------------------------------------------------------------------- */
+
+/* Reads the chunk of a request for counting. Its inputs become the paths that the process may open, or, of a list, the
+ * paths that its lines name, which the message has after the lines. */
+static int loop_get_chunk(struct decoder *d, struct bl_error *e)
 {
-    struct bl_chunk chunk = d->chunk.chunk;
-    chunk.input = &d->chunk.input[i];
-    chunk.inputs = 1;
-    d->meter = (struct bl_meter){.sum = &d->page->done, .whole = chunk.input->bytes, .weight = chunk.input->bytes};
-    chunk.meter = metered ? &d->meter : NULL;
-    bl_error_memory_watch();
-    int code = d->part->kind->scan->count(d->part->config, &d->env, d->counter, &chunk, decoder_emit, d, e);
-    bl_meter_end(&d->meter);
-    return code;
+    const struct bl_chunk *chunk = &d->chunk.chunk;
+    d->names = 0;
+    BL_TRY(bl_isolated_get_chunk(&d->request, &d->chunk, e));
+    if (chunk->list) {
+        int64_t count = bl_message_get_int(&d->request);
+        d->request.damaged |= count < 0 || count > INT32_MAX;
+        if (!d->request.damaged)
+            BL_TRY(BL_ARRAY_RESERVE(d->named, d->named_capacity, (size_t)count + 1, e));
+        for (; d->names < count && !d->request.damaged; d->names++)
+            d->named[d->names] = bl_message_get_text(&d->request);
+    }
+    d->items = chunk->list ? chunk->lines : chunk->inputs;
+    for (d->paths = 0; d->paths < chunk->inputs && !d->request.damaged; d->paths++)
+        d->path[d->paths] = chunk->input[d->paths].path;
+    return BL_OK;
 }
 
-/* Reads the paths that the lines of a list name; the message has them after the lines. */
-static int decoder_get_names(struct decoder *d, struct bl_error *e)
-{
-    int64_t count = bl_message_get_int(&d->request);
-    d->request.damaged |= count < 0 || count > INT32_MAX;
-    int code = d->request.damaged ? BL_OK : BL_ARRAY_RESERVE(d->named, d->named_capacity, (size_t)count + 1, e);
-    for (d->names = 0; !code && d->names < count && !d->request.damaged; d->names++)
-        d->named[d->names] = bl_message_get_text(&d->request);
-    return code;
-}
+/* Counts the inputs of a request one by one, or all lines of a list in one call. Each input has a meter of its own, so
+ * that the worker sees the progress of the present one. */
 
 static void loop_count(struct decoder *d)
 {
@@ -231,25 +225,28 @@ static void loop_count(struct decoder *d)
     const struct bl_chunk *chunk = &d->chunk.chunk;
     struct bl_error e = {0};
     bool metered = decoder_meter(d)->whole != 0;
-    d->names = 0;
-    int code = bl_isolated_get_chunk(&d->request, &d->chunk, &e);
-    if (!code && chunk->list)
-        code = decoder_get_names(d, &e);
+    int code = loop_get_chunk(d, &e);
     if (d->request.damaged)
         decoder_fail(d);
-    d->items = chunk->list ? chunk->lines : chunk->inputs;
-    for (d->paths = 0; d->paths < chunk->inputs; d->paths++)
-        d->path[d->paths] = chunk->input[d->paths].path;
     clock_gettime(CLOCK_MONOTONIC, &d->flushed);
     bl_error_memory_watch();
     if (!code && scan->open && !d->counter)
         code = scan->open(d->part->config, &d->env, &d->counter, &e);
-    for (int i = 0; i < chunk->inputs && !code; i++)
-        code = decoder_count_input(d, i, metered, &e);
+    for (int i = 0; i < chunk->inputs && !code; i++) {
+        struct bl_chunk one = *chunk;
+        one.input = &d->chunk.input[i];
+        one.inputs = 1;
+        d->meter = (struct bl_meter){.sum = &d->page->done, .whole = one.input->bytes, .weight = one.input->bytes};
+        one.meter = metered ? &d->meter : NULL;
+        bl_error_memory_watch();
+        code = scan->count(d->part->config, &d->env, d->counter, &one, decoder_emit, d, &e);
+        bl_meter_end(&d->meter);
+    }
     decoder_begin_answer(d, code, &e);
     decoder_send(d, BL_ISOLATED_DONE, &d->answer);
 }
 
+/* Answers with the fields of a file. */
 static void decoder_fields(struct decoder *d)
 {
     struct bl_error e = {0};
@@ -289,28 +286,6 @@ static void decoder_versions(struct decoder *d)
 
 /* --- pieces ------------------------------------------------------------------------------------------------------- */
 
-/* Opens the reader at the first piece, whose request brings the fields. */
-static int decoder_open_reader(struct decoder *d, struct bl_error *e)
-{
-    const struct bl_kind_read *read = d->part->kind->read;
-    if (!bl_message_get_int(&d->request))
-        return BL_OK;
-    bl_isolated_get_fields(&d->request, &d->fields);
-    return d->request.damaged ? BL_OK : read->open(d->part->config, &d->env, &d->fields, &d->reader, e);
-}
-
-/* Maps the memory of the piece's block in place of the previous one, if the request brings another block. */
-static int decoder_map_block(struct decoder *d, struct bl_error *e)
-{
-    int fd = d->request.fd[BL_ISOLATED_MEMORY];
-    size_t size = (size_t)bl_message_get_int(&d->request);
-    if (fd < 0)
-        return BL_OK;
-    bl_shared_memory_free(&d->block);
-    d->request.fd[BL_ISOLATED_MEMORY] = -1;
-    return bl_shared_memory_map(&d->block, fd, size, e);
-}
-
 /* Sets out[f] to the place of the steps of each field: at its offset in the shared block, or, for offset -1, in a
  * buffer of *beside bytes that is sent with the answer. The offsets are checked, since a crashed decoder may have
  * changed memory. */
@@ -337,23 +312,8 @@ static int decoder_place_fields(struct decoder *d, int64_t steps, uint8_t **out,
     return BL_OK;
 }
 
-/* Copies the times of the piece's steps, which the piece may read and set, if the request has any. */
-static int decoder_place_times(struct decoder *d, struct bl_request *request, struct bl_error *e)
-{
-    size_t size, expected = (size_t)request->steps * sizeof *d->times;
-    if (!bl_message_get_int(&d->request))
-        return BL_OK;
-    const void *given = bl_message_get_bytes(&d->request, &size);
-    d->request.damaged |= size != expected;
-    if (d->request.damaged)
-        return BL_OK;
-    double *times = realloc(d->times, expected);
-    if (!times)
-        return bl_error_memory(e);
-    request->times = d->times = memcpy(times, given, size);
-    return BL_OK;
-}
-
+/* Decodes a piece, and answers with its note, its times, and the steps that are not in the shared block. The items of
+ * the request come in the order in which reader_put_request (isolated_kind.c) puts them. */
 static void decoder_piece(struct decoder *d)
 {
     struct bl_error e = {0};
@@ -367,11 +327,29 @@ static void decoder_piece(struct decoder *d)
     request.steps = bl_message_get_int(&d->request);
     request.followed = bl_message_get_int(&d->request);
     decoder_set_path(d, request.row.path);
-    int code = decoder_open_reader(d, &e);
-    if (!code)
-        code = decoder_map_block(d, &e);
-    if (!code)
-        code = decoder_place_times(d, &request, &e);
+    int code = BL_OK;
+    if (bl_message_get_int(&d->request)) { /* the first piece: the fields follow, by which the reader is opened */
+        bl_isolated_get_fields(&d->request, &d->fields);
+        if (!d->request.damaged)
+            code = d->part->kind->read->open(d->part->config, &d->env, &d->fields, &d->reader, &e);
+    }
+    size_t size = (size_t)bl_message_get_int(&d->request);
+    int fd = d->request.fd[BL_ISOLATED_MEMORY];
+    if (!code && fd >= 0) { /* another block than that of the piece before: its memory replaces the mapped one */
+        bl_shared_memory_free(&d->block);
+        d->request.fd[BL_ISOLATED_MEMORY] = -1;
+        code = bl_shared_memory_map(&d->block, fd, size, &e);
+    }
+    if (!code && bl_message_get_int(&d->request)) { /* the times of the steps, which the piece may read and set */
+        size_t expected = (size_t)request.steps * sizeof *d->times;
+        const void *times = bl_message_get_bytes(&d->request, &size);
+        d->request.damaged |= size != expected;
+        double *copy = d->request.damaged ? NULL : realloc(d->times, expected);
+        if (copy)
+            request.times = d->times = memcpy(copy, times, size);
+        else if (!d->request.damaged)
+            code = bl_error_memory(&e);
+    }
     if (!code)
         code = decoder_place_fields(d, request.steps, out, &beside, &e);
     if (d->request.damaged)
@@ -385,7 +363,7 @@ static void decoder_piece(struct decoder *d)
     decoder_send(d, BL_ISOLATED_DONE, &d->answer);
 }
 
-/* --- the process -------------------------------------------------------------------------------------------------- */
+/* --- process ------------------------------------------------------------------------------------------------------ */
 
 #define SPARE                                                                                                          \
     ((int64_t)1 << 30) /* bytes for everything but decoders: samples and features of a sequence, a scaler's rows */

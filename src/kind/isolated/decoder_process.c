@@ -1,4 +1,9 @@
-#include "base/input_file.h"
+/* The worker's side of a decoder process: it sends a request, answers the requests of the process meanwhile, and finds
+ * out how the process ended if it is lost.
+ *
+ * The worker does not trust the process, since a file may have taken it over. It opens only files of the request, for
+ * which the process can give no more than a number; it stores only rows that the call allows; it counts the processor
+ * time without progress; and a message that is not valid ends the process. */
 #include "kind/isolated/decoder_process.h"
 
 #include <errno.h>
@@ -11,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/input_file.h"
 #include "base/process.h"
 #include "kind/reservation.h"
 
@@ -27,6 +33,7 @@ static size_t names_put(struct bl_isolated_names *n, const char *text)
     return at;
 }
 
+/* Takes a name of the present line: the callback of a list's `names`. */
 static int names_take(void *names, const char *id, const char *path, const char *open_path, struct bl_error *e)
 {
     struct bl_isolated_names *n = names;
@@ -65,25 +72,23 @@ const char *bl_isolated_names_path(const struct bl_isolated_names *n, int64_t nu
     return is_one ? n->text.data + n->name[number].open_path : NULL;
 }
 
-/* Returns whether the name at an offset equals the text; a missing text always matches. */
-static bool process_name_is(const struct bl_isolated_names *n, size_t at, const char *text)
-{
-    return !text || (at && strcmp(n->text.data + at, text) == 0);
-}
-
 bool bl_isolated_names_allow(const struct bl_isolated_names *n, int line, const struct bl_row *row)
 {
-    if (!row->id && !row->path)
+    if (!row->id && !row->path) /* a row without names is about the file of the request */
         return true;
     for (int i = 0; i < n->count; i++) {
         const struct bl_isolated_name *name = &n->name[i];
-        if (name->line == line && process_name_is(n, name->id, row->id) && process_name_is(n, name->path, row->path))
+        const char *id = name->id ? n->text.data + name->id : NULL,
+                   *path = name->path ? n->text.data + name->path : NULL;
+        bool has_id = !row->id || (id && strcmp(id, row->id) == 0);
+        bool has_path = !row->path || (path && strcmp(path, row->path) == 0);
+        if (name->line == line && has_id && has_path)
             return true;
     }
     return false;
 }
 
-/* --- beginning and end -------------------------------------------------------------------------------------------- */
+/* --- start and end ------------------------------------------------------------------------------------------------ */
 
 int bl_decoder_process_start(struct bl_decoder_process *p, const struct bl_decoder_start *start, struct bl_error *e)
 {
@@ -92,18 +97,17 @@ int bl_decoder_process_start(struct bl_decoder_process *p, const struct bl_decod
         return BL_OK;
     bl_shared_memory_free(&p->shared);
     int code = bl_shared_memory_make(&p->shared, sizeof *p->page, e);
-    if (code)
-        goto out;
-    p->page = (struct bl_progress_page *)(void *)p->shared.data;
-    spawn.fd = p->shared.fd;
-    code = bl_fork_server_spawn(start->server, &spawn, &p->channel, &p->pid, e);
-    bl_shared_memory_close_fd(&p->shared); /* many workers have many descriptors */
-out:
-    if (code) {
-        if (p->pid >= 0) /* -1: the server cannot load the media module, and --isolate off would not help */
-            bl_error_prefix(e, "--isolate off decodes in one process");
-        p->pid = 0;
+    if (!code) {
+        p->page = (struct bl_progress_page *)(void *)p->shared.data;
+        spawn.fd = p->shared.fd;
+        code = bl_fork_server_spawn(start->server, &spawn, &p->channel, &p->pid, e);
+        bl_shared_memory_close_fd(&p->shared); /* many workers have many descriptors */
     }
+    if (!code)
+        return BL_OK;
+    if (p->pid >= 0) /* -1: the server cannot load the media module, and --isolate off would not help */
+        bl_error_prefix(e, "--isolate off decodes in one process");
+    p->pid = 0;
     return code;
 }
 
@@ -121,24 +125,20 @@ static int process_reap(struct bl_decoder_process *p, const struct bl_decoder_st
     return bl_fork_server_reap(start->server, pid, status, e);
 }
 
-/* Adds the processor time of the process, which still runs, to the totals. */
-static void process_count_time(const struct bl_decoder_process *p, struct bl_decoder_times *times)
-{
-    struct bl_processor_time t = bl_processor_time_of(p->pid);
-    atomic_fetch_add(&times->run, (long long)(t.run * 1e9));
-    atomic_fetch_add(&times->queued, (long long)(t.queued * 1e9));
-    if (t.is_partly)
-        atomic_store(&times->is_partly, true);
-}
-
 void bl_decoder_process_end(struct bl_decoder_process *p, const struct bl_decoder_start *start)
 {
     struct bl_error none = {0};
     int status;
-    if (p->pid && start->times)
-        process_count_time(p, start->times);
-    if (p->pid)
-        (void)process_reap(p, start, &status, &none); /* nobody waits for it any more */
+    if (!p->pid)
+        return;
+    if (start->times) { /* before the process is reaped, as its times are gone then */
+        struct bl_processor_time t = bl_processor_time_of(p->pid);
+        atomic_fetch_add(&start->times->run, (long long)(t.run * 1e9));
+        atomic_fetch_add(&start->times->queued, (long long)(t.queued * 1e9));
+        if (t.is_partly)
+            atomic_store(&start->times->is_partly, true);
+    }
+    (void)process_reap(p, start, &status, &none); /* nobody is interested in how it ended */
 }
 
 void bl_decoder_process_free(struct bl_decoder_process *p)
@@ -148,6 +148,7 @@ void bl_decoder_process_free(struct bl_decoder_process *p)
     bl_buffer_free(&p->given);
 }
 
+/* Kills a process and waits for its end. */
 static void process_kill(struct bl_decoder_process *p, const struct bl_decoder_start *start)
 {
     (void)kill(p->pid, SIGKILL); /* it is not reaped yet, so no other process has its number */
@@ -156,17 +157,10 @@ static void process_kill(struct bl_decoder_process *p, const struct bl_decoder_s
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
+/* Notes the file on which the process works, for the message about a loss. */
 static void process_remember_path(struct bl_decoder_loss *loss, const char *path)
 {
     snprintf(loss->path, sizeof loss->path, "%s", path);
-}
-
-/* Returns the path that the process requests by a number, or NULL if the number is invalid. */
-static const char *call_path(const struct bl_decoder_call *call, int64_t number)
-{
-    if (call->names)
-        return bl_isolated_names_path(call->names, number);
-    return number >= 0 && number < call->paths ? call->path[number] : NULL;
 }
 
 /* Opens a file in a folder that is an input. The name must not leave the folder. Returns a descriptor, or -1 with
@@ -186,13 +180,18 @@ static int folder_open_file(const char *folder, const char *name)
     return fd;
 }
 
-/* Answers a request for a file (BL_ISOLATED_WANT) with a descriptor or an errno. Returns false if the process is
- * gone. */
+/* Answers a request for a file (BL_ISOLATED_WANT) with a descriptor or an errno: EPERM unless the number is that of a
+ * path of the call, and a name belongs to a folder. Returns false if the process is gone. */
 static int process_serve_file(struct bl_decoder_process *p, const struct bl_decoder_call *call,
                               struct bl_decoder_loss *loss)
 {
     struct bl_buffer data = {0};
-    const char *path = call_path(call, bl_message_get_int(&p->answer)), *name = bl_message_get_text(&p->answer);
+    int64_t number = bl_message_get_int(&p->answer);
+    const char *path = NULL, *name = bl_message_get_text(&p->answer);
+    if (call->names)
+        path = bl_isolated_names_path(call->names, number);
+    else if (number >= 0 && number < call->paths)
+        path = call->path[number];
     int folder = bl_message_get_int(&p->answer) ? O_DIRECTORY : 0;
     int fd[BL_MESSAGE_FDS] = BL_MESSAGE_FDS_NONE, error = EPERM;
     if (path && name && (!*name || !folder)) {
@@ -219,28 +218,6 @@ struct watch {
     unsigned long long beats; /* the last value of the page's counter */
     double since;             /* the process's processor time when it changed, in seconds; negative: not read yet */
 };
-
-/* Returns the processor time of the process in seconds. Wall time would blame a process that waits for the machine. */
-static double process_seconds(const struct bl_decoder_process *p)
-{
-    clockid_t clock;
-    struct timespec time;
-    if (clock_getcpuclockid(p->pid, &clock) != 0 || clock_gettime(clock, &time) != 0)
-        return 0;
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
-/* Returns whether the process has used more than `limit` seconds of processor time since its last packet or frame. */
-static bool process_is_stalled(const struct bl_decoder_process *p, struct watch *watch, int64_t limit)
-{
-    unsigned long long beats = atomic_load_explicit(&p->page->beats, memory_order_relaxed);
-    double now = process_seconds(p);
-    if (beats != watch->beats || watch->since < 0) {
-        watch->beats = beats;
-        watch->since = now;
-    }
-    return now - watch->since > (double)limit;
-}
 
 /* Sets loss->item to the item that the process was working on, and loss->path to its file. The page comes from the
  * process, so the item is clamped to those whose rows are missing. */
@@ -315,7 +292,8 @@ static void process_distrust(struct bl_decoder_process *p, const struct bl_decod
 }
 
 /* Runs whenever no message has come for a tenth of a second: reports progress, and kills the process if the run is
- * cancelled (BL_ECANCEL) or the process has stalled (loss->stalled). */
+ * cancelled (BL_ECANCEL), or if it has used more than start->stall seconds of processor time since its last packet or
+ * frame (loss->stalled). Wall time would blame a process that waits for the machine. */
 static int process_watch(struct bl_decoder_process *p, const struct bl_decoder_start *start,
                          const struct bl_decoder_call *call, struct watch *watch, struct bl_decoder_loss *loss,
                          struct bl_error *e)
@@ -325,7 +303,16 @@ static int process_watch(struct bl_decoder_process *p, const struct bl_decoder_s
         return bl_error_set(e, BL_ECANCEL, "cancelled");
     }
     bl_meter_report(call->meter, atomic_load_explicit(&p->page->done, memory_order_relaxed));
-    if (process_is_stalled(p, watch, start->stall)) {
+    unsigned long long beats = atomic_load_explicit(&p->page->beats, memory_order_relaxed);
+    clockid_t clock;
+    struct timespec time;
+    bool has_clock = clock_getcpuclockid(p->pid, &clock) == 0 && clock_gettime(clock, &time) == 0;
+    double now = has_clock ? (double)time.tv_sec + (double)time.tv_nsec * 1e-9 : 0;
+    if (beats != watch->beats || watch->since < 0) {
+        watch->beats = beats;
+        watch->since = now;
+    }
+    if (now - watch->since > (double)start->stall) {
         loss->lost = loss->stalled = true;
         process_kill(p, start);
     }
@@ -334,42 +321,32 @@ static int process_watch(struct bl_decoder_process *p, const struct bl_decoder_s
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
 
-/* Opens the files of the call for sending, unless the workers have too many open. The process requests each file whose
- * descriptor is missing. A single file is always opened and not counted, since every worker needs one. */
-static void call_open_files(const struct bl_decoder_call *call, const struct bl_decoder_start *start, int *fd)
-{
-    int count = call->paths > 1 ? call->paths : 0;
-    if (atomic_fetch_add(&start->files->open, count) + count <= start->files->most) {
-        for (int i = 0; i < call->paths; i++)
-            fd[i] = bl_opener_open(call->path[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    }
-}
-
-static void call_close_files(const struct bl_decoder_call *call, const struct bl_decoder_start *start, const int *fd)
-{
-    for (int i = 0; i < call->paths; i++) {
-        if (fd[i] >= 0)
-            close(fd[i]);
-    }
-    atomic_fetch_sub(&start->files->open, call->paths > 1 ? call->paths : 0);
-}
-
-/* Sends the request with the descriptors of its files. Consecutive pieces of one file send no descriptor: the process
- * usually has the file open still. Returns false if the process is gone. */
+/* Sends the request with the descriptors of its files, and closes them. Consecutive pieces of one file send no
+ * descriptor: the process usually has the file open still. If the workers have too many files open, none is sent, and
+ * the process requests each; a single file is not counted, since every worker needs one. Returns false if the process
+ * is gone. */
 static bool process_send(struct bl_decoder_process *p, const struct bl_decoder_start *start,
                          const struct bl_decoder_call *call, struct bl_decoder_loss *loss)
 {
-    int fd[BL_MESSAGE_FDS] = BL_MESSAGE_FDS_NONE;
+    int fd[BL_MESSAGE_FDS] = BL_MESSAGE_FDS_NONE, *file = &fd[BL_ISOLATED_FILE];
+    int counted = call->paths > 1 ? call->paths : 0;
     bool is_new = call->type != BL_ISOLATED_PIECE || !p->given.data || strcmp(p->given.data, call->path[0]) != 0;
     fd[BL_ISOLATED_MEMORY] = call->memory;
     process_remember_path(loss, call->path[0]);
     if (!is_new || call->names)
         return bl_message_send(p->channel, call->type, call->data, fd);
-    call_open_files(call, start, &fd[BL_ISOLATED_FILE]);
+    if (atomic_fetch_add(&start->files->open, counted) + counted <= start->files->most) {
+        for (int i = 0; i < call->paths; i++)
+            file[i] = bl_opener_open(call->path[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    }
     bl_buffer_clear(&p->given);
     bl_buffer_text(&p->given, call->path[0]);
     bool sent = bl_message_send(p->channel, call->type, call->data, fd);
-    call_close_files(call, start, &fd[BL_ISOLATED_FILE]);
+    for (int i = 0; i < call->paths; i++) {
+        if (file[i] >= 0)
+            close(file[i]);
+    }
+    atomic_fetch_sub(&start->files->open, counted);
     return sent;
 }
 
@@ -391,18 +368,7 @@ static int process_take_answer(struct bl_decoder_process *p, const struct bl_dec
     return memory ? process_report_memory(p, call, loss, e) : bl_error_set(e, (int)code, "%s", text);
 }
 
-/* Reads and stores a row. Sets p->answer.damaged if the row is invalid or not one that the call allows. */
-static int process_take_row(struct bl_decoder_process *p, const struct bl_decoder_call *call,
-                            struct bl_decoder_loss *loss, struct bl_error *e)
-{
-    struct bl_row row;
-    bl_isolated_get_row(&p->answer, &row);
-    p->answer.damaged |= loss->rows >= call->rows;
-    p->answer.damaged |= !p->answer.damaged && !call->allows(call->sink, loss->rows, &row);
-    return p->answer.damaged ? BL_OK : call->row(call->sink, loss->rows++, &row, e);
-}
-
-/* Handles one message. *done is true for the answer, which is the last one. */
+/* Handles one message. *done is true for the answer, which is the last one. A row must be one that the call allows. */
 static int process_handle(struct bl_decoder_process *p, const struct bl_decoder_start *start,
                           const struct bl_decoder_call *call, struct bl_decoder_loss *loss, bool *done,
                           struct bl_error *e)
@@ -411,9 +377,14 @@ static int process_handle(struct bl_decoder_process *p, const struct bl_decoder_
     *done = p->answer.type == BL_ISOLATED_DONE;
     if (*done)
         code = process_take_answer(p, call, loss, e);
-    else if (p->answer.type == BL_ISOLATED_ROW)
-        code = process_take_row(p, call, loss, e);
-    else if (p->answer.type == BL_ISOLATED_RESERVE)
+    else if (p->answer.type == BL_ISOLATED_ROW) {
+        struct bl_row row;
+        bl_isolated_get_row(&p->answer, &row);
+        p->answer.damaged |= loss->rows >= call->rows;
+        p->answer.damaged |= !p->answer.damaged && !call->allows(call->sink, loss->rows, &row);
+        if (!p->answer.damaged)
+            code = call->row(call->sink, loss->rows++, &row, e);
+    } else if (p->answer.type == BL_ISOLATED_RESERVE)
         code = process_reserve(p, start, call, loss, e);
     else if (p->answer.type != BL_ISOLATED_WANT)
         p->answer.damaged = true;
@@ -463,6 +434,8 @@ int bl_decoder_process_call(struct bl_decoder_process *p, const struct bl_decode
                                                   : process_lose(p, start, call, loss, e);
     if (loss->lost)
         process_blame(p, call, loss);
+    /* After any other error than damage, the process may be in the middle of the request: the next call needs a new
+     * one. */
     if (code && code != BL_EDATA && p->pid)
         process_kill(p, start);
     return code;

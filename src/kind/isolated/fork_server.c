@@ -1,3 +1,8 @@
+/* The fork server and the system call filter of decoder processes.
+ *
+ * The server is forked before the tool has threads, loads the media module, and then waits for two requests: to fork a
+ * process, and to wait for the end of one. Each request brings a socket of its own for the answer, so that workers on
+ * many threads need no lock. The socket of a new process is also the channel between it and its worker. */
 #include "kind/isolated/fork_server.h"
 
 #include <errno.h>
@@ -24,6 +29,7 @@
 /* The filter is a constant BPF program. libseccomp would compile the filter in each process, and it never returns if
  * memory runs out meanwhile. */
 
+/* Sanitizers make system calls of their own, which the filter would refuse. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define IS_SANITIZED 1
 #elif defined(__has_feature)
@@ -42,6 +48,7 @@
 #define ARCHITECTURE 0
 #endif
 
+/* Two instructions each: if the loaded number equals `number`, the call is allowed; otherwise the next one is tried. */
 #define ALLOW(number) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 #define LOAD(member) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, member))
 
@@ -140,8 +147,8 @@ bool bl_syscall_filter_install(void)
 
 /* --- fork server -------------------------------------------------------------------------------------------------- */
 
-#define WAIT_MICROSECONDS 100000
-#define LOAD_SECONDS 300 /* loading many libraries from a slow file system takes long */
+#define WAIT_MICROSECONDS 100000 /* a worker looks at the progress of its process after each such time */
+#define LOAD_SECONDS 300         /* loading many libraries from a slow file system takes long */
 
 enum wish { WISH_SPAWN, WISH_REAP };
 
@@ -153,6 +160,7 @@ struct wish_message {
     int64_t number[BL_SPAWN_NUMBERS];
 };
 
+/* The answer to a request, on the socket that came with it. */
 struct spawn_answer {
     int64_t pid;    /* the new process, or the one that was reaped */
     int64_t status; /* WISH_REAP: the exit status, as waitpid sets it */
@@ -166,8 +174,9 @@ union control {
     char space[CMSG_SPACE(2 * sizeof(int))];
 };
 
-/* --- the server --------------------------------------------------------------------------------------------------- */
+/* --- server ------------------------------------------------------------------------------------------------------- */
 
+/* The state of the server. */
 struct serving {
     int socket;
     bl_fork_main *main;
@@ -210,6 +219,7 @@ static void server_spawn(const struct serving *s, const struct wish_message *wis
     server_send(fd[0], &(struct spawn_answer){.pid = pid, .error = pid < 0 ? errno : 0});
 }
 
+/* Waits for the end of a process, and answers with its exit status. */
 static void server_reap(const struct wish_message *wish, int socket)
 {
     struct spawn_answer answer = {.pid = wish->pid};
@@ -242,6 +252,7 @@ static bool server_receive(const struct serving *s, struct wish_message *wish, i
     return true;
 }
 
+/* Handles requests until the tool ends, or stops the server. */
 static void server_run(const struct serving *s)
 {
     struct wish_message wish = {0};
@@ -259,10 +270,10 @@ static void server_run(const struct serving *s)
     }
 }
 
-/* Detaches the server from the terminal and from the tool's files. The tool ends its processes by closing their
- * sockets, so a signal to the process group, such as Ctrl-C, must not end them first. All other descriptors are closed:
- * otherwise the reader of a pipe would wait for its end, and a lock would stay locked. */
-static void server_detach(int socket)
+/* The server's process. It detaches itself from the terminal and from the tool's files. The tool ends its processes by
+ * closing their sockets, so a signal to the process group, such as Ctrl-C, must not end them first. All other
+ * descriptors are closed: otherwise the reader of a pipe would wait for its end, and a lock would stay locked. */
+static _Noreturn void server_main(struct serving *s, bl_fork_load *load)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE, SIGALRM};
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
@@ -270,20 +281,19 @@ static void server_detach(int socket)
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     for (int fd = 0; fd <= 2 && null >= 0; fd++)
         (void)dup2(null, fd);
-    bl_descriptors_close(3, socket - 1);
-    bl_descriptors_close(socket + 1, INT_MAX);
-}
-
-/* Calls load with a time limit. If memory runs out, a library's constructor may wait for ever (glib's waits for its own
- * lock). SIGALRM then ends the server, and its callers get an error. */
-static int server_load(bl_fork_load *load, struct bl_error *e)
-{
-    signal(SIGALRM, SIG_DFL);
-    alarm(LOAD_SECONDS);
-    int code = load(e);
-    alarm(0);
-    signal(SIGALRM, SIG_IGN);
-    return code;
+    bl_descriptors_close(3, s->socket - 1);
+    bl_descriptors_close(s->socket + 1, INT_MAX);
+    if (load) {
+        /* If memory runs out, a library's constructor may wait for ever (glib's waits for its own lock). SIGALRM then
+         * ends the server, and its callers get an error. */
+        signal(SIGALRM, SIG_DFL);
+        alarm(LOAD_SECONDS);
+        s->code = load(&s->fault);
+        alarm(0);
+        signal(SIGALRM, SIG_IGN);
+    }
+    server_run(s);
+    _exit(0);
 }
 
 int bl_fork_server_start(struct bl_fork_server *server, bl_fork_load *load, bl_fork_main *main, const void *context,
@@ -301,11 +311,8 @@ int bl_fork_server_start(struct bl_fork_server *server, bl_fork_load *load, bl_f
     }
     if (pid == 0) {
         process_follow_parent(self);
-        server_detach(ends[1]);
         struct serving serving = {.socket = ends[1], .main = main, .context = context};
-        serving.code = load ? server_load(load, &serving.fault) : BL_OK;
-        server_run(&serving);
-        _exit(0);
+        server_main(&serving, load);
     }
     close(ends[1]);
     *server = (struct bl_fork_server){pid, ends[0]};
@@ -322,7 +329,7 @@ void bl_fork_server_stop(struct bl_fork_server *server)
     server->pid = 0;
 }
 
-/* --- requests to the server --------------------------------------------------------------------------------------- */
+/* --- requests ----------------------------------------------------------------------------------------------------- */
 
 /* Sends a request with `fds` descriptors to the server. */
 static int server_ask(const struct bl_fork_server *server, const struct wish_message *wish, const int *fd, int fds,

@@ -1,3 +1,10 @@
+/* The functions of an isolated kind: they have a decoder process call the functions of the kind for which it stands.
+ *
+ * Each counter and each reader has a client, which has a decoder process and uses it for file after file. Fields and
+ * versions are requested now and then, by processes that stay idle in between. A request at which the process is lost
+ * is repeated once in a new process, because another cause than the file is possible; the second loss is reported. A
+ * row or a piece that arrives goes to the callbacks and the memory of the caller, after a check that it belongs there.
+ */
 #include "kind/isolated/isolated_kind.h"
 
 #include <inttypes.h>
@@ -12,7 +19,7 @@
 /* A counter's or a reader's connection to its decoder process. */
 struct client {
     const struct bl_isolation *isolation;
-    int part;
+    int part; /* index of the kind in isolation->decoder */
     const struct bl_kind_env *env;
     struct bl_decoder_process process;
     struct bl_decoder_process *idle; /* the pool's object from which it was copied (client_take) */
@@ -28,12 +35,10 @@ struct isolated_counter {
 struct isolated_reader {
     struct bl_reader base;
     struct client client;
-    struct bl_fields fields;
+    struct bl_fields fields; /* the first request to a process has them */
 };
 
 #define ANSWER_TEXTS ((size_t)1 << 16) /* bytes of an answer's numbers and texts at most */
-
-/* --- asking ------------------------------------------------------------------------------------------------------- */
 
 /* Initializes the client. It finds the part by the address of its config, which no two parts share. */
 static void client_init(struct client *c, const void *config, const struct bl_kind_env *env)
@@ -43,6 +48,7 @@ static void client_init(struct client *c, const void *config, const struct bl_ki
         c->part++;
 }
 
+/* Returns how to start a process of the client's part. */
 static struct bl_decoder_start client_start(const struct client *c)
 {
     return (struct bl_decoder_start){.server = &c->isolation->server,
@@ -62,6 +68,7 @@ static void client_free(struct client *c)
     bl_buffer_free(&c->data);
 }
 
+/* Makes the request in c->data. The process is started if it does not run. *loss: whether it was lost, and how. */
 static int client_call(struct client *c, struct bl_decoder_call *call, struct bl_decoder_loss *loss, struct bl_error *e)
 {
     struct bl_decoder_start start = client_start(c);
@@ -128,12 +135,6 @@ struct isolated_counting {
     int suspect; /* the item at which the process was lost last; less than done: no open item is suspected */
 };
 
-/* Returns whether the extra columns are one line: a line break could hide another row. */
-static bool row_is_one_line(const struct bl_row *row)
-{
-    return !row->extra || !strpbrk(row->extra, "\n\r");
-}
-
 /* Returns whether the process may report this row. It may report what it found, but only for the file of the request or
  * for a name in the line. A process that a file has taken over could otherwise write rows for other files. */
 static bool counting_allows(const void *sink, int number, const struct bl_row *row)
@@ -141,7 +142,8 @@ static bool counting_allows(const void *sink, int number, const struct bl_row *r
     const struct isolated_counting *c = sink;
     const struct bl_chunk *chunk = c->chunk;
     int line = c->done + number;
-    if (!row_is_one_line(row) || row->kind || row->sampling)
+    /* A line break in the extra columns could hide another row. */
+    if ((row->extra && strpbrk(row->extra, "\n\r")) || row->kind || row->sampling)
         return false;
     if (!chunk->list)
         return !row->id && !row->path && row->offset == -1;
@@ -150,6 +152,7 @@ static bool counting_allows(const void *sink, int number, const struct bl_row *r
     return row->offset == chunk->line[line].number && bl_isolated_names_allow(&c->counter->names, line, row);
 }
 
+/* The callback for a row of the process. */
 static int counting_emit(void *sink, int number, const struct bl_row *row, struct bl_error *e)
 {
     const struct isolated_counting *c = sink;
@@ -176,20 +179,6 @@ static size_t counting_most(const struct isolated_counting *c, int items)
     return c->chunk->times ? most + (fits ? (size_t)largest * sizeof(double) : BL_MESSAGE_MAX - most) : most;
 }
 
-/* Finds the names in the next `items` lines, and adds their paths to the request. */
-static int counting_put_names(struct isolated_counting *c, int items, struct bl_error *e)
-{
-    struct bl_isolated_names *names = &c->counter->names;
-    const struct client *client = &c->counter->client;
-    const struct bl_kind_scan *scan = client->isolation->decoder[client->part].kind->scan;
-    struct bl_buffer *data = &c->counter->client.data;
-    BL_TRY(bl_isolated_names_find(names, scan, c->chunk, c->done, c->done + items, e));
-    bl_message_put_int(data, names->count);
-    for (int i = 0; i < names->count; i++)
-        bl_message_put_text(data, bl_isolated_names_path(names, i));
-    return BL_OK;
-}
-
 /* Has the process count the next `items` items; with 0, the fault after the last line of a list. Advances c->done by
  * the rows that came, and sets c->suspect if the process is lost. */
 static int counting_call(struct isolated_counting *c, int items, struct bl_decoder_loss *loss, struct bl_error *e)
@@ -211,10 +200,13 @@ static int counting_call(struct isolated_counting *c, int items, struct bl_decod
         call.path[i] = chunk->input[c->done + i].path;
     client_begin_data(client, chunk->meter);
     bl_isolated_put_chunk(&client->data, chunk, c->done, items);
-    if (chunk->list) {
-        int named = counting_put_names(c, items, e);
-        if (named)
-            return named;
+    if (chunk->list) { /* the process may open the files that the lines name */
+        struct bl_isolated_names *names = &c->counter->names;
+        const struct bl_kind_scan *scan = client->isolation->decoder[client->part].kind->scan;
+        BL_TRY(bl_isolated_names_find(names, scan, chunk, c->done, c->done + items, e));
+        bl_message_put_int(&client->data, names->count);
+        for (int i = 0; i < names->count; i++)
+            bl_message_put_text(&client->data, bl_isolated_names_path(names, i));
     }
     int code = client_call(client, &call, loss, e);
     if (loss->lost)
@@ -243,29 +235,9 @@ static int counting_emit_loss(struct isolated_counting *c, const struct bl_decod
     return code;
 }
 
-/* Makes one request for the open items. After a loss it first repeats the items before the suspect, then tries the
- * suspect once more alone, and then continues with the others. So a crash costs one item, not the whole chunk. */
-static int counting_advance(struct isolated_counting *c, struct bl_error *e)
-{
-    struct bl_decoder_loss loss;
-    bool alone = c->suspect == c->done;
-    int end = c->suspect < c->done ? c->items : alone ? c->done + 1 : c->suspect;
-    int code = counting_call(c, end - c->done, &loss, e);
-    if (code || !alone || !loss.lost || loss.rows)
-        return code;
-    return counting_emit_loss(c, &loss, e);
-}
-
-/* Counts the fault after the last line of a list, which tells why the list ends early. */
-static int counting_add_fault(struct isolated_counting *c, struct bl_error *e)
-{
-    struct bl_decoder_loss loss = {.lost = true};
-    for (int tries = 0; tries < 2 && loss.lost && !loss.rows; tries++) {
-        BL_TRY(counting_call(c, 0, &loss, e));
-    }
-    return loss.lost && !loss.rows ? client_report_loss(&c->counter->client, &loss, c->chunk->input->id, e) : BL_OK;
-}
-
+/* Counts the items of a chunk. After a loss it first repeats the items before the suspect, then tries the suspect once
+ * more alone, and then continues with the others. So a crash costs one item, not the whole chunk: of the items 0 to 9,
+ * with a crash at 4, the requests are 0-9, 0-3 as far as their rows are missing, 4, and 5-9. */
 static int isolated_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
                           struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
@@ -277,28 +249,25 @@ static int isolated_count(const void *config, const struct bl_kind_env *env, str
                                   .items = chunk->list ? chunk->lines : chunk->inputs,
                                   .suspect = -1};
     while (c.done < c.items) {
-        BL_TRY(counting_advance(&c, e));
+        struct bl_decoder_loss loss;
+        bool alone = c.suspect == c.done;
+        int end = c.suspect < c.done ? c.items : alone ? c.done + 1 : c.suspect;
+        BL_TRY(counting_call(&c, end - c.done, &loss, e));
+        if (alone && loss.lost && !loss.rows)
+            BL_TRY(counting_emit_loss(&c, &loss, e));
     }
-    return chunk->fault ? counting_add_fault(&c, e) : BL_OK;
+    if (!chunk->fault)
+        return BL_OK;
+    /* The fault after the last line of a list tells why the list ends early. */
+    struct bl_decoder_loss loss = {.lost = true};
+    for (int tries = 0; tries < 2 && loss.lost && !loss.rows; tries++)
+        BL_TRY(counting_call(&c, 0, &loss, e));
+    return loss.lost && !loss.rows ? client_report_loss(&c.counter->client, &loss, chunk->input->id, e) : BL_OK;
 }
 
 /* --- idle processes ----------------------------------------------------------------------------------------------- */
 
-/* Takes an idle process, or makes one that is not started yet. Lock-free, because many workers call it. Returns NULL if
- * memory runs out. */
-static struct bl_decoder_process *process_take(struct bl_isolated_part *part, struct bl_error *e)
-{
-    struct bl_decoder_process *process = NULL;
-    for (int i = 0; i < BL_ISOLATION_IDLE_MAX && !process; i++)
-        process = atomic_exchange(&part->idle[i], NULL);
-    if (!process && (process = malloc(sizeof *process)))
-        *process = (struct bl_decoder_process)BL_DECODER_PROCESS_NONE;
-    if (!process)
-        bl_error_memory(e);
-    return process;
-}
-
-/* Puts a process back, or ends it if all slots are occupied. */
+/* Puts a process back, or ends it if all slots are occupied. Lock-free, because many workers call it. */
 static void process_put(struct bl_isolated_part *part, struct bl_decoder_process *process,
                         const struct bl_decoder_start *start)
 {
@@ -312,12 +281,18 @@ static void process_put(struct bl_isolated_part *part, struct bl_decoder_process
     free(process);
 }
 
-/* Lend the client an idle or a new process, and take it back. The second also frees the client's memory. */
+/* Lends the client an idle process, or one that is not started yet. client_put takes it back, and frees the memory of
+ * the client. BL_EFAIL: out of memory. */
 static int client_take(struct client *c, struct bl_error *e)
 {
-    c->idle = process_take(&c->env->isolation->part[c->part], e);
+    struct bl_isolated_part *part = &c->env->isolation->part[c->part];
+    c->idle = NULL;
+    for (int i = 0; i < BL_ISOLATION_IDLE_MAX && !c->idle; i++)
+        c->idle = atomic_exchange(&part->idle[i], NULL);
+    if (!c->idle && (c->idle = malloc(sizeof *c->idle)))
+        *c->idle = (struct bl_decoder_process)BL_DECODER_PROCESS_NONE;
     if (!c->idle)
-        return BL_EFAIL;
+        return bl_error_memory(e);
     c->process = *c->idle;
     return BL_OK;
 }
@@ -337,8 +312,15 @@ static void fields_take(void *sink, struct bl_message *m)
     bl_isolated_get_fields(m, sink);
 }
 
-static int client_ask_fields(struct client *c, const struct bl_row *row, struct bl_fields *fields, struct bl_error *e)
+/* Has a process find the fields of a file. Without a row the options alone determine the fields, so no process is
+ * needed. */
+static int isolated_fields(const void *config, const struct bl_kind_env *env, const struct bl_row *row,
+                           struct bl_fields *fields, struct bl_error *e)
 {
+    struct client c;
+    client_init(&c, config, env);
+    if (!row)
+        return c.isolation->decoder[c.part].kind->read->fields(config, env, NULL, fields, e);
     struct bl_decoder_call call = {.type = BL_ISOLATED_FIELDS,
                                    .memory = -1,
                                    .path = {row->path},
@@ -347,35 +329,27 @@ static int client_ask_fields(struct client *c, const struct bl_row *row, struct 
                                    .most = ANSWER_TEXTS + sizeof *fields,
                                    .sink = fields};
     struct bl_decoder_loss loss = {.lost = true};
-    client_begin_data(c, NULL);
-    bl_isolated_put_row(&c->data, row);
-    for (int tries = 0; tries < 2 && loss.lost; tries++) {
-        BL_TRY(client_call(c, &call, &loss, e));
-    }
-    return loss.lost ? client_report_loss(c, &loss, row->id, e) : BL_OK;
-}
-
-/* Without a row the options alone determine the fields, so no process is needed. */
-static int isolated_fields(const void *config, const struct bl_kind_env *env, const struct bl_row *row,
-                           struct bl_fields *fields, struct bl_error *e)
-{
-    struct client c;
-    client_init(&c, config, env);
-    if (!row)
-        return c.isolation->decoder[c.part].kind->read->fields(config, env, NULL, fields, e);
+    int code = BL_OK;
     BL_TRY(client_take(&c, e));
-    int code = client_ask_fields(&c, row, fields, e);
+    client_begin_data(&c, NULL);
+    bl_isolated_put_row(&c.data, row);
+    for (int tries = 0; tries < 2 && loss.lost && !code; tries++)
+        code = client_call(&c, &call, &loss, e);
+    if (!code && loss.lost)
+        code = client_report_loss(&c, &loss, row->id, e);
     client_put(&c);
     return code;
 }
 
 /* --- versions ----------------------------------------------------------------------------------------------------- */
 
+/* Who takes the versions. */
 struct versions {
     bl_version_emit *emit;
     void *sink;
 };
 
+/* Reads pairs of a name and a version, up to an empty name. */
 static void versions_take(void *sink, struct bl_message *m)
 {
     const struct versions *versions = sink;
@@ -383,22 +357,6 @@ static void versions_take(void *sink, struct bl_message *m)
     while ((name = bl_message_get_text(m)) && *name && (version = bl_message_get_text(m)))
         versions->emit(versions->sink, name, version);
     m->damaged |= !name || *name;
-}
-
-static int client_ask_versions(struct client *c, struct versions *versions, struct bl_error *e)
-{
-    struct bl_decoder_call call = {.type = BL_ISOLATED_VERSIONS,
-                                   .memory = -1,
-                                   .most = ANSWER_TEXTS,
-                                   .path = {""},
-                                   .result = versions_take,
-                                   .sink = versions};
-    struct bl_decoder_loss loss;
-    client_begin_data(c, NULL);
-    int code = client_call(c, &call, &loss, e);
-    if (!code && loss.lost)
-        code = bl_error_set(e, BL_EFAIL, "a decoder process ended (%s) when it was asked for versions", loss.how);
-    return code;
 }
 
 /* Asks a decoder process for the versions of its libraries. Without a fork server, as in a dry run of a repair, it
@@ -411,8 +369,18 @@ static int isolated_versions(const void *config, const struct bl_kind_env *env, 
     client_init(&c, config, env);
     if (!c.isolation->server.pid)
         return c.isolation->decoder[c.part].kind->read->versions(config, NULL, emit, sink, e);
+    struct bl_decoder_call call = {.type = BL_ISOLATED_VERSIONS,
+                                   .memory = -1,
+                                   .most = ANSWER_TEXTS,
+                                   .path = {""},
+                                   .result = versions_take,
+                                   .sink = &versions};
+    struct bl_decoder_loss loss;
     BL_TRY(client_take(&c, e));
-    int code = client_ask_versions(&c, &versions, e);
+    client_begin_data(&c, NULL);
+    int code = client_call(&c, &call, &loss, e);
+    if (!code && loss.lost)
+        code = bl_error_set(e, BL_EFAIL, "a decoder process ended (%s) when it was asked for versions", loss.how);
     client_put(&c);
     return code;
 }
@@ -503,20 +471,8 @@ static void piece_take(void *sink, struct bl_message *m)
         memcpy(request->times, time, times);
 }
 
-/* Returns the largest size of the answer in bytes, with the times and the steps that are not in shared memory. */
-static size_t piece_most(const struct piece_answer *piece)
-{
-    const struct bl_request *request = piece->request;
-    size_t most = ANSWER_TEXTS + (request->times ? (size_t)request->steps * sizeof *request->times : 0);
-    for (int f = 0; f < piece->fields->count; f++) {
-        size_t size = (size_t)request->steps * bl_field_step_bytes(&piece->fields->field[f]);
-        most += request_offset(request, request->out[f], size) < 0 ? steps_align(size) : 0;
-    }
-    return most < BL_MESSAGE_MAX ? most : BL_MESSAGE_MAX;
-}
-
 /* Sends the request for a piece. The process is started first, because a new one needs the fields and the block again.
- */
+ * The answer may have the times and the steps that are not in shared memory, and nothing larger. */
 static int reader_call(struct isolated_reader *r, const struct bl_request *request, struct bl_note *note,
                        struct bl_decoder_loss *loss, struct bl_error *e)
 {
@@ -525,13 +481,18 @@ static int reader_call(struct isolated_reader *r, const struct bl_request *reque
     struct bl_decoder_start start = client_start(c);
     BL_TRY(bl_decoder_process_start(&c->process, &start, e));
     bool is_new = request->memory && c->process.block != request->memory->fd;
+    size_t most = ANSWER_TEXTS + (request->times ? (size_t)request->steps * sizeof *request->times : 0);
+    for (int f = 0; f < r->fields.count; f++) {
+        size_t size = (size_t)request->steps * bl_field_step_bytes(&r->fields.field[f]);
+        most += request_offset(request, request->out[f], size) < 0 ? steps_align(size) : 0;
+    }
     struct bl_decoder_call call = {.type = BL_ISOLATED_PIECE,
                                    .memory = is_new ? request->memory->fd : -1,
                                    .path = {request->row.path},
                                    .paths = 1,
                                    .meter = request->meter,
                                    .result = piece_take,
-                                   .most = piece_most(&piece),
+                                   .most = most < BL_MESSAGE_MAX ? most : BL_MESSAGE_MAX,
                                    .sink = &piece};
     reader_put_request(r, request, call.memory);
     c->process.reads = true;
@@ -545,9 +506,8 @@ static int isolated_reader_piece(struct bl_reader *reader, const struct bl_reque
 {
     struct isolated_reader *r = (struct isolated_reader *)reader;
     struct bl_decoder_loss loss = {.lost = true};
-    for (int tries = 0; tries < 2 && loss.lost; tries++) {
+    for (int tries = 0; tries < 2 && loss.lost; tries++)
         BL_TRY(reader_call(r, request, note, &loss, e));
-    }
     return loss.lost ? client_report_loss(&r->client, &loss, request->row.id, e) : BL_OK;
 }
 

@@ -1,3 +1,5 @@
+/* Isolation as the commands see it: the options, which kinds are isolated, and the start and end of the fork server.
+ * The header tells how a request goes through the files of this folder. */
 #include "kind/isolated/isolation.h"
 
 #include <errno.h>
@@ -10,15 +12,19 @@
 #include "kind/isolated/fork_server.h"
 #include "kind/media/module.h"
 
+/* The values of --isolate. bl_isolation_check replaces AUTO by OFF if a GPU decodes. */
 enum bl_isolate { BL_ISOLATE_AUTO, BL_ISOLATE_ON, BL_ISOLATE_OFF };
 
 /* --- trial -------------------------------------------------------------------------------------------------------- */
 
-/* The results of the process, in shared memory. */
+/* What the process of the trial has found, in shared memory. */
 struct trial_page {
-    atomic_bool filtered, refused, done;
+    atomic_bool filtered; /* the filter is installed */
+    atomic_bool refused;  /* opening a folder failed with EPERM */
+    atomic_bool done;     /* the process ran to its end */
 };
 
+/* The main function of the process. */
 static void trial_main(const void *context, const struct bl_spawn *spawn, int channel)
 {
     struct bl_shared_memory shared;
@@ -32,34 +38,26 @@ static void trial_main(const void *context, const struct bl_spawn *spawn, int ch
     atomic_store(&page->done, true);
 }
 
-/* Starts the process, waits for its end, and checks that it ran to the end. */
-static int trial_run(const struct bl_fork_server *server, const struct bl_shared_memory *shared, struct bl_error *e)
-{
-    const struct trial_page *page = (const struct trial_page *)(const void *)shared->data;
-    const struct bl_spawn spawn = {.fd = shared->fd};
-    int channel, status;
-    pid_t pid;
-    BL_TRY(bl_fork_server_spawn(server, &spawn, &channel, &pid, e));
-    close(channel);
-    int code = bl_fork_server_reap(server, pid, &status, e);
-    if (!code && !atomic_load(&page->done))
-        code = bl_error_set(e, BL_EFAIL, "a decoder process ended at once");
-    return code;
-}
-
 int bl_isolation_try(bool *filtered, struct bl_error *e)
 {
     struct bl_shared_memory shared;
     struct bl_fork_server server = {0};
     *filtered = false;
     BL_TRY(bl_shared_memory_make(&shared, sizeof(struct trial_page), e));
-    int code = bl_fork_server_start(&server, NULL, trial_main, NULL, e);
-    if (code)
-        goto out;
-    code = trial_run(&server, &shared, e);
+    const struct bl_spawn spawn = {.fd = shared.fd};
     const struct trial_page *page = (const struct trial_page *)(const void *)shared.data;
+    int channel, status;
+    pid_t pid;
+    int code = bl_fork_server_start(&server, NULL, trial_main, NULL, e);
+    if (!code)
+        code = bl_fork_server_spawn(&server, &spawn, &channel, &pid, e);
+    if (!code) {
+        close(channel);
+        code = bl_fork_server_reap(&server, pid, &status, e);
+    }
+    if (!code && !atomic_load(&page->done))
+        code = bl_error_set(e, BL_EFAIL, "a decoder process ended at once");
     *filtered = !code && atomic_load(&page->filtered) && atomic_load(&page->refused);
-out:
     bl_fork_server_stop(&server);
     bl_shared_memory_free(&shared);
     return code;
@@ -118,13 +116,6 @@ const char *bl_isolation_warning(const struct bl_isolation *isolation)
            "run, but one that a file takes over could open other files";
 }
 
-/* Raises the limit of open files: each worker has a socket for each field, and two blocks. */
-static void isolation_raise_limit(struct bl_isolation *isolation)
-{
-    int64_t limit = bl_descriptors_raise();
-    isolation->files.most = (int)(limit < FILES_MAX ? limit / 4 : FILES_MAX / 4);
-}
-
 /* Loads the media module in the fork server. All processes then have it, and need not open a file to load it. */
 static int isolation_load(struct bl_error *e)
 {
@@ -136,7 +127,9 @@ int bl_isolation_start(struct bl_isolation *isolation, struct bl_error *e)
 {
     if (!isolation || !isolation->parts || isolation->server.pid)
         return BL_OK;
-    isolation_raise_limit(isolation);
+    /* Each worker has a socket for each field, and two blocks, so the limit of open files is raised. */
+    int64_t limit = bl_descriptors_raise();
+    isolation->files.most = (int)(limit < FILES_MAX ? limit / 4 : FILES_MAX / 4);
     isolation->context =
         (struct bl_decoder_context){.part = isolation->decoder, .filtered = bl_syscall_filter_is_available()};
     int code = bl_fork_server_start(&isolation->server, isolation_load, bl_decoder_loop, &isolation->context, e);

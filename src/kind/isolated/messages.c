@@ -1,3 +1,9 @@
+/* Messages over a socket, and the encoding of the structs that they carry.
+ *
+ * A message is a header of 16 bytes and its items, each of which has a multiple of 8 bytes: a number has 8 bytes, and
+ * bytes have their size, themselves, and zeros. The text "ab", for example, is the size 3 in 8 bytes, and "ab\0" with
+ * five zeros. Both ends run the same program, so that numbers have the byte order and structs the layout of this
+ * machine. */
 #include "kind/isolated/messages.h"
 
 #include <errno.h>
@@ -5,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* --- messages ----------------------------------------------------------------------------------------------------- */
+/* --- items -------------------------------------------------------------------------------------------------------- */
 
 #define ALIGN 8 /* every item has a multiple of this many bytes */
 
@@ -16,12 +22,11 @@ struct header {
     uint64_t size; /* bytes of the items */
 };
 
+/* Room for the descriptors of a message, aligned as the kernel needs it. */
 union control {
     struct cmsghdr header;
     char space[CMSG_SPACE(BL_MESSAGE_FDS * sizeof(int))];
 };
-
-/* --- items -------------------------------------------------------------------------------------------------------- */
 
 void bl_message_put_int(struct bl_buffer *out, int64_t value)
 {
@@ -99,6 +104,7 @@ const char *bl_message_get_text(struct bl_message *m)
     return text;
 }
 
+/* Closes the descriptors that are there, and sets all to -1. */
 static void fds_close(int *fd, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -123,6 +129,7 @@ void bl_message_free(struct bl_message *m)
 
 /* --- sending ------------------------------------------------------------------------------------------------------ */
 
+/* Sends all bytes, in as many calls as it takes. Returns false, with errno, if the receiver is gone. */
 static bool message_send_rest(int socket, const char *data, size_t size)
 {
     while (size) {
@@ -205,43 +212,6 @@ bool bl_message_flush(int socket, struct bl_buffer *queue)
 #define AHEAD ((size_t)4096)   /* the least number of bytes to receive at once: most messages need one call */
 #define STEP ((size_t)1 << 20) /* the largest: memory grows with the bytes that arrive, not with the claimed size */
 
-/* Stores the descriptors that came with some bytes. They belong to the current message, because a sender that passes
- * descriptors waits for the answer before it sends the next message. Returns false if some were cut off. */
-static bool message_detach(struct msghdr *m, struct bl_message *message)
-{
-    struct cmsghdr *header = CMSG_FIRSTHDR(m);
-    if (!header || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
-        return true;
-    int count = (int)((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
-    fds_close(message->fd, count);
-    memcpy(message->fd, CMSG_DATA(header), (size_t)count * sizeof(int));
-    return !(m->msg_flags & MSG_CTRUNC);
-}
-
-/* Moves the received descriptors, which are the first ones of fd, to the places that the bits of header.fds name, and
- * closes the others. */
-static void message_place_fds(struct bl_message *message, int32_t which)
-{
-    int list[BL_MESSAGE_FDS], taken = 0;
-    memcpy(list, message->fd, sizeof list);
-    for (int i = 0; i < BL_MESSAGE_FDS; i++)
-        message->fd[i] = which >> i & 1 ? list[taken++] : -1;
-    fds_close(list + taken, BL_MESSAGE_FDS - taken);
-}
-
-/* Drops the previous message, and keeps the bytes of later messages that arrived with it. */
-static void message_next(struct bl_message *message)
-{
-    struct bl_buffer *data = &message->data;
-    if (message->end) {
-        fds_close(message->fd, BL_MESSAGE_FDS);
-        memmove(data->data, data->data + message->end, data->size - message->end);
-    }
-    data->size -= message->end;
-    message->at = message->end = 0;
-    message->damaged = false;
-}
-
 /* Receives up to max(missing, AHEAD) bytes, but no more than STEP, and the descriptors that come with them. */
 static enum bl_received message_receive_some(int socket, struct bl_message *message, size_t missing)
 {
@@ -266,20 +236,34 @@ static enum bl_received message_receive_some(int socket, struct bl_message *mess
     if (got < 0)
         return BL_RECEIVED_FAILED;
     data->size += (size_t)got;
-    return message_detach(&m, message) ? BL_RECEIVED : BL_RECEIVED_DAMAGED;
+    /* The descriptors that came with these bytes belong to the current message, because a sender that passes
+     * descriptors waits for the answer before it sends the next message. */
+    struct cmsghdr *header = CMSG_FIRSTHDR(&m);
+    if (!header || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
+        return BL_RECEIVED;
+    int count = (int)((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+    fds_close(message->fd, count);
+    memcpy(message->fd, CMSG_DATA(header), (size_t)count * sizeof(int));
+    return m.msg_flags & MSG_CTRUNC ? BL_RECEIVED_DAMAGED : BL_RECEIVED; /* cut: some descriptors had no room */
 }
 
 enum bl_received bl_message_receive(int socket, struct bl_message *message)
 {
     struct header header;
-    message_next(message);
+    struct bl_buffer *data = &message->data;
+    if (message->end) { /* drop the previous message, and keep the bytes of later ones that arrived with it */
+        fds_close(message->fd, BL_MESSAGE_FDS);
+        memmove(data->data, data->data + message->end, data->size - message->end);
+    }
+    data->size -= message->end;
+    message->at = message->end = 0;
+    message->damaged = false;
     for (size_t missing = sizeof header;;) {
-        if (message->data.size >= sizeof header) {
-            memcpy(&header, message->data.data, sizeof header);
+        if (data->size >= sizeof header) {
+            memcpy(&header, data->data, sizeof header);
             if (header.size > (message->most ? message->most : BL_MESSAGE_MAX))
                 return BL_RECEIVED_DAMAGED;
-            missing =
-                sizeof header + header.size > message->data.size ? sizeof header + header.size - message->data.size : 0;
+            missing = sizeof header + header.size > data->size ? sizeof header + header.size - data->size : 0;
         }
         if (!missing)
             break;
@@ -290,7 +274,13 @@ enum bl_received bl_message_receive(int socket, struct bl_message *message)
     message->type = header.type;
     message->at = sizeof header;
     message->end = sizeof header + header.size;
-    message_place_fds(message, header.fds);
+    /* The received descriptors are the first ones of fd. They move to the places that the bits of header.fds name;
+     * those that it does not name are closed. */
+    int list[BL_MESSAGE_FDS], taken = 0;
+    memcpy(list, message->fd, sizeof list);
+    for (int i = 0; i < BL_MESSAGE_FDS; i++)
+        message->fd[i] = header.fds >> i & 1 ? list[taken++] : -1;
+    fds_close(list + taken, BL_MESSAGE_FDS - taken);
     return BL_RECEIVED;
 }
 

@@ -1,3 +1,9 @@
+/* The kind "intervals": labels of periods of time, put on the steps of another kind's sequences.
+ *
+ * The annotations of all sequences are in one JSON file, which is read once, when the options are prepared. The kind
+ * has no files of its own and no lengths: it follows the steps of the first field (struct bl_kind_follow), from which
+ * it gets the number or the time of each step. A step has the label of the interval in which it begins: with the
+ * interval [2.0, 4.5) and 2 steps per second, the steps 4 to 8 have its label. */
 #include "kind/labels/intervals.h"
 
 #include <inttypes.h>
@@ -15,10 +21,10 @@ enum bl_intervals_unit { BL_INTERVALS_SECONDS, BL_INTERVALS_STEPS };
 
 struct bl_intervals_config {
     const char *annotations, *mapping; /* files */
-    int unit;
-    struct bl_rational rate; /* steps per second; den 0: that of the sequences */
-    bool multi;              /* a number for each label, 0 or 1, instead of one label */
-    int64_t background;      /* the label of steps in no interval */
+    int unit;                          /* enum bl_intervals_unit: what the numbers of a segment are */
+    struct bl_rational rate;           /* steps per second; den 0: that of the sequences */
+    bool multi;                        /* a number for each label, 0 or 1, instead of one label */
+    int64_t background;                /* the label of steps in no interval */
     /* Set by prepare: */
     struct bl_mapping names;
     struct bl_annotations all;
@@ -29,9 +35,12 @@ extern const struct bl_kind bl_kind_intervals;
 
 /* --- annotations -------------------------------------------------------------------------------------------------- */
 
-/* Annotations: labelled intervals of many sequences, from one JSON file in ActivityNet's format:
+/* The file has the format of ActivityNet; other members are ignored:
  *
- *     {"database": {"ID": {"annotations": [{"segment": [BEGIN, END], "label": "NAME"}, ...]}, ...}} */
+ *     {"database": {"ID": {"annotations": [{"segment": [BEGIN, END], "label": "NAME"}, ...]}, ...}}
+ *
+ * A fault in the annotations of a sequence makes that sequence unusable, and is reported only if the sequence is an
+ * input. A fault of the file's structure is an error. */
 
 #define BYTES_MAX ((size_t)1 << 30)
 #define VALUES_MAX ((size_t)1 << 26) /* nine million annotations: a tree of 3 GB */
@@ -41,7 +50,8 @@ static int annotated_compare(const void *a, const void *b)
     return strcmp(((const struct bl_annotated *)a)->id, ((const struct bl_annotated *)b)->id);
 }
 
-/* Stores why the sequence is unusable; the first reason counts. */
+/* Stores why the sequence is unusable, unless an earlier annotation has a fault: `annotation 3: "NAME" WHAT`. number
+ * counts from 0. BL_EFAIL: out of memory. */
 static int annotated_set_fault(struct bl_annotated *sequence, size_t number, const char *what, const char *name,
                                struct bl_error *e)
 {
@@ -60,6 +70,7 @@ static int annotated_set_fault(struct bl_annotated *sequence, size_t number, con
     return BL_OK;
 }
 
+/* Parses annotation i of the sequence. The segment may be empty, so that it labels no step. */
 static int annotation_parse(struct bl_annotated *sequence, size_t i, const json_t *json,
                             const struct bl_mapping *mapping, struct bl_error *e)
 {
@@ -86,8 +97,25 @@ static int annotation_compare_begin(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int annotated_count_overlaps(struct bl_annotated *sequence, struct bl_error *e)
+/* Parses the annotations of a sequence, and counts those that overlap an earlier one. */
+static int annotated_parse(struct bl_annotated *sequence, const char *id, const json_t *json,
+                           const struct bl_mapping *mapping, struct bl_error *e)
 {
+    const json_t *list = json_object_get(json, "annotations");
+    sequence->id = strdup(id);
+    sequence->count = json_array_size(list);
+    sequence->annotation = calloc(sequence->count + 1, sizeof *sequence->annotation);
+    if (!sequence->id || !sequence->annotation)
+        return bl_error_memory(e);
+    if (!json_is_array(list)) {
+        sequence->fault = strdup("no list \"annotations\"");
+        return sequence->fault ? BL_OK : bl_error_memory(e);
+    }
+    for (size_t i = 0; i < sequence->count; i++)
+        BL_TRY(annotation_parse(sequence, i, json_array_get(list, i), mapping, e));
+    if (sequence->fault)
+        return BL_OK;
+    /* The order in the file decides which of two labels applies, so a copy is sorted. */
     struct bl_annotation *sorted = calloc(sequence->count + 1, sizeof *sorted);
     if (!sorted)
         return bl_error_memory(e);
@@ -102,25 +130,8 @@ static int annotated_count_overlaps(struct bl_annotated *sequence, struct bl_err
     return BL_OK;
 }
 
-static int annotated_parse(struct bl_annotated *sequence, const char *id, const json_t *json,
-                           const struct bl_mapping *mapping, struct bl_error *e)
-{
-    const json_t *list = json_object_get(json, "annotations");
-    sequence->id = strdup(id);
-    sequence->count = json_array_size(list);
-    sequence->annotation = calloc(sequence->count + 1, sizeof *sequence->annotation);
-    if (!sequence->id || !sequence->annotation)
-        return bl_error_memory(e);
-    if (!json_is_array(list)) {
-        sequence->fault = strdup("no list \"annotations\"");
-        return sequence->fault ? BL_OK : bl_error_memory(e);
-    }
-    for (size_t i = 0; i < sequence->count; i++) {
-        BL_TRY(annotation_parse(sequence, i, json_array_get(list, i), mapping, e));
-    }
-    return sequence->fault ? BL_OK : annotated_count_overlaps(sequence, e);
-}
-
+/* Parses the tree, and sorts the sequences by id. all->count counts a sequence before it is complete, so that
+ * bl_annotations_free frees it after an error. */
 static int annotations_parse(struct bl_annotations *all, json_t *root, const char *path,
                              const struct bl_mapping *mapping, struct bl_error *e)
 {
@@ -141,20 +152,6 @@ static int annotations_parse(struct bl_annotations *all, json_t *root, const cha
     return BL_OK;
 }
 
-/* Jansson does not report out of memory: it rejects sound text, or has no code. Half a surrogate pair and NaN are sound
- * to our scanner, and not to Jansson. */
-static int annotations_report_json(const struct bl_buffer *text, const json_error_t *wrong, const char *path,
-                                   struct bl_error *e)
-{
-    struct bl_json_fault fault;
-    enum json_error_code code = json_error_code(wrong);
-    bool surrogate = strncmp(wrong->text, "invalid Unicode", 15) == 0;
-    bool sound = bl_json_scan(text->data, text->size, NULL, 0, NULL, &fault) && !fault.not_finite;
-    if (code <= json_error_out_of_memory || (code == json_error_invalid_syntax && !surrogate && sound))
-        return bl_error_memory(e);
-    return bl_error_set(e, BL_EUSAGE, "%s:%d:%d: not JSON: %s", path, wrong->line, wrong->column, wrong->text);
-}
-
 int bl_annotations_read(struct bl_annotations *all, const char *path, const struct bl_mapping *mapping,
                         struct bl_error *e)
 {
@@ -163,14 +160,24 @@ int bl_annotations_read(struct bl_annotations *all, const char *path, const stru
     json_error_t wrong;
     *all = (struct bl_annotations){0};
     int code = bl_mapping_load(path, BYTES_MAX, &text, &all->digest, e);
+    if (!code && bl_json_marks(text.data, text.size) > VALUES_MAX)
+        code = bl_error_set(e, BL_EUSAGE, "%s: more than %zu values", path, VALUES_MAX);
     if (code)
         goto out;
-    if (bl_json_marks(text.data, text.size) > VALUES_MAX) {
-        code = bl_error_set(e, BL_EUSAGE, "%s: more than %zu values", path, VALUES_MAX);
+    root = json_loadb(text.data, text.size, JSON_REJECT_DUPLICATES, &wrong);
+    if (root) {
+        code = annotations_parse(all, root, path, mapping, e);
         goto out;
     }
-    root = json_loadb(text.data, text.size, JSON_REJECT_DUPLICATES, &wrong);
-    code = root ? annotations_parse(all, root, path, mapping, e) : annotations_report_json(&text, &wrong, path, e);
+    /* Jansson does not report that memory ran out: it rejects sound text, or has no code. Half a surrogate pair and NaN
+     * are sound to our scanner, and not to Jansson. */
+    struct bl_json_fault fault;
+    enum json_error_code reason = json_error_code(&wrong);
+    bool surrogate = strncmp(wrong.text, "invalid Unicode", 15) == 0;
+    bool sound = bl_json_scan(text.data, text.size, NULL, 0, NULL, &fault) && !fault.not_finite;
+    code = reason <= json_error_out_of_memory || (reason == json_error_invalid_syntax && !surrogate && sound)
+               ? bl_error_memory(e)
+               : bl_error_set(e, BL_EUSAGE, "%s:%d:%d: not JSON: %s", path, wrong.line, wrong.column, wrong.text);
 out:
     json_decref(root);
     bl_buffer_free(&text);
@@ -200,7 +207,7 @@ int bl_annotations_find(const struct bl_annotations *all, const char *id, const 
     char *name = strdup(id);
     if (!name)
         return bl_error_memory(e);
-    char *last = name + (bl_path_name(name) - name);
+    char *last = name + (bl_path_name(name) - name); /* without folders */
     *found = annotations_find_id(all, name);
     name[bl_path_stem(name)] = '\0';
     if (!*found)
@@ -215,7 +222,7 @@ int bl_annotations_find(const struct bl_annotations *all, const char *id, const 
 
 /* --- kind --------------------------------------------------------------------------------------------------------- */
 
-static const char *const extensions[] = {NULL};
+static const char *const extensions[] = {NULL}; /* no file is of this kind by its name */
 static const char *const units[] = {"seconds", "steps", NULL};
 
 static const struct bl_option options[] = {
@@ -239,6 +246,7 @@ static int intervals_check(const void *values, struct bl_error *e)
     return BL_OK;
 }
 
+/* Reads both files. The digests of the files, and not their names alone, identify a dataset. */
 static int intervals_prepare(void *values, struct bl_buffer *warning, struct bl_error *e)
 {
     struct bl_intervals_config *config = values;
@@ -283,6 +291,8 @@ static void intervals_sampling(const void *config, struct bl_buffer *out)
     bl_buffer_text(out, "intervals");
 }
 
+/* Times of steps are the best source: frames of a video need not be evenly spaced. With a rate, the number of a step
+ * gives its time. */
 static enum bl_follow_needs intervals_needs(const void *values)
 {
     const struct bl_intervals_config *config = values;
@@ -291,7 +301,7 @@ static enum bl_follow_needs intervals_needs(const void *values)
     return config->rate.den ? BL_FOLLOW_NUMBERS : BL_FOLLOW_TIMES;
 }
 
-/* BL_EDATA: there are no usable annotations of a sequence. */
+/* Returns BL_EDATA if there are no usable annotations of a sequence. */
 static int intervals_check_found(const struct bl_intervals_config *config, const struct bl_annotated *found,
                                  struct bl_error *e)
 {
@@ -300,7 +310,7 @@ static int intervals_check_found(const struct bl_intervals_config *config, const
     return found->fault ? bl_error_set(e, BL_EDATA, "%s: %s", config->annotations, found->fault) : BL_OK;
 }
 
-/* The row reports whether there are annotations; the length is the other kind's. */
+/* Reports whether there are annotations of the input, and how many. The length is the other kind's. */
 static int intervals_count(const void *values, const struct bl_kind_env *env, struct bl_counter *counter,
                            struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
@@ -318,6 +328,7 @@ static int intervals_count(const void *values, const struct bl_kind_env *env, st
     return bl_chunk_emit_row(emit, sink, &row, code, &fault, e);
 }
 
+/* The field has one number a step, or with multi one number for each label. */
 static int intervals_fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row,
                             struct bl_fields *out, struct bl_error *e)
 {
@@ -330,21 +341,14 @@ static int intervals_fields(const void *values, const struct bl_kind_env *env, c
     return BL_OK;
 }
 
-/* --- reading ---------------------------------------------------------------------------------------------------- */
-
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 struct intervals_reader {
     struct bl_reader base;
     const struct bl_intervals_config *config;
 };
 
-/* When step i of the piece begins, in the unit of the intervals. */
-static double intervals_step_time(const struct bl_intervals_config *config, const struct bl_request *request, int64_t i)
-{
-    if (config->unit == BL_INTERVALS_STEPS)
-        return (double)(request->source_start + i);
-    return bl_kind_step_time(&config->rate, request->times, request->source_start, i);
-}
-
+/* Writes the label of a step that begins at `begin`, in the unit of the intervals. Of several intervals the last one in
+ * the file applies; with multi all do. */
 static void intervals_label_step(const struct bl_intervals_config *config, const struct bl_annotated *a, double begin,
                                  uint8_t *out)
 {
@@ -371,9 +375,12 @@ static int intervals_reader_piece(struct bl_reader *reader, const struct bl_requ
     note->text[0] = '\0';
     BL_TRY(bl_annotations_find(&config->all, request->row.id, &found, e));
     BL_TRY(intervals_check_found(config, found, e));
-    for (int64_t i = 0; i < request->steps; i++)
-        intervals_label_step(config, found, intervals_step_time(config, request, i),
-                             request->out[0] + (size_t)i * size);
+    for (int64_t i = 0; i < request->steps; i++) {
+        double begin = config->unit == BL_INTERVALS_STEPS
+                           ? (double)(request->source_start + i)
+                           : bl_kind_step_time(&config->rate, request->times, request->source_start, i);
+        intervals_label_step(config, found, begin, request->out[0] + (size_t)i * size);
+    }
     return BL_OK;
 }
 

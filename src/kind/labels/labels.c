@@ -1,3 +1,8 @@
+/* The kind "labels": text files with one label a line, of which each line is a step.
+ *
+ * A label is a number, or a name to which a mapping gives a number. Counting reads every line, so that a file with a
+ * malformed line is unusable before any step of it is packed. Files are read as a stream, and again for each piece:
+ * labels are small beside the steps that they describe. */
 #include "kind/labels/labels.h"
 
 #include <inttypes.h>
@@ -16,14 +21,14 @@
 
 struct bl_labels_config {
     const char *mapping;     /* file, or NULL: the lines are numbers */
-    struct bl_mapping names; /* of that file */
+    struct bl_mapping names; /* of that file, set by prepare; empty without it */
 };
 
 extern const struct bl_kind bl_kind_labels;
 
 /* --- mappings ----------------------------------------------------------------------------------------------------- */
 
-#define BYTES_MAX ((size_t)64 << 20)
+#define BYTES_MAX ((size_t)64 << 20) /* of a mapping, which stays in memory */
 
 int bl_mapping_load(const char *path, size_t max, struct bl_buffer *text, uint64_t *digest, struct bl_error *e)
 {
@@ -34,15 +39,7 @@ int bl_mapping_load(const char *path, size_t max, struct bl_buffer *text, uint64
     return BL_OK;
 }
 
-static char *line_trim(char *line)
-{
-    size_t size = strlen(line);
-    while (size && strchr(" \t\r", line[size - 1]))
-        line[--size] = '\0';
-    return line + strspn(line, " \t");
-}
-
-/* The name of "NUMBER NAME", and its number; NULL for another line. */
+/* Returns the name in a line "NUMBER NAME", and sets its number; returns NULL for another line. */
 static char *line_parse_numbered(char *line, int32_t *number)
 {
     size_t digits = strspn(line, "0123456789");
@@ -59,36 +56,34 @@ static int mapping_compare_names(const void *a, const void *b)
     return strcmp(((const struct bl_label_name *)a)->name, ((const struct bl_label_name *)b)->name);
 }
 
-static int mapping_add(struct bl_mapping *m, const char *name, int32_t number, struct bl_error *e)
-{
-    if (BL_ARRAY_RESERVE(m->label, m->capacity, m->count + 1, e))
-        return BL_EFAIL;
-    m->label[m->count++] = (struct bl_label_name){name, number};
-    return BL_OK;
-}
-
+/* Parses the lines of m->text in place: the names stay where they are, ended by zero bytes. Empty lines do not count.
+ */
 static int mapping_parse_lines(struct bl_mapping *m, const char *path, struct bl_error *e)
 {
     bool numbered = false;
-    int line_number = 0, code = BL_OK;
-    for (char *line = m->text, *next; *line && !code; line = next) {
+    int line_number = 0;
+    for (char *line = m->text, *next; *line; line = next) {
         char *end = strchrnul(line, '\n');
         next = *end ? end + 1 : end;
         *end = '\0';
         line_number++;
-        char *text = line_trim(line);
+        while (end > line && strchr(" \t\r", end[-1]))
+            *--end = '\0';
+        char *text = line + strspn(line, " \t");
         if (!*text)
             continue;
         int32_t number = 0;
         char *name = line_parse_numbered(text, &number);
-        if (!m->count)
+        if (!m->count) /* the first line decides */
             numbered = name != NULL;
         if (numbered && !name)
             return bl_error_set(e, BL_EUSAGE, "%s:%d: expected \"NUMBER NAME\", as in the first line, not \"%.60s\"",
                                 path, line_number, text);
-        code = numbered ? mapping_add(m, name, number, e) : mapping_add(m, text, (int32_t)m->count, e);
+        BL_TRY(BL_ARRAY_RESERVE(m->label, m->capacity, m->count + 1, e));
+        m->label[m->count] = (struct bl_label_name){numbered ? name : text, numbered ? number : (int32_t)m->count};
+        m->count++;
     }
-    return code;
+    return BL_OK;
 }
 
 int bl_mapping_read(struct bl_mapping *m, const char *path, struct bl_error *e)
@@ -96,7 +91,7 @@ int bl_mapping_read(struct bl_mapping *m, const char *path, struct bl_error *e)
     struct bl_buffer text = {0};
     *m = (struct bl_mapping){0};
     int code = bl_mapping_load(path, BYTES_MAX, &text, &m->digest, e);
-    m->text = text.data;
+    m->text = text.data; /* bl_mapping_free frees it, also after an error */
     if (code)
         return code;
     if (strlen(m->text) != text.size)
@@ -105,7 +100,7 @@ int bl_mapping_read(struct bl_mapping *m, const char *path, struct bl_error *e)
     if (!m->count)
         return bl_error_set(e, BL_EUSAGE, "%s has no labels", path);
     qsort(m->label, m->count, sizeof *m->label, mapping_compare_names);
-    for (size_t i = 1; i < m->count; i++) {
+    for (size_t i = 1; i < m->count; i++) { /* duplicates are neighbours now */
         if (mapping_compare_names(&m->label[i - 1], &m->label[i]) == 0)
             return bl_error_set(e, BL_EUSAGE, "%s: duplicate label \"%.60s\"", path, m->label[i].name);
     }
@@ -130,6 +125,7 @@ int32_t bl_mapping_find(const struct bl_mapping *m, const char *name)
 
 /* --- lines of labels ---------------------------------------------------------------------------------------------- */
 
+/* Reads the beginning at once, so that a file in UTF-16, whose bytes would be odd labels, is refused by its mark. */
 int bl_label_lines_open(struct bl_label_lines *lines, const char *path, const struct bl_mapping *mapping,
                         const struct bl_cancel *cancel, struct bl_error *e)
 {
@@ -155,30 +151,20 @@ void bl_label_lines_close(struct bl_label_lines *lines)
     lines->in = NULL;
 }
 
-static int label_lines_next_byte(struct bl_label_lines *lines, char *byte, bool *found, struct bl_error *e)
-{
-    if (lines->at == lines->end) {
-        int code = bl_instream_read(lines->in, lines->data, sizeof lines->data, &lines->end, e);
-        lines->at = 0;
-        if (code)
-            return code;
-    }
-    *found = lines->at < lines->end;
-    if (*found)
-        *byte = lines->data[lines->at++];
-    return BL_OK;
-}
-
-/* Reads a line, without blanks at its ends. */
+/* Reads a line, without blanks at its ends. *found is false if the file ended before the line began. */
 static int label_lines_next_line(struct bl_label_lines *lines, char text[BL_LABEL_MAX + 1], bool *found,
                                  struct bl_error *e)
 {
-    size_t size = 0, used = 0;
-    char byte = '\0';
+    size_t size = 0, used = 0; /* used: up to the last byte that is not blank */
     bool more;
     for (;;) {
-        BL_TRY(label_lines_next_byte(lines, &byte, &more, e));
-        if (!more || byte == '\n')
+        if (lines->at == lines->end) {
+            lines->at = 0;
+            BL_TRY(bl_instream_read(lines->in, lines->data, sizeof lines->data, &lines->end, e));
+        }
+        more = lines->at < lines->end;
+        char byte = more ? lines->data[lines->at++] : '\n';
+        if (byte == '\n')
             break;
         bool blank = byte == ' ' || byte == '\t' || byte == '\r';
         if (blank && !size)
@@ -192,7 +178,7 @@ static int label_lines_next_line(struct bl_label_lines *lines, char text[BL_LABE
     }
     text[used] = '\0';
     lines->line++;
-    *found = more || size; /* the last line may lack its end */
+    *found = more || size; /* the last line may have no line end */
     return BL_OK;
 }
 
@@ -200,9 +186,9 @@ int bl_label_lines_next(struct bl_label_lines *lines, int32_t *label, bool *foun
 {
     char text[BL_LABEL_MAX + 1];
     int64_t number;
-    int code = label_lines_next_line(lines, text, found, e);
-    if (code || !*found)
-        return code;
+    BL_TRY(label_lines_next_line(lines, text, found, e));
+    if (!*found)
+        return BL_OK;
     if (!*text)
         return bl_error_set(e, BL_EDATA, "line %" PRId64 " is empty", lines->line);
     if (lines->mapping->count) {
@@ -220,7 +206,7 @@ int bl_label_lines_next(struct bl_label_lines *lines, int32_t *label, bool *foun
 
 /* --- kind --------------------------------------------------------------------------------------------------------- */
 
-/* Text files in folders are documents: labels have to be asked for (--kind labels). */
+/* Text files in folders are documents: labels must be requested by --kind labels. */
 static const char *const extensions[] = {"txt", NULL};
 
 static const struct bl_option options[] = {
@@ -255,32 +241,27 @@ static void labels_sampling(const void *config, struct bl_buffer *out)
     bl_buffer_text(out, "all");
 }
 
-static int labels_count_lines(const struct bl_labels_config *config, const struct bl_kind_env *env, const char *path,
-                              int64_t *count, struct bl_error *e)
-{
-    struct bl_label_lines lines;
-    int32_t label;
-    bool found = true;
-    int code = bl_label_lines_open(&lines, path, &config->names, env->cancel, e);
-    if (code)
-        return code;
-    while (!code && found) {
-        code = bl_label_lines_next(&lines, &label, &found, e);
-        *count += !code && found;
-    }
-    if (!code && !*count)
-        code = bl_error_set(e, BL_EDATA, "no labels");
-    bl_label_lines_close(&lines);
-    return code;
-}
-
+/* Emits the row of a file: its lines are its steps, and all of them are checked. */
 static int labels_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
                         struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
     (void)counter;
     struct bl_error fault = {0};
     struct bl_row row = {.status = BL_ROW_OK, .stream = -1, .offset = -1};
-    int code = labels_count_lines(config, env, chunk->input->path, &row.length, &fault);
+    const struct bl_labels_config *c = config;
+    struct bl_label_lines lines;
+    int32_t label;
+    bool found = true;
+    int code = bl_label_lines_open(&lines, chunk->input->path, &c->names, env->cancel, &fault);
+    if (code)
+        return bl_chunk_emit_row(emit, sink, &row, code, &fault, e);
+    while (!code && found) {
+        code = bl_label_lines_next(&lines, &label, &found, &fault);
+        row.length += !code && found;
+    }
+    if (!code && !row.length)
+        code = bl_error_set(&fault, BL_EDATA, "no labels");
+    bl_label_lines_close(&lines);
     return bl_chunk_emit_row(emit, sink, &row, code, &fault, e);
 }
 
@@ -293,7 +274,7 @@ static int labels_fields(const void *config, const struct bl_kind_env *env, cons
     return BL_OK;
 }
 
-/* --- reading ---------------------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 
 struct labels_reader {
     struct bl_reader base;
@@ -302,7 +283,8 @@ struct labels_reader {
     struct bl_label_lines lines;
 };
 
-/* Reads to the end of the piece; if that ends the sequence, to the end of the file. */
+/* Reads to the end of the piece. The last piece of a sequence reads to the end of the file, which may have got more
+ * lines since the scan. BL_EDATA: the file has another number of lines. */
 static int labels_read_lines(struct labels_reader *r, const struct bl_request *request, struct bl_error *e)
 {
     int64_t first = request->source_start, end = first + request->steps, line = 0;
@@ -322,6 +304,7 @@ static int labels_read_lines(struct labels_reader *r, const struct bl_request *r
     return BL_OK;
 }
 
+/* Opens the file, whose size must be that of the scan, and reads the piece from it. */
 static int labels_reader_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
                                struct bl_error *e)
 {
