@@ -1,3 +1,7 @@
+/* The values of attributes: finds the types of columns of sequences.tsv, and reads the columns as numbers.
+ *
+ * Both go through the table row by row, and read the text of a row from the file, since the table in memory holds no
+ * extra columns. Values are kept as 64 bits each, whatever their type is, because that is how shards store them. */
 #include "store/attribute_values.h"
 
 #include <errno.h>
@@ -8,9 +12,8 @@
 
 #include "store/row_reader.h"
 
+/* The bits of the NaN that stands for an empty value, and for every other NaN: so equal inputs make equal bytes. */
 #define NAN_BITS INT64_C(0x7ff8000000000000)
-
-/* --- numbers ---------------------------------------------------------------------------------------------------- */
 
 enum value_type {
     TEXT,
@@ -21,8 +24,8 @@ enum value_type {
 };
 
 struct number {
-    int64_t integer;
-    double real;
+    int64_t integer; /* valid for INTEGER and LONG_INTEGER */
+    double real;     /* valid for REAL, INTEGER and LONG_INTEGER */
 };
 
 /* Returns true if the text is [+-]digits[.digits][e[+-]digits], where the digits before or after the point may be
@@ -48,22 +51,18 @@ static bool text_is_decimal(const char *text, bool *whole)
     return before + after && !*text;
 }
 
-static bool text_is_nan_or_inf(const char *text)
-{
-    text += *text == '+' || *text == '-';
-    return strcasecmp(text, "nan") == 0 || strcasecmp(text, "inf") == 0 || strcasecmp(text, "infinity") == 0;
-}
-
+/* Finds the type of a text and parses its number. An integer beyond I64, and a decimal beyond F64, are TEXT. */
 static enum value_type value_parse_number(const char *text, struct number *n)
 {
-    bool whole = false, word = text_is_nan_or_inf(text);
     if (!*text)
         return EMPTY;
-    if (!word && !text_is_decimal(text, &whole))
+    const char *word = text + (*text == '+' || *text == '-');
+    bool whole = false;
+    bool is_word = strcasecmp(word, "nan") == 0 || strcasecmp(word, "inf") == 0 || strcasecmp(word, "infinity") == 0;
+    if (!is_word && !text_is_decimal(text, &whole))
         return TEXT;
-    errno = 0;
     n->real = strtod(text, NULL); /* the process is in the C locale */
-    if (!word && isinf(n->real))
+    if (!is_word && isinf(n->real))
         return TEXT;
     if (!whole)
         return REAL;
@@ -71,49 +70,35 @@ static enum value_type value_parse_number(const char *text, struct number *n)
     n->integer = strtoll(text, NULL, 10);
     if (errno)
         return TEXT;
-    /* The largest ones round to 2^63, which cannot be converted back. */
+    /* The largest integers round to 2^63, which cannot be converted back. */
     return n->real < 0x1p63 && (int64_t)n->real == n->integer ? INTEGER : LONG_INTEGER;
 }
 
-static int64_t number_bits(double real)
-{
-    int64_t bits;
-    memcpy(&bits, &real, sizeof bits);
-    return isnan(real) ? NAN_BITS : bits;
-}
+/* --- columns ------------------------------------------------------------------------------------------------------ */
 
-/* --- columns ---------------------------------------------------------------------------------------------------- */
-
-/* The state of reading the wanted columns, row by row. */
+/* The state of reading the wanted columns, row by row. Several files may make up the table, each with its own columns.
+ */
 struct walk {
     const struct bl_sequences *table;
-    const char *columns; /* extra columns of the current file */
-    int place[BL_COLUMNS_MAX], places;
+    const char *const *name; /* [count] the wanted columns */
+    int count;
+    const char *columns;       /* names of the extra columns of the current file; NULL before the first row */
+    int place[BL_COLUMNS_MAX]; /* [count] index of each wanted column among them */
     struct bl_row_reader text;
     const char *value[BL_COLUMNS_MAX]; /* of the extra columns, up to the next tab */
-    struct bl_buffer one;
+    struct bl_buffer one;              /* the value that was parsed last, NUL-terminated */
 };
 
-static int walk_find_columns(struct walk *w, const char *columns, const char *const *name, int count,
-                             struct bl_error *e)
+/* Reads a row, and finds the values of its extra columns. BL_EUSAGE: its file lacks a wanted column. */
+static int walk_read_row(struct walk *w, size_t row, struct bl_error *e)
 {
-    w->columns = columns;
-    w->places = count;
-    for (int i = 0; i < count; i++) {
-        w->place[i] = bl_columns_find(columns, name[i]) - 1; /* a tab precedes the first */
+    BL_TRY(bl_row_reader_read(w->table, row, &w->text, e));
+    for (int i = 0; w->text.row.columns != w->columns && i < w->count; i++) {
+        w->place[i] = bl_columns_find(w->text.row.columns, w->name[i]) - 1; /* a tab precedes the first */
         if (w->place[i] < 0)
-            return bl_error_set(e, BL_EUSAGE, "the table has no column \"%s\"", name[i]);
+            return bl_error_set(e, BL_EUSAGE, "the table has no column \"%s\"", w->name[i]);
     }
-    return BL_OK;
-}
-
-static int walk_read_row(struct walk *w, size_t row, const char *const *name, int count, struct bl_error *e)
-{
-    int code = bl_row_reader_read(w->table, row, &w->text, e);
-    if (!code && w->text.row.columns != w->columns)
-        code = walk_find_columns(w, w->text.row.columns, name, count, e);
-    if (code)
-        return code;
+    w->columns = w->text.row.columns;
     const char *tab = w->text.row.extra;
     for (int c = 0; tab && (tab = strchr(tab, '\t')); c++)
         w->value[c] = ++tab;
@@ -131,18 +116,13 @@ static int walk_parse_value(struct walk *w, int i, enum value_type *type, struct
     return BL_OK;
 }
 
-static void walk_free(struct walk *w)
-{
-    bl_row_reader_free(&w->text);
-    bl_buffer_free(&w->one);
-}
-
 /* The types of the values of a column so far. */
 struct seen {
     bool text, real, integer;
     size_t long_integer; /* first row with one, or SIZE_MAX */
 };
 
+/* Adds a value to what was seen. type->row becomes the row of the first text. */
 static void column_type_add(struct bl_column_type *type, struct seen *seen, enum value_type value, size_t row)
 {
     type->empty += value == EMPTY;
@@ -156,19 +136,13 @@ static void column_type_add(struct bl_column_type *type, struct seen *seen, enum
     }
 }
 
-static void column_type_decide(struct bl_column_type *type, const struct seen *seen)
-{
-    bool whole = seen->integer && !seen->real && !type->empty;
-    type->dtype = whole ? BL_I64 : BL_F64;
-    type->numeric = !seen->text && (seen->integer || seen->real) && (whole || seen->long_integer == SIZE_MAX);
-    if (!seen->text)
-        type->row = seen->long_integer;
-}
-
+/* A column is I64 if each row has an integer, since I64 has no value for a missing number. Otherwise the column is F64,
+ * if F64 represents each of its integers. After a column's first text nothing changes its type: its values are skipped.
+ */
 int bl_column_type_detect(const struct bl_sequences *table, const char *const *name, int count,
                           struct bl_column_type *type, struct bl_error *e)
 {
-    struct walk w = {.table = table};
+    struct walk w = {.table = table, .name = name, .count = count};
     struct seen *seen = calloc((size_t)count + 1, sizeof *seen);
     struct number number;
     int code = seen ? BL_OK : bl_error_memory(e);
@@ -179,7 +153,7 @@ int bl_column_type_detect(const struct bl_sequences *table, const char *const *n
     for (size_t row = 0; row < table->count && !code; row++) {
         if (!table->length[row])
             continue;
-        code = walk_read_row(&w, row, name, count, e);
+        code = walk_read_row(&w, row, e);
         for (int c = 0; c < count && !code; c++) {
             enum value_type value = TEXT;
             if (seen[c].text)
@@ -188,15 +162,23 @@ int bl_column_type_detect(const struct bl_sequences *table, const char *const *n
             column_type_add(&type[c], &seen[c], value, row);
         }
     }
-    for (int c = 0; c < count && !code; c++)
-        column_type_decide(&type[c], &seen[c]);
-    walk_free(&w);
+    for (int c = 0; c < count && !code; c++) {
+        const struct seen *s = &seen[c];
+        bool whole = s->integer && !s->real && !type[c].empty;
+        type[c].dtype = whole ? BL_I64 : BL_F64;
+        type[c].numeric = !s->text && (s->integer || s->real) && (whole || s->long_integer == SIZE_MAX);
+        if (!s->text)
+            type[c].row = s->long_integer;
+    }
+    bl_row_reader_free(&w.text);
+    bl_buffer_free(&w.one);
     free(seen);
     return code;
 }
 
-/* --- values ----------------------------------------------------------------------------------------------------- */
+/* --- values ------------------------------------------------------------------------------------------------------- */
 
+/* Reads the value of attribute a of the current row. BL_EDATA: the value does not have the attribute's type. */
 static int values_read_one(struct walk *w, int a, const struct bl_attribute *attribute, size_t row, int64_t *value,
                            struct bl_error *e)
 {
@@ -206,9 +188,9 @@ static int values_read_one(struct walk *w, int a, const struct bl_attribute *att
     BL_TRY(walk_parse_value(w, a, &type, &n, e));
     if (whole && (type == INTEGER || type == LONG_INTEGER))
         *value = n.integer;
-    else if (!whole && (type == INTEGER || type == REAL))
-        *value = number_bits(n.real);
-    else if (!whole && type == EMPTY)
+    else if (!whole && (type == INTEGER || type == REAL) && !isnan(n.real))
+        memcpy(value, &n.real, sizeof n.real);
+    else if (!whole && (type == EMPTY || type == REAL))
         *value = NAN_BITS;
     else
         return bl_error_set(e, BL_EDATA, "row %zu (%s): \"%s\" in column \"%s\" is not %s", row, w->text.row.id,
@@ -222,21 +204,23 @@ int bl_attribute_values_read(struct bl_attribute_values *values, const struct bl
     *values = (struct bl_attribute_values){.count = format->attributes};
     if (!format->attributes)
         return BL_OK;
-    struct walk w = {.table = table};
+    struct walk w = {.table = table, .count = format->attributes};
     const char *name[BL_ATTRIBUTES_MAX];
     for (int a = 0; a < format->attributes; a++)
         name[a] = format->attribute[a].name;
+    w.name = name;
     values->value = calloc(table->count + 1, (size_t)format->attributes * sizeof *values->value);
     int code = values->value ? BL_OK : bl_error_memory(e);
     for (size_t row = 0; row < table->count && !code; row++) {
         if (!table->length[row])
             continue;
         int64_t *value = values->value + row * (size_t)format->attributes;
-        code = walk_read_row(&w, row, name, format->attributes, e);
+        code = walk_read_row(&w, row, e);
         for (int a = 0; a < format->attributes && !code; a++)
             code = values_read_one(&w, a, &format->attribute[a], row, &value[a], e);
     }
-    walk_free(&w);
+    bl_row_reader_free(&w.text);
+    bl_buffer_free(&w.one);
     if (code)
         bl_attribute_values_free(values);
     return code;

@@ -1,3 +1,4 @@
+/* Blocks in memory: their allocation, their tables, and the encoding of their JPEG fields. */
 #include "store/block.h"
 
 #include <stdlib.h>
@@ -102,8 +103,8 @@ int64_t bl_codec_check_offsets(const struct bl_format *format, const int64_t *of
 
 /* --- block -------------------------------------------------------------------------------------------------------- */
 
-#define ALIGN ((size_t)64)
-#define PAGE ((size_t)BL_DIRECT_PAGE)
+#define ALIGN ((size_t)64)            /* of each array: a cache line, and more than any element needs */
+#define PAGE ((size_t)BL_DIRECT_PAGE) /* of each field: direct I/O transfers pages */
 
 static size_t block_align(size_t size, size_t to)
 {
@@ -181,6 +182,8 @@ void bl_block_free(struct bl_block *block)
     *block = (struct bl_block){0};
 }
 
+/* A failed sequence has length 0 but keeps its steps between cu_seqlens[i] and cu_seqlens[i + 1]. Places that are not
+ * used repeat the end of the last piece, so that their pieces are empty. */
 void bl_block_plan(struct bl_block *block, const struct bl_format *format, const struct bl_plan *plan,
                    const int64_t *length, int64_t b)
 {
@@ -256,14 +259,6 @@ void bl_block_segment_ids(const struct bl_block *block, const struct bl_format *
     }
 }
 
-/* Copies attribute a of the block's sequences, as 64-bit values, to out, [S]. */
-static void block_copy_attribute(const struct bl_block *block, const struct bl_format *format, int a, int64_t *out)
-{
-    const struct bl_attribute_values *values = block->values;
-    for (int64_t i = 0; i < format->S; i++)
-        out[i] = block->sequence[i] < 0 ? 0 : values->value[block->sequence[i] * values->count + a];
-}
-
 void bl_block_copy_table(const struct bl_block *block, const struct bl_format *format, int table, void *out)
 {
     const void *const from[BL_TABLES] = {[BL_TABLE_CU_SEQLENS] = block->cu_seqlens,
@@ -271,11 +266,13 @@ void bl_block_copy_table(const struct bl_block *block, const struct bl_format *f
                                          [BL_TABLE_SEQUENCE] = block->sequence,
                                          [BL_TABLE_LENGTH] = block->length,
                                          [BL_TABLE_SOURCE_START] = block->source_start};
-    if (table >= BL_TABLES)
-        block_copy_attribute(block, format, table - BL_TABLES, out);
-    else if (table == BL_TABLE_SEGMENT_IDS)
+    const struct bl_attribute_values *values = block->values;
+    if (table == BL_TABLE_SEGMENT_IDS)
         bl_block_segment_ids(block, format, out);
-    else
+    else if (table < BL_TABLES)
         memcpy(out, from[table],
                (size_t)bl_format_table_width(format, table) * bl_dtype_size(bl_format_table_dtype(format, table)));
+    for (int64_t i = 0; table >= BL_TABLES && i < format->S; i++)
+        ((int64_t *)out)[i] =
+            block->sequence[i] < 0 ? 0 : values->value[block->sequence[i] * values->count + table - BL_TABLES];
 }

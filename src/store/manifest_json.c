@@ -107,7 +107,7 @@ static int view_sources_from_json(const json_t *object, struct bl_manifest *mani
 
 /* --- manifest ----------------------------------------------------------------------------------------------------- */
 
-/* --- writing ---------------------------------------------------------------------------------------------------- */
+/* --- writing ------------------------------------------------------------------------------------------------------ */
 
 static json_t *manifest_pairs_json(const struct bl_manifest_pairs *pairs)
 {
@@ -227,7 +227,7 @@ json_t *bl_manifest_to_json(const struct bl_manifest *m)
     return object;
 }
 
-/* --- reading ---------------------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 
 static int manifest_read_pairs(const json_t *object, const char *name, struct bl_manifest_pairs *pairs,
                                struct bl_error *e)

@@ -25,7 +25,7 @@ static inline int64_t places_first(const struct bl_places *places, int64_t row)
 #define CHUNK 4096 /* pieces read at a time */
 #define AHEAD 32   /* rows are in random order: prefetch the row of a piece this many pieces before it is used */
 
-/* --- finding ---------------------------------------------------------------------------------------------------- */
+/* --- finding ------------------------------------------------------------------------------------------------------ */
 
 /* Finds the parts of a row: *first to *end - 1. Returns false if the row is not stored, or if the tables, which may
  * come from a damaged file, give an impossible range. */
@@ -76,7 +76,7 @@ int64_t bl_places_find(const struct bl_places *p, int64_t row, int64_t step)
     return has ? low : -1;
 }
 
-/* --- collecting ------------------------------------------------------------------------------------------------- */
+/* --- collecting --------------------------------------------------------------------------------------------------- */
 
 /* The tables of struct bl_places while they are filled, which needs pointers to mutable data. The indexes are read
  * twice: the first pass counts the parts of each row, the second pass stores them. */
@@ -332,7 +332,7 @@ void bl_places_free(struct bl_places *places)
 #define TABLES_MAX (BL_ATTRIBUTES_MAX + 6)
 #define PLACES_FILE_CHUNK 4096 /* values converted at a time */
 
-/* --- writing ---------------------------------------------------------------------------------------------------- */
+/* --- writing ------------------------------------------------------------------------------------------------------ */
 
 /* A table to be written: an array, or the column of an attribute. */
 struct table {
@@ -421,7 +421,7 @@ int bl_places_write(const struct bl_places *p, const char *dir, const struct bl_
     return code;
 }
 
-/* --- reading ---------------------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 
 /* Maps the file. BL_EDATA: it is too short for the header of a safetensors file. */
 static int places_map(struct bl_places *p, const char *path, struct bl_error *e)

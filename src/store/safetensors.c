@@ -30,7 +30,7 @@ int bl_safetensors_place(struct bl_tensor *const tensor[], int count, struct bl_
     return BL_OK;
 }
 
-/* --- writing ---------------------------------------------------------------------------------------------------- */
+/* --- writing ------------------------------------------------------------------------------------------------------ */
 
 static json_t *tensor_to_json(const struct bl_tensor *tensor)
 {
@@ -83,7 +83,7 @@ int bl_safetensors_pad(struct bl_buffer *header, size_t size, struct bl_error *e
     return BL_OK;
 }
 
-/* --- parsing ---------------------------------------------------------------------------------------------------- */
+/* --- parsing ------------------------------------------------------------------------------------------------------ */
 
 int bl_safetensors_prefix(const void *prefix, int64_t file_size, int64_t *data, struct bl_error *e)
 {

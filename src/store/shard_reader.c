@@ -32,7 +32,7 @@
 #define ENTRY 12
 #define FRAME_CHECK 4 /* size of zstd's content checksum, at the end of a frame */
 
-/* --- compressing ------------------------------------------------------------------------------------------------ */
+/* --- compressing -------------------------------------------------------------------------------------------------- */
 
 struct bl_compressor {
     ZSTD_CCtx *context;
@@ -118,7 +118,7 @@ void bl_frame_free(struct bl_frame *frame)
     *frame = (struct bl_frame){0};
 }
 
-/* --- the table -------------------------------------------------------------------------------------------------- */
+/* --- the table ---------------------------------------------------------------------------------------------------- */
 
 void bl_seekable_entry(struct bl_buffer *entries, const struct bl_frame *frame)
 {
@@ -208,7 +208,7 @@ void bl_seekable_free(struct bl_seekable *seekable)
     *seekable = (struct bl_seekable){0};
 }
 
-/* --- decompressing ---------------------------------------------------------------------------------------------- */
+/* --- decompressing ------------------------------------------------------------------------------------------------ */
 
 struct bl_decompressor {
     ZSTD_DCtx *context;
@@ -330,7 +330,7 @@ void bl_shard_reader_close(struct bl_shard_reader *file)
     *file = (struct bl_shard_reader){.fd = -1};
 }
 
-/* --- frames ----------------------------------------------------------------------------------------------------- */
+/* --- frames ------------------------------------------------------------------------------------------------------- */
 
 /* Reads the compressed bytes of frame i and decompresses them to out. */
 static int reader_decompress_frame(struct bl_shard_reader *file, size_t i, void *out, struct bl_error *e)

@@ -204,7 +204,7 @@ out:
 /* More memory than any machine has, and small enough for sums. */
 #define MEMORY_MAX (SIZE_MAX >> 20)
 
-/* --- making ----------------------------------------------------------------------------------------------------- */
+/* --- making ------------------------------------------------------------------------------------------------------- */
 
 static int shard_allocate_encoded(struct bl_shard_writer *shard, struct bl_error *e)
 {
@@ -385,7 +385,7 @@ int bl_shard_writer_memory(const struct bl_format *format, int64_t *bytes, struc
     return BL_OK;
 }
 
-/* --- blocks ----------------------------------------------------------------------------------------------------- */
+/* --- blocks ------------------------------------------------------------------------------------------------------- */
 
 static void shard_put_tables(struct bl_shard_writer *shard, const struct bl_block *block, int64_t row)
 {
@@ -555,7 +555,7 @@ int64_t bl_shard_writer_block_bytes(struct bl_shard_writer *shard, const struct 
     return bytes;
 }
 
-/* --- finishing -------------------------------------------------------------------------------------------------- */
+/* --- finishing ---------------------------------------------------------------------------------------------------- */
 
 void bl_shard_writer_expect(struct bl_shard_writer *shard, int64_t bytes, uint64_t checksum)
 {

@@ -7,7 +7,7 @@
 #include "plan/random.h"
 #include "store/row_reader.h"
 
-/* --- hashes ----------------------------------------------------------------------------------------------------- */
+/* --- hashes ------------------------------------------------------------------------------------------------------- */
 
 /* Returns output n, counted from 0, of the generator SplitMix64 with seed 0: a hash of n. */
 static uint64_t splitmix(uint64_t n)
@@ -63,7 +63,7 @@ static int bucketing_order(int64_t first, size_t count, const uint64_t *seed, in
     return BL_OK;
 }
 
-/* --- the order of blocks ---------------------------------------------------------------------------------------- */
+/* --- the order of blocks ------------------------------------------------------------------------------------------ */
 
 /* Checks that the blocks fill whole steps, or that the remainder has a treatment. *step: the blocks of a step. */
 static int order_check(const struct bl_training *t, int64_t blocks, int64_t *step, struct bl_error *e)
@@ -140,7 +140,7 @@ int64_t bl_training_order_block(const struct bl_training_order *order, const str
     return order->block[t->consumed + number % (order->blocks - t->consumed)];
 }
 
-/* --- windows ---------------------------------------------------------------------------------------------------- */
+/* --- windows ------------------------------------------------------------------------------------------------------ */
 
 /* Appends the row's value in a column and a tab to the key. Rows with equal keys are in one group. */
 static int group_append(struct bl_view *view, int64_t row, const char *column, struct bl_buffer *key,

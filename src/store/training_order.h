@@ -58,7 +58,7 @@ bool bl_training_order_find(const struct bl_training_order *order, int64_t block
  * less than batch_size. */
 int64_t bl_training_order_block(const struct bl_training_order *order, const struct bl_reading *reading);
 
-/* --- windows ---------------------------------------------------------------------------------------------------- */
+/* --- windows ------------------------------------------------------------------------------------------------------ */
 
 /* An epoch of windows needs no plan: within each window of consecutive blocks, pieces of the same length exchange their
  * places, and the pieces of each block change their order. */

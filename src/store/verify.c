@@ -152,7 +152,7 @@ static void verify_epochs(const struct bl_verify *v, bl_fault *fault, bl_fault *
 
 /* --- datasets ----------------------------------------------------------------------------------------------------- */
 
-/* --- files ------------------------------------------------------------------------------------------------------ */
+/* --- files -------------------------------------------------------------------------------------------------------- */
 
 static const char *const needed[] = {BL_SEQUENCES_FILE, BL_SHARDS_FILE, BL_INDEX_FILE};
 
@@ -187,7 +187,7 @@ static void verify_report_unread(const struct bl_verify *v, const struct bl_faul
         fault_report(r, file, "%s", e->text);
 }
 
-/* --- sequences -------------------------------------------------------------------------------------------------- */
+/* --- sequences ---------------------------------------------------------------------------------------------------- */
 
 /* Sets the lengths of failed and dropped rows, which are 0 in the table in memory, to those that the plan was made
  * from, and marks the failed rows. */
@@ -240,7 +240,7 @@ static void verify_statuses(const struct bl_verify *v, const struct bl_fault_sin
                      by_status[BL_ROW_SKIPPED], by_status[BL_ROW_FAILED], v->manifest.skipped, v->manifest.failed);
 }
 
-/* --- the plan --------------------------------------------------------------------------------------------------- */
+/* --- the plan ----------------------------------------------------------------------------------------------------- */
 
 static void verify_count(const struct bl_fault_sink *r, const char *word, int64_t counted, int64_t listed)
 {
@@ -351,7 +351,7 @@ static void verify_read_part(struct bl_verify *v, int64_t first, int64_t end, co
         v->has_plan = true;
 }
 
-/* --- the list of shards ----------------------------------------------------------------------------------------- */
+/* --- the list of shards ------------------------------------------------------------------------------------------- */
 
 static bool name_is_shard(const struct bl_format *format, const char *file)
 {
@@ -392,7 +392,7 @@ static void verify_read_shard_table(struct bl_verify *v, const struct bl_fault_s
         verify_report_unread(v, r, BL_SHARDS_FILE, &e);
 }
 
-/* --- all of it -------------------------------------------------------------------------------------------------- */
+/* --- all of it ---------------------------------------------------------------------------------------------------- */
 
 int bl_verify_open(struct bl_verify *v, const char *dir, const struct bl_cancel *cancel, bl_fault *fault, void *context,
                    struct bl_error *e)
@@ -520,7 +520,7 @@ struct view_check {
     int64_t most; /* maximum number of sequences in a block over all plans */
 };
 
-/* --- places ----------------------------------------------------------------------------------------------------- */
+/* --- places ------------------------------------------------------------------------------------------------------- */
 
 /* Returns true if two tables are equal, or if both are missing. */
 static bool table_is_same(const void *a, const void *b, int64_t count, size_t size)
@@ -561,7 +561,7 @@ static int check_places(const struct view_check *c, struct bl_error *e)
     return code;
 }
 
-/* --- plans ------------------------------------------------------------------------------------------------------ */
+/* --- plans -------------------------------------------------------------------------------------------------------- */
 
 /* Checks that each piece of a plan is stored. Returns the sum of the steps of all pieces, or -1 if a piece is not
  * stored, which is reported. */
@@ -647,7 +647,7 @@ static int check_plans(struct view_check *c, const struct bl_cancel *cancel, str
     return code;
 }
 
-/* --- all of it -------------------------------------------------------------------------------------------------- */
+/* --- all of it ---------------------------------------------------------------------------------------------------- */
 
 int bl_verify_view(const char *dir, const struct bl_cancel *cancel, bl_fault *fault, bl_fault *remark, void *context,
                    struct bl_error *e)

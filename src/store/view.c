@@ -9,7 +9,7 @@
 #include "base/io.h"
 #include "store/epochs.h"
 
-/* --- opening ---------------------------------------------------------------------------------------------------- */
+/* --- opening ------------------------------------------------------------------------------------------------------ */
 
 /* Turns the error that a source is no dataset into BL_EFAIL, with advice in the message. */
 static int source_is_gone(struct bl_error *e)
@@ -195,7 +195,7 @@ static size_t view_source_of(const struct bl_view *view, int64_t row, int64_t *f
     return (size_t)(source - m->source);
 }
 
-/* --- blocks ----------------------------------------------------------------------------------------------------- */
+/* --- blocks ------------------------------------------------------------------------------------------------------- */
 
 /* Reads n pieces of the plan, from piece `first` on, into the tables of view->block. block_end_tables completes them.
  */
@@ -374,7 +374,7 @@ int bl_view_attribute(struct bl_view *view, int64_t b, int a, void *out, struct 
     return code;
 }
 
-/* --- rows ------------------------------------------------------------------------------------------------------- */
+/* --- rows --------------------------------------------------------------------------------------------------------- */
 
 /* Returns true if another source has the id of the row. Searches places->renamed, which is sorted. */
 static bool row_is_renamed(const struct bl_places *places, int64_t row)
