@@ -1,3 +1,7 @@
+/* The rows of sequences.tsv: reading a row back from its file, and writing one.
+ *
+ * Rows are mostly read in order. So the reader keeps the bytes after the row that was read last, and begins with a
+ * small read, in case the next row is elsewhere. */
 #include "store/row_reader.h"
 
 #include <errno.h>
@@ -62,26 +66,9 @@ bool bl_sequences_is_clean(const struct bl_sequences *t)
 #define ROW_READ 512
 #define ROWS_READ ((size_t)64 << 10)
 
-/* Reads the next bytes of the file, and appends them to text->ahead. */
-static int row_read_ahead(const struct bl_sequences_file *file, struct bl_row_reader *text, struct bl_error *e)
-{
-    struct bl_buffer *ahead = &text->ahead;
-    ssize_t n;
-    if (!bl_buffer_reserve(ahead, text->most))
-        return bl_error_memory(e);
-    do
-        n = pread(file->fd, ahead->data + ahead->size, text->most, text->ahead_at + (int64_t)ahead->size);
-    while (n < 0 && errno == EINTR);
-    if (n < 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot read %s", file->path);
-    if (n == 0)
-        return bl_error_set(e, BL_EFAIL, "%s changed while it was being read", file->path);
-    ahead->size += (size_t)n;
-    return BL_OK;
-}
-
-/* Reads the line at offset into line, without its newline. Consecutive rows are read by ever larger reads, since one
- * system call for each row would cost as much as everything else. */
+/* Reads the line at offset into text->line, without its newline. Consecutive rows are read by ever larger reads, since
+ * one system call for each row would cost as much as everything else. BL_EFAIL: the file changed after its rows were
+ * counted, or cannot be read. */
 static int row_read_line(const struct bl_sequences_file *file, int64_t offset, struct bl_row_reader *text,
                          struct bl_error *e)
 {
@@ -102,7 +89,17 @@ static int row_read_line(const struct bl_sequences_file *file, int64_t offset, s
         at = 0;
         text->ahead_at = offset;
         text->most = !text->most ? ROW_READ : text->most < ROWS_READ ? 2 * text->most : ROWS_READ;
-        BL_TRY(row_read_ahead(file, text, e));
+        if (!bl_buffer_reserve(ahead, text->most))
+            return bl_error_memory(e);
+        ssize_t n;
+        do
+            n = pread(file->fd, ahead->data + ahead->size, text->most, offset + (int64_t)ahead->size);
+        while (n < 0 && errno == EINTR);
+        if (n < 0)
+            return bl_error_errno(e, BL_EFAIL, "cannot read %s", file->path);
+        if (n == 0)
+            return bl_error_set(e, BL_EFAIL, "%s changed while it was being read", file->path);
+        ahead->size += (size_t)n;
     }
     size_t size = (size_t)(newline - ahead->data) - at;
     text->next = offset + (int64_t)size + 1;
@@ -113,7 +110,7 @@ static int row_read_line(const struct bl_sequences_file *file, int64_t offset, s
     return bl_buffer_check(&text->line, e);
 }
 
-/* An integer from -1 to max; "" is -1. */
+/* Parses an integer from -1 to max; "" is -1. */
 static bool row_parse_optional(const char *text, int64_t max, int64_t *value)
 {
     *value = -1;
@@ -213,6 +210,7 @@ const char *bl_row_reader_field(const struct bl_row_reader *text, const char *na
     return at >= 0 ? text->field[at] : NULL;
 }
 
+/* Appends a text with escapes, and the tab after it. */
 static void row_append_field(struct bl_buffer *out, const char *text)
 {
     bl_text_escape(out, text, strlen(text));
