@@ -1,5 +1,9 @@
 #define ZSTD_STATIC_LINKING_ONLY /* to estimate the size of a context */
 
+/* Reading shards, plain or compressed, and the seekable zstd format of the compressed ones.
+ *
+ * A reader of a compressed shard decompresses frame by frame. Nothing is read ahead, and no thread is started: readers
+ * of training run in many processes, which share the processor already. */
 #include "store/shard_reader.h"
 
 #include <fcntl.h>
@@ -93,9 +97,7 @@ int bl_compressor_frame(struct bl_compressor *compressor, const void *data, size
         return bl_error_set(e, BL_EFAIL, "a frame of %zu bytes exceeds the limit", size);
     size_t bound = ZSTD_compressBound(size);
     if (bound > compressor->capacity) { /* grow to the exact size, since each worker has a compressor */
-        int code = BL_ARRAY_RESIZE(compressor->out, bound, e);
-        if (code)
-            return code;
+        BL_TRY(BL_ARRAY_RESIZE(compressor->out, bound, e));
         compressor->capacity = bound;
     }
     size_t n = ZSTD_compress2(compressor->context, compressor->out, compressor->capacity, data, size);
@@ -140,6 +142,7 @@ int bl_seekable_table(const struct bl_buffer *entries, struct bl_buffer *out, st
     return bl_buffer_check(entries, e) ? BL_EFAIL : bl_buffer_check(out, e);
 }
 
+/* Reads a little-endian number at any address. */
 static uint32_t seekable_read_u32(const uint8_t *at)
 {
     uint32_t value;
@@ -252,22 +255,13 @@ int bl_decompressor_frame(struct bl_decompressor *decompressor, const struct bl_
 
 /* --- shard reader ------------------------------------------------------------------------------------------------- */
 
+/* Returns the size of frame i before compression. */
 static size_t frame_content_size(const struct bl_shard_reader *file, size_t i)
 {
     return (size_t)(file->seekable.frame[i + 1].content - file->seekable.frame[i].content);
 }
 
-static void reader_prepare_kept(struct bl_shard_reader *file)
-{
-    size_t largest = 1;
-    for (size_t i = 0; i < file->seekable.frames; i++)
-        largest = frame_content_size(file, i) > largest ? frame_content_size(file, i) : largest;
-    size_t most = BL_KEPT_BYTES / largest;
-    file->keeps = most > BL_KEPT_FRAMES ? BL_KEPT_FRAMES : most > 1 ? (int)most : 1;
-    for (int k = 0; k < file->keeps; k++)
-        file->kept[k].number = SIZE_MAX;
-}
-
+/* Reads the seek table of a compressed file, and prepares the cache for its largest frame. */
 static int reader_read_seek_table(struct bl_shard_reader *file, struct bl_error *e)
 {
     uint8_t footer[BL_SEEKABLE_FOOTER];
@@ -283,10 +277,15 @@ static int reader_read_seek_table(struct bl_shard_reader *file, struct bl_error 
     if (!code)
         code = bl_seekable_parse(table, (size_t)size, file->bytes, &file->seekable, e);
     free(table);
-    if (code)
-        return code;
+    BL_TRY(code);
     file->size = file->seekable.frame[file->seekable.frames].content;
-    reader_prepare_kept(file);
+    size_t largest = 1;
+    for (size_t i = 0; i < file->seekable.frames; i++)
+        largest = frame_content_size(file, i) > largest ? frame_content_size(file, i) : largest;
+    size_t most = BL_KEPT_BYTES / largest;
+    file->keeps = most > BL_KEPT_FRAMES ? BL_KEPT_FRAMES : most > 1 ? (int)most : 1;
+    for (int k = 0; k < file->keeps; k++)
+        file->kept[k].number = SIZE_MAX;
     return bl_decompressor_open(&file->decompressor, e);
 }
 
@@ -302,14 +301,12 @@ int bl_shard_reader_open(struct bl_shard_reader *file, const char *path, bool co
         code = file->fd;
     else if (fstat(file->fd, &status) != 0)
         code = bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
-    if (code) {
-        bl_shard_reader_close(file);
-        return code;
-    }
-    file->bytes = file->size = status.st_size;
-    if (compressed)
+    if (!code)
+        file->bytes = file->size = status.st_size;
+    if (!code && compressed)
         code = reader_read_seek_table(file, e);
-    if (code == BL_EDATA)
+    /* bl_regular_open names the path itself. */
+    if (code == BL_EDATA && file->fd >= 0)
         bl_error_prefix(e, "%s", path);
     if (code)
         bl_shard_reader_close(file);
@@ -347,35 +344,18 @@ static int reader_decompress_frame(struct bl_shard_reader *file, size_t i, void 
     return code;
 }
 
-/* Moves kept frame k to the front of the cache. */
-static void reader_use_kept(struct bl_shard_reader *file, int k)
+/* Moves entry k of the cache to its front. Unless the entry holds frame i, decompresses frame i into it. */
+static int reader_use_kept(struct bl_shard_reader *file, int k, size_t i, struct bl_error *e)
 {
-    struct bl_kept_frame used = file->kept[k];
-    memmove(file->kept + 1, file->kept, (size_t)k * sizeof *file->kept);
-    file->kept[0] = used;
-}
-
-/* Moves frame i to the front of the cache. Returns false if it is not in the cache. */
-static bool reader_find_kept(struct bl_shard_reader *file, size_t i)
-{
-    for (int k = 0; k < file->keeps; k++) {
-        if (file->kept[k].number == i) {
-            reader_use_kept(file, k);
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Decompresses frame i, which replaces the least recently used one in the cache, and moves it to the front. */
-static int reader_load_frame(struct bl_shard_reader *file, size_t i, struct bl_error *e)
-{
-    struct bl_kept_frame *frame = &file->kept[0];
-    reader_use_kept(file, file->keeps - 1);
-    frame->number = SIZE_MAX;
-    BL_TRY(BL_ARRAY_RESERVE(frame->content, frame->capacity, frame_content_size(file, i) + 1, e));
-    BL_TRY(reader_decompress_frame(file, i, frame->content, e));
-    frame->number = i;
+    struct bl_kept_frame used = file->kept[k], *front = &file->kept[0];
+    memmove(front + 1, front, (size_t)k * sizeof *front);
+    *front = used;
+    if (used.number == i)
+        return BL_OK;
+    front->number = SIZE_MAX;
+    BL_TRY(BL_ARRAY_RESERVE(front->content, front->capacity, frame_content_size(file, i) + 1, e));
+    BL_TRY(reader_decompress_frame(file, i, front->content, e));
+    front->number = i;
     return BL_OK;
 }
 
@@ -393,8 +373,8 @@ static size_t reader_find_frame(const struct bl_shard_reader *file, int64_t offs
     return low;
 }
 
-/* Copies bytes from all frames that hold them. A frame that is needed as a whole is decompressed directly to out; any
- * other frame is decompressed to the cache, and a part of it is copied. */
+/* Copies bytes from all frames that hold them. A frame of which all bytes are needed is decompressed directly to out;
+ * any other frame is decompressed to the least recently used entry of the cache, and a part of it is copied. */
 static int reader_read_frames(struct bl_shard_reader *file, int64_t offset, int64_t size, uint8_t *out,
                               struct bl_error *e)
 {
@@ -403,11 +383,13 @@ static int reader_read_frames(struct bl_shard_reader *file, int64_t offset, int6
         size_t i = reader_find_frame(file, offset);
         size_t content = frame_content_size(file, i), skip = (size_t)(offset - file->seekable.frame[i].content);
         size_t part = content - skip < (size_t)size ? content - skip : (size_t)size;
-        bool is_kept = reader_find_kept(file, i);
-        if (part == content && !is_kept) {
+        int k = 0;
+        while (k < file->keeps && file->kept[k].number != i)
+            k++;
+        if (part == content && k == file->keeps) {
             code = reader_decompress_frame(file, i, out, e);
         } else {
-            code = is_kept ? BL_OK : reader_load_frame(file, i, e);
+            code = reader_use_kept(file, k < file->keeps ? k : file->keeps - 1, i, e);
             if (!code)
                 memcpy(out, file->kept[0].content + skip, part);
         }
@@ -434,12 +416,11 @@ static int reader_read_sizes(struct bl_shard_reader *file, const struct bl_layou
     struct bl_safetensors found = {0};
     char *head = malloc(layout->header.size);
     int code = head ? bl_shard_reader_read(file, 0, (int64_t)layout->header.size, head, e) : bl_error_memory(e);
-    if (code)
-        goto out;
-    if ((code = bl_safetensors_parse(head, layout->header.size, file->size, &found, e)) == BL_EDATA)
-        bl_error_prefix(e, "%s", file->path);
-    if (code)
-        goto out;
+    if (!code) {
+        code = bl_safetensors_parse(head, layout->header.size, file->size, &found, e);
+        if (code == BL_EDATA)
+            bl_error_prefix(e, "%s", file->path);
+    }
     for (int i = 0; i < layout->tensors && !code; i++) {
         const struct bl_shard_tensor *tensor = &layout->tensor[i];
         const struct bl_tensor *there = bl_safetensors_find(&found, tensor->tensor.name);
@@ -448,7 +429,6 @@ static int reader_read_sizes(struct bl_shard_reader *file, const struct bl_layou
         else if (tensor->varies)
             bytes[tensor->field] = there->end - there->begin;
     }
-out:
     bl_safetensors_free(&found);
     free(head);
     return code;
