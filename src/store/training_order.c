@@ -1,3 +1,7 @@
+/* The order in which a training run reads the blocks of an epoch, and what windows exchange.
+ *
+ * All draws sort hashes: the hash of a number is SplitMix64 over the seeds and the number. So Python and C give the
+ * same order without sharing a generator, and any part of an order can be computed alone. */
 #include "store/training_order.h"
 
 #include <inttypes.h>
@@ -32,6 +36,7 @@ struct bucketed {
     int64_t number;
 };
 
+/* Orders struct bucketed for qsort. */
 static int bucketed_compare(const void *a, const void *b)
 {
     const struct bucketed *p = a, *q = b;
@@ -117,6 +122,8 @@ void bl_training_order_free(struct bl_training_order *order)
     *order = (struct bl_training_order){0};
 }
 
+/* The order is read from consumed on, and begins again there if the last step needs more blocks: reading number i is of
+ * the block at consumed + i % left. */
 bool bl_training_order_find(const struct bl_training_order *order, int64_t block, int64_t n, struct bl_reading *reading)
 {
     const struct bl_training *t = order->training;
@@ -142,48 +149,46 @@ int64_t bl_training_order_block(const struct bl_training_order *order, const str
 
 /* --- windows ------------------------------------------------------------------------------------------------------ */
 
-/* Appends the row's value in a column and a tab to the key. Rows with equal keys are in one group. */
+/* Appends the row's value in a column, and a tab, to the key. Rows with equal keys are in one group. BL_EDATA: the
+ * table has no such column. */
 static int group_append(struct bl_view *view, int64_t row, const char *column, struct bl_buffer *key,
                         struct bl_error *e)
 {
-    const struct bl_row *told;
-    BL_TRY(bl_view_row(view, row, &told, e));
+    const struct bl_row *known;
+    BL_TRY(bl_view_row(view, row, &known, e));
     const struct bl_view_source *source =
         view->manifest.sources ? bl_view_source_of_row(view->manifest.source, view->manifest.sources, row) : NULL;
     const struct bl_dataset *dataset = &view->source[source ? source - view->manifest.source : 0];
     const char *value = bl_row_reader_field(&dataset->row, column);
     if (value)
         bl_buffer_text(key, value);
-    else if (!bl_row_get_value(told, column, key))
+    else if (!bl_row_get_value(known, column, key))
         return bl_error_set(e, BL_EDATA, "%s has no column \"%s\", which its windows need", view->dir, column);
     bl_buffer_byte(key, '\t'); /* a separator, since values have tabs only as escapes */
     return bl_buffer_check(key, e);
 }
 
-/* Appends the names of the columns of --group-by and of --max-column ("NAME=MAXIMUM,..."), each with a NUL after it. */
-static void group_columns(const struct bl_manifest *m, struct bl_buffer *names)
-{
-    const char *group_by = bl_manifest_option(m, "group-by"), *maxima = bl_manifest_option(m, "max-column");
-    if (*group_by)
-        bl_buffer_append(names, group_by, strlen(group_by) + 1);
-    while (*maxima) {
-        size_t size = strcspn(maxima, ","), name = size;
-        while (name && maxima[name] != '=')
-            name--;
-        bl_buffer_append(names, maxima, name);
-        if (name)
-            bl_buffer_byte(names, '\0');
-        maxima += size + (maxima[size] == ',');
-    }
-}
-
+/* The columns are those of --group-by and of --max-column, which the manifest records as "NAME=MAXIMUM,NAME=MAXIMUM". A
+ * name may contain "=", so that the last one divides it from its maximum. names: each name with a NUL after it. */
 int bl_window_groups(struct bl_view *view, uint32_t **group, struct bl_error *e)
 {
     struct bl_buffer names = {0}, key = {0};
     struct bl_groups groups = {0};
     const int64_t rows = view->manifest.rows;
+    const char *group_by = bl_manifest_option(&view->manifest, "group-by");
+    const char *maxima = bl_manifest_option(&view->manifest, "max-column");
     *group = NULL;
-    group_columns(&view->manifest, &names);
+    if (*group_by)
+        bl_buffer_append(&names, group_by, strlen(group_by) + 1);
+    while (*maxima) {
+        size_t size = strcspn(maxima, ","), name = size;
+        while (name && maxima[name] != '=')
+            name--;
+        bl_buffer_append(&names, maxima, name);
+        if (name)
+            bl_buffer_byte(&names, '\0');
+        maxima += size + (maxima[size] == ',');
+    }
     int code = bl_buffer_check(&names, e);
     if (!code && names.size && !(*group = malloc(((size_t)rows + 1) * sizeof **group)))
         code = bl_error_memory(e);
@@ -212,8 +217,8 @@ int bl_window_draw(const struct bl_window *w, const struct bl_training *t, const
         piece[i] = place[i];
         piece[i].hash = splitmix(state + (uint64_t)w->first + i);
     }
-    /* Both lists have the same classes and groups. Sort the places by class, group and number, and the pieces by class,
-     * group and hash: the pieces of each group then meet the places of their group in random order. */
+    /* Both lists have the same classes and groups. The places are sorted by class, group and number, the pieces by
+     * class, group and hash: so the pieces of each group take the places of their group in random order. */
     if (!code) {
         qsort(place, w->count, sizeof *place, bucketed_compare);
         qsort(piece, w->count, sizeof *piece, bucketed_compare);
