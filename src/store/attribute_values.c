@@ -122,20 +122,6 @@ struct seen {
     size_t long_integer; /* first row with one, or SIZE_MAX */
 };
 
-/* Adds a value to what was seen. type->row becomes the row of the first text. */
-static void column_type_add(struct bl_column_type *type, struct seen *seen, enum value_type value, size_t row)
-{
-    type->empty += value == EMPTY;
-    seen->real |= value == REAL;
-    seen->integer |= value == INTEGER || value == LONG_INTEGER;
-    if (value == LONG_INTEGER && seen->long_integer == SIZE_MAX)
-        seen->long_integer = row;
-    if (value == TEXT) {
-        seen->text = true;
-        type->row = row;
-    }
-}
-
 /* A column is I64 if each row has an integer, since I64 has no value for a missing number. Otherwise the column is F64,
  * if F64 represents each of its integers. After a column's first text nothing changes its type: its values are skipped.
  */
@@ -159,7 +145,13 @@ int bl_column_type_detect(const struct bl_sequences *table, const char *const *n
             if (seen[c].text)
                 continue;
             code = walk_parse_value(&w, c, &value, &number, e);
-            column_type_add(&type[c], &seen[c], value, row);
+            type[c].empty += value == EMPTY;
+            type[c].row = value == TEXT ? row : SIZE_MAX;
+            seen[c].text = value == TEXT;
+            seen[c].real |= value == REAL;
+            seen[c].integer |= value == INTEGER || value == LONG_INTEGER;
+            if (value == LONG_INTEGER && seen[c].long_integer == SIZE_MAX)
+                seen[c].long_integer = row;
         }
     }
     for (int c = 0; c < count && !code; c++) {
@@ -178,37 +170,16 @@ int bl_column_type_detect(const struct bl_sequences *table, const char *const *n
 
 /* --- values ------------------------------------------------------------------------------------------------------- */
 
-/* Reads the value of attribute a of the current row. BL_EDATA: the value does not have the attribute's type. */
-static int values_read_one(struct walk *w, int a, const struct bl_attribute *attribute, size_t row, int64_t *value,
-                           struct bl_error *e)
-{
-    struct number n;
-    enum value_type type = TEXT;
-    bool whole = attribute->dtype == BL_I64;
-    BL_TRY(walk_parse_value(w, a, &type, &n, e));
-    if (whole && (type == INTEGER || type == LONG_INTEGER))
-        *value = n.integer;
-    else if (!whole && (type == INTEGER || type == REAL) && !isnan(n.real))
-        memcpy(value, &n.real, sizeof n.real);
-    else if (!whole && (type == EMPTY || type == REAL))
-        *value = NAN_BITS;
-    else
-        return bl_error_set(e, BL_EDATA, "row %zu (%s): \"%s\" in column \"%s\" is not %s", row, w->text.row.id,
-                            w->one.data, attribute->name, bl_dtype_name(attribute->dtype));
-    return BL_OK;
-}
-
 int bl_attribute_values_read(struct bl_attribute_values *values, const struct bl_sequences *table,
                              const struct bl_format *format, struct bl_error *e)
 {
     *values = (struct bl_attribute_values){.count = format->attributes};
     if (!format->attributes)
         return BL_OK;
-    struct walk w = {.table = table, .count = format->attributes};
     const char *name[BL_ATTRIBUTES_MAX];
+    struct walk w = {.table = table, .name = name, .count = format->attributes};
     for (int a = 0; a < format->attributes; a++)
         name[a] = format->attribute[a].name;
-    w.name = name;
     values->value = calloc(table->count + 1, (size_t)format->attributes * sizeof *values->value);
     int code = values->value ? BL_OK : bl_error_memory(e);
     for (size_t row = 0; row < table->count && !code; row++) {
@@ -216,8 +187,21 @@ int bl_attribute_values_read(struct bl_attribute_values *values, const struct bl
             continue;
         int64_t *value = values->value + row * (size_t)format->attributes;
         code = walk_read_row(&w, row, e);
-        for (int a = 0; a < format->attributes && !code; a++)
-            code = values_read_one(&w, a, &format->attribute[a], row, &value[a], e);
+        for (int a = 0; a < format->attributes && !code; a++, value++) {
+            struct number n;
+            enum value_type type = TEXT;
+            bool whole = format->attribute[a].dtype == BL_I64;
+            code = walk_parse_value(&w, a, &type, &n, e);
+            if (whole && (type == INTEGER || type == LONG_INTEGER))
+                *value = n.integer;
+            else if (!whole && (type == INTEGER || type == REAL) && !isnan(n.real))
+                memcpy(value, &n.real, sizeof n.real);
+            else if (!whole && (type == EMPTY || type == REAL))
+                *value = NAN_BITS;
+            else if (!code)
+                code = bl_error_set(e, BL_EDATA, "row %zu (%s): \"%s\" in column \"%s\" is not %s", row, w.text.row.id,
+                                    w.one.data, name[a], bl_dtype_name(format->attribute[a].dtype));
+        }
     }
     bl_row_reader_free(&w.text);
     bl_buffer_free(&w.one);

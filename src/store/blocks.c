@@ -162,49 +162,38 @@ int bl_stored_sequence_begin(struct bl_stored_sequence *s, struct bl_view *view,
     return BL_OK;
 }
 
-/* Returns true if, by the tables of the shard, the steps at the place `at` belong to the row and begin with its step
- * `step`. */
-static bool tables_have(const struct bl_block *tables, int64_t row, int64_t step, const struct bl_view_steps *at)
-{
-    for (int32_t i = 0; i < tables->num_sequences; i++) {
-        int64_t begin = tables->cu_seqlens[i];
-        if (tables->sequence[i] == row && begin <= at->first && at->end <= begin + tables->length[i])
-            return tables->source_start[i] + (at->first - begin) == step;
-    }
-    return false;
-}
-
-/* Compares a place with the tables of its shard, and its block with the checksum in the index unless the block was
- * verified just before. BL_EDATA: either differs. */
-static int sequence_check_place(struct bl_stored_sequence *s, const struct bl_view_steps *at, struct bl_error *e)
-{
-    const struct bl_manifest *m = &s->view->manifest;
-    const struct bl_block *tables;
-    /* Rows of a view count through all sources, rows in the tables of a shard from the first row of its source. */
-    int64_t first_row = m->sources ? bl_view_source_of_row(m->source, m->sources, s->row)->first_row : 0;
-    BL_TRY(bl_dataset_tables(at->source, at->block, &tables, e));
-    if (!tables_have(tables, s->row - first_row, s->next, at))
-        return bl_error_set(e, BL_EDATA,
-                            "%s is damaged: by its shard, block %" PRId64 " does not have step %" PRId64
-                            " of sequence %" PRId64 " where the index says",
-                            at->source->dir, at->block, s->next, s->row - first_row);
-    if (s->checked == at->source && s->checked_block == at->block)
-        return BL_OK;
-    s->checked = at->source;
-    s->checked_block = at->block;
-    return bl_dataset_check_block(at->source, at->block, s->field, e);
-}
-
+/* A place is compared with the tables of its shard: by them, its steps must belong to the row, and begin with the step
+ * that is read next. Its block is compared with the checksum in the index, unless it was verified just before. */
 int bl_stored_sequence_read(struct bl_stored_sequence *s, int64_t most, void *out, int64_t *steps, struct bl_error *e)
 {
+    const struct bl_manifest *m = &s->view->manifest;
+    /* Rows of a view count through all sources, rows in the tables of a shard from the first row of its source. */
+    const int64_t first_row = m->sources ? bl_view_source_of_row(m->source, m->sources, s->row)->first_row : 0;
+    const int64_t left = s->end - s->next, row = s->row - first_row;
     struct bl_view_steps at;
-    int64_t left = s->end - s->next;
+    const struct bl_block *tables = NULL;
+    bool has = false;
     *steps = 0;
     if (!left)
         return BL_OK;
     int code = bl_view_find(s->view, s->row, s->next, left < most ? left : most, &at, e);
     if (!code)
-        code = sequence_check_place(s, &at, e);
+        code = bl_dataset_tables(at.source, at.block, &tables, e);
+    for (int32_t i = 0; !code && i < tables->num_sequences && !has; i++) {
+        int64_t begin = tables->cu_seqlens[i];
+        has = tables->sequence[i] == row && begin <= at.first && at.end <= begin + tables->length[i] &&
+              tables->source_start[i] + (at.first - begin) == s->next;
+    }
+    if (!code && !has)
+        code = bl_error_set(e, BL_EDATA,
+                            "%s is damaged: by its shard, block %" PRId64 " does not have step %" PRId64
+                            " of sequence %" PRId64 " where the index says",
+                            at.source->dir, at.block, s->next, row);
+    if (!code && (s->checked != at.source || s->checked_block != at.block)) {
+        s->checked = at.source;
+        s->checked_block = at.block;
+        code = bl_dataset_check_block(at.source, at.block, s->field, e);
+    }
     if (!code)
         code = bl_dataset_read_steps(at.source, at.block, s->field, at.first, at.end, out, e);
     if (code == BL_EUSAGE) /* the place names a block or steps that do not exist: damage, not a wrong request */

@@ -204,29 +204,6 @@ static int dataset_read_files(struct bl_dataset *dataset, int64_t b, int f, int6
     return bl_shard_reader_read(&dataset->file, tensor + begin, size, dataset->bytes, e);
 }
 
-/* Reads and decodes steps first to end - 1 of a JPEG field to out. A step without bytes becomes zeros. */
-static int dataset_read_jpeg(struct bl_dataset *dataset, int64_t b, int f, int64_t first, int64_t end, uint8_t *out,
-                             struct bl_error *e)
-{
-    const struct bl_field *field = &dataset->manifest.format.fields.field[f];
-    size_t step = bl_field_step_bytes(field);
-    BL_TRY(dataset->decoder ? BL_OK : bl_jpeg_decoder_open(&dataset->decoder, e));
-    BL_TRY(dataset_read_files(dataset, b, f, first, end, e));
-    const int64_t *offsets = dataset->offsets;
-    int code = BL_OK;
-    for (int64_t t = first; t < end && !code; t++, out += step) {
-        size_t size = (size_t)(offsets[t + 1] - offsets[t]);
-        if (!size)
-            memset(out, 0, step);
-        else
-            code = bl_jpeg_decode(dataset->decoder, dataset->bytes + (offsets[t] - offsets[first]), size, field->shape,
-                                  out, e);
-        if (code)
-            bl_error_prefix(e, "%s: block %" PRId64 " of %s, step %" PRId64, dataset->file.path, b, field->name, t);
-    }
-    return code;
-}
-
 /* --- blocks ------------------------------------------------------------------------------------------------------- */
 
 /* Makes the shard of block b the current one. *offset: the place of step `first` in the uncompressed file. BL_EUSAGE:
@@ -264,18 +241,36 @@ int bl_dataset_copy_files(struct bl_dataset *dataset, int64_t b, int f, int64_t 
     return BL_OK;
 }
 
+/* A JPEG step without bytes becomes zeros. */
 int bl_dataset_read_steps(struct bl_dataset *dataset, int64_t b, int f, int64_t first, int64_t end, void *out,
                           struct bl_error *e)
 {
-    const struct bl_format *format = &dataset->manifest.format;
+    const struct bl_field *field = &dataset->manifest.format.fields.field[f];
     int64_t offset = 0;
     BL_TRY(dataset_seek_steps(dataset, b, f, first, end, &offset, e));
-    if (format->encoding[f].kind == BL_ENCODING_JPEG)
-        return dataset_read_jpeg(dataset, b, f, first, end, out, e);
-    BL_TRY(bl_dataset_copy_steps(dataset, b, f, first, end, out, e));
-    if (format->encoding[f].kind == BL_ENCODING_DELTA)
-        bl_delta_decode(out, (size_t)(end - first), format->fields.field[f].shape);
-    return BL_OK;
+    enum bl_encoding_kind kind = dataset->manifest.format.encoding[f].kind;
+    if (kind != BL_ENCODING_JPEG) {
+        BL_TRY(bl_dataset_copy_steps(dataset, b, f, first, end, out, e));
+        if (kind == BL_ENCODING_DELTA)
+            bl_delta_decode(out, (size_t)(end - first), field->shape);
+        return BL_OK;
+    }
+    BL_TRY(dataset->decoder ? BL_OK : bl_jpeg_decoder_open(&dataset->decoder, e));
+    BL_TRY(dataset_read_files(dataset, b, f, first, end, e));
+    const uint8_t *file = dataset->bytes;
+    uint8_t *picture = out;
+    int code = BL_OK;
+    for (int64_t t = first; t < end && !code; t++, picture += bl_field_step_bytes(field)) {
+        size_t size = (size_t)(dataset->offsets[t + 1] - dataset->offsets[t]);
+        if (size)
+            code = bl_jpeg_decode(dataset->decoder, file, size, field->shape, picture, e);
+        else
+            memset(picture, 0, bl_field_step_bytes(field));
+        if (code)
+            bl_error_prefix(e, "%s: block %" PRId64 " of %s, step %" PRId64, dataset->file.path, b, field->name, t);
+        file += size;
+    }
+    return code;
 }
 
 int bl_dataset_read(struct bl_dataset *dataset, int64_t b, int f, void *out, struct bl_error *e)
@@ -283,10 +278,19 @@ int bl_dataset_read(struct bl_dataset *dataset, int64_t b, int f, void *out, str
     return bl_dataset_read_steps(dataset, b, f, 0, dataset->manifest.format.T, out, e);
 }
 
-/* Computes the checksum of size uncompressed bytes of the current shard, from offset on. */
-static int dataset_sum(struct bl_dataset *dataset, int64_t offset, int64_t size, uint64_t *checksum, struct bl_error *e)
+/* The checksum covers the bytes as they are stored in the uncompressed file: of a JPEG field, the files of the block.
+ */
+int bl_dataset_check_block(struct bl_dataset *dataset, int64_t b, int f, struct bl_error *e)
 {
+    const struct bl_format *format = &dataset->manifest.format;
     struct bl_checksum_state sum;
+    int64_t offset = 0, size = 0, listed = 0;
+    BL_TRY(dataset_seek_field(dataset, b, f, &offset, &size, e));
+    if (format->encoding[f].kind == BL_ENCODING_JPEG) {
+        BL_TRY(dataset_read_offsets(dataset, b, f, e));
+        offset = bl_layout_offset(dataset->layout, bl_layout_field(dataset->layout, f), 0) + dataset->offsets[0];
+        size = dataset->offsets[format->T] - dataset->offsets[0];
+    }
     uint8_t *chunk = malloc(SUM_CHUNK);
     int code = chunk ? BL_OK : bl_error_memory(e);
     bl_checksum_begin(&sum);
@@ -296,23 +300,9 @@ static int dataset_sum(struct bl_dataset *dataset, int64_t offset, int64_t size,
         if (!code)
             bl_checksum_add(&sum, chunk, (size_t)part);
     }
-    *checksum = bl_checksum_end(&sum);
+    uint64_t checksum = bl_checksum_end(&sum);
     free(chunk);
-    return code;
-}
-
-int bl_dataset_check_block(struct bl_dataset *dataset, int64_t b, int f, struct bl_error *e)
-{
-    const struct bl_format *format = &dataset->manifest.format;
-    int64_t offset = 0, size = 0, listed = 0;
-    uint64_t checksum = 0;
-    BL_TRY(dataset_seek_field(dataset, b, f, &offset, &size, e));
-    if (format->encoding[f].kind == BL_ENCODING_JPEG) {
-        BL_TRY(dataset_read_offsets(dataset, b, f, e));
-        offset = bl_layout_offset(dataset->layout, bl_layout_field(dataset->layout, f), 0) + dataset->offsets[0];
-        size = dataset->offsets[format->T] - dataset->offsets[0];
-    }
-    BL_TRY(dataset_sum(dataset, offset, size, &checksum, e));
+    BL_TRY(code);
     BL_TRY(bl_index_read(&dataset->index, BL_INDEX_BLOCK_CHECKSUM, b * format->fields.count + f, 1, &listed, e));
     if ((uint64_t)listed != checksum)
         return bl_error_set(e, BL_EDATA,

@@ -403,22 +403,8 @@ static int epochs_add(struct epochs_job *a, struct bl_error *e)
     return code;
 }
 
-/* Writes a manifest without the plans of epochs. The files still exist afterwards: bl_epochs_sweep removes them. */
-static int epochs_remove(struct bl_manifest *m, const char *dir, struct bl_error *e)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < m->files; i++) {
-        if (bl_epochs_number(m->file[i].name))
-            free(m->file[i].name);
-        else
-            m->file[kept++] = m->file[i];
-    }
-    bool any = kept < m->files;
-    m->files = kept;
-    return any ? bl_manifest_write(m, dir, e) : BL_OK;
-}
-
-/* Without the lock on the directory, two processes would each write a manifest without the other's plans. */
+/* Without the lock on the directory, two processes would each write a manifest without the other's plans. With count 0,
+ * the manifest without plans is written before bl_epochs_sweep removes their files. */
 int bl_epochs_add(const struct bl_epochs *epochs, struct bl_epochs_result *made, struct bl_error *e)
 {
     struct epochs_job a = {.epochs = epochs};
@@ -436,8 +422,19 @@ int bl_epochs_add(const struct bl_epochs *epochs, struct bl_epochs_result *made,
         goto out;
     before = bl_epochs_count(m);
     code = bl_epochs_sweep(epochs->dir, fd, m, e);
-    if (!code)
-        code = epochs->count ? epochs_add(&a, e) : epochs_remove(m, epochs->dir, e);
+    if (!code && epochs->count)
+        code = epochs_add(&a, e);
+    size_t kept = 0, files = code || epochs->count ? 0 : m->files;
+    for (size_t i = 0; i < files; i++) {
+        if (bl_epochs_number(m->file[i].name))
+            free(m->file[i].name);
+        else
+            m->file[kept++] = m->file[i];
+    }
+    if (kept < files) {
+        m->files = kept;
+        code = bl_manifest_write(m, epochs->dir, e);
+    }
     /* Remove the plans that are no longer listed, or the plans written before an error. Do not remove the latter once
      * a plan was added to the manifest, since the manifest on disk may list it already. */
     if (!code && !epochs->count)
@@ -466,7 +463,6 @@ out:
 struct encounter {
     const struct bl_manifest *manifest;
     const char *dir;
-    size_t count;    /* rows of sequences.tsv */
     int64_t *number; /* [plans] epochs of the plans, from bl_epochs_list; 0: the stored plan */
     size_t plans;
 };
@@ -494,61 +490,41 @@ static int encounter_read(const struct encounter *n, size_t i, struct bl_plan *p
     return code;
 }
 
-/* Counts how many pairs of plan j share a block of plan i, too, and keeps the result if it is the highest so far.
- * places: those of plan i. */
-static int encounter_count(const struct encounter *n, size_t i, struct bl_pair_repeat_places *places, size_t j,
-                           struct bl_epochs_pair_repeat *pair_repeat, struct bl_error *e)
-{
-    struct bl_pair_repeat counted;
-    struct bl_plan plan = {0};
-    char name[BL_EPOCHS_NAME_MAX];
-    BL_TRY(encounter_read(n, j, &plan, e));
-    int code = bl_pair_repeat_count(&counted, &plan, places, e);
-    bl_plan_free(&plan);
-    if (code) {
-        bl_error_prefix(e, "%s/%s", n->dir, encounter_name(n, j, name));
-        return code;
-    }
-    if (!pair_repeat->highest.is_measured ||
-        bl_pair_repeat_share(&counted) > bl_pair_repeat_share(&pair_repeat->highest)) {
-        pair_repeat->highest = counted;
-        pair_repeat->plan[0] = n->number[i];
-        pair_repeat->plan[1] = n->number[j];
-    }
-    return BL_OK;
-}
-
-/* Compares plan i with all later plans, or only with the next one if there are many; the stored plan is compared with
- * all. */
-static int encounter_count_all(const struct encounter *n, size_t i, struct bl_epochs_pair_repeat *pair_repeat,
-                               struct bl_error *e)
-{
-    struct bl_pair_repeat_places places = {0};
-    struct bl_plan plan = {0};
-    char name[BL_EPOCHS_NAME_MAX];
-    size_t end = pair_repeat->each_pair || i == 0 ? n->plans : i + 2;
-    BL_TRY(encounter_read(n, i, &plan, e));
-    int code = bl_pair_repeat_find_places(&places, &plan, n->count, e);
-    bl_plan_free(&plan);
-    if (code)
-        bl_error_prefix(e, "%s/%s", n->dir, encounter_name(n, i, name));
-    for (size_t j = i + 1; j < end && !code; j++)
-        code = encounter_count(n, i, &places, j, pair_repeat, e);
-    bl_pair_repeat_free_places(&places);
-    return code;
-}
-
+/* Plan i is compared with all later plans, or only with the next one if there are many; the stored plan is compared
+ * with all. */
 int bl_epochs_pair_repeat_measure(struct bl_epochs_pair_repeat *pair_repeat, const struct bl_manifest *manifest,
                                   const char *dir, size_t count, struct bl_error *e)
 {
-    struct encounter n = {.manifest = manifest, .dir = dir, .count = count};
+    struct encounter n = {.manifest = manifest, .dir = dir};
+    struct bl_pair_repeat counted, *highest = &pair_repeat->highest;
+    char name[BL_EPOCHS_NAME_MAX];
     *pair_repeat = (struct bl_epochs_pair_repeat){0};
     BL_TRY(bl_epochs_list(manifest, &n.number, &n.plans, e));
     int code = BL_OK;
     pair_repeat->epochs = (int64_t)n.plans - 1;
     pair_repeat->each_pair = pair_repeat->epochs <= EACH_PAIR_EPOCHS;
-    for (size_t i = 0; i + 1 < n.plans && !code; i++)
-        code = encounter_count_all(&n, i, pair_repeat, e);
+    for (size_t i = 0; i + 1 < n.plans && !code; i++) {
+        struct bl_pair_repeat_places places = {0}; /* the blocks of each sequence in plan i */
+        size_t end = pair_repeat->each_pair || i == 0 ? n.plans : i + 2;
+        for (size_t j = i; j < end && !code; j++) {
+            struct bl_plan plan = {0};
+            code = encounter_read(&n, j, &plan, e);
+            if (code)
+                break;
+            code = j == i ? bl_pair_repeat_find_places(&places, &plan, count, e)
+                          : bl_pair_repeat_count(&counted, &plan, &places, e);
+            bl_plan_free(&plan);
+            if (code)
+                bl_error_prefix(e, "%s/%s", dir, encounter_name(&n, j, name));
+            if (code || j == i ||
+                (highest->is_measured && bl_pair_repeat_share(&counted) <= bl_pair_repeat_share(highest)))
+                continue;
+            *highest = counted;
+            pair_repeat->plan[0] = n.number[i];
+            pair_repeat->plan[1] = n.number[j];
+        }
+        bl_pair_repeat_free_places(&places);
+    }
     free(n.number);
     return code;
 }

@@ -51,27 +51,6 @@ static int wanted_add(struct wanted *w, size_t i, const char *text, struct bl_er
     return bl_hash_add(&w->hash, XXH3_64bits(text, strlen(text)), i, e);
 }
 
-/* Builds the hash of all wanted ids, and sets their rows to -1. An invalid escape is no error: the id matches as given.
- */
-static int wanted_make(struct wanted *w, struct bl_error *e)
-{
-    w->plain = calloc(w->count + 1, sizeof *w->plain);
-    int code = w->plain ? BL_OK : bl_error_memory(e);
-    for (size_t i = 0; i < w->count && !code; i++) {
-        w->row[i] = -1;
-        char *plain = w->plain[i] = strdup(w->id[i]);
-        if (!plain)
-            return bl_error_memory(e);
-        int64_t size = bl_text_unescape(plain, strlen(plain));
-        if (size >= 0)
-            plain[size] = 0;
-        code = wanted_add(w, i, w->id[i], e);
-        if (!code && size >= 0 && strcmp(plain, w->id[i]) != 0)
-            code = wanted_add(w, i, plain, e);
-    }
-    return code;
-}
-
 /* Sets the row of every wanted id that is equal to this id, unless an earlier row had it. */
 static int id_compare(void *context, int64_t row, const char *id, bool *done, struct bl_error *e)
 {
@@ -89,11 +68,22 @@ static int id_compare(void *context, int64_t row, const char *id, bool *done, st
     return BL_OK;
 }
 
+/* An id with an invalid escape is no error: it matches as given. */
 int bl_sequence_ids_find(struct bl_view *view, const char *const *id, size_t count, const struct bl_cancel *cancel,
                          int64_t *row, struct bl_error *e)
 {
-    struct wanted w = {.id = id, .count = count, .row = row};
-    int code = wanted_make(&w, e);
+    struct wanted w = {.id = id, .plain = calloc(count + 1, sizeof *w.plain), .count = count, .row = row};
+    int code = w.plain ? BL_OK : bl_error_memory(e);
+    for (size_t i = 0; i < count && !code; i++) {
+        row[i] = -1;
+        char *plain = w.plain[i] = strdup(id[i]);
+        int64_t size = plain ? bl_text_unescape(plain, strlen(plain)) : -1;
+        if (size >= 0)
+            plain[size] = 0;
+        code = plain ? wanted_add(&w, i, id[i], e) : bl_error_memory(e);
+        if (!code && size >= 0 && strcmp(plain, id[i]) != 0)
+            code = wanted_add(&w, i, plain, e);
+    }
     if (!code)
         code = ids_visit(view, cancel, id_compare, &w, e);
     for (size_t i = 0; w.plain && i < count; i++)
@@ -348,22 +338,6 @@ static int rows_take(struct bl_find *f, void *context, const struct bl_found *pi
     return BL_OK;
 }
 
-/* Finds the wanted rows in blocks first to end - 1. Most parts have none: only where one is are pieces drawn. */
-static int rows_find_in(struct bl_find *f, struct subjects *s, int64_t first, int64_t end, struct bl_error *e)
-{
-    struct part part;
-    int code = find_read_part(f, first, end, &part, e);
-    bool has = false;
-    for (size_t p = 0; !code && p < part.plan.pieces && !has; p++)
-        has = subjects_have(s, part.plan.sequence[p]);
-    if (has && find_is_windowed(f))
-        code = part_draw(f, &part, e);
-    for (size_t b = 0; has && b < part.plan.blocks && !code; b++)
-        code = block_visit(f, &part, b, rows_take, s, e);
-    find_free_part(&part);
-    return code;
-}
-
 /* Orders results for qsort: by subject, source_start, block, start and training step. */
 static int found_compare(const void *a, const void *b)
 {
@@ -379,17 +353,29 @@ static int found_compare(const void *a, const void *b)
     return (p->reading.step > q->reading.step) - (p->reading.step < q->reading.step);
 }
 
+/* Most parts have none of the rows: pieces are drawn only in a part that has one. */
 int bl_find_rows(struct bl_find *f, const int64_t *row, size_t count, struct bl_error *e)
 {
     const struct bl_index *index = &f->view->index;
     const int64_t blocks = index->blocks, pieces = index->pieces > 0 ? index->pieces : 1;
+    const bool is_windowed = find_is_windowed(f);
     int64_t step = blocks / (pieces / PART_PIECES + 1) + 1;
     struct subjects subjects = {.count = count};
     int code = subjects_make(&subjects, f, row, e);
-    if (find_is_windowed(f))
+    if (is_windowed)
         step = f->training->window < blocks ? f->training->window : blocks;
-    for (int64_t first = 0; first < blocks && !code; first += step)
-        code = rows_find_in(f, &subjects, first, first + step < blocks ? first + step : blocks, e);
+    for (int64_t first = 0; first < blocks && !code; first += step) {
+        struct part part;
+        bool has = false;
+        code = find_read_part(f, first, first + step < blocks ? first + step : blocks, &part, e);
+        for (size_t p = 0; !code && p < part.plan.pieces && !has; p++)
+            has = subjects_have(&subjects, part.plan.sequence[p]);
+        if (has && is_windowed)
+            code = part_draw(f, &part, e);
+        for (size_t b = 0; has && b < part.plan.blocks && !code; b++)
+            code = block_visit(f, &part, b, rows_take, &subjects, e);
+        find_free_part(&part);
+    }
     if (!code && f->count)
         qsort(f->found, f->count, sizeof *f->found, found_compare);
     free(subjects.each);
@@ -410,43 +396,34 @@ static int step_take(struct bl_find *f, void *context, const struct bl_found *pi
     return found_add(f, &found, e);
 }
 
-/* Adds all pieces of the block that a rank reads at a place of its batch. */
-static int step_find_block(struct bl_find *f, struct bl_reading *reading, struct bl_error *e)
-{
-    const int64_t block = bl_training_order_block(&f->order, reading), blocks = f->view->index.blocks;
-    const int64_t window = find_is_windowed(f) ? f->training->window : 1, first = block - block % window;
-    struct part part;
-    int code = find_read_part(f, first, window < blocks - first ? first + window : blocks, &part, e);
-    if (!code && find_is_windowed(f))
-        code = part_draw(f, &part, e);
-    if (!code)
-        code = block_visit(f, &part, (size_t)(block - first), step_take, reading, e);
-    find_free_part(&part);
-    return code;
-}
-
+/* Of each block that a rank reads at a place of its batch, all pieces are added. */
 int bl_find_step(struct bl_find *f, int64_t step, struct bl_error *e)
 {
     const struct bl_training *t = f->training;
-    const int64_t steps = f->order.steps;
+    const int64_t steps = f->order.steps, blocks = f->view->index.blocks;
+    const int64_t window = find_is_windowed(f) ? t->window : 1;
     char a[BL_PLURAL_SIZE];
     int code = BL_OK;
     if (step >= steps && (t->consumed || !steps))
         return bl_error_set(e, BL_EUSAGE, "--step %" PRId64 ": %s left in epoch %" PRId64, step,
                             bl_text_plural(a, steps, "step is|steps are"), t->epoch);
-    /* Users may count steps from the start of training, so the message names the epoch and step that this would be.
-     */
+    /* Users may count steps from the start of training, so the message names the epoch and step that this would be. */
     if (step >= steps)
         return bl_error_set(e, BL_EUSAGE,
                             "--step %" PRId64
                             ": an epoch has %s; counted from the beginning of the training, step %" PRId64
                             " is --epoch %" PRId64 " --step %" PRId64,
                             step, bl_text_plural(a, steps, "step"), step, step / steps, step % steps);
-    for (int64_t rank = 0; rank < t->world_size && !code; rank++) {
-        for (int64_t place = 0; place < t->batch_size && !code; place++) {
-            struct bl_reading reading = {step, rank, place};
-            code = step_find_block(f, &reading, e);
-        }
+    for (int64_t i = 0; i < t->world_size * t->batch_size && !code; i++) {
+        struct bl_reading reading = {step, i / t->batch_size, i % t->batch_size};
+        const int64_t block = bl_training_order_block(&f->order, &reading), first = block - block % window;
+        struct part part;
+        code = find_read_part(f, first, window < blocks - first ? first + window : blocks, &part, e);
+        if (!code && find_is_windowed(f))
+            code = part_draw(f, &part, e);
+        if (!code)
+            code = block_visit(f, &part, (size_t)(block - first), step_take, &reading, e);
+        find_free_part(&part);
     }
     return code;
 }

@@ -122,26 +122,6 @@ int bl_format_check_overlap(const struct bl_format *format, int64_t overlap, str
                         "\" which steps are repeated: rename the field or column of this name");
 }
 
-/* Checks the number, the names and the types of attributes. */
-static int format_check_attributes(const struct bl_format *format, struct bl_error *e)
-{
-    if (format->attributes < 0 || format->attributes > BL_ATTRIBUTES_MAX)
-        return bl_error_set(e, BL_EUSAGE, "a dataset has at most %d attributes, not %d", BL_ATTRIBUTES_MAX,
-                            format->attributes);
-    for (int a = 0; a < format->attributes; a++) {
-        const struct bl_attribute *attribute = &format->attribute[a];
-        if (format_name_is_taken(format, attribute->name, BL_TABLES + a, format->fields.count))
-            return bl_error_set(e, BL_EUSAGE,
-                                "attribute name \"%s\" is taken by a tensor of the shards (rename the "
-                                "column, or leave it out with --attributes-columns)",
-                                attribute->name);
-        if (attribute->dtype != BL_I64 && attribute->dtype != BL_F64)
-            return bl_error_set(e, BL_EUSAGE, "attribute \"%s\" is %s, not I64 or F64", attribute->name,
-                                bl_dtype_name(attribute->dtype));
-    }
-    return BL_OK;
-}
-
 /* Returns true if the name of a tensor of field f is too long, or if another field has the name. */
 static bool format_tensor_name_is_taken(const struct bl_format *format, int f, bool offsets)
 {
@@ -218,7 +198,21 @@ int bl_format_check(const struct bl_format *format, struct bl_error *e)
             return bl_error_set(e, BL_EUSAGE, "field \"%s\": the size of a block is out of range", field->name);
         BL_TRY(format_check_encoding(format, f, e));
     }
-    return format_check_attributes(format, e);
+    if (format->attributes < 0 || format->attributes > BL_ATTRIBUTES_MAX)
+        return bl_error_set(e, BL_EUSAGE, "a dataset has at most %d attributes, not %d", BL_ATTRIBUTES_MAX,
+                            format->attributes);
+    for (int a = 0; a < format->attributes; a++) {
+        const struct bl_attribute *attribute = &format->attribute[a];
+        if (format_name_is_taken(format, attribute->name, BL_TABLES + a, format->fields.count))
+            return bl_error_set(e, BL_EUSAGE,
+                                "attribute name \"%s\" is taken by a tensor of the shards (rename the "
+                                "column, or leave it out with --attributes-columns)",
+                                attribute->name);
+        if (attribute->dtype != BL_I64 && attribute->dtype != BL_F64)
+            return bl_error_set(e, BL_EUSAGE, "attribute \"%s\" is %s, not I64 or F64", attribute->name,
+                                bl_dtype_name(attribute->dtype));
+    }
+    return BL_OK;
 }
 
 /* --- shards ------------------------------------------------------------------------------------------------------- */

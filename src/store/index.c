@@ -229,25 +229,6 @@ struct part {
     bool is_cut;
 };
 
-/* Reads block_ptr, and subtracts the number of the first piece, so that the pieces of the part count from 0. If the
- * part includes the first or the last block of the file, it must include the first or the last piece. */
-static int index_read_block_ptr(struct part *part, struct bl_error *e)
-{
-    int64_t *at = part->plan->block_ptr, blocks = (int64_t)part->plan->blocks;
-    BL_TRY(bl_index_read(part->index, BL_INDEX_BLOCK_PTR, part->first, blocks + 1, at, e));
-    bool rises = at[0] >= 0 && at[blocks] <= part->index->pieces && (part->first || at[0] == 0) &&
-                 (part->first + blocks < part->index->blocks || at[blocks] == part->index->pieces);
-    for (int64_t b = 0; b < blocks && rises; b++)
-        rises = at[b] <= at[b + 1];
-    if (!rises)
-        return bl_error_set(e, BL_EDATA, "block_ptr does not rise from 0 to the number of pieces");
-    part->piece = at[0];
-    for (int64_t b = 0; b <= blocks; b++)
-        at[b] -= part->piece;
-    part->plan->pieces = (size_t)at[blocks];
-    return BL_OK;
-}
-
 /* Reads pieces p to p + n - 1 of the plan. Values of source_start that are 0 are not written to the array, which was
  * allocated as zeros: if no sequence was cut, its pages take no memory. */
 static int index_read_pieces(const struct part *part, int64_t p, int64_t n, struct bl_error *e)
@@ -320,15 +301,30 @@ static int index_read_members(const struct part *part, int64_t p, int64_t n, str
     return code;
 }
 
-/* Allocates the arrays of the plan, reads them, and checks them. On error the plan is empty. */
+/* Allocates the arrays of the plan, reads them, and checks them. Pieces count from the first one of the part. If the
+ * part includes the first or the last block of the file, it must include the first or the last piece. On error the plan
+ * is empty. */
 static int index_read_part(struct part *part, struct bl_error *e)
 {
     struct bl_plan *plan = part->plan;
     bool has_length = !part->is_members, has_start = !part->is_members || part->is_cut;
-    plan->block_ptr = calloc(plan->blocks + 1, sizeof *plan->block_ptr);
-    int code = plan->block_ptr ? index_read_block_ptr(part, e) : bl_error_memory(e);
+    const int64_t blocks = (int64_t)plan->blocks, all = part->index->pieces;
+    int64_t *at = plan->block_ptr = calloc(plan->blocks + 1, sizeof *plan->block_ptr);
+    int code = at ? bl_index_read(part->index, BL_INDEX_BLOCK_PTR, part->first, blocks + 1, at, e) : bl_error_memory(e);
     if (code)
         goto out;
+    bool rises = at[0] >= 0 && at[blocks] <= all && (part->first || at[0] == 0) &&
+                 (part->first + blocks < part->index->blocks || at[blocks] == all);
+    for (int64_t b = 0; b < blocks && rises; b++)
+        rises = at[b] <= at[b + 1];
+    if (!rises) {
+        code = bl_error_set(e, BL_EDATA, "block_ptr does not rise from 0 to the number of pieces");
+        goto out;
+    }
+    part->piece = at[0];
+    for (int64_t b = 0; b <= blocks; b++)
+        at[b] -= part->piece;
+    plan->pieces = (size_t)at[blocks];
     plan->sequence = calloc(plan->pieces + 1, sizeof *plan->sequence);
     plan->length = has_length ? calloc(plan->pieces + 1, sizeof *plan->length) : NULL;
     plan->source_start = has_start ? calloc(plan->pieces + 1, sizeof *plan->source_start) : NULL;

@@ -114,24 +114,6 @@ static int info_read_row(struct bl_info *info, const struct bl_sequences *t, siz
     return fault->id && fault->reason ? BL_OK : bl_error_memory(e);
 }
 
-/* Opens the table of a dataset, or the tables of all sources of a view as one table. */
-static int info_open_table(const struct bl_info *info, const char *dir, struct bl_sequences *table, struct bl_error *e)
-{
-    const struct bl_manifest *m = &info->manifest;
-    const struct bl_sequences_columns columns = {.may_repeat = true};
-    if (!bl_manifest_is_view(m))
-        return bl_sequences_open_dataset(table, dir, NULL, e);
-    char **path = bl_view_source_tables(m, dir);
-    int code = path ? bl_sequences_open_columns(table, (const char *const *)path, (int)m->sources, &columns, e)
-                    : bl_error_memory(e);
-    bl_path_free_all(path, m->sources);
-    struct bl_error why = {0};
-    if (!code || !bl_view_check_sources(m, dir, &why))
-        return code;
-    bl_error_clear(e); /* the error of the source tells more than the one that its table is missing */
-    return bl_error_pass(e, why.code, &why);
-}
-
 bool bl_info_is_split(const struct bl_info *info)
 {
     const struct bl_manifest *m = &info->manifest;
@@ -139,18 +121,30 @@ bool bl_info_is_split(const struct bl_info *info)
                                 strcmp(bl_manifest_option(m, "oversize"), "split") == 0);
 }
 
-/* Reads the table, and sets all members that count sequences. Dropped sequences of a view are those that its plan
- * leaves out, because the tables of the sources do not say what the view drops. */
+/* Reads the table of a dataset, or the tables of all sources of a view as one table, and sets all members that count
+ * sequences. Dropped sequences of a view are those that its plan leaves out, because the tables of the sources do not
+ * say what the view drops. If a table cannot be read because its source is missing, the error is that of the source. */
 static int info_read_sequences(struct bl_info *info, const char *dir, size_t *rows, struct bl_error *e)
 {
+    const struct bl_manifest *m = &info->manifest;
+    const struct bl_sequences_columns columns = {.may_repeat = true};
+    const bool is_view = bl_manifest_is_view(m);
     struct bl_sequences table;
     struct bl_row_reader text = {0};
-    const struct bl_manifest *m = &info->manifest;
+    struct bl_error why = {0};
     int64_t longest = m->plan_info.longest, num, den;
     info->bar_width = (longest - 1) / BL_INFO_BARS + 1;
     info->bars = (int)((longest - 1) / info->bar_width + 1);
-    BL_TRY(info_open_table(info, dir, &table, e));
-    int code = BL_OK;
+    char **path = is_view ? bl_view_source_tables(m, dir) : NULL;
+    int code = !is_view ? bl_sequences_open_dataset(&table, dir, NULL, e)
+               : path   ? bl_sequences_open_columns(&table, (const char *const *)path, (int)m->sources, &columns, e)
+                        : bl_error_memory(e);
+    bl_path_free_all(path, m->sources);
+    if (code && is_view && bl_view_check_sources(m, dir, &why)) {
+        bl_error_clear(e);
+        code = bl_error_pass(e, why.code, &why);
+    }
+    BL_TRY(code);
     for (size_t i = 0; !code && i < table.count; i++)
         code = info_read_row(info, &table, i, &text, e);
     *rows = table.count;
@@ -158,8 +152,8 @@ static int info_read_sequences(struct bl_info *info, const char *dir, size_t *ro
     if (!code && kind && bl_kind_rate(kind, table.sampling, &num, &den))
         info->hours = (double)m->plan_info.steps * (double)den / (double)num / 3600;
     info->damaged = table.damaged;
-    info->dropped = bl_manifest_is_view(m) ? m->plan_info.sequences : bl_sequences_dropped(&table);
-    info->excluded = bl_manifest_is_view(m) ? 0 : table.excluded - table.held;
+    info->dropped = is_view ? m->plan_info.sequences : bl_sequences_dropped(&table);
+    info->excluded = is_view ? 0 : table.excluded - table.held;
     for (size_t s = 0; s < m->sources; s++)
         info->dropped -= m->source[s].sequences;
     info->fault_count = bl_sequences_unusable(&table) + table.damaged;

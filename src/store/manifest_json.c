@@ -61,32 +61,7 @@ static int source_read_text(const json_t *object, const char *name, char **out, 
     return bl_jansson_get_unescaped(object, name, out, e);
 }
 
-/* Reads one source, but not the member "files" beyond its checksums. */
-static int source_read(const json_t *object, struct bl_view_source *source, struct bl_error *e)
-{
-    const json_t *share = json_object_get(object, "share"), *weight = json_object_get(object, "weight");
-    const json_t *files = json_object_get(object, "files");
-    const struct bl_jansson_integer numbers[] = {{"rows", 0, &source->rows},
-                                                 {"first_row", 0, &source->first_row},
-                                                 {"blocks", 1, &source->blocks},
-                                                 {"sequences", 0, &source->sequences},
-                                                 {"steps", 0, &source->steps}};
-    BL_TRY(source_read_text(object, "name", &source->name, e));
-    BL_TRY(source_read_text(object, "path", &source->path, e));
-    BL_TRY(bl_jansson_get_integers(object, numbers, sizeof numbers / sizeof *numbers, e));
-    for (int f = 0; f < BL_VIEW_SOURCE_FILES; f++)
-        BL_TRY(bl_jansson_get_checksum(files, bl_view_source_file_name((enum bl_view_source_file)f),
-                                       &source->checksum[f], e));
-    if (source->steps > INT64_MAX / 2 || source->rows > BL_SEQUENCES_MAX || source->blocks > INT64_MAX / BL_T_MAX)
-        return bl_error_set(e, BL_EDATA, "\"rows\", \"blocks\" or \"steps\" of a source are impossible");
-    if (!json_is_number(share) || !(json_is_null(weight) || json_is_number(weight)))
-        return bl_error_set(e, BL_EDATA, "\"share\" or \"weight\" of a source is missing or invalid");
-    source->share = json_number_value(share);
-    source->weight = json_number_value(weight); /* null: 0 */
-    return BL_OK;
-}
-
-/* Reads both members. BL_EDATA: invalid, or the rows of the sources do not follow each other. */
+/* Reads "rows" and "sources". BL_EDATA: invalid, or the rows of the sources do not follow each other. */
 static int view_sources_from_json(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
 {
     const json_t *sources = json_object_get(object, "sources");
@@ -96,8 +71,28 @@ static int view_sources_from_json(const json_t *object, struct bl_manifest *mani
     if (json_array_size(sources) < 1)
         return bl_error_set(e, BL_EDATA, "\"sources\" is missing, or not a list");
     for (size_t i = 0; i < json_array_size(sources); i++) {
+        const json_t *entry = json_array_get(sources, i), *files = json_object_get(entry, "files");
+        const json_t *share = json_object_get(entry, "share"), *weight = json_object_get(entry, "weight");
         struct bl_view_source *source = bl_manifest_append_source(manifest, e);
-        BL_TRY(source ? source_read(json_array_get(sources, i), source, e) : BL_EFAIL);
+        if (!source)
+            return BL_EFAIL;
+        const struct bl_jansson_integer numbers[] = {{"rows", 0, &source->rows},
+                                                     {"first_row", 0, &source->first_row},
+                                                     {"blocks", 1, &source->blocks},
+                                                     {"sequences", 0, &source->sequences},
+                                                     {"steps", 0, &source->steps}};
+        BL_TRY(source_read_text(entry, "name", &source->name, e));
+        BL_TRY(source_read_text(entry, "path", &source->path, e));
+        BL_TRY(bl_jansson_get_integers(entry, numbers, sizeof numbers / sizeof *numbers, e));
+        for (int f = 0; f < BL_VIEW_SOURCE_FILES; f++)
+            BL_TRY(bl_jansson_get_checksum(files, bl_view_source_file_name((enum bl_view_source_file)f),
+                                           &source->checksum[f], e));
+        if (source->steps > INT64_MAX / 2 || source->rows > BL_SEQUENCES_MAX || source->blocks > INT64_MAX / BL_T_MAX)
+            return bl_error_set(e, BL_EDATA, "\"rows\", \"blocks\" or \"steps\" of a source are impossible");
+        if (!json_is_number(share) || !(json_is_null(weight) || json_is_number(weight)))
+            return bl_error_set(e, BL_EDATA, "\"share\" or \"weight\" of a source is missing or invalid");
+        source->share = json_number_value(share);
+        source->weight = json_number_value(weight); /* null: 0 */
         if (source->first_row != rows || source->rows > manifest->rows - rows)
             return bl_error_set(e, BL_EDATA, "the rows of the source %s do not follow those before", source->name);
         rows += source->rows;
@@ -250,57 +245,52 @@ static int manifest_read_counts(const json_t *object, struct bl_manifest *m, str
     return BL_OK;
 }
 
-/* Reads a field. Its name must obey the rules for names of fields: exports make file names from it, so that a damaged
- * manifest must not bring in a path. Older versions had only raw fields and no member "encoding". */
-static int manifest_read_field(const json_t *object, struct bl_field *field, struct bl_encoding *encoding, char **made,
-                               struct bl_error *e)
-{
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
-    const char *name, *kind, *dtype;
-    BL_TRY(bl_jansson_get_text(object, "name", &name, e));
-    BL_TRY(bl_jansson_get_text(object, "kind", &kind, e));
-    BL_TRY(bl_jansson_get_text(object, "dtype", &dtype, e));
-    BL_TRY(bl_jansson_get_unescaped(object, "made", made, e));
-    int type = bl_dtype_parse(dtype);
-    size_t size = strspn(name, allowed);
-    bool is_name = size && !name[size] && name[strspn(name, ".")];
-    if (type < 0 || strlen(name) >= sizeof field->name || strlen(kind) >= sizeof field->kind || !is_name)
-        return bl_error_set(e, BL_EDATA, "a field has an invalid name, kind or dtype");
-    strcpy(field->name, name);
-    strcpy(field->kind, kind);
-    field->dtype = (enum bl_dtype)type;
-    const json_t *encoded = json_object_get(object, "encoding"), *shape = json_object_get(object, "shape");
-    *encoding = (struct bl_encoding){.kind = BL_ENCODING_RAW};
-    if (encoded && (!json_is_string(encoded) || !bl_encoding_parse(json_string_value(encoded), encoding)))
-        return bl_error_set(e, BL_EDATA, "field \"%s\": unknown encoding", name);
-    if (json_object_get(object, "pad"))
-        BL_TRY(bl_jansson_get_integer(object, "pad", INT64_MIN, INT64_MAX, &field->pad, e));
-    if (!json_is_array(shape) || json_array_size(shape) > BL_FIELD_RANK_MAX)
-        return bl_error_set(e, BL_EDATA, "field \"%s\": \"shape\" is not a list of at most %d sizes", field->name,
-                            BL_FIELD_RANK_MAX);
-    field->rank = (int)json_array_size(shape);
-    for (int i = 0; i < field->rank; i++) {
-        const json_t *side = json_array_get(shape, (size_t)i);
-        if (!json_is_integer(side) || json_integer_value(side) < 1)
-            return bl_error_set(e, BL_EDATA, "field \"%s\": \"shape\" has an invalid size", field->name);
-        field->shape[i] = json_integer_value(side);
-    }
-    return BL_OK;
-}
-
-/* Reads the list of fields. A dataset has at least one. */
+/* Reads the list of fields, at least one. A name must obey the rules for names of fields: exports make file names from
+ * it, so that a damaged manifest must not bring in a path. Older versions had only raw fields and no member "encoding".
+ */
 static int manifest_read_fields(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
 {
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
     const json_t *fields = json_object_get(object, "fields");
     size_t count = json_array_size(fields);
     if (count < 1 || count > BL_FIELDS_MAX)
         return bl_error_set(e, BL_EDATA, "\"fields\" is missing, or not a list of 1 to %d", BL_FIELDS_MAX);
-    int code = BL_OK;
-    for (size_t i = 0; i < count && !code; i++)
-        code = manifest_read_field(json_array_get(fields, i), &manifest->format.fields.field[i],
-                                   &manifest->format.encoding[i], &manifest->made[i], e);
     manifest->format.fields.count = (int)count;
-    return code;
+    for (size_t f = 0; f < count; f++) {
+        const json_t *entry = json_array_get(fields, f);
+        struct bl_field *field = &manifest->format.fields.field[f];
+        struct bl_encoding *encoding = &manifest->format.encoding[f];
+        const char *name, *kind, *dtype;
+        BL_TRY(bl_jansson_get_text(entry, "name", &name, e));
+        BL_TRY(bl_jansson_get_text(entry, "kind", &kind, e));
+        BL_TRY(bl_jansson_get_text(entry, "dtype", &dtype, e));
+        BL_TRY(bl_jansson_get_unescaped(entry, "made", &manifest->made[f], e));
+        int type = bl_dtype_parse(dtype);
+        size_t size = strspn(name, allowed);
+        bool is_name = size && !name[size] && name[strspn(name, ".")];
+        if (type < 0 || size >= sizeof field->name || strlen(kind) >= sizeof field->kind || !is_name)
+            return bl_error_set(e, BL_EDATA, "a field has an invalid name, kind or dtype");
+        strcpy(field->name, name);
+        strcpy(field->kind, kind);
+        field->dtype = (enum bl_dtype)type;
+        const json_t *encoded = json_object_get(entry, "encoding"), *shape = json_object_get(entry, "shape");
+        *encoding = (struct bl_encoding){.kind = BL_ENCODING_RAW};
+        if (encoded && (!json_is_string(encoded) || !bl_encoding_parse(json_string_value(encoded), encoding)))
+            return bl_error_set(e, BL_EDATA, "field \"%s\": unknown encoding", name);
+        if (json_object_get(entry, "pad"))
+            BL_TRY(bl_jansson_get_integer(entry, "pad", INT64_MIN, INT64_MAX, &field->pad, e));
+        if (!json_is_array(shape) || json_array_size(shape) > BL_FIELD_RANK_MAX)
+            return bl_error_set(e, BL_EDATA, "field \"%s\": \"shape\" is not a list of at most %d sizes", name,
+                                BL_FIELD_RANK_MAX);
+        field->rank = (int)json_array_size(shape);
+        for (int i = 0; i < field->rank; i++) {
+            const json_t *side = json_array_get(shape, (size_t)i);
+            if (!json_is_integer(side) || json_integer_value(side) < 1)
+                return bl_error_set(e, BL_EDATA, "field \"%s\": \"shape\" has an invalid size", name);
+            field->shape[i] = json_integer_value(side);
+        }
+    }
+    return BL_OK;
 }
 
 /* Reads the attributes. There are none if the member is missing. */

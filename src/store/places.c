@@ -326,62 +326,54 @@ static void tables_add(struct tables *t, const char *name, enum bl_dtype dtype, 
     snprintf(table->tensor.name, sizeof table->tensor.name, "%s%s", attribute < 0 ? "" : BL_PLACES_ATTRIBUTE, name);
 }
 
-/* Writes the header and all tables. A column of an attribute is gathered from the values of all rows. */
-static int tables_write(struct tables *t, struct bl_output *out, const struct bl_attribute_values *values, int64_t rows,
-                        struct bl_error *e)
-{
-    const struct bl_metadata metadata[] = {{"bload_format", "1"}};
-    struct bl_tensor *order[TABLES_MAX];
-    const struct bl_tensor *placed[TABLES_MAX];
-    struct bl_buffer header = {0};
-    int64_t chunk[CHUNK];
-    for (int i = 0; i < t->count; i++)
-        placed[i] = order[i] = &t->table[i].tensor;
-    int code = bl_safetensors_place(order, t->count, e);
-    if (!code)
-        code = bl_safetensors_header(placed, t->count, metadata, 1, &header, e);
-    if (!code)
-        code = bl_output_write(out, header.data, header.size, e);
-    for (int i = 0; i < t->count && !code; i++) {
-        const struct table *table = &t->table[i];
-        size_t size = (size_t)(table->tensor.end - table->tensor.begin);
-        if (table->attribute < 0)
-            code = bl_output_write(out, table->data, size, e);
-        for (int64_t row = table->attribute < 0 ? rows : 0; row < rows && !code;) {
-            size_t n = 0;
-            for (; n < CHUNK && row < rows; n++, row++)
-                chunk[n] = values->value[row * values->count + table->attribute];
-            code = bl_output_write(out, chunk, n * sizeof *chunk, e);
-        }
-    }
-    bl_buffer_free(&header);
-    return code;
-}
-
+/* A column of an attribute is gathered from the values of all rows. */
 int bl_places_write(const struct bl_places *p, const char *dir, const struct bl_format *format,
                     const struct bl_attribute_values *values, const int64_t *renamed, size_t renamed_count,
                     struct bl_error *e)
 {
-    struct tables tables = {.count = 0};
+    const struct bl_metadata metadata[] = {{"bload_format", "1"}};
+    struct tables t = {.count = 0};
+    struct bl_tensor *order[TABLES_MAX];
+    const struct bl_tensor *placed[TABLES_MAX];
+    struct bl_buffer header = {0};
     struct bl_output out = {0};
-    tables_add(&tables, "block", BL_I64, p->parts, p->block, -1);
+    int64_t chunk[CHUNK];
+    tables_add(&t, "block", BL_I64, p->parts, p->block, -1);
     if (p->row_ptr)
-        tables_add(&tables, "row_ptr", BL_I64, p->rows + 1, p->row_ptr, -1);
+        tables_add(&t, "row_ptr", BL_I64, p->rows + 1, p->row_ptr, -1);
     if (p->source_start)
-        tables_add(&tables, "source_start", BL_I64, p->parts, p->source_start, -1);
+        tables_add(&t, "source_start", BL_I64, p->parts, p->source_start, -1);
     for (int a = 0; a < format->attributes; a++)
-        tables_add(&tables, format->attribute[a].name, format->attribute[a].dtype, p->rows, NULL, a);
+        tables_add(&t, format->attribute[a].name, format->attribute[a].dtype, p->rows, NULL, a);
     if (renamed_count)
-        tables_add(&tables, "renamed", BL_I64, (int64_t)renamed_count, renamed, -1);
-    tables_add(&tables, "length", BL_I32, p->parts, p->length, -1);
-    tables_add(&tables, "start", BL_I32, p->parts, p->start, -1);
+        tables_add(&t, "renamed", BL_I64, (int64_t)renamed_count, renamed, -1);
+    tables_add(&t, "length", BL_I32, p->parts, p->length, -1);
+    tables_add(&t, "start", BL_I32, p->parts, p->start, -1);
+    for (int i = 0; i < t.count; i++)
+        placed[i] = order[i] = &t.table[i].tensor;
     char *path = bl_path_join(dir, BL_PLACES_FILE);
     int code = path ? bl_output_own(&out, path, e) : bl_error_memory(e);
     if (!code)
-        code = tables_write(&tables, &out, values, p->rows, e);
+        code = bl_safetensors_place(order, t.count, e);
+    if (!code)
+        code = bl_safetensors_header(placed, t.count, metadata, 1, &header, e);
+    if (!code)
+        code = bl_output_write(&out, header.data, header.size, e);
+    for (int i = 0; i < t.count && !code; i++) {
+        const struct table *table = &t.table[i];
+        if (table->attribute < 0)
+            code = bl_output_write(&out, table->data, (size_t)(table->tensor.end - table->tensor.begin), e);
+        for (int64_t row = table->attribute < 0 ? p->rows : 0; row < p->rows && !code;) {
+            size_t n = 0;
+            for (; n < CHUNK && row < p->rows; n++, row++)
+                chunk[n] = values->value[row * values->count + table->attribute];
+            code = bl_output_write(&out, chunk, n * sizeof *chunk, e);
+        }
+    }
     if (!code)
         code = bl_output_commit(&out, e);
     bl_output_abort(&out);
+    bl_buffer_free(&header);
     free(path);
     return code;
 }

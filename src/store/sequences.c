@@ -153,38 +153,13 @@ static size_t duplicates_find(const uint64_t *sorted, size_t count, uint64_t has
     return count;
 }
 
-/* Lists the rows whose hash is one of the `several` compacted hashes. */
-static int duplicates_list(const uint64_t *sorted, size_t several, const uint64_t *hash, const int64_t *length,
-                           size_t count, int64_t **rows, size_t *listed, struct bl_error *e)
-{
-    size_t capacity = 0;
-    int code = BL_OK;
-    uint8_t *usable = calloc(several, 1); /* rows with steps that have the hash; 2 stands for more */
-    if (!usable)
-        return bl_error_memory(e);
-    for (size_t i = 0; i < count; i++) {
-        size_t at = length[i] ? duplicates_find(sorted, several, hash[i]) : several;
-        if (at < several && usable[at] < 2)
-            usable[at]++;
-    }
-    for (size_t i = 0; i < count && !code; i++) {
-        size_t at = duplicates_find(sorted, several, hash[i]);
-        if (at == several || (length[i] && usable[at] == 1))
-            continue;
-        code = BL_ARRAY_RESERVE(*rows, capacity, *listed + 1, e);
-        if (!code)
-            (*rows)[(*listed)++] = (int64_t)i;
-    }
-    free(usable);
-    return code;
-}
-
 /* Lists the rows whose id another row has, ascending, in *rows, [*listed], which the caller frees; NULL: there are
  * none. If only one of the rows with an id has steps, that row is not listed, since its id is unique among the usable
  * rows. hash, length: [count], the hash of the id and the steps of each row. Equal hashes are taken as equal ids. */
 static int duplicates_collect(const uint64_t *hash, const int64_t *length, size_t count, int64_t **rows, size_t *listed,
                               struct bl_error *e)
 {
+    size_t several = 0, capacity = 0;
     *rows = NULL;
     *listed = 0;
     if (!count)
@@ -195,13 +170,27 @@ static int duplicates_collect(const uint64_t *hash, const int64_t *length, size_
     memcpy(sorted, hash, count * sizeof *sorted);
     bl_sort_u64(sorted, count, 0);
     /* Move one of each hash that occurs several times to the front. */
-    size_t several = 0;
     for (size_t i = 1; i < count; i++) {
         uint64_t again = sorted[i];
         if (again == sorted[i - 1] && (!several || sorted[several - 1] != again))
             sorted[several++] = again;
     }
-    int code = several ? duplicates_list(sorted, several, hash, length, count, rows, listed, e) : BL_OK;
+    uint8_t *usable = calloc(several + 1, 1); /* rows with steps that have the hash; 2 stands for more */
+    int code = usable ? BL_OK : bl_error_memory(e);
+    for (size_t i = 0; i < count && several && !code; i++) {
+        size_t at = length[i] ? duplicates_find(sorted, several, hash[i]) : several;
+        if (at < several && usable[at] < 2)
+            usable[at]++;
+    }
+    for (size_t i = 0; i < count && several && !code; i++) {
+        size_t at = duplicates_find(sorted, several, hash[i]);
+        if (at == several || (length[i] && usable[at] == 1))
+            continue;
+        code = BL_ARRAY_RESERVE(*rows, capacity, *listed + 1, e);
+        if (!code)
+            (*rows)[(*listed)++] = (int64_t)i;
+    }
+    free(usable);
     free(sorted);
     return code;
 }

@@ -164,33 +164,13 @@ int bl_seekable_footer(const uint8_t footer[BL_SEEKABLE_FOOTER], int64_t file_si
     return BL_OK;
 }
 
-/* Converts the sizes in the entries to offsets. BL_EDATA: the sizes do not add up to the size of the file. */
-static int seekable_parse_entries(const uint8_t *entry, int64_t frames_end, struct bl_seekable *out, struct bl_error *e)
-{
-    int64_t offset = 0, content = 0;
-    for (size_t i = 0; i < out->frames; i++, entry += ENTRY) {
-        out->frame[i] = (struct bl_seekable_frame){offset, content, seekable_read_u32(entry + 8)};
-        uint32_t size = seekable_read_u32(entry);
-        if (seekable_read_u32(entry + 4) > BL_FRAME_MAX || size > ZSTD_COMPRESSBOUND(BL_FRAME_MAX) ||
-            size > frames_end - offset)
-            return bl_error_set(e, BL_EDATA, "the seek table has an invalid size for frame %zu", i);
-        offset += size;
-        content += seekable_read_u32(entry + 4);
-    }
-    out->frame[out->frames] = (struct bl_seekable_frame){.offset = offset, .content = content};
-    if (offset != frames_end)
-        return bl_error_set(e, BL_EDATA,
-                            "the frames of the seek table end at %" PRId64 ", the table begins at %" PRId64, offset,
-                            frames_end);
-    return BL_OK;
-}
-
+/* The sizes in the entries are converted to offsets. */
 int bl_seekable_parse(const uint8_t *table, size_t size, int64_t file_size, struct bl_seekable *out, struct bl_error *e)
 {
     *out = (struct bl_seekable){0};
     if (size < HEAD + BL_SEEKABLE_FOOTER)
         return bl_error_set(e, BL_EDATA, "too short for a seek table");
-    int64_t expected;
+    int64_t expected, offset = 0, content = 0, frames_end = file_size - (int64_t)size;
     BL_TRY(bl_seekable_footer(table + size - BL_SEEKABLE_FOOTER, file_size, &expected, e));
     if (expected != (int64_t)size || seekable_read_u32(table) != SKIPPABLE_MAGIC ||
         seekable_read_u32(table + 4) != size - HEAD)
@@ -199,7 +179,21 @@ int bl_seekable_parse(const uint8_t *table, size_t size, int64_t file_size, stru
     out->frame = calloc(out->frames + 1, sizeof *out->frame);
     if (!out->frame)
         return bl_error_memory(e);
-    int code = seekable_parse_entries(table + HEAD, file_size - (int64_t)size, out, e);
+    const uint8_t *entry = table + HEAD;
+    int code = BL_OK;
+    for (size_t i = 0; i < out->frames && !code; i++, entry += ENTRY) {
+        out->frame[i] = (struct bl_seekable_frame){offset, content, seekable_read_u32(entry + 8)};
+        uint32_t packed = seekable_read_u32(entry), unpacked = seekable_read_u32(entry + 4);
+        if (unpacked > BL_FRAME_MAX || packed > ZSTD_COMPRESSBOUND(BL_FRAME_MAX) || packed > frames_end - offset)
+            code = bl_error_set(e, BL_EDATA, "the seek table has an invalid size for frame %zu", i);
+        offset += packed;
+        content += unpacked;
+    }
+    out->frame[out->frames] = (struct bl_seekable_frame){.offset = offset, .content = content};
+    if (!code && offset != frames_end)
+        code =
+            bl_error_set(e, BL_EDATA, "the frames of the seek table end at %" PRId64 ", the table begins at %" PRId64,
+                         offset, frames_end);
     if (code)
         bl_seekable_free(out);
     return code;
@@ -359,65 +353,60 @@ static int reader_use_kept(struct bl_shard_reader *file, int k, size_t i, struct
     return BL_OK;
 }
 
-/* Returns the frame that contains the byte at an offset of the uncompressed file. */
-static size_t reader_find_frame(const struct bl_shard_reader *file, int64_t offset)
+/* A frame of which all bytes are needed is decompressed directly to out; any other frame is decompressed to the least
+ * recently used entry of the cache, and a part of it is copied. */
+int bl_shard_reader_read(struct bl_shard_reader *file, int64_t offset, int64_t size, void *out, struct bl_error *e)
 {
-    size_t low = 0, high = file->seekable.frames; /* frame[low] begins at offset or before, frame[high] after */
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (file->seekable.frame[middle].content <= offset)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* Copies bytes from all frames that hold them. A frame of which all bytes are needed is decompressed directly to out;
- * any other frame is decompressed to the least recently used entry of the cache, and a part of it is copied. */
-static int reader_read_frames(struct bl_shard_reader *file, int64_t offset, int64_t size, uint8_t *out,
-                              struct bl_error *e)
-{
+    const struct bl_seekable_frame *frame = file->seekable.frame;
+    uint8_t *to = out;
     int code = BL_OK;
+    if (offset < 0 || size < 0 || offset > file->size || size > file->size - offset)
+        return bl_error_set(e, BL_EDATA, "%s: ends at byte %" PRId64 ", cannot read %" PRId64 " bytes from %" PRId64,
+                            file->path, file->size, size, offset);
+    if (!file->compressed)
+        return bl_io_pread(file->fd, out, (size_t)size, offset, file->path, e);
     while (size > 0 && !code) {
-        size_t i = reader_find_frame(file, offset);
-        size_t content = frame_content_size(file, i), skip = (size_t)(offset - file->seekable.frame[i].content);
+        size_t i = 0, high = file->seekable.frames; /* frame[i] begins at offset or before, frame[high] after */
+        while (high - i > 1) {
+            size_t middle = i + (high - i) / 2;
+            if (frame[middle].content <= offset)
+                i = middle;
+            else
+                high = middle;
+        }
+        size_t content = frame_content_size(file, i), skip = (size_t)(offset - frame[i].content);
         size_t part = content - skip < (size_t)size ? content - skip : (size_t)size;
         int k = 0;
         while (k < file->keeps && file->kept[k].number != i)
             k++;
         if (part == content && k == file->keeps) {
-            code = reader_decompress_frame(file, i, out, e);
+            code = reader_decompress_frame(file, i, to, e);
         } else {
             code = reader_use_kept(file, k < file->keeps ? k : file->keeps - 1, i, e);
             if (!code)
-                memcpy(out, file->kept[0].content + skip, part);
+                memcpy(to, file->kept[0].content + skip, part);
         }
         offset += (int64_t)part;
         size -= (int64_t)part;
-        out += part;
+        to += part;
     }
     return code;
 }
 
-int bl_shard_reader_read(struct bl_shard_reader *file, int64_t offset, int64_t size, void *out, struct bl_error *e)
-{
-    if (offset < 0 || size < 0 || offset > file->size || size > file->size - offset)
-        return bl_error_set(e, BL_EDATA, "%s: ends at byte %" PRId64 ", cannot read %" PRId64 " bytes from %" PRId64,
-                            file->path, file->size, size, offset);
-    return file->compressed ? reader_read_frames(file, offset, size, out, e)
-                            : bl_io_pread(file->fd, out, (size_t)size, offset, file->path, e);
-}
-
-/* Reads the sizes of tensors that vary from the file's header. */
-static int reader_read_sizes(struct bl_shard_reader *file, const struct bl_layout *layout, int64_t bytes[BL_FIELDS_MAX],
-                             struct bl_error *e)
+/* Only sizes that vary are read from the header: everything else in it follows from the format. */
+int bl_shard_reader_layout(struct bl_shard_reader *file, const struct bl_format *format, int64_t shard,
+                           struct bl_layout *layout, struct bl_error *e)
 {
     struct bl_safetensors found = {0};
-    char *head = malloc(layout->header.size);
-    int code = head ? bl_shard_reader_read(file, 0, (int64_t)layout->header.size, head, e) : bl_error_memory(e);
+    int64_t bytes[BL_FIELDS_MAX] = {0};
+    BL_TRY(bl_layout_make(layout, format, shard, e));
+    if (!bl_format_encodes(format, BL_ENCODING_JPEG))
+        return BL_OK;
+    const size_t size = layout->header.size;
+    char *head = malloc(size);
+    int code = head ? bl_shard_reader_read(file, 0, (int64_t)size, head, e) : bl_error_memory(e);
     if (!code) {
-        code = bl_safetensors_parse(head, layout->header.size, file->size, &found, e);
+        code = bl_safetensors_parse(head, size, file->size, &found, e);
         if (code == BL_EDATA)
             bl_error_prefix(e, "%s", file->path);
     }
@@ -429,21 +418,10 @@ static int reader_read_sizes(struct bl_shard_reader *file, const struct bl_layou
         else if (tensor->varies)
             bytes[tensor->field] = there->end - there->begin;
     }
-    bl_safetensors_free(&found);
-    free(head);
-    return code;
-}
-
-int bl_shard_reader_layout(struct bl_shard_reader *file, const struct bl_format *format, int64_t shard,
-                           struct bl_layout *layout, struct bl_error *e)
-{
-    int64_t bytes[BL_FIELDS_MAX] = {0};
-    int code = bl_layout_make(layout, format, shard, e);
-    if (code || !bl_format_encodes(format, BL_ENCODING_JPEG))
-        return code;
-    code = reader_read_sizes(file, layout, bytes, e);
     if (!code)
         code = bl_layout_resolve(layout, format, bytes, e);
+    bl_safetensors_free(&found);
+    free(head);
     if (code)
         bl_layout_free(layout);
     return code;

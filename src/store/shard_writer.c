@@ -210,24 +210,9 @@ static int shard_allocate(struct bl_shard_writer *shard, struct bl_error *e)
     return BL_OK;
 }
 
-/* Allocates all blocks of the file, so that a full disk is detected now. Where the file system does not support that,
- * writing will detect it. */
-static int shard_preallocate(const struct bl_shard_writer *shard, struct bl_error *e)
-{
-    int result;
-    do
-        result = fallocate(shard->fd, 0, 0, shard->layout.file_size);
-    while (result != 0 && errno == EINTR);
-    if (result == 0)
-        return BL_OK;
-    if (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL)
-        return bl_error_errno(e, BL_EFAIL, "no room for %s (%" PRId64 " bytes)", shard->final, shard->layout.file_size);
-    if (ftruncate(shard->fd, shard->layout.file_size) != 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot write %s", shard->temporary);
-    return BL_OK;
-}
-
-/* Names the file and its temporary one, makes the folder of the shard, and creates the temporary file. */
+/* Names the file and its temporary one, makes the folder of the shard, and creates the temporary file. All blocks of a
+ * plain shard are allocated, so that a full disk is detected now; where the file system does not support that, writing
+ * will detect it. */
 static int shard_open_file(struct bl_shard_writer *shard, const char *dir, struct bl_error *e)
 {
     char name[BL_SHARD_NAME_MAX];
@@ -235,7 +220,7 @@ static int shard_open_file(struct bl_shard_writer *shard, const char *dir, struc
     shard->dir = strdup(dir);
     shard->final = bl_path_join(dir, bl_format_shard_name(shard->format, shard->number, name));
     bl_buffer_printf(&path, "%s/" BL_WORK_FOLDER "/%s", dir, bl_path_name(name));
-    int code = shard->dir && shard->final ? bl_buffer_check(&path, e) : bl_error_memory(e);
+    int code = shard->dir && shard->final ? bl_buffer_check(&path, e) : bl_error_memory(e), result;
     if (!code)
         code = bl_temporary_name(path.data, &temporary, e);
     bl_buffer_free(&path);
@@ -255,7 +240,16 @@ static int shard_open_file(struct bl_shard_writer *shard, const char *dir, struc
     if (shard->format->compressed)
         return BL_OK;
     shard->direct = bl_direct_open(shard->temporary);
-    return shard_preallocate(shard, e);
+    do
+        result = fallocate(shard->fd, 0, 0, shard->layout.file_size);
+    while (result != 0 && errno == EINTR);
+    if (result == 0)
+        return BL_OK;
+    if (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL)
+        return bl_error_errno(e, BL_EFAIL, "no room for %s (%" PRId64 " bytes)", shard->final, shard->layout.file_size);
+    if (ftruncate(shard->fd, shard->layout.file_size) != 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot write %s", shard->temporary);
+    return BL_OK;
 }
 
 int bl_shard_writer_open(const struct bl_format *format, const char *dir, int64_t number, struct bl_shard_writer **out,
@@ -492,42 +486,26 @@ void bl_shard_writer_expect(struct bl_shard_writer *shard, int64_t bytes, uint64
     shard->expected_checksum = checksum;
 }
 
-/* Syncs the content, then writes the record, then renames the file. In this order, a file under its final name always
- * has complete content and a record. */
-static int shard_publish(struct bl_shard_writer *shard, const struct bl_shard_record *record, struct bl_error *e)
-{
-    if (fsync(shard->fd) != 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot sync %s", shard->temporary);
-    int code = close(shard->fd) ? bl_error_errno(e, BL_EFAIL, "cannot close %s", shard->temporary) : BL_OK;
-    shard->fd = -1;
-    if (!code)
-        code = bl_shard_record_write(record, shard->format, shard->dir, e);
-    if (!code)
-        code = bl_fs_rename_durable(shard->temporary, shard->final, e);
-    if (code)
-        (void)bl_fs_unlink(shard->temporary);
-    return code;
-}
-
-/* The record owns the checksums of blocks as soon as they are set in it. */
+/* The content is synced, then the record is written, then the file is renamed. In this order, a file under its final
+ * name always has complete content and a record. The record owns the checksums of blocks as soon as they are set in it.
+ */
 int bl_shard_writer_finish(struct bl_shard_writer *shard, struct bl_compressor *compressor, const char *user_data,
                            size_t user_data_size, struct bl_shard_record *record, struct bl_error *e)
 {
     *record = (struct bl_shard_record){0};
     if (memchr(shard->is_put, 0, (size_t)shard->layout.blocks))
         return bl_error_set(e, BL_EFAIL, "%s: some of its blocks have not been written", shard->final);
+    char *data = calloc(user_data_size + 1, 1);
+    if (!data)
+        return bl_error_memory(e);
+    if (user_data_size)
+        memcpy(data, user_data, user_data_size);
     *record = (struct bl_shard_record){.shard = shard->number,
                                        .first_block = shard->layout.first_block,
                                        .blocks = shard->layout.blocks,
-                                       .user_data_size = user_data_size,
-                                       .user_data = calloc(user_data_size + 1, 1)};
-    if (!record->user_data) {
-        bl_shard_record_free(record);
-        return bl_error_memory(e);
-    }
-    if (user_data_size)
-        memcpy(record->user_data, user_data, user_data_size);
-    record->block_checksum = shard->block_checksum;
+                                       .block_checksum = shard->block_checksum,
+                                       .user_data = data,
+                                       .user_data_size = user_data_size};
     int code = shard->format->compressed ? shard_contents_write_compressed(shard, compressor, record, e)
                                          : shard_contents_write_plain(shard, record, e);
     if (!code && shard->is_expected &&
@@ -537,8 +515,22 @@ int bl_shard_writer_finish(struct bl_shard_writer *shard, struct bl_compressor *
                             "): an input, an option or a library has changed since the dataset was made; nothing was "
                             "replaced",
                             shard->final, record->checksum, shard->expected_checksum);
+    if (code)
+        goto out;
+    if (fsync(shard->fd) != 0) {
+        code = bl_error_errno(e, BL_EFAIL, "cannot sync %s", shard->temporary);
+        goto out;
+    }
+    if (close(shard->fd) != 0)
+        code = bl_error_errno(e, BL_EFAIL, "cannot close %s", shard->temporary);
+    shard->fd = -1;
     if (!code)
-        code = shard_publish(shard, record, e);
+        code = bl_shard_record_write(record, shard->format, shard->dir, e);
+    if (!code)
+        code = bl_fs_rename_durable(shard->temporary, shard->final, e);
+    if (code)
+        (void)bl_fs_unlink(shard->temporary);
+out:
     shard->block_checksum = NULL;
     if (code)
         bl_shard_record_free(record);

@@ -70,35 +70,28 @@ static int bucketing_order(int64_t first, size_t count, const uint64_t *seed, in
 
 /* --- the order of blocks ------------------------------------------------------------------------------------------ */
 
-/* Checks that the blocks fill whole steps, or that the remainder has a treatment. *step: the blocks of a step. */
-static int order_check(const struct bl_training *t, int64_t blocks, int64_t *step, struct bl_error *e)
-{
-    int64_t left = blocks - t->consumed;
-    if (left < 0)
-        return bl_error_set(e, BL_EUSAGE, "--consumed %" PRId64 ": an epoch has %" PRId64 " blocks", t->consumed,
-                            blocks);
-    if (__builtin_mul_overflow(t->world_size, t->batch_size, step))
-        return bl_error_set(e, BL_EUSAGE, "--world-size %" PRId64 " times --batch-size %" PRId64 " is too large",
-                            t->world_size, t->batch_size);
-    int64_t excess = left % *step;
-    if (!excess || t->remainder != BL_ORDER_ERROR)
-        return BL_OK;
-    return bl_error_set(e, BL_EUSAGE,
-                        "%s %" PRId64 " blocks, which is not a multiple of %" PRId64 " = --world-size %" PRId64
-                        " * --batch-size %" PRId64 ": a sampler refuses that, unless --remainder pad repeats %" PRId64
-                        " of them, or --remainder drop leaves out %" PRId64,
-                        t->consumed ? "the rest of the epoch has" : "an epoch has", left, *step, t->world_size,
-                        t->batch_size, *step - excess, excess);
-}
-
 int bl_training_order_make(struct bl_training_order *order, const struct bl_training *t, int64_t blocks,
                            struct bl_error *e)
 {
     const uint64_t seed[] = {t->seed, (uint64_t)t->epoch};
-    int64_t step = 1;
+    const int64_t left = blocks - t->consumed;
+    int64_t step = 1; /* blocks of a step of all ranks */
     *order = (struct bl_training_order){.training = t, .blocks = blocks};
-    BL_TRY(order_check(t, blocks, &step, e));
-    int64_t left = blocks - t->consumed, excess = left % step;
+    if (left < 0)
+        return bl_error_set(e, BL_EUSAGE, "--consumed %" PRId64 ": an epoch has %" PRId64 " blocks", t->consumed,
+                            blocks);
+    if (__builtin_mul_overflow(t->world_size, t->batch_size, &step))
+        return bl_error_set(e, BL_EUSAGE, "--world-size %" PRId64 " times --batch-size %" PRId64 " is too large",
+                            t->world_size, t->batch_size);
+    const int64_t excess = left % step;
+    if (excess && t->remainder == BL_ORDER_ERROR)
+        return bl_error_set(e, BL_EUSAGE,
+                            "%s %" PRId64 " blocks, which is not a multiple of %" PRId64 " = --world-size %" PRId64
+                            " * --batch-size %" PRId64
+                            ": a sampler refuses that, unless --remainder pad repeats %" PRId64
+                            " of them, or --remainder drop leaves out %" PRId64,
+                            t->consumed ? "the rest of the epoch has" : "an epoch has", left, step, t->world_size,
+                            t->batch_size, step - excess, excess);
     order->count = left - excess + (excess && t->remainder == BL_ORDER_PAD ? step : 0);
     order->steps = order->count / step;
     order->block = malloc(((size_t)blocks + 1) * sizeof *order->block);

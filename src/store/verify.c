@@ -75,32 +75,6 @@ static uint64_t plan_sum_pieces(const struct bl_plan *plan)
     return sum;
 }
 
-/* Reads and checks the plan of an epoch: it must consist of the stored pieces, in as many blocks as the shards have.
- * BL_EDATA: it is invalid, or another plan. */
-static int epoch_verify_plan(const struct bl_verify *v, const char *path, struct bl_error *e)
-{
-    const struct bl_manifest *m = &v->manifest;
-    struct bl_index index;
-    struct bl_plan plan = {0};
-    BL_TRY(bl_index_open_plan(&index, path, e));
-    int code = bl_index_read_plan(&index, m->format.T, m->align, &plan, e);
-    plan.overlap = m->plan_info.overlap;
-    if (!code)
-        code = bl_plan_check(&plan, v->sequences.length, v->sequences.count, e);
-    if (code || !v->has_plan)
-        goto out;
-    if (plan.blocks != v->plan.blocks || plan.max_sequences > m->format.S)
-        code = bl_error_set(e, BL_EDATA,
-                            "has %zu blocks of up to %" PRId64 " sequences, the dataset %zu of up to %" PRId64,
-                            plan.blocks, plan.max_sequences, v->plan.blocks, m->format.S);
-    else if (plan.pieces != v->plan.pieces || plan_sum_pieces(&plan) != plan_sum_pieces(&v->plan))
-        code = bl_error_set(e, BL_EDATA, "its pieces differ from the stored ones");
-out:
-    bl_plan_free(&plan);
-    bl_index_close(&index);
-    return code;
-}
-
 /* Reports files in plans/ that the manifest does not list. Uses dir and manifest only. */
 static void verify_epoch_strays(const struct bl_verify *v, bl_fault *fault, bl_fault *remark, void *context)
 {
@@ -125,21 +99,40 @@ static void verify_epoch_strays(const struct bl_verify *v, bl_fault *fault, bl_f
     free(path);
 }
 
-/* Checks all plans of epochs that the manifest lists. */
+/* Reads and checks all plans of epochs that the manifest lists: each must consist of the stored pieces, in as many
+ * blocks as the shards have. verify_listed_files has reported those that are missing. */
 static void verify_epochs(const struct bl_verify *v, bl_fault *fault, bl_fault *remark, void *context)
 {
-    for (size_t i = 0; i < v->manifest.files && v->has_sequences; i++) {
-        const char *name = v->manifest.file[i].name;
+    const struct bl_manifest *m = &v->manifest;
+    for (size_t i = 0; i < m->files && v->has_sequences; i++) {
+        const char *name = m->file[i].name;
         struct bl_error e = {0};
+        struct bl_index index = {.fd = -1};
+        struct bl_plan plan = {0};
         if (!bl_epochs_number(name) || bl_cancelled(v->cancel))
             continue;
         char *path = bl_path_join(v->dir, name);
-        bool missing = path && access(path, F_OK) != 0; /* verify_listed_files has reported it */
-        int code = path ? BL_OK : bl_error_memory(&e);
-        if (!code && !missing)
-            code = epoch_verify_plan(v, path, &e);
+        if (path && access(path, F_OK) != 0) {
+            free(path);
+            continue;
+        }
+        int code = path ? bl_index_open_plan(&index, path, &e) : bl_error_memory(&e);
+        if (!code)
+            code = bl_index_read_plan(&index, m->format.T, m->align, &plan, &e);
+        plan.overlap = m->plan_info.overlap;
+        if (!code)
+            code = bl_plan_check(&plan, v->sequences.length, v->sequences.count, &e);
+        if (!code && v->has_plan && (plan.blocks != v->plan.blocks || plan.max_sequences > m->format.S))
+            code = bl_error_set(&e, BL_EDATA,
+                                "has %zu blocks of up to %" PRId64 " sequences, the dataset %zu of up to %" PRId64,
+                                plan.blocks, plan.max_sequences, v->plan.blocks, m->format.S);
+        if (!code && v->has_plan &&
+            (plan.pieces != v->plan.pieces || plan_sum_pieces(&plan) != plan_sum_pieces(&v->plan)))
+            code = bl_error_set(&e, BL_EDATA, "its pieces differ from the stored ones");
         if (code)
             fault(context, name, e.text);
+        bl_plan_free(&plan);
+        bl_index_close(&index);
         free(path);
     }
     verify_epoch_strays(v, fault, remark, context);
@@ -183,41 +176,32 @@ static void verify_report_unread(const struct bl_verify *v, const struct bl_faul
 
 /* --- sequences ---------------------------------------------------------------------------------------------------- */
 
-/* Sets the lengths of failed and dropped rows, which are 0 in the table in memory, to those that the plan was made
- * from, and marks the failed rows. */
-static int verify_read_lengths(struct bl_verify *v, struct bl_error *e)
+/* Reads sequences.tsv and its attributes, and reports what cannot be read. The lengths of failed and dropped rows,
+ * which are 0 in the table in memory, are set to those that the plan was made from, and the failed rows are marked. */
+static void verify_read_sequences(struct bl_verify *v, const struct bl_fault_sink *r)
 {
+    struct bl_sequences *t = &v->sequences;
     struct bl_row_reader text = {0};
-    int code = BL_OK;
-    v->failed = calloc(v->sequences.count + 1, 1);
-    if (!v->failed)
-        return bl_error_memory(e);
-    const int64_t *by_status = v->sequences.by_status;
-    int64_t left = by_status[BL_ROW_FAILED] + by_status[BL_ROW_DROPPED];
-    for (size_t i = 0; i < v->sequences.count && left && !code; i++) {
-        if (v->sequences.length[i])
+    struct bl_error e = {0};
+    int code = bl_sequences_open_dataset(t, v->dir, NULL, &e);
+    if (!code && !(v->failed = calloc(t->count + 1, 1)))
+        code = bl_error_memory(&e);
+    int64_t left = t->by_status[BL_ROW_FAILED] + t->by_status[BL_ROW_DROPPED];
+    for (size_t i = 0; i < t->count && left && !code; i++) {
+        if (t->length[i])
             continue;
-        code = bl_row_reader_read(&v->sequences, i, &text, e);
+        code = bl_row_reader_read(t, i, &text, &e);
         if (code || text.row.status == BL_ROW_SKIPPED)
             continue;
         v->failed[i] = text.row.status == BL_ROW_FAILED;
-        v->sequences.length[i] = text.row.length;
+        t->length[i] = text.row.length;
         left--;
     }
     bl_row_reader_free(&text);
-    return code;
-}
-
-/* Reads sequences.tsv and its attributes, and reports what cannot be read. */
-static void verify_read_sequences(struct bl_verify *v, const struct bl_fault_sink *r)
-{
-    struct bl_error e = {0};
-    if (bl_sequences_open_dataset(&v->sequences, v->dir, NULL, &e) || verify_read_lengths(v, &e)) {
+    v->has_sequences = !code;
+    if (code)
         verify_report_unread(v, r, BL_SEQUENCES_FILE, &e);
-        return;
-    }
-    v->has_sequences = true;
-    if (bl_attribute_values_read(&v->values, &v->sequences, &v->manifest.format, &e))
+    else if (bl_attribute_values_read(&v->values, t, &v->manifest.format, &e))
         fault_report(r, BL_SEQUENCES_FILE, "%s", e.text);
     else
         v->has_values = true;

@@ -240,46 +240,37 @@ static int shard_check_offsets(struct bl_shard_check *w, const struct bl_shard_t
     return code == BL_EDATA ? BL_OK : code;
 }
 
-/* Reads a step to chunk and checks its JPEG header. BL_EDATA: its size is impossible, which is reported. */
-static int check_read_step(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, int64_t t, const char *what,
-                           struct bl_error *e)
-{
-    const int64_t *shape = w->format->fields.field[tensor->field].shape;
-    int64_t size = w->offsets[t + 1] - w->offsets[t];
-    struct bl_error why = {0};
-    if (size > w->chunk_size) {
-        shard_check_report(
-            w, "%s, step %" PRId64 ": %" PRId64 " bytes exceed the maximum of a JPEG file of %" PRId64 "x%" PRId64,
-            what, t, size, shape[1], shape[0]);
-        return BL_EDATA;
-    }
-    int code = shard_check_read(w, bl_layout_offset(&w->layout, tensor, 0) + w->offsets[t], size, w->chunk, what, e);
-    if (code || !size)
-        return code;
-    code = bl_jpeg_check(w->decoder, w->chunk, (size_t)size, shape, &why);
-    if (code != BL_EDATA)
-        return bl_error_pass(e, code, &why);
-    shard_check_report(w, "%s, step %" PRId64 ": %s", what, t, why.text);
-    return BL_OK;
-}
-
-/* Reads all steps of a block of a JPEG field, and computes their checksum. BL_EDATA: the block cannot be read. Wrong
- * offsets have been reported by shard_check_offsets. */
+/* Reads all steps of a block of a JPEG field, checks their JPEG headers, and computes the checksum of the block.
+ * BL_EDATA: the block cannot be read. Wrong offsets have been reported by shard_check_offsets. */
 static int shard_check_read_steps(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, int64_t row,
                                   const char *what, uint64_t *checksum, struct bl_error *e)
 {
+    const int64_t *shape = w->format->fields.field[tensor->field].shape, *offsets = w->offsets;
+    const int64_t begin = bl_layout_offset(&w->layout, tensor, 0);
     struct bl_checksum_state sum;
-    int code = check_read_offsets(w, bl_layout_offsets(&w->layout, tensor->field), row, e);
-    if (!code && bl_codec_check_offsets(w->format, w->offsets, tensor->tensor.end - tensor->tensor.begin) >= 0)
-        code = BL_EDATA;
+    BL_TRY(check_read_offsets(w, bl_layout_offsets(&w->layout, tensor->field), row, e));
+    if (bl_codec_check_offsets(w->format, offsets, tensor->tensor.end - tensor->tensor.begin) >= 0)
+        return BL_EDATA;
     bl_checksum_begin(&sum);
-    for (int64_t t = 0; t < w->format->T && !code; t++) {
-        code = check_read_step(w, tensor, t, what, e);
-        if (!code)
-            bl_checksum_add(&sum, w->chunk, (size_t)(w->offsets[t + 1] - w->offsets[t]));
+    for (int64_t t = 0; t < w->format->T; t++) {
+        struct bl_error why = {0};
+        int64_t size = offsets[t + 1] - offsets[t];
+        if (size > w->chunk_size) {
+            shard_check_report(
+                w, "%s, step %" PRId64 ": %" PRId64 " bytes exceed the maximum of a JPEG file of %" PRId64 "x%" PRId64,
+                what, t, size, shape[1], shape[0]);
+            return BL_EDATA;
+        }
+        BL_TRY(shard_check_read(w, begin + offsets[t], size, w->chunk, what, e));
+        int code = size ? bl_jpeg_check(w->decoder, w->chunk, (size_t)size, shape, &why) : BL_OK;
+        if (code == BL_EDATA)
+            shard_check_report(w, "%s, step %" PRId64 ": %s", what, t, why.text);
+        else if (code)
+            return bl_error_pass(e, code, &why);
+        bl_checksum_add(&sum, w->chunk, (size_t)size);
     }
     *checksum = bl_checksum_end(&sum);
-    return code;
+    return BL_OK;
 }
 
 /* --- shard -------------------------------------------------------------------------------------------------------- */
@@ -341,26 +332,6 @@ static bool check_frames_are_aligned(const struct bl_shard_check *w)
         }
     }
     return i == s->frames;
-}
-
-/* Compares the checksum of the shard with shards.tsv, unless the shard has another fault, which explains a difference.
- */
-static int check_shard_checksum(struct bl_shard_check *w, const struct bl_shard_row *row, struct bl_error *e)
-{
-    uint64_t checksum = bl_checksum_end(&w->sum), table = 0;
-    if (!row || w->faults)
-        return BL_OK;
-    if (w->file.compressed) {
-        BL_TRY(bl_shard_reader_table_checksum(&w->file, &table, e));
-        struct bl_checksum_state sum;
-        bl_checksum_begin(&sum);
-        bl_checksum_add(&sum, w->file.frame_checksum, w->file.seekable.frames * sizeof *w->file.frame_checksum);
-        bl_checksum_add(&sum, &table, sizeof table);
-        checksum = bl_checksum_end(&sum);
-    }
-    if (checksum != row->checksum)
-        shard_check_report(w, "checksum %016" PRIx64 ", " BL_SHARDS_FILE " says %016" PRIx64, checksum, row->checksum);
-    return BL_OK;
 }
 
 /* Checks all regions in file order: the header, then each tensor. */
@@ -451,6 +422,8 @@ static int check_open_file(struct bl_shard_check *w, int64_t shard, const struct
     return BL_EDATA;
 }
 
+/* The checksum of the shard is compared with shards.tsv only without another fault, which would explain a difference.
+ */
 int bl_verify_shard(const struct bl_verify *verify, int64_t shard, bl_fault *fault, void *context,
                     int64_t *failed_steps, struct bl_error *e)
 {
@@ -463,8 +436,17 @@ int bl_verify_shard(const struct bl_verify *verify, int64_t shard, bl_fault *fau
         code = check_prepare(&w, e);
     if (!code)
         code = check_contents(&w, e);
-    if (!code)
-        code = check_shard_checksum(&w, row, e);
+    const bool is_compared = !code && row && !w.faults;
+    if (is_compared && w.file.compressed) { /* the regions are the frames, and the frame of the seek table */
+        uint64_t table = 0;
+        code = bl_shard_reader_table_checksum(&w.file, &table, e);
+        bl_checksum_begin(&w.sum);
+        bl_checksum_add(&w.sum, w.file.frame_checksum, w.file.seekable.frames * sizeof *w.file.frame_checksum);
+        bl_checksum_add(&w.sum, &table, sizeof table);
+    }
+    uint64_t checksum = is_compared ? bl_checksum_end(&w.sum) : 0;
+    if (is_compared && !code && checksum != row->checksum)
+        shard_check_report(&w, "checksum %016" PRIx64 ", " BL_SHARDS_FILE " says %016" PRIx64, checksum, row->checksum);
     *failed_steps = w.failed_steps;
     bl_shard_reader_close(&w.file);
     bl_layout_free(&w.layout);
