@@ -29,14 +29,14 @@ struct number {
 };
 
 /* Returns true if the text is [+-]digits[.digits][e[+-]digits], where the digits before or after the point may be
- * missing. *whole: the text is an integer. */
-static bool text_is_decimal(const char *text, bool *whole)
+ * missing. *is_integer: the text has no point and no exponent. */
+static bool text_is_decimal(const char *text, bool *is_integer)
 {
     static const char digits[] = "0123456789";
     text += *text == '+' || *text == '-';
     size_t before = strspn(text, digits), after = 0;
     text += before;
-    *whole = !*text;
+    *is_integer = !*text;
     if (*text == '.') {
         after = strspn(text + 1, digits);
         text += after + 1;
@@ -57,14 +57,14 @@ static enum value_type value_parse_number(const char *text, struct number *n)
     if (!*text)
         return EMPTY;
     const char *word = text + (*text == '+' || *text == '-');
-    bool whole = false;
+    bool is_integer = false;
     bool is_word = strcasecmp(word, "nan") == 0 || strcasecmp(word, "inf") == 0 || strcasecmp(word, "infinity") == 0;
-    if (!is_word && !text_is_decimal(text, &whole))
+    if (!is_word && !text_is_decimal(text, &is_integer))
         return TEXT;
     n->real = strtod(text, NULL); /* the process is in the C locale */
     if (!is_word && isinf(n->real))
         return TEXT;
-    if (!whole)
+    if (!is_integer)
         return REAL;
     errno = 0;
     n->integer = strtoll(text, NULL, 10);
@@ -156,9 +156,9 @@ int bl_column_type_detect(const struct bl_sequences *table, const char *const *n
     }
     for (int c = 0; c < count && !code; c++) {
         const struct seen *s = &seen[c];
-        bool whole = s->integer && !s->real && !type[c].empty;
-        type[c].dtype = whole ? BL_I64 : BL_F64;
-        type[c].numeric = !s->text && (s->integer || s->real) && (whole || s->long_integer == SIZE_MAX);
+        bool is_integer = s->integer && !s->real && !type[c].empty;
+        type[c].dtype = is_integer ? BL_I64 : BL_F64;
+        type[c].numeric = !s->text && (s->integer || s->real) && (is_integer || s->long_integer == SIZE_MAX);
         if (!s->text)
             type[c].row = s->long_integer;
     }
@@ -190,13 +190,13 @@ int bl_attribute_values_read(struct bl_attribute_values *values, const struct bl
         for (int a = 0; a < format->attributes && !code; a++, value++) {
             struct number n;
             enum value_type type = TEXT;
-            bool whole = format->attribute[a].dtype == BL_I64;
+            bool is_integer = format->attribute[a].dtype == BL_I64;
             code = walk_parse_value(&w, a, &type, &n, e);
-            if (whole && (type == INTEGER || type == LONG_INTEGER))
+            if (is_integer && (type == INTEGER || type == LONG_INTEGER))
                 *value = n.integer;
-            else if (!whole && (type == INTEGER || type == REAL) && !isnan(n.real))
+            else if (!is_integer && (type == INTEGER || type == REAL) && !isnan(n.real))
                 memcpy(value, &n.real, sizeof n.real);
-            else if (!whole && (type == EMPTY || type == REAL))
+            else if (!is_integer && (type == EMPTY || type == REAL))
                 *value = NAN_BITS;
             else if (!code)
                 code = bl_error_set(e, BL_EDATA, "row %zu (%s): \"%s\" in column \"%s\" is not %s", row, w.text.row.id,

@@ -312,7 +312,7 @@ int bl_dataset_check_block(struct bl_dataset *dataset, int64_t b, int f, struct 
     return BL_OK;
 }
 
-/* mmap requires an offset in whole pages, so that the mapping begins up to a page before the block. */
+/* mmap requires an offset that is a multiple of the page size, so that the mapping begins up to a page before the block. */
 int bl_dataset_map(struct bl_dataset *dataset, int64_t b, int f, const void **data, void **address, size_t *length,
                    struct bl_error *e)
 {

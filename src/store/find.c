@@ -151,7 +151,7 @@ struct part {
     int64_t first_piece; /* number of the first piece in the file */
     struct bl_plan plan; /* the part alone: its blocks and pieces are numbered from 0 */
     int32_t *start;      /* [pieces] first step within the block */
-    int64_t *drawn;      /* [pieces] with windows: the piece that takes the place of each piece; else NULL */
+    int64_t *drawn;      /* [pieces] with windows: the piece that takes the place of each piece; NULL without */
 };
 
 static void find_free_part(struct part *part)
@@ -297,26 +297,6 @@ static bool subjects_have(const struct subjects *s, int64_t row)
     return s->wanted[row / 8] >> row % 8 & 1;
 }
 
-/* Allocates and sets the members of s but count. BL_EUSAGE: a row is given twice. Free the arrays in any case. */
-static int subjects_make(struct subjects *s, const struct bl_find *f, const int64_t *row, struct bl_error *e)
-{
-    s->each = calloc(s->count + 1, sizeof *s->each);
-    s->wanted = calloc((size_t)f->view->manifest.rows / 8 + 1, 1);
-    if (!s->each || !s->wanted)
-        return bl_error_memory(e);
-    for (size_t i = 0; i < s->count; i++) {
-        s->each[i] = (struct subject){row[i], i};
-        if (subjects_have(s, row[i])) {
-            const struct bl_row *known;
-            BL_TRY(bl_view_row(f->view, row[i], &known, e));
-            return bl_error_set(e, BL_EUSAGE, "%s is given twice", known->id);
-        }
-        s->wanted[row[i] / 8] |= (uint8_t)(1 << row[i] % 8);
-    }
-    qsort(s->each, s->count, sizeof *s->each, subject_compare);
-    return BL_OK;
-}
-
 /* Adds a piece if its row is wanted: once for each time that the training reads its block (padding at the end of an
  * epoch reads blocks again), or once if the training does not read the block. */
 static int rows_take(struct bl_find *f, void *context, const struct bl_found *piece, struct bl_error *e)
@@ -360,8 +340,21 @@ int bl_find_rows(struct bl_find *f, const int64_t *row, size_t count, struct bl_
     const int64_t blocks = index->blocks, pieces = index->pieces > 0 ? index->pieces : 1;
     const bool is_windowed = find_is_windowed(f);
     int64_t step = blocks / (pieces / PART_PIECES + 1) + 1;
-    struct subjects subjects = {.count = count};
-    int code = subjects_make(&subjects, f, row, e);
+    struct subjects s = {.each = calloc(count + 1, sizeof *s.each),
+                         .count = count,
+                         .wanted = calloc((size_t)f->view->manifest.rows / 8 + 1, 1)};
+    int code = s.each && s.wanted ? BL_OK : bl_error_memory(e);
+    for (size_t i = 0; i < count && !code; i++) {
+        const struct bl_row *known;
+        s.each[i] = (struct subject){row[i], i};
+        if (subjects_have(&s, row[i])) {
+            code = bl_view_row(f->view, row[i], &known, e);
+            code = code ? code : bl_error_set(e, BL_EUSAGE, "%s is given twice", known->id);
+        }
+        s.wanted[row[i] / 8] |= (uint8_t)(1 << row[i] % 8);
+    }
+    if (!code)
+        qsort(s.each, count, sizeof *s.each, subject_compare);
     if (is_windowed)
         step = f->training->window < blocks ? f->training->window : blocks;
     for (int64_t first = 0; first < blocks && !code; first += step) {
@@ -369,17 +362,17 @@ int bl_find_rows(struct bl_find *f, const int64_t *row, size_t count, struct bl_
         bool has = false;
         code = find_read_part(f, first, first + step < blocks ? first + step : blocks, &part, e);
         for (size_t p = 0; !code && p < part.plan.pieces && !has; p++)
-            has = subjects_have(&subjects, part.plan.sequence[p]);
+            has = subjects_have(&s, part.plan.sequence[p]);
         if (has && is_windowed)
             code = part_draw(f, &part, e);
         for (size_t b = 0; has && b < part.plan.blocks && !code; b++)
-            code = block_visit(f, &part, b, rows_take, &subjects, e);
+            code = block_visit(f, &part, b, rows_take, &s, e);
         find_free_part(&part);
     }
     if (!code && f->count)
         qsort(f->found, f->count, sizeof *f->found, found_compare);
-    free(subjects.each);
-    free(subjects.wanted);
+    free(s.each);
+    free(s.wanted);
     return code;
 }
 

@@ -92,9 +92,9 @@ bool bl_folders_is_work_file(const char *name)
     }
     /* Unfinished files: "NAME.part-HOST-PID-RANDOM". */
     const char *part = strstr(name, ".part-");
-    char *whole = part ? strndup(name, (size_t)(part - name)) : NULL;
-    bool own = whole && bl_folders_is_work_file(whole);
-    free(whole);
+    char *plain = part ? strndup(name, (size_t)(part - name)) : NULL;
+    bool own = plain && bl_folders_is_work_file(plain);
+    free(plain);
     return own;
 }
 

@@ -1,4 +1,4 @@
-/* Reading index.safetensors: its header, single tables, and the plan as a whole or in parts.
+/* Reading index.safetensors: its header, single tables, and the plan or a part of it.
  *
  * The plan is checked while it is read, chunk by chunk, so that no other code needs to doubt its tables: block_ptr
  * rises, pieces lie within their blocks, and starts follow from lengths. */

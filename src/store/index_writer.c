@@ -1,7 +1,7 @@
 /* Writing the index. The same code serializes the tables of a plan to a file and to a digest, in chunks.
  *
- * A plan in memory has no table of starts, and for whole sequences none of lengths: both follow from the lengths of all
- * sequences, and are computed while they are written. */
+ * A plan in memory has no table of starts, and none of lengths if all pieces are complete sequences: both follow from
+ * the lengths of all sequences, and are computed while they are written. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,6 +94,7 @@ static int plan_serialize_table(enum bl_index_table table, const struct bl_plan 
     return code;
 }
 
+/* Passes the bytes of all tables of a plan to take, in file order. */
 static int plan_serialize(const struct bl_plan *plan, const struct lengths *lengths, sink_function *take, void *sink,
                           struct bl_error *e)
 {
@@ -172,6 +173,7 @@ static int index_make_header(const struct bl_plan *plan, const char *digest, int
                                  e);
 }
 
+/* Computes the digest of a plan, and writes the header, which holds it, to an empty file. */
 static int index_write_header(struct bl_output *out, const struct bl_plan *plan, const struct lengths *lengths,
                               int fields, const char *table, const char *plan_info, struct bl_error *e)
 {

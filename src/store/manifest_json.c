@@ -226,25 +226,6 @@ static int manifest_read_pairs(const json_t *object, const char *name, struct bl
     return BL_OK;
 }
 
-/* Reads the counts of the kind of data, which older versions did not write. They are kept as texts. */
-static int manifest_read_counts(const json_t *object, struct bl_manifest *m, struct bl_error *e)
-{
-    json_t *members = json_object_get(object, "counts");
-    const char *key;
-    json_t *value;
-    if (members && !json_is_object(members))
-        return bl_error_set(e, BL_EDATA, "\"counts\" is not an object");
-    json_object_foreach(members, key, value)
-    {
-        char text[32];
-        if (!json_is_integer(value) || json_integer_value(value) < 0)
-            return bl_error_set(e, BL_EDATA, "\"counts\": \"%s\" is not a number of sequences", key);
-        snprintf(text, sizeof text, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-        BL_TRY(bl_manifest_pair(&m->counts, key, text, e));
-    }
-    return BL_OK;
-}
-
 /* Reads the list of fields, at least one. A name must obey the rules for names of fields: exports make file names from
  * it, so that a damaged manifest must not bring in a path. Older versions had only raw fields and no member "encoding".
  */
@@ -313,21 +294,6 @@ static int manifest_read_attributes(const json_t *object, struct bl_format *form
         attribute->dtype = (enum bl_dtype)type;
     }
     format->attributes = (int)count;
-    return BL_OK;
-}
-
-/* Reads the notes about the run. There are none if the member is missing. */
-static int manifest_read_notes(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
-{
-    const json_t *notes = json_object_get(object, "notes");
-    if (notes && !json_is_array(notes))
-        return bl_error_set(e, BL_EDATA, "\"notes\" is not a list");
-    for (size_t i = 0; i < json_array_size(notes); i++) {
-        if (!json_is_string(json_array_get(notes, i)))
-            return bl_error_set(e, BL_EDATA, "\"notes\" is not a list of strings");
-        BL_TRY(bl_manifest_note(manifest, "", e));
-        BL_TRY(bl_jansson_unescaped(json_array_get(notes, i), &manifest->note[i], e));
-    }
     return BL_OK;
 }
 
@@ -438,16 +404,28 @@ static int manifest_check_size(const struct bl_manifest *manifest, struct bl_err
 }
 
 /* Reads all members but format and checksum into an empty manifest, and checks types and ranges. BL_EDATA names the
- * member that is missing or invalid. Datasets without masks, and those of older versions, have no member
- * "untrained". */
+ * member that is missing or invalid. "untrained" is missing in datasets without masks; "counts", "untrained" and
+ * "notes" are missing in those of older versions. Counts are kept as texts. */
 static int manifest_from_json(const json_t *object, struct bl_manifest *m, struct bl_error *e)
 {
     const struct bl_jansson_integer numbers[] = {
         {"skipped", 0, &m->skipped}, {"failed", 0, &m->failed}, {"failed_steps", 0, &m->failed_steps}};
+    json_t *counts = json_object_get(object, "counts"), *value;
+    const json_t *notes = json_object_get(object, "notes");
+    const char *key;
     BL_TRY(bl_plan_info_from_json(&m->plan_info, object, e));
     BL_TRY(manifest_read_format(object, m, e));
     BL_TRY(bl_jansson_get_integers(object, numbers, sizeof numbers / sizeof *numbers, e));
-    BL_TRY(manifest_read_counts(object, m, e));
+    if (counts && !json_is_object(counts))
+        return bl_error_set(e, BL_EDATA, "\"counts\" is not an object");
+    json_object_foreach(counts, key, value)
+    {
+        char text[32];
+        if (!json_is_integer(value) || json_integer_value(value) < 0)
+            return bl_error_set(e, BL_EDATA, "\"counts\": \"%s\" is not a number of sequences", key);
+        snprintf(text, sizeof text, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+        BL_TRY(bl_manifest_pair(&m->counts, key, text, e));
+    }
     if (json_object_get(object, "untrained")) {
         m->untrained.counted = m->format.blocks;
         BL_TRY(bl_jansson_get_integer(object, "untrained", 0, INT64_MAX, &m->untrained.pieces, e));
@@ -458,7 +436,14 @@ static int manifest_from_json(const json_t *object, struct bl_manifest *m, struc
     BL_TRY(manifest_read_pairs(object, "libraries", &m->libraries, e));
     BL_TRY(manifest_read_pairs(object, "configuration", &m->configuration, e));
     bl_manifest_set_recorded(m);
-    BL_TRY(manifest_read_notes(object, m, e));
+    if (notes && !json_is_array(notes))
+        return bl_error_set(e, BL_EDATA, "\"notes\" is not a list");
+    for (size_t i = 0; i < json_array_size(notes); i++) {
+        if (!json_is_string(json_array_get(notes, i)))
+            return bl_error_set(e, BL_EDATA, "\"notes\" is not a list of strings");
+        BL_TRY(bl_manifest_note(m, "", e));
+        BL_TRY(bl_jansson_unescaped(json_array_get(notes, i), &m->note[i], e));
+    }
     BL_TRY(manifest_read_files(object, m, e));
     return manifest_check_size(m, e);
 }
@@ -468,12 +453,12 @@ static int manifest_from_json(const json_t *object, struct bl_manifest *m, struc
 /* The manifest as a file. Its checksum is computed over the text with the digits of the checksum as zeros. It is
  * the last member, so that its digits are the last occurrence of them in the text. */
 
-/* The last occurrence of digits in the text, or NULL. */
-static char *text_find_last(char *text, size_t size, const char *digits)
+/* Returns the offset of the last occurrence of digits in the text, or size if there is none. */
+static size_t text_find_last(const char *text, size_t size, const char *digits)
 {
-    char *found = NULL, *at = text;
-    while ((at = memmem(at, size - (size_t)(at - text), digits, strlen(digits))))
-        found = at++;
+    size_t found = size;
+    for (const char *at = text; (at = memmem(at, size - (size_t)(at - text), digits, strlen(digits))); at++)
+        found = (size_t)(at - text);
     return found;
 }
 
@@ -481,9 +466,10 @@ int bl_manifest_format(struct bl_manifest *manifest, struct bl_buffer *text, str
 {
     size_t begin = text->size;
     BL_TRY(bl_jansson_append(bl_manifest_to_json(manifest), text, e));
+    char *own = text->data + begin;
     size_t size = text->size - begin;
-    bl_checksum_format(bl_checksum(text->data + begin, size), manifest->digest);
-    memcpy(text_find_last(text->data + begin, size, NO_DIGEST), manifest->digest, BL_DIGEST_SIZE - 1);
+    bl_checksum_format(bl_checksum(own, size), manifest->digest);
+    memcpy(own + text_find_last(own, size, NO_DIGEST), manifest->digest, BL_DIGEST_SIZE - 1);
     return BL_OK;
 }
 
@@ -499,25 +485,6 @@ int bl_manifest_write(struct bl_manifest *manifest, const char *dir, struct bl_e
     return code;
 }
 
-/* Computes the checksum of the text, and compares it with the one in the text. *sound: they are equal. */
-static int manifest_check_digest(const json_t *object, const char *text, size_t size, char digest[BL_DIGEST_SIZE],
-                                 bool *sound, struct bl_error *e)
-{
-    uint64_t checksum = 0;
-    BL_TRY(bl_jansson_get_checksum(object, "checksum", &checksum, e));
-    bl_checksum_format(checksum, digest);
-    char *copy = malloc(size + 1);
-    if (!copy)
-        return bl_error_memory(e);
-    memcpy(copy, text, size);
-    char *digits = text_find_last(copy, size, digest);
-    if (digits)
-        memcpy(digits, NO_DIGEST, BL_DIGEST_SIZE - 1);
-    *sound = digits && bl_checksum(copy, size) == checksum;
-    free(copy);
-    return BL_OK;
-}
-
 int bl_manifest_parse(struct bl_manifest *manifest, const char *text, size_t size, bool *sound, struct bl_error *e)
 {
     *manifest = (struct bl_manifest){0};
@@ -525,6 +492,7 @@ int bl_manifest_parse(struct bl_manifest *manifest, const char *text, size_t siz
         return bl_error_set(e, BL_EDATA, "more than %zu values: not a manifest", BL_JSON_VALUES_MAX);
     json_t *object;
     int64_t version = 0;
+    uint64_t checksum = 0;
     int code = bl_jansson_parse(text, size, JSON_REJECT_DUPLICATES, &object, e);
     if (!code)
         code = bl_jansson_get_integer(object, "format", 1, INT64_MAX, &version, e);
@@ -533,9 +501,19 @@ int bl_manifest_parse(struct bl_manifest *manifest, const char *text, size_t siz
                             "format version %" PRId64 ", but this bload knows versions %d and %d: update bload",
                             version, BL_FORMAT_VERSION, BL_FORMAT_VIEW);
     if (!code)
-        code = manifest_check_digest(object, text, size, manifest->digest, sound, e);
-    if (!code)
+        code = bl_jansson_get_checksum(object, "checksum", &checksum, e);
+    if (!code) {
+        struct bl_checksum_state sum;
+        bl_checksum_format(checksum, manifest->digest);
+        const size_t at = text_find_last(text, size, manifest->digest), after = at + BL_DIGEST_SIZE - 1;
+        bl_checksum_begin(&sum);
+        bl_checksum_add(&sum, text, at);
+        bl_checksum_add(&sum, NO_DIGEST, BL_DIGEST_SIZE - 1);
+        if (at < size)
+            bl_checksum_add(&sum, text + after, size - after);
+        *sound = at < size && bl_checksum_end(&sum) == checksum;
         code = manifest_from_json(object, manifest, e);
+    }
     json_decref(object);
     if (code)
         bl_manifest_free(manifest);

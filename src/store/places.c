@@ -222,29 +222,8 @@ static int place_compare(const void *a, const void *b)
     return (one > two) - (one < two);
 }
 
-/* Sorts the parts of a row by their first steps. BL_EDATA: parts overlap, or steps between them are missing. */
-static int collected_sort_row(struct collected *c, int64_t row, struct bl_place *place, struct bl_error *e)
-{
-    int64_t first = c->row_ptr[row], n = c->row_ptr[row + 1] - first;
-    for (int64_t i = 0; i < n; i++)
-        place[i] = (struct bl_place){c->block[first + i], c->source_start[first + i], c->start[first + i],
-                                     c->length[first + i]};
-    qsort(place, (size_t)n, sizeof *place, place_compare);
-    for (int64_t i = 0; i < n; i++) {
-        c->block[first + i] = place[i].block;
-        c->source_start[first + i] = place[i].source_start;
-        c->start[first + i] = place[i].start;
-        c->length[first + i] = place[i].length;
-        if (i > 0 && place[i].source_start != place[i - 1].source_start + place[i - 1].length)
-            return bl_error_set(e, BL_EDATA,
-                                "sequence %" PRId64 " is stored up to step %" PRId64 ", and again from step %" PRId64
-                                ": its parts cannot be joined",
-                                row, place[i - 1].source_start + place[i - 1].length, place[i].source_start);
-    }
-    return BL_OK;
-}
-
-/* The parts of a row are sorted after the second pass, since blocks are in random order. */
+/* The parts of a row are sorted after the second pass, since blocks are in random order. BL_EDATA: parts of a row
+ * overlap, or steps between them are missing. */
 int bl_places_collect(struct bl_places *places, const struct bl_index *index, const int64_t *first_row, size_t count,
                       struct bl_error *e)
 {
@@ -260,16 +239,31 @@ int bl_places_collect(struct bl_places *places, const struct bl_index *index, co
         code = index_each_piece(&index[s], first_row[s], first_row[s + 1], &c, collected_put, e);
     const int64_t sorted = code || c.is_single ? 0 : c.rows;
     int64_t most = 0; /* parts of a row */
-    for (int64_t row = 0; row < sorted; row++) {
-        int64_t n = c.row_ptr[row + 1] - c.row_ptr[row];
-        most = n > most ? n : most;
-    }
+    for (int64_t row = 0; row < sorted; row++)
+        most = c.row_ptr[row + 1] - c.row_ptr[row] > most ? c.row_ptr[row + 1] - c.row_ptr[row] : most;
     struct bl_place *place = malloc((size_t)most * sizeof *place);
     if (!place && most)
         code = bl_error_memory(e);
     for (int64_t row = 0; row < sorted && !code; row++) {
-        if (c.row_ptr[row + 1] - c.row_ptr[row] > 1)
-            code = collected_sort_row(&c, row, place, e);
+        const int64_t first = c.row_ptr[row], n = c.row_ptr[row + 1] - first;
+        if (n < 2)
+            continue;
+        for (int64_t i = 0; i < n; i++)
+            place[i] = (struct bl_place){c.block[first + i], c.source_start[first + i], c.start[first + i],
+                                         c.length[first + i]};
+        qsort(place, (size_t)n, sizeof *place, place_compare);
+        for (int64_t i = 0; i < n && !code; i++) {
+            c.block[first + i] = place[i].block;
+            c.source_start[first + i] = place[i].source_start;
+            c.start[first + i] = place[i].start;
+            c.length[first + i] = place[i].length;
+            int64_t end = i ? place[i - 1].source_start + place[i - 1].length : place[i].source_start;
+            if (place[i].source_start != end)
+                code = bl_error_set(e, BL_EDATA,
+                                    "sequence %" PRId64 " is stored up to step %" PRId64
+                                    ", and again from step %" PRId64 ": its parts cannot be joined",
+                                    row, end, place[i].source_start);
+        }
     }
     free(place);
     free(c.count);

@@ -1,7 +1,7 @@
 /* plan.tsv: writing and reading a plan as text.
  *
  * A plan may have billions of digits, so that writing avoids printf, and reading grows all arrays together. Most checks
- * are made line by line, for messages with a line number; bl_plan_check then checks the plan as a whole. */
+ * are made line by line, for messages with a line number; bl_plan_check then checks the complete plan. */
 #include "store/plan_table.h"
 
 #include <inttypes.h>

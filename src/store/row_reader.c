@@ -66,12 +66,50 @@ bool bl_sequences_is_clean(const struct bl_sequences *t)
 #define ROW_READ 512
 #define ROWS_READ ((size_t)64 << 10)
 
-/* Reads the line at offset into text->line, without its newline. Consecutive rows are read by ever larger reads, since
- * one system call for each row would cost as much as everything else. BL_EFAIL: the file changed after its rows were
- * counted, or cannot be read. */
-static int row_read_line(const struct bl_sequences_file *file, int64_t offset, struct bl_row_reader *text,
-                         struct bl_error *e)
+/* Parses an integer from -1 to max; "" is -1. */
+static bool row_parse_optional(const char *text, int64_t max, int64_t *value)
 {
+    *value = -1;
+    return !*text || bl_text_to_int(text, strlen(text), -1, max, value);
+}
+
+/* Sets the numbers of a row. v: the texts of all columns. */
+static int row_parse_numbers(struct bl_row *row, const char *const v[BL_COLUMNS_ALL], struct bl_error *e)
+{
+    int status = bl_row_status_parse(v[BL_COLUMN_STATUS]);
+    int64_t stream, begin, end;
+    const char *length = v[BL_COLUMN_LENGTH];
+    if (status < 0 || !bl_text_to_int(length, strlen(length), 0, INT64_MAX, &row->length) ||
+        !row_parse_optional(v[BL_COLUMN_BYTES], INT64_MAX, &row->bytes) ||
+        !row_parse_optional(v[BL_COLUMN_STREAM], INT32_MAX, &stream) ||
+        !row_parse_optional(v[BL_COLUMN_CLIP_BEGIN], INT64_MAX, &begin) ||
+        !row_parse_optional(v[BL_COLUMN_CLIP_END], INT64_MAX, &end) || (end >= 0 && (begin < 0 || begin >= end)))
+        return bl_error_set(e, BL_EFAIL, "invalid number in length, bytes, stream, clip_begin or clip_end");
+    if (!bl_content_parse(v[BL_COLUMN_CONTENT], &row->content))
+        return bl_error_set(e, BL_EFAIL, "\"%s\" in column content is not a checksum (16 hexadecimal digits)",
+                            v[BL_COLUMN_CONTENT]);
+    row->status = (enum bl_row_status)status;
+    row->stream = (int)stream;
+    row->is_clip = begin >= 0;
+    row->clip_begin = begin > 0 ? begin : 0;
+    row->clip_end = end > 0 ? end : 0;
+    row->offset = bl_row_offset(row);
+    return BL_OK;
+}
+
+/* Reads the line of row i into text->line, without its newline, and finds its file. Consecutive rows are read by ever
+ * larger reads, since one system call for each row would cost as much as everything else. BL_EFAIL: the file changed
+ * after its rows were counted, or cannot be read. */
+static int row_find_line(const struct bl_sequences *t, size_t i, const struct bl_sequences_file **out,
+                         struct bl_row_reader *text, struct bl_error *e)
+{
+    const struct bl_sequences_file *file = &t->file[t->files - 1];
+    while (file > t->file && file->first > i)
+        file--;
+    *out = file;
+    if (!t->offset || file->fd < 0)
+        return bl_error_set(e, BL_EFAIL, "row %zu cannot be read back from %s", i, file->path);
+    const int64_t offset = t->offset[i];
     struct bl_buffer *ahead = &text->ahead;
     const char *newline;
     if (text->next != offset || text->fd != file->fd) {
@@ -108,50 +146,6 @@ static int row_read_line(const struct bl_sequences_file *file, int64_t offset, s
     bl_buffer_clear(&text->line);
     bl_buffer_append(&text->line, ahead->data + at, size);
     return bl_buffer_check(&text->line, e);
-}
-
-/* Parses an integer from -1 to max; "" is -1. */
-static bool row_parse_optional(const char *text, int64_t max, int64_t *value)
-{
-    *value = -1;
-    return !*text || bl_text_to_int(text, strlen(text), -1, max, value);
-}
-
-/* Sets the numbers of a row. v: the texts of all columns. */
-static int row_parse_numbers(struct bl_row *row, const char *const v[BL_COLUMNS_ALL], struct bl_error *e)
-{
-    int status = bl_row_status_parse(v[BL_COLUMN_STATUS]);
-    int64_t stream, begin, end;
-    const char *length = v[BL_COLUMN_LENGTH];
-    if (status < 0 || !bl_text_to_int(length, strlen(length), 0, INT64_MAX, &row->length) ||
-        !row_parse_optional(v[BL_COLUMN_BYTES], INT64_MAX, &row->bytes) ||
-        !row_parse_optional(v[BL_COLUMN_STREAM], INT32_MAX, &stream) ||
-        !row_parse_optional(v[BL_COLUMN_CLIP_BEGIN], INT64_MAX, &begin) ||
-        !row_parse_optional(v[BL_COLUMN_CLIP_END], INT64_MAX, &end) || (end >= 0 && (begin < 0 || begin >= end)))
-        return bl_error_set(e, BL_EFAIL, "invalid number in length, bytes, stream, clip_begin or clip_end");
-    if (!bl_content_parse(v[BL_COLUMN_CONTENT], &row->content))
-        return bl_error_set(e, BL_EFAIL, "\"%s\" in column content is not a checksum (16 hexadecimal digits)",
-                            v[BL_COLUMN_CONTENT]);
-    row->status = (enum bl_row_status)status;
-    row->stream = (int)stream;
-    row->is_clip = begin >= 0;
-    row->clip_begin = begin > 0 ? begin : 0;
-    row->clip_end = end > 0 ? end : 0;
-    row->offset = bl_row_offset(row);
-    return BL_OK;
-}
-
-/* Reads the line of row i, without its newline, and finds its file. */
-static int row_find_line(const struct bl_sequences *t, size_t i, const struct bl_sequences_file **out,
-                         struct bl_row_reader *text, struct bl_error *e)
-{
-    const struct bl_sequences_file *file = &t->file[t->files - 1];
-    while (file > t->file && file->first > i)
-        file--;
-    *out = file;
-    if (!t->offset || file->fd < 0)
-        return bl_error_set(e, BL_EFAIL, "row %zu cannot be read back from %s", i, file->path);
-    return row_read_line(file, t->offset[i], text, e);
 }
 
 int bl_row_reader_line(const struct bl_sequences *t, size_t i, struct bl_row_reader *text, struct bl_error *e)

@@ -227,24 +227,6 @@ static int loader_reserve(struct sequences_loader *l, size_t needed, struct bl_e
     return BL_OK;
 }
 
-/* Stores kind and sampling of the first ok row, and the first row that differs. */
-static int loader_check_kind(struct bl_sequences *t, const struct bl_sequences_file *file, char **field, int64_t number,
-                             struct bl_error *e)
-{
-    const char *kind = bl_columns_unescape(&file->columns, field, BL_COLUMN_KIND, "");
-    const char *sampling = bl_columns_unescape(&file->columns, field, BL_COLUMN_SAMPLING, "");
-    if (!kind || !sampling)
-        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": invalid escape in kind or sampling", file->path, number);
-    if (!t->kind) {
-        t->kind = strdup(kind);
-        t->sampling = strdup(sampling);
-        return t->kind && t->sampling ? BL_OK : bl_error_memory(e);
-    }
-    if (t->mixed == SIZE_MAX && (strcmp(t->kind, kind) != 0 || strcmp(t->sampling, sampling) != 0))
-        t->mixed = t->count;
-    return BL_OK;
-}
-
 /* Reads the further columns of a row: its group, and its numbers, which are 0 for rows that are not ok. */
 static int loader_add_columns(struct sequences_loader *l, const struct bl_sequences_file *file, char **field,
                               int64_t number, enum bl_row_status status, struct bl_error *e)
@@ -269,40 +251,29 @@ static int loader_add_columns(struct sequences_loader *l, const struct bl_sequen
     return bl_groups_find(&l->groups, group, strlen(group), &t->group[t->count], e);
 }
 
-/* Counts a row by what happened to its sequence. */
-static void sequences_count_row(struct bl_sequences *t, enum bl_row_status status, int64_t length, const char *reason)
-{
-    t->by_status[status]++;
-    t->excluded += status == BL_ROW_DROPPED && !length;
-    t->held += status == BL_ROW_DROPPED && strcmp(reason, BL_REASON_HELD) == 0;
-    if (status == BL_ROW_DROPPED && !length)
-        bl_left_out_count(&t->left_out, reason);
-    t->damaged += status == BL_ROW_OK && *reason;
-    t->empty += status == BL_ROW_SKIPPED && strcmp(reason, BL_REASON_EMPTY) == 0;
-}
-
 /* Adds the row of a line, which it splits in place. number: of the line, for messages; offset: of the line in its file.
- */
+ * The table keeps kind and sampling of the first ok row, and the number of the first row that differs. */
 static int loader_add_row(struct sequences_loader *l, const struct bl_sequences_file *file, char *line, int64_t number,
                           int64_t offset, struct bl_error *e)
 {
+    const struct bl_columns *columns = &file->columns;
     struct bl_sequences *t = l->table;
     char *field[BL_COLUMNS_MAX];
     int64_t length = 0;
     int fields = bl_columns_split(line, field);
-    if (fields != file->columns.count)
+    if (fields != columns->count)
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": %d columns where the header has %d", file->path, number,
-                            fields, file->columns.count);
-    const char *word = bl_columns_value(&file->columns, field, BL_COLUMN_STATUS, "ok");
-    const char *text = field[file->columns.place[BL_COLUMN_LENGTH]];
-    int parsed = bl_row_status_parse(word), least = parsed == BL_ROW_OK ? 1 : 0;
-    if (parsed < 0)
+                            fields, columns->count);
+    const char *word = bl_columns_value(columns, field, BL_COLUMN_STATUS, "ok");
+    const char *text = field[columns->place[BL_COLUMN_LENGTH]], *id = field[columns->place[BL_COLUMN_ID]];
+    const char *reason = bl_columns_value(columns, field, BL_COLUMN_REASON, "");
+    int status = bl_row_status_parse(word), least = status == BL_ROW_OK ? 1 : 0;
+    if (status < 0)
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": invalid status \"%s\" (ok, skipped, dropped, failed)",
                             file->path, number, word);
     if (!bl_text_to_int(text, strlen(text), least, INT64_MAX, &length))
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": invalid length \"%s\" (expected an integer from %d)",
                             file->path, number, text, least);
-    enum bl_row_status status = (enum bl_row_status)parsed;
     BL_TRY(loader_reserve(l, t->count + 1, e));
     if (status == BL_ROW_OK && t->count < l->columns.rows && l->columns.left_out[t->count]) {
         status = BL_ROW_DROPPED;
@@ -312,14 +283,26 @@ static int loader_add_row(struct sequences_loader *l, const struct bl_sequences_
         if (__builtin_add_overflow(t->steps, length, &t->steps))
             return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": the lengths add up to more than 2^63", file->path,
                                 number);
-        BL_TRY(loader_check_kind(t, file, field, number, e));
+        const char *kind = bl_columns_unescape(columns, field, BL_COLUMN_KIND, "");
+        const char *sampling = bl_columns_unescape(columns, field, BL_COLUMN_SAMPLING, "");
+        if (!kind || !sampling)
+            return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": invalid escape in kind or sampling", file->path, number);
+        if (!t->kind && (!(t->kind = strdup(kind)) || !(t->sampling = strdup(sampling))))
+            return bl_error_memory(e);
+        if (t->mixed == SIZE_MAX && (strcmp(t->kind, kind) != 0 || strcmp(t->sampling, sampling) != 0))
+            t->mixed = t->count;
     }
-    BL_TRY(loader_add_columns(l, file, field, number, status, e));
-    const char *id = field[file->columns.place[BL_COLUMN_ID]];
+    BL_TRY(loader_add_columns(l, file, field, number, (enum bl_row_status)status, e));
     l->hash[t->count] = XXH3_64bits(id, strlen(id));
     t->offset[t->count] = offset;
     t->length[t->count++] = status == BL_ROW_OK ? length : 0;
-    sequences_count_row(t, status, length, bl_columns_value(&file->columns, field, BL_COLUMN_REASON, ""));
+    t->by_status[status]++;
+    t->excluded += status == BL_ROW_DROPPED && !length;
+    t->held += status == BL_ROW_DROPPED && strcmp(reason, BL_REASON_HELD) == 0;
+    if (status == BL_ROW_DROPPED && !length)
+        bl_left_out_count(&t->left_out, reason);
+    t->damaged += status == BL_ROW_OK && *reason;
+    t->empty += status == BL_ROW_SKIPPED && strcmp(reason, BL_REASON_EMPTY) == 0;
     return BL_OK;
 }
 

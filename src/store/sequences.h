@@ -31,8 +31,8 @@ struct bl_sequences_columns {
     } number[BL_SEQUENCES_NUMBERS_MAX]; /* their values are numbers of at least 0 */
     int numbers;
     bool may_repeat;         /* several rows may have the same id, because the tables are those of several datasets */
-    const uint8_t *left_out; /* [rows] of the whole table, or NULL: an ok row with a value other than 0 counts as
-                                dropped; then `repeated` is not set, since it follows from the whole table */
+    const uint8_t *left_out; /* [rows] of the table of all files, or NULL: an ok row with a value other than 0 counts as
+                                dropped; then `repeated` is not set, since it depends on all rows */
     size_t rows;
 };
 

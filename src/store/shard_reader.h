@@ -14,7 +14,7 @@
 
 /* The seekable zstd format: ordinary frames, then a skippable frame with a table of their sizes and checksums.
  *
- * `zstd -d` restores the whole file; with the table a reader decompresses only what it needs. Frames carry their
+ * `zstd -d` restores the file; with the table a reader decompresses only what it needs. Frames carry their
  * content size and zstd's content checksum. No frame holds more than BL_FRAME_MAX bytes, so that one always fits in
  * memory; smaller ones make it cheaper to read a part of a block. */
 

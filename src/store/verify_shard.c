@@ -2,7 +2,7 @@
  *
  * A shard is read once, in file order. The header is compared with the one that follows from the manifest; tables are
  * compared with the plan, row by row; fields are compared with the checksums of the index, block by block. The checksum
- * of the whole shard is computed from these, and is compared only if no other fault was found.
+ * of the shard is computed from these, and is compared only if no other fault was found.
  *
  * A check that cannot continue after a fault reports the fault and returns BL_EDATA. The checks that follow still run.
  */
