@@ -76,6 +76,7 @@ int bl_codec_encode_jpeg(struct bl_codec *codec, const struct bl_block *block, i
     size_t step_bytes = bl_field_step_bytes(&format->fields.field[f]), at = 0, size = 0;
     int code = BL_OK;
     bl_block_steps(block, format, codec->step);
+    /* size stays that of the file before: a step that repeats copies it. */
     for (int64_t t = 0; t < format->T && !code; t++) {
         offsets[t] = (int64_t)at;
         if (codec->step[t] == BL_STEP_OWN)
@@ -106,6 +107,7 @@ int64_t bl_codec_check_offsets(const struct bl_format *format, const int64_t *of
 #define ALIGN ((size_t)64)            /* of each array: a cache line, and more than any element needs */
 #define PAGE ((size_t)BL_DIRECT_PAGE) /* of each field: direct I/O transfers pages */
 
+/* Returns size rounded up to a multiple of `to`. */
 static size_t block_align(size_t size, size_t to)
 {
     return (size + to - 1) / to * to;
@@ -205,6 +207,8 @@ void bl_block_plan(struct bl_block *block, const struct bl_format *format, const
     block->cu_seqlens[format->S] = (int32_t)stop;
 }
 
+/* cu_seqlens must not decrease and must stay within T, and a piece must fit between its boundaries: then no loop over
+ * steps of pieces leaves the block. */
 bool bl_block_tables_are_sound(const struct bl_block *block, const struct bl_format *format)
 {
     if (block->num_sequences < 0 || block->num_sequences > format->S || block->cu_seqlens[0] != 0 ||
@@ -239,6 +243,7 @@ void bl_block_fail(struct bl_block *block, const struct bl_format *format, int i
 void bl_block_steps(const struct bl_block *block, const struct bl_format *format, uint8_t *out)
 {
     memset(out, format->pad_repeat ? BL_STEP_REPEAT : BL_STEP_EMPTY, (size_t)format->T);
+    /* A block without pieces has no step to repeat. */
     if (block->cu_seqlens[block->num_sequences] == 0)
         memset(out, BL_STEP_EMPTY, (size_t)format->T);
     for (int32_t i = 0; i < block->num_sequences; i++) {

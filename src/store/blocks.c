@@ -29,6 +29,7 @@ static void blocks_close_view(struct bl_view *view)
     free(view);
 }
 
+/* The manifest is read twice, here and by the dataset or the view: it tells which of the two the directory holds. */
 int bl_blocks_open(struct bl_blocks *blocks, const char *dir, struct bl_error *e)
 {
     struct bl_manifest manifest;
@@ -53,6 +54,7 @@ int bl_blocks_set_epoch(struct bl_blocks *blocks, int64_t epoch, struct bl_error
 {
     struct bl_view *view = blocks->view;
     int code = BL_OK;
+    /* A dataset becomes a view of itself when a later epoch is first selected; the view is kept. */
     if (!view && epoch)
         code = blocks_open_view(&view, blocks->dataset.dir, e);
     if (!code && view)
@@ -103,6 +105,7 @@ int bl_blocks_attribute(struct bl_blocks *blocks, int64_t b, int a, void *out, s
                                           : bl_dataset_attribute(&blocks->dataset, b, a, out, e);
 }
 
+/* For a view, rows are the sum over all sources. */
 int bl_blocks_rows(struct bl_blocks *blocks, int64_t *rows, struct bl_error *e)
 {
     const struct bl_sequences *sequences = NULL;

@@ -46,6 +46,7 @@ const char *bl_columns_unescape(const struct bl_columns *columns, char *const *f
                                 const char *missing)
 {
     int at = columns->place[column];
+    /* Few values have escapes, and most columns are not looked at: each is decoded when it is needed. */
     if (at < 0 || !strchr(field[at], '\\'))
         return at < 0 ? missing : field[at];
     int64_t size = bl_text_unescape(field[at], strlen(field[at]));
@@ -84,6 +85,7 @@ int bl_columns_read(struct bl_columns *columns, char *header, const char *path, 
         if (known >= 0)
             columns->place[known] = f;
     }
+    /* Every other known column has a default value. */
     for (int c = BL_COLUMN_ID; c <= BL_COLUMN_LENGTH; c++) {
         if (columns->place[c] < 0)
             return bl_error_set(
@@ -93,6 +95,7 @@ int bl_columns_read(struct bl_columns *columns, char *header, const char *path, 
                 path, column_name[c]);
     }
     int code = bl_columns_extra(columns, field, &extra, e);
+    /* The names of extra columns are collected like their values in a row: with a tab before each. */
     columns->extra = extra.data ? extra.data : strdup("");
     if (!columns->extra)
         return bl_error_memory(e);
@@ -122,6 +125,7 @@ int bl_columns_parse(const char *name)
     return -1;
 }
 
+/* Names are compared as the header line has them: escapes in it are not decoded. */
 int bl_columns_find(const char *header, const char *name)
 {
     size_t wanted = strlen(name);

@@ -59,6 +59,7 @@ static void dataset_close_shard(struct bl_dataset *dataset)
     dataset->shard = -1;
 }
 
+/* Closes a kept shard and marks its place as free. */
 static void kept_close(struct bl_dataset_shard *kept)
 {
     layout_free(kept->layout);
@@ -87,6 +88,7 @@ void bl_dataset_close(struct bl_dataset *dataset)
 
 /* --- shards ------------------------------------------------------------------------------------------------------- */
 
+/* A shard has one place, at its number modulo `shards`: finding it takes no search. */
 int bl_dataset_keep(struct bl_dataset *dataset, int64_t shards, struct bl_error *e)
 {
     dataset->kept = calloc((size_t)shards, sizeof *dataset->kept);
@@ -291,6 +293,7 @@ int bl_dataset_check_block(struct bl_dataset *dataset, int64_t b, int f, struct 
         offset = bl_layout_offset(dataset->layout, bl_layout_field(dataset->layout, f), 0) + dataset->offsets[0];
         size = dataset->offsets[format->T] - dataset->offsets[0];
     }
+    /* A block may have gigabytes, so that it is read in chunks. */
     uint8_t *chunk = malloc(SUM_CHUNK);
     int code = chunk ? BL_OK : bl_error_memory(e);
     bl_checksum_begin(&sum);
@@ -312,7 +315,8 @@ int bl_dataset_check_block(struct bl_dataset *dataset, int64_t b, int f, struct 
     return BL_OK;
 }
 
-/* mmap requires an offset that is a multiple of the page size, so that the mapping begins up to a page before the block. */
+/* mmap requires an offset that is a multiple of the page size, so that the mapping begins up to a page before the
+ * block. */
 int bl_dataset_map(struct bl_dataset *dataset, int64_t b, int f, const void **data, void **address, size_t *length,
                    struct bl_error *e)
 {

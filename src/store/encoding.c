@@ -37,6 +37,7 @@ bool bl_encoding_parse(const char *name, struct bl_encoding *encoding)
     }
     if (strncmp(name, "jpeg", 4) != 0)
         return false;
+    /* "jpeg", "jpeg:90" or "jpeg:90:444". */
     const char *rest = name + 4;
     size_t digits = *rest == ':' ? strcspn(rest + 1, ":") : 0;
     if (*rest && !bl_text_to_int(rest + 1, digits, 1, 100, &quality))
@@ -171,6 +172,7 @@ static enum TJPF shape_format(const int64_t shape[3])
     return shape[2] == 1 ? TJPF_GRAY : TJPF_RGB;
 }
 
+/* Returns how many samples of colour the JPEG file has: half in both directions (4:2:0), all, or none. */
 static enum TJSAMP jpeg_sampling(const int64_t shape[3], const struct bl_encoding *encoding)
 {
     if (shape[2] == 1)

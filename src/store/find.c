@@ -46,6 +46,7 @@ struct wanted {
     int64_t *row;
 };
 
+/* Adds a spelling of wanted id i to the hash. */
 static int wanted_add(struct wanted *w, size_t i, const char *text, struct bl_error *e)
 {
     return bl_hash_add(&w->hash, XXH3_64bits(text, strlen(text)), i, e);
@@ -57,6 +58,7 @@ static int id_compare(void *context, int64_t row, const char *id, bool *done, st
     struct wanted *w = context;
     size_t i;
     (void)e;
+    /* Several wanted ids may be spellings of one id. */
     for (struct bl_hash_probe probe = bl_hash_begin(&w->hash, XXH3_64bits(id, strlen(id)));
          bl_hash_next(&w->hash, &probe, &i);) {
         if (w->row[i] >= 0 || (strcmp(id, w->id[i]) != 0 && strcmp(id, w->plain[i]) != 0))
@@ -154,6 +156,7 @@ struct part {
     int64_t *drawn;      /* [pieces] with windows: the piece that takes the place of each piece; NULL without */
 };
 
+/* Frees the arrays of a part, which may be empty. */
 static void find_free_part(struct part *part)
 {
     bl_plan_free(&part->plan);
@@ -286,12 +289,14 @@ struct subjects {
     uint8_t *wanted; /* one bit per row of the dataset: a fast test for the many pieces that are not wanted */
 };
 
+/* Orders subjects by row, for qsort and bsearch. */
 static int subject_compare(const void *a, const void *b)
 {
     const struct subject *p = a, *q = b;
     return (p->row > q->row) - (p->row < q->row);
 }
 
+/* Returns true if the row is wanted, by its bit. */
 static bool subjects_have(const struct subjects *s, int64_t row)
 {
     return s->wanted[row / 8] >> row % 8 & 1;
@@ -339,6 +344,7 @@ int bl_find_rows(struct bl_find *f, const int64_t *row, size_t count, struct bl_
     const struct bl_index *index = &f->view->index;
     const int64_t blocks = index->blocks, pieces = index->pieces > 0 ? index->pieces : 1;
     const bool is_windowed = find_is_windowed(f);
+    /* Blocks have about the same number of pieces, so that so many blocks have about PART_PIECES. */
     int64_t step = blocks / (pieces / PART_PIECES + 1) + 1;
     struct subjects s = {.each = calloc(count + 1, sizeof *s.each),
                          .count = count,
@@ -457,6 +463,7 @@ int bl_find_append_shards(const struct bl_find *f, const struct bl_found *found,
     return code ? code : bl_buffer_check(out, e);
 }
 
+/* Returns the value, or null if it is not known. */
 static json_t *integer_json(bool is_known, int64_t value)
 {
     return is_known ? json_integer(value) : json_null();

@@ -54,6 +54,7 @@ int bl_folders_read_shards(const char *dir, const struct bl_format *format, int6
                            uint8_t there[BL_SHARDS_PER_FOLDER], struct bl_error *e)
 {
     char name[BL_SHARD_NAME_MAX];
+    /* The name of a shard gives the folder and the suffix: "shards/00012/shard-00012000.safetensors.zst". */
     const char *suffix = strchr(bl_format_shard_name(format, first, name), '.');
     *strrchr(name, '/') = '\0';
     char *path = bl_path_join(dir, name);
@@ -90,6 +91,7 @@ bool bl_folders_is_work_file(const char *name)
         if (fnmatch(patterns[i], name, 0) == 0)
             return true;
     }
+    /* The name before the first ".part-" has no such mark, so that the recursion ends. */
     /* Unfinished files: "NAME.part-HOST-PID-RANDOM". */
     const char *part = strstr(name, ".part-");
     char *plain = part ? strndup(name, (size_t)(part - name)) : NULL;

@@ -268,6 +268,7 @@ char *bl_format_shard_name(const struct bl_format *format, int64_t shard, char o
 /* Spare bytes of a header, for the digits of sizes that vary: up to 57 per field. */
 #define SPARE ((size_t)BL_SAFETENSORS_ALIGN)
 
+/* Appends a dimension to the shape of a tensor. */
 static void tensor_add_dimension(struct bl_tensor *tensor, int64_t size)
 {
     tensor->shape[tensor->rank++] = size;
@@ -280,27 +281,6 @@ static struct bl_shard_tensor *layout_add(struct bl_layout *layout, int table, i
     *out = (struct bl_shard_tensor){.table = table, .field = field, .tensor.dtype = dtype};
     tensor_add_dimension(&out->tensor, layout->blocks);
     return out;
-}
-
-/* Adds the tensor of a field, [n, T, ...], or the two tensors of a JPEG field: the files, [bytes], and the offsets of
- * the steps, [n, T + 1]. */
-static void layout_add_field(struct bl_layout *layout, const struct bl_format *format, int f)
-{
-    const struct bl_field *field = &format->fields.field[f];
-    struct bl_shard_tensor *out = layout_add(layout, -1, f, field->dtype);
-    format_tensor_name(format, f, false, out->tensor.name, sizeof out->tensor.name);
-    if (format->encoding[f].kind == BL_ENCODING_JPEG) {
-        out->varies = true;
-        out->tensor.shape[0] = 0;
-        out = layout_add(layout, -1, f, BL_I64);
-        out->offsets = true;
-        format_tensor_name(format, f, true, out->tensor.name, sizeof out->tensor.name);
-        tensor_add_dimension(&out->tensor, format->T + 1);
-        return;
-    }
-    tensor_add_dimension(&out->tensor, format->T);
-    for (int i = 0; i < field->rank; i++)
-        tensor_add_dimension(&out->tensor, field->shape[i]);
 }
 
 /* Returns the order of a tensor among those with elements of one size: tables, then attributes, then fields, since the
@@ -334,6 +314,7 @@ static int layout_make_header(struct bl_layout *layout, const struct bl_format *
     for (int i = 0; i < layout->tensors; i++)
         tensor[i] = &layout->tensor[i].tensor;
     BL_TRY(bl_safetensors_place(tensor, layout->tensors, e));
+    /* The first dimension of each tensor is the block, except where the size varies. */
     for (int i = 0; i < layout->tensors; i++)
         layout->tensor[i].row_bytes =
             layout->tensor[i].varies ? 0 : (tensor[i]->end - tensor[i]->begin) / layout->blocks;
@@ -357,7 +338,8 @@ static int layout_make_header(struct bl_layout *layout, const struct bl_format *
     return code;
 }
 
-/* Makes the layout of blocks first_block to first_block + blocks - 1 as one shard. On error the layout is empty. */
+/* Makes the layout of blocks first_block to first_block + blocks - 1 as one shard. A field has one tensor, [n, T, ...],
+ * and a JPEG field two: the files, [bytes], and the offsets of the steps, [n, T + 1]. On error the layout is empty. */
 static int layout_make(struct bl_layout *layout, const struct bl_format *format, int64_t first_block, int64_t blocks,
                        struct bl_error *e)
 {
@@ -370,8 +352,21 @@ static int layout_make(struct bl_layout *layout, const struct bl_format *format,
         if (t != BL_TABLE_NUM_SEQUENCES)
             tensor_add_dimension(tensor, bl_format_table_width(format, t));
     }
-    for (int f = 0; f < format->fields.count; f++)
-        layout_add_field(layout, format, f);
+    for (int f = 0; f < format->fields.count; f++) {
+        const struct bl_field *field = &format->fields.field[f];
+        struct bl_shard_tensor *out = layout_add(layout, -1, f, field->dtype);
+        format_tensor_name(format, f, false, out->tensor.name, sizeof out->tensor.name);
+        out->varies = format->encoding[f].kind == BL_ENCODING_JPEG;
+        if (out->varies) {
+            out->tensor.shape[0] = 0;
+            out = layout_add(layout, -1, f, BL_I64);
+            out->offsets = true;
+            format_tensor_name(format, f, true, out->tensor.name, sizeof out->tensor.name);
+        }
+        tensor_add_dimension(&out->tensor, format->T + out->offsets);
+        for (int i = 0; i < field->rank && !out->offsets; i++)
+            tensor_add_dimension(&out->tensor, field->shape[i]);
+    }
     qsort(layout->tensor, (size_t)layout->tensors, sizeof *layout->tensor, tensor_compare);
     int code = layout_make_header(layout, format, e);
     if (!code && bl_format_encodes(format, BL_ENCODING_JPEG)) {
@@ -449,6 +444,7 @@ int bl_layout_divide(struct bl_format *format, int64_t shard_size, struct bl_err
     BL_TRY(layout_make(&all, &raw, 0, format->blocks, e));
     int64_t header = (int64_t)all.header.size;
     int64_t per_block = (all.file_size - header) / format->blocks;
+    /* A block larger than shard_size gets a shard of its own. */
     int64_t fit = (shard_size - header) / per_block;
     format->blocks_per_shard = fit < 1 ? 1 : fit < format->blocks ? fit : format->blocks;
     bl_layout_free(&all);

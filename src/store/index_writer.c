@@ -40,6 +40,7 @@ static struct lengths lengths_of(const struct bl_plan *plan, const int64_t *leng
     return lengths;
 }
 
+/* Returns the steps of piece p. */
 static int64_t piece_length(const struct lengths *lengths, const struct bl_plan *plan, size_t p)
 {
     return lengths->piece ? lengths->piece[p] : bl_plan_piece_length(plan, lengths->length, p);
@@ -118,6 +119,7 @@ static int sink_to_output(void *sink, const void *data, size_t size, struct bl_e
     return bl_output_write(sink, data, size, e);
 }
 
+/* Computes XXH3 over T and the tables, as bl_index_plan_digest does over a file. */
 static int plan_digest(const struct bl_plan *plan, const struct lengths *lengths, char digest[BL_DIGEST_SIZE],
                        struct bl_error *e)
 {
@@ -162,6 +164,7 @@ static int index_make_header(const struct bl_plan *plan, const char *digest, int
     snprintf(version, sizeof version, "%d", BL_FORMAT_VERSION);
     snprintf(T, sizeof T, "%" PRId64, plan->T);
     snprintf(align, sizeof align, "%" PRId64, plan->align ? plan->align : 1);
+    /* The order of keys is fixed: equal plans make equal files. */
     const struct bl_metadata with[] = {{"T", T},
                                        {"align", align},
                                        {"bload_format", version},

@@ -17,6 +17,7 @@
 
 /* --- sources of a view -------------------------------------------------------------------------------------------- */
 
+/* By enum bl_view_source_file. */
 static const char *const file_names[BL_VIEW_SOURCE_FILES] = {BL_INDEX_FILE, BL_SEQUENCES_FILE, BL_SHARDS_FILE};
 
 const char *bl_view_source_file_name(enum bl_view_source_file file)
@@ -64,12 +65,14 @@ static void path_append_relative(const char *from, const char *to, struct bl_buf
         if (from[i] == '/')
             common = i;
     }
+    /* /data/web is no folder of /data/web2: a common part must end at a slash, or at the end of both. */
     if ((!from[i] || from[i] == '/') && (!to[i] || to[i] == '/'))
         common = i;
     if (!common) {
         bl_buffer_text(out, to);
         return;
     }
+    /* One ".." leads out of each folder of `from` that `to` does not share. */
     const char *mark = "";
     for (const char *rest = from + common; *rest; rest++) {
         if (*rest == '/') {
@@ -103,6 +106,7 @@ int bl_view_source_make_path(const char *view, const char *dir, char **path, str
     return code;
 }
 
+/* Binary search: first_row of source[low] is at most row, and that of source[high] is greater. */
 const struct bl_view_source *bl_view_source_of_row(const struct bl_view_source *source, size_t count, int64_t row)
 {
     size_t low = 0, high = count;
@@ -152,6 +156,7 @@ int bl_manifest_pair(struct bl_manifest_pairs *pairs, const char *name, const ch
     return pair->name && pair->value ? BL_OK : bl_error_memory(e);
 }
 
+/* A line without a colon is an option without a value. */
 int bl_manifest_configure(struct bl_manifest *manifest, const char *lines, struct bl_error *e)
 {
     char *copy = strdup(lines), *rest = NULL;
@@ -191,6 +196,7 @@ const char *bl_manifest_option(const struct bl_manifest *manifest, const char *n
 void bl_manifest_set_recorded(struct bl_manifest *manifest)
 {
     const char *align = bl_manifest_option(manifest, "align");
+    /* An alignment of 1 aligns nothing: it counts as not given. */
     if (!bl_text_to_int(align, strlen(align), 2, BL_T_MAX, &manifest->align))
         manifest->align = 0;
     manifest->format.pad_repeat = strcmp(bl_manifest_option(manifest, "pad"), "repeat") == 0;
@@ -206,6 +212,8 @@ int64_t bl_manifest_sample_rate(const struct bl_manifest *manifest, int f)
     return is_sound && sscanf(made, "samples at %" SCNd64 " Hz", &rate) == 1 ? rate : 0;
 }
 
+/* The text is "for each step 640 samples ..." where a step of another field, such as a video frame, has a chunk of
+ * audio. A shape of another size belongs to a damaged manifest. */
 int64_t bl_manifest_step_samples(const struct bl_manifest *manifest, int f)
 {
     const struct bl_field *field = &manifest->format.fields.field[f];
@@ -275,6 +283,7 @@ int bl_manifest_add_file(struct bl_manifest *manifest, const char *dir, const ch
     return code;
 }
 
+/* Frees the pairs, but not the struct, which is a member of a manifest. */
 static void pairs_free(struct bl_manifest_pairs *pairs)
 {
     for (size_t i = 0; i < pairs->count; i++) {

@@ -90,32 +90,15 @@ struct collected {
     bool is_single, is_whole; /* every row has one part at most; every part begins its sequence */
 };
 
-/* A function that is called for each piece of an index in order. row: the row of the view. */
-typedef int piece_function(struct collected *c, int64_t row, const struct bl_place *piece, struct bl_error *e);
-
-/* First pass: counts a piece. */
-static int collected_count(struct collected *c, int64_t row, const struct bl_place *piece, struct bl_error *e)
+/* Stores a piece. c->count goes down to 0, so that the parts of a row are stored from its last place on. */
+static void collected_put(struct collected *c, int64_t row, const struct bl_place *piece)
 {
-    if (c->count[row] == UINT32_MAX)
-        return bl_error_set(e, BL_EDATA, "a sequence has too many pieces");
-    c->is_single &= !c->count[row]++;
-    c->is_whole &= !piece->source_start;
-    c->parts++;
-    return BL_OK;
-}
-
-/* Second pass: stores a piece. c->count goes down to 0, so that the parts of a row are stored from its last place on.
- */
-static int collected_put(struct collected *c, int64_t row, const struct bl_place *piece, struct bl_error *e)
-{
-    (void)e;
     int64_t part = c->row_ptr ? c->row_ptr[row] + --c->count[row] : row;
     c->block[part] = piece->block;
     c->start[part] = piece->start;
     c->length[part] = piece->length;
     if (c->source_start)
         c->source_start[part] = piece->source_start;
-    return BL_OK;
 }
 
 /* The tables of an index, read a chunk at a time. */
@@ -138,10 +121,11 @@ BL_PREFETCHES void collected_prefetch(const struct collected *c, int64_t first_r
     }
 }
 
-/* Calls take for each piece of an index, whose rows are rows first_row to end_row - 1 of the view. The first
- * index->overlap steps of a piece that continues a sequence repeat the piece before, and are left out. */
+/* Counts each piece of an index in the first pass, while c->block is NULL, and stores it in the second. The rows of the
+ * index are rows first_row to end_row - 1 of the view. The first index->overlap steps of a piece that continues a
+ * sequence repeat the piece before, and are left out. */
 static int index_each_piece(const struct bl_index *index, int64_t first_row, int64_t end_row, struct collected *c,
-                            piece_function *take, struct bl_error *e)
+                            struct bl_error *e)
 {
     struct pieces_chunk *chunk = malloc(sizeof *chunk);
     int64_t end = 0, block = -1; /* end: number after the last piece of the block */
@@ -178,10 +162,20 @@ static int index_each_piece(const struct bl_index *index, int64_t first_row, int
             piece.length -= (int32_t)skip;
         }
         if (!fits || chunk->sequence[i] < 0 || chunk->sequence[i] >= end_row - first_row || piece.source_start < 0 ||
-            piece.start < 0)
+            piece.start < 0) {
             code = bl_error_set(e, BL_EDATA, "%s: piece %" PRId64 " is invalid", index->path, p);
-        else
-            code = take(c, first_row + chunk->sequence[i], &piece, e);
+            break;
+        }
+        const int64_t row = first_row + chunk->sequence[i];
+        if (!c->block && c->count[row] == UINT32_MAX) {
+            code = bl_error_set(e, BL_EDATA, "a sequence has too many pieces");
+        } else if (!c->block) {
+            c->is_single &= !c->count[row]++;
+            c->is_whole &= !piece.source_start;
+            c->parts++;
+        } else {
+            collected_put(c, row, &piece);
+        }
     }
     free(chunk);
     return code;
@@ -232,11 +226,11 @@ int bl_places_collect(struct bl_places *places, const struct bl_index *index, co
     c.count = calloc((size_t)c.rows + 1, sizeof *c.count);
     int code = c.count ? BL_OK : bl_error_memory(e);
     for (size_t s = 0; s < count && !code; s++)
-        code = index_each_piece(&index[s], first_row[s], first_row[s + 1], &c, collected_count, e);
+        code = index_each_piece(&index[s], first_row[s], first_row[s + 1], &c, e);
     if (!code)
         code = collected_allocate(&c, e);
     for (size_t s = 0; s < count && !code; s++)
-        code = index_each_piece(&index[s], first_row[s], first_row[s + 1], &c, collected_put, e);
+        code = index_each_piece(&index[s], first_row[s], first_row[s + 1], &c, e);
     const int64_t sorted = code || c.is_single ? 0 : c.rows;
     int64_t most = 0; /* parts of a row */
     for (int64_t row = 0; row < sorted; row++)

@@ -196,6 +196,7 @@ static const struct {
                        {"cost_ks_random", offsetof(struct bl_plan_balance, apart_drawn)},
                        {"cost_neighbours", offsetof(struct bl_plan_balance, neighbours)}};
 
+/* Number of entries in balance_members. */
 #define BALANCE_MEMBERS (sizeof balance_members / sizeof *balance_members)
 
 /* JSON readers support integers up to 2^63 - 1: a larger seed is kept exactly, as a string of digits. */
@@ -215,6 +216,7 @@ void bl_plan_info_to_json(const struct bl_plan_info *w, json_t **object)
     bl_jansson_set(object, "longest", json_integer(w->longest));
     bl_jansson_set(object, "blocks", json_integer(w->blocks));
     bl_jansson_set(object, "padding", json_integer(w->padding));
+    /* Members that only some options give are left out otherwise: readers of older versions expect no null. */
     if (w->align_padding > 0)
         bl_jansson_set(object, "align_padding", json_integer(w->align_padding));
     bl_jansson_set(object, "deleted", json_integer(w->deleted));
@@ -326,6 +328,7 @@ int bl_plan_info_from_json(struct bl_plan_info *w, const json_t *object, struct 
     for (size_t i = 0; i < BALANCE_MEMBERS; i++)
         *(double *)(void *)(balance + balance_members[i].at) =
             json_number_value(json_object_get(object, balance_members[i].name));
+    /* All values of the balance are written together, so that the first one tells whether there are any. */
     w->balance.is_measured = json_is_number(json_object_get(object, balance_members[0].name));
     const json_t *list = json_object_get(object, "max_column");
     for (size_t i = 0; i < json_array_size(list) && i < BL_PLAN_COLUMNS_MAX; i++) {
@@ -347,6 +350,7 @@ int bl_plan_info_format(const struct bl_plan_info *plan_info, struct bl_buffer *
     return bl_jansson_append(object, out, e);
 }
 
+/* A member that occurs twice is rejected: readers differ in which one they take. */
 int bl_plan_info_parse(struct bl_plan_info *plan_info, const char *text, size_t size, struct bl_error *e)
 {
     json_t *object;
@@ -369,6 +373,7 @@ int bl_plan_info_read(struct bl_plan_info *plan_info, const char *path, struct b
     return code;
 }
 
+/* Returns a list of the information about `count` plans; NULL: memory ran out. */
 static json_t *plan_info_rows_json(const struct bl_plan_info *plan_info, int count)
 {
     json_t *rows = json_array();

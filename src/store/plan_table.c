@@ -22,6 +22,7 @@ struct plan_writer {
     char *chunk;    /* [CHUNK + 2 * ROW_MAX] */
 };
 
+/* Copies four digits, and returns the address after them. */
 static char *digits_put_four(char *to, uint32_t digits)
 {
     memcpy(to, &digits, sizeof digits);
@@ -32,6 +33,7 @@ static char *digits_put_four(char *to, uint32_t digits)
  * shifted, so that its leading zeros fall away; up to three bytes after the number may be overwritten. */
 static char *digits_put(char *to, const uint32_t *four, uint64_t value, char end)
 {
+    /* The groups are found from the last to the first, and written in reverse. */
     uint32_t after[4]; /* up to five groups of four digits */
     int n = 0;
     for (; value >= FOURS; value /= FOURS)
@@ -131,6 +133,7 @@ static int plan_reader_add(struct plan_reader *r, const int64_t *v, struct bl_er
         return bl_error_set(e, BL_EFAIL, "a piece of %" PRId64 " steps", v[LENGTH]);
     if (v[SEQUENCE] >= (int64_t)r->count)
         return bl_error_set(e, BL_EFAIL, "no sequence %" PRId64 ": the table has %zu rows", v[SEQUENCE], r->count);
+    /* block_ptr always has its end: after each row, the plan so far is complete. */
     if (BL_ARRAY_RESERVE(p->block_ptr, r->block_capacity, p->blocks + 2, e) ||
         bl_plan_reserve(p, &r->piece_capacity, p->pieces + 1, e))
         return BL_EFAIL;

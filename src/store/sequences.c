@@ -116,6 +116,7 @@ static int duplicates_check(const struct bl_sequences *t, uint64_t *hash, struct
     int code = BL_OK;
     for (int f = 0; f < t->files; f++)
         gone |= t->file[f].fd < 0;
+    /* Only rows that cannot be read back need the copy, which takes 8 bytes a row. */
     uint64_t *unsorted = gone ? malloc((t->count + 1) * sizeof *unsorted) : NULL;
     if (gone && !unsorted)
         return bl_error_memory(e);
@@ -207,6 +208,14 @@ struct sequences_loader {
     struct bl_groups groups;
 };
 
+/* Returns the value of a known column with its escapes, or the argument `missing` if the file has no such column. */
+static const char *columns_value(const struct bl_columns *columns, char *const *field, enum bl_column column,
+                                 const char *missing)
+{
+    int at = columns->place[column];
+    return at < 0 ? missing : field[at];
+}
+
 /* Makes room for so many rows in all arrays that the table has, which share one capacity. */
 static int loader_reserve(struct sequences_loader *l, size_t needed, struct bl_error *e)
 {
@@ -264,9 +273,9 @@ static int loader_add_row(struct sequences_loader *l, const struct bl_sequences_
     if (fields != columns->count)
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": %d columns where the header has %d", file->path, number,
                             fields, columns->count);
-    const char *word = bl_columns_value(columns, field, BL_COLUMN_STATUS, "ok");
+    const char *word = columns_value(columns, field, BL_COLUMN_STATUS, "ok");
     const char *text = field[columns->place[BL_COLUMN_LENGTH]], *id = field[columns->place[BL_COLUMN_ID]];
-    const char *reason = bl_columns_value(columns, field, BL_COLUMN_REASON, "");
+    const char *reason = columns_value(columns, field, BL_COLUMN_REASON, "");
     int status = bl_row_status_parse(word), least = status == BL_ROW_OK ? 1 : 0;
     if (status < 0)
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": invalid status \"%s\" (ok, skipped, dropped, failed)",
@@ -515,9 +524,9 @@ int bl_sequences_peek(const char *path, struct bl_buffer *header, struct bl_buff
             continue;
         }
         found = bl_columns_split(line, field) == columns.count &&
-                bl_row_status_parse(bl_columns_value(&columns, field, BL_COLUMN_STATUS, "ok")) == BL_ROW_OK;
+                bl_row_status_parse(columns_value(&columns, field, BL_COLUMN_STATUS, "ok")) == BL_ROW_OK;
         if (found)
-            bl_buffer_text(kind, bl_columns_value(&columns, field, BL_COLUMN_KIND, ""));
+            bl_buffer_text(kind, columns_value(&columns, field, BL_COLUMN_KIND, ""));
     }
     bl_lines_close(&lines);
     free(columns.extra);
@@ -559,10 +568,14 @@ int bl_sequence_paths_visit(const struct bl_sequences *t,
 struct bl_sequences_columns bl_plan_columns_wanted(const char *group_by, const struct bl_plan_options *o)
 {
     struct bl_sequences_columns columns = {.group_by = group_by};
-    if (o->cost.column)
-        bl_sequences_columns_add(&columns, o->cost.column, "cost");
-    for (int i = 0; i < o->max_column.count; i++)
-        bl_sequences_columns_add(&columns, o->max_column.each[i].name, "max-column");
+    if (o->cost.column) {
+        columns.number[0].name = o->cost.column;
+        columns.number[columns.numbers++].option = "cost";
+    }
+    for (int i = 0; i < o->max_column.count; i++) {
+        columns.number[columns.numbers].name = o->max_column.each[i].name;
+        columns.number[columns.numbers++].option = "max-column";
+    }
     return columns;
 }
 

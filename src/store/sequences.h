@@ -36,13 +36,6 @@ struct bl_sequences_columns {
     size_t rows;
 };
 
-/* Requests a column of numbers that an option names. */
-static inline void bl_sequences_columns_add(struct bl_sequences_columns *columns, const char *name, const char *option)
-{
-    columns->number[columns->numbers].name = name;
-    columns->number[columns->numbers++].option = option;
-}
-
 /* Reads tables with further columns. Further errors: BL_EFAIL, a table lacks the column of groups; BL_EUSAGE, a table
  * lacks a column of numbers, or a value is not a number of at least 0. */
 int bl_sequences_open_columns(struct bl_sequences *sequences, const char *const *paths, int count,

@@ -276,6 +276,7 @@ static int reader_read_seek_table(struct bl_shard_reader *file, struct bl_error 
     size_t largest = 1;
     for (size_t i = 0; i < file->seekable.frames; i++)
         largest = frame_content_size(file, i) > largest ? frame_content_size(file, i) : largest;
+    /* Small frames are kept in larger numbers: the limit is their bytes. */
     size_t most = BL_KEPT_BYTES / largest;
     file->keeps = most > BL_KEPT_FRAMES ? BL_KEPT_FRAMES : most > 1 ? (int)most : 1;
     for (int k = 0; k < file->keeps; k++)
@@ -330,6 +331,7 @@ static int reader_decompress_frame(struct bl_shard_reader *file, size_t i, void 
     size_t size = (size_t)(frame[1].offset - frame[0].offset);
     BL_TRY(BL_ARRAY_RESERVE(file->packed, file->packed_capacity, size, e));
     BL_TRY(bl_io_pread(file->fd, file->packed, size, frame->offset, file->path, e));
+    /* Verification needs the checksum of the packed bytes, which are in memory only here. */
     if (file->frame_checksum)
         file->frame_checksum[i] = bl_checksum(file->packed, size);
     int code = bl_decompressor_frame(file->decompressor, &file->seekable, i, file->packed, out, e);

@@ -47,6 +47,7 @@ static void record_append_head(const struct bl_shard_record *record, const struc
                      format->plan_digest, record->shard, record->blocks, record->first_block, format->fields.count);
 }
 
+/* Appends the path of the record of a shard. */
 static int record_path(const char *dir, int64_t shard, struct bl_buffer *path, struct bl_error *e)
 {
     bl_buffer_printf(path, "%s/" BL_WORK_FOLDER "/shard-%08" PRId64 ".record", dir, shard);
@@ -182,6 +183,7 @@ int bl_shard_table_add(struct bl_output *out, const struct bl_format *format, co
     return bl_output_write(out, line, (size_t)size, e);
 }
 
+/* Rows differ by the digits of their numbers, so that each is formatted. */
 int64_t bl_shard_table_bytes(const struct bl_format *format, int64_t shard_bytes)
 {
     char line[LINE_MAX_SIZE];

@@ -21,10 +21,16 @@
 
 /* --- contents ----------------------------------------------------------------------------------------------------- */
 
+/* Returns the number of frames for size bytes if each frame has at most `frame` bytes. */
+static size_t frames_of(size_t size, size_t frame)
+{
+    return (size + frame - 1) / frame;
+}
+
 /* Returns the number of frames of one block of field f. */
 static size_t shard_frames_of_block(const struct bl_format *format, int f)
 {
-    return bl_frames_of(bl_format_block_bytes(format, f), bl_format_frame_size(format));
+    return frames_of(bl_format_block_bytes(format, f), bl_format_frame_size(format));
 }
 
 /* Returns the number of frames of all fields before field f. With f = the number of fields, these are all frames. */
@@ -322,8 +328,8 @@ int bl_shard_writer_memory(const struct bl_format *format, int64_t *bytes, struc
             bool fits = !__builtin_mul_overflow(files, blocks, &files) && files <= MEMORY_MAX;
             size += fits ? files : MEMORY_MAX;
         } else if (format->compressed) /* incompressible data grows by less than 1/128, plus a header */
-            size += blocks * (row + row / 128 +
-                              bl_frames_of(row, bl_format_frame_size(format)) * (sizeof(struct bl_frame) + 64));
+            size += blocks *
+                    (row + row / 128 + frames_of(row, bl_format_frame_size(format)) * (sizeof(struct bl_frame) + 64));
     }
     size += blocks * (size_t)format->fields.count * sizeof(uint64_t);
     bl_layout_free(&layout);

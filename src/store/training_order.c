@@ -142,34 +142,15 @@ int64_t bl_training_order_block(const struct bl_training_order *order, const str
 
 /* --- windows ------------------------------------------------------------------------------------------------------ */
 
-/* Appends the row's value in a column, and a tab, to the key. Rows with equal keys are in one group. BL_EDATA: the
- * table has no such column. */
-static int group_append(struct bl_view *view, int64_t row, const char *column, struct bl_buffer *key,
-                        struct bl_error *e)
-{
-    const struct bl_row *known;
-    BL_TRY(bl_view_row(view, row, &known, e));
-    const struct bl_view_source *source =
-        view->manifest.sources ? bl_view_source_of_row(view->manifest.source, view->manifest.sources, row) : NULL;
-    const struct bl_dataset *dataset = &view->source[source ? source - view->manifest.source : 0];
-    const char *value = bl_row_reader_field(&dataset->row, column);
-    if (value)
-        bl_buffer_text(key, value);
-    else if (!bl_row_get_value(known, column, key))
-        return bl_error_set(e, BL_EDATA, "%s has no column \"%s\", which its windows need", view->dir, column);
-    bl_buffer_byte(key, '\t'); /* a separator, since values have tabs only as escapes */
-    return bl_buffer_check(key, e);
-}
-
 /* The columns are those of --group-by and of --max-column, which the manifest records as "NAME=MAXIMUM,NAME=MAXIMUM". A
- * name may contain "=", so that the last one divides it from its maximum. names: each name with a NUL after it. */
+ * name may contain "=", so that the last one divides it from its maximum. names: each name with a NUL after it. The key
+ * of a row has its value in each of the columns, with a tab after it: rows with equal keys are in one group. */
 int bl_window_groups(struct bl_view *view, uint32_t **group, struct bl_error *e)
 {
     struct bl_buffer names = {0}, key = {0};
     struct bl_groups groups = {0};
-    const int64_t rows = view->manifest.rows;
-    const char *group_by = bl_manifest_option(&view->manifest, "group-by");
-    const char *maxima = bl_manifest_option(&view->manifest, "max-column");
+    const struct bl_manifest *m = &view->manifest;
+    const char *group_by = bl_manifest_option(m, "group-by"), *maxima = bl_manifest_option(m, "max-column");
     *group = NULL;
     if (*group_by)
         bl_buffer_append(&names, group_by, strlen(group_by) + 1);
@@ -183,12 +164,25 @@ int bl_window_groups(struct bl_view *view, uint32_t **group, struct bl_error *e)
         maxima += size + (maxima[size] == ',');
     }
     int code = bl_buffer_check(&names, e);
-    if (!code && names.size && !(*group = malloc(((size_t)rows + 1) * sizeof **group)))
+    if (!code && names.size && !(*group = malloc(((size_t)m->rows + 1) * sizeof **group)))
         code = bl_error_memory(e);
-    for (int64_t row = 0; row < rows && names.size && !code; row++) {
+    for (int64_t row = 0; row < m->rows && names.size && !code; row++) {
+        const struct bl_row *known = NULL;
+        const struct bl_view_source *from = m->sources ? bl_view_source_of_row(m->source, m->sources, row) : NULL;
+        const struct bl_dataset *dataset = &view->source[from ? from - m->source : 0];
+        code = bl_view_row(view, row, &known, e);
         bl_buffer_clear(&key);
-        for (size_t at = 0; at < names.size && !code; at += strlen(names.data + at) + 1)
-            code = group_append(view, row, names.data + at, &key, e);
+        for (size_t at = 0; at < names.size && !code; at += strlen(names.data + at) + 1) {
+            const char *value = bl_row_reader_field(&dataset->row, names.data + at);
+            if (value)
+                bl_buffer_text(&key, value);
+            else if (!bl_row_get_value(known, names.data + at, &key))
+                code = bl_error_set(e, BL_EDATA, "%s has no column \"%s\", which its windows need", view->dir,
+                                    names.data + at);
+            bl_buffer_byte(&key, '\t'); /* a separator, since values have tabs only as escapes */
+        }
+        if (!code)
+            code = bl_buffer_check(&key, e);
         if (!code)
             code = bl_groups_find(&groups, key.data, key.size, &(*group)[row], e);
     }

@@ -40,7 +40,8 @@ struct bl_training_order {
 };
 
 /* Makes the order for a dataset of that many blocks. training must outlive the order. Free with bl_training_order_free.
- * BL_EUSAGE: the blocks are not a multiple of a step and remainder is BL_ORDER_ERROR, or consumed exceeds the blocks. */
+ * BL_EUSAGE: the blocks are not a multiple of a step and remainder is BL_ORDER_ERROR, or consumed exceeds the blocks.
+ */
 int bl_training_order_make(struct bl_training_order *order, const struct bl_training *training, int64_t blocks,
                            struct bl_error *e);
 void bl_training_order_free(struct bl_training_order *order);

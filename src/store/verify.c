@@ -386,6 +386,7 @@ int bl_verify_files(struct bl_verify *v, bl_fault *fault, bl_fault *remark, void
     if (bl_cancelled(v->cancel))
         return BL_ECANCEL;
     verify_read_sequences(v, &r);
+    /* Rows and manifest count the same inputs. */
     const int64_t *by_status = v->sequences.by_status;
     if (v->has_sequences &&
         (by_status[BL_ROW_SKIPPED] != v->manifest.skipped || by_status[BL_ROW_FAILED] != v->manifest.failed))

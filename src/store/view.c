@@ -110,6 +110,7 @@ static int view_open_plan(const struct bl_view *view, int64_t epoch, struct bl_i
                             m->format.blocks);
     if (!code && !epoch)
         code = bl_index_check_plan(index, m->format.plan_digest, e);
+    /* The index of a dataset is compared with its checksum by bload verify; its blocks have checksums of their own. */
     const bool is_compared = epoch || bl_manifest_is_view(m);
     if (!code && is_compared)
         code = bl_checksum_file(path, &bytes, &checksum, e);
@@ -196,6 +197,7 @@ static int view_read_block(struct bl_view *view, int64_t b, const struct bl_bloc
     BL_TRY(bl_index_read_columns(&view->index, columns, 4, ptr[0], n, e));
     int64_t stop = n ? (int64_t)block->cu_seqlens[n - 1] + block->length[n - 1] : 0;
     block->num_sequences = (int32_t)n;
+    /* Places that are not used have the values that the tables of shards have there. */
     for (int64_t i = n; i < format->S; i++) {
         block->sequence[i] = -1;
         block->length[i] = 0;
@@ -329,29 +331,13 @@ int bl_view_attribute(struct bl_view *view, int64_t b, int a, void *out, struct 
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-/* Returns true if another source has the id of the row. Searches places->renamed, which is sorted. */
-static bool row_is_renamed(const struct bl_places *places, int64_t row)
-{
-    int64_t low = 0, high = places->renamed_count;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (places->renamed[middle] == row)
-            return true;
-        if (places->renamed[middle] < row)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return false;
-}
-
 int bl_view_row(struct bl_view *view, int64_t row, const struct bl_row **out, struct bl_error *e)
 {
     const struct bl_manifest *m = &view->manifest;
     const struct bl_sequences *table;
     if (row < 0 || row >= m->rows)
         return bl_error_set(e, BL_EUSAGE, "no sequence %" PRId64 ": %s has %" PRId64, row, view->dir, m->rows);
-    int64_t first_row;
+    int64_t first_row, low = 0, high = view->places.renamed_count;
     size_t s = view_source_of(view, row, &first_row);
     struct bl_dataset *dataset = &view->source[s];
     BL_TRY(bl_dataset_sequences(dataset, &table, e));
@@ -360,11 +346,18 @@ int bl_view_row(struct bl_view *view, int64_t row, const struct bl_row **out, st
                             m->source[s].rows);
     BL_TRY(bl_row_reader_read(table, (size_t)(row - first_row), &dataset->row, e));
     *out = &dataset->row.row;
-    if (row_is_renamed(&view->places, row)) {
-        bl_buffer_clear(&view->id);
-        bl_buffer_printf(&view->id, "%s/%s", m->source[s].name, dataset->row.row.id);
-        dataset->row.row.id = view->id.data;
-        return bl_buffer_check(&view->id, e);
+    /* Find the first of the renamed rows, which are sorted, that is not less than this row. */
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (view->places.renamed[middle] < row)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return BL_OK;
+    if (low == view->places.renamed_count || view->places.renamed[low] != row)
+        return BL_OK;
+    bl_buffer_clear(&view->id);
+    bl_buffer_printf(&view->id, "%s/%s", m->source[s].name, dataset->row.row.id);
+    dataset->row.row.id = view->id.data;
+    return bl_buffer_check(&view->id, e);
 }
