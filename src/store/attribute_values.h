@@ -21,7 +21,7 @@ struct bl_attribute_values {
 /* The type of a column, detected from all of its values. */
 struct bl_column_type {
     bool numeric;
-    enum bl_dtype dtype; /* valid if numeric: BL_I64 if every value is an integer, else BL_F64 */
+    enum bl_dtype dtype; /* valid if numeric: BL_I64 if every value is an integer; BL_F64 otherwise */
     int64_t empty;       /* rows without a value */
     size_t row;          /* first row whose value is no number or is not exact as F64; SIZE_MAX: there is none */
 };

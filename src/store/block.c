@@ -1,3 +1,4 @@
+/* Blocks in memory: their allocation, their tables, and the encoding of their JPEG fields. */
 #include "store/block.h"
 
 #include <stdlib.h>
@@ -75,6 +76,7 @@ int bl_codec_encode_jpeg(struct bl_codec *codec, const struct bl_block *block, i
     size_t step_bytes = bl_field_step_bytes(&format->fields.field[f]), at = 0, size = 0;
     int code = BL_OK;
     bl_block_steps(block, format, codec->step);
+    /* size stays that of the file before: a step that repeats copies it. */
     for (int64_t t = 0; t < format->T && !code; t++) {
         offsets[t] = (int64_t)at;
         if (codec->step[t] == BL_STEP_OWN)
@@ -102,9 +104,10 @@ int64_t bl_codec_check_offsets(const struct bl_format *format, const int64_t *of
 
 /* --- block -------------------------------------------------------------------------------------------------------- */
 
-#define ALIGN ((size_t)64)
-#define PAGE ((size_t)BL_DIRECT_PAGE)
+#define ALIGN ((size_t)64)            /* of each array: a cache line, and more than any element needs */
+#define PAGE ((size_t)BL_DIRECT_PAGE) /* of each field: direct I/O transfers pages */
 
+/* Returns size rounded up to a multiple of `to`. */
 static size_t block_align(size_t size, size_t to)
 {
     return (size + to - 1) / to * to;
@@ -181,6 +184,8 @@ void bl_block_free(struct bl_block *block)
     *block = (struct bl_block){0};
 }
 
+/* A failed sequence has length 0 but keeps its steps between cu_seqlens[i] and cu_seqlens[i + 1]. Places that are not
+ * used repeat the end of the last piece, so that their pieces are empty. */
 void bl_block_plan(struct bl_block *block, const struct bl_format *format, const struct bl_plan *plan,
                    const int64_t *length, int64_t b)
 {
@@ -202,6 +207,8 @@ void bl_block_plan(struct bl_block *block, const struct bl_format *format, const
     block->cu_seqlens[format->S] = (int32_t)stop;
 }
 
+/* cu_seqlens must not decrease and must stay within T, and a piece must fit between its boundaries: then no loop over
+ * steps of pieces leaves the block. */
 bool bl_block_tables_are_sound(const struct bl_block *block, const struct bl_format *format)
 {
     if (block->num_sequences < 0 || block->num_sequences > format->S || block->cu_seqlens[0] != 0 ||
@@ -236,6 +243,7 @@ void bl_block_fail(struct bl_block *block, const struct bl_format *format, int i
 void bl_block_steps(const struct bl_block *block, const struct bl_format *format, uint8_t *out)
 {
     memset(out, format->pad_repeat ? BL_STEP_REPEAT : BL_STEP_EMPTY, (size_t)format->T);
+    /* A block without pieces has no step to repeat. */
     if (block->cu_seqlens[block->num_sequences] == 0)
         memset(out, BL_STEP_EMPTY, (size_t)format->T);
     for (int32_t i = 0; i < block->num_sequences; i++) {
@@ -256,14 +264,6 @@ void bl_block_segment_ids(const struct bl_block *block, const struct bl_format *
     }
 }
 
-/* Copies attribute a of the block's sequences, as 64-bit values, to out, [S]. */
-static void block_copy_attribute(const struct bl_block *block, const struct bl_format *format, int a, int64_t *out)
-{
-    const struct bl_attribute_values *values = block->values;
-    for (int64_t i = 0; i < format->S; i++)
-        out[i] = block->sequence[i] < 0 ? 0 : values->value[block->sequence[i] * values->count + a];
-}
-
 void bl_block_copy_table(const struct bl_block *block, const struct bl_format *format, int table, void *out)
 {
     const void *const from[BL_TABLES] = {[BL_TABLE_CU_SEQLENS] = block->cu_seqlens,
@@ -271,11 +271,13 @@ void bl_block_copy_table(const struct bl_block *block, const struct bl_format *f
                                          [BL_TABLE_SEQUENCE] = block->sequence,
                                          [BL_TABLE_LENGTH] = block->length,
                                          [BL_TABLE_SOURCE_START] = block->source_start};
-    if (table >= BL_TABLES)
-        block_copy_attribute(block, format, table - BL_TABLES, out);
-    else if (table == BL_TABLE_SEGMENT_IDS)
+    const struct bl_attribute_values *values = block->values;
+    if (table == BL_TABLE_SEGMENT_IDS)
         bl_block_segment_ids(block, format, out);
-    else
+    else if (table < BL_TABLES)
         memcpy(out, from[table],
                (size_t)bl_format_table_width(format, table) * bl_dtype_size(bl_format_table_dtype(format, table)));
+    for (int64_t i = 0; table >= BL_TABLES && i < format->S; i++)
+        ((int64_t *)out)[i] =
+            block->sequence[i] < 0 ? 0 : values->value[block->sequence[i] * values->count + table - BL_TABLES];
 }

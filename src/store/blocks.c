@@ -1,3 +1,7 @@
+/* Reading the blocks and the stored sequences of a dataset or a view.
+ *
+ * A composed block is read by the view, and every other block by the dataset: each function of the first part below
+ * chooses between the two. */
 #include "store/blocks.h"
 
 #include <inttypes.h>
@@ -25,6 +29,7 @@ static void blocks_close_view(struct bl_view *view)
     free(view);
 }
 
+/* The manifest is read twice, here and by the dataset or the view: it tells which of the two the directory holds. */
 int bl_blocks_open(struct bl_blocks *blocks, const char *dir, struct bl_error *e)
 {
     struct bl_manifest manifest;
@@ -49,14 +54,14 @@ int bl_blocks_set_epoch(struct bl_blocks *blocks, int64_t epoch, struct bl_error
 {
     struct bl_view *view = blocks->view;
     int code = BL_OK;
+    /* A dataset becomes a view of itself when a later epoch is first selected; the view is kept. */
     if (!view && epoch)
         code = blocks_open_view(&view, blocks->dataset.dir, e);
     if (!code && view)
         code = bl_view_set_epoch(view, epoch, e);
     if (code && !blocks->view)
         blocks_close_view(view);
-    if (code)
-        return code;
+    BL_TRY(code);
     blocks->view = view;
     blocks->epoch = epoch;
     return BL_OK;
@@ -100,6 +105,7 @@ int bl_blocks_attribute(struct bl_blocks *blocks, int64_t b, int a, void *out, s
                                           : bl_dataset_attribute(&blocks->dataset, b, a, out, e);
 }
 
+/* For a view, rows are the sum over all sources. */
 int bl_blocks_rows(struct bl_blocks *blocks, int64_t *rows, struct bl_error *e)
 {
     const struct bl_sequences *sequences = NULL;
@@ -130,94 +136,72 @@ void bl_blocks_lend_rows(const struct bl_blocks *from, struct bl_blocks *to)
 
 /* --- stored sequences --------------------------------------------------------------------------------------------- */
 
-/* Checks that blocks store the row. BL_EUSAGE: they do not; the message says why. told: the row of sequences.tsv. */
-static int sequence_check_row(const struct bl_view *view, int64_t row, const struct bl_row *told, struct bl_error *e)
-{
-    if (told->status != BL_ROW_OK)
-        return bl_error_set(e, BL_EUSAGE, "%s: %s is not stored: it %s%s%s", view->dir, told->id,
-                            told->status == BL_ROW_FAILED    ? "failed while packing"
-                            : told->status == BL_ROW_DROPPED ? "was dropped"
-                                                             : "was skipped",
-                            told->reason[0] ? ": " : "", told->reason);
-    if (!bl_places_steps(&view->places, row))
-        return bl_error_set(e, BL_EUSAGE, "%s: %s is not stored: no block has it", view->dir, told->id);
-    return BL_OK;
-}
-
 int bl_stored_sequence_begin(struct bl_stored_sequence *s, struct bl_view *view, int64_t row, int field,
                              const struct bl_step_range *range, struct bl_error *e)
 {
-    const struct bl_row *told;
-    int code = bl_view_row(view, row, &told, e);
-    if (!code)
-        code = sequence_check_row(view, row, told, e);
-    if (code)
-        return code;
+    const struct bl_row *known;
+    BL_TRY(bl_view_row(view, row, &known, e));
+    if (known->status != BL_ROW_OK)
+        return bl_error_set(e, BL_EUSAGE, "%s: %s is not stored: it %s%s%s", view->dir, known->id,
+                            known->status == BL_ROW_FAILED    ? "failed while packing"
+                            : known->status == BL_ROW_DROPPED ? "was dropped"
+                                                              : "was skipped",
+                            known->reason[0] ? ": " : "", known->reason);
+    if (!bl_places_steps(&view->places, row))
+        return bl_error_set(e, BL_EUSAGE, "%s: %s is not stored: no block has it", view->dir, known->id);
     const int64_t begin = bl_places_begin(&view->places, row), stop = begin + bl_places_steps(&view->places, row);
     *s = (struct bl_stored_sequence){.view = view, .row = row, .field = field, .checked_block = -1};
     s->next = range->is_given ? range->first : 0;
-    s->end = range->is_given && range->end >= 0 ? range->end : told->length;
-    if (s->next >= s->end || s->end > told->length)
+    s->end = range->is_given && range->end >= 0 ? range->end : known->length;
+    if (s->next >= s->end || s->end > known->length)
         return bl_error_set(e, BL_EUSAGE,
                             "%s: %s has %" PRId64 " steps, 0..%" PRId64 ", of which %" PRId64 "..%" PRId64 " are none",
-                            view->dir, told->id, told->length, told->length, s->next, s->end);
+                            view->dir, known->id, known->length, known->length, s->next, s->end);
     if (s->next < begin || s->end > stop)
         return bl_error_set(e, BL_EUSAGE,
                             "%s: of the %" PRId64 " steps of %s only %" PRId64 "..%" PRId64
                             " are stored: --steps %" PRId64 "..%" PRId64 " gives them",
-                            view->dir, told->length, told->id, begin, stop, begin, stop);
+                            view->dir, known->length, known->id, begin, stop, begin, stop);
     return BL_OK;
 }
 
-/* Returns true if, by the tables of the shard, the steps at the place `at` belong to the row and begin with its step
- * `step`. */
-static bool tables_have(const struct bl_block *tables, int64_t row, int64_t step, const struct bl_view_steps *at)
-{
-    for (int32_t i = 0; i < tables->num_sequences; i++) {
-        int64_t begin = tables->cu_seqlens[i];
-        if (tables->sequence[i] == row && begin <= at->first && at->end <= begin + tables->length[i])
-            return tables->source_start[i] + (at->first - begin) == step;
-    }
-    return false;
-}
-
-/* Compares a place with the tables of its shard, and its block with the checksum in the index unless the block was
- * verified just before. BL_EDATA: either differs. */
-static int sequence_check_place(struct bl_stored_sequence *s, const struct bl_view_steps *at, struct bl_error *e)
-{
-    const struct bl_view *view = s->view;
-    const struct bl_manifest *m = &view->manifest;
-    const struct bl_block *tables;
-    int64_t first_row = m->sources ? bl_view_source_of_row(m->source, m->sources, s->row)->first_row : 0;
-    int code = bl_dataset_tables(at->source, at->block, &tables, e);
-    if (!code && !tables_have(tables, s->row - first_row, s->next, at))
-        code = bl_error_set(e, BL_EDATA,
-                            "%s is damaged: by its shard, block %" PRId64 " does not have step %" PRId64
-                            " of sequence %" PRId64 " where the index says",
-                            at->source->dir, at->block, s->next, s->row - first_row);
-    if (code || (s->checked == at->source && s->checked_block == at->block))
-        return code;
-    s->checked = at->source;
-    s->checked_block = at->block;
-    return bl_dataset_check_block(at->source, at->block, s->field, e);
-}
-
+/* A place is compared with the tables of its shard: by them, its steps must belong to the row, and begin with the step
+ * that is read next. Its block is compared with the checksum in the index, unless it was verified just before. */
 int bl_stored_sequence_read(struct bl_stored_sequence *s, int64_t most, void *out, int64_t *steps, struct bl_error *e)
 {
+    const struct bl_manifest *m = &s->view->manifest;
+    /* Rows of a view count through all sources, rows in the tables of a shard from the first row of its source. */
+    const int64_t first_row = m->sources ? bl_view_source_of_row(m->source, m->sources, s->row)->first_row : 0;
+    const int64_t left = s->end - s->next, row = s->row - first_row;
     struct bl_view_steps at;
-    int64_t left = s->end - s->next;
+    const struct bl_block *tables = NULL;
+    bool has = false;
     *steps = 0;
     if (!left)
         return BL_OK;
     int code = bl_view_find(s->view, s->row, s->next, left < most ? left : most, &at, e);
     if (!code)
-        code = sequence_check_place(s, &at, e);
+        code = bl_dataset_tables(at.source, at.block, &tables, e);
+    for (int32_t i = 0; !code && i < tables->num_sequences && !has; i++) {
+        int64_t begin = tables->cu_seqlens[i];
+        has = tables->sequence[i] == row && begin <= at.first && at.end <= begin + tables->length[i] &&
+              tables->source_start[i] + (at.first - begin) == s->next;
+    }
+    if (!code && !has)
+        code = bl_error_set(e, BL_EDATA,
+                            "%s is damaged: by its shard, block %" PRId64 " does not have step %" PRId64
+                            " of sequence %" PRId64 " where the index says",
+                            at.source->dir, at.block, s->next, row);
+    if (!code && (s->checked != at.source || s->checked_block != at.block)) {
+        s->checked = at.source;
+        s->checked_block = at.block;
+        code = bl_dataset_check_block(at.source, at.block, s->field, e);
+    }
     if (!code)
         code = bl_dataset_read_steps(at.source, at.block, s->field, at.first, at.end, out, e);
     if (code == BL_EUSAGE) /* the place names a block or steps that do not exist: damage, not a wrong request */
         code = e->code = BL_EDATA;
-    if (code)
-        return code;
+    BL_TRY(code);
     *steps = at.end - at.first;
     s->next += *steps;
     return BL_OK;

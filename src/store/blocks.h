@@ -65,7 +65,7 @@ void bl_blocks_lend_rows(const struct bl_blocks *from, struct bl_blocks *to);
 /* A range of steps: first to end - 1. */
 struct bl_step_range {
     int64_t first, end; /* end -1: to the end of the sequence */
-    bool is_given;      /* false: the whole sequence, all of which must be stored */
+    bool is_given;      /* false: all steps of the sequence, which must be stored */
 };
 
 struct bl_stored_sequence {

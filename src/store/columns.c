@@ -1,3 +1,4 @@
+/* The columns of sequences.tsv: splitting lines into fields, and finding known columns by their names. */
 #include "store/columns.h"
 
 #include <stdlib.h>
@@ -5,6 +6,7 @@
 
 #include "base/text.h"
 
+/* By enum bl_column. The first BL_COLUMNS names are those of BL_SEQUENCES_COLUMNS. */
 static const char *const column_name[BL_COLUMNS_ALL] = {
     "id",     "length",  "kind",  "path",     "bytes",   "status",     "reason",   "sampling",
     "stream", "content", "start", "duration", "channel", "clip_begin", "clip_end", "clip_seek"};
@@ -17,7 +19,9 @@ static void columns_cut(char *tab, char **field, int count)
         field[count] = tab + 1;
 }
 
-/* Examines eight bytes at a time: values are short, so that one search per tab would take longer. */
+/* Examines eight bytes at a time: values are short, so that one search per tab would take longer. A byte of `word` is
+ * zero where the line has a tab. In `(word & low) + low` no byte carries into the next one, so that the top bit of a
+ * byte of the sum, or of `word` itself, is set exactly if the byte is not zero: `tabs` has one bit for each tab. */
 int bl_columns_split(char *line, char **field)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), low = ones * 0x7f;
@@ -42,6 +46,7 @@ const char *bl_columns_unescape(const struct bl_columns *columns, char *const *f
                                 const char *missing)
 {
     int at = columns->place[column];
+    /* Few values have escapes, and most columns are not looked at: each is decoded when it is needed. */
     if (at < 0 || !strchr(field[at], '\\'))
         return at < 0 ? missing : field[at];
     int64_t size = bl_text_unescape(field[at], strlen(field[at]));
@@ -51,24 +56,17 @@ const char *bl_columns_unescape(const struct bl_columns *columns, char *const *f
     return field[at];
 }
 
-/* Returns true if column f of the file is one of the basic columns. */
-static bool column_is_basic(const struct bl_columns *columns, int f)
-{
-    for (int c = 0; c < BL_COLUMNS; c++) {
-        if (columns->place[c] == f)
-            return true;
-    }
-    return false;
-}
-
 int bl_columns_extra(const struct bl_columns *columns, char *const *field, struct bl_buffer *out, struct bl_error *e)
 {
     bl_buffer_clear(out);
     for (int f = 0; f < columns->count; f++) {
-        if (!column_is_basic(columns, f)) {
-            bl_buffer_byte(out, '\t');
-            bl_buffer_text(out, field[f]);
-        }
+        bool is_basic = false;
+        for (int c = 0; c < BL_COLUMNS && !is_basic; c++)
+            is_basic = columns->place[c] == f;
+        if (is_basic)
+            continue;
+        bl_buffer_byte(out, '\t');
+        bl_buffer_text(out, field[f]);
     }
     return bl_buffer_check(out, e);
 }
@@ -87,6 +85,7 @@ int bl_columns_read(struct bl_columns *columns, char *header, const char *path, 
         if (known >= 0)
             columns->place[known] = f;
     }
+    /* Every other known column has a default value. */
     for (int c = BL_COLUMN_ID; c <= BL_COLUMN_LENGTH; c++) {
         if (columns->place[c] < 0)
             return bl_error_set(
@@ -96,6 +95,7 @@ int bl_columns_read(struct bl_columns *columns, char *header, const char *path, 
                 path, column_name[c]);
     }
     int code = bl_columns_extra(columns, field, &extra, e);
+    /* The names of extra columns are collected like their values in a row: with a tab before each. */
     columns->extra = extra.data ? extra.data : strdup("");
     if (!columns->extra)
         return bl_error_memory(e);
@@ -125,6 +125,7 @@ int bl_columns_parse(const char *name)
     return -1;
 }
 
+/* Names are compared as the header line has them: escapes in it are not decoded. */
 int bl_columns_find(const char *header, const char *name)
 {
     size_t wanted = strlen(name);

@@ -49,15 +49,8 @@ int bl_columns_read(struct bl_columns *columns, char *header, const char *path, 
  * not stored. */
 int bl_columns_split(char *line, char **field);
 
-/* Returns the value of a known column with its escapes, or the argument `missing` if the file lacks the column. */
-static inline const char *bl_columns_value(const struct bl_columns *columns, char *const *field, enum bl_column column,
-                                           const char *missing)
-{
-    int at = columns->place[column];
-    return at < 0 ? missing : field[at];
-}
-
-/* Returns the same value without escapes, which are decoded in place; NULL: an escape is invalid. */
+/* Returns the value of a known column without escapes, which are decoded in place, or the argument `missing` if the
+ * file has no such column; NULL: an escape is invalid. */
 const char *bl_columns_unescape(const struct bl_columns *columns, char *const *field, enum bl_column column,
                                 const char *missing);
 

@@ -24,31 +24,18 @@ int bl_dataset_open(struct bl_dataset *dataset, const char *dir, struct bl_error
         return bl_error_memory(e);
     const struct bl_format *format = &dataset->manifest.format;
     int code = bl_manifest_read(&dataset->manifest, dir, e);
-    if (code)
-        goto out;
-    if (bl_manifest_is_view(&dataset->manifest))
+    if (!code && bl_manifest_is_view(&dataset->manifest))
         code = bl_error_set(e, BL_EUSAGE, "%s is a view, which has no blocks of its own", dir);
-    if (code)
-        goto out;
-    code = bl_index_open(&dataset->index, dir, format->blocks, format->fields.count, e);
-    if (code)
-        goto out;
-    dataset->index.overlap = dataset->manifest.plan_info.overlap;
-    code = bl_index_check_plan(&dataset->index, format->plan_digest, e);
+    if (!code)
+        code = bl_index_open(&dataset->index, dir, format->blocks, format->fields.count, e);
+    if (!code)
+        code = bl_index_check_plan(&dataset->index, format->plan_digest, e);
     if (!code)
         code = bl_block_make(&dataset->block, 1, format, false, e);
-out:
+    dataset->index.overlap = dataset->manifest.plan_info.overlap;
     if (code)
         bl_dataset_close(dataset);
     return code;
-}
-
-static void dataset_free_tables(struct bl_dataset *dataset)
-{
-    for (int t = 0; t < BL_TABLES_ALL; t++) {
-        free(dataset->table[t]);
-        dataset->table[t] = NULL;
-    }
 }
 
 /* Frees a layout that was allocated. NULL is allowed. */
@@ -59,15 +46,20 @@ static void layout_free(struct bl_layout *layout)
     free(layout);
 }
 
+/* Closes the current shard, if there is one, and frees its layout and the tables that were read from it. */
 static void dataset_close_shard(struct bl_dataset *dataset)
 {
-    dataset_free_tables(dataset);
+    for (int t = 0; t < BL_TABLES_ALL; t++) {
+        free(dataset->table[t]);
+        dataset->table[t] = NULL;
+    }
     layout_free(dataset->layout);
     dataset->layout = NULL;
     bl_shard_reader_close(&dataset->file);
     dataset->shard = -1;
 }
 
+/* Closes a kept shard and marks its place as free. */
 static void kept_close(struct bl_dataset_shard *kept)
 {
     layout_free(kept->layout);
@@ -94,8 +86,9 @@ void bl_dataset_close(struct bl_dataset *dataset)
     *dataset = (struct bl_dataset){.shard = -1, .index.fd = -1, .file.fd = -1};
 }
 
-/* --- shards ----------------------------------------------------------------------------------------------------- */
+/* --- shards ------------------------------------------------------------------------------------------------------- */
 
+/* A shard has one place, at its number modulo `shards`: finding it takes no search. */
 int bl_dataset_keep(struct bl_dataset *dataset, int64_t shards, struct bl_error *e)
 {
     dataset->kept = calloc((size_t)shards, sizeof *dataset->kept);
@@ -107,73 +100,48 @@ int bl_dataset_keep(struct bl_dataset *dataset, int64_t shards, struct bl_error 
     return BL_OK;
 }
 
-/* Ends the use of the current shard: moves it to `kept`, where it replaces the shard at its index, or closes it if no
- * shards are kept. Its tables are freed in both cases. */
-static void dataset_leave_shard(struct bl_dataset *dataset)
-{
-    if (dataset->shard >= 0 && dataset->keeps) {
-        struct bl_dataset_shard *kept = &dataset->kept[dataset->shard % dataset->keeps];
-        kept_close(kept);
-        *kept = (struct bl_dataset_shard){dataset->shard, dataset->file, dataset->layout};
-        dataset->file = (struct bl_shard_reader){.fd = -1};
-        dataset->layout = NULL;
-    }
-    dataset_close_shard(dataset);
-}
-
-/* Makes a kept shard the current one. Returns false if the shard is not kept. */
-static bool dataset_find_kept(struct bl_dataset *dataset, int64_t shard)
-{
-    struct bl_dataset_shard *kept = dataset->keeps ? &dataset->kept[shard % dataset->keeps] : NULL;
-    if (!kept || kept->number != shard)
-        return false;
-    dataset->file = kept->file;
-    dataset->layout = kept->layout;
-    dataset->shard = shard;
-    *kept = (struct bl_dataset_shard){.number = -1, .file.fd = -1};
-    return true;
-}
-
-/* Compares the size and the header of the current shard with its layout. BL_EDATA: they differ. */
-static int dataset_check_header(struct bl_dataset *dataset, struct bl_error *e)
-{
-    const struct bl_layout *layout = dataset->layout;
-    const struct bl_shard_reader *file = &dataset->file;
-    bool same = false;
-    if (file->size != layout->file_size)
-        return bl_error_set(e, BL_EDATA, "%s has %" PRId64 " bytes, expected %" PRId64, file->path, file->size,
-                            layout->file_size);
-    int code = bl_shard_reader_compare_header(&dataset->file, layout, &same, e);
-    if (code || same)
-        return code;
-    return bl_error_set(e, BL_EDATA, "%s: its header does not match the manifest", file->path);
-}
-
-/* Makes a shard the current one. On error no shard is current. */
+/* Makes a shard the current one. The shard that was current moves to `kept`, where it replaces the one at its index; it
+ * is closed if no shards are kept. A kept shard becomes current as it is, and any other is opened, and its size and
+ * header are compared with its layout: BL_EDATA if they differ. On error no shard is current. */
 static int dataset_open_shard(struct bl_dataset *dataset, int64_t shard, struct bl_error *e)
 {
     const struct bl_format *format = &dataset->manifest.format;
-    char name[BL_SHARD_NAME_MAX];
-    dataset_leave_shard(dataset);
-    if (dataset_find_kept(dataset, shard))
+    struct bl_shard_reader *file = &dataset->file;
+    if (dataset->shard >= 0 && dataset->keeps) {
+        struct bl_dataset_shard *left = &dataset->kept[dataset->shard % dataset->keeps];
+        kept_close(left);
+        *left = (struct bl_dataset_shard){dataset->shard, *file, dataset->layout};
+        *file = (struct bl_shard_reader){.fd = -1};
+        dataset->layout = NULL;
+    }
+    dataset_close_shard(dataset);
+    struct bl_dataset_shard *kept = dataset->keeps ? &dataset->kept[shard % dataset->keeps] : NULL;
+    if (kept && kept->number == shard) {
+        *file = kept->file;
+        dataset->layout = kept->layout;
+        dataset->shard = shard;
+        *kept = (struct bl_dataset_shard){.number = -1, .file.fd = -1};
         return BL_OK;
-    char *path = bl_path_join(dataset->dir, bl_format_shard_name(format, shard, name));
-    int code = path ? bl_shard_reader_open(&dataset->file, path, format->compressed, e) : bl_error_memory(e);
-    if (code)
-        goto out;
-    dataset->layout = calloc(1, sizeof *dataset->layout);
-    code = dataset->layout ? bl_shard_reader_layout(&dataset->file, format, shard, dataset->layout, e)
-                           : bl_error_memory(e);
-    if (code)
-        goto out;
-    code = dataset_check_header(dataset, e);
-    if (code)
-        goto out;
-    dataset->shard = shard;
-out:
+    }
+    char name[BL_SHARD_NAME_MAX], *path = bl_path_join(dataset->dir, bl_format_shard_name(format, shard, name));
+    bool same = false;
+    int code = path ? bl_shard_reader_open(file, path, format->compressed, e) : bl_error_memory(e);
+    if (!code && !(dataset->layout = calloc(1, sizeof *dataset->layout)))
+        code = bl_error_memory(e);
+    if (!code)
+        code = bl_shard_reader_layout(file, format, shard, dataset->layout, e);
+    if (!code && file->size != dataset->layout->file_size)
+        code = bl_error_set(e, BL_EDATA, "%s has %" PRId64 " bytes, expected %" PRId64, file->path, file->size,
+                            dataset->layout->file_size);
+    if (!code)
+        code = bl_shard_reader_compare_header(file, dataset->layout, &same, e);
+    if (!code && !same)
+        code = bl_error_set(e, BL_EDATA, "%s: its header does not match the manifest", file->path);
     free(path);
     if (code)
         dataset_close_shard(dataset);
+    else
+        dataset->shard = shard;
     return code;
 }
 
@@ -194,10 +162,10 @@ static int dataset_seek_block(struct bl_dataset *dataset, int64_t b, int64_t *ro
 static int dataset_seek_field(struct bl_dataset *dataset, int64_t b, int f, int64_t *offset, int64_t *size,
                               struct bl_error *e)
 {
+    const struct bl_fields *fields = &dataset->manifest.format.fields;
     int64_t row = 0;
-    if (f < 0 || f >= dataset->manifest.format.fields.count)
-        return bl_error_set(e, BL_EUSAGE, "no field %d: %s has %d", f, dataset->dir,
-                            dataset->manifest.format.fields.count);
+    if (f < 0 || f >= fields->count)
+        return bl_error_set(e, BL_EUSAGE, "no field %d: %s has %d", f, dataset->dir, fields->count);
     BL_TRY(dataset_seek_block(dataset, b, &row, e));
     const struct bl_shard_tensor *tensor = bl_layout_field(dataset->layout, f);
     *size = tensor->row_bytes;
@@ -205,85 +173,53 @@ static int dataset_seek_field(struct bl_dataset *dataset, int64_t b, int f, int6
     return BL_OK;
 }
 
-/* --- JPEG ------------------------------------------------------------------------------------------------------- */
+/* --- JPEG --------------------------------------------------------------------------------------------------------- */
 
-/* Reads the offsets of the steps of a block of a JPEG field into dataset->offsets. row: the block within its shard;
- * bytes: the size of the tensor that holds the files. BL_EDATA: the offsets decrease or exceed the tensor. */
-static int dataset_read_offsets(struct bl_dataset *dataset, int f, int64_t row, int64_t bytes, struct bl_error *e)
+/* Reads the offsets of the steps of block b of a JPEG field, whose shard is the current one, into dataset->offsets.
+ * BL_EDATA: the offsets decrease, or exceed the tensor that holds the files. */
+static int dataset_read_offsets(struct bl_dataset *dataset, int64_t b, int f, struct bl_error *e)
 {
     const struct bl_shard_tensor *tensor = bl_layout_offsets(dataset->layout, f);
+    const struct bl_tensor *files = &bl_layout_field(dataset->layout, f)->tensor;
     if (!dataset->offsets)
         dataset->offsets = calloc((size_t)dataset->manifest.format.T + 1, sizeof *dataset->offsets);
     if (!dataset->offsets)
         return bl_error_memory(e);
-    BL_TRY(bl_shard_reader_read(&dataset->file, bl_layout_offset(dataset->layout, tensor, row), tensor->row_bytes,
-                                dataset->offsets, e));
-    if (bl_codec_check_offsets(&dataset->manifest.format, dataset->offsets, bytes) >= 0)
+    BL_TRY(bl_shard_reader_read(&dataset->file,
+                                bl_layout_offset(dataset->layout, tensor, b - dataset->layout->first_block),
+                                tensor->row_bytes, dataset->offsets, e));
+    if (bl_codec_check_offsets(&dataset->manifest.format, dataset->offsets, files->end - files->begin) >= 0)
         return bl_error_set(e, BL_EDATA, "%s: %s of block %" PRId64 " is damaged", dataset->file.path,
-                            tensor->tensor.name, dataset->layout->first_block + row);
+                            tensor->tensor.name, b);
     return BL_OK;
 }
 
-/* A range of steps of a block: first to end - 1. */
-struct steps {
-    int64_t first, end;
-};
-
-/* Decodes the files in dataset->bytes to out. A step without bytes becomes zeros. */
-static int dataset_decode_steps(struct bl_dataset *dataset, int64_t b, int f, struct steps steps, uint8_t *out,
-                                struct bl_error *e)
+/* Reads the JPEG files of steps first to end - 1 into dataset->bytes, and the offsets of the block into
+ * dataset->offsets. */
+static int dataset_read_files(struct bl_dataset *dataset, int64_t b, int f, int64_t first, int64_t end,
+                              struct bl_error *e)
 {
-    const struct bl_field *field = &dataset->manifest.format.fields.field[f];
-    const int64_t *offsets = dataset->offsets;
-    size_t step = bl_field_step_bytes(field);
-    int code = BL_OK;
-    for (int64_t t = steps.first; t < steps.end && !code; t++, out += step) {
-        size_t size = (size_t)(offsets[t + 1] - offsets[t]);
-        if (!size)
-            memset(out, 0, step);
-        else
-            code = bl_jpeg_decode(dataset->decoder, dataset->bytes + (offsets[t] - offsets[steps.first]), size,
-                                  field->shape, out, e);
-        if (code)
-            bl_error_prefix(e, "%s: block %" PRId64 " of %s, step %" PRId64, dataset->file.path, b, field->name, t);
-    }
-    return code;
-}
-
-/* Reads the JPEG files of some steps into dataset->bytes, and the offsets of the block into dataset->offsets. */
-static int dataset_read_files(struct bl_dataset *dataset, int64_t b, int f, struct steps steps, struct bl_error *e)
-{
-    int64_t row = b - dataset->layout->first_block;
-    const struct bl_shard_tensor *tensor = bl_layout_field(dataset->layout, f);
-    BL_TRY(dataset_read_offsets(dataset, f, row, tensor->tensor.end - tensor->tensor.begin, e));
-    int64_t begin = dataset->offsets[steps.first], size = dataset->offsets[steps.end] - begin;
+    BL_TRY(dataset_read_offsets(dataset, b, f, e));
+    int64_t begin = dataset->offsets[first], size = dataset->offsets[end] - begin;
     BL_TRY(BL_ARRAY_RESERVE(dataset->bytes, dataset->bytes_capacity, (size_t)size, e));
-    return bl_shard_reader_read(&dataset->file, bl_layout_offset(dataset->layout, tensor, 0) + begin, size,
-                                dataset->bytes, e);
+    int64_t tensor = bl_layout_offset(dataset->layout, bl_layout_field(dataset->layout, f), 0);
+    return bl_shard_reader_read(&dataset->file, tensor + begin, size, dataset->bytes, e);
 }
 
-static int dataset_read_jpeg(struct bl_dataset *dataset, int64_t b, int f, struct steps steps, uint8_t *out,
-                             struct bl_error *e)
-{
-    BL_TRY(dataset->decoder ? BL_OK : bl_jpeg_decoder_open(&dataset->decoder, e));
-    BL_TRY(dataset_read_files(dataset, b, f, steps, e));
-    return dataset_decode_steps(dataset, b, f, steps, out, e);
-}
+/* --- blocks ------------------------------------------------------------------------------------------------------- */
 
-/* --- blocks ----------------------------------------------------------------------------------------------------- */
-
-/* Makes the shard of block b the current one. *offset: the place of the first step of the range in the uncompressed
- * file. BL_EUSAGE: the steps do not exist. */
-static int dataset_seek_steps(struct bl_dataset *dataset, int64_t b, int f, struct steps steps, int64_t *offset,
+/* Makes the shard of block b the current one. *offset: the place of step `first` in the uncompressed file. BL_EUSAGE:
+ * the steps do not exist. */
+static int dataset_seek_steps(struct bl_dataset *dataset, int64_t b, int f, int64_t first, int64_t end, int64_t *offset,
                               struct bl_error *e)
 {
     const struct bl_format *format = &dataset->manifest.format;
     int64_t size = 0;
     BL_TRY(dataset_seek_field(dataset, b, f, offset, &size, e));
-    if (steps.first < 0 || steps.first > steps.end || steps.end > format->T)
-        return bl_error_set(e, BL_EUSAGE, "no steps %" PRId64 " to %" PRId64 ": a block of %s has %" PRId64,
-                            steps.first, steps.end, dataset->dir, format->T);
-    *offset += steps.first * (int64_t)bl_field_step_bytes(&format->fields.field[f]);
+    if (first < 0 || first > end || end > format->T)
+        return bl_error_set(e, BL_EUSAGE, "no steps %" PRId64 " to %" PRId64 ": a block of %s has %" PRId64, first, end,
+                            dataset->dir, format->T);
+    *offset += first * (int64_t)bl_field_step_bytes(&format->fields.field[f]);
     return BL_OK;
 }
 
@@ -291,7 +227,7 @@ int bl_dataset_copy_steps(struct bl_dataset *dataset, int64_t b, int f, int64_t 
                           struct bl_error *e)
 {
     int64_t offset = 0;
-    BL_TRY(dataset_seek_steps(dataset, b, f, (struct steps){first, end}, &offset, e));
+    BL_TRY(dataset_seek_steps(dataset, b, f, first, end, &offset, e));
     int64_t step = (int64_t)bl_field_step_bytes(&dataset->manifest.format.fields.field[f]);
     return bl_shard_reader_read(&dataset->file, offset, (end - first) * step, out, e);
 }
@@ -300,27 +236,42 @@ int bl_dataset_copy_files(struct bl_dataset *dataset, int64_t b, int f, int64_t 
                           const int64_t **offsets, const uint8_t **bytes, struct bl_error *e)
 {
     int64_t offset = 0;
-    int code = dataset_seek_steps(dataset, b, f, (struct steps){first, end}, &offset, e);
-    if (!code)
-        code = dataset_read_files(dataset, b, f, (struct steps){first, end}, e);
-    if (code)
-        return code;
+    BL_TRY(dataset_seek_steps(dataset, b, f, first, end, &offset, e));
+    BL_TRY(dataset_read_files(dataset, b, f, first, end, e));
     *offsets = dataset->offsets + first;
     *bytes = dataset->bytes;
     return BL_OK;
 }
 
+/* A JPEG step without bytes becomes zeros. */
 int bl_dataset_read_steps(struct bl_dataset *dataset, int64_t b, int f, int64_t first, int64_t end, void *out,
                           struct bl_error *e)
 {
-    const struct bl_format *format = &dataset->manifest.format;
+    const struct bl_field *field = &dataset->manifest.format.fields.field[f];
     int64_t offset = 0;
-    BL_TRY(dataset_seek_steps(dataset, b, f, (struct steps){first, end}, &offset, e));
-    if (format->encoding[f].kind == BL_ENCODING_JPEG)
-        return dataset_read_jpeg(dataset, b, f, (struct steps){first, end}, out, e);
-    int code = bl_dataset_copy_steps(dataset, b, f, first, end, out, e);
-    if (!code && format->encoding[f].kind == BL_ENCODING_DELTA)
-        bl_delta_decode(out, (size_t)(end - first), format->fields.field[f].shape);
+    BL_TRY(dataset_seek_steps(dataset, b, f, first, end, &offset, e));
+    enum bl_encoding_kind kind = dataset->manifest.format.encoding[f].kind;
+    if (kind != BL_ENCODING_JPEG) {
+        BL_TRY(bl_dataset_copy_steps(dataset, b, f, first, end, out, e));
+        if (kind == BL_ENCODING_DELTA)
+            bl_delta_decode(out, (size_t)(end - first), field->shape);
+        return BL_OK;
+    }
+    BL_TRY(dataset->decoder ? BL_OK : bl_jpeg_decoder_open(&dataset->decoder, e));
+    BL_TRY(dataset_read_files(dataset, b, f, first, end, e));
+    const uint8_t *file = dataset->bytes;
+    uint8_t *picture = out;
+    int code = BL_OK;
+    for (int64_t t = first; t < end && !code; t++, picture += bl_field_step_bytes(field)) {
+        size_t size = (size_t)(dataset->offsets[t + 1] - dataset->offsets[t]);
+        if (size)
+            code = bl_jpeg_decode(dataset->decoder, file, size, field->shape, picture, e);
+        else
+            memset(picture, 0, bl_field_step_bytes(field));
+        if (code)
+            bl_error_prefix(e, "%s: block %" PRId64 " of %s, step %" PRId64, dataset->file.path, b, field->name, t);
+        file += size;
+    }
     return code;
 }
 
@@ -329,10 +280,20 @@ int bl_dataset_read(struct bl_dataset *dataset, int64_t b, int f, void *out, str
     return bl_dataset_read_steps(dataset, b, f, 0, dataset->manifest.format.T, out, e);
 }
 
-/* Computes the checksum of size uncompressed bytes of the current shard from offset on. */
-static int dataset_sum(struct bl_dataset *dataset, int64_t offset, int64_t size, uint64_t *checksum, struct bl_error *e)
+/* The checksum covers the bytes as they are stored in the uncompressed file: of a JPEG field, the files of the block.
+ */
+int bl_dataset_check_block(struct bl_dataset *dataset, int64_t b, int f, struct bl_error *e)
 {
+    const struct bl_format *format = &dataset->manifest.format;
     struct bl_checksum_state sum;
+    int64_t offset = 0, size = 0, listed = 0;
+    BL_TRY(dataset_seek_field(dataset, b, f, &offset, &size, e));
+    if (format->encoding[f].kind == BL_ENCODING_JPEG) {
+        BL_TRY(dataset_read_offsets(dataset, b, f, e));
+        offset = bl_layout_offset(dataset->layout, bl_layout_field(dataset->layout, f), 0) + dataset->offsets[0];
+        size = dataset->offsets[format->T] - dataset->offsets[0];
+    }
+    /* A block may have gigabytes, so that it is read in chunks. */
     uint8_t *chunk = malloc(SUM_CHUNK);
     int code = chunk ? BL_OK : bl_error_memory(e);
     bl_checksum_begin(&sum);
@@ -342,48 +303,30 @@ static int dataset_sum(struct bl_dataset *dataset, int64_t offset, int64_t size,
         if (!code)
             bl_checksum_add(&sum, chunk, (size_t)part);
     }
-    *checksum = bl_checksum_end(&sum);
+    uint64_t checksum = bl_checksum_end(&sum);
     free(chunk);
-    return code;
-}
-
-int bl_dataset_check_block(struct bl_dataset *dataset, int64_t b, int f, struct bl_error *e)
-{
-    const struct bl_format *format = &dataset->manifest.format;
-    int64_t offset = 0, size = 0, listed = 0;
-    uint64_t checksum = 0;
-    int code = dataset_seek_field(dataset, b, f, &offset, &size, e);
-    if (!code && format->encoding[f].kind == BL_ENCODING_JPEG) {
-        const struct bl_shard_tensor *tensor = bl_layout_field(dataset->layout, f);
-        code = dataset_read_offsets(dataset, f, b - dataset->layout->first_block,
-                                    tensor->tensor.end - tensor->tensor.begin, e);
-        if (!code) {
-            offset = bl_layout_offset(dataset->layout, tensor, 0) + dataset->offsets[0];
-            size = dataset->offsets[format->T] - dataset->offsets[0];
-        }
-    }
-    if (!code)
-        code = dataset_sum(dataset, offset, size, &checksum, e);
-    if (!code)
-        code = bl_index_read(&dataset->index, BL_INDEX_BLOCK_CHECKSUM, b * format->fields.count + f, 1, &listed, e);
-    if (!code && (uint64_t)listed != checksum)
-        code = bl_error_set(e, BL_EDATA,
+    BL_TRY(code);
+    BL_TRY(bl_index_read(&dataset->index, BL_INDEX_BLOCK_CHECKSUM, b * format->fields.count + f, 1, &listed, e));
+    if ((uint64_t)listed != checksum)
+        return bl_error_set(e, BL_EDATA,
                             "%s is damaged: block %" PRId64 " of %s has the checksum %016" PRIx64
                             ", the index says %016" PRIx64,
                             dataset->file.path, b, format->fields.field[f].name, checksum, (uint64_t)listed);
-    return code;
+    return BL_OK;
 }
 
+/* mmap requires an offset that is a multiple of the page size, so that the mapping begins up to a page before the
+ * block. */
 int bl_dataset_map(struct bl_dataset *dataset, int64_t b, int f, const void **data, void **address, size_t *length,
                    struct bl_error *e)
 {
+    const struct bl_format *format = &dataset->manifest.format;
     int64_t offset = 0, size = 0, page = sysconf(_SC_PAGESIZE);
     char name[BL_ENCODING_NAME_MAX];
     BL_TRY(dataset_seek_field(dataset, b, f, &offset, &size, e));
-    if (dataset->manifest.format.encoding[f].kind != BL_ENCODING_RAW)
+    if (format->encoding[f].kind != BL_ENCODING_RAW)
         return bl_error_set(e, BL_EUSAGE, "%s: %s is encoded (%s): its blocks can only be read, not mapped",
-                            dataset->dir, dataset->manifest.format.fields.field[f].name,
-                            bl_encoding_name(&dataset->manifest.format.encoding[f], name));
+                            dataset->dir, format->fields.field[f].name, bl_encoding_name(&format->encoding[f], name));
     if (dataset->file.compressed)
         return bl_error_set(e, BL_EUSAGE, "%s is compressed: its blocks can only be read, not mapped", dataset->dir);
     int64_t before = offset % page;
@@ -395,32 +338,31 @@ int bl_dataset_map(struct bl_dataset *dataset, int64_t b, int f, const void **da
     return BL_OK;
 }
 
-/* --- tables ----------------------------------------------------------------------------------------------------- */
+/* --- tables
+ * -----------------------------------------------------------------------------------------------------
+ */
 
-/* Reads a whole table of a compressed shard into dataset->table. A table is compressed as a whole, so that reading it
- * row by row would decompress it for every block. */
-static int dataset_load_table(struct bl_dataset *dataset, const struct bl_shard_tensor *tensor, struct bl_error *e)
-{
-    int64_t size = tensor->tensor.end - tensor->tensor.begin;
-    uint8_t *table = malloc((size_t)size);
-    if (!table)
-        return bl_error_memory(e);
-    int code = bl_shard_reader_read(&dataset->file, bl_layout_offset(dataset->layout, tensor, 0), size, table, e);
-    if (code)
-        free(table);
-    else
-        dataset->table[tensor->table] = table;
-    return code;
-}
-
-/* Copies the row of one block of a table or attribute to out. */
+/* Copies the row of one block of a table or attribute to out. A table of a compressed shard is
+ * compressed as one piece, so that reading it row by row would decompress it for every block: the
+ * first call reads the entire table into dataset->table. */
 static int dataset_read_table_row(struct bl_dataset *dataset, int table, int64_t row, void *out, struct bl_error *e)
 {
     const struct bl_shard_tensor *tensor = bl_layout_table(dataset->layout, table);
     if (!dataset->file.compressed)
         return bl_shard_reader_read(&dataset->file, bl_layout_offset(dataset->layout, tensor, row), tensor->row_bytes,
                                     out, e);
-    BL_TRY(dataset->table[table] ? BL_OK : dataset_load_table(dataset, tensor, e));
+    if (!dataset->table[table]) {
+        int64_t size = tensor->tensor.end - tensor->tensor.begin;
+        uint8_t *all = malloc((size_t)size);
+        int code =
+            all ? bl_shard_reader_read(&dataset->file, bl_layout_offset(dataset->layout, tensor, 0), size, all, e)
+                : bl_error_memory(e);
+        if (code) {
+            free(all);
+            return code;
+        }
+        dataset->table[table] = all;
+    }
     memcpy(out, dataset->table[table] + row * tensor->row_bytes, (size_t)tensor->row_bytes);
     return BL_OK;
 }

@@ -32,7 +32,7 @@ struct bl_dataset {
     struct bl_layout *layout;
     struct bl_dataset_shard *kept; /* [keeps] further open shards: shard n is at index n % keeps; NULL: none */
     int64_t keeps;
-    uint8_t *table[BL_TABLES_ALL];   /* whole tables of the current shard if it is compressed, read when first needed */
+    uint8_t *table[BL_TABLES_ALL];   /* tables of a compressed shard, which are read once */
     struct bl_block block;           /* tables only: returned by bl_dataset_tables */
     struct bl_jpeg_decoder *decoder; /* for JPEG fields; this and the members below are made when first needed */
     int64_t *offsets;                /* [T + 1] of the block that was read last */

@@ -1,3 +1,5 @@
+/* The encodings of fields. The delta encoding is a transform in place; JPEG is left to libjpeg-turbo, through its API
+ * TurboJPEG. */
 #include "store/encoding.h"
 
 #include <inttypes.h>
@@ -8,7 +10,7 @@
 
 #include "base/text.h"
 
-/* --- names ----------------------------------------------------------------------------------------------------- */
+/* --- names -------------------------------------------------------------------------------------------------------- */
 
 #define SIDE_MAX 65535 /* of a JPEG: sizes are 16-bit numbers */
 
@@ -35,6 +37,7 @@ bool bl_encoding_parse(const char *name, struct bl_encoding *encoding)
     }
     if (strncmp(name, "jpeg", 4) != 0)
         return false;
+    /* "jpeg", "jpeg:90" or "jpeg:90:444". */
     const char *rest = name + 4;
     size_t digits = *rest == ':' ? strcspn(rest + 1, ":") : 0;
     if (*rest && !bl_text_to_int(rest + 1, digits, 1, 100, &quality))
@@ -46,6 +49,8 @@ bool bl_encoding_parse(const char *name, struct bl_encoding *encoding)
     return true;
 }
 
+/* A field that is padded with copies of its last step has no empty steps, which both encodings store as zeros or as no
+ * bytes: such a field stays raw. */
 bool bl_encoding_takes(enum bl_encoding_kind kind, const struct bl_field *field)
 {
     if (kind == BL_ENCODING_RAW)
@@ -92,6 +97,7 @@ static void row_differences_rgb(uint8_t *pixel, size_t width)
     }
 }
 
+/* Sums up what row_differences_rgb made: red, then green on top of it, then blue on top of green. */
 static void row_sums_rgb(uint8_t *pixel, size_t width)
 {
     unsigned red = 0, green = 0, blue = 0;
@@ -105,30 +111,20 @@ static void row_sums_rgb(uint8_t *pixel, size_t width)
     }
 }
 
-static void row_differences_grey(uint8_t *pixel, size_t width)
-{
-    for (size_t x = width; x-- > 1;)
-        pixel[x] = (uint8_t)(pixel[x] - pixel[x - 1]);
-}
-
-static void row_sums_grey(uint8_t *pixel, size_t width)
-{
-    for (size_t x = 1; x < width; x++)
-        pixel[x] = (uint8_t)(pixel[x] + pixel[x - 1]);
-}
-
 /* Goes from the last row to the first, since each row needs the unencoded row above it. */
 void bl_delta_encode(uint8_t *data, size_t pictures, const int64_t shape[3])
 {
     size_t height = (size_t)shape[0], width = (size_t)shape[1], row = width * (size_t)shape[2];
+    size_t grey = shape[2] == 1 ? width : 0;
     for (size_t i = 0; i < pictures; i++, data += height * row) {
         for (size_t y = height; y-- > 0;) {
             if (y > 0)
                 row_combine(data + y * row, data + (y - 1) * row, row, false);
-            if (shape[2] == 1)
-                row_differences_grey(data + y * row, width);
-            else
-                row_differences_rgb(data + y * row, width);
+            uint8_t *line = data + y * row;
+            if (shape[2] == 3)
+                row_differences_rgb(line, width);
+            for (size_t x = grey; x-- > 1;)
+                line[x] = (uint8_t)(line[x] - line[x - 1]);
         }
     }
 }
@@ -136,12 +132,14 @@ void bl_delta_encode(uint8_t *data, size_t pictures, const int64_t shape[3])
 void bl_delta_decode(uint8_t *data, size_t pictures, const int64_t shape[3])
 {
     size_t height = (size_t)shape[0], width = (size_t)shape[1], row = width * (size_t)shape[2];
+    size_t grey = shape[2] == 1 ? width : 0;
     for (size_t i = 0; i < pictures; i++, data += height * row) {
         for (size_t y = 0; y < height; y++) {
-            if (shape[2] == 1)
-                row_sums_grey(data + y * row, width);
-            else
-                row_sums_rgb(data + y * row, width);
+            uint8_t *line = data + y * row;
+            if (shape[2] == 3)
+                row_sums_rgb(line, width);
+            for (size_t x = 1; x < grey; x++)
+                line[x] = (uint8_t)(line[x] + line[x - 1]);
             if (y > 0)
                 row_combine(data + y * row, data + (y - 1) * row, row, true);
         }
@@ -168,19 +166,16 @@ void bl_jpeg_forget_environment(void)
         unsetenv(names[i]);
 }
 
-static bool shape_is_grey(const int64_t shape[3])
-{
-    return shape[2] == 1;
-}
-
+/* The last dimension of a shape is 1 for grey pictures, and 3 for colours. */
 static enum TJPF shape_format(const int64_t shape[3])
 {
-    return shape_is_grey(shape) ? TJPF_GRAY : TJPF_RGB;
+    return shape[2] == 1 ? TJPF_GRAY : TJPF_RGB;
 }
 
+/* Returns how many samples of colour the JPEG file has: half in both directions (4:2:0), all, or none. */
 static enum TJSAMP jpeg_sampling(const int64_t shape[3], const struct bl_encoding *encoding)
 {
-    if (shape_is_grey(shape))
+    if (shape[2] == 1)
         return TJSAMP_GRAY;
     return encoding->full_chroma ? TJSAMP_444 : TJSAMP_420;
 }
@@ -191,7 +186,7 @@ size_t bl_jpeg_max_size(const int64_t shape[3], const struct bl_encoding *encodi
     return size == (unsigned long)-1 ? 0 : size;
 }
 
-/* --- encoding --------------------------------------------------------------------------------------------------- */
+/* --- encoding ----------------------------------------------------------------------------------------------------- */
 
 int bl_jpeg_encoder_open(struct bl_jpeg_encoder **out, struct bl_error *e)
 {
@@ -205,6 +200,7 @@ void bl_jpeg_encoder_close(struct bl_jpeg_encoder *encoder)
         (void)tjDestroy(encoder);
 }
 
+/* The buffer has the maximum size, so that the library, which may not reallocate it, never lacks room. */
 int bl_jpeg_encode(struct bl_jpeg_encoder *encoder, const uint8_t *picture, const int64_t shape[3],
                    const struct bl_encoding *encoding, uint8_t *out, size_t *size, struct bl_error *e)
 {
@@ -216,7 +212,7 @@ int bl_jpeg_encode(struct bl_jpeg_encoder *encoder, const uint8_t *picture, cons
     return BL_OK;
 }
 
-/* --- decoding --------------------------------------------------------------------------------------------------- */
+/* --- decoding ----------------------------------------------------------------------------------------------------- */
 
 int bl_jpeg_decoder_open(struct bl_jpeg_decoder **out, struct bl_error *e)
 {
@@ -248,7 +244,7 @@ int bl_jpeg_check(struct bl_jpeg_decoder *decoder, const uint8_t *file, size_t s
     if (w != shape[1] || h != shape[0])
         return bl_error_set(e, BL_EDATA, "a JPEG file of %dx%d instead of %" PRId64 "x%" PRId64, w, h, shape[1],
                             shape[0]);
-    if ((colours == TJCS_GRAY) != shape_is_grey(shape))
+    if ((colours == TJCS_GRAY) != (shape[2] == 1))
         return bl_error_set(e, BL_EDATA, "a JPEG file %s", colours == TJCS_GRAY ? "without colours" : "with colours");
     return BL_OK;
 }

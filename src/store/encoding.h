@@ -21,7 +21,7 @@ enum bl_encoding_kind {
 
 struct bl_encoding {
     enum bl_encoding_kind kind;
-    int quality;      /* of JPEG, 1 to 100; else 0 */
+    int quality;      /* of JPEG, 1 to 100; of other encodings 0 */
     bool full_chroma; /* of JPEG: 4:4:4, not 4:2:0 */
 };
 

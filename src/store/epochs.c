@@ -1,3 +1,8 @@
+/* Plans for further epochs of a dataset, and the pair repeat rate between plans.
+ *
+ * The planner knows only sequences. So each stored piece is a sequence to it: piece p of the stored plan is sequence p,
+ * and its length is that of the piece. A drawn plan is translated back, to the rows and the steps of the pieces, before
+ * it is written. No data is moved: a plan of an epoch says which stored pieces a reader puts together. */
 #include "store/epochs.h"
 
 #include <dirent.h>
@@ -20,20 +25,19 @@
 #include "store/index.h"
 #include "store/row_reader.h"
 
-#define BL_EPOCHS_EACH_PAIR 20 /* with more epochs, not every pair of plans is compared, as that takes too long */
+/* With more epochs, not every pair of plans is compared, as that takes too long: 20 epochs make 210 comparisons. */
+#define EACH_PAIR_EPOCHS 20
 
 /* --- plans of epochs ---------------------------------------------------------------------------------------------- */
-
-#define NAME_FORMAT "epoch-%05" PRId64 ".safetensors"
 
 struct epochs_job {
     const struct bl_epochs *epochs;
     struct bl_dataset dataset;
     const struct bl_sequences *rows;
-    struct bl_plan stored;                    /* the plan that the dataset was packed with */
-    uint32_t *group;                          /* [stored.pieces] if the dataset was packed with --group-by; else NULL */
-    double *number[BL_SEQUENCES_NUMBERS_MAX]; /* [stored.pieces] each, or NULL: the column of costs, if one is named,
-                                                 and the columns with a maximum */
+    struct bl_plan stored; /* the plan that the dataset was packed with */
+    uint32_t *group;       /* [stored.pieces] if the dataset was packed with --group-by; otherwise NULL */
+    /* [stored.pieces] each, or NULL: the column of costs, if one is named, and the columns with a maximum. */
+    double *number[BL_SEQUENCES_NUMBERS_MAX];
     struct bl_plan_options options;
     struct bl_planner planner;
     struct bl_partitions taken; /* hashes of the partitions: of the stored plan, then of each epoch */
@@ -42,14 +46,15 @@ struct epochs_job {
     struct bl_epochs_result made;
 };
 
-/* --- names ------------------------------------------------------------------------------------------------------ */
+/* --- names -------------------------------------------------------------------------------------------------------- */
 
 char *bl_epochs_name(int64_t epoch, char out[BL_EPOCHS_NAME_MAX])
 {
-    snprintf(out, BL_EPOCHS_NAME_MAX, BL_EPOCHS_DIR "/" NAME_FORMAT, epoch);
+    snprintf(out, BL_EPOCHS_NAME_MAX, BL_EPOCHS_DIR "/epoch-%05" PRId64 ".safetensors", epoch);
     return out;
 }
 
+/* Formats the number again, so that names such as epoch-1.safetensors, which denote no plan, are not taken for one. */
 int64_t bl_epochs_number(const char *name)
 {
     char again[BL_EPOCHS_NAME_MAX];
@@ -59,6 +64,8 @@ int64_t bl_epochs_number(const char *name)
     return strcmp(bl_epochs_name(number, again), name) == 0 ? number : 0;
 }
 
+/* "epoch-00003.safetensors.part-HOST-PID-RANDOM" is an unfinished plan; "epoch-00003.safetensors" is a complete plan
+ * that the manifest may not list yet. */
 bool bl_epochs_is_leftover(const struct bl_manifest *manifest, const char *entry)
 {
     char name[64] = BL_EPOCHS_DIR "/";
@@ -99,28 +106,11 @@ int bl_epochs_list(const struct bl_manifest *m, int64_t **number, size_t *count,
     return BL_OK;
 }
 
-/* --- the directory ---------------------------------------------------------------------------------------------- */
+/* --- the directory ------------------------------------------------------------------------------------------------ */
 
-/* Locks the directory and opens it as *fd; closing *fd releases the lock. Without the lock, two processes would each
- * write a manifest without the other's plans. */
-static int epochs_lock(const char *dir, int *fd, struct bl_error *e)
-{
-    struct stat status;
-    if (stat(dir, &status) == 0 ? !S_ISDIR(status.st_mode) : errno == ENOENT || errno == ENOTDIR)
-        return bl_error_set(e, BL_EUSAGE, "%s is not a finished dataset: it has no " BL_MANIFEST_FILE, dir);
-    return bl_fs_lock_directory(dir, "bload plan --dataset", fd, e);
-}
-
-/* Returns true if a directory entry is an unfinished manifest. */
-static bool entry_is_leftover_manifest(const struct bl_manifest *m, const char *entry)
-{
-    (void)m;
-    return strncmp(entry, BL_MANIFEST_FILE ".part-", strlen(BL_MANIFEST_FILE ".part-")) == 0;
-}
-
-/* Removes the entries of a folder for which is_left returns true. Takes fd, the open folder, and closes it. */
-static int epochs_sweep_folder(int fd, const char *dir, const struct bl_manifest *m,
-                               bool (*is_left)(const struct bl_manifest *m, const char *entry), struct bl_error *e)
+/* Removes the entries of a folder that interrupted runs left: of plans/, the plans that m does not list; of the
+ * dataset's directory, for which m is NULL, the unfinished manifests. Takes fd, the open folder, and closes it. */
+static int epochs_sweep_folder(int fd, const char *dir, const struct bl_manifest *m, struct bl_error *e)
 {
     DIR *entries = fdopendir(fd);
     if (!entries) {
@@ -130,7 +120,9 @@ static int epochs_sweep_folder(int fd, const char *dir, const struct bl_manifest
     int code = BL_OK;
     const struct dirent *entry;
     while (!code && (entry = readdir(entries))) {
-        if (is_left(m, entry->d_name) && unlinkat(fd, entry->d_name, 0) != 0 && errno != ENOENT)
+        bool is_left = m ? bl_epochs_is_leftover(m, entry->d_name)
+                         : strncmp(entry->d_name, BL_MANIFEST_FILE ".part-", strlen(BL_MANIFEST_FILE ".part-")) == 0;
+        if (is_left && unlinkat(fd, entry->d_name, 0) != 0 && errno != ENOENT)
             code = bl_error_errno(e, BL_EFAIL, "cannot remove %s from %s", entry->d_name, dir);
     }
     closedir(entries);
@@ -142,51 +134,48 @@ int bl_epochs_sweep(const char *dir, int dir_fd, const struct bl_manifest *m, st
     int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return bl_error_errno(e, BL_EFAIL, "cannot open %s", dir);
-    BL_TRY(epochs_sweep_folder(fd, dir, m, entry_is_leftover_manifest, e));
+    BL_TRY(epochs_sweep_folder(fd, dir, NULL, e));
     fd = openat(dir_fd, BL_EPOCHS_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return errno == ENOENT ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot open %s/" BL_EPOCHS_DIR, dir);
-    BL_TRY(epochs_sweep_folder(fd, dir, m, bl_epochs_is_leftover, e));
+    BL_TRY(epochs_sweep_folder(fd, dir, m, e));
     if (unlinkat(dir_fd, BL_EPOCHS_DIR, AT_REMOVEDIR) != 0 && errno != ENOTEMPTY && errno != EEXIST)
         return bl_error_errno(e, BL_EFAIL, "cannot remove %s/" BL_EPOCHS_DIR, dir);
     return BL_OK;
 }
 
-/* --- what the dataset says -------------------------------------------------------------------------------------- */
+/* --- options of the planner --------------------------------------------------------------------------------------- */
 
-/* Sets the group and the numbers of stored piece p. The value of a sequence in a column of numbers is divided among its
- * pieces in proportion to their steps. */
-static int epochs_set_piece(struct epochs_job *a, const struct bl_sequences *rows, size_t p, struct bl_error *e)
-{
-    uint32_t row = a->stored.sequence[p];
-    if (row >= rows->count)
-        return bl_error_set(e, BL_EFAIL, "%s: the plan has sequence %" PRIu32 ", the table %zu rows",
-                            rows->file[0].path, row, rows->count);
-    if (a->group)
-        a->group[p] = rows->group[row];
-    for (int k = 0; k < BL_SEQUENCES_NUMBERS_MAX && a->number[k] && rows->length[row] > 0; k++)
-        a->number[k][p] = rows->number[k][row] * ((double)a->stored.length[p] / (double)rows->length[row]);
-    return BL_OK;
-}
-
-/* Allocates and sets the groups and numbers of all stored pieces from the dataset's sequences.tsv. */
+/* Allocates and sets the groups and numbers of all stored pieces from the dataset's sequences.tsv. The value of a
+ * sequence in a column of numbers is divided among its pieces in proportion to their steps: a sequence of 100 steps
+ * with the cost 50 gives a piece of 30 steps the cost 15. */
 static int epochs_read_columns(struct epochs_job *a, struct bl_error *e)
 {
     const char *group_by = bl_manifest_option(&a->dataset.manifest, "group-by");
     const struct bl_sequences_columns columns = bl_plan_columns_wanted(*group_by ? group_by : NULL, &a->options);
+    const struct bl_plan *stored = &a->stored;
     struct bl_sequences rows;
-    if (columns.group_by && !(a->group = malloc((a->stored.pieces + 1) * sizeof *a->group)))
+    if (columns.group_by && !(a->group = malloc((stored->pieces + 1) * sizeof *a->group)))
         return bl_error_memory(e);
     for (int k = 0; k < columns.numbers; k++)
-        if (!(a->number[k] = calloc(a->stored.pieces + 1, sizeof **a->number)))
+        if (!(a->number[k] = calloc(stored->pieces + 1, sizeof **a->number)))
             return bl_error_memory(e);
     if (!columns.group_by && !columns.numbers)
         return BL_OK;
-    int code = bl_sequences_open_dataset(&rows, a->epochs->dir, &columns, e);
-    if (code)
-        return code;
-    for (size_t p = 0; p < a->stored.pieces && !code; p++)
-        code = epochs_set_piece(a, &rows, p, e);
+    BL_TRY(bl_sequences_open_dataset(&rows, a->epochs->dir, &columns, e));
+    int code = BL_OK;
+    for (size_t p = 0; p < stored->pieces && !code; p++) {
+        uint32_t row = stored->sequence[p];
+        if (row >= rows.count) {
+            code = bl_error_set(e, BL_EFAIL, "%s: the plan has sequence %" PRIu32 ", the table %zu rows",
+                                rows.file[0].path, row, rows.count);
+            break;
+        }
+        if (a->group)
+            a->group[p] = rows.group[row];
+        for (int k = 0; k < columns.numbers && rows.length[row] > 0; k++)
+            a->number[k][p] = rows.number[k][row] * ((double)stored->length[p] / (double)rows.length[row]);
+    }
     bl_sequences_close(&rows);
     return code;
 }
@@ -234,30 +223,30 @@ static int epochs_set_options(struct epochs_job *a, struct bl_error *e)
     return BL_OK;
 }
 
-/* Reads the stored plan and prepares the planner. In the planner each stored piece is a sequence: piece p of the stored
- * plan is sequence p. */
-static int epochs_prepare(struct epochs_job *a, struct bl_error *e)
-{
-    const struct bl_manifest *m = &a->dataset.manifest;
-    BL_TRY(bl_index_read_plan(&a->dataset.index, m->plan_info.T, m->align, &a->stored, e));
-    BL_TRY(epochs_set_options(a, e));
-    BL_TRY(epochs_read_columns(a, e));
-    bl_plan_columns_set(&a->options, a->group, a->number);
-    BL_TRY(bl_dataset_sequences(&a->dataset, &a->rows, e));
-    BL_TRY(bl_planner_make(&a->planner, a->stored.length, a->stored.pieces, &a->options, e));
-    BL_TRY(bl_planner_adopt(&a->planner, &a->stored, e));
-    BL_TRY(bl_partitions_add(&a->taken, bl_partition_hash_stored(a->stored.block_ptr, a->stored.blocks), e));
-    a->there = calloc((size_t)a->epochs->count, 1);
-    return a->there ? BL_OK : bl_error_memory(e);
-}
+/* --- plans -------------------------------------------------------------------------------------------------------- */
 
-/* --- plans ------------------------------------------------------------------------------------------------------ */
-
-/* The planner's sequences are indices of stored pieces. Replaces each index by the row of its sequence, and sets the
- * length and the source_start of the piece. */
-static int epoch_resolve_rows(const struct epochs_job *a, struct bl_plan *plan, struct bl_error *e)
+/* Makes the plan of epoch k + 1 and checks it: each stored piece occurs once, and no piece ends beyond T. Then replaces
+ * the planner's sequences, which are indices of stored pieces, by the rows of their sequences, and sets the length and
+ * the source_start of each piece. The plan gets another partition than the stored plan and epochs 1 to k, whose
+ * partitions must be in a->taken; may_repeat allows a repeated partition, as earlier versions did. Free the plan in any
+ * case. */
+static int epoch_draw(struct epochs_job *a, int64_t k, bool may_repeat, struct bl_plan *plan, struct bl_error *e)
 {
+    const struct bl_format *format = &a->dataset.manifest.format;
     const struct bl_plan *stored = &a->stored;
+    a->taken.count = (size_t)k + 1;
+    a->planner.taken = may_repeat ? NULL : &a->taken;
+    BL_TRY(bl_planner_draw(&a->planner, a->epochs->seed + (uint64_t)k, stored->blocks, 0, plan, e));
+    int code = bl_plan_recount(plan, stored->length, stored->pieces, e);
+    if (!code && (plan->deleted || (int64_t)plan->blocks != format->blocks || plan->max_sequences > format->S))
+        code = bl_error_set(e, BL_EFAIL,
+                            "%zu blocks of up to %" PRId64 " sequences, %" PRId64
+                            " steps left out, which differs from the stored blocks",
+                            plan->blocks, plan->max_sequences, plan->deleted);
+    if (code) {
+        bl_error_prefix(e, "%s: cannot make the plan of epoch %" PRId64, a->epochs->dir, k + 1);
+        return code;
+    }
     plan->length = malloc((plan->pieces + 1) * sizeof *plan->length);
     plan->source_start = malloc((plan->pieces + 1) * sizeof *plan->source_start);
     if (!plan->length || !plan->source_start)
@@ -271,76 +260,36 @@ static int epoch_resolve_rows(const struct epochs_job *a, struct bl_plan *plan, 
     return BL_OK;
 }
 
-/* Makes the plan of epoch k + 1 and checks it: each stored piece occurs once, and no piece ends beyond T. The plan gets
- * another partition than the stored plan and epochs 1 to k, whose partitions must be in a->taken; may_repeat allows a
- * repeated partition, as earlier versions did. Free the plan in any case. */
-static int epoch_draw(struct epochs_job *a, int64_t k, bool may_repeat, struct bl_plan *plan, struct bl_error *e)
-{
-    const struct bl_format *format = &a->dataset.manifest.format;
-    a->taken.count = (size_t)k + 1;
-    a->planner.taken = may_repeat ? NULL : &a->taken;
-    BL_TRY(bl_planner_draw(&a->planner, a->epochs->seed + (uint64_t)k, a->stored.blocks, 0, plan, e));
-    int code = bl_plan_recount(plan, a->stored.length, a->stored.pieces, e);
-    if (!code && (plan->deleted || (int64_t)plan->blocks != format->blocks || plan->max_sequences > format->S))
-        code = bl_error_set(e, BL_EFAIL,
-                            "%zu blocks of up to %" PRId64 " sequences, %" PRId64
-                            " steps left out, which differs from the stored blocks",
-                            plan->blocks, plan->max_sequences, plan->deleted);
-    if (code)
-        bl_error_prefix(e, "%s: cannot make the plan of epoch %" PRId64, a->epochs->dir, k + 1);
-    return code ? code : epoch_resolve_rows(a, plan, e);
-}
-
-/* Sets the information about a plan: that of the dataset, with the seed, the ranks and the balance of this plan. */
-static void epoch_make_info(const struct epochs_job *a, const struct bl_plan *plan, int64_t k,
-                            struct bl_plan_info *plan_info)
-{
-    const struct bl_plan_info *stored = &a->dataset.manifest.plan_info;
-    *plan_info = *stored;
-    plan_info->seed = a->epochs->seed + (uint64_t)k;
-    plan_info->seed_unknown = false;
-    plan_info->world_size = a->options.world_size;
-    plan_info->batch_size = a->options.batch_size;
-    plan_info->batches_per_rank = plan_info->blocks / plan_info->world_size / plan_info->batch_size;
-    plan_info->align_padding = plan->align_padding;
-    plan_info->balance = plan->balance;
-    for (int c = 0; c < plan_info->columns; c++)
-        plan_info->column[c].filled = plan->filled[c];
-}
-
-/* Makes the plan of epoch k + 1 and writes it to path. */
+/* Makes the plan of epoch k + 1 and writes it to path. The information about the plan is that of the dataset, with the
+ * seed, the ranks and the balance of this plan. */
 static int epoch_write_plan(struct epochs_job *a, int64_t k, const char *path, struct bl_error *e)
 {
     struct bl_plan plan = {0};
     struct bl_output out = {0};
-    struct bl_plan_info plan_info;
+    struct bl_plan_info info = a->dataset.manifest.plan_info;
     int code = epoch_draw(a, k, false, &plan, e);
     a->made.repeated += a->planner.is_repeated;
-    if (code)
-        goto out;
-    code = bl_output_own(&out, path, e);
-    epoch_make_info(a, &plan, k, &plan_info);
     if (!code)
-        code = bl_index_write(&out, &plan, a->rows->length, a->rows->count, &plan_info, e);
+        code = bl_output_own(&out, path, e);
+    info.seed = a->epochs->seed + (uint64_t)k;
+    info.seed_unknown = false;
+    info.world_size = a->options.world_size;
+    info.batch_size = a->options.batch_size;
+    info.batches_per_rank = info.blocks / info.world_size / info.batch_size;
+    info.align_padding = plan.align_padding;
+    info.balance = plan.balance;
+    for (int c = 0; c < info.columns && !code; c++)
+        info.column[c].filled = plan.filled[c];
+    if (!code)
+        code = bl_index_write(&out, &plan, a->rows->length, a->rows->count, &info, e);
     if (!code)
         code = bl_output_commit(&out, e);
-out:
     bl_output_abort(&out);
     bl_plan_free(&plan);
     return code;
 }
 
-/* Returns true if the file has the size and the checksum that the manifest lists. */
-static bool epoch_is_intact(const struct bl_manifest_file *file, const char *path)
-{
-    struct bl_error none = {0};
-    int64_t bytes = 0;
-    uint64_t checksum = 0;
-    return bl_checksum_file(path, &bytes, &checksum, &none) == BL_OK && bytes == file->bytes &&
-           checksum == file->checksum;
-}
-
-/* Makes the plan of epoch k + 1. *equals: its digest is the given one. */
+/* Makes the plan of epoch k + 1. *equals: its digest is this one. */
 static int epoch_equals(struct epochs_job *a, int64_t k, bool may_repeat, const char *digest, bool *equals,
                         struct bl_error *e)
 {
@@ -382,65 +331,66 @@ static int epoch_compare(struct epochs_job *a, int64_t k, const char *path, stru
                         a->epochs->dir, a->epochs->dir);
 }
 
-/* Lists a file in the manifest, or updates its size and checksum there. */
-static int epochs_list_file(struct bl_manifest *m, const char *dir, const char *name, struct bl_error *e)
-{
-    struct bl_manifest_file *file = bl_manifest_find_file(m, name);
-    if (file) {
-        free(file->name);
-        *file = m->file[--m->files];
-    }
-    return bl_manifest_add_file(m, dir, name, e);
-}
-
-/* --- all of it -------------------------------------------------------------------------------------------------- */
-
 /* bl_epochs_add goes through all epochs once per step: it finds the plans that exist, compares them with those that
  * would be made, writes the missing plans, and lists these in the manifest. */
 enum epochs_step { FIND, COMPARE, WRITE, LIST, STEPS };
 
-/* Makes the plan of epoch k + 1 only to record its partition. The comparison of a later plan that exists needs the
- * partitions of all epochs before it, those of missing plans included. */
-static int epoch_pass(struct epochs_job *a, int64_t k, struct bl_error *e)
-{
-    struct bl_plan plan = {0};
-    int code = epoch_draw(a, k, false, &plan, e);
-    bl_plan_free(&plan);
-    return code;
-}
-
-/* Does one step for epoch k + 1. */
+/* Does one step for epoch k + 1. A plan that exists has the size and the checksum that the manifest lists. A plan that
+ * is missing is made in the step COMPARE, too, if a later one exists: only its partition is recorded, because the
+ * comparison of the later plan needs the partitions of all epochs before it. */
 static int epoch_process(struct epochs_job *a, int64_t k, enum epochs_step step, struct bl_error *e)
 {
     struct bl_manifest *m = &a->dataset.manifest;
-    char name[BL_EPOCHS_NAME_MAX];
-    bl_epochs_name(k + 1, name);
-    const struct bl_manifest_file *file = bl_manifest_find_file(m, name);
-    char *path = bl_path_join(a->epochs->dir, name);
+    struct bl_plan passed = {0};
+    char name[BL_EPOCHS_NAME_MAX], *path = bl_path_join(a->epochs->dir, bl_epochs_name(k + 1, name));
     if (!path)
         return bl_error_memory(e);
+    struct bl_manifest_file *file = bl_manifest_find_file(m, name);
     int code = BL_OK;
     if (step == FIND) {
-        a->there[k] = file && epoch_is_intact(file, path);
+        struct bl_error unimportant = {0};
+        int64_t bytes = 0;
+        uint64_t checksum = 0;
+        a->there[k] = file && bl_checksum_file(path, &bytes, &checksum, &unimportant) == BL_OK &&
+                      bytes == file->bytes && checksum == file->checksum;
         a->last = a->there[k] ? k : a->last;
-    } else if (step == COMPARE) {
-        code = a->there[k] ? epoch_compare(a, k, path, e) : k < a->last ? epoch_pass(a, k, e) : BL_OK;
-    } else if (!a->there[k]) {
-        code = step == WRITE ? epoch_write_plan(a, k, path, e) : epochs_list_file(m, a->epochs->dir, name, e);
-        a->made.added += step == LIST;
+    } else if (step == COMPARE && a->there[k]) {
+        code = epoch_compare(a, k, path, e);
+    } else if (step == COMPARE && k < a->last) {
+        code = epoch_draw(a, k, false, &passed, e);
+    } else if (step == WRITE && !a->there[k]) {
+        code = epoch_write_plan(a, k, path, e);
+    } else if (step == LIST && !a->there[k]) {
+        if (file) { /* with the size and the checksum of a file that is damaged or gone */
+            free(file->name);
+            *file = m->file[--m->files];
+        }
+        code = bl_manifest_add_file(m, a->epochs->dir, name, e);
+        a->made.added++;
     }
+    bl_plan_free(&passed);
     free(path);
     return code;
 }
-
+/* Reads the stored plan, prepares the planner, and does all steps for all epochs. */
 static int epochs_add(struct epochs_job *a, struct bl_error *e)
 {
-    int code = epochs_prepare(a, e);
-    if (code)
-        return code;
+    struct bl_manifest *m = &a->dataset.manifest;
+    BL_TRY(bl_index_read_plan(&a->dataset.index, m->plan_info.T, m->align, &a->stored, e));
+    BL_TRY(epochs_set_options(a, e));
+    BL_TRY(epochs_read_columns(a, e));
+    bl_plan_columns_set(&a->options, a->group, a->number);
+    BL_TRY(bl_dataset_sequences(&a->dataset, &a->rows, e));
+    BL_TRY(bl_planner_make(&a->planner, a->stored.length, a->stored.pieces, &a->options, e));
+    BL_TRY(bl_planner_adopt(&a->planner, &a->stored, e));
+    BL_TRY(bl_partitions_add(&a->taken, bl_partition_hash_stored(a->stored.block_ptr, a->stored.blocks), e));
+    a->there = calloc((size_t)a->epochs->count, 1);
     char *folder = bl_path_join(a->epochs->dir, BL_EPOCHS_DIR);
-    if (!folder)
+    if (!a->there || !folder) {
+        free(folder);
         return bl_error_memory(e);
+    }
+    int code = BL_OK;
     for (enum epochs_step step = FIND; step < STEPS && !code; step++) {
         if (step == WRITE)
             code = bl_fs_mkdirs(folder, e);
@@ -448,43 +398,43 @@ static int epochs_add(struct epochs_job *a, struct bl_error *e)
             code = epoch_process(a, k, step, e);
     }
     if (!code && a->made.added)
-        code = bl_manifest_write(&a->dataset.manifest, a->epochs->dir, e);
+        code = bl_manifest_write(m, a->epochs->dir, e);
     free(folder);
     return code;
 }
 
-/* Writes a manifest without the plans of epochs. The files are removed afterwards by bl_epochs_sweep. */
-static int epochs_remove(struct bl_manifest *m, const char *dir, struct bl_error *e)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < m->files; i++) {
-        if (bl_epochs_number(m->file[i].name))
-            free(m->file[i].name);
-        else
-            m->file[kept++] = m->file[i];
-    }
-    bool any = kept < m->files;
-    m->files = kept;
-    return any ? bl_manifest_write(m, dir, e) : BL_OK;
-}
-
+/* Without the lock on the directory, two processes would each write a manifest without the other's plans. With count 0,
+ * the manifest without plans is written before bl_epochs_sweep removes their files. */
 int bl_epochs_add(const struct bl_epochs *epochs, struct bl_epochs_result *made, struct bl_error *e)
 {
     struct epochs_job a = {.epochs = epochs};
     struct bl_manifest *m = &a.dataset.manifest;
     struct bl_error unimportant = {0};
-    *made = (struct bl_epochs_result){0};
-    int fd, code = epochs_lock(epochs->dir, &fd, e);
-    if (code)
-        return code;
+    struct stat status;
     int64_t before = 0;
-    code = bl_dataset_open(&a.dataset, epochs->dir, e);
+    int fd; /* closing it releases the lock */
+    *made = (struct bl_epochs_result){0};
+    if (stat(epochs->dir, &status) == 0 ? !S_ISDIR(status.st_mode) : errno == ENOENT || errno == ENOTDIR)
+        return bl_error_set(e, BL_EUSAGE, "%s is not a finished dataset: it has no " BL_MANIFEST_FILE, epochs->dir);
+    BL_TRY(bl_fs_lock_directory(epochs->dir, "bload plan --dataset", &fd, e));
+    int code = bl_dataset_open(&a.dataset, epochs->dir, e);
     if (code)
         goto out;
     before = bl_epochs_count(m);
     code = bl_epochs_sweep(epochs->dir, fd, m, e);
-    if (!code)
-        code = epochs->count ? epochs_add(&a, e) : epochs_remove(m, epochs->dir, e);
+    if (!code && epochs->count)
+        code = epochs_add(&a, e);
+    size_t kept = 0, files = code || epochs->count ? 0 : m->files;
+    for (size_t i = 0; i < files; i++) {
+        if (bl_epochs_number(m->file[i].name))
+            free(m->file[i].name);
+        else
+            m->file[kept++] = m->file[i];
+    }
+    if (kept < files) {
+        m->files = kept;
+        code = bl_manifest_write(m, epochs->dir, e);
+    }
     /* Remove the plans that are no longer listed, or the plans written before an error. Do not remove the latter once
      * a plan was added to the manifest, since the manifest on disk may list it already. */
     if (!code && !epochs->count)
@@ -507,13 +457,12 @@ out:
     return code;
 }
 
-/* --- company ------------------------------------------------------------------------------------------------------ */
+/* --- pair repeat rate --------------------------------------------------------------------------------------------- */
 
 /* The comparison of the plans of a dataset. */
 struct encounter {
     const struct bl_manifest *manifest;
     const char *dir;
-    size_t count;    /* rows of sequences.tsv */
     int64_t *number; /* [plans] epochs of the plans, from bl_epochs_list; 0: the stored plan */
     size_t plans;
 };
@@ -524,7 +473,7 @@ static const char *encounter_name(const struct encounter *n, size_t i, char out[
     return n->number[i] ? bl_epochs_name(n->number[i], out) : BL_INDEX_FILE;
 }
 
-/* Reads which sequences share a block in plan i. */
+/* Reads which sequences share a block in plan i. Free the plan with bl_plan_free; on error it is empty. */
 static int encounter_read(const struct encounter *n, size_t i, struct bl_plan *plan, struct bl_error *e)
 {
     const struct bl_format *format = &n->manifest->format;
@@ -541,70 +490,41 @@ static int encounter_read(const struct encounter *n, size_t i, struct bl_plan *p
     return code;
 }
 
-/* Reads plan i and collects the block of each of its sequences. */
-static int encounter_find_places(const struct encounter *n, size_t i, struct bl_pair_repeat_places *places,
-                                 struct bl_error *e)
-{
-    struct bl_plan plan = {0};
-    char name[BL_EPOCHS_NAME_MAX];
-    BL_TRY(encounter_read(n, i, &plan, e));
-    int code = bl_pair_repeat_find_places(places, &plan, n->count, e);
-    if (code)
-        bl_error_prefix(e, "%s/%s", n->dir, encounter_name(n, i, name));
-    bl_plan_free(&plan);
-    return code;
-}
-
-/* Counts how many pairs of plan j share a block of plan i, too, and keeps the result if it is the highest so far.
- * places: those of plan i. */
-static int encounter_count(const struct encounter *n, size_t i, struct bl_pair_repeat_places *places, size_t j,
-                           struct bl_epochs_pair_repeat *pair_repeat, struct bl_error *e)
-{
-    struct bl_pair_repeat counted;
-    struct bl_plan plan = {0};
-    char name[BL_EPOCHS_NAME_MAX];
-    BL_TRY(encounter_read(n, j, &plan, e));
-    int code = bl_pair_repeat_count(&counted, &plan, places, e);
-    bl_plan_free(&plan);
-    if (code) {
-        bl_error_prefix(e, "%s/%s", n->dir, encounter_name(n, j, name));
-        return code;
-    }
-    if (!pair_repeat->highest.is_measured ||
-        bl_pair_repeat_share(&counted) > bl_pair_repeat_share(&pair_repeat->highest)) {
-        pair_repeat->highest = counted;
-        pair_repeat->plan[0] = n->number[i];
-        pair_repeat->plan[1] = n->number[j];
-    }
-    return BL_OK;
-}
-
-/* Compares plan i with all later plans, or only with the next one if there are many; the stored plan is compared with
- * all. */
-static int encounter_count_all(const struct encounter *n, size_t i, struct bl_epochs_pair_repeat *pair_repeat,
-                               struct bl_error *e)
-{
-    struct bl_pair_repeat_places places = {0};
-    size_t end = pair_repeat->each_pair || i == 0 ? n->plans : i + 2;
-    int code = encounter_find_places(n, i, &places, e);
-    for (size_t j = i + 1; j < end && !code; j++)
-        code = encounter_count(n, i, &places, j, pair_repeat, e);
-    bl_pair_repeat_free_places(&places);
-    return code;
-}
-
+/* Plan i is compared with all later plans, or only with the next one if there are many; the stored plan is compared
+ * with all. */
 int bl_epochs_pair_repeat_measure(struct bl_epochs_pair_repeat *pair_repeat, const struct bl_manifest *manifest,
                                   const char *dir, size_t count, struct bl_error *e)
 {
-    struct encounter n = {.manifest = manifest, .dir = dir, .count = count};
-    int code = bl_epochs_list(manifest, &n.number, &n.plans, e);
+    struct encounter n = {.manifest = manifest, .dir = dir};
+    struct bl_pair_repeat counted, *highest = &pair_repeat->highest;
+    char name[BL_EPOCHS_NAME_MAX];
     *pair_repeat = (struct bl_epochs_pair_repeat){0};
-    if (code)
-        return code;
+    BL_TRY(bl_epochs_list(manifest, &n.number, &n.plans, e));
+    int code = BL_OK;
     pair_repeat->epochs = (int64_t)n.plans - 1;
-    pair_repeat->each_pair = pair_repeat->epochs <= BL_EPOCHS_EACH_PAIR;
-    for (size_t i = 0; i + 1 < n.plans && !code; i++)
-        code = encounter_count_all(&n, i, pair_repeat, e);
+    pair_repeat->each_pair = pair_repeat->epochs <= EACH_PAIR_EPOCHS;
+    for (size_t i = 0; i + 1 < n.plans && !code; i++) {
+        struct bl_pair_repeat_places places = {0}; /* the blocks of each sequence in plan i */
+        size_t end = pair_repeat->each_pair || i == 0 ? n.plans : i + 2;
+        for (size_t j = i; j < end && !code; j++) {
+            struct bl_plan plan = {0};
+            code = encounter_read(&n, j, &plan, e);
+            if (code)
+                break;
+            code = j == i ? bl_pair_repeat_find_places(&places, &plan, count, e)
+                          : bl_pair_repeat_count(&counted, &plan, &places, e);
+            bl_plan_free(&plan);
+            if (code)
+                bl_error_prefix(e, "%s/%s", dir, encounter_name(&n, j, name));
+            if (code || j == i ||
+                (highest->is_measured && bl_pair_repeat_share(&counted) <= bl_pair_repeat_share(highest)))
+                continue;
+            *highest = counted;
+            pair_repeat->plan[0] = n.number[i];
+            pair_repeat->plan[1] = n.number[j];
+        }
+        bl_pair_repeat_free_places(&places);
+    }
     free(n.number);
     return code;
 }

@@ -71,12 +71,12 @@ int bl_epochs_sweep(const char *dir, int fd, const struct bl_manifest *manifest,
  * the manifest does not list. */
 bool bl_epochs_is_leftover(const struct bl_manifest *manifest, const char *entry);
 
-/* --- company ------------------------------------------------------------------------------------------------------ */
+/* --- pair repeat rate --------------------------------------------------------------------------------------------- */
 
-/* The company of two plans is their pair repeat rate: the share of the pairs of sequences in a block of the later plan
- * that share a block of the earlier plan, too. For example, if a block holds the sequences 3, 5 and 8, it has three
- * pairs; if only 3 and 8 share a block of the earlier plan, one of the three is repeated. The stored plan and the plans
- * of the epochs are compared. */
+/* The pair repeat rate of two plans is the share of the pairs of sequences in a block of the later plan that share a
+ * block of the earlier plan, too. For example, if a block holds the sequences 3, 5 and 8, it has three pairs; if only 3
+ * and 8 share a block of the earlier plan, one of the three is repeated. The stored plan and the plans of the epochs
+ * are compared. */
 
 struct bl_epochs_pair_repeat {
     int64_t epochs; /* number of epochs with a plan of their own; 0: nothing is measured */

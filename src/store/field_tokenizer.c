@@ -1,3 +1,7 @@
+/* The tokenizer of a field of token ids.
+ *
+ * The manifest describes such a field by a text like "tokens of gpt2 (50257 ids, digest 0123456789abcdef), ...": the
+ * name of the tokenizer, and the checksum of what it does. Ids are decoded only by a tokenizer with the same digest. */
 #include "store/field_tokenizer.h"
 
 #include <inttypes.h>
@@ -36,37 +40,19 @@ bool bl_field_tokenizer_is_bytes(const struct bl_manifest *m, int f)
     return origin && strncmp(origin, bytes, sizeof bytes - 1) == 0;
 }
 
-/* Opens the tokenizer with the options that the manifest records. */
-static int tokenizer_open_recorded(const struct bl_manifest *m, const char *path, struct bl_tokenizer **tokenizer,
-                                   struct bl_error *e)
+int bl_field_tokenizer_open(const struct bl_manifest *m, int f, const char *path, struct bl_detokenizer **detokenizer,
+                            struct bl_error *e)
 {
-    const char *pattern = bl_manifest_option(m, "pattern"), *lowercase = bl_manifest_option(m, "lowercase");
-    const struct bl_tokenizer_options options = {.path = path,
+    const char *origin = field_origin(m, f), *pattern = bl_manifest_option(m, "pattern");
+    const char *lowercase = bl_manifest_option(m, "lowercase");
+    const struct bl_tokenizer_options options = {.path = path ? path : "bytes",
                                                  .pattern = *pattern ? pattern : NULL,
                                                  .special = strcmp(bl_manifest_option(m, "special"), "parse") == 0,
                                                  .lowercase = strcmp(lowercase, "yes") == 0  ? BL_LOWERCASE_YES
                                                               : strcmp(lowercase, "no") == 0 ? BL_LOWERCASE_NO
                                                                                              : BL_LOWERCASE_AUTO};
-    return bl_tokenizer_open(tokenizer, &options, e);
-}
-
-static int tokenizer_check_digest(const struct bl_tokenizer *tokenizer, const char *origin, struct bl_error *e)
-{
-    char digest[BL_DIGEST_SIZE];
-    const char *listed = strstr(origin, DIGEST_MARK);
-    listed = listed ? listed + sizeof DIGEST_MARK - 1 : "";
-    bl_checksum_format(bl_tokenizer_digest(tokenizer), digest);
-    if (strncmp(listed, digest, BL_DIGEST_SIZE - 1) == 0)
-        return BL_OK;
-    return bl_error_set(e, BL_EUSAGE, "--tokenizer %s has the digest %s, the ids are of %.*s, digest %.16s",
-                        bl_tokenizer_name(tokenizer), digest, (int)strcspn(origin, " "), origin, listed);
-}
-
-int bl_field_tokenizer_open(const struct bl_manifest *m, int f, const char *path, struct bl_detokenizer **detokenizer,
-                            struct bl_error *e)
-{
-    const char *origin = field_origin(m, f);
     struct bl_tokenizer *tokenizer = NULL;
+    char digest[BL_DIGEST_SIZE];
     *detokenizer = NULL;
     if (!origin)
         return bl_error_set(
@@ -77,10 +63,15 @@ int bl_field_tokenizer_open(const struct bl_manifest *m, int f, const char *path
     if (!path && !bl_field_tokenizer_is_bytes(m, f))
         return bl_error_set(e, BL_EUSAGE, "text needs --tokenizer FILE, that of the ids: %.*s",
                             (int)strcspn(origin, " "), origin);
-    int code = tokenizer_open_recorded(m, path ? path : "bytes", &tokenizer, e);
-    if (!code)
-        code = tokenizer_check_digest(tokenizer, origin, e);
-    if (!code)
+    BL_TRY(bl_tokenizer_open(&tokenizer, &options, e));
+    const char *listed = strstr(origin, DIGEST_MARK);
+    listed = listed ? listed + sizeof DIGEST_MARK - 1 : "";
+    bl_checksum_format(bl_tokenizer_digest(tokenizer), digest);
+    int code = BL_OK;
+    if (strncmp(listed, digest, BL_DIGEST_SIZE - 1) != 0)
+        code = bl_error_set(e, BL_EUSAGE, "--tokenizer %s has the digest %s, the ids are of %.*s, digest %.16s",
+                            bl_tokenizer_name(tokenizer), digest, (int)strcspn(origin, " "), origin, listed);
+    else
         code = bl_detokenizer_open(detokenizer, tokenizer, e);
     bl_tokenizer_close(tokenizer);
     return code;

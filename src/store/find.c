@@ -1,3 +1,8 @@
+/* Finds sequences by id, and the places of their pieces.
+ *
+ * The plan of an epoch may not fit in memory. So it is read part by part: of each part, the pieces of the wanted rows
+ * are collected, with the steps of the training run that read them. With windows, a part is one window, since the
+ * pieces of a window change places among themselves, and nothing leaves the window. */
 #include "store/find.h"
 
 #include <inttypes.h>
@@ -21,13 +26,13 @@ typedef int id_function(void *context, int64_t row, const char *id, bool *done, 
 static int ids_visit(struct bl_view *view, const struct bl_cancel *cancel, id_function *take, void *context,
                      struct bl_error *e)
 {
-    const struct bl_row *told;
+    const struct bl_row *known;
     bool done = false;
     int code = BL_OK;
     for (int64_t i = 0; i < view->manifest.rows && !done && !code; i++) {
-        code = bl_cancelled(cancel) ? BL_ECANCEL : bl_view_row(view, i, &told, e);
+        code = bl_cancelled(cancel) ? BL_ECANCEL : bl_view_row(view, i, &known, e);
         if (!code)
-            code = take(context, i, told->id, &done, e);
+            code = take(context, i, known->id, &done, e);
     }
     return code;
 }
@@ -41,30 +46,10 @@ struct wanted {
     int64_t *row;
 };
 
+/* Adds a spelling of wanted id i to the hash. */
 static int wanted_add(struct wanted *w, size_t i, const char *text, struct bl_error *e)
 {
     return bl_hash_add(&w->hash, XXH3_64bits(text, strlen(text)), i, e);
-}
-
-/* Builds the hash of all wanted ids, and sets their rows to -1. An invalid escape is no error: the id matches as given.
- */
-static int wanted_make(struct wanted *w, struct bl_error *e)
-{
-    w->plain = calloc(w->count + 1, sizeof *w->plain);
-    int code = w->plain ? BL_OK : bl_error_memory(e);
-    for (size_t i = 0; i < w->count && !code; i++) {
-        w->row[i] = -1;
-        char *plain = w->plain[i] = strdup(w->id[i]);
-        if (!plain)
-            return bl_error_memory(e);
-        int64_t size = bl_text_unescape(plain, strlen(plain));
-        if (size >= 0)
-            plain[size] = 0;
-        code = wanted_add(w, i, w->id[i], e);
-        if (!code && size >= 0 && strcmp(plain, w->id[i]) != 0)
-            code = wanted_add(w, i, plain, e);
-    }
-    return code;
 }
 
 /* Sets the row of every wanted id that is equal to this id, unless an earlier row had it. */
@@ -73,6 +58,7 @@ static int id_compare(void *context, int64_t row, const char *id, bool *done, st
     struct wanted *w = context;
     size_t i;
     (void)e;
+    /* Several wanted ids may be spellings of one id. */
     for (struct bl_hash_probe probe = bl_hash_begin(&w->hash, XXH3_64bits(id, strlen(id)));
          bl_hash_next(&w->hash, &probe, &i);) {
         if (w->row[i] >= 0 || (strcmp(id, w->id[i]) != 0 && strcmp(id, w->plain[i]) != 0))
@@ -84,11 +70,22 @@ static int id_compare(void *context, int64_t row, const char *id, bool *done, st
     return BL_OK;
 }
 
+/* An id with an invalid escape is no error: it matches as given. */
 int bl_sequence_ids_find(struct bl_view *view, const char *const *id, size_t count, const struct bl_cancel *cancel,
                          int64_t *row, struct bl_error *e)
 {
-    struct wanted w = {.id = id, .count = count, .row = row};
-    int code = wanted_make(&w, e);
+    struct wanted w = {.id = id, .plain = calloc(count + 1, sizeof *w.plain), .count = count, .row = row};
+    int code = w.plain ? BL_OK : bl_error_memory(e);
+    for (size_t i = 0; i < count && !code; i++) {
+        row[i] = -1;
+        char *plain = w.plain[i] = strdup(id[i]);
+        int64_t size = plain ? bl_text_unescape(plain, strlen(plain)) : -1;
+        if (size >= 0)
+            plain[size] = 0;
+        code = plain ? wanted_add(&w, i, id[i], e) : bl_error_memory(e);
+        if (!code && size >= 0 && strcmp(plain, id[i]) != 0)
+            code = wanted_add(&w, i, plain, e);
+    }
     if (!code)
         code = ids_visit(view, cancel, id_compare, &w, e);
     for (size_t i = 0; w.plain && i < count; i++)
@@ -148,9 +145,7 @@ int bl_sequence_id_find(struct bl_view *view, const char *id, const struct bl_ca
 
 /* --- places of sequences ------------------------------------------------------------------------------------------ */
 
-enum {
-    PART_PIECES = 1 << 20
-}; /* pieces that are read at a time, approximately: the whole plan may not fit in memory */
+#define PART_PIECES (1 << 20) /* pieces that are read at a time, approximately: 30 MB */
 
 /* Consecutive blocks of the plan that are read together. With windows a part is one window. */
 struct part {
@@ -158,9 +153,10 @@ struct part {
     int64_t first_piece; /* number of the first piece in the file */
     struct bl_plan plan; /* the part alone: its blocks and pieces are numbered from 0 */
     int32_t *start;      /* [pieces] first step within the block */
-    int64_t *drawn;      /* [pieces] with windows: the piece that takes the place of each piece; else NULL */
+    int64_t *drawn;      /* [pieces] with windows: the piece that takes the place of each piece; NULL without */
 };
 
+/* Frees the arrays of a part, which may be empty. */
 static void find_free_part(struct part *part)
 {
     bl_plan_free(&part->plan);
@@ -192,7 +188,7 @@ static int find_read_part(const struct bl_find *f, int64_t first, int64_t end, s
     return code;
 }
 
-/* Draws which piece of the window takes the place of each piece. */
+/* Draws which piece of the window takes the place of each piece, into part->drawn. */
 static int part_draw(const struct bl_find *f, struct part *part, struct bl_error *e)
 {
     const struct bl_plan *plan = &part->plan;
@@ -201,28 +197,22 @@ static int part_draw(const struct bl_find *f, struct part *part, struct bl_error
     return part->drawn ? bl_window_draw(&window, f->training, f->group, part->drawn, e) : bl_error_memory(e);
 }
 
-/* --- what is found ---------------------------------------------------------------------------------------------- */
+/* --- visiting ----------------------------------------------------------------------------------------------------- */
 
 /* A function that is called for each piece of a block. */
 typedef int find_function(struct bl_find *f, void *context, const struct bl_found *piece, struct bl_error *e);
 
-/* Returns true if the pieces of a block may change their order: there are no gaps between them, and no alignment. */
-static bool block_is_dense(const struct bl_find *f, const struct part *part, int64_t first, int64_t end)
-{
-    bool is_dense = f->view->manifest.align <= 1;
-    for (int64_t p = first + 1; p < end && is_dense; p++)
-        is_dense = part->start[p] == part->start[p - 1] + part->plan.length[p - 1];
-    return is_dense;
-}
-
 /* Calls take for each piece of block b of the part: the pieces of the plan or, with windows, those that were drawn in
- * their place. Drawn pieces of a block without gaps are also reordered, so that their starts change. */
+ * their place. Drawn pieces change their order and so their starts, too, if the block has no gaps between its pieces,
+ * and no alignment. */
 static int block_visit(struct bl_find *f, const struct part *part, size_t b, find_function *take, void *context,
                        struct bl_error *e)
 {
     const struct bl_plan *plan = &part->plan;
     const int64_t first = plan->block_ptr[b], end = plan->block_ptr[b + 1], block = part->first + (int64_t)b;
-    const bool is_mixed = part->drawn && block_is_dense(f, part, first, end);
+    bool is_mixed = part->drawn && f->view->manifest.align <= 1;
+    for (int64_t p = first + 1; p < end && is_mixed; p++)
+        is_mixed = part->start[p] == part->start[p - 1] + plan->length[p - 1];
     int64_t *order = malloc(((size_t)(end - first) + 1) * sizeof *order), at = 0;
     int code = order ? BL_OK : bl_error_memory(e);
     if (!code && is_mixed)
@@ -244,43 +234,37 @@ static int block_visit(struct bl_find *f, const struct part *part, size_t b, fin
 /* Appends a piece to the results. */
 static int found_add(struct bl_find *f, const struct bl_found *piece, struct bl_error *e)
 {
-    int code = BL_ARRAY_RESERVE(f->found, f->capacity, f->count + 1, e);
-    if (!code)
-        f->found[f->count++] = *piece;
-    return code;
+    BL_TRY(BL_ARRAY_RESERVE(f->found, f->capacity, f->count + 1, e));
+    f->found[f->count++] = *piece;
+    return BL_OK;
 }
 
-/* --- beginning -------------------------------------------------------------------------------------------------- */
+/* --- beginning ---------------------------------------------------------------------------------------------------- */
 
+/* Returns true if a window exchanges pieces. Epoch 0 is the stored plan, unchanged. */
 static bool find_is_windowed(const struct bl_find *f)
 {
-    return f->training && f->training->window && f->training->epoch; /* epoch 0 is the stored plan, unchanged */
+    return f->training && f->training->window && f->training->epoch;
 }
 
-/* Sets the plan of the training's epoch: with n plans, epoch k uses plan k % n. */
-static int find_choose_plan(struct bl_find *f, struct bl_error *e)
-{
-    int64_t *number;
-    size_t count;
-    int code = bl_epochs_list(&f->view->manifest, &number, &count, e);
-    if (!code)
-        f->plan = number[f->training->epoch % (int64_t)count];
-    free(number);
-    return code;
-}
-
+/* Without a window, a dataset with n plans is read by plan k % n in epoch k. */
 int bl_find_begin(struct bl_find *f, struct bl_view *view, const struct bl_training *training,
                   const struct bl_cancel *cancel, struct bl_error *e)
 {
     *f = (struct bl_find){.view = view, .training = training, .cancel = cancel};
     if (!training)
         return BL_OK;
-    int code = bl_training_order_make(&f->order, training, view->manifest.format.blocks, e);
-    if (!code && find_is_windowed(f))
+    BL_TRY(bl_training_order_make(&f->order, training, view->manifest.format.blocks, e));
+    if (find_is_windowed(f))
         return bl_window_groups(view, &f->group, e);
-    if (!code && !training->window)
-        code = find_choose_plan(f, e);
-    return code || !f->plan ? code : bl_view_set_epoch(view, f->plan, e);
+    if (!training->window) {
+        int64_t *number;
+        size_t count;
+        BL_TRY(bl_epochs_list(&view->manifest, &number, &count, e));
+        f->plan = number[training->epoch % (int64_t)count];
+        free(number);
+    }
+    return f->plan ? bl_view_set_epoch(view, f->plan, e) : BL_OK;
 }
 
 void bl_find_free(struct bl_find *f)
@@ -291,7 +275,7 @@ void bl_find_free(struct bl_find *f)
     *f = (struct bl_find){0};
 }
 
-/* --- rows ------------------------------------------------------------------------------------------------------- */
+/* --- rows --------------------------------------------------------------------------------------------------------- */
 
 /* A row to find, and its index in the argument of bl_find_rows. */
 struct subject {
@@ -305,34 +289,17 @@ struct subjects {
     uint8_t *wanted; /* one bit per row of the dataset: a fast test for the many pieces that are not wanted */
 };
 
+/* Orders subjects by row, for qsort and bsearch. */
 static int subject_compare(const void *a, const void *b)
 {
     const struct subject *p = a, *q = b;
     return (p->row > q->row) - (p->row < q->row);
 }
 
+/* Returns true if the row is wanted, by its bit. */
 static bool subjects_have(const struct subjects *s, int64_t row)
 {
     return s->wanted[row / 8] >> row % 8 & 1;
-}
-
-static int subjects_make(struct subjects *s, const struct bl_find *f, const int64_t *row, struct bl_error *e)
-{
-    s->each = calloc(s->count + 1, sizeof *s->each);
-    s->wanted = calloc((size_t)f->view->manifest.rows / 8 + 1, 1);
-    if (!s->each || !s->wanted)
-        return bl_error_memory(e);
-    for (size_t i = 0; i < s->count; i++) {
-        s->each[i] = (struct subject){row[i], i};
-        if (subjects_have(s, row[i])) {
-            const struct bl_row *told;
-            BL_TRY(bl_view_row(f->view, row[i], &told, e));
-            return bl_error_set(e, BL_EUSAGE, "%s is given twice", told->id);
-        }
-        s->wanted[row[i] / 8] |= (uint8_t)(1 << row[i] % 8);
-    }
-    qsort(s->each, s->count, sizeof *s->each, subject_compare);
-    return BL_OK;
 }
 
 /* Adds a piece if its row is wanted: once for each time that the training reads its block (padding at the end of an
@@ -346,41 +313,17 @@ static int rows_take(struct bl_find *f, void *context, const struct bl_found *pi
     const struct subject *subject = bsearch(&wanted, s->each, s->count, sizeof *s->each, subject_compare);
     struct bl_found found = *piece;
     found.subject = subject->number;
-    if (!f->training)
-        return found_add(f, &found, e);
-    int code = BL_OK;
-    found.is_read = bl_training_order_find(&f->order, found.block, 0, &found.reading);
+    found.is_read = f->training && bl_training_order_find(&f->order, found.block, 0, &found.reading);
     if (!found.is_read)
         return found_add(f, &found, e);
-    for (int64_t n = 1; !code && found.is_read; n++) {
-        code = found_add(f, &found, e);
+    for (int64_t n = 1; found.is_read; n++) {
+        BL_TRY(found_add(f, &found, e));
         found.is_read = bl_training_order_find(&f->order, found.block, n, &found.reading);
     }
-    return code;
+    return BL_OK;
 }
 
-static bool part_has_subject(const struct part *part, const struct subjects *s)
-{
-    bool has = false;
-    for (size_t p = 0; p < part->plan.pieces && !has; p++)
-        has = subjects_have(s, part->plan.sequence[p]);
-    return has;
-}
-
-/* Finds the wanted rows in blocks first to end - 1. */
-static int rows_find_in(struct bl_find *f, struct subjects *s, int64_t first, int64_t end, struct bl_error *e)
-{
-    struct part part;
-    int code = find_read_part(f, first, end, &part, e);
-    bool has = !code && part_has_subject(&part, s);
-    if (has && find_is_windowed(f))
-        code = part_draw(f, &part, e);
-    for (size_t b = 0; has && b < part.plan.blocks && !code; b++)
-        code = block_visit(f, &part, b, rows_take, s, e);
-    find_free_part(&part);
-    return code;
-}
-
+/* Orders results for qsort: by subject, source_start, block, start and training step. */
 static int found_compare(const void *a, const void *b)
 {
     const struct bl_found *p = a, *q = b;
@@ -395,26 +338,53 @@ static int found_compare(const void *a, const void *b)
     return (p->reading.step > q->reading.step) - (p->reading.step < q->reading.step);
 }
 
+/* Most parts have none of the rows: pieces are drawn only in a part that has one. */
 int bl_find_rows(struct bl_find *f, const int64_t *row, size_t count, struct bl_error *e)
 {
     const struct bl_index *index = &f->view->index;
     const int64_t blocks = index->blocks, pieces = index->pieces > 0 ? index->pieces : 1;
+    const bool is_windowed = find_is_windowed(f);
+    /* Blocks have about the same number of pieces, so that so many blocks have about PART_PIECES. */
     int64_t step = blocks / (pieces / PART_PIECES + 1) + 1;
-    struct subjects subjects = {.count = count};
-    int code = subjects_make(&subjects, f, row, e);
-    if (find_is_windowed(f))
+    struct subjects s = {.each = calloc(count + 1, sizeof *s.each),
+                         .count = count,
+                         .wanted = calloc((size_t)f->view->manifest.rows / 8 + 1, 1)};
+    int code = s.each && s.wanted ? BL_OK : bl_error_memory(e);
+    for (size_t i = 0; i < count && !code; i++) {
+        const struct bl_row *known;
+        s.each[i] = (struct subject){row[i], i};
+        if (subjects_have(&s, row[i])) {
+            code = bl_view_row(f->view, row[i], &known, e);
+            code = code ? code : bl_error_set(e, BL_EUSAGE, "%s is given twice", known->id);
+        }
+        s.wanted[row[i] / 8] |= (uint8_t)(1 << row[i] % 8);
+    }
+    if (!code)
+        qsort(s.each, count, sizeof *s.each, subject_compare);
+    if (is_windowed)
         step = f->training->window < blocks ? f->training->window : blocks;
-    for (int64_t first = 0; first < blocks && !code; first += step)
-        code = rows_find_in(f, &subjects, first, first + step < blocks ? first + step : blocks, e);
+    for (int64_t first = 0; first < blocks && !code; first += step) {
+        struct part part;
+        bool has = false;
+        code = find_read_part(f, first, first + step < blocks ? first + step : blocks, &part, e);
+        for (size_t p = 0; !code && p < part.plan.pieces && !has; p++)
+            has = subjects_have(&s, part.plan.sequence[p]);
+        if (has && is_windowed)
+            code = part_draw(f, &part, e);
+        for (size_t b = 0; has && b < part.plan.blocks && !code; b++)
+            code = block_visit(f, &part, b, rows_take, &s, e);
+        find_free_part(&part);
+    }
     if (!code && f->count)
         qsort(f->found, f->count, sizeof *f->found, found_compare);
-    free(subjects.each);
-    free(subjects.wanted);
+    free(s.each);
+    free(s.wanted);
     return code;
 }
 
-/* --- steps ------------------------------------------------------------------------------------------------------ */
+/* --- steps -------------------------------------------------------------------------------------------------------- */
 
+/* Adds a piece of the block that one rank reads at one place of its batch. */
 static int step_take(struct bl_find *f, void *context, const struct bl_found *piece, struct bl_error *e)
 {
     const struct bl_reading *reading = context;
@@ -425,69 +395,50 @@ static int step_take(struct bl_find *f, void *context, const struct bl_found *pi
     return found_add(f, &found, e);
 }
 
-/* Adds all pieces of the block that a rank reads at a place of its batch. */
-static int step_find_block(struct bl_find *f, struct bl_reading *reading, struct bl_error *e)
-{
-    const int64_t block = bl_training_order_block(&f->order, reading), blocks = f->view->index.blocks;
-    const int64_t window = find_is_windowed(f) ? f->training->window : 1, first = block - block % window;
-    struct part part;
-    int code = find_read_part(f, first, window < blocks - first ? first + window : blocks, &part, e);
-    if (!code && find_is_windowed(f))
-        code = part_draw(f, &part, e);
-    if (!code)
-        code = block_visit(f, &part, (size_t)(block - first), step_take, reading, e);
-    find_free_part(&part);
-    return code;
-}
-
-/* Sets the error for a step that the epoch does not have. The user may have counted steps from the start of training,
- * so the message names the epoch and step that this would be. */
-static int step_refuse(const struct bl_find *f, int64_t step, struct bl_error *e)
-{
-    const struct bl_training *t = f->training;
-    const int64_t steps = f->order.steps;
-    char a[BL_PLURAL_SIZE];
-    if (t->consumed || !steps)
-        return bl_error_set(e, BL_EUSAGE, "--step %" PRId64 ": %s left in epoch %" PRId64, step,
-                            bl_text_plural(a, steps, "step is|steps are"), t->epoch);
-    return bl_error_set(e, BL_EUSAGE,
-                        "--step %" PRId64 ": an epoch has %s; counted from the beginning of the training, step %" PRId64
-                        " is --epoch %" PRId64 " --step %" PRId64,
-                        step, bl_text_plural(a, steps, "step"), step, step / steps, step % steps);
-}
-
+/* Of each block that a rank reads at a place of its batch, all pieces are added. */
 int bl_find_step(struct bl_find *f, int64_t step, struct bl_error *e)
 {
     const struct bl_training *t = f->training;
+    const int64_t steps = f->order.steps, blocks = f->view->index.blocks;
+    const int64_t window = find_is_windowed(f) ? t->window : 1;
+    char a[BL_PLURAL_SIZE];
     int code = BL_OK;
-    if (step >= f->order.steps)
-        return step_refuse(f, step, e);
-    for (int64_t rank = 0; rank < t->world_size && !code; rank++) {
-        for (int64_t place = 0; place < t->batch_size && !code; place++) {
-            struct bl_reading reading = {step, rank, place};
-            code = step_find_block(f, &reading, e);
-        }
+    if (step >= steps && (t->consumed || !steps))
+        return bl_error_set(e, BL_EUSAGE, "--step %" PRId64 ": %s left in epoch %" PRId64, step,
+                            bl_text_plural(a, steps, "step is|steps are"), t->epoch);
+    /* Users may count steps from the start of training, so the message names the epoch and step that this would be. */
+    if (step >= steps)
+        return bl_error_set(e, BL_EUSAGE,
+                            "--step %" PRId64
+                            ": an epoch has %s; counted from the beginning of the training, step %" PRId64
+                            " is --epoch %" PRId64 " --step %" PRId64,
+                            step, bl_text_plural(a, steps, "step"), step, step / steps, step % steps);
+    for (int64_t i = 0; i < t->world_size * t->batch_size && !code; i++) {
+        struct bl_reading reading = {step, i / t->batch_size, i % t->batch_size};
+        const int64_t block = bl_training_order_block(&f->order, &reading), first = block - block % window;
+        struct part part;
+        code = find_read_part(f, first, window < blocks - first ? first + window : blocks, &part, e);
+        if (!code && find_is_windowed(f))
+            code = part_draw(f, &part, e);
+        if (!code)
+            code = block_visit(f, &part, (size_t)(block - first), step_take, &reading, e);
+        find_free_part(&part);
     }
     return code;
 }
 
-/* --- what is told ----------------------------------------------------------------------------------------------- */
+/* --- output ------------------------------------------------------------------------------------------------------- */
 
-/* Returns the path of the shard that stores a block; the caller frees it. NULL: memory ran out. */
-static char *shard_path(const struct bl_view_steps *at)
-{
-    const struct bl_format *format = &at->source->manifest.format;
-    char name[BL_SHARD_NAME_MAX];
-    return bl_path_join(at->source->dir, bl_format_shard_name(format, at->block / format->blocks_per_shard, name));
-}
-
-/* Finds the stored steps of a piece from its step `from` on, and the shard that stores them. The caller frees *path. */
+/* Finds the stored steps of a piece from its step `from` on, and the path of the shard that stores them, which the
+ * caller frees. */
 static int found_stored(const struct bl_find *f, const struct bl_found *found, int64_t from, struct bl_view_steps *at,
                         char **path, struct bl_error *e)
 {
-    int code = bl_view_find(f->view, found->row, found->source_start + from, found->length - from, at, e);
-    *path = code ? NULL : shard_path(at);
-    return code || *path ? code : bl_error_memory(e);
+    char name[BL_SHARD_NAME_MAX];
+    BL_TRY(bl_view_find(f->view, found->row, found->source_start + from, found->length - from, at, e));
+    const struct bl_format *format = &at->source->manifest.format;
+    *path = bl_path_join(at->source->dir, bl_format_shard_name(format, at->block / format->blocks_per_shard, name));
+    return *path ? BL_OK : bl_error_memory(e);
 }
 
 int bl_find_append_shards(const struct bl_find *f, const struct bl_found *found, struct bl_buffer *out,
@@ -512,25 +463,7 @@ int bl_find_append_shards(const struct bl_find *f, const struct bl_found *found,
     return code ? code : bl_buffer_check(out, e);
 }
 
-static int found_stored_json(const struct bl_find *f, const struct bl_found *found, json_t **list, struct bl_error *e)
-{
-    struct bl_view_steps at;
-    char *path;
-    int code = BL_OK;
-    *list = json_array();
-    for (int64_t from = 0; found->block >= 0 && from < found->length && !code; from += at.end - at.first) {
-        code = found_stored(f, found, from, &at, &path, e);
-        if (code)
-            break;
-        bl_jansson_push(list, json_pack("{s:o, s:I, s:I, s:I, s:I}", "shard", bl_jansson_escaped(path), "index",
-                                        (json_int_t)(at.block % at.source->manifest.format.blocks_per_shard), "block",
-                                        (json_int_t)at.block, "start", (json_int_t)at.first, "length",
-                                        (json_int_t)(at.end - at.first)));
-        free(path);
-    }
-    return code;
-}
-
+/* Returns the value, or null if it is not known. */
 static json_t *integer_json(bool is_known, int64_t value)
 {
     return is_known ? json_integer(value) : json_null();
@@ -541,8 +474,20 @@ int bl_find_append_json(const struct bl_find *f, const struct bl_found *found, c
 {
     const struct bl_row *row;
     const bool is_placed = found->block >= 0;
-    json_t *stored = NULL;
-    int code = found_stored_json(f, found, &stored, e);
+    struct bl_view_steps at;
+    char *path;
+    json_t *stored = json_array();
+    int code = BL_OK;
+    for (int64_t from = 0; is_placed && from < found->length && !code; from += at.end - at.first) {
+        code = found_stored(f, found, from, &at, &path, e);
+        if (code)
+            break;
+        bl_jansson_push(&stored, json_pack("{s:o, s:I, s:I, s:I, s:I}", "shard", bl_jansson_escaped(path), "index",
+                                           (json_int_t)(at.block % at.source->manifest.format.blocks_per_shard),
+                                           "block", (json_int_t)at.block, "start", (json_int_t)at.first, "length",
+                                           (json_int_t)(at.end - at.first)));
+        free(path);
+    }
     if (!code)
         code = bl_view_row(f->view, found->row, &row, e);
     if (code) {

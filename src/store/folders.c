@@ -1,3 +1,7 @@
+/* The files of a dataset on disk: work files of runs, missing files of a finished dataset, and finished shards.
+ *
+ * Names decide what a file is. A run may remove only files whose names runs give, since users may keep other files in
+ * the same directory. */
 #include "store/folders.h"
 
 #include <dirent.h>
@@ -22,10 +26,8 @@
 int bl_folders_make(const char *path, struct bl_error *e)
 {
     bool made;
-    int code = bl_fs_mkdir(path, &made, e);
-    if (code || !made)
-        return code;
-    return bl_fs_sync_parent(path, e);
+    BL_TRY(bl_fs_mkdir(path, &made, e));
+    return made ? bl_fs_sync_parent(path, e) : BL_OK;
 }
 
 void bl_folders_refresh(const char *path)
@@ -52,6 +54,7 @@ int bl_folders_read_shards(const char *dir, const struct bl_format *format, int6
                            uint8_t there[BL_SHARDS_PER_FOLDER], struct bl_error *e)
 {
     char name[BL_SHARD_NAME_MAX];
+    /* The name of a shard gives the folder and the suffix: "shards/00012/shard-00012000.safetensors.zst". */
     const char *suffix = strchr(bl_format_shard_name(format, first, name), '.');
     *strrchr(name, '/') = '\0';
     char *path = bl_path_join(dir, name);
@@ -59,31 +62,21 @@ int bl_folders_read_shards(const char *dir, const struct bl_format *format, int6
         return bl_error_memory(e);
     int code = BL_OK;
     DIR *folder = opendir(path);
-    if (!folder) {
-        code = errno == ENOENT ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot open the directory %s", path);
-        goto out;
-    }
-    const struct dirent *entry;
-    while ((errno = 0, entry = readdir(folder))) {
+    if (!folder && errno != ENOENT)
+        code = bl_error_errno(e, BL_EFAIL, "cannot open the directory %s", path);
+    const struct dirent *entry = NULL;
+    while (folder && (errno = 0, entry = readdir(folder))) {
         int64_t shard;
         if (bl_text_numbered(entry->d_name, "shard-", 8, suffix, &shard) && shard >= first &&
             shard - first < BL_SHARDS_PER_FOLDER)
             there[shard - first] = 1;
     }
-    if (errno)
+    if (folder && errno)
         code = bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path);
-    closedir(folder);
-out:
+    if (folder)
+        closedir(folder);
     free(path);
     return code;
-}
-
-/* Returns true if a process of the host made the temporary name; see bl_temporary_name. */
-static bool entry_is_of_host(const char *name, const char *host)
-{
-    const char *part = strstr(name, ".part-");
-    size_t size = strlen(host);
-    return strncmp(part + 6, host, size) == 0 && part[6 + size] == '-';
 }
 
 bool bl_folders_is_work_file(const char *name)
@@ -98,11 +91,12 @@ bool bl_folders_is_work_file(const char *name)
         if (fnmatch(patterns[i], name, 0) == 0)
             return true;
     }
+    /* The name before the first ".part-" has no such mark, so that the recursion ends. */
     /* Unfinished files: "NAME.part-HOST-PID-RANDOM". */
     const char *part = strstr(name, ".part-");
-    char *whole = part ? strndup(name, (size_t)(part - name)) : NULL;
-    bool own = whole && bl_folders_is_work_file(whole);
-    free(whole);
+    char *plain = part ? strndup(name, (size_t)(part - name)) : NULL;
+    bool own = plain && bl_folders_is_work_file(plain);
+    free(plain);
     return own;
 }
 
@@ -111,37 +105,31 @@ bool bl_folders_is_of_system(const char *name)
     return strncmp(name, ".fuse_hidden", 12) == 0 || strncmp(name, ".nfs", 4) == 0;
 }
 
-/* Removes the unfinished files from a folder. host: remove only files that processes of this host made; NULL: all. */
-static int folder_sweep(DIR *folder, const char *path, const char *host, struct bl_error *e)
-{
-    for (;;) {
-        errno = 0;
-        const struct dirent *entry = readdir(folder);
-        if (!entry)
-            return errno ? bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path) : BL_OK;
-        if (!strstr(entry->d_name, ".part-") || !bl_folders_is_work_file(entry->d_name) ||
-            (host && !entry_is_of_host(entry->d_name, host)))
-            continue;
-        if (unlinkat(dirfd(folder), entry->d_name, 0) != 0 && errno != ENOENT)
-            return bl_error_errno(e, BL_EFAIL, "cannot remove %s/%s", path, entry->d_name);
-    }
-}
-
+/* A temporary name is "NAME.part-HOST-PID-RANDOM" (bl_temporary_name), so that the host follows ".part-". */
 int bl_folders_sweep(const char *dir, bool only_host, struct bl_error *e)
 {
-    struct bl_buffer path = {0};
+    static const char mark[] = ".part-";
     char host[65];
     bl_temporary_host(host);
-    bl_buffer_printf(&path, "%s/" BL_WORK_FOLDER, dir);
+    size_t size = strlen(host);
+    char *path = bl_path_join(dir, BL_WORK_FOLDER);
     DIR *folder = NULL;
-    int code = bl_buffer_check(&path, e);
-    if (!code)
-        code = bl_fs_opendir(path.data, &folder, e);
-    if (!code && folder) {
-        code = folder_sweep(folder, path.data, only_host ? host : NULL, e);
-        closedir(folder);
+    int code = path ? bl_fs_opendir(path, &folder, e) : bl_error_memory(e);
+    const struct dirent *entry;
+    while (!code && folder && (errno = 0, entry = readdir(folder))) {
+        const char *name = entry->d_name, *part = strstr(name, mark);
+        const char *its = part ? part + sizeof mark - 1 : NULL;
+        if (!its || !bl_folders_is_work_file(name))
+            continue;
+        bool is_of_host = strncmp(its, host, size) == 0 && its[size] == '-';
+        if ((is_of_host || !only_host) && unlinkat(dirfd(folder), name, 0) != 0 && errno != ENOENT)
+            code = bl_error_errno(e, BL_EFAIL, "cannot remove %s/%s", path, name);
     }
-    bl_buffer_free(&path);
+    if (!code && folder && errno)
+        code = bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path);
+    if (folder)
+        closedir(folder);
+    free(path);
     return code;
 }
 
@@ -183,20 +171,6 @@ int bl_missing_check_files(const char *dir, const struct bl_manifest *m, struct 
     return BL_OK;
 }
 
-/* Checks that shards.tsv matches the manifest. It determines which shards are made again, so it must be intact. */
-static int missing_check_table(const char *dir, const struct bl_manifest *m, struct bl_error *e)
-{
-    int64_t bytes = 0;
-    uint64_t checksum = 0;
-    char *path = bl_path_join(dir, BL_SHARDS_FILE);
-    int code = path ? bl_checksum_file(path, &bytes, &checksum, e) : bl_error_memory(e);
-    const struct bl_manifest_file *listed = bl_manifest_find_file(m, BL_SHARDS_FILE);
-    if (!code && !(listed && listed->checksum == checksum))
-        code = bl_error_set(e, BL_EDATA, "%s: checksum %016" PRIx64 " differs from the manifest", path, checksum);
-    free(path);
-    return code;
-}
-
 void bl_missing_add(struct bl_missing *l, int64_t shard)
 {
     if (l->is_missing[shard])
@@ -206,20 +180,24 @@ void bl_missing_add(struct bl_missing *l, int64_t shard)
         l->first = shard;
 }
 
+/* shards.tsv determines which shards are made again, so it must be intact: its checksum is compared first. */
 int bl_missing_find(struct bl_missing *l, const char *dir, const struct bl_manifest *m, int64_t begin, int64_t end,
                     struct bl_error *e)
 {
     *l = (struct bl_missing){0};
-    int code = missing_check_table(dir, m, e);
-    if (code)
-        return code;
-    code = bl_shard_table_read(dir, &m->format, &l->row, e);
-    if (code)
-        return code;
+    int64_t bytes = 0;
+    uint64_t checksum = 0;
+    char *path = bl_path_join(dir, BL_SHARDS_FILE);
+    int code = path ? bl_checksum_file(path, &bytes, &checksum, e) : bl_error_memory(e);
+    const struct bl_manifest_file *listed = bl_manifest_find_file(m, BL_SHARDS_FILE);
+    if (!code && !(listed && listed->checksum == checksum))
+        code = bl_error_set(e, BL_EDATA, "%s: checksum %016" PRIx64 " differs from the manifest", path, checksum);
+    free(path);
+    BL_TRY(code);
+    BL_TRY(bl_shard_table_read(dir, &m->format, &l->row, e));
     if (!(l->is_missing = calloc((size_t)bl_format_shards(&m->format), 1)))
         return bl_error_memory(e);
     for (int64_t i = begin; i < end && !code; i++) {
-        int64_t bytes;
         code = file_size(dir, l->row[i].file, &bytes, e);
         if (!code && bytes != l->row[i].bytes)
             bl_missing_add(l, i);
@@ -245,48 +223,38 @@ void bl_missing_free(struct bl_missing *l)
 
 /* --- finished shards ---------------------------------------------------------------------------------------------- */
 
-/* Sets *same to true if the file has the recorded size and the header that follows from the format. */
-static int shard_compare_file(const struct bl_shard_record *record, const struct bl_format *format, const char *path,
-                              bool *same, struct bl_error *e)
-{
-    struct bl_layout layout;
-    struct bl_shard_reader file;
-    BL_TRY(bl_shard_reader_open(&file, path, format->compressed, e));
-    int code = bl_shard_reader_layout(&file, format, record->shard, &layout, e);
-    if (code)
-        goto out;
-    if (file.bytes == record->bytes && file.size == layout.file_size)
-        code = bl_shard_reader_compare_header(&file, &layout, same, e);
-    bl_layout_free(&layout);
-out:
-    bl_shard_reader_close(&file);
-    return code;
-}
-
+/* A shard counts as found if it has the recorded size, and the header that follows from the format. One that is damaged
+ * is written again. */
 int bl_shard_find(const struct bl_format *format, const char *dir, int64_t shard, struct bl_shard_record *record,
                   bool *found, struct bl_error *e)
 {
-    char name[BL_SHARD_NAME_MAX];
+    char name[BL_SHARD_NAME_MAX], *path = bl_path_join(dir, bl_format_shard_name(format, shard, name));
     struct bl_error why = {0};
+    struct bl_shard_reader file = {.fd = -1};
+    struct bl_layout layout;
     bool exists = false;
     *found = false;
     *record = (struct bl_shard_record){0};
-    char *path = bl_path_join(dir, bl_format_shard_name(format, shard, name));
     int code = path ? bl_shard_record_read(record, format, dir, shard, &exists, e) : bl_error_memory(e);
     if (code || !exists)
         goto out;
-    if (access(path, F_OK) == 0) {
-        code = shard_compare_file(record, format, path, found, &why);
-        if (code == BL_EDATA) /* damaged: it will be written again */
-            code = BL_OK;
-        else if (code)
-            bl_error_pass(e, code, &why);
-    } else if (errno != ENOENT) {
-        code = bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
+    if (access(path, F_OK) != 0) {
+        code = errno == ENOENT ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
+        goto out;
     }
+    code = bl_shard_reader_open(&file, path, format->compressed, &why);
+    if (!code)
+        code = bl_shard_reader_layout(&file, format, record->shard, &layout, &why);
+    if (!code) {
+        if (file.bytes == record->bytes && file.size == layout.file_size)
+            code = bl_shard_reader_compare_header(&file, &layout, found, &why);
+        bl_layout_free(&layout);
+    }
+    bl_shard_reader_close(&file);
+    code = code == BL_EDATA ? BL_OK : bl_error_pass(e, code, &why);
+out:
     if (!*found)
         bl_shard_record_free(record);
-out:
     free(path);
     return code;
 }

@@ -39,7 +39,7 @@ int bl_folders_make(const char *path, struct bl_error *e);
 void bl_folders_refresh(const char *path);
 
 /* Lists the folder whose first shard has the number `first`: sets there[i] to 1 if a file with the name of shard first
- * + i exists, else to 0. Does not open the files. A missing folder holds no shards. */
+ * + i exists, and leaves the others. Does not open the files. A missing folder holds no shards. */
 int bl_folders_read_shards(const char *dir, const struct bl_format *format, int64_t first,
                            uint8_t there[BL_SHARDS_PER_FOLDER], struct bl_error *e);
 

@@ -1,3 +1,7 @@
+/* The format of shards: its checks, the names and shapes of tables, and the layout of a file.
+ *
+ * A layout is made in two passes. The first collects the tensors and sorts them; the second places them and writes the
+ * header. The second runs again when the sizes of JPEG tensors are known, and fills the spare bytes with spaces. */
 #include "store/format.h"
 
 #include <inttypes.h>
@@ -31,31 +35,21 @@ enum bl_dtype bl_format_table_dtype(const struct bl_format *format, int table)
 
 int64_t bl_format_table_width(const struct bl_format *format, int table)
 {
-    switch (table) {
-    case BL_TABLE_CU_SEQLENS:
-        return format->S + 1;
-    case BL_TABLE_NUM_SEQUENCES:
+    if (table == BL_TABLE_NUM_SEQUENCES)
         return 1;
-    case BL_TABLE_SEGMENT_IDS:
+    if (table == BL_TABLE_SEGMENT_IDS)
         return format->T;
-    default:
-        return format->S;
-    }
+    return table == BL_TABLE_CU_SEQLENS ? format->S + 1 : format->S;
 }
 
 bool bl_format_has_table(const struct bl_format *format, int table)
 {
-    switch (table) {
-    case BL_TABLE_SOURCE_START:
+    if (table == BL_TABLE_SOURCE_START)
         return format->has_source_start;
-    case BL_TABLE_SEGMENT_IDS:
-        return format->has_segment_ids;
-    default:
-        return true;
-    }
+    return table == BL_TABLE_SEGMENT_IDS ? format->has_segment_ids : true;
 }
 
-/* --- checks ----------------------------------------------------------------------------------------------------- */
+/* --- checks ------------------------------------------------------------------------------------------------------- */
 
 /* Formats the name of the tensor that holds the steps of field f, or their offsets. */
 static void format_tensor_name(const struct bl_format *format, int f, bool offsets, char *out, size_t size)
@@ -65,22 +59,9 @@ static void format_tensor_name(const struct bl_format *format, int f, bool offse
     snprintf(out, size, "%s%s", format->fields.field[f].name, offsets ? "_offsets" : suffix[format->encoding[f].kind]);
 }
 
-/* Returns true if the name is that of field f or of one of its tensors. */
-static bool format_field_uses_name(const struct bl_format *format, int f, const char *name)
-{
-    char tensor[2 * BL_FIELD_NAME_MAX];
-    if (strcmp(name, format->fields.field[f].name) == 0)
-        return true;
-    for (int offsets = format->encoding[f].kind == BL_ENCODING_JPEG; offsets >= 0; offsets--) {
-        format_tensor_name(format, f, offsets, tensor, sizeof tensor);
-        if (strcmp(name, tensor) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Returns true if one of the first `tables_before` tables and `fields_before` fields has the name, or if the name is
- * reserved. */
+/* Returns true if one of the first `tables_before` tables or `fields_before` fields has the name, if a tensor of such a
+ * field has it, or if the name is reserved. The tensors of a JPEG field are NAME_jpeg and NAME_offsets, that of a delta
+ * field is NAME_delta; NAME itself is taken in any case, since readers decode to an array of this name. */
 static bool format_name_is_taken(const struct bl_format *format, const char *name, int tables_before, int fields_before)
 {
     if (!*name || strcmp(name, "__metadata__") == 0)
@@ -90,7 +71,13 @@ static bool format_name_is_taken(const struct bl_format *format, const char *nam
             return true;
     }
     for (int f = 0; f < fields_before; f++) {
-        if (format_field_uses_name(format, f, name))
+        char tensor[2 * BL_FIELD_NAME_MAX];
+        bool taken = strcmp(name, format->fields.field[f].name) == 0;
+        for (int offsets = format->encoding[f].kind == BL_ENCODING_JPEG; offsets >= 0 && !taken; offsets--) {
+            format_tensor_name(format, f, offsets, tensor, sizeof tensor);
+            taken = strcmp(name, tensor) == 0;
+        }
+        if (taken)
             return true;
     }
     return false;
@@ -135,25 +122,6 @@ int bl_format_check_overlap(const struct bl_format *format, int64_t overlap, str
                         "\" which steps are repeated: rename the field or column of this name");
 }
 
-static int format_check_attributes(const struct bl_format *format, struct bl_error *e)
-{
-    if (format->attributes < 0 || format->attributes > BL_ATTRIBUTES_MAX)
-        return bl_error_set(e, BL_EUSAGE, "a dataset has at most %d attributes, not %d", BL_ATTRIBUTES_MAX,
-                            format->attributes);
-    for (int a = 0; a < format->attributes; a++) {
-        const struct bl_attribute *attribute = &format->attribute[a];
-        if (format_name_is_taken(format, attribute->name, BL_TABLES + a, format->fields.count))
-            return bl_error_set(e, BL_EUSAGE,
-                                "attribute name \"%s\" is taken by a tensor of the shards (rename the "
-                                "column, or leave it out with --attributes-columns)",
-                                attribute->name);
-        if (attribute->dtype != BL_I64 && attribute->dtype != BL_F64)
-            return bl_error_set(e, BL_EUSAGE, "attribute \"%s\" is %s, not I64 or F64", attribute->name,
-                                bl_dtype_name(attribute->dtype));
-    }
-    return BL_OK;
-}
-
 /* Returns true if the name of a tensor of field f is too long, or if another field has the name. */
 static bool format_tensor_name_is_taken(const struct bl_format *format, int f, bool offsets)
 {
@@ -168,18 +136,8 @@ static bool format_tensor_name_is_taken(const struct bl_format *format, int f, b
     return false;
 }
 
-/* Returns true if the size of a block of the field is positive, and small enough for sums over all fields in int64_t.
- */
-static bool format_field_has_size(const struct bl_format *format, const struct bl_field *field)
-{
-    struct bl_tensor block = {.dtype = field->dtype, .rank = field->rank + 1, .shape = {format->T}};
-    if (field->rank < 0 || field->rank > BL_FIELD_RANK_MAX)
-        return false;
-    memcpy(block.shape + 1, field->shape, (size_t)field->rank * sizeof *field->shape);
-    int64_t bytes = bl_tensor_bytes(&block);
-    return bytes > 0 && bytes < INT64_MAX / (4 * BL_FIELDS_MAX);
-}
-
+/* Checks that the encoding of field f suits the field and the compression of shards, and that its tensors have names.
+ * The limit of the JPEG files is that of bl_format_check. */
 static int format_check_encoding(const struct bl_format *format, int f, struct bl_error *e)
 {
     const struct bl_field *field = &format->fields.field[f];
@@ -213,6 +171,7 @@ bool bl_format_encodes(const struct bl_format *format, enum bl_encoding_kind kin
     return false;
 }
 
+/* Sums over the blocks of all fields must not overflow int64_t: each block may have a quarter of an equal share. */
 int bl_format_check(const struct bl_format *format, struct bl_error *e)
 {
     if (format->T < 1 || format->T > BL_T_MAX || format->S < 1 || format->S >= BL_T_MAX || format->blocks < 1)
@@ -228,16 +187,35 @@ int bl_format_check(const struct bl_format *format, struct bl_error *e)
         return bl_error_set(e, BL_EUSAGE, "a dataset has 1 to %d fields, not %d", BL_FIELDS_MAX, format->fields.count);
     for (int f = 0; f < format->fields.count; f++) {
         const struct bl_field *field = &format->fields.field[f];
+        struct bl_tensor block = {.dtype = field->dtype, .rank = field->rank + 1, .shape = {format->T}};
         if (format_name_is_taken(format, field->name, BL_TABLES, f))
             return bl_error_set(e, BL_EUSAGE, "field name \"%s\" is taken", field->name);
-        if (!format_field_has_size(format, field))
+        bool has_rank = field->rank >= 0 && field->rank <= BL_FIELD_RANK_MAX;
+        if (has_rank)
+            memcpy(block.shape + 1, field->shape, (size_t)field->rank * sizeof *field->shape);
+        int64_t bytes = has_rank ? bl_tensor_bytes(&block) : 0;
+        if (bytes <= 0 || bytes >= INT64_MAX / (4 * BL_FIELDS_MAX))
             return bl_error_set(e, BL_EUSAGE, "field \"%s\": the size of a block is out of range", field->name);
         BL_TRY(format_check_encoding(format, f, e));
     }
-    return format_check_attributes(format, e);
+    if (format->attributes < 0 || format->attributes > BL_ATTRIBUTES_MAX)
+        return bl_error_set(e, BL_EUSAGE, "a dataset has at most %d attributes, not %d", BL_ATTRIBUTES_MAX,
+                            format->attributes);
+    for (int a = 0; a < format->attributes; a++) {
+        const struct bl_attribute *attribute = &format->attribute[a];
+        if (format_name_is_taken(format, attribute->name, BL_TABLES + a, format->fields.count))
+            return bl_error_set(e, BL_EUSAGE,
+                                "attribute name \"%s\" is taken by a tensor of the shards (rename the "
+                                "column, or leave it out with --attributes-columns)",
+                                attribute->name);
+        if (attribute->dtype != BL_I64 && attribute->dtype != BL_F64)
+            return bl_error_set(e, BL_EUSAGE, "attribute \"%s\" is %s, not I64 or F64", attribute->name,
+                                bl_dtype_name(attribute->dtype));
+    }
+    return BL_OK;
 }
 
-/* --- shards ----------------------------------------------------------------------------------------------------- */
+/* --- shards ------------------------------------------------------------------------------------------------------- */
 
 size_t bl_format_block_bytes(const struct bl_format *format, int f)
 {
@@ -249,19 +227,16 @@ size_t bl_format_frame_size(const struct bl_format *format)
     return format->frame_size ? format->frame_size : BL_FRAME_MAX;
 }
 
-static bool fields_are_same(const struct bl_field *a, const struct bl_field *b)
-{
-    bool same = strcmp(a->name, b->name) == 0 && a->dtype == b->dtype && a->rank == b->rank;
-    for (int i = 0; i < a->rank && same; i++)
-        same = a->shape[i] == b->shape[i];
-    return same;
-}
-
 bool bl_format_has_same_fields(const struct bl_format *a, const struct bl_format *b)
 {
     bool same = a->fields.count == b->fields.count;
-    for (int f = 0; f < a->fields.count && same; f++)
-        same = fields_are_same(&a->fields.field[f], &b->fields.field[f]) && a->encoding[f].kind == b->encoding[f].kind;
+    for (int f = 0; f < a->fields.count && same; f++) {
+        const struct bl_field *x = &a->fields.field[f], *y = &b->fields.field[f];
+        same = strcmp(x->name, y->name) == 0 && x->dtype == y->dtype && x->rank == y->rank &&
+               a->encoding[f].kind == b->encoding[f].kind;
+        for (int i = 0; i < x->rank && same; i++)
+            same = x->shape[i] == y->shape[i];
+    }
     return same;
 }
 
@@ -290,59 +265,22 @@ char *bl_format_shard_name(const struct bl_format *format, int64_t shard, char o
 
 /* --- layout ------------------------------------------------------------------------------------------------------- */
 
-#define SPARE                                                                                                          \
-    ((size_t)BL_SAFETENSORS_ALIGN) /* spare bytes of a header, for the digits of sizes that vary: up to 57 per field   \
-                                    */
+/* Spare bytes of a header, for the digits of sizes that vary: up to 57 per field. */
+#define SPARE ((size_t)BL_SAFETENSORS_ALIGN)
 
-/* Strings that entries of __metadata__ point to. */
-#define METADATA_MAX (3 + BL_FIELDS_MAX)
-
-struct metadata_text {
-    char version[16], first[24];
-    char name[BL_FIELDS_MAX][BL_FIELD_NAME_MAX + 16];
-    char encoding[BL_FIELDS_MAX][BL_ENCODING_NAME_MAX];
-};
-
+/* Appends a dimension to the shape of a tensor. */
 static void tensor_add_dimension(struct bl_tensor *tensor, int64_t size)
 {
     tensor->shape[tensor->rank++] = size;
 }
 
-static void layout_add_table(struct bl_layout *layout, const struct bl_format *format, int table)
+/* Adds a tensor of the shape [blocks] to a layout, without a name. */
+static struct bl_shard_tensor *layout_add(struct bl_layout *layout, int table, int field, enum bl_dtype dtype)
 {
     struct bl_shard_tensor *out = &layout->tensor[layout->tensors++];
-    *out = (struct bl_shard_tensor){.table = table, .field = -1, .tensor.dtype = bl_format_table_dtype(format, table)};
-    snprintf(out->tensor.name, sizeof out->tensor.name, "%s", bl_format_table_name(format, table));
+    *out = (struct bl_shard_tensor){.table = table, .field = field, .tensor.dtype = dtype};
     tensor_add_dimension(&out->tensor, layout->blocks);
-    if (table != BL_TABLE_NUM_SEQUENCES)
-        tensor_add_dimension(&out->tensor, bl_format_table_width(format, table));
-}
-
-static void layout_add_offsets(struct bl_layout *layout, const struct bl_format *format, int f)
-{
-    struct bl_shard_tensor *out = &layout->tensor[layout->tensors++];
-    *out = (struct bl_shard_tensor){.table = -1, .field = f, .offsets = true, .tensor.dtype = BL_I64};
-    format_tensor_name(format, f, true, out->tensor.name, sizeof out->tensor.name);
-    tensor_add_dimension(&out->tensor, layout->blocks);
-    tensor_add_dimension(&out->tensor, format->T + 1);
-}
-
-static void layout_add_field(struct bl_layout *layout, const struct bl_format *format, int f)
-{
-    const struct bl_field *field = &format->fields.field[f];
-    struct bl_shard_tensor *out = &layout->tensor[layout->tensors++];
-    *out = (struct bl_shard_tensor){.table = -1, .field = f, .tensor.dtype = field->dtype};
-    format_tensor_name(format, f, false, out->tensor.name, sizeof out->tensor.name);
-    if (format->encoding[f].kind == BL_ENCODING_JPEG) {
-        out->varies = true;
-        tensor_add_dimension(&out->tensor, 0);
-        layout_add_offsets(layout, format, f);
-        return;
-    }
-    tensor_add_dimension(&out->tensor, layout->blocks);
-    tensor_add_dimension(&out->tensor, format->T);
-    for (int i = 0; i < field->rank; i++)
-        tensor_add_dimension(&out->tensor, field->shape[i]);
+    return out;
 }
 
 /* Returns the order of a tensor among those with elements of one size: tables, then attributes, then fields, since the
@@ -368,37 +306,31 @@ static int tensor_compare(const void *a, const void *b)
     return strcmp(x->tensor.name, y->tensor.name);
 }
 
-/* Sets the entries of __metadata__, at most METADATA_MAX, and returns their number. text owns their strings. */
-static int layout_make_metadata(const struct bl_layout *layout, const struct bl_format *format,
-                                struct bl_metadata out[METADATA_MAX], struct metadata_text *text)
-{
-    int count = 0;
-    snprintf(text->version, sizeof text->version, "%d", BL_FORMAT_VERSION);
-    snprintf(text->first, sizeof text->first, "%" PRId64, layout->first_block);
-    out[count++] = (struct bl_metadata){"bload_format", text->version};
-    out[count++] = (struct bl_metadata){"first_block", text->first};
-    out[count++] = (struct bl_metadata){"plan_digest", format->plan_digest};
-    for (int f = 0; f < format->fields.count; f++) {
-        if (format->encoding[f].kind == BL_ENCODING_RAW)
-            continue;
-        snprintf(text->name[f], sizeof text->name[f], "%s_encoding", format->fields.field[f].name);
-        out[count++] = (struct bl_metadata){text->name[f], bl_encoding_name(&format->encoding[f], text->encoding[f])};
-    }
-    return count;
-}
-
+/* Places the tensors, which are in file order, and writes the header with __metadata__: for example
+ * {"bload_format": "1", "first_block": "0", "plan_digest": "0123456789abcdef", "frames_encoding": "jpeg:90"}. */
 static int layout_make_header(struct bl_layout *layout, const struct bl_format *format, struct bl_error *e)
 {
     struct bl_tensor *tensor[BL_TENSORS_MAX];
     for (int i = 0; i < layout->tensors; i++)
         tensor[i] = &layout->tensor[i].tensor;
     BL_TRY(bl_safetensors_place(tensor, layout->tensors, e));
+    /* The first dimension of each tensor is the block, except where the size varies. */
     for (int i = 0; i < layout->tensors; i++)
         layout->tensor[i].row_bytes =
             layout->tensor[i].varies ? 0 : (tensor[i]->end - tensor[i]->begin) / layout->blocks;
-    struct metadata_text text = {0};
-    struct bl_metadata metadata[METADATA_MAX];
-    int pairs = layout_make_metadata(layout, format, metadata, &text);
+    char version[16], first[24], name[BL_FIELDS_MAX][BL_FIELD_NAME_MAX + 16];
+    char encoding[BL_FIELDS_MAX][BL_ENCODING_NAME_MAX];
+    snprintf(version, sizeof version, "%d", BL_FORMAT_VERSION);
+    snprintf(first, sizeof first, "%" PRId64, layout->first_block);
+    struct bl_metadata metadata[3 + BL_FIELDS_MAX] = {
+        {"bload_format", version}, {"first_block", first}, {"plan_digest", format->plan_digest}};
+    int pairs = 3;
+    for (int f = 0; f < format->fields.count; f++) {
+        if (format->encoding[f].kind == BL_ENCODING_RAW)
+            continue;
+        snprintf(name[f], sizeof name[f], "%s_encoding", format->fields.field[f].name);
+        metadata[pairs++] = (struct bl_metadata){name[f], bl_encoding_name(&format->encoding[f], encoding[f])};
+    }
     bl_buffer_clear(&layout->header);
     int code = bl_safetensors_header((const struct bl_tensor *const *)tensor, layout->tensors, metadata, pairs,
                                      &layout->header, e);
@@ -406,16 +338,35 @@ static int layout_make_header(struct bl_layout *layout, const struct bl_format *
     return code;
 }
 
+/* Makes the layout of blocks first_block to first_block + blocks - 1 as one shard. A field has one tensor, [n, T, ...],
+ * and a JPEG field two: the files, [bytes], and the offsets of the steps, [n, T + 1]. On error the layout is empty. */
 static int layout_make(struct bl_layout *layout, const struct bl_format *format, int64_t first_block, int64_t blocks,
                        struct bl_error *e)
 {
     *layout = (struct bl_layout){.first_block = first_block, .blocks = blocks};
     for (int t = 0; t < BL_TABLES + format->attributes; t++) {
-        if (bl_format_has_table(format, t))
-            layout_add_table(layout, format, t);
+        if (!bl_format_has_table(format, t))
+            continue;
+        struct bl_tensor *tensor = &layout_add(layout, t, -1, bl_format_table_dtype(format, t))->tensor;
+        snprintf(tensor->name, sizeof tensor->name, "%s", bl_format_table_name(format, t));
+        if (t != BL_TABLE_NUM_SEQUENCES)
+            tensor_add_dimension(tensor, bl_format_table_width(format, t));
     }
-    for (int f = 0; f < format->fields.count; f++)
-        layout_add_field(layout, format, f);
+    for (int f = 0; f < format->fields.count; f++) {
+        const struct bl_field *field = &format->fields.field[f];
+        struct bl_shard_tensor *out = layout_add(layout, -1, f, field->dtype);
+        format_tensor_name(format, f, false, out->tensor.name, sizeof out->tensor.name);
+        out->varies = format->encoding[f].kind == BL_ENCODING_JPEG;
+        if (out->varies) {
+            out->tensor.shape[0] = 0;
+            out = layout_add(layout, -1, f, BL_I64);
+            out->offsets = true;
+            format_tensor_name(format, f, true, out->tensor.name, sizeof out->tensor.name);
+        }
+        tensor_add_dimension(&out->tensor, format->T + out->offsets);
+        for (int i = 0; i < field->rank && !out->offsets; i++)
+            tensor_add_dimension(&out->tensor, field->shape[i]);
+    }
     qsort(layout->tensor, (size_t)layout->tensors, sizeof *layout->tensor, tensor_compare);
     int code = layout_make_header(layout, format, e);
     if (!code && bl_format_encodes(format, BL_ENCODING_JPEG)) {
@@ -451,31 +402,30 @@ void bl_layout_free(struct bl_layout *layout)
     *layout = (struct bl_layout){0};
 }
 
-const struct bl_shard_tensor *bl_layout_table(const struct bl_layout *layout, int table)
+/* Returns the tensor with these numbers; NULL: the shard has none. */
+static const struct bl_shard_tensor *layout_find(const struct bl_layout *layout, int table, int field, bool offsets)
 {
     for (int i = 0; i < layout->tensors; i++) {
-        if (layout->tensor[i].table == table)
-            return &layout->tensor[i];
+        const struct bl_shard_tensor *tensor = &layout->tensor[i];
+        if (tensor->table == table && tensor->field == field && tensor->offsets == offsets)
+            return tensor;
     }
     return NULL;
+}
+
+const struct bl_shard_tensor *bl_layout_table(const struct bl_layout *layout, int table)
+{
+    return layout_find(layout, table, -1, false);
 }
 
 const struct bl_shard_tensor *bl_layout_field(const struct bl_layout *layout, int field)
 {
-    for (int i = 0; i < layout->tensors; i++) {
-        if (layout->tensor[i].field == field && !layout->tensor[i].offsets)
-            return &layout->tensor[i];
-    }
-    return NULL;
+    return layout_find(layout, -1, field, false);
 }
 
 const struct bl_shard_tensor *bl_layout_offsets(const struct bl_layout *layout, int field)
 {
-    for (int i = 0; i < layout->tensors; i++) {
-        if (layout->tensor[i].field == field && layout->tensor[i].offsets)
-            return &layout->tensor[i];
-    }
-    return NULL;
+    return layout_find(layout, -1, field, true);
 }
 
 int64_t bl_layout_offset(const struct bl_layout *layout, const struct bl_shard_tensor *tensor, int64_t row)
@@ -494,6 +444,7 @@ int bl_layout_divide(struct bl_format *format, int64_t shard_size, struct bl_err
     BL_TRY(layout_make(&all, &raw, 0, format->blocks, e));
     int64_t header = (int64_t)all.header.size;
     int64_t per_block = (all.file_size - header) / format->blocks;
+    /* A block larger than shard_size gets a shard of its own. */
     int64_t fit = (shard_size - header) / per_block;
     format->blocks_per_shard = fit < 1 ? 1 : fit < format->blocks ? fit : format->blocks;
     bl_layout_free(&all);

@@ -42,7 +42,7 @@ struct bl_format {
     struct bl_encoding encoding[BL_FIELDS_MAX]; /* of each field */
     struct bl_attribute attribute[BL_ATTRIBUTES_MAX];
     int attributes;
-    bool has_source_start; /* some piece is not a whole sequence, or --sequence-slots was given */
+    bool has_source_start; /* some piece is a part of a sequence, or --sequence-slots was given */
     bool has_segment_ids;
     bool pad_repeat;   /* padding repeats the step before it instead of zeros (--pad) */
     bool compressed;   /* .safetensors.zst */
@@ -59,7 +59,7 @@ enum bl_table {
     BL_TABLE_NUM_SEQUENCES, /* I32 [n] places used, including failed sequences */
     BL_TABLE_SEQUENCE,      /* I64 [n, S] row of sequences.tsv; -1: unused or failed */
     BL_TABLE_LENGTH,        /* I32 [n, S] steps; 0: unused or failed */
-    BL_TABLE_SOURCE_START,  /* I64 [n, S] first step within the sequence; only when some piece is not a whole one */
+    BL_TABLE_SOURCE_START,  /* I64 [n, S] first step within the sequence; only if some piece is a part of a sequence */
     BL_TABLE_SEGMENT_IDS,   /* I32 [n, T] from 1, 0 = padding or failed; on request */
     BL_TABLES,
     BL_TABLES_ALL = BL_TABLES + BL_ATTRIBUTES_MAX

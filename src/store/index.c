@@ -1,3 +1,7 @@
+/* Reading index.safetensors: its header, single tables, and the plan or a part of it.
+ *
+ * The plan is checked while it is read, chunk by chunk, so that no other code needs to doubt its tables: block_ptr
+ * rises, pieces lie within their blocks, and starts follow from lengths. */
 #include "store/index.h"
 
 #include <fcntl.h>
@@ -106,17 +110,26 @@ static int index_read_metadata(struct bl_index *index, const char *head, size_t 
     return BL_OK;
 }
 
-static int index_read_header(struct bl_index *index, struct bl_error *e)
+/* Opens the file at index->path, and reads its header: the tables and the metadata. On error *index is closed. */
+static int index_open_path(struct bl_index *index, struct bl_error *e)
 {
     struct stat status;
     char prefix[BL_SAFETENSORS_PREFIX], *head = NULL;
     struct bl_safetensors file = {0};
     int64_t data = 0;
+    int code = BL_OK;
+    index->fd = bl_regular_open(index->path, e);
+    if (index->fd < 0) {
+        code = index->fd;
+        bl_index_close(index);
+        return code;
+    }
     if (fstat(index->fd, &status) != 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot stat");
-    if (status.st_size < BL_SAFETENSORS_PREFIX)
-        return bl_error_set(e, BL_EDATA, "too short for a safetensors file");
-    int code = bl_io_pread(index->fd, prefix, sizeof prefix, 0, index->path, e);
+        code = bl_error_errno(e, BL_EFAIL, "cannot stat");
+    else if (status.st_size < BL_SAFETENSORS_PREFIX)
+        code = bl_error_set(e, BL_EDATA, "too short for a safetensors file");
+    if (!code)
+        code = bl_io_pread(index->fd, prefix, sizeof prefix, 0, index->path, e);
     if (!code)
         code = bl_safetensors_prefix(prefix, status.st_size, &data, e);
     if (!code && !(head = malloc((size_t)data)))
@@ -131,20 +144,10 @@ static int index_read_header(struct bl_index *index, struct bl_error *e)
         code = index_read_metadata(index, head, (size_t)data, e);
     bl_safetensors_free(&file);
     free(head);
-    return code;
-}
-
-/* Opens the file at index->path. On error *index is closed. */
-static int index_open_path(struct bl_index *index, struct bl_error *e)
-{
-    int code = BL_OK;
-    index->fd = bl_regular_open(index->path, e);
-    if (index->fd < 0)
-        code = index->fd;
-    else if ((code = index_read_header(index, e)))
+    if (code) {
         bl_error_prefix(e, "%s", index->path);
-    if (code)
         bl_index_close(index);
+    }
     return code;
 }
 
@@ -217,34 +220,14 @@ int bl_index_plan_digest(const struct bl_index *index, int64_t T, char digest[BL
 
 /* --- reading the plan --------------------------------------------------------------------------------------------- */
 
-/* The plan is read in chunks, and checked on the way. */
-
 /* A part of the file that is being read: its blocks from `first` on become blocks 0, 1, ... of the plan. */
 struct part {
     const struct bl_index *index;
     struct bl_plan *plan;
-    int64_t first, piece;    /* number of the first block and of the first piece in the file */
-    bool is_members, is_cut; /* read only block_ptr and sequence; read source_start, too */
+    int64_t first, piece; /* number of the first block and of the first piece in the file */
+    bool is_members;      /* read only block_ptr and sequence, and source_start if is_cut */
+    bool is_cut;
 };
-
-/* Reads block_ptr, and subtracts the number of the first piece, so that the pieces of the part count from 0. If the
- * part includes the first or the last block of the file, it must include the first or the last piece. */
-static int index_read_block_ptr(struct part *part, struct bl_error *e)
-{
-    int64_t *at = part->plan->block_ptr, blocks = (int64_t)part->plan->blocks;
-    BL_TRY(bl_index_read(part->index, BL_INDEX_BLOCK_PTR, part->first, blocks + 1, at, e));
-    bool rises = at[0] >= 0 && at[blocks] <= part->index->pieces && (part->first || at[0] == 0) &&
-                 (part->first + blocks < part->index->blocks || at[blocks] == part->index->pieces);
-    for (int64_t b = 0; b < blocks && rises; b++)
-        rises = at[b] <= at[b + 1];
-    if (!rises)
-        return bl_error_set(e, BL_EDATA, "block_ptr does not rise from 0 to the number of pieces");
-    part->piece = at[0];
-    for (int64_t b = 0; b <= blocks; b++)
-        at[b] -= part->piece;
-    part->plan->pieces = (size_t)at[blocks];
-    return BL_OK;
-}
 
 /* Reads pieces p to p + n - 1 of the plan. Values of source_start that are 0 are not written to the array, which was
  * allocated as zeros: if no sequence was cut, its pages take no memory. */
@@ -294,14 +277,12 @@ static int index_check_starts(const struct part *part, struct bl_error *e)
             code = bl_error_set(e, BL_EDATA, "block %" PRId64 ": piece %" PRId64 " ends at %" PRId64 " of %" PRId64,
                                 part->first + block, part->piece + p, at, plan->T);
     }
+    if (code)
+        return code;
     /* The gaps between pieces were collected on the way: an alignment must explain all of them. */
     if (!plan->align)
         plan->align = bl_alignment_value(&alignment);
-    if (code)
-        return code;
-    if (!plan->align)
-        return bl_error_set(e, BL_EDATA, "the gaps between pieces do not follow from any alignment");
-    return BL_OK;
+    return plan->align ? BL_OK : bl_error_set(e, BL_EDATA, "the gaps between pieces do not follow from any alignment");
 }
 
 /* Reads the sequences of pieces p to p + n - 1, and their source_start if is_cut. */
@@ -320,32 +301,44 @@ static int index_read_members(const struct part *part, int64_t p, int64_t n, str
     return code;
 }
 
-static int index_read_arrays(struct part *part, struct bl_error *e)
-{
-    struct bl_plan *plan = part->plan;
-    bool needs_start = !part->is_members || part->is_cut;
-    plan->block_ptr = calloc(plan->blocks + 1, sizeof *plan->block_ptr);
-    int code = plan->block_ptr ? index_read_block_ptr(part, e) : bl_error_memory(e);
-    if (code)
-        return code;
-    plan->sequence = calloc(plan->pieces + 1, sizeof *plan->sequence);
-    plan->length = part->is_members ? NULL : calloc(plan->pieces + 1, sizeof *plan->length);
-    plan->source_start = needs_start ? calloc(plan->pieces + 1, sizeof *plan->source_start) : NULL;
-    if (!plan->sequence || (!part->is_members && !plan->length) || (needs_start && !plan->source_start))
-        return bl_error_memory(e);
-    for (int64_t p = 0, left; (left = (int64_t)plan->pieces - p) > 0 && !code; p += CHUNK)
-        code = (part->is_members ? index_read_members : index_read_pieces)(part, p, left < CHUNK ? left : CHUNK, e);
-    return code || part->is_members ? code : index_check_starts(part, e);
-}
-
-/* Reads and checks the part. On error the plan is empty. */
+/* Allocates the arrays of the plan, reads them, and checks them. Pieces count from the first one of the part. If the
+ * part includes the first or the last block of the file, it must include the first or the last piece. On error the plan
+ * is empty. */
 static int index_read_part(struct part *part, struct bl_error *e)
 {
-    int code = index_read_arrays(part, e);
+    struct bl_plan *plan = part->plan;
+    bool has_length = !part->is_members, has_start = !part->is_members || part->is_cut;
+    const int64_t blocks = (int64_t)plan->blocks, all = part->index->pieces;
+    int64_t *at = plan->block_ptr = calloc(plan->blocks + 1, sizeof *plan->block_ptr);
+    int code = at ? bl_index_read(part->index, BL_INDEX_BLOCK_PTR, part->first, blocks + 1, at, e) : bl_error_memory(e);
+    if (code)
+        goto out;
+    bool rises = at[0] >= 0 && at[blocks] <= all && (part->first || at[0] == 0) &&
+                 (part->first + blocks < part->index->blocks || at[blocks] == all);
+    for (int64_t b = 0; b < blocks && rises; b++)
+        rises = at[b] <= at[b + 1];
+    if (!rises) {
+        code = bl_error_set(e, BL_EDATA, "block_ptr does not rise from 0 to the number of pieces");
+        goto out;
+    }
+    part->piece = at[0];
+    for (int64_t b = 0; b <= blocks; b++)
+        at[b] -= part->piece;
+    plan->pieces = (size_t)at[blocks];
+    plan->sequence = calloc(plan->pieces + 1, sizeof *plan->sequence);
+    plan->length = has_length ? calloc(plan->pieces + 1, sizeof *plan->length) : NULL;
+    plan->source_start = has_start ? calloc(plan->pieces + 1, sizeof *plan->source_start) : NULL;
+    if (!plan->sequence || (has_length && !plan->length) || (has_start && !plan->source_start))
+        code = bl_error_memory(e);
+    for (int64_t p = 0, left; (left = (int64_t)plan->pieces - p) > 0 && !code; p += CHUNK)
+        code = (part->is_members ? index_read_members : index_read_pieces)(part, p, left < CHUNK ? left : CHUNK, e);
+    if (!code && !part->is_members)
+        code = index_check_starts(part, e);
+out:
     if (code == BL_EDATA)
         bl_error_prefix(e, "%s", part->index->path);
     if (code)
-        bl_plan_free(part->plan);
+        bl_plan_free(plan);
     return code;
 }
 
@@ -394,57 +387,39 @@ static int index_check_origin(const struct bl_index *index, int64_t *T, int64_t 
     return BL_OK;
 }
 
-/* Compares the digest in the metadata with the digest of the tables. BL_EDATA: they differ. */
-static int index_check_digest(const struct bl_index *index, int64_t T, struct bl_error *e)
-{
-    char digest[BL_DIGEST_SIZE];
-    int code = bl_index_plan_digest(index, T, digest, e);
-    if (!code && strcmp(digest, index->plan_digest) != 0)
-        code = bl_error_set(e, BL_EDATA, "its tables are not those that were written: it is damaged (plan_digest)");
-    return code;
-}
-
-/* Copies to the plan what cannot be computed from its tables: the lower bound that was proven, and the balance. */
-static int index_adopt_info(struct bl_plan *plan, const struct bl_plan_info *plan_info, struct bl_error *e)
-{
-    if (!plan_info->blocks)
-        return BL_OK;
-    if (plan_info->T != plan->T || plan_info->blocks != (int64_t)plan->blocks ||
-        plan_info->lower_bound > plan_info->blocks)
-        return bl_error_set(e, BL_EDATA, "its metadata (words) belongs to another plan");
-    if (plan_info->lower_bound > plan->lower_bound)
-        plan->lower_bound = plan_info->lower_bound;
-    plan->balance = plan_info->balance;
-    return BL_OK;
-}
-
+/* The plan is read only after its origin and its digest are checked, so that a file of other lengths, or a damaged one,
+ * gets the message that names the cause. The lower bound that was proven, and the balance, cannot be computed from the
+ * tables: they come from the information about the plan. */
 int bl_index_load(struct bl_plan *plan, const char *path, int64_t T, int64_t align, const int64_t *length, size_t count,
                   struct bl_plan_info *plan_info, struct bl_error *e)
 {
     struct bl_index index;
     struct bl_plan_info its = {0};
+    char digest[BL_DIGEST_SIZE];
     *plan = (struct bl_plan){0};
     BL_TRY(bl_index_open_plan(&index, path, e));
     int code = index_check_origin(&index, &T, &align, length, count, e);
-    if (code)
-        goto out;
-    code = index_check_digest(&index, T, e);
-    if (code)
-        goto out;
-    code = bl_index_read_plan(&index, T, align, plan, e);
-    if (code)
-        goto out;
-    if (index.plan_info[0])
+    if (!code)
+        code = bl_index_plan_digest(&index, T, digest, e);
+    if (!code && strcmp(digest, index.plan_digest) != 0)
+        code = bl_error_set(e, BL_EDATA, "its tables are not those that were written: it is damaged (plan_digest)");
+    if (!code)
+        code = bl_index_read_plan(&index, T, align, plan, e);
+    if (!code && index.plan_info[0])
         code = bl_plan_info_parse(&its, index.plan_info, strlen(index.plan_info), e);
-    if (code)
-        goto out;
-    plan->is_store = bl_plan_info_is_store(&its);
+    plan->is_store = !code && bl_plan_info_is_store(&its);
     plan->overlap = its.overlap;
-    code = bl_plan_check(plan, length, count, e);
+    if (!code)
+        code = bl_plan_check(plan, length, count, e);
     if (code || !plan_info)
         goto out;
     *plan_info = its;
-    code = index_adopt_info(plan, &its, e);
+    if (!its.blocks)
+        goto out;
+    if (its.T != plan->T || its.blocks != (int64_t)plan->blocks || its.lower_bound > its.blocks)
+        code = bl_error_set(e, BL_EDATA, "its metadata (words) belongs to another plan");
+    plan->lower_bound = its.lower_bound > plan->lower_bound ? its.lower_bound : plan->lower_bound;
+    plan->balance = its.balance;
 out:
     if (code && !strstr(e->text, path))
         bl_error_prefix(e, "%s", path);

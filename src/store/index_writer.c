@@ -1,4 +1,7 @@
-/* Writing the index. The same code serializes the tables of a plan to a file and to a digest, in chunks. */
+/* Writing the index. The same code serializes the tables of a plan to a file and to a digest, in chunks.
+ *
+ * A plan in memory has no table of starts, and none of lengths if all pieces are complete sequences: both follow from
+ * the lengths of all sequences, and are computed while they are written. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +14,7 @@
 
 #define CHUNK 4096 /* elements converted at a time */
 
-/* --- tables ----------------------------------------------------------------------------------------------------- */
+/* --- tables ------------------------------------------------------------------------------------------------------- */
 
 /* A function that receives the bytes of the tables of a plan, in file order: it writes or digests them. */
 typedef int sink_function(void *sink, const void *data, size_t size, struct bl_error *e);
@@ -37,6 +40,7 @@ static struct lengths lengths_of(const struct bl_plan *plan, const int64_t *leng
     return lengths;
 }
 
+/* Returns the steps of piece p. */
 static int64_t piece_length(const struct lengths *lengths, const struct bl_plan *plan, size_t p)
 {
     return lengths->piece ? lengths->piece[p] : bl_plan_piece_length(plan, lengths->length, p);
@@ -48,32 +52,22 @@ struct cursor {
     int32_t start;
 };
 
-/* Returns the start of piece p, and advances. Call it for all pieces in order. */
-static int32_t cursor_next(struct cursor *at, const struct bl_plan *plan, const struct lengths *lengths, size_t p)
-{
-    while (plan->block_ptr[at->block + 1] <= (int64_t)p) {
-        at->block++;
-        at->start = 0;
-    }
-    int32_t start = at->start;
-    at->start = (int32_t)bl_plan_next_start(plan, start, piece_length(lengths, plan, p));
-    return start;
-}
-
 /* Returns the value of piece p in a table. Call it for all pieces in order, with one cursor per pass. */
 static int64_t plan_element(enum bl_index_table table, struct cursor *at, const struct bl_plan *plan,
                             const struct lengths *lengths, size_t p)
 {
-    switch (table) {
-    case BL_INDEX_SEQUENCE:
+    if (table == BL_INDEX_SEQUENCE)
         return plan->sequence[p];
-    case BL_INDEX_SOURCE_START:
+    if (table == BL_INDEX_SOURCE_START)
         return plan->source_start ? plan->source_start[p] : 0;
-    case BL_INDEX_LENGTH:
-        return piece_length(lengths, plan, p);
-    default:
-        return cursor_next(at, plan, lengths, p);
-    }
+    int64_t length = piece_length(lengths, plan, p);
+    if (table == BL_INDEX_LENGTH)
+        return length;
+    for (; plan->block_ptr[at->block + 1] <= (int64_t)p; at->block++)
+        at->start = 0;
+    int32_t start = at->start;
+    at->start = (int32_t)bl_plan_next_start(plan, start, length);
+    return start;
 }
 
 /* Passes the bytes of one table of P elements to take. */
@@ -101,6 +95,7 @@ static int plan_serialize_table(enum bl_index_table table, const struct bl_plan 
     return code;
 }
 
+/* Passes the bytes of all tables of a plan to take, in file order. */
 static int plan_serialize(const struct bl_plan *plan, const struct lengths *lengths, sink_function *take, void *sink,
                           struct bl_error *e)
 {
@@ -110,6 +105,7 @@ static int plan_serialize(const struct bl_plan *plan, const struct lengths *leng
     return code;
 }
 
+/* Receives bytes for a checksum: sink is a struct bl_checksum_state. */
 static int sink_to_checksum(void *sink, const void *data, size_t size, struct bl_error *e)
 {
     (void)e;
@@ -117,11 +113,13 @@ static int sink_to_checksum(void *sink, const void *data, size_t size, struct bl
     return BL_OK;
 }
 
+/* Receives bytes for a file: sink is a struct bl_output. */
 static int sink_to_output(void *sink, const void *data, size_t size, struct bl_error *e)
 {
     return bl_output_write(sink, data, size, e);
 }
 
+/* Computes XXH3 over T and the tables, as bl_index_plan_digest does over a file. */
 static int plan_digest(const struct bl_plan *plan, const struct lengths *lengths, char digest[BL_DIGEST_SIZE],
                        struct bl_error *e)
 {
@@ -149,7 +147,7 @@ void bl_index_digest_lengths(const int64_t *length, size_t count, char digest[BL
     bl_checksum_format(bl_checksum_end(&sum), digest);
 }
 
-/* --- files ------------------------------------------------------------------------------------------------------ */
+/* --- files -------------------------------------------------------------------------------------------------------- */
 
 /* Makes the header, and the offsets of the tables. For a plan without a dataset, table is lengths_digest, and plan_info
  * is JSON; for the index of a dataset both are NULL. */
@@ -159,13 +157,14 @@ static int index_make_header(const struct bl_plan *plan, const char *digest, int
 {
     const struct bl_tensor *order[BL_INDEX_TABLES];
     char version[16], T[24], align[24];
-    int code = bl_index_place(tensor, (int64_t)plan->blocks, (int64_t)plan->pieces, fields, e),
-        skip = bl_index_first_table(fields);
+    BL_TRY(bl_index_place(tensor, (int64_t)plan->blocks, (int64_t)plan->pieces, fields, e));
+    int skip = bl_index_first_table(fields);
     for (int t = 0; t < BL_INDEX_TABLES; t++)
         order[t] = &tensor[t];
     snprintf(version, sizeof version, "%d", BL_FORMAT_VERSION);
     snprintf(T, sizeof T, "%" PRId64, plan->T);
     snprintf(align, sizeof align, "%" PRId64, plan->align ? plan->align : 1);
+    /* The order of keys is fixed: equal plans make equal files. */
     const struct bl_metadata with[] = {{"T", T},
                                        {"align", align},
                                        {"bload_format", version},
@@ -173,12 +172,11 @@ static int index_make_header(const struct bl_plan *plan, const char *digest, int
                                        {"plan_digest", digest},
                                        {"words", plan_info}};
     const struct bl_metadata without[] = {{"T", T}, {"bload_format", version}, {"plan_digest", digest}};
-    if (code)
-        return code;
     return bl_safetensors_header(order + skip, BL_INDEX_TABLES - skip, table ? with : without, table ? 6 : 3, header,
                                  e);
 }
 
+/* Computes the digest of a plan, and writes the header, which holds it, to an empty file. */
 static int index_write_header(struct bl_output *out, const struct bl_plan *plan, const struct lengths *lengths,
                               int fields, const char *table, const char *plan_info, struct bl_error *e)
 {

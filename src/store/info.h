@@ -63,7 +63,7 @@ struct bl_info_fault {
 struct bl_info {
     struct bl_manifest manifest;
     int64_t shards, bytes; /* of all shards */
-    double hours;          /* total length of the sequences, if steps have a rate; else 0 */
+    double hours;          /* total length of the sequences, 0 if steps have no rate */
     int64_t damaged;       /* inputs that could be read only in part */
     int64_t dropped;       /* sequences that options kept out of all blocks; of a view, those not in its plan */
     int64_t excluded;      /* dropped sequences that were left out before planning */

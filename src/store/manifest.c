@@ -1,3 +1,4 @@
+/* The manifest in memory: its sources, strings and lists. manifest_json.c reads and writes the file. */
 #include "store/manifest.h"
 
 #include <inttypes.h>
@@ -16,6 +17,7 @@
 
 /* --- sources of a view -------------------------------------------------------------------------------------------- */
 
+/* By enum bl_view_source_file. */
 static const char *const file_names[BL_VIEW_SOURCE_FILES] = {BL_INDEX_FILE, BL_SEQUENCES_FILE, BL_SHARDS_FILE};
 
 const char *bl_view_source_file_name(enum bl_view_source_file file)
@@ -39,22 +41,23 @@ int bl_view_source_compare(const struct bl_view_source *source, const struct bl_
                            struct bl_error *e)
 {
     struct bl_view_source there = {0};
-    int code = bl_view_source_identify(&there, manifest, e);
-    for (int f = 0; f < BL_VIEW_SOURCE_FILES && !code; f++) {
+    BL_TRY(bl_view_source_identify(&there, manifest, e));
+    for (int f = 0; f < BL_VIEW_SOURCE_FILES; f++) {
         if (there.checksum[f] != source->checksum[f])
-            code = bl_error_set(e, BL_EDATA,
+            return bl_error_set(e, BL_EDATA,
                                 "the dataset at %s is not the one that the view was made of: its %s has the checksum "
                                 "%016" PRIx64 ", not %016" PRIx64 "; make the view again",
                                 dir, file_names[f], there.checksum[f], source->checksum[f]);
     }
-    if (!code && there.blocks != source->blocks)
-        code = bl_error_set(e, BL_EDATA, "%s has %" PRId64 " blocks, the view says %" PRId64, dir, there.blocks,
+    if (there.blocks != source->blocks)
+        return bl_error_set(e, BL_EDATA, "%s has %" PRId64 " blocks, the view says %" PRId64, dir, there.blocks,
                             source->blocks);
-    return code;
+    return BL_OK;
 }
 
-/* Appends the relative path from directory `from` to directory `to`, if they share a directory below the root; else the
- * path `to`. Both are absolute and without symbolic links. For example, from /data/view to /data/web is ../web. */
+/* Appends the relative path from directory `from` to directory `to`, if they share a directory below the root, and
+ * otherwise the path `to`. Both are absolute and without symbolic links. For example, from /data/view to /data/web is
+ * ../web. */
 static void path_append_relative(const char *from, const char *to, struct bl_buffer *out)
 {
     size_t common = 0, i = 0;
@@ -62,12 +65,14 @@ static void path_append_relative(const char *from, const char *to, struct bl_buf
         if (from[i] == '/')
             common = i;
     }
+    /* /data/web is no folder of /data/web2: a common part must end at a slash, or at the end of both. */
     if ((!from[i] || from[i] == '/') && (!to[i] || to[i] == '/'))
         common = i;
     if (!common) {
         bl_buffer_text(out, to);
         return;
     }
+    /* One ".." leads out of each folder of `from` that `to` does not share. */
     const char *mark = "";
     for (const char *rest = from + common; *rest; rest++) {
         if (*rest == '/') {
@@ -101,6 +106,7 @@ int bl_view_source_make_path(const char *view, const char *dir, char **path, str
     return code;
 }
 
+/* Binary search: first_row of source[low] is at most row, and that of source[high] is greater. */
 const struct bl_view_source *bl_view_source_of_row(const struct bl_view_source *source, size_t count, int64_t row)
 {
     size_t low = 0, high = count;
@@ -117,25 +123,17 @@ const struct bl_view_source *bl_view_source_of_row(const struct bl_view_source *
 char **bl_view_source_tables(const struct bl_manifest *view, const char *dir)
 {
     char **path = calloc(view->sources, sizeof *path);
-    bool whole = path != NULL;
-    for (size_t s = 0; s < view->sources && whole; s++) {
+    bool is_complete = path != NULL;
+    for (size_t s = 0; s < view->sources && is_complete; s++) {
         char *source = bl_path_join(dir, view->source[s].path);
         path[s] = source ? bl_path_join(source, BL_SEQUENCES_FILE) : NULL;
-        whole = path[s] != NULL;
+        is_complete = path[s] != NULL;
         free(source);
     }
-    if (whole)
+    if (is_complete)
         return path;
     bl_path_free_all(path, view->sources);
     return NULL;
-}
-
-/* Frees the members of a source. */
-static void view_source_free(struct bl_view_source *source)
-{
-    free(source->name);
-    free(source->path);
-    *source = (struct bl_view_source){0};
 }
 
 /* --- manifest ----------------------------------------------------------------------------------------------------- */
@@ -158,6 +156,7 @@ int bl_manifest_pair(struct bl_manifest_pairs *pairs, const char *name, const ch
     return pair->name && pair->value ? BL_OK : bl_error_memory(e);
 }
 
+/* A line without a colon is an option without a value. */
 int bl_manifest_configure(struct bl_manifest *manifest, const char *lines, struct bl_error *e)
 {
     char *copy = strdup(lines), *rest = NULL;
@@ -197,11 +196,13 @@ const char *bl_manifest_option(const struct bl_manifest *manifest, const char *n
 void bl_manifest_set_recorded(struct bl_manifest *manifest)
 {
     const char *align = bl_manifest_option(manifest, "align");
+    /* An alignment of 1 aligns nothing: it counts as not given. */
     if (!bl_text_to_int(align, strlen(align), 2, BL_T_MAX, &manifest->align))
         manifest->align = 0;
     manifest->format.pad_repeat = strcmp(bl_manifest_option(manifest, "pad"), "repeat") == 0;
 }
 
+/* The kind "audio" describes fields by texts such as "samples at 16000 Hz, mixed by swresample in float". */
 int64_t bl_manifest_sample_rate(const struct bl_manifest *manifest, int f)
 {
     const struct bl_field *field = &manifest->format.fields.field[f];
@@ -211,6 +212,8 @@ int64_t bl_manifest_sample_rate(const struct bl_manifest *manifest, int f)
     return is_sound && sscanf(made, "samples at %" SCNd64 " Hz", &rate) == 1 ? rate : 0;
 }
 
+/* The text is "for each step 640 samples ..." where a step of another field, such as a video frame, has a chunk of
+ * audio. A shape of another size belongs to a damaged manifest. */
 int64_t bl_manifest_step_samples(const struct bl_manifest *manifest, int f)
 {
     const struct bl_field *field = &manifest->format.fields.field[f];
@@ -280,6 +283,7 @@ int bl_manifest_add_file(struct bl_manifest *manifest, const char *dir, const ch
     return code;
 }
 
+/* Frees the pairs, but not the struct, which is a member of a manifest. */
 static void pairs_free(struct bl_manifest_pairs *pairs)
 {
     for (size_t i = 0; i < pairs->count; i++) {
@@ -301,8 +305,10 @@ void bl_manifest_free(struct bl_manifest *manifest)
     for (size_t i = 0; i < manifest->notes; i++)
         free(manifest->note[i]);
     free(manifest->note);
-    for (size_t i = 0; i < manifest->sources; i++)
-        view_source_free(&manifest->source[i]);
+    for (size_t i = 0; i < manifest->sources; i++) {
+        free(manifest->source[i].name);
+        free(manifest->source[i].path);
+    }
     free(manifest->source);
     for (size_t i = 0; i < manifest->files; i++)
         free(manifest->file[i].name);

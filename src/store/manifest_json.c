@@ -1,4 +1,9 @@
-/* The manifest as JSON, and as a file: writing and reading. */
+/* The manifest as JSON, and as a file: writing and reading.
+ *
+ * Reading trusts nothing: each member is checked for its type and range, and the format and the numbers of shards and
+ * blocks for being possible, before any of them is used as a size or a path. A manifest begins like this:
+ *
+ *   {"format": 1, "tool": "0.2.0", "strategy": "block", "fill": "best", "T": 4096, "seed": 0, ... */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -47,6 +52,7 @@ static json_t *view_sources_to_json(const struct bl_manifest *manifest)
     return sources;
 }
 
+/* Reads a string of a source, which is a name or a path: it must not be empty, and must not hold a zero byte. */
 static int source_read_text(const json_t *object, const char *name, char **out, struct bl_error *e)
 {
     const char *text = json_string_value(json_object_get(object, name));
@@ -55,60 +61,50 @@ static int source_read_text(const json_t *object, const char *name, char **out, 
     return bl_jansson_get_unescaped(object, name, out, e);
 }
 
-static int source_read(const json_t *object, struct bl_view_source *source, struct bl_error *e)
-{
-    const json_t *share = json_object_get(object, "share"), *weight = json_object_get(object, "weight");
-    const json_t *files = json_object_get(object, "files");
-    const struct bl_jansson_integer numbers[] = {{"rows", 0, &source->rows},
-                                                 {"first_row", 0, &source->first_row},
-                                                 {"blocks", 1, &source->blocks},
-                                                 {"sequences", 0, &source->sequences},
-                                                 {"steps", 0, &source->steps}};
-    int code = source_read_text(object, "name", &source->name, e);
-    if (!code)
-        code = source_read_text(object, "path", &source->path, e);
-    if (!code)
-        code = bl_jansson_get_integers(object, numbers, sizeof numbers / sizeof *numbers, e);
-    for (int f = 0; f < BL_VIEW_SOURCE_FILES && !code; f++)
-        code = bl_jansson_get_checksum(files, bl_view_source_file_name((enum bl_view_source_file)f),
-                                       &source->checksum[f], e);
-    if (code)
-        return code;
-    if (source->steps > INT64_MAX / 2 || source->rows > BL_SEQUENCES_MAX || source->blocks > INT64_MAX / BL_T_MAX)
-        return bl_error_set(e, BL_EDATA, "\"rows\", \"blocks\" or \"steps\" of a source are impossible");
-    if (!json_is_number(share) || !(json_is_null(weight) || json_is_number(weight)))
-        return bl_error_set(e, BL_EDATA, "\"share\" or \"weight\" of a source is missing or invalid");
-    source->share = json_number_value(share);
-    source->weight = json_number_value(weight); /* null: 0 */
-    return BL_OK;
-}
-
-/* Reads both members. BL_EDATA: invalid, or the rows of the sources do not follow each other. */
+/* Reads "rows" and "sources". BL_EDATA: invalid, or the rows of the sources do not follow each other. */
 static int view_sources_from_json(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
 {
     const json_t *sources = json_object_get(object, "sources");
-    int code = bl_jansson_get_integer(object, "rows", 1, BL_SEQUENCES_MAX, &manifest->rows, e);
+    BL_TRY(bl_jansson_get_integer(object, "rows", 1, BL_SEQUENCES_MAX, &manifest->rows, e));
     int64_t rows = 0;
-    manifest->format.blocks_per_shard = manifest->format.blocks; /* there are none to divide */
-    if (!code && json_array_size(sources) < 1)
-        code = bl_error_set(e, BL_EDATA, "\"sources\" is missing, or not a list");
-    for (size_t i = 0; i < json_array_size(sources) && !code; i++) {
+    manifest->format.blocks_per_shard = manifest->format.blocks; /* a view has no shards to divide */
+    if (json_array_size(sources) < 1)
+        return bl_error_set(e, BL_EDATA, "\"sources\" is missing, or not a list");
+    for (size_t i = 0; i < json_array_size(sources); i++) {
+        const json_t *entry = json_array_get(sources, i), *files = json_object_get(entry, "files");
+        const json_t *share = json_object_get(entry, "share"), *weight = json_object_get(entry, "weight");
         struct bl_view_source *source = bl_manifest_append_source(manifest, e);
-        code = source ? source_read(json_array_get(sources, i), source, e) : BL_EFAIL;
-        if (!code && (source->first_row != rows || source->rows > manifest->rows - rows))
-            code = bl_error_set(e, BL_EDATA, "the rows of the source %s do not follow those before", source->name);
-        if (!code)
-            rows += source->rows;
+        if (!source)
+            return BL_EFAIL;
+        const struct bl_jansson_integer numbers[] = {{"rows", 0, &source->rows},
+                                                     {"first_row", 0, &source->first_row},
+                                                     {"blocks", 1, &source->blocks},
+                                                     {"sequences", 0, &source->sequences},
+                                                     {"steps", 0, &source->steps}};
+        BL_TRY(source_read_text(entry, "name", &source->name, e));
+        BL_TRY(source_read_text(entry, "path", &source->path, e));
+        BL_TRY(bl_jansson_get_integers(entry, numbers, sizeof numbers / sizeof *numbers, e));
+        for (int f = 0; f < BL_VIEW_SOURCE_FILES; f++)
+            BL_TRY(bl_jansson_get_checksum(files, bl_view_source_file_name((enum bl_view_source_file)f),
+                                           &source->checksum[f], e));
+        if (source->steps > INT64_MAX / 2 || source->rows > BL_SEQUENCES_MAX || source->blocks > INT64_MAX / BL_T_MAX)
+            return bl_error_set(e, BL_EDATA, "\"rows\", \"blocks\" or \"steps\" of a source are impossible");
+        if (!json_is_number(share) || !(json_is_null(weight) || json_is_number(weight)))
+            return bl_error_set(e, BL_EDATA, "\"share\" or \"weight\" of a source is missing or invalid");
+        source->share = json_number_value(share);
+        source->weight = json_number_value(weight); /* null: 0 */
+        if (source->first_row != rows || source->rows > manifest->rows - rows)
+            return bl_error_set(e, BL_EDATA, "the rows of the source %s do not follow those before", source->name);
+        rows += source->rows;
     }
-    if (!code && rows != manifest->rows)
-        code = bl_error_set(e, BL_EDATA, "the sources have %" PRId64 " rows, not %" PRId64, rows, manifest->rows);
-    return code;
+    if (rows != manifest->rows)
+        return bl_error_set(e, BL_EDATA, "the sources have %" PRId64 " rows, not %" PRId64, rows, manifest->rows);
+    return BL_OK;
 }
 
-/* --- manifest ----------------------------------------------------------------------------------------------------- */
+/* --- writing ------------------------------------------------------------------------------------------------------ */
 
-/* --- writing ---------------------------------------------------------------------------------------------------- */
-
+/* Returns pairs as an object of strings: {"align": "8", "pad": "repeat"}. */
 static json_t *manifest_pairs_json(const struct bl_manifest_pairs *pairs)
 {
     json_t *object = json_object();
@@ -117,17 +113,7 @@ static json_t *manifest_pairs_json(const struct bl_manifest_pairs *pairs)
     return object;
 }
 
-static json_t *manifest_counts_json(const struct bl_manifest_pairs *counts)
-{
-    json_t *object = json_object();
-    for (size_t i = 0; i < counts->count; i++) {
-        int64_t count = 0;
-        (void)bl_text_to_int(counts->pair[i].value, strlen(counts->pair[i].value), 0, INT64_MAX, &count);
-        bl_jansson_set(&object, counts->pair[i].name, json_integer(count));
-    }
-    return object;
-}
-
+/* Returns the fields: [{"name": "tokens", "kind": "text", "dtype": "U16", "shape": [], "encoding": "raw", ...}]. */
 static json_t *manifest_fields_json(const struct bl_manifest *manifest)
 {
     const struct bl_format *format = &manifest->format;
@@ -149,23 +135,7 @@ static json_t *manifest_fields_json(const struct bl_manifest *manifest)
     return fields;
 }
 
-static json_t *manifest_attributes_json(const struct bl_format *format)
-{
-    json_t *attributes = json_array();
-    for (int a = 0; a < format->attributes; a++)
-        bl_jansson_push(&attributes, json_pack("{s:s, s:s}", "name", format->attribute[a].name, "dtype",
-                                               bl_dtype_name(format->attribute[a].dtype)));
-    return attributes;
-}
-
-static json_t *manifest_notes_json(const struct bl_manifest *manifest)
-{
-    json_t *notes = json_array();
-    for (size_t i = 0; i < manifest->notes; i++)
-        bl_jansson_push(&notes, bl_jansson_escaped(manifest->note[i]));
-    return notes;
-}
-
+/* Returns the files: [{"name": "index.safetensors", "bytes": 4096, "checksum": "0123456789abcdef"}, ...]. */
 static json_t *manifest_files_json(const struct bl_manifest *manifest)
 {
     json_t *files = json_array();
@@ -179,15 +149,6 @@ static json_t *manifest_files_json(const struct bl_manifest *manifest)
     return files;
 }
 
-static void manifest_set_shards(const struct bl_format *format, json_t **object)
-{
-    bl_jansson_set(object, "compress", format->compressed ? json_sprintf("zstd:%d", format->level) : json_null());
-    if (bl_format_frame_size(format) != BL_FRAME_MAX)
-        bl_jansson_set(object, "frame_size", json_integer((json_int_t)format->frame_size));
-    bl_jansson_set(object, "blocks_per_shard", json_integer(format->blocks_per_shard));
-    bl_jansson_set(object, "shards", json_integer(bl_format_shards(format)));
-}
-
 json_t *bl_manifest_to_json(const struct bl_manifest *m)
 {
     const struct bl_format *format = &m->format;
@@ -199,36 +160,54 @@ json_t *bl_manifest_to_json(const struct bl_manifest *m)
     bl_jansson_set(&object, "skipped", json_integer(m->skipped));
     bl_jansson_set(&object, "failed", json_integer(m->failed));
     bl_jansson_set(&object, "failed_steps", json_integer(m->failed_steps));
+    json_t *counts = m->counts.count ? json_object() : NULL, *attributes = json_array();
+    for (size_t i = 0; i < m->counts.count; i++) {
+        const struct bl_manifest_pair *pair = &m->counts.pair[i];
+        int64_t count = 0;
+        (void)bl_text_to_int(pair->value, strlen(pair->value), 0, INT64_MAX, &count);
+        bl_jansson_set(&counts, pair->name, json_integer(count));
+    }
     if (m->counts.count)
-        bl_jansson_set(&object, "counts", manifest_counts_json(&m->counts));
+        bl_jansson_set(&object, "counts", counts);
     if (m->untrained.counted == format->blocks && !is_view) {
         bl_jansson_set(&object, "untrained", json_integer(m->untrained.pieces));
         bl_jansson_set(&object, "untrained_blocks", json_integer(m->untrained.blocks));
     }
     bl_jansson_set(&object, "S", json_integer(format->S));
     bl_jansson_set(&object, "fields", manifest_fields_json(m));
-    bl_jansson_set(&object, "attributes", manifest_attributes_json(format));
+    for (int a = 0; a < format->attributes; a++)
+        bl_jansson_push(&attributes, json_pack("{s:s, s:s}", "name", format->attribute[a].name, "dtype",
+                                               bl_dtype_name(format->attribute[a].dtype)));
+    bl_jansson_set(&object, "attributes", attributes);
     bl_jansson_set(&object, "source_start", json_boolean(format->has_source_start));
     bl_jansson_set(&object, "segment_ids", json_boolean(format->has_segment_ids));
     if (is_view) {
         bl_jansson_set(&object, "rows", json_integer(m->rows));
         bl_jansson_set(&object, "sources", view_sources_to_json(m));
     } else {
-        manifest_set_shards(format, &object);
+        bl_jansson_set(&object, "compress", format->compressed ? json_sprintf("zstd:%d", format->level) : json_null());
+        if (bl_format_frame_size(format) != BL_FRAME_MAX)
+            bl_jansson_set(&object, "frame_size", json_integer((json_int_t)format->frame_size));
+        bl_jansson_set(&object, "blocks_per_shard", json_integer(format->blocks_per_shard));
+        bl_jansson_set(&object, "shards", json_integer(bl_format_shards(format)));
     }
     bl_jansson_set(&object, "plan_digest", json_string(format->plan_digest));
     bl_jansson_set(&object, "simd", bl_jansson_escaped(m->simd));
     bl_jansson_set(&object, "libraries", manifest_pairs_json(&m->libraries));
     bl_jansson_set(&object, "configuration", manifest_pairs_json(&m->configuration));
+    json_t *notes = m->notes ? json_array() : NULL;
+    for (size_t i = 0; i < m->notes; i++)
+        bl_jansson_push(&notes, bl_jansson_escaped(m->note[i]));
     if (m->notes)
-        bl_jansson_set(&object, "notes", manifest_notes_json(m));
+        bl_jansson_set(&object, "notes", notes);
     bl_jansson_set(&object, "files", manifest_files_json(m));
     bl_jansson_set(&object, "checksum", json_string(NO_DIGEST));
     return object;
 }
 
-/* --- reading ---------------------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 
+/* Reads an object of strings: "libraries" or "configuration". */
 static int manifest_read_pairs(const json_t *object, const char *name, struct bl_manifest_pairs *pairs,
                                struct bl_error *e)
 {
@@ -241,148 +220,85 @@ static int manifest_read_pairs(const json_t *object, const char *name, struct bl
     {
         if (!json_is_string(value))
             return bl_error_set(e, BL_EDATA, "\"%s\": \"%s\" is not a string", name, key);
-        int code = bl_manifest_pair(pairs, key, "", e);
-        if (!code)
-            code = bl_jansson_unescaped(value, &pairs->pair[pairs->count - 1].value, e);
-        if (code)
-            return code;
+        BL_TRY(bl_manifest_pair(pairs, key, "", e));
+        BL_TRY(bl_jansson_unescaped(value, &pairs->pair[pairs->count - 1].value, e));
     }
     return BL_OK;
 }
 
-static int manifest_read_counts(const json_t *object, struct bl_manifest *m, struct bl_error *e)
-{
-    json_t *members = json_object_get(object, "counts");
-    const char *key;
-    json_t *value;
-    if (members && !json_is_object(members))
-        return bl_error_set(e, BL_EDATA, "\"counts\" is not an object");
-    json_object_foreach(members, key, value)
-    {
-        char text[32];
-        if (!json_is_integer(value) || json_integer_value(value) < 0)
-            return bl_error_set(e, BL_EDATA, "\"counts\": \"%s\" is not a number of sequences", key);
-        snprintf(text, sizeof text, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-        BL_TRY(bl_manifest_pair(&m->counts, key, text, e));
-    }
-    return BL_OK;
-}
-
-static int manifest_read_shape(const json_t *shape, struct bl_field *field, struct bl_error *e)
-{
-    if (!json_is_array(shape) || json_array_size(shape) > BL_FIELD_RANK_MAX)
-        return bl_error_set(e, BL_EDATA, "field \"%s\": \"shape\" is not a list of at most %d sizes", field->name,
-                            BL_FIELD_RANK_MAX);
-    field->rank = (int)json_array_size(shape);
-    for (int i = 0; i < field->rank; i++) {
-        const json_t *size = json_array_get(shape, (size_t)i);
-        if (!json_is_integer(size) || json_integer_value(size) < 1)
-            return bl_error_set(e, BL_EDATA, "field \"%s\": \"shape\" has an invalid size", field->name);
-        field->shape[i] = json_integer_value(size);
-    }
-    return BL_OK;
-}
-
-/* Reads the encoding of a field. Older versions had only raw fields and no such member, so a missing member is raw. */
-static int manifest_read_encoding(const json_t *object, const char *name, struct bl_encoding *encoding,
-                                  struct bl_error *e)
-{
-    const json_t *member = json_object_get(object, "encoding");
-    *encoding = (struct bl_encoding){.kind = BL_ENCODING_RAW};
-    if (!member || (json_is_string(member) && bl_encoding_parse(json_string_value(member), encoding)))
-        return BL_OK;
-    return bl_error_set(e, BL_EDATA, "field \"%s\": unknown encoding", name);
-}
-
-/* Returns true if the name obeys the rules for names of fields. Exports make file names from it, so a damaged manifest
- * must not bring in a path. */
-static bool field_name_is_one(const char *name)
-{
-    size_t size = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-");
-    return size && !name[size] && name[strspn(name, ".")];
-}
-
-static int manifest_read_field(const json_t *object, struct bl_field *field, struct bl_encoding *encoding, char **made,
-                               struct bl_error *e)
-{
-    const char *name, *kind, *dtype;
-    BL_TRY(bl_jansson_get_text(object, "name", &name, e));
-    BL_TRY(bl_jansson_get_text(object, "kind", &kind, e));
-    BL_TRY(bl_jansson_get_text(object, "dtype", &dtype, e));
-    BL_TRY(bl_jansson_get_unescaped(object, "made", made, e));
-    int type = bl_dtype_parse(dtype);
-    if (type < 0 || strlen(name) >= sizeof field->name || strlen(kind) >= sizeof field->kind ||
-        !field_name_is_one(name))
-        return bl_error_set(e, BL_EDATA, "a field has an invalid name, kind or dtype");
-    strcpy(field->name, name);
-    strcpy(field->kind, kind);
-    field->dtype = (enum bl_dtype)type;
-    int code = manifest_read_encoding(object, name, encoding, e);
-    if (!code && json_object_get(object, "pad"))
-        code = bl_jansson_get_integer(object, "pad", INT64_MIN, INT64_MAX, &field->pad, e);
-    return code ? code : manifest_read_shape(json_object_get(object, "shape"), field, e);
-}
-
+/* Reads the list of fields, at least one. A name must obey the rules for names of fields: exports make file names from
+ * it, so that a damaged manifest must not bring in a path. Older versions had only raw fields and no member "encoding".
+ */
 static int manifest_read_fields(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
 {
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
     const json_t *fields = json_object_get(object, "fields");
     size_t count = json_array_size(fields);
     if (count < 1 || count > BL_FIELDS_MAX)
         return bl_error_set(e, BL_EDATA, "\"fields\" is missing, or not a list of 1 to %d", BL_FIELDS_MAX);
-    int code = BL_OK;
-    for (size_t i = 0; i < count && !code; i++)
-        code = manifest_read_field(json_array_get(fields, i), &manifest->format.fields.field[i],
-                                   &manifest->format.encoding[i], &manifest->made[i], e);
     manifest->format.fields.count = (int)count;
-    return code;
-}
-
-static int manifest_read_attribute(const json_t *object, struct bl_attribute *attribute, struct bl_error *e)
-{
-    const char *name, *dtype;
-    BL_TRY(bl_jansson_get_text(object, "name", &name, e));
-    BL_TRY(bl_jansson_get_text(object, "dtype", &dtype, e));
-    int type = bl_dtype_parse(dtype);
-    if (type < 0 || strlen(name) >= sizeof attribute->name)
-        return bl_error_set(e, BL_EDATA, "an attribute has an invalid name or dtype");
-    strcpy(attribute->name, name);
-    attribute->dtype = (enum bl_dtype)type;
+    for (size_t f = 0; f < count; f++) {
+        const json_t *entry = json_array_get(fields, f);
+        struct bl_field *field = &manifest->format.fields.field[f];
+        struct bl_encoding *encoding = &manifest->format.encoding[f];
+        const char *name, *kind, *dtype;
+        BL_TRY(bl_jansson_get_text(entry, "name", &name, e));
+        BL_TRY(bl_jansson_get_text(entry, "kind", &kind, e));
+        BL_TRY(bl_jansson_get_text(entry, "dtype", &dtype, e));
+        BL_TRY(bl_jansson_get_unescaped(entry, "made", &manifest->made[f], e));
+        int type = bl_dtype_parse(dtype);
+        size_t size = strspn(name, allowed);
+        bool is_name = size && !name[size] && name[strspn(name, ".")];
+        if (type < 0 || size >= sizeof field->name || strlen(kind) >= sizeof field->kind || !is_name)
+            return bl_error_set(e, BL_EDATA, "a field has an invalid name, kind or dtype");
+        strcpy(field->name, name);
+        strcpy(field->kind, kind);
+        field->dtype = (enum bl_dtype)type;
+        const json_t *encoded = json_object_get(entry, "encoding"), *shape = json_object_get(entry, "shape");
+        *encoding = (struct bl_encoding){.kind = BL_ENCODING_RAW};
+        if (encoded && (!json_is_string(encoded) || !bl_encoding_parse(json_string_value(encoded), encoding)))
+            return bl_error_set(e, BL_EDATA, "field \"%s\": unknown encoding", name);
+        if (json_object_get(entry, "pad"))
+            BL_TRY(bl_jansson_get_integer(entry, "pad", INT64_MIN, INT64_MAX, &field->pad, e));
+        if (!json_is_array(shape) || json_array_size(shape) > BL_FIELD_RANK_MAX)
+            return bl_error_set(e, BL_EDATA, "field \"%s\": \"shape\" is not a list of at most %d sizes", name,
+                                BL_FIELD_RANK_MAX);
+        field->rank = (int)json_array_size(shape);
+        for (int i = 0; i < field->rank; i++) {
+            const json_t *side = json_array_get(shape, (size_t)i);
+            if (!json_is_integer(side) || json_integer_value(side) < 1)
+                return bl_error_set(e, BL_EDATA, "field \"%s\": \"shape\" has an invalid size", name);
+            field->shape[i] = json_integer_value(side);
+        }
+    }
     return BL_OK;
 }
 
-/* None if the member is missing. */
+/* Reads the attributes. There are none if the member is missing. */
 static int manifest_read_attributes(const json_t *object, struct bl_format *format, struct bl_error *e)
 {
     const json_t *attributes = json_object_get(object, "attributes");
     size_t count = json_array_size(attributes);
     if ((attributes && !json_is_array(attributes)) || count > BL_ATTRIBUTES_MAX)
         return bl_error_set(e, BL_EDATA, "\"attributes\" is not a list of at most %d", BL_ATTRIBUTES_MAX);
-    int code = BL_OK;
-    for (size_t i = 0; i < count && !code; i++)
-        code = manifest_read_attribute(json_array_get(attributes, i), &format->attribute[i], e);
-    format->attributes = (int)count;
-    return code;
-}
-
-/* None if the member is missing. */
-static int manifest_read_notes(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
-{
-    const json_t *notes = json_object_get(object, "notes");
-    if (notes && !json_is_array(notes))
-        return bl_error_set(e, BL_EDATA, "\"notes\" is not a list");
-    for (size_t i = 0; i < json_array_size(notes); i++) {
-        if (!json_is_string(json_array_get(notes, i)))
-            return bl_error_set(e, BL_EDATA, "\"notes\" is not a list of strings");
-        int code = bl_manifest_note(manifest, "", e);
-        if (!code)
-            code = bl_jansson_unescaped(json_array_get(notes, i), &manifest->note[i], e);
-        if (code)
-            return code;
+    for (size_t i = 0; i < count; i++) {
+        const json_t *entry = json_array_get(attributes, i);
+        struct bl_attribute *attribute = &format->attribute[i];
+        const char *name, *dtype;
+        BL_TRY(bl_jansson_get_text(entry, "name", &name, e));
+        BL_TRY(bl_jansson_get_text(entry, "dtype", &dtype, e));
+        int type = bl_dtype_parse(dtype);
+        if (type < 0 || strlen(name) >= sizeof attribute->name)
+            return bl_error_set(e, BL_EDATA, "an attribute has an invalid name or dtype");
+        strcpy(attribute->name, name);
+        attribute->dtype = (enum bl_dtype)type;
     }
+    format->attributes = (int)count;
     return BL_OK;
 }
 
-/* Returns true if the name is that of a file below the dataset, without parts such as "..". Jansson rejects zero bytes.
+/* Returns true if the name is that of a file below the dataset, without parts such as "..". Jansson rejects zero
+ * bytes.
  */
 static bool name_is_within(const char *name)
 {
@@ -400,6 +316,7 @@ static bool name_is_within(const char *name)
     }
 }
 
+/* Reads the list of files other than shards. */
 static int manifest_read_files(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
 {
     const json_t *files = json_object_get(object, "files");
@@ -414,46 +331,33 @@ static int manifest_read_files(const json_t *object, struct bl_manifest *manifes
         struct bl_manifest_file *file = bl_manifest_append_file(manifest, name, e);
         if (!file)
             return BL_EFAIL;
-        int code = bl_jansson_get_integer(entry, "bytes", 0, INT64_MAX, &file->bytes, e);
-        if (!code)
-            code = bl_jansson_get_checksum(entry, "checksum", &file->checksum, e);
-        if (code)
-            return code;
+        BL_TRY(bl_jansson_get_integer(entry, "bytes", 0, INT64_MAX, &file->bytes, e));
+        BL_TRY(bl_jansson_get_checksum(entry, "checksum", &file->checksum, e));
     }
     return BL_OK;
 }
 
-static int manifest_read_compress(const json_t *object, struct bl_format *format, struct bl_error *e)
-{
-    const json_t *value = json_object_get(object, "compress");
-    const char *text = json_string_value(value);
-    int64_t level = 0;
-    format->compressed = text != NULL;
-    bool good = text ? strncmp(text, "zstd:", 5) == 0 && bl_text_to_int(text + 5, strlen(text + 5), -200000, 22, &level)
-                     : json_is_null(value);
-    format->level = (int)level;
-    return good ? BL_OK : bl_error_set(e, BL_EDATA, "\"compress\" is missing or unknown");
-}
-
-/* BL_FRAME_MAX if the member is missing: older versions had no other size. */
-static int manifest_read_frame_size(const json_t *object, struct bl_format *format, struct bl_error *e)
-{
-    int64_t size = 0;
-    if (!json_object_get(object, "frame_size"))
-        return BL_OK;
-    int code = bl_jansson_get_integer(object, "frame_size", 1, BL_FRAME_MAX, &size, e);
-    format->frame_size = (size_t)size;
-    return code;
-}
-
-/* How the shards are divided and compressed. */
+/* Reads how the shards are divided and compressed: "compress" is null or, for example, "zstd:3". Older versions
+ * wrote no "frame_size", since all their frames had BL_FRAME_MAX bytes. */
 static int manifest_read_shards(const json_t *object, struct bl_format *format, struct bl_error *e)
 {
     BL_TRY(bl_jansson_get_integer(object, "blocks_per_shard", 1, format->blocks, &format->blocks_per_shard, e));
-    BL_TRY(manifest_read_compress(object, format, e));
-    return manifest_read_frame_size(object, format, e);
+    const json_t *compress = json_object_get(object, "compress");
+    const char *text = json_string_value(compress);
+    int64_t level = 0, size = 0;
+    format->compressed = text != NULL;
+    bool good = text ? strncmp(text, "zstd:", 5) == 0 && bl_text_to_int(text + 5, strlen(text + 5), -200000, 22, &level)
+                     : json_is_null(compress);
+    format->level = (int)level;
+    if (!good)
+        return bl_error_set(e, BL_EDATA, "\"compress\" is missing or unknown");
+    if (json_object_get(object, "frame_size"))
+        BL_TRY(bl_jansson_get_integer(object, "frame_size", 1, BL_FRAME_MAX, &size, e));
+    format->frame_size = (size_t)size;
+    return BL_OK;
 }
 
+/* Reads all that determines the bytes of shards, or of a view its sources, and checks it as a format. */
 static int manifest_read_format(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
 {
     struct bl_format *format = &manifest->format;
@@ -474,7 +378,7 @@ static int manifest_read_format(const json_t *object, struct bl_manifest *manife
     bl_checksum_format(digest, format->plan_digest);
     BL_TRY(manifest_read_fields(object, manifest, e));
     BL_TRY(manifest_read_attributes(object, format, e));
-    if (is_view) /* as its sources are */
+    if (is_view) /* the sources of a view with delta fields are compressed, and so the view counts as compressed */
         format->compressed = bl_format_encodes(format, BL_ENCODING_DELTA);
     if (bl_format_check(format, &why))
         return bl_error_pass(e, BL_EDATA, &why);
@@ -499,55 +403,62 @@ static int manifest_check_size(const struct bl_manifest *manifest, struct bl_err
     return BL_OK;
 }
 
-/* Reads the counts of blocks without trained steps. Datasets without masks, and those of older versions, lack them. */
-static int manifest_read_untrained(const json_t *object, struct bl_manifest *m, struct bl_error *e)
-{
-    struct bl_untrained *untrained = &m->untrained;
-    if (!json_object_get(object, "untrained"))
-        return BL_OK;
-    untrained->counted = m->format.blocks;
-    BL_TRY(bl_jansson_get_integer(object, "untrained", 0, INT64_MAX, &untrained->pieces, e));
-    return bl_jansson_get_integer(object, "untrained_blocks", 0, m->format.blocks, &untrained->blocks, e);
-}
-
 /* Reads all members but format and checksum into an empty manifest, and checks types and ranges. BL_EDATA names the
- * member that is missing or invalid. */
+ * member that is missing or invalid. "untrained" is missing in datasets without masks; "counts", "untrained" and
+ * "notes" are missing in those of older versions. Counts are kept as texts. */
 static int manifest_from_json(const json_t *object, struct bl_manifest *m, struct bl_error *e)
 {
     const struct bl_jansson_integer numbers[] = {
         {"skipped", 0, &m->skipped}, {"failed", 0, &m->failed}, {"failed_steps", 0, &m->failed_steps}};
+    json_t *counts = json_object_get(object, "counts"), *value;
+    const json_t *notes = json_object_get(object, "notes");
+    const char *key;
     BL_TRY(bl_plan_info_from_json(&m->plan_info, object, e));
     BL_TRY(manifest_read_format(object, m, e));
     BL_TRY(bl_jansson_get_integers(object, numbers, sizeof numbers / sizeof *numbers, e));
-    BL_TRY(manifest_read_counts(object, m, e));
-    BL_TRY(manifest_read_untrained(object, m, e));
-    int code = bl_jansson_get_unescaped(object, "tool", &m->tool, e);
-    if (!code)
-        code = bl_jansson_get_unescaped(object, "simd", &m->simd, e);
-    if (code)
-        return code;
-    code = manifest_read_pairs(object, "libraries", &m->libraries, e);
-    if (!code)
-        code = manifest_read_pairs(object, "configuration", &m->configuration, e);
-    if (code)
-        return code;
+    if (counts && !json_is_object(counts))
+        return bl_error_set(e, BL_EDATA, "\"counts\" is not an object");
+    json_object_foreach(counts, key, value)
+    {
+        char text[32];
+        if (!json_is_integer(value) || json_integer_value(value) < 0)
+            return bl_error_set(e, BL_EDATA, "\"counts\": \"%s\" is not a number of sequences", key);
+        snprintf(text, sizeof text, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+        BL_TRY(bl_manifest_pair(&m->counts, key, text, e));
+    }
+    if (json_object_get(object, "untrained")) {
+        m->untrained.counted = m->format.blocks;
+        BL_TRY(bl_jansson_get_integer(object, "untrained", 0, INT64_MAX, &m->untrained.pieces, e));
+        BL_TRY(bl_jansson_get_integer(object, "untrained_blocks", 0, m->format.blocks, &m->untrained.blocks, e));
+    }
+    BL_TRY(bl_jansson_get_unescaped(object, "tool", &m->tool, e));
+    BL_TRY(bl_jansson_get_unescaped(object, "simd", &m->simd, e));
+    BL_TRY(manifest_read_pairs(object, "libraries", &m->libraries, e));
+    BL_TRY(manifest_read_pairs(object, "configuration", &m->configuration, e));
     bl_manifest_set_recorded(m);
-    BL_TRY(manifest_read_notes(object, m, e));
+    if (notes && !json_is_array(notes))
+        return bl_error_set(e, BL_EDATA, "\"notes\" is not a list");
+    for (size_t i = 0; i < json_array_size(notes); i++) {
+        if (!json_is_string(json_array_get(notes, i)))
+            return bl_error_set(e, BL_EDATA, "\"notes\" is not a list of strings");
+        BL_TRY(bl_manifest_note(m, "", e));
+        BL_TRY(bl_jansson_unescaped(json_array_get(notes, i), &m->note[i], e));
+    }
     BL_TRY(manifest_read_files(object, m, e));
     return manifest_check_size(m, e);
 }
 
 /* --- manifest file ------------------------------------------------------------------------------------------------ */
 
-/* The manifest as a file. Its checksum is computed over the text with the digits of the checksum as zeros. It is the
- * last member, so that its digits are the last occurrence of them in the text. */
+/* The manifest as a file. Its checksum is computed over the text with the digits of the checksum as zeros. It is
+ * the last member, so that its digits are the last occurrence of them in the text. */
 
-/* The last occurrence of digits in the text, or NULL. */
-static char *text_find_last(char *text, size_t size, const char *digits)
+/* Returns the offset of the last occurrence of digits in the text, or size if there is none. */
+static size_t text_find_last(const char *text, size_t size, const char *digits)
 {
-    char *found = NULL, *at = text;
-    while ((at = memmem(at, size - (size_t)(at - text), digits, strlen(digits))))
-        found = at++;
+    size_t found = size;
+    for (const char *at = text; (at = memmem(at, size - (size_t)(at - text), digits, strlen(digits))); at++)
+        found = (size_t)(at - text);
     return found;
 }
 
@@ -555,9 +466,10 @@ int bl_manifest_format(struct bl_manifest *manifest, struct bl_buffer *text, str
 {
     size_t begin = text->size;
     BL_TRY(bl_jansson_append(bl_manifest_to_json(manifest), text, e));
+    char *own = text->data + begin;
     size_t size = text->size - begin;
-    bl_checksum_format(bl_checksum(text->data + begin, size), manifest->digest);
-    memcpy(text_find_last(text->data + begin, size, NO_DIGEST), manifest->digest, BL_DIGEST_SIZE - 1);
+    bl_checksum_format(bl_checksum(own, size), manifest->digest);
+    memcpy(own + text_find_last(own, size, NO_DIGEST), manifest->digest, BL_DIGEST_SIZE - 1);
     return BL_OK;
 }
 
@@ -573,25 +485,6 @@ int bl_manifest_write(struct bl_manifest *manifest, const char *dir, struct bl_e
     return code;
 }
 
-/* Computes the checksum of the text, and compares it with the one in the text. *sound: they are equal. */
-static int manifest_check_digest(const json_t *object, const char *text, size_t size, char digest[BL_DIGEST_SIZE],
-                                 bool *sound, struct bl_error *e)
-{
-    uint64_t checksum = 0;
-    BL_TRY(bl_jansson_get_checksum(object, "checksum", &checksum, e));
-    bl_checksum_format(checksum, digest);
-    char *copy = malloc(size + 1);
-    if (!copy)
-        return bl_error_memory(e);
-    memcpy(copy, text, size);
-    char *digits = text_find_last(copy, size, digest);
-    if (digits)
-        memcpy(digits, NO_DIGEST, BL_DIGEST_SIZE - 1);
-    *sound = digits && bl_checksum(copy, size) == checksum;
-    free(copy);
-    return BL_OK;
-}
-
 int bl_manifest_parse(struct bl_manifest *manifest, const char *text, size_t size, bool *sound, struct bl_error *e)
 {
     *manifest = (struct bl_manifest){0};
@@ -599,6 +492,7 @@ int bl_manifest_parse(struct bl_manifest *manifest, const char *text, size_t siz
         return bl_error_set(e, BL_EDATA, "more than %zu values: not a manifest", BL_JSON_VALUES_MAX);
     json_t *object;
     int64_t version = 0;
+    uint64_t checksum = 0;
     int code = bl_jansson_parse(text, size, JSON_REJECT_DUPLICATES, &object, e);
     if (!code)
         code = bl_jansson_get_integer(object, "format", 1, INT64_MAX, &version, e);
@@ -607,9 +501,19 @@ int bl_manifest_parse(struct bl_manifest *manifest, const char *text, size_t siz
                             "format version %" PRId64 ", but this bload knows versions %d and %d: update bload",
                             version, BL_FORMAT_VERSION, BL_FORMAT_VIEW);
     if (!code)
-        code = manifest_check_digest(object, text, size, manifest->digest, sound, e);
-    if (!code)
+        code = bl_jansson_get_checksum(object, "checksum", &checksum, e);
+    if (!code) {
+        struct bl_checksum_state sum;
+        bl_checksum_format(checksum, manifest->digest);
+        const size_t at = text_find_last(text, size, manifest->digest), after = at + BL_DIGEST_SIZE - 1;
+        bl_checksum_begin(&sum);
+        bl_checksum_add(&sum, text, at);
+        bl_checksum_add(&sum, NO_DIGEST, BL_DIGEST_SIZE - 1);
+        if (at < size)
+            bl_checksum_add(&sum, text + after, size - after);
+        *sound = at < size && bl_checksum_end(&sum) == checksum;
         code = manifest_from_json(object, manifest, e);
+    }
     json_decref(object);
     if (code)
         bl_manifest_free(manifest);
@@ -618,8 +522,8 @@ int bl_manifest_parse(struct bl_manifest *manifest, const char *text, size_t siz
 
 int bl_manifest_inspect(struct bl_manifest *manifest, const char *dir, bool *sound, struct bl_error *e)
 {
-    *manifest = (struct bl_manifest){0};
     struct bl_buffer text = {0};
+    *manifest = (struct bl_manifest){0};
     char *path = bl_path_join(dir, BL_MANIFEST_FILE);
     if (!path)
         return bl_error_memory(e);
@@ -629,17 +533,15 @@ int bl_manifest_inspect(struct bl_manifest *manifest, const char *dir, bool *sou
                    ? bl_error_set(e, BL_EUSAGE, "%s is not a finished dataset: it has no " BL_MANIFEST_FILE, dir)
                : errno == ENOTDIR ? bl_error_set(e, BL_EUSAGE, "%s is a file, not the directory of a dataset", dir)
                                   : bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
-    if (code)
-        goto out;
-    code = bl_regular_check(path, e);
+    if (!code)
+        code = bl_regular_check(path, e);
     if (!code)
         code = bl_io_read_file(path, BL_MANIFEST_SIZE_MAX, &text, e);
-    if (code)
-        goto out;
-    code = bl_manifest_parse(manifest, text.data ? text.data : "", text.size, sound, e);
-    if (code == BL_EDATA)
-        bl_error_prefix(e, "%s", path);
-out:
+    if (!code) {
+        code = bl_manifest_parse(manifest, text.data ? text.data : "", text.size, sound, e);
+        if (code == BL_EDATA)
+            bl_error_prefix(e, "%s", path);
+    }
     bl_buffer_free(&text);
     free(path);
     return code;

@@ -1,3 +1,8 @@
+/* The places of stored sequences: collecting them from the indexes of sources, writing them to rows.safetensors, and
+ * finding them there.
+ *
+ * A mapped file may be damaged, and is too large to check when it is opened. So every search checks the values that it
+ * uses, and a place that is out of range counts as not stored. */
 #include "store/places.h"
 
 #include <fcntl.h>
@@ -13,20 +18,17 @@
 #include "base/output.h"
 #include "base/vector.h"
 
-/* Returns the first part of a row. Its parts are first to bl_places_end - 1; if both are equal, the row is not stored.
+/* Returns the first part of a row. Its parts are first to bl_places_end - 1. The row is not stored if both are equal.
  */
 static inline int64_t places_first(const struct bl_places *places, int64_t row)
 {
     return places->row_ptr ? places->row_ptr[row] : row;
 }
 
-/* --- places ------------------------------------------------------------------------------------------------------- */
-
-#define CHUNK 4096 /* pieces read at a time */
+#define CHUNK 4096 /* pieces, or values of an attribute, that are converted at a time */
 #define AHEAD 32   /* rows are in random order: prefetch the row of a piece this many pieces before it is used */
 
-/* --- finding ---------------------------------------------------------------------------------------------------- */
-
+/* --- finding ------------------------------------------------------------------------------------------------------ */
 /* Finds the parts of a row: *first to *end - 1. Returns false if the row is not stored, or if the tables, which may
  * come from a damaged file, give an impossible range. */
 static bool places_range(const struct bl_places *p, int64_t row, int64_t *first, int64_t *end)
@@ -76,7 +78,7 @@ int64_t bl_places_find(const struct bl_places *p, int64_t row, int64_t step)
     return has ? low : -1;
 }
 
-/* --- collecting ------------------------------------------------------------------------------------------------- */
+/* --- collecting --------------------------------------------------------------------------------------------------- */
 
 /* The tables of struct bl_places while they are filled, which needs pointers to mutable data. The indexes are read
  * twice: the first pass counts the parts of each row, the second pass stores them. */
@@ -88,32 +90,15 @@ struct collected {
     bool is_single, is_whole; /* every row has one part at most; every part begins its sequence */
 };
 
-/* A function that is called for each piece of an index in order. row: the row of the view. */
-typedef int piece_function(struct collected *c, int64_t row, const struct bl_place *piece, struct bl_error *e);
-
-/* First pass: counts a piece. */
-static int collected_count(struct collected *c, int64_t row, const struct bl_place *piece, struct bl_error *e)
+/* Stores a piece. c->count goes down to 0, so that the parts of a row are stored from its last place on. */
+static void collected_put(struct collected *c, int64_t row, const struct bl_place *piece)
 {
-    if (c->count[row] == UINT32_MAX)
-        return bl_error_set(e, BL_EDATA, "a sequence has too many pieces");
-    c->is_single &= !c->count[row]++;
-    c->is_whole &= !piece->source_start;
-    c->parts++;
-    return BL_OK;
-}
-
-/* Second pass: stores a piece. c->count goes down to 0, so that the parts of a row are stored from its last place on.
- */
-static int collected_put(struct collected *c, int64_t row, const struct bl_place *piece, struct bl_error *e)
-{
-    (void)e;
     int64_t part = c->row_ptr ? c->row_ptr[row] + --c->count[row] : row;
     c->block[part] = piece->block;
     c->start[part] = piece->start;
     c->length[part] = piece->length;
     if (c->source_start)
         c->source_start[part] = piece->source_start;
-    return BL_OK;
 }
 
 /* The tables of an index, read a chunk at a time. */
@@ -121,28 +106,6 @@ struct pieces_chunk {
     int64_t sequence[CHUNK], source_start[CHUNK], block_end[CHUNK];
     int32_t start[CHUNK], length[CHUNK];
 };
-
-/* Sets *end to the number after the last piece of a block. Call it for all blocks in order. */
-static int chunk_block_end(struct pieces_chunk *chunk, const struct bl_index *index, int64_t block, int64_t *end,
-                           struct bl_error *e)
-{
-    int64_t left = index->blocks - block;
-    int code = block % CHUNK ? BL_OK
-                             : bl_index_read(index, BL_INDEX_BLOCK_PTR, block + 1, left < CHUNK ? left : CHUNK,
-                                             chunk->block_end, e);
-    *end = chunk->block_end[block % CHUNK];
-    return code;
-}
-
-static int chunk_read(struct pieces_chunk *chunk, const struct bl_index *index, int64_t first, int64_t n,
-                      struct bl_error *e)
-{
-    const struct bl_index_column columns[] = {{BL_INDEX_SEQUENCE, chunk->sequence},
-                                              {BL_INDEX_SOURCE_START, chunk->source_start},
-                                              {BL_INDEX_START, chunk->start},
-                                              {BL_INDEX_LENGTH, chunk->length}};
-    return bl_index_read_columns(index, columns, sizeof columns / sizeof *columns, first, n, e);
-}
 
 /* Prefetches the entries of a row that is used soon. sequence: a value of the index, not checked yet, of the source
  * with the rows first_row to end_row - 1. */
@@ -158,48 +121,61 @@ BL_PREFETCHES void collected_prefetch(const struct collected *c, int64_t first_r
     }
 }
 
-/* Removes the first `steps` steps of a piece, which repeat the piece before. A piece with no further steps gets the
- * length 0. */
-static void place_skip(struct bl_place *piece, int64_t steps)
-{
-    if (piece->length <= steps || piece->start > INT32_MAX - steps || piece->source_start > INT64_MAX - steps) {
-        piece->length = 0;
-        return;
-    }
-    piece->source_start += steps;
-    piece->start += (int32_t)steps;
-    piece->length -= (int32_t)steps;
-}
-
-/* Calls take for each piece of an index, whose rows are rows first_row to end_row - 1 of the view. */
+/* Counts each piece of an index in the first pass, while c->block is NULL, and stores it in the second. The rows of the
+ * index are rows first_row to end_row - 1 of the view. The first index->overlap steps of a piece that continues a
+ * sequence repeat the piece before, and are left out. */
 static int index_each_piece(const struct bl_index *index, int64_t first_row, int64_t end_row, struct collected *c,
-                            piece_function *take, struct bl_error *e)
+                            struct bl_error *e)
 {
     struct pieces_chunk *chunk = malloc(sizeof *chunk);
-    int64_t end = 0, block = -1;
+    int64_t end = 0, block = -1; /* end: number after the last piece of the block */
     int code = chunk ? BL_OK : bl_error_memory(e);
     for (int64_t p = 0; p < index->pieces && !code; p++) {
         int64_t i = p % CHUNK, left = index->pieces - p;
-        if (i == 0)
-            code = chunk_read(chunk, index, p, left < CHUNK ? left : CHUNK, e);
+        if (i == 0) {
+            const struct bl_index_column columns[] = {{BL_INDEX_SEQUENCE, chunk->sequence},
+                                                      {BL_INDEX_SOURCE_START, chunk->source_start},
+                                                      {BL_INDEX_START, chunk->start},
+                                                      {BL_INDEX_LENGTH, chunk->length}};
+            code = bl_index_read_columns(index, columns, 4, p, left < CHUNK ? left : CHUNK, e);
+        }
         while (!code && p >= end) {
-            if (++block >= index->blocks)
+            int64_t blocks = index->blocks - ++block;
+            if (blocks <= 0)
                 code = bl_error_set(e, BL_EDATA, "%s: block_ptr does not rise to the number of pieces", index->path);
-            else
-                code = chunk_block_end(chunk, index, block, &end, e);
+            else if (block % CHUNK == 0)
+                code = bl_index_read(index, BL_INDEX_BLOCK_PTR, block + 1, blocks < CHUNK ? blocks : CHUNK,
+                                     chunk->block_end, e);
+            if (!code)
+                end = chunk->block_end[block % CHUNK];
         }
         if (code)
             break;
         if (i + AHEAD < CHUNK && AHEAD < left)
             collected_prefetch(c, first_row, end_row, chunk->sequence[i + AHEAD]);
         struct bl_place piece = {block, chunk->source_start[i], chunk->start[i], chunk->length[i]};
-        if (piece.source_start > 0)
-            place_skip(&piece, index->overlap);
-        if (chunk->sequence[i] < 0 || chunk->sequence[i] >= end_row - first_row || piece.length < 1 ||
-            piece.source_start < 0 || piece.start < 0)
+        const int64_t skip = piece.source_start > 0 ? index->overlap : 0;
+        bool fits = piece.length > skip && piece.start <= INT32_MAX - skip && piece.source_start <= INT64_MAX - skip;
+        if (fits) {
+            piece.source_start += skip;
+            piece.start += (int32_t)skip;
+            piece.length -= (int32_t)skip;
+        }
+        if (!fits || chunk->sequence[i] < 0 || chunk->sequence[i] >= end_row - first_row || piece.source_start < 0 ||
+            piece.start < 0) {
             code = bl_error_set(e, BL_EDATA, "%s: piece %" PRId64 " is invalid", index->path, p);
-        else
-            code = take(c, first_row + chunk->sequence[i], &piece, e);
+            break;
+        }
+        const int64_t row = first_row + chunk->sequence[i];
+        if (!c->block && c->count[row] == UINT32_MAX) {
+            code = bl_error_set(e, BL_EDATA, "a sequence has too many pieces");
+        } else if (!c->block) {
+            c->is_single &= !c->count[row]++;
+            c->is_whole &= !piece.source_start;
+            c->parts++;
+        } else {
+            collected_put(c, row, &piece);
+        }
     }
     free(chunk);
     return code;
@@ -233,71 +209,57 @@ static int collected_allocate(struct collected *c, struct bl_error *e)
     return BL_OK;
 }
 
+/* Orders the parts of a row for qsort, by their first steps. */
 static int place_compare(const void *a, const void *b)
 {
     int64_t one = ((const struct bl_place *)a)->source_start, two = ((const struct bl_place *)b)->source_start;
     return (one > two) - (one < two);
 }
 
-/* Sorts the parts of a row by their first steps. BL_EDATA: parts overlap, or steps between them are missing. */
-static int collected_sort_row(struct collected *c, int64_t row, struct bl_place *place, struct bl_error *e)
-{
-    int64_t first = c->row_ptr[row], n = c->row_ptr[row + 1] - first;
-    for (int64_t i = 0; i < n; i++)
-        place[i] = (struct bl_place){c->block[first + i], c->source_start[first + i], c->start[first + i],
-                                     c->length[first + i]};
-    qsort(place, (size_t)n, sizeof *place, place_compare);
-    for (int64_t i = 0; i < n; i++) {
-        c->block[first + i] = place[i].block;
-        c->source_start[first + i] = place[i].source_start;
-        c->start[first + i] = place[i].start;
-        c->length[first + i] = place[i].length;
-        if (i > 0 && place[i].source_start != place[i - 1].source_start + place[i - 1].length)
-            return bl_error_set(e, BL_EDATA,
-                                "sequence %" PRId64 " is stored up to step %" PRId64 ", and again from step %" PRId64
-                                ": its parts cannot be joined",
-                                row, place[i - 1].source_start + place[i - 1].length, place[i].source_start);
-    }
-    return BL_OK;
-}
-
-static int collected_sort(struct collected *c, struct bl_error *e)
-{
-    int64_t most = 0;
-    for (int64_t row = 0; row < c->rows; row++) {
-        int64_t n = c->row_ptr[row + 1] - c->row_ptr[row];
-        most = n > most ? n : most;
-    }
-    struct bl_place *place = malloc((size_t)most * sizeof *place);
-    int code = place || !most ? BL_OK : bl_error_memory(e);
-    for (int64_t row = 0; row < c->rows && !code; row++) {
-        if (c->row_ptr[row + 1] - c->row_ptr[row] > 1)
-            code = collected_sort_row(c, row, place, e);
-    }
-    free(place);
-    return code;
-}
-
-static int collected_fill(struct collected *c, const struct bl_index *index, const int64_t *first_row, size_t count,
-                          struct bl_error *e)
-{
-    int code = BL_OK;
-    for (size_t s = 0; s < count && !code; s++)
-        code = index_each_piece(&index[s], first_row[s], first_row[s + 1], c, collected_count, e);
-    if (!code)
-        code = collected_allocate(c, e);
-    for (size_t s = 0; s < count && !code; s++)
-        code = index_each_piece(&index[s], first_row[s], first_row[s + 1], c, collected_put, e);
-    return code || c->is_single ? code : collected_sort(c, e);
-}
-
+/* The parts of a row are sorted after the second pass, since blocks are in random order. BL_EDATA: parts of a row
+ * overlap, or steps between them are missing. */
 int bl_places_collect(struct bl_places *places, const struct bl_index *index, const int64_t *first_row, size_t count,
                       struct bl_error *e)
 {
     struct collected c = {.rows = first_row[count], .is_single = true, .is_whole = true};
     *places = (struct bl_places){0};
     c.count = calloc((size_t)c.rows + 1, sizeof *c.count);
-    int code = c.count ? collected_fill(&c, index, first_row, count, e) : bl_error_memory(e);
+    int code = c.count ? BL_OK : bl_error_memory(e);
+    for (size_t s = 0; s < count && !code; s++)
+        code = index_each_piece(&index[s], first_row[s], first_row[s + 1], &c, e);
+    if (!code)
+        code = collected_allocate(&c, e);
+    for (size_t s = 0; s < count && !code; s++)
+        code = index_each_piece(&index[s], first_row[s], first_row[s + 1], &c, e);
+    const int64_t sorted = code || c.is_single ? 0 : c.rows;
+    int64_t most = 0; /* parts of a row */
+    for (int64_t row = 0; row < sorted; row++)
+        most = c.row_ptr[row + 1] - c.row_ptr[row] > most ? c.row_ptr[row + 1] - c.row_ptr[row] : most;
+    struct bl_place *place = malloc((size_t)most * sizeof *place);
+    if (!place && most)
+        code = bl_error_memory(e);
+    for (int64_t row = 0; row < sorted && !code; row++) {
+        const int64_t first = c.row_ptr[row], n = c.row_ptr[row + 1] - first;
+        if (n < 2)
+            continue;
+        for (int64_t i = 0; i < n; i++)
+            place[i] = (struct bl_place){c.block[first + i], c.source_start[first + i], c.start[first + i],
+                                         c.length[first + i]};
+        qsort(place, (size_t)n, sizeof *place, place_compare);
+        for (int64_t i = 0; i < n && !code; i++) {
+            c.block[first + i] = place[i].block;
+            c.source_start[first + i] = place[i].source_start;
+            c.start[first + i] = place[i].start;
+            c.length[first + i] = place[i].length;
+            int64_t end = i ? place[i - 1].source_start + place[i - 1].length : place[i].source_start;
+            if (place[i].source_start != end)
+                code = bl_error_set(e, BL_EDATA,
+                                    "sequence %" PRId64 " is stored up to step %" PRId64
+                                    ", and again from step %" PRId64 ": its parts cannot be joined",
+                                    row, end, place[i].source_start);
+        }
+    }
+    free(place);
     free(c.count);
     *places = (struct bl_places){.rows = c.rows,
                                  .parts = c.parts,
@@ -311,6 +273,7 @@ int bl_places_collect(struct bl_places *places, const struct bl_index *index, co
     return code;
 }
 
+/* The members point to constant data, since most objects map a file; only allocated tables are freed. */
 void bl_places_free(struct bl_places *places)
 {
     if (places->map) {
@@ -325,14 +288,9 @@ void bl_places_free(struct bl_places *places)
     *places = (struct bl_places){0};
 }
 
-/* --- places file -------------------------------------------------------------------------------------------------- */
-
-/* rows.safetensors: writing the places and mapping them. */
+/* --- writing ------------------------------------------------------------------------------------------------------ */
 
 #define TABLES_MAX (BL_ATTRIBUTES_MAX + 6)
-#define PLACES_FILE_CHUNK 4096 /* values converted at a time */
-
-/* --- writing ---------------------------------------------------------------------------------------------------- */
 
 /* A table to be written: an array, or the column of an attribute. */
 struct table {
@@ -346,6 +304,7 @@ struct tables {
     int count;
 };
 
+/* Adds a table with one dimension. The tables are written in the order of these calls. */
 static void tables_add(struct tables *t, const char *name, enum bl_dtype dtype, int64_t size, const void *data,
                        int attribute)
 {
@@ -355,97 +314,59 @@ static void tables_add(struct tables *t, const char *name, enum bl_dtype dtype, 
     snprintf(table->tensor.name, sizeof table->tensor.name, "%s%s", attribute < 0 ? "" : BL_PLACES_ATTRIBUTE, name);
 }
 
-static int attribute_write(struct bl_output *out, const struct bl_attribute_values *values, int attribute, int64_t rows,
-                           struct bl_error *e)
-{
-    int64_t chunk[PLACES_FILE_CHUNK];
-    int code = BL_OK;
-    for (int64_t row = 0; row < rows && !code;) {
-        size_t n = 0;
-        for (; n < PLACES_FILE_CHUNK && row < rows; n++, row++)
-            chunk[n] = values->value[row * values->count + attribute];
-        code = bl_output_write(out, chunk, n * sizeof *chunk, e);
-    }
-    return code;
-}
-
-static int tables_write(struct tables *t, struct bl_output *out, const struct bl_attribute_values *values, int64_t rows,
-                        struct bl_error *e)
-{
-    const struct bl_metadata metadata[] = {{"bload_format", "1"}};
-    struct bl_tensor *order[TABLES_MAX];
-    const struct bl_tensor *placed[TABLES_MAX];
-    struct bl_buffer header = {0};
-    for (int i = 0; i < t->count; i++)
-        placed[i] = order[i] = &t->table[i].tensor;
-    int code = bl_safetensors_place(order, t->count, e);
-    if (!code)
-        code = bl_safetensors_header(placed, t->count, metadata, 1, &header, e);
-    if (!code)
-        code = bl_output_write(out, header.data, header.size, e);
-    for (int i = 0; i < t->count && !code; i++) {
-        const struct table *table = &t->table[i];
-        size_t size = (size_t)(table->tensor.end - table->tensor.begin);
-        code = table->attribute < 0 ? bl_output_write(out, table->data, size, e)
-                                    : attribute_write(out, values, table->attribute, rows, e);
-    }
-    bl_buffer_free(&header);
-    return code;
-}
-
+/* A column of an attribute is gathered from the values of all rows. */
 int bl_places_write(const struct bl_places *p, const char *dir, const struct bl_format *format,
                     const struct bl_attribute_values *values, const int64_t *renamed, size_t renamed_count,
                     struct bl_error *e)
 {
-    struct tables tables = {.count = 0};
+    const struct bl_metadata metadata[] = {{"bload_format", "1"}};
+    struct tables t = {.count = 0};
+    struct bl_tensor *order[TABLES_MAX];
+    const struct bl_tensor *placed[TABLES_MAX];
+    struct bl_buffer header = {0};
     struct bl_output out = {0};
-    tables_add(&tables, "block", BL_I64, p->parts, p->block, -1);
+    int64_t chunk[CHUNK];
+    tables_add(&t, "block", BL_I64, p->parts, p->block, -1);
     if (p->row_ptr)
-        tables_add(&tables, "row_ptr", BL_I64, p->rows + 1, p->row_ptr, -1);
+        tables_add(&t, "row_ptr", BL_I64, p->rows + 1, p->row_ptr, -1);
     if (p->source_start)
-        tables_add(&tables, "source_start", BL_I64, p->parts, p->source_start, -1);
+        tables_add(&t, "source_start", BL_I64, p->parts, p->source_start, -1);
     for (int a = 0; a < format->attributes; a++)
-        tables_add(&tables, format->attribute[a].name, format->attribute[a].dtype, p->rows, NULL, a);
+        tables_add(&t, format->attribute[a].name, format->attribute[a].dtype, p->rows, NULL, a);
     if (renamed_count)
-        tables_add(&tables, "renamed", BL_I64, (int64_t)renamed_count, renamed, -1);
-    tables_add(&tables, "length", BL_I32, p->parts, p->length, -1);
-    tables_add(&tables, "start", BL_I32, p->parts, p->start, -1);
+        tables_add(&t, "renamed", BL_I64, (int64_t)renamed_count, renamed, -1);
+    tables_add(&t, "length", BL_I32, p->parts, p->length, -1);
+    tables_add(&t, "start", BL_I32, p->parts, p->start, -1);
+    for (int i = 0; i < t.count; i++)
+        placed[i] = order[i] = &t.table[i].tensor;
     char *path = bl_path_join(dir, BL_PLACES_FILE);
     int code = path ? bl_output_own(&out, path, e) : bl_error_memory(e);
     if (!code)
-        code = tables_write(&tables, &out, values, p->rows, e);
+        code = bl_safetensors_place(order, t.count, e);
+    if (!code)
+        code = bl_safetensors_header(placed, t.count, metadata, 1, &header, e);
+    if (!code)
+        code = bl_output_write(&out, header.data, header.size, e);
+    for (int i = 0; i < t.count && !code; i++) {
+        const struct table *table = &t.table[i];
+        if (table->attribute < 0)
+            code = bl_output_write(&out, table->data, (size_t)(table->tensor.end - table->tensor.begin), e);
+        for (int64_t row = table->attribute < 0 ? p->rows : 0; row < p->rows && !code;) {
+            size_t n = 0;
+            for (; n < CHUNK && row < p->rows; n++, row++)
+                chunk[n] = values->value[row * values->count + table->attribute];
+            code = bl_output_write(&out, chunk, n * sizeof *chunk, e);
+        }
+    }
     if (!code)
         code = bl_output_commit(&out, e);
     bl_output_abort(&out);
+    bl_buffer_free(&header);
     free(path);
     return code;
 }
 
-/* --- reading ---------------------------------------------------------------------------------------------------- */
-
-/* Maps the file. BL_EDATA: it is too short for the header of a safetensors file. */
-static int places_map(struct bl_places *p, const char *path, struct bl_error *e)
-{
-    struct stat status;
-    int fd = bl_regular_open(path, e), code = BL_OK;
-    if (fd < 0)
-        return fd;
-    if (fstat(fd, &status) != 0)
-        code = bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
-    else if (status.st_size < BL_SAFETENSORS_PREFIX)
-        code = bl_error_set(e, BL_EDATA, "%s is too short for a safetensors file", path);
-    if (code)
-        goto out;
-    p->map_size = (size_t)status.st_size;
-    p->map = mmap(NULL, p->map_size, PROT_READ, MAP_SHARED, fd, 0);
-    if (p->map == MAP_FAILED) {
-        p->map = NULL;
-        code = bl_error_errno(e, BL_EFAIL, "cannot map %s", path);
-    }
-out:
-    close(fd);
-    return code;
-}
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 
 /* Returns the values of a table of `size` elements in the mapped file; NULL: the table is missing, or has another type
  * or size. size -1: any size, which is stored in *found. */
@@ -461,6 +382,7 @@ static const void *places_table(const struct bl_places *p, const struct bl_safet
     return (const char *)p->map + file->data + t->begin;
 }
 
+/* Sets the members to the tables of the mapped file. BL_EDATA: a table that must exist is missing or invalid. */
 static int places_find_tables(struct bl_places *p, const struct bl_safetensors *file, const struct bl_manifest *m,
                               struct bl_error *e)
 {
@@ -487,12 +409,26 @@ static int places_find_tables(struct bl_places *p, const struct bl_safetensors *
 int bl_places_open(struct bl_places *p, const char *dir, const struct bl_manifest *manifest, struct bl_error *e)
 {
     struct bl_safetensors file = {0};
+    struct stat status;
     int64_t data = 0;
     *p = (struct bl_places){0};
     char *path = bl_path_join(dir, BL_PLACES_FILE);
-    int code = path ? places_map(p, path, e) : bl_error_memory(e);
+    int fd = path ? bl_regular_open(path, e) : bl_error_memory(e), code = fd < 0 ? fd : BL_OK;
     if (code)
         goto out;
+    if (fstat(fd, &status) != 0)
+        code = bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
+    else if (status.st_size < BL_SAFETENSORS_PREFIX)
+        code = bl_error_set(e, BL_EDATA, "%s is too short for a safetensors file", path);
+    if (code)
+        goto out;
+    void *map = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, fd, 0);
+    if (map == MAP_FAILED) {
+        code = bl_error_errno(e, BL_EFAIL, "cannot map %s", path);
+        goto out;
+    }
+    p->map = map;
+    p->map_size = (size_t)status.st_size;
     code = bl_safetensors_prefix(p->map, (int64_t)p->map_size, &data, e);
     if (!code)
         code = bl_safetensors_parse(p->map, (size_t)data, (int64_t)p->map_size, &file, e);
@@ -501,6 +437,8 @@ int bl_places_open(struct bl_places *p, const char *dir, const struct bl_manifes
     if (code)
         bl_error_prefix(e, "%s", path);
 out:
+    if (fd >= 0)
+        close(fd); /* the mapping stays */
     bl_safetensors_free(&file);
     free(path);
     if (code)

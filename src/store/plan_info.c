@@ -1,3 +1,7 @@
+/* Helpers for JSON by jansson, and the information about a plan as JSON.
+ *
+ * JSON is for programs of others: names of members stay as they are, new members are added, and readers of this file
+ * accept texts of older versions, which lack the newer members. */
 #include "store/plan_info.h"
 
 #include <inttypes.h>
@@ -31,6 +35,7 @@ void bl_jansson_set(json_t **object, const char *name, json_t *value)
     }
 }
 
+/* Receives text from jansson: out is a struct bl_buffer, which remembers a failure. */
 static int json_write_buffer(const char *text, size_t size, void *out)
 {
     bl_buffer_append(out, text, size);
@@ -95,11 +100,10 @@ int bl_jansson_unescaped(const json_t *value, char **out, struct bl_error *e)
 {
     char *copy = strdup(json_string_value(value));
     int64_t size = copy ? bl_text_unescape(copy, strlen(copy)) : -1;
-    if (copy && size >= 0) {
+    if (size >= 0)
         copy[size] = '\0';
-    } else if (copy) {
+    else if (copy)
         strcpy(copy, json_string_value(value));
-    }
     free(*out);
     *out = copy;
     return copy ? BL_OK : bl_error_memory(e);
@@ -180,17 +184,7 @@ void bl_plan_info_make(struct bl_plan_info *plan_info, const struct bl_plan *pla
 
 #define PLAN_INFO_MAX ((size_t)1 << 20) /* bytes: a limit in case another file has this name */
 
-/* JSON readers support integers up to 2^63 - 1; a larger seed is kept exactly as a string. */
-static json_t *plan_info_seed_json(uint64_t seed)
-{
-    if (seed <= INT64_MAX)
-        return json_integer((json_int_t)seed);
-    char digits[24];
-    snprintf(digits, sizeof digits, "%" PRIu64, seed);
-    return json_string(digits);
-}
-
-/* The balance of a plan in JSON. */
+/* The members of a plan's balance in JSON. */
 static const struct {
     const char *name;
     size_t at; /* a double of struct bl_plan_balance */
@@ -202,74 +196,27 @@ static const struct {
                        {"cost_ks_random", offsetof(struct bl_plan_balance, apart_drawn)},
                        {"cost_neighbours", offsetof(struct bl_plan_balance, neighbours)}};
 
+/* Number of entries in balance_members. */
 #define BALANCE_MEMBERS (sizeof balance_members / sizeof *balance_members)
 
-static void plan_info_add_balance(const struct bl_plan_balance *b, json_t **object)
-{
-    for (size_t i = 0; b->is_measured && i < BALANCE_MEMBERS; i++)
-        bl_jansson_set(object, balance_members[i].name,
-                       json_real(*(const double *)(const void *)((const char *)b + balance_members[i].at)));
-}
-
-static void plan_info_read_balance(const json_t *object, struct bl_plan_balance *b)
-{
-    b->is_measured = json_is_number(json_object_get(object, balance_members[0].name));
-    for (size_t i = 0; i < BALANCE_MEMBERS; i++)
-        *(double *)(void *)((char *)b + balance_members[i].at) =
-            json_number_value(json_object_get(object, balance_members[i].name));
-}
-
-static void plan_info_add_pair_repeat(const struct bl_pair_repeat *pair_repeat, json_t **object)
-{
-    if (!pair_repeat->is_measured)
-        return;
-    bool any = pair_repeat->pairs > 0;
-    bl_jansson_set(object, "met_again", any ? json_real(bl_pair_repeat_share(pair_repeat)) : json_null());
-    bl_jansson_set(object, "met_again_random", any ? json_real(pair_repeat->random) : json_null());
-}
-
-static void plan_info_add_columns(const struct bl_plan_info *w, json_t **object)
-{
-    if (!w->columns)
-        return;
-    json_t *list = json_array();
-    for (int c = 0; c < w->columns; c++) {
-        const struct bl_plan_info_column *column = &w->column[c];
-        json_t *one = json_object();
-        bl_jansson_set(&one, "column", bl_jansson_escaped(column->name));
-        bl_jansson_set(&one, "max", json_real(column->max));
-        bl_jansson_set(&one, "filled", json_real(column->filled.mean));
-        bl_jansson_set(&one, "filled_highest", json_real(column->filled.highest));
-        bl_jansson_push(&list, one);
-    }
-    bl_jansson_set(object, "max_column", list);
-}
-
-static void plan_info_read_columns(const json_t *object, struct bl_plan_info *w)
-{
-    const json_t *list = json_object_get(object, "max_column");
-    for (size_t i = 0; i < json_array_size(list) && i < BL_PLAN_COLUMNS_MAX; i++) {
-        const json_t *one = json_array_get(list, i);
-        const char *name = json_string_value(json_object_get(one, "column"));
-        struct bl_plan_info_column *column = &w->column[w->columns++];
-        snprintf(column->name, sizeof column->name, "%s", name ? name : "");
-        column->max = json_number_value(json_object_get(one, "max"));
-        column->filled.mean = json_number_value(json_object_get(one, "filled"));
-        column->filled.highest = json_number_value(json_object_get(one, "filled_highest"));
-    }
-}
-
+/* JSON readers support integers up to 2^63 - 1: a larger seed is kept exactly, as a string of digits. */
 void bl_plan_info_to_json(const struct bl_plan_info *w, json_t **object)
 {
+    char digits[24];
+    snprintf(digits, sizeof digits, "%" PRIu64, w->seed);
     bl_jansson_set(object, "strategy", json_string(w->strategy));
     bl_jansson_set(object, "fill", w->fill[0] ? json_string(w->fill) : json_null());
     bl_jansson_set(object, "T", json_integer(w->T));
-    bl_jansson_set(object, "seed", w->seed_unknown ? json_null() : plan_info_seed_json(w->seed));
+    bl_jansson_set(object, "seed",
+                   w->seed_unknown        ? json_null()
+                   : w->seed <= INT64_MAX ? json_integer((json_int_t)w->seed)
+                                          : json_string(digits));
     bl_jansson_set(object, "sequences", json_integer(w->sequences));
     bl_jansson_set(object, "steps", json_integer(w->steps));
     bl_jansson_set(object, "longest", json_integer(w->longest));
     bl_jansson_set(object, "blocks", json_integer(w->blocks));
     bl_jansson_set(object, "padding", json_integer(w->padding));
+    /* Members that only some options give are left out otherwise: readers of older versions expect no null. */
     if (w->align_padding > 0)
         bl_jansson_set(object, "align_padding", json_integer(w->align_padding));
     bl_jansson_set(object, "deleted", json_integer(w->deleted));
@@ -289,11 +236,30 @@ void bl_plan_info_to_json(const struct bl_plan_info *w, json_t **object)
         bl_jansson_set(object, "bytes", json_integer(w->bytes));
     if (w->seconds > 0)
         bl_jansson_set(object, "seconds", json_real(w->seconds));
-    plan_info_add_balance(&w->balance, object);
-    plan_info_add_columns(w, object);
-    plan_info_add_pair_repeat(&w->pair_repeat, object);
+    const char *balance = (const char *)&w->balance;
+    for (size_t i = 0; w->balance.is_measured && i < BALANCE_MEMBERS; i++)
+        bl_jansson_set(object, balance_members[i].name,
+                       json_real(*(const double *)(const void *)(balance + balance_members[i].at)));
+    json_t *list = w->columns ? json_array() : NULL;
+    for (int c = 0; c < w->columns; c++) {
+        const struct bl_plan_info_column *column = &w->column[c];
+        json_t *one = json_object();
+        bl_jansson_set(&one, "column", bl_jansson_escaped(column->name));
+        bl_jansson_set(&one, "max", json_real(column->max));
+        bl_jansson_set(&one, "filled", json_real(column->filled.mean));
+        bl_jansson_set(&one, "filled_highest", json_real(column->filled.highest));
+        bl_jansson_push(&list, one);
+    }
+    if (w->columns)
+        bl_jansson_set(object, "max_column", list);
+    if (!w->pair_repeat.is_measured)
+        return;
+    bool any = w->pair_repeat.pairs > 0; /* there are pairs to compare */
+    bl_jansson_set(object, "met_again", any ? json_real(bl_pair_repeat_share(&w->pair_repeat)) : json_null());
+    bl_jansson_set(object, "met_again_random", any ? json_real(w->pair_repeat.random) : json_null());
 }
 
+/* Reads a word of at most 15 bytes; null becomes "" if may_be_null. */
 static int plan_info_read_text(const json_t *object, const char *name, char out[16], bool may_be_null,
                                struct bl_error *e)
 {
@@ -309,6 +275,7 @@ static int plan_info_read_text(const json_t *object, const char *name, char out[
     return BL_OK;
 }
 
+/* Reads the seed: an integer, a string of digits, or null if it is unknown. */
 static int plan_info_read_seed(const json_t *object, uint64_t *seed, bool *unknown, struct bl_error *e)
 {
     const json_t *value = json_object_get(object, "seed");
@@ -325,6 +292,8 @@ static int plan_info_read_seed(const json_t *object, uint64_t *seed, bool *unkno
     return good ? BL_OK : bl_error_set(e, BL_EDATA, "\"seed\" is missing, or not a number");
 }
 
+/* The balance and the columns with a maximum are optional, and values of other types in them count as 0: they are only
+ * shown. */
 int bl_plan_info_from_json(struct bl_plan_info *w, const json_t *object, struct bl_error *e)
 {
     const struct bl_jansson_integer numbers[] = {
@@ -342,32 +311,35 @@ int bl_plan_info_from_json(struct bl_plan_info *w, const json_t *object, struct 
         {"batches_per_rank", 0, &w->batches_per_rank},
     };
     *w = (struct bl_plan_info){0};
-    int code = plan_info_read_text(object, "strategy", w->strategy, false, e);
-    if (code)
-        return code;
-    code = plan_info_read_text(object, "fill", w->fill, true, e);
-    if (code)
-        return code;
-    code = plan_info_read_seed(object, &w->seed, &w->seed_unknown, e);
-    if (code)
-        return code;
-    code = bl_jansson_get_integers(object, numbers, sizeof numbers / sizeof *numbers, e);
-    if (code)
-        return code;
+    BL_TRY(plan_info_read_text(object, "strategy", w->strategy, false, e));
+    BL_TRY(plan_info_read_text(object, "fill", w->fill, true, e));
+    BL_TRY(plan_info_read_seed(object, &w->seed, &w->seed_unknown, e));
+    BL_TRY(bl_jansson_get_integers(object, numbers, sizeof numbers / sizeof *numbers, e));
     const json_t *efficiency = json_object_get(object, "efficiency");
     if (!json_is_number(efficiency) || json_number_value(efficiency) < 0 || json_number_value(efficiency) > 1)
         return bl_error_set(e, BL_EDATA, "\"efficiency\" is missing, or not between 0 and 1");
     w->efficiency = json_number_value(efficiency);
     w->align_padding = json_integer_value(json_object_get(object, "align_padding"));
     if (json_object_get(object, "overlap")) {
-        code = bl_jansson_get_integer(object, "overlap", 1, w->T - 1, &w->overlap, e);
-        if (!code)
-            code = bl_jansson_get_integer(object, "repeated", 0, INT64_MAX / 2, &w->repeated, e);
+        BL_TRY(bl_jansson_get_integer(object, "overlap", 1, w->T - 1, &w->overlap, e));
+        BL_TRY(bl_jansson_get_integer(object, "repeated", 0, INT64_MAX / 2, &w->repeated, e));
     }
-    if (code)
-        return code;
-    plan_info_read_balance(object, &w->balance);
-    plan_info_read_columns(object, w);
+    char *balance = (char *)&w->balance;
+    for (size_t i = 0; i < BALANCE_MEMBERS; i++)
+        *(double *)(void *)(balance + balance_members[i].at) =
+            json_number_value(json_object_get(object, balance_members[i].name));
+    /* All values of the balance are written together, so that the first one tells whether there are any. */
+    w->balance.is_measured = json_is_number(json_object_get(object, balance_members[0].name));
+    const json_t *list = json_object_get(object, "max_column");
+    for (size_t i = 0; i < json_array_size(list) && i < BL_PLAN_COLUMNS_MAX; i++) {
+        const json_t *one = json_array_get(list, i);
+        const char *name = json_string_value(json_object_get(one, "column"));
+        struct bl_plan_info_column *column = &w->column[w->columns++];
+        snprintf(column->name, sizeof column->name, "%s", name ? name : "");
+        column->max = json_number_value(json_object_get(one, "max"));
+        column->filled.mean = json_number_value(json_object_get(one, "filled"));
+        column->filled.highest = json_number_value(json_object_get(one, "filled_highest"));
+    }
     return BL_OK;
 }
 
@@ -378,6 +350,7 @@ int bl_plan_info_format(const struct bl_plan_info *plan_info, struct bl_buffer *
     return bl_jansson_append(object, out, e);
 }
 
+/* A member that occurs twice is rejected: readers differ in which one they take. */
 int bl_plan_info_parse(struct bl_plan_info *plan_info, const char *text, size_t size, struct bl_error *e)
 {
     json_t *object;
@@ -400,6 +373,7 @@ int bl_plan_info_read(struct bl_plan_info *plan_info, const char *path, struct b
     return code;
 }
 
+/* Returns a list of the information about `count` plans; NULL: memory ran out. */
 static json_t *plan_info_rows_json(const struct bl_plan_info *plan_info, int count)
 {
     json_t *rows = json_array();

@@ -1,3 +1,7 @@
+/* plan.tsv: writing and reading a plan as text.
+ *
+ * A plan may have billions of digits, so that writing avoids printf, and reading grows all arrays together. Most checks
+ * are made line by line, for messages with a line number; bl_plan_check then checks the complete plan. */
 #include "store/plan_table.h"
 
 #include <inttypes.h>
@@ -10,8 +14,7 @@
 #include "base/text.h"
 #include "plan/limits.h"
 
-/* A plan may have billions of digits. So rows are formatted into a chunk of memory, four digits at a time from a table
- * of all four-digit numbers. */
+/* Rows are formatted into a chunk of memory, four digits at a time from a table of all four-digit numbers. */
 enum { CHUNK = 1 << 18, ROW_MAX = 5 * 21, FOURS = 10000 };
 
 struct plan_writer {
@@ -19,43 +22,31 @@ struct plan_writer {
     char *chunk;    /* [CHUNK + 2 * ROW_MAX] */
 };
 
-static int plan_writer_open(struct plan_writer *w, struct bl_error *e)
-{
-    w->four = malloc(FOURS * sizeof *w->four);
-    w->chunk = malloc(CHUNK + 2 * ROW_MAX);
-    if (!w->four || !w->chunk)
-        return bl_error_memory(e);
-    for (uint32_t i = 0; i < FOURS; i++)
-        w->four[i] = UINT32_C(0x30303030) + (i / 1000 | i / 100 % 10 << 8 | i / 10 % 10 << 16 | i % 10 << 24);
-    return BL_OK;
-}
-
+/* Copies four digits, and returns the address after them. */
 static char *digits_put_four(char *to, uint32_t digits)
 {
     memcpy(to, &digits, sizeof digits);
     return to + sizeof digits;
 }
 
-/* Writes a number below FOURS without leading zeros, and returns the address after it. */
-static char *digits_put_small(char *to, const uint32_t *four, uint32_t value)
-{
-    unsigned zeros = (value < 1000) + (value < 100) + (value < 10);
-    return digits_put_four(to, four[value] >> 8 * zeros) - zeros;
-}
-
+/* Writes a number and the character `end`, and returns the address after them. The first group of four digits is
+ * shifted, so that its leading zeros fall away; up to three bytes after the number may be overwritten. */
 static char *digits_put(char *to, const uint32_t *four, uint64_t value, char end)
 {
+    /* The groups are found from the last to the first, and written in reverse. */
     uint32_t after[4]; /* up to five groups of four digits */
     int n = 0;
     for (; value >= FOURS; value /= FOURS)
         after[n++] = (uint32_t)(value % FOURS);
-    to = digits_put_small(to, four, (uint32_t)value);
+    unsigned zeros = (value < 1000) + (value < 100) + (value < 10);
+    to = digits_put_four(to, four[value] >> 8 * zeros) - zeros;
     while (n > 0)
         to = digits_put_four(to, four[after[--n]]);
     *to++ = end;
     return to;
 }
 
+/* Writes the chunk to the file and empties it, if it holds at least `least` bytes. *to: the end of its text. */
 static int plan_writer_flush(const struct plan_writer *w, char **to, size_t least, struct bl_output *out,
                              struct bl_error *e)
 {
@@ -66,6 +57,7 @@ static int plan_writer_flush(const struct plan_writer *w, char **to, size_t leas
     return bl_output_write(out, w->chunk, size, e);
 }
 
+/* Formats the pieces of block b at *at. The digits of the block are made once, and copied to each row. */
 static int plan_writer_block(const struct plan_writer *w, char **at, const struct bl_plan *plan, const int64_t *length,
                              size_t b, struct bl_output *out, struct bl_error *e)
 {
@@ -90,14 +82,16 @@ static int plan_writer_block(const struct plan_writer *w, char **at, const struc
 
 int bl_plan_table_write(struct bl_output *out, const struct bl_plan *plan, const int64_t *length, struct bl_error *e)
 {
-    struct plan_writer w;
-    int code = plan_writer_open(&w, e);
+    struct plan_writer w = {malloc(FOURS * sizeof *w.four), malloc(CHUNK + 2 * ROW_MAX)};
     char *to = w.chunk;
-    if (code)
+    int code = BL_OK;
+    if (!w.four || !w.chunk) {
+        code = bl_error_memory(e);
         goto out;
+    }
+    for (uint32_t i = 0; i < FOURS; i++)
+        w.four[i] = UINT32_C(0x30303030) + (i / 1000 | i / 100 % 10 << 8 | i / 10 % 10 << 16 | i % 10 << 24);
     code = bl_output_write(out, BL_PLAN_TABLE_HEADER, strlen(BL_PLAN_TABLE_HEADER), e);
-    if (code)
-        goto out;
     for (size_t b = 0; b < plan->blocks && !code; b++) {
         if (plan->block_ptr[b] == plan->block_ptr[b + 1])
             to += sprintf(to, "%zu\t-1\t0\t0\t0\n", b);
@@ -116,15 +110,16 @@ out:
 /* A plan that is being read: its arrays grow together. */
 struct plan_reader {
     struct bl_plan *plan;
-    const int64_t *length;
-    size_t count;
+    size_t count; /* sequences in the table */
     size_t piece_capacity, block_capacity;
     int64_t end; /* end of the last piece in its block */
     struct bl_alignment alignment;
 };
 
+/* The columns of the table, in order. */
 enum { BLOCK, SEQUENCE, START, LENGTH, SOURCE_START, VALUES };
 
+/* Adds a row to the plan, after checks of what a single row and the one before it show. v: [VALUES]. */
 static int plan_reader_add(struct plan_reader *r, const int64_t *v, struct bl_error *e)
 {
     struct bl_plan *p = r->plan;
@@ -138,6 +133,7 @@ static int plan_reader_add(struct plan_reader *r, const int64_t *v, struct bl_er
         return bl_error_set(e, BL_EFAIL, "a piece of %" PRId64 " steps", v[LENGTH]);
     if (v[SEQUENCE] >= (int64_t)r->count)
         return bl_error_set(e, BL_EFAIL, "no sequence %" PRId64 ": the table has %zu rows", v[SEQUENCE], r->count);
+    /* block_ptr always has its end: after each row, the plan so far is complete. */
     if (BL_ARRAY_RESERVE(p->block_ptr, r->block_capacity, p->blocks + 2, e) ||
         bl_plan_reserve(p, &r->piece_capacity, p->pieces + 1, e))
         return BL_EFAIL;
@@ -161,6 +157,7 @@ static int plan_reader_add(struct plan_reader *r, const int64_t *v, struct bl_er
     return BL_OK;
 }
 
+/* Parses a row: five integers divided by tabs, of which only the sequence may be -1. Returns -1 if it is invalid. */
 static int plan_row_parse(const char *line, int64_t *value)
 {
     for (int v = 0; v < VALUES; v++) {
@@ -175,18 +172,7 @@ static int plan_row_parse(const char *line, int64_t *value)
     return 0;
 }
 
-/* Drops lengths and source starts if all pieces are whole sequences. */
-static void plan_drop_whole(struct bl_plan *plan, const int64_t *length)
-{
-    for (size_t p = 0; p < plan->pieces; p++) {
-        if (plan->source_start[p] || plan->length[p] != length[plan->sequence[p]])
-            return;
-    }
-    free(plan->length);
-    free(plan->source_start);
-    plan->length = plan->source_start = NULL;
-}
-
+/* Reads all lines, and adds their rows to the plan. */
 static int plan_reader_read(struct plan_reader *r, struct bl_lines *lines, struct bl_error *e)
 {
     char *line;
@@ -218,7 +204,7 @@ int bl_plan_table_read(struct bl_plan *plan, const char *path, int64_t T, int64_
                        const int64_t *length, size_t count, struct bl_error *e)
 {
     *plan = (struct bl_plan){.T = T, .overlap = overlap};
-    struct plan_reader r = {.plan = plan, .length = length, .count = count};
+    struct plan_reader r = {.plan = plan, .count = count};
     struct bl_lines lines;
     BL_TRY(bl_lines_open(&lines, path, e));
     int code = plan_reader_read(&r, &lines, e);
@@ -237,7 +223,15 @@ int bl_plan_table_read(struct bl_plan *plan, const char *path, int64_t T, int64_
         code = bl_error_set(e, BL_EFAIL, "%s: the plan is empty", path);
     if (code)
         goto out;
-    plan_drop_whole(plan, length);
+    /* A plan of complete sequences needs neither lengths nor source starts. */
+    bool are_complete = true;
+    for (size_t p = 0; p < plan->pieces && are_complete; p++)
+        are_complete = !plan->source_start[p] && plan->length[p] == length[plan->sequence[p]];
+    if (are_complete) {
+        free(plan->length);
+        free(plan->source_start);
+        plan->length = plan->source_start = NULL;
+    }
     code = bl_plan_check(plan, length, count, e);
     if (code)
         bl_error_prefix(e, "%s", path);

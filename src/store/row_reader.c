@@ -1,3 +1,7 @@
+/* The rows of sequences.tsv: reading a row back from its file, and writing one.
+ *
+ * Rows are mostly read in order. So the reader keeps the bytes after the row that was read last, and begins with a
+ * small read, in case the next row is elsewhere. */
 #include "store/row_reader.h"
 
 #include <errno.h>
@@ -62,58 +66,7 @@ bool bl_sequences_is_clean(const struct bl_sequences *t)
 #define ROW_READ 512
 #define ROWS_READ ((size_t)64 << 10)
 
-/* Reads the next bytes of the file, and appends them to text->ahead. */
-static int row_read_ahead(const struct bl_sequences_file *file, struct bl_row_reader *text, struct bl_error *e)
-{
-    struct bl_buffer *ahead = &text->ahead;
-    ssize_t n;
-    if (!bl_buffer_reserve(ahead, text->most))
-        return bl_error_memory(e);
-    do
-        n = pread(file->fd, ahead->data + ahead->size, text->most, text->ahead_at + (int64_t)ahead->size);
-    while (n < 0 && errno == EINTR);
-    if (n < 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot read %s", file->path);
-    if (n == 0)
-        return bl_error_set(e, BL_EFAIL, "%s changed while it was being read", file->path);
-    ahead->size += (size_t)n;
-    return BL_OK;
-}
-
-/* Reads the line at offset into line, without its newline. Consecutive rows are read by ever larger reads, since one
- * system call for each row would cost as much as everything else. */
-static int row_read_line(const struct bl_sequences_file *file, int64_t offset, struct bl_row_reader *text,
-                         struct bl_error *e)
-{
-    struct bl_buffer *ahead = &text->ahead;
-    const char *newline;
-    if (text->next != offset || text->fd != file->fd) {
-        ahead->size = text->most = 0;
-        text->ahead_at = text->next = offset;
-        text->fd = file->fd;
-    }
-    size_t at = (size_t)(offset - text->ahead_at);
-    while (!(newline = at < ahead->size ? memchr(ahead->data + at, '\n', ahead->size - at) : NULL)) {
-        if (ahead->size - at > BL_LINE_MAX)
-            return bl_error_set(e, BL_EFAIL, "%s changed while it was being read", file->path);
-        if (at)
-            memmove(ahead->data, ahead->data + at, ahead->size - at);
-        ahead->size -= at;
-        at = 0;
-        text->ahead_at = offset;
-        text->most = !text->most ? ROW_READ : text->most < ROWS_READ ? 2 * text->most : ROWS_READ;
-        BL_TRY(row_read_ahead(file, text, e));
-    }
-    size_t size = (size_t)(newline - ahead->data) - at;
-    text->next = offset + (int64_t)size + 1;
-    if (text->sum)
-        bl_checksum_add(text->sum, ahead->data + at, size + 1);
-    bl_buffer_clear(&text->line);
-    bl_buffer_append(&text->line, ahead->data + at, size);
-    return bl_buffer_check(&text->line, e);
-}
-
-/* An integer from -1 to max; "" is -1. */
+/* Parses an integer from -1 to max; "" is -1. */
 static bool row_parse_optional(const char *text, int64_t max, int64_t *value)
 {
     *value = -1;
@@ -144,7 +97,9 @@ static int row_parse_numbers(struct bl_row *row, const char *const v[BL_COLUMNS_
     return BL_OK;
 }
 
-/* Reads the line of row i, without its newline, and finds its file. */
+/* Reads the line of row i into text->line, without its newline, and finds its file. Consecutive rows are read by ever
+ * larger reads, since one system call for each row would cost as much as everything else. BL_EFAIL: the file changed
+ * after its rows were counted, or cannot be read. */
 static int row_find_line(const struct bl_sequences *t, size_t i, const struct bl_sequences_file **out,
                          struct bl_row_reader *text, struct bl_error *e)
 {
@@ -154,7 +109,43 @@ static int row_find_line(const struct bl_sequences *t, size_t i, const struct bl
     *out = file;
     if (!t->offset || file->fd < 0)
         return bl_error_set(e, BL_EFAIL, "row %zu cannot be read back from %s", i, file->path);
-    return row_read_line(file, t->offset[i], text, e);
+    const int64_t offset = t->offset[i];
+    struct bl_buffer *ahead = &text->ahead;
+    const char *newline;
+    if (text->next != offset || text->fd != file->fd) {
+        ahead->size = text->most = 0;
+        text->ahead_at = text->next = offset;
+        text->fd = file->fd;
+    }
+    size_t at = (size_t)(offset - text->ahead_at);
+    while (!(newline = at < ahead->size ? memchr(ahead->data + at, '\n', ahead->size - at) : NULL)) {
+        if (ahead->size - at > BL_LINE_MAX)
+            return bl_error_set(e, BL_EFAIL, "%s changed while it was being read", file->path);
+        if (at)
+            memmove(ahead->data, ahead->data + at, ahead->size - at);
+        ahead->size -= at;
+        at = 0;
+        text->ahead_at = offset;
+        text->most = !text->most ? ROW_READ : text->most < ROWS_READ ? 2 * text->most : ROWS_READ;
+        if (!bl_buffer_reserve(ahead, text->most))
+            return bl_error_memory(e);
+        ssize_t n;
+        do
+            n = pread(file->fd, ahead->data + ahead->size, text->most, offset + (int64_t)ahead->size);
+        while (n < 0 && errno == EINTR);
+        if (n < 0)
+            return bl_error_errno(e, BL_EFAIL, "cannot read %s", file->path);
+        if (n == 0)
+            return bl_error_set(e, BL_EFAIL, "%s changed while it was being read", file->path);
+        ahead->size += (size_t)n;
+    }
+    size_t size = (size_t)(newline - ahead->data) - at;
+    text->next = offset + (int64_t)size + 1;
+    if (text->sum)
+        bl_checksum_add(text->sum, ahead->data + at, size + 1);
+    bl_buffer_clear(&text->line);
+    bl_buffer_append(&text->line, ahead->data + at, size);
+    return bl_buffer_check(&text->line, e);
 }
 
 int bl_row_reader_line(const struct bl_sequences *t, size_t i, struct bl_row_reader *text, struct bl_error *e)
@@ -213,6 +204,7 @@ const char *bl_row_reader_field(const struct bl_row_reader *text, const char *na
     return at >= 0 ? text->field[at] : NULL;
 }
 
+/* Appends a text with escapes, and the tab after it. */
 static void row_append_field(struct bl_buffer *out, const char *text)
 {
     bl_text_escape(out, text, strlen(text));

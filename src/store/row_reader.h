@@ -23,9 +23,9 @@
 struct bl_sequences_file {
     char *path;
     int fd;       /* -1: stdin, whose rows cannot be read again */
-    size_t first; /* number, in the whole table, of the first row of this file */
+    size_t first; /* number of its first row, counted through all files */
     struct bl_columns columns;
-    uint64_t checksum; /* of the whole file as it was read */
+    uint64_t checksum; /* of all bytes of the file as it was read */
 };
 
 #define BL_SEQUENCES_NUMBERS_MAX 9

@@ -1,3 +1,9 @@
+/* The safetensors container: making headers and parsing them. A header is JSON in one line, for example
+ *
+ *   {"__metadata__": {"bload_format": "1"}, "tokens": {"dtype": "U16", "shape": [4, 128], "data_offsets": [0, 1024]}}
+ *
+ * where data_offsets count from the end of the header. Python's safetensors maps such a file without a copy, so that
+ * the order of tensors is chosen for alignment: large elements come first. */
 #include "store/safetensors.h"
 
 #include <inttypes.h>
@@ -30,34 +36,25 @@ int bl_safetensors_place(struct bl_tensor *const tensor[], int count, struct bl_
     return BL_OK;
 }
 
-/* --- writing ---------------------------------------------------------------------------------------------------- */
-
-static json_t *tensor_to_json(const struct bl_tensor *tensor)
-{
-    json_t *shape = json_array();
-    for (int i = 0; i < tensor->rank; i++)
-        bl_jansson_push(&shape, json_integer(tensor->shape[i]));
-    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", bl_dtype_name(tensor->dtype), "shape", shape, "data_offsets",
-                     (json_int_t)tensor->begin, (json_int_t)tensor->end);
-}
-
-static json_t *safetensors_to_json(const struct bl_tensor *const tensor[], int count,
-                                   const struct bl_metadata *metadata, int pairs)
-{
-    json_t *header = json_object(), *extra = json_object();
-    for (int i = 0; i < pairs; i++)
-        bl_jansson_set(&extra, metadata[i].name, json_string(metadata[i].value));
-    bl_jansson_set(&header, "__metadata__", extra);
-    for (int i = 0; i < count; i++)
-        bl_jansson_set(&header, tensor[i]->name, tensor_to_json(tensor[i]));
-    return header;
-}
+/* --- writing ------------------------------------------------------------------------------------------------------ */
 
 int bl_safetensors_header(const struct bl_tensor *const tensor[], int count, const struct bl_metadata *metadata,
                           int pairs, struct bl_buffer *out, struct bl_error *e)
 {
     struct bl_buffer text = {0};
-    int code = bl_jansson_append_compact(safetensors_to_json(tensor, count, metadata, pairs), &text, e);
+    json_t *header = json_object(), *extra = json_object();
+    for (int i = 0; i < pairs; i++)
+        bl_jansson_set(&extra, metadata[i].name, json_string(metadata[i].value));
+    bl_jansson_set(&header, "__metadata__", extra);
+    for (int i = 0; i < count; i++) {
+        json_t *shape = json_array();
+        for (int d = 0; d < tensor[i]->rank; d++)
+            bl_jansson_push(&shape, json_integer(tensor[i]->shape[d]));
+        bl_jansson_set(&header, tensor[i]->name,
+                       json_pack("{s:s, s:o, s:[I, I]}", "dtype", bl_dtype_name(tensor[i]->dtype), "shape", shape,
+                                 "data_offsets", (json_int_t)tensor[i]->begin, (json_int_t)tensor[i]->end));
+    }
+    int code = bl_jansson_append_compact(header, &text, e);
     if (code)
         goto out;
     size_t used = BL_SAFETENSORS_PREFIX + text.size;
@@ -83,7 +80,7 @@ int bl_safetensors_pad(struct bl_buffer *header, size_t size, struct bl_error *e
     return BL_OK;
 }
 
-/* --- parsing ---------------------------------------------------------------------------------------------------- */
+/* --- parsing ------------------------------------------------------------------------------------------------------ */
 
 int bl_safetensors_prefix(const void *prefix, int64_t file_size, int64_t *data, struct bl_error *e)
 {
@@ -98,21 +95,7 @@ int bl_safetensors_prefix(const void *prefix, int64_t file_size, int64_t *data, 
     return BL_OK;
 }
 
-static int tensor_parse_shape(json_t *shape, struct bl_tensor *out, struct bl_error *e)
-{
-    if (!json_is_array(shape) || json_array_size(shape) > BL_TENSOR_RANK_MAX)
-        return bl_error_set(e, BL_EDATA, "tensor \"%s\": shape is not a list of at most %d numbers", out->name,
-                            BL_TENSOR_RANK_MAX);
-    out->rank = (int)json_array_size(shape);
-    for (int i = 0; i < out->rank; i++) {
-        const json_t *dimension = json_array_get(shape, (size_t)i);
-        if (!json_is_integer(dimension) || json_integer_value(dimension) < 0)
-            return bl_error_set(e, BL_EDATA, "tensor \"%s\": dimension %d is not a size", out->name, i);
-        out->shape[i] = json_integer_value(dimension);
-    }
-    return BL_OK;
-}
-
+/* Parses the entry of one tensor. BL_EDATA: it is invalid, or its offsets do not fit its type and shape. */
 static int tensor_parse(const char *name, json_t *entry, struct bl_tensor *out, struct bl_error *e)
 {
     if (strlen(name) >= sizeof out->name)
@@ -123,8 +106,17 @@ static int tensor_parse(const char *name, json_t *entry, struct bl_tensor *out, 
     if (type < 0)
         return bl_error_set(e, BL_EDATA, "tensor \"%s\": unknown dtype", name);
     out->dtype = (enum bl_dtype)type;
-    BL_TRY(tensor_parse_shape(json_object_get(entry, "shape"), out, e));
-    json_t *offsets = json_object_get(entry, "data_offsets");
+    const json_t *shape = json_object_get(entry, "shape"), *offsets = json_object_get(entry, "data_offsets");
+    if (!json_is_array(shape) || json_array_size(shape) > BL_TENSOR_RANK_MAX)
+        return bl_error_set(e, BL_EDATA, "tensor \"%s\": shape is not a list of at most %d numbers", out->name,
+                            BL_TENSOR_RANK_MAX);
+    out->rank = (int)json_array_size(shape);
+    for (int i = 0; i < out->rank; i++) {
+        const json_t *dimension = json_array_get(shape, (size_t)i);
+        if (!json_is_integer(dimension) || json_integer_value(dimension) < 0)
+            return bl_error_set(e, BL_EDATA, "tensor \"%s\": dimension %d is not a size", out->name, i);
+        out->shape[i] = json_integer_value(dimension);
+    }
     const json_t *begin = json_array_get(offsets, 0), *end = json_array_get(offsets, 1);
     if (json_array_size(offsets) != 2 || !json_is_integer(begin) || !json_is_integer(end))
         return bl_error_set(e, BL_EDATA, "tensor \"%s\": data_offsets are not two numbers", name);
@@ -136,6 +128,7 @@ static int tensor_parse(const char *name, json_t *entry, struct bl_tensor *out, 
     return BL_OK;
 }
 
+/* Orders tensors for qsort as they lie in the file; an empty tensor comes before the one that begins at its place. */
 static int tensor_compare_begin(const void *a, const void *b)
 {
     const struct bl_tensor *x = a, *y = b;
@@ -144,25 +137,9 @@ static int tensor_compare_begin(const void *a, const void *b)
     return (x->end > y->end) - (x->end < y->end);
 }
 
-/* Checks that the tensors fill the data without gaps or overlaps: in file order, each tensor begins where the one
- * before it ends, and the last one ends at the end of the file. */
-static int safetensors_check_holes(const struct bl_safetensors *file, int64_t file_size, struct bl_error *e)
-{
-    int64_t at = 0;
-    for (int i = 0; i < file->count; i++) {
-        if (file->tensor[i].begin != at)
-            return bl_error_set(e, BL_EDATA, "tensor \"%s\" begins at %" PRId64 ", not at %" PRId64,
-                                file->tensor[i].name, file->tensor[i].begin, at);
-        at = file->tensor[i].end;
-    }
-    if (at != file_size - file->data)
-        return bl_error_set(e, BL_EDATA,
-                            "the tensors have %" PRId64 " bytes, the file has %" PRId64 " after its header", at,
-                            file_size - file->data);
-    return BL_OK;
-}
-
-static int safetensors_parse_entries(json_t *header, struct bl_safetensors *out, struct bl_error *e)
+/* Parses all tensors, and sorts them by their offsets. Then checks that they fill the data without gaps or overlaps:
+ * each tensor begins where the one before it ends, and the last one ends at the end of the file. */
+static int safetensors_parse_entries(json_t *header, int64_t file_size, struct bl_safetensors *out, struct bl_error *e)
 {
     out->tensor = calloc(json_object_size(header) + 1, sizeof *out->tensor);
     if (!out->tensor)
@@ -177,6 +154,17 @@ static int safetensors_parse_entries(json_t *header, struct bl_safetensors *out,
         out->count++;
     }
     qsort(out->tensor, (size_t)out->count, sizeof *out->tensor, tensor_compare_begin);
+    int64_t at = 0;
+    for (int i = 0; i < out->count; i++) {
+        if (out->tensor[i].begin != at)
+            return bl_error_set(e, BL_EDATA, "tensor \"%s\" begins at %" PRId64 ", not at %" PRId64,
+                                out->tensor[i].name, out->tensor[i].begin, at);
+        at = out->tensor[i].end;
+    }
+    if (at != file_size - out->data)
+        return bl_error_set(e, BL_EDATA,
+                            "the tensors have %" PRId64 " bytes, the file has %" PRId64 " after its header", at,
+                            file_size - out->data);
     return BL_OK;
 }
 
@@ -186,9 +174,7 @@ int bl_safetensors_parse(const char *head, size_t size, int64_t file_size, struc
     *out = (struct bl_safetensors){0};
     if (size < BL_SAFETENSORS_PREFIX)
         return bl_error_set(e, BL_EDATA, "too short for a safetensors file");
-    int code = bl_safetensors_prefix(head, file_size, &out->data, e);
-    if (code)
-        return code;
+    BL_TRY(bl_safetensors_prefix(head, file_size, &out->data, e));
     if (out->data != (int64_t)size)
         return bl_error_set(e, BL_EDATA, "the size of the header differs from its first 8 bytes");
     json_error_t why;
@@ -196,14 +182,11 @@ int bl_safetensors_parse(const char *head, size_t size, int64_t file_size, struc
         return bl_error_set(e, BL_EDATA, "more than %zu values in the header", BL_JSON_VALUES_MAX);
     json_t *header =
         json_loadb(head + BL_SAFETENSORS_PREFIX, size - BL_SAFETENSORS_PREFIX, JSON_REJECT_DUPLICATES, &why);
-    if (!json_is_object(header)) {
+    int code = BL_OK;
+    if (json_is_object(header))
+        code = safetensors_parse_entries(header, file_size, out, e);
+    else
         code = bl_error_set(e, BL_EDATA, "the header is not a JSON object: %s", header ? "another value" : why.text);
-        goto out;
-    }
-    code = safetensors_parse_entries(header, out, e);
-    if (!code)
-        code = safetensors_check_holes(out, file_size, e);
-out:
     json_decref(header);
     if (code)
         bl_safetensors_free(out);

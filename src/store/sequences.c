@@ -1,3 +1,7 @@
+/* sequences.tsv: reading tables into memory, and finding ids that occur twice.
+ *
+ * A table may have 10^8 rows. So its strings stay in the file, ids are known by their hashes only while the table is
+ * read, and lists of plain lengths have a path of their own, which reads 8 bytes at a time. */
 #include "store/sequences.h"
 
 #include <inttypes.h>
@@ -103,28 +107,16 @@ static int duplicates_report_ids(const struct bl_sequences *t, uint64_t hash, st
     return code;
 }
 
-/* Sets the error for two ids with this hash. Rows of stdin cannot be read back, so equal hashes are taken as equal ids.
- */
-static int duplicates_report_hash(const struct bl_sequences *t, const uint64_t *unsorted, uint64_t hash,
-                                  struct bl_error *e)
-{
-    size_t at = 0;
-    while (unsorted[at] != hash)
-        at++;
-    size_t next = at + 1;
-    while (unsorted[next] != hash)
-        next++;
-    return duplicates_report_pair(t, at, NULL, next, NULL, e);
-}
-
 /* Checks that no id occurs twice. hash: the XXH3 of each row's id as written in the file; this function sorts the
- * array. BL_EFAIL: an id occurs twice; the message names it and both rows. */
+ * array. Rows of stdin cannot be read back, so that equal hashes are taken as equal ids there, and their rows are found
+ * in a copy of the unsorted array. BL_EFAIL: an id occurs twice; the message names both rows. */
 static int duplicates_check(const struct bl_sequences *t, uint64_t *hash, struct bl_error *e)
 {
     bool gone = false;
     int code = BL_OK;
     for (int f = 0; f < t->files; f++)
         gone |= t->file[f].fd < 0;
+    /* Only rows that cannot be read back need the copy, which takes 8 bytes a row. */
     uint64_t *unsorted = gone ? malloc((t->count + 1) * sizeof *unsorted) : NULL;
     if (gone && !unsorted)
         return bl_error_memory(e);
@@ -132,26 +124,18 @@ static int duplicates_check(const struct bl_sequences *t, uint64_t *hash, struct
         memcpy(unsorted, hash, t->count * sizeof *hash);
     bl_sort_u64(hash, t->count, 0);
     for (size_t i = 1; i < t->count && !code; i++) {
-        if (hash[i] == hash[i - 1])
-            code = gone ? duplicates_report_hash(t, unsorted, hash[i], e) : duplicates_report_ids(t, hash[i], e);
+        if (hash[i] != hash[i - 1])
+            continue;
+        size_t at = 0;
+        while (gone && unsorted[at] != hash[i])
+            at++;
+        size_t next = at + 1;
+        while (gone && unsorted[next] != hash[i])
+            next++;
+        code = gone ? duplicates_report_pair(t, at, NULL, next, NULL, e) : duplicates_report_ids(t, hash[i], e);
     }
     free(unsorted);
     return code;
-}
-
-/* Moves one of each hash that occurs several times to the front of a sorted array, and returns their number. */
-static size_t duplicates_compact(uint64_t *sorted, size_t count)
-{
-    size_t kept = 0;
-    for (size_t i = 1; i < count; i++) {
-        uint64_t hash = sorted[i];
-        bool again = hash == sorted[i - 1];
-        while (i + 1 < count && sorted[i + 1] == hash)
-            i++, again = true;
-        if (again)
-            sorted[kept++] = hash;
-    }
-    return kept;
 }
 
 /* Returns the index of a hash in a compacted array, or count if the array lacks it. */
@@ -170,38 +154,13 @@ static size_t duplicates_find(const uint64_t *sorted, size_t count, uint64_t has
     return count;
 }
 
-/* Lists the rows whose hash is one of the `several` compacted hashes. */
-static int duplicates_list(const uint64_t *sorted, size_t several, const uint64_t *hash, const int64_t *length,
-                           size_t count, int64_t **rows, size_t *listed, struct bl_error *e)
-{
-    size_t capacity = 0;
-    int code = BL_OK;
-    uint8_t *usable = calloc(several, 1); /* rows with steps that have the hash; 2 stands for more */
-    if (!usable)
-        return bl_error_memory(e);
-    for (size_t i = 0; i < count; i++) {
-        size_t at = length[i] ? duplicates_find(sorted, several, hash[i]) : several;
-        if (at < several && usable[at] < 2)
-            usable[at]++;
-    }
-    for (size_t i = 0; i < count && !code; i++) {
-        size_t at = duplicates_find(sorted, several, hash[i]);
-        if (at == several || (length[i] && usable[at] == 1))
-            continue;
-        code = BL_ARRAY_RESERVE(*rows, capacity, *listed + 1, e);
-        if (!code)
-            (*rows)[(*listed)++] = (int64_t)i;
-    }
-    free(usable);
-    return code;
-}
-
 /* Lists the rows whose id another row has, ascending, in *rows, [*listed], which the caller frees; NULL: there are
  * none. If only one of the rows with an id has steps, that row is not listed, since its id is unique among the usable
  * rows. hash, length: [count], the hash of the id and the steps of each row. Equal hashes are taken as equal ids. */
 static int duplicates_collect(const uint64_t *hash, const int64_t *length, size_t count, int64_t **rows, size_t *listed,
                               struct bl_error *e)
 {
+    size_t several = 0, capacity = 0;
     *rows = NULL;
     *listed = 0;
     if (!count)
@@ -211,8 +170,28 @@ static int duplicates_collect(const uint64_t *hash, const int64_t *length, size_
         return bl_error_memory(e);
     memcpy(sorted, hash, count * sizeof *sorted);
     bl_sort_u64(sorted, count, 0);
-    size_t several = duplicates_compact(sorted, count);
-    int code = several ? duplicates_list(sorted, several, hash, length, count, rows, listed, e) : BL_OK;
+    /* Move one of each hash that occurs several times to the front. */
+    for (size_t i = 1; i < count; i++) {
+        uint64_t again = sorted[i];
+        if (again == sorted[i - 1] && (!several || sorted[several - 1] != again))
+            sorted[several++] = again;
+    }
+    uint8_t *usable = calloc(several + 1, 1); /* rows with steps that have the hash; 2 stands for more */
+    int code = usable ? BL_OK : bl_error_memory(e);
+    for (size_t i = 0; i < count && several && !code; i++) {
+        size_t at = length[i] ? duplicates_find(sorted, several, hash[i]) : several;
+        if (at < several && usable[at] < 2)
+            usable[at]++;
+    }
+    for (size_t i = 0; i < count && several && !code; i++) {
+        size_t at = duplicates_find(sorted, several, hash[i]);
+        if (at == several || (length[i] && usable[at] == 1))
+            continue;
+        code = BL_ARRAY_RESERVE(*rows, capacity, *listed + 1, e);
+        if (!code)
+            (*rows)[(*listed)++] = (int64_t)i;
+    }
+    free(usable);
     free(sorted);
     return code;
 }
@@ -229,115 +208,81 @@ struct sequences_loader {
     struct bl_groups groups;
 };
 
+/* Returns the value of a known column with its escapes, or the argument `missing` if the file has no such column. */
+static const char *columns_value(const struct bl_columns *columns, char *const *field, enum bl_column column,
+                                 const char *missing)
+{
+    int at = columns->place[column];
+    return at < 0 ? missing : field[at];
+}
+
+/* Makes room for so many rows in all arrays that the table has, which share one capacity. */
 static int loader_reserve(struct sequences_loader *l, size_t needed, struct bl_error *e)
 {
     struct bl_sequences *t = l->table;
     if (needed <= l->capacity)
         return BL_OK;
     size_t capacity = bl_array_capacity(l->capacity, needed);
-    int code = BL_ARRAY_RESIZE(t->length, capacity, e);
-    if (!code && l->hash)
-        code = BL_ARRAY_RESIZE(l->hash, capacity, e);
-    if (!code && l->hash)
-        code = BL_ARRAY_RESIZE(t->offset, capacity, e);
-    if (!code && l->columns.group_by)
-        code = BL_ARRAY_RESIZE(t->group, capacity, e);
-    for (int k = 0; !code && k < l->columns.numbers; k++)
-        code = BL_ARRAY_RESIZE(t->number[k], capacity, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESIZE(t->length, capacity, e));
+    if (l->hash) {
+        BL_TRY(BL_ARRAY_RESIZE(l->hash, capacity, e));
+        BL_TRY(BL_ARRAY_RESIZE(t->offset, capacity, e));
+    }
+    if (l->columns.group_by)
+        BL_TRY(BL_ARRAY_RESIZE(t->group, capacity, e));
+    for (int k = 0; k < l->columns.numbers; k++)
+        BL_TRY(BL_ARRAY_RESIZE(t->number[k], capacity, e));
     l->capacity = capacity;
     return BL_OK;
 }
 
-/* Stores kind and sampling of the first ok row, and the first row that differs. */
-static int loader_check_kind(struct bl_sequences *t, const struct bl_sequences_file *file, char **field, int64_t number,
-                             struct bl_error *e)
-{
-    const char *kind = bl_columns_unescape(&file->columns, field, BL_COLUMN_KIND, "");
-    const char *sampling = bl_columns_unescape(&file->columns, field, BL_COLUMN_SAMPLING, "");
-    if (!kind || !sampling)
-        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": invalid escape in kind or sampling", file->path, number);
-    if (!t->kind) {
-        t->kind = strdup(kind);
-        t->sampling = strdup(sampling);
-        return t->kind && t->sampling ? BL_OK : bl_error_memory(e);
-    }
-    if (t->mixed == SIZE_MAX && (strcmp(t->kind, kind) != 0 || strcmp(t->sampling, sampling) != 0))
-        t->mixed = t->count;
-    return BL_OK;
-}
-
-/* Parses status and length of a row. */
-static int row_parse_length(const struct bl_sequences_file *file, char **field, int64_t number,
-                            enum bl_row_status *status, int64_t *length, struct bl_error *e)
-{
-    const char *word = bl_columns_value(&file->columns, field, BL_COLUMN_STATUS, "ok");
-    const char *text = field[file->columns.place[BL_COLUMN_LENGTH]];
-    int parsed = bl_row_status_parse(word), least = parsed == BL_ROW_OK ? 1 : 0;
-    if (parsed < 0)
-        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": invalid status \"%s\" (ok, skipped, dropped, failed)",
-                            file->path, number, word);
-    *status = (enum bl_row_status)parsed;
-    if (!bl_text_to_int(text, strlen(text), least, INT64_MAX, length))
-        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": invalid length \"%s\" (expected an integer from %d)",
-                            file->path, number, text, least);
-    return BL_OK;
-}
-
-static int loader_parse_number(const struct sequences_loader *l, const struct bl_sequences_file *file, char **field,
-                               int64_t row, int k, struct bl_error *e)
-{
-    const char *text = field[l->number_column[k]];
-    char *end = NULL;
-    double value = *text >= '0' && *text <= '9' ? strtod(text, &end) : -1; /* the process is in the C locale */
-    l->table->number[k][l->table->count] = value;
-    if (value >= 0 && isfinite(value) && end && !*end)
-        return BL_OK;
-    return bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": the %s is \"%s\": --%s needs a column of numbers of at least 0",
-                        file->path, row, l->columns.number[k].name, text, l->columns.number[k].option);
-}
-
-/* Reads the further columns of a row. */
+/* Reads the further columns of a row: its group, and its numbers, which are 0 for rows that are not ok. */
 static int loader_add_columns(struct sequences_loader *l, const struct bl_sequences_file *file, char **field,
                               int64_t number, enum bl_row_status status, struct bl_error *e)
 {
     struct bl_sequences *t = l->table;
-    int code = BL_OK;
-    for (int k = 0; !code && k < l->columns.numbers; k++) {
+    for (int k = 0; k < l->columns.numbers; k++) {
         t->number[k][t->count] = 0;
-        if (status == BL_ROW_OK)
-            code = loader_parse_number(l, file, field, number, k, e);
+        if (status != BL_ROW_OK)
+            continue;
+        const char *text = field[l->number_column[k]];
+        char *end = NULL;
+        double value = *text >= '0' && *text <= '9' ? strtod(text, &end) : -1; /* the process is in the C locale */
+        t->number[k][t->count] = value;
+        if (value < 0 || !isfinite(value) || !end || *end)
+            return bl_error_set(e, BL_EUSAGE,
+                                "%s:%" PRId64 ": the %s is \"%s\": --%s needs a column of numbers of at least 0",
+                                file->path, number, l->columns.number[k].name, text, l->columns.number[k].option);
     }
-    if (code || !l->columns.group_by)
-        return code;
+    if (!l->columns.group_by)
+        return BL_OK;
     const char *group = field[l->group_column];
     return bl_groups_find(&l->groups, group, strlen(group), &t->group[t->count], e);
 }
 
-static void sequences_count_row(struct bl_sequences *t, enum bl_row_status status, int64_t length, const char *reason)
-{
-    t->by_status[status]++;
-    t->excluded += status == BL_ROW_DROPPED && !length;
-    t->held += status == BL_ROW_DROPPED && strcmp(reason, BL_REASON_HELD) == 0;
-    if (status == BL_ROW_DROPPED && !length)
-        bl_left_out_count(&t->left_out, reason);
-    t->damaged += status == BL_ROW_OK && *reason;
-    t->empty += status == BL_ROW_SKIPPED && strcmp(reason, BL_REASON_EMPTY) == 0;
-}
-
+/* Adds the row of a line, which it splits in place. number: of the line, for messages; offset: of the line in its file.
+ * The table keeps kind and sampling of the first ok row, and the number of the first row that differs. */
 static int loader_add_row(struct sequences_loader *l, const struct bl_sequences_file *file, char *line, int64_t number,
                           int64_t offset, struct bl_error *e)
 {
+    const struct bl_columns *columns = &file->columns;
     struct bl_sequences *t = l->table;
     char *field[BL_COLUMNS_MAX];
-    enum bl_row_status status = BL_ROW_OK;
     int64_t length = 0;
     int fields = bl_columns_split(line, field);
-    if (fields != file->columns.count)
+    if (fields != columns->count)
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": %d columns where the header has %d", file->path, number,
-                            fields, file->columns.count);
-    BL_TRY(row_parse_length(file, field, number, &status, &length, e));
+                            fields, columns->count);
+    const char *word = columns_value(columns, field, BL_COLUMN_STATUS, "ok");
+    const char *text = field[columns->place[BL_COLUMN_LENGTH]], *id = field[columns->place[BL_COLUMN_ID]];
+    const char *reason = columns_value(columns, field, BL_COLUMN_REASON, "");
+    int status = bl_row_status_parse(word), least = status == BL_ROW_OK ? 1 : 0;
+    if (status < 0)
+        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": invalid status \"%s\" (ok, skipped, dropped, failed)",
+                            file->path, number, word);
+    if (!bl_text_to_int(text, strlen(text), least, INT64_MAX, &length))
+        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": invalid length \"%s\" (expected an integer from %d)",
+                            file->path, number, text, least);
     BL_TRY(loader_reserve(l, t->count + 1, e));
     if (status == BL_ROW_OK && t->count < l->columns.rows && l->columns.left_out[t->count]) {
         status = BL_ROW_DROPPED;
@@ -347,14 +292,26 @@ static int loader_add_row(struct sequences_loader *l, const struct bl_sequences_
         if (__builtin_add_overflow(t->steps, length, &t->steps))
             return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": the lengths add up to more than 2^63", file->path,
                                 number);
-        BL_TRY(loader_check_kind(t, file, field, number, e));
+        const char *kind = bl_columns_unescape(columns, field, BL_COLUMN_KIND, "");
+        const char *sampling = bl_columns_unescape(columns, field, BL_COLUMN_SAMPLING, "");
+        if (!kind || !sampling)
+            return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": invalid escape in kind or sampling", file->path, number);
+        if (!t->kind && (!(t->kind = strdup(kind)) || !(t->sampling = strdup(sampling))))
+            return bl_error_memory(e);
+        if (t->mixed == SIZE_MAX && (strcmp(t->kind, kind) != 0 || strcmp(t->sampling, sampling) != 0))
+            t->mixed = t->count;
     }
-    BL_TRY(loader_add_columns(l, file, field, number, status, e));
-    const char *id = field[file->columns.place[BL_COLUMN_ID]];
+    BL_TRY(loader_add_columns(l, file, field, number, (enum bl_row_status)status, e));
     l->hash[t->count] = XXH3_64bits(id, strlen(id));
     t->offset[t->count] = offset;
     t->length[t->count++] = status == BL_ROW_OK ? length : 0;
-    sequences_count_row(t, status, length, bl_columns_value(&file->columns, field, BL_COLUMN_REASON, ""));
+    t->by_status[status]++;
+    t->excluded += status == BL_ROW_DROPPED && !length;
+    t->held += status == BL_ROW_DROPPED && strcmp(reason, BL_REASON_HELD) == 0;
+    if (status == BL_ROW_DROPPED && !length)
+        bl_left_out_count(&t->left_out, reason);
+    t->damaged += status == BL_ROW_OK && *reason;
+    t->empty += status == BL_ROW_SKIPPED && strcmp(reason, BL_REASON_EMPTY) == 0;
     return BL_OK;
 }
 
@@ -424,6 +381,7 @@ static int loader_add_lengths(struct sequences_loader *l, const char *path, cons
     return BL_OK;
 }
 
+/* Finds the further columns in the header of a file. */
 static int loader_find_columns(struct sequences_loader *l, const struct bl_sequences_file *file, const char *header,
                                struct bl_error *e)
 {
@@ -440,6 +398,7 @@ static int loader_find_columns(struct sequences_loader *l, const struct bl_seque
     return BL_OK;
 }
 
+/* Reads all lines of a file. A list of lengths has no header line. */
 static int loader_read_lines(struct sequences_loader *l, struct bl_sequences_file *file, struct bl_lines *lines,
                              struct bl_error *e)
 {
@@ -447,35 +406,30 @@ static int loader_read_lines(struct sequences_loader *l, struct bl_sequences_fil
     size_t size;
     bool ended;
     for (;;) {
-        int code = bl_lines_next(lines, &line, &size, &ended, e);
-        if (code)
-            return code;
+        BL_TRY(bl_lines_next(lines, &line, &size, &ended, e));
         if (!line)
             break;
         if (strlen(line) != size)
             return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": NUL byte: not a text table", file->path, lines->number);
         if (!l->hash) {
-            code = loader_add_lengths(l, file->path, line, size, lines->number, e);
+            BL_TRY(loader_add_lengths(l, file->path, line, size, lines->number, e));
         } else if (lines->number == 1) {
-            code = loader_find_columns(l, file, line, e);
-            if (!code)
-                code = bl_columns_read(&file->columns, line, file->path, e);
+            BL_TRY(loader_find_columns(l, file, line, e));
+            BL_TRY(bl_columns_read(&file->columns, line, file->path, e));
         } else {
-            code = loader_add_row(l, file, line, lines->number, lines->offset, e);
+            BL_TRY(loader_add_row(l, file, line, lines->number, lines->offset, e));
         }
-        if (!code && !ended)
-            code = bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": truncated: the file ends in the middle of a line",
+        if (!ended)
+            return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": truncated: the file ends in the middle of a line",
                                 file->path, lines->number);
-        if (!code && !l->hash)
-            code = loader_add_plain(l, lines, e);
-        if (code)
-            return code;
+        BL_TRY(l->hash ? BL_OK : loader_add_plain(l, lines, e));
     }
     if (l->hash && !lines->number)
         return bl_error_set(e, BL_EFAIL, "%s is empty: not a table of sequences", file->path);
     return BL_OK;
 }
 
+/* Reads a file, and keeps it open unless it is stdin, so that rows can be read back. */
 static int loader_read_file(struct sequences_loader *l, const char *path, struct bl_error *e)
 {
     struct bl_sequences_file *file = &l->table->file[l->table->files++];
@@ -487,18 +441,17 @@ static int loader_read_file(struct sequences_loader *l, const char *path, struct
     lines.sum = &sum;
     file->path = strdup(lines.path);
     int code = file->path ? loader_read_lines(l, file, &lines, e) : bl_error_memory(e);
-    if (code)
-        goto out;
-    file->checksum = bl_checksum_end(&sum);
-    if (lines.fd != STDIN_FILENO) {
-        file->fd = lines.fd; /* kept open to read rows back */
+    if (!code)
+        file->checksum = bl_checksum_end(&sum);
+    if (!code && lines.fd != STDIN_FILENO) {
+        file->fd = lines.fd;
         lines.fd = -1;
     }
-out:
     bl_lines_close(&lines);
     return code;
 }
 
+/* Reads the files as one table. columns may be NULL. On error the table is empty. */
 static int sequences_open(struct bl_sequences *t, const char *const *paths, int count, bool lengths,
                           const struct bl_sequences_columns *columns, struct bl_error *e)
 {
@@ -514,13 +467,10 @@ static int sequences_open(struct bl_sequences *t, const char *const *paths, int 
         code = bl_error_memory(e);
     for (int i = 0; i < count && !code; i++)
         code = loader_read_file(&l, paths[i], e);
-    if (code)
-        goto out;
-    if (l.hash && !l.columns.may_repeat)
+    if (!code && l.hash && !l.columns.may_repeat)
         code = duplicates_check(t, l.hash, e);
-    else if (l.hash && count > 1 && !l.columns.left_out) /* ids repeat in several datasets, not in one */
+    else if (!code && l.hash && count > 1 && !l.columns.left_out) /* ids repeat in several datasets, not in one */
         code = duplicates_collect(l.hash, t->length, t->count, &t->repeated, &t->repeats, e);
-out:
     free(l.hash);
     bl_groups_free(&l.groups);
     if (code)
@@ -551,50 +501,39 @@ int bl_sequences_open_dataset(struct bl_sequences *t, const char *dir, const str
     return code;
 }
 
-/* Returns true if the row is ok, and appends its kind to out. Invalid rows are ignored; bl_sequences_open reports them.
- */
-static bool sequences_peek_row(const struct bl_columns *columns, char *line, struct bl_buffer *out)
-{
-    char *field[BL_COLUMNS_MAX];
-    if (bl_columns_split(line, field) != columns->count ||
-        bl_row_status_parse(bl_columns_value(columns, field, BL_COLUMN_STATUS, "ok")) != BL_ROW_OK)
-        return false;
-    bl_buffer_text(out, bl_columns_value(columns, field, BL_COLUMN_KIND, ""));
-    return true;
-}
-
+/* Invalid rows are passed over; bl_sequences_open reports them. */
 int bl_sequences_peek(const char *path, struct bl_buffer *header, struct bl_buffer *kind, struct bl_error *e)
 {
     struct bl_columns columns = {0};
     struct bl_lines lines;
     char *line;
     size_t size;
+    char *field[BL_COLUMNS_MAX];
     bool ended, found = false;
-    int code = bl_lines_open(&lines, path, e);
-    if (code)
-        return code;
+    BL_TRY(bl_lines_open(&lines, path, e));
+    int code = BL_OK;
     bl_buffer_text(header, "");
     bl_buffer_text(kind, "");
     while (!code && !found) {
         code = bl_lines_next(&lines, &line, &size, &ended, e);
         if (code || !line)
             break;
-        if (lines.number > 1) {
-            found = sequences_peek_row(&columns, line, kind);
+        if (lines.number == 1) {
+            bl_buffer_text(header, line);
+            code = bl_columns_read(&columns, line, path, e);
             continue;
         }
-        bl_buffer_text(header, line);
-        code = bl_columns_read(&columns, line, path, e);
+        found = bl_columns_split(line, field) == columns.count &&
+                bl_row_status_parse(columns_value(&columns, field, BL_COLUMN_STATUS, "ok")) == BL_ROW_OK;
+        if (found)
+            bl_buffer_text(kind, columns_value(&columns, field, BL_COLUMN_KIND, ""));
     }
     bl_lines_close(&lines);
     free(columns.extra);
-    if (code)
-        return code;
+    BL_TRY(code);
     if (!header->size)
         return bl_error_set(e, BL_EFAIL, "%s is empty: not a table of sequences", path);
-    code = bl_buffer_check(header, e);
-    if (code)
-        return code;
+    BL_TRY(bl_buffer_check(header, e));
     return bl_buffer_check(kind, e);
 }
 
@@ -629,10 +568,14 @@ int bl_sequence_paths_visit(const struct bl_sequences *t,
 struct bl_sequences_columns bl_plan_columns_wanted(const char *group_by, const struct bl_plan_options *o)
 {
     struct bl_sequences_columns columns = {.group_by = group_by};
-    if (o->cost.column)
-        bl_sequences_columns_add(&columns, o->cost.column, "cost");
-    for (int i = 0; i < o->max_column.count; i++)
-        bl_sequences_columns_add(&columns, o->max_column.each[i].name, "max-column");
+    if (o->cost.column) {
+        columns.number[0].name = o->cost.column;
+        columns.number[columns.numbers++].option = "cost";
+    }
+    for (int i = 0; i < o->max_column.count; i++) {
+        columns.number[columns.numbers].name = o->max_column.each[i].name;
+        columns.number[columns.numbers++].option = "max-column";
+    }
     return columns;
 }
 

@@ -31,17 +31,10 @@ struct bl_sequences_columns {
     } number[BL_SEQUENCES_NUMBERS_MAX]; /* their values are numbers of at least 0 */
     int numbers;
     bool may_repeat;         /* several rows may have the same id, because the tables are those of several datasets */
-    const uint8_t *left_out; /* [rows] of the whole table, or NULL: an ok row with a value other than 0 counts as
-                                dropped; then `repeated` is not set, since it follows from the whole table */
+    const uint8_t *left_out; /* [rows] of the table of all files, or NULL: an ok row with a value other than 0 counts as
+                                dropped; then `repeated` is not set, since it depends on all rows */
     size_t rows;
 };
-
-/* Requests a column of numbers that an option names. */
-static inline void bl_sequences_columns_add(struct bl_sequences_columns *columns, const char *name, const char *option)
-{
-    columns->number[columns->numbers].name = name;
-    columns->number[columns->numbers++].option = option;
-}
 
 /* Reads tables with further columns. Further errors: BL_EFAIL, a table lacks the column of groups; BL_EUSAGE, a table
  * lacks a column of numbers, or a value is not a number of at least 0. */

@@ -1,5 +1,9 @@
 #define ZSTD_STATIC_LINKING_ONLY /* to estimate the size of a context */
 
+/* Reading shards, plain or compressed, and the seekable zstd format of the compressed ones.
+ *
+ * A reader of a compressed shard decompresses frame by frame. Nothing is read ahead, and no thread is started: readers
+ * of training run in many processes, which share the processor already. */
 #include "store/shard_reader.h"
 
 #include <fcntl.h>
@@ -32,7 +36,7 @@
 #define ENTRY 12
 #define FRAME_CHECK 4 /* size of zstd's content checksum, at the end of a frame */
 
-/* --- compressing ------------------------------------------------------------------------------------------------ */
+/* --- compressing -------------------------------------------------------------------------------------------------- */
 
 struct bl_compressor {
     ZSTD_CCtx *context;
@@ -93,9 +97,7 @@ int bl_compressor_frame(struct bl_compressor *compressor, const void *data, size
         return bl_error_set(e, BL_EFAIL, "a frame of %zu bytes exceeds the limit", size);
     size_t bound = ZSTD_compressBound(size);
     if (bound > compressor->capacity) { /* grow to the exact size, since each worker has a compressor */
-        int code = BL_ARRAY_RESIZE(compressor->out, bound, e);
-        if (code)
-            return code;
+        BL_TRY(BL_ARRAY_RESIZE(compressor->out, bound, e));
         compressor->capacity = bound;
     }
     size_t n = ZSTD_compress2(compressor->context, compressor->out, compressor->capacity, data, size);
@@ -118,7 +120,7 @@ void bl_frame_free(struct bl_frame *frame)
     *frame = (struct bl_frame){0};
 }
 
-/* --- the table -------------------------------------------------------------------------------------------------- */
+/* --- the table ---------------------------------------------------------------------------------------------------- */
 
 void bl_seekable_entry(struct bl_buffer *entries, const struct bl_frame *frame)
 {
@@ -140,6 +142,7 @@ int bl_seekable_table(const struct bl_buffer *entries, struct bl_buffer *out, st
     return bl_buffer_check(entries, e) ? BL_EFAIL : bl_buffer_check(out, e);
 }
 
+/* Reads a little-endian number at any address. */
 static uint32_t seekable_read_u32(const uint8_t *at)
 {
     uint32_t value;
@@ -161,33 +164,13 @@ int bl_seekable_footer(const uint8_t footer[BL_SEEKABLE_FOOTER], int64_t file_si
     return BL_OK;
 }
 
-/* Converts the sizes in the entries to offsets. BL_EDATA: the sizes do not add up to the size of the file. */
-static int seekable_parse_entries(const uint8_t *entry, int64_t frames_end, struct bl_seekable *out, struct bl_error *e)
-{
-    int64_t offset = 0, content = 0;
-    for (size_t i = 0; i < out->frames; i++, entry += ENTRY) {
-        out->frame[i] = (struct bl_seekable_frame){offset, content, seekable_read_u32(entry + 8)};
-        uint32_t size = seekable_read_u32(entry);
-        if (seekable_read_u32(entry + 4) > BL_FRAME_MAX || size > ZSTD_COMPRESSBOUND(BL_FRAME_MAX) ||
-            size > frames_end - offset)
-            return bl_error_set(e, BL_EDATA, "the seek table has an invalid size for frame %zu", i);
-        offset += size;
-        content += seekable_read_u32(entry + 4);
-    }
-    out->frame[out->frames] = (struct bl_seekable_frame){.offset = offset, .content = content};
-    if (offset != frames_end)
-        return bl_error_set(e, BL_EDATA,
-                            "the frames of the seek table end at %" PRId64 ", the table begins at %" PRId64, offset,
-                            frames_end);
-    return BL_OK;
-}
-
+/* The sizes in the entries are converted to offsets. */
 int bl_seekable_parse(const uint8_t *table, size_t size, int64_t file_size, struct bl_seekable *out, struct bl_error *e)
 {
     *out = (struct bl_seekable){0};
     if (size < HEAD + BL_SEEKABLE_FOOTER)
         return bl_error_set(e, BL_EDATA, "too short for a seek table");
-    int64_t expected;
+    int64_t expected, offset = 0, content = 0, frames_end = file_size - (int64_t)size;
     BL_TRY(bl_seekable_footer(table + size - BL_SEEKABLE_FOOTER, file_size, &expected, e));
     if (expected != (int64_t)size || seekable_read_u32(table) != SKIPPABLE_MAGIC ||
         seekable_read_u32(table + 4) != size - HEAD)
@@ -196,7 +179,21 @@ int bl_seekable_parse(const uint8_t *table, size_t size, int64_t file_size, stru
     out->frame = calloc(out->frames + 1, sizeof *out->frame);
     if (!out->frame)
         return bl_error_memory(e);
-    int code = seekable_parse_entries(table + HEAD, file_size - (int64_t)size, out, e);
+    const uint8_t *entry = table + HEAD;
+    int code = BL_OK;
+    for (size_t i = 0; i < out->frames && !code; i++, entry += ENTRY) {
+        out->frame[i] = (struct bl_seekable_frame){offset, content, seekable_read_u32(entry + 8)};
+        uint32_t packed = seekable_read_u32(entry), unpacked = seekable_read_u32(entry + 4);
+        if (unpacked > BL_FRAME_MAX || packed > ZSTD_COMPRESSBOUND(BL_FRAME_MAX) || packed > frames_end - offset)
+            code = bl_error_set(e, BL_EDATA, "the seek table has an invalid size for frame %zu", i);
+        offset += packed;
+        content += unpacked;
+    }
+    out->frame[out->frames] = (struct bl_seekable_frame){.offset = offset, .content = content};
+    if (!code && offset != frames_end)
+        code =
+            bl_error_set(e, BL_EDATA, "the frames of the seek table end at %" PRId64 ", the table begins at %" PRId64,
+                         offset, frames_end);
     if (code)
         bl_seekable_free(out);
     return code;
@@ -208,7 +205,7 @@ void bl_seekable_free(struct bl_seekable *seekable)
     *seekable = (struct bl_seekable){0};
 }
 
-/* --- decompressing ---------------------------------------------------------------------------------------------- */
+/* --- decompressing ------------------------------------------------------------------------------------------------ */
 
 struct bl_decompressor {
     ZSTD_DCtx *context;
@@ -252,22 +249,13 @@ int bl_decompressor_frame(struct bl_decompressor *decompressor, const struct bl_
 
 /* --- shard reader ------------------------------------------------------------------------------------------------- */
 
+/* Returns the size of frame i before compression. */
 static size_t frame_content_size(const struct bl_shard_reader *file, size_t i)
 {
     return (size_t)(file->seekable.frame[i + 1].content - file->seekable.frame[i].content);
 }
 
-static void reader_prepare_kept(struct bl_shard_reader *file)
-{
-    size_t largest = 1;
-    for (size_t i = 0; i < file->seekable.frames; i++)
-        largest = frame_content_size(file, i) > largest ? frame_content_size(file, i) : largest;
-    size_t most = BL_KEPT_BYTES / largest;
-    file->keeps = most > BL_KEPT_FRAMES ? BL_KEPT_FRAMES : most > 1 ? (int)most : 1;
-    for (int k = 0; k < file->keeps; k++)
-        file->kept[k].number = SIZE_MAX;
-}
-
+/* Reads the seek table of a compressed file, and prepares the cache for its largest frame. */
 static int reader_read_seek_table(struct bl_shard_reader *file, struct bl_error *e)
 {
     uint8_t footer[BL_SEEKABLE_FOOTER];
@@ -283,10 +271,16 @@ static int reader_read_seek_table(struct bl_shard_reader *file, struct bl_error 
     if (!code)
         code = bl_seekable_parse(table, (size_t)size, file->bytes, &file->seekable, e);
     free(table);
-    if (code)
-        return code;
+    BL_TRY(code);
     file->size = file->seekable.frame[file->seekable.frames].content;
-    reader_prepare_kept(file);
+    size_t largest = 1;
+    for (size_t i = 0; i < file->seekable.frames; i++)
+        largest = frame_content_size(file, i) > largest ? frame_content_size(file, i) : largest;
+    /* Small frames are kept in larger numbers: the limit is their bytes. */
+    size_t most = BL_KEPT_BYTES / largest;
+    file->keeps = most > BL_KEPT_FRAMES ? BL_KEPT_FRAMES : most > 1 ? (int)most : 1;
+    for (int k = 0; k < file->keeps; k++)
+        file->kept[k].number = SIZE_MAX;
     return bl_decompressor_open(&file->decompressor, e);
 }
 
@@ -302,14 +296,12 @@ int bl_shard_reader_open(struct bl_shard_reader *file, const char *path, bool co
         code = file->fd;
     else if (fstat(file->fd, &status) != 0)
         code = bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
-    if (code) {
-        bl_shard_reader_close(file);
-        return code;
-    }
-    file->bytes = file->size = status.st_size;
-    if (compressed)
+    if (!code)
+        file->bytes = file->size = status.st_size;
+    if (!code && compressed)
         code = reader_read_seek_table(file, e);
-    if (code == BL_EDATA)
+    /* bl_regular_open names the path itself. */
+    if (code == BL_EDATA && file->fd >= 0)
         bl_error_prefix(e, "%s", path);
     if (code)
         bl_shard_reader_close(file);
@@ -330,7 +322,7 @@ void bl_shard_reader_close(struct bl_shard_reader *file)
     *file = (struct bl_shard_reader){.fd = -1};
 }
 
-/* --- frames ----------------------------------------------------------------------------------------------------- */
+/* --- frames ------------------------------------------------------------------------------------------------------- */
 
 /* Reads the compressed bytes of frame i and decompresses them to out. */
 static int reader_decompress_frame(struct bl_shard_reader *file, size_t i, void *out, struct bl_error *e)
@@ -339,6 +331,7 @@ static int reader_decompress_frame(struct bl_shard_reader *file, size_t i, void 
     size_t size = (size_t)(frame[1].offset - frame[0].offset);
     BL_TRY(BL_ARRAY_RESERVE(file->packed, file->packed_capacity, size, e));
     BL_TRY(bl_io_pread(file->fd, file->packed, size, frame->offset, file->path, e));
+    /* Verification needs the checksum of the packed bytes, which are in memory only here. */
     if (file->frame_checksum)
         file->frame_checksum[i] = bl_checksum(file->packed, size);
     int code = bl_decompressor_frame(file->decompressor, &file->seekable, i, file->packed, out, e);
@@ -347,99 +340,78 @@ static int reader_decompress_frame(struct bl_shard_reader *file, size_t i, void 
     return code;
 }
 
-/* Moves kept frame k to the front of the cache. */
-static void reader_use_kept(struct bl_shard_reader *file, int k)
+/* Moves entry k of the cache to its front. Unless the entry holds frame i, decompresses frame i into it. */
+static int reader_use_kept(struct bl_shard_reader *file, int k, size_t i, struct bl_error *e)
 {
-    struct bl_kept_frame used = file->kept[k];
-    memmove(file->kept + 1, file->kept, (size_t)k * sizeof *file->kept);
-    file->kept[0] = used;
-}
-
-/* Moves frame i to the front of the cache. Returns false if it is not in the cache. */
-static bool reader_find_kept(struct bl_shard_reader *file, size_t i)
-{
-    for (int k = 0; k < file->keeps; k++) {
-        if (file->kept[k].number == i) {
-            reader_use_kept(file, k);
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Decompresses frame i, which replaces the least recently used one in the cache, and moves it to the front. */
-static int reader_load_frame(struct bl_shard_reader *file, size_t i, struct bl_error *e)
-{
-    struct bl_kept_frame *frame = &file->kept[0];
-    reader_use_kept(file, file->keeps - 1);
-    frame->number = SIZE_MAX;
-    BL_TRY(BL_ARRAY_RESERVE(frame->content, frame->capacity, frame_content_size(file, i) + 1, e));
-    BL_TRY(reader_decompress_frame(file, i, frame->content, e));
-    frame->number = i;
+    struct bl_kept_frame used = file->kept[k], *front = &file->kept[0];
+    memmove(front + 1, front, (size_t)k * sizeof *front);
+    *front = used;
+    if (used.number == i)
+        return BL_OK;
+    front->number = SIZE_MAX;
+    BL_TRY(BL_ARRAY_RESERVE(front->content, front->capacity, frame_content_size(file, i) + 1, e));
+    BL_TRY(reader_decompress_frame(file, i, front->content, e));
+    front->number = i;
     return BL_OK;
 }
 
-/* Returns the frame that contains the byte at an offset of the uncompressed file. */
-static size_t reader_find_frame(const struct bl_shard_reader *file, int64_t offset)
+/* A frame of which all bytes are needed is decompressed directly to out; any other frame is decompressed to the least
+ * recently used entry of the cache, and a part of it is copied. */
+int bl_shard_reader_read(struct bl_shard_reader *file, int64_t offset, int64_t size, void *out, struct bl_error *e)
 {
-    size_t low = 0, high = file->seekable.frames; /* frame[low] begins at offset or before, frame[high] after */
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (file->seekable.frame[middle].content <= offset)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* Copies bytes from all frames that hold them. A frame that is needed as a whole is decompressed directly to out; any
- * other frame is decompressed to the cache, and a part of it is copied. */
-static int reader_read_frames(struct bl_shard_reader *file, int64_t offset, int64_t size, uint8_t *out,
-                              struct bl_error *e)
-{
+    const struct bl_seekable_frame *frame = file->seekable.frame;
+    uint8_t *to = out;
     int code = BL_OK;
+    if (offset < 0 || size < 0 || offset > file->size || size > file->size - offset)
+        return bl_error_set(e, BL_EDATA, "%s: ends at byte %" PRId64 ", cannot read %" PRId64 " bytes from %" PRId64,
+                            file->path, file->size, size, offset);
+    if (!file->compressed)
+        return bl_io_pread(file->fd, out, (size_t)size, offset, file->path, e);
     while (size > 0 && !code) {
-        size_t i = reader_find_frame(file, offset);
-        size_t content = frame_content_size(file, i), skip = (size_t)(offset - file->seekable.frame[i].content);
+        size_t i = 0, high = file->seekable.frames; /* frame[i] begins at offset or before, frame[high] after */
+        while (high - i > 1) {
+            size_t middle = i + (high - i) / 2;
+            if (frame[middle].content <= offset)
+                i = middle;
+            else
+                high = middle;
+        }
+        size_t content = frame_content_size(file, i), skip = (size_t)(offset - frame[i].content);
         size_t part = content - skip < (size_t)size ? content - skip : (size_t)size;
-        bool is_kept = reader_find_kept(file, i);
-        if (part == content && !is_kept) {
-            code = reader_decompress_frame(file, i, out, e);
+        int k = 0;
+        while (k < file->keeps && file->kept[k].number != i)
+            k++;
+        if (part == content && k == file->keeps) {
+            code = reader_decompress_frame(file, i, to, e);
         } else {
-            code = is_kept ? BL_OK : reader_load_frame(file, i, e);
+            code = reader_use_kept(file, k < file->keeps ? k : file->keeps - 1, i, e);
             if (!code)
-                memcpy(out, file->kept[0].content + skip, part);
+                memcpy(to, file->kept[0].content + skip, part);
         }
         offset += (int64_t)part;
         size -= (int64_t)part;
-        out += part;
+        to += part;
     }
     return code;
 }
 
-int bl_shard_reader_read(struct bl_shard_reader *file, int64_t offset, int64_t size, void *out, struct bl_error *e)
-{
-    if (offset < 0 || size < 0 || offset > file->size || size > file->size - offset)
-        return bl_error_set(e, BL_EDATA, "%s: ends at byte %" PRId64 ", cannot read %" PRId64 " bytes from %" PRId64,
-                            file->path, file->size, size, offset);
-    return file->compressed ? reader_read_frames(file, offset, size, out, e)
-                            : bl_io_pread(file->fd, out, (size_t)size, offset, file->path, e);
-}
-
-/* Reads the sizes of tensors that vary from the file's header. */
-static int reader_read_sizes(struct bl_shard_reader *file, const struct bl_layout *layout, int64_t bytes[BL_FIELDS_MAX],
-                             struct bl_error *e)
+/* Only sizes that vary are read from the header: everything else in it follows from the format. */
+int bl_shard_reader_layout(struct bl_shard_reader *file, const struct bl_format *format, int64_t shard,
+                           struct bl_layout *layout, struct bl_error *e)
 {
     struct bl_safetensors found = {0};
-    char *head = malloc(layout->header.size);
-    int code = head ? bl_shard_reader_read(file, 0, (int64_t)layout->header.size, head, e) : bl_error_memory(e);
-    if (code)
-        goto out;
-    if ((code = bl_safetensors_parse(head, layout->header.size, file->size, &found, e)) == BL_EDATA)
-        bl_error_prefix(e, "%s", file->path);
-    if (code)
-        goto out;
+    int64_t bytes[BL_FIELDS_MAX] = {0};
+    BL_TRY(bl_layout_make(layout, format, shard, e));
+    if (!bl_format_encodes(format, BL_ENCODING_JPEG))
+        return BL_OK;
+    const size_t size = layout->header.size;
+    char *head = malloc(size);
+    int code = head ? bl_shard_reader_read(file, 0, (int64_t)size, head, e) : bl_error_memory(e);
+    if (!code) {
+        code = bl_safetensors_parse(head, size, file->size, &found, e);
+        if (code == BL_EDATA)
+            bl_error_prefix(e, "%s", file->path);
+    }
     for (int i = 0; i < layout->tensors && !code; i++) {
         const struct bl_shard_tensor *tensor = &layout->tensor[i];
         const struct bl_tensor *there = bl_safetensors_find(&found, tensor->tensor.name);
@@ -448,22 +420,10 @@ static int reader_read_sizes(struct bl_shard_reader *file, const struct bl_layou
         else if (tensor->varies)
             bytes[tensor->field] = there->end - there->begin;
     }
-out:
-    bl_safetensors_free(&found);
-    free(head);
-    return code;
-}
-
-int bl_shard_reader_layout(struct bl_shard_reader *file, const struct bl_format *format, int64_t shard,
-                           struct bl_layout *layout, struct bl_error *e)
-{
-    int64_t bytes[BL_FIELDS_MAX] = {0};
-    int code = bl_layout_make(layout, format, shard, e);
-    if (code || !bl_format_encodes(format, BL_ENCODING_JPEG))
-        return code;
-    code = reader_read_sizes(file, layout, bytes, e);
     if (!code)
         code = bl_layout_resolve(layout, format, bytes, e);
+    bl_safetensors_free(&found);
+    free(head);
     if (code)
         bl_layout_free(layout);
     return code;

@@ -14,15 +14,9 @@
 
 /* The seekable zstd format: ordinary frames, then a skippable frame with a table of their sizes and checksums.
  *
- * `zstd -d` restores the whole file; with the table a reader decompresses only what it needs. Frames carry their
+ * `zstd -d` restores the file; with the table a reader decompresses only what it needs. Frames carry their
  * content size and zstd's content checksum. No frame holds more than BL_FRAME_MAX bytes, so that one always fits in
  * memory; smaller ones make it cheaper to read a part of a block. */
-
-/* Returns the number of frames for size bytes if each frame has at most `frame` bytes. */
-static inline size_t bl_frames_of(size_t size, size_t frame)
-{
-    return (size + frame - 1) / frame;
-}
 
 /* State for compressing, one per worker. */
 struct bl_compressor;

@@ -1,3 +1,17 @@
+/* Sizes and checksums of finished shards: records, which exist until the dataset is finished, and shards.tsv.
+ *
+ * A record is a text: a line of numbers, one line per block of each field, the user data, and a last line with the
+ * checksum of all lines before it. For example, of a shard with two blocks of one field:
+ *
+ *   bload shard record 1
+ *   plan 0123456789abcdef
+ *   shard 0 blocks 2 from 0 fields 1
+ *   12288 89abcdef01234567 0
+ *   1111111111111111
+ *   2222222222222222
+ *   end fedcba9876543210
+ *
+ * The first three lines follow from the format: a record that begins otherwise belongs to another dataset. */
 #include "store/shard_table.h"
 
 #include <errno.h>
@@ -14,9 +28,6 @@
 
 /* --- records of shards -------------------------------------------------------------------------------------------- */
 
-/* A record is a text: a line of numbers, one line per block, the user data, and a last line with the checksum of all
- * lines before it. */
-
 #define RECORD_MAX ((size_t)1 << 32) /* bytes: a limit in case another file has the name of a record */
 #define END_SIZE (sizeof "end 0123456789abcdef\n" - 1)
 
@@ -27,6 +38,7 @@ void bl_shard_record_free(struct bl_shard_record *record)
     *record = (struct bl_shard_record){0};
 }
 
+/* Appends the lines that follow from the format. */
 static void record_append_head(const struct bl_shard_record *record, const struct bl_format *format,
                                struct bl_buffer *out)
 {
@@ -35,23 +47,7 @@ static void record_append_head(const struct bl_shard_record *record, const struc
                      format->plan_digest, record->shard, record->blocks, record->first_block, format->fields.count);
 }
 
-/* Appends a checksum as 16 digits. printf would take longer than the rest of the record, which has a line per block. */
-static void record_append_checksum(uint64_t checksum, struct bl_buffer *out)
-{
-    char line[BL_DIGEST_SIZE];
-    bl_checksum_format(checksum, line);
-    line[BL_DIGEST_SIZE - 1] = '\n';
-    bl_buffer_append(out, line, sizeof line);
-}
-
-static uint64_t record_parse_checksum(const char *line)
-{
-    uint64_t checksum = 0;
-    for (int i = 0; i < BL_DIGEST_SIZE - 1; i++)
-        checksum = checksum << 4 | (uint64_t)(bl_text_hex_digit(line[i]) & 15);
-    return checksum;
-}
-
+/* Appends the path of the record of a shard. */
 static int record_path(const char *dir, int64_t shard, struct bl_buffer *path, struct bl_error *e)
 {
     bl_buffer_printf(path, "%s/" BL_WORK_FOLDER "/shard-%08" PRId64 ".record", dir, shard);
@@ -66,38 +62,39 @@ int bl_shard_record_write(const struct bl_shard_record *record, const struct bl_
     bl_buffer_printf(&text, "%" PRId64 " %016" PRIx64 " %zu\n", record->bytes, record->checksum,
                      record->user_data_size);
     int64_t count = record->blocks * format->fields.count;
-    for (int64_t i = 0; i < count; i++)
-        record_append_checksum(record->block_checksum[i], &text);
+    for (int64_t i = 0; i < count; i++) {
+        /* printf would take longer than the rest of the record, which has a line per block. */
+        char line[BL_DIGEST_SIZE];
+        bl_checksum_format(record->block_checksum[i], line);
+        line[BL_DIGEST_SIZE - 1] = '\n';
+        bl_buffer_append(&text, line, sizeof line);
+    }
     bl_buffer_append(&text, record->user_data, record->user_data_size);
     int code = bl_buffer_check(&text, e);
-    if (code)
-        goto out;
-    bl_buffer_printf(&text, "end %016" PRIx64 "\n", bl_checksum(text.data, text.size));
-    code = bl_buffer_check(&text, e);
+    if (!code)
+        bl_buffer_printf(&text, "end %016" PRIx64 "\n", bl_checksum(text.data, text.size));
+    if (!code)
+        code = bl_buffer_check(&text, e);
     if (!code)
         code = record_path(dir, record->shard, &path, e);
     if (!code)
         code = bl_output_replace(path.data, text.data, text.size, e);
-out:
     bl_buffer_free(&text);
     bl_buffer_free(&path);
     return code;
 }
 
-/* Returns true if the last line holds the checksum of the lines before it, so that the tool wrote the whole text. */
-static bool record_is_intact(const struct bl_buffer *text)
-{
-    if (text->size < END_SIZE)
-        return false;
-    char end[END_SIZE + 1];
-    snprintf(end, sizeof end, "end %016" PRIx64 "\n", bl_checksum(text->data, text->size - END_SIZE));
-    return memcmp(end, text->data + text->size - END_SIZE, END_SIZE) == 0;
-}
-
-/* Parses a record. *found stays false if the record belongs to another format. */
+/* Parses a record. *found stays false if the record is damaged, so that its last line does not hold the checksum of the
+ * lines before it, or if it belongs to another format. */
 static int record_parse(struct bl_shard_record *record, const struct bl_format *format, const struct bl_buffer *text,
                         bool *found, struct bl_error *e)
 {
+    char end[END_SIZE + 1];
+    if (text->size < END_SIZE)
+        return BL_OK;
+    snprintf(end, sizeof end, "end %016" PRIx64 "\n", bl_checksum(text->data, text->size - END_SIZE));
+    if (memcmp(end, text->data + text->size - END_SIZE, END_SIZE) != 0)
+        return BL_OK;
     struct bl_buffer head = {0};
     record_append_head(record, format, &head);
     bool same = text->size > head.size && head.data && memcmp(text->data, head.data, head.size) == 0;
@@ -116,8 +113,11 @@ static int record_parse(struct bl_shard_record *record, const struct bl_format *
     record->user_data = strndup(text->data + at + count * line, record->user_data_size);
     if (!record->block_checksum || !record->user_data)
         return bl_error_memory(e);
-    for (size_t i = 0; i < count; i++)
-        record->block_checksum[i] = record_parse_checksum(text->data + at + i * line);
+    for (size_t i = 0; i < count; i++) {
+        const char *digits = text->data + at + i * line;
+        for (int d = 0; d < BL_DIGEST_SIZE - 1; d++)
+            record->block_checksum[i] = record->block_checksum[i] << 4 | (uint64_t)(bl_text_hex_digit(digits[d]) & 15);
+    }
     *found = true;
     return BL_OK;
 }
@@ -141,7 +141,7 @@ int bl_shard_record_read(struct bl_shard_record *record, const struct bl_format 
     code = bl_regular_check(path.data, e);
     if (!code)
         code = bl_io_read_file(path.data, RECORD_MAX, &text, e);
-    if (!code && record_is_intact(&text))
+    if (!code)
         code = record_parse(record, format, &text, found, e);
 out:
     bl_buffer_free(&text);
@@ -163,8 +163,9 @@ int bl_shard_table_open(struct bl_output *out, const char *dir, struct bl_error 
     return code ? code : bl_output_write(out, HEADER "\n", sizeof HEADER, e);
 }
 
-#define LINE_MAX_SIZE (BL_SHARD_NAME_MAX + 96)
+#define LINE_MAX_SIZE (BL_SHARD_NAME_MAX + 96) /* four numbers, tabs and the line's end */
 
+/* Formats the row of a shard, and returns its size in bytes. */
 static int shard_table_line(const struct bl_format *format, const struct bl_shard_record *record,
                             char line[LINE_MAX_SIZE])
 {
@@ -182,6 +183,7 @@ int bl_shard_table_add(struct bl_output *out, const struct bl_format *format, co
     return bl_output_write(out, line, (size_t)size, e);
 }
 
+/* Rows differ by the digits of their numbers, so that each is formatted. */
 int64_t bl_shard_table_bytes(const struct bl_format *format, int64_t shard_bytes)
 {
     char line[LINE_MAX_SIZE];
@@ -196,21 +198,8 @@ int64_t bl_shard_table_bytes(const struct bl_format *format, int64_t shard_bytes
     return bytes;
 }
 
-/* Parses a row of shards.tsv. Returns false if it does not begin with the text that follows from the format,
- * "name<tab>first<tab>blocks<tab>", or if the rest is invalid. */
-static bool shard_table_parse_row(char *line, const struct bl_format *format, int64_t shard, struct bl_shard_row *row)
-{
-    char expected[BL_SHARD_NAME_MAX + 64];
-    bl_format_shard_name(format, shard, row->file);
-    row->first_block = bl_format_first_block(format, shard);
-    row->blocks = bl_format_blocks_of(format, shard);
-    int size =
-        snprintf(expected, sizeof expected, "%s\t%" PRId64 "\t%" PRId64 "\t", row->file, row->first_block, row->blocks);
-    char *bytes = line + size, *tab = strncmp(line, expected, (size_t)size) == 0 ? strchr(bytes, '\t') : NULL;
-    return tab && bl_text_to_int(bytes, (size_t)(tab - bytes), 0, INT64_MAX, &row->bytes) &&
-           bl_checksum_parse(tab + 1, &row->checksum);
-}
-
+/* Reads the header line and one row for each shard. A row must begin with the text that follows from the format:
+ * "name<tab>first<tab>blocks<tab>". The size and the checksum after it are read. */
 static int shard_table_read_rows(struct bl_lines *lines, const struct bl_format *format, struct bl_shard_row *rows,
                                  struct bl_error *e)
 {
@@ -223,8 +212,19 @@ static int shard_table_read_rows(struct bl_lines *lines, const struct bl_format 
         if ((line != NULL) != (i < shards))
             return bl_error_set(e, BL_EDATA, "%s: %s rows than the dataset's %" PRId64 " shards", lines->path,
                                 line ? "more" : "fewer", shards);
-        bool good =
-            !line || (ended && (i < 0 ? strcmp(line, HEADER) == 0 : shard_table_parse_row(line, format, i, &rows[i])));
+        bool good = !line || (ended && strcmp(line, HEADER) == 0);
+        if (line && i >= 0) {
+            struct bl_shard_row *row = &rows[i];
+            char begin[BL_SHARD_NAME_MAX + 64];
+            bl_format_shard_name(format, i, row->file);
+            row->first_block = bl_format_first_block(format, i);
+            row->blocks = bl_format_blocks_of(format, i);
+            int length = snprintf(begin, sizeof begin, "%s\t%" PRId64 "\t%" PRId64 "\t", row->file, row->first_block,
+                                  row->blocks);
+            char *bytes = line + length, *tab = strncmp(line, begin, (size_t)length) == 0 ? strchr(bytes, '\t') : NULL;
+            good = ended && tab && bl_text_to_int(bytes, (size_t)(tab - bytes), 0, INT64_MAX, &row->bytes) &&
+                   bl_checksum_parse(tab + 1, &row->checksum);
+        }
         if (!good)
             return bl_error_set(e, BL_EDATA, "%s:%" PRId64 ": invalid row", lines->path, lines->number);
     }
@@ -239,11 +239,10 @@ int bl_shard_table_read(const char *dir, const struct bl_format *format, struct 
     int code = path ? bl_regular_check(path, e) : bl_error_memory(e);
     if (!code)
         code = bl_lines_open(&lines, path, e);
-    if (code)
-        goto out;
-    *rows = calloc((size_t)bl_format_shards(format), sizeof **rows);
-    code = *rows ? shard_table_read_rows(&lines, format, *rows, e) : bl_error_memory(e);
-out:
+    if (!code && !(*rows = calloc((size_t)bl_format_shards(format), sizeof **rows)))
+        code = bl_error_memory(e);
+    if (!code)
+        code = shard_table_read_rows(&lines, format, *rows, e);
     bl_lines_close(&lines);
     free(path);
     if (code) {

@@ -1,3 +1,8 @@
+/* Writing a shard: opening it, putting blocks, and finishing it.
+ *
+ * The bytes of a shard depend only on the format and on the content of its blocks, never on the order in which workers
+ * put them. The checksum of a shard is folded from the checksums of its regions, so that finishing reads nothing back.
+ */
 #include "store/shard_writer.h"
 
 #include <errno.h>
@@ -16,12 +21,16 @@
 
 /* --- contents ----------------------------------------------------------------------------------------------------- */
 
-/* Writing the contents when all blocks were put. */
+/* Returns the number of frames for size bytes if each frame has at most `frame` bytes. */
+static size_t frames_of(size_t size, size_t frame)
+{
+    return (size + frame - 1) / frame;
+}
 
 /* Returns the number of frames of one block of field f. */
 static size_t shard_frames_of_block(const struct bl_format *format, int f)
 {
-    return bl_frames_of(bl_format_block_bytes(format, f), bl_format_frame_size(format));
+    return frames_of(bl_format_block_bytes(format, f), bl_format_frame_size(format));
 }
 
 /* Returns the number of frames of all fields before field f. With f = the number of fields, these are all frames. */
@@ -46,68 +55,51 @@ static void checksum_fold(struct bl_checksum_state *sum, uint64_t checksum)
     bl_checksum_add(sum, &checksum, sizeof checksum);
 }
 
-/* Adds the sizes of the blocks before it to the offsets of each block, so that they count from the start of the tensor,
- * and sets the sizes of the tensors in the layout. All blocks must have been put. */
-static int shard_resolve_offsets(struct bl_shard_writer *shard, struct bl_error *e)
+/* Writes the header, the tables and the JPEG files, and sets the size and the checksum of the record. The checksum
+ * covers the checksums of all regions in file order, including the blocks that were written before.
+ *
+ * Offsets of JPEG files count from the start of their block while blocks are put. When all blocks were put, the sizes
+ * of the blocks before it are added to those of each block, and the layout gets the sizes of the tensors. */
+static int shard_contents_write_plain(struct bl_shard_writer *shard, struct bl_shard_record *record, struct bl_error *e)
 {
-    int64_t bytes[BL_FIELDS_MAX] = {0}, T = shard->format->T;
-    for (int f = 0; f < shard->format->fields.count; f++) {
-        if (!shard->offsets[f])
-            continue;
-        for (int64_t row = 0; row < shard->layout.blocks; row++) {
+    const struct bl_layout *layout = &shard->layout;
+    const int64_t T = shard->format->T, fields = shard->format->fields.count;
+    int64_t bytes[BL_FIELDS_MAX] = {0};
+    struct bl_checksum_state sum;
+    bl_checksum_begin(&sum);
+    for (int f = 0; f < fields; f++) {
+        for (int64_t row = 0; shard->offsets[f] && row < layout->blocks; row++) {
             int64_t *offsets = shard->offsets[f] + row * (T + 1), size = offsets[T];
             for (int64_t t = 0; t <= T; t++)
                 offsets[t] += bytes[f];
             bytes[f] += size;
         }
     }
-    return shard->encoded ? bl_layout_resolve(&shard->layout, shard->format, bytes, e) : BL_OK;
-}
-
-/* Writes a table, or a field's offsets. */
-static int shard_write_table(struct bl_shard_writer *shard, const struct bl_shard_tensor *tensor, const void *data,
-                             struct bl_checksum_state *sum, struct bl_error *e)
-{
-    size_t size = (size_t)(shard->layout.blocks * tensor->row_bytes);
-    checksum_fold(sum, bl_checksum(data, size));
-    return bl_io_pwrite(shard->fd, data, size, bl_layout_offset(&shard->layout, tensor, 0), shard->temporary, e);
-}
-
-/* Writes the encoded steps of a field, block by block. */
-static int shard_write_encoded(struct bl_shard_writer *shard, const struct bl_shard_tensor *tensor, struct bl_error *e)
-{
-    int64_t at = bl_layout_offset(&shard->layout, tensor, 0);
-    int code = BL_OK;
-    for (int64_t row = 0; row < shard->layout.blocks && !code; row++) {
-        struct bl_shard_encoded *encoded = &shard->encoded[row * shard->format->fields.count + tensor->field];
-        code = bl_io_pwrite(shard->fd, encoded->data, encoded->size, at, shard->temporary, e);
-        at += (int64_t)encoded->size;
-        free(encoded->data);
-        encoded->data = NULL;
-    }
-    return code;
-}
-
-/* Writes the header, the tables and the JPEG files, and sets the size and the checksum of the record. The checksum
- * covers the checksums of all regions in file order, including the blocks that were written before. */
-static int shard_contents_write_plain(struct bl_shard_writer *shard, struct bl_shard_record *record, struct bl_error *e)
-{
-    const struct bl_layout *layout = &shard->layout;
-    struct bl_checksum_state sum;
-    bl_checksum_begin(&sum);
-    BL_TRY(shard_resolve_offsets(shard, e));
+    BL_TRY(shard->encoded ? bl_layout_resolve(&shard->layout, shard->format, bytes, e) : BL_OK);
     checksum_fold(&sum, bl_checksum(layout->header.data, layout->header.size));
     int code = bl_io_pwrite(shard->fd, layout->header.data, layout->header.size, 0, shard->temporary, e);
     for (int i = 0; i < layout->tensors && !code; i++) {
         const struct bl_shard_tensor *tensor = &layout->tensor[i];
-        if (tensor->table >= 0)
-            code = shard_write_table(shard, tensor, shard->table[tensor->table], &sum, e);
-        else if (tensor->offsets)
-            code = shard_write_table(shard, tensor, shard->offsets[tensor->field], &sum, e);
-        for (int64_t row = 0; tensor->field >= 0 && !tensor->offsets && row < layout->blocks; row++)
-            checksum_fold(&sum, shard->block_checksum[row * shard->format->fields.count + tensor->field]);
-        if (!code && tensor->varies)
-            code = shard_write_encoded(shard, tensor, e);
+        const void *data = tensor->table >= 0 ? (void *)shard->table[tensor->table]
+                           : tensor->offsets  ? (void *)shard->offsets[tensor->field]
+                                              : NULL;
+        int64_t at = bl_layout_offset(layout, tensor, 0);
+        size_t size = (size_t)(layout->blocks * tensor->row_bytes);
+        if (data) {
+            checksum_fold(&sum, bl_checksum(data, size));
+            code = bl_io_pwrite(shard->fd, data, size, at, shard->temporary, e);
+        }
+        for (int64_t row = 0; !data && row < layout->blocks && !code; row++) {
+            int64_t place = row * fields + tensor->field;
+            checksum_fold(&sum, shard->block_checksum[place]);
+            if (!tensor->varies)
+                continue;
+            struct bl_shard_encoded *encoded = &shard->encoded[place];
+            code = bl_io_pwrite(shard->fd, encoded->data, encoded->size, at, shard->temporary, e);
+            at += (int64_t)encoded->size;
+            free(encoded->data);
+            encoded->data = NULL;
+        }
     }
     record->checksum = bl_checksum_end(&sum);
     record->bytes = layout->file_size;
@@ -123,6 +115,7 @@ struct frames_out {
     int64_t bytes;
 };
 
+/* Writes a frame, and adds it to the seek table and to the checksum of the shard. */
 static int frames_write_one(struct frames_out *out, const struct bl_frame *frame, struct bl_error *e)
 {
     checksum_fold(&out->sum, frame->checksum);
@@ -147,51 +140,35 @@ static int frames_write_region(struct frames_out *out, const void *data, size_t 
     return code;
 }
 
-static int frames_write_field(struct frames_out *out, int f, struct bl_error *e)
-{
-    struct bl_shard_writer *shard = out->shard;
-    size_t count = (size_t)shard->layout.blocks * shard_frames_of_block(shard->format, f);
-    struct bl_frame *frame = shard_contents_frames(shard, f, 0);
-    int code = BL_OK;
-    for (size_t i = 0; i < count && !code; i++) {
-        code = frames_write_one(out, &frame[i], e);
-        bl_frame_free(&frame[i]);
-    }
-    return code;
-}
-
-static int frames_write(struct frames_out *out, struct bl_error *e)
-{
-    const struct bl_layout *layout = &out->shard->layout;
-    int code = frames_write_region(out, layout->header.data, layout->header.size, e);
-    for (int i = 0; i < layout->tensors && !code; i++) {
-        const struct bl_shard_tensor *tensor = &layout->tensor[i];
-        if (tensor->table < 0)
-            code = frames_write_field(out, tensor->field, e);
-        else
-            code = frames_write_region(out, out->shard->table[tensor->table],
-                                       (size_t)(layout->blocks * tensor->row_bytes), e);
-    }
-    return code;
-}
-
+/* Writes all frames in file order, frees those of fields, and writes the seek table. */
 static int shard_contents_write_compressed(struct bl_shard_writer *shard, struct bl_compressor *compressor,
                                            struct bl_shard_record *record, struct bl_error *e)
 {
     struct frames_out out = {.shard = shard, .compressor = compressor};
+    const struct bl_layout *layout = &shard->layout;
     struct bl_buffer table = {0};
     bl_checksum_begin(&out.sum);
-    int code = frames_write(&out, e);
-    if (code)
-        goto out;
-    code = bl_seekable_table(&out.entries, &table, e);
-    if (code)
-        goto out;
-    code = bl_io_write(shard->fd, table.data, table.size, shard->temporary, e);
-    if (code)
-        goto out;
-    checksum_fold(&out.sum, bl_checksum(table.data, table.size));
-out:
+    int code = frames_write_region(&out, layout->header.data, layout->header.size, e);
+    for (int i = 0; i < layout->tensors && !code; i++) {
+        const struct bl_shard_tensor *tensor = &layout->tensor[i];
+        if (tensor->table >= 0) {
+            code =
+                frames_write_region(&out, shard->table[tensor->table], (size_t)(layout->blocks * tensor->row_bytes), e);
+            continue;
+        }
+        size_t count = (size_t)layout->blocks * shard_frames_of_block(shard->format, tensor->field);
+        struct bl_frame *frame = shard_contents_frames(shard, tensor->field, 0);
+        for (size_t k = 0; k < count && !code; k++) {
+            code = frames_write_one(&out, &frame[k], e);
+            bl_frame_free(&frame[k]);
+        }
+    }
+    if (!code)
+        code = bl_seekable_table(&out.entries, &table, e);
+    if (!code)
+        code = bl_io_write(shard->fd, table.data, table.size, shard->temporary, e);
+    if (!code)
+        checksum_fold(&out.sum, bl_checksum(table.data, table.size));
     record->checksum = bl_checksum_end(&out.sum);
     record->bytes = out.bytes + (int64_t)table.size;
     bl_buffer_free(&table);
@@ -199,30 +176,12 @@ out:
     return code;
 }
 
-/* --- shard writer ------------------------------------------------------------------------------------------------- */
+/* --- making ------------------------------------------------------------------------------------------------------- */
 
 /* More memory than any machine has, and small enough for sums. */
 #define MEMORY_MAX (SIZE_MAX >> 20)
 
-/* --- making ----------------------------------------------------------------------------------------------------- */
-
-static int shard_allocate_encoded(struct bl_shard_writer *shard, struct bl_error *e)
-{
-    const struct bl_format *format = shard->format;
-    size_t blocks = (size_t)shard->layout.blocks;
-    shard->encoded = calloc(blocks * (size_t)format->fields.count, sizeof *shard->encoded);
-    if (!shard->encoded)
-        return bl_error_memory(e);
-    for (int f = 0; f < format->fields.count; f++) {
-        if (format->encoding[f].kind != BL_ENCODING_JPEG)
-            continue;
-        shard->offsets[f] = calloc(blocks, ((size_t)format->T + 1) * sizeof **shard->offsets);
-        if (!shard->offsets[f])
-            return bl_error_memory(e);
-    }
-    return BL_OK;
-}
-
+/* Allocates the tables, and the arrays with an element per block. On error some are allocated. */
 static int shard_allocate(struct bl_shard_writer *shard, struct bl_error *e)
 {
     const struct bl_format *format = shard->format;
@@ -242,48 +201,41 @@ static int shard_allocate(struct bl_shard_writer *shard, struct bl_error *e)
             calloc(shard_contents_frames_before(format, (int64_t)blocks, format->fields.count), sizeof *shard->frame);
     if (!shard->block_checksum || !shard->is_put || (format->compressed && !shard->frame))
         return bl_error_memory(e);
-    return bl_format_encodes(format, BL_ENCODING_JPEG) ? shard_allocate_encoded(shard, e) : BL_OK;
+    if (!bl_format_encodes(format, BL_ENCODING_JPEG))
+        return BL_OK;
+    shard->encoded = calloc(blocks * (size_t)format->fields.count, sizeof *shard->encoded);
+    if (!shard->encoded)
+        return bl_error_memory(e);
+    for (int f = 0; f < format->fields.count; f++) {
+        if (format->encoding[f].kind != BL_ENCODING_JPEG)
+            continue;
+        shard->offsets[f] = calloc(blocks, ((size_t)format->T + 1) * sizeof **shard->offsets);
+        if (!shard->offsets[f])
+            return bl_error_memory(e);
+    }
+    return BL_OK;
 }
 
-static int shard_make_paths(struct bl_shard_writer *shard, const char *dir, struct bl_error *e)
+/* Names the file and its temporary one, makes the folder of the shard, and creates the temporary file. All blocks of a
+ * plain shard are allocated, so that a full disk is detected now; where the file system does not support that, writing
+ * will detect it. */
+static int shard_open_file(struct bl_shard_writer *shard, const char *dir, struct bl_error *e)
 {
     char name[BL_SHARD_NAME_MAX];
     struct bl_buffer path = {0}, temporary = {0};
     shard->dir = strdup(dir);
     shard->final = bl_path_join(dir, bl_format_shard_name(shard->format, shard->number, name));
     bl_buffer_printf(&path, "%s/" BL_WORK_FOLDER "/%s", dir, bl_path_name(name));
-    int code = shard->dir && shard->final ? bl_buffer_check(&path, e) : bl_error_memory(e);
+    int code = shard->dir && shard->final ? bl_buffer_check(&path, e) : bl_error_memory(e), result;
     if (!code)
         code = bl_temporary_name(path.data, &temporary, e);
     bl_buffer_free(&path);
     shard->temporary = temporary.data;
-    return code;
-}
-
-/* Allocates all blocks of the file, so that a full disk is detected now. Where the file system does not support that,
- * writing will detect it. */
-static int shard_preallocate(const struct bl_shard_writer *shard, struct bl_error *e)
-{
-    int result;
-    do
-        result = fallocate(shard->fd, 0, 0, shard->layout.file_size);
-    while (result != 0 && errno == EINTR);
-    if (result == 0)
-        return BL_OK;
-    if (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL)
-        return bl_error_errno(e, BL_EFAIL, "no room for %s (%" PRId64 " bytes)", shard->final, shard->layout.file_size);
-    if (ftruncate(shard->fd, shard->layout.file_size) != 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot write %s", shard->temporary);
-    return BL_OK;
-}
-
-static int shard_open_file(struct bl_shard_writer *shard, struct bl_error *e)
-{
+    BL_TRY(code);
     char *folder = strndup(shard->final, (size_t)(bl_path_name(shard->final) - shard->final) - 1);
-    int code = folder ? bl_folders_make(folder, e) : bl_error_memory(e);
+    code = folder ? bl_folders_make(folder, e) : bl_error_memory(e);
     free(folder);
-    if (code)
-        return code;
+    BL_TRY(code);
     shard->fd = bl_fs_create(shard->temporary, O_WRONLY, e);
     if (shard->fd < 0) {
         code = shard->fd;
@@ -294,7 +246,16 @@ static int shard_open_file(struct bl_shard_writer *shard, struct bl_error *e)
     if (shard->format->compressed)
         return BL_OK;
     shard->direct = bl_direct_open(shard->temporary);
-    return shard_preallocate(shard, e);
+    do
+        result = fallocate(shard->fd, 0, 0, shard->layout.file_size);
+    while (result != 0 && errno == EINTR);
+    if (result == 0)
+        return BL_OK;
+    if (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL)
+        return bl_error_errno(e, BL_EFAIL, "no room for %s (%" PRId64 " bytes)", shard->final, shard->layout.file_size);
+    if (ftruncate(shard->fd, shard->layout.file_size) != 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot write %s", shard->temporary);
+    return BL_OK;
 }
 
 int bl_shard_writer_open(const struct bl_format *format, const char *dir, int64_t number, struct bl_shard_writer **out,
@@ -310,9 +271,7 @@ int bl_shard_writer_open(const struct bl_format *format, const char *dir, int64_
     if (!code)
         code = shard_allocate(shard, e);
     if (!code)
-        code = shard_make_paths(shard, dir, e);
-    if (!code)
-        code = shard_open_file(shard, e);
+        code = shard_open_file(shard, dir, e);
     if (code) {
         bl_shard_writer_free(shard);
         return code;
@@ -355,15 +314,6 @@ void bl_shard_writer_free(struct bl_shard_writer *shard)
     free(shard);
 }
 
-static size_t shard_encoded_max(const struct bl_format *format, int f, size_t blocks)
-{
-    size_t size;
-    if (__builtin_mul_overflow(bl_codec_max_size(format, f) + sizeof(struct bl_shard_encoded), blocks, &size) ||
-        size > MEMORY_MAX)
-        return MEMORY_MAX;
-    return size;
-}
-
 int bl_shard_writer_memory(const struct bl_format *format, int64_t *bytes, struct bl_error *e)
 {
     struct bl_layout layout;
@@ -373,11 +323,13 @@ int bl_shard_writer_memory(const struct bl_format *format, int64_t *bytes, struc
         size_t row = (size_t)layout.tensor[i].row_bytes;
         if (layout.tensor[i].table >= 0 || layout.tensor[i].offsets)
             size += blocks * row;
-        else if (layout.tensor[i].varies)
-            size += shard_encoded_max(format, layout.tensor[i].field, blocks);
-        else if (format->compressed) /* incompressible data grows by less than 1/128, plus a header */
-            size += blocks * (row + row / 128 +
-                              bl_frames_of(row, bl_format_frame_size(format)) * (sizeof(struct bl_frame) + 64));
+        else if (layout.tensor[i].varies) {
+            size_t files = bl_codec_max_size(format, layout.tensor[i].field) + sizeof(struct bl_shard_encoded);
+            bool fits = !__builtin_mul_overflow(files, blocks, &files) && files <= MEMORY_MAX;
+            size += fits ? files : MEMORY_MAX;
+        } else if (format->compressed) /* incompressible data grows by less than 1/128, plus a header */
+            size += blocks *
+                    (row + row / 128 + frames_of(row, bl_format_frame_size(format)) * (sizeof(struct bl_frame) + 64));
     }
     size += blocks * (size_t)format->fields.count * sizeof(uint64_t);
     bl_layout_free(&layout);
@@ -385,18 +337,9 @@ int bl_shard_writer_memory(const struct bl_format *format, int64_t *bytes, struc
     return BL_OK;
 }
 
-/* --- blocks ----------------------------------------------------------------------------------------------------- */
+/* --- blocks ------------------------------------------------------------------------------------------------------- */
 
-static void shard_put_tables(struct bl_shard_writer *shard, const struct bl_block *block, int64_t row)
-{
-    for (int i = 0; i < shard->layout.tensors; i++) {
-        const struct bl_shard_tensor *tensor = &shard->layout.tensor[i];
-        if (tensor->table >= 0)
-            bl_block_copy_table(block, shard->format, tensor->table,
-                                shard->table[tensor->table] + row * tensor->row_bytes);
-    }
-}
-
+/* Returns the offset of block `row` of a field in a plain shard. */
 static int64_t shard_field_offset(const struct bl_shard_writer *shard, int f, int64_t row)
 {
     return bl_layout_offset(&shard->layout, bl_layout_field(&shard->layout, f), row);
@@ -425,6 +368,7 @@ static int64_t shard_find_row(const struct bl_shard_writer *shard, const struct 
     return -1;
 }
 
+/* Returns the offsets of the steps of block `row` of a JPEG field: [T + 1]. */
 static int64_t *shard_offsets(const struct bl_shard_writer *shard, int f, int64_t row)
 {
     return shard->offsets[f] + row * (shard->format->T + 1);
@@ -444,14 +388,6 @@ static int shard_keep_files(struct bl_shard_writer *shard, int f, int64_t row, c
     return BL_OK;
 }
 
-static int shard_encode_jpeg(struct bl_shard_writer *shard, const struct bl_block *block, int f, int64_t row,
-                             struct bl_codec *codec, struct bl_error *e)
-{
-    const uint8_t *bytes = NULL;
-    BL_TRY(bl_codec_encode_jpeg(codec, block, f, shard_offsets(shard, f, row), &bytes, e));
-    return shard_keep_files(shard, f, row, bytes, e);
-}
-
 int bl_shard_writer_put_files(struct bl_shard_writer *shard, const struct bl_block *block, int f,
                               const int64_t *offsets, const void *bytes, struct bl_error *e)
 {
@@ -466,66 +402,55 @@ int bl_shard_writer_encode_block(struct bl_shard_writer *shard, struct bl_block 
                                  struct bl_error *e)
 {
     int64_t row = shard_find_row(shard, block, e);
-    int code = row < 0 ? BL_EFAIL : BL_OK;
-    for (int f = 0; f < shard->format->fields.count && !code; f++) {
-        if (shard->format->encoding[f].kind == BL_ENCODING_JPEG)
-            code = shard_encode_jpeg(shard, block, f, row, codec, e);
-        else if (shard->format->encoding[f].kind == BL_ENCODING_DELTA)
+    const uint8_t *bytes = NULL;
+    if (row < 0)
+        return BL_EFAIL;
+    for (int f = 0; f < shard->format->fields.count; f++) {
+        enum bl_encoding_kind kind = shard->format->encoding[f].kind;
+        if (kind == BL_ENCODING_JPEG) {
+            BL_TRY(bl_codec_encode_jpeg(codec, block, f, shard_offsets(shard, f, row), &bytes, e));
+            BL_TRY(shard_keep_files(shard, f, row, bytes, e));
+        } else if (kind == BL_ENCODING_DELTA) {
             bl_delta_encode(block->field[f], (size_t)shard->format->T, shard->format->fields.field[f].shape);
+        }
     }
-    return code;
+    return BL_OK;
 }
 
-static int shard_compress_field(struct bl_shard_writer *shard, const struct bl_block *block, int f, int64_t row,
-                                struct bl_compressor *compressor, struct bl_error *e)
-{
-    struct bl_frame *frame = shard_contents_frames(shard, f, row);
-    size_t size = bl_format_block_bytes(shard->format, f), most = bl_format_frame_size(shard->format);
-    int code = BL_OK;
-    for (size_t at = 0; at < size && !code; at += most) {
-        size_t part = size - at < most ? size - at : most;
-        code = bl_compressor_frame(compressor, block->field[f] + at, part, frame++, e);
-    }
-    return code;
-}
-
-/* Puts the tables, the checksums and the compressed frames of a block; shard_write_fields writes plain fields. */
+/* Puts the tables, the checksums and the compressed frames of a block. */
 static int shard_put_block(struct bl_shard_writer *shard, const struct bl_block *block, int64_t row,
                            struct bl_compressor *compressor, struct bl_error *e)
 {
+    const struct bl_layout *layout = &shard->layout;
+    const size_t most = bl_format_frame_size(shard->format);
     int code = BL_OK, fields = shard->format->fields.count;
-    shard_put_tables(shard, block, row);
+    for (int i = 0; i < layout->tensors; i++) {
+        int table = layout->tensor[i].table;
+        if (table >= 0)
+            bl_block_copy_table(block, shard->format, table, shard->table[table] + row * layout->tensor[i].row_bytes);
+    }
     for (int f = 0; f < fields && !code; f++) {
         const struct bl_shard_encoded *encoded = shard->offsets[f] ? &shard->encoded[row * fields + f] : NULL;
         const void *data = encoded ? encoded->data : block->field[f];
         size_t size = encoded ? encoded->size : bl_format_block_bytes(shard->format, f);
         shard->block_checksum[row * fields + f] = bl_checksum(data, size);
-        if (!encoded && shard->format->compressed)
-            code = shard_compress_field(shard, block, f, row, compressor, e);
+        if (encoded || !shard->format->compressed)
+            continue;
+        struct bl_frame *frame = shard_contents_frames(shard, f, row);
+        for (size_t at = 0; at < size && !code; at += most)
+            code =
+                bl_compressor_frame(compressor, block->field[f] + at, size - at < most ? size - at : most, frame++, e);
     }
     return code;
 }
 
-/* Writes the raw fields of consecutive blocks, beginning with block `row` of the shard, by one write per field. Direct
- * I/O is used for a single block only: several blocks at once are small, and go through the page cache. */
-static int shard_write_fields(const struct bl_shard_writer *shard, const struct bl_block *block, int blocks,
-                              int64_t row, struct bl_error *e)
-{
-    int code = BL_OK, direct = blocks > 1 ? -1 : shard->direct;
-    for (int f = 0; f < shard->format->fields.count && !code; f++) {
-        size_t size = (size_t)blocks * bl_format_block_bytes(shard->format, f);
-        if (!shard->offsets[f])
-            code = bl_direct_pwrite(direct, shard->fd, block->field[f], size, shard_field_offset(shard, f, row),
-                                    shard->temporary, e);
-    }
-    return code;
-}
-
+/* Raw fields of consecutive blocks are written by one write per field. Direct I/O is used for a single block only:
+ * several blocks at once are small, and go through the page cache. */
 int bl_shard_writer_put_blocks(struct bl_shard_writer *shard, const struct bl_block *block, int blocks,
                                struct bl_compressor *compressor, struct bl_error *e)
 {
     int64_t first = 0;
-    int code = BL_OK;
+    int code = BL_OK, direct = blocks > 1 ? -1 : shard->direct;
     for (int b = 0; b < blocks && !code; b++) {
         int64_t row = shard_find_row(shard, &block[b], e);
         if (row < 0)
@@ -533,10 +458,13 @@ int bl_shard_writer_put_blocks(struct bl_shard_writer *shard, const struct bl_bl
         first = b ? first : row;
         code = shard_put_block(shard, &block[b], row, compressor, e);
     }
-    if (!code && !shard->format->compressed)
-        code = shard_write_fields(shard, block, blocks, first, e);
-    if (code)
-        return code;
+    for (int f = 0; f < shard->format->fields.count && !shard->format->compressed && !code; f++) {
+        size_t size = (size_t)blocks * bl_format_block_bytes(shard->format, f);
+        if (!shard->offsets[f])
+            code = bl_direct_pwrite(direct, shard->fd, block->field[f], size, shard_field_offset(shard, f, first),
+                                    shard->temporary, e);
+    }
+    BL_TRY(code);
     memset(shard->is_put + first, 1, (size_t)blocks);
     return BL_OK;
 }
@@ -546,7 +474,7 @@ int64_t bl_shard_writer_block_bytes(struct bl_shard_writer *shard, const struct 
     const struct bl_format *format = shard->format;
     int64_t bytes = 0, row = block->index - shard->layout.first_block;
     for (int f = 0; f < format->fields.count; f++) {
-        size_t frames = bl_frames_of(bl_format_block_bytes(format, f), bl_format_frame_size(format));
+        size_t frames = shard_frames_of_block(format, f);
         if (shard->offsets[f])
             bytes += shard_offsets(shard, f, row)[format->T];
         for (size_t i = 0; i < frames && format->compressed; i++)
@@ -555,7 +483,7 @@ int64_t bl_shard_writer_block_bytes(struct bl_shard_writer *shard, const struct 
     return bytes;
 }
 
-/* --- finishing -------------------------------------------------------------------------------------------------- */
+/* --- finishing ---------------------------------------------------------------------------------------------------- */
 
 void bl_shard_writer_expect(struct bl_shard_writer *shard, int64_t bytes, uint64_t checksum)
 {
@@ -564,25 +492,43 @@ void bl_shard_writer_expect(struct bl_shard_writer *shard, int64_t bytes, uint64
     shard->expected_checksum = checksum;
 }
 
-static int shard_compare_expected(const struct bl_shard_writer *shard, const struct bl_shard_record *record,
-                                  struct bl_error *e)
+/* The content is synced, then the record is written, then the file is renamed. In this order, a file under its final
+ * name always has complete content and a record. The record owns the checksums of blocks as soon as they are set in it.
+ */
+int bl_shard_writer_finish(struct bl_shard_writer *shard, struct bl_compressor *compressor, const char *user_data,
+                           size_t user_data_size, struct bl_shard_record *record, struct bl_error *e)
 {
-    if (!shard->is_expected || (record->bytes == shard->expected_bytes && record->checksum == shard->expected_checksum))
-        return BL_OK;
-    return bl_error_set(e, BL_EDATA,
-                        "%s differs from the one that it replaces (checksum %016" PRIx64 ", not %016" PRIx64
-                        "): an input, an option or a library has changed since the dataset was made; nothing was "
-                        "replaced",
-                        shard->final, record->checksum, shard->expected_checksum);
-}
-
-/* Syncs the content, then writes the record, then renames the file. In this order, a file under its final name always
- * has complete content and a record. */
-static int shard_publish(struct bl_shard_writer *shard, const struct bl_shard_record *record, struct bl_error *e)
-{
-    if (fsync(shard->fd) != 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot sync %s", shard->temporary);
-    int code = close(shard->fd) ? bl_error_errno(e, BL_EFAIL, "cannot close %s", shard->temporary) : BL_OK;
+    *record = (struct bl_shard_record){0};
+    if (memchr(shard->is_put, 0, (size_t)shard->layout.blocks))
+        return bl_error_set(e, BL_EFAIL, "%s: some of its blocks have not been written", shard->final);
+    char *data = calloc(user_data_size + 1, 1);
+    if (!data)
+        return bl_error_memory(e);
+    if (user_data_size)
+        memcpy(data, user_data, user_data_size);
+    *record = (struct bl_shard_record){.shard = shard->number,
+                                       .first_block = shard->layout.first_block,
+                                       .blocks = shard->layout.blocks,
+                                       .block_checksum = shard->block_checksum,
+                                       .user_data = data,
+                                       .user_data_size = user_data_size};
+    int code = shard->format->compressed ? shard_contents_write_compressed(shard, compressor, record, e)
+                                         : shard_contents_write_plain(shard, record, e);
+    if (!code && shard->is_expected &&
+        (record->bytes != shard->expected_bytes || record->checksum != shard->expected_checksum))
+        code = bl_error_set(e, BL_EDATA,
+                            "%s differs from the one that it replaces (checksum %016" PRIx64 ", not %016" PRIx64
+                            "): an input, an option or a library has changed since the dataset was made; nothing was "
+                            "replaced",
+                            shard->final, record->checksum, shard->expected_checksum);
+    if (code)
+        goto out;
+    if (fsync(shard->fd) != 0) {
+        code = bl_error_errno(e, BL_EFAIL, "cannot sync %s", shard->temporary);
+        goto out;
+    }
+    if (close(shard->fd) != 0)
+        code = bl_error_errno(e, BL_EFAIL, "cannot close %s", shard->temporary);
     shard->fd = -1;
     if (!code)
         code = bl_shard_record_write(record, shard->format, shard->dir, e);
@@ -590,41 +536,8 @@ static int shard_publish(struct bl_shard_writer *shard, const struct bl_shard_re
         code = bl_fs_rename_durable(shard->temporary, shard->final, e);
     if (code)
         (void)bl_fs_unlink(shard->temporary);
-    return code;
-}
-
-static int shard_fill_record(struct bl_shard_writer *shard, const char *user_data, size_t user_data_size,
-                             struct bl_shard_record *record, struct bl_error *e)
-{
-    *record = (struct bl_shard_record){.shard = shard->number,
-                                       .first_block = shard->layout.first_block,
-                                       .blocks = shard->layout.blocks,
-                                       .user_data_size = user_data_size};
-    record->user_data = calloc(user_data_size + 1, 1);
-    if (!record->user_data)
-        return bl_error_memory(e);
-    if (user_data_size)
-        memcpy(record->user_data, user_data, user_data_size);
-    record->block_checksum = shard->block_checksum; /* the record owns the array from now on */
-    return BL_OK;
-}
-
-int bl_shard_writer_finish(struct bl_shard_writer *shard, struct bl_compressor *compressor, const char *user_data,
-                           size_t user_data_size, struct bl_shard_record *record, struct bl_error *e)
-{
-    *record = (struct bl_shard_record){0};
-    if (memchr(shard->is_put, 0, (size_t)shard->layout.blocks))
-        return bl_error_set(e, BL_EFAIL, "%s: some of its blocks have not been written", shard->final);
-    int code = shard_fill_record(shard, user_data, user_data_size, record, e);
-    if (!code)
-        code = shard->format->compressed ? shard_contents_write_compressed(shard, compressor, record, e)
-                                         : shard_contents_write_plain(shard, record, e);
-    if (!code)
-        code = shard_compare_expected(shard, record, e);
-    if (!code)
-        code = shard_publish(shard, record, e);
-    if (record->block_checksum)
-        shard->block_checksum = NULL;
+out:
+    shard->block_checksum = NULL;
     if (code)
         bl_shard_record_free(record);
     return code;

@@ -1,3 +1,7 @@
+/* The order in which a training run reads the blocks of an epoch, and what windows exchange.
+ *
+ * All draws sort hashes: the hash of a number is SplitMix64 over the seeds and the number. So Python and C give the
+ * same order without sharing a generator, and any part of an order can be computed alone. */
 #include "store/training_order.h"
 
 #include <inttypes.h>
@@ -7,7 +11,7 @@
 #include "plan/random.h"
 #include "store/row_reader.h"
 
-/* --- hashes ----------------------------------------------------------------------------------------------------- */
+/* --- hashes ------------------------------------------------------------------------------------------------------- */
 
 /* Returns output n, counted from 0, of the generator SplitMix64 with seed 0: a hash of n. */
 static uint64_t splitmix(uint64_t n)
@@ -32,6 +36,7 @@ struct bucketed {
     int64_t number;
 };
 
+/* Orders struct bucketed for qsort. */
 static int bucketed_compare(const void *a, const void *b)
 {
     const struct bucketed *p = a, *q = b;
@@ -63,37 +68,30 @@ static int bucketing_order(int64_t first, size_t count, const uint64_t *seed, in
     return BL_OK;
 }
 
-/* --- the order of blocks ---------------------------------------------------------------------------------------- */
-
-/* Checks that the blocks fill whole steps, or that the remainder has a treatment. *step: the blocks of a step. */
-static int order_check(const struct bl_training *t, int64_t blocks, int64_t *step, struct bl_error *e)
-{
-    int64_t left = blocks - t->consumed;
-    if (left < 0)
-        return bl_error_set(e, BL_EUSAGE, "--consumed %" PRId64 ": an epoch has %" PRId64 " blocks", t->consumed,
-                            blocks);
-    if (__builtin_mul_overflow(t->world_size, t->batch_size, step))
-        return bl_error_set(e, BL_EUSAGE, "--world-size %" PRId64 " times --batch-size %" PRId64 " is too large",
-                            t->world_size, t->batch_size);
-    int64_t excess = left % *step;
-    if (!excess || t->remainder != BL_ORDER_ERROR)
-        return BL_OK;
-    return bl_error_set(e, BL_EUSAGE,
-                        "%s %" PRId64 " blocks, which is not a multiple of %" PRId64 " = --world-size %" PRId64
-                        " * --batch-size %" PRId64 ": a sampler refuses that, unless --remainder pad repeats %" PRId64
-                        " of them, or --remainder drop leaves out %" PRId64,
-                        t->consumed ? "the rest of the epoch has" : "an epoch has", left, *step, t->world_size,
-                        t->batch_size, *step - excess, excess);
-}
+/* --- the order of blocks ------------------------------------------------------------------------------------------ */
 
 int bl_training_order_make(struct bl_training_order *order, const struct bl_training *t, int64_t blocks,
                            struct bl_error *e)
 {
     const uint64_t seed[] = {t->seed, (uint64_t)t->epoch};
-    int64_t step = 1;
+    const int64_t left = blocks - t->consumed;
+    int64_t step = 1; /* blocks of a step of all ranks */
     *order = (struct bl_training_order){.training = t, .blocks = blocks};
-    BL_TRY(order_check(t, blocks, &step, e));
-    int64_t left = blocks - t->consumed, excess = left % step;
+    if (left < 0)
+        return bl_error_set(e, BL_EUSAGE, "--consumed %" PRId64 ": an epoch has %" PRId64 " blocks", t->consumed,
+                            blocks);
+    if (__builtin_mul_overflow(t->world_size, t->batch_size, &step))
+        return bl_error_set(e, BL_EUSAGE, "--world-size %" PRId64 " times --batch-size %" PRId64 " is too large",
+                            t->world_size, t->batch_size);
+    const int64_t excess = left % step;
+    if (excess && t->remainder == BL_ORDER_ERROR)
+        return bl_error_set(e, BL_EUSAGE,
+                            "%s %" PRId64 " blocks, which is not a multiple of %" PRId64 " = --world-size %" PRId64
+                            " * --batch-size %" PRId64
+                            ": a sampler refuses that, unless --remainder pad repeats %" PRId64
+                            " of them, or --remainder drop leaves out %" PRId64,
+                            t->consumed ? "the rest of the epoch has" : "an epoch has", left, step, t->world_size,
+                            t->batch_size, step - excess, excess);
     order->count = left - excess + (excess && t->remainder == BL_ORDER_PAD ? step : 0);
     order->steps = order->count / step;
     order->block = malloc(((size_t)blocks + 1) * sizeof *order->block);
@@ -117,6 +115,8 @@ void bl_training_order_free(struct bl_training_order *order)
     *order = (struct bl_training_order){0};
 }
 
+/* The order is read from consumed on, and begins again there if the last step needs more blocks: reading number i is of
+ * the block at consumed + i % left. */
 bool bl_training_order_find(const struct bl_training_order *order, int64_t block, int64_t n, struct bl_reading *reading)
 {
     const struct bl_training *t = order->training;
@@ -140,57 +140,49 @@ int64_t bl_training_order_block(const struct bl_training_order *order, const str
     return order->block[t->consumed + number % (order->blocks - t->consumed)];
 }
 
-/* --- windows ---------------------------------------------------------------------------------------------------- */
+/* --- windows ------------------------------------------------------------------------------------------------------ */
 
-/* Appends the row's value in a column and a tab to the key. Rows with equal keys are in one group. */
-static int group_append(struct bl_view *view, int64_t row, const char *column, struct bl_buffer *key,
-                        struct bl_error *e)
-{
-    const struct bl_row *told;
-    BL_TRY(bl_view_row(view, row, &told, e));
-    const struct bl_view_source *source =
-        view->manifest.sources ? bl_view_source_of_row(view->manifest.source, view->manifest.sources, row) : NULL;
-    const struct bl_dataset *dataset = &view->source[source ? source - view->manifest.source : 0];
-    const char *value = bl_row_reader_field(&dataset->row, column);
-    if (value)
-        bl_buffer_text(key, value);
-    else if (!bl_row_get_value(told, column, key))
-        return bl_error_set(e, BL_EDATA, "%s has no column \"%s\", which its windows need", view->dir, column);
-    bl_buffer_byte(key, '\t'); /* a separator, since values have tabs only as escapes */
-    return bl_buffer_check(key, e);
-}
-
-/* Appends the names of the columns of --group-by and of --max-column ("NAME=MAXIMUM,..."), each with a NUL after it. */
-static void group_columns(const struct bl_manifest *m, struct bl_buffer *names)
-{
-    const char *group_by = bl_manifest_option(m, "group-by"), *maxima = bl_manifest_option(m, "max-column");
-    if (*group_by)
-        bl_buffer_append(names, group_by, strlen(group_by) + 1);
-    while (*maxima) {
-        size_t size = strcspn(maxima, ","), name = size;
-        while (name && maxima[name] != '=')
-            name--;
-        bl_buffer_append(names, maxima, name);
-        if (name)
-            bl_buffer_byte(names, '\0');
-        maxima += size + (maxima[size] == ',');
-    }
-}
-
+/* The columns are those of --group-by and of --max-column, which the manifest records as "NAME=MAXIMUM,NAME=MAXIMUM". A
+ * name may contain "=", so that the last one divides it from its maximum. names: each name with a NUL after it. The key
+ * of a row has its value in each of the columns, with a tab after it: rows with equal keys are in one group. */
 int bl_window_groups(struct bl_view *view, uint32_t **group, struct bl_error *e)
 {
     struct bl_buffer names = {0}, key = {0};
     struct bl_groups groups = {0};
-    const int64_t rows = view->manifest.rows;
+    const struct bl_manifest *m = &view->manifest;
+    const char *group_by = bl_manifest_option(m, "group-by"), *maxima = bl_manifest_option(m, "max-column");
     *group = NULL;
-    group_columns(&view->manifest, &names);
+    if (*group_by)
+        bl_buffer_append(&names, group_by, strlen(group_by) + 1);
+    while (*maxima) {
+        size_t size = strcspn(maxima, ","), name = size;
+        while (name && maxima[name] != '=')
+            name--;
+        bl_buffer_append(&names, maxima, name);
+        if (name)
+            bl_buffer_byte(&names, '\0');
+        maxima += size + (maxima[size] == ',');
+    }
     int code = bl_buffer_check(&names, e);
-    if (!code && names.size && !(*group = malloc(((size_t)rows + 1) * sizeof **group)))
+    if (!code && names.size && !(*group = malloc(((size_t)m->rows + 1) * sizeof **group)))
         code = bl_error_memory(e);
-    for (int64_t row = 0; row < rows && names.size && !code; row++) {
+    for (int64_t row = 0; row < m->rows && names.size && !code; row++) {
+        const struct bl_row *known = NULL;
+        const struct bl_view_source *from = m->sources ? bl_view_source_of_row(m->source, m->sources, row) : NULL;
+        const struct bl_dataset *dataset = &view->source[from ? from - m->source : 0];
+        code = bl_view_row(view, row, &known, e);
         bl_buffer_clear(&key);
-        for (size_t at = 0; at < names.size && !code; at += strlen(names.data + at) + 1)
-            code = group_append(view, row, names.data + at, &key, e);
+        for (size_t at = 0; at < names.size && !code; at += strlen(names.data + at) + 1) {
+            const char *value = bl_row_reader_field(&dataset->row, names.data + at);
+            if (value)
+                bl_buffer_text(&key, value);
+            else if (!bl_row_get_value(known, names.data + at, &key))
+                code = bl_error_set(e, BL_EDATA, "%s has no column \"%s\", which its windows need", view->dir,
+                                    names.data + at);
+            bl_buffer_byte(&key, '\t'); /* a separator, since values have tabs only as escapes */
+        }
+        if (!code)
+            code = bl_buffer_check(&key, e);
         if (!code)
             code = bl_groups_find(&groups, key.data, key.size, &(*group)[row], e);
     }
@@ -212,8 +204,8 @@ int bl_window_draw(const struct bl_window *w, const struct bl_training *t, const
         piece[i] = place[i];
         piece[i].hash = splitmix(state + (uint64_t)w->first + i);
     }
-    /* Both lists have the same classes and groups. Sort the places by class, group and number, and the pieces by class,
-     * group and hash: the pieces of each group then meet the places of their group in random order. */
+    /* Both lists have the same classes and groups. The places are sorted by class, group and number, the pieces by
+     * class, group and hash: so the pieces of each group take the places of their group in random order. */
     if (!code) {
         qsort(place, w->count, sizeof *place, bucketed_compare);
         qsort(piece, w->count, sizeof *piece, bucketed_compare);

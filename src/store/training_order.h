@@ -40,7 +40,8 @@ struct bl_training_order {
 };
 
 /* Makes the order for a dataset of that many blocks. training must outlive the order. Free with bl_training_order_free.
- * BL_EUSAGE: the blocks do not fill whole steps and remainder is BL_ORDER_ERROR, or consumed exceeds the blocks. */
+ * BL_EUSAGE: the blocks are not a multiple of a step and remainder is BL_ORDER_ERROR, or consumed exceeds the blocks.
+ */
 int bl_training_order_make(struct bl_training_order *order, const struct bl_training *training, int64_t blocks,
                            struct bl_error *e);
 void bl_training_order_free(struct bl_training_order *order);
@@ -58,7 +59,7 @@ bool bl_training_order_find(const struct bl_training_order *order, int64_t block
  * less than batch_size. */
 int64_t bl_training_order_block(const struct bl_training_order *order, const struct bl_reading *reading);
 
-/* --- windows ---------------------------------------------------------------------------------------------------- */
+/* --- windows ------------------------------------------------------------------------------------------------------ */
 
 /* An epoch of windows needs no plan: within each window of consecutive blocks, pieces of the same length exchange their
  * places, and the pieces of each block change their order. */

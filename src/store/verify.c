@@ -1,3 +1,7 @@
+/* Verification of datasets and views, except the contents of shards (verify_shard.c).
+ *
+ * A check that fails reports its fault, and the checks that do not depend on it go on. Members such as has_plan say
+ * what was read and is sound, so that one fault is not reported again by every check that needs its subject. */
 #include "store/verify.h"
 
 #include <dirent.h>
@@ -19,16 +23,15 @@
 #include "store/row_reader.h"
 #include "store/view.h"
 
+/* --- faults ------------------------------------------------------------------------------------------------------- */
+
+/* The receiver of faults. */
 struct bl_fault_sink {
     bl_fault *fault;
     void *context;
 };
 
-static void fault_report(const struct bl_fault_sink *sink, const char *file, const char *format, ...) BL_PRINTF(3, 4);
-
-/* --- faults ------------------------------------------------------------------------------------------------------- */
-
-static void fault_report(const struct bl_fault_sink *sink, const char *file, const char *format, ...)
+static BL_PRINTF(3, 4) void fault_report(const struct bl_fault_sink *sink, const char *file, const char *format, ...)
 {
     char text[1200];
     va_list arguments;
@@ -60,8 +63,6 @@ static bool fault_check_file(const struct bl_fault_sink *sink, const char *dir, 
 
 /* --- plans of epochs ---------------------------------------------------------------------------------------------- */
 
-/* Checks of the plans of epochs: each must consist of the stored pieces, in as many blocks as the shards have. */
-
 /* Returns the sum of the checksums of all pieces. Two plans with the same pieces in different order have the same sum,
  * so that comparing the pieces needs no sorting. */
 static uint64_t plan_sum_pieces(const struct bl_plan *plan)
@@ -72,38 +73,6 @@ static uint64_t plan_sum_pieces(const struct bl_plan *plan)
         sum += bl_checksum(piece, sizeof piece);
     }
     return sum;
-}
-
-/* Checks that a plan of an epoch has the stored pieces and the stored number of blocks. BL_EDATA: it has not. */
-static int epoch_verify_pieces(const struct bl_verify *v, const struct bl_plan *plan, struct bl_error *e)
-{
-    if (plan->blocks != v->plan.blocks || plan->max_sequences > v->manifest.format.S)
-        return bl_error_set(e, BL_EDATA,
-                            "has %zu blocks of up to %" PRId64 " sequences, the dataset %zu of up to %" PRId64,
-                            plan->blocks, plan->max_sequences, v->plan.blocks, v->manifest.format.S);
-    if (plan->pieces != v->plan.pieces || plan_sum_pieces(plan) != plan_sum_pieces(&v->plan))
-        return bl_error_set(e, BL_EDATA, "its pieces differ from the stored ones");
-    return BL_OK;
-}
-
-/* Reads and checks the plan of an epoch. BL_EDATA: it is invalid. */
-static int epoch_verify_plan(const struct bl_verify *v, const char *path, struct bl_error *e)
-{
-    const struct bl_manifest *m = &v->manifest;
-    struct bl_index index;
-    struct bl_plan plan = {0};
-    BL_TRY(bl_index_open_plan(&index, path, e));
-    int code = bl_index_read_plan(&index, m->format.T, m->align, &plan, e);
-    if (code)
-        goto out;
-    plan.overlap = m->plan_info.overlap;
-    code = bl_plan_check(&plan, v->sequences.length, v->sequences.count, e);
-    if (!code && v->has_plan)
-        code = epoch_verify_pieces(v, &plan, e);
-out:
-    bl_plan_free(&plan);
-    bl_index_close(&index);
-    return code;
 }
 
 /* Reports files in plans/ that the manifest does not list. Uses dir and manifest only. */
@@ -130,30 +99,48 @@ static void verify_epoch_strays(const struct bl_verify *v, bl_fault *fault, bl_f
     free(path);
 }
 
-/* Checks all plans of epochs that the manifest lists. */
+/* Reads and checks all plans of epochs that the manifest lists: each must consist of the stored pieces, in as many
+ * blocks as the shards have. verify_listed_files has reported those that are missing. */
 static void verify_epochs(const struct bl_verify *v, bl_fault *fault, bl_fault *remark, void *context)
 {
-    for (size_t i = 0; i < v->manifest.files && v->has_sequences; i++) {
-        const char *name = v->manifest.file[i].name;
+    const struct bl_manifest *m = &v->manifest;
+    for (size_t i = 0; i < m->files && v->has_sequences; i++) {
+        const char *name = m->file[i].name;
         struct bl_error e = {0};
+        struct bl_index index = {.fd = -1};
+        struct bl_plan plan = {0};
         if (!bl_epochs_number(name) || bl_cancelled(v->cancel))
             continue;
         char *path = bl_path_join(v->dir, name);
-        bool missing = path && access(path, F_OK) != 0; /* verify_listed_files has reported it */
-        int code = path ? BL_OK : bl_error_memory(&e);
-        if (!code && !missing)
-            code = epoch_verify_plan(v, path, &e);
+        if (path && access(path, F_OK) != 0) {
+            free(path);
+            continue;
+        }
+        int code = path ? bl_index_open_plan(&index, path, &e) : bl_error_memory(&e);
+        if (!code)
+            code = bl_index_read_plan(&index, m->format.T, m->align, &plan, &e);
+        plan.overlap = m->plan_info.overlap;
+        if (!code)
+            code = bl_plan_check(&plan, v->sequences.length, v->sequences.count, &e);
+        if (!code && v->has_plan && (plan.blocks != v->plan.blocks || plan.max_sequences > m->format.S))
+            code = bl_error_set(&e, BL_EDATA,
+                                "has %zu blocks of up to %" PRId64 " sequences, the dataset %zu of up to %" PRId64,
+                                plan.blocks, plan.max_sequences, v->plan.blocks, m->format.S);
+        if (!code && v->has_plan &&
+            (plan.pieces != v->plan.pieces || plan_sum_pieces(&plan) != plan_sum_pieces(&v->plan)))
+            code = bl_error_set(&e, BL_EDATA, "its pieces differ from the stored ones");
         if (code)
             fault(context, name, e.text);
+        bl_plan_free(&plan);
+        bl_index_close(&index);
         free(path);
     }
     verify_epoch_strays(v, fault, remark, context);
 }
 
-/* --- datasets ----------------------------------------------------------------------------------------------------- */
+/* --- files -------------------------------------------------------------------------------------------------------- */
 
-/* --- files ------------------------------------------------------------------------------------------------------ */
-
+/* The files besides shards that a dataset must have. */
 static const char *const needed[] = {BL_SEQUENCES_FILE, BL_SHARDS_FILE, BL_INDEX_FILE};
 
 /* Returns the bit of a file in bl_verify.cut; 0: the file is not one of the needed ones. */
@@ -187,79 +174,63 @@ static void verify_report_unread(const struct bl_verify *v, const struct bl_faul
         fault_report(r, file, "%s", e->text);
 }
 
-/* --- sequences -------------------------------------------------------------------------------------------------- */
+/* --- sequences ---------------------------------------------------------------------------------------------------- */
 
-/* Sets the lengths of failed and dropped rows, which are 0 in the table in memory, to those that the plan was made
- * from, and marks the failed rows. */
-static int verify_read_lengths(struct bl_verify *v, struct bl_error *e)
+/* Reads sequences.tsv and its attributes, and reports what cannot be read. The lengths of failed and dropped rows,
+ * which are 0 in the table in memory, are set to those that the plan was made from, and the failed rows are marked. */
+static void verify_read_sequences(struct bl_verify *v, const struct bl_fault_sink *r)
 {
+    struct bl_sequences *t = &v->sequences;
     struct bl_row_reader text = {0};
-    int code = BL_OK;
-    v->failed = calloc(v->sequences.count + 1, 1);
-    if (!v->failed)
-        return bl_error_memory(e);
-    const int64_t *by_status = v->sequences.by_status;
-    int64_t left = by_status[BL_ROW_FAILED] + by_status[BL_ROW_DROPPED];
-    for (size_t i = 0; i < v->sequences.count && left && !code; i++) {
-        if (v->sequences.length[i])
+    struct bl_error e = {0};
+    int code = bl_sequences_open_dataset(t, v->dir, NULL, &e);
+    if (!code && !(v->failed = calloc(t->count + 1, 1)))
+        code = bl_error_memory(&e);
+    int64_t left = t->by_status[BL_ROW_FAILED] + t->by_status[BL_ROW_DROPPED];
+    for (size_t i = 0; i < t->count && left && !code; i++) {
+        if (t->length[i])
             continue;
-        code = bl_row_reader_read(&v->sequences, i, &text, e);
+        code = bl_row_reader_read(t, i, &text, &e);
         if (code || text.row.status == BL_ROW_SKIPPED)
             continue;
         v->failed[i] = text.row.status == BL_ROW_FAILED;
-        v->sequences.length[i] = text.row.length;
+        t->length[i] = text.row.length;
         left--;
     }
     bl_row_reader_free(&text);
-    return code;
-}
-
-/* Reads sequences.tsv and its attributes, and reports what cannot be read. */
-static void verify_read_sequences(struct bl_verify *v, const struct bl_fault_sink *r)
-{
-    struct bl_error e = {0};
-    if (bl_sequences_open_dataset(&v->sequences, v->dir, NULL, &e) || verify_read_lengths(v, &e)) {
+    v->has_sequences = !code;
+    if (code)
         verify_report_unread(v, r, BL_SEQUENCES_FILE, &e);
-        return;
-    }
-    v->has_sequences = true;
-    if (bl_attribute_values_read(&v->values, &v->sequences, &v->manifest.format, &e))
+    else if (bl_attribute_values_read(&v->values, t, &v->manifest.format, &e))
         fault_report(r, BL_SEQUENCES_FILE, "%s", e.text);
     else
         v->has_values = true;
 }
 
-/* Compares the numbers of skipped and failed rows with the manifest. */
-static void verify_statuses(const struct bl_verify *v, const struct bl_fault_sink *r)
-{
-    const int64_t *by_status = v->sequences.by_status;
-    if (v->has_sequences &&
-        (by_status[BL_ROW_SKIPPED] != v->manifest.skipped || by_status[BL_ROW_FAILED] != v->manifest.failed))
-        fault_report(r, BL_SEQUENCES_FILE,
-                     "has %" PRId64 " skipped and %" PRId64 " failed rows, the manifest says %" PRId64 " and %" PRId64,
-                     by_status[BL_ROW_SKIPPED], by_status[BL_ROW_FAILED], v->manifest.skipped, v->manifest.failed);
-}
-
-/* --- the plan --------------------------------------------------------------------------------------------------- */
-
-static void verify_count(const struct bl_fault_sink *r, const char *word, int64_t counted, int64_t listed)
-{
-    if (counted != listed)
-        fault_report(r, BL_MANIFEST_FILE, "\"%s\" is %" PRId64 ", the plan has %" PRId64, word, listed, counted);
-}
+/* --- the plan ----------------------------------------------------------------------------------------------------- */
 
 /* Compares the counts of the manifest with those of the plan, which are counted again from index and sequences. */
 static void verify_plan_info(const struct bl_verify *v, const struct bl_fault_sink *r)
 {
     const struct bl_plan_info *w = &v->manifest.plan_info;
     const struct bl_plan *plan = &v->plan;
-    verify_count(r, "sequences", plan->sequences, w->sequences);
-    verify_count(r, "steps", plan->steps, w->steps);
-    verify_count(r, "longest", plan->longest, w->longest);
-    verify_count(r, "padding", plan->padding, w->padding);
-    verify_count(r, "deleted", plan->deleted, w->deleted);
-    verify_count(r, "repeated", plan->repeated, w->repeated);
-    verify_count(r, "cut", plan->cut, w->cut);
+    const struct {
+        const char *name;
+        int64_t counted, listed;
+    } counts[] = {
+        {"sequences", plan->sequences, w->sequences},
+        {"steps", plan->steps, w->steps},
+        {"longest", plan->longest, w->longest},
+        {"padding", plan->padding, w->padding},
+        {"deleted", plan->deleted, w->deleted},
+        {"repeated", plan->repeated, w->repeated},
+        {"cut", plan->cut, w->cut},
+    };
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        if (counts[i].counted != counts[i].listed)
+            fault_report(r, BL_MANIFEST_FILE, "\"%s\" is %" PRId64 ", the plan has %" PRId64, counts[i].name,
+                         counts[i].listed, counts[i].counted);
+    }
     if (w->lower_bound > w->blocks)
         fault_report(r, BL_MANIFEST_FILE, "\"lower_bound\" is %" PRId64 " but %" PRId64 " blocks are enough",
                      w->lower_bound, w->blocks);
@@ -274,6 +245,7 @@ static void verify_plan_info(const struct bl_verify *v, const struct bl_fault_si
         fault_report(r, BL_MANIFEST_FILE, "\"source_start\" is false, but the plan has parts of sequences");
 }
 
+/* Opens the index, and reports that it cannot be read. */
 static void verify_open_index(struct bl_verify *v, const struct bl_fault_sink *r)
 {
     struct bl_error e = {0};
@@ -282,6 +254,7 @@ static void verify_open_index(struct bl_verify *v, const struct bl_fault_sink *r
         verify_report_unread(v, r, BL_INDEX_FILE, &e);
 }
 
+/* Reads the plan, and checks it against the manifest and the sequences. */
 static void verify_plan(struct bl_verify *v, const struct bl_fault_sink *r)
 {
     const struct bl_format *format = &v->manifest.format;
@@ -316,52 +289,37 @@ static void verify_plan(struct bl_verify *v, const struct bl_fault_sink *r)
     v->has_plan = v->plan.max_sequences <= format->S;
 }
 
-/* Returns true if the blocks of a part of the plan fit the tables, and its pieces refer to rows of sequences.tsv.
- * bl_verify_files, which reads the whole plan, checks that it is a plan of these sequences. */
-static bool verify_part_fits(const struct bl_verify *v)
-{
-    const struct bl_plan *plan = &v->plan;
-    for (size_t b = 0; b < plan->blocks; b++) {
-        if (plan->block_ptr[b + 1] - plan->block_ptr[b] > v->manifest.format.S)
-            return false;
-    }
-    for (size_t p = 0; p < plan->pieces && v->has_sequences; p++) {
-        if (plan->sequence[p] >= v->sequences.count)
-            return false;
-    }
-    return true;
-}
-
+/* Reads the blocks of shards first to end - 1 of the plan. The blocks must fit the tables, and the pieces must refer to
+ * rows of sequences.tsv. bl_verify_files, which reads the complete plan, checks that it is a plan of these sequences.
+ */
 static void verify_read_part(struct bl_verify *v, int64_t first, int64_t end, const struct bl_fault_sink *r)
 {
     const struct bl_format *format = &v->manifest.format;
+    const struct bl_plan *plan = &v->plan;
     struct bl_error e = {0};
     if (!v->has_index)
         return;
     v->first_block = first * format->blocks_per_shard;
     int64_t last = end * format->blocks_per_shard;
     if (bl_index_read_part(&v->index, format->T, v->manifest.align, v->first_block,
-                           last < format->blocks ? last : format->blocks, &v->plan, &e))
+                           last < format->blocks ? last : format->blocks, &v->plan, &e)) {
         fault_report(r, BL_INDEX_FILE, "%s", e.text);
-    else if (!verify_part_fits(v))
+        return;
+    }
+    v->has_plan = true;
+    for (size_t b = 0; b < plan->blocks; b++)
+        v->has_plan &= plan->block_ptr[b + 1] - plan->block_ptr[b] <= format->S;
+    for (size_t p = 0; p < plan->pieces && v->has_sequences; p++)
+        v->has_plan &= plan->sequence[p] < v->sequences.count;
+    if (!v->has_plan)
         fault_report(
             r, BL_INDEX_FILE,
             "has blocks with more sequences than the manifest says, or sequences that are not in " BL_SEQUENCES_FILE);
-    else
-        v->has_plan = true;
 }
 
-/* --- the list of shards ----------------------------------------------------------------------------------------- */
+/* --- shards ------------------------------------------------------------------------------------------------------- */
 
-static bool name_is_shard(const struct bl_format *format, const char *file)
-{
-    char name[BL_SHARD_NAME_MAX];
-    int64_t shard;
-    return sscanf(file, "shards/%*5d/shard-%8" SCNd64, &shard) == 1 && shard >= 0 && shard < bl_format_shards(format) &&
-           strcmp(bl_format_shard_name(format, shard, name), file) == 0;
-}
-
-/* Checks DIR/shards, or a folder in it. */
+/* Checks DIR/shards, or a folder in it (inner): each file must have the name of a shard of the format. */
 static void verify_folder(const struct bl_verify *v, const char *folder, bool inner, const struct bl_fault_sink *r)
 {
     char *path = bl_path_join(v->dir, folder);
@@ -370,13 +328,19 @@ static void verify_folder(const struct bl_verify *v, const char *folder, bool in
         fault_report(r, folder, "cannot be read: %s", strerror(errno));
     const struct dirent *entry;
     while (entries && (entry = readdir(entries))) {
+        const struct bl_format *format = &v->manifest.format;
+        char name[BL_SHARD_NAME_MAX];
+        int64_t shard;
         struct stat status;
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
         char *file = bl_path_join(folder, entry->d_name);
+        bool is_shard = file && sscanf(file, "shards/%*5d/shard-%8" SCNd64, &shard) == 1 && shard >= 0 &&
+                        shard < bl_format_shards(format) &&
+                        strcmp(bl_format_shard_name(format, shard, name), file) == 0;
         if (file && !inner && fstatat(dirfd(entries), entry->d_name, &status, 0) == 0 && S_ISDIR(status.st_mode))
             verify_folder(v, file, true, r);
-        else if (file && !name_is_shard(&v->manifest.format, file))
+        else if (file && !is_shard)
             fault_report(r, file, "belongs to no shard of the dataset");
         free(file);
     }
@@ -385,6 +349,7 @@ static void verify_folder(const struct bl_verify *v, const char *folder, bool in
     free(path);
 }
 
+/* Reads shards.tsv, and reports that it cannot be read. */
 static void verify_read_shard_table(struct bl_verify *v, const struct bl_fault_sink *r)
 {
     struct bl_error e = {0};
@@ -392,7 +357,7 @@ static void verify_read_shard_table(struct bl_verify *v, const struct bl_fault_s
         verify_report_unread(v, r, BL_SHARDS_FILE, &e);
 }
 
-/* --- all of it -------------------------------------------------------------------------------------------------- */
+/* --- interface ---------------------------------------------------------------------------------------------------- */
 
 int bl_verify_open(struct bl_verify *v, const char *dir, const struct bl_cancel *cancel, bl_fault *fault, void *context,
                    struct bl_error *e)
@@ -421,7 +386,13 @@ int bl_verify_files(struct bl_verify *v, bl_fault *fault, bl_fault *remark, void
     if (bl_cancelled(v->cancel))
         return BL_ECANCEL;
     verify_read_sequences(v, &r);
-    verify_statuses(v, &r);
+    /* Rows and manifest count the same inputs. */
+    const int64_t *by_status = v->sequences.by_status;
+    if (v->has_sequences &&
+        (by_status[BL_ROW_SKIPPED] != v->manifest.skipped || by_status[BL_ROW_FAILED] != v->manifest.failed))
+        fault_report(&r, BL_SEQUENCES_FILE,
+                     "has %" PRId64 " skipped and %" PRId64 " failed rows, the manifest says %" PRId64 " and %" PRId64,
+                     by_status[BL_ROW_SKIPPED], by_status[BL_ROW_FAILED], v->manifest.skipped, v->manifest.failed);
     verify_open_index(v, &r);
     verify_plan(v, &r);
     verify_epochs(v, fault, remark, context);
@@ -520,8 +491,6 @@ struct view_check {
     int64_t most; /* maximum number of sequences in a block over all plans */
 };
 
-/* --- places ----------------------------------------------------------------------------------------------------- */
-
 /* Returns true if two tables are equal, or if both are missing. */
 static bool table_is_same(const void *a, const void *b, int64_t count, size_t size)
 {
@@ -561,8 +530,6 @@ static int check_places(const struct view_check *c, struct bl_error *e)
     return code;
 }
 
-/* --- plans ------------------------------------------------------------------------------------------------------ */
-
 /* Checks that each piece of a plan is stored. Returns the sum of the steps of all pieces, or -1 if a piece is not
  * stored, which is reported. */
 static int64_t check_pieces(const struct view_check *c, const char *file, const struct bl_plan *plan)
@@ -583,22 +550,8 @@ static int64_t check_pieces(const struct view_check *c, const char *file, const 
     return placed;
 }
 
-/* Compares the counts of the first plan with the manifest. */
-static void check_counts(const struct view_check *c, const struct bl_plan *plan, int64_t placed)
-{
-    const struct bl_manifest *m = &c->view.manifest;
-    const struct bl_plan_info *w = &m->plan_info;
-    int64_t sum = 0;
-    for (size_t s = 0; s < m->sources; s++)
-        sum += m->source[s].steps;
-    if (bl_plan_info_placed(w) != placed || sum != placed)
-        fault_report(&c->sink, BL_MANIFEST_FILE, "has %" PRId64 " steps, its sources %" PRId64 ", the plan %" PRId64,
-                     bl_plan_info_placed(w), sum, placed);
-    if (w->padding != (int64_t)plan->blocks * plan->T - placed)
-        fault_report(&c->sink, BL_MANIFEST_FILE, "\"padding\" is %" PRId64 ", the plan has %" PRId64, w->padding,
-                     (int64_t)plan->blocks * plan->T - placed);
-}
-
+/* Checks the plan of an epoch; 0 is the first plan, whose digest and counts are compared with the manifest. A plan that
+ * cannot be read is a fault, too: only a failing system returns an error. */
 static int check_plan(struct view_check *c, int64_t epoch, const char *file, struct bl_error *e)
 {
     const struct bl_format *format = &c->view.manifest.format;
@@ -614,8 +567,16 @@ static int check_plan(struct view_check *c, int64_t epoch, const char *file, str
     if (!epoch && strcmp(digest, format->plan_digest) != 0)
         fault_report(&c->sink, file, "plan digest %s, the manifest says %s", digest, format->plan_digest);
     int64_t placed = check_pieces(c, file, &plan);
-    if (!epoch && placed >= 0)
-        check_counts(c, &plan, placed);
+    const struct bl_plan_info *w = &c->view.manifest.plan_info;
+    int64_t sum = 0, padding = (int64_t)plan.blocks * plan.T - placed;
+    for (size_t s = 0; s < c->view.manifest.sources; s++)
+        sum += c->view.manifest.source[s].steps;
+    if (!epoch && placed >= 0 && (bl_plan_info_placed(w) != placed || sum != placed))
+        fault_report(&c->sink, BL_MANIFEST_FILE, "has %" PRId64 " steps, its sources %" PRId64 ", the plan %" PRId64,
+                     bl_plan_info_placed(w), sum, placed);
+    if (!epoch && placed >= 0 && w->padding != padding)
+        fault_report(&c->sink, BL_MANIFEST_FILE, "\"padding\" is %" PRId64 ", the plan has %" PRId64, w->padding,
+                     padding);
     for (size_t b = 0; b < plan.blocks; b++) {
         int64_t n = plan.block_ptr[b + 1] - plan.block_ptr[b];
         c->most = n > c->most ? n : c->most;
@@ -629,25 +590,6 @@ out:
     }
     return code;
 }
-
-static int check_plans(struct view_check *c, const struct bl_cancel *cancel, struct bl_error *e)
-{
-    const struct bl_manifest *m = &c->view.manifest;
-    int code = check_plan(c, 0, BL_INDEX_FILE, e);
-    for (size_t i = 0; i < m->files && !code; i++) {
-        int64_t epoch = bl_epochs_number(m->file[i].name);
-        if (bl_cancelled(cancel))
-            code = BL_ECANCEL;
-        else if (epoch)
-            code = check_plan(c, epoch, m->file[i].name, e);
-    }
-    if (!code && c->most > m->format.S)
-        fault_report(&c->sink, BL_MANIFEST_FILE, "\"S\" is %" PRId64 ", but a block has %" PRId64 " sequences",
-                     m->format.S, c->most);
-    return code;
-}
-
-/* --- all of it -------------------------------------------------------------------------------------------------- */
 
 int bl_verify_view(const char *dir, const struct bl_cancel *cancel, bl_fault *fault, bl_fault *remark, void *context,
                    struct bl_error *e)
@@ -666,9 +608,20 @@ int bl_verify_view(const char *dir, const struct bl_cancel *cancel, bl_fault *fa
         return BL_OK;
     }
     code = check_places(&c, e);
+    const struct bl_manifest *its = &c.view.manifest;
     if (!code)
-        code = check_plans(&c, cancel, e);
-    const struct bl_verify strays = {.dir = dir, .manifest = c.view.manifest};
+        code = check_plan(&c, 0, BL_INDEX_FILE, e);
+    for (size_t i = 0; i < its->files && !code; i++) {
+        int64_t epoch = bl_epochs_number(its->file[i].name);
+        if (bl_cancelled(cancel))
+            code = BL_ECANCEL;
+        else if (epoch)
+            code = check_plan(&c, epoch, its->file[i].name, e);
+    }
+    if (!code && c.most > its->format.S)
+        fault_report(&c.sink, BL_MANIFEST_FILE, "\"S\" is %" PRId64 ", but a block has %" PRId64 " sequences",
+                     its->format.S, c.most);
+    const struct bl_verify strays = {.dir = dir, .manifest = *its};
     if (!code)
         verify_epoch_strays(&strays, fault, remark, context);
     bl_view_close(&c.view);

@@ -2,7 +2,7 @@
  *
  * A shard is read once, in file order. The header is compared with the one that follows from the manifest; tables are
  * compared with the plan, row by row; fields are compared with the checksums of the index, block by block. The checksum
- * of the whole shard is computed from these, and is compared only if no other fault was found.
+ * of the shard is computed from these, and is compared only if no other fault was found.
  *
  * A check that cannot continue after a fault reports the fault and returns BL_EDATA. The checks that follow still run.
  */
@@ -48,12 +48,10 @@ struct bl_shard_check {
     void *context;
 };
 
-static void shard_check_report(struct bl_shard_check *w, const char *format, ...) BL_PRINTF(2, 3);
-
 /* --- reading and reporting ---------------------------------------------------------------------------------------- */
 
 /* Reports a fault of the shard. */
-static void shard_check_report(struct bl_shard_check *w, const char *format, ...)
+static BL_PRINTF(2, 3) void shard_check_report(struct bl_shard_check *w, const char *format, ...)
 {
     char text[1200];
     va_list arguments;
@@ -91,77 +89,42 @@ static void shard_check_add_region(struct bl_shard_check *w, uint64_t checksum)
  * says it by -1. Only sequences with the status failed in sequences.tsv may have -1, and the other tables must agree.
  */
 
+/* Orders numbers of pieces for bsearch. */
 static int check_compare_piece(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
 }
 
-static int check_add_lost(struct bl_shard_check *w, int64_t piece, int64_t steps, struct bl_error *e)
-{
-    if (BL_ARRAY_RESERVE(w->lost, w->lost_capacity, w->lost_count + 1, e))
-        return BL_EFAIL;
-    w->lost[w->lost_count++] = piece;
-    w->failed_steps += steps;
-    return BL_OK;
-}
-
 /* Sets the tables that block b must have. row: the block's row of the table "sequence", while that table is checked;
- * later NULL, since the failed pieces are known then. */
+ * later NULL, since w->lost has all failed pieces then. */
 static int shard_check_expect(struct bl_shard_check *w, int64_t b, const int64_t *row, struct bl_error *e)
 {
     const struct bl_verify *v = w->verify;
     struct bl_block *block = &w->expected;
-    int code = BL_OK;
     bl_block_plan(block, w->format, &v->plan, v->sequences.length, b - v->first_block);
-    for (int i = 0; v->failed && i < block->num_sequences && !code; i++) {
+    for (int i = 0; v->failed && i < block->num_sequences; i++) {
         int64_t piece = v->plan.block_ptr[b - v->first_block] + i, sequence;
         if (!v->failed[block->sequence[i]])
             continue;
         memcpy(&sequence, row ? &row[i] : &block->sequence[i], sizeof sequence);
-        if (row && sequence == -1)
-            code = check_add_lost(w, piece, block->length[i], e);
-        if (!code && w->lost && bsearch(&piece, w->lost, w->lost_count, sizeof *w->lost, check_compare_piece))
+        if (row && sequence == -1) {
+            BL_TRY(BL_ARRAY_RESERVE(w->lost, w->lost_capacity, w->lost_count + 1, e));
+            w->lost[w->lost_count++] = piece;
+            w->failed_steps += block->length[i];
+        }
+        if (w->lost && bsearch(&piece, w->lost, w->lost_count, sizeof *w->lost, check_compare_piece))
             bl_block_fail(block, w->format, i);
-    }
-    return code;
-}
-
-/* The wrong rows of a table: the first one, and their number. */
-struct wrong {
-    int64_t first, count;
-};
-
-/* Compares the rows in w->chunk, which belong to the blocks from `first` on, with the expected ones. */
-static int check_compare_rows(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, int64_t first,
-                              int64_t rows, struct wrong *wrong, struct bl_error *e)
-{
-    for (int64_t i = 0; i < rows; i++) {
-        const uint8_t *row = w->chunk + i * tensor->row_bytes;
-        BL_TRY(shard_check_expect(w, first + i,
-                                  tensor->table == BL_TABLE_SEQUENCE ? (const int64_t *)(const void *)row : NULL, e));
-        bl_block_copy_table(&w->expected, w->format, tensor->table, w->row);
-        if (memcmp(row, w->row, (size_t)tensor->row_bytes) != 0 && !wrong->count++)
-            wrong->first = first + i;
     }
     return BL_OK;
 }
 
-static void check_report_rows(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, const struct wrong *wrong)
-{
-    const char *what = tensor->table < BL_TABLES ? "the plan" : "sequences.tsv";
-    if (wrong->count == 1)
-        shard_check_report(w, "%s of block %" PRId64 " differs from %s", tensor->tensor.name, wrong->first, what);
-    else if (wrong->count)
-        shard_check_report(w, "%s of block %" PRId64 " and %" PRId64 " more differ from %s", tensor->tensor.name,
-                           wrong->first, wrong->count - 1, what);
-}
-
-/* Checks a table against the plan, row by row. */
+/* Checks a table against the plan, and an attribute against sequences.tsv, row by row. Many wrong rows make one fault.
+ */
 static int shard_check_table(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, struct bl_error *e)
 {
     struct bl_checksum_state sum;
-    struct wrong wrong = {0};
+    int64_t first = 0, wrong = 0; /* the first block with a wrong row, and the number of wrong rows */
     bool known = w->verify->has_plan && (tensor->table < BL_TABLES || w->verify->has_values);
     int64_t batch = w->chunk_size / tensor->row_bytes;
     int code = BL_OK;
@@ -172,10 +135,22 @@ static int shard_check_table(struct bl_shard_check *w, const struct bl_shard_ten
                                 tensor->tensor.name, e);
         if (!code)
             bl_checksum_add(&sum, w->chunk, (size_t)(rows * tensor->row_bytes));
-        if (!code && known)
-            code = check_compare_rows(w, tensor, w->layout.first_block + at, rows, &wrong, e);
+        for (int64_t i = 0; known && !code && i < rows; i++) {
+            const uint8_t *row = w->chunk + i * tensor->row_bytes;
+            const int64_t b = w->layout.first_block + at + i;
+            const void *sequence = tensor->table == BL_TABLE_SEQUENCE ? row : NULL;
+            code = shard_check_expect(w, b, sequence, e);
+            bl_block_copy_table(&w->expected, w->format, tensor->table, w->row);
+            if (!code && memcmp(row, w->row, (size_t)tensor->row_bytes) != 0 && !wrong++)
+                first = b;
+        }
     }
-    check_report_rows(w, tensor, &wrong);
+    const char *what = tensor->table < BL_TABLES ? "the plan" : "sequences.tsv";
+    if (wrong == 1)
+        shard_check_report(w, "%s of block %" PRId64 " differs from %s", tensor->tensor.name, first, what);
+    else if (wrong)
+        shard_check_report(w, "%s of block %" PRId64 " and %" PRId64 " more differ from %s", tensor->tensor.name, first,
+                           wrong - 1, what);
     if (!code)
         shard_check_add_region(w, bl_checksum_end(&sum));
     return code == BL_EDATA ? BL_OK : code;
@@ -183,18 +158,8 @@ static int shard_check_table(struct bl_shard_check *w, const struct bl_shard_ten
 
 /* --- JPEG fields -------------------------------------------------------------------------------------------------- */
 
-/* Checks of a JPEG field: first the offsets of its steps, then each step's JPEG header while the bytes are checksummed.
- */
-
-/* Allocates the memory that the checks of JPEG fields need. */
-static int shard_check_open_jpeg(struct bl_shard_check *w, struct bl_error *e)
-{
-    if (!bl_format_encodes(w->format, BL_ENCODING_JPEG))
-        return BL_OK;
-    w->step = malloc((size_t)w->format->T);
-    w->offsets = calloc((size_t)w->format->T + 1, sizeof *w->offsets);
-    return w->step && w->offsets ? bl_jpeg_decoder_open(&w->decoder, e) : bl_error_memory(e);
-}
+/* Of a JPEG field, the offsets of its steps are checked first, then each step's JPEG header while the bytes are
+ * checksummed. */
 
 /* Checks the offsets of a block: they must begin at *at, must not decrease, and must stay within the tensor. Sets *at
  * to their end. *at -1: the beginning is unknown. BL_EDATA: the offsets are wrong, which is reported. */
@@ -244,6 +209,7 @@ static int check_steps(struct bl_shard_check *w, const struct bl_shard_tensor *t
     return BL_OK;
 }
 
+/* Reads the offsets of the steps of a block into w->offsets. */
 static int check_read_offsets(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, int64_t row,
                               struct bl_error *e)
 {
@@ -251,6 +217,7 @@ static int check_read_offsets(struct bl_shard_check *w, const struct bl_shard_te
                             tensor->tensor.name, e);
 }
 
+/* Checks the offsets of all blocks of a field: each block begins where the one before it ends. */
 static int shard_check_offsets(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, struct bl_error *e)
 {
     const struct bl_shard_tensor *data = bl_layout_field(&w->layout, tensor->field);
@@ -265,120 +232,83 @@ static int shard_check_offsets(struct bl_shard_check *w, const struct bl_shard_t
         if (!code && !check_block_offsets(w, tensor, row, &at) && w->verify->has_plan)
             code = check_steps(w, tensor, row, e);
     }
-    if (code)
-        goto out;
-    if (at >= 0 && at != data->tensor.end - data->tensor.begin)
+    if (!code && at >= 0 && at != data->tensor.end - data->tensor.begin)
         shard_check_report(w, "%s ends at %" PRId64 " of %" PRId64 " bytes", tensor->tensor.name, at,
                            data->tensor.end - data->tensor.begin);
-    shard_check_add_region(w, bl_checksum_end(&sum));
-out:
+    if (!code)
+        shard_check_add_region(w, bl_checksum_end(&sum));
     return code == BL_EDATA ? BL_OK : code;
 }
 
-/* Reads a step to chunk and checks its JPEG header. BL_EDATA: its size is impossible, which is reported. */
-static int check_read_step(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, int64_t t, const char *what,
-                           struct bl_error *e)
-{
-    const int64_t *shape = w->format->fields.field[tensor->field].shape;
-    int64_t size = w->offsets[t + 1] - w->offsets[t];
-    struct bl_error why = {0};
-    if (size > w->chunk_size) {
-        shard_check_report(
-            w, "%s, step %" PRId64 ": %" PRId64 " bytes exceed the maximum of a JPEG file of %" PRId64 "x%" PRId64,
-            what, t, size, shape[1], shape[0]);
-        return BL_EDATA;
-    }
-    int code = shard_check_read(w, bl_layout_offset(&w->layout, tensor, 0) + w->offsets[t], size, w->chunk, what, e);
-    if (code || !size)
-        return code;
-    code = bl_jpeg_check(w->decoder, w->chunk, (size_t)size, shape, &why);
-    if (code != BL_EDATA)
-        return bl_error_pass(e, code, &why);
-    shard_check_report(w, "%s, step %" PRId64 ": %s", what, t, why.text);
-    return BL_OK;
-}
-
-/* Wrong offsets have been reported by shard_check_offsets. */
+/* Reads all steps of a block of a JPEG field, checks their JPEG headers, and computes the checksum of the block.
+ * BL_EDATA: the block cannot be read. Wrong offsets have been reported by shard_check_offsets. */
 static int shard_check_read_steps(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, int64_t row,
                                   const char *what, uint64_t *checksum, struct bl_error *e)
 {
+    const int64_t *shape = w->format->fields.field[tensor->field].shape, *offsets = w->offsets;
+    const int64_t begin = bl_layout_offset(&w->layout, tensor, 0);
     struct bl_checksum_state sum;
-    int code = check_read_offsets(w, bl_layout_offsets(&w->layout, tensor->field), row, e);
-    if (code)
-        goto out;
-    if (bl_codec_check_offsets(w->format, w->offsets, tensor->tensor.end - tensor->tensor.begin) >= 0)
-        code = BL_EDATA;
-out:
+    BL_TRY(check_read_offsets(w, bl_layout_offsets(&w->layout, tensor->field), row, e));
+    if (bl_codec_check_offsets(w->format, offsets, tensor->tensor.end - tensor->tensor.begin) >= 0)
+        return BL_EDATA;
     bl_checksum_begin(&sum);
-    for (int64_t t = 0; t < w->format->T && !code; t++) {
-        code = check_read_step(w, tensor, t, what, e);
-        if (!code)
-            bl_checksum_add(&sum, w->chunk, (size_t)(w->offsets[t + 1] - w->offsets[t]));
+    for (int64_t t = 0; t < w->format->T; t++) {
+        struct bl_error why = {0};
+        int64_t size = offsets[t + 1] - offsets[t];
+        if (size > w->chunk_size) {
+            shard_check_report(
+                w, "%s, step %" PRId64 ": %" PRId64 " bytes exceed the maximum of a JPEG file of %" PRId64 "x%" PRId64,
+                what, t, size, shape[1], shape[0]);
+            return BL_EDATA;
+        }
+        BL_TRY(shard_check_read(w, begin + offsets[t], size, w->chunk, what, e));
+        int code = size ? bl_jpeg_check(w->decoder, w->chunk, (size_t)size, shape, &why) : BL_OK;
+        if (code == BL_EDATA)
+            shard_check_report(w, "%s, step %" PRId64 ": %s", what, t, why.text);
+        else if (code)
+            return bl_error_pass(e, code, &why);
+        bl_checksum_add(&sum, w->chunk, (size_t)size);
     }
     *checksum = bl_checksum_end(&sum);
-    return code;
+    return BL_OK;
 }
 
 /* --- shard -------------------------------------------------------------------------------------------------------- */
 
-#define CHUNK ((int64_t)1 << 20)
+#define CHUNK ((int64_t)1 << 20) /* bytes of a block that are read at a time */
 
-static int check_read_block(struct bl_shard_check *w, int64_t offset, int64_t size, const char *what,
-                            uint64_t *checksum, struct bl_error *e)
-{
-    struct bl_checksum_state sum;
-    int code = BL_OK;
-    bl_checksum_begin(&sum);
-    for (int64_t at = 0; at < size && !code; at += w->chunk_size) {
-        int64_t part = size - at < w->chunk_size ? size - at : w->chunk_size;
-        code = shard_check_read(w, offset + at, part, w->chunk, what, e);
-        if (!code)
-            bl_checksum_add(&sum, w->chunk, (size_t)part);
-    }
-    *checksum = bl_checksum_end(&sum);
-    return code;
-}
-
+/* Compares a block of a field with its checksum in the index. */
 static int check_block(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, int64_t row, struct bl_error *e)
 {
     const struct bl_verify *v = w->verify;
     int64_t b = w->layout.first_block + row;
     char what[BL_FIELD_NAME_MAX + 32];
+    struct bl_checksum_state sum;
     uint64_t checksum = 0;
-    int64_t listed = 0;
+    int64_t listed = 0, size = tensor->row_bytes;
+    int code = BL_OK;
     snprintf(what, sizeof what, "block %" PRId64 " of %s", b, tensor->tensor.name);
-    int code = tensor->varies ? shard_check_read_steps(w, tensor, row, what, &checksum, e)
-                              : check_read_block(w, bl_layout_offset(&w->layout, tensor, row), tensor->row_bytes, what,
-                                                 &checksum, e);
+    bl_checksum_begin(&sum);
+    for (int64_t at = 0; !tensor->varies && at < size && !code; at += w->chunk_size) {
+        int64_t part = size - at < w->chunk_size ? size - at : w->chunk_size;
+        code = shard_check_read(w, bl_layout_offset(&w->layout, tensor, row) + at, part, w->chunk, what, e);
+        if (!code)
+            bl_checksum_add(&sum, w->chunk, (size_t)part);
+    }
+    checksum = bl_checksum_end(&sum);
+    if (tensor->varies)
+        code = shard_check_read_steps(w, tensor, row, what, &checksum, e);
     if (code)
         return code == BL_EDATA ? BL_OK : code;
     shard_check_add_region(w, checksum);
-    if (v->has_index)
-        code = bl_index_read(&v->index, BL_INDEX_BLOCK_CHECKSUM, b * w->format->fields.count + tensor->field, 1,
-                             &listed, e);
-    if (code)
-        return code;
-    if (v->has_index && (uint64_t)listed != checksum)
+    if (!v->has_index)
+        return BL_OK;
+    BL_TRY(
+        bl_index_read(&v->index, BL_INDEX_BLOCK_CHECKSUM, b * w->format->fields.count + tensor->field, 1, &listed, e));
+    if ((uint64_t)listed != checksum)
         shard_check_report(w, "%s: checksum %016" PRIx64 ", the index says %016" PRIx64, what, checksum,
                            (uint64_t)listed);
     return BL_OK;
-}
-
-static int check_header(struct bl_shard_check *w, struct bl_error *e)
-{
-    const struct bl_buffer *header = &w->layout.header;
-    char *head = malloc(header->size);
-    if (!head)
-        return bl_error_memory(e);
-    int code = shard_check_read(w, 0, (int64_t)header->size, head, "the header", e);
-    if (code)
-        goto out;
-    if (memcmp(head, header->data, header->size) != 0)
-        shard_check_report(w, "its header does not match the manifest");
-    shard_check_add_region(w, bl_checksum(head, header->size));
-out:
-    free(head);
-    return code == BL_EDATA ? BL_OK : code;
 }
 
 /* Returns true if a frame begins at the header, at each table and at each block, and within these after every
@@ -404,44 +334,18 @@ static bool check_frames_are_aligned(const struct bl_shard_check *w)
     return i == s->frames;
 }
 
-/* Checks size and frames. BL_EDATA: the file cannot be read further. */
-static int check_file(struct bl_shard_check *w, const struct bl_shard_row *row)
-{
-    if (w->file.size != w->layout.file_size) {
-        shard_check_report(w, "has %" PRId64 " bytes%s, expected %" PRId64, w->file.size,
-                           w->file.compressed ? " of content" : "", w->layout.file_size);
-        return BL_EDATA;
-    }
-    if (row && w->file.bytes != row->bytes)
-        shard_check_report(w, "has %" PRId64 " bytes, " BL_SHARDS_FILE " says %" PRId64, w->file.bytes, row->bytes);
-    if (w->file.compressed && !check_frames_are_aligned(w)) {
-        shard_check_report(w, "its frames do not match header, tables and blocks");
-        return BL_EDATA;
-    }
-    return BL_OK;
-}
-
-static int check_shard_checksum(struct bl_shard_check *w, const struct bl_shard_row *row, struct bl_error *e)
-{
-    uint64_t checksum = bl_checksum_end(&w->sum), table = 0;
-    if (!row || w->faults)
-        return BL_OK;
-    if (w->file.compressed) {
-        BL_TRY(bl_shard_reader_table_checksum(&w->file, &table, e));
-        struct bl_checksum_state sum;
-        bl_checksum_begin(&sum);
-        bl_checksum_add(&sum, w->file.frame_checksum, w->file.seekable.frames * sizeof *w->file.frame_checksum);
-        bl_checksum_add(&sum, &table, sizeof table);
-        checksum = bl_checksum_end(&sum);
-    }
-    if (checksum != row->checksum)
-        shard_check_report(w, "checksum %016" PRIx64 ", " BL_SHARDS_FILE " says %016" PRIx64, checksum, row->checksum);
-    return BL_OK;
-}
-
+/* Checks all regions in file order: the header, then each tensor. */
 static int check_contents(struct bl_shard_check *w, struct bl_error *e)
 {
-    int code = check_header(w, e);
+    const struct bl_buffer *header = &w->layout.header;
+    char *head = malloc(header->size);
+    int code = head ? shard_check_read(w, 0, (int64_t)header->size, head, "the header", e) : bl_error_memory(e);
+    if (!code && memcmp(head, header->data, header->size) != 0)
+        shard_check_report(w, "its header does not match the manifest");
+    if (!code)
+        shard_check_add_region(w, bl_checksum(head, header->size));
+    free(head);
+    code = code == BL_EDATA ? BL_OK : code; /* a header that cannot be read is reported */
     for (int t = 0; t < w->layout.tensors && !code; t++) {
         const struct bl_shard_tensor *tensor = &w->layout.tensor[t];
         if (tensor->table >= 0)
@@ -454,69 +358,72 @@ static int check_contents(struct bl_shard_check *w, struct bl_error *e)
     return code;
 }
 
-/* Returns the size of w->chunk in bytes: it must hold a row of any table, the JPEG file of any step, or a part of a
- * block. */
-static int64_t check_chunk_size(const struct bl_shard_check *w)
+/* Allocates what the checks need. A chunk holds a row of any table, the JPEG file of any step, or a part of a block. */
+static int check_prepare(struct bl_shard_check *w, struct bl_error *e)
 {
-    int64_t size = CHUNK;
+    const struct bl_format *format = w->format;
+    w->chunk_size = CHUNK;
     for (int t = 0; t < w->layout.tensors; t++) {
         const struct bl_shard_tensor *tensor = &w->layout.tensor[t];
         int64_t needed = 0;
         if (tensor->table >= 0)
             needed = tensor->row_bytes;
         else if (tensor->varies)
-            needed = (int64_t)(bl_codec_max_size(w->format, tensor->field) / (size_t)w->format->T);
-        size = needed > size ? needed : size;
+            needed = (int64_t)(bl_codec_max_size(format, tensor->field) / (size_t)format->T);
+        w->chunk_size = needed > w->chunk_size ? needed : w->chunk_size;
     }
-    return size;
-}
-
-static int check_prepare(struct bl_shard_check *w, struct bl_error *e)
-{
-    w->chunk_size = check_chunk_size(w);
     w->chunk = malloc((size_t)w->chunk_size);
-    w->row = calloc((size_t)(w->format->S > w->format->T ? w->format->S : w->format->T) + 1, sizeof(int64_t));
+    w->row = calloc((size_t)(format->S > format->T ? format->S : format->T) + 1, sizeof(int64_t));
     if (!w->chunk || !w->row)
         return bl_error_memory(e);
-    int code = bl_block_make(&w->expected, 1, w->format, false, e);
+    BL_TRY(bl_block_make(&w->expected, 1, format, false, e));
     w->expected.values = &w->verify->values;
-    if (!code)
-        code = shard_check_open_jpeg(w, e);
-    if (!code && w->file.compressed)
-        code = bl_shard_reader_keep_checksums(&w->file, e);
+    if (bl_format_encodes(format, BL_ENCODING_JPEG)) {
+        w->step = malloc((size_t)format->T);
+        w->offsets = calloc((size_t)format->T + 1, sizeof *w->offsets);
+        BL_TRY(w->step && w->offsets ? bl_jpeg_decoder_open(&w->decoder, e) : bl_error_memory(e));
+    }
     bl_checksum_begin(&w->sum);
-    return code;
+    return w->file.compressed ? bl_shard_reader_keep_checksums(&w->file, e) : BL_OK;
 }
 
-/* Opens the shard. BL_EDATA: it cannot be opened, which is reported. */
-static int check_open_file(struct bl_shard_check *w, struct bl_error *e)
+/* Opens the shard, makes its layout from the header of the file, and checks sizes and frames. BL_EDATA: the shard
+ * cannot be read further, which is reported. row: of shards.tsv, or NULL. */
+static int check_open_file(struct bl_shard_check *w, int64_t shard, const struct bl_shard_row *row, struct bl_error *e)
 {
     struct bl_error why = {0};
     char *path = bl_path_join(w->verify->dir, w->name);
     if (!path)
         return bl_error_memory(e);
-    int code = BL_EDATA;
-    if (access(path, F_OK) != 0 && errno == ENOENT)
-        shard_check_report(w, "is missing");
-    else if (bl_shard_reader_open(&w->file, path, w->format->compressed, &why))
-        shard_check_report(w, "%s", why.text);
-    else
-        code = BL_OK;
+    bool is_missing = access(path, F_OK) != 0 && errno == ENOENT;
+    int code = is_missing ? BL_EDATA : bl_shard_reader_open(&w->file, path, w->format->compressed, &why);
     free(path);
-    return code;
-}
-
-/* Reads the layout from the header of the file. BL_EDATA: the header is invalid, which is reported. */
-static int check_read_layout(struct bl_shard_check *w, int64_t shard, struct bl_error *e)
-{
-    struct bl_error why = {0};
-    int code = bl_shard_reader_layout(&w->file, w->format, shard, &w->layout, &why);
-    if (code != BL_EDATA)
+    if (code) {
+        shard_check_report(w, "%s", is_missing ? "is missing" : why.text);
+        return BL_EDATA;
+    }
+    code = bl_shard_reader_layout(&w->file, w->format, shard, &w->layout, &why);
+    if (code && code != BL_EDATA)
         return bl_error_pass(e, code, &why);
-    shard_check_report(w, "%s", why.text);
+    if (code) {
+        shard_check_report(w, "%s", why.text);
+        return BL_EDATA;
+    }
+    if (w->file.size != w->layout.file_size) {
+        shard_check_report(w, "has %" PRId64 " bytes%s, expected %" PRId64, w->file.size,
+                           w->file.compressed ? " of content" : "", w->layout.file_size);
+        return BL_EDATA;
+    }
+    if (row && w->file.bytes != row->bytes)
+        shard_check_report(w, "has %" PRId64 " bytes, " BL_SHARDS_FILE " says %" PRId64, w->file.bytes, row->bytes);
+    if (!w->file.compressed || check_frames_are_aligned(w))
+        return BL_OK;
+    shard_check_report(w, "its frames do not match header, tables and blocks");
     return BL_EDATA;
 }
 
+/* The checksum of the shard is compared with shards.tsv only without another fault, which would explain a difference.
+ */
 int bl_verify_shard(const struct bl_verify *verify, int64_t shard, bl_fault *fault, void *context,
                     int64_t *failed_steps, struct bl_error *e)
 {
@@ -524,17 +431,22 @@ int bl_verify_shard(const struct bl_verify *verify, int64_t shard, bl_fault *fau
     const struct bl_shard_row *row = verify->shards ? &verify->shards[shard] : NULL;
     struct bl_shard_check w = {.verify = verify, .format = format, .file.fd = -1, .fault = fault, .context = context};
     bl_format_shard_name(format, shard, w.name);
-    int code = check_open_file(&w, e);
-    if (!code)
-        code = check_read_layout(&w, shard, e);
-    if (!code)
-        code = check_file(&w, row);
+    int code = check_open_file(&w, shard, row, e);
     if (!code)
         code = check_prepare(&w, e);
     if (!code)
         code = check_contents(&w, e);
-    if (!code)
-        code = check_shard_checksum(&w, row, e);
+    const bool is_compared = !code && row && !w.faults;
+    if (is_compared && w.file.compressed) { /* the regions are the frames, and the frame of the seek table */
+        uint64_t table = 0;
+        code = bl_shard_reader_table_checksum(&w.file, &table, e);
+        bl_checksum_begin(&w.sum);
+        bl_checksum_add(&w.sum, w.file.frame_checksum, w.file.seekable.frames * sizeof *w.file.frame_checksum);
+        bl_checksum_add(&w.sum, &table, sizeof table);
+    }
+    uint64_t checksum = is_compared ? bl_checksum_end(&w.sum) : 0;
+    if (is_compared && !code && checksum != row->checksum)
+        shard_check_report(&w, "checksum %016" PRIx64 ", " BL_SHARDS_FILE " says %016" PRIx64, checksum, row->checksum);
     *failed_steps = w.failed_steps;
     bl_shard_reader_close(&w.file);
     bl_layout_free(&w.layout);

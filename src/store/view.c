@@ -1,3 +1,7 @@
+/* Reading a view: opening its sources and plans, and composing blocks of stored sequences.
+ *
+ * A block of a view is its row of the plan, with its steps looked up piece by piece: piece -> row and steps -> places
+ * (store/places.h) -> block and steps of a source. Values of the plan and of places are checked where they are used. */
 #include "store/view.h"
 
 #include <inttypes.h>
@@ -9,26 +13,22 @@
 #include "base/io.h"
 #include "store/epochs.h"
 
-/* --- opening ---------------------------------------------------------------------------------------------------- */
+/* --- opening ------------------------------------------------------------------------------------------------------ */
 
-/* Turns the error that a source is no dataset into BL_EFAIL, with advice in the message. */
-static int source_is_gone(struct bl_error *e)
-{
-    struct bl_error why = *e;
-    bl_error_clear(e);
-    return bl_error_set(e, BL_EFAIL,
-                        "%s: put it back, or make the view again (the same bload view command with its new path)",
-                        why.text);
-}
-
-/* Opens the dataset of a source, and checks that it is the dataset that the view was made of. */
+/* Opens the dataset of a source, and checks that it is the dataset that the view was made of. A path without a dataset
+ * is BL_EFAIL, with advice in the message. */
 static int view_source_open(const struct bl_manifest *view, const struct bl_view_source *source, const char *dir,
                             struct bl_dataset *dataset, struct bl_error *e)
 {
     char *path = bl_path_join(dir, source->path);
     int code = path ? bl_dataset_open(dataset, path, e) : bl_error_memory(e);
-    if (code == BL_EUSAGE)
-        code = source_is_gone(e);
+    if (code == BL_EUSAGE) {
+        struct bl_error why = *e;
+        bl_error_clear(e);
+        code = bl_error_set(e, BL_EFAIL,
+                            "%s: put it back, or make the view again (the same bload view command with its new path)",
+                            why.text);
+    }
     if (!code)
         code = bl_view_source_compare(source, &dataset->manifest, path, e);
     if (!code && !bl_format_has_same_fields(&view->format, &dataset->manifest.format))
@@ -67,66 +67,30 @@ static int view_make_sources(struct bl_view *view, size_t count, struct bl_error
     return view->source ? BL_OK : bl_error_memory(e);
 }
 
-/* Opens the places and the sources of a view. */
+/* Opens the sources of a view and its places. A dataset is opened as a view of itself: it is the only source, and its
+ * index gives the places. */
 static int view_open_sources(struct bl_view *view, struct bl_error *e)
 {
-    const struct bl_manifest *m = &view->manifest;
-    int code = bl_places_open(&view->places, view->dir, m, e);
-    if (!code)
-        code = view_make_sources(view, m->sources, e);
-    for (size_t s = 0; s < m->sources && !code; s++)
-        code = view_source_open(m, &m->source[s], view->dir, &view->source[s], e);
-    return code;
-}
-
-/* Opens a dataset as a view of itself: the dataset is the only source, and its index gives the places. */
-static int view_open_dataset(struct bl_view *view, struct bl_error *e)
-{
     struct bl_manifest *m = &view->manifest;
-    int code = view_make_sources(view, 1, e);
-    if (!code)
-        code = bl_dataset_open(view->source, view->dir, e);
-    if (!code)
-        code = bl_dataset_sequences(view->source, &view->table, e);
-    if (code)
-        return code;
+    if (bl_manifest_is_view(m)) {
+        BL_TRY(bl_places_open(&view->places, view->dir, m, e));
+        BL_TRY(view_make_sources(view, m->sources, e));
+        for (size_t s = 0; s < m->sources; s++)
+            BL_TRY(view_source_open(m, &m->source[s], view->dir, &view->source[s], e));
+        return BL_OK;
+    }
+    BL_TRY(view_make_sources(view, 1, e));
+    BL_TRY(bl_dataset_open(view->source, view->dir, e));
+    BL_TRY(bl_dataset_sequences(view->source, &view->table, e));
     const int64_t first_row[] = {0, (int64_t)view->table->count};
     m->rows = first_row[1];
     BL_TRY(bl_places_collect(&view->places, &view->source->index, first_row, 1, e));
     return bl_attribute_values_read(&view->values, view->table, &m->format, e);
 }
 
-/* Compares the file of a plan with its checksum in the manifest. Only the plan says which sequences a composed block
- * holds, so that a damaged plan would otherwise give wrong blocks without an error. */
-static int view_check_plan(const struct bl_view *view, const char *name, struct bl_error *e)
-{
-    const struct bl_manifest_file *file = bl_manifest_find_file(&view->manifest, name);
-    int64_t bytes = 0;
-    uint64_t checksum = 0;
-    char *path = bl_path_join(view->dir, name);
-    int code = path ? bl_checksum_file(path, &bytes, &checksum, e) : bl_error_memory(e);
-    if (!code && (!file || file->bytes != bytes || file->checksum != checksum))
-        code = bl_error_set(e, BL_EDATA,
-                            "%s: its checksum differs from the manifest: the plan is damaged, or another one", path);
-    free(path);
-    return code;
-}
-
-/* Opens the plan file `name` of the view's directory. BL_EDATA: its number of blocks is not that of the manifest. */
-static int view_open_file(const struct bl_view *view, const char *name, struct bl_index *index, struct bl_error *e)
-{
-    const struct bl_format *format = &view->manifest.format;
-    char *path = bl_path_join(view->dir, name);
-    int code = path ? bl_index_open_plan(index, path, e) : bl_error_memory(e);
-    if (!code && index->blocks != format->blocks)
-        code = bl_error_set(e, BL_EDATA, "%s has %" PRId64 " blocks, the manifest says %" PRId64, path, index->blocks,
-                            format->blocks);
-    free(path);
-    return code;
-}
-
-/* Opens and checks the plan of an epoch; 0 is the first plan. BL_EUSAGE: the epoch has no plan. On error *index is
- * closed. */
+/* Opens and checks the plan of an epoch; 0 is the first plan. Only the plan says which sequences a composed block
+ * holds, so that a damaged plan would give wrong blocks without an error: its file is compared with its checksum in the
+ * manifest. BL_EUSAGE: the epoch has no plan. On error *index is closed. */
 static int view_open_plan(const struct bl_view *view, int64_t epoch, struct bl_index *index, struct bl_error *e)
 {
     const struct bl_manifest *m = &view->manifest;
@@ -134,12 +98,26 @@ static int view_open_plan(const struct bl_view *view, int64_t epoch, struct bl_i
     *index = (struct bl_index){.fd = -1};
     if (epoch && (epoch < 0 || !bl_manifest_find_file(m, bl_epochs_name(epoch, name))))
         return bl_error_set(e, BL_EUSAGE, "%s has no plan of an epoch %" PRId64, view->dir, epoch);
-    int code = epoch ? view_open_file(view, name, index, e)
-                     : bl_index_open(index, view->dir, m->format.blocks, bl_manifest_index_fields(m), e);
+    const struct bl_manifest_file *file = bl_manifest_find_file(m, name);
+    int64_t bytes = 0;
+    uint64_t checksum = 0;
+    char *path = bl_path_join(view->dir, name);
+    int code = !path   ? bl_error_memory(e)
+               : epoch ? bl_index_open_plan(index, path, e)
+                       : bl_index_open(index, view->dir, m->format.blocks, bl_manifest_index_fields(m), e);
+    if (!code && epoch && index->blocks != m->format.blocks)
+        code = bl_error_set(e, BL_EDATA, "%s has %" PRId64 " blocks, the manifest says %" PRId64, path, index->blocks,
+                            m->format.blocks);
     if (!code && !epoch)
         code = bl_index_check_plan(index, m->format.plan_digest, e);
-    if (!code && (epoch || bl_manifest_is_view(m)))
-        code = view_check_plan(view, name, e);
+    /* The index of a dataset is compared with its checksum by bload verify; its blocks have checksums of their own. */
+    const bool is_compared = epoch || bl_manifest_is_view(m);
+    if (!code && is_compared)
+        code = bl_checksum_file(path, &bytes, &checksum, e);
+    if (!code && is_compared && (!file || file->bytes != bytes || file->checksum != checksum))
+        code = bl_error_set(e, BL_EDATA,
+                            "%s: its checksum differs from the manifest: the plan is damaged, or another one", path);
+    free(path);
     if (code)
         bl_index_close(index);
     return code;
@@ -160,7 +138,7 @@ int bl_view_open(struct bl_view *view, const char *dir, struct bl_error *e)
     view->dir = strdup(dir);
     int code = view->dir ? bl_manifest_read(&view->manifest, dir, e) : bl_error_memory(e);
     if (!code)
-        code = bl_manifest_is_view(&view->manifest) ? view_open_sources(view, e) : view_open_dataset(view, e);
+        code = view_open_sources(view, e);
     if (!code)
         code = view_open_plan(view, 0, &view->index, e);
     if (!code)
@@ -195,64 +173,53 @@ static size_t view_source_of(const struct bl_view *view, int64_t row, int64_t *f
     return (size_t)(source - m->source);
 }
 
-/* --- blocks ----------------------------------------------------------------------------------------------------- */
+/* --- blocks ------------------------------------------------------------------------------------------------------- */
 
-/* Reads n pieces of the plan, from piece `first` on, into the tables of view->block. block_end_tables completes them.
- */
-static int view_read_pieces(struct bl_view *view, int64_t first, int64_t n, struct bl_error *e)
+/* Reads the tables of block b from the plan and checks them. Failed sequences of a dataset are not marked yet. If the
+ * end of the last piece exceeds INT32_MAX, the end is set to INT32_MAX, which contradicts the length of the piece, so
+ * that bl_block_tables_are_sound rejects the block. */
+static int view_read_block(struct bl_view *view, int64_t b, const struct bl_block **out, struct bl_error *e)
 {
+    const struct bl_format *format = &view->manifest.format;
     struct bl_block *block = &view->block;
     const struct bl_index_column columns[] = {{BL_INDEX_SEQUENCE, block->sequence},
                                               {BL_INDEX_SOURCE_START, block->source_start},
                                               {BL_INDEX_START, block->cu_seqlens},
                                               {BL_INDEX_LENGTH, block->length}};
-    return bl_index_read_columns(&view->index, columns, sizeof columns / sizeof *columns, first, n, e);
-}
-
-/* Fills the places of the tables behind the n pieces. If the end of the last piece exceeds INT32_MAX, the end is set to
- * INT32_MAX, which contradicts the length of the piece, so that bl_block_tables_are_sound rejects the block. */
-static void block_end_tables(struct bl_block *block, int64_t n, int64_t S)
-{
-    int64_t stop = n ? (int64_t)block->cu_seqlens[n - 1] + block->length[n - 1] : 0;
-    int32_t end = stop <= INT32_MAX ? (int32_t)stop : INT32_MAX;
-    block->num_sequences = (int32_t)n;
-    for (int64_t i = n; i < S; i++) {
-        block->sequence[i] = -1;
-        block->length[i] = 0;
-        block->source_start[i] = 0;
-    }
-    for (int64_t i = n; i <= S; i++)
-        block->cu_seqlens[i] = end;
-}
-
-/* Reads the tables of block b from the plan and checks them. Failed sequences of a dataset are not marked yet. */
-static int view_read_block(struct bl_view *view, int64_t b, const struct bl_block **out, struct bl_error *e)
-{
-    const struct bl_format *format = &view->manifest.format;
     int64_t ptr[2];
     *out = NULL;
     if (b < 0 || b >= format->blocks)
         return bl_error_set(e, BL_EUSAGE, "no block %" PRId64 ": %s has %" PRId64, b, view->dir, format->blocks);
-    int code = bl_index_read(&view->index, BL_INDEX_BLOCK_PTR, b, 2, ptr, e);
-    if (!code && (ptr[0] < 0 || ptr[0] > ptr[1] || ptr[1] > view->index.pieces || ptr[1] - ptr[0] > format->S))
-        code = bl_error_set(e, BL_EDATA, "%s: block %" PRId64 " has invalid pieces", view->index.path, b);
-    if (!code)
-        code = view_read_pieces(view, ptr[0], ptr[1] - ptr[0], e);
-    if (code)
-        return code;
-    block_end_tables(&view->block, ptr[1] - ptr[0], format->S);
-    if (!bl_block_tables_are_sound(&view->block, format))
+    BL_TRY(bl_index_read(&view->index, BL_INDEX_BLOCK_PTR, b, 2, ptr, e));
+    if (ptr[0] < 0 || ptr[0] > ptr[1] || ptr[1] > view->index.pieces || ptr[1] - ptr[0] > format->S)
+        return bl_error_set(e, BL_EDATA, "%s: block %" PRId64 " has invalid pieces", view->index.path, b);
+    const int64_t n = ptr[1] - ptr[0];
+    BL_TRY(bl_index_read_columns(&view->index, columns, 4, ptr[0], n, e));
+    int64_t stop = n ? (int64_t)block->cu_seqlens[n - 1] + block->length[n - 1] : 0;
+    block->num_sequences = (int32_t)n;
+    /* Places that are not used have the values that the tables of shards have there. */
+    for (int64_t i = n; i < format->S; i++) {
+        block->sequence[i] = -1;
+        block->length[i] = 0;
+        block->source_start[i] = 0;
+    }
+    for (int64_t i = n; i <= format->S; i++)
+        block->cu_seqlens[i] = stop <= INT32_MAX ? (int32_t)stop : INT32_MAX;
+    if (!bl_block_tables_are_sound(block, format))
         return bl_error_set(e, BL_EDATA, "%s: the pieces of block %" PRId64 " overlap or exceed it", view->index.path,
                             b);
-    view->block.index = b;
-    *out = &view->block;
+    block->index = b;
+    *out = block;
     return BL_OK;
 }
 
-/* Marks the pieces of sequences that failed while packing as failed, as the tables of the dataset's own shards do. */
-static void block_mark_failed(struct bl_block *block, const struct bl_sequences *table)
+/* Pieces of sequences that failed while packing are marked as failed, as the tables of the dataset's own shards do. */
+int bl_view_tables(struct bl_view *view, int64_t b, const struct bl_block **out, struct bl_error *e)
 {
-    for (int32_t i = 0; i < block->num_sequences; i++) {
+    const struct bl_sequences *table = view->table;
+    struct bl_block *block = &view->block;
+    BL_TRY(view_read_block(view, b, out, e));
+    for (int32_t i = 0; table && i < block->num_sequences; i++) {
         int64_t row = block->sequence[i];
         if (row >= 0 && row < (int64_t)table->count && table->length[row])
             continue;
@@ -260,27 +227,11 @@ static void block_mark_failed(struct bl_block *block, const struct bl_sequences 
         block->length[i] = 0;
         block->source_start[i] = 0;
     }
+    return BL_OK;
 }
 
-int bl_view_tables(struct bl_view *view, int64_t b, const struct bl_block **out, struct bl_error *e)
-{
-    int code = view_read_block(view, b, out, e);
-    if (!code && view->table)
-        block_mark_failed(&view->block, view->table);
-    return code;
-}
-
-/* Returns true if the next part of the row stores the step a second time, in front of its own steps (--overlap). Then
- * the next part is preferred, because it also stores the steps that follow. */
-static bool view_is_repeated(const struct bl_view *view, int64_t row, int64_t part, int64_t step, int64_t overlap)
-{
-    if (!overlap || part + 1 >= bl_places_end(&view->places, row))
-        return false;
-    const struct bl_place next = bl_places_get(&view->places, part + 1);
-    return next.length > 0 && next.source_start > step && next.source_start - step <= overlap &&
-           next.start >= next.source_start - step;
-}
-
+/* With --overlap the next part of a row may store the step a second time, in front of its own steps. Then the next part
+ * is preferred, because it also stores the steps that follow. */
 int bl_view_find(struct bl_view *view, int64_t row, int64_t step, int64_t steps, struct bl_view_steps *found,
                  struct bl_error *e)
 {
@@ -293,9 +244,14 @@ int bl_view_find(struct bl_view *view, int64_t row, int64_t step, int64_t steps,
                             "%s/" BL_PLACES_FILE ": step %" PRId64 " of sequence %" PRId64 " is not stored", view->dir,
                             step, row);
     struct bl_dataset *source = &view->source[view_source_of(view, row, &first_row)];
+    const int64_t overlap = source->index.overlap;
     struct bl_place place = bl_places_get(&view->places, part);
-    if (view_is_repeated(view, row, part, step, source->index.overlap))
-        place = bl_places_get(&view->places, part + 1);
+    if (overlap && part + 1 < bl_places_end(&view->places, row)) {
+        const struct bl_place next = bl_places_get(&view->places, part + 1);
+        if (next.length > 0 && next.source_start > step && next.source_start - step <= overlap &&
+            next.start >= next.source_start - step)
+            place = next;
+    }
     int64_t first = place.start + (step - place.source_start), left = place.length - (step - place.source_start);
     *found = (struct bl_view_steps){
         .source = source, .block = place.block, .first = first, .end = first + (left < steps ? left : steps)};
@@ -314,16 +270,15 @@ static int view_read_steps(struct bl_view *view, int64_t row, int64_t step, int6
 {
     size_t bytes = bl_field_step_bytes(&view->manifest.format.fields.field[f]);
     uint8_t *to = out;
-    int code = BL_OK;
-    while (steps > 0 && !code) {
+    while (steps > 0) {
         struct bl_view_steps at;
         BL_TRY(bl_view_find(view, row, step, steps, &at, e));
-        code = read(at.source, at.block, f, at.first, at.end, to, e);
+        BL_TRY(read(at.source, at.block, f, at.first, at.end, to, e));
         to += (size_t)(at.end - at.first) * bytes;
         step += at.end - at.first;
         steps -= at.end - at.first;
     }
-    return code;
+    return BL_OK;
 }
 
 int bl_view_copy_steps(struct bl_view *view, int64_t row, int64_t step, int64_t steps, int f, void *out,
@@ -374,23 +329,7 @@ int bl_view_attribute(struct bl_view *view, int64_t b, int a, void *out, struct 
     return code;
 }
 
-/* --- rows ------------------------------------------------------------------------------------------------------- */
-
-/* Returns true if another source has the id of the row. Searches places->renamed, which is sorted. */
-static bool row_is_renamed(const struct bl_places *places, int64_t row)
-{
-    int64_t low = 0, high = places->renamed_count;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (places->renamed[middle] == row)
-            return true;
-        if (places->renamed[middle] < row)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return false;
-}
+/* --- rows --------------------------------------------------------------------------------------------------------- */
 
 int bl_view_row(struct bl_view *view, int64_t row, const struct bl_row **out, struct bl_error *e)
 {
@@ -398,23 +337,27 @@ int bl_view_row(struct bl_view *view, int64_t row, const struct bl_row **out, st
     const struct bl_sequences *table;
     if (row < 0 || row >= m->rows)
         return bl_error_set(e, BL_EUSAGE, "no sequence %" PRId64 ": %s has %" PRId64, row, view->dir, m->rows);
-    int64_t first_row;
+    int64_t first_row, low = 0, high = view->places.renamed_count;
     size_t s = view_source_of(view, row, &first_row);
     struct bl_dataset *dataset = &view->source[s];
-    int code = bl_dataset_sequences(dataset, &table, e);
-    if (!code && m->sources && (int64_t)table->count != m->source[s].rows)
-        code = bl_error_set(e, BL_EDATA, "%s has %zu rows, the view says %" PRId64, table->file[0].path, table->count,
+    BL_TRY(bl_dataset_sequences(dataset, &table, e));
+    if (m->sources && (int64_t)table->count != m->source[s].rows)
+        return bl_error_set(e, BL_EDATA, "%s has %zu rows, the view says %" PRId64, table->file[0].path, table->count,
                             m->source[s].rows);
-    if (!code)
-        code = bl_row_reader_read(table, (size_t)(row - first_row), &dataset->row, e);
-    if (code)
-        return code;
-    if (row_is_renamed(&view->places, row)) {
-        bl_buffer_clear(&view->id);
-        bl_buffer_printf(&view->id, "%s/%s", m->source[s].name, dataset->row.row.id);
-        code = bl_buffer_check(&view->id, e);
-        dataset->row.row.id = view->id.data;
-    }
+    BL_TRY(bl_row_reader_read(table, (size_t)(row - first_row), &dataset->row, e));
     *out = &dataset->row.row;
-    return code;
+    /* Find the first of the renamed rows, which are sorted, that is not less than this row. */
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (view->places.renamed[middle] < row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == view->places.renamed_count || view->places.renamed[low] != row)
+        return BL_OK;
+    bl_buffer_clear(&view->id);
+    bl_buffer_printf(&view->id, "%s/%s", m->source[s].name, dataset->row.row.id);
+    dataset->row.row.id = view->id.data;
+    return bl_buffer_check(&view->id, e);
 }
