@@ -1,3 +1,7 @@
+/* The audio kind as a table of functions, and the header of the WAV files that are written from it.
+ *
+ * Nothing here needs FFmpeg: the functions called bl_audio_forward_* load the media module on their first call, so that
+ * a command that decodes nothing starts without it. */
 #include "kind/audio/audio.h"
 
 #include <inttypes.h>
@@ -11,7 +15,7 @@
 
 /* --- audio kind --------------------------------------------------------------------------------------------------- */
 
-/* Videos have sound, too, but are videos unless --kind says otherwise. */
+/* The endings of file names. Videos have sound, too, but they belong to the video kind unless --kind says otherwise. */
 static const char *const extensions[] = {
     "wav",  "wave", "w64", "rf64", "aif", "aiff", "aifc", "au",   "snd",  "caf", "sph",  "flac", "mp3",
     "mp2",  "mpga", "m4a", "m4b",  "aac", "adts", "ogg",  "oga",  "opus", "spx", "wma",  "ac3",  "eac3",
@@ -19,7 +23,9 @@ static const char *const extensions[] = {
     "voc",  "ra",   "mp4", "m4v",  "mov", "qt",   "mkv",  "webm", "avi",  "ts",  "mts",  "m2ts", "mpg",
     "mpeg", "vob",  "ogv", "ogm",  "flv", "wmv",  "asf",  "3gp",  "3g2",  "mxf", "nut",  NULL};
 
-/* A frame of features begins every rate / 100 samples, rounded down. */
+/* Reads the rate of steps per second, as num / den, from the identity that bl_audio_sampling writes, such as
+ * "rate=16000 features=fbank80". A step is a sample, or a frame of features, of which one begins every rate / 100
+ * samples, rounded down. */
 static bool audio_sampling_rate(const char *sampling, int64_t *num, int64_t *den)
 {
     size_t size = strncmp(sampling, "rate=", 5) == 0 ? strcspn(sampling + 5, " ") : 0;
@@ -29,7 +35,7 @@ static bool audio_sampling_rate(const char *sampling, int64_t *num, int64_t *den
     return *den > 0;
 }
 
-/* The columns of a manifest's lines. */
+/* Adds the names of the columns that cuts.c fills for each line of a manifest. */
 static void audio_columns(const void *config, bool manifests, struct bl_buffer *out)
 {
     (void)config;
@@ -37,7 +43,7 @@ static void audio_columns(const void *config, bool manifests, struct bl_buffer *
         bl_buffer_text(out, "\tstart\tduration\tchannel\ttext");
 }
 
-/* Standard input is a manifest, too. */
+/* Returns whether a path names a manifest or list. Standard input is a manifest, too. */
 static bool audio_is_list(const char *path)
 {
     return strcmp(path, "-") == 0 || bl_list_has_name(path);
@@ -83,9 +89,10 @@ const struct bl_kind bl_kind_audio = {
 
 /* --- wave header -------------------------------------------------------------------------------------------------- */
 
+/* The two codes of formats, from Microsoft's mmreg.h, and the bytes of the chunk "ds64" after its name and size. */
 enum { FORMAT_PCM = 1, FORMAT_FLOAT = 3, DS64_SIZE = 28 };
 
-/* Appends the lowest bytes of a number. */
+/* Appends the lowest bytes of a number, the lowest one first. */
 static void header_put(char *out, size_t *size, uint64_t number, int bytes)
 {
     for (int i = 0; i < bytes; i++)
@@ -98,30 +105,24 @@ static void header_put_name(char *out, size_t *size, const char *name)
     *size += 4;
 }
 
-static int header_check(const struct bl_wave_header *h, struct bl_error *e)
+int bl_wave_header_format(const struct bl_wave_header *h, char out[BL_WAVE_HEADER_MAX], size_t *size,
+                          struct bl_error *e)
 {
+    *size = 0;
     if (h->dtype != BL_I16 && h->dtype != BL_F32)
         return bl_error_set(e, BL_EUSAGE, "samples of the type %s have no WAV file: I16 and F32 have",
                             bl_dtype_name(h->dtype));
+    /* Within these bounds none of the products below overflows the member that it is written into. */
     if (h->channels < 1 || h->channels > UINT16_MAX / 4 || h->rate < 1 || h->rate > UINT32_MAX / 4 / h->channels ||
         h->samples > INT64_MAX / UINT16_MAX)
         return bl_error_set(e, BL_EUSAGE, "%" PRId64 " channels at %" PRId64 " Hz do not fit into a WAV file",
                             h->channels, h->rate);
-    return BL_OK;
-}
-
-int bl_wave_header_format(const struct bl_wave_header *h, char out[BL_WAVE_HEADER_MAX], size_t *size,
-                          struct bl_error *e)
-{
-    int code = header_check(h, e);
-    *size = 0;
-    if (code)
-        return code;
     const int sample = (int)bl_dtype_size(h->dtype), is_float = h->dtype == BL_F32;
-    const int format = is_float ? 18 : 16; /* bytes: other formats than PCM may have more members, and say how many */
+    const int format = is_float ? 18 : 16; /* bytes: formats other than PCM may have more members, and say how many */
     const uint64_t bytes = (uint64_t)(h->samples * h->channels * sample);
-    /* What follows the first eight bytes, with the chunk "fact" that samples other than PCM must have. */
+    /* The bytes after the first eight, with the chunk "fact", which samples other than PCM must have. */
     uint64_t all = 4 + 8 + (uint64_t)format + (is_float ? 12 : 0) + 8 + bytes;
+    /* RF64 sets each 32-bit size to its maximum, and writes the true ones as 64-bit numbers into the chunk "ds64". */
     const int is_large = all > UINT32_MAX;
     header_put_name(out, size, is_large ? "RF64" : "RIFF");
     header_put(out, size, is_large ? UINT32_MAX : all, 4);

@@ -1,4 +1,8 @@
-/* Counts the samples of a sound file: decodes all of it, and reports what is wrong with it. */
+/* Counts the samples of a sound file by decoding all of it, and reports what is wrong with it.
+ *
+ * A header's duration is wrong in many files: writers round it, leave it open, or were stopped before they wrote it. So
+ * the count comes from decoding, and the header serves as a witness alone: where it claims more than there is, the row
+ * gets a reason such as "truncated: header says 12.0 s, 7.4 s are there". */
 #include "kind/audio/read.h"
 
 #include <inttypes.h>
@@ -13,6 +17,8 @@
 #include "kind/media/demux.h"
 #include "kind/row.h"
 
+/* The size of the samples as a WAV file's header claims it, and as the file has it: libavformat reports no difference.
+ */
 struct bl_wave {
     int64_t claimed, present; /* bytes of samples */
     bool open;                /* the claim says nothing: a writer to a pipe cannot come back to fill it in */
@@ -20,42 +26,29 @@ struct bl_wave {
 
 /* --- sizes in WAV files ------------------------------------------------------------------------------------------- */
 
-/* The size of samples by a WAV file's header, and as they are: libavformat does not report a difference. */
+#define CHUNKS_MAX 1000 /* of a WAV file that are searched for the samples */
 
-#define CHUNKS_MAX 1000
-
-/* What programs write in the place of a size that they do not know: FFmpeg and libsndfile, SoX and eSpeak, ALSA,
- * opus-tools, Python's writers of streams. */
-static bool size_is_open(uint32_t size)
-{
-    static const uint32_t sizes[] = {0, UINT32_MAX, 0x7ffff000, 0x7fffff00, INT32_MAX, 2000000000};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        if (sizes[i] == size)
-            return true;
-    }
-    return false;
-}
-
-static uint32_t read_size(const uint8_t *at, bool big)
-{
-    uint32_t little = at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-    return big ? __builtin_bswap32(little) : little;
-}
-
-/* False for a file without 32-bit sizes (RIFF, RIFX) or without samples. */
+/* Searches a WAV file's chunks, which are a name of four bytes, a 32-bit size, the content, and a byte of padding after
+ * an odd size, for the samples. Returns false for a file without 32-bit sizes (those are RIFF and RIFX) or without
+ * samples. */
 static bool wave_read(const struct bl_demux *d, struct bl_wave *wave)
 {
+    /* Programs write these in the place of a size that they do not know: FFmpeg and libsndfile, SoX and eSpeak, ALSA,
+     * opus-tools, Python's writers of streams. */
+    static const uint32_t open[] = {0, UINT32_MAX, 0x7ffff000, 0x7fffff00, INT32_MAX, 2000000000};
     int64_t at = 12;
     uint8_t chunk[8];
     bool big = memcmp(d->file.head, "RIFX", 4) == 0;
     if ((!big && memcmp(d->file.head, "RIFF", 4) != 0) || memcmp(d->file.head + 8, "WAVE", 4) != 0)
         return false;
     for (int i = 0; i < CHUNKS_MAX && bl_media_file_read(&d->file, chunk, sizeof chunk, at) == sizeof chunk; i++) {
-        uint32_t size = read_size(chunk + 4, big);
+        uint32_t size = chunk[4] | (uint32_t)chunk[5] << 8 | (uint32_t)chunk[6] << 16 | (uint32_t)chunk[7] << 24;
+        size = big ? __builtin_bswap32(size) : size;
         at += (int64_t)sizeof chunk;
         if (memcmp(chunk, "data", 4) == 0) {
             *wave = (struct bl_wave){.claimed = size, .present = d->file.bytes - at};
-            wave->open = size_is_open(size) && wave->claimed != wave->present;
+            for (size_t k = 0; k < sizeof open / sizeof *open; k++)
+                wave->open = wave->open || (open[k] == size && wave->claimed != wave->present);
             return true;
         }
         at += (int64_t)size + (size & 1);
@@ -65,26 +58,30 @@ static bool wave_read(const struct bl_demux *d, struct bl_wave *wave)
 
 /* --- counting ----------------------------------------------------------------------------------------------------- */
 
-/* Seconds by which a header's duration may exceed what decodes: it includes delay and padding, and is rounded. */
+/* Seconds by which a header's duration may exceed that of the decoded samples: it includes delay and padding, and is
+ * rounded. */
 #define END_TOLERANCE 0.5
 
 #define SAMPLES_MAX ((int64_t)1 << 40) /* what bl_mix_length takes */
 
 #define ADD_REASON(info, ...) bl_row_append_reason((info)->reason, sizeof(info)->reason, __VA_ARGS__)
 
-/* What decoding a file sums up. */
+/* The sums over the frames of a file. Damaged and odd samples are given as numbers of the recording's samples, so that
+ * cuts.c can tell which cuts they lie in. */
 struct total {
     int64_t length; /* samples at the wanted rate, without the last part */
     int parts;
     struct bl_mix_part first, last; /* the last is not added yet */
     double seconds;
-    int64_t before; /* samples of the parts before the last */
-    int64_t damaged_begin, odd_begin, odd_end;
-    int channels_least;
-    struct bl_mix mix;         /* for trial */
-    struct bl_error unmixable; /* why it cannot mix some frame */
+    int64_t before;             /* samples of the parts before the last */
+    int64_t damaged_begin;      /* INT64_MAX: nothing is damaged */
+    int64_t odd_begin, odd_end; /* odd_end 0: there are none */
+    int channels_least;         /* of all frames; 0: there was no frame yet */
+    struct bl_mix mix;          /* for trial */
+    struct bl_error unmixable;  /* why it cannot mix some frame */
 };
 
+/* Adds the last part of the stream, if it has samples, to the sums. */
 static void total_add_part(struct total *c, const struct bl_audio_config *config)
 {
     if (!c->last.samples)
@@ -96,42 +93,13 @@ static void total_add_part(struct total *c, const struct bl_audio_config *config
         c->first = c->last;
 }
 
-/* Samples that are made 0 or clipped. */
-static int64_t samples_odd(const struct bl_audio_decoder *s)
-{
-    return s->nonfinite + s->loud;
-}
-
-/* Whether the frame's channels can be mixed, of which the first fault is kept. */
-static int total_check_mix(struct total *c, const AVFrame *frame, struct bl_error *e)
-{
-    int channels = frame->ch_layout.nb_channels;
-    if (!c->channels_least || channels < c->channels_least)
-        c->channels_least = channels;
-    if (*c->unmixable.text)
-        return BL_OK;
-    int code = bl_mix_check(&c->mix, frame, &c->unmixable);
-    return code && code != BL_EDATA ? bl_error_pass(e, code, &c->unmixable) : BL_OK;
-}
-
-/* Marks where faults may be. The decoder runs ahead of the frame of so many samples that comes next: a fault lies in
- * it, or in one of those that are queued after it. odd: samples_odd, before that frame was decoded. */
-static void total_mark_faults(const struct bl_audio_decoder *s, struct total *c, int64_t odd, int samples)
-{
-    int64_t at = c->before + c->last.samples;
-    if ((s->errors || s->corrupt || bl_gaps_events(&s->gaps)) && c->damaged_begin > at)
-        c->damaged_begin = at;
-    if (samples_odd(s) == odd)
-        return;
-    c->odd_begin = c->odd_end ? c->odd_begin : at;
-    c->odd_end = at + (BL_AUDIO_DECODER_QUEUE + 1) * (int64_t)samples;
-}
-
-static int decoder_count(struct bl_audio_decoder *s, const struct bl_audio_config *config, struct total *c,
-                         struct bl_marks *marks, AVFrame *frame, struct bl_error *e)
+/* Decodes all frames and adds them to the sums, and to marks unless that is NULL. frame is empty room for one frame,
+ * the caller's. BL_EDATA also for more than SAMPLES_MAX samples. */
+static int total_add_frames(struct bl_audio_decoder *s, const struct bl_audio_config *config, struct total *c,
+                            struct bl_marks *marks, AVFrame *frame, struct bl_error *e)
 {
     bool got;
-    for (int64_t odd = 0;;) {
+    for (int64_t odd_before = 0;;) {
         BL_TRY(bl_audio_decoder_next(s, frame, &got, e));
         if (!got)
             break;
@@ -139,13 +107,24 @@ static int decoder_count(struct bl_audio_decoder *s, const struct bl_audio_confi
             total_add_part(c, config);
             c->last = (struct bl_mix_part){.rate = frame->sample_rate, .channels = frame->ch_layout.nb_channels};
         }
-        total_mark_faults(s, c, odd, frame->nb_samples);
-        odd = samples_odd(s);
-        int code = total_check_mix(c, frame, e);
-        if (!code && marks)
-            code = bl_marks_add(marks, frame, e);
-        if (code)
-            return code;
+        /* The decoder runs ahead by its queue: a fault lies in this frame, or in one of those queued after it. */
+        int64_t at = c->before + c->last.samples, odd = s->nonfinite + s->loud;
+        if ((s->errors || s->corrupt || bl_gaps_events(&s->gaps)) && c->damaged_begin > at)
+            c->damaged_begin = at;
+        if (odd != odd_before) {
+            c->odd_begin = c->odd_end ? c->odd_begin : at;
+            c->odd_end = at + (BL_AUDIO_DECODER_QUEUE + 1) * (int64_t)frame->nb_samples;
+        }
+        odd_before = odd;
+        if (!c->channels_least || frame->ch_layout.nb_channels < c->channels_least)
+            c->channels_least = frame->ch_layout.nb_channels;
+        /* The first fault is kept; whether it matters depends on the channel that each cut wants. */
+        int code = *c->unmixable.text ? BL_OK : bl_mix_check(&c->mix, frame, &c->unmixable);
+        if (code && code != BL_EDATA)
+            return bl_error_pass(e, code, &c->unmixable);
+        if (marks) {
+            BL_TRY(bl_marks_add(marks, frame, e));
+        }
         c->last.samples += frame->nb_samples;
         av_frame_unref(frame);
         if (c->last.samples > SAMPLES_MAX || c->length > SAMPLES_MAX)
@@ -157,7 +136,7 @@ static int decoder_count(struct bl_audio_decoder *s, const struct bl_audio_confi
     return BL_OK;
 }
 
-/* The duration in seconds by the header of stream or file; 0 where there is none, or libav has estimated it. */
+/* Returns the duration in seconds by the header of stream or file; 0 where there is none, or libav has estimated it. */
 static double demux_declared_seconds(const struct bl_demux *d)
 {
     const AVStream *stream = d->stream;
@@ -168,7 +147,7 @@ static double demux_declared_seconds(const struct bl_demux *d)
     return d->format->duration > 0 ? (double)d->format->duration / AV_TIME_BASE : 0;
 }
 
-/* Whether the container's lists of packets, and the file's size, say that some are missing. */
+/* Returns whether the container's lists of packets, and the file's size, say that some packets are missing. */
 static bool decoder_is_truncated(const struct bl_audio_decoder *s)
 {
     const struct bl_demux *d = &s->demux;
@@ -177,8 +156,8 @@ static bool decoder_is_truncated(const struct bl_audio_decoder *s)
     return bl_demux_is_matroska(d) && bl_truncation_detect(d);
 }
 
-/* The samples that the header counts, of FLAC, since libav joins what is left of them, and of a file that ends within a
- * sample; 0: not known. */
+/* Returns the samples that the header counts; 0: the count is not known to the sample. It is known for FLAC, where
+ * libav joins the packets around damage without an error, and for a file that ends within a sample. */
 static int64_t decoder_declared_samples(const struct bl_audio_decoder *s)
 {
     const AVStream *stream = s->demux.stream;
@@ -188,8 +167,8 @@ static int64_t decoder_declared_samples(const struct bl_audio_decoder *s)
     return av_rescale_q(stream->duration, stream->time_base, (AVRational){1, s->rate});
 }
 
-/* The gravest damage. A header's duration counts only where it is of this stream alone, and no list of packets tells.
- */
+/* Adds a reason for the gravest damage. A header's duration counts only where it is that of this stream alone, and no
+ * list of packets gives a better answer. */
 static void info_add_damage(struct bl_audio_info *info, const struct bl_audio_decoder *s, const struct total *c)
 {
     const struct bl_demux *d = &s->demux;
@@ -214,70 +193,50 @@ static void info_add_damage(struct bl_audio_info *info, const struct bl_audio_de
         ADD_REASON(info, "damaged: %s concealed by the decoder", bl_text_plural(frames, s->corrupt, "frame"));
 }
 
-/* What was done so that the sound follows its timestamps. */
-static void info_add_times(struct bl_audio_info *info, const struct bl_gaps *t)
-{
-    char times[BL_PLURAL_SIZE];
-    if (t->gaps)
-        ADD_REASON(info, "%s in its timestamps filled with %.3f s of zeros", bl_text_plural(times, t->gaps, "gap"),
-                   t->filled);
-    if (t->overlaps)
-        ADD_REASON(info, "%s in its timestamps: %.3f s cut", bl_text_plural(times, t->overlaps, "overlap"), t->cut);
-    if (t->jumps)
-        ADD_REASON(info, "%s in its timestamps, more than %d s ahead or %d s back, not followed",
-                   bl_text_plural(times, t->jumps, "jump"), BL_GAPS_AHEAD, BL_GAPS_BACK);
-}
-
-/* Everything that is wrong with the file, the gravest first. */
+/* Adds everything that is wrong with the file, the gravest first. */
 static void info_add_reasons(struct bl_audio_info *info, const struct bl_audio_config *config,
                              const struct bl_audio_decoder *s, const struct total *c)
 {
-    char samples[BL_PLURAL_SIZE];
+    const struct bl_gaps *gaps = &s->gaps;
+    char times[BL_PLURAL_SIZE];
     info_add_damage(info, s, c);
-    info_add_times(info, &s->gaps);
+    if (gaps->gaps)
+        ADD_REASON(info, "%s in its timestamps filled with %.3f s of zeros", bl_text_plural(times, gaps->gaps, "gap"),
+                   gaps->filled);
+    if (gaps->overlaps)
+        ADD_REASON(info, "%s in its timestamps: %.3f s cut", bl_text_plural(times, gaps->overlaps, "overlap"),
+                   gaps->cut);
+    if (gaps->jumps)
+        ADD_REASON(info, "%s in its timestamps, more than %d s ahead or %d s back, not followed",
+                   bl_text_plural(times, gaps->jumps, "jump"), BL_GAPS_AHEAD, BL_GAPS_BACK);
     if (s->nonfinite)
         ADD_REASON(info, "%" PRId64 " samples are NaN or infinite: made 0", s->nonfinite);
     if (s->loud && config->common.dtype == BL_AUDIO_S16 && !config->features)
         ADD_REASON(info, "%s beyond +-1, up to %g: clipped (--dtype f32 keeps them)",
-                   bl_text_plural(samples, s->loud, "sample"), s->peak);
+                   bl_text_plural(times, s->loud, "sample"), s->peak);
     if (c->parts > 1)
         ADD_REASON(info, "changes %d times within: from %d Hz, %d channels to %d Hz, %d channels in the end",
                    c->parts - 1, c->first.rate, c->first.channels, c->last.rate, c->last.channels);
 }
 
-/* Decodes all of the file. */
-static int info_sum(const struct bl_audio_config *config, struct bl_audio_decoder *s, struct bl_marks *marks,
-                    struct total *c, struct bl_error *e)
-{
-    AVFrame *frame = av_frame_alloc();
-    if (!frame)
-        return bl_error_memory(e);
-    bl_mix_init(&c->mix, (int)config->rate, (int)config->channels, true, BL_RESAMPLER_SOXR);
-    int code = decoder_count(s, config, c, marks, frame, e);
-    bl_mix_free(&c->mix);
-    av_frame_free(&frame);
-    if (!code && c->length == 0 && s->packets)
-        return bl_error_set(e, BL_EDATA, "damaged: none of %" PRId64 " packets decodes", s->packets);
-    if (!code && c->length == 0)
-        return bl_error_set(e, BL_EDATA, "no samples in the audio stream");
-    return code;
-}
-
-/* What lies behind the file in it, and is not read. */
-static int info_add_second(struct bl_audio_info *info, const struct bl_demux *d, struct bl_error *e)
-{
-    int64_t second;
-    int code = bl_truncation_find_second(d, &second, e);
-    if (!code && second)
-        ADD_REASON(info, "several files, one behind the other: the header at byte %" PRId64 " is not read", second);
-    return code;
-}
-
+/* Decodes the file from the decoder's position, which is its beginning, and fills in everything except info->stream. */
 static int info_fill(const struct bl_audio_config *config, struct bl_audio_decoder *s, struct bl_marks *marks,
                      struct bl_audio_info *info, struct bl_error *e)
 {
     struct total c = {.damaged_begin = INT64_MAX};
-    BL_TRY(info_sum(config, s, marks, &c, e));
+    AVFrame *frame = av_frame_alloc();
+    if (!frame)
+        return bl_error_memory(e);
+    bl_mix_init(&c.mix, (int)config->rate, (int)config->channels, true, BL_RESAMPLER_SOXR);
+    int code = total_add_frames(s, config, &c, marks, frame, e);
+    bl_mix_free(&c.mix);
+    av_frame_free(&frame);
+    if (code)
+        return code;
+    if (c.length == 0 && s->packets)
+        return bl_error_set(e, BL_EDATA, "damaged: none of %" PRId64 " packets decodes", s->packets);
+    if (c.length == 0)
+        return bl_error_set(e, BL_EDATA, "no samples in the audio stream");
     info->samples = c.length;
     info->decoded = c.parts == 1 ? c.last.samples : -1;
     info->rate = c.last.rate;
@@ -288,10 +247,12 @@ static int info_fill(const struct bl_audio_config *config, struct bl_audio_decod
     info->odd_begin = c.odd_begin;
     info->odd_end = c.odd_end;
     bl_row_append_reason(info->unmixable, sizeof info->unmixable, "%s", c.unmixable.text);
-    int code = info_add_second(info, &s->demux, e);
-    if (!code)
-        info_add_reasons(info, config, s, &c);
-    return code;
+    int64_t second;
+    BL_TRY(bl_truncation_find_second(&s->demux, &second, e));
+    if (second)
+        ADD_REASON(info, "several files, one behind the other: the header at byte %" PRId64 " is not read", second);
+    info_add_reasons(info, config, s, &c);
+    return BL_OK;
 }
 
 int bl_audio_count_steps(const struct bl_audio_config *config, int64_t samples, int64_t *steps, struct bl_error *e)
@@ -314,13 +275,10 @@ int bl_audio_count(const struct bl_audio_config *config, const struct bl_kind_en
 {
     *info = (struct bl_audio_info){.stream = -1};
     struct bl_audio_decoder s;
-    int code =
-        bl_audio_decoder_open(&s, path, -1, BL_DEMUX_WANTED(config->common.stream), bl_audio_gap(config), env, e);
-    if (code)
-        return code;
+    BL_TRY(bl_audio_decoder_open(&s, path, -1, BL_DEMUX_WANTED(config->common.stream), bl_audio_gap(config), env, e));
     info->stream = s.demux.stream->index;
     s.demux.meter = meter;
-    code = info_fill(config, &s, marks, info, e);
+    int code = info_fill(config, &s, marks, info, e);
     bl_audio_decoder_close(&s);
     return code;
 }

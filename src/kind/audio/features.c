@@ -1,3 +1,9 @@
+/* Computes features of speech, as features.h defines them: windows of samples, their power spectrum, mel filters over
+ * it, logarithms.
+ *
+ * The sections stand in this order, and each one is usable alone: the unit tests compare each with a reference in
+ * double precision. Loops over arrays take whole lanes of four values (lanes.h), and so read up to three floats more
+ * than there are: all arrays have room for them. */
 #include "kind/audio/features.h"
 
 #include <float.h>
@@ -13,7 +19,8 @@
 
 /* --- elementary functions ----------------------------------------------------------------------------------------- */
 
-/* ln(m 2^k) = 2 artanh((m - 1) / (m + 1)) + k ln(2), with m between sqrt(1/2) and sqrt(2). */
+/* ln(m 2^k) = 2 artanh((m - 1) / (m + 1)) + k ln(2), with m between sqrt(1/2) and sqrt(2). The series of artanh up to
+ * s^21 leaves an error below 1e-17, as |s| is at most 0.172. */
 double bl_elementary_log(double x)
 {
     int exponent;
@@ -28,7 +35,7 @@ double bl_elementary_log(double x)
     return 2 * s * sum + exponent * M_LN2;
 }
 
-/* A power of 2, times the Taylor series of what remains. */
+/* The result is a power of 2, times the Taylor series of the rest, which is at most ln(2) / 2. */
 double bl_elementary_exp(double x)
 {
     double power = rint(x / M_LN2), rest = x - power * M_LN2, sum = 1;
@@ -37,8 +44,8 @@ double bl_elementary_exp(double x)
     return ldexp(sum, (int)power);
 }
 
-/* The cosine, 1 - x^2/2 (1 - x^2/12 (...)), with first = 0; the sine, x (1 - x^2/6 (...)), with first = 1. x is at most
- * pi / 4. */
+/* Returns the cosine, 1 - x^2/2 (1 - x^2/12 (...)), with first = 0; the sine, x (1 - x^2/6 (...)), with first = 1. x is
+ * at most pi / 4. */
 static double cosine_series(double x, int first)
 {
     double sum = 1;
@@ -58,23 +65,12 @@ double bl_elementary_cos(double turns)
 
 /* --- power spectrum ----------------------------------------------------------------------------------------------- */
 
-#define PREEMPHASIS 0.97f
+#define PREEMPHASIS 0.97f /* Kaldi's default */
 
-/* --- setting up ------------------------------------------------------------------------------------------------- */
-
-/* Zeros, with room for whole lanes after them. */
+/* Allocates zeros, with room for whole lanes after them. */
 static float *spectrum_alloc_floats(int count)
 {
     return calloc((size_t)count + 2 * BL_LANES, sizeof(float));
-}
-
-static void spectrum_make_waves(struct bl_spectrum *s)
-{
-    for (int k = 0; k <= s->fft / 2; k++) {
-        double turns = (double)k / s->fft;
-        s->cosine[k] = (float)bl_elementary_cos(turns);
-        s->sine[k] = (float)bl_elementary_cos(turns + 0.75);
-    }
 }
 
 int bl_spectrum_open(struct bl_spectrum *s, int window, int fft, bool preemphasized, struct bl_error *e)
@@ -91,7 +87,11 @@ int bl_spectrum_open(struct bl_spectrum *s, int window, int fft, bool preemphasi
     s->plan = kiss_fft_alloc(fft / 2, 0, NULL, NULL);
     if (!s->shape || !s->centred || !s->in || !s->bin || !s->power || !s->cosine || !s->sine || !s->plan)
         return bl_error_memory(e);
-    spectrum_make_waves(s);
+    for (int k = 0; k < bins; k++) {
+        double turns = (double)k / fft;
+        s->cosine[k] = (float)bl_elementary_cos(turns);
+        s->sine[k] = (float)bl_elementary_cos(turns + 0.75); /* the sine is the cosine a quarter turn before */
+    }
     return BL_OK;
 }
 
@@ -108,25 +108,19 @@ void bl_spectrum_close(struct bl_spectrum *s)
     *s = (struct bl_spectrum){0};
 }
 
-/* --- a window --------------------------------------------------------------------------------------------------- */
-
-static float spectrum_mean(const float *samples, int count)
+/* Fills s->in with the window's samples, from which the mean is subtracted, then PREEMPHASIS times the sample before.
+ * The first sample counts as its own predecessor, as in Kaldi. */
+static void spectrum_preemphasize(struct bl_spectrum *s, const float *samples)
 {
     double sum[BL_LANES] = {0};
-    int whole = count - count % BL_LANES;
+    int whole = s->window - s->window % BL_LANES;
     for (int i = 0; i < whole; i += BL_LANES) {
         for (int k = 0; k < BL_LANES; k++)
             sum[k] += samples[i + k];
     }
-    for (int i = whole; i < count; i++)
+    for (int i = whole; i < s->window; i++)
         sum[0] += samples[i];
-    return (float)((sum[0] + sum[1] + (sum[2] + sum[3])) / count);
-}
-
-/* Fills s->in, with the mean removed and preemphasis applied. */
-static void spectrum_preemphasize(struct bl_spectrum *s, const float *samples)
-{
-    float mean = spectrum_mean(samples, s->window), *centred = s->centred + 1;
+    float mean = (float)((sum[0] + sum[1] + (sum[2] + sum[3])) / s->window), *centred = s->centred + 1;
     for (int i = 0; i < s->window; i += BL_LANES)
         bl_lanes_store(centred + i, bl_lanes_load(samples + i) - mean);
     s->centred[0] = centred[0];
@@ -135,7 +129,7 @@ static void spectrum_preemphasize(struct bl_spectrum *s, const float *samples)
                                       bl_lanes_load(s->shape + i));
 }
 
-/* Separates the real and imaginary parts of complex values. */
+/* Loads four complex values, and separates their real and imaginary parts. */
 static void spectrum_load_bins(const kiss_fft_cpx *at, bl_lanes *real, bl_lanes *imaginary)
 {
     const float *values = (const float *)(const void *)at;
@@ -144,11 +138,22 @@ static void spectrum_load_bins(const kiss_fft_cpx *at, bl_lanes *real, bl_lanes 
     *imaginary = BL_SHUFFLE(a, b, 1, 3, 5, 7);
 }
 
-/* From the FFT of pairs of samples, taken for complex numbers, to the power of that of the samples: its even part E and
- * its odd part O, each doubled, are in bins k and half - k, and bin k is E + O (cos - i sin). kiss_fftr does the same,
- * but not four at a time. */
-static void spectrum_compute_power(struct bl_spectrum *s, int half, const kiss_fft_cpx *bin)
+void bl_spectrum_compute(struct bl_spectrum *s, const float *samples)
 {
+    int half = s->fft / 2;
+    kiss_fft_cpx *bin = s->bin + BL_LANES; /* lanes before and after are read, but not used */
+    /* Behind the window s->in stays 0, as the shape is 0 there. */
+    if (s->preemphasized) {
+        spectrum_preemphasize(s, samples);
+    } else {
+        for (int i = 0; i < s->window; i += BL_LANES)
+            bl_lanes_store(s->in + i, bl_lanes_load(samples + i) * bl_lanes_load(s->shape + i));
+    }
+    /* The FFT takes pairs of samples for complex numbers, and so has half the length. The spectrum of the samples
+     * follows from it: their even part E and odd part O, each doubled, are in bins k and half - k, and bin k is
+     * E + O (cos - i sin). kiss_fftr does the same, but not four bins at a time. */
+    kiss_fft(s->plan, (const kiss_fft_cpx *)(const void *)s->in, bin);
+    bin[half] = bin[0];
     for (int k = 0; k <= half; k += BL_LANES) {
         bl_lanes ar, ai, br, bi, cosine = bl_lanes_load(s->cosine + k), sine = bl_lanes_load(s->sine + k);
         spectrum_load_bins(bin + k, &ar, &ai);
@@ -163,26 +168,8 @@ static void spectrum_compute_power(struct bl_spectrum *s, int half, const kiss_f
     bl_lanes_store(s->power + half + 1, (bl_lanes){0});
 }
 
-void bl_spectrum_compute(struct bl_spectrum *s, const float *samples)
-{
-    int half = s->fft / 2;
-    kiss_fft_cpx *bin = s->bin + BL_LANES; /* lanes before and after are read, but not used */
-    /* Behind the window s->in stays 0, as the shape is 0 there. */
-    if (s->preemphasized) {
-        spectrum_preemphasize(s, samples);
-    } else {
-        for (int i = 0; i < s->window; i += BL_LANES)
-            bl_lanes_store(s->in + i, bl_lanes_load(samples + i) * bl_lanes_load(s->shape + i));
-    }
-    kiss_fft(s->plan, (const kiss_fft_cpx *)(const void *)s->in, bin);
-    bin[half] = bin[0];
-    spectrum_compute_power(s, half, bin);
-}
-
-/* --- logarithms ------------------------------------------------------------------------------------------------- */
-
-/* ln(x) = exponent ln(2) + ln(m), with m between sqrt(1/2) and sqrt(2), and ln(m) = 2 artanh((m - 1) / (m + 1)). The C
- * library's differs with the processor. */
+/* Returns scale * ln(x) of four normal numbers: ln(x) = exponent ln(2) + ln(m), with m between sqrt(1/2) and sqrt(2),
+ * and ln(m) = 2 artanh((m - 1) / (m + 1)). The C library's logarithm differs with the processor. */
 static bl_lanes spectrum_log_lanes(bl_lanes x, float scale)
 {
     const int32_t root = 0x3f3504f3; /* sqrt(1/2) */
@@ -205,7 +192,7 @@ float bl_spectrum_log(float *value, int count, float min, float scale)
 
 /* --- mel filters -------------------------------------------------------------------------------------------------- */
 
-/* Slaney's scale: 3 mel for 200 Hz below 1000 Hz, above it 27 mel for a factor of 6.4. */
+/* Slaney's scale has 3 mel for 200 Hz below 1000 Hz, and above it 27 mel for a factor of 6.4. */
 static double mel_slaney_to_hz(double mel)
 {
     return mel < 15 ? mel * 200 / 3 : 1000 * bl_elementary_exp((mel - 15) * bl_elementary_log(6.4) / 27);
@@ -216,11 +203,13 @@ static double mel_slaney_from_hz(double hz)
     return hz < 1000 ? hz * 3 / 200 : 15 + bl_elementary_log(hz / 1000) * 27 / bl_elementary_log(6.4);
 }
 
+/* Kaldi uses the scale of O'Shaughnessy, 1127 ln(1 + f / 700). */
 static double mel_kaldi_from_hz(double hz)
 {
     return 1127 * bl_elementary_log(1 + hz / 700);
 }
 
+/* Allocates weights of 0. Each filter has a row of all bins, with zeros after it for whole lanes. */
 static int mel_alloc(struct bl_mel *m, int filters, int fft, struct bl_error *e)
 {
     *m = (struct bl_mel){.filters = filters, .bins = fft / 2 + 1};
@@ -240,14 +229,14 @@ void bl_mel_free(struct bl_mel *m)
     *m = (struct bl_mel){0};
 }
 
-/* The value at a place of the triangle over left, centre and right, of height 1; 0 beside it. */
+/* Returns the height at a place of the triangle over left, centre and right, whose top is 1; 0 beside the triangle. */
 static double mel_triangle(double left, double centre, double right, double at)
 {
     double up = (at - left) / (centre - left), down = (right - at) / (right - centre);
     return fmax(0, fmin(up, down));
 }
 
-/* Sets the bins of a filter: without the zeros at both ends. */
+/* Sets the range of bins of a filter, which leaves out the zeros at both ends of its row. */
 static void mel_filter_trim(struct bl_mel *m, int f)
 {
     float *row = m->weights + (size_t)f * (size_t)m->row;
@@ -289,7 +278,7 @@ int bl_mel_kaldi(struct bl_mel *m, int filters, int fft, int rate, double low, d
     return BL_OK;
 }
 
-/* Weights after the filter's end, up to whole lanes, are 0. */
+/* Returns four partial sums of the power under a filter. Weights after the filter's end, up to whole lanes, are 0. */
 static bl_lanes mel_filter_apply(const struct bl_mel_filter *filter, const float *power)
 {
     bl_lanes sum = {0};
@@ -331,8 +320,6 @@ struct bl_features {
     bool ended;
 };
 
-/* --- specification ---------------------------------------------------------------------------------------------- */
-
 int bl_features_parse(const char *text, struct bl_features_spec *spec, struct bl_error *e)
 {
     int64_t mels = 0;
@@ -348,6 +335,7 @@ int bl_features_parse(const char *text, struct bl_features_spec *spec, struct bl
     return BL_OK;
 }
 
+/* Returns the upper end of Kaldi's filters in Hz. */
 static double spec_high(const struct bl_features_spec *spec)
 {
     return spec->high > 0 ? spec->high : spec->rate / 2.0 + spec->high;
@@ -363,6 +351,7 @@ int bl_features_check(const struct bl_features_spec *spec, struct bl_error *e)
     return BL_OK;
 }
 
+/* Returns the samples of a window, which lasts 25 ms; and those from one window to the next, 10 ms. */
 static int spec_window(const struct bl_features_spec *spec)
 {
     return spec->rate * 25 / 1000;
@@ -383,32 +372,28 @@ int64_t bl_features_frames(const struct bl_features_spec *spec, int64_t samples)
     return (samples + shift / 2) / shift;
 }
 
-/* --- setting up ------------------------------------------------------------------------------------------------- */
-
-static void features_make_shape(struct bl_features *f)
-{
-    int period = f->spec.whisper ? f->window : f->window - 1;
-    for (int i = 0; i < f->window; i++) {
-        double hann = 0.5 - 0.5 * bl_elementary_cos((double)i / period);
-        bool raised = !f->spec.whisper && hann > 0;
-        f->spectrum.shape[i] = (float)(raised ? bl_elementary_exp(0.85 * bl_elementary_log(hann)) : hann);
-    }
-}
-
+/* Allocates and fills the window, the filters and the room for values. The caller closes f after a failure. */
 static int features_make_tables(struct bl_features *f, struct bl_error *e)
 {
-    int fft = f->spec.whisper ? f->window : 2;
+    const struct bl_features_spec *spec = &f->spec;
+    /* Whisper's FFT has the window's length, Kaldi's the next power of two. */
+    int fft = spec->whisper ? f->window : 2, period = spec->whisper ? f->window : f->window - 1;
     while (fft < f->window)
         fft *= 2;
-    int code = bl_spectrum_open(&f->spectrum, f->window, fft, !f->spec.whisper, e);
+    int code = bl_spectrum_open(&f->spectrum, f->window, fft, !spec->whisper, e);
     f->edge = calloc((size_t)f->window + PADDING, sizeof *f->edge);
-    f->values = calloc((size_t)f->spec.mels + PADDING, sizeof *f->values);
+    f->values = calloc((size_t)spec->mels + PADDING, sizeof *f->values);
     if (code || !f->edge || !f->values)
         return bl_error_memory(e);
-    features_make_shape(f);
-    if (f->spec.whisper)
-        return bl_mel_slaney(&f->mel, f->spec.mels, fft, f->spec.rate, e);
-    return bl_mel_kaldi(&f->mel, f->spec.mels, fft, f->spec.rate, LOW, spec_high(&f->spec), e);
+    /* The shape is Hann's window; Kaldi's "povey" window is its 0.85th power. */
+    for (int i = 0; i < f->window; i++) {
+        double hann = 0.5 - 0.5 * bl_elementary_cos((double)i / period);
+        bool povey = !spec->whisper && hann > 0;
+        f->spectrum.shape[i] = (float)(povey ? bl_elementary_exp(0.85 * bl_elementary_log(hann)) : hann);
+    }
+    if (spec->whisper)
+        return bl_mel_slaney(&f->mel, spec->mels, fft, spec->rate, e);
+    return bl_mel_kaldi(&f->mel, spec->mels, fft, spec->rate, LOW, spec_high(spec), e);
 }
 
 int bl_features_open(struct bl_features **out, const struct bl_features_spec *spec, struct bl_error *e)
@@ -425,8 +410,8 @@ int bl_features_open(struct bl_features **out, const struct bl_features_spec *sp
         bl_features_close(f);
         return code;
     }
-    *out = f;
     bl_features_begin(f);
+    *out = f;
     return BL_OK;
 }
 
@@ -442,10 +427,8 @@ void bl_features_close(struct bl_features *f)
     free(f);
 }
 
-/* --- a frame ---------------------------------------------------------------------------------------------------- */
-
-/* The sample at a place that may lie outside the utterance: there is its mirror image, without (Whisper) or with the
- * sample at the edge. */
+/* Returns the sample at a place that may lie outside the utterance: there its mirror image stands, without (Whisper) or
+ * with the sample at the edge. */
 static float features_sample_at(const struct bl_features *f, int64_t at)
 {
     int64_t n = f->samples, edge = f->spec.whisper ? 1 : 0;
@@ -457,28 +440,6 @@ static float features_sample_at(const struct bl_features *f, int64_t at)
     return f->held[at - f->held_from];
 }
 
-/* The window's samples, mirrored where it reaches beyond the utterance. */
-static const float *features_window_at(struct bl_features *f, int64_t from)
-{
-    if (from >= 0 && from + f->window <= f->samples)
-        return f->held + (from - f->held_from);
-    for (int i = 0; i < f->window; i++)
-        f->edge[i] = features_sample_at(f, from + i);
-    return f->edge;
-}
-
-static void features_make_frame(struct bl_features *f, float *out)
-{
-    bool whisper = f->spec.whisper;
-    bl_spectrum_compute(&f->spectrum, features_window_at(f, f->frames * f->shift - f->lead));
-    bl_mel_apply(&f->mel, f->spectrum.power, f->values);
-    float max = bl_spectrum_log(f->values, f->spec.mels, whisper ? 1e-10f : FLT_EPSILON, whisper ? (float)M_LOG10E : 1);
-    f->max = max > f->max ? max : f->max;
-    memcpy(out, f->values, (size_t)f->spec.mels * sizeof *out);
-}
-
-/* --- an utterance ----------------------------------------------------------------------------------------------- */
-
 void bl_features_begin(struct bl_features *f)
 {
     f->held_from = f->samples = f->frames = 0;
@@ -486,9 +447,10 @@ void bl_features_begin(struct bl_features *f)
     f->ended = false;
 }
 
-/* Makes the frames whose samples are all there. */
+/* Appends the frames whose samples are all there; after the end of the utterance, all that are left. */
 static int features_make_frames(struct bl_features *f, struct bl_buffer *out, struct bl_error *e)
 {
+    bool whisper = f->spec.whisper;
     size_t bytes = (size_t)f->spec.mels * sizeof(float);
     int64_t all = f->ended ? bl_features_frames(&f->spec, f->samples) : INT64_MAX;
     while (f->frames < all && (f->ended || f->frames * f->shift - f->lead + f->window <= f->samples)) {
@@ -497,55 +459,53 @@ static int features_make_frames(struct bl_features *f, struct bl_buffer *out, st
             return BL_OK;
         if (!bl_buffer_reserve(out, bytes))
             return bl_error_memory(e);
-        features_make_frame(f, (float *)(void *)(out->data + out->size));
+        int64_t from = f->frames * f->shift - f->lead;
+        bool inside = from >= 0 && from + f->window <= f->samples;
+        for (int i = 0; !inside && i < f->window; i++)
+            f->edge[i] = features_sample_at(f, from + i);
+        bl_spectrum_compute(&f->spectrum, inside ? f->held + (from - f->held_from) : f->edge);
+        bl_mel_apply(&f->mel, f->spectrum.power, f->values);
+        float max =
+            bl_spectrum_log(f->values, f->spec.mels, whisper ? 1e-10f : FLT_EPSILON, whisper ? (float)M_LOG10E : 1);
+        f->max = max > f->max ? max : f->max;
+        memcpy(out->data + out->size, f->values, bytes);
         out->size += bytes;
         f->frames++;
     }
     return BL_OK;
 }
 
-/* Drops samples that no further frame needs. */
-static void features_drop_samples(struct bl_features *f)
-{
-    int64_t needed = f->frames * f->shift - f->lead - 2 * f->window;
-    if (needed <= f->held_from)
-        return;
-    if (needed > f->samples)
-        needed = f->samples;
-    memmove(f->held, f->held + (needed - f->held_from), (size_t)(f->samples - needed) * sizeof *f->held);
-    f->held_from = needed;
-}
-
 int bl_features_push(struct bl_features *f, const float *samples, int64_t count, struct bl_buffer *out,
                      struct bl_error *e)
 {
-    int64_t there = f->samples - f->held_from;
-    BL_TRY(BL_ARRAY_RESERVE(f->held, f->capacity, (size_t)(there + count + PADDING), e));
+    int64_t held = f->samples - f->held_from;
+    BL_TRY(BL_ARRAY_RESERVE(f->held, f->capacity, (size_t)(held + count + PADDING), e));
     if (count)
-        memcpy(f->held + there, samples, (size_t)count * sizeof *samples);
-    memset(f->held + there + count, 0, PADDING * sizeof *f->held);
+        memcpy(f->held + held, samples, (size_t)count * sizeof *samples);
+    memset(f->held + held + count, 0, PADDING * sizeof *f->held);
     f->samples += count;
     int code = features_make_frames(f, out, e);
-    features_drop_samples(f);
+    /* Samples that no further frame needs are dropped; the mirror image at the end reaches two windows back. */
+    int64_t needed = f->frames * f->shift - f->lead - 2 * f->window;
+    needed = needed > f->samples ? f->samples : needed;
+    if (needed > f->held_from) {
+        memmove(f->held, f->held + (needed - f->held_from), (size_t)(f->samples - needed) * sizeof *f->held);
+        f->held_from = needed;
+    }
     return code;
-}
-
-/* value = (max(value, maximum - 8) + 4) / 4. mels is a multiple of BL_LANES. */
-static void whisper_normalize(const struct bl_features *f, float *value, size_t count)
-{
-    bl_lanes min = f->max - 8 + (bl_lanes){0};
-    for (size_t i = 0; i < count; i += BL_LANES)
-        bl_lanes_store(value + i, (bl_lanes_max(bl_lanes_load(value + i), min) + 4) * 0.25f);
 }
 
 int bl_features_end(struct bl_features *f, struct bl_buffer *out, struct bl_error *e)
 {
     f->ended = true;
-    int code = features_make_frames(f, out, e);
+    BL_TRY(features_make_frames(f, out, e));
     size_t values = (size_t)f->frames * (size_t)f->spec.mels;
-    if (code)
-        return code;
-    if (f->spec.whisper && values)
-        whisper_normalize(f, (float *)(void *)(out->data + out->size - values * sizeof(float)), values);
+    if (!f->spec.whisper || !values)
+        return BL_OK;
+    /* Whisper's values are (max(value, maximum - 8) + 4) / 4. Its number of mels is a multiple of BL_LANES. */
+    float *value = (float *)(void *)(out->data + out->size - values * sizeof(float));
+    bl_lanes min = f->max - 8 + (bl_lanes){0};
+    for (size_t i = 0; i < values; i += BL_LANES)
+        bl_lanes_store(value + i, (bl_lanes_max(bl_lanes_load(value + i), min) + 4) * 0.25f);
     return BL_OK;
 }

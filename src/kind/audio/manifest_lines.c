@@ -1,3 +1,8 @@
+/* Reads the lines of NeMo's and lhotse's manifests, which are JSON objects, one a line.
+ *
+ * A line is scanned once for all keys that matter in either form; the keys that it has tell the form: NeMo's lines have
+ * "audio_filepath", lhotse's recordings "sources", lhotse's cuts a type or "recording.sources". A line of any other
+ * form is rejected with its keys in the message. */
 #include "kind/audio/manifest_lines.h"
 
 #include <inttypes.h>
@@ -11,7 +16,8 @@
 
 /* --- further values ----------------------------------------------------------------------------------------------- */
 
-/* What the audio kind reads, and what tells how a recording or its features are stored. */
+/* Keys that are no further values: the audio kind reads them, or they describe how a recording or its features are
+ * stored. */
 static const char *const nemo_keys[] = {"audio_filepath", "audio_filename", "offset", "duration",
                                         "text",           "shard_id",       NULL};
 static const char *const lhotse_keys[] = {"id",           "type",          "start",       "duration", "channel",
@@ -20,7 +26,7 @@ static const char *const lhotse_keys[] = {"id",           "type",          "star
 static const char *const supervision_keys[] = {"id",      "recording_id", "start",     "duration",
                                                "channel", "text",         "alignment", NULL};
 
-/* Names that columns and tensors of sound have already. */
+/* Names that columns and tensors of sound have already: a further value of such a name gets the prefix "manifest.". */
 static const char *const taken_names[] = {"id",       "length",     "kind",       "path",          "bytes", "status",
                                           "reason",   "sampling",   "stream",     "content",       "start", "duration",
                                           "channel",  "clip_begin", "clip_end",   "clip_seek",     "text",  "audio",
@@ -32,6 +38,7 @@ struct manifest_walk {
     struct bl_buffer name, plain;
 };
 
+/* Returns whether a list of names, which ends with NULL, has this one. */
 static bool names_have(const char *const *names, const char *name)
 {
     for (; *names; names++) {
@@ -41,6 +48,7 @@ static bool names_have(const char *const *names, const char *name)
     return false;
 }
 
+/* Returns whether an object has a member of that name, written without escapes. */
 static bool object_has(const struct bl_json_value *object, const char *key)
 {
     struct bl_json_value name, value;
@@ -51,7 +59,8 @@ static bool object_has(const struct bl_json_value *object, const char *key)
     return false;
 }
 
-/* Takes the members of an object that are not known. custom: the name of that member. */
+/* Hands the members of an object whose names are not known to w->take. custom: the name under which the member "custom"
+ * is taken. */
 static int walk_object(struct manifest_walk *w, const struct bl_json_value *object, const char *const *known,
                        const char *custom, struct bl_error *e)
 {
@@ -75,6 +84,7 @@ static int walk_object(struct manifest_walk *w, const struct bl_json_value *obje
     return code;
 }
 
+/* Hands on the further values of each supervision of a line of lhotse's. */
 static int walk_supervisions(struct manifest_walk *w, const struct bl_json_value *line, struct bl_error *e)
 {
     struct bl_json_value name, value, element;
@@ -106,9 +116,7 @@ int bl_manifest_values(const struct bl_json_value *line, bl_list_value_take *tak
 
 /* --- entries ------------------------------------------------------------------------------------------------------ */
 
-#define KEYS_SHOWN 8 /* in messages */
-
-/* The keys that a line may have. */
+/* The keys that a line may have, as indices of key_name and of the values that were found. */
 enum key {
     KEY_AUDIO_FILEPATH,
     KEY_AUDIO_FILENAME,
@@ -153,7 +161,7 @@ void bl_entry_free(struct bl_entry *entry)
     *entry = (struct bl_entry){0};
 }
 
-/* Finds the values of keys in an object. */
+/* Finds the values of keys in an object; a key that the object does not have gets the type BL_JSON_NONE. */
 static bool json_scan_keys(const char *text, size_t size, const char *const *name, int keys,
                            struct bl_json_value *value, struct bl_json_fault *fault)
 {
@@ -178,13 +186,13 @@ static bool json_string_is(const struct bl_json_value *value, const char *text)
     return value->type == BL_JSON_STRING && value->size == strlen(text) && memcmp(value->text, text, value->size) == 0;
 }
 
-/* Whether there is a value that is not null. */
+/* Returns whether there is a value other than null. */
 static bool json_has_value(const struct bl_json_value *value)
 {
     return value->type != BL_JSON_NONE && (value->type != BL_JSON_WORD || *value->text != 'n');
 }
 
-/* A string for a message; valid until the next call. */
+/* Returns a string for a message; valid until the next call. */
 static const char *entry_unescape(struct bl_entry *entry, const struct bl_json_value *value)
 {
     bl_buffer_clear(&entry->scratch);
@@ -192,6 +200,7 @@ static const char *entry_unescape(struct bl_entry *entry, const struct bl_json_v
     return entry->scratch.size ? entry->scratch.data : "";
 }
 
+/* Sets the entry's path from the value of the key `name`. BL_EDATA: the value is no path. */
 static int entry_set_path(struct bl_entry *entry, const struct bl_json_value *value, const char *name,
                           struct bl_error *e)
 {
@@ -204,7 +213,8 @@ static int entry_set_path(struct bl_entry *entry, const struct bl_json_value *va
     return bl_buffer_check(&entry->path, e);
 }
 
-/* Copies seconds as they are written; "" where there is no value. */
+/* Copies seconds as they are written in the line, so that rounding happens once, at the recording's rate; "" where
+ * there is no value. */
 static int entry_copy_seconds(char out[BL_ENTRY_NUMBER_MAX], const struct bl_json_value *value, const char *name,
                               struct bl_error *e)
 {
@@ -218,21 +228,8 @@ static int entry_copy_seconds(char out[BL_ENTRY_NUMBER_MAX], const struct bl_jso
     return BL_OK;
 }
 
-/* Truncates a long text at the end of a character. */
-static void entry_limit_text(struct bl_entry *entry)
-{
-    struct bl_buffer *text = &entry->text;
-    entry->text_truncated = text->size > BL_ENTRY_TEXT_MAX;
-    if (!entry->text_truncated)
-        return;
-    text->size = BL_ENTRY_TEXT_MAX;
-    while (text->size && ((unsigned char)text->data[text->size] & 0xc0) == 0x80)
-        text->size--;
-    text->data[text->size] = '\0';
-}
-
-/* --- NeMo ------------------------------------------------------------------------------------------------------- */
-
+/* Parses a line of NeMo's, such as {"audio_filepath": "a.wav", "offset": 0.5, "duration": 2.25, "text": "good
+ * morning"}. */
 static int nemo_parse(struct bl_entry *entry, const struct bl_json_value *value, struct bl_error *e)
 {
     enum key path = value[KEY_AUDIO_FILEPATH].type != BL_JSON_NONE ? KEY_AUDIO_FILEPATH : KEY_AUDIO_FILENAME;
@@ -249,8 +246,6 @@ static int nemo_parse(struct bl_entry *entry, const struct bl_json_value *value,
     return entry_copy_seconds(entry->duration, &value[KEY_DURATION], "duration", e);
 }
 
-/* --- lhotse ----------------------------------------------------------------------------------------------------- */
-
 /* Returns the index of a channel among those of a source, or -1. */
 static int lhotse_find_channel(const struct bl_json_value *channels, int64_t wanted)
 {
@@ -266,7 +261,7 @@ static int lhotse_find_channel(const struct bl_json_value *channels, int64_t wan
     return -1;
 }
 
-/* Takes the source that has the channel, or with channel -1 the only one. */
+/* Takes the path of the source that has the channel, or of the only source if channel is -1. */
 static int lhotse_parse_sources(struct bl_entry *entry, const struct bl_json_value *sources, int64_t channel,
                                 struct bl_error *e)
 {
@@ -297,8 +292,8 @@ static int lhotse_parse_sources(struct bl_entry *entry, const struct bl_json_val
     return BL_OK;
 }
 
-/* Resampling changes no times, and is done anyway. Other transforms of lhotse would change the samples: none is done
- * here. */
+/* Returns BL_EDATA for transforms that would change the samples, as none of them is done here. Resampling changes no
+ * times, and happens anyway. */
 static int lhotse_check_transforms(struct bl_entry *entry, const struct bl_json_value *transforms, struct bl_error *e)
 {
     static const char *const name[] = {"name"};
@@ -316,14 +311,25 @@ static int lhotse_check_transforms(struct bl_entry *entry, const struct bl_json_
     return BL_OK;
 }
 
-/* Appends the texts of a cut's supervisions, with a space between them. */
-static void lhotse_append_supervisions(struct bl_entry *entry, const struct bl_json_value *supervisions)
+/* Parses a Recording of lhotse's, which has sources, or a cut of one channel, which has a recording, a start, a
+ * duration and supervisions. The entry's text joins those of the supervisions with spaces. */
+static int lhotse_parse(struct bl_entry *entry, const struct bl_json_value *value, struct bl_error *e)
 {
     static const char *const name[] = {"text"};
+    const struct bl_json_value *number = &value[KEY_CHANNEL], *supervisions = &value[KEY_SUPERVISIONS];
     struct bl_json_value element, text;
     struct bl_json_fault fault;
-    size_t at = 0;
-    while (supervisions->type == BL_JSON_ARRAY && bl_json_next(supervisions, &at, &element)) {
+    int64_t channel = 0;
+    if (value[KEY_ID].type == BL_JSON_STRING)
+        json_append_string(&entry->id, &value[KEY_ID]);
+    if (entry->id.size && strlen(entry->id.data) != entry->id.size)
+        return bl_error_set(e, BL_EDATA, "a zero byte in \"id\"");
+    if (value[KEY_SOURCES].type != BL_JSON_NONE) {
+        strcpy(entry->start, "0"); /* all of a recording */
+        BL_TRY(lhotse_check_transforms(entry, &value[KEY_TRANSFORMS], e));
+        return lhotse_parse_sources(entry, &value[KEY_SOURCES], -1, e);
+    }
+    for (size_t at = 0; supervisions->type == BL_JSON_ARRAY && bl_json_next(supervisions, &at, &element);) {
         if (!json_scan_keys(element.text, element.size, name, 1, &text, &fault) || text.type != BL_JSON_STRING ||
             !text.size)
             continue;
@@ -331,13 +337,6 @@ static void lhotse_append_supervisions(struct bl_entry *entry, const struct bl_j
             bl_buffer_byte(&entry->text, ' ');
         json_append_string(&entry->text, &text);
     }
-}
-
-static int lhotse_parse_cut(struct bl_entry *entry, const struct bl_json_value *value, struct bl_error *e)
-{
-    int64_t channel = 0;
-    const struct bl_json_value *number = &value[KEY_CHANNEL];
-    lhotse_append_supervisions(entry, &value[KEY_SUPERVISIONS]);
     if (json_has_value(number) &&
         (number->type != BL_JSON_NUMBER || !bl_text_to_int(number->text, number->size, 0, INT32_MAX, &channel)))
         return bl_error_set(e, BL_EDATA, "\"channel\" is no number of a channel");
@@ -350,31 +349,7 @@ static int lhotse_parse_cut(struct bl_entry *entry, const struct bl_json_value *
     return BL_OK;
 }
 
-static int lhotse_parse(struct bl_entry *entry, const struct bl_json_value *value, struct bl_error *e)
-{
-    if (value[KEY_ID].type == BL_JSON_STRING)
-        json_append_string(&entry->id, &value[KEY_ID]);
-    if (entry->id.size && strlen(entry->id.data) != entry->id.size)
-        return bl_error_set(e, BL_EDATA, "a zero byte in \"id\"");
-    if (value[KEY_SOURCES].type == BL_JSON_NONE)
-        return lhotse_parse_cut(entry, value, e);
-    strcpy(entry->start, "0"); /* all of a recording */
-    BL_TRY(lhotse_check_transforms(entry, &value[KEY_TRANSFORMS], e));
-    return lhotse_parse_sources(entry, &value[KEY_SOURCES], -1, e);
-}
-
-/* --- a line ----------------------------------------------------------------------------------------------------- */
-
-/* Whether it is a recording or a cut of lhotse's. Old cuts have no type, but those of one channel have its number. */
-static bool lhotse_is_known(const struct bl_json_value *value)
-{
-    const struct bl_json_value *type = &value[KEY_TYPE];
-    bool untyped = type->type == BL_JSON_NONE && value[KEY_CHANNEL].type == BL_JSON_NUMBER;
-    return value[KEY_SOURCES].type != BL_JSON_NONE || json_string_is(type, "MonoCut") || json_string_is(type, "Cut") ||
-           (untyped && value[KEY_RECORDING_SOURCES].type == BL_JSON_ARRAY);
-}
-
-/* Reports a line that is neither NeMo's nor lhotse's. */
+/* Reports a line that is neither NeMo's nor lhotse's, with the reason or the line's first keys. */
 static int entry_reject(struct bl_entry *entry, const struct bl_json_value *value, const char *line, size_t size,
                         struct bl_error *e)
 {
@@ -386,7 +361,7 @@ static int entry_reject(struct bl_entry *entry, const struct bl_json_value *valu
     if (value[KEY_TYPE].type == BL_JSON_STRING && *type)
         return bl_error_set(e, BL_EDATA, "a %.40s, which is no part of one recording: save it as sound", type);
     bl_buffer_clear(&entry->scratch);
-    bl_json_append_keys(line, size, KEYS_SHOWN, &entry->scratch);
+    bl_json_append_keys(line, size, 8, &entry->scratch);
     return bl_error_set(e, BL_EDATA,
                         "neither a line of NeMo's (\"audio_filepath\") nor a cut or recording of lhotse's: "
                         "its keys are %s",
@@ -397,9 +372,10 @@ int bl_entry_parse(struct bl_entry *entry, const char *line, size_t size, struct
 {
     struct bl_json_value value[KEYS];
     struct bl_json_fault fault;
+    struct bl_buffer *text = &entry->text;
     bl_buffer_clear(&entry->id);
     bl_buffer_clear(&entry->path);
-    bl_buffer_clear(&entry->text);
+    bl_buffer_clear(text);
     entry->relative = false;
     const char *end = memchr(line, '\n', size);
     entry->further = end ? end + 1 : "";
@@ -408,14 +384,26 @@ int bl_entry_parse(struct bl_entry *entry, const char *line, size_t size, struct
     *entry->start = *entry->duration = *entry->channel = '\0';
     if (!json_scan_keys(line, size, key_name, KEYS, value, &fault))
         return bl_error_set(e, BL_EDATA, "not JSON at byte %zu of the line: %s", fault.at, fault.what);
+    /* Old cuts of lhotse have no type, but those of one channel have its number. */
+    const struct bl_json_value *type = &value[KEY_TYPE];
     bool nemo = value[KEY_AUDIO_FILEPATH].type != BL_JSON_NONE || value[KEY_AUDIO_FILENAME].type != BL_JSON_NONE;
-    int code = nemo                     ? nemo_parse(entry, value, e)
-               : lhotse_is_known(value) ? lhotse_parse(entry, value, e)
-                                        : entry_reject(entry, value, line, size, e);
-    entry_limit_text(entry);
+    bool untyped = type->type == BL_JSON_NONE && value[KEY_CHANNEL].type == BL_JSON_NUMBER;
+    bool lhotse = value[KEY_SOURCES].type != BL_JSON_NONE || json_string_is(type, "MonoCut") ||
+                  json_string_is(type, "Cut") || (untyped && value[KEY_RECORDING_SOURCES].type == BL_JSON_ARRAY);
+    int code = nemo     ? nemo_parse(entry, value, e)
+               : lhotse ? lhotse_parse(entry, value, e)
+                        : entry_reject(entry, value, line, size, e);
+    entry->text_truncated = text->size > BL_ENTRY_TEXT_MAX;
+    if (entry->text_truncated) {
+        /* The text ends with a whole character of UTF-8, whose further bytes are 10xxxxxx. */
+        text->size = BL_ENTRY_TEXT_MAX;
+        while (text->size && ((unsigned char)text->data[text->size] & 0xc0) == 0x80)
+            text->size--;
+        text->data[text->size] = '\0';
+    }
     if (code)
         return code;
-    BL_TRY(bl_buffer_check(&entry->text, e));
+    BL_TRY(bl_buffer_check(text, e));
     return bl_buffer_check(&entry->id, e);
 }
 
@@ -456,8 +444,6 @@ out:
 
 /* --- cuts --------------------------------------------------------------------------------------------------------- */
 
-#define SECONDS_MAX 1e9
-
 const struct bl_cut bl_cut_whole = {.duration = -1, .channel = -1};
 
 /* Parses all of the text as a number from 0 to max. */
@@ -476,10 +462,11 @@ bool bl_cut_parse(struct bl_cut *cut, const struct bl_row *row)
     cut->end = row->clip_end;
     if (cut->end || !row->start || !*row->start)
         return true;
-    if (!cut_number_parse(row->start, SECONDS_MAX, &cut->start))
+    const double seconds_max = 1e9; /* 31 years: with any rate, samples fit into 64 bits */
+    if (!cut_number_parse(row->start, seconds_max, &cut->start))
         return false;
     if (row->duration && *row->duration &&
-        (!cut_number_parse(row->duration, SECONDS_MAX, &cut->duration) || cut->duration == 0))
+        (!cut_number_parse(row->duration, seconds_max, &cut->duration) || cut->duration == 0))
         return false;
     if (!row->channel || !*row->channel)
         return true;
@@ -494,7 +481,7 @@ bool bl_cut_is_whole(const struct bl_cut *cut)
     return cut->start == 0 && cut->duration < 0 && !cut->end;
 }
 
-/* Rounded to eight decimals first: 0.29 s of 100 samples are 28.999..., which must become 29. */
+/* The fraction is rounded to eight decimals first: 0.29 s of 100 samples are 28.999..., which must become 29. */
 int64_t bl_cut_samples(double seconds, int rate)
 {
     double samples = seconds * rate, whole = floor(samples);

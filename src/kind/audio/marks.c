@@ -1,3 +1,5 @@
+/* Works on decoded frames of sound: drops their first samples, compares their timestamps with the count of samples, and
+ * notes the places of a recording at which decoding may begin. marks.h explains the three parts. */
 #include "kind/audio/marks.h"
 
 #include <inttypes.h>
@@ -59,24 +61,8 @@ int64_t bl_gaps_events(const struct bl_gaps *t)
     return t->gaps + t->overlaps + t->jumps;
 }
 
-static void gaps_set_rate(struct bl_gaps *t, int rate)
-{
-    if (t->rate && t->rate != rate) {
-        t->counted = av_rescale(t->counted, rate, t->rate);
-        t->cutting = av_rescale(t->cutting, rate, t->rate);
-    }
-    t->rate = rate;
-}
-
-/* By how many samples the frame is late. */
-static int64_t gaps_find_delay(const struct bl_gaps *t, const AVFrame *frame)
-{
-    int64_t since = av_sat_sub64(frame->pts, t->anchor);
-    int64_t place = av_rescale_q(since, t->base, (AVRational){1, frame->sample_rate});
-    return place == INT64_MIN ? INT64_MAX : av_sat_sub64(place, t->counted);
-}
-
-/* Notes a delay that counts. Returns how much of it is to be filled or cut now. */
+/* Notes a delay beyond the limit, in samples, negative where the frame comes too early. Returns how many samples of
+ * silence are missing now; what is too much is cut from this frame and the next ones. */
 static int64_t gaps_follow(struct bl_gaps *t, const AVFrame *frame, int64_t delay)
 {
     int64_t rate = frame->sample_rate;
@@ -96,62 +82,49 @@ static int64_t gaps_follow(struct bl_gaps *t, const AVFrame *frame, int64_t dela
     return 0;
 }
 
-static int64_t gaps_cut(struct bl_gaps *t, const AVFrame *frame)
-{
-    int64_t cut = t->cutting < frame->nb_samples ? t->cutting : frame->nb_samples;
-    t->cutting -= cut;
-    t->cut += (double)cut / frame->sample_rate;
-    return cut;
-}
-
 int64_t bl_gaps_place(struct bl_gaps *t, const AVFrame *frame)
 {
+    int rate = frame->sample_rate, samples = frame->nb_samples;
     if (!t->limit.num)
         return 0;
-    gaps_set_rate(t, frame->sample_rate);
+    if (t->rate && t->rate != rate) {
+        t->counted = av_rescale(t->counted, rate, t->rate);
+        t->cutting = av_rescale(t->cutting, rate, t->rate);
+    }
+    t->rate = rate;
     bool known = frame->pts != AV_NOPTS_VALUE && frame->pts != t->last; /* some files repeat them */
     t->last = frame->pts;
     if (t->anchor == AV_NOPTS_VALUE && known) {
         t->anchor = frame->pts;
         t->counted = 0;
     }
-    int64_t place = 0, delay = known ? gaps_find_delay(t, frame) : 0;
-    int64_t limit = av_rescale(frame->sample_rate, t->limit.num, t->limit.den);
-    if (t->cutting && known)
-        delay = av_sat_add64(delay, t->cutting); /* what is known already */
+    int64_t delay = 0, limit = av_rescale(rate, t->limit.num, t->limit.den), place = 0;
+    if (known) {
+        int64_t at = av_rescale_q(av_sat_sub64(frame->pts, t->anchor), t->base, (AVRational){1, rate});
+        delay = at == INT64_MIN ? INT64_MAX : av_sat_sub64(at, t->counted); /* av_rescale_q reports an overflow so */
+        delay = t->cutting ? av_sat_add64(delay, t->cutting) : delay;       /* that part is known already */
+    }
     if (delay > limit || delay < -limit)
         place = gaps_follow(t, frame, delay);
-    int64_t cut = gaps_cut(t, frame);
-    t->counted += place + frame->nb_samples - cut;
+    int64_t cut = t->cutting < samples ? t->cutting : samples;
+    t->cutting -= cut;
+    t->cut += (double)cut / rate;
+    t->counted += place + samples - cut;
     return place > 0 ? place : -cut;
 }
 
 /* --- marks -------------------------------------------------------------------------------------------------------- */
 
-#define SPANS 2 /* between marks, in a second at most */
+#define SPANS 2 /* from mark to mark, in a second at most */
 
-/* Marks before the wanted one at which decoding begins: a second, in which mp3 has 38 frames, AAC 43. */
+/* Decoding begins so many marks before the wanted one: a second, in which mp3 has 38 frames, AAC 43. */
 #define LEAD 2
-
-#define NUMBERS 5 /* before the checksum */
 
 void bl_marks_free(struct bl_marks *m)
 {
     free(m->mark);
     XXH3_freeState(m->state);
     *m = (struct bl_marks){0};
-}
-
-/* Adds the samples of a frame to the checksum. */
-static void marks_hash_frame(XXH3_state_t *state, const AVFrame *frame)
-{
-    enum AVSampleFormat format = (enum AVSampleFormat)frame->format;
-    bool planar = av_sample_fmt_is_planar(format);
-    int channels = frame->ch_layout.nb_channels, planes = planar ? channels : 1;
-    size_t bytes =
-        (size_t)frame->nb_samples * (size_t)av_get_bytes_per_sample(format) * (size_t)(planar ? 1 : channels);
-    for (int p = 0; p < planes; p++)
-        XXH3_64bits_update(state, frame->extended_data[p], bytes);
 }
 
 void bl_marks_end(struct bl_marks *m)
@@ -173,16 +146,20 @@ int bl_marks_add(struct bl_marks *m, const AVFrame *frame, struct bl_error *e)
         m->mark[m->count++] = (struct bl_mark){.position = position, .time = frame->pts, .sample = m->end};
         XXH3_64bits_reset(m->state);
     }
-    if (m->count)
-        marks_hash_frame(m->state, frame);
+    if (m->count) {
+        enum AVSampleFormat format = (enum AVSampleFormat)frame->format;
+        bool planar = av_sample_fmt_is_planar(format);
+        int channels = frame->ch_layout.nb_channels, planes = planar ? channels : 1;
+        size_t steps = (size_t)frame->nb_samples * (size_t)(planar ? 1 : channels);
+        for (int p = 0; p < planes; p++)
+            XXH3_64bits_update(m->state, frame->extended_data[p], steps * (size_t)av_get_bytes_per_sample(format));
+    }
     m->end += frame->nb_samples;
     m->position = position;
     return BL_OK;
 }
 
-/* --- points ----------------------------------------------------------------------------------------------------- */
-
-/* The checksum of several spans is that of theirs. */
+/* Returns the checksum of the spans from the mark `first` up to the mark `behind`: the hash of all their hashes. */
 static uint64_t marks_hash(const struct bl_marks *m, size_t first, size_t behind)
 {
     uint64_t hash = 0;
@@ -230,6 +207,7 @@ void bl_sound_point_format(const struct bl_sound_point *point, struct bl_buffer 
 
 bool bl_sound_point_parse(struct bl_sound_point *point, const char *text)
 {
+    enum { NUMBERS = 5 }; /* before the checksum, as bl_sound_point_format writes them */
     int64_t number[NUMBERS];
     uint64_t hash;
     *point = (struct bl_sound_point){0};

@@ -1,3 +1,7 @@
+/* Mixes channels by libswresample, then changes the rate by soxr or by a second context of libswresample.
+ *
+ * soxr has no mixer: so mixing is a step of its own for both. As it never changes the rate, it holds no samples back:
+ * each call gives as many as it took. Where the rate is the wanted one already, the mixer's output is the result. */
 #include "kind/audio/mix.h"
 
 #include <libavutil/opt.h>
@@ -11,8 +15,7 @@
 
 /* --- resampler ---------------------------------------------------------------------------------------------------- */
 
-#define FILTER_TAPS 32 /* of swresample's filter, at the lower of the two rates */
-#define PORTION 4096   /* samples that soxr gives at once */
+#define PORTION 4096 /* samples that soxr gives at once */
 
 void bl_resampler_free(struct bl_resampler *r)
 {
@@ -24,34 +27,31 @@ void bl_resampler_free(struct bl_resampler *r)
 
 int bl_resampler_reach(const struct bl_resampler *r, int from)
 {
+    const int taps = 32; /* of swresample's filter, at the lower of the two rates */
     int ratio = from > r->to ? (from + r->to - 1) / r->to : 1;
-    return FILTER_TAPS * (ratio + 1);
+    return taps * (ratio + 1);
 }
 
-/* --- swresample ------------------------------------------------------------------------------------------------- */
-
-static int swr_open(struct bl_resampler *r, int from, struct bl_error *e)
-{
-    AVChannelLayout layout;
-    av_channel_layout_default(&layout, r->channels);
-    swr_free(&r->swr);
-    if (swr_alloc_set_opts2(&r->swr, &layout, r->floats ? AV_SAMPLE_FMT_FLT : AV_SAMPLE_FMT_S16, r->to, &layout,
-                            AV_SAMPLE_FMT_FLT, from, 0, NULL) < 0 ||
-        av_opt_set_sample_fmt(r->swr, "internal_sample_fmt", AV_SAMPLE_FMT_FLTP, 0) < 0 ||
-        av_opt_set_double(r->swr, "rematrix_maxval", 1.0, 0) < 0)
-        return bl_error_memory(e);
-    return BL_OK;
-}
-
+/* Begins a signal. A context for the same rate is used again, as its filter takes long to compute. */
 static int swr_begin(struct bl_resampler *r, int from, struct bl_error *e)
 {
-    BL_TRY(r->from == from ? BL_OK : swr_open(r, from, e));
+    if (r->from != from) {
+        AVChannelLayout layout;
+        av_channel_layout_default(&layout, r->channels);
+        swr_free(&r->swr);
+        if (swr_alloc_set_opts2(&r->swr, &layout, r->floats ? AV_SAMPLE_FMT_FLT : AV_SAMPLE_FMT_S16, r->to, &layout,
+                                AV_SAMPLE_FMT_FLT, from, 0, NULL) < 0 ||
+            av_opt_set_sample_fmt(r->swr, "internal_sample_fmt", AV_SAMPLE_FMT_FLTP, 0) < 0 ||
+            av_opt_set_double(r->swr, "rematrix_maxval", 1.0, 0) < 0)
+            return bl_error_memory(e);
+    }
     int code = swr_init(r->swr); /* resets it, and keeps the filter */
     if (code == AVERROR(ENOMEM))
         return bl_error_memory(e);
     return code < 0 ? bl_error_set(e, BL_EDATA, "its rate cannot be changed") : BL_OK;
 }
 
+/* Appends the output for so many samples. Only a lack of memory makes libswresample fail here. */
 static int swr_push(struct bl_resampler *r, const float *in, int count, struct bl_buffer *out, struct bl_error *e)
 {
     int capacity = swr_get_out_samples(r->swr, count);
@@ -67,7 +67,7 @@ static int swr_push(struct bl_resampler *r, const float *in, int count, struct b
     return BL_OK;
 }
 
-/* The mirror image of the last samples stands for those that would follow. */
+/* Ends a signal: the mirror image of the last samples stands for those that would follow. */
 static int swr_end(struct bl_resampler *r, const float *tail, int count, int64_t length, struct bl_buffer *out,
                    struct bl_error *e)
 {
@@ -86,8 +86,7 @@ static int swr_end(struct bl_resampler *r, const float *tail, int count, int64_t
     return code;
 }
 
-/* --- soxr ------------------------------------------------------------------------------------------------------- */
-
+/* Begins a signal; see struct bl_resampler for the quality. */
 static int sox_begin(struct bl_resampler *r, int from, struct bl_error *e)
 {
     soxr_io_spec_t io = soxr_io_spec(SOXR_FLOAT32_I, r->floats ? SOXR_FLOAT32_I : SOXR_INT16_I);
@@ -102,7 +101,8 @@ static int sox_begin(struct bl_resampler *r, int from, struct bl_error *e)
     return r->soxr ? BL_OK : bl_error_memory(e); /* rates and channels are within its bounds */
 }
 
-/* in NULL: the end. */
+/* Appends the output for so many samples; in NULL: for the end of the signal. soxr is asked until it leaves a portion
+ * incomplete, which shows that it holds no more output. */
 static int sox_push(struct bl_resampler *r, const float *in, size_t count, struct bl_buffer *out, struct bl_error *e)
 {
     size_t used = 0, got = PORTION;
@@ -119,7 +119,8 @@ static int sox_push(struct bl_resampler *r, const float *in, size_t count, struc
     return BL_OK;
 }
 
-/* Ends a signal. soxr gives as many samples as the nearest whole number says; behind a few zeros they are enough. */
+/* Ends a signal. soxr gives as many samples as the nearest whole number of the exact length, and bl_mix_length rounds
+ * up: a few zeros behind the signal make up for the difference. */
 static int sox_end(struct bl_resampler *r, int64_t length, struct bl_buffer *out, struct bl_error *e)
 {
     if (r->emitted >= length)
@@ -132,8 +133,6 @@ static int sox_end(struct bl_resampler *r, int64_t length, struct bl_buffer *out
     free(silence);
     return code ? code : sox_push(r, NULL, 0, out, e);
 }
-
-/* --- either ----------------------------------------------------------------------------------------------------- */
 
 int bl_resampler_begin(struct bl_resampler *r, int from, struct bl_error *e)
 {
@@ -196,6 +195,7 @@ void bl_mix_begin(struct bl_mix *m)
 
 /* --- the mixer -------------------------------------------------------------------------------------------------- */
 
+/* Allocates a mixer of these layouts, whose output is the result or floats for the resampler. It is not initialized. */
 static int mixer_alloc(struct bl_mix *m, AVChannelLayout *to, AVChannelLayout *from, int format, struct bl_error *e)
 {
     swr_free(&m->mixer);
@@ -207,52 +207,31 @@ static int mixer_alloc(struct bl_mix *m, AVChannelLayout *to, AVChannelLayout *f
     return BL_OK;
 }
 
-/* A layout that has as many channels, and names none: for what does not depend on layouts. */
+/* Sets a layout that has as many channels, whatever their names: for mixing that does not depend on layouts. */
 static int layout_set_any(AVChannelLayout *layout, int channels, struct bl_error *e)
 {
     uint64_t mask = channels < 64 ? (UINT64_C(1) << channels) - 1 : UINT64_MAX;
     return av_channel_layout_from_mask(layout, mask) < 0 ? bl_error_memory(e) : BL_OK;
 }
 
-static int mixer_refuse(const struct bl_mix *m, struct bl_error *e)
-{
-    int channels = m->layout.nb_channels;
-    if (channels == 1)
-        return bl_error_set(e, BL_EDATA, "its one channel cannot be mixed to %d: give --channels 1", m->channels);
-    return bl_error_set(e, BL_EDATA, "its %d channels%s cannot be mixed to %d: give --channels 1 or %d, or --channel",
-                        channels,
-                        m->layout.order == AV_CHANNEL_ORDER_UNSPEC && channels > 2 ? ", which have no layout," : "",
-                        m->channels, channels);
-}
-
-/* As many channels as wanted are copied. */
-static int mixer_open_copy(struct bl_mix *m, int format, struct bl_error *e)
-{
-    AVChannelLayout any = {0};
-    int code = layout_set_any(&any, m->channels, e);
-    if (!code)
-        code = mixer_alloc(m, &any, &any, format, e);
-    if (code)
-        return code;
-    return swr_init(m->mixer) < 0 ? bl_error_memory(e) : BL_OK;
-}
-
-/* Channels without a layout are mixed to their mean. */
+/* Opens a mixer to the mean of all channels. BL_EDATA: more than one channel is wanted. */
 static int mixer_open_mean(struct bl_mix *m, int format, struct bl_error *e)
 {
     int channels = m->layout.nb_channels;
     AVChannelLayout any = {0}, mono = AV_CHANNEL_LAYOUT_MONO;
     double matrix[BL_AUDIO_CHANNELS_MAX];
+    if (m->channels != 1 && channels == 1)
+        return bl_error_set(e, BL_EDATA, "its one channel cannot be mixed to %d: give --channels 1", m->channels);
     if (m->channels != 1)
-        return mixer_refuse(m, e);
+        return bl_error_set(e, BL_EDATA,
+                            "its %d channels%s cannot be mixed to %d: give --channels 1 or %d, or --channel", channels,
+                            m->layout.order == AV_CHANNEL_ORDER_UNSPEC && channels > 2 ? ", which have no layout," : "",
+                            m->channels, channels);
     for (int c = 0; c < channels; c++)
         matrix[c] = 1.0 / channels;
-    int code = layout_set_any(&any, channels, e);
-    if (!code)
-        code = mixer_alloc(m, &mono, &any, format, e);
-    if (code)
-        return code;
-    code = swr_set_matrix(m->mixer, matrix, channels);
+    BL_TRY(layout_set_any(&any, channels, e));
+    BL_TRY(mixer_alloc(m, &mono, &any, format, e));
+    int code = swr_set_matrix(m->mixer, matrix, channels);
     if (code >= 0)
         code = swr_init(m->mixer);
     if (code == AVERROR(ENOMEM))
@@ -260,20 +239,7 @@ static int mixer_open_mean(struct bl_mix *m, int format, struct bl_error *e)
     return code < 0 ? bl_error_set(e, BL_EDATA, "its channels cannot be mixed") : BL_OK;
 }
 
-/* Channels that have a layout are mixed with swresample's coefficients; without them, if it has none, to their mean. */
-static int mixer_open_layout(struct bl_mix *m, int format, struct bl_error *e)
-{
-    AVChannelLayout wanted, placed = {0};
-    av_channel_layout_default(&wanted, m->channels);
-    if (m->layout.order == AV_CHANNEL_ORDER_UNSPEC)
-        av_channel_layout_default(&placed, m->layout.nb_channels);
-    BL_TRY(mixer_alloc(m, &wanted, placed.nb_channels ? &placed : &m->layout, format, e));
-    int code = swr_init(m->mixer);
-    if (code == AVERROR(ENOMEM))
-        return bl_error_memory(e);
-    return code < 0 ? mixer_open_mean(m, format, e) : BL_OK;
-}
-
+/* Opens a mixer for the frame's layout, format and rate, unless the one that is open fits. */
 static int mixer_open(struct bl_mix *m, const AVFrame *frame, struct bl_error *e)
 {
     bool direct = frame->sample_rate == m->rate;
@@ -284,16 +250,30 @@ static int mixer_open(struct bl_mix *m, const AVFrame *frame, struct bl_error *e
     m->direct = direct;
     if (av_channel_layout_copy(&m->layout, &frame->ch_layout) < 0)
         return bl_error_memory(e);
-    int code, channels = m->layout.nb_channels;
-    if (channels == m->channels)
-        code = mixer_open_copy(m, frame->format, e);
-    else if (m->channels > BL_MIX_PLACED_MAX || (channels > 2 && m->layout.order == AV_CHANNEL_ORDER_UNSPEC))
-        code = mixer_open_mean(m, frame->format, e);
-    else
-        code = mixer_open_layout(m, frame->format, e);
-    if (!code)
-        m->format = frame->format;
-    return code;
+    int channels = m->layout.nb_channels;
+    bool placed = m->layout.order != AV_CHANNEL_ORDER_UNSPEC;
+    if (channels == m->channels) {
+        AVChannelLayout any = {0};
+        BL_TRY(layout_set_any(&any, channels, e));
+        BL_TRY(mixer_alloc(m, &any, &any, frame->format, e));
+        if (swr_init(m->mixer) < 0)
+            return bl_error_memory(e);
+    } else if (m->channels > BL_MIX_PLACED_MAX || (channels > 2 && !placed)) {
+        BL_TRY(mixer_open_mean(m, frame->format, e));
+    } else {
+        /* swresample has coefficients for layouts that name places. For others, such as ambisonics, it fails. */
+        AVChannelLayout wanted, usual = {0};
+        av_channel_layout_default(&wanted, m->channels);
+        if (!placed)
+            av_channel_layout_default(&usual, channels);
+        BL_TRY(mixer_alloc(m, &wanted, usual.nb_channels ? &usual : &m->layout, frame->format, e));
+        int code = swr_init(m->mixer);
+        if (code == AVERROR(ENOMEM))
+            return bl_error_memory(e);
+        BL_TRY(code < 0 ? mixer_open_mean(m, frame->format, e) : BL_OK);
+    }
+    m->format = frame->format;
+    return BL_OK;
 }
 
 int bl_mix_check(struct bl_mix *m, const AVFrame *frame, struct bl_error *e)
@@ -304,7 +284,7 @@ int bl_mix_check(struct bl_mix *m, const AVFrame *frame, struct bl_error *e)
 
 /* --- samples ---------------------------------------------------------------------------------------------------- */
 
-/* Ends the part in progress. */
+/* Ends the part in progress, if it is resampled: appends the samples that the resampler still owes. */
 static int mix_part_end(struct bl_mix *m, struct bl_buffer *out, struct bl_error *e)
 {
     if (!m->part.samples || m->part.rate == m->rate)
@@ -313,53 +293,44 @@ static int mix_part_end(struct bl_mix *m, struct bl_buffer *out, struct bl_error
     return bl_resampler_end(&m->resampler, m->mixed, m->tail, length, out, e);
 }
 
-static int mix_part_begin(struct bl_mix *m, const AVFrame *frame, struct bl_buffer *out, struct bl_error *e)
+int bl_mix_push(struct bl_mix *m, const AVFrame *frame, struct bl_buffer *out, struct bl_error *e)
 {
-    int code = mix_part_end(m, out, e);
-    bl_mix_begin(m);
-    m->part = (struct bl_mix_part){.rate = frame->sample_rate, .channels = frame->ch_layout.nb_channels};
-    if (code || frame->sample_rate == m->rate)
-        return code;
-    return bl_resampler_begin(&m->resampler, frame->sample_rate, e);
-}
-
-static int mix_push_direct(struct bl_mix *m, const AVFrame *frame, struct bl_buffer *out, struct bl_error *e)
-{
-    if (!bl_buffer_reserve(out, (size_t)frame->nb_samples * m->step_bytes))
-        return bl_error_memory(e);
-    uint8_t *to = (uint8_t *)out->data + out->size;
-    int got = swr_convert(m->mixer, &to, frame->nb_samples, (const uint8_t **)frame->extended_data, frame->nb_samples);
-    if (got < 0)
-        return bl_error_memory(e);
-    out->size += (size_t)got * m->step_bytes;
-    return BL_OK;
-}
-
-static int mix_push_resampled(struct bl_mix *m, const AVFrame *frame, struct bl_buffer *out, struct bl_error *e)
-{
-    int count = frame->nb_samples, wide = bl_resampler_reach(&m->resampler, m->part.rate);
+    int count = frame->nb_samples;
+    const uint8_t **in = (const uint8_t **)frame->extended_data;
+    if (!bl_mix_part_continues(&m->part, frame)) {
+        int code = mix_part_end(m, out, e);
+        bl_mix_begin(m);
+        m->part = (struct bl_mix_part){.rate = frame->sample_rate, .channels = frame->ch_layout.nb_channels};
+        if (!code && frame->sample_rate != m->rate)
+            code = bl_resampler_begin(&m->resampler, frame->sample_rate, e);
+        if (code)
+            return code;
+    }
+    BL_TRY(mixer_open(m, frame, e));
+    m->part.samples += count;
+    if (m->direct) {
+        if (!bl_buffer_reserve(out, (size_t)count * m->step_bytes))
+            return bl_error_memory(e);
+        uint8_t *to = (uint8_t *)out->data + out->size;
+        int got = swr_convert(m->mixer, &to, count, in, count);
+        if (got < 0)
+            return bl_error_memory(e);
+        out->size += (size_t)got * m->step_bytes;
+        return BL_OK;
+    }
+    /* The mixer's output goes behind the part's last samples, so that those that bl_resampler_end needs stay together.
+     */
     size_t channels = (size_t)m->channels;
     BL_TRY(BL_ARRAY_RESERVE(m->mixed, m->capacity, (size_t)(m->tail + count) * channels, e));
     float *to = m->mixed + (size_t)m->tail * channels;
-    int got = swr_convert(m->mixer, (uint8_t **)&to, count, (const uint8_t **)frame->extended_data, count);
+    int got = swr_convert(m->mixer, (uint8_t **)&to, count, in, count);
     if (got < 0)
         return bl_error_memory(e);
     int code = bl_resampler_push(&m->resampler, to, got, out, e);
-    int all = m->tail + got, keep = all < wide ? all : wide;
+    int wide = bl_resampler_reach(&m->resampler, m->part.rate), all = m->tail + got, keep = all < wide ? all : wide;
     memmove(m->mixed, m->mixed + (size_t)(all - keep) * channels, (size_t)keep * channels * sizeof *m->mixed);
     m->tail = keep;
     return code;
-}
-
-int bl_mix_push(struct bl_mix *m, const AVFrame *frame, struct bl_buffer *out, struct bl_error *e)
-{
-    int code = bl_mix_part_continues(&m->part, frame) ? BL_OK : mix_part_begin(m, frame, out, e);
-    if (!code)
-        code = mixer_open(m, frame, e);
-    if (code)
-        return code;
-    m->part.samples += frame->nb_samples;
-    return m->direct ? mix_push_direct(m, frame, out, e) : mix_push_resampled(m, frame, out, e);
 }
 
 int bl_mix_end(struct bl_mix *m, struct bl_buffer *out, struct bl_error *e)
@@ -403,7 +374,7 @@ void bl_samples_close(struct bl_samples *s)
     bl_buffer_free(&s->ready);
 }
 
-/* Makes more steps ready, when all that were are taken. */
+/* Decodes and mixes until steps are ready, or the cut has ended. Those that were ready before are taken. */
 static int samples_refill(struct bl_samples *s, struct bl_error *e)
 {
     bl_buffer_clear(&s->ready);

@@ -1,3 +1,6 @@
+/* The options of the audio kind, and the functions of struct bl_kind that follow from their values alone.
+ *
+ * Nothing here needs FFmpeg: `bload --help` and `--print-config` run without the media module. */
 #include "kind/audio/options.h"
 
 #include <string.h>
@@ -8,11 +11,7 @@
 
 const char *const bl_audio_dtypes[] = {"s16", "f32", NULL};
 
-#define MEL_HIGH (-400) /* Hz, the default of --mel-high */
-
-static const struct bl_rational gap_usual = {1, 100};
-
-/* Less than 2 ms would count what Matroska rounds. */
+/* Parses the limit of gaps. Matroska rounds timestamps to 1 ms: a limit below 2 ms would take them for gaps. */
 static bool gap_parse(const struct bl_option *option, const char *text, void *value)
 {
     struct bl_rational *gap = value;
@@ -23,6 +22,7 @@ static bool gap_parse(const struct bl_option *option, const char *text, void *va
     return bl_option_rational.parse(option, text, value) && gap->num >= gap->den / 500.0 && gap->num <= 10 * gap->den;
 }
 
+/* Formats the limit as gap_parse reads it; a value that was not given is empty. */
 static void gap_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     const struct bl_rational *gap = value;
@@ -38,9 +38,10 @@ struct bl_rational bl_audio_gap(const struct bl_audio_config *config)
 {
     if (config->gap.den)
         return config->gap;
-    return config->by_clock ? gap_usual : (struct bl_rational){0, 1};
+    return config->by_clock ? (struct bl_rational){1, 100} : (struct bl_rational){0, 1};
 }
 
+/* Parses a channel's number, from 0, into 1 + the number; "all" becomes 0. */
 static bool channel_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
@@ -101,11 +102,12 @@ int bl_audio_check(const void *values, struct bl_error *e)
 {
     const struct bl_audio_config *config = values;
     struct bl_features_spec spec;
+    const int mel_high = -400; /* the default in bl_audio_options */
     bool fbank = config->features && strncmp(config->features, "fbank", 5) == 0;
     if (config->features) {
         BL_TRY(bl_features_parse(config->features, &spec, e));
     }
-    if (!fbank && (config->mel_high != MEL_HIGH || config->snip_edges))
+    if (!fbank && (config->mel_high != mel_high || config->snip_edges))
         return bl_error_set(e, BL_EUSAGE, "--%s needs --features fbankN",
                             config->snip_edges ? "snip-edges" : "mel-high");
     if (config->channel && config->channels != 1)
@@ -170,9 +172,9 @@ void bl_audio_describe(const void *values, const struct bl_field *field, struct 
 {
     (void)field;
     const struct bl_audio_config *config = values;
-    bl_buffer_printf(out, "samples at %lld Hz, mixed%s by swresample%s in float", (long long)config->rate,
-                     config->resampler == BL_RESAMPLER_SWR ? " and resampled" : "",
-                     config->resampler == BL_RESAMPLER_SWR ? "" : " and resampled by soxr");
+    bl_buffer_printf(out, "samples at %lld Hz, mixed %s in float", (long long)config->rate,
+                     config->resampler == BL_RESAMPLER_SWR ? "and resampled by swresample"
+                                                           : "by swresample and resampled by soxr");
     if (config->features)
         bl_buffer_printf(out, "; %s in frames of 10 ms, FFT by kissfft", config->features);
 }

@@ -1,3 +1,8 @@
+/* Audio per step as a kind: it counts the sound beside a sequence of another kind, and reads the samples of each step.
+ *
+ * Example: a video has 25 frames a second and the sound 16,000 samples. Each step has ceil(16000 / 25) = 640 samples,
+ * and the step at 0.04 s begins with sample 640, or 0.04 s * 16000 + lead where the tracks do not begin together. The
+ * scan notes the lead in the row, so that the packing run places the steps without opening the other kind's file. */
 #include "kind/audio/per_step.h"
 
 #include <inttypes.h>
@@ -16,11 +21,12 @@
 
 #define BL_PER_STEP_SAMPLES_MAX (1 << 20)
 
+/* The options of sound per step, and the values that follow from the kind that it follows. */
 struct bl_per_step_config {
     struct bl_audio_config audio; /* first: see bl_kind_follow.per_step_of */
     int64_t samples;              /* of each step; 0: as many as the rate of steps needs */
     struct bl_rational step_rate; /* steps per second; den 0: as in the sequences */
-    /* Set when it is known what is followed: */
+    /* per_step_attach sets these: */
     int64_t window;    /* samples of each step */
     int64_t tolerance; /* as bl_steps_is_short's */
 };
@@ -29,14 +35,14 @@ extern const struct bl_kind bl_kind_audio_per_step;
 
 /* --- samples of a step -------------------------------------------------------------------------------------------- */
 
-/* Which samples of a sound belong to each step of another kind's sequence: arithmetic on times alone.
+/* These functions compute which samples of a sound belong to each step of another kind's sequence. They need times
+ * alone.
  *
  * A step that begins at t has a fixed number of samples from sample round((t + lead) * rate) on, halves rounded up.
  * With ceil(rate / steps per second) of them, no sample between two steps of a constant rate is lost, and neighbours
  * share at most one. */
 
-#define TOLERANCE 0.5      /* seconds by which the tracks of one recording may end apart */
-#define SAMPLES_MAX 0x1p53 /* no sound is that long */
+#define SAMPLES_MAX 0x1p53 /* no sound is that long, and a double holds each whole number up to it */
 
 static int64_t place_clamp(int64_t place, int64_t length)
 {
@@ -78,7 +84,8 @@ bool bl_steps_is_short(const struct bl_steps_sum *sum, const struct bl_steps *st
 {
     if (tolerance >= 0)
         return sum->silent > tolerance;
-    return (double)(sum->last - steps->length) > TOLERANCE * steps->rate;
+    const double seconds = 0.5; /* the tracks of one recording may end so far apart */
+    return (double)(sum->last - steps->length) > seconds * steps->rate;
 }
 
 /* --- audio per step ----------------------------------------------------------------------------------------------- */
@@ -94,6 +101,7 @@ static const struct bl_option options[] = {
     {0},
 };
 
+/* Checks the options. BL_EUSAGE. */
 static int per_step_config_check(const void *values, struct bl_error *e)
 {
     const struct bl_per_step_config *config = values;
@@ -105,12 +113,15 @@ static int per_step_config_check(const void *values, struct bl_error *e)
     return bl_audio_check(&config->audio, e);
 }
 
+/* Returns whether the steps' numbers suffice, since the options give their rate, or each step's time is needed. */
 static enum bl_follow_needs per_step_needs(const void *values)
 {
     const struct bl_per_step_config *config = values;
     return config->step_rate.den ? BL_FOLLOW_NUMBERS : BL_FOLLOW_TIMES;
 }
 
+/* Takes over the rate of the kind that is followed, num / den steps a second, den 0: each file has its own; and the
+ * tolerance of its lengths. BL_EUSAGE: the samples of a step do not follow from these. */
 static int per_step_attach(void *values, int64_t num, int64_t den, int64_t tolerance, struct bl_error *e)
 {
     struct bl_per_step_config *config = values;
@@ -136,6 +147,7 @@ static int per_step_attach(void *values, int64_t num, int64_t den, int64_t toler
     return BL_OK;
 }
 
+/* Adds the names of the columns that per_step_count fills in. */
 static void per_step_columns(const void *config, bool lists, struct bl_buffer *out)
 {
     (void)config, (void)lists;
@@ -153,56 +165,22 @@ static void per_step_config_sampling(const void *values, struct bl_buffer *out)
 
 /* --- counting --------------------------------------------------------------------------------------------------- */
 
-/* Whether both are the same file; of members of one tar, the same one. */
-static int per_step_is_same(const char *path, const char *other_path, bool *same, struct bl_error *e)
-{
-    struct stat one, other;
-    struct bl_member member = {0}, other_member = {0};
-    if (bl_input_file_stat(path, &one) != 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot examine %s", path);
-    if (bl_input_file_stat(other_path, &other) != 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot examine %s", other_path);
-    (void)bl_member_parse(path, &member);
-    (void)bl_member_parse(other_path, &other_member);
-    *same = one.st_dev == other.st_dev && one.st_ino == other.st_ino && member.begin == other_member.begin;
-    return BL_OK;
-}
-
-/* Seconds from the sound's first sample to the first step; 0 unless both are of one file, with its clock. */
+/* Finds the seconds from the sound's first sample to the first step; 0 unless both are of one file, with its clock. Two
+ * members of one tar have the same device and inode, and different places. */
 static int per_step_find_lead(const char *path, double origin, const struct bl_row *followed, double *lead,
                               struct bl_error *e)
 {
-    bool same = false;
-    int code = per_step_is_same(path, followed->path, &same, e);
+    struct stat sound, other;
+    struct bl_member member = {0}, other_member = {0};
+    if (bl_input_file_stat(path, &sound) != 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot examine %s", path);
+    if (bl_input_file_stat(followed->path, &other) != 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot examine %s", followed->path);
+    (void)bl_member_parse(path, &member);
+    (void)bl_member_parse(followed->path, &other_member);
+    bool same = sound.st_dev == other.st_dev && sound.st_ino == other.st_ino && member.begin == other_member.begin;
     *lead = same && !isnan(origin) ? followed->origin - origin : 0;
-    return code;
-}
-
-/* Sums up which samples are in steps. BL_EDATA: the sound is unusable. */
-static int per_step_sum(const struct bl_per_step_config *config, const struct bl_row *followed,
-                        const struct bl_steps *steps, struct bl_steps_sum *sum, struct bl_error *unusable)
-{
-    *sum = (struct bl_steps_sum){0};
-    if (!config->step_rate.den && !followed->times)
-        return bl_error_set(unusable, BL_EDATA, "its frames tell no times (step-rate: N gives them)");
-    for (int64_t i = 0; i < followed->length; i++)
-        bl_steps_add(sum, steps, bl_kind_step_time(&config->step_rate, followed->times, 0, i));
-    bl_steps_end(sum, steps);
-    if (!bl_steps_is_short(sum, steps, config->tolerance))
-        return BL_OK;
-    return bl_error_set(unusable, BL_EDATA,
-                        "the sound ends at %.3f s, and the last step begins at %.3f s: %" PRId64 " of %" PRId64
-                        " steps have none (length-tolerance: %" PRId64 " fills them with zeros)",
-                        (double)steps->length / steps->rate, (double)sum->last / steps->rate, sum->silent,
-                        followed->length, sum->silent);
-}
-
-/* With as many digits as it takes to read the same number back. */
-static void seconds_format_exact(double seconds, char *out, size_t size)
-{
-    snprintf(out, size, "%.15g", seconds);
-    if (strtod(out, NULL) != seconds)
-        snprintf(out, size, "%.17g", seconds);
+    return BL_OK;
 }
 
 /* Counts the sound, and sums up which of its samples are in steps. BL_EDATA: it is unusable. */
@@ -211,18 +189,29 @@ static int per_step_examine(const struct bl_per_step_config *config, const struc
                             struct bl_steps_sum *sum, struct bl_error *unusable)
 {
     const char *path = chunk->input->path;
+    const struct bl_row *followed = chunk->followed;
     const struct bl_media *media;
-    int code = bl_media_open(&media, unusable);
-    if (!code)
-        code = media->count_sound(&config->audio, env, path, chunk->meter, info, unusable);
-    if (code)
-        return code;
-    BL_TRY(per_step_find_lead(path, info->origin, chunk->followed, lead, unusable));
+    BL_TRY(bl_media_open(&media, unusable));
+    BL_TRY(media->count_sound(&config->audio, env, path, chunk->meter, info, unusable));
+    BL_TRY(per_step_find_lead(path, info->origin, followed, lead, unusable));
     struct bl_steps steps = {
         .rate = (int)config->audio.rate, .samples = config->window, .length = info->samples, .lead = *lead};
-    return per_step_sum(config, chunk->followed, &steps, sum, unusable);
+    *sum = (struct bl_steps_sum){0};
+    if (!config->step_rate.den && !followed->times)
+        return bl_error_set(unusable, BL_EDATA, "its frames tell no times (step-rate: N gives them)");
+    for (int64_t i = 0; i < followed->length; i++)
+        bl_steps_add(sum, &steps, bl_kind_step_time(&config->step_rate, followed->times, 0, i));
+    bl_steps_end(sum, &steps);
+    if (!bl_steps_is_short(sum, &steps, config->tolerance))
+        return BL_OK;
+    return bl_error_set(unusable, BL_EDATA,
+                        "the sound ends at %.3f s, and the last step begins at %.3f s: %" PRId64 " of %" PRId64
+                        " steps have none (length-tolerance: %" PRId64 " fills them with zeros)",
+                        (double)steps.length / steps.rate, (double)sum->last / steps.rate, sum->silent,
+                        followed->length, sum->silent);
 }
 
+/* Emits the one row of a sound file. Its columns "lead", "left_out" and "filled" are such as "0.021", "0", "320". */
 static int per_step_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
                           struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
@@ -244,13 +233,17 @@ static int per_step_count(const void *config, const struct bl_kind_env *env, str
         row.status = BL_ROW_SKIPPED;
         row.reason = unusable.text;
     } else {
-        seconds_format_exact(lead, seconds, sizeof seconds);
+        /* 15 digits are enough for most numbers, and 17 for all, to be read back as the same double. */
+        snprintf(seconds, sizeof seconds, "%.15g", lead);
+        if (strtod(seconds, NULL) != lead)
+            snprintf(seconds, sizeof seconds, "%.17g", lead);
         snprintf(extra, sizeof extra, "\t%s\t%" PRId64 "\t%" PRId64, seconds, sum.left_out, sum.filled);
         row.extra = extra;
     }
     return emit(sink, 0, &row, e);
 }
 
+/* The field of the audio kind, with a dimension for the samples of a step before that of the channels. */
 static int per_step_config_fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row,
                                   struct bl_fields *out, struct bl_error *e)
 {
@@ -264,6 +257,8 @@ static int per_step_config_fields(const void *values, const struct bl_kind_env *
 
 /* --- reading ---------------------------------------------------------------------------------------------------- */
 
+/* Reads steps from a reader of the audio kind. Neighbouring steps may overlap or leave samples out, and the decoder
+ * only goes forwards: so the reader holds a stretch of the sound, and moves it on. */
 struct per_step_reader {
     struct bl_reader base;
     const struct bl_per_step_config *config;
@@ -286,6 +281,7 @@ static void per_step_reader_close(struct bl_reader *reader)
     free(r);
 }
 
+/* Forgets the file and the samples that are held. */
 static void per_step_reader_reset(struct per_step_reader *r)
 {
     free(r->path);
@@ -293,19 +289,7 @@ static void per_step_reader_reset(struct per_step_reader *r)
     r->from = r->to = 0;
 }
 
-/* From now on the samples that are held are of this row's file. */
-static int per_step_reader_select(struct per_step_reader *r, const struct bl_row *row, struct bl_error *e)
-{
-    if (r->path && strcmp(r->path, row->path) == 0 && r->bytes == row->bytes && r->stream == row->stream)
-        return BL_OK;
-    per_step_reader_reset(r);
-    r->bytes = row->bytes;
-    r->stream = row->stream;
-    r->path = strdup(row->path);
-    return r->path ? BL_OK : bl_error_memory(e);
-}
-
-/* Holds the samples [begin, end), which lie within the sound. */
+/* Holds the samples [begin, end), which lie within the sound, and reads at least CHUNK of them at once. */
 static int per_step_reader_hold(struct per_step_reader *r, const struct bl_row *row, int64_t begin, int64_t end,
                                 struct bl_error *e)
 {
@@ -330,7 +314,7 @@ static int per_step_reader_hold(struct per_step_reader *r, const struct bl_row *
     return BL_OK;
 }
 
-/* Reads the samples of a step, from this one on; zeros where there is no sound. */
+/* Reads the samples of a step, whose first one may lie outside the sound: out gets zeros where there is no sound. */
 static int per_step_reader_read_step(struct per_step_reader *r, const struct bl_row *row, int64_t first, uint8_t *out,
                                      struct bl_error *e)
 {
@@ -348,22 +332,22 @@ static int per_step_reader_read_step(struct per_step_reader *r, const struct bl_
     return BL_OK;
 }
 
+/* Reads the column "lead" that the scan wrote. */
 static int per_step_row_lead(const struct bl_row *row, double *lead, struct bl_error *e)
 {
     struct bl_buffer text = {0};
     char *end = NULL;
-    bool found = bl_row_get_value(row, "lead", &text);
-    if (text.failed) {
-        bl_buffer_free(&text);
-        return bl_error_memory(e);
-    }
+    bool found = bl_row_get_value(row, "lead", &text) && !text.failed, failed = text.failed;
     *lead = found ? strtod(text.data, &end) : 0;
     bool good = found && end != text.data && !*end && isfinite(*lead);
     bl_buffer_free(&text);
+    if (failed)
+        return bl_error_memory(e);
     return good ? BL_OK : bl_error_set(e, BL_EUSAGE, "the table does not tell when the sound begins: scan again");
 }
 
-/* With the last step the end of the sound is read, too, even if it lies in no step: its length must be the scan's. */
+/* Reads a piece, for struct bl_reader. With the last step it reads the end of the sound, too, even if that lies in no
+ * step: the sound must have the length that the scan counted. */
 static int per_step_reader_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
                                  struct bl_error *e)
 {
@@ -376,7 +360,13 @@ static int per_step_reader_piece(struct bl_reader *reader, const struct bl_reque
     int code = per_step_row_lead(row, &steps.lead, e);
     if (code)
         goto out;
-    code = per_step_reader_select(r, row, e);
+    if (!r->path || strcmp(r->path, row->path) != 0 || r->bytes != row->bytes || r->stream != row->stream) {
+        per_step_reader_reset(r);
+        r->bytes = row->bytes;
+        r->stream = row->stream;
+        r->path = strdup(row->path);
+        code = r->path ? BL_OK : bl_error_memory(e);
+    }
     if (code)
         goto out;
     for (int64_t i = 0; i < request->steps; i++) {

@@ -1,3 +1,9 @@
+/* Reads pieces of sound for the packing run, and has the functions of the audio kind that the media module exports.
+ *
+ * Most pieces come one after the other from one cut: then the decoder goes on. A sequence that is read in several
+ * pieces in any order, and is not too long, is kept decoded: see KEPT_MAX. Features need their utterance as a unit, and
+ * are always kept. Decoding that begins at a point (marks.h) is verified against the scan's checksum, and repeated from
+ * the beginning of the file where it differs. */
 #include "kind/audio/read.h"
 
 #include <inttypes.h>
@@ -16,7 +22,8 @@
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-#define KEPT_MAX (48 << 20) /* bytes: 26 minutes of 16-bit samples at 16 kHz */
+/* A sequence of at most so many bytes is kept in memory: 26 minutes of 16-bit samples at 16 kHz. */
+#define KEPT_MAX (48 << 20)
 
 struct audio_reader {
     struct bl_reader base;
@@ -38,6 +45,7 @@ struct audio_reader {
     bool is_kept;          /* if they are there */
 };
 
+/* Closes the open file, if there is one. */
 static void audio_reader_leave(struct audio_reader *r)
 {
     if (r->path)
@@ -58,12 +66,13 @@ static void audio_reader_close(struct bl_reader *reader)
     free(r);
 }
 
+/* Returns whether the open file is the row's. */
 static bool audio_reader_has_file(const struct audio_reader *r, const struct bl_row *row)
 {
     return r->path && strcmp(r->path, row->path) == 0 && r->stream == row->stream && r->bytes == row->bytes;
 }
 
-/* The row's part of its file. A channel that the row has goes before that of the options. */
+/* Parses the row's part of its file; false: it is invalid. A channel of the row takes precedence over the options'. */
 static bool audio_reader_parse_cut(const struct audio_reader *r, const struct bl_row *row, struct bl_cut *cut)
 {
     bool parsed = bl_cut_parse(cut, row);
@@ -72,7 +81,7 @@ static bool audio_reader_parse_cut(const struct audio_reader *r, const struct bl
     return parsed;
 }
 
-/* Whether the open file and cut are this row's. */
+/* Returns whether the open file and cut are the row's. */
 static bool audio_reader_has_sequence(const struct audio_reader *r, const struct bl_row *row)
 {
     struct bl_cut cut;
@@ -81,24 +90,8 @@ static bool audio_reader_has_sequence(const struct audio_reader *r, const struct
            cut.end == r->cut.end;
 }
 
-static int audio_reader_open_file(struct audio_reader *r, const struct bl_row *row, struct bl_error *e)
-{
-    audio_reader_leave(r);
-    char *path = strdup(row->path);
-    if (!path)
-        return bl_error_memory(e);
-    int code = bl_samples_open(&r->samples, &r->mix, path, row->bytes, row->stream, bl_audio_gap(r->config), r->env, e);
-    if (code) {
-        free(path);
-        return code;
-    }
-    r->path = path;
-    r->bytes = row->bytes;
-    r->stream = row->stream;
-    return BL_OK;
-}
-
-/* Goes to the beginning of the row's sequence. A file that is open for another cut stays open. */
+/* Goes to the beginning of the row's sequence. A file that is open for another cut stays open. BL_EDATA also for
+ * invalid columns of the row. */
 static int audio_reader_enter(struct audio_reader *r, const struct bl_row *row, struct bl_error *e)
 {
     struct bl_cut cut;
@@ -109,27 +102,37 @@ static int audio_reader_enter(struct audio_reader *r, const struct bl_row *row, 
         return bl_error_set(e, BL_EDATA, "invalid start, duration or channel: \"%s\", \"%s\", \"%s\"", row->start,
                             row->duration ? row->duration : "", row->channel ? row->channel : "");
     r->is_kept = false;
-    BL_TRY(audio_reader_has_file(r, row) ? BL_OK : audio_reader_open_file(r, row, e));
+    if (!audio_reader_has_file(r, row)) {
+        audio_reader_leave(r);
+        char *path = strdup(row->path);
+        int code = path ? bl_samples_open(&r->samples, &r->mix, path, row->bytes, row->stream, bl_audio_gap(r->config),
+                                          r->env, e)
+                        : bl_error_memory(e);
+        if (code) {
+            free(path);
+            return code;
+        }
+        r->path = path;
+        r->bytes = row->bytes;
+        r->stream = row->stream;
+    }
     r->cut = cut;
     bl_samples_begin(&r->samples, &cut, *row->reason != 0);
     bl_trim_set_point(&r->samples.trim, r->from_start ? NULL : &point);
     return BL_OK;
 }
 
+/* Reports that decoding gives another number of steps than the scan. */
 static int row_count_mismatch(const struct bl_row *row, const char *steps, int64_t length, struct bl_error *e)
 {
     return bl_error_set(e, BL_EDATA, "the scan counted %" PRId64 " %s, decoding gives %s%" PRId64, row->length, steps,
                         length > row->length ? "at least " : "", length);
 }
 
-/* Points of a file that lead to other samples, one after the other, until none is tried any more: decoding goes on from
- * cut to cut then, where they follow each other. */
-#define MISSES_MAX 3
-
 #define CHUNK 65536 /* samples between two reports to the meter */
 
-/* Reads so many samples, or up to the end. The meter counts the steps of the piece: they are reported in proportion to
- * the samples from first on, which are `all`. */
+/* Reads so many samples, or up to the end; out NULL: skips them. The meter counts the steps of the piece: they are
+ * reported in proportion to the samples from `first` on, of which there are `all`. */
 static int audio_reader_read_samples(struct audio_reader *r, uint8_t *out, int64_t wanted,
                                      const struct bl_request *request, int64_t first, int64_t all, int64_t *got,
                                      struct bl_error *e)
@@ -146,54 +149,35 @@ static int audio_reader_read_samples(struct audio_reader *r, uint8_t *out, int64
     return BL_OK;
 }
 
-static bool request_is_last(const struct bl_request *request)
-{
-    return request->source_start + request->steps == request->row.length;
-}
-
-/* Skips to the piece and reads it. Behind the last one nothing may follow. */
-static int audio_reader_read_piece(struct audio_reader *r, const struct bl_request *request, struct bl_error *e)
-{
-    struct bl_samples *s = &r->samples;
-    int64_t got, first = s->position, before = request->source_start - first, all = before + request->steps;
-    BL_TRY(audio_reader_read_samples(r, NULL, before, request, first, all, &got, e));
-    if (got == before) {
-        BL_TRY(audio_reader_read_samples(r, request->out[0], request->steps, request, first, all, &got, e));
-    }
-    if (s->position < request->source_start + request->steps)
-        return row_count_mismatch(&request->row, "samples", s->position, e);
-    if (!request_is_last(request))
-        return BL_OK;
-    BL_TRY(bl_samples_read(s, NULL, 1, &got, e));
-    return got ? row_count_mismatch(&request->row, "samples", s->position, e) : BL_OK;
-}
-
-/* Reads a piece straight from the decoder. */
+/* Reads a piece straight from the decoder: skips to its first sample, and behind the last piece makes sure that no
+ * sample follows. */
 static int audio_reader_stream(struct audio_reader *r, const struct bl_request *request, struct bl_error *e)
 {
-    bool at_hand =
-        audio_reader_has_sequence(r, &request->row) && !r->is_kept && r->samples.position <= request->source_start;
-    int code = at_hand ? BL_OK : audio_reader_enter(r, &request->row, e);
-    if (!code)
-        code = audio_reader_read_piece(r, request, e);
-    if (code || (request_is_last(request) && bl_cut_is_whole(&r->cut)))
+    const struct bl_row *row = &request->row;
+    struct bl_samples *s = &r->samples;
+    int64_t got, end = request->source_start + request->steps;
+    bool at_hand = audio_reader_has_sequence(r, row) && !r->is_kept && s->position <= request->source_start;
+    int code = at_hand ? BL_OK : audio_reader_enter(r, row, e);
+    if (code)
+        goto out;
+    int64_t first = s->position, before = request->source_start - first, all = before + request->steps;
+    code = audio_reader_read_samples(r, NULL, before, request, first, all, &got, e);
+    if (!code && got == before)
+        code = audio_reader_read_samples(r, request->out[0], request->steps, request, first, all, &got, e);
+    if (!code && s->position < end)
+        code = row_count_mismatch(row, "samples", s->position, e);
+    if (code || end != row->length)
+        goto out;
+    code = bl_samples_read(s, NULL, 1, &got, e);
+    if (!code && got)
+        code = row_count_mismatch(row, "samples", s->position, e);
+out:
+    if (code || (end == row->length && bl_cut_is_whole(&r->cut)))
         audio_reader_leave(r);
     return code;
 }
 
-/* Keeps all samples of the sequence; at most one more than the scan counted. */
-static int audio_reader_keep_samples(struct audio_reader *r, const struct bl_request *request, struct bl_error *e)
-{
-    int64_t got, length = request->row.length;
-    if (!bl_buffer_reserve(&r->kept, (size_t)(length + 1) * r->step_bytes))
-        return bl_error_memory(e);
-    int code = audio_reader_read_samples(r, (uint8_t *)r->kept.data, length + 1, request, 0, length + 1, &got, e);
-    if (!code)
-        r->kept.size = (size_t)got * r->step_bytes;
-    return code;
-}
-
-/* Keeps all its frames of features. */
+/* Keeps all frames of features of the sequence. */
 static int audio_reader_keep_frames(struct audio_reader *r, const struct bl_request *request, struct bl_error *e)
 {
     float chunk[4096];
@@ -211,56 +195,53 @@ static int audio_reader_keep_frames(struct audio_reader *r, const struct bl_requ
     return bl_features_end(r->features, &r->kept, e);
 }
 
+/* Decodes the sequence and keeps all its steps; at most one sample more than the scan counted. */
 static int audio_reader_keep(struct audio_reader *r, const struct bl_request *request, struct bl_error *e)
 {
-    BL_TRY(audio_reader_enter(r, &request->row, e));
+    const struct bl_row *row = &request->row;
+    int64_t got, most = row->length + 1;
+    BL_TRY(audio_reader_enter(r, row, e));
     bl_buffer_clear(&r->kept);
-    BL_TRY(r->features ? audio_reader_keep_frames(r, request, e) : audio_reader_keep_samples(r, request, e));
+    if (r->features) {
+        BL_TRY(audio_reader_keep_frames(r, request, e));
+    } else {
+        if (!bl_buffer_reserve(&r->kept, (size_t)most * r->step_bytes))
+            return bl_error_memory(e);
+        BL_TRY(audio_reader_read_samples(r, (uint8_t *)r->kept.data, most, request, 0, most, &got, e));
+        r->kept.size = (size_t)got * r->step_bytes;
+    }
     int64_t steps = (int64_t)(r->kept.size / r->step_bytes);
-    if (steps != request->row.length)
-        return row_count_mismatch(&request->row, r->features ? "frames" : "samples", steps, e);
+    if (steps != row->length)
+        return row_count_mismatch(row, r->features ? "frames" : "samples", steps, e);
     r->is_kept = true;
     return BL_OK;
 }
 
-static int audio_reader_read_kept(struct audio_reader *r, const struct bl_request *request, struct bl_error *e)
-{
-    if (!r->is_kept || !audio_reader_has_sequence(r, &request->row)) {
-        int code = audio_reader_keep(r, request, e);
-        if (code) {
-            audio_reader_leave(r);
-            return code;
-        }
-    }
-    memcpy(request->out[0], r->kept.data + (size_t)request->source_start * r->step_bytes,
-           (size_t)request->steps * r->step_bytes);
-    return BL_OK;
-}
-
+/* Reads the piece from the kept steps (kept), or from the decoder. BL_EDATA also if decoding began at a point and gave
+ * other samples than the scan's. */
 static int audio_reader_read_way(struct audio_reader *r, const struct bl_request *request, bool kept,
                                  struct bl_error *e)
 {
     bool fresh = !kept || !r->is_kept || !audio_reader_has_sequence(r, &request->row), exact = true;
-    int code = kept ? audio_reader_read_kept(r, request, e) : audio_reader_stream(r, request, e);
-    if (!code && fresh && r->path)
-        code = bl_trim_verify(&r->samples.trim, &exact, e);
-    if (code || exact)
+    int code = BL_OK;
+    if (!kept)
+        code = audio_reader_stream(r, request, e);
+    else if (fresh)
+        code = audio_reader_keep(r, request, e);
+    if (kept && code)
+        audio_reader_leave(r);
+    if (code)
         return code;
-    return bl_error_set(e, BL_EDATA, "decoding from its midst gives other samples");
-}
-
-/* Notes that a point of the file led to other samples. */
-static int audio_reader_note_miss(struct audio_reader *r, const char *path, struct bl_error *e)
-{
-    if (!r->missed || strcmp(r->missed, path) != 0) {
-        free(r->missed);
-        r->misses = 0;
-        r->missed = strdup(path);
+    if (kept)
+        memcpy(request->out[0], r->kept.data + (size_t)request->source_start * r->step_bytes,
+               (size_t)request->steps * r->step_bytes);
+    if (fresh && r->path) {
+        BL_TRY(bl_trim_verify(&r->samples.trim, &exact, e));
     }
-    r->misses++;
-    return r->missed ? BL_OK : bl_error_memory(e);
+    return exact ? BL_OK : bl_error_set(e, BL_EDATA, "decoding from its midst gives other samples");
 }
 
+/* Reads a piece, for struct bl_reader. */
 static int audio_reader_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
                               struct bl_error *e)
 {
@@ -271,19 +252,24 @@ static int audio_reader_piece(struct bl_reader *reader, const struct bl_request 
     bool missed = points && r->missed && strcmp(r->missed, row->path) == 0;
     note->text[0] = '\0';
     r->from_start = part && !kept; /* the samples of such a piece cannot be checked */
-    if (missed && r->misses >= MISSES_MAX)
+    if (missed && r->misses >= 3)  /* points of this file are not worth a try: decoding goes on from cut to cut */
         r->from_start = true;
     int code = audio_reader_read_way(r, request, kept, e);
     if (!code && missed && !r->from_start)
         r->misses = 0;
     if (code != BL_EDATA || !points || r->from_start)
         return code;
-    /* Bad content is judged by decoding from the beginning, whatever was read before. */
+    /* Only decoding from the beginning shows whether the content is bad. */
     bl_error_clear(e);
     audio_reader_leave(r);
-    code = audio_reader_note_miss(r, row->path, e);
     r->from_start = true;
-    return code ? code : audio_reader_read_way(r, request, kept, e);
+    if (!r->missed || strcmp(r->missed, row->path) != 0) {
+        free(r->missed);
+        r->misses = 0;
+        r->missed = strdup(row->path);
+    }
+    r->misses++;
+    return r->missed ? audio_reader_read_way(r, request, kept, e) : bl_error_memory(e);
 }
 
 int bl_audio_reader_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
@@ -327,6 +313,7 @@ int bl_audio_decoding_count(const void *config, const struct bl_kind_env *env, s
     return bl_chunk_emit_row(emit, sink, &row, code, &fault, e);
 }
 
+/* Emits the version of a library of FFmpeg, such as "59.27.100". */
 static void libav_version_emit(bl_version_emit *emit, void *sink, const char *name, unsigned version)
 {
     char text[64];

@@ -1,10 +1,15 @@
+/* Hands out the frames of one cut of a recording after the other.
+ *
+ * trim_seek decides how the next cut is reached: decoding goes on if the cut lies ahead and near, seeks where that
+ * gives the same samples, resumes at the cut's point, or begins again. bl_trim_next then drops what lies before the
+ * cut. */
 #include "kind/audio/trim.h"
 
 #include <string.h>
 
 #include "kind/audio/marks.h"
 
-#define SEEK_SECONDS 2 /* what lies nearer is reached by decoding */
+#define SEEK_SECONDS 2 /* nearer places are reached by decoding, which is faster than seeking */
 
 int bl_trim_open(struct bl_trim *t, const char *path, int64_t bytes, int stream, struct bl_rational gap,
                  const struct bl_kind_env *env, struct bl_error *e)
@@ -39,18 +44,23 @@ void bl_trim_set_point(struct bl_trim *t, const struct bl_sound_point *point)
 
 /* --- going to the cut ------------------------------------------------------------------------------------------- */
 
+/* Drops the decoded frame. */
 static void trim_drop_frame(struct bl_trim *t)
 {
     av_frame_unref(t->frame);
     t->used = 0;
 }
 
-/* Adds a frame to what is checked. Padding after the end, which only decoding from the beginning cuts off, is no part
- * of it. */
-static int trim_check_frame(struct bl_trim *t, struct bl_error *e)
+/* Decodes the next frame unless one is left; *got is false at the end. After a point, it adds the frame to those that
+ * are checked. Padding after the end, which only decoding from the beginning cuts off, is not checked. */
+static int trim_decode_frame(struct bl_trim *t, bool *got, struct bl_error *e)
 {
+    *got = t->frame->nb_samples > 0;
+    if (*got)
+        return BL_OK;
+    BL_TRY(bl_audio_decoder_next(&t->decoder, t->frame, got, e));
     int64_t left = t->point.end - t->position;
-    if (!t->resumed || t->position < t->point.sample || left <= 0)
+    if (!*got || !t->resumed || t->position < t->point.sample || left <= 0)
         return BL_OK;
     int count = t->frame->nb_samples;
     t->frame->nb_samples = left < count ? (int)left : count;
@@ -59,16 +69,7 @@ static int trim_check_frame(struct bl_trim *t, struct bl_error *e)
     return code;
 }
 
-/* Decodes the next frame unless one is left; *got is false at the end. */
-static int trim_decode_frame(struct bl_trim *t, bool *got, struct bl_error *e)
-{
-    *got = t->frame->nb_samples > 0;
-    if (*got)
-        return BL_OK;
-    int code = bl_audio_decoder_next(&t->decoder, t->frame, got, e);
-    return !code && *got ? trim_check_frame(t, e) : code;
-}
-
+/* Opens the recording again, at its beginning. */
 static int trim_reopen(struct bl_trim *t, struct bl_error *e)
 {
     trim_drop_frame(t);
@@ -78,75 +79,43 @@ static int trim_reopen(struct bl_trim *t, struct bl_error *e)
     return bl_audio_decoder_open(&t->decoder, t->path, t->bytes, t->stream, t->gap, t->env, e);
 }
 
-/* Goes to the point of the cut. */
-static int trim_resume(struct bl_trim *t, struct bl_error *e)
-{
-    bool found;
-    BL_TRY(bl_audio_decoder_resume(&t->decoder, &t->point, &found, e));
-    if (!found)
-        return trim_reopen(t, e);
-    trim_drop_frame(t);
-    bl_marks_free(&t->check);
-    t->check.end = t->position = t->point.sample;
-    t->seeked = t->resumed = true;
-    return BL_OK;
-}
-
-/* Where a point led to the place, what follows is to be checked from this cut's point on. */
-static bool trim_can_go_on(struct bl_trim *t)
-{
-    if (!t->resumed)
-        return true;
-    int64_t next = t->position + t->frame->nb_samples - t->used;
-    bl_marks_free(&t->check);
-    t->check.end = t->point.sample;
-    return t->point.end && next <= t->point.sample;
-}
-
 /* Goes to the cut's beginning or before it; decoding does the rest. */
 static int trim_seek(struct bl_trim *t, struct bl_error *e)
 {
-    bool behind = t->begin < t->position, found;
+    bool behind = t->begin < t->position, exact = bl_audio_decoder_can_seek(&t->decoder), found;
     int64_t at, near = (int64_t)t->decoder.rate * SEEK_SECONDS;
     if (t->no_seek)
         return behind || t->seeked ? trim_reopen(t, e) : BL_OK;
-    if (!behind && t->begin - t->position <= near && trim_can_go_on(t))
-        return BL_OK;
-    if (!bl_audio_decoder_can_seek(&t->decoder) && t->point.end)
-        return trim_resume(t, e);
-    behind = behind || t->resumed;
-    if (!bl_audio_decoder_can_seek(&t->decoder))
-        return behind ? trim_reopen(t, e) : BL_OK;
-    BL_TRY(bl_audio_decoder_seek(&t->decoder, t->begin, &at, &found, e));
+    if (!behind && t->begin - t->position <= near) {
+        if (!t->resumed)
+            return BL_OK;
+        /* A point led here: the frames are checked from this cut's point on, which decoding has not passed yet. */
+        int64_t next = t->position + t->frame->nb_samples - t->used;
+        bl_marks_free(&t->check);
+        t->check.end = t->point.sample;
+        if (t->point.end && next <= t->point.sample)
+            return BL_OK;
+    }
+    if (!exact && !t->point.end)
+        return behind || t->resumed ? trim_reopen(t, e) : BL_OK;
+    BL_TRY(exact ? bl_audio_decoder_seek(&t->decoder, t->begin, &at, &found, e)
+                 : bl_audio_decoder_resume(&t->decoder, &t->point, &found, e));
     if (!found)
         return trim_reopen(t, e);
     trim_drop_frame(t);
-    t->position = at;
+    if (!exact) {
+        bl_marks_free(&t->check);
+        t->check.end = t->point.sample;
+    }
+    t->position = exact ? at : t->point.sample;
     t->seeked = true;
-    t->resumed = false;
+    t->resumed = !exact;
     return BL_OK;
-}
-
-/* Goes to the cut, once its first frame has told the rate; *got is false where there is no sound at all. */
-static int trim_begin(struct bl_trim *t, bool *got, struct bl_error *e)
-{
-    *got = true;
-    if (t->located)
-        return BL_OK;
-    int code = t->decoder.rate ? BL_OK : trim_decode_frame(t, got, e);
-    if (code || !*got)
-        return code;
-    t->located = true;
-    t->begin = 0;
-    t->end = INT64_MAX;
-    if (!bl_cut_is_whole(&t->cut))
-        bl_cut_range(&t->cut, t->decoder.rate, &t->begin, &t->end);
-    return trim_seek(t, e);
 }
 
 /* --- frames ----------------------------------------------------------------------------------------------------- */
 
-/* Keeps one channel of the frame. */
+/* Keeps one channel of the frame. BL_EDATA: the frame does not have it. */
 static int frame_select_channel(AVFrame *frame, int channel, struct bl_error *e)
 {
     enum AVSampleFormat format = (enum AVSampleFormat)frame->format;
@@ -171,7 +140,7 @@ static int frame_select_channel(AVFrame *frame, int channel, struct bl_error *e)
     return BL_OK;
 }
 
-/* Hands out what of the decoded frame belongs to the cut, which has begun and not ended. */
+/* Hands out the part of the decoded frame that belongs to the cut, which has begun and not ended. */
 static int trim_emit(struct bl_trim *t, AVFrame *frame, struct bl_error *e)
 {
     int left = t->frame->nb_samples - t->used;
@@ -194,11 +163,24 @@ static int trim_emit(struct bl_trim *t, AVFrame *frame, struct bl_error *e)
 
 int bl_trim_next(struct bl_trim *t, AVFrame *frame, bool *got, struct bl_error *e)
 {
-    int code = trim_begin(t, got, e);
-    while (!code && *got && t->position < t->end) {
-        code = trim_decode_frame(t, got, e);
-        if (code || !*got)
-            return code;
+    *got = true;
+    if (!t->located && !t->decoder.rate) { /* the first frame tells the rate */
+        BL_TRY(trim_decode_frame(t, got, e));
+    }
+    if (!*got)
+        return BL_OK;
+    if (!t->located) {
+        t->located = true;
+        t->begin = 0;
+        t->end = INT64_MAX;
+        if (!bl_cut_is_whole(&t->cut))
+            bl_cut_range(&t->cut, t->decoder.rate, &t->begin, &t->end);
+        BL_TRY(trim_seek(t, e));
+    }
+    while (t->position < t->end) {
+        BL_TRY(trim_decode_frame(t, got, e));
+        if (!*got)
+            return BL_OK;
         int left = t->frame->nb_samples - t->used;
         if (t->position + left <= t->begin) {
             t->position += left;
@@ -212,7 +194,7 @@ int bl_trim_next(struct bl_trim *t, AVFrame *frame, bool *got, struct bl_error *
         return trim_emit(t, frame, e);
     }
     *got = false;
-    return code;
+    return BL_OK;
 }
 
 int bl_trim_verify(struct bl_trim *t, bool *exact, struct bl_error *e)

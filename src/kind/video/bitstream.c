@@ -1,3 +1,8 @@
+/* Parses headers of video streams bit by bit, as bitstream.h describes.
+ *
+ * A parser here skips most fields of a header to reach the few that matter. So the calls follow the order of the syntax
+ * tables in the standards, and a comment names a field where its value decides what comes next. No parser checks for
+ * the end of the data after each field: reads behind the end give zeros, and bl_bits_ended is asked once at the end. */
 #include "kind/video/bitstream.h"
 
 #include <libavcodec/codec_desc.h>
@@ -6,7 +11,7 @@
 
 /* --- bits --------------------------------------------------------------------------------------------------------- */
 
-/* Passes a byte that is not part of the content. */
+/* Passes a byte that is not part of the content: a 3 behind two zeros. */
 static void bits_unescape(struct bl_bits *b)
 {
     size_t byte = b->at / 8;
@@ -14,7 +19,7 @@ static void bits_unescape(struct bl_bits *b)
         b->at += 8;
 }
 
-/* Takes what is left of a byte at once. */
+/* Each turn of the loop takes the rest of a byte, or the wanted part of it. */
 uint32_t bl_bits_get(struct bl_bits *b, int count)
 {
     uint32_t value = 0;
@@ -30,17 +35,6 @@ uint32_t bl_bits_get(struct bl_bits *b, int count)
     return value;
 }
 
-/* Passes whole bytes up to the next that may not be part of the content: messages may be long. */
-static unsigned bits_skip_bytes(struct bl_bits *b, unsigned bytes)
-{
-    size_t byte = b->at / 8, left = b->size - byte, count = bytes < left ? bytes : left;
-    const uint8_t *three = memchr(b->data + byte, 3, count);
-    if (three)
-        count = (size_t)(three - b->data) - byte;
-    b->at += count * 8;
-    return (unsigned)count;
-}
-
 void bl_bits_skip(struct bl_bits *b, unsigned count)
 {
     if (!b->escaped) {
@@ -48,8 +42,15 @@ void bl_bits_skip(struct bl_bits *b, unsigned count)
         return;
     }
     while (count > 0 && !bl_bits_ended(b)) {
-        if (b->at % 8 == 0 && count >= 16 && b->at / 8 < b->size)
-            count -= 8 * bits_skip_bytes(b, count / 8);
+        size_t byte = b->at / 8;
+        if (b->at % 8 == 0 && count >= 16 && byte < b->size) {
+            /* Messages may be long: this passes all bytes up to the next 3, which may not be part of the content. */
+            size_t left = b->size - byte, bytes = count / 8 < left ? count / 8 : left;
+            const uint8_t *three = memchr(b->data + byte, 3, bytes);
+            bytes = three ? (size_t)(three - b->data) - byte : bytes;
+            b->at += bytes * 8;
+            count -= 8 * (unsigned)bytes;
+        }
         if (count == 0)
             return;
         bits_unescape(b);
@@ -116,6 +117,7 @@ const uint8_t *bl_start_code_find(const uint8_t *data, const uint8_t *end)
     return NULL;
 }
 
+/* Reads a length of so many bytes, the most significant byte first. */
 static size_t nal_read_length(const uint8_t *data, int bytes)
 {
     size_t value = 0;
@@ -155,7 +157,7 @@ struct bl_bits bl_nal_bits(const struct bl_nal *nal, size_t head)
     return (struct bl_bits){nal->data, nal->size, head * 8, true};
 }
 
-/* Takes units, each behind its length of two bytes; returns where they end, or NULL if there are fewer. */
+/* Takes units, each behind its length of two bytes; returns the end of the last one, or NULL if there are fewer. */
 static const uint8_t *units_take(const uint8_t *at, const uint8_t *end, int units,
                                  void (*take)(void *to, const struct bl_nal *nal), void *to)
 {
@@ -170,20 +172,6 @@ static const uint8_t *units_take(const uint8_t *at, const uint8_t *end, int unit
     return unit.at;
 }
 
-static void avcc_take(const uint8_t *record, size_t size, void (*take)(void *to, const struct bl_nal *nal), void *to)
-{
-    const uint8_t *end = record + size, *at = units_take(record + 6, end, record[5] & 31, take, to);
-    if (at && at < end)
-        (void)units_take(at + 1, end, *at, take, to);
-}
-
-static void hvcc_take(const uint8_t *record, size_t size, void (*take)(void *to, const struct bl_nal *nal), void *to)
-{
-    const uint8_t *end = record + size, *at = record + 23;
-    for (int arrays = record[22]; arrays > 0 && at && end - at >= 3; arrays--)
-        at = units_take(at + 3, end, (int)nal_read_length(at + 1, 2), take, to);
-}
-
 int bl_nal_length(enum AVCodecID codec, const uint8_t *record, size_t size)
 {
     if (codec == AV_CODEC_ID_H264 && size >= 7 && record[0] == 1)
@@ -196,23 +184,30 @@ int bl_nal_length(enum AVCodecID codec, const uint8_t *record, size_t size)
 void bl_nal_headers(enum AVCodecID codec, const uint8_t *record, size_t size,
                     void (*take)(void *to, const struct bl_nal *nal), void *to)
 {
-    struct bl_access_unit unit = {.at = record, .end = record ? record + size : NULL};
-    struct bl_nal nal;
+    const uint8_t *end = record ? record + size : NULL, *at;
     if (bl_nal_length(codec, record, size) && codec == AV_CODEC_ID_H264) {
-        avcc_take(record, size, take, to);
+        /* avcC has the number of sequence parameter sets at byte 5, and behind these that of picture parameter sets. */
+        at = units_take(record + 6, end, record[5] & 31, take, to);
+        if (at && at < end)
+            (void)units_take(at + 1, end, *at, take, to);
         return;
     }
     if (bl_nal_length(codec, record, size)) {
-        hvcc_take(record, size, take, to);
+        /* hvcC has arrays, each of units of one type: a byte with the type, and the number of units in two bytes. */
+        at = record + 23;
+        for (int arrays = record[22]; arrays > 0 && at && end - at >= 3; arrays--)
+            at = units_take(at + 3, end, (int)nal_read_length(at + 1, 2), take, to);
         return;
     }
+    struct bl_access_unit unit = {.at = record, .end = end};
+    struct bl_nal nal;
     while (bl_access_unit_next(&unit, 0, &nal)) {
         if (nal.size >= 2)
             take(to, &nal);
     }
 }
 
-/* A number in bytes: each 255 is followed by another. */
+/* Reads a number in bytes that are added up: each 255 is followed by another byte. */
 static uint32_t message_number(struct bl_bits *b)
 {
     uint32_t value = 0, byte;
@@ -239,53 +234,29 @@ uint8_t bl_nal_preferred_transfer(const struct bl_nal *nal, size_t head)
 
 /* --- AV1 sequence header ------------------------------------------------------------------------------------------ */
 
-/* The timing information; returns the bits of a point's delays, or 0 if points have none. */
-static unsigned timing_skip(struct bl_bits *b)
-{
-    bl_bits_skip(b, 64);
-    if (bl_bits_get(b, 1))
-        (void)bl_bits_unsigned(b);
-    if (!bl_bits_get(b, 1)) /* decoder_model_info_present_flag */
-        return 0;
-    unsigned bits = bl_bits_get(b, 5) + 1;
-    bl_bits_skip(b, 42);
-    return bits;
-}
-
+/* Skips the timing information and the operating points (AV1 specification 5.5.1, 5.5.3 to 5.5.5). */
 static void points_skip(struct bl_bits *b)
 {
-    unsigned bits = bl_bits_get(b, 1) ? timing_skip(b) : 0;
-    bool delays = bl_bits_get(b, 1);
+    unsigned bits = 0;       /* of a point's delays; 0: points have none */
+    if (bl_bits_get(b, 1)) { /* timing_info_present_flag */
+        bl_bits_skip(b, 64);
+        if (bl_bits_get(b, 1)) /* equal_picture_interval */
+            (void)bl_bits_unsigned(b);
+        if (bl_bits_get(b, 1)) { /* decoder_model_info_present_flag */
+            bits = bl_bits_get(b, 5) + 1;
+            bl_bits_skip(b, 42);
+        }
+    }
+    bool delays = bl_bits_get(b, 1); /* initial_display_delay_present_flag */
     for (unsigned points = bl_bits_get(b, 5) + 1; points > 0; points--) {
         bl_bits_skip(b, 12);
-        if (bl_bits_get(b, 5) > 7)
+        if (bl_bits_get(b, 5) > 7) /* seq_level_idx: higher levels have a tier */
             bl_bits_skip(b, 1);
         if (bits && bl_bits_get(b, 1))
             bl_bits_skip(b, 2 * bits + 1);
         if (delays && bl_bits_get(b, 1))
             bl_bits_skip(b, 4);
     }
-}
-
-static void tools_skip(struct bl_bits *b)
-{
-    bl_bits_skip(b, 4);
-    bool orders = bl_bits_get(b, 1);
-    if (orders)
-        bl_bits_skip(b, 2);
-    bool screen = bl_bits_get(b, 1) || bl_bits_get(b, 1);
-    if (screen && !bl_bits_get(b, 1))
-        bl_bits_skip(b, 1);
-    if (orders)
-        bl_bits_skip(b, 3);
-}
-
-static void size_skip(struct bl_bits *b, bool reduced)
-{
-    unsigned width_bits = bl_bits_get(b, 4) + 1, height_bits = bl_bits_get(b, 4) + 1;
-    bl_bits_skip(b, width_bits + height_bits);
-    if (!reduced && bl_bits_get(b, 1)) /* frame_id_numbers_present_flag */
-        bl_bits_skip(b, 7);
 }
 
 bool bl_av1_sequence_read(const uint8_t *data, size_t size, struct bl_picture_tags *tags)
@@ -298,17 +269,28 @@ bool bl_av1_sequence_read(const uint8_t *data, size_t size, struct bl_picture_ta
         bl_bits_skip(&b, 5);
     else
         points_skip(&b);
-    size_skip(&b, reduced);
+    unsigned width_bits = bl_bits_get(&b, 4) + 1, height_bits = bl_bits_get(&b, 4) + 1;
+    bl_bits_skip(&b, width_bits + height_bits);
+    if (!reduced && bl_bits_get(&b, 1)) /* frame_id_numbers_present_flag */
+        bl_bits_skip(&b, 7);
     bl_bits_skip(&b, 3);
-    if (!reduced)
-        tools_skip(&b);
+    if (!reduced) {
+        bl_bits_skip(&b, 4);
+        bool orders = bl_bits_get(&b, 1); /* enable_order_hint */
+        bl_bits_skip(&b, orders ? 2 : 0);
+        /* Whether frames choose screen content tools, or which; then the same of motion vectors in whole pixels. */
+        bool screen = bl_bits_get(&b, 1) || bl_bits_get(&b, 1);
+        if (screen && !bl_bits_get(&b, 1))
+            bl_bits_skip(&b, 1);
+        bl_bits_skip(&b, orders ? 3 : 0);
+    }
     bl_bits_skip(&b, 3);
     if (bl_bits_get(&b, 1) && profile == 2) /* high_bitdepth */
         bl_bits_skip(&b, 1);
     if (profile != 1)
         bl_bits_skip(&b, 1);
     *tags = BL_PICTURE_UNTAGGED;
-    if (bl_bits_get(&b, 1)) {
+    if (bl_bits_get(&b, 1)) { /* color_description_present_flag */
         bl_bits_skip(&b, 8);
         tags->transfer = (uint8_t)bl_bits_get(&b, 8);
         tags->matrix = (uint8_t)bl_bits_get(&b, 8);
@@ -318,19 +300,7 @@ bool bl_av1_sequence_read(const uint8_t *data, size_t size, struct bl_picture_ta
 
 /* --- H.264 headers ------------------------------------------------------------------------------------------------ */
 
-enum { SLICE_INSTANT = 5, SEQUENCE = 7, PICTURE = 8 };
-
-/* Profiles whose headers have the chroma format and scaling matrices. */
-static bool profile_is_high(unsigned profile)
-{
-    static const uint8_t high[] = {100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135};
-    for (size_t i = 0; i < sizeof high; i++) {
-        if (high[i] == profile)
-            return true;
-    }
-    return false;
-}
-
+/* Skips a scaling list, which ends early where its next value is 0 (H.264 7.3.2.1.1.1). */
 static void scaling_list_skip(struct bl_bits *b, int size)
 {
     int last = 8, next = 8;
@@ -341,19 +311,15 @@ static void scaling_list_skip(struct bl_bits *b, int size)
     }
 }
 
-static bool depth_is_decodable(uint32_t luma, uint32_t chroma)
-{
-    return luma == chroma && (luma <= 2 || luma == 4 || luma == 6); /* beyond 8 bits */
-}
-
+/* Reads the chroma format and the bit depths, and skips the scaling matrices. */
 static void sequence_read_format(struct bl_h264_sequence *s, struct bl_bits *b)
 {
     uint32_t chroma = bl_bits_unsigned(b);
     s->separate = chroma == 3 && bl_bits_get(b, 1);
-    uint32_t luma_depth = bl_bits_unsigned(b), chroma_depth = bl_bits_unsigned(b);
-    s->decodable = chroma <= 3 && depth_is_decodable(luma_depth, chroma_depth) && !s->separate;
+    uint32_t luma = bl_bits_unsigned(b), other = bl_bits_unsigned(b); /* depths, less 8 bits */
+    s->decodable = chroma <= 3 && luma == other && (luma <= 2 || luma == 4 || luma == 6) && !s->separate;
     bl_bits_skip(b, 1);
-    if (!bl_bits_get(b, 1))
+    if (!bl_bits_get(b, 1)) /* seq_scaling_matrix_present_flag */
         return;
     for (int i = 0; i < (chroma == 3 ? 12 : 8); i++) {
         if (bl_bits_get(b, 1))
@@ -361,49 +327,39 @@ static void sequence_read_format(struct bl_h264_sequence *s, struct bl_bits *b)
     }
 }
 
-static void sequence_skip_order(struct bl_bits *b)
-{
-    uint32_t type = bl_bits_unsigned(b);
-    if (type == 0)
-        (void)bl_bits_unsigned(b);
-    if (type != 1)
-        return;
-    bl_bits_skip(b, 1);
-    (void)bl_bits_signed(b);
-    (void)bl_bits_signed(b);
-    uint32_t count = bl_bits_unsigned(b);
-    for (uint32_t i = 0; i < count && i < 256; i++)
-        (void)bl_bits_signed(b);
-}
-
-static void sequence_skip_size(struct bl_bits *b)
-{
-    (void)bl_bits_unsigned(b);
-    (void)bl_bits_unsigned(b);
-    if (!bl_bits_get(b, 1)) /* frame_mbs_only_flag */
-        bl_bits_skip(b, 1);
-    bl_bits_skip(b, 1);
-    if (!bl_bits_get(b, 1)) /* frame_cropping_flag */
-        return;
-    for (int i = 0; i < 4; i++)
-        (void)bl_bits_unsigned(b);
-}
-
+/* Stores a sequence parameter set, unless it ends too early or has values out of bounds. */
 static void headers_take_sequence(struct bl_h264_headers *headers, const struct bl_nal *nal)
 {
+    /* The profiles whose headers have the chroma format and scaling matrices. */
+    static const uint8_t high[] = {100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135};
     struct bl_h264_sequence s = {.decodable = true, .tags = BL_PICTURE_UNTAGGED};
     struct bl_bits b = bl_nal_bits(nal, 1);
     unsigned profile = bl_bits_get(&b, 8);
     bl_bits_skip(&b, 16);
     uint32_t number = bl_bits_unsigned(&b);
-    if (profile_is_high(profile))
+    if (memchr(high, (int)profile, sizeof high))
         sequence_read_format(&s, &b);
-    uint32_t bits = bl_bits_unsigned(&b);
-    sequence_skip_order(&b);
+    uint32_t bits = bl_bits_unsigned(&b), order = bl_bits_unsigned(&b); /* of frame_num, less 4; pic_order_cnt_type */
+    if (order == 0)
+        (void)bl_bits_unsigned(&b);
+    if (order == 1) {
+        bl_bits_skip(&b, 1);
+        (void)bl_bits_signed(&b);
+        (void)bl_bits_signed(&b);
+        uint32_t count = bl_bits_unsigned(&b); /* num_ref_frames_in_pic_order_cnt_cycle */
+        for (uint32_t i = 0; i < count && i < 256; i++)
+            (void)bl_bits_signed(&b);
+    }
     (void)bl_bits_unsigned(&b);
     s.numbers_skip = bl_bits_get(&b, 1);
-    sequence_skip_size(&b);
-    if (bl_bits_get(&b, 1))
+    (void)bl_bits_unsigned(&b);
+    (void)bl_bits_unsigned(&b);
+    if (!bl_bits_get(&b, 1)) /* frame_mbs_only_flag */
+        bl_bits_skip(&b, 1);
+    bl_bits_skip(&b, 1);
+    for (int i = bl_bits_get(&b, 1) ? 4 : 0; i > 0; i--) /* frame_cropping_flag */
+        (void)bl_bits_unsigned(&b);
+    if (bl_bits_get(&b, 1)) /* vui_parameters_present_flag */
         s.tags = bl_picture_tags_read(&b);
     if (number >= 32 || bits > 12 || bl_bits_ended(&b))
         return;
@@ -412,40 +368,23 @@ static void headers_take_sequence(struct bl_h264_headers *headers, const struct 
     headers->sequence[number] = s;
 }
 
-static void headers_take_picture(struct bl_h264_headers *headers, const struct bl_nal *nal)
+void bl_h264_take(struct bl_h264_headers *headers, const struct bl_nal *nal)
 {
+    enum { SEQUENCE = 7, PICTURE = 8 };
+    unsigned type = nal->data[0] & 31;
+    if (type == SEQUENCE)
+        headers_take_sequence(headers, nal);
+    if (type != PICTURE)
+        return;
     struct bl_bits b = bl_nal_bits(nal, 1);
     uint32_t number = bl_bits_unsigned(&b), sequence = bl_bits_unsigned(&b);
     if (number < 256 && sequence < 32 && !bl_bits_ended(&b))
         headers->picture[number] = (uint8_t)(sequence + 1);
 }
 
-void bl_h264_take(struct bl_h264_headers *headers, const struct bl_nal *nal)
-{
-    unsigned type = nal->data[0] & 31;
-    if (type == SEQUENCE)
-        headers_take_sequence(headers, nal);
-    else if (type == PICTURE)
-        headers_take_picture(headers, nal);
-}
-
-/* A picture has the number of the last one that others refer to, plus 1; that one's own if it is the second field of
- * it. */
-static void picture_check_number(struct bl_h264_headers *headers, const struct bl_h264_sequence *s, uint32_t number,
-                                 bool referred, struct bl_h264_picture *picture)
-{
-    uint32_t last = (uint32_t)(headers->frame - 1), mask = (UINT32_C(1) << s->frame_bits) - 1;
-    if (headers->frame && !s->numbers_skip && number != last && number != ((last + 1) & mask)) {
-        picture->reset = number <= 1;
-        picture->gap = !picture->reset;
-        headers->frame = number; /* as if the missing ones had come */
-    }
-    if (referred)
-        headers->frame = (int64_t)number + 1;
-}
-
 struct bl_h264_picture bl_h264_begin(struct bl_h264_headers *headers, const struct bl_nal *nal)
 {
+    enum { SLICE_INSTANT = 5 };
     struct bl_h264_picture picture = {.tags = BL_PICTURE_UNTAGGED};
     struct bl_bits b = bl_nal_bits(nal, 1);
     (void)bl_bits_unsigned(&b); /* first_mb_in_slice */
@@ -461,7 +400,16 @@ struct bl_h264_picture bl_h264_begin(struct bl_h264_headers *headers, const stru
         bl_bits_skip(&b, 2);
     if ((nal->data[0] & 31) == SLICE_INSTANT)
         headers->frame = 0;
-    picture_check_number(headers, s, bl_bits_get(&b, s->frame_bits), nal->data[0] & 0x60, &picture);
+    /* A picture has the number of the last reference picture plus 1, or that one's own if it is its second field. */
+    uint32_t number = bl_bits_get(&b, s->frame_bits);
+    uint32_t last = (uint32_t)(headers->frame - 1), mask = (UINT32_C(1) << s->frame_bits) - 1;
+    if (headers->frame && !s->numbers_skip && number != last && number != ((last + 1) & mask)) {
+        picture.reset = number <= 1;
+        picture.gap = !picture.reset;
+        headers->frame = number; /* as if the missing ones had come */
+    }
+    if (nal->data[0] & 0x60) /* nal_ref_idc: others refer to this picture */
+        headers->frame = (int64_t)number + 1;
     return picture;
 }
 
@@ -475,6 +423,7 @@ static enum bl_entry entry_if(bool intra)
     return intra ? BL_ENTRY_YES : BL_ENTRY_NO;
 }
 
+/* Decoding can begin at a picture of the types 16 to 23 (IRAP). */
 static enum bl_entry entry_of_hevc(const uint8_t *data, size_t size, int nal_length)
 {
     enum { INTRA_FIRST = 16, INTRA_LAST = 23, PICTURES = 32 };
@@ -488,6 +437,7 @@ static enum bl_entry entry_of_hevc(const uint8_t *data, size_t size, int nal_len
     return BL_ENTRY_NO;
 }
 
+/* Behind the start code of a video object plane, the first two bits are its type: 0 is intra. */
 static enum bl_entry entry_of_mpeg4(const uint8_t *data, size_t size)
 {
     const uint8_t *end = data + size;
@@ -510,14 +460,6 @@ static enum bl_entry entry_of_h263(struct bl_bits *b)
     return entry_if(bl_bits_get(b, 3) == 0);
 }
 
-static enum bl_entry entry_of_flv1(struct bl_bits *b)
-{
-    bl_bits_skip(b, 30);
-    unsigned size = bl_bits_get(b, 3);
-    bl_bits_skip(b, size == 0 ? 16 : size == 1 ? 32 : 0);
-    return entry_if(bl_bits_get(b, 2) == 0);
-}
-
 enum bl_entry bl_entry_find(enum AVCodecID codec, int nal_length, const AVPacket *packet)
 {
     size_t size = (size_t)FFMAX(packet->size, 0);
@@ -532,8 +474,12 @@ enum bl_entry bl_entry_find(enum AVCodecID codec, int nal_length, const AVPacket
     case AV_CODEC_ID_H263:
     case AV_CODEC_ID_H263P:
         return entry_of_h263(&b);
-    case AV_CODEC_ID_FLV1:
-        return entry_of_flv1(&b);
+    case AV_CODEC_ID_FLV1: {
+        bl_bits_skip(&b, 30);
+        unsigned format = bl_bits_get(&b, 3); /* 0 and 1: width and height follow, in 8 or in 16 bits each */
+        bl_bits_skip(&b, format == 0 ? 16 : format == 1 ? 32 : 0);
+        return entry_if(bl_bits_get(&b, 2) == 0);
+    }
     case AV_CODEC_ID_MSMPEG4V1:
         bl_bits_skip(&b, 32);
         return entry_if(bl_bits_get(&b, 2) == 0);

@@ -1,3 +1,7 @@
+/* Counts clips, and finds for each the frames between its ends and the seek point from which they can be decoded.
+ *
+ * The cache of source videos holds 256 videos, or 64 MiB of timestamps; an hour of video takes about 2 MiB. Lists
+ * usually name the clips of a video one after the other, so that even a small cache answers nearly all of them. */
 #include "kind/video/clips.h"
 
 #include <inttypes.h>
@@ -13,18 +17,20 @@
 
 #define BL_CACHED_SOURCES_MAX 256
 
+/* The videos that a worker used last. Start from {0}. */
 struct bl_source_cache {
     struct bl_cached_source file[BL_CACHED_SOURCES_MAX];
-    uint64_t clock;
-    size_t memory;
+    uint64_t clock; /* the number of look-ups so far */
+    size_t memory;  /* bytes of the arrays of all entries */
 };
 
 /* --- footage ------------------------------------------------------------------------------------------------------ */
 
-#define MEMORY_MAX ((size_t)64 << 20) /* of all that is kept, beside the last file: hours of video, each of 2 MiB */
+#define MEMORY_MAX ((size_t)64 << 20) /* bytes of all entries; the entry in use may exceed it alone */
 
-#define TIE 1e-9 /* seconds: two times of a table in decimals are not closer than that */
+#define TIE 1e-9 /* seconds: two different times in a table of decimals are further apart */
 
+/* Empties an entry. */
 static void cached_source_clear(struct bl_source_cache *cache, struct bl_cached_source *f)
 {
     cache->memory -= f->memory;
@@ -35,27 +41,7 @@ static void cached_source_clear(struct bl_source_cache *cache, struct bl_cached_
     *f = (struct bl_cached_source){0};
 }
 
-/* Start from {0}. */
-static void cached_source_close(struct bl_source_cache *cache)
-{
-    for (int i = 0; i < BL_CACHED_SOURCES_MAX; i++)
-        cached_source_clear(cache, &cache->file[i]);
-}
-
-/* The entry that was not asked for the longest, or a free one. */
-static struct bl_cached_source *cache_oldest(struct bl_source_cache *cache)
-{
-    struct bl_cached_source *oldest = &cache->file[0];
-    for (int i = 0; i < BL_CACHED_SOURCES_MAX; i++) {
-        if (cache->file[i].used < oldest->used)
-            oldest = &cache->file[i];
-    }
-    return oldest;
-}
-
-/* --- a file ----------------------------------------------------------------------------------------------------- */
-
-/* In ticks from the file's first frame; behind the last frame, its end. */
+/* Returns when a frame is shown, in ticks from the file's first frame; behind the last frame, when that ends. */
 static int64_t cached_source_ticks(const struct bl_cached_source *f, int64_t frame)
 {
     if (frame >= f->found.length)
@@ -63,55 +49,33 @@ static int64_t cached_source_ticks(const struct bl_cached_source *f, int64_t fra
     return llrint(f->found.times[frame] / av_q2d(f->found.tick));
 }
 
-/* Whether decoding gave the frames at the times that the packets have. */
-static bool cached_source_confirms(const struct bl_cached_source *f)
-{
-    const struct bl_timestamps *shown = &f->timeline.shown;
-    for (size_t i = 0; i < shown->count; i++) {
-        if (cached_source_ticks(f, (int64_t)i) != shown->time[i] - shown->time[0])
-            return false;
-    }
-    return true;
-}
-
-/* Where decoding may begin. A damaged file is decoded from its beginning. */
-static int cached_source_make_timeline(struct bl_cached_source *f, const struct bl_kind_env *env, const char *path,
-                                       struct bl_error *e)
-{
-    struct bl_demux d;
-    if (*f->found.reason || !f->found.times)
-        return BL_OK;
-    BL_TRY(bl_demux_open(&d, path, f->bytes, f->found.stream, BL_DEMUX_COUNT, env, e));
-    int code = bl_timeline_make(&f->timeline, &d, false, e);
-    bl_demux_close(&d);
-    f->timeline.exact = f->timeline.exact && (int64_t)f->timeline.shown.count == f->found.length &&
-                        (!f->timeline.derived || cached_source_confirms(f));
-    return code;
-}
-
-static void cached_source_measure(struct bl_cached_source *f)
-{
-    f->ordered = true;
-    for (int64_t i = 1; f->found.times && i < f->found.length; i++)
-        f->ordered &= f->found.times[i] >= f->found.times[i - 1];
-    f->memory = (f->found.times ? (size_t)f->found.length * sizeof *f->found.times : 0) +
-                f->timeline.shown.capacity * sizeof *f->timeline.shown.time +
-                f->timeline.access_point_capacity * sizeof *f->timeline.access_point;
-}
-
-/* Counts all frames of the file. */
+/* Counts all frames of the file, chooses its decoder, and makes the timeline of an undamaged file; a damaged file is
+ * decoded from its beginning. */
 static int cached_source_count(struct bl_cached_source *f, const struct bl_video_config *config,
                                const struct bl_kind_env *env, const struct bl_input *input, struct bl_error *e)
 {
     struct bl_video_config all = *config;
+    struct bl_demux d;
     all.fps = (struct bl_rational){0};
     all.stride = 1;
     BL_TRY(bl_video_count(&all, env, input, NULL, true, &f->found, e));
     BL_TRY(
         bl_backend_choose(config, env, input->path, input->bytes, f->found.stream, *f->found.reason, &f->backend, e));
-    return cached_source_make_timeline(f, env, input->path, e);
+    if (*f->found.reason || !f->found.times)
+        return BL_OK;
+    BL_TRY(bl_demux_open(&d, input->path, f->bytes, f->found.stream, BL_DEMUX_COUNT, env, e));
+    int code = bl_timeline_make(&f->timeline, &d, false, e);
+    bl_demux_close(&d);
+    const struct bl_timestamps *shown = &f->timeline.shown;
+    bool exact = f->timeline.exact && (int64_t)shown->count == f->found.length;
+    /* Where libav derives times from the data, decoding must give the frames at the times that the packets have. */
+    for (size_t i = 0; exact && f->timeline.derived && i < shown->count; i++)
+        exact = cached_source_ticks(f, (int64_t)i) == shown->time[i] - shown->time[0];
+    f->timeline.exact = exact;
+    return code;
 }
 
+/* Fills in an empty entry. A file that cannot be used is an entry, too: its code is BL_EDATA. */
 static int cached_source_load(struct bl_cached_source *f, const struct bl_video_config *config,
                               const struct bl_kind_env *env, const char *path, struct bl_error *e)
 {
@@ -119,46 +83,50 @@ static int cached_source_load(struct bl_cached_source *f, const struct bl_video_
     struct bl_input input = {.path = path};
     const char *unusable;
     f->found.stream = -1;
-    int code = bl_input_stat_content(NULL, &input, &unusable, e);
-    if (code)
-        return code;
+    BL_TRY(bl_input_stat_content(NULL, &input, &unusable, e));
     f->bytes = input.bytes;
     f->content = input.content;
     f->code =
         unusable ? bl_error_set(&fault, BL_EDATA, "%s", unusable) : cached_source_count(f, config, env, &input, &fault);
     if (f->code && f->code != BL_EDATA)
         return bl_error_pass(e, f->code, &fault);
-    code = unusable ? BL_OK : bl_input_recheck(NULL, &input, e);
-    if (code)
-        return code;
+    if (!unusable) {
+        BL_TRY(bl_input_recheck(NULL, &input, e));
+    }
     f->fault = f->code ? strdup(fault.text) : NULL;
     if (f->code && !f->fault)
         return bl_error_memory(e);
-    cached_source_measure(f);
+    f->ordered = true;
+    for (int64_t i = 1; f->found.times && i < f->found.length; i++)
+        f->ordered &= f->found.times[i] >= f->found.times[i - 1];
+    f->memory = (f->found.times ? (size_t)f->found.length * sizeof *f->found.times : 0) +
+                f->timeline.shown.capacity * sizeof *f->timeline.shown.time +
+                f->timeline.access_point_capacity * sizeof *f->timeline.access_point;
     f->path = strdup(path);
     return f->path ? BL_OK : bl_error_memory(e);
 }
 
-/* Finds the file at path, and counts it where it is not kept. Valid until the next call. BL_EFAIL, BL_ECANCEL. */
+/* Finds the file at path, and counts it if the cache does not have it. *source is valid until the next call. BL_EFAIL,
+ * BL_ECANCEL. */
 static int cached_source_look_up(struct bl_source_cache *cache, const struct bl_video_config *config,
                                  const struct bl_kind_env *env, const char *path,
                                  const struct bl_cached_source **source, struct bl_error *e)
 {
-    struct bl_cached_source *f;
+    struct bl_cached_source *f = &cache->file[0]; /* the least recently used entry, or a free one */
     cache->clock++;
     for (int i = 0; i < BL_CACHED_SOURCES_MAX; i++) {
-        f = &cache->file[i];
-        if (f->path && strcmp(f->path, path) == 0) {
-            f->used = cache->clock;
-            *source = f;
+        struct bl_cached_source *known = &cache->file[i];
+        if (known->path && strcmp(known->path, path) == 0) {
+            known->used = cache->clock;
+            *source = known;
             return BL_OK;
         }
+        f = known->used < f->used ? known : f;
     }
-    f = cache_oldest(cache);
     cached_source_clear(cache, f);
     int code = cached_source_load(f, config, env, path, e);
     if (code) {
-        f->memory = 0;
+        f->memory = 0; /* the cache's sum does not have it yet */
         cached_source_clear(cache, f);
         return code;
     }
@@ -179,8 +147,6 @@ static int cached_source_look_up(struct bl_source_cache *cache, const struct bl_
     return BL_OK;
 }
 
-/* --- frames ----------------------------------------------------------------------------------------------------- */
-
 double bl_cached_source_end(const struct bl_cached_source *f)
 {
     double last = f->found.times[f->found.length - 1];
@@ -188,45 +154,33 @@ double bl_cached_source_end(const struct bl_cached_source *f)
     return end > last ? end : last;
 }
 
-/* The first frame at that time or after it; found.length: there is none. */
-static int64_t cached_source_find(const struct bl_cached_source *f, double seconds)
+int64_t bl_cached_source_nearest(const struct bl_cached_source *f, double seconds)
 {
-    int64_t low = 0, high = f->found.length;
-    while (low < high) {
+    const double *times = f->found.times;
+    int64_t low = 0, high = f->found.length, best = f->found.length;
+    if (!f->ordered) {
+        /* Times go back in some damaged files: all of them are compared. */
+        double least = fabs(bl_cached_source_end(f) - seconds);
+        for (int64_t i = f->found.length - 1; i >= 0; i--) {
+            double distance = fabs(times[i] - seconds);
+            if (distance < least - TIE) {
+                best = i;
+                least = distance;
+            }
+        }
+        return best;
+    }
+    while (low < high) { /* finds the first frame at that time or after it */
         int64_t middle = low + (high - low) / 2;
-        if (f->found.times[middle] < seconds)
+        if (times[middle] < seconds)
             low = middle + 1;
         else
             high = middle;
     }
-    return low;
-}
-
-/* Where times go back, as in some damaged files. */
-static int64_t cached_source_search(const struct bl_cached_source *f, double seconds)
-{
-    int64_t best = f->found.length;
-    double least = fabs(bl_cached_source_end(f) - seconds);
-    for (int64_t i = f->found.length - 1; i >= 0; i--) {
-        double distance = fabs(f->found.times[i] - seconds);
-        if (distance < least - TIE) {
-            best = i;
-            least = distance;
-        }
-    }
-    return best;
-}
-
-int64_t bl_cached_source_nearest(const struct bl_cached_source *f, double seconds)
-{
-    if (!f->ordered)
-        return cached_source_search(f, seconds);
-    int64_t after = cached_source_find(f, seconds), length = f->found.length;
-    if (after == 0)
+    if (low == 0)
         return 0;
-    double next = after < length ? f->found.times[after] : bl_cached_source_end(f);
-    bool earlier = seconds - f->found.times[after - 1] < next - seconds - TIE;
-    return earlier ? after - 1 : after;
+    double next = low < f->found.length ? times[low] : bl_cached_source_end(f);
+    return seconds - times[low - 1] < next - seconds - TIE ? low - 1 : low;
 }
 
 int bl_cached_source_steps(const struct bl_cached_source *f, const struct bl_video_config *config, int64_t begin,
@@ -256,19 +210,18 @@ int bl_cached_source_steps(const struct bl_cached_source *f, const struct bl_vid
 
 /* --- clips -------------------------------------------------------------------------------------------------------- */
 
-/* Seconds by which a clip may end after its file without being reported, beside a frame: times in lists are rounded. */
-#define END_TOLERANCE 0.025
-
+/* A counter of one worker. */
 struct clip_counter {
     struct bl_list_counter list;
     const struct bl_video_config *config;
     struct bl_source_cache source;
 };
 
-/* The frames that lie between two times. */
+/* Finds the frames between the two times of a clip, and notes an end behind the video's. BL_EDATA: there are none. */
 static int clip_resolve_times(struct clip_counter *c, const struct bl_cached_source *f, int64_t *begin, int64_t *end,
                               struct bl_error *e)
 {
+    const double tolerance = 0.025; /* seconds, or a frame if that is longer: times in lists are rounded */
     const struct bl_clip *clip = &c->list.clip;
     if (!f->found.times)
         return bl_error_set(e, BL_EDATA, "its frames have no timestamps: give start_frame and end_frame");
@@ -277,12 +230,13 @@ static int clip_resolve_times(struct clip_counter *c, const struct bl_cached_sou
     *end = clip->end < 0 ? f->found.length : bl_cached_source_nearest(f, clip->end);
     if (*begin >= f->found.length)
         return bl_error_set(e, BL_EDATA, "begins at %.3f s, and the video ends at %.3f s", clip->start, seconds);
-    if (clip->end > seconds + (last > END_TOLERANCE ? last : END_TOLERANCE))
+    if (clip->end > seconds + (last > tolerance ? last : tolerance))
         BL_LIST_REASON(&c->list, "ends %.3f s behind the video's end at %.3f s: so much is missing",
                        clip->end - seconds, seconds);
     return BL_OK;
 }
 
+/* The same for a clip whose ends are numbers of frames. */
 static int clip_resolve_frames(struct clip_counter *c, const struct bl_cached_source *f, int64_t *begin, int64_t *end,
                                struct bl_error *e)
 {
@@ -298,55 +252,46 @@ static int clip_resolve_frames(struct clip_counter *c, const struct bl_cached_so
     return BL_OK;
 }
 
-/* Fills in which frames the clip has, and how many steps they give. */
-static int clip_fill_frames(struct clip_counter *c, const struct bl_cached_source *f, struct bl_row *row,
-                            struct bl_error *e)
-{
-    int64_t begin = 0, end = 0;
-    int code =
-        c->list.clip.by_time ? clip_resolve_times(c, f, &begin, &end, e) : clip_resolve_frames(c, f, &begin, &end, e);
-    if (code)
-        return code;
-    if (end <= begin)
-        return bl_error_set(e, BL_EDATA, "no frame lies between its start and its end");
-    BL_TRY(bl_cached_source_steps(f, c->config, begin, end, &row->length, e));
-    bool whole = bl_clip_is_whole(&c->list.clip);
-    if (*f->found.reason)
-        BL_LIST_REASON(&c->list, "%s%s", whole ? "" : "the video: ", f->found.reason);
-    if (whole) /* it is read as a file is that no list names */
-        return BL_OK;
-    row->clip_begin = begin;
-    row->clip_end = end;
-    struct bl_seek_point point = {0};
-    if (f->timeline.exact && !*f->found.reason)
-        bl_seek_point_make(&point, &f->timeline, begin, end);
-    bl_seek_point_format(&point, &c->list.seek);
-    return BL_OK;
-}
-
-/* Fills in what the row has from its file. */
+/* Fills in the members of a clip's row that come from its file, for struct bl_list_counter: its frames, the number of
+ * steps that they give, and the seek point. */
 static int clip_fill_row(struct bl_list_counter *counter, struct bl_row *row, struct bl_error *e)
 {
     struct clip_counter *c = (struct clip_counter *)counter;
     const struct bl_cached_source *f;
-    int code = cached_source_look_up(&c->source, c->config, counter->env, counter->path.open_path.data, &f, e);
-    if (code)
-        return code;
+    int64_t begin = 0, end = 0;
+    BL_TRY(cached_source_look_up(&c->source, c->config, counter->env, counter->path.open_path.data, &f, e));
     row->bytes = f->bytes;
     row->content = f->content;
     row->stream = f->found.stream;
     if (f->code)
         return bl_error_set(e, BL_EDATA, "%s", f->fault);
-    code = clip_fill_frames(c, f, row, e);
-    if (!code && c->config->decoder != BL_DECODER_CPU)
+    BL_TRY(counter->clip.by_time ? clip_resolve_times(c, f, &begin, &end, e)
+                                 : clip_resolve_frames(c, f, &begin, &end, e));
+    if (end <= begin)
+        return bl_error_set(e, BL_EDATA, "no frame lies between its start and its end");
+    BL_TRY(bl_cached_source_steps(f, c->config, begin, end, &row->length, e));
+    bool whole =
+        bl_clip_is_whole(&counter->clip); /* such a clip is read in the same way as a file that no list names */
+    if (*f->found.reason)
+        BL_LIST_REASON(counter, "%s%s", whole ? "" : "the video: ", f->found.reason);
+    if (!whole) {
+        struct bl_seek_point point = {0};
+        row->clip_begin = begin;
+        row->clip_end = end;
+        if (f->timeline.exact && !*f->found.reason)
+            bl_seek_point_make(&point, &f->timeline, begin, end);
+        bl_seek_point_format(&point, &counter->seek);
+    }
+    if (c->config->decoder != BL_DECODER_CPU)
         bl_buffer_text(&counter->extra, f->backend == BL_BACKEND_CPU ? "\tcpu" : "\tnvdec");
-    return code;
+    return BL_OK;
 }
 
 static void clips_counter_close(struct bl_counter *counter)
 {
     struct clip_counter *c = (struct clip_counter *)counter;
-    cached_source_close(&c->source);
+    for (int i = 0; i < BL_CACHED_SOURCES_MAX; i++)
+        cached_source_clear(&c->source, &c->source.file[i]);
     bl_list_counter_free(&c->list);
     free(c);
 }

@@ -1,5 +1,8 @@
-/* See colour.h. The loops are plain C for the compiler to vectorise, compiled once for every x86-64 and once for AVX2:
- * baseline x86-64 has no shuffle of bytes, which is what packing three planes into one needs. */
+/* Converts words to levels and pixels; colour.h has the arithmetic.
+ *
+ * The loops are plain C for the compiler to vectorise, compiled once for every x86-64 and once for AVX2: baseline
+ * x86-64 has no shuffle of bytes, which packing three planes into one needs. All loops have fixed trips of GROUP
+ * pixels, so that compilers turn them into vectors at -O2, too; a rest is converted in a group of its own. */
 #include "kind/video/colour.h"
 
 #include <math.h>
@@ -15,7 +18,7 @@
 typedef uint8_t bytes16 __attribute__((vector_size(16)));
 
 /* Finds Kr and Kb of H.273 table 4; false if the matrix has none. As in FFmpeg's scale filter, unspecified and reserved
- * matrices are BT.601; RGB, too, which contradicts a YUV frame. */
+ * matrices are BT.601; so is RGB, which contradicts a YUV frame. */
 static bool matrix_find_weights(enum AVColorSpace matrix, double *kr, double *kb)
 {
     static const struct {
@@ -50,27 +53,10 @@ int bl_colour_check(enum AVColorSpace matrix, struct bl_error *e)
     return bl_error_set(e, BL_EDATA, "its colour matrix (number %d of H.273) is not supported", (int)matrix);
 }
 
-/* A factor from words to levels, for word_scale. */
+/* Returns a factor from words to levels as word_scale takes it. */
 static int16_t colour_factor(double levels_per_word)
 {
     return (int16_t)lrint(levels_per_word * (1 << (15 + BL_COLOUR_SHIFT)));
-}
-
-static void colour_set_matrix(struct bl_colour *c, enum AVColorSpace matrix, double unit)
-{
-    double kr = 0, kb = 0;
-    (void)matrix_find_weights(matrix, &kr, &kb); /* checked before */
-    double kg = 1 - kr - kb, u = 2 * (1 - kb), v = 2 * (1 - kr);
-    double rows[3][2] = {{0, v}, {-u * kb / kg, -v * kr / kg}, {u, 0}};
-    if (matrix == AVCOL_SPC_YCGCO) { /* U is Cg, V is Co */
-        const double ycgco[3][2] = {{-1, 1}, {1, 0}, {-1, -1}};
-        memcpy(rows, ycgco, sizeof(rows));
-    }
-    int16_t *const to[3] = {c->red, c->green, c->blue};
-    for (int i = 0; i < 3; i++) {
-        to[i][0] = colour_factor(rows[i][0] * unit);
-        to[i][1] = colour_factor(rows[i][1] * unit);
-    }
 }
 
 /* Limited range has black at 16 and white at 235 of 256 (chroma: 224 wide); full range goes from 0 to the largest value
@@ -82,24 +68,36 @@ int bl_colour_make(struct bl_colour *colour, const struct bl_pixels *pixels, enu
     colour->family = pixels->family;
     int full = pixels->full_range || range == AVCOL_RANGE_JPEG || pixels->family == BL_FAMILY_RGB ||
                (pixels->family == BL_FAMILY_GREY && range != AVCOL_RANGE_MPEG);
-    double whole = (double)(((1 << pixels->depth) - 1) << (16 - pixels->depth));
-    double black = full ? 0 : 16 * 256, luma = full ? whole : 219 * 256, chroma = full ? whole : 224 * 256;
-    double middle = (32768 - black) * (255 / luma) - 128;
+    double largest = (double)(((1 << pixels->depth) - 1) << (16 - pixels->depth));
+    double black = full ? 0 : 16 * 256, luma = full ? largest : 219 * 256, chroma = full ? largest : 224 * 256;
+    double middle = (32768 - black) * (255 / luma) - 128, kr = 0, kb = 0;
     colour->gain = colour_factor(255 / luma);
-    colour->base = (int16_t)lrint((middle + 0.5) * (1 << BL_COLOUR_SHIFT));
+    colour->base = (int16_t)lrint((middle + 0.5) * (1 << BL_COLOUR_SHIFT)); /* 0.5: level_to_byte truncates */
     if (pixels->family != BL_FAMILY_YUV)
-        return 0;
+        return BL_OK;
     BL_TRY(bl_colour_check(matrix, e));
-    colour_set_matrix(colour, matrix, 255 / chroma);
+    (void)matrix_find_weights(matrix, &kr, &kb); /* bl_colour_check has found it */
+    double kg = 1 - kr - kb, u = 2 * (1 - kb), v = 2 * (1 - kr);
+    double rows[3][2] = {{0, v}, {-u * kb / kg, -v * kr / kg}, {u, 0}}; /* of R, G, B: the factors of U and V */
+    if (matrix == AVCOL_SPC_YCGCO) {                                    /* U is Cg, V is Co */
+        const double ycgco[3][2] = {{-1, 1}, {1, 0}, {-1, -1}};
+        memcpy(rows, ycgco, sizeof(rows));
+    }
+    int16_t *const to[3] = {colour->red, colour->green, colour->blue};
+    for (int i = 0; i < 3; i++) {
+        to[i][0] = colour_factor(rows[i][0] * (255 / chroma));
+        to[i][1] = colour_factor(rows[i][1] * (255 / chroma));
+    }
     return BL_OK;
 }
 
-/* a b / 2^15, rounded, in the form that compilers turn into one instruction of AVX2 and NEON. */
+/* Returns a b / 2^15, rounded, in the form that compilers turn into one instruction of AVX2 and NEON. */
 static INLINE int16_t word_scale(int16_t a, int16_t b)
 {
     return (int16_t)((((a * b) >> 14) + 1) >> 1);
 }
 
+/* Clamps a sum of the map to a level, and adds the 128 that the map subtracts. */
 static INLINE uint8_t level_to_byte(int16_t value)
 {
     int16_t level = (int16_t)(value >> BL_COLOUR_SHIFT);
@@ -108,28 +106,7 @@ static INLINE uint8_t level_to_byte(int16_t value)
     return (uint8_t)(level + 128);
 }
 
-/* One group of pixels, by component. Fixed trips, so that compilers turn the loops into vectors at -O2 too. */
-static INLINE void group_yuv(const struct bl_colour *c, const uint16_t *y, const uint16_t *u, const uint16_t *v,
-                             uint8_t out[3][GROUP])
-{
-    for (int i = 0; i < GROUP; i++) {
-        int16_t luma = (int16_t)(c->base + word_scale((int16_t)(y[i] ^ 0x8000), c->gain));
-        int16_t cu = (int16_t)(u[i] ^ 0x8000), cv = (int16_t)(v[i] ^ 0x8000);
-        out[0][i] = level_to_byte((int16_t)(luma + word_scale(cu, c->red[0]) + word_scale(cv, c->red[1])));
-        out[1][i] = level_to_byte((int16_t)(luma + word_scale(cu, c->green[0]) + word_scale(cv, c->green[1])));
-        out[2][i] = level_to_byte((int16_t)(luma + word_scale(cu, c->blue[0]) + word_scale(cv, c->blue[1])));
-    }
-}
-
-static INLINE void group_rgb(const struct bl_colour *c, const uint16_t *const plane[3], uint8_t out[3][GROUP])
-{
-    for (int k = 0; k < 3; k++) {
-        for (int i = 0; i < GROUP; i++)
-            out[k][i] = level_to_byte((int16_t)(c->base + word_scale((int16_t)(plane[k][i] ^ 0x8000), c->gain)));
-    }
-}
-
-/* Weaves three times 16 bytes, from `at`, into 16 pixels: first R with G where they go, then B between them (indices
+/* Weaves three times 16 bytes, from `at` on, into 16 pixels: first R with G where they go, then B between them (indices
  * from 16 on count in the second argument). No compiler finds these shuffles by itself at -O2. */
 static INLINE void group_weave(uint8_t in[3][GROUP], int at, uint8_t *rgb)
 {
@@ -146,20 +123,33 @@ static INLINE void group_weave(uint8_t in[3][GROUP], int at, uint8_t *rgb)
     memcpy(rgb, out, sizeof(out));
 }
 
-static INLINE void group_convert(const struct bl_colour *c, const uint16_t *const plane[3], uint8_t *rgb)
-{
-    uint8_t parts[3][GROUP];
-    if (c->family == BL_FAMILY_YUV)
-        group_yuv(c, plane[0], plane[1], plane[2], parts);
-    else
-        group_rgb(c, plane, parts);
-    for (int at = 0; at < GROUP; at += 16)
-        group_weave(parts, at, rgb + 3 * at);
-}
-
+/* Converts one word of a component that needs no other: grey, luma, or one of R, G and B. */
 static INLINE uint8_t level_convert(const struct bl_colour *c, uint16_t word)
 {
     return level_to_byte((int16_t)(c->base + word_scale((int16_t)(word ^ 0x8000), c->gain)));
+}
+
+/* Converts one group of pixels, first by component. */
+static INLINE void group_convert(const struct bl_colour *c, const uint16_t *const plane[3], uint8_t *rgb)
+{
+    uint8_t parts[3][GROUP];
+    if (c->family == BL_FAMILY_YUV) {
+        const uint16_t *y = plane[0], *u = plane[1], *v = plane[2];
+        for (int i = 0; i < GROUP; i++) {
+            int16_t luma = (int16_t)(c->base + word_scale((int16_t)(y[i] ^ 0x8000), c->gain));
+            int16_t cu = (int16_t)(u[i] ^ 0x8000), cv = (int16_t)(v[i] ^ 0x8000);
+            parts[0][i] = level_to_byte((int16_t)(luma + word_scale(cu, c->red[0]) + word_scale(cv, c->red[1])));
+            parts[1][i] = level_to_byte((int16_t)(luma + word_scale(cu, c->green[0]) + word_scale(cv, c->green[1])));
+            parts[2][i] = level_to_byte((int16_t)(luma + word_scale(cu, c->blue[0]) + word_scale(cv, c->blue[1])));
+        }
+    } else {
+        for (int k = 0; k < 3; k++) {
+            for (int i = 0; i < GROUP; i++)
+                parts[k][i] = level_convert(c, plane[k][i]);
+        }
+    }
+    for (int at = 0; at < GROUP; at += 16)
+        group_weave(parts, at, rgb + 3 * at);
 }
 
 static INLINE void levels_convert(const struct bl_colour *c, const uint16_t *restrict words, int count,
@@ -175,6 +165,7 @@ static INLINE void levels_convert(const struct bl_colour *c, const uint16_t *res
         levels[x] = level_convert(&colour, words[x]);
 }
 
+/* Returns the luma of one pixel; spare: the bits of a word below those of the component. */
 static INLINE uint16_t luma_mix(uint16_t red, uint16_t green, uint16_t blue, int spare)
 {
     return (uint16_t)(bl_channels_luma(red >> spare, green >> spare, blue >> spare) << spare);
@@ -192,6 +183,7 @@ static INLINE void words_mix(const uint16_t *restrict red, const uint16_t *restr
         luma[x] = luma_mix(red[x], green[x], blue[x], spare);
 }
 
+/* Converts count pixels: whole groups in place, and the rest by way of a copy, as no plane has words behind its end. */
 static INLINE void pixels_convert(const struct bl_colour *c, const uint16_t *const plane[3], int count, uint8_t *rgb)
 {
     const uint16_t *at[3] = {plane[0], plane[1], plane[2]};

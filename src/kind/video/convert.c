@@ -1,3 +1,8 @@
+/* Converts a frame: zimg scales the planes one after the other, and the last one completes the pixels.
+ *
+ * zimg reads its input and hands out its output through callbacks, a few lines at a time. So no plane is ever unpacked
+ * as a whole, and the lines are still in the cache when the next step reads them. Planes of U and V (or G and B) are
+ * scaled into memory first. Luma (or R) comes last: each of its lines becomes pixels at once (line_pack). */
 #include "kind/video/convert.h"
 
 #include <libavutil/mem.h>
@@ -11,7 +16,8 @@
 
 #define BL_GRAPHS_MAX 8 /* a stream needs up to three, and a worker reads one stream after another */
 
-/* What determines a graph: a plane of words, a rectangle of it, its new size. Compared as bytes: no padding. */
+/* The values that determine a graph: a plane of words, a rectangle of it, its new size. Compared as bytes, so that it
+ * has no padding. */
 struct bl_graph_key {
     int width, height, out_width, out_height;
     int64_t resize; /* enum bl_resize */
@@ -26,6 +32,7 @@ struct bl_graph {
     uint64_t used;              /* the clock when it was last used */
 };
 
+/* The graphs that were used last. Start from {0}. */
 struct bl_graphs {
     struct bl_graph graph[BL_GRAPHS_MAX];
     uint64_t clock;
@@ -33,11 +40,10 @@ struct bl_graphs {
 
 /* --- zimg graphs -------------------------------------------------------------------------------------------------- */
 
-/* zimg's graphs, each of which scales a plane of words: the last few are kept, since making one takes up to a
- * millisecond. The meaning of the words does not matter: all are declared limited-range grey, so that zimg has nothing
- * to convert. */
+/* Each of zimg's graphs scales a plane of words. The meaning of the words does not matter: all are declared
+ * limited-range grey, so that zimg has nothing to convert. */
 
-/* Reports zimg's last error, and forgets it. */
+/* Reports zimg's last error, and clears it. */
 static int graph_report(const char *what, struct bl_error *e)
 {
     char text[256] = "";
@@ -48,28 +54,13 @@ static int graph_report(const char *what, struct bl_error *e)
     return bl_error_set(e, BL_EFAIL, "zimg cannot %s: %s", what, text);
 }
 
-/* zimg's vector code may scale 16 rows at once, from the first that is wanted, but sizes its buffer as if it began at a
- * multiple of 16 (3.0.6 still does): of a window of a few rows it then overwrites those that it has yet to read. Its
- * portable code goes row by row, and gives the same bytes. Which of the two a processor gets depends on its model. */
-#define WINDOW_OF_FEW_ROWS 16
-
-static void graph_set_filter(zimg_graph_builder_params *params, enum bl_resize resize)
+/* Fills in an empty graph. The caller frees graph->zimg after a failure, too. */
+static int graph_build(struct bl_graph *graph, const struct bl_graph_key *key, enum bl_simd simd, struct bl_error *e)
 {
     static const zimg_resample_filter_e filters[] = {[BL_RESIZE_BILINEAR] = ZIMG_RESIZE_BILINEAR,
                                                      [BL_RESIZE_BICUBIC] = ZIMG_RESIZE_BICUBIC,
                                                      [BL_RESIZE_LANCZOS] = ZIMG_RESIZE_LANCZOS,
                                                      [BL_RESIZE_NEAREST] = ZIMG_RESIZE_POINT};
-    params->resample_filter = filters[resize];
-    if (resize == BL_RESIZE_BICUBIC) { /* B and C of Mitchell and Netravali */
-        params->filter_param_a = 0;
-        params->filter_param_b = 0.5;
-    }
-    if (resize == BL_RESIZE_LANCZOS)
-        params->filter_param_a = 3;
-}
-
-static int graph_build(struct bl_graph *graph, const struct bl_graph_key *key, enum bl_simd simd, struct bl_error *e)
-{
     zimg_image_format in, out;
     zimg_image_format_default(&in, ZIMG_API_VERSION);
     in.pixel_type = ZIMG_PIXEL_WORD;
@@ -88,8 +79,17 @@ static int graph_build(struct bl_graph *graph, const struct bl_graph_key *key, e
 
     zimg_graph_builder_params params;
     zimg_graph_builder_params_default(&params, ZIMG_API_VERSION);
-    graph_set_filter(&params, (enum bl_resize)key->resize);
-    params.cpu_type = key->active_height < WINDOW_OF_FEW_ROWS ? ZIMG_CPU_NONE : (zimg_cpu_type_e)bl_simd_zimg(simd);
+    params.resample_filter = filters[key->resize];
+    if (key->resize == BL_RESIZE_BICUBIC) { /* B and C of Mitchell and Netravali */
+        params.filter_param_a = 0;
+        params.filter_param_b = 0.5;
+    }
+    if (key->resize == BL_RESIZE_LANCZOS)
+        params.filter_param_a = 3;
+    /* zimg's vector code may scale 16 rows at once, from the first that is wanted, but sizes its buffer as if it began
+     * at a multiple of 16 (3.0.6 still does): of a window of less rows it then overwrites those that it has yet to
+     * read. Its portable code goes row by row, and gives the same bytes. */
+    params.cpu_type = key->active_height < 16 ? ZIMG_CPU_NONE : (zimg_cpu_type_e)bl_simd_zimg(simd);
     graph->zimg = zimg_filter_graph_build(&in, &out, &params);
     unsigned in_lines, out_lines;
     if (!graph->zimg || zimg_filter_graph_get_tmp_size(graph->zimg, &graph->temporary_bytes) ||
@@ -99,10 +99,10 @@ static int graph_build(struct bl_graph *graph, const struct bl_graph_key *key, e
     graph->in_mask = zimg_select_buffer_mask(in_lines);
     graph->out_mask = zimg_select_buffer_mask(out_lines);
     graph->key = *key;
-    return 0;
+    return BL_OK;
 }
 
-/* Finds the graph for key, or makes one in place of the least recently used. Valid until the next call. Start from {0}.
+/* Finds the graph for key, or makes one in place of the least recently used. *found is valid until the next call.
  * BL_EFAIL: out of memory. */
 static int graphs_find(struct bl_graphs *graphs, const struct bl_graph_key *key, enum bl_simd simd,
                        struct bl_graph **found, struct bl_error *e)
@@ -130,18 +130,12 @@ static int graphs_find(struct bl_graphs *graphs, const struct bl_graph_key *key,
     return BL_OK;
 }
 
-static void graphs_free(struct bl_graphs *graphs)
-{
-    for (int i = 0; i < BL_GRAPHS_MAX; i++)
-        zimg_filter_graph_free(graphs->graph[i].zimg);
-}
-
 /* --- pixel writer ------------------------------------------------------------------------------------------------- */
 
 #define GROUP 32 /* numbers written at a time */
 #define INLINE inline __attribute__((always_inline))
 
-/* Words back to the numbers that they were made of. */
+/* Writes the numbers that words were made from, as 16-bit numbers in the byte order of the processor. */
 static void numbers_write(const uint16_t *restrict words, int depth, int count, uint8_t *restrict out)
 {
     uint16_t some[GROUP] = {0};
@@ -156,50 +150,41 @@ static void numbers_write(const uint16_t *restrict words, int depth, int count, 
     memcpy(out + 2 * (size_t)whole, some, (size_t)(count - whole) * sizeof *some);
 }
 
-static void pixels_write(const struct bl_pixel_writer *w, const uint16_t *const plane[3], int count, uint8_t *out)
-{
-    switch (w->channels) {
-    case BL_CHANNELS_RGB:
-        bl_colour_row(&w->colour, w->simd, plane, count, out);
-        break;
-    case BL_CHANNELS_GRAY:
-        bl_colour_grey_row(&w->colour, w->simd, plane[0], count, out);
-        break;
-    case BL_CHANNELS_GRAY16:
-        numbers_write(plane[0], w->depth, count, out);
-        break;
-    }
-}
-
-/* Copies pixels to places that are step bytes apart; size a constant, for speed. */
+/* Copies pixels to places that are step bytes apart; size is a constant in each call, for speed. */
 static INLINE void pixels_scatter(const uint8_t *from, int size, int count, uint8_t *to, ptrdiff_t step)
 {
     for (int i = 0; i < count; i++, from += size, to += step)
         memcpy(to, from, (size_t)size);
 }
 
-/* Writes count pixels of row y from column x on, from count words of each plane (all but RGB: of the first). */
+/* Writes count pixels of row y from column x on, from count words of each plane (except for RGB: of the first). Where
+ * the picture is turned, the pixels of a row are not neighbours: they are converted into a buffer first. */
 static void pixel_writer_put(const struct bl_pixel_writer *w, const uint16_t *const plane[3], int x, int y, int count)
 {
     uint8_t *to = w->origin + y * w->step_y + x * w->step_x;
     int size = bl_channels_bytes(w->channels);
-    if (w->step_x == size) {
-        pixels_write(w, plane, count, to);
-        return;
-    }
-    pixels_write(w, plane, count, w->row);
-    if (size == 3)
-        pixels_scatter(w->row, 3, count, to, w->step_x);
-    else if (size == 2)
-        pixels_scatter(w->row, 2, count, to, w->step_x);
+    uint8_t *row = w->step_x == size ? to : w->row;
+    if (w->channels == BL_CHANNELS_RGB)
+        bl_colour_row(&w->colour, w->simd, plane, count, row);
+    else if (w->channels == BL_CHANNELS_GRAY)
+        bl_colour_grey_row(&w->colour, w->simd, plane[0], count, row);
     else
-        pixels_scatter(w->row, 1, count, to, w->step_x);
+        numbers_write(plane[0], w->depth, count, row);
+    if (row == to)
+        return;
+    if (size == 3)
+        pixels_scatter(row, 3, count, to, w->step_x);
+    else if (size == 2)
+        pixels_scatter(row, 2, count, to, w->step_x);
+    else
+        pixels_scatter(row, 1, count, to, w->step_x);
 }
 
 /* --- conversion --------------------------------------------------------------------------------------------------- */
 
 #define LINE_ALIGN 32 /* bytes: zimg's requirement on any processor */
 
+/* Memory that is kept from frame to frame, and grows. */
 struct scratch {
     void *data;
     size_t bytes;
@@ -220,7 +205,7 @@ struct lines {
     unsigned mask;
 };
 
-/* A frame being converted: what the callbacks need. */
+/* The state of converting one frame, which zimg's callbacks get. */
 struct conversion {
     struct bl_convert *convert;
     const struct bl_geometry *geometry;
@@ -235,6 +220,7 @@ struct conversion {
     struct lines mixed[3]; /* the three components of a row */
 };
 
+/* Makes sure that the memory has at least so many bytes; its content is lost where it grows. */
 static int scratch_reserve(struct scratch *scratch, size_t bytes, struct bl_error *e)
 {
     if (bytes <= scratch->bytes)
@@ -253,8 +239,8 @@ int bl_convert_open(struct bl_convert **convert, const struct bl_convert_options
     *convert = calloc(1, sizeof(**convert));
     if (!*convert)
         return bl_error_memory(e);
-    /* zimg keeps errors in thread-local storage, which the C library allocates on first use, ending the process if it
-     * cannot: better now than when memory has run out. */
+    /* zimg keeps errors in thread-local storage, which the C library allocates on first use. The C library ends the
+     * process if it has no memory for that: so the first use is here, and not when memory has run out. */
     zimg_clear_last_error();
     (*convert)->options = *options;
     return 0;
@@ -264,7 +250,8 @@ void bl_convert_close(struct bl_convert *convert)
 {
     if (!convert)
         return;
-    graphs_free(&convert->graphs);
+    for (int i = 0; i < BL_GRAPHS_MAX; i++)
+        zimg_filter_graph_free(convert->graphs.graph[i].zimg);
     bl_scanlines_free(&convert->lines);
     av_free(convert->temporary.data);
     av_free(convert->in.data);
@@ -279,38 +266,34 @@ void bl_convert_close(struct bl_convert *convert)
     free(convert);
 }
 
-/* Whether pictures have numbers that can be kept as they are. */
-static int check_exact(enum AVPixelFormat format, struct bl_error *e)
-{
-    struct bl_pixels pixels;
-    struct bl_error other = {0};
-    if (format == AV_PIX_FMT_NONE)
-        return BL_OK;
-    if (!bl_pixels_make(&pixels, format, &other) && pixels.family == BL_FAMILY_GREY && pixels.depth > 8)
-        return BL_OK;
-    const char *name = av_get_pix_fmt_name(format);
-    return bl_error_set(e, BL_EDATA,
-                        "its pixels are %s: --pixels gray16 keeps grey of 9 to 16 bits, such as gray16le, and converts "
-                        "nothing to it; --pixels gray or rgb takes these",
-                        name ? name : "of an unknown format");
-}
-
 int bl_convert_check(enum AVPixelFormat format, enum AVColorTransferCharacteristic transfer, enum AVColorSpace matrix,
                      const struct bl_convert_options *options, struct bl_error *e)
 {
     struct bl_pixels pixels = {.family = BL_FAMILY_YUV};
-    if (options->channels == BL_CHANNELS_GRAY16)
-        return check_exact(format, e);
-    int code = format == AV_PIX_FMT_NONE ? 0 : bl_pixels_make(&pixels, format, e);
-    if (!code && pixels.family == BL_FAMILY_YUV)
-        code = bl_colour_check(matrix, e);
-    if (code || options->hdr_clip || options->hdr_tonemap)
-        return code;
+    struct bl_error other = {0};
+    if (options->channels == BL_CHANNELS_GRAY16) {
+        if (format == AV_PIX_FMT_NONE ||
+            (!bl_pixels_make(&pixels, format, &other) && pixels.family == BL_FAMILY_GREY && pixels.depth > 8))
+            return BL_OK;
+        const char *name = av_get_pix_fmt_name(format);
+        return bl_error_set(e, BL_EDATA,
+                            "its pixels are %s: --pixels gray16 keeps grey of 9 to 16 bits, such as gray16le, and "
+                            "converts nothing to it; --pixels gray or rgb takes these",
+                            name ? name : "of an unknown format");
+    }
+    if (format != AV_PIX_FMT_NONE) {
+        BL_TRY(bl_pixels_make(&pixels, format, e));
+    }
+    if (pixels.family == BL_FAMILY_YUV) {
+        BL_TRY(bl_colour_check(matrix, e));
+    }
+    if (options->hdr_clip || options->hdr_tonemap)
+        return BL_OK;
     if (transfer == AVCOL_TRC_SMPTE2084)
         return bl_error_set(e, BL_EDATA, "it is HDR (PQ), which plain RGB cannot show: --hdr tonemap maps it");
     if (transfer == AVCOL_TRC_ARIB_STD_B67)
         return bl_error_set(e, BL_EDATA, "it is HDR (HLG), which plain RGB cannot show: --hdr tonemap maps it");
-    return 0;
+    return BL_OK;
 }
 
 static uint16_t *line_at(const struct lines *lines, unsigned row)
@@ -318,7 +301,7 @@ static uint16_t *line_at(const struct lines *lines, unsigned row)
     return (uint16_t *)(void *)(lines->data + (ptrdiff_t)(row & lines->mask) * lines->stride);
 }
 
-/* Reads columns from...to - 1 of the component at hand for row y into out[from...]. */
+/* Reads columns from...to - 1 of the current component for row y into out[from...]. */
 static void component_read(struct conversion *p, int y, int from, int to, uint16_t *out)
 {
     struct bl_scanlines *lines = &p->convert->lines;
@@ -335,8 +318,8 @@ static void component_read(struct conversion *p, int y, int from, int to, uint16
     bl_colour_mix_row(p->convert->options.simd, p->writer.depth, part, to - from, out + from);
 }
 
-/* zimg's callbacks, which never fail. All but the last make columns left...right - 1 of line i of its input. This one
- * reads a component whose width is luma's, or one at its own width. */
+/* zimg's callbacks follow, which never fail. Those named line_unpack... make columns left...right - 1 of line i of its
+ * input. This one reads a component whose width is luma's, or one at its own width. */
 static int line_unpack(void *user, unsigned i, unsigned left, unsigned right)
 {
     struct conversion *p = user;
@@ -427,63 +410,58 @@ static int plane_scale(struct conversion *p, const struct bl_graph_key *key, zim
     return 0;
 }
 
-/* Scales chroma that is narrower than luma: first its height, then its width, which is upsampled on the way. */
-static int chroma_scale_height_first(struct conversion *p, struct lines *out, struct scratch *scratch,
-                                     struct bl_error *e)
+/* Scales chroma that is narrower than luma, in two steps: its width is upsampled on the way to the scaled width, its
+ * height on the way to the scaled height. The step that has fewer lines to widen comes first, as widths cost most. */
+static int chroma_scale(struct conversion *p, struct lines *out, struct scratch *scratch, struct bl_error *e)
 {
     const struct bl_geometry *g = p->geometry;
-    int narrow = p->convert->lines.chroma_width;
+    struct bl_convert *convert = p->convert;
+    int narrow = convert->lines.chroma_width, low = convert->lines.chroma_height;
+    if (low < g->scaled_height) {
+        const struct bl_graph_key across = {g->coded_width, low, g->scaled_width, low, g->resize,
+                                            g->source_x,    0,   g->source_width, low};
+        const struct bl_graph_key down = {g->scaled_width,  g->coded_height, g->scaled_width,
+                                          g->scaled_height, g->resize,       0,
+                                          g->source_y,      g->scaled_width, g->source_height};
+        BL_TRY(lines_make(&p->narrow, &convert->narrow, narrow, 1, 0, e));
+        BL_TRY(plane_scale(p, &across, line_unpack_low, NULL, &p->low, &convert->low, e));
+        return plane_scale(p, &down, line_unpack_high, NULL, out, scratch, e);
+    }
     const struct bl_graph_key down = {narrow, g->coded_height, narrow, g->scaled_height, g->resize,
                                       0,      g->source_y,     narrow, g->source_height};
     const struct bl_graph_key across = {
         g->coded_width,  g->scaled_height, g->scaled_width, g->scaled_height, g->resize, g->source_x, 0,
         g->source_width, g->scaled_height};
-    BL_TRY(plane_scale(p, &down, line_unpack, NULL, &p->narrow, &p->convert->narrow, e));
+    BL_TRY(plane_scale(p, &down, line_unpack, NULL, &p->narrow, &convert->narrow, e));
     return plane_scale(p, &across, line_unpack_wide, NULL, out, scratch, e);
 }
 
-/* The same, the width first. */
-static int chroma_scale_width_first(struct conversion *p, struct lines *out, struct scratch *scratch,
-                                    struct bl_error *e)
-{
-    const struct bl_geometry *g = p->geometry;
-    int narrow = p->convert->lines.chroma_width, low = p->convert->lines.chroma_height;
-    const struct bl_graph_key across = {g->coded_width, low, g->scaled_width, low, g->resize,
-                                        g->source_x,    0,   g->source_width, low};
-    const struct bl_graph_key down = {g->scaled_width, g->coded_height, g->scaled_width, g->scaled_height, g->resize, 0,
-                                      g->source_y,     g->scaled_width, g->source_height};
-    BL_TRY(lines_make(&p->narrow, &p->convert->narrow, narrow, 1, 0, e));
-    BL_TRY(plane_scale(p, &across, line_unpack_low, NULL, &p->low, &p->convert->low, e));
-    return plane_scale(p, &down, line_unpack_high, NULL, out, scratch, e);
-}
-
-/* Luma comes last, so that its lines become pixels as they come. */
+/* Scales all planes. Luma comes last, so that its lines become pixels as they come. */
 static int conversion_scale(struct conversion *p, int planes, struct bl_error *e)
 {
     const struct bl_geometry *g = p->geometry;
-    const struct bl_graph_key whole = {g->coded_width, g->coded_height, g->scaled_width, g->scaled_height, g->resize,
-                                       g->source_x,    g->source_y,     g->source_width, g->source_height};
-    int code = 0;
-    for (int c = planes - 1; c >= 0 && !code; c--) {
+    const struct bl_graph_key key = {g->coded_width, g->coded_height, g->scaled_width, g->scaled_height, g->resize,
+                                     g->source_x,    g->source_y,     g->source_width, g->source_height};
+    for (int c = planes - 1; c >= 0; c--) {
+        struct lines *out = &p->out[c];
+        struct scratch *scratch = &p->convert->out[c];
         p->component = c;
-        if (!bl_scanlines_is_narrow(&p->convert->lines, c))
-            code = plane_scale(p, &whole, line_unpack, c ? NULL : line_pack, &p->out[c], &p->convert->out[c], e);
-        else if (p->convert->lines.chroma_height < g->scaled_height) /* widths cost most, so with the fewer lines */
-            code = chroma_scale_width_first(p, &p->out[c], &p->convert->out[c], e);
-        else
-            code = chroma_scale_height_first(p, &p->out[c], &p->convert->out[c], e);
+        BL_TRY(bl_scanlines_is_narrow(&p->convert->lines, c)
+                   ? chroma_scale(p, out, scratch, e)
+                   : plane_scale(p, &key, line_unpack, c ? NULL : line_pack, out, scratch, e));
     }
-    return code;
+    return BL_OK;
 }
 
-/* The picture keeps its size: lines become pixels directly. */
+/* Copies a picture that keeps its size: lines become pixels directly. */
 static int conversion_copy(struct conversion *p, int planes, struct bl_error *e)
 {
     struct bl_convert *convert = p->convert;
-    int width = p->geometry->coded_width, code = lines_make(&p->narrow, &convert->narrow, width, 1, 0, e);
-    for (int c = 0; c < planes && !code; c++)
-        code = lines_make(&p->out[c], &convert->out[c], width, 1, 0, e);
-    for (int y = 0; y < p->geometry->coded_height && !code; y++) {
+    int width = p->geometry->coded_width;
+    BL_TRY(lines_make(&p->narrow, &convert->narrow, width, 1, 0, e));
+    for (int c = 0; c < planes; c++)
+        BL_TRY(lines_make(&p->out[c], &convert->out[c], width, 1, 0, e));
+    for (int y = 0; y < p->geometry->coded_height; y++) {
         for (int c = 0; c < planes; c++) {
             bool narrow = bl_scanlines_is_narrow(&convert->lines, c);
             uint16_t *line = line_at(narrow ? &p->narrow : &p->out[c], 0);
@@ -494,59 +472,38 @@ static int conversion_copy(struct conversion *p, int planes, struct bl_error *e)
         }
         line_pack(p, (unsigned)y, 0, (unsigned)width);
     }
-    return code;
-}
-
-static bool geometry_is_identity(const struct bl_geometry *g)
-{
-    return g->source_width == g->coded_width && g->source_height == g->coded_height &&
-           g->scaled_width == g->coded_width && g->scaled_height == g->coded_height;
-}
-
-static int conversion_use_tonemap(struct conversion *p, const AVFrame *frame, const struct bl_pixels *pixels,
-                                  struct bl_error *e)
-{
-    struct bl_convert *convert = p->convert;
-    if (!convert->options.hdr_tonemap || !bl_tonemap_is_hdr(frame->color_trc))
-        return BL_OK;
-    int code = convert->tonemap ? BL_OK : bl_tonemap_open(&convert->tonemap, convert->options.simd, e);
-    p->tonemap = convert->tonemap;
-    if (code)
-        return code;
-    return bl_tonemap_begin(p->tonemap, frame, pixels, p->geometry->scaled_width, p->geometry->scaled_height, e);
-}
-
-/* Grey is made of luma, or of all three of RGB, unless tone mapping needs these. */
-static int conversion_use_grey(struct conversion *p, struct bl_pixels *pixels, struct bl_error *e)
-{
-    struct bl_convert *convert = p->convert;
-    int code = BL_OK;
-    if (convert->options.channels == BL_CHANNELS_RGB || p->tonemap)
-        return BL_OK;
-    p->mixes = pixels->family == BL_FAMILY_RGB;
-    for (int c = 0; c < 3 && p->mixes && !code; c++)
-        code = lines_make(&p->mixed[c], &convert->mixed[c], p->geometry->coded_width, 1, 0, e);
-    pixels->planes = 1;
-    return code;
+    return BL_OK;
 }
 
 /* Prepares for the frame's format and colours. */
 static int conversion_begin(struct conversion *p, const AVFrame *frame, struct bl_pixels *pixels, struct bl_error *e)
 {
     struct bl_convert *convert = p->convert;
+    const struct bl_geometry *g = p->geometry;
     const struct bl_convert_options *options = &convert->options;
     enum AVPixelFormat format = (enum AVPixelFormat)frame->format;
     BL_TRY(bl_convert_check(format, frame->color_trc, frame->colorspace, options, e));
     BL_TRY(bl_pixels_make(pixels, format, e));
     BL_TRY(bl_colour_make(&p->writer.colour, pixels, frame->colorspace, frame->color_range, e));
     BL_TRY(bl_scanlines_begin(&convert->lines, pixels, frame, options->simd, e));
-    BL_TRY(scratch_reserve(&convert->row, (size_t)p->geometry->scaled_width * 3, e));
+    BL_TRY(scratch_reserve(&convert->row, (size_t)g->scaled_width * 3, e));
     p->writer.channels = options->channels;
     p->writer.simd = options->simd;
     p->writer.depth = pixels->depth;
     p->writer.row = convert->row.data;
-    BL_TRY(conversion_use_tonemap(p, frame, pixels, e));
-    return conversion_use_grey(p, pixels, e);
+    if (options->hdr_tonemap && bl_tonemap_is_hdr(frame->color_trc)) {
+        BL_TRY(convert->tonemap ? BL_OK : bl_tonemap_open(&convert->tonemap, options->simd, e));
+        p->tonemap = convert->tonemap;
+        return bl_tonemap_begin(p->tonemap, frame, pixels, g->scaled_width, g->scaled_height, e);
+    }
+    if (options->channels == BL_CHANNELS_RGB)
+        return BL_OK;
+    /* Grey is made from luma, or from all three of RGB before they are scaled. */
+    p->mixes = pixels->family == BL_FAMILY_RGB;
+    for (int c = 0; c < 3 && p->mixes; c++)
+        BL_TRY(lines_make(&p->mixed[c], &convert->mixed[c], g->coded_width, 1, 0, e));
+    pixels->planes = 1;
+    return BL_OK;
 }
 
 int bl_convert_frame(struct bl_convert *convert, const AVFrame *frame, const struct bl_geometry *geometry, uint8_t *out,
@@ -564,9 +521,8 @@ int bl_convert_frame(struct bl_convert *convert, const AVFrame *frame, const str
     if ((int64_t)g->scaled_width * g->scaled_height != (int64_t)g->width * g->height)
         memset(out, 0, (size_t)g->width * (size_t)g->height * (size_t)pixel);
     writer->origin = out + bl_geometry_place(g, pixel, &writer->step_x, &writer->step_y);
-    int code = geometry_is_identity(g) ? conversion_copy(&conversion, pixels.planes, e)
-                                       : conversion_scale(&conversion, pixels.planes, e);
-    if (code || !conversion.tonemap)
-        return code;
-    return bl_tonemap_finish(conversion.tonemap, writer, e);
+    bool keeps = g->source_width == g->coded_width && g->source_height == g->coded_height &&
+                 g->scaled_width == g->coded_width && g->scaled_height == g->coded_height;
+    BL_TRY(keeps ? conversion_copy(&conversion, pixels.planes, e) : conversion_scale(&conversion, pixels.planes, e));
+    return conversion.tonemap ? bl_tonemap_finish(conversion.tonemap, writer, e) : BL_OK;
 }

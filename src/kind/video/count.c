@@ -1,6 +1,9 @@
-/* See count.h. The packets are always read first: their number is the length of an undamaged stream, and what a damaged
- * one is compared with. Damage is what decoding finds, or data that ends long before the header's duration. A frame
- * count in the header that a clean decode contradicts is not damage. */
+/* Counts the frames of one video. The packets are always read first: their number is the length of an undamaged stream,
+ * and the expectation for a damaged one. Damage is what decoding finds, or data that ends long before the header's
+ * duration. A frame count in the header that a clean decode contradicts is not damage.
+ *
+ * Both ways push the times of frames, in display order, into the same picker (options.h), so that --fps takes the same
+ * frames whether a file was counted by packets or by decoding. */
 #include "kind/video/count.h"
 
 #include <stdio.h>
@@ -13,6 +16,7 @@
 #include "kind/video/piece.h"
 #include "kind/video/timeline.h"
 
+/* The state of counting one file. */
 struct counter {
     const struct bl_video_config *config;
     const struct bl_demux *demux; /* its packets make the index */
@@ -48,6 +52,7 @@ static int counter_add_time(struct counter *c, int64_t taken, struct bl_error *e
     return BL_OK;
 }
 
+/* Pushes the time of the next frame, in ticks. */
 static int counter_push(struct counter *c, int64_t time, struct bl_error *e)
 {
     int code = counter_add_time(c, bl_pick_push(&c->pick, time), e);
@@ -55,13 +60,7 @@ static int counter_push(struct counter *c, int64_t time, struct bl_error *e)
     return code;
 }
 
-static bool counter_must_decode(const struct counter *c)
-{
-    const struct bl_packet_index *index = &c->index;
-    return index->suspicious || index->truncated || index->too_short || index->frames == 0 ||
-           c->config->count == BL_COUNT_DECODE;
-}
-
+/* Counts by the packets that were indexed. */
 static int counter_use_index(struct counter *c, int64_t *length, struct bl_error *e)
 {
     const struct bl_timestamps *shown = &c->index.shown;
@@ -71,17 +70,15 @@ static int counter_use_index(struct counter *c, int64_t *length, struct bl_error
     }
     if (c->clock.origin == AV_NOPTS_VALUE)
         c->clock.origin = shown->time[0];
-    for (size_t i = 0; i < shown->count; i++) {
-        int code = counter_push(c, shown->time[i], e);
-        if (code)
-            return code;
-    }
+    for (size_t i = 0; i < shown->count; i++)
+        BL_TRY(counter_push(c, shown->time[i], e));
     c->end = c->index.end;
     int code = counter_add_time(c, bl_pick_end(&c->pick, c->index.end), e);
     *length = c->pick.taken;
     return code;
 }
 
+/* Decodes frames to the end of the file, or the first one alone (c->first_only). frame is empty room, the caller's. */
 static int counter_decode_frames(struct counter *c, struct bl_decode *decode, AVFrame *frame, struct bl_error *e)
 {
     int64_t end = AV_NOPTS_VALUE;
@@ -112,6 +109,7 @@ static int counter_decode_frames(struct counter *c, struct bl_decode *decode, AV
     return counter_add_time(c, bl_pick_end(&c->pick, end), e);
 }
 
+/* Opens the file for decoding, and decodes it. BL_EDATA: it cannot be decoded or converted. */
 static int counter_decode(struct counter *c, struct bl_error *e)
 {
     const struct bl_demux *d = c->demux;
@@ -131,7 +129,7 @@ out:
     return code;
 }
 
-/* Writes what is wrong with a decoded video, or "". */
+/* Writes the gravest fault of a decoded video, or "". */
 static void counter_write_reason(const struct counter *c, char *text, size_t size)
 {
     const struct bl_packet_index *index = &c->index;
@@ -174,50 +172,37 @@ static void counter_write_reason(const struct counter *c, char *text, size_t siz
         snprintf(text, size, "begins between keyframes: its first frames may be damaged");
 }
 
-static int counter_use_decoder(struct counter *c, struct bl_count_result *result, struct bl_error *e)
-{
-    BL_TRY(counter_decode(c, e));
-    if (c->decoded == 0 && c->index.frames == 0)
-        return bl_error_set(e, BL_EDATA, "no frames in the video stream");
-    if (c->decoded == 0)
-        return bl_error_set(e, BL_EDATA, "damaged: none of %lld frames decodes", (long long)c->index.frames);
-    result->length = c->pick.taken;
-    counter_write_reason(c, result->reason, sizeof result->reason);
-    return BL_OK;
-}
-
-/* Decodes the first frame where only frames tell what they are; *decodes is false if there is none. */
-static int counter_probe(struct counter *c, bool *decodes, struct bl_error *e)
-{
-    *decodes = true;
-    if (!bl_picture_is_told_by_frames(c->config, c->demux->stream->codecpar->codec_id))
-        return BL_OK;
-    c->first_only = true;
-    int code = counter_decode(c, e);
-    c->first_only = false;
-    *decodes = c->decoded > 0;
-    c->decoded = 0;
-    return code;
-}
-
+/* Counts by packets if these are not in doubt, and by decoding otherwise; fills in the result except for its stream. */
 static int counter_run(struct counter *c, struct bl_count_result *result, struct bl_error *e)
 {
     const struct bl_video_config *config = c->config;
+    const struct bl_packet_index *index = &c->index;
     AVRational tick = c->demux->stream->time_base;
     c->clock.tick = tick;
     int64_t start = bl_demux_start(c->demux);
-    int code = bl_sampling_begin(config, tick, start, &c->pick, e);
-    if (code)
-        return code;
+    BL_TRY(bl_sampling_begin(config, tick, start, &c->pick, e));
     if (bl_sampling_from_start(config))
         c->clock.origin = start;
-    bool by_packets = !counter_must_decode(c);
-    if (by_packets)
-        code = counter_probe(c, &by_packets, e);
-    if (!code)
-        code = by_packets ? counter_use_index(c, &result->length, e) : counter_use_decoder(c, result, e);
-    if (code)
-        return code;
+    bool by_packets = !index->suspicious && !index->truncated && !index->too_short && index->frames > 0 &&
+                      config->count != BL_COUNT_DECODE;
+    if (by_packets && bl_picture_is_told_by_frames(config, c->demux->stream->codecpar->codec_id)) {
+        c->first_only = true;
+        BL_TRY(counter_decode(c, e));
+        c->first_only = false;
+        by_packets = c->decoded > 0;
+        c->decoded = 0;
+    }
+    if (by_packets) {
+        BL_TRY(counter_use_index(c, &result->length, e));
+    } else {
+        BL_TRY(counter_decode(c, e));
+        if (c->decoded == 0 && index->frames == 0)
+            return bl_error_set(e, BL_EDATA, "no frames in the video stream");
+        if (c->decoded == 0)
+            return bl_error_set(e, BL_EDATA, "damaged: none of %lld frames decodes", (long long)index->frames);
+        result->length = c->pick.taken;
+        counter_write_reason(c, result->reason, sizeof result->reason);
+    }
     if (result->length == 0)
         return bl_error_set(e, BL_EDATA, "too short: --fps takes none of its frames");
     if (result->length > INT32_MAX)
@@ -230,7 +215,7 @@ static int counter_run(struct counter *c, struct bl_count_result *result, struct
     result->tick = tick;
     if (c->end == AV_NOPTS_VALUE || __builtin_sub_overflow(c->end, c->clock.origin, &result->end))
         result->end = AV_NOPTS_VALUE;
-    c->times = NULL;
+    c->times = NULL; /* the caller frees them now */
     return BL_OK;
 }
 

@@ -1,3 +1,8 @@
+/* Chooses a decoder and decodes; decode.h has the contract.
+ *
+ * bl_decode_next asks the decoder for a frame, and calls decode_feed whenever the decoder wants a packet. decode_feed
+ * reads the next packet that is needed, mends its times, and hands it to decode_send. At the end of the file
+ * decode_send tells the decoder to output the frames that it still holds (d->draining). */
 #include "kind/video/decode.h"
 
 #include <libavutil/pixdesc.h>
@@ -11,26 +16,19 @@
 
 /* --- choice of the decoder ---------------------------------------------------------------------------------------- */
 
-#define PROBE_PACKETS 256 /* streams that start between keyframes have no header at once */
-
-static bool codec_supports_gpu(const AVCodec *codec)
-{
-    const AVCodecHWConfig *config;
-    for (int i = 0; (config = avcodec_get_hw_config(codec, i)); i++) {
-        if (config->methods & AV_CODEC_HW_CONFIG_METHOD_HW_DEVICE_CTX && config->pix_fmt == AV_PIX_FMT_CUDA &&
-            !(codec->capabilities & AV_CODEC_CAP_HARDWARE))
-            return true;
-    }
-    return false;
-}
-
 const AVCodec *bl_backend_find_decoder(enum AVCodecID id)
 {
     const AVCodec *codec;
+    const AVCodecHWConfig *config;
     void *at = NULL;
     while ((codec = av_codec_iterate(&at))) {
-        if (codec->id == id && av_codec_is_decoder(codec) && codec_supports_gpu(codec))
-            return codec;
+        /* Decoders with AV_CODEC_CAP_HARDWARE are those of the GPU's maker, which parse streams by themselves. */
+        if (codec->id != id || !av_codec_is_decoder(codec) || codec->capabilities & AV_CODEC_CAP_HARDWARE)
+            continue;
+        for (int i = 0; (config = avcodec_get_hw_config(codec, i)); i++) {
+            if (config->methods & AV_CODEC_HW_CONFIG_METHOD_HW_DEVICE_CTX && config->pix_fmt == AV_PIX_FMT_CUDA)
+                return codec;
+        }
     }
     return NULL;
 }
@@ -46,7 +44,7 @@ bool bl_backend_describe(const AVCodecContext *context, const enum AVPixelFormat
     return offered;
 }
 
-/* Notes the format as soon as the decoder knows it, and stops the decoder. */
+/* Notes the format as soon as the decoder knows it, and stops the decoder by refusing all formats. */
 static enum AVPixelFormat backend_get_format(AVCodecContext *context, const enum AVPixelFormat *formats)
 {
     struct bl_gpu_stream *out = context->opaque;
@@ -55,14 +53,15 @@ static enum AVPixelFormat backend_get_format(AVCodecContext *context, const enum
     return AV_PIX_FMT_NONE;
 }
 
-/* Feeds packets until the format is known, or there are no more. */
+/* Feeds packets until the format is known, or there are no more. Streams that start between keyframes have no header at
+ * once. */
 static int backend_feed(struct bl_demux *d, AVCodecContext *context, const struct bl_gpu_stream *out,
                         struct bl_error *e)
 {
     AVPacket *packet = av_packet_alloc();
     AVFrame *frame = av_frame_alloc();
     int code = packet && frame ? BL_OK : bl_error_memory(e);
-    for (int i = 0; i < PROBE_PACKETS && !code && out->format == AV_PIX_FMT_NONE; i++) {
+    for (int i = 0; i < 256 && !code && out->format == AV_PIX_FMT_NONE; i++) {
         bool got;
         code = bl_demux_next(d, packet, &got, e);
         if (code || !got)
@@ -76,27 +75,6 @@ static int backend_feed(struct bl_demux *d, AVCodecContext *context, const struc
     return code;
 }
 
-static int backend_probe_stream(struct bl_demux *d, struct bl_gpu_stream *out, struct bl_error *e)
-{
-    const AVCodec *decoder = bl_backend_find_decoder(d->stream->codecpar->codec_id);
-    if (!decoder)
-        return BL_OK;
-    AVCodecContext *context = avcodec_alloc_context3(decoder);
-    if (!context)
-        return bl_error_memory(e);
-    int code = BL_OK;
-    if (avcodec_parameters_to_context(context, d->stream->codecpar) < 0)
-        goto out;
-    context->thread_count = 1;
-    context->opaque = out;
-    context->get_format = backend_get_format;
-    if (avcodec_open2(context, decoder, NULL) >= 0)
-        code = backend_feed(d, context, out, e);
-out:
-    avcodec_free_context(&context);
-    return code;
-}
-
 int bl_backend_probe(const char *path, int64_t bytes, int stream, const struct bl_kind_env *env,
                      struct bl_gpu_stream *out, struct bl_error *e)
 {
@@ -105,33 +83,30 @@ int bl_backend_probe(const char *path, int64_t bytes, int stream, const struct b
     int code = bl_demux_open(&d, path, bytes, stream, BL_DEMUX_COUNT, env, e);
     if (code)
         return code == BL_EDATA ? BL_OK : code;
-    code = backend_probe_stream(&d, out, e);
+    const AVCodecParameters *parameters = d.stream->codecpar;
+    const AVCodec *decoder = bl_backend_find_decoder(parameters->codec_id);
+    AVCodecContext *context = decoder ? avcodec_alloc_context3(decoder) : NULL;
+    if (decoder && !context)
+        code = bl_error_memory(e);
+    if (!context || avcodec_parameters_to_context(context, parameters) < 0)
+        goto out;
+    context->thread_count = 1;
+    context->opaque = out;
+    context->get_format = backend_get_format;
+    if (avcodec_open2(context, decoder, NULL) >= 0)
+        code = backend_feed(&d, context, out, e);
+out:
+    avcodec_free_context(&context);
     bl_demux_close(&d);
     return code;
 }
 
-/* 4:2:0, of 8, 10 or 12 bits. */
+/* NVDEC outputs 4:2:0 of 8, 10 or 12 bits. */
 bool bl_backend_supports_format(enum AVPixelFormat format)
 {
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(format);
     return desc && desc->nb_components == 3 && !(desc->flags & AV_PIX_FMT_FLAG_RGB) && desc->log2_chroma_w == 1 &&
            desc->log2_chroma_h == 1 && desc->comp[0].depth <= 12;
-}
-
-static int backend_refuse(const struct bl_gpu_stream *s, struct bl_error *e)
-{
-    if (s->format == AV_PIX_FMT_NONE)
-        return bl_error_set(e, BL_EDATA, "no GPU decodes such a stream: --decoder auto decodes it on the processor");
-    if (s->codec == AV_CODEC_ID_NONE)
-        return bl_error_set(
-            e, BL_EDATA, "FFmpeg hands such a stream to no GPU (%s, %dx%d): --decoder auto decodes it on the processor",
-            av_get_pix_fmt_name(s->format), s->width, s->height);
-    if (!s->width) /* only the frames tell */
-        return bl_error_set(e, BL_EDATA, "the GPU does not decode it (%s): --decoder auto does so on the processor",
-                            avcodec_get_name(s->codec));
-    return bl_error_set(e, BL_EDATA,
-                        "the GPU does not decode it (%s, %s, %dx%d): --decoder auto does so on the processor",
-                        avcodec_get_name(s->codec), av_get_pix_fmt_name(s->format), s->width, s->height);
 }
 
 int bl_backend_choose(const struct bl_video_config *config, const struct bl_kind_env *env, const char *path,
@@ -140,19 +115,27 @@ int bl_backend_choose(const struct bl_video_config *config, const struct bl_kind
     *backend = BL_BACKEND_CPU;
     if (!config->gpu || (damaged && config->decoder == BL_DECODER_AUTO))
         return BL_OK;
-    struct bl_gpu_stream probed;
+    struct bl_gpu_stream s;
     bool can = false;
-    int code = bl_backend_probe(path, bytes, stream, env, &probed, e);
-    if (code)
-        return code;
-    if (probed.codec != AV_CODEC_ID_NONE && bl_backend_supports_format(probed.format))
-        code = config->gpu_functions->can_decode(config->gpu, &probed, &can, e);
-    if (code)
-        return code;
-    if (!can && config->decoder == BL_DECODER_NVDEC)
-        return backend_refuse(&probed, e);
+    BL_TRY(bl_backend_probe(path, bytes, stream, env, &s, e));
+    if (s.codec != AV_CODEC_ID_NONE && bl_backend_supports_format(s.format)) {
+        BL_TRY(config->gpu_functions->can_decode(config->gpu, &s, &can, e));
+    }
     *backend = can ? BL_BACKEND_NVDEC : BL_BACKEND_CPU;
-    return BL_OK;
+    if (can || config->decoder != BL_DECODER_NVDEC)
+        return BL_OK;
+    if (s.format == AV_PIX_FMT_NONE)
+        return bl_error_set(e, BL_EDATA, "no GPU decodes such a stream: --decoder auto decodes it on the processor");
+    if (s.codec == AV_CODEC_ID_NONE)
+        return bl_error_set(
+            e, BL_EDATA, "FFmpeg hands such a stream to no GPU (%s, %dx%d): --decoder auto decodes it on the processor",
+            av_get_pix_fmt_name(s.format), s.width, s.height);
+    if (!s.width) /* only the frames tell the size */
+        return bl_error_set(e, BL_EDATA, "the GPU does not decode it (%s): --decoder auto does so on the processor",
+                            avcodec_get_name(s.codec));
+    return bl_error_set(e, BL_EDATA,
+                        "the GPU does not decode it (%s, %s, %dx%d): --decoder auto does so on the processor",
+                        avcodec_get_name(s.codec), av_get_pix_fmt_name(s.format), s.width, s.height);
 }
 
 int bl_backend_from_row(const struct bl_video_config *config, const struct bl_row *row, enum bl_backend *backend,
@@ -176,6 +159,7 @@ int bl_backend_from_row(const struct bl_video_config *config, const struct bl_ro
 #define GAP_BACK_MS 100
 #define GAP_AHEAD_MS 10000
 
+/* Opens a decoder on the processor, on one thread. The caller closes d after a failure. */
 static int decode_open_codec(struct bl_decode *d, struct bl_error *e)
 {
     const AVStream *stream = d->demux.stream;
@@ -200,33 +184,28 @@ static int decode_open_codec(struct bl_decode *d, struct bl_error *e)
     return BL_OK;
 }
 
-static int decode_borrow_codec(struct bl_decode *d, struct bl_error *e)
-{
-    const AVStream *stream = d->demux.stream;
-    BL_TRY(bl_session_pool_acquire(d->sessions, stream->codecpar, &d->session, e));
-    bl_session_ready(d->session, stream->time_base, stream->avg_frame_rate);
-    d->codec = d->session->codec;
-    return BL_OK;
-}
-
 int bl_decode_open_gpu(struct bl_decode *d, struct bl_session_pool *sessions, const char *path, int64_t bytes,
                        int stream, enum bl_demux_mode mode, const struct bl_kind_env *env, struct bl_error *e)
 {
     *d = (struct bl_decode){.sessions = sessions, .mode = mode, .time_end = AV_NOPTS_VALUE, .dts_end = AV_NOPTS_VALUE};
-    int code = bl_demux_open(&d->demux, path, bytes, stream, mode, env, e);
-    if (code)
-        return code;
-    d->min_bytes = bl_peek_min_bytes(d->demux.stream->codecpar);
+    BL_TRY(bl_demux_open(&d->demux, path, bytes, stream, mode, env, e));
+    const AVStream *s = d->demux.stream;
+    d->min_bytes = bl_peek_min_bytes(s->codecpar);
     d->packet = av_packet_alloc();
-    if (!d->packet)
-        code = bl_error_memory(e);
-    else if (sessions)
-        code = decode_borrow_codec(d, e);
-    else
+    int code = d->packet ? BL_OK : bl_error_memory(e);
+    if (!code && !sessions)
         code = decode_open_codec(d, e);
-    if (code)
+    else if (!code)
+        code = bl_session_pool_acquire(sessions, s->codecpar, &d->session, e);
+    if (code) {
         bl_decode_close(d);
-    return code;
+        return code;
+    }
+    if (d->session) {
+        bl_session_ready(d->session, s->time_base, s->avg_frame_rate);
+        d->codec = d->session->codec;
+    }
+    return BL_OK;
 }
 
 int bl_decode_open(struct bl_decode *d, const char *path, int64_t bytes, int stream, enum bl_demux_mode mode,
@@ -235,6 +214,7 @@ int bl_decode_open(struct bl_decode *d, const char *path, int64_t bytes, int str
     return bl_decode_open_gpu(d, NULL, path, bytes, stream, mode, env, e);
 }
 
+/* Returns whether the decoder reported nothing unusual so far, so that a session may go on to another stream. */
 static bool decode_is_clean(const struct bl_decode *d)
 {
     return !d->errors && !d->truncated && !d->unusual;
@@ -252,13 +232,7 @@ void bl_decode_close(struct bl_decode *d)
     bl_demux_close(&d->demux);
 }
 
-/* The packets of a transport stream are also marked where recordings were spliced, without any loss. */
-static bool packet_is_truncated(const struct bl_decode *d)
-{
-    return d->packet->flags & AV_PKT_FLAG_CORRUPT && !bl_demux_is_transport(&d->demux);
-}
-
-/* Counts an error of the decoder. Fails only if the GPU is the cause. */
+/* Counts an error of the decoder. It is an error of the function only if the GPU is the cause. */
 static int decode_add_error(struct bl_decode *d, int libav_code, struct bl_error *e)
 {
     d->errors++;
@@ -275,7 +249,9 @@ static int decode_add_error(struct bl_decode *d, int libav_code, struct bl_error
 /* Sends the current packet to the decoder, or, at the end, tells it to output what it holds. */
 static int decode_send(struct bl_decode *d, bool got, struct bl_error *e)
 {
-    d->truncated = d->truncated || d->demux.end_error || (got && packet_is_truncated(d));
+    /* The packets of a transport stream are also marked where recordings were spliced, without any loss. */
+    bool marked = got && d->packet->flags & AV_PKT_FLAG_CORRUPT && !bl_demux_is_transport(&d->demux);
+    d->truncated = d->truncated || d->demux.end_error || marked;
     d->at_end = !got || (d->needed && d->packet->pts == d->needed->final);
     d->draining = !got;
     int code;
@@ -293,7 +269,8 @@ static int decode_send(struct bl_decode *d, bool got, struct bl_error *e)
     return code < 0 && code != AVERROR_EOF ? decode_add_error(d, code, e) : BL_OK;
 }
 
-/* Removes discontinuities from the times, in containers whose clock may be reset. */
+/* Removes discontinuities from the packet's times, in containers whose clock may be reset: the packet then begins where
+ * the previous one ends, and all later ones are shifted by the same ticks. */
 static void packet_rebase(struct bl_decode *d)
 {
     AVPacket *packet = d->packet;
@@ -313,53 +290,43 @@ static void packet_rebase(struct bl_decode *d)
     d->dts_end = dts + FFMAX(packet->duration, 0);
 }
 
-static int decode_reopen(struct bl_decode *d, struct bl_error *e)
+/* Reads the first packet from which decoding can begin. If there is none, the file begins again, at its first packet.
+ */
+static int decode_enter(struct bl_decode *d, bool *got, struct bl_error *e)
 {
     struct bl_demux *demux = &d->demux;
+    const AVCodecParameters *codec = demux->stream->codecpar;
+    int length = bl_nal_length(codec->codec_id, codec->extradata, (size_t)FFMAX(codec->extradata_size, 0)), code;
+    d->entered = true;
+    do {
+        code = bl_demux_next(demux, d->packet, got, e);
+    } while (!code && *got && bl_entry_find(codec->codec_id, length, d->packet) == BL_ENTRY_NO);
+    if (code || *got)
+        return code;
+    d->no_entry = true;
     const struct bl_kind_env *env = demux->env;
     const char *path = demux->file.path;
     struct bl_meter *meter = demux->meter;
     int64_t bytes = demux->file.bytes;
     int stream = demux->stream->index;
     bl_demux_close(demux);
-    int code = bl_demux_open(demux, path, bytes, stream, d->mode, env, e);
-    if (!code)
-        demux->meter = meter;
-    return code;
+    BL_TRY(bl_demux_open(demux, path, bytes, stream, d->mode, env, e));
+    demux->meter = meter;
+    return bl_demux_next(demux, d->packet, got, e);
 }
 
-/* Reads the first packet from which decoding can begin. If there is none, the file begins again, at its first. */
-static int decode_enter(struct bl_decode *d, bool *got, struct bl_error *e)
-{
-    const AVCodecParameters *codec = d->demux.stream->codecpar;
-    int length = bl_nal_length(codec->codec_id, codec->extradata, (size_t)FFMAX(codec->extradata_size, 0)), code;
-    d->entered = true;
-    do {
-        code = bl_demux_next(&d->demux, d->packet, got, e);
-    } while (!code && *got && bl_entry_find(codec->codec_id, length, d->packet) == BL_ENTRY_NO);
-    if (code || *got)
-        return code;
-    d->no_entry = true;
-    BL_TRY(decode_reopen(d, e));
-    return bl_demux_next(&d->demux, d->packet, got, e);
-}
-
-/* Reads the next packet that is needed. */
-static int decode_read(struct bl_decode *d, bool *got, struct bl_error *e)
-{
-    int code;
-    do {
-        code = bl_demux_next(&d->demux, d->packet, got, e);
-    } while (!code && *got && d->needed && !bl_needed_has(d->needed, d->packet->pts));
-    return code;
-}
-
+/* Reads the next packet that is needed, and sends it. */
 static int decode_feed(struct bl_decode *d, struct bl_error *e)
 {
     bool got = false;
     int code = BL_OK;
-    if (!d->at_end)
-        code = d->entered ? decode_read(d, &got, e) : decode_enter(d, &got, e);
+    if (!d->entered && !d->at_end) {
+        code = decode_enter(d, &got, e);
+    } else if (!d->at_end) {
+        do {
+            code = bl_demux_next(&d->demux, d->packet, &got, e);
+        } while (!code && got && d->needed && !bl_needed_has(d->needed, d->packet->pts));
+    }
     if (code)
         return code;
     if (got && !d->opening && !(d->opening = av_packet_clone(d->packet)))
@@ -369,37 +336,33 @@ static int decode_feed(struct bl_decode *d, struct bl_error *e)
     return decode_send(d, got, e);
 }
 
-/* Begins again with a new decoder, which has got the first packet of the stream. */
-static int decode_begin_again(struct bl_decode *d, struct bl_error *e)
-{
-    avcodec_free_context(&d->codec);
-    bl_decoder_guard_close(&d->guard);
-    d->at_end = d->draining = d->unusual = d->truncated = false;
-    d->time_end = d->dts_end = AV_NOPTS_VALUE;
-    d->shift = d->errors = 0;
-    d->demux.end_error = 0;
-    BL_TRY(decode_open_codec(d, e));
-    av_packet_unref(d->packet);
-    if (av_packet_ref(d->packet, d->opening) < 0)
-        return bl_error_memory(e);
-    return decode_send(d, true, e);
-}
-
-/* Ends the pictures so far: those of H.265 are told apart by numbers, which begin anew only at an instant refresh. From
- * now on damaged pictures are errors: FFmpeg's decoder does not mark them, and leaves parts of them as memory was. */
-static void decode_part_hevc(struct bl_decode *d)
-{
-    avcodec_flush_buffers(d->codec);
-    if (!d->session)
-        d->codec->err_recognition |= AV_EF_EXPLODE;
-}
-
 int bl_decode_seek(struct bl_decode *d, const struct bl_access_point *access_point, bool *found, struct bl_error *e)
 {
     *found = false;
-    BL_TRY(d->opening ? decode_begin_again(d, e) : decode_feed(d, e));
-    if (d->codec->codec_id == AV_CODEC_ID_HEVC)
-        decode_part_hevc(d);
+    if (d->opening) {
+        /* A new decoder gets the first packet of the stream. */
+        avcodec_free_context(&d->codec);
+        bl_decoder_guard_close(&d->guard);
+        d->at_end = d->draining = d->unusual = d->truncated = false;
+        d->time_end = d->dts_end = AV_NOPTS_VALUE;
+        d->shift = d->errors = 0;
+        d->demux.end_error = 0;
+        BL_TRY(decode_open_codec(d, e));
+        av_packet_unref(d->packet);
+        if (av_packet_ref(d->packet, d->opening) < 0)
+            return bl_error_memory(e);
+        BL_TRY(decode_send(d, true, e));
+    } else {
+        BL_TRY(decode_feed(d, e));
+    }
+    if (d->codec->codec_id == AV_CODEC_ID_HEVC) {
+        /* Pictures of H.265 have numbers, which begin anew only at an instant refresh: so the pictures so far must end
+         * here. From now on damaged pictures are errors: FFmpeg's decoder does not mark them, and leaves the previous
+         * content of the memory in parts of them. */
+        avcodec_flush_buffers(d->codec);
+        if (!d->session)
+            d->codec->err_recognition |= AV_EF_EXPLODE;
+    }
     int code = bl_demux_seek(&d->demux, access_point->position, access_point->time, d->packet, found, e);
     if (!code && *found)
         return decode_send(d, true, e);
@@ -407,7 +370,7 @@ int bl_decode_seek(struct bl_decode *d, const struct bl_access_point *access_poi
     return code;
 }
 
-/* Gives a PQ frame what the container says of its light, where the stream itself says nothing. */
+/* Copies the container's light levels to a PQ frame, where the stream itself has none. */
 static int frame_add_light(const struct bl_decode *d, AVFrame *frame, struct bl_error *e)
 {
     static const struct {

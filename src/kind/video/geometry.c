@@ -1,22 +1,24 @@
-/* See geometry.h. All results are integers, or doubles after one division, so that every machine gets the same
- * rectangle. */
+/* Computes geometries; geometry.h explains the steps. All results are integers, or doubles after one division, so that
+ * every machine gets the same rectangle. */
 #include "kind/video/geometry.h"
 
 #include <math.h>
 #include <string.h>
 
-#define TAN_ONE_DEGREE 0.017455064928217585
+#define TAN_ONE_DEGREE 0.017455064928217585 /* rotations may be off a right angle by as much */
 
+/* Returns code, with a message about `what`, if a size is out of bounds. */
 static int geometry_check_size(const char *what, int64_t width, int64_t height, int code, struct bl_error *e)
 {
     if (width < 1 || height < 1 || width > BL_SIDE_MAX || height > BL_SIDE_MAX || width * height > BL_AREA_MAX)
         return bl_error_set(e, code, "%s of %lldx%lld pixels is out of bounds (at most %d a side, %lld in all)", what,
                             (long long)width, (long long)height, BL_SIDE_MAX, (long long)BL_AREA_MAX);
-    return 0;
+    return BL_OK;
 }
 
-/* The matrix maps the coded point (p, q) to (a p + c q, b p + d q), y downwards. We look for the signed permutation
- * that both columns point along; their scale is left to the sample aspect ratio. */
+/* Finds the orientation that a display matrix describes. The matrix maps the coded point (p, q) to (a p + c q, b p +
+ * d q), y downwards. We look for the signed permutation that both columns point along; the sample aspect ratio decides
+ * about their scale. */
 static int orientation_from_matrix(const int32_t *matrix, unsigned *orientation, struct bl_error *e)
 {
     *orientation = 0;
@@ -38,26 +40,15 @@ static int orientation_from_matrix(const int32_t *matrix, unsigned *orientation,
                         degrees < 0 ? degrees + 360 : degrees);
 }
 
-/* num / den rounded half up, at least 1; both are positive, num below 2^62. */
+/* Returns num / den rounded, halves up, and at least 1; both are positive, num below 2^62. */
 static int64_t ratio_round(int64_t num, int64_t den)
 {
     int64_t rounded = (2 * num + den) / (2 * den);
     return rounded > 0 ? rounded : 1;
 }
 
-/* The upright size: the sample aspect ratio on the coded width, then the turn. */
-static int geometry_set_display(struct bl_geometry *g, const struct bl_geometry_input *in, struct bl_error *e)
-{
-    int64_t width = in->coded_width, height = in->coded_height;
-    if (in->sar_num > 0 && in->sar_den > 0)
-        width = ratio_round(width * in->sar_num, in->sar_den);
-    BL_TRY(geometry_check_size("a picture", width, height, BL_EDATA, e));
-    int turned = g->orientation & BL_ORIENT_TRANSPOSE;
-    g->display_width = (int)(turned ? height : width);
-    g->display_height = (int)(turned ? width : height);
-    return 0;
-}
-
+/* Fits the upright picture into the target: sets the part that is scaled, its scaled size, and its place. wide < high
+ * means that the picture is wider in shape than the target. */
 static void geometry_fit(struct bl_geometry *g, enum bl_fit fit)
 {
     int64_t wide = (int64_t)g->width * g->display_height, high = (int64_t)g->height * g->display_width;
@@ -85,22 +76,29 @@ static void geometry_fit(struct bl_geometry *g, enum bl_fit fit)
 
 int bl_geometry_make(struct bl_geometry *geometry, const struct bl_geometry_input *input, struct bl_error *e)
 {
-    memset(geometry, 0, sizeof(*geometry));
-    BL_TRY(geometry_check_size("a coded picture", input->coded_width, input->coded_height, BL_EDATA, e));
-    BL_TRY(orientation_from_matrix(input->matrix, &geometry->orientation, e));
-    BL_TRY(geometry_set_display(geometry, input, e));
-    geometry->resize = input->resize;
-    geometry->coded_width = input->coded_width;
-    geometry->coded_height = input->coded_height;
+    struct bl_geometry *g = geometry;
+    int64_t width = input->coded_width, height = input->coded_height;
+    memset(g, 0, sizeof(*g));
+    BL_TRY(geometry_check_size("a coded picture", width, height, BL_EDATA, e));
+    BL_TRY(orientation_from_matrix(input->matrix, &g->orientation, e));
+    if (input->sar_num > 0 && input->sar_den > 0)
+        width = ratio_round(width * input->sar_num, input->sar_den);
+    BL_TRY(geometry_check_size("a picture", width, height, BL_EDATA, e));
+    int turned = g->orientation & BL_ORIENT_TRANSPOSE;
+    g->display_width = (int)(turned ? height : width);
+    g->display_height = (int)(turned ? width : height);
+    g->resize = input->resize;
+    g->coded_width = input->coded_width;
+    g->coded_height = input->coded_height;
     int native = !input->target_width && !input->target_height;
-    geometry->width = native ? geometry->display_width : input->target_width;
-    geometry->height = native ? geometry->display_height : input->target_height;
-    BL_TRY(geometry_check_size("a target", geometry->width, geometry->height, BL_EUSAGE, e));
-    geometry_fit(geometry, input->fit);
+    g->width = native ? g->display_width : input->target_width;
+    g->height = native ? g->display_height : input->target_height;
+    BL_TRY(geometry_check_size("a target", g->width, g->height, BL_EUSAGE, e));
+    geometry_fit(g, input->fit);
     return BL_OK;
 }
 
-/* Transposed first, then mirrored, then placed. */
+/* The scaled picture is transposed first, then mirrored, then placed. */
 ptrdiff_t bl_geometry_place(const struct bl_geometry *g, int pixel, ptrdiff_t *step_x, ptrdiff_t *step_y)
 {
     ptrdiff_t row = (ptrdiff_t)g->width * pixel, right = pixel, down = row;

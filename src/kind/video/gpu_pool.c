@@ -1,3 +1,8 @@
+/* Lends codec contexts and GPU workers to readers; gpu_pool.h explains sessions and pools.
+ *
+ * The lock of struct bl_gpu_pool guards the list of idle workers and the counts. Opening and closing a worker takes
+ * tens of milliseconds, so that no function does either while it holds the lock: a reader that may open a worker first
+ * counts it in p->made. */
 #include "kind/video/gpu_pool.h"
 
 #include <limits.h>
@@ -10,11 +15,8 @@
 
 /* --- codecs of the GPUs ------------------------------------------------------------------------------------------- */
 
-#define WIDTH 1920
-#define HEIGHT 1080
-
-/* Not MPEG-4 part 2, which the engines decode: in MP4 its size is known only from the first frame, when FFmpeg has
- * already asked for surfaces. */
+/* MPEG-4 part 2 is not in the list, although the engines decode it: in MP4 its size is known only from the first frame,
+ * when FFmpeg has already asked for surfaces. */
 int bl_gpu_append_codecs(struct bl_gpu *gpu, struct bl_buffer *out, struct bl_error *e)
 {
     static const struct {
@@ -31,7 +33,7 @@ int bl_gpu_append_codecs(struct bl_gpu *gpu, struct bl_buffer *out, struct bl_er
     };
     bool some = false;
     for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++) {
-        const struct bl_gpu_stream stream = {codecs[i].id, codecs[i].format, WIDTH, HEIGHT};
+        const struct bl_gpu_stream stream = {codecs[i].id, codecs[i].format, 1920, 1080};
         bool can;
         BL_TRY(bl_nvdec_functions.can_decode(gpu, &stream, &can, e));
         if (can)
@@ -43,26 +45,9 @@ int bl_gpu_append_codecs(struct bl_gpu *gpu, struct bl_buffer *out, struct bl_er
 
 /* --- sessions ----------------------------------------------------------------------------------------------------- */
 
-/* codec: opened for these parameters. BL_EFAIL: out of memory, and session is unchanged. */
-static int session_begin(struct bl_session *s, AVCodecContext *codec, const AVCodecParameters *parameters)
-{
-    AVCodecParameters *copy = avcodec_parameters_alloc();
-    if (!copy || avcodec_parameters_copy(copy, parameters) < 0) {
-        avcodec_parameters_free(&copy);
-        return BL_EFAIL;
-    }
-    *s = (struct bl_session){.codec = codec, .parameters = copy};
-    return BL_OK;
-}
-
-static void session_end(struct bl_session *s)
-{
-    avcodec_parameters_free(&s->parameters);
-    av_packet_free(&s->opening);
-}
-
-/* Whether a stream of these parameters begins as the one that the session was made for, with pictures of the same size
- * (not only coded size). Colours count: a context keeps the container's if the codec's headers have none. */
+/* Returns whether a stream of these parameters begins as the one that the session was made for, with pictures of the
+ * same size, and not only of the same coded size. Colours count: a context keeps the container's if the codec's headers
+ * have none. */
 static bool session_fits(const struct bl_session *s, const AVCodecParameters *b)
 {
     const AVCodecParameters *a = s->parameters;
@@ -75,6 +60,7 @@ static bool session_fits(const struct bl_session *s, const AVCodecParameters *b)
            (!a->extradata_size || !memcmp(a->extradata, b->extradata, (size_t)a->extradata_size));
 }
 
+/* Returns the properties of a codec context that a stream may change. */
 static struct bl_session_state session_state_of(const AVCodecContext *codec)
 {
     return (struct bl_session_state){.width = codec->coded_width,
@@ -88,20 +74,14 @@ static struct bl_session_state session_state_of(const AVCodecContext *codec)
                                      .aspect = codec->sample_aspect_ratio};
 }
 
+/* Returns whether the context is in the state in which the current stream began. */
 static bool session_is_unchanged(const struct bl_session *s)
 {
     const struct bl_session_state now = session_state_of(s->codec);
     return memcmp(&now, &s->initial, sizeof now) == 0;
 }
 
-/* Codecs with headers in the packets, where a header keeps the values of the previous one that it does not set. */
-static bool codec_keeps_headers(enum AVCodecID codec)
-{
-    return codec == AV_CODEC_ID_MPEG1VIDEO || codec == AV_CODEC_ID_MPEG2VIDEO || codec == AV_CODEC_ID_VC1 ||
-           codec == AV_CODEC_ID_WMV3;
-}
-
-/* A flush of FFmpeg's H.264 decoder would close the hardware decoder. */
+/* Returns whether the next stream follows without a flush, which would close the hardware decoder of H.264. */
 static bool session_is_spliced(const struct bl_session *s)
 {
     return s->parameters->codec_id == AV_CODEC_ID_H264;
@@ -140,39 +120,33 @@ void bl_session_guess_time(struct bl_session *s, AVFrame *frame)
     frame->best_effort_timestamp = by_pts ? pts : dts;
 }
 
-/* Whether the packet resets the decoder, and has no headers besides those of the container. */
-static bool session_packet_opens(const struct bl_session *s, const AVPacket *packet)
-{
-    struct bl_peek peek;
-    if (!session_is_spliced(s) || s->parameters->extradata_size <= 0)
-        return false;
-    bl_peek_init(&peek, s->parameters);
-    bl_peek_packet(&peek, packet);
-    return peek.restarts && !peek.suspicious && !peek.loose_headers;
-}
-
-/* Sends the container's headers again: the previous stream may have replaced them. */
-static int packet_restore_headers(const struct bl_session *s, AVPacket *packet)
-{
-    size_t size = (size_t)s->parameters->extradata_size;
-    if (!s->streams || !size || av_packet_get_side_data(packet, AV_PKT_DATA_NEW_EXTRADATA, NULL))
-        return 0;
-    uint8_t *headers = av_packet_new_side_data(packet, AV_PKT_DATA_NEW_EXTRADATA, size);
-    if (!headers)
-        return AVERROR(ENOMEM);
-    memcpy(headers, s->parameters->extradata, size);
-    return 0;
-}
-
+/* Sends the first packet of a stream. Another stream may be spliced to this one if the packet resets the decoder, and
+ * has no headers besides those of the container: then a copy of it is kept. Returns the codes of avcodec_send_packet.
+ */
 static int session_open_stream(struct bl_session *s, AVPacket *packet)
 {
-    bool follows = s->opening != NULL, followed = session_packet_opens(s, packet);
+    const AVCodecParameters *parameters = s->parameters;
+    bool follows = s->opening != NULL, followed = false;
+    if (session_is_spliced(s) && parameters->extradata_size > 0) {
+        struct bl_peek peek;
+        bl_peek_init(&peek, parameters);
+        bl_peek_packet(&peek, packet);
+        followed = peek.restarts && !peek.suspicious && !peek.loose_headers;
+    }
     av_packet_free(&s->opening);
     if (session_is_spliced(s) && s->streams && !(follows && followed))
         avcodec_flush_buffers(s->codec);
     if (followed && !(s->opening = av_packet_clone(packet)))
         return AVERROR(ENOMEM);
-    int code = packet_restore_headers(s, packet);
+    /* The previous stream may have replaced the container's headers: they are sent again. */
+    int code = 0;
+    size_t size = (size_t)parameters->extradata_size;
+    if (s->streams && size && !av_packet_get_side_data(packet, AV_PKT_DATA_NEW_EXTRADATA, NULL)) {
+        uint8_t *headers = av_packet_new_side_data(packet, AV_PKT_DATA_NEW_EXTRADATA, size);
+        code = headers ? 0 : AVERROR(ENOMEM);
+        if (headers)
+            memcpy(headers, parameters->extradata, size);
+    }
     if (!code)
         code = avcodec_send_packet(s->codec, packet);
     s->initial = session_state_of(s->codec);
@@ -184,6 +158,8 @@ static int session_open_stream(struct bl_session *s, AVPacket *packet)
     return code;
 }
 
+/* Sends the first packet of the stream again, whose picture is discarded: each time the decoder outputs one of the
+ * frames that it holds. *ended: it has output all. Returns the codes of avcodec_send_packet. */
 static int session_push_out(struct bl_session *s, bool *ended)
 {
     AVPacket *again = av_packet_clone(s->opening);
@@ -208,7 +184,7 @@ int bl_session_send(struct bl_session *s, AVPacket *packet, bool clean, bool *en
     return avcodec_send_packet(s->codec, NULL);
 }
 
-/* Drops the frames that the decoder has ready. */
+/* Drops the frames that the decoder has ready; false if it failed or has ended. frame is empty room. */
 static bool codec_receive_all(AVCodecContext *codec, AVFrame *frame)
 {
     int code;
@@ -217,24 +193,27 @@ static bool codec_receive_all(AVCodecContext *codec, AVFrame *frame)
     return code == AVERROR(EAGAIN);
 }
 
-static bool session_drain(struct bl_session *s)
+/* Ends a stream that was read as far as needed; returns whether another may follow. clean: as for bl_session_send. */
+static bool session_finish(struct bl_session *s, bool clean)
 {
+    /* A header in the packets of these codecs keeps the values of the previous header that it does not set. */
+    enum AVCodecID id = s->parameters->codec_id;
+    if (!clean || id == AV_CODEC_ID_MPEG1VIDEO || id == AV_CODEC_ID_MPEG2VIDEO || id == AV_CODEC_ID_VC1 ||
+        id == AV_CODEC_ID_WMV3)
+        return false;
+    if (!s->started)
+        return true;
+    bool spliced = session_is_spliced(s);
+    if (!session_is_unchanged(s) || (spliced && !s->opening))
+        return false;
+    if (!spliced)
+        return true;
     AVFrame *frame = av_frame_alloc();
     bool ended = s->resent && s->resent >= s->codec->has_b_frames, well = frame && codec_receive_all(s->codec, frame);
     while (well && !ended)
         well = session_push_out(s, &ended) >= 0 && codec_receive_all(s->codec, frame);
     av_frame_free(&frame);
     return well;
-}
-
-/* Ends a stream that was read as far as needed; returns whether another may follow. clean: as above. */
-static bool session_finish(struct bl_session *s, bool clean)
-{
-    if (!clean || codec_keeps_headers(s->parameters->codec_id))
-        return false;
-    if (!s->started)
-        return true;
-    return session_is_unchanged(s) && (!session_is_spliced(s) || (s->opening && session_drain(s)));
 }
 
 /* --- session pools ------------------------------------------------------------------------------------------------ */
@@ -245,11 +224,13 @@ void bl_session_pool_begin(struct bl_session_pool *sessions, const struct bl_gpu
     *sessions = (struct bl_session_pool){.gpu = gpu, .queue = queue};
 }
 
+/* Closes a session; its slot is free then. */
 static void pool_close_session(struct bl_session_pool *s, struct bl_session *session)
 {
     if (session->codec)
         s->gpu->close_codec(s->queue, &session->codec);
-    session_end(session);
+    avcodec_parameters_free(&session->parameters);
+    av_packet_free(&session->opening);
     *session = (struct bl_session){0};
 }
 
@@ -259,16 +240,7 @@ void bl_session_pool_end(struct bl_session_pool *s)
         pool_close_session(s, &s->session[i]);
 }
 
-static struct bl_session *pool_find(struct bl_session_pool *s, const AVCodecParameters *parameters)
-{
-    for (int i = 0; i < BL_SESSION_POOL_MAX; i++) {
-        if (s->session[i].codec && !s->session[i].lent && session_fits(&s->session[i], parameters))
-            return &s->session[i];
-    }
-    return NULL;
-}
-
-/* A free slot, or that of the least recently used session. */
+/* Returns a free slot, or that of the least recently used idle session, which it closes; NULL: all are lent. */
 static struct bl_session *pool_find_slot(struct bl_session_pool *s)
 {
     struct bl_session *oldest = NULL;
@@ -299,37 +271,38 @@ int bl_session_pool_evict(struct bl_session_pool *s)
     return closed;
 }
 
-static int pool_open_codec(struct bl_session_pool *s, const AVCodecParameters *parameters, AVCodecContext **codec,
-                           struct bl_error *e)
-{
-    int code;
-    do
-        code = s->gpu->open_codec(s->queue, parameters, codec, e);
-    while (code == BL_GPU_FULL && bl_session_pool_evict(s));
-    if (code == BL_GPU_FULL)
-        return bl_error_set(e, BL_EFAIL, "the GPU's memory is not enough for another decoder: use a smaller -j");
-    s->opened += !code;
-    return code;
-}
-
+/* Opens a session in a free slot. If the GPU's memory is not enough, it closes the idle sessions and tries again. */
 static int pool_open_session(struct bl_session_pool *s, struct bl_session *session, const AVCodecParameters *parameters,
                              struct bl_error *e)
 {
     AVCodecContext *codec = NULL;
-    int code = pool_open_codec(s, parameters, &codec, e);
+    int code;
+    do
+        code = s->gpu->open_codec(s->queue, parameters, &codec, e);
+    while (code == BL_GPU_FULL && bl_session_pool_evict(s));
+    if (code == BL_GPU_FULL)
+        return bl_error_set(e, BL_EFAIL, "the GPU's memory is not enough for another decoder: use a smaller -j");
     if (code)
         return code;
-    if (session_begin(session, codec, parameters)) {
+    s->opened++;
+    AVCodecParameters *copy = avcodec_parameters_alloc();
+    if (!copy || avcodec_parameters_copy(copy, parameters) < 0) {
+        avcodec_parameters_free(&copy);
         s->gpu->close_codec(s->queue, &codec);
-        code = bl_error_memory(e);
+        return bl_error_memory(e);
     }
-    return code;
+    *session = (struct bl_session){.codec = codec, .parameters = copy};
+    return BL_OK;
 }
 
 int bl_session_pool_acquire(struct bl_session_pool *s, const AVCodecParameters *parameters, struct bl_session **session,
                             struct bl_error *e)
 {
-    struct bl_session *found = pool_find(s, parameters);
+    struct bl_session *found = NULL;
+    for (int i = 0; i < BL_SESSION_POOL_MAX && !found; i++) {
+        if (s->session[i].codec && !s->session[i].lent && session_fits(&s->session[i], parameters))
+            found = &s->session[i];
+    }
     if (found) {
         s->reused++;
     } else {
@@ -413,6 +386,7 @@ int bl_gpu_pool_open(struct bl_gpu_pool **pool, const struct bl_gpu_functions *f
     return BL_OK;
 }
 
+/* Takes the worker that was given back last, or returns NULL. The caller holds the lock, or is the pool's last user. */
 static struct bl_gpu_worker *pool_pop(struct bl_gpu_pool *p)
 {
     struct bl_gpu_worker *worker = p->idle;
@@ -452,20 +426,16 @@ void bl_gpu_pool_leave(struct bl_gpu_pool *p)
     bl_gpu_worker_close(worker);
 }
 
-/* Asks for the number of engines when it is first needed. */
-static int pool_find_most(struct bl_gpu_pool *p, struct bl_error *e)
-{
-    int engines, code = p->most ? BL_OK : p->functions->engines(p->gpu, &engines, e);
-    if (!code && !p->most)
-        p->most = engines ? engines * BL_GPU_WORKERS_PER_ENGINE : INT_MAX;
-    return code;
-}
-
 /* Waits for an idle worker, or, with *worker NULL, for the right to make one. */
 static int pool_wait(struct bl_gpu_pool *p, struct bl_gpu_worker **worker, struct bl_error *e)
 {
+    int engines, code = BL_OK;
     pthread_mutex_lock(&p->lock);
-    int code = pool_find_most(p, e);
+    if (!p->most) {
+        code = p->functions->engines(p->gpu, &engines, e);
+        if (!code)
+            p->most = engines ? engines * BL_GPU_WORKERS_PER_ENGINE : INT_MAX;
+    }
     while (!code && !p->idle && p->made >= p->most)
         pthread_cond_wait(&p->given, &p->lock);
     *worker = code ? NULL : pool_pop(p);
@@ -474,24 +444,20 @@ static int pool_wait(struct bl_gpu_pool *p, struct bl_gpu_worker **worker, struc
     return code;
 }
 
-static void pool_forget_one(struct bl_gpu_pool *p)
-{
-    pthread_mutex_lock(&p->lock);
-    p->made--;
-    pthread_cond_signal(&p->given);
-    pthread_mutex_unlock(&p->lock);
-}
-
 int bl_gpu_pool_take(struct bl_gpu_pool *p, size_t bytes, struct bl_gpu_worker **worker, struct bl_error *e)
 {
     int code = pool_wait(p, worker, e);
     if (code || (*worker && (*worker)->readback.bytes == bytes))
         return code;
-    bl_gpu_worker_close(*worker); /* for pictures of another size */
+    bl_gpu_worker_close(*worker); /* it is for pictures of another size */
     *worker = NULL;
     code = bl_gpu_worker_open(worker, p->functions, p->gpu, bytes, e);
-    if (code)
-        pool_forget_one(p);
+    if (code) {
+        pthread_mutex_lock(&p->lock);
+        p->made--;
+        pthread_cond_signal(&p->given);
+        pthread_mutex_unlock(&p->lock);
+    }
     return code;
 }
 

@@ -1,29 +1,24 @@
+/* Follows the references of H.265 pictures by their headers alone; see hevc_headers.h.
+ *
+ * Each slice header lists the pictures that stay in the decoder's buffer, as distances in display order. So the list of
+ * held pictures is replaced with each picture (headers_refer), exactly as a decoder's buffer is. A picture that is
+ * listed as used and not held is missing from the stream. */
 #include "kind/video/hevc_headers.h"
 
 #include <string.h>
 
+/* Types of NAL units (H.265 table 7-1). */
 enum {
-    LEADING_LAST = 9,
-    INTRA_FIRST = 16,
-    INSTANT = 19,
+    LEADING_LAST = 9, /* the last type of leading pictures */
+    INTRA_FIRST = 16, /* to INTRA_LAST: decoding can begin with them */
+    INSTANT = 19,     /* to INSTANT_LAST: they have no references at all */
     INSTANT_LAST = 20,
     INTRA_LAST = 23,
     SEQUENCE = 33,
     PICTURE = 34
 };
 
-static void profile_skip(struct bl_bits *b, unsigned layers)
-{
-    unsigned present[8] = {0};
-    bl_bits_skip(b, 96);
-    for (unsigned i = 0; i < layers; i++)
-        present[i] = bl_bits_get(b, 2);
-    if (layers > 0)
-        bl_bits_skip(b, 2 * (8 - layers));
-    for (unsigned i = 0; i < layers; i++)
-        bl_bits_skip(b, (present[i] & 2 ? 88 : 0) + (present[i] & 1 ? 8 : 0));
-}
-
+/* Skips the scaling lists (7.3.4). */
 static void scaling_lists_skip(struct bl_bits *b)
 {
     for (int size = 0; size < 4; size++) {
@@ -41,6 +36,7 @@ static void scaling_lists_skip(struct bl_bits *b)
     }
 }
 
+/* Adds a reference; false if there are too many, or the distance is out of bounds. */
 static bool references_add(struct bl_hevc_references *r, int32_t distance, bool used)
 {
     if (r->count >= BL_HEVC_REFERENCES || distance < INT16_MIN || distance > INT16_MAX)
@@ -50,7 +46,7 @@ static bool references_add(struct bl_hevc_references *r, int32_t distance, bool 
     return true;
 }
 
-/* Written out: (7-63), (7-64). */
+/* Reads a set that is written out, (7-63) and (7-64): distances from one reference to the next, less 1. */
 static bool references_read_plain(struct bl_hevc_references *r, struct bl_bits *b)
 {
     uint32_t before = bl_bits_unsigned(b), after = bl_bits_unsigned(b);
@@ -71,7 +67,9 @@ static bool references_read_plain(struct bl_hevc_references *r, struct bl_bits *
     return true;
 }
 
-/* Adds what another set's references become when they are moved: those on one side of the picture. */
+/* Derives the references on one side of the picture (-1: shown before it, 1: after it) from another set, whose
+ * distances all change by `move`. kept has a bit for each of the other set's references, and behind them one for the
+ * picture of that set itself; used, likewise, those that this picture itself may use. */
 static bool references_move(struct bl_hevc_references *r, const struct bl_hevc_references *from, int32_t move,
                             uint32_t used, uint32_t kept, int side)
 {
@@ -93,7 +91,7 @@ static bool references_move(struct bl_hevc_references *r, const struct bl_hevc_r
     return true;
 }
 
-/* Derived from another set: (7-59) to (7-62). */
+/* Reads a set that is derived from an earlier one: (7-59) to (7-62). */
 static bool references_read_derived(struct bl_hevc_references *r, const struct bl_hevc_sequence *s, unsigned number,
                                     struct bl_bits *b)
 {
@@ -116,7 +114,7 @@ static bool references_read_derived(struct bl_hevc_references *r, const struct b
     return references_move(r, from, move, used, kept, 1);
 }
 
-/* number: of the set; s->sets: a slice's own. */
+/* Reads set `number` of the sequence; number s->sets is a slice's own, which is stored behind all others. */
 static bool references_read(struct bl_hevc_sequence *s, unsigned number, struct bl_bits *b)
 {
     struct bl_hevc_references r = {0};
@@ -126,18 +124,7 @@ static bool references_read(struct bl_hevc_sequence *s, unsigned number, struct 
     return good && !bl_bits_ended(b);
 }
 
-static void hevc_read_format(struct bl_hevc_sequence *s, struct bl_bits *b)
-{
-    uint32_t chroma = bl_bits_unsigned(b);
-    s->separate = chroma == 3 && bl_bits_get(b, 1);
-    (void)bl_bits_unsigned(b);
-    (void)bl_bits_unsigned(b);
-    for (int i = bl_bits_get(b, 1) ? 4 : 0; i > 0; i--)
-        (void)bl_bits_unsigned(b);
-    uint32_t luma_depth = bl_bits_unsigned(b), chroma_depth = bl_bits_unsigned(b); /* beyond 8 bits */
-    s->decodable = chroma <= 3 && (chroma == 0 || luma_depth == chroma_depth) && luma_depth <= 4 && luma_depth != 3;
-}
-
+/* Skips the fields from the sizes of the picture buffer to those of PCM samples. */
 static void sequence_skip_tools(struct bl_bits *b, unsigned layers)
 {
     for (unsigned i = bl_bits_get(b, 1) ? 0 : layers; i <= layers; i++) {
@@ -157,6 +144,7 @@ static void sequence_skip_tools(struct bl_bits *b, unsigned layers)
     bl_bits_skip(b, 1);
 }
 
+/* Reads the reference picture sets, and skips the long-term references. False: they are not valid. */
 static bool sequence_read_references(struct bl_hevc_sequence *s, struct bl_bits *b)
 {
     uint32_t sets = bl_bits_unsigned(b);
@@ -176,32 +164,50 @@ static bool sequence_read_references(struct bl_hevc_sequence *s, struct bl_bits 
     return true;
 }
 
+/* Stores a sequence parameter set; one that is not valid stays unknown, and hides an earlier one of its number. */
 static void hevc_take_sequence(struct bl_hevc_headers *headers, const struct bl_nal *nal)
 {
     struct bl_bits b = bl_nal_bits(nal, 2);
     bl_bits_skip(&b, 4);
-    unsigned layers = bl_bits_get(&b, 3);
-    bl_bits_skip(&b, 1);
-    profile_skip(&b, layers);
+    unsigned layers = bl_bits_get(&b, 3), present[8] = {0}; /* sub-layers, less 1 */
+    bl_bits_skip(&b, 1 + 96);
+    for (unsigned i = 0; i < layers; i++)
+        present[i] = bl_bits_get(&b, 2);
+    if (layers > 0)
+        bl_bits_skip(&b, 2 * (8 - layers));
+    for (unsigned i = 0; i < layers; i++)
+        bl_bits_skip(&b, (present[i] & 2 ? 88 : 0) + (present[i] & 1 ? 8 : 0));
     uint32_t number = bl_bits_unsigned(&b);
     if (number >= 16 || layers > 6)
         return;
     struct bl_hevc_sequence *s = &headers->sequence[number];
     *s = (struct bl_hevc_sequence){.tags = BL_PICTURE_UNTAGGED};
-    hevc_read_format(s, &b);
-    uint32_t bits = bl_bits_unsigned(&b);
+    uint32_t chroma = bl_bits_unsigned(&b);
+    s->separate = chroma == 3 && bl_bits_get(&b, 1);
+    (void)bl_bits_unsigned(&b);
+    (void)bl_bits_unsigned(&b);
+    for (int i = bl_bits_get(&b, 1) ? 4 : 0; i > 0; i--) /* conformance_window_flag */
+        (void)bl_bits_unsigned(&b);
+    uint32_t luma = bl_bits_unsigned(&b), other = bl_bits_unsigned(&b); /* depths, less 8 bits */
+    s->decodable = chroma <= 3 && (chroma == 0 || luma == other) && luma <= 4 && luma != 3;
+    uint32_t bits = bl_bits_unsigned(&b); /* of slice_pic_order_cnt_lsb, less 4 */
     s->order_bits = (uint8_t)((bits & 15) + 4);
     sequence_skip_tools(&b, layers);
     if (bits > 12 || !sequence_read_references(s, &b))
         return;
     bl_bits_skip(&b, 2);
-    if (bl_bits_get(&b, 1))
+    if (bl_bits_get(&b, 1)) /* vui_parameters_present_flag */
         s->tags = bl_picture_tags_read(&b);
     s->known = !bl_bits_ended(&b);
 }
 
-static void hevc_take_picture(struct bl_hevc_headers *headers, const struct bl_nal *nal)
+void bl_hevc_take(struct bl_hevc_headers *headers, const struct bl_nal *nal)
 {
+    unsigned type = nal->data[0] >> 1 & 63;
+    if (type == SEQUENCE)
+        hevc_take_sequence(headers, nal);
+    if (type != PICTURE)
+        return;
     struct bl_bits b = bl_nal_bits(nal, 2);
     uint32_t number = bl_bits_unsigned(&b), sequence = bl_bits_unsigned(&b);
     bl_bits_skip(&b, 1);
@@ -214,26 +220,8 @@ static void hevc_take_picture(struct bl_hevc_headers *headers, const struct bl_n
     headers->hides = headers->hides || set.hides;
 }
 
-void bl_hevc_take(struct bl_hevc_headers *headers, const struct bl_nal *nal)
-{
-    unsigned type = nal->data[0] >> 1 & 63;
-    if (type == SEQUENCE)
-        hevc_take_sequence(headers, nal);
-    else if (type == PICTURE)
-        hevc_take_picture(headers, nal);
-}
-
-static const struct bl_hevc_held *headers_hold(const struct bl_hevc_headers *headers, int32_t order)
-{
-    for (int i = 0; i < headers->count; i++) {
-        if (headers->held[i].order == order)
-            return &headers->held[i];
-    }
-    return NULL;
-}
-
-/* Keeps what the picture's references name, and the picture itself; finds whether one that it uses is missing, and what
- * it needs. */
+/* Replaces the held pictures by those that the picture's references name, and the picture itself. Finds whether one
+ * that it uses is missing, and the earliest picture that it needs. */
 static void headers_refer(struct bl_hevc_headers *headers, const struct bl_hevc_references *r, int32_t order,
                           struct bl_hevc_picture *picture)
 {
@@ -242,7 +230,9 @@ static void headers_refer(struct bl_hevc_headers *headers, const struct bl_hevc_
     for (int i = 0; i < r->count; i++) {
         int32_t other = (int32_t)((uint32_t)order + (uint32_t)r->distance[i]);
         bool used = r->used >> i & 1;
-        const struct bl_hevc_held *there = headers_hold(headers, other);
+        const struct bl_hevc_held *there = NULL;
+        for (int k = 0; k < headers->count && !there; k++)
+            there = headers->held[k].order == other ? &headers->held[k] : NULL;
         picture->gap = picture->gap || (used && !there);
         if (used && there && there->needs < picture->needs)
             picture->needs = there->needs;
@@ -254,7 +244,7 @@ static void headers_refer(struct bl_hevc_headers *headers, const struct bl_hevc_
     headers->count = count;
 }
 
-/* The picture's whole order, from its lower bits (8-1). */
+/* Returns the picture order count, whose lower bits the slice has: the value nearest to the previous one (8-1). */
 static int32_t headers_order(const struct bl_hevc_headers *headers, unsigned low, unsigned bits)
 {
     uint32_t whole = UINT32_C(1) << bits, last = (uint32_t)headers->order, last_low = last & (whole - 1);
@@ -266,7 +256,7 @@ static int32_t headers_order(const struct bl_hevc_headers *headers, unsigned low
     return (int32_t)(high + low);
 }
 
-/* Reads the references of a slice; *order: its picture's. False if they are not valid. */
+/* Reads the references of a slice, and the order of its picture into *order. False if they are not valid. */
 static bool slice_read(const struct bl_hevc_headers *headers, struct bl_hevc_sequence *s, struct bl_bits *b,
                        bool restarts, int32_t *order, const struct bl_hevc_references **references)
 {
@@ -277,7 +267,7 @@ static bool slice_read(const struct bl_hevc_headers *headers, struct bl_hevc_seq
         return references_read(s, s->sets, b);
     }
     int bits = 0;
-    while (1 << bits < s->sets)
+    while (1 << bits < s->sets) /* short_term_ref_pic_set_idx has as many bits as the largest number needs */
         bits++;
     unsigned set = bl_bits_get(b, bits);
     *references = &s->set[set];

@@ -1,6 +1,8 @@
-/* See gpu.h. A queue is a CUDA stream. FFmpeg uses it, too, so that its copies from decoded pictures to surfaces are
- * queued before what reads these. All queues of a GPU share its primary context, which FFmpeg creates. We use the
- * driver API, not the runtime: that would be loaded on every start of the tool, and needs a driver of its own age. */
+/* Implements gpu.h with CUDA and FFmpeg's cuda hwaccel.
+ *
+ * A queue is a CUDA stream. FFmpeg uses it, too, so that its copies from decoded pictures to surfaces are queued before
+ * the drawings that read these. All queues of a GPU share its primary context, which FFmpeg creates. We use the driver
+ * API, and not the runtime: that would be loaded on every start of the tool, and needs a driver of its own age. */
 #include "kind/video/gpu.h"
 
 #include <errno.h>
@@ -17,9 +19,6 @@
 #include "kind/video/geometry.h"
 #include "kind/video/options.h"
 
-#define SURFACES 4               /* that we hold at once, beyond those that the decoder needs */
-#define SPARE ((size_t)64 << 20) /* bytes: with so much free, lack of memory is not why the driver failed */
-
 struct bl_gpu {
     struct bl_driver driver;
     struct bl_device device[BL_GPUS_MAX];
@@ -28,6 +27,7 @@ struct bl_gpu {
     atomic_int turn; /* of the next queue */
 };
 
+/* A CUDA stream on one GPU, with its events. */
 struct bl_gpu_queue {
     struct bl_gpu *gpu;
     const struct bl_device *device;
@@ -36,45 +36,40 @@ struct bl_gpu_queue {
     AVBufferRef *buffer; /* FFmpeg's, with the stream */
 };
 
-/* What we know of a codec context; its opaque. */
+/* The opaque of a codec context: what FFmpeg last asked about. */
 struct surfaces {
     struct bl_gpu_stream stream; /* when FFmpeg last asked for surfaces */
     bool refused;                /* FFmpeg could not create a decoder for it */
 };
 
-/* --- the GPUs --------------------------------------------------------------------------------------------------- */
+/* --- GPUs --------------------------------------------------------------------------------------------------------- */
 
-static int devices_open(struct bl_gpu *gpu, const struct bl_gpu_list *list, int present, struct bl_error *e)
+int bl_nvdec_open(struct bl_gpu **out, const char *which, struct bl_error *e)
 {
-    int code = BL_OK, wanted = list->count ? list->count : present < BL_GPUS_MAX ? present : BL_GPUS_MAX;
+    struct bl_gpu_list list;
+    int present;
+    *out = NULL;
+    BL_TRY(bl_gpu_list_parse(&list, which, e));
+    struct bl_gpu *gpu = calloc(1, sizeof *gpu);
+    if (!gpu)
+        return bl_error_memory(e);
+    int code = bl_driver_open(&gpu->driver, &present, e);
+    if (code) {
+        free(gpu);
+        return code;
+    }
+    int wanted = list.count ? list.count : present < BL_GPUS_MAX ? present : BL_GPUS_MAX;
     for (int i = 0; i < wanted && !code; i++) {
-        int number = list->count ? list->number[i] : i;
-        if (number >= present)
-            return bl_error_set(e, BL_EUSAGE, "--gpu %d: the GPUs here are 0 to %d", number, present - 1);
+        int number = list.count ? list.number[i] : i;
+        if (number >= present) {
+            code = bl_error_set(e, BL_EUSAGE, "--gpu %d: the GPUs here are 0 to %d", number, present - 1);
+            break;
+        }
         gpu->devices++;
         code = bl_device_open(&gpu->device[i], &gpu->driver, number, e);
         if (!code)
             code = bl_caps_open(&gpu->caps[i], e);
     }
-    return code;
-}
-
-int bl_nvdec_open(struct bl_gpu **out, const char *which, struct bl_error *e)
-{
-    struct bl_gpu_list list;
-    int present, code = bl_gpu_list_parse(&list, which, e);
-    *out = NULL;
-    if (code)
-        return code;
-    struct bl_gpu *gpu = calloc(1, sizeof *gpu);
-    if (!gpu)
-        return bl_error_memory(e);
-    code = bl_driver_open(&gpu->driver, &present, e);
-    if (code) {
-        free(gpu);
-        return code;
-    }
-    code = devices_open(gpu, &list, present, e);
     if (code)
         bl_nvdec_close(gpu);
     else
@@ -99,7 +94,8 @@ int bl_nvdec_version(void)
     return BL_CUDA_VERSION;
 }
 
-/* Restores errno, which the driver may set: the caller may watch it for a lack of memory (bl_error_memory_watch). */
+/* Asks all GPUs. It restores errno, which the driver may set: the caller may watch errno for a lack of memory
+ * (bl_error_memory_watch). */
 static int nvdec_can_decode(struct bl_gpu *gpu, const struct bl_gpu_stream *stream, bool *can, struct bl_error *e)
 {
     int before = errno, code = BL_OK;
@@ -110,6 +106,7 @@ static int nvdec_can_decode(struct bl_gpu *gpu, const struct bl_gpu_stream *stre
     return code;
 }
 
+/* Adds up the engines of all GPUs; 0 if one of the drivers is too old to report them. */
 static int nvdec_engines(struct bl_gpu *gpu, int *engines, struct bl_error *e)
 {
     int code = BL_OK, sum = 0, own = 1;
@@ -121,23 +118,25 @@ static int nvdec_engines(struct bl_gpu *gpu, int *engines, struct bl_error *e)
     return code;
 }
 
-/* --- queues ------------------------------------------------------------------------------------------------------ */
+/* --- queues ------------------------------------------------------------------------------------------------------- */
 
 static const CudaFunctions *queue_cuda(const struct bl_gpu_queue *queue)
 {
     return queue->device->driver->cuda;
 }
 
-/* Makes a call of the driver on the queue's GPU, and gives the code for its result: "GPU 0 cannot WHAT". */
+/* Calls the driver on the queue's GPU, and gives the code for the result, with the message "GPU 0 cannot WHAT: ...". */
 #define QUEUE_CALL(queue, what, call, e)                                                                               \
     (bl_device_enter((queue)->device, e) ? BL_EFAIL                                                                    \
                                          : bl_device_leave((queue)->device, what, queue_cuda(queue)->call, e))
 
+/* Returns the driver's number for an address in the GPU's memory. */
 static CUdeviceptr device_address(const void *memory)
 {
     return (CUdeviceptr)(uintptr_t)memory;
 }
 
+/* Closes a queue, or what queue_open has made of it. */
 static void queue_close(struct bl_gpu_queue *queue)
 {
     struct bl_error none = {0};
@@ -154,30 +153,8 @@ static void queue_close(struct bl_gpu_queue *queue)
     free(queue);
 }
 
-/* Makes another FFmpeg context of the GPU, with this queue's stream. */
-static int queue_make_buffer(struct bl_gpu_queue *queue, struct bl_error *e)
-{
-    queue->buffer = av_hwdevice_ctx_alloc(AV_HWDEVICE_TYPE_CUDA);
-    if (!queue->buffer)
-        return bl_error_memory(e);
-    AVCUDADeviceContext *own = ((AVHWDeviceContext *)(void *)queue->buffer->data)->hwctx;
-    own->cuda_ctx = queue->device->context;
-    own->stream = queue->stream;
-    if (av_hwdevice_ctx_init(queue->buffer) < 0)
-        return bl_error_set(e, BL_EFAIL, "GPU %d cannot be used: FFmpeg cannot create a context on it",
-                            queue->device->number);
-    return BL_OK;
-}
-
-static int queue_make_stream(struct bl_gpu_queue *queue, struct bl_error *e)
-{
-    BL_TRY(bl_device_enter(queue->device, e));
-    CUresult result = queue_cuda(queue)->cuStreamCreate(&queue->stream, CU_STREAM_NON_BLOCKING);
-    for (int i = 0; i < BL_GPU_EVENTS && result == CUDA_SUCCESS; i++)
-        result = queue_cuda(queue)->cuEventCreate(&queue->event[i], CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING);
-    return bl_device_leave(queue->device, "create a stream", result, e);
-}
-
+/* Opens a queue on the next GPU in turn: a stream with its events, and an FFmpeg context of the GPU with that stream.
+ */
 static int queue_open(struct bl_gpu *gpu, struct bl_gpu_queue **out, struct bl_error *e)
 {
     struct bl_gpu_queue *queue = calloc(1, sizeof *queue);
@@ -185,9 +162,27 @@ static int queue_open(struct bl_gpu *gpu, struct bl_gpu_queue **out, struct bl_e
         return bl_error_memory(e);
     queue->gpu = gpu;
     queue->device = &gpu->device[(unsigned)atomic_fetch_add(&gpu->turn, 1) % (unsigned)gpu->devices];
-    int code = queue_make_stream(queue, e);
-    if (!code)
-        code = queue_make_buffer(queue, e);
+    int code = bl_device_enter(queue->device, e);
+    if (code)
+        goto out;
+    CUresult result = queue_cuda(queue)->cuStreamCreate(&queue->stream, CU_STREAM_NON_BLOCKING);
+    for (int i = 0; i < BL_GPU_EVENTS && result == CUDA_SUCCESS; i++)
+        result = queue_cuda(queue)->cuEventCreate(&queue->event[i], CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING);
+    code = bl_device_leave(queue->device, "create a stream", result, e);
+    if (code)
+        goto out;
+    queue->buffer = av_hwdevice_ctx_alloc(AV_HWDEVICE_TYPE_CUDA);
+    if (!queue->buffer) {
+        code = bl_error_memory(e);
+        goto out;
+    }
+    AVCUDADeviceContext *own = ((AVHWDeviceContext *)(void *)queue->buffer->data)->hwctx;
+    own->cuda_ctx = queue->device->context;
+    own->stream = queue->stream;
+    if (av_hwdevice_ctx_init(queue->buffer) < 0)
+        code = bl_error_set(e, BL_EFAIL, "GPU %d cannot be used: FFmpeg cannot create a context on it",
+                            queue->device->number);
+out:
     if (code)
         queue_close(queue);
     else
@@ -220,7 +215,7 @@ static void queue_free(struct bl_gpu_queue *queue, enum bl_gpu_memory kind, void
     (void)bl_device_leave(queue->device, "free memory", result, &none);
 }
 
-/* Copies from pageable memory return when it has been read. */
+/* A copy from pageable memory returns when that was read, so that the caller may reuse it. */
 static int queue_upload(struct bl_gpu_queue *queue, void *to, const void *from, size_t bytes, struct bl_error *e)
 {
     return QUEUE_CALL(queue, "copy", cuMemcpyHtoDAsync(device_address(to), from, bytes, queue->stream), e);
@@ -236,9 +231,10 @@ static int queue_clear(struct bl_gpu_queue *queue, void *to, size_t bytes, struc
     return QUEUE_CALL(queue, "clear memory", cuMemsetD8Async(device_address(to), 0, bytes, queue->stream), e);
 }
 
-static unsigned grid_size(int32_t whole, unsigned part)
+/* Returns the number of blocks of `part` threads that cover all of them. */
+static unsigned grid_size(int32_t threads, unsigned part)
 {
-    return ((unsigned)whole + part - 1) / part;
+    return ((unsigned)threads + part - 1) / part;
 }
 
 static int queue_draw(struct bl_gpu_queue *queue, const struct bl_nv12_rgb *picture, struct bl_error *e)
@@ -262,9 +258,10 @@ static int queue_wait(struct bl_gpu_queue *queue, int number, struct bl_error *e
     return QUEUE_CALL(queue, "finish its work", cuEventSynchronize(queue->event[number]), e);
 }
 
-/* --- decoders --------------------------------------------------------------------------------------------------- */
+/* --- decoders ----------------------------------------------------------------------------------------------------- */
 
-/* FFmpeg asks again, without offering surfaces, if it could not create a hardware decoder. */
+/* Accepts surfaces of the formats that the kernel can draw. FFmpeg asks again, without offering surfaces, if it could
+ * not create a hardware decoder. */
 static enum AVPixelFormat codec_get_format(AVCodecContext *codec, const enum AVPixelFormat *formats)
 {
     struct surfaces *surfaces = codec->opaque;
@@ -281,6 +278,7 @@ static void queue_close_codec(struct bl_gpu_queue *queue, AVCodecContext **codec
     avcodec_free_context(codec);
 }
 
+/* Opens a decoder that outputs surfaces; see struct bl_gpu_functions. */
 static int queue_open_codec(struct bl_gpu_queue *queue, const AVCodecParameters *parameters, AVCodecContext **out,
                             struct bl_error *e)
 {
@@ -293,7 +291,7 @@ static int queue_open_codec(struct bl_gpu_queue *queue, const AVCodecParameters 
     codec->opaque = av_mallocz(sizeof(struct surfaces));
     codec->hw_device_ctx = av_buffer_ref(queue->buffer);
     codec->thread_count = 1;
-    codec->extra_hw_frames = SURFACES;
+    codec->extra_hw_frames = 4; /* surfaces that we hold at once, beyond those that the decoder needs */
     codec->max_pixels = BL_AREA_MAX;
     codec->get_format = codec_get_format;
     int code = BL_OK;
@@ -310,35 +308,30 @@ static int queue_open_codec(struct bl_gpu_queue *queue, const AVCodecParameters 
     return code;
 }
 
-/* Fails if something that was queued has failed. */
-static int queue_check(const struct bl_gpu_queue *queue, struct bl_error *e)
-{
-    BL_TRY(bl_device_enter(queue->device, e));
-    CUresult result = queue_cuda(queue)->cuStreamQuery(queue->stream);
-    return bl_device_leave(queue->device, "decode", result == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : result, e);
-}
-
-/* FFmpeg does not report why the driver refused a picture. If memory is left, the content is to blame. */
-static int queue_check_memory(struct bl_gpu_queue *queue, struct bl_error *e)
-{
-    void *spare = NULL;
-    int code = queue_alloc(queue, BL_GPU_OWN, SPARE, &spare, e);
-    queue_free(queue, BL_GPU_OWN, spare);
-    return code;
-}
-
+/* Finds the cause of a decoder error; see struct bl_gpu_functions. */
 static int queue_diagnose(struct bl_gpu_queue *queue, const AVCodecContext *codec, bool refused, struct bl_error *e)
 {
     const struct surfaces *surfaces = codec->opaque;
-    BL_TRY(queue_check(queue, e));
-    if (!surfaces->refused)
-        return refused ? queue_check_memory(queue, e) : BL_OK;
+    const struct bl_gpu_stream *s = &surfaces->stream;
+    /* An operation that was queued before may have failed. */
+    BL_TRY(bl_device_enter(queue->device, e));
+    CUresult result = queue_cuda(queue)->cuStreamQuery(queue->stream);
+    BL_TRY(bl_device_leave(queue->device, "decode", result == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : result, e));
+    if (!surfaces->refused && !refused)
+        return BL_OK;
+    if (!surfaces->refused) {
+        /* FFmpeg does not report why the driver refused a picture. If 64 MiB are left, the content is to blame. */
+        void *spare = NULL;
+        int code = queue_alloc(queue, BL_GPU_OWN, (size_t)64 << 20, &spare, e);
+        queue_free(queue, BL_GPU_OWN, spare);
+        return code;
+    }
     bool can = false;
-    BL_TRY(nvdec_can_decode(queue->gpu, &surfaces->stream, &can, e));
-    if (can) /* in general, so now its memory is full */
+    BL_TRY(nvdec_can_decode(queue->gpu, s, &can, e));
+    if (can) /* in general, so that its memory must be full now */
         return BL_GPU_FULL;
     return bl_error_set(e, BL_EDATA, "the GPU does not decode it from some frame on (%s, %dx%d)",
-                        av_get_pix_fmt_name(surfaces->stream.format), surfaces->stream.width, surfaces->stream.height);
+                        av_get_pix_fmt_name(s->format), s->width, s->height);
 }
 
 const struct bl_gpu_functions bl_nvdec_functions = {

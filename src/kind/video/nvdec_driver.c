@@ -1,3 +1,4 @@
+/* Loads NVIDIA's driver, opens GPUs, and asks what they can decode; see nvdec_driver.h. */
 #include "kind/video/nvdec_driver.h"
 
 #include <dlfcn.h>
@@ -13,9 +14,8 @@
 
 /* --- shared libraries --------------------------------------------------------------------------------------------- */
 
-#define NO_DEVICE ((CUresult)100) /* CUDA_ERROR_NO_DEVICE */
-
-/* ISO C does not promise that pointers to objects and functions have one size; here they do. */
+/* Loads a function into the pointer at `function`. ISO C does not promise that pointers to objects and functions have
+ * one size; POSIX does. */
 static bool driver_load_symbol(void *library, const char *name, void *function)
 {
     void *found = dlsym(library, name);
@@ -23,47 +23,39 @@ static bool driver_load_symbol(void *library, const char *name, void *function)
     return found != NULL;
 }
 
-static bool driver_load_cuda(struct bl_driver *d)
-{
-    if (cuda_load_functions(&d->cuda, NULL) < 0)
-        return false;
-    d->library = dlopen("libcuda.so.1", RTLD_LAZY);
-    return d->library && driver_load_symbol(d->library, "cuMemHostAlloc", &d->host_alloc) &&
-           driver_load_symbol(d->library, "cuMemFreeHost", &d->host_free) &&
-           driver_load_symbol(d->library, "cuDriverGetVersion", &d->version);
-}
-
+/* Returns the driver's text for an error, which needs no freeing. */
 static const char *driver_error_text(const struct bl_driver *d, CUresult result)
 {
     const char *text = NULL;
     return d->cuda->cuGetErrorString(result, &text) == CUDA_SUCCESS && text ? text : "an unknown error";
 }
 
-static int driver_init(const struct bl_driver *d, int *devices, struct bl_error *e)
-{
-    CUresult result = d->cuda->cuInit(0);
-    *devices = 0;
-    if (result == CUDA_SUCCESS)
-        result = d->cuda->cuDeviceGetCount(devices);
-    if (result == NO_DEVICE || (result == CUDA_SUCCESS && *devices < 1))
-        return bl_error_set(e, BL_EFAIL, "no NVIDIA GPU found");
-    if (result != CUDA_SUCCESS)
-        return bl_error_set(e, BL_EFAIL, "the GPUs cannot be used: %s", driver_error_text(d, result));
-    return BL_OK;
-}
-
 int bl_driver_open(struct bl_driver *d, int *devices, struct bl_error *e)
 {
-    int code;
+    const CUresult no_device = (CUresult)100; /* CUDA_ERROR_NO_DEVICE */
+    int code = BL_OK;
     *d = (struct bl_driver){0};
-    if (!driver_load_cuda(d))
+    if (cuda_load_functions(&d->cuda, NULL) >= 0)
+        d->library = dlopen("libcuda.so.1", RTLD_LAZY);
+    if (!d->library || !driver_load_symbol(d->library, "cuMemHostAlloc", &d->host_alloc) ||
+        !driver_load_symbol(d->library, "cuMemFreeHost", &d->host_free) ||
+        !driver_load_symbol(d->library, "cuDriverGetVersion", &d->version)) {
         code = bl_error_set(e, BL_EFAIL, "no NVIDIA driver found (libcuda.so.1)");
-    else
-        code = driver_init(d, devices, e);
-    if (!code && (cuvid_load_functions(&d->video, NULL) < 0 || !d->video->cuvidGetDecoderCaps))
+        goto out;
+    }
+    *devices = 0;
+    CUresult result = d->cuda->cuInit(0);
+    if (result == CUDA_SUCCESS)
+        result = d->cuda->cuDeviceGetCount(devices);
+    if (result == no_device || (result == CUDA_SUCCESS && *devices < 1))
+        code = bl_error_set(e, BL_EFAIL, "no NVIDIA GPU found");
+    else if (result != CUDA_SUCCESS)
+        code = bl_error_set(e, BL_EFAIL, "the GPUs cannot be used: %s", driver_error_text(d, result));
+    else if (cuvid_load_functions(&d->video, NULL) < 0 || !d->video->cuvidGetDecoderCaps)
         code = bl_error_set(e, BL_EFAIL,
                             "the driver's video library (libnvcuvid.so.1) is missing or too old: in a container, set "
                             "NVIDIA_DRIVER_CAPABILITIES=compute,video,utility");
+out:
     if (code)
         bl_driver_close(d);
     return code;
@@ -78,7 +70,8 @@ void bl_driver_close(struct bl_driver *d)
     *d = (struct bl_driver){0};
 }
 
-/* BL_OK for CUDA_SUCCESS; else BL_EFAIL: "GPU 0 cannot copy: an illegal memory access was encountered (...)". */
+/* Returns BL_OK for CUDA_SUCCESS. Otherwise it returns BL_EFAIL with a message such as "GPU 0 cannot copy: an illegal
+ * memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS)". */
 static int driver_check(const struct bl_driver *d, int number, const char *what, CUresult result, struct bl_error *e)
 {
     const char *name = NULL;
@@ -105,38 +98,29 @@ int bl_device_leave(const struct bl_device *device, const char *what, CUresult r
     return code;
 }
 
-/* A driver older than the compiler may not be able to load the kernel. */
-static int kernel_report(const struct bl_driver *driver, const struct bl_error *why, struct bl_error *e)
-{
-    int has = 0, built = BL_CUDA_VERSION;
-    if (driver->version(&has) != CUDA_SUCCESS || has >= built)
-        return bl_error_set(e, BL_EFAIL, "%s", why->text);
-    return bl_error_set(e, BL_EFAIL, "%s: the NVIDIA driver supports CUDA %d.%d, bload was built with %d.%d", why->text,
-                        has / 1000, has % 1000 / 10, built / 1000, built % 1000 / 10);
-}
-
-static int kernel_load(struct bl_device *device, struct bl_error *e)
-{
-    const CudaFunctions *f = device->driver->cuda;
-    struct bl_error why = {0};
-    BL_TRY(bl_device_enter(device, e));
-    CUresult result = f->cuModuleLoadData(&device->module, bl_nv12_rgb_image);
-    if (result == CUDA_SUCCESS)
-        result = f->cuModuleGetFunction(&device->kernel, device->module, BL_NV12_RGB_KERNEL);
-    int code = bl_device_leave(device, "load the kernel of this build", result, &why);
-    return code ? kernel_report(device->driver, &why, e) : BL_OK;
-}
-
 int bl_device_open(struct bl_device *device, const struct bl_driver *driver, int number, struct bl_error *e)
 {
+    const CudaFunctions *f = driver->cuda;
     char name[16];
+    struct bl_error why = {0};
     *device = (struct bl_device){.driver = driver, .number = number};
     snprintf(name, sizeof name, "%d", number);
     if (av_hwdevice_ctx_create(&device->buffer, AV_HWDEVICE_TYPE_CUDA, name, NULL, AV_CUDA_USE_PRIMARY_CONTEXT) < 0)
         return bl_error_set(e, BL_EFAIL, "GPU %d cannot be used: FFmpeg cannot create a context on it", number);
     const AVCUDADeviceContext *own = ((AVHWDeviceContext *)(void *)device->buffer->data)->hwctx;
     device->context = own->cuda_ctx;
-    return kernel_load(device, e);
+    BL_TRY(bl_device_enter(device, e));
+    CUresult result = f->cuModuleLoadData(&device->module, bl_nv12_rgb_image);
+    if (result == CUDA_SUCCESS)
+        result = f->cuModuleGetFunction(&device->kernel, device->module, BL_NV12_RGB_KERNEL);
+    if (!bl_device_leave(device, "load the kernel of this build", result, &why))
+        return BL_OK;
+    /* A driver older than the compiler may not be able to load the kernel: then the message names both versions. */
+    int has = 0, built = BL_CUDA_VERSION;
+    if (driver->version(&has) != CUDA_SUCCESS || has >= built)
+        return bl_error_set(e, BL_EFAIL, "%s", why.text);
+    return bl_error_set(e, BL_EFAIL, "%s: the NVIDIA driver supports CUDA %d.%d, bload was built with %d.%d", why.text,
+                        has / 1000, has % 1000 / 10, built / 1000, built % 1000 / 10);
 }
 
 void bl_device_close(struct bl_device *device)
@@ -151,6 +135,7 @@ void bl_device_close(struct bl_device *device)
 
 #define DEPTHS 3 /* 8, 10 and 12 bits */
 
+/* The driver's answer about one codec and depth. An answer that failed stays unknown. */
 struct answer {
     bool known;
     CUVIDDECODECAPS caps;
@@ -179,33 +164,28 @@ void bl_caps_close(struct bl_caps *caps)
     free(caps);
 }
 
-/* Answers that fail are not kept. */
-static int caps_ask(const struct bl_device *device, cudaVideoCodec codec, int depth, struct answer *answer,
-                    struct bl_error *e)
-{
-    if (answer->known)
-        return BL_OK;
-    answer->caps = (CUVIDDECODECAPS){
-        .eCodecType = codec, .eChromaFormat = cudaVideoChromaFormat_420, .nBitDepthMinus8 = (unsigned)depth - 8};
-    int code = bl_device_enter(device, e);
-    if (!code)
-        code = bl_device_leave(device, "report what it can decode",
-                               device->driver->video->cuvidGetDecoderCaps(&answer->caps), e);
-    answer->known = !code;
-    return code;
-}
-
+/* Finds the answer about a codec and depth, and asks the driver if it is not known. */
 static int caps_find(struct bl_caps *caps, const struct bl_device *device, cudaVideoCodec codec, int depth,
                      CUVIDDECODECAPS *out, struct bl_error *e)
 {
     struct answer *answer = &caps->answer[codec][(depth - 8) / 2];
+    int code = BL_OK;
     pthread_mutex_lock(&caps->lock);
-    int code = caps_ask(device, codec, depth, answer, e);
+    if (!answer->known) {
+        answer->caps = (CUVIDDECODECAPS){
+            .eCodecType = codec, .eChromaFormat = cudaVideoChromaFormat_420, .nBitDepthMinus8 = (unsigned)depth - 8};
+        code = bl_device_enter(device, e);
+        if (!code)
+            code = bl_device_leave(device, "report what it can decode",
+                                   device->driver->video->cuvidGetDecoderCaps(&answer->caps), e);
+        answer->known = !code;
+    }
     *out = answer->caps;
     pthread_mutex_unlock(&caps->lock);
     return code;
 }
 
+/* Finds the driver's number for a codec; false: it has none. */
 static bool codec_to_cuvid(enum AVCodecID id, cudaVideoCodec *codec)
 {
     static const struct {

@@ -1,3 +1,4 @@
+/* Option values that several files interpret: channels, the list of GPUs, and the picker of frames. See options.h. */
 #include "kind/video/options.h"
 
 #include <string.h>
@@ -6,6 +7,7 @@
 
 /* --- channels of a pixel ------------------------------------------------------------------------------------------ */
 
+/* The number and type of the values of a pixel. */
 static const struct {
     int64_t count;
     enum bl_dtype dtype;
@@ -27,19 +29,6 @@ int bl_channels_bytes(enum bl_channels channels)
 
 /* --- list of GPUs ------------------------------------------------------------------------------------------------- */
 
-static int gpu_list_add(struct bl_gpu_list *list, const char *text, size_t size)
-{
-    int64_t number;
-    if (list->count == BL_GPUS_MAX || !bl_text_to_int(text, size, 0, 9999, &number))
-        return -1;
-    for (int i = 0; i < list->count; i++) {
-        if (list->number[i] == number)
-            return -1;
-    }
-    list->number[list->count++] = (int)number;
-    return 0;
-}
-
 int bl_gpu_list_parse(struct bl_gpu_list *list, const char *text, struct bl_error *e)
 {
     list->count = 0;
@@ -47,9 +36,14 @@ int bl_gpu_list_parse(struct bl_gpu_list *list, const char *text, struct bl_erro
         return BL_OK;
     for (const char *at = text;; at++) {
         size_t size = strcspn(at, ",");
-        if (gpu_list_add(list, at, size))
+        int64_t number;
+        bool good = list->count < BL_GPUS_MAX && bl_text_to_int(at, size, 0, 9999, &number);
+        for (int i = 0; good && i < list->count; i++)
+            good = list->number[i] != number;
+        if (!good)
             return bl_error_set(e, BL_EUSAGE, "--gpu '%s': write all, or numbers separated by commas, such as 0,1",
                                 text);
+        list->number[list->count++] = (int)number;
         at += size;
         if (!*at)
             return BL_OK;
@@ -108,7 +102,8 @@ void bl_pick_set_origin(struct bl_pick *pick, int64_t origin)
     pick->origin_known = true;
 }
 
-/* The output nearest to a time, halves away from 0; clamped to 0...INT64_MAX. */
+/* Returns the output nearest to a time, halves away from 0; clamped to 0...INT64_MAX. The product of two 64-bit numbers
+ * needs 128 bits. */
 static int64_t pick_output_at(const struct bl_pick *pick, int64_t time)
 {
     __int128 product = ((__int128)time - pick->origin) * pick->num;
@@ -117,6 +112,7 @@ static int64_t pick_output_at(const struct bl_pick *pick, int64_t time)
     return output > INT64_MAX ? INT64_MAX : output < 0 ? 0 : (int64_t)output;
 }
 
+/* Fills the outputs up to this one with the previous frame; returns their number. */
 static int64_t pick_fill(struct bl_pick *pick, int64_t output)
 {
     int64_t times = output > pick->next ? output - pick->next : 0;
@@ -129,13 +125,7 @@ static int64_t pick_fill(struct bl_pick *pick, int64_t output)
     return times;
 }
 
-static void pick_begin(struct bl_pick *pick, int64_t time)
-{
-    if (!pick->origin_known)
-        pick->origin = time;
-    pick->lead = pick->next = pick_output_at(pick, time);
-}
-
+/* Returns whether the previous frame is one of those that the stride takes, as 0 or 1. */
 static int64_t pick_by_stride(struct bl_pick *pick)
 {
     int64_t times = pick->pushed > 0 && (pick->pushed - 1) % pick->stride == 0;
@@ -146,12 +136,15 @@ static int64_t pick_by_stride(struct bl_pick *pick)
 int64_t bl_pick_push(struct bl_pick *pick, int64_t time)
 {
     int64_t times = 0;
-    if (pick->stride > 0)
+    if (pick->stride > 0) {
         times = pick_by_stride(pick);
-    else if (pick->pushed == 0)
-        pick_begin(pick, time);
-    else if (time != BL_PICK_UNKNOWN)
+    } else if (pick->pushed == 0) {
+        if (!pick->origin_known)
+            pick->origin = time;
+        pick->lead = pick->next = pick_output_at(pick, time);
+    } else if (time != BL_PICK_UNKNOWN) {
         times = pick_fill(pick, pick_output_at(pick, time));
+    }
     pick->pushed++;
     return times;
 }

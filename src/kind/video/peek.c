@@ -1,3 +1,8 @@
+/* Examines packets codec by codec, as peek.h describes.
+ *
+ * The table codecs has a function for each codec, which sets the members of struct bl_peek that depend on the codec;
+ * bl_peek_packet sets the others. In doubt a function sets peek->suspicious, which costs time alone: the file is
+ * decoded then. */
 #include "kind/video/peek.h"
 
 #include <libavutil/pixfmt.h>
@@ -5,7 +10,7 @@
 
 /* --- H.264 and H.265 ---------------------------------------------------------------------------------------------- */
 
-/* What the units of a packet have. */
+/* The kinds of units that a packet has. */
 struct unit_kinds {
     bool instant;           /* an instant refresh (IDR) */
     bool open;              /* another picture at which decoding may begin (CRA, BLA) */
@@ -13,11 +18,12 @@ struct unit_kinds {
     bool referred;          /* a slice of a picture that others may refer to, or what is no slice and no message */
 };
 
-/* Looks at a NAL unit of at least two bytes; returns how many pictures begin in it. */
+/* Examines a NAL unit of at least two bytes; returns how many pictures begin in it. */
 typedef int nal_peek(struct bl_peek *peek, const struct bl_nal *nal, struct unit_kinds *kinds);
 
-/* Every access unit should have one picture. An instant refresh resets the decoder; if parameter sets may come with any
- * picture, it must bring its own. */
+/* Examines the units of a packet; returns the number of pictures, at least 1. Every access unit should have one
+ * picture. An instant refresh resets the decoder; if parameter sets may come with any picture, it must bring its own.
+ */
 static int access_unit_peek(struct bl_peek *peek, const uint8_t *data, size_t size, struct unit_kinds *kinds,
                             nal_peek *peek_nal)
 {
@@ -41,7 +47,7 @@ static int access_unit_peek(struct bl_peek *peek, const uint8_t *data, size_t si
     return pictures > 0 ? pictures : 1;
 }
 
-/* FFmpeg ignores a message that does not say which curve it prefers. */
+/* Notes the curve that a message prefers. As FFmpeg does, it ignores a message without a known curve. */
 static void peek_prefer(struct bl_peek *peek, const struct bl_nal *nal, size_t head)
 {
     uint8_t transfer = bl_nal_preferred_transfer(nal, head);
@@ -60,6 +66,7 @@ enum {
     H264_FILLER = 12
 };
 
+/* Examines a unit of H.264, for access_unit_peek. */
 static int h264_peek_nal(struct bl_peek *peek, const struct bl_nal *nal, struct unit_kinds *kinds)
 {
     unsigned type = nal->data[0] & 31;
@@ -82,7 +89,7 @@ static int h264_peek_nal(struct bl_peek *peek, const struct bl_nal *nal, struct 
     return 1;
 }
 
-/* The pictures that begin in a packet, at least 1. */
+/* Examines a packet of H.264. */
 static int peek_h264(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
     struct unit_kinds kinds = {0};
@@ -108,7 +115,8 @@ enum {
     HEVC_MESSAGE_BEHIND = 40
 };
 
-/* Looks at a picture of the base layer. */
+/* Examines the first slice of a picture of the base layer. Leading pictures behind a CRA picture (RASL) need earlier
+ * ones: if the stream begins there, a decoder drops them. */
 static void hevc_peek_picture(struct bl_peek *peek, const struct bl_nal *nal, unsigned type)
 {
     bool restarts = false;
@@ -134,6 +142,7 @@ static void hevc_peek_picture(struct bl_peek *peek, const struct bl_nal *nal, un
     peek->tags = picture.tags;
 }
 
+/* Examines a unit of H.265, for access_unit_peek. Only the base layer is decoded. */
 static int hevc_peek_nal(struct bl_peek *peek, const struct bl_nal *nal, struct unit_kinds *kinds)
 {
     unsigned type = nal->data[0] >> 1 & 63, layer = (nal->data[0] & 1u) << 5 | nal->data[1] >> 3;
@@ -157,6 +166,7 @@ static int hevc_peek_nal(struct bl_peek *peek, const struct bl_nal *nal, struct 
     return 1;
 }
 
+/* Examines a packet of H.265. */
 static int peek_hevc(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
     struct unit_kinds kinds = {0};
@@ -166,7 +176,7 @@ static int peek_hevc(struct bl_peek *peek, const uint8_t *data, size_t size)
     return pictures;
 }
 
-/* A parameter set of the container. */
+/* Takes a parameter set from the container, for bl_nal_headers. */
 static void peek_take(void *to, const struct bl_nal *nal)
 {
     struct bl_peek *peek = to;
@@ -174,13 +184,6 @@ static void peek_take(void *to, const struct bl_nal *nal)
         bl_h264_take(&peek->h264, nal);
     else if (((nal->data[0] & 1u) << 5 | nal->data[1] >> 3) == 0)
         bl_hevc_take(&peek->hevc, nal);
-}
-
-/* Takes the headers that a container has, or a packet brings in their place. */
-static void peek_nal_headers(struct bl_peek *peek, const uint8_t *record, size_t size)
-{
-    peek->nal_length = bl_nal_length(peek->id, record, size);
-    bl_nal_headers(peek->id, record, size, peek_take, peek);
 }
 
 /* --- codecs ------------------------------------------------------------------------------------------------------- */
@@ -191,8 +194,7 @@ struct bl_peek_codec {
     int (*peek)(struct bl_peek *peek, const uint8_t *data, size_t size); /* NULL: every packet is a frame */
 };
 
-/* VP8 */
-
+/* Examines a frame of VP8: its header has a tag of three bytes with the size of the first partition (RFC 6386, 9.1). */
 static int vp8_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
     if (size < 3) {
@@ -209,8 +211,7 @@ static int vp8_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
     return shown;
 }
 
-/* VP9 */
-
+/* Examines a frame of VP9 by the beginning of its uncompressed header (VP9 specification 6.2). */
 static int vp9_peek_frame(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
     struct bl_bits b = {.data = data, .size = size};
@@ -235,7 +236,8 @@ static int vp9_peek_frame(struct bl_peek *peek, const uint8_t *data, size_t size
     return shown;
 }
 
-/* A superframe ends with an index: a marker byte, the sizes of the frames, the same byte again. */
+/* Examines a packet of VP9. A superframe, which holds several frames, ends with an index: a marker byte, the sizes of
+ * the frames, the same byte again (annex B). */
 static int vp9_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
     uint8_t last = size ? data[size - 1] : 0;
@@ -261,11 +263,10 @@ static int vp9_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
     return shown;
 }
 
-/* AV1 */
-
 enum { OBU_SEQUENCE = 1, OBU_FRAME_HEADER = 3, OBU_FRAME = 6 };
 
-/* Reads an OBU's header at *at and moves *at to its payload. */
+/* Reads an OBU's header at *at and moves *at to its payload, whose size may be given in LEB128 (AV1 specification 5.3).
+ */
 static bool av1_read_obu(const uint8_t *data, size_t size, size_t *at, unsigned *type, size_t *payload)
 {
     uint8_t head = data[*at];
@@ -289,18 +290,8 @@ static bool av1_read_obu(const uint8_t *data, size_t size, size_t *at, unsigned 
     return value <= size - *at;
 }
 
-/* The sequence header that the container has. */
-static void av1_read_configuration(struct bl_peek *peek, const uint8_t *data, size_t size)
-{
-    unsigned type;
-    size_t payload;
-    for (size_t at = 0; at < size && av1_read_obu(data, size, &at, &type, &payload); at += payload) {
-        if (type == OBU_SEQUENCE)
-            (void)bl_av1_sequence_read(data + at, payload, &peek->av1);
-    }
-}
-
-/* A temporal unit shows one frame; anything else (spatial layers, still pictures) is suspicious. */
+/* Examines a temporal unit of AV1, which shows one frame; anything else (spatial layers, still pictures) is suspicious.
+ */
 static int av1_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
     int shown = 0, frames = 0;
@@ -331,34 +322,32 @@ static int av1_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
     return shown > 0 ? shown : 1;
 }
 
-/* MPEG-1, 2 and 4: start codes; B-pictures without both references are not shown. */
-
+/* The types of pictures in MPEG-1, 2 and 4, counted from 0. B-pictures without both references are not shown. */
 enum { INTRA = 0, B = 2 };
 
-/* A picture refers to the last reference picture, a B-picture to the last two. Behind a sequence header a decoder has
- * its own tables of quantisation again. */
-static void mpeg_trace(struct bl_peek *peek, unsigned type)
-{
-    int64_t *last = peek->reference_needs;
-    peek->traced = true;
-    peek->needs = type == INTRA ? peek->packets : type == B ? FFMIN(last[0], last[1]) : last[0];
-    peek->opens = type == INTRA && peek->header;
-    if (type == B)
-        return;
-    last[1] = last[0];
-    last[0] = peek->needs;
-}
-
-static void mpeg_peek_picture(struct bl_peek *peek, unsigned type)
+/* Notes a picture, which refers to the last reference picture, a B-picture to the last two. The references of MPEG-4
+ * are not followed. */
+static void mpeg_peek_picture(struct bl_peek *peek, unsigned type, bool part4)
 {
     if ((peek->packets == 0 && type != INTRA) || (type == B && peek->references < 2))
         peek->suspicious = true;
     if (type != B && peek->references < 2)
         peek->references++;
-    peek->disposable = type == B && peek->codec->id != AV_CODEC_ID_MPEG4; /* MPEG-4 learns its clock from them */
+    peek->disposable = type == B && !part4; /* decoders of MPEG-4 learn its clock from B-pictures, too */
+    if (part4)
+        return;
+    int64_t *last = peek->reference_needs;
+    peek->traced = true;
+    peek->needs = type == INTRA ? peek->packets : type == B ? FFMIN(last[0], last[1]) : last[0];
+    peek->opens = type == INTRA && peek->header; /* behind a sequence header, tables of quantisation begin anew */
+    if (type != B) {
+        last[1] = last[0];
+        last[0] = peek->needs;
+    }
 }
 
-/* A header that differs from the last one begins another stream: the decoder may lose frames in between. */
+/* Compares a header, as a number, with the last one. One that differs begins another stream: the decoder may lose
+ * frames in between. */
 static void mpeg_peek_number(struct bl_peek *peek, uint64_t *last, uint64_t header)
 {
     peek->joined = peek->joined || (*last && *last != header);
@@ -366,7 +355,8 @@ static void mpeg_peek_number(struct bl_peek *peek, uint64_t *last, uint64_t head
     *last = header;
 }
 
-/* MPEG-1, MPEG-2: the picture's size and aspect ratio; MPEG-2: its colours (13818-2 6.2.2.4). */
+/* Examines what begins with a start code in MPEG-1 and MPEG-2: a sequence header has the picture's size and aspect
+ * ratio, an extension of MPEG-2 its colours (13818-2 6.2.2.4). */
 static void mpeg2_peek_unit(struct bl_peek *peek, const uint8_t *at, size_t size)
 {
     enum { HEADER = 0xb3, EXTENSION = 0xb5, SEQUENCE = 1, DISPLAY = 2 };
@@ -389,7 +379,7 @@ static void mpeg2_peek_unit(struct bl_peek *peek, const uint8_t *at, size_t size
     peek->tags.matrix = (uint8_t)bl_bits_get(&b, 8);
 }
 
-/* MPEG-4: all of the video object layer's header, as a number (FNV-1a). */
+/* The same in MPEG-4: the number is a hash (FNV-1a) of all of the video object layer's header. */
 static void mpeg4_peek_unit(struct bl_peek *peek, const uint8_t *at, const uint8_t *end)
 {
     enum { LAYER_FIRST = 0x20, LAYER_LAST = 0x2f };
@@ -402,8 +392,8 @@ static void mpeg4_peek_unit(struct bl_peek *peek, const uint8_t *at, const uint8
     mpeg_peek_number(peek, &peek->mpeg_header, sum | 1);
 }
 
-/* MPEG-1, MPEG-2: at the beginning of a group of pictures; those of the one before are numbered in the order in which
- * they are shown, without gaps (13818-2 6.3.9). Of the first ones some may be cut off. */
+/* Ends a group of pictures of MPEG-1 or MPEG-2 where the next one begins. The pictures of a group are numbered in the
+ * order in which they are shown, without gaps (13818-2 6.3.9), except that the first ones may have been cut off. */
 static void mpeg_begin_group(struct bl_peek *peek)
 {
     int first = -1, last = -1, count = 0;
@@ -421,6 +411,7 @@ static void mpeg_begin_group(struct bl_peek *peek)
     memset(peek->group, 0, sizeof peek->group);
 }
 
+/* Examines a packet of MPEG-1, 2 or 4. */
 static int mpeg_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
     enum { GROUP = 0xb8 };
@@ -437,21 +428,19 @@ static int mpeg_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
             mpeg_begin_group(peek);
         if (*at != (part4 ? 0xb6 : 0x00))
             continue;
-        unsigned type = part4 ? at[1] >> 6 : (at[2] >> 3 & 7) - 1u;
         pictures++;
-        mpeg_peek_picture(peek, type);
-        if (part4)
-            continue;
-        mpeg_trace(peek, type);
-        unsigned shown = (unsigned)at[1] << 2 | at[2] >> 6;
-        peek->group[shown / 64] |= (uint64_t)peek->in_group << shown % 64;
+        mpeg_peek_picture(peek, part4 ? at[1] >> 6 : (at[2] >> 3 & 7) - 1u, part4);
+        unsigned shown = (unsigned)at[1] << 2 | at[2] >> 6; /* temporal_reference */
+        if (!part4)
+            peek->group[shown / 64] |= (uint64_t)peek->in_group << shown % 64;
     }
-    /* MPEG-4: such a short picture may be a placeholder for one that was not coded. */
+    /* So short a picture of MPEG-4 may be a placeholder for one that was not coded. */
     if (pictures != 1 || (part4 && size < 20))
         peek->suspicious = true;
     return pictures > 0 ? pictures : 1;
 }
 
+/* A JPEG picture begins and ends with a marker, behind which padding may follow. */
 static int jpeg_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
     const uint8_t *end = data + size;
@@ -462,6 +451,7 @@ static int jpeg_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
     return 1;
 }
 
+/* A PNG picture begins with a signature and ends with the chunk IEND. */
 static int png_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
     if (size < 20 || memcmp(data, "\x89PNG", 4) != 0 || memcmp(data + size - 8, "IEND", 4) != 0)
@@ -469,7 +459,7 @@ static int png_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
     return 1;
 }
 
-/* A header among the frames begins another stream. */
+/* In Theora a header among the frames begins another stream. */
 static int theora_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
     peek->joined = peek->joined || (size > 0 && data[0] & 0x80);
@@ -477,7 +467,7 @@ static int theora_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
     return 1;
 }
 
-/* The frame's header (SMPTE RDD 36, 5.1.1). */
+/* A ProRes frame has its colours in its header (SMPTE RDD 36, 5.1.1). */
 static int prores_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
     if (size >= 25 && memcmp(data + 4, "icpf", 4) == 0)
@@ -513,29 +503,32 @@ int64_t bl_peek_min_bytes(const AVCodecParameters *codec)
     return row * FFABS((int64_t)codec->height);
 }
 
-/* The headers that the container has, or a packet brings in their place. */
+/* Takes the headers that the container has, or that a packet brings in their place. */
 static void peek_headers(struct bl_peek *peek, const uint8_t *record, size_t size)
 {
     enum AVCodecID codec = peek->codec ? peek->codec->id : AV_CODEC_ID_NONE;
-    if (codec == AV_CODEC_ID_H264 || codec == AV_CODEC_ID_HEVC)
-        peek_nal_headers(peek, record, size);
-    if (codec == AV_CODEC_ID_AV1 && size > 4) /* av1C */
-        av1_read_configuration(peek, record + 4, size - 4);
-}
-
-/* Clears the headers of the codec at hand: those of H.265 are large. */
-static void peek_clear(struct bl_peek *peek, enum AVCodecID codec)
-{
-    memset(peek, 0, offsetof(struct bl_peek, h264));
-    if (codec == AV_CODEC_ID_H264)
-        memset(&peek->h264, 0, sizeof peek->h264);
-    if (codec == AV_CODEC_ID_HEVC)
-        memset(&peek->hevc, 0, sizeof peek->hevc);
+    if (codec == AV_CODEC_ID_H264 || codec == AV_CODEC_ID_HEVC) {
+        peek->nal_length = bl_nal_length(peek->id, record, size);
+        bl_nal_headers(peek->id, record, size, peek_take, peek);
+    }
+    if (codec != AV_CODEC_ID_AV1 || size <= 4)
+        return;
+    unsigned type; /* av1C has four bytes before its OBUs */
+    size_t payload;
+    for (size_t at = 4; at < size && av1_read_obu(record, size, &at, &type, &payload); at += payload) {
+        if (type == OBU_SEQUENCE)
+            (void)bl_av1_sequence_read(record + at, payload, &peek->av1);
+    }
 }
 
 void bl_peek_init(struct bl_peek *peek, const AVCodecParameters *codec)
 {
-    peek_clear(peek, codec->codec_id);
+    /* Only the headers of the codec at hand are cleared: those of H.265 are large. */
+    memset(peek, 0, offsetof(struct bl_peek, h264));
+    if (codec->codec_id == AV_CODEC_ID_H264)
+        memset(&peek->h264, 0, sizeof peek->h264);
+    if (codec->codec_id == AV_CODEC_ID_HEVC)
+        memset(&peek->hevc, 0, sizeof peek->hevc);
     peek->id = codec->codec_id;
     peek->min_bytes = bl_peek_min_bytes(codec);
     peek->tags = peek->av1 = BL_PICTURE_UNTAGGED;
@@ -547,35 +540,24 @@ void bl_peek_init(struct bl_peek *peek, const AVCodecParameters *codec)
         peek_headers(peek, codec->extradata, (size_t)codec->extradata_size);
 }
 
-/* Headers that come with a packet; other decoders may lose frames by them. */
-static void peek_new_headers(struct bl_peek *peek, const AVPacket *packet)
-{
-    size_t size = 0;
-    const uint8_t *record = av_packet_get_side_data(packet, AV_PKT_DATA_NEW_EXTRADATA, &size);
-    if (!record || size == 0)
-        return;
-    enum AVCodecID codec = peek->codec ? peek->codec->id : AV_CODEC_ID_NONE;
-    if (codec == AV_CODEC_ID_H264 || codec == AV_CODEC_ID_HEVC || codec == AV_CODEC_ID_AV1)
-        peek_headers(peek, record, size);
-    else
-        peek->suspicious = true;
-}
-
-/* The first packet shows whether the stream begins between keyframes. */
-static void peek_begin(struct bl_peek *peek, const AVPacket *packet)
-{
-    enum bl_entry entry = bl_entry_find(peek->id, peek->nal_length, packet);
-    peek->midway = !(packet->flags & AV_PKT_FLAG_KEY) || entry == BL_ENTRY_NO;
-    peek->unsure = peek->midway && entry == BL_ENTRY_UNKNOWN;
-}
-
 int bl_peek_packet(struct bl_peek *peek, const AVPacket *packet)
 {
     const struct bl_peek_codec *codec = peek->codec;
-    peek_new_headers(peek, packet);
-    if (peek->packets == 0)
-        peek_begin(peek, packet);
-    peek->keys += (packet->flags & AV_PKT_FLAG_KEY) != 0;
+    enum AVCodecID id = codec ? codec->id : AV_CODEC_ID_NONE;
+    size_t size = 0;
+    const uint8_t *record = av_packet_get_side_data(packet, AV_PKT_DATA_NEW_EXTRADATA, &size);
+    bool fresh = record && size > 0,
+         follows = id == AV_CODEC_ID_H264 || id == AV_CODEC_ID_HEVC || id == AV_CODEC_ID_AV1;
+    if (fresh && follows)
+        peek_headers(peek, record, size);
+    peek->suspicious = peek->suspicious || (fresh && !follows); /* other decoders may lose frames by new headers */
+    bool key = packet->flags & AV_PKT_FLAG_KEY;
+    if (peek->packets == 0) {
+        enum bl_entry entry = bl_entry_find(peek->id, peek->nal_length, packet);
+        peek->midway = !key || entry == BL_ENTRY_NO;
+        peek->unsure = peek->midway && entry == BL_ENTRY_UNKNOWN;
+    }
+    peek->keys += key;
     if (!codec || packet->size <= 0 || packet->size < peek->min_bytes || packet->flags & AV_PKT_FLAG_CORRUPT ||
         peek->midway)
         peek->suspicious = true;

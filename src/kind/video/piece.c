@@ -1,3 +1,8 @@
+/* Decodes pieces; piece.h has the contract.
+ *
+ * bl_piece_decode takes frames from piece_next, which compares each with the timeline or the seek point, and pushes
+ * their times into the picker. The picker tells how often the frame *before* is taken: so a frame is held, and
+ * converted (piece_take_frame) when the next one is there. */
 #include "kind/video/piece.h"
 
 #include <inttypes.h>
@@ -21,6 +26,7 @@ struct bl_convert_options bl_picture_options(const struct bl_video_config *confi
                                        .hdr_tonemap = config->hdr == BL_HDR_TONEMAP};
 }
 
+/* Computes the geometry from the option values and the properties of a picture. */
 static int picture_make_geometry(const struct bl_video_config *config, int width, int height, AVRational sar,
                                  const int32_t *matrix, struct bl_geometry *geometry, struct bl_error *e)
 {
@@ -38,29 +44,12 @@ static int picture_make_geometry(const struct bl_video_config *config, int width
     return bl_geometry_make(geometry, &input, e);
 }
 
-/* The container's display matrix, [9], or NULL. */
+/* Returns the container's display matrix, [9], or NULL. */
 static const int32_t *stream_matrix(const AVStream *stream)
 {
     size_t size = 0;
     const uint8_t *data = bl_compat_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
     return data && size >= 9 * sizeof(int32_t) ? (const int32_t *)(const void *)data : NULL;
-}
-
-/* Whether a decoder must be opened to learn if the stream cannot be decoded, or has pictures that cannot be converted.
- * This takes as long as counting a small file; of the common codecs the packets tell (peek.h). */
-static bool codec_must_open(const AVCodecParameters *codec)
-{
-    switch (codec->codec_id) {
-    case AV_CODEC_ID_HEVC:
-    case AV_CODEC_ID_AV1:
-    case AV_CODEC_ID_H264:
-    case AV_CODEC_ID_VP8:
-    case AV_CODEC_ID_VP9:
-    case AV_CODEC_ID_MPEG4:
-        return false;
-    default:
-        return true;
-    }
 }
 
 bool bl_picture_is_told_by_frames(const struct bl_video_config *config, enum AVCodecID codec)
@@ -76,7 +65,7 @@ int bl_picture_check_frame(const struct bl_video_config *config, const AVFrame *
     return bl_convert_check((enum AVPixelFormat)frame->format, frame->color_trc, frame->colorspace, &options, e);
 }
 
-/* Numbers that nobody has named count as not said, but of AV1. */
+/* Numbers that no standard names count as unspecified, except in AV1, whose decoders hand them on. */
 int bl_picture_check_tags(const struct bl_video_config *config, enum AVCodecID codec, uint32_t transfers,
                           uint32_t matrices, struct bl_error *e)
 {
@@ -94,6 +83,7 @@ int bl_picture_check_tags(const struct bl_video_config *config, enum AVCodecID c
     return code;
 }
 
+/* Opens a decoder, without decoding, and checks the colours that it reports. */
 static int codec_check(const AVCodecParameters *codec, const AVCodec *decoder, const struct bl_convert_options *options,
                        struct bl_error *e)
 {
@@ -115,8 +105,8 @@ static int codec_check(const AVCodecParameters *codec, const AVCodec *decoder, c
     return code;
 }
 
-/* Of Dolby Vision's profiles, 5, 10.0 and 20 have pictures in IPT without another form beside it: they look green and
- * purple as YUV. The others show HDR10, HLG or SDR, which the stream's own tags say. */
+/* Returns BL_EDATA for the profiles 5, 10.0 and 20 of Dolby Vision: their pictures are in IPT and look green and purple
+ * as YUV. The others show HDR10, HLG or SDR, which the stream's own tags name. */
 static int stream_check_dolby_vision(const AVStream *stream, struct bl_error *e)
 {
     size_t size = 0;
@@ -137,17 +127,21 @@ static int stream_check_dolby_vision(const AVStream *stream, struct bl_error *e)
 int bl_picture_check(const struct bl_demux *d, const struct bl_video_config *config, struct bl_error *e)
 {
     const AVCodecParameters *codec = d->stream->codecpar;
-    const AVCodec *decoder = avcodec_find_decoder(codec->codec_id);
+    enum AVCodecID id = codec->codec_id;
+    const AVCodec *decoder = avcodec_find_decoder(id);
     if (!decoder)
-        return bl_error_set(e, BL_EDATA, "no decoder for %s",
-                            codec->codec_id ? avcodec_get_name(codec->codec_id) : "its unknown codec");
+        return bl_error_set(e, BL_EDATA, "no decoder for %s", id ? avcodec_get_name(id) : "its unknown codec");
     BL_TRY(stream_check_dolby_vision(d->stream, e));
     struct bl_convert_options options = bl_picture_options(config, BL_SIMD_NONE);
-    int code = bl_convert_check((enum AVPixelFormat)codec->format, codec->color_trc, codec->color_space, &options, e);
-    if (!code && codec_must_open(codec))
-        code = codec_check(codec, decoder, &options, e);
-    if (code || codec->width <= 0 || codec->height <= 0)
-        return code;
+    BL_TRY(bl_convert_check((enum AVPixelFormat)codec->format, codec->color_trc, codec->color_space, &options, e));
+    /* Opening a decoder takes as long as counting a small file. Of the common codecs the packets have all answers. */
+    bool told_by_packets = id == AV_CODEC_ID_HEVC || id == AV_CODEC_ID_AV1 || id == AV_CODEC_ID_H264 ||
+                           id == AV_CODEC_ID_VP8 || id == AV_CODEC_ID_VP9 || id == AV_CODEC_ID_MPEG4;
+    if (!told_by_packets) {
+        BL_TRY(codec_check(codec, decoder, &options, e));
+    }
+    if (codec->width <= 0 || codec->height <= 0)
+        return BL_OK;
     struct bl_geometry geometry;
     AVRational sar = d->stream->sample_aspect_ratio;
     return picture_make_geometry(config, codec->width, codec->height, sar.num > 0 ? sar : codec->sample_aspect_ratio,
@@ -166,8 +160,6 @@ int bl_picture_geometry(const struct bl_demux *d, const struct bl_video_config *
 }
 
 /* --- seek points -------------------------------------------------------------------------------------------------- */
-
-#define NUMBERS 5
 
 void bl_seek_point_make(struct bl_seek_point *point, const struct bl_timeline *timeline, int64_t begin, int64_t end)
 {
@@ -195,6 +187,7 @@ void bl_seek_point_format(const struct bl_seek_point *point, struct bl_buffer *o
 
 bool bl_seek_point_parse(struct bl_seek_point *point, const char *text)
 {
+    enum { NUMBERS = 5 }; /* as bl_seek_point_format writes them */
     int64_t number[NUMBERS];
     *point = (struct bl_seek_point){.access_point.position = -1, .end = AV_NOPTS_VALUE};
     if (!text || !*text)
@@ -232,12 +225,7 @@ void bl_decoder_cursor_close(struct bl_decoder_cursor *h)
     *h = (struct bl_decoder_cursor){0};
 }
 
-static bool cursor_has_file(const struct bl_decoder_cursor *h, const struct bl_row *row, enum bl_demux_mode mode)
-{
-    return h->path && strcmp(h->path, row->path) == 0 && h->bytes == row->bytes && h->stream == row->stream &&
-           h->mode == mode;
-}
-
+/* Opens the row's file anew. */
 static int cursor_open(struct bl_decoder_cursor *h, struct bl_session_pool *sessions, const struct bl_row *row,
                        enum bl_demux_mode mode, const struct bl_kind_env *env, struct bl_error *e)
 {
@@ -261,7 +249,8 @@ static int cursor_open(struct bl_decoder_cursor *h, struct bl_session_pool *sess
     return BL_OK;
 }
 
-/* Whether the clip lies ahead, and nothing before it need be skipped. Faults after a seek may have moved the place. */
+/* Returns whether the clip lies ahead, and no random access point before it saves decoding. Faults after a seek may
+ * have moved the place. */
 static bool cursor_is_near(const struct bl_decoder_cursor *h, const struct bl_row *row,
                            const struct bl_seek_point *point)
 {
@@ -271,43 +260,40 @@ static bool cursor_is_near(const struct bl_decoder_cursor *h, const struct bl_ro
            (!access_points || h->next >= (int64_t)point->access_point.frame);
 }
 
-static int cursor_seek(struct bl_decoder_cursor *h, const struct bl_seek_point *point, bool *there, struct bl_error *e)
-{
-    av_frame_unref(h->waiting);
-    int code = bl_decode_seek(&h->decode, &point->access_point, there, e);
-    h->next = (int64_t)point->access_point.frame;
-    h->arrival = point->access_point.time;
-    h->seeked = h->arriving = true;
-    h->lost = false;
-    return code;
-}
-
 int bl_decoder_cursor_go(struct bl_decoder_cursor *h, enum bl_decoder_cursor_way way, struct bl_session_pool *sessions,
                          const struct bl_row *row, const struct bl_seek_point *point, enum bl_demux_mode mode,
                          const struct bl_kind_env *env, bool *there, struct bl_error *e)
 {
-    bool open = cursor_has_file(h, row, mode) && !sessions;
-    bool access_points = point->known && point->access_point.position >= 0;
+    const struct bl_access_point *access_point = &point->access_point;
+    bool open = h->path && strcmp(h->path, row->path) == 0 && h->bytes == row->bytes && h->stream == row->stream &&
+                h->mode == mode && !sessions;
     *there = false;
     if (way == BL_CURSOR_ON) {
         *there = open && cursor_is_near(h, row, point);
         return BL_OK;
     }
-    if (way == BL_CURSOR_RESTART && !access_points)
+    if (way == BL_CURSOR_RESTART && (!point->known || access_point->position < 0))
         return BL_OK;
     int code = BL_OK;
     if (!open || way == BL_CURSOR_START)
         code = cursor_open(h, sessions, row, mode, env, e);
     *there = !code;
-    if (!code && way == BL_CURSOR_RESTART)
-        code = cursor_seek(h, point, there, e);
+    if (!code && way == BL_CURSOR_RESTART) {
+        av_frame_unref(h->waiting);
+        code = bl_decode_seek(&h->decode, access_point, there, e);
+        h->next = (int64_t)access_point->frame;
+        h->arrival = access_point->time;
+        h->seeked = h->arriving = true;
+        h->lost = false;
+    }
     if (code || !*there)
         bl_decoder_cursor_close(h);
     return code;
 }
 
-/* The next frame, as bl_decode_next. */
-static int cursor_next(struct bl_decoder_cursor *h, AVFrame *frame, bool *got, struct bl_error *e)
+/* Decodes the next frame, as bl_decode_next. After a seek it skips the frames that are shown before the random access
+ * point. */
+static int cursor_read_frame(struct bl_decoder_cursor *h, AVFrame *frame, bool *got, struct bl_error *e)
 {
     av_frame_unref(frame);
     if (h->waiting->buf[0]) {
@@ -326,7 +312,7 @@ static int cursor_next(struct bl_decoder_cursor *h, AVFrame *frame, bool *got, s
     return BL_OK;
 }
 
-/* Makes the last frame the next one again; takes it. */
+/* Puts a frame back, so that it is the next one again; the cursor owns it then. */
 static void cursor_put_back(struct bl_decoder_cursor *h, AVFrame *frame)
 {
     av_frame_move_ref(h->waiting, frame);
@@ -335,15 +321,8 @@ static void cursor_put_back(struct bl_decoder_cursor *h, AVFrame *frame)
 
 /* --- pieces ------------------------------------------------------------------------------------------------------- */
 
-static int piece_check_size(const struct bl_piece_tools *tools, const struct bl_geometry *g, struct bl_error *e)
-{
-    if (g->width == tools->size.width && g->height == tools->size.height)
-        return 0;
-    return bl_error_set(e, BL_EDATA, "a frame of %dx%d among frames of %dx%d", g->width, g->height, tools->size.width,
-                        tools->size.height);
-}
-
-/* Writes when the held frame's steps begin, for the field of times and for the caller, who knows with --fps. */
+/* Writes when the held frame's steps [first, end) begin, in seconds: for the field of times, and for the caller, who
+ * computes them from the rate with --fps. */
 static void piece_write_times(const struct bl_piece *p, int64_t first, int64_t end)
 {
     const struct bl_request *request = p->request;
@@ -360,24 +339,8 @@ static void piece_write_times(const struct bl_piece *p, int64_t first, int64_t e
     }
 }
 
-/* Writes the held frame `times` times to out: at once, or from a GPU before the piece is closed. */
-static int piece_convert(struct bl_piece *p, const struct bl_geometry *geometry, uint8_t *out, int64_t times,
-                         struct bl_error *e)
-{
-    struct bl_piece_tools *tools = p->tools;
-    const AVFrame *frame = tools->held;
-    if (p->on_gpu) {
-        struct bl_convert_options options = bl_picture_options(tools->config, tools->env->simd);
-        BL_TRY(bl_convert_check(AV_PIX_FMT_NONE, frame->color_trc, frame->colorspace, &options, e));
-        return bl_readback_add(&tools->gpu->readback, frame, geometry, out, times, e);
-    }
-    BL_TRY(bl_convert_frame(tools->convert, frame, geometry, out, e));
-    for (int64_t i = 1; i < times; i++)
-        memcpy(out + (size_t)i * tools->bytes, out, tools->bytes);
-    return BL_OK;
-}
-
-/* Takes the held frame as the next `times` steps; those that lie in the piece are written. */
+/* Takes the held frame as the next `times` steps. Those that lie in the piece are written: at once, or on a GPU before
+ * bl_piece_finish returns. */
 static int piece_take_frame(struct bl_piece *p, int64_t times, struct bl_error *e)
 {
     const struct bl_request *request = p->request;
@@ -387,58 +350,66 @@ static int piece_take_frame(struct bl_piece *p, int64_t times, struct bl_error *
     if (first >= end)
         return BL_OK;
     struct bl_piece_tools *tools = p->tools;
-    struct bl_geometry geometry;
-    BL_TRY(bl_picture_geometry(&p->decode->demux, tools->config, tools->held, &geometry, e));
-    BL_TRY(piece_check_size(tools, &geometry, e));
+    const AVFrame *frame = tools->held;
+    struct bl_geometry g;
+    BL_TRY(bl_picture_geometry(&p->decode->demux, tools->config, tools->held, &g, e));
+    if (g.width != tools->size.width || g.height != tools->size.height)
+        return bl_error_set(e, BL_EDATA, "a frame of %dx%d among frames of %dx%d", g.width, g.height, tools->size.width,
+                            tools->size.height);
     uint8_t *out = request->out[0] + (size_t)(first - request->source_start) * tools->bytes;
-    BL_TRY(piece_convert(p, &geometry, out, end - first, e));
+    if (p->on_gpu) {
+        struct bl_convert_options options = bl_picture_options(tools->config, tools->env->simd);
+        BL_TRY(bl_convert_check(AV_PIX_FMT_NONE, frame->color_trc, frame->colorspace, &options, e));
+        BL_TRY(bl_readback_add(&tools->gpu->readback, frame, &g, out, end - first, e));
+    } else {
+        BL_TRY(bl_convert_frame(tools->convert, frame, &g, out, e));
+        for (int64_t i = 1; i < end - first; i++)
+            memcpy(out + (size_t)i * tools->bytes, out, tools->bytes);
+    }
     piece_write_times(p, first, end);
-    if (bl_decode_is_damaged(tools->held))
+    if (bl_decode_is_damaged(frame))
         p->damaged += end - first;
     return BL_OK;
 }
 
-/* Whether the decoder found faults. */
+/* Returns whether the decoder found faults. */
 static bool piece_has_faults(const struct bl_piece *p)
 {
     return p->decode->errors || p->decode->truncated;
 }
 
-/* How bright a PQ stream may be it may say in its first packets alone. */
+/* Returns whether the first packets of the stream must be decoded: a PQ stream may state its peak luminance only there.
+ */
 static bool piece_needs_first_packets(const struct bl_piece *p)
 {
     return p->tools->config->hdr == BL_HDR_TONEMAP && p->tools->frame->color_trc == AVCOL_TRC_SMPTE2084;
 }
 
-/* Whether frame `number` of the file, or the end of it, is not what was to come at either end of a clip; or faults make
- * it doubtful that it is, where another way leads to the clip. */
-static bool piece_is_astray(const struct bl_piece *p, int64_t number, bool got)
-{
-    const struct bl_row *row = &p->request->row;
-    const struct bl_seek_point *point = &p->point;
-    int64_t time = got ? bl_frame_time(p->tools->frame) : AV_NOPTS_VALUE;
-    if (p->cursor->lost || (piece_has_faults(p) && (p->cursor->seeked || p->may_seek)) ||
-        (p->cursor->seeked && piece_needs_first_packets(p)))
-        return true;
-    if (!point->known)
-        return piece_has_faults(p) && !*row->reason;
-    return (number == row->clip_begin && time != point->begin) || (number == row->clip_end && time != point->end);
-}
-
-/* Decodes the next frame of a clip; *got is false at its end, which is noted. */
+/* Decodes the next frame of a clip; *got is false at its end. It sets p->strayed if the frame at either end of the clip
+ * is not the expected one, or if faults make that doubtful and another way to the clip is left. */
 static int piece_next_of_clip(struct bl_piece *p, bool *got, struct bl_error *e)
 {
     const struct bl_row *row = &p->request->row;
+    const struct bl_seek_point *point = &p->point;
+    struct bl_decoder_cursor *cursor = p->cursor;
     AVFrame *frame = p->tools->frame;
     int64_t number;
     do {
-        number = p->cursor->next;
-        BL_TRY(cursor_next(p->cursor, frame, got, e));
-    } while (*got && number < row->clip_begin && !p->cursor->lost);
-    p->strayed = piece_is_astray(p, number, *got);
+        number = cursor->next;
+        BL_TRY(cursor_read_frame(cursor, frame, got, e));
+    } while (*got && number < row->clip_begin && !cursor->lost);
+    int64_t time = *got ? bl_frame_time(frame) : AV_NOPTS_VALUE;
+    bool faults = piece_has_faults(p);
+    if (cursor->lost || (faults && (cursor->seeked || p->may_seek)) || (cursor->seeked && piece_needs_first_packets(p)))
+        p->strayed = true;
+    else if (!point->known)
+        p->strayed = faults && !*row->reason;
+    else
+        p->strayed =
+            (number == row->clip_begin && time != point->begin) || (number == row->clip_end && time != point->end);
     if (*got && number == row->clip_end) {
-        p->time_behind = bl_frame_time(frame);
-        cursor_put_back(p->cursor, frame);
+        p->time_behind = time;
+        cursor_put_back(cursor, frame);
         *got = false;
     }
     *got = *got && !p->strayed;
@@ -466,8 +437,8 @@ static int piece_next(struct bl_piece *p, bool *got, struct bl_error *e)
     return BL_OK;
 }
 
-/* The end of the file, or of the clip, shows whether frames are missing, and later ones misplaced. It is needed if the
- * piece ends its sequence, or the decoder found faults that the scan does not know of. */
+/* Returns whether the end of the file or clip must be decoded, too, which shows whether frames are missing and later
+ * ones misplaced: the piece ends its sequence, or the decoder found faults that the scan does not know of. */
 static bool piece_needs_end(const struct bl_piece *p)
 {
     const struct bl_request *request = p->request;
@@ -475,14 +446,14 @@ static bool piece_needs_end(const struct bl_piece *p)
            (!*request->row.reason && piece_has_faults(p));
 }
 
-/* Whether what was decoded is enough. */
+/* Returns whether no further frame is needed. */
 static bool piece_is_full(const struct bl_piece *p)
 {
     return p->seen >= p->request->source_start + p->request->steps && !piece_needs_end(p) &&
            (!p->needed || p->next_frame > p->needed->last);
 }
 
-/* Passes the frames that are left out behind the held one: whether they are taken, too, follows from their times. */
+/* Passes the frames that are left out behind the held one: their times decide how often the held one is taken. */
 static int piece_pass_left_out(struct bl_piece *p, struct bl_error *e)
 {
     const struct bl_timestamps *shown = &p->timeline->shown;
@@ -496,12 +467,10 @@ int bl_piece_decode(struct bl_piece *p, struct bl_error *e)
 {
     struct bl_piece_tools *tools = p->tools;
     int64_t time_end = AV_NOPTS_VALUE;
-    int code = p->needed ? piece_pass_left_out(p, e) : BL_OK;
-    if (code)
-        return code;
+    BL_TRY(p->needed ? piece_pass_left_out(p, e) : BL_OK);
     for (;;) {
         bool got;
-        code = piece_next(p, &got, e);
+        int code = piece_next(p, &got, e);
         if (code || p->strayed)
             return code;
         if (!got)
@@ -520,9 +489,7 @@ int bl_piece_decode(struct bl_piece *p, struct bl_error *e)
     }
     if (p->time_behind != AV_NOPTS_VALUE)
         time_end = p->time_behind;
-    code = piece_take_frame(p, bl_pick_end(&p->pick, time_end), e);
-    if (code)
-        return code;
+    BL_TRY(piece_take_frame(p, bl_pick_end(&p->pick, time_end), e));
     if (piece_needs_end(p) ? p->seen != p->request->row.length : !piece_is_full(p))
         return bl_error_set(e, BL_EDATA, "the scan counted %lld frames, decoding gives %lld",
                             (long long)p->request->row.length, (long long)p->seen);

@@ -1,3 +1,8 @@
+/* Reads pieces of videos, and has the functions of the video kind that the media module exports.
+ *
+ * A piece can be read in several ways, from the cheapest to the safest: a clip at the playhead, from a random access
+ * point, or from the beginning of the file; another piece by the file's timeline, or from the first frame. Each way but
+ * the safest verifies the times of its frames. Where they differ, or the content is bad, the next way is tried. */
 #include "kind/video/read.h"
 
 #include <libavcodec/avcodec.h>
@@ -19,7 +24,7 @@
 
 #define TIMELINES 4
 
-/* Making a timeline reads the whole file, and a long sequence has many pieces: the last few are kept. */
+/* A timeline that a reader keeps: making one reads the file to its end, and a long sequence has many pieces. */
 struct cached_timeline {
     char *path; /* NULL: none */
     int64_t bytes;
@@ -27,6 +32,7 @@ struct cached_timeline {
     struct bl_timeline timeline;
 };
 
+/* The reader of one worker. */
 struct video_reader {
     struct bl_reader base;
     struct bl_piece_tools tools;
@@ -35,32 +41,18 @@ struct video_reader {
     int oldest; /* of the timelines */
 };
 
-/* --- from the first frame, or a restart --------------------------------------------------------------------------- */
+/* --- sequences that are files ------------------------------------------------------------------------------------- */
 
+/* Returns how the piece's file is opened. */
 static enum bl_demux_mode piece_mode(const struct bl_piece *p)
 {
     return bl_sampling_decode_mode(p->tools->config, p->request->times != NULL);
 }
 
+/* Returns the sessions of a piece that a GPU decodes; NULL: the processor decodes it. */
 static struct bl_session_pool *piece_sessions(const struct bl_piece *p)
 {
     return p->on_gpu ? &p->tools->gpu->sessions : NULL;
-}
-
-static int piece_open(struct bl_piece *p, struct bl_error *e)
-{
-    const struct bl_row *row = &p->request->row;
-    p->decode = &p->own;
-    return bl_decode_open_gpu(p->decode, piece_sessions(p), row->path, row->bytes, row->stream, piece_mode(p),
-                              p->tools->env, e);
-}
-
-/* Closes what piece_open opened; code is the result so far. Surfaces are released before their decoder. */
-static int piece_close(struct bl_piece *p, int code, struct bl_error *e)
-{
-    code = bl_piece_finish(p, code, e);
-    bl_decode_close(p->decode);
-    return code;
 }
 
 static void cached_timeline_free(struct cached_timeline *cached)
@@ -70,55 +62,47 @@ static void cached_timeline_free(struct cached_timeline *cached)
     *cached = (struct cached_timeline){0};
 }
 
-static int cached_timeline_load(const struct video_reader *reader, const struct bl_row *row,
-                                struct cached_timeline *cached, struct bl_error *e)
-{
-    struct bl_demux d;
-    const struct bl_video_config *config = reader->tools.config;
-    enum bl_demux_mode mode = bl_sampling_count_mode(config);
-    bool sampled = config->fps.den || config->stride > 1;
-    BL_TRY(bl_demux_open(&d, row->path, row->bytes, row->stream, mode, reader->tools.env, e));
-    int code = bl_timeline_make(&cached->timeline, &d, sampled, e);
-    bl_demux_close(&d);
-    if (code)
-        return code;
-    cached->path = strdup(row->path);
-    cached->bytes = row->bytes;
-    cached->stream = row->stream;
-    if (!cached->path)
-        code = bl_error_memory(e);
-    return code;
-}
-
+/* Finds the timeline of the row's file, and makes it if it is not kept. *timeline is valid until the next call. */
 static int reader_find_timeline(struct video_reader *reader, const struct bl_row *row,
                                 const struct bl_timeline **timeline, struct bl_error *e)
 {
+    const struct bl_video_config *config = reader->tools.config;
     for (int i = 0; i < TIMELINES; i++) {
         struct cached_timeline *cached = &reader->timelines[i];
         *timeline = &cached->timeline;
         if (cached->path && strcmp(cached->path, row->path) == 0 && cached->bytes == row->bytes &&
             cached->stream == row->stream)
-            return 0;
+            return BL_OK;
     }
     struct cached_timeline *cached = &reader->timelines[reader->oldest];
     reader->oldest = (reader->oldest + 1) % TIMELINES;
     cached_timeline_free(cached);
     *timeline = &cached->timeline;
-    int code = cached_timeline_load(reader, row, cached, e);
+    struct bl_demux d;
+    BL_TRY(bl_demux_open(&d, row->path, row->bytes, row->stream, bl_sampling_count_mode(config), reader->tools.env, e));
+    int code = bl_timeline_make(&cached->timeline, &d, config->fps.den || config->stride > 1, e);
+    bl_demux_close(&d);
     if (code)
-        cached_timeline_free(cached);
-    return code;
+        return code; /* bl_timeline_make has freed it */
+    cached->path = strdup(row->path);
+    cached->bytes = row->bytes;
+    cached->stream = row->stream;
+    if (cached->path)
+        return BL_OK;
+    cached_timeline_free(cached);
+    return bl_error_memory(e);
 }
 
-/* Whether --fps or --stride may leave out packets. On a GPU decoding is not what takes the time. */
+/* Returns whether --fps or --stride may leave out packets. A GPU decodes all: decoding is not what takes its time. */
 static bool piece_is_sampled(const struct bl_piece *p)
 {
     const struct bl_video_config *config = p->tools->config;
     return !p->on_gpu && (config->fps.den || config->stride > 1);
 }
 
-/* Goes to the last restart before the piece, and leaves out what it does not need; where there is nothing to gain, it
- * is decoded as it comes. *found is false where the restart is not in its place. */
+/* Seeks the last random access point before the piece, and leaves out the packets that it does not need. If neither
+ * saves anything, the piece is decoded from the first frame, without the timeline. *found is false if seeking did not
+ * reach the expected packet. */
 static int piece_follow_timeline(struct bl_piece *p, const struct bl_timeline *timeline, struct bl_needed *needed,
                                  bool *found, struct bl_error *e)
 {
@@ -138,20 +122,23 @@ static int piece_follow_timeline(struct bl_piece *p, const struct bl_timeline *t
     return access_point ? bl_decode_seek(p->decode, access_point, found, e) : BL_OK;
 }
 
-/* Reads a piece by the timeline, if its container has one; *done is false if that goes astray. */
+/* Reads a piece by the timeline, if that is wanted and the container has one. *done is false if a frame was not the one
+ * that the timeline announces. */
 static int video_read_piece(struct video_reader *reader, struct bl_piece *p, bool by_timeline, bool *done,
                             struct bl_note *note, struct bl_error *e)
 {
+    const struct bl_row *row = &p->request->row;
     const struct bl_timeline *timeline = NULL;
     struct bl_needed needed = {0};
     bool found = true;
     *done = false;
-    int code = piece_open(p, e);
-    if (code)
-        return code;
+    p->decode = &p->own;
+    BL_TRY(bl_decode_open_gpu(p->decode, piece_sessions(p), row->path, row->bytes, row->stream, piece_mode(p),
+                              p->tools->env, e));
+    int code = BL_OK;
     const struct bl_demux *d = &p->decode->demux;
     if (by_timeline && (bl_demux_is_mov(d) || bl_demux_is_matroska(d)))
-        code = reader_find_timeline(reader, &p->request->row, &timeline, e);
+        code = reader_find_timeline(reader, row, &timeline, e);
     if (!code)
         code = bl_piece_begin(p, d->stream->time_base, bl_demux_start(d), e);
     if (!code && timeline && timeline->exact)
@@ -159,7 +146,8 @@ static int video_read_piece(struct video_reader *reader, struct bl_piece *p, boo
     if (!code && found)
         code = bl_piece_decode(p, e);
     *done = found && !p->strayed;
-    code = piece_close(p, code, e);
+    code = bl_piece_finish(p, code, e); /* releases surfaces, before their decoder is closed */
+    bl_decode_close(p->decode);
     bl_needed_free(&needed);
     if (*done && !code)
         bl_piece_write_note(p, note);
@@ -167,13 +155,6 @@ static int video_read_piece(struct video_reader *reader, struct bl_piece *p, boo
 }
 
 /* --- clips -------------------------------------------------------------------------------------------------------- */
-
-/* Whether the decoder may stay open: one that takes more than each reader may have waits for memory each time. */
-static bool cursor_may_stay(const struct bl_piece *p)
-{
-    const struct bl_reservation *reservation = p->tools->env->reservation;
-    return !p->on_gpu && !(reservation && reservation->needed > reservation->included);
-}
 
 /* Reads a piece of a clip in one way; *done is false if that is not possible. */
 static int piece_read_clip(struct bl_piece *p, struct bl_decoder_cursor *cursor, enum bl_decoder_cursor_way way,
@@ -196,13 +177,16 @@ static int piece_read_clip(struct bl_piece *p, struct bl_decoder_cursor *cursor,
     p->gpu_full = p->decode->gpu_full;
     if (*done && !code)
         bl_piece_write_note(p, note);
-    if (code || !*done || !cursor_may_stay(p))
+    /* A decoder that takes more memory than each reader may have waits for memory each time: it does not stay open. */
+    const struct bl_reservation *reservation = p->tools->env->reservation;
+    bool large = reservation && reservation->needed > reservation->included;
+    if (code || !*done || p->on_gpu || large)
         bl_decoder_cursor_close(cursor);
     return code;
 }
 
-/* Reads a piece of a clip: from where the last one ended, else from a restart, else from the beginning of the file. Bad
- * content is judged by the last way, whatever was read before. */
+/* Reads a piece of a clip: from the playhead, or else from a random access point, or else from the beginning of the
+ * file. Only the last way shows whether the content is bad. *full: see reader_read. */
 static int reader_read_clip(struct video_reader *reader, const struct bl_piece *initial, bool *full,
                             struct bl_note *note, struct bl_error *e)
 {
@@ -226,10 +210,10 @@ static int reader_read_clip(struct video_reader *reader, const struct bl_piece *
                         "its frames do not come at the times that the scan found: count them by --count decode");
 }
 
-/* --- any piece ---------------------------------------------------------------------------------------------------- */
+/* --- all pieces --------------------------------------------------------------------------------------------------- */
 
-/* Reads a piece; *full: the GPU's memory was not enough. What begins in the middle of a sound sequence is read from a
- * keyframe; if that is not possible, or finds bad content, it is read from the first frame. */
+/* Reads a piece. *full: the GPU's memory was not enough. A piece in the middle of an undamaged sequence is read from a
+ * random access point; if that is not possible, or finds bad content, it is read from the first frame. */
 static int reader_read(struct video_reader *reader, const struct bl_request *request, bool on_gpu, bool *full,
                        struct bl_note *note, struct bl_error *e)
 {
@@ -250,6 +234,7 @@ static int reader_read(struct video_reader *reader, const struct bl_request *req
     return code;
 }
 
+/* Reads a piece on a worker of the pool. If the GPU's memory is not enough, it closes idle sessions and reads again. */
 static int reader_read_on_gpu(struct video_reader *reader, const struct bl_request *request, struct bl_note *note,
                               struct bl_error *e)
 {
@@ -271,6 +256,7 @@ static int reader_read_on_gpu(struct video_reader *reader, const struct bl_reque
     return BL_OK;
 }
 
+/* Reads a piece, for struct bl_reader. */
 static int video_reader_piece(struct bl_reader *base, const struct bl_request *request, struct bl_note *note,
                               struct bl_error *e)
 {
@@ -348,21 +334,15 @@ out:
 
 /* --- functions of the module -------------------------------------------------------------------------------------- */
 
-static int video_count_lines(const struct bl_video_config *config, struct bl_counter *counter,
-                             const struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
-{
-    if (bl_sampling_from_start(config))
-        return bl_error_set(e, BL_EUSAGE, "--fps-origin zero: the frames of a clip count from its first one");
-    return bl_list_count((struct bl_list_counter *)counter, chunk, emit, sink, e);
-}
-
 int bl_video_decoding_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
                             struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
-    if (chunk->list)
-        return video_count_lines(config, counter, chunk, emit, sink, e);
-    const struct bl_input *input = chunk->input;
     const struct bl_video_config *values = config;
+    if (chunk->list && bl_sampling_from_start(values))
+        return bl_error_set(e, BL_EUSAGE, "--fps-origin zero: the frames of a clip count from its first one");
+    if (chunk->list)
+        return bl_list_count((struct bl_list_counter *)counter, chunk, emit, sink, e);
+    const struct bl_input *input = chunk->input;
     struct bl_error fault = {0};
     struct bl_count_result result;
     enum bl_backend backend = BL_BACKEND_CPU;

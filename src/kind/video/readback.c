@@ -1,3 +1,8 @@
+/* Computes filter tables, fills in pictures for the kernel, and brings the drawn pictures into blocks.
+ *
+ * The order of work for a picture is: bl_readback_add queues its drawing into the batch that is being filled; a full
+ * batch is sent (batch_send), and before a batch is filled again, its pictures go to their places (batch_deliver). With
+ * three batches, one is filled, one is copied from the GPU, and one is delivered. */
 #include "kind/video/readback.h"
 
 #include <math.h>
@@ -8,38 +13,31 @@
 #include "kind/video/options.h"
 #include "kind/video/scanlines.h"
 
-static void filter_free(struct bl_filter *filter);
-
 /* --- filter tables ------------------------------------------------------------------------------------------------ */
 
+/* An axis of a plane: samples [start, start + length) of `size` become `count`. For chroma with half as many samples as
+ * luma, rounded up, the weights include the bilinear upsampling to luma's size, clamped at the edges. phase is the
+ * position of a block's first luma sample relative to its chroma sample, in chroma samples; 0: cosited, -0.25: a
+ * quarter before it. */
 struct axis {
     enum bl_resize resize;
     int size, count, chroma_size; /* chroma_size 0: luma */
     double start, length, phase;
 };
 
-/* The weights of one output, at consecutive positions. */
+/* The weights of one output at consecutive positions. */
 struct weights {
     double *weight; /* [room] */
     int first;      /* position of weight[0] */
     int taps, room;
 };
 
-/* The kernels at x, of which each reaches kernel_reach to both sides. */
+/* Each kernel reaches as far to both sides of its centre. */
 static const double kernel_reach[] = {
     [BL_RESIZE_BILINEAR] = 1, [BL_RESIZE_BICUBIC] = 2, [BL_RESIZE_LANCZOS] = 3, [BL_RESIZE_NEAREST] = 0};
 
-static double sinc(double x)
-{
-    return x == 0 ? 1 : sin(M_PI * x) / (M_PI * x);
-}
-
-/* Keys, "Cubic convolution interpolation for digital image processing", 1981, with a = -1/2. */
-static double cubic(double x)
-{
-    return x < 1 ? (1.5 * x - 2.5) * x * x + 1 : ((-0.5 * x + 2.5) * x - 4) * x + 2;
-}
-
+/* Returns the kernel at x. The cubic is that of Keys, "Cubic convolution interpolation for digital image processing",
+ * 1981, with a = -1/2; Lanczos's is sinc(x) sinc(x / 3). */
 static double kernel_at(enum bl_resize resize, double x)
 {
     x = fabs(x);
@@ -47,10 +45,15 @@ static double kernel_at(enum bl_resize resize, double x)
         return 1;
     if (x >= kernel_reach[resize])
         return 0;
-    return resize == BL_RESIZE_BILINEAR ? 1 - x : resize == BL_RESIZE_BICUBIC ? cubic(x) : sinc(x) * sinc(x / 3);
+    if (resize == BL_RESIZE_BILINEAR)
+        return 1 - x;
+    if (resize == BL_RESIZE_BICUBIC)
+        return x < 1 ? (1.5 * x - 2.5) * x * x + 1 : ((-0.5 * x + 2.5) * x - 4) * x + 2;
+    double third = x / 3;
+    return x == 0 ? 1 : sin(M_PI * x) / (M_PI * x) * (sin(M_PI * third) / (M_PI * third));
 }
 
-/* The number of positions that the kernel may reach; *step: from one to the next, in the kernel's unit. */
+/* Returns the number of positions that the kernel may reach; *step: from one to the next, in the kernel's unit. */
 static int kernel_positions(enum bl_resize resize, double length, int count, double *step)
 {
     *step = fmin(count / length, 1);
@@ -58,6 +61,7 @@ static int kernel_positions(enum bl_resize resize, double length, int count, dou
     return positions > 1 ? positions : 1;
 }
 
+/* Mirrors a position that lies beyond the picture at its edge; one that is still beyond becomes the edge. */
 static int position_mirror(int position, int size)
 {
     if (position < 0)
@@ -72,7 +76,14 @@ static void weights_add(struct weights *weights, int position, double weight)
     weights->weight[position - weights->first] += weight;
 }
 
-/* The kernel of output i, at luma's positions. Mirroring moves a weight by at most the kernel's width. */
+static void filter_free(struct bl_filter *filter)
+{
+    free(filter->first);
+    free(filter->weight);
+    *filter = (struct bl_filter){0};
+}
+
+/* Makes the weights of output i at luma's positions. Mirroring moves a weight by at most the kernel's width. */
 static void weights_make_luma(struct weights *weights, const struct axis *axis, int i)
 {
     double step;
@@ -111,18 +122,6 @@ static void weights_make_chroma(struct weights *chroma, const struct weights *lu
     }
 }
 
-/* Stores the weights of output i, padded with zeros to filter->taps positions within the axis. */
-static void filter_store(struct bl_filter *filter, int i, const struct weights *weights)
-{
-    int first = weights->first + filter->taps > filter->size ? filter->size - filter->taps : weights->first;
-    filter->first[i] = first;
-    for (int t = 0; t < filter->taps; t++) {
-        int from = first + t - weights->first;
-        double weight = from >= 0 && from < weights->taps ? weights->weight[from] : 0;
-        filter->weight[(size_t)t * (size_t)filter->count + (size_t)i] = (float)weight;
-    }
-}
-
 /* Removes zeros at both ends, so that an axis that keeps its size takes one tap. */
 static void weights_trim(struct weights *weights)
 {
@@ -136,82 +135,54 @@ static void weights_trim(struct weights *weights)
     weights->first += begin;
 }
 
-static void weights_make(const struct axis *axis, int i, struct weights *luma, struct weights *chroma,
-                         const struct weights **made)
+/* Makes the weights of output i for the axis; returns `chroma` for an axis of chroma, or else `luma`. */
+static const struct weights *weights_make(const struct axis *axis, int i, struct weights *luma, struct weights *chroma)
 {
     weights_make_luma(luma, axis, i);
     weights_trim(luma);
-    *made = luma;
-    if (axis->chroma_size) {
-        weights_make_chroma(chroma, luma, axis->chroma_size, axis->phase);
-        weights_trim(chroma);
-        *made = chroma;
-    }
+    if (!axis->chroma_size)
+        return luma;
+    weights_make_chroma(chroma, luma, axis->chroma_size, axis->phase);
+    weights_trim(chroma);
+    return chroma;
 }
 
-static int filter_fill(struct bl_filter *filter, const struct axis *axis, struct weights *luma, struct weights *chroma,
-                       struct bl_error *e)
-{
-    const struct weights *made;
-    for (int i = 0; i < axis->count; i++) {
-        weights_make(axis, i, luma, chroma, &made);
-        filter->taps = made->taps > filter->taps ? made->taps : filter->taps;
-    }
-    filter->first = calloc((size_t)axis->count, sizeof *filter->first);
-    filter->weight = calloc((size_t)axis->count * (size_t)filter->taps, sizeof *filter->weight);
-    if (!filter->first || !filter->weight)
-        return bl_error_memory(e);
-    for (int i = 0; i < axis->count; i++) {
-        weights_make(axis, i, luma, chroma, &made);
-        filter_store(filter, i, made);
-    }
-    return BL_OK;
-}
-
+/* Makes the table of an axis, in two passes: the first finds the largest number of taps, the second stores the weights,
+ * padded with zeros to as many taps within the axis. BL_EFAIL: out of memory. */
 static int filter_build(struct bl_filter *filter, const struct axis *axis, struct bl_error *e)
 {
     double step;
-    int room = kernel_positions(axis->resize, axis->length, axis->count, &step) + 2;
+    int count = axis->count, size = axis->chroma_size ? axis->chroma_size : axis->size, code = BL_OK;
+    int room = kernel_positions(axis->resize, axis->length, count, &step) + 2;
     struct weights luma = {.weight = calloc((size_t)room, sizeof(double)), .room = room};
     struct weights chroma = {.weight = calloc((size_t)room, sizeof(double)), .room = room};
-    *filter = (struct bl_filter){.count = axis->count, .size = axis->chroma_size ? axis->chroma_size : axis->size};
-    int code = luma.weight && chroma.weight ? filter_fill(filter, axis, &luma, &chroma, e) : bl_error_memory(e);
+    struct bl_filter f = {.count = count, .size = size};
+    for (int i = 0; luma.weight && chroma.weight && i < count; i++) {
+        const struct weights *made = weights_make(axis, i, &luma, &chroma);
+        f.taps = FFMAX(made->taps, f.taps);
+    }
+    f.first = calloc((size_t)count, sizeof *f.first);
+    f.weight = calloc((size_t)count * (size_t)f.taps, sizeof *f.weight);
+    if (!luma.weight || !chroma.weight || !f.first || !f.weight) {
+        code = bl_error_memory(e);
+        filter_free(&f);
+        goto out;
+    }
+    for (int i = 0; i < count; i++) {
+        const struct weights *made = weights_make(axis, i, &luma, &chroma);
+        int first = FFMIN(made->first, size - f.taps);
+        f.first[i] = first;
+        for (int t = 0; t < f.taps; t++) {
+            int from = first + t - made->first;
+            double weight = from >= 0 && from < made->taps ? made->weight[from] : 0;
+            f.weight[(size_t)t * (size_t)count + (size_t)i] = (float)weight;
+        }
+    }
+out:
+    *filter = f;
     free(luma.weight);
     free(chroma.weight);
-    if (code)
-        filter_free(filter);
     return code;
-}
-
-/* Scales the range [start, start + length) of an axis of size samples to count samples. BL_EFAIL: out of memory. */
-static int filter_make(struct bl_filter *filter, enum bl_resize resize, int size, double start, double length,
-                       int count, struct bl_error *e)
-{
-    const struct axis axis = {.resize = resize, .size = size, .count = count, .start = start, .length = length};
-    return filter_build(filter, &axis, e);
-}
-
-/* The same for chroma with half as many samples as luma's size, rounded up: includes the bilinear upsampling to that
- * size, clamped at the edges. phase: the position of a block's first luma sample relative to its chroma sample, in
- * chroma samples; 0: cosited, -0.25: a quarter before it. */
-static int filter_make_chroma(struct bl_filter *filter, enum bl_resize resize, int size, double start, double length,
-                              int count, double phase, struct bl_error *e)
-{
-    const struct axis axis = {.resize = resize,
-                              .size = size,
-                              .count = count,
-                              .start = start,
-                              .length = length,
-                              .chroma_size = (size + 1) / 2,
-                              .phase = phase};
-    return filter_build(filter, &axis, e);
-}
-
-static void filter_free(struct bl_filter *filter)
-{
-    free(filter->first);
-    free(filter->weight);
-    *filter = (struct bl_filter){0};
 }
 
 /* --- surfaces ----------------------------------------------------------------------------------------------------- */
@@ -236,24 +207,21 @@ int bl_nv12_prepare(struct bl_nv12 *nv12, const struct bl_geometry *g, enum AVCh
     if (!*made)
         return BL_OK;
     struct bl_nv12 n = {.key = k};
-    int code = filter_make(&n.across[0], g->resize, k.width, k.x, k.source_width, k.scaled_width, e);
-    if (code)
-        goto out;
-    code = filter_make(&n.down[0], g->resize, k.height, k.y, k.source_height, k.scaled_height, e);
-    if (code)
-        goto out;
-    code =
-        filter_make_chroma(&n.across[1], g->resize, k.width, k.x, k.source_width, k.scaled_width, k.phase_w / 8.0, e);
-    if (code)
-        goto out;
-    code =
-        filter_make_chroma(&n.down[1], g->resize, k.height, k.y, k.source_height, k.scaled_height, k.phase_h / 8.0, e);
-    if (code)
-        goto out;
-    struct bl_nv12 old = *nv12;
-    *nv12 = n;
-    n = old;
-out:
+    struct axis across = {g->resize, k.width, k.scaled_width, 0, k.x, k.source_width, k.phase_w / 8.0};
+    struct axis down = {g->resize, k.height, k.scaled_height, 0, k.y, k.source_height, k.phase_h / 8.0};
+    int code = BL_OK;
+    for (int i = 0; i < 2 && !code; i++) {
+        across.chroma_size = i ? (k.width + 1) / 2 : 0;
+        down.chroma_size = i ? (k.height + 1) / 2 : 0;
+        code = filter_build(&n.across[i], &across, e);
+        if (!code)
+            code = filter_build(&n.down[i], &down, e);
+    }
+    if (!code) {
+        struct bl_nv12 old = *nv12;
+        *nv12 = n;
+        n = old;
+    }
     bl_nv12_free(&n);
     return code;
 }
@@ -278,12 +246,6 @@ static float nv12_factor(int16_t of_words, int unit)
     return (float)(of_words * (double)unit / (1 << (15 + BL_COLOUR_SHIFT)));
 }
 
-static float nv12_base(const struct bl_colour *c, const int16_t chroma[2])
-{
-    double words = (double)c->gain + chroma[0] + chroma[1];
-    return (float)(128 + (double)c->base / (1 << BL_COLOUR_SHIFT) - words * 32768 / (1 << (15 + BL_COLOUR_SHIFT)));
-}
-
 int bl_nv12_describe(struct bl_nv12_rgb *picture, const struct bl_geometry *geometry, enum AVPixelFormat format,
                      const AVFrame *frame, ptrdiff_t *origin, struct bl_error *e)
 {
@@ -296,7 +258,10 @@ int bl_nv12_describe(struct bl_nv12_rgb *picture, const struct bl_geometry *geom
     picture->words = unit == 1;
     picture->gain = nv12_factor(c.gain, unit);
     for (int i = 0; i < 3; i++) {
-        picture->base[i] = nv12_base(&c, chroma[i]);
+        /* The converter's factors apply to words less 32768, and its base lacks 128; here both are in the base. */
+        double words = (double)c.gain + chroma[i][0] + chroma[i][1];
+        picture->base[i] =
+            (float)(128 + (double)c.base / (1 << BL_COLOUR_SHIFT) - words * 32768 / (1 << (15 + BL_COLOUR_SHIFT)));
         picture->u[i] = nv12_factor(chroma[i][0], unit);
         picture->v[i] = nv12_factor(chroma[i][1], unit);
     }
@@ -304,23 +269,18 @@ int bl_nv12_describe(struct bl_nv12_rgb *picture, const struct bl_geometry *geom
     return BL_OK;
 }
 
-/* NVDEC puts chroma after an even number of luma rows; FFmpeg 5.1 assumes as many as the picture has. */
-static size_t surface_chroma_shift(const AVFrame *frame)
-{
-    if (frame->format != AV_PIX_FMT_CUDA)
-        return 0;
-    ptrdiff_t pitch = frame->linesize[0], rows = (frame->data[1] - frame->data[0]) / pitch;
-    return (size_t)(rows % 2 * pitch);
-}
-
 void bl_nv12_set_surface(struct bl_nv12_rgb *picture, const AVFrame *frame)
 {
-    size_t bytes = 1 + (size_t)picture->words, left = frame->crop_left, top = frame->crop_top;
+    size_t bytes = 1 + (size_t)picture->words, left = frame->crop_left, top = frame->crop_top, shift = 0;
+    if (frame->format == AV_PIX_FMT_CUDA) {
+        /* NVDEC puts chroma after an even number of luma rows; FFmpeg 5.1 assumes as many as the picture has. */
+        ptrdiff_t pitch = frame->linesize[0], rows = (frame->data[1] - frame->data[0]) / pitch;
+        shift = (size_t)(rows % 2 * pitch);
+    }
     picture->luma_pitch = (size_t)frame->linesize[0];
     picture->chroma_pitch = (size_t)frame->linesize[1];
     picture->luma = frame->data[0] + top * picture->luma_pitch + left * bytes;
-    picture->chroma =
-        frame->data[1] + surface_chroma_shift(frame) + top / 2 * picture->chroma_pitch + left / 2 * 2 * bytes;
+    picture->chroma = frame->data[1] + shift + top / 2 * picture->chroma_pitch + left / 2 * 2 * bytes;
 }
 
 /* --- readback ----------------------------------------------------------------------------------------------------- */
@@ -330,6 +290,7 @@ void bl_nv12_set_surface(struct bl_nv12_rgb *picture, const AVFrame *frame)
 
 _Static_assert(EVENT_DRAWN < BL_GPU_EVENTS, "an event for each batch, and one more");
 
+/* Allocates memory, and reports where the GPU has not enough. */
 static int readback_alloc(const struct bl_readback *p, enum bl_gpu_memory kind, size_t bytes, void **memory,
                           struct bl_error *e)
 {
@@ -371,8 +332,7 @@ void bl_readback_close(struct bl_readback *p)
     av_frame_free(&p->surface);
 }
 
-/* --- filters ---------------------------------------------------------------------------------------------------- */
-
+/* Returns the bytes of a filter's tables. */
 static size_t filter_bytes(const struct bl_filter *filter)
 {
     return (size_t)filter->count * (sizeof *filter->first + (size_t)filter->taps * sizeof *filter->weight);
@@ -393,7 +353,7 @@ static int filter_upload(const struct bl_readback *p, const struct bl_filter *fi
     return code;
 }
 
-/* Needs no wait for drawings with the old tables: the queue runs in order. */
+/* Copies the filters' tables to the GPU. Drawings with the old tables need no wait, as the queue runs in order. */
 static int readback_upload_filters(struct bl_readback *p, struct bl_error *e)
 {
     const struct bl_nv12 *f = &p->filters;
@@ -417,8 +377,6 @@ static int readback_upload_filters(struct bl_readback *p, struct bl_error *e)
         bl_nv12_free(&p->filters); /* so that they are made again */
     return code;
 }
-
-/* --- batches ---------------------------------------------------------------------------------------------------- */
 
 /* Waits for a batch if it was sent, and copies its pictures to their places. */
 static int batch_deliver(struct bl_readback *p, int number, struct bl_error *e)
@@ -450,59 +408,35 @@ static int batch_send(struct bl_readback *p, struct bl_error *e)
     return batch_deliver(p, p->at, e);
 }
 
-/* Releases the last surface when it is drawn, and holds this one. */
-static int readback_keep_surface(struct bl_readback *p, const AVFrame *frame, struct bl_error *e)
+/* Queues the drawing of a frame to a place in the GPU's memory. The surface is held until it is drawn: otherwise the
+ * decoder might decode the next picture into it. BL_EFAIL: the GPU failed; BL_EDATA: the colours are not supported. */
+static int readback_draw(struct bl_readback *p, const AVFrame *frame, const struct bl_geometry *g, uint8_t *to,
+                         struct bl_error *e)
 {
+    struct bl_nv12_rgb picture = {0};
+    const AVHWFramesContext *frames = frame->hw_frames_ctx ? (const void *)frame->hw_frames_ctx->data : NULL;
+    enum AVPixelFormat format = frames ? frames->sw_format : (enum AVPixelFormat)frame->format;
+    ptrdiff_t origin;
+    bool made;
+    if (format != AV_PIX_FMT_NV12 && format != AV_PIX_FMT_P010LE && format != AV_PIX_FMT_P016LE)
+        return bl_error_set(e, BL_EFAIL, "the GPU's decoder gave frames of an unknown format");
+    BL_TRY(bl_nv12_describe(&picture, g, format, frame, &origin, e));
     int code = p->surface->buf[0] ? p->gpu->wait(p->queue, EVENT_DRAWN, e) : BL_OK;
     av_frame_unref(p->surface);
     if (code)
         return code;
     if (av_frame_ref(p->surface, frame) < 0)
         return bl_error_memory(e);
-    return BL_OK;
-}
-
-static enum AVPixelFormat surface_format(const AVFrame *frame)
-{
-    const AVHWFramesContext *frames = frame->hw_frames_ctx ? (const void *)frame->hw_frames_ctx->data : NULL;
-    return frames ? frames->sw_format : (enum AVPixelFormat)frame->format;
-}
-
-static int readback_draw(struct bl_readback *p, const AVFrame *frame, const struct bl_geometry *g, uint8_t *to,
-                         struct bl_error *e)
-{
-    struct bl_nv12_rgb picture = {0};
-    enum AVPixelFormat format = surface_format(frame);
-    ptrdiff_t origin;
-    bool made;
-    if (format != AV_PIX_FMT_NV12 && format != AV_PIX_FMT_P010LE && format != AV_PIX_FMT_P016LE)
-        return bl_error_set(e, BL_EFAIL, "the GPU's decoder gave frames of an unknown format");
-    int code = bl_nv12_describe(&picture, g, format, frame, &origin, e);
-    if (code)
-        return code;
-    code = readback_keep_surface(p, frame, e);
-    if (code)
-        return code;
-    code = bl_nv12_prepare(&p->filters, g, frame->chroma_location, &made, e);
-    if (code)
-        return code;
-    if (made)
-        code = readback_upload_filters(p, e);
-    if (code)
-        return code;
-    if ((int64_t)g->scaled_width * g->scaled_height != (int64_t)g->width * g->height)
-        code = p->gpu->clear(p->queue, to, p->bytes, e);
-    if (code)
-        return code;
-    bl_nv12_set_surface(&picture, frame);
-    for (int i = 0; i < 2; i++) {
-        picture.across[i] = p->across[i];
-        picture.down[i] = p->down[i];
+    BL_TRY(bl_nv12_prepare(&p->filters, g, frame->chroma_location, &made, e));
+    BL_TRY(made ? readback_upload_filters(p, e) : BL_OK);
+    if ((int64_t)g->scaled_width * g->scaled_height != (int64_t)g->width * g->height) {
+        BL_TRY(p->gpu->clear(p->queue, to, p->bytes, e));
     }
+    bl_nv12_set_surface(&picture, frame);
+    memcpy(picture.across, p->across, sizeof picture.across);
+    memcpy(picture.down, p->down, sizeof picture.down);
     picture.rgb = to + origin;
-    code = p->gpu->draw(p->queue, &picture, e);
-    if (code)
-        return code;
+    BL_TRY(p->gpu->draw(p->queue, &picture, e));
     return p->gpu->record(p->queue, EVENT_DRAWN, e);
 }
 

@@ -1,6 +1,8 @@
-/* See scanlines.h. Everything is read from FFmpeg's pixel format descriptors; there is no list of formats here. A line
- * of a component is unpacked in one of three ways: bytes or little-endian words at a stride (nearly all formats),
- * FFmpeg's own reader for the rest (bit streams, big-endian), and the palette.
+/* Reads and upsamples scanlines; scanlines.h has the contract.
+ *
+ * Everything follows from FFmpeg's pixel format descriptors; there is no list of formats here. A line of a component is
+ * unpacked in one of three ways: bytes or little-endian words at a stride (nearly all formats), FFmpeg's own reader for
+ * the rest (bit streams, big-endian), and the palette.
  *
  * Upsampling uses averages: chroma is sited at eighths of a chroma sample, and any eighth between two samples takes at
  * most three averages, each a single instruction for eight or sixteen words. */
@@ -16,15 +18,11 @@
 #define AHEAD 4  /* lines to prefetch, which is up to 10 % faster: the near caches have lost what the decoder wrote */
 #define INLINE inline __attribute__((always_inline))
 
-static bool format_is_yuvj(enum AVPixelFormat format)
-{
-    return format == AV_PIX_FMT_YUVJ420P || format == AV_PIX_FMT_YUVJ422P || format == AV_PIX_FMT_YUVJ444P ||
-           format == AV_PIX_FMT_YUVJ440P || format == AV_PIX_FMT_YUVJ411P;
-}
-
-static int format_check_components(const AVPixFmtDescriptor *desc, enum AVPixelFormat format, struct bl_error *e)
+int bl_pixels_make(struct bl_pixels *pixels, enum AVPixelFormat format, struct bl_error *e)
 {
     const uint64_t unsupported = AV_PIX_FMT_FLAG_BAYER | AV_PIX_FMT_FLAG_FLOAT | AV_PIX_FMT_FLAG_HWACCEL;
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(format);
+    memset(pixels, 0, sizeof(*pixels));
     if (!desc)
         return bl_error_set(e, BL_EDATA, "pixel format %d is unknown", (int)format);
     /* Their descriptors mislead: XYZ is not RGB, UYYVYY411 spaces luma unevenly, RGB8 has other bits than declared. */
@@ -37,14 +35,6 @@ static int format_check_components(const AVPixFmtDescriptor *desc, enum AVPixelF
             return bl_error_set(e, BL_EDATA, "pixel format %s has components of %d bits", desc->name,
                                 desc->comp[c].depth);
     }
-    return 0;
-}
-
-int bl_pixels_make(struct bl_pixels *pixels, enum AVPixelFormat format, struct bl_error *e)
-{
-    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(format);
-    memset(pixels, 0, sizeof(*pixels));
-    BL_TRY(format_check_components(desc, format, e));
     int colours = desc->nb_components - (desc->flags & AV_PIX_FMT_FLAG_ALPHA ? 1 : 0);
     if (desc->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL))
         pixels->family = BL_FAMILY_RGB;
@@ -54,12 +44,15 @@ int bl_pixels_make(struct bl_pixels *pixels, enum AVPixelFormat format, struct b
     pixels->depth = desc->comp[0].depth < 8 ? 8 : desc->comp[0].depth;
     pixels->sub_w = pixels->family == BL_FAMILY_YUV ? desc->log2_chroma_w : 0;
     pixels->sub_h = pixels->family == BL_FAMILY_YUV ? desc->log2_chroma_h : 0;
-    pixels->full_range = format_is_yuvj(format);
-    return 0;
+    pixels->full_range = format == AV_PIX_FMT_YUVJ420P || format == AV_PIX_FMT_YUVJ422P ||
+                         format == AV_PIX_FMT_YUVJ444P || format == AV_PIX_FMT_YUVJ440P ||
+                         format == AV_PIX_FMT_YUVJ411P;
+    return BL_OK;
 }
 
 /* --- inner loops, for each level of SIMD -------------------------------------------------------------------------- */
 
+/* Unpacks bytes that are `step` bytes apart. Neighbouring bytes go in groups, which compilers turn into vectors. */
 static INLINE void bytes_unpack(const uint8_t *restrict in, int step, int count, uint16_t *restrict out)
 {
     int whole = step == 1 ? count / (2 * GROUP) * (2 * GROUP) : 0;
@@ -74,7 +67,7 @@ static INLINE void bytes_unpack(const uint8_t *restrict in, int step, int count,
 /* A word at any address. */
 typedef uint16_t loose_word __attribute__((aligned(1), may_alias));
 
-/* The right shift drops the bits below the component, the left shift those above. */
+/* Unpacks little-endian words. The right shift drops the bits below the component, the left shift those above. */
 static INLINE void words_unpack(const uint8_t *restrict in, const AVComponentDescriptor *comp, int count,
                                 uint16_t *restrict out)
 {
@@ -88,16 +81,16 @@ static INLINE void words_unpack(const uint8_t *restrict in, const AVComponentDes
         *out++ = (uint16_t)((unsigned)(in[0] | in[1] << 8) >> down << up);
 }
 
-/* Written so that compilers find the averaging instruction and keep intermediate results in registers: one loop per
- * average, no aliasing, n a constant. */
+/* Averages n words, rounded up. Compilers find the averaging instruction and keep intermediate results in registers
+ * only if it is written like this: one loop per average, no aliasing, n a constant. */
 static INLINE void group_average(const uint16_t *restrict a, const uint16_t *restrict b, int n, uint16_t *restrict out)
 {
     for (int i = 0; i < n; i++)
         out[i] = (uint16_t)((a[i] + b[i] + 1) >> 1);
 }
 
-/* Interpolates n words, at most GROUP, at eighths (1 to 7) of the way from a to b. Constants, for speed: callgrind
- * counts 3 to 10 % more for the whole conversion with variable eighths. */
+/* Interpolates n words, at most GROUP, at eighths (1 to 7) of the way from a to b. Eighths are constants in each call,
+ * for speed: callgrind counts 3 to 10 % more for the conversion as a unit with variable eighths. */
 static INLINE void group_interpolate(const uint16_t *restrict a, const uint16_t *restrict b, int eighths, int n,
                                      uint16_t *restrict out)
 {
@@ -116,7 +109,7 @@ static INLINE void group_interpolate(const uint16_t *restrict a, const uint16_t 
     group_average(eighths == 3 || eighths == 5 ? middle : near, quarter, n, out);
 }
 
-/* Writes whole groups, into the slack. */
+/* Interpolates a line at eighths (1 to 7) of the way from a to b. It writes whole groups, into the slack. */
 static INLINE void line_interpolate(const uint16_t *restrict a, const uint16_t *restrict b, int eighths, int count,
                                     uint16_t *restrict out)
 {
@@ -160,7 +153,7 @@ static INLINE void eight_upsample(const uint16_t *restrict in, int phase, uint16
     memcpy(out + 8, &high, sizeof(high));
 }
 
-/* Writes whole groups, into the slack. */
+/* Upsamples a line by 2. It writes whole groups, into the slack. */
 static INLINE void chroma_upsample_line(const uint16_t *restrict in, int phase, int count, uint16_t *restrict out)
 {
     for (int x = 0; x < count; x += GROUP, in += GROUP, out += 2 * GROUP) {
@@ -169,7 +162,7 @@ static INLINE void chroma_upsample_line(const uint16_t *restrict in, int phase, 
     }
 }
 
-/* Integers only: the same bytes from every compilation. */
+/* The loops of one level of SIMD. They use integers only: the same bytes come from every compilation. */
 struct bl_scanlines_kernels {
     void (*bytes)(const uint8_t *in, int step, int count, uint16_t *out);
     void (*words)(const uint8_t *in, const AVComponentDescriptor *comp, int count, uint16_t *out);
@@ -202,19 +195,9 @@ KERNELS(plain, );
 KERNELS(avx2, __attribute__((target("avx2"))));
 #endif
 
-static const struct bl_scanlines_kernels *kernels_for(enum bl_simd simd)
-{
-#if defined(__x86_64__)
-    if (simd == BL_SIMD_AVX2)
-        return &kernels_avx2;
-#endif
-    (void)simd;
-    return &kernels_plain;
-}
-
 /* --- one component ----------------------------------------------------------------------------------------------- */
 
-/* FFmpeg's palettes are native words 0xAARRGGBB; c is 0 for red. */
+/* Looks up colours in FFmpeg's palette of native words 0xAARRGGBB; c is 0 for red. */
 static void palette_unpack(const AVFrame *frame, int c, int y, int from, int count, uint16_t *out)
 {
     const uint8_t *row = frame->data[0] + (ptrdiff_t)y * frame->linesize[0] + from;
@@ -225,7 +208,7 @@ static void palette_unpack(const AVFrame *frame, int c, int y, int from, int cou
     }
 }
 
-/* Reads any other format with FFmpeg's reader. Less than 8 bits are widened to the full range of 8. */
+/* Reads any other format by FFmpeg's reader. Components of less than 8 bits are widened to the full range of 8. */
 static void component_unpack(struct bl_scanlines *lines, int c, int y, int from, int count, uint16_t *out)
 {
     const AVFrame *frame = lines->frame;
@@ -243,7 +226,7 @@ static void component_unpack(struct bl_scanlines *lines, int c, int y, int from,
         out[i] = (uint16_t)(((lines->words[i] ^ flip) * 255 + max / 2) / max << 8);
 }
 
-/* Only a hint, so the row need not exist. */
+/* Prefetches a row. That is only a hint, so the row need not exist. */
 BL_PREFETCHES void line_prefetch(const uint8_t *row, size_t bytes)
 {
     for (size_t x = 0; x < bytes; x += 64)
@@ -272,17 +255,6 @@ static void scanline_read_component(struct bl_scanlines *lines, int c, int y, in
 
 /* --- chroma to the size of luma ---------------------------------------------------------------------------------- */
 
-/* The rare 4:1:1 and 4:1:0: four columns for one. */
-static void line_upsample_4(const uint16_t *in, int phase, int count, uint16_t *out)
-{
-    for (int x = 0; x < count; x++) {
-        int eighths = phase + 2 * (x & 3);
-        const uint16_t *at = in + (x >> 2) + (eighths < 0 ? -1 : 0);
-        eighths &= 7;
-        out[x] = (uint16_t)((at[0] * (8 - eighths) + at[1] * eighths + 4) >> 3);
-    }
-}
-
 void bl_scanlines_upsample_width(const struct bl_scanlines *lines, uint16_t *in, int left, int right, uint16_t *out)
 {
     int sub = lines->pixels.sub_w, phase = lines->phase_w;
@@ -290,10 +262,17 @@ void bl_scanlines_upsample_width(const struct bl_scanlines *lines, uint16_t *in,
     const uint16_t *from = in + (left >> sub);
     in[-1] = in[0];
     in[lines->chroma_width] = in[lines->chroma_width - 1];
-    if (sub == 1)
+    if (sub == 1) {
         lines->kernels->twice(from, phase, (right - left + 1) / 2, out + left);
-    else
-        line_upsample_4(from, phase, right - left, out + left);
+        return;
+    }
+    /* The rare 4:1:1 and 4:1:0 have one column of chroma for four of luma. */
+    for (int x = 0; x < right - left; x++) {
+        int eighths = phase + 2 * (x & 3);
+        const uint16_t *at = from + (x >> 2) + (eighths < 0 ? -1 : 0);
+        eighths &= 7;
+        out[left + x] = (uint16_t)((at[0] * (8 - eighths) + at[1] * eighths + 4) >> 3);
+    }
 }
 
 bool bl_scanlines_is_narrow(const struct bl_scanlines *lines, int c)
@@ -301,13 +280,13 @@ bool bl_scanlines_is_narrow(const struct bl_scanlines *lines, int c)
     return c && lines->pixels.sub_w;
 }
 
-/* Beyond the picture, the first and the last line of chroma repeat. */
+/* Returns the number of an existing line: beyond the picture, the first and the last line of chroma repeat. */
 static int chroma_clamp(const struct bl_scanlines *lines, int row)
 {
     return row < 0 ? 0 : row < lines->chroma_height ? row : lines->chroma_height - 1;
 }
 
-/* The line of chroma at or above line y of luma, and how many eighths of a chroma line y is below it. */
+/* Returns the line of chroma at or above line y of luma; *eighths: how many eighths of a chroma line y is below it. */
 static int chroma_above(const struct bl_scanlines *lines, int y, int *eighths)
 {
     int sub = lines->pixels.sub_h;
@@ -316,6 +295,7 @@ static int chroma_above(const struct bl_scanlines *lines, int y, int *eighths)
     return (y >> sub) + (down < 0 ? -1 : 0);
 }
 
+/* Makes a line between two lines of chroma, or copies the upper one. */
 static void chroma_interpolate(const struct bl_scanlines *lines, const uint16_t *above, const uint16_t *below,
                                int eighths, int count, uint16_t *out)
 {
@@ -325,7 +305,7 @@ static void chroma_interpolate(const struct bl_scanlines *lines, const uint16_t 
         memcpy(out, above, (size_t)count * sizeof(uint16_t));
 }
 
-/* Columns from...to - 1 of a line of chroma component c, from the last two lines or read. */
+/* Returns columns from...to - 1 of a line of chroma component c, from the cache of the last two lines, or read. */
 static const uint16_t *chroma_line(struct bl_scanlines *lines, int c, int row, int from, int to)
 {
     row = chroma_clamp(lines, row);
@@ -369,24 +349,7 @@ void bl_scanlines_upsample_height(const struct bl_scanlines *lines, const uint8_
 
 /* --- one frame --------------------------------------------------------------------------------------------------- */
 
-static int scanlines_reserve(struct bl_scanlines *lines, int width, struct bl_error *e)
-{
-    size_t row = (size_t)width + 4 * GROUP, bytes = 5 * row * sizeof(uint16_t);
-    if (bytes > lines->room_bytes) {
-        bl_scanlines_free(lines);
-        lines->room = av_mallocz(bytes);
-        if (!lines->room)
-            return bl_error_memory(e);
-        lines->room_bytes = bytes;
-    }
-    uint16_t *at = lines->room;
-    for (int i = 0; i < 4; i++, at += row)
-        lines->kept[i / 2][i % 2] = (struct bl_scanlines_kept){.words = at, .row = -1};
-    lines->words = at;
-    return 0;
-}
-
-/* H.273, figure 1, for any subsampling. */
+/* H.273, figure 1, generalised to any subsampling. */
 void bl_scanlines_phases(const struct bl_pixels *pixels, enum AVChromaLocation location, int *phase_w, int *phase_h)
 {
     int across = 1 << pixels->sub_w, down = 1 << pixels->sub_h;
@@ -400,21 +363,38 @@ void bl_scanlines_phases(const struct bl_pixels *pixels, enum AVChromaLocation l
 int bl_scanlines_begin(struct bl_scanlines *lines, const struct bl_pixels *pixels, const AVFrame *frame,
                        enum bl_simd simd, struct bl_error *e)
 {
-    lines->desc = av_pix_fmt_desc_get((enum AVPixelFormat)frame->format);
-    int planes = av_pix_fmt_count_planes((enum AVPixelFormat)frame->format);
-    if (lines->desc->flags & AV_PIX_FMT_FLAG_PAL)
-        planes = 2;
+    enum AVPixelFormat format = (enum AVPixelFormat)frame->format;
+    lines->desc = av_pix_fmt_desc_get(format);
+    int planes = lines->desc->flags & AV_PIX_FMT_FLAG_PAL ? 2 : av_pix_fmt_count_planes(format);
     for (int p = 0; p < planes; p++) {
         if (!frame->data[p])
             return bl_error_set(e, BL_EDATA, "a frame without data");
     }
-    lines->kernels = kernels_for(simd);
+    lines->kernels = &kernels_plain;
+#if defined(__x86_64__)
+    if (simd == BL_SIMD_AVX2)
+        lines->kernels = &kernels_avx2;
+#endif
+    (void)simd;
     lines->pixels = *pixels;
     lines->frame = frame;
     lines->chroma_width = AV_CEIL_RSHIFT(frame->width, pixels->sub_w);
     lines->chroma_height = AV_CEIL_RSHIFT(frame->height, pixels->sub_h);
     bl_scanlines_phases(pixels, frame->chroma_location, &lines->phase_w, &lines->phase_h);
-    return scanlines_reserve(lines, frame->width, e);
+    /* Room for five lines: two of each chroma component, and one for FFmpeg's reader. */
+    size_t row = (size_t)frame->width + 4 * GROUP, bytes = 5 * row * sizeof(uint16_t);
+    if (bytes > lines->room_bytes) {
+        bl_scanlines_free(lines);
+        lines->room = av_mallocz(bytes);
+        if (!lines->room)
+            return bl_error_memory(e);
+        lines->room_bytes = bytes;
+    }
+    uint16_t *at = lines->room;
+    for (int i = 0; i < 4; i++, at += row)
+        lines->kept[i / 2][i % 2] = (struct bl_scanlines_kept){.words = at, .row = -1};
+    lines->words = at;
+    return BL_OK;
 }
 
 void bl_scanlines_free(struct bl_scanlines *lines)

@@ -1,3 +1,8 @@
+/* Indexes packets, and makes timelines; timeline.h explains both.
+ *
+ * A timeline is made in one pass over the packets. Each keyframe becomes a candidate for a random access point, and
+ * stays one until a later packet shows that decoding cannot begin there (maker_drop). The frames are sorted by their
+ * times at the end, as packets come in decoding order. */
 #include "kind/video/timeline.h"
 
 #include <libavutil/avutil.h>
@@ -13,7 +18,7 @@
 
 /* --- timestamps --------------------------------------------------------------------------------------------------- */
 
-/* BL_EFAIL: out of memory. */
+/* Appends a time. BL_EFAIL: out of memory. */
 static int timestamps_add(struct bl_timestamps *t, int64_t time, struct bl_error *e)
 {
     if (BL_ARRAY_RESERVE(t->time, t->capacity, t->count + 1, e))
@@ -28,7 +33,7 @@ static int time_compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sorts them in ascending order; *distinct: no two are equal. */
+/* Sorts the times in ascending order; *distinct: no two are equal. */
 static void timestamps_sort(struct bl_timestamps *t, bool *distinct)
 {
     *distinct = true;
@@ -39,6 +44,7 @@ static void timestamps_sort(struct bl_timestamps *t, bool *distinct)
         *distinct = *distinct && t->time[i] != t->time[i - 1];
 }
 
+/* Finds a time in sorted ones; false: it is not among them. */
 static bool timestamps_find(const struct bl_timestamps *t, int64_t time, size_t *index)
 {
     const int64_t *found = t->count ? bsearch(&time, t->time, t->count, sizeof *t->time, time_compare) : NULL;
@@ -83,30 +89,24 @@ double bl_clock_seconds(const struct bl_clock *clock, int64_t time)
 
 /* --- packet index ------------------------------------------------------------------------------------------------- */
 
-/* A suspicious file is decoded, which only costs time: whatever is in doubt makes it suspicious. */
+/* A suspicious file is decoded, which only costs time: so any doubt makes it suspicious. */
 
 /* Seconds by which the data may end before the declared duration. */
 #define END_TOLERANCE 0.5
 
-/* Packets after a marked one by which the next recording has begun, with a keyframe. */
-#define SPLICE 2
-
-/* Transport streams mark packets that lack parts, and one of the last before a splice. */
-static void packet_index_note_loss(struct bl_packet_index *index, const AVPacket *packet)
+/* Adds a packet to the index. */
+static int packet_index_add(struct bl_packet_index *index, struct bl_peek *peek, const AVPacket *packet,
+                            bool want_times, struct bl_error *e)
 {
+    int frames = bl_peek_packet(peek, packet);
+    /* Transport streams mark packets that lack parts, and also one of the last packets before a splice. If the next
+     * recording begins, with a keyframe, within two packets of the marked one, nothing is lost. */
     if (packet->flags & AV_PKT_FLAG_KEY)
         index->marked = 0;
     else if (index->marked > 0)
         index->incomplete += --index->marked == 0;
     else if (packet->flags & AV_PKT_FLAG_CORRUPT)
-        index->marked = SPLICE;
-}
-
-static int packet_index_add(struct bl_packet_index *index, struct bl_peek *peek, const AVPacket *packet,
-                            bool want_times, struct bl_error *e)
-{
-    int frames = bl_peek_packet(peek, packet);
-    packet_index_note_loss(index, packet);
+        index->marked = 2;
     if (packet->flags & AV_PKT_FLAG_DISCARD || frames == 0)
         return BL_OK;
     index->frames += frames;
@@ -124,26 +124,7 @@ static int packet_index_add(struct bl_packet_index *index, struct bl_peek *peek,
     return timestamps_add(&index->shown, packet->pts, e);
 }
 
-/* Of interlaced video each packet may hold one field; two of them make a frame. */
-static bool stream_is_field(const AVStream *stream)
-{
-    const AVCodecParserContext *parser = av_stream_get_parser(stream);
-    return parser && (parser->picture_structure == AV_PICTURE_STRUCTURE_TOP_FIELD ||
-                      parser->picture_structure == AV_PICTURE_STRUCTURE_BOTTOM_FIELD);
-}
-
-/* Seconds by the container's header, or 0 if it does not say. */
-static double container_duration(const struct bl_demux *d)
-{
-    const AVFormatContext *format = d->format;
-    if (format->duration == AV_NOPTS_VALUE || format->duration <= 0)
-        return 0;
-    if (d->probed && format->duration_estimation_method != AVFMT_DURATION_FROM_STREAM)
-        return 0;
-    return (double)format->duration / AV_TIME_BASE;
-}
-
-/* Raises *present to the end of the longest stream, in seconds: the video may be shorter than the audio. */
+/* Increases *present to the end of the longest stream, in seconds: the video may be shorter than the audio. */
 static int file_duration(const struct bl_demux *indexed, AVPacket *packet, double *present, struct bl_error *e)
 {
     struct bl_demux d;
@@ -166,21 +147,18 @@ static int file_duration(const struct bl_demux *indexed, AVPacket *packet, doubl
     return code;
 }
 
-/* The packets of a transport stream all have one of three sizes. */
-static bool transport_is_truncated(const struct bl_demux *d)
-{
-    return bl_demux_is_transport(d) && d->file.bytes % 188 && d->file.bytes % 192 && d->file.bytes % 204;
-}
-
-/* If the header lists all packets, their number and the file's size show whether data is missing; otherwise the
- * duration does. */
+/* Finds whether data is missing at the end. If the header lists all packets, their number and the file's size show it;
+ * otherwise the duration does. */
 static int packet_index_check_end(struct bl_packet_index *index, const struct bl_demux *d, int64_t packets,
                                   AVPacket *packet, struct bl_error *e)
 {
+    const AVFormatContext *format = d->format;
+    int64_t bytes = d->file.bytes;
     BL_TRY(bl_truncation_find_second(d, &index->second, e));
     index->joined = index->joined || bl_truncation_is_joined(d);
-    index->suspicious =
-        index->suspicious || index->joined || index->second || d->end_error || transport_is_truncated(d);
+    /* The packets of a transport stream all have one of three sizes, so that a cut file has a rest. */
+    bool rest = bl_demux_is_transport(d) && bytes % 188 && bytes % 192 && bytes % 204;
+    index->suspicious = index->suspicious || index->joined || index->second || d->end_error || rest;
     index->listed = d->stream->nb_frames;
     if (index->listed > 0) {
         index->suspicious = index->suspicious || index->listed != packets;
@@ -188,7 +166,9 @@ static int packet_index_check_end(struct bl_packet_index *index, const struct bl
         return BL_OK;
     }
     index->truncated = bl_demux_is_matroska(d) && bl_truncation_detect(d);
-    index->declared = container_duration(d);
+    bool declared = format->duration != AV_NOPTS_VALUE && format->duration > 0 &&
+                    (!d->probed || format->duration_estimation_method == AVFMT_DURATION_FROM_STREAM);
+    index->declared = declared ? (double)format->duration / AV_TIME_BASE : 0;
     index->present = (double)index->end * av_q2d(d->stream->time_base);
     if (index->declared == 0 || index->present + END_TOLERANCE >= index->declared)
         return BL_OK;
@@ -197,6 +177,7 @@ static int packet_index_check_end(struct bl_packet_index *index, const struct bl
     return code;
 }
 
+/* Reads the packets to the end of the file. packet is empty room, the caller's. */
 static int packet_index_read(struct bl_packet_index *index, struct bl_demux *d, bool want_times, AVPacket *packet,
                              struct bl_error *e)
 {
@@ -208,7 +189,11 @@ static int packet_index_read(struct bl_packet_index *index, struct bl_demux *d, 
         if (!got)
             break;
         BL_TRY(packet_index_add(index, &peek, packet, want_times, e));
-        index->suspicious = index->suspicious || stream_is_field(d->stream);
+        /* Of interlaced video each packet may hold one field; two of them make a frame. */
+        const AVCodecParserContext *parser = av_stream_get_parser(d->stream);
+        if (parser && (parser->picture_structure == AV_PICTURE_STRUCTURE_TOP_FIELD ||
+                       parser->picture_structure == AV_PICTURE_STRUCTURE_BOTTOM_FIELD))
+            index->suspicious = true;
     }
     bool distinct; /* only the decoder can order frames of equal times */
     timestamps_sort(&index->shown, &distinct);
@@ -242,10 +227,10 @@ void bl_packet_index_free(struct bl_packet_index *index)
 
 /* --- timeline ----------------------------------------------------------------------------------------------------- */
 
-/* More leading pictures than any encoder makes: what has more is damaged, and would take time. */
+/* No encoder makes more leading pictures: a keyframe that has more is damaged. */
 #define LEADING_MAX 64
 
-/* A keyframe that nothing has spoken against so far. */
+/* A keyframe that may become a random access point. */
 struct candidate {
     struct bl_access_point access_point;
     int64_t packet;  /* its number */
@@ -253,6 +238,7 @@ struct candidate {
     uint64_t digest; /* of its bytes */
 };
 
+/* The state of making a timeline. */
 struct timeline_maker {
     struct bl_timeline *timeline;
     bool coded; /* packets are kept */
@@ -262,8 +248,9 @@ struct timeline_maker {
     int64_t last; /* time of the frames so far */
 };
 
-/* Drops the keyframes that a picture speaks against: it needs a packet before them, or, where it is not known what
- * pictures need, is only shown before them. Those it may concern are the last ones. */
+/* Drops the candidates from which a picture, shown at `time`, could not be decoded: it needs a packet before them, or,
+ * where the references are not known, is only shown before them. Candidates are in order, so that the last ones are
+ * affected. */
 static void maker_drop(struct timeline_maker *m, int64_t time)
 {
     const struct bl_peek *peek = &m->peek;
@@ -278,10 +265,38 @@ static void maker_drop(struct timeline_maker *m, int64_t time)
     m->candidates = kept;
 }
 
-static int maker_add_coded(struct timeline_maker *m, struct bl_error *e)
+/* Returns a hash of the packet without its first zeros: zeros before the first start code may have become the end of
+ * the packet before it. */
+static uint64_t packet_digest(const AVPacket *packet)
+{
+    int zeros = 0;
+    while (zeros < packet->size && packet->data[zeros] == 0)
+        zeros++;
+    return XXH3_64bits(packet->data + zeros, (size_t)(packet->size - zeros));
+}
+
+/* Adds a packet. *usable is false for a packet that makes seeking in this stream unsafe. */
+static int maker_add_packet(struct timeline_maker *m, const AVPacket *packet, bool *usable, struct bl_error *e)
 {
     struct bl_timeline *t = m->timeline;
+    struct bl_timestamps *shown = &t->shown;
     const struct bl_peek *peek = &m->peek;
+    int frames = bl_peek_packet(&m->peek, packet);
+    *usable =
+        !peek->suspicious && frames <= 1 && !(packet->flags & AV_PKT_FLAG_DISCARD) && packet->pts != AV_NOPTS_VALUE;
+    if (!*usable || frames == 0)
+        return BL_OK;
+    maker_drop(m, packet->pts);
+    if (peek->opens && packet->flags & AV_PKT_FLAG_KEY && packet->pos >= 0 && shown->count > 0 &&
+        packet->pts > m->last) {
+        if (BL_ARRAY_RESERVE(m->candidate, m->capacity, m->candidates + 1, e))
+            return BL_EFAIL;
+        m->candidate[m->candidates++] = (struct candidate){.access_point = {packet->pts, packet->pos, 0},
+                                                           .packet = peek->packets - 1,
+                                                           .digest = packet_digest(packet)};
+    }
+    m->last = shown->count == 0 || packet->pts > m->last ? packet->pts : m->last;
+    BL_TRY(timestamps_add(shown, packet->pts, e));
     if (!m->coded)
         return BL_OK;
     if (BL_ARRAY_RESERVE(t->coded, t->coded_capacity, t->coded_count + 1, e))
@@ -291,54 +306,7 @@ static int maker_add_coded(struct timeline_maker *m, struct bl_error *e)
     return BL_OK;
 }
 
-/* Zeros before the first start code may have become the end of the packet before it. */
-static uint64_t packet_digest(const AVPacket *packet)
-{
-    int zeros = 0;
-    while (zeros < packet->size && packet->data[zeros] == 0)
-        zeros++;
-    return XXH3_64bits(packet->data + zeros, (size_t)(packet->size - zeros));
-}
-
-/* *usable is false for a packet that makes seeking in this stream unsafe. */
-static int maker_add_packet(struct timeline_maker *m, const AVPacket *packet, bool *usable, struct bl_error *e)
-{
-    struct bl_timestamps *shown = &m->timeline->shown;
-    int frames = bl_peek_packet(&m->peek, packet);
-    *usable =
-        !m->peek.suspicious && frames <= 1 && !(packet->flags & AV_PKT_FLAG_DISCARD) && packet->pts != AV_NOPTS_VALUE;
-    if (!*usable || frames == 0)
-        return BL_OK;
-    maker_drop(m, packet->pts);
-    if (m->peek.opens && packet->flags & AV_PKT_FLAG_KEY && packet->pos >= 0 && shown->count > 0 &&
-        packet->pts > m->last) {
-        if (BL_ARRAY_RESERVE(m->candidate, m->capacity, m->candidates + 1, e))
-            return BL_EFAIL;
-        m->candidate[m->candidates++] = (struct candidate){.access_point = {packet->pts, packet->pos, 0},
-                                                           .packet = m->peek.packets - 1,
-                                                           .digest = packet_digest(packet)};
-    }
-    m->last = shown->count == 0 || packet->pts > m->last ? packet->pts : m->last;
-    BL_TRY(timestamps_add(shown, packet->pts, e));
-    return maker_add_coded(m, e);
-}
-
-static int maker_read_packets(struct timeline_maker *m, struct bl_demux *d, AVPacket *packet, bool *usable,
-                              struct bl_error *e)
-{
-    bool got = true;
-    int code = BL_OK;
-    *usable = true;
-    while (!code && got && *usable) {
-        code = bl_demux_next(d, packet, &got, e);
-        if (!code && got)
-            code = maker_add_packet(m, packet, usable, e);
-    }
-    *usable = *usable && !d->end_error;
-    return code;
-}
-
-/* Drops the keyframes that are other packets after a seek: a packet of a transport stream is cut out of the data, and
+/* Drops the candidates that are other packets after a seek: a packet of a transport stream is cut out of the data, and
  * its beginning may be taken for the end of the one before. */
 static int maker_check_seeks(struct timeline_maker *m, struct bl_demux *d, AVPacket *packet, struct bl_error *e)
 {
@@ -354,35 +322,29 @@ static int maker_check_seeks(struct timeline_maker *m, struct bl_demux *d, AVPac
     return BL_OK;
 }
 
-/* Sorts the frames; *distinct: no two have the same time. Packets get the numbers of their frames. Pictures of a higher
- * temporal layer may refer to one that those of its own do not. */
-static int timeline_sort(struct bl_timeline *t, bool *distinct, struct bl_error *e)
+/* Sorts the frames, gives each packet the number of its frame, and gives the timeline the candidates that are left. The
+ * timeline is exact if no two frames have the same time. */
+static int maker_finish(const struct timeline_maker *m, struct bl_error *e)
 {
+    struct bl_timeline *t = m->timeline;
     size_t count = t->coded_count; /* 0: packets are not kept */
     int64_t *time = malloc((count ? count : 1) * sizeof *time);
     int highest = 0;
     if (!time)
         return bl_error_memory(e);
     if (count > 0)
-        memcpy(time, t->shown.time, count * sizeof *time);
-    timestamps_sort(&t->shown, distinct);
+        memcpy(time, t->shown.time, count * sizeof *time); /* in the order of the packets */
+    timestamps_sort(&t->shown, &t->exact);
     for (size_t i = 0; i < count; i++)
-        highest = t->coded[i].layer > highest ? t->coded[i].layer : highest;
+        highest = FFMAX(t->coded[i].layer, highest);
     for (size_t i = 0; i < count; i++) {
         (void)timestamps_find(&t->shown, time[i], &t->coded[i].frame);
+        /* Pictures of a higher temporal layer may refer to one that those of its own layer do not. */
         t->coded[i].disposable = t->coded[i].disposable && t->coded[i].layer == highest;
     }
     free(time);
-    return BL_OK;
-}
-
-/* Gives the timeline the keyframes that are left. */
-static int maker_finish(const struct timeline_maker *m, struct bl_error *e)
-{
-    struct bl_timeline *t = m->timeline;
-    int code = timeline_sort(t, &t->exact, e);
-    if (code || !t->exact || m->candidates == 0)
-        return code;
+    if (!t->exact || m->candidates == 0)
+        return BL_OK;
     if (BL_ARRAY_RESERVE(t->access_point, t->access_point_capacity, m->candidates, e))
         return BL_EFAIL;
     for (size_t i = 0; i < m->candidates; i++) {
@@ -404,8 +366,14 @@ int bl_timeline_make(struct bl_timeline *t, struct bl_demux *d, bool coded, stru
         return bl_error_memory(e);
     struct timeline_maker m = {.timeline = t, .coded = coded};
     bl_peek_init(&m.peek, d->stream->codecpar);
-    bool usable = false;
-    int code = maker_read_packets(&m, d, packet, &usable, e);
+    bool usable = true, got = true;
+    int code = BL_OK;
+    while (!code && got && usable) {
+        code = bl_demux_next(d, packet, &got, e);
+        if (!code && got)
+            code = maker_add_packet(&m, packet, &usable, e);
+    }
+    usable = usable && !d->end_error;
     if (!code && usable && t->derived)
         code = maker_check_seeks(&m, d, packet, e);
     if (!code && usable)
@@ -458,69 +426,44 @@ const struct bl_access_point *bl_timeline_find_frame(const struct bl_timeline *t
 
 /* --- needed packets ----------------------------------------------------------------------------------------------- */
 
-/* Marks a frame if some of the `times` steps that it fills, from *seen on, are wanted. */
-static void needed_mark(struct bl_needed *n, size_t frame, int64_t times, int64_t *seen, int64_t first, int64_t steps)
+int bl_needed_make(struct bl_needed *needed, const struct bl_timeline *timeline, struct bl_pick pick, int64_t first,
+                   int64_t steps, bool to_end, struct bl_error *e)
 {
-    if (times > 0 && first + steps > *seen && *seen + times > first)
-        n->frame[frame] = true;
-    *seen += times;
-}
-
-/* The frames that are taken. Of the last one only its end tells; it is marked by to_end. */
-static void needed_mark_taken(struct bl_needed *n, struct bl_pick *pick, int64_t first, int64_t steps)
-{
-    const struct bl_timestamps *shown = &n->timeline->shown;
-    int64_t seen = 0;
-    for (size_t i = 0; i < shown->count; i++) {
-        int64_t times = bl_pick_push(pick, shown->time[i]);
-        if (i > 0)
-            needed_mark(n, i - 1, times, &seen, first, steps);
+    const struct bl_timeline *t = timeline;
+    size_t count = t->shown.count;
+    *needed = (struct bl_needed){.timeline = t, .frame = calloc(count ? count : 1, sizeof *needed->frame)};
+    if (!needed->frame)
+        return bl_error_memory(e);
+    /* Marks the frames that are taken. How often the last one is taken depends on its end alone; to_end marks it. */
+    int64_t seen = 0, from = INT64_MAX;
+    for (size_t i = 0; i < count; i++) {
+        int64_t times = bl_pick_push(&pick, t->shown.time[i]); /* of the frame before */
+        if (i > 0 && times > 0 && first + steps > seen && seen + times > first)
+            needed->frame[i - 1] = true;
+        seen += i > 0 ? times : 0;
     }
-}
-
-/* Marks what the marked frames may refer to: all from the earliest packet that one of them needs, without what nothing
- * refers to. */
-static void needed_mark_references(struct bl_needed *n)
-{
-    const struct bl_timeline *t = n->timeline;
-    int64_t from = INT64_MAX;
-    for (size_t i = t->shown.count; i-- > 0;) {
+    if (count > 0) {
+        needed->frame[t->coded[0].frame] = true; /* decoders learn from it which encoder made the stream */
+        needed->frame[count - 1] = needed->frame[count - 1] || to_end;
+    }
+    /* Marks the frames to which the marked ones may refer: all from the earliest packet that one of them needs, except
+     * for those to which no frame refers. */
+    for (size_t i = count; i-- > 0;) {
         const struct bl_coded *coded = &t->coded[i];
-        bool *marked = &n->frame[coded->frame];
+        bool *marked = &needed->frame[coded->frame];
         *marked = *marked || (coded->packet >= from && !coded->disposable);
         if (*marked && coded->needs < from)
             from = coded->needs;
     }
-}
-
-static void needed_find_ends(struct bl_needed *n)
-{
-    const struct bl_timeline *t = n->timeline;
-    for (size_t i = 0; i < t->shown.count; i++) {
+    for (size_t i = 0; i < count; i++) {
         size_t frame = t->coded[i].frame;
-        if (!n->frame[frame]) {
-            n->left_out++;
+        if (!needed->frame[frame]) {
+            needed->left_out++;
             continue;
         }
-        n->final = t->shown.time[frame];
-        n->last = frame > n->last ? frame : n->last;
+        needed->final = t->shown.time[frame];
+        needed->last = frame > needed->last ? frame : needed->last;
     }
-}
-
-int bl_needed_make(struct bl_needed *needed, const struct bl_timeline *timeline, struct bl_pick pick, int64_t first,
-                   int64_t steps, bool to_end, struct bl_error *e)
-{
-    size_t count = timeline->shown.count;
-    *needed = (struct bl_needed){.timeline = timeline, .frame = calloc(count ? count : 1, sizeof *needed->frame)};
-    if (!needed->frame)
-        return bl_error_memory(e);
-    needed_mark_taken(needed, &pick, first, steps);
-    if (count > 0) {
-        needed->frame[timeline->coded[0].frame] = true; /* decoders learn from it which encoder made the stream */
-        needed->frame[count - 1] = needed->frame[count - 1] || to_end;
-    }
-    needed_mark_references(needed);
-    needed_find_ends(needed);
     return BL_OK;
 }
 

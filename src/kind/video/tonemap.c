@@ -1,3 +1,7 @@
+/* Maps tones in three steps over the picture: zimg to linear light, the curve, zimg to BT.709; see tonemap.h.
+ *
+ * The curve costs several powers for each value: so a table has its factor for CURVE + 1 luminances between the knee
+ * and the peak, and a pixel interpolates between two of them. Below the knee pixels do not change. */
 #include "kind/video/tonemap.h"
 
 #include <libavutil/mastering_display_metadata.h>
@@ -16,7 +20,7 @@
 #define CURVE 4096     /* entries */
 #define ALIGN 64       /* bytes */
 
-/* What determines the graphs. Compared as bytes: no padding. */
+/* The values that determine the graphs. Compared as bytes, so that it has no padding. */
 struct tonemap_key {
     int width, height, family, full, matrix, transfer;
 };
@@ -57,9 +61,9 @@ double bl_tonemap_peak(const AVFrame *frame)
     return peak <= 0 ? PEAK : fmin(peak, PQ_MAX);
 }
 
-/* --- the curve -------------------------------------------------------------------------------------------------- */
+/* --- curve -------------------------------------------------------------------------------------------------------- */
 
-/* SMPTE ST 2084: from cd/m2 to a signal of 0 to 1, and back. */
+/* SMPTE ST 2084 maps cd/m2 to a signal of 0 to 1, and pq_decode maps it back. */
 static double pq_encode(double luminance)
 {
     double y = pow(luminance / PQ_MAX, 2610.0 / 16384);
@@ -72,7 +76,7 @@ static double pq_decode(double signal)
     return PQ_MAX * pow(fmax(x - 3424.0 / 4096, 0) / (2413.0 / 128 - 2392.0 / 128 * x), 16384 / 2610.0);
 }
 
-/* BT.2390-10, 5.4.1, steps 1 to 5 with both blacks at 0: cd/m2 to cd/m2. */
+/* Maps cd/m2 to cd/m2: BT.2390-10, 5.4.1, steps 1 to 5 with both blacks at 0. */
 static double eetf(double luminance, double peak)
 {
     double whole = pq_encode(peak), most = pq_encode(WHITE) / whole, knee = 1.5 * most - 0.5;
@@ -84,6 +88,7 @@ static double eetf(double luminance, double peak)
     return pq_decode(to * whole);
 }
 
+/* Makes the table for a stream of this peak, in cd/m2. */
 static void curve_make(struct bl_tonemap *t, double peak)
 {
     t->peak = peak;
@@ -99,31 +104,27 @@ static void curve_make(struct bl_tonemap *t, double peak)
     }
 }
 
-/* What is brighter than the peak becomes white as well. */
-static float curve_factor(const struct bl_tonemap *t, float greatest)
-{
-    float at = (greatest - t->knee) * t->scale;
-    if (!(at < CURVE))
-        return 1 / greatest;
-    int i = (int)at;
-    return t->curve[i] + (t->curve[i + 1] - t->curve[i]) * (at - (float)i);
-}
-
+/* Multiplies the components of each pixel by one factor. A pixel that is brighter than the peak becomes white. */
 static void curve_apply(const struct bl_tonemap *t, float *red, float *green, float *blue, int count)
 {
     for (int x = 0; x < count; x++) {
         float greatest = fmaxf(red[x], fmaxf(green[x], blue[x]));
         if (!(greatest > t->knee))
             continue;
-        float factor = curve_factor(t, greatest);
+        float factor = 1 / greatest, at = (greatest - t->knee) * t->scale;
+        if (at < CURVE) {
+            int i = (int)at;
+            factor = t->curve[i] + (t->curve[i + 1] - t->curve[i]) * (at - (float)i);
+        }
         red[x] *= factor;
         green[x] *= factor;
         blue[x] *= factor;
     }
 }
 
-/* --- zimg ------------------------------------------------------------------------------------------------------- */
+/* --- zimg --------------------------------------------------------------------------------------------------------- */
 
+/* Reports zimg's last error, and clears it. */
 static int tonemap_report(const char *what, struct bl_error *e)
 {
     char text[256] = "";
@@ -134,17 +135,8 @@ static int tonemap_report(const char *what, struct bl_error *e)
     return bl_error_set(e, BL_EDATA, "zimg cannot %s: %s", what, text);
 }
 
-static void format_set_words(const struct tonemap_key *key, zimg_image_format *f)
-{
-    f->pixel_type = ZIMG_PIXEL_WORD;
-    f->depth = 16;
-    f->color_family = key->family == BL_FAMILY_YUV ? ZIMG_COLOR_YUV : ZIMG_COLOR_RGB;
-    f->pixel_range = key->full ? ZIMG_RANGE_FULL : ZIMG_RANGE_LIMITED;
-    f->matrix_coefficients = (zimg_matrix_coefficients_e)key->matrix;
-    f->transfer_characteristics = (zimg_transfer_characteristics_e)key->transfer;
-    f->color_primaries = ZIMG_PRIMARIES_BT2020;
-}
-
+/* Sets the format of linear light, floats with the primaries of BT.2020, or of the result, bytes with those of BT.709.
+ */
 static void format_set_rgb(zimg_image_format *f, bool light)
 {
     f->pixel_type = light ? ZIMG_PIXEL_FLOAT : ZIMG_PIXEL_BYTE;
@@ -156,6 +148,7 @@ static void format_set_rgb(zimg_image_format *f, bool light)
     f->color_primaries = light ? ZIMG_PRIMARIES_BT2020 : ZIMG_PRIMARIES_BT709;
 }
 
+/* Builds the two graphs for t->key; *temporary: the bytes that they need while they run. */
 static int graphs_build(struct bl_tonemap *t, size_t *temporary, struct bl_error *e)
 {
     zimg_image_format words, light, rgb;
@@ -164,7 +157,13 @@ static int graphs_build(struct bl_tonemap *t, size_t *temporary, struct bl_error
     words.width = (unsigned)t->key.width;
     words.height = (unsigned)t->key.height;
     light = rgb = words;
-    format_set_words(&t->key, &words);
+    words.pixel_type = ZIMG_PIXEL_WORD;
+    words.depth = 16;
+    words.color_family = t->key.family == BL_FAMILY_YUV ? ZIMG_COLOR_YUV : ZIMG_COLOR_RGB;
+    words.pixel_range = t->key.full ? ZIMG_RANGE_FULL : ZIMG_RANGE_LIMITED;
+    words.matrix_coefficients = (zimg_matrix_coefficients_e)t->key.matrix;
+    words.transfer_characteristics = (zimg_transfer_characteristics_e)t->key.transfer;
+    words.color_primaries = ZIMG_PRIMARIES_BT2020;
     format_set_rgb(&light, true);
     format_set_rgb(&rgb, false);
     zimg_graph_builder_params_default(&params, ZIMG_API_VERSION);
@@ -192,12 +191,13 @@ static void tonemap_clear(struct bl_tonemap *t)
     t->to_light = t->to_rgb = NULL;
 }
 
-/* Bytes of a row of so many bytes, and what zimg may read behind it. */
+/* Returns the distance of rows of so many bytes: aligned, with room for what zimg may read behind a row. */
 static size_t row_stride(size_t bytes)
 {
     return (bytes + ALIGN - 1) / ALIGN * ALIGN + ALIGN;
 }
 
+/* Makes graphs and memory for the key, unless they are there. */
 static int tonemap_prepare(struct bl_tonemap *t, const struct tonemap_key *key, struct bl_error *e)
 {
     if (t->to_rgb && memcmp(&t->key, key, sizeof *key) == 0)
@@ -221,11 +221,13 @@ static int tonemap_prepare(struct bl_tonemap *t, const struct tonemap_key *key, 
     return code;
 }
 
+/* Returns the address of a row in one of three planes that lie one behind the other. */
 static void *row_at(void *planes, size_t stride, const struct tonemap_key *key, int plane, int y)
 {
     return (uint8_t *)planes + ((size_t)plane * (size_t)key->height + (size_t)y) * stride;
 }
 
+/* Runs a graph over the picture. */
 static int graph_run(struct bl_tonemap *t, const zimg_filter_graph *graph, void *from, size_t from_stride, void *to,
                      size_t to_stride, struct bl_error *e)
 {
@@ -244,7 +246,7 @@ static int graph_run(struct bl_tonemap *t, const zimg_filter_graph *graph, void 
     return BL_OK;
 }
 
-/* --- pictures --------------------------------------------------------------------------------------------------- */
+/* --- pictures ----------------------------------------------------------------------------------------------------- */
 
 int bl_tonemap_open(struct bl_tonemap **tonemap, enum bl_simd simd, struct bl_error *e)
 {
@@ -262,19 +264,19 @@ void bl_tonemap_close(struct bl_tonemap *tonemap)
     free(tonemap);
 }
 
-/* HDR that does not name its matrix has that of BT.2020. */
+/* An HDR picture that does not name its matrix has that of BT.2020. */
 int bl_tonemap_begin(struct bl_tonemap *t, const AVFrame *frame, const struct bl_pixels *pixels, int width, int height,
                      struct bl_error *e)
 {
-    bool yuv = pixels->family == BL_FAMILY_YUV, told = frame->colorspace != AVCOL_SPC_UNSPECIFIED;
+    bool yuv = pixels->family == BL_FAMILY_YUV, named = frame->colorspace != AVCOL_SPC_UNSPECIFIED;
     const struct tonemap_key key = {
         .width = width,
         .height = height,
         .family = pixels->family,
         .full = pixels->full_range || frame->color_range == AVCOL_RANGE_JPEG || pixels->family == BL_FAMILY_RGB,
-        .matrix = !yuv   ? AVCOL_SPC_RGB
-                  : told ? frame->colorspace
-                         : AVCOL_SPC_BT2020_NCL,
+        .matrix = !yuv    ? AVCOL_SPC_RGB
+                  : named ? frame->colorspace
+                          : AVCOL_SPC_BT2020_NCL,
         .transfer = frame->color_trc,
     };
     int code = tonemap_prepare(t, &key, e);
@@ -293,31 +295,25 @@ void bl_tonemap_put(struct bl_tonemap *t, const uint16_t *const plane[3], int x,
     }
 }
 
-static void row_write(const uint8_t *const row[3], int count, const struct bl_pixel_writer *w, uint8_t *to)
-{
-    for (int x = 0; x < count; x++, to += w->step_x) {
-        if (w->channels == BL_CHANNELS_GRAY)
-            *to = (uint8_t)bl_channels_luma(row[0][x], row[1][x], row[2][x]);
-        for (int c = 0; c < 3 && w->channels == BL_CHANNELS_RGB; c++)
-            to[c] = row[c][x];
-    }
-}
-
 int bl_tonemap_finish(struct bl_tonemap *t, const struct bl_pixel_writer *writer, struct bl_error *e)
 {
     BL_TRY(graph_run(t, t->to_light, t->words, t->word_stride, t->light, t->light_stride, e));
-    float *row[3];
+    for (int y = 0; y < t->key.height; y++)
+        curve_apply(t, row_at(t->light, t->light_stride, &t->key, 0, y),
+                    row_at(t->light, t->light_stride, &t->key, 1, y), row_at(t->light, t->light_stride, &t->key, 2, y),
+                    t->key.width);
+    BL_TRY(graph_run(t, t->to_rgb, t->light, t->light_stride, t->rgb, t->rgb_stride, e));
     for (int y = 0; y < t->key.height; y++) {
+        const uint8_t *row[3];
         for (int c = 0; c < 3; c++)
-            row[c] = row_at(t->light, t->light_stride, &t->key, c, y);
-        curve_apply(t, row[0], row[1], row[2], t->key.width);
+            row[c] = row_at(t->rgb, t->rgb_stride, &t->key, c, y);
+        uint8_t *to = writer->origin + y * writer->step_y;
+        for (int x = 0; x < t->key.width; x++, to += writer->step_x) {
+            if (writer->channels == BL_CHANNELS_GRAY)
+                *to = (uint8_t)bl_channels_luma(row[0][x], row[1][x], row[2][x]);
+            for (int c = 0; c < 3 && writer->channels == BL_CHANNELS_RGB; c++)
+                to[c] = row[c][x];
+        }
     }
-    int code = graph_run(t, t->to_rgb, t->light, t->light_stride, t->rgb, t->rgb_stride, e);
-    for (int y = 0; y < t->key.height && !code; y++) {
-        const uint8_t *rgb[3];
-        for (int c = 0; c < 3; c++)
-            rgb[c] = row_at(t->rgb, t->rgb_stride, &t->key, c, y);
-        row_write(rgb, t->key.width, writer, writer->origin + y * writer->step_y);
-    }
-    return code;
+    return BL_OK;
 }

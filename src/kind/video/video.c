@@ -1,6 +1,8 @@
-/* The video kind: its options and its table of functions. What decodes is in the media module, behind read.c. The
- * way of a frame: demux (packets), decode (frames), pick (which of them), convert (pixels); read does all of that for a
- * piece, count finds lengths. */
+/* The video kind: its options and its table of functions.
+ *
+ * Everything that needs FFmpeg is in the media module, behind read.c, and is loaded with the first file. A frame passes
+ * these files: demux reads packets, decode makes frames, the picker of options.h takes some of them, convert makes
+ * pixels. read.c does all of that for a piece; count.c finds lengths. */
 #include "kind/video/video.h"
 
 #include <stddef.h>
@@ -14,6 +16,7 @@
 #include "kind/video/geometry.h"
 #include "kind/video/options.h"
 
+/* The endings of file names. */
 static const char *const extensions[] = {"mp4",  "m4v",  "mov",  "qt",   "mkv", "webm", "avi", "divx",  "ts",   "mts",
                                          "m2ts", "m2t",  "mpg",  "mpeg", "m1v", "m2v",  "vob", "ogv",   "ogm",  "flv",
                                          "f4v",  "wmv",  "asf",  "3gp",  "3g2", "mxf",  "y4m", "gif",   "apng", "h264",
@@ -93,6 +96,7 @@ void bl_video_prepare_pixels(struct bl_video_config *config)
         config->resize = config->pixels == BL_CHANNELS_GRAY16 ? BL_RESIZE_NEAREST : BL_RESIZE_BILINEAR;
 }
 
+/* Checks the options that need no file. BL_EUSAGE. */
 static int video_check(const void *values, struct bl_error *e)
 {
     const struct bl_video_config *config = values;
@@ -123,6 +127,8 @@ static int video_check(const void *values, struct bl_error *e)
     return bl_geometry_make(&geometry, &input, e);
 }
 
+/* Opens the GPUs, if --decoder may use them. With --decoder auto a machine without a usable GPU gives a warning only.
+ */
 static int video_prepare(void *values, struct bl_buffer *warning, struct bl_error *e)
 {
     struct bl_video_config *config = values;
@@ -140,6 +146,7 @@ static int video_prepare(void *values, struct bl_buffer *warning, struct bl_erro
     return code ? bl_error_set(e, code, "--decoder %s: %s", decoder_choices[config->decoder], none.text) : BL_OK;
 }
 
+/* Closes the GPUs, if video_prepare opened any. */
 static void video_release(void *values)
 {
     struct bl_video_config *config = values;
@@ -147,6 +154,7 @@ static void video_release(void *values)
         bl_media_opened()->close_gpu(config);
 }
 
+/* Adds the name of the column that has the choice of the decoder. */
 static void video_columns(const void *values, bool manifests, struct bl_buffer *out)
 {
     (void)manifests;
@@ -179,7 +187,8 @@ void bl_video_sampling(const void *values, struct bl_buffer *out)
         bl_buffer_printf(out, " decoder=%s", decoder_choices[config->decoder]);
 }
 
-/* Frames have a rate where it was asked for. */
+/* Reads the rate of frames from the identity that bl_video_sampling writes, such as "fps=30000/1001"; false: each file
+ * has its own. */
 static bool video_rate(const char *sampling, int64_t *num, int64_t *den)
 {
     size_t size = strncmp(sampling, "fps=", 4) == 0 ? strcspn(sampling + 4, "/ ") : 0;
@@ -189,6 +198,8 @@ static bool video_rate(const char *sampling, int64_t *num, int64_t *den)
            (*rest != '/' || bl_text_to_int(rest + 1, strcspn(rest + 1, " "), 1, INT32_MAX, den));
 }
 
+/* The fields of a sequence: frames, and their times with --times. BL_EDATA: without --size and row, no size is known.
+ */
 static int video_fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row,
                         struct bl_fields *out, struct bl_error *e)
 {
@@ -230,7 +241,7 @@ void bl_video_describe(const void *values, const struct bl_field *field, struct 
         bl_buffer_text(out, ", pixels taken for square");
 }
 
-/* A driver's threads and memory are not a process's to share. */
+/* Returns whether decoder processes may do the work: a driver's threads and memory cannot be shared with them. */
 static bool video_decodes(const void *values)
 {
     const struct bl_video_config *config = values;
