@@ -17,6 +17,7 @@
 
 #include "base/fs.h"
 #include "base/io.h"
+#include "base/quantile.h"
 #include "base/text.h"
 #include "cmd/progress_bar.h"
 #include "cmd/summary.h"
@@ -182,9 +183,9 @@ static int compare_make_row(const struct comparing *c, const struct bl_plan_opti
  * that they need. */
 static void compare_format_rows(const struct comparing *c, const struct bl_plan_info_set *set, struct bl_buffer *out)
 {
-    bl_buffer_printf(out, "%-8s %-8s %7s %14s %16s %14s %10s %10s %14s %10s %12s %9s %10s %8s", "strategy", "fill", "T",
-                     "blocks", "padding", "deleted", "cut", "efficiency", "lower bound", "gap", "rank steps", "waiting",
-                     "meet again", "seconds");
+    bl_buffer_printf(out, "%-8s %-8s %7s %14s %16s %14s %10s %10s %14s %10s %12s %9s %11s %8s", "strategy", "fill", "T",
+                     "blocks", "padding", "deleted", "cut", "efficiency", "lower bound", "gap", "rank steps",
+                     "imbalance", "pair repeat", "seconds");
     if (c->options.overlap)
         bl_buffer_printf(out, " %14s", "repeated");
     bl_buffer_printf(out, c->step_bytes ? " %10s\n" : "\n", "bytes");
@@ -196,7 +197,7 @@ static void compare_format_rows(const struct comparing *c, const struct bl_plan_
             snprintf(lost, sizeof lost, "%.2f%%", 100 * w->balance.lost);
         if (w->pair_repeat.pairs)
             snprintf(again, sizeof again, "%.2f%%", 100 * bl_pair_repeat_share(&w->pair_repeat));
-        bl_buffer_printf(out, "%-8s %-8s %7" PRId64 " %14s %16s %14s %10s %9.2f%% %14s %10s %12s %9s %10s %8.2f",
+        bl_buffer_printf(out, "%-8s %-8s %7" PRId64 " %14s %16s %14s %10s %9.2f%% %14s %10s %12s %9s %11s %8.2f",
                          w->strategy, w->fill[0] ? w->fill : "-", w->T, bl_text_count(blocks, w->blocks),
                          bl_text_count(padding, w->padding), bl_text_count(deleted, w->deleted),
                          bl_text_count(cut, w->cut), 100 * w->efficiency, bl_text_count(bound, w->lower_bound),
@@ -234,6 +235,20 @@ static int compare_make_set(struct comparing *c, int number, struct bl_error *e)
     return code;
 }
 
+/* Tells the user how long the sequences are, to choose T by. */
+static int compare_print_lengths(const struct comparing *c, bool quiet, struct bl_error *e)
+{
+    const struct bl_sequences *t = &c->lengths.table;
+    int64_t quantile[BL_QUANTILES];
+    char a[32], b[32], d[32], f[32];
+    BL_TRY(bl_quantiles(t->length, t->count, quantile, e));
+    if (!quiet)
+        bl_cmd_print("lengths: p50 %s, p90 %s, p99 %s, max %s", bl_text_count(a, quantile[BL_P50]),
+                     bl_text_count(b, quantile[BL_P90]), bl_text_count(d, quantile[BL_P99]),
+                     bl_text_count(f, quantile[BL_MAX]));
+    return BL_OK;
+}
+
 static int compare_run(struct bl_cmd *cmd, struct comparing *c)
 {
     struct bl_error *e = &cmd->error;
@@ -245,6 +260,8 @@ static int compare_run(struct bl_cmd *cmd, struct comparing *c)
     BL_TRY(bl_length_source_read(&c->lengths, &c->options, cmd));
     c->row = calloc((size_t)c->T.count, sizeof *c->row);
     int code = c->row ? BL_OK : bl_error_memory(e);
+    if (!code && !c->json)
+        code = compare_print_lengths(c, cmd->common.quiet, e);
     for (int i = 0; i < c->T.count && !code; i++)
         code = compare_make_set(c, i, e);
     if (code)

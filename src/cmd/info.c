@@ -113,14 +113,14 @@ static void info_format_pair_repeat(const struct bl_epochs_pair_repeat *pair_rep
         return;
     bl_text_plural(plans, pair_repeat->epochs + 1, "plan");
     if (!highest->pairs) {
-        bl_buffer_printf(out, "company     %s, none puts two sequences together\n", plans);
+        bl_buffer_printf(out, "pairs       %s, none puts two sequences together\n", plans);
         return;
     }
-    bl_buffer_printf(out, "company     at most %.2f %% of pairs meet again (", 100 * bl_pair_repeat_share(highest));
+    bl_buffer_printf(out, "pairs       repeat rate %.2f %% at most (", 100 * bl_pair_repeat_share(highest));
     info_format_epoch(pair_repeat->plan[0], out);
     bl_buffer_text(out, " and ");
     info_format_epoch(pair_repeat->plan[1], out);
-    bl_buffer_printf(out, "; drawn at random: %.2f %%), ", 100 * highest->random);
+    bl_buffer_printf(out, "; random blocks: %.2f %%), ", 100 * highest->random);
     bl_buffer_printf(out,
                      pair_repeat->each_pair ? "between any two of %s\n"
                                             : "between each of %s and the next, and the stored one\n",
@@ -161,12 +161,9 @@ static void info_format_plan(const struct bl_info *info, struct bl_buffer *out)
         bl_plan_info_column_describe(&w->column[k], out);
         bl_buffer_byte(out, '\n');
     }
-    if (w->balance.is_measured)
-        bl_buffer_printf(
-            out,
-            "waiting     costs %.2f %%, at least %.2f %%; steps differ from the whole by %.3f (drawn at random: "
-            "%.3f)\n",
-            100 * w->balance.lost, 100 * w->balance.bound, w->balance.apart, w->balance.apart_drawn);
+    if (w->balance.is_measured && *bl_manifest_option(&info->manifest, "cost"))
+        bl_buffer_printf(out, "imbalance   %.2f %% by the given cost (proven minimum: %.2f %%)\n",
+                         100 * w->balance.lost, 100 * w->balance.bound);
     info_format_pair_repeat(&info->pair_repeat, out);
 }
 
@@ -275,10 +272,14 @@ static void info_format_faults(const struct bl_info *info, struct bl_buffer *out
 /* Appends a bar for each range of lengths. The longest bar has BAR_WIDTH characters, the others are in proportion. */
 static void info_format_histogram(const struct bl_info *info, struct bl_buffer *out)
 {
+    char number[32];
     int64_t most = 1;
     for (int i = 0; i < info->bars; i++)
         most = info->bar[i] > most ? info->bar[i] : most;
-    bl_buffer_text(out, "lengths     steps: sequences\n");
+    bl_buffer_text(out, "lengths     ");
+    for (int q = 0; q < BL_QUANTILES; q++)
+        bl_buffer_printf(out, "%s%s %s", q ? ", " : "", bl_quantile_names[q], bl_text_count(number, info->quantile[q]));
+    bl_buffer_text(out, " steps\n            steps: sequences\n");
     for (int i = 0; i < info->bars; i++) {
         char bar[BAR_WIDTH + 1], count[32];
         int width = (int)((double)info->bar[i] / (double)most * BAR_WIDTH + 0.5);

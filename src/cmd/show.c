@@ -124,7 +124,9 @@ static int show_make(struct bl_cmd *cmd, const struct show *s, struct bl_view *v
     const struct bl_terminal terminal = {
         .columns = columns, .colours = colours_choose(s), .has_utf8 = locale_has_utf8()};
     const struct bl_sheet_look look = s->form ? picture : bl_sheet_terminal_look(&terminal);
-    struct bl_sheet_subject subject = {.block = s->has_block ? s->block : BL_SHEET_ANY_BLOCK,
+    struct bl_sheet_subject subject = {.block = s->sequence    ? -1
+                                                : s->has_block ? s->block
+                                                               : BL_SHEET_ANY_BLOCK,
                                        .field = -1,
                                        .epoch = s->epoch,
                                        .mask = s->mask,

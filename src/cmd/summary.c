@@ -178,21 +178,16 @@ static void summary_training(const struct bl_plan_info *plan_info)
         bl_plan_info_column_describe(&plan_info->column[c], &text);
         bl_cmd_print_text(&text);
     }
-    if (b->is_measured) {
-        bl_cmd_print(
-            "waiting costs %.2f %% (at least %.2f %%, unbalanced %.2f %%); the dearest block costs %.3f times the mean",
-            100 * b->lost, 100 * b->bound, 100 * b->lost_before, b->highest);
-        bl_cmd_print(
-            "steps differ from the whole by %.3f (drawn at random: %.3f); neighbouring blocks correlate by %.2f",
-            b->apart, b->apart_drawn, b->neighbours);
-    }
+    if (b->is_measured && plan_info->cost_is_given)
+        bl_cmd_print("by the given cost, ranks idle %.2f %% of the time (proven minimum: %.2f %%)",
+                     100 * b->lost / (1 + b->lost), 100 * b->bound / (1 + b->bound));
     /* More blocks help only a fill that draws which sequences share one, and only if the share is clearly above that of
      * random blocks: half as much again, and at least a hundredth of all pairs. */
     bool is_drawn = strcmp(plan_info->fill, bl_fill_names[BL_FILL_OPTIMAL]) == 0;
     if (pair_repeat->pairs)
-        bl_cmd_print("%.2f %% of the pairs in a block meet again under the next seed (in random blocks: %.2f %%)%s",
-                     100 * share, 100 * pair_repeat->random,
-                     is_drawn && share > 1.5 * pair_repeat->random + 0.01 ? "; fewer with more blocks (--spare)" : "");
+        bl_cmd_print("pair repeat rate %.2f %% under the next seed (random blocks: %.2f %%)%s", 100 * share,
+                     100 * pair_repeat->random,
+                     is_drawn && share > 1.5 * pair_repeat->random + 0.01 ? "; --spare lowers it" : "");
 }
 
 void bl_summary_plan(const struct bl_plan *plan, const struct bl_plan_info *plan_info)
@@ -205,18 +200,19 @@ void bl_summary_plan(const struct bl_plan *plan, const struct bl_plan_info *plan
     bl_cmd_print("T = %s, at most %s in a block; lower bound %s, %s%s", bl_text_count(a, plan->T),
                  bl_text_plural(b, plan->max_sequences, "sequence"), bl_text_plural(c, plan->lower_bound, "block"),
                  gap ? "gap " : "so the plan is optimal", gap ? bl_text_count(d, gap) : "");
-    bl_cmd_print("padding %s (efficiency %.2f %%)%s%s", bl_text_plural(a, plan->padding, "step"),
+    int64_t naive; /* naive padding extends every sequence to the length of the longest */
+    bool is_better = strcmp(plan_info->strategy, "block") == 0 &&
+                     !__builtin_mul_overflow(plan->sequences, plan->longest, &naive) && naive > plan->steps;
+    bl_cmd_print("padding %s (efficiency %.2f %%)%s%s%s%s", bl_text_plural(a, plan->padding, "step"),
                  100 * bl_plan_efficiency(plan), plan->align_padding ? "; alignment takes " : "",
-                 plan->align_padding ? bl_text_count(b, plan->align_padding) : "");
+                 plan->align_padding ? bl_text_count(b, plan->align_padding) : "",
+                 is_better ? "; naive padding would take " : "",
+                 is_better ? bl_text_plural(c, naive - plan->steps, "step") : "");
     if (plan_info->world_size > 1 || plan_info->batch_size > 1)
         bl_cmd_print("%s of %s with %s each", bl_text_plural(a, plan_info->batches_per_rank, "step"),
                      bl_text_plural(b, plan_info->world_size, "rank"),
                      bl_text_plural(c, plan_info->batch_size, "block"));
     summary_training(plan_info);
-    int64_t naive; /* naive padding extends every sequence to the length of the longest */
-    if (strcmp(plan_info->strategy, "block") == 0 && !__builtin_mul_overflow(plan->sequences, plan->longest, &naive) &&
-        naive > plan->steps)
-        bl_cmd_print("naive padding would cost %s", bl_text_plural(a, naive - plan->steps, "step"));
     summary_lost(plan);
 }
 

@@ -147,6 +147,8 @@ static int info_read_sequences(struct bl_info *info, const char *dir, size_t *ro
     BL_TRY(code);
     for (size_t i = 0; !code && i < table.count; i++)
         code = info_read_row(info, &table, i, &text, e);
+    if (!code)
+        code = bl_quantiles(table.length, table.count, info->quantile, e);
     *rows = table.count;
     const struct bl_kind *kind = table.kind ? bl_kind_find(table.kind) : NULL;
     if (!code && kind && bl_kind_rate(kind, table.sampling, &num, &den))
@@ -212,11 +214,15 @@ int bl_info_json(const struct bl_info *info, struct json_t *run, struct bl_buffe
     bl_jansson_set(&object, "left_out", json_integer(info->excluded));
     bl_jansson_set(&object, "bytes", json_integer(info->bytes));
     bl_jansson_set(&object, "naive_padding", info->naive_padding < 0 ? json_null() : json_integer(info->naive_padding));
-    bl_jansson_set(&object, "met_again", any ? json_real(bl_pair_repeat_share(&repeat->highest)) : json_null());
-    bl_jansson_set(&object, "met_again_random", any ? json_real(repeat->highest.random) : json_null());
-    bl_jansson_set(&object, "met_again_plans",
+    bl_jansson_set(&object, "pair_repeat_rate", any ? json_real(bl_pair_repeat_share(&repeat->highest)) : json_null());
+    bl_jansson_set(&object, "pair_repeat_rate_random", any ? json_real(repeat->highest.random) : json_null());
+    bl_jansson_set(&object, "pair_repeat_rate_plans",
                    any ? json_pack("[I, I]", (json_int_t)repeat->plan[0], (json_int_t)repeat->plan[1]) : json_null());
-    bl_jansson_set(&object, "met_again_each_pair", any ? json_boolean(repeat->each_pair) : json_null());
+    bl_jansson_set(&object, "pair_repeat_rate_each_pair", any ? json_boolean(repeat->each_pair) : json_null());
+    json_t *quantiles = json_object();
+    for (int q = 0; q < BL_QUANTILES; q++)
+        bl_jansson_set(&quantiles, bl_quantile_names[q], json_integer(info->quantile[q]));
+    bl_jansson_set(&object, "length_quantiles", quantiles);
     bl_jansson_set(&object, "lengths", bars);
     bl_jansson_set(&object, "fault_count", json_integer(info->fault_count));
     bl_jansson_set(&object, "faults", faults);

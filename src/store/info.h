@@ -8,6 +8,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/quantile.h"
 #include "kind/row.h"
 #include "store/epochs.h"
 #include "store/manifest.h"
@@ -70,10 +71,11 @@ struct bl_info {
     struct bl_left_out_counts left_out; /* excluded sequences by option */
     int64_t naive_padding; /* steps of padding if every sequence were padded to the longest; -1: not representable */
     int bars;
-    int64_t bar_width;         /* steps: bar i counts lengths from i * bar_width + 1 to (i + 1) * bar_width */
-    int64_t bar[BL_INFO_BARS]; /* number of planned sequences of these lengths */
-    int64_t fault_count;       /* inputs that were skipped or failed, or are damaged */
-    int faults;                /* entries of fault */
+    int64_t bar_width;              /* steps: bar i counts lengths from i * bar_width + 1 to (i + 1) * bar_width */
+    int64_t bar[BL_INFO_BARS];      /* number of planned sequences of these lengths */
+    int64_t quantile[BL_QUANTILES]; /* of the lengths of the stored sequences, in steps */
+    int64_t fault_count;            /* inputs that were skipped or failed, or are damaged */
+    int faults;                     /* entries of fault */
     struct bl_info_fault fault[BL_INFO_FAULTS];
     struct bl_epochs_pair_repeat pair_repeat;
 };

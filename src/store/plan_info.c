@@ -168,6 +168,7 @@ void bl_plan_info_make(struct bl_plan_info *plan_info, const struct bl_plan *pla
     if (options->strategy == BL_STRATEGY_BLOCK)
         snprintf(plan_info->fill, sizeof plan_info->fill, "%s", bl_fill_names[options->fill]);
     plan_info->balance = plan->balance;
+    plan_info->cost_is_given = bl_plan_cost_is_given(&options->cost);
     plan_info->columns = options->max_column.count;
     for (int c = 0; c < plan_info->columns; c++) {
         const struct bl_plan_column *column = &options->max_column.each[c];
@@ -184,17 +185,17 @@ void bl_plan_info_make(struct bl_plan_info *plan_info, const struct bl_plan *pla
 
 #define PLAN_INFO_MAX ((size_t)1 << 20) /* bytes: a limit in case another file has this name */
 
-/* The members of a plan's balance in JSON. */
+/* The members of a plan's balance in JSON. Manifests of 0.2.0's first builds have the old names. */
 static const struct {
-    const char *name;
+    const char *name, *old;
     size_t at; /* a double of struct bl_plan_balance */
-} balance_members[] = {{"cost_lost", offsetof(struct bl_plan_balance, lost)},
-                       {"cost_lost_before", offsetof(struct bl_plan_balance, lost_before)},
-                       {"cost_bound", offsetof(struct bl_plan_balance, bound)},
-                       {"cost_highest", offsetof(struct bl_plan_balance, highest)},
-                       {"cost_ks", offsetof(struct bl_plan_balance, apart)},
-                       {"cost_ks_random", offsetof(struct bl_plan_balance, apart_drawn)},
-                       {"cost_neighbours", offsetof(struct bl_plan_balance, neighbours)}};
+} balance_members[] = {{"imbalance", "cost_lost", offsetof(struct bl_plan_balance, lost)},
+                       {"imbalance_before", "cost_lost_before", offsetof(struct bl_plan_balance, lost_before)},
+                       {"imbalance_bound", "cost_bound", offsetof(struct bl_plan_balance, bound)},
+                       {"cost_highest", NULL, offsetof(struct bl_plan_balance, highest)},
+                       {"cost_ks", NULL, offsetof(struct bl_plan_balance, apart)},
+                       {"cost_ks_random", NULL, offsetof(struct bl_plan_balance, apart_drawn)},
+                       {"cost_neighbours", NULL, offsetof(struct bl_plan_balance, neighbours)}};
 
 /* Number of entries in balance_members. */
 #define BALANCE_MEMBERS (sizeof balance_members / sizeof *balance_members)
@@ -255,8 +256,8 @@ void bl_plan_info_to_json(const struct bl_plan_info *w, json_t **object)
     if (!w->pair_repeat.is_measured)
         return;
     bool any = w->pair_repeat.pairs > 0; /* there are pairs to compare */
-    bl_jansson_set(object, "met_again", any ? json_real(bl_pair_repeat_share(&w->pair_repeat)) : json_null());
-    bl_jansson_set(object, "met_again_random", any ? json_real(w->pair_repeat.random) : json_null());
+    bl_jansson_set(object, "pair_repeat_rate", any ? json_real(bl_pair_repeat_share(&w->pair_repeat)) : json_null());
+    bl_jansson_set(object, "pair_repeat_rate_random", any ? json_real(w->pair_repeat.random) : json_null());
 }
 
 /* Reads a word of at most 15 bytes; null becomes "" if may_be_null. */
@@ -324,12 +325,15 @@ int bl_plan_info_from_json(struct bl_plan_info *w, const json_t *object, struct 
         BL_TRY(bl_jansson_get_integer(object, "overlap", 1, w->T - 1, &w->overlap, e));
         BL_TRY(bl_jansson_get_integer(object, "repeated", 0, INT64_MAX / 2, &w->repeated, e));
     }
-    char *balance = (char *)&w->balance;
-    for (size_t i = 0; i < BALANCE_MEMBERS; i++)
-        *(double *)(void *)(balance + balance_members[i].at) =
-            json_number_value(json_object_get(object, balance_members[i].name));
     /* All values of the balance are written together, so that the first one tells whether there are any. */
-    w->balance.is_measured = json_is_number(json_object_get(object, balance_members[0].name));
+    char *balance = (char *)&w->balance;
+    for (size_t i = 0; i < BALANCE_MEMBERS; i++) {
+        const json_t *value = json_object_get(object, balance_members[i].name);
+        if (!value && balance_members[i].old)
+            value = json_object_get(object, balance_members[i].old);
+        *(double *)(void *)(balance + balance_members[i].at) = json_number_value(value);
+        w->balance.is_measured |= i == 0 && json_is_number(value);
+    }
     const json_t *list = json_object_get(object, "max_column");
     for (size_t i = 0; i < json_array_size(list) && i < BL_PLAN_COLUMNS_MAX; i++) {
         const json_t *one = json_array_get(list, i);

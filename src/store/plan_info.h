@@ -84,6 +84,7 @@ struct bl_plan_info {
     int64_t bytes;                     /* of the fields' arrays; in JSON if they are known, and not 0 */
     double seconds;                    /* to make the plan; in JSON if it was measured */
     struct bl_plan_balance balance;    /* in JSON if it is measured */
+    bool cost_is_given;                /* the balance is by a cost that the user gave; not in JSON */
     struct bl_pair_repeat pair_repeat; /* beside another plan; in JSON if it is measured */
     struct bl_plan_info_column {
         char name[BL_PLAN_COLUMN_SIZE];

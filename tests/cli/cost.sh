@@ -20,8 +20,8 @@ test_blocks_cost_alike() {
     lengths >lengths
     for options in '' '--batch-size 2' '--accumulate 4' '--accumulate 4 --sync step'; do
         expect 0 bload plan -q -T 4096 --lengths lengths --world-size 8 --cost 0,1 $options --report report -o plan.tsv
-        holds "$(number report cost_lost) <= 0.01 && $(number report cost_lost_before) > 0.01"
-        holds "$(number report cost_highest) <= 1.05 && $(number report cost_bound) <= $(number report cost_lost)"
+        holds "$(number report imbalance) <= 0.01 && $(number report imbalance_before) > 0.01"
+        holds "$(number report cost_highest) <= 1.05 && $(number report imbalance_bound) <= $(number report imbalance)"
         holds "$(number report cost_ks) <= 1.15 * $(number report cost_ks_random)"
         holds "$(number report cost_neighbours) < 0.2"
     done
@@ -42,14 +42,14 @@ test_what_is_lost_is_what_the_table_shows() {
             }
             print highest * 4 / sum - 1
         }' plan.tsv >lost
-    holds "$(cat lost) - $(number report cost_lost) < 1e-5 && $(number report cost_lost) - $(cat lost) < 1e-5"
-    is "$(number report cost_lost)" "$(number report cost_lost_before)"
+    holds "$(cat lost) - $(number report imbalance) < 1e-5 && $(number report imbalance) - $(cat lost) < 1e-5"
+    is "$(number report imbalance)" "$(number report imbalance_before)"
 }
 
 test_costs_from_a_column() {
     awk 'BEGIN { print "id\tlength\tflops"; srand(7); for (i = 0; i < 4000; i++) printf "%d\t%d\t%g\n", i, 1 + int(40 * rand()), rand() ^ 3 }' >table
     expect 0 bload plan -q -T 400 table --world-size 4 --cost flops --report report -o plan.tsv
-    holds "$(number report cost_lost) <= 0.01 && $(number report cost_lost_before) > 0.05"
+    holds "$(number report imbalance) <= 0.01 && $(number report imbalance_before) > 0.05"
     sed '3s/[^\t]*$/0/' table >zero
     expect 0 bload plan -q -T 400 zero --world-size 4 --cost flops -o plan.tsv
     for bad in -1 nan inf x '' 1e999 ' 1'; do
@@ -76,11 +76,13 @@ test_impossible_costs_are_refused() {
     expect 0 bload plan -q -T 100 --lengths lengths --world-size 2 --order keep --cost 1,1 --balance none -o plan.tsv
 }
 
-test_people_are_told_what_waiting_costs() {
+# Only by a cost that the user gave.
+test_imbalance_is_printed() {
     lengths >lengths
-    expect 0 bload plan -T 4096 --lengths lengths --world-size 8 --cost 0,1 -o plan.tsv :err 'waiting costs 0.' 'steps differ from the whole by'
-    expect 0 bload compare -T 4096 --lengths lengths --world-size 8 --cost 0,1 :out 'waiting'
-    expect 0 bload compare -T 4096 --lengths lengths --world-size 8 --cost 0,1 --json :out '"cost_bound"'
+    expect 0 bload plan -T 4096 --lengths lengths --world-size 8 --cost 0,1 -o plan.tsv :err 'by the given cost, ranks idle 0.' '(proven minimum: 0.'
+    expect 0 bload plan -T 4096 --lengths lengths --world-size 8 -o plan.tsv :err-lacks 'idle' 'cost'
+    expect 0 bload compare -T 4096 --lengths lengths --world-size 8 --cost 0,1 :out 'imbalance' :err 'lengths: p50 '
+    expect 0 bload compare -T 4096 --lengths lengths --world-size 8 --cost 0,1 --json :out '"imbalance_bound"'
 }
 
 # The plans of a dataset's epochs, by costs and by a column, in its own blocks.
@@ -88,7 +90,7 @@ test_epochs_of_a_dataset_cost_alike() {
     mkdir texts
     awk 'BEGIN { srand(3); for (i = 0; i < 600; i++) { printf "{\"text\": \""; n = 1 + int(120 * rand() ^ 3); for (k = 0; k < n; k++) printf "a"; print "\"}" } }' >texts/a.jsonl
     expect 0 bload pack -q texts --tokenizer bytes -T 480 --world-size 4 --cost 0,1 -o data
-    expect 0 bload info data :out 'waiting     costs'
+    expect 0 bload info data :out 'imbalance   0.'
     expect 0 bload plan -q --dataset data --epochs 2 --cost 0,1
     expect 0 bload verify -q data
     expect 0 bload plan -q --dataset data --epochs 2 --cost 0,1

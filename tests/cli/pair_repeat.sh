@@ -1,4 +1,4 @@
-# Who meets again between the plans of a dataset, as bload info tells it.
+# How often pairs of sequences share a block in several plans of a dataset, as bload info prints it.
 # shellcheck shell=bash disable=SC2317,SC2086
 
 # A dataset of documents of 1 to 60 bytes: dataset OPTION...
@@ -41,7 +41,7 @@ END
 told() {
     bload info --json "$1" | python3 -c 'import json, sys
 d = json.load(sys.stdin)
-print("%.9f %.9f %d %d" % (d["met_again"], d["met_again_random"], *d["met_again_plans"]))'
+print("%.9f %.9f %d %d" % (d["pair_repeat_rate"], d["pair_repeat_rate_random"], *d["pair_repeat_rate_plans"]))'
 }
 
 test_info_tells_the_highest_share_between_epochs() {
@@ -52,7 +52,7 @@ test_info_tells_the_highest_share_between_epochs() {
     read -r share random first second <<<"$(told d)"
     [ "$first" = 0 ] && first='the stored plan' || first="epoch $first"
     out_has "$(awk -v s="$share" -v r="$random" -v a="$first" -v b="$second" 'BEGIN {
-        printf "company     at most %.2f %% of pairs meet again (%s and epoch %d; drawn at random: %.2f %%), between any two of 6 plans",
+        printf "pairs       repeat rate %.2f %% at most (%s and epoch %d; random blocks: %.2f %%), between any two of 6 plans",
             100 * s, a, b, 100 * r }')"
 }
 
@@ -74,7 +74,7 @@ test_no_epoch_repeats_another_or_the_stored_plan() {
     for seed in 0 3; do # the stored seed is that of epoch 1, and of epoch 4
         expect 0 bload pack -q texts --tokenizer bytes -T 300 --seed $seed -o "d$seed"
         expect 0 bload plan --dataset "d$seed" --epochs 6 :err-lacks earlier
-        awk -v share="$(bload info --json "d$seed" | word met_again)" 'BEGIN { exit !(share < 0.5) }' || fail "seed $seed"
+        awk -v share="$(bload info --json "d$seed" | word pair_repeat_rate)" 'BEGIN { exit !(share < 0.5) }' || fail "seed $seed"
         expect 0 bload plan --dataset "d$seed" --epochs 6 :err 'nothing to do'
         rm "d$seed/plans/epoch-00002.safetensors"
         cp -r "d$seed/plans" before
@@ -95,7 +95,7 @@ test_no_epoch_repeats_another_or_the_stored_plan() {
     expect 0 bload pack -q few.jsonl --tokenizer bytes --store -o store
     for options in '' '--mix random'; do
         expect 0 bload view -q store -T 5 $options --epochs 2 -o "v$options"
-        is 0.0 "$(bload info --json "v$options" | word met_again)"
+        is 0.0 "$(bload info --json "v$options" | word pair_repeat_rate)"
         ! grep -q earlier "$ERR" || fail "$(cat "$ERR")"
     done
     expect 0 bload view -q store -T 5 --epochs 3 -o v3 :err 'of 3 plans, 1 puts'
@@ -126,11 +126,11 @@ END
     expect 0 bload plan -q --dataset d --epochs 2
     err_has 'of the plans that were already there, 1 puts the same sequences together as an earlier one or the stored one'
     same older d/plans/epoch-00001.safetensors
-    is 1.0 "$(bload info --json d | word met_again)"
+    is 1.0 "$(bload info --json d | word pair_repeat_rate)"
     expect 2 bload plan --dataset d --epochs 2 --seed 7 :err 'has other plans than these'
     expect 0 bload plan -q --dataset d --epochs 0
     expect 0 bload plan --dataset d --epochs 2 :err-lacks earlier
-    awk -v share="$(bload info --json d | word met_again)" 'BEGIN { exit !(share < 0.5) }' || fail 'repeats'
+    awk -v share="$(bload info --json d | word pair_repeat_rate)" 'BEGIN { exit !(share < 0.5) }' || fail 'repeats'
 }
 
 test_pieces_of_cut_sequences_meet_again() {
@@ -143,22 +143,22 @@ test_of_more_than_20_epochs_not_every_pair_is_compared() {
     dataset -T 200 -o d
     expect 0 bload plan -q --dataset d --epochs 20
     is "$(highest d each)" "$(told d)"
-    is true "$(bload info --json d | word met_again_each_pair)"
+    is true "$(bload info --json d | word pair_repeat_rate_each_pair)"
     expect 0 bload plan -q --dataset d --epochs 21
     is "$(highest d some)" "$(told d)"
-    is false "$(bload info --json d | word met_again_each_pair)"
+    is false "$(bload info --json d | word pair_repeat_rate_each_pair)"
     expect 0 bload info d :out 'between each of 22 plans and the next, and the stored one'
 }
 
-test_without_epochs_or_company_there_is_no_share() {
+test_without_epochs_or_pairs_there_is_no_share() {
     dataset -T 300 -o d
     expect 0 bload info d
-    grep -q ^company "$OUT" && fail 'company without epochs'
-    for name in met_again met_again_random met_again_plans met_again_each_pair; do is null "$(bload info --json d | word $name)"; done
+    grep -q "^pairs " "$OUT" && fail "pairs without epochs"
+    for name in pair_repeat_rate pair_repeat_rate_random pair_repeat_rate_plans pair_repeat_rate_each_pair; do is null "$(bload info --json d | word $name)"; done
     dataset --strategy naive -T longest -o alone
     expect 0 bload plan -q --dataset alone --epochs 2
-    expect 0 bload info alone :out 'company     3 plans, none puts two sequences together'
-    is null "$(bload info --json alone | word met_again)"
+    expect 0 bload info alone :out 'pairs       3 plans, none puts two sequences together'
+    is null "$(bload info --json alone | word pair_repeat_rate)"
 }
 
 test_a_damaged_plan_is_named() {

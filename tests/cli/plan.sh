@@ -10,9 +10,8 @@ test_a_small_plan() {
     err_is <<'END'
 bload: 3 sequences of 7 steps (longest 3) in 2 blocks
 bload: T = 5, at most 2 sequences in a block; lower bound 2 blocks, so the plan is optimal
-bload: padding 3 steps (efficiency 70.00 %)
-bload: 100.00 % of the pairs in a block meet again under the next seed (in random blocks: 33.33 %); fewer with more blocks (--spare)
-bload: naive padding would cost 2 steps
+bload: padding 3 steps (efficiency 70.00 %); naive padding would take 2 steps
+bload: pair repeat rate 100.00 % under the next seed (random blocks: 33.33 %); --spare lowers it
 END
     is 'block	sequence	start	length	source_start' "$(head -n 1 "$OUT")"
     is '0 1 2' "$(field sequence <"$OUT" | sort | xargs)"
@@ -249,13 +248,13 @@ test_compare_several_T() {
     seq 1 50 >lengths
     for T in 60 50 200; do
         expect 0 bload compare -T $T --lengths lengths --json --step-bytes 10
-        sed '/"seconds"/d; s/^ *//' "$OUT" | sed -n '/"strategy"/,/"met_again_random"/p' >>alone
+        sed '/"seconds"/d; s/^ *//' "$OUT" | sed -n '/"strategy"/,/"pair_repeat_rate_random"/p' >>alone
         awk -F '[:,]' '/"T"/ { T = $2 } /"blocks"/ { blocks = $2 } /"bytes"/ { if ($2 != T * blocks * 10) exit 1; n++ } END { exit !n }' "$OUT"
         expect 0 bload compare -T $T --lengths lengths
         cut -c -154 "$OUT" >>texts
     done
     expect 0 bload compare -T 60,longest,200 --lengths lengths --json --step-bytes 10
-    sed '/"seconds"/d; s/^ *//' "$OUT" | sed -n '/"strategy"/,/"met_again_random"/p' | diff alone -
+    sed '/"seconds"/d; s/^ *//' "$OUT" | sed -n '/"strategy"/,/"pair_repeat_rate_random"/p' | diff alone -
     is '60 50 200' "$(sed -n 's/^      "T": \(.*\),/\1/p' "$OUT" | xargs)"
     expect 0 bload compare -T 60,longest,200 --lengths lengths
     grep -v '^T = \|^$' "$OUT" | cut -c -154 | diff texts -
@@ -285,22 +284,22 @@ test_compare_shows_who_meets_again() {
         share=$(meetings 7.tsv 8.tsv)
         expect 0 bload compare --json -T 200 --seed 7 --lengths lengths
         tr -d '\n' <"$OUT" | grep -oE "\{[^{}]*\"fill\": \"$fill\"[^{}]*\}" >row
-        is "$share" "$(printf %.6f "$(word met_again <row)")"
+        is "$share" "$(printf %.6f "$(word pair_repeat_rate <row)")"
         # Of all pairs, the share that the second plan puts together.
         expected=$(awk -F '\t' 'NR > 1 { n[$1]++; all++ } END { for (b in n) sum += n[b] * (n[b] - 1)
             printf "%.6f", sum / (all * (all - 1)) }' 8.tsv)
-        is "$expected" "$(printf %.6f "$(word met_again_random <row)")"
+        is "$expected" "$(printf %.6f "$(word pair_repeat_rate_random <row)")"
         expect 0 bload compare -T 200 --seed 7 --lengths lengths
         is "$(awk -v share="$share" 'BEGIN { printf "%.2f%%", 100 * share }')" \
             "$(awk -v fill=$fill '$2 == fill { print $(NF - 1) }' "$OUT")"
     done
-    is 'meet again' "$(head -n 1 "$OUT" | grep -o 'meet again')"
+    is 'pair repeat' "$(head -n 1 "$OUT" | grep -o 'pair repeat')"
     is '- - -' "$(awk '$1 ~ /naive|sample|mix/ { print $(NF - 1) }' "$OUT" | xargs)"
     expect 0 bload compare --json -T 200 --lengths lengths
-    is 3 "$(grep -c '"met_again": null' "$OUT")"
-    is 3 "$(grep -c '"met_again_random": null' "$OUT")"
+    is 3 "$(grep -c '"pair_repeat_rate": null' "$OUT")"
+    is 3 "$(grep -c '"pair_repeat_rate_random": null' "$OUT")"
     expect 0 bload compare --json -T 100000 --lengths lengths
-    [ "$(grep -c '"met_again": 1.0' "$OUT")" -ge 2 ] || fail 'not all meet again in one block'
+    [ "$(grep -c '"pair_repeat_rate": 1.0' "$OUT")" -ge 2 ] || fail 'not all meet again in one block'
 }
 
 # Every row of a plan keeps the block's number, an aligned start and the order in the block.

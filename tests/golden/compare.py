@@ -25,6 +25,8 @@ import inputs
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # What a JSON file may say in other words, and the checksums that depend on it.
 WORDS = {"reason", "checksum", "bytes", "version", "tool_version", "files", "seconds", "run", "skipped_reasons", "failed_reasons"}
+RENAMED = {"cost_lost": "imbalance", "cost_lost_before": "imbalance_before", "cost_bound": "imbalance_bound", "met_again": "pair_repeat_rate",
+           "met_again_random": "pair_repeat_rate_random"}
 
 
 def sha(data):
@@ -33,7 +35,7 @@ def sha(data):
 
 def without_words(value):
     if isinstance(value, dict):
-        return {k: without_words(v) for k, v in value.items() if k not in WORDS}
+        return {RENAMED.get(k, k): without_words(v) for k, v in value.items() if k not in WORDS}
     return [without_words(v) for v in value] if isinstance(value, list) else value
 
 

@@ -1,0 +1,66 @@
+#include "base/quantile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BUCKETS ((size_t)1 << 16)
+
+const char *const bl_quantile_names[BL_QUANTILES] = {"p50", "p90", "p99", "max"};
+
+/* Shares of the values that are not larger, in percent. */
+static const int64_t percent[BL_QUANTILES] = {50, 90, 99, 100};
+
+/* Counts the values from first on by buckets of `width` consecutive values. */
+static void buckets_count(const int64_t *value, size_t count, int64_t first, int64_t width, int64_t bucket[BUCKETS])
+{
+    memset(bucket, 0, BUCKETS * sizeof *bucket);
+    for (size_t i = 0; i < count; i++) {
+        int64_t at = value[i] < first ? -1 : (value[i] - first) / width;
+        if (at >= 0 && at < (int64_t)BUCKETS)
+            bucket[at]++;
+    }
+}
+
+/* Returns the bucket that holds the value of this rank, from 1, among those counted. *rank becomes the rank in the
+ * bucket. */
+static int64_t bucket_find(const int64_t bucket[BUCKETS], int64_t *rank)
+{
+    int64_t at = 0;
+    for (; *rank > bucket[at]; at++)
+        *rank -= bucket[at];
+    return at;
+}
+
+int bl_quantiles(const int64_t *value, size_t count, int64_t out[BL_QUANTILES], struct bl_error *e)
+{
+    int64_t positive = 0, largest = 0;
+    memset(out, 0, BL_QUANTILES * sizeof *out);
+    for (size_t i = 0; i < count; i++) {
+        positive += value[i] > 0;
+        largest = value[i] > largest ? value[i] : largest;
+    }
+    if (!positive)
+        return BL_OK;
+    int64_t *coarse = malloc(2 * BUCKETS * sizeof *coarse);
+    if (!coarse)
+        return bl_error_memory(e);
+    int64_t *fine = coarse + BUCKETS, width = (largest - 1) / (int64_t)BUCKETS + 1;
+    buckets_count(value, count, 1, width, coarse);
+    for (int q = 0; q < BL_QUANTILES; q++) {
+        /* The rank is the share of the values, rounded up. Whole hundreds first: the product cannot overflow. */
+        int64_t rank = positive / 100 * percent[q] + (positive % 100 * percent[q] + 99) / 100;
+        int64_t first = 1, step = width;
+        const int64_t *counts = coarse;
+        for (;;) {
+            first += bucket_find(counts, &rank) * step;
+            if (step == 1)
+                break;
+            step = (step - 1) / (int64_t)BUCKETS + 1;
+            buckets_count(value, count, first, step, fine);
+            counts = fine;
+        }
+        out[q] = first;
+    }
+    free(coarse);
+    return BL_OK;
+}
