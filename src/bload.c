@@ -19,17 +19,20 @@
 /* Files hold little-endian numbers, which are read and mapped without conversion. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "bload needs a little-endian machine");
 
+/* An open dataset or view. One thread at a time may use it. */
 struct bload_dataset {
     struct bl_blocks blocks;                            /* the dataset or view, in its present epoch */
     struct bl_buffer value;                             /* owns the last result of bload_dataset_value */
     char encoding[BL_FIELDS_MAX][BL_ENCODING_NAME_MAX]; /* [fields] names, to which struct bload_field points */
 };
 
+/* A plan, made here or read from a dataset. */
 struct bload_plan {
     struct bl_plan plan;
     int32_t *length; /* [sequences] lengths of all sequences; NULL: the plan has the length of every piece */
 };
 
+/* Returns the version of the library that is loaded, which may be newer than the header. */
 const char *bload_version(void)
 {
     return BLOAD_VERSION;
@@ -48,11 +51,13 @@ static int error_export(int code, const struct bl_error *e, struct bload_error *
 
 /* --- datasets ----------------------------------------------------------------------------------------------------- */
 
+/* Returns the format of the blocks, which the dataset owns. */
 static const struct bl_format *dataset_format(const struct bload_dataset *dataset)
 {
     return bl_blocks_format(&dataset->blocks);
 }
 
+/* The encodings' names are made here, since struct bload_field points to them as long as the dataset is open. */
 int bload_dataset_open(const char *directory, struct bload_dataset **out, struct bload_error *error)
 {
     struct bl_error e = {0};
@@ -68,6 +73,7 @@ int bload_dataset_open(const char *directory, struct bload_dataset **out, struct
     return error_export(code, &e, error);
 }
 
+/* Mappings stay valid, since each has its own address range. */
 void bload_dataset_close(struct bload_dataset *dataset)
 {
     if (!dataset)
@@ -79,11 +85,14 @@ void bload_dataset_close(struct bload_dataset *dataset)
 
 /* --- epochs and counts -------------------------------------------------------------------------------------------- */
 
+/* Counts the stored plan as epoch 0. */
 int64_t bload_dataset_epoch_count(const struct bload_dataset *dataset)
 {
     return bl_epochs_count(bl_blocks_manifest(&dataset->blocks)) + 1;
 }
 
+/* Blocks of another epoch are composed of pieces of the stored blocks. Only this call changes an open dataset, except
+ * for its scratch memory. BL_EUSAGE: the dataset has no plan for the epoch. */
 int bload_dataset_set_epoch(struct bload_dataset *dataset, int64_t epoch, struct bload_error *error)
 {
     struct bl_error e = {0};
@@ -114,11 +123,13 @@ void bload_dataset_counts(const struct bload_dataset *dataset, struct bload_coun
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */
 
+/* Fields are numbered in the order in which they were packed; the first one decides the sequences. */
 int bload_dataset_field_count(const struct bload_dataset *dataset)
 {
     return dataset_format(dataset)->fields.count;
 }
 
+/* The first dimension of a block is T, and the others are those of a step. */
 int bload_dataset_field(const struct bload_dataset *dataset, int f, struct bload_field *out, struct bload_error *error)
 {
     const struct bl_format *format = dataset_format(dataset);
@@ -142,6 +153,7 @@ int bload_dataset_field(const struct bload_dataset *dataset, int f, struct bload
     return error_export(BL_OK, &e, error);
 }
 
+/* Returns the index of a field by its name, or -1. */
 int bload_dataset_find_field(const struct bload_dataset *dataset, const char *name)
 {
     const struct bl_fields *fields = &dataset_format(dataset)->fields;
@@ -160,6 +172,7 @@ static int size_check(size_t size, size_t needed, struct bl_error *e)
     return size >= needed ? BL_OK : bl_error_set(e, BL_EUSAGE, "the result has %zu bytes, out only %zu", needed, size);
 }
 
+/* The size is checked first, so that a program with an old idea of T cannot be overwritten. */
 int bload_read_block(struct bload_dataset *dataset, int64_t block, int field, void *out, size_t size,
                      struct bload_error *error)
 {
@@ -178,8 +191,9 @@ int bload_map_block(struct bload_dataset *dataset, int64_t block, int field, str
                     struct bload_error *error)
 {
     struct bl_error e = {0};
-    struct bload_mapping made = {0};
+    struct bload_mapping made = {0}; /* all zero after an error, so that bload_unmap does nothing */
     int code = BL_OK;
+    /* A block that is compressed or encoded has no place in a file, either: bl_dataset_map reports it. */
     if (bl_blocks_are_composed(&dataset->blocks))
         code = bl_error_set(&e, BL_EUSAGE, "blocks of views and further epochs can only be read, not mapped");
     else
@@ -190,6 +204,7 @@ int bload_map_block(struct bload_dataset *dataset, int64_t block, int field, str
     return error_export(code, &e, error);
 }
 
+/* Mappings begin at a page, so the address to unmap may lie before the data. */
 void bload_unmap(struct bload_mapping *mapping)
 {
     if (mapping->address)
@@ -197,11 +212,12 @@ void bload_unmap(struct bload_mapping *mapping)
     *mapping = (struct bload_mapping){0};
 }
 
+/* The tables belong to the dataset, and are valid until the next call that reads a block's tables. */
 int bload_read_tables(struct bload_dataset *dataset, int64_t block, struct bload_tables *tables,
                       struct bload_error *error)
 {
     struct bl_error e = {0};
-    const struct bl_block *read = NULL;
+    const struct bl_block *read = NULL; /* owned by the blocks */
     int code = bl_blocks_tables(&dataset->blocks, block, &read, &e);
     *tables = (struct bload_tables){0};
     if (!code)
@@ -215,17 +231,20 @@ int bload_read_tables(struct bload_dataset *dataset, int64_t block, struct bload
 
 /* --- attributes and rows ------------------------------------------------------------------------------------------ */
 
+/* The rows are those of sequences.tsv, skipped inputs included; a view has the rows of all its datasets. */
 int bload_dataset_row_count(struct bload_dataset *dataset, int64_t *count, struct bload_error *error)
 {
     struct bl_error e = {0};
     return error_export(bl_blocks_rows(&dataset->blocks, count, &e), &e, error);
 }
 
+/* Attributes are the numeric columns of the table that was joined when the dataset was packed. */
 int bload_dataset_attribute_count(const struct bload_dataset *dataset)
 {
     return dataset_format(dataset)->attributes;
 }
 
+/* The name belongs to the dataset. An index out of range is BL_EUSAGE, as for fields. */
 int bload_dataset_attribute(const struct bload_dataset *dataset, int a, struct bload_attribute *out,
                             struct bload_error *error)
 {
@@ -240,6 +259,7 @@ int bload_dataset_attribute(const struct bload_dataset *dataset, int a, struct b
     return error_export(BL_OK, &e, error);
 }
 
+/* Returns the index of an attribute by its name, or -1. */
 int bload_dataset_find_attribute(const struct bload_dataset *dataset, const char *name)
 {
     const struct bl_format *format = dataset_format(dataset);
@@ -250,6 +270,8 @@ int bload_dataset_find_attribute(const struct bload_dataset *dataset, const char
     return -1;
 }
 
+/* Each block has S values of 8 bytes, whatever the type of the attribute, which says how to read them: int64 or
+ * float64. */
 int bload_read_attribute(struct bload_dataset *dataset, int64_t block, int attribute, void *out, size_t size,
                          struct bload_error *error)
 {
@@ -265,8 +287,8 @@ int bload_dataset_value(struct bload_dataset *dataset, int64_t row, const char *
                         struct bload_error *error)
 {
     struct bl_error e = {0};
-    const struct bl_row *read = NULL;
-    *text = NULL;
+    const struct bl_row *read = NULL; /* owned by the blocks */
+    *text = NULL;                     /* also after an error */
     bl_buffer_clear(&dataset->value);
     int code = bl_blocks_row(&dataset->blocks, row, &read, &e);
     if (!code && !bl_row_get_value(read, column, &dataset->value))
@@ -278,6 +300,7 @@ int bload_dataset_value(struct bload_dataset *dataset, int64_t row, const char *
     return error_export(code, &e, error);
 }
 
+/* The texts belong to the dataset, and are valid until another row is read. */
 int bload_dataset_sequence(struct bload_dataset *dataset, int64_t row, struct bload_sequence *out,
                            struct bload_error *error)
 {
@@ -301,7 +324,7 @@ int bload_dataset_sequence(struct bload_dataset *dataset, int64_t row, struct bl
  * only later versions have, which must be zero. BL_EUSAGE. */
 static int options_check(const struct bload_plan_options *o, struct bl_error *e)
 {
-    static const struct bload_plan_options zero;
+    static const struct bload_plan_options zero; /* a later version may give the reserved members a meaning */
     if (memcmp(o->reserved, zero.reserved, sizeof zero.reserved) != 0)
         return bl_error_set(e, BL_EUSAGE, "the options have members that version " BLOAD_VERSION " does not know");
     if ((unsigned)o->strategy > BLOAD_STRATEGY_MIX || (unsigned)o->fill > BLOAD_FILL_PAPER ||
@@ -319,6 +342,7 @@ static int options_check(const struct bload_plan_options *o, struct bl_error *e)
  * translates, the order of values may differ. */
 static int options_translate(const struct bload_plan_options *from, struct bl_plan_options *to, struct bl_error *e)
 {
+    /* The public enums start at 0 without gaps, and options_check has compared them with their last values. */
     static const enum bl_strategy strategy[] = {[BLOAD_STRATEGY_BLOCK] = BL_STRATEGY_BLOCK,
                                                 [BLOAD_STRATEGY_NAIVE] = BL_STRATEGY_NAIVE,
                                                 [BLOAD_STRATEGY_SAMPLE] = BL_STRATEGY_SAMPLE,
@@ -329,6 +353,7 @@ static int options_translate(const struct bload_plan_options *from, struct bl_pl
                                                 [BLOAD_OVERSIZE_TRUNCATE] = BL_OVERSIZE_TRUNCATE,
                                                 [BLOAD_OVERSIZE_DROP] = BL_OVERSIZE_DROP};
     BL_TRY(options_check(from, e));
+    /* The name in `cost` says that the array is given; the values are in to->column. */
     const struct bl_plan_cost cost = {from->cost_alpha, from->cost_beta, from->cost ? "cost" : NULL};
     *to = (struct bl_plan_options){.strategy = strategy[from->strategy],
                                    .fill = fill[from->fill],
@@ -360,17 +385,18 @@ static int options_translate(const struct bload_plan_options *from, struct bl_pl
     for (int c = 0; c < from->column_count; c++) {
         struct bl_plan_column *column = &to->max_column.each[c];
         *column = (struct bl_plan_column){.max = from->column[c].max, .value = from->column[c].value};
-        snprintf(column->name, sizeof column->name, "column %d", c);
+        snprintf(column->name, sizeof column->name, "column %d", c); /* for messages */
     }
     return BL_OK;
 }
 
+/* All members of the default options are zero. */
 int bload_plan_make(const int64_t *length, size_t count, const struct bload_plan_options *options,
                     struct bload_plan **out, struct bload_error *error)
 {
     static const struct bload_plan_options defaults;
     struct bl_error e = {0};
-    struct bl_plan_options inner;
+    struct bl_plan_options inner; /* the same options in the planner's terms */
     *out = NULL;
     struct bload_plan *plan = calloc(1, sizeof *plan);
     int code = plan ? options_translate(options ? options : &defaults, &inner, &e) : bl_error_memory(&e);
@@ -400,6 +426,7 @@ static int dataset_check_plan(const struct bload_dataset *dataset, const struct 
     if (strcmp(digest, index->plan_digest) != 0)
         return bl_error_set(e, BL_EDATA, "%s: its tables have the digest %s, its header says %s: it is damaged",
                             index->path, digest, index->plan_digest);
+    /* Programs allocate S pieces for each block, so no block may have more. */
     for (size_t b = 0; b < plan->plan.blocks; b++) {
         int64_t pieces = plan->plan.block_ptr[b + 1] - plan->plan.block_ptr[b];
         if (pieces > m->format.S)
@@ -428,6 +455,7 @@ int bload_dataset_plan(struct bload_dataset *dataset, struct bload_plan **out, s
         bload_plan_free(plan);
         return error_export(code, &e, error);
     }
+    /* The index has pieces only: the counts of sequences that the plan drops or cuts are in the manifest. */
     plan->plan.sequences = m->plan_info.sequences;
     plan->plan.steps = m->plan_info.steps;
     plan->plan.longest = m->plan_info.longest;
@@ -443,6 +471,7 @@ int bload_dataset_plan(struct bload_dataset *dataset, struct bload_plan **out, s
     return error_export(BL_OK, &e, error);
 }
 
+/* NULL is accepted, as by free(3). */
 void bload_plan_free(struct bload_plan *plan)
 {
     if (!plan)
@@ -452,6 +481,7 @@ void bload_plan_free(struct bload_plan *plan)
     free(plan);
 }
 
+/* The same counts as of a dataset, by which a program can compare a plan with a packed one. */
 void bload_plan_counts(const struct bload_plan *plan, struct bload_counts *counts)
 {
     const struct bl_plan *p = &plan->plan;
@@ -473,6 +503,7 @@ void bload_plan_counts(const struct bload_plan *plan, struct bload_counts *count
     };
 }
 
+/* The measured costs of waiting; all zero for a plan that was not balanced. */
 void bload_plan_balance(const struct bload_plan *plan, struct bload_balance *balance)
 {
     const struct bl_plan_balance *b = &plan->plan.balance;
@@ -485,6 +516,7 @@ void bload_plan_balance(const struct bload_plan *plan, struct bload_balance *bal
                                       .neighbours = b->neighbours};
 }
 
+/* Returns -1 for a block that does not exist: the function has no error object. */
 int64_t bload_plan_piece_count(const struct bload_plan *plan, int64_t block)
 {
     if (block < 0 || (uint64_t)block >= plan->plan.blocks)
@@ -492,13 +524,14 @@ int64_t bload_plan_piece_count(const struct bload_plan *plan, int64_t block)
     return plan->plan.block_ptr[block + 1] - plan->plan.block_ptr[block];
 }
 
-/* Pieces of a block follow each other, aligned as the plan says, so the start of each follows from the one before. */
+/* Pieces of a block follow each other, aligned as the plan says, so the start of each follows from the one before.
+ * `count` is the room of the caller's array, in pieces. */
 int bload_plan_pieces(const struct bload_plan *plan, int64_t block, struct bload_piece *pieces, int64_t count,
                       struct bload_error *error)
 {
     const struct bl_plan *p = &plan->plan;
     struct bl_error e = {0};
-    int64_t there = bload_plan_piece_count(plan, block), start = 0;
+    int64_t there = bload_plan_piece_count(plan, block), start = 0; /* start: step of the block */
     int code = BL_OK;
     if (there < 0)
         code = bl_error_set(&e, BL_EUSAGE, "no block %" PRId64 ": the plan has %zu", block, p->blocks);

@@ -17,6 +17,7 @@
 
 static int command_complete(int argc, char **argv); /* needs the table, which contains it */
 
+/* In the order of --help: the stages of a dataset first, then what can be done with it. */
 static const struct bl_command commands[] = {
     {"scan", bl_cmd_scan, "list sources and the exact length of every sequence in them"},
     {"plan", bl_cmd_plan, "decide which sequence goes into which block, and where"},
@@ -38,7 +39,7 @@ static const struct bl_command commands[] = {
     {0},
 };
 
-#define COMMANDS (sizeof commands / sizeof *commands - 1)
+#define COMMANDS (sizeof commands / sizeof *commands - 1) /* without the empty entry at the end */
 
 static int command_complete(int argc, char **argv)
 {
@@ -85,6 +86,7 @@ static int command_run(int argc, char **argv)
         help_print(argc > 1 ? stdout : stderr);
         return argc > 1 ? BL_EXIT_DONE : BL_EXIT_USAGE;
     }
+    /* A mistyped name gets the most similar command, if one is similar enough. */
     struct bl_nearest nearest = {.word = name, .size = strlen(name)};
     for (size_t i = 0; i < COMMANDS; i++)
         bl_nearest_offer(&nearest, commands[i].name);
@@ -115,6 +117,7 @@ int main(int argc, char **argv)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
             return BL_EXIT_FAILED; /* there is no way to report it */
     }
+    /* With a small limit of the stack, the program begins again with a larger one, if that may be set. */
     if (!bl_stack_ensure(argv, &stack)) {
         bl_cmd_print("the stack may have %" PRId64 " KiB (ulimit -s), and bload takes 1024: raise the limit",
                      stack / 1024);

@@ -57,6 +57,7 @@ typedef int writer_put(struct writer *w, const uint8_t *data, int64_t steps, str
 
 /* --- npy ---------------------------------------------------------------------------------------------------------- */
 
+/* The shape is that of all steps; a later error removes the file, so that no header has a wrong number. */
 static int npy_begin(struct writer *w, struct bl_error *e)
 {
     char header[BL_NPY_HEADER_MAX];
@@ -73,6 +74,7 @@ static int raw_put(struct writer *w, const uint8_t *data, int64_t steps, struct 
 
 /* --- wav ---------------------------------------------------------------------------------------------------------- */
 
+/* Refuses a field without a sample rate: its steps are not sound. */
 static int wav_begin(struct writer *w, struct bl_error *e)
 {
     char header[BL_WAVE_HEADER_MAX];
@@ -90,6 +92,7 @@ static int wav_begin(struct writer *w, struct bl_error *e)
 
 /* --- ids ---------------------------------------------------------------------------------------------------------- */
 
+/* Refuses a field whose steps are not one integer each. */
 static int ids_begin(struct writer *w, struct bl_error *e)
 {
     if (bl_element_is_integer(w->field))
@@ -166,6 +169,7 @@ static int pictures_put(struct writer *w, const uint8_t *data, int64_t steps, st
 
 /* --- formats ------------------------------------------------------------------------------------------------------ */
 
+/* The functions of each format, by enum sequence_form. AUTO has none: form_choose replaces it. */
 static const struct {
     int (*begin)(struct writer *w, struct bl_error *e);
     int (*put)(struct writer *w, const uint8_t *data, int64_t steps, struct bl_error *e);
@@ -182,7 +186,7 @@ static int sequence_write(struct writer *w, enum sequence_form form, const char 
 {
     size_t step = bl_field_step_bytes(w->field);
     int64_t most = step < CHUNK ? (int64_t)(CHUNK / step) : 1, steps = 1;
-    uint8_t *data = NULL;
+    uint8_t *data = NULL; /* `most` steps */
     int code = w->is_folder ? bl_new_folder_open(&w->folder, path, e) : bl_output_open(&w->out, path, e);
     if (!code)
         code = forms[form].begin(w, e);
@@ -282,6 +286,7 @@ static enum sequence_form form_choose(const struct cat *c, const struct bl_manif
     return strcmp(field->kind, "text") == 0 && bl_element_is_integer(field) ? FORM_IDS : FORM_NPY;
 }
 
+/* Chooses the field, the format and the steps, checks them, and writes the sequence. */
 static int cat_write(struct bl_cmd *cmd, const struct cat *c, struct bl_view *view)
 {
     struct bl_error *e = &cmd->error;
@@ -310,6 +315,7 @@ static int cat_write(struct bl_cmd *cmd, const struct cat *c, struct bl_view *vi
     return code;
 }
 
+/* Checks the operands and opens the dataset. */
 static int cat_run(struct bl_cmd *cmd, struct cat *c)
 {
     struct bl_view view;

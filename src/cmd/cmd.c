@@ -39,6 +39,7 @@
                        .letter = 'h', .command_line_only = true),                                                      \
         BL_OPTION_FLAG("help", struct bl_common, help, BL_AFFECTS_NOTHING, "all options", .command_line_only = true)
 
+/* The values of --progress, in the order of enum bl_progress_form. */
 static const char *const progress_names[] = {"auto", "bar", "plain", "json", "off", NULL};
 
 #define PROGRESS                                                                                                       \
@@ -76,7 +77,7 @@ int bl_cmd_workers(const struct bl_common *common)
 int bl_cmd_check_parent(const char *option, const char *dir, bool parents, struct bl_error *e)
 {
     if (parents || access(dir, F_OK) == 0 || errno != ENOENT)
-        return BL_OK; /* any other fault is reported when it is opened */
+        return BL_OK; /* any other fault is reported when the directory is opened */
     char *parent = bl_path_parent(dir);
     if (!parent)
         return bl_error_memory(e);
@@ -111,7 +112,7 @@ int bl_cmd_directory(struct bl_cmd *cmd, const char **dir)
 
 void bl_cmd_print(const char *format, ...)
 {
-    char some[1024], *all = NULL;
+    char some[1024], *all = NULL; /* most lines fit, and need no allocation */
     va_list arguments;
     va_start(arguments, format);
     int size = vsnprintf(some, sizeof some, format, arguments);
@@ -137,7 +138,7 @@ void bl_cmd_print_text(struct bl_buffer *text)
 int bl_cmd_write(const char *path, const struct bl_buffer *text, struct bl_error *e)
 {
     struct bl_output out = {0};
-    int code = bl_buffer_check(text, e);
+    int code = bl_buffer_check(text, e); /* a text that lost memory must not be written in part */
     if (!code)
         code = bl_output_open(&out, path, e);
     if (!code)
@@ -150,6 +151,7 @@ int bl_cmd_write(const char *path, const struct bl_buffer *text, struct bl_error
 
 int bl_cmd_answer(const char *path, struct bl_buffer *text, bool masked, int code, struct bl_error *e)
 {
+    /* Lines end as they should; every other hidden character could change what a terminal shows. */
     if (masked && text->data && !text->failed)
         text->size = bl_utf8_mask(text->data, text->size, "\n");
     if (!code)
@@ -188,7 +190,7 @@ static int help_append_usual(struct bl_cmd *cmd, struct bl_buffer *text)
 /* Prints the command's part of a completion script, for the shell with this name. */
 static int cmd_print_completion(struct bl_cmd *cmd, const char *name)
 {
-    int shell = 0;
+    int shell = 0; /* enum bl_shell */
     struct bl_buffer text = {0};
     while (bl_shell_names[shell] && strcmp(bl_shell_names[shell], name) != 0)
         shell++;
@@ -208,6 +210,8 @@ int bl_cmd_options(struct bl_cmd *cmd, const struct bl_option_group *groups)
     return code;
 }
 
+/* Requests for help and completion are answered here, so that no command knows of them. A parse error does not hide
+ * them: common.help may be set by a word before the wrong one. */
 int bl_cmd_parse(struct bl_cmd *cmd, const struct bl_option_group *groups, int argc, char **argv)
 {
     const size_t size = sizeof BL_COMPLETION_FLAG - 1;
@@ -254,6 +258,7 @@ void bl_cmd_end_heartbeat(struct bl_cmd *cmd, struct bl_heartbeat *heartbeat, in
                      bl_text_plural(times, heartbeat->missed, "time"), heartbeat->error.text);
 }
 
+/* Only bload pack says how to go on after a signal: its same command resumes, while others begin again. */
 int bl_cmd_end(struct bl_cmd *cmd, int code, bool partial)
 {
     int caught = bl_signals_caught(&cmd->cancel);

@@ -49,6 +49,7 @@ struct choice {
     struct bl_progress progress;
 };
 
+/* The callback of a subset: shows the progress of choosing. */
 static void choice_tick(void *sink, int64_t row, int64_t rows)
 {
     struct choice *c = sink;
@@ -91,13 +92,14 @@ int bl_length_source_check(const struct bl_length_source *lengths, struct bl_cmd
     return code;
 }
 
+/* Options that choose or group sequences by columns need tables, so they are refused for a plain list. */
 int bl_length_source_read(struct bl_length_source *lengths, const struct bl_plan_options *options, struct bl_cmd *cmd)
 {
     const struct bl_options *o = &cmd->options;
     const struct bl_sequences_columns columns = bl_plan_columns_wanted(lengths->group_by, options);
     struct choice choice = {.bar = bl_progress_bar_make(&cmd->common)};
     struct bl_subset subset = {.options = &lengths->subset, .tick = choice_tick, .sink = &choice};
-    bl_signals_install_question();
+    bl_signals_install_question(); /* the command writes no file, so other signals end it at once */
     if (lengths->list && o->operands)
         return bl_error_set(&cmd->error, BL_EUSAGE, "tables or --lengths, not both");
     if (lengths->list && lengths->group_by)
@@ -147,6 +149,7 @@ struct comparing {
     struct bl_plan_info_set set[BL_PLAN_T_LIST_MAX]; /* [T.count] T as a number, and its rows in `row` */
 };
 
+/* -T takes a list here, and one value in all other commands. */
 static const struct bl_option T_table[] = {
     BL_OPTION_CUSTOM("T", &bl_option_T_list, struct bl_plan_T_list, struct comparing, T, BL_AFFECTS_PLAN,
                      "steps per block, or seconds (30s) where steps have a rate, or the longest sequence; several, "
@@ -155,6 +158,7 @@ static const struct bl_option T_table[] = {
     {0},
 };
 
+/* Options of the output. */
 static const struct bl_option table[] = {
     BL_OPTION_BYTES("step-bytes", struct comparing, step_bytes, BL_AFFECTS_NOTHING,
                     "bytes of a step, by which the bytes of all blocks are shown", .min = 1),
@@ -191,6 +195,7 @@ static void compare_format_rows(const struct comparing *c, const struct bl_plan_
     bl_buffer_printf(out, c->step_bytes ? " %10s\n" : "\n", "bytes");
     for (int i = 0; i < set->rows; i++) {
         const struct bl_plan_info *w = &set->row[i];
+        /* A column that was not measured has "-". */
         char blocks[32], padding[32], deleted[32], cut[32], bound[32], gap[32], steps[32], lost[32] = "-",
                                                                                            again[32] = "-";
         if (w->balance.is_measured)
@@ -249,6 +254,8 @@ static int compare_print_lengths(const struct comparing *c, bool quiet, struct b
     return BL_OK;
 }
 
+/* Checks the options, plans by all strategies, and prints the table, as text or JSON. All checks come before the
+ * lengths are read, which may take long. */
 static int compare_run(struct bl_cmd *cmd, struct comparing *c)
 {
     struct bl_error *e = &cmd->error;
@@ -266,6 +273,7 @@ static int compare_run(struct bl_cmd *cmd, struct comparing *c)
         code = compare_make_set(c, i, e);
     if (code)
         return code;
+    /* One T gives a list of rows, and several give a list of such lists, each with its T. */
     if (c->json && c->T.count > 1)
         code = bl_plan_info_format_sets(c->set, c->T.count, &text, e);
     else if (c->json)
@@ -279,6 +287,8 @@ static int compare_run(struct bl_cmd *cmd, struct comparing *c)
     return bl_cmd_answer(NULL, &text, false, code, e);
 }
 
+/* The tables are in the order of --help. All options of planning except T are those of bload plan, so that a row of the
+ * table can be repeated by bload plan with the same options. */
 int bl_cmd_compare(int argc, char **argv)
 {
     struct comparing c = {0};

@@ -100,11 +100,13 @@ static const char zsh_tail[] = "    esac\n"
                                "    compdef _bload bload\n"
                                "fi\n";
 
+/* By enum bl_shell. */
 static const char *const heads[] = {bash_head, zsh_head, OPENING("fish")};
 static const char *const tails[] = {bash_tail, zsh_tail, ""};
 
-/* --- the commands themselves -------------------------------------------------------------------------------------- */
+/* --- commands ----------------------------------------------------------------------------------------------------- */
 
+/* Appends the names of all commands, each with a blank after it. */
 static void names_append(const struct bl_command *commands, struct bl_buffer *out)
 {
     for (; commands->name; commands++)
@@ -121,7 +123,7 @@ static void cases_append_first(const struct bl_command *commands, struct bl_buff
     bl_buffer_text(out, "'\n        ;;\n");
 }
 
-/* Appends the same for fish. */
+/* Appends the lines for the first word, and for the word after bload help, in fish. */
 static void fish_append_first(const struct bl_command *commands, struct bl_buffer *out)
 {
     bl_buffer_text(out, "complete -c bload -f -n '__fish_use_subcommand' -s h -l help -d 'help'\n"

@@ -90,6 +90,7 @@ static char *config_keep_scalar(const struct reading *r, const yaml_node_t *node
     return config_keep(r->config, strdup((const char *)node->data.scalar.value), r->e);
 }
 
+/* Returns the node with an index of the tree. libyaml owns it. */
 static yaml_node_t *node_get(const struct reading *r, int index)
 {
     return yaml_document_get_node(r->document, index);
@@ -247,6 +248,7 @@ static int config_read_fields(const struct reading *r, const yaml_node_t *node)
 
 /* --- file --------------------------------------------------------------------------------------------------------- */
 
+/* Reads the mapping that is the file: every key is an option, except "sources" and "fields". */
 static int config_read_root(const struct reading *r, const yaml_node_t *root)
 {
     if (root->type != YAML_MAPPING_NODE)
@@ -267,6 +269,7 @@ static int config_read_root(const struct reading *r, const yaml_node_t *root)
     return BL_OK;
 }
 
+/* Returns the parser's error: BL_EUSAGE with the position, or BL_EFAIL if memory ran out. */
 static int parser_error(const struct reading *r, const yaml_parser_t *parser)
 {
     if (!parser->problem)
@@ -335,7 +338,7 @@ int bl_config_read(struct bl_config *config, const char *path, struct bl_options
 {
     struct bl_buffer text = {0};
     *config = (struct bl_config){0};
-    const char *slash = strrchr(path, '/');
+    const char *slash = strrchr(path, '/'); /* "pack.yaml" alone is in the working directory: directory stays NULL */
     if (slash) {
         config->directory = strndup(path, slash == path ? 1 : (size_t)(slash - path));
         if (!config->directory)
@@ -346,7 +349,7 @@ int bl_config_read(struct bl_config *config, const char *path, struct bl_options
         return bl_error_errno(e, bl_errno_is_system(errno) ? BL_EFAIL : BL_EUSAGE, "cannot open %s", path);
     struct reading r = {.config = config, .options = options, .path = path, .e = e};
     int code = config_read_text(file, path, &text, e);
-    for (int pass = 0; pass < 2 && !code; pass++) {
+    for (int pass = 0; pass < 2 && !code; pass++) { /* libyaml cannot rewind, so each pass has a parser */
         yaml_parser_t parser;
         if (!yaml_parser_initialize(&parser)) {
             code = bl_error_memory(e);
@@ -361,6 +364,7 @@ int bl_config_read(struct bl_config *config, const char *path, struct bl_options
     return code;
 }
 
+/* A path that the file gives counts from the file's directory, wherever the command is run. */
 int bl_config_resolve(struct bl_config *config, const struct bl_options *options, const struct bl_option *table,
                       void *values, struct bl_error *e)
 {
@@ -451,6 +455,7 @@ static void config_print_option(const struct bl_option_match *match, const char 
     bl_buffer_free_part(&value, out);
 }
 
+/* The order is that of a file that a person would write: sources, fields, then the options of each stage. */
 void bl_config_print(const struct bl_config *config, const struct bl_options *options, const struct bl_source *source,
                      int sources, struct bl_buffer *out)
 {

@@ -25,11 +25,11 @@
 
 /* --- Slurm -------------------------------------------------------------------------------------------------------- */
 
-/* These checks are here and not in src/doctor, since only commands run Slurm's programs. */
-
 /* A number that few clusters have at the moment: doctor wants to know whether squeue answers, not the answer. */
 #define SOME_JOB "1"
 
+/* Adds the findings about Slurm. They are here and not in src/doctor, since only commands run Slurm's programs. A
+ * machine without Slurm is no fault, so a missing program is a note. */
 static void doctor_slurm(struct bl_findings *f)
 {
     struct bl_error e = {0};
@@ -65,48 +65,14 @@ static void doctor_slurm(struct bl_findings *f)
 
 struct examining {
     bool json;
-    const char *dir;
-    struct bl_findings findings;
+    const char *dir;             /* the directory that is to hold datasets */
+    struct bl_findings findings; /* of all checks, in their order */
 };
 
 static const struct bl_option table[] = {
     BL_OPTION_FLAG("json", struct examining, json, BL_AFFECTS_NOTHING, "print JSON, with figures"),
     {0},
 };
-
-/* Sets x->dir to the operand, or to the working directory. BL_EUSAGE: it is no directory. */
-static int doctor_resolve_directory(struct bl_cmd *cmd, struct examining *x)
-{
-    struct stat status;
-    if (cmd->options.operands > 1)
-        return bl_error_set(&cmd->error, BL_EUSAGE, "expects one directory at most (see bload doctor --help)");
-    x->dir = cmd->options.operands ? cmd->options.operand[0] : ".";
-    BL_TRY(bl_io_check_path(x->dir, &cmd->error));
-    if (stat(x->dir, &status) != 0)
-        return bl_error_errno(&cmd->error, BL_EFAIL, "cannot stat %s", x->dir);
-    if (S_ISDIR(status.st_mode))
-        return BL_OK;
-    return bl_error_set(&cmd->error, BL_EUSAGE, "%s is not a directory: name one that is to hold datasets", x->dir);
-}
-
-/* Runs all checks. The sandbox is checked before everything that may start threads: the check forks, and a child of a
- * process with threads can do little. */
-static int doctor_examine(struct bl_cmd *cmd, struct examining *x)
-{
-    struct bl_findings *f = &x->findings;
-    bl_doctor_versions(f);
-    bl_doctor_decoders(f);
-    bl_doctor_limits(f);
-    bl_doctor_sandbox(f);
-    bl_doctor_disk(f, x->dir, &cmd->cancel);
-    if (bl_cancelled(&cmd->cancel))
-        return BL_ECANCEL;
-    bl_doctor_gpus(f);
-    doctor_slurm(f);
-    if (bl_cancelled(&cmd->cancel))
-        return BL_ECANCEL;
-    return bl_findings_check(f, &cmd->error);
-}
 
 /* Appends the findings as text: a line for each, below the name of its group. quiet: only warnings and faults. */
 static void findings_format(const struct bl_findings *f, bool quiet, struct bl_buffer *out)
@@ -125,26 +91,50 @@ static void findings_format(const struct bl_findings *f, bool quiet, struct bl_b
     }
 }
 
+/* Checks the directory, runs the checks, prints the findings, and returns BL_EFAIL if one of them is a fault. */
 static int doctor_run(struct bl_cmd *cmd, struct examining *x)
 {
     char faults[BL_PLURAL_SIZE], warnings[BL_PLURAL_SIZE];
+    struct bl_findings *f = &x->findings;
+    struct bl_error *e = &cmd->error;
     struct bl_buffer text = {0};
+    struct stat status;
     int code = BL_OK;
-    BL_TRY(doctor_resolve_directory(cmd, x));
+    if (cmd->options.operands > 1)
+        return bl_error_set(e, BL_EUSAGE, "expects one directory at most (see bload doctor --help)");
+    x->dir = cmd->options.operands ? cmd->options.operand[0] : ".";
+    BL_TRY(bl_io_check_path(x->dir, e));
+    if (stat(x->dir, &status) != 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot stat %s", x->dir);
+    if (!S_ISDIR(status.st_mode))
+        return bl_error_set(e, BL_EUSAGE, "%s is not a directory: name one that is to hold datasets", x->dir);
     bl_signals_install(&cmd->cancel);
     signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit of a file's size then returns an error */
-    BL_TRY(doctor_examine(cmd, x));
+    bl_doctor_versions(f);
+    bl_doctor_decoders(f);
+    bl_doctor_limits(f);
+    /* The sandbox comes before everything that may start threads: its check forks, and a child of a process with
+     * threads can do little. */
+    bl_doctor_sandbox(f);
+    bl_doctor_disk(f, x->dir, &cmd->cancel);
+    if (bl_cancelled(&cmd->cancel))
+        return BL_ECANCEL;
+    bl_doctor_gpus(f);
+    doctor_slurm(f);
+    if (bl_cancelled(&cmd->cancel))
+        return BL_ECANCEL;
+    BL_TRY(bl_findings_check(f, e));
     if (x->json)
-        code = bl_findings_json(&x->findings, x->dir, &text, &cmd->error);
+        code = bl_findings_json(f, x->dir, &text, e);
     else
-        findings_format(&x->findings, cmd->common.quiet, &text);
-    BL_TRY(bl_cmd_answer(NULL, &text, !x->json, code, &cmd->error));
-    int64_t fault = bl_findings_count(&x->findings, BL_VERDICT_FAULT);
-    int64_t warning = bl_findings_count(&x->findings, BL_VERDICT_WARNING);
+        findings_format(f, cmd->common.quiet, &text);
+    BL_TRY(bl_cmd_answer(NULL, &text, !x->json, code, e));
+    int64_t fault = bl_findings_count(f, BL_VERDICT_FAULT);
+    int64_t warning = bl_findings_count(f, BL_VERDICT_WARNING);
     bl_text_plural(faults, fault, "fault");
     bl_text_plural(warnings, warning, "warning");
     if (fault)
-        return bl_error_set(&cmd->error, BL_EFAIL, "%s, %s", faults, warnings);
+        return bl_error_set(e, BL_EFAIL, "%s, %s", faults, warnings);
     if (!cmd->common.quiet)
         bl_cmd_print("doctor: no faults, %s", warnings);
     return BL_OK;

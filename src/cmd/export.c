@@ -60,18 +60,19 @@ static int packed_info(const char *dir, bool json, bool *found, struct bl_buffer
         bl_buffer_printf(out, "%s\n", bl_text_size(b, packed.bytes));
     }
     bl_packed_parquet_free(&packed);
-    return code == BL_EDATA ? BL_EFAIL : code;
+    return code == BL_EDATA ? BL_EFAIL : code; /* as in bl_cmd_export_info */
 }
 
+/* Damage is an error here, not the fault of an input: the export is the only subject, so BL_EDATA becomes BL_EFAIL. */
 int bl_cmd_export_info(const char *dir, bool json, struct bl_buffer *out, struct bl_error *e)
 {
     struct bl_export_info info;
-    bool found;
+    bool found; /* export.json is there, or dir holds packed Parquet */
     int code = bl_fs_find(dir, BL_EXPORT_FILE, &found, e);
     if (!code && !found)
         code = packed_info(dir, json, &found, out, e);
     if (code || out->size)
-        return code;
+        return code; /* packed_info has described packed Parquet */
     if (!found)
         return bl_cmd_refuse_unfinished_export(dir, e);
     code = bl_export_info_read(&info, dir, e);
@@ -83,6 +84,7 @@ int bl_cmd_export_info(const char *dir, bool json, struct bl_buffer *out, struct
     return code == BL_EDATA ? BL_EFAIL : code;
 }
 
+/* The configuration in DIR/.bload has a line "to: FORMAT" only if an export is being written. */
 int bl_cmd_refuse_unfinished_export(const char *dir, struct bl_error *e)
 {
     struct bl_buffer to = {0};
@@ -97,12 +99,14 @@ int bl_cmd_refuse_unfinished_export(const char *dir, struct bl_error *e)
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
+/* The state of the command. */
 struct exporting {
     struct bl_export_request request; /* options fill most of its members */
     int to;                           /* index of bl_export_formats */
     struct bl_progress_bar bar;
 };
 
+/* The options of an export. Which of them a format supports, src/export checks. */
 static const struct bl_option table[] = {
     BL_OPTION_CHOICE("to", struct exporting, to, bl_export_format_names, BL_AFFECTS_NOTHING,
                      "the format; required: mds is that of MosaicML Streaming, energon that of Megatron-Energon, "
@@ -152,6 +156,7 @@ static void export_print_summary(const struct exporting *x, const struct bl_expo
                      x->request.output, x->request.task.index, x->request.task.count);
 }
 
+/* Checks the options, exports, and prints the summary. Nothing is written before all checks have passed. */
 static int export_run(struct bl_cmd *cmd, struct exporting *x)
 {
     struct bl_export_request *request = &x->request;
@@ -172,7 +177,7 @@ static int export_run(struct bl_cmd *cmd, struct exporting *x)
     request->sink = &x->bar;
     x->bar = bl_progress_bar_make(&cmd->common);
     bl_signals_install(&cmd->cancel);
-    int code = bl_export_run(request, &made, e);
+    int code = bl_export_run(request, &made, e); /* sets `made` also after an error */
     bl_progress_bar_end(&x->bar);
     if (!code && !cmd->common.quiet)
         export_print_summary(x, &made);
@@ -182,6 +187,7 @@ static int export_run(struct bl_cmd *cmd, struct exporting *x)
     return code;
 }
 
+/* The last run of several tasks has no --task: it writes what is missing, and finishes the export. */
 int bl_cmd_export(int argc, char **argv)
 {
     struct exporting x = {0};

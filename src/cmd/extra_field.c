@@ -20,6 +20,7 @@
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
 
+/* The options of every field. They have no help texts: a field is described in the manual page, and no flag sets it. */
 static const struct bl_option table[] = {
     BL_OPTION_STRING("name", struct bl_extra_field, name, BL_AFFECTS_BYTES, NULL),
     BL_OPTION_STRING("path", struct bl_extra_field, path, BL_AFFECTS_LENGTHS, NULL),
@@ -58,6 +59,8 @@ static const struct bl_kind *extra_field_find_kind(const struct bl_extra_field *
     return bl_kinds[k];
 }
 
+/* The message says what is missing: a kind that nobody names must follow from the path, and a kind that follows the
+ * steps of the first field has no path. */
 int bl_extra_field_use_kind(struct bl_extra_field *field, struct bl_error *e)
 {
     field->kind = extra_field_find_kind(field);
@@ -104,6 +107,7 @@ static int extra_field_choose_kind(struct bl_extra_field *field, struct bl_error
     return BL_OK;
 }
 
+/* A kind that follows the first field has no files, and a folder is never a list. */
 bool bl_extra_field_has_clips(const struct bl_extra_field *field)
 {
     return field->path && !field->kind->follow && !field->kind->scan->stat_folder &&
@@ -209,6 +213,7 @@ static int fields_refuse(const struct bl_fields *fields, const char *name, struc
     return code;
 }
 
+/* A dataset with one field needs no --field. */
 int bl_field_choose(const struct bl_fields *fields, const char *name, int *found, struct bl_error *e)
 {
     *found = 0;

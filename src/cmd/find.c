@@ -47,6 +47,7 @@ struct find {
     uint8_t *tokens;                    /* [TOKENS] steps of the field; with --text */
 };
 
+/* The options that choose and print. `only` names an option without which another one has no meaning. */
 static const struct bl_option table[] = {
     BL_OPTION_INT("step", struct find, step, BL_AFFECTS_NOTHING,
                   "in the place of ids: all that the ranks read in this step of the epoch, from 0", .only = "epoch"),
@@ -64,6 +65,8 @@ static const struct bl_option table[] = {
 static const char *const remainder_names[] = {"error", "pad", "drop", NULL};
 static const char *const deal_names[] = {"blocks", "batches", NULL};
 
+/* The training run: all options are needed to repeat what its sampler did, and the defaults are those of the sampler.
+ */
 static const struct bl_option training_table[] = {
     BL_OPTION_INT("epoch", struct bl_training, epoch, BL_AFFECTS_NOTHING,
                   "of a training run, from 0: also the step, the rank and the place in its batch"),
@@ -150,6 +153,7 @@ static int text_open(struct find *f, struct bl_error *e)
         code = bl_field_tokenizer_open(m, f->text_field, f->tokenizer, &f->detokenizer, e);
     if (code)
         return code;
+    /* A fixed buffer: a piece may have millions of steps, of which only the beginning is decoded. */
     f->tokens = malloc(TOKENS * bl_field_step_bytes(&fields->field[f->text_field]));
     return f->tokens ? BL_OK : bl_error_memory(e);
 }
@@ -262,6 +266,7 @@ static int find_write(struct find *f, const struct bl_found *found, struct bl_er
     const bool is_placed = found->block >= 0;
     int code = BL_OK;
     BL_TRY(bl_view_row(&f->view, found->row, &row, e));
+    /* The pieces of a sequence that failed are zeros in their blocks, so they have no text. */
     const bool is_failed = is_placed && row->status != BL_ROW_OK;
     if (!f->json && (!is_placed || (is_failed && f->reported != found->row + 1)))
         find_print_status(row, is_placed, f->view.dir);
@@ -305,7 +310,7 @@ static void find_print_training(const struct find *f)
 static int find_write_all(struct bl_cmd *cmd, struct find *f, const int64_t *row, size_t rows)
 {
     size_t at = 0;
-    int64_t unread = 0;
+    int64_t unread = 0; /* pieces in blocks that no rank reads in this run */
     char a[BL_PLURAL_SIZE];
     if (f->is_training && !cmd->common.quiet)
         find_print_training(f);
@@ -340,6 +345,7 @@ static int find_ids(struct bl_cmd *cmd, struct find *f)
     size_t count, found = 0, misses = 0;
     const char *missing[NAMED];
     int code = ids_read(cmd, f, &count);
+    /* All ids are looked up in one pass over the table, which may have 10^8 rows. */
     const char **id = code ? NULL : calloc(count, sizeof *id);
     int64_t *row = code ? NULL : calloc(count, sizeof *row);
     if (!code && (!id || !row))
@@ -365,10 +371,12 @@ static int find_ids(struct bl_cmd *cmd, struct find *f)
     return code;
 }
 
-/* Checks the operands and options before anything is opened. BL_EUSAGE. */
-static int find_check(struct bl_cmd *cmd, struct find *f)
+/* Checks the operands and options, opens everything that the question needs, and answers it. The rank and step of a
+ * piece are known only with --epoch. */
+static int find_run(struct bl_cmd *cmd, struct find *f)
 {
     const struct bl_options *o = &cmd->options;
+    struct bl_training *t = &f->training;
     f->has_step = bl_options_origin(o, "step") != BL_ORIGIN_DEFAULT;
     f->is_training = bl_options_origin(o, "epoch") != BL_ORIGIN_DEFAULT;
     if (!o->operands || (o->operands == 1 && !f->has_step))
@@ -378,15 +386,10 @@ static int find_check(struct bl_cmd *cmd, struct find *f)
     if (o->operands > 1 && f->has_step)
         return bl_error_set(&cmd->error, BL_EUSAGE, "ids or --step, not both");
     BL_TRY(bl_options_check(o, &cmd->error));
-    return bl_io_check_path(o->operand[0], &cmd->error);
-}
-
-static int find_run(struct bl_cmd *cmd, struct find *f)
-{
-    struct bl_training *t = &f->training;
-    BL_TRY(find_check(cmd, f));
-    BL_TRY(bl_view_open(&f->view, cmd->options.operand[0], &cmd->error));
+    BL_TRY(bl_io_check_path(o->operand[0], &cmd->error));
+    BL_TRY(bl_view_open(&f->view, o->operand[0], &cmd->error));
     const struct bl_plan_info *info = &f->view.manifest.plan_info;
+    /* Without options, the run is that for which the blocks were packed. */
     t->world_size = t->world_size ? t->world_size : info->world_size;
     t->batch_size = t->batch_size ? t->batch_size : info->batch_size;
     int code = f->text ? text_open(f, &cmd->error) : BL_OK;
@@ -394,7 +397,7 @@ static int find_run(struct bl_cmd *cmd, struct find *f)
         code = bl_find_begin(&f->found, &f->view, f->is_training ? t : NULL, &cmd->cancel, &cmd->error);
     if (!code)
         code = bl_output_open(&f->out, NULL, &cmd->error);
-    bl_output_mind_terminal(&f->out);
+    bl_output_mind_terminal(&f->out); /* ids may have control characters */
     if (!code && f->has_step) {
         code = bl_find_step(&f->found, f->step, &cmd->error);
         if (!code)
@@ -408,6 +411,7 @@ static int find_run(struct bl_cmd *cmd, struct find *f)
     return code;
 }
 
+/* The options of a training run are a group of their own, since they have a meaning only with --epoch. */
 int bl_cmd_find(int argc, char **argv)
 {
     struct find f = {0};

@@ -16,18 +16,19 @@
 #include "store/folders.h"
 #include "store/index.h"
 
+/* The state of the command: what the tasks have left, and what the end of the run returns. */
 struct finishing {
     const char *dir;
-    struct bl_state state;
-    struct bl_manifest manifest;
+    struct bl_state state;       /* DIR/.bload, locked */
+    struct bl_manifest manifest; /* the draft, or that of a complete dataset */
     struct bl_sequences table;
-    uint64_t table_checksum;
+    uint64_t table_checksum; /* of the table's file, as the state has it */
     struct bl_plan plan;
-    struct bl_plan_options plan_options;
+    struct bl_plan_options plan_options; /* as the manifest records them */
     struct bl_finished finished;
     struct bl_run_times times;
-    bool partial, json;
-    bool nothing_new;
+    bool partial, json; /* partial: some inputs are unusable; json is an option */
+    bool nothing_new;   /* the tasks found nothing to pack, so there is no dataset */
 };
 
 static const struct bl_option output_table[] = {
@@ -145,10 +146,11 @@ static int finish_write(struct bl_cmd *cmd, struct finishing *f)
     BL_TRY(bl_finish_sweep(f->dir, e));
     BL_TRY(bl_finish_run(&finish, &f->finished, e));
     f->partial = bl_finished_partial(&f->finished);
-    bl_sequences_close_files(&f->table);
+    bl_sequences_close_files(&f->table); /* they are in DIR/.bload; the counts stay */
     return bl_state_remove(&f->state, e);
 }
 
+/* Completes the dataset unless it is complete, and prints its summary. */
 static int finish_run(struct bl_cmd *cmd, struct finishing *f)
 {
     bool found;

@@ -24,6 +24,7 @@
 
 #define BAR_WIDTH 40 /* characters of the longest bar */
 
+/* The state of the command, or of another command that describes the dataset it has made. */
 struct informing {
     bool json;
     const struct bl_run_times *times; /* of the run that made the dataset, for JSON; or NULL */
@@ -76,6 +77,7 @@ static void info_format_split(const struct bl_info *info, struct bl_buffer *out)
 static void info_format_lost(const struct bl_info *info, struct bl_buffer *out)
 {
     const struct bl_plan_info *w = &info->manifest.plan_info;
+    /* A noun is the singular and, after "|", the plural. */
     const struct {
         int64_t count;
         const char *noun;
@@ -90,7 +92,7 @@ static void info_format_lost(const struct bl_info *info, struct bl_buffer *out)
         bl_buffer_printf(out, "%s%s", before, bl_text_plural(a, lost[i].count, lost[i].noun));
         before = ", ";
     }
-    if (*before == ',')
+    if (*before == ',') /* at least one number was appended */
         bl_buffer_byte(out, '\n');
 }
 
@@ -134,6 +136,7 @@ static void info_format_plan(const struct bl_info *info, struct bl_buffer *out)
     char a[32], b[32], c[32], d[32], most[BL_PLURAL_SIZE];
     int64_t gap = w->blocks - w->lower_bound;
     bl_buffer_printf(out, "strategy    %s%s%s, ", w->strategy, w->fill[0] ? ", fill " : "", w->fill);
+    /* A plan that was made elsewhere has no seed that bload knows. */
     bl_buffer_printf(out, w->seed_unknown ? "seed not known: the plan was given\n" : "seed %" PRIu64 "\n", w->seed);
     bl_buffer_printf(out, "sequences   %s of %s steps, longest %s\n", bl_text_count(a, w->sequences),
                      bl_text_count(b, w->steps), bl_text_count(c, w->longest));
@@ -240,7 +243,7 @@ static void info_format_files(const struct bl_info *info, struct bl_buffer *out)
     for (size_t i = 0; i < m->libraries.count; i++)
         bl_buffer_printf(out, ", %s %s", m->libraries.pair[i].name, m->libraries.pair[i].value);
     bl_buffer_byte(out, '\n');
-    for (size_t i = 0; i < m->notes; i++)
+    for (size_t i = 0; i < m->notes; i++) /* what the machines of the run were missing, such as the filter */
         bl_cmd_append_line(out, i ? "" : "note", m->note[i]);
 }
 
@@ -273,7 +276,7 @@ static void info_format_faults(const struct bl_info *info, struct bl_buffer *out
 static void info_format_histogram(const struct bl_info *info, struct bl_buffer *out)
 {
     char number[32];
-    int64_t most = 1;
+    int64_t most = 1; /* not 0, since it divides */
     for (int i = 0; i < info->bars; i++)
         most = info->bar[i] > most ? info->bar[i] : most;
     bl_buffer_text(out, "lengths     ");
@@ -299,10 +302,11 @@ static int info_format(struct informing *i, const char *dir, struct bl_buffer *t
     int code = bl_info_read(&i->info, dir, &why);
     if (code) /* a directory without a dataset is a failure, not wrong usage */
         return bl_error_pass(e, BL_EFAIL, &why);
+    /* bload pack --json and others add "run"; bload info has no run of its own. */
     struct json_t *run = NULL;
     if (i->json && i->times)
         code = bl_run_times_json(i->times, &run, e);
-    if (run)
+    if (run) /* the totals belong to the run: the manifest does not have them */
         bl_jansson_set(&run, "totals", bl_totals_json(i->totals));
     if (code || i->json)
         return code ? code : bl_info_json(&i->info, run, text, e);
@@ -314,6 +318,7 @@ static int info_format(struct informing *i, const char *dir, struct bl_buffer *t
     return BL_OK;
 }
 
+/* A command that made a dataset prints it in this way, so that a program needs no second command. */
 int bl_cmd_write_info(const char *dir, const struct bl_run_times *times, const struct bl_totals *totals,
                       struct bl_error *e)
 {
@@ -330,6 +335,7 @@ int bl_cmd_write_info(const char *dir, const struct bl_run_times *times, const s
     return bl_cmd_answer(NULL, &text, false, code, e);
 }
 
+/* A directory with an export has no dataset in it, so exports are tried first. */
 int bl_cmd_info(int argc, char **argv)
 {
     struct informing i = {0};

@@ -31,6 +31,7 @@
 #include "store/manifest.h"
 #include "store/shard_table.h"
 
+/* The options of sources. Those that AFFECT lengths or bytes are lines of the dataset's identity. */
 static const struct bl_option table[] = {
     BL_OPTION_STRING("config", struct bl_inputs, config_path, BL_AFFECTS_NOTHING,
                      "a YAML file with these options; flags win", .letter = 'c', .placeholder = "FILE.yaml",
@@ -88,6 +89,7 @@ static void *config_shared(const struct bl_inputs *inputs, int k)
     return NULL;
 }
 
+/* A table that several kinds share is added once, with the title of the first kind. */
 int bl_inputs_add_options(struct bl_inputs *inputs, struct bl_cmd *cmd, bool hidden)
 {
     BL_TRY(bl_options_add(&cmd->options, hidden ? NULL : "Sources", table, inputs, &cmd->error));
@@ -106,17 +108,6 @@ int bl_inputs_add_options(struct bl_inputs *inputs, struct bl_cmd *cmd, bool hid
     return BL_OK;
 }
 
-/* Returns whether an earlier kind has a type of that name. */
-
-/* Whether an earlier kind has a type of that name. */
-static bool dtype_is_listed(int kind, const char *dtype)
-{
-    bool known = false;
-    for (int k = 0; k < kind; k++)
-        known |= bl_kind_dtype(bl_kinds[k], dtype) >= 0;
-    return known;
-}
-
 /* Passes --dtype to the kinds that have such a type. BL_EUSAGE: none has; the message has the types of all kinds. */
 static int inputs_resolve_dtype(struct bl_inputs *inputs, struct bl_error *e)
 {
@@ -129,8 +120,12 @@ static int inputs_resolve_dtype(struct bl_inputs *inputs, struct bl_error *e)
         if (which >= 0)
             config->dtype = which;
         for (int i = 0; bl_kinds[k]->options.dtypes && bl_kinds[k]->options.dtypes[i]; i++) {
-            if (!dtype_is_listed(k, bl_kinds[k]->options.dtypes[i]))
-                bl_buffer_printf(&all, "%s%s", all.size ? ", " : "", bl_kinds[k]->options.dtypes[i]);
+            const char *dtype = bl_kinds[k]->options.dtypes[i];
+            int earlier = 0; /* the first kind that has the type: the message names each type once */
+            while (bl_kind_dtype(bl_kinds[earlier], dtype) < 0)
+                earlier++;
+            if (earlier == k)
+                bl_buffer_printf(&all, "%s%s", all.size ? ", " : "", dtype);
         }
     }
     int code = bl_buffer_check(&all, e);
@@ -186,6 +181,7 @@ static int inputs_name_member(struct bl_inputs *inputs, struct bl_options *optio
 
 int bl_inputs_resolve(struct bl_inputs *inputs, const char *const *operand, int operands, struct bl_cmd *cmd)
 {
+    /* bload pack FILE.yaml is short for bload pack -c FILE.yaml. */
     if (!inputs->config_path && operands == 1 &&
         (bl_path_has_suffix(operand[0], ".yaml") || bl_path_has_suffix(operand[0], ".yml"))) {
         inputs->config_path = operand[0];
@@ -193,6 +189,7 @@ int bl_inputs_resolve(struct bl_inputs *inputs, const char *const *operand, int 
     }
     if (inputs->config_path)
         BL_TRY(bl_config_read(&inputs->config, inputs->config_path, &cmd->options, &cmd->error));
+    /* Operands replace the sources of the file, so that a file can be used for other inputs. */
     if (operands) {
         inputs->set.source = calloc((size_t)operands, sizeof *inputs->set.source);
         if (!inputs->set.source)
@@ -201,7 +198,7 @@ int bl_inputs_resolve(struct bl_inputs *inputs, const char *const *operand, int 
             inputs->set.source[i].path = operand[i];
         inputs->set.sources = operands;
     } else if (inputs->config.sources) {
-        inputs->set.source = inputs->config.source;
+        inputs->set.source = inputs->config.source; /* owned by the set from now on */
         inputs->config.source = NULL;
         inputs->set.sources = inputs->config.sources;
         inputs->set.base = inputs->config.directory;
@@ -232,6 +229,7 @@ int bl_inputs_resolve(struct bl_inputs *inputs, const char *const *operand, int 
     return BL_OK;
 }
 
+/* An option of the command line is relative to the working directory, as everywhere. */
 const char *bl_inputs_base(const struct bl_inputs *inputs, const struct bl_options *options, const char *option)
 {
     return option && bl_options_origin(options, option) == BL_ORIGIN_FILE ? inputs->config.directory : NULL;
@@ -315,15 +313,15 @@ static int inputs_isolate(struct bl_inputs *inputs, struct bl_error *e)
         bl_isolation_add(isolation, &inputs->set.kind, inputs->set.kind_config);
     for (int p = 0; p < joined->parts; p++)
         bl_isolation_add(isolation, &joined->part[p].kind, joined->part[p].config);
-    inputs->set.isolation = isolation->parts ? isolation : NULL;
+    inputs->set.isolation = isolation->parts ? isolation : NULL; /* NULL: no kind decodes, or --isolate off */
     const char *warning = bl_isolation_warning(isolation);
     if (warning)
         bl_cmd_print("%s", warning);
     return BL_OK;
 }
 
-/* Returns BL_EUSAGE if a flag is an option of another kind than that of the inputs. Options
- * of other kinds in the YAML file have no effect. */
+/* Returns BL_EUSAGE if a flag is an option of another kind than that of the inputs. Options of
+ * other kinds in the YAML file have no effect. */
 static int inputs_check_flags(const struct bl_cmd *cmd, const struct bl_kind *kind, struct bl_error *e)
 {
     for (int k = 0; bl_kinds[k]; k++) {
@@ -353,6 +351,7 @@ static int inputs_read_tables(struct bl_inputs *inputs, struct bl_cmd *cmd)
                                  bl_inputs_base(inputs, &cmd->options, "exclude"), e));
     BL_TRY(
         bl_files_read_lists(&inputs->set.files, inputs->set.kind, inputs->set.base, inputs->columns, &cmd->cancel, e));
+    /* Standard input cannot be read before the scan, which then takes only the known keys. */
     if (bl_kind_has_manifests(inputs->set.kind) && bl_input_set_has_stdin(&inputs->set))
         bl_cmd_print("standard input: further keys of a manifest become columns only where it is a file");
     if (inputs->attributes.path)
@@ -375,8 +374,11 @@ void bl_inputs_want(struct bl_inputs *inputs, const struct bl_subset_options *su
                                              .head = is_cut && subset->min_trained > 0 ? plan->T : 0};
 }
 
+/* The order matters: the kind's own options are checked and prepared first, a composite kind is made of prepared kinds,
+ * isolation replaces kinds that are complete, and the tables of attributes need the kind that reads the inputs. */
 int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct bl_cmd *cmd)
 {
+    /* Options of other kinds are set, but decide nothing, and must not identify the dataset. */
     inputs->set.kind_config = inputs->configs[bl_kind_index(kind)];
     for (int k = 0; bl_kinds[k]; k++) {
         if (inputs->configs[k] != inputs->set.kind_config)
@@ -412,6 +414,7 @@ int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct b
 }
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
+
 /* Returns the error that no input was found, with advice. A user who names a dataset as a source wants another plan of
  * it; Parquet files have a converter; archives must be unpacked. */
 static int inputs_refuse_none(const struct bl_inputs *inputs, const struct bl_kind *kind, struct bl_error *e)
@@ -473,7 +476,7 @@ struct shared {
  * itself, and the error is ignored: the run opens the same folder next, and reports it. */
 static const char *inputs_share(void *context)
 {
-    struct shared *shared = context;
+    struct shared *shared = context; /* a dataset that is complete has no listings to share */
     struct bl_error ignored = {0};
     bool complete;
     if (bl_fs_find(shared->dir, BL_MANIFEST_FILE, &complete, &ignored) || complete)
@@ -495,6 +498,7 @@ static const struct bl_kind_names *inputs_find_names(const struct bl_inputs *inp
     return names;
 }
 
+/* The sources are listed before the kind is known: their names decide it. */
 int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
 {
     struct shared shared = {.dir = inputs->shared, .state = BL_STATE_NONE};
@@ -532,6 +536,7 @@ int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
         return code;
     if (!files->count)
         return inputs_refuse_none(inputs, kind, &cmd->error);
+    /* A folder without inputs may be a typing error, so it is named, though the run goes on. */
     if (files->empty_folders == 1)
         bl_cmd_print("%s: no input in that folder", files->empty_folder);
     else if (files->empty_folders)
@@ -549,7 +554,7 @@ void bl_inputs_free(struct bl_inputs *inputs)
     free(inputs->set.source);
     if (inputs->own_kind && inputs->own_kind->options.release)
         inputs->own_kind->options.release(inputs->own_config);
-    for (int k = 0; bl_kinds[k]; k++) {
+    for (int k = 0; bl_kinds[k]; k++) { /* shared options are freed once */
         if (!config_shared(inputs, k))
             free(inputs->configs[k]);
     }
@@ -565,7 +570,7 @@ static void ignored_append_kinds(const struct bl_inputs *inputs, struct bl_buffe
         const char *const *asked = bl_kinds[k]->asked_extensions;
         int found = 0;
         for (int i = 0; i < files->ignored_count && asked; i++) {
-            char name[sizeof files->ignored[0].extension + 1];
+            char name[sizeof files->ignored[0].extension + 1]; /* any name with this extension */
             snprintf(name, sizeof name, "x%s", files->ignored[i].extension);
             if (!bl_path_has_extension(name, asked))
                 continue;

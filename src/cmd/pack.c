@@ -42,6 +42,7 @@ struct pack {
     struct bl_run_times times;               /* seconds of each stage */
 };
 
+/* The options that are about this run, and not about the dataset. */
 static const struct bl_option table[] = {
     BL_OPTION_FLAG("print-config", struct pack, print_config, BL_AFFECTS_NOTHING,
                    "print the resulting configuration as YAML, and do nothing else", .command_line_only = true),
@@ -57,6 +58,7 @@ static const struct bl_option table[] = {
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
 
+/* Each of these pairs of options would silently do less than its user expects. */
 int bl_pack_check_options(struct bl_cmd *cmd, const struct bl_pack_options *options)
 {
     struct bl_error *e = &cmd->error;
@@ -73,6 +75,8 @@ int bl_pack_check_options(struct bl_cmd *cmd, const struct bl_pack_options *opti
     return BL_OK;
 }
 
+/* A store keeps each sequence once, so grouping has no meaning in it. T is chosen from the lengths unless it is given.
+ */
 int bl_pack_resolve_store(struct bl_cmd *cmd, const struct bl_pack_options *options, struct bl_plan_options *plan)
 {
     bool is_given = bl_options_origin(&cmd->options, "strategy") != BL_ORIGIN_DEFAULT;
@@ -127,7 +131,7 @@ static int pack_check(struct bl_cmd *cmd, struct pack *p)
         return bl_error_set(e, BL_EUSAGE, "no source given (see bload pack --help)");
     if (p->plan && !p->sequences)
         return bl_error_set(e, BL_EUSAGE, "--plan needs --sequences: the table that it was made from");
-    BL_TRY(pack_find_view(cmd, p));
+    BL_TRY(pack_find_view(cmd, p)); /* a view has its own T and its own strategy */
     BL_TRY(bl_pack_check_options(cmd, &p->options));
     return p->request.view || p->plan_options.T == BL_T_AUTO ? BL_OK : bl_length_source_require_T(cmd);
 }
@@ -148,6 +152,7 @@ static int pack_resolve(struct bl_cmd *cmd, struct pack *p)
                                       &cmd->error));
     BL_TRY(bl_pack_resolve_store(cmd, &p->options, &p->plan_options));
     BL_TRY(bl_options_check(&cmd->options, &cmd->error));
+    /* Relative paths of --extend name datasets, and count from the file if they come from it. */
     p->subset.extend_base = bl_inputs_base(&p->inputs, &cmd->options, "extend");
     BL_TRY(bl_subset_check(&p->subset, &cmd->error));
     if (p->json && p->request.task.set)
@@ -169,7 +174,7 @@ static int pack_peek_table(const struct pack *p, const struct bl_kind **kind, st
 {
     const struct bl_kind *given = p->inputs.kind_option ? bl_kinds[p->inputs.kind_option - 1] : NULL;
     const char *group_by = p->options.group_by;
-    struct bl_buffer header = {0}, name = {0};
+    struct bl_buffer header = {0}, name = {0}; /* the table's first line; the kind of its first usable row */
     int code = bl_sequences_peek(p->request.sequences, &header, &name, e);
     if (code)
         goto out;
@@ -240,6 +245,7 @@ static void pack_print_summary(struct pack *p, const struct bl_packing_result *r
     int64_t num, den;
     bl_summary_plan(r->plan, r->plan_info);
     bl_summary_dataset(p->output, r->format, r->finished, (int64_t)r->rate, steps);
+    /* num / den steps are a second. Padding does not count, and a step that is stored twice counts twice. */
     if (bl_kind_rate(kind, r->table->sampling, &num, &den))
         bl_cmd_print("%.3f hours, read at %.0f times real time",
                      (double)bl_plan_placed(r->plan) * (double)den / (double)num / 3600,
@@ -333,7 +339,7 @@ static int pack_build(struct pack *p, struct bl_error *e)
     code = pack_step(p, BL_RUN_PLANNING, bl_packing_plan, e);
     if (code || bl_packing_is_complete(p->packing))
         return code;
-    if (p->request.dry_run)
+    if (p->request.dry_run) /* it has scanned in memory, and leaves nothing behind */
         return pack_forecast(p, e);
     bl_packing_result(p->packing, &r);
     if (!p->request.task.set && !r.repaired) {
@@ -347,6 +353,8 @@ static int pack_build(struct pack *p, struct bl_error *e)
     return BL_OK;
 }
 
+/* Fills the request, lists the inputs, and calls the stages. --print-config only prints the options that a run would
+ * have. With --json the dataset is described at the end, also if it was complete before. */
 static int pack_run(struct bl_cmd *cmd, struct pack *p)
 {
     BL_TRY(pack_resolve(cmd, p));
@@ -359,7 +367,7 @@ static int pack_run(struct bl_cmd *cmd, struct pack *p)
         bl_buffer_free(&text);
         return failed;
     }
-    bl_signals_install(&cmd->cancel);
+    bl_signals_install(&cmd->cancel); /* from here on, a signal lets the run unwind and be resumed */
     p->printer = (struct bl_event_printer){.faults = &p->inputs.faults, .bar = bl_progress_bar_make(&cmd->common)};
     p->request.output = p->output;
     p->request.inputs = &p->inputs.set;
@@ -428,10 +436,10 @@ int bl_cmd_pack(int argc, char **argv)
         code = bl_cmd_parse(&cmd, others, argc, argv);
     if (!code && !cmd.common.help)
         code = pack_run(&cmd, &p);
-    bl_pipe_copy_fix_error(&p.copy, &cmd.error);
+    bl_pipe_copy_fix_error(&p.copy, &cmd.error); /* users gave a pipe, and its copy has another name */
     if (p.packing) {
         bl_packing_result(p.packing, &result);
-        pack_print_rest(&p, &result);
+        pack_print_rest(&p, &result); /* also after an error, whose cause may be among the faults */
         bl_cmd_end_heartbeat(&cmd, bl_packing_heartbeat(p.packing), code, result.partial);
     }
     bl_packing_close(p.packing);

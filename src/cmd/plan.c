@@ -69,6 +69,7 @@ static const struct bl_option config_table[] = {
     {0},
 };
 
+/* The options of the output. A YAML file cannot have them, since it is also the file of bload pack. */
 static const struct bl_option table[] = {
     BL_OPTION_STRING("output", struct planning, output, BL_AFFECTS_NOTHING,
                      "write the plan there; binary if it ends in .safetensors [standard output]", .letter = 'o',
@@ -103,22 +104,6 @@ static int plan_report(const struct planning *p, struct bl_error *e)
     return bl_cmd_answer(p->report, &json, false, code, e);
 }
 
-/* Writes the plan as a table, or as the binary index that datasets have, depending on the file's name. */
-static int plan_write(const struct planning *p, const char *path, struct bl_error *e)
-{
-    const struct bl_sequences *t = &p->lengths.table;
-    struct bl_output out = {0};
-    int code = bl_output_open(&out, path, e);
-    if (!code && path && bl_path_has_suffix(path, ".safetensors"))
-        code = bl_index_write(&out, &p->plan, t->length, t->count, &p->plan_info, e);
-    else if (!code)
-        code = bl_plan_table_write(&out, &p->plan, t->length, e);
-    if (!code)
-        code = bl_output_commit(&out, e);
-    bl_output_abort(&out);
-    return code;
-}
-
 /* Returns whether the plan is compared with the plan of another seed, to report which pairs of sequences share a block
  * in both. Large plans are not compared, since that makes a second plan. */
 static bool plan_is_compared(const struct planning *p)
@@ -140,19 +125,29 @@ static int epoch_make_path(const struct planning *p, const char *path, int64_t k
     return bl_buffer_check(out, e);
 }
 
-/* Writes the plan of an epoch, and its picture. */
+/* Writes the plan of an epoch, as a table or as the binary index that datasets have, depending on the file's name; then
+ * its picture, if --plot is given. */
 static int epoch_write_files(const struct planning *p, int64_t k, struct bl_error *e)
 {
+    const struct bl_sequences *t = &p->lengths.table;
     const struct bl_plan_plot plot = {.plan = &p->plan,
                                       .plan_info = &p->plan_info,
-                                      .table = &p->lengths.table,
+                                      .table = t,
                                       .group_by = p->lengths.group_by,
                                       .epoch = k + 1,
                                       .epochs = p->epochs};
     struct bl_buffer path = {0};
+    struct bl_output out = {0};
     int code = epoch_make_path(p, p->output ? p->output : "-", k, &path, e);
     if (!code)
-        code = plan_write(p, path.data, e);
+        code = bl_output_open(&out, path.data, e);
+    if (!code && bl_path_has_suffix(path.data, ".safetensors"))
+        code = bl_index_write(&out, &p->plan, t->length, t->count, &p->plan_info, e);
+    else if (!code)
+        code = bl_plan_table_write(&out, &p->plan, t->length, e);
+    if (!code)
+        code = bl_output_commit(&out, e);
+    bl_output_abort(&out);
     if (!code && p->plot)
         code = epoch_make_path(p, p->plot, k, &path, e);
     if (!code && p->plot)
@@ -246,6 +241,7 @@ static int plan_run_table(struct bl_cmd *cmd, struct planning *p)
     BL_TRY(plan_check_plot(p, e));
     BL_TRY(bl_length_source_read(&p->lengths, &p->options, cmd));
     p->is_reported = p->report || !cmd->common.quiet;
+    /* Several plans have a total; one plan shows only how long it takes. */
     p->printer.bar = bl_progress_bar_make(&cmd->common);
     bl_progress_start(&p->progress, "plan", "plans", NULL, p->epochs > 1 ? p->epochs : 0);
     int code = bl_background_run(&background, e);
@@ -264,6 +260,7 @@ static int plan_run_table(struct bl_cmd *cmd, struct planning *p)
 /* Refuses flags that the dataset has decided. A YAML file may still set them, since pack uses the same file. */
 static int plan_check_flags(const struct bl_options *o, struct bl_error *e)
 {
+    /* These flags decide which plans are made; all others would change the blocks. */
     static const char *const taken[] = {"dataset", "epochs",     "seed", "world-size", "batch-size", "balance",
                                         "cost",    "accumulate", "sync", "config",     "quiet",      "progress"};
     for (struct bl_option_match m = {0}; bl_options_next(o, &m);) {
@@ -278,20 +275,6 @@ static int plan_check_flags(const struct bl_options *o, struct bl_error *e)
                                 m.option->letter && !name[1] ? "-" : "--", name);
     }
     return BL_OK;
-}
-
-/* Prints how many plans the dataset has now. */
-static void epoch_print_summary(const struct planning *p, const struct bl_epochs_result *made)
-{
-    char a[BL_PLURAL_SIZE];
-    if (!p->epochs)
-        bl_cmd_print("%s: %s removed", p->dataset, bl_text_plural(a, made->removed, "plan"));
-    else if (made->added)
-        bl_cmd_print("%s: %s in " BL_EPOCHS_DIR "%s", p->dataset, bl_text_plural(a, made->there, "plan"),
-                     made->added < made->there ? ", with those that were already there" : "");
-    else
-        bl_cmd_print("%s already has %s in " BL_EPOCHS_DIR ": nothing to do", p->dataset,
-                     p->epochs < made->there ? "these plans, and more," : "these plans");
 }
 
 /* Adds plans to a finished dataset, or removes them with --epochs 0. Without --world-size and --batch-size they are
@@ -315,8 +298,14 @@ static int plan_add_epochs(struct bl_cmd *cmd, struct planning *p)
     epochs.sync = p->options.sync;
     BL_TRY(bl_io_check_path(p->dataset, e));
     BL_TRY(bl_epochs_add(&epochs, &made, e));
-    if (!cmd->common.quiet)
-        epoch_print_summary(p, &made);
+    if (!cmd->common.quiet && !p->epochs)
+        bl_cmd_print("%s: %s removed", p->dataset, bl_text_plural(a, made.removed, "plan"));
+    else if (!cmd->common.quiet && made.added)
+        bl_cmd_print("%s: %s in " BL_EPOCHS_DIR "%s", p->dataset, bl_text_plural(a, made.there, "plan"),
+                     made.added < made.there ? ", with those that were already there" : "");
+    else if (!cmd->common.quiet)
+        bl_cmd_print("%s already has %s in " BL_EPOCHS_DIR ": nothing to do", p->dataset,
+                     p->epochs < made.there ? "these plans, and more," : "these plans");
     bl_summary_repeated(made.repeated, p->epochs, false);
     if (made.older)
         bl_cmd_print(
@@ -355,6 +344,7 @@ static int directory_make_plan(struct bl_cmd *cmd, struct planning *p)
     return BL_OK;
 }
 
+/* Plans an unfinished dataset. The request is that of bload pack, except that it ends after the plan. */
 static int directory_plan(struct bl_cmd *cmd, struct planning *p)
 {
     p->printer = (struct bl_event_printer){.faults = &p->inputs.faults, .bar = bl_progress_bar_make(&cmd->common)};
@@ -393,6 +383,7 @@ static int plan_find_directory(struct bl_cmd *cmd, struct planning *p)
     bool from_file = !o->operands && !p->lengths.list && !p->dataset;
     if (from_file)
         dir = p->pack_options.output;
+    /* A name that does not exist is left to the reader of tables, which has the better message. */
     bool there = dir && !from_file && stat(dir, &status) == 0;
     if (dir && !from_file && !there && errno != ENOENT && errno != ENOTDIR)
         return bl_error_errno(&cmd->error, BL_EFAIL, "cannot open %s", dir);
@@ -401,11 +392,13 @@ static int plan_find_directory(struct bl_cmd *cmd, struct planning *p)
     return bl_inputs_resolve_path(&p->inputs, o, from_file ? "output" : NULL, dir, &p->dir, &cmd->error);
 }
 
+/* Finds out which of the three uses is requested, and checks the options that all of them have. */
 static int plan_run(struct bl_cmd *cmd, struct planning *p)
 {
     p->inputs.config_path = p->config_path;
     if (p->config_path)
         BL_TRY(bl_inputs_resolve(&p->inputs, NULL, 0, cmd));
+    /* --group-by is an option of this command and one of pack in the file. The flag wins. */
     if (!p->lengths.group_by)
         p->lengths.group_by = p->pack_options.group_by;
     p->pack_options.group_by = p->lengths.group_by; /* pack's identity includes this option */
@@ -419,6 +412,7 @@ static int plan_run(struct bl_cmd *cmd, struct planning *p)
     return p->dir ? directory_plan(cmd, p) : plan_run_table(cmd, p);
 }
 
+/* The groups without a title are accepted in the YAML file alone: they are options of scan and pack. */
 int bl_cmd_plan(int argc, char **argv)
 {
     struct planning p = {0};
@@ -455,6 +449,7 @@ int bl_cmd_plan(int argc, char **argv)
         code = bl_cmd_parse(&cmd, groups, argc, argv);
     if (!code && !cmd.common.help)
         code = plan_run(&cmd, &p);
+    /* A directory has the table that lists the faults; lists and tables have printed theirs. */
     struct bl_packing_result result = {0};
     if (p.packing) {
         bl_packing_result(p.packing, &result);

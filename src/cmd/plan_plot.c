@@ -146,6 +146,7 @@ struct plot_cursor {
     int64_t start;     /* step of the block at which the piece starts */
 };
 
+/* Returns a cursor at the first piece of a block. */
 static struct plot_cursor plot_begin_block(const struct plot *p, size_t b)
 {
     const int64_t *ptr = p->what->plan->block_ptr;
@@ -195,7 +196,7 @@ static void plot_choose_blocks(struct plot *p)
             has_narrow |= mark.count > 1;
             has_parts |= mark.count == 1 && mark.steps < p->what->table->length[plan->sequence[mark.first]];
         }
-        if (marks > MARKS_MAX && p->shown)
+        if (marks > MARKS_MAX && p->shown) /* the block that exceeds the bound is not shown */
             break;
         p->has_narrow |= has_narrow;
         p->has_parts |= has_parts;
@@ -259,6 +260,7 @@ static int plot_append_block(struct plot *p, size_t b, int y, struct bl_error *e
     int code = BL_OK;
     for (size_t i = c.piece; i < c.end; i++)
         steps += bl_plan_piece_length(plan, p->what->table->length, i);
+    /* The title of the group is shown under the mouse where no piece has one of its own: in the padding. */
     bl_buffer_printf(&p->out, "<g><title>block %zu: %s, %s of %s steps", b,
                      bl_text_plural(a, (int64_t)(c.end - c.piece), "sequence"), bl_text_count(used, steps),
                      bl_text_count(T, plan->T));

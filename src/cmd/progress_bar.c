@@ -174,6 +174,8 @@ void bl_progress_line_json(const struct bl_progress_view *v, struct bl_buffer *o
 #define PLAIN_NEW 60.0
 #define PLAIN_LATER 60.0 /* plain lines afterwards at most; each tenth of the work has one, too */
 
+/* A terminal that cannot clear a line (TERM=dumb) gets plain lines, as a file does. --progress overrides the choice,
+ * and wins over --quiet, too. */
 struct bl_progress_bar bl_progress_bar_make(const struct bl_common *common)
 {
     const char *terminal = getenv("TERM");
@@ -193,10 +195,10 @@ struct bl_progress_bar bl_progress_bar_make(const struct bl_common *common)
 static void bar_sample(struct bl_progress_bar *bar, double seconds)
 {
     const struct bl_progress *p = &bar->now;
-    double done, left;
+    double done, left; /* in the unit that predicts the time best: steps, bytes or units */
     bl_progress_work(p, &done, &left);
     bl_estimate_add(&bar->left, seconds, done, left);
-    /* Units advance by their parts, if those are known. */
+    /* Units advance by their parts, if those are known: a file of ten chunks is a tenth done after the first one. */
     bool by_steps = p->step && p->steps;
     bl_rate_add(&bar->rate, seconds, by_steps ? (double)p->steps : p->bytes_total ? (double)p->done : done);
     bl_rate_add(&bar->byte_rate, seconds, (double)p->bytes);
@@ -224,6 +226,7 @@ static void bar_print(struct bl_progress_bar *bar, double seconds, int form)
         line_add_state(&plain, &view, ": ", INT_MAX);
     }
     if (!line.failed && line.size)
+        /* The bar goes to the beginning of its line and clears it: \r, and ESC [ K. It has no line end. */
         fprintf(stderr,
                 form == BL_PROGRESS_BAR    ? "\r\033[K%s"
                 : form == BL_PROGRESS_JSON ? "%s\n"
@@ -233,6 +236,7 @@ static void bar_print(struct bl_progress_bar *bar, double seconds, int form)
     bl_buffer_free(&line);
 }
 
+/* Logs of long runs stay short: a run of ten hours has about 600 lines. */
 bool bl_progress_bar_plain_is_due(double seconds, double share, double shown, double shown_share)
 {
     double since = seconds - shown;
@@ -298,6 +302,7 @@ void bl_progress_bar_clear(struct bl_progress_bar *bar)
     bar->drawn = false;
 }
 
+/* A stage that SIGUSR2 has asked about in its last moment still answers. */
 void bl_progress_bar_end(struct bl_progress_bar *bar)
 {
     bl_progress_bar_clear(bar);

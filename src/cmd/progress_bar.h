@@ -12,8 +12,6 @@
 
 /* --- text of the progress ----------------------------------------------------------------------------------------- */
 
-/* Progress as a line: for a terminal, for a log, or as JSON. */
-
 /* Progress, and the estimates that follow from earlier samples of it. */
 struct bl_progress_view {
     const struct bl_progress *progress;

@@ -59,7 +59,7 @@ static int report_make(struct bl_cmd *cmd, struct reporting *r, struct bl_buffer
     BL_TRY(bl_cmd_check_file(r->output, "", e));
     if (stat(path, &s))
         return bl_error_errno(e, BL_EFAIL, "cannot look at %s", path);
-    bool is_table = !S_ISDIR(s.st_mode);
+    bool is_table = !S_ISDIR(s.st_mode); /* a table has no blocks, so the page is only about lengths */
     if (is_table && !S_ISREG(s.st_mode))
         return bl_error_set(e, BL_EUSAGE, "the table is read twice, so %s must be a file", path);
     if (!is_table)
@@ -71,6 +71,7 @@ static int report_make(struct bl_cmd *cmd, struct reporting *r, struct bl_buffer
     return bl_report_format(&r->report, &cmd->cancel, page, e);
 }
 
+/* The page is made in memory and written at the end, so that an error leaves no half of a page. */
 int bl_cmd_report(int argc, char **argv)
 {
     struct reporting r = {.blocks = 2};

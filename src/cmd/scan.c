@@ -2,8 +2,8 @@
  *
  * The inputs are listed and their kind is prepared in the same way for both. Then scan_run_all has the table written to
  * a file or standard output, as a subset of it if the options say so; or scan_cmd_run_task writes a part,
- * DIR/.bload/parts/..., which bload plan DIR merges with the parts of other tasks. Faults of inputs are printed at
- * once, when they are found; a summary follows at the end. */
+ * DIR/.bload/scan-00003 for task 3, which bload plan DIR merges with the parts of other tasks. Faults of inputs are
+ * printed at once, when they are found; a summary follows at the end. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -55,6 +55,7 @@ struct bl_scan_cmd {
     struct bl_plan_options plan_options;
 };
 
+/* The options of sources come from bl_inputs_add_options, and the subset has a table of its own. */
 static const struct bl_option table[] = {
     BL_OPTION_STRING(
         "output", struct bl_scan_cmd, output, BL_AFFECTS_NOTHING,
@@ -98,6 +99,7 @@ static void scan_on_progress(void *sink, const struct bl_scan_progress *found)
  * rows of a task's part is made later, of all parts. */
 static void scan_cmd_print_rest(struct bl_scan_cmd *scan)
 {
+    /* The table on standard output has no name. */
     bool is_file = scan->output && strcmp(scan->output, "-") != 0;
     const char *where = is_file ? scan->output : "the table";
     if (scan->task.set)
@@ -183,7 +185,7 @@ static int scan_prepare(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
         BL_TRY(scan_cmd_find_dir(cmd, scan));
     else
         BL_TRY(bl_cmd_check_file(scan->output, " (--task i/N puts a part into a directory)", e));
-    inputs->shared = scan->dir;
+    inputs->shared = scan->dir; /* NULL without --task */
     inputs->task = &scan->task;
     double begun = bl_seconds_now();
     BL_TRY(bl_inputs_list(inputs, cmd));
@@ -191,6 +193,7 @@ static int scan_prepare(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
     BL_TRY(bl_inputs_use(inputs, inputs->set.files.kind, cmd));
     scan->times.stage[BL_RUN_LISTING] = bl_seconds_now() - begun;
     bl_run_times_set_kind(&scan->times, inputs->set.kind, inputs->set.kind_config);
+    /* The columns of the table are known now, so a mistyped column is found before the scan. */
     int code = bl_input_set_header(&inputs->set, &header, e);
     if (!code)
         code = bl_subset_check_header(&scan->subset, header.data, "the table", e);
@@ -242,7 +245,7 @@ static struct bl_scan scan_cmd_make_job(const struct bl_cmd *cmd, struct bl_scan
  * starting with file i. Otherwise sequences are counted, without a total. */
 static void scan_cmd_start_progress(const struct bl_cmd *cmd, struct bl_scan_cmd *scan)
 {
-    int64_t files = (int64_t)scan->inputs.set.files.count;
+    int64_t files = (int64_t)scan->inputs.set.files.count; /* the total; 0: unknown */
     bool lists = bl_files_have_list(&scan->inputs.set.files, scan->inputs.set.kind);
     if (scan->task.set && !lists && !scan->inputs.set.kind->scan->chunk_bytes)
         files = (files - scan->task.index + scan->task.count - 1) / scan->task.count;
@@ -273,7 +276,7 @@ static int scan_make_task_part(struct bl_cmd *cmd, struct bl_scan_cmd *scan, con
 {
     struct bl_part_writer part;
     struct bl_scan job = scan_cmd_make_job(cmd, scan);
-    job.temporary = scan->state.folder;
+    job.temporary = scan->state.folder; /* on the disk of the dataset, not in /tmp */
     BL_TRY(scan_cmd_make_spool(scan, &cmd->error));
     BL_TRY(bl_part_create(&part, path, &cmd->error));
     scan_cmd_start_progress(cmd, scan);
@@ -370,6 +373,7 @@ static int scan_fill(void *context, struct bl_output *out, struct bl_error *e)
     return code;
 }
 
+/* The callback for the progress of a subset, which reads the complete table again. */
 static void scan_on_choice(void *sink, int64_t row, int64_t rows)
 {
     struct bl_scan_cmd *scan = sink;
@@ -381,6 +385,7 @@ static void scan_on_choice(void *sink, int64_t row, int64_t rows)
 static int scan_write(const struct bl_cmd *cmd, struct bl_scan_cmd *scan, const struct bl_scan *job,
                       struct bl_output *out, struct bl_error *e)
 {
+    /* Without options of a subset, bl_subset_run passes the rows through. */
     struct filling filling = {scan, job};
     struct bl_subset subset = {.options = &scan->subset,
                                .base = job->base,
@@ -394,6 +399,7 @@ static int scan_write(const struct bl_cmd *cmd, struct bl_scan_cmd *scan, const 
         bl_subset_free(&subset);
         return code;
     }
+    /* The kind's descriptions of the totals, and the faults that the scan did not report, are not in the table. */
     subset.found.totals.total = scan->found.totals.total;
     subset.found.suppressed = scan->found.suppressed;
     scan->found = subset.found;
@@ -414,7 +420,7 @@ static int scan_run_all(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
     struct bl_scan job = scan_cmd_make_job(cmd, scan);
     BL_TRY(scan_cmd_make_spool(scan, e));
     int code = bl_output_open(&out, scan->output, e);
-    bl_output_mind_terminal(&out);
+    bl_output_mind_terminal(&out); /* ids and paths may have control characters */
     if (code)
         goto out;
     bl_signals_install(&cmd->cancel);
@@ -463,6 +469,7 @@ static int scan_cmd_run(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
     return code;
 }
 
+/* The groups without a title are accepted in the YAML file alone: they are options of plan and pack. */
 int bl_cmd_scan(int argc, char **argv)
 {
     struct bl_scan_cmd scan = {.state = BL_STATE_NONE};

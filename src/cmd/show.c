@@ -116,6 +116,7 @@ static int show_make(struct bl_cmd *cmd, const struct show *s, struct bl_view *v
         .width = 960, .cell = 80, .pictures = 96, .lines = 4, .curve = 64, .map = 96, .strip = 16, .is_page = true};
     struct bl_error *e = &cmd->error;
     struct winsize size;
+    /* The terminal's own size comes first; COLUMNS is for output to a pipe or file. */
     const char *variable = getenv("COLUMNS");
     int columns = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col
                   : variable                                                  ? atoi(variable)
@@ -165,6 +166,7 @@ static int show_choose_form(struct show *s, struct bl_error *e)
     return bl_error_set(e, BL_EUSAGE, "-o %s: the name must end in .html, .svg or .png", s->output);
 }
 
+/* Checks the options, opens the dataset, and draws. */
 static int show_run(struct bl_cmd *cmd, struct show *s)
 {
     struct bl_view view;

@@ -52,6 +52,7 @@ static void signal_handle(int signal_number)
     errno = kept;
 }
 
+/* The handler of SIGUSR2. */
 static void signal_ask(int signal_number)
 {
     (void)signal_number;

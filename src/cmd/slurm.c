@@ -41,6 +41,7 @@ struct content {
     struct bl_inputs inputs;
 };
 
+/* The options of this command. None of them may stand in the YAML file, which describes a dataset and not a cluster. */
 static const struct bl_option table[] = {
     BL_OPTION_STRING("config", struct bl_slurm, config, BL_AFFECTS_NOTHING,
                      "what to pack, and how: the YAML file of bload pack; required", .letter = 'c',
@@ -72,8 +73,8 @@ static bool sbatch_is_reserved(const char *word)
     static const char *const names[] = {"array", "dependency", "kill-on-invalid-dep", "parsable", "wrap",
                                         "wait",  "clusters",   "test-only",           "help",     "version",
                                         "usage"};
-    static const char letters[] = "adhMVW";
-    size_t size = strcspn(word, "="); /* sbatch accepts any prefix of a name, of at least two letters here */
+    static const char letters[] = "adhMVW"; /* the same options by one letter */
+    size_t size = strcspn(word, "=");       /* sbatch accepts any prefix of a name, of at least two letters here */
     if (word[0] == '-' && word[1] != '-')
         return word[1] && strchr(letters, word[1]);
     for (size_t i = 0; size > 3 && i < sizeof names / sizeof *names; i++) {
@@ -88,7 +89,7 @@ static int slurm_resolve_sbatch(struct bl_cmd *cmd, struct bl_slurm *s)
 {
     s->sbatch = cmd->options.operand;
     s->words = cmd->options.operands;
-    cmd->options.operands = 0;
+    cmd->options.operands = 0; /* so that nothing below takes them for sources */
     if (s->words && s->sbatch[0][0] != '-')
         return bl_error_set(&cmd->error, BL_EUSAGE,
                             "%s: sources are named in the YAML file, and sbatch's options come after --", s->sbatch[0]);
@@ -133,7 +134,7 @@ static int slurm_resolve_paths(struct bl_slurm *s, struct bl_error *e)
         return bl_error_errno(e, BL_EFAIL, "cannot find the path of %s", size < 0 ? "this program" : "this directory");
     if (access(program, X_OK) != 0)
         return bl_error_errno(e, BL_EFAIL, "jobs cannot run %s", program);
-    s->program = strdup(program);
+    s->program = strdup(program); /* the same version as this one, wherever PATH leads in a job */
     s->dir = path_make_absolute(s->directory, s->output, "");
     s->state = path_make_absolute(s->directory, s->output, "/" BL_WORK_FOLDER);
     s->folder = path_make_absolute(s->directory, s->output, ".slurm");
@@ -161,6 +162,7 @@ static int slurm_resolve_file(struct bl_cmd *cmd, struct bl_slurm *s, struct con
         if (strcmp(p->inputs.set.source[i].path, "-") == 0)
             return bl_error_set(e, BL_EUSAGE, "%s: a job has no standard input to pack", s->config);
     }
+    /* The first stages of the chain make the table and the plan. */
     if (p->options.sequences || p->options.plan)
         return bl_error_set(e, BL_EUSAGE,
                             "%s: the chain scans and plans by itself; with a table or plan that is there, use bload "
@@ -226,11 +228,13 @@ static int slurm_take_lock(struct bl_slurm *s, struct bl_error *e)
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 
-/* Numbers of tasks of a stage. A task counts once, as done, running or queued; held tasks are queued, too. */
+/* Numbers of tasks of a stage. */
 struct counts {
-    int64_t done, running, queued, held, submit;
+    int64_t done, running, queued, held; /* held tasks are counted as queued, too */
+    int64_t submit;                      /* tasks that submit.sh will submit */
 };
 
+/* Counts the tasks of a stage by their states. */
 static struct counts stage_count(const struct bl_slurm_stage *stage)
 {
     struct counts c = {0};
@@ -289,7 +293,7 @@ static void slurm_print_faults(const struct bl_slurm *s)
 static int slurm_submit(const struct bl_slurm *s, struct bl_error *e)
 {
     char *path = bl_path_join(s->folder, "submit.sh");
-    const char *argv[] = {"/bin/sh", path, NULL};
+    const char *argv[] = {"/bin/sh", path, NULL}; /* its output goes to the user */
     int status = 0, code = path ? BL_OK : bl_error_memory(e);
     if (!code && !bl_process_found("sbatch"))
         code = bl_error_set(e, BL_EFAIL, "there is no sbatch here: on a machine that submits jobs, run sh %s", path);
@@ -329,6 +333,7 @@ static int slurm_submit_missing(struct bl_cmd *cmd, const struct bl_slurm *s)
         code = slurm_submit(s, &cmd->error);
     if (code || cmd->common.quiet)
         return code;
+    /* The last line says what the user does next. */
     if (!all.submit && !all.queued) {
         bl_cmd_print("%s is complete and verified: nothing to submit", s->output);
         slurm_print_faults(s);
@@ -345,6 +350,8 @@ static int slurm_submit_missing(struct bl_cmd *cmd, const struct bl_slurm *s)
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
+/* The steps in order: options, identity, lock, state, comparison with an earlier chain, and submission. The state is
+ * read under the lock, so that no other command submits in between. */
 static int slurm_run(struct bl_cmd *cmd, struct bl_slurm *s, struct content *p)
 {
     struct bl_error *e = &cmd->error;
@@ -383,6 +390,7 @@ static int slurm_run(struct bl_cmd *cmd, struct bl_slurm *s, struct content *p)
     return code;
 }
 
+/* The YAML file is that of bload pack, and all options of pack are accepted in it, without being flags here. */
 int bl_cmd_slurm(int argc, char **argv)
 {
     struct bl_slurm s = {.lock = -1};

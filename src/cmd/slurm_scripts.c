@@ -26,6 +26,7 @@
 /* Characters of which a word may consist without being quoted in an #SBATCH line. */
 static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./=,:@%+";
 
+/* Appends a word in the quotes of a POSIX shell, which runs the scripts. */
 static void word_quote_for_shell(struct bl_buffer *out, const char *word)
 {
     bl_shell_quote(out, BL_SHELL_BASH, word, strlen(word));
@@ -50,9 +51,10 @@ static void word_quote_for_sbatch(struct bl_buffer *out, const char *word)
 
 /* --- common part -------------------------------------------------------------------------------------------------- */
 
-/* The functions of task.sh. A job is requeued, that is, it goes back to the queue with the same number, when its time
- * is over or Slurm ends it: the command resumes where it was. It is not requeued for ever: only as long as files get
- * finished in between, and a hundred times at most. */
+/* The functions of task.sh: `bload` runs a command as a child and passes signals on, `stop` handles a signal, `again`
+ * requeues the job, `finished` counts files, and `say` writes a line to the log. A job is requeued, that is, it goes
+ * back to the queue with the same number, when its time is over or Slurm ends it: the command resumes where it was. It
+ * is not requeued for ever: only as long as files get finished in between, and a hundred times at most. */
 static const char common[] =
     "\n"
     "# The processors that Slurm gave: more may be seen than that.\n"
@@ -335,23 +337,12 @@ static void script_append_cancelled(struct bl_buffer *out, const struct bl_slurm
     }
 }
 
-/* Appends "stage", with a dependency on each job of the stage that goes on. The kinds of dependencies are those that
- * `submit` in the script uses. */
-static void script_append_continue(struct bl_buffer *out, const struct bl_slurm *s, int stage)
-{
-    bl_buffer_text(out, "stage");
-    for (int64_t j = 0; j < s->jobs; j++) {
-        if (s->job[j].goes_on && s->job[j].stage == stage)
-            bl_buffer_printf(out, " %s:%" PRId64, bl_slurm_is_array(stage) ? "afterany" : "afterok", s->job[j].id);
-    }
-    bl_buffer_byte(out, '\n');
-}
-
 /* Appends a "submit" line for the tasks of a stage that are missing. Slurm limits the elements of an array, so many
  * tasks need several arrays. set: scratch of BL_TASKS_MAX + 1 bytes. */
 static void script_append_submitted(struct bl_buffer *out, const struct bl_slurm *s, int stage, uint8_t *set)
 {
     const struct bl_slurm_stage *of = &s->stage[stage];
+    /* An array that needs no element is left out, so that the others keep their offsets. */
     for (int64_t offset = 0; offset < of->tasks; offset += s->array_size) {
         int64_t count = of->tasks - offset < s->array_size ? of->tasks - offset : s->array_size;
         bool any = false;
@@ -390,7 +381,13 @@ static int script_append_submission(struct bl_buffer *out, const struct bl_slurm
     script_append_cancelled(out, s, set);
     for (int stage = 0; stage < BL_SLURM_STAGES; stage++) {
         bl_buffer_byte(out, '\n');
-        script_append_continue(out, s, stage);
+        /* A dependency on each job of the stage that goes on, of the kinds that `submit` in the script uses. */
+        bl_buffer_text(out, "stage");
+        for (int64_t j = 0; j < s->jobs; j++) {
+            if (s->job[j].goes_on && s->job[j].stage == stage)
+                bl_buffer_printf(out, " %s:%" PRId64, bl_slurm_is_array(stage) ? "afterany" : "afterok", s->job[j].id);
+        }
+        bl_buffer_byte(out, '\n');
         script_append_submitted(out, s, stage, set);
     }
     free(set);

@@ -33,8 +33,13 @@
 
 /* --- identity ----------------------------------------------------------------------------------------------------- */
 
-/* The identity of a chain: everything that decides the dataset, and the number of tasks, as lines "name: value". A
- * different chain in the same place is refused before it submits anything. */
+/* The identity of a chain: everything that decides the dataset, and the number of tasks, as lines:
+ *
+ *     tasks: 16
+ *     kind: video
+ *     T: 64
+ *
+ * A different chain in the same place is refused before it submits anything. */
 
 #define CONFIGURATION_MAX ((size_t)1 << 24) /* bytes of a file of such lines */
 
@@ -95,6 +100,7 @@ static int chain_compare_file(const struct record *r, const char *folder, const 
     return code;
 }
 
+/* The inputs are listed as bload pack lists them, but not scanned: their names and options decide the lines. */
 int bl_slurm_identify(struct bl_cmd *cmd, const struct bl_slurm *s, struct bl_inputs *inputs,
                       const struct bl_packing_request *request, struct bl_buffer *lines)
 {
@@ -144,7 +150,7 @@ static int chain_compare_manifest(const struct bl_slurm *s, const char *wanted, 
     struct bl_manifest m = {0};
     int code = bl_manifest_read(&m, s->dir, e);
     if (!code)
-        code = bl_identity_of_manifest(&m, &there, e);
+        code = bl_identity_of_manifest(&m, &there, e); /* the lines that the dataset was packed by */
     if (!code)
         code = chain_compare_lines(&dataset, there.data, wanted, e);
     bl_manifest_free(&m);
@@ -152,32 +158,29 @@ static int chain_compare_manifest(const struct bl_slurm *s, const char *wanted, 
     return code;
 }
 
-/* Compares with the state in DIR/.bload, which this command's jobs have written, or commands run by hand. */
-static int chain_compare_state(const struct bl_slurm *s, const char *lines, struct bl_error *e)
-{
-    const struct record scan = {s->dir, "is being scanned", chain_compare_tasks};
-    const struct record pack = {s->dir, "holds an unfinished dataset", bl_identity_compare};
-    int64_t done = 0;
-    for (int64_t i = 0; i < s->stage[BL_SLURM_SCAN].tasks; i++)
-        done += s->stage[BL_SLURM_SCAN].task[i].done;
-    if (done < s->stage[BL_SLURM_SCAN].tasks) /* after the scan, the number of its tasks does not matter */
-        BL_TRY(chain_compare_file(&scan, s->state, BL_STATE_SCAN, true, lines, e));
-    return chain_compare_file(&pack, s->state, BL_STATE_CONFIGURATION, true, strchr(lines, '\n') + 1, e);
-}
-
+/* The lines are compared with every record there is: of an earlier chain, of a complete dataset, or of the state in
+ * DIR/.bload, which this command's jobs have written, or commands run by hand. */
 int bl_slurm_agree(const struct bl_slurm *s, const char *lines, struct bl_error *e)
 {
     static const char name[] = "configuration";
     const struct record chain = {s->folder, "holds a chain", bl_identity_compare};
+    const struct record scan = {s->dir, "is being scanned", chain_compare_tasks};
+    const struct record pack = {s->dir, "holds an unfinished dataset", bl_identity_compare};
     if (!lines)
         return BL_OK;
     /* Before any job has begun, a user may change the options without removing files. */
     if (s->entries > 0 || bl_slurm_is_finished(s) || access(s->state, F_OK) == 0)
         BL_TRY(chain_compare_file(&chain, s->folder, name, false, lines, e));
-    if (bl_slurm_is_finished(s))
+    if (bl_slurm_is_finished(s)) {
         BL_TRY(chain_compare_manifest(s, strchr(lines, '\n') + 1, e));
-    else
-        BL_TRY(chain_compare_state(s, lines, e));
+    } else {
+        int64_t done = 0;
+        for (int64_t i = 0; i < s->stage[BL_SLURM_SCAN].tasks; i++)
+            done += s->stage[BL_SLURM_SCAN].task[i].done;
+        if (done < s->stage[BL_SLURM_SCAN].tasks) /* after the scan, the number of its tasks does not matter */
+            BL_TRY(chain_compare_file(&scan, s->state, BL_STATE_SCAN, true, lines, e));
+        BL_TRY(chain_compare_file(&pack, s->state, BL_STATE_CONFIGURATION, true, strchr(lines, '\n') + 1, e));
+    }
     char *path = bl_path_join(s->folder, name);
     int code = path ? bl_output_replace(path, lines, strlen(lines), e) : bl_error_memory(e);
     free(path);
@@ -245,6 +248,7 @@ static int draft_read_shards(const struct bl_slurm *s, struct found *f, struct b
         else
             f->shards = bl_format_shards(&draft.format);
     }
+    /* Folders are read entirely, so the array goes on to the end of the last one. */
     f->shard = calloc((size_t)f->shards + BL_SHARDS_PER_FOLDER, 1);
     f->record = calloc((size_t)f->shards + 1, 1);
     if (!code && (!f->shard || !f->record))
@@ -257,6 +261,7 @@ static int draft_read_shards(const struct bl_slurm *s, struct found *f, struct b
     return code;
 }
 
+/* Marks all tasks of a stage as done. */
 static void stage_set_done(struct bl_slurm_stage *stage)
 {
     for (int64_t i = 0; i < stage->tasks; i++)
@@ -304,7 +309,7 @@ static int chain_read_state(struct bl_slurm *s, struct bl_error *e)
 /* Returns whether a file in DIR exists and is not newer than the mark. */
 static bool mark_is_newer_than(const struct bl_slurm *s, const char *name, const struct stat *mark, struct bl_error *e)
 {
-    struct stat file;
+    struct stat file; /* two changes within the clock's resolution count as in order */
     struct bl_buffer path = {0};
     bl_buffer_printf(&path, "%s/%s", s->dir, name);
     bool exists = !bl_buffer_check(&path, e) && stat(path.data, &file) == 0;
@@ -486,34 +491,28 @@ static int squeue_run(struct bl_slurm *s, struct bl_error *e)
 
 /* --- decisions ---------------------------------------------------------------------------------------------------- */
 
-/* Notes the queued and running jobs of a stage in its tasks. A queued job remains, unless it waits for an earlier stage
- * that runs again (anew). A running job is never cancelled. */
-static void entry_resolve_all(struct bl_slurm *s, int stage, bool anew)
-{
-    for (int64_t i = 0; i < s->entries; i++) {
-        struct bl_slurm_entry *entry = &s->entry[i];
-        struct bl_slurm_job *job = &s->job[entry->job];
-        int64_t task = job->offset + (entry->element < 0 ? 0 : entry->element);
-        if (job->stage != stage || task >= s->stage[stage].tasks)
-            continue;
-        entry->cancel |= entry->queued && anew;
-        if (entry->cancel)
-            continue;
-        job->goes_on = true;
-        s->stage[stage].task[task].queued |= entry->queued;
-        s->stage[stage].task[task].held |= entry->held;
-        s->stage[stage].task[task].running |= !entry->queued;
-    }
-}
-
-/* Decides in the order of the stages what to submit: tasks that are neither done nor queued nor running. */
+/* Decides in the order of the stages what to submit: tasks that are neither done nor queued nor running. A queued job
+ * remains, unless it waits for an earlier stage that runs again (anew). A running job is never cancelled. */
 static void chain_resolve_stages(struct bl_slurm *s)
 {
     bool anew = false;
     for (int k = 0; k < BL_SLURM_STAGES; k++) {
         struct bl_slurm_stage *stage = &s->stage[k];
         bool any = false;
-        entry_resolve_all(s, k, anew);
+        for (int64_t i = 0; i < s->entries; i++) {
+            struct bl_slurm_entry *entry = &s->entry[i];
+            struct bl_slurm_job *job = &s->job[entry->job];
+            int64_t task = job->offset + (entry->element < 0 ? 0 : entry->element);
+            if (job->stage != k || task >= stage->tasks)
+                continue;
+            entry->cancel |= entry->queued && anew;
+            if (entry->cancel)
+                continue;
+            job->goes_on = true;
+            stage->task[task].queued |= entry->queued;
+            stage->task[task].held |= entry->held;
+            stage->task[task].running |= !entry->queued;
+        }
         for (int64_t i = 0; i < stage->tasks; i++) {
             struct bl_slurm_task *task = &stage->task[i];
             task->submit = !task->done && !task->queued && !task->running;
@@ -523,6 +522,8 @@ static void chain_resolve_stages(struct bl_slurm *s)
     }
 }
 
+/* The files are read first and squeue is asked second: a task that ends in between counts as neither done nor running,
+ * and is submitted again, which finds that nothing is left to do. */
 int bl_slurm_inspect(struct bl_slurm *s, bool *blind, struct bl_error *e)
 {
     int code = BL_OK;
@@ -542,6 +543,7 @@ int bl_slurm_inspect(struct bl_slurm *s, bool *blind, struct bl_error *e)
         BL_TRY(chain_read_state(s, e));
     }
     BL_TRY(job_read_all(s, e));
+    /* Without squeue all jobs count as ended, and the caller says so. */
     *blind = s->jobs && !bl_process_found("squeue");
     code = s->jobs && !*blind ? squeue_run(s, e) : BL_OK;
     if (!code)

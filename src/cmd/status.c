@@ -119,6 +119,7 @@ static void status_format_task(struct bl_buffer *out, const struct bl_status *s,
         bl_buffer_text(out, ", ");
         status_format_ratio(out, t->finished, t->end - t->begin, units);
     }
+    /* On the same machine, the process can be looked up; on another one, silence is all that is known. */
     if (t->state == BL_TASK_SILENT)
         bl_buffer_text(out, t->gone ? ": its process has ended" : ": killed, or its machine is gone?");
     if (b->error[0] && t->state != BL_TASK_RUNNING) {
@@ -173,6 +174,7 @@ static void status_format_continue(struct bl_buffer *out, const struct bl_status
 static void status_format_next(struct bl_buffer *out, const struct showing *v)
 {
     const struct bl_status *s = &v->status;
+    /* A running task may be the one that plans or finishes, so nothing is advised then. */
     bool at_work = s->pack.in[BL_TASK_RUNNING];
     switch (s->at) {
     case BL_AT_SCAN:
@@ -259,6 +261,7 @@ static void status_format_pack(struct bl_buffer *out, const struct bl_status *s)
 static void status_format_unfinished(struct bl_buffer *out, const struct bl_status *s)
 {
     char a[BL_PLURAL_SIZE], b[BL_PLURAL_SIZE];
+    /* By enum bl_status_at; a finished dataset is printed by another function. */
     static const char *const at[] = {"being scanned", "to be planned", "being packed", "all packed, to be finished",
                                      ""};
     bl_buffer_printf(out, "dataset     %s\n", at[s->at]);
@@ -285,7 +288,7 @@ static void status_format_finished(struct bl_buffer *out, const struct bl_status
     char a[BL_PLURAL_SIZE], b[BL_PLURAL_SIZE], c[BL_PLURAL_SIZE];
     const struct bl_manifest *m = &s->manifest;
     int64_t missing = s->pack.units - s->pack.finished;
-    bool is_view = bl_manifest_is_view(m);
+    bool is_view = bl_manifest_is_view(m); /* its units are the datasets that it names */
     bl_text_plural(c, is_view ? (int64_t)m->sources : s->pack.units, is_view ? "source" : "shard");
     if (missing)
         bl_buffer_printf(out, "dataset     incomplete, %s of %s %s missing: ", bl_text_count(a, missing), c,
@@ -316,7 +319,7 @@ static int status_format(struct showing *v, struct bl_buffer *text, struct bl_er
 {
     struct bl_buffer next = {0};
     status_format_next(&next, v);
-    int code = bl_buffer_check(&next, e);
+    int code = bl_buffer_check(&next, e); /* JSON has the same advice as the text */
     if (!code && v->json) {
         code = bl_status_json(&v->status, next.data, text, e);
     } else if (!code) {
@@ -331,6 +334,7 @@ static int status_format(struct showing *v, struct bl_buffer *text, struct bl_er
     return code;
 }
 
+/* Reads the state and prints it. A directory that holds an export is refused. */
 static int status_run(struct bl_cmd *cmd, struct showing *v)
 {
     struct bl_error *e = &cmd->error, why = {0};
@@ -349,6 +353,7 @@ static int status_run(struct bl_cmd *cmd, struct showing *v)
     return bl_cmd_answer(NULL, &text, !v->json, code, e);
 }
 
+/* The command only reads, so it can be run at any time, on any machine that sees DIR. */
 int bl_cmd_status(int argc, char **argv)
 {
     struct showing v = {0};

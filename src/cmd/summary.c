@@ -76,6 +76,7 @@ static bool fault_lines_suppress(struct bl_fault_lines *f, const struct bl_row *
         f->printed = 0;
         f->damage_printed = false;
     }
+    /* A file with more than FAULTS_MAX faults, or a run with more than ALL_MAX, has the rest in its table. */
     bool damage = bl_row_is_damaged(row) && !f->damage_printed && f->damages < ALL_MAX;
     f->damage_printed |= damage;
     bool enough = !damage && (f->printed >= FAULTS_MAX || f->faults >= ALL_MAX);
@@ -86,6 +87,8 @@ static bool fault_lines_suppress(struct bl_fault_lines *f, const struct bl_row *
     return enough;
 }
 
+/* The lines are, for example, "skipped a.mp4: empty file", and, as a row that is used nevertheless, "a.mp4: damaged
+ * after frame 12". */
 void bl_fault_lines_print(struct bl_fault_lines *f, const struct bl_row *row)
 {
     if (fault_lines_suppress(f, row))
@@ -96,6 +99,8 @@ void bl_fault_lines_print(struct bl_fault_lines *f, const struct bl_row *row)
         bl_cmd_print("%s %s: %s", bl_row_status_name(row->status), row->id, row->reason);
 }
 
+/* The caller may call it at the end of a summary, and again when the command ends in any way: only the first call
+ * prints. */
 void bl_fault_lines_print_rest(struct bl_fault_lines *f, int64_t suppressed, const char *table)
 {
     char a[BL_PLURAL_SIZE];
@@ -109,6 +114,7 @@ void bl_fault_lines_print_rest(struct bl_fault_lines *f, int64_t suppressed, con
 
 void bl_fault_lines_print_rest_of(struct bl_fault_lines *f, int64_t suppressed, const char *dir)
 {
+    /* The table is in DIR once the dataset is finished, and in DIR/.bload before. */
     static const char *const names[] = {"/" BL_SEQUENCES_FILE, "/" BL_WORK_FOLDER "/" BL_STATE_SEQUENCES};
     struct bl_buffer path = {0};
     bool found = false;
@@ -182,7 +188,7 @@ static void summary_training(const struct bl_plan_info *plan_info)
         bl_cmd_print("by the given cost, ranks idle %.2f %% of the time (proven minimum: %.2f %%)",
                      100 * b->lost / (1 + b->lost), 100 * b->bound / (1 + b->bound));
     /* More blocks help only a fill that draws which sequences share one, and only if the share is clearly above that of
-     * random blocks: half as much again, and at least a hundredth of all pairs. */
+     * random blocks: by half of it and a hundredth of all pairs. */
     bool is_drawn = strcmp(plan_info->fill, bl_fill_names[BL_FILL_OPTIMAL]) == 0;
     if (pair_repeat->pairs)
         bl_cmd_print("pair repeat rate %.2f %% under the next seed (random blocks: %.2f %%)%s", 100 * share,
@@ -190,6 +196,11 @@ static void summary_training(const struct bl_plan_info *plan_info)
                      is_drawn && share > 1.5 * pair_repeat->random + 0.01 ? "; --spare lowers it" : "");
 }
 
+/* The first lines are the same for all plans:
+ *
+ *     1,000 sequences of 123,456 steps (longest 297) in 1,929 blocks
+ *     T = 64, at most 12 sequences in a block; lower bound 1,929 blocks, so the plan is optimal
+ *     padding 0 steps (efficiency 100.00 %) */
 void bl_summary_plan(const struct bl_plan *plan, const struct bl_plan_info *plan_info)
 {
     char a[BL_PLURAL_SIZE], b[BL_PLURAL_SIZE], c[BL_PLURAL_SIZE], d[BL_PLURAL_SIZE];
@@ -255,6 +266,7 @@ void bl_summary_notes(const struct bl_buffer *notes)
         bl_cmd_print("%.*s", (int)size, line);
 }
 
+/* The line about faults names the exit status, since nothing else explains why it is not 0. */
 void bl_summary_complete(const char *dir, const struct bl_fault_counts *faults)
 {
     struct bl_buffer path = {0};
@@ -274,6 +286,7 @@ void bl_summary_adjusted(int64_t adjusted)
                      bl_text_plural(a, adjusted, "sequence is|sequences are"));
 }
 
+/* A kind names the columns that it adds up, each with a text for this line. */
 void bl_summary_totals(const struct bl_totals *totals)
 {
     char count[32], rows[BL_PLURAL_SIZE];
@@ -291,6 +304,7 @@ void bl_summary_finished(const struct bl_finished *f, const char *dir)
     const struct bl_fault_counts counts = {
         .skipped = f->skipped, .failed = f->failed, .damaged = f->damaged, .failed_steps = f->failed_steps};
     struct bl_buffer path = {0}, text = {0};
+    /* The table has a row with a reason for each of these inputs. */
     bl_buffer_printf(&path, "%s/sequences.tsv", dir);
     if (bl_finished_partial(f) && !path.failed)
         bl_summary_faults(&counts, path.data);
@@ -306,6 +320,7 @@ void bl_summary_finished(const struct bl_finished *f, const char *dir)
 #define SHORT 5.0  /* seconds: where the time of a shorter run went interests nobody */
 #define SHOWN 0.05 /* seconds: a stage that took less is not named */
 
+/* The limit is the cause with the largest share of the time (run/bottleneck.h), such as decoding or the disk. */
 void bl_end_report_append_times(const struct bl_run_times *times, struct bl_buffer *out)
 {
     if (bl_run_times_all(times) < SHORT)
@@ -371,7 +386,7 @@ static void forecast_append_shards(const struct bl_forecast *f, struct bl_buffer
     bl_buffer_printf(out, "%s%s", f->bytes_low < f->bytes_high ? "about " : "", bl_text_size(a, f->bytes));
     if (strcmp(bl_text_size(b, f->bytes_low), bl_text_size(c, f->bytes_high)) != 0)
         bl_buffer_printf(out, " (%s to %s)", b, c);
-    if (f->bytes < f->bytes_raw / 10 * 9)
+    if (f->bytes < f->bytes_raw / 10 * 9) /* a smaller gain is not worth a number */
         bl_buffer_printf(out, " of %s", bl_text_size(b, f->bytes_raw));
 }
 
@@ -396,6 +411,7 @@ static void forecast_print_space(const char *dir, const struct bl_forecast *f)
     if (f->bytes_temporary)
         bl_cmd_print("%s more while the run lasts, %s", bl_text_size(a, f->bytes_temporary),
                      f->spool_is_elsewhere ? "in the folder of --spool" : "in the same place");
+    /* The disk must hold the dataset, and what the run needs only while it lasts. */
     int64_t space = bl_forecast_space(f);
     if (f->bytes_free >= 0 && space > f->bytes_free)
         bl_cmd_print("not enough room: %s are needed, %s are free", bl_text_size(a, space),
@@ -435,6 +451,7 @@ static void forecast_print_time(const struct bl_forecast *f)
     bl_cmd_print_text(&line);
 }
 
+/* The answer of a dry run, from general to particular: size, room, memory, time, and what would fail. */
 void bl_forecast_print(const char *dir, const struct bl_forecast *f)
 {
     char a[BL_PLURAL_SIZE], b[32], c[32];
@@ -477,6 +494,7 @@ void bl_forecast_announce(const char *dir, const struct bl_forecast *f, bool qui
                      dir, bl_text_size(a, f->bytes_raw), bl_text_size(b, f->bytes_free));
 }
 
+/* What an earlier run has written already needs no room any more. */
 int bl_forecast_check_room(const char *dir, const struct bl_forecast *f, struct bl_error *e)
 {
     char a[32], b[32], c[64] = "";

@@ -21,6 +21,7 @@
 #include "store/verify.h"
 #include "store/view.h"
 
+/* The state of the command. For a view, the dataset, the progress and the range are those of one of its datasets. */
 struct verifying {
     struct bl_verify dataset; /* the dataset that is open */
     bool json;
@@ -36,6 +37,7 @@ struct verifying {
     struct bl_run_times times;
 };
 
+/* Two tables, since --help shows the options of exports under a title of their own. */
 static const struct bl_option output_table[] = {
     BL_OPTION_FLAG("json", struct verifying, json, BL_AFFECTS_NOTHING, "print JSON, with every fault"),
     {0},
@@ -80,6 +82,7 @@ static void verify_on_remark(void *context, const char *file, const char *text)
         bl_cmd_print("%s: %s", file, text);
 }
 
+/* The callback for a fault in a shard. */
 static void verify_on_shard_fault(void *context, int64_t shard, const char *file, const char *text)
 {
     (void)shard;
@@ -95,6 +98,7 @@ static void verify_on_shard(void *context, int64_t shard, int64_t failed_steps)
     v->progress.done++;
 }
 
+/* The callback for progress, on the thread that called bl_verify_shards_run. */
 static void verify_tick(void *context)
 {
     struct verifying *v = context;
@@ -102,24 +106,6 @@ static void verify_tick(void *context)
 }
 
 /* --- datasets ----------------------------------------------------------------------------------------------------- */
-
-/* Opens the task's shards and the values that they should have. The first task also checks the other files. BL_EFAIL:
- * there is no finished dataset. */
-static int verify_open(struct bl_cmd *cmd, struct verifying *v, const char *dir)
-{
-    struct bl_error why = {0}, *e = &cmd->error;
-    int code = bl_verify_open(&v->dataset, dir, &cmd->cancel, verify_on_fault, v, &why);
-    if (code == BL_EUSAGE)
-        return bl_error_set(
-            e, BL_EFAIL,
-            "%s; if packing was interrupted, run the same pack command, or bload finish when all tasks are done",
-            why.text);
-    if (code)
-        return bl_error_pass(e, code, &why);
-    bl_task_range(&v->task, bl_verify_shards(&v->dataset), &v->begin, &v->end);
-    return v->task.index ? bl_verify_prepare_part(&v->dataset, v->begin, v->end, verify_on_fault, v)
-                         : bl_verify_files(&v->dataset, verify_on_fault, verify_on_remark, v);
-}
 
 /* Prints "DIR: verified, no errors: 16 shards, 4.0 GiB", or for a task
  * "DIR, task 0 of 3: verified, no errors: 5 of 16 shards, 1.3 GiB, and the files beside them". */
@@ -137,12 +123,24 @@ static void verify_print_summary(const struct verifying *v, const char *dir)
 }
 
 /* Verifies one dataset: its files, then its shards in parallel, and at last what only all shards together show: the
- * number of failed steps. */
+ * number of failed steps. A task verifies its range of the shards, and the first task all other files. BL_EFAIL: there
+ * is no finished dataset. */
 static int verify_dataset(struct bl_cmd *cmd, struct verifying *v, const char *dir)
 {
+    struct bl_error why = {0}, *e = &cmd->error;
     int64_t faults = v->faults;
-    v->failed_steps = 0;
-    BL_TRY(verify_open(cmd, v, dir));
+    v->failed_steps = 0; /* of this dataset: a view has several */
+    int code = bl_verify_open(&v->dataset, dir, &cmd->cancel, verify_on_fault, v, &why);
+    if (code == BL_EUSAGE)
+        return bl_error_set(
+            e, BL_EFAIL,
+            "%s; if packing was interrupted, run the same pack command, or bload finish when all tasks are done",
+            why.text);
+    if (code)
+        return bl_error_pass(e, code, &why);
+    bl_task_range(&v->task, bl_verify_shards(&v->dataset), &v->begin, &v->end);
+    BL_TRY(v->task.index ? bl_verify_prepare_part(&v->dataset, v->begin, v->end, verify_on_fault, v)
+                         : bl_verify_files(&v->dataset, verify_on_fault, verify_on_remark, v));
     struct bl_verify_shards job = {.dataset = &v->dataset,
                                    .begin = v->begin,
                                    .end = v->end,
@@ -156,7 +154,7 @@ static int verify_dataset(struct bl_cmd *cmd, struct verifying *v, const char *d
     bl_progress_start(&v->progress, "verify", "shards", NULL, v->end - v->begin);
     for (int64_t shard = v->begin; v->dataset.shards && shard < v->end; shard++)
         v->progress.bytes_total += v->dataset.shards[shard].bytes;
-    int code = bl_verify_shards_run(&job, &cmd->error);
+    code = bl_verify_shards_run(&job, e);
     v->times.stage[BL_RUN_VERIFYING] += bl_progress_seconds(&v->progress);
     bl_progress_bar_end(&v->bar);
     if (code)
@@ -184,7 +182,7 @@ static int verify_view(struct bl_cmd *cmd, struct verifying *v, const struct bl_
         if (!path)
             return bl_error_memory(&cmd->error);
         v->source = m->source[s].name;
-        if (access(path, F_OK) == 0)
+        if (access(path, F_OK) == 0) /* a missing dataset is a fault that is reported already */
             code = verify_dataset(cmd, v, path);
         v->shards += v->progress.done;
         v->bytes += v->progress.bytes;
@@ -205,6 +203,7 @@ static int verify_view(struct bl_cmd *cmd, struct verifying *v, const struct bl_
 
 /* --- exports ------------------------------------------------------------------------------------------------------ */
 
+/* The callback for progress. An export counts its files itself. */
 static void verify_export_tick(void *context, const struct bl_progress *progress)
 {
     struct verifying *v = context;
@@ -275,6 +274,7 @@ static int verify_run(struct bl_cmd *cmd, struct verifying *v)
     BL_TRY(bl_task_resolve(&v->task, e));
     bl_signals_install(&cmd->cancel);
     v->bar = bl_progress_bar_make(&cmd->common);
+    /* `sound` and the code do not matter here: verify_dataset reports a damaged manifest as a fault. */
     bool is_view = bl_manifest_inspect(&manifest, dir, &sound, &why) == BL_OK && bl_manifest_is_view(&manifest);
     bool is_export = false;
     int code = bl_fs_find(dir, BL_EXPORT_FILE, &is_export, e);
@@ -303,6 +303,7 @@ static int verify_run(struct bl_cmd *cmd, struct verifying *v)
     return BL_OK;
 }
 
+/* The command changes nothing: a damaged dataset is made again by bload pack --repair. */
 int bl_cmd_verify(int argc, char **argv)
 {
     struct verifying v = {.dataset.index.fd = -1};

@@ -50,7 +50,7 @@ struct viewing {
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
 
-/* Parses "8192,32768,131072". */
+/* Parses "8192,32768,131072". Each number must be larger than the one before, so that a sequence has one level. */
 static bool levels_parse(const struct bl_option *option, const char *text, void *value)
 {
     struct levels *levels = value;
@@ -68,6 +68,7 @@ static bool levels_parse(const struct bl_option *option, const char *text, void 
     }
 }
 
+/* Appends the levels as levels_parse reads them. */
 static void levels_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     const struct levels *levels = value;
@@ -79,6 +80,7 @@ static void levels_format(const struct bl_option *option, const void *value, str
 static const struct bl_option_type levels_type = {"T,T,...", levels_parse, levels_format,
                                                   "2 to 16 rising numbers of steps, such as 8192,32768,131072"};
 
+/* The values of --mix, in the order of the request's enum. */
 static const char *const mix_names[] = {"batch", "random", NULL};
 
 static const struct bl_option table[] = {
@@ -95,6 +97,7 @@ static const struct bl_option table[] = {
     {0},
 };
 
+/* Options about several datasets and about which of their sequences are planned. */
 static const struct bl_option mix_table[] = {
     BL_OPTION_CHOICE("mix", struct viewing, request.mix, mix_names, BL_AFFECTS_PLAN,
                      "batch: a block holds sequences of one source, and each global batch has the sources' shares; "
@@ -143,6 +146,7 @@ static int operands_parse(struct bl_cmd *cmd, struct viewing *v)
     }
     if (code)
         return code;
+    /* Weights are shares of an epoch, so that one dataset alone, or some of several, cannot have any. */
     if (weighted && (weighted < o->operands || o->operands == 1))
         return bl_error_set(e, BL_EUSAGE, "weights are for several datasets, all of them: DIR=2 DIR2=1");
     if (!weighted && (v->request.epoch_steps || v->request.repeat_max))
@@ -153,6 +157,7 @@ static int operands_parse(struct bl_cmd *cmd, struct viewing *v)
 
 /* --- callbacks ---------------------------------------------------------------------------------------------------- */
 
+/* Prints a message of the run, such as which plan is being made. */
 static void view_print_message(void *sink, const char *text)
 {
     struct viewing *v = sink;
@@ -161,6 +166,7 @@ static void view_print_message(void *sink, const char *text)
         bl_cmd_print("%s", text);
 }
 
+/* Shows the progress of making plans. */
 static void view_show_progress(void *sink, const struct bl_progress *progress)
 {
     struct viewing *v = sink;
@@ -180,6 +186,7 @@ static void view_print_left_out(void *sink, const struct bl_subset *subset)
 
 /* --- views -------------------------------------------------------------------------------------------------------- */
 
+/* Prints the plan, the share of each dataset, and where the view is. */
 static void view_print_summary(const struct viewing *v, const char *output)
 {
     const struct bl_manifest *m = &v->made.manifest;
@@ -273,9 +280,10 @@ static int levels_run(struct bl_cmd *cmd, struct viewing *v)
     static const char names[] = "T\tbatch_size\tblocks\tbatches_per_rank\tsequences\tsteps\tview\n";
     struct bl_buffer rows = {0};
     char *path = bl_path_join(v->request.output, "levels.tsv");
+    /* A batch of every level has as many steps as a batch of the largest T has. */
     int64_t batch_steps = levels->T[levels->count - 1] * v->options.batch_size;
     int code = path ? levels_check(v, e) : bl_error_memory(e);
-    bool is_new = access(v->request.output, F_OK) != 0;
+    bool is_new = access(v->request.output, F_OK) != 0; /* an error removes only a directory that was made here */
     if (!code)
         code = bl_fs_mkdirs(v->request.output, e);
     bl_buffer_text(&rows, names);
@@ -322,6 +330,7 @@ static int view_check(struct bl_cmd *cmd, struct viewing *v)
     return bl_cmd_check_parent("-o", v->request.output, false, e);
 }
 
+/* Checks the options, and makes the view or the views of all levels. */
 static int view_run(struct bl_cmd *cmd, struct viewing *v)
 {
     v->quiet = cmd->common.quiet;
@@ -342,6 +351,7 @@ static int view_run(struct bl_cmd *cmd, struct viewing *v)
     return v->levels.count ? levels_run(cmd, v) : view_make(cmd, v, v->request.output, 0, 0);
 }
 
+/* --levels and -T exclude each other: the levels are several T. */
 int bl_cmd_view(int argc, char **argv)
 {
     struct viewing v = {0};

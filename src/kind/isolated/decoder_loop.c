@@ -31,7 +31,7 @@
 struct decoder {
     const struct bl_decoder_part *part;
     int channel;
-    struct bl_cancel cancel; /* never raised: the worker ends the process instead */
+    struct bl_cancel cancel; /* never set: the worker ends the process instead */
     struct bl_kind_env env;
     struct bl_reservation reservation;
     struct bl_shared_memory shared; /* the memory of the page */
@@ -264,6 +264,7 @@ static void decoder_fields(struct decoder *d)
     decoder_send(d, BL_ISOLATED_DONE, &d->answer);
 }
 
+/* Puts a pair of a name and a version into the answer. */
 static void decoder_put_version(void *sink, const char *name, const char *version)
 {
     struct decoder *d = sink;

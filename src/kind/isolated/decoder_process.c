@@ -46,6 +46,7 @@ static int names_take(void *names, const char *id, const char *path, const char 
     return bl_buffer_check(&n->text, e);
 }
 
+/* The worker parses the lines by the same function as the process. Lines that cannot be parsed name nothing. */
 int bl_isolated_names_find(struct bl_isolated_names *n, const struct bl_kind_scan *scan, const struct bl_chunk *chunk,
                            int first, int end, struct bl_error *e)
 {
@@ -90,6 +91,7 @@ bool bl_isolated_names_allow(const struct bl_isolated_names *n, int line, const 
 
 /* --- start and end ------------------------------------------------------------------------------------------------ */
 
+/* The page is made anew for each process: a lost one may have left any values in it. */
 int bl_decoder_process_start(struct bl_decoder_process *p, const struct bl_decoder_start *start, struct bl_error *e)
 {
     struct bl_spawn spawn = start->spawn;

@@ -82,7 +82,7 @@ struct bl_decoder_start {
 /* A request to a process. */
 struct bl_decoder_call {
     int type;                            /* enum bl_isolated_type */
-    const struct bl_buffer *data;        /* the whole request; it begins with the meter's number */
+    const struct bl_buffer *data;        /* the entire request; it begins with the meter's number */
     int memory;                          /* the descriptor of a block to send with the request, or -1 */
     const char *path[BL_ISOLATED_FILES]; /* [paths] the files, or folders of files, that it may request */
     int paths;

@@ -192,10 +192,12 @@ static void process_follow_parent(pid_t parent)
         _exit(1);
 }
 
+/* Sends an answer. An error is ignored: the worker that waits for the answer is gone, or notices that the socket is
+ * closed. */
 static void server_send(int socket, const struct spawn_answer *answer)
 {
     ssize_t sent = send(socket, answer, sizeof *answer, MSG_NOSIGNAL);
-    (void)sent; /* the worker that asked is gone, or notices that no answer comes */
+    (void)sent;
 }
 
 /* Forks a process, or answers with the error of the load if that has failed. */

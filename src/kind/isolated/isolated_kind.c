@@ -60,6 +60,7 @@ static struct bl_decoder_start client_start(const struct client *c)
                                      .times = &c->env->isolation->times};
 }
 
+/* Ends the client's process, and frees its memory. */
 static void client_free(struct client *c)
 {
     struct bl_decoder_start start = client_start(c);
@@ -112,6 +113,7 @@ static void isolated_counter_close(struct bl_counter *counter)
     free(c);
 }
 
+/* Makes a counter. Its process starts at the first chunk. */
 static int isolated_counter_open(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
                                  struct bl_error *e)
 {
@@ -236,7 +238,7 @@ static int counting_emit_loss(struct isolated_counting *c, const struct bl_decod
 }
 
 /* Counts the items of a chunk. After a loss it first repeats the items before the suspect, then tries the suspect once
- * more alone, and then continues with the others. So a crash costs one item, not the whole chunk: of the items 0 to 9,
+ * more alone, and then continues with the others. So a crash costs one item, not the chunk: of the items 0 to 9,
  * with a crash at 4, the requests are 0-9, 0-3 as far as their rows are missing, 4, and 5-9. */
 static int isolated_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
                           struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
@@ -307,6 +309,7 @@ static void client_put(struct client *c)
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */
 
+/* The callback for the answer with fields. */
 static void fields_take(void *sink, struct bl_message *m)
 {
     bl_isolated_get_fields(m, sink);
@@ -501,6 +504,7 @@ static int reader_call(struct isolated_reader *r, const struct bl_request *reque
     return client_call(c, &call, loss, e);
 }
 
+/* Reads a piece, in a second process if the first one is lost. */
 static int isolated_reader_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
                                  struct bl_error *e)
 {
@@ -517,6 +521,7 @@ static void isolated_reader_close(struct bl_reader *reader)
     free(reader);
 }
 
+/* Makes a reader. Its process starts at the first piece, and opens the kind's own reader. */
 static int isolated_reader_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
                                 struct bl_reader **reader, struct bl_error *e)
 {

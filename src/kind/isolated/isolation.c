@@ -38,6 +38,7 @@ static void trial_main(const void *context, const struct bl_spawn *spawn, int ch
     atomic_store(&page->done, true);
 }
 
+/* The trial has its own server, which loads nothing, so that it takes milliseconds. */
 int bl_isolation_try(bool *filtered, struct bl_error *e)
 {
     struct bl_shared_memory shared;
@@ -81,6 +82,7 @@ const struct bl_option bl_isolation_option_table[] = {
     {0},
 };
 
+/* A GPU in any field switches isolation off for all of them: one process cannot both fork and use the driver. */
 int bl_isolation_check(struct bl_isolation *isolation, const struct bl_kind *kind, const void *config,
                        struct bl_error *e)
 {
@@ -93,6 +95,8 @@ int bl_isolation_check(struct bl_isolation *isolation, const struct bl_kind *kin
     return BL_OK;
 }
 
+/* The part keeps the kind and its options: the decoder process calls the kind, and this process calls the isolated
+ * one. */
 void bl_isolation_add(struct bl_isolation *isolation, const struct bl_kind **kind, const void *config)
 {
     if (isolation->options.isolate == BL_ISOLATE_OFF || !(*kind)->decodes)
@@ -127,7 +131,7 @@ int bl_isolation_start(struct bl_isolation *isolation, struct bl_error *e)
 {
     if (!isolation || !isolation->parts || isolation->server.pid)
         return BL_OK;
-    /* Each worker has a socket for each field, and two blocks, so the limit of open files is raised. */
+    /* Each worker has a socket for each field, and two blocks, so the tool needs a higher limit of open files. */
     int64_t limit = bl_descriptors_raise();
     isolation->files.most = (int)(limit < FILES_MAX ? limit / 4 : FILES_MAX / 4);
     isolation->context =
@@ -138,6 +142,7 @@ int bl_isolation_start(struct bl_isolation *isolation, struct bl_error *e)
     return code;
 }
 
+/* The totals are nanoseconds, in which the workers add up. */
 struct bl_processor_time bl_isolation_processor_time(const struct bl_isolation *isolation)
 {
     if (!isolation)

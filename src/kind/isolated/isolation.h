@@ -44,7 +44,7 @@ void bl_isolation_add(struct bl_isolation *isolation, const struct bl_kind **kin
 /* Returns whether a kind is isolated without a system call filter. isolation may be NULL. */
 bool bl_isolation_lacks_filter(const struct bl_isolation *isolation);
 
-/* Returns a warning if isolation is requested and there is no system call filter; else NULL. */
+/* Returns a warning if isolation is requested and there is no system call filter, and NULL otherwise. */
 const char *bl_isolation_warning(const struct bl_isolation *isolation);
 
 /* Starts the fork server if a kind is isolated. Call it when all kinds are added, before the first thread starts, and

@@ -13,7 +13,7 @@
 
 /* --- items -------------------------------------------------------------------------------------------------------- */
 
-#define ALIGN 8 /* every item has a multiple of this many bytes */
+#define ALIGN 8 /* bytes: every item has a multiple, so that a number or an array can be used where it lies */
 
 /* The beginning of a message; the items follow. */
 struct header {
@@ -38,6 +38,7 @@ void bl_message_put_double(struct bl_buffer *out, double value)
     bl_buffer_append(out, &value, sizeof value);
 }
 
+/* The size comes first, then the bytes, then zeros up to the next multiple of ALIGN. */
 void bl_message_put_bytes(struct bl_buffer *out, const void *data, size_t size)
 {
     static const char zeros[ALIGN];
@@ -93,6 +94,7 @@ const void *bl_message_get_bytes(struct bl_message *m, size_t *size)
     return item;
 }
 
+/* The text must end with its zero byte, or the caller would read beyond the message. */
 const char *bl_message_get_text(struct bl_message *m)
 {
     size_t size;
@@ -168,6 +170,8 @@ static int32_t message_attach(struct msghdr *m, union control *control, const in
     return which;
 }
 
+/* Header and items go out in one call in most cases. The descriptors go with the first byte, so the rest of a message
+ * that did not fit has none. */
 bool bl_message_send(int socket, int type, const struct bl_buffer *data, const int *fd)
 {
     struct header header = {.type = type, .size = data ? data->size : 0};
@@ -302,6 +306,7 @@ void bl_isolated_put_row(struct bl_buffer *out, const struct bl_row *row)
     bl_message_put_bytes(out, row->times, row->times ? (size_t)row->length * sizeof *row->times : 0);
 }
 
+/* Texts and times stay in the message. A row with an impossible length, status or number of times is damage. */
 void bl_isolated_get_row(struct bl_message *m, struct bl_row *row)
 {
     const char **text[] = {&row->id,    &row->kind,     &row->path,    &row->reason, &row->sampling, &row->form,
@@ -324,6 +329,7 @@ void bl_isolated_get_row(struct bl_message *m, struct bl_row *row)
     m->damaged |= times % sizeof *row->times != 0 || (times && times / sizeof *row->times != (size_t)row->length);
 }
 
+/* Encodes an input of a chunk. The process gets the path for messages; it cannot open the file by it. */
 static void chunk_put_input(struct bl_buffer *out, const struct bl_input *input)
 {
     bl_message_put_text(out, input->path);
@@ -341,6 +347,7 @@ static void chunk_put_line(struct bl_buffer *out, const struct bl_line *line)
     bl_message_put_bytes(out, line->text, line->size);
 }
 
+/* The order of the items is that of bl_isolated_get_chunk. */
 void bl_isolated_put_chunk(struct bl_buffer *out, const struct bl_chunk *chunk, int first, int count)
 {
     bl_message_put_text(out, chunk->base);
@@ -364,6 +371,7 @@ void bl_isolated_put_chunk(struct bl_buffer *out, const struct bl_chunk *chunk, 
     }
 }
 
+/* Decodes an input. An input without a path is damage. */
 static void chunk_get_input(struct bl_message *m, struct bl_input *input)
 {
     *input = (struct bl_input){.path = bl_message_get_text(m)};
@@ -375,6 +383,7 @@ static void chunk_get_input(struct bl_message *m, struct bl_input *input)
     m->damaged |= !input->path;
 }
 
+/* Decodes the lines of a list. Their texts stay in the message. BL_EFAIL: out of memory. */
 static int chunk_get_lines(struct bl_message *m, struct bl_isolated_chunk *out, int64_t lines, struct bl_error *e)
 {
     BL_TRY(BL_ARRAY_RESERVE(out->line, out->capacity, (size_t)lines + 1, e));
@@ -390,6 +399,7 @@ static int chunk_get_lines(struct bl_message *m, struct bl_isolated_chunk *out, 
     return BL_OK;
 }
 
+/* A list has one input, the list itself, and any number of lines. */
 int bl_isolated_get_chunk(struct bl_message *m, struct bl_isolated_chunk *out, struct bl_error *e)
 {
     struct bl_chunk *chunk = &out->chunk;
@@ -431,6 +441,7 @@ static bool field_has_size(const struct bl_field *field)
     return true;
 }
 
+/* The struct travels as its bytes, since both ends are the same program; every member is checked before it is used. */
 void bl_isolated_get_fields(struct bl_message *m, struct bl_fields *fields)
 {
     size_t size;

@@ -45,6 +45,7 @@ extern const struct bl_kind bl_kind_intervals;
 #define BYTES_MAX ((size_t)1 << 30)
 #define VALUES_MAX ((size_t)1 << 26) /* nine million annotations: a tree of 3 GB */
 
+/* Orders sequences by id, for qsort and bsearch. */
 static int annotated_compare(const void *a, const void *b)
 {
     return strcmp(((const struct bl_annotated *)a)->id, ((const struct bl_annotated *)b)->id);
@@ -91,6 +92,7 @@ static int annotation_parse(struct bl_annotated *sequence, size_t i, const json_
     return BL_OK;
 }
 
+/* Orders annotations by their begin. */
 static int annotation_compare_begin(const void *a, const void *b)
 {
     double x = ((const struct bl_annotation *)a)->begin, y = ((const struct bl_annotation *)b)->begin;
@@ -195,6 +197,7 @@ void bl_annotations_free(struct bl_annotations *all)
     *all = (struct bl_annotations){0};
 }
 
+/* Returns the sequence with exactly this id, or NULL. */
 static const struct bl_annotated *annotations_find_id(const struct bl_annotations *all, char *id)
 {
     struct bl_annotated wanted = {.id = id};
@@ -204,7 +207,7 @@ static const struct bl_annotated *annotations_find_id(const struct bl_annotation
 int bl_annotations_find(const struct bl_annotations *all, const char *id, const struct bl_annotated **found,
                         struct bl_error *e)
 {
-    char *name = strdup(id);
+    char *name = strdup(id); /* cut below, where the extension begins */
     if (!name)
         return bl_error_memory(e);
     char *last = name + (bl_path_name(name) - name); /* without folders */
@@ -225,6 +228,7 @@ int bl_annotations_find(const struct bl_annotations *all, const char *id, const 
 static const char *const extensions[] = {NULL}; /* no file is of this kind by its name */
 static const char *const units[] = {"seconds", "steps", NULL};
 
+/* Fields have no flags, so the options have no help texts. */
 static const struct bl_option options[] = {
     BL_OPTION_PATH("annotations", struct bl_intervals_config, annotations, BL_AFFECTS_BYTES, NULL),
     BL_OPTION_PATH("mapping", struct bl_intervals_config, mapping, BL_AFFECTS_BYTES, NULL),
@@ -236,6 +240,7 @@ static const struct bl_option options[] = {
     {0},
 };
 
+/* Checks the options before any file is read. BL_EUSAGE. */
 static int intervals_check(const void *values, struct bl_error *e)
 {
     const struct bl_intervals_config *config = values;
@@ -252,7 +257,7 @@ static int intervals_prepare(void *values, struct bl_buffer *warning, struct bl_
     struct bl_intervals_config *config = values;
     BL_TRY(bl_mapping_read(&config->names, config->mapping, e));
     BL_TRY(bl_annotations_read(&config->all, config->annotations, &config->names, e));
-    for (size_t i = 0; i < config->names.count; i++) {
+    for (size_t i = 0; i < config->names.count; i++) { /* multi has a number for each label up to the largest */
         int64_t classes = (int64_t)config->names.label[i].number + 1;
         if (classes > config->classes)
             config->classes = classes;
@@ -272,6 +277,7 @@ static void intervals_release(void *values)
     bl_annotations_free(&config->all);
 }
 
+/* The digests make a dataset another one if a file has changed, whatever its name is. */
 static void intervals_identify(const void *values, struct bl_buffer *out)
 {
     const struct bl_intervals_config *config = values;
@@ -279,6 +285,7 @@ static void intervals_identify(const void *values, struct bl_buffer *out)
                      config->names.digest);
 }
 
+/* Each row has the number of its annotations, and how many of them overlap an earlier one. */
 static void intervals_columns(const void *config, bool lists, struct bl_buffer *out)
 {
     (void)config, (void)lists;
@@ -342,6 +349,8 @@ static int intervals_fields(const void *values, const struct bl_kind_env *env, c
 }
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
+
+/* A reader has no state: the annotations are in the options. */
 struct intervals_reader {
     struct bl_reader base;
     const struct bl_intervals_config *config;
@@ -352,7 +361,7 @@ struct intervals_reader {
 static void intervals_label_step(const struct bl_intervals_config *config, const struct bl_annotated *a, double begin,
                                  uint8_t *out)
 {
-    int32_t label = (int32_t)config->background;
+    int32_t label = (int32_t)config->background; /* with multi, a step without a label is all zeros instead */
     if (config->multi)
         memset(out, 0, (size_t)config->classes);
     for (size_t i = 0; i < a->count; i++) {
@@ -366,11 +375,13 @@ static void intervals_label_step(const struct bl_intervals_config *config, const
         memcpy(out, &label, sizeof label);
 }
 
+/* Labels the steps of a piece. The times of the steps come from the first field, by the request. */
 static int intervals_reader_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
                                   struct bl_error *e)
 {
     const struct bl_intervals_config *config = ((struct intervals_reader *)reader)->config;
     const struct bl_annotated *found;
+    /* The annotations are found again for each piece: a search among all sequences takes microseconds. */
     size_t size = config->multi ? (size_t)config->classes : sizeof(int32_t);
     note->text[0] = '\0';
     BL_TRY(bl_annotations_find(&config->all, request->row.id, &found, e));
@@ -401,6 +412,7 @@ static int intervals_reader_open(const void *config, const struct bl_kind_env *e
     return BL_OK;
 }
 
+/* Appends, for example, "labels of intervals in seconds, of activitynet.json". */
 static void intervals_describe(const void *values, const struct bl_field *field, struct bl_buffer *out)
 {
     (void)field;

@@ -17,7 +17,7 @@
 #include "base/text.h"
 #include "kind/input_stat.h"
 
-#define BL_LABEL_MAX 4096 /* bytes of a label */
+#define BL_LABEL_MAX 4096 /* bytes of a label, without blanks at its ends */
 
 struct bl_labels_config {
     const char *mapping;     /* file, or NULL: the lines are numbers */
@@ -51,6 +51,7 @@ static char *line_parse_numbered(char *line, int32_t *number)
     return name;
 }
 
+/* Orders labels by name, for qsort and bsearch. */
 static int mapping_compare_names(const void *a, const void *b)
 {
     return strcmp(((const struct bl_label_name *)a)->name, ((const struct bl_label_name *)b)->name);
@@ -86,6 +87,7 @@ static int mapping_parse_lines(struct bl_mapping *m, const char *path, struct bl
     return BL_OK;
 }
 
+/* The names are sorted, since every line of every file looks one up. */
 int bl_mapping_read(struct bl_mapping *m, const char *path, struct bl_error *e)
 {
     struct bl_buffer text = {0};
@@ -136,6 +138,7 @@ int bl_label_lines_open(struct bl_label_lines *lines, const char *path, const st
     int code = bl_instream_open(&lines->in, path, 0, cancel, e);
     if (!code)
         code = bl_instream_read(lines->in, lines->data, sizeof lines->data, &lines->end, e);
+    /* A mark of UTF-16 or UTF-32 at the beginning. */
     const char *other = code ? NULL : bl_utf8_other_mark(lines->data, lines->end);
     if (other)
         code = bl_error_set(e, BL_EDATA, "%s", other);
@@ -155,6 +158,7 @@ void bl_label_lines_close(struct bl_label_lines *lines)
 static int label_lines_next_line(struct bl_label_lines *lines, char text[BL_LABEL_MAX + 1], bool *found,
                                  struct bl_error *e)
 {
+    /* Blanks inside of a label belong to it; those at its ends do not. */
     size_t size = 0, used = 0; /* used: up to the last byte that is not blank */
     bool more;
     for (;;) {
@@ -182,6 +186,7 @@ static int label_lines_next_line(struct bl_label_lines *lines, char text[BL_LABE
     return BL_OK;
 }
 
+/* An empty line is an error, since it would move all later labels by one step. */
 int bl_label_lines_next(struct bl_label_lines *lines, int32_t *label, bool *found, struct bl_error *e)
 {
     char text[BL_LABEL_MAX + 1];
@@ -216,6 +221,7 @@ static const struct bl_option options[] = {
     {0},
 };
 
+/* Reads the mapping, if there is one. */
 static int labels_prepare(void *values, struct bl_buffer *warning, struct bl_error *e)
 {
     (void)warning;
@@ -228,6 +234,7 @@ static void labels_release(void *values)
     bl_mapping_free(&((struct bl_labels_config *)values)->names);
 }
 
+/* The digest makes a dataset another one if the mapping has changed, whatever its name is. */
 static void labels_identify(const void *values, struct bl_buffer *out)
 {
     const struct bl_labels_config *config = values;
@@ -265,6 +272,7 @@ static int labels_count(const void *config, const struct bl_kind_env *env, struc
     return bl_chunk_emit_row(emit, sink, &row, code, &fault, e);
 }
 
+/* A step is one number, also of a label whose name was mapped. */
 static int labels_fields(const void *config, const struct bl_kind_env *env, const struct bl_row *row,
                          struct bl_fields *out, struct bl_error *e)
 {
@@ -276,6 +284,7 @@ static int labels_fields(const void *config, const struct bl_kind_env *env, cons
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
+/* A reader, with the file of the present piece. */
 struct labels_reader {
     struct bl_reader base;
     const struct bl_labels_config *config;
@@ -287,6 +296,7 @@ struct labels_reader {
  * lines since the scan. BL_EDATA: the file has another number of lines. */
 static int labels_read_lines(struct labels_reader *r, const struct bl_request *request, struct bl_error *e)
 {
+    /* Lines before the piece are read and dropped: a compressed file has no other way to its middle. */
     int64_t first = request->source_start, end = first + request->steps, line = 0;
     while (line < end || end == request->row.length) {
         int32_t label;
@@ -313,6 +323,7 @@ static int labels_reader_piece(struct bl_reader *reader, const struct bl_request
     const char *unusable;
     note->text[0] = '\0';
     BL_TRY(bl_input_stat(&bl_kind_labels, &input, &unusable, e));
+    /* Another size means that the lines may be others; equal sizes are compared by their number of lines. */
     if (unusable || input.bytes != request->row.bytes)
         return bl_error_set(e, BL_EFAIL, "%s: changed since the scan", request->row.path);
     int code = bl_label_lines_open(&r->lines, request->row.path, &r->config->names, r->env->cancel, e);
@@ -327,6 +338,7 @@ static void labels_reader_close(struct bl_reader *reader)
     free(reader);
 }
 
+/* The reader keeps no file open: each piece opens its file. */
 static int labels_reader_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
                               struct bl_reader **reader, struct bl_error *e)
 {
@@ -341,6 +353,7 @@ static int labels_reader_open(const void *config, const struct bl_kind_env *env,
     return BL_OK;
 }
 
+/* Appends, for example, "one label a line, numbered by classes.txt". */
 static void labels_describe(const void *values, const struct bl_field *field, struct bl_buffer *out)
 {
     (void)field;

@@ -13,27 +13,31 @@
 
 /* --- mappings ----------------------------------------------------------------------------------------------------- */
 
-/* A mapping: the numbers of labels by their names, from a text file. */
-
+/* A label of a mapping. */
 struct bl_label_name {
-    const char *name;
-    int32_t number;
+    const char *name; /* in the text of the mapping */
+    int32_t number;   /* from 0 */
 };
 
+/* The numbers of labels by their names, from a text file:
+ *
+ *     0 walking
+ *     1 running
+ *
+ * or only the names, which are numbered from 0 in their order. */
 struct bl_mapping {
-    char *text; /* of the file, which holds the names */
-    struct bl_label_name *label;
-    size_t count; /* sorted by name */
-    size_t capacity;
+    char *text;                  /* of the file, which holds the names; owned */
+    struct bl_label_name *label; /* [count] sorted by name; owned */
+    size_t count, capacity;
     uint64_t digest; /* XXH3 of the file */
 };
 
 /* Reads lines "NUMBER NAME", or lines of names alone, which are numbered from 0: the first line decides. BL_EUSAGE,
- * with file and line: a line of the other form, a duplicate name; BL_EFAIL: the file cannot be read. */
+ * with file and line: a line that is not like the first one, a duplicate name; BL_EFAIL: the file cannot be read. */
 int bl_mapping_read(struct bl_mapping *mapping, const char *path, struct bl_error *e);
 void bl_mapping_free(struct bl_mapping *mapping);
 
-/* The number of a name, or -1. */
+/* Returns the number of a name, or -1. */
 int32_t bl_mapping_find(const struct bl_mapping *mapping, const char *name);
 
 /* Reads all of a file that an option names, at most max bytes, and its digest. BL_EUSAGE: file not found. */
@@ -45,13 +49,14 @@ int bl_mapping_load(const char *path, size_t max, struct bl_buffer *text, uint64
 
 struct bl_label_lines {
     const struct bl_mapping *mapping; /* without labels: the lines are numbers */
-    struct bl_instream *in;
-    char data[16384];
+    struct bl_instream *in;           /* NULL: closed */
+    char data[16384];                 /* bytes that are read ahead: data[at] to data[end - 1] */
     size_t at, end;
     int64_t line; /* number of the last line, from 1 */
 };
 
-/* path and mapping outlive it. BL_EDATA also where the beginning is damaged. Needs no close after a failure. */
+/* Opens a file of labels. path and mapping must outlive the lines. BL_EDATA: the beginning is damaged, or not UTF-8. A
+ * failed open needs no close. */
 int bl_label_lines_open(struct bl_label_lines *lines, const char *path, const struct bl_mapping *mapping,
                         const struct bl_cancel *cancel, struct bl_error *e);
 void bl_label_lines_close(struct bl_label_lines *lines);
