@@ -4,7 +4,6 @@
  * name of the tokenizer, and the checksum of what it does. Ids are decoded only by a tokenizer with the same digest. */
 #include "store/field_tokenizer.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/checksum.h"

@@ -5,7 +5,6 @@
  * uses, and a place that is out of range counts as not stored. */
 #include "store/places.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -530,53 +530,47 @@ static int check_places(const struct view_check *c, struct bl_error *e)
     return code;
 }
 
-/* Checks that each piece of a plan is stored. Returns the sum of the steps of all pieces, or -1 if a piece is not
- * stored, which is reported. */
-static int64_t check_pieces(const struct view_check *c, const char *file, const struct bl_plan *plan)
-{
-    const struct bl_places *places = &c->view.places;
-    int64_t placed = 0;
-    for (size_t p = 0; p < plan->pieces; p++) {
-        int64_t row = plan->sequence[p], first = plan->source_start ? plan->source_start[p] : 0;
-        int64_t begin = bl_places_begin(places, row), steps = bl_places_steps(places, row);
-        if (!steps || first < begin || plan->length[p] > begin + steps - first) {
-            fault_report(&c->sink, file,
-                         "piece %zu: steps %" PRId64 " to %" PRId64 " of sequence %" PRId64 " are not stored", p, first,
-                         first + plan->length[p], row);
-            return -1;
-        }
-        placed += plan->length[p];
-    }
-    return placed;
-}
-
-/* Checks the plan of an epoch; 0 is the first plan, whose digest and counts are compared with the manifest. A plan that
- * cannot be read is a fault, too: only a failing system returns an error. */
+/* Checks the plan of an epoch; 0 is the first plan, whose digest and counts are compared with the manifest. Each piece
+ * must be stored; only the first one that is not is reported. A plan that cannot be read is a fault, too: only a
+ * failing system returns an error. */
 static int check_plan(struct view_check *c, int64_t epoch, const char *file, struct bl_error *e)
 {
-    const struct bl_format *format = &c->view.manifest.format;
+    const struct bl_manifest *m = &c->view.manifest;
+    const struct bl_places *places = &c->view.places;
     struct bl_plan plan = {0};
     char digest[BL_DIGEST_SIZE];
+    bool is_counted = !epoch;
+    int64_t placed = 0, sum = 0;
     int code = bl_view_set_epoch(&c->view, epoch, e);
     if (!code)
-        code = bl_index_read_plan(&c->view.index, format->T, c->view.manifest.align, &plan, e);
+        code = bl_index_read_plan(&c->view.index, m->format.T, m->align, &plan, e);
     if (!code && !epoch)
-        code = bl_index_plan_digest(&c->view.index, format->T, digest, e);
+        code = bl_index_plan_digest(&c->view.index, m->format.T, digest, e);
     if (code)
         goto out;
-    if (!epoch && strcmp(digest, format->plan_digest) != 0)
-        fault_report(&c->sink, file, "plan digest %s, the manifest says %s", digest, format->plan_digest);
-    int64_t placed = check_pieces(c, file, &plan);
-    const struct bl_plan_info *w = &c->view.manifest.plan_info;
-    int64_t sum = 0, padding = (int64_t)plan.blocks * plan.T - placed;
-    for (size_t s = 0; s < c->view.manifest.sources; s++)
-        sum += c->view.manifest.source[s].steps;
-    if (!epoch && placed >= 0 && (bl_plan_info_placed(w) != placed || sum != placed))
+    if (!epoch && strcmp(digest, m->format.plan_digest) != 0)
+        fault_report(&c->sink, file, "plan digest %s, the manifest says %s", digest, m->format.plan_digest);
+    for (size_t p = 0; p < plan.pieces; p++) {
+        int64_t row = plan.sequence[p], first = plan.source_start ? plan.source_start[p] : 0;
+        int64_t begin = bl_places_begin(places, row), steps = bl_places_steps(places, row);
+        if (!steps || first < begin || plan.length[p] > begin + steps - first) {
+            fault_report(&c->sink, file,
+                         "piece %zu: steps %" PRId64 " to %" PRId64 " of sequence %" PRId64 " are not stored", p, first,
+                         first + plan.length[p], row);
+            is_counted = false;
+            break;
+        }
+        placed += plan.length[p];
+    }
+    for (size_t s = 0; s < m->sources && is_counted; s++)
+        sum += m->source[s].steps;
+    const int64_t listed = bl_plan_info_placed(&m->plan_info), padding = (int64_t)plan.blocks * plan.T - placed;
+    if (is_counted && (listed != placed || sum != placed))
         fault_report(&c->sink, BL_MANIFEST_FILE, "has %" PRId64 " steps, its sources %" PRId64 ", the plan %" PRId64,
-                     bl_plan_info_placed(w), sum, placed);
-    if (!epoch && placed >= 0 && w->padding != padding)
-        fault_report(&c->sink, BL_MANIFEST_FILE, "\"padding\" is %" PRId64 ", the plan has %" PRId64, w->padding,
-                     padding);
+                     listed, sum, placed);
+    if (is_counted && m->plan_info.padding != padding)
+        fault_report(&c->sink, BL_MANIFEST_FILE, "\"padding\" is %" PRId64 ", the plan has %" PRId64,
+                     m->plan_info.padding, padding);
     for (size_t b = 0; b < plan.blocks; b++) {
         int64_t n = plan.block_ptr[b + 1] - plan.block_ptr[b];
         c->most = n > c->most ? n : c->most;
