@@ -28,8 +28,6 @@
 /* With more epochs, not every pair of plans is compared, as that takes too long: 20 epochs make 210 comparisons. */
 #define EACH_PAIR_EPOCHS 20
 
-/* --- plans of epochs ---------------------------------------------------------------------------------------------- */
-
 struct epochs_job {
     const struct bl_epochs *epochs;
     struct bl_dataset dataset;

@@ -17,24 +17,18 @@
 #include "base/output.h"
 #include "base/vector.h"
 
-/* Returns the first part of a row. Its parts are first to bl_places_end - 1. The row is not stored if both are equal.
- */
-static inline int64_t places_first(const struct bl_places *places, int64_t row)
-{
-    return places->row_ptr ? places->row_ptr[row] : row;
-}
-
 #define CHUNK 4096 /* pieces, or values of an attribute, that are converted at a time */
 #define AHEAD 32   /* rows are in random order: prefetch the row of a piece this many pieces before it is used */
 
 /* --- finding ------------------------------------------------------------------------------------------------------ */
+
 /* Finds the parts of a row: *first to *end - 1. Returns false if the row is not stored, or if the tables, which may
  * come from a damaged file, give an impossible range. */
 static bool places_range(const struct bl_places *p, int64_t row, int64_t *first, int64_t *end)
 {
     if (row < 0 || row >= p->rows)
         return false;
-    *first = places_first(p, row);
+    *first = p->row_ptr ? p->row_ptr[row] : row;
     *end = bl_places_end(p, row);
     return *first >= 0 && *first < *end && *end <= p->parts;
 }

@@ -537,8 +537,6 @@ int bl_sequences_peek(const char *path, struct bl_buffer *header, struct bl_buff
     return bl_buffer_check(kind, e);
 }
 
-/* --- paths -------------------------------------------------------------------------------------------------------- */
-
 /* In a table merged from several, the rows of a file need not be consecutive. */
 int bl_sequence_paths_visit(const struct bl_sequences *t,
                             int (*visit)(void *context, const char *path, struct bl_error *e), void *context,

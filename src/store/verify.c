@@ -138,7 +138,7 @@ static void verify_epochs(const struct bl_verify *v, bl_fault *fault, bl_fault *
     verify_epoch_strays(v, fault, remark, context);
 }
 
-/* --- files -------------------------------------------------------------------------------------------------------- */
+/* --- files and sequences ------------------------------------------------------------------------------------------ */
 
 /* The files besides shards that a dataset must have. */
 static const char *const needed[] = {BL_SEQUENCES_FILE, BL_SHARDS_FILE, BL_INDEX_FILE};
@@ -173,8 +173,6 @@ static void verify_report_unread(const struct bl_verify *v, const struct bl_faul
     if (!(v->cut & verify_bit(file)))
         fault_report(r, file, "%s", e->text);
 }
-
-/* --- sequences ---------------------------------------------------------------------------------------------------- */
 
 /* Reads sequences.tsv and its attributes, and reports what cannot be read. The lengths of failed and dropped rows,
  * which are 0 in the table in memory, are set to those that the plan was made from, and the failed rows are marked. */
