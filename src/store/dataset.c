@@ -107,6 +107,7 @@ static int dataset_open_shard(struct bl_dataset *dataset, int64_t shard, struct 
 {
     const struct bl_format *format = &dataset->manifest.format;
     struct bl_shard_reader *file = &dataset->file;
+    /* The open reader moves to its place among the kept ones. */
     if (dataset->shard >= 0 && dataset->keeps) {
         struct bl_dataset_shard *left = &dataset->kept[dataset->shard % dataset->keeps];
         kept_close(left);

@@ -63,6 +63,7 @@ static int index_check_tables(struct bl_index *index, const struct bl_safetensor
     const struct bl_tensor *sequence = bl_safetensors_find(file, bl_index_table_types[BL_INDEX_SEQUENCE].name);
     index->pieces = sequence && sequence->rank == 1 ? sequence->shape[0] : 0;
     const struct bl_tensor *block_ptr = bl_safetensors_find(file, bl_index_table_types[BL_INDEX_BLOCK_PTR].name);
+    /* A file of bl_index_write has a plan of any size: block_ptr gives the number of blocks. */
     if (!index->fields && !index->blocks && block_ptr && block_ptr->rank == 1 && block_ptr->shape[0] > 1)
         index->blocks = block_ptr->shape[0] - 1;
     BL_TRY(bl_index_place(expected, index->blocks, index->pieces, index->fields, e));
@@ -97,6 +98,7 @@ static int index_read_metadata(struct bl_index *index, const char *head, size_t 
         {"lengths_digest", index->table, sizeof index->table},
         {"words", index->plan_info, sizeof index->plan_info},
     };
+    /* bl_safetensors_parse does not keep the metadata: the header is parsed again. */
     json_t *root = json_loadb(head + BL_SAFETENSORS_PREFIX, size - BL_SAFETENSORS_PREFIX, 0, NULL);
     if (!root)
         return bl_error_memory(e); /* it was parsed before */
@@ -271,6 +273,7 @@ static int index_check_starts(const struct part *part, struct bl_error *e)
         if (p % CHUNK == 0)
             code = bl_index_read(part->index, BL_INDEX_START, part->piece + p, pieces - p < CHUNK ? pieces - p : CHUNK,
                                  start, e);
+        /* The first piece of a block starts at 0. Empty blocks are passed over. */
         for (; p >= plan->block_ptr[block + 1]; at = 0)
             block++;
         bool fits = !code && bl_alignment_add(&alignment, at, start[p % CHUNK]) &&

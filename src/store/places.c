@@ -191,6 +191,7 @@ static int collected_allocate(struct collected *c, struct bl_error *e)
     if (!c->block || !c->start || !c->length || (!c->is_single && !c->row_ptr) ||
         ((!c->is_single || !c->is_whole) && !c->source_start))
         return bl_error_memory(e);
+    /* A row that no index has keeps the block -1. */
     memset(c->block, 0xff, parts * sizeof *c->block); /* -1 */
     int64_t at = 0;
     for (int64_t row = 0; !c->is_single && row < c->rows; row++) {
@@ -224,6 +225,7 @@ int bl_places_collect(struct bl_places *places, const struct bl_index *index, co
         code = collected_allocate(&c, e);
     for (size_t s = 0; s < count && !code; s++)
         code = index_each_piece(&index[s], first_row[s], first_row[s + 1], &c, e);
+    /* A row with one part needs no sorting. */
     const int64_t sorted = code || c.is_single ? 0 : c.rows;
     int64_t most = 0; /* parts of a row */
     for (int64_t row = 0; row < sorted; row++)

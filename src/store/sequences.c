@@ -322,6 +322,7 @@ static int64_t length_parse_plain(const char *text, size_t *bytes)
     uint64_t word;
     memcpy(&word, text, sizeof word);
     word ^= UINT64_C(0x3030303030303030); /* digits become 0 to 9 */
+    /* A byte is another character if adding 0x76 to it sets its top bit, or if it has that bit already. */
     uint64_t other = ((word + UINT64_C(0x7676767676767676)) | word) & UINT64_C(0x8080808080808080);
     int digits = other ? __builtin_ctzll(other) / 8 : 0;
     *bytes = (size_t)digits + 1;
@@ -342,6 +343,7 @@ static int loader_add_plain(struct sequences_loader *l, struct bl_lines *lines, 
     size_t size = bl_lines_ahead(lines, &text), at = 0, bytes, first = t->count;
     while (at < size) {
         int64_t length = length_parse_plain(text + at, &bytes);
+        /* bl_lines_ahead guarantees 8 readable bytes after the text: a line at its end may be cut. */
         if (length == 0 || bytes > size - at || length > INT64_MAX - t->steps)
             break;
         if (t->count == l->capacity && loader_reserve(l, t->count + 1, e))

@@ -100,7 +100,7 @@ static void verify_epoch_strays(const struct bl_verify *v, bl_fault *fault, bl_f
 }
 
 /* Reads and checks all plans of epochs that the manifest lists: each must consist of the stored pieces, in as many
- * blocks as the shards have. verify_listed_files has reported those that are missing. */
+ * blocks as the shards have. bl_verify_files has reported those that are missing. */
 static void verify_epochs(const struct bl_verify *v, bl_fault *fault, bl_fault *remark, void *context)
 {
     const struct bl_manifest *m = &v->manifest;
@@ -151,19 +151,6 @@ static unsigned verify_bit(const char *name)
             return 1u << n;
     }
     return 0;
-}
-
-/* Checks that the manifest lists all needed files, and that each listed file has its size and checksum. */
-static void verify_listed_files(struct bl_verify *v, const struct bl_fault_sink *r)
-{
-    for (size_t n = 0; n < sizeof needed / sizeof *needed; n++) {
-        if (!bl_manifest_find_file(&v->manifest, needed[n]))
-            fault_report(r, BL_MANIFEST_FILE, "does not list %s", needed[n]);
-    }
-    for (size_t i = 0; i < v->manifest.files; i++) {
-        if (!fault_check_file(r, v->dir, &v->manifest.file[i]))
-            v->cut |= verify_bit(v->manifest.file[i].name);
-    }
 }
 
 /* Reports that a file cannot be read, unless the file was already reported as missing or truncated. */
@@ -260,24 +247,19 @@ static void verify_plan(struct bl_verify *v, const struct bl_fault_sink *r)
     char digest[BL_DIGEST_SIZE];
     if (!v->has_index)
         return;
-    if (bl_index_plan_digest(&v->index, format->T, digest, &e)) {
-        fault_report(r, BL_INDEX_FILE, "%s", e.text);
-        return;
-    }
-    if (strcmp(digest, format->plan_digest) != 0)
+    int code = bl_index_plan_digest(&v->index, format->T, digest, &e);
+    if (!code && strcmp(digest, format->plan_digest) != 0)
         fault_report(r, BL_INDEX_FILE, "plan digest %s, the manifest says %s", digest, format->plan_digest);
-    if (bl_index_read_plan(&v->index, format->T, v->manifest.align, &v->plan, &e)) {
-        fault_report(r, BL_INDEX_FILE, "%s", e.text);
-        return;
-    }
+    if (!code)
+        code = bl_index_read_plan(&v->index, format->T, v->manifest.align, &v->plan, &e);
     v->plan.is_store = bl_plan_info_is_store(&v->manifest.plan_info);
     v->plan.overlap = v->manifest.plan_info.overlap;
-    if (!v->has_sequences)
-        return;
-    if (bl_plan_check(&v->plan, v->sequences.length, v->sequences.count, &e)) {
+    if (!code && v->has_sequences)
+        code = bl_plan_check(&v->plan, v->sequences.length, v->sequences.count, &e);
+    if (code)
         fault_report(r, BL_INDEX_FILE, "%s", e.text);
+    if (code || !v->has_sequences)
         return;
-    }
     int64_t dropped = v->sequences.by_status[BL_ROW_DROPPED] - v->sequences.excluded;
     if (v->plan.dropped != dropped)
         fault_report(r, BL_SEQUENCES_FILE, "has %" PRId64 " dropped rows, the plan leaves %" PRId64 " out", dropped,
@@ -375,22 +357,30 @@ int bl_verify_open(struct bl_verify *v, const char *dir, const struct bl_cancel 
     return BL_OK;
 }
 
+/* The manifest must list all needed files, and each listed file must have its size and checksum. */
 int bl_verify_files(struct bl_verify *v, bl_fault *fault, bl_fault *remark, void *context)
 {
     const struct bl_fault_sink r = {fault, context};
+    const struct bl_manifest *m = &v->manifest;
     if (!v->has_manifest)
         return BL_OK;
-    verify_listed_files(v, &r);
+    for (size_t n = 0; n < sizeof needed / sizeof *needed; n++) {
+        if (!bl_manifest_find_file(m, needed[n]))
+            fault_report(&r, BL_MANIFEST_FILE, "does not list %s", needed[n]);
+    }
+    for (size_t i = 0; i < m->files; i++) {
+        if (!fault_check_file(&r, v->dir, &m->file[i]))
+            v->cut |= verify_bit(m->file[i].name);
+    }
     if (bl_cancelled(v->cancel))
         return BL_ECANCEL;
     verify_read_sequences(v, &r);
     /* Rows and manifest count the same inputs. */
     const int64_t *by_status = v->sequences.by_status;
-    if (v->has_sequences &&
-        (by_status[BL_ROW_SKIPPED] != v->manifest.skipped || by_status[BL_ROW_FAILED] != v->manifest.failed))
+    if (v->has_sequences && (by_status[BL_ROW_SKIPPED] != m->skipped || by_status[BL_ROW_FAILED] != m->failed))
         fault_report(&r, BL_SEQUENCES_FILE,
                      "has %" PRId64 " skipped and %" PRId64 " failed rows, the manifest says %" PRId64 " and %" PRId64,
-                     by_status[BL_ROW_SKIPPED], by_status[BL_ROW_FAILED], v->manifest.skipped, v->manifest.failed);
+                     by_status[BL_ROW_SKIPPED], by_status[BL_ROW_FAILED], m->skipped, m->failed);
     verify_open_index(v, &r);
     verify_plan(v, &r);
     verify_epochs(v, fault, remark, context);
