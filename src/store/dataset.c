@@ -1,6 +1,6 @@
 /* Reading a finished dataset.
  *
- * The manifest determines every byte of the header of a shard but the sizes of encoded fields. So the header is
+ * The manifest determines every byte of the header of a shard except the sizes of encoded fields. So the header is
  * compared with the expected one, and a shard that differs is rejected before any offset is used. */
 #include "store/dataset.h"
 

@@ -10,8 +10,8 @@
 
 #define DIGEST_MARK ", digest "
 
-/* The manifest describes the fields that accompany the tokens, such as loss masks, by the same text. They come after
- * the tokens, so that only the first field with the text holds ids. */
+/* The manifest describes the fields that accompany the tokens, such as loss masks, by the same text. These fields come
+ * after the tokens, so that only the first field with the text holds ids. */
 bool bl_field_tokenizer_has_ids(const struct bl_manifest *m, int f)
 {
     const struct bl_field *field = m->format.fields.field;
