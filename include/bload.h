@@ -1,7 +1,7 @@
 /* bload: read datasets of fixed-size blocks, and plan packings. The public C interface of libbload.
  *
  * Terms: a sequence is one item with a length in steps (video frames, audio samples, tokens, rows). A block has T
- * steps, and holds whole sequences (or pieces of them) one after the other; the remaining steps at its end are padding.
+ * steps, and holds sequences, or pieces of sequences, one after the other; the remaining steps at its end are padding.
  * A field is an array over the steps: a block of it has the shape [T, ...]. A plan gives the block and the start of
  * each piece.
  *
@@ -65,11 +65,13 @@ BLOAD_API int bload_dataset_open(const char *directory, struct bload_dataset **d
 /* NULL is accepted. Mappings remain until bload_unmap. */
 BLOAD_API void bload_dataset_close(struct bload_dataset *dataset);
 
-/* How many epochs have a plan; at least 1. Epoch 0 is the first plan, by which a dataset's blocks are stored. */
+/* Returns the number of epochs that have a plan, at least 1. Epoch 0 is the first plan, by which a dataset's blocks are
+ * stored. */
 BLOAD_API int64_t bload_dataset_epoch_count(const struct bload_dataset *dataset);
 
-/* All that is read from now on is of this epoch, 0 to bload_dataset_epoch_count - 1: as many blocks, of the same
- * shapes. Counts stay those of epoch 0, but pieces. BLOAD_EUSAGE: there is no such epoch; the dataset is unchanged. */
+/* Selects the epoch of all later reads, 0 to bload_dataset_epoch_count - 1. Each epoch has the same number of blocks,
+ * of the same shapes. Of the counts, only pieces changes with the epoch. BLOAD_EUSAGE: there is no such epoch; the
+ * dataset is unchanged. */
 BLOAD_API int bload_dataset_set_epoch(struct bload_dataset *dataset, int64_t epoch, struct bload_error *error);
 
 struct bload_counts {
@@ -114,8 +116,8 @@ BLOAD_API int bload_dataset_field(const struct bload_dataset *dataset, int field
 /* Returns the index of the field with that name, or -1. */
 BLOAD_API int bload_dataset_find_field(const struct bload_dataset *dataset, const char *name);
 
-/* Copies block `block` of a field into out, which holds `size` bytes: at least block_bytes, else BLOAD_EUSAGE. Padding
- * has the values that were packed; sequences that failed while packing are zeros. Encoded fields are decoded:
+/* Copies block `block` of a field into out, which holds `size` bytes. BLOAD_EUSAGE: `size` is less than block_bytes.
+ * Padding has the values that were packed; sequences that failed while packing are zeros. Encoded fields are decoded:
  * differences exactly, JPEG with libjpeg-turbo's defaults. */
 BLOAD_API int bload_read_block(struct bload_dataset *dataset, int64_t block, int field, void *out, size_t size,
                                struct bload_error *error);
@@ -182,8 +184,8 @@ BLOAD_API int bload_dataset_attribute(const struct bload_dataset *dataset, int a
 BLOAD_API int bload_dataset_find_attribute(const struct bload_dataset *dataset, const char *name);
 
 /* Copies an attribute of block `block` into out: S elements of int64_t or double, the value of each sequence in the
- * block. `size`: the bytes that out holds, at least 8 * S, else BLOAD_EUSAGE. NaN: an empty value. Unused elements, and
- * those of failed sequences, are 0: their sequence is -1. */
+ * block. `size`: the bytes that out holds; BLOAD_EUSAGE: fewer than 8 * S. NaN: an empty value. Unused elements, and
+ * those of failed sequences, are 0: the table sequence has -1 there. */
 BLOAD_API int bload_read_attribute(struct bload_dataset *dataset, int64_t block, int attribute, void *out, size_t size,
                                    struct bload_error *error);
 
@@ -195,7 +197,7 @@ BLOAD_API int bload_dataset_value(struct bload_dataset *dataset, int64_t row, co
 /* --- plans ------------------------------------------------------------------------------------------------------ */
 
 enum bload_strategy {
-    BLOAD_STRATEGY_BLOCK,  /* whole sequences, one after the other, into blocks of T steps */
+    BLOAD_STRATEGY_BLOCK,  /* sequences, uncut, one after the other, into blocks of T steps */
     BLOAD_STRATEGY_NAIVE,  /* each sequence padded to T */
     BLOAD_STRATEGY_SAMPLE, /* clips of `clip` steps from each sequence that is long enough */
     BLOAD_STRATEGY_MIX,    /* each sequence cut or padded to `clip` steps */
@@ -218,7 +220,7 @@ enum bload_sync { BLOAD_SYNC_MICRO, BLOAD_SYNC_STEP };
 
 #define BLOAD_COLUMNS_MAX 8
 
-/* What a block has a limited amount of besides steps: pictures, seconds, tokens of another field. */
+/* A quantity besides steps that is limited in a block: pictures, seconds, tokens of another field. */
 struct bload_max_column {
     double max;          /* of the sum over the sequences of a block; more than 0 */
     const double *value; /* [count] of each sequence, 0 to max; of a part of a sequence, the share of its steps */
@@ -229,7 +231,7 @@ struct bload_plan_options {
     enum bload_strategy strategy;
     enum bload_fill fill;
     enum bload_oversize oversize;
-    int all_clips;         /* for BLOAD_STRATEGY_SAMPLE: not 0: every whole clip of a sequence, instead of one */
+    int all_clips;         /* for BLOAD_STRATEGY_SAMPLE: not 0: all clips that fit into a sequence, instead of one */
     int64_t T;             /* steps per block; 0: the length of the longest sequence */
     int64_t clip;          /* steps per clip; 0: the mean length, rounded down */
     uint64_t seed;         /* of all random choices: the same plan on every machine */
@@ -247,15 +249,15 @@ struct bload_plan_options {
      * lengths. Rank r has every world_size-th block, from block r on. */
     int balance;
     const uint32_t *group; /* [count] or NULL: sequences of different groups never share a block */
-    double cost_alpha;     /* what a block costs for each of its steps, */
-    double cost_beta;      /* and for each squared step of its sequences; */
-    const double *cost;    /* [count] or NULL: what each sequence costs, instead of these */
+    double cost_alpha;     /* cost of each step of a block */
+    double cost_beta;      /* added: cost of each squared step of a sequence */
+    const double *cost;    /* [count] or NULL: the cost of each sequence, instead of the two above */
     int64_t accumulate;    /* micro-batches per optimizer step; 0: 1 */
     enum bload_sync sync;
     int column_count; /* that have a maximum: 0 to BLOAD_COLUMNS_MAX; with BLOAD_FILL_OPTIMAL only */
     const struct bload_max_column *column; /* [column_count] */
-    int64_t overlap;     /* for BLOAD_OVERSIZE_SPLIT: each piece but the first repeats so many steps; below T */
-    int64_t reserved[7]; /* 0: else the options are those of a later version (BLOAD_EUSAGE) */
+    int64_t overlap;     /* for BLOAD_OVERSIZE_SPLIT: each piece except the first repeats so many steps; below T */
+    int64_t reserved[7]; /* 0; other values are options of a later version (BLOAD_EUSAGE) */
 };
 
 struct bload_plan;
@@ -275,12 +277,14 @@ BLOAD_API void bload_plan_counts(const struct bload_plan *plan, struct bload_cou
 
 /* How even the ranks of a plan are; all 0 with one rank. */
 struct bload_balance {
-    double lost;        /* by waiting: the dearest rank of each wait, in all, by the mean rank, less 1 */
+    /* Lost by waiting: the sum over all waits of the cost of the slowest rank, divided by that of the mean rank,
+     * less 1. */
+    double lost;
     double lost_before; /* the same of blocks in random order, before they were balanced */
     double bound;       /* proven: no plan of these pieces in as many blocks loses less */
-    double highest;     /* the dearest block, by the mean block */
-    double ks;          /* Kolmogorov-Smirnov distance of what lies between two waits from the whole, in the mean */
-    double ks_random;   /* the same if it were drawn from the same blocks at random */
+    double highest;     /* the cost of the most expensive block, divided by that of the mean block */
+    double ks;          /* mean Kolmogorov-Smirnov distance of the sequences between two waits from all sequences */
+    double ks_random;   /* the same if the blocks between two waits were drawn at random */
     double neighbours;  /* correlation of the costs of each block and the next */
     int64_t reserved[4];
 };
@@ -298,8 +302,8 @@ struct bload_piece {
 /* Returns the number of pieces in a block, or -1 if there is no such block. */
 BLOAD_API int64_t bload_plan_piece_count(const struct bload_plan *plan, int64_t block);
 
-/* Copies all pieces of a block, in order of start, into pieces, which has room for `count`: at least
- * bload_plan_piece_count, else BLOAD_EUSAGE. No block has more than counts.S. */
+/* Copies all pieces of a block, in order of start, into pieces, which has room for `count`. BLOAD_EUSAGE:
+ * `count` is less than bload_plan_piece_count. No block has more than counts.S. */
 BLOAD_API int bload_plan_pieces(const struct bload_plan *plan, int64_t block, struct bload_piece *pieces, int64_t count,
                                 struct bload_error *error);
 

@@ -41,6 +41,7 @@ static bool text_is_decimal(const char *text, bool *is_integer)
         after = strspn(text + 1, digits);
         text += after + 1;
     }
+    /* An exponent needs digits, too. */
     if (before + after && (*text == 'e' || *text == 'E')) {
         text++;
         text += *text == '+' || *text == '-';
@@ -183,6 +184,7 @@ int bl_attribute_values_read(struct bl_attribute_values *values, const struct bl
     values->value = calloc(table->count + 1, (size_t)format->attributes * sizeof *values->value);
     int code = values->value ? BL_OK : bl_error_memory(e);
     for (size_t row = 0; row < table->count && !code; row++) {
+        /* Rows without steps have no attributes in shards. */
         if (!table->length[row])
             continue;
         int64_t *value = values->value + row * (size_t)format->attributes;

@@ -26,8 +26,8 @@ struct bl_column_type {
     size_t row;          /* first row whose value is no number or is not exact as F64; SIZE_MAX: there is none */
 };
 
-/* Detects the types of the columns name[0] to name[count - 1] and stores them in type, [count]. It reads all rows that
- * have steps. BL_EUSAGE: the table lacks a column. */
+/* Detects the types of the columns name[0] to name[count - 1] and stores them in type, [count]. All rows that have
+ * steps are read. BL_EUSAGE: the table lacks a column. */
 int bl_column_type_detect(const struct bl_sequences *table, const char *const *name, int count,
                           struct bl_column_type *type, struct bl_error *e);
 

@@ -1,7 +1,6 @@
 /* The columns of sequences.tsv: splitting lines into fields, and finding known columns by their names. */
 #include "store/columns.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"

@@ -39,7 +39,7 @@ enum bl_column {
 struct bl_columns {
     int place[BL_COLUMNS_ALL]; /* index of each known column, -1 where the file has none */
     int count;                 /* number of columns in the file */
-    char *extra;               /* names of all but the basic columns, a tab before each; owned */
+    char *extra;               /* names of the extra columns, a tab before each; owned */
 };
 
 /* Parses a header line, in place. BL_EFAIL: no id or length, or too many columns. path is for the message. */

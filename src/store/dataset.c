@@ -1,6 +1,6 @@
 /* Reading a finished dataset.
  *
- * The manifest determines every byte of the header of a shard but the sizes of encoded fields. So the header is
+ * The manifest determines every byte of the header of a shard except the sizes of encoded fields. So the header is
  * compared with the expected one, and a shard that differs is rejected before any offset is used. */
 #include "store/dataset.h"
 
@@ -107,6 +107,7 @@ static int dataset_open_shard(struct bl_dataset *dataset, int64_t shard, struct 
 {
     const struct bl_format *format = &dataset->manifest.format;
     struct bl_shard_reader *file = &dataset->file;
+    /* The open reader moves to its place among the kept ones. */
     if (dataset->shard >= 0 && dataset->keeps) {
         struct bl_dataset_shard *left = &dataset->kept[dataset->shard % dataset->keeps];
         kept_close(left);

@@ -28,8 +28,6 @@
 /* With more epochs, not every pair of plans is compared, as that takes too long: 20 epochs make 210 comparisons. */
 #define EACH_PAIR_EPOCHS 20
 
-/* --- plans of epochs ---------------------------------------------------------------------------------------------- */
-
 struct epochs_job {
     const struct bl_epochs *epochs;
     struct bl_dataset dataset;
@@ -234,6 +232,7 @@ static int epoch_draw(struct epochs_job *a, int64_t k, bool may_repeat, struct b
 {
     const struct bl_format *format = &a->dataset.manifest.format;
     const struct bl_plan *stored = &a->stored;
+    /* The array may have partitions of later epochs, from the comparison: they do not count. */
     a->taken.count = (size_t)k + 1;
     a->planner.taken = may_repeat ? NULL : &a->taken;
     BL_TRY(bl_planner_draw(&a->planner, a->epochs->seed + (uint64_t)k, stored->blocks, 0, plan, e));
@@ -251,6 +250,7 @@ static int epoch_draw(struct epochs_job *a, int64_t k, bool may_repeat, struct b
     plan->source_start = malloc((plan->pieces + 1) * sizeof *plan->source_start);
     if (!plan->length || !plan->source_start)
         return bl_error_memory(e);
+    /* Piece p of the drawn plan is a stored piece: its number becomes its row. */
     for (size_t p = 0; p < plan->pieces; p++) {
         uint32_t piece = plan->sequence[p];
         plan->sequence[p] = stored->sequence[piece];
@@ -516,6 +516,7 @@ int bl_epochs_pair_repeat_measure(struct bl_epochs_pair_repeat *pair_repeat, con
             bl_plan_free(&plan);
             if (code)
                 bl_error_prefix(e, "%s/%s", dir, encounter_name(&n, j, name));
+            /* Plan i itself only gives the places. */
             if (code || j == i ||
                 (highest->is_measured && bl_pair_repeat_share(&counted) <= bl_pair_repeat_share(highest)))
                 continue;

@@ -4,15 +4,14 @@
  * name of the tokenizer, and the checksum of what it does. Ids are decoded only by a tokenizer with the same digest. */
 #include "store/field_tokenizer.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/checksum.h"
 
 #define DIGEST_MARK ", digest "
 
-/* The manifest describes the fields that accompany the tokens, such as loss masks, by the same text. They come after
- * the tokens, so that only the first field with the text holds ids. */
+/* The manifest describes the fields that accompany the tokens, such as loss masks, by the same text. These fields come
+ * after the tokens, so that only the first field with the text holds ids. */
 bool bl_field_tokenizer_has_ids(const struct bl_manifest *m, int f)
 {
     const struct bl_field *field = m->format.fields.field;

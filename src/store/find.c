@@ -19,120 +19,84 @@
 
 /* --- sequence ids ------------------------------------------------------------------------------------------------- */
 
-/* A function that is called for the id of each row, until the function sets *done. */
-typedef int id_function(void *context, int64_t row, const char *id, bool *done, struct bl_error *e);
-
-/* Calls take for the ids of all rows in order, until take sets *done. BL_ECANCEL: cancelled. */
-static int ids_visit(struct bl_view *view, const struct bl_cancel *cancel, id_function *take, void *context,
-                     struct bl_error *e)
+/* Adds a spelling of id number i to the hash. */
+static int id_add(struct bl_hash *hash, size_t i, const char *text, struct bl_error *e)
 {
-    const struct bl_row *known;
-    bool done = false;
-    int code = BL_OK;
-    for (int64_t i = 0; i < view->manifest.rows && !done && !code; i++) {
-        code = bl_cancelled(cancel) ? BL_ECANCEL : bl_view_row(view, i, &known, e);
-        if (!code)
-            code = take(context, i, known->id, &done, e);
-    }
-    return code;
+    return bl_hash_add(hash, XXH3_64bits(text, strlen(text)), i, e);
 }
 
-/* The ids to find. Each may match as it was given, or with its escapes decoded. */
-struct wanted {
-    const char *const *id;
-    char **plain; /* [count] the ids with escapes decoded */
-    size_t count, found;
-    struct bl_hash hash; /* over id and plain */
-    int64_t *row;
-};
-
-/* Adds a spelling of wanted id i to the hash. */
-static int wanted_add(struct wanted *w, size_t i, const char *text, struct bl_error *e)
-{
-    return bl_hash_add(&w->hash, XXH3_64bits(text, strlen(text)), i, e);
-}
-
-/* Sets the row of every wanted id that is equal to this id, unless an earlier row had it. */
-static int id_compare(void *context, int64_t row, const char *id, bool *done, struct bl_error *e)
-{
-    struct wanted *w = context;
-    size_t i;
-    (void)e;
-    /* Several wanted ids may be spellings of one id. */
-    for (struct bl_hash_probe probe = bl_hash_begin(&w->hash, XXH3_64bits(id, strlen(id)));
-         bl_hash_next(&w->hash, &probe, &i);) {
-        if (w->row[i] >= 0 || (strcmp(id, w->id[i]) != 0 && strcmp(id, w->plain[i]) != 0))
-            continue;
-        w->row[i] = row;
-        w->found++;
-    }
-    *done = w->found == w->count;
-    return BL_OK;
-}
-
-/* An id with an invalid escape is no error: it matches as given. */
+/* An id may match as it was given, or with its escapes decoded: the hash has both spellings, and plain the second. An
+ * id with an invalid escape is no error: it matches as given. Several wanted ids may be spellings of one id. */
 int bl_sequence_ids_find(struct bl_view *view, const char *const *id, size_t count, const struct bl_cancel *cancel,
                          int64_t *row, struct bl_error *e)
 {
-    struct wanted w = {.id = id, .plain = calloc(count + 1, sizeof *w.plain), .count = count, .row = row};
-    int code = w.plain ? BL_OK : bl_error_memory(e);
-    for (size_t i = 0; i < count && !code; i++) {
+    struct bl_hash hash = {0};
+    size_t found = 0, i;
+    char **plain = calloc(count + 1, sizeof *plain);
+    int code = plain ? BL_OK : bl_error_memory(e);
+    for (i = 0; i < count && !code; i++) {
         row[i] = -1;
-        char *plain = w.plain[i] = strdup(id[i]);
-        int64_t size = plain ? bl_text_unescape(plain, strlen(plain)) : -1;
+        plain[i] = strdup(id[i]);
+        int64_t size = plain[i] ? bl_text_unescape(plain[i], strlen(plain[i])) : -1;
         if (size >= 0)
-            plain[size] = 0;
-        code = plain ? wanted_add(&w, i, id[i], e) : bl_error_memory(e);
-        if (!code && size >= 0 && strcmp(plain, id[i]) != 0)
-            code = wanted_add(&w, i, plain, e);
+            plain[i][size] = 0;
+        code = plain[i] ? id_add(&hash, i, id[i], e) : bl_error_memory(e);
+        if (!code && size >= 0 && strcmp(plain[i], id[i]) != 0)
+            code = id_add(&hash, i, plain[i], e);
     }
-    if (!code)
-        code = ids_visit(view, cancel, id_compare, &w, e);
-    for (size_t i = 0; w.plain && i < count; i++)
-        free(w.plain[i]);
-    free(w.plain);
-    bl_hash_free(&w.hash);
+    for (int64_t r = 0; r < view->manifest.rows && found < count && !code; r++) {
+        const struct bl_row *known;
+        code = bl_cancelled(cancel) ? BL_ECANCEL : bl_view_row(view, r, &known, e);
+        if (code)
+            break;
+        struct bl_hash_probe probe = bl_hash_begin(&hash, XXH3_64bits(known->id, strlen(known->id)));
+        while (bl_hash_next(&hash, &probe, &i)) {
+            if (row[i] >= 0 || (strcmp(known->id, id[i]) != 0 && strcmp(known->id, plain[i]) != 0))
+                continue;
+            row[i] = r;
+            found++;
+        }
+    }
+    for (i = 0; plain && i < count; i++)
+        free(plain[i]);
+    free(plain);
+    bl_hash_free(&hash);
     return code;
 }
 
-/* The id most similar to the missing one among the rows so far. */
-struct similar {
-    struct bl_nearest nearest;
-    struct bl_buffer behind_source; /* "/ID": an id that ends with this has the name of a source before it */
-    char *best;
-};
-
-/* Keeps the id if it is the most similar so far. An id that ends in "/ID" is the best, and ends the search. */
-static int id_offer(void *context, int64_t row, const char *id, bool *done, struct bl_error *e)
-{
-    struct similar *similar = context;
-    const char *before = similar->nearest.best;
-    (void)row;
-    *done = bl_path_has_suffix(id, similar->behind_source.data);
-    if (!*done)
-        bl_nearest_offer(&similar->nearest, id);
-    if (!*done && similar->nearest.best == before)
-        return BL_OK;
-    char *best = strdup(id);
-    free(similar->best);
-    similar->nearest.best = similar->best = best;
-    return best ? BL_OK : bl_error_memory(e);
-}
-
+/* All ids are searched for the most similar one. An id that ends in "/ID" has the name of a source before it: it is the
+ * best, and ends the search. */
 int bl_sequence_id_refuse(struct bl_view *view, const char *id, const struct bl_cancel *cancel, struct bl_error *e)
 {
-    struct similar similar = {.nearest = {.word = id, .size = strlen(id)}};
-    bl_buffer_printf(&similar.behind_source, "/%s", id);
-    int code = bl_buffer_check(&similar.behind_source, e);
-    if (!code)
-        code = ids_visit(view, cancel, id_offer, &similar, e);
-    if (!code && similar.best)
-        code = bl_error_set(e, BL_EUSAGE, "%s has no sequence %s: did you mean %s?", view->dir, id, similar.best);
+    struct bl_nearest nearest = {.word = id, .size = strlen(id)};
+    struct bl_buffer behind_source = {0};
+    char *best = NULL; /* a copy of nearest.best, since a row is valid until the next one is read */
+    bool is_best = false;
+    bl_buffer_printf(&behind_source, "/%s", id);
+    int code = bl_buffer_check(&behind_source, e);
+    for (int64_t r = 0; r < view->manifest.rows && !is_best && !code; r++) {
+        const struct bl_row *known;
+        const char *before = nearest.best;
+        code = bl_cancelled(cancel) ? BL_ECANCEL : bl_view_row(view, r, &known, e);
+        if (code)
+            break;
+        is_best = bl_path_has_suffix(known->id, behind_source.data);
+        if (!is_best)
+            bl_nearest_offer(&nearest, known->id);
+        if (!is_best && nearest.best == before)
+            continue;
+        char *copy = strdup(known->id);
+        free(best);
+        nearest.best = best = copy;
+        code = best ? BL_OK : bl_error_memory(e);
+    }
+    if (!code && best)
+        code = bl_error_set(e, BL_EUSAGE, "%s has no sequence %s: did you mean %s?", view->dir, id, best);
     else if (!code)
         code = bl_error_set(e, BL_EUSAGE, "%s has no sequence %s: the ids are in the first column of its sequences.tsv",
                             view->dir, id);
-    free(similar.best);
-    bl_buffer_free(&similar.behind_source);
+    free(best);
+    bl_buffer_free(&behind_source);
     return code;
 }
 
@@ -197,40 +161,6 @@ static int part_draw(const struct bl_find *f, struct part *part, struct bl_error
     return part->drawn ? bl_window_draw(&window, f->training, f->group, part->drawn, e) : bl_error_memory(e);
 }
 
-/* --- visiting ----------------------------------------------------------------------------------------------------- */
-
-/* A function that is called for each piece of a block. */
-typedef int find_function(struct bl_find *f, void *context, const struct bl_found *piece, struct bl_error *e);
-
-/* Calls take for each piece of block b of the part: the pieces of the plan or, with windows, those that were drawn in
- * their place. Drawn pieces change their order and so their starts, too, if the block has no gaps between its pieces,
- * and no alignment. */
-static int block_visit(struct bl_find *f, const struct part *part, size_t b, find_function *take, void *context,
-                       struct bl_error *e)
-{
-    const struct bl_plan *plan = &part->plan;
-    const int64_t first = plan->block_ptr[b], end = plan->block_ptr[b + 1], block = part->first + (int64_t)b;
-    bool is_mixed = part->drawn && f->view->manifest.align <= 1;
-    for (int64_t p = first + 1; p < end && is_mixed; p++)
-        is_mixed = part->start[p] == part->start[p - 1] + plan->length[p - 1];
-    int64_t *order = malloc(((size_t)(end - first) + 1) * sizeof *order), at = 0;
-    int code = order ? BL_OK : bl_error_memory(e);
-    if (!code && is_mixed)
-        code = bl_window_order(block, part->first_piece + first, (size_t)(end - first), f->training, order, e);
-    for (int64_t i = 0; i < end - first && !code; i++) {
-        const int64_t place = first + (is_mixed ? order[i] : i), p = part->drawn ? part->drawn[place] : place;
-        const struct bl_found piece = {.row = plan->sequence[p],
-                                       .block = block,
-                                       .start = is_mixed ? at : part->start[place],
-                                       .length = plan->length[p],
-                                       .source_start = plan->source_start[p]};
-        code = take(f, context, &piece, e);
-        at += piece.length;
-    }
-    free(order);
-    return code;
-}
-
 /* Appends a piece to the results. */
 static int found_add(struct bl_find *f, const struct bl_found *piece, struct bl_error *e)
 {
@@ -275,7 +205,7 @@ void bl_find_free(struct bl_find *f)
     *f = (struct bl_find){0};
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
+/* --- pieces of rows and steps ------------------------------------------------------------------------------------- */
 
 /* A row to find, and its index in the argument of bl_find_rows. */
 struct subject {
@@ -304,9 +234,8 @@ static bool subjects_have(const struct subjects *s, int64_t row)
 
 /* Adds a piece if its row is wanted: once for each time that the training reads its block (padding at the end of an
  * epoch reads blocks again), or once if the training does not read the block. */
-static int rows_take(struct bl_find *f, void *context, const struct bl_found *piece, struct bl_error *e)
+static int rows_take(struct bl_find *f, const struct subjects *s, const struct bl_found *piece, struct bl_error *e)
 {
-    const struct subjects *s = context;
     if (!subjects_have(s, piece->row))
         return BL_OK;
     const struct subject wanted = {.row = piece->row};
@@ -321,6 +250,42 @@ static int rows_take(struct bl_find *f, void *context, const struct bl_found *pi
         found.is_read = bl_training_order_find(&f->order, found.block, n, &found.reading);
     }
     return BL_OK;
+}
+
+/* Adds the pieces of block b of the part: those of the subjects s or, if s is NULL, all, as `reading` reads them. With
+ * windows, they are the pieces that were drawn in the place of the plan's. Drawn pieces change their order and so their
+ * starts, too, if the block has no gaps between its pieces, and no alignment. */
+static int block_add(struct bl_find *f, const struct part *part, size_t b, const struct subjects *s,
+                     const struct bl_reading *reading, struct bl_error *e)
+{
+    const struct bl_plan *plan = &part->plan;
+    const int64_t first = plan->block_ptr[b], end = plan->block_ptr[b + 1], block = part->first + (int64_t)b;
+    bool is_mixed = part->drawn && f->view->manifest.align <= 1;
+    for (int64_t p = first + 1; p < end && is_mixed; p++)
+        is_mixed = part->start[p] == part->start[p - 1] + plan->length[p - 1];
+    int64_t *order = malloc(((size_t)(end - first) + 1) * sizeof *order), at = 0;
+    int code = order ? BL_OK : bl_error_memory(e);
+    if (!code && is_mixed)
+        code = bl_window_order(block, part->first_piece + first, (size_t)(end - first), f->training, order, e);
+    for (int64_t i = 0; i < end - first && !code; i++) {
+        const int64_t place = first + (is_mixed ? order[i] : i), p = part->drawn ? part->drawn[place] : place;
+        struct bl_found piece = {.row = plan->sequence[p],
+                                 .block = block,
+                                 .start = is_mixed ? at : part->start[place],
+                                 .length = plan->length[p],
+                                 .source_start = plan->source_start[p]};
+        at += piece.length;
+        if (s) {
+            code = rows_take(f, s, &piece, e);
+            continue;
+        }
+        piece.is_read = true;
+        piece.reading = *reading;
+        piece.subject = (size_t)(reading->rank * f->training->batch_size + reading->place);
+        code = found_add(f, &piece, e);
+    }
+    free(order);
+    return code;
 }
 
 /* Orders results for qsort: by subject, source_start, block, start and training step. */
@@ -372,7 +337,7 @@ int bl_find_rows(struct bl_find *f, const int64_t *row, size_t count, struct bl_
         if (has && is_windowed)
             code = part_draw(f, &part, e);
         for (size_t b = 0; has && b < part.plan.blocks && !code; b++)
-            code = block_visit(f, &part, b, rows_take, &s, e);
+            code = block_add(f, &part, b, &s, NULL, e);
         find_free_part(&part);
     }
     if (!code && f->count)
@@ -380,19 +345,6 @@ int bl_find_rows(struct bl_find *f, const int64_t *row, size_t count, struct bl_
     free(s.each);
     free(s.wanted);
     return code;
-}
-
-/* --- steps -------------------------------------------------------------------------------------------------------- */
-
-/* Adds a piece of the block that one rank reads at one place of its batch. */
-static int step_take(struct bl_find *f, void *context, const struct bl_found *piece, struct bl_error *e)
-{
-    const struct bl_reading *reading = context;
-    struct bl_found found = *piece;
-    found.is_read = true;
-    found.reading = *reading;
-    found.subject = (size_t)(reading->rank * f->training->batch_size + reading->place);
-    return found_add(f, &found, e);
 }
 
 /* Of each block that a rank reads at a place of its batch, all pieces are added. */
@@ -421,7 +373,7 @@ int bl_find_step(struct bl_find *f, int64_t step, struct bl_error *e)
         if (!code && find_is_windowed(f))
             code = part_draw(f, &part, e);
         if (!code)
-            code = block_visit(f, &part, (size_t)(block - first), step_take, &reading, e);
+            code = block_add(f, &part, (size_t)(block - first), NULL, &reading, e);
         find_free_part(&part);
     }
     return code;

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "plan/plan.h"
 
 /* --- format ------------------------------------------------------------------------------------------------------- */

@@ -65,7 +65,7 @@ enum bl_table {
     BL_TABLES_ALL = BL_TABLES + BL_ATTRIBUTES_MAX
 };
 
-/* Checks all members but blocks_per_shard. BL_EUSAGE: the name of a field or attribute is taken, a size is out of
+/* Checks all members except blocks_per_shard. BL_EUSAGE: the name of a field or attribute is taken, a size is out of
  * range, or an encoding does not suit the field or the compression. */
 int bl_format_check(const struct bl_format *format, struct bl_error *e);
 
@@ -137,7 +137,7 @@ struct bl_shard_tensor {
 
 #define BL_TENSORS_MAX (BL_TABLES_ALL + 2 * BL_FIELDS_MAX)
 
-/* Every byte of a shard but the data. The data begins at header.size. */
+/* Every byte of a shard except the data. The data begins at header.size. */
 struct bl_layout {
     int64_t first_block, blocks;
     int tensors;
@@ -146,8 +146,8 @@ struct bl_layout {
     int64_t file_size;                             /* before compression */
 };
 
-/* Makes the layout of a shard. Tensors whose size varies get the size 0 until bl_layout_resolve sets it. They are the
- * last tensors in the file, and the header has room for the digits of their sizes, so that all other offsets stay
+/* Makes the layout of a shard. Tensors whose size varies get the size 0 until bl_layout_resolve sets it. Such tensors
+ * are the last ones in the file, and the header has room for the digits of their sizes, so that all other offsets stay
  * valid. Free the layout with bl_layout_free. */
 int bl_layout_make(struct bl_layout *layout, const struct bl_format *format, int64_t shard, struct bl_error *e);
 

@@ -4,7 +4,6 @@
  * rises, pieces lie within their blocks, and starts follow from lengths. */
 #include "store/index.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,6 +63,7 @@ static int index_check_tables(struct bl_index *index, const struct bl_safetensor
     const struct bl_tensor *sequence = bl_safetensors_find(file, bl_index_table_types[BL_INDEX_SEQUENCE].name);
     index->pieces = sequence && sequence->rank == 1 ? sequence->shape[0] : 0;
     const struct bl_tensor *block_ptr = bl_safetensors_find(file, bl_index_table_types[BL_INDEX_BLOCK_PTR].name);
+    /* A file of bl_index_write has a plan of any size: block_ptr gives the number of blocks. */
     if (!index->fields && !index->blocks && block_ptr && block_ptr->rank == 1 && block_ptr->shape[0] > 1)
         index->blocks = block_ptr->shape[0] - 1;
     BL_TRY(bl_index_place(expected, index->blocks, index->pieces, index->fields, e));
@@ -98,6 +98,7 @@ static int index_read_metadata(struct bl_index *index, const char *head, size_t 
         {"lengths_digest", index->table, sizeof index->table},
         {"words", index->plan_info, sizeof index->plan_info},
     };
+    /* bl_safetensors_parse does not keep the metadata: the header is parsed again. */
     json_t *root = json_loadb(head + BL_SAFETENSORS_PREFIX, size - BL_SAFETENSORS_PREFIX, 0, NULL);
     if (!root)
         return bl_error_memory(e); /* it was parsed before */
@@ -229,8 +230,9 @@ struct part {
     bool is_cut;
 };
 
-/* Reads pieces p to p + n - 1 of the plan. Values of source_start that are 0 are not written to the array, which was
- * allocated as zeros: if no sequence was cut, its pages take no memory. */
+/* Reads pieces p to p + n - 1 of the plan, or of members only their sequences, and their source_start if is_cut. Other
+ * values of source_start that are 0 are not written to the array, which was allocated as zeros: if no sequence was cut,
+ * its pages take no memory. */
 static int index_read_pieces(const struct part *part, int64_t p, int64_t n, struct bl_error *e)
 {
     struct bl_plan *plan = part->plan;
@@ -238,17 +240,24 @@ static int index_read_pieces(const struct part *part, int64_t p, int64_t n, stru
     int32_t length[CHUNK];
     const struct bl_index_column columns[] = {
         {BL_INDEX_SEQUENCE, sequence}, {BL_INDEX_LENGTH, length}, {BL_INDEX_SOURCE_START, source_start}};
-    int code = bl_index_read_columns(part->index, columns, 3, at, n, e);
-    for (int64_t i = 0; i < n && !code; i++) {
-        if (sequence[i] < 0 || sequence[i] >= BL_SEQUENCES_MAX || length[i] < 1)
-            code = bl_error_set(e, BL_EDATA, "piece %" PRId64 " has sequence %" PRId64 " and %" PRId32 " steps", at + i,
+    BL_TRY(bl_index_read_columns(part->index, columns, part->is_members ? 1 : 3, at, n, e));
+    for (int64_t i = 0; i < n; i++) {
+        bool is_row = sequence[i] >= 0 && sequence[i] < BL_SEQUENCES_MAX;
+        if (!is_row && part->is_members)
+            return bl_error_set(e, BL_EDATA, "piece %" PRId64 " has sequence %" PRId64, at + i, sequence[i]);
+        if (!part->is_members && (!is_row || length[i] < 1))
+            return bl_error_set(e, BL_EDATA, "piece %" PRId64 " has sequence %" PRId64 " and %" PRId32 " steps", at + i,
                                 sequence[i], length[i]);
         plan->sequence[p + i] = (uint32_t)sequence[i];
+        if (part->is_members)
+            continue;
         plan->length[p + i] = length[i];
-        if (!code && source_start[i])
+        if (source_start[i])
             plan->source_start[p + i] = source_start[i];
     }
-    return code;
+    if (!part->is_members || !part->is_cut)
+        return BL_OK;
+    return bl_index_read(part->index, BL_INDEX_SOURCE_START, at, n, plan->source_start + p, e);
 }
 
 /* Checks that each start follows from the lengths of the pieces before it and the alignment of the plan. If the
@@ -264,6 +273,7 @@ static int index_check_starts(const struct part *part, struct bl_error *e)
         if (p % CHUNK == 0)
             code = bl_index_read(part->index, BL_INDEX_START, part->piece + p, pieces - p < CHUNK ? pieces - p : CHUNK,
                                  start, e);
+        /* The first piece of a block starts at 0. Empty blocks are passed over. */
         for (; p >= plan->block_ptr[block + 1]; at = 0)
             block++;
         bool fits = !code && bl_alignment_add(&alignment, at, start[p % CHUNK]) &&
@@ -283,22 +293,6 @@ static int index_check_starts(const struct part *part, struct bl_error *e)
     if (!plan->align)
         plan->align = bl_alignment_value(&alignment);
     return plan->align ? BL_OK : bl_error_set(e, BL_EDATA, "the gaps between pieces do not follow from any alignment");
-}
-
-/* Reads the sequences of pieces p to p + n - 1, and their source_start if is_cut. */
-static int index_read_members(const struct part *part, int64_t p, int64_t n, struct bl_error *e)
-{
-    struct bl_plan *plan = part->plan;
-    int64_t sequence[CHUNK];
-    int code = bl_index_read(part->index, BL_INDEX_SEQUENCE, p, n, sequence, e);
-    for (int64_t i = 0; i < n && !code; i++) {
-        if (sequence[i] < 0 || sequence[i] >= BL_SEQUENCES_MAX)
-            code = bl_error_set(e, BL_EDATA, "piece %" PRId64 " has sequence %" PRId64, p + i, sequence[i]);
-        plan->sequence[p + i] = (uint32_t)sequence[i];
-    }
-    if (!code && plan->source_start)
-        code = bl_index_read(part->index, BL_INDEX_SOURCE_START, p, n, plan->source_start + p, e);
-    return code;
 }
 
 /* Allocates the arrays of the plan, reads them, and checks them. Pieces count from the first one of the part. If the
@@ -331,7 +325,7 @@ static int index_read_part(struct part *part, struct bl_error *e)
     if (!plan->sequence || (has_length && !plan->length) || (has_start && !plan->source_start))
         code = bl_error_memory(e);
     for (int64_t p = 0, left; (left = (int64_t)plan->pieces - p) > 0 && !code; p += CHUNK)
-        code = (part->is_members ? index_read_members : index_read_pieces)(part, p, left < CHUNK ? left : CHUNK, e);
+        code = index_read_pieces(part, p, left < CHUNK ? left : CHUNK, e);
     if (!code && !part->is_members)
         code = index_check_starts(part, e);
 out:

@@ -139,10 +139,10 @@ int bl_index_read_columns(const struct bl_index *index, const struct bl_index_co
 /* Reads all tables and computes the plan digest for blocks of T steps. */
 int bl_index_plan_digest(const struct bl_index *index, int64_t T, char digest[BL_DIGEST_SIZE], struct bl_error *e);
 
-/* Reads the plan with all its blocks, and sets its T. The counts of the plan stay 0 until bl_plan_check sets them. align: the
- * alignment of the starts; 0: find one that explains all starts, and set plan->align to it. BL_EDATA: block_ptr does
- * not rise from 0 to P, a sequence is out of range, a piece ends beyond T, or a start does not follow from the lengths
- * before it and the alignment. Free the plan with bl_plan_free. */
+/* Reads the plan with all its blocks, and sets its T. The counts of the plan stay 0 until bl_plan_check sets them.
+ * align: the alignment of the starts; 0: find one that explains all starts, and set plan->align to it. BL_EDATA:
+ * block_ptr does not rise from 0 to P, a sequence is out of range, a piece ends beyond T, or a start does not follow
+ * from the lengths before it and the alignment. Free the plan with bl_plan_free. */
 int bl_index_read_plan(const struct bl_index *index, int64_t T, int64_t align, struct bl_plan *plan,
                        struct bl_error *e);
 

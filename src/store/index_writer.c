@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/fs.h"
 #include "base/output.h"
@@ -16,8 +15,15 @@
 
 /* --- tables ------------------------------------------------------------------------------------------------------- */
 
-/* A function that receives the bytes of the tables of a plan, in file order: it writes or digests them. */
-typedef int sink_function(void *sink, const void *data, size_t size, struct bl_error *e);
+/* Passes bytes of the tables of a plan, in file order, to a checksum or, if sum is NULL, to a file. */
+static int bytes_put(struct bl_checksum_state *sum, struct bl_output *out, const void *data, size_t size,
+                     struct bl_error *e)
+{
+    if (!sum)
+        return bl_output_write(out, data, size, e);
+    bl_checksum_add(sum, data, size);
+    return BL_OK;
+}
 
 /* The lengths of the pieces of a plan. The digest and the file each need all lengths twice: for the table "length", and
  * to compute the table "start". */
@@ -70,9 +76,9 @@ static int64_t plan_element(enum bl_index_table table, struct cursor *at, const 
     return start;
 }
 
-/* Passes the bytes of one table of P elements to take. */
+/* Passes the bytes of one table of P elements to bytes_put. */
 static int plan_serialize_table(enum bl_index_table table, const struct bl_plan *plan, const struct lengths *lengths,
-                                sink_function *take, void *sink, struct bl_error *e)
+                                struct bl_checksum_state *sum, struct bl_output *out, struct bl_error *e)
 {
     union {
         int64_t wide[CHUNK];
@@ -90,33 +96,19 @@ static int plan_serialize_table(enum bl_index_table table, const struct bl_plan 
             else
                 chunk.narrow[n] = (int32_t)value;
         }
-        code = take(sink, &chunk, n * (is_wide ? sizeof *chunk.wide : sizeof *chunk.narrow), e);
+        code = bytes_put(sum, out, &chunk, n * (is_wide ? sizeof *chunk.wide : sizeof *chunk.narrow), e);
     }
     return code;
 }
 
-/* Passes the bytes of all tables of a plan to take, in file order. */
-static int plan_serialize(const struct bl_plan *plan, const struct lengths *lengths, sink_function *take, void *sink,
-                          struct bl_error *e)
+/* Passes the bytes of all tables of a plan to bytes_put, in file order. */
+static int plan_serialize(const struct bl_plan *plan, const struct lengths *lengths, struct bl_checksum_state *sum,
+                          struct bl_output *out, struct bl_error *e)
 {
-    int code = take(sink, plan->block_ptr, (plan->blocks + 1) * sizeof *plan->block_ptr, e);
+    int code = bytes_put(sum, out, plan->block_ptr, (plan->blocks + 1) * sizeof *plan->block_ptr, e);
     for (int t = BL_INDEX_SEQUENCE; t < BL_INDEX_TABLES && !code; t++)
-        code = plan_serialize_table((enum bl_index_table)t, plan, lengths, take, sink, e);
+        code = plan_serialize_table((enum bl_index_table)t, plan, lengths, sum, out, e);
     return code;
-}
-
-/* Receives bytes for a checksum: sink is a struct bl_checksum_state. */
-static int sink_to_checksum(void *sink, const void *data, size_t size, struct bl_error *e)
-{
-    (void)e;
-    bl_checksum_add(sink, data, size);
-    return BL_OK;
-}
-
-/* Receives bytes for a file: sink is a struct bl_output. */
-static int sink_to_output(void *sink, const void *data, size_t size, struct bl_error *e)
-{
-    return bl_output_write(sink, data, size, e);
 }
 
 /* Computes XXH3 over T and the tables, as bl_index_plan_digest does over a file. */
@@ -126,7 +118,7 @@ static int plan_digest(const struct bl_plan *plan, const struct lengths *lengths
     struct bl_checksum_state sum;
     bl_checksum_begin(&sum);
     bl_checksum_add(&sum, &plan->T, sizeof plan->T);
-    int code = plan_serialize(plan, lengths, sink_to_checksum, &sum, e);
+    int code = plan_serialize(plan, lengths, &sum, NULL, e);
     bl_checksum_format(bl_checksum_end(&sum), digest);
     return code;
 }
@@ -214,7 +206,7 @@ int bl_index_write(struct bl_output *out, const struct bl_plan *plan, const int6
     if (!code)
         code = index_write_header(out, plan, &lengths, 0, table, text.data, e);
     if (!code)
-        code = plan_serialize(plan, &lengths, sink_to_output, out, e);
+        code = plan_serialize(plan, &lengths, NULL, out, e);
     bl_buffer_free(&text);
     free(lengths.piece);
     return code;
@@ -247,7 +239,7 @@ int bl_index_finish(struct bl_index_writer *writer, struct bl_error *e)
     if (writer->checksums_due)
         return bl_error_set(e, BL_EFAIL, "%zu block checksums are missing", writer->checksums_due);
     struct lengths lengths = lengths_of(writer->plan, writer->length);
-    int code = plan_serialize(writer->plan, &lengths, sink_to_output, &writer->out, e);
+    int code = plan_serialize(writer->plan, &lengths, NULL, &writer->out, e);
     free(lengths.piece);
     return code ? code : bl_output_commit(&writer->out, e);
 }

@@ -68,8 +68,6 @@ int bl_forecast_json(const struct bl_forecast *f, struct bl_buffer *out, struct 
     return bl_jansson_append(object, out, e);
 }
 
-/* --- contents ----------------------------------------------------------------------------------------------------- */
-
 void bl_info_free(struct bl_info *info)
 {
     for (int i = 0; i < info->faults; i++) {
@@ -192,8 +190,6 @@ int bl_info_read(struct bl_info *info, const char *dir, struct bl_error *e)
         bl_info_free(info);
     return code;
 }
-
-/* --- JSON --------------------------------------------------------------------------------------------------------- */
 
 int bl_info_json(const struct bl_info *info, struct json_t *run, struct bl_buffer *out, struct bl_error *e)
 {

@@ -3,7 +3,6 @@
 #define BL_INFO_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/buffer.h"

@@ -1,4 +1,4 @@
-/* manifest.json: the description of a dataset or a view. It is written last, so that a directory without it is no
+/* manifest.json: the description of a dataset or a view. The file is written last: a directory without it is no
  * finished dataset and no view. */
 #ifndef BL_MANIFEST_H
 #define BL_MANIFEST_H

@@ -403,7 +403,7 @@ static int manifest_check_size(const struct bl_manifest *manifest, struct bl_err
     return BL_OK;
 }
 
-/* Reads all members but format and checksum into an empty manifest, and checks types and ranges. BL_EDATA names the
+/* Reads all members except format and checksum into an empty manifest, and checks types and ranges. BL_EDATA names the
  * member that is missing or invalid. "untrained" is missing in datasets without masks; "counts", "untrained" and
  * "notes" are missing in those of older versions. Counts are kept as texts. */
 static int manifest_from_json(const json_t *object, struct bl_manifest *m, struct bl_error *e)
@@ -450,8 +450,8 @@ static int manifest_from_json(const json_t *object, struct bl_manifest *m, struc
 
 /* --- manifest file ------------------------------------------------------------------------------------------------ */
 
-/* The manifest as a file. Its checksum is computed over the text with the digits of the checksum as zeros. It is
- * the last member, so that its digits are the last occurrence of them in the text. */
+/* The manifest as a file. Its checksum is computed over the text with the digits of the checksum as zeros. The checksum
+ * is the last member, so that its digits are the last occurrence of them in the text. */
 
 /* Returns the offset of the last occurrence of digits in the text, or size if there is none. */
 static size_t text_find_last(const char *text, size_t size, const char *digits)

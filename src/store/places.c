@@ -5,7 +5,6 @@
  * uses, and a place that is out of range counts as not stored. */
 #include "store/places.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,24 +17,18 @@
 #include "base/output.h"
 #include "base/vector.h"
 
-/* Returns the first part of a row. Its parts are first to bl_places_end - 1. The row is not stored if both are equal.
- */
-static inline int64_t places_first(const struct bl_places *places, int64_t row)
-{
-    return places->row_ptr ? places->row_ptr[row] : row;
-}
-
 #define CHUNK 4096 /* pieces, or values of an attribute, that are converted at a time */
 #define AHEAD 32   /* rows are in random order: prefetch the row of a piece this many pieces before it is used */
 
 /* --- finding ------------------------------------------------------------------------------------------------------ */
+
 /* Finds the parts of a row: *first to *end - 1. Returns false if the row is not stored, or if the tables, which may
  * come from a damaged file, give an impossible range. */
 static bool places_range(const struct bl_places *p, int64_t row, int64_t *first, int64_t *end)
 {
     if (row < 0 || row >= p->rows)
         return false;
-    *first = places_first(p, row);
+    *first = p->row_ptr ? p->row_ptr[row] : row;
     *end = bl_places_end(p, row);
     return *first >= 0 && *first < *end && *end <= p->parts;
 }
@@ -198,6 +191,7 @@ static int collected_allocate(struct collected *c, struct bl_error *e)
     if (!c->block || !c->start || !c->length || (!c->is_single && !c->row_ptr) ||
         ((!c->is_single || !c->is_whole) && !c->source_start))
         return bl_error_memory(e);
+    /* A row that no index has keeps the block -1. */
     memset(c->block, 0xff, parts * sizeof *c->block); /* -1 */
     int64_t at = 0;
     for (int64_t row = 0; !c->is_single && row < c->rows; row++) {
@@ -231,6 +225,7 @@ int bl_places_collect(struct bl_places *places, const struct bl_index *index, co
         code = collected_allocate(&c, e);
     for (size_t s = 0; s < count && !code; s++)
         code = index_each_piece(&index[s], first_row[s], first_row[s + 1], &c, e);
+    /* A row with one part needs no sorting. */
     const int64_t sorted = code || c.is_single ? 0 : c.rows;
     int64_t most = 0; /* parts of a row */
     for (int64_t row = 0; row < sorted; row++)
@@ -382,30 +377,7 @@ static const void *places_table(const struct bl_places *p, const struct bl_safet
     return (const char *)p->map + file->data + t->begin;
 }
 
-/* Sets the members to the tables of the mapped file. BL_EDATA: a table that must exist is missing or invalid. */
-static int places_find_tables(struct bl_places *p, const struct bl_safetensors *file, const struct bl_manifest *m,
-                              struct bl_error *e)
-{
-    const struct bl_format *format = &m->format;
-    char name[BL_TENSOR_NAME_MAX];
-    p->rows = m->rows;
-    p->block = places_table(p, file, "block", BL_I64, -1, &p->parts);
-    p->start = places_table(p, file, "start", BL_I32, p->parts, NULL);
-    p->length = places_table(p, file, "length", BL_I32, p->parts, NULL);
-    p->row_ptr = places_table(p, file, "row_ptr", BL_I64, p->rows + 1, NULL);
-    p->source_start = places_table(p, file, "source_start", BL_I64, p->parts, NULL);
-    p->renamed = places_table(p, file, "renamed", BL_I64, -1, &p->renamed_count);
-    if (!p->block || !p->start || !p->length || (!p->row_ptr && p->parts != p->rows))
-        return bl_error_set(e, BL_EDATA, "a table is missing, or has a wrong type or size");
-    for (int a = 0; a < format->attributes; a++) {
-        snprintf(name, sizeof name, BL_PLACES_ATTRIBUTE "%s", format->attribute[a].name);
-        p->attribute[a] = places_table(p, file, name, format->attribute[a].dtype, p->rows, NULL);
-        if (!p->attribute[a])
-            return bl_error_set(e, BL_EDATA, "the table \"%s\" is missing, or has a wrong type or size", name);
-    }
-    return BL_OK;
-}
-
+/* The tables row_ptr, source_start and renamed may be missing. Without row_ptr, each row has one part at most. */
 int bl_places_open(struct bl_places *p, const char *dir, const struct bl_manifest *manifest, struct bl_error *e)
 {
     struct bl_safetensors file = {0};
@@ -414,26 +386,41 @@ int bl_places_open(struct bl_places *p, const char *dir, const struct bl_manifes
     *p = (struct bl_places){0};
     char *path = bl_path_join(dir, BL_PLACES_FILE);
     int fd = path ? bl_regular_open(path, e) : bl_error_memory(e), code = fd < 0 ? fd : BL_OK;
-    if (code)
-        goto out;
-    if (fstat(fd, &status) != 0)
+    if (!code && fstat(fd, &status) != 0)
         code = bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
-    else if (status.st_size < BL_SAFETENSORS_PREFIX)
+    if (!code && status.st_size < BL_SAFETENSORS_PREFIX)
         code = bl_error_set(e, BL_EDATA, "%s is too short for a safetensors file", path);
     if (code)
         goto out;
-    void *map = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, fd, 0);
-    if (map == MAP_FAILED) {
+    p->map_size = (size_t)status.st_size;
+    p->map = mmap(NULL, p->map_size, PROT_READ, MAP_SHARED, fd, 0);
+    if (p->map == MAP_FAILED) {
+        p->map = NULL;
         code = bl_error_errno(e, BL_EFAIL, "cannot map %s", path);
         goto out;
     }
-    p->map = map;
-    p->map_size = (size_t)status.st_size;
     code = bl_safetensors_prefix(p->map, (int64_t)p->map_size, &data, e);
     if (!code)
         code = bl_safetensors_parse(p->map, (size_t)data, (int64_t)p->map_size, &file, e);
-    if (!code)
-        code = places_find_tables(p, &file, manifest, e);
+    if (!code) {
+        p->rows = manifest->rows;
+        p->block = places_table(p, &file, "block", BL_I64, -1, &p->parts);
+        p->start = places_table(p, &file, "start", BL_I32, p->parts, NULL);
+        p->length = places_table(p, &file, "length", BL_I32, p->parts, NULL);
+        p->row_ptr = places_table(p, &file, "row_ptr", BL_I64, p->rows + 1, NULL);
+        p->source_start = places_table(p, &file, "source_start", BL_I64, p->parts, NULL);
+        p->renamed = places_table(p, &file, "renamed", BL_I64, -1, &p->renamed_count);
+        if (!p->block || !p->start || !p->length || (!p->row_ptr && p->parts != p->rows))
+            code = bl_error_set(e, BL_EDATA, "a table is missing, or has a wrong type or size");
+    }
+    for (int a = 0; a < manifest->format.attributes && !code; a++) {
+        const struct bl_attribute *attribute = &manifest->format.attribute[a];
+        char name[BL_TENSOR_NAME_MAX];
+        snprintf(name, sizeof name, BL_PLACES_ATTRIBUTE "%s", attribute->name);
+        p->attribute[a] = places_table(p, &file, name, attribute->dtype, p->rows, NULL);
+        if (!p->attribute[a])
+            code = bl_error_set(e, BL_EDATA, "the table \"%s\" is missing, or has a wrong type or size", name);
+    }
     if (code)
         bl_error_prefix(e, "%s", path);
 out:

@@ -19,7 +19,6 @@
 #ifndef BL_PLACES_H
 #define BL_PLACES_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

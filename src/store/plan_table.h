@@ -1,6 +1,6 @@
-/* plan.tsv: a plan as a table with the columns block, sequence, start, length and source_start. It has one row per
- * piece, ordered by block, then by start. An empty block, which makes the number of blocks a multiple of the ranks, has
- * one row with the sequence -1 and 0 in the columns after it. */
+/* plan.tsv: a plan as a table with the columns block, sequence, start, length and source_start. The table has one row
+ * per piece, ordered by block, then by start. An empty block, which makes the number of blocks a multiple of the ranks,
+ * has one row with the sequence -1 and 0 in the columns after it. */
 #ifndef BL_PLAN_TABLE_H
 #define BL_PLAN_TABLE_H
 

@@ -29,6 +29,7 @@ int bl_safetensors_place(struct bl_tensor *const tensor[], int count, struct bl_
     for (int i = 0; i < count; i++) {
         int64_t bytes = bl_tensor_bytes(tensor[i]);
         tensor[i]->begin = at;
+        /* Half of the range is kept free for the header, and for sums of callers. */
         if (bytes < 0 || __builtin_add_overflow(at, bytes, &at) || at > INT64_MAX / 2)
             return bl_error_set(e, BL_EUSAGE, "the file would be too large: tensor \"%s\"", tensor[i]->name);
         tensor[i]->end = at;
@@ -59,6 +60,7 @@ int bl_safetensors_header(const struct bl_tensor *const tensor[], int count, con
         goto out;
     size_t used = BL_SAFETENSORS_PREFIX + text.size;
     size_t padding = (BL_SAFETENSORS_ALIGN - used % BL_SAFETENSORS_ALIGN) % BL_SAFETENSORS_ALIGN;
+    /* n counts the spaces: readers take everything up to the data as JSON. */
     uint64_t n = used - BL_SAFETENSORS_PREFIX + padding;
     bl_buffer_append(out, &n, sizeof n);
     bl_buffer_append(out, text.data, text.size);

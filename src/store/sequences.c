@@ -49,35 +49,32 @@ void bl_groups_free(struct bl_groups *g)
 /* Duplicate ids in a table. Sorting the hashes of all ids, 8 bytes per row, shows whether an id occurs twice. Only then
  * are the two rows searched. */
 
-/* Appends the file and the line of a row, such as "a.tsv:5"; the header is line 1. */
-static void duplicates_append_place(const struct bl_sequences *t, size_t row, const char *path, struct bl_buffer *out)
-{
-    int f = 0;
-    while (f + 1 < t->files && t->file[f + 1].first <= row)
-        f++;
-    bl_buffer_printf(out, "%s:%zu", t->file[f].path, row - t->file[f].first + 2);
-    if (*path)
-        bl_buffer_printf(out, " (%s)", path);
-}
-
-/* Sets the error that rows a and b have the same id. first, second: these rows, or NULL if they cannot be read back. */
+/* Sets the error that rows a and b have the same id. first, second: these rows, or NULL if they cannot be read back.
+ * The message names the file and the line of each, such as "a.tsv:5", and its path; the header is line 1. */
 static int duplicates_report_pair(const struct bl_sequences *t, size_t a, const struct bl_row *first, size_t b,
                                   const struct bl_row *second, struct bl_error *e)
 {
-    struct bl_buffer one = {0}, two = {0};
-    duplicates_append_place(t, a, first && first->path ? first->path : "", &one);
-    duplicates_append_place(t, b, second && second->path ? second->path : "", &two);
-    int code = one.failed || two.failed ? bl_error_memory(e) : BL_OK;
-    if (code)
-        goto out;
-    if (first)
-        code = bl_error_set(e, BL_EFAIL, "two sequences have the id \"%s\": %s and %s%s", first->id, one.data, two.data,
-                            first->is_clip ? "; a column id of the list can tell them apart" : "");
+    const struct bl_row *const known[] = {first, second};
+    const size_t row[] = {a, b};
+    struct bl_buffer place[2] = {0};
+    int code;
+    for (int k = 0; k < 2; k++) {
+        int f = 0;
+        while (f + 1 < t->files && t->file[f + 1].first <= row[k])
+            f++;
+        bl_buffer_printf(&place[k], "%s:%zu", t->file[f].path, row[k] - t->file[f].first + 2);
+        if (known[k] && known[k]->path && *known[k]->path)
+            bl_buffer_printf(&place[k], " (%s)", known[k]->path);
+    }
+    if (place[0].failed || place[1].failed)
+        code = bl_error_memory(e);
+    else if (first)
+        code = bl_error_set(e, BL_EFAIL, "two sequences have the id \"%s\": %s and %s%s", first->id, place[0].data,
+                            place[1].data, first->is_clip ? "; a column id of the list can tell them apart" : "");
     else
-        code = bl_error_set(e, BL_EFAIL, "two sequences have the same id: %s and %s", one.data, two.data);
-out:
-    bl_buffer_free(&one);
-    bl_buffer_free(&two);
+        code = bl_error_set(e, BL_EFAIL, "two sequences have the same id: %s and %s", place[0].data, place[1].data);
+    bl_buffer_free(&place[0]);
+    bl_buffer_free(&place[1]);
     return code;
 }
 
@@ -322,6 +319,7 @@ static int64_t length_parse_plain(const char *text, size_t *bytes)
     uint64_t word;
     memcpy(&word, text, sizeof word);
     word ^= UINT64_C(0x3030303030303030); /* digits become 0 to 9 */
+    /* A byte is another character if adding 0x76 to it sets its top bit, or if it has that bit already. */
     uint64_t other = ((word + UINT64_C(0x7676767676767676)) | word) & UINT64_C(0x8080808080808080);
     int digits = other ? __builtin_ctzll(other) / 8 : 0;
     *bytes = (size_t)digits + 1;
@@ -342,6 +340,7 @@ static int loader_add_plain(struct sequences_loader *l, struct bl_lines *lines, 
     size_t size = bl_lines_ahead(lines, &text), at = 0, bytes, first = t->count;
     while (at < size) {
         int64_t length = length_parse_plain(text + at, &bytes);
+        /* bl_lines_ahead guarantees 8 readable bytes after the text: a line at its end may be cut. */
         if (length == 0 || bytes > size - at || length > INT64_MAX - t->steps)
             break;
         if (t->count == l->capacity && loader_reserve(l, t->count + 1, e))
@@ -536,8 +535,6 @@ int bl_sequences_peek(const char *path, struct bl_buffer *header, struct bl_buff
     BL_TRY(bl_buffer_check(header, e));
     return bl_buffer_check(kind, e);
 }
-
-/* --- paths -------------------------------------------------------------------------------------------------------- */
 
 /* In a table merged from several, the rows of a file need not be consecutive. */
 int bl_sequence_paths_visit(const struct bl_sequences *t,

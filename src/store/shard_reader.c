@@ -6,7 +6,6 @@
  * of training run in many processes, which share the processor already. */
 #include "store/shard_reader.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

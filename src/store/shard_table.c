@@ -132,18 +132,15 @@ int bl_shard_record_read(struct bl_shard_record *record, const struct bl_format 
     struct bl_buffer text = {0}, path = {0};
     struct stat status;
     int code = record_path(dir, shard, &path, e);
-    if (code)
-        goto out;
-    if (stat(path.data, &status) != 0) {
-        code = errno == ENOENT ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot stat %s", path.data);
-        goto out;
-    }
-    code = bl_regular_check(path.data, e);
-    if (!code)
+    bool exists = !code && stat(path.data, &status) == 0;
+    if (!code && !exists && errno != ENOENT)
+        code = bl_error_errno(e, BL_EFAIL, "cannot stat %s", path.data);
+    if (exists)
+        code = bl_regular_check(path.data, e);
+    if (exists && !code)
         code = bl_io_read_file(path.data, RECORD_MAX, &text, e);
-    if (!code)
+    if (exists && !code)
         code = record_parse(record, format, &text, found, e);
-out:
     bl_buffer_free(&text);
     bl_buffer_free(&path);
     if (!*found)

@@ -8,10 +8,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -80,6 +78,7 @@ static int shard_contents_write_plain(struct bl_shard_writer *shard, struct bl_s
     int code = bl_io_pwrite(shard->fd, layout->header.data, layout->header.size, 0, shard->temporary, e);
     for (int i = 0; i < layout->tensors && !code; i++) {
         const struct bl_shard_tensor *tensor = &layout->tensor[i];
+        /* Tables and offsets are in memory; the blocks of raw fields have been written. */
         const void *data = tensor->table >= 0 ? (void *)shard->table[tensor->table]
                            : tensor->offsets  ? (void *)shard->offsets[tensor->field]
                                               : NULL;
@@ -318,6 +317,7 @@ int bl_shard_writer_memory(const struct bl_format *format, int64_t *bytes, struc
 {
     struct bl_layout layout;
     BL_TRY(bl_layout_make(&layout, format, 0, e));
+    /* The first shard has as many blocks as any other. is_put has a byte for each. */
     size_t blocks = (size_t)layout.blocks, size = layout.header.size + blocks;
     for (int i = 0; i < layout.tensors; i++) {
         size_t row = (size_t)layout.tensor[i].row_bytes;
@@ -377,6 +377,7 @@ static int64_t *shard_offsets(const struct bl_shard_writer *shard, int f, int64_
 /* Keeps the JPEG files of a block, whose offsets are set, until the shard is finished. */
 static int shard_keep_files(struct bl_shard_writer *shard, int f, int64_t row, const void *bytes, struct bl_error *e)
 {
+    /* Files that the block already has are replaced. */
     struct bl_shard_encoded *encoded = &shard->encoded[row * shard->format->fields.count + f];
     free(encoded->data);
     encoded->size = (size_t)shard_offsets(shard, f, row)[shard->format->T];

@@ -1,4 +1,4 @@
-/* The order in which a training run reads the blocks of an epoch. It is the order of BlockSampler in the Python package
+/* The order in which a training run reads the blocks of an epoch: the order of BlockSampler in the Python package
  * (python/bload/sampler.py) and of its epochs of windows (python/bload/epochs.py); both must give the same result. The
  * order depends only on struct bl_training and the number of blocks. */
 #ifndef BL_TRAINING_ORDER_H

@@ -100,7 +100,7 @@ static void verify_epoch_strays(const struct bl_verify *v, bl_fault *fault, bl_f
 }
 
 /* Reads and checks all plans of epochs that the manifest lists: each must consist of the stored pieces, in as many
- * blocks as the shards have. verify_listed_files has reported those that are missing. */
+ * blocks as the shards have. bl_verify_files has reported those that are missing. */
 static void verify_epochs(const struct bl_verify *v, bl_fault *fault, bl_fault *remark, void *context)
 {
     const struct bl_manifest *m = &v->manifest;
@@ -138,7 +138,7 @@ static void verify_epochs(const struct bl_verify *v, bl_fault *fault, bl_fault *
     verify_epoch_strays(v, fault, remark, context);
 }
 
-/* --- files -------------------------------------------------------------------------------------------------------- */
+/* --- files and sequences ------------------------------------------------------------------------------------------ */
 
 /* The files besides shards that a dataset must have. */
 static const char *const needed[] = {BL_SEQUENCES_FILE, BL_SHARDS_FILE, BL_INDEX_FILE};
@@ -153,19 +153,6 @@ static unsigned verify_bit(const char *name)
     return 0;
 }
 
-/* Checks that the manifest lists all needed files, and that each listed file has its size and checksum. */
-static void verify_listed_files(struct bl_verify *v, const struct bl_fault_sink *r)
-{
-    for (size_t n = 0; n < sizeof needed / sizeof *needed; n++) {
-        if (!bl_manifest_find_file(&v->manifest, needed[n]))
-            fault_report(r, BL_MANIFEST_FILE, "does not list %s", needed[n]);
-    }
-    for (size_t i = 0; i < v->manifest.files; i++) {
-        if (!fault_check_file(r, v->dir, &v->manifest.file[i]))
-            v->cut |= verify_bit(v->manifest.file[i].name);
-    }
-}
-
 /* Reports that a file cannot be read, unless the file was already reported as missing or truncated. */
 static void verify_report_unread(const struct bl_verify *v, const struct bl_fault_sink *r, const char *file,
                                  const struct bl_error *e)
@@ -173,8 +160,6 @@ static void verify_report_unread(const struct bl_verify *v, const struct bl_faul
     if (!(v->cut & verify_bit(file)))
         fault_report(r, file, "%s", e->text);
 }
-
-/* --- sequences ---------------------------------------------------------------------------------------------------- */
 
 /* Reads sequences.tsv and its attributes, and reports what cannot be read. The lengths of failed and dropped rows,
  * which are 0 in the table in memory, are set to those that the plan was made from, and the failed rows are marked. */
@@ -262,24 +247,19 @@ static void verify_plan(struct bl_verify *v, const struct bl_fault_sink *r)
     char digest[BL_DIGEST_SIZE];
     if (!v->has_index)
         return;
-    if (bl_index_plan_digest(&v->index, format->T, digest, &e)) {
-        fault_report(r, BL_INDEX_FILE, "%s", e.text);
-        return;
-    }
-    if (strcmp(digest, format->plan_digest) != 0)
+    int code = bl_index_plan_digest(&v->index, format->T, digest, &e);
+    if (!code && strcmp(digest, format->plan_digest) != 0)
         fault_report(r, BL_INDEX_FILE, "plan digest %s, the manifest says %s", digest, format->plan_digest);
-    if (bl_index_read_plan(&v->index, format->T, v->manifest.align, &v->plan, &e)) {
-        fault_report(r, BL_INDEX_FILE, "%s", e.text);
-        return;
-    }
+    if (!code)
+        code = bl_index_read_plan(&v->index, format->T, v->manifest.align, &v->plan, &e);
     v->plan.is_store = bl_plan_info_is_store(&v->manifest.plan_info);
     v->plan.overlap = v->manifest.plan_info.overlap;
-    if (!v->has_sequences)
-        return;
-    if (bl_plan_check(&v->plan, v->sequences.length, v->sequences.count, &e)) {
+    if (!code && v->has_sequences)
+        code = bl_plan_check(&v->plan, v->sequences.length, v->sequences.count, &e);
+    if (code)
         fault_report(r, BL_INDEX_FILE, "%s", e.text);
+    if (code || !v->has_sequences)
         return;
-    }
     int64_t dropped = v->sequences.by_status[BL_ROW_DROPPED] - v->sequences.excluded;
     if (v->plan.dropped != dropped)
         fault_report(r, BL_SEQUENCES_FILE, "has %" PRId64 " dropped rows, the plan leaves %" PRId64 " out", dropped,
@@ -377,22 +357,30 @@ int bl_verify_open(struct bl_verify *v, const char *dir, const struct bl_cancel 
     return BL_OK;
 }
 
+/* The manifest must list all needed files, and each listed file must have its size and checksum. */
 int bl_verify_files(struct bl_verify *v, bl_fault *fault, bl_fault *remark, void *context)
 {
     const struct bl_fault_sink r = {fault, context};
+    const struct bl_manifest *m = &v->manifest;
     if (!v->has_manifest)
         return BL_OK;
-    verify_listed_files(v, &r);
+    for (size_t n = 0; n < sizeof needed / sizeof *needed; n++) {
+        if (!bl_manifest_find_file(m, needed[n]))
+            fault_report(&r, BL_MANIFEST_FILE, "does not list %s", needed[n]);
+    }
+    for (size_t i = 0; i < m->files; i++) {
+        if (!fault_check_file(&r, v->dir, &m->file[i]))
+            v->cut |= verify_bit(m->file[i].name);
+    }
     if (bl_cancelled(v->cancel))
         return BL_ECANCEL;
     verify_read_sequences(v, &r);
     /* Rows and manifest count the same inputs. */
     const int64_t *by_status = v->sequences.by_status;
-    if (v->has_sequences &&
-        (by_status[BL_ROW_SKIPPED] != v->manifest.skipped || by_status[BL_ROW_FAILED] != v->manifest.failed))
+    if (v->has_sequences && (by_status[BL_ROW_SKIPPED] != m->skipped || by_status[BL_ROW_FAILED] != m->failed))
         fault_report(&r, BL_SEQUENCES_FILE,
                      "has %" PRId64 " skipped and %" PRId64 " failed rows, the manifest says %" PRId64 " and %" PRId64,
-                     by_status[BL_ROW_SKIPPED], by_status[BL_ROW_FAILED], v->manifest.skipped, v->manifest.failed);
+                     by_status[BL_ROW_SKIPPED], by_status[BL_ROW_FAILED], m->skipped, m->failed);
     verify_open_index(v, &r);
     verify_plan(v, &r);
     verify_epochs(v, fault, remark, context);
@@ -530,53 +518,47 @@ static int check_places(const struct view_check *c, struct bl_error *e)
     return code;
 }
 
-/* Checks that each piece of a plan is stored. Returns the sum of the steps of all pieces, or -1 if a piece is not
- * stored, which is reported. */
-static int64_t check_pieces(const struct view_check *c, const char *file, const struct bl_plan *plan)
-{
-    const struct bl_places *places = &c->view.places;
-    int64_t placed = 0;
-    for (size_t p = 0; p < plan->pieces; p++) {
-        int64_t row = plan->sequence[p], first = plan->source_start ? plan->source_start[p] : 0;
-        int64_t begin = bl_places_begin(places, row), steps = bl_places_steps(places, row);
-        if (!steps || first < begin || plan->length[p] > begin + steps - first) {
-            fault_report(&c->sink, file,
-                         "piece %zu: steps %" PRId64 " to %" PRId64 " of sequence %" PRId64 " are not stored", p, first,
-                         first + plan->length[p], row);
-            return -1;
-        }
-        placed += plan->length[p];
-    }
-    return placed;
-}
-
-/* Checks the plan of an epoch; 0 is the first plan, whose digest and counts are compared with the manifest. A plan that
- * cannot be read is a fault, too: only a failing system returns an error. */
+/* Checks the plan of an epoch; 0 is the first plan, whose digest and counts are compared with the manifest. Each piece
+ * must be stored; only the first one that is not is reported. A plan that cannot be read is a fault, too: only a
+ * failing system returns an error. */
 static int check_plan(struct view_check *c, int64_t epoch, const char *file, struct bl_error *e)
 {
-    const struct bl_format *format = &c->view.manifest.format;
+    const struct bl_manifest *m = &c->view.manifest;
+    const struct bl_places *places = &c->view.places;
     struct bl_plan plan = {0};
     char digest[BL_DIGEST_SIZE];
+    bool is_counted = !epoch;
+    int64_t placed = 0, sum = 0;
     int code = bl_view_set_epoch(&c->view, epoch, e);
     if (!code)
-        code = bl_index_read_plan(&c->view.index, format->T, c->view.manifest.align, &plan, e);
+        code = bl_index_read_plan(&c->view.index, m->format.T, m->align, &plan, e);
     if (!code && !epoch)
-        code = bl_index_plan_digest(&c->view.index, format->T, digest, e);
+        code = bl_index_plan_digest(&c->view.index, m->format.T, digest, e);
     if (code)
         goto out;
-    if (!epoch && strcmp(digest, format->plan_digest) != 0)
-        fault_report(&c->sink, file, "plan digest %s, the manifest says %s", digest, format->plan_digest);
-    int64_t placed = check_pieces(c, file, &plan);
-    const struct bl_plan_info *w = &c->view.manifest.plan_info;
-    int64_t sum = 0, padding = (int64_t)plan.blocks * plan.T - placed;
-    for (size_t s = 0; s < c->view.manifest.sources; s++)
-        sum += c->view.manifest.source[s].steps;
-    if (!epoch && placed >= 0 && (bl_plan_info_placed(w) != placed || sum != placed))
+    if (!epoch && strcmp(digest, m->format.plan_digest) != 0)
+        fault_report(&c->sink, file, "plan digest %s, the manifest says %s", digest, m->format.plan_digest);
+    for (size_t p = 0; p < plan.pieces; p++) {
+        int64_t row = plan.sequence[p], first = plan.source_start ? plan.source_start[p] : 0;
+        int64_t begin = bl_places_begin(places, row), steps = bl_places_steps(places, row);
+        if (!steps || first < begin || plan.length[p] > begin + steps - first) {
+            fault_report(&c->sink, file,
+                         "piece %zu: steps %" PRId64 " to %" PRId64 " of sequence %" PRId64 " are not stored", p, first,
+                         first + plan.length[p], row);
+            is_counted = false;
+            break;
+        }
+        placed += plan.length[p];
+    }
+    for (size_t s = 0; s < m->sources && is_counted; s++)
+        sum += m->source[s].steps;
+    const int64_t listed = bl_plan_info_placed(&m->plan_info), padding = (int64_t)plan.blocks * plan.T - placed;
+    if (is_counted && (listed != placed || sum != placed))
         fault_report(&c->sink, BL_MANIFEST_FILE, "has %" PRId64 " steps, its sources %" PRId64 ", the plan %" PRId64,
-                     bl_plan_info_placed(w), sum, placed);
-    if (!epoch && placed >= 0 && w->padding != padding)
-        fault_report(&c->sink, BL_MANIFEST_FILE, "\"padding\" is %" PRId64 ", the plan has %" PRId64, w->padding,
-                     padding);
+                     listed, sum, placed);
+    if (is_counted && m->plan_info.padding != padding)
+        fault_report(&c->sink, BL_MANIFEST_FILE, "\"padding\" is %" PRId64 ", the plan has %" PRId64,
+                     m->plan_info.padding, padding);
     for (size_t b = 0; b < plan.blocks; b++) {
         int64_t n = plan.block_ptr[b + 1] - plan.block_ptr[b];
         c->most = n > c->most ? n : c->most;

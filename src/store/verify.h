@@ -28,7 +28,7 @@ typedef void bl_fault(void *context, const char *file, const char *text);
  * plan, 17 bytes and 8 bytes per attribute for each sequence, and for each shard that is being verified a few MiB, and
  * one frame if it is compressed. */
 
-/* The data that shards are compared with. It is constant while shards are verified. */
+/* The data that shards are compared with, which is constant while shards are verified. */
 struct bl_verify {
     const char *dir;
     const struct bl_cancel *cancel;

@@ -126,6 +126,7 @@ static int shard_check_table(struct bl_shard_check *w, const struct bl_shard_ten
     struct bl_checksum_state sum;
     int64_t first = 0, wrong = 0; /* the first block with a wrong row, and the number of wrong rows */
     bool known = w->verify->has_plan && (tensor->table < BL_TABLES || w->verify->has_values);
+    /* Several rows are read at once: rows of the table num_sequences have 4 bytes. */
     int64_t batch = w->chunk_size / tensor->row_bytes;
     int code = BL_OK;
     bl_checksum_begin(&sum);
@@ -373,6 +374,7 @@ static int check_prepare(struct bl_shard_check *w, struct bl_error *e)
         w->chunk_size = needed > w->chunk_size ? needed : w->chunk_size;
     }
     w->chunk = malloc((size_t)w->chunk_size);
+    /* The longest row is that of cu_seqlens, S + 1, or of segment_ids, T. */
     w->row = calloc((size_t)(format->S > format->T ? format->S : format->T) + 1, sizeof(int64_t));
     if (!w->chunk || !w->row)
         return bl_error_memory(e);

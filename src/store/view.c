@@ -329,8 +329,6 @@ int bl_view_attribute(struct bl_view *view, int64_t b, int a, void *out, struct 
     return code;
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
-
 int bl_view_row(struct bl_view *view, int64_t row, const struct bl_row **out, struct bl_error *e)
 {
     const struct bl_manifest *m = &view->manifest;
