@@ -69,7 +69,7 @@ bool bl_audio_decoder_can_seek(const struct bl_audio_decoder *s);
 int bl_audio_decoder_seek(struct bl_audio_decoder *s, int64_t sample, int64_t *at, bool *found, struct bl_error *e);
 
 /* Goes to the frame that begins with the point's sample, by decoding from some packets before it on. Whether the same
- * samples come as from the beginning, bl_sound_point_is_met tells. Otherwise as bl_audio_decoder_seek. */
+ * samples come as from the beginning, bl_sound_point_matches tells. Otherwise as bl_audio_decoder_seek. */
 int bl_audio_decoder_resume(struct bl_audio_decoder *s, const struct bl_sound_point *point, bool *found,
                             struct bl_error *e);
 

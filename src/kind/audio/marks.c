@@ -189,7 +189,7 @@ void bl_sound_point_make(struct bl_sound_point *point, const struct bl_marks *m,
                                      .hash = marks_hash(m, first, behind)};
 }
 
-bool bl_sound_point_is_met(const struct bl_sound_point *point, struct bl_marks *m)
+bool bl_sound_point_matches(const struct bl_sound_point *point, struct bl_marks *m)
 {
     bl_marks_end(m);
     return m->count && m->mark[0].sample == point->sample && m->end == point->end &&

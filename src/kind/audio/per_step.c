@@ -165,35 +165,28 @@ static void per_step_config_sampling(const void *values, struct bl_buffer *out)
 
 /* --- counting --------------------------------------------------------------------------------------------------- */
 
-/* Finds the seconds from the sound's first sample to the first step; 0 unless both are of one file, with its clock. Two
- * members of one tar have the same device and inode, and different places. */
-static int per_step_find_lead(const char *path, double origin, const struct bl_row *followed, double *lead,
-                              struct bl_error *e)
-{
-    struct stat sound, other;
-    struct bl_member member = {0}, other_member = {0};
-    if (bl_input_file_stat(path, &sound) != 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot examine %s", path);
-    if (bl_input_file_stat(followed->path, &other) != 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot examine %s", followed->path);
-    (void)bl_member_parse(path, &member);
-    (void)bl_member_parse(followed->path, &other_member);
-    bool same = sound.st_dev == other.st_dev && sound.st_ino == other.st_ino && member.begin == other_member.begin;
-    *lead = same && !isnan(origin) ? followed->origin - origin : 0;
-    return BL_OK;
-}
-
-/* Counts the sound, and sums up which of its samples are in steps. BL_EDATA: it is unusable. */
+/* Counts the sound, and sums up which of its samples are in steps. *lead: seconds from the sound's first sample to the
+ * first step; 0 unless both kinds read one file, with its clock. BL_EDATA: the sound is unusable. */
 static int per_step_examine(const struct bl_per_step_config *config, const struct bl_kind_env *env,
                             const struct bl_chunk *chunk, struct bl_audio_info *info, double *lead,
                             struct bl_steps_sum *sum, struct bl_error *unusable)
 {
-    const char *path = chunk->input->path;
     const struct bl_row *followed = chunk->followed;
+    const char *path = chunk->input->path;
     const struct bl_media *media;
+    struct stat sound, other;
+    struct bl_member member = {0}, other_member = {0};
     BL_TRY(bl_media_open(&media, unusable));
     BL_TRY(media->count_sound(&config->audio, env, path, chunk->meter, info, unusable));
-    BL_TRY(per_step_find_lead(path, info->origin, followed, lead, unusable));
+    if (bl_input_file_stat(path, &sound) != 0)
+        return bl_error_errno(unusable, BL_EFAIL, "cannot examine %s", path);
+    if (bl_input_file_stat(followed->path, &other) != 0)
+        return bl_error_errno(unusable, BL_EFAIL, "cannot examine %s", followed->path);
+    /* Two members of one tar have the same device and inode, and different places. */
+    (void)bl_member_parse(path, &member);
+    (void)bl_member_parse(followed->path, &other_member);
+    bool same = sound.st_dev == other.st_dev && sound.st_ino == other.st_ino && member.begin == other_member.begin;
+    *lead = same && !isnan(info->origin) ? followed->origin - info->origin : 0;
     struct bl_steps steps = {
         .rate = (int)config->audio.rate, .samples = config->window, .length = info->samples, .lead = *lead};
     *sum = (struct bl_steps_sum){0};

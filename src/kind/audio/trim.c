@@ -207,6 +207,6 @@ int bl_trim_verify(struct bl_trim *t, bool *exact, struct bl_error *e)
         trim_drop_frame(t);
         BL_TRY(trim_decode_frame(t, &got, e));
     }
-    *exact = bl_sound_point_is_met(&t->point, &t->check);
+    *exact = bl_sound_point_matches(&t->point, &t->check);
     return BL_OK;
 }

@@ -459,8 +459,9 @@ static int conversion_copy(struct conversion *p, int planes, struct bl_error *e)
     struct bl_convert *convert = p->convert;
     int width = p->geometry->coded_width;
     BL_TRY(lines_make(&p->narrow, &convert->narrow, width, 1, 0, e));
-    for (int c = 0; c < planes; c++)
+    for (int c = 0; c < planes; c++) {
         BL_TRY(lines_make(&p->out[c], &convert->out[c], width, 1, 0, e));
+    }
     for (int y = 0; y < p->geometry->coded_height; y++) {
         for (int c = 0; c < planes; c++) {
             bool narrow = bl_scanlines_is_narrow(&convert->lines, c);
@@ -500,8 +501,9 @@ static int conversion_begin(struct conversion *p, const AVFrame *frame, struct b
         return BL_OK;
     /* Grey is made from luma, or from all three of RGB before they are scaled. */
     p->mixes = pixels->family == BL_FAMILY_RGB;
-    for (int c = 0; c < 3 && p->mixes; c++)
+    for (int c = 0; c < 3 && p->mixes; c++) {
         BL_TRY(lines_make(&p->mixed[c], &convert->mixed[c], g->coded_width, 1, 0, e));
+    }
     pixels->planes = 1;
     return BL_OK;
 }

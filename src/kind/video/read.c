@@ -364,22 +364,28 @@ int bl_video_decoding_count(const void *config, const struct bl_kind_env *env, s
     return code;
 }
 
+/* Emits the version of a library, such as "59.27.100". */
+static void video_version_emit(bl_version_emit *emit, void *sink, const char *name, unsigned major, unsigned minor,
+                               unsigned micro)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%u.%u.%u", major, minor, micro);
+    emit(sink, name, text);
+}
+
 void bl_video_decoding_versions(const void *config, bl_version_emit *emit, void *sink)
 {
     const struct bl_video_config *values = config;
-    char text[64];
-    unsigned codec = avcodec_version(), format = avformat_version();
+    unsigned codec = avcodec_version(), format = avformat_version(), major = 0, minor = 0, micro = 0;
     emit(sink, "ffmpeg", av_version_info());
-    snprintf(text, sizeof text, "%u.%u.%u", AV_VERSION_MAJOR(format), AV_VERSION_MINOR(format),
-             AV_VERSION_MICRO(format));
-    emit(sink, "libavformat", text);
-    snprintf(text, sizeof text, "%u.%u.%u", AV_VERSION_MAJOR(codec), AV_VERSION_MINOR(codec), AV_VERSION_MICRO(codec));
-    emit(sink, "libavcodec", text);
-    unsigned major = 0, minor = 0, micro = 0;
+    video_version_emit(emit, sink, "libavformat", AV_VERSION_MAJOR(format), AV_VERSION_MINOR(format),
+                       AV_VERSION_MICRO(format));
+    video_version_emit(emit, sink, "libavcodec", AV_VERSION_MAJOR(codec), AV_VERSION_MINOR(codec),
+                       AV_VERSION_MICRO(codec));
     zimg_get_version_info(&major, &minor, &micro);
-    snprintf(text, sizeof text, "%u.%u.%u", major, minor, micro);
-    emit(sink, "zimg", text);
+    video_version_emit(emit, sink, "zimg", major, minor, micro);
     int cuda = values->decoder == BL_DECODER_CPU ? 0 : bl_nvdec_version();
+    char text[64];
     snprintf(text, sizeof text, "%d.%d", cuda / 1000, cuda % 1000 / 10);
     if (cuda)
         emit(sink, "cuda", text);
