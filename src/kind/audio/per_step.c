@@ -307,24 +307,6 @@ static int per_step_reader_hold(struct per_step_reader *r, const struct bl_row *
     return BL_OK;
 }
 
-/* Reads the samples of a step, whose first one may lie outside the sound: out gets zeros where there is no sound. */
-static int per_step_reader_read_step(struct per_step_reader *r, const struct bl_row *row, int64_t first, uint8_t *out,
-                                     struct bl_error *e)
-{
-    int64_t samples = r->config->window, begin = first > 0 ? first : 0, last = first + samples;
-    int64_t end = last < row->length ? last : row->length;
-    if (begin >= end) {
-        memset(out, 0, (size_t)samples * r->size);
-        return BL_OK;
-    }
-    BL_TRY(per_step_reader_hold(r, row, begin, end, e));
-    size_t before = (size_t)(begin - first) * r->size, there = (size_t)(end - begin) * r->size;
-    memset(out, 0, before);
-    memcpy(out + before, r->held.data + (size_t)(begin - r->from) * r->size, there);
-    memset(out + before + there, 0, (size_t)samples * r->size - before - there);
-    return BL_OK;
-}
-
 /* Reads the column "lead" that the scan wrote. */
 static int per_step_row_lead(const struct bl_row *row, double *lead, struct bl_error *e)
 {
@@ -364,9 +346,20 @@ static int per_step_reader_piece(struct bl_reader *reader, const struct bl_reque
         goto out;
     for (int64_t i = 0; i < request->steps; i++) {
         double time = bl_kind_step_time(&config->step_rate, request->times, request->source_start, i);
-        code = per_step_reader_read_step(r, row, bl_steps_begin(&steps, time), request->out[0] + (size_t)i * bytes, e);
+        uint8_t *out = request->out[0] + (size_t)i * bytes;
+        int64_t first = bl_steps_begin(&steps, time), last = first + config->window;
+        int64_t begin = first > 0 ? first : 0, end = last < row->length ? last : row->length;
+        if (begin >= end) { /* there are zeros where there is no sound */
+            memset(out, 0, bytes);
+            continue;
+        }
+        code = per_step_reader_hold(r, row, begin, end, e);
         if (code)
             goto out;
+        size_t before = (size_t)(begin - first) * r->size, there = (size_t)(end - begin) * r->size;
+        memset(out, 0, before);
+        memcpy(out + before, r->held.data + (size_t)(begin - r->from) * r->size, there);
+        memset(out + before + there, 0, bytes - before - there);
     }
     if (request->source_start + request->steps == request->followed)
         code = per_step_reader_hold(r, row, row->length - 1, row->length, e);

@@ -234,39 +234,31 @@ static int reader_read(struct video_reader *reader, const struct bl_request *req
     return code;
 }
 
-/* Reads a piece on a worker of the pool. If the GPU's memory is not enough, it closes idle sessions and reads again. */
-static int reader_read_on_gpu(struct video_reader *reader, const struct bl_request *request, struct bl_note *note,
-                              struct bl_error *e)
-{
-    const struct bl_video_config *config = reader->tools.config;
-    size_t bytes = (size_t)reader->tools.size.width * (size_t)reader->tools.size.height * 3;
-    struct bl_error first = {0};
-    bool full = false;
-    BL_TRY(bl_gpu_pool_take(config->gpu_pool, bytes, &reader->tools.gpu, e));
-    int code = reader_read(reader, request, true, &full, note, &first);
-    if (full && bl_session_pool_evict(&reader->tools.gpu->sessions))
-        code = reader_read(reader, request, true, &full, note, e);
-    else if (code)
-        bl_error_pass(e, code, &first);
-    bl_gpu_pool_give(config->gpu_pool, reader->tools.gpu);
-    reader->tools.gpu = NULL;
-    if (code)
-        return code;
-    bl_error_memory_watch(); /* the driver may leave errno set although all went well */
-    return BL_OK;
-}
-
-/* Reads a piece, for struct bl_reader. */
+/* Reads a piece, for struct bl_reader: on the processor, or on a worker of the pool. If the GPU's memory is not enough,
+ * it closes idle sessions and reads again. */
 static int video_reader_piece(struct bl_reader *base, const struct bl_request *request, struct bl_note *note,
                               struct bl_error *e)
 {
     struct video_reader *reader = (struct video_reader *)base;
+    struct bl_piece_tools *tools = &reader->tools;
     enum bl_backend backend;
-    bool full;
-    BL_TRY(bl_backend_from_row(reader->tools.config, &request->row, &backend, e));
-    if (backend == BL_BACKEND_NVDEC)
-        return reader_read_on_gpu(reader, request, note, e);
-    return reader_read(reader, request, false, &full, note, e);
+    bool full = false;
+    BL_TRY(bl_backend_from_row(tools->config, &request->row, &backend, e));
+    if (backend == BL_BACKEND_CPU)
+        return reader_read(reader, request, false, &full, note, e);
+    struct bl_gpu_pool *pool = tools->config->gpu_pool;
+    struct bl_error first = {0};
+    BL_TRY(bl_gpu_pool_take(pool, (size_t)tools->size.width * (size_t)tools->size.height * 3, &tools->gpu, e));
+    int code = reader_read(reader, request, true, &full, note, &first);
+    if (full && bl_session_pool_evict(&tools->gpu->sessions))
+        code = reader_read(reader, request, true, &full, note, e);
+    else if (code)
+        bl_error_pass(e, code, &first);
+    bl_gpu_pool_give(pool, tools->gpu);
+    tools->gpu = NULL;
+    if (!code)
+        bl_error_memory_watch(); /* the driver may leave errno set although all went well */
+    return code;
 }
 
 static void video_reader_close(struct bl_reader *base)
