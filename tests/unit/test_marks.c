@@ -57,12 +57,12 @@ UNIT_TEST(points_are_met_by_the_same_samples_alone)
     for (size_t i = 0; i < COUNT(known); i++) {
         OWNED(bl_marks_free) struct bl_marks check = {.end = point.sample};
         add_frames(&check, known[i].first, known[i].behind, known[i].wrong);
-        ck_assert_int_eq(bl_sound_point_is_met(&point, &check), known[i].met);
+        ck_assert_int_eq(bl_sound_point_matches(&point, &check), known[i].met);
     }
     bl_sound_point_make(&point, &marks, 1045, 1050);
     ck_assert_int_eq(point.end, 1050);
     bl_marks_free(&marks);
-    ck_assert(!bl_sound_point_is_met(&point, &marks));
+    ck_assert(!bl_sound_point_matches(&point, &marks));
     bl_sound_point_make(&point, &marks, 5, 10);
     ck_assert_int_eq(point.end, 0);
 }

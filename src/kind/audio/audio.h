@@ -11,16 +11,15 @@
 
 /* --- audio kind --------------------------------------------------------------------------------------------------- */
 
-/* The sound of any file of a format in media/allowlist.h. Steps are samples, or frames of features. */
+/* The kind reads the sound of any file of a format in media/allowlist.h. Steps are samples, or frames of features. */
 
 extern const struct bl_kind bl_kind_audio;
 
 /* --- wave header -------------------------------------------------------------------------------------------------- */
 
-/* The header of a WAV file that is written: RIFF, or RF64 (EBU Tech 3306) from 4 GiB on. */
-
 #define BL_WAVE_HEADER_MAX 96 /* bytes */
 
+/* The properties of the samples that follow the header of a WAV file. */
 struct bl_wave_header {
     enum bl_dtype dtype; /* BL_I16 or BL_F32 */
     int64_t rate;        /* samples a second, in each channel */
@@ -28,7 +27,8 @@ struct bl_wave_header {
     int64_t samples; /* in each channel */
 };
 
-/* Formats all that lies before the samples, and sets *size. BL_EUSAGE: WAV has no such samples, rate or channels. */
+/* Formats the header of a WAV file, up to the first sample, and sets *size to its bytes. It is RIFF, or RF64 (EBU Tech
+ * 3306) from 4 GiB on. BL_EUSAGE: WAV has no such samples, rate or channels. */
 int bl_wave_header_format(const struct bl_wave_header *header, char out[BL_WAVE_HEADER_MAX], size_t *size,
                           struct bl_error *e);
 

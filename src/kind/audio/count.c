@@ -147,15 +147,6 @@ static double demux_declared_seconds(const struct bl_demux *d)
     return d->format->duration > 0 ? (double)d->format->duration / AV_TIME_BASE : 0;
 }
 
-/* Returns whether the container's lists of packets, and the file's size, say that some packets are missing. */
-static bool decoder_is_truncated(const struct bl_audio_decoder *s)
-{
-    const struct bl_demux *d = &s->demux;
-    if (d->stream->nb_frames > 0 && bl_demux_is_mov(d))
-        return d->stream->nb_frames > s->packets && bl_truncation_detect(d);
-    return bl_demux_is_matroska(d) && bl_truncation_detect(d);
-}
-
 /* Returns the samples that the header counts; 0: the count is not known to the sample. It is known for FLAC, where
  * libav joins the packets around damage without an error, and for a file that ends within a sample. */
 static int64_t decoder_declared_samples(const struct bl_audio_decoder *s)
@@ -175,12 +166,13 @@ static void info_add_damage(struct bl_audio_info *info, const struct bl_audio_de
     double declared = demux_declared_seconds(d);
     struct bl_wave wave = {0};
     char frames[BL_PLURAL_SIZE];
+    int64_t listed = bl_demux_is_mov(d) ? d->stream->nb_frames : 0; /* packets, by the container's lists */
     bool is_wave = wave_read(d, &wave), by_duration = !bl_demux_is_mov(d) && d->format->nb_streams == 1 && !wave.open &&
                                                       declared > c->seconds + END_TOLERANCE;
     if (is_wave && !wave.open && wave.claimed > wave.present)
         ADD_REASON(info, "truncated: header claims %" PRId64 " bytes of samples, %" PRId64 " are there", wave.claimed,
                    wave.present);
-    else if (by_duration || decoder_is_truncated(s))
+    else if (by_duration || ((listed > 0 ? listed > s->packets : bl_demux_is_matroska(d)) && bl_truncation_detect(d)))
         ADD_REASON(info, "truncated: header says %.1f s, %.1f s are there", declared, c->seconds);
     else if (s->errors)
         ADD_REASON(info, "damaged: %" PRId64 " of %" PRId64 " packets do not decode", s->errors, s->packets);

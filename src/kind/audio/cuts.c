@@ -118,21 +118,28 @@ static bool cuts_path_is_missing(const struct cut_counter *c)
     return access(c->list.path.open_path.data, F_OK) != 0;
 }
 
-/* Counts the samples of the cut at the wanted rate. A fault of the recording becomes a reason of the row where it may
- * lie within the cut. BL_EDATA: the cut has no samples, or its channels cannot be used. */
-static int cuts_count_samples(struct cut_counter *c, const struct bl_audio_info *info, const struct bl_cut *cut,
-                              int64_t *samples, struct bl_error *e)
+/* Fills in the members of a valid line's row that come from its recording. A fault of the recording becomes a reason of
+ * the row where it may lie within the cut. BL_EDATA: the recording is unusable, the cut has no samples, or its channels
+ * cannot be used. */
+static int cuts_fill_row(struct cut_counter *c, const struct bl_cut *cut, struct bl_row *row, struct bl_error *e)
 {
-    int64_t begin, end;
+    const struct bl_recording *recording;
+    BL_TRY(recordings_find(&c->recordings, c->config, c->list.env, c->list.path.open_path.data, &recording, e));
+    const struct bl_audio_info *info = &recording->info;
+    row->bytes = recording->bytes;
+    row->content = recording->content;
+    row->stream = info->stream;
+    if (recording->code)
+        return bl_error_set(e, BL_EDATA, "%s", recording->reason);
     BL_TRY(bl_audio_check_channels(c->config, info, cut->channel, e));
     if (info->decoded < 0 && (!bl_cut_is_whole(cut) || cut->channel >= 0))
         return bl_error_set(e, BL_EDATA, "of a recording that %s no part can be taken", info->reason);
     if (bl_cut_is_whole(cut)) {
-        *samples = info->samples;
         if (*info->reason)
             BL_LIST_REASON(&c->list, "%s", info->reason);
-        return BL_OK;
+        return bl_audio_count_steps(c->config, info->samples, &row->length, e);
     }
+    int64_t begin, end;
     bl_cut_range(cut, info->rate, &begin, &end);
     double seconds = (double)info->decoded / info->rate;
     if (begin >= info->decoded)
@@ -149,22 +156,7 @@ static int cuts_count_samples(struct cut_counter *c, const struct bl_audio_info 
     if (*info->reason && (damaged || odd))
         BL_LIST_REASON(&c->list, "the recording: %s", info->reason);
     end = end > info->decoded ? info->decoded : end;
-    *samples = bl_mix_length(end - begin, info->rate, (int)c->config->rate);
-    return BL_OK;
-}
-
-/* Fills in the members of a valid line's row that come from its recording. BL_EDATA: unusable. */
-static int cuts_fill_row(struct cut_counter *c, const struct bl_cut *cut, struct bl_row *row, struct bl_error *e)
-{
-    const struct bl_recording *recording;
-    int64_t samples = 0;
-    BL_TRY(recordings_find(&c->recordings, c->config, c->list.env, c->list.path.open_path.data, &recording, e));
-    row->bytes = recording->bytes;
-    row->content = recording->content;
-    row->stream = recording->info.stream;
-    if (recording->code)
-        return bl_error_set(e, BL_EDATA, "%s", recording->reason);
-    BL_TRY(cuts_count_samples(c, &recording->info, cut, &samples, e));
+    int64_t samples = bl_mix_length(end - begin, info->rate, (int)c->config->rate);
     return bl_audio_count_steps(c->config, samples, &row->length, e);
 }
 

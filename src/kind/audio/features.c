@@ -372,30 +372,6 @@ int64_t bl_features_frames(const struct bl_features_spec *spec, int64_t samples)
     return (samples + shift / 2) / shift;
 }
 
-/* Allocates and fills the window, the filters and the room for values. The caller closes f after a failure. */
-static int features_make_tables(struct bl_features *f, struct bl_error *e)
-{
-    const struct bl_features_spec *spec = &f->spec;
-    /* Whisper's FFT has the window's length, Kaldi's the next power of two. */
-    int fft = spec->whisper ? f->window : 2, period = spec->whisper ? f->window : f->window - 1;
-    while (fft < f->window)
-        fft *= 2;
-    int code = bl_spectrum_open(&f->spectrum, f->window, fft, !spec->whisper, e);
-    f->edge = calloc((size_t)f->window + PADDING, sizeof *f->edge);
-    f->values = calloc((size_t)spec->mels + PADDING, sizeof *f->values);
-    if (code || !f->edge || !f->values)
-        return bl_error_memory(e);
-    /* The shape is Hann's window; Kaldi's "povey" window is its 0.85th power. */
-    for (int i = 0; i < f->window; i++) {
-        double hann = 0.5 - 0.5 * bl_elementary_cos((double)i / period);
-        bool povey = !spec->whisper && hann > 0;
-        f->spectrum.shape[i] = (float)(povey ? bl_elementary_exp(0.85 * bl_elementary_log(hann)) : hann);
-    }
-    if (spec->whisper)
-        return bl_mel_slaney(&f->mel, spec->mels, fft, spec->rate, e);
-    return bl_mel_kaldi(&f->mel, spec->mels, fft, spec->rate, LOW, spec_high(spec), e);
-}
-
 int bl_features_open(struct bl_features **out, const struct bl_features_spec *spec, struct bl_error *e)
 {
     struct bl_features *f = calloc(1, sizeof *f);
@@ -405,7 +381,27 @@ int bl_features_open(struct bl_features **out, const struct bl_features_spec *sp
     f->window = spec_window(spec);
     f->shift = spec_shift(spec);
     f->lead = spec->whisper ? f->window / 2 : spec->snip ? 0 : f->window / 2 - f->shift / 2;
-    int code = features_make_tables(f, e);
+    /* Whisper's FFT has the window's length, Kaldi's the next power of two. */
+    int fft = spec->whisper ? f->window : 2, period = spec->whisper ? f->window : f->window - 1;
+    while (fft < f->window)
+        fft *= 2;
+    int code = bl_spectrum_open(&f->spectrum, f->window, fft, !spec->whisper, e);
+    f->edge = calloc((size_t)f->window + PADDING, sizeof *f->edge);
+    f->values = calloc((size_t)spec->mels + PADDING, sizeof *f->values);
+    if (code || !f->edge || !f->values) {
+        bl_features_close(f);
+        return bl_error_memory(e);
+    }
+    /* The shape is Hann's window; Kaldi's "povey" window is its 0.85th power. */
+    for (int i = 0; i < f->window; i++) {
+        double hann = 0.5 - 0.5 * bl_elementary_cos((double)i / period);
+        bool povey = !spec->whisper && hann > 0;
+        f->spectrum.shape[i] = (float)(povey ? bl_elementary_exp(0.85 * bl_elementary_log(hann)) : hann);
+    }
+    if (spec->whisper)
+        code = bl_mel_slaney(&f->mel, spec->mels, fft, spec->rate, e);
+    else
+        code = bl_mel_kaldi(&f->mel, spec->mels, fft, spec->rate, LOW, spec_high(spec), e);
     if (code) {
         bl_features_close(f);
         return code;

@@ -1,7 +1,7 @@
-/* Features of speech in frames of 10 ms: Whisper's log-mel and Kaldi's filter bank, of one channel of samples in -1
- * to 1.
+/* Computes features of speech in frames of 10 ms: Whisper's log-mel and Kaldi's filter bank, of one channel of samples
+ * in -1 to 1.
  *
- * Arithmetic is in float, in one order, so that the numbers do not depend on the processor. */
+ * All arithmetic is in float, in one order, so that the numbers do not depend on the processor. */
 #ifndef BL_FEATURES_H
 #define BL_FEATURES_H
 
@@ -17,13 +17,13 @@
 /* Functions for tables, made of additions, multiplications and divisions alone: those of the C library differ in the
  * last bit from processor to processor. The error is below 1e-13, far less than a float resolves. */
 
-/* The natural logarithm of a positive normal number. */
+/* Returns the natural logarithm of a positive normal number. */
 double bl_elementary_log(double x);
 
-/* e^x, for |x| up to 700. */
+/* Returns e^x, for |x| up to 700. */
 double bl_elementary_exp(double x);
 
-/* The cosine of an angle in turns, at least 0: 0.25 is a right angle. */
+/* Returns the cosine of an angle in turns, at least 0: 0.25 is a right angle. */
 double bl_elementary_cos(double turns);
 
 /* --- power spectrum ----------------------------------------------------------------------------------------------- */
@@ -33,73 +33,79 @@ double bl_elementary_cos(double turns);
  * Four values at a time (lanes.h), in one order and without fused multiplication: every processor gives the same. */
 
 struct bl_spectrum {
-    int window, fft;    /* samples; fft is even and at least as long */
-    bool preemphasized; /* the mean removed, preemphasis applied before */
-    float *shape;       /* of the window; the caller fills it in */
-    float *centred;     /* the window without its mean, after a copy of its first value */
-    float *cosine, *sine;
-    kiss_fft_cfg plan; /* of half as many complex samples */
-    float *in;
-    kiss_fft_cpx *bin;
-    float *power; /* fft / 2 + 1, and BL_LANES zeros */
+    int window, fft;      /* samples; fft is even and at least as long as the window */
+    bool preemphasized;   /* the mean is removed and preemphasis applied before the FFT */
+    float *shape;         /* [window] factors of the samples; the caller fills it in */
+    float *centred;       /* [1 + window] the samples without their mean, after a copy of the first one */
+    float *cosine, *sine; /* [fft / 2 + 1] of k / fft turns */
+    kiss_fft_cfg plan;    /* for fft / 2 complex samples */
+    float *in;            /* [fft] the input of the FFT; zeros behind the window */
+    kiss_fft_cpx *bin;    /* [fft / 2 + 1] its output, with room for lanes at both ends */
+    float *power;         /* [fft / 2 + 1] the result, and BL_LANES zeros */
 };
 
-/* After a failure, too, bl_spectrum_close frees what is there. */
+/* Allocates the arrays and computes the tables. Call bl_spectrum_close after a failure, too. BL_EFAIL: out of memory.
+ */
 int bl_spectrum_open(struct bl_spectrum *s, int window, int fft, bool preemphasized, struct bl_error *e);
 void bl_spectrum_close(struct bl_spectrum *s);
 
-/* Computes s->power of a window of samples. Up to whole lanes more are read, which may be any finite numbers. */
+/* Computes s->power of a window of samples. It reads up to three floats more, so that it can take all samples in lanes;
+ * these may be any finite numbers. */
 void bl_spectrum_compute(struct bl_spectrum *s, const float *samples);
 
 /* Replaces each value by scale * ln(max(value, min)); NaN counts as min, a normal positive number. count is rounded up
- * to a multiple of BL_LANES. Returns the maximum. The error is below 1e-7, beside rounding to a float. */
+ * to a multiple of BL_LANES. Returns the maximum of the results. The error is below 1e-7, beside rounding to a float.
+ */
 float bl_spectrum_log(float *value, int count, float min, float scale);
 
 /* --- mel filters -------------------------------------------------------------------------------------------------- */
 
-/* Triangles over the bins of a power spectrum. */
+/* A mel filter is a triangle over the bins of a power spectrum. */
 
-/* One filter: weights of count bins from first on. */
 struct bl_mel_filter {
-    int first, count;
-    float *weight;
+    int first, count; /* the bins with weights other than 0 */
+    float *weight;    /* [count], within the weights of struct bl_mel */
 };
 
 struct bl_mel {
-    int filters, bins; /* bins: fft / 2 + 1 */
-    int row;           /* floats from one filter's weights to the next's in weights */
-    struct bl_mel_filter *filter;
-    float *weights; /* of all filters */
+    int filters, bins;            /* bins: fft / 2 + 1 */
+    int row;                      /* floats from one filter's row of weights to the next one's */
+    struct bl_mel_filter *filter; /* [filters], owned */
+    float *weights;               /* [filters, row], owned */
 };
 
-/* Slaney's scale (linear below 1 kHz), triangles of area 1, from 0 Hz to half the rate. Source: librosa's default. */
+/* Both functions make filters for a spectrum of fft samples at this rate, in Hz. BL_EFAIL: out of memory; *m needs no
+ * free then.
+ *
+ * Slaney's scale is linear below 1 kHz; its triangles have the area 1, and lie from 0 Hz to half the rate. Source:
+ * librosa's default. */
 int bl_mel_slaney(struct bl_mel *m, int filters, int fft, int rate, struct bl_error *e);
 
-/* Kaldi's scale, 1127 ln(1 + f / 700), triangles of height 1 on that scale, from low to high Hz. */
+/* Kaldi's scale is 1127 ln(1 + f / 700); its triangles have the height 1 on that scale, and lie from low to high Hz. */
 int bl_mel_kaldi(struct bl_mel *m, int filters, int fft, int rate, double low, double high, struct bl_error *e);
 
 void bl_mel_free(struct bl_mel *m);
 
-/* out[f] is the weighted sum of power by filter f. power: bins floats, then BL_LANES zeros. out: room for filters,
- * rounded up to a multiple of BL_LANES. */
+/* Sets out[f] to the sum of power weighted by filter f. power has bins floats, then BL_LANES zeros. out has room for
+ * filters, rounded up to a multiple of BL_LANES. */
 void bl_mel_apply(const struct bl_mel *m, const float *power, float *out);
 
 /* --- features ----------------------------------------------------------------------------------------------------- */
 
-/* whisperN (80, 128): 400 samples every 160 at 16 kHz, centred, the ends reflected, the last frame left out; periodic
- * Hann; power; Slaney's mel filters; log10 of at least 1e-10, at least the utterance's maximum less 8, plus 4, over 4.
- * Source: OpenAI's whisper/audio.py.
+/* whisperN (80, 128) takes 400 samples every 160 at 16 kHz, around each frame's centre, with reflected ends, and leaves
+ * the last frame out. The steps are: a periodic Hann window; power; Slaney's mel filters; log10 of at least 1e-10; at
+ * least the utterance's maximum less 8; plus 4, divided by 4. Source: OpenAI's whisper/audio.py.
  *
- * fbankN: 25 ms every 10 ms; the mean removed, preemphasis 0.97, symmetric Hann^0.85, FFT of the next power of two;
- * power; triangles on Kaldi's mel scale from 20 Hz; natural log of at least FLT_EPSILON. Frames lie on the whole
- * utterance with mirrored ends, (n + 80) / 160 of them at 16 kHz, or with snip only where they fit, 1 + (n - 400) /
- * 160. Source: Kaldi's feature-fbank, feature-window. */
+ * fbankN takes 25 ms every 10 ms. The steps are: subtract the mean; preemphasis of 0.97; a symmetric Hann window to the
+ * power of 0.85; FFT of the next power of two; power; triangles on Kaldi's mel scale from 20 Hz; natural log of at
+ * least FLT_EPSILON. Frames cover the utterance with mirrored ends, (n + 80) / 160 of them at 16 kHz, or with snip only
+ * where they fit, 1 + (n - 400) / 160. Source: Kaldi's feature-fbank, feature-window. */
 
 struct bl_features_spec {
-    bool whisper;
-    int mels, rate;
-    int high; /* Hz; 0 or less: counted from half the rate */
-    bool snip;
+    bool whisper;   /* Whisper's features, otherwise Kaldi's */
+    int mels, rate; /* mels: values of a frame; rate: Hz */
+    int high;       /* the upper end of Kaldi's filters, Hz; 0 or less: relative to half the rate */
+    bool snip;      /* Kaldi: only frames with a complete window */
 };
 
 /* Parses "whisper80", "whisper128", "fbank1" to "fbank512"; sets whisper and mels. BL_EUSAGE. */
@@ -108,10 +114,10 @@ int bl_features_parse(const char *text, struct bl_features_spec *spec, struct bl
 /* Checks rate and high. BL_EUSAGE. */
 int bl_features_check(const struct bl_features_spec *spec, struct bl_error *e);
 
-/* Frames that so many samples give. */
+/* Returns the number of frames that so many samples give. */
 int64_t bl_features_frames(const struct bl_features_spec *spec, int64_t samples);
 
-struct bl_features; /* windows, filters, FFT: of one worker */
+struct bl_features; /* the window, filters and FFT of one worker */
 
 int bl_features_open(struct bl_features **f, const struct bl_features_spec *spec, struct bl_error *e);
 void bl_features_close(struct bl_features *f);

@@ -61,27 +61,6 @@ int64_t bl_gaps_events(const struct bl_gaps *t)
     return t->gaps + t->overlaps + t->jumps;
 }
 
-/* Notes a delay beyond the limit, in samples, negative where the frame comes too early. Returns how many samples of
- * silence are missing now; what is too much is cut from this frame and the next ones. */
-static int64_t gaps_follow(struct bl_gaps *t, const AVFrame *frame, int64_t delay)
-{
-    int64_t rate = frame->sample_rate;
-    if (delay > BL_GAPS_AHEAD * rate || delay < -BL_GAPS_BACK * rate) {
-        t->jumps++;
-        t->anchor = frame->pts;
-        t->counted = 0;
-        return 0;
-    }
-    if (delay > 0) {
-        t->gaps++;
-        t->filled += (double)delay / (double)rate;
-        return delay;
-    }
-    t->overlaps++;
-    t->cutting = -delay;
-    return 0;
-}
-
 int64_t bl_gaps_place(struct bl_gaps *t, const AVFrame *frame)
 {
     int rate = frame->sample_rate, samples = frame->nb_samples;
@@ -98,19 +77,30 @@ int64_t bl_gaps_place(struct bl_gaps *t, const AVFrame *frame)
         t->anchor = frame->pts;
         t->counted = 0;
     }
-    int64_t delay = 0, limit = av_rescale(rate, t->limit.num, t->limit.den), place = 0;
+    int64_t delay = 0, limit = av_rescale(rate, t->limit.num, t->limit.den), missing = 0;
     if (known) {
         int64_t at = av_rescale_q(av_sat_sub64(frame->pts, t->anchor), t->base, (AVRational){1, rate});
         delay = at == INT64_MIN ? INT64_MAX : av_sat_sub64(at, t->counted); /* av_rescale_q reports an overflow so */
         delay = t->cutting ? av_sat_add64(delay, t->cutting) : delay;       /* that part is known already */
     }
-    if (delay > limit || delay < -limit)
-        place = gaps_follow(t, frame, delay);
+    bool late = delay > limit, early = delay < -limit;
+    if ((late && delay > BL_GAPS_AHEAD * (int64_t)rate) || (early && delay < -BL_GAPS_BACK * (int64_t)rate)) {
+        t->jumps++;
+        t->anchor = frame->pts;
+        t->counted = 0;
+    } else if (late) {
+        t->gaps++;
+        t->filled += (double)delay / rate;
+        missing = delay;
+    } else if (early) {
+        t->overlaps++;
+        t->cutting = -delay; /* from this frame and the next ones */
+    }
     int64_t cut = t->cutting < samples ? t->cutting : samples;
     t->cutting -= cut;
     t->cut += (double)cut / rate;
-    t->counted += place + samples - cut;
-    return place > 0 ? place : -cut;
+    t->counted += missing + samples - cut;
+    return missing > 0 ? missing : -cut;
 }
 
 /* --- marks -------------------------------------------------------------------------------------------------------- */
@@ -189,7 +179,7 @@ void bl_sound_point_make(struct bl_sound_point *point, const struct bl_marks *m,
                                      .hash = marks_hash(m, first, behind)};
 }
 
-bool bl_sound_point_is_met(const struct bl_sound_point *point, struct bl_marks *m)
+bool bl_sound_point_matches(const struct bl_sound_point *point, struct bl_marks *m)
 {
     bl_marks_end(m);
     return m->count && m->mark[0].sample == point->sample && m->end == point->end &&

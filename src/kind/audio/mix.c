@@ -32,23 +32,17 @@ int bl_resampler_reach(const struct bl_resampler *r, int from)
     return taps * (ratio + 1);
 }
 
-/* Begins a signal. A context for the same rate is used again, as its filter takes long to compute. */
-static int swr_begin(struct bl_resampler *r, int from, struct bl_error *e)
+/* Makes a context of swresample that is not initialized yet, in place of *swr. The factors with which it mixes add up
+ * to at most 1, as for integers: by default floats have no such limit. */
+static int swr_make(SwrContext **swr, AVChannelLayout *to, enum AVSampleFormat to_format, int to_rate,
+                    AVChannelLayout *from, enum AVSampleFormat from_format, int from_rate, struct bl_error *e)
 {
-    if (r->from != from) {
-        AVChannelLayout layout;
-        av_channel_layout_default(&layout, r->channels);
-        swr_free(&r->swr);
-        if (swr_alloc_set_opts2(&r->swr, &layout, r->floats ? AV_SAMPLE_FMT_FLT : AV_SAMPLE_FMT_S16, r->to, &layout,
-                                AV_SAMPLE_FMT_FLT, from, 0, NULL) < 0 ||
-            av_opt_set_sample_fmt(r->swr, "internal_sample_fmt", AV_SAMPLE_FMT_FLTP, 0) < 0 ||
-            av_opt_set_double(r->swr, "rematrix_maxval", 1.0, 0) < 0)
-            return bl_error_memory(e);
-    }
-    int code = swr_init(r->swr); /* resets it, and keeps the filter */
-    if (code == AVERROR(ENOMEM))
+    swr_free(swr);
+    if (swr_alloc_set_opts2(swr, to, to_format, to_rate, from, from_format, from_rate, 0, NULL) < 0 ||
+        av_opt_set_sample_fmt(*swr, "internal_sample_fmt", AV_SAMPLE_FMT_FLTP, 0) < 0 ||
+        av_opt_set_double(*swr, "rematrix_maxval", 1.0, 0) < 0)
         return bl_error_memory(e);
-    return code < 0 ? bl_error_set(e, BL_EDATA, "its rate cannot be changed") : BL_OK;
+    return BL_OK;
 }
 
 /* Appends the output for so many samples. Only a lack of memory makes libswresample fail here. */
@@ -65,40 +59,6 @@ static int swr_push(struct bl_resampler *r, const float *in, int count, struct b
     r->emitted += got;
     out->size += (size_t)got * r->step_bytes;
     return BL_OK;
-}
-
-/* Ends a signal: the mirror image of the last samples stands for those that would follow. */
-static int swr_end(struct bl_resampler *r, const float *tail, int count, int64_t length, struct bl_buffer *out,
-                   struct bl_error *e)
-{
-    int wide = bl_resampler_reach(r, r->from), channels = r->channels;
-    float *mirror = malloc((size_t)wide * (size_t)channels * sizeof *mirror);
-    if (!mirror)
-        return bl_error_memory(e);
-    for (int i = 0; i < wide; i++) {
-        int phase = i % (2 * count), back = phase < count ? count - 1 - phase : phase - count;
-        memcpy(mirror + i * channels, tail + back * channels, (size_t)channels * sizeof *mirror);
-    }
-    int code = BL_OK;
-    while (!code && r->emitted < length)
-        code = swr_push(r, mirror, wide, out, e);
-    free(mirror);
-    return code;
-}
-
-/* Begins a signal; see struct bl_resampler for the quality. */
-static int sox_begin(struct bl_resampler *r, int from, struct bl_error *e)
-{
-    soxr_io_spec_t io = soxr_io_spec(SOXR_FLOAT32_I, r->floats ? SOXR_FLOAT32_I : SOXR_INT16_I);
-    soxr_quality_spec_t quality = soxr_quality_spec(SOXR_HQ, SOXR_ROLLOFF_NONE | SOXR_HI_PREC_CLOCK);
-    soxr_runtime_spec_t runtime = soxr_runtime_spec(1);
-    io.flags |= SOXR_NO_DITHER;
-    if (r->from == from)
-        return soxr_clear(r->soxr) ? bl_error_memory(e) : BL_OK;
-    soxr_delete(r->soxr);
-    soxr_error_t fault;
-    r->soxr = soxr_create(from, r->to, (unsigned)r->channels, &fault, &io, &quality, &runtime);
-    return r->soxr ? BL_OK : bl_error_memory(e); /* rates and channels are within its bounds */
 }
 
 /* Appends the output for so many samples; in NULL: for the end of the signal. soxr is asked until it leaves a portion
@@ -119,27 +79,38 @@ static int sox_push(struct bl_resampler *r, const float *in, size_t count, struc
     return BL_OK;
 }
 
-/* Ends a signal. soxr gives as many samples as the nearest whole number of the exact length, and bl_mix_length rounds
- * up: a few zeros behind the signal make up for the difference. */
-static int sox_end(struct bl_resampler *r, int64_t length, struct bl_buffer *out, struct bl_error *e)
-{
-    if (r->emitted >= length)
-        return BL_OK;
-    size_t zeros = (size_t)(r->from / r->to) + 1;
-    float *silence = calloc(zeros * (size_t)r->channels, sizeof *silence);
-    if (!silence)
-        return bl_error_memory(e);
-    int code = sox_push(r, silence, zeros, out, e);
-    free(silence);
-    return code ? code : sox_push(r, NULL, 0, out, e);
-}
-
 int bl_resampler_begin(struct bl_resampler *r, int from, struct bl_error *e)
 {
+    bool again = r->from == from; /* the contexts for this rate are kept: their filters take long to compute */
     r->emitted = 0;
-    int code = r->engine == BL_RESAMPLER_SWR ? swr_begin(r, from, e) : sox_begin(r, from, e);
-    r->from = code ? 0 : from;
-    return code;
+    r->from = 0; /* in case of an error */
+    if (r->engine == BL_RESAMPLER_SOXR && again && soxr_clear(r->soxr))
+        return bl_error_memory(e);
+    if (r->engine == BL_RESAMPLER_SOXR && !again) {
+        soxr_io_spec_t io = soxr_io_spec(SOXR_FLOAT32_I, r->floats ? SOXR_FLOAT32_I : SOXR_INT16_I);
+        soxr_quality_spec_t quality = soxr_quality_spec(SOXR_HQ, SOXR_ROLLOFF_NONE | SOXR_HI_PREC_CLOCK);
+        soxr_runtime_spec_t runtime = soxr_runtime_spec(1);
+        soxr_error_t fault;
+        io.flags |= SOXR_NO_DITHER;
+        soxr_delete(r->soxr);
+        r->soxr = soxr_create(from, r->to, (unsigned)r->channels, &fault, &io, &quality, &runtime);
+        if (!r->soxr)
+            return bl_error_memory(e); /* rates and channels are within its bounds */
+    }
+    if (r->engine == BL_RESAMPLER_SWR) {
+        AVChannelLayout layout;
+        av_channel_layout_default(&layout, r->channels);
+        if (!again) {
+            BL_TRY(swr_make(&r->swr, &layout, r->floats ? AV_SAMPLE_FMT_FLT : AV_SAMPLE_FMT_S16, r->to, &layout,
+                            AV_SAMPLE_FMT_FLT, from, e));
+        }
+        int code = swr_init(r->swr); /* resets it, and keeps the filter */
+        if (code < 0)
+            return code == AVERROR(ENOMEM) ? bl_error_memory(e)
+                                           : bl_error_set(e, BL_EDATA, "its rate cannot be changed");
+    }
+    r->from = from;
+    return BL_OK;
 }
 
 int bl_resampler_push(struct bl_resampler *r, const float *in, int count, struct bl_buffer *out, struct bl_error *e)
@@ -150,7 +121,28 @@ int bl_resampler_push(struct bl_resampler *r, const float *in, int count, struct
 int bl_resampler_end(struct bl_resampler *r, const float *tail, int count, int64_t length, struct bl_buffer *out,
                      struct bl_error *e)
 {
-    int code = r->engine == BL_RESAMPLER_SWR ? swr_end(r, tail, count, length, out, e) : sox_end(r, length, out, e);
+    int channels = r->channels, code = BL_OK;
+    if (r->emitted < length) {
+        /* The mirror image of the last samples stands for those that would follow in swresample. soxr gives as many
+         * samples as the nearest whole number of the exact length, and bl_mix_length rounds up: a few zeros behind the
+         * signal make up for the difference. */
+        bool mirrored = r->engine == BL_RESAMPLER_SWR;
+        int more = mirrored ? bl_resampler_reach(r, r->from) : r->from / r->to + 1;
+        float *behind = calloc((size_t)more * (size_t)channels, sizeof *behind);
+        if (!behind)
+            return bl_error_memory(e);
+        for (int i = 0; mirrored && i < more; i++) {
+            int phase = i % (2 * count), back = phase < count ? count - 1 - phase : phase - count;
+            memcpy(behind + i * channels, tail + back * channels, (size_t)channels * sizeof *behind);
+        }
+        while (mirrored && !code && r->emitted < length)
+            code = swr_push(r, behind, more, out, e);
+        if (!mirrored)
+            code = sox_push(r, behind, (size_t)more, out, e);
+        if (!mirrored && !code)
+            code = sox_push(r, NULL, 0, out, e);
+        free(behind);
+    }
     int64_t over = r->emitted - length;
     if (over > 0)
         out->size -= (size_t)over * r->step_bytes;
@@ -198,13 +190,8 @@ void bl_mix_begin(struct bl_mix *m)
 /* Allocates a mixer of these layouts, whose output is the result or floats for the resampler. It is not initialized. */
 static int mixer_alloc(struct bl_mix *m, AVChannelLayout *to, AVChannelLayout *from, int format, struct bl_error *e)
 {
-    swr_free(&m->mixer);
-    if (swr_alloc_set_opts2(&m->mixer, to, m->direct ? m->output : AV_SAMPLE_FMT_FLT, m->rate, from,
-                            (enum AVSampleFormat)format, m->rate, 0, NULL) < 0 ||
-        av_opt_set_sample_fmt(m->mixer, "internal_sample_fmt", AV_SAMPLE_FMT_FLTP, 0) < 0 ||
-        av_opt_set_double(m->mixer, "rematrix_maxval", 1.0, 0) < 0)
-        return bl_error_memory(e);
-    return BL_OK;
+    return swr_make(&m->mixer, to, m->direct ? m->output : AV_SAMPLE_FMT_FLT, m->rate, from,
+                    (enum AVSampleFormat)format, m->rate, e);
 }
 
 /* Sets a layout that has as many channels, whatever their names: for mixing that does not depend on layouts. */

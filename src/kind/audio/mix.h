@@ -1,6 +1,7 @@
 /* Turns decoded frames into the samples that are packed: mixes their channels, then changes their rate, in float.
  *
- * The result does not depend on how samples are divided into frames. n samples give ceil(n * rate / source rate). */
+ * The result does not depend on how samples are divided into frames. n samples give ceil(n * rate / source rate): for
+ * example, 441 samples at 44,100 Hz give 160 at 16,000 Hz, and 442 give 161. */
 #ifndef BL_KIND_AUDIO_MIX_H
 #define BL_KIND_AUDIO_MIX_H
 
@@ -15,93 +16,97 @@
 
 /* --- resampler ---------------------------------------------------------------------------------------------------- */
 
-/* Changes the rate of mixed samples by soxr or by libswresample, in float.
+/* A resampler changes the rate of mixed samples by soxr or by libswresample, in float.
  *
- * soxr: its quality for 20 bits without a roll-off, in single precision. That code is the same on every x86-64 (SSE2)
- * and every AArch64. Its double precision is not: on a processor with AVX it gives other bytes
- * (bl_media_set_environment). Before the first and after the last sample lie zeros.
+ * soxr runs with its quality for 20 bits without a roll-off, in single precision. That code is the same on every x86-64
+ * (SSE2) and every AArch64. Its double precision is not: on a processor with AVX it gives other bytes
+ * (bl_media_set_environment). It extends the signal with zeros at both ends.
  *
- * swresample: its own filter of 32 taps, 1 dB down at 0.45 of the lower rate. At either end lies the mirror image. */
+ * swresample runs with its own filter of 32 taps, which is 1 dB down at 0.45 of the lower rate. The mirror image
+ * extends the signal at both ends. */
 
 enum bl_resampler_engine { BL_RESAMPLER_SOXR, BL_RESAMPLER_SWR };
 
+/* Initialize it with zeros, then set the first five members. */
 struct bl_resampler {
     enum bl_resampler_engine engine;
-    int to, channels;
-    bool floats; /* the output is F32, else I16 */
-    size_t step_bytes;
-    int from; /* what the contexts are for; 0: there are none */
-    struct SwrContext *swr;
+    int to, channels;       /* to: Hz */
+    bool floats;            /* the output is F32, otherwise I16 */
+    size_t step_bytes;      /* of an output sample of all channels */
+    int from;               /* Hz, the rate for which a context was made; 0: there is none */
+    struct SwrContext *swr; /* one of these two, by the engine; the resampler owns it */
     struct soxr *soxr;
-    int64_t emitted; /* samples since the beginning */
+    int64_t emitted; /* samples of each channel since bl_resampler_begin */
 };
 
-/* Start from {0}, with engine, to, channels, floats and step_bytes set. */
 void bl_resampler_free(struct bl_resampler *r);
 
-/* Begins a signal at the rate `from`. BL_EDATA: it cannot be changed to the other one. */
+/* Begins a signal at the rate `from`, in Hz. BL_EDATA: swresample cannot change that rate; BL_EFAIL: out of memory. */
 int bl_resampler_begin(struct bl_resampler *r, int from, struct bl_error *e);
 
-/* Appends what so many further samples, interleaved, give to out. */
+/* Takes count further samples, interleaved, and appends the output that they complete. BL_EFAIL: out of memory. */
 int bl_resampler_push(struct bl_resampler *r, const float *in, int count, struct bl_buffer *out, struct bl_error *e);
 
-/* Ends the signal: appends what is left of so many samples in all. tail: its last samples, at least one, and as many as
- * bl_resampler_reach or all. */
+/* Ends the signal: appends the rest of its output, which then has `length` samples. tail has its last count samples: at
+ * least one, and bl_resampler_reach of them, or all if there are fewer. */
 int bl_resampler_end(struct bl_resampler *r, const float *tail, int count, int64_t length, struct bl_buffer *out,
                      struct bl_error *e);
 
-/* At least as many samples as swresample's filter reaches to either side, at this rate. */
+/* Returns a number of samples, at the rate `from`, that is not below the reach of swresample's filter to either side.
+ */
 int bl_resampler_reach(const struct bl_resampler *r, int from);
 
 /* --- mixing ------------------------------------------------------------------------------------------------------- */
 
-/* Mixes the channels by libswresample, then resamples the result.
+/* A mix turns the channels of frames into the wanted number by libswresample, then resamples the result.
  *
  * If the file has as many channels as wanted, they are copied. More than two channels without a layout
- * (AV_CHANNEL_ORDER_UNSPEC) are mixed to their mean alone, those with one by swresample's coefficients. Where a stream
- * changes its rate or channels, each part is resampled by itself. */
+ * (AV_CHANNEL_ORDER_UNSPEC) can only be mixed to one, their mean; those with a layout are mixed by swresample's
+ * coefficients. Where a stream changes its rate or channels, each part is resampled by itself. */
 
 /* A part of a stream: samples of one rate and number of channels. */
 struct bl_mix_part {
-    int rate, channels; /* 0: none yet */
+    int rate, channels; /* rate: Hz; 0: there is no part yet */
     int64_t samples;    /* of each channel */
 };
 
-/* Whether the frame belongs to the part. */
+/* Returns whether the frame belongs to the part. */
 bool bl_mix_part_continues(const struct bl_mix_part *part, const AVFrame *frame);
 
-/* How many samples at the rate `to` n samples at the rate `from` give. n is at most 2^40, rates are at most 2^22. */
+/* Returns the number of samples at the rate `to` that n samples at the rate `from` give. n is at most 2^40, rates are
+ * at most 2^22. */
 int64_t bl_mix_length(int64_t n, int from, int to);
 
 struct bl_mix {
-    int rate, channels;
+    int rate, channels;         /* the wanted ones; rate: Hz */
     enum AVSampleFormat output; /* FLT or S16 */
-    size_t step_bytes;          /* of a sample of all channels, as output */
+    size_t step_bytes;          /* of an output sample of all channels */
 
-    SwrContext *mixer;      /* to the wanted channels, as floats or, where there is nothing to resample, as wanted */
-    AVChannelLayout layout; /* of the mixer's source */
-    int format;             /* of the mixer's source; -1: no mixer */
-    bool direct;            /* the mixer's output is the result */
-    struct bl_resampler resampler; /* of mixed floats */
+    SwrContext *mixer;             /* outputs the wanted channels, as `output` if direct, otherwise as floats; owned */
+    AVChannelLayout layout;        /* of the mixer's source */
+    int format;                    /* enum AVSampleFormat of the mixer's source; -1: there is no usable mixer */
+    bool direct;                   /* the source has the wanted rate, and the mixer's output is the result */
+    struct bl_resampler resampler; /* takes the mixed floats, if not direct */
 
     struct bl_mix_part part; /* in progress */
-    float *mixed;            /* the part's last samples, and after them the mixer's last output */
-    int tail;                /* samples: of the first of these */
-    size_t capacity;         /* of mixed */
+    float *mixed;            /* the part's last `tail` samples, and after them the mixer's last output; owned */
+    int tail;
+    size_t capacity; /* floats in mixed */
 };
 
-/* floats: the output is F32, else I16. */
+/* Initializes a mix that needs no memory yet. floats: the output is F32, otherwise I16. */
 void bl_mix_init(struct bl_mix *m, int rate, int channels, bool floats, enum bl_resampler_engine engine);
 void bl_mix_free(struct bl_mix *m);
 
-/* Begins another stream and forgets the part in progress; contexts and memory are kept. */
+/* Begins another stream, and drops the part in progress; contexts and memory are kept. */
 void bl_mix_begin(struct bl_mix *m);
 
-/* Whether the frame's channels can be mixed. BL_EDATA: they cannot; BL_EFAIL. */
+/* Checks whether the frame's channels can be mixed. BL_EDATA: they cannot (e has the reason); BL_EFAIL: out of memory.
+ */
 int bl_mix_check(struct bl_mix *m, const AVFrame *frame, struct bl_error *e);
 
-/* push appends the whole samples that are complete with this frame to out, end those that are left at the end of the
- * stream. BL_EFAIL; BL_EDATA for channels that cannot be mixed. */
+/* bl_mix_push takes a frame, and appends the output samples that are complete; bl_mix_end ends the stream, and appends
+ * the rest. BL_EFAIL: out of memory; BL_EDATA: the channels cannot be mixed. */
 int bl_mix_push(struct bl_mix *m, const AVFrame *frame, struct bl_buffer *out, struct bl_error *e);
 int bl_mix_end(struct bl_mix *m, struct bl_buffer *out, struct bl_error *e);
 
@@ -111,24 +116,26 @@ int bl_mix_end(struct bl_mix *m, struct bl_buffer *out, struct bl_error *e);
 
 struct bl_samples {
     struct bl_trim trim;
-    struct bl_mix *mix; /* the caller's: kept from file to file */
-    AVFrame *frame;
-    struct bl_buffer ready; /* steps that are made, and from `taken` on not read yet */
+    struct bl_mix *mix;     /* the caller's, who keeps it from file to file */
+    AVFrame *frame;         /* room for a decoded frame; owned */
+    struct bl_buffer ready; /* steps that are made; those before `taken` were read */
     size_t taken;           /* bytes */
     size_t step_bytes;
     int64_t position; /* steps read or skipped so far */
-    bool ended;
+    bool ended;       /* no further step can be made */
 };
 
-/* Arguments and errors as bl_trim_open's. mix outlives it. */
+/* Opens a file. The arguments and errors are those of bl_trim_open. mix must outlive *s. A failed open needs no close.
+ */
 int bl_samples_open(struct bl_samples *s, struct bl_mix *mix, const char *path, int64_t bytes, int stream,
                     struct bl_rational gap, const struct bl_kind_env *env, struct bl_error *e);
 
-/* From now on steps are those of this cut, from its first on; see bl_trim_set. */
+/* Goes to the first step of a cut; see bl_trim_set. */
 void bl_samples_begin(struct bl_samples *s, const struct bl_cut *cut, bool damaged);
 void bl_samples_close(struct bl_samples *s);
 
-/* Reads the next steps into out, or skips them where that is NULL. *got is less than wanted only at the end. */
+/* Reads the next steps into out; out NULL: skips them. *got is less than wanted only at the end. Errors as bl_trim_next
+ * and bl_mix_push. */
 int bl_samples_read(struct bl_samples *s, uint8_t *out, int64_t wanted, int64_t *got, struct bl_error *e);
 
 #endif

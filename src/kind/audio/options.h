@@ -1,5 +1,6 @@
-/* The options of the audio kind: their values, and the functions of struct bl_kind that need nothing else. Audio per
- * step (per_step.h) has them, too. */
+/* The options of the audio kind: their values, and the functions of struct bl_kind that need nothing else.
+ *
+ * Audio per step (per_step.h) has the same options; its configuration begins with struct bl_audio_config. */
 #ifndef BL_OPTIONS_H
 #define BL_OPTIONS_H
 
@@ -15,15 +16,15 @@ enum bl_audio_dtype { BL_AUDIO_S16, BL_AUDIO_F32 };
 
 struct bl_audio_config {
     struct bl_kind_config common; /* dtype: enum bl_audio_dtype */
-    int64_t rate;                 /* Hz */
-    int64_t channels;
-    int channel;          /* 0: all of them, mixed; else 1 + the number of the one that is taken */
-    int resampler;        /* enum bl_resampler_engine */
-    const char *features; /* their name, for bl_features_parse; NULL: samples */
-    int64_t mel_high;     /* Hz; 0 or less: counted from half the rate */
-    bool snip_edges;
-    struct bl_rational gap; /* seconds; num 0: timestamps do not count; den 0: not given */
-    bool by_clock;          /* timestamps count, unless gap says otherwise: sound per step */
+    int64_t rate;                 /* of the samples that are packed, Hz: 100 to 768000 */
+    int64_t channels;             /* wanted: 1 to BL_AUDIO_CHANNELS_MAX */
+    int channel;                  /* 1 + the number of the only channel that is taken; 0: all are mixed */
+    int resampler;                /* enum bl_resampler_engine */
+    const char *features;         /* such as "fbank80", for bl_features_parse; NULL: steps are samples */
+    int64_t mel_high;             /* the upper end of the filters, Hz; 0 or less: relative to half the rate */
+    bool snip_edges;              /* only frames of features with a complete window */
+    struct bl_rational gap;       /* seconds; num 0: timestamps do not count; den 0: not given */
+    bool by_clock;                /* timestamps count unless gap is given: set for sound per step */
 };
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
@@ -31,6 +32,8 @@ struct bl_audio_config {
 extern const char *const bl_audio_dtypes[];
 extern const struct bl_option bl_audio_options[];
 
+/* These six functions are members of struct bl_kind, whose header explains them. config is a struct bl_audio_config.
+ */
 int bl_audio_check(const void *config, struct bl_error *e);
 int bl_audio_check_dtype(const void *config, struct bl_error *e);
 const char *bl_audio_steps(const void *config);
@@ -41,9 +44,12 @@ void bl_audio_describe(const void *config, const struct bl_field *field, struct 
 
 /* The features (features.h) that the options ask for; false when they ask for none. The options were checked before. */
 struct bl_features_spec;
+/* Makes the specification of the features that the options request; false: they request samples. bl_audio_check must
+ * have accepted the options. */
 bool bl_features_from_config(const struct bl_audio_config *config, struct bl_features_spec *spec);
 
-/* The limit of timestamps (marks.h). Sound per step follows them unless it is told not to. */
+/* Returns the limit of gaps in timestamps (marks.h), in seconds; num 0: timestamps do not count. Without the option,
+ * timestamps count for sound per step only, with a limit of 10 ms. */
 struct bl_rational bl_audio_gap(const struct bl_audio_config *config);
 
 #endif

@@ -165,35 +165,28 @@ static void per_step_config_sampling(const void *values, struct bl_buffer *out)
 
 /* --- counting --------------------------------------------------------------------------------------------------- */
 
-/* Finds the seconds from the sound's first sample to the first step; 0 unless both are of one file, with its clock. Two
- * members of one tar have the same device and inode, and different places. */
-static int per_step_find_lead(const char *path, double origin, const struct bl_row *followed, double *lead,
-                              struct bl_error *e)
-{
-    struct stat sound, other;
-    struct bl_member member = {0}, other_member = {0};
-    if (bl_input_file_stat(path, &sound) != 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot examine %s", path);
-    if (bl_input_file_stat(followed->path, &other) != 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot examine %s", followed->path);
-    (void)bl_member_parse(path, &member);
-    (void)bl_member_parse(followed->path, &other_member);
-    bool same = sound.st_dev == other.st_dev && sound.st_ino == other.st_ino && member.begin == other_member.begin;
-    *lead = same && !isnan(origin) ? followed->origin - origin : 0;
-    return BL_OK;
-}
-
-/* Counts the sound, and sums up which of its samples are in steps. BL_EDATA: it is unusable. */
+/* Counts the sound, and sums up which of its samples are in steps. *lead: seconds from the sound's first sample to the
+ * first step; 0 unless both kinds read one file, with its clock. BL_EDATA: the sound is unusable. */
 static int per_step_examine(const struct bl_per_step_config *config, const struct bl_kind_env *env,
                             const struct bl_chunk *chunk, struct bl_audio_info *info, double *lead,
                             struct bl_steps_sum *sum, struct bl_error *unusable)
 {
-    const char *path = chunk->input->path;
     const struct bl_row *followed = chunk->followed;
+    const char *path = chunk->input->path;
     const struct bl_media *media;
+    struct stat sound, other;
+    struct bl_member member = {0}, other_member = {0};
     BL_TRY(bl_media_open(&media, unusable));
     BL_TRY(media->count_sound(&config->audio, env, path, chunk->meter, info, unusable));
-    BL_TRY(per_step_find_lead(path, info->origin, followed, lead, unusable));
+    if (bl_input_file_stat(path, &sound) != 0)
+        return bl_error_errno(unusable, BL_EFAIL, "cannot examine %s", path);
+    if (bl_input_file_stat(followed->path, &other) != 0)
+        return bl_error_errno(unusable, BL_EFAIL, "cannot examine %s", followed->path);
+    /* Two members of one tar have the same device and inode, and different places. */
+    (void)bl_member_parse(path, &member);
+    (void)bl_member_parse(followed->path, &other_member);
+    bool same = sound.st_dev == other.st_dev && sound.st_ino == other.st_ino && member.begin == other_member.begin;
+    *lead = same && !isnan(info->origin) ? followed->origin - info->origin : 0;
     struct bl_steps steps = {
         .rate = (int)config->audio.rate, .samples = config->window, .length = info->samples, .lead = *lead};
     *sum = (struct bl_steps_sum){0};
@@ -314,24 +307,6 @@ static int per_step_reader_hold(struct per_step_reader *r, const struct bl_row *
     return BL_OK;
 }
 
-/* Reads the samples of a step, whose first one may lie outside the sound: out gets zeros where there is no sound. */
-static int per_step_reader_read_step(struct per_step_reader *r, const struct bl_row *row, int64_t first, uint8_t *out,
-                                     struct bl_error *e)
-{
-    int64_t samples = r->config->window, begin = first > 0 ? first : 0, last = first + samples;
-    int64_t end = last < row->length ? last : row->length;
-    if (begin >= end) {
-        memset(out, 0, (size_t)samples * r->size);
-        return BL_OK;
-    }
-    BL_TRY(per_step_reader_hold(r, row, begin, end, e));
-    size_t before = (size_t)(begin - first) * r->size, there = (size_t)(end - begin) * r->size;
-    memset(out, 0, before);
-    memcpy(out + before, r->held.data + (size_t)(begin - r->from) * r->size, there);
-    memset(out + before + there, 0, (size_t)samples * r->size - before - there);
-    return BL_OK;
-}
-
 /* Reads the column "lead" that the scan wrote. */
 static int per_step_row_lead(const struct bl_row *row, double *lead, struct bl_error *e)
 {
@@ -371,9 +346,20 @@ static int per_step_reader_piece(struct bl_reader *reader, const struct bl_reque
         goto out;
     for (int64_t i = 0; i < request->steps; i++) {
         double time = bl_kind_step_time(&config->step_rate, request->times, request->source_start, i);
-        code = per_step_reader_read_step(r, row, bl_steps_begin(&steps, time), request->out[0] + (size_t)i * bytes, e);
+        uint8_t *out = request->out[0] + (size_t)i * bytes;
+        int64_t first = bl_steps_begin(&steps, time), last = first + config->window;
+        int64_t begin = first > 0 ? first : 0, end = last < row->length ? last : row->length;
+        if (begin >= end) { /* there are zeros where there is no sound */
+            memset(out, 0, bytes);
+            continue;
+        }
+        code = per_step_reader_hold(r, row, begin, end, e);
         if (code)
             goto out;
+        size_t before = (size_t)(begin - first) * r->size, there = (size_t)(end - begin) * r->size;
+        memset(out, 0, before);
+        memcpy(out + before, r->held.data + (size_t)(begin - r->from) * r->size, there);
+        memset(out + before + there, 0, bytes - before - there);
     }
     if (request->source_start + request->steps == request->followed)
         code = per_step_reader_hold(r, row, row->length - 1, row->length, e);

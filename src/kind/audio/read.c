@@ -177,24 +177,6 @@ out:
     return code;
 }
 
-/* Keeps all frames of features of the sequence. */
-static int audio_reader_keep_frames(struct audio_reader *r, const struct bl_request *request, struct bl_error *e)
-{
-    float chunk[4096];
-    int64_t got;
-    bl_features_begin(r->features);
-    do {
-        int code = bl_samples_read(&r->samples, (uint8_t *)chunk, sizeof chunk / sizeof *chunk, &got, e);
-        if (!code)
-            code = bl_features_push(r->features, chunk, got, &r->kept, e);
-        if (code)
-            return code;
-        double done = (double)(r->kept.size / r->step_bytes) / (double)request->row.length;
-        bl_meter_report(request->meter, (int64_t)((double)request->steps * done));
-    } while (got);
-    return bl_features_end(r->features, &r->kept, e);
-}
-
 /* Decodes the sequence and keeps all its steps; at most one sample more than the scan counted. */
 static int audio_reader_keep(struct audio_reader *r, const struct bl_request *request, struct bl_error *e)
 {
@@ -203,7 +185,15 @@ static int audio_reader_keep(struct audio_reader *r, const struct bl_request *re
     BL_TRY(audio_reader_enter(r, row, e));
     bl_buffer_clear(&r->kept);
     if (r->features) {
-        BL_TRY(audio_reader_keep_frames(r, request, e));
+        float chunk[4096];
+        bl_features_begin(r->features);
+        do {
+            BL_TRY(bl_samples_read(&r->samples, (uint8_t *)chunk, sizeof chunk / sizeof *chunk, &got, e));
+            BL_TRY(bl_features_push(r->features, chunk, got, &r->kept, e));
+            double done = (double)(r->kept.size / r->step_bytes) / (double)row->length;
+            bl_meter_report(request->meter, (int64_t)((double)request->steps * done));
+        } while (got);
+        BL_TRY(bl_features_end(r->features, &r->kept, e));
     } else {
         if (!bl_buffer_reserve(&r->kept, (size_t)most * r->step_bytes))
             return bl_error_memory(e);

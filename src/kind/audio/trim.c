@@ -140,27 +140,6 @@ static int frame_select_channel(AVFrame *frame, int channel, struct bl_error *e)
     return BL_OK;
 }
 
-/* Hands out the part of the decoded frame that belongs to the cut, which has begun and not ended. */
-static int trim_emit(struct bl_trim *t, AVFrame *frame, struct bl_error *e)
-{
-    int left = t->frame->nb_samples - t->used;
-    int64_t wanted = t->end - t->position;
-    int count = wanted < left ? (int)wanted : left;
-    if (t->used == 0 && count == left) {
-        av_frame_move_ref(frame, t->frame);
-    } else {
-        if (av_frame_ref(frame, t->frame) < 0)
-            return bl_error_memory(e);
-        bl_frame_drop_first(frame, t->used);
-        frame->nb_samples = count;
-        t->used += count;
-    }
-    t->position += count;
-    if (t->used == t->frame->nb_samples)
-        trim_drop_frame(t);
-    return t->cut.channel >= 0 ? frame_select_channel(frame, t->cut.channel, e) : BL_OK;
-}
-
 int bl_trim_next(struct bl_trim *t, AVFrame *frame, bool *got, struct bl_error *e)
 {
     *got = true;
@@ -191,10 +170,26 @@ int bl_trim_next(struct bl_trim *t, AVFrame *frame, bool *got, struct bl_error *
             t->used += (int)(t->begin - t->position);
             t->position = t->begin;
         }
-        return trim_emit(t, frame, e);
+        break;
     }
-    *got = false;
-    return BL_OK;
+    *got = t->position < t->end;
+    if (!*got)
+        return BL_OK;
+    /* Hands out the part of the decoded frame that belongs to the cut. */
+    int left = t->frame->nb_samples - t->used, count = t->end - t->position < left ? (int)(t->end - t->position) : left;
+    if (t->used == 0 && count == left) {
+        av_frame_move_ref(frame, t->frame);
+    } else {
+        if (av_frame_ref(frame, t->frame) < 0)
+            return bl_error_memory(e);
+        bl_frame_drop_first(frame, t->used);
+        frame->nb_samples = count;
+        t->used += count;
+    }
+    t->position += count;
+    if (t->used == t->frame->nb_samples)
+        trim_drop_frame(t);
+    return t->cut.channel >= 0 ? frame_select_channel(frame, t->cut.channel, e) : BL_OK;
 }
 
 int bl_trim_verify(struct bl_trim *t, bool *exact, struct bl_error *e)
@@ -207,6 +202,6 @@ int bl_trim_verify(struct bl_trim *t, bool *exact, struct bl_error *e)
         trim_drop_frame(t);
         BL_TRY(trim_decode_frame(t, &got, e));
     }
-    *exact = bl_sound_point_is_met(&t->point, &t->check);
+    *exact = bl_sound_point_matches(&t->point, &t->check);
     return BL_OK;
 }

@@ -448,18 +448,6 @@ static enum bl_entry entry_of_mpeg4(const uint8_t *data, size_t size)
     return BL_ENTRY_NO;
 }
 
-/* The type stands with the source format, or, if that is "extended", behind the optional part of the header. */
-static enum bl_entry entry_of_h263(struct bl_bits *b)
-{
-    bl_bits_skip(b, 35);
-    unsigned format = bl_bits_get(b, 3);
-    if (format != 7)
-        return entry_if(!bl_bits_get(b, 1));
-    if (bl_bits_get(b, 3) == 1)
-        bl_bits_skip(b, 18);
-    return entry_if(bl_bits_get(b, 3) == 0);
-}
-
 enum bl_entry bl_entry_find(enum AVCodecID codec, int nal_length, const AVPacket *packet)
 {
     size_t size = (size_t)FFMAX(packet->size, 0);
@@ -473,7 +461,12 @@ enum bl_entry bl_entry_find(enum AVCodecID codec, int nal_length, const AVPacket
         return entry_of_mpeg4(packet->data, size);
     case AV_CODEC_ID_H263:
     case AV_CODEC_ID_H263P:
-        return entry_of_h263(&b);
+        bl_bits_skip(&b, 35);
+        if (bl_bits_get(&b, 3) != 7) /* the source format; 7: extended */
+            return entry_if(!bl_bits_get(&b, 1));
+        if (bl_bits_get(&b, 3) == 1) /* UFEP: the optional part of the header follows */
+            bl_bits_skip(&b, 18);
+        return entry_if(bl_bits_get(&b, 3) == 0);
     case AV_CODEC_ID_FLV1: {
         bl_bits_skip(&b, 30);
         unsigned format = bl_bits_get(&b, 3); /* 0 and 1: width and height follow, in 8 or in 16 bits each */

@@ -217,61 +217,46 @@ struct clip_counter {
     struct bl_source_cache source;
 };
 
-/* Finds the frames between the two times of a clip, and notes an end behind the video's. BL_EDATA: there are none. */
-static int clip_resolve_times(struct clip_counter *c, const struct bl_cached_source *f, int64_t *begin, int64_t *end,
-                              struct bl_error *e)
-{
-    const double tolerance = 0.025; /* seconds, or a frame if that is longer: times in lists are rounded */
-    const struct bl_clip *clip = &c->list.clip;
-    if (!f->found.times)
-        return bl_error_set(e, BL_EDATA, "its frames have no timestamps: give start_frame and end_frame");
-    double seconds = bl_cached_source_end(f), last = seconds - f->found.times[f->found.length - 1];
-    *begin = clip->start < 0 ? 0 : bl_cached_source_nearest(f, clip->start);
-    *end = clip->end < 0 ? f->found.length : bl_cached_source_nearest(f, clip->end);
-    if (*begin >= f->found.length)
-        return bl_error_set(e, BL_EDATA, "begins at %.3f s, and the video ends at %.3f s", clip->start, seconds);
-    if (clip->end > seconds + (last > tolerance ? last : tolerance))
-        BL_LIST_REASON(&c->list, "ends %.3f s behind the video's end at %.3f s: so much is missing",
-                       clip->end - seconds, seconds);
-    return BL_OK;
-}
-
-/* The same for a clip whose ends are numbers of frames. */
-static int clip_resolve_frames(struct clip_counter *c, const struct bl_cached_source *f, int64_t *begin, int64_t *end,
-                               struct bl_error *e)
-{
-    const struct bl_clip *clip = &c->list.clip;
-    int64_t length = f->found.length;
-    *begin = clip->first < 0 ? 0 : clip->first;
-    *end = clip->behind < 0 || clip->behind > length ? length : clip->behind;
-    if (*begin >= length)
-        return bl_error_set(e, BL_EDATA, "begins with frame %" PRId64 ", and the video has %" PRId64, *begin, length);
-    if (clip->behind > length)
-        BL_LIST_REASON(&c->list, "ends %" PRId64 " frames behind the video's end: so many are missing",
-                       clip->behind - length);
-    return BL_OK;
-}
-
 /* Fills in the members of a clip's row that come from its file, for struct bl_list_counter: its frames, the number of
  * steps that they give, and the seek point. */
 static int clip_fill_row(struct bl_list_counter *counter, struct bl_row *row, struct bl_error *e)
 {
+    const double tolerance = 0.025; /* seconds, or a frame if that is longer: times in lists are rounded */
     struct clip_counter *c = (struct clip_counter *)counter;
+    const struct bl_clip *clip = &counter->clip;
     const struct bl_cached_source *f;
-    int64_t begin = 0, end = 0;
     BL_TRY(cached_source_look_up(&c->source, c->config, counter->env, counter->path.open_path.data, &f, e));
     row->bytes = f->bytes;
     row->content = f->content;
     row->stream = f->found.stream;
     if (f->code)
         return bl_error_set(e, BL_EDATA, "%s", f->fault);
-    BL_TRY(counter->clip.by_time ? clip_resolve_times(c, f, &begin, &end, e)
-                                 : clip_resolve_frames(c, f, &begin, &end, e));
+    if (clip->by_time && !f->found.times)
+        return bl_error_set(e, BL_EDATA, "its frames have no timestamps: give start_frame and end_frame");
+    int64_t length = f->found.length, begin, end;
+    if (clip->by_time) {
+        double seconds = bl_cached_source_end(f), last = seconds - f->found.times[length - 1];
+        begin = clip->start < 0 ? 0 : bl_cached_source_nearest(f, clip->start);
+        end = clip->end < 0 ? length : bl_cached_source_nearest(f, clip->end);
+        if (begin >= length)
+            return bl_error_set(e, BL_EDATA, "begins at %.3f s, and the video ends at %.3f s", clip->start, seconds);
+        if (clip->end > seconds + (last > tolerance ? last : tolerance))
+            BL_LIST_REASON(counter, "ends %.3f s behind the video's end at %.3f s: so much is missing",
+                           clip->end - seconds, seconds);
+    } else {
+        begin = clip->first < 0 ? 0 : clip->first;
+        end = clip->behind < 0 || clip->behind > length ? length : clip->behind;
+        if (begin >= length)
+            return bl_error_set(e, BL_EDATA, "begins with frame %" PRId64 ", and the video has %" PRId64, begin,
+                                length);
+        if (clip->behind > length)
+            BL_LIST_REASON(counter, "ends %" PRId64 " frames behind the video's end: so many are missing",
+                           clip->behind - length);
+    }
     if (end <= begin)
         return bl_error_set(e, BL_EDATA, "no frame lies between its start and its end");
     BL_TRY(bl_cached_source_steps(f, c->config, begin, end, &row->length, e));
-    bool whole =
-        bl_clip_is_whole(&counter->clip); /* such a clip is read in the same way as a file that no list names */
+    bool whole = bl_clip_is_whole(clip); /* such a clip is read in the same way as a file that no list names */
     if (*f->found.reason)
         BL_LIST_REASON(counter, "%s%s", whole ? "" : "the video: ", f->found.reason);
     if (!whole) {

@@ -205,21 +205,7 @@ static INLINE void pixels_convert(const struct bl_colour *c, const uint16_t *con
     memcpy(rgb + 3 * (size_t)whole, pixels, (size_t)(count - whole) * 3);
 }
 
-static void levels_convert_plain(const struct bl_colour *c, const uint16_t *words, int count, uint8_t *levels)
-{
-    levels_convert(c, words, count, levels);
-}
-
-static void words_mix_plain(const uint16_t *const plane[3], int spare, int count, uint16_t *luma)
-{
-    words_mix(plane[0], plane[1], plane[2], spare, count, luma);
-}
-
-static void pixels_convert_plain(const struct bl_colour *c, const uint16_t *const plane[3], int count, uint8_t *rgb)
-{
-    pixels_convert(c, plane, count, rgb);
-}
-
+/* The compilations for AVX2; those for every processor are in the functions below. */
 #if defined(__x86_64__)
 __attribute__((target("avx2"))) static void levels_convert_avx2(const struct bl_colour *c, const uint16_t *words,
                                                                 int count, uint8_t *levels)
@@ -250,7 +236,7 @@ void bl_colour_row(const struct bl_colour *colour, enum bl_simd simd, const uint
     }
 #endif
     (void)simd;
-    pixels_convert_plain(colour, plane, count, rgb);
+    pixels_convert(colour, plane, count, rgb);
 }
 
 void bl_colour_grey_row(const struct bl_colour *colour, enum bl_simd simd, const uint16_t *words, int count,
@@ -263,7 +249,7 @@ void bl_colour_grey_row(const struct bl_colour *colour, enum bl_simd simd, const
     }
 #endif
     (void)simd;
-    levels_convert_plain(colour, words, count, levels);
+    levels_convert(colour, words, count, levels);
 }
 
 void bl_colour_mix_row(enum bl_simd simd, int depth, const uint16_t *const plane[3], int count, uint16_t *luma)
@@ -275,5 +261,5 @@ void bl_colour_mix_row(enum bl_simd simd, int depth, const uint16_t *const plane
     }
 #endif
     (void)simd;
-    words_mix_plain(plane, 16 - depth, count, luma);
+    words_mix(plane[0], plane[1], plane[2], 16 - depth, count, luma);
 }

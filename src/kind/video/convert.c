@@ -459,8 +459,9 @@ static int conversion_copy(struct conversion *p, int planes, struct bl_error *e)
     struct bl_convert *convert = p->convert;
     int width = p->geometry->coded_width;
     BL_TRY(lines_make(&p->narrow, &convert->narrow, width, 1, 0, e));
-    for (int c = 0; c < planes; c++)
+    for (int c = 0; c < planes; c++) {
         BL_TRY(lines_make(&p->out[c], &convert->out[c], width, 1, 0, e));
+    }
     for (int y = 0; y < p->geometry->coded_height; y++) {
         for (int c = 0; c < planes; c++) {
             bool narrow = bl_scanlines_is_narrow(&convert->lines, c);
@@ -475,54 +476,44 @@ static int conversion_copy(struct conversion *p, int planes, struct bl_error *e)
     return BL_OK;
 }
 
-/* Prepares for the frame's format and colours. */
-static int conversion_begin(struct conversion *p, const AVFrame *frame, struct bl_pixels *pixels, struct bl_error *e)
-{
-    struct bl_convert *convert = p->convert;
-    const struct bl_geometry *g = p->geometry;
-    const struct bl_convert_options *options = &convert->options;
-    enum AVPixelFormat format = (enum AVPixelFormat)frame->format;
-    BL_TRY(bl_convert_check(format, frame->color_trc, frame->colorspace, options, e));
-    BL_TRY(bl_pixels_make(pixels, format, e));
-    BL_TRY(bl_colour_make(&p->writer.colour, pixels, frame->colorspace, frame->color_range, e));
-    BL_TRY(bl_scanlines_begin(&convert->lines, pixels, frame, options->simd, e));
-    BL_TRY(scratch_reserve(&convert->row, (size_t)g->scaled_width * 3, e));
-    p->writer.channels = options->channels;
-    p->writer.simd = options->simd;
-    p->writer.depth = pixels->depth;
-    p->writer.row = convert->row.data;
-    if (options->hdr_tonemap && bl_tonemap_is_hdr(frame->color_trc)) {
-        BL_TRY(convert->tonemap ? BL_OK : bl_tonemap_open(&convert->tonemap, options->simd, e));
-        p->tonemap = convert->tonemap;
-        return bl_tonemap_begin(p->tonemap, frame, pixels, g->scaled_width, g->scaled_height, e);
-    }
-    if (options->channels == BL_CHANNELS_RGB)
-        return BL_OK;
-    /* Grey is made from luma, or from all three of RGB before they are scaled. */
-    p->mixes = pixels->family == BL_FAMILY_RGB;
-    for (int c = 0; c < 3 && p->mixes; c++)
-        BL_TRY(lines_make(&p->mixed[c], &convert->mixed[c], g->coded_width, 1, 0, e));
-    pixels->planes = 1;
-    return BL_OK;
-}
-
 int bl_convert_frame(struct bl_convert *convert, const AVFrame *frame, const struct bl_geometry *geometry, uint8_t *out,
                      struct bl_error *e)
 {
     const struct bl_geometry *g = geometry;
+    const struct bl_convert_options *options = &convert->options;
+    enum AVPixelFormat format = (enum AVPixelFormat)frame->format;
     if (frame->width != g->coded_width || frame->height != g->coded_height)
         return bl_error_set(e, BL_EFAIL, "a frame has %dx%d pixels, expected %dx%d", frame->width, frame->height,
                             g->coded_width, g->coded_height);
-    struct conversion conversion = {.convert = convert, .geometry = g};
-    struct bl_pixel_writer *writer = &conversion.writer;
+    struct conversion p = {.convert = convert, .geometry = g};
     struct bl_pixels pixels;
-    BL_TRY(conversion_begin(&conversion, frame, &pixels, e));
-    int pixel = bl_channels_bytes(convert->options.channels);
+    BL_TRY(bl_convert_check(format, frame->color_trc, frame->colorspace, options, e));
+    BL_TRY(bl_pixels_make(&pixels, format, e));
+    BL_TRY(bl_colour_make(&p.writer.colour, &pixels, frame->colorspace, frame->color_range, e));
+    BL_TRY(bl_scanlines_begin(&convert->lines, &pixels, frame, options->simd, e));
+    BL_TRY(scratch_reserve(&convert->row, (size_t)g->scaled_width * 3, e));
+    p.writer.channels = options->channels;
+    p.writer.simd = options->simd;
+    p.writer.depth = pixels.depth;
+    p.writer.row = convert->row.data;
+    if (options->hdr_tonemap && bl_tonemap_is_hdr(frame->color_trc)) {
+        BL_TRY(convert->tonemap ? BL_OK : bl_tonemap_open(&convert->tonemap, options->simd, e));
+        p.tonemap = convert->tonemap;
+        BL_TRY(bl_tonemap_begin(p.tonemap, frame, &pixels, g->scaled_width, g->scaled_height, e));
+    } else if (options->channels != BL_CHANNELS_RGB) {
+        /* Grey is made from luma, or from all three of RGB before they are scaled. */
+        p.mixes = pixels.family == BL_FAMILY_RGB;
+        for (int c = 0; c < 3 && p.mixes; c++) {
+            BL_TRY(lines_make(&p.mixed[c], &convert->mixed[c], g->coded_width, 1, 0, e));
+        }
+        pixels.planes = 1;
+    }
+    int pixel = bl_channels_bytes(options->channels);
     if ((int64_t)g->scaled_width * g->scaled_height != (int64_t)g->width * g->height)
         memset(out, 0, (size_t)g->width * (size_t)g->height * (size_t)pixel);
-    writer->origin = out + bl_geometry_place(g, pixel, &writer->step_x, &writer->step_y);
+    p.writer.origin = out + bl_geometry_place(g, pixel, &p.writer.step_x, &p.writer.step_y);
     bool keeps = g->source_width == g->coded_width && g->source_height == g->coded_height &&
                  g->scaled_width == g->coded_width && g->scaled_height == g->coded_height;
-    BL_TRY(keeps ? conversion_copy(&conversion, pixels.planes, e) : conversion_scale(&conversion, pixels.planes, e));
-    return conversion.tonemap ? bl_tonemap_finish(conversion.tonemap, writer, e) : BL_OK;
+    BL_TRY(keeps ? conversion_copy(&p, pixels.planes, e) : conversion_scale(&p, pixels.planes, e));
+    return p.tonemap ? bl_tonemap_finish(p.tonemap, &p.writer, e) : BL_OK;
 }

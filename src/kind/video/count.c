@@ -70,8 +70,9 @@ static int counter_use_index(struct counter *c, int64_t *length, struct bl_error
     }
     if (c->clock.origin == AV_NOPTS_VALUE)
         c->clock.origin = shown->time[0];
-    for (size_t i = 0; i < shown->count; i++)
+    for (size_t i = 0; i < shown->count; i++) {
         BL_TRY(counter_push(c, shown->time[i], e));
+    }
     c->end = c->index.end;
     int code = counter_add_time(c, bl_pick_end(&c->pick, c->index.end), e);
     *length = c->pick.taken;

@@ -53,33 +53,13 @@ static enum AVPixelFormat backend_get_format(AVCodecContext *context, const enum
     return AV_PIX_FMT_NONE;
 }
 
-/* Feeds packets until the format is known, or there are no more. Streams that start between keyframes have no header at
- * once. */
-static int backend_feed(struct bl_demux *d, AVCodecContext *context, const struct bl_gpu_stream *out,
-                        struct bl_error *e)
-{
-    AVPacket *packet = av_packet_alloc();
-    AVFrame *frame = av_frame_alloc();
-    int code = packet && frame ? BL_OK : bl_error_memory(e);
-    for (int i = 0; i < 256 && !code && out->format == AV_PIX_FMT_NONE; i++) {
-        bool got;
-        code = bl_demux_next(d, packet, &got, e);
-        if (code || !got)
-            break;
-        if (avcodec_send_packet(context, packet) >= 0 && avcodec_receive_frame(context, frame) >= 0)
-            av_frame_unref(frame);
-        av_packet_unref(packet);
-    }
-    av_packet_free(&packet);
-    av_frame_free(&frame);
-    return code;
-}
-
 int bl_backend_probe(const char *path, int64_t bytes, int stream, const struct bl_kind_env *env,
                      struct bl_gpu_stream *out, struct bl_error *e)
 {
     *out = (struct bl_gpu_stream){.codec = AV_CODEC_ID_NONE, .format = AV_PIX_FMT_NONE};
     struct bl_demux d;
+    AVPacket *packet = NULL;
+    AVFrame *frame = NULL;
     int code = bl_demux_open(&d, path, bytes, stream, BL_DEMUX_COUNT, env, e);
     if (code)
         return code == BL_EDATA ? BL_OK : code;
@@ -93,9 +73,24 @@ int bl_backend_probe(const char *path, int64_t bytes, int stream, const struct b
     context->thread_count = 1;
     context->opaque = out;
     context->get_format = backend_get_format;
-    if (avcodec_open2(context, decoder, NULL) >= 0)
-        code = backend_feed(&d, context, out, e);
+    if (avcodec_open2(context, decoder, NULL) < 0)
+        goto out;
+    packet = av_packet_alloc();
+    frame = av_frame_alloc();
+    code = packet && frame ? BL_OK : bl_error_memory(e);
+    /* Streams that start between keyframes have no header in their first packets. */
+    for (int i = 0; i < 256 && !code && out->format == AV_PIX_FMT_NONE; i++) {
+        bool got;
+        code = bl_demux_next(&d, packet, &got, e);
+        if (code || !got)
+            break;
+        if (avcodec_send_packet(context, packet) >= 0 && avcodec_receive_frame(context, frame) >= 0)
+            av_frame_unref(frame);
+        av_packet_unref(packet);
+    }
 out:
+    av_packet_free(&packet);
+    av_frame_free(&frame);
     avcodec_free_context(&context);
     bl_demux_close(&d);
     return code;

@@ -74,7 +74,7 @@ struct bl_decode {
     bool entered;                   /* the packets at which decoding cannot begin were skipped */
     bool no_entry;                  /* decoding can begin at no packet, so it began at the first one */
     bool at_end;                    /* there are no more packets to send */
-    bool draining;                  /* the decoder was told so, and outputs the frames that it still holds */
+    bool draining;                  /* the decoder has got the end, and outputs the frames that it still holds */
     bool unusual;                   /* a frame was damaged or interlaced */
     int64_t time_end;               /* when the previous frame ends, in ticks, or AV_NOPTS_VALUE */
     int64_t dts_end;                /* when the previous packet ends, in ticks, or AV_NOPTS_VALUE */

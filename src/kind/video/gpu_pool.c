@@ -426,8 +426,7 @@ void bl_gpu_pool_leave(struct bl_gpu_pool *p)
     bl_gpu_worker_close(worker);
 }
 
-/* Waits for an idle worker, or, with *worker NULL, for the right to make one. */
-static int pool_wait(struct bl_gpu_pool *p, struct bl_gpu_worker **worker, struct bl_error *e)
+int bl_gpu_pool_take(struct bl_gpu_pool *p, size_t bytes, struct bl_gpu_worker **worker, struct bl_error *e)
 {
     int engines, code = BL_OK;
     pthread_mutex_lock(&p->lock);
@@ -439,14 +438,8 @@ static int pool_wait(struct bl_gpu_pool *p, struct bl_gpu_worker **worker, struc
     while (!code && !p->idle && p->made >= p->most)
         pthread_cond_wait(&p->given, &p->lock);
     *worker = code ? NULL : pool_pop(p);
-    p->made += !code && !*worker;
+    p->made += !code && !*worker; /* none is idle, and this reader may make one */
     pthread_mutex_unlock(&p->lock);
-    return code;
-}
-
-int bl_gpu_pool_take(struct bl_gpu_pool *p, size_t bytes, struct bl_gpu_worker **worker, struct bl_error *e)
-{
-    int code = pool_wait(p, worker, e);
     if (code || (*worker && (*worker)->readback.bytes == bytes))
         return code;
     bl_gpu_worker_close(*worker); /* it is for pictures of another size */

@@ -1,11 +1,9 @@
-/* From a decoder's surface to packed RGB in one pass: crop, scale, convert colours, turn.
+/* Draws a decoder's surface as packed RGB in one pass: crop, scale, convert colours, rotate.
  *
- * nv12_rgb.cu is compiled twice: by nvcc as the kernel, by the C compiler as a loop over the pixels, for tests without
- * a GPU. Both give the same bytes: all arithmetic is in single precision, in one order, with explicit fused
- * multiply-adds. Plain C types, so that both compilers can read it.
- *
- * Multiplications and additions are explicit (fmaf), so that the bytes are the same on every GPU, and on the
- * processor, where the kernel is tested. */
+ * nv12_rgb.cu is compiled twice: by nvcc as the kernel, and by the C compiler as a loop over the pixels, for tests
+ * without a GPU. Both give the same bytes on every GPU and processor: all arithmetic is in single precision, in one
+ * order, and multiply-adds are written out (fmaf). Only plain C types occur here, so that both compilers can read the
+ * header. */
 #ifndef BL_NV12_RGB_H
 #define BL_NV12_RGB_H
 
@@ -23,7 +21,8 @@ struct bl_nv12_axis {
     int32_t count, taps;
 };
 
-/* A surface of luma, one of interleaved chroma with half as many rows and columns, and how to draw them. */
+/* A surface, which has a plane of luma and one of interleaved chroma with half as many rows and columns, and how to
+ * draw it. */
 struct bl_nv12_rgb {
     const uint8_t *luma, *chroma;
     size_t luma_pitch, chroma_pitch;        /* bytes from row to row */
@@ -38,12 +37,12 @@ struct bl_nv12_rgb {
     ptrdiff_t step_x, step_y; /* bytes from there to its next pixel, next row */
 };
 
-/* The loop. */
+/* Draws the picture on the processor. */
 void bl_nv12_rgb_host(const struct bl_nv12_rgb *picture);
 
-/* The kernel as the driver loads it, for all GPUs that it was compiled for, and its name. Its only argument is the
- * picture, with all pointers in the device's memory; one thread per pixel, in blocks of this size. Only in builds with
- * CUDA. */
+/* The kernel, compiled for several generations of GPUs, and its name. Its only argument is the picture, with all
+ * pointers in the device's memory. It needs one thread for each pixel, in blocks of this size. Only builds with CUDA
+ * have it. */
 extern const unsigned char bl_nv12_rgb_image[];
 #define BL_NV12_RGB_KERNEL "bl_nv12_rgb_kernel"
 #define BL_NV12_RGB_ACROSS 32 /* a warp makes a row */

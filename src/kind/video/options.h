@@ -1,4 +1,4 @@
-/* The options of videos and of folders of images: their values, and which frames and pixels they select. */
+/* The options of videos and of folders of images: their values, and the frames and pixels that they select. */
 #ifndef BL_KIND_VIDEO_OPTIONS_H
 #define BL_KIND_VIDEO_OPTIONS_H
 
@@ -16,11 +16,11 @@
 enum bl_hdr { BL_HDR_SKIP, BL_HDR_CLIP, BL_HDR_TONEMAP };
 enum bl_fps_origin { BL_FPS_FIRST, BL_FPS_ZERO };
 enum bl_count { BL_COUNT_PACKETS, BL_COUNT_DECODE };
-enum { BL_RESIZE_AUTO = 4 }; /* --filter, behind those of enum bl_resize: nearest of 16-bit grey, else bilinear */
+enum { BL_RESIZE_AUTO = 4 }; /* --filter auto, behind enum bl_resize: nearest for 16-bit grey, otherwise bilinear */
 enum bl_jpeg_scale { BL_JPEG_WHOLE, BL_JPEG_HALF, BL_JPEG_QUARTER, BL_JPEG_AUTO };
 enum bl_decoder { BL_DECODER_CPU, BL_DECODER_NVDEC, BL_DECODER_AUTO };
 
-/* The fields, by their places. */
+/* The places of the fields in struct bl_fields. */
 enum { BL_VIDEO_FRAMES, BL_VIDEO_TIMES };
 
 struct bl_gpu;
@@ -32,19 +32,19 @@ struct bl_video_config {
     int fps_origin;               /* enum bl_fps_origin */
     int64_t stride;               /* every stride-th frame; 1: every frame */
     int count;                    /* enum bl_count */
-    struct bl_dimensions size;    /* width 0: the videos' own */
+    struct bl_dimensions size;    /* of a frame, pixels; width 0: the videos' own */
     int fit;                      /* enum bl_fit */
     int resize;                   /* enum bl_resize, or BL_RESIZE_AUTO until the options are prepared */
     int pixels;                   /* enum bl_channels */
-    bool ignore_sar;              /* pixels are taken for square */
-    bool times;                   /* a field of times, too */
+    bool ignore_sar;              /* pixels count as square, whatever the file states */
+    bool times;                   /* there is a field of times, too */
     int hdr;                      /* enum bl_hdr */
     int decoder;                  /* enum bl_decoder */
-    const char *gpus;             /* which: "all", "0,1" */
-    const char *images;           /* of folders: a pattern of names, or NULL: all */
+    const char *gpus;             /* for bl_gpu_list_parse: "all", "0,1" */
+    const char *images;           /* of folders: a pattern of names; NULL: all images */
     int jpeg_scale;               /* of folders: enum bl_jpeg_scale */
 
-    /* Made ready of these: what --decoder may use, or NULL. */
+    /* The media module sets these when the options are prepared; NULL: no GPU is used. */
     struct bl_gpu *gpu;
     const struct bl_gpu_functions *gpu_functions;
     struct bl_gpu_pool *gpu_pool;
@@ -52,7 +52,7 @@ struct bl_video_config {
 
 /* --- channels of a pixel ------------------------------------------------------------------------------------------ */
 
-/* What a pixel of the frames is made of (--pixels). */
+/* The values of a pixel (--pixels). */
 
 enum bl_channels {
     BL_CHANNELS_RGB,    /* U8 [3] */
@@ -60,13 +60,14 @@ enum bl_channels {
     BL_CHANNELS_GRAY16, /* U16 [1]: the numbers of the file, of grey pictures of 9 to 16 bits */
 };
 
-/* Sets type and shape of a field whose steps are pictures of this size. */
+/* Sets the type and shape of a field whose steps are pictures of this size, in pixels. */
 void bl_channels_set_field(enum bl_channels channels, int width, int height, struct bl_field *field);
 
-/* Bytes of a pixel. */
+/* Returns the bytes of a pixel. */
 int bl_channels_bytes(enum bl_channels channels);
 
-/* The luma of ITU-R BT.601-2 in 16-bit fixed point, as Pillow's convert("L") has it; of components of up to 16 bits. */
+/* Returns the luma of ITU-R BT.601-2 in 16-bit fixed point, as Pillow's convert("L") computes it, for components of up
+ * to 16 bits. */
 static inline uint32_t bl_channels_luma(uint32_t red, uint32_t green, uint32_t blue)
 {
     return (19595 * red + 38470 * green + 7471 * blue + 0x8000) >> 16;
@@ -74,13 +75,12 @@ static inline uint32_t bl_channels_luma(uint32_t red, uint32_t green, uint32_t b
 
 /* --- list of GPUs ------------------------------------------------------------------------------------------------- */
 
-/* The GPUs that --gpu lists. */
-
 #define BL_GPUS_MAX 64
 
+/* The GPUs that --gpu lists, by the driver's numbers. */
 struct bl_gpu_list {
     int number[BL_GPUS_MAX];
-    int count; /* 0: all */
+    int count; /* 0: all GPUs */
 };
 
 /* Parses "all", or distinct numbers separated by commas. BL_EUSAGE. */
@@ -88,24 +88,24 @@ int bl_gpu_list_parse(struct bl_gpu_list *list, const char *text, struct bl_erro
 
 /* --- frame picker ------------------------------------------------------------------------------------------------- */
 
-/* Picks frames: every one, every N-th, or those that FFmpeg's fps filter gives. Pure arithmetic on timestamps.
+/* A picker takes every frame, every N-th, or those that FFmpeg's fps filter gives. It needs timestamps alone.
  *
- * Frames are pushed in display order. Whether a frame is taken is known only with the time of the next one, so a push
- * returns how often the *previous* frame is taken; bl_pick_end returns it for the last frame. The scan pushes the
- * sorted timestamps of packets, reading those of decoded frames; both get the same results.
+ * Frames are pushed in display order. Only the time of the next frame decides whether a frame is taken. So a push
+ * returns how often the *previous* frame is taken, and bl_pick_end returns it for the last frame. The scan pushes the
+ * sorted timestamps of packets, and a reader those of decoded frames; both get the same results.
  *
  * fps follows vf_fps of FFmpeg 5.1 with its defaults (round=near, eof_action=round). Output n is shown n / fps after
- * the origin: the first frame's time, or another one. A frame's time is rounded to the nearest output (halves away from
- * 0), and the frame fills the outputs from there to the next frame's, so frames are dropped and repeated. The first
- * frame taken fills those before it, too, as the ffmpeg command has it for image files, whose numbers count from the
- * origin.
- */
+ * the origin, which is the first frame's time, or another one. A frame's time is rounded to the nearest output (halves
+ * away from 0), and the frame fills the outputs from there to the next frame's, so that frames are dropped and
+ * repeated. For example, at 10 fps frames at 0, 0.04, 0.08 and 0.12 s round to the outputs 0, 0, 1 and 1: the second
+ * one fills output 0, and the fourth one output 1. The first frame taken also fills the outputs before it, as the
+ * ffmpeg command does for image files, whose numbers count from the origin. */
 
 struct bl_pick {
-    int64_t stride;    /* every stride-th; 0: by time */
+    int64_t stride;    /* takes every stride-th frame; 0: picks by time */
     int64_t num, den;  /* a tick in outputs is num / den */
-    int64_t origin;    /* the time of output 0 */
-    bool origin_known; /* otherwise it is the first frame's */
+    int64_t origin;    /* the time of output 0, in ticks */
+    bool origin_known; /* the origin was set; otherwise it is the first frame's time */
     int64_t next;      /* by time: the output to be filled next */
     int64_t lead;      /* outputs before the first frame, until one is taken */
     int64_t pushed;    /* frames so far */
@@ -115,36 +115,36 @@ struct bl_pick {
 /* An unknown timestamp. */
 #define BL_PICK_UNKNOWN INT64_MIN
 
-/* fps_den 0: every stride-th frame. The time base (seconds per tick) matters with fps only. False: time base or rate
- * out of bounds (FFmpeg's are at most 2^31). */
+/* Initializes a picker. fps_den 0: it takes every stride-th frame. The time base (seconds per tick) matters with fps
+ * only. Returns false if the time base or the rate is out of bounds (FFmpeg's are at most 2^31). */
 bool bl_pick_init(struct bl_pick *pick, int64_t fps_num, int64_t fps_den, int64_t stride, int64_t time_num,
                   int64_t time_den);
 
-/* Sets the origin of a fresh picker, in ticks; with fps only. */
+/* Sets the origin of a fresh picker, in ticks; it has an effect with fps only. */
 void bl_pick_set_origin(struct bl_pick *pick, int64_t origin);
 
-/* Pushes the next frame, at time in ticks or BL_PICK_UNKNOWN (with fps, such a frame fills no output). Returns how
- * often the previous frame is taken. */
+/* Pushes the next frame, at `time` in ticks; BL_PICK_UNKNOWN: with fps, such a frame fills no output. Returns how often
+ * the previous frame is taken. */
 int64_t bl_pick_push(struct bl_pick *pick, int64_t time);
 
-/* Ends the sequence, at the time when the last frame ends. Returns how often the last frame is taken. */
+/* Ends the sequence, at the time when the last frame ends, in ticks. Returns how often the last frame is taken. */
 int64_t bl_pick_end(struct bl_pick *pick, int64_t time);
 
 /* --- sampling ----------------------------------------------------------------------------------------------------- */
 
-/* Which frames of a stream --fps and --stride take, for counting and reading alike. */
+/* These functions apply --fps and --stride, for counting and reading alike. */
 
-/* How a file is to be opened for packets alone. */
+/* Returns the mode for opening a file whose packets alone are read. */
 enum bl_demux_mode bl_sampling_count_mode(const struct bl_video_config *config);
 
-/* How it is to be opened for decoding; times: of the frames, too. */
+/* Returns the mode for opening a file that is decoded; times: the times of the frames are needed, too. */
 enum bl_demux_mode bl_sampling_decode_mode(const struct bl_video_config *config, bool times);
 
-/* Whether outputs count from the start of the file, not from the first frame. */
+/* Returns whether outputs count from the start of the file, and not from the first frame. */
 bool bl_sampling_from_start(const struct bl_video_config *config);
 
-/* Makes a picker for a stream; tick: seconds; start: of the file, in ticks (bl_demux_start), if outputs count from it.
- * BL_EDATA: --fps cannot use such a tick. */
+/* Makes a picker for a stream. tick is the time base in seconds; start is the start of the file in ticks
+ * (bl_demux_start), which matters only if outputs count from it. BL_EDATA: --fps cannot use such a time base. */
 int bl_sampling_begin(const struct bl_video_config *config, AVRational tick, int64_t start, struct bl_pick *pick,
                       struct bl_error *e);
 

@@ -234,39 +234,31 @@ static int reader_read(struct video_reader *reader, const struct bl_request *req
     return code;
 }
 
-/* Reads a piece on a worker of the pool. If the GPU's memory is not enough, it closes idle sessions and reads again. */
-static int reader_read_on_gpu(struct video_reader *reader, const struct bl_request *request, struct bl_note *note,
-                              struct bl_error *e)
-{
-    const struct bl_video_config *config = reader->tools.config;
-    size_t bytes = (size_t)reader->tools.size.width * (size_t)reader->tools.size.height * 3;
-    struct bl_error first = {0};
-    bool full = false;
-    BL_TRY(bl_gpu_pool_take(config->gpu_pool, bytes, &reader->tools.gpu, e));
-    int code = reader_read(reader, request, true, &full, note, &first);
-    if (full && bl_session_pool_evict(&reader->tools.gpu->sessions))
-        code = reader_read(reader, request, true, &full, note, e);
-    else if (code)
-        bl_error_pass(e, code, &first);
-    bl_gpu_pool_give(config->gpu_pool, reader->tools.gpu);
-    reader->tools.gpu = NULL;
-    if (code)
-        return code;
-    bl_error_memory_watch(); /* the driver may leave errno set although all went well */
-    return BL_OK;
-}
-
-/* Reads a piece, for struct bl_reader. */
+/* Reads a piece, for struct bl_reader: on the processor, or on a worker of the pool. If the GPU's memory is not enough,
+ * it closes idle sessions and reads again. */
 static int video_reader_piece(struct bl_reader *base, const struct bl_request *request, struct bl_note *note,
                               struct bl_error *e)
 {
     struct video_reader *reader = (struct video_reader *)base;
+    struct bl_piece_tools *tools = &reader->tools;
     enum bl_backend backend;
-    bool full;
-    BL_TRY(bl_backend_from_row(reader->tools.config, &request->row, &backend, e));
-    if (backend == BL_BACKEND_NVDEC)
-        return reader_read_on_gpu(reader, request, note, e);
-    return reader_read(reader, request, false, &full, note, e);
+    bool full = false;
+    BL_TRY(bl_backend_from_row(tools->config, &request->row, &backend, e));
+    if (backend == BL_BACKEND_CPU)
+        return reader_read(reader, request, false, &full, note, e);
+    struct bl_gpu_pool *pool = tools->config->gpu_pool;
+    struct bl_error first = {0};
+    BL_TRY(bl_gpu_pool_take(pool, (size_t)tools->size.width * (size_t)tools->size.height * 3, &tools->gpu, e));
+    int code = reader_read(reader, request, true, &full, note, &first);
+    if (full && bl_session_pool_evict(&tools->gpu->sessions))
+        code = reader_read(reader, request, true, &full, note, e);
+    else if (code)
+        bl_error_pass(e, code, &first);
+    bl_gpu_pool_give(pool, tools->gpu);
+    tools->gpu = NULL;
+    if (!code)
+        bl_error_memory_watch(); /* the driver may leave errno set although all went well */
+    return code;
 }
 
 static void video_reader_close(struct bl_reader *base)
@@ -364,22 +356,28 @@ int bl_video_decoding_count(const void *config, const struct bl_kind_env *env, s
     return code;
 }
 
+/* Emits the version of a library, such as "59.27.100". */
+static void video_version_emit(bl_version_emit *emit, void *sink, const char *name, unsigned major, unsigned minor,
+                               unsigned micro)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%u.%u.%u", major, minor, micro);
+    emit(sink, name, text);
+}
+
 void bl_video_decoding_versions(const void *config, bl_version_emit *emit, void *sink)
 {
     const struct bl_video_config *values = config;
-    char text[64];
-    unsigned codec = avcodec_version(), format = avformat_version();
+    unsigned codec = avcodec_version(), format = avformat_version(), major = 0, minor = 0, micro = 0;
     emit(sink, "ffmpeg", av_version_info());
-    snprintf(text, sizeof text, "%u.%u.%u", AV_VERSION_MAJOR(format), AV_VERSION_MINOR(format),
-             AV_VERSION_MICRO(format));
-    emit(sink, "libavformat", text);
-    snprintf(text, sizeof text, "%u.%u.%u", AV_VERSION_MAJOR(codec), AV_VERSION_MINOR(codec), AV_VERSION_MICRO(codec));
-    emit(sink, "libavcodec", text);
-    unsigned major = 0, minor = 0, micro = 0;
+    video_version_emit(emit, sink, "libavformat", AV_VERSION_MAJOR(format), AV_VERSION_MINOR(format),
+                       AV_VERSION_MICRO(format));
+    video_version_emit(emit, sink, "libavcodec", AV_VERSION_MAJOR(codec), AV_VERSION_MINOR(codec),
+                       AV_VERSION_MICRO(codec));
     zimg_get_version_info(&major, &minor, &micro);
-    snprintf(text, sizeof text, "%u.%u.%u", major, minor, micro);
-    emit(sink, "zimg", text);
+    video_version_emit(emit, sink, "zimg", major, minor, micro);
     int cuda = values->decoder == BL_DECODER_CPU ? 0 : bl_nvdec_version();
+    char text[64];
     snprintf(text, sizeof text, "%d.%d", cuda / 1000, cuda % 1000 / 10);
     if (cuda)
         emit(sink, "cuda", text);

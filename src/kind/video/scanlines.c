@@ -197,31 +197,30 @@ KERNELS(avx2, __attribute__((target("avx2"))));
 
 /* --- one component ----------------------------------------------------------------------------------------------- */
 
-/* Looks up colours in FFmpeg's palette of native words 0xAARRGGBB; c is 0 for red. */
-static void palette_unpack(const AVFrame *frame, int c, int y, int from, int count, uint16_t *out)
-{
-    const uint8_t *row = frame->data[0] + (ptrdiff_t)y * frame->linesize[0] + from;
-    for (int i = 0; i < count; i++) {
-        uint32_t colour;
-        memcpy(&colour, frame->data[1] + 4 * (size_t)row[i], sizeof(colour));
-        out[i] = (uint16_t)(colour >> (16 - 8 * c) << 8);
-    }
-}
-
-/* Reads any other format by FFmpeg's reader. Components of less than 8 bits are widened to the full range of 8. */
+/* Reads formats of palettes, whose entries are native words 0xAARRGGBB with c being 0 for red, and by FFmpeg's reader
+ * all other formats without words or bytes of their own. Components of less than 8 bits are widened to the full range
+ * of 8. */
 static void component_unpack(struct bl_scanlines *lines, int c, int y, int from, int count, uint16_t *out)
 {
     const AVFrame *frame = lines->frame;
     const uint8_t *data[4] = {frame->data[0], frame->data[1], frame->data[2], frame->data[3]};
     int depth = lines->desc->comp[c].depth;
+    if (lines->desc->flags & AV_PIX_FMT_FLAG_PAL) {
+        const uint8_t *row = data[0] + (ptrdiff_t)y * frame->linesize[0] + from;
+        for (int i = 0; i < count; i++) {
+            uint32_t colour;
+            memcpy(&colour, data[1] + 4 * (size_t)row[i], sizeof(colour));
+            out[i] = (uint16_t)(colour >> (16 - 8 * c) << 8);
+        }
+        return;
+    }
     av_read_image_line2(lines->words, data, frame->linesize, lines->desc, from, y, c, count, 0, sizeof(uint16_t));
     if (depth >= 8) {
         for (int i = 0; i < count; i++)
             out[i] = (uint16_t)(lines->words[i] << (16 - depth));
         return;
     }
-    unsigned max = (1u << depth) - 1;
-    unsigned flip = frame->format == AV_PIX_FMT_MONOWHITE ? max : 0;
+    unsigned max = (1u << depth) - 1, flip = frame->format == AV_PIX_FMT_MONOWHITE ? max : 0;
     for (int i = 0; i < count; i++)
         out[i] = (uint16_t)(((lines->words[i] ^ flip) * 255 + max / 2) / max << 8);
 }
@@ -238,16 +237,14 @@ static void scanline_read_component(struct bl_scanlines *lines, int c, int y, in
 {
     const AVPixFmtDescriptor *desc = lines->desc;
     const AVComponentDescriptor *comp = &desc->comp[c];
-    int whole = !(desc->flags & (AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_BITSTREAM));
+    bool plain = !(desc->flags & (AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_BITSTREAM));
     const uint8_t *in = lines->frame->data[comp->plane] + (ptrdiff_t)y * lines->frame->linesize[comp->plane];
     in += comp->offset + (ptrdiff_t)from * comp->step;
     line_prefetch(in + AHEAD * (ptrdiff_t)lines->frame->linesize[comp->plane],
                   (size_t)(to - from) * (size_t)comp->step);
-    if (desc->flags & AV_PIX_FMT_FLAG_PAL)
-        palette_unpack(lines->frame, c, y, from, to - from, out);
-    else if (whole && comp->depth == 8 && comp->shift == 0)
+    if (plain && comp->depth == 8 && comp->shift == 0)
         lines->kernels->bytes(in, comp->step, to - from, out);
-    else if (whole && comp->depth > 8 && comp->depth + comp->shift <= 16 && !(desc->flags & AV_PIX_FMT_FLAG_BE))
+    else if (plain && comp->depth > 8 && comp->depth + comp->shift <= 16 && !(desc->flags & AV_PIX_FMT_FLAG_BE))
         lines->kernels->words(in, comp, to - from, out);
     else
         component_unpack(lines, c, y, from, to - from, out);

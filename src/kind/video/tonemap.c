@@ -197,30 +197,6 @@ static size_t row_stride(size_t bytes)
     return (bytes + ALIGN - 1) / ALIGN * ALIGN + ALIGN;
 }
 
-/* Makes graphs and memory for the key, unless they are there. */
-static int tonemap_prepare(struct bl_tonemap *t, const struct tonemap_key *key, struct bl_error *e)
-{
-    if (t->to_rgb && memcmp(&t->key, key, sizeof *key) == 0)
-        return BL_OK;
-    tonemap_clear(t);
-    t->key = *key;
-    size_t width = (size_t)key->width, rows = 3 * (size_t)key->height, temporary = 0;
-    int code = graphs_build(t, &temporary, e);
-    if (!code) {
-        t->word_stride = row_stride(width * sizeof *t->words);
-        t->light_stride = row_stride(width * sizeof *t->light);
-        t->rgb_stride = row_stride(width);
-        t->words = av_mallocz(rows * t->word_stride);
-        t->light = av_mallocz(rows * t->light_stride);
-        t->rgb = av_mallocz(rows * t->rgb_stride);
-        t->temporary = av_mallocz(temporary + ALIGN);
-        code = t->words && t->light && t->rgb && t->temporary ? BL_OK : bl_error_memory(e);
-    }
-    if (code)
-        tonemap_clear(t);
-    return code;
-}
-
 /* Returns the address of a row in one of three planes that lie one behind the other. */
 static void *row_at(void *planes, size_t stride, const struct tonemap_key *key, int plane, int y)
 {
@@ -264,7 +240,7 @@ void bl_tonemap_close(struct bl_tonemap *tonemap)
     free(tonemap);
 }
 
-/* An HDR picture that does not name its matrix has that of BT.2020. */
+/* An HDR picture that does not name its matrix has that of BT.2020. Graphs and memory are kept for the next picture. */
 int bl_tonemap_begin(struct bl_tonemap *t, const AVFrame *frame, const struct bl_pixels *pixels, int width, int height,
                      struct bl_error *e)
 {
@@ -279,11 +255,30 @@ int bl_tonemap_begin(struct bl_tonemap *t, const AVFrame *frame, const struct bl
                           : AVCOL_SPC_BT2020_NCL,
         .transfer = frame->color_trc,
     };
-    int code = tonemap_prepare(t, &key, e);
     double peak = bl_tonemap_peak(frame);
-    if (!code && t->peak != peak)
+    if (!t->to_rgb || memcmp(&t->key, &key, sizeof key) != 0) {
+        tonemap_clear(t);
+        t->key = key;
+        size_t rows = 3 * (size_t)height, temporary = 0;
+        t->word_stride = row_stride((size_t)width * sizeof *t->words);
+        t->light_stride = row_stride((size_t)width * sizeof *t->light);
+        t->rgb_stride = row_stride((size_t)width);
+        int code = graphs_build(t, &temporary, e);
+        if (!code) {
+            t->words = av_mallocz(rows * t->word_stride);
+            t->light = av_mallocz(rows * t->light_stride);
+            t->rgb = av_mallocz(rows * t->rgb_stride);
+            t->temporary = av_mallocz(temporary + ALIGN);
+            code = t->words && t->light && t->rgb && t->temporary ? BL_OK : bl_error_memory(e);
+        }
+        if (code) {
+            tonemap_clear(t);
+            return code;
+        }
+    }
+    if (t->peak != peak)
         curve_make(t, peak);
-    return code;
+    return BL_OK;
 }
 
 void bl_tonemap_put(struct bl_tonemap *t, const uint16_t *const plane[3], int x, int y, int count)
