@@ -33,11 +33,7 @@ struct file_system_type {
     bool may_be_memory; /* where files are */
 };
 
-static const struct file_system_type *file_system_type(int64_t magic);
-
 /* --- types of file systems ---------------------------------------------------------------------------------------- */
-
-/* Names of file systems. */
 
 #define IN_MEMORY "files are in memory, are lost with the machine, and count as memory of the container"
 #define LAYER "the layer of a container: files are lost with it; mount a volume for datasets"
@@ -73,16 +69,6 @@ static const struct file_system_type types[] = {
     {0x9660, "ISO 9660", "it cannot be written", false},
 };
 
-/* NULL: it is not known here. */
-static const struct file_system_type *file_system_type(int64_t magic)
-{
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        if (types[i].magic == (magic & 0xffffffff))
-            return &types[i];
-    }
-    return NULL;
-}
-
 /* --- state -------------------------------------------------------------------------------------------------------- */
 
 #define MIB ((int64_t)1 << 20)
@@ -101,6 +87,7 @@ struct disk {
 
 /* --- what the system says ----------------------------------------------------------------------------------------- */
 
+/* Adds the type of the file system, and what a dataset on it has to do with. */
 static void disk_add_type(struct disk *d)
 {
     struct statfs status;
@@ -110,7 +97,11 @@ static void disk_add_type(struct disk *d)
         bl_findings_add(d->f, BL_VERDICT_WARNING, "file system", "%s", e.text);
         return;
     }
-    const struct file_system_type *type = file_system_type((int64_t)status.f_type);
+    const struct file_system_type *type = NULL;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (types[i].magic == ((int64_t)status.f_type & 0xffffffff)) /* some systems extend the sign of 32 bits */
+            type = &types[i];
+    }
     d->may_be_memory = !type || type->may_be_memory;
     if (type)
         bl_findings_add(d->f, type->note ? BL_VERDICT_NOTE : BL_VERDICT_OK, "file system", "%s%s%s", type->name,
@@ -120,6 +111,7 @@ static void disk_add_type(struct disk *d)
                         (int64_t)status.f_type);
 }
 
+/* Adds the free space, for users without privileges, and sets d->free. */
 static void disk_add_space(struct disk *d)
 {
     char size[32], files[32];
@@ -147,6 +139,7 @@ static void disk_add_space(struct disk *d)
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
+/* Chooses two temporary names and makes the file with the first one. BL_EFAIL is a finding already. */
 static int disk_create(struct disk *d)
 {
     struct bl_error e = {0};
@@ -175,16 +168,7 @@ static int disk_create(struct disk *d)
     return code;
 }
 
-static void disk_try_direct(struct disk *d)
-{
-    d->direct = bl_direct_open(d->name.data);
-    if (d->direct >= 0)
-        bl_findings_add(d->f, BL_VERDICT_OK, "direct writes", "O_DIRECT");
-    else
-        bl_findings_add(d->f, BL_VERDICT_NOTE, "direct writes", "none (O_DIRECT): shards go through the page cache");
-}
-
-/* Another open file must not get the lock. */
+/* Tries locks: another open file must not get the lock that this one has. */
 static void disk_try_lock(struct disk *d)
 {
     static const char advice[] = "runs keep others away by a file (lock-alone), tasks do not";
@@ -205,7 +189,7 @@ static void disk_try_lock(struct disk *d)
         close(fd);
 }
 
-/* Gives the file its other name, and the first one again as a published file gets it. */
+/* Tries renaming and links: gives the file its other name, and the first one again as a published file gets it. */
 static void disk_try_rename(struct disk *d)
 {
     struct bl_error e = {0};
@@ -223,7 +207,8 @@ static void disk_try_rename(struct disk *d)
         bl_findings_add(d->f, BL_VERDICT_NOTE, "links", "no hard links: tasks share files by renaming them");
 }
 
-/* A file that is open loses its name: some file systems then give it another one, until it is closed. */
+/* Removes a file that is open: some file systems (FUSE, NFS) then give it another name until it is closed, and its
+ * folder cannot be removed before. */
 static void disk_try_open_files(struct disk *d)
 {
     struct stat status;
@@ -256,17 +241,8 @@ static void disk_try_open_files(struct disk *d)
     free(name);
 }
 
-/* Removes the file's names; BL_EFAIL if one may be left. */
-static int disk_remove(struct disk *d)
-{
-    struct bl_error e = {0};
-    int first = bl_fs_remove(d->name.data, &e), second = bl_fs_remove(d->other.data, &e);
-    if (first || second)
-        bl_findings_add(d->f, BL_VERDICT_FAULT, "files", "%s: remove it", e.text);
-    return first ? first : second;
-}
-
-/* SIGQUIT ends the process all the same: a file server may not answer. */
+/* Tries what a run does with names of files. Signals wait meanwhile, so that no file is left; SIGQUIT ends the process
+ * all the same, as a file server may not answer. Not 0: the file could not be made, or one of its names may be left. */
 static int disk_try_names(struct disk *d)
 {
     sigset_t all, before;
@@ -275,11 +251,20 @@ static int disk_try_names(struct disk *d)
     sigprocmask(SIG_BLOCK, &all, &before);
     int code = disk_create(d);
     if (!code) {
-        disk_try_direct(d);
+        d->direct = bl_direct_open(d->name.data);
+        if (d->direct >= 0)
+            bl_findings_add(d->f, BL_VERDICT_OK, "direct writes", "O_DIRECT");
+        else
+            bl_findings_add(d->f, BL_VERDICT_NOTE, "direct writes",
+                            "none (O_DIRECT): shards go through the page cache");
         disk_try_lock(d);
         disk_try_rename(d);
         disk_try_open_files(d);
-        code = disk_remove(d);
+        struct bl_error e = {0};
+        int first = bl_fs_remove(d->name.data, &e), second = bl_fs_remove(d->other.data, &e);
+        if (first || second)
+            bl_findings_add(d->f, BL_VERDICT_FAULT, "files", "%s: remove it", e.text);
+        code = first ? first : second;
     }
     sigprocmask(SIG_SETMASK, &before, NULL);
     return code;
@@ -287,21 +272,17 @@ static int disk_try_names(struct disk *d)
 
 /* --- bytes -------------------------------------------------------------------------------------------------------- */
 
-/* Bytes to write: neither the disk nor memory must become full, nor the file larger than it may be. */
-static int64_t disk_room(const struct disk *d)
-{
-    struct rlimit limit;
-    int64_t room = d->free / 8 < ROOM_MAX ? d->free / 8 : ROOM_MAX, memory = bl_machine_memory() / 16;
-    room = d->may_be_memory && memory < room ? memory : room;
-    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < (rlim_t)room ? (int64_t)limit.rlim_cur : room;
-}
-
+/* Measures the rate of writing. Neither the disk nor memory may become full, nor the file larger than its limit. */
 static void disk_try_bytes(struct disk *d, const struct bl_cancel *cancel)
 {
     char rate[32], written[32];
     struct bl_error e = {0};
     struct bl_write_rate measured;
-    int64_t room = disk_room(d);
+    struct rlimit limit;
+    int64_t room = d->free / 8 < ROOM_MAX ? d->free / 8 : ROOM_MAX, memory = bl_machine_memory() / 16;
+    room = d->may_be_memory && memory < room ? memory : room;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < (rlim_t)room)
+        room = (int64_t)limit.rlim_cur;
     /* A file system that is full tells so when it is written to. */
     if (write(d->fd, "", 1) != 1 || fsync(d->fd) != 0) {
         bl_error_errno(&e, BL_EFAIL, "cannot be written and synced");

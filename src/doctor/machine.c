@@ -1,5 +1,11 @@
+/* Examines the machine and the build: limits, versions, decoders, GPUs, the sandbox.
+ *
+ * A finding is a line of the report, such as
+ *
+ *     machine     open files      ok   at most 1,048,576
+ *
+ * A group never fails as such: where something cannot be examined, that is a finding, too. */
 #include "doctor/machine.h"
-
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -81,23 +87,20 @@ void bl_findings_free(struct bl_findings *f)
     *f = (struct bl_findings){0};
 }
 
-static json_t *finding_to_json(const struct bl_finding *finding)
-{
-    json_t *object = json_pack("{s:s, s:s, s:s, s:o}", "group", finding->group, "name", finding->name, "verdict",
-                               bl_verdict_name(finding->verdict), "text", bl_jansson_escaped(finding->text));
-    bl_jansson_set(&object, "value", finding->unit ? json_integer(finding->value) : json_null());
-    bl_jansson_set(&object, "unit", finding->unit ? json_string(finding->unit) : json_null());
-    return object;
-}
-
 int bl_findings_json(const struct bl_findings *f, const char *dir, struct bl_buffer *out, struct bl_error *e)
 {
     json_t *object = json_pack("{s:s, s:o}", "bload", BLOAD_VERSION, "directory", bl_jansson_escaped(dir));
     json_t *findings = json_array();
     bl_jansson_set(&object, "faults", json_integer(bl_findings_count(f, BL_VERDICT_FAULT)));
     bl_jansson_set(&object, "warnings", json_integer(bl_findings_count(f, BL_VERDICT_WARNING)));
-    for (size_t i = 0; i < f->count; i++)
-        bl_jansson_push(&findings, finding_to_json(&f->finding[i]));
+    for (size_t i = 0; i < f->count; i++) {
+        const struct bl_finding *finding = &f->finding[i];
+        json_t *point = json_pack("{s:s, s:s, s:s, s:o}", "group", finding->group, "name", finding->name, "verdict",
+                                  bl_verdict_name(finding->verdict), "text", bl_jansson_escaped(finding->text));
+        bl_jansson_set(&point, "value", finding->unit ? json_integer(finding->value) : json_null());
+        bl_jansson_set(&point, "unit", finding->unit ? json_string(finding->unit) : json_null());
+        bl_jansson_push(&findings, point);
+    }
     bl_jansson_set(&object, "findings", findings);
     return bl_jansson_append(object, out, e);
 }
@@ -107,18 +110,13 @@ int bl_findings_json(const struct bl_findings *f, const char *dir, struct bl_buf
 /* What the machine and its limits leave to this process. The figures of one worker were measured: it takes four
  * descriptors for a field that is decoded, and with less address space threads do not start. */
 
-#define DESCRIPTORS_BASE 16
-#define DESCRIPTORS_WORKER 4
-#define DESCRIPTORS_USUAL 1024
+#define DESCRIPTORS_BASE 16    /* of the process itself */
+#define DESCRIPTORS_WORKER 4   /* of each worker */
+#define DESCRIPTORS_USUAL 1024 /* the usual limit of a system */
 #define ADDRESS_SPACE_MIN ((int64_t)256 << 20)
 #define SHARD_SIZE ((int64_t)256 << 20) /* the default of --shard-size */
 
-/* Where control groups cannot be read, bload takes the limits of the machine for its own. */
-static bool limits_are_visible(void)
-{
-    return access("/proc/self/cgroup", R_OK) == 0 && access("/sys/fs/cgroup", R_OK) == 0;
-}
-
+/* Adds the processors that runs use, and those of the control group, in thousandths, if it limits them. */
 static void limits_add_processors(struct bl_findings *f)
 {
     int64_t usable = bl_machine_processors(), share = bl_machine_group_processors("");
@@ -132,7 +130,7 @@ static void limits_add_processors(struct bl_findings *f)
     bl_buffer_free(&text);
 }
 
-/* What a worker that decodes video takes decides, as that is the most. */
+/* Adds the memory. The memory of a worker that decodes video decides, as that is the largest one. */
 static void limits_add_memory(struct bl_findings *f)
 {
     char usable[32], each[32], readers[BL_PLURAL_SIZE];
@@ -154,16 +152,7 @@ static void limits_add_memory(struct bl_findings *f)
     bl_findings_value(f, "bytes", memory);
 }
 
-static void limits_add_visibility(struct bl_findings *f)
-{
-    if (limits_are_visible())
-        bl_findings_add(f, BL_VERDICT_OK, "control group", "can be read");
-    else
-        bl_findings_add(f, BL_VERDICT_WARNING, "control group",
-                        "cannot be read (/proc/self/cgroup, /sys/fs/cgroup): limits of a container or job are not "
-                        "seen; give -j and --memory");
-}
-
+/* Raises the limit of open files to the most that the user may have, as runs do, and adds it. */
 static void limits_add_descriptors(struct bl_findings *f)
 {
     char count[32];
@@ -205,31 +194,32 @@ static void limits_add_bytes(struct bl_findings *f, int resource, const char *na
     bl_findings_value(f, "bytes", bytes);
 }
 
-static void limits_add_address_space(struct bl_findings *f)
+void bl_doctor_limits(struct bl_findings *f)
 {
+    f->group = "machine";
+    limits_add_processors(f);
+    limits_add_memory(f);
+    /* Where control groups cannot be read, bload takes the limits of the machine for its own. */
+    if (access("/proc/self/cgroup", R_OK) == 0 && access("/sys/fs/cgroup", R_OK) == 0)
+        bl_findings_add(f, BL_VERDICT_OK, "control group", "can be read");
+    else
+        bl_findings_add(f, BL_VERDICT_WARNING, "control group",
+                        "cannot be read (/proc/self/cgroup, /sys/fs/cgroup): limits of a container or job are not "
+                        "seen; give -j and --memory");
+    limits_add_descriptors(f);
     struct rlimit limit;
     bool tiny = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < (rlim_t)ADDRESS_SPACE_MIN;
     limits_add_bytes(f, RLIMIT_AS, "address space", tiny ? ADDRESS_SPACE_MIN : bl_machine_memory(),
                      tiny ? BL_VERDICT_FAULT : BL_VERDICT_WARNING,
                      tiny ? "threads will not start: raise ulimit -v"
                           : "less than the memory, which runs take as theirs: raise ulimit -v, or give --memory");
-}
-
-void bl_doctor_limits(struct bl_findings *f)
-{
-    f->group = "machine";
-    limits_add_processors(f);
-    limits_add_memory(f);
-    limits_add_visibility(f);
-    limits_add_descriptors(f);
-    limits_add_address_space(f);
     limits_add_bytes(f, RLIMIT_FSIZE, "file size", SHARD_SIZE, BL_VERDICT_WARNING,
                      "shards are larger: raise ulimit -f, or give a smaller --shard-size");
 }
 
 /* --- versions ----------------------------------------------------------------------------------------------------- */
 
-/* Several kinds may have the same libraries. */
+/* Adds a version once: several kinds may have the same libraries. A callback of a kind's versions. */
 static void versions_emit(void *sink, const char *name, const char *version)
 {
     struct bl_findings *f = sink;
@@ -240,22 +230,14 @@ static void versions_emit(void *sink, const char *name, const char *version)
     bl_findings_add(f, BL_VERDICT_OK, name, "%s", version);
 }
 
-/* What the kind says of itself in manifests, with a config in which nothing is chosen. */
-static void versions_of_kind(struct bl_findings *f, const struct bl_kind *kind)
+void bl_doctor_versions(struct bl_findings *f)
 {
-    void *config = calloc(1, kind->options.config_size + 1);
-    struct bl_error e = {0}; /* of a media module that is not there, which is a finding already */
-    f->failed |= !config;
-    if (config)
-        (void)kind->read->versions(config, NULL, versions_emit, f, &e);
-    free(config);
-}
-
-static void versions_add_media(struct bl_findings *f)
-{
+    char regex[BL_REGEX_VERSION_MAX];
     const struct bl_media *media;
     struct bl_error e = {0};
     struct bl_buffer place = {0};
+    f->group = "versions";
+    bl_findings_add(f, BL_VERDICT_OK, "bload", "%s, SIMD level %s", BLOAD_VERSION, bl_simd_name(bl_simd_best()));
     bl_media_append_place(&place);
     f->failed |= place.failed;
     if (bl_media_open(&media, &e))
@@ -263,17 +245,15 @@ static void versions_add_media(struct bl_findings *f)
     else
         bl_findings_add(f, BL_VERDICT_OK, "media module", "%s", place.failed ? "" : place.data);
     bl_buffer_free(&place);
-}
-
-void bl_doctor_versions(struct bl_findings *f)
-{
-    char regex[BL_REGEX_VERSION_MAX];
-    f->group = "versions";
-    bl_findings_add(f, BL_VERDICT_OK, "bload", "%s, SIMD level %s", BLOAD_VERSION, bl_simd_name(bl_simd_best()));
-    versions_add_media(f);
     for (int k = 0; bl_kinds[k]; k++) {
-        if (bl_kinds[k]->read->versions)
-            versions_of_kind(f, bl_kinds[k]);
+        if (!bl_kinds[k]->read->versions)
+            continue;
+        void *config = calloc(1, bl_kinds[k]->options.config_size + 1); /* in which nothing is chosen */
+        struct bl_error ignored = {0}; /* of a media module that is missing, which is a finding already */
+        f->failed |= !config;
+        if (config)
+            (void)bl_kinds[k]->read->versions(config, NULL, versions_emit, f, &ignored);
+        free(config);
     }
     versions_emit(f, "pcre2", bl_regex_version(regex));
     versions_emit(f, "zstd", bl_compressor_version());
@@ -301,12 +281,7 @@ void bl_doctor_decoders(struct bl_findings *f)
 
 /* --- GPUs --------------------------------------------------------------------------------------------------------- */
 
-/* Whether there is hardware, so that it is worth saying what it lacks. */
-static bool gpu_is_visible(void)
-{
-    return access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;
-}
-
+/* Adds the codecs that the GPU decodes. */
 static void gpus_add_codecs(struct bl_findings *f, const struct bl_media *media, struct bl_gpu *gpu)
 {
     struct bl_error e = {0};
@@ -332,11 +307,14 @@ void bl_doctor_gpus(struct bl_findings *f)
     int version = media->gpu_version();
     if (version)
         bl_findings_add(f, BL_VERDICT_OK, "build", "with CUDA %d.%d", version / 1000, version % 1000 / 10);
-    if (media->gpu_open(&gpu, "all", &e))
-        bl_findings_add(f, version && gpu_is_visible() ? BL_VERDICT_WARNING : BL_VERDICT_NOTE, "driver",
+    if (media->gpu_open(&gpu, "all", &e)) {
+        /* Without hardware it is no fault that there is no driver. */
+        bool is_visible = access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;
+        bl_findings_add(f, version && is_visible ? BL_VERDICT_WARNING : BL_VERDICT_NOTE, "driver",
                         "%s; videos are decoded on the processor", e.text);
-    else
+    } else {
         gpus_add_codecs(f, media, gpu);
+    }
     media->gpu_close(gpu);
 }
 
@@ -344,25 +322,20 @@ void bl_doctor_gpus(struct bl_findings *f)
 
 #define SHARED_SIZE ((size_t)4 << 20) /* bytes: a small block */
 
-static void sandbox_try_memory(struct bl_findings *f)
-{
-    struct bl_shared_memory memory;
-    struct bl_error e = {0};
-    if (bl_shared_memory_make(&memory, SHARED_SIZE, &e)) {
-        bl_findings_add(f, BL_VERDICT_FAULT, "shared memory", "%s: blocks are assembled in it (memfd_create)", e.text);
-        return;
-    }
-    memset(memory.data, 1, memory.size);
-    bl_shared_memory_free(&memory);
-    bl_findings_add(f, BL_VERDICT_OK, "shared memory", "memfd");
-}
-
 void bl_doctor_sandbox(struct bl_findings *f)
 {
     struct bl_error e = {0};
     bool filtered;
     f->group = "sandbox";
-    sandbox_try_memory(f);
+    struct bl_shared_memory memory;
+    if (bl_shared_memory_make(&memory, SHARED_SIZE, &e)) {
+        bl_findings_add(f, BL_VERDICT_FAULT, "shared memory", "%s: blocks are assembled in it (memfd_create)", e.text);
+        bl_error_clear(&e);
+    } else {
+        memset(memory.data, 1, memory.size);
+        bl_shared_memory_free(&memory);
+        bl_findings_add(f, BL_VERDICT_OK, "shared memory", "memfd");
+    }
     if (bl_isolation_try(&filtered, &e)) {
         bl_findings_add(f, BL_VERDICT_FAULT, "decoder process", "%s: --isolate off decodes in one process", e.text);
         return;

@@ -1,5 +1,8 @@
+/* Reads a table of attributes and joins its columns to the rows of the table of sequences.
+ *
+ * All values stay in memory, in one text, in the escaped form that the table of sequences has: a row is joined by a
+ * copy. With the columns label and speaker, the row "a.wav,dog,Ann" of a CSV becomes "a.wav\0\tdog\tAnn\0". */
 #include "scan/attributes.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +24,7 @@
 #define KEPT_OF_ROW ((size_t)64)
 #define KEPT_OF_BYTE ((size_t)100)
 
-#define CLAIMED (UINT64_C(1) << 63)
-
+#define CLAIMED (UINT64_C(1) << 63) /* the bit of row.line that says that a sequence has the row's values */
 struct row {
     size_t offset;          /* in text */
     _Atomic(uint64_t) line; /* and whether it is claimed */
@@ -48,6 +50,7 @@ struct reading {
 
 /* --- the header ------------------------------------------------------------------------------------------------- */
 
+/* Finds the column with this name in the header. BL_EUSAGE: no column or several columns have it. */
 static int column_find(const struct reading *r, const char *name, size_t size, size_t *place, struct bl_error *e)
 {
     size_t found = SIZE_MAX;
@@ -66,18 +69,14 @@ static int column_find(const struct reading *r, const char *name, size_t size, s
                                             r->records.line, (int)size, name);
 }
 
+/* Finds the column of ids: the one that the user names, otherwise the column "id", otherwise the first one. */
 static int column_find_id(struct reading *r, const char *wanted, struct bl_error *e)
 {
     r->id = 0;
-    if (wanted)
-        return column_find(r, wanted, strlen(wanted), &r->id, e);
-    for (size_t c = 0; c < r->records.values; c++) {
-        if (strcmp(r->records.value[c], "id") == 0)
-            return column_find(r, "id", 2, &r->id, e);
-    }
-    return BL_OK;
+    for (size_t c = 0; c < r->records.values && !wanted; c++)
+        wanted = strcmp(r->records.value[c], "id") == 0 ? "id" : NULL;
+    return wanted ? column_find(r, wanted, strlen(wanted), &r->id, e) : BL_OK;
 }
-
 int bl_attributes_check_name(const char *name, const char *path, int64_t line, const char *advice, struct bl_error *e)
 {
     size_t size = strlen(name), plain = strcspn(name, "\\\x7f");
@@ -105,6 +104,7 @@ static int attributes_keep_name(struct bl_attributes *a, const char *name, struc
     return BL_OK;
 }
 
+/* Adds a column of the file to the chosen ones. */
 static int column_add(struct reading *r, size_t column, struct bl_error *e)
 {
     struct bl_attributes *a = r->a;
@@ -120,37 +120,23 @@ static int column_add(struct reading *r, size_t column, struct bl_error *e)
     return attributes_keep_name(a, r->records.value[column], e);
 }
 
-/* "A,B": the names of columns. */
+/* Adds the columns of a list "A,B" in the order of the list, which is their order in the table of sequences. */
 static int column_add_listed(struct reading *r, const char *list, struct bl_error *e)
 {
-    int code = BL_OK;
-    for (const char *at = list; at && !code;) {
+    for (const char *at = list; at;) {
         size_t size = strcspn(at, ","), column;
-        code = column_find(r, at, size, &column, e);
-        for (int c = 0; c < r->a->count && !code; c++) {
+        BL_TRY(column_find(r, at, size, &column, e));
+        for (int c = 0; c < r->a->count; c++) {
             if (r->column[c] == column)
-                code = bl_error_set(e, BL_EUSAGE, "--attributes-columns: \"%.*s\" is listed twice", (int)size, at);
+                return bl_error_set(e, BL_EUSAGE, "--attributes-columns: \"%.*s\" is listed twice", (int)size, at);
         }
-        if (!code)
-            code = column_add(r, column, e);
+        BL_TRY(column_add(r, column, e));
         at = at[size] ? at + size + 1 : NULL;
     }
-    return code;
+    return BL_OK;
 }
 
-static int column_add_all(struct reading *r, struct bl_error *e)
-{
-    int code = BL_OK;
-    size_t column;
-    for (size_t c = 0; c < r->records.values && !code; c++) {
-        const char *name = r->records.value[c];
-        code = column_find(r, name, strlen(name), &column, e);
-        if (!code && c != r->id)
-            code = column_add(r, c, e);
-    }
-    return code;
-}
-
+/* Reads the first record and chooses the columns. BL_EFAIL: the file is empty; BL_EUSAGE: no column can be chosen. */
 static int table_read_header(struct reading *r, const struct bl_attributes_source *source, struct bl_error *e)
 {
     bool found;
@@ -159,7 +145,15 @@ static int table_read_header(struct reading *r, const struct bl_attributes_sourc
         return bl_error_set(e, BL_EFAIL, "%s is empty: its first line has the names of the columns", source->path);
     r->columns = r->records.values;
     BL_TRY(column_find_id(r, source->id, e));
-    BL_TRY(source->columns ? column_add_listed(r, source->columns, e) : column_add_all(r, e));
+    if (source->columns)
+        BL_TRY(column_add_listed(r, source->columns, e));
+    for (size_t c = 0; c < r->records.values && !source->columns; c++) {
+        const char *name = r->records.value[c];
+        size_t column; /* the call refuses a name that occurs twice, that of the ids, too */
+        BL_TRY(column_find(r, name, strlen(name), &column, e));
+        if (c != r->id)
+            BL_TRY(column_add(r, c, e));
+    }
     if (!r->a->count)
         return bl_error_set(e, BL_EUSAGE,
                             "%s:%" PRId64 ": no column beside \"%s\", that of the ids: commas stand "
@@ -188,19 +182,6 @@ static struct row *row_find(const struct bl_attributes *a, const char *id, size_
     return NULL;
 }
 
-/* Memory must not be a thousand times the file. */
-static int table_check_kept(const struct reading *r, struct bl_error *e)
-{
-    const struct bl_attributes *a = r->a;
-    size_t usual = KEPT_FREE + KEPT_OF_ROW * a->rows + KEPT_OF_BYTE * (size_t)bl_csv_file_bytes(&r->records);
-    if (a->text.size <= usual)
-        return BL_OK;
-    return bl_error_set(e, BL_EFAIL,
-                        "%s:%" PRId64 ": up to here %zu MiB of values out of %" PRId64 " KiB of the file: more than a "
-                        "table has (choose columns with --attributes-columns, or decompress the file)",
-                        a->path, r->records.line, a->text.size >> 20, bl_csv_file_bytes(&r->records) >> 10);
-}
-
 /* Adds a row with its id; its values are to follow. */
 static int attributes_begin_row(struct bl_attributes *a, const char *id, int64_t line, struct bl_error *e)
 {
@@ -213,6 +194,7 @@ static int attributes_begin_row(struct bl_attributes *a, const char *id, int64_t
     return bl_buffer_check(&a->text, e);
 }
 
+/* Adds the record that was read last. BL_EFAIL: it has a wrong number of values, or an id that is empty or known. */
 static int table_add_row(struct reading *r, struct bl_error *e)
 {
     struct bl_attributes *a = r->a;
@@ -236,7 +218,14 @@ static int table_add_row(struct reading *r, struct bl_error *e)
     }
     bl_buffer_byte(&a->text, '\0');
     BL_TRY(bl_buffer_check(&a->text, e));
-    return table_check_kept(r, e);
+    /* A compressed file of some KiB can hold GiB: the limit keeps the memory in proportion to the file. */
+    size_t usual = KEPT_FREE + KEPT_OF_ROW * a->rows + KEPT_OF_BYTE * (size_t)bl_csv_file_bytes(&r->records);
+    if (a->text.size <= usual)
+        return BL_OK;
+    return bl_error_set(e, BL_EFAIL,
+                        "%s:%" PRId64 ": up to here %zu MiB of values out of %" PRId64 " KiB of the file: more than a "
+                        "table has (choose columns with --attributes-columns, or decompress the file)",
+                        a->path, r->records.line, a->text.size >> 20, bl_csv_file_bytes(&r->records) >> 10);
 }
 
 static int table_read(struct reading *r, const struct bl_attributes_source *source, const struct bl_cancel *cancel,
@@ -432,7 +421,7 @@ struct joining {
     struct bl_buffer extra, line, reason, value, escaped;
 };
 
-/* The next of some values with a tab before each; NULL after the last. */
+/* Returns the next value of a row, and moves *at behind it; NULL: there is none. Each value has a tab before it. */
 static const char *values_next(const char **at, size_t *size)
 {
     const char *value = *at + 1;
@@ -454,18 +443,6 @@ static bool join_has_column(const struct joining *j, int c)
     return bl_columns_find(j->table.file[0].columns.extra, bl_attributes_name(j->attributes, c)) > 0;
 }
 
-static int join_write_header(struct joining *j, struct bl_error *e)
-{
-    bl_buffer_printf(&j->line, BL_SEQUENCES_COLUMNS "%s", j->table.file[0].columns.extra);
-    for (int c = 0; c < join_count(j); c++) {
-        if (!join_has_column(j, c))
-            bl_buffer_printf(&j->line, "\t%s", bl_attributes_name(j->attributes, c));
-    }
-    bl_buffer_byte(&j->line, '\n');
-    BL_TRY(bl_buffer_check(&j->line, e));
-    return bl_output_write(j->out, j->line.data, j->line.size, e);
-}
-
 /* The row's own value in a column must be the one that is to be joined. */
 static int join_compare(struct joining *j, size_t row, int c, const char *value, size_t size, struct bl_error *e)
 {
@@ -484,56 +461,45 @@ static int join_compare(struct joining *j, size_t row, int c, const char *value,
         j->path, row, j->text.row.id, name, j->escaped.data, (int)size, value);
 }
 
-/* Appends the values of columns that the table has not; values NULL: nothing for each. */
+/* Appends the values of the columns that the table lacks, and compares those that it has; values NULL: the appended
+ * values are empty. */
 static int join_values(struct joining *j, size_t row, const char *values, struct bl_error *e)
 {
-    int code = BL_OK;
-    for (int c = 0; c < join_count(j) && !code; c++) {
+    for (int c = 0; c < join_count(j); c++) {
         size_t size = 0;
         const char *value = values ? values_next(&values, &size) : "";
         if (!join_has_column(j, c)) {
             bl_buffer_byte(&j->extra, '\t');
             bl_buffer_append(&j->extra, value, size);
         } else if (values) {
-            code = join_compare(j, row, c, value, size, e);
+            BL_TRY(join_compare(j, row, c, value, size, e));
         }
     }
-    if (code)
-        return code;
     return bl_buffer_check(&j->extra, e);
 }
 
+/* Writes row i with its attributes. A row that has none is skipped, and reported if it was usable. */
 static int join_row(struct joining *j, size_t i, bl_scan_fault *fault, void *sink, struct bl_error *e)
 {
     struct bl_row *row = &j->text.row;
     const char *values = NULL;
-    int code = bl_row_reader_read(&j->table, i, &j->text, e);
-    if (code)
-        return code;
+    BL_TRY(bl_row_reader_read(&j->table, i, &j->text, e));
     if (j->exclusion && bl_exclusion_has_row(j->exclusion, row, &j->value))
         bl_exclusion_apply(row);
     if (j->attributes)
-        code = bl_attributes_claim(j->attributes, row->id, &values, NULL, e);
-    if (code)
-        return code;
+        BL_TRY(bl_attributes_claim(j->attributes, row->id, &values, NULL, e));
     bl_buffer_clear(&j->extra);
     bl_buffer_text(&j->extra, row->extra ? row->extra : "");
-    code = join_values(j, i, values, e);
-    if (code)
-        return code;
+    BL_TRY(join_values(j, i, values, e));
     row->extra = j->extra.data;
     enum bl_row_status status = row->status;
     if (!values && j->attributes)
-        code = bl_attributes_missing(j->attributes, row, &j->reason, e);
-    if (!code && row->status != status)
-        code = fault(sink, row, e);
-    if (code)
-        return code;
+        BL_TRY(bl_attributes_missing(j->attributes, row, &j->reason, e));
+    if (row->status != status)
+        BL_TRY(fault(sink, row, e));
     bl_buffer_clear(&j->line);
     bl_row_format(row, &j->line);
-    code = bl_buffer_check(&j->line, e);
-    if (code)
-        return code;
+    BL_TRY(bl_buffer_check(&j->line, e));
     return bl_output_write(j->out, j->line.data, j->line.size, e);
 }
 
@@ -542,7 +508,15 @@ int bl_join_run(const char *path, struct bl_attributes *attributes, struct bl_ex
 {
     struct joining j = {.path = path, .attributes = attributes, .exclusion = exclusion, .out = out};
     BL_TRY(bl_sequences_open(&j.table, &path, 1, false, e));
-    int code = join_write_header(&j, e);
+    bl_buffer_printf(&j.line, BL_SEQUENCES_COLUMNS "%s", j.table.file[0].columns.extra);
+    for (int c = 0; c < join_count(&j); c++) {
+        if (!join_has_column(&j, c))
+            bl_buffer_printf(&j.line, "\t%s", bl_attributes_name(attributes, c));
+    }
+    bl_buffer_byte(&j.line, '\n');
+    int code = bl_buffer_check(&j.line, e);
+    if (!code)
+        code = bl_output_write(out, j.line.data, j.line.size, e);
     for (size_t i = 0; i < j.table.count && !code; i++)
         code = join_row(&j, i, fault, sink, e);
     bl_sequences_close(&j.table);

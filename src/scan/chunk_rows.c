@@ -1,5 +1,9 @@
+/* Completes the rows that a kind finds in a chunk, and keeps them as lines of the table until it is their turn.
+ *
+ * A row passes through the steps in this order: id, path, columns that the kind did not set, exclusion, attributes. The
+ * order matters: exclusion and attributes look the id up, and an excluded row is joined like any other. */
 #include "scan/chunk_rows.h"
-
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -70,30 +74,24 @@ int64_t bl_spill_size(const struct bl_spill *spill)
     return spill->written + (int64_t)spill->tail.size;
 }
 
-typedef int spill_write(void *sink, const void *data, size_t size, struct bl_error *e);
-
-static int spill_drain_part(const struct bl_spill *spill, const struct bl_spill_part *part, int64_t at,
-                            spill_write *write, void *sink, struct bl_error *e)
-{
-    char *data = malloc(part->bytes);
-    if (!data)
-        return bl_error_memory(e);
-    int code = bl_io_pread(spill->fd, data, part->bytes, at, WHAT, e);
-    if (!code && bl_checksum(data, part->bytes) != part->checksum)
-        code = bl_error_set(e, BL_EFAIL, WHAT ": what was read is not what was written: the disk or memory fails");
-    if (!code)
-        code = write(sink, data, part->bytes, e);
-    free(data);
-    return code;
-}
-
 int bl_spill_drain(struct bl_spill *spill, int (*write)(void *sink, const void *data, size_t size, struct bl_error *e),
                    void *sink, struct bl_error *e)
 {
     int64_t at = 0;
     for (size_t i = 0; i < spill->parts; i++) {
-        BL_TRY(spill_drain_part(spill, &spill->part[i], at, write, sink, e));
-        at += (int64_t)spill->part[i].bytes;
+        const struct bl_spill_part *part = &spill->part[i];
+        char *data = malloc(part->bytes);
+        if (!data)
+            return bl_error_memory(e);
+        int code = bl_io_pread(spill->fd, data, part->bytes, at, WHAT, e);
+        if (!code && bl_checksum(data, part->bytes) != part->checksum)
+            code = bl_error_set(e, BL_EFAIL, WHAT ": what was read is not what was written: the disk or memory fails");
+        if (!code)
+            code = write(sink, data, part->bytes, e);
+        free(data);
+        if (code)
+            return code;
+        at += (int64_t)part->bytes;
     }
     if (!spill->tail.size)
         return BL_OK;
@@ -142,43 +140,28 @@ void bl_chunk_rows_free(struct bl_chunk_rows *r)
     bl_buffer_free(&r->text);
 }
 
-static int chunk_rows_add_fault(struct bl_chunk_rows *r, const struct bl_row *row, struct bl_error *e)
-{
-    BL_TRY(BL_ARRAY_RESERVE(r->fault, r->capacity, r->faults + 1, e));
-    struct bl_chunk_fault *fault = &r->fault[r->faults++];
-    /* A list's lines name paths of their own: reported under the list, they share its limit. */
-    const char *path = r->files->chunk.list ? r->files->file->path : row->path;
-    *fault = (struct bl_chunk_fault){row->status, row->length, strdup(row->id), strdup(path), strdup(row->reason)};
-    return fault->id && fault->path && fault->reason ? BL_OK : bl_error_memory(e);
-}
-
-static int chunk_rows_count(struct bl_chunk_rows *r, const struct bl_row *row, struct bl_error *e)
-{
-    struct bl_scan_progress *found = &r->found;
-    bool ok = row->status == BL_ROW_OK, damaged = ok && *row->reason, empty = bl_row_is_empty(row);
-    bl_scan_progress_count(found, r->rules->kind, row);
-    if (row->status == BL_ROW_DROPPED || (ok && !damaged))
-        return BL_OK;
-    if (empty ? found->empty <= EMPTY_FAULTS_MAX : r->faults < FAULTS_MAX + (size_t)bl_row_is_damaged(row))
-        return chunk_rows_add_fault(r, row, e);
-    found->suppressed += !empty;
-    return BL_OK;
-}
-
+/* Appends the row's line, counts the row, and keeps what the user is to read about it: the reason of a skipped row, or
+ * of a damaged one that is used nevertheless. */
 static int chunk_rows_add(struct bl_chunk_rows *r, const struct bl_row *row, struct bl_error *e)
 {
+    struct bl_scan_progress *found = &r->found;
+    bool empty = bl_row_is_empty(row);
     bl_row_format(row, &r->lines.tail);
-    BL_TRY(chunk_rows_count(r, row, e));
+    bl_scan_progress_count(found, r->rules->kind, row);
+    if (row->status == BL_ROW_DROPPED || (row->status == BL_ROW_OK && !*row->reason))
+        return bl_spill_flush(&r->lines, e);
+    if (empty ? found->empty <= EMPTY_FAULTS_MAX : r->faults < FAULTS_MAX + (size_t)bl_row_is_damaged(row)) {
+        BL_TRY(BL_ARRAY_RESERVE(r->fault, r->capacity, r->faults + 1, e));
+        struct bl_chunk_fault *fault = &r->fault[r->faults++];
+        /* A list's lines name paths of their own: reported under the list, they share its limit. */
+        const char *path = r->files->chunk.list ? r->files->file->path : row->path;
+        *fault = (struct bl_chunk_fault){row->status, row->length, strdup(row->id), strdup(path), strdup(row->reason)};
+        if (!fault->id || !fault->path || !fault->reason)
+            return bl_error_memory(e);
+    } else {
+        found->suppressed += !empty;
+    }
     return bl_spill_flush(&r->lines, e);
-}
-
-static int chunk_rows_hold(struct bl_chunk_rows *r, const struct bl_row *row, struct bl_error *e)
-{
-    r->held = *row;
-    r->form = strdup(row->form);
-    r->reason = strdup(row->reason);
-    r->extra = strdup(row->extra ? row->extra : "");
-    return r->form && r->reason && r->extra ? BL_OK : bl_error_memory(e);
 }
 
 int bl_chunk_rows_release(struct bl_chunk_rows *r, struct bl_step_formats *forms, struct bl_error *e)
@@ -198,7 +181,7 @@ int bl_chunk_rows_release(struct bl_chunk_rows *r, struct bl_step_formats *forms
     return code;
 }
 
-/* Attributes follow the row's other columns. A row without any is skipped. */
+/* Appends the attributes of the row's id to the row's other columns. A row without attributes is skipped. */
 static int chunk_rows_join(struct bl_chunk_rows *r, struct bl_row *row, struct bl_error *e)
 {
     struct bl_attributes *attributes = r->rules->attributes;
@@ -221,24 +204,7 @@ static int chunk_rows_join(struct bl_chunk_rows *r, struct bl_row *row, struct b
     return values ? BL_OK : bl_attributes_missing(attributes, row, &r->text, e);
 }
 
-/* "FILE#OFFSET", where a file holds many sequences. */
-static int chunk_rows_set_id(struct bl_chunk_rows *r, const struct bl_file *file, struct bl_row *row,
-                             struct bl_error *e)
-{
-    if (row->id && row->id != file->id)
-        return BL_OK;
-    row->id = file->id;
-    if (row->offset < 0)
-        return BL_OK;
-    bl_buffer_clear(&r->id);
-    bl_buffer_text(&r->id, file->id);
-    bl_buffer_byte(&r->id, '#');
-    bl_buffer_int(&r->id, row->offset);
-    row->id = r->id.data;
-    return bl_buffer_check(&r->id, e);
-}
-
-/* Values that the row lacks, such as those of clips where it is all of a file, are empty. */
+/* Fills in empty values for the columns that the row lacks, such as those of clips where the row is its entire file. */
 static int chunk_rows_fill_extra(struct bl_chunk_rows *r, struct bl_row *row, struct bl_error *e)
 {
     const char *missing = r->rules->missing.data;
@@ -261,9 +227,15 @@ int bl_chunk_rows_emit(void *sink, int input, const struct bl_row *given, struct
     const struct bl_row_rules *rules = r->rules;
     const struct bl_file *file = &r->files->file[input];
     struct bl_row row = *given;
-    int code = chunk_rows_set_id(r, file, &row, e);
-    if (code)
-        return code;
+    if (!row.id || row.id == file->id) {
+        row.id = file->id;
+        if (row.offset >= 0) { /* the file holds many sequences: "FILE#OFFSET" */
+            bl_buffer_clear(&r->id);
+            bl_buffer_printf(&r->id, "%s#%" PRId64, file->id, row.offset);
+            BL_TRY(bl_buffer_check(&r->id, e));
+            row.id = r->id.data;
+        }
+    }
     row.kind = rules->kind->name;
     if (!row.path) {
         row.path = file->path;
@@ -274,22 +246,24 @@ int bl_chunk_rows_emit(void *sink, int input, const struct bl_row *given, struct
     row.columns = rules->columns.data;
     if (!row.reason)
         row.reason = "";
-    code = chunk_rows_fill_extra(r, &row, e);
-    if (code)
-        return code;
+    BL_TRY(chunk_rows_fill_extra(r, &row, e));
     if (rules->exclusion && bl_exclusion_has(rules->exclusion, row.id, row.id == file->id ? NULL : file->id))
         bl_exclusion_apply(&row);
     if (rules->attributes)
-        code = chunk_rows_join(r, &row, e);
-    if (code)
-        return code;
-    return row.form ? chunk_rows_hold(r, &row, e) : chunk_rows_add(r, &row, e);
+        BL_TRY(chunk_rows_join(r, &row, e));
+    if (!row.form)
+        return chunk_rows_add(r, &row, e);
+    /* The form is compared when all earlier chunks are written, so the row keeps its own texts until then. */
+    r->held = row;
+    r->form = strdup(row.form);
+    r->reason = strdup(row.reason);
+    r->extra = strdup(row.extra);
+    return r->form && r->reason && r->extra ? BL_OK : bl_error_memory(e);
 }
 
 int bl_chunk_rows_report(const struct bl_chunk_rows *r, bl_scan_fault *report, void *sink, struct bl_error *e)
 {
-    int code = BL_OK;
-    for (size_t f = 0; f < r->faults && !code; f++) {
+    for (size_t f = 0; f < r->faults; f++) {
         const struct bl_chunk_fault *fault = &r->fault[f];
         struct bl_row row = {.id = fault->id,
                              .length = fault->length,
@@ -297,7 +271,7 @@ int bl_chunk_rows_report(const struct bl_chunk_rows *r, bl_scan_fault *report, v
                              .kind = r->rules->kind->name,
                              .status = fault->status,
                              .reason = fault->reason};
-        code = report(sink, &row, e);
+        BL_TRY(report(sink, &row, e));
     }
-    return code;
+    return BL_OK;
 }

@@ -1,5 +1,9 @@
+/* Cuts the inputs of a scan into chunks, one call after the other, on one thread.
+ *
+ * Kinds of many documents in a file (text, JSON lines) have chunk_bytes: large files are cut, small ones are gathered.
+ * For other kinds a file is a chunk, which the worker checks by itself. Lists are read here, and a chunk takes some of
+ * their lines. */
 #include "scan/chunks.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,22 +43,17 @@ static int64_t file_bytes(const struct bl_chunks *s, const struct bl_file *file)
     return input.bytes < BYTES_MAX ? input.bytes : BYTES_MAX;
 }
 
-/* Adds the sizes of the next files until they are enough for CHUNKS_LEFT chunks of the largest size. */
-static void chunks_look_ahead(struct bl_chunks *s)
+/* Returns the most bytes of the next chunk: a share of the remaining bytes, within the limits of the kind. */
+static int64_t chunks_bytes(struct bl_chunks *s)
 {
+    const struct bl_kind_scan *scan = s->kind->scan;
     if (s->ahead < s->next) {
         s->ahead = s->next;
         s->ahead_bytes = 0;
     }
-    while (s->ahead < s->files->count && s->ahead_bytes - s->begin < CHUNKS_LEFT * s->kind->scan->chunk_bytes)
+    /* More sizes would not change the result: CHUNKS_LEFT chunks of the largest size are known to follow. */
+    while (s->ahead < s->files->count && s->ahead_bytes - s->begin < CHUNKS_LEFT * scan->chunk_bytes)
         s->ahead_bytes += file_bytes(s, &s->files->file[s->ahead++]);
-}
-
-/* Returns the most bytes of the next chunk: a share of the remaining bytes, within the limits of the kind. */
-static int64_t chunks_bytes(struct bl_chunks *s)
-{
-    chunks_look_ahead(s);
-    const struct bl_kind_scan *scan = s->kind->scan;
     int64_t bytes = (s->ahead_bytes - s->begin) / CHUNKS_LEFT;
     bytes = bytes > scan->chunk_bytes_least ? bytes : scan->chunk_bytes_least;
     return bytes < scan->chunk_bytes ? bytes : scan->chunk_bytes;
@@ -71,6 +70,7 @@ static void chunks_next_file(struct bl_chunks *s, int64_t bytes)
 
 /* --- files ------------------------------------------------------------------------------------------------------ */
 
+/* Appends the next file to the inputs of the chunk. Its path is owned by the chunk. */
 static int chunk_add_file(const struct bl_chunks *s, struct bl_chunk_files *out, struct bl_error *e)
 {
     size_t count = (size_t)out->chunk.inputs;
@@ -92,72 +92,60 @@ static void chunk_drop_last(struct bl_chunk_files *out)
     free((char *)out->input[--out->chunk.inputs].path);
 }
 
-/* Adds more files to the chunk while all of them have at most `most` bytes. An unusable file gets its own chunk. */
+/* Adds more files to the chunk while all of them have at most `most` bytes. An unusable file gets its own chunk, so
+ * that its fault does not keep the worker from the others. */
 static int chunk_add_small(struct bl_chunks *s, struct bl_chunk_files *out, int64_t most, struct bl_error *e)
 {
     int64_t bytes = out->input[0].bytes;
-    int code = BL_OK;
-    while (!code && s->next < s->files->count && out->chunk.inputs < FILES_MAX) {
+    while (s->next < s->files->count && out->chunk.inputs < FILES_MAX) {
         const char *unusable;
-        code = chunk_add_file(s, out, e);
-        if (code)
-            break;
+        BL_TRY(chunk_add_file(s, out, e));
         struct bl_input *input = &out->input[out->chunk.inputs - 1];
-        code = bl_input_stat(s->kind, input, &unusable, e);
+        int code = bl_input_stat(s->kind, input, &unusable, e);
         bytes += input->bytes;
         if (code || unusable || bytes > most || strcmp(input->path, "-") == 0) {
             chunk_drop_last(out);
-            break;
+            return code;
         }
         chunks_next_file(s, input->bytes);
     }
-    return code;
-}
-
-/* Makes the chunk the next part of a large file. Returns an error if the file changed since its first part was cut. */
-static int chunk_cut(struct bl_chunks *s, struct bl_chunk_files *out, int64_t most, struct bl_error *e)
-{
-    const struct bl_input *input = out->input;
-    if (s->begin && (input->bytes != s->bytes || input->modified != s->modified))
-        return bl_input_report_changed(input, e);
-    s->bytes = input->bytes;
-    s->modified = input->modified;
-    out->chunk.begin = s->begin;
-    s->begin += most;
-    out->is_last = s->begin >= out->input[0].bytes;
-    if (out->is_last)
-        chunks_next_file(s, input->bytes);
-    else
-        out->chunk.end = s->begin;
     return BL_OK;
 }
 
+/* Makes the chunk a part of a large file, a file, or several small files. */
 static int chunk_fill(struct bl_chunks *s, struct bl_chunk_files *out, struct bl_error *e)
 {
     const struct bl_kind_scan *ops = s->kind->scan;
     const char *unusable;
     bool divisible = false;
-    int code = bl_input_stat(s->kind, out->input, &unusable, e);
-    if (code)
-        return code;
+    BL_TRY(bl_input_stat(s->kind, out->input, &unusable, e));
+    const struct bl_input *input = out->input;
     int64_t most = chunks_bytes(s);
     out->is_checked = !unusable;
-    if (out->is_checked && (s->begin || out->input[0].bytes > most) && ops->is_divisible)
-        code = ops->is_divisible(s->config, out->input, &divisible, e);
-    if (code)
-        return code;
-    if (divisible)
-        return chunk_cut(s, out, most, e);
-    if (s->begin)
-        return bl_input_report_changed(out->input, e); /* the file was divisible for its first part, so it changed */
-    chunks_next_file(s, out->input[0].bytes);
-    if (unusable || strcmp(out->input[0].path, "-") == 0)
+    if (out->is_checked && (s->begin || input->bytes > most) && ops->is_divisible)
+        BL_TRY(ops->is_divisible(s->config, input, &divisible, e));
+    /* A file that was cut must stay divisible, and as it was when its first part was cut. */
+    if (s->begin && (!divisible || input->bytes != s->bytes || input->modified != s->modified))
+        return bl_input_report_changed(input, e);
+    if (divisible) {
+        s->bytes = input->bytes;
+        s->modified = input->modified;
+        out->chunk.begin = s->begin;
+        s->begin += most;
+        out->is_last = s->begin >= input->bytes;
+        if (out->is_last)
+            chunks_next_file(s, input->bytes);
+        else
+            out->chunk.end = s->begin;
         return BL_OK;
-    return chunk_add_small(s, out, most, e);
+    }
+    chunks_next_file(s, input->bytes);
+    return unusable || strcmp(input->path, "-") == 0 ? BL_OK : chunk_add_small(s, out, most, e);
 }
 
 /* --- lists ------------------------------------------------------------------------------------------------------ */
 
+/* Closes the list that is being read, if there is one. */
 static void list_close(struct bl_chunks *s)
 {
     if (s->lines)
@@ -167,49 +155,27 @@ static void list_close(struct bl_chunks *s)
     s->list_path = NULL;
 }
 
-static int list_open(struct bl_chunks *s, const char *path, struct bl_error *e)
-{
-    s->list_path = strdup(path); /* the open list keeps the pointer */
-    if (!s->list_path)
-        return bl_error_memory(e);
-    return bl_list_lines_open(&s->lines, s->list_path, &s->files->clips, s->cancel, e);
-}
-
-/* Returns whether line begins with the same path as other, whose text is at `text`. */
-static bool line_has_path_of(const struct bl_line *line, const struct bl_line *other, const char *text)
-{
-    const char *tab = line->unusable ? NULL : memchr(line->text, '\t', line->size);
-    size_t size = tab ? (size_t)(tab - line->text) + 1 : 0;
-    return size && !other->unusable && other->size >= size && memcmp(text, line->text, size) == 0;
-}
-
-/* Returns whether the line still fits into the chunk. last: where the last line of the chunk begins in its text. */
+/* Returns whether the line still fits into the chunk. last: where the last line of the chunk begins in its text. Lines
+ * of a list of clips begin with the path and a tab: clips of the same path have the higher limit. */
 static bool chunk_takes_line(const struct bl_chunks *s, const struct bl_chunk_files *out, const struct bl_line *line,
                              size_t last)
 {
     int lines = out->chunk.lines;
     if (lines < LINES_MAX && out->text.size < TEXT_MAX)
         return true;
-    return bl_list_lines_are_clips(s->lines) && lines < CLIPS_MAX && out->text.size < CLIPS_TEXT_MAX &&
-           line_has_path_of(line, &out->line[lines - 1], out->text.data + last);
+    if (!bl_list_lines_are_clips(s->lines) || lines >= CLIPS_MAX || out->text.size >= CLIPS_TEXT_MAX)
+        return false;
+    const struct bl_line *other = &out->line[lines - 1];
+    const char *tab = line->unusable ? NULL : memchr(line->text, '\t', line->size);
+    size_t size = tab ? (size_t)(tab - line->text) + 1 : 0;
+    return size && !other->unusable && other->size >= size && memcmp(out->text.data + last, line->text, size) == 0;
 }
 
-static int chunk_add_line(struct bl_chunk_files *out, const struct bl_line *line, struct bl_error *e)
-{
-    BL_TRY(BL_ARRAY_RESERVE(out->line, out->line_capacity, (size_t)out->chunk.lines + 1, e));
-    out->line[out->chunk.lines] = *line;
-    out->line[out->chunk.lines++].text = NULL; /* set later: out->text may still move */
-    if (line->size)
-        bl_buffer_append(&out->text, line->text, line->size);
-    return bl_buffer_check(&out->text, e);
-}
-
-/* Reads the lines of the chunk. *ended: the list has no more lines. */
+/* Reads the lines of the chunk. *ended: the list has no more lines. After an error the lines before it are valid. */
 static int chunk_read_lines(struct bl_chunks *s, struct bl_chunk_files *out, bool *ended, struct bl_error *e)
 {
     int code = BL_OK;
-    *ended = false;
-    for (size_t last = 0; !code && !*ended;) {
+    for (size_t last = 0;;) {
         struct bl_line line;
         bool found;
         code = bl_list_lines_next(s->lines, &line, &found, e);
@@ -221,9 +187,16 @@ static int chunk_read_lines(struct bl_chunks *s, struct bl_chunk_files *out, boo
             break;
         }
         last = out->text.size;
-        code = chunk_add_line(out, &line, e);
+        code = BL_ARRAY_RESERVE(out->line, out->line_capacity, (size_t)out->chunk.lines + 1, e);
+        if (code)
+            break;
+        out->line[out->chunk.lines++] = line;
+        bl_buffer_append(&out->text, line.text, line.size);
+        code = bl_buffer_check(&out->text, e);
+        if (code)
+            break;
     }
-    size_t at = 0;
+    size_t at = 0; /* the texts are set when out->text no longer moves */
     for (int i = 0; i < out->chunk.lines; i++) {
         out->line[i].text = out->line[i].size ? out->text.data + at : "";
         at += out->line[i].size;
@@ -239,11 +212,8 @@ static int chunk_end_list(struct bl_chunks *s, struct bl_chunk_files *out, bool 
     struct bl_error *fault = &out->fault;
     if (code && code != BL_EDATA)
         return bl_error_set(e, code, "%s", fault->text);
-    if (s->lines) {
-        int failed = bl_list_lines_drain(s->lines, &out->chunk.drained, e);
-        if (failed)
-            return failed;
-    }
+    if (s->lines)
+        BL_TRY(bl_list_lines_drain(s->lines, &out->chunk.drained, e));
     int64_t line = s->lines ? bl_list_lines_read(s->lines) : 0;
     if (code && line)
         bl_error_prefix(fault, "after line %" PRId64, line);
@@ -255,12 +225,24 @@ static int chunk_end_list(struct bl_chunks *s, struct bl_chunk_files *out, bool 
     return BL_OK;
 }
 
-static int chunk_fill_lines(struct bl_chunks *s, struct bl_chunk_files *out, struct bl_error *e)
+/* Makes the chunk some lines of a list. The list stays open between the calls. */
+static int chunk_fill_list(struct bl_chunks *s, struct bl_chunk_files *out, struct bl_error *e)
 {
+    const char *unusable;
+    int code = bl_input_stat(NULL, out->input, &unusable, e);
+    if (code || unusable) {
+        list_close(s);
+        s->next++; /* the worker checks the file again and reports why it is unusable */
+        return code;
+    }
     bool begins = !s->lines, ended = false;
     out->is_checked = true;
     out->chunk.list = true;
-    int code = begins ? list_open(s, out->input[0].path, &out->fault) : BL_OK;
+    if (begins) {
+        s->list_path = strdup(out->input[0].path); /* the open list keeps the pointer */
+        code = s->list_path ? bl_list_lines_open(&s->lines, s->list_path, &s->files->clips, s->cancel, &out->fault)
+                            : bl_error_memory(&out->fault);
+    }
     if (!code)
         code = chunk_read_lines(s, out, &ended, &out->fault);
     out->chunk.clips = s->lines && bl_list_lines_are_clips(s->lines);
@@ -268,18 +250,7 @@ static int chunk_fill_lines(struct bl_chunks *s, struct bl_chunk_files *out, str
     return out->is_last ? chunk_end_list(s, out, begins, code, e) : BL_OK;
 }
 
-static int chunk_fill_list(struct bl_chunks *s, struct bl_chunk_files *out, struct bl_error *e)
-{
-    const char *unusable;
-    int code = bl_input_stat(NULL, out->input, &unusable, e);
-    if (!code && !unusable)
-        return chunk_fill_lines(s, out, e);
-    list_close(s);
-    s->next++; /* the worker checks the file again and reports why it is unusable */
-    return code;
-}
-
-/* ---------------------------------------------------------------------------------------------------------------- */
+/* --- chunks ----------------------------------------------------------------------------------------------------- */
 
 int bl_chunks_next(struct bl_chunks *s, struct bl_chunk_files *out, bool *found, struct bl_error *e)
 {

@@ -1,5 +1,8 @@
+/* Reads the columns of all lists of a scan before the lines are read: the table of sequences gets its header first.
+ *
+ * A CSV needs only its header. Each line of a JSON list may have a key that no other line has, so all lines are read,
+ * and read once more later, for their values. */
 #include "scan/clip_columns.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +33,7 @@ struct pair {
     const char *next; /* the text of the next pair, or NULL */
 };
 
+/* Reads the pair at the beginning of the text; a pair without "=" has an empty column. */
 static struct pair clip_read_pair(const char *text)
 {
     size_t size = strcspn(text, ","), name = strcspn(text, ",=");
@@ -97,28 +101,24 @@ struct bl_clip_name bl_clip_names_column(const char *renames, int number)
 
 /* --- the path --------------------------------------------------------------------------------------------------- */
 
-/* Whether it is a usual name of the path, in any case. */
-static bool name_is_usual(struct bl_clip_name name)
-{
-    for (size_t u = 0; usual[u]; u++) {
-        if (strlen(usual[u]) == name.size && strncasecmp(usual[u], name.text, name.size) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Takes one more column. *second: is set to another one that may be the path, too. */
+/* Takes one more column. The column "path" is the path; otherwise the first column with a usual name of the path, in
+ * any case. *second: is set to another column that may be the path, too. */
 static void path_offer(struct bl_clip_path *path, struct bl_clip_name name, struct bl_clip_path *second)
 {
     if (clip_name_is(name, "path")) {
         *path = (struct bl_clip_path){.found = true};
         return;
     }
-    struct bl_clip_path *at = path->found ? second : path;
-    if (!name_is_usual(name) || (path->found && !*path->name))
+    if (path->found && !*path->name)
         return;
-    at->found = true;
-    snprintf(at->name, sizeof at->name, "%.*s", (int)name.size, name.text);
+    struct bl_clip_path *at = path->found ? second : path;
+    for (size_t u = 0; usual[u]; u++) {
+        if (strlen(usual[u]) != name.size || strncasecmp(usual[u], name.text, name.size) != 0)
+            continue;
+        at->found = true;
+        snprintf(at->name, sizeof at->name, "%.*s", (int)name.size, name.text);
+        return;
+    }
 }
 
 static int path_check(const struct bl_clip_path *path, const struct bl_clip_path *second, struct bl_error *e)
@@ -304,38 +304,15 @@ bool bl_clip_columns_object(const char *line, size_t size, struct bl_json_value 
     return bl_json_scan(line, size, NULL, 0, NULL, fault);
 }
 
-static void columns_note_ends(struct reading *r, const char *name, size_t place)
-{
-    if (place >= BL_CLIP_START && place <= BL_CLIP_END_FRAME)
-        r->has_ends = true;
-    else if (!*r->similar && strcasestr(name, "start"))
-        snprintf(r->similar, sizeof r->similar, "%s", name);
-}
-
-/* The part of a clip that a name means, but for blanks around it and upper case; or NULL. */
-static const char *columns_find_meant(const char *name)
-{
-    size_t size = strlen(name);
-    bl_text_trim(&name, &size, " \t");
-    for (size_t v = 0; v <= BL_CLIP_END_FRAME; v++) {
-        if (strlen(bl_clip_value_name[v]) == size && strncasecmp(bl_clip_value_name[v], name, size) == 0)
-            return bl_clip_value_name[v];
-    }
-    return NULL;
-}
-
-/* Adds a further column. */
+/* Adds a further column. The name must be one that the table of sequences can have. */
 static int columns_append(struct reading *r, const char *name, struct bl_error *e)
 {
     struct bl_clip_columns *c = r->columns;
     if (c->count == BL_ATTRIBUTE_COLUMNS_MAX)
         return bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": more than %d columns", r->shown, r->line,
                             BL_ATTRIBUTE_COLUMNS_MAX);
-    int code = bl_attributes_check_name(name, r->shown, r->line, "rename the column (--columns), or leave it out", e);
-    if (!code)
-        code = BL_ARRAY_RESERVE(c->name, c->capacity, c->count + 1, e);
-    if (code)
-        return code;
+    BL_TRY(bl_attributes_check_name(name, r->shown, r->line, "rename the column (--columns), or leave it out", e));
+    BL_TRY(BL_ARRAY_RESERVE(c->name, c->capacity, c->count + 1, e));
     c->name[c->count] = strdup(name);
     if (!c->name[c->count])
         return bl_error_memory(e);
@@ -343,7 +320,8 @@ static int columns_append(struct reading *r, const char *name, struct bl_error *
     return BL_OK;
 }
 
-/* Adds a column of clips unless it is there. */
+/* Adds a column of clips unless it is there. A name that means a part of a clip except for its case or blanks around
+ * it, such as "Start", is an error: as an attribute it would leave every clip without its start. */
 static int clip_add_columns(struct reading *r, const char *column, size_t size, struct bl_error *e)
 {
     struct bl_clip_columns *c = r->columns;
@@ -355,8 +333,17 @@ static int clip_add_columns(struct reading *r, const char *column, size_t size, 
     char *name = strndup(renamed.text, renamed.size);
     if (!name)
         return bl_error_memory(e);
-    columns_note_ends(r, name, place);
-    const char *meant = place == SIZE_MAX ? columns_find_meant(name) : NULL;
+    if (place >= BL_CLIP_START && place <= BL_CLIP_END_FRAME)
+        r->has_ends = true;
+    else if (!*r->similar && strcasestr(name, "start"))
+        snprintf(r->similar, sizeof r->similar, "%s", name);
+    const char *plain = name, *meant = NULL;
+    size_t bytes = strlen(name);
+    bl_text_trim(&plain, &bytes, " \t");
+    for (size_t v = 0; v <= BL_CLIP_END_FRAME && place == SIZE_MAX && !meant; v++) {
+        if (strlen(bl_clip_value_name[v]) == bytes && strncasecmp(bl_clip_value_name[v], plain, bytes) == 0)
+            meant = bl_clip_value_name[v];
+    }
     int code = BL_OK;
     if (meant)
         code = bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": the column \"%s\": write it \"%s\", or give --columns %s=%s",
@@ -382,7 +369,7 @@ static int columns_agree(const struct reading *r, bool are_clips, struct bl_erro
 
 /* --- tables ----------------------------------------------------------------------------------------------------- */
 
-/* What to do where no column is the path. */
+/* Says what to do where no column of a table is the path, with the names of the first KEYS_SHOWN columns. */
 static int table_refuse(const struct reading *r, const struct bl_csv *records, struct bl_error *e)
 {
     struct bl_buffer names = {0};
@@ -401,6 +388,7 @@ static int table_refuse(const struct reading *r, const struct bl_csv *records, s
     return code;
 }
 
+/* Adds the columns of a header. Two columns of one name after renaming are an error. */
 static int table_add_columns(struct reading *r, const struct bl_csv *records, struct bl_error *e)
 {
     const char *renames = r->columns->renames;
@@ -423,51 +411,9 @@ static int table_add_columns(struct reading *r, const struct bl_csv *records, st
     return code || r->clip_path.found ? code : table_refuse(r, records, e);
 }
 
-static int clip_read_table(struct reading *r, const struct bl_cancel *cancel, struct bl_error *e)
-{
-    struct bl_csv records;
-    bool found;
-    BL_TRY(bl_csv_open(&records, r->path, cancel, e));
-    int code = bl_csv_next(&records, &found, e);
-    r->line = records.line;
-    if (!code && found)
-        code = columns_agree(r, true, e);
-    if (!code && found)
-        code = table_add_columns(r, &records, e);
-    bl_csv_close(&records);
-    return code;
-}
-
 /* --- JSON lines ------------------------------------------------------------------------------------------------- */
 
-static int object_add_columns(struct reading *r, const struct bl_json_value *object, struct bl_error *e)
-{
-    struct bl_json_value name, value;
-    int code = BL_OK;
-    for (size_t at = 0; !code && bl_json_next_member(object, &at, &name, &value);) {
-        size_t lone;
-        bl_buffer_clear(&r->scratch);
-        bl_json_unescape(&name, &r->scratch, &lone);
-        bl_buffer_text(&r->scratch, "");
-        code = bl_buffer_check(&r->scratch, e);
-        if (!code)
-            code = clip_add_columns(r, r->scratch.data, r->scratch.size, e);
-    }
-    return code;
-}
-
-/* Whether the object is a line of NeMo's, which has a way of its own to name the path. */
-static bool object_is_nemo(const struct bl_json_value *object)
-{
-    struct bl_json_value name, value;
-    for (size_t at = 0; bl_json_next_member(object, &at, &name, &value);) {
-        const struct bl_clip_name key = {name.text, name.size};
-        if (clip_name_is(key, "audio_filepath") || clip_name_is(key, "audio_filename"))
-            return true;
-    }
-    return false;
-}
-
+/* Adds a further column of a manifest unless it is there: a callback of bl_list_values. */
 static int manifest_add_column(void *sink, const char *name, const struct bl_json_value *value, struct bl_error *e)
 {
     (void)value;
@@ -475,23 +421,20 @@ static int manifest_add_column(void *sink, const char *name, const struct bl_jso
     return bl_clip_columns_find(r->columns, name, strlen(name)) == SIZE_MAX ? columns_append(r, name, e) : BL_OK;
 }
 
-static int object_refuse(struct reading *r, const struct bl_json_value *object, struct bl_error *e)
-{
-    bl_buffer_clear(&r->scratch);
-    bl_json_append_keys(object->text, object->size, KEYS_SHOWN, &r->scratch);
-    return bl_error_set(e, BL_EUSAGE,
-                        "%s:%" PRId64 ": no key \"path\", the only one that the lines of a list must have: the keys "
-                        "are %s (--columns path=KEY says which is the path)",
-                        r->shown, r->line, r->scratch.size ? r->scratch.data : "none");
-}
-
-/* The first line that is an object decides what the list is: of clips, or a manifest. */
+/* Decides by the first line that is an object what the list is: of clips, or a manifest. A line of NeMo's manifests has
+ * a key "audio_filepath", which is also a usual name of the path: for kinds with manifests it is a manifest. */
 static int object_decide(struct reading *r, const struct bl_json_value *object, bool *is_clip, struct bl_error *e)
 {
     struct bl_clip_path *path = &r->clip_path;
     bool manifests = bl_kind_has_manifests(r->kind);
     int code = bl_clip_path_of_object(path, r->columns->renames, object, e);
-    if (manifests && (code || *path->name) && object_is_nemo(object)) {
+    bool is_nemo = false;
+    struct bl_json_value name, value;
+    for (size_t at = 0; manifests && bl_json_next_member(object, &at, &name, &value);) {
+        const struct bl_clip_name key = {name.text, name.size};
+        is_nemo |= clip_name_is(key, "audio_filepath") || clip_name_is(key, "audio_filename");
+    }
+    if (is_nemo && (code || *path->name)) {
         *path = (struct bl_clip_path){0};
         bl_error_clear(e);
         code = BL_OK;
@@ -499,11 +442,18 @@ static int object_decide(struct reading *r, const struct bl_json_value *object, 
     *is_clip = path->found;
     if (code)
         bl_error_prefix(e, "%s:%" PRId64, r->shown, r->line);
-    if (!code && !path->found && !manifests)
-        code = object_refuse(r, object, e);
+    if (!code && !path->found && !manifests) {
+        bl_buffer_clear(&r->scratch);
+        bl_json_append_keys(object->text, object->size, KEYS_SHOWN, &r->scratch);
+        code = bl_error_set(e, BL_EUSAGE,
+                            "%s:%" PRId64 ": no key \"path\", the only one that the lines of a list must have: the "
+                            "keys are %s (--columns path=KEY says which is the path)",
+                            r->shown, r->line, r->scratch.size ? r->scratch.data : "none");
+    }
     return code ? code : columns_agree(r, path->found, e);
 }
 
+/* Adds the keys of a JSON line. Blank lines and lines that are no object are left to the second pass. */
 static int line_add_columns(struct reading *r, const struct bl_document *line, bool *decided, struct bl_error *e)
 {
     struct bl_json_value object;
@@ -512,15 +462,25 @@ static int line_add_columns(struct reading *r, const struct bl_document *line, b
         !bl_clip_columns_object(line->text, line->size, &object, &fault))
         return BL_OK;
     bool is_clip = r->columns->are_clips;
-    int code = *decided ? BL_OK : object_decide(r, &object, &is_clip, e);
+    if (!*decided)
+        BL_TRY(object_decide(r, &object, &is_clip, e));
     *decided = true;
-    if (code)
-        return code;
     r->columns->values = r->kind->scan->lists->values;
-    return is_clip ? object_add_columns(r, &object, e) : r->columns->values(&object, manifest_add_column, r, e);
+    if (!is_clip)
+        return r->columns->values(&object, manifest_add_column, r, e);
+    struct bl_json_value name, value;
+    for (size_t at = 0; bl_json_next_member(&object, &at, &name, &value);) {
+        size_t lone;
+        bl_buffer_clear(&r->scratch);
+        bl_json_unescape(&name, &r->scratch, &lone);
+        bl_buffer_text(&r->scratch, "");
+        BL_TRY(bl_buffer_check(&r->scratch, e));
+        BL_TRY(clip_add_columns(r, r->scratch.data, r->scratch.size, e));
+    }
+    return BL_OK;
 }
 
-/* The first line of a plain list decides whether labels follow the paths. */
+/* Decides by the first line of a plain list whether labels follow the paths. *ended: no more lines are needed. */
 static int plain_add_columns(struct reading *r, const struct bl_document *line, bool *ended, struct bl_error *e)
 {
     const char *text = line->text;
@@ -533,10 +493,25 @@ static int plain_add_columns(struct reading *r, const struct bl_document *line, 
     int code = bl_plain_list_decide(&labelled, r->path, text, size, e);
     if (code)
         return bl_error_prefix(e, "%s:%" PRId64, r->shown, r->line), code;
-    code = columns_agree(r, true, e);
-    if (!code)
-        code = clip_add_columns(r, "path", 4, e);
-    return code || !labelled ? code : clip_add_columns(r, "label", 5, e);
+    BL_TRY(columns_agree(r, true, e));
+    BL_TRY(clip_add_columns(r, "path", 4, e));
+    return labelled ? clip_add_columns(r, "label", 5, e) : BL_OK;
+}
+
+/* Reads the columns of a list without a header. */
+static int table_read_columns(struct reading *r, const struct bl_cancel *cancel, struct bl_error *e)
+{
+    struct bl_csv records;
+    bool found;
+    BL_TRY(bl_csv_open(&records, r->path, cancel, e));
+    int code = bl_csv_next(&records, &found, e);
+    r->line = records.line;
+    if (!code && found)
+        code = columns_agree(r, true, e);
+    if (!code && found)
+        code = table_add_columns(r, &records, e);
+    bl_csv_close(&records);
+    return code;
 }
 
 static int lines_read(struct reading *r, const struct bl_cancel *cancel, struct bl_error *e)
@@ -572,13 +547,14 @@ int bl_clip_columns_add(struct bl_clip_columns *columns, const struct bl_kind *k
     int code = bl_input_stat(NULL, &input, &unusable, e); /* opening a pipe would wait for its writer */
     if (code || unusable)
         return code;
-    code = bl_clip_columns_is_table(shown) ? clip_read_table(&r, cancel, &why) : lines_read(&r, cancel, &why);
+    code = bl_clip_columns_is_table(shown) ? table_read_columns(&r, cancel, &why) : lines_read(&r, cancel, &why);
     if (!code && !r.has_ends && *r.similar) /* every line would be the whole file */
         code = bl_error_set(&why, BL_EUSAGE,
                             "%s: no column \"start\", \"end\", \"start_frame\" or \"end_frame\", but \"%s\": rename it "
                             "(--columns start=%s), or leave it out if the lines are whole files",
                             shown, r.similar, r.similar);
     bl_buffer_free(&r.scratch);
+    /* The reader of the lines reports a file that cannot be opened, or is damaged, as an input that is skipped. */
     bool readable = access(path, R_OK) == 0;
     return code == BL_OK || code == BL_EDATA || (code == BL_EFAIL && !readable) ? BL_OK : bl_error_pass(e, code, &why);
 }

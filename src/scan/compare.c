@@ -1,5 +1,8 @@
+/* Compares inputs with the rows that a scan made of them, and sequences with each other.
+ *
+ * Names are compared first, in one pass over both sorted sequences, since that needs no disk. Then jobs of ROWS rows
+ * check sizes and contents in parallel: most of their time is spent on waiting for the file system. */
 #include "scan/compare.h"
-
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,52 +28,42 @@ static int compare_fail(const char *path, const char *what, struct bl_error *e)
     return bl_error_set(e, BL_EDATA, "%s %s", path, what);
 }
 
-/* --- names ------------------------------------------------------------------------------------------------------ */
-
-/* Whether the row is from a line of a list; a folder may have the name of one. Lists are not compared: their checksums
- * are part of the configuration. */
-static bool row_is_of_list(const struct bl_kind *kind, const struct bl_row *row)
-{
-    return kind->scan->lists && (*row->start || row->is_clip ||
-                                 (bl_kind_is_list(kind, row->path) && !(kind->scan->stat_folder && row->content)));
-}
-
+/* Moves *next to the next file that is not a list. */
 static void names_skip_lists(const struct bl_files *files, size_t *next)
 {
     while (*next < files->count && bl_file_is_list(&files->file[*next], files->kind))
         ++*next;
 }
 
-/* The row's file must be the next one that is not a list. */
-static int name_compare(const struct bl_files *files, size_t *next, const struct bl_row *row, struct bl_error *e)
-{
-    names_skip_lists(files, next);
-    if (row_is_of_list(files->kind, row))
-        return BL_OK;
-    if (*next && strcmp(files->file[*next - 1].path, row->path) == 0)
-        return BL_OK; /* another row of the same file */
-    if (*next == files->count || bl_text_natural(files->file[*next].path, row->path) > 0)
-        return compare_fail(row->path, "is gone", e);
-    const struct bl_file *file = &files->file[(*next)++];
-    return strcmp(file->path, row->path) == 0 ? BL_OK : compare_fail(file->path, "is new", e);
-}
-
+/* Compares the names of the files with those in the table, both in natural order. Rows of lists are passed over: the
+ * checksums of lists are part of the configuration. A folder may have the name of a list. */
 static int names_compare(const struct bl_compare *c, struct bl_error *e)
 {
+    const struct bl_files *files = c->files;
+    const struct bl_kind *kind = files->kind;
     struct bl_row_reader text = {0};
+    const struct bl_row *row = &text.row;
     size_t next = 0;
     int code = BL_OK;
     for (size_t i = 0; i < c->table->count && !code; i++) {
         code = bl_row_reader_read(c->table, i, &text, e);
-        if (!code)
-            code = name_compare(c->files, &next, &text.row, e);
+        if (code)
+            break;
+        names_skip_lists(files, &next);
+        if (kind->scan->lists && (*row->start || row->is_clip ||
+                                  (bl_kind_is_list(kind, row->path) && !(kind->scan->stat_folder && row->content))))
+            continue;
+        if (next && strcmp(files->file[next - 1].path, row->path) == 0)
+            continue; /* another row of the same file */
+        if (next == files->count || bl_text_natural(files->file[next].path, row->path) > 0)
+            code = compare_fail(row->path, "is gone", e);
+        else if (strcmp(files->file[next].path, row->path) != 0)
+            code = compare_fail(files->file[next].path, "is new", e);
+        next++;
     }
-    names_skip_lists(c->files, &next);
-    if (code)
-        goto out;
-    if (next < c->files->count)
-        code = compare_fail(c->files->file[next].path, "is new", e);
-out:
+    names_skip_lists(files, &next);
+    if (!code && next < files->count)
+        code = compare_fail(files->file[next].path, "is new", e);
     bl_row_reader_free(&text);
     return code;
 }
@@ -238,6 +231,7 @@ static int same_bytes(const struct bl_input_file file[2], const char *const path
     return BL_OK;
 }
 
+/* Compares two files byte by byte, as a digest of 64 bits may be equal by chance. */
 static int same_files(const char *const path[2], const struct bl_cancel *cancel, bool *same, struct bl_error *e)
 {
     struct bl_input_file file[2] = {{.fd = -1}, {.fd = -1}};
@@ -267,23 +261,7 @@ static bool path_is_folder(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* Files of the same name in two folders. Folders in them belong to other sequences. */
-static int same_entries(const char *const folder[2], const char *name, const struct bl_cancel *cancel, bool *same,
-                        struct bl_error *e)
-{
-    char *one = bl_path_join(folder[0], name), *two = bl_path_join(folder[1], name);
-    int code = one && two ? BL_OK : bl_error_memory(e);
-    if (code)
-        goto out;
-    *same = path_is_folder(one) == path_is_folder(two);
-    if (*same && !path_is_folder(one))
-        code = same_files((const char *const[]){one, two}, cancel, same, e);
-out:
-    free(one);
-    free(two);
-    return code;
-}
-
+/* Compares the files of two folders by name and content. Folders in the folders belong to other sequences. */
 static int same_folders(const char *const path[2], const struct bl_cancel *cancel, bool *same, struct bl_error *e)
 {
     struct dirent **entry[2] = {NULL, NULL};
@@ -296,8 +274,15 @@ static int same_folders(const char *const path[2], const struct bl_cancel *cance
     *same = count[0] == count[1];
     for (int i = 0; i < count[0] && *same && !code; i++) {
         *same = strcmp(entry[0][i]->d_name, entry[1][i]->d_name) == 0;
-        if (*same)
-            code = same_entries(path, entry[0][i]->d_name, cancel, same, e);
+        if (!*same)
+            break;
+        char *one = bl_path_join(path[0], entry[0][i]->d_name), *two = bl_path_join(path[1], entry[0][i]->d_name);
+        code = one && two ? BL_OK : bl_error_memory(e);
+        *same = code || path_is_folder(one) == path_is_folder(two);
+        if (!code && *same && !path_is_folder(one))
+            code = same_files((const char *const[]){one, two}, cancel, same, e);
+        free(one);
+        free(two);
     }
     for (int k = 0; k < 2; k++) {
         for (int i = 0; i < count[k]; i++)

@@ -1,5 +1,9 @@
+/* Looks rows up in the tables of earlier datasets.
+ *
+ * Of each stored row, the index has a hash of its id, for the look-up, and a hash of its content, for the comparison:
+ * 12 to 20 bytes in place of the row. The row itself is read again only where the content differs, as two ids may have
+ * the same hash. */
 #include "scan/extend.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -17,18 +21,6 @@
 
 /* --- the datasets ----------------------------------------------------------------------------------------------- */
 
-static int extend_refuse_view(const struct bl_manifest *m, const char *name, struct bl_error *e)
-{
-    struct bl_buffer names = {0};
-    bl_manifest_append_paths(m, &names);
-    int code = bl_buffer_check(&names, e);
-    if (!code)
-        code = bl_error_set(e, BL_EUSAGE, "--extend %s is a view: name its datasets instead (from there: %s)", name,
-                            names.data);
-    bl_buffer_free(&names);
-    return code;
-}
-
 /* Finds what the manifest says of the table of dataset i. *path: of the table, to be freed. */
 static int extend_find_table(const struct bl_subset_options *o, int i, char **path, struct bl_manifest_file *file,
                              struct bl_error *e)
@@ -39,8 +31,15 @@ static int extend_find_table(const struct bl_subset_options *o, int i, char **pa
     int code = dir ? bl_manifest_read(&m, dir, e) : bl_error_memory(e);
     if (code)
         bl_error_prefix(e, "--extend");
-    if (!code && bl_manifest_is_view(&m))
-        code = extend_refuse_view(&m, name, e);
+    if (!code && bl_manifest_is_view(&m)) {
+        struct bl_buffer names = {0};
+        bl_manifest_append_paths(&m, &names);
+        code = bl_buffer_check(&names, e);
+        if (!code)
+            code = bl_error_set(e, BL_EUSAGE, "--extend %s is a view: name its datasets instead (from there: %s)", name,
+                                names.data);
+        bl_buffer_free(&names);
+    }
     const struct bl_manifest_file *listed = code ? NULL : bl_manifest_find_file(&m, BL_SEQUENCES_FILE);
     if (!code && !listed)
         code = bl_error_set(e, BL_EFAIL, "--extend %s: its manifest does not list " BL_SEQUENCES_FILE, name);
@@ -84,11 +83,10 @@ int bl_extend_check(const struct bl_subset_options *o, const char *kind, struct 
 int bl_extend_identify(const struct bl_subset_options *o, struct bl_buffer *lines, struct bl_error *e)
 {
     char digest[BL_DIGEST_SIZE];
-    int code = BL_OK;
-    for (int i = 0; i < o->extend.count && !code; i++) {
+    for (int i = 0; i < o->extend.count; i++) {
         struct bl_manifest_file file;
         char *path = NULL;
-        code = extend_find_table(o, i, &path, &file, e);
+        int code = extend_find_table(o, i, &path, &file, e);
         free(path);
         if (code)
             return code;
@@ -96,33 +94,28 @@ int bl_extend_identify(const struct bl_subset_options *o, struct bl_buffer *line
         bl_buffer_printf(lines, "extend %d: ", i + 1);
         bl_text_escape(lines, o->extend.text[i], strlen(o->extend.text[i]));
         bl_buffer_printf(lines, " (%s)\n", digest);
-        code = bl_buffer_check(lines, e);
+        BL_TRY(bl_buffer_check(lines, e));
     }
-    return code;
+    return BL_OK;
 }
 
 /* --- the rows of the datasets ----------------------------------------------------------------------------------- */
 
-/* Whether a column says what an additional field has of which file. */
-static bool column_is_of_content(const char *name, size_t size)
-{
-    static const char *const ends[] = {".content", ".clip_begin", ".clip_end"};
-    bool found = false;
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        size_t least = strlen(ends[i]);
-        found |= size > least && memcmp(name + size - least, ends[i], least) == 0;
-    }
-    return found;
-}
-
-/* A hash of the digests of additional fields, the columns NAME.content, and of their clips. */
+/* Returns a hash of what the additional fields have of which files: the digests in the columns NAME.content, and the
+ * ends of their clips, in NAME.clip_begin and NAME.clip_end. */
 static uint64_t row_hash_fields(const struct bl_row *row)
 {
+    static const char *const ends[] = {".content", ".clip_begin", ".clip_end"};
     uint64_t hash = 0;
     const char *name = row->columns, *value = row->extra;
     while (name && value && *name && *value) {
         size_t size = strcspn(++name, "\t"), bytes = strcspn(++value, "\t");
-        if (bytes && column_is_of_content(name, size)) {
+        bool is_of_content = false;
+        for (size_t i = 0; i < sizeof ends / sizeof *ends && bytes; i++) {
+            size_t least = strlen(ends[i]);
+            is_of_content |= size > least && memcmp(name + size - least, ends[i], least) == 0;
+        }
+        if (is_of_content) {
             const uint64_t parts[] = {hash, XXH3_64bits(name, size), XXH3_64bits(value, bytes)};
             hash = XXH3_64bits(parts, sizeof parts);
         }
@@ -132,8 +125,8 @@ static uint64_t row_hash_fields(const struct bl_row *row)
     return hash;
 }
 
-/* Of id and content. The size of the file counts only where its content is that of the row: documents stay what they
- * are when others are added to their file. */
+/* Returns a hash of id and content, never 0 and with the bit LOOKED_UP clear. The size of the file counts only where
+ * its content is that of the row: documents stay what they are when others are added to their file. */
 static uint64_t row_hash(const struct bl_row *row)
 {
     bool is_document = row->content && bl_same_content_is_document(row);
@@ -142,6 +135,7 @@ static uint64_t row_hash(const struct bl_row *row)
     return (XXH3_64bits(parts, sizeof parts) | 2 * LOOKED_UP) & ~LOOKED_UP;
 }
 
+/* Returns the number of the dataset that has the row. */
 static int extend_dataset(const struct bl_extend *x, size_t row)
 {
     int f = x->table.files - 1;
@@ -150,46 +144,27 @@ static int extend_dataset(const struct bl_extend *x, size_t row)
     return f;
 }
 
-static int extend_add_row(struct bl_extend *x, size_t i, const char *kind, struct bl_error *e)
-{
-    const struct bl_row *row = &x->text.row;
-    int code = bl_row_reader_read(&x->table, i, &x->text, e);
-    if (!code && x->options)
-        code = extend_check_kind(x->options->extend.text[extend_dataset(x, i)], row->kind, kind, e);
-    if (code)
-        return code;
-    x->content[i] = row_hash(row);
-    return bl_hash_add(&x->ids, XXH3_64bits(row->id, strlen(row->id)), i, e);
-}
-
+/* Adds the rows that the datasets store to the index; of a dataset of another kind BL_EUSAGE. */
 static int extend_add_rows(struct bl_extend *x, const char *kind, const struct bl_cancel *cancel, struct bl_error *e)
 {
-    int code = BL_OK;
     if (x->table.count >= UINT32_MAX) /* the table's numbers */
         return bl_error_set(e, BL_EFAIL, "--extend: the datasets have too many rows");
     x->content = calloc(x->table.count + 1, sizeof *x->content);
     if (!x->content)
         return bl_error_memory(e);
-    for (size_t i = 0; i < x->table.count && !code; i++) {
-        if (x->table.length[i])
-            code = cancel && bl_cancelled(cancel) ? BL_ECANCEL : extend_add_row(x, i, kind, e);
+    for (size_t i = 0; i < x->table.count; i++) {
+        if (!x->table.length[i])
+            continue;
+        if (cancel && bl_cancelled(cancel))
+            return BL_ECANCEL;
+        const struct bl_row *row = &x->text.row;
+        BL_TRY(bl_row_reader_read(&x->table, i, &x->text, e));
+        if (x->options)
+            BL_TRY(extend_check_kind(x->options->extend.text[extend_dataset(x, i)], row->kind, kind, e));
+        x->content[i] = row_hash(row);
+        BL_TRY(bl_hash_add(&x->ids, XXH3_64bits(row->id, strlen(row->id)), i, e));
     }
-    return code;
-}
-
-/* A table that was edited no longer says what is stored. */
-static int extend_check_table(const struct bl_subset_options *o, int i, char **path, struct bl_error *e)
-{
-    struct bl_manifest_file listed;
-    int64_t bytes;
-    uint64_t checksum;
-    int code = extend_find_table(o, i, path, &listed, e);
-    if (!code)
-        code = bl_checksum_file(*path, &bytes, &checksum, e);
-    if (!code && (bytes != listed.bytes || checksum != listed.checksum))
-        code = bl_error_set(e, BL_EFAIL, "--extend %s: its " BL_SEQUENCES_FILE " is not that of its manifest",
-                            o->extend.text[i]);
-    return code;
+    return BL_OK;
 }
 
 static int extend_read_tables(struct bl_extend *x, const char *const *path, int count, const char *kind,
@@ -211,8 +186,17 @@ int bl_extend_open(struct bl_extend *x, const struct bl_subset_options *o, const
     char **path = calloc(count, sizeof *path);
     int code = path ? BL_OK : bl_error_memory(e);
     x->options = o;
-    for (int i = 0; i < o->extend.count && !code; i++)
-        code = extend_check_table(o, i, &path[i], e);
+    for (int i = 0; i < o->extend.count && !code; i++) {
+        struct bl_manifest_file listed;
+        int64_t bytes;
+        uint64_t checksum;
+        code = extend_find_table(o, i, &path[i], &listed, e);
+        if (!code)
+            code = bl_checksum_file(path[i], &bytes, &checksum, e);
+        if (!code && (bytes != listed.bytes || checksum != listed.checksum)) /* an edited table */
+            code = bl_error_set(e, BL_EFAIL, "--extend %s: its " BL_SEQUENCES_FILE " is not that of its manifest",
+                                o->extend.text[i]);
+    }
     if (!code)
         code = extend_read_tables(x, (const char *const *)path, o->extend.count, kind, cancel, e);
     bl_path_free_all(path, count);
@@ -241,6 +225,7 @@ void bl_extend_close(struct bl_extend *x)
 
 /* --- looking up ------------------------------------------------------------------------------------------------- */
 
+/* Counts a row, and keeps the first NAMED ids. */
 static int rows_add(struct bl_extend_rows *rows, const char *id, struct bl_error *e)
 {
     if (rows->count++ >= NAMED)
@@ -248,14 +233,6 @@ static int rows_add(struct bl_extend_rows *rows, const char *id, struct bl_error
     bl_buffer_text(&rows->ids, rows->ids.size ? ", " : "");
     bl_text_escape(&rows->ids, id, strlen(id));
     return bl_buffer_check(&rows->ids, e);
-}
-
-/* Whether row i of the datasets, found by a part of the id's hash, has the id. */
-static int extend_has_id(struct bl_extend *x, size_t i, const char *id, bool *has, struct bl_error *e)
-{
-    int code = bl_row_reader_read(&x->table, i, &x->text, e);
-    *has = !code && strcmp(x->text.row.id, id) == 0;
-    return code;
 }
 
 int bl_extend_find(struct bl_extend *x, const struct bl_row *row, int *dataset, struct bl_error *e)
@@ -267,10 +244,12 @@ int bl_extend_find(struct bl_extend *x, const struct bl_row *row, int *dataset, 
     *dataset = -1;
     struct bl_hash_probe probe = bl_hash_begin(&x->ids, XXH3_64bits(row->id, strlen(row->id)));
     while (bl_hash_next(&x->ids, &probe, &i)) {
-        bool same = is_usable && (x->content[i] & ~LOOKED_UP) == content, has = true;
-        BL_TRY(same ? BL_OK : extend_has_id(x, i, row->id, &has, e));
-        if (!has)
-            continue;
+        bool same = is_usable && (x->content[i] & ~LOOKED_UP) == content;
+        if (!same) {
+            BL_TRY(bl_row_reader_read(&x->table, i, &x->text, e));
+            if (strcmp(x->text.row.id, row->id) != 0)
+                continue; /* only the hashes of the ids are equal */
+        }
         x->content[i] |= LOOKED_UP;
         int at = extend_dataset(x, i);
         if (same && (*dataset < 0 || at < *dataset))
@@ -288,20 +267,6 @@ int bl_extend_find(struct bl_extend *x, const struct bl_row *row, int *dataset, 
 
 /* --- messages --------------------------------------------------------------------------------------------------- */
 
-static int extend_add_vanished(struct bl_extend *x, struct bl_error *e)
-{
-    int code = BL_OK;
-    for (size_t i = 0; i < x->table.count && !code; i++) {
-        if (!x->content[i] || x->content[i] & LOOKED_UP)
-            continue;
-        struct bl_extend_rows *rows = &x->found[extend_dataset(x, i)].vanished;
-        code = rows->count < NAMED ? bl_row_reader_read(&x->table, i, &x->text, e) : BL_OK;
-        if (!code)
-            code = rows_add(rows, x->text.row.id, e);
-    }
-    return code;
-}
-
 /* "changed since old was packed: a.mp4, b.mp4, c.mp4 and 1,231 more" */
 static void rows_note(const struct bl_extend_rows *rows, const char *what, const char *name, const char *after,
                       struct bl_buffer *notes)
@@ -317,8 +282,15 @@ static void rows_note(const struct bl_extend_rows *rows, const char *what, const
 int bl_extend_note(struct bl_extend *x, struct bl_buffer *notes, struct bl_error *e)
 {
     char a[BL_PLURAL_SIZE];
-    int code = extend_add_vanished(x, e);
-    for (int i = 0; i < x->options->extend.count && !code; i++) {
+    for (size_t i = 0; i < x->table.count; i++) {
+        if (!x->content[i] || x->content[i] & LOOKED_UP)
+            continue;
+        struct bl_extend_rows *rows = &x->found[extend_dataset(x, i)].vanished;
+        if (rows->count < NAMED)
+            BL_TRY(bl_row_reader_read(&x->table, i, &x->text, e));
+        BL_TRY(rows_add(rows, x->text.row.id, e));
+    }
+    for (int i = 0; i < x->options->extend.count; i++) {
         const char *name = x->options->extend.text[i];
         bl_buffer_printf(notes, "%sheld by %s: %s", notes->size ? "\n" : "", name,
                          bl_text_plural(a, x->found[i].held, "sequence"));
@@ -328,5 +300,5 @@ int bl_extend_note(struct bl_extend *x, struct bl_buffer *notes, struct bl_error
     if (x->no_content)
         bl_buffer_printf(notes, "\n--extend: %s, and held by id and size",
                          bl_text_plural(a, x->no_content, "sequence has no digest|sequences have no digest"));
-    return code ? code : bl_buffer_check(notes, e);
+    return bl_buffer_check(notes, e);
 }

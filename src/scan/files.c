@@ -1,5 +1,8 @@
+/* Keeps the list of inputs, walks through folders to fill it, and estimates how the time of a scan divides among them.
+ *
+ * A file's texts share one allocation with its path: millions of inputs take two thirds of the memory, and a file is
+ * freed by one call. */
 #include "scan/files.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <math.h>
@@ -55,22 +58,19 @@ int bl_files_add_named(struct bl_files *files, const char *path, const char *id,
                        const char *fault, struct bl_error *e)
 {
     struct bl_file file = {.kind = kind};
-    int code = BL_ARRAY_RESERVE(files->file, files->capacity, files->count + 1, e);
-    if (!code)
-        code = file_set_texts(&file, path, id, fault, e);
-    if (!code)
-        files->file[files->count++] = file;
-    return code;
+    BL_TRY(BL_ARRAY_RESERVE(files->file, files->capacity, files->count + 1, e));
+    BL_TRY(file_set_texts(&file, path, id, fault, e));
+    files->file[files->count++] = file;
+    return BL_OK;
 }
 
 int bl_files_set_fault(struct bl_files *files, size_t number, const char *fault, struct bl_error *e)
 {
     struct bl_file *file = &files->file[number];
     char *before = file->path;
-    int code = file_set_texts(file, before, file->id, fault, e);
-    if (!code)
-        free(before);
-    return code;
+    BL_TRY(file_set_texts(file, before, file->id, fault, e));
+    free(before);
+    return BL_OK;
 }
 
 void bl_files_ignore(struct bl_files *files, const char *name, int64_t count)
@@ -104,21 +104,6 @@ bool bl_files_have_list(const struct bl_files *files, const struct bl_kind *kind
     return false;
 }
 
-/* Checks that each column that --columns renames is in some list. */
-static int files_check_renames(const struct bl_files *files, struct bl_error *e)
-{
-    const struct bl_clip_columns *clips = &files->clips;
-    for (int number = 0; number < BL_CLIP_RENAMES_MAX; number++) {
-        const struct bl_clip_name column = bl_clip_names_column(clips->renames, number);
-        if (!column.size)
-            break;
-        if (!(clips->renamed >> number & 1))
-            return bl_error_set(e, BL_EUSAGE, "--columns: no list of clips has a column \"%.*s\"", (int)column.size,
-                                column.text);
-    }
-    return BL_OK;
-}
-
 int bl_files_read_lists(struct bl_files *files, const struct bl_kind *kind, const char *base, const char *renames,
                         const struct bl_cancel *cancel, struct bl_error *e)
 {
@@ -134,7 +119,15 @@ int bl_files_read_lists(struct bl_files *files, const struct bl_kind *kind, cons
         code = path ? bl_clip_columns_add(&files->clips, kind, path, name, cancel, e) : bl_error_memory(e);
         free(path);
     }
-    return code ? code : files_check_renames(files, e);
+    for (int number = 0; number < BL_CLIP_RENAMES_MAX && !code; number++) {
+        const struct bl_clip_name column = bl_clip_names_column(renames, number);
+        if (!column.size)
+            break;
+        if (!(files->clips.renamed >> number & 1))
+            code = bl_error_set(e, BL_EUSAGE, "--columns: no list of clips has a column \"%.*s\"", (int)column.size,
+                                column.text);
+    }
+    return code;
 }
 
 void bl_files_columns(const struct bl_files *files, const struct bl_kind *kind, const void *config,
@@ -207,25 +200,18 @@ int bl_walk_stat(const struct bl_walk *walk_folder, const char *path, struct sta
     return BL_OK;
 }
 
-/* --- folders seen so far ---------------------------------------------------------------------------------------- */
-
-static bool seen_has(const struct walking *w, uint64_t hash, dev_t device, ino_t inode)
-{
-    size_t number;
-    for (struct bl_hash_probe probe = bl_hash_begin(&w->by_inode, hash); bl_hash_next(&w->by_inode, &probe, &number);) {
-        if (w->seen[number].device == device && w->seen[number].inode == inode)
-            return true;
-    }
-    return false;
-}
-
-/* Counts a folder with this number of entries, to detect links that lead to the same folders again and again. */
+/* Counts a folder with this number of entries. BL_EUSAGE: links lead to the same folders again and again. */
 static int seen_add(struct walking *w, const char *path, const struct folder *folder, int64_t entries,
                     struct bl_error *e)
 {
     uint64_t hash = ((uint64_t)folder->inode + (uint64_t)folder->device * 31) * UINT64_C(0x9e3779b97f4a7c15);
+    bool seen = false;
+    size_t number;
     w->entries += entries + 1;
-    if (!seen_has(w, hash, folder->device, folder->inode)) {
+    for (struct bl_hash_probe probe = bl_hash_begin(&w->by_inode, hash);
+         !seen && bl_hash_next(&w->by_inode, &probe, &number);)
+        seen = w->seen[number].device == folder->device && w->seen[number].inode == folder->inode;
+    if (!seen) {
         BL_TRY(BL_ARRAY_RESERVE(w->seen, w->capacity, w->folders + 1, e));
         BL_TRY(bl_hash_add(&w->by_inode, hash, w->folders, e));
         w->seen[w->folders++] = (struct seen){folder->device, folder->inode};
@@ -238,6 +224,7 @@ static int seen_add(struct walking *w, const char *path, const struct folder *fo
 
 /* --- one folder ------------------------------------------------------------------------------------------------- */
 
+/* Walks through one folder and those below it. parent: the folder above it, NULL for the source itself. */
 static int walk_folder(struct walking *w, const char *path, const struct folder *parent, struct bl_error *e);
 
 /* A folder that cannot be read: errno says why. The scan will list it as skipped; only the source itself must be
@@ -249,6 +236,8 @@ static int walk_add_unreadable(const struct walking *w, const char *path, bool i
     return bl_files_add(w->walk->files, path, w->id_offset, w->walk->kind, false, e);
 }
 
+/* Takes an entry of a folder: walks into a folder, adds an input, and counts any other file as ignored. path: its path;
+ * name: the last part of it; type: DT_DIR and so on. */
 static int walk_entry(struct walking *w, const char *path, const char *name, unsigned char type, struct folder *folder,
                       struct bl_error *e)
 {
@@ -263,9 +252,7 @@ static int walk_entry(struct walking *w, const char *path, const char *name, uns
     /* All but folders are inputs by their names: the scan will skip dangling links, pipes and devices. */
     if (type == DT_LNK || type == DT_UNKNOWN) {
         bool there;
-        int code = bl_walk_stat(about, path, &status, &there, e);
-        if (code)
-            return code;
+        BL_TRY(bl_walk_stat(about, path, &status, &there, e));
         if (!there && (errno == EACCES || errno == ENAMETOOLONG))
             return walk_add_unreadable(w, path, false, e);
         is_folder = there && S_ISDIR(status.st_mode);
@@ -317,7 +304,8 @@ int bl_walk_read_names(const struct bl_walk *walk_folder, const char *path, stru
     return code;
 }
 
-/* No folder stays open while those below it are visited: the nesting may exceed the limit of open files. */
+/* Takes the entries of the folder. No folder stays open while those below it are visited: the nesting may exceed the
+ * limit of open files. */
 static int walk_entries(struct walking *w, const char *path, struct folder *here, struct bl_error *e)
 {
     struct bl_buffer names = {0}, below = {0};
@@ -398,35 +386,21 @@ int bl_walk_list_folders(const struct bl_walk *about, const char *path, struct b
 #define SAMPLE_TIME 100 /* and the most milliseconds for it, since on some file systems each file takes one */
 #define BYTES_MAX ((int64_t)1 << 50)
 
-static int64_t weight_file_bytes(const struct bl_file *file, const struct bl_kind *kind, const char *base)
-{
-    struct bl_error ignored = {0};
-    const char *unusable = NULL;
-    struct bl_input input = {.path = bl_path_join(base, file->path), .fault = file->fault};
-    int code = input.path ? bl_input_stat(kind, &input, &unusable, &ignored) : BL_EFAIL;
-    free((char *)input.path);
-    return code || unusable ? 0 : input.bytes < BYTES_MAX ? input.bytes : BYTES_MAX;
-}
-
-static int64_t numbers_gcd(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* Returns a stride of about the golden section of the number of files, coprime to it: the stride reaches each file
  * once, and the first ones are spread evenly. */
 static int64_t weights_stride(int64_t files)
 {
     int64_t stride = (int64_t)((double)files * 0.6180339887498949);
-    stride = stride > 1 ? stride : 1;
-    while (numbers_gcd(stride, files) != 1)
-        stride++;
-    return stride;
+    for (stride = stride > 1 ? stride : 1;; stride++) {
+        int64_t divisor = stride; /* the greatest common one, by Euclid's algorithm */
+        for (int64_t other = files; other;) {
+            int64_t rest = divisor % other;
+            divisor = other;
+            other = rest;
+        }
+        if (divisor == 1)
+            return stride;
+    }
 }
 
 void bl_weights_init(struct bl_weights *w, const struct bl_files *files, const struct bl_kind *kind, const char *base,
@@ -442,7 +416,14 @@ void bl_weights_init(struct bl_weights *w, const struct bl_files *files, const s
     for (int64_t at = 0; sampled < w->files && sampled < SAMPLE; sampled++, at = (at + stride) % w->files) {
         if (sampled % 16 == 15 && bl_meter_clock() - begun > SAMPLE_TIME)
             break;
-        sum += (double)(weight_file_bytes(&files->file[first + at * every], kind, base) + OPENING);
+        const struct bl_file *file = &files->file[first + at * every];
+        struct bl_error ignored = {0};
+        const char *unusable = NULL;
+        struct bl_input input = {.path = bl_path_join(base, file->path), .fault = file->fault};
+        int code = input.path ? bl_input_stat(kind, &input, &unusable, &ignored) : BL_EFAIL;
+        free((char *)input.path);
+        int64_t bytes = code || unusable ? 0 : input.bytes < BYTES_MAX ? input.bytes : BYTES_MAX;
+        sum += (double)(bytes + OPENING);
     }
     w->expected = sum / (double)sampled * (double)w->files;
 }

@@ -1,9 +1,14 @@
+/* Expands braces and globs.
+ *
+ * A glob is expanded from left to right, one part between slashes at a time: a pattern of the parts "a", "*.d" and "**"
+ * enters a, matches its names with "*.d", and descends into each match. glob(3) is not used, since it has no "**" and
+ * hides why a folder cannot be read. */
 #include "scan/globs.h"
-
 #include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +33,7 @@ struct group {
     int digits; /* numbers have at least so many */
 };
 
-/* Reads "N" or "N..M" into the group. */
+/* Reads a range "N..M" into the group. As in shells, "00..10" makes all numbers as long as the longer end. */
 static bool group_read_range(struct group *g)
 {
     const char *from = g->begin + 1, *dots = strstr(from, "..");
@@ -79,40 +84,30 @@ static int group_replace(struct braces *b, const char *text, const struct group 
     return code;
 }
 
-static int group_expand_range(struct braces *b, const char *text, const struct group *g, struct bl_error *e)
-{
-    const int64_t step = g->from <= g->to ? 1 : -1;
-    int code = BL_OK;
-    for (int64_t n = g->from; !code; n += step) {
-        struct bl_buffer word = {0};
-        bl_buffer_printf(&word, "%0*" PRId64, g->digits, n);
-        code = bl_buffer_check(&word, e);
-        if (!code)
-            code = group_replace(b, text, g, word.data, word.size, e);
-        bl_buffer_free(&word);
-        if (n == g->to)
-            break;
-    }
-    return code;
-}
-
+/* Emits each name that the text stands for: replaces the first group by each of its words, and expands the rest. */
 static int braces_expand(struct braces *b, const char *text, struct bl_error *e)
 {
     struct group g;
-    int code = BL_OK;
     if (!group_find(text, &g)) {
         if (b->names++ == BL_BRACES_MAX)
             return bl_error_set(e, BL_EUSAGE, "a pattern of more than %d names", BL_BRACES_MAX);
         return b->emit(b->context, text, e);
     }
-    if (g.range)
-        return group_expand_range(b, text, &g, e);
-    for (const char *word = g.begin + 1; word <= g.end && !code;) {
+    if (g.range) {
+        for (int64_t n = g.from;; n += g.from <= g.to ? 1 : -1) {
+            char word[32]; /* group_read_range admits 18 digits */
+            int size = snprintf(word, sizeof word, "%0*" PRId64, g.digits, n);
+            BL_TRY(group_replace(b, text, &g, word, (size_t)size, e));
+            if (n == g.to)
+                return BL_OK;
+        }
+    }
+    for (const char *word = g.begin + 1; word <= g.end;) {
         size_t size = strcspn(word, ",}");
-        code = group_replace(b, text, &g, word, size, e);
+        BL_TRY(group_replace(b, text, &g, word, size, e));
         word += size + 1;
     }
-    return code;
+    return BL_OK;
 }
 
 int bl_braces_expand(const char *text, int (*emit)(void *context, const char *name, struct bl_error *e), void *context,
@@ -127,12 +122,12 @@ int bl_braces_expand(const char *text, int (*emit)(void *context, const char *na
 
 /* --- globs -------------------------------------------------------------------------------------------------------- */
 
-/* --- expanding -------------------------------------------------------------------------------------------------- */
-
+/* Expands the rest of a pattern. path: the names for the pattern before it; at the end, it is appended to the names if
+ * there is a file or a link of that name. */
 static int glob_expand(const struct bl_walk *walk, const char *path, const char *pattern, struct bl_buffer *names,
                        struct bl_error *e);
 
-/* Goes on with the name in the folder. */
+/* Goes on with the name in the folder. rest: the pattern after the part that the name stands for. */
 static int glob_enter(const struct bl_walk *walk, const char *folder, const char *name, size_t size, const char *rest,
                       struct bl_buffer *names, struct bl_error *e)
 {
@@ -170,19 +165,8 @@ static int glob_descend(const struct bl_walk *walk, const char *path, const char
     return code;
 }
 
-/* The scan lists the folder as skipped. */
-static int glob_add_unreadable(const struct bl_walk *walk, const char *path, struct bl_error *e)
-{
-    size_t size = strlen(path);
-    while (size > 1 && path[size - 1] == '/')
-        size--;
-    char *folder = strndup(size ? path : ".", size ? size : 1);
-    int code = folder ? bl_files_add(walk->files, folder, 0, walk->kind, false, e) : bl_error_memory(e);
-    free(folder);
-    return code;
-}
-
-/* Goes on with each name in the folder that matches the first part of the pattern. */
+/* Goes on with each name in the folder that matches the first part of the pattern. A folder that is not there has no
+ * names; the scan lists a folder that cannot be read as skipped. */
 static int glob_match(const struct bl_walk *walk, const char *path, const char *pattern, const char *rest,
                       struct bl_buffer *names, struct bl_error *e)
 {
@@ -193,9 +177,18 @@ static int glob_match(const struct bl_walk *walk, const char *path, const char *
     int code = part ? bl_walk_read_names(walk, *path ? path : ".", &found, &count, &opened, e) : bl_error_memory(e);
     if (code)
         goto out;
-    if (!opened && errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG && errno != ELOOP)
-        code = bl_errno_is_system(errno) ? bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path)
-                                         : glob_add_unreadable(walk, path, e);
+    if (!opened && errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG && errno != ELOOP) {
+        if (bl_errno_is_system(errno)) {
+            code = bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path);
+            goto out;
+        }
+        size_t size = strlen(path);
+        while (size > 1 && path[size - 1] == '/')
+            size--;
+        char *folder = strndup(size ? path : ".", size ? size : 1);
+        code = folder ? bl_files_add(walk->files, folder, 0, walk->kind, false, e) : bl_error_memory(e);
+        free(folder);
+    }
     for (size_t at = 0; at < found.size && !code; at += strlen(found.data + at + 1) + 2) {
         const char *name = found.data + at + 1;
         if (fnmatch(part, name, FNM_PERIOD) == 0)
@@ -205,20 +198,6 @@ out:
     free(part);
     bl_buffer_free(&found);
     return code;
-}
-
-/* Whether there is a file or a link of that name. */
-static int name_exists(const struct bl_walk *walk, const char *path, bool *exists, struct bl_error *e)
-{
-    struct stat status;
-    char *open_path = bl_path_join(walk->base, path);
-    if (!open_path)
-        return bl_error_memory(e);
-    *exists = lstat(open_path, &status) == 0;
-    int error = errno;
-    free(open_path);
-    errno = error;
-    return *exists || !bl_errno_is_system(error) ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
 }
 
 /* path: what the pattern was before, as a name. */
@@ -233,11 +212,19 @@ static int glob_expand(const struct bl_walk *walk, const char *path, const char 
         return glob_match(walk, path, pattern, rest, names, e);
     if (*pattern)
         return glob_enter(walk, path, pattern, size, rest, names, e);
-    bool exists = false;
-    int code = name_exists(walk, path, &exists, e);
-    if (!code && exists)
+    struct stat status;
+    char *open_path = bl_path_join(walk->base, path);
+    if (!open_path)
+        return bl_error_memory(e);
+    bool exists = lstat(open_path, &status) == 0;
+    int error = errno;
+    free(open_path);
+    errno = error;
+    if (!exists && bl_errno_is_system(error))
+        return bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
+    if (exists)
         bl_buffer_append(names, path, strlen(path) + 1);
-    return code ? code : bl_buffer_check(names, e);
+    return bl_buffer_check(names, e);
 }
 
 /* --- ** --------------------------------------------------------------------------------------------------------- */
@@ -267,6 +254,7 @@ static int match_compare(const void *a, const void *b)
     return strcmp(((const struct match *)a)->path, ((const struct match *)b)->path);
 }
 
+/* Sets the matches to the names, sorted, without repeats and slashes at the end, which are cut in `names`. */
 static int matches_sort(struct matches *m, const struct bl_walk *walk, const struct bl_buffer *names,
                         struct bl_error *e)
 {
@@ -294,38 +282,17 @@ static int matches_sort(struct matches *m, const struct bl_walk *walk, const str
     return code;
 }
 
-/* Whether one of the matches is a folder above this one. */
-static int match_is_within(const struct matches *m, const struct match *match, bool *within, struct bl_error *e)
-{
-    char *path = strdup(match->path);
-    if (!path)
-        return bl_error_memory(e);
-    *within = false;
-    for (char *slash = path; (slash = strchr(slash + 1, '/')) && !*within; *slash = '/') {
-        *slash = '\0';
-        const struct match key = {.path = path}, *above = bsearch(&key, m->match, m->count, sizeof key, match_compare);
-        *within = above && above->is_folder;
-    }
-    free(path);
-    return BL_OK;
-}
-
-/* Whether the pattern ends with "**". */
-static bool pattern_takes_all(const char *pattern)
-{
-    size_t size = strlen(pattern);
-    while (size && pattern[size - 1] == '/')
-        size--;
-    return size >= 2 && memcmp(pattern + size - 2, "**", 2) == 0 && (size == 2 || pattern[size - 3] == '/');
-}
-
 /* Leaves out what would be found twice: what lies in a folder that matches, too. Of a pattern that matches everything
  * below, these are the folders, or, for a kind whose inputs are folders, the files. */
 static int names_settle(const struct bl_walk *walk, const char *pattern, struct bl_buffer *names, struct bl_error *e)
 {
     struct matches m = {0};
     struct bl_buffer kept = {0};
-    bool all = pattern_takes_all(pattern), folders = walk->kind && walk->kind->scan->stat_folder;
+    size_t size = strlen(pattern);
+    while (size && pattern[size - 1] == '/')
+        size--;
+    bool all = size >= 2 && memcmp(pattern + size - 2, "**", 2) == 0 && (size == 2 || pattern[size - 3] == '/');
+    bool folders = walk->kind && walk->kind->scan->stat_folder;
     int code = matches_sort(&m, walk, names, e);
     size_t taken = 0;
     for (size_t i = 0; i < m.count; i++) {
@@ -334,8 +301,16 @@ static int names_settle(const struct bl_walk *walk, const char *pattern, struct 
     }
     m.count = taken;
     for (size_t i = 0; i < m.count && !code; i++) {
-        bool within = false;
-        code = match_is_within(&m, &m.match[i], &within, e);
+        bool within = false; /* a folder above it matches, too */
+        char *path = strdup(m.match[i].path);
+        code = path ? BL_OK : bl_error_memory(e);
+        for (char *slash = path; slash && (slash = strchr(slash + 1, '/')) && !within; *slash = '/') {
+            *slash = '\0';
+            const struct match key = {.path = path};
+            const struct match *above = bsearch(&key, m.match, m.count, sizeof key, match_compare);
+            within = above && above->is_folder;
+        }
+        free(path);
         if (!within)
             bl_buffer_append(&kept, m.match[i].path, strlen(m.match[i].path) + 1);
     }

@@ -1,5 +1,9 @@
+/* Reads lists of any format and brings their lines into one format, that of kind/list.h.
+ *
+ * A line of clips becomes the values of all columns of the scan, escaped, with tabs between them: of a CSV "path,label"
+ * and the columns path ... label, the line "a.mp4,dog" becomes "a.mp4\t\t...\tdog". The workers so need not know
+ * whether the list was CSV, TSV, JSON or plain. */
 #include "scan/list_lines.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +67,7 @@ static int lines_read_header(struct bl_list_lines *l, struct bl_error *e)
     return BL_OK;
 }
 
+/* Opens the list. After an error, bl_list_lines_close frees what was opened. */
 static int lines_open(struct bl_list_lines *l, const char *path, const struct bl_clip_columns *clips,
                       const struct bl_cancel *cancel, struct bl_error *e)
 {
@@ -117,11 +122,13 @@ void bl_list_lines_close(struct bl_list_lines *l)
 
 /* --- clips ------------------------------------------------------------------------------------------------------ */
 
+/* Makes the line unusable; its text is then the reason, which stands in l->clip. */
 static void lines_set_unusable(struct bl_list_lines *l)
 {
     l->line = (struct bl_line){.text = l->clip.data, .size = l->clip.size, .number = l->line.number, .unusable = true};
 }
 
+/* Makes the line unusable for this reason. */
 static int lines_set_reason(struct bl_list_lines *l, const char *reason, struct bl_error *e)
 {
     bl_buffer_clear(&l->clip);
@@ -130,6 +137,7 @@ static int lines_set_reason(struct bl_list_lines *l, const char *reason, struct 
     return bl_buffer_check(&l->clip, e);
 }
 
+/* Empties the values of the previous line. */
 static void lines_clear_values(struct bl_list_lines *l)
 {
     const struct bl_clip_columns *columns = l->columns ? l->columns : l->manifest;
@@ -138,6 +146,7 @@ static void lines_clear_values(struct bl_list_lines *l)
     memset(l->value, 0, (BL_CLIP_VALUES + columns->count) * sizeof *l->value);
 }
 
+/* Sets the value in this place. */
 static void lines_set_value(struct bl_list_lines *l, size_t place, const char *text, size_t size)
 {
     l->value[place] = (struct value){l->text.size, size};
@@ -172,23 +181,6 @@ static int lines_format_clip(struct bl_list_lines *l, struct bl_error *e)
             bl_text_escape(&l->clip, l->text.data + l->value[v].at, l->value[v].size);
     }
     return code ? code : lines_end_values(l, 0, e);
-}
-
-static int lines_take_record(struct bl_list_lines *l, struct bl_error *e)
-{
-    const struct bl_csv *r = &l->records;
-    lines_clear_values(l);
-    if (r->values != l->header) {
-        char values[BL_PLURAL_SIZE], columns[BL_PLURAL_SIZE];
-        bl_buffer_clear(&l->clip);
-        bl_buffer_printf(&l->clip, "%s where the header has %s", bl_text_plural(values, (int64_t)r->values, "value"),
-                         bl_text_plural(columns, (int64_t)l->header, "column"));
-        lines_set_unusable(l);
-        return bl_buffer_check(&l->clip, e);
-    }
-    for (size_t c = 0; c < l->header; c++)
-        lines_set_value(l, l->place[c], r->value[c], strlen(r->value[c]));
-    return lines_format_clip(l, e);
 }
 
 /* Sets the value of a member of the line's object; *known is false for a key that the first pass did not see. */
@@ -315,6 +307,7 @@ static int lines_take_manifest(struct bl_list_lines *l, struct bl_error *e)
 
 /* --- lines ------------------------------------------------------------------------------------------------------ */
 
+/* Takes the next line of a list that is no table, and passes over blank lines. */
 static int lines_next_document(struct bl_list_lines *l, bool *found, struct bl_error *e)
 {
     struct bl_document line;
@@ -336,14 +329,27 @@ static int lines_next_document(struct bl_list_lines *l, bool *found, struct bl_e
     return bl_buffer_check(&l->clip, e);
 }
 
+/* Takes the next record of a table. A record with more or fewer values than the header is unusable. */
 static int lines_next_record(struct bl_list_lines *l, bool *found, struct bl_error *e)
 {
+    const struct bl_csv *r = &l->records;
     int code = bl_csv_next(&l->records, found, e);
     if (code || !*found)
         return code;
-    l->number = l->records.line;
+    l->number = r->line;
     l->line = (struct bl_line){.number = l->number};
-    return lines_take_record(l, e);
+    lines_clear_values(l);
+    if (r->values != l->header) {
+        char values[BL_PLURAL_SIZE], columns[BL_PLURAL_SIZE];
+        bl_buffer_clear(&l->clip);
+        bl_buffer_printf(&l->clip, "%s where the header has %s", bl_text_plural(values, (int64_t)r->values, "value"),
+                         bl_text_plural(columns, (int64_t)l->header, "column"));
+        lines_set_unusable(l);
+        return bl_buffer_check(&l->clip, e);
+    }
+    for (size_t c = 0; c < l->header; c++)
+        lines_set_value(l, l->place[c], r->value[c], strlen(r->value[c]));
+    return lines_format_clip(l, e);
 }
 
 int bl_list_lines_next(struct bl_list_lines *l, struct bl_line *line, bool *found, struct bl_error *e)
@@ -380,25 +386,7 @@ int bl_list_lines_drain(struct bl_list_lines *l, uint64_t *checksum, struct bl_e
 
 /* --- clips of a field --------------------------------------------------------------------------------------------- */
 
-static int field_clips_read_columns(struct bl_clip_columns *columns, const struct bl_kind *kind, const char *path,
-                                    const char *shown, const struct bl_cancel *cancel, struct bl_error *e)
-{
-    int code = bl_io_check_path(path, e);
-    if (!code)
-        code = bl_clip_columns_add(columns, kind, path, shown, cancel, e);
-    if (code)
-        return code;
-    if (columns->known && !columns->are_clips)
-        return bl_error_set(e, BL_EUSAGE, "%s: a manifest of speech cannot be a field: write a list of clips", shown);
-    if (columns->count)
-        return bl_error_set(e, BL_EUSAGE,
-                            "%s: the column \"%s\": the clips of a field have no attributes: put it into a table for "
-                            "--attributes",
-                            shown, columns->name[0]);
-    return BL_OK;
-}
-
-/* Adds all lines. */
+/* Adds all lines to the clips of the field. BL_EDATA names the line. */
 static int field_clips_add(struct bl_clip_list *list, struct bl_list_lines *lines, const char *shown,
                            struct bl_error *e)
 {
@@ -425,7 +413,16 @@ int bl_field_clips_read(struct bl_clip_list *list, const struct bl_kind *kind, c
     struct bl_clip_columns columns = {0};
     struct bl_list_lines *lines;
     struct bl_error why = {0};
-    int code = field_clips_read_columns(&columns, kind, path, shown, cancel, e);
+    int code = bl_io_check_path(path, e);
+    if (!code)
+        code = bl_clip_columns_add(&columns, kind, path, shown, cancel, e);
+    if (!code && columns.known && !columns.are_clips)
+        code = bl_error_set(e, BL_EUSAGE, "%s: a manifest of speech cannot be a field: write a list of clips", shown);
+    else if (!code && columns.count)
+        code = bl_error_set(e, BL_EUSAGE,
+                            "%s: the column \"%s\": the clips of a field have no attributes: put it into a table for "
+                            "--attributes",
+                            shown, columns.name[0]);
     if (code)
         goto out;
     code = bl_list_lines_open(&lines, path, &columns, cancel, &why);

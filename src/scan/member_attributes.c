@@ -1,5 +1,8 @@
+/* Makes a table of attributes out of the members that tars have beside the sequences.
+ *
+ * Each sample's members are read once, in the order of the inputs. A key of a JSON object that comes up late adds a
+ * column late: rows are kept as texts of tabs, and filled up with empty values when all columns are known. */
 #include "scan/member_attributes.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +30,8 @@ struct columns {
 
 /* --- values ------------------------------------------------------------------------------------------------------ */
 
-/* Finds or adds the column. *column: -1: it is left out. */
+/* Finds or adds the column of this name. *column: -1 if the user did not choose it. BL_EUSAGE: another member has a
+ * column of that name. */
 static int columns_find(struct columns *c, const char *name, const char *extension, int *column, struct bl_error *e)
 {
     *column = -1;
@@ -39,12 +43,10 @@ static int columns_find(struct columns *c, const char *name, const char *extensi
                             c->member[*column], extension);
     if (*column >= 0)
         return BL_OK;
-    int code = bl_attributes_check_name(name, extension, 1, "leave it out with --attributes-columns", e);
-    if (!code)
-        code = bl_attributes_add_column(c->a, name, column, e);
-    if (!code)
-        c->member[*column] = extension;
-    return code;
+    BL_TRY(bl_attributes_check_name(name, extension, 1, "leave it out with --attributes-columns", e));
+    BL_TRY(bl_attributes_add_column(c->a, name, column, e));
+    c->member[*column] = extension;
+    return BL_OK;
 }
 
 /* Sets a value of the sample. */
@@ -78,21 +80,8 @@ static int columns_set_json(struct columns *c, const struct bl_json_value *name,
     return columns_set(c, c->name.data, extension, c->plain.data, c->plain.size, e);
 }
 
-/* The column of a value that has no keys: "ids" of a member "ids.json", "json" of one of that name. */
-static int columns_set_lone(struct columns *c, const struct bl_json_value *value, const char *extension,
-                            struct bl_error *e)
-{
-    const size_t size = strlen(extension);
-    char *column = strndup(extension, size > 5 ? size - 5 : size); /* without ".json" */
-    if (!column)
-        return bl_error_memory(e);
-    const struct bl_json_value name = {.type = BL_JSON_STRING, .text = column, .size = strlen(column)};
-    int code = columns_set_json(c, &name, value, extension, e);
-    free(column);
-    return code;
-}
-
-/* A value other than an object, such as a list of ids, is read as that of an object's only key. */
+/* Reads a value other than an object, such as a list of ids, as the only member of an object. Its column is named like
+ * the extension: "ids" for a member "ids.json", "json" for a member "json". */
 static int columns_read_lone(struct columns *c, const char *extension, struct bl_error *e)
 {
     static const char begin[] = "{\"\":";
@@ -108,13 +97,19 @@ static int columns_read_lone(struct columns *c, const char *extension, struct bl
         code = bl_error_set(e, BL_EDATA, "not JSON: %s at byte %zu", fault.what, fault.at - strlen(begin));
     else if (bl_json_next_member(&object, &at, &name, &value) && bl_json_next_member(&object, &at, &name, &name))
         code = bl_error_set(e, BL_EDATA, "not JSON: more than one value");
-    else
-        code = columns_set_lone(c, &value, extension, e);
+    else {
+        const size_t size = strlen(extension);
+        char *column = strndup(extension, size > 5 ? size - 5 : size); /* without ".json" */
+        name = (struct bl_json_value){.type = BL_JSON_STRING, .text = column, .size = column ? strlen(column) : 0};
+        code = column ? columns_set_json(c, &name, &value, extension, e) : bl_error_memory(e);
+        free(column);
+    }
 out:
     bl_buffer_free(&text);
     return code;
 }
 
+/* Reads the text of a member as JSON: each key of an object is a column. */
 static int columns_read_json(struct columns *c, const char *extension, struct bl_error *e)
 {
     struct bl_json_value object, name, value;
@@ -132,64 +127,49 @@ static int columns_read_json(struct columns *c, const char *extension, struct bl
     return code;
 }
 
-static int columns_read_text(struct columns *c, const char *extension, struct bl_error *e)
+/* --- members ------------------------------------------------------------------------------------------------------ */
+
+/* Reads one member of a sample, and sets the columns that it has. BL_EDATA: the sample cannot be used. */
+static int member_read(struct columns *c, const struct bl_files *files, const struct bl_file *file,
+                       const char *extension, struct bl_error *e)
 {
+    struct bl_buffer place = {0};
+    struct bl_input_file member = {.fd = -1};
+    const struct bl_member_entry *entry = bl_member_index_beside(&files->members, file->path, extension);
+    if (!entry)
+        return bl_error_set(e, BL_EDATA, "the sample has no such member");
+    bl_member_index_append(&files->members, entry, &place);
+    char *path = place.failed ? NULL : bl_path_join(c->source->base, place.data);
+    int code = path ? BL_OK : bl_error_memory(e);
+    bl_buffer_free(&place);
+    if (!code && bl_input_file_open(&member, path) != 0)
+        code = bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
+    if (code)
+        goto out;
+    const int64_t bytes = member.status.st_size;
+    bl_buffer_clear(&c->text);
+    if (bytes > MEMBER_MAX)
+        code = bl_error_set(e, BL_EDATA, "more than %d KiB", MEMBER_MAX >> 10);
+    else if (!bl_buffer_reserve(&c->text, (size_t)bytes + 1))
+        code = bl_error_memory(e);
+    if (code)
+        goto out;
+    c->text.size = (size_t)bytes;
+    c->text.data[bytes] = '\0';
+    code = bl_io_pread(member.fd, c->text.data, c->text.size, member.begin, path, e);
+out:
+    bl_input_file_close(&member);
+    free(path);
+    if (code)
+        return code;
+    if (strcmp(extension, "json") == 0 || bl_path_has_suffix(extension, ".json"))
+        return columns_read_json(c, extension, e);
     const char *text = c->text.data;
     size_t size = c->text.size;
     bl_text_trim(&text, &size, " \t\r\n");
     if (memchr(text, 0, size))
         return bl_error_set(e, BL_EDATA, "it has zero bytes: no text");
     return columns_set(c, extension, extension, text, size, e);
-}
-
-/* --- members ------------------------------------------------------------------------------------------------------ */
-
-static int member_load_open(struct columns *c, const struct bl_input_file *file, const char *path, struct bl_error *e)
-{
-    const int64_t bytes = file->status.st_size;
-    bl_buffer_clear(&c->text);
-    if (bytes > MEMBER_MAX)
-        return bl_error_set(e, BL_EDATA, "more than %d KiB", MEMBER_MAX >> 10);
-    if (!bl_buffer_reserve(&c->text, (size_t)bytes + 1))
-        return bl_error_memory(e);
-    c->text.size = (size_t)bytes;
-    c->text.data[bytes] = '\0';
-    return bl_io_pread(file->fd, c->text.data, c->text.size, file->begin, path, e);
-}
-
-/* Reads the content of the member at that place. */
-static int member_load(struct columns *c, const char *place, struct bl_error *e)
-{
-    struct bl_input_file file;
-    char *path = bl_path_join(c->source->base, place);
-    if (!path)
-        return bl_error_memory(e);
-    int code = BL_OK;
-    if (bl_input_file_open(&file, path) != 0)
-        code = bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
-    if (!code)
-        code = member_load_open(c, &file, path, e);
-    bl_input_file_close(&file);
-    free(path);
-    return code;
-}
-
-static int member_read(struct columns *c, const struct bl_files *files, const struct bl_file *file,
-                       const char *extension, struct bl_error *e)
-{
-    struct bl_buffer place = {0};
-    const struct bl_member_entry *entry = bl_member_index_beside(&files->members, file->path, extension);
-    if (!entry)
-        return bl_error_set(e, BL_EDATA, "the sample has no such member");
-    bl_member_index_append(&files->members, entry, &place);
-    int code = bl_buffer_check(&place, e);
-    if (!code)
-        code = member_load(c, place.data, e);
-    bl_buffer_free(&place);
-    if (code)
-        return code;
-    bool json = strcmp(extension, "json") == 0 || bl_path_has_suffix(extension, ".json");
-    return json ? columns_read_json(c, extension, e) : columns_read_text(c, extension, e);
 }
 
 /* --- samples ------------------------------------------------------------------------------------------------------ */
@@ -225,20 +205,7 @@ static bool file_has_values(const struct bl_file *file)
     return !file->fault && bl_member_parse(file->path, &member);
 }
 
-static int samples_read_values(struct columns *c, struct bl_files *files, const struct bl_cancel *cancel,
-                               struct bl_error *e)
-{
-    int code = BL_OK;
-    for (size_t i = 0; i < files->count && !code; i++) {
-        if (bl_cancelled(cancel))
-            return BL_ECANCEL;
-        if (file_has_values(&files->file[i]))
-            code = sample_read(c, files, i, e);
-    }
-    return code;
-}
-
-/* Makes the rows: columns that came up later are empty in those before. */
+/* Makes the rows: columns that came up later are empty in the rows before. */
 static int samples_add_rows(struct columns *c, const struct bl_files *files, struct bl_error *e)
 {
     struct bl_buffer values = {0};
@@ -263,11 +230,42 @@ static int samples_add_rows(struct columns *c, const struct bl_files *files, str
     return code;
 }
 
-/* Each column that was asked for must be there. */
-static int columns_check(const struct columns *c, struct bl_error *e)
+/* Splits the list of extensions "json,cls", and checks that some member has each of them. */
+static int extensions_split(struct columns *c, const struct bl_member_index *index, struct bl_error *e)
 {
-    const char *list = c->source->columns;
-    while (list) {
+    for (const char *list = c->source->extensions; list;) {
+        size_t size = strcspn(list, ",");
+        if (!size || c->extensions == EXTENSIONS_MAX)
+            return bl_error_set(e, BL_EUSAGE, "--attributes-members: 1 to %d extensions, with commas between",
+                                EXTENSIONS_MAX);
+        c->extension[c->extensions] = strndup(list, size);
+        if (!c->extension[c->extensions++])
+            return bl_error_memory(e);
+        list = list[size] ? list + size + 1 : NULL;
+    }
+    for (int x = 0; x < c->extensions; x++) {
+        bool found = false;
+        for (size_t i = 0; i < index->members && !found; i++) {
+            const char *name = index->text.data + index->member[i].name;
+            found = strcmp(name + bl_member_key(name) + 1, c->extension[x]) == 0;
+        }
+        if (!found)
+            return bl_error_set(e, BL_EUSAGE, "--attributes-members: no sample has a member %s", c->extension[x]);
+    }
+    return BL_OK;
+}
+
+/* Reads the values of all samples, and checks that each column of --attributes-columns came up. */
+static int samples_read_values(struct columns *c, struct bl_files *files, const struct bl_cancel *cancel,
+                               struct bl_error *e)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        if (bl_cancelled(cancel))
+            return BL_ECANCEL;
+        if (file_has_values(&files->file[i]))
+            BL_TRY(sample_read(c, files, i, e));
+    }
+    for (const char *list = c->source->columns; list;) {
         size_t size = strcspn(list, ",");
         bool found = false;
         for (int column = 0; column < bl_attributes_count(c->a); column++) {
@@ -282,44 +280,6 @@ static int columns_check(const struct columns *c, struct bl_error *e)
     return BL_OK;
 }
 
-/* Whether some member has the extension. */
-static bool index_has(const struct bl_member_index *index, const char *extension)
-{
-    for (size_t i = 0; i < index->members; i++) {
-        const char *name = index->text.data + index->member[i].name;
-        if (strcmp(name + bl_member_key(name) + 1, extension) == 0)
-            return true;
-    }
-    return false;
-}
-
-static int extensions_split(struct columns *c, struct bl_error *e)
-{
-    for (const char *list = c->source->extensions; list;) {
-        size_t size = strcspn(list, ",");
-        if (!size || c->extensions == EXTENSIONS_MAX)
-            return bl_error_set(e, BL_EUSAGE, "--attributes-members: 1 to %d extensions, with commas between",
-                                EXTENSIONS_MAX);
-        c->extension[c->extensions] = strndup(list, size);
-        if (!c->extension[c->extensions++])
-            return bl_error_memory(e);
-        list = list[size] ? list + size + 1 : NULL;
-    }
-    return BL_OK;
-}
-
-static void columns_free(struct columns *c)
-{
-    for (int x = 0; x < c->extensions; x++)
-        free(c->extension[x]);
-    for (int column = 0; column < BL_ATTRIBUTE_COLUMNS_MAX; column++)
-        bl_buffer_free(&c->value[column]);
-    bl_buffer_free(&c->name);
-    bl_buffer_free(&c->text);
-    bl_buffer_free(&c->plain);
-    bl_buffer_free(&c->rows);
-}
-
 int bl_member_attributes_open(struct bl_attributes **attributes, const struct bl_member_attributes *source,
                               struct bl_files *files, const struct bl_cancel *cancel, struct bl_error *e)
 {
@@ -328,18 +288,18 @@ int bl_member_attributes_open(struct bl_attributes **attributes, const struct bl
         return bl_error_set(e, BL_EUSAGE, "--attributes-members reads members of tars, and no input is one");
     int code = bl_attributes_make(&c.a, source->extensions, e);
     if (!code)
-        code = extensions_split(&c, e);
-    for (int x = 0; x < c.extensions && !code; x++) {
-        if (!index_has(&files->members, c.extension[x]))
-            code = bl_error_set(e, BL_EUSAGE, "--attributes-members: no sample has a member %s", c.extension[x]);
-    }
+        code = extensions_split(&c, &files->members, e);
     if (!code)
         code = samples_read_values(&c, files, cancel, e);
     if (!code)
-        code = columns_check(&c, e);
-    if (!code)
         code = samples_add_rows(&c, files, e);
-    columns_free(&c);
+    for (int x = 0; x < c.extensions; x++)
+        free(c.extension[x]);
+    for (int column = 0; column < BL_ATTRIBUTE_COLUMNS_MAX; column++)
+        bl_buffer_free(&c.value[column]);
+    struct bl_buffer *const buffers[] = {&c.name, &c.text, &c.plain, &c.rows};
+    for (size_t b = 0; b < sizeof buffers / sizeof *buffers; b++)
+        bl_buffer_free(buffers[b]);
     if (code)
         bl_attributes_close(c.a);
     else

@@ -1,5 +1,9 @@
+/* Merges the parts of many tasks: reads their chunks in turn, task 0, 1, ..., N - 1, 0, ..., and copies the rows.
+ *
+ * A chunk without a form is copied byte by byte. Only a row that has a form is parsed, since it may have to become a
+ * skipped row. Parts are opened for one read and closed again, so that the limit of open files does not limit the
+ * tasks. */
 #include "scan/merge.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,70 +45,40 @@ int64_t bl_merge_find_missing(const char *folder, int64_t tasks)
 
 /* --- parts ------------------------------------------------------------------------------------------------------ */
 
+/* Sets the error for two parts that are not of the same scan. */
 static int merge_mismatch(const struct merging *m, const char *a, const char *b, const char *why, struct bl_error *e)
 {
     return bl_error_set(e, BL_EFAIL, "%s and %s do not match: %s (remove %s/scan-* and scan again)", a, b, why,
                         m->merge->folder);
 }
 
-static int merge_check_heads(const struct merging *m, struct bl_error *e)
-{
-    const struct bl_part *first = &m->part[0];
-    for (int64_t t = 1; t < m->merge->tasks; t++) {
-        const struct bl_part *p = &m->part[t];
-        if (strcmp(p->head.columns, first->head.columns) != 0)
-            return merge_mismatch(m, first->path, p->path, "their tables have different columns", e);
-        if (p->head.attribute_rows != first->head.attribute_rows ||
-            p->head.attribute_line != first->head.attribute_line || !p->head.attributes != !first->head.attributes)
-            return merge_mismatch(m, first->path, p->path, "they were joined with different tables of attributes", e);
-    }
-    return BL_OK;
-}
-
+/* Opens all parts and compares their heads with that of the first part. */
 static int merge_open_parts(struct merging *m, struct bl_error *e)
 {
     int64_t tasks = m->merge->tasks, buffer_size = MEMORY / tasks;
     buffer_size = buffer_size < BUFFER_MIN ? BUFFER_MIN : buffer_size > BUFFER_MAX ? BUFFER_MAX : buffer_size;
     m->part = aligned_alloc(64, (size_t)tasks * sizeof *m->part);
-    int code = m->part ? BL_OK : bl_error_memory(e);
-    while (!code && m->opened < tasks) {
-        code = bl_part_open(&m->part[m->opened], m->merge->folder, m->opened, tasks, (size_t)buffer_size, e);
-        m->opened += !code;
+    if (!m->part)
+        return bl_error_memory(e);
+    for (; m->opened < tasks; m->opened++)
+        BL_TRY(bl_part_open(&m->part[m->opened], m->merge->folder, m->opened, tasks, (size_t)buffer_size, e));
+    const struct bl_part *first = &m->part[0];
+    const struct bl_part_head *head = &first->head;
+    for (int64_t t = 1; t < tasks; t++) {
+        const struct bl_part *p = &m->part[t];
+        if (strcmp(p->head.columns, head->columns) != 0)
+            return merge_mismatch(m, first->path, p->path, "their tables have different columns", e);
+        if (p->head.attribute_rows != head->attribute_rows || p->head.attribute_line != head->attribute_line ||
+            !p->head.attributes != !head->attributes)
+            return merge_mismatch(m, first->path, p->path, "they were joined with different tables of attributes", e);
     }
-    if (!code)
-        code = merge_check_heads(m, e);
-    if (code || !m->part[0].head.attributes)
-        return code;
-    m->claimed = calloc((size_t)m->part[0].head.attribute_line / 8 + 1, 1);
+    if (!head->attributes)
+        return BL_OK;
+    m->claimed = calloc((size_t)head->attribute_line / 8 + 1, 1);
     return m->claimed ? BL_OK : bl_error_memory(e);
 }
 
 /* --- rows ------------------------------------------------------------------------------------------------------- */
-
-static int merge_copy(struct merging *m, struct bl_part *p, int64_t bytes, struct bl_error *e)
-{
-    int code = BL_OK;
-    const char *data;
-    size_t size = 0;
-    for (int64_t left = bytes; left && !code; left -= (int64_t)size) {
-        code = bl_part_read(p, left, &data, &size, e);
-        if (!code)
-            code = bl_output_write(m->out, data, size, e);
-    }
-    return code;
-}
-
-/* Finds the standard columns in a line of a table. Returns false if the line has fewer. */
-static bool line_find_columns(const char *line, const char *column[BL_COLUMNS])
-{
-    for (int c = 0; c < BL_COLUMNS; c++) {
-        column[c] = line;
-        line += strcspn(line, "\t\n");
-        if (c + 1 < BL_COLUMNS && *line++ != '\t')
-            return false;
-    }
-    return true;
-}
 
 /* Returns the unescaped value of a column, or NULL if it is invalid. */
 static const char *part_line_value(const char *const *column, enum bl_column c, struct bl_buffer *out)
@@ -118,7 +92,7 @@ static const char *part_line_value(const char *const *column, enum bl_column c, 
     return out->data;
 }
 
-/* Writes the row as a skipped row. */
+/* Writes the row as a skipped row: length 0, the status and the reason of `row`, all other columns as they are. */
 static int merge_write_skipped(struct merging *m, const char *const *column, const struct bl_row *row,
                                struct bl_error *e)
 {
@@ -134,34 +108,37 @@ static int merge_write_skipped(struct merging *m, const char *const *column, con
     return bl_output_write(m->out, m->line.data, m->line.size, e);
 }
 
-static void merge_count_skipped(struct merging *m, const char *const *column)
+/* Writes a row that has a form: as a skipped row if the form differs from that of the first such row. */
+static int merge_write_row(struct merging *m, struct bl_part *p, const char *form, struct bl_error *e)
 {
+    const char *column[BL_COLUMNS], *line = m->row.data;
+    struct bl_row row = {.status = BL_ROW_OK};
+    bool good = true;
+    for (int c = 0; c < BL_COLUMNS && good; c++) {
+        column[c] = line;
+        line += strcspn(line, "\t\n");
+        good = c + 1 == BL_COLUMNS || *line++ == '\t';
+    }
+    good = good && (row.id = part_line_value(column, BL_COLUMN_ID, &m->id)) &&
+           (row.path = part_line_value(column, BL_COLUMN_PATH, &m->path)) &&
+           (row.kind = part_line_value(column, BL_COLUMN_KIND, &m->kind));
+    if (!good)
+        return bl_part_damaged(p, "an invalid row", e);
+    BL_TRY(bl_step_formats_check(&m->forms, form, &row, &m->reason, e));
+    if (row.status == BL_ROW_OK)
+        return bl_output_write(m->out, m->row.data, m->row.size, e);
+    /* The part counted the row as usable: the sum of all parts must not. */
     struct bl_scan_progress *found = &m->merged->found;
     int64_t length = 0;
     (void)bl_text_to_int(column[BL_COLUMN_LENGTH], strcspn(column[BL_COLUMN_LENGTH], "\t"), 0, INT64_MAX, &length);
     found->skipped++;
     found->steps -= length;
     found->damaged -= column[BL_COLUMN_REASON][0] != '\t';
-}
-
-/* Writes a row that has a form: as a skipped row if the form differs from that of the first such row. */
-static int merge_write_row(struct merging *m, struct bl_part *p, const char *form, struct bl_error *e)
-{
-    const char *column[BL_COLUMNS];
-    struct bl_row row = {.status = BL_ROW_OK};
-    bool good = line_find_columns(m->row.data, column) && (row.id = part_line_value(column, BL_COLUMN_ID, &m->id)) &&
-                (row.path = part_line_value(column, BL_COLUMN_PATH, &m->path)) &&
-                (row.kind = part_line_value(column, BL_COLUMN_KIND, &m->kind));
-    if (!good)
-        return bl_part_damaged(p, "an invalid row", e);
-    BL_TRY(bl_step_formats_check(&m->forms, form, &row, &m->reason, e));
-    if (row.status == BL_ROW_OK)
-        return bl_output_write(m->out, m->row.data, m->row.size, e);
-    merge_count_skipped(m, column);
     BL_TRY(merge_write_skipped(m, column, &row, e));
     return m->merge->fault(m->merge->sink, &row, e);
 }
 
+/* Reads the only row of a chunk that has a form, and writes it. */
 static int merge_read_row(struct merging *m, struct bl_part *p, const struct bl_part_chunk *chunk, struct bl_error *e)
 {
     struct bl_buffer form = {0};
@@ -177,55 +154,45 @@ static int merge_read_row(struct merging *m, struct bl_part *p, const struct bl_
         bl_buffer_append(&m->row, data, size);
         left -= (int64_t)size;
     }
-    if (code)
-        goto out;
-    code = bl_buffer_check(&m->row, e);
-    if (code)
-        goto out;
-    code = m->row.size ? merge_write_row(m, p, form.data, e) : bl_part_damaged(p, "a form without a row", e);
-out:
+    if (!code)
+        code = bl_buffer_check(&m->row, e);
+    if (!code)
+        code = m->row.size ? merge_write_row(m, p, form.data, e) : bl_part_damaged(p, "a form without a row", e);
     bl_buffer_free(&form);
     return code;
 }
 
-/* --- attributes ------------------------------------------------------------------------------------------------- */
-
-static int merge_claim(struct merging *m, struct bl_part *p, int64_t line, struct bl_error *e)
-{
-    if (!m->claimed || line > p->head.attribute_line)
-        return bl_part_damaged(p, "a line of attributes that does not exist", e);
-    uint8_t *bits = &m->claimed[line / 8], bit = (uint8_t)(1u << line % 8);
-    if (*bits & bit)
-        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": two sequences match the id of this row: use full ids",
-                            p->head.attributes, line);
-    *bits |= bit;
-    m->merged->unused--;
-    return BL_OK;
-}
-
-/* Reads the line numbers of the attributes that the rows of a chunk claimed. */
+/* Reads the line numbers of the attributes that the rows of a chunk claimed, one a line. BL_EFAIL: another sequence has
+ * claimed one of them. */
 static int merge_claim_all(struct merging *m, struct bl_part *p, int64_t bytes, struct bl_error *e)
 {
     int64_t line = 0;
-    int code = BL_OK;
     const char *data;
     size_t size = 0;
-    for (int64_t left = bytes; left && !code; left -= (int64_t)size) {
-        code = bl_part_read(p, left, &data, &size, e);
-        for (size_t i = 0; i < size && !code; i++) {
+    for (int64_t left = bytes; left; left -= (int64_t)size) {
+        BL_TRY(bl_part_read(p, left, &data, &size, e));
+        for (size_t i = 0; i < size; i++) {
             if (data[i] >= '0' && data[i] <= '9' && line < INT64_MAX / 100) {
                 line = line * 10 + data[i] - '0';
-            } else {
-                code = data[i] == '\n' ? merge_claim(m, p, line, e) : bl_part_damaged(p, "an invalid number", e);
-                line = 0;
+                continue;
             }
+            if (data[i] != '\n')
+                return bl_part_damaged(p, "an invalid number", e);
+            if (!m->claimed || line > p->head.attribute_line)
+                return bl_part_damaged(p, "a line of attributes that does not exist", e);
+            uint8_t *bits = &m->claimed[line / 8], bit = (uint8_t)(1u << line % 8);
+            if (*bits & bit)
+                return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": two sequences match the id of this row: use full ids",
+                                    p->head.attributes, line);
+            *bits |= bit;
+            m->merged->unused--;
+            line = 0;
         }
     }
-    return code;
+    return BL_OK;
 }
 
-/* --- chunks -------------------------------------------------------------------------------------------------- */
-
+/* Writes the rows of a chunk. It must be the chunk of this number, and begin where the previous one ended. */
 static int merge_chunk(struct merging *m, struct bl_part *p, int64_t number, const struct bl_part_chunk *chunk,
                        struct bl_error *e)
 {
@@ -237,9 +204,18 @@ static int merge_chunk(struct merging *m, struct bl_part *p, int64_t number, con
     }
     m->place = chunk->end;
     const struct bl_part_chunk s = *chunk; /* a copy, since reading further overwrites the form */
-    BL_TRY(s.form ? merge_read_row(m, p, &s, e) : merge_copy(m, p, s.bytes, e));
+    if (s.form)
+        BL_TRY(merge_read_row(m, p, &s, e));
+    size_t size = 0;
+    for (int64_t left = s.form ? 0 : s.bytes; left; left -= (int64_t)size) {
+        const char *data;
+        BL_TRY(bl_part_read(p, left, &data, &size, e));
+        BL_TRY(bl_output_write(m->out, data, size, e));
+    }
     return merge_claim_all(m, p, s.claimed, e);
 }
+
+/* --- chunks -------------------------------------------------------------------------------------------------- */
 
 /* Merges all chunks, in order. When the first part ends, all must have ended. */
 static int merge_chunks(struct merging *m, struct bl_error *e)
@@ -266,31 +242,23 @@ static int merge_chunks(struct merging *m, struct bl_error *e)
     return BL_OK;
 }
 
-static int merge_write_header(struct merging *m, struct bl_error *e)
-{
-    const struct bl_part_head *head = &m->part[0].head;
-    int code = bl_output_write(m->out, head->columns, strlen(head->columns), e);
-    m->merged->unused = head->attribute_rows;
-    m->merged->attributes = head->attributes ? strdup(head->attributes) : NULL;
-    if (code)
-        return code;
-    if (head->attributes && !m->merged->attributes)
-        return bl_error_memory(e);
-    return bl_output_write(m->out, "\n", 1, e);
-}
-
 int bl_merge_run(const struct bl_merge *merge, struct bl_output *out, struct bl_merged *merged, struct bl_error *e)
 {
     struct merging m = {.merge = merge, .out = out, .merged = merged};
     *merged = (struct bl_merged){0};
     int code = merge_open_parts(&m, e);
-    if (code)
-        goto out;
-    code = merge_write_header(&m, e);
-    if (code)
-        goto out;
-    code = merge_chunks(&m, e);
-out:
+    if (!code) {
+        const struct bl_part_head *head = &m.part[0].head;
+        code = bl_output_write(out, head->columns, strlen(head->columns), e);
+        merged->unused = head->attribute_rows;
+        merged->attributes = head->attributes ? strdup(head->attributes) : NULL;
+        if (!code && head->attributes && !merged->attributes)
+            code = bl_error_memory(e);
+    }
+    if (!code)
+        code = bl_output_write(out, "\n", 1, e);
+    if (!code)
+        code = merge_chunks(&m, e);
     while (m.opened)
         bl_part_close(&m.part[--m.opened]);
     free(m.part);

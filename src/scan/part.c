@@ -1,8 +1,17 @@
+/* Reads and writes the parts of a scan by many tasks: text files that are checked by one checksum at their end.
+ *
+ *     bload scan part 1: task 0 of 4
+ *     columns id<TAB>length<TAB>...
+ *     attributes 120 121 labels.csv                  rows, last line, path; nothing if there is no table
+ *     stretch 0 0 0 1 0 57 0 -                       number, begin (file, at), end, bytes of rows, of claims, form
+ *     (57 bytes: the rows of the chunk, then one claimed line of attributes in each line)
+ *     total 1 1 300 0 0 0 0 0                        chunks, rows, steps, skipped, empty, damaged, adjusted, excluded
+ *     end 1f0c7a31bb90d2ae                           the checksum of all bytes before this line */
 #include "scan/part.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -72,12 +81,14 @@ int bl_part_write(void *writer, const void *data, size_t size, struct bl_error *
     return bl_output_write(&w->out, data, size, e);
 }
 
+/* Writes w->line. */
 static int part_write_line(struct bl_part_writer *w, struct bl_error *e)
 {
     BL_TRY(bl_buffer_check(&w->line, e));
     return bl_part_write(w, w->line.data, w->line.size, e);
 }
 
+/* Appends a text, escaped: it may have newlines. */
 static void part_append_text(struct bl_buffer *out, const char *text)
 {
     bl_text_escape(out, text, strlen(text));
@@ -126,13 +137,10 @@ int bl_part_publish(struct bl_part_writer *w, int64_t chunks, const struct bl_sc
     int code = part_write_line(w, e);
     bl_buffer_clear(&w->line);
     bl_buffer_printf(&w->line, "end %016" PRIx64 "\n", bl_checksum_end(&w->sum));
-    if (code)
-        goto out;
-    code = part_write_line(w, e);
-    if (code)
-        goto out;
-    code = bl_output_publish(&w->out, e);
-out:
+    if (!code)
+        code = part_write_line(w, e);
+    if (!code)
+        code = bl_output_publish(&w->out, e);
     bl_part_abort(w);
     return code;
 }
@@ -221,70 +229,41 @@ static bool line_parse_numbers(const char **at, int64_t *number, int count)
     return true;
 }
 
-/* Appends a text that part_append_text has written. */
-static bool line_parse_text(const char *text, struct bl_buffer *out)
+/* Reads the three lines before the chunks. */
+static int part_read_head(struct bl_part *p, struct bl_error *e)
 {
-    size_t before = out->size;
-    bl_buffer_text(out, text);
-    int64_t size = out->failed ? 0 : bl_text_unescape(out->data + before, out->size - before);
-    if (size < 0)
-        return false;
-    if (!out->failed) {
-        out->size = before + (size_t)size;
-        out->data[out->size] = '\0';
-    }
-    return true;
-}
-
-static int part_read_columns(struct bl_part *p, struct bl_error *e)
-{
+    char first[128];
+    int64_t number[2];
+    snprintf(first, sizeof first, "bload scan part 1: task %" PRId64 " of %" PRId64, p->head.task, p->head.tasks);
+    BL_TRY(part_read_line(p, e));
+    if (strcmp(p->line.data, first) != 0)
+        return bl_part_damaged(p, "its first line is not that of this task's part", e);
     BL_TRY(part_read_line(p, e));
     const char *columns = line_after(p, "columns ");
     if (!columns)
         return bl_part_damaged(p, "no line of columns", e);
     bl_buffer_text(&p->columns, columns);
     p->head.columns = p->columns.data;
-    return bl_buffer_check(&p->columns, e);
-}
-
-static int part_read_attributes(struct bl_part *p, struct bl_error *e)
-{
-    int64_t number[2];
+    BL_TRY(bl_buffer_check(&p->columns, e));
     BL_TRY(part_read_line(p, e));
     const char *at = line_after(p, "attributes");
     if (!at)
         return bl_part_damaged(p, "no line of attributes", e);
     if (!*at)
         return BL_OK;
-    if (!line_parse_numbers(&at, number, 2) || number[1] > (int64_t)BL_CSV_MAX || *at != ' ' ||
-        !line_parse_text(at + 1, &p->attributes))
+    if (!line_parse_numbers(&at, number, 2) || number[1] > (int64_t)BL_CSV_MAX || *at != ' ')
         return bl_part_damaged(p, "an invalid line of attributes", e);
+    bl_buffer_text(&p->attributes, at + 1);
+    BL_TRY(bl_buffer_check(&p->attributes, e));
+    int64_t size = bl_text_unescape(p->attributes.data, p->attributes.size);
+    if (size < 0)
+        return bl_part_damaged(p, "an invalid line of attributes", e);
+    p->attributes.size = (size_t)size;
+    p->attributes.data[size] = '\0';
     p->head.attribute_rows = number[0];
     p->head.attribute_line = number[1];
     p->head.attributes = p->attributes.data;
-    return bl_buffer_check(&p->attributes, e);
-}
-
-static int part_read_head(struct bl_part *p, struct bl_error *e)
-{
-    struct bl_buffer first = {0};
-    bl_buffer_printf(&first, "bload scan part 1: task %" PRId64 " of %" PRId64, p->head.task, p->head.tasks);
-    int code = bl_buffer_check(&first, e);
-    if (code)
-        goto out;
-    code = part_read_line(p, e);
-    if (code)
-        goto out;
-    if (strcmp(p->line.data, first.data) != 0) {
-        code = bl_part_damaged(p, "its first line is not that of this task's part", e);
-        goto out;
-    }
-    code = part_read_columns(p, e);
-    if (!code)
-        code = part_read_attributes(p, e);
-out:
-    bl_buffer_free(&first);
-    return code;
+    return BL_OK;
 }
 
 int bl_part_open(struct bl_part *p, const char *folder, int64_t task, int64_t tasks, size_t capacity,
@@ -305,7 +284,7 @@ out:
     return code;
 }
 
-/* at: the numbers of the line of totals. */
+/* Reads the line of totals and the line of the checksum. at: the numbers of the line of totals. */
 static int part_read_end(struct bl_part *p, const char *at, struct bl_error *e)
 {
     int64_t number[8];
@@ -362,22 +341,6 @@ void bl_part_close(struct bl_part *p)
     p->path = p->data = NULL;
 }
 
-static int part_read_all(struct bl_part *p, struct bl_error *e)
-{
-    for (;;) {
-        struct bl_part_chunk chunk;
-        bool found;
-        int code = bl_part_next(p, &chunk, &found, e);
-        if (code || !found)
-            return code;
-        const char *data;
-        size_t size = 0;
-        for (int64_t left = chunk.bytes + chunk.claimed; left; left -= (int64_t)size) {
-            BL_TRY(bl_part_read(p, left, &data, &size, e));
-        }
-    }
-}
-
 int bl_part_check(const char *folder, int64_t task, int64_t tasks, struct bl_scan_progress *counts, bool *found,
                   struct bl_error *e)
 {
@@ -391,7 +354,14 @@ int bl_part_check(const char *folder, int64_t task, int64_t tasks, struct bl_sca
     if (code || !*found)
         return code;
     BL_TRY(bl_part_open(&part, folder, task, tasks, CHECK_BUFFER, e));
-    code = part_read_all(&part, e);
+    for (bool more = true; more && !code;) {
+        struct bl_part_chunk chunk;
+        code = bl_part_next(&part, &chunk, &more, e);
+        const char *data;
+        size_t size = 0;
+        for (int64_t left = code || !more ? 0 : chunk.bytes + chunk.claimed; left && !code; left -= (int64_t)size)
+            code = bl_part_read(&part, left, &data, &size, e);
+    }
     *counts = part.found;
     bl_part_close(&part);
     return code;

@@ -1,5 +1,9 @@
+/* Lists the members of all tars and groups them into samples.
+ *
+ * The headers of several tars are read at once, into a struct tar each, and joined in the order of the tars. Then the
+ * extensions of all members are known, so that the kind of the sequences can be chosen, and each sample becomes an
+ * input: of "shard.tar" with a.mp4, a.json and b.mp4, the inputs shard/a and shard/b. */
 #include "scan/samples.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +55,7 @@ static int choice_refuse(const struct member_choice *c, const char *what, bool a
     return code;
 }
 
-/* The kind of an extension, or NULL. */
+/* Sets *kind to the kind of an extension: to `wanted` or NULL if a kind is wanted. */
 static int extension_find_kind(const char *extension, const struct bl_kind *wanted, const struct bl_kind **kind,
                                struct bl_error *e)
 {
@@ -74,6 +78,7 @@ static bool kind_comes_before(const struct bl_kind *kind, const struct bl_kind *
     return kind->is_fallback && bl_kind_index(kind) < bl_kind_index(other);
 }
 
+/* Chooses the members of one kind: of `wanted`, otherwise of the kind that comes before the others. */
 static int choice_by_kind(struct member_choice *c, const struct bl_kind *wanted, struct bl_error *e)
 {
     const size_t extensions = c->members->extensions;
@@ -100,6 +105,7 @@ static int choice_by_kind(struct member_choice *c, const struct bl_kind *wanted,
     return BL_OK;
 }
 
+/* Chooses the members with the extensions that the list `named` has. */
 static int choice_by_name(struct member_choice *c, const char *named, const struct bl_kind *wanted, struct bl_error *e)
 {
     bool found = false;
@@ -118,32 +124,6 @@ static int choice_by_name(struct member_choice *c, const char *named, const stru
     struct bl_error what = {0};
     bl_error_set(&what, BL_EUSAGE, "--member %s: the tars have no such members", named);
     return choice_refuse(c, what.text, true, "name an extension that they have", e);
-}
-
-/* Chooses among the extensions of the members. named: those of sequences, with commas between, or NULL; wanted: the
- * kind of sequences, or NULL; kept: lists as named, or NULL. To be freed also after a failure.
- *
- * BL_EUSAGE: an extension that no member has, or of no known kind; members of several kinds; none of any. */
-static int member_choice_make(struct member_choice *c, const struct bl_tar_members *members, const char *named,
-                              const struct bl_kind *wanted, const struct bl_texts *kept, struct bl_error *e)
-{
-    *c = (struct member_choice){.members = members,
-                                .kind = calloc(members->extensions + 1, sizeof *c->kind),
-                                .kept = calloc(members->extensions + 1, sizeof *c->kept)};
-    if (!c->kind || !c->kept)
-        return bl_error_memory(e);
-    for (int k = 0; kept && k < kept->count; k++) {
-        for (size_t x = 0; x < members->extensions; x++)
-            c->kept[x] |= bl_text_list_has(kept->text[k], bl_tar_members_extension(members, x));
-    }
-    return named ? choice_by_name(c, named, wanted, e) : choice_by_kind(c, wanted, e);
-}
-
-static void member_choice_free(struct member_choice *c)
-{
-    free(c->kind);
-    free(c->kept);
-    *c = (struct member_choice){0};
 }
 
 /* --- samples ------------------------------------------------------------------------------------------------------ */
@@ -190,6 +170,7 @@ static int reading_produce(void *context, void **job, struct bl_error *e)
     return BL_OK;
 }
 
+/* Reads the headers of one tar. What is wrong with the tar becomes its fault; a failing system is an error. */
 static int reading_work(void *context, void *worker, void *job, struct bl_error *e)
 {
     const struct sampling *s = context;
@@ -207,20 +188,21 @@ static int reading_work(void *context, void *worker, void *job, struct bl_error 
     return code;
 }
 
-/* Whatever tar was read first, members follow each other in the order of the tars. */
+/* Joins the members in the order of the tars, whichever tar was read first. */
 static int reading_consume(void *context, void *job, struct bl_error *e)
 {
     struct sampling *s = context;
-    int code = BL_OK;
     ((struct tar *)job)->is_read = true;
-    for (; !code && s->taken < s->tars && s->tar[s->taken].is_read; s->taken++) {
+    for (; s->taken < s->tars && s->tar[s->taken].is_read; s->taken++) {
         struct tar *tar = &s->tar[s->taken];
         tar->first = s->members.entries;
-        code = bl_tar_members_append(&s->members, &tar->members, tar->file->path, e);
+        int code = bl_tar_members_append(&s->members, &tar->members, tar->file->path, e);
         tar->end = s->members.entries;
         bl_tar_members_free(&tar->members);
+        if (code)
+            return code;
     }
-    return code;
+    return BL_OK;
 }
 
 static void reading_discard(void *context, void *job)
@@ -229,6 +211,7 @@ static void reading_discard(void *context, void *job)
     (void)job; /* bl_samples_expand frees it */
 }
 
+/* Reads the headers of all tars among the files. */
 static int samples_read(struct sampling *s, struct bl_error *e)
 {
     static const struct bl_stages stages = {
@@ -316,10 +299,32 @@ static int sample_add_fault(const struct sampling *s, const struct tar *tar, con
     return code;
 }
 
-/* The sample has no sequence. */
-static int sample_add_missing(const struct sampling *s, const struct tar *tar, const struct bl_tar_entry *entry,
-                              struct bl_error *e)
+/* Makes an input of the entries of one key, which are sorted by extension. A sample without a sequence becomes an input
+ * with a fault. BL_EUSAGE: several members can be the sequence. */
+static int sample_take(const struct sampling *s, const struct tar *tar, const struct bl_tar_entry *entry, size_t count,
+                       struct bl_error *e)
 {
+    const struct bl_tar_entry *chosen = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct bl_tar_entry *this = &entry[i];
+        if (i && this->extension == this[-1].extension) {
+            BL_TRY(sample_add_fault(s, tar, this, "a second member of this name: the first one is taken", e));
+            continue;
+        }
+        if (s->choice.kept[this->extension])
+            BL_TRY(bl_member_index_add(&s->out->members, entry_name(s, this), this->begin, this->bytes, e));
+        if (s->choice.kind[this->extension] && chosen)
+            return bl_error_set(
+                e, BL_EUSAGE,
+                "%s: the sample %.*s has several members that can be the sequence (%s, %s): choose with "
+                "--member EXTENSION",
+                tar->file->path, (int)chosen->key, entry_name(s, chosen),
+                bl_tar_members_extension(&s->members, chosen->extension),
+                bl_tar_members_extension(&s->members, this->extension));
+        chosen = s->choice.kind[this->extension] ? this : chosen;
+    }
+    if (chosen)
+        return sample_add_key(s, tar, chosen, s->choice.kind[chosen->extension], NULL, e);
     struct bl_buffer fault = {0};
     bl_buffer_text(&fault, "the sample has no member that is a sequence (");
     member_choice_print(&s->choice, false, &fault);
@@ -331,86 +336,50 @@ static int sample_add_missing(const struct sampling *s, const struct tar *tar, c
     return code;
 }
 
-static int sample_refuse(const struct sampling *s, const struct tar *tar, const struct bl_tar_entry *entry,
-                         const struct bl_tar_entry *other, struct bl_error *e)
-{
-    return bl_error_set(e, BL_EUSAGE,
-                        "%s: the sample %.*s has several members that can be the sequence (%s, %s): choose with "
-                        "--member EXTENSION",
-                        tar->file->path, (int)entry->key, entry_name(s, entry),
-                        bl_tar_members_extension(&s->members, entry->extension),
-                        bl_tar_members_extension(&s->members, other->extension));
-}
-
-/* Makes an input of the entries of one key. */
-static int sample_take(const struct sampling *s, const struct tar *tar, const struct bl_tar_entry *entry, size_t count,
-                       struct bl_error *e)
-{
-    const struct bl_tar_entry *chosen = NULL;
-    int code = BL_OK;
-    for (size_t i = 0; i < count && !code; i++) {
-        const struct bl_tar_entry *this = &entry[i];
-        if (i && this->extension == this[-1].extension) {
-            code = sample_add_fault(s, tar, this, "a second member of this name: the first one is taken", e);
-            continue;
-        }
-        if (s->choice.kept[this->extension])
-            code = bl_member_index_add(&s->out->members, entry_name(s, this), this->begin, this->bytes, e);
-        if (!code && s->choice.kind[this->extension] && chosen)
-            code = sample_refuse(s, tar, chosen, this, e);
-        chosen = s->choice.kind[this->extension] ? this : chosen;
-    }
-    if (code)
-        return code;
-    if (!chosen)
-        return sample_add_missing(s, tar, entry, e);
-    return sample_add_key(s, tar, chosen, s->choice.kind[chosen->extension], NULL, e);
-}
-
-/* Adds what is no part of a sample; the rest of the entries moves to the front. */
-static int tar_take_strays(const struct sampling *s, struct tar *tar, struct bl_error *e)
-{
-    size_t kept = tar->first;
-    int code = BL_OK;
-    for (size_t i = tar->first; i < tar->end && !code; i++) {
-        const struct bl_tar_entry *entry = &s->members.entry[i];
-        if (entry->unusable)
-            code = sample_add_fault(s, tar, entry, s->members.text.data + entry->unusable, e);
-        else if (!entry->key)
-            bl_files_ignore(s->out, bl_path_name(entry_name(s, entry)), 1);
-        else
-            s->members.entry[kept++] = *entry;
-    }
-    tar->end = code ? tar->end : kept;
-    return code;
-}
-
+/* Makes inputs of the members of a tar: first of what is no part of a sample, then of each sample. */
 static int tar_take(const struct sampling *s, struct tar *tar, struct bl_error *e)
 {
-    int code = bl_member_index_add_tar(&s->out->members, tar->file->path, e);
-    if (!code && tar->fault)
-        code = sample_add_file(s, tar, NULL, NULL, NULL, tar->fault, e);
-    else if (!code && tar->first == tar->end)
-        code = sample_add_file(s, tar, NULL, NULL, NULL, "an empty tar", e);
-    if (!code)
-        code = tar_take_strays(s, tar, e);
-    if (code || tar->first == tar->end)
-        return code;
     struct bl_tar_entry *entry = s->members.entry;
-    qsort_r(entry + tar->first, tar->end - tar->first, sizeof *entry, entry_compare_names, s->members.text.data);
-    for (size_t i = tar->first, next; i < tar->end && !code; i = next) {
-        for (next = i + 1; next < tar->end && entry[next].key == entry[i].key; next++) {
+    size_t end = tar->first; /* entries of samples move to the front */
+    BL_TRY(bl_member_index_add_tar(&s->out->members, tar->file->path, e));
+    if (tar->fault || tar->first == tar->end)
+        BL_TRY(sample_add_file(s, tar, NULL, NULL, NULL, tar->fault ? tar->fault : "an empty tar", e));
+    for (size_t i = tar->first; i < tar->end; i++) {
+        if (entry[i].unusable)
+            BL_TRY(sample_add_fault(s, tar, &entry[i], s->members.text.data + entry[i].unusable, e));
+        else if (!entry[i].key)
+            bl_files_ignore(s->out, bl_path_name(entry_name(s, &entry[i])), 1);
+        else
+            entry[end++] = entry[i];
+    }
+    tar->end = end;
+    if (tar->first == end)
+        return BL_OK;
+    qsort_r(entry + tar->first, end - tar->first, sizeof *entry, entry_compare_names, s->members.text.data);
+    for (size_t i = tar->first, next; i < end; i = next) {
+        for (next = i + 1; next < end && entry[next].key == entry[i].key; next++) {
             if (memcmp(entry_name(s, &entry[next]), entry_name(s, &entry[i]), entry[i].key) != 0)
                 break;
         }
-        code = sample_take(s, tar, &entry[i], next - i, e);
+        BL_TRY(sample_take(s, tar, &entry[i], next - i, e));
     }
-    return code;
+    return BL_OK;
 }
 
-/* Counts the members that nothing asked for. */
-static void samples_ignore_rest(const struct sampling *s)
+/* Fills s->out: other inputs move there, and the samples of a tar take its place. Members that nothing requested count
+ * as ignored files. */
+static int samples_take(struct sampling *s, struct bl_error *e)
 {
+    size_t t = 0;
+    for (size_t i = 0; i < s->files; i++) {
+        if (s->file[i].tar) {
+            BL_TRY(tar_take(s, &s->tar[t++], e));
+            continue;
+        }
+        BL_TRY(BL_ARRAY_RESERVE(s->out->file, s->out->capacity, s->out->count + 1, e));
+        s->out->file[s->out->count++] = s->file[i];
+        s->file[i].path = NULL; /* it has moved */
+    }
     struct bl_buffer name = {0};
     for (size_t x = 0; x < s->members.extensions; x++) {
         bl_buffer_clear(&name);
@@ -419,39 +388,30 @@ static void samples_ignore_rest(const struct sampling *s)
             bl_files_ignore(s->out, name.data, s->members.extension[x].members);
     }
     bl_buffer_free(&name);
-}
-
-/* --- all of it ---------------------------------------------------------------------------------------------------- */
-
-static int samples_take(struct sampling *s, struct bl_error *e)
-{
-    int code = BL_OK;
-    size_t t = 0;
-    for (size_t i = 0; i < s->files && !code; i++) {
-        if (s->file[i].tar) {
-            code = tar_take(s, &s->tar[t++], e);
-            continue;
-        }
-        code = BL_ARRAY_RESERVE(s->out->file, s->out->capacity, s->out->count + 1, e);
-        if (!code) {
-            s->out->file[s->out->count++] = s->file[i];
-            s->file[i].path = NULL; /* it has moved */
-        }
-    }
-    if (!code)
-        samples_ignore_rest(s);
-    return code;
+    return BL_OK;
 }
 
 int bl_samples_expand(struct bl_files *files, const struct bl_samples_options *options, struct bl_error *e)
 {
     struct sampling s = {.options = options, .file = files->file, .files = files->count, .out = files};
+    struct member_choice *choice = &s.choice;
+    const struct bl_texts *kept = options->kept;
     int code = samples_read(&s, e);
     if (!code && !s.tars && options->member)
         code = bl_error_set(e, BL_EUSAGE, "--member chooses members of tars, and no input is one");
     if (code || !s.tars)
         goto out;
-    code = member_choice_make(&s.choice, &s.members, options->member, options->kind, options->kept, e);
+    *choice = (struct member_choice){.members = &s.members,
+                                     .kind = calloc(s.members.extensions + 1, sizeof *choice->kind),
+                                     .kept = calloc(s.members.extensions + 1, sizeof *choice->kept)};
+    code = choice->kind && choice->kept ? BL_OK : bl_error_memory(e);
+    for (int k = 0; kept && k < kept->count && !code; k++) {
+        for (size_t x = 0; x < s.members.extensions; x++)
+            choice->kept[x] |= bl_text_list_has(kept->text[k], bl_tar_members_extension(&s.members, x));
+    }
+    if (!code)
+        code = options->member ? choice_by_name(choice, options->member, options->kind, e)
+                               : choice_by_kind(choice, options->kind, e);
     if (code)
         goto out;
     files->tars = (int64_t)s.tars;
@@ -467,7 +427,8 @@ out:
         free(s.tar[t].fault);
     }
     free(s.tar);
-    member_choice_free(&s.choice);
+    free(choice->kind);
+    free(choice->kept);
     bl_tar_members_free(&s.members);
     return code;
 }

@@ -1,5 +1,9 @@
+/* Runs a scan as a pipeline: one thread makes batches of chunks, workers count them, and one thread writes their rows
+ * in order.
+ *
+ * An error in a chunk does not discard the chunks before it: the batch carries the error to the writing thread, which
+ * first writes the rows that are valid. So the table ends at the same row whatever the number of workers. */
 #include "scan/scan.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,13 +44,7 @@ struct batch {
     struct batch_chunk chunk[]; /* [capacity] */
 };
 
-/* Returns a batch whose chunks the caller fills in, or NULL if memory runs out. */
-static struct batch *batch_make(int capacity)
-{
-    struct batch *batch = NULL;
-    return calloc(1, sizeof *batch + (size_t)capacity * sizeof *batch->chunk);
-}
-
+/* Frees the last chunk of the batch. */
 static void batch_drop_last(struct batch *batch)
 {
     struct batch_chunk *last = &batch->chunk[--batch->chunks];
@@ -59,18 +57,6 @@ static void batch_free(struct batch *batch)
     while (batch && batch->chunks)
         batch_drop_last(batch);
     free(batch);
-}
-
-/* Returns the most chunks of a batch, such that each worker gets many batches. Chunks of several files or of lists are
- * large enough: then a batch has one. */
-static int batch_capacity(const struct bl_scan *scan)
-{
-    size_t each = scan->files->count / (size_t)BATCHES_PER_WORKER / (size_t)(scan->workers > 1 ? scan->workers : 1);
-    if (scan->tasks)
-        each /= (size_t)scan->tasks;
-    if (each < 1 || scan->kind->scan->chunk_bytes || bl_files_have_list(scan->files, scan->kind))
-        return 1;
-    return each < BATCH_MAX ? (int)each : BATCH_MAX;
 }
 
 /* --- counting --------------------------------------------------------------------------------------------------- */
@@ -134,6 +120,7 @@ static void batch_run_set_meter(struct batch_run *run, struct bl_chunk *chunk, s
     }
 }
 
+/* Counts the chunks of the run in one call of the kind, and checks that their files did not change meanwhile. */
 static int batch_run_count(struct batch_run *run, const struct bl_scan *scan, const struct bl_kind_env *env,
                            struct bl_counter *counter, struct bl_weights *weights, struct bl_error *e)
 {
@@ -160,41 +147,30 @@ static int batch_run_count(struct batch_run *run, const struct bl_scan *scan, co
     return code;
 }
 
-/* Adds the weights of files that are not counted: they are finished. */
-static void batch_pass_over(const struct batch_chunk *c, struct bl_meter *meter, struct bl_weights *weights)
-{
-    const struct bl_chunk *chunk = &c->files.chunk;
-    int64_t weight = bl_weights_of(weights, 0, chunk->begin ? 0 : chunk->inputs);
-    bl_weights_begin(weights, weight, chunk->begin ? 0 : chunk->inputs);
-    atomic_fetch_add_explicit(meter->sum, weight, memory_order_relaxed);
-}
-
-/* Takes up chunks, from `first` on, that are to be counted at once. *next: what follows them. */
+/* Takes up chunks, from `first` on, that are to be counted at once. *next: what follows them. A chunk that the kind
+ * need not count is finished, with its weight. */
 static int batch_run_fill(struct batch_run *run, struct batch *b, const struct bl_scan *scan, int *next,
                           struct bl_weights *weights, struct bl_error *e)
 {
     int most = scan->kind->scan->inputs_max > 1 ? scan->kind->scan->inputs_max : 1;
-    while (*next < b->chunks && run->chunks < most) {
+    for (; *next < b->chunks && run->chunks < most; ++*next) {
+        struct batch_chunk *c = &b->chunk[*next];
         bool usable;
-        BL_TRY(batch_chunk_check(&b->chunk[*next], scan, &usable, e));
-        if (usable)
-            run->chunk[run->chunks++] = &b->chunk[*next];
-        else
-            batch_pass_over(&b->chunk[*next], &run->meter, weights);
-        ++*next;
+        BL_TRY(batch_chunk_check(c, scan, &usable, e));
+        if (usable) {
+            run->chunk[run->chunks++] = c;
+            continue;
+        }
+        int64_t opens = c->files.chunk.begin ? 0 : c->files.chunk.inputs;
+        int64_t weight = bl_weights_of(weights, 0, opens);
+        bl_weights_begin(weights, weight, opens);
+        atomic_fetch_add_explicit(run->meter.sum, weight, memory_order_relaxed);
     }
     return BL_OK;
 }
 
-static void batch_note_slowest(struct batch *b, const struct batch_run *run)
-{
-    double seconds = (double)run->milliseconds / 1000;
-    if (run->chunks != 1 || run->chunk[0]->files.chunk.inputs != 1 || seconds <= b->slowest_seconds)
-        return;
-    b->slowest = run->chunk[0]->files.file->path;
-    b->slowest_seconds = seconds;
-}
-
+/* Counts the next chunks of the batch that can be counted at once, and advances b->done. Chunks that were taken up
+ * before a failed check are counted, and the failure is reported after them. */
 static int batch_count_run(struct batch *b, const struct bl_scan *scan, const struct bl_kind_env *env,
                            struct bl_counter *counter, const struct bl_meter *meter, struct bl_weights *weights)
 {
@@ -204,7 +180,11 @@ static int batch_count_run(struct batch *b, const struct bl_scan *scan, const st
     bl_error_memory_watch();
     int checked = batch_run_fill(&run, b, scan, &next, weights, &unchecked);
     int code = run.chunks ? batch_run_count(&run, scan, env, counter, weights, &b->error) : BL_OK;
-    batch_note_slowest(b, &run);
+    double seconds = (double)run.milliseconds / 1000;
+    if (run.chunks == 1 && run.chunk[0]->files.chunk.inputs == 1 && seconds > b->slowest_seconds) {
+        b->slowest = run.chunk[0]->files.file->path;
+        b->slowest_seconds = seconds;
+    }
     b->done = code ? (int)(run.chunk[run.rows < run.chunks ? run.rows : run.chunks - 1] - b->chunk) : next;
     if (!code && checked)
         code = bl_error_pass(&b->error, checked, &unchecked);
@@ -214,15 +194,6 @@ static int batch_count_run(struct batch *b, const struct bl_scan *scan, const st
         bl_error_prefix(&b->error, "%s", b->chunk[b->done].files.file->path);
     }
     return code;
-}
-
-/* Counts the chunks. env: the worker's. meter: where their progress is reported; its size and weight are set for them,
- * by the weights of the scan. */
-static void batch_count(struct batch *b, const struct bl_scan *scan, const struct bl_kind_env *env,
-                        struct bl_counter *counter, const struct bl_meter *meter, struct bl_weights *weights)
-{
-    while (b->done < b->chunks && !b->code)
-        b->code = bl_cancelled(env->cancel) ? BL_ECANCEL : batch_count_run(b, scan, env, counter, meter, weights);
 }
 
 /* --- scan --------------------------------------------------------------------------------------------------------- */
@@ -274,6 +245,7 @@ static void scan_discard(void *context, void *batch)
     batch_free(batch);
 }
 
+/* Returns where the next chunk begins: the number of the file, and the byte or the line in it. */
 static struct bl_part_place chunks_place(const struct bl_chunks *c)
 {
     return (struct bl_part_place){(int64_t)c->next, c->lines ? bl_list_lines_read(c->lines) : c->begin};
@@ -297,10 +269,11 @@ static int scan_next_chunk(struct scanning *s, struct batch_chunk *chunk, bool *
     }
 }
 
+/* Makes the next batch, of at most s->capacity chunks; none if there are no more chunks. */
 static int scan_produce(void *context, void **batch_, struct bl_error *e)
 {
     struct scanning *s = context;
-    struct batch *batch = batch_make(s->capacity);
+    struct batch *batch = calloc(1, sizeof *batch + (size_t)s->capacity * sizeof *batch->chunk);
     int code = batch ? BL_OK : bl_error_memory(e);
     bool found = true;
     while (!code && found && batch->chunks < s->capacity) {
@@ -360,13 +333,7 @@ static void worker_close(void *worker)
     free(w);
 }
 
-static int64_t scan_worker_memory(const struct bl_scan *scan)
-{
-    int64_t share = scan->memory / 32 / scan->workers;
-    share = share < WORKER_MEMORY_MAX ? share : WORKER_MEMORY_MAX;
-    return share > WORKER_MEMORY_MIN ? share : WORKER_MEMORY_MIN;
-}
-
+/* Makes a worker with a counter of its own, for the memory that the scan leaves to each worker. */
 static int worker_open(void *context, void **worker, struct bl_error *e)
 {
     struct scanning *s = context;
@@ -405,7 +372,10 @@ static int scan_work(void *context, void *worker, void *batch_, struct bl_error 
         meter.tick = scan_tick;
         meter.sink = s;
     }
-    batch_count(batch, s->scan, &w->env, w->counter, &meter, &s->weights);
+    while (batch->done < batch->chunks && !batch->code)
+        batch->code = bl_cancelled(w->env.cancel)
+                          ? BL_ECANCEL
+                          : batch_count_run(batch, s->scan, &w->env, w->counter, &meter, &s->weights);
     batch->needed = s->is_limited ? 0 : w->reservation.needed;
     bl_reservation_release(&w->reservation);
     return BL_OK;
@@ -418,44 +388,30 @@ static int output_write(void *out, const void *data, size_t size, struct bl_erro
     return bl_output_write(out, data, size, e);
 }
 
-static int scan_write_part(struct scanning *s, struct batch_chunk *chunk, struct bl_error *e)
-{
-    chunk->place.bytes = bl_spill_size(&chunk->rows.lines);
-    chunk->place.claimed = bl_spill_size(&chunk->rows.claims);
-    chunk->place.form = chunk->rows.form;
-    BL_TRY(bl_part_chunk(s->part, &chunk->place, e));
-    BL_TRY(bl_spill_drain(&chunk->rows.lines, bl_part_write, s->part, e));
-    return bl_spill_drain(&chunk->rows.claims, bl_part_write, s->part, e);
-}
-
-static void scan_add_progress(struct scanning *s, const struct batch_chunk *chunk)
-{
-    struct bl_scan_progress *all = s->progress;
-    bl_scan_progress_add(all, &chunk->rows.found);
-    all->totals.total = s->scan->kind->scan->totals;
-    all->drained |= chunk->files.chunk.drained; /* at most one has it */
-    all->files += chunk->files.is_last ? chunk->files.chunk.inputs : 0;
-}
-
+/* Writes the rows of a chunk to the table or the part, reports its faults, and adds its data to the spool. */
 static int scan_write_chunk(struct scanning *s, struct batch_chunk *chunk, struct bl_error *e)
 {
     const struct bl_kind *kind = s->scan->kind;
+    struct bl_chunk_rows *rows = &chunk->rows;
     /* A part does not know the form of the first row of all. */
-    int code = bl_chunk_rows_release(&chunk->rows, s->part ? NULL : &s->forms, e);
-    if (code)
-        return code;
-    if (s->out)
-        code = bl_spill_drain(&chunk->rows.lines, output_write, s->out, e);
-    else if (s->part)
-        code = scan_write_part(s, chunk, e);
-    if (code)
-        return code;
-    code = bl_chunk_rows_report(&chunk->rows, s->scan->fault, s->scan->sink, e);
-    if (!code && kind->spool && chunk->counted && s->scan->env->spool)
-        code = kind->spool->add(s->scan->config, s->scan->env, &chunk->files.chunk, e);
-    return code;
+    BL_TRY(bl_chunk_rows_release(rows, s->part ? NULL : &s->forms, e));
+    if (s->out) {
+        BL_TRY(bl_spill_drain(&rows->lines, output_write, s->out, e));
+    } else if (s->part) {
+        chunk->place.bytes = bl_spill_size(&rows->lines);
+        chunk->place.claimed = bl_spill_size(&rows->claims);
+        chunk->place.form = rows->form;
+        BL_TRY(bl_part_chunk(s->part, &chunk->place, e));
+        BL_TRY(bl_spill_drain(&rows->lines, bl_part_write, s->part, e));
+        BL_TRY(bl_spill_drain(&rows->claims, bl_part_write, s->part, e));
+    }
+    BL_TRY(bl_chunk_rows_report(rows, s->scan->fault, s->scan->sink, e));
+    if (!kind->spool || !chunk->counted || !s->scan->env->spool)
+        return BL_OK;
+    return kind->spool->add(s->scan->config, s->scan->env, &chunk->files.chunk, e);
 }
 
+/* Writes the chunks that were counted, then passes on the error of the first one that was not. */
 static int scan_consume(void *context, void *batch_, struct bl_error *e)
 {
     struct scanning *s = context;
@@ -464,8 +420,12 @@ static int scan_consume(void *context, void *batch_, struct bl_error *e)
     if (batch->needed > s->progress->needed)
         s->progress->needed = batch->needed;
     for (int i = 0; i < batch->done && !code; i++) {
+        const struct batch_chunk *chunk = &batch->chunk[i];
         code = scan_write_chunk(s, &batch->chunk[i], e);
-        scan_add_progress(s, &batch->chunk[i]);
+        bl_scan_progress_add(s->progress, &chunk->rows.found);
+        s->progress->totals.total = s->scan->kind->scan->totals;
+        s->progress->drained |= chunk->files.chunk.drained; /* at most one has it */
+        s->progress->files += chunk->files.is_last ? chunk->files.chunk.inputs : 0;
     }
     if (!code && batch->code)
         code = bl_error_pass(e, batch->code, &batch->error);
@@ -475,6 +435,7 @@ static int scan_consume(void *context, void *batch_, struct bl_error *e)
     return code;
 }
 
+/* Sets the parameters that all rows share. */
 static int scan_make_rules(struct scanning *s, struct bl_error *e)
 {
     const struct bl_scan *scan = s->scan;
@@ -497,6 +458,7 @@ static int scan_make_rules(struct scanning *s, struct bl_error *e)
     return bl_buffer_check(&r->missing, e);
 }
 
+/* Writes the line of column names, to the table or into the head of the part. */
 static int scan_write_header(struct scanning *s, struct bl_error *e)
 {
     struct bl_buffer line = {0};
@@ -514,6 +476,19 @@ static int scan_write_header(struct scanning *s, struct bl_error *e)
     }
     bl_buffer_free(&line);
     return code;
+}
+
+/* Runs the pipeline from the first to the last chunk, and frees all but the files. */
+/* Returns the most chunks of a batch, such that each worker gets many batches. Chunks of several files or of lists are
+ * large enough: then a batch has one. */
+static int scan_capacity(const struct bl_scan *scan)
+{
+    size_t each = scan->files->count / (size_t)BATCHES_PER_WORKER / (size_t)(scan->workers > 1 ? scan->workers : 1);
+    if (scan->tasks)
+        each /= (size_t)scan->tasks;
+    if (each < 1 || scan->kind->scan->chunk_bytes || bl_files_have_list(scan->files, scan->kind))
+        return 1;
+    return each < BATCH_MAX ? (int)each : BATCH_MAX;
 }
 
 static int scan_run_chunks(struct scanning *s, struct bl_error *e)
@@ -537,9 +512,11 @@ static int scan_run_chunks(struct scanning *s, struct bl_error *e)
     /* If packing decodes, the scan only records how much memory that will need; the scan itself decodes almost nothing.
      */
     s->is_limited = scan->memory && !(scan->kind->decodes && scan->kind->decodes(scan->config));
-    s->worker_memory = scan_worker_memory(scan);
+    int64_t share = scan->memory / 32 / scan->workers;
+    share = share < WORKER_MEMORY_MAX ? share : WORKER_MEMORY_MAX;
+    s->worker_memory = share > WORKER_MEMORY_MIN ? share : WORKER_MEMORY_MIN;
     bl_memory_budget_init(&s->memory, scan->memory - scan->workers * s->worker_memory);
-    s->capacity = batch_capacity(scan);
+    s->capacity = scan_capacity(scan);
     s->item = calloc(scan->workers > 1 ? (size_t)scan->workers : 1, sizeof *s->item);
     int code = s->item ? scan_make_rules(s, e) : bl_error_memory(e);
     if (code)

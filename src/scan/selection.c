@@ -1,5 +1,8 @@
+/* Parses and applies what selects sequences: conditions on columns, lists of excluded ids, shares and splits by hashes.
+ *
+ * A share of 10 % takes the sequences whose hash of the id is in the lowest tenth of all hashes. So the choice does not
+ * depend on the other sequences, and the sequences of a smaller share are among those of a larger one. */
 #include "scan/selection.h"
-
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <math.h>
@@ -27,6 +30,7 @@ static const struct {
                    {"=", BL_COMPARE_EQUAL},    {"<", BL_COMPARE_LESS},     {">", BL_COMPARE_GREATER},
                    {"~", BL_COMPARE_GLOB}};
 
+/* Parses a number, such as "30", "-1.5" or "1e3"; not one in hexadecimal, "inf" or "nan". */
 static struct bl_decimal decimal_parse(const char *text)
 {
     struct bl_decimal number = {0};
@@ -37,28 +41,6 @@ static struct bl_decimal decimal_parse(const char *text)
     number.is_number = !*end && isfinite(number.value);
     number.is_whole = bl_text_to_int(text, strlen(text), INT64_MIN, INT64_MAX, &number.whole);
     return number;
-}
-
-/* Negative, 0 or positive. */
-static int decimal_compare(const struct bl_decimal *a, const struct bl_decimal *b)
-{
-    if (a->is_whole && b->is_whole)
-        return (a->whole > b->whole) - (a->whole < b->whole);
-    return (a->value > b->value) - (a->value < b->value);
-}
-
-/* Finds the first operator. NULL: there is none. */
-static char *operator_find(char *text, size_t *size, enum bl_comparison *comparison)
-{
-    for (char *at = text; *at; at++) {
-        for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons; i++) {
-            *size = strlen(comparisons[i].text);
-            *comparison = comparisons[i].comparison;
-            if (strncmp(at, comparisons[i].text, *size) == 0)
-                return at;
-        }
-    }
-    return NULL;
 }
 
 /* Cuts blanks off both ends. */
@@ -77,8 +59,15 @@ int bl_condition_parse(struct bl_condition *c, const char *text, struct bl_error
     *c = (struct bl_condition){.text = strdup(text)};
     if (!c->text)
         return bl_error_memory(e);
-    size_t size;
-    char *at = operator_find(c->text, &size, &c->comparison);
+    size_t size = 0;
+    char *at = NULL; /* the first operator */
+    for (char *next = c->text; *next && !at; next++) {
+        for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons && !at; i++) {
+            size = strlen(comparisons[i].text);
+            c->comparison = comparisons[i].comparison;
+            at = strncmp(next, comparisons[i].text, size) == 0 ? next : NULL;
+        }
+    }
     bool good = at && !strchr(text, '\n') && (!at[size] || !strchr("=<>~", at[size])); /* "==" is none */
     if (good) {
         c->value = condition_trim(at + size);
@@ -112,7 +101,13 @@ bool bl_condition_holds(const struct bl_condition *c, const char *value, bool *n
         return fnmatch(c->value, value, 0) == 0;
     const struct bl_decimal number = decimal_parse(value);
     bool numbers = number.is_number && c->number.is_number;
-    int order = numbers ? decimal_compare(&number, &c->number) : strcmp(value, c->value);
+    int order;
+    if (!numbers)
+        order = strcmp(value, c->value);
+    else if (number.is_whole && c->number.is_whole) /* exact, also above 2^53 */
+        order = (number.whole > c->number.whole) - (number.whole < c->number.whole);
+    else
+        order = (number.value > c->number.value) - (number.value < c->number.value);
     if (c->comparison == BL_COMPARE_EQUAL)
         return order == 0;
     if (c->comparison == BL_COMPARE_UNEQUAL)
@@ -147,19 +142,12 @@ struct bl_exclusion {
     struct bl_hash hash; /* of the rows, by both */
 };
 
-static int exclusion_add_list(struct bl_exclusion *x, const char *list, const char *base, struct bl_error *e)
-{
-    char *path = bl_path_join(base, list);
-    int code = path ? bl_lines_append_list(path, &x->text, e) : bl_error_memory(e);
-    free(path);
-    return code;
-}
-
 static int exclusion_compare(const void *a, const void *b)
 {
     return strcmp(((const struct excluded *)a)->id, ((const struct excluded *)b)->id);
 }
 
+/* Makes row i known by an id. */
 static int exclusion_hash(struct bl_exclusion *x, size_t i, const char *id, struct bl_error *e)
 {
     return bl_hash_add(&x->hash, XXH3_64bits(id, strlen(id)), i, e);
@@ -185,7 +173,7 @@ static int exclusion_index(struct bl_exclusion *x, size_t i, struct bl_error *e)
     return exclusion_hash(x, i, plain, e);
 }
 
-/* The ids in order, each once. */
+/* Makes the rows of the ids in the text, in order, each once. */
 static int exclusion_sort(struct bl_exclusion *x, struct bl_error *e)
 {
     size_t all = 0, kept = 0;
@@ -216,17 +204,18 @@ int bl_exclusion_open(struct bl_exclusion **exclusion, const char *const *argume
     if (!x)
         return bl_error_memory(e);
     for (int i = 0; i < count && !code; i++) {
-        if (arguments[i][0] == '@')
-            code = exclusion_add_list(x, arguments[i] + 1, base, e);
-        else
+        if (arguments[i][0] == '@') {
+            char *path = bl_path_join(base, arguments[i] + 1);
+            code = path ? bl_lines_append_list(path, &x->text, e) : bl_error_memory(e);
+            free(path);
+        } else {
             bl_buffer_append(&x->text, arguments[i], strlen(arguments[i]) + 1);
+        }
     }
-    if (code)
-        goto out;
-    code = bl_buffer_check(&x->text, e);
+    if (!code)
+        code = bl_buffer_check(&x->text, e);
     if (!code)
         code = exclusion_sort(x, e);
-out:
     if (code)
         bl_exclusion_close(x);
     else
@@ -246,6 +235,7 @@ void bl_exclusion_close(struct bl_exclusion *x)
     free(x);
 }
 
+/* Marks the rows that have the id as used, and returns whether there are any. */
 static bool exclusion_find(struct bl_exclusion *x, const char *id)
 {
     bool is_found = false;
@@ -487,14 +477,6 @@ bool bl_subset_is_given(const struct bl_subset_options *o)
            o->take || o->share || o->first;
 }
 
-static bool split_has(const struct bl_split *split, const char *name)
-{
-    bool found = false;
-    for (int k = 0; k < split->parts; k++)
-        found |= strlen(name) == split->part[k].size && memcmp(name, split->part[k].name, split->part[k].size) == 0;
-    return found;
-}
-
 int bl_subset_check(const struct bl_subset_options *o, struct bl_error *e)
 {
     struct bl_buffer split = {0};
@@ -502,7 +484,11 @@ int bl_subset_check(const struct bl_subset_options *o, struct bl_error *e)
         return bl_error_set(e, BL_EUSAGE, "--split-by needs --split");
     split_format(NULL, &o->split, &split);
     int code = o->split.parts ? bl_buffer_check(&split, e) : BL_OK;
-    if (!code && o->take && o->split.parts && !split_has(&o->split, o->take))
+    bool has_part = false;
+    for (int k = 0; k < o->split.parts && o->take; k++)
+        has_part |= strlen(o->take) == o->split.part[k].size &&
+                    memcmp(o->take, o->split.part[k].name, o->split.part[k].size) == 0;
+    if (!code && o->take && o->split.parts && !has_part)
         code = bl_error_set(e, BL_EUSAGE, "--take %s: --split %s has no such part", o->take, split.data);
     for (int i = 0; i < o->where.count && !code; i++) {
         struct bl_condition condition;

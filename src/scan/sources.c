@@ -1,5 +1,8 @@
+/* Turns what the user named into the list of inputs.
+ *
+ * A name is tried in this order: "@list", a URL, an existing file or folder, braces, a glob. Only then are tars
+ * replaced by their samples, and the inputs sorted, checked for one kind, and for ids that occur twice. */
 #include "scan/sources.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -33,6 +36,7 @@ struct listing {
  * nor is a readme beside tars. */
 enum rank { RANK_DOCUMENT, RANK_TAR, RANK_FALLBACK, RANK_PRIMARY };
 
+/* Returns the rank of a file. Files that the user named have the highest one. */
 static enum rank file_rank(const struct bl_file *file)
 {
     if (file->tar)
@@ -62,41 +66,31 @@ static void files_drop_secondary(struct bl_files *files, size_t first)
     files->count = kept;
 }
 
-/* Prints "117 video such as v/000.mp4" or "1 audio: v/x.ac3"; nothing if there is none. */
-static void files_print_kind(struct bl_buffer *text, const struct bl_files *files, const struct bl_kind *kind)
-{
-    const struct bl_file *first = NULL;
-    int64_t count = 0;
-    for (size_t i = 0; i < files->count; i++) {
-        bool is = files->file[i].kind == kind;
-        first = is && !first ? &files->file[i] : first;
-        count += is;
-    }
-    if (first)
-        bl_buffer_printf(text, "%s%" PRId64 " %s%s %s", text->size ? ", " : "", count, kind->name,
-                         count == 1 ? ":" : " such as", first->path);
-}
-
-/* All inputs must be of one kind. Files without a kind of their own take that of the others. */
+/* Sets the kind of all inputs. Files without a kind of their own take that of the others. BL_EUSAGE: there are several
+ * kinds; the message counts them: "117 video such as v/000.mp4, 1 audio: v/x.ac3". */
 static int files_resolve_kind(struct bl_files *files, struct bl_error *e)
 {
     struct bl_buffer text = {0};
     int kinds = 0;
     files->kind = NULL;
     for (int k = 0; bl_kinds[k]; k++) {
-        size_t size = text.size;
-        files_print_kind(&text, files, bl_kinds[k]);
-        if (text.size == size)
+        const struct bl_file *first = NULL;
+        int64_t count = 0;
+        for (size_t i = 0; i < files->count; i++) {
+            bool is = files->file[i].kind == bl_kinds[k];
+            first = is && !first ? &files->file[i] : first;
+            count += is;
+        }
+        if (!first)
             continue;
+        bl_buffer_printf(&text, "%s%" PRId64 " %s%s %s", text.size ? ", " : "", count, bl_kinds[k]->name,
+                         count == 1 ? ":" : " such as", first->path);
         files->kind = bl_kinds[k];
         kinds++;
     }
     int code = bl_buffer_check(&text, e);
-    if (code)
-        goto out;
-    if (kinds > 1)
+    if (!code && kinds > 1)
         code = bl_error_set(e, BL_EUSAGE, "sources of several kinds (%s): choose one with --kind", text.data);
-out:
     bl_buffer_free(&text);
     if (!files->kind)
         files->kind = bl_kinds[0];
@@ -104,56 +98,6 @@ out:
 }
 
 /* --- sources ---------------------------------------------------------------------------------------------------- */
-
-static int listing_add_folder(struct listing *l, const char *path, struct bl_error *e)
-{
-    struct bl_files *files = l->walk.files;
-    size_t first = files->count;
-    BL_TRY(bl_walk_folder(&l->walk, path, e));
-    files_drop_secondary(files, first);
-    if (files->count > first || files->empty_folders++)
-        return BL_OK;
-    files->empty_folder = strdup(path);
-    return files->empty_folder ? BL_OK : bl_error_memory(e);
-}
-
-/* Whether the path exists, or is a dangling link. Keeps errno. */
-static bool listing_exists(const struct listing *l, const char *path, bool there)
-{
-    struct stat status;
-    int missing = errno;
-    char *open_path = there ? NULL : bl_path_join(l->walk.base, path);
-    there = there || (open_path && lstat(open_path, &status) == 0);
-    free(open_path);
-    errno = missing;
-    return there;
-}
-
-/* A member of a compressed tar has no place in the file. */
-static int path_refuse_compressed_tar(const char *path, struct bl_error *e)
-{
-    static const struct {
-        const char *suffix, *tool;
-    } names[] = {{".tar.gz", "gunzip"},    {".tgz", "gunzip"},        {".tar.zst", "unzstd --rm"},
-                 {".tzst", "unzstd --rm"}, {".tar.xz", "unxz"},       {".tar.bz2", "bunzip2"},
-                 {".tbz2", "bunzip2"},     {".tar.lz4", "unlz4 --rm"}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (bl_path_has_suffix(path, names[i].suffix))
-            return bl_error_set(e, BL_EUSAGE,
-                                "%s: members of a compressed tar cannot be read in place: decompress it first (%s %s)",
-                                path, names[i].tool, path);
-    }
-    return BL_OK;
-}
-
-static int path_refuse_parquet(const char *path, struct bl_error *e)
-{
-    if (!bl_path_has_suffix(path, ".parquet"))
-        return BL_OK;
-    return bl_error_set(
-        e, BL_EUSAGE, "%s: Parquet is read by way of lines: python3 -m bload.parquet %s --columns text | bload pack -",
-        path, path);
-}
 
 /* Finds the kind of a file that was named itself; NULL: its name does not show it. What is compressed in a way that is
  * not read has the kind of what is in it, whose reader skips it and says what it is. */
@@ -173,23 +117,34 @@ static int path_find_kind(const char *path, const struct bl_kind **kind, struct 
     return BL_OK;
 }
 
-/* Adds a file that was named itself; of a tar, the id is its name. */
+/* Adds a file that was named itself; of a tar, the id is its name. BL_EUSAGE: a format that is read by way of another
+ * one. A compressed tar is refused, since a member of it has no place in the file. */
 static int listing_add_file(struct listing *l, const char *path, struct bl_error *e)
 {
-    struct bl_files *files = l->walk.files;
+    static const struct {
+        const char *suffix, *tool;
+    } names[] = {{".tar.gz", "gunzip"},    {".tgz", "gunzip"},        {".tar.zst", "unzstd --rm"},
+                 {".tzst", "unzstd --rm"}, {".tar.xz", "unxz"},       {".tar.bz2", "bunzip2"},
+                 {".tbz2", "bunzip2"},     {".tar.lz4", "unlz4 --rm"}};
     const struct bl_kind *kind = l->walk.kind;
-    int code = path_refuse_parquet(path, e);
-    if (!code && !kind)
-        code = path_find_kind(path, &kind, e);
+    if (bl_path_has_suffix(path, ".parquet"))
+        return bl_error_set(
+            e, BL_EUSAGE,
+            "%s: Parquet is read by way of lines: python3 -m bload.parquet %s --columns text | bload pack -", path,
+            path);
+    if (!kind)
+        BL_TRY(path_find_kind(path, &kind, e));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (bl_path_has_suffix(path, names[i].suffix))
+            return bl_error_set(e, BL_EUSAGE,
+                                "%s: members of a compressed tar cannot be read in place: decompress it first (%s %s)",
+                                path, names[i].tool, path);
+    }
     bool tar = bl_files_is_tar(kind, path);
-    if (!code)
-        code = path_refuse_compressed_tar(path, e);
     kind = kind || tar ? kind : l->implied;
-    if (!code)
-        code = bl_files_add(files, path, tar ? (size_t)(bl_path_name(path) - path) : 0, kind, false, e);
-    if (!code)
-        files->file[files->count - 1].tar = tar;
-    return code;
+    BL_TRY(bl_files_add(l->walk.files, path, tar ? (size_t)(bl_path_name(path) - path) : 0, kind, false, e));
+    l->walk.files->file[l->walk.files->count - 1].tar = tar;
+    return BL_OK;
 }
 
 /* The file that a name of a pair of files means, if it is there: of names without a suffix, only where they are no
@@ -216,25 +171,40 @@ static int listing_find_meant(struct listing *l, const char *path, char **meant,
     return code;
 }
 
+/* Adds an existing file or folder, or "-", and notes which source named it. must_exist: a name that does not exist is
+ * an error; otherwise the scan skips it, like a dangling link. */
 static int listing_add_named(struct listing *l, const char *path, bool must_exist, struct bl_error *e)
 {
+    struct bl_files *files = l->walk.files;
     struct stat status;
     bool there = true, folder = false;
-    size_t first = l->walk.files->count;
+    size_t first = files->count;
     int code = BL_OK;
     if (strcmp(path, "-") != 0) { /* standard input */
-        code = bl_walk_stat(&l->walk, path, &status, &there, e);
-        folder = !code && there && S_ISDIR(status.st_mode);
-        if (!code && must_exist && !listing_exists(l, path, there))
-            code = bl_error_errno(e, BL_EUSAGE, "%s", path);
+        BL_TRY(bl_walk_stat(&l->walk, path, &status, &there, e));
+        folder = there && S_ISDIR(status.st_mode);
+        int missing = errno;
+        char *open_path = there || !must_exist ? NULL : bl_path_join(l->walk.base, path);
+        bool is_link = open_path && lstat(open_path, &status) == 0;
+        free(open_path);
+        errno = missing;
+        if (must_exist && !there && !is_link)
+            return bl_error_errno(e, BL_EUSAGE, "%s", path);
     }
-    if (code)
-        goto out;
-    code = folder ? listing_add_folder(l, path, e) : listing_add_file(l, path, e);
-out:
-    for (size_t i = first; i < l->walk.files->count; i++) {
-        l->walk.files->file[i].source = (unsigned)l->source & SOURCES_MAX;
-        l->walk.files->file[i].line = l->line;
+    if (folder) {
+        code = bl_walk_folder(&l->walk, path, e);
+        if (!code)
+            files_drop_secondary(files, first);
+        if (!code && files->count == first && !files->empty_folders++) {
+            files->empty_folder = strdup(path);
+            code = files->empty_folder ? BL_OK : bl_error_memory(e);
+        }
+    } else {
+        code = listing_add_file(l, path, e);
+    }
+    for (size_t i = first; i < files->count; i++) {
+        files->file[i].source = (unsigned)l->source & SOURCES_MAX;
+        files->file[i].line = l->line;
     }
     return code;
 }
@@ -274,6 +244,7 @@ static int listing_add_paths(struct listing *l, struct bl_lines *lines, struct b
     return code;
 }
 
+/* Adds the names of an @list, "-" for standard input. */
 static int listing_add_list(struct listing *l, const char *list, struct bl_error *e)
 {
     struct bl_lines lines;
@@ -294,6 +265,7 @@ static int listing_add_list(struct listing *l, const char *list, struct bl_error
     return code;
 }
 
+/* Adds the names that a pattern matches. BL_EUSAGE: there are none. */
 static int listing_add_glob(struct listing *l, const char *pattern, struct bl_error *e)
 {
     struct bl_buffer names = {0};
@@ -316,6 +288,7 @@ static int listing_add_expanded(void *context, const char *name, struct bl_error
     return strpbrk(name, "*?[") ? listing_add_glob(l, name, e) : listing_add_path(l, name, true, e);
 }
 
+/* Adds one source. */
 static int listing_add_source(struct listing *l, const struct bl_source *source, struct bl_error *e)
 {
     const char *path = source->path;
@@ -362,25 +335,7 @@ static void file_print_place(struct bl_buffer *text, const struct bl_sources *so
         bl_buffer_printf(text, " (%s:%" PRId64 ")", sources->file, source->line);
 }
 
-static int file_duplicate(const struct bl_sources *sources, const struct bl_file *a, const struct bl_file *b,
-                          struct bl_error *e)
-{
-    struct bl_buffer one = {0}, two = {0};
-    bl_buffer_text(&one, a->path);
-    file_print_place(&one, sources, a);
-    bl_buffer_text(&two, b->path);
-    file_print_place(&two, sources, b);
-    int code = one.failed || two.failed ? bl_error_memory(e) : BL_OK;
-    if (code)
-        goto out;
-    code = bl_error_set(e, BL_EUSAGE, "two inputs have the id \"%s\": %s and %s (%s)", a->id, one.data, two.data,
-                        strcmp(a->path, b->path) == 0 ? "the same file: name it once" : "name a folder above both");
-out:
-    bl_buffer_free(&one);
-    bl_buffer_free(&two);
-    return code;
-}
-
+/* Checks that no two inputs have the same id. Both are named, with the lines of the lists that name them. */
 static int files_check_ids(const struct bl_files *files, const struct bl_sources *sources, struct bl_error *e)
 {
     const struct bl_file **order = malloc((files->count + 1) * sizeof *order);
@@ -391,37 +346,36 @@ static int files_check_ids(const struct bl_files *files, const struct bl_sources
     qsort(order, files->count, sizeof *order, file_compare_ids);
     int code = BL_OK;
     for (size_t i = 1; i < files->count && !code; i++) {
-        if (strcmp(order[i]->id, order[i - 1]->id) == 0)
-            code = file_duplicate(sources, order[i - 1], order[i], e);
+        const struct bl_file *a = order[i - 1], *b = order[i];
+        if (strcmp(b->id, a->id) != 0)
+            continue;
+        struct bl_buffer one = {0}, two = {0};
+        bl_buffer_text(&one, a->path);
+        file_print_place(&one, sources, a);
+        bl_buffer_text(&two, b->path);
+        file_print_place(&two, sources, b);
+        code = one.failed || two.failed ? bl_error_memory(e) : BL_OK;
+        if (!code)
+            code = bl_error_set(
+                e, BL_EUSAGE, "two inputs have the id \"%s\": %s and %s (%s)", a->id, one.data, two.data,
+                strcmp(a->path, b->path) == 0 ? "the same file: name it once" : "name a folder above both");
+        bl_buffer_free(&one);
+        bl_buffer_free(&two);
     }
     free(order);
     return code;
 }
 
-/* Standard input can be read only once. */
+/* Checks that standard input is read only once. */
 static int files_check_stdin(const struct bl_files *files, const struct bl_sources *sources, struct bl_error *e)
 {
     int lists = 0;
+    bool named = false;
     for (int s = 0; s < sources->count; s++)
         lists += strcmp(sources->source[s].path, "@-") == 0;
-    bool named = false;
     for (size_t i = 0; i < files->count && lists; i++)
         named |= strcmp(files->file[i].path, "-") == 0;
-    if (lists + named < 2)
-        return BL_OK;
-    return bl_error_set(e, BL_EUSAGE, "standard input is one list (@-) or one input (-)");
-}
-
-/* A kind that reads files alone cannot read standard input. */
-static int files_check_kind(const struct bl_files *files, struct bl_error *e)
-{
-    const struct bl_kind *kind = files->kind;
-    for (size_t i = 0; i < files->count && !kind->reads_stdin && !bl_kind_is_list(kind, "-"); i++) {
-        if (strcmp(files->file[i].path, "-") == 0)
-            return bl_error_set(
-                e, BL_EUSAGE, "-: the kind %s cannot be read from standard input (a list of paths is @-)", kind->name);
-    }
-    return BL_OK;
+    return lists + named < 2 ? BL_OK : bl_error_set(e, BL_EUSAGE, "standard input is one list (@-) or one input (-)");
 }
 
 static int ignored_compare(const void *a, const void *b)
@@ -458,8 +412,13 @@ int bl_sources_list(struct bl_files *files, const struct bl_sources *sources, st
     if (code)
         goto out;
     code = files_resolve_kind(files, e);
-    if (!code)
-        code = files_check_kind(files, e);
+    for (size_t i = 0; i < files->count && !code && !files->kind->reads_stdin && !bl_kind_is_list(files->kind, "-");
+         i++) {
+        if (strcmp(files->file[i].path, "-") == 0)
+            code =
+                bl_error_set(e, BL_EUSAGE, "-: the kind %s cannot be read from standard input (a list of paths is @-)",
+                             files->kind->name);
+    }
     if (!code)
         code = files_check_ids(files, sources, e);
 out:

@@ -1,5 +1,8 @@
+/* Applies a choice of sequences to a table: in memory, for a plan, or on disk, for the table of a new dataset.
+ *
+ * The rows that are left out stay in a new table as dropped rows, each with the option that left it out as its reason,
+ * such as "left out by --where split=train". */
 #include "scan/subset.h"
-
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -12,16 +15,7 @@
 
 /* --- a table in memory ------------------------------------------------------------------------------------------ */
 
-static int subset_set_groups(const struct bl_subset *s, struct bl_sequences *t, struct bl_error *e)
-{
-    t->group = calloc(t->count + 1, sizeof *t->group);
-    if (!t->group)
-        return bl_error_memory(e);
-    for (size_t i = 0; i < t->count; i++)
-        t->group[i] = s->part[i];
-    return BL_OK;
-}
-
+/* Reads the tables twice: once to choose rows, once for the columns of the chosen rows. */
 static int subset_open_paths(struct bl_subset *s, struct bl_sequences *t, const char *const *paths, int count,
                              const struct bl_sequences_columns *columns, struct bl_error *e)
 {
@@ -50,8 +44,12 @@ static int subset_open_paths(struct bl_subset *s, struct bl_sequences *t, const 
     repeated = NULL;
     if (t->count != s->count)
         code = bl_error_set(e, BL_EFAIL, "%s changed while it was being read", paths[0]);
-    else if (by_part)
-        code = subset_set_groups(s, t, e);
+    if (!code && by_part) {
+        t->group = calloc(t->count + 1, sizeof *t->group);
+        code = t->group ? BL_OK : bl_error_memory(e);
+        for (size_t i = 0; i < t->count && !code; i++)
+            t->group[i] = s->part[i];
+    }
     if (code)
         bl_sequences_close(t);
 out:
@@ -92,6 +90,7 @@ struct writing {
     struct bl_output *out;
 };
 
+/* Turns row i, which was just read, into a dropped row, with the option and its value as the reason. */
 static int writing_drop(struct writing *w, size_t i, struct bl_error *e)
 {
     struct bl_subset_choice *c = &w->choice;
@@ -133,17 +132,7 @@ static int writing_drop(struct writing *w, size_t i, struct bl_error *e)
     return code ? code : bl_buffer_check(&w->reason, e);
 }
 
-static int writing_add_part(struct writing *w, struct bl_error *e)
-{
-    struct bl_row *row = &w->choice.text.row;
-    BL_TRY(bl_subset_choice_part(&w->choice, &w->part, e));
-    bl_buffer_clear(&w->extra);
-    bl_buffer_printf(&w->extra, "%s\t", row->extra ? row->extra : "");
-    bl_text_escape(&w->extra, w->part.data, w->part.size);
-    row->extra = w->extra.data;
-    return bl_buffer_check(&w->extra, e);
-}
-
+/* Writes row i of the table, with the name of its part if the options split the sequences. */
 static int writing_add_row(struct writing *w, size_t i, struct bl_error *e)
 {
     struct bl_subset_choice *c = &w->choice;
@@ -154,13 +143,22 @@ static int writing_add_row(struct writing *w, size_t i, struct bl_error *e)
     if (code)
         return code;
     bl_scan_progress_count(&s->found, s->kind, &c->text.row);
-    BL_TRY(w->adds_split ? writing_add_part(w, e) : BL_OK);
+    if (w->adds_split) {
+        struct bl_row *row = &c->text.row;
+        BL_TRY(bl_subset_choice_part(c, &w->part, e));
+        bl_buffer_clear(&w->extra);
+        bl_buffer_printf(&w->extra, "%s\t", row->extra ? row->extra : "");
+        bl_text_escape(&w->extra, w->part.data, w->part.size);
+        row->extra = w->extra.data;
+        BL_TRY(bl_buffer_check(&w->extra, e));
+    }
     bl_buffer_clear(&w->line);
     bl_row_format(&c->text.row, &w->line);
     BL_TRY(bl_buffer_check(&w->line, e));
     return bl_output_write(w->out, w->line.data, w->line.size, e);
 }
 
+/* Writes the rows of the table, chosen or dropped, to out. */
 static int subset_write(struct bl_subset *s, const struct bl_sequences *t, struct bl_output *out, struct bl_error *e)
 {
     struct writing w = {.choice = {.subset = s, .table = t}, .out = out};
@@ -177,19 +175,6 @@ static int subset_write(struct bl_subset *s, const struct bl_sequences *t, struc
     bl_buffer_free(&w.reason);
     bl_buffer_free(&w.extra);
     bl_buffer_free(&w.line);
-    return code;
-}
-
-/* The rows were taken one by one: they are right if the table still is. */
-static int subset_check_whole(const struct bl_output *whole, struct bl_error *e)
-{
-    int64_t bytes;
-    uint64_t there;
-    int code = bl_checksum_file(whole->path, &bytes, &there, e);
-    if (!code && there != bl_checksum_end(whole->sum))
-        code = bl_error_set(e, BL_EFAIL,
-                            "the table before the choice: what was read is not what was written: the disk or memory "
-                            "fails");
     return code;
 }
 
@@ -214,8 +199,15 @@ int bl_subset_run(struct bl_subset *s, const char *dir, bl_subset_fill *fill, vo
         code = bl_subset_choose(s, &table, true, e);
     if (!code)
         code = subset_write(s, &table, out, e);
+    int64_t bytes;
+    uint64_t there;
+    /* The rows were read one by one, without a check: they are right if the checksum of the table still is. */
     if (!code)
-        code = subset_check_whole(&whole, e);
+        code = bl_checksum_file(whole.path, &bytes, &there, e);
+    if (!code && there != bl_checksum_end(whole.sum))
+        code = bl_error_set(e, BL_EFAIL,
+                            "the table before the choice: what was read is not what was written: the disk or memory "
+                            "fails");
     bl_sequences_close(&table);
     bl_output_abort(&whole);
     return code;

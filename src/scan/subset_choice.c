@@ -1,5 +1,9 @@
+/* Chooses the rows of a table by the options of a subset.
+ *
+ * Each row gets a mark of one byte: 0 if it is chosen, otherwise the option that leaves it out. Options apply in a
+ * fixed order (exclude, extend, where, min-trained, dedup, dedup-by, take, share, first), and the first one that leaves
+ * a row out has it: so the counts of the summary add up, and --first counts what the others leave. */
 #include "scan/subset.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -60,6 +64,7 @@ bool bl_subset_has_column(const struct bl_columns *columns, const char *name)
     return known >= 0 ? columns->place[known] >= 0 : bl_columns_find(columns->extra, name) > 0;
 }
 
+/* Checks that a table has the column. BL_EUSAGE: the message lists the columns that it has. */
 static int subset_check_column(const struct bl_columns *columns, const char *option, const char *argument,
                                const char *name, const char *path, struct bl_error *e)
 {
@@ -107,6 +112,7 @@ static int subset_check_same_column(const struct bl_subset_options *o, const str
     return code;
 }
 
+/* Checks that a table has the columns that the options need. */
 static int subset_check_columns(const struct bl_subset_options *o, const struct bl_columns *columns, const char *path,
                                 struct bl_error *e)
 {
@@ -205,28 +211,31 @@ static int choosing_find_held(struct bl_subset_choice *c, uint8_t *mark, struct 
     return code;
 }
 
+/* Marks the present row by the first condition that it does not fulfil. */
 static int choosing_check_conditions(struct bl_subset_choice *c, uint8_t *mark, struct bl_error *e)
 {
     struct bl_subset *s = c->subset;
+    const char *value;
     for (int i = 0; i < s->conditions && !*mark; i++) {
-        const char *value;
         bool no_number;
         BL_TRY(choosing_value(c, s->condition[i].column, &value, e));
         if (!bl_condition_holds(&s->condition[i], value, &no_number))
             *mark = (uint8_t)(BL_SUBSET_MARK_CONDITION + i);
         s->no_number[i] += no_number;
     }
+    if (*mark || !s->options->min_trained)
+        return BL_OK;
+    int64_t trained;
+    BL_TRY(choosing_value(c, BL_TRAINED, &value, e));
+    if (!bl_text_to_int(value, strlen(value), 0, INT64_MAX, &trained))
+        return bl_error_set(e, BL_EFAIL, "%s: \"%s\" in column " BL_TRAINED " is no number of tokens", c->text.row.id,
+                            value);
+    if (trained < s->options->min_trained)
+        *mark = BL_LEFT_OUT_MIN_TRAINED;
     return BL_OK;
 }
 
-static int choosing_add_twin(struct bl_subset *s, size_t row, size_t first, struct bl_error *e)
-{
-    int code = BL_ARRAY_RESERVE(s->twin, s->capacity, s->twins + 1, e);
-    if (!code)
-        s->twin[s->twins++] = (struct bl_twin){row, first};
-    return code;
-}
-
+/* Marks row i, the present one, if an earlier row has the same content. */
 static int choosing_find_twin(struct bl_subset_choice *c, size_t i, uint8_t *mark, struct bl_error *e)
 {
     struct bl_subset *s = c->subset;
@@ -240,34 +249,16 @@ static int choosing_find_twin(struct bl_subset_choice *c, size_t i, uint8_t *mar
     size_t first;
     for (struct bl_hash_probe probe = bl_hash_begin(&c->seen, hash); bl_hash_next(&c->seen, &probe, &first);) {
         bool same = false;
-        int code = bl_row_reader_read(c->table, first, &c->twin, e);
-        if (!code)
-            code = bl_same_content(&c->twin.row, row, s->base, s->cancel, &same, e);
-        if (code)
-            return code;
+        BL_TRY(bl_row_reader_read(c->table, first, &c->twin, e));
+        BL_TRY(bl_same_content(&c->twin.row, row, s->base, s->cancel, &same, e));
         if (!same)
             continue;
         *mark = BL_LEFT_OUT_DEDUP;
-        return choosing_add_twin(s, i, first, e);
+        BL_TRY(BL_ARRAY_RESERVE(s->twin, s->capacity, s->twins + 1, e));
+        s->twin[s->twins++] = (struct bl_twin){i, first};
+        return BL_OK;
     }
     return bl_hash_add(&c->seen, hash, i, e);
-}
-
-/* Chooses the column that --dedup-by compares: that of digests, if all tables have it. */
-static int choosing_choose_column(struct bl_subset_choice *c, struct bl_error *e)
-{
-    const struct bl_subset_options *o = c->subset->options;
-    const struct bl_sequences *t = c->table;
-    int code = BL_OK;
-    c->is_digest = true;
-    for (int f = 0; f < t->files && !code && c->is_digest; f++)
-        code = subset_check_same_column(o, &t->file[f].columns, t->file[f].path, &c->is_digest, e);
-    if (!code)
-        code = same_column_name(o, c->is_digest, &c->same_column, e);
-    for (int f = 0; f < t->files && !code && !c->is_digest; f++)
-        code = subset_check_column(&t->file[f].columns, "dedup-by", c->same_column.data, c->same_column.data,
-                                   t->file[f].path, e);
-    return code;
 }
 
 /* The text that --dedup-by compares, in its normal form, or its digest; valid until the next one of this number. */
@@ -295,22 +286,8 @@ static void repeats_end_file(struct bl_repeats *r)
     r->file[BL_REPEATS_FILES] = (struct bl_repeats_file){0};
 }
 
-/* The rows of a file follow each other. */
-static int repeats_count(struct bl_repeats *r, const char *path, struct bl_error *e)
-{
-    char *last = r->file[BL_REPEATS_FILES].path;
-    r->rows++;
-    if (!last || strcmp(last, path) != 0) {
-        repeats_end_file(r);
-        r->file[BL_REPEATS_FILES].path = strdup(path);
-        if (!r->file[BL_REPEATS_FILES].path)
-            return bl_error_memory(e);
-    }
-    r->file[BL_REPEATS_FILES].rows++;
-    return BL_OK;
-}
-
-/* A row that is left out already, as a dataset of --extend holds it, is the first with its text, too. */
+/* Marks row i, the present one, if an earlier row has the same text. A row that is left out already, as a dataset of
+ * --extend holds it, is the first with its text, too. */
 static int choosing_find_same_text(struct bl_subset_choice *c, size_t i, uint8_t *mark, struct bl_error *e)
 {
     struct bl_subset *s = c->subset;
@@ -326,33 +303,28 @@ static int choosing_find_same_text(struct bl_subset_choice *c, size_t i, uint8_t
     uint64_t hash = XXH3_64bits(text, size);
     for (struct bl_hash_probe probe = bl_hash_begin(&c->seen_text, hash);
          bl_hash_next(&c->seen_text, &probe, &first);) {
-        code = bl_row_reader_read(c->table, first, &c->twin, e);
-        if (!code)
-            code = choosing_find_text(c, 1, &other, &other_size, e);
-        if (code)
-            return code;
+        BL_TRY(bl_row_reader_read(c->table, first, &c->twin, e));
+        BL_TRY(choosing_find_text(c, 1, &other, &other_size, e));
         if (size != other_size || memcmp(text, other, size) != 0)
             continue;
         if (*mark)
             return BL_OK;
         *mark = BL_LEFT_OUT_DEDUP_BY;
-        BL_TRY(choosing_add_twin(s, i, first, e));
-        return repeats_count(&s->repeats, c->text.row.path, e);
+        BL_TRY(BL_ARRAY_RESERVE(s->twin, s->capacity, s->twins + 1, e));
+        s->twin[s->twins++] = (struct bl_twin){i, first};
+        /* The rows of a file follow each other: the last place counts the present file. */
+        struct bl_repeats_file *last = &s->repeats.file[BL_REPEATS_FILES];
+        s->repeats.rows++;
+        if (!last->path || strcmp(last->path, c->text.row.path) != 0) {
+            repeats_end_file(&s->repeats);
+            last->path = strdup(c->text.row.path);
+            if (!last->path)
+                return bl_error_memory(e);
+        }
+        last->rows++;
+        return BL_OK;
     }
     return bl_hash_add(&c->seen_text, hash, i, e);
-}
-
-static int choosing_check_trained(struct bl_subset_choice *c, uint8_t *mark, struct bl_error *e)
-{
-    const char *value;
-    int64_t trained;
-    BL_TRY(choosing_value(c, BL_TRAINED, &value, e));
-    if (!bl_text_to_int(value, strlen(value), 0, INT64_MAX, &trained))
-        return bl_error_set(e, BL_EFAIL, "%s: \"%s\" in column " BL_TRAINED " is no number of tokens", c->text.row.id,
-                            value);
-    if (trained < c->subset->options->min_trained)
-        *mark = BL_LEFT_OUT_MIN_TRAINED;
-    return BL_OK;
 }
 
 int bl_subset_choice_part(struct bl_subset_choice *c, struct bl_buffer *part, struct bl_error *e)
@@ -360,22 +332,18 @@ int bl_subset_choice_part(struct bl_subset_choice *c, struct bl_buffer *part, st
     const struct bl_subset_options *o = c->subset->options;
     const char *value = c->text.row.id;
     bool has_split = bl_columns_find(c->text.row.columns, BL_SUBSET_SPLIT) > 0;
-    int code = BL_OK;
     bl_buffer_clear(part);
     if (o->split.parts && o->split_by)
-        code = choosing_value(c, o->split_by, &value, e);
-    if (code)
-        return code;
+        BL_TRY(choosing_value(c, o->split_by, &value, e));
     if (o->split.parts) {
         int k = bl_split_part(&o->split, value);
         c->part = (uint8_t)k;
         bl_buffer_append(part, o->split.part[k].name, o->split.part[k].size);
     }
-    code = bl_buffer_check(part, e);
-    if (!code && has_split)
-        code = choosing_value(c, BL_SUBSET_SPLIT, &value, e);
-    if (code || !has_split)
-        return code;
+    BL_TRY(bl_buffer_check(part, e));
+    if (!has_split)
+        return BL_OK;
+    BL_TRY(choosing_value(c, BL_SUBSET_SPLIT, &value, e));
     if (!o->split.parts)
         bl_buffer_text(part, value);
     else if (c->text.row.status == BL_ROW_OK && strcmp(value, part->data) != 0)
@@ -387,6 +355,7 @@ int bl_subset_choice_part(struct bl_subset_choice *c, struct bl_buffer *part, st
     return bl_buffer_check(part, e);
 }
 
+/* Marks row i, the present one, by the options in their order, and counts it. */
 static int choosing_choose_row(struct bl_subset_choice *c, size_t i, struct bl_buffer *part, struct bl_error *e)
 {
     const struct bl_subset_options *o = c->subset->options;
@@ -394,8 +363,7 @@ static int choosing_choose_row(struct bl_subset_choice *c, size_t i, struct bl_b
     int code = !*mark && o->extend.count ? choosing_find_held(c, mark, e) : BL_OK;
     if (!code)
         code = choosing_check_conditions(c, mark, e);
-    if (!code && !*mark && o->min_trained)
-        code = choosing_check_trained(c, mark, e);
+
     if (!code && !*mark && o->dedup)
         code = choosing_find_twin(c, i, mark, e);
     if (!code && (!*mark || bl_subset_mark_option(*mark) == BL_LEFT_OUT_EXTEND) && o->dedup_by.key)
@@ -418,6 +386,7 @@ static int choosing_choose_row(struct bl_subset_choice *c, size_t i, struct bl_b
     return BL_OK;
 }
 
+/* Reads and marks all rows. Rows that are not usable are read only where an option looks their ids up. */
 static int choosing_choose_rows(struct bl_subset_choice *c, struct bl_error *e)
 {
     struct bl_subset *s = c->subset;
@@ -442,25 +411,6 @@ static int choosing_choose_rows(struct bl_subset_choice *c, struct bl_error *e)
 }
 
 /* --- messages --------------------------------------------------------------------------------------------------- */
-
-/* "no sequence is left: 3 left out by --where, 1 by --first" */
-static int subset_check_left(const struct bl_subset_choice *c, bool may_be_held, struct bl_error *e)
-{
-    struct bl_buffer text = {0};
-    char a[32];
-    if (c->chosen || !c->table->by_status[BL_ROW_OK] || (may_be_held && c->subset->left_out.by[BL_LEFT_OUT_EXTEND]))
-        return BL_OK;
-    for (int by = 0; by < BL_LEFT_OUT_OPTIONS; by++) {
-        if (c->subset->left_out.by[by])
-            bl_buffer_printf(&text, "%s%s by --%s", text.size ? ", " : "", bl_text_count(a, c->subset->left_out.by[by]),
-                             bl_left_out_option((enum bl_left_out)by));
-    }
-    int code = bl_buffer_check(&text, e);
-    if (!code)
-        code = bl_error_set(e, BL_EFAIL, "no sequence is left: %s", text.data);
-    bl_buffer_free(&text);
-    return code;
-}
 
 /* "--dedup-by text: 3 of 9 sequences repeat the text of an earlier one: 2 in b.jsonl, 1 in a.jsonl" */
 static void subset_note_repeats(struct bl_subset *s)
@@ -495,6 +445,7 @@ static void subset_note_repeats(struct bl_subset *s)
                      s->no_text == 1 ? "is" : "are", s->texts ? "" : ": nothing was compared (is it the right key?)");
 }
 
+/* Appends to s->notes what the user is to know about rows that an option could not compare. */
 static int subset_note(struct bl_subset_choice *c, struct bl_error *e)
 {
     struct bl_subset *s = c->subset;
@@ -521,8 +472,14 @@ int bl_subset_choose(struct bl_subset *s, const struct bl_sequences *t, bool may
     int code = BL_OK;
     for (int f = 0; f < t->files && !code; f++)
         code = subset_check_columns(o, &t->file[f].columns, t->file[f].path, e);
+    c.is_digest = true; /* --dedup-by compares digests if all tables have them */
+    for (int f = 0; f < t->files && !code && o->dedup_by.key && c.is_digest; f++)
+        code = subset_check_same_column(o, &t->file[f].columns, t->file[f].path, &c.is_digest, e);
     if (!code && o->dedup_by.key)
-        code = choosing_choose_column(&c, e);
+        code = same_column_name(o, c.is_digest, &c.same_column, e);
+    for (int f = 0; f < t->files && !code && o->dedup_by.key && !c.is_digest; f++)
+        code = subset_check_column(&t->file[f].columns, "dedup-by", c.same_column.data, c.same_column.data,
+                                   t->file[f].path, e);
     for (int i = 0; i < o->where.count && !code; i++)
         code = bl_condition_parse(&s->condition[s->conditions++], o->where.text[i], e);
     s->count = t->count;
@@ -534,8 +491,21 @@ int bl_subset_choose(struct bl_subset *s, const struct bl_sequences *t, bool may
         code = bl_extend_open(&c.extend, o, t->kind, s->cancel, e);
     if (!code)
         code = choosing_choose_rows(&c, e);
-    if (!code)
-        code = subset_check_left(&c, may_be_held, e);
+    /* "no sequence is left: 3 left out by --where, 1 by --first" */
+    struct bl_buffer text = {0};
+    bool is_empty =
+        !code && !c.chosen && t->by_status[BL_ROW_OK] && !(may_be_held && s->left_out.by[BL_LEFT_OUT_EXTEND]);
+    for (int by = 0; by < BL_LEFT_OUT_OPTIONS && is_empty; by++) {
+        char a[32];
+        if (s->left_out.by[by])
+            bl_buffer_printf(&text, "%s%s by --%s", text.size ? ", " : "", bl_text_count(a, s->left_out.by[by]),
+                             bl_left_out_option((enum bl_left_out)by));
+    }
+    if (is_empty)
+        code = bl_buffer_check(&text, e);
+    if (is_empty && !code)
+        code = bl_error_set(e, BL_EFAIL, "no sequence is left: %s", text.data);
+    bl_buffer_free(&text);
     if (!code)
         code = subset_note(&c, e);
     bl_subset_choice_free(&c);

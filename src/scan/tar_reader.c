@@ -1,5 +1,14 @@
+/* Reads the headers of a tar, and keeps what they say in listings that other tasks read.
+ *
+ * A tar is a sequence of blocks of 512 bytes: a header, the content of the member, filled up to a block, the next
+ * header, and at the end blocks of zeros. Only headers are read, so that 100 GiB of videos take a read for each member.
+ * A listing is a sealed text:
+ *
+ *     bload tar 1: 30720 1719848400.123456789 shard.tar     size and modification time of the tar, its name
+ *     fault                                                 why not all of it can be read, or nothing
+ *     512 17 a.mp4                                          first byte, bytes and name of a member
+ *     1536 0 b.mp4<TAB>a symbolic link                      one that cannot be used, and why */
 #include "scan/tar_reader.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,8 +23,8 @@
 #include "base/text.h"
 
 #define RECORDS_MAX (1 << 20) /* the most bytes of a pax header or of a long name */
-#define PADDING_MAX                                                                                                    \
-    (256 << 10) /* bytes after the end that are looked at: tars are padded to a record, of 10 KiB mostly */
+/* Bytes after the end that are looked at: tars are padded to a record, of 10 KiB mostly. */
+#define PADDING_MAX (256 << 10)
 #define BYTES_MAX ((int64_t)1 << 60)
 
 struct span {
@@ -75,41 +84,15 @@ static bool field_number(const uint8_t *block, struct span field, int64_t *numbe
     return at == end || *at == ' ' || !*at;
 }
 
-/* Some writers summed bytes above 127 as negative numbers. The checksum itself counts as blanks. */
-static bool block_is_header(const uint8_t *block)
-{
-    int64_t claimed, plain = 0, negative = 0;
-    for (size_t i = 0; i < BL_TAR_BLOCK; i++) {
-        bool own = i >= field_sum.at && i < field_sum.at + field_sum.size;
-        plain += own ? ' ' : block[i];
-        negative += own ? ' ' : (int8_t)block[i];
-    }
-    return field_number(block, field_sum, &claimed) && (claimed == plain || claimed == negative);
-}
+/* --- extended headers --------------------------------------------------------------------------------------------- */
 
-/* --- what headers say of the member after them ------------------------------------------------------------------- */
-
+/* Sets the error for a tar that ends within something. */
 static int tar_cut(const struct bl_tar_reader *r, const char *name, struct bl_error *e)
 {
     return bl_error_set(e, BL_EDATA, "cut short at byte %" PRId64 ", in %.200s", r->bytes, name);
 }
 
-/* Appends the content of an extended header, which is small. */
-static int tar_read_content(const struct bl_tar_reader *r, int64_t begin, int64_t bytes, struct bl_buffer *out,
-                            struct bl_error *e)
-{
-    if (bytes > RECORDS_MAX)
-        return bl_error_set(e, BL_EDATA, "damaged at byte %" PRId64 ": a header of %" PRId64 " bytes", begin, bytes);
-    if (bytes > r->bytes - begin)
-        return tar_cut(r, "a header", e);
-    if (!bl_buffer_reserve(out, (size_t)bytes + 1))
-        return bl_error_memory(e);
-    BL_TRY(bl_io_pread(r->fd, out->data + out->size, (size_t)bytes, begin, r->path, e));
-    out->size += (size_t)bytes;
-    out->data[out->size] = '\0';
-    return BL_OK;
-}
-
+/* Sets the name of the next member, which an extended header has. */
 static int tar_set_name(struct bl_tar_reader *r, const char *name, size_t size, struct bl_error *e)
 {
     bl_buffer_clear(&r->name);
@@ -123,74 +106,52 @@ static bool record_has_key(const char *record, size_t size, const char *key)
     return size > strlen(key) && memcmp(record, key, strlen(key)) == 0;
 }
 
-/* Takes one record "KEY=VALUE" of a pax header. */
-static int tar_take_record(struct bl_tar_reader *r, const char *record, size_t size, struct bl_error *e)
-{
-    if (record_has_key(record, size, "path=") || record_has_key(record, size, "GNU.sparse.name=")) {
-        const char *value = (const char *)memchr(record, '=', size) + 1;
-        return tar_set_name(r, value, size - (size_t)(value - record), e);
-    }
-    r->sparse |= record_has_key(record, size, "GNU.sparse.");
-    if (record_has_key(record, size, "size=") && !bl_text_to_int(record + 5, size - 5, 0, BYTES_MAX, &r->size))
-        return bl_error_set(e, BL_EDATA, "damaged at byte %" PRId64 ": a size that is no number", r->at);
-    return BL_OK;
-}
-
-/* Parses the records of a pax header: each is "LENGTH KEY=VALUE\n", where LENGTH counts the whole record. */
+/* Parses the records of a pax header: each is "LENGTH KEY=VALUE\n", where LENGTH counts all bytes of the record. */
 static int tar_take_records(struct bl_tar_reader *r, const char *text, size_t size, struct bl_error *e)
 {
-    int code = BL_OK;
-    for (size_t at = 0; at < size && text[at] && !code;) {
+    for (size_t at = 0; at < size && text[at];) {
         size_t digits = strspn(text + at, "0123456789");
         int64_t length;
         if (!bl_text_to_int(text + at, digits, (int64_t)digits + 2, (int64_t)(size - at), &length) ||
             text[at + digits] != ' ' || text[at + (size_t)length - 1] != '\n')
             return bl_error_set(e, BL_EDATA, "damaged at byte %" PRId64 ": no valid pax header", r->at);
-        code = tar_take_record(r, text + at + digits + 1, (size_t)length - digits - 2, e);
+        const char *record = text + at + digits + 1;
+        size_t bytes = (size_t)length - digits - 2;
         at += (size_t)length;
+        if (record_has_key(record, bytes, "path=") || record_has_key(record, bytes, "GNU.sparse.name=")) {
+            const char *value = (const char *)memchr(record, '=', bytes) + 1;
+            BL_TRY(tar_set_name(r, value, bytes - (size_t)(value - record), e));
+            continue;
+        }
+        r->sparse |= record_has_key(record, bytes, "GNU.sparse.");
+        if (record_has_key(record, bytes, "size=") && !bl_text_to_int(record + 5, bytes - 5, 0, BYTES_MAX, &r->size))
+            return bl_error_set(e, BL_EDATA, "damaged at byte %" PRId64 ": a size that is no number", r->at);
     }
-    return code;
+    return BL_OK;
 }
 
 /* Takes the content of a header that describes the next member: a pax header, or a long name of GNU's. */
 static int tar_take_description(struct bl_tar_reader *r, char type, int64_t bytes, struct bl_error *e)
 {
-    struct bl_buffer text = {0};
-    int code = tar_read_content(r, r->at + BL_TAR_BLOCK, bytes, &text, e);
-    if (!code && type == 'L')
-        code = tar_set_name(r, text.data, text.size, e);
-    else if (!code)
-        code = tar_take_records(r, text.data, text.size, e);
-    bl_buffer_free(&text);
+    const int64_t begin = r->at + BL_TAR_BLOCK;
+    if (bytes > RECORDS_MAX)
+        return bl_error_set(e, BL_EDATA, "damaged at byte %" PRId64 ": a header of %" PRId64 " bytes", begin, bytes);
+    if (bytes > r->bytes - begin)
+        return tar_cut(r, "a header", e);
+    char *text = malloc((size_t)bytes + 1);
+    if (!text)
+        return bl_error_memory(e);
+    text[bytes] = '\0';
+    int code = bl_io_pread(r->fd, text, (size_t)bytes, begin, r->path, e);
+    if (!code)
+        code = type == 'L' ? tar_set_name(r, text, (size_t)bytes, e) : tar_take_records(r, text, (size_t)bytes, e);
+    free(text);
     return code;
 }
 
 /* --- members ------------------------------------------------------------------------------------------------------ */
 
-/* Sets r->name to the name in the header itself, which is used if no extended header gives one. */
-static int tar_take_name(struct bl_tar_reader *r, const uint8_t *block, struct bl_error *e)
-{
-    const char *text = (const char *)block;
-    bl_buffer_clear(&r->name);
-    if (memcmp(block + field_magic.at, "ustar", field_magic.size) == 0 && block[field_prefix.at]) {
-        bl_buffer_append(&r->name, text + field_prefix.at, strnlen(text + field_prefix.at, field_prefix.size));
-        bl_buffer_byte(&r->name, '/');
-    }
-    bl_buffer_append(&r->name, text + field_name.at, strnlen(text + field_name.at, field_name.size));
-    return bl_buffer_check(&r->name, e);
-}
-
-/* Returns whether a component of the path is "..". */
-static bool name_leads_up(const char *name)
-{
-    for (const char *at = name; at; at = strchr(at, '/')) {
-        at += *at == '/';
-        if (strncmp(at, "..", 2) == 0 && (at[2] == '/' || !at[2]))
-            return true;
-    }
-    return false;
-}
-
+/* Returns why a member of this type and name cannot be an input, or NULL. */
 static const char *member_why_unusable(const struct bl_tar_reader *r, char type, const char *name)
 {
     switch (type) {
@@ -213,11 +174,16 @@ static const char *member_why_unusable(const struct bl_tar_reader *r, char type,
     default:
         return "a member of an unknown type";
     }
-    return r->sparse             ? "a sparse file"
-           : name[0] == '/'      ? "an absolute path"
-           : name_leads_up(name) ? "a path that leads out of its folder"
-           : !*name              ? "a member without a name"
-                                 : NULL;
+    if (r->sparse)
+        return "a sparse file";
+    if (name[0] == '/')
+        return "an absolute path";
+    for (const char *at = name; at; at = strchr(at, '/')) {
+        at += *at == '/';
+        if (strncmp(at, "..", 2) == 0 && (at[2] == '/' || !at[2]))
+            return "a path that leads out of its folder";
+    }
+    return *name ? NULL : "a member without a name";
 }
 
 /* Makes the member from its header at r->at and advances past its content. */
@@ -225,7 +191,16 @@ static int tar_take_member(struct bl_tar_reader *r, const uint8_t *block, int64_
                            bool *is_folder, struct bl_error *e)
 {
     char type = (char)block[FIELD_TYPE];
-    BL_TRY(r->named ? BL_OK : tar_take_name(r, block, e));
+    if (!r->named) { /* by an extended header */
+        const char *text = (const char *)block;
+        bl_buffer_clear(&r->name);
+        if (memcmp(block + field_magic.at, "ustar", field_magic.size) == 0 && block[field_prefix.at]) {
+            bl_buffer_append(&r->name, text + field_prefix.at, strnlen(text + field_prefix.at, field_prefix.size));
+            bl_buffer_byte(&r->name, '/');
+        }
+        bl_buffer_append(&r->name, text + field_name.at, strnlen(text + field_name.at, field_name.size));
+        BL_TRY(bl_buffer_check(&r->name, e));
+    }
     const char *name = r->name.data ? r->name.data : "";
     while (strncmp(name, "./", 2) == 0)
         name += 2 + strspn(name + 2, "/");
@@ -244,24 +219,7 @@ static int tar_take_member(struct bl_tar_reader *r, const uint8_t *block, int64_
     return BL_OK;
 }
 
-/* Checks the end of the tar, which is its first block of zeros. Another archive after it, joined by cat, is an error:
- * its members would be lost silently. */
-static int tar_check_end(struct bl_tar_reader *r, struct bl_error *e)
-{
-    const int64_t end = r->at;
-    const uint8_t *block;
-    int code = BL_OK;
-    for (; !code && r->at + BL_TAR_BLOCK <= r->bytes && r->at - end < PADDING_MAX; r->at += BL_TAR_BLOCK) {
-        code = tar_read_block(r, r->at, &block, e);
-        if (!code && !block_is_zero(block))
-            return bl_error_set(e, BL_EDATA,
-                                "its end is at byte %" PRId64 ", but more follows at byte %" PRId64
-                                ", which is not read (were archives joined?)",
-                                end, r->at);
-    }
-    return code;
-}
-
+/* Sets the error for a block that is no header. */
 static int tar_refuse_block(const struct bl_tar_reader *r, const uint8_t *block, size_t size, struct bl_error *e)
 {
     const char *archive = r->at ? NULL : bl_archive_detect(block, size);
@@ -271,7 +229,7 @@ static int tar_refuse_block(const struct bl_tar_reader *r, const uint8_t *block,
                  : bl_error_set(e, BL_EDATA, "no tar archive");
 }
 
-/* No block is left. */
+/* Sets the error for a tar of which less than a block is left. */
 static int tar_refuse_end(const struct bl_tar_reader *r, struct bl_error *e)
 {
     uint8_t head[BL_TAR_BLOCK];
@@ -281,6 +239,36 @@ static int tar_refuse_end(const struct bl_tar_reader *r, struct bl_error *e)
         return bl_error_set(e, BL_EDATA, "cut short at byte %" PRId64 ": it has no end", r->bytes);
     BL_TRY(bl_io_pread(r->fd, head, (size_t)r->bytes, 0, r->path, e));
     return tar_refuse_block(r, head, (size_t)r->bytes, e);
+}
+
+/* Checks the end of the tar, which is its first block of zeros. Another archive after it, joined by cat, is an error:
+ * its members would be lost silently. */
+static int tar_check_end(struct bl_tar_reader *r, struct bl_error *e)
+{
+    const int64_t end = r->at;
+    const uint8_t *block;
+    for (; r->at + BL_TAR_BLOCK <= r->bytes && r->at - end < PADDING_MAX; r->at += BL_TAR_BLOCK) {
+        BL_TRY(tar_read_block(r, r->at, &block, e));
+        if (!block_is_zero(block))
+            return bl_error_set(e, BL_EDATA,
+                                "its end is at byte %" PRId64 ", but more follows at byte %" PRId64
+                                ", which is not read (were archives joined?)",
+                                end, r->at);
+    }
+    return BL_OK;
+}
+
+/* Checks the sum of a header. Some writers summed bytes above 127 as negative numbers. The checksum itself counts as
+ * blanks. */
+static bool block_is_header(const uint8_t *block)
+{
+    int64_t claimed, plain = 0, negative = 0;
+    for (size_t i = 0; i < BL_TAR_BLOCK; i++) {
+        bool own = i >= field_sum.at && i < field_sum.at + field_sum.size;
+        plain += own ? ' ' : block[i];
+        negative += own ? ' ' : (int8_t)block[i];
+    }
+    return field_number(block, field_sum, &claimed) && (claimed == plain || claimed == negative);
 }
 
 int bl_tar_reader_next(struct bl_tar_reader *r, struct bl_tar_member *member, bool *found, struct bl_error *e)
@@ -322,6 +310,7 @@ void bl_tar_reader_free(struct bl_tar_reader *r)
 
 #define EXTENSIONS_MAX 4096 /* samples have a few; keys with dots make one each */
 
+/* Appends a text with its zero byte to the texts of the members. *at: where it begins. */
 static int members_add_text(struct bl_tar_members *m, const char *text, size_t *at, struct bl_error *e)
 {
     *at = m->text.size;
@@ -348,11 +337,8 @@ static int members_add_extension(struct bl_tar_members *m, const char *text, int
             "%s: more than %d endings of names, such as \"%s\": the key of a sample ends at the first dot, "
             "so that keys must not have dots",
             shown, EXTENSIONS_MAX, text);
-    int code = BL_ARRAY_RESERVE(m->extension, m->extension_capacity, m->extensions + 1, e);
-    if (!code)
-        code = bl_hash_add(&m->by_text, hash, m->extensions, e);
-    if (code)
-        return code;
+    BL_TRY(BL_ARRAY_RESERVE(m->extension, m->extension_capacity, m->extensions + 1, e));
+    BL_TRY(bl_hash_add(&m->by_text, hash, m->extensions, e));
     *number = (uint32_t)m->extensions;
     struct bl_extension *extension = &m->extension[m->extensions++];
     extension->members = members;
@@ -367,29 +353,12 @@ static int tar_members_add(struct bl_tar_members *m, const struct bl_tar_member 
     struct bl_tar_entry *entry = &m->entry[m->entries++];
     *entry = (struct bl_tar_entry){
         .begin = member->begin, .bytes = member->bytes, .key = (uint32_t)bl_member_key(member->name)};
-    int code = members_add_text(m, member->name, &entry->name, e);
-    if (!code && member->unusable)
-        code = members_add_text(m, member->unusable, &entry->unusable, e);
-    else if (!code && entry->key)
-        code = members_add_extension(m, member->name + entry->key + 1, 1, shown, &entry->extension, e);
-    return code;
-}
-
-static int members_read_headers(struct bl_tar_members *m, const struct bl_input_file *file,
-                                const struct bl_tar_source *source, const struct bl_cancel *cancel,
-                                struct bl_error *fault)
-{
-    struct bl_tar_reader reader = {.fd = file->fd, .bytes = file->status.st_size, .path = source->path};
-    bool found = true;
-    int code = BL_OK;
-    while (!code && found) {
-        struct bl_tar_member member;
-        code = bl_cancelled(cancel) ? BL_ECANCEL : bl_tar_reader_next(&reader, &member, &found, fault);
-        if (!code && found)
-            code = tar_members_add(m, &member, source->shown, fault);
-    }
-    bl_tar_reader_free(&reader);
-    return code;
+    BL_TRY(members_add_text(m, member->name, &entry->name, e));
+    if (member->unusable)
+        return members_add_text(m, member->unusable, &entry->unusable, e);
+    if (!entry->key)
+        return BL_OK;
+    return members_add_extension(m, member->name + entry->key + 1, 1, shown, &entry->extension, e);
 }
 
 int bl_tar_members_read(struct bl_tar_members *m, const struct bl_tar_source *source, const struct bl_cancel *cancel,
@@ -409,7 +378,14 @@ int bl_tar_members_read(struct bl_tar_members *m, const struct bl_tar_source *so
     }
     if (source->listings && bl_tar_listing_find(m, source, &file.status, fault))
         goto out;
-    code = members_read_headers(m, &file, source, cancel, fault);
+    struct bl_tar_reader reader = {.fd = file.fd, .bytes = file.status.st_size, .path = source->path};
+    for (bool found = true; !code && found;) {
+        struct bl_tar_member member;
+        code = bl_cancelled(cancel) ? BL_ECANCEL : bl_tar_reader_next(&reader, &member, &found, fault);
+        if (!code && found)
+            code = tar_members_add(m, &member, source->shown, fault);
+    }
+    bl_tar_reader_free(&reader);
     if (code && code != BL_EDATA)
         code = bl_error_set(e, code, "%s", fault->text);
     else
@@ -464,6 +440,7 @@ void bl_tar_members_free(struct bl_tar_members *m)
 
 #define LISTING_MAX ((size_t)1 << 31) /* bytes */
 
+/* Appends the path of the tar's listing: a tar is known by its name among the inputs. */
 static int listing_path(const struct bl_tar_source *source, struct bl_buffer *path, struct bl_error *e)
 {
     char digest[BL_DIGEST_SIZE];
@@ -472,7 +449,7 @@ static int listing_path(const struct bl_tar_source *source, struct bl_buffer *pa
     return bl_buffer_check(path, e);
 }
 
-/* The first line, and the word that begins the second one. */
+/* Appends the first line, by which a listing is known to be of this tar, and the word that begins the second one. */
 static void listing_format_head(const struct bl_tar_source *source, const struct stat *status, struct bl_buffer *out)
 {
     bl_buffer_printf(out, "bload tar 1: %" PRId64 " %" PRId64 ".%09ld ", (int64_t)status->st_size,
@@ -480,8 +457,6 @@ static void listing_format_head(const struct bl_tar_source *source, const struct
     bl_text_escape(out, source->shown, strlen(source->shown));
     bl_buffer_text(out, "\nfault ");
 }
-
-/* --- reading ----------------------------------------------------------------------------------------------------- */
 
 /* Unescapes a text in place. Returns false if it is invalid. */
 static bool listing_decode_text(char *text)
@@ -503,18 +478,7 @@ static char *text_split(char *text, char byte)
     return end + 1;
 }
 
-/* Parses the line of a member in a listing. bytes: the size of the tar. Returns false if the line is invalid. */
-static bool line_parse(char *line, int64_t bytes, struct bl_tar_member *member)
-{
-    char *size = text_split(line, ' '), *name = size ? text_split(size, ' ') : NULL;
-    char *why = name ? text_split(name, '\t') : NULL;
-    *member = (struct bl_tar_member){.name = name, .unusable = why};
-    return name && listing_decode_text(name) && (!why || listing_decode_text(why)) &&
-           bl_text_to_int(line, strlen(line), 0, bytes, &member->begin) &&
-           bl_text_to_int(size, strlen(size), 0, why ? INT64_MAX - bytes : bytes - member->begin, &member->bytes);
-}
-
-/* at: what follows the head. */
+/* Parses a listing. at: the bytes after the head; bytes: the size of the tar. False: the listing is invalid. */
 static bool listing_parse(struct bl_tar_members *m, char *at, const char *shown, int64_t bytes, struct bl_error *fault)
 {
     struct bl_error ignored = {0};
@@ -523,9 +487,14 @@ static bool listing_parse(struct bl_tar_members *m, char *at, const char *shown,
     if (!at || !listing_decode_text(text))
         return false;
     for (char *line = at; *line; line = at) {
-        struct bl_tar_member member;
         at = text_split(line, '\n');
-        if (!at || !line_parse(line, bytes, &member) || tar_members_add(m, &member, shown, &ignored))
+        char *size = text_split(line, ' '), *name = size ? text_split(size, ' ') : NULL;
+        char *why = name ? text_split(name, '\t') : NULL;
+        struct bl_tar_member member = {.name = name, .unusable = why};
+        if (!at || !name || !listing_decode_text(name) || (why && !listing_decode_text(why)) ||
+            !bl_text_to_int(line, strlen(line), 0, bytes, &member.begin) ||
+            !bl_text_to_int(size, strlen(size), 0, why ? INT64_MAX - bytes : bytes - member.begin, &member.bytes) ||
+            tar_members_add(m, &member, shown, &ignored))
             return false;
     }
     if (*text)
@@ -553,8 +522,6 @@ out:
     bl_buffer_free(&text);
     return found;
 }
-
-/* --- writing ----------------------------------------------------------------------------------------------------- */
 
 int bl_tar_listing_write(const struct bl_tar_members *m, const struct bl_tar_source *source, const struct stat *status,
                          const struct bl_error *fault, struct bl_error *e)

@@ -1,5 +1,9 @@
+/* Reads several files as the fields of one sequence.
+ *
+ * A composite has parts: the primary, whose file is the input, and companions, each with a file of its own (a path with
+ * placeholders, such as "poses/{stem}.npy"), a clip of a list, or nothing at all, if it is computed from the primary.
+ * In the table of sequences a companion has columns with its name before them: poses.path, poses.bytes, and so on. */
 #include "kind/composite/composite.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,34 +52,31 @@ static const struct bl_clip_place *list_find(const struct bl_clip_list *list, co
     return NULL;
 }
 
-/* Adds the line under its id, which is not there yet. */
-static int list_append(struct bl_clip_list *list, const char *id, const struct bl_line *line, struct bl_error *e)
-{
-    size_t size = strlen(id) + 1, at = list->text.size;
-    BL_TRY(BL_ARRAY_RESERVE(list->place, list->capacity, list->count + 1, e));
-    bl_buffer_append(&list->text, id, size);
-    bl_buffer_append(&list->text, line->text, line->size);
-    int code = bl_buffer_check(&list->text, e);
-    if (!code)
-        code = bl_hash_add(&list->by_id, bl_content_hash(id, size - 1), list->count, e);
-    if (code)
-        return code;
-    list->place[list->count++] = (struct bl_clip_place){at, at + size, line->size, line->number};
-    return BL_OK;
-}
-
 int bl_clip_list_add(struct bl_clip_list *list, const struct bl_line *line, struct bl_error *e)
 {
     struct bl_clip clip = {0};
     if (line->unusable)
         return bl_error_set(e, BL_EDATA, "%.*s", (int)line->size, line->text);
     int code = bl_clip_parse(&clip, line->text, line->size, e);
-    const char *id = code ? "" : clip.id.data;
-    const struct bl_clip_place *same = code ? NULL : list_find(list, id, strlen(id));
+    if (code)
+        goto out;
+    const char *id = clip.id.data;
+    const size_t size = strlen(id) + 1, at = list->text.size;
+    const struct bl_clip_place *same = list_find(list, id, size - 1);
     if (same)
         code = bl_error_set(e, BL_EDATA, "the id %s is that of line %" PRId64, id, same->number);
+    else
+        code = BL_ARRAY_RESERVE(list->place, list->capacity, list->count + 1, e);
+    if (code)
+        goto out;
+    bl_buffer_append(&list->text, id, size);
+    bl_buffer_append(&list->text, line->text, line->size);
+    code = bl_buffer_check(&list->text, e);
     if (!code)
-        code = list_append(list, id, line, e);
+        code = bl_hash_add(&list->by_id, bl_content_hash(id, size - 1), list->count, e);
+    if (!code)
+        list->place[list->count++] = (struct bl_clip_place){at, at + size, line->size, line->number};
+out:
     bl_clip_free(&clip);
     return code;
 }
@@ -166,6 +167,7 @@ void bl_companion_append_path(const char *path, const char *id, struct bl_buffer
 /* Columns of a companion's file. A table need not have its content. */
 enum file_column { FILE_PATH, FILE_BYTES, FILE_LENGTH, FILE_STREAM, FILE_REASON, FILE_CONTENT, FILE_COLUMNS };
 
+/* Returns the name of a column, which follows "NAME." in the table. */
 static const char *file_column_name(const struct bl_composite_part *part, int column)
 {
     static const char *const name[FILE_COLUMNS] = {"path", "bytes", "length", "stream", "reason", "content"};
@@ -196,31 +198,23 @@ void bl_companion_append_columns(const struct bl_composite_part *part, struct bl
     bl_buffer_free(&columns);
 }
 
-static void file_columns_append(const struct bl_row *row, struct bl_buffer *out)
-{
-    bl_buffer_byte(out, '\t');
-    bl_text_escape(out, row->path, strlen(row->path));
-    bl_buffer_byte(out, '\t');
-    bl_buffer_int(out, row->bytes);
-    bl_buffer_byte(out, '\t');
-    bl_buffer_int(out, row->length);
-    bl_buffer_byte(out, '\t');
-    if (row->stream >= 0)
-        bl_buffer_int(out, row->stream);
-    bl_buffer_byte(out, '\t');
-    bl_text_escape(out, row->reason, strlen(row->reason));
-    bl_buffer_byte(out, '\t');
-    bl_content_format(row->content, out);
-}
-
 void bl_companion_append_values(const struct bl_composite_part *part, const struct bl_row *row, struct bl_buffer *out)
 {
     struct bl_buffer columns = {0};
     kind_columns_append(part, &columns);
-    if (row && part->path)
-        file_columns_append(row, out);
-    else if (part->path)
+    if (row && part->path) { /* in the order of enum file_column */
+        bl_buffer_byte(out, '\t');
+        bl_text_escape(out, row->path, strlen(row->path));
+        bl_buffer_printf(out, "\t%" PRId64 "\t%" PRId64 "\t", row->bytes, row->length);
+        if (row->stream >= 0)
+            bl_buffer_int(out, row->stream);
+        bl_buffer_byte(out, '\t');
+        bl_text_escape(out, row->reason, strlen(row->reason));
+        bl_buffer_byte(out, '\t');
+        bl_content_format(row->content, out);
+    } else if (part->path) {
         bl_buffer_text(out, "\t\t\t\t\t\t");
+    }
     if (row && row->extra && *row->extra) {
         bl_buffer_text(out, row->extra);
     } else {
@@ -248,16 +242,11 @@ static int file_column_read(const struct bl_composite_part *part, const struct b
     bl_buffer_printf(&name, "%s.%s", part->name, column);
     *at = out->text.size;
     int code = bl_buffer_check(&name, e);
-    if (code)
-        goto out;
-    if (!bl_row_get_value(row, name.data, &out->text) && !optional)
+    if (!code && !bl_row_get_value(row, name.data, &out->text) && !optional)
         code = bl_error_set(e, BL_EUSAGE, "the table has no valid column %s: scan with the same fields", name.data);
-out:
     bl_buffer_byte(&out->text, '\0');
     bl_buffer_free(&name);
-    if (code)
-        return code;
-    return bl_buffer_check(&out->text, e);
+    return code ? code : bl_buffer_check(&out->text, e);
 }
 
 /* Sets out->columns and out->extra to the kind's own columns and their values. */
@@ -284,21 +273,7 @@ static int extra_columns_read(const struct bl_composite_part *part, const struct
     return code;
 }
 
-/* Sets what the row says of its clip. */
-static int clip_columns_read(struct bl_companion_row *out, struct bl_error *e)
-{
-    out->row.clip_begin = bl_row_get_number(&out->row, "clip_begin");
-    out->row.clip_end = bl_row_get_number(&out->row, "clip_end");
-    out->row.is_clip = true;
-    bl_buffer_clear(&out->seek);
-    bl_row_get_value(&out->row, "clip_seek", &out->seek);
-    bl_buffer_byte(&out->seek, '\0');
-    out->row.clip_seek = out->seek.data;
-    if (out->row.clip_begin < 0 || out->row.clip_end < out->row.clip_begin)
-        return bl_error_set(e, BL_EFAIL, "%s: an invalid number in the columns of its clips", out->row.id);
-    return bl_buffer_check(&out->seek, e);
-}
-
+/* Parses a number of the table, from 0 to max; an empty text is the value `missing`. */
 static bool companion_parse_number(const char *text, int64_t missing, int64_t max, int64_t *value)
 {
     *value = missing;
@@ -329,14 +304,24 @@ int bl_companion_row_read(const struct bl_composite *composite, int p, const str
                                .extra = out->extra.data,
                                .columns = out->columns.data};
     out->path = NULL;
-    if (!code && part->clips)
-        code = clip_columns_read(out, e);
-    if (code || !part->path)
-        return code;
-    for (int c = 0; c < FILE_COLUMNS && !code; c++)
-        code = file_column_read(part, row, file_column_name(part, c), &at[c], c == FILE_CONTENT, out, e);
     if (code)
         return code;
+    if (part->clips) {
+        out->row.clip_begin = bl_row_get_number(&out->row, "clip_begin");
+        out->row.clip_end = bl_row_get_number(&out->row, "clip_end");
+        out->row.is_clip = true;
+        bl_buffer_clear(&out->seek);
+        bl_row_get_value(&out->row, "clip_seek", &out->seek);
+        bl_buffer_byte(&out->seek, '\0');
+        out->row.clip_seek = out->seek.data;
+        if (out->row.clip_begin < 0 || out->row.clip_end < out->row.clip_begin)
+            return bl_error_set(e, BL_EFAIL, "%s: an invalid number in the columns of its clips", row->id);
+        BL_TRY(bl_buffer_check(&out->seek, e));
+    }
+    if (!part->path)
+        return BL_OK;
+    for (int c = 0; c < FILE_COLUMNS; c++)
+        BL_TRY(file_column_read(part, row, file_column_name(part, c), &at[c], c == FILE_CONTENT, out, e));
     const char *text = out->text.data;
     out->row.reason = text + at[FILE_REASON];
     if (!companion_parse_number(text + at[FILE_BYTES], -1, INT64_MAX, &out->row.bytes) ||
@@ -386,18 +371,7 @@ struct composite_reader {
     size_t capacity;         /* of times */
 };
 
-/* Chooses the fields of the part, which are consecutive. */
-static void sub_choose_fields(struct sub *sub, int part, const struct bl_fields *all)
-{
-    for (int f = 0; f < all->count; f++) {
-        if (all->field[f].part != part)
-            continue;
-        if (!sub->fields.count)
-            sub->first = f;
-        sub->fields.field[sub->fields.count++] = all->field[f];
-    }
-}
-
+/* Closes the readers of all parts. */
 static void composite_reader_close(struct bl_reader *reader)
 {
     struct composite_reader *r = (struct composite_reader *)reader;
@@ -413,17 +387,7 @@ static void composite_reader_close(struct bl_reader *reader)
     free(r);
 }
 
-/* Copies the step before `have` to those from `have` to `steps`. */
-static void fields_repeat_last(const struct bl_fields *fields, uint8_t *const *out, int64_t have, int64_t steps)
-{
-    for (int f = 0; f < fields->count; f++) {
-        size_t size = bl_field_step_bytes(&fields->field[f]);
-        for (uint8_t *at = out[f] + (size_t)have * size, *end = out[f] + (size_t)steps * size; at < end; at += size)
-            memcpy(at, at - size, size);
-    }
-}
-
-/* So that a field of any type can begin there. */
+/* Rounds up, so that a field of any type can begin there. */
 static size_t bytes_align(size_t bytes)
 {
     return (bytes + 15) / 16 * 16;
@@ -460,9 +424,7 @@ static int companion_read(struct composite_reader *r, int p, const struct bl_req
 {
     struct sub *sub = &r->sub[p];
     const struct bl_kind *kind = r->composite->part[p].kind;
-    int code = bl_companion_row_read(r->composite, p, &request->row, &r->companion, e);
-    if (code)
-        return code;
+    BL_TRY(bl_companion_row_read(r->composite, p, &request->row, &r->companion, e));
     if (r->companion.row.length < 1)
         return bl_error_set(e, BL_EUSAGE, "%s: the table has no length of field %s", request->row.id,
                             r->composite->part[p].name);
@@ -480,23 +442,15 @@ static int companion_read(struct composite_reader *r, int p, const struct bl_req
         own.source_start = length - 1;
     if (own.steps > length - own.source_start)
         own.steps = length - own.source_start;
-    code = bl_file_check_read(&sub->check, kind, sub->reader, &own, note, e);
-    if (code)
-        return code;
-    fields_repeat_last(&sub->fields, own.out, own.steps, steps);
-    if (start + steps == request->row.length && start + steps < length)
-        code = companion_read_end(r, kind, sub, note, e);
-    return code;
-}
-
-/* Makes room for the times of the piece's steps, and sets them if the primary has a rate. */
-static int composite_make_times(struct composite_reader *r, const struct bl_request *request, struct bl_error *e)
-{
-    const struct bl_rational *rate = &r->composite->rate;
-    BL_TRY(BL_ARRAY_RESERVE(r->times, r->capacity, (size_t)request->steps, e));
-    for (int64_t i = 0; i < request->steps && rate->den; i++)
-        r->times[i] = bl_kind_step_time(rate, NULL, request->source_start, i);
-    return BL_OK;
+    BL_TRY(bl_file_check_read(&sub->check, kind, sub->reader, &own, note, e));
+    for (int f = 0; f < sub->fields.count; f++) { /* copies the last step to those that are missing */
+        size_t size = bl_field_step_bytes(&sub->fields.field[f]);
+        uint8_t *at = own.out[f] + (size_t)own.steps * size, *end = own.out[f] + (size_t)steps * size;
+        for (; at < end; at += size)
+            memcpy(at, at - size, size);
+    }
+    bool is_end = start + steps == request->row.length && start + steps < length;
+    return is_end ? companion_read_end(r, kind, sub, note, e) : BL_OK;
 }
 
 /* Sets r->reason to the primary's own: the row's reason without the part about companions' files, which is its end. */
@@ -513,39 +467,36 @@ static int primary_reason(struct composite_reader *r, const struct bl_row *row, 
     }
     if (!code)
         code = bl_buffer_check(&damage, e);
-    if (code)
-        goto out;
-    size_t all = r->reason.size, size = damage.size;
+    size_t all = r->reason.size, size = code ? 0 : damage.size;
     if (size && size <= all && strcmp(r->reason.data + all - size, damage.data) == 0) {
         r->reason.size = all - size > 2 ? all - size - 2 : 0; /* without "; " between them */
         r->reason.data[r->reason.size] = '\0';
     }
-out:
     bl_buffer_free(&damage);
     return code;
 }
 
-static int primary_read(struct composite_reader *r, const struct bl_request *request, struct bl_note *note,
-                        struct bl_error *e)
-{
-    struct bl_request own = *request;
-    BL_TRY(primary_reason(r, &request->row, e));
-    own.row.reason = r->reason.data;
-    own.out = request->out + r->sub[0].first;
-    own.times = r->timed ? r->times : NULL;
-    return r->sub[0].reader->piece(r->sub[0].reader, &own, note, e);
-}
-
+/* Reads a piece of all parts. Notes of the parts become one note, with the name of the companion before each. */
 static int composite_reader_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
                                   struct bl_error *e)
 {
     struct composite_reader *r = (struct composite_reader *)reader;
     const struct bl_composite *composite = r->composite;
+    const struct bl_rational *rate = &composite->rate;
     note->text[0] = '\0';
-    int code = r->timed ? composite_make_times(r, request, e) : BL_OK;
+    int code = r->timed ? BL_ARRAY_RESERVE(r->times, r->capacity, (size_t)request->steps, e) : BL_OK;
+    /* If the primary has a rate, the times follow from it; otherwise the primary sets them. */
+    for (int64_t i = 0; i < request->steps && r->timed && !code && rate->den; i++)
+        r->times[i] = bl_kind_step_time(rate, NULL, request->source_start, i);
+    if (!code)
+        code = primary_reason(r, &request->row, e);
+    struct bl_request own = *request;
+    own.row.reason = r->reason.data;
+    own.out = request->out + r->sub[0].first;
+    own.times = r->timed ? r->times : NULL;
     for (int p = 0; p < composite->parts && !code; p++) {
         struct bl_note one = {0};
-        code = p ? companion_read(r, p, request, &one, e) : primary_read(r, request, &one, e);
+        code = p ? companion_read(r, p, request, &one, e) : r->sub[0].reader->piece(r->sub[0].reader, &own, &one, e);
         if (code == BL_EDATA && p)
             bl_error_prefix(e, r->companion.path ? "%s: %s" : "%s", composite->part[p].name, r->companion.path);
         const char *name = composite->part[p].name;
@@ -569,7 +520,13 @@ int bl_composite_open(const void *config, const struct bl_kind_env *env, const s
         struct sub *sub = &r->sub[p];
         const struct bl_kind *kind = composite->part[p].kind;
         r->timed |= bl_composite_needs_times(composite, p);
-        sub_choose_fields(sub, p, fields);
+        for (int f = 0; f < fields->count; f++) { /* a part's fields are consecutive */
+            if (fields->field[f].part != p)
+                continue;
+            if (!sub->fields.count)
+                sub->first = f;
+            sub->fields.field[sub->fields.count++] = fields->field[f];
+        }
         code = kind->read->open(composite->part[p].config, env, &sub->fields, &sub->reader, e);
     }
     if (code) {

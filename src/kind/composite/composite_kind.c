@@ -1,5 +1,9 @@
+/* Makes a kind out of the parts of a composite, whose functions count, identify and verify all files of a sequence.
+ *
+ * The primary's kind counts the input and emits its row. For each usable row, composite_emit counts the companions'
+ * files, compares their lengths with the row's, and appends their columns. The first companion that does not fit makes
+ * the sequence a skipped one; the columns of those after it stay empty. */
 #include "kind/composite/composite_kind.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,14 +65,7 @@ struct companion_found {
     struct bl_buffer reason, extra, form;
 };
 
-static void found_free(struct companion_found *found)
-{
-    bl_buffer_free(&found->path);
-    bl_buffer_free(&found->reason);
-    bl_buffer_free(&found->extra);
-    bl_buffer_free(&found->form);
-}
-
+/* Keeps the first row of a companion's file, and counts its rows: a bl_row_emit. */
 static int found_capture(void *sink, int input, const struct bl_row *row, struct bl_error *e)
 {
     (void)input;
@@ -97,6 +94,7 @@ struct composite_counting {
     void *sink;
 };
 
+/* Counts the companion's file in `input`; a file that cannot be used gives a skipped row. */
 static int companion_count_file(const struct composite_counting *c, int p, struct bl_input *input,
                                 const struct bl_row *followed, struct companion_found *found, struct bl_error *e)
 {
@@ -207,6 +205,8 @@ static int companion_find(const struct composite_counting *c, const struct bl_co
     return bl_buffer_check(path, e);
 }
 
+/* Counts companion p for input `number` of the chunk: by its clip, its file, or, without a path, by the primary's row.
+ */
 static int companion_count(const struct composite_counting *c, int p, int number, const struct bl_row *followed,
                            struct companion_found *found, struct bl_error *e)
 {
@@ -255,14 +255,6 @@ struct row_texts {
     struct bl_buffer extra, reason, damage, form;
 };
 
-static void row_texts_free(struct row_texts *texts)
-{
-    bl_buffer_free(&texts->extra);
-    bl_buffer_free(&texts->reason);
-    bl_buffer_free(&texts->damage);
-    bl_buffer_free(&texts->form);
-}
-
 /* Counts companion p's file for the row, and adds its texts. */
 static int row_add_companion(const struct composite_counting *c, int p, int input, const struct bl_row *row,
                              struct row_texts *texts, struct bl_error *e)
@@ -282,21 +274,10 @@ static int row_add_companion(const struct composite_counting *c, int p, int inpu
 out:
     if (found.form.size)
         bl_buffer_printf(&texts->form, "%s%s %s", texts->form.size ? ", " : "", part->name, found.form.data);
-    found_free(&found);
+    struct bl_buffer *const buffers[] = {&found.path, &found.reason, &found.extra, &found.form};
+    for (size_t b = 0; b < sizeof buffers / sizeof *buffers; b++)
+        bl_buffer_free(buffers[b]);
     return code;
-}
-
-static void primary_append_columns(const struct bl_composite_part *primary, const struct bl_row *row,
-                                   struct bl_buffer *out)
-{
-    struct bl_buffer columns = {0};
-    bl_buffer_text(out, row->extra ? row->extra : "");
-    if (primary->kind->scan->columns && (!row->extra || !*row->extra))
-        primary->kind->scan->columns(primary->config, false, &columns);
-    for (const char *tab = columns.data; tab && (tab = strchr(tab, '\t')); tab++)
-        bl_buffer_byte(out, '\t');
-    out->failed |= columns.failed;
-    bl_buffer_free(&columns);
 }
 
 /* Whether counting some companion needs the times of the primary's steps. */
@@ -334,7 +315,16 @@ static int composite_emit(void *sink, int input, const struct bl_row *given, str
     struct row_texts texts = {0};
     double *times;
     int code = row_add_times(c, input, given, &followed, &times, e);
-    primary_append_columns(&c->composite->part[0], given, &texts.extra);
+    /* A row without extra values gets an empty one for each column of the primary's kind. */
+    const struct bl_composite_part *primary = &c->composite->part[0];
+    struct bl_buffer columns = {0};
+    bl_buffer_text(&texts.extra, given->extra ? given->extra : "");
+    if (primary->kind->scan->columns && (!given->extra || !*given->extra))
+        primary->kind->scan->columns(primary->config, false, &columns);
+    for (const char *tab = columns.data; tab && (tab = strchr(tab, '\t')); tab++)
+        bl_buffer_byte(&texts.extra, '\t');
+    texts.extra.failed |= columns.failed;
+    bl_buffer_free(&columns);
     bl_buffer_text(&texts.damage, row.reason ? row.reason : "");
     bl_buffer_text(&texts.form, row.form ? row.form : "");
     for (int p = 1; p < c->composite->parts && !code; p++) {
@@ -356,7 +346,9 @@ static int composite_emit(void *sink, int input, const struct bl_row *given, str
     }
     if (!code)
         code = c->emit(c->sink, input, &row, e);
-    row_texts_free(&texts);
+    struct bl_buffer *const buffers[] = {&texts.extra, &texts.reason, &texts.damage, &texts.form};
+    for (size_t b = 0; b < sizeof buffers / sizeof *buffers; b++)
+        bl_buffer_free(buffers[b]);
     free(times);
     return code;
 }
@@ -373,8 +365,6 @@ static int composite_count(const void *config, const struct bl_kind_env *env, st
 
 /* --- making ------------------------------------------------------------------------------------------------------- */
 
-/* The tables of functions of a composite. */
-
 static const char *composite_steps(const void *config)
 {
     const struct bl_composite *composite = config;
@@ -387,16 +377,7 @@ static bool composite_decodes(const void *config)
     return primary->kind->decodes(primary->config);
 }
 
-/* Appends each line of text after "field NAME ". */
-static void identity_append_lines(const char *name, const char *text, struct bl_buffer *out)
-{
-    while (text && *text) {
-        size_t size = strcspn(text, "\n");
-        bl_buffer_printf(out, "field %s %.*s\n", name, (int)size, text);
-        text += size + (text[size] == '\n');
-    }
-}
-
+/* Appends the lines of the identity: the primary's as they are, those of companions after "field NAME ". */
 static void composite_identify(const void *config, struct bl_buffer *out)
 {
     const struct bl_composite *composite = config;
@@ -410,7 +391,11 @@ static void composite_identify(const void *config, struct bl_buffer *out)
             bl_content_format(bl_clip_list_digest(part->clips), &lines);
             bl_buffer_byte(&lines, '\n');
         }
-        identity_append_lines(part->name, lines.data, out);
+        for (const char *at = lines.data; at && *at;) {
+            size_t size = strcspn(at, "\n");
+            bl_buffer_printf(out, "field %s %.*s\n", part->name, (int)size, at);
+            at += size + (at[size] == '\n');
+        }
         out->failed |= lines.failed;
         bl_buffer_free(&lines);
     }
@@ -443,20 +428,7 @@ static void composite_columns(const void *config, bool lists, struct bl_buffer *
         bl_companion_append_columns(&composite->part[p], out);
 }
 
-/* The file must hold what it held at the scan, or still be missing. */
-static int companion_verify_file(const struct bl_composite_part *part, const struct bl_companion_row *companion,
-                                 struct bl_error *e)
-{
-    struct bl_input input = {.path = companion->open_path};
-    const char *unusable;
-    BL_TRY(bl_input_stat_content(part->kind, &input, &unusable, e));
-    if (input.bytes != companion->row.bytes)
-        return bl_error_set(e, BL_EDATA, "%s: %s has a different size", part->name, companion->path);
-    if (companion->row.content && input.content != companion->row.content)
-        return bl_error_set(e, BL_EDATA, "%s: %s has different content", part->name, companion->path);
-    return BL_OK;
-}
-
+/* Checks that the companions' files hold what they held at the scan, or are still missing. */
 static int composite_verify(const void *config, const struct bl_row *row, struct bl_error *e)
 {
     const struct bl_composite *composite = config;
@@ -467,7 +439,13 @@ static int composite_verify(const void *config, const struct bl_row *row, struct
         code = bl_companion_row_read(composite, p, row, &companion, e);
         if (code || !companion.path || !*companion.path)
             continue; /* no file, or the row was unusable before its file was looked for */
-        code = companion_verify_file(part, &companion, e);
+        struct bl_input input = {.path = companion.open_path};
+        const char *unusable;
+        code = bl_input_stat_content(part->kind, &input, &unusable, e);
+        if (!code && input.bytes != companion.row.bytes)
+            code = bl_error_set(e, BL_EDATA, "%s: %s has a different size", part->name, companion.path);
+        else if (!code && companion.row.content && input.content != companion.row.content)
+            code = bl_error_set(e, BL_EDATA, "%s: %s has different content", part->name, companion.path);
     }
     bl_companion_row_free(&companion);
     return code;
@@ -475,25 +453,8 @@ static int composite_verify(const void *config, const struct bl_row *row, struct
 
 /* --- reading ---------------------------------------------------------------------------------------------------- */
 
-static int composite_add_fields(const struct bl_composite_part *part, int p, const struct bl_fields *some,
-                                struct bl_fields *all, struct bl_error *e)
-{
-    if (all->count + some->count > BL_FIELDS_MAX)
-        return bl_error_set(e, BL_EUSAGE, "more than %d fields", BL_FIELDS_MAX);
-    for (int f = 0; f < some->count; f++) {
-        struct bl_field *field = &all->field[all->count++];
-        const char *name = some->field[f].name;
-        *field = some->field[f];
-        field->part = p;
-        int size = p ? snprintf(field->name, sizeof field->name, "%s%s%s", part->name, some->count > 1 ? "_" : "",
-                                some->count > 1 ? name : "")
-                     : 0;
-        if (size >= (int)sizeof field->name)
-            return bl_error_set(e, BL_EUSAGE, "the field's name %s_%s is too long", part->name, name);
-    }
-    return BL_OK;
-}
-
+/* Sets the fields of all parts. A companion's field is named like the companion, and, if its kind has several fields,
+ * NAME_FIELD. */
 static int composite_fields(const void *config, const struct bl_kind_env *env, const struct bl_row *row,
                             struct bl_fields *out, struct bl_error *e)
 {
@@ -509,8 +470,19 @@ static int composite_fields(const void *config, const struct bl_kind_env *env, c
         if (code)
             break;
         code = part->kind->read->fields(part->config, env, row && p ? &companion.row : row, &some, e);
-        if (!code)
-            code = composite_add_fields(part, p, &some, out, e);
+        if (!code && out->count + some.count > BL_FIELDS_MAX)
+            code = bl_error_set(e, BL_EUSAGE, "more than %d fields", BL_FIELDS_MAX);
+        for (int f = 0; f < some.count && !code; f++) {
+            struct bl_field *field = &out->field[out->count++];
+            const char *name = some.field[f].name;
+            *field = some.field[f];
+            field->part = p;
+            int size = p ? snprintf(field->name, sizeof field->name, "%s%s%s", part->name, some.count > 1 ? "_" : "",
+                                    some.count > 1 ? name : "")
+                         : 0;
+            if (size >= (int)sizeof field->name)
+                code = bl_error_set(e, BL_EUSAGE, "the field's name %s_%s is too long", part->name, name);
+        }
     }
     bl_companion_row_free(&companion);
     return code;
@@ -540,34 +512,6 @@ static int composite_versions(const void *config, const struct bl_kind_env *env,
 
 /* --- the kind --------------------------------------------------------------------------------------------------- */
 
-/* Whether only the first row must be asked for fields, as options decide those of the other parts. */
-static bool composite_first_file_decides(const struct bl_composite *composite)
-{
-    bool first = false;
-    for (int p = 0; p < composite->parts; p++) {
-        struct bl_fields fields;
-        const struct bl_composite_part *part = &composite->part[p];
-        if (part->kind->read->first_file_decides)
-            first = true;
-        else if (part->kind->read->fields(part->config, NULL, NULL, &fields, NULL))
-            return false;
-    }
-    return first;
-}
-
-/* The rate of the primary's steps, if its options set one. */
-static int composite_resolve_rate(struct bl_composite *composite, struct bl_error *e)
-{
-    const struct bl_composite_part *primary = &composite->part[0];
-    struct bl_buffer sampling = {0};
-    primary->kind->scan->sampling(primary->config, &sampling);
-    int code = bl_buffer_check(&sampling, e);
-    if (code || !bl_kind_rate(primary->kind, sampling.data, &composite->rate.num, &composite->rate.den))
-        composite->rate = (struct bl_rational){0};
-    bl_buffer_free(&sampling);
-    return code;
-}
-
 /* Attaches a part that follows to the primary. */
 static int part_attach(const struct bl_composite *composite, const struct bl_composite_part *part, struct bl_error *e)
 {
@@ -587,22 +531,20 @@ static int part_attach(const struct bl_composite *composite, const struct bl_com
     return code;
 }
 
-static void composite_add_totals(struct bl_composite *composite, const struct bl_composite_part *part, int *count)
-{
-    const struct bl_total *own = part->kind->scan->totals;
-    for (int t = 0; own && own[t].column && *count < BL_TOTALS_MAX; t++) {
-        char *column = composite->total_column[*count];
-        snprintf(column, sizeof composite->total_column[0], "%s%s%s", part->name ? part->name : "",
-                 part->name ? "." : "", own[t].column);
-        composite->total[*count] = own[t];
-        composite->total[(*count)++].column = column;
-    }
-}
-
 /* What the primary has stays, but for lists: their lines have no names to find companions by. */
 static void composite_set_tables(struct bl_composite *composite)
 {
     const struct bl_kind *primary = composite->part[0].kind;
+    /* Only the first row must be asked for fields, if options decide those of the other parts. */
+    bool first = false, all = true;
+    for (int p = 0; p < composite->parts && all; p++) {
+        struct bl_fields fields;
+        const struct bl_composite_part *part = &composite->part[p];
+        if (part->kind->read->first_file_decides)
+            first = true;
+        else
+            all = !part->kind->read->fields(part->config, NULL, NULL, &fields, NULL);
+    }
     composite->scan = *primary->scan;
     composite->scan.lists = NULL;
     composite->scan.columns = composite_columns;
@@ -612,7 +554,7 @@ static void composite_set_tables(struct bl_composite *composite)
     composite->scan.count = composite_count;
     composite->scan.verify = composite_verify;
     composite->read = (struct bl_kind_read){.times = primary->read->times,
-                                            .first_file_decides = composite_first_file_decides(composite),
+                                            .first_file_decides = first && all,
                                             .fields = composite_fields,
                                             .open = bl_composite_open,
                                             .describe = composite_describe,
@@ -629,7 +571,13 @@ static void composite_set_tables(struct bl_composite *composite)
 int bl_composite_make(struct bl_composite *composite, struct bl_error *e)
 {
     int totals = 0;
-    int code = composite_resolve_rate(composite, e);
+    const struct bl_composite_part *primary = &composite->part[0];
+    struct bl_buffer sampling = {0}; /* has the rate of the primary's steps, if its options set one */
+    primary->kind->scan->sampling(primary->config, &sampling);
+    int code = bl_buffer_check(&sampling, e);
+    if (code || !bl_kind_rate(primary->kind, sampling.data, &composite->rate.num, &composite->rate.den))
+        composite->rate = (struct bl_rational){0};
+    bl_buffer_free(&sampling);
     for (int p = 0; p < composite->parts && !code; p++) {
         const struct bl_composite_part *part = &composite->part[p];
         if (!bl_composite_accepts(part->kind))
@@ -642,8 +590,16 @@ int bl_composite_make(struct bl_composite *composite, struct bl_error *e)
         return code;
     composite_set_tables(composite);
     for (int p = 0; p < composite->parts; p++) {
-        composite->read.memory += composite->part[p].kind->read->memory;
-        composite_add_totals(composite, &composite->part[p], &totals);
+        const struct bl_composite_part *part = &composite->part[p];
+        const struct bl_total *own = part->kind->scan->totals;
+        composite->read.memory += part->kind->read->memory;
+        for (int t = 0; own && own[t].column && totals < BL_TOTALS_MAX; t++, totals++) {
+            char *column = composite->total_column[totals];
+            snprintf(column, sizeof composite->total_column[0], "%s%s%s", part->name ? part->name : "",
+                     part->name ? "." : "", own[t].column);
+            composite->total[totals] = own[t];
+            composite->total[totals].column = column;
+        }
     }
     composite->total[totals] = (struct bl_total){0};
     return BL_OK;
