@@ -100,7 +100,7 @@ static int plan_report(const struct planning *p, struct bl_error *e)
     struct bl_buffer json = {0};
     if (!p->report)
         return BL_OK;
-    int code = bl_plan_info_format(&p->plan_info, &json, e);
+    int code = bl_plan_info_format(&p->plan_info, false, &json, e);
     return bl_cmd_answer(p->report, &json, false, code, e);
 }
 

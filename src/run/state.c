@@ -581,7 +581,7 @@ int bl_saved_plan_publish(const struct bl_state *state, const struct bl_plan *pl
 {
     struct bl_buffer path = {0}, json = {0};
     struct bl_output out = {0};
-    int code = bl_plan_info_format(plan_info, &json, e);
+    int code = bl_plan_info_format(plan_info, true, &json, e);
     if (code)
         goto out;
     code = bl_sealed_close(&json, e);

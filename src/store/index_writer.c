@@ -202,7 +202,7 @@ int bl_index_write(struct bl_output *out, const struct bl_plan *plan, const int6
     struct bl_buffer text = {0};
     struct lengths lengths = lengths_of(plan, length);
     bl_index_digest_lengths(length, count, table);
-    int code = bl_plan_info_format(plan_info, &text, e);
+    int code = bl_plan_info_format(plan_info, true, &text, e);
     if (!code)
         code = index_write_header(out, plan, &lengths, 0, table, text.data, e);
     if (!code)

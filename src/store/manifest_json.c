@@ -156,7 +156,7 @@ json_t *bl_manifest_to_json(const struct bl_manifest *m)
     bool is_view = bl_manifest_is_view(m);
     bl_jansson_set(&object, "format", json_integer(is_view ? BL_FORMAT_VIEW : BL_FORMAT_VERSION));
     bl_jansson_set(&object, "tool", bl_jansson_escaped(m->tool));
-    bl_plan_info_to_json(&m->plan_info, &object);
+    bl_plan_info_to_json(&m->plan_info, false, &object);
     bl_jansson_set(&object, "skipped", json_integer(m->skipped));
     bl_jansson_set(&object, "failed", json_integer(m->failed));
     bl_jansson_set(&object, "failed_steps", json_integer(m->failed_steps));

@@ -185,10 +185,11 @@ void bl_plan_info_make(struct bl_plan_info *plan_info, const struct bl_plan *pla
 
 #define PLAN_INFO_MAX ((size_t)1 << 20) /* bytes: a limit in case another file has this name */
 
-/* The members of a plan's balance in JSON. Manifests of 0.2.0's first builds have the old names. */
+/* The members of a plan's balance in JSON. Files that only bload reads (the index of a view, the draft of a run) keep
+ * the old names, so that their bytes stay; manifests of earlier builds have them, too. */
 static const struct {
-    const char *name, *old;
-    size_t at; /* a double of struct bl_plan_balance */
+    const char *name, *old; /* old: NULL if it is the same */
+    size_t at;              /* a double of struct bl_plan_balance */
 } balance_members[] = {{"imbalance", "cost_lost", offsetof(struct bl_plan_balance, lost)},
                        {"imbalance_before", "cost_lost_before", offsetof(struct bl_plan_balance, lost_before)},
                        {"imbalance_bound", "cost_bound", offsetof(struct bl_plan_balance, bound)},
@@ -201,7 +202,7 @@ static const struct {
 #define BALANCE_MEMBERS (sizeof balance_members / sizeof *balance_members)
 
 /* JSON readers support integers up to 2^63 - 1: a larger seed is kept exactly, as a string of digits. */
-void bl_plan_info_to_json(const struct bl_plan_info *w, json_t **object)
+void bl_plan_info_to_json(const struct bl_plan_info *w, bool is_internal, json_t **object)
 {
     char digits[24];
     snprintf(digits, sizeof digits, "%" PRIu64, w->seed);
@@ -239,7 +240,7 @@ void bl_plan_info_to_json(const struct bl_plan_info *w, json_t **object)
         bl_jansson_set(object, "seconds", json_real(w->seconds));
     const char *balance = (const char *)&w->balance;
     for (size_t i = 0; w->balance.is_measured && i < BALANCE_MEMBERS; i++)
-        bl_jansson_set(object, balance_members[i].name,
+        bl_jansson_set(object, is_internal && balance_members[i].old ? balance_members[i].old : balance_members[i].name,
                        json_real(*(const double *)(const void *)(balance + balance_members[i].at)));
     json_t *list = w->columns ? json_array() : NULL;
     for (int c = 0; c < w->columns; c++) {
@@ -347,10 +348,11 @@ int bl_plan_info_from_json(struct bl_plan_info *w, const json_t *object, struct 
     return BL_OK;
 }
 
-int bl_plan_info_format(const struct bl_plan_info *plan_info, struct bl_buffer *out, struct bl_error *e)
+int bl_plan_info_format(const struct bl_plan_info *plan_info, bool is_internal, struct bl_buffer *out,
+                        struct bl_error *e)
 {
     json_t *object = json_object();
-    bl_plan_info_to_json(plan_info, &object);
+    bl_plan_info_to_json(plan_info, is_internal, &object);
     return bl_jansson_append(object, out, e);
 }
 
@@ -383,7 +385,7 @@ static json_t *plan_info_rows_json(const struct bl_plan_info *plan_info, int cou
     json_t *rows = json_array();
     for (int i = 0; i < count; i++) {
         json_t *row = json_object();
-        bl_plan_info_to_json(&plan_info[i], &row);
+        bl_plan_info_to_json(&plan_info[i], false, &row);
         bl_jansson_push(&rows, row);
     }
     return rows;

@@ -101,8 +101,10 @@ void bl_plan_info_make(struct bl_plan_info *plan_info, const struct bl_plan *pla
 /* Appends a text that says how full the blocks are in a column with a maximum. */
 void bl_plan_info_column_describe(const struct bl_plan_info_column *column, struct bl_buffer *out);
 
-/* Appends the information as a JSON object and a newline: the output of `plan --report`. */
-int bl_plan_info_format(const struct bl_plan_info *plan_info, struct bl_buffer *out, struct bl_error *e);
+/* Appends the information as a JSON object and a newline: the output of `plan --report`; or, if is_internal, the text in
+ * files that only bload reads, in which some members keep their old names. */
+int bl_plan_info_format(const struct bl_plan_info *plan_info, bool is_internal, struct bl_buffer *out,
+                        struct bl_error *e);
 
 /* Parses the output of bl_plan_info_format. BL_EDATA: invalid. */
 int bl_plan_info_parse(struct bl_plan_info *plan_info, const char *text, size_t size, struct bl_error *e);
@@ -138,7 +140,7 @@ bool bl_plan_info_is_store(const struct bl_plan_info *plan_info);
 /* The information about a plan as members of a JSON object. */
 
 /* Adds the members to *object as bl_jansson_set does. */
-void bl_plan_info_to_json(const struct bl_plan_info *info, json_t **object);
+void bl_plan_info_to_json(const struct bl_plan_info *info, bool is_internal, json_t **object);
 
 /* Reads them. BL_EDATA names the member that is missing or invalid. */
 int bl_plan_info_from_json(struct bl_plan_info *info, const json_t *object, struct bl_error *e);
