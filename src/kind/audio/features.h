@@ -122,8 +122,9 @@ struct bl_features; /* the window, filters and FFT of one worker */
 int bl_features_open(struct bl_features **f, const struct bl_features_spec *spec, struct bl_error *e);
 void bl_features_close(struct bl_features *f);
 
-/* One utterance: begin, push any number of samples, end. Frames (mels floats each) are appended to out as soon as they
- * can be computed. After end they are final, and as many as bl_features_frames says. */
+/* These three compute the features of one utterance: begin, push any number of samples, end. Frames (mels floats each)
+ * are appended to out as soon as their samples are there. After end the values are final, and their number is that of
+ * bl_features_frames. BL_EFAIL: out of memory. */
 void bl_features_begin(struct bl_features *f);
 int bl_features_push(struct bl_features *f, const float *samples, int64_t count, struct bl_buffer *out,
                      struct bl_error *e);

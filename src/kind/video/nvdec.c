@@ -36,7 +36,7 @@ struct bl_gpu_queue {
     AVBufferRef *buffer; /* FFmpeg's, with the stream */
 };
 
-/* The opaque of a codec context: what FFmpeg last asked about. */
+/* The opaque of a codec context: the stream for which FFmpeg last requested surfaces, and our answer. */
 struct surfaces {
     struct bl_gpu_stream stream; /* when FFmpeg last asked for surfaces */
     bool refused;                /* FFmpeg could not create a decoder for it */
@@ -136,7 +136,7 @@ static CUdeviceptr device_address(const void *memory)
     return (CUdeviceptr)(uintptr_t)memory;
 }
 
-/* Closes a queue, or what queue_open has made of it. */
+/* Closes a queue, even one that queue_open could not complete. */
 static void queue_close(struct bl_gpu_queue *queue)
 {
     struct bl_error none = {0};

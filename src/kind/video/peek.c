@@ -15,7 +15,7 @@ struct unit_kinds {
     bool instant;           /* an instant refresh (IDR) */
     bool open;              /* another picture at which decoding may begin (CRA, BLA) */
     bool sequence, picture; /* parameter sets */
-    bool referred;          /* a slice of a picture that others may refer to, or what is no slice and no message */
+    bool referred; /* a slice of a picture that others may refer to, or a unit that is neither a slice nor a message */
 };
 
 /* Examines a NAL unit of at least two bytes; returns how many pictures begin in it. */
@@ -355,7 +355,7 @@ static void mpeg_peek_number(struct bl_peek *peek, uint64_t *last, uint64_t head
     *last = header;
 }
 
-/* Examines what begins with a start code in MPEG-1 and MPEG-2: a sequence header has the picture's size and aspect
+/* Examines a unit behind a start code of MPEG-1 or MPEG-2: a sequence header has the picture's size and aspect
  * ratio, an extension of MPEG-2 its colours (13818-2 6.2.2.4). */
 static void mpeg2_peek_unit(struct bl_peek *peek, const uint8_t *at, size_t size)
 {
