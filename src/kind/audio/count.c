@@ -17,8 +17,7 @@
 #include "kind/media/demux.h"
 #include "kind/row.h"
 
-/* The size of the samples as a WAV file's header claims it, and as the file has it: libavformat reports no difference.
- */
+/* The size of the samples as a WAV file's header claims it, and as the file has it: libavformat does not compare. */
 struct bl_wave {
     int64_t claimed, present; /* bytes of samples */
     bool open; /* the claim means nothing: a program that writes to a pipe cannot come back to fill it in */
@@ -91,7 +90,7 @@ static void total_add_part(struct total *c, const struct bl_audio_config *config
 
 /* Decodes all frames and adds them to the sums, and to marks unless that is NULL. Notes in info the smallest number of
  * channels (0: there was no frame), and the damaged and odd samples by their numbers, so that cuts.c can tell which
- * cuts they lie in. frame is empty room for one frame, the caller's. BL_EDATA also for more than SAMPLES_MAX samples.
+ * cuts they lie in. frame is empty room for one frame, the caller's. BL_EDATA also for over than SAMPLES_MAX samples.
  */
 static int total_add_frames(struct bl_audio_decoder *s, const struct bl_audio_config *config, struct total *c,
                             struct bl_audio_info *info, struct bl_marks *marks, AVFrame *frame, struct bl_error *e)

@@ -286,8 +286,7 @@ static void packet_rebase(struct bl_decode *d)
     d->dts_end = dts + FFMAX(packet->duration, 0);
 }
 
-/* Reads the first packet from which decoding can begin. If there is none, the file begins again, at its first packet.
- */
+/* Reads the first packet from which decoding can begin. If there is none, the file begins again, at its first one. */
 static int decode_enter(struct bl_decode *d, bool *got, struct bl_error *e)
 {
     struct bl_demux *demux = &d->demux;

@@ -153,8 +153,7 @@ static void queue_close(struct bl_gpu_queue *queue)
     free(queue);
 }
 
-/* Opens a queue on the next GPU in turn: a stream with its events, and an FFmpeg context of the GPU with that stream.
- */
+/* Opens a queue on the next GPU in turn: a stream with its events, and a context of FFmpeg with that stream. */
 static int queue_open(struct bl_gpu *gpu, struct bl_gpu_queue **out, struct bl_error *e)
 {
     struct bl_gpu_queue *queue = calloc(1, sizeof *queue);

@@ -22,8 +22,7 @@ struct unit_kinds {
 typedef int nal_peek(struct bl_peek *peek, const struct bl_nal *nal, struct unit_kinds *kinds);
 
 /* Examines the units of a packet; returns the number of pictures, at least 1. Every access unit should have one
- * picture. An instant refresh resets the decoder; if parameter sets may come with any picture, it must bring its own.
- */
+ * picture. An instant refresh resets the decoder; if parameter sets may come with pictures, it must bring its own. */
 static int access_unit_peek(struct bl_peek *peek, const uint8_t *data, size_t size, struct unit_kinds *kinds,
                             nal_peek *peek_nal)
 {
@@ -265,8 +264,7 @@ static int vp9_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
 
 enum { OBU_SEQUENCE = 1, OBU_FRAME_HEADER = 3, OBU_FRAME = 6 };
 
-/* Reads an OBU's header at *at and moves *at to its payload, whose size may be given in LEB128 (AV1 specification 5.3).
- */
+/* Reads an OBU's header at *at and moves *at to its payload, whose size may be in LEB128 (AV1 specification 5.3). */
 static bool av1_read_obu(const uint8_t *data, size_t size, size_t *at, unsigned *type, size_t *payload)
 {
     uint8_t head = data[*at];
@@ -290,8 +288,7 @@ static bool av1_read_obu(const uint8_t *data, size_t size, size_t *at, unsigned 
     return value <= size - *at;
 }
 
-/* Examines a temporal unit of AV1, which shows one frame; anything else (spatial layers, still pictures) is suspicious.
- */
+/* Examines a temporal unit of AV1, which shows one frame; all else (spatial layers, still pictures) is suspicious. */
 static int av1_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
     int shown = 0, frames = 0;

@@ -378,8 +378,7 @@ static bool piece_has_faults(const struct bl_piece *p)
     return p->decode->errors || p->decode->truncated;
 }
 
-/* Returns whether the first packets of the stream must be decoded: a PQ stream may state its peak luminance only there.
- */
+/* Returns whether the first packets of the stream must be decoded: a PQ stream may state its peak only there. */
 static bool piece_needs_first_packets(const struct bl_piece *p)
 {
     return p->tools->config->hdr == BL_HDR_TONEMAP && p->tools->frame->color_trc == AVCOL_TRC_SMPTE2084;

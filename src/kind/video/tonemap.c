@@ -135,8 +135,7 @@ static int tonemap_report(const char *what, struct bl_error *e)
     return bl_error_set(e, BL_EDATA, "zimg cannot %s: %s", what, text);
 }
 
-/* Sets the format of linear light, floats with the primaries of BT.2020, or of the result, bytes with those of BT.709.
- */
+/* Sets the format of linear light, floats with the primaries of BT.2020, or of the result, bytes with BT.709's. */
 static void format_set_rgb(zimg_image_format *f, bool light)
 {
     f->pixel_type = light ? ZIMG_PIXEL_FLOAT : ZIMG_PIXEL_BYTE;
