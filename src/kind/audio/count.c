@@ -17,11 +17,10 @@
 #include "kind/media/demux.h"
 #include "kind/row.h"
 
-/* The size of the samples as a WAV file's header claims it, and as the file has it: libavformat reports no difference.
- */
+/* The size of the samples as a WAV file's header claims it, and as the file has it: libavformat does not compare. */
 struct bl_wave {
     int64_t claimed, present; /* bytes of samples */
-    bool open;                /* the claim says nothing: a writer to a pipe cannot come back to fill it in */
+    bool open; /* the claim means nothing: a program that writes to a pipe cannot come back to fill it in */
 };
 
 /* --- sizes in WAV files ------------------------------------------------------------------------------------------- */
@@ -62,23 +61,19 @@ static bool wave_read(const struct bl_demux *d, struct bl_wave *wave)
  * rounded. */
 #define END_TOLERANCE 0.5
 
-#define SAMPLES_MAX ((int64_t)1 << 40) /* what bl_mix_length takes */
+#define SAMPLES_MAX ((int64_t)1 << 40) /* the bound of bl_mix_length */
 
 #define ADD_REASON(info, ...) bl_row_append_reason((info)->reason, sizeof(info)->reason, __VA_ARGS__)
 
-/* The sums over the frames of a file. Damaged and odd samples are given as numbers of the recording's samples, so that
- * cuts.c can tell which cuts they lie in. */
+/* The sums over the frames of a file. */
 struct total {
     int64_t length; /* samples at the wanted rate, without the last part */
     int parts;
     struct bl_mix_part first, last; /* the last is not added yet */
     double seconds;
-    int64_t before;             /* samples of the parts before the last */
-    int64_t damaged_begin;      /* INT64_MAX: nothing is damaged */
-    int64_t odd_begin, odd_end; /* odd_end 0: there are none */
-    int channels_least;         /* of all frames; 0: there was no frame yet */
-    struct bl_mix mix;          /* for trial */
-    struct bl_error unmixable;  /* why it cannot mix some frame */
+    int64_t before;            /* samples of the parts before the last */
+    struct bl_mix mix;         /* for trial */
+    struct bl_error unmixable; /* why it cannot mix some frame */
 };
 
 /* Adds the last part of the stream, if it has samples, to the sums. */
@@ -93,31 +88,34 @@ static void total_add_part(struct total *c, const struct bl_audio_config *config
         c->first = c->last;
 }
 
-/* Decodes all frames and adds them to the sums, and to marks unless that is NULL. frame is empty room for one frame,
- * the caller's. BL_EDATA also for more than SAMPLES_MAX samples. */
+/* Decodes all frames and adds them to the sums, and to marks unless that is NULL. Notes in info the smallest number of
+ * channels (0: there was no frame), and the damaged and odd samples by their numbers, so that cuts.c can tell which
+ * cuts they lie in. frame is empty room for one frame, the caller's. BL_EDATA also for over than SAMPLES_MAX samples.
+ */
 static int total_add_frames(struct bl_audio_decoder *s, const struct bl_audio_config *config, struct total *c,
-                            struct bl_marks *marks, AVFrame *frame, struct bl_error *e)
+                            struct bl_audio_info *info, struct bl_marks *marks, AVFrame *frame, struct bl_error *e)
 {
     bool got;
     for (int64_t odd_before = 0;;) {
         BL_TRY(bl_audio_decoder_next(s, frame, &got, e));
         if (!got)
             break;
+        int channels = frame->ch_layout.nb_channels;
         if (!bl_mix_part_continues(&c->last, frame)) {
             total_add_part(c, config);
-            c->last = (struct bl_mix_part){.rate = frame->sample_rate, .channels = frame->ch_layout.nb_channels};
+            c->last = (struct bl_mix_part){.rate = frame->sample_rate, .channels = channels};
         }
         /* The decoder runs ahead by its queue: a fault lies in this frame, or in one of those queued after it. */
         int64_t at = c->before + c->last.samples, odd = s->nonfinite + s->loud;
-        if ((s->errors || s->corrupt || bl_gaps_events(&s->gaps)) && c->damaged_begin > at)
-            c->damaged_begin = at;
+        if ((s->errors || s->corrupt || bl_gaps_events(&s->gaps)) && info->damaged_begin > at)
+            info->damaged_begin = at;
         if (odd != odd_before) {
-            c->odd_begin = c->odd_end ? c->odd_begin : at;
-            c->odd_end = at + (BL_AUDIO_DECODER_QUEUE + 1) * (int64_t)frame->nb_samples;
+            info->odd_begin = info->odd_end ? info->odd_begin : at;
+            info->odd_end = at + (BL_AUDIO_DECODER_QUEUE + 1) * (int64_t)frame->nb_samples;
         }
         odd_before = odd;
-        if (!c->channels_least || frame->ch_layout.nb_channels < c->channels_least)
-            c->channels_least = frame->ch_layout.nb_channels;
+        if (!info->channels_least || channels < info->channels_least)
+            info->channels_least = channels;
         /* The first fault is kept; whether it matters depends on the channel that each cut wants. */
         int code = *c->unmixable.text ? BL_OK : bl_mix_check(&c->mix, frame, &c->unmixable);
         if (code && code != BL_EDATA)
@@ -215,12 +213,13 @@ static void info_add_reasons(struct bl_audio_info *info, const struct bl_audio_c
 static int info_fill(const struct bl_audio_config *config, struct bl_audio_decoder *s, struct bl_marks *marks,
                      struct bl_audio_info *info, struct bl_error *e)
 {
-    struct total c = {.damaged_begin = INT64_MAX};
+    struct total c = {0};
     AVFrame *frame = av_frame_alloc();
     if (!frame)
         return bl_error_memory(e);
     bl_mix_init(&c.mix, (int)config->rate, (int)config->channels, true, BL_RESAMPLER_SOXR);
-    int code = total_add_frames(s, config, &c, marks, frame, e);
+    info->damaged_begin = INT64_MAX;
+    int code = total_add_frames(s, config, &c, info, marks, frame, e);
     bl_mix_free(&c.mix);
     av_frame_free(&frame);
     if (code)
@@ -233,11 +232,7 @@ static int info_fill(const struct bl_audio_config *config, struct bl_audio_decod
     info->decoded = c.parts == 1 ? c.last.samples : -1;
     info->rate = c.last.rate;
     info->channels = c.last.channels;
-    info->channels_least = c.channels_least;
     info->origin = s->origin == AV_NOPTS_VALUE ? NAN : (double)s->origin * av_q2d(s->demux.stream->time_base);
-    info->damaged_begin = c.damaged_begin;
-    info->odd_begin = c.odd_begin;
-    info->odd_end = c.odd_end;
     bl_row_append_reason(info->unmixable, sizeof info->unmixable, "%s", c.unmixable.text);
     int64_t second;
     BL_TRY(bl_truncation_find_second(&s->demux, &second, e));

@@ -281,7 +281,7 @@ static int decoder_mend_samples(struct bl_audio_decoder *s, AVFrame *frame, stru
             odd_add_floats(&odd, data, count);
     }
     if (odd.loud) {
-        /* A lossy codec may decode to more than +-1 what was less before it was encoded. */
+        /* Samples of a lossy codec may exceed +-1 although the encoder's input did not: only those of others count. */
         const AVCodecDescriptor *descriptor = avcodec_descriptor_get(s->codec->codec_id);
         bool lossless = descriptor && descriptor->props & AV_CODEC_PROP_LOSSLESS;
         s->loud += lossless ? odd.loud : 0;

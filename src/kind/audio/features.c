@@ -301,7 +301,7 @@ void bl_mel_apply(const struct bl_mel *m, const float *power, float *out)
 
 #define WHISPER_RATE 16000
 #define LOW 20.0         /* Hz, of Kaldi's lowest filter */
-#define PADDING BL_LANES /* zeros after what is read by whole lanes */
+#define PADDING BL_LANES /* zeros behind an array that is read in lanes */
 
 struct bl_features {
     struct bl_features_spec spec;

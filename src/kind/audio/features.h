@@ -44,8 +44,7 @@ struct bl_spectrum {
     float *power;         /* [fft / 2 + 1] the result, and BL_LANES zeros */
 };
 
-/* Allocates the arrays and computes the tables. Call bl_spectrum_close after a failure, too. BL_EFAIL: out of memory.
- */
+/* Allocates the arrays and computes the tables. Call bl_spectrum_close after failures, too. BL_EFAIL: out of memory. */
 int bl_spectrum_open(struct bl_spectrum *s, int window, int fft, bool preemphasized, struct bl_error *e);
 void bl_spectrum_close(struct bl_spectrum *s);
 
@@ -54,8 +53,7 @@ void bl_spectrum_close(struct bl_spectrum *s);
 void bl_spectrum_compute(struct bl_spectrum *s, const float *samples);
 
 /* Replaces each value by scale * ln(max(value, min)); NaN counts as min, a normal positive number. count is rounded up
- * to a multiple of BL_LANES. Returns the maximum of the results. The error is below 1e-7, beside rounding to a float.
- */
+ * to a multiple of BL_LANES. Returns the maximum of the results. The error is below 1e-7, plus rounding to a float. */
 float bl_spectrum_log(float *value, int count, float min, float scale);
 
 /* --- mel filters -------------------------------------------------------------------------------------------------- */
@@ -122,8 +120,9 @@ struct bl_features; /* the window, filters and FFT of one worker */
 int bl_features_open(struct bl_features **f, const struct bl_features_spec *spec, struct bl_error *e);
 void bl_features_close(struct bl_features *f);
 
-/* One utterance: begin, push any number of samples, end. Frames (mels floats each) are appended to out as soon as they
- * can be computed. After end they are final, and as many as bl_features_frames says. */
+/* These three compute the features of one utterance: begin, push any number of samples, end. Frames (mels floats each)
+ * are appended to out as soon as their samples are there. After end the values are final, and their number is that of
+ * bl_features_frames. BL_EFAIL: out of memory. */
 void bl_features_begin(struct bl_features *f);
 int bl_features_push(struct bl_features *f, const float *samples, int64_t count, struct bl_buffer *out,
                      struct bl_error *e);

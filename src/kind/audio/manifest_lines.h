@@ -88,8 +88,7 @@ bool bl_cut_is_whole(const struct bl_cut *cut);
 /* Returns the number of samples in so many seconds, halves rounded up. Source: lhotse's compute_num_samples. */
 int64_t bl_cut_samples(double seconds, int rate);
 
-/* Computes the samples [begin, end) of the cut, at the recording's rate in Hz. *end INT64_MAX: to the recording's end.
- */
+/* Computes the samples [begin, end) of the cut, at its rate in Hz. *end INT64_MAX: to the recording's end. */
 void bl_cut_range(const struct bl_cut *cut, int rate, int64_t *begin, int64_t *end);
 
 #endif

@@ -113,8 +113,7 @@ void bl_sound_point_format(const struct bl_sound_point *point, struct bl_buffer 
 /* Parses the column's text; "" and NULL give no point. Returns false if the text is invalid. */
 bool bl_sound_point_parse(struct bl_sound_point *point, const char *text);
 
-/* Returns whether frames are those of the point. They were added to marks whose `end` started with the point's sample.
- */
+/* Returns whether frames are the point's. They were added to marks whose `end` started with the point's sample. */
 bool bl_sound_point_matches(const struct bl_sound_point *point, struct bl_marks *marks);
 
 #endif

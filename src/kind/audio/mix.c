@@ -305,8 +305,7 @@ int bl_mix_push(struct bl_mix *m, const AVFrame *frame, struct bl_buffer *out, s
         out->size += (size_t)got * m->step_bytes;
         return BL_OK;
     }
-    /* The mixer's output goes behind the part's last samples, so that those that bl_resampler_end needs stay together.
-     */
+    /* The mixer's output goes behind the part's last samples, so that those for bl_resampler_end stay together. */
     size_t channels = (size_t)m->channels;
     BL_TRY(BL_ARRAY_RESERVE(m->mixed, m->capacity, (size_t)(m->tail + count) * channels, e));
     float *to = m->mixed + (size_t)m->tail * channels;

@@ -52,8 +52,7 @@ int bl_resampler_push(struct bl_resampler *r, const float *in, int count, struct
 int bl_resampler_end(struct bl_resampler *r, const float *tail, int count, int64_t length, struct bl_buffer *out,
                      struct bl_error *e);
 
-/* Returns a number of samples, at the rate `from`, that is not below the reach of swresample's filter to either side.
- */
+/* Returns a number of samples, at the rate `from`, that is at least the reach of swresample's filter to a side. */
 int bl_resampler_reach(const struct bl_resampler *r, int from);
 
 /* --- mixing ------------------------------------------------------------------------------------------------------- */
@@ -101,8 +100,7 @@ void bl_mix_free(struct bl_mix *m);
 /* Begins another stream, and drops the part in progress; contexts and memory are kept. */
 void bl_mix_begin(struct bl_mix *m);
 
-/* Checks whether the frame's channels can be mixed. BL_EDATA: they cannot (e has the reason); BL_EFAIL: out of memory.
- */
+/* Checks that the frame's channels can be mixed. BL_EDATA: they cannot (e has the reason); BL_EFAIL: out of memory. */
 int bl_mix_check(struct bl_mix *m, const AVFrame *frame, struct bl_error *e);
 
 /* bl_mix_push takes a frame, and appends the output samples that are complete; bl_mix_end ends the stream, and appends
@@ -125,8 +123,7 @@ struct bl_samples {
     bool ended;       /* no further step can be made */
 };
 
-/* Opens a file. The arguments and errors are those of bl_trim_open. mix must outlive *s. A failed open needs no close.
- */
+/* Opens a file. Arguments and errors are those of bl_trim_open. mix must outlive *s. A failed open needs no close. */
 int bl_samples_open(struct bl_samples *s, struct bl_mix *mix, const char *path, int64_t bytes, int stream,
                     struct bl_rational gap, const struct bl_kind_env *env, struct bl_error *e);
 

@@ -32,8 +32,7 @@ struct bl_audio_config {
 extern const char *const bl_audio_dtypes[];
 extern const struct bl_option bl_audio_options[];
 
-/* These six functions are members of struct bl_kind, whose header explains them. config is a struct bl_audio_config.
- */
+/* These six functions are members of struct bl_kind, which explains them. config is a struct bl_audio_config. */
 int bl_audio_check(const void *config, struct bl_error *e);
 int bl_audio_check_dtype(const void *config, struct bl_error *e);
 const char *bl_audio_steps(const void *config);

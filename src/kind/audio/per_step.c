@@ -257,7 +257,7 @@ struct per_step_reader {
     const struct bl_per_step_config *config;
     struct bl_reader *sound; /* of the audio kind */
     size_t size;             /* bytes of a sample, of all channels */
-    char *path;              /* of what is held, with bytes and stream; or NULL */
+    char *path;              /* of the file whose samples are held, with bytes and stream; NULL: none are held */
     int64_t bytes;
     int stream;
     struct bl_buffer held; /* samples from `from` to `to` */

@@ -278,7 +278,7 @@ bool bl_av1_sequence_read(const uint8_t *data, size_t size, struct bl_picture_ta
         bl_bits_skip(&b, 4);
         bool orders = bl_bits_get(&b, 1); /* enable_order_hint */
         bl_bits_skip(&b, orders ? 2 : 0);
-        /* Whether frames choose screen content tools, or which; then the same of motion vectors in whole pixels. */
+        /* seq_choose_screen_content_tools and its value, then seq_choose_integer_mv and its value. */
         bool screen = bl_bits_get(&b, 1) || bl_bits_get(&b, 1);
         if (screen && !bl_bits_get(&b, 1))
             bl_bits_skip(&b, 1);

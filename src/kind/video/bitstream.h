@@ -130,8 +130,8 @@ struct bl_h264_picture bl_h264_begin(struct bl_h264_headers *headers, const stru
 
 /* --- entry points ------------------------------------------------------------------------------------------------- */
 
-/* Whether decoding can begin at a packet. Some decoders output pictures whose references are missing, as garbage; for
- * their codecs bl_entry_find reads the picture's type from the packet itself. */
+/* An entry point is a packet at which decoding can begin. Some decoders output pictures whose references are missing,
+ * as garbage; for their codecs bl_entry_find reads the picture's type from the packet itself. */
 
 enum bl_entry {
     BL_ENTRY_NO,      /* the picture needs others: the decoder would output garbage */

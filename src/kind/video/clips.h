@@ -26,7 +26,7 @@ struct bl_cached_source {
     char *fault;                  /* why it is unusable, or NULL; owned */
     struct bl_count_result found; /* of all frames of the file, before any sampling */
     bool ordered;                 /* the times of the frames never decrease */
-    enum bl_backend backend;      /* what decodes the file */
+    enum bl_backend backend;      /* the decoder of the file */
     struct bl_timeline timeline;  /* exact only if the file is undamaged */
     size_t memory;                /* bytes of its arrays */
     uint64_t used;                /* the cache's clock at the last access, to evict the least recently used entry */

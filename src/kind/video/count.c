@@ -32,7 +32,7 @@ struct counter {
     size_t times_capacity;
     int64_t end; /* of the last frame, in ticks */
 
-    /* What decoding found. */
+    /* The results of decoding. */
     int64_t decoded;   /* frames */
     int64_t concealed; /* frames that the decoder marked as damaged */
     int64_t early;     /* errors before the first frame, which are natural between keyframes */

@@ -150,7 +150,7 @@ int bl_backend_from_row(const struct bl_video_config *config, const struct bl_ro
 
 /* --- decoding ----------------------------------------------------------------------------------------------------- */
 
-/* How far a packet's time may lie from the end of the previous packet before it counts as a discontinuity. */
+/* A packet whose time lies further from the end of the previous packet counts as a discontinuity. */
 #define GAP_BACK_MS 100
 #define GAP_AHEAD_MS 10000
 
@@ -168,7 +168,8 @@ static int decode_open_codec(struct bl_decode *d, struct bl_error *e)
     if (code < 0)
         return bl_demux_error(&d->demux, code, "damaged: the stream's header cannot be used", e);
     d->codec->thread_count = 1;
-    d->codec->flags |= AV_CODEC_FLAG_UNALIGNED; /* or pictures cropped at the left keep what the crop takes away */
+    d->codec->flags |=
+        AV_CODEC_FLAG_UNALIGNED; /* otherwise FFmpeg keeps a part of the pixels that the crop at the left removes */
     d->codec->pkt_timebase = stream->time_base;
     d->codec->framerate = stream->avg_frame_rate; /* for frames without a duration, if the codec has no rate */
     d->codec->max_pixels = BL_AREA_MAX;
@@ -285,8 +286,7 @@ static void packet_rebase(struct bl_decode *d)
     d->dts_end = dts + FFMAX(packet->duration, 0);
 }
 
-/* Reads the first packet from which decoding can begin. If there is none, the file begins again, at its first packet.
- */
+/* Reads the first packet from which decoding can begin. If there is none, the file begins again, at its first one. */
 static int decode_enter(struct bl_decode *d, bool *got, struct bl_error *e)
 {
     struct bl_demux *demux = &d->demux;

@@ -23,7 +23,7 @@ enum bl_fit {
     BL_FIT_PAD,     /* the whole picture in its own shape, centred, the rest black */
 };
 
-/* How pixels are scaled: by zimg's filters, widened by the scale when shrinking, as Pillow's are. */
+/* The filters for scaling are zimg's. When a picture shrinks, they are widened by the scale, as Pillow's are. */
 enum bl_resize {
     BL_RESIZE_BILINEAR, /* the triangle */
     BL_RESIZE_BICUBIC,  /* Keys's with a = -1/2 (Catmull-Rom) */

@@ -121,8 +121,7 @@ void bl_session_guess_time(struct bl_session *s, AVFrame *frame)
 }
 
 /* Sends the first packet of a stream. Another stream may be spliced to this one if the packet resets the decoder, and
- * has no headers besides those of the container: then a copy of it is kept. Returns the codes of avcodec_send_packet.
- */
+ * has no headers besides those of the container: then a copy is kept. Returns the codes of avcodec_send_packet. */
 static int session_open_stream(struct bl_session *s, AVPacket *packet)
 {
     const AVCodecParameters *parameters = s->parameters;

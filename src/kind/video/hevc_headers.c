@@ -303,7 +303,7 @@ struct bl_hevc_picture bl_hevc_begin(struct bl_hevc_headers *headers, const stru
     if (type < INSTANT || type > INSTANT_LAST)
         picture.known = slice_read(headers, s, &b, restarts, &order, &references) && picture.known;
     picture.traced = true;
-    picture.needs = number; /* unless a reference says otherwise */
+    picture.needs = number; /* headers_refer lowers it to that of a reference */
     headers_refer(headers, restarts ? &none : references, order, &picture);
     if (layer == 1 && (type > LEADING_LAST || (type < 6 && type & 1))) /* 8.3.1: neither leading nor unreferenced */
         headers->order = order;

@@ -1,5 +1,6 @@
-/* See nv12_rgb.h. A thread makes one pixel: for each plane the weighted sum over the rows and columns that its filters
- * reach, then the colour. Neighbouring threads read nearly the same samples, which are then in the cache. */
+/* Draws pictures, as the kernel and as a loop; see nv12_rgb.h. A thread makes one pixel: for each plane the weighted
+ * sum over the rows and columns that its filters reach, then the colour. Neighbouring threads read nearly the same
+ * samples, which are then in the cache. */
 #include "kind/video/nv12_rgb.h"
 
 #ifdef __CUDACC__

@@ -36,7 +36,7 @@ struct bl_gpu_queue {
     AVBufferRef *buffer; /* FFmpeg's, with the stream */
 };
 
-/* The opaque of a codec context: what FFmpeg last asked about. */
+/* The opaque of a codec context: the stream for which FFmpeg last requested surfaces, and our answer. */
 struct surfaces {
     struct bl_gpu_stream stream; /* when FFmpeg last asked for surfaces */
     bool refused;                /* FFmpeg could not create a decoder for it */
@@ -136,7 +136,7 @@ static CUdeviceptr device_address(const void *memory)
     return (CUdeviceptr)(uintptr_t)memory;
 }
 
-/* Closes a queue, or what queue_open has made of it. */
+/* Closes a queue, even one that queue_open could not complete. */
 static void queue_close(struct bl_gpu_queue *queue)
 {
     struct bl_error none = {0};
@@ -153,8 +153,7 @@ static void queue_close(struct bl_gpu_queue *queue)
     free(queue);
 }
 
-/* Opens a queue on the next GPU in turn: a stream with its events, and an FFmpeg context of the GPU with that stream.
- */
+/* Opens a queue on the next GPU in turn: a stream with its events, and a context of FFmpeg with that stream. */
 static int queue_open(struct bl_gpu *gpu, struct bl_gpu_queue **out, struct bl_error *e)
 {
     struct bl_gpu_queue *queue = calloc(1, sizeof *queue);

@@ -15,15 +15,14 @@ struct unit_kinds {
     bool instant;           /* an instant refresh (IDR) */
     bool open;              /* another picture at which decoding may begin (CRA, BLA) */
     bool sequence, picture; /* parameter sets */
-    bool referred;          /* a slice of a picture that others may refer to, or what is no slice and no message */
+    bool referred; /* a slice of a picture that others may refer to, or a unit that is neither a slice nor a message */
 };
 
 /* Examines a NAL unit of at least two bytes; returns how many pictures begin in it. */
 typedef int nal_peek(struct bl_peek *peek, const struct bl_nal *nal, struct unit_kinds *kinds);
 
 /* Examines the units of a packet; returns the number of pictures, at least 1. Every access unit should have one
- * picture. An instant refresh resets the decoder; if parameter sets may come with any picture, it must bring its own.
- */
+ * picture. An instant refresh resets the decoder; if parameter sets may come with pictures, it must bring its own. */
 static int access_unit_peek(struct bl_peek *peek, const uint8_t *data, size_t size, struct unit_kinds *kinds,
                             nal_peek *peek_nal)
 {
@@ -265,8 +264,7 @@ static int vp9_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
 
 enum { OBU_SEQUENCE = 1, OBU_FRAME_HEADER = 3, OBU_FRAME = 6 };
 
-/* Reads an OBU's header at *at and moves *at to its payload, whose size may be given in LEB128 (AV1 specification 5.3).
- */
+/* Reads an OBU's header at *at and moves *at to its payload, whose size may be in LEB128 (AV1 specification 5.3). */
 static bool av1_read_obu(const uint8_t *data, size_t size, size_t *at, unsigned *type, size_t *payload)
 {
     uint8_t head = data[*at];
@@ -290,8 +288,7 @@ static bool av1_read_obu(const uint8_t *data, size_t size, size_t *at, unsigned 
     return value <= size - *at;
 }
 
-/* Examines a temporal unit of AV1, which shows one frame; anything else (spatial layers, still pictures) is suspicious.
- */
+/* Examines a temporal unit of AV1, which shows one frame; all else (spatial layers, still pictures) is suspicious. */
 static int av1_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
     int shown = 0, frames = 0;
@@ -355,7 +352,7 @@ static void mpeg_peek_number(struct bl_peek *peek, uint64_t *last, uint64_t head
     *last = header;
 }
 
-/* Examines what begins with a start code in MPEG-1 and MPEG-2: a sequence header has the picture's size and aspect
+/* Examines a unit behind a start code of MPEG-1 or MPEG-2: a sequence header has the picture's size and aspect
  * ratio, an extension of MPEG-2 its colours (13818-2 6.2.2.4). */
 static void mpeg2_peek_unit(struct bl_peek *peek, const uint8_t *at, size_t size)
 {

@@ -378,8 +378,7 @@ static bool piece_has_faults(const struct bl_piece *p)
     return p->decode->errors || p->decode->truncated;
 }
 
-/* Returns whether the first packets of the stream must be decoded: a PQ stream may state its peak luminance only there.
- */
+/* Returns whether the first packets of the stream must be decoded: a PQ stream may state its peak only there. */
 static bool piece_needs_first_packets(const struct bl_piece *p)
 {
     return p->tools->config->hdr == BL_HDR_TONEMAP && p->tools->frame->color_trc == AVCOL_TRC_SMPTE2084;
@@ -429,7 +428,7 @@ static int piece_next(struct bl_piece *p, bool *got, struct bl_error *e)
         BL_TRY(bl_decode_next(p->decode, frame, got, e));
     } while (*got && p->next_frame == p->first_frame && bl_frame_time(frame) < shown->time[p->first_frame]);
     bool expected = p->next_frame < shown->count;
-    bool concealed = *got && bl_decode_is_damaged(frame); /* by what was decoded last */
+    bool concealed = *got && bl_decode_is_damaged(frame); /* the decoder concealed errors in this frame */
     p->strayed = piece_has_faults(p) || concealed || *got != expected || piece_needs_first_packets(p) ||
                  (expected && bl_frame_time(frame) != shown->time[p->next_frame]);
     p->next_frame++;

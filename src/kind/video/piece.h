@@ -99,7 +99,7 @@ struct bl_decoder_cursor {
     bool lost; /* another frame came than expected, or a frame after a seek is concealed, so it depends on old state */
 };
 
-/* Where decoding for a clip may begin, from the cheapest way to the safest. */
+/* The ways to a clip, by the place where decoding begins, from the cheapest to the safest. */
 enum bl_decoder_cursor_way {
     BL_CURSOR_ON,      /* at the cursor */
     BL_CURSOR_RESTART, /* at the random access point of the seek point */

@@ -93,7 +93,7 @@ static int reader_find_timeline(struct video_reader *reader, const struct bl_row
     return bl_error_memory(e);
 }
 
-/* Returns whether --fps or --stride may leave out packets. A GPU decodes all: decoding is not what takes its time. */
+/* Returns whether --fps or --stride may leave out packets. A GPU decodes all packets: other steps take its time. */
 static bool piece_is_sampled(const struct bl_piece *p)
 {
     const struct bl_video_config *config = p->tools->config;

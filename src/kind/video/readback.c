@@ -408,19 +408,22 @@ static int batch_send(struct bl_readback *p, struct bl_error *e)
     return batch_deliver(p, p->at, e);
 }
 
-/* Queues the drawing of a frame to a place in the GPU's memory. The surface is held until it is drawn: otherwise the
- * decoder might decode the next picture into it. BL_EFAIL: the GPU failed; BL_EDATA: the colours are not supported. */
-static int readback_draw(struct bl_readback *p, const AVFrame *frame, const struct bl_geometry *g, uint8_t *to,
-                         struct bl_error *e)
+int bl_readback_add(struct bl_readback *p, const AVFrame *frame, const struct bl_geometry *g, uint8_t *out,
+                    int64_t times, struct bl_error *e)
 {
+    struct bl_readback_batch *batch = &p->batch[p->at];
     struct bl_nv12_rgb picture = {0};
     const AVHWFramesContext *frames = frame->hw_frames_ctx ? (const void *)frame->hw_frames_ctx->data : NULL;
     enum AVPixelFormat format = frames ? frames->sw_format : (enum AVPixelFormat)frame->format;
+    uint8_t *to = batch->drawn + (size_t)batch->count * p->bytes;
     ptrdiff_t origin;
     bool made;
+    if ((size_t)g->width * (size_t)g->height * 3 != p->bytes)
+        return bl_error_set(e, BL_EFAIL, "a picture of another size than the others");
     if (format != AV_PIX_FMT_NV12 && format != AV_PIX_FMT_P010LE && format != AV_PIX_FMT_P016LE)
         return bl_error_set(e, BL_EFAIL, "the GPU's decoder gave frames of an unknown format");
     BL_TRY(bl_nv12_describe(&picture, g, format, frame, &origin, e));
+    /* A surface is held until it is drawn: otherwise the decoder might decode the next picture into it. */
     int code = p->surface->buf[0] ? p->gpu->wait(p->queue, EVENT_DRAWN, e) : BL_OK;
     av_frame_unref(p->surface);
     if (code)
@@ -437,16 +440,7 @@ static int readback_draw(struct bl_readback *p, const AVFrame *frame, const stru
     memcpy(picture.down, p->down, sizeof picture.down);
     picture.rgb = to + origin;
     BL_TRY(p->gpu->draw(p->queue, &picture, e));
-    return p->gpu->record(p->queue, EVENT_DRAWN, e);
-}
-
-int bl_readback_add(struct bl_readback *p, const AVFrame *frame, const struct bl_geometry *g, uint8_t *out,
-                    int64_t times, struct bl_error *e)
-{
-    struct bl_readback_batch *batch = &p->batch[p->at];
-    if ((size_t)g->width * (size_t)g->height * 3 != p->bytes)
-        return bl_error_set(e, BL_EFAIL, "a picture of another size than the others");
-    BL_TRY(readback_draw(p, frame, g, batch->drawn + (size_t)batch->count * p->bytes, e));
+    BL_TRY(p->gpu->record(p->queue, EVENT_DRAWN, e));
     batch->target[batch->count++] = (struct bl_readback_target){out, times};
     return batch->count < p->room ? BL_OK : batch_send(p, e);
 }

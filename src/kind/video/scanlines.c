@@ -15,7 +15,7 @@
 #include "base/vector.h"
 
 #define GROUP 16 /* words that are processed at a time */
-#define AHEAD 4  /* lines to prefetch, which is up to 10 % faster: the near caches have lost what the decoder wrote */
+#define AHEAD 4  /* lines to prefetch, which is up to 10 % faster: the near caches have lost the decoder's output */
 #define INLINE inline __attribute__((always_inline))
 
 int bl_pixels_make(struct bl_pixels *pixels, enum AVPixelFormat format, struct bl_error *e)

@@ -26,7 +26,7 @@ enum bl_family { BL_FAMILY_GREY, BL_FAMILY_RGB, BL_FAMILY_YUV };
 /* The properties of a pixel format that matter here. */
 struct bl_pixels {
     enum bl_family family;
-    int planes;       /* 1 for grey, else 3: R G B or Y U V */
+    int planes;       /* 1 for grey, otherwise 3: R G B or Y U V */
     int depth;        /* bits per component, 8 to 16 */
     int sub_w, sub_h; /* log2 of the chroma subsampling, 0 to 2 */
     int full_range;   /* the format implies it: yuvj */

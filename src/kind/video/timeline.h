@@ -46,7 +46,7 @@ double bl_clock_seconds(const struct bl_clock *clock, int64_t time);
 
 /* --- packet index ------------------------------------------------------------------------------------------------- */
 
-/* What the packets of a video tell about its frames. */
+/* A packet index sums up the packets of a video: the number and times of its frames, and any doubt about them. */
 
 struct bl_packet_index {
     int64_t frames;               /* shown by packets that are not discarded */
@@ -110,7 +110,8 @@ struct bl_timeline {
     struct bl_timestamps shown; /* of the frames in display order */
     struct bl_access_point *access_point; /* [restarts] in display order; none if decoding must begin with the file */
     size_t access_points, access_point_capacity;
-    struct bl_coded *coded; /* [shown.count], if the timeline is exact and they were requested; else NULL or partial */
+    struct bl_coded
+        *coded; /* [shown.count], if the timeline is exact and they were requested; otherwise NULL or partial */
     size_t coded_count, coded_capacity;
 };
 

@@ -15,7 +15,7 @@
 #include "kind/media/module.h"
 
 #define WHITE 203.0    /* cd/m2: BT.2408's reference white becomes 255 */
-#define PEAK 1000.0    /* cd/m2: of HLG, and of PQ that does not say */
+#define PEAK 1000.0    /* cd/m2: the peak of HLG, and of PQ that states none */
 #define PQ_MAX 10000.0 /* cd/m2 */
 #define CURVE 4096     /* entries */
 #define ALIGN 64       /* bytes */
@@ -135,8 +135,7 @@ static int tonemap_report(const char *what, struct bl_error *e)
     return bl_error_set(e, BL_EDATA, "zimg cannot %s: %s", what, text);
 }
 
-/* Sets the format of linear light, floats with the primaries of BT.2020, or of the result, bytes with those of BT.709.
- */
+/* Sets the format of linear light, floats with the primaries of BT.2020, or of the result, bytes with BT.709's. */
 static void format_set_rgb(zimg_image_format *f, bool light)
 {
     f->pixel_type = light ? ZIMG_PIXEL_FLOAT : ZIMG_PIXEL_BYTE;
@@ -191,7 +190,7 @@ static void tonemap_clear(struct bl_tonemap *t)
     t->to_light = t->to_rgb = NULL;
 }
 
-/* Returns the distance of rows of so many bytes: aligned, with room for what zimg may read behind a row. */
+/* Returns the distance of rows of so many bytes: aligned, with room for the bytes that zimg may read behind a row. */
 static size_t row_stride(size_t bytes)
 {
     return (bytes + ALIGN - 1) / ALIGN * ALIGN + ALIGN;

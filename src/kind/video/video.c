@@ -127,8 +127,7 @@ static int video_check(const void *values, struct bl_error *e)
     return bl_geometry_make(&geometry, &input, e);
 }
 
-/* Opens the GPUs, if --decoder may use them. With --decoder auto a machine without a usable GPU gives a warning only.
- */
+/* Opens the GPUs, if --decoder may use them. With --decoder auto no usable GPU is a warning only. */
 static int video_prepare(void *values, struct bl_buffer *warning, struct bl_error *e)
 {
     struct bl_video_config *config = values;
@@ -198,8 +197,7 @@ static bool video_rate(const char *sampling, int64_t *num, int64_t *den)
            (*rest != '/' || bl_text_to_int(rest + 1, strcspn(rest + 1, " "), 1, INT32_MAX, den));
 }
 
-/* The fields of a sequence: frames, and their times with --times. BL_EDATA: without --size and row, no size is known.
- */
+/* The fields of a sequence: frames, and their times with --times. BL_EDATA: neither --size nor row gives the size. */
 static int video_fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row,
                         struct bl_fields *out, struct bl_error *e)
 {
