@@ -1,11 +1,9 @@
 /* Examines the machine and the build: limits, versions, decoders, GPUs, the sandbox.
  *
- * A finding is a line of the report, such as
- *
- *     machine     open files      ok   at most 1,048,576
- *
- * A group never fails as such: where something cannot be examined, that is a finding, too. */
+ * A finding is a line of the report: the group "machine", the name "open files", the verdict "ok", and the text "at
+ * most 1,048,576". No examination fails: where something cannot be examined, that is a finding, too. */
 #include "doctor/machine.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -130,7 +128,8 @@ static void limits_add_processors(struct bl_findings *f)
     bl_buffer_free(&text);
 }
 
-/* Adds the memory. The memory of a worker that decodes video decides, as that is the largest one. */
+/* Adds the memory. It must suffice for one worker that decodes video, the kind with the largest readers, and should
+ * suffice for as many workers as processors. */
 static void limits_add_memory(struct bl_findings *f)
 {
     char usable[32], each[32], readers[BL_PLURAL_SIZE];

@@ -3,6 +3,7 @@
  * All values stay in memory, in one text, in the escaped form that the table of sequences has: a row is joined by a
  * copy. With the columns label and speaker, the row "a.wav,dog,Ann" of a CSV becomes "a.wav\0\tdog\tAnn\0". */
 #include "scan/attributes.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +96,7 @@ int bl_attributes_check_name(const char *name, const char *path, int64_t line, c
     return BL_OK;
 }
 
+/* Adds a column with a copy of the name; the caller has checked that there is room. */
 static int attributes_keep_name(struct bl_attributes *a, const char *name, struct bl_error *e)
 {
     char *copy = strdup(name);
@@ -164,6 +166,7 @@ static int table_read_header(struct reading *r, const struct bl_attributes_sourc
 
 /* --- rows ------------------------------------------------------------------------------------------------------- */
 
+/* Returns the line of the row in its file, from 1. */
 static int64_t row_line(const struct row *row)
 {
     return (int64_t)(atomic_load_explicit(&row->line, memory_order_relaxed) & ~CLAIMED);
@@ -228,6 +231,7 @@ static int table_add_row(struct reading *r, struct bl_error *e)
                         a->path, r->records.line, a->text.size >> 20, bl_csv_file_bytes(&r->records) >> 10);
 }
 
+/* Reads the header and all rows. A damaged file is fatal, unlike a damaged input, since the run depends on it. */
 static int table_read(struct reading *r, const struct bl_attributes_source *source, const struct bl_cancel *cancel,
                       struct bl_error *e)
 {
@@ -247,7 +251,7 @@ static int table_read(struct reading *r, const struct bl_attributes_source *sour
 out:
     if (code == BL_ECANCEL)
         return code;
-    if (code == BL_EDATA) /* the run depends on this file */
+    if (code == BL_EDATA)
         return bl_error_set(e, BL_EFAIL, "%s: %s", source->path, why.text);
     return bl_error_pass(e, code, &why);
 }
@@ -432,6 +436,7 @@ static const char *values_next(const char **at, size_t *size)
     return value;
 }
 
+/* Returns the number of columns to join, 0 if rows are only excluded. */
 static int join_count(const struct joining *j)
 {
     return j->attributes ? bl_attributes_count(j->attributes) : 0;

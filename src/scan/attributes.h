@@ -65,8 +65,10 @@ uint64_t bl_attributes_digest(const struct bl_attributes *attributes);
  * tensor. advice: what to do about it. BL_EUSAGE, after path and line. */
 int bl_attributes_check_name(const char *name, const char *path, int64_t line, const char *advice, struct bl_error *e);
 
-/* The chosen columns, in the order of the table. */
+/* Returns the number of the chosen columns. */
 int bl_attributes_count(const struct bl_attributes *attributes);
+
+/* Returns the name of a chosen column, in the order of the table or of the list that chose them. */
 const char *bl_attributes_name(const struct bl_attributes *attributes, int column);
 
 /* Appends their names, escaped, a tab before each. */
@@ -83,8 +85,10 @@ int bl_attributes_claim(struct bl_attributes *attributes, const char *id, const 
 int bl_attributes_missing(const struct bl_attributes *attributes, struct bl_row *row, struct bl_buffer *text,
                           struct bl_error *e);
 
-/* The table's path; its number of rows, and the line where the last one begins (0: no rows). */
+/* Returns the path of the table, as bl_attributes_open got it. */
 const char *bl_attributes_path(const struct bl_attributes *attributes);
+
+/* Returns the number of rows, and sets *last to the line where the last one begins, from 1 (0: there are no rows). */
 int64_t bl_attributes_rows(const struct bl_attributes *attributes, int64_t *last);
 
 /* Returns the number of rows that no sequence claimed, and sets id and line of the first of them. */

@@ -3,6 +3,7 @@
  * A row passes through the steps in this order: id, path, columns that the kind did not set, exclusion, attributes. The
  * order matters: exclusion and attributes look the id up, and an excluded row is joined like any other. */
 #include "scan/chunk_rows.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

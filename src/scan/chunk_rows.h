@@ -49,6 +49,7 @@ struct bl_spill {
     struct bl_buffer tail;
 };
 
+/* Makes an empty spill. dir: the directory of its file, or NULL; it must outlive the spill. */
 void bl_spill_init(struct bl_spill *spill, const char *dir);
 /* Moves the text to the file if it is long. Call it from time to time after appending to spill->tail. */
 int bl_spill_flush(struct bl_spill *spill, struct bl_error *e);

@@ -4,6 +4,7 @@
  * For other kinds a file is a chunk, which the worker checks by itself. Lists are read here, and a chunk takes some of
  * their lines. */
 #include "scan/chunks.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,6 +88,7 @@ static int chunk_add_file(const struct bl_chunks *s, struct bl_chunk_files *out,
     return BL_OK;
 }
 
+/* Removes the last input of the chunk. */
 static void chunk_drop_last(struct bl_chunk_files *out)
 {
     free((char *)out->input[--out->chunk.inputs].path);

@@ -3,6 +3,7 @@
  * A CSV needs only its header. Each line of a JSON list may have a key that no other line has, so all lines are read,
  * and read once more later, for their values. */
 #include "scan/clip_columns.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +48,7 @@ static bool names_are_same(struct bl_clip_name a, struct bl_clip_name b)
     return a.size == b.size && memcmp(a.text, b.text, a.size) == 0;
 }
 
+/* Returns whether the name is this text. */
 static bool clip_name_is(struct bl_clip_name name, const char *text)
 {
     return names_are_same(name, (struct bl_clip_name){text, strlen(text)});
@@ -121,6 +123,7 @@ static void path_offer(struct bl_clip_path *path, struct bl_clip_name name, stru
     }
 }
 
+/* Checks that only one column can be the path. BL_EUSAGE: two have usual names of it, and none is called "path". */
 static int path_check(const struct bl_clip_path *path, const struct bl_clip_path *second, struct bl_error *e)
 {
     if (!*path->name || !second->found)
@@ -213,6 +216,7 @@ static int plain_name_exists(bool *exists, const char *list, const char *name, s
     return code;
 }
 
+/* Returns whether a word is a whole number, such as a class or a count of frames, with or without a minus. */
 static bool word_is_number(const char *word, size_t size)
 {
     int64_t number;
@@ -498,7 +502,7 @@ static int plain_add_columns(struct reading *r, const struct bl_document *line, 
     return labelled ? clip_add_columns(r, "label", 5, e) : BL_OK;
 }
 
-/* Reads the columns of a list without a header. */
+/* Reads the columns of a table, by its header line. */
 static int table_read_columns(struct reading *r, const struct bl_cancel *cancel, struct bl_error *e)
 {
     struct bl_csv records;
@@ -514,6 +518,7 @@ static int table_read_columns(struct reading *r, const struct bl_cancel *cancel,
     return code;
 }
 
+/* Reads the columns of a list that is no table, line by line. */
 static int lines_read(struct reading *r, const struct bl_cancel *cancel, struct bl_error *e)
 {
     static const struct bl_division_rule rule = {.by = BL_DIVISION_LINE};

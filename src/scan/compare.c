@@ -3,6 +3,7 @@
  * Names are compared first, in one pass over both sorted sequences, since that needs no disk. Then jobs of ROWS rows
  * check sizes and contents in parallel: most of their time is spent on waiting for the file system. */
 #include "scan/compare.h"
+
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@
 
 #define ROWS 64 /* of a job */
 
+/* Sets the error for an input that is not that of the table: "a.mp4 is gone". */
 static int compare_fail(const char *path, const char *what, struct bl_error *e)
 {
     return bl_error_set(e, BL_EDATA, "%s %s", path, what);
@@ -102,6 +104,7 @@ static int file_compare(const struct bl_compare *c, const struct bl_row *row, st
     return other ? compare_fail(row->path, "has different content", e) : BL_OK;
 }
 
+/* Makes the job of the next rows. */
 static int compare_produce(void *context, void **out, struct bl_error *e)
 {
     struct comparing *c = context;
@@ -179,6 +182,7 @@ struct place {
     int64_t stream, is_clip, begin, end;
 };
 
+/* Returns the place of a row within its file. All members have 8 bytes, so the struct has no padding to compare. */
 static struct place row_place(const struct bl_row *row)
 {
     return (struct place){row->content, row->stream, row->is_clip, row->clip_begin, row->clip_end};
@@ -197,11 +201,13 @@ uint64_t bl_same_content_hash(const struct bl_row *row)
     return XXH3_64bits(parts, sizeof parts);
 }
 
+/* Returns whether two texts are the same, where NULL is an empty text. */
 static bool same_text(const char *a, const char *b)
 {
     return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
+/* Returns whether two rows are the same part of files of the same content, by their digests. */
 static bool same_place(const struct bl_row *a, const struct bl_row *b)
 {
     const struct place one = row_place(a), two = row_place(b);
@@ -211,6 +217,7 @@ static bool same_place(const struct bl_row *a, const struct bl_row *b)
 
 /* --- files ------------------------------------------------------------------------------------------------------ */
 
+/* Compares two open files of the same size, PIECE bytes at a time. */
 static int same_bytes(const struct bl_input_file file[2], const char *const path[2], const struct bl_cancel *cancel,
                       bool *same, struct bl_error *e)
 {
@@ -250,6 +257,7 @@ static int same_files(const char *const path[2], const struct bl_cancel *cancel,
 
 /* --- folders ---------------------------------------------------------------------------------------------------- */
 
+/* Leaves out hidden files, as the walk through folders does: a filter of scandir(3). */
 static int folder_takes(const struct dirent *entry)
 {
     return entry->d_name[0] != '.';

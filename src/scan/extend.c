@@ -1,9 +1,9 @@
 /* Looks rows up in the tables of earlier datasets.
  *
- * Of each stored row, the index has a hash of its id, for the look-up, and a hash of its content, for the comparison:
- * 12 to 20 bytes in place of the row. The row itself is read again only where the content differs, as two ids may have
- * the same hash. */
+ * Of each stored row, the index has a hash of its id, for the look-up, and a hash of its content, for the comparison.
+ * The row itself is read again only where the content differs, as two ids may have the same hash. */
 #include "scan/extend.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -167,6 +167,7 @@ static int extend_add_rows(struct bl_extend *x, const char *kind, const struct b
     return BL_OK;
 }
 
+/* Reads the tables at these paths, `count` of them, and makes the index of their rows. */
 static int extend_read_tables(struct bl_extend *x, const char *const *path, int count, const char *kind,
                               const struct bl_cancel *cancel, struct bl_error *e)
 {

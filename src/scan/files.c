@@ -1,8 +1,8 @@
 /* Keeps the list of inputs, walks through folders to fill it, and estimates how the time of a scan divides among them.
  *
- * A file's texts share one allocation with its path: millions of inputs take two thirds of the memory, and a file is
- * freed by one call. */
+ * There may be millions of inputs, so a file's texts share one allocation with its path. */
 #include "scan/files.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <math.h>

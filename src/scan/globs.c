@@ -4,6 +4,7 @@
  * enters a, matches its names with "*.d", and descends into each match. glob(3) is not used, since it has no "**" and
  * hides why a folder cannot be read. */
 #include "scan/globs.h"
+
 #include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -249,6 +250,7 @@ struct matches {
     size_t count, capacity;
 };
 
+/* Orders matches by their paths, byte by byte, for qsort and bsearch. */
 static int match_compare(const void *a, const void *b)
 {
     return strcmp(((const struct match *)a)->path, ((const struct match *)b)->path);

@@ -4,6 +4,7 @@
  * and the columns path ... label, the line "a.mp4,dog" becomes "a.mp4\t\t...\tdog". The workers so need not know
  * whether the list was CSV, TSV, JSON or plain. */
 #include "scan/list_lines.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,6 +3,7 @@
  * Each sample's members are read once, in the order of the inputs. A key of a JSON object that comes up late adds a
  * column late: rows are kept as texts of tabs, and filled up with empty values when all columns are known. */
 #include "scan/member_attributes.h"
+
 #include <stdlib.h>
 #include <string.h>
 

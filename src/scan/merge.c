@@ -4,6 +4,7 @@
  * skipped row. Parts are opened for one read and closed again, so that the limit of open files does not limit the
  * tasks. */
 #include "scan/merge.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Reads and writes the parts of a scan by many tasks: text files that are checked by one checksum at their end.
+/* Reads and writes the parts of a scan by many tasks: text files that are checked by one checksum at their end. A part
+ * with one chunk of one row, which is in the format of part.h, is for example:
  *
  *     bload scan part 1: task 0 of 4
  *     columns id<TAB>length<TAB>...
@@ -8,6 +9,7 @@
  *     total 1 1 300 0 0 0 0 0                        chunks, rows, steps, skipped, empty, damaged, adjusted, excluded
  *     end 1f0c7a31bb90d2ae                           the checksum of all bytes before this line */
 #include "scan/part.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

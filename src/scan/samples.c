@@ -4,6 +4,7 @@
  * extensions of all members are known, so that the kind of the sequences can be chosen, and each sample becomes an
  * input: of "shard.tar" with a.mp4, a.json and b.mp4, the inputs shard/a and shard/b. */
 #include "scan/samples.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,6 +151,7 @@ struct sampling {
     struct bl_files *out; /* the inputs with the samples */
 };
 
+/* Returns the name of a member. It moves when members are added. */
 static const char *entry_name(const struct sampling *s, const struct bl_tar_entry *entry)
 {
     return s->members.text.data + entry->name;

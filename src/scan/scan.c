@@ -4,6 +4,7 @@
  * An error in a chunk does not discard the chunks before it: the batch carries the error to the writing thread, which
  * first writes the rows that are valid. So the table ends at the same row whatever the number of workers. */
 #include "scan/scan.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,6 +53,7 @@ static void batch_drop_last(struct batch *batch)
     bl_chunk_files_free(&last->files);
 }
 
+/* Frees a batch, or NULL, with its chunks. */
 static void batch_free(struct batch *batch)
 {
     while (batch && batch->chunks)
@@ -71,11 +73,13 @@ struct batch_run {
     long long milliseconds; /* that counting took */
 };
 
+/* Adds a row to the chunk's rows, unless the table has them already. */
 static int batch_chunk_emit(struct batch_chunk *c, int input, const struct bl_row *row, struct bl_error *e)
 {
     return c->files.chunk.again ? BL_OK : bl_chunk_rows_emit(&c->rows, input, row, e);
 }
 
+/* Passes a row on to the chunk of its input: a bl_row_emit whose sink is the run. */
 static int batch_run_emit(void *sink, int input, const struct bl_row *row, struct bl_error *e)
 {
     struct batch_run *run = sink;
@@ -314,6 +318,7 @@ static const char *scan_find_holdup(struct scanning *s)
     return name;
 }
 
+/* Reports the progress. Called on the calling thread, several times a second. */
 static void scan_tick(void *context)
 {
     struct scanning *s = context;
@@ -383,6 +388,7 @@ static int scan_work(void *context, void *worker, void *batch_, struct bl_error 
 
 /* --- in order, on one thread ------------------------------------------------------------------------------------ */
 
+/* Adapts bl_output_write to bl_spill_drain. */
 static int output_write(void *out, const void *data, size_t size, struct bl_error *e)
 {
     return bl_output_write(out, data, size, e);

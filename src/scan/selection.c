@@ -3,6 +3,7 @@
  * A share of 10 % takes the sequences whose hash of the id is in the lowest tenth of all hashes. So the choice does not
  * depend on the other sequences, and the sequences of a smaller share are among those of a larger one. */
 #include "scan/selection.h"
+
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <math.h>
@@ -142,6 +143,7 @@ struct bl_exclusion {
     struct bl_hash hash; /* of the rows, by both */
 };
 
+/* Orders ids byte by byte, so that the identity does not depend on the order of the arguments. */
 static int exclusion_compare(const void *a, const void *b)
 {
     return strcmp(((const struct excluded *)a)->id, ((const struct excluded *)b)->id);
@@ -388,6 +390,7 @@ static bool split_add(struct bl_split *split, const char *text, size_t size)
     return selection_parse_share(equals + 1, size - name - 1, &split->part[split->parts++].share);
 }
 
+/* Parses "train=95%,val=5%". False: a part is invalid, or the shares are not 100 % together. */
 static bool split_parse(const struct bl_option *option, const char *text, void *value)
 {
     struct bl_split *split = value;
@@ -405,6 +408,7 @@ static bool split_parse(const struct bl_option *option, const char *text, void *
     }
 }
 
+/* Appends the split in the form that split_parse reads. */
 static void split_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     const struct bl_split *split = value;

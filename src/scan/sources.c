@@ -3,6 +3,7 @@
  * A name is tried in this order: "@list", a URL, an existing file or folder, braces, a glob. Only then are tars
  * replaced by their samples, and the inputs sorted, checked for one kind, and for ids that occur twice. */
 #include "scan/sources.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -312,11 +313,13 @@ static int listing_add_source(struct listing *l, const struct bl_source *source,
 
 /* --- ids -------------------------------------------------------------------------------------------------------- */
 
+/* Orders inputs by their paths, in natural order: "a2" before "a10". */
 static int file_compare_paths(const void *a, const void *b)
 {
     return bl_text_natural(((const struct bl_file *)a)->path, ((const struct bl_file *)b)->path);
 }
 
+/* Orders inputs by id, then by the place that names them: a message names the earlier one first. */
 static int file_compare_ids(const void *a, const void *b)
 {
     const struct bl_file *x = *(const struct bl_file *const *)a, *y = *(const struct bl_file *const *)b;

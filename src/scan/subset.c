@@ -3,6 +3,7 @@
  * The rows that are left out stay in a new table as dropped rows, each with the option that left it out as its reason,
  * such as "left out by --where split=train". */
 #include "scan/subset.h"
+
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>

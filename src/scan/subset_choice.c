@@ -4,6 +4,7 @@
  * fixed order (exclude, extend, where, min-trained, dedup, dedup-by, take, share, first), and the first one that leaves
  * a row out has it: so the counts of the summary add up, and --first counts what the others leave. */
 #include "scan/subset.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>

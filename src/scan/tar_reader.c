@@ -1,14 +1,15 @@
 /* Reads the headers of a tar, and keeps what they say in listings that other tasks read.
  *
  * A tar is a sequence of blocks of 512 bytes: a header, the content of the member, filled up to a block, the next
- * header, and at the end blocks of zeros. Only headers are read, so that 100 GiB of videos take a read for each member.
- * A listing is a sealed text:
+ * header, and at the end blocks of zeros. Only headers are read, one after the other. The header of this file has the
+ * format of listings; for example, a listing without its seal is
  *
- *     bload tar 1: 30720 1719848400.123456789 shard.tar     size and modification time of the tar, its name
- *     fault                                                 why not all of it can be read, or nothing
- *     512 17 a.mp4                                          first byte, bytes and name of a member
- *     1536 0 b.mp4<TAB>a symbolic link                      one that cannot be used, and why */
+ *     bload tar 1: 10240 1719848400.123456789 shard.tar
+ *     fault
+ *     512 17 a.mp4
+ *     1536 0 b.mp4<TAB>a symbolic link */
 #include "scan/tar_reader.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -54,11 +55,13 @@ static int tar_read_block(struct bl_tar_reader *r, int64_t at, const uint8_t **b
     return code;
 }
 
+/* Returns whether all bytes are 0: each byte equals the one after it. */
 static bool block_is_zero(const uint8_t *block)
 {
     return !block[0] && memcmp(block, block + 1, BL_TAR_BLOCK - 1) == 0;
 }
 
+/* Rounds up to whole blocks. The bytes are at most BYTES_MAX, so the sum cannot overflow. */
 static int64_t block_round_up(int64_t bytes)
 {
     return (bytes + BL_TAR_BLOCK - 1) / BL_TAR_BLOCK * BL_TAR_BLOCK;
@@ -101,6 +104,7 @@ static int tar_set_name(struct bl_tar_reader *r, const char *name, size_t size, 
     return bl_buffer_check(&r->name, e);
 }
 
+/* Returns whether the record of a pax header begins with the key, such as "path=", and has a value. */
 static bool record_has_key(const char *record, size_t size, const char *key)
 {
     return size > strlen(key) && memcmp(record, key, strlen(key)) == 0;

@@ -26,11 +26,13 @@ void bl_canvas_free(struct bl_canvas *canvas)
     *canvas = (struct bl_canvas){0};
 }
 
+/* Returns the three bytes of a pixel, which must lie on the canvas. */
 static uint8_t *canvas_at(const struct bl_canvas *c, int x, int y)
 {
     return c->pixel + ((size_t)y * (size_t)c->width + (size_t)x) * 3;
 }
 
+/* Sets the three bytes of a pixel. */
 static void pixel_set(uint8_t *pixel, bl_colour colour)
 {
     pixel[0] = (uint8_t)(colour >> 16);
@@ -68,28 +70,32 @@ void bl_canvas_hatch(struct bl_canvas *canvas, struct bl_area area, bl_colour li
     }
 }
 
-/* The mean of channel k over rows y0 to y1 - 1 and columns x0 to x1 - 1 of a step. */
-static uint8_t step_mean(const struct bl_field *field, const uint8_t *step, const int y[2], const int x[2], int k)
-{
-    const size_t channels = field->rank == 3 ? (size_t)field->shape[2] : 1, row = (size_t)field->shape[1] * channels;
-    const bool is_wide = field->dtype == BL_U16; /* little-endian: the high byte is the second */
-    uint64_t sum = 0, count = (uint64_t)(y[1] - y[0]) * (uint64_t)(x[1] - x[0]);
-    for (int v = y[0]; v < y[1]; v++) {
-        for (int u = x[0]; u < x[1]; u++) {
-            size_t at = (size_t)v * row + (size_t)u * channels + (channels > 1 ? (size_t)k : 0);
-            sum += is_wide ? step[2 * at + 1] : step[at];
-        }
-    }
-    return (uint8_t)((sum + count / 2) / count);
-}
-
-/* The pixels of a step, of so many in a line, that pixel i of `size` covers: at least one. */
+/* Sets cover to the pixels of a step, of `pixels` in a line, that pixel i of `size` covers: at least one. */
 static void step_cover(int i, int size, int64_t pixels, int cover[2])
 {
     cover[0] = (int)(i * pixels / size);
     cover[1] = (int)((i + 1) * pixels / size);
     if (cover[1] == cover[0])
         cover[1]++;
+}
+
+/* Sets a pixel to the mean of the rows y[0] to y[1] - 1 and the columns x[0] to x[1] - 1 of a step, rounded. A grey
+ * step has one channel for all three of the pixel. */
+static void step_mean(const struct bl_field *field, const uint8_t *step, const int y[2], const int x[2], uint8_t *pixel)
+{
+    const size_t channels = field->rank == 3 ? (size_t)field->shape[2] : 1, row = (size_t)field->shape[1] * channels;
+    const bool is_wide = field->dtype == BL_U16; /* little-endian: the high byte is the second */
+    const uint64_t count = (uint64_t)(y[1] - y[0]) * (uint64_t)(x[1] - x[0]);
+    for (size_t k = 0; k < 3; k++) {
+        uint64_t sum = 0;
+        for (int v = y[0]; v < y[1]; v++) {
+            for (int u = x[0]; u < x[1]; u++) {
+                size_t at = (size_t)v * row + (size_t)u * channels + (channels > 1 ? k : 0);
+                sum += is_wide ? step[2 * at + 1] : step[at];
+            }
+        }
+        pixel[k] = (uint8_t)((sum + count / 2) / count);
+    }
 }
 
 void bl_canvas_draw(struct bl_canvas *canvas, struct bl_area area, const struct bl_field *field, const uint8_t *step)
@@ -100,8 +106,7 @@ void bl_canvas_draw(struct bl_canvas *canvas, struct bl_area area, const struct 
         step_cover(y - area.y, area.height, field->shape[0], rows);
         for (int x = seen.x; x < seen.x + seen.width; x++) {
             step_cover(x - area.x, area.width, field->shape[1], columns);
-            for (int k = 0; k < 3; k++)
-                canvas_at(canvas, x, y)[k] = step_mean(field, step, rows, columns, k);
+            step_mean(field, step, rows, columns, canvas_at(canvas, x, y));
         }
     }
 }

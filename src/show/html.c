@@ -144,6 +144,7 @@ void bl_page_number_text(struct bl_buffer *out, const char *format, ...)
     bl_buffer_printf(out, "<td class=\"n\">%s</td>", text);
 }
 
+/* Appends the rules of all pages. */
 static void page_append_style(struct bl_buffer *out)
 {
     bl_buffer_text(

@@ -1,3 +1,8 @@
+/* The forms of lanes other than pictures: curves, maps, spectra, strips.
+ *
+ * A form gets the steps in the order of the axis, some thousands at a time, keeps what each column of pixels needs,
+ * such as the least and the greatest value, and draws when all steps were put. So the memory depends on the width of
+ * the sheet and not on the length of the sequence. A piece that turns out to be damaged is erased again. */
 #include "show/painter.h"
 
 #include <inttypes.h>
@@ -22,7 +27,7 @@ void bl_painter_cover(const struct bl_painter *p, int64_t part, int64_t parts, i
     *end = *end < p->columns ? *end : p->columns;
 }
 
-/* An element of the field as a number; NaN, which is counted as strange, for one that is none. */
+/* Returns an element of the field as a number. One that is not finite counts as strange, and gives NAN. */
 static double painter_value(struct bl_painter *p, const uint8_t *element)
 {
     double value = bl_element_number(p->field->dtype, element);
@@ -32,7 +37,7 @@ static double painter_value(struct bl_painter *p, const uint8_t *element)
     return NAN;
 }
 
-/* The mean of so many bytes of values, such as channels. */
+/* Returns the mean of the values in `all` bytes, such as the channels of a step. */
 static double painter_mean(struct bl_painter *p, const uint8_t *data, size_t all)
 {
     const size_t size = bl_dtype_size(p->field->dtype);
@@ -42,7 +47,8 @@ static double painter_mean(struct bl_painter *p, const uint8_t *data, size_t all
     return sum * (double)size / (double)all;
 }
 
-/* A colour of the scale from 0, dark, to 1, bright, that does not lie in colour-blind eyes either: viridis. */
+/* Returns a colour of viridis, from 0, dark, to 1, bright: its brightness is even, for all kinds of sight. Source:
+ * matplotlib's viridis, at nine places, with straight lines between them. */
 static bl_colour painter_scale(double share)
 {
     static const bl_colour known[] = {0x440154, 0x472d7b, 0x3b528b, 0x2c728e, 0x21918c,
@@ -85,6 +91,7 @@ struct curve {
     double value[];     /* of both */
 };
 
+/* Sets each column to an empty range. */
 static int curve_begin(struct bl_painter *p, struct bl_error *e)
 {
     struct curve *c = p->state = malloc(sizeof *c + 2 * (size_t)p->columns * sizeof *c->value);
@@ -97,6 +104,7 @@ static int curve_begin(struct bl_painter *p, struct bl_error *e)
     return BL_OK;
 }
 
+/* Sets the columns of a damaged piece to empty ranges. */
 static void curve_erase(struct bl_painter *p, int first, int end)
 {
     struct curve *c = p->state;
@@ -104,6 +112,7 @@ static void curve_erase(struct bl_painter *p, int first, int end)
         c->low[x] = c->high[x] = NAN;
 }
 
+/* Extends the range of each column by the values of its steps. */
 static int curve_put(struct bl_painter *p, int64_t at, const uint8_t *data, int64_t steps, struct bl_error *e)
 {
     struct curve *c = p->state;
@@ -122,6 +131,7 @@ static int curve_put(struct bl_painter *p, int64_t at, const uint8_t *data, int6
     return BL_OK;
 }
 
+/* Draws a line from the least to the greatest value of each column, on a scale of all values. */
 static int curve_finish(struct bl_painter *p, struct bl_error *e)
 {
     const struct curve *c = p->state;
@@ -184,6 +194,7 @@ static void map_erase(struct bl_painter *p, int first, int end)
     }
 }
 
+/* Adds the values of a step to the means of the cells that the step covers. */
 static void map_put_step(struct bl_painter *p, int64_t at, const uint8_t *data)
 {
     struct cell *cells = p->state;
@@ -216,6 +227,7 @@ static int map_put(struct bl_painter *p, int64_t at, const uint8_t *data, int64_
     return BL_OK;
 }
 
+/* Draws the means on the scale from the least to the greatest one. */
 static int map_finish(struct bl_painter *p, struct bl_error *e)
 {
     const struct cell *cell = p->state;
@@ -257,6 +269,7 @@ struct spectrum {
     int next; /* column */
 };
 
+/* Opens the transform, with a Hann window, and sets all levels to none. */
 static int spectrum_begin(struct bl_painter *p, struct bl_error *e)
 {
     const size_t pixels = (size_t)p->columns * (size_t)p->lane->canvas.height;
@@ -274,25 +287,10 @@ static int spectrum_begin(struct bl_painter *p, struct bl_error *e)
     return code;
 }
 
-/* The step in the middle of a column. */
+/* Returns the step in the middle of a column. */
 static int64_t column_middle(const struct bl_painter *p, int x)
 {
     return (2 * (int64_t)x + 1) * p->sheet->line_steps / (2 * (int64_t)p->sheet->width);
-}
-
-/* Computes the levels of a column from the window that begins here. */
-static void spectrum_draw(struct bl_painter *p, int x, const float *window)
-{
-    struct spectrum *s = p->state;
-    const int height = p->lane->canvas.height;
-    bl_spectrum_compute(&s->transform, window);
-    for (int y = 0; y < height; y++) {
-        int first = y * HALF / height, end = (y + 1) * HALF / height;
-        float most = 0;
-        for (int bin = first; bin < (end > first ? end : first + 1); bin++)
-            most = fmaxf(most, s->transform.power[bin]);
-        s->level[(size_t)(height - 1 - y) * (size_t)p->columns + (size_t)x] = 10 * log10f(most + 1e-20F);
-    }
 }
 
 /* Draws the columns whose windows are there, and forgets the samples that none needs any more. */
@@ -303,8 +301,17 @@ static void spectrum_draw_all(struct bl_painter *p, int64_t end)
         int64_t middle = column_middle(p, s->next), at = middle - HALF - s->base;
         if (middle >= end || at + WINDOW > (int64_t)s->samples)
             break;
-        if (at >= 0)
-            spectrum_draw(p, s->next, s->sample + at);
+        if (at < 0)
+            continue;
+        const int height = p->lane->canvas.height;
+        bl_spectrum_compute(&s->transform, s->sample + at);
+        for (int y = 0; y < height; y++) { /* the greatest power of the frequencies that a pixel covers, in dB */
+            int first = y * HALF / height, last = (y + 1) * HALF / height;
+            float most = 0;
+            for (int bin = first; bin < (last > first ? last : first + 1); bin++)
+                most = fmaxf(most, s->transform.power[bin]);
+            s->level[(size_t)(height - 1 - y) * (size_t)p->columns + (size_t)s->next] = 10 * log10f(most + 1e-20F);
+        }
     }
     int64_t past = s->next < p->columns ? column_middle(p, s->next) - HALF - s->base : (int64_t)s->samples;
     past = past < (int64_t)s->samples ? past : (int64_t)s->samples;
@@ -315,27 +322,22 @@ static void spectrum_draw_all(struct bl_painter *p, int64_t end)
     memmove(s->sample, s->sample + past, s->samples * sizeof *s->sample);
 }
 
-/* Room for so many samples more, and for the lanes that a window may read beyond its end. */
-static int spectrum_reserve(struct spectrum *s, size_t more, struct bl_error *e)
-{
-    size_t needed = s->samples + more + WINDOW;
-    if (needed <= s->capacity)
-        return BL_OK;
-    float *larger = realloc(s->sample, needed * 2 * sizeof *larger);
-    if (!larger)
-        return bl_error_memory(e);
-    memset(larger + s->samples, 0, (needed * 2 - s->samples) * sizeof *larger);
-    s->sample = larger;
-    s->capacity = needed * 2;
-    return BL_OK;
-}
-
+/* Adds the samples of steps, from -1 to 1, and draws the columns whose windows are complete. */
 static int spectrum_put(struct bl_painter *p, int64_t at, const uint8_t *data, int64_t steps, struct bl_error *e)
 {
     struct spectrum *s = p->state;
     const size_t size = bl_field_step_bytes(p->field);
     const double scale = p->field->dtype == BL_I16 ? 1.0 / 32768 : 1;
-    BL_TRY(spectrum_reserve(s, (size_t)steps + WINDOW, e));
+    /* Room for the steps, for the zeros after the piece, and for the lanes that a window may read beyond its end. */
+    size_t needed = s->samples + (size_t)steps + 2 * WINDOW;
+    if (needed > s->capacity) {
+        float *larger = realloc(s->sample, needed * 2 * sizeof *larger);
+        if (!larger)
+            return bl_error_memory(e);
+        memset(larger + s->samples, 0, (needed * 2 - s->samples) * sizeof *larger);
+        s->sample = larger;
+        s->capacity = needed * 2;
+    }
     if (!s->in_piece) {
         s->in_piece = true;
         s->base = at - HALF;
@@ -352,6 +354,7 @@ static int spectrum_put(struct bl_painter *p, int64_t at, const uint8_t *data, i
     return BL_OK;
 }
 
+/* Draws the last columns of a piece, whose windows go on beyond its end with zeros. */
 static void spectrum_end_piece(struct bl_painter *p, int64_t end)
 {
     struct spectrum *s = p->state;
@@ -373,6 +376,7 @@ static void spectrum_erase(struct bl_painter *p, int first, int end)
     }
 }
 
+/* Draws the levels: the greatest one is the brightest colour, and DECIBELS below it is the darkest one. */
 static int spectrum_finish(struct bl_painter *p, struct bl_error *e)
 {
     const struct spectrum *s = p->state;
@@ -432,11 +436,7 @@ static int strip_begin(struct bl_painter *p, struct bl_error *e)
 /* The colour of 0 until all values are known. */
 #define ZERO 0xfefefeU
 
-static bl_colour strip_colour(int64_t value)
-{
-    return value == 0 ? ZERO : bl_style_colour(((uint64_t)value * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
-}
-
+/* Empties the range of the piece. */
 static void strip_forget_piece(struct strip *s)
 {
     s->piece_low = INFINITY;
@@ -452,6 +452,7 @@ static void strip_keep_piece(struct strip *s)
     strip_forget_piece(s);
 }
 
+/* Colours each column by its first step, and extends the range of the piece. */
 static int strip_put(struct bl_painter *p, int64_t at, const uint8_t *data, int64_t steps, struct bl_error *e)
 {
     struct strip *s = p->state;
@@ -468,8 +469,10 @@ static int strip_put(struct bl_painter *p, int64_t at, const uint8_t *data, int6
         first = first > s->drawn ? first : s->drawn;
         if (first >= end)
             continue;
-        bl_canvas_fill(&p->lane->canvas, (struct bl_area){first, 0, end - first, p->lane->canvas.height},
-                       strip_colour(bl_element_integer(p->field->dtype, data)));
+        int64_t integer = bl_element_integer(p->field->dtype, data);
+        /* The factor is 2^64 divided by the golden ratio: neighbours get colours that lie far apart. */
+        bl_colour colour = integer ? bl_style_colour(((uint64_t)integer * UINT64_C(0x9E3779B97F4A7C15)) >> 32) : ZERO;
+        bl_canvas_fill(&p->lane->canvas, (struct bl_area){first, 0, end - first, p->lane->canvas.height}, colour);
         s->drawn = end;
     }
     return BL_OK;
@@ -490,6 +493,7 @@ static void strip_erase(struct bl_painter *p, int first, int end)
     bl_canvas_fill(&p->lane->canvas, (struct bl_area){first, 0, end - first, p->lane->canvas.height}, BL_COLOUR_PAPER);
 }
 
+/* Sets the note, and gives 0 its colour, which depends on all values. */
 static int strip_finish(struct bl_painter *p, struct bl_error *e)
 {
     struct strip *s = p->state;

@@ -1,3 +1,7 @@
+/* Decodes the ids of a piece to text, and breaks text into lines.
+ *
+ * Bytes are collected until the piece ends, since a character may come from two tokens. Then they become UTF-8, in runs
+ * that are shaded or not. */
 #include "show/passages.h"
 
 #include <inttypes.h>
@@ -9,7 +13,7 @@
 
 /* --- passages ----------------------------------------------------------------------------------------------------- */
 
-/* Says why appending to a buffer failed, if it did. */
+/* Returns 0, or why appending to the buffer failed: its limit, the detokenizer's fault, or memory. */
 static int passages_check(const struct bl_buffer *buffer, int code, struct bl_error *fault, struct bl_error *e)
 {
     char most[32];
@@ -23,9 +27,7 @@ int bl_passages_add(struct bl_passages *p, struct bl_detokenizer *detokenizer, i
                     struct bl_error *e)
 {
     if (is_shaded != p->is_shaded) {
-        int code = BL_ARRAY_RESERVE(p->mark, p->marks_capacity, p->marks + 1, e);
-        if (code)
-            return code;
+        BL_TRY(BL_ARRAY_RESERVE(p->mark, p->marks_capacity, p->marks + 1, e));
         p->mark[p->marks++] = p->bytes.size;
         p->is_shaded = is_shaded;
     }
@@ -41,38 +43,31 @@ int bl_passages_add(struct bl_passages *p, struct bl_detokenizer *detokenizer, i
     return passages_check(&p->bytes, BL_OK, NULL, e);
 }
 
-/* Appends a run of the bytes, as people can read it. */
-static int passages_append_run(struct bl_passages *p, size_t piece, size_t begin, size_t end, bool is_shaded,
-                               struct bl_error *e)
-{
-    int64_t replaced = 0;
-    if (begin == end)
-        return BL_OK;
-    BL_TRY(BL_ARRAY_RESERVE(p->run, p->capacity, p->runs + 1, e));
-    const size_t from = p->text.size;
-    p->text.limit = BL_PASSAGES_MAX;
-    int code = bl_text_replace_invalid(p->bytes.data + begin, end - begin, &p->text, &replaced);
-    if (code)
-        return passages_check(&p->text, BL_OK, NULL, e);
-    p->text.size = from + bl_utf8_mask(p->text.data + from, p->text.size - from, "\n\t");
-    p->run[p->runs++] = (struct bl_passage_run){.piece = piece, .end = p->text.size, .is_shaded = is_shaded};
-    return BL_OK;
-}
-
 int bl_passages_end(struct bl_passages *p, size_t piece, struct bl_error *e)
 {
     size_t begin = 0;
     bool is_shaded = false;
     int code = BL_OK;
-    for (size_t m = 0; m <= p->marks && !code; m++) {
+    for (size_t m = 0; m <= p->marks && !code; m++, is_shaded = !is_shaded) {
         size_t end = m < p->marks ? p->mark[m] : p->bytes.size;
         /* A character whose bytes are of two tokens belongs to the first. */
         while (end > begin && end < p->bytes.size && (p->bytes.data[end] & 0xc0) == 0x80)
             end++;
-        end = end > begin ? end : begin;
-        code = passages_append_run(p, piece, begin, end, is_shaded, e);
+        if (end <= begin)
+            continue;
+        code = BL_ARRAY_RESERVE(p->run, p->capacity, p->runs + 1, e);
+        if (code)
+            break;
+        int64_t replaced = 0;
+        const size_t from = p->text.size;
+        p->text.limit = BL_PASSAGES_MAX;
+        if (bl_text_replace_invalid(p->bytes.data + begin, end - begin, &p->text, &replaced)) {
+            code = passages_check(&p->text, BL_OK, NULL, e);
+            break;
+        }
+        p->text.size = from + bl_utf8_mask(p->text.data + from, p->text.size - from, "\n\t");
+        p->run[p->runs++] = (struct bl_passage_run){.piece = piece, .end = p->text.size, .is_shaded = is_shaded};
         begin = end;
-        is_shaded = !is_shaded;
     }
     bl_passages_drop(p);
     return code;
@@ -99,12 +94,14 @@ void bl_passages_free(struct bl_passages *p)
 
 enum { TAB = 4 };
 
+/* Returns the width of a tab in lines of so many columns. */
 static int tab_columns(int columns)
 {
     return columns < TAB ? columns : TAB;
 }
 
-/* Where a line of text[at .. end) ends: *next begins the following one, what is between is not shown. */
+/* Returns where a line of text[at .. end) ends. *next: where the next line begins; the bytes between, a newline or a
+ * space, are not shown. */
 static size_t line_end(const char *text, size_t at, size_t end, int columns, size_t *next)
 {
     size_t space = 0; /* behind the last space that fits */
@@ -156,7 +153,7 @@ static void line_put(const struct bl_text_lines *lines, const struct bl_passages
     lines->end(lines->to);
 }
 
-/* How many runs are of pieces before this one. */
+/* Returns how many runs are of pieces before this one, by bisection. */
 static size_t runs_before(const struct bl_passages *p, size_t piece)
 {
     size_t low = 0, high = p->runs;

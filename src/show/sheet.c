@@ -1,3 +1,4 @@
+/* Finds the pieces of a sheet in the plan, divides the axis into spans, and words titles and labels. */
 #include "show/sheet.h"
 
 #include <inttypes.h>
@@ -21,19 +22,12 @@ static int pieces_append(struct bl_sheet *s, int64_t i, int64_t block, struct bl
     const struct bl_row *row;
     int32_t start, length;
     int64_t source_start, sequence;
-    int code = bl_index_read(index, BL_INDEX_SEQUENCE, i, 1, &sequence, e);
-    if (!code)
-        code = bl_index_read(index, BL_INDEX_START, i, 1, &start, e);
-    if (!code)
-        code = bl_index_read(index, BL_INDEX_LENGTH, i, 1, &length, e);
-    if (!code)
-        code = bl_index_read(index, BL_INDEX_SOURCE_START, i, 1, &source_start, e);
-    if (!code)
-        code = bl_view_row(s->view, sequence, &row, e);
-    if (!code)
-        code = BL_ARRAY_RESERVE(s->piece, s->capacity, s->pieces + 1, e);
-    if (code)
-        return code;
+    BL_TRY(bl_index_read(index, BL_INDEX_SEQUENCE, i, 1, &sequence, e));
+    BL_TRY(bl_index_read(index, BL_INDEX_START, i, 1, &start, e));
+    BL_TRY(bl_index_read(index, BL_INDEX_LENGTH, i, 1, &length, e));
+    BL_TRY(bl_index_read(index, BL_INDEX_SOURCE_START, i, 1, &source_start, e));
+    BL_TRY(bl_view_row(s->view, sequence, &row, e));
+    BL_TRY(BL_ARRAY_RESERVE(s->piece, s->capacity, s->pieces + 1, e));
     struct bl_sheet_piece *p = &s->piece[s->pieces++];
     *p = (struct bl_sheet_piece){.start = start,
                                  .end = (int64_t)start + length,
@@ -47,6 +41,7 @@ static int pieces_append(struct bl_sheet *s, int64_t i, int64_t block, struct bl
     return p->id ? BL_OK : bl_error_memory(e);
 }
 
+/* Adds the pieces of a block; the axis is the block. */
 static int pieces_of_block(struct bl_sheet *s, struct bl_error *e)
 {
     const struct bl_block *block; /* its tables are checked, but do not name what failed */
@@ -60,7 +55,7 @@ static int pieces_of_block(struct bl_sheet *s, struct bl_error *e)
     return code;
 }
 
-/* The block that has piece i. */
+/* Finds the block that has piece i, by bisection of the table of first pieces. */
 static int block_of_piece(const struct bl_index *index, int64_t i, int64_t *block, struct bl_error *e)
 {
     int64_t low = 0, high = index->blocks;
@@ -76,6 +71,7 @@ static int block_of_piece(const struct bl_index *index, int64_t i, int64_t *bloc
     return BL_OK;
 }
 
+/* Orders the pieces of a sequence by their first step, and equal ones by block. */
 static int piece_compare(const void *a, const void *b)
 {
     const struct bl_sheet_piece *p = a, *q = b;
@@ -112,6 +108,7 @@ static void pieces_join(struct bl_sheet *s)
     s->steps = s->piece[kept - 1].end;
 }
 
+/* Adds the pieces of a sequence, which may lie in any blocks: all of the index is read, CHUNK pieces at a time. */
 static int pieces_of_sequence(struct bl_sheet *s, struct bl_error *e)
 {
     const struct bl_index *index = &s->view->index;
@@ -303,27 +300,6 @@ void bl_sheet_append_title(const struct bl_sheet *s, struct bl_buffer *out)
         bl_buffer_printf(out, ", epoch %" PRId64, s->subject.epoch);
 }
 
-static void summary_of_block(const struct bl_sheet *s, int64_t steps, struct bl_buffer *out)
-{
-    char a[BL_PLURAL_SIZE];
-    bl_text_append_plural(out, (int64_t)s->pieces, "sequence");
-    bl_buffer_printf(out, ", %s of ", bl_text_count(a, steps));
-    bl_text_append_plural(out, s->steps, "step");
-    if (s->steps > steps)
-        bl_buffer_printf(out, ", %s of padding", bl_text_count(a, s->steps - steps));
-}
-
-static void summary_of_sequence(const struct bl_sheet *s, int64_t steps, struct bl_buffer *out)
-{
-    char a[BL_PLURAL_SIZE];
-    bl_buffer_printf(out, "%s of ", bl_text_count(a, steps));
-    bl_text_append_plural(out, s->piece[0].length, "step");
-    bl_buffer_text(out, ", in ");
-    bl_text_append_plural(out, (int64_t)s->pieces, "piece");
-    if (s->steps > steps)
-        bl_buffer_printf(out, ", %s between them not stored", bl_text_count(a, s->steps - steps));
-}
-
 void bl_sheet_append_summary(const struct bl_sheet *s, struct bl_buffer *out)
 {
     int64_t steps = 0, failed = 0;
@@ -331,10 +307,20 @@ void bl_sheet_append_summary(const struct bl_sheet *s, struct bl_buffer *out)
         steps += s->piece[i].end - s->piece[i].start;
         failed += s->piece[i].failed;
     }
-    if (s->subject.block < 0)
-        summary_of_sequence(s, steps, out);
-    else
-        summary_of_block(s, steps, out);
+    char a[BL_PLURAL_SIZE];
+    if (s->subject.block < 0) {
+        bl_buffer_printf(out, "%s of ", bl_text_count(a, steps));
+        bl_text_append_plural(out, s->piece[0].length, "step");
+        bl_buffer_text(out, ", in ");
+        bl_text_append_plural(out, (int64_t)s->pieces, "piece");
+    } else {
+        bl_text_append_plural(out, (int64_t)s->pieces, "sequence");
+        bl_buffer_printf(out, ", %s of ", bl_text_count(a, steps));
+        bl_text_append_plural(out, s->steps, "step");
+    }
+    if (s->steps > steps)
+        bl_buffer_printf(out, s->subject.block < 0 ? ", %s between them not stored" : ", %s of padding",
+                         bl_text_count(a, s->steps - steps));
     if (failed)
         bl_buffer_printf(out, ", %" PRId64 " failed while packing", failed);
 }

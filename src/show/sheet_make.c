@@ -1,4 +1,7 @@
-/* Makes a sheet: lays it out, draws the lanes, and reads the texts of tokens. */
+/* Makes a sheet: lays it out, draws the lanes, and reads the texts of tokens.
+ *
+ * Each lane reads its field piece by piece. Damage is found when a block is compared with its checksum: then the lane
+ * forgets the piece, notes the damage, and goes on with the next piece. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +16,7 @@
 
 /* --- layout ------------------------------------------------------------------------------------------------------- */
 
+/* Returns whether some field that is wanted has images. */
 static bool sheet_has_pictures(const struct bl_sheet *s)
 {
     const struct bl_fields *fields = &s->view->manifest.format.fields;
@@ -24,18 +28,10 @@ static bool sheet_has_pictures(const struct bl_sheet *s)
     return false;
 }
 
+/* Returns a / b, rounded up; a is at least 1. */
 static int64_t divide_up(int64_t a, int64_t b)
 {
     return (a - 1) / b + 1;
-}
-
-/* Of lines with nothing but padding the first is enough. */
-static void sheet_leave_out_padding(struct bl_sheet *s)
-{
-    int64_t end = s->pieces ? s->piece[s->pieces - 1].end : 0;
-    int64_t lines = (end ? divide_up(end, s->line_steps) : 0) + 1;
-    s->lines = lines < s->lines ? (int)lines : s->lines;
-    s->drawn = s->lines * s->line_steps < s->steps ? s->lines * s->line_steps : s->steps;
 }
 
 /* Cells of pictures decide the lines; without pictures a line has about as many steps as pixels. */
@@ -103,20 +99,10 @@ static int pictures_draw_piece(struct bl_sheet *s, struct bl_lane *lane, const s
     return code;
 }
 
-/* Takes back what was drawn before the damage was found. */
-static void pictures_erase_piece(struct bl_sheet *s, struct bl_lane *lane, const struct bl_sheet_piece *piece)
-{
-    const int64_t cells = (s->steps - 1) / s->cell_steps + 1;
-    for (int64_t cell = piece->start / s->cell_steps; cell < cells && cell_middle(s, cell) < piece->end; cell++) {
-        if (cell_middle(s, cell) >= piece->start)
-            bl_canvas_fill(&lane->canvas,
-                           (struct bl_area){(int)cell * s->cell_width, 0, s->cell_width, lane->canvas.height},
-                           BL_COLOUR_PAPER);
-    }
-}
-
+/* Draws a lane of pictures. */
 static int lane_draw_pictures(struct bl_sheet *s, struct bl_lane *lane, struct bl_error *e)
 {
+    const int64_t cells = (s->steps - 1) / s->cell_steps + 1;
     struct bl_stored_sequence stored = {0};
     uint8_t *step = malloc(bl_field_step_bytes(bl_sheet_field(s, lane)));
     int code = step ? BL_OK : bl_error_memory(e);
@@ -129,7 +115,13 @@ static int lane_draw_pictures(struct bl_sheet *s, struct bl_lane *lane, struct b
             continue;
         code = BL_OK;
         stored = (struct bl_stored_sequence){0};
-        pictures_erase_piece(s, lane, &s->piece[i]);
+        /* Takes back the pictures that were drawn before the damage was found. */
+        const struct bl_sheet_piece *piece = &s->piece[i];
+        for (int64_t cell = piece->start / s->cell_steps; cell < cells && cell_middle(s, cell) < piece->end; cell++) {
+            const struct bl_area area = {(int)cell * s->cell_width, 0, s->cell_width, lane->canvas.height};
+            if (cell_middle(s, cell) >= piece->start)
+                bl_canvas_fill(&lane->canvas, area, BL_COLOUR_PAPER);
+        }
     }
     free(step);
     return code;
@@ -137,6 +129,7 @@ static int lane_draw_pictures(struct bl_sheet *s, struct bl_lane *lane, struct b
 
 /* --- other forms ------------------------------------------------------------------------------------------------ */
 
+/* Passes the steps of a piece to the form, at most `most` at a time. data: room for them. */
 static int painter_put_piece(struct bl_painter *p, const struct bl_sheet_piece *piece,
                              struct bl_stored_sequence *stored, uint8_t *data, int64_t most, struct bl_error *e)
 {
@@ -152,16 +145,7 @@ static int painter_put_piece(struct bl_painter *p, const struct bl_sheet_piece *
     return code;
 }
 
-/* Takes back what was put of a piece before its damage was found. */
-static void painter_take_back(struct bl_painter *p, const struct bl_sheet_piece *piece, int64_t strange)
-{
-    int first, end, next;
-    bl_painter_cover(p, piece->start, 1, &first, &next);
-    bl_painter_cover(p, piece->end - 1, 1, &next, &end);
-    p->method->erase(p, first, end);
-    p->strange = strange;
-}
-
+/* Passes the steps of all pieces to the form, in the order of the axis. */
 static int painter_put_all(struct bl_painter *p, struct bl_sheet *s, struct bl_error *e)
 {
     const size_t step = bl_field_step_bytes(p->field);
@@ -182,12 +166,17 @@ static int painter_put_all(struct bl_painter *p, struct bl_sheet *s, struct bl_e
             continue;
         code = BL_OK;
         stored = (struct bl_stored_sequence){0};
-        painter_take_back(p, piece, strange);
+        int first, end, next; /* the columns of the piece */
+        bl_painter_cover(p, piece->start, 1, &first, &next);
+        bl_painter_cover(p, piece->end - 1, 1, &next, &end);
+        p->method->erase(p, first, end);
+        p->strange = strange;
     }
     free(data);
     return code;
 }
 
+/* Draws a lane other than pictures. */
 static int lane_paint(struct bl_sheet *s, struct bl_lane *lane, struct bl_error *e)
 {
     static const struct bl_painter_method *const method[] = {[BL_LANE_CURVE] = &bl_painter_curve,
@@ -212,24 +201,22 @@ static int lane_paint(struct bl_sheet *s, struct bl_lane *lane, struct bl_error 
 
 /* --- all -------------------------------------------------------------------------------------------------------- */
 
+/* Returns the height of a lane, in pixels. Pictures keep their proportions, up to twice as high as wide. */
 static int lane_height(const struct bl_sheet *s, const struct bl_field *field, enum bl_lane_form form)
 {
     const struct bl_sheet_look *look = &s->look;
-    int64_t values = (int64_t)(bl_field_step_bytes(field) / bl_dtype_size(field->dtype)), height;
-    switch (form) {
-    case BL_LANE_PICTURES:
-        height = s->cell_width * field->shape[0] / field->shape[1];
+    int64_t values = (int64_t)(bl_field_step_bytes(field) / bl_dtype_size(field->dtype));
+    if (form == BL_LANE_PICTURES) {
+        int64_t height = s->cell_width * field->shape[0] / field->shape[1];
         height = height < 2 * s->cell_width ? height : 2 * s->cell_width;
         return height > 2 ? (int)height : 2;
-    case BL_LANE_MAP:
-        return values < look->map ? (int)(values * (look->map / values)) : look->map;
-    case BL_LANE_STRIP:
-        return look->strip;
-    default:
-        return look->curve;
     }
+    if (form == BL_LANE_MAP)
+        return values < look->map ? (int)(values * (look->map / values)) : look->map;
+    return form == BL_LANE_STRIP ? look->strip : look->curve;
 }
 
+/* Adds and draws a lane of field f. */
 static int lane_add(struct bl_sheet *s, int f, enum bl_lane_form form, struct bl_error *e)
 {
     struct bl_lane *lane = &s->lane[s->lanes++];
@@ -239,11 +226,10 @@ static int lane_add(struct bl_sheet *s, int f, enum bl_lane_form form, struct bl
     lane->parts = form == BL_LANE_CURVE ? bl_manifest_step_samples(&s->view->manifest, f) : 1;
     lane->is_sound = rate > 0 || lane->parts > 1;
     lane->damaged = calloc(s->pieces + 1, sizeof *lane->damaged);
-    int code = lane->damaged ? BL_OK : bl_error_memory(e);
-    if (!code)
-        code = bl_canvas_make(&lane->canvas, s->lines * s->width, lane_height(s, field, form), BL_COLOUR_PAPER, e);
-    if (!code)
-        code = form == BL_LANE_PICTURES ? lane_draw_pictures(s, lane, e) : lane_paint(s, lane, e);
+    if (!lane->damaged)
+        return bl_error_memory(e);
+    BL_TRY(bl_canvas_make(&lane->canvas, s->lines * s->width, lane_height(s, field, form), BL_COLOUR_PAPER, e));
+    int code = form == BL_LANE_PICTURES ? lane_draw_pictures(s, lane, e) : lane_paint(s, lane, e);
     if (form == BL_LANE_SPECTRUM)
         snprintf(lane->note, sizeof lane->note, "0 to %.4g Hz", (double)rate / 2);
     return code;
@@ -312,28 +298,11 @@ static int mask_find(const struct bl_sheet *s, int *found, struct bl_error *e)
     return BL_OK;
 }
 
-static bool step_is_shaded(const struct reading *r, int64_t value)
-{
-    return r->is_labels ? value != LABEL_IGNORED : value != 0;
-}
-
-static int reading_put(struct reading *r, int64_t steps, struct bl_error *e)
+/* Reads the ids of a piece, and what shades them, TEXT_CHUNK steps at a time. */
+static int reading_add_piece(struct reading *r, const struct bl_sheet_piece *piece, struct bl_error *e)
 {
     const struct bl_field *field = r->sheet->view->manifest.format.fields.field;
     const struct bl_field *ids = &field[r->passages->field], *mask = r->mask >= 0 ? &field[r->mask] : NULL;
-    int code = BL_OK;
-    for (int64_t i = 0; i < steps && !code; i++) {
-        int64_t id = bl_element_integer(ids->dtype, r->ids + (size_t)i * bl_field_step_bytes(ids));
-        bool is_shaded =
-            mask &&
-            step_is_shaded(r, bl_element_integer(mask->dtype, r->shading + (size_t)i * bl_field_step_bytes(mask)));
-        code = bl_passages_add(r->passages, r->detokenizer, id, is_shaded, e);
-    }
-    return code;
-}
-
-static int reading_add_piece(struct reading *r, const struct bl_sheet_piece *piece, struct bl_error *e)
-{
     int64_t steps = 1, shades;
     int code = bl_sheet_begin_piece(r->sheet, piece, r->passages->field, &r->stored_ids, e);
     if (!code && r->mask >= 0)
@@ -347,12 +316,18 @@ static int reading_add_piece(struct reading *r, const struct bl_sheet_piece *pie
         /* Both fields are stored in the same parts. */
         if (!code && steps && r->mask >= 0)
             code = bl_stored_sequence_read(&r->stored_mask, steps, r->shading, &shades, e);
-        if (!code)
-            code = reading_put(r, steps, e);
+        for (int64_t i = 0; i < steps && !code; i++) {
+            int64_t id = bl_element_integer(ids->dtype, r->ids + (size_t)i * bl_field_step_bytes(ids)), shade = 0;
+            if (mask)
+                shade = bl_element_integer(mask->dtype, r->shading + (size_t)i * bl_field_step_bytes(mask));
+            bool is_shaded = mask && shade != (r->is_labels ? LABEL_IGNORED : 0);
+            code = bl_passages_add(r->passages, r->detokenizer, id, is_shaded, e);
+        }
     }
     return code;
 }
 
+/* Reads all pieces. A damaged piece has no text. */
 static int reading_add_all(struct reading *r, struct bl_error *e)
 {
     struct bl_sheet *s = r->sheet;
@@ -373,6 +348,7 @@ static int reading_add_all(struct reading *r, struct bl_error *e)
     return code;
 }
 
+/* Reads the text of field f. mask: the field that shades, or -1. */
 static int text_read(struct bl_sheet *s, int f, int mask, struct bl_error *e)
 {
     const struct bl_manifest *m = &s->view->manifest;
@@ -427,7 +403,11 @@ int bl_sheet_make(struct bl_sheet *s, struct bl_view *view, const struct bl_shee
     if (code)
         return code;
     sheet_lay_out(s);
-    sheet_leave_out_padding(s);
+    /* Of lines with nothing but padding the first is enough. */
+    int64_t end = s->pieces ? s->piece[s->pieces - 1].end : 0;
+    int64_t lines = (end ? divide_up(end, s->line_steps) : 0) + 1;
+    s->lines = lines < s->lines ? (int)lines : s->lines;
+    s->drawn = s->lines * s->line_steps < s->steps ? s->lines * s->line_steps : s->steps;
     code = bl_sheet_find_spans(s, e);
     if (!code && !subject->without_texts)
         code = sheet_read_texts(s, e);

@@ -1,4 +1,7 @@
-/* The writers of sheets as one picture, as SVG and as pages (show/sheet.h). */
+/* Writes sheets as one picture, as SVG and as pages (show/sheet.h).
+ *
+ * Lanes are PNG images in the SVG; bars, scales and words are elements, which browsers can zoom, search and read aloud.
+ * A line is, from top to bottom: the scale, the bar of the pieces, and the lanes, with gaps between them. */
 #include "show/sheet.h"
 
 #include <inttypes.h>
@@ -21,6 +24,7 @@ enum {
     BL_SHEET_LINE_GAP = 14
 };
 
+/* Returns where a lane begins below the top of its line, in pixels. */
 static inline int sheet_lane_top(const struct bl_sheet *sheet, int lane)
 {
     int y = BL_SHEET_SCALE + BL_SHEET_BAR + BL_SHEET_GAP;
@@ -29,7 +33,7 @@ static inline int sheet_lane_top(const struct bl_sheet *sheet, int lane)
     return y;
 }
 
-/* With the gap to the next one. */
+/* Returns the height of a line with the gap below it. */
 static inline int sheet_line_height(const struct bl_sheet *sheet)
 {
     return sheet_lane_top(sheet, sheet->lanes) - BL_SHEET_GAP + BL_SHEET_LINE_GAP;
@@ -37,7 +41,7 @@ static inline int sheet_line_height(const struct bl_sheet *sheet)
 
 /* --- picture ------------------------------------------------------------------------------------------------------ */
 
-/* Copies a lane of a line, and marks what is not of it. */
+/* Copies a lane of a line, and hatches padding and pieces that failed or are damaged. */
 static void raster_draw_lane(const struct bl_sheet *s, struct bl_canvas *canvas, int line, int lane, int y)
 {
     const struct bl_lane *l = &s->lane[lane];
@@ -95,6 +99,7 @@ int bl_sheet_rasterize(const struct bl_sheet *s, struct bl_canvas *canvas, struc
 /* LEFT: of the axis, with the names of the lanes before it. No text is measured: these fit in any usual font. */
 enum { LEFT = 104, LETTER = 7, NAME_COLUMNS = 14, TICK = 90, HEAD = 64, TEXT_LINE = 16, TEXT_COLUMNS = 132 };
 
+/* Appends a tick of the scale with the number of its step. */
 static void svg_append_tick(const struct bl_sheet *s, int line, int64_t step, int y, struct bl_buffer *out)
 {
     char count[32];
@@ -116,7 +121,7 @@ static void svg_append_scale(const struct bl_sheet *s, int line, int y, struct b
     }
 }
 
-/* Appends what a piece is called, the title or the summary, escaped. */
+/* Appends what a piece is called, escaped. */
 static void append_piece_label(const struct bl_sheet *s, const struct bl_sheet_piece *piece, struct bl_buffer *out)
 {
     size_t from = out->size;
@@ -124,6 +129,7 @@ static void append_piece_label(const struct bl_sheet *s, const struct bl_sheet_p
     bl_xml_escape_from(out, from);
 }
 
+/* Appends the title or the summary, escaped. */
 static void append_sheet_words(const struct bl_sheet *s, void (*append)(const struct bl_sheet *, struct bl_buffer *),
                                struct bl_buffer *out)
 {
@@ -132,20 +138,7 @@ static void append_sheet_words(const struct bl_sheet *s, void (*append)(const st
     bl_xml_escape_from(out, from);
 }
 
-/* The words of a piece, for those who point at it, or do not see it. */
-static void svg_append_tip(const struct bl_sheet *s, const struct bl_sheet_piece *piece, struct bl_buffer *out)
-{
-    char a[BL_PLURAL_SIZE];
-    bl_buffer_text(out, "<title>");
-    append_piece_label(s, piece, out);
-    bl_buffer_printf(out, ": from step %" PRId64 ", %s", piece->start,
-                     bl_text_plural(a, piece->end - piece->start, "step"));
-    if (piece->end - piece->start < piece->length)
-        bl_buffer_printf(out, ", %" PRId64 " to %" PRId64 " of %" PRId64, piece->source_start,
-                         piece->source_start + (piece->end - piece->start) - 1, piece->length);
-    bl_buffer_printf(out, "%s</title>", piece->failed ? ", failed while packing" : "");
-}
-
+/* Appends the end of a piece's label, as far as it fits into the span: two letters at least. */
 static void svg_append_label(const struct bl_sheet *s, const struct bl_sheet_span *span, int y, struct bl_buffer *out)
 {
     struct bl_buffer label = {0}, fitted = {0};
@@ -161,6 +154,7 @@ static void svg_append_label(const struct bl_sheet *s, const struct bl_sheet_spa
     bl_buffer_free_part(&fitted, out);
 }
 
+/* Appends a span of the bar. Its title is for those who point at it, or do not see it. */
 static void svg_append_span(const struct bl_sheet *s, const struct bl_sheet_span *span, const char *id, int y,
                             struct bl_buffer *out)
 {
@@ -172,8 +166,16 @@ static void svg_append_span(const struct bl_sheet *s, const struct bl_sheet_span
         return;
     }
     bl_buffer_printf(out, " fill=\"#%06" PRIx32 "\">", bl_style_colour((uint64_t)span->piece));
-    svg_append_tip(s, &s->piece[span->piece], out);
-    bl_buffer_text(out, "</rect>");
+    char a[BL_PLURAL_SIZE];
+    const struct bl_sheet_piece *piece = &s->piece[span->piece];
+    const int64_t steps = piece->end - piece->start;
+    bl_buffer_text(out, "<title>");
+    append_piece_label(s, piece, out);
+    bl_buffer_printf(out, ": from step %" PRId64 ", %s", piece->start, bl_text_plural(a, steps, "step"));
+    if (steps < piece->length)
+        bl_buffer_printf(out, ", %" PRId64 " to %" PRId64 " of %" PRId64, piece->source_start,
+                         piece->source_start + steps - 1, piece->length);
+    bl_buffer_printf(out, "%s</title></rect>", piece->failed ? ", failed while packing" : "");
     svg_append_label(s, span, y, out);
     bl_buffer_byte(out, '\n');
 }
@@ -198,6 +200,7 @@ static void svg_append_cover(const struct bl_sheet *s, const struct bl_lane *lan
     bl_buffer_byte(out, '\n');
 }
 
+/* Appends a lane of a line: its name, its note, its picture, and covers over what is not there. */
 static int svg_append_lane(const struct bl_sheet *s, const struct bl_lane *lane, const char *id, int line, int y,
                            struct bl_buffer *out, struct bl_error *e)
 {
@@ -231,6 +234,7 @@ out:
     return code;
 }
 
+/* Appends a line of the axis, which begins at y. */
 static int svg_append_line(const struct bl_sheet *s, const char *id, int line, int y, struct bl_buffer *out,
                            struct bl_error *e)
 {
@@ -250,6 +254,7 @@ static int svg_append_line(const struct bl_sheet *s, const char *id, int line, i
     return code;
 }
 
+/* Appends all lines of the axis. id: begins the names of the patterns, which are unique on a page. */
 static int svg_append_lines(const struct bl_sheet *s, const char *id, int y, struct bl_buffer *out, struct bl_error *e)
 {
     char end[32];
@@ -270,6 +275,7 @@ static int svg_append_lines(const struct bl_sheet *s, const char *id, int y, str
     return code;
 }
 
+/* Appends the beginning of an SVG, with a title and a description for those who do not see it. */
 static void svg_append_open(const struct bl_sheet *s, const char *id, const char *class, int height,
                             struct bl_buffer *out)
 {
@@ -378,15 +384,6 @@ static void svg_append_passages(const struct bl_sheet *s, const struct bl_passag
     *y = text.y;
 }
 
-static void svg_append_words(const struct bl_sheet *s, struct bl_buffer *out)
-{
-    bl_buffer_printf(out, "<text class=\"t\" x=\"%d\" y=\"%d\">", BL_SHEET_MARGIN, BL_SHEET_MARGIN + 14);
-    append_sheet_words(s, bl_sheet_append_title, out);
-    bl_buffer_printf(out, "</text>\n<text x=\"%d\" y=\"%d\">", BL_SHEET_MARGIN, BL_SHEET_MARGIN + 34);
-    append_sheet_words(s, bl_sheet_append_summary, out);
-    bl_buffer_text(out, "</text>\n");
-}
-
 int bl_sheet_append_svg(const struct bl_sheet *s, struct bl_buffer *out, struct bl_error *e)
 {
     struct bl_buffer texts = {0};
@@ -400,7 +397,11 @@ int bl_sheet_append_svg(const struct bl_sheet *s, struct bl_buffer *out, struct 
                         ".p{font:12px monospace;white-space:pre}.m{text-decoration:underline;font-weight:bold}\n"
                         "@media (prefers-color-scheme:dark){.paper{fill:" BL_STYLE_DARK_PAPER "}}\n</style>\n"
                         "<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n");
-    svg_append_words(s, out);
+    bl_buffer_printf(out, "<text class=\"t\" x=\"%d\" y=\"%d\">", BL_SHEET_MARGIN, BL_SHEET_MARGIN + 14);
+    append_sheet_words(s, bl_sheet_append_title, out);
+    bl_buffer_printf(out, "</text>\n<text x=\"%d\" y=\"%d\">", BL_SHEET_MARGIN, BL_SHEET_MARGIN + 34);
+    append_sheet_words(s, bl_sheet_append_summary, out);
+    bl_buffer_text(out, "</text>\n");
     int code = svg_append_lines(s, "sheet", HEAD, out, e);
     bl_buffer_append(out, texts.data, texts.size);
     bl_buffer_text(out, "</svg>\n");
@@ -410,20 +411,7 @@ int bl_sheet_append_svg(const struct bl_sheet *s, struct bl_buffer *out, struct 
 
 /* --- page --------------------------------------------------------------------------------------------------------- */
 
-/* The text of a piece; what the mask has is in <mark>. */
-static void page_append_text(const struct bl_passages *p, size_t *run, size_t piece, struct bl_buffer *out)
-{
-    bl_buffer_text(out, "<p class=\"text\">");
-    for (; *run < p->runs && p->run[*run].piece <= piece; (*run)++) {
-        const struct bl_passage_run *r = &p->run[*run];
-        size_t from = *run ? r[-1].end : 0;
-        bl_buffer_text(out, r->is_shaded ? "<mark>" : "");
-        bl_xml_append_plain(out, p->text.data + from, r->end - from);
-        bl_buffer_text(out, r->is_shaded ? "</mark>" : "");
-    }
-    bl_buffer_text(out, "</p>\n");
-}
-
+/* Appends the texts of a field, a section for each piece. Shaded runs are in <mark>. */
 static void page_append_passages(const struct bl_sheet *s, const struct bl_passages *p, struct bl_buffer *out)
 {
     size_t run = 0;
@@ -434,23 +422,24 @@ static void page_append_passages(const struct bl_sheet *s, const struct bl_passa
         bl_buffer_printf(out, "<section style=\"border-color:#%06" PRIx32 "\"><h3>", bl_style_colour(i));
         append_piece_label(s, &s->piece[i], out);
         bl_buffer_printf(out, ", from step %" PRId64 "</h3>\n", s->piece[i].start);
-        if (s->piece[i].failed || p->damaged[i])
-            bl_buffer_printf(out, "<p><strong>%s</strong></p>\n",
+        if (s->piece[i].failed || p->damaged[i]) {
+            bl_buffer_printf(out, "<p><strong>%s</strong></p>\n</section>\n",
                              p->damaged[i] ? "Damaged: not shown." : "Failed while packing.");
-        else
-            page_append_text(p, &run, i, out);
-        bl_buffer_text(out, "</section>\n");
+            continue;
+        }
+        bl_buffer_text(out, "<p class=\"text\">");
+        for (; run < p->runs && p->run[run].piece <= i; run++) {
+            const struct bl_passage_run *r = &p->run[run];
+            size_t from = run ? r[-1].end : 0;
+            bl_buffer_text(out, r->is_shaded ? "<mark>" : "");
+            bl_xml_append_plain(out, p->text.data + from, r->end - from);
+            bl_buffer_text(out, r->is_shaded ? "</mark>" : "");
+        }
+        bl_buffer_text(out, "</p>\n</section>\n");
     }
 }
 
-static const char *piece_state(const struct bl_sheet *s, size_t i)
-{
-    bool is_damaged = false;
-    for (int l = 0; l < s->lanes; l++)
-        is_damaged |= s->lane[l].damaged[i];
-    return s->piece[i].failed ? "failed while packing" : is_damaged ? "damaged" : "ok";
-}
-
+/* Appends a table of the pieces. */
 static void page_append_pieces(const struct bl_sheet *s, struct bl_buffer *out)
 {
     bl_page_begin_table(out, "Pieces", "sequence|#start|#steps|#from its step|#of|#block|state");
@@ -464,11 +453,15 @@ static void page_append_pieces(const struct bl_sheet *s, struct bl_buffer *out)
         bl_page_number(out, p->source_start);
         bl_page_number(out, p->length);
         bl_page_number(out, p->block);
-        bl_buffer_printf(out, "<td>%s</td></tr>\n", piece_state(s, i));
+        bool is_damaged = false;
+        for (int l = 0; l < s->lanes; l++)
+            is_damaged |= s->lane[l].damaged[i];
+        bl_buffer_printf(out, "<td>%s</td></tr>\n", p->failed ? "failed while packing" : is_damaged ? "damaged" : "ok");
     }
     bl_page_end_table(out);
 }
 
+/* Appends a table of the lanes. */
 static void page_append_lanes(const struct bl_sheet *s, struct bl_buffer *out)
 {
     static const char *const what[] = {[BL_LANE_PICTURES] = "pictures",

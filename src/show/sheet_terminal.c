@@ -1,4 +1,7 @@
-/* The writer of sheets for a terminal (show/sheet.h). */
+/* Writes sheets for a terminal (show/sheet.h).
+ *
+ * A character shows two pixels, one above the other, as "▀" in the colour of the upper pixel on the colour of the lower
+ * one; without UTF-8 a space in the colour of the upper pixel, and without colours a letter of about its brightness. */
 #include "show/sheet.h"
 
 #include <inttypes.h>
@@ -45,6 +48,7 @@ static void colour_set(struct writer *w, bool is_ground, bl_colour c)
                          16 + 36 * ((red * 5 + 127) / 255) + 6 * ((green * 5 + 127) / 255) + (blue * 5 + 127) / 255);
 }
 
+/* Ends all colours. */
 static void colour_end(struct writer *w)
 {
     if (w->terminal->colours)
@@ -76,6 +80,7 @@ static void name_put(struct writer *w, const char *name)
 
 /* --- lanes ------------------------------------------------------------------------------------------------------ */
 
+/* Returns a pixel of the lane. Below the canvas there is paper. */
 static bl_colour lane_pixel(const struct bl_lane *lane, int x, int y)
 {
     if (y >= lane->canvas.height)
@@ -84,25 +89,23 @@ static bl_colour lane_pixel(const struct bl_lane *lane, int x, int y)
     return (bl_colour)p[0] << 16 | (bl_colour)p[1] << 8 | p[2];
 }
 
-/* A letter for two pixels, one above the other: denser for brighter ones, or for what is drawn on paper. */
-static char lane_letter(const struct bl_lane *lane, bl_colour top, bl_colour bottom)
-{
-    static const char ramp[] = " .:-=+*#%@";
-    if (lane->form == BL_LANE_CURVE || lane->form == BL_LANE_STRIP)
-        return top == BL_COLOUR_PAPER ? bottom == BL_COLOUR_PAPER ? ' ' : '.' : bottom == BL_COLOUR_PAPER ? '\'' : '#';
-    unsigned light = 0; /* of both, by ITU-R BT.601, 0 to 510 */
-    for (int i = 0; i < 2; i++) {
-        bl_colour c = i ? bottom : top;
-        light += (299 * (c >> 16 & 255) + 587 * (c >> 8 & 255) + 114 * (c & 255)) / 1000;
-    }
-    return ramp[light * (sizeof ramp - 2) / 510];
-}
-
+/* Writes two pixels, one above the other. Letters are denser for brighter pixels, or for curves on paper. */
 static void lane_put_cell(struct writer *w, const struct bl_lane *lane, int x, int row)
 {
     const bl_colour top = lane_pixel(lane, x, 2 * row), bottom = lane_pixel(lane, x, 2 * row + 1);
+    if (!w->terminal->colours && (lane->form == BL_LANE_CURVE || lane->form == BL_LANE_STRIP)) {
+        bool is_top = top != BL_COLOUR_PAPER, is_bottom = bottom != BL_COLOUR_PAPER;
+        bl_buffer_byte(w->out, " .'#"[2 * is_top + is_bottom]);
+        return;
+    }
     if (!w->terminal->colours) {
-        bl_buffer_byte(w->out, lane_letter(lane, top, bottom));
+        static const char ramp[] = " .:-=+*#%@";
+        unsigned light = 0; /* of both, by ITU-R BT.601, 0 to 510 */
+        for (int i = 0; i < 2; i++) {
+            bl_colour c = i ? bottom : top;
+            light += (299 * (c >> 16 & 255) + 587 * (c >> 8 & 255) + 114 * (c & 255)) / 1000;
+        }
+        bl_buffer_byte(w->out, ramp[light * (sizeof ramp - 2) / 510]);
         return;
     }
     colour_set(w, true, w->terminal->has_utf8 ? bottom : top);
@@ -111,23 +114,16 @@ static void lane_put_cell(struct writer *w, const struct bl_lane *lane, int x, i
     bl_buffer_text(w->out, w->terminal->has_utf8 ? "▀" : " ");
 }
 
-/* Whether the lane is hidden in a span: padding, failed, or damaged. */
-static bool span_hides(const struct bl_sheet *s, const struct bl_lane *lane, const struct bl_sheet_span *span,
-                       bool *is_damage)
-{
-    *is_damage = span->piece >= 0 && !s->piece[span->piece].failed && lane->damaged[span->piece];
-    return span->piece < 0 || s->piece[span->piece].failed || *is_damage;
-}
-
+/* Writes a row of characters of a lane. Padding, and pieces that failed or are damaged, are hatched. */
 static void lane_put_row(struct writer *w, const struct bl_lane *lane, int line, int row)
 {
     const struct bl_sheet *s = w->sheet;
     for (size_t i = 0; i < s->spans; i++) {
         const struct bl_sheet_span *span = &s->span[i];
-        bool is_damage;
         if (span->line != line)
             continue;
-        bool is_hidden = span_hides(s, lane, span, &is_damage);
+        bool is_damage = span->piece >= 0 && !s->piece[span->piece].failed && lane->damaged[span->piece];
+        bool is_hidden = span->piece < 0 || s->piece[span->piece].failed || is_damage;
         if (is_hidden) {
             colour_end(w);
             colour_set(w, false, is_damage ? BL_COLOUR_RED : BL_COLOUR_GREY);
@@ -143,6 +139,7 @@ static void lane_put_row(struct writer *w, const struct bl_lane *lane, int line,
     bl_buffer_byte(w->out, '\n');
 }
 
+/* Writes a lane of a line; before the first line its name and range. */
 static void lane_put(struct writer *w, const struct bl_lane *lane, int line)
 {
     char strange[BL_PLURAL_SIZE];
@@ -179,6 +176,7 @@ static void scale_put(struct writer *w, int line)
     bl_buffer_byte(w->out, '\n');
 }
 
+/* Writes a span of the bar: a mark where a piece begins, and as much of its label as has room. */
 static void bar_put_span(struct writer *w, const struct bl_sheet_span *span)
 {
     struct bl_buffer label = {0}, fitted = {0};
@@ -202,26 +200,9 @@ static void bar_put_span(struct writer *w, const struct bl_sheet_span *span)
     bl_buffer_free(&fitted);
 }
 
-static void axis_put(struct writer *w)
-{
-    const struct bl_sheet *s = w->sheet;
-    for (int line = 0; line < s->lines; line++) {
-        bl_buffer_byte(w->out, '\n');
-        scale_put(w, line);
-        for (size_t i = 0; i < s->spans; i++) {
-            if (s->span[i].line == line)
-                bar_put_span(w, &s->span[i]);
-        }
-        bl_buffer_byte(w->out, '\n');
-        for (int l = 0; l < s->lanes; l++)
-            lane_put(w, &s->lane[l], line);
-    }
-    if (s->drawn < s->steps)
-        bl_buffer_printf(w->out, "padding to step %" PRId64 "\n", s->steps - 1);
-}
-
 /* --- texts ------------------------------------------------------------------------------------------------------ */
 
+/* Begins a line of text: a bl_text_lines callback, like the two below. */
 static void text_begin(void *to)
 {
     struct writer *w = to;
@@ -229,6 +210,7 @@ static void text_begin(void *to)
     w->is_under = false;
 }
 
+/* Writes a part of a line. Shaded text is inverse, or without colours underlined by "~" in the next line. */
 static void terminal_put_text(void *to, const char *text, size_t size, bool is_shaded)
 {
     struct writer *w = to;
@@ -253,6 +235,7 @@ static void text_end(void *to)
         bl_buffer_printf(w->out, "%s\n", w->under.data);
 }
 
+/* Writes the text of each piece. */
 static void texts_put(struct writer *w, const struct bl_passages *p)
 {
     const struct bl_sheet *s = w->sheet;
@@ -279,6 +262,7 @@ static void texts_put(struct writer *w, const struct bl_passages *p)
 
 /* --- all -------------------------------------------------------------------------------------------------------- */
 
+/* Writes the table of the pieces. */
 static void pieces_put(struct writer *w)
 {
     const struct bl_sheet *s = w->sheet;
@@ -310,7 +294,19 @@ int bl_sheet_append_terminal(const struct bl_sheet *s, const struct bl_terminal 
     bl_sheet_append_summary(s, &words);
     name_put(&w, words.data ? words.data : "");
     bl_buffer_byte(out, '\n');
-    axis_put(&w);
+    for (int line = 0; line < s->lines; line++) {
+        bl_buffer_byte(out, '\n');
+        scale_put(&w, line);
+        for (size_t i = 0; i < s->spans; i++) {
+            if (s->span[i].line == line)
+                bar_put_span(&w, &s->span[i]);
+        }
+        bl_buffer_byte(out, '\n');
+        for (int l = 0; l < s->lanes; l++)
+            lane_put(&w, &s->lane[l], line);
+    }
+    if (s->drawn < s->steps)
+        bl_buffer_printf(out, "padding to step %" PRId64 "\n", s->steps - 1);
     for (int i = 0; i < s->texts; i++)
         texts_put(&w, &s->passages[i]);
     pieces_put(&w);

@@ -4,6 +4,7 @@
  * placeholders, such as "poses/{stem}.npy"), a clip of a list, or nothing at all, if it is computed from the primary.
  * In the table of sequences a companion has columns with its name before them: poses.path, poses.bytes, and so on. */
 #include "kind/composite/composite.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

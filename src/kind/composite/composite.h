@@ -17,7 +17,7 @@
 
 /* The clips of a companion: the lines of one list, which stay in memory and are found by the id of a sequence. */
 
-/* Start from {0}. */
+/* Start from {0}, and free with bl_clip_list_free. */
 struct bl_clip_list {
     struct bl_buffer text; /* of each clip its id, with a zero byte, then its line in the form of kind/list.h */
     struct bl_clip_place {
@@ -87,7 +87,8 @@ const char *bl_companion_extension(const char *path);
 /* The directory that the paths of a companion's files refer to, or NULL. */
 const char *bl_companion_base(const struct bl_composite *composite, const struct bl_composite_part *part);
 
-/* Appends the path of a sequence's file. */
+/* Appends the path of a sequence's file: of "poses/{stem}.npy" and the id "b/a.mp4", "poses/a.npy". The path must have
+ * been checked by bl_companion_check. */
 void bl_companion_append_path(const char *path, const char *id, struct bl_buffer *out);
 
 /* Appends the names of a companion's columns, a tab before each: if it has files, NAME.path, NAME.bytes, NAME.length
@@ -98,7 +99,8 @@ void bl_companion_append_columns(const struct bl_composite_part *part, struct bl
 /* Appends the values of those columns by the row of its file; NULL: empty ones. */
 void bl_companion_append_values(const struct bl_composite_part *part, const struct bl_row *row, struct bl_buffer *out);
 
-/* Appends the part of the sequence's reason that reports damage to a companion's file. */
+/* Appends the part of the sequence's reason that reports damage to a companion's file, after "; " if there is one
+ * before it: "poses: poses/a.npy: cut short". Without a reason it appends nothing. */
 void bl_companion_append_damage(const struct bl_composite_part *part, const char *path, const char *reason,
                                 struct bl_buffer *out);
 

@@ -4,6 +4,7 @@
  * files, compares their lengths with the row's, and appends their columns. The first companion that does not fit makes
  * the sequence a skipped one; the columns of those after it stay empty. */
 #include "kind/composite/composite_kind.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@ struct composite_counter {
     struct bl_counter *part[BL_FIELDS_MAX]; /* NULL for kinds that have none */
 };
 
+/* Closes the counters of all parts. */
 static void composite_counter_close(struct bl_counter *counter)
 {
     struct composite_counter *c = (struct composite_counter *)counter;
@@ -32,6 +34,7 @@ static void composite_counter_close(struct bl_counter *counter)
     free(c);
 }
 
+/* Opens a counter of each part whose kind has one. */
 static int composite_counter_open(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
                                   struct bl_error *e)
 {
@@ -353,6 +356,7 @@ static int composite_emit(void *sink, int input, const struct bl_row *given, str
     return code;
 }
 
+/* Counts a chunk of the primary; composite_emit counts the companions of each row. */
 static int composite_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
                            struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
@@ -365,6 +369,7 @@ static int composite_count(const void *config, const struct bl_kind_env *env, st
 
 /* --- making ------------------------------------------------------------------------------------------------------- */
 
+/* Returns the name of the steps: the primary's. */
 static const char *composite_steps(const void *config)
 {
     const struct bl_composite *composite = config;
@@ -417,6 +422,7 @@ static void composite_sampling(const void *config, struct bl_buffer *out)
     }
 }
 
+/* Appends the names of the extra columns: the primary's, then those of each companion. */
 static void composite_columns(const void *config, bool lists, struct bl_buffer *out)
 {
     (void)lists; /* a composite has none */
@@ -488,6 +494,7 @@ static int composite_fields(const void *config, const struct bl_kind_env *env, c
     return code;
 }
 
+/* Describes a field, and names the path of the companion's files. */
 static void composite_describe(const void *config, const struct bl_field *field, struct bl_buffer *out)
 {
     const struct bl_composite *composite = config;
@@ -497,6 +504,7 @@ static void composite_describe(const void *config, const struct bl_field *field,
         bl_buffer_printf(out, ", of %s", part->path);
 }
 
+/* Emits the versions of the libraries of all parts. */
 static int composite_versions(const void *config, const struct bl_kind_env *env, bl_version_emit *emit, void *sink,
                               struct bl_error *e)
 {
