@@ -28,7 +28,9 @@
  *     to: mds
  *     source: 8f14e45fceea167a
  *     shard-size: 67108864
- *     compress: zstd:3 */
+ *     compress: zstd:3
+ *
+ * The lines are compared with those of an existing export, so a new option needs a line, but only where it is given. */
 static int export_configuration_append(const struct bl_export_job *job, struct bl_buffer *lines, struct bl_error *e)
 {
     bl_buffer_printf(lines, "to: %s\nsource: %s\nshard-size: %" PRId64 "\n", job->format->name,
@@ -51,6 +53,8 @@ static bool line_value(const char *lines, const char *name, char *out, size_t si
     return length < size;
 }
 
+/* A missing line is the default: exports of earlier versions have fewer lines. A value that is too long is one that
+ * this version does not know. */
 int bl_export_configuration_parse(struct bl_export_configuration *c, const char *lines, struct bl_error *e)
 {
     char to[32], size[32], compress[32], ids[8];
@@ -92,7 +96,9 @@ int bl_export_part_path(const struct bl_export_job *job, int64_t part, struct bl
     return bl_buffer_check(path, e);
 }
 
-/* Divides the blocks into parts of the maximum size, found by bisection. */
+/* Divides the blocks into parts of the maximum size, and makes the records of the parts. The number of blocks of a part
+ * is found by bisection, since only the format knows the bytes of a file with so many blocks. BL_EUSAGE: a single block
+ * is too large for a file of the format. */
 static int job_divide(struct bl_export_job *job, struct bl_error *e)
 {
     int64_t blocks = job->arrays.format.blocks, low = 1, high = blocks;
@@ -184,7 +190,7 @@ static int exporter_open(void *context, void **worker, struct bl_error *e)
     return code;
 }
 
-/* Pipeline stage: a worker processes one part. */
+/* Pipeline stage: a worker makes one part. close is called in any case, and decides whether an error ends the run. */
 static int parts_work(void *context, void *worker, void *number_, struct bl_error *e)
 {
     struct going *going = context;
@@ -464,7 +470,7 @@ static int export_find(struct exporting *x, bool *found, struct bl_error *e)
 /* --- all of it -------------------------------------------------------------------------------------------------- */
 
 /* Opens DIR/.bload of the output. Without tasks the run locks it; tasks share it, and must have the same configuration.
- */
+ * BL_EUSAGE: another export has begun there. */
 static int export_open_state(struct exporting *x, struct bl_error *e)
 {
     const struct bl_export_request *r = x->request;

@@ -208,7 +208,9 @@ static int part_open_compared(void *context, int64_t number, struct bl_export_pa
     return code;
 }
 
-/* Turns an error in a part into a fault, so that the verification continues with the other parts. */
+/* Turns an error in a part into a fault, so that the verification continues with the other parts. Errors other than
+ * BL_EDATA end it: the system failed, or the dataset cannot be read. This runs on the thread of a worker, and each part
+ * has its own place in v->fault. */
 static int part_close_compared(void *context, int64_t number, struct bl_export_part *part, int code, struct bl_error *e)
 {
     struct verifying *v = context;

@@ -75,6 +75,7 @@ static int64_t mds_bytes(const struct bl_export_job *job, int64_t blocks)
     return 4 + 4 * (blocks + 1) + size + blocks * (int64_t)job->arrays.bytes;
 }
 
+/* Formats "shard.00003.mds", or "shard.00003.mds.zstd" for a compressed file; index.json has both names. */
 static void mds_name_part(const struct bl_export_job *job, int64_t part, char out[BL_EXPORT_NAME_MAX])
 {
     snprintf(out, BL_EXPORT_NAME_MAX, "shard.%05" PRId64 ".mds%s", part, job->compress.on ? ".zstd" : "");

@@ -21,8 +21,8 @@ static uint8_t type_code(enum bl_dtype dtype)
     return codes[dtype];
 }
 
-/* Returns the index of the array of tokens, which --field names or which is the only one that fits; -1: no array fits,
- * or several do. */
+/* Returns the index of the array of tokens: the array that --field names, or the only one that fits. Returns -1 if no
+ * array fits, or several do: then the export is refused (megatron_check). */
 static int tokens_array(const struct bl_export_job *job)
 {
     int found = -1, count = 0;
@@ -79,6 +79,7 @@ static void part_name(const struct bl_export_job *job, int64_t part, const char 
         snprintf(out, BL_EXPORT_NAME_MAX, "%s-%05" PRId64 ".%s", name, part, suffix);
 }
 
+/* The name of the file of tokens; the index has the same one with another suffix. */
 static void megatron_name_part(const struct bl_export_job *job, int64_t part, char out[BL_EXPORT_NAME_MAX])
 {
     part_name(job, part, "bin", out);
@@ -140,7 +141,9 @@ struct counts {
     int64_t sequences, documents, bytes;
 };
 
-/* Puts one table of the index for the sequences of a part, and counts them. which: the table; COUNTS: only count. */
+/* Puts one table of the index for the sequences of a part, and counts them. which: the table; COUNTS: only count, since
+ * the header has the counts and comes before the tables. A block without a sequence, which is all padding, is no
+ * document. */
 static int part_walk(const struct bl_export_job *job, int64_t part, enum index_table which, struct table *table,
                      struct counts *counts, struct bl_error *e)
 {
@@ -218,6 +221,7 @@ static int index_write(const struct bl_export_job *job, int64_t part, struct bl_
     return code;
 }
 
+/* Writes the index of each part, or compares it. */
 static int megatron_finish(const struct bl_export_job *job, struct bl_error *e)
 {
     int code = BL_OK;

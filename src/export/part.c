@@ -273,7 +273,9 @@ static int zstd_open(struct zstd **out, int level, int64_t bytes, struct bl_erro
     return zstd_check(ZSTD_CCtx_setPledgedSrcSize(zstd->context, (unsigned long long)bytes), e);
 }
 
-/* Compresses data, and writes the output of the compressor. end: these are the last bytes of the file. */
+/* Compresses data, and writes the output of the compressor as it comes. end: these are the last bytes of the file, so
+ * that the compressor must give out all that it holds. The size and the checksum of the compressed file grow with each
+ * write. */
 static int part_put_compressed(struct bl_export_part *part, const void *data, size_t size, bool end, struct bl_error *e)
 {
     struct zstd *zstd = part->zstd;
@@ -348,6 +350,8 @@ int bl_export_part_put(struct bl_export_part *part, const void *data, size_t siz
     return part->zstd ? part_put_compressed(part, data, size, false, e) : bl_output_write(&part->out, data, size, e);
 }
 
+/* A part that is compared must end where the export ends, and a compressed one gets the rest of its frame. The part is
+ * closed, also after an error. */
 int bl_export_part_commit(struct bl_export_part *part, struct bl_error *e)
 {
     uint8_t more;
@@ -410,6 +414,7 @@ static int job_compare_file(const char *path, const struct bl_buffer *text, stru
     return code ? BL_EDATA : BL_OK;
 }
 
+/* The text is freed in any case. An error of the comparison is BL_EDATA, with the name of the file before it. */
 int bl_export_write_file(const struct bl_export_job *job, const char *name, struct bl_buffer *text, struct bl_error *e)
 {
     int code = bl_buffer_check(text, e);

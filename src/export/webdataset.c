@@ -22,8 +22,9 @@
 /* Fields of the header, by offset. */
 enum { NAME = 0, MODE = 100, UID = 108, GID = 116, SIZE = 124, MTIME = 136, SUM = 148, TYPE = 156, MAGIC = 257 };
 
-/* Formats the header of a regular file that anybody may read. Nothing else in it depends on time or user. name: shorter
- * than BL_TAR_NAME_MAX. */
+/* Formats the header of a regular file that anybody may read. Nothing else in it depends on time or user, so that the
+ * same export has the same bytes. Numbers are octal digits. The sum is that of all bytes of the header, with spaces in
+ * the place of the sum itself. name: shorter than BL_TAR_NAME_MAX. */
 static void tar_header(char out[BL_TAR_UNIT], const char *name, int64_t bytes)
 {
     unsigned sum = 0;
@@ -128,6 +129,7 @@ static int64_t webdataset_bytes(const struct bl_export_job *job, int64_t blocks)
     return blocks * sample_bytes(&job->arrays) + 2 * BL_TAR_UNIT;
 }
 
+/* Formats "blocks-000003.tar". */
 static void webdataset_name_part(const struct bl_export_job *job, int64_t part, char out[BL_EXPORT_NAME_MAX])
 {
     (void)job;

@@ -131,8 +131,8 @@ static void write_on_bucketing_progress(void *sink, int64_t rows)
     bl_packing_progress_tick(p);
 }
 
-/* Whether sequences are first scattered by shards: a spool that is larger than the remaining memory, so that it is not
- * read at random, or what a view has of compressed sources. Says so. */
+/* Decides whether sequences are first put into buckets (run/bucketing.h), and says so: a spool that is larger than the
+ * remaining memory would be read at random, and so would compressed sources of a view. */
 static bool write_uses_buckets(struct bl_packing *p, const struct bl_pack *pack)
 {
     char a[32], b[32];
@@ -412,6 +412,7 @@ void bl_packing_close(struct bl_packing *p)
     free(p);
 }
 
+/* The rate counts the seconds of the whole run, since the scan tokenizes texts. */
 void bl_packing_result(const struct bl_packing *p, struct bl_packing_result *result)
 {
     double seconds = bl_progress_seconds(&p->run); /* of the whole run, since the scan tokenizes texts */

@@ -186,6 +186,7 @@ static int sample_open(struct sampling *s, struct bl_error *e)
 
 /* --- blocks ----------------------------------------------------------------------------------------------------- */
 
+/* Closes a worker; its shard worker is NULL if it could not be opened. */
 static void sample_worker_close(void *worker)
 {
     struct sample_worker *w = worker;
@@ -303,7 +304,8 @@ static int round_finish(struct sampling *s, int first, struct bl_error *e)
     return code;
 }
 
-/* Opens the shard of a round in a new folder. */
+/* Opens the shard of a round in a new folder, which the caller of bl_sample_take removes. If the bytes follow from the
+ * format, no shard is needed, and s->shard stays NULL. */
 static int round_open_shard(struct sampling *s, struct bl_error *e)
 {
     char name[32];

@@ -179,7 +179,8 @@ static int64_t shards_planned_steps(const struct bl_pack *pack, int64_t first, i
     return steps;
 }
 
-/* Adopts a finished shard of an earlier run: reports its outcomes again and counts its blocks. */
+/* Adopts a finished shard of an earlier run: reports its outcomes again and counts its blocks. BL_EFAIL: the record
+ * names a sequence that the table does not have. */
 static int shard_adopt(struct shards_run *run, struct bl_shard_record *record, struct bl_error *e)
 {
     struct bl_outcomes outcomes = {0};

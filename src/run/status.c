@@ -259,7 +259,8 @@ static double stage_longest_left(const struct bl_status_stage *stage)
     return longest;
 }
 
-/* Counts the blocks of the existing shards in [begin, end). Only the last shard may be smaller. */
+/* Counts the blocks of the existing shards in [begin, end), by the numbers of their records. All shards have as many
+ * blocks, except the last one, which may have fewer. */
 static int64_t records_count_blocks(const struct bl_format *format, const struct bl_numbers *records, int64_t begin,
                                     int64_t end)
 {
@@ -518,6 +519,7 @@ int bl_status_read(struct bl_status *s, const char *dir, struct bl_error *e)
     return code;
 }
 
+/* While shards are packed, a task of the scan that failed does not matter any more: the table exists. */
 bool bl_status_is_bad(const struct bl_status *s)
 {
     const struct bl_status_stage *scan = &s->scan, *pack = &s->pack;

@@ -42,7 +42,7 @@ static bool view_is_mixture(const struct bl_view_request *r)
 
 /* --- sequences -------------------------------------------------------------------------------------------------- */
 
-/* Returns whether one of the rows from row to end - 1 has steps. */
+/* Returns whether one of the rows from row to end - 1 has steps that can be planned. */
 static bool rows_have_steps(const struct bl_sequences *t, int64_t row, int64_t end)
 {
     while (row < end && !t->length[row])
@@ -412,6 +412,8 @@ static void view_remove(const struct bl_view_job *job)
     bl_epochs_sweep(job->request->output, job->lock, &none, &unimportant);
 }
 
+/* A failed run removes what it made in a new directory, and leaves an older directory as it is: its files are those of
+ * an interrupted run, which the next run replaces. */
 int bl_view_make(const struct bl_view_request *request, struct bl_view_made *made, struct bl_error *e)
 {
     struct bl_view_job job = {.request = request, .manifest = &made->manifest, .lock = -1};
