@@ -1,3 +1,8 @@
+/* Writes an export: the configuration, the division into parts, the pipeline that makes parts, and the run.
+ *
+ * Workers own whole parts, so that a file is written from its beginning to its end. A part is written as
+ * DIR/.bload/shard-00000007.data, gets its name in DIR, and last its record DIR/.bload/shard-00000007.record: a run
+ * that is killed anywhere in between writes at most one part per worker again. */
 #include "export/export.h"
 
 #include <inttypes.h>
@@ -18,7 +23,14 @@
 
 /* --- configuration ------------------------------------------------------------------------------------------------ */
 
-/* Appends the lines of a job. */
+/* Appends the lines of a job:
+ *
+ *     to: mds
+ *     source: 8f14e45fceea167a
+ *     shard-size: 67108864
+ *     compress: zstd:3
+ *
+ * The lines are compared with those of an existing export, so a new option needs a line, but only where it is given. */
 static int export_configuration_append(const struct bl_export_job *job, struct bl_buffer *lines, struct bl_error *e)
 {
     bl_buffer_printf(lines, "to: %s\nsource: %s\nshard-size: %" PRId64 "\n", job->format->name,
@@ -41,6 +53,8 @@ static bool line_value(const char *lines, const char *name, char *out, size_t si
     return length < size;
 }
 
+/* A missing line is the default: exports of earlier versions have fewer lines. A value that is too long is one that
+ * this version does not know. */
 int bl_export_configuration_parse(struct bl_export_configuration *c, const char *lines, struct bl_error *e)
 {
     char to[32], size[32], compress[32], ids[8];
@@ -82,7 +96,9 @@ int bl_export_part_path(const struct bl_export_job *job, int64_t part, struct bl
     return bl_buffer_check(path, e);
 }
 
-/* Divides the blocks into parts of the maximum size, found by bisection. */
+/* Divides the blocks into parts of the maximum size, and makes the records of the parts. The number of blocks of a part
+ * is found by bisection, since only the format knows the bytes of a file with so many blocks. BL_EUSAGE: a single block
+ * is too large for a file of the format. */
 static int job_divide(struct bl_export_job *job, struct bl_error *e)
 {
     int64_t blocks = job->arrays.format.blocks, low = 1, high = blocks;
@@ -117,12 +133,11 @@ int bl_export_job_set(struct bl_export_job *job, struct bl_blocks *blocks, struc
     if (job->ids && !format->has_ids)
         return bl_error_set(e, BL_EUSAGE, "--ids: files of %s have tokens alone, and no place for ids", format->name);
     size_t ids = 0;
-    int code = job->ids ? bl_export_ids_size(blocks, job->cancel, &ids, e) : BL_OK;
-    if (!code)
-        code = bl_export_arrays_set(&job->arrays, blocks, ids, e);
-    if (!code && format->check)
-        code = format->check(job, e);
-    return code ? code : job_divide(job, e);
+    BL_TRY(job->ids ? bl_export_ids_size(blocks, job->cancel, &ids, e) : BL_OK);
+    BL_TRY(bl_export_arrays_set(&job->arrays, blocks, ids, e));
+    if (format->check)
+        BL_TRY(format->check(job, e));
+    return job_divide(job, e);
 }
 
 void bl_export_job_free(struct bl_export_job *job)
@@ -138,7 +153,7 @@ struct going {
     const struct bl_export_parts *parts;
     int64_t next;
     _Atomic int64_t done; /* blocks that all workers have done */
-    int64_t told;         /* blocks that were passed to tick */
+    int64_t reported;     /* blocks that were passed to tick */
 };
 
 /* The state of a worker: its own open dataset, and a block in memory. */
@@ -147,6 +162,7 @@ struct exporter {
     struct bl_export_block block;
 };
 
+/* Frees a worker, also one whose dataset could not be opened. */
 static void exporter_close(void *worker)
 {
     struct exporter *exporter = worker;
@@ -174,35 +190,31 @@ static int exporter_open(void *context, void **worker, struct bl_error *e)
     return code;
 }
 
-/* Reads the blocks of a part, and puts the whole part. */
-static int part_put_blocks(struct going *going, struct exporter *exporter, int64_t number, struct bl_export_part *part,
-                           struct bl_error *e)
-{
-    const struct bl_export_parts *parts = going->parts;
-    const struct bl_export_job *job = parts->job;
-    int64_t first = bl_export_first_block(job, number), blocks = bl_export_blocks_of(job, number);
-    int code = job->format->begin ? job->format->begin(job, blocks, part, e) : BL_OK;
-    for (int64_t b = first; b < first + blocks && !code; b++) {
-        if (bl_cancelled(parts->cancel))
-            return BL_ECANCEL;
-        code = bl_export_block_read(&exporter->block, &job->arrays, &exporter->blocks, b, e);
-        if (!code)
-            code = job->format->block(job, b, &exporter->block, part, e);
-        going->done++;
-    }
-    return !code && job->format->end ? job->format->end(job, part, e) : code;
-}
-
-/* Pipeline stage: a worker processes one part. */
-static int parts_work(void *context, void *worker, void *job, struct bl_error *e)
+/* Pipeline stage: a worker makes one part. close is called in any case, and decides whether an error ends the run. */
+static int parts_work(void *context, void *worker, void *number_, struct bl_error *e)
 {
     struct going *going = context;
     const struct bl_export_parts *parts = going->parts;
-    int64_t number = *(const int64_t *)job;
+    int64_t number = *(const int64_t *)number_;
     struct bl_export_part part = BL_EXPORT_PART_NONE;
+    struct exporter *exporter = worker;
+    const struct bl_export_job *job = parts->job;
+    int64_t first = bl_export_first_block(job, number), blocks = bl_export_blocks_of(job, number);
     int code = parts->open(parts->context, number, &part, e);
-    if (!code)
-        code = part_put_blocks(going, worker, number, &part, e);
+    if (!code && job->format->begin)
+        code = job->format->begin(job, blocks, &part, e);
+    for (int64_t b = first; b < first + blocks && !code; b++) {
+        if (bl_cancelled(parts->cancel)) {
+            code = BL_ECANCEL;
+            break;
+        }
+        code = bl_export_block_read(&exporter->block, &job->arrays, &exporter->blocks, b, e);
+        if (!code)
+            code = job->format->block(job, b, &exporter->block, &part, e);
+        going->done++;
+    }
+    if (!code && job->format->end)
+        code = job->format->end(job, &part, e);
     code = parts->close(parts->context, number, &part, code, e);
     bl_export_part_abort(&part);
     return code;
@@ -225,6 +237,7 @@ static int parts_produce(void *context, void **job, struct bl_error *e)
     return BL_OK;
 }
 
+/* Pipeline stage: a part is complete when its worker has done it, so there is nothing left to do in order. */
 static int parts_consume(void *context, void *job, struct bl_error *e)
 {
     (void)context;
@@ -244,8 +257,8 @@ static void parts_tick(void *context)
 {
     struct going *going = context;
     int64_t done = going->done;
-    going->parts->tick(going->parts->context, done - going->told);
-    going->told = done;
+    going->parts->tick(going->parts->context, done - going->reported);
+    going->reported = done;
 }
 
 int bl_export_parts_run(const struct bl_export_parts *parts, struct bl_error *e)
@@ -263,6 +276,9 @@ int bl_export_parts_run(const struct bl_export_parts *parts, struct bl_error *e)
 
 /* --- exports ------------------------------------------------------------------------------------------------------ */
 
+#define RECORD_MAX ((size_t)256) /* bytes of a record, which is a line of four numbers */
+
+/* The state of a run. */
 struct exporting {
     const struct bl_export_request *request;
     struct bl_export_job job;
@@ -339,6 +355,7 @@ static int part_close_written(void *context, int64_t number, struct bl_export_pa
     return code;
 }
 
+/* Adds the blocks to the progress, and shows it. */
 static void export_tick(void *context, int64_t blocks)
 {
     struct exporting *x = context;
@@ -370,7 +387,8 @@ static int parts_write(struct exporting *x, struct bl_error *e)
 
 /* --- what is there ---------------------------------------------------------------------------------------------- */
 
-/* Reads the record of a part, if it has one. */
+/* Reads the record of a part, if it has one. *found is false if there is none, or if it is damaged: then the part is
+ * written again. */
 static int part_read_record(const struct exporting *x, int64_t number, bool *found, struct bl_error *e)
 {
     struct bl_buffer path = {0}, text = {0};
@@ -378,12 +396,10 @@ static int part_read_record(const struct exporting *x, int64_t number, bool *fou
     *found = false;
     int code = part_work_path(x, number, ".record", &path, e);
     if (!code)
-        code = bl_io_read_existing(path.data, 256, &text, &exists, e);
-    if (code || !exists)
-        goto out;
-    code = bl_buffer_check(&text, e);
-    *found = !code && bl_export_record_parse(&x->job.record[number], text.data);
-out:
+        code = bl_io_read_existing(path.data, RECORD_MAX, &text, &exists, e);
+    if (!code && exists)
+        code = bl_buffer_check(&text, e);
+    *found = !code && exists && bl_export_record_parse(&x->job.record[number], text.data);
     bl_buffer_free(&path);
     bl_buffer_free(&text);
     return code;
@@ -453,44 +469,21 @@ static int export_find(struct exporting *x, bool *found, struct bl_error *e)
 
 /* --- all of it -------------------------------------------------------------------------------------------------- */
 
-/* Opens the dataset, and divides its blocks into parts. */
-static int export_prepare(struct exporting *x, struct bl_error *e)
-{
-    const struct bl_export_request *r = x->request;
-    BL_TRY(bl_blocks_open(&x->blocks, r->dir, e));
-    x->job = (struct bl_export_job){.format = r->format,
-                                    .compress = r->compress,
-                                    .output = r->output,
-                                    .field = r->field,
-                                    .ids = r->ids,
-                                    .cancel = r->cancel,
-                                    .shard_size = r->shard_size};
-    int code = bl_export_job_set(&x->job, &x->blocks, e);
-    if (!code)
-        code = export_configuration_append(&x->job, &x->identity, e);
-    x->done = code ? NULL : calloc((size_t)x->job.parts, 1);
-    return code || x->done ? code : bl_error_memory(e);
-}
-
-static int state_folder_make(const char *dir, struct bl_error *e)
-{
-    char *folder = bl_path_join(dir, BL_WORK_FOLDER);
-    int code = folder ? bl_folders_make(folder, e) : bl_error_memory(e);
-    free(folder);
-    return code;
-}
-
 /* Opens DIR/.bload of the output. Without tasks the run locks it; tasks share it, and must have the same configuration.
- */
+ * BL_EUSAGE: another export has begun there. */
 static int export_open_state(struct exporting *x, struct bl_error *e)
 {
     const struct bl_export_request *r = x->request;
     bool again;
     int code = bl_fs_find(r->output, BL_EXPORT_FILE, &again, e);
-    if (!code && again) /* a finished export that lost files: only these are written again */
-        code = state_folder_make(r->output, e);
-    if (code)
-        return code;
+    BL_TRY(code);
+    if (again) { /* a finished export that lost files: only these are written again, which needs the folder that a new
+                    export is given */
+        char *folder = bl_path_join(r->output, BL_WORK_FOLDER);
+        code = folder ? bl_folders_make(folder, e) : bl_error_memory(e);
+        free(folder);
+        BL_TRY(code);
+    }
     if (!r->task.set)
         return bl_state_open(&x->state, r->output, x->identity.data, e);
     BL_TRY(bl_state_share(&x->state, r->output, e));
@@ -501,13 +494,12 @@ static int export_open_state(struct exporting *x, struct bl_error *e)
  * DIR/.bload. */
 static int export_write(struct exporting *x, struct bl_export_made *made, struct bl_error *e)
 {
-    int code = parts_find_done(x, &made->missing, e);
-    if (!code && made->missing)
-        code = parts_write(x, e);
-    if (!code)
-        code = parts_find_done(x, &made->missing, e);
-    if (code || x->request->task.set)
-        return code;
+    BL_TRY(parts_find_done(x, &made->missing, e));
+    if (made->missing)
+        BL_TRY(parts_write(x, e));
+    BL_TRY(parts_find_done(x, &made->missing, e));
+    if (x->request->task.set)
+        return BL_OK;
     if (made->missing)
         return bl_error_set(e, BL_EFAIL, "%" PRId64 " files of %s have gone while others were written", made->missing,
                             x->request->output);
@@ -516,25 +508,34 @@ static int export_write(struct exporting *x, struct bl_export_made *made, struct
     return bl_state_remove(&x->state, e);
 }
 
-/* Appends the names of the fields and attributes that the files do not hold. */
-static int export_list_left_out(const struct bl_export_job *job, struct bl_buffer *out, struct bl_error *e)
-{
-    int only = job->format->only ? job->format->only(job) : -1;
-    for (int a = 0; only >= 0 && a < job->arrays.count; a++) {
-        const struct bl_export_array *array = &job->arrays.array[a];
-        if (a != only && (array->field >= 0 || array->table >= BL_TABLES))
-            bl_buffer_printf(out, "%s%s", out->size ? ", " : "", array->name);
-    }
-    return bl_buffer_check(out, e);
-}
-
 int bl_export_run(const struct bl_export_request *request, struct bl_export_made *made, struct bl_error *e)
 {
     struct exporting x = {.request = request, .state = BL_STATE_NONE};
     *made = (struct bl_export_made){.existed = false};
-    int code = export_prepare(&x, e);
+    x.job = (struct bl_export_job){.format = request->format,
+                                   .compress = request->compress,
+                                   .output = request->output,
+                                   .field = request->field,
+                                   .ids = request->ids,
+                                   .cancel = request->cancel,
+                                   .shard_size = request->shard_size};
+    int code = bl_blocks_open(&x.blocks, request->dir, e);
     if (!code)
-        code = export_list_left_out(&x.job, &made->left_out, e);
+        code = bl_export_job_set(&x.job, &x.blocks, e);
+    if (!code)
+        code = export_configuration_append(&x.job, &x.identity, e);
+    x.done = code ? NULL : calloc((size_t)x.job.parts, 1);
+    if (!code && !x.done)
+        code = bl_error_memory(e);
+    /* Name the fields and attributes that the files do not hold. */
+    int only = !code && x.job.format->only ? x.job.format->only(&x.job) : -1;
+    for (int a = 0; only >= 0 && a < x.job.arrays.count; a++) {
+        const struct bl_export_array *array = &x.job.arrays.array[a];
+        if (a != only && (array->field >= 0 || array->table >= BL_TABLES))
+            bl_buffer_printf(&made->left_out, "%s%s", made->left_out.size ? ", " : "", array->name);
+    }
+    if (!code)
+        code = bl_buffer_check(&made->left_out, e);
     if (!code)
         code = export_find(&x, &made->existed, e);
     if (code || made->existed)

@@ -77,6 +77,7 @@ int bl_export_parts_run(const struct bl_export_parts *parts, struct bl_error *e)
 
 /* --- exports ------------------------------------------------------------------------------------------------------ */
 
+/* The request for an export. All of it must outlive the run. */
 struct bl_export_request {
     const char *dir, *output;
     const char *tool; /* version of bload */
@@ -92,6 +93,7 @@ struct bl_export_request {
     void *sink;
 };
 
+/* The result. It is set also after an error, as far as it is known. */
 struct bl_export_made {
     int64_t parts, blocks, bytes; /* parts and blocks of the export, and bytes of the files that exist */
     int64_t missing;              /* parts that other tasks still have to write */

@@ -1,3 +1,8 @@
+/* Reads finished exports: the summary and the verification of an export, and the summary of packed Parquet.
+ *
+ * Verification has two forms. By checksums, it reads each file once and compares it with export.json. Against the
+ * dataset, it makes every part again by the functions of the format, and compares the bytes with the file instead of
+ * writing them (job.compares), so that a format has no second description. */
 #include "export/finished.h"
 
 #include <dirent.h>
@@ -55,8 +60,9 @@ int bl_export_info_json(const struct bl_export_info *info, struct bl_buffer *out
 #define RECORD "bload.json"
 #define METADATA "metadata.json"
 
-enum { JSON_MAX = 1 << 20 };
+#define JSON_MAX ((size_t)1 << 20) /* bytes of each of the two files, which have a few lines */
 
+/* Parses the file DIR/name, which the message of an error names. The caller owns *value. */
 static int json_read(const char *dir, const char *name, json_t **value, struct bl_error *e)
 {
     struct bl_buffer text = {0};
@@ -71,21 +77,19 @@ static int json_read(const char *dir, const char *name, json_t **value, struct b
     return code;
 }
 
+/* Takes the members that a summary needs. metadata is a list of an object for each split; the first one is enough. */
 static int packed_parse(struct bl_packed_parquet *p, const json_t *record, const json_t *metadata, struct bl_error *e)
 {
     const char *dataset, *field;
-    int code = bl_jansson_get_text(record, "dataset", &dataset, e);
-    if (!code)
-        code = bl_jansson_get_text(record, "field", &field, e);
-    if (!code)
-        code = bl_jansson_get_integer(json_array_get(metadata, 0), "pack_size", 1, INT64_MAX, &p->T, e);
-    if (code)
-        return code;
+    BL_TRY(bl_jansson_get_text(record, "dataset", &dataset, e));
+    BL_TRY(bl_jansson_get_text(record, "field", &field, e));
+    BL_TRY(bl_jansson_get_integer(json_array_get(metadata, 0), "pack_size", 1, INT64_MAX, &p->T, e));
     p->dataset = strdup(dataset);
     p->field = strdup(field);
     return p->dataset && p->field ? BL_OK : bl_error_memory(e);
 }
 
+/* Counts the Parquet files of the folder, and their bytes. */
 static int packed_count_files(struct bl_packed_parquet *p, const char *dir, struct bl_error *e)
 {
     DIR *folder = opendir(dir);
@@ -153,6 +157,7 @@ int bl_packed_parquet_json(const struct bl_packed_parquet *p, struct bl_buffer *
 
 /* --- verification ------------------------------------------------------------------------------------------------- */
 
+/* The state of a verification. */
 struct verifying {
     struct bl_export_verify *request;
     struct bl_export_description there;
@@ -165,31 +170,23 @@ struct verifying {
 
 /* --- by checksums ----------------------------------------------------------------------------------------------- */
 
-/* Compares the file of a part with its size and checksum in export.json, and reports a difference as a fault. */
-static int part_check(struct verifying *v, int64_t part, struct bl_error *e)
-{
-    const struct bl_export_record *record = &v->there.record[part];
-    struct bl_error why = {0};
-    int64_t bytes = 0;
-    uint64_t checksum = 0;
-    char *path = bl_path_join(v->request->dir, v->there.name[part]);
-    if (!path)
-        return bl_error_memory(e);
-    if (bl_checksum_file(path, &bytes, &checksum, &why))
-        v->request->fault(v->request->sink, v->there.name[part], why.text);
-    else if (bytes != bl_export_file_bytes(record) || checksum != bl_export_file_checksum(record))
-        v->request->fault(v->request->sink, v->there.name[part], "wrong checksum: the file is damaged");
-    free(path);
-    return BL_OK;
-}
-
-/* Checks the files of all parts, one after the other. */
+/* Compares the files of all parts with their sizes and checksums in export.json, one after the other. */
 static int parts_check(struct verifying *v, struct bl_error *e)
 {
     int code = BL_OK;
     bl_progress_start(&v->progress, "verify", "files", NULL, v->there.parts);
     for (int64_t part = 0; part < v->there.parts && !code; part++) {
-        code = bl_cancelled(v->request->cancel) ? BL_ECANCEL : part_check(v, part, e);
+        const struct bl_export_record *record = &v->there.record[part];
+        struct bl_error why = {0};
+        int64_t bytes = 0;
+        uint64_t checksum = 0;
+        char *path = bl_path_join(v->request->dir, v->there.name[part]);
+        code = bl_cancelled(v->request->cancel) ? BL_ECANCEL : path ? BL_OK : bl_error_memory(e);
+        if (!code && bl_checksum_file(path, &bytes, &checksum, &why))
+            v->request->fault(v->request->sink, v->there.name[part], why.text);
+        else if (!code && (bytes != bl_export_file_bytes(record) || checksum != bl_export_file_checksum(record)))
+            v->request->fault(v->request->sink, v->there.name[part], "wrong checksum: the file is damaged");
+        free(path);
         v->progress.done++;
         v->progress.bytes += bl_export_file_bytes(&v->there.record[part]);
         v->request->tick(v->request->sink, &v->progress);
@@ -199,6 +196,7 @@ static int parts_check(struct verifying *v, struct bl_error *e)
 
 /* --- against the dataset ---------------------------------------------------------------------------------------- */
 
+/* Opens the file of a part for comparison. A file that cannot be read is a fault: BL_EDATA. */
 static int part_open_compared(void *context, int64_t number, struct bl_export_part *part, struct bl_error *e)
 {
     const struct verifying *v = context;
@@ -210,7 +208,9 @@ static int part_open_compared(void *context, int64_t number, struct bl_export_pa
     return code;
 }
 
-/* Turns an error in a part into a fault, so that the verification continues with the other parts. */
+/* Turns an error in a part into a fault, so that the verification continues with the other parts. Errors other than
+ * BL_EDATA end it: the system failed, or the dataset cannot be read. This runs on the thread of a worker, and each part
+ * has its own place in v->fault. */
 static int part_close_compared(void *context, int64_t number, struct bl_export_part *part, int code, struct bl_error *e)
 {
     struct verifying *v = context;
@@ -226,6 +226,7 @@ static int part_close_compared(void *context, int64_t number, struct bl_export_p
     return v->fault[number] ? BL_OK : bl_error_memory(e);
 }
 
+/* Adds the blocks to the progress, and shows it. */
 static void compared_tick(void *context, int64_t blocks)
 {
     struct verifying *v = context;
@@ -234,55 +235,33 @@ static void compared_tick(void *context, int64_t blocks)
     v->request->tick(v->request->sink, &v->progress);
 }
 
-/* Sets the job to the format and the options that export.json records. */
-static int job_restore(struct verifying *v, struct bl_error *e)
+/* Opens the dataset and sets the job as the export had it. BL_EUSAGE: the export was made from another dataset. */
+static int job_open(struct verifying *v, struct bl_error *e)
 {
+    const char *source = v->configuration.source;
     const struct bl_export_configuration *c = &v->configuration;
     int code = bl_export_configuration_parse(&v->configuration, v->there.configuration, e);
     if (code) {
         bl_error_prefix(e, BL_EXPORT_FILE);
         return code;
     }
-    v->job.format = c->format;
-    v->job.compress = c->compress;
-    v->job.shard_size = c->shard_size;
-    v->job.output = v->request->dir;
-    v->job.field = *c->field ? c->field : NULL;
-    v->job.ids = c->ids;
-    v->job.compares = true;
-    v->job.cancel = v->request->cancel;
-    return BL_OK;
-}
-
-static int job_open(struct verifying *v, struct bl_error *e)
-{
-    const char *source = v->configuration.source;
-    int code = job_restore(v, e);
-    if (!code)
-        code = bl_blocks_open(&v->blocks, v->request->against, e);
-    if (code)
-        return code;
+    v->job = (struct bl_export_job){.format = c->format,
+                                    .compress = c->compress,
+                                    .shard_size = c->shard_size,
+                                    .output = v->request->dir,
+                                    .field = *c->field ? c->field : NULL,
+                                    .ids = c->ids,
+                                    .compares = true,
+                                    .cancel = v->request->cancel};
+    BL_TRY(bl_blocks_open(&v->blocks, v->request->against, e));
     if (strcmp(source, bl_blocks_manifest(&v->blocks)->digest) != 0)
         return bl_error_set(e, BL_EUSAGE,
                             "%s was not made of %s as it is now: the digest of its manifest is %s, not %s",
                             v->request->dir, v->request->against, bl_blocks_manifest(&v->blocks)->digest, source);
-    code = bl_export_job_set(&v->job, &v->blocks, e);
-    if (!code && v->there.parts != v->job.parts)
-        code = bl_error_set(e, BL_EDATA, BL_EXPORT_FILE ": it lists %" PRId64 " files, not %" PRId64, v->there.parts,
+    BL_TRY(bl_export_job_set(&v->job, &v->blocks, e));
+    if (v->there.parts != v->job.parts)
+        return bl_error_set(e, BL_EDATA, BL_EXPORT_FILE ": it lists %" PRId64 " files, not %" PRId64, v->there.parts,
                             v->job.parts);
-    return code;
-}
-
-/* Compares the files beside the parts. */
-static int files_compare(struct verifying *v, struct bl_error *e)
-{
-    for (int64_t part = 0; part < v->job.parts; part++)
-        v->job.record[part] = v->there.record[part];
-    int code = v->job.format->finish ? v->job.format->finish(&v->job, e) : BL_OK;
-    if (code != BL_EDATA)
-        return code;
-    v->request->fault(v->request->sink, v->request->dir, e->text);
-    bl_error_clear(e);
     return BL_OK;
 }
 
@@ -308,7 +287,16 @@ static int parts_compare(struct verifying *v, struct bl_error *e)
         if (v->fault[part])
             v->request->fault(v->request->sink, v->there.name[part], v->fault[part]);
     }
-    return code ? code : files_compare(v, e);
+    BL_TRY(code);
+    /* The files beside the parts. The records are those of export.json, with which the parts have been compared. */
+    for (int64_t part = 0; part < v->job.parts; part++)
+        v->job.record[part] = v->there.record[part];
+    code = v->job.format->finish ? v->job.format->finish(&v->job, e) : BL_OK;
+    if (code != BL_EDATA)
+        return code;
+    v->request->fault(v->request->sink, v->request->dir, e->text);
+    bl_error_clear(e);
+    return BL_OK;
 }
 
 int bl_export_verify_run(struct bl_export_verify *request, struct bl_error *e)

@@ -1,6 +1,10 @@
-/* MDS version 2, of MosaicML Streaming: u32 N | u32 offset[N + 1] | configuration | N samples. A sample is its columns
- * one after the other, in the order of their names; all have a fixed size, so that no sizes are stored, and stock
- * collation works. index.json lists the shards (streaming/base/format/mds/writer.py). */
+/* MDS version 2, of MosaicML Streaming (streaming/base/format/mds/writer.py). A shard, with little-endian numbers:
+ *
+ *     u32 N | u32 offset[N + 1] | configuration, as JSON | N samples
+ *
+ * A sample is the columns of a block one after the other, in the order of their names; all have a fixed size, so that
+ * no sizes are stored, and stock collation works. Offsets count from the beginning of the file, and the last is its
+ * end. index.json lists the shards with their sizes and hashes. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,25 +12,20 @@
 #include "export/export.h"
 #include "store/plan_info.h"
 
-#define HASH "xxh3_64"
+#define HASH "xxh3_64" /* Streaming's name of XXH3 with 64 bits */
 
-/* numpy's name for the type of a column. */
-static const char *dtype_name(enum bl_dtype dtype)
+/* Returns the encoding of a column: "ndarray:uint8:94,224,224,3", or "int32" for a number. NULL: out of memory. */
+static json_t *encoding_of(const struct bl_export_array *array)
 {
+    /* The names of numpy. BF16 and BOOL are stored by their bytes. */
     static const char *const names[] = {
         [BL_U8] = "uint8",    [BL_I8] = "int8",     [BL_BOOL] = "uint8", [BL_I16] = "int16",  [BL_U16] = "uint16",
         [BL_F16] = "float16", [BL_BF16] = "uint16", [BL_I32] = "int32",  [BL_U32] = "uint32", [BL_F32] = "float32",
         [BL_I64] = "int64",   [BL_U64] = "uint64",  [BL_F64] = "float64"};
-    return names[dtype];
-}
-
-/* "ndarray:uint8:94,224,224,3", or "int32" for a number. NULL: out of memory. */
-static json_t *encoding_of(const struct bl_export_array *array)
-{
     struct bl_buffer text = {0};
     if (array->rank)
         bl_buffer_text(&text, "ndarray:");
-    bl_buffer_text(&text, dtype_name(array->dtype));
+    bl_buffer_text(&text, names[array->dtype]);
     for (int i = 0; i < array->rank; i++)
         bl_buffer_printf(&text, "%c%" PRId64, i ? ',' : ':', array->shape[i]);
     json_t *value = text.failed ? NULL : json_string(text.data);
@@ -34,7 +33,8 @@ static json_t *encoding_of(const struct bl_export_array *array)
     return value;
 }
 
-/* What the configuration in a shard and its entry in index.json have in common. NULL: out of memory. */
+/* Returns the members that the configuration in a shard and its entry in index.json have in common. NULL: out of
+ * memory. */
 static json_t *configuration(const struct bl_export_job *job)
 {
     json_t *names = json_array(), *encodings = json_array(), *sizes = json_array(), *hashes = json_array();
@@ -59,11 +59,13 @@ static json_t *configuration(const struct bl_export_job *job)
     return object;
 }
 
+/* Appends the configuration as it stands in a shard. */
 static int configuration_append(const struct bl_export_job *job, struct bl_buffer *out, struct bl_error *e)
 {
     return bl_jansson_append_compact(configuration(job), out, e);
 }
 
+/* Returns the bytes of a shard of so many blocks. Out of memory makes it too small; then mds_begin fails as well. */
 static int64_t mds_bytes(const struct bl_export_job *job, int64_t blocks)
 {
     struct bl_buffer text = {0};
@@ -73,11 +75,13 @@ static int64_t mds_bytes(const struct bl_export_job *job, int64_t blocks)
     return 4 + 4 * (blocks + 1) + size + blocks * (int64_t)job->arrays.bytes;
 }
 
+/* Formats "shard.00003.mds", or "shard.00003.mds.zstd" for a compressed file; index.json has both names. */
 static void mds_name_part(const struct bl_export_job *job, int64_t part, char out[BL_EXPORT_NAME_MAX])
 {
     snprintf(out, BL_EXPORT_NAME_MAX, "shard.%05" PRId64 ".mds%s", part, job->compress.on ? ".zstd" : "");
 }
 
+/* Puts the head of the shard: the number of samples, their offsets, and the configuration. */
 static int mds_begin(const struct bl_export_job *job, int64_t blocks, struct bl_export_part *part, struct bl_error *e)
 {
     struct bl_buffer text = {0};
@@ -95,6 +99,7 @@ static int mds_begin(const struct bl_export_job *job, int64_t blocks, struct bl_
     return code;
 }
 
+/* Puts a sample. */
 static int mds_block(const struct bl_export_job *job, int64_t b, const struct bl_export_block *block,
                      struct bl_export_part *part, struct bl_error *e)
 {
@@ -105,7 +110,7 @@ static int mds_block(const struct bl_export_job *job, int64_t b, const struct bl
     return code;
 }
 
-/* A file and its hash. NULL: out of memory. */
+/* Returns the object of a file, with its size and hash. NULL: out of memory. */
 static json_t *file_entry(const char *name, int64_t bytes, uint64_t checksum)
 {
     char digest[BL_DIGEST_SIZE];
@@ -118,6 +123,8 @@ static json_t *file_entry(const char *name, int64_t bytes, uint64_t checksum)
     return file;
 }
 
+/* Returns the entry of a shard in index.json. The reader checks the raw data and, if there is one, the compressed file.
+ * NULL: out of memory. */
 static json_t *shard_entry(const struct bl_export_job *job, int64_t part)
 {
     const struct bl_export_record *record = &job->record[part];
@@ -132,6 +139,7 @@ static json_t *shard_entry(const struct bl_export_job *job, int64_t part)
     return entry;
 }
 
+/* Writes index.json. */
 static int mds_finish(const struct bl_export_job *job, struct bl_error *e)
 {
     struct bl_buffer text = {0};

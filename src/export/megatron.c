@@ -10,9 +10,10 @@
 
 #include "export/export.h"
 
-#define CHUNK 4096 /* entries of a table that are put at a time */
+#define CHUNK 4096 /* entries of a table that are put at a time: a call for each would take longer than the hash */
 
-/* Returns Megatron's number for a type of tokens; 0: Megatron lacks the type. U32 is stored as I32. */
+/* Returns Megatron's number for a type of tokens (DType of indexed_dataset.py); 0: Megatron does not have the type. U32
+ * is stored as I32, since token ids are far below 2^31. */
 static uint8_t type_code(enum bl_dtype dtype)
 {
     static const uint8_t codes[] = {
@@ -20,19 +21,15 @@ static uint8_t type_code(enum bl_dtype dtype)
     return codes[dtype];
 }
 
-static bool array_has_tokens(const struct bl_export_array *array)
-{
-    return array->field >= 0 && array->rank == 1 && type_code(array->dtype);
-}
-
-/* Returns the index of the array of tokens, which --field names or which is the only one that fits; -1: no array fits,
- * or several do. */
+/* Returns the index of the array of tokens: the array that --field names, or the only one that fits. Returns -1 if no
+ * array fits, or several do: then the export is refused (megatron_check). */
 static int tokens_array(const struct bl_export_job *job)
 {
     int found = -1, count = 0;
     for (int a = 0; a < job->arrays.count; a++) {
         const struct bl_export_array *array = &job->arrays.array[a];
-        if (!array_has_tokens(array) || (job->field && strcmp(job->field, array->name) != 0))
+        bool has_tokens = array->field >= 0 && array->rank == 1 && type_code(array->dtype);
+        if (!has_tokens || (job->field && strcmp(job->field, array->name) != 0))
             continue;
         found = a;
         count++;
@@ -49,6 +46,7 @@ static int array_find(const struct bl_export_job *job, int table)
     return a;
 }
 
+/* Checks that one field has tokens, and that no step would be learned twice. */
 static int megatron_check(const struct bl_export_job *job, struct bl_error *e)
 {
     if (job->arrays.overlap)
@@ -71,6 +69,7 @@ static int64_t megatron_bytes(const struct bl_export_job *job, int64_t blocks)
     return blocks * (int64_t)job->arrays.array[tokens_array(job)].bytes;
 }
 
+/* Formats "tokens.bin", or "tokens-00003.bin" if there are several parts. */
 static void part_name(const struct bl_export_job *job, int64_t part, const char *suffix, char out[BL_EXPORT_NAME_MAX])
 {
     const char *name = job->arrays.array[tokens_array(job)].name;
@@ -80,11 +79,14 @@ static void part_name(const struct bl_export_job *job, int64_t part, const char 
         snprintf(out, BL_EXPORT_NAME_MAX, "%s-%05" PRId64 ".%s", name, part, suffix);
 }
 
+/* The name of the file of tokens; the index has the same one with another suffix. */
 static void megatron_name_part(const struct bl_export_job *job, int64_t part, char out[BL_EXPORT_NAME_MAX])
 {
     part_name(job, part, "bin", out);
 }
 
+/* Puts the tokens of the sequences of a block, without padding. A piece of length 0 is an unused place of the tables.
+ */
 static int megatron_block(const struct bl_export_job *job, int64_t b, const struct bl_export_block *block,
                           struct bl_export_part *part, struct bl_error *e)
 {
@@ -131,13 +133,17 @@ static int index_put(struct table *table, int64_t value, struct bl_error *e)
     return table->count == CHUNK ? table_flush(table, e) : BL_OK;
 }
 
+/* The tables of an index, in their order in the file. */
 enum index_table { LENGTHS, OFFSETS, DOCUMENTS, COUNTS };
 
+/* What an index counts: sequences, documents, and bytes of tokens. */
 struct counts {
     int64_t sequences, documents, bytes;
 };
 
-/* Puts one table of the index for the sequences of a part, and counts them. which: the table; COUNTS: only count. */
+/* Puts one table of the index for the sequences of a part, and counts them. which: the table; COUNTS: only count, since
+ * the header has the counts and comes before the tables. A block without a sequence, which is all padding, is no
+ * document. */
 static int part_walk(const struct bl_export_job *job, int64_t part, enum index_table which, struct table *table,
                      struct counts *counts, struct bl_error *e)
 {
@@ -166,6 +172,8 @@ static int part_walk(const struct bl_export_job *job, int64_t part, enum index_t
     return code;
 }
 
+/* Puts one table of the index. Documents begin with a 0: entry i is the first sequence of document i, and the last
+ * entry is the number of sequences. */
 static int index_write_table(const struct bl_export_job *job, int64_t part, enum index_table which,
                              struct bl_export_part *file, struct bl_error *e)
 {
@@ -176,6 +184,7 @@ static int index_write_table(const struct bl_export_job *job, int64_t part, enum
     return table_flush(&table, e);
 }
 
+/* Puts the bytes before the tables. */
 static int header_write(const struct bl_export_job *job, const struct counts *counts, struct bl_export_part *file,
                         struct bl_error *e)
 {
@@ -188,6 +197,8 @@ static int header_write(const struct bl_export_job *job, const struct counts *co
     return bl_export_part_put(file, &entries, sizeof entries, e);
 }
 
+/* Writes TOKENS.idx of a part, or compares it. The tables are made in a pass each over the tables of the blocks, so
+ * that an index of any size needs no memory. */
 static int index_write(const struct bl_export_job *job, int64_t part, struct bl_error *e)
 {
     struct bl_export_part file = BL_EXPORT_PART_NONE;
@@ -210,6 +221,7 @@ static int index_write(const struct bl_export_job *job, int64_t part, struct bl_
     return code;
 }
 
+/* Writes the index of each part, or compares it. */
 static int megatron_finish(const struct bl_export_job *job, struct bl_error *e)
 {
     int code = BL_OK;

@@ -1,3 +1,5 @@
+/* The pieces of an export, and the files that hold them. A file of a format goes through bl_export_part_put in pieces,
+ * which writes it, compresses and writes it, or compares it with an existing file; formats do not know which. */
 #include "export/part.h"
 
 #include <inttypes.h>
@@ -15,7 +17,7 @@
 
 #define BL_EXPORT_IDS_NAME "ids"
 
-/* NULL: out of memory. */
+/* Returns the id as a JSON string. NULL: out of memory. */
 static json_t *id_value(const char *id)
 {
     size_t size = strlen(id);
@@ -112,6 +114,7 @@ static int export_ids_read(struct bl_blocks *blocks, const struct bl_block *tabl
 
 /* --- arrays ------------------------------------------------------------------------------------------------------- */
 
+/* For qsort: by name. */
 static int array_compare(const void *a, const void *b)
 {
     return strcmp(((const struct bl_export_array *)a)->name, ((const struct bl_export_array *)b)->name);
@@ -128,42 +131,7 @@ static void arrays_add(struct bl_export_arrays *arrays, const struct bl_export_a
     arrays->bytes += added->bytes;
 }
 
-static void arrays_add_field(struct bl_export_arrays *arrays, int f)
-{
-    const struct bl_field *field = &arrays->format.fields.field[f];
-    struct bl_export_array array = {.name = field->name,
-                                    .dtype = field->dtype,
-                                    .rank = field->rank + 1,
-                                    .shape = {arrays->format.T},
-                                    .field = f,
-                                    .table = -1};
-    memcpy(array.shape + 1, field->shape, (size_t)field->rank * sizeof *field->shape);
-    arrays_add(arrays, &array);
-}
-
-static void arrays_add_table(struct bl_export_arrays *arrays, int table)
-{
-    const struct bl_format *format = &arrays->format;
-    struct bl_export_array array = {.name = bl_format_table_name(format, table),
-                                    .dtype = bl_format_table_dtype(format, table),
-                                    .rank = table != BL_TABLE_NUM_SEQUENCES,
-                                    .shape = {bl_format_table_width(format, table)},
-                                    .field = -1,
-                                    .table = table};
-    arrays_add(arrays, &array);
-}
-
-static void arrays_add_repeated(struct bl_export_arrays *arrays)
-{
-    arrays_add(arrays, &(struct bl_export_array){.name = BL_REPEATED_NAME,
-                                                 .dtype = BL_I32,
-                                                 .rank = 1,
-                                                 .shape = {arrays->format.S},
-                                                 .field = -1,
-                                                 .table = -1,
-                                                 .is_repeated = true});
-}
-
+/* Adds the array of ids. BL_EUSAGE: another array has its name. */
 static int arrays_add_ids(struct bl_export_arrays *arrays, size_t bytes, struct bl_error *e)
 {
     for (int a = 0; a < arrays->count; a++) {
@@ -186,28 +154,53 @@ int bl_export_arrays_set(struct bl_export_arrays *arrays, const struct bl_blocks
 {
     *arrays = (struct bl_export_arrays){.format = *bl_blocks_format(blocks),
                                         .overlap = bl_blocks_manifest(blocks)->plan_info.overlap};
-    for (int f = 0; f < arrays->format.fields.count; f++)
-        arrays_add_field(arrays, f);
+    for (int f = 0; f < arrays->format.fields.count; f++) {
+        const struct bl_field *field = &arrays->format.fields.field[f];
+        struct bl_export_array array = {.name = field->name,
+                                        .dtype = field->dtype,
+                                        .rank = field->rank + 1,
+                                        .shape = {arrays->format.T},
+                                        .field = f,
+                                        .table = -1};
+        memcpy(array.shape + 1, field->shape, (size_t)field->rank * sizeof *field->shape);
+        arrays_add(arrays, &array);
+    }
     for (int t = 0; t < BL_TABLES + arrays->format.attributes; t++) {
-        if (bl_format_has_table(&arrays->format, t))
-            arrays_add_table(arrays, t);
+        const struct bl_format *format = &arrays->format;
+        if (!bl_format_has_table(format, t))
+            continue;
+        struct bl_export_array array = {.name = bl_format_table_name(format, t),
+                                        .dtype = bl_format_table_dtype(format, t),
+                                        .rank = t != BL_TABLE_NUM_SEQUENCES,
+                                        .shape = {bl_format_table_width(format, t)},
+                                        .field = -1,
+                                        .table = t};
+        arrays_add(arrays, &array);
     }
     if (arrays->overlap)
-        arrays_add_repeated(arrays);
+        arrays_add(arrays, &(struct bl_export_array){.name = BL_REPEATED_NAME,
+                                                     .dtype = BL_I32,
+                                                     .rank = 1,
+                                                     .shape = {arrays->format.S},
+                                                     .field = -1,
+                                                     .table = -1,
+                                                     .is_repeated = true});
     int code = ids_bytes ? arrays_add_ids(arrays, ids_bytes, e) : BL_OK;
     qsort(arrays->array, (size_t)arrays->count, sizeof *arrays->array, array_compare);
     return code;
 }
 
+#define ALIGNMENT ((size_t)64) /* bytes: arrays of a block begin at cache lines */
+
 int bl_export_block_make(struct bl_export_block *block, const struct bl_export_arrays *arrays, struct bl_error *e)
 {
-    *block = (struct bl_export_block){.memory = malloc(arrays->bytes + (size_t)arrays->count * 64)};
+    *block = (struct bl_export_block){.memory = malloc(arrays->bytes + (size_t)arrays->count * ALIGNMENT)};
     if (!block->memory)
         return bl_error_memory(e);
     uint8_t *at = block->memory;
     for (int a = 0; a < arrays->count; a++) {
         block->data[a] = at;
-        at += (arrays->array[a].bytes + 63) / 64 * 64;
+        at += (arrays->array[a].bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     }
     return BL_OK;
 }
@@ -259,19 +252,13 @@ struct zstd {
     uint8_t out[OUT_SIZE];
 };
 
+/* Turns an error code of zstd into BL_EFAIL with its text. */
 static int zstd_check(size_t result, struct bl_error *e)
 {
     return ZSTD_isError(result) ? bl_error_set(e, BL_EFAIL, "zstd: %s", ZSTD_getErrorName(result)) : BL_OK;
 }
 
-static void zstd_close(struct zstd *zstd)
-{
-    if (!zstd)
-        return;
-    ZSTD_freeCCtx(zstd->context);
-    free(zstd);
-}
-
+/* Makes a compressor for a file of so many bytes. *out is to be freed also after an error. */
 static int zstd_open(struct zstd **out, int level, int64_t bytes, struct bl_error *e)
 {
     struct zstd *zstd = malloc(sizeof *zstd);
@@ -286,7 +273,9 @@ static int zstd_open(struct zstd **out, int level, int64_t bytes, struct bl_erro
     return zstd_check(ZSTD_CCtx_setPledgedSrcSize(zstd->context, (unsigned long long)bytes), e);
 }
 
-/* Compresses data, and writes the output of the compressor. end: these are the last bytes of the file. */
+/* Compresses data, and writes the output of the compressor as it comes. end: these are the last bytes of the file, so
+ * that the compressor must give out all that it holds. The size and the checksum of the compressed file grow with each
+ * write. */
 static int part_put_compressed(struct bl_export_part *part, const void *data, size_t size, bool end, struct bl_error *e)
 {
     struct zstd *zstd = part->zstd;
@@ -306,6 +295,7 @@ static int part_put_compressed(struct bl_export_part *part, const void *data, si
     return BL_OK;
 }
 
+/* Starts a part that is neither written nor compared yet. */
 static void part_begin(struct bl_export_part *part)
 {
     *part = (struct bl_export_part)BL_EXPORT_PART_NONE;
@@ -332,6 +322,7 @@ int bl_export_part_compare(struct bl_export_part *part, const char *path, struct
     return part->path ? bl_instream_open(&part->in, part->path, 0, NULL, e) : bl_error_memory(e);
 }
 
+/* Compares the next bytes of the file. part->record.bytes says how far the comparison came. */
 static int part_compare(struct bl_export_part *part, const uint8_t *data, size_t size, struct bl_error *e)
 {
     uint8_t there[8192];
@@ -359,17 +350,15 @@ int bl_export_part_put(struct bl_export_part *part, const void *data, size_t siz
     return part->zstd ? part_put_compressed(part, data, size, false, e) : bl_output_write(&part->out, data, size, e);
 }
 
-static int part_end_comparing(struct bl_export_part *part, struct bl_error *e)
+/* A part that is compared must end where the export ends, and a compressed one gets the rest of its frame. The part is
+ * closed, also after an error. */
+int bl_export_part_commit(struct bl_export_part *part, struct bl_error *e)
 {
     uint8_t more;
     size_t got = 0;
-    int code = bl_instream_read(part->in, &more, 1, &got, e);
-    return !code && got ? bl_error_set(e, BL_EDATA, "it goes on after its end") : code;
-}
-
-int bl_export_part_commit(struct bl_export_part *part, struct bl_error *e)
-{
-    int code = part->in ? part_end_comparing(part, e) : BL_OK;
+    int code = part->in ? bl_instream_read(part->in, &more, 1, &got, e) : BL_OK;
+    if (!code && got)
+        code = bl_error_set(e, BL_EDATA, "it goes on after its end");
     if (!code && part->zstd)
         code = part_put_compressed(part, NULL, 0, true, e);
     if (!code && !part->in)
@@ -382,7 +371,9 @@ int bl_export_part_commit(struct bl_export_part *part, struct bl_error *e)
 
 void bl_export_part_abort(struct bl_export_part *part)
 {
-    zstd_close(part->zstd);
+    if (part->zstd)
+        ZSTD_freeCCtx(part->zstd->context);
+    free(part->zstd);
     part->zstd = NULL;
     if (part->in)
         bl_instream_close(part->in);
@@ -408,6 +399,7 @@ bool bl_export_record_parse(struct bl_export_record *record, const char *text)
 
 /* --- files beside the parts --------------------------------------------------------------------------------------- */
 
+/* Compares a file with the text that would be written. Every error is a fault of the export: BL_EDATA. */
 static int job_compare_file(const char *path, const struct bl_buffer *text, struct bl_error *e)
 {
     struct bl_buffer there = {0};
@@ -422,6 +414,7 @@ static int job_compare_file(const char *path, const struct bl_buffer *text, stru
     return code ? BL_EDATA : BL_OK;
 }
 
+/* The text is freed in any case. An error of the comparison is BL_EDATA, with the name of the file before it. */
 int bl_export_write_file(const struct bl_export_job *job, const char *name, struct bl_buffer *text, struct bl_error *e)
 {
     int code = bl_buffer_check(text, e);
@@ -465,6 +458,7 @@ uint64_t bl_export_file_checksum(const struct bl_export_record *record)
     return record->zip_bytes ? record->zip_checksum : record->checksum;
 }
 
+/* Returns the 16 hexadecimal digits of a checksum. NULL: out of memory. */
 static json_t *checksum_text(uint64_t checksum)
 {
     char digest[BL_DIGEST_SIZE];
@@ -472,7 +466,7 @@ static json_t *checksum_text(uint64_t checksum)
     return json_string(digest);
 }
 
-/* NULL: out of memory. */
+/* Returns the object of a part in export.json. NULL: out of memory. */
 static json_t *part_entry(const struct bl_export_job *job, int64_t part)
 {
     const struct bl_export_record *record = &job->record[part];
@@ -511,6 +505,8 @@ int bl_export_description_write(const struct bl_export_job *job, const char *con
     return code;
 }
 
+/* Reads the object of a part. Its name must be that of a file in the directory itself, and of a size that formats use.
+ */
 static int part_read(struct bl_export_description *d, int64_t part, const json_t *entry, struct bl_error *e)
 {
     struct bl_export_record *record = &d->record[part];
@@ -530,7 +526,7 @@ static int part_read(struct bl_export_description *d, int64_t part, const json_t
     return bl_jansson_get_checksum(entry, "compressed_checksum", &record->zip_checksum, e);
 }
 
-/* Reads what is not about a file. */
+/* Reads the members that are not about a file. */
 static int description_read_words(struct bl_export_description *d, const json_t *object, struct bl_error *e)
 {
     const json_t *configuration = json_object_get(object, "configuration"),
@@ -538,19 +534,15 @@ static int description_read_words(struct bl_export_description *d, const json_t 
     const char *tool;
     if (!json_is_string(configuration) || !json_is_string(dataset))
         return bl_error_set(e, BL_EDATA, "it has no configuration, or no dataset");
-    int code = bl_jansson_unescaped(configuration, &d->configuration, e);
-    if (!code)
-        code = bl_jansson_unescaped(dataset, &d->dataset, e);
-    if (!code)
-        code = bl_jansson_get_integer(object, "blocks", 1, INT64_MAX, &d->blocks, e);
-    if (!code)
-        code = bl_jansson_get_text(object, "bload", &tool, e);
-    if (code)
-        return code;
+    BL_TRY(bl_jansson_unescaped(configuration, &d->configuration, e));
+    BL_TRY(bl_jansson_unescaped(dataset, &d->dataset, e));
+    BL_TRY(bl_jansson_get_integer(object, "blocks", 1, INT64_MAX, &d->blocks, e));
+    BL_TRY(bl_jansson_get_text(object, "bload", &tool, e));
     d->tool = strdup(tool);
     return d->tool ? BL_OK : bl_error_memory(e);
 }
 
+/* Reads the list of the files, and sums their bytes. */
 static int description_read_parts(struct bl_export_description *d, const json_t *files, struct bl_error *e)
 {
     int code = BL_OK;

@@ -64,6 +64,8 @@ struct bl_export_block {
     struct bl_buffer text;
 };
 
+/* Makes the memory of a block, in which each array begins at a cache line. The caller frees it with
+ * bl_export_block_free. BL_EFAIL: out of memory. */
 int bl_export_block_make(struct bl_export_block *block, const struct bl_export_arrays *arrays, struct bl_error *e);
 void bl_export_block_free(struct bl_export_block *block);
 

@@ -1,3 +1,8 @@
+/* WebDataset and Energon: tar files whose members are NPY files, and the files that Energon reads beside them.
+ *
+ * A block is a sample, and an array of it a member. With the arrays tokens and sequence_ids, block 12 has the members
+ * 00000012.sequence_ids.npy and 00000012.tokens.npy. All samples have the same size, which makes the offsets of
+ * Energon's index multiples of it. */
 #include "export/webdataset.h"
 
 #include <inttypes.h>
@@ -17,8 +22,9 @@
 /* Fields of the header, by offset. */
 enum { NAME = 0, MODE = 100, UID = 108, GID = 116, SIZE = 124, MTIME = 136, SUM = 148, TYPE = 156, MAGIC = 257 };
 
-/* Formats the header of a regular file that anybody may read. Nothing else in it depends on time or user. name: shorter
- * than BL_TAR_NAME_MAX. */
+/* Formats the header of a regular file that anybody may read. Nothing else in it depends on time or user, so that the
+ * same export has the same bytes. Numbers are octal digits. The sum is that of all bytes of the header, with spaces in
+ * the place of the sum itself. name: shorter than BL_TAR_NAME_MAX. */
 static void tar_header(char out[BL_TAR_UNIT], const char *name, int64_t bytes)
 {
     unsigned sum = 0;
@@ -43,21 +49,16 @@ static size_t tar_padding(int64_t bytes)
     return (size_t)((BL_TAR_UNIT - bytes % BL_TAR_UNIT) % BL_TAR_UNIT);
 }
 
-static const char *dtype_descr(enum bl_dtype dtype)
+size_t bl_npy_header(char out[BL_NPY_HEADER_MAX], const struct bl_export_array *array)
 {
+    /* The descr of NPY. BF16, which numpy does not have, is stored as U16. */
     static const char *const names[] = {
         [BL_U8] = "|u1",  [BL_I8] = "|i1",   [BL_BOOL] = "|b1", [BL_I16] = "<i2", [BL_U16] = "<u2",
         [BL_F16] = "<f2", [BL_BF16] = "<u2", [BL_I32] = "<i4",  [BL_U32] = "<u4", [BL_F32] = "<f4",
         [BL_I64] = "<i8", [BL_U64] = "<u8",  [BL_F64] = "<f8"};
-    return names[dtype];
-}
-
-size_t bl_npy_header(char out[BL_NPY_HEADER_MAX], const struct bl_export_array *array)
-{
     enum { BEGIN = BL_NPY_MAGIC_SIZE + 4 };
     size_t at = BEGIN, left = BL_NPY_HEADER_MAX - BEGIN;
-    at += (size_t)snprintf(out + at, left, "{'descr': '%s', 'fortran_order': False, 'shape': (",
-                           dtype_descr(array->dtype));
+    at += (size_t)snprintf(out + at, left, "{'descr': '%s', 'fortran_order': False, 'shape': (", names[array->dtype]);
     for (int i = 0; i < array->rank; i++)
         at += (size_t)snprintf(out + at, BL_NPY_HEADER_MAX - at, "%s%" PRId64 "%s", i ? " " : "", array->shape[i],
                                i + 1 < array->rank || array->rank == 1 ? "," : "");
@@ -76,6 +77,8 @@ size_t bl_npy_header(char out[BL_NPY_HEADER_MAX], const struct bl_export_array *
 #define SHARD_NAME "blocks-%06" PRId64 ".tar"
 #define KEY "%08" PRId64
 
+/* Formats the name of the file of an array: "00000012.video.npy". What is before the first dot is the key of the
+ * sample. */
 static void member_name(const struct bl_export_array *array, int64_t b, char out[BL_TAR_NAME_MAX])
 {
     snprintf(out, BL_TAR_NAME_MAX, KEY ".%s.%s", b, array->name, array->is_ids ? "json" : "npy");
@@ -100,6 +103,7 @@ static int64_t sample_bytes(const struct bl_export_arrays *arrays)
     return bytes;
 }
 
+/* Checks that names and sizes fit a tar file. A dot in the name of an array would belong to its extension. */
 static int webdataset_check(const struct bl_export_job *job, struct bl_error *e)
 {
     const struct bl_export_arrays *arrays = &job->arrays;
@@ -119,17 +123,20 @@ static int webdataset_check(const struct bl_export_job *job, struct bl_error *e)
     return BL_OK;
 }
 
+/* All samples have the same size; two empty headers end the file. */
 static int64_t webdataset_bytes(const struct bl_export_job *job, int64_t blocks)
 {
     return blocks * sample_bytes(&job->arrays) + 2 * BL_TAR_UNIT;
 }
 
+/* Formats "blocks-000003.tar". */
 static void webdataset_name_part(const struct bl_export_job *job, int64_t part, char out[BL_EXPORT_NAME_MAX])
 {
     (void)job;
     snprintf(out, BL_EXPORT_NAME_MAX, SHARD_NAME, part);
 }
 
+/* Puts the members of a sample: a tar header, the NPY header, the data, and zeros up to the next unit. */
 static int webdataset_block(const struct bl_export_job *job, int64_t b, const struct bl_export_block *block,
                             struct bl_export_part *part, struct bl_error *e)
 {
@@ -177,6 +184,7 @@ static int energon_write_offsets(const struct bl_export_job *job, int64_t part, 
     return bl_export_write_file(job, name, &offsets, e);
 }
 
+/* Writes the number of samples of each shard. */
 static int energon_write_info(const struct bl_export_job *job, struct bl_error *e)
 {
     struct bl_buffer text = {0};
@@ -188,6 +196,7 @@ static int energon_write_info(const struct bl_export_job *job, struct bl_error *
     return bl_export_write_file(job, ".nv-meta/.info.json", &text, e);
 }
 
+/* Writes which shards are for training: all. */
 static int energon_write_split(const struct bl_export_job *job, struct bl_error *e)
 {
     struct bl_buffer text = {0};
@@ -198,13 +207,7 @@ static int energon_write_split(const struct bl_export_job *job, struct bl_error 
     return bl_export_write_file(job, ".nv-meta/split.yaml", &text, e);
 }
 
-static int energon_write_description(const struct bl_export_job *job, struct bl_error *e)
-{
-    struct bl_buffer text = {0};
-    bl_buffer_text(&text, "__module__: megatron.energon\n__class__: CrudeWebdataset\n");
-    return bl_export_write_file(job, ".nv-meta/dataset.yaml", &text, e);
-}
-
+/* Writes the files that Energon needs beside the tar files. A comparison makes no folder. */
 static int energon_finish(const struct bl_export_job *job, struct bl_error *e)
 {
     char *meta = bl_path_join(job->output, ".nv-meta");
@@ -217,8 +220,11 @@ static int energon_finish(const struct bl_export_job *job, struct bl_error *e)
         code = energon_write_info(job, e);
     if (!code)
         code = energon_write_split(job, e);
+    struct bl_buffer text = {0};
+    bl_buffer_text(&text, "__module__: megatron.energon\n__class__: CrudeWebdataset\n");
     if (!code)
-        code = energon_write_description(job, e);
+        code = bl_export_write_file(job, ".nv-meta/dataset.yaml", &text, e);
+    bl_buffer_free(&text);
     free(meta);
     return code;
 }

@@ -1,3 +1,8 @@
+/* Fills blocks, in two ways that share nothing: a copier copies the stored steps of a view, and an assembler has a
+ * reader decode the inputs.
+ *
+ * A worker (struct bl_shard_worker) owns one of the two, so that neither needs a lock. An assembler leaves a block
+ * decoded and then encodes it; a copier fills a block in its encoded form already. */
 #include "run/assembler.h"
 
 #include <stdlib.h>
@@ -10,8 +15,6 @@
 #include "run/heartbeat.h"
 #include "run/bucketing.h"
 #include "store/row_reader.h"
-
-static void copier_close(struct bl_copier *c);
 
 /* --- copier ------------------------------------------------------------------------------------------------------- */
 
@@ -67,16 +70,15 @@ int64_t bl_copier_memory(const struct bl_view *view)
     return bytes;
 }
 
-/* Sets how many shards each source keeps open. Copiers may use half of the descriptors of the process. */
-static int copier_keep_shards(struct bl_copier *c, struct bl_error *e)
+/* Closes the sources and frees the copier. NULL is accepted. */
+static void copier_close(struct bl_copier *c)
 {
-    int64_t descriptors = bl_descriptors_raise() / 2 / (c->pack->share.workers > 0 ? c->pack->share.workers : 1);
-    int code = BL_OK;
-    for (size_t s = 0; s < c->view.sources && !code; s++) {
-        struct bl_dataset *source = &c->view.source[s];
-        code = bl_dataset_keep(source, source_keeps(source, (int64_t)c->view.sources, descriptors), e);
-    }
-    return code;
+    if (!c)
+        return;
+    bl_view_close(&c->view);
+    bl_buffer_free(&c->files);
+    free(c->offsets);
+    free(c);
 }
 
 /* Opens the view pack->view once more, for this worker. pack must outlive the copier. */
@@ -87,8 +89,13 @@ static int copier_open(struct bl_copier **copier, const struct bl_pack *pack, st
         return bl_error_memory(e);
     c->pack = pack;
     int code = bl_view_open(&c->view, pack->view->dir, e);
-    if (!code)
-        code = copier_keep_shards(c, e);
+    /* Copiers may use half of the descriptors of the process. */
+    int64_t workers = pack->share.workers > 0 ? pack->share.workers : 1;
+    int64_t descriptors = code ? 0 : bl_descriptors_raise() / 2 / workers;
+    for (size_t s = 0; s < c->view.sources && !code; s++) {
+        struct bl_dataset *source = &c->view.source[s];
+        code = bl_dataset_keep(source, source_keeps(source, (int64_t)c->view.sources, descriptors), e);
+    }
     if (!code && bl_format_encodes(pack->format, BL_ENCODING_JPEG)) {
         c->offsets = calloc((size_t)pack->format->T + 1, sizeof *c->offsets);
         code = c->offsets ? BL_OK : bl_error_memory(e);
@@ -100,16 +107,6 @@ static int copier_open(struct bl_copier **copier, const struct bl_pack *pack, st
     return code;
 }
 
-static void copier_close(struct bl_copier *c)
-{
-    if (!c)
-        return;
-    bl_view_close(&c->view);
-    bl_buffer_free(&c->files);
-    free(c->offsets);
-    free(c);
-}
-
 /* --- pieces ----------------------------------------------------------------------------------------------------- */
 
 /* Returns the first step of piece i in its sequence. source_start counts from the first stored step instead. */
@@ -119,16 +116,6 @@ static int64_t piece_step(const struct bl_copier *c, const struct bl_block *bloc
     return block->source_start[i] + (places->source_start ? bl_places_begin(places, block->sequence[i]) : 0);
 }
 
-/* Reads all fields of a piece that external bucketing has stored: there the fields of a piece lie together. */
-static int piece_read_bucketed(struct bl_copier *c, struct bl_block *block, int i, size_t piece, struct bl_error *e)
-{
-    const struct bl_fields *fields = &c->pack->format->fields;
-    uint8_t *out[BL_FIELDS_MAX];
-    for (int f = 0; f < fields->count; f++)
-        out[f] = block->field[f] + (size_t)block->cu_seqlens[i] * bl_field_step_bytes(&fields->field[f]);
-    return bl_bucketing_read(c->pack->bucketing, piece, block->length[i], out, e);
-}
-
 /* Copies field f of piece i into the block. A bucketed piece is read as a whole with field 0. */
 static int piece_copy(struct bl_copier *c, struct bl_block *block, int i, int f, struct bl_error *e)
 {
@@ -136,25 +123,17 @@ static int piece_copy(struct bl_copier *c, struct bl_block *block, int i, int f,
     size_t piece = (size_t)(c->pack->plan->block_ptr[block->index] + i);
     if (bl_cancelled(c->pack->env->cancel))
         return BL_ECANCEL;
-    if (bl_bucketing_has(c->pack->bucketing, piece))
-        return f ? BL_OK : piece_read_bucketed(c, block, i, piece, e);
+    if (bl_bucketing_has(c->pack->bucketing, piece)) {
+        if (f)
+            return BL_OK;
+        const struct bl_fields *fields = &c->pack->format->fields;
+        uint8_t *out[BL_FIELDS_MAX];
+        for (int k = 0; k < fields->count; k++)
+            out[k] = block->field[k] + (size_t)block->cu_seqlens[i] * bl_field_step_bytes(&fields->field[k]);
+        return bl_bucketing_read(c->pack->bucketing, piece, block->length[i], out, e);
+    }
     return bl_view_copy_steps(&c->view, block->sequence[i], piece_step(c, block, i), block->length[i], f,
                               block->field[f] + (size_t)block->cu_seqlens[i] * bytes, e);
-}
-
-/* Appends the JPEG files of consecutive steps of one stored block. at: the position of the first step in the new block.
- */
-static int files_append(struct bl_copier *c, const struct bl_view_steps *steps, int f, int64_t at, struct bl_error *e)
-{
-    const int64_t *offsets;
-    const uint8_t *bytes;
-    int64_t n = steps->end - steps->first;
-    BL_TRY(bl_dataset_copy_files(steps->source, steps->block, f, steps->first, steps->end, &offsets, &bytes, e));
-    for (int64_t i = 0; i < n; i++)
-        c->offsets[at + i + 1] = c->offsets[at + i] + (offsets[i + 1] - offsets[i]);
-    if (offsets[n] > offsets[0])
-        bl_buffer_append(&c->files, bytes, (size_t)(offsets[n] - offsets[0]));
-    return bl_buffer_check(&c->files, e);
 }
 
 /* Appends the JPEG files of piece i, whose steps may lie in several blocks of the source. */
@@ -163,14 +142,19 @@ static int piece_copy_files(struct bl_copier *c, const struct bl_block *block, i
     int64_t done = 0, step = piece_step(c, block, i);
     while (done < block->length[i]) {
         struct bl_view_steps steps;
-        int code = bl_cancelled(c->pack->env->cancel) ? BL_ECANCEL : BL_OK;
-        if (!code)
-            code = bl_view_find(&c->view, block->sequence[i], step + done, block->length[i] - done, &steps, e);
-        if (!code)
-            code = files_append(c, &steps, f, block->cu_seqlens[i] + done, e);
-        if (code)
-            return code;
-        done += steps.end - steps.first;
+        const int64_t *offsets;
+        const uint8_t *bytes;
+        if (bl_cancelled(c->pack->env->cancel))
+            return BL_ECANCEL;
+        BL_TRY(bl_view_find(&c->view, block->sequence[i], step + done, block->length[i] - done, &steps, e));
+        BL_TRY(bl_dataset_copy_files(steps.source, steps.block, f, steps.first, steps.end, &offsets, &bytes, e));
+        int64_t n = steps.end - steps.first, at = block->cu_seqlens[i] + done;
+        for (int64_t k = 0; k < n; k++)
+            c->offsets[at + k + 1] = c->offsets[at + k] + (offsets[k + 1] - offsets[k]);
+        if (offsets[n] > offsets[0])
+            bl_buffer_append(&c->files, bytes, (size_t)(offsets[n] - offsets[0]));
+        BL_TRY(bl_buffer_check(&c->files, e));
+        done += n;
     }
     return BL_OK;
 }
@@ -209,6 +193,8 @@ static int files_pad(struct bl_copier *c, int64_t t, int64_t end, struct bl_erro
     return BL_OK;
 }
 
+/* Puts the JPEG files of field f of a block into the shard: those of its pieces, and between them the files of the
+ * padding. c->offsets[t] is where the file of step t begins; the last entry is the size of all files. */
 static int field_copy_files(struct bl_copier *c, struct bl_shard_writer *shard, struct bl_block *block, int f,
                             struct bl_error *e)
 {
@@ -227,7 +213,7 @@ static int field_copy_files(struct bl_copier *c, struct bl_shard_writer *shard, 
 }
 
 /* Fills the fields of these planned blocks in their encoded form. JPEG files go into the shard, other fields into the
- * block. meter: as for assembler_fill. BL_EFAIL: a source cannot be read or is damaged. */
+ * block. meter: as for bl_shard_worker_fill. BL_EFAIL: a source cannot be read or is damaged. */
 static int copier_fill(struct bl_copier *c, struct bl_shard_writer *shard, struct bl_block *block, int blocks,
                        const struct bl_meter *meter, struct bl_error *e)
 {
@@ -253,6 +239,8 @@ static int copier_fill(struct bl_copier *c, struct bl_shard_writer *shard, struc
 
 /* --- assembler ---------------------------------------------------------------------------------------------------- */
 
+/* Reads pieces by the reader of the kind. Inputs that need more memory than a reader always has reserve it from the
+ * budget of all workers, and give it back after each piece. */
 struct bl_assembler {
     const struct bl_pack *pack;
     struct bl_kind_env env;
@@ -265,6 +253,7 @@ struct bl_assembler {
     double slowest_seconds;
 };
 
+/* Closes the reader and frees the assembler. NULL is accepted. */
 static void assembler_close(struct bl_assembler *a)
 {
     if (!a)
@@ -299,20 +288,6 @@ static int assembler_open(struct bl_assembler **assembler, const struct bl_pack 
 
 /* --- pieces ----------------------------------------------------------------------------------------------------- */
 
-/* Reads the row of a sequence and resolves the path of its file. The caller frees *open_path, which request refers to.
- */
-static int piece_read_row(struct bl_assembler *a, int64_t sequence, struct bl_request *request, char **open_path,
-                          struct bl_error *e)
-{
-    BL_TRY(bl_row_reader_read(a->pack->table, (size_t)sequence, &a->row, e));
-    *open_path = bl_path_join(a->pack->base, a->row.row.path);
-    if (!*open_path)
-        return bl_error_memory(e);
-    request->row = a->row.row;
-    request->row.path = *open_path;
-    return BL_OK;
-}
-
 /* Reads piece i into its place in the block. Content that does not decode is no error: the piece is marked as failed,
  * and outcomes gets the reason. Out of memory, which a decoder may report as bad content, is an error. */
 static int assembler_read_piece(struct bl_assembler *a, struct bl_block *block, int i, struct bl_meter *meter,
@@ -336,8 +311,13 @@ static int assembler_read_piece(struct bl_assembler *a, struct bl_block *block, 
         request.memory = &block->shared;
     struct bl_note note = {0};
     struct bl_error fault = {0};
-    char *open_path = NULL;
-    BL_TRY(piece_read_row(a, sequence, &request, &open_path, e));
+
+    BL_TRY(bl_row_reader_read(pack->table, (size_t)sequence, &a->row, e));
+    char *open_path = bl_path_join(pack->base, a->row.row.path);
+    if (!open_path)
+        return bl_error_memory(e);
+    request.row = a->row.row;
+    request.row.path = open_path;
     bl_error_memory_watch();
     int code = bl_file_check_read(&a->look, pack->kind, a->reader, &request, &note, &fault);
     bl_reservation_release(&a->reservation);
@@ -351,10 +331,8 @@ static int assembler_read_piece(struct bl_assembler *a, struct bl_block *block, 
         bl_block_fail(block, pack->format, i);
         return bl_outcomes_add(outcomes, sequence, true, request.steps, fault.text, e);
     }
-    if (code) {
-        bl_error_pass(e, code, &fault);
-        return code;
-    }
+    if (code)
+        return bl_error_pass(e, code, &fault);
     return note.text[0] ? bl_outcomes_add(outcomes, sequence, false, 0, note.text, e) : BL_OK;
 }
 
@@ -365,17 +343,6 @@ static void block_pad_range(const struct bl_pack *pack, struct bl_block *block, 
 {
     for (int f = 0; f < pack->format->fields.count; f++)
         bl_field_pad_between(&pack->format->fields.field[f], block->field[f], from, to, pack->format->pad_repeat);
-}
-
-/* Pads the block after its last piece, and from each piece to the aligned start of the next. */
-static void block_pad(const struct bl_pack *pack, struct bl_block *block)
-{
-    for (int i = 0; i + 1 < block->num_sequences; i++) {
-        size_t end = (size_t)(block->cu_seqlens[i] + block->length[i]), next = (size_t)block->cu_seqlens[i + 1];
-        if (block->length[i] > 0 && end < next) /* a failed piece is already zero up to the next one */
-            block_pad_range(pack, block, end, next);
-    }
-    block_pad_range(pack, block, (size_t)block->cu_seqlens[block->num_sequences], (size_t)pack->format->T);
 }
 
 /* ---------------------------------------------------------------------------------------------------------------- */
@@ -417,28 +384,15 @@ static int block_fill(struct bl_assembler *a, struct bl_block *block, const stru
         else
             *left += piece.weight - piece.reported;
     }
-    if (!code)
-        block_pad(a->pack, block);
-    return code;
-}
-
-/* Fills the fields of these planned blocks. Failures and notes are added to outcomes in the order of the pieces, and a
- * failed piece is marked in its block. Of meter only sum, tick and sink are used. The steps of a piece count when it
- * has been read, or, if several blocks are filled together, when all of them are filled. */
-static int assembler_fill(struct bl_assembler *a, struct bl_block *block, int blocks, const struct bl_meter *meter,
-                          struct bl_outcomes *outcomes, struct bl_error *e)
-{
-    int code = BL_OK;
-    int64_t left = 0;
-    a->slowest = -1;
-    a->slowest_seconds = 0;
-    for (int b = 0; b < blocks && !code; b++)
-        code = block_fill(a, &block[b], meter, outcomes, blocks == 1, &left, e);
-    /* One addition for all blocks: workers that often add a few steps would contend for the cache line of the counter.
-     */
-    if (left)
-        atomic_fetch_add_explicit(meter->sum, left, memory_order_relaxed);
-    return code;
+    if (code)
+        return code;
+    for (int i = 0; i + 1 < block->num_sequences; i++) {
+        size_t end = (size_t)(block->cu_seqlens[i] + block->length[i]), next = (size_t)block->cu_seqlens[i + 1];
+        if (block->length[i] > 0 && end < next) /* a failed piece is already zero up to the next one */
+            block_pad_range(a->pack, block, end, next);
+    }
+    block_pad_range(a->pack, block, (size_t)block->cu_seqlens[block->num_sequences], (size_t)a->pack->format->T);
+    return BL_OK;
 }
 
 int64_t bl_assembler_slowest(const struct bl_assembler *a, double *seconds)
@@ -495,12 +449,26 @@ static int64_t worker_count_trained(const struct bl_shard_worker *w, const struc
     return block->length[i] > repeated ? bl_fields_count_trained(fields, data, block->length[i] - repeated) : 0;
 }
 
-/* Counts the pieces and blocks without a trained step. A field must say which steps are trained. */
-static void worker_count_untrained(const struct bl_shard_worker *w, const struct bl_block *block, int blocks,
-                                   struct bl_outcomes *outcomes)
+int bl_shard_worker_fill(struct bl_shard_worker *w, struct bl_shard_writer *shard, struct bl_block *block, int blocks,
+                         const struct bl_meter *meter, struct bl_outcomes *outcomes, struct bl_error *e)
 {
+    bool has_mask = bl_fields_have_mask(&w->format->fields); /* only then the data say which steps are trained */
+    w->encoded = 0;
+    struct bl_assembler *a = w->assembler;
+    int64_t left = 0;
+    int code = w->copier ? copier_fill(w->copier, shard, block, blocks, meter, e) : BL_OK;
+    if (a) {
+        a->slowest = -1;
+        a->slowest_seconds = 0;
+    }
+    for (int b = 0; a && b < blocks && !code; b++)
+        code = block_fill(a, &block[b], meter, outcomes, blocks == 1, &left, e);
+    /* The steps of a piece count when it has been read, or, if several blocks are filled together, when all of them are
+     * filled: workers that often add a few steps would contend for the cache line of the counter. */
+    if (left)
+        atomic_fetch_add_explicit(meter->sum, left, memory_order_relaxed);
     struct bl_untrained found = {.counted = blocks};
-    for (int b = 0; b < blocks; b++) {
+    for (int b = 0; b < blocks && !code && has_mask; b++) {
         bool is_trained = false;
         for (int i = 0; i < block[b].num_sequences; i++) {
             bool has_some = worker_count_trained(w, &block[b], i) > 0;
@@ -509,17 +477,8 @@ static void worker_count_untrained(const struct bl_shard_worker *w, const struct
         }
         found.blocks += !is_trained;
     }
-    bl_outcomes_add_untrained(outcomes, &found);
-}
-
-int bl_shard_worker_fill(struct bl_shard_worker *w, struct bl_shard_writer *shard, struct bl_block *block, int blocks,
-                         const struct bl_meter *meter, struct bl_outcomes *outcomes, struct bl_error *e)
-{
-    w->encoded = 0;
-    int code = w->copier ? copier_fill(w->copier, shard, block, blocks, meter, e)
-                         : assembler_fill(w->assembler, block, blocks, meter, outcomes, e);
-    if (!code && bl_fields_have_mask(&w->format->fields))
-        worker_count_untrained(w, block, blocks, outcomes);
+    if (!code && has_mask)
+        bl_outcomes_add_untrained(outcomes, &found);
     if (w->copier)
         return code;
     const double filled = bl_seconds_now();

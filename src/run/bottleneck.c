@@ -1,3 +1,8 @@
+/* Measures time in a run. The rate and the time left are for the display; the speed of the disk is for forecasts; the
+ * bottleneck tells the user what to change.
+ *
+ * Example of the last: workers had jobs for 80 of 100 seconds, and spent three quarters of that on computing. Then
+ * computing has 60 seconds and reading 20, and the limit is BL_LIMIT_DECODER if the inputs are videos. */
 #include "run/bottleneck.h"
 
 #include <math.h>
@@ -42,20 +47,14 @@ double bl_rate_get(const struct bl_rate *r, double seconds)
     return r->span > 0 ? r->work / (r->span + overdue) : 0;
 }
 
-/* Returns the unsmoothed estimate in seconds, or a negative number if it is unknown. The time since the last sample
- * with new work is subtracted, at most the usual gap: during it, the next unit was in progress. */
-static double estimate_guess(const struct bl_estimate *e, double seconds, double left)
-{
-    double rate = bl_rate_get(&e->rate, seconds);
-    if (left < 0 || seconds < FIRST || !(rate > 0))
-        return -1;
-    return fmax(left / rate - fmin(seconds - e->rate.at, e->rate.gap), 0);
-}
-
 void bl_estimate_add(struct bl_estimate *e, double seconds, double done, double left)
 {
     bl_rate_add(&e->rate, seconds, done);
-    double passed = fmax(seconds - e->at, 0), guess = estimate_guess(e, seconds, left);
+    /* guess: the unsmoothed estimate in seconds, negative if it is unknown. The time since the last sample with new
+     * work is subtracted, at most the usual gap: during it, the next unit was in progress. */
+    double passed = fmax(seconds - e->at, 0), rate = bl_rate_get(&e->rate, seconds), guess = -1;
+    if (left >= 0 && seconds >= FIRST && rate > 0)
+        guess = fmax(left / rate - fmin(seconds - e->rate.at, e->rate.gap), 0);
     double follow = 1 - exp(-passed / SETTLE), counted = fmax(e->left - passed, 0);
     e->at = seconds;
     bool known = e->known;
@@ -85,17 +84,7 @@ double bl_estimate_left(const struct bl_estimate *e)
 #define CHUNK_MAX ((int64_t)8 << 20)
 #define SYNC_CHUNKS 8 /* chunks between two syncs: without syncs the page cache could be measured */
 
-/* Fills data with random bytes, which a compressing file system cannot make smaller. */
-static void rate_fill(uint8_t *data, int64_t size)
-{
-    struct bl_random random;
-    bl_random_seed(&random, 0, BL_STREAM_IDS);
-    for (int64_t at = 0; at < size; at += (int64_t)sizeof(uint64_t)) {
-        uint64_t word = bl_random_next(&random);
-        memcpy(data + at, &word, sizeof word);
-    }
-}
-
+/* Waits until the disk has all bytes of the file. path: for messages. */
 static int rate_sync(int fd, const char *path, struct bl_error *e)
 {
     return fsync(fd) == 0 ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot sync %s", path);
@@ -111,7 +100,13 @@ int bl_write_rate_measure(struct bl_write_rate *rate, int fd, int direct, int64_
     *rate = (struct bl_write_rate){0};
     if (!data)
         return bl_error_memory(e);
-    rate_fill(data, chunk);
+    /* Random bytes, since a compressing file system would make others smaller. */
+    struct bl_random random;
+    bl_random_seed(&random, 0, BL_STREAM_IDS);
+    for (int64_t at = 0; at < chunk; at += (int64_t)sizeof(uint64_t)) {
+        uint64_t word = bl_random_next(&random);
+        memcpy(data + at, &word, sizeof word);
+    }
     double begin = bl_seconds_now();
     for (int64_t i = 0; !code && rate->seconds < SECONDS; i++) {
         code = bl_cancelled(cancel) ? BL_ECANCEL
@@ -133,6 +128,8 @@ int bl_write_rate_measure(struct bl_write_rate *rate, int fd, int direct, int64_
 #define SURE 0.7 /* share of the work: if computing is known to take as much, it is the limit, whatever the rest is */
 #define HELD_UP 0.05 /* share of the run: a file for which workers waited as long is named */
 
+/* The names of the limits in JSON, and the same in words for the display. Programs read the names, so they never
+ * change. */
 static const struct {
     const char *name, *text;
 } limits[BL_LIMITS] = {
@@ -175,9 +172,8 @@ void bl_run_times_set_kind(struct bl_run_times *times, const struct bl_kind *kin
     bool may_decode = kind && kind->decodes, decodes = may_decode && kind->decodes(config);
     bool tokenizes = kind && strcmp(kind->name, "text") == 0;
     times->scan_computes = decodes ? BL_LIMIT_DECODER : tokenizes ? BL_LIMIT_TOKENIZER : BL_LIMIT_PROCESSOR;
-    times->write_computes =
-        decodes ? BL_LIMIT_DECODER
-                : BL_LIMIT_PROCESSOR; /* not the tokenizer: the scan has put the tokens into the spool */
+    /* Not the tokenizer: the scan has put the tokens into the spool. */
+    times->write_computes = decodes ? BL_LIMIT_DECODER : BL_LIMIT_PROCESSOR;
     times->on_gpu = may_decode && !decodes;
 }
 

@@ -1,3 +1,9 @@
+/* Puts the pieces of a spool into buckets and reads them from there.
+ *
+ * The making takes three passes: over the shards, to link the pieces of each sequence that missing shards need; over
+ * the sequences, to append each piece to the buffer of its bucket; and over the buckets, to write what is left in the
+ * buffers. bl_bucketing.place holds the links during the first two passes and offsets afterwards. A piece in a bucket
+ * is its fields one after the other, then the checksum of all of them as u64. */
 #include "run/bucketing.h"
 
 #include <fcntl.h>
@@ -13,7 +19,7 @@
 #include "store/shard_writer.h"
 
 #define WHAT "the scattered spool"
-#define BUCKETS_MAX 200              /* files open at the same time */
+#define BUCKETS_MAX 200              /* files open at the same time; the usual limit of a process is 1024 */
 #define CHUNK_MAX ((int64_t)1 << 20) /* limits of the bytes of one write to a bucket */
 #define CHUNK_MIN ((int64_t)1 << 14)
 #define TICK_EVERY 1024 /* rows */
@@ -64,24 +70,9 @@ static void bucketing_divide(struct bl_bucketing *s, int64_t memory)
     s->chunk = (size_t)(chunk < CHUNK_MIN ? CHUNK_MIN : chunk > CHUNK_MAX ? CHUNK_MAX : chunk);
 }
 
-static int bucketing_open_buckets(struct bl_bucketing *s, const char *dir, struct bl_error *e)
-{
-    s->bucket = calloc((size_t)s->buckets, sizeof *s->bucket);
-    if (!s->bucket)
-        return bl_error_memory(e);
-    for (int64_t b = 0; b < s->buckets; b++)
-        s->bucket[b].fd = -1;
-    for (int64_t b = 0; b < s->buckets; b++) {
-        s->bucket[b].fd = bl_temporary_open(dir, e);
-        if (s->bucket[b].fd < 0)
-            return s->bucket[b].fd;
-    }
-    return BL_OK;
-}
-
 /* Links the pieces of each sequence that belong to missing shards into a list, so that one pass over the sequences can
  * put each piece into its bucket. first[sequence] is the first piece of the list, or -1; place[piece] is the next one,
- * until scatter_put_piece replaces it by the offset. */
+ * until bucketing_put_piece replaces it by the offset. */
 static int bucketing_chain_pieces(struct bl_bucketing *s, int64_t *first, struct bl_error *e)
 {
     const struct bl_pack *pack = s->pack;
@@ -124,19 +115,21 @@ static struct bucket *bucket_find(const struct bl_bucketing *s, int64_t piece)
     return &s->bucket[low];
 }
 
+/* Writes the buffer to the end of the file and empties it, also after an error. */
 static int bucket_flush(struct bucket *bucket, struct bl_error *e)
 {
     int code = bl_buffer_check(&bucket->buffer, e);
-    if (code)
-        goto out;
-    code = bl_io_write(bucket->fd, bucket->buffer.data, bucket->buffer.size,
-                       "the scattered spool (--spool: another place; --memory: a spool that fits stays as it is)", e);
-out:
+    if (!code)
+        code =
+            bl_io_write(bucket->fd, bucket->buffer.data, bucket->buffer.size,
+                        "the scattered spool (--spool: another place; --memory: a spool that fits stays as it is)", e);
     bl_buffer_clear(&bucket->buffer);
     return code;
 }
 
-/* Returns the checksum of a piece, which follows the piece in its bucket. */
+/* Returns the checksum of a piece, which follows the piece in its bucket. It joins the checksums of the fields as a
+ * polynomial whose base is 2^64 divided by the golden ratio, so that two fields in exchanged places have another sum.
+ * out: the steps of each field. */
 static uint64_t bucketing_checksum(const struct bl_fields *fields, int64_t steps, uint8_t *const *out)
 {
     uint64_t sum = 0;
@@ -161,11 +154,8 @@ static int bucketing_put_piece(struct bl_bucketing *s, struct bl_reader *reader,
     request->source_start = s->pack->plan->source_start ? s->pack->plan->source_start[piece] : 0;
     request->out = out;
     size_t size = (size_t)(request->steps * bl_format_step_bytes(s->pack->format));
-    if (bucket->buffer.size && bucket->buffer.size + size > s->chunk) {
-        int code = bucket_flush(bucket, e);
-        if (code)
-            return code;
-    }
+    if (bucket->buffer.size && bucket->buffer.size + size > s->chunk)
+        BL_TRY(bucket_flush(bucket, e));
     if (!bl_buffer_reserve(&bucket->buffer, size + sizeof(uint64_t)))
         return bl_error_memory(e);
     uint8_t *at = (uint8_t *)bucket->buffer.data + bucket->buffer.size;
@@ -187,19 +177,18 @@ static int bucketing_put_piece(struct bl_bucketing *s, struct bl_reader *reader,
     return BL_OK;
 }
 
-/* Puts all pieces of one sequence into their buckets. first: the first one of the list of scatter_chain_pieces. */
+/* Puts all pieces of one sequence into their buckets. first: the first one of the list of bucketing_chain_pieces. */
 static int bucketing_put_sequence(struct bl_bucketing *s, struct bl_reader *reader, struct bl_row_reader *text,
                                   size_t row, int64_t first, struct bl_error *e)
 {
-    int code = bl_row_reader_read(s->pack->table, row, text, e);
-    if (code)
-        return code;
+    BL_TRY(bl_row_reader_read(s->pack->table, row, text, e));
     struct bl_request request = {.row = text->row, .sequence = (int64_t)row};
     char *path = bl_path_join(s->pack->base, text->row.path);
     if (!path)
         return bl_error_memory(e);
     request.row.path = path;
     bl_error_memory_watch();
+    int code = BL_OK;
     for (int64_t p = first, next; p >= 0 && !code; p = next) {
         next = s->place[p];
         code = bucketing_put_piece(s, reader, &request, p, e);
@@ -250,7 +239,15 @@ int bl_bucketing_make(struct bl_bucketing **bucketing, const struct bl_pack *pac
     if (code)
         goto out;
     bucketing_divide(s, memory);
-    code = bucketing_open_buckets(s, dir, e);
+    s->bucket = calloc((size_t)s->buckets, sizeof *s->bucket);
+    if (!s->bucket)
+        code = bl_error_memory(e);
+    for (int64_t b = 0; s->bucket && b < s->buckets; b++)
+        s->bucket[b].fd = -1;
+    for (int64_t b = 0; b < s->buckets && !code; b++) {
+        s->bucket[b].fd = bl_temporary_open(dir, e);
+        code = s->bucket[b].fd < 0 ? s->bucket[b].fd : BL_OK;
+    }
     if (code)
         goto out;
     code = bucketing_chain_pieces(s, first, e);
@@ -266,6 +263,7 @@ out:
     return code;
 }
 
+/* Closes the file, by which the file system frees its space, and frees the buffer. */
 static void bucket_close(struct bucket *bucket)
 {
     if (bucket->fd >= 0)

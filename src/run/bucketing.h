@@ -1,5 +1,5 @@
-/* External bucketing: sorts the contents of a spool into buckets of consecutive shards. The names in code call it
- * scatter.
+/* External bucketing: sorts the contents of a spool into buckets of consecutive shards. Messages call it
+ * scattering.
  *
  * A plan takes sequences from all parts of the input. If the spool fits into the memory left for the page cache, random
  * reads cost nothing. Otherwise each piece would cost a disk access. Then the spool is read once, in its own order, and
@@ -19,7 +19,7 @@ struct bl_bucketing;
 /* Returns the bytes of all pieces in the shards of this pack, with their checksums: the disk space of the buckets. */
 int64_t bl_bucketing_bytes(const struct bl_pack *pack);
 
-/* Makes the buckets as unnamed files in dir. The caller frees *scatter, which keeps a pointer to pack. memory: the
+/* Makes the buckets as unnamed files in dir. The caller frees *bucketing, which keeps a pointer to pack. memory: the
  * limit in bytes for the buckets in use and for the buffers. tick gets the number of finished rows. A piece that cannot
  * be read is left out; the packing reads it again and reports why. BL_EFAIL: the disk is full or fails. BL_ECANCEL:
  * cancelled. */

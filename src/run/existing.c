@@ -1,5 +1,9 @@
 /* A dataset that exists in the output directory: compares it with the request, restores a lost manifest, and finds the
- * shards that must be made again. */
+ * shards that must be made again.
+ *
+ * Nothing here writes into a finished dataset. What is missing is put into struct bl_packing.missing, and the usual
+ * steps of packing (run/packing.h) then make it: the same table, the same plan, and only the missing shards. Example:
+ * shards/00000007 was deleted; the user runs the same bload pack again, and shard 7 alone is written. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,28 +47,6 @@ bool bl_packing_is_rest_dropped(const struct bl_packing *p, int64_t T)
     return true;
 }
 
-static int packing_discard(struct bl_packing *p, struct bl_error *e)
-{
-    const struct bl_input_set *inputs = p->request.inputs;
-    int code = BL_OK;
-    if (inputs->kind && inputs->kind->spool)
-        code = inputs->kind->spool->remove(inputs->kind_config, &p->env, e);
-    bl_sequences_close_files(&p->table);
-    return code ? code : bl_state_discard(&p->state, e);
-}
-
-/* Writes a note for bload finish, which removes the directory when no task uses it any more. */
-static int packing_note_held(const struct bl_packing *p, struct bl_error *e)
-{
-    struct bl_buffer text = {0};
-    bl_buffer_text(&text, "nothing new\n");
-    int code = bl_buffer_check(&text, e);
-    if (!code)
-        code = bl_state_publish(&p->state, BL_STATE_NOTHING_NEW, &text, e);
-    bl_buffer_free(&text);
-    return code;
-}
-
 int bl_packing_end_held(struct bl_packing *p, struct bl_error *e)
 {
     bool shared = p->request.task.set || p->request.plan_only;
@@ -74,7 +56,22 @@ int bl_packing_end_held(struct bl_packing *p, struct bl_error *e)
                        shared ? " (bload finish removes what the tasks left there)" : "");
     if (p->request.dry_run)
         return BL_OK; /* there is only its temporary folder */
-    return shared ? packing_note_held(p, e) : packing_discard(p, e);
+    if (shared) {
+        /* A note for bload finish, which removes the directory when no task uses it any more. */
+        struct bl_buffer text = {0};
+        bl_buffer_text(&text, "nothing new\n");
+        int code = bl_buffer_check(&text, e);
+        if (!code)
+            code = bl_state_publish(&p->state, BL_STATE_NOTHING_NEW, &text, e);
+        bl_buffer_free(&text);
+        return code;
+    }
+    const struct bl_input_set *inputs = p->request.inputs;
+    int code = BL_OK;
+    if (inputs->kind && inputs->kind->spool)
+        code = inputs->kind->spool->remove(inputs->kind_config, &p->env, e);
+    bl_sequences_close_files(&p->table);
+    return code ? code : bl_state_discard(&p->state, e);
 }
 
 /* --- datasets without a manifest ---------------------------------------------------------------------------------- */
@@ -117,19 +114,18 @@ static int reclaim_compare_tables(struct reclaiming *r, const struct bl_sequence
     return code;
 }
 
+/* Opens the table of the dataset, compares it with the table of the scan, and sets r->odd. BL_EFAIL: the inputs
+ * changed. */
 static int reclaim_read_table(struct reclaiming *r, struct bl_error *e)
 {
     const char *dir = r->p->request.output;
     struct bl_sequences finished;
     int code = bl_sequences_open_dataset(&finished, dir, NULL, e);
-    if (code)
-        goto out;
-    if (finished.count != r->p->table.count)
+    if (!code && finished.count != r->p->table.count)
         code = bl_error_set(e, BL_EFAIL, "%s/" BL_SEQUENCES_FILE " has %zu inputs, and there are %zu now: they changed",
                             dir, finished.count, r->p->table.count);
-    else
+    else if (!code)
         code = reclaim_compare_tables(r, &finished, e);
-out:
     bl_sequences_close(&finished);
     return code;
 }
@@ -194,63 +190,52 @@ static int reclaim_shard(struct reclaiming *r, int64_t shard, struct bl_error *e
     record.block_checksum = calloc((size_t)(row->blocks * fields), sizeof *record.block_checksum);
     record.user_data = calloc(1, 1);
     int code = record.block_checksum && record.user_data ? BL_OK : bl_error_memory(e);
-    if (code)
-        goto out;
-    code = bl_index_read(&r->index, BL_INDEX_BLOCK_CHECKSUM, row->first_block * fields, row->blocks * fields,
-                         record.block_checksum, e);
-    if (code)
-        goto out;
-    code = bl_shard_record_write(&record, format, r->p->pack.dir, e);
-out:
+    if (!code)
+        code = bl_index_read(&r->index, BL_INDEX_BLOCK_CHECKSUM, row->first_block * fields, row->blocks * fields,
+                             record.block_checksum, e);
+    if (!code)
+        code = bl_shard_record_write(&record, format, r->p->pack.dir, e);
     bl_shard_record_free(&record);
     return code;
-}
-
-/* Makes the first adoptable shard again, as the proof, and adopts the others. */
-static int reclaim_all(struct reclaiming *r, struct bl_error *e)
-{
-    struct bl_pack first = r->p->pack;
-    while (!r->take[first.shard_begin])
-        first.shard_begin++;
-    first.shard_end = first.shard_begin + 1;
-    int code = bl_shards_write(&first, e);
-    for (int64_t i = first.shard_end; i < r->p->pack.shard_end && !code; i++)
-        code = r->take[i] ? reclaim_shard(r, i, e) : BL_OK;
-    return code;
-}
-
-/* Finds the shards that can be adopted. If the table or the index is missing, none can, but all can be made again. */
-static int reclaim_find(struct reclaiming *r, struct bl_error *e)
-{
-    const char *dir = r->p->request.output;
-    bool table, index;
-    BL_TRY(bl_fs_find(dir, BL_SEQUENCES_FILE, &table, e));
-    int code = bl_fs_find(dir, BL_INDEX_FILE, &index, e);
-    if (code || !table || !index)
-        return code;
-    BL_TRY(reclaim_read_table(r, e));
-    BL_TRY(reclaim_read_index(r, e));
-    return reclaim_choose(r, e);
 }
 
 int bl_packing_reclaim(struct bl_packing *p, struct bl_error *e)
 {
     struct reclaiming r = {.p = p, .index.fd = -1};
     char a[BL_PLURAL_SIZE];
-    bool found = false;
-    int code = p->repairing ? BL_OK : bl_fs_find(p->request.output, BL_SHARDS_FILE, &found, e);
-    if (code || !found)
-        return code;
+    bool found = false, table = false, index = false;
+    BL_TRY(p->repairing ? BL_OK : bl_fs_find(p->request.output, BL_SHARDS_FILE, &found, e));
+    if (!found)
+        return BL_OK;
     BL_TRY(bl_shard_table_read(p->request.output, &p->format, &p->missing.row, e));
     p->pack.missing = &p->missing;
     r.odd = calloc(p->table.count + 1, 1);
     r.take = calloc((size_t)bl_format_shards(&p->format), 1);
-    code = r.odd && r.take ? reclaim_find(&r, e) : bl_error_memory(e);
+    int code = r.odd && r.take ? BL_OK : bl_error_memory(e);
+    /* If the table or the index is missing, no shard can be adopted, but all can be made again. */
+    if (!code)
+        code = bl_fs_find(p->request.output, BL_SEQUENCES_FILE, &table, e);
+    if (!code)
+        code = bl_fs_find(p->request.output, BL_INDEX_FILE, &index, e);
+    if (code || !table || !index)
+        goto out;
+    code = reclaim_read_table(&r, e);
+    if (!code)
+        code = reclaim_read_index(&r, e);
+    if (!code)
+        code = reclaim_choose(&r, e);
     if (code || !r.count)
         goto out;
     bl_packing_message(p, false, "%s lost its manifest: %s kept, once one of them was made again with the same bytes",
                        p->request.output, bl_text_plural(a, r.count, "shard is|shards are"));
-    code = reclaim_all(&r, e);
+    /* The first adoptable shard is made again, as the proof; then the others are adopted. */
+    struct bl_pack first = p->pack;
+    while (!r.take[first.shard_begin])
+        first.shard_begin++;
+    first.shard_end = first.shard_begin + 1;
+    code = bl_shards_write(&first, e);
+    for (int64_t i = first.shard_end; i < p->pack.shard_end && !code; i++)
+        code = r.take[i] ? reclaim_shard(&r, i, e) : BL_OK;
 out:
     bl_index_close(&r.index);
     free(r.odd);
@@ -263,13 +248,13 @@ out:
 /* Makes missing shards of a finished dataset again: lost and truncated ones, and with --repair also damaged ones.
  * Nothing else changes, so the dataset is complete as soon as they exist. */
 
-/* --- missing shards --------------------------------------------------------------------------------------------- */
-
 struct checking {
     struct bl_packing *p;
     bool files_damaged; /* a file other than a shard is damaged */
 };
 
+/* The verification found that a file beside the shards is damaged. context: struct checking, as in the following
+ * functions, which all run on the thread of the caller. */
 static void repair_on_fault(void *context, const char *file, const char *text)
 {
     struct checking *c = context;
@@ -299,6 +284,7 @@ static void repair_tick(void *context)
     bl_packing_progress_tick(((struct checking *)context)->p);
 }
 
+/* Reads the shards that exist, in parallel, and adds the damaged ones to p->missing. */
 static int repair_verify_shards(struct checking *c, const struct bl_verify *dataset, struct bl_error *e)
 {
     struct bl_packing *p = c->p;
@@ -341,16 +327,16 @@ out:
     return code;
 }
 
+/* Finds the shards of this run that are lost or truncated, and with --repair the damaged ones, and sets p->missing and
+ * p->repairing. m: the manifest of the dataset. BL_EFAIL: another file of the dataset is lost or damaged, by which a
+ * shard could be checked. */
 static int repair_find_missing(struct bl_packing *p, const struct bl_manifest *m, struct bl_error *e)
 {
     struct bl_buffer text = {0};
     bl_task_range(&p->request.task, bl_format_shards(&m->format), &p->pack.shard_begin, &p->pack.shard_end);
-    int code = bl_missing_check_files(p->request.output, m, e);
-    if (code)
-        return code;
-    code = bl_missing_find(&p->missing, p->request.output, m, p->pack.shard_begin, p->pack.shard_end, e);
-    if (code)
-        return code;
+    BL_TRY(bl_missing_check_files(p->request.output, m, e));
+    BL_TRY(bl_missing_find(&p->missing, p->request.output, m, p->pack.shard_begin, p->pack.shard_end, e));
+    int code = BL_OK;
     if (p->request.repair)
         code = repair_verify(p, e);
     p->repairing = !code && p->missing.count > 0;
@@ -364,24 +350,21 @@ static int repair_find_missing(struct bl_packing *p, const struct bl_manifest *m
     return BL_OK;
 }
 
-/* --- the scan's table ------------------------------------------------------------------------------------------- */
-
+/* Copies the rows of the finished table to out, as they were after the scan, since planning and reading need them so.
+ */
 static int repair_copy_rows(const struct bl_sequences *table, struct bl_output *out, struct bl_error *e)
 {
     struct bl_row_reader text = {0};
     struct bl_buffer line = {0};
     bl_buffer_printf(&line, BL_SEQUENCES_COLUMNS "%s\n", table->file[0].columns.extra);
     int code = bl_buffer_check(&line, e);
-    if (code)
-        goto out;
-    code = bl_output_write(out, line.data, line.size, e);
-    if (code)
-        goto out;
+    if (!code)
+        code = bl_output_write(out, line.data, line.size, e);
     for (size_t i = 0; i < table->count && !code; i++) {
         code = bl_row_reader_read(table, i, &text, e);
         if (code)
             break;
-        /* Planning and reading need the row as it was after the scan. */
+        /* Packing set these statuses; the scan had found the rows to be ok. */
         if (text.row.status == BL_ROW_FAILED || (text.row.status == BL_ROW_DROPPED && text.row.length)) {
             text.row.status = BL_ROW_OK;
             text.row.reason = "";
@@ -392,7 +375,6 @@ static int repair_copy_rows(const struct bl_sequences *table, struct bl_output *
         if (!code)
             code = bl_output_write(out, line.data, line.size, e);
     }
-out:
     bl_row_reader_free(&text);
     bl_buffer_free(&line);
     return code;
@@ -408,6 +390,8 @@ int bl_packing_restore_table(const struct bl_packing *p, struct bl_output *out, 
     return code;
 }
 
+/* Reports that a version differs. what: "bload", or the name of a library; there and here: its versions in the dataset
+ * and in this process. */
 static int repair_version_error(const struct bl_packing *p, const char *what, const char *there, const char *here,
                                 struct bl_error *e)
 {
@@ -416,15 +400,8 @@ static int repair_version_error(const struct bl_packing *p, const char *what, co
                         p->request.output, what, there, here);
 }
 
-static const char *repair_find_version(const struct bl_manifest_pairs *libraries, const char *name)
-{
-    for (size_t i = 0; i < libraries->count; i++) {
-        if (strcmp(libraries->pair[i].name, name) == 0)
-            return libraries->pair[i].value;
-    }
-    return "(none)";
-}
-
+/* Compares the versions of bload and of all libraries that the dataset recorded: another version may decode or compress
+ * to other bytes. */
 static int repair_compare_versions(const struct bl_packing *p, const struct bl_manifest *there, struct bl_error *e)
 {
     const struct bl_manifest *here = &p->manifest;
@@ -432,7 +409,9 @@ static int repair_compare_versions(const struct bl_packing *p, const struct bl_m
         return repair_version_error(p, "bload", there->tool, here->tool, e);
     for (size_t i = 0; i < there->libraries.count; i++) {
         const struct bl_manifest_pair *pair = &there->libraries.pair[i];
-        const char *version = repair_find_version(&here->libraries, pair->name);
+        const char *version = "(none)";
+        for (size_t k = here->libraries.count; k-- > 0;) /* the first of equal names counts */
+            version = strcmp(here->libraries.pair[k].name, pair->name) == 0 ? here->libraries.pair[k].value : version;
         if (strcmp(pair->value, version) != 0)
             return repair_version_error(p, pair->name, pair->value, version, e);
     }
@@ -480,63 +459,41 @@ out:
 
 /* Compares a finished dataset in the directory with the request. */
 
-/* The inputs of an existing dataset must match its table. */
-static int dataset_compare_inputs(const struct bl_packing *p, const struct bl_sequences *table, struct bl_error *e)
-{
-    struct bl_error other = {0};
-    int code = bl_packing_compare_inputs(p, table, &other);
-    if (code == BL_EDATA)
-        return bl_error_set(e, BL_EUSAGE, "%s holds a dataset of other inputs: %s (use the same inputs, or another -o)",
-                            p->request.output, other.text);
-    return bl_error_pass(e, code, &other);
-}
-
-/* Standard input can be read only once. If shards are missing, it is compared while it is read for them. */
-static int dataset_compare_stdin(struct bl_packing *p, const struct bl_buffer *digest, const char *what,
-                                 struct bl_error *e)
-{
-    if (!bl_packing_reads_stdin(p))
-        return BL_OK;
-    return p->repairing ? bl_packing_add_stdin(p, digest->data, e) : bl_packing_compare_stdin(p, digest, what, e);
-}
-
-/* Compares the configuration. Its line about standard input, if there is one, is moved to digest. */
-static int dataset_compare_configuration(const struct bl_packing *p, const struct bl_manifest *m, const char *what,
-                                         struct bl_buffer *digest, struct bl_error *e)
-{
-    struct bl_buffer lines = {0};
-    int code = bl_identity_of_manifest(m, &lines, e);
-    if (code)
-        goto out;
-    bl_packing_extract_stdin(&lines, digest);
-    code = bl_identity_compare(lines.data, p->identity.data, what, e);
-out:
-    bl_buffer_free(&lines);
-    return code;
-}
-
-/* Finds out whether the dataset is complete, or shards must be made again. */
+/* Compares the configuration and the inputs of the dataset with the request, and finds out whether it is complete, or
+ * shards must be made again. what: the beginning of messages, "DIR holds a dataset". */
 static int dataset_compare(struct bl_packing *p, const char *what, struct bl_error *e)
 {
-    struct bl_buffer digest = {0};
+    struct bl_buffer lines = {0}, digest = {0}; /* digest: of standard input, from the configuration */
+    struct bl_error other = {0};
     struct bl_manifest m = {0};
     struct bl_sequences table = {0};
     int code = bl_manifest_read(&m, p->request.output, e);
     if (code)
         goto out;
-    code = dataset_compare_configuration(p, &m, what, &digest, e);
+    code = bl_identity_of_manifest(&m, &lines, e);
+    if (code)
+        goto out;
+    bl_packing_extract_stdin(&lines, &digest);
+    code = bl_identity_compare(lines.data, p->identity.data, what, e);
     if (code)
         goto out;
     code = bl_sequences_open_dataset(&table, p->request.output, NULL, e);
     if (code)
         goto out;
-    code = dataset_compare_inputs(p, &table, e);
+    code = bl_packing_compare_inputs(p, &table, &other);
+    if (code == BL_EDATA)
+        code = bl_error_set(e, BL_EUSAGE, "%s holds a dataset of other inputs: %s (use the same inputs, or another -o)",
+                            p->request.output, other.text);
+    else
+        code = bl_error_pass(e, code, &other);
     if (code)
         goto out;
     code = repair_find_missing(p, &m, e);
     if (code)
         goto out;
-    code = dataset_compare_stdin(p, &digest, what, e);
+    /* Standard input can be read only once. If shards are missing, it is compared while it is read for them. */
+    if (bl_packing_reads_stdin(p))
+        code = p->repairing ? bl_packing_add_stdin(p, digest.data, e) : bl_packing_compare_stdin(p, &digest, what, e);
     if (code)
         goto out;
     p->complete = !p->repairing;
@@ -547,6 +504,7 @@ static int dataset_compare(struct bl_packing *p, const char *what, struct bl_err
 out:
     bl_sequences_close(&table);
     bl_manifest_free(&m);
+    bl_buffer_free(&lines);
     bl_buffer_free(&digest);
     return code;
 }
@@ -555,11 +513,11 @@ int bl_packing_find_dataset(struct bl_packing *p, struct bl_error *e)
 {
     struct bl_buffer what = {0};
     bool found;
-    int code = bl_fs_find(p->request.output, BL_MANIFEST_FILE, &found, e);
-    if (code || !found)
-        return code;
+    BL_TRY(bl_fs_find(p->request.output, BL_MANIFEST_FILE, &found, e));
+    if (!found)
+        return BL_OK;
     bl_buffer_printf(&what, "%s holds a dataset", p->request.output);
-    code = bl_buffer_check(&what, e);
+    int code = bl_buffer_check(&what, e);
     if (!code)
         code = dataset_compare(p, what.data, e);
     bl_buffer_free(&what);

@@ -1,3 +1,11 @@
+/* Ends a run: outcomes, which shards carry from packing to the end, and the files of a finished dataset.
+ *
+ * The record of a shard has its outcomes as lines of text. A shard with an unreadable piece of 30 steps in row 12, a
+ * note about row 15, and two untrained pieces in 100 blocks has these lines, with tabs between the words:
+ *
+ *     untrained 2 0 100
+ *     failed 12 30 invalid data
+ *     noted 15 0 the last frame is missing */
 #include "run/finish.h"
 
 #include <dirent.h>
@@ -25,6 +33,8 @@
 
 /* --- outcomes ----------------------------------------------------------------------------------------------------- */
 
+/* The most bytes of the joined reasons of a row: a reason for each of thousands of pieces would make lines of
+ * megabytes. */
 #define REASON_MAX 400
 #define UNFILTERED "unfiltered"
 /* First word of a line with three counts: untrained pieces, untrained blocks, examined blocks. */
@@ -88,6 +98,7 @@ static bool untrained_parse(struct bl_outcomes *o, const char *const text[3])
     return valid;
 }
 
+/* Parses a line of a record and changes it: the words are cut out of it and unescaped in place. */
 static int outcome_parse_line(struct bl_outcomes *o, char *line, struct bl_error *e)
 {
     if (strcmp(line, UNFILTERED) == 0) {
@@ -219,23 +230,6 @@ struct gather_job {
     struct bl_shard_record record;
 };
 
-/* Refreshes the folder of a shard: a network file system may have cached that a shard of another machine does not
- * exist. */
-static int gather_refresh_folder(const struct bl_gather *g, int64_t shard, struct bl_error *e)
-{
-    char name[BL_SHARD_NAME_MAX];
-    struct bl_buffer path = {0};
-    bl_buffer_printf(&path, "%s/%s", g->dir, bl_format_shard_name(g->format, shard, name));
-    int code = bl_buffer_check(&path, e);
-    if (code)
-        goto out;
-    *strrchr(path.data, '/') = '\0';
-    bl_folders_refresh(path.data);
-out:
-    bl_buffer_free(&path);
-    return code;
-}
-
 static int gather_produce(void *context, void **out, struct bl_error *e)
 {
     struct gathering *g = context;
@@ -245,11 +239,24 @@ static int gather_produce(void *context, void **out, struct bl_error *e)
     if (!job)
         return bl_error_memory(e);
     job->shard = g->next++;
-    int code = job->shard % BL_SHARDS_PER_FOLDER ? BL_OK : gather_refresh_folder(g->gather, job->shard, e);
-    if (code)
+    *out = job;
+    if (job->shard % BL_SHARDS_PER_FOLDER)
+        return BL_OK;
+    /* Refresh the folder with its first shard: a network file system may have cached that a shard of another machine
+     * does not exist. */
+    char name[BL_SHARD_NAME_MAX];
+    struct bl_buffer path = {0};
+    bl_buffer_printf(&path, "%s/%s", g->gather->dir, bl_format_shard_name(g->gather->format, job->shard, name));
+    int code = bl_buffer_check(&path, e);
+    if (!code) {
+        *strrchr(path.data, '/') = '\0';
+        bl_folders_refresh(path.data);
+    }
+    bl_buffer_free(&path);
+    if (code) {
         free(job);
-    else
-        *out = job;
+        *out = NULL;
+    }
     return code;
 }
 
@@ -269,22 +276,6 @@ static void gather_discard(void *context, void *job_)
     free(job);
 }
 
-static int gather_add_record(struct gathering *g, struct bl_shard_record *record, struct bl_error *e)
-{
-    const struct bl_format *format = g->gather->format;
-    int code = bl_shard_table_add(&g->shards, format, record, e);
-    if (code)
-        goto out;
-    code = bl_index_add_checksums(&g->index, record->block_checksum,
-                                  (size_t)record->blocks * (size_t)format->fields.count, e);
-    if (code)
-        goto out;
-    code = bl_outcomes_parse(g->outcomes, record->user_data, record->user_data_size, e);
-out:
-    g->bytes += record->bytes;
-    return code;
-}
-
 /* Adds the record of a shard. After the first missing shard, it only counts: the message must say how many are missing.
  */
 static int gather_consume(void *context, void *job_, struct bl_error *e)
@@ -294,12 +285,23 @@ static int gather_consume(void *context, void *job_, struct bl_error *e)
     int code = BL_OK;
     if (!job->found && !g->missing++)
         g->first_missing = job->shard;
-    if (!g->missing)
-        code = gather_add_record(g, &job->record, e);
+    if (!g->missing) {
+        const struct bl_shard_record *record = &job->record;
+        const struct bl_format *format = g->gather->format;
+        code = bl_shard_table_add(&g->shards, format, record, e);
+        if (!code)
+            code = bl_index_add_checksums(&g->index, record->block_checksum,
+                                          (size_t)record->blocks * (size_t)format->fields.count, e);
+        if (!code)
+            code = bl_outcomes_parse(g->outcomes, record->user_data, record->user_data_size, e);
+        g->bytes += record->bytes;
+    }
     gather_discard(g, job);
     return code;
 }
 
+/* Reports how many shards are missing, the first of them, and the command that makes them, by the heartbeats of the
+ * tasks. Returns BL_EFAIL. */
 static int gather_report_missing(const struct gathering *g, struct bl_error *e)
 {
     const struct bl_gather *gather = g->gather;
@@ -319,30 +321,25 @@ static int gather_report_missing(const struct gathering *g, struct bl_error *e)
     return code;
 }
 
-static int gather_records(struct gathering *g, struct bl_error *e)
-{
-    static const struct bl_stages stages = {
-        .produce = gather_produce, .work = gather_work, .consume = gather_consume, .discard = gather_discard};
-    const struct bl_gather *gather = g->gather;
-    int64_t shards = bl_format_shards(gather->format);
-    int workers =
-        shards < (int64_t)SHARDS_PER_WORKER * WORKERS_MAX ? (int)(shards / SHARDS_PER_WORKER) + 1 : WORKERS_MAX;
-    BL_TRY(bl_pipeline_run(&stages, g, workers, 4 * workers, gather->cancel, e));
-    return g->missing ? gather_report_missing(g, e) : BL_OK;
-}
-
 /* Writes both files, and adds the outcomes in the records to outcomes, in the order of the shards. *bytes: size of all
  * shards. BL_EFAIL: shards are missing; the message says how many, and nothing is written. */
 static int gather_run(const struct bl_gather *gather, struct bl_outcomes *outcomes, int64_t *bytes, struct bl_error *e)
 {
+    static const struct bl_stages stages = {
+        .produce = gather_produce, .work = gather_work, .consume = gather_consume, .discard = gather_discard};
     struct gathering g = {.gather = gather, .outcomes = outcomes};
+    int64_t shards = bl_format_shards(gather->format);
+    int workers =
+        shards < (int64_t)SHARDS_PER_WORKER * WORKERS_MAX ? (int)(shards / SHARDS_PER_WORKER) + 1 : WORKERS_MAX;
     int code = bl_shard_table_open(&g.shards, gather->dir, e);
     if (code)
         goto out;
     code = bl_index_begin(&g.index, gather->dir, gather->plan, gather->table->length, gather->format->fields.count, e);
     if (code)
         goto out;
-    code = gather_records(&g, e);
+    code = bl_pipeline_run(&stages, &g, workers, 4 * workers, gather->cancel, e);
+    if (!code && g.missing)
+        code = gather_report_missing(&g, e);
     if (code)
         goto out;
     code = bl_index_finish(&g.index, e);
@@ -388,29 +385,8 @@ static void row_write_drop_reason(const struct bl_finish *f, int64_t length, str
         bl_buffer_text(out, "not in the plan");
 }
 
-/* Marks a row as left out by request. reason holds the joined text. */
-static void row_drop(const struct bl_finish *f, struct bl_row *row, struct bl_buffer *reason)
-{
-    bl_buffer_clear(reason);
-    if (*row->reason)
-        bl_buffer_printf(reason, "%s; ", row->reason);
-    row_write_drop_reason(f, row->length, reason);
-    row->status = BL_ROW_DROPPED;
-    row->reason = reason->data ? reason->data : "";
-}
-
-/* Adds the outcome of packing to a row. reason holds the joined text. */
-static void row_amend(struct bl_row *row, const struct bl_outcome *outcome, struct bl_buffer *reason)
-{
-    bl_buffer_clear(reason);
-    if (!outcome->failed && *row->reason)
-        bl_buffer_printf(reason, "%s; ", row->reason);
-    bl_buffer_text(reason, outcome->text);
-    if (outcome->failed)
-        row->status = BL_ROW_FAILED;
-    row->reason = reason->data ? reason->data : "";
-}
-
+/* Counts a row of the finished table in result. cut: the plan has a part of the sequence alone, so that totals which
+ * belong to the whole sequence do not count. */
 static void finished_count(const struct bl_finish *f, struct bl_finished *result, const struct bl_row *row, bool cut)
 {
     result->empty += bl_row_is_empty(row);
@@ -438,14 +414,15 @@ struct rows_writer {
     struct bl_output out;
 };
 
+/* Decides how rows are written, notes which rows the plan has, opens the output, and writes the header line. */
 static int rows_open(struct rows_writer *w, struct bl_error *e)
 {
     const struct bl_sequences *table = w->finish->table;
     const struct bl_plan *plan = w->finish->plan;
     w->is_copy = finish_is_of_view(w->finish) && !w->outcomes->count && !table->damaged &&
                  !strstr(table->file[0].columns.extra, ".length") && !bl_kinds_count(table->file[0].columns.extra);
-    bool is_store = bl_plan_info_is_store(
-        &w->finish->manifest->plan_info); /* a store is read through views, which join the pieces of a sequence */
+    /* A store is read through views, which join the pieces of a sequence: none is cut. */
+    bool is_store = bl_plan_info_is_store(&w->finish->manifest->plan_info);
     w->placed = calloc(table->count / 8 + 1, 1);
     w->cut = calloc(table->count / 8 + 1, 1);
     if (!w->placed || !w->cut)
@@ -459,8 +436,7 @@ static int rows_open(struct rows_writer *w, struct bl_error *e)
     char *path = bl_path_join(w->finish->dir, BL_SEQUENCES_FILE);
     int code = path ? bl_output_own(&w->out, path, e) : bl_error_memory(e);
     free(path);
-    if (code)
-        return code;
+    BL_TRY(code);
     bl_buffer_printf(&w->line, BL_SEQUENCES_COLUMNS "%s\n", table->file[0].columns.extra);
     BL_TRY(bl_buffer_check(&w->line, e));
     return bl_output_write(&w->out, w->line.data, w->line.size, e);
@@ -490,19 +466,34 @@ static bool row_has_bit(const uint8_t *bits, size_t i)
     return bits[i / 8] >> i % 8 & 1;
 }
 
+/* Writes row i with the outcome that packing had for it, and counts it. The outcomes are sorted by row, so w->next is
+ * the only one to look at. */
 static int rows_write(struct rows_writer *w, size_t i, struct bl_finished *result, struct bl_error *e)
 {
     if (w->is_copy && row_has_bit(w->placed, i)) {
-        int copied = bl_row_reader_line(w->finish->table, i, &w->row, e);
-        return copied ? copied : bl_output_write(&w->out, w->row.line.data, w->row.line.size, e);
+        BL_TRY(bl_row_reader_line(w->finish->table, i, &w->row, e));
+        return bl_output_write(&w->out, w->row.line.data, w->row.line.size, e);
     }
     BL_TRY(bl_row_reader_read(w->finish->table, i, &w->row, e));
     struct bl_row *row = &w->row.row;
-    if (w->next < w->outcomes->count && w->outcomes->outcome[w->next].row == (int64_t)i)
-        row_amend(row, &w->outcomes->outcome[w->next++], &w->reason);
-    else if (row->status == BL_ROW_OK && !row_has_bit(w->placed, i))
-        row_drop(w->finish, row, &w->reason);
-    BL_TRY(bl_buffer_check(&w->reason, e));
+    struct bl_buffer *reason = &w->reason; /* the joined text */
+    bl_buffer_clear(reason);
+    if (w->next < w->outcomes->count && w->outcomes->outcome[w->next].row == (int64_t)i) {
+        const struct bl_outcome *outcome = &w->outcomes->outcome[w->next++];
+        if (!outcome->failed && *row->reason)
+            bl_buffer_printf(reason, "%s; ", row->reason);
+        bl_buffer_text(reason, outcome->text);
+        if (outcome->failed)
+            row->status = BL_ROW_FAILED;
+        row->reason = reason->data ? reason->data : "";
+    } else if (row->status == BL_ROW_OK && !row_has_bit(w->placed, i)) { /* left out by request */
+        if (*row->reason)
+            bl_buffer_printf(reason, "%s; ", row->reason);
+        row_write_drop_reason(w->finish, row->length, reason);
+        row->status = BL_ROW_DROPPED;
+        row->reason = reason->data ? reason->data : "";
+    }
+    BL_TRY(bl_buffer_check(reason, e));
     finished_count(w->finish, result, row, row_has_bit(w->cut, i));
     bl_buffer_clear(&w->line);
     bl_row_format(row, &w->line);
@@ -510,6 +501,7 @@ static int rows_write(struct rows_writer *w, size_t i, struct bl_finished *resul
     return bl_output_write(&w->out, w->line.data, w->line.size, e);
 }
 
+/* Writes sequences.tsv and sets the counts in result. BL_EFAIL: the table is not the one that was packed. */
 static int finish_write_sequences(const struct bl_finish *f, const struct bl_outcomes *outcomes,
                                   struct bl_finished *result, struct bl_error *e)
 {
@@ -533,21 +525,6 @@ static int finish_write_sequences(const struct bl_finish *f, const struct bl_out
     return code;
 }
 
-/* Sets the counts of the kind that have names, if one of them is not 0. */
-static int finish_set_counts(struct bl_manifest *m, const struct bl_totals *totals, struct bl_error *e)
-{
-    bool any = false;
-    int code = BL_OK;
-    for (int t = 0; totals->total && totals->total[t].column; t++)
-        any |= totals->total[t].name && totals->sum[t];
-    for (int t = 0; any && totals->total[t].column && !code; t++) {
-        char text[32];
-        snprintf(text, sizeof text, "%" PRId64, totals->sum[t]);
-        code = totals->total[t].name ? bl_manifest_pair(&m->counts, totals->total[t].name, text, e) : BL_OK;
-    }
-    return code;
-}
-
 /* Writes the manifest: the draft, completed with the outcomes and the files. */
 static int finish_write_manifest(const struct bl_finish *f, const struct bl_outcomes *outcomes,
                                  const struct bl_finished *result, struct bl_error *e)
@@ -559,8 +536,16 @@ static int finish_write_manifest(const struct bl_finish *f, const struct bl_outc
     m->skipped = result->skipped;
     m->failed = result->failed;
     m->failed_steps = result->failed_steps;
-    if (!code)
-        code = finish_set_counts(m, &result->totals, e);
+    /* The counts of the kind that have names, if one of them is not 0. */
+    const struct bl_totals *totals = &result->totals;
+    bool any = false;
+    for (int t = 0; totals->total && totals->total[t].column; t++)
+        any |= totals->total[t].name && totals->sum[t];
+    for (int t = 0; any && totals->total[t].column && !code; t++) {
+        char text[32];
+        snprintf(text, sizeof text, "%" PRId64, totals->sum[t]);
+        code = totals->total[t].name ? bl_manifest_pair(&m->counts, totals->total[t].name, text, e) : BL_OK;
+    }
     m->untrained = outcomes->untrained;
     for (int i = 0; files[i] && !code; i++)
         code = bl_manifest_add_file(m, f->dir, files[i], e);
@@ -600,18 +585,16 @@ int bl_finish_run(const struct bl_finish *f, struct bl_finished *result, struct 
     struct bl_gather gather = {
         .dir = f->dir, .format = &f->manifest->format, .plan = f->plan, .table = f->table, .cancel = f->cancel};
     int code = gather_run(&gather, &outcomes, &result->bytes, e);
-    if (code)
-        goto out;
-    code = bl_outcomes_merge(&outcomes, e);
+    if (!code)
+        code = bl_outcomes_merge(&outcomes, e);
     if (code)
         goto out;
     for (size_t i = 0; i < outcomes.count; i++)
         result->failed_steps += outcomes.outcome[i].steps;
     result->untrained = outcomes.untrained;
     code = finish_write_sequences(f, &outcomes, result, e);
-    if (code)
-        goto out;
-    code = finish_write_manifest(f, &outcomes, result, e);
+    if (!code)
+        code = finish_write_manifest(f, &outcomes, result, e);
 out:
     bl_outcomes_free(&outcomes);
     return code;

@@ -1,3 +1,9 @@
+/* Forecasts the size and the duration of a run. What follows from the plan alone is exact: raw bytes, files, memory.
+ * The rest comes from a sample (run/sample.h): the bytes of encoded or compressed shards, and the time.
+ *
+ * A range of the time is prepare + max(warm + rate * steps, bytes / write rate) + finish, since reading and writing
+ * overlap. Example: 10 s for the scan, 100 s of reading, 40 s of writing, and 1 s for the tables are 111 s; the range
+ * is 0.9 to 1.5 times as long. */
 #include "run/forecast.h"
 
 #include <math.h>
@@ -44,10 +50,10 @@ struct token_scan {
     struct bl_packing *p;
     struct bl_kind_scan ops; /* a copy of the kind's functions, with PART_BYTES */
     struct bl_kind kind;
-    struct bl_cancel cancel; /* raised when the request is cancelled or the time limit is over */
+    struct bl_cancel cancel; /* set when the request is cancelled or the time limit is over */
     struct bl_kind_env env;
     double begun, prepared; /* start time; seconds that the run took before it */
-    bool is_over;           /* the time limit has raised cancel */
+    bool is_over;           /* the time limit has set cancel */
 };
 
 static int tokens_on_fault(void *sink, const struct bl_row *row, struct bl_error *e)
@@ -58,6 +64,7 @@ static int tokens_on_fault(void *sink, const struct bl_row *row, struct bl_error
     return BL_OK; /* the scan of all inputs has already reported it, or the given table has it */
 }
 
+/* Ends the scan of the parts when the time limit is over, but not before a row is finished. */
 static void tokens_on_progress(void *sink, const struct bl_scan_progress *found)
 {
     struct token_scan *s = sink;
@@ -118,38 +125,8 @@ static int tokens_scan(struct token_scan *s, int64_t parts, struct bl_output *ou
     return code;
 }
 
-static int tokens_write_table(struct token_scan *s, const char *path, struct bl_error *e)
-{
-    struct bl_output out = {0};
-    int64_t parts = 0;
-    int code = tokens_count_parts(s, &parts, e);
-    if (!code)
-        code = bl_output_open(&out, path, e);
-    if (code)
-        return code;
-    code = tokens_scan(s, parts, &out, e);
-    if (!code)
-        code = bl_output_commit(&out, e);
-    bl_output_abort(&out);
-    return code;
-}
-
-/* Plans the sample so that blocks have the same mix of documents as in the plan of all inputs: shuffled, and split if
- * they are longer than T. */
-static int tokens_plan(struct bl_token_sample *sample, const struct bl_packing *p, struct bl_error *e)
-{
-    const struct bl_plan_options options = {.strategy = BL_STRATEGY_BLOCK,
-                                            .oversize = BL_OVERSIZE_SPLIT,
-                                            .T = p->plan.T,
-                                            .align = p->plan.align,
-                                            .seed = p->request.plan_options->seed};
-    if (!sample->table.by_status[BL_ROW_OK])
-        return BL_OK; /* no usable row: the plan stays empty */
-    return bl_plan_make(&sample->plan, sample->table.length, sample->table.count, &options, e);
-}
-
 /* Tokenizes parts that are spread evenly over the inputs of the request, which must be listed, and plans them. folder:
- * a temporary folder. Free with token_sample_free, also after an error. */
+ * a temporary folder. The caller frees the plan, the table and the folder, also after an error. */
 static int token_sample_take(struct bl_token_sample *sample, struct bl_packing *p, const char *folder,
                              struct bl_error *e)
 {
@@ -159,6 +136,8 @@ static int token_sample_take(struct bl_token_sample *sample, struct bl_packing *
                            .kind = *inputs->kind,
                            .env = p->env,
                            .prepared = bl_progress_seconds(&p->run)};
+    struct bl_output out = {0};
+    int64_t parts = 0;
     *sample = (struct bl_token_sample){.folder = bl_path_join(folder, "tokens")};
     char *path = bl_path_join(folder, "tokens.tsv");
     int code = sample->folder && path ? bl_fs_mkdirs(sample->folder, e) : bl_error_memory(e);
@@ -170,23 +149,30 @@ static int token_sample_take(struct bl_token_sample *sample, struct bl_packing *
     s.env.cancel = &s.cancel;
     sample->env = p->env;
     sample->env.spool = sample->folder;
-    code = tokens_write_table(&s, path, e);
+    code = tokens_count_parts(&s, &parts, e);
+    if (!code)
+        code = bl_output_open(&out, path, e);
+    if (!code)
+        code = tokens_scan(&s, parts, &out, e);
+    if (!code)
+        code = bl_output_commit(&out, e);
+    bl_output_abort(&out);
     sample->seconds = bl_seconds_now() - s.begun;
     if (code)
         goto out;
     code = bl_sequences_open(&sample->table, (const char *const[]){path}, 1, false, e);
-    if (!code)
-        code = tokens_plan(sample, p, e);
+    /* Blocks get the same mix of documents as in the plan of all inputs: shuffled, and split if they are longer than T.
+     * Without a usable row the plan stays empty. */
+    const struct bl_plan_options options = {.strategy = BL_STRATEGY_BLOCK,
+                                            .oversize = BL_OVERSIZE_SPLIT,
+                                            .T = p->plan.T,
+                                            .align = p->plan.align,
+                                            .seed = p->request.plan_options->seed};
+    if (!code && sample->table.by_status[BL_ROW_OK])
+        code = bl_plan_make(&sample->plan, sample->table.length, sample->table.count, &options, e);
 out:
     free(path);
     return code;
-}
-
-static void token_sample_free(struct bl_token_sample *sample)
-{
-    bl_plan_free(&sample->plan);
-    bl_sequences_close(&sample->table);
-    free(sample->folder);
 }
 
 /* --- forecast ----------------------------------------------------------------------------------------------------- */
@@ -219,20 +205,6 @@ static int forecast_files(struct bl_packing *p, struct bl_forecast *f, struct bl
     f->bytes_files = index + (int64_t)table.st_size + manifest +
                      bl_shard_table_bytes(format, f->bytes_raw / (f->shards ? f->shards : 1));
     return code;
-}
-
-/* Sets the disk space that is used only during the run: the spool of tokens, and their buckets if the spool does not
- * fit into memory (run/scatter.h). */
-static void forecast_temporary(const struct bl_packing *p, struct bl_forecast *f)
-{
-    const struct bl_input_set *inputs = p->request.inputs;
-    bool spools = inputs->kind->spool;
-    int64_t placed = bl_plan_placed(&p->plan) * f->step_bytes;
-    if (bl_kind_spools_steps(inputs->kind, inputs->kind_config))
-        f->bytes_temporary = p->plan.steps * f->step_bytes;
-    if (p->request.view ? bl_packing_view_needs_buckets(p) : spools && placed > p->pack.share.rest)
-        f->bytes_temporary += placed;
-    f->spool_is_elsewhere = p->request.spool;
 }
 
 int bl_packing_forecast_plan(struct bl_packing *p, struct bl_forecast *f, struct bl_error *e)
@@ -270,7 +242,15 @@ int bl_packing_forecast_plan(struct bl_packing *p, struct bl_forecast *f, struct
         code = bl_space_free(p->request.output, &f->bytes_free, e);
     if (code)
         return code;
-    forecast_temporary(p, f);
+    /* The disk space that is used only during the run: the spool of tokens, and their buckets if the spool does not fit
+     * into memory (run/bucketing.h). */
+    const struct bl_kind *kind = p->request.inputs->kind;
+    int64_t placed = bl_plan_placed(&p->plan) * f->step_bytes;
+    if (bl_kind_spools_steps(kind, p->request.inputs->kind_config))
+        f->bytes_temporary = p->plan.steps * f->step_bytes;
+    if (p->request.view ? bl_packing_view_needs_buckets(p) : kind->spool && placed > p->pack.share.rest)
+        f->bytes_temporary += placed;
+    f->spool_is_elsewhere = p->request.spool;
     if (f->begun)
         code = bl_space_of_begun(p->request.output, &f->bytes_begun, &f->bytes_kept, e);
     return code ? code : forecast_files(p, f, e);
@@ -309,10 +289,13 @@ static int forecast_sample_tokens(struct bl_packing *p, struct bl_forecast *f, s
     else /* the scan has already tokenized the inputs once, but a run also writes the tokens */
         f->prepare_seconds = fmax(f->prepare_seconds, tokens_seconds);
 out:
-    token_sample_free(&tokens);
+    bl_plan_free(&tokens.plan);
+    bl_sequences_close(&tokens.table);
+    free(tokens.folder);
     return code;
 }
 
+/* Rounds to whole bytes; a number that does not fit becomes the largest that can be added to another. */
 static int64_t bytes_of(double bytes)
 {
     return bytes < (double)INT64_MAX / 2 ? (int64_t)bytes : INT64_MAX / 2;
@@ -384,18 +367,6 @@ static int forecast_finish(const struct bl_packing *p, double *seconds, struct b
     return code;
 }
 
-/* Sets the range of the time. Reading and writing overlap, so the slower of the two decides. */
-static void forecast_seconds(const struct bl_packing *p, const struct bl_sample *sample, double finish,
-                             struct bl_forecast *f)
-{
-    double warm, disk = f->write_rate > 0 ? (double)f->bytes / f->write_rate : 0;
-    struct bl_range r = bl_sample_seconds(sample, &warm);
-    int64_t workers = p->pack.share.workers < (int64_t)p->plan.blocks ? p->pack.share.workers : (int64_t)p->plan.blocks;
-    double steps = (double)bl_plan_placed(&p->plan) / (double)(workers > 1 ? workers : 1);
-    f->seconds_low = UNSEEN_FASTER * (f->prepare_seconds + fmax(warm + r.low * steps, disk) + finish);
-    f->seconds_high = UNSEEN_SLOWER * (f->prepare_seconds + fmax(warm + r.high * steps, disk) + finish);
-}
-
 int bl_packing_forecast(struct bl_packing *p, struct bl_forecast *f, struct bl_error *e)
 {
     struct bl_sample *sample = calloc(1, sizeof *sample);
@@ -421,7 +392,13 @@ int bl_packing_forecast(struct bl_packing *p, struct bl_forecast *f, struct bl_e
     code = forecast_finish(p, &finish, e);
     if (code)
         goto out;
-    forecast_seconds(p, sample, finish, f);
+    /* Reading and writing overlap, so the slower of the two decides. */
+    double warm, disk = f->write_rate > 0 ? (double)f->bytes / f->write_rate : 0;
+    struct bl_range r = bl_sample_seconds(sample, &warm);
+    int64_t workers = p->pack.share.workers < (int64_t)p->plan.blocks ? p->pack.share.workers : (int64_t)p->plan.blocks;
+    double steps = (double)bl_plan_placed(&p->plan) / (double)(workers > 1 ? workers : 1);
+    f->seconds_low = UNSEEN_FASTER * (f->prepare_seconds + fmax(warm + r.low * steps, disk) + finish);
+    f->seconds_high = UNSEEN_SLOWER * (f->prepare_seconds + fmax(warm + r.high * steps, disk) + finish);
     f->sample_blocks = sample->blocks;
     f->sample_sequences = sample->sequences;
     f->sample_steps = sample->steps;

@@ -1,3 +1,9 @@
+/* Packs a view: the table from the tables of the sources, the plan and the attributes from the files of the view, and
+ * the steps by the copier of run/assembler.c.
+ *
+ * Example: a view of two datasets with 100 and 50 rows has a table of 150 rows, in the order of the sources. Its extra
+ * columns are those of the first source and then those that only the second one has; a row has an empty value in a
+ * column that its source does not have. */
 #include "run/from_view.h"
 
 #include <inttypes.h>
@@ -18,6 +24,8 @@
 
 /* --- the kind --------------------------------------------------------------------------------------------------- */
 
+/* The following functions are those of bl_view_kind; config is the struct bl_view. This one returns the word for steps
+ * in messages, by the kind that made the first field. */
 static const char *view_steps(const void *config)
 {
     const struct bl_view *view = config;
@@ -25,6 +33,7 @@ static const char *view_steps(const void *config)
     return kind ? kind->steps : "steps";
 }
 
+/* The fields are those of the view; no row is needed to know them. */
 static int view_fields(const void *config, const struct bl_kind_env *env, const struct bl_row *row,
                        struct bl_fields *fields, struct bl_error *e)
 {
@@ -35,6 +44,7 @@ static int view_fields(const void *config, const struct bl_kind_env *env, const 
     return BL_OK;
 }
 
+/* Appends how the field was made, as the sources recorded it. */
 static void view_describe(const void *config, const struct bl_field *field, struct bl_buffer *out)
 {
     const struct bl_manifest *m = &((const struct bl_view *)config)->manifest;
@@ -44,7 +54,7 @@ static void view_describe(const void *config, const struct bl_field *field, stru
     }
 }
 
-/* A reader of stored steps, used only by external bucketing (run/scatter.h), which reads in the order of the rows. */
+/* A reader of stored steps, used only by external bucketing (run/bucketing.h), which reads in the order of the rows. */
 struct view_reader {
     struct bl_reader base;
     struct bl_view view;
@@ -145,6 +155,7 @@ static const char *const allowed[] = {"output",   "parents",    "memory", "task"
                                       "jobs",     "quiet",      "help",   "spool", "print-config", "dry-run",
                                       "progress", "skipped-ok", "json",   NULL};
 
+/* Returns whether the list, which NULL ends, has the name. */
 static bool name_is_listed(const char *const *list, const char *name)
 {
     while (*list && strcmp(*list, name) != 0)
@@ -152,8 +163,10 @@ static bool name_is_listed(const char *const *list, const char *name)
     return *list;
 }
 
-static int view_check_options(const struct bl_view *view, const struct bl_options *given, struct bl_error *e)
+int bl_from_view_check(const struct bl_view *view, const struct bl_options *given, struct bl_pack_options *options,
+                       struct bl_plan_options *plan_options, struct bl_error *e)
 {
+    const struct bl_format *format = &view->manifest.format;
     for (struct bl_option_match m = {0}; bl_options_next(given, &m);) {
         const char *name = m.option->name;
         bool is_taken =
@@ -164,14 +177,6 @@ static int view_check_options(const struct bl_view *view, const struct bl_option
                                 "out",
                                 strlen(name) > 1 ? "--" : "-", name, view->dir);
     }
-    return BL_OK;
-}
-
-int bl_from_view_check(const struct bl_view *view, const struct bl_options *given, struct bl_pack_options *options,
-                       struct bl_plan_options *plan_options, struct bl_error *e)
-{
-    const struct bl_format *format = &view->manifest.format;
-    BL_TRY(view_check_options(view, given, e));
     for (int f = 0; f < format->fields.count; f++) {
         if (format->encoding[f].kind != BL_ENCODING_RAW)
             options->encode = format->encoding[f];
@@ -217,47 +222,31 @@ struct rows_writer {
     struct bl_row_reader own;
 };
 
-/* Adds the extra columns that no earlier source has. extra: their names, with a tab before each. */
-static int columns_add(struct rows_writer *w, const char *extra, struct bl_error *e)
-{
-    struct bl_buffer name = {0};
-    int code = BL_OK;
-    while (*extra && !code) {
-        size_t size = strcspn(++extra, "\t");
-        bl_buffer_clear(&name);
-        bl_buffer_append(&name, extra, size);
-        code = bl_buffer_check(&name, e);
-        if (!code && bl_columns_find(w->columns.data, name.data) < 0)
-            bl_buffer_printf(&w->columns, "\t%s", name.data);
-        extra += size;
-    }
-    bl_buffer_free(&name);
-    return code ? code : bl_buffer_check(&w->columns, e);
-}
-
+/* Sets w->columns to the extra columns of all sources, each once, in the order of the sources. */
 static int columns_collect(struct rows_writer *w, struct bl_error *e)
 {
+    struct bl_buffer name = {0};
     bl_buffer_text(&w->columns, "");
     int code = bl_buffer_check(&w->columns, e);
     for (size_t s = 0; s < w->view->sources && !code; s++) {
         const struct bl_sequences *table;
-        BL_TRY(bl_dataset_sequences(&w->view->source[s], &table, e));
+        code = bl_dataset_sequences(&w->view->source[s], &table, e);
+        if (code)
+            break;
         w->is_extended |= table->left_out.by[BL_LEFT_OUT_EXTEND] > 0;
-        code = columns_add(w, table->file[0].columns.extra, e);
+        /* The names in extra have a tab before each. */
+        for (const char *extra = table->file[0].columns.extra; *extra && !code;) {
+            size_t size = strcspn(++extra, "\t");
+            bl_buffer_clear(&name);
+            bl_buffer_append(&name, extra, size);
+            code = bl_buffer_check(&name, e);
+            if (!code && bl_columns_find(w->columns.data, name.data) < 0)
+                bl_buffer_printf(&w->columns, "\t%s", name.data);
+            extra += size;
+        }
+        code = code ? code : bl_buffer_check(&w->columns, e);
     }
-    return code;
-}
-
-static int held_open(struct rows_writer *w, struct bl_error *e)
-{
-    const struct bl_view *view = w->view;
-    if (!w->is_extended)
-        return BL_OK;
-    char **path = bl_view_source_tables(&view->manifest, view->dir);
-    int code =
-        path ? bl_extend_open_tables(&w->held, (const char *const *)path, (int)view->sources, w->p->request.cancel, e)
-             : bl_error_memory(e);
-    bl_path_free_all(path, view->sources);
+    bl_buffer_free(&name);
     return code;
 }
 
@@ -273,19 +262,17 @@ static int row_find_held(struct rows_writer *w, int64_t i, struct bl_row *row, s
         bl_left_out_count(&by, row->reason);
     if (!by.by[BL_LEFT_OUT_EXTEND])
         return BL_OK;
-    int code = bl_dataset_sequences(&w->view->source[source - w->view->manifest.source], &table, e);
-    if (!code)
-        code = bl_row_reader_read(table, (size_t)(i - source->first_row), &w->own, e);
-    if (code)
-        return code;
+    BL_TRY(bl_dataset_sequences(&w->view->source[source - w->view->manifest.source], &table, e));
+    BL_TRY(bl_row_reader_read(table, (size_t)(i - source->first_row), &w->own, e));
     w->own.row.status = BL_ROW_OK;
-    code = bl_extend_find(&w->held, &w->own.row, &dataset, e);
+    int code = bl_extend_find(&w->held, &w->own.row, &dataset, e);
     if (dataset >= 0)
         row->reason = BL_REASON_HELD;
     return code;
 }
 
-/* Sets row->extra to the values of the row in the columns of all sources; a column that its source lacks is empty. */
+/* Sets row->extra to the values of the row in the columns of all sources; a column that its source does not have is
+ * empty. */
 static void row_set_extra(struct rows_writer *w, struct bl_row *row)
 {
     struct bl_buffer name = {0};
@@ -307,24 +294,7 @@ static void row_set_extra(struct rows_writer *w, struct bl_row *row)
     bl_buffer_free(&name);
 }
 
-/* Sets the length of the row to its stored steps. A row that failed in its source becomes a skipped row; a row of which
- * nothing is stored was left out of its source and becomes a dropped row. */
-static void row_set_stored(struct rows_writer *w, int64_t i, struct bl_row *row)
-{
-    int64_t stored = row->status == BL_ROW_OK ? bl_places_steps(&w->view->places, i) : 0;
-    if (row->status == BL_ROW_OK) {
-        w->parts += stored < row->length;
-        w->missing += row->length - stored;
-    }
-    row->length = stored;
-    if (row->status == BL_ROW_FAILED)
-        row->status = BL_ROW_SKIPPED;
-    if (row->status != BL_ROW_OK || stored)
-        return;
-    row->status = BL_ROW_DROPPED;
-    row->reason = "not stored";
-}
-
+/* Writes a row that changes: its columns, its length or its status. */
 static int source_write_row(struct rows_writer *w, int64_t i, struct bl_output *out, struct bl_error *e)
 {
     const struct bl_row *there;
@@ -332,7 +302,20 @@ static int source_write_row(struct rows_writer *w, int64_t i, struct bl_output *
     struct bl_row row = *there;
     bl_buffer_clear(&w->line);
     row_set_extra(w, &row);
-    row_set_stored(w, i, &row);
+    /* A row that failed in its source becomes a skipped row. A row of which nothing is stored was left out of its
+     * source, and becomes a dropped row. */
+    int64_t stored = row.status == BL_ROW_OK ? bl_places_steps(&w->view->places, i) : 0;
+    if (row.status == BL_ROW_OK) {
+        w->parts += stored < row.length;
+        w->missing += row.length - stored;
+    }
+    row.length = stored;
+    if (row.status == BL_ROW_OK && !stored) {
+        row.status = BL_ROW_DROPPED;
+        row.reason = "not stored";
+    } else if (row.status == BL_ROW_FAILED) {
+        row.status = BL_ROW_SKIPPED;
+    }
     BL_TRY(row_find_held(w, i, &row, e));
     bl_row_format(&row, &w->line);
     w->line.failed |= w->extra.failed;
@@ -347,12 +330,11 @@ static int source_write(struct rows_writer *w, size_t s, struct bl_output *out, 
     const struct bl_view_source *source = &w->view->manifest.source[s];
     const struct bl_sequences *table;
     struct bl_row_reader text = {0};
-    int code = bl_dataset_sequences(&w->view->source[s], &table, e);
-    if (code)
-        return code;
+    BL_TRY(bl_dataset_sequences(&w->view->source[s], &table, e));
     const struct bl_columns *columns = &table->file[0].columns;
     bool is_copy = bl_columns_are_ordered(columns) && strcmp(columns->extra, w->columns.data) == 0 &&
                    !w->view->places.renamed_count && (int64_t)table->count == source->rows;
+    int code = BL_OK;
     for (int64_t i = source->first_row; i < source->first_row + source->rows && !code; i++) {
         size_t row = (size_t)(i - source->first_row);
         if (bl_cancelled(w->p->request.cancel))
@@ -369,7 +351,14 @@ static int source_write(struct rows_writer *w, size_t s, struct bl_output *out, 
 static int source_write_rows(struct rows_writer *w, struct bl_output *out, struct bl_error *e)
 {
     BL_TRY(columns_collect(w, e));
-    BL_TRY(held_open(w, e));
+    if (w->is_extended) {
+        char **path = bl_view_source_tables(&w->view->manifest, w->view->dir);
+        int code = path ? bl_extend_open_tables(&w->held, (const char *const *)path, (int)w->view->sources,
+                                                w->p->request.cancel, e)
+                        : bl_error_memory(e);
+        bl_path_free_all(path, w->view->sources);
+        BL_TRY(code);
+    }
     bl_buffer_printf(&w->line, BL_SEQUENCES_COLUMNS "%s\n", w->columns.data);
     int code = bl_buffer_check(&w->line, e);
     if (!code)
@@ -398,21 +387,16 @@ int bl_packing_fill_view_table(struct bl_packing *p, struct bl_output *out, stru
 
 /* --- the plan --------------------------------------------------------------------------------------------------- */
 
-/* Makes source_start count from the first stored step, with which a row of the table of this dataset begins. In a view
- * it counts from the beginning of the sequence. */
-static void plan_shift(struct bl_plan *plan, const struct bl_places *places)
-{
-    for (size_t i = 0; i < plan->pieces && places->source_start; i++)
-        plan->source_start[i] -= bl_places_begin(places, plan->sequence[i]);
-}
-
 int bl_packing_read_view_plan(struct bl_packing *p, struct bl_error *e)
 {
     const struct bl_view *view = p->request.view;
     const struct bl_manifest *m = &view->manifest;
     struct bl_plan *plan = &p->plan;
     BL_TRY(bl_index_read_plan(&view->index, m->format.T, m->align, plan, e));
-    plan_shift(plan, &view->places);
+    /* In a view, source_start counts from the beginning of the sequence. A row of the table of this dataset begins with
+     * the first stored step. */
+    for (size_t i = 0; i < plan->pieces && view->places.source_start; i++)
+        plan->source_start[i] -= bl_places_begin(&view->places, plan->sequence[i]);
     plan->is_store = bl_plan_info_is_store(&m->plan_info);
     plan->overlap = m->plan_info.overlap;
     int code = bl_plan_check(plan, p->table.length, p->table.count, e);
@@ -469,6 +453,8 @@ int bl_packing_view_attributes(struct bl_packing *p, struct bl_error *e)
  * read in stored order and to put the pieces into buckets. */
 #define PIECES_OF_A_FRAME 4
 
+/* Example: a frame holds 1,000 steps and a piece has 20 on average. Then 50 pieces share a frame, and copying them one
+ * by one would decompress it 50 times. */
 bool bl_packing_view_needs_buckets(const struct bl_packing *p)
 {
     const struct bl_view *view = p->request.view;

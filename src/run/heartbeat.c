@@ -1,3 +1,10 @@
+/* Tracks progress and writes heartbeats. A table of struct line maps each member of struct bl_beat to a line of the
+ * file, for writing and for parsing alike. A file begins like this:
+ *
+ *     stage: pack
+ *     task: 3
+ *     tasks: 16
+ *     host: node7 */
 #include "run/heartbeat.h"
 
 #include <errno.h>
@@ -56,6 +63,7 @@ double bl_progress_seconds(const struct bl_progress *p)
 
 static const char *const states[] = {"running", "done", "failed", "stopped", NULL};
 
+/* The three sorts of lines: a text, a number, and a number that the file has as a word. */
 #define TEXT(label, member)                                                                                            \
     {                                                                                                                  \
         label, offsetof(struct bl_beat, member), sizeof((struct bl_beat *)0)->member, NULL                             \
@@ -124,24 +132,21 @@ void bl_beat_format(const struct bl_beat *beat, struct bl_buffer *out)
     }
 }
 
-/* Copies a text and truncates it to its room. False: invalid text. */
-static bool beat_parse_text(char *at, size_t room, const char *value, size_t size)
-{
-    struct bl_buffer copy = {0};
-    bl_buffer_append(&copy, value, size);
-    int64_t plain = !size ? 0 : copy.data ? bl_text_unescape(copy.data, size) : -1;
-    bool good = plain >= 0 && !(size && memchr(copy.data, '\0', (size_t)plain));
-    snprintf(at, room, "%.*s", good ? (int)plain : 0, size ? copy.data : "");
-    bl_buffer_free(&copy);
-    return good;
-}
-
+/* Parses the value of a line into its member of the beat. Returns false if the value is invalid. */
 static bool beat_parse_value(const struct line *line, struct bl_beat *beat, const char *value, size_t size)
 {
     char *at = (char *)beat + line->offset;
     int64_t *number = (int64_t *)(void *)at;
-    if (line->room)
-        return beat_parse_text(at, line->room, value, size);
+    if (line->room) {
+        /* A longer text is cut to its room. A NUL within it makes it invalid, as does an unknown escape. */
+        struct bl_buffer copy = {0};
+        bl_buffer_append(&copy, value, size);
+        int64_t plain = !size ? 0 : copy.data ? bl_text_unescape(copy.data, size) : -1;
+        bool good = plain >= 0 && !(size && memchr(copy.data, '\0', (size_t)plain));
+        snprintf(at, line->room, "%.*s", good ? (int)plain : 0, size ? copy.data : "");
+        bl_buffer_free(&copy);
+        return good;
+    }
     if (!line->names)
         return bl_text_to_int(value, size, -1, INT64_MAX, number);
     for (*number = 0; line->names[*number]; ++*number) {
@@ -175,25 +180,8 @@ int bl_beat_parse(struct bl_beat *beat, const char *text, size_t size, struct bl
 
 /* --- the heartbeat of this process ------------------------------------------------------------------------------ */
 
-/* The rename is atomic, so a reader finds the old beat or the new one. There is no sync: after a crash of the machine
- * the task is silent anyway. */
-static int heartbeat_replace_file(const struct bl_heartbeat *h, const struct bl_buffer *text, struct bl_error *e)
-{
-    int fd = bl_fs_create(h->temporary, O_WRONLY, e);
-    if (fd < 0)
-        return fd;
-    int code = bl_io_write(fd, text->data, text->size, h->temporary, e);
-    if (close(fd) != 0 && !code)
-        code = bl_error_errno(e, BL_EFAIL, "cannot close %s", h->temporary);
-    if (code)
-        goto out;
-    code = bl_fs_rename(h->temporary, h->path, e);
-out:
-    if (code)
-        (void)bl_fs_unlink(h->temporary);
-    return code;
-}
-
+/* Writes the beat to its file. The rename is atomic, so that a reader finds the old beat or the new one. There is no
+ * sync: after a crash of the machine the task is silent anyway. */
 static int beat_write(struct bl_heartbeat *h, struct bl_error *e)
 {
     struct bl_buffer text = {0};
@@ -201,27 +189,27 @@ static int beat_write(struct bl_heartbeat *h, struct bl_error *e)
     h->beat.updated = time(NULL);
     bl_beat_format(&h->beat, &text);
     int code = bl_buffer_check(&text, e);
-    if (!code)
-        code = heartbeat_replace_file(h, &text, e);
+    int fd = code ? code : bl_fs_create(h->temporary, O_WRONLY, e);
+    if (fd < 0) {
+        bl_buffer_free(&text);
+        return fd;
+    }
+    code = bl_io_write(fd, text.data, text.size, h->temporary, e);
     bl_buffer_free(&text);
+    if (close(fd) != 0 && !code)
+        code = bl_error_errno(e, BL_EFAIL, "cannot close %s", h->temporary);
+    if (!code)
+        code = bl_fs_rename(h->temporary, h->path, e);
+    if (code)
+        (void)bl_fs_unlink(h->temporary);
     return code;
 }
 
+/* Writes the beat, and counts a failure instead of returning it: work continues without a heartbeat. */
 static void heartbeat_try(struct bl_heartbeat *h)
 {
     if (beat_write(h, &h->error))
         h->missed++;
-}
-
-/* Sets the name that Slurm gives an array element: "77_3". */
-static void beat_set_job(char job[64])
-{
-    const char *array = getenv("SLURM_ARRAY_JOB_ID"), *element = getenv("SLURM_ARRAY_TASK_ID");
-    const char *alone = getenv("SLURM_JOB_ID");
-    if (array && element)
-        snprintf(job, 64, "%s_%s", array, element);
-    else if (alone)
-        snprintf(job, 64, "%s", alone);
 }
 
 void bl_heartbeat_begin(struct bl_heartbeat *h, const char *dir, const char *stage, const struct bl_task *task)
@@ -234,7 +222,12 @@ void bl_heartbeat_begin(struct bl_heartbeat *h, const char *dir, const char *sta
     }
     if (gethostname(h->beat.host, sizeof h->beat.host - 1) != 0)
         h->beat.host[0] = '\0';
-    beat_set_job(h->beat.job);
+    const char *array = getenv("SLURM_ARRAY_JOB_ID"), *element = getenv("SLURM_ARRAY_TASK_ID");
+    const char *alone = getenv("SLURM_JOB_ID");
+    if (array && element) /* the name that Slurm gives an array element: "77_3" */
+        snprintf(h->beat.job, sizeof h->beat.job, "%s_%s", array, element);
+    else if (alone)
+        snprintf(h->beat.job, sizeof h->beat.job, "%s", alone);
     char file[BL_BEAT_FILE_MAX];
     struct bl_buffer path = {0}, temporary = {0};
     bl_buffer_printf(&path, "%s/.bload/%s", dir, bl_beat_file(stage, h->beat.task, file));
@@ -259,27 +252,23 @@ void bl_heartbeat_set_phase(struct bl_heartbeat *h, const char *doing)
     heartbeat_try(h);
 }
 
-static void beat_set_progress(struct bl_beat *b, const struct bl_progress *p)
-{
-    snprintf(b->doing, sizeof b->doing, "%s", p->what);
-    snprintf(b->unit, sizeof b->unit, "%s", p->unit);
-    snprintf(b->step, sizeof b->step, "%s", p->step ? p->step : "");
-    b->done = p->done;
-    b->total = p->total;
-    b->parts = p->parts;
-    b->steps = p->steps;
-    b->steps_left = p->steps_left;
-    b->milliseconds = (int64_t)(bl_progress_seconds(p) * 1000);
-    b->bytes = p->bytes;
-}
-
 /* Every tick is stored, so that the last beat has the final progress. A new phase is written at once. */
 void bl_heartbeat_tick(struct bl_heartbeat *h, const struct bl_progress *progress)
 {
     if (!h->path)
         return;
     bool turned = strcmp(h->beat.doing, progress->what) != 0;
-    beat_set_progress(&h->beat, progress);
+    struct bl_beat *b = &h->beat;
+    snprintf(b->doing, sizeof b->doing, "%s", progress->what);
+    snprintf(b->unit, sizeof b->unit, "%s", progress->unit);
+    snprintf(b->step, sizeof b->step, "%s", progress->step ? progress->step : "");
+    b->done = progress->done;
+    b->total = progress->total;
+    b->parts = progress->parts;
+    b->steps = progress->steps;
+    b->steps_left = progress->steps_left;
+    b->milliseconds = (int64_t)(bl_progress_seconds(progress) * 1000);
+    b->bytes = progress->bytes;
     if (turned || bl_seconds_now() - h->written >= BL_HEARTBEAT_SECONDS)
         heartbeat_try(h);
 }
@@ -291,6 +280,8 @@ void bl_heartbeat_free(struct bl_heartbeat *h)
     h->path = h->temporary = NULL;
 }
 
+/* An error of the last write is no error if the folder is gone: bload finish has then removed it, and the dataset is
+ * complete. */
 void bl_heartbeat_end(struct bl_heartbeat *h, int status, const char *error)
 {
     if (!h->path)

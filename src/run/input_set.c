@@ -1,3 +1,11 @@
+/* Everything about the inputs of a dataset. Most of it is identity: "name: value" lines, by which a later run, a task
+ * on another machine, or a view finds out whether it works on the same inputs. An example:
+ *
+ *     source 1: videos (video)
+ *     attributes: 8f14e45fceea167a
+ *     list clips.tsv: c9f0f895fb98ab91
+ *
+ * Lines are compared as text (bl_identity_compare), so their order and their spelling must never change. */
 #include "run/input_set.h"
 
 #include <inttypes.h>
@@ -34,32 +42,25 @@ bool bl_input_set_has_stdin(const struct bl_input_set *set)
     return false;
 }
 
-/* The further columns of lists, which are the last ones, must not be among those of the scan before them. */
-static int input_set_check_clips(const struct bl_input_set *set, const char *header, struct bl_error *e)
+int bl_input_set_header(const struct bl_input_set *set, struct bl_buffer *header, struct bl_error *e)
 {
+    bl_buffer_text(header, BL_SEQUENCES_COLUMNS);
+    bl_files_columns(&set->files, set->kind, set->kind_config, header);
+    BL_TRY(bl_buffer_check(header, e));
+    /* The further columns of lists, which are the last ones, must not be among those of the scan before them. */
     int columns = 1;
-    for (const char *tab = header; (tab = strchr(tab, '\t')); tab++)
+    for (const char *tab = header->data; (tab = strchr(tab, '\t')); tab++)
         columns++;
     for (size_t c = 0; c < set->files.clips.count; c++) {
         const char *name = set->files.clips.name[c];
-        if (bl_columns_find(header, name) < columns - (int)set->files.clips.count)
+        if (bl_columns_find(header->data, name) < columns - (int)set->files.clips.count)
             return bl_error_set(e, BL_EUSAGE,
                                 "the column \"%s\" of a list of clips: the scan has one of that name: rename "
                                 "it",
                                 name);
     }
-    return BL_OK;
-}
-
-int bl_input_set_header(const struct bl_input_set *set, struct bl_buffer *header, struct bl_error *e)
-{
-    bl_buffer_text(header, BL_SEQUENCES_COLUMNS);
-    bl_files_columns(&set->files, set->kind, set->kind_config, header);
-    int code = bl_buffer_check(header, e);
-    if (!code)
-        code = input_set_check_clips(set, header->data, e);
-    if (code || !set->attributes)
-        return code;
+    if (!set->attributes)
+        return BL_OK;
     for (int c = 0; c < bl_attributes_count(set->attributes); c++) {
         const char *name = bl_attributes_name(set->attributes, c);
         if (bl_columns_find(header->data, name) >= 0)
@@ -72,6 +73,7 @@ int bl_input_set_header(const struct bl_input_set *set, struct bl_buffer *header
     return bl_buffer_check(header, e);
 }
 
+/* A visitor of the paths of a table: adds a file that the user did not name, and that belongs to source 0. */
 static int input_set_add_path(void *files, const char *path, struct bl_error *e)
 {
     return bl_files_add(files, path, 0, NULL, false, e);
@@ -109,7 +111,7 @@ struct bl_fault_counts bl_fault_counts_of(const struct bl_sequences *table)
                                     .damaged = table->damaged};
 }
 
-/* Only the first count has the noun. */
+/* Appends ", 3 failed", or nothing if the count is 0. Only the first count has the noun: "2 inputs skipped". */
 static void fault_count_append(struct bl_buffer *out, bool *first, int64_t count, const char *what)
 {
     char number[BL_PLURAL_SIZE];
@@ -164,10 +166,13 @@ void bl_identity_inputs(const struct bl_input_set *inputs, bool sources, struct 
         inputs->kind->options.identify(inputs->kind_config, out);
 }
 
-/* Hashes the contents of the files of each source, in order. */
-static int identity_digest_sources(const struct bl_input_set *inputs, uint64_t *digest, struct bl_error *e)
+int bl_identity_contents(const struct bl_input_set *inputs, struct bl_buffer *out, struct bl_error *e)
 {
-    int code = BL_OK;
+    if (!inputs->kind || !inputs->kind->spool)
+        return BL_OK;
+    uint64_t *digest = calloc((size_t)inputs->sources + 1, sizeof *digest);
+    int code = digest ? BL_OK : bl_error_memory(e);
+    /* The hash of a source chains those of its files, in their order: hash(hash so far, hash of the file). */
     for (size_t i = 0; i < inputs->files.count && !code; i++) {
         const struct bl_file *file = &inputs->files.file[i];
         uint64_t parts[2] = {digest[file->source], 0};
@@ -178,15 +183,6 @@ static int identity_digest_sources(const struct bl_input_set *inputs, uint64_t *
         free(path);
         digest[file->source] = bl_content_hash(parts, sizeof parts);
     }
-    return code;
-}
-
-int bl_identity_contents(const struct bl_input_set *inputs, struct bl_buffer *out, struct bl_error *e)
-{
-    if (!inputs->kind || !inputs->kind->spool)
-        return BL_OK;
-    uint64_t *digest = calloc((size_t)inputs->sources + 1, sizeof *digest);
-    int code = digest ? identity_digest_sources(inputs, digest, e) : bl_error_memory(e);
     for (int s = 0; s < inputs->sources && !code; s++) {
         if (!digest[s])
             continue;
@@ -247,6 +243,8 @@ int bl_identity_scan(const struct bl_options *options, const struct bl_input_set
     return bl_buffer_check(out, e);
 }
 
+/* Appends the number of the files, and a checksum of their paths and ids. Their contents do not count: the rows
+ * describe those. */
 static int identity_add_files(const struct bl_files *files, struct bl_buffer *out, struct bl_error *e)
 {
     struct bl_checksum_state state;
@@ -263,22 +261,6 @@ static int identity_add_files(const struct bl_files *files, struct bl_buffer *ou
     return bl_buffer_check(out, e);
 }
 
-/* Appends the manifest's lines that have the names of these lines. */
-static void identity_pick_lines(const struct bl_manifest *m, const char *lines, struct bl_buffer *out)
-{
-    for (size_t i = 0; i < m->configuration.count; i++) {
-        const struct bl_manifest_pair *pair = &m->configuration.pair[i];
-        size_t size = strlen(pair->name);
-        const char *at = lines;
-        while (*at && !(strncmp(at, pair->name, size) == 0 && strncmp(at + size, ": ", 2) == 0)) {
-            at = strchrnul(at, '\n');
-            at += *at == '\n';
-        }
-        if (*at)
-            bl_buffer_printf(out, "%s: %s\n", pair->name, pair->value);
-    }
-}
-
 int bl_identity_of_manifest(const struct bl_manifest *m, struct bl_buffer *out, struct bl_error *e)
 {
     bl_buffer_text(out, "");
@@ -287,6 +269,7 @@ int bl_identity_of_manifest(const struct bl_manifest *m, struct bl_buffer *out, 
     return bl_buffer_check(out, e);
 }
 
+/* Compares the lines with the configuration of the complete dataset in dir, and counts the faults of its inputs. */
 static int identity_compare_dataset(const char *dir, const char *lines, bool *partial, struct bl_fault_counts *faults,
                                     struct bl_error *e)
 {
@@ -296,19 +279,27 @@ static int identity_compare_dataset(const char *dir, const char *lines, bool *pa
     bl_buffer_printf(&what, "%s holds a dataset", dir);
     bl_buffer_text(&there, "");
     int code = bl_buffer_check(&what, e);
+    if (!code)
+        code = bl_manifest_read(&m, dir, e);
     if (code)
         goto out;
-    code = bl_manifest_read(&m, dir, e);
-    if (code)
-        goto out;
-    identity_pick_lines(&m, lines, &there);
+    /* Of the lines of the manifest, only those whose names these lines have. */
+    for (size_t i = 0; i < m.configuration.count; i++) {
+        const struct bl_manifest_pair *pair = &m.configuration.pair[i];
+        size_t size = strlen(pair->name);
+        const char *at = lines;
+        while (*at && !(strncmp(at, pair->name, size) == 0 && strncmp(at + size, ": ", 2) == 0)) {
+            at = strchrnul(at, '\n');
+            at += *at == '\n';
+        }
+        if (*at)
+            bl_buffer_printf(&there, "%s: %s\n", pair->name, pair->value);
+    }
     code = bl_buffer_check(&there, e);
-    if (code)
-        goto out;
-    code = bl_identity_compare(there.data, lines, what.data, e);
-    if (code)
-        goto out;
-    code = bl_sequences_open_dataset(&sequences, dir, NULL, e);
+    if (!code)
+        code = bl_identity_compare(there.data, lines, what.data, e);
+    if (!code)
+        code = bl_sequences_open_dataset(&sequences, dir, NULL, e);
     if (code)
         goto out;
     *partial = !bl_sequences_is_clean(&sequences);
@@ -336,13 +327,10 @@ int bl_parts_agree(const struct bl_state *state, int64_t tasks, const struct bl_
     struct bl_buffer lines = {0};
     bl_buffer_printf(&lines, "tasks: %" PRId64 "\n", tasks);
     int code = identity_add_files(&inputs->files, &lines, e);
-    if (code)
-        goto out;
-    code = bl_identity_scan(options, inputs, subset, &lines, e);
-    if (code)
-        goto out;
-    code = bl_state_agree(state, BL_STATE_SCAN, lines.data, e);
-out:
+    if (!code)
+        code = bl_identity_scan(options, inputs, subset, &lines, e);
+    if (!code)
+        code = bl_state_agree(state, BL_STATE_SCAN, lines.data, e);
     bl_buffer_free(&lines);
     return code;
 }
@@ -352,15 +340,11 @@ int bl_parts_find(const struct bl_state *state, struct bl_parts *parts, struct b
     struct bl_buffer value = {0};
     *parts = (struct bl_parts){.missing = -1};
     int code = bl_state_value(state, BL_STATE_SCAN, "tasks", &value, e);
-    if (code)
-        goto out;
-    if (value.size && !bl_text_to_int(value.data, value.size, 1, BL_TASKS_MAX, &parts->tasks))
+    if (!code && value.size && !bl_text_to_int(value.data, value.size, 1, BL_TASKS_MAX, &parts->tasks))
         code = bl_error_set(e, BL_EFAIL, "%s/" BL_STATE_SCAN ": tasks: \"%s\" is no number of tasks", state->folder,
                             value.data);
-    if (code)
-        goto out;
-    parts->missing = bl_merge_find_missing(state->folder, parts->tasks);
-out:
+    if (!code)
+        parts->missing = bl_merge_find_missing(state->folder, parts->tasks);
     bl_buffer_free(&value);
     return code;
 }

@@ -1,3 +1,7 @@
+/* Reports of a run to its caller: progress, messages, and faults of inputs.
+ *
+ * Progress goes to two places: the function of the caller, which draws it, and the heartbeat, which other machines
+ * read. */
 #include "run/job.h"
 
 #include <inttypes.h>
@@ -42,6 +46,9 @@ void bl_packing_message(const struct bl_packing *p, bool important, const char *
     free(text);
 }
 
+/* Empty inputs are no faults, and a process that only plans reports faults without counting them: the tasks that
+ * scanned have counted them already. A damaged input counts for --on-error fail alone, since most of it can be packed.
+ */
 int bl_packing_fault(struct bl_packing *p, const struct bl_row *row, int64_t inputs, struct bl_error *e)
 {
     const struct bl_pack_options *options = p->request.options;

@@ -129,6 +129,8 @@ int bl_packing_find_dataset(struct bl_packing *p, struct bl_error *e);
 
 /* --- standard input (table.c) ------------------------------------------------------------------------------------- */
 
+/* Returns whether standard input is among the inputs and this run reads it: a table given by --sequences takes its
+ * place. */
 bool bl_packing_reads_stdin(const struct bl_packing *p);
 
 /* For a finished dataset: the first function moves the checksum of standard input from the lines of a configuration to

@@ -1,3 +1,9 @@
+/* The resources of a run, from three sources: the affinity and the control groups of the process, the plan and the
+ * format of the dataset, and the free space of the file system.
+ *
+ * The files of control groups are memory.max and cpu.max in version 2, and memory.limit_in_bytes, cpu.cfs_quota_us and
+ * cpu.cfs_period_us in version 1. Example: cpu.max with "150000 100000" allows 1.5 processors, which is 1,500
+ * thousandths, and the run uses 2. */
 #include "run/machine.h"
 
 #include <dirent.h>
@@ -22,7 +28,7 @@
 
 /* --- processors and memory of the machine ------------------------------------------------------------------------- */
 
-#define GROUPS_MAX (64 << 10)
+#define GROUPS_MAX (64 << 10) /* bytes of /proc/self/cgroup, which has a line for each hierarchy */
 
 /* Reads a limit of one group; INT64_MAX if the file does not exist or sets none. folder: of the group. */
 typedef int64_t limit_read(const char *folder);
@@ -44,6 +50,7 @@ static int cgroup_read_numbers(const char *folder, const char *name, int64_t *a,
     return found;
 }
 
+/* Returns the limit of bytes in the group, of either version. */
 static int64_t cgroup_read_memory(const char *folder)
 {
     int64_t limit, unused;
@@ -53,7 +60,7 @@ static int64_t cgroup_read_memory(const char *folder)
     return limit > 0 ? limit : INT64_MAX;
 }
 
-/* The file has a quota and a period, in microseconds. */
+/* Returns the limit in thousandths of a processor. The files have a quota and a period, in microseconds. */
 static int64_t cgroup_read_processors(const char *folder)
 {
     int64_t quota, period, unused;
@@ -129,11 +136,12 @@ int64_t bl_machine_group_processors(const char *root)
     return cgroup_min(root, "cpu", cgroup_read_processors);
 }
 
+/* A process may use more than 1,024 processors only by -j: then sched_getaffinity fails, and the function returns 1. */
 int bl_machine_processors(void)
 {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) != 0)
-        return 1; /* more than 1,024 processors: the user must give -j */
+        return 1;
     int count = CPU_COUNT(&set);
     int64_t allowed = bl_machine_group_processors("");
     if (allowed / 1000 < count)
@@ -154,6 +162,8 @@ int64_t bl_machine_memory(void)
 
 #define RUN_BYTES ((size_t)1 << 20) /* bytes of the fields of a job of small blocks */
 
+/* Returns the limit that the user gave, or nine tenths of the memory: the rest is for other programs and for the page
+ * cache. */
 static int64_t memory_limit(int64_t given)
 {
     return given ? given : bl_machine_memory() / 10 * 9;
@@ -209,26 +219,14 @@ static int memory_run_blocks(const struct bl_format *format, int most)
     return blocks > 1 ? (int)blocks : 1;
 }
 
-/* Makes the shares as large as the limit allows, or as small as they get. */
-static void memory_share(const struct needs *n, int64_t limit, struct bl_memory_shares *s)
-{
-    s->slots = 2 * s->workers;
-    s->run_blocks = memory_run_blocks(n->format, s->run_blocks);
-    while (s->run_blocks > 1 && memory_needed(n, s) > limit)
-        s->run_blocks /= 2;
-    while (s->slots > s->workers && memory_needed(n, s) > limit)
-        s->slots--;
-    while (s->workers > 1 && memory_needed(n, s) > limit)
-        s->slots = --s->workers;
-}
-
 int bl_memory_resolve(struct bl_pack *pack, int64_t limit, int64_t reader, int64_t input, struct bl_error *e)
 {
     const struct bl_plan *plan = pack->plan;
     const struct bl_format *format = pack->format;
     size_t rows = pack->table->count;
     struct bl_memory_shares *shares = &pack->share;
-    /* 8 bytes of each row and of each piece are for external bucketing of the spool. */
+    /* The bytes of a row, a piece and a block in the tables of the plan. 8 bytes of each row and of each piece are for
+     * external bucketing of the spool. */
     struct needs n = {.base = BASE_MEMORY + 24 * (int64_t)rows + 28 * (int64_t)plan->pieces +
                               8 * (int64_t)plan->blocks + bl_attribute_values_memory(format, rows),
                       .input = input > reader ? input - reader : 0,
@@ -237,7 +235,16 @@ int bl_memory_resolve(struct bl_pack *pack, int64_t limit, int64_t reader, int64
     BL_TRY(bl_shard_writer_memory(format, &n.shard, e));
     bool given = limit != 0;
     limit = memory_limit(limit);
-    memory_share(&n, limit, shares);
+    /* As large as the limit allows, or as small as they get: first smaller jobs, then fewer jobs, then fewer workers.
+     */
+    shares->slots = 2 * shares->workers;
+    shares->run_blocks = memory_run_blocks(format, shares->run_blocks);
+    while (shares->run_blocks > 1 && memory_needed(&n, shares) > limit)
+        shares->run_blocks /= 2;
+    while (shares->slots > shares->workers && memory_needed(&n, shares) > limit)
+        shares->slots--;
+    while (shares->workers > 1 && memory_needed(&n, shares) > limit)
+        shares->slots = --shares->workers;
     int64_t needed = memory_needed(&n, shares);
     shares->rest = limit - needed + n.input;
     shares->needed = needed;
@@ -263,16 +270,7 @@ struct need {
     int64_t shards, bytes;
 };
 
-static void space_add_missing(const struct bl_pack *pack, struct need *need)
-{
-    for (int64_t i = pack->shard_begin; i < pack->shard_end; i++) {
-        if (!pack->missing->is_missing[i])
-            continue;
-        need->shards++;
-        need->bytes += pack->missing->row[i].bytes;
-    }
-}
-
+/* Sets *bytes to the size of an uncompressed shard. */
 static int space_of_shard(const struct bl_format *format, int64_t shard, int64_t *bytes, struct bl_error *e)
 {
     struct bl_layout layout;
@@ -292,10 +290,9 @@ static int space_of_ends(const struct bl_format *format, int64_t *first, int64_t
 int bl_space_of_shards(const struct bl_format *format, int64_t *bytes, struct bl_error *e)
 {
     int64_t first, last;
-    int code = space_of_ends(format, &first, &last, e);
-    if (!code)
-        *bytes = first * (bl_format_shards(format) - 1) + last;
-    return code;
+    BL_TRY(space_of_ends(format, &first, &last, e));
+    *bytes = first * (bl_format_shards(format) - 1) + last;
+    return BL_OK;
 }
 
 /* Adds the shards that are not finished: their names do not exist yet. */
@@ -303,9 +300,8 @@ static int space_add_new(const struct bl_pack *pack, struct need *need, struct b
 {
     const struct bl_format *format = pack->format;
     int64_t shards = bl_format_shards(format), first_bytes, last_bytes;
-    int code = space_of_ends(format, &first_bytes, &last_bytes, e);
-    if (code)
-        return code;
+    BL_TRY(space_of_ends(format, &first_bytes, &last_bytes, e));
+    int code = BL_OK;
     for (int64_t first = 0; first < shards && !code; first += BL_SHARDS_PER_FOLDER) {
         uint8_t there[BL_SHARDS_PER_FOLDER] = {0};
         code = bl_folders_read_shards(pack->dir, format, first, there, e);
@@ -367,6 +363,7 @@ static int space_add_files(int fd, const char *path, int levels, int64_t *bytes,
     return code;
 }
 
+/* Sets *bytes to the space of all files below DIR/name; 0 if the folder does not exist. */
 static int space_of_folder(const char *dir, const char *name, int64_t *bytes, struct bl_error *e)
 {
     *bytes = 0;
@@ -435,11 +432,14 @@ int bl_space_check(const struct bl_pack *pack, struct bl_error *e)
     bool again = pack->missing && pack->missing->is_missing;
     if (pack->format->compressed && !again)
         return BL_OK;
-    int code = bl_space_free(pack->dir, &left, e);
-    if (code || left < 0)
-        return code;
-    if (again)
-        space_add_missing(pack, &need);
+    BL_TRY(bl_space_free(pack->dir, &left, e));
+    if (left < 0)
+        return BL_OK;
+    for (int64_t i = pack->shard_begin; i < pack->shard_end && again; i++) {
+        bool is_missing = pack->missing->is_missing[i];
+        need.shards += is_missing;
+        need.bytes += is_missing ? pack->missing->row[i].bytes : 0;
+    }
     BL_TRY(again ? BL_OK : space_add_new(pack, &need, e));
     BL_TRY(space_taken(pack->dir, &others, e));
     if ((double)need.bytes <= (double)left + (double)others)

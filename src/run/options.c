@@ -1,3 +1,8 @@
+/* The options of packing, the fields of a dataset, and the draft of its manifest.
+ *
+ * Each option is an entry of bl_pack_option_table; the types that only packing has are here. A type has a function that
+ * parses a text into a member of struct bl_pack_options, and one that formats the member again, such that parsing the
+ * result gives the same value: identity lines have it. */
 #include "run/options.h"
 
 #include <inttypes.h>
@@ -17,12 +22,10 @@
 
 /* --- options of packing ------------------------------------------------------------------------------------------- */
 
-/* The names of simd, "auto" first, ended by NULL. */
-extern const char *const bl_simd_names[];
-
 static const char *const pad_names[] = {"zero", "repeat", NULL};
 static const char *const on_error_names[] = {"skip", "fail", NULL};
-const char *const bl_simd_names[] = {"auto", "none", "sse2", "avx2", "neon", NULL};
+/* "auto", then the levels in the order of enum bl_simd. */
+static const char *const simd_names[] = {"auto", "none", "sse2", "avx2", "neon", NULL};
 
 /* Parses none, zstd or zstd:LEVEL. zstd's own default is 3. */
 static bool compress_parse(const struct bl_option *option, const char *text, void *value)
@@ -52,6 +55,7 @@ static void compress_format(const struct bl_option *option, const void *value, s
 
 #define FRAME_SIZE_MIN ((int64_t)4 << 10) /* smaller frames hardly get smaller */
 
+/* Parses a number of bytes. Frames of more than BL_FRAME_MAX bytes are more than a reader takes. */
 static bool frame_size_parse(const struct bl_option *option, const char *text, void *value)
 {
     int64_t *size = value;
@@ -59,6 +63,7 @@ static bool frame_size_parse(const struct bl_option *option, const char *text, v
     return bl_text_to_bytes(text, size) && *size >= FRAME_SIZE_MIN && *size <= (int64_t)BL_FRAME_MAX;
 }
 
+/* Formats 262144 as "256K". */
 static void frame_size_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     int64_t size = *(const int64_t *)value;
@@ -74,6 +79,7 @@ static bool encode_parse(const struct bl_option *option, const char *text, void 
     return strcmp(text, "raw") != 0 && bl_encoding_parse(strcmp(text, "none") == 0 ? "raw" : text, value);
 }
 
+/* Formats the encoding as encode_parse reads it: "none" for raw fields. */
 static void encode_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     (void)option;
@@ -93,6 +99,7 @@ static bool tolerance_parse(const struct bl_option *option, const char *text, vo
     return bl_text_to_int(text, size - tolerance->percent, 0, tolerance->percent ? 100 : INT64_MAX, &tolerance->value);
 }
 
+/* Formats "5" or "5%"; "" if no tolerance was given. */
 static void tolerance_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     (void)option;
@@ -151,7 +158,7 @@ const struct bl_option bl_pack_option_table[] = {
                    "add segment_ids I32 [n,T]: 1, 2, ... per sequence, 0 = padding"),
     BL_OPTION_INT("sequence-slots", struct bl_pack_options, sequence_slots, BL_AFFECTS_BYTES, BL_SEQUENCE_SLOTS_HELP,
                   .min = 1, .max = BL_T_MAX - 1, .unlisted = true),
-    BL_OPTION_CHOICE("simd", struct bl_pack_options, simd, bl_simd_names, BL_AFFECTS_BYTES,
+    BL_OPTION_CHOICE("simd", struct bl_pack_options, simd, simd_names, BL_AFFECTS_BYTES,
                      "instruction set of decoders and scaler, which decides bytes; auto: the best of this machine",
                      .initial = "auto"),
     BL_OPTION_BYTES("memory", struct bl_pack_options, memory, BL_AFFECTS_NOTHING,
@@ -188,6 +195,8 @@ int bl_pack_find_shard(const struct bl_pack *pack, int64_t shard, struct bl_shar
 
 /* --- fields of a dataset ------------------------------------------------------------------------------------------ */
 
+/* The fields are resolved by a pipeline: the thread of the caller gives rows to workers, each of which asks the kind
+ * for the fields of one file, and compares the results in the order of the rows. */
 struct row_job {
     size_t row;
     struct bl_error fault; /* why the file could not be read, or none */
@@ -205,6 +214,7 @@ struct fields_query {
     size_t faulty;            /* that row */
 };
 
+/* Makes a job of the next row with steps. If the first file decides, no job follows once its fields are known. */
 static int fields_produce(void *context, void **job_, struct bl_error *e)
 {
     struct fields_query *q = context;
@@ -264,6 +274,7 @@ static bool fields_are_equal(const struct bl_fields *a, const struct bl_fields *
     return true;
 }
 
+/* Takes the fields of the first readable row, and counts the rows that differ from it. */
 static int fields_consume(void *context, void *job_, struct bl_error *e)
 {
     (void)e;
@@ -296,16 +307,13 @@ static int fields_differ_error(const struct fields_query *q, struct bl_error *e)
 {
     struct bl_row_reader first = {0}, other = {0};
     int code = bl_row_reader_read(q->pack->table, q->first, &first, e);
-    if (code)
-        goto out;
-    code = bl_row_reader_read(q->pack->table, q->other, &other, e);
-    if (code)
-        goto out;
-    code = bl_error_set(e, BL_EUSAGE,
-                        "the frames have several sizes: %" PRId64 " input%s from %s, the first of them %s: "
-                        "give --size WxH (with --fit stretch, crop or pad)",
-                        q->others, q->others == 1 ? " differs" : "s differ", first.row.id, other.row.id);
-out:
+    if (!code)
+        code = bl_row_reader_read(q->pack->table, q->other, &other, e);
+    if (!code)
+        code = bl_error_set(e, BL_EUSAGE,
+                            "the frames have several sizes: %" PRId64 " input%s from %s, the first of them %s: "
+                            "give --size WxH (with --fit stretch, crop or pad)",
+                            q->others, q->others == 1 ? " differs" : "s differ", first.row.id, other.row.id);
     bl_row_reader_free(&first);
     bl_row_reader_free(&other);
     return code;
@@ -358,7 +366,8 @@ struct version_sink {
     int code;
 };
 
-/* The fields of a composite kind may share libraries. */
+/* Adds a library and its version, once: the fields of a composite kind may share libraries. The first error stays in
+ * sink->code. */
 static void draft_add_version(void *sink_, const char *name, const char *version)
 {
     struct version_sink *sink = sink_;
@@ -371,45 +380,32 @@ static void draft_add_version(void *sink_, const char *name, const char *version
         sink->code = bl_manifest_pair(known, name, version, sink->e);
 }
 
-static int draft_describe_field(const struct bl_pack *pack, int i, struct bl_manifest *m, struct bl_error *e)
-{
-    struct bl_buffer made = {0};
-    pack->kind->read->describe(pack->config, &pack->format->fields.field[i], &made);
-    int code = bl_buffer_check(&made, e);
-    if (!code)
-        code = bl_manifest_text(&m->made[i], made.data, e);
-    bl_buffer_free(&made);
-    return code;
-}
-
-static int draft_add_versions(const struct bl_pack *pack, struct bl_manifest *m, struct bl_error *e)
-{
-    struct version_sink sink = {m, e, BL_OK};
-    if (pack->kind->read->versions) {
-        int code = pack->kind->read->versions(pack->config, pack->env, draft_add_version, &sink, e);
-        if (code)
-            return code;
-    }
-    if (pack->format->compressed)
-        draft_add_version(&sink, "zstd", bl_compressor_version());
-    if (bl_format_encodes(pack->format, BL_ENCODING_JPEG))
-        draft_add_version(&sink, "libjpeg-turbo", bl_jpeg_version());
-    return sink.code;
-}
-
 int bl_manifest_draft_make(struct bl_manifest *m, const struct bl_pack *pack, const struct bl_plan_info *plan_info,
                            const char *identity, const char *simd, struct bl_error *e)
 {
+    struct version_sink sink = {m, e, BL_OK};
     *m = (struct bl_manifest){.format = *pack->format, .plan_info = *plan_info};
     int code = bl_manifest_text(&m->tool, BLOAD_VERSION, e);
     if (code)
         goto out;
     code = bl_manifest_text(&m->simd, simd, e);
-    for (int i = 0; i < pack->format->fields.count && !code; i++)
-        code = draft_describe_field(pack, i, m, e);
+    for (int i = 0; i < pack->format->fields.count && !code; i++) {
+        struct bl_buffer made = {0};
+        pack->kind->read->describe(pack->config, &pack->format->fields.field[i], &made);
+        code = bl_buffer_check(&made, e);
+        if (!code)
+            code = bl_manifest_text(&m->made[i], made.data, e);
+        bl_buffer_free(&made);
+    }
     if (code)
         goto out;
-    code = draft_add_versions(pack, m, e);
+    if (pack->kind->read->versions)
+        code = pack->kind->read->versions(pack->config, pack->env, draft_add_version, &sink, e);
+    if (!code && pack->format->compressed)
+        draft_add_version(&sink, "zstd", bl_compressor_version());
+    if (!code && bl_format_encodes(pack->format, BL_ENCODING_JPEG))
+        draft_add_version(&sink, "libjpeg-turbo", bl_jpeg_version());
+    code = code ? code : sink.code;
     if (code)
         goto out;
     code = bl_manifest_configure(m, identity, e);
@@ -425,12 +421,9 @@ int bl_manifest_draft_publish(const struct bl_state *state, struct bl_manifest *
     struct bl_buffer path = {0}, text = {0};
     bool begun = true;
     int code = bl_state_path(state, BL_STATE_DRAFT, &path, e);
-    if (code)
-        goto out;
-    code = bl_manifest_format(manifest, &text, e);
-    if (code)
-        goto out;
-    if (alone)
+    if (!code)
+        code = bl_manifest_format(manifest, &text, e);
+    if (!code && alone)
         code = bl_state_has_shards(state, &begun, e);
     if (code)
         goto out;

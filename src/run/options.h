@@ -21,6 +21,7 @@
 
 /* The options of packing, as flags and YAML keys. */
 
+/* The fill of the rest of a block: zeros, or its last entry again. */
 enum bl_pad { BL_PAD_ZERO, BL_PAD_REPEAT };
 enum bl_on_error { BL_ON_ERROR_SKIP, BL_ON_ERROR_FAIL };
 
@@ -45,7 +46,7 @@ struct bl_pack_options {
     int pad;            /* enum bl_pad */
     bool segment_ids;
     int64_t sequence_slots; /* S; 0: as many as the plan needs */
-    int simd;               /* 0: auto; otherwise bl_kind's levels in the order of bl_simd_names */
+    int simd;               /* 0: auto; otherwise bl_kind's levels from none on */
     int64_t memory;         /* bytes; 0: the machine's */
     int on_error;           /* enum bl_on_error */
     struct bl_tolerance max_failed;
@@ -79,7 +80,7 @@ struct bl_pack_progress {
 struct bl_bucketing;
 struct bl_view;
 
-/* What of the processors and the memory a run takes (bl_memory_resolve). */
+/* The workers, jobs and memory of a run (bl_memory_resolve). */
 struct bl_memory_shares {
     int workers;           /* given: the most */
     int slots;             /* jobs in progress */
@@ -146,6 +147,7 @@ int bl_manifest_draft_make(struct bl_manifest *manifest, const struct bl_pack *p
 int bl_manifest_draft_publish(const struct bl_state *state, struct bl_manifest *manifest, bool alone,
                               struct bl_error *e);
 
+/* Sets *found if the draft exists. */
 int bl_manifest_draft_find(const struct bl_state *state, bool *found, struct bl_error *e);
 
 /* Reads the draft. BL_EUSAGE: it does not exist, since nothing has been packed yet; BL_EDATA: it is damaged. */

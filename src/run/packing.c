@@ -1,3 +1,12 @@
+/* The steps of packing: open, write and finish. The steps table and plan are in table.c and plan.c.
+ *
+ * A command calls them in this order, and may stop after each if bl_packing_is_complete:
+ *
+ *     bl_packing_open -> bl_packing_table -> bl_packing_plan -> bl_packing_write -> bl_packing_finish ->
+ * bl_packing_close
+ *
+ * Opening has four outcomes: the dataset is complete; it is finished but has lost shards (p->repairing); an unfinished
+ * one is resumed; or a new one begins. */
 #include "run/packing.h"
 
 #include <errno.h>
@@ -49,24 +58,6 @@ static int simd_use(struct bl_packing *p, enum bl_simd level, struct bl_error *e
     return bl_media_set_simd(level, e);
 }
 
-static int simd_choose(struct bl_packing *p, struct bl_error *e)
-{
-    enum bl_simd level = bl_simd_best();
-    p->simd_unset = !p->request.options->simd;
-    if (!p->simd_unset)
-        return simd_use(p, (enum bl_simd)(p->request.options->simd - 1), e);
-    BL_TRY(simd_recorded(p, &level, e));
-    return simd_use(p, level, e);
-}
-
-static int simd_follow(struct bl_packing *p, bool *changed, struct bl_error *e)
-{
-    enum bl_simd level = p->env.simd;
-    int code = p->simd_unset ? simd_recorded(p, &level, e) : BL_OK;
-    *changed = !code && level != p->env.simd;
-    return *changed ? simd_use(p, level, e) : code;
-}
-
 /* --- folder of a dry run ------------------------------------------------------------------------------------------ */
 
 /* The temporary folder of a dry run. It holds what a run keeps in DIR/.bload, and shards that are written to find out
@@ -74,8 +65,10 @@ static int simd_follow(struct bl_packing *p, bool *changed, struct bl_error *e)
 
 #define DESCRIPTORS 16 /* of the walk that removes it */
 
-static int scratch_make(struct bl_packing *p, struct bl_error *e)
+/* Checks that a run with this request could begin or resume here, and opens the state in a new temporary folder. */
+static int scratch_enter(struct bl_packing *p, struct bl_error *e)
 {
+    BL_TRY(bl_state_examine(p->request.output, p->identity.data, &p->begun, e));
     const char *dir = getenv("TMPDIR");
     struct bl_buffer path = {0};
     if (p->request.spool && access(p->request.spool, F_OK) == 0)
@@ -87,16 +80,11 @@ static int scratch_make(struct bl_packing *p, struct bl_error *e)
     if (code)
         bl_buffer_free(&path);
     p->scratch = path.data;
-    return code;
-}
-
-static int scratch_enter(struct bl_packing *p, struct bl_error *e)
-{
-    BL_TRY(bl_state_examine(p->request.output, p->identity.data, &p->begun, e));
-    BL_TRY(scratch_make(p, e));
+    BL_TRY(code);
     return bl_state_open(&p->state, p->scratch, p->identity.data, e);
 }
 
+/* Removes one entry during the walk: nftw visits a folder after its entries. */
 static int scratch_remove_entry(const char *path, const struct stat *status, int type, struct FTW *place)
 {
     (void)status;
@@ -105,19 +93,9 @@ static int scratch_remove_entry(const char *path, const struct stat *status, int
     return remove(path);
 }
 
-static void scratch_leave(struct bl_packing *p)
-{
-    if (p->scratch && nftw(p->scratch, scratch_remove_entry, DESCRIPTORS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) != 0 &&
-        errno != ENOENT)
-        bl_packing_message(p, true, "cannot remove the temporary folder %s: %s", p->scratch, strerror(errno));
-    free(p->scratch);
-    p->scratch = NULL;
-}
-
 /* --- writing shards ----------------------------------------------------------------------------------------------- */
 
-/* Writing the missing shards. */
-
+/* Reports the outcome of a piece. A sequence of which several pieces failed is reported once. */
 static int write_on_outcome(void *sink, const struct bl_row *row, const struct bl_outcome *outcome, struct bl_error *e)
 {
     struct bl_packing *p = sink;
@@ -153,8 +131,8 @@ static void write_on_bucketing_progress(void *sink, int64_t rows)
     bl_packing_progress_tick(p);
 }
 
-/* Whether sequences are first scattered by shards: a spool that is larger than the remaining memory, so that it is not
- * read at random, or what a view has of compressed sources. Says so. */
+/* Decides whether sequences are first put into buckets (run/bucketing.h), and says so: a spool that is larger than the
+ * remaining memory would be read at random, and so would compressed sources of a view. */
 static bool write_uses_buckets(struct bl_packing *p, const struct bl_pack *pack)
 {
     char a[32], b[32];
@@ -175,35 +153,25 @@ static bool write_uses_buckets(struct bl_packing *p, const struct bl_pack *pack)
     return true;
 }
 
-static int write_buckets(struct bl_packing *p, struct bl_error *e)
-{
-    struct bl_pack *pack = &p->pack;
-    const char *dir = p->request.view && !p->request.spool ? p->state.folder : p->env.spool;
-    if (!write_uses_buckets(p, pack))
-        return BL_OK;
-    bl_packing_progress_begin(p, "scatter", "sequences", NULL, (int64_t)p->table.count);
-    int code = bl_bucketing_make(&pack->bucketing, pack, dir, p->pack.share.rest, write_on_bucketing_progress, p, e);
-    bl_packing_progress_end(p);
-    return code;
-}
-
-/* Removes incomplete files of earlier runs. A task keeps them, since other tasks may be writing them. */
-static int write_sweep(const struct bl_packing *p, struct bl_error *e)
-{
-    int code = bl_folders_prepare(p->request.output, e);
-    if (code || p->request.task.set)
-        return code;
-    BL_TRY(bl_folders_sweep(p->request.output, false, e));
-    return bl_finish_sweep(p->request.output, e);
-}
-
+/* Prepares the folders, checks the space on the disk, fills the buckets if they are needed, and writes the shards. */
 static int write_shards(struct bl_packing *p, struct bl_error *e)
 {
     struct bl_pack *pack = &p->pack;
     int64_t begin, end;
-    BL_TRY(write_sweep(p, e));
+    BL_TRY(bl_folders_prepare(p->request.output, e));
+    if (!p->request.task.set) { /* a task keeps incomplete files of earlier runs: other tasks may be writing them */
+        BL_TRY(bl_folders_sweep(p->request.output, false, e));
+        BL_TRY(bl_finish_sweep(p->request.output, e));
+    }
     BL_TRY(bl_space_check(pack, e));
-    BL_TRY(write_buckets(p, e));
+    if (write_uses_buckets(p, pack)) {
+        const char *dir = p->request.view && !p->request.spool ? p->state.folder : p->env.spool;
+        bl_packing_progress_begin(p, "scatter", "sequences", NULL, (int64_t)p->table.count);
+        int code =
+            bl_bucketing_make(&pack->bucketing, pack, dir, p->pack.share.rest, write_on_bucketing_progress, p, e);
+        bl_packing_progress_end(p);
+        BL_TRY(code);
+    }
     bl_pack_block_range(pack, &begin, &end);
     bl_packing_progress_begin(p, "pack", "blocks", bl_kind_steps(pack->kind, pack->config), end - begin);
     int code = bl_packing_reclaim(p, e);
@@ -211,15 +179,6 @@ static int write_shards(struct bl_packing *p, struct bl_error *e)
         code = bl_shards_write(pack, e);
     bl_packing_progress_end(p);
     return code;
-}
-
-/* Removes the state of wrong inputs, so that the next run does not use it for the right ones. */
-static void write_discard_state(struct bl_packing *p, int code)
-{
-    struct bl_error none = {0}; /* the run's own error is the one to report */
-    bool other_inputs = code == BL_EDATA || (code == BL_EFAIL && bl_packing_reads_stdin(p));
-    if (p->repairing && !p->request.task.set && other_inputs)
-        (void)bl_state_remove(&p->state, &none);
 }
 
 int bl_packing_write(struct bl_packing *p, struct bl_error *e)
@@ -231,14 +190,18 @@ int bl_packing_write(struct bl_packing *p, struct bl_error *e)
     int code = p->failed ? write_shards(p, e) : bl_error_memory(e);
     bl_bucketing_free(pack->bucketing);
     pack->bucketing = NULL;
-    write_discard_state(p, code);
+    /* Remove the state of wrong inputs, so that the next run does not use it for the right ones. The error of the run
+     * is the one to report. */
+    struct bl_error none = {0};
+    bool other_inputs = code == BL_EDATA || (code == BL_EFAIL && bl_packing_reads_stdin(p));
+    if (p->repairing && !p->request.task.set && other_inputs)
+        (void)bl_state_remove(&p->state, &none);
     return code;
 }
 
 /* --- finish ------------------------------------------------------------------------------------------------------- */
 
-/* The last step: index, tables and manifest, unless other tasks still work. */
-
+/* A dataset under repair has its index and its tables already, so only DIR/.bload is removed. */
 int bl_packing_finish(struct bl_packing *p, struct bl_error *e)
 {
     const struct bl_input_set *inputs = p->request.inputs;
@@ -273,19 +236,11 @@ int bl_packing_identify(const struct bl_packing_request *request, struct bl_buff
         return bl_packing_identify_view(request, lines, e);
     bl_options_identity(request->given, lines);
     bl_identity_inputs(request->inputs, !request->sequences, lines);
-    int code = bl_identity_file("sequences", request->sequences, lines, e);
-    if (code)
-        return code;
+    BL_TRY(bl_identity_file("sequences", request->sequences, lines, e));
     if (!request->sequences)
-        code = bl_identity_contents(request->inputs, lines, e);
-    if (code)
-        return code;
-    code = bl_identity_tables(request->inputs, lines, e);
-    if (code)
-        return code;
-    code = bl_extend_identify(request->subset, lines, e);
-    if (code)
-        return code;
+        BL_TRY(bl_identity_contents(request->inputs, lines, e));
+    BL_TRY(bl_identity_tables(request->inputs, lines, e));
+    BL_TRY(bl_extend_identify(request->subset, lines, e));
     BL_TRY(bl_identity_file("plan", request->plan, lines, e));
     return bl_buffer_check(lines, e);
 }
@@ -298,35 +253,34 @@ static int packing_configure(struct bl_packing *p, struct bl_error *e)
     if (code != BL_EUSAGE)
         return code;
     const struct bl_error differs = *e;
-    bool changed;
+    enum bl_simd level = p->env.simd;
     bl_error_clear(e);
-    BL_TRY(simd_follow(p, &changed, e));
-    if (!changed) {
+    if (p->simd_unset)
+        BL_TRY(simd_recorded(p, &level, e));
+    if (level == p->env.simd) {
         *e = differs;
         return differs.code;
     }
+    BL_TRY(simd_use(p, level, e));
     bl_buffer_clear(&p->identity);
     BL_TRY(bl_packing_identify(&p->request, &p->identity, e));
     return bl_state_configure(&p->state, p->identity.data, e);
 }
 
-/* Opens DIR/.bload, for this run alone or, with a task, to share it. */
-static int packing_enter(struct bl_packing *p, struct bl_error *e)
-{
-    const char *dir = p->request.output;
-    bool shared = p->request.task.set;
-    BL_TRY(shared ? bl_state_share(&p->state, dir, e) : bl_state_open(&p->state, dir, p->identity.data, e));
-    bl_heartbeat_begin(&p->heartbeat, dir, "pack", &p->request.task);
-    return shared ? packing_configure(p, e) : BL_OK;
-}
-
+/* Opens for a run that packs: identifies the request, looks for a finished dataset, and enters DIR/.bload. */
 static int packing_open_whole(struct bl_packing *p, struct bl_error *e)
 {
-    int code = p->request.view ? BL_OK : simd_choose(p, e);
-    if (!code && !p->request.view)
-        code = bl_packing_check_inputs(&p->request, e);
-    if (code)
-        return code;
+    if (!p->request.view) {
+        /* The given level. Otherwise that of the dataset in the directory, whose bytes depend on it, or the best of
+         * this machine. */
+        enum bl_simd level = bl_simd_best();
+        p->simd_unset = !p->request.options->simd;
+        if (p->simd_unset)
+            BL_TRY(simd_recorded(p, &level, e));
+        BL_TRY(simd_use(p, p->simd_unset ? level : (enum bl_simd)(p->request.options->simd - 1), e));
+    }
+    if (!p->request.view)
+        BL_TRY(bl_packing_check_inputs(&p->request, e));
     p->env.isolation = p->request.inputs->isolation;
     BL_TRY(bl_packing_identify(&p->request, &p->identity, e));
     BL_TRY(bl_packing_find_dataset(p, e));
@@ -337,7 +291,13 @@ static int packing_open_whole(struct bl_packing *p, struct bl_error *e)
     if (p->complete || (p->repairing && p->request.dry_run))
         return BL_OK;
     BL_TRY(bl_isolation_start(p->env.isolation, e));
-    return p->request.dry_run ? scratch_enter(p, e) : packing_enter(p, e);
+    if (p->request.dry_run)
+        return scratch_enter(p, e);
+    const char *dir = p->request.output;
+    bool shared = p->request.task.set;
+    BL_TRY(shared ? bl_state_share(&p->state, dir, e) : bl_state_open(&p->state, dir, p->identity.data, e));
+    bl_heartbeat_begin(&p->heartbeat, dir, "pack", &p->request.task);
+    return shared ? packing_configure(p, e) : BL_OK;
 }
 
 /* Plans only in a directory that tasks have begun: a mistyped directory stays unchanged. */
@@ -435,7 +395,10 @@ void bl_packing_close(struct bl_packing *p)
         return;
     bl_heartbeat_free(&p->heartbeat);
     bl_state_close(&p->state);
-    scratch_leave(p);
+    if (p->scratch && nftw(p->scratch, scratch_remove_entry, DESCRIPTORS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) != 0 &&
+        errno != ENOENT)
+        bl_packing_message(p, true, "cannot remove the temporary folder %s: %s", p->scratch, strerror(errno));
+    free(p->scratch);
     bl_plan_free(&p->plan);
     bl_manifest_free(&p->manifest);
     bl_missing_free(&p->missing);
@@ -449,6 +412,7 @@ void bl_packing_close(struct bl_packing *p)
     free(p);
 }
 
+/* The rate counts the seconds of the whole run, since the scan tokenizes texts. */
 void bl_packing_result(const struct bl_packing *p, struct bl_packing_result *result)
 {
     double seconds = bl_progress_seconds(&p->run); /* of the whole run, since the scan tokenizes texts */

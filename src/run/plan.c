@@ -1,3 +1,8 @@
+/* The plan of a dataset: from a table of lengths to blocks, the format of the shards and the draft of the manifest.
+ *
+ * A plan has four origins, which are tried in this order: DIR/.bload, where an earlier run or another task left it; a
+ * view that is packed; a file that the user gave; and the planner. Plans of files are checked against the table and the
+ * options, and their lower bound of blocks is computed again if the file does not have it. */
 #include "run/plan.h"
 
 #include <inttypes.h>
@@ -58,6 +63,7 @@ int bl_table_lengths_resolve(const struct bl_sequences *t, struct bl_plan_option
                         "number of steps");
 }
 
+/* Checks that no sequence alone has more of a column than --max-column allows for a block. */
 static int table_lengths_check_columns(const struct bl_sequences *t, const struct bl_plan_options *o,
                                        struct bl_error *e)
 {
@@ -81,15 +87,14 @@ int bl_table_lengths_check(const struct bl_sequences *t, const struct bl_plan_op
 {
     struct bl_row_reader text = {0};
     struct bl_plan_oversize over;
-    int code = table_lengths_check_columns(t, o, e);
-    if (code)
-        return code;
+    BL_TRY(table_lengths_check_columns(t, o, e));
     if (bl_strategies[o->strategy]->cut(o) != BL_CUT_NOTHING || o->oversize != BL_OVERSIZE_ERROR || o->T == 0 ||
         !t->offset)
         return BL_OK;
     bl_plan_find_oversize(&over, t->length, t->count, o, o->T);
     struct bl_error unread = {
         0}; /* standard input cannot be read again: then the error of the planner has only the number */
+    int code = BL_OK;
     if (over.count && bl_row_reader_read(t, over.first, &text, &unread) == BL_OK)
         code = bl_error_set(e, BL_EFAIL,
                             "%s (sequence %zu) has %" PRId64 " steps, more than T = %" PRId64
@@ -159,16 +164,37 @@ static int given_plan_adopt_info(const struct bl_options *given, int64_t overlap
     return BL_OK;
 }
 
-/* Completes plan_info for a file that records no options: they come from the given options, or are unknown. */
-static void given_plan_guess_info(const struct bl_options *given, struct bl_plan_info *plan_info)
+/* Reads the plan that the user gave: *.safetensors, which records its options (its.blocks is not 0), or a text table,
+ * which has the pieces alone. */
+static int given_plan_read(struct bl_packing *p, struct bl_error *e)
 {
-    plan_info->seed_unknown = bl_options_origin(given, "seed") == BL_ORIGIN_DEFAULT;
-    if (bl_options_origin(given, "fill") == BL_ORIGIN_DEFAULT)
-        plan_info->fill[0] = '\0';
-}
-
-static int given_plan_check(const struct bl_packing *p, struct bl_error *e)
-{
+    const struct bl_sequences *t = &p->table;
+    const struct bl_plan_options *options = p->request.plan_options;
+    struct bl_plan_info its = {0};
+    int64_t T;
+    bool binary = bl_path_has_suffix(p->request.plan, ".safetensors");
+    BL_TRY(bl_plan_T(&T, t->length, t->count, options, e));
+    BL_TRY(binary ? bl_index_load(&p->plan, p->request.plan, T, options->align, t->length, t->count, &its, e)
+                  : bl_plan_table_read(&p->plan, p->request.plan, T, options->align, options->overlap, t->length,
+                                       t->count, e));
+    int code = BL_OK;
+    if (!its.blocks) {
+        p->plan.is_store = options->strategy == BL_STRATEGY_STORE;
+        code = bl_plan_recount(&p->plan, t->length, t->count, e);
+    }
+    if (!code && !its.blocks)
+        code = given_plan_prove_bound(p, e);
+    if (code)
+        return code;
+    bl_plan_info_make(&p->plan_info, &p->plan, options);
+    if (its.blocks) {
+        code = given_plan_adopt_info(p->request.given, options->overlap, &p->plan_info, &its, p->request.plan, e);
+    } else { /* the file records no options: they come from the given options, or are unknown */
+        p->plan_info.seed_unknown = bl_options_origin(p->request.given, "seed") == BL_ORIGIN_DEFAULT;
+        if (bl_options_origin(p->request.given, "fill") == BL_ORIGIN_DEFAULT)
+            p->plan_info.fill[0] = '\0';
+    }
+    BL_TRY(code);
     const struct bl_plan_info *w = &p->plan_info;
     if (p->request.plan_options->max_sequences && p->plan.max_sequences > p->request.plan_options->max_sequences)
         return bl_error_set(e, BL_EUSAGE, "%s has blocks of %" PRId64 " sequences: more than --max-sequences",
@@ -179,37 +205,6 @@ static int given_plan_check(const struct bl_packing *p, struct bl_error *e)
                             " blocks",
                             p->request.plan, w->blocks, w->world_size, w->batch_size);
     return BL_OK;
-}
-
-static int given_plan_read(struct bl_packing *p, struct bl_error *e)
-{
-    const struct bl_sequences *t = &p->table;
-    const struct bl_plan_options *options = p->request.plan_options;
-    struct bl_plan_info its = {0};
-    int64_t T;
-    bool binary = bl_path_has_suffix(p->request.plan, ".safetensors");
-    int code = bl_plan_T(&T, t->length, t->count, options, e);
-    if (code)
-        return code;
-    code = binary ? bl_index_load(&p->plan, p->request.plan, T, options->align, t->length, t->count, &its, e)
-                  : bl_plan_table_read(&p->plan, p->request.plan, T, options->align, options->overlap, t->length,
-                                       t->count, e);
-    if (code)
-        return code;
-    if (!its.blocks) {
-        p->plan.is_store = options->strategy == BL_STRATEGY_STORE;
-        code = bl_plan_recount(&p->plan, t->length, t->count, e);
-    }
-    if (!code && !its.blocks)
-        code = given_plan_prove_bound(p, e);
-    if (code)
-        return code;
-    bl_plan_info_make(&p->plan_info, &p->plan, options);
-    if (its.blocks)
-        code = given_plan_adopt_info(p->request.given, options->overlap, &p->plan_info, &its, p->request.plan, e);
-    else
-        given_plan_guess_info(p->request.given, &p->plan_info);
-    return code ? code : given_plan_check(p, e);
 }
 
 /* --- attributes --------------------------------------------------------------------------------------------------- */
@@ -252,6 +247,7 @@ static void attribute_describe(struct bl_packing *p, const char *name, const str
         bl_buffer_printf(out, " (%s empty: NaN)", bl_text_count(a, sort->empty));
 }
 
+/* Adds an attribute to the format. BL_EUSAGE: there are too many. */
 static int attribute_add(struct bl_format *format, const char *name, enum bl_dtype dtype, struct bl_error *e)
 {
     if (format->attributes == BL_ATTRIBUTES_MAX)
@@ -349,27 +345,6 @@ static int format_resolve_fields(struct bl_packing *p, struct bl_error *e)
     return bl_fields_resolve(&p->format.fields, &p->pack, agreed, e);
 }
 
-static int64_t store_T(int64_t step_bytes)
-{
-    int64_t T = STORE_BYTES_MAX / step_bytes;
-    T = T < STORE_FRAMES ? T : STORE_FRAMES;
-    T = T > STORE_STEPS_MIN ? T : STORE_STEPS_MIN;
-    return T > STORE_BYTES / step_bytes ? T : STORE_BYTES / step_bytes;
-}
-
-/* Starts the decoder processes for a process that only plans. Other processes start them when they open the packing. */
-static int plan_prepare_fields(struct bl_packing *p, struct bl_error *e)
-{
-    if (!p->request.plan_only)
-        return BL_OK;
-    if (!p->request.inputs->kind)
-        return bl_error_set(e, BL_EUSAGE,
-                            "-T auto needs the bytes of a step: give the YAML file of the scan, which names the "
-                            "sources, or a number of steps");
-    p->env.isolation = p->request.inputs->isolation;
-    return bl_isolation_start(p->env.isolation, e);
-}
-
 /* Sets T of a store if it was not given: by the bytes of a step, but at most the number of all steps. */
 static int plan_set_store_T(struct bl_packing *p, struct bl_error *e)
 {
@@ -381,15 +356,26 @@ static int plan_set_store_T(struct bl_packing *p, struct bl_error *e)
     p->request.plan_options->T = 1;
     if (!steps)
         return BL_OK; /* the planner reports that there is nothing to plan */
-    BL_TRY(plan_prepare_fields(p, e));
+    if (p->request.plan_only && !p->request.inputs->kind)
+        return bl_error_set(e, BL_EUSAGE,
+                            "-T auto needs the bytes of a step: give the YAML file of the scan, which names the "
+                            "sources, or a number of steps");
+    if (p->request.plan_only) { /* other processes start the decoders when they open the packing */
+        p->env.isolation = p->request.inputs->isolation;
+        BL_TRY(bl_isolation_start(p->env.isolation, e));
+    }
     BL_TRY(format_resolve_fields(p, e));
-    int64_t T = store_T(bl_format_step_bytes(&p->format));
+    int64_t step_bytes = bl_format_step_bytes(&p->format), T = STORE_BYTES_MAX / step_bytes;
+    T = T < STORE_FRAMES ? T : STORE_FRAMES;
+    T = T > STORE_STEPS_MIN ? T : STORE_STEPS_MIN;
+    T = T > STORE_BYTES / step_bytes ? T : STORE_BYTES / step_bytes;
     p->request.plan_options->T = steps < T ? steps : T;
     return BL_OK;
 }
 
 /* --- the plan --------------------------------------------------------------------------------------------------- */
 
+/* The work of the background task: makes the plan and its plan_info. */
 static int plan_compute(void *packing, struct bl_error *e)
 {
     struct bl_packing *p = packing;
@@ -406,15 +392,11 @@ static int plan_resolve_T(struct bl_packing *p, int64_t *T, struct bl_error *e)
     const struct bl_sequences *t = &p->table;
     struct bl_plan_options *options = p->request.plan_options;
     bl_plan_columns_set(options, t->group, t->number);
-    int code = bl_table_lengths_resolve(t, options, e);
-    if (code)
-        return code;
-    code = plan_set_store_T(p, e);
-    if (code)
-        return code;
+    BL_TRY(bl_table_lengths_resolve(t, options, e));
+    BL_TRY(plan_set_store_T(p, e));
     if (!p->request.plan)
-        code = bl_table_lengths_check(t, options, e);
-    return code ? code : bl_plan_T(T, t->length, t->count, options, e);
+        BL_TRY(bl_table_lengths_check(t, options, e));
+    return bl_plan_T(T, t->length, t->count, options, e);
 }
 
 /* Shows progress only if planning is slow; most plans are instant. */
@@ -425,6 +407,7 @@ static void packing_tick(void *packing)
         bl_packing_progress_tick(p);
 }
 
+/* Gets the plan from the view, from the file that the user gave, or from the planner. */
 static int plan_make(struct bl_packing *p, struct bl_error *e)
 {
     const struct bl_background background = {plan_compute, p, packing_tick, p, p->request.cancel};
@@ -439,6 +422,7 @@ static int plan_make(struct bl_packing *p, struct bl_error *e)
     return code;
 }
 
+/* Sets T and S. S is that of the view if the view was made with --sequence-slots. */
 static int format_set_sizes(struct bl_packing *p, struct bl_error *e)
 {
     const char *of_view = p->request.view ? bl_manifest_option(&p->request.view->manifest, "sequence-slots") : "";
@@ -449,6 +433,8 @@ static int format_set_sizes(struct bl_packing *p, struct bl_error *e)
     return bl_format_set_S(&p->format, p->plan.max_sequences, slots, e);
 }
 
+/* Gets the plan. *found: it was in DIR/.bload. Tasks and a process that only plans leave it there for others.
+ * p->complete is set if the plan would drop all that is new (--extend). */
 static int plan_get(struct bl_packing *p, bool *found, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->table;
@@ -457,10 +443,10 @@ static int plan_get(struct bl_packing *p, bool *found, struct bl_error *e)
     if (!p->request.plan && bl_packing_is_rest_dropped(p, T))
         return bl_packing_end_held(p, e);
     /* A plan in DIR/.bload was made from this table with these options. */
-    int code = bl_saved_plan_load(&p->state, &p->plan, &p->plan_info, T, t->length, t->count, found, e);
-    if (code || *found)
-        return code;
-    code = plan_make(p, e);
+    BL_TRY(bl_saved_plan_load(&p->state, &p->plan, &p->plan_info, T, t->length, t->count, found, e));
+    if (*found)
+        return BL_OK;
+    int code = plan_make(p, e);
     if (!code)
         code = format_set_sizes(p, e); /* before others take the plan */
     if (code || (!p->request.task.set && !p->request.plan_only))
@@ -489,18 +475,16 @@ static int format_set_encoding(struct bl_packing *p, struct bl_error *e)
         bl_buffer_printf(&names, "%s%s", f ? ", " : "", fields->field[f].name);
     }
     int code = bl_buffer_check(&names, e);
-    if (code)
-        goto out;
-    if (!any)
+    if (!code && !any)
         code = bl_error_set(
             e, BL_EUSAGE,
             "--encode is for pictures, U8 [n,T,H,W,3] or grey frames of 8 bits%s: there is no such field among: %s",
             kind == BL_ENCODING_JPEG ? " with sides up to 65535" : "", names.data);
-out:
     bl_buffer_free(&names);
     return code;
 }
 
+/* Sets the format of the shards by the plan and the options, and divides the blocks into shards. */
 static int format_make(struct bl_packing *p, struct bl_error *e)
 {
     BL_TRY(format_resolve_fields(p, e));
@@ -514,38 +498,13 @@ static int format_make(struct bl_packing *p, struct bl_error *e)
     if (p->format.compressed)
         p->format.frame_size = (size_t)p->request.options->frame_size;
     BL_TRY(format_set_encoding(p, e));
-    int code = p->request.view ? bl_packing_view_attributes(p, e) : attributes_set(p, e);
-    if (!code)
-        code = bl_format_check_overlap(&p->format, p->plan.overlap, e);
-    if (code)
-        return code;
+    BL_TRY(p->request.view ? bl_packing_view_attributes(p, e) : attributes_set(p, e));
+    BL_TRY(bl_format_check_overlap(&p->format, p->plan.overlap, e));
     BL_TRY(bl_plan_digest(&p->plan, p->table.length, p->format.plan_digest, e));
     return bl_layout_divide(&p->format, p->request.options->shard_size, e);
 }
 
-/* Makes the draft of the manifest and writes it to DIR/.bload. */
-static int draft_make(struct bl_packing *p, struct bl_error *e)
-{
-    const char *simd = p->request.view ? p->request.view->manifest.simd : bl_simd_name(p->env.simd);
-    int code = bl_manifest_draft_make(&p->manifest, &p->pack, &p->plan_info, p->identity.data, simd, e);
-    if (!code && p->repairing)
-        code = bl_packing_compare_draft(p, e);
-    return code ? code : bl_manifest_draft_publish(&p->state, &p->manifest, !p->request.task.set, e);
-}
-
 /* --- the step --------------------------------------------------------------------------------------------------- */
-
-static int plan_plan_only(struct bl_packing *p, struct bl_error *e)
-{
-    BL_TRY(bl_state_agree(&p->state, BL_STATE_PLAN, p->identity.data, e));
-    bool found = false;
-    int code = plan_get(p, &found, e);
-    if (code || !found)
-        return code;
-    p->complete = true;
-    bl_packing_message(p, false, "%s already has its plan: nothing to do", p->request.output);
-    return BL_OK;
-}
 
 int bl_packing_plan(struct bl_packing *p, struct bl_error *e)
 {
@@ -554,17 +513,28 @@ int bl_packing_plan(struct bl_packing *p, struct bl_error *e)
     p->pack.kind = p->request.inputs->kind;
     p->pack.config = p->request.inputs->kind_config;
     p->pack.base = p->request.inputs->base;
-    if (p->request.plan_only)
-        return plan_plan_only(p, e);
+    if (p->request.plan_only) {
+        /* The tasks that will pack must have the same options. */
+        BL_TRY(bl_state_agree(&p->state, BL_STATE_PLAN, p->identity.data, e));
+        BL_TRY(plan_get(p, &found, e));
+        if (found)
+            bl_packing_message(p, false, "%s already has its plan: nothing to do", p->request.output);
+        p->complete |= found;
+        return BL_OK;
+    }
     bl_heartbeat_set_phase(&p->heartbeat, "plan");
-    int code = plan_get(p, &found, e);
-    if (code || p->complete)
-        return code;
+    BL_TRY(plan_get(p, &found, e));
+    if (p->complete)
+        return BL_OK;
     BL_TRY(format_make(p, e));
     int64_t reader = p->request.view ? bl_copier_memory(p->request.view) : p->request.inputs->kind->read->memory;
     p->pack.share.run_blocks = p->env.isolation ? 1 : INT_MAX;
     BL_TRY(bl_memory_resolve(&p->pack, p->request.options->memory, reader, p->needed, e));
-    return draft_make(p, e);
+    const char *simd = p->request.view ? p->request.view->manifest.simd : bl_simd_name(p->env.simd);
+    BL_TRY(bl_manifest_draft_make(&p->manifest, &p->pack, &p->plan_info, p->identity.data, simd, e));
+    if (p->repairing)
+        BL_TRY(bl_packing_compare_draft(p, e));
+    return bl_manifest_draft_publish(&p->state, &p->manifest, !p->request.task.set, e);
 }
 
 /* --- comparison of strategies ------------------------------------------------------------------------------------- */
@@ -575,22 +545,17 @@ void bl_compare_row_set(int i, struct bl_plan_options *options)
     options->fill = i < BL_STRATEGY_BLOCK ? BL_FILL_OPTIMAL : (enum bl_fill)(BL_COMPARE_ROWS - 1 - i);
 }
 
-/* Drops options that a row does not support: a random fill keeps no order, and a single clip cannot be spread. */
-static struct bl_plan_options compare_supported(const struct bl_plan_options *given)
+int bl_compare_row_make(struct bl_plan_info *row, const int64_t *length, size_t count,
+                        const struct bl_plan_options *given, struct bl_plan *kept, struct bl_error *e)
 {
     struct bl_plan_options options = *given;
+    /* Options that the row does not support are dropped: a random fill keeps no order, and a single clip cannot be
+     * spread. */
     bool packed = bl_strategies[options.strategy]->is_packed;
     if (!packed && options.remainder == BL_REMAINDER_SPREAD)
         options.remainder = BL_REMAINDER_PAD;
     if (packed && bl_fills[options.fill]->is_random)
         options.order = BL_KEEP_NOTHING;
-    return options;
-}
-
-int bl_compare_row_make(struct bl_plan_info *row, const int64_t *length, size_t count,
-                        const struct bl_plan_options *given, struct bl_plan *kept, struct bl_error *e)
-{
-    struct bl_plan_options options = compare_supported(given);
     struct bl_planner planner;
     struct bl_plan plan = {0};
     double begun = bl_seconds_now();

@@ -39,8 +39,8 @@ int bl_table_lengths_check(const struct bl_sequences *table, const struct bl_pla
 void bl_compare_row_set(int i, struct bl_plan_options *options);
 
 /* Plans by the strategy and fill of the options, without those of the other options that they do not support, and
- * measures company. plan: the plan, if it is wanted, to be freed with bl_plan_free; or NULL. Errors as of
- * bl_plan_make. */
+ * measures how often pairs of sequences share a block again. plan: the plan, if it is wanted, to be freed with
+ * bl_plan_free; or NULL. Errors as of bl_plan_make. */
 int bl_compare_row_make(struct bl_plan_info *row, const int64_t *length, size_t count,
                         const struct bl_plan_options *options, struct bl_plan *plan, struct bl_error *e);
 

@@ -1,3 +1,9 @@
+/* Takes samples in rounds, and extrapolates from them.
+ *
+ * A round packs a small plan of its own, made of blocks or parts of blocks of the whole plan, by the same workers as a
+ * run. The first round has a block for each worker, and each following round twice as many blocks as all before, as
+ * long as the time allows. So few seconds suffice where blocks are cheap, and a single expensive block ends the sample.
+ */
 #include "run/sample.h"
 
 #include <math.h>
@@ -85,16 +91,7 @@ static int64_t sample_next_block(struct sampling *s)
     return -1;
 }
 
-/* Adds steps of a piece of the whole plan to the plan of the round, from its step `skip` on. */
-static void plan_add_piece(struct sampling *s, int64_t piece, int64_t skip, int64_t steps)
-{
-    const struct bl_plan *all = s->of->plan;
-    struct bl_plan *plan = &s->plan;
-    plan->sequence[plan->pieces] = all->sequence[piece];
-    plan->length[plan->pieces] = steps;
-    plan->source_start[plan->pieces++] = skip + (all->source_start ? all->source_start[piece] : 0);
-}
-
+/* Returns the steps of block b of the whole plan, without padding. */
 static int64_t block_steps(const struct sampling *s, int64_t b)
 {
     const struct bl_plan *all = s->of->plan;
@@ -104,22 +101,18 @@ static int64_t block_steps(const struct sampling *s, int64_t b)
     return steps;
 }
 
-/* Returns the step at which the sampled part of block b begins; 0 if the whole block is read. The golden ratio spreads
- * the parts of successive blocks evenly over the possible positions. */
-static int64_t block_part(const struct sampling *s, int64_t b)
-{
-    int64_t places = s->format.T < s->of->plan->T ? block_steps(s, b) - s->format.T : 0;
-    double turn = (double)(s->sample->blocks + (int64_t)s->plan.blocks + 1) * GOLDEN;
-    return places > 0 ? (int64_t)((double)places * (turn - floor(turn))) : 0;
-}
-
 /* Adds a block, or a part of it, to the plan of the round. If only the time matters, the first sequence of the part is
  * read from its beginning, as in a run. If the encoded size matters, it is cut, so that beginnings of sequences, which
  * may encode differently, are not sampled too often. */
 static void plan_add_block(struct sampling *s, int64_t b)
 {
     const struct bl_plan *all = s->of->plan;
-    int64_t skip = block_part(s, b), at = 0;
+    struct bl_plan *plan = &s->plan;
+    /* skip: the step at which the sampled part begins. The golden ratio spreads the parts of successive blocks evenly
+     * over the possible positions. */
+    int64_t places = s->format.T < all->T ? block_steps(s, b) - s->format.T : 0, at = 0;
+    double turn = (double)(s->sample->blocks + (int64_t)plan->blocks + 1) * GOLDEN;
+    int64_t skip = places > 0 ? (int64_t)((double)places * (turn - floor(turn))) : 0;
     bool cuts = bl_sample_is_needed_for_bytes(&s->format);
     for (int64_t p = all->block_ptr[b]; p < all->block_ptr[b + 1] && at < s->format.T; p++) {
         int64_t steps = bl_plan_piece_length(all, s->of->table->length, (size_t)p), left = s->format.T - at;
@@ -130,23 +123,12 @@ static void plan_add_block(struct sampling *s, int64_t b)
         }
         skip = 0;
         steps = steps - from < left ? steps - from : left;
-        plan_add_piece(s, p, from, steps);
+        plan->sequence[plan->pieces] = all->sequence[p];
+        plan->length[plan->pieces] = steps;
+        plan->source_start[plan->pieces++] = from + (all->source_start ? all->source_start[p] : 0);
         at = bl_plan_next_start(all, at, steps);
     }
-    s->plan.block_ptr[++s->plan.blocks] = (int64_t)s->plan.pieces;
-}
-
-static int plan_make_room(struct sampling *s, struct bl_error *e)
-{
-    size_t pieces = (size_t)s->format.S * BL_SAMPLE_BLOCKS;
-    struct bl_plan *plan = &s->plan;
-    plan->T = s->format.T;
-    plan->align = s->of->plan->align;
-    plan->block_ptr = calloc(BL_SAMPLE_BLOCKS + 1, sizeof *plan->block_ptr);
-    plan->sequence = malloc(pieces * sizeof *plan->sequence);
-    plan->length = malloc(pieces * sizeof *plan->length);
-    plan->source_start = malloc(pieces * sizeof *plan->source_start);
-    return plan->block_ptr && plan->sequence && plan->length && plan->source_start ? BL_OK : bl_error_memory(e);
+    plan->block_ptr[++plan->blocks] = (int64_t)plan->pieces;
 }
 
 /* --- opening ---------------------------------------------------------------------------------------------------- */
@@ -158,8 +140,9 @@ static int64_t sample_step_bytes(const struct bl_format *format)
     return bytes > 0 ? bytes : 1;
 }
 
-/* Shortens the blocks of the sample, so that the blocks of all workers stay within SAMPLE_BYTES. */
-static void sample_set_format(struct sampling *s)
+/* Sets the format and the plan of the rounds, and makes the blocks in memory. bl_sample_take frees them, also after an
+ * error. */
+static int sample_open(struct sampling *s, struct bl_error *e)
 {
     const struct bl_plan *all = s->of->plan;
     int64_t most = SAMPLE_BYTES / s->of->share.workers;
@@ -173,10 +156,21 @@ static void sample_set_format(struct sampling *s)
         s->filled--; /* padding blocks are the last ones */
     while (INT64_C(1) << s->bits < s->filled)
         s->bits++;
-}
-
-static int sample_make_pool(struct sampling *s, struct bl_error *e)
-{
+    s->pack = *s->of;
+    s->pack.plan = &s->plan;
+    s->pack.format = &s->format;
+    s->pack.bucketing = NULL;
+    bl_memory_budget_init(&s->memory, s->pack.share.rest);
+    size_t pieces = (size_t)s->format.S * BL_SAMPLE_BLOCKS;
+    struct bl_plan *plan = &s->plan;
+    plan->T = s->format.T;
+    plan->align = s->of->plan->align;
+    plan->block_ptr = calloc(BL_SAMPLE_BLOCKS + 1, sizeof *plan->block_ptr);
+    plan->sequence = malloc(pieces * sizeof *plan->sequence);
+    plan->length = malloc(pieces * sizeof *plan->length);
+    plan->source_start = malloc(pieces * sizeof *plan->source_start);
+    if (!plan->block_ptr || !plan->sequence || !plan->length || !plan->source_start)
+        return bl_error_memory(e);
     s->job = calloc((size_t)s->pack.share.workers, sizeof *s->job);
     int code = s->job ? BL_OK : bl_error_memory(e);
     for (int i = 0; i < s->pack.share.workers && !code; i++) {
@@ -190,31 +184,9 @@ static int sample_make_pool(struct sampling *s, struct bl_error *e)
     return code;
 }
 
-static int sample_open(struct sampling *s, struct bl_error *e)
-{
-    sample_set_format(s);
-    s->pack = *s->of;
-    s->pack.plan = &s->plan;
-    s->pack.format = &s->format;
-    s->pack.bucketing = NULL;
-    bl_memory_budget_init(&s->memory, s->pack.share.rest);
-    BL_TRY(plan_make_room(s, e));
-    return sample_make_pool(s, e);
-}
-
-static void sample_close(struct sampling *s)
-{
-    for (int i = 0; s->job && i < s->pack.share.workers; i++) {
-        bl_block_free(&s->job[i].block);
-        bl_outcomes_free(&s->job[i].outcomes);
-    }
-    free(s->job);
-    bl_plan_free(&s->plan);
-    bl_memory_budget_free(&s->memory);
-}
-
 /* --- blocks ----------------------------------------------------------------------------------------------------- */
 
+/* Closes a worker; its shard worker is NULL if it could not be opened. */
 static void sample_worker_close(void *worker)
 {
     struct sample_worker *w = worker;
@@ -235,6 +207,7 @@ static int sample_worker_open(void *context, void **worker, struct bl_error *e)
     return code;
 }
 
+/* Plans the next block of the round. The pool never runs out of jobs: the pipeline has as many slots. */
 static int sample_produce(void *context, void **job_, struct bl_error *e)
 {
     struct sampling *s = context;
@@ -250,6 +223,7 @@ static int sample_produce(void *context, void **job_, struct bl_error *e)
     return BL_OK;
 }
 
+/* Fills, encodes and compresses a block, and measures the time. */
 static int sample_work(void *context, void *worker, void *job_, struct bl_error *e)
 {
     struct sampling *s = context;
@@ -280,6 +254,7 @@ static void sample_discard(void *context, void *job_)
     s->free = job;
 }
 
+/* Adds the measurements of a block to the sample. */
 static int sample_consume(void *context, void *job_, struct bl_error *e)
 {
     struct sampling *s = context;
@@ -296,6 +271,7 @@ static int sample_consume(void *context, void *job_, struct bl_error *e)
 
 /* --- rounds ----------------------------------------------------------------------------------------------------- */
 
+/* Sets the bytes of the compressed header of a shard. */
 static int round_compress_header(struct sampling *s, struct bl_compressor *compressor, struct bl_error *e)
 {
     struct bl_layout layout;
@@ -328,7 +304,8 @@ static int round_finish(struct sampling *s, int first, struct bl_error *e)
     return code;
 }
 
-/* Opens the shard of a round in a new folder. */
+/* Opens the shard of a round in a new folder, which the caller of bl_sample_take removes. If the bytes follow from the
+ * format, no shard is needed, and s->shard stays NULL. */
 static int round_open_shard(struct sampling *s, struct bl_error *e)
 {
     char name[32];
@@ -343,18 +320,8 @@ static int round_open_shard(struct sampling *s, struct bl_error *e)
     return code;
 }
 
-static void round_plan(struct sampling *s, int blocks)
-{
-    s->plan.blocks = s->plan.pieces = s->next = 0;
-    for (int b = 0; b < blocks; b++) {
-        int64_t block = sample_next_block(s);
-        if (block < 0)
-            break;
-        plan_add_block(s, block);
-    }
-    s->format.blocks = s->format.blocks_per_shard = (int64_t)s->plan.blocks;
-}
-
+/* Packs so many blocks as a shard of their own, and adds them to the sample. Fewer are packed if the plan has no more.
+ */
 static int round_run(struct sampling *s, int blocks, struct bl_error *e)
 {
     static const struct bl_stages stages = {.produce = sample_produce,
@@ -364,7 +331,10 @@ static int round_run(struct sampling *s, int blocks, struct bl_error *e)
                                             .consume = sample_consume,
                                             .discard = sample_discard};
     int first = s->sample->blocks;
-    round_plan(s, blocks);
+    s->plan.blocks = s->plan.pieces = s->next = 0;
+    for (int64_t b = 0, block; b < blocks && (block = sample_next_block(s)) >= 0; b++)
+        plan_add_block(s, block);
+    s->format.blocks = s->format.blocks_per_shard = (int64_t)s->plan.blocks;
     if (!s->plan.blocks)
         return BL_OK;
     int code = round_open_shard(s, e);
@@ -406,7 +376,13 @@ int bl_sample_take(struct bl_sample *sample, const struct bl_pack *pack, double 
         blocks = round_blocks(&s);
     }
     sample->is_whole = sample->blocks == s.filled && s.format.T == pack->plan->T;
-    sample_close(&s);
+    for (int i = 0; s.job && i < s.pack.share.workers; i++) {
+        bl_block_free(&s.job[i].block);
+        bl_outcomes_free(&s.job[i].outcomes);
+    }
+    free(s.job);
+    bl_plan_free(&s.plan);
+    bl_memory_budget_free(&s.memory);
     return code;
 }
 
@@ -419,13 +395,8 @@ int bl_sample_take(struct bl_sample *sample, const struct bl_pack *pack, double 
 #define WHOLE_MARGIN 0.01 /* relative error of other bytes: seek tables and headers differ a little */
 #define WARM_BLOCKS 4     /* with as many others, leave out first blocks, which also open files and libraries */
 
-/* Returns the quantile of Student's t for 95 % and n - 1 degrees of freedom, with an error of at most 3 % for n >= 3.
- */
-static double student(int n)
-{
-    return n == 2 ? 12.7 : 1.96 + 2.4 / (n - 1) + 3.5 / ((double)(n - 1) * (n - 1));
-}
-
+/* A ratio estimator: its variance is that of the residuals part - mid * whole (Cochran, Sampling Techniques, chapter
+ * 6). The interval ends at a quarter and at four times the middle. */
 struct bl_range bl_sample_ratio(const double *part, const double *whole, int n)
 {
     double parts = 0, wholes = 0, squares = 0;
@@ -438,8 +409,12 @@ struct bl_range bl_sample_ratio(const double *part, const double *whole, int n)
     double mid = parts / wholes, reach = mid * ONE_SAMPLE;
     for (int i = 0; i < n; i++)
         squares += (part[i] - mid * whole[i]) * (part[i] - mid * whole[i]);
-    if (n > 1)
-        reach = student(n) * sqrt(squares * n / (n - 1)) / wholes;
+    if (n > 1) {
+        /* The quantile of Student's t for 95 % and n - 1 degrees of freedom, with an error of at most 3 % for n >= 3.
+         */
+        double t = n == 2 ? 12.7 : 1.96 + 2.4 / (n - 1) + 3.5 / ((double)(n - 1) * (n - 1));
+        reach = t * sqrt(squares * n / (n - 1)) / wholes;
+    }
     return (struct bl_range){fmax(mid - reach, mid / 4), mid, fmin(mid + reach, mid * 4)};
 }
 

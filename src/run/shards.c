@@ -1,3 +1,9 @@
+/* Writes shards and verifies them by pipelines (pool/pipeline.h).
+ *
+ * A job is a run of consecutive blocks of one shard. The thread of the caller produces jobs in the order of the blocks,
+ * workers fill and encode them in any order, and the thread of the caller consumes them in order again, so that
+ * outcomes and finished shards have the order of the plan. Example: blocks of 1 KB make jobs of 1,000 blocks; blocks of
+ * 100 MB make jobs of one. */
 #include "run/shards.h"
 
 #include <stdlib.h>
@@ -86,6 +92,7 @@ static const char *shards_find_holdup(struct shards_run *run)
     return run->row.row.path;
 }
 
+/* Reports the progress to the caller, several times a second. */
 static void shards_tick(void *context)
 {
     struct shards_run *run = context;
@@ -102,6 +109,7 @@ static void pack_worker_close(void *worker)
     bl_shard_worker_close(worker);
 }
 
+/* Opens a worker, which takes the next place in run->reading. */
 static int pack_worker_open(void *context, void **worker, struct bl_error *e)
 {
     struct shards_run *run = context;
@@ -112,6 +120,8 @@ static int pack_worker_open(void *context, void **worker, struct bl_error *e)
     return code;
 }
 
+/* Fills and encodes the blocks of a job, and compresses them if the format says so. With one worker there is no other
+ * thread to report progress, so the worker does it while it reads. */
 static int shards_work_run(void *context, void *worker, void *job_, struct bl_error *e)
 {
     struct shards_run *run = context;
@@ -146,6 +156,7 @@ static int shards_write_run(void *context, void *job_, struct bl_error *e)
 
 /* --- in order, on one thread ------------------------------------------------------------------------------------ */
 
+/* Passes each outcome with the row of its sequence to the caller. A code other than BL_OK ends the run. */
 static int shards_report_outcomes(const struct bl_pack *pack, const struct bl_outcomes *outcomes, struct bl_error *e)
 {
     struct bl_row_reader text = {0};
@@ -168,7 +179,8 @@ static int64_t shards_planned_steps(const struct bl_pack *pack, int64_t first, i
     return steps;
 }
 
-/* Adopts a finished shard of an earlier run: reports its outcomes again and counts its blocks. */
+/* Adopts a finished shard of an earlier run: reports its outcomes again and counts its blocks. BL_EFAIL: the record
+ * names a sequence that the table does not have. */
 static int shard_adopt(struct shards_run *run, struct bl_shard_record *record, struct bl_error *e)
 {
     struct bl_outcomes outcomes = {0};
@@ -189,7 +201,9 @@ static int shard_adopt(struct shards_run *run, struct bl_shard_record *record, s
     return code;
 }
 
-static int shard_create(struct shards_run *run, int64_t number, struct open_shard **out, struct bl_error *e)
+/* Opens the writer of a shard and puts it first in the list of open shards. In a repair, the shard must get the size
+ * and the checksum that shards.tsv has. */
+static int shard_create(struct shards_run *run, int64_t number, struct bl_error *e)
 {
     struct open_shard *open = calloc(1, sizeof *open);
     if (!open)
@@ -208,7 +222,6 @@ static int shard_create(struct shards_run *run, int64_t number, struct open_shar
     }
     open->next = run->open;
     run->open = open;
-    *out = open;
     return BL_OK;
 }
 
@@ -227,10 +240,9 @@ static int shards_find_next(struct shards_run *run, bool *left, struct bl_error 
         if (code)
             return code;
         if (!found) {
-            struct open_shard *open;
             *left = true;
             run->next_block = bl_format_first_block(format, number);
-            return shard_create(run, number, &open, e);
+            return shard_create(run, number, e);
         }
         if (bl_cancelled(run->pack->env->cancel))
             return BL_ECANCEL;
@@ -239,17 +251,7 @@ static int shards_find_next(struct shards_run *run, bool *left, struct bl_error 
     return BL_OK;
 }
 
-/* Returns the number of blocks of the next job: as many as its memory holds, but toward the end fewer, so that all
- * workers end at about the same time. A job never crosses the end of a shard. */
-static int shards_next_blocks(const struct shards_run *run)
-{
-    int64_t share = (run->end_block - run->next_block) / (RUNS_LEFT * (int64_t)run->pack->share.workers);
-    int64_t left = run->open->last_block + 1 - run->next_block;
-    int64_t blocks = run->pack->share.run_blocks < left ? run->pack->share.run_blocks : left;
-    blocks = blocks < share ? blocks : share;
-    return blocks > 1 ? (int)blocks : 1;
-}
-
+/* Plans the next job. *job_ stays NULL after the last block. */
 static int shards_produce(void *context, void **job_, struct bl_error *e)
 {
     struct shards_run *run = context;
@@ -263,7 +265,13 @@ static int shards_produce(void *context, void **job_, struct bl_error *e)
     struct run_job *job = run->free; /* never empty: at most `slots` jobs are in progress */
     run->free = job->next;
     job->shard = run->open;
-    job->blocks = shards_next_blocks(run);
+    /* As many blocks as the memory of a job holds, but toward the end fewer, so that all workers end at about the same
+     * time. A job never crosses the end of a shard. */
+    int64_t share = (run->end_block - run->next_block) / (RUNS_LEFT * (int64_t)pack->share.workers);
+    int64_t rest = run->open->last_block + 1 - run->next_block;
+    int64_t blocks = pack->share.run_blocks < rest ? pack->share.run_blocks : rest;
+    blocks = blocks < share ? blocks : share;
+    job->blocks = blocks > 1 ? (int)blocks : 1;
     for (int b = 0; b < job->blocks; b++) {
         bl_block_plan(&job->block[b], pack->format, pack->plan, pack->table->length, run->next_block++);
         bl_bucketing_begin_block(pack->bucketing, job->block[b].index);
@@ -273,6 +281,7 @@ static int shards_produce(void *context, void **job_, struct bl_error *e)
     return BL_OK;
 }
 
+/* Gives a job back to the pool. */
 static void shards_discard(void *context, void *job_)
 {
     struct shards_run *run = context;
@@ -303,17 +312,11 @@ static int shard_finish(struct shards_run *run, struct open_shard *open, struct 
     open->outcomes.unfiltered = bl_isolation_lacks_filter(run->pack->env->isolation);
     bl_outcomes_format(&open->outcomes, &user_data);
     int code = bl_buffer_check(&user_data, e);
-    if (code)
-        goto out;
-    if (run->pack->format->compressed)
+    if (!code && run->pack->format->compressed)
         code = bl_compressor_open(run->pack->format->level, &compressor, e);
-    if (code)
-        goto out;
-    code = bl_shard_writer_finish(open->shard, compressor, user_data.data, user_data.size, &record, e);
-    if (code)
-        goto out;
-    run->bytes += record.bytes;
-out:
+    if (!code)
+        code = bl_shard_writer_finish(open->shard, compressor, user_data.data, user_data.size, &record, e);
+    run->bytes += code ? 0 : record.bytes;
     if (compressor)
         bl_compressor_close(compressor);
     bl_shard_record_free(&record);
@@ -321,18 +324,8 @@ out:
     return code;
 }
 
-/* Adds the encoding time of a job, and notes its slowest file if the run waited longer for this job than for any other.
- */
-static int shards_note_times(struct shards_run *run, const struct run_job *job, struct bl_error *e)
-{
-    struct bl_work *work = run->pack->work;
-    work->encoded += job->encoded;
-    if (job->slowest < 0 || work->held <= work->slowest_held)
-        return BL_OK;
-    BL_TRY(bl_row_reader_read(run->pack->table, (size_t)job->slowest, &run->row, e));
-    return bl_work_note_file(work, run->row.row.path, job->slowest_seconds, e);
-}
-
+/* Takes a job in order: reports its outcomes, keeps them for the record of the shard, and finishes the shard after its
+ * last block. */
 static int shards_consume(void *context, void *job_, struct bl_error *e)
 {
     struct shards_run *run = context;
@@ -342,7 +335,15 @@ static int shards_consume(void *context, void *job_, struct bl_error *e)
     run->blocks_done += job->blocks;
     for (int b = 0; b < job->blocks; b++)
         bl_bucketing_end_block(run->pack->bucketing, job->block[b].index);
-    int code = shards_note_times(run, job, e);
+    struct bl_work *work = run->pack->work;
+    work->encoded += job->encoded;
+    /* Note the slowest file of the job if the run waited longer for this job than for any other. */
+    int code = BL_OK;
+    if (job->slowest >= 0 && work->held > work->slowest_held) {
+        code = bl_row_reader_read(run->pack->table, (size_t)job->slowest, &run->row, e);
+        if (!code)
+            code = bl_work_note_file(work, run->row.row.path, job->slowest_seconds, e);
+    }
     if (!code)
         code = shards_report_outcomes(run->pack, &job->outcomes, e);
     for (size_t i = 0; i < job->outcomes.count && !code; i++) {
@@ -358,6 +359,8 @@ static int shards_consume(void *context, void *job_, struct bl_error *e)
     return code;
 }
 
+/* Makes the blocks of a job. Kinds that decode in separate processes need a block in shared memory; then a job has one
+ * block. */
 static int job_make_blocks(struct run_job *job, const struct bl_pack *pack, struct bl_error *e)
 {
     job->block = calloc((size_t)pack->share.run_blocks, sizeof *job->block);
@@ -368,28 +371,6 @@ static int job_make_blocks(struct run_job *job, const struct bl_pack *pack, stru
     for (int b = 0; b < pack->share.run_blocks; b++)
         job->block[b].values = pack->values;
     return code;
-}
-
-static int shards_make_pool(struct shards_run *run, int slots, struct bl_error *e)
-{
-    run->job = calloc((size_t)slots, sizeof *run->job);
-    int code = run->job ? BL_OK : bl_error_memory(e);
-    for (int i = 0; i < slots && !code; i++) {
-        code = job_make_blocks(&run->job[i], run->pack, e);
-        run->job[i].next = run->free;
-        run->free = &run->job[i];
-    }
-    return code;
-}
-
-static void shards_free_pool(struct shards_run *run, int slots)
-{
-    for (int i = 0; run->job && i < slots; i++) {
-        if (run->job[i].block)
-            bl_block_free(run->job[i].block);
-        free(run->job[i].block);
-    }
-    free(run->job);
 }
 
 int bl_shards_write(const struct bl_pack *pack, struct bl_error *e)
@@ -416,12 +397,23 @@ int bl_shards_write(const struct bl_pack *pack, struct bl_error *e)
     bl_memory_budget_init(&run.memory, pack->share.rest);
     struct bl_processor_time before = bl_isolation_processor_time(pack->env->isolation);
     run.reading = calloc((size_t)pack->share.workers, sizeof *run.reading);
-    int code = run.reading ? shards_make_pool(&run, pack->share.slots, e) : bl_error_memory(e);
+    run.job = calloc((size_t)pack->share.slots, sizeof *run.job);
+    int code = run.reading && run.job ? BL_OK : bl_error_memory(e);
+    for (int i = 0; i < pack->share.slots && !code; i++) {
+        code = job_make_blocks(&run.job[i], pack, e);
+        run.job[i].next = run.free;
+        run.free = &run.job[i];
+    }
     if (!code)
         code = bl_pipeline_run(&stages, &run, pack->share.workers, pack->share.slots, pack->env->cancel, e);
     while (run.open)
         shard_close(&run, run.open);
-    shards_free_pool(&run, pack->share.slots);
+    for (int i = 0; run.job && i < pack->share.slots; i++) {
+        if (run.job[i].block)
+            bl_block_free(run.job[i].block);
+        free(run.job[i].block);
+    }
+    free(run.job);
     bl_work_add_decoders(pack->work, &before, bl_isolation_processor_time(pack->env->isolation));
     pack->work->reserved += run.memory.waited;
     bl_memory_budget_free(&run.memory);
@@ -443,6 +435,7 @@ struct verify_job {
     struct bl_buffer faults; /* pairs of file and text, each NUL-terminated */
 };
 
+/* Keeps a fault in the job: this runs on the thread of a worker. */
 static void verify_shards_fault(void *context, const char *file, const char *text)
 {
     struct verify_job *job = context;
@@ -450,6 +443,7 @@ static void verify_shards_fault(void *context, const char *file, const char *tex
     bl_buffer_append(&job->faults, text, strlen(text) + 1);
 }
 
+/* Makes a job of the next shard. Shards to skip are reported as done without a job. */
 static int verify_shards_produce(void *context, void **out, struct bl_error *e)
 {
     struct verifying *v = context;
@@ -481,6 +475,7 @@ static void verify_shards_discard(void *context, void *job_)
     free(job);
 }
 
+/* Reports the faults of a shard, and that it is done. */
 static int verify_shards_consume(void *context, void *job_, struct bl_error *e)
 {
     const struct bl_verify_shards *verify = ((struct verifying *)context)->verify;

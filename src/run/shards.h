@@ -14,7 +14,9 @@
 /* Writes the shards of a plan. A job is a run of consecutive blocks: workers read their pieces and put them into the
  * shard. Shards are finished in order. */
 
-/* Writes each of the shards that does not exist yet. */
+/* Writes each of the shards of this pack that does not exist yet, and reports the outcomes of all of them. BL_EFAIL:
+ * reading or writing failed, or a shard of a repair got other bytes. BL_ECANCEL: cancelled. A stopped run keeps its
+ * finished shards. */
 int bl_shards_write(const struct bl_pack *pack, struct bl_error *e);
 
 /* --- verifying shards --------------------------------------------------------------------------------------------- */
@@ -36,6 +38,7 @@ struct bl_verify_shards {
     struct bl_work *work; /* where the time goes is added here; or NULL */
 };
 
+/* Verifies the shards begin to end - 1. Faults are no errors. BL_EFAIL: the system failed. BL_ECANCEL: cancelled. */
 int bl_verify_shards_run(const struct bl_verify_shards *verify, struct bl_error *e);
 
 #endif

@@ -1,3 +1,14 @@
+/* The folder DIR/.bload. Results that tasks share are written once, under a temporary name first. Examples of its
+ * files:
+ *
+ *     configuration     "name: value" lines of everything that decides the dataset
+ *     sequences.tsv     the table of the scan, and its checksum in another file
+ *     spool/            tokens, or inflated arrays
+ *     *.record          a finished shard: its checksums and outcomes
+ *     lock              the lock of the folder (run/state_files.h)
+ *
+ * Files with lines end with a line of their checksum ("sealed", base/checksum.h), so that a file that was cut or edited
+ * is noticed. */
 #include "run/state.h"
 
 #include <dirent.h>
@@ -22,8 +33,9 @@
 
 /* --- checksum of the table ---------------------------------------------------------------------------------------- */
 
-#define LINE_MAX_SIZE ((size_t)64)
+#define LINE_MAX_SIZE ((size_t)64) /* bytes of the file with the checksum, which has 17 */
 
+/* Reports that the table is not the one that was written. Returns BL_EFAIL. */
 static int table_report_change(const char *path, struct bl_error *e)
 {
     return bl_error_set(e, BL_EFAIL, "%s was edited or damaged since it was written (restore it, or use another -o)",
@@ -35,6 +47,7 @@ int bl_table_checksum_compare(const struct bl_sequences *table, uint64_t checksu
     return table->file[0].checksum == checksum ? BL_OK : table_report_change(table->file[0].path, e);
 }
 
+/* Formats the line of the file: 16 hexadecimal digits. */
 static void sum_format(uint64_t checksum, char line[BL_DIGEST_SIZE + 1])
 {
     bl_checksum_format(checksum, line);
@@ -60,9 +73,8 @@ int bl_table_checksum_verify(const struct bl_state *s, uint64_t *checksum, struc
     int64_t bytes;
     bool exists;
     int code = bl_state_path(s, BL_STATE_SEQUENCES_SUM, &path, e);
-    if (code)
-        goto out;
-    code = bl_checksum_file(s->sequences, &bytes, checksum, e);
+    if (!code)
+        code = bl_checksum_file(s->sequences, &bytes, checksum, e);
     if (code)
         goto out;
     sum_format(*checksum, line);
@@ -81,10 +93,8 @@ int bl_table_checksum_forget(const struct bl_state *s, struct bl_error *e)
 {
     struct bl_buffer path = {0};
     int code = bl_state_path(s, BL_STATE_SEQUENCES_SUM, &path, e);
-    if (code)
-        goto out;
-    code = bl_fs_remove(path.data, e);
-out:
+    if (!code)
+        code = bl_fs_remove(path.data, e);
     bl_buffer_free(&path);
     return code;
 }
@@ -159,10 +169,11 @@ int bl_state_find(const char *dir, bool *found, struct bl_error *e)
 static int folder_remove_files(const char *folder, struct bl_error *e)
 {
     DIR *directory;
-    int code = bl_fs_opendir(folder, &directory, e);
-    if (code || !directory)
-        return code;
+    BL_TRY(bl_fs_opendir(folder, &directory, e));
+    if (!directory)
+        return BL_OK;
     const struct dirent *entry;
+    int code = BL_OK;
     while (!code && (entry = readdir(directory))) {
         const char *name = entry->d_name;
         if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, BL_STATE_LOCK) == 0 ||
@@ -180,17 +191,6 @@ static int folder_remove_files(const char *folder, struct bl_error *e)
     return code;
 }
 
-/* BL_EFAIL: the file would be reached through a link. */
-static int state_check_folder(const char *path, struct bl_error *e)
-{
-    const char *name;
-    int folder = bl_fs_open_parent(path, &name, e);
-    if (folder < 0)
-        return folder;
-    close(folder);
-    return BL_OK;
-}
-
 /* Reads a file of the folder; lines is empty if there is none. */
 static int state_read_lines(const struct bl_state *s, const char *name, struct bl_buffer *lines, struct bl_error *e)
 {
@@ -201,12 +201,14 @@ static int state_read_lines(const struct bl_state *s, const char *name, struct b
     int code = bl_state_path(s, name, &path, e);
     if (!code)
         code = bl_fs_exists(path.data, &exists, e);
-    if (code || !exists)
-        goto out;
-    code = state_check_folder(path.data, e);
-    if (!code)
+    const char *base;
+    int folder = code || !exists ? -1 : bl_fs_open_parent(path.data, &base, e); /* refuses a path through a link */
+    if (folder >= 0) {
+        close(folder);
         code = bl_sealed_read(path.data, CONFIGURATION_MAX, lines, e);
-out:
+    } else if (!code && exists) {
+        code = folder;
+    }
     bl_buffer_free(&path);
     return code ? code : bl_buffer_check(lines, e);
 }
@@ -218,21 +220,15 @@ static int state_check_identity(const struct bl_state *s, const char *identity, 
     struct bl_buffer there = {0}, what = {0};
     bl_buffer_printf(&what, "%s holds an unfinished dataset", s->dir);
     int code = bl_buffer_check(&what, e);
-    if (code)
-        goto out;
-    code = state_read_lines(s, BL_STATE_CONFIGURATION, &there, e);
-    if (code)
-        goto out;
-    if (there.size)
+    if (!code)
+        code = state_read_lines(s, BL_STATE_CONFIGURATION, &there, e);
+    if (!code && there.size)
         code = bl_identity_compare(there.data, identity, what.data, e);
-    if (code)
-        goto out;
     for (size_t i = 0; i < sizeof stages / sizeof *stages && !code; i++) {
         code = state_read_lines(s, stages[i], &there, e);
         if (!code)
             code = bl_identity_within(there.data, identity, what.data, e);
     }
-out:
     bl_buffer_free(&there);
     bl_buffer_free(&what);
     return code;
@@ -253,9 +249,9 @@ static int state_resolve_configuration(const struct bl_state *s, const char *ide
         BL_TRY(folder_remove_files(s->folder, e));
     }
     bool exists;
-    code = bl_fs_exists(s->configuration, &exists, e);
-    if (code || exists)
-        return code;
+    BL_TRY(bl_fs_exists(s->configuration, &exists, e));
+    if (exists)
+        return BL_OK;
     struct bl_buffer text = {0};
     bl_buffer_text(&text, identity);
     code = bl_sealed_close(&text, e);
@@ -265,6 +261,7 @@ static int state_resolve_configuration(const struct bl_state *s, const char *ide
     return code;
 }
 
+/* Sets the paths. The caller frees them with bl_state_close, also after an error. */
 static int state_make_names(struct bl_state *s, const char *dir, struct bl_error *e)
 {
     *s = (struct bl_state)BL_STATE_NONE;
@@ -287,13 +284,10 @@ static int state_enter(struct bl_state *s, const char *dir, bool shared, struct 
 {
     BL_TRY(state_make_names(s, dir, e));
     bool exists = false;
-    int code = bl_fs_mkdirs(dir, e);
-    if (!code)
-        code = bl_fs_exists(s->folder, &exists, e);
-    if (!code && !exists)
-        code = state_check_empty(dir, e);
-    if (code)
-        return code;
+    BL_TRY(bl_fs_mkdirs(dir, e));
+    BL_TRY(bl_fs_exists(s->folder, &exists, e));
+    if (!exists)
+        BL_TRY(state_check_empty(dir, e));
     BL_TRY(bl_folders_make(s->folder, e));
     BL_TRY(bl_folders_make(s->spool, e));
     bl_folders_refresh(s->folder); /* see files that others have just written */
@@ -401,16 +395,12 @@ int bl_state_publish(const struct bl_state *s, const char *name, const struct bl
     struct bl_buffer path = {0};
     struct bl_output out = {0};
     int code = bl_state_path(s, name, &path, e);
-    if (code)
-        goto out;
-    code = bl_output_own(&out, path.data, e);
-    if (code)
-        goto out;
-    code = bl_output_write(&out, text->data, text->size, e);
-    if (code)
-        goto out;
-    code = bl_output_publish(&out, e);
-out:
+    if (!code)
+        code = bl_output_own(&out, path.data, e);
+    if (!code)
+        code = bl_output_write(&out, text->data, text->size, e);
+    if (!code)
+        code = bl_output_publish(&out, e);
     bl_output_abort(&out);
     bl_buffer_free(&path);
     return code;
@@ -508,15 +498,6 @@ static int folder_remove(const char *folder, struct bl_error *e)
     return BL_OK;
 }
 
-/* Returns whether another run has begun in the folder: it has made a lock. */
-static bool folder_is_taken(const char *folder)
-{
-    char *lock = bl_path_join(folder, BL_STATE_LOCK);
-    bool taken = lock && access(lock, F_OK) == 0;
-    free(lock);
-    return taken;
-}
-
 int bl_state_remove(struct bl_state *s, struct bl_error *e)
 {
     BL_TRY(folder_remove_files(s->spool, e));
@@ -527,17 +508,23 @@ int bl_state_remove(struct bl_state *s, struct bl_error *e)
      * own. */
     BL_TRY(bl_state_lock_release(s->folder, &s->lock, &s->alone, true, e));
     struct bl_error other = {0};
-    if (free_of_others && folder_remove(s->folder, &other) && !folder_is_taken(s->folder))
-        return bl_error_pass(e, BL_EFAIL, &other);
+    if (free_of_others && folder_remove(s->folder, &other)) {
+        char *lock = bl_path_join(s->folder, BL_STATE_LOCK);
+        bool taken = lock && access(lock, F_OK) == 0; /* another run has begun in the folder */
+        free(lock);
+        if (!taken)
+            return bl_error_pass(e, BL_EFAIL, &other);
+    }
     return bl_fs_sync_directory(s->dir, e);
 }
 
+/* The directory stays if something else is in it, or if another run has just begun in it. */
 int bl_state_discard(struct bl_state *s, struct bl_error *e)
 {
-    int code = bl_state_remove(s, e);
-    if (!code && rmdir(s->dir) != 0 && errno != ENOTEMPTY && errno != EEXIST && errno != EBUSY)
-        code = bl_error_errno(e, BL_EFAIL, "cannot remove %s", s->dir);
-    return code;
+    BL_TRY(bl_state_remove(s, e));
+    if (rmdir(s->dir) != 0 && errno != ENOTEMPTY && errno != EEXIST && errno != EBUSY)
+        return bl_error_errno(e, BL_EFAIL, "cannot remove %s", s->dir);
+    return BL_OK;
 }
 
 int bl_state_remove_leftovers(const char *dir, struct bl_error *e)
@@ -582,25 +569,18 @@ int bl_saved_plan_publish(const struct bl_state *state, const struct bl_plan *pl
     struct bl_buffer path = {0}, json = {0};
     struct bl_output out = {0};
     int code = bl_plan_info_format(plan_info, true, &json, e);
-    if (code)
-        goto out;
-    code = bl_sealed_close(&json, e);
-    if (code)
-        goto out;
-    code = bl_state_publish(state, BL_STATE_PLAN_INFO, &json, e);
-    if (code)
-        goto out;
-    code = bl_state_path(state, BL_STATE_PLAN_FILE, &path, e);
-    if (code)
-        goto out;
-    code = bl_output_own(&out, path.data, e);
-    if (code)
-        goto out;
-    code = bl_index_write(&out, plan, length, count, plan_info, e);
-    if (code)
-        goto out;
-    code = bl_output_publish(&out, e);
-out:
+    if (!code)
+        code = bl_sealed_close(&json, e);
+    if (!code)
+        code = bl_state_publish(state, BL_STATE_PLAN_INFO, &json, e);
+    if (!code)
+        code = bl_state_path(state, BL_STATE_PLAN_FILE, &path, e);
+    if (!code)
+        code = bl_output_own(&out, path.data, e);
+    if (!code)
+        code = bl_index_write(&out, plan, length, count, plan_info, e);
+    if (!code)
+        code = bl_output_publish(&out, e);
     bl_output_abort(&out);
     bl_buffer_free(&path);
     bl_buffer_free(&json);
@@ -614,17 +594,15 @@ int bl_saved_plan_load(const struct bl_state *state, struct bl_plan *plan, struc
     bool exists = false;
     *found = false;
     int code = bl_state_path(state, BL_STATE_PLAN_FILE, &path, e);
-    if (code)
-        goto out;
-    code = bl_state_path(state, BL_STATE_PLAN_INFO, &info_path, e);
+    if (!code)
+        code = bl_state_path(state, BL_STATE_PLAN_INFO, &info_path, e);
     if (!code)
         code = bl_fs_exists(path.data, &exists, e);
     if (code || !exists)
         goto out;
     code = bl_plan_info_read(plan_info, info_path.data, e);
-    if (code)
-        goto out;
-    code = bl_index_load(plan, path.data, T, 0, length, count, NULL, e);
+    if (!code)
+        code = bl_index_load(plan, path.data, T, 0, length, count, NULL, e);
     if (code)
         goto out;
     plan->is_store = bl_plan_info_is_store(plan_info);

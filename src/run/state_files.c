@@ -1,3 +1,5 @@
+/* Files, lock and tasks of DIR/.bload. Each of the three parts stands alone: a reader of the listing takes no lock, and
+ * the division of work needs no file. */
 #include "run/state_files.h"
 
 #include <errno.h>
@@ -16,8 +18,6 @@
 #include "base/text.h"
 #include "store/folders.h"
 
-extern const struct bl_option_type bl_option_task; /* struct bl_task: 3/16, auto, auto/16 */
-
 /* --- listing of the folder ---------------------------------------------------------------------------------------- */
 
 static int numbers_add(struct bl_numbers *n, int64_t number, struct bl_error *e)
@@ -28,6 +28,7 @@ static int numbers_add(struct bl_numbers *n, int64_t number, struct bl_error *e)
     return BL_OK;
 }
 
+/* For qsort: ascending. */
 static int numbers_compare(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -53,6 +54,8 @@ int64_t bl_numbers_count_within(const struct bl_numbers *n, int64_t begin, int64
     return (int64_t)(numbers_count_below(n, end) - numbers_count_below(n, begin));
 }
 
+/* Sorts a name of the folder into the lists: shard-00000007.record, scan-00003 (a part), scan-task-00003 and task-00003
+ * (heartbeats). Other names are ignored. */
 static int files_add(struct bl_state_files *files, const char *name, struct bl_error *e)
 {
     int64_t number;
@@ -144,9 +147,14 @@ out:
 
 /* --- lock of the folder ------------------------------------------------------------------------------------------- */
 
-#define TRIES 16 /* attempts, since other processes may remove or replace the files in between */
-#define OWNER_MAX ((size_t)1024)
+#define TRIES 16                 /* attempts, since other processes may remove or replace the files in between */
+#define OWNER_MAX ((size_t)1024) /* bytes of lock-alone */
 
+/* A file "lock-alone" has three lines:
+ *
+ *     host node7
+ *     place 1c4b2f6e-... pid:[4026531836]
+ *     process 4711 982634 */
 /* --- without flock ------------------------------------------------------------------------------------------------ */
 
 /* Returns the start time of a process in clock ticks since boot, or 0 if there is no such process. The start time tells
@@ -184,13 +192,6 @@ static void owner_describe_place(struct bl_buffer *out)
     bl_buffer_free(&boot);
 }
 
-static int owner_describe(struct bl_buffer *out, struct bl_error *e)
-{
-    owner_describe_place(out);
-    bl_buffer_printf(out, "process %ld %llu\n", (long)getpid(), owner_start((long)getpid()));
-    return bl_buffer_check(out, e);
-}
-
 /* Returns whether the owner has certainly ended: it ran in this place, and no such process exists any more. */
 static bool owner_is_gone(const char *owner)
 {
@@ -219,6 +220,7 @@ static int alone_read(const char *path, struct bl_buffer *owner, bool *there, st
     return code ? code : bl_buffer_check(owner, e);
 }
 
+/* Reports the run that has the file, and how a user can remove the lock of a killed one. Returns BL_EFAIL. */
 static int alone_refuse(const char *path, const char *dir, const char *owner, struct bl_error *e)
 {
     const char *host = strncmp(owner, "host ", 5) == 0 ? owner + 5 : "";
@@ -270,7 +272,9 @@ static int alone_take(const char *path, const char *dir, bool shared, bool *alon
 {
     struct bl_buffer own = {0}, owner = {0};
     bool there = false;
-    int code = owner_describe(&own, e);
+    owner_describe_place(&own);
+    bl_buffer_printf(&own, "process %ld %llu\n", (long)getpid(), owner_start((long)getpid()));
+    int code = bl_buffer_check(&own, e);
     for (int i = 0; i < TRIES && !code && !*alone; i++) {
         code = alone_read(path, &owner, &there, e);
         if (code || (shared && !there))
@@ -302,7 +306,7 @@ static bool lock_is_named(int fd, const char *path)
 int bl_state_lock_take(const char *folder, const char *dir, bool shared, int *fd, bool *alone, struct bl_error *e)
 {
     char *path = bl_path_join(folder, BL_STATE_LOCK), *file = bl_path_join(folder, BL_STATE_LOCK_ALONE);
-    bool taken = false, lacking = false;
+    bool taken = false, unsupported = false;
     int code = path && file ? BL_OK : bl_error_memory(e);
     *alone = false;
     for (int i = 0; i < TRIES && !code && !taken; i++) {
@@ -312,16 +316,16 @@ int bl_state_lock_take(const char *folder, const char *dir, bool shared, int *fd
             break;
         }
         bool locked = flock(*fd, (shared ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0;
-        lacking = !locked && errno != EWOULDBLOCK;
-        taken = lacking || (locked && (i == TRIES - 1 || lock_is_named(*fd, path)));
-        if (!locked && !lacking)
+        unsupported = !locked && errno != EWOULDBLOCK;
+        taken = unsupported || (locked && (i == TRIES - 1 || lock_is_named(*fd, path)));
+        if (!locked && !unsupported)
             code = bl_error_set(e, BL_EFAIL, "another bload is running in %s", dir);
         if (!taken) {
             close(*fd);
             *fd = -1;
         }
     }
-    if (!code && lacking)
+    if (!code && unsupported)
         code = alone_take(file, dir, shared, alone, e);
     free(path);
     free(file);
@@ -351,6 +355,7 @@ int bl_state_lock_release(const char *folder, int *fd, bool *alone, bool remove,
 
 /* --- i/N, auto, auto/N ------------------------------------------------------------------------------------------- */
 
+/* Parses i/N, auto or auto/N. */
 static bool task_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
@@ -366,6 +371,7 @@ static bool task_parse(const struct bl_option *option, const char *text, void *v
     return true;
 }
 
+/* Formats the task as task_parse reads it; nothing if no task was given. */
 static void task_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     (void)option;
@@ -380,12 +386,13 @@ static void task_format(const struct bl_option *option, const void *value, struc
         bl_buffer_printf(out, "/%" PRId64, task->count);
 }
 
-const struct bl_option_type bl_option_task = {"i/N|auto[/N]", task_parse, task_format,
-                                              "i/N with i from 0 to N-1 and N up to 100000, auto, or auto/N"};
+/* Over a struct bl_task: 3/16, auto, auto/16. */
+static const struct bl_option_type task_type = {"i/N|auto[/N]", task_parse, task_format,
+                                                "i/N with i from 0 to N-1 and N up to 100000, auto, or auto/N"};
 
 const struct bl_option bl_task_option_table[] = {
     {.name = "task",
-     .type = &bl_option_task,
+     .type = &task_type,
      .help = "do the i-th of N shares, i from 0; auto: as MPI, srun, a Slurm job array or Kubernetes says",
      .command_line_only = true},
     {0},
@@ -399,6 +406,7 @@ struct place {
     int64_t index, count;
 };
 
+/* Parses the number in a variable. BL_EUSAGE: it is not set, or is no number from min to max. */
 static int environment_number(const char *name, int64_t min, int64_t max, int64_t *value, struct bl_error *e)
 {
     const char *text = getenv(name);
@@ -410,6 +418,7 @@ static int environment_number(const char *name, int64_t min, int64_t max, int64_
     return BL_OK;
 }
 
+/* Sets the place by two variables, which name the rank and the number of ranks. */
 static int environment_rank(const char *rank, const char *size, struct place *place, struct bl_error *e)
 {
     place->source = size;
@@ -422,13 +431,7 @@ static int environment_rank(const char *rank, const char *size, struct place *pl
  * Only srun sets the number of tasks of a step. */
 #define STEP_MAX 0xfffffff0 /* SLURM_MAX_NORMAL_STEP_ID of slurm.h */
 
-static bool task_is_within_srun(void)
-{
-    int64_t step;
-    const char *text = getenv("SLURM_STEP_ID");
-    return text && bl_text_to_int(text, strlen(text), 0, STEP_MAX, &step) && getenv("SLURM_STEP_NUM_TASKS");
-}
-
+/* Returns whether the variable asks for more than one. */
 static bool task_is_several(const char *name)
 {
     const char *text = getenv(name);
@@ -463,18 +466,22 @@ static int task_check_step(struct bl_error *e)
     return BL_OK;
 }
 
+/* Sets the rank within a step of MPI or srun; rank->source stays NULL if this process has none. */
 static int task_find_rank(struct place *rank, struct bl_error *e)
 {
     if (getenv("OMPI_COMM_WORLD_RANK") || getenv("OMPI_COMM_WORLD_SIZE"))
         return environment_rank("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", rank, e);
     if (!getenv("SLURM_PROCID"))
         return BL_OK;
-    if (!task_is_within_srun())
+    int64_t step;
+    const char *text = getenv("SLURM_STEP_ID");
+    if (!text || !bl_text_to_int(text, strlen(text), 0, STEP_MAX, &step) || !getenv("SLURM_STEP_NUM_TASKS"))
         return task_check_batch_script(e);
     BL_TRY(task_check_step(e));
     return environment_rank("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", rank, e);
 }
 
+/* Sets the element of a job array; element->source stays NULL if this process has none. */
 static int task_find_element(struct place *element, struct bl_error *e)
 {
     static const char count[] = "SLURM_ARRAY_TASK_COUNT";
@@ -511,39 +518,24 @@ static int task_find_completion(int64_t count, struct place *place, struct bl_er
     return environment_number(name, 0, count - 1, &place->index, e);
 }
 
-/* Combines array element a of K and rank r of M in each element: a * M + r of K * M. */
-static int task_combine(const struct place *element, const struct place *rank, struct place *place, struct bl_error *e)
-{
-    if (!element->source || !rank->source) {
-        *place = element->source ? *element : *rank;
-        return BL_OK;
-    }
-    *place = (struct place){rank->source, element->index * rank->count + rank->index, element->count * rank->count};
-    if (place->count > BL_TASKS_MAX)
-        return bl_error_set(
-            e, BL_EUSAGE, "--task auto: %" PRId64 " elements of an array with %" PRId64 " tasks each are more than %d",
-            element->count, rank->count, BL_TASKS_MAX);
-    return BL_OK;
-}
-
 int bl_task_resolve(struct bl_task *task, struct bl_error *e)
 {
-    struct place rank = {0}, element = {0}, place = {0};
+    struct place rank = {0}, element = {0}, place;
     if (!task->set || !task->automatic)
         return BL_OK;
-    int code = task_find_rank(&rank, e);
-    if (code)
-        return code;
-    code = task_find_element(&element, e);
-    if (code)
-        return code;
-    code = task_combine(&element, &rank, &place, e);
-    if (code)
-        return code;
+    BL_TRY(task_find_rank(&rank, e));
+    BL_TRY(task_find_element(&element, e));
+    /* Element a of K and rank r of M in each element are task a * M + r of K * M. */
+    if (element.source && rank.source)
+        place = (struct place){rank.source, element.index * rank.count + rank.index, element.count * rank.count};
+    else
+        place = element.source ? element : rank;
+    if (place.count > BL_TASKS_MAX)
+        return bl_error_set(
+            e, BL_EUSAGE, "--task auto: %" PRId64 " elements of an array with %" PRId64 " tasks each are more than %d",
+            element.count, rank.count, BL_TASKS_MAX);
     if (!place.source)
-        code = task_find_completion(task->count, &place, e);
-    if (code)
-        return code;
+        BL_TRY(task_find_completion(task->count, &place, e));
     if (task->count && task->count != place.count)
         return bl_error_set(e, BL_EUSAGE, "--task auto/%" PRId64 ": the environment has %" PRId64 " tasks (%s)",
                             task->count, place.count, place.source);

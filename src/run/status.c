@@ -1,3 +1,9 @@
+/* The status of a dataset: what exists decides what is done, and heartbeats decide who works on the rest.
+ *
+ * An unfinished dataset is read in four steps: the number of tasks of the scan, the draft of the manifest, the
+ * heartbeats of both stages, and last the records of shards, which are counted for the range of each task. Example:
+ * task 3 of 16 has shards 12 to 15; records of 12 and 13 exist, and its heartbeat is 400 seconds old: it is silent with
+ * 2 of 4 shards finished. */
 #include "run/status.h"
 
 #include <errno.h>
@@ -38,14 +44,6 @@ const char *bl_task_state_name(enum bl_task_state state)
     return names[state];
 }
 
-/* A task is silent only if both clocks agree: the writer's, in the beat, and that of the file's time, which may be a
- * server's. So one wrong clock does not make a task silent. */
-static int64_t beat_age(const struct bl_beat *beat, const struct stat *status, int64_t now)
-{
-    int64_t last = beat->updated > status->st_mtime ? beat->updated : status->st_mtime;
-    return now > last ? now - last : 0;
-}
-
 /* Whether the beat's process on this machine has ended. Two machines of the same name may see each other's beats, so a
  * recent beat is trusted (BL_STATUS_SILENT_GONE). */
 static bool beat_process_is_gone(const struct bl_beat *beat)
@@ -55,6 +53,8 @@ static bool beat_process_is_gone(const struct bl_beat *beat)
            beat->pid <= INT32_MAX && kill((pid_t)beat->pid, 0) != 0 && errno == ESRCH;
 }
 
+/* Sets the state of a task by its heartbeat, and its rate and the time left if it is running. A task that ended well
+ * waits: status_stage_resolve finds out whether its results exist. */
 static void task_judge(struct bl_status_task *t)
 {
     static const enum bl_task_state ended[] = {
@@ -94,15 +94,18 @@ static int task_read_beat(struct bl_status_stage *stage, const char *folder, con
         return bl_error_memory(e);
     int code =
         bl_state_files_read(folder, bl_beat_file(stage_name, index, name), BEAT_MAX, &text, &status, &found, &why);
+    if (!code && found)
+        code = bl_beat_parse(task->beat, text.data ? text.data : "", text.size, &why);
     if (code || !found)
         goto out;
-    code = bl_beat_parse(task->beat, text.data ? text.data : "", text.size, &why);
-    if (code)
-        goto out;
-    if (task->beat->task != index || strcmp(task->beat->stage, stage_name) != 0)
+    if (task->beat->task != index || strcmp(task->beat->stage, stage_name) != 0) {
         code = bl_error_set(&why, BL_EDATA, "it belongs to another task");
-    else
-        task->age = beat_age(task->beat, &status, now);
+    } else {
+        /* A task is silent only if both clocks agree: the writer's, in the beat, and that of the time of the file,
+         * which may be a server's. So one wrong clock does not make a task silent. */
+        int64_t last = task->beat->updated > status.st_mtime ? task->beat->updated : status.st_mtime;
+        task->age = now > last ? now - last : 0;
+    }
 out:
     bl_buffer_free(&text);
     if (code && !stage->unreadable++)
@@ -191,6 +194,7 @@ static void status_stage_resolve(struct bl_status_stage *stage, const struct bl_
     stage->finished = stage->units ? bl_numbers_count_within(made, 0, stage->units) : (int64_t)made->count;
 }
 
+/* Frees the tasks and their heartbeats. */
 static void status_stage_free(struct bl_status_stage *stage)
 {
     for (size_t i = 0; i < stage->count; i++)
@@ -200,6 +204,7 @@ static void status_stage_free(struct bl_status_stage *stage)
 
 /* --- what to run ------------------------------------------------------------------------------------------------ */
 
+/* Returns whether the task must be run: nobody works on it, and its results do not all exist. */
 static bool task_is_due(const struct bl_status_task *t)
 {
     return t->state != BL_TASK_RUNNING && t->state != BL_TASK_DONE;
@@ -242,15 +247,10 @@ void bl_status_stage_append_command(const struct bl_status_stage *stage, const c
 
 #define CONFIGURATION_MAX ((size_t)1 << 24)
 
-static const char *status_at_name(enum bl_status_at at)
-{
-    static const char *const names[] = {"scan", "plan", "pack", "finish", "end"};
-    return names[at];
-}
-
 /* --- remaining work --------------------------------------------------------------------------------------------- */
 
-/* If no work is left for other tasks, the slowest running task decides. */
+/* Returns the seconds that the slowest running task still takes; negative: unknown. If no work is left for other tasks,
+ * this decides. */
 static double stage_longest_left(const struct bl_status_stage *stage)
 {
     double longest = -1;
@@ -259,7 +259,8 @@ static double stage_longest_left(const struct bl_status_stage *stage)
     return longest;
 }
 
-/* Counts the blocks of the existing shards in [begin, end). Only the last shard may be smaller. */
+/* Counts the blocks of the existing shards in [begin, end), by the numbers of their records. All shards have as many
+ * blocks, except the last one, which may have fewer. */
 static int64_t records_count_blocks(const struct bl_format *format, const struct bl_numbers *records, int64_t begin,
                                     int64_t end)
 {
@@ -270,7 +271,8 @@ static int64_t records_count_blocks(const struct bl_format *format, const struct
                         : 0);
 }
 
-/* Running tasks report their remaining steps. For the others, the plan gives the mean steps of a block. */
+/* Returns the steps that are not packed yet. Running tasks report theirs. For the others, the plan gives the mean steps
+ * of a block. */
 static double status_steps_left(const struct bl_status *s, const struct bl_numbers *records)
 {
     const struct bl_format *format = &s->manifest.format;
@@ -287,18 +289,6 @@ static double status_steps_left(const struct bl_status *s, const struct bl_numbe
         steps += (double)(blocks - records_count_blocks(format, records, t->begin, t->end)) * mean;
     }
     return steps;
-}
-
-static void status_estimate(struct bl_status *s, const struct bl_state_files *files)
-{
-    s->scan.left =
-        s->scan.in[BL_TASK_RUNNING] + s->scan.in[BL_TASK_DONE] == s->scan.tasks ? stage_longest_left(&s->scan) : -1;
-    s->pack.left = -1;
-    if (!s->pack.units)
-        return;
-    s->finished_blocks = records_count_blocks(&s->manifest.format, &files->records, 0, s->pack.units);
-    if (s->pack.rate > 0)
-        s->pack.left = fmax(status_steps_left(s, &files->records) / s->pack.rate, stage_longest_left(&s->pack));
 }
 
 /* A heartbeat may be older than the last shards: then these tell how many blocks there are. */
@@ -359,18 +349,32 @@ out:
     return code;
 }
 
-/* Reads the plan_info of a plan made before packing. */
-static int status_read_plan_info(struct bl_status *s, const char *folder, struct bl_error *e)
+/* Reads DIR/.bload. folder: its path. files: the names in it; those of records without a shard are dropped. */
+static int status_read_unfinished(struct bl_status *s, const char *dir, const char *folder,
+                                  struct bl_state_files *files, struct bl_error *e)
 {
-    char *path = bl_path_join(folder, BL_STATE_PLAN_INFO);
-    int code = path ? bl_plan_info_read(&s->plan_info, path, e) : bl_error_memory(e);
-    s->has_plan_info = !code;
-    free(path);
-    return code;
-}
-
-static void status_find_stage(struct bl_status *s, const struct bl_state_files *files)
-{
+    BL_TRY(status_read_scan_tasks(s, folder, e));
+    int code = BL_OK;
+    if (files->draft) {
+        code = status_read_draft(s, folder, e);
+    } else if (files->plan_info) {
+        char *path = bl_path_join(folder, BL_STATE_PLAN_INFO); /* of a plan made before packing */
+        code = path ? bl_plan_info_read(&s->plan_info, path, e) : bl_error_memory(e);
+        s->has_plan_info = !code;
+        free(path);
+    }
+    BL_TRY(code);
+    if (s->has_manifest)
+        BL_TRY(bl_state_files_drop_lone(files, &s->manifest.format, dir, e));
+    BL_TRY(status_stage_read(&s->scan, folder, "scan", &files->scans, s->now, e));
+    BL_TRY(status_stage_read(&s->pack, folder, "pack", &files->packs, s->now, e));
+    s->unreadable = s->scan.unreadable + s->pack.unreadable;
+    s->unread = s->scan.unreadable ? s->scan.unread : s->pack.unread;
+    s->scan.units = s->scan.tasks;
+    s->pack.units = s->has_manifest ? bl_format_shards(&s->manifest.format) : 0;
+    status_stage_resolve(&s->scan, &files->parts);
+    status_stage_resolve(&s->pack, &files->records);
+    status_raise_done(s, &files->records);
     s->table = files->table;
     s->shared = files->plan;
     s->plan = files->plan || s->has_manifest;
@@ -380,58 +384,17 @@ static void status_find_stage(struct bl_status *s, const struct bl_state_files *
         s->at = BL_AT_PACK;
     else
         s->at = s->table || (s->parts && s->scan.finished == s->scan.tasks) ? BL_AT_PLAN : BL_AT_SCAN;
-}
-
-static int status_read_unfinished(struct bl_status *s, const char *dir, const char *folder,
-                                  struct bl_state_files *files, struct bl_error *e)
-{
-    int code = status_read_scan_tasks(s, folder, e);
-    if (code)
-        return code;
-    if (files->draft)
-        code = status_read_draft(s, folder, e);
-    else if (files->plan_info)
-        code = status_read_plan_info(s, folder, e);
-    if (code)
-        return code;
-    if (s->has_manifest)
-        code = bl_state_files_drop_lone(files, &s->manifest.format, dir, e);
-    if (code)
-        return code;
-    code = status_stage_read(&s->scan, folder, "scan", &files->scans, s->now, e);
-    if (code)
-        return code;
-    code = status_stage_read(&s->pack, folder, "pack", &files->packs, s->now, e);
-    if (code)
-        return code;
-    s->unreadable = s->scan.unreadable + s->pack.unreadable;
-    s->unread = s->scan.unreadable ? s->scan.unread : s->pack.unread;
-    s->scan.units = s->scan.tasks;
-    s->pack.units = s->has_manifest ? bl_format_shards(&s->manifest.format) : 0;
-    status_stage_resolve(&s->scan, &files->parts);
-    status_stage_resolve(&s->pack, &files->records);
-    status_raise_done(s, &files->records);
-    status_find_stage(s, files);
-    status_estimate(s, files);
+    s->scan.left =
+        s->scan.in[BL_TASK_RUNNING] + s->scan.in[BL_TASK_DONE] == s->scan.tasks ? stage_longest_left(&s->scan) : -1;
+    s->pack.left = -1;
+    if (s->pack.units)
+        s->finished_blocks = records_count_blocks(&s->manifest.format, &files->records, 0, s->pack.units);
+    if (s->pack.units && s->pack.rate > 0)
+        s->pack.left = fmax(status_steps_left(s, &files->records) / s->pack.rate, stage_longest_left(&s->pack));
     return BL_OK;
 }
 
-/* Counts shards lost since the dataset was finished. */
-static int status_count_lost(struct bl_status *s, const char *dir, struct bl_error *e)
-{
-    const struct bl_format *format = &s->manifest.format;
-    int code = BL_OK;
-    for (int64_t first = 0; first < s->pack.units && !code; first += BL_SHARDS_PER_FOLDER) {
-        uint8_t there[BL_SHARDS_PER_FOLDER] = {0};
-        code = bl_folders_read_shards(dir, format, first, there, e);
-        for (int64_t i = first; i < s->pack.units && i < first + BL_SHARDS_PER_FOLDER; i++) {
-            s->pack.finished -= !there[i - first];
-            s->finished_blocks -= there[i - first] ? 0 : bl_format_blocks_of(format, i);
-        }
-    }
-    return code;
-}
-
+/* Reads a dataset that has a manifest, and looks for files that it has lost. A view has no shards, but sources. */
 static int status_read_complete(struct bl_status *s, const char *dir, struct bl_error *e)
 {
     BL_TRY(bl_manifest_read(&s->manifest, dir, e));
@@ -447,7 +410,15 @@ static int status_read_complete(struct bl_status *s, const char *dir, struct bl_
         code = bl_view_check_sources(&s->manifest, dir, &s->lost);
     if (code && code != BL_EDATA)
         return bl_error_pass(e, code, &s->lost);
-    return is_view ? BL_OK : status_count_lost(s, dir, e);
+    for (int64_t first = 0; first < s->pack.units; first += BL_SHARDS_PER_FOLDER) { /* a view has none */
+        uint8_t there[BL_SHARDS_PER_FOLDER] = {0};
+        BL_TRY(bl_folders_read_shards(dir, &s->manifest.format, first, there, e));
+        for (int64_t i = first; i < s->pack.units && i < first + BL_SHARDS_PER_FOLDER; i++) {
+            s->pack.finished -= !there[i - first];
+            s->finished_blocks -= there[i - first] ? 0 : bl_format_blocks_of(&s->manifest.format, i);
+        }
+    }
+    return BL_OK;
 }
 
 /* Parses "verified-00003-of-00016". */
@@ -548,6 +519,7 @@ int bl_status_read(struct bl_status *s, const char *dir, struct bl_error *e)
     return code;
 }
 
+/* While shards are packed, a task of the scan that failed does not matter any more: the table exists. */
 bool bl_status_is_bad(const struct bl_status *s)
 {
     const struct bl_status_stage *scan = &s->scan, *pack = &s->pack;
@@ -569,7 +541,7 @@ void bl_status_free(struct bl_status *s)
 
 /* --- status as JSON ----------------------------------------------------------------------------------------------- */
 
-/* The status of a dataset as JSON. */
+/* Values that are not known are null. */
 
 static json_t *json_text_or_null(const char *text)
 {
@@ -586,6 +558,7 @@ static json_t *json_seconds(double value)
     return value >= 0 ? json_real(value) : json_null();
 }
 
+/* Adds the members of a heartbeat to the object of its task. */
 static void json_put_beat(json_t **object, const struct bl_beat *b)
 {
     bl_jansson_set(object, "tasks", json_integer(b->tasks));
@@ -606,6 +579,7 @@ static void json_put_beat(json_t **object, const struct bl_beat *b)
     bl_jansson_set(object, "error", json_text_or_null(b->error));
 }
 
+/* Returns the object of a task. units: "parts" or "shards", the name of the member with their number. */
 static json_t *json_task(const struct bl_status_stage *stage, int64_t index, const char *units)
 {
     const struct bl_status_task *t = &stage->task[index];
@@ -625,6 +599,7 @@ static json_t *json_task(const struct bl_status_stage *stage, int64_t index, con
     return object;
 }
 
+/* Returns the object of a stage, with the list of its tasks. */
 static json_t *json_stage(const struct bl_status_stage *stage, const char *units)
 {
     json_t *object = json_object(), *list = json_array();
@@ -644,10 +619,11 @@ static json_t *json_stage(const struct bl_status_stage *stage, const char *units
 
 int bl_status_json(const struct bl_status *s, const char *next, struct bl_buffer *out, struct bl_error *e)
 {
+    static const char *const at[] = {"scan", "plan", "pack", "finish", "end"};
     bool complete = s->at == BL_AT_END;
     json_t *object = json_object();
     bl_jansson_set(&object, "complete", json_boolean(complete));
-    bl_jansson_set(&object, "at", json_string(status_at_name(s->at)));
+    bl_jansson_set(&object, "at", json_string(at[s->at]));
     bl_jansson_set(&object, "good", json_boolean(!bl_status_is_bad(s)));
     bl_jansson_set(&object, "next", json_text_or_null(next));
     bl_jansson_set(&object, "now", json_integer(s->now));

@@ -22,7 +22,7 @@
 #include "scan/subset.h"
 #include "store/row_reader.h"
 
-#define COPY_PIECE ((size_t)1 << 16)
+#define COPY_PIECE ((size_t)1 << 16) /* bytes of a table that are copied at a time */
 
 /* --- standard input ----------------------------------------------------------------------------------------------- */
 
@@ -59,6 +59,7 @@ int bl_packing_add_stdin(struct bl_packing *p, const char *digest, struct bl_err
     return bl_buffer_check(&p->identity, e);
 }
 
+/* Reports that standard input has another checksum. what: "DIR holds a dataset". Returns BL_EUSAGE. */
 static int stdin_mismatch(const char *what, const char *there, const char *digest, struct bl_error *e)
 {
     return bl_error_set(e, BL_EUSAGE,
@@ -67,6 +68,8 @@ static int stdin_mismatch(const char *what, const char *there, const char *diges
                         what, there, digest);
 }
 
+/* Stores the checksum of what the scan has read of standard input, and adds it to the identity. sum 0: the scan did not
+ * read it. */
 static int stdin_keep(struct bl_packing *p, uint64_t sum, struct bl_error *e)
 {
     struct bl_buffer path = {0};
@@ -81,13 +84,7 @@ static int stdin_keep(struct bl_packing *p, uint64_t sum, struct bl_error *e)
     return code ? code : bl_packing_add_stdin(p, digest, e);
 }
 
-/* A scan without a finished shard is repeated: the input may have changed, and can be read only once. */
-static int stdin_discard_scan(const struct bl_packing *p, struct bl_error *e)
-{
-    BL_TRY(bl_table_checksum_forget(&p->state, e));
-    return bl_fs_remove(p->state.sequences, e);
-}
-
+/* Reads all of standard input and compares it with the checksum in the file. */
 static int stdin_compare(struct bl_packing *p, const char *path, struct bl_error *e)
 {
     struct bl_buffer scanned = {0}, what = {0};
@@ -95,12 +92,10 @@ static int stdin_compare(struct bl_packing *p, const char *path, struct bl_error
     bl_buffer_printf(&what, "%s holds an unfinished dataset", p->request.output);
     bl_buffer_text(&scanned, "");
     int code = what.failed || scanned.failed ? bl_error_memory(e) : BL_OK;
-    if (code)
-        goto out;
-    code = bl_io_read_file(path, SUM_MAX, &scanned, e);
-    if (code)
-        goto out;
-    code = stdin_digest(p, digest, e);
+    if (!code)
+        code = bl_io_read_file(path, SUM_MAX, &scanned, e);
+    if (!code)
+        code = stdin_digest(p, digest, e);
     if (code)
         goto out;
     if (strcmp(scanned.data, digest) != 0)
@@ -120,8 +115,10 @@ static int stdin_check(struct bl_packing *p, struct bl_error *e)
     struct bl_buffer path = {0};
     bool begun = true; /* with tasks, assume that another one has begun */
     BL_TRY(p->request.task.set ? BL_OK : bl_state_has_shards(&p->state, &begun, e));
-    if (!begun)
-        return stdin_discard_scan(p, e);
+    if (!begun) {
+        BL_TRY(bl_table_checksum_forget(&p->state, e));
+        return bl_fs_remove(p->state.sequences, e);
+    }
     int code = bl_state_path(&p->state, BL_STATE_STDIN, &path, e);
     bool exists = false;
     if (!code)
@@ -150,14 +147,15 @@ int bl_packing_compare_stdin(const struct bl_packing *p, const struct bl_buffer 
     char digest[BL_DIGEST_SIZE];
     if (!there->size)
         return BL_OK;
-    int code = stdin_digest(p, digest, e);
-    if (code || strcmp(there->data, digest) == 0)
-        return code;
+    BL_TRY(stdin_digest(p, digest, e));
+    if (strcmp(there->data, digest) == 0)
+        return BL_OK;
     return stdin_mismatch(what, there->data, digest, e);
 }
 
 /* --- making the table --------------------------------------------------------------------------------------------- */
 
+/* Counts and reports a row that the scan found unusable or damaged. */
 static int table_on_fault(void *sink, const struct bl_row *row, struct bl_error *e)
 {
     struct bl_packing *p = sink;
@@ -167,6 +165,7 @@ static int table_on_fault(void *sink, const struct bl_row *row, struct bl_error 
     return bl_packing_fault(p, row, many ? INT64_MAX : (int64_t)inputs->files.count, e);
 }
 
+/* Shows files if their number is known, and rows otherwise. */
 static void table_on_progress(void *sink, const struct bl_scan_progress *found)
 {
     struct bl_packing *p = sink;
@@ -219,20 +218,19 @@ static int table_run_scan(struct bl_packing *p, struct bl_output *out, struct bl
     return stdin_keep(p, found.drained, e);
 }
 
-/* Gives the complete table its name. Of several tasks, the first table stays, and the others must be identical. */
-static int table_put(const struct bl_packing *p, struct bl_output *out, struct bl_error *e)
+/* Writes the whole table: by a scan, from a view, or as a copy of a given table. A copy is needed since a resumed run
+ * must use the same table. */
+static int table_fill(void *packing, struct bl_output *out, struct bl_error *e)
 {
-    if (!p->request.task.set)
-        return bl_output_commit(out, e);
-    int code = bl_output_publish(out, e);
-    if (code)
-        bl_error_prefix(e, "this task sees other inputs than those before");
-    return code;
-}
-
-/* Copies the table of the request in pieces, since it may be larger than memory. */
-static int table_copy(const struct bl_packing *p, struct bl_output *out, struct bl_error *e)
-{
+    struct bl_packing *p = packing;
+    const struct bl_input_set *inputs = p->request.inputs;
+    if (p->request.view)
+        return bl_packing_fill_view_table(p, out, e);
+    if (!p->request.sequences)
+        return table_run_scan(p, out, e);
+    if (inputs->attributes || inputs->exclusion)
+        return bl_join_run(p->request.sequences, inputs->attributes, inputs->exclusion, out, table_on_fault, p, e);
+    /* In pieces, since the table may be larger than memory. */
     char piece[COPY_PIECE];
     const char *path = p->request.sequences;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -249,21 +247,7 @@ static int table_copy(const struct bl_packing *p, struct bl_output *out, struct 
     return code;
 }
 
-/* Writes the whole table: by a scan, from a view, or as a copy of a given table. A copy is needed since a resumed run
- * must use the same table. */
-static int table_fill(void *packing, struct bl_output *out, struct bl_error *e)
-{
-    struct bl_packing *p = packing;
-    const struct bl_input_set *inputs = p->request.inputs;
-    if (p->request.view)
-        return bl_packing_fill_view_table(p, out, e);
-    if (!p->request.sequences)
-        return table_run_scan(p, out, e);
-    if (inputs->attributes || inputs->exclusion)
-        return bl_join_run(p->request.sequences, inputs->attributes, inputs->exclusion, out, table_on_fault, p, e);
-    return table_copy(p, out, e);
-}
-
+/* Shows the progress of choosing the subset, if it takes long. */
 static void table_on_choice(void *sink, int64_t row, int64_t rows)
 {
     struct bl_packing *p = sink;
@@ -307,7 +291,10 @@ static int table_write(struct bl_packing *p, struct bl_error *e)
     code = p->repairing ? bl_packing_restore_table(p, &out, e) : table_choose(p, table_fill, p, &out, e);
     if (code)
         goto out;
-    code = table_put(p, &out, e);
+    /* Of several tasks, the first table stays, and the others must be identical. */
+    code = p->request.task.set ? bl_output_publish(&out, e) : bl_output_commit(&out, e);
+    if (code && p->request.task.set)
+        bl_error_prefix(e, "this task sees other inputs than those before");
     if (!code)
         code = bl_table_checksum_keep(&p->state, bl_checksum_end(&sum), e);
 out:
@@ -315,6 +302,7 @@ out:
     return code;
 }
 
+/* The parts of a scan that tasks shared, and what merging them found. */
 struct table_parts {
     struct bl_merge merge;
     struct bl_merged merged;
@@ -332,9 +320,8 @@ static int table_write_merged(struct bl_packing *p, struct table_parts *t, struc
     struct bl_output out = {0};
     struct bl_checksum_state sum;
     int code = bl_table_checksum_forget(&p->state, e);
-    if (code)
-        goto out;
-    code = bl_output_own(&out, p->state.sequences, e);
+    if (!code)
+        code = bl_output_own(&out, p->state.sequences, e);
     if (code)
         goto out;
     bl_checksum_begin(&sum);
@@ -350,6 +337,7 @@ out:
     return code;
 }
 
+/* Merges the parts, and reports rows of the table of attributes that belong to no sequence of any part. */
 static int table_merge(struct bl_packing *p, const struct bl_parts *parts, struct bl_error *e)
 {
     char a[BL_PLURAL_SIZE], b[BL_PLURAL_SIZE];
@@ -381,40 +369,21 @@ out:
 static int table_make(struct bl_packing *p, bool *scanned, struct bl_error *e)
 {
     struct bl_parts parts = {0};
-    int code = bl_table_checksum_forget(&p->state, e);
-    if (code)
-        return code;
+    BL_TRY(bl_table_checksum_forget(&p->state, e));
     if (!p->repairing && !p->request.sequences)
-        code = bl_parts_find(&p->state, &parts, e);
-    if (code)
-        return code;
+        BL_TRY(bl_parts_find(&p->state, &parts, e));
     if (p->request.plan_only || (parts.tasks && (p->request.task.set || parts.missing < 0))) {
         BL_TRY(bl_parts_require(&p->state, &parts, e));
         return table_merge(p, &parts, e);
     }
     *scanned = !p->repairing && !p->request.sequences;
-    code = table_write(p, e);
-    if (code || p->repairing)
-        return code;
+    BL_TRY(table_write(p, e));
+    if (p->repairing)
+        return BL_OK;
     return bl_input_set_unused(p->request.inputs, &p->unused, e);
 }
 
 /* --- checking the table ------------------------------------------------------------------------------------------- */
-
-static int table_check_sampling(const struct bl_packing *p, struct bl_error *e)
-{
-    const struct bl_input_set *inputs = p->request.inputs;
-    struct bl_buffer sampling = {0};
-    inputs->kind->scan->sampling(inputs->kind_config, &sampling);
-    int code = bl_buffer_check(&sampling, e);
-    if (!code && *p->table.sampling && strcmp(sampling.data, p->table.sampling) != 0)
-        code = bl_error_set(e, BL_EUSAGE, "the table was scanned with sampling \"%s\", the options say \"%s\" (%s)",
-                            p->table.sampling, sampling.data,
-                            p->request.sequences ? "use the same options, or scan again"
-                                                 : "use the same options and version of bload, or another -o");
-    bl_buffer_free(&sampling);
-    return code;
-}
 
 /* Checks that these options could have made the table. */
 static int table_check(const struct bl_packing *p, struct bl_error *e)
@@ -432,7 +401,19 @@ static int table_check(const struct bl_packing *p, struct bl_error *e)
                             "the table's rows differ in kind or sampling: row %zu differs from those before",
                             p->table.mixed);
     /* What a repair makes is compared with the dataset, which may be of an earlier version. */
-    return p->repairing ? BL_OK : table_check_sampling(p, e);
+    if (p->repairing)
+        return BL_OK;
+    const struct bl_input_set *inputs = p->request.inputs;
+    struct bl_buffer sampling = {0};
+    inputs->kind->scan->sampling(inputs->kind_config, &sampling);
+    int code = bl_buffer_check(&sampling, e);
+    if (!code && *p->table.sampling && strcmp(sampling.data, p->table.sampling) != 0)
+        code = bl_error_set(e, BL_EUSAGE, "the table was scanned with sampling \"%s\", the options say \"%s\" (%s)",
+                            p->table.sampling, sampling.data,
+                            p->request.sequences ? "use the same options, or scan again"
+                                                 : "use the same options and version of bload, or another -o");
+    bl_buffer_free(&sampling);
+    return code;
 }
 
 /* Inputs that the scan found unusable count for --on-error and --max-failed. */
@@ -464,26 +445,7 @@ int bl_packing_compare_inputs(const struct bl_packing *p, const struct bl_sequen
     return inputs->kind && !p->request.view ? bl_compare_run(&compare, e) : BL_OK;
 }
 
-/* Checks that an existing table still describes the inputs. */
-static int table_compare_inputs(const struct bl_packing *p, struct bl_error *e)
-{
-    struct bl_error other = {0};
-    int code = bl_packing_compare_inputs(p, &p->table, &other);
-    if (code == BL_EDATA)
-        return bl_error_set(e, BL_EFAIL, "the inputs changed since the scan: %s (use the same inputs, or another -o)",
-                            other.text);
-    return bl_error_pass(e, code, &other);
-}
-
-static void table_report_unmatched(const struct bl_packing *p)
-{
-    struct bl_buffer text = {0};
-    bl_input_set_unmatched(p->request.inputs, &text);
-    if (text.size && !text.failed)
-        bl_packing_message(p, true, "%s", text.data);
-    bl_buffer_free(&text);
-}
-
+/* Opens the table, after its checksum was verified, and checks that what was read is what was verified. */
 static int table_open(struct bl_packing *p, struct bl_error *e)
 {
     const char *path = p->state.sequences;
@@ -511,7 +473,12 @@ static int table_get(struct bl_packing *p, bool *scanned, struct bl_error *e)
     /* Tasks skip this: each would read all files. A changed file is noticed when it is read. */
     if (code || *scanned || p->request.task.set || p->repairing)
         return code;
-    return table_compare_inputs(p, e);
+    struct bl_error other = {0};
+    code = bl_packing_compare_inputs(p, &p->table, &other);
+    if (code == BL_EDATA)
+        return bl_error_set(e, BL_EFAIL, "the inputs changed since the scan: %s (use the same inputs, or another -o)",
+                            other.text);
+    return bl_error_pass(e, code, &other);
 }
 
 /* Merges the parts of a scan into the table, unless another process has done it. If the sources are known, the scan
@@ -520,9 +487,8 @@ static int table_plan_only(struct bl_packing *p, struct bl_error *e)
 {
     struct bl_parts parts;
     bool scanned;
-    int code = bl_parts_find(&p->state, &parts, e);
-    if (code)
-        return code;
+    BL_TRY(bl_parts_find(&p->state, &parts, e));
+    int code = BL_OK;
     if (parts.tasks && p->request.inputs->sources)
         code = bl_parts_agree(&p->state, parts.tasks, p->request.given, p->request.inputs, p->request.subset, e);
     else if (parts.tasks)
@@ -548,36 +514,32 @@ int bl_packing_table(struct bl_packing *p, struct bl_error *e)
     if (!p->request.dry_run) /* which needs the tokens of a few inputs only: see forecast.c */
         p->env.spool = p->request.spool ? p->request.spool : p->state.spool;
     p->env.shared = p->request.task.set;
-    int code = p->env.spool && p->request.spool ? bl_fs_mkdirs(p->request.spool, e) : BL_OK;
-    if (code)
-        return code;
-    code = table_get(p, &scanned, e);
-    if (code)
-        return code;
+    BL_TRY(p->env.spool && p->request.spool ? bl_fs_mkdirs(p->request.spool, e) : BL_OK);
+    BL_TRY(table_get(p, &scanned, e));
     if (bl_packing_is_all_held(p))
         return bl_packing_end_held(p, e);
-    code = table_check(p, e);
-    if (code)
-        return code;
-    code = table_check_faults(p, e);
-    if (code)
-        return code;
+    BL_TRY(table_check(p, e));
+    BL_TRY(table_check_faults(p, e));
     if (inputs->exclusion && !scanned)
-        code = bl_exclusion_match(&p->table, inputs->exclusion, e);
-    if (code)
-        return code;
-    if (!p->request.task.index)
-        table_report_unmatched(p);
+        BL_TRY(bl_exclusion_match(&p->table, inputs->exclusion, e));
+    if (!p->request.task.index) { /* one of the tasks reports this for all */
+        struct bl_buffer text = {0};
+        bl_input_set_unmatched(inputs, &text);
+        if (text.size && !text.failed)
+            bl_packing_message(p, true, "%s", text.data);
+        bl_buffer_free(&text);
+    }
     if (scanned || !inputs->kind->spool || p->request.dry_run)
         return BL_OK;
     /* Readers need the spool. If the table existed before, the spool may be missing or incomplete. */
     if (p->request.sequences)
-        code = bl_input_set_list_table(inputs, &p->table, e);
-    return code ? code : table_run_scan(p, NULL, e);
+        BL_TRY(bl_input_set_list_table(inputs, &p->table, e));
+    return table_run_scan(p, NULL, e);
 }
 
 /* --- checks before opening ---------------------------------------------------------------------------------------- */
 
+/* Checks that the scan will have the column that an option names. option: without the dashes. */
 static int table_check_column(const char *header, const char *option, const char *name, struct bl_error *e)
 {
     bool is_cost = strcmp(option, "cost") == 0;

@@ -1,3 +1,8 @@
+/* Makes views. A view that is one level, or has one source, is planned by the planner; a view of several sources with
+ * weights by a blend, if each block has one source, or by a mixture, if sources share blocks.
+ *
+ * Example: a dataset stores steps 100 to 199 of a sequence of 1,000 steps. The view plans 100 steps, and source_start
+ * in its plan counts from 100, since readers of a view count from the beginning of the sequence. */
 #include "run/view_make.h"
 
 #include <inttypes.h>
@@ -37,18 +42,7 @@ static bool view_is_mixture(const struct bl_view_request *r)
 
 /* --- sequences -------------------------------------------------------------------------------------------------- */
 
-/* Leaves out, by a length of 0, the sequences that belong to the views of other levels. */
-static void lengths_limit(struct bl_view_job *job)
-{
-    const struct bl_view_request *r = job->request;
-    struct bl_sequences *t = &job->table;
-    for (size_t row = 0; row < t->count; row++) {
-        if (t->length[row] <= r->longer_than || (r->up_to && t->length[row] > r->up_to))
-            t->length[row] = 0;
-    }
-}
-
-/* Returns whether one of the rows from row to end - 1 has steps. */
+/* Returns whether one of the rows from row to end - 1 has steps that can be planned. */
 static bool rows_have_steps(const struct bl_sequences *t, int64_t row, int64_t end)
 {
     while (row < end && !t->length[row])
@@ -74,6 +68,7 @@ static void lengths_set_stored(struct bl_view_job *job)
                             bl_text_plural(a, missing, "sequence is|sequences are"), bl_text_count(b, steps));
 }
 
+/* Shows the progress of choosing the subset, if it takes long. */
 static void view_on_choice(void *view_job, int64_t row, int64_t rows)
 {
     struct bl_view_job *job = view_job;
@@ -82,15 +77,6 @@ static void view_on_choice(void *view_job, int64_t row, int64_t rows)
     job->progress.done = row;
     if (job->request->tick && bl_progress_seconds(&job->progress) >= BL_PROGRESS_LATE)
         job->request->tick(job->request->sink, &job->progress);
-}
-
-static void table_report_unused(const struct bl_view_job *job)
-{
-    struct bl_buffer text = {0};
-    bl_exclusion_append_unused(job->request->exclusion, &text);
-    if (text.size && !text.failed)
-        bl_view_job_message(job, "%s", text.data);
-    bl_buffer_free(&text);
 }
 
 /* Opens the tables of the sources as one table, with the rows of the subset. */
@@ -114,8 +100,12 @@ static int view_open_table(struct bl_view_job *job, struct bl_error *e)
         code = bl_subset_open(&subset, &job->table, (const char *const *)path, r->count, &columns, e);
     if (!code && r->left_out)
         r->left_out(r->sink, &subset);
+    struct bl_buffer unused = {0}; /* ids of --exclude that no sequence has */
     if (!code && r->exclusion)
-        table_report_unused(job);
+        bl_exclusion_append_unused(r->exclusion, &unused);
+    if (unused.size && !unused.failed)
+        bl_view_job_message(job, "%s", unused.data);
+    bl_buffer_free(&unused);
     bl_subset_free(&subset);
     bl_path_free_all(path, count);
     free(name);
@@ -150,13 +140,18 @@ static int sequences_read(struct bl_view_job *job, struct bl_error *e)
                             "are clips");
     if (!code)
         code = bl_format_check_overlap(&m->format, r->options->overlap, e);
-    if (!code && view_is_level(r))
-        lengths_limit(job);
+    struct bl_sequences *t = &job->table;
+    /* A length of 0 leaves out the sequences that belong to the views of other levels. */
+    for (size_t row = 0; row < t->count && !code && view_is_level(r); row++) {
+        if (t->length[row] <= r->longer_than || (r->up_to && t->length[row] > r->up_to))
+            t->length[row] = 0;
+    }
     return code ? code : bl_attribute_values_read(&job->values, &job->table, &m->format, e);
 }
 
 /* --- plans ------------------------------------------------------------------------------------------------------ */
 
+/* Reports how many plans are made. */
 static void plans_tick(struct bl_view_job *job, int64_t done)
 {
     job->progress.done = done;
@@ -187,6 +182,7 @@ static int sources_choose(struct bl_view_job *job, struct bl_blend_source *sourc
     return BL_OK;
 }
 
+/* Makes the blend or the mixture of the sources. */
 static int sources_plan(struct bl_view_job *job, struct bl_error *e)
 {
     const struct bl_view_request *r = job->request;
@@ -218,11 +214,8 @@ static int planner_make(void *view_job, struct bl_error *e)
     const struct bl_sequences *t = &job->table;
     struct bl_plan_options *o = r->options;
     bl_plan_columns_set(o, t->group, t->number);
-    int code = bl_table_lengths_resolve(t, o, e);
-    if (!code)
-        code = bl_table_lengths_check(t, o, e);
-    if (code)
-        return code;
+    BL_TRY(bl_table_lengths_resolve(t, o, e));
+    BL_TRY(bl_table_lengths_check(t, o, e));
     return view_is_blended(r) || view_is_mixture(r) ? sources_plan(job, e)
                                                     : bl_planner_make(&job->planner, t->length, t->count, o, e);
 }
@@ -235,15 +228,6 @@ static void planner_tick(void *view_job)
         plans_tick(job, 0);
 }
 
-/* Runs the search for plans as a background task, since it may take long. Drawing the plans afterwards is fast. */
-static int view_prepare_planner(struct bl_view_job *job, struct bl_error *e)
-{
-    struct bl_cancel none = {0}; /* no cancellation: a signal ends the process at once */
-    const struct bl_background background = {planner_make, job, planner_tick, job, &none};
-    bl_progress_start(&job->progress, "plan", "plans", NULL, job->request->epochs);
-    return bl_background_run(&background, e);
-}
-
 /* Draws the plan of an epoch into job->plan. least: the least number of blocks. */
 static int plan_draw(struct bl_view_job *job, int64_t epoch, size_t least, struct bl_error *e)
 {
@@ -253,9 +237,8 @@ static int plan_draw(struct bl_view_job *job, int64_t epoch, size_t least, struc
         return bl_blend_draw(&job->blend, &job->plan, e);
     if (view_is_mixture(job->request))
         return bl_mixture_draw(&job->mixture, &job->plan, e);
-    int code =
-        bl_planner_draw(&job->planner, job->request->options->seed + (uint64_t)epoch, least, false, &job->plan, e);
-    return code ? code : bl_plan_recount(&job->plan, t->length, t->count, e);
+    BL_TRY(bl_planner_draw(&job->planner, job->request->options->seed + (uint64_t)epoch, least, false, &job->plan, e));
+    return bl_plan_recount(&job->plan, t->length, t->count, e);
 }
 
 /* Makes source_start count from the beginning of the sequence, also for rows whose stored steps begin later. */
@@ -307,17 +290,6 @@ static int sources_count(struct bl_view_job *job, struct bl_error *e)
     return BL_OK;
 }
 
-/* Reads the digest of the plan from the file, since writing the file has computed it. */
-static int plan_take_digest(const struct bl_view_job *job, struct bl_error *e)
-{
-    struct bl_format *format = &job->manifest->format;
-    struct bl_index index;
-    BL_TRY(bl_index_open(&index, job->request->output, format->blocks, 0, e));
-    memcpy(format->plan_digest, index.plan_digest, sizeof format->plan_digest);
-    bl_index_close(&index);
-    return BL_OK;
-}
-
 /* Writes the plan of an epoch to the file `name` and adds the file to the manifest. */
 static int view_write_plan(struct bl_view_job *job, const char *name, int64_t epoch, struct bl_error *e)
 {
@@ -339,7 +311,14 @@ static int view_write_plan(struct bl_view_job *job, const char *name, int64_t ep
         code = bl_manifest_add_file(job->manifest, job->request->output, name, e);
     if (!code && epoch == 0) {
         job->manifest->plan_info = info;
-        code = plan_take_digest(job, e);
+        struct bl_format *format = &job->manifest->format;
+        struct bl_index index;
+        /* Writing the file has computed the digest. */
+        code = bl_index_open(&index, job->request->output, format->blocks, 0, e);
+        if (!code) {
+            memcpy(format->plan_digest, index.plan_digest, sizeof format->plan_digest);
+            bl_index_close(&index);
+        }
     }
 out:
     bl_output_abort(&out);
@@ -363,16 +342,7 @@ static int plans_most_blocks(struct bl_view_job *job, size_t *most, struct bl_er
     return code;
 }
 
-/* Makes the folder of further epochs. Call it after the first plan is written, so that a failed plan leaves no folder.
- */
-static int plans_make_folder(const struct bl_view_job *job, struct bl_error *e)
-{
-    char *path = bl_path_join(job->request->output, BL_EPOCHS_DIR);
-    int code = path ? bl_fs_mkdirs(path, e) : bl_error_memory(e);
-    free(path);
-    return code;
-}
-
+/* Draws and writes the plans of all epochs, and completes the format of the view. */
 static int plans_write(struct bl_view_job *job, struct bl_view_made *made, struct bl_error *e)
 {
     struct bl_format *format = &job->manifest->format;
@@ -386,8 +356,12 @@ static int plans_write(struct bl_view_job *job, struct bl_view_made *made, struc
         plans_tick(job, k);
         if (k > 0)
             bl_epochs_name(k, name);
-        if (k == 1)
-            code = plans_make_folder(job, e);
+        if (k ==
+            1) { /* the folder of further epochs, now that the first plan is written: a failed plan leaves no folder */
+            char *path = bl_path_join(job->request->output, BL_EPOCHS_DIR);
+            code = path ? bl_fs_mkdirs(path, e) : bl_error_memory(e);
+            free(path);
+        }
         if (!code)
             code = plan_draw(job, k, least, e);
         made->repeated += job->planner.is_repeated || job->blend.is_repeated || job->mixture.is_repeated;
@@ -398,8 +372,8 @@ static int plans_write(struct bl_view_job *job, struct bl_view_made *made, struc
             code = sources_count(job, e);
         }
         most = job->plan.max_sequences > most ? job->plan.max_sequences : most;
-        if (!code &&
-            (!slots || most <= slots)) /* otherwise go on drawing, only to report how many slots the plans need */
+        /* If there are too few slots, the other plans are drawn as well, only to report how many slots they need. */
+        if (!code && (!slots || most <= slots))
             code = view_write_plan(job, name, k, e);
     }
     if (!code)
@@ -411,19 +385,13 @@ static int plans_write(struct bl_view_job *job, struct bl_view_made *made, struc
 
 /* --- all of it -------------------------------------------------------------------------------------------------- */
 
-static int sources_set_paths(struct bl_view_job *job, struct bl_error *e)
-{
-    int code = BL_OK;
-    for (int s = 0; s < job->request->count && !code; s++)
-        code = bl_view_source_make_path(job->request->output, job->request->dir[s], &job->manifest->source[s].path, e);
-    return code;
-}
-
+/* Writes the files of the view; the manifest is last. */
 static int view_write(struct bl_view_job *job, struct bl_view_made *made, struct bl_error *e)
 {
     const char *dir = job->request->output;
     struct bl_manifest *m = job->manifest;
-    BL_TRY(sources_set_paths(job, e));
+    for (int s = 0; s < job->request->count; s++)
+        BL_TRY(bl_view_source_make_path(dir, job->request->dir[s], &m->source[s].path, e));
     BL_TRY(plans_write(job, made, e));
     BL_TRY(bl_places_write(&job->places, dir, &m->format, &job->values, job->table.repeated, job->table.repeats, e));
     BL_TRY(bl_manifest_add_file(m, dir, BL_PLACES_FILE, e));
@@ -444,6 +412,8 @@ static void view_remove(const struct bl_view_job *job)
     bl_epochs_sweep(job->request->output, job->lock, &none, &unimportant);
 }
 
+/* A failed run removes what it made in a new directory, and leaves an older directory as it is: its files are those of
+ * an interrupted run, which the next run replaces. */
 int bl_view_make(const struct bl_view_request *request, struct bl_view_made *made, struct bl_error *e)
 {
     struct bl_view_job job = {.request = request, .manifest = &made->manifest, .lock = -1};
@@ -457,7 +427,12 @@ int bl_view_make(const struct bl_view_request *request, struct bl_view_made *mad
     made->empty = !code && view_is_level(request) && !rows_have_steps(&job.table, 0, (int64_t)job.table.count);
     if (code || made->empty)
         goto out;
-    code = view_prepare_planner(&job, e);
+    /* The search for plans may take long, so it is a background task. Drawing the plans afterwards is fast. A signal
+     * ends the process at once, so nothing cancels the task. */
+    struct bl_cancel none = {0};
+    const struct bl_background background = {planner_make, &job, planner_tick, &job, &none};
+    bl_progress_start(&job.progress, "plan", "plans", NULL, request->epochs);
+    code = bl_background_run(&background, e);
     if (!code)
         code = view_write(&job, made, e);
 out:

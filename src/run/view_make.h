@@ -12,8 +12,8 @@
 struct bl_view_made {
     struct bl_manifest manifest;
     struct bl_plan plan; /* counts of the plan of the first epoch; its tables are NULL */
-    int64_t
-        repeated; /* epochs that repeat the block neighbours of an earlier epoch, since no other packing was found */
+    /* The epochs that repeat the block neighbours of an earlier epoch, since no other packing was found. */
+    int64_t repeated;
     bool existed; /* the same view existed and is complete: nothing was written */
     bool empty;   /* no sequence is within longer_than and up_to: nothing was written */
 };

@@ -1,3 +1,8 @@
+/* Opens the sources of a view and its output directory.
+ *
+ * The view has the fields of the first source, with which the other sources must agree, and the attributes that all
+ * have. Its identity has a line for each source with the checksums of the files by which a reader finds steps, so that
+ * a source that was packed again makes another view. */
 #include "run/view_sources.h"
 
 #include <dirent.h>
@@ -50,29 +55,23 @@ static int source_name(const struct bl_view_request *r, int s, char **name, stru
     return twice ? bl_error_set(e, BL_EUSAGE, "%s is named twice: give it a larger weight instead", r->dir[s]) : BL_OK;
 }
 
-/* Refuses a view as a source and names its sources instead. A view of a view would give nothing that a view of those
- * sources does not give. */
-static int source_refuse_view(const struct bl_manifest *m, const char *dir, struct bl_error *e)
-{
-    struct bl_buffer names = {0};
-    bl_manifest_append_paths(m, &names);
-    int code = bl_buffer_check(&names, e);
-    if (!code)
-        code = bl_error_set(e, BL_EUSAGE, "%s is a view itself: name its sources instead (from there: %s)", dir,
-                            names.data);
-    bl_buffer_free(&names);
-    return code;
-}
-
+/* Opens source s and adds it to the manifest, with its checksums and its name. */
 static int source_open(struct bl_view_job *job, int s, struct bl_error *e)
 {
     const char *dir = job->request->dir[s];
     struct bl_manifest m;
-    int code = bl_manifest_read(&m, dir, e);
-    if (code)
-        return code;
-    if (bl_manifest_is_view(&m))
-        code = source_refuse_view(&m, dir, e);
+    BL_TRY(bl_manifest_read(&m, dir, e));
+    int code = BL_OK;
+    struct bl_buffer names = {0};
+    /* A view of a view would give nothing that a view of its sources does not give. */
+    if (bl_manifest_is_view(&m)) {
+        bl_manifest_append_paths(&m, &names);
+        code = bl_buffer_check(&names, e);
+        if (!code)
+            code = bl_error_set(e, BL_EUSAGE, "%s is a view itself: name its sources instead (from there: %s)", dir,
+                                names.data);
+        bl_buffer_free(&names);
+    }
     bl_manifest_free(&m);
     if (!code)
         code = bl_dataset_open(&job->source[s], dir, e);
@@ -88,23 +87,18 @@ static int source_open(struct bl_view_job *job, int s, struct bl_error *e)
     return source_name(job->request, s, &source->name, e);
 }
 
-/* Appends a field in words: "video U8 [224, 224, 3] kept as JPEG". */
-static void field_describe(const struct bl_format *format, int f, struct bl_buffer *out)
+/* Appends the fields in words: "video U8 [224, 224, 3] kept as JPEG, label I64 []". */
+static void fields_describe(const struct bl_format *format, struct bl_buffer *out)
 {
     static const char *const kept[] = {
         [BL_ENCODING_RAW] = "", [BL_ENCODING_JPEG] = " kept as JPEG", [BL_ENCODING_DELTA] = " kept as differences"};
-    const struct bl_field *field = &format->fields.field[f];
-    bl_buffer_printf(out, "%s %s [", field->name, bl_dtype_name(field->dtype));
-    for (int i = 0; i < field->rank; i++)
-        bl_buffer_printf(out, "%s%" PRId64, i ? ", " : "", field->shape[i]);
-    bl_buffer_printf(out, "]%s", kept[format->encoding[f].kind]);
-}
-
-static void fields_describe(const struct bl_format *format, struct bl_buffer *out)
-{
     for (int f = 0; f < format->fields.count; f++) {
         bl_buffer_text(out, f ? ", " : "");
-        field_describe(format, f, out);
+        const struct bl_field *field = &format->fields.field[f];
+        bl_buffer_printf(out, "%s %s [", field->name, bl_dtype_name(field->dtype));
+        for (int i = 0; i < field->rank; i++)
+            bl_buffer_printf(out, "%s%" PRId64, i ? ", " : "", field->shape[i]);
+        bl_buffer_printf(out, "]%s", kept[format->encoding[f].kind]);
     }
 }
 
@@ -159,7 +153,8 @@ static bool attribute_agree(const struct bl_view_job *job, struct bl_attribute *
     return everywhere;
 }
 
-/* Gives the view the attributes that all sources have. A message names those of the first source that others lack. */
+/* Gives the view the attributes that all sources have. A message names those of the first source that others do not
+ * have. */
 static void attributes_choose(struct bl_view_job *job)
 {
     struct bl_format *format = &job->manifest->format;
@@ -223,17 +218,6 @@ int bl_view_job_open_sources(struct bl_view_job *job, struct bl_error *e)
 
 /* --- directory of a view ------------------------------------------------------------------------------------------ */
 
-/* Adds the options of packing that readers of a view need: its padding, and the options of the tokenizer of its ids. */
-static void identity_add_recorded(const struct bl_manifest *source, struct bl_buffer *lines)
-{
-    static const char *const names[] = {"pad", "pattern", "special", "lowercase"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *value = bl_manifest_option(source, names[i]);
-        if (*value)
-            bl_buffer_printf(lines, "%s: %s\n", names[i], value);
-    }
-}
-
 /* Makes the identity, a "name: value" line for everything that decides the view: the options, the recorded options of
  * the first source, and the checksums of the sources. */
 static int view_identify(struct bl_view_job *job, struct bl_error *e)
@@ -243,7 +227,13 @@ static int view_identify(struct bl_view_job *job, struct bl_error *e)
     bl_options_identity(job->request->given, lines);
     if (job->request->exclusion)
         bl_exclusion_identify(job->request->exclusion, lines);
-    identity_add_recorded(&job->source[0].manifest, lines);
+    /* The options of packing that readers of a view need: its padding, and the options of the tokenizer of its ids. */
+    static const char *const names[] = {"pad", "pattern", "special", "lowercase"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = bl_manifest_option(&job->source[0].manifest, names[i]);
+        if (*value)
+            bl_buffer_printf(lines, "%s: %s\n", names[i], value);
+    }
     for (size_t s = 0; s < m->sources; s++) {
         bl_buffer_printf(lines, "source %zu: ", s + 1);
         bl_text_escape(lines, m->source[s].name, strlen(m->source[s].name));
@@ -321,9 +311,8 @@ static int output_compare(struct bl_view_job *job, bool *same, struct bl_error *
     struct bl_manifest there;
     struct bl_buffer lines = {0}, what = {0};
     struct bl_error missing = {0};
-    int code = bl_manifest_read(&there, dir, e);
-    if (code)
-        return code;
+    BL_TRY(bl_manifest_read(&there, dir, e));
+    int code = BL_OK;
     if (!bl_manifest_is_view(&there))
         code = bl_error_set(e, BL_EUSAGE, "%s holds a dataset: give another -o", dir);
     if (!code)
@@ -355,13 +344,9 @@ int bl_view_job_open_output(struct bl_view_job *job, bool *same, struct bl_error
     *same = false;
     BL_TRY(view_identify(job, e));
     job->is_new = access(dir, F_OK) != 0;
-    int code = job->is_new ? bl_fs_mkdirs(dir, e) : BL_OK;
-    if (!code)
-        code = bl_fs_lock_directory(dir, "bload view", &job->lock, e);
-    if (!code)
-        code = bl_fs_find(dir, BL_MANIFEST_FILE, &there, e);
-    if (code)
-        return code;
-    code = there ? output_compare(job, same, e) : output_check_entries(dir, e);
+    BL_TRY(job->is_new ? bl_fs_mkdirs(dir, e) : BL_OK);
+    BL_TRY(bl_fs_lock_directory(dir, "bload view", &job->lock, e));
+    BL_TRY(bl_fs_find(dir, BL_MANIFEST_FILE, &there, e));
+    int code = there ? output_compare(job, same, e) : output_check_entries(dir, e);
     return code || there ? code : bl_epochs_sweep(dir, job->lock, &none, e);
 }
