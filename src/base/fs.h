@@ -69,7 +69,7 @@ int bl_fs_create(const char *path, int access, struct bl_error *e);
 /* Opens a lock file and creates it if needed. Returns the descriptor, or BL_EFAIL. */
 int bl_fs_open_lock(const char *path, struct bl_error *e);
 
-/* from and to may lie in different folders. An existing file or link at to is replaced. */
+/* Renames a file or folder. from and to may lie in different folders. A file or link at to is replaced. */
 int bl_fs_rename(const char *from, const char *to, struct bl_error *e);
 
 /* Returns 0, or -1 with errno: for files that may be gone, and where the caller reports the failure. */
@@ -92,7 +92,7 @@ int bl_fs_rmdir(const char *path, struct bl_error *e);
 /* Whether there is something of that name. Only an answer of the file system counts: EIO and the like are failures. */
 int bl_fs_exists(const char *path, bool *exists, struct bl_error *e);
 
-/* The same of dir/name. */
+/* Whether there is something of the name dir/name. Errors as bl_fs_exists, and BL_EFAIL without memory. */
 int bl_fs_find(const char *dir, const char *name, bool *found, struct bl_error *e);
 
 /* Makes a directory and its parents; an existing one is no error. */
@@ -105,7 +105,7 @@ int bl_fs_lock_directory(const char *path, const char *what, int *fd, struct bl_
 /* Syncs a directory, so that the names in it are durable. */
 int bl_fs_sync_directory(const char *path, struct bl_error *e);
 
-/* The same for the directory of path. */
+/* Syncs the directory that contains path, after a file was made, renamed or removed there. */
 int bl_fs_sync_parent(const char *path, struct bl_error *e);
 
 /* Renames from to to, in the same directory, and makes that durable. */

@@ -1,4 +1,7 @@
-/* The images of a folder, in natural order. */
+/* The images of a folder, in natural order: img_2.png comes before img_10.png.
+ *
+ * The numbers in the names are used in two ways: as the field frame_number, and to count the images that are missing
+ * between others. Both need numbers that count pictures, which the numbers of times and sizes do not. */
 #ifndef BL_IMAGE_FOLDER_H
 #define BL_IMAGE_FOLDER_H
 
