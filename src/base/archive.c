@@ -79,6 +79,7 @@ static bool head_is_tar(const uint8_t *head, size_t size)
     return digits && (claimed == plain || claimed == negative);
 }
 
+/* Whether each of the bytes is a character of the set. */
 static bool text_has_only(const uint8_t *text, size_t size, const char *set)
 {
     for (size_t i = 0; i < size; i++) {

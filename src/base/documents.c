@@ -79,6 +79,7 @@ static int documents_blank_line(const struct bl_documents *d, size_t at)
     return (have == 0 || d->data[at] == '\r') && !d->eof ? -1 : 0;
 }
 
+/* Moves past the blank lines at the present place, and reads on while only more bytes can tell. */
 static int documents_skip_blank_lines(struct bl_documents *d, struct bl_error *e)
 {
     for (int blank; (blank = documents_blank_line(d, d->at));) {
@@ -183,6 +184,7 @@ static int documents_find_base(struct bl_documents *d, const char *path, int64_t
 
 /* --- records ---------------------------------------------------------------------------------------------------- */
 
+/* Whether documents are records, whose beginnings follow from all the text before them. */
 static bool rule_is_record(const struct bl_division_rule *rule)
 {
     return rule->by == BL_DIVISION_JSON || rule->by == BL_DIVISION_ROW;

@@ -1,4 +1,8 @@
-/* File names and the file system: paths as text, checks for regular files, and making, renaming and removing files. */
+/* File names and the file system: paths as text, checks for regular files, and making, renaming and removing files.
+ *
+ * Two kinds of paths have different functions. Paths within a dataset are bload's own: they are opened folder by
+ * folder, without following links. Directories that a user named are opened by one call, and links in them are
+ * followed. */
 #ifndef BL_FS_H
 #define BL_FS_H
 
@@ -84,7 +88,7 @@ int bl_fs_mkdir(const char *path, bool *made, struct bl_error *e);
 /* Opens a folder to list its names. *folder: NULL if it does not exist. */
 int bl_fs_opendir(const char *path, DIR **folder, struct bl_error *e);
 
-/* Removes an empty folder. */
+/* Removes an empty folder. BL_EFAIL: it is not empty, does not exist, or lies behind a link. */
 int bl_fs_rmdir(const char *path, struct bl_error *e);
 
 /* The functions below are for directories that a user named; they follow links. */

@@ -37,11 +37,11 @@ int bl_inflate_prefix(const uint8_t *data, size_t size, uint8_t *out, size_t cap
 
 /* --- input streams ------------------------------------------------------------------------------------------------ */
 
-#define CHUNK ((size_t)1 << 17)
-#define WAIT 200              /* milliseconds */
-#define GZIP_WINDOW (15 + 16) /* zlib's code for the largest window and a gzip header */
-#define GZIP_LENGTH 4         /* bytes after the checksum */
-#define ZSTD_HEAD 5           /* bytes of the shortest header of a frame */
+#define CHUNK ((size_t)1 << 17) /* bytes of the file that are read at once */
+#define WAIT 200                /* milliseconds */
+#define GZIP_WINDOW (15 + 16)   /* zlib's code for the largest window and a gzip header */
+#define GZIP_LENGTH 4           /* bytes after the checksum */
+#define ZSTD_HEAD 5             /* bytes of the shortest header of a frame */
 
 enum compression { PLAIN, GZIP, ZSTD };
 
@@ -63,6 +63,7 @@ struct bl_instream {
     XXH3_state_t *sum; /* checksum of standard input, or NULL */
 };
 
+/* Returns the format by the magic numbers of gzip (RFC 1952) and zstd (RFC 8878). */
 static enum compression compression_detect(const uint8_t *head, size_t size)
 {
     if (size >= 2 && head[0] == 0x1f && head[1] == 0x8b)
@@ -181,6 +182,7 @@ void bl_instream_close(struct bl_instream *f)
     free(f);
 }
 
+/* Reports damage: "damaged: the gzip data is invalid at byte 4711 of the file". */
 static int instream_fail(const struct bl_instream *f, const char *what, struct bl_error *e)
 {
     return bl_error_set(e, BL_EDATA, "damaged: the %s data %s at byte %" PRId64 " of the file",

@@ -150,6 +150,7 @@ static bool scan_digits(struct scan *s)
     return s->at > first ? true : scan_fail(s, "expected a digit");
 }
 
+/* Scans a number by the grammar of JSON (RFC 8259, 6): a zero has no digits behind it, and a point has some. */
 static bool scan_number(struct scan *s)
 {
     s->at += *s->at == '-';
@@ -198,6 +199,7 @@ static bool scan_is_number(const struct scan *s)
 
 static bool scan_value(struct scan *s, int depth, struct bl_json_value *value);
 
+/* Scans an array from its [ on. Its elements are checked, and not kept. */
 static bool scan_array(struct scan *s, int depth)
 {
     struct bl_json_value element;

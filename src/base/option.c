@@ -26,6 +26,7 @@ bool bl_options_next(const struct bl_options *o, struct bl_option_match *match)
     return true;
 }
 
+/* Counts the options of all groups: the size of o->origin. */
 static int options_count(const struct bl_options *o)
 {
     int count = 0;
@@ -76,6 +77,7 @@ static const char *option_suggest(const struct bl_options *o, const char *name, 
     return text;
 }
 
+/* Returns the place of the option's value in the stage's struct. */
 static void *option_value(const struct bl_option_group *group, const struct bl_option *option)
 {
     return (char *)group->values + option->offset;
@@ -301,12 +303,14 @@ static bool int_parse(const struct bl_option *option, const char *text, void *va
     return bl_text_to_int(text, strlen(text), option->min, option->max ? option->max : INT64_MAX, value);
 }
 
+/* An integer without a default is not set while it is 0, and then has no text. */
 static void int_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     if (option->initial || *(const int64_t *)value)
         bl_buffer_printf(out, "%" PRId64, *(const int64_t *)value);
 }
 
+/* bl_text_to_int reads up to 2^63 - 1, and seeds have 64 bits. */
 static bool uint_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
@@ -333,6 +337,7 @@ static bool bytes_parse(const struct bl_option *option, const char *text, void *
     return bl_text_to_bytes(text, value) && *(int64_t *)value >= option->min;
 }
 
+/* The value is the index of the text among the choices. */
 static bool choice_parse(const struct bl_option *option, const char *text, void *value)
 {
     for (int i = 0; option->choices[i]; i++) {
@@ -349,6 +354,7 @@ static void choice_format(const struct bl_option *option, const void *value, str
     bl_buffer_text(out, option->choices[*(const int *)value]);
 }
 
+/* The text is not copied: it lies in argv, or in the YAML file's text, which outlive the options. */
 static bool string_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
@@ -364,6 +370,7 @@ static void string_format(const struct bl_option *option, const void *value, str
         bl_buffer_text(out, text);
 }
 
+/* Adds a text to those of the flags before it. */
 static bool texts_parse(const struct bl_option *option, const char *text, void *value)
 {
     struct bl_texts *texts = value;

@@ -101,6 +101,7 @@ struct value {
     struct bl_buffer words; /* separated by spaces */
 };
 
+/* Whether the word is in the list, which ends with NULL. */
 static bool word_is_one_of(const char *word, size_t size, const char *const *list)
 {
     for (; *list; list++) {
@@ -190,6 +191,7 @@ static void options_append(const struct bl_options *o, option_form *form, const 
     }
 }
 
+/* The words of a flag in bash: " -o --output". */
 static void bash_append_flag(const struct bl_option *option, const char *command, struct bl_buffer *out)
 {
     (void)command;
@@ -197,6 +199,7 @@ static void bash_append_flag(const struct bl_option *option, const char *command
     flag_append(out, option, " ");
 }
 
+/* The words of a flag in zsh, both with what the flag does. */
 static void zsh_append_flag(const struct bl_option *option, const char *command, struct bl_buffer *out)
 {
     bool one_letter = !option->name[1];
@@ -230,6 +233,7 @@ static void case_append_option(const struct bl_option *option, const char *comma
 
 /* --- fish --------------------------------------------------------------------------------------------------------- */
 
+/* Each of fish's commands defines one completion, after the name of bload's command. */
 static void fish_append_begin(struct bl_buffer *out, const char *command)
 {
     bl_buffer_printf(out, "complete -c bload -n '__fish_seen_subcommand_from %s'", command);
@@ -251,6 +255,7 @@ static void fish_append_value(struct bl_buffer *out, const struct value *value)
     bl_buffer_free_part(&all, out);
 }
 
+/* "complete -c bload -n '...' -s o -l output -x -a '(__fish_complete_directories)' -d 'the dataset'" */
 static void fish_append_option(const struct bl_option *option, const char *command, struct bl_buffer *out)
 {
     struct value value = option_find_value(option);

@@ -108,7 +108,7 @@ int bl_direct_pwrite(int direct, int fd, const void *data, size_t size, int64_t 
 
 /* --- outputs ------------------------------------------------------------------------------------------------------ */
 
-#define OUTPUT_CHUNK ((size_t)1 << 18)
+#define OUTPUT_CHUNK ((size_t)1 << 18) /* bytes: larger writes go past the buffer */
 
 /* Resolves links in path; the caller frees the result. A link remains, and the file it points to is replaced. Without
  * this, /dev/stdout itself would be replaced where stdout is a file. */
@@ -128,6 +128,7 @@ static bool output_is_direct(const char *path)
     return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
 }
 
+/* Creates the temporary file beside out->path. After a failure out->temporary is NULL. */
 static int output_open_temporary(struct bl_output *out, struct bl_error *e)
 {
     struct bl_buffer name = {0};
@@ -458,6 +459,8 @@ static int side_open(struct side *side, const char *path, struct bl_error *e)
     return side->fd < 0 ? side->fd : BL_OK;
 }
 
+/* Reads the next chunk of a file. Only the last one is shorter than CHUNK, so that both files stay at the same offset.
+ */
 static int side_fill(struct side *side, struct bl_error *e)
 {
     size_t got = 1;

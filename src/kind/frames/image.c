@@ -228,6 +228,8 @@ static int image_set_orientation(AVFrame *frame, int orientation, struct bl_erro
 
 /* --- reduced JPEG ------------------------------------------------------------------------------------------------- */
 
+/* Decodes by libjpeg-turbo. *done: as bl_jpeg_decode_reduced. Warnings count as faults, since a damaged file must be
+ * refused by FFmpeg, and LIMITSCANS bounds the time of a file with many scans. */
 static int jpeg_decode(tjhandle handle, const uint8_t *data, size_t size, int shift, bool grey, AVFrame *frame,
                        bool *done, struct bl_error *e)
 {
@@ -356,7 +358,7 @@ static int image_verify(const struct bl_image *image, int fd, const char *path, 
     return BL_OK;
 }
 
-/* What an image's header says to its decoder. */
+/* What an image's header says to its decoder: an image with a known header may not grow while it is decoded. */
 struct image_setup {
     int64_t area;    /* pixels, the most that the decoder may take the image for */
     int64_t shorter; /* pixels, of the two sides; 0: not known */

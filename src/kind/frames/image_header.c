@@ -8,6 +8,9 @@
 
 /* --- TIFF tags ---------------------------------------------------------------------------------------------------- */
 
+/* A directory of a TIFF file is a number of entries in 2 bytes, the entries, and the offset of the next directory in 4.
+ * An entry has 12 bytes: tag (2), type (2), count (4), and the value, or its offset if it has more than 4 bytes. */
+
 #define ENTRY 12              /* bytes: tag, type, count, value or offset */
 #define ARRAY_MAX 64          /* numbers of an entry that are compared: one for each sample of a pixel */
 #define COLOURS_MAX (3 << 16) /* numbers of a palette of 16 bits */
@@ -165,7 +168,8 @@ static bool bytes_are(struct bl_window *b, int64_t at, int size, uint64_t big_en
 enum { PNG_IDAT = 0x49444154, PNG_ANIMATION = 0x6163544c, PNG_COLOURS = 0x63494350 }; /* IDAT, acTL, cICP */
 enum { TRANSFER_PQ = 16, TRANSFER_HLG = 18 };                                         /* of H.273 */
 
-/* What stands before the pixels: that they are an animation, of which they are the first image or none; or HDR. */
+/* Refuses animations (chunk acTL) and HDR (chunk cICP), by the chunks before the pixels. An animation's pixels are its
+ * first image, or none of its images. */
 static void png_check(struct bl_window *b, struct bl_image_header *h)
 {
     int64_t at = 8;
@@ -184,7 +188,8 @@ static void png_check(struct bl_window *b, struct bl_image_header *h)
     b->ended = ended;
 }
 
-/* Transparency in a chunk of its own makes another channel. */
+/* Reads the chunk IHDR, which is always first. channels: by the colour type (0 grey, 2 RGB, 3 palette, 4 and 6 with
+ * transparency), as decoders may give them: transparency in a chunk of its own makes another channel. */
 static void png_read(struct bl_window *b, struct bl_image_header *h)
 {
     static const int channels[8] = {2, 1, 4, 1, 2, 1, 4, 1};
@@ -212,7 +217,9 @@ static void bmp_read(struct bl_window *b, struct bl_image_header *h)
 
 /* --- JPEG ------------------------------------------------------------------------------------------------------- */
 
-/* The frame's header at a marker: precision, height, width, components. Progressive ones keep all coefficients. */
+/* Reads the header of a frame (ITU T.81, B.2.2) at its marker: the length in 2 bytes, precision in 1, height in 2,
+ * width in 2, the number of components in 1, and 3 bytes for each of them, of which the second has the horizontal and
+ * vertical sampling. Decoders of progressive frames keep all coefficients. */
 static void jpeg_read_frame(struct bl_window *b, int64_t at, int marker, struct bl_image_header *h)
 {
     int components = (int)bl_window_number(b, at + 9, 1, true), largest = 1, sum = 0;

@@ -31,6 +31,7 @@ static int folder_check_png(int code, struct bl_error *e)
     return bl_error_set(e, BL_EFAIL, "cannot encode as PNG: %s", av_err2str(code));
 }
 
+/* Opens the codec, and makes the frame and the packet that all steps share. */
 static int png_start(struct bl_png *png, const struct bl_field *field, enum AVPixelFormat pixels, struct bl_error *e)
 {
     const AVCodec *codec = avcodec_find_encoder(AV_CODEC_ID_PNG);
@@ -140,6 +141,7 @@ struct frames_counter {
     struct bl_error fault;
 };
 
+/* Forgets the folder of the counter, and its fault. */
 static void clips_leave_folder(struct frames_counter *c)
 {
     bl_image_folder_free(&c->folder);
@@ -322,6 +324,7 @@ out:
     return code;
 }
 
+/* Forgets the folder of the reader: the next piece lists it again. */
 static void frames_reader_leave(struct frames_reader *r)
 {
     bl_image_folder_free(&r->folder);
