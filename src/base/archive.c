@@ -18,8 +18,9 @@
 #define TAR_DIGITS 8
 #define CPIO_OLD_HEAD 26
 
+/* Formats that a constant at a fixed offset identifies. Formats that need arithmetic have a function below. */
 static const struct mark {
-    size_t at, size;
+    size_t at, size; /* bytes: the offset of the constant in the file, and its size */
     const char *bytes, *reason;
 } marks[] = {
     {0, 4, "PK\3\4", "a zip archive" UNPACK},
@@ -43,7 +44,7 @@ static const struct mark {
     {16, 4, "\xde\xc0\xef\xbe", "an LMDB database" EXPORT},
 };
 
-/* The mark, the compression level, and the mark of the first block. */
+/* A bzip2 file begins with its mark, a digit for the compression level, and the mark of the first block. */
 static bool head_is_bzip2(const uint8_t *head, size_t size)
 {
     return size >= 10 && memcmp(head, "BZh", 3) == 0 && memcmp(head + 4, "1AY&SY", 6) == 0;
@@ -78,6 +79,7 @@ static bool head_is_tar(const uint8_t *head, size_t size)
     return digits && (claimed == plain || claimed == negative);
 }
 
+/* Whether each of the bytes is a character of the set. */
 static bool text_has_only(const uint8_t *text, size_t size, const char *set)
 {
     for (size_t i = 0; i < size; i++) {
@@ -110,27 +112,24 @@ static bool head_is_arrow_stream(const uint8_t *head, size_t size)
     return bytes && bytes % 8 == 0 && bytes < UINT32_C(1) << 24 && table >= 4 && table <= 64;
 }
 
-static uint32_t head_crc32c(const uint8_t *data, size_t size)
-{
-    uint32_t crc = UINT32_MAX;
-    for (size_t i = 0; i < size; i++) {
-        crc ^= data[i];
-        for (int bit = 0; bit < 8; bit++)
-            crc = crc & 1 ? crc >> 1 ^ UINT32_C(0x82f63b78) : crc >> 1;
-    }
-    return ~crc;
-}
-
-/* The length of the first record comes first, with a checksum of its own. */
+/* A TFRecord begins with the length of the first record, in 64 bits, and the masked CRC-32C of these 8 bytes. The mask
+ * rotates the CRC by 15 bits and adds a constant. The loop takes one bit a step: it runs over 8 bytes of a file. */
 static bool head_is_tfrecord(const uint8_t *head, size_t size)
 {
     if (size < 12 || head_u32(head + 4) != 0)
         return false;
-    uint32_t crc = head_crc32c(head, 8);
+    uint32_t crc = UINT32_MAX;
+    for (size_t i = 0; i < 8; i++) {
+        crc ^= head[i];
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc & 1 ? crc >> 1 ^ UINT32_C(0x82f63b78) : crc >> 1;
+    }
+    crc = ~crc;
     return head_u32(head) && (crc >> 15 | crc << 17) + UINT32_C(0xa282ead8) == head_u32(head + 8);
 }
 
-/* From protocol 4 on a pickle begins with a frame, before that with its content. */
+/* A pickle begins with the opcode PROTO (0x80) and its protocol, 2 to 5. From protocol 4 on the opcode FRAME (0x95)
+ * follows; before protocol 4, the first opcode of the content follows, such as ] for a list. */
 static bool head_is_pickle(const uint8_t *head, size_t size)
 {
     if (size < 4 || head[0] != 0x80 || head[1] < 2 || head[1] > 5)
@@ -140,23 +139,30 @@ static bool head_is_pickle(const uint8_t *head, size_t size)
 
 const char *bl_archive_detect(const void *head, size_t size)
 {
+    static const struct {
+        bool (*matches)(const uint8_t *head, size_t size);
+        const char *reason;
+    } tests[] = {
+        {head_is_tar, "a tar archive" UNPACK},        {head_is_bzip2, "compressed by bzip2" UNPACK},
+        {head_is_cpio, "a cpio archive" UNPACK},      {head_is_arrow_stream, "an Arrow file" EXPORT},
+        {head_is_tfrecord, "a TFRecord file" EXPORT}, {head_is_pickle, "a pickle" EXPORT},
+    };
+    const uint8_t *bytes = head;
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
         const struct mark *m = &marks[i];
-        if (size >= m->at + m->size && memcmp((const uint8_t *)head + m->at, m->bytes, m->size) == 0)
+        if (size >= m->at + m->size && memcmp(bytes + m->at, m->bytes, m->size) == 0)
             return m->reason;
     }
-    return head_is_tar(head, size)            ? "a tar archive" UNPACK
-           : head_is_bzip2(head, size)        ? "compressed by bzip2" UNPACK
-           : head_is_cpio(head, size)         ? "a cpio archive" UNPACK
-           : head_is_arrow_stream(head, size) ? "an Arrow file" EXPORT
-           : head_is_tfrecord(head, size)     ? "a TFRecord file" EXPORT
-           : head_is_pickle(head, size)       ? "a pickle" EXPORT
-                                              : NULL;
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
+        if (tests[i].matches(bytes, size))
+            return tests[i].reason;
+    }
+    return NULL;
 }
 
 /* --- members of a tar --------------------------------------------------------------------------------------------- */
 
-#define MARK ".tar@"
+#define MARK ".tar@" /* separates the tar's path from the member's place */
 
 /* Reads a number up to the character that ends it, and goes past that. */
 static bool member_read_number(const char **at, char end, int64_t *number)
@@ -208,7 +214,8 @@ size_t bl_member_key(const char *name)
 
 /* --- index of members --------------------------------------------------------------------------------------------- */
 
-/* Of the tar's path, as shards often have the same names, of the key, and of what follows it. */
+/* Returns the hash of the tar's path, the key and the extension. The tar's path is part of the hash, since the members
+ * of many tars often have the same names (0001.jpg in each shard). */
 static uint64_t member_hash(const char *tar, size_t tar_size, const char *key, size_t key_size, const char *extension)
 {
     uint64_t hash = XXH3_64bits(tar, tar_size);
@@ -238,12 +245,6 @@ int bl_member_index_add(struct bl_member_index *index, const char *name, int64_t
     return bl_buffer_check(&index->text, e);
 }
 
-/* Whether the name is a key, a dot and an extension. */
-static bool name_is(const char *name, const char *key, size_t size, const char *extension)
-{
-    return strncmp(name, key, size) == 0 && name[size] == '.' && strcmp(name + size + 1, extension) == 0;
-}
-
 const struct bl_member_entry *bl_member_index_beside(const struct bl_member_index *index, const char *path,
                                                      const char *extension)
 {
@@ -257,9 +258,9 @@ const struct bl_member_entry *bl_member_index_beside(const struct bl_member_inde
     for (struct bl_hash_probe probe = bl_hash_begin(&index->by_name, hash);
          bl_hash_next(&index->by_name, &probe, &number);) {
         const struct bl_member_entry *entry = &index->member[number];
-        const char *tar = index->text.data + index->tar[entry->tar];
-        if (name_is(index->text.data + entry->name, m.name, size, extension) && strncmp(tar, path, m.tar) == 0 &&
-            !tar[m.tar])
+        const char *tar = index->text.data + index->tar[entry->tar], *name = index->text.data + entry->name;
+        if (strncmp(name, m.name, size) == 0 && name[size] == '.' && strcmp(name + size + 1, extension) == 0 &&
+            strncmp(tar, path, m.tar) == 0 && !tar[m.tar])
             return entry;
     }
     return NULL;

@@ -1,8 +1,8 @@
 /* Archives: recognizes files that hold other files or rows, names a member of a tar by its place in the tar, and finds
  * members by their names.
  *
- * The place of a member is in its path, not in columns of its own, since tables, requests, messages to decoder
- * processes, companions and clips have paths already. */
+ * The path of a member contains its place, as "data-000.tar@1536+48213/0001.mp4" does. Tables, requests, messages to
+ * decoder processes, companions and clips have paths already, so none of them needs more columns for tars. */
 #ifndef BL_ARCHIVE_H
 #define BL_ARCHIVE_H
 
@@ -16,8 +16,8 @@
 
 /* --- recognizing archives ----------------------------------------------------------------------------------------- */
 
-/* Archives: files that hold other files, or rows, and are not sequences themselves. Their first bytes identify them,
- * whatever their names. */
+/* Archives are files that hold other files, or rows, and are not sequences themselves. bload refuses them by their
+ * first bytes, whatever their names are, and tells the user how to get at the content. */
 
 #define BL_ARCHIVE_HEAD 512 /* bytes that identify an archive */
 

@@ -41,7 +41,7 @@ bool bl_buffer_reserve(struct bl_buffer *b, size_t size)
     return buffer_grow(b, size, SIZE_MAX - 1);
 }
 
-/* The same for appending; what has no room is counted. */
+/* Makes room for appending, within the buffer's own limit. False: there is no room, and the bytes count as missed. */
 static inline bool buffer_make_room(struct bl_buffer *b, size_t size)
 {
     if (!b->failed && size < b->capacity - b->size)
@@ -144,9 +144,9 @@ size_t bl_array_capacity(size_t capacity, size_t needed)
 
 int bl_array_resize(void *array, size_t count, size_t size, struct bl_error *e)
 {
-    void *old, *moved;
+    void *old; /* the array has any type of element, so that its pointer is read and written by memcpy */
     memcpy(&old, array, sizeof old);
-    moved = count && size > SIZE_MAX / count ? NULL : realloc(old, count * size);
+    void *moved = count && size > SIZE_MAX / count ? NULL : realloc(old, count * size);
     if (!moved && count)
         return bl_error_memory(e);
     memcpy(array, &moved, sizeof moved);
@@ -158,10 +158,9 @@ int bl_array_reserve(void *array, size_t *capacity, size_t needed, size_t size, 
     if (needed <= *capacity)
         return BL_OK;
     size_t larger = bl_array_capacity(*capacity, needed);
-    int code = bl_array_resize(array, larger, size, e);
-    if (!code)
-        *capacity = larger;
-    return code;
+    BL_TRY(bl_array_resize(array, larger, size, e));
+    *capacity = larger;
+    return BL_OK;
 }
 
 /* --- hash table --------------------------------------------------------------------------------------------------- */
@@ -169,6 +168,7 @@ int bl_array_reserve(void *array, size_t *capacity, size_t needed, size_t size, 
 #define SLOTS_MIN 64
 #define SHIFT_MIN 32 /* a slot holds only the upper half of the hash */
 
+/* Stores a slot at the first free position from its own on (linear probing). The table has a free slot. */
 static void hash_put(struct bl_hash *h, uint64_t slot)
 {
     size_t at = (size_t)(slot >> h->shift);
@@ -178,14 +178,9 @@ static void hash_put(struct bl_hash *h, uint64_t slot)
     h->count++;
 }
 
-static bool hash_has_room(const struct bl_hash *h, size_t count)
-{
-    return h->slot && count <= h->mask / 4 * 3;
-}
-
 int bl_hash_reserve(struct bl_hash *h, size_t count, struct bl_error *e)
 {
-    if (hash_has_room(h, count))
+    if (h->slot && count <= h->mask / 4 * 3)
         return BL_OK;
     size_t slots = h->slot ? 2 * (h->mask + 1) : SLOTS_MIN;
     while (slots < (size_t)1 << SHIFT_MIN && (slots - 1) / 4 * 3 < count)

@@ -29,7 +29,9 @@ struct bl_buffer {
 
 /* Makes room for size more bytes, whatever the limit is. False: out of memory. */
 bool bl_buffer_reserve(struct bl_buffer *b, size_t size);
+/* Appends size bytes. data may be NULL if size is 0. */
 void bl_buffer_append(struct bl_buffer *b, const void *data, size_t size);
+/* Appends a text without its NUL. */
 void bl_buffer_text(struct bl_buffer *b, const char *text);
 void bl_buffer_byte(struct bl_buffer *b, char byte);
 /* Appends a decimal integer. printf's %lld would take most of the time of writing a large table. */
@@ -40,12 +42,16 @@ void bl_buffer_clear(struct bl_buffer *b);
 /* 0, or BL_EFAIL "out of memory" if an append failed. */
 int bl_buffer_check(const struct bl_buffer *b, struct bl_error *e);
 void bl_buffer_free(struct bl_buffer *b);
-/* The same of a buffer with a part of another one, which fails if the part did. */
+/* Frees a buffer whose content was appended to another one. If part failed, whole fails, too, so that one check of
+ * whole covers both. */
 void bl_buffer_free_part(struct bl_buffer *part, struct bl_buffer *whole);
 
 /* --- growing arrays ----------------------------------------------------------------------------------------------- */
 
-/* Growing arrays: an element pointer, a capacity and a count in the caller's struct. */
+/* The caller's struct has a pointer to the elements, a capacity and a count. Example:
+ *
+ *     BL_TRY(BL_ARRAY_RESERVE(list->row, list->capacity, list->rows + 1, e));
+ *     list->row[list->rows++] = row; */
 
 /* Makes room for needed elements in array (a T *), whose capacity (a size_t) counts elements. array may move. BL_EFAIL:
  * out of memory; nothing has changed. */
@@ -68,8 +74,14 @@ int bl_array_resize(void *array, size_t count, size_t size, struct bl_error *e);
 /* A hash table that finds elements of the caller's array by number.
  *
  * The table stores hashes and numbers only. A lookup visits the numbers of all elements with a hash, and perhaps some
- * with another hash; the caller compares. Open addressing, at most three quarters full. A slot holds 32 bits of the
- * hash, and its leading bits give the position, so that the table grows without computing hashes again. */
+ * with another hash; the caller compares. The table uses open addressing and is at most three quarters full. A slot
+ * holds 32 bits of the hash, and its leading bits give the position, so that the table grows without computing hashes
+ * again. A lookup:
+ *
+ *     for (struct bl_hash_probe p = bl_hash_begin(&h, hash); bl_hash_next(&h, &p, &number);) {
+ *         if (strcmp(name[number], wanted) == 0)
+ *             return number;
+ *     } */
 
 /* Begin with {0}, end with bl_hash_free. */
 struct bl_hash {

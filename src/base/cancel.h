@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 struct bl_cancel {
-    atomic_int raised;
+    atomic_int raised;    /* 0, the number of a signal, or -1 after a fatal error; the first one stays */
     atomic_ullong *beats; /* counts packets, frames and images for whoever watches this process; NULL: nobody does */
 };
 

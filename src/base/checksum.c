@@ -78,6 +78,7 @@ bool bl_checksum_parse(const char *text, uint64_t *checksum)
 
 #define END_SIZE (sizeof "end 0123456789abcdef\n" - 1)
 
+/* Makes the last line of a sealed file: "end " and the checksum of all bytes before the line. */
 static void end_format(const void *data, size_t size, char end[END_SIZE + 1])
 {
     snprintf(end, END_SIZE + 1, "end %016" PRIx64 "\n", bl_checksum(data, size));
@@ -130,25 +131,22 @@ void bl_option_identity(const struct bl_option_group *group, const struct bl_opt
     bl_buffer_free_part(&value, out);
 }
 
-/* Sets out->failed if memory runs out. */
-static bool option_has_default(const struct bl_option_group *group, const struct bl_option *option,
-                               struct bl_buffer *out)
-{
-    struct bl_buffer value = {0};
-    bl_option_format(group, option, &value);
-    bool same = strcmp(value.data ? value.data : "", option->initial ? option->initial : "") == 0;
-    bl_buffer_free_part(&value, out);
-    return same;
-}
-
-/* With BL_AFFECTS_NOTHING, of all options that affect something. */
+/* affects: BL_AFFECTS_NOTHING stands for all options that affect something. An unlisted option is younger than datasets
+ * of earlier versions: at its default value it has no line, so that these datasets keep their identity. */
 void bl_options_identity_of(const struct bl_options *o, enum bl_affects affects, struct bl_buffer *out)
 {
     for (struct bl_option_match m = {0}; bl_options_next(o, &m);) {
         const enum bl_affects own = m.option->affects;
         if (o->idle[m.group - o->group] || own == BL_AFFECTS_NOTHING || (affects && own != affects))
             continue;
-        if (!m.option->unlisted || !option_has_default(m.group, m.option, out))
+        bool is_default = false;
+        if (m.option->unlisted) {
+            struct bl_buffer value = {0};
+            bl_option_format(m.group, m.option, &value);
+            is_default = strcmp(value.data ? value.data : "", m.option->initial ? m.option->initial : "") == 0;
+            bl_buffer_free_part(&value, out);
+        }
+        if (!is_default)
             bl_option_identity(m.group, m.option, out);
     }
 }
@@ -160,7 +158,7 @@ void bl_options_identity(const struct bl_options *o, struct bl_buffer *out)
 
 /* --- comparing identities --------------------------------------------------------------------------------------- */
 
-/* The name and value of a line. */
+/* The name and value of a line "name: value". Both point into the text of the lines and have no NUL. */
 struct pair {
     const char *name, *value;
     size_t name_size, value_size;
@@ -190,6 +188,7 @@ const char *bl_identity_value(const char *lines, const char *name, size_t name_s
     return NULL;
 }
 
+/* Whether the lines have this name with this value. */
 static bool pair_is_in(const struct pair *pair, const char *lines)
 {
     size_t size;
@@ -235,19 +234,14 @@ int bl_identity_compare(const char *there, const char *wanted, const char *what,
     return bl_error_set(e, BL_EUSAGE, "%s of another configuration (its lines are in another order)", what);
 }
 
-/* Whether a line belongs to one stage only. */
-static bool pair_is_of_stage(const struct pair *pair)
-{
-    return (pair->name_size == 5 && memcmp(pair->name, "tasks", 5) == 0) ||
-           (pair->name_size == 6 && memcmp(pair->name, "inputs", 6) == 0);
-}
-
 int bl_identity_within(const char *there, const char *wanted, const char *what, struct bl_error *e)
 {
     struct pair pair;
     for (const char *at = there; *at;) {
         at = pair_parse(at, &pair);
-        if (!pair_is_of_stage(&pair) && !pair_is_in(&pair, wanted))
+        bool is_of_stage = (pair.name_size == 5 && memcmp(pair.name, "tasks", 5) == 0) ||
+                           (pair.name_size == 6 && memcmp(pair.name, "inputs", 6) == 0);
+        if (!is_of_stage && !pair_is_in(&pair, wanted))
             return identity_differs_error(what, &pair, there, wanted, e);
     }
     return BL_OK;

@@ -13,11 +13,13 @@
 
 #define CHUNK ((size_t)1 << 20)
 
+/* The window of the file that is in memory: data[at..filled) has been read and not yet returned. refill moves these
+ * bytes to the front and reads behind them, so that a document always lies in one piece. */
 struct bl_documents {
     struct bl_instream *stream;
     struct bl_division_rule rule;
-    int64_t end, max;
-    char *data; /* [capacity + 1] */
+    int64_t end, max; /* bytes: the offset where the part ends, and the longest document */
+    char *data;       /* [capacity + 1] */
     size_t capacity, at, filled;
     int64_t base; /* offset of data[0] in the file */
     bool eof;
@@ -58,6 +60,7 @@ static int documents_refill(struct bl_documents *d, struct bl_error *e)
     return other ? bl_error_set(e, BL_EDATA, "%s", other) : BL_OK;
 }
 
+/* Reports the damage with which reading the file ended. */
 static int documents_report_damage(const struct bl_documents *d, struct bl_error *e)
 {
     return bl_error_pass(e, d->damage.code, &d->damage);
@@ -76,67 +79,64 @@ static int documents_blank_line(const struct bl_documents *d, size_t at)
     return (have == 0 || d->data[at] == '\r') && !d->eof ? -1 : 0;
 }
 
+/* Moves past the blank lines at the present place, and reads on while only more bytes can tell. */
 static int documents_skip_blank_lines(struct bl_documents *d, struct bl_error *e)
 {
-    int code = BL_OK, blank;
-    while (!code && (blank = documents_blank_line(d, d->at))) {
+    for (int blank; (blank = documents_blank_line(d, d->at));) {
         if (blank > 0)
             d->at += (size_t)blank;
         else
-            code = documents_refill(d, e);
+            BL_TRY(documents_refill(d, e));
     }
-    return code;
+    return BL_OK;
 }
 
 /* Moves past the first \n at or after the byte before the part. */
 static int documents_skip_to_line(struct bl_documents *d, struct bl_error *e)
 {
-    int code = BL_OK;
-    while (!code) {
+    for (;;) {
         char *newline = memchr(d->data + d->at, '\n', d->filled - d->at);
         d->at = newline ? (size_t)(newline - d->data) + 1 : d->filled;
         if (newline || d->eof || bl_documents_offset(d) >= d->end)
-            break;
-        code = documents_refill(d, e);
+            return BL_OK;
+        BL_TRY(documents_refill(d, e));
     }
-    return code;
 }
 
-/* Moves past the first blank lines that end in the part. */
+/* Moves past the first blank lines that end in the part: a document that begins behind them belongs to the part. */
 static int documents_skip_to_paragraph(struct bl_documents *d, int64_t begin, struct bl_error *e)
 {
-    int code = d->base ? documents_skip_to_line(d, e) : BL_OK;
-    while (!code && bl_documents_offset(d) < d->end) {
+    if (d->base)
+        BL_TRY(documents_skip_to_line(d, e));
+    while (bl_documents_offset(d) < d->end) {
         int64_t line = bl_documents_offset(d);
-        code = documents_skip_blank_lines(d, e);
+        BL_TRY(documents_skip_blank_lines(d, e));
         bool after = bl_documents_offset(d) > line && bl_documents_offset(d) >= begin;
-        if (code || after || (d->at == d->filled && d->eof))
+        if (after || (d->at == d->filled && d->eof))
             break;
-        code = documents_skip_to_line(d, e);
+        BL_TRY(documents_skip_to_line(d, e));
     }
-    return code;
+    return BL_OK;
 }
 
 /* Moves past the first separator that ends in the part. */
 static int documents_skip_to_separator(struct bl_documents *d, int64_t begin, struct bl_error *e)
 {
     size_t size = d->rule.separator_size;
-    int code = BL_OK;
-    while (!code) {
+    for (;;) {
         char *found = memmem(d->data + d->at, d->filled - d->at, d->rule.separator, size);
         if (found) {
             d->at = (size_t)(found - d->data) + size;
             if (bl_documents_offset(d) >= begin)
-                break;
+                return BL_OK;
         } else if (d->eof || d->base + (int64_t)d->filled >= d->end) {
             d->at = d->filled;
-            break;
-        } else {
+            return BL_OK;
+        } else { /* the last size - 1 bytes may begin a separator */
             d->at = d->filled - d->at < size ? d->at : d->filled - size + 1;
-            code = documents_refill(d, e);
+            BL_TRY(documents_refill(d, e));
         }
     }
-    return code;
 }
 
 /* Moves *at back to where the text before it does not matter: no separator that begins earlier ends after it.
@@ -162,7 +162,8 @@ static int documents_find_independent(const struct bl_documents *d, const struct
     }
 }
 
-/* Sets where reading must begin to find the first document of a part. */
+/* Sets d->base, where reading must begin to find the first document of a part. By lines the byte before the part shows
+ * whether a line begins there; by blank lines, three bytes do, which have room for \n\r\n. */
 static int documents_find_base(struct bl_documents *d, const char *path, int64_t begin, struct bl_error *e)
 {
     static const int64_t before[] = {[BL_DIVISION_LINE] = 1, [BL_DIVISION_BLANK_LINE] = 3};
@@ -183,6 +184,7 @@ static int documents_find_base(struct bl_documents *d, const char *path, int64_t
 
 /* --- records ---------------------------------------------------------------------------------------------------- */
 
+/* Whether documents are records, whose beginnings follow from all the text before them. */
 static bool rule_is_record(const struct bl_division_rule *rule)
 {
     return rule->by == BL_DIVISION_JSON || rule->by == BL_DIVISION_ROW;
@@ -191,10 +193,9 @@ static bool rule_is_record(const struct bl_division_rule *rule)
 /* Reads until so many bytes are there, or the file ends. */
 static int documents_fill(struct bl_documents *d, size_t bytes, struct bl_error *e)
 {
-    int code = BL_OK;
-    while (!code && !d->eof && d->filled - d->at < bytes)
-        code = documents_refill(d, e);
-    return code;
+    while (!d->eof && d->filled - d->at < bytes)
+        BL_TRY(documents_refill(d, e));
+    return BL_OK;
 }
 
 /* The next byte that is no white space, which stays unread; -1 at the end of the file. */
@@ -214,22 +215,22 @@ static int documents_peek(struct bl_documents *d, int *byte, struct bl_error *e)
 static int documents_find_element(struct bl_documents *d, bool *found, struct bl_error *e)
 {
     int byte;
-    int code = documents_peek(d, &byte, e);
-    if (!code && byte == ',' && d->after) {
+    *found = false;
+    BL_TRY(documents_peek(d, &byte, e));
+    if (byte == ',' && d->after) {
         d->at++;
         d->after = false;
         d->comma = true;
-        code = documents_peek(d, &byte, e);
+        BL_TRY(documents_peek(d, &byte, e));
     }
-    if (!code && byte == ']' && !d->comma && !d->closed) {
+    if (byte == ']' && !d->comma && !d->closed) {
         d->at++;
         d->after = false;
         d->closed = true;
-        code = documents_peek(d, &byte, e);
+        BL_TRY(documents_peek(d, &byte, e));
     }
-    *found = false;
-    if (code || (d->closed && byte < 0 && !d->damage.code))
-        return code;
+    if (d->closed && byte < 0 && !d->damage.code)
+        return BL_OK;
     if (byte < 0 && d->damage.code)
         return documents_report_damage(d, e);
     if (d->closed)
@@ -269,6 +270,7 @@ static int documents_find_record(struct bl_documents *d, bool *found, struct bl_
     return d->rule.by == BL_DIVISION_ROW ? documents_find_row(d, found, e) : documents_find_element(d, found, e);
 }
 
+/* Notes that the record at d->at has been read, and counts its lines. */
 static void documents_end_record(struct bl_documents *d)
 {
     d->after = true;
@@ -377,15 +379,6 @@ static int documents_open_records(struct bl_documents *d, const char *path, int6
     return code ? code : documents_pass_records(d, path, begin, e);
 }
 
-/* Skips to the first document that begins in a part. */
-static int documents_skip_to_part(struct bl_documents *d, int64_t begin, struct bl_error *e)
-{
-    if (d->rule.by == BL_DIVISION_BLANK_LINE)
-        return documents_skip_to_paragraph(d, begin, e);
-    return d->rule.by == BL_DIVISION_SEPARATOR ? documents_skip_to_separator(d, begin, e)
-                                               : documents_skip_to_line(d, e);
-}
-
 int bl_documents_open(struct bl_documents **documents, const char *path, const struct bl_division_rule *rule,
                       int64_t begin, int64_t end, int64_t max, const struct bl_cancel *cancel, struct bl_error *e)
 {
@@ -414,8 +407,14 @@ int bl_documents_open(struct bl_documents **documents, const char *path, const s
     if (code)
         goto out;
     code = bl_instream_open(&d->stream, path, d->base, cancel, e);
-    if (!code && begin)
-        code = documents_skip_to_part(d, begin, e);
+    if (code || !begin)
+        goto out;
+    if (d->rule.by == BL_DIVISION_BLANK_LINE)
+        code = documents_skip_to_paragraph(d, begin, e);
+    else if (d->rule.by == BL_DIVISION_SEPARATOR)
+        code = documents_skip_to_separator(d, begin, e);
+    else
+        code = documents_skip_to_line(d, e);
 out:
     if (code)
         bl_documents_close(d);
@@ -442,6 +441,8 @@ int64_t bl_documents_offset(const struct bl_documents *d)
     return d->base + (int64_t)d->at;
 }
 
+/* Finds the first line end that a blank line follows. *stop: before the line end, *next: after it; the caller of the
+ * next document skips the blank lines. False: more bytes can tell. */
 static bool documents_find_blank_line(const struct bl_documents *d, size_t from, size_t *stop, size_t *next)
 {
     for (size_t at = from; at < d->filled;) {
@@ -517,9 +518,7 @@ static int documents_complete(struct bl_documents *d, struct bl_document *docume
         if (document->too_long)
             d->at = d->filled - tail;
         searched = d->filled - d->at - tail;
-        int code = documents_refill(d, e);
-        if (code)
-            return code;
+        BL_TRY(documents_refill(d, e));
     }
     return BL_OK;
 }
@@ -594,20 +593,15 @@ char bl_documents_mark(const struct bl_documents *d)
 
 int bl_documents_next(struct bl_documents *d, struct bl_document *document, bool *found, struct bl_error *e)
 {
-    int code = BL_OK;
     *document = (struct bl_document){0};
     *found = false;
     if (rule_is_record(&d->rule))
         return documents_next_record(d, document, found, e);
     if (d->rule.by == BL_DIVISION_BLANK_LINE)
-        code = documents_skip_blank_lines(d, e);
-    if (code)
-        return code;
+        BL_TRY(documents_skip_blank_lines(d, e));
     if (d->at == d->filled && !d->eof)
-        code = documents_refill(d, e);
-    if (!code && d->at == d->filled && d->damage.code)
+        BL_TRY(documents_refill(d, e));
+    if (d->at == d->filled && d->damage.code)
         return documents_report_damage(d, e);
-    if (code || d->at == d->filled || bl_documents_offset(d) >= d->end)
-        return code;
-    return documents_read(d, document, found, e);
+    return d->at == d->filled || bl_documents_offset(d) >= d->end ? BL_OK : documents_read(d, document, found, e);
 }

@@ -1,6 +1,12 @@
-/* Documents: the text of a file, cut at lines, blank lines or a separator, or whole; or its records (base/records.h).
- * They are streamed, with at most one document in memory. Separators are left out, and of documents that are cut at
- * lines or blank lines the \r of each \r\n: they are the same on every system. Other bytes stay as they are. */
+/* Documents: the text of a file, cut at lines, blank lines or a separator, or the entire text; or its records
+ * (base/records.h).
+ *
+ * Documents are streamed, with at most one of them in memory. A document has no separator at its end. Documents that
+ * are cut at lines or blank lines also lose the \r of each \r\n, so that they are the same on every system. Other bytes
+ * stay as they are.
+ *
+ * A large file is read in parts, by several workers. A document belongs to the part in which its first byte lies: the
+ * part [begin, end) skips the end of the document before it, and reads its last document beyond end. */
 #ifndef BL_DOCUMENTS_H
 #define BL_DOCUMENTS_H
 
@@ -26,7 +32,7 @@ enum bl_division {
 struct bl_division_rule {
     enum bl_division by;
     const char *separator;
-    size_t separator_size;
+    size_t separator_size;           /* bytes, 1 to BL_SEPARATOR_MAX with BL_DIVISION_SEPARATOR */
     char mark;                       /* between the values of a row; 0: the file tells it (bl_record_find_mark) */
     struct bl_record_places *places; /* for records */
 };

@@ -97,21 +97,19 @@ void bl_error_memory_watch(void)
 /* Larger than glibc ever takes from its heap: every such allocation calls the system. */
 #define MAPPED_SIZE ((size_t)48 << 20)
 
-/* Whether even an allocation that succeeds leaves ENOMEM in errno. glibc does that after it first tried pages of
- * another size (GLIBC_TUNABLES=glibc.malloc.hugetlb=2) or another arena. Then errno proves nothing. */
-static bool memory_sets_errno(void)
-{
-    errno = 0;
-    void *volatile memory = malloc(MAPPED_SIZE);
-    bool there = memory && errno == ENOMEM;
-    free(memory);
-    errno = ENOMEM;
-    return there;
-}
-
+/* Even an allocation that succeeds may leave ENOMEM in errno. glibc does that after it first tried pages of another
+ * size (GLIBC_TUNABLES=glibc.malloc.hugetlb=2) or another arena. Then errno proves nothing, which an allocation that
+ * succeeds here shows. */
 bool bl_error_memory_seen(void)
 {
-    return errno == ENOMEM && !memory_sets_errno();
+    if (errno != ENOMEM)
+        return false;
+    errno = 0;
+    void *volatile memory = malloc(MAPPED_SIZE);
+    bool is_always_set = memory && errno == ENOMEM;
+    free(memory);
+    errno = ENOMEM;
+    return !is_always_set;
 }
 
 bool bl_errno_is_system(int error_number)

@@ -29,7 +29,7 @@ struct bl_error {
  * "return bl_error_set(...)". */
 int bl_error_set(struct bl_error *e, int code, const char *format, ...) BL_PRINTF(3, 4);
 
-/* The same with ": <strerror(errno)>" at the end. */
+/* Records the text with ": <strerror(errno)>" at its end, as bl_error_set does. */
 int bl_error_errno(struct bl_error *e, int code, const char *format, ...) BL_PRINTF(3, 4);
 
 /* Records the text of another object with this code; code 0 records nothing. Returns code. */
@@ -50,8 +50,8 @@ int bl_error_memory(struct bl_error *e);
 void bl_error_memory_watch(void);
 bool bl_error_memory_seen(void);
 
-/* Returns from the function that calls it, with the code of a call that failed. For functions that own nothing yet:
- * others go to their cleanup label. */
+/* Returns from the function that calls it, with the code of a call that failed. It is for functions that own nothing
+ * yet; a function that owns something goes to its label out instead. */
 #define BL_TRY(call)                                                                                                   \
     do {                                                                                                               \
         int tried = (call);                                                                                            \

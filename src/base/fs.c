@@ -90,16 +90,16 @@ int bl_regular_check(const char *path, struct bl_error *e)
     return BL_OK;
 }
 
-/* It is looked at before it is opened, since opening some devices does something, and again after that. */
+/* The file is checked before open(2), since opening some devices has an effect, and again after it, since another
+ * process may have replaced the file between the two calls. */
 int bl_regular_open(const char *path, struct bl_error *e)
 {
-    struct stat status;
-    int code = bl_regular_check(path, e);
-    if (code)
-        return code;
+    BL_TRY(bl_regular_check(path, e));
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
+    struct stat status;
+    int code = BL_OK;
     if (fstat(fd, &status) != 0)
         code = bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
     else if (!S_ISREG(status.st_mode))
@@ -124,7 +124,8 @@ static bool path_is_own(const char *text)
            (text[12] == '/' || text[12] == '\0');
 }
 
-/* Returns the offset in path from which no link is followed: that of the last such part, or the end. */
+/* Returns the offset in path from which no link is followed: that of the last part that path_is_own accepts, or the
+ * end. "out/.bload/lock" has 4. */
 static size_t path_own_part(const char *path)
 {
     const size_t length = strlen(path);
@@ -133,16 +134,6 @@ static size_t path_own_part(const char *path)
             return at;
     }
     return length;
-}
-
-static int folder_fail(const char *path, size_t end, struct bl_error *e)
-{
-    if (errno == ENOTDIR || errno == ELOOP)
-        return bl_error_set(e, BL_EFAIL,
-                            "%.*s is a link, or no directory: what bload makes by itself in a dataset is never reached "
-                            "through a link; remove it",
-                            (int)end, path);
-    return bl_error_errno(e, BL_EFAIL, "cannot open the directory %.*s", (int)end, path);
 }
 
 /* Opens the folder path[0..end) and follows links only in path[0..own). flags: O_PATH or O_RDONLY, for the last
@@ -169,8 +160,13 @@ static int folder_open(const char *path, size_t own, size_t end, int flags, stru
         close(fd); /* O_PATH or read only: no data to lose */
         errno = why;
         fd = inner;
-        if (fd < 0)
-            folder_fail(path, at + size, e);
+        if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
+            bl_error_set(e, BL_EFAIL,
+                         "%.*s is a link, or no directory: what bload makes by itself in a dataset is never reached "
+                         "through a link; remove it",
+                         (int)(at + size), path);
+        else if (fd < 0)
+            bl_error_errno(e, BL_EFAIL, "cannot open the directory %.*s", (int)(at + size), path);
         at = next;
     }
     int why = errno;
@@ -185,6 +181,8 @@ int bl_fs_open_parent(const char *path, const char **name, struct bl_error *e)
     return folder_open(path, path_own_part(path), (size_t)(*name - path), O_PATH, e);
 }
 
+/* Opens path and creates it if needed. The last component may not be a link. verb: for the message. Returns the
+ * descriptor, or BL_EFAIL. */
 static int fs_open(const char *path, int flags, const char *verb, struct bl_error *e)
 {
     const char *name;
@@ -211,23 +209,19 @@ int bl_fs_open_lock(const char *path, struct bl_error *e)
 int bl_fs_rename(const char *from, const char *to, struct bl_error *e)
 {
     const char *old, *new;
-    int there = -1, here = bl_fs_open_parent(from, &old, e);
-    if (here >= 0)
-        there = bl_fs_open_parent(to, &new, e);
-    int code = here >= 0 && there >= 0 ? BL_OK : BL_EFAIL;
-    if (code)
-        goto out;
-    if (renameat(here, old, there, new) != 0)
+    int here = bl_fs_open_parent(from, &old, e);
+    if (here < 0)
+        return BL_EFAIL;
+    int there = bl_fs_open_parent(to, &new, e), code = there < 0 ? BL_EFAIL : BL_OK;
+    if (!code && renameat(here, old, there, new) != 0)
         code = bl_error_errno(e, BL_EFAIL, "cannot rename %s to %s", from, to);
-out:
-    if (here >= 0)
-        close(here);
+    close(here);
     if (there >= 0)
         close(there);
     return code;
 }
 
-/* errno is that of the failing call. */
+/* Removes a file, or a folder with AT_REMOVEDIR. errno is that of the failing call, for bl_fs_unlink. */
 static int fs_unlink(const char *path, int flags, struct bl_error *e)
 {
     const char *name;
@@ -327,11 +321,8 @@ int bl_fs_mkdirs(const char *path, struct bl_error *e)
             break;
     }
     struct stat status;
-    if (code)
-        goto out;
-    if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode))
+    if (!code && (stat(path, &status) != 0 || !S_ISDIR(status.st_mode)))
         code = bl_error_set(e, BL_EFAIL, "%s is not a directory", path);
-out:
     free(copy);
     return code;
 }

@@ -1,4 +1,8 @@
-/* File names and the file system: paths as text, checks for regular files, and making, renaming and removing files. */
+/* File names and the file system: paths as text, checks for regular files, and making, renaming and removing files.
+ *
+ * Two kinds of paths have different functions. Paths within a dataset are bload's own: they are opened folder by
+ * folder, without following links. Directories that a user named are opened by one call, and links in them are
+ * followed. */
 #ifndef BL_FS_H
 #define BL_FS_H
 
@@ -69,7 +73,7 @@ int bl_fs_create(const char *path, int access, struct bl_error *e);
 /* Opens a lock file and creates it if needed. Returns the descriptor, or BL_EFAIL. */
 int bl_fs_open_lock(const char *path, struct bl_error *e);
 
-/* from and to may lie in different folders. An existing file or link at to is replaced. */
+/* Renames a file or folder. from and to may lie in different folders. A file or link at to is replaced. */
 int bl_fs_rename(const char *from, const char *to, struct bl_error *e);
 
 /* Returns 0, or -1 with errno: for files that may be gone, and where the caller reports the failure. */
@@ -84,7 +88,7 @@ int bl_fs_mkdir(const char *path, bool *made, struct bl_error *e);
 /* Opens a folder to list its names. *folder: NULL if it does not exist. */
 int bl_fs_opendir(const char *path, DIR **folder, struct bl_error *e);
 
-/* Removes an empty folder. */
+/* Removes an empty folder. BL_EFAIL: it is not empty, does not exist, or lies behind a link. */
 int bl_fs_rmdir(const char *path, struct bl_error *e);
 
 /* The functions below are for directories that a user named; they follow links. */
@@ -92,7 +96,7 @@ int bl_fs_rmdir(const char *path, struct bl_error *e);
 /* Whether there is something of that name. Only an answer of the file system counts: EIO and the like are failures. */
 int bl_fs_exists(const char *path, bool *exists, struct bl_error *e);
 
-/* The same of dir/name. */
+/* Whether there is something of the name dir/name. Errors as bl_fs_exists, and BL_EFAIL without memory. */
 int bl_fs_find(const char *dir, const char *name, bool *found, struct bl_error *e);
 
 /* Makes a directory and its parents; an existing one is no error. */
@@ -105,7 +109,7 @@ int bl_fs_lock_directory(const char *path, const char *what, int *fd, struct bl_
 /* Syncs a directory, so that the names in it are durable. */
 int bl_fs_sync_directory(const char *path, struct bl_error *e);
 
-/* The same for the directory of path. */
+/* Syncs the directory that contains path, after a file was made, renamed or removed there. */
 int bl_fs_sync_parent(const char *path, struct bl_error *e);
 
 /* Renames from to to, in the same directory, and makes that durable. */

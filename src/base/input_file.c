@@ -57,7 +57,8 @@ DIR *bl_opener_folder(const char *path)
 
 /* --- input files -------------------------------------------------------------------------------------------------- */
 
-/* Makes the status of a tar that of the member. */
+/* Makes the status of a tar that of a member: the size is the member's, or less where the tar ends within the member.
+ */
 static void status_narrow(struct stat *status, const struct bl_member *member)
 {
     int64_t there = status->st_size - member->begin;
@@ -143,16 +144,15 @@ uint64_t bl_window_number(struct bl_window *w, int64_t at, int size, bool big_en
 
 /* --- copies of pipes ---------------------------------------------------------------------------------------------- */
 
+/* Copies all that can be read from one descriptor to another one. name: of the pipe, for messages. */
 static int pipe_copy_fill(int from, int to, const char *name, struct bl_error *e)
 {
     char chunk[1 << 16];
-    for (;;) {
-        size_t got;
-        int code = bl_io_read(from, chunk, sizeof chunk, &got, name, e);
-        if (code || !got)
-            return code;
+    for (size_t got = 1; got;) {
+        BL_TRY(bl_io_read(from, chunk, sizeof chunk, &got, name, e));
         BL_TRY(bl_io_write(to, chunk, got, "a temporary file", e));
     }
+    return BL_OK;
 }
 
 int bl_pipe_copy_open(struct bl_pipe_copy *held, const char *path, struct bl_error *e)

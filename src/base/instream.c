@@ -37,11 +37,11 @@ int bl_inflate_prefix(const uint8_t *data, size_t size, uint8_t *out, size_t cap
 
 /* --- input streams ------------------------------------------------------------------------------------------------ */
 
-#define CHUNK ((size_t)1 << 17)
-#define WAIT 200              /* milliseconds */
-#define GZIP_WINDOW (15 + 16) /* zlib's code for the largest window and a gzip header */
-#define GZIP_LENGTH 4         /* bytes after the checksum */
-#define ZSTD_HEAD 5           /* bytes of the shortest header of a frame */
+#define CHUNK ((size_t)1 << 17) /* bytes of the file that are read at once */
+#define WAIT 200                /* milliseconds */
+#define GZIP_WINDOW (15 + 16)   /* zlib's code for the largest window and a gzip header */
+#define GZIP_LENGTH 4           /* bytes after the checksum */
+#define ZSTD_HEAD 5             /* bytes of the shortest header of a frame */
 
 enum compression { PLAIN, GZIP, ZSTD };
 
@@ -63,6 +63,7 @@ struct bl_instream {
     XXH3_state_t *sum; /* checksum of standard input, or NULL */
 };
 
+/* Returns the format by the magic numbers of gzip (RFC 1952) and zstd (RFC 8878). */
 static enum compression compression_detect(const uint8_t *head, size_t size)
 {
     if (size >= 2 && head[0] == 0x1f && head[1] == 0x8b)
@@ -85,21 +86,17 @@ static bool instream_is_stopped(const struct bl_instream *f)
     return f->cancel && bl_cancelled(f->cancel);
 }
 
-/* A person who types, or a pipe, may take any time: a signal must be able to interrupt the wait. */
-static void instream_wait(const struct bl_instream *f)
-{
-    struct pollfd input = {.fd = f->fd, .events = POLLIN};
-    int ready = f->fd == STDIN_FILENO ? 0 : 1;
-    while (!instream_is_stopped(f) && (ready == 0 || (ready < 0 && errno == EINTR)))
-        ready = poll(&input, 1, WAIT);
-}
-
-/* Reads more of the file; f->at == f->end. */
+/* Reads more of the file; f->at == f->end. At least 4 bytes are there afterwards, or the file has ended, so that the
+ * first call suffices to recognize a format. A person who types, or a pipe, may take any time, so standard input is
+ * polled: cancelling interrupts the wait. */
 static int instream_refill(struct bl_instream *f, struct bl_error *e)
 {
     f->at = f->end = 0;
     while (f->end < 4 && !f->eof) {
-        instream_wait(f);
+        struct pollfd input = {.fd = f->fd, .events = POLLIN};
+        int ready = f->fd == STDIN_FILENO ? 0 : 1;
+        while (!instream_is_stopped(f) && (ready == 0 || (ready < 0 && errno == EINTR)))
+            ready = poll(&input, 1, WAIT);
         if (instream_is_stopped(f))
             return BL_ECANCEL;
         size_t room = CHUNK - f->end;
@@ -185,13 +182,15 @@ void bl_instream_close(struct bl_instream *f)
     free(f);
 }
 
+/* Reports damage: "damaged: the gzip data is invalid at byte 4711 of the file". */
 static int instream_fail(const struct bl_instream *f, const char *what, struct bl_error *e)
 {
     return bl_error_set(e, BL_EDATA, "damaged: the %s data %s at byte %" PRId64 " of the file",
                         f->compression == GZIP ? "gzip" : "zstd", what, bl_instream_offset(f));
 }
 
-/* A checksum is wrong, which is the end of reading; left: how much of it was not read. */
+/* Reports a wrong checksum, which ends reading. left: bytes of the trailer that were not read. The content is complete
+ * if nothing else follows in the file. */
 static int instream_fail_checksum(struct bl_instream *f, size_t left, struct bl_error *e)
 {
     struct bl_error fault = {0};
@@ -203,25 +202,22 @@ static int instream_fail_checksum(struct bl_instream *f, size_t left, struct bl_
     return code;
 }
 
-/* After a member comes another one, zero padding, or the end of the file. */
-static int instream_begin_member(struct bl_instream *f, struct bl_error *e)
+/* Decompresses into data, from the bytes at hand alone. A gzip file is a row of members; after a member comes another
+ * one, zero padding, or the end of the file. */
+static int instream_read_gzip(struct bl_instream *f, void *data, size_t size, size_t *got, struct bl_error *e)
 {
-    while (f->at < f->end && f->data[f->at] == 0)
+    while (f->between && f->at < f->end && f->data[f->at] == 0)
         f->at++;
     if (f->at == f->end)
         return BL_OK;
-    f->whole = f->data[f->at] != 0x1f;
-    if (f->whole)
-        return instream_fail(f, "is followed by other bytes", e);
-    f->between = false;
-    return inflateReset(&f->gzip) == Z_OK ? BL_OK : bl_error_memory(e);
-}
-
-static int instream_read_gzip(struct bl_instream *f, void *data, size_t size, size_t *got, struct bl_error *e)
-{
-    int code = f->between ? instream_begin_member(f, e) : BL_OK;
-    if (code || f->at == f->end)
-        return code;
+    if (f->between) {
+        f->whole = f->data[f->at] != 0x1f;
+        if (f->whole)
+            return instream_fail(f, "is followed by other bytes", e);
+        f->between = false;
+        if (inflateReset(&f->gzip) != Z_OK)
+            return bl_error_memory(e);
+    }
     f->gzip.next_in = f->data + f->at;
     f->gzip.avail_in = (uInt)(f->end - f->at);
     f->gzip.next_out = data;
@@ -242,6 +238,7 @@ static int instream_read_gzip(struct bl_instream *f, void *data, size_t size, si
     return instream_fail(f, "is invalid", e);
 }
 
+/* Reports an error of the decoder, to which step bytes were given. */
 static int instream_fail_zstd(struct bl_instream *f, size_t result, size_t step, struct bl_error *e)
 {
     switch (ZSTD_getErrorCode(result)) {
@@ -285,11 +282,12 @@ bool bl_instream_is_whole(const struct bl_instream *f)
 
 int bl_instream_drain(struct bl_instream *f, uint64_t *checksum, struct bl_error *e)
 {
-    int code = BL_OK;
-    while (f->sum && !f->eof && !code)
-        code = instream_refill(f, e);
-    *checksum = f->sum && !code ? XXH3_64bits_digest(f->sum) | 1 : 0;
-    return code;
+    *checksum = 0;
+    while (f->sum && !f->eof)
+        BL_TRY(instream_refill(f, e));
+    if (f->sum)
+        *checksum = XXH3_64bits_digest(f->sum) | 1; /* never 0, which means none */
+    return BL_OK;
 }
 
 int bl_instream_read(struct bl_instream *f, void *data, size_t size, size_t *got, struct bl_error *e)

@@ -13,7 +13,8 @@
 
 /* --- reads and writes --------------------------------------------------------------------------------------------- */
 
-/* offset -1: where the file is. */
+/* Writes all bytes, at an offset, or with offset -1 at the file's own position. Short writes go on, and signals do not
+ * interrupt it. */
 static int write_all(int fd, const char *data, size_t size, int64_t offset, const char *path, struct bl_error *e)
 {
     for (size_t done = 0; done < size;) {
@@ -148,14 +149,13 @@ int bl_checksum_file(const char *path, int64_t *bytes, uint64_t *checksum, struc
     if (fd < 0)
         return fd;
     struct stat status;
-    int code = BL_OK;
-    if (fstat(fd, &status) != 0)
+    int code;
+    if (fstat(fd, &status) == 0) {
+        *bytes = status.st_size;
+        code = bl_checksum_range(fd, 0, status.st_size, path, checksum, e);
+    } else {
         code = bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
-    if (code)
-        goto out;
-    *bytes = status.st_size;
-    code = bl_checksum_range(fd, 0, status.st_size, path, checksum, e);
-out:
+    }
     close(fd);
     return code;
 }
@@ -267,6 +267,7 @@ void bl_lines_skip(struct bl_lines *lines, size_t bytes, int64_t count)
     lines->number += count;
 }
 
+/* Appends each line that is not empty, with a NUL, and without the \r of \r\n. */
 static int list_append_lines(struct bl_lines *lines, struct bl_buffer *out, struct bl_error *e)
 {
     char *line;
@@ -287,12 +288,9 @@ static int list_append_lines(struct bl_lines *lines, struct bl_buffer *out, stru
 int bl_lines_append_list(const char *path, struct bl_buffer *out, struct bl_error *e)
 {
     struct bl_lines lines;
-    int code = bl_io_check_path(path, e);
-    if (!code)
-        code = bl_lines_open_list(&lines, path, e);
-    if (code)
-        return code;
-    code = list_append_lines(&lines, out, e);
+    BL_TRY(bl_io_check_path(path, e));
+    BL_TRY(bl_lines_open_list(&lines, path, e));
+    int code = list_append_lines(&lines, out, e);
     bl_lines_close(&lines);
     return code;
 }

@@ -1,4 +1,7 @@
-/* Reading and writing files: whole reads and writes, checksums of files, and the lines of a file. */
+/* Reading and writing files: complete reads and writes, checksums of files, and the lines of a file.
+ *
+ * read(2) and write(2) may transfer fewer bytes than requested, and signals interrupt them. The functions here repeat
+ * them until all bytes are transferred, or fail with an error that names the file. */
 #ifndef BL_IO_H
 #define BL_IO_H
 
@@ -12,10 +15,10 @@
 
 /* --- reads and writes --------------------------------------------------------------------------------------------- */
 
-/* Reads and writes: complete, also after signals, or with an error that names the file. */
-
-/* Writes all size bytes, or returns BL_EFAIL naming path. */
+/* Writes all size bytes at the file's position, or returns BL_EFAIL naming path. */
 int bl_io_write(int fd, const void *data, size_t size, const char *path, struct bl_error *e);
+
+/* Writes all size bytes at an offset, at least 0, and leaves the file's position as it is. */
 int bl_io_pwrite(int fd, const void *data, size_t size, int64_t offset, const char *path, struct bl_error *e);
 
 /* Reads up to size bytes; *got is 0 only at the end. */
@@ -27,12 +30,12 @@ int bl_io_pread(int fd, void *data, size_t size, int64_t offset, const char *pat
 /* BL_EUSAGE if path does not exist. "-" always exists. */
 int bl_io_check_path(const char *path, struct bl_error *e);
 
-/* Appends a whole file, or stdin ("-"), of at most max bytes to out. */
+/* Appends the content of a file, or of stdin ("-"), to out. BL_EFAIL also if it has more than max bytes. */
 int bl_io_read_file(const char *path, size_t max, struct bl_buffer *out, struct bl_error *e);
 
-/* Appends a whole file as bl_io_read_file does, or sets *exists to false where nothing has that name. Prefer it to a
- * test of existence before the read: another process may replace the file in between, and some file systems have no
- * file of that name at all for a moment. */
+/* Appends the content of a file as bl_io_read_file does, or sets *exists to false if nothing has that name. Prefer it
+ * to a test of existence before the read: another process may replace the file in between, and some file systems have
+ * no file of that name at all for a moment. */
 int bl_io_read_existing(const char *path, size_t max, struct bl_buffer *out, bool *exists, struct bl_error *e);
 
 /* --- checksums of files ------------------------------------------------------------------------------------------- */
@@ -40,17 +43,20 @@ int bl_io_read_existing(const char *path, size_t max, struct bl_buffer *out, boo
 /* The checksum of size bytes of an open file from offset on, read in chunks. path is for messages. */
 int bl_checksum_range(int fd, int64_t offset, int64_t size, const char *path, uint64_t *checksum, struct bl_error *e);
 
-/* The checksum of a whole file, and its size. */
+/* Computes the checksum of a regular file, and sets its size. */
 int bl_checksum_file(const char *path, int64_t *bytes, uint64_t *checksum, struct bl_error *e);
 
-/* Reads a whole file of at most max bytes, and checks and removes the line with its checksum (bl_sealed_open). */
+/* Reads a file of at most max bytes, and checks and removes the line with its checksum (bl_sealed_open). */
 int bl_sealed_read(const char *path, size_t max, struct bl_buffer *text, struct bl_error *e);
 
 /* --- lines -------------------------------------------------------------------------------------------------------- */
 
-/* The lines of a file, read in large chunks. */
-
-/* The lines of a file or of stdin ("-"). */
+/* The lines of a file or of stdin ("-"), read in chunks of 1 MiB. Example:
+ *
+ *     while (!(code = bl_lines_next(&lines, &line, &size, &ended, e)) && line)
+ *         ...
+ *
+ * The first two members of the buffer's state, at and end, bound the bytes that have been read and not returned. */
 struct bl_lines {
     int fd;
     const char *path; /* for messages; owned by the caller */
@@ -64,8 +70,9 @@ struct bl_lines {
     struct bl_checksum_state *sum; /* of what was read; the caller's, NULL: not wanted */
 };
 
-#define BL_LINE_MAX (1 << 20)
+#define BL_LINE_MAX (1 << 20) /* bytes of a line */
 
+/* Opens a file. path must outlive the object. BL_EFAIL; then there is nothing to close. */
 int bl_lines_open(struct bl_lines *lines, const char *path, struct bl_error *e);
 /* For lists of names: where there is a zero byte in what is read first, more than a line can have, zero bytes end the
  * lines, as find -print0 writes them. A byte order mark is skipped. BL_EFAIL also for UTF-16. */

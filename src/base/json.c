@@ -11,12 +11,13 @@
 
 #define KEY_SHOWN 40 /* bytes of a key in messages */
 
+/* The state of a scan: the text from begin to end, of which the bytes before `at` are read, and the keys to find. */
 struct scan {
     const char *begin, *at, *end;
-    const struct bl_json_key *key;
+    const struct bl_json_key *key; /* [keys] */
     int keys;
-    struct bl_json_value *value;
-    int open[BL_JSON_KEYS_MAX]; /* parts of each key that match the enclosing objects */
+    struct bl_json_value *value; /* [keys] what was found under each key */
+    int open[BL_JSON_KEYS_MAX];  /* parts of each key that match the enclosing objects */
     struct bl_json_fault *fault;
 };
 
@@ -38,7 +39,7 @@ bool bl_json_key_parse(struct bl_json_key *key, const char *text, size_t size)
     }
 }
 
-/* A scan without keys. */
+/* Begins a scan without keys at an offset in text. */
 static void scan_begin(struct scan *s, const char *text, size_t at, size_t size, struct bl_json_fault *fault)
 {
     s->begin = text;
@@ -50,6 +51,7 @@ static void scan_begin(struct scan *s, const char *text, size_t at, size_t size,
     s->fault = fault;
 }
 
+/* Records what is wrong at the present byte, and returns false. The first fault counts. */
 static bool scan_fail(struct scan *s, const char *what)
 {
     if (!s->fault->what)
@@ -63,6 +65,7 @@ static void scan_skip_space(struct scan *s)
         s->at++;
 }
 
+/* Goes past the character c and the white space before it. False: something else is there. */
 static bool scan_expect(struct scan *s, char c, const char *what)
 {
     scan_skip_space(s);
@@ -74,8 +77,9 @@ static bool scan_expect(struct scan *s, char c, const char *what)
 
 /* --- strings ---------------------------------------------------------------------------------------------------- */
 
-#define EACH(byte) (0x0101010101010101u * (uint64_t)(byte))
+#define EACH(byte) (0x0101010101010101u * (uint64_t)(byte)) /* a word of eight such bytes */
 
+/* Returns a word whose lowest set bit is the top bit of the first zero byte in word, or 0 if no byte is zero. */
 static uint64_t word_zero_bytes(uint64_t word)
 {
     return (word - EACH(1)) & ~word & EACH(0x80);
@@ -111,18 +115,7 @@ static int hex_parse(const char *at, const char *end)
     return number;
 }
 
-static bool scan_escape(struct scan *s)
-{
-    if (s->end - s->at < 2)
-        return scan_fail(s, "the line ends in a string");
-    if (s->at[1] == 'u' && hex_parse(s->at + 2, s->end) < 0)
-        return scan_fail(s, "expected four hexadecimal digits after \\u");
-    if (!memchr("\"\\/bfnrtu", s->at[1], 9))
-        return scan_fail(s, "an invalid escape");
-    s->at += s->at[1] == 'u' ? 6 : 2;
-    return true;
-}
-
+/* Scans a string from its opening quote on. The value is the text between the quotes, with its escapes. */
 static bool scan_string(struct scan *s, struct bl_json_value *value)
 {
     *value = (struct bl_json_value){.type = BL_JSON_STRING, .text = ++s->at};
@@ -135,8 +128,13 @@ static bool scan_string(struct scan *s, struct bl_json_value *value)
         if (*s->at != '\\')
             return scan_fail(s, "a control character in a string");
         value->escaped = true;
-        if (!scan_escape(s))
-            return false;
+        if (s->end - s->at < 2)
+            return scan_fail(s, "the line ends in a string");
+        if (s->at[1] == 'u' && hex_parse(s->at + 2, s->end) < 0)
+            return scan_fail(s, "expected four hexadecimal digits after \\u");
+        if (!memchr("\"\\/bfnrtu", s->at[1], 9))
+            return scan_fail(s, "an invalid escape");
+        s->at += s->at[1] == 'u' ? 6 : 2;
     }
     value->size = (size_t)(s->at++ - value->text);
     return true;
@@ -152,6 +150,7 @@ static bool scan_digits(struct scan *s)
     return s->at > first ? true : scan_fail(s, "expected a digit");
 }
 
+/* Scans a number by the grammar of JSON (RFC 8259, 6): a zero has no digits behind it, and a point has some. */
 static bool scan_number(struct scan *s)
 {
     s->at += *s->at == '-';
@@ -173,6 +172,7 @@ static bool scan_number(struct scan *s)
     return true;
 }
 
+/* Scans a word. NaN and the infinities are no JSON; Python writes them, and the fault notes that they are there. */
 static bool scan_word(struct scan *s, enum bl_json_type *type)
 {
     static const char *const word[] = {"true", "false", "null", "NaN", "Infinity", "-Infinity"};
@@ -199,6 +199,7 @@ static bool scan_is_number(const struct scan *s)
 
 static bool scan_value(struct scan *s, int depth, struct bl_json_value *value);
 
+/* Scans an array from its [ on. Its elements are checked, and not kept. */
 static bool scan_array(struct scan *s, int depth)
 {
     struct bl_json_value element;
@@ -234,6 +235,7 @@ bool bl_json_part_is(const char *part, size_t part_size, const char *name, size_
     return n == size;
 }
 
+/* Whether the name of a member is that part of a key. Without memory it is not. */
 static bool name_is_part(const struct bl_json_value *name, const struct bl_json_key *key, int part)
 {
     if (!name->escaped)
@@ -270,20 +272,13 @@ static bool scan_member(struct scan *s, int depth, const struct bl_json_value *n
     return true;
 }
 
-/* Whether any key continues through the object at this depth. Otherwise the names of its members do not matter. */
-static bool scan_is_wanted(const struct scan *s, int depth)
-{
-    for (int k = 0; k < s->keys; k++) {
-        if (s->open[k] == depth && depth < s->key[k].parts)
-            return true;
-    }
-    return false;
-}
-
+/* Scans an object from its { on. If no key continues through it, the names of its members do not matter. */
 static bool scan_object(struct scan *s, int depth)
 {
     struct bl_json_value name;
-    bool wanted = scan_is_wanted(s, depth);
+    bool wanted = false;
+    for (int k = 0; k < s->keys && !wanted; k++)
+        wanted = s->open[k] == depth && depth < s->key[k].parts;
     s->at++;
     scan_skip_space(s);
     if (s->at < s->end && *s->at == '}') {

@@ -19,14 +19,14 @@
 /* Values of a text of which a tree is built: at 50 bytes each. Known tokenizers and manifests have a tenth. */
 #define BL_JSON_VALUES_MAX ((size_t)1 << 23)
 
-/* The marks that values are divided by, in strings, too: a text has hardly more values. */
+/* Counts the marks that divide values, those in strings, too: a text has hardly more values. */
 size_t bl_json_marks(const char *text, size_t size);
 
 /* The next quote, backslash or control character, or end if there is none. */
 const char *bl_json_next_special(const char *at, const char *end);
 
-#define BL_JSON_KEYS_MAX 32
-#define BL_JSON_PARTS_MAX 8
+#define BL_JSON_KEYS_MAX 32   /* keys that one scan finds: they are bits of a number */
+#define BL_JSON_PARTS_MAX 8   /* of a key */
 #define BL_JSON_DEPTH_MAX 512 /* nested values; deeper ones are refused */
 
 /* The path of a value: "meta.source" is the member "source" of the member "meta"; "meta\.source" that of this name. */
@@ -36,7 +36,8 @@ struct bl_json_key {
     size_t size[BL_JSON_PARTS_MAX];
 };
 
-/* Splits text at its dots but for \. ; the parts point into text. False: a part is empty or there are too many. */
+/* Splits text at its dots, except those after a backslash. The parts point into text. False: a part is empty, or there
+ * are more than BL_JSON_PARTS_MAX. */
 bool bl_json_key_parse(struct bl_json_key *key, const char *text, size_t size);
 
 /* Whether this is the name that part of a key means. */
@@ -46,10 +47,10 @@ enum bl_json_type {
     BL_JSON_NONE,
     BL_JSON_STRING,
     BL_JSON_NUMBER,
-    BL_JSON_WORD,
+    BL_JSON_WORD, /* true, false or null */
     BL_JSON_ARRAY,
     BL_JSON_OBJECT,
-    BL_JSON_NOT_FINITE
+    BL_JSON_NOT_FINITE /* NaN, Infinity or -Infinity */
 };
 
 struct bl_json_value {
@@ -73,8 +74,8 @@ bool bl_json_scan(const char *line, size_t size, const struct bl_json_key *key, 
 /* Checks that the text is one value, whatever it is. */
 bool bl_json_scan_value(const char *text, size_t size, struct bl_json_value *value, struct bl_json_fault *fault);
 
-/* Whether the object that text begins with has an array of objects or arrays as the value of a key, as far as it is
- * there: the first. */
+/* Finds the first key, of the object with which text begins, whose value is an array of objects or arrays. The text may
+ * end within the object. False: there is no such key before the end, or before a fault. */
 bool bl_json_find_table(const char *text, size_t size, struct bl_json_value *name);
 
 /* Appends the keys of the line's object to out, for messages: "text", "id", and "..." after the first max keys. Appends
@@ -85,7 +86,8 @@ void bl_json_append_keys(const char *line, size_t size, int max, struct bl_buffe
  * first of them in value->text, or SIZE_MAX. */
 void bl_json_unescape(const struct bl_json_value *value, struct bl_buffer *out, size_t *lone);
 
-/* The text of a string without its escapes, which may be in plain. False: it is no string, or no text. */
+/* Sets *text to a string with its escapes decoded. The decoded text is in plain; without escapes it stays in the line.
+ * False: the value is no string, has an unpaired surrogate, or memory ran out (plain->failed). */
 bool bl_json_text(const struct bl_json_value *value, struct bl_buffer *plain, struct bl_json_value *text);
 
 /* Reads the value at *at of an array that bl_json_scan found, and moves *at past it. False at the end. */

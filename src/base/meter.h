@@ -1,4 +1,7 @@
-/* The progress within one of many items, for a progress display, summed over all workers. */
+/* The progress within one of many items, for a progress display, summed over all workers.
+ *
+ * Each item, such as a file, has a weight in the sum. A worker adds the part of the weight that is done, and only when
+ * that part grows, so that reports for every frame cost little. The display divides the sum by all weights. */
 #ifndef BL_METER_H
 #define BL_METER_H
 

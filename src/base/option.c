@@ -7,11 +7,9 @@
 
 #include "base/text.h"
 
-/* --- option ------------------------------------------------------------------------------------------------------- */
-
 #define OPTION_SUGGESTION_SIZE 128 /* bytes */
 
-/* --- tables ----------------------------------------------------------------------------------------------------- */
+/* --- tables ------------------------------------------------------------------------------------------------------- */
 
 bool bl_options_next(const struct bl_options *o, struct bl_option_match *match)
 {
@@ -28,6 +26,7 @@ bool bl_options_next(const struct bl_options *o, struct bl_option_match *match)
     return true;
 }
 
+/* Counts the options of all groups: the size of o->origin. */
 static int options_count(const struct bl_options *o)
 {
     int count = 0;
@@ -78,6 +77,7 @@ static const char *option_suggest(const struct bl_options *o, const char *name, 
     return text;
 }
 
+/* Returns the place of the option's value in the stage's struct. */
 static void *option_value(const struct bl_option_group *group, const struct bl_option *option)
 {
     return (char *)group->values + option->offset;
@@ -131,6 +131,8 @@ static int option_reject(const struct bl_option *option, const char *text, enum 
     return code;
 }
 
+/* Sets a value, unless one of a stronger origin is there: a flag is stronger than a file, and a file than the default.
+ * A stronger origin empties the list of an option that repeats, so that flags replace the file's list. */
 static int option_apply(struct bl_options *o, const struct bl_option_match *match, const char *text,
                         enum bl_origin origin, struct bl_error *e)
 {
@@ -177,29 +179,13 @@ void bl_option_format(const struct bl_option_group *group, const struct bl_optio
 
 /* --- command line ----------------------------------------------------------------------------------------------- */
 
-/* Whether the value is a list of words with commas between them, by what --help shows for it. */
-static bool option_is_list(const struct bl_option *option)
-{
-    const char *placeholder = option->placeholder ? option->placeholder : option->type->placeholder;
-    return placeholder && strchr(placeholder, ',');
-}
-
-/* The second list would replace the first, and a user may expect that both count. Example: "--keep is given twice, as
- * "url" and as "id": give it once, with commas between: --keep url,id" */
-static int option_refuse_second(const struct bl_option *option, const char *first, const char *second,
-                                struct bl_error *e)
-{
-    const char *dashes = option->name[1] ? "--" : "-";
-    return bl_error_set(e, BL_EUSAGE,
-                        "%s%s is given twice, as \"%s\" and as \"%s\": give it once, with commas between: "
-                        "%s%s %s,%s",
-                        dashes, option->name, first, second, dashes, option->name, first, second);
-}
-
-/* Sets a list that the command line has given before. */
+/* Sets a list that the command line has set before, to the same value. Another list is refused: it would replace the
+ * first one, and a user may expect that both count. Example: "--keep is given twice, as "url" and as "id": give it
+ * once, with commas between: --keep url,id" */
 static int option_parse_again(struct bl_options *o, const struct bl_option_match *match, const char *text,
                               struct bl_error *e)
 {
+    const char *name = match->option->name, *dashes = name[1] ? "--" : "-";
     struct bl_buffer before = {0}, after = {0};
     bl_option_format(match->group, match->option, &before);
     bl_buffer_text(&before, "");
@@ -211,7 +197,10 @@ static int option_parse_again(struct bl_options *o, const struct bl_option_match
     if (before.failed || after.failed)
         code = bl_error_memory(e);
     else if (strcmp(before.data, after.data) != 0)
-        code = option_refuse_second(match->option, before.data, text, e);
+        code = bl_error_set(e, BL_EUSAGE,
+                            "%s%s is given twice, as \"%s\" and as \"%s\": give it once, with commas between: "
+                            "%s%s %s,%s",
+                            dashes, name, before.data, text, dashes, name, before.data, text);
 out:
     bl_buffer_free(&before);
     bl_buffer_free(&after);
@@ -230,11 +219,17 @@ static int option_parse_value(struct bl_options *o, const struct bl_option_match
                                 match->option->choices ? "see --help" : match->option->type->expects);
         attached = argv[++*at];
     }
-    /* Of all but lists the last one counts, as on other command lines: scripts put theirs behind defaults. */
-    bool again = o->origin[match->index] == BL_ORIGIN_FLAG && !match->option->repeats && option_is_list(match->option);
-    return again ? option_parse_again(o, match, attached, e) : option_apply(o, match, attached, BL_ORIGIN_FLAG, e);
+    /* The last flag counts, as on other command lines: scripts put theirs behind defaults. Lists are an exception:
+     * options whose placeholder in --help has a comma. */
+    const struct bl_option *option = match->option;
+    const char *shown = option->placeholder ? option->placeholder : option->type->placeholder;
+    bool is_list = !option->repeats && shown && strchr(shown, ',');
+    if (is_list && o->origin[match->index] == BL_ORIGIN_FLAG)
+        return option_parse_again(o, match, attached, e);
+    return option_apply(o, match, attached, BL_ORIGIN_FLAG, e);
 }
 
+/* Parses a word --NAME, --NAME=VALUE or --NAME VALUE. */
 static int option_parse_long(struct bl_options *o, int argc, char **argv, int *at, struct bl_error *e)
 {
     const char *name = argv[*at] + 2, *equals = strchr(name, '=');
@@ -248,6 +243,7 @@ static int option_parse_long(struct bl_options *o, int argc, char **argv, int *a
     return option_parse_value(o, &match, equals ? equals + 1 : NULL, argc, argv, at, e);
 }
 
+/* Parses a word -X, -XVALUE or -X VALUE. */
 static int option_parse_short(struct bl_options *o, int argc, char **argv, int *at, struct bl_error *e)
 {
     const char *word = argv[*at];
@@ -307,12 +303,14 @@ static bool int_parse(const struct bl_option *option, const char *text, void *va
     return bl_text_to_int(text, strlen(text), option->min, option->max ? option->max : INT64_MAX, value);
 }
 
+/* An integer without a default is not set while it is 0, and then has no text. */
 static void int_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     if (option->initial || *(const int64_t *)value)
         bl_buffer_printf(out, "%" PRId64, *(const int64_t *)value);
 }
 
+/* bl_text_to_int reads up to 2^63 - 1, and seeds have 64 bits. */
 static bool uint_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
@@ -339,6 +337,7 @@ static bool bytes_parse(const struct bl_option *option, const char *text, void *
     return bl_text_to_bytes(text, value) && *(int64_t *)value >= option->min;
 }
 
+/* The value is the index of the text among the choices. */
 static bool choice_parse(const struct bl_option *option, const char *text, void *value)
 {
     for (int i = 0; option->choices[i]; i++) {
@@ -355,6 +354,7 @@ static void choice_format(const struct bl_option *option, const void *value, str
     bl_buffer_text(out, option->choices[*(const int *)value]);
 }
 
+/* The text is not copied: it lies in argv, or in the YAML file's text, which outlive the options. */
 static bool string_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
@@ -370,16 +370,7 @@ static void string_format(const struct bl_option *option, const void *value, str
         bl_buffer_text(out, text);
 }
 
-static int64_t rational_gcd(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
+/* Adds a text to those of the flags before it. */
 static bool texts_parse(const struct bl_option *option, const char *text, void *value)
 {
     struct bl_texts *texts = value;
@@ -425,7 +416,11 @@ static bool rational_parse(const struct bl_option *option, const char *text, voi
     }
     if (num < 1)
         return false;
-    int64_t divisor = rational_gcd(num, den);
+    int64_t divisor = num; /* the greatest common one, by Euclid */
+    for (int64_t other = den, remainder; other; other = remainder) {
+        remainder = divisor % other;
+        divisor = other;
+    }
     *(struct bl_rational *)value = (struct bl_rational){num / divisor, den / divisor};
     return true;
 }
@@ -521,40 +516,34 @@ static bool condition_holds(const struct bl_options *o, const char *at, const ch
     return false;
 }
 
-/* "--strategy sample or mix", "--world-size or --batch-size" */
-static void condition_append(struct bl_buffer *out, const char *at, const char *end)
+/* Reports a condition that does not hold, as flags: "--strategy sample or mix", "--world-size or --batch-size". */
+static int condition_report(const struct bl_option *option, const char *at, const char *end, struct bl_error *e)
 {
-    bl_buffer_text(out, "--");
+    struct bl_buffer flags = {0};
+    bl_buffer_text(&flags, "--");
     for (; at < end; at++) {
         if (*at == '|' || *at == '/')
-            bl_buffer_text(out, *at == '|' ? " or " : " or --");
+            bl_buffer_text(&flags, *at == '|' ? " or " : " or --");
         else
-            bl_buffer_byte(out, *at == '=' ? ' ' : *at);
+            bl_buffer_byte(&flags, *at == '=' ? ' ' : *at);
     }
-}
-
-static int option_check(const struct bl_options *o, const struct bl_option *option, struct bl_error *e)
-{
-    for (const char *at = option->only; at;) {
-        const char *end = strchrnul(at, ',');
-        if (!condition_holds(o, at, end)) {
-            struct bl_buffer condition = {0};
-            condition_append(&condition, at, end);
-            int code = bl_buffer_check(&condition, e);
-            if (!code)
-                code = bl_error_set(e, BL_EUSAGE, "--%s has no effect without %s", option->name, condition.data);
-            bl_buffer_free(&condition);
-            return code;
-        }
-        at = *end ? end + 1 : NULL;
-    }
-    return BL_OK;
+    int code = bl_buffer_check(&flags, e);
+    if (!code)
+        code = bl_error_set(e, BL_EUSAGE, "--%s has no effect without %s", option->name, flags.data);
+    bl_buffer_free(&flags);
+    return code;
 }
 
 int bl_options_check(const struct bl_options *o, struct bl_error *e)
 {
-    int code = BL_OK;
-    for (struct bl_option_match m = {0}; !code && bl_options_next(o, &m);)
-        code = o->origin[m.index] == BL_ORIGIN_FLAG ? option_check(o, m.option, e) : BL_OK;
-    return code;
+    for (struct bl_option_match m = {0}; bl_options_next(o, &m);) {
+        const char *at = o->origin[m.index] == BL_ORIGIN_FLAG ? m.option->only : NULL;
+        while (at) {
+            const char *end = strchrnul(at, ',');
+            if (!condition_holds(o, at, end))
+                return condition_report(m.option, at, end, e);
+            at = *end ? end + 1 : NULL;
+        }
+    }
+    return BL_OK;
 }

@@ -3,7 +3,11 @@
  *
  * A stage declares `const struct bl_option its_options[]`, ended by an entry without a name, over a plain struct. A
  * command binds tables to structs as groups, and then reads the values from those structs, which stay const from then
- * on. */
+ * on. A table's entry:
+ *
+ *     BL_OPTION_INT("stride", struct bl_video_config, stride, BL_AFFECTS_LENGTHS, "take every N-th frame",
+ *                   .initial = "1", .min = 1),
+ */
 #ifndef BL_OPTION_H
 #define BL_OPTION_H
 
@@ -41,13 +45,13 @@ struct bl_option {
     /* Of BL_OPTION_PATH, or NULL: whether text, where there is no such file, names something else. */
     bool (*is_name)(const char *text);
     int64_t min, max; /* BL_OPTION_INT; max 0: INT64_MAX */
-    size_t repeats;   /* 0, or it may be given several times: parse adds to the value, of so many bytes */
-    /* The conditions under which the option has an effect, or NULL: always. Separated by commas; all of them must hold:
-     * "strategy=sample|mix", "size" (it is given), "world-size/batch-size" (one of them is given). A condition on an
-     * option that the command lacks always holds. */
+    size_t repeats;   /* bytes of a value to which each flag adds one; 0: the last flag counts */
+    /* The conditions under which the option has an effect, or NULL: always. They are separated by commas, and all of
+     * them must hold: "strategy=sample|mix" (one of these values), "size" (the option is set), "world-size/batch-size"
+     * (one of them is set). A condition on an option that the command does not have always holds. */
     const char *only;
     bool command_line_only; /* has no meaning in a YAML file (--config, --help) */
-    bool unlisted; /* its default, in canonical form, has no line in the identity: that of older datasets lacks it */
+    bool unlisted;          /* younger than datasets of older versions: its default has no line in the identity */
 };
 
 struct bl_rational {
@@ -166,7 +170,7 @@ bool bl_options_next(const struct bl_options *o, struct bl_option_match *match);
 /* Finds an option by a name of size bytes. */
 bool bl_options_find(const struct bl_options *o, const char *name, size_t size, struct bl_option_match *match);
 
-/* The same among the flags of this command. */
+/* Finds an option by a name of size bytes among the flags of this command. */
 bool bl_options_find_flag(const struct bl_options *o, const char *name, size_t size, struct bl_option_match *match);
 
 /* Whether the named option may be given more than once. */

@@ -43,7 +43,8 @@ static void help_append_wrapped(struct bl_buffer *out, const char *text, int col
     }
 }
 
-/* size: bytes of its help. */
+/* Appends the lines of an option: its flags, and from column 30 on the first size bytes of its help, with the default
+ * in brackets. */
 static void option_append_help(const struct bl_option *option, size_t size, struct bl_buffer *out)
 {
     const int column = 30;
@@ -100,6 +101,7 @@ struct value {
     struct bl_buffer words; /* separated by spaces */
 };
 
+/* Whether the word is in the list, which ends with NULL. */
 static bool word_is_one_of(const char *word, size_t size, const char *const *list)
 {
     for (; *list; list++) {
@@ -109,25 +111,22 @@ static bool word_is_one_of(const char *word, size_t size, const char *const *lis
     return false;
 }
 
-/* Whether it stands for itself: whisper80, auto; but not N, WxH, i/N, 0,1. */
-static bool word_is_literal(const char *word, size_t size)
-{
-    return size > 1 && strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789-") >= size;
-}
-
+/* Adds a piece of a placeholder. A piece in lower case is a word that stands for itself, as whisper80 and auto do, and
+ * N, WxH, i/N and 0,1 do not. */
 static void value_add_piece(struct value *value, const char *piece, size_t size)
 {
     static const char *const files[] = {"FILE", "FILE.yaml", "FILE.json", NULL};
     static const char *const directories[] = {"DIR", "DIR2", "VIEW", "DATASET", NULL};
     value->files |= word_is_one_of(piece, size, files);
     value->directories |= word_is_one_of(piece, size, directories);
-    if (!word_is_literal(piece, size))
+    if (size <= 1 || strspn(piece, "abcdefghijklmnopqrstuvwxyz0123456789-") < size)
         return;
     if (value->words.size)
         bl_buffer_byte(&value->words, ' ');
     bl_buffer_append(&value->words, piece, size);
 }
 
+/* Returns what may stand for the option's value. The caller frees its words. */
 static struct value option_find_value(const struct bl_option *option)
 {
     struct value value = {.none = option->type == &bl_option_flag};
@@ -180,7 +179,7 @@ static void flag_append_described(struct bl_buffer *out, const char *dashes, con
     bl_buffer_free_part(&text, out);
 }
 
-/* What a shell's script says of one option of a command. */
+/* Appends what a shell's script says of one option of a command. */
 typedef void option_form(const struct bl_option *option, const char *command, struct bl_buffer *out);
 
 /* Appends all flags of the command in that form. */
@@ -192,6 +191,7 @@ static void options_append(const struct bl_options *o, option_form *form, const 
     }
 }
 
+/* The words of a flag in bash: " -o --output". */
 static void bash_append_flag(const struct bl_option *option, const char *command, struct bl_buffer *out)
 {
     (void)command;
@@ -199,6 +199,7 @@ static void bash_append_flag(const struct bl_option *option, const char *command
     flag_append(out, option, " ");
 }
 
+/* The words of a flag in zsh, both with what the flag does. */
 static void zsh_append_flag(const struct bl_option *option, const char *command, struct bl_buffer *out)
 {
     bool one_letter = !option->name[1];
@@ -208,6 +209,7 @@ static void zsh_append_flag(const struct bl_option *option, const char *command,
     flag_append_described(out, one_letter ? "-" : "--", option->name, strlen(option->name), option->help);
 }
 
+/* Appends a line of the script's case statement: "        -o|--output) take=directories ;;" */
 static void case_append_option(const struct bl_option *option, const char *command, struct bl_buffer *out)
 {
     (void)command;
@@ -229,18 +231,9 @@ static void case_append_option(const struct bl_option *option, const char *comma
     bl_buffer_free(&value.words);
 }
 
-static void case_append(const struct bl_options *o, option_form *flag, const char *command, const char *operands,
-                        struct bl_buffer *out)
-{
-    bl_buffer_printf(out, "    %s)\n        operands='%s'\n        flags=(", command, operands);
-    options_append(o, flag, command, out);
-    bl_buffer_text(out, " )\n        case $option in\n");
-    options_append(o, case_append_option, command, out);
-    bl_buffer_text(out, "        esac\n        ;;\n");
-}
-
 /* --- fish --------------------------------------------------------------------------------------------------------- */
 
+/* Each of fish's commands defines one completion, after the name of bload's command. */
 static void fish_append_begin(struct bl_buffer *out, const char *command)
 {
     bl_buffer_printf(out, "complete -c bload -n '__fish_seen_subcommand_from %s'", command);
@@ -262,6 +255,7 @@ static void fish_append_value(struct bl_buffer *out, const struct value *value)
     bl_buffer_free_part(&all, out);
 }
 
+/* "complete -c bload -n '...' -s o -l output -x -a '(__fish_complete_directories)' -d 'the dataset'" */
 static void fish_append_option(const struct bl_option *option, const char *command, struct bl_buffer *out)
 {
     struct value value = option_find_value(option);
@@ -279,23 +273,23 @@ static void fish_append_option(const struct bl_option *option, const char *comma
     bl_buffer_free(&value.words);
 }
 
-static void fish_append(const struct bl_options *o, const char *command, const char *operands, struct bl_buffer *out)
-{
-    if (strcmp(operands, "files") != 0) {
-        fish_append_begin(out, command);
-        bl_buffer_printf(out, " -f -a '%s'\n",
-                         strcmp(operands, "directories") == 0 ? "(__fish_complete_directories)"
-                         : strcmp(operands, "nothing") == 0   ? ""
-                                                              : operands);
-    }
-    options_append(o, fish_append_option, command, out);
-}
-
 void bl_options_completion(const struct bl_options *o, enum bl_shell shell, const char *command, const char *operands,
                            struct bl_buffer *out)
 {
-    if (shell == BL_SHELL_FISH)
-        fish_append(o, command, operands, out);
-    else
-        case_append(o, shell == BL_SHELL_BASH ? bash_append_flag : zsh_append_flag, command, operands, out);
+    if (shell == BL_SHELL_FISH) {
+        if (strcmp(operands, "files") != 0) { /* fish offers files by itself */
+            fish_append_begin(out, command);
+            bl_buffer_printf(out, " -f -a '%s'\n",
+                             strcmp(operands, "directories") == 0 ? "(__fish_complete_directories)"
+                             : strcmp(operands, "nothing") == 0   ? ""
+                                                                  : operands);
+        }
+        options_append(o, fish_append_option, command, out);
+        return;
+    }
+    bl_buffer_printf(out, "    %s)\n        operands='%s'\n        flags=(", command, operands);
+    options_append(o, shell == BL_SHELL_BASH ? bash_append_flag : zsh_append_flag, command, out);
+    bl_buffer_text(out, " )\n        case $option in\n");
+    options_append(o, case_append_option, command, out);
+    bl_buffer_text(out, "        esac\n        ;;\n");
 }

@@ -86,24 +86,19 @@ static int direct_write_pages(int direct, int fd, const char *data, size_t size,
     return BL_OK;
 }
 
-/* Starts writing to the disk early, so that the final sync has little left. This is only a hint: errors appear at the
- * sync. */
-static int direct_write_cached(int fd, const void *data, size_t size, int64_t offset, const char *path,
-                               struct bl_error *e)
-{
-    BL_TRY(bl_io_pwrite(fd, data, size, offset, path, e));
-    if (size >= DIRECT_MIN)
-        (void)sync_file_range(fd, offset, (off_t)size, SYNC_FILE_RANGE_WRITE);
-    return BL_OK;
-}
-
 int bl_direct_pwrite(int direct, int fd, const void *data, size_t size, int64_t offset, const char *path,
                      struct bl_error *e)
 {
     const char *at = data;
     bool aligned = (uintptr_t)data % BL_DIRECT_PAGE == (uint64_t)offset % BL_DIRECT_PAGE;
-    if (direct < 0 || !aligned || size < DIRECT_MIN)
-        return direct_write_cached(fd, data, size, offset, path, e);
+    if (direct < 0 || !aligned || size < DIRECT_MIN) {
+        BL_TRY(bl_io_pwrite(fd, data, size, offset, path, e));
+        /* Writing to the disk starts early, so that the final sync has little left. This is only a hint: the sync
+         * reports errors. */
+        if (size >= DIRECT_MIN)
+            (void)sync_file_range(fd, offset, (off_t)size, SYNC_FILE_RANGE_WRITE);
+        return BL_OK;
+    }
     size_t head = (size_t)(-(uint64_t)offset % BL_DIRECT_PAGE);
     size_t pages = (size - head) / BL_DIRECT_PAGE * BL_DIRECT_PAGE, tail = size - head - pages;
     BL_TRY(bl_io_pwrite(fd, at, head, offset, path, e));
@@ -113,7 +108,7 @@ int bl_direct_pwrite(int direct, int fd, const void *data, size_t size, int64_t 
 
 /* --- outputs ------------------------------------------------------------------------------------------------------ */
 
-#define OUTPUT_CHUNK ((size_t)1 << 18)
+#define OUTPUT_CHUNK ((size_t)1 << 18) /* bytes: larger writes go past the buffer */
 
 /* Resolves links in path; the caller frees the result. A link remains, and the file it points to is replaced. Without
  * this, /dev/stdout itself would be replaced where stdout is a file. */
@@ -133,6 +128,7 @@ static bool output_is_direct(const char *path)
     return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
 }
 
+/* Creates the temporary file beside out->path. After a failure out->temporary is NULL. */
 static int output_open_temporary(struct bl_output *out, struct bl_error *e)
 {
     struct bl_buffer name = {0};
@@ -201,7 +197,9 @@ void bl_output_mind_terminal(struct bl_output *out)
     out->escapes = isatty(out->fd) == 1;
 }
 
-/* Those of ASCII, and U+0080 to U+009F. A character may be cut where a buffer ends; such a half is no command. */
+/* Writes text to a terminal, with controls as \xHH: those of ASCII except tab and newline, and U+0080 to U+009F, so
+ * that text from a file cannot command the terminal. A character may be cut where a buffer ends; such a half is no
+ * command. */
 static int output_put_escaped(const struct bl_output *out, const unsigned char *text, size_t size, struct bl_error *e)
 {
     struct bl_buffer plain = {0};
@@ -223,6 +221,7 @@ static int output_put_escaped(const struct bl_output *out, const unsigned char *
     return code;
 }
 
+/* Writes bytes past the buffer, and adds them to the checksum. */
 static int output_put(struct bl_output *out, const void *data, size_t size, struct bl_error *e)
 {
     if (out->escapes && size)
@@ -254,34 +253,26 @@ int bl_output_write(struct bl_output *out, const void *data, size_t size, struct
 /* Flushes, syncs and closes the file. */
 static int output_finish(struct bl_output *out, struct bl_error *e)
 {
-    int code = bl_output_flush(out, e);
-    if (code)
-        return code;
+    BL_TRY(bl_output_flush(out, e));
     if (out->temporary && fsync(out->fd) != 0)
-        code = bl_error_errno(e, BL_EFAIL, "cannot sync %s", out->temporary);
-    if (code)
-        return code;
-    if (out->fd != STDOUT_FILENO) {
-        if (close(out->fd) != 0)
-            code = bl_error_errno(e, BL_EFAIL, "cannot close %s", out->path);
-        out->fd = -1;
-    }
-    return code;
+        return bl_error_errno(e, BL_EFAIL, "cannot sync %s", out->temporary);
+    if (out->fd == STDOUT_FILENO)
+        return BL_OK;
+    int closed = close(out->fd);
+    out->fd = -1;
+    return closed == 0 ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot close %s", out->path);
 }
 
 int bl_output_commit(struct bl_output *out, struct bl_error *e)
 {
     int code = output_finish(out, e);
-    if (code)
-        goto out;
-    if (out->temporary) {
+    if (!code && out->temporary) {
         code = bl_fs_rename_durable(out->temporary, out->path, e);
         if (!code) {
             free(out->temporary);
             out->temporary = NULL;
         }
     }
-out:
     bl_output_abort(out);
     return code;
 }
@@ -289,11 +280,8 @@ out:
 int bl_output_publish(struct bl_output *out, struct bl_error *e)
 {
     int code = output_finish(out, e);
-    if (code)
-        goto out;
-    if (out->temporary)
+    if (!code && out->temporary)
         code = bl_publish_file(out->temporary, out->path, e);
-out:
     bl_output_abort(out);
     return code;
 }
@@ -316,13 +304,10 @@ int bl_output_replace(const char *path, const void *data, size_t size, struct bl
 {
     struct bl_output out = {0};
     int code = bl_output_own(&out, path, e);
-    if (code)
-        goto out;
-    code = bl_output_write(&out, data, size, e);
-    if (code)
-        goto out;
-    code = bl_output_commit(&out, e);
-out:
+    if (!code)
+        code = bl_output_write(&out, data, size, e);
+    if (!code)
+        code = bl_output_commit(&out, e);
     bl_output_abort(&out);
     return code;
 }
@@ -374,6 +359,7 @@ int bl_new_folder_open(struct bl_new_folder *folder, const char *path, struct bl
     return code;
 }
 
+/* Writes a new file in the folder, and makes its content durable. */
 static int folder_write(const char *path, const void *data, size_t size, struct bl_error *e)
 {
     int fd = bl_fs_create(path, O_WRONLY, e);
@@ -473,6 +459,8 @@ static int side_open(struct side *side, const char *path, struct bl_error *e)
     return side->fd < 0 ? side->fd : BL_OK;
 }
 
+/* Reads the next chunk of a file. Only the last one is shorter than CHUNK, so that both files stay at the same offset.
+ */
 static int side_fill(struct side *side, struct bl_error *e)
 {
     size_t got = 1;
@@ -500,6 +488,8 @@ static const char *side_line(const struct side *side, size_t at, int *size)
     return side->data + begin;
 }
 
+/* Reports the first difference, at byte `at` of the chunk that begins at this offset, as lines, or as a byte where one
+ * of the files is no text. */
 static int side_report(const struct side *there, const struct side *here, int64_t offset, int64_t line, size_t at,
                        struct bl_error *e)
 {
@@ -515,15 +505,13 @@ static int side_report(const struct side *there, const struct side *here, int64_
                         there->path, line, a_size, a, b_size, b);
 }
 
+/* Compares the files chunk by chunk. BL_EFAIL: they differ, or one cannot be read. */
 static int side_compare(struct side *there, struct side *here, struct bl_error *e)
 {
     int64_t offset = 0, line = 1;
     for (;;) {
-        int code = side_fill(there, e);
-        if (!code)
-            code = side_fill(here, e);
-        if (code)
-            return code;
+        BL_TRY(side_fill(there, e));
+        BL_TRY(side_fill(here, e));
         size_t common = there->size < here->size ? there->size : here->size, at = 0;
         for (; at < common && there->data[at] == here->data[at]; at++)
             line += there->data[at] == '\n';
@@ -535,6 +523,7 @@ static int side_compare(struct side *there, struct side *here, struct bl_error *
     }
 }
 
+/* BL_EFAIL: the file that is there has other content than the one that was made here. */
 static int publish_compare(const char *there, const char *here, struct bl_error *e)
 {
     struct side *side = calloc(2, sizeof *side);
@@ -542,13 +531,10 @@ static int publish_compare(const char *there, const char *here, struct bl_error 
         return bl_error_memory(e);
     side[0].fd = side[1].fd = -1;
     int code = side_open(&side[0], there, e);
-    if (code)
-        goto out;
-    code = side_open(&side[1], here, e);
-    if (code)
-        goto out;
-    code = side_compare(&side[0], &side[1], e);
-out:
+    if (!code)
+        code = side_open(&side[1], here, e);
+    if (!code)
+        code = side_compare(&side[0], &side[1], e);
     for (int i = 0; i < 2; i++) {
         if (side[i].fd >= 0)
             close(side[i].fd); /* read only: no data to lose */

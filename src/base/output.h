@@ -1,5 +1,8 @@
 /* Writing files: temporary files, direct writes, and files and folders that appear under their names only when they are
- * complete. */
+ * complete.
+ *
+ * A file is written under a temporary name beside its own, synced, renamed, and its directory is synced. So a reader
+ * finds the old file or the new one, also after the machine fails, and never a part of one. */
 #ifndef BL_OUTPUT_H
 #define BL_OUTPUT_H
 
@@ -57,20 +60,23 @@ struct bl_output {
     struct bl_checksum_state *sum; /* of what was written; the caller's, NULL: not wanted */
 };
 
+/* Opens an output that a user named. A link is followed: the file that it names is replaced, and the link stays. */
 int bl_output_open(struct bl_output *out, const char *path, struct bl_error *e);
 /* Opens one of bload's own files, never a link or pipe; an existing file of that name is replaced. */
 int bl_output_own(struct bl_output *out, const char *path, struct bl_error *e);
 /* Opens an unnamed file in dir (NULL: $TMPDIR or /tmp), which out->path opens for reading until bl_output_abort ends
  * it. */
 int bl_output_unnamed(struct bl_output *out, const char *dir, struct bl_error *e);
-/* For text of others: on a terminal control characters are written as \xHH, but for tabs and newlines. */
+/* For text from files of others: if the output is a terminal, control characters except tabs and newlines are written
+ * as \xHH. */
 void bl_output_mind_terminal(struct bl_output *out);
+/* Writes bytes to the buffer, which is written to the file when it has 256 KiB. BL_EFAIL: the write failed. */
 int bl_output_write(struct bl_output *out, const void *data, size_t size, struct bl_error *e);
 /* Writes what is buffered. */
 int bl_output_flush(struct bl_output *out, struct bl_error *e);
 /* Flushes, syncs and renames. The object is empty after it, and after bl_output_abort. */
 int bl_output_commit(struct bl_output *out, struct bl_error *e);
-/* The same for a file that one of several processes writes first, as bl_publish_file. */
+/* Flushes, syncs, and publishes a file that one of several processes writes first (bl_publish_file). */
 int bl_output_publish(struct bl_output *out, struct bl_error *e);
 /* Removes what was written; does nothing with an empty object, so that cleanup code can always call it. */
 void bl_output_abort(struct bl_output *out);
@@ -103,8 +109,8 @@ void bl_new_folder_abort(struct bl_new_folder *folder);
 /* Files that several processes may produce: the first one writes, and the others must have the same bytes. */
 
 /* Gives the complete, closed file temporary the name path, in the same directory, and makes that durable. Nothing is
- * ever replaced: if another process was first, its file must have the same bytes, else it is BL_EFAIL, and the message
- * says where they differ. temporary may still exist afterwards; the caller removes it. */
+ * ever replaced: if another process was first, its file must have the same bytes. BL_EFAIL: the bytes differ, and the
+ * message says where. temporary may still exist afterwards; the caller removes it. */
 int bl_publish_file(const char *temporary, const char *path, struct bl_error *e);
 
 #endif

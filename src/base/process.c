@@ -19,7 +19,7 @@
 
 /* --- descriptors -------------------------------------------------------------------------------------------------- */
 
-#define USUAL 1024
+#define USUAL 1024      /* descriptors that Linux allows a process by default */
 #define BLIND_MAX 65536 /* descriptors that are closed one by one where nothing tells which are open */
 
 int64_t bl_descriptors_raise(void)
@@ -100,7 +100,7 @@ bool bl_process_found(const char *name)
     return found;
 }
 
-/* Reads the pipe to its end. */
+/* Appends what the pipe gives until its end, which comes when the program and its children have closed it. */
 static int process_read(int fd, const char *name, struct bl_buffer *out, struct bl_error *e)
 {
     char chunk[4096];
@@ -115,6 +115,7 @@ static int process_read(int fd, const char *name, struct bl_buffer *out, struct 
     }
 }
 
+/* Starts the program with an empty standard input. out: the descriptor for its standard output and error, or NULL. */
 static int process_start(const char *const argv[], const int *out, pid_t *pid, struct bl_error *e)
 {
     posix_spawn_file_actions_t actions;
@@ -136,6 +137,7 @@ static int process_start(const char *const argv[], const int *out, pid_t *pid, s
     return wrong ? bl_error_errno(e, BL_EFAIL, "cannot run %s", argv[0]) : BL_OK;
 }
 
+/* Waits for the end of the program. *status is the shell's: 128 + the signal that ended it. */
 static int process_wait(pid_t pid, const char *name, int *status, struct bl_error *e)
 {
     int how;
@@ -184,6 +186,7 @@ const char *bl_process_signal(int signal)
 #define TEXT_SIZE 128 /* of three numbers */
 #define BLIND 0.01    /* seconds: a thread that has run for so long, and has not by the file, is not counted there */
 
+/* Returns the seconds of a clock, or 0 if the system does not have it. */
 static double clock_seconds(clockid_t clock)
 {
     struct timespec t;
@@ -197,7 +200,8 @@ double bl_seconds_now(void)
     return clock_seconds(CLOCK_MONOTONIC);
 }
 
-/* The file has the nanoseconds of both; kernels without CONFIG_SCHED_INFO have no such file, some sandboxes zeros. */
+/* Reads the time in the queue from a file "RUN QUEUED SLICES", whose times are in nanoseconds. Kernels without
+ * CONFIG_SCHED_INFO have no such file, and in some sandboxes its numbers are zero: then the time is not known. */
 static void time_read_queued(struct bl_processor_time *t, const char *path)
 {
     char text[TEXT_SIZE];

@@ -11,22 +11,22 @@
 
 /* --- descriptors -------------------------------------------------------------------------------------------------- */
 
-/* The limit of open files, and closing many. */
-
-/* Allows the process as many descriptors as may be, and returns how many: 1,024, the usual limit, are too few for
- * hundreds of workers. */
+/* Sets the limit of open files to the largest that the process may set, and returns it. The usual limit of 1,024 is too
+ * small for hundreds of workers. */
 int64_t bl_descriptors_raise(void);
 
-/* Closes all from first to last. By one call, which kernels have from 5.9 on; the second needs none. */
+/* Closes all descriptors from first to last, by close_range(2), which kernels have from 5.9 on, or one by one. */
 void bl_descriptors_close(int first, int last);
+/* Closes them one by one: those that /proc/self/fd lists, or without /proc those up to 65,535. */
 void bl_descriptors_close_each(int first, int last);
 
 /* --- size of the stack -------------------------------------------------------------------------------------------- */
 
 /* The limit of the stack (ulimit -s): beyond it a process ends by SIGSEGV, which tells nobody why. */
 
-/* Whether the program has the stack that it needs. Where the limit may be raised it is, and the program begins again.
- * *limit: what it may have, in bytes. Call it first, with main's argv. */
+/* Whether the program has the stack that it needs, 1 MiB. If the hard limit allows more, the program sets the limit and
+ * executes itself again with argv, since threads get the limit from the beginning. *limit: the hard limit in bytes, or
+ * 0 if the stack suffices. Call it first, with main's argv. */
 bool bl_stack_ensure(char **argv, int64_t *limit);
 
 /* --- running programs --------------------------------------------------------------------------------------------- */
@@ -59,12 +59,13 @@ struct bl_processor_time {
 /* Seconds of a monotonic clock. */
 double bl_seconds_now(void);
 
-/* Those of the calling thread since it began. */
+/* Returns the time of the calling thread since it began. */
 struct bl_processor_time bl_processor_time_self(void);
 
-/* Those of the first thread of a process; nothing if it has ended. */
+/* Returns the time of the first thread of a process, or zero if the process has ended. */
 struct bl_processor_time bl_processor_time_of(pid_t pid);
 
+/* Adds the time of a thread to a sum. The sum is partly known if one of its parts is. */
 void bl_processor_time_add(struct bl_processor_time *sum, const struct bl_processor_time *some);
 
 /* --- time of a parallel stage ------------------------------------------------------------------------------------- */
@@ -79,7 +80,8 @@ enum bl_wait {
     BL_WAITS
 };
 
-/* Seconds; begin with {0}, end with bl_work_free. */
+/* Seconds; begin with {0}, end with bl_work_free. A stage of 4 workers that takes 10 s by the clock has 40 s to divide:
+ * worked, and 4 times what was lost. */
 struct bl_work {
     double wall;           /* by the clock */
     double lost[BL_WAITS]; /* of it, by the share of the workers that had nothing to do */

@@ -14,8 +14,8 @@
 
 /* --- reading CSV and TSV ------------------------------------------------------------------------------------------ */
 
-/* Unquoted text is never longer than the quoted text, so each value overwrites itself. By the time a value's end is
- * written, the byte after the value has been read. */
+/* The text of a value without its quotes is never longer than with them, so each value overwrites itself. The byte
+ * after a value is read before the NUL overwrites it. */
 
 /* Of a full window at least a record and what shows that it has ended lie ahead: then a record that is valid lies in
  * the window, and its last bytes are those of whole characters. */
@@ -70,6 +70,7 @@ static int csv_refill(struct bl_csv *r, struct bl_error *e)
     return csv_check_text(r, e);
 }
 
+/* Fills the window if less than a record may be ahead. */
 static int csv_fill(struct bl_csv *r, struct bl_error *e)
 {
     return r->end || r->text.size - r->at >= AHEAD ? BL_OK : csv_refill(r, e);
@@ -155,6 +156,7 @@ static int csv_read_quoted(struct bl_csv *r, struct bl_error *e)
     return BL_OK;
 }
 
+/* Reads a value that begins with no quote, up to the mark or the line end. BL_EDATA: a quote or a lone \r is in it. */
 static int csv_read_plain(struct bl_csv *r, struct bl_error *e)
 {
     char *text = r->text.data + r->at;
@@ -188,6 +190,7 @@ static int csv_read_record(struct bl_csv *r, struct bl_error *e)
     }
 }
 
+/* Reads a line of a TSV: every byte between two tabs belongs to a value. */
 static int csv_read_tsv(struct bl_csv *r, struct bl_error *e)
 {
     char *text = r->text.data + r->at, *newline = strchr(text, '\n');
@@ -212,12 +215,9 @@ static int csv_read_tsv(struct bl_csv *r, struct bl_error *e)
 
 int bl_csv_next(struct bl_csv *r, bool *found, struct bl_error *e)
 {
-    int code;
     do
-        code = csv_fill(r, e);
-    while (!code && csv_skip_line_end(r));
-    if (code)
-        return code;
+        BL_TRY(csv_fill(r, e));
+    while (csv_skip_line_end(r)); /* empty lines */
     r->values = 0;
     r->line = r->next_line;
     *found = r->at < r->text.size;
@@ -231,9 +231,7 @@ int bl_csv_next(struct bl_csv *r, bool *found, struct bl_error *e)
     return BL_OK;
 }
 
-/* --- bounds of records -------------------------------------------------------------------------------------------- */
-
-/* --- elements of arrays ----------------------------------------------------------------------------------------- */
+/* --- elements of arrays ------------------------------------------------------------------------------------------- */
 
 /* Scans a string on. Returns where scanning goes on; s->quoted is false where the string ended. */
 static const char *string_scan(struct bl_record_scan *s, const char *at, const char *end)
@@ -310,7 +308,7 @@ bool bl_record_element_end(struct bl_record_scan *s, const char *text, size_t fr
 /* Where in a row a byte is. The first is at the beginning of a value. */
 enum { ROW_BEGIN, ROW_PLAIN, ROW_QUOTED, ROW_QUOTE /* in a quoted value: its end, or the first of two */, ROW_RETURN };
 
-/* Goes to the next quote in a quoted value, or to the end of the text. */
+/* Goes to the next quote in a quoted value, or to the end of the text, and counts the lines on the way. */
 static const char *row_skip_quoted(struct bl_record_scan *s, const char *at, const char *end)
 {
     const char *quote = memchr(at, '"', (size_t)(end - at)), *stop = quote ? quote : end;
@@ -321,14 +319,7 @@ static const char *row_skip_quoted(struct bl_record_scan *s, const char *at, con
     return stop;
 }
 
-static const char *row_skip_plain(const char *at, const char *end, char mark)
-{
-    while (at < end && *at != mark && *at != '\n' && *at != '\r')
-        at++;
-    return at;
-}
-
-/* Where the byte puts what follows it. */
+/* Returns the state behind a byte. A quote within a plain value is part of the value. */
 static int row_step(int state, char byte, char mark)
 {
     if (byte == '"' && state != ROW_PLAIN)
@@ -356,8 +347,8 @@ bool bl_record_row_end(struct bl_record_scan *s, char mark, const char *text, si
             return true;
         }
         s->state = row_step(s->state, *at++, mark);
-        if (s->state == ROW_PLAIN)
-            at = row_skip_plain(at, end, mark);
+        while (s->state == ROW_PLAIN && at < end && *at != mark && *at != '\n' && *at != '\r')
+            at++;
     }
 }
 
@@ -383,16 +374,6 @@ char bl_record_find_mark(const char *text, size_t size)
     return marks[0];
 }
 
-/* Finds the quote that ends a value, from behind the one that begins it; NULL: there is none. */
-static const char *value_find_quote(const char *at, const char *end, bool *doubled)
-{
-    while ((at = memchr(at, '"', (size_t)(end - at))) && at + 1 < end && at[1] == '"') {
-        *doubled = true;
-        at += 2;
-    }
-    return at;
-}
-
 bool bl_record_next_value(const char *row, size_t size, char mark, size_t *at, struct bl_record_value *value)
 {
     if (*at > size)
@@ -401,8 +382,11 @@ bool bl_record_next_value(const char *row, size_t size, char mark, size_t *at, s
     *value = (struct bl_record_value){.text = begin};
     bool quoted = begin < end && *begin == '"';
     if (quoted) {
-        value->text = ++begin;
-        stop = value_find_quote(begin, end, &value->doubled);
+        value->text = stop = ++begin;
+        while ((stop = memchr(stop, '"', (size_t)(end - stop))) && stop + 1 < end && stop[1] == '"') {
+            value->doubled = true;
+            stop += 2;
+        }
         value->size = (size_t)((stop ? stop : end) - begin);
         *at = stop ? (size_t)(stop - row) + 1 : size;
         if (!stop)

@@ -18,10 +18,14 @@
 /* Records of a text from other programs: CSV by RFC 4180, or TSV.
  *
  * CSV: values that contain a comma, a quote or a line end are quoted, and each quote in them is doubled. Lines end with
- * \n or \r\n. Where the first line has no comma but a semicolon or a tab, that is the mark between values. A TSV has
- * neither quotes nor escapes, but for a table of sequences of bload's own, which has the escapes of base/text.h. A byte
- * order mark at the start and empty lines are skipped. Only some MiB of the text are in memory; values are unquoted in
- * place. */
+ * \n or \r\n. If the first line has no comma, and a semicolon or a tab instead, that is the mark between values. A TSV
+ * has neither quotes nor escapes. A table of sequences of bload's own is an exception: it has the escapes of
+ * base/text.h. A byte order mark at the start and empty lines are skipped. Only 4 MiB of the text are in memory; values
+ * are unquoted in place. Example: the record
+ *
+ *     3,"a ""b"", c"
+ *
+ * has the values 3 and a "b", c. */
 
 #define BL_CSV_MAX ((size_t)1 << 32)        /* bytes, decompressed */
 #define BL_CSV_RECORD_MAX ((size_t)1 << 20) /* bytes of one record */
@@ -50,12 +54,14 @@ struct bl_csv {
  */
 int bl_csv_open(struct bl_csv *records, const char *path, const struct bl_cancel *cancel, struct bl_error *e);
 
-/* *found: value holds the next record; false at the end. BL_EDATA names the line that is malformed and says why; a zero
- * byte or invalid UTF-8 is told some MiB before its record. */
+/* *found: value holds the next record; false at the end. BL_EDATA names the line that is malformed and says why. A zero
+ * byte, or invalid UTF-8, is reported when it is read, which is up to 4 MiB before its record. */
 int bl_csv_next(struct bl_csv *records, bool *found, struct bl_error *e);
 
 /* Bytes of the file read so far, compressed bytes if it is compressed. */
 int64_t bl_csv_file_bytes(const struct bl_csv *records);
+
+/* Closes the file and frees all memory. An object that failed to open, or {0}, is accepted. */
 void bl_csv_close(struct bl_csv *records);
 
 /* --- bounds of records -------------------------------------------------------------------------------------------- */
@@ -83,8 +89,8 @@ bool bl_record_row_end(struct bl_record_scan *s, char mark, const char *text, si
 /* Whether the row that was scanned up to the end of the file ends with a \r that is not its own. */
 bool bl_record_row_has_return(const struct bl_record_scan *s);
 
-/* The mark between two values of a CSV, by its first line: a comma, or else a semicolon or a tab that stands there
- * outside quotes. */
+/* Returns the mark between two values of a CSV, by the text of its first line outside quotes: a comma if there is one,
+ * otherwise a semicolon, otherwise a tab, and a comma if there is none of them. */
 char bl_record_find_mark(const char *text, size_t size);
 
 struct bl_record_value {
@@ -97,8 +103,9 @@ struct bl_record_value {
 /* Reads the value at *at of a row, from 0 on, and moves *at to the next one. False: there is none, as after a fault. */
 bool bl_record_next_value(const char *row, size_t size, char mark, size_t *at, struct bl_record_value *value);
 
-/* Where records of files begin, as far as it is known: whoever looks for the first record of a part begins at the last
- * one known before it. For many threads. */
+/* Where records of files begin, as far as it is known. A worker that looks for the first record of a part begins at the
+ * last known place before the part, so that the workers of a file do not all read it from its beginning. The object has
+ * a lock: many threads may use it. */
 struct bl_record_places;
 
 struct bl_record_place {
@@ -106,8 +113,11 @@ struct bl_record_place {
     int64_t line;   /* from 1; of a row */
 };
 
+/* Makes an empty set of places. BL_EFAIL: out of memory. */
 int bl_record_places_open(struct bl_record_places **places, struct bl_error *e);
 void bl_record_places_close(struct bl_record_places *places); /* or NULL */
+
+/* Adds the place of a record in a file. Only the last 1,024 places are kept. */
 void bl_record_places_add(struct bl_record_places *places, const char *path, const struct bl_record_place *place);
 
 /* The last place at or before offset. */

@@ -3,7 +3,7 @@
 
 enum {
     INSERTION_SORT = 48, /* up to this many keys, counting digits does not pay */
-    DIGIT_BITS = 8,
+    DIGIT_BITS = 8,      /* with 256 counters, which stay in the first cache */
     DIGITS = 1 << DIGIT_BITS,
 };
 

@@ -12,7 +12,9 @@ static void NAMED(sort_by_insertion)(KEY *key, size_t n)
     }
 }
 
-/* Sorts by the digits from `shift` down to `lowest`, one digit per recursion level. */
+/* Sorts by the digits from `shift` down to `lowest`, one digit per recursion level. A first pass counts the keys of
+ * each digit, which gives every digit a range of the array. A second pass moves each key into its range: next[d] is the
+ * first place of range d that is not filled, and end[d] is behind its last place. */
 static void NAMED(sort_by_digits)(KEY *key, size_t n, int shift, int lowest)
 {
     if (n <= INSERTION_SORT) {

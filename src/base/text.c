@@ -80,6 +80,7 @@ int64_t bl_base64_decode(char *text, size_t size)
 
 /* --- numbers, escapes and quantities ------------------------------------------------------------------------------ */
 
+/* Whether a byte is a digit of ASCII, in any locale. */
 static bool text_is_digit(char c)
 {
     return c >= '0' && c <= '9';
@@ -239,19 +240,9 @@ static size_t text_plain_run(const char *text, size_t size)
     return at;
 }
 
-/* Appends one byte that is escaped. */
-static void text_append_escape(struct bl_buffer *out, char c)
-{
-    static const char meant[] = {'\t', '\n', '\r', '\\'}, letters[] = {'t', 'n', 'r', '\\'};
-    const char *found = memchr(meant, c, sizeof meant);
-    if (found)
-        bl_buffer_append(out, (char[]){'\\', letters[found - meant]}, 2);
-    else
-        bl_buffer_printf(out, "\\x%02X", (unsigned char)c);
-}
-
 void bl_text_escape(struct bl_buffer *out, const char *text, size_t size)
 {
+    static const char meant[] = {'\t', '\n', '\r', '\\'}, letters[] = {'t', 'n', 'r', '\\'};
     size_t done = 0; /* bytes that are appended */
     for (size_t at = 0; at < size;) {
         at += text_plain_run(text + at, size - at);
@@ -260,7 +251,11 @@ void bl_text_escape(struct bl_buffer *out, const char *text, size_t size)
         if (length || at == size)
             continue;
         bl_buffer_append(out, text + done, at - done);
-        text_append_escape(out, text[at++]);
+        const char c = text[at++], *found = memchr(meant, c, sizeof meant);
+        if (found)
+            bl_buffer_append(out, (char[]){'\\', letters[found - meant]}, 2);
+        else
+            bl_buffer_printf(out, "\\x%02X", (unsigned char)c);
         done = at;
     }
     bl_buffer_append(out, text + done, size - done);

@@ -15,23 +15,25 @@
 /* Columns that a text takes on a terminal; they also estimate the width of a text in pictures, where it is not
  * measured. */
 
-/* Of a character: those of some scripts take two; Latin and Greek letters with marks, and punctuation, do not. */
+/* Returns the columns of a character: 2 for most scripts from U+1100 on, such as Chinese; 1 for Latin and Greek letters
+ * with marks, and for punctuation. */
 static inline int bl_columns_of_point(uint32_t point)
 {
     return point >= 0x1100 && (point < 0x1e00 || point > 0x206f) ? 2 : 1;
 }
 
-/* Of a text, at most; a byte that is not UTF-8 takes one. */
+/* Returns the columns of a text, at most; a byte that is not UTF-8 takes one. */
 int bl_columns_of(const char *text);
 
-/* Appends the text, masked; of one that has more columns its end, which tells more of a path, after a mark for what is
- * missing. Together they have at most so many columns, if the mark has no more. */
+/* Appends the text, masked. Of a text with more columns it appends a mark, such as "...", and the end, since the end of
+ * a path says more than its beginning. Both together have at most so many columns, if the mark has no more. */
 void bl_columns_append_end(struct bl_buffer *out, const char *text, const char *mark, int columns);
 
 /* --- Base64 ------------------------------------------------------------------------------------------------------- */
 
 /* Base64, as in YAML's !!binary. */
 
+/* Appends the digits of size bytes, padded by = to a multiple of four. */
 void bl_base64_append(struct bl_buffer *out, const void *data, size_t size);
 
 /* Decodes in place and skips spaces and line ends. Returns the number of bytes, or -1 if the text is not base64. */
@@ -60,7 +62,7 @@ bool bl_text_next_line(const char *text, size_t size, size_t *at, const char **l
 /* Whether a list of words, with commas between, has the word. */
 bool bl_text_list_has(const char *list, const char *word);
 
-/* Leaves out the bytes at both ends that are among these, and zero bytes. */
+/* Moves both ends of the text past the bytes that are in blanks, and past zero bytes. */
 void bl_text_trim(const char **text, size_t *size, const char *blanks);
 
 /* Whether a line has nothing but spaces, tabs and carriage returns. */

@@ -94,21 +94,18 @@ const char *bl_utf8_other_mark(const void *head, size_t size)
     return NULL;
 }
 
-/* Controls (C0, DEL, C1), line ends, marks of writing direction, byte order marks, and noncharacters. */
-static bool code_point_is_hidden(uint32_t point)
-{
-    return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x61c || point == 0x200e || point == 0x200f ||
-           (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069) || point == 0xfeff ||
-           point == 0xfffe || point == 0xffff;
-}
-
 size_t bl_utf8_visible(const char *text, size_t size)
 {
     size_t length = bl_utf8_length(text, size);
     uint32_t point = 0;
-    if (length)
-        bl_utf8_decode(text, &point);
-    return length && !code_point_is_hidden(point) ? length : 0;
+    if (!length)
+        return 0;
+    bl_utf8_decode(text, &point);
+    /* Controls (C0, DEL, C1), line ends, marks of writing direction, byte order marks, and noncharacters. */
+    bool is_hidden = point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x61c || point == 0x200e ||
+                     point == 0x200f || (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069) ||
+                     point == 0xfeff || point == 0xfffe || point == 0xffff;
+    return is_hidden ? 0 : length;
 }
 
 size_t bl_utf8_mask(char *text, size_t size, const char *keep)

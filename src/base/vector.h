@@ -4,10 +4,8 @@
 
 /* --- prefetch ----------------------------------------------------------------------------------------------------- */
 
-/* Prefetching: loading memory into the cache before it is needed. */
-
-/* Marks a function that only prefetches. To gcc it has no effect, and its calls are dropped where it is not inlined
- * first. */
+/* Marks a function that only prefetches, that is, loads memory into the cache before it is needed. For gcc such a
+ * function has no effect, and gcc drops calls that it has not inlined before. */
 #define BL_PREFETCHES __attribute__((always_inline)) static inline
 
 /* --- shuffle ------------------------------------------------------------------------------------------------------ */

@@ -17,17 +17,14 @@
 #define END ((size_t)64 << 10)
 #define DIGITS 16
 
-static uint64_t content_digest(const void *data, size_t size)
+/* 0 stands for a digest that is not known, so a hash of 0 becomes 1. */
+uint64_t bl_content_hash(const void *data, size_t size)
 {
-    uint64_t content = XXH3_64bits(data, size);
+    uint64_t content = XXH3_64bits(size ? data : "", size);
     return content ? content : 1;
 }
 
-uint64_t bl_content_hash(const void *data, size_t size)
-{
-    return size ? content_digest(data, size) : content_digest("", 0);
-}
-
+/* Computes the digest of a file: of its size and of both ends. */
 static int content_digest_ends(const struct bl_input_file *file, const char *path, uint64_t *content,
                                struct bl_error *e)
 {
@@ -38,7 +35,7 @@ static int content_digest_ends(const struct bl_input_file *file, const char *pat
         data[i] = (uint8_t)(size >> 8 * i);
     BL_TRY(bl_io_pread(file->fd, data + 8, first, file->begin, path, e));
     BL_TRY(bl_io_pread(file->fd, data + 8 + first, last, file->begin + (int64_t)(size - last), path, e));
-    *content = content_digest(data, 8 + first + last);
+    *content = bl_content_hash(data, 8 + first + last);
     return BL_OK;
 }
 
@@ -96,19 +93,6 @@ static const char *input_describe_file(const char *path, const struct stat *stat
     return archive ? archive : "not a folder";
 }
 
-/* The folder may have been replaced since. */
-static int input_stat_folder(const struct bl_kind *kind, struct bl_input *input, const char **unusable,
-                             struct bl_error *e)
-{
-    struct bl_error fault = {0};
-    int code = kind->scan->stat_folder(input->path, &input->bytes, &input->content, &fault);
-    if (code == BL_EDATA)
-        *unusable = "not a folder";
-    else if (code)
-        return bl_error_pass(e, code, &fault);
-    return BL_OK;
-}
-
 int bl_input_stat(const struct bl_kind *kind, struct bl_input *input, const char **unusable, struct bl_error *e)
 {
     struct stat status;
@@ -133,8 +117,13 @@ int bl_input_stat(const struct bl_kind *kind, struct bl_input *input, const char
         *unusable = "the folder cannot be read";
     else if (folders ? !S_ISDIR(status.st_mode) : !S_ISREG(status.st_mode))
         *unusable = folders ? input_describe_file(input->path, &status) : "not a regular file";
-    if (folders && !*unusable)
-        return input_stat_folder(kind, input, unusable, e);
+    if (folders && !*unusable) {
+        struct bl_error fault = {0};
+        int code = kind->scan->stat_folder(input->path, &input->bytes, &input->content, &fault);
+        if (code == BL_EDATA) /* the folder may have been replaced since */
+            *unusable = "not a folder";
+        return code == BL_EDATA ? BL_OK : bl_error_pass(e, code, &fault);
+    }
     input->bytes = S_ISREG(status.st_mode) ? status.st_size : 0;
     input->modified = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
     return BL_OK;
@@ -142,9 +131,9 @@ int bl_input_stat(const struct bl_kind *kind, struct bl_input *input, const char
 
 int bl_input_stat_content(const struct bl_kind *kind, struct bl_input *input, const char **unusable, struct bl_error *e)
 {
-    int code = bl_input_stat(kind, input, unusable, e);
-    if (code || *unusable || kind_takes_folders(kind) || strcmp(input->path, "-") == 0)
-        return code;
+    BL_TRY(bl_input_stat(kind, input, unusable, e));
+    if (*unusable || kind_takes_folders(kind) || strcmp(input->path, "-") == 0)
+        return BL_OK;
     return bl_content_hash_file(input->path, &input->content, e);
 }
 

@@ -156,17 +156,13 @@ static int clip_set_frame(int64_t *frame, const char *text, const char *name, st
     return BL_OK;
 }
 
+/* Sets where the clip starts and ends, by times or by numbers of frames. BL_EDATA: by both, or the end is first. */
 static int clip_set_ends(struct bl_clip *clip, const char *const value[BL_CLIP_VALUES], struct bl_error *e)
 {
-    int code = clip_set_time(&clip->start, value[BL_CLIP_START], "start", e);
-    if (!code)
-        code = clip_set_time(&clip->end, value[BL_CLIP_END], "end", e);
-    if (!code)
-        code = clip_set_frame(&clip->first, value[BL_CLIP_START_FRAME], "start_frame", e);
-    if (!code)
-        code = clip_set_frame(&clip->behind, value[BL_CLIP_END_FRAME], "end_frame", e);
-    if (code)
-        return code;
+    BL_TRY(clip_set_time(&clip->start, value[BL_CLIP_START], "start", e));
+    BL_TRY(clip_set_time(&clip->end, value[BL_CLIP_END], "end", e));
+    BL_TRY(clip_set_frame(&clip->first, value[BL_CLIP_START_FRAME], "start_frame", e));
+    BL_TRY(clip_set_frame(&clip->behind, value[BL_CLIP_END_FRAME], "end_frame", e));
     clip->by_time = clip->start >= 0 || clip->end >= 0;
     if (clip->by_time && (clip->first >= 0 || clip->behind >= 0))
         return bl_error_set(e, BL_EDATA, "times and numbers of frames: give one of them");
@@ -226,11 +222,8 @@ int bl_clip_parse(struct bl_clip *clip, const char *line, size_t size, struct bl
     if (!clip_split(clip, line, size, value))
         return clip->scratch.failed ? bl_error_memory(e) : bl_error_set(e, BL_EDATA, "not a line of a list of clips");
     clip_set_id(clip, value);
-    int code = bl_buffer_check(&clip->id, e);
-    if (!code)
-        code = bl_buffer_check(&clip->further, e);
-    if (code)
-        return code;
+    BL_TRY(bl_buffer_check(&clip->id, e));
+    BL_TRY(bl_buffer_check(&clip->further, e));
     clip->path = value[BL_CLIP_PATH];
     if (!*clip->path)
         return bl_error_set(e, BL_EDATA, "no path");
@@ -239,16 +232,8 @@ int bl_clip_parse(struct bl_clip *clip, const char *line, size_t size, struct bl
 
 /* --- counting lines ----------------------------------------------------------------------------------------------- */
 
-/* Appends the values of BL_CLIP_COLUMNS, with a tab before each; end 0: not known, of an unusable clip. */
-static void clip_append_columns(struct bl_buffer *out, int64_t begin, int64_t end, const char *seek)
-{
-    if (end)
-        bl_buffer_printf(out, "\t%" PRId64 "\t%" PRId64 "\t%s", begin, end, seek);
-    else
-        bl_buffer_text(out, "\t0\t\t");
-}
-
-/* Fills in the row of a clip. BL_EDATA: unusable. */
+/* Fills in the row of a clip, and its columns: those of the kind, those of BL_CLIP_COLUMNS, and further ones of the
+ * list. The end of an unusable clip is not known. BL_EDATA: the clip is unusable. */
 static int list_fill_clip(struct bl_list_counter *c, const struct bl_chunk *chunk, const struct bl_line *line,
                           struct bl_row *row, struct bl_error *e)
 {
@@ -268,13 +253,18 @@ static int list_fill_clip(struct bl_list_counter *c, const struct bl_chunk *chun
     if (code && code != BL_EDATA)
         return code;
     bl_buffer_text(&c->extra, code ? c->unusable : "");
-    clip_append_columns(&c->extra, row->clip_begin, row->clip_end, c->seek.data);
+    if (row->clip_end)
+        bl_buffer_printf(&c->extra, "\t%" PRId64 "\t%" PRId64 "\t%s", row->clip_begin, row->clip_end, c->seek.data);
+    else
+        bl_buffer_text(&c->extra, "\t0\t\t");
     bl_buffer_text(&c->extra, c->clip.further.data);
     int failed = bl_buffer_check(&c->extra, e);
     row->extra = c->extra.data;
     return failed ? failed : code;
 }
 
+/* Emits the row of a line. An unusable line has a skipped row, whose reason names the file, or the list and the line.
+ */
 static int list_count_line(struct bl_list_counter *c, const struct bl_chunk *chunk, const struct bl_line *line,
                            bl_row_emit *emit, void *sink, struct bl_error *e)
 {

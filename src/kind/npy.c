@@ -126,6 +126,7 @@ static int npy_parse_entry(struct bl_npy *npy, struct npy_cursor *c, unsigned *s
     return cursor_accept_text(c, &text, &size) ? npy_parse_dtype(npy, text, size, e) : npy_malformed(e);
 }
 
+/* Parses the header, a dictionary of Python: {'descr': '<f4', 'fortran_order': False, 'shape': (10, 3), }. */
 static int npy_parse(struct bl_npy *npy, const char *header, struct bl_error *e)
 {
     struct npy_cursor c = {header};
@@ -137,11 +138,10 @@ static int npy_parse(struct bl_npy *npy, const char *header, struct bl_error *e)
         if (!cursor_accept(&c, ',') && !cursor_is_at(&c, '}'))
             return npy_malformed(e);
     }
-    if (!cursor_is_at(&c, '\0') || seen != 7)
-        return npy_malformed(e);
-    return BL_OK;
+    return cursor_is_at(&c, '\0') && seen == 7 ? BL_OK : npy_malformed(e);
 }
 
+/* Sets the bytes of the elements. A length of 0 counts first: (0, 2^62, 2^62) has no bytes, and does not overflow. */
 static int npy_compute_bytes(struct bl_npy *npy, struct bl_error *e)
 {
     npy->bytes = 0;
@@ -162,23 +162,17 @@ int bl_npy_read(struct bl_npy *npy, bl_npy_source *source, void *context, struct
     uint8_t head[12] = {0};
     char header[HEADER_MAX + 1];
     *npy = (struct bl_npy){0};
-    int code = source(context, head, 10, e);
-    if (code)
-        return code;
+    BL_TRY(source(context, head, 10, e));
     if (memcmp(head, BL_NPY_MAGIC, BL_NPY_MAGIC_SIZE) != 0)
         return bl_error_set(e, BL_EDATA, "not an NPY file");
     if (head[6] < 1 || head[6] > 3)
         return bl_error_set(e, BL_EDATA, "unknown NPY version %d.%d", head[6], head[7]);
     if (head[6] > 1)
-        code = source(context, head + 10, 2, e);
-    if (code)
-        return code;
+        BL_TRY(source(context, head + 10, 2, e));
     size_t size = (size_t)head[8] | (size_t)head[9] << 8 | (size_t)head[10] << 16 | (size_t)head[11] << 24;
     if (size > HEADER_MAX)
         return bl_error_set(e, BL_EDATA, "an NPY header of %zu bytes", size);
-    code = source(context, header, size, e);
-    if (code)
-        return code;
+    BL_TRY(source(context, header, size, e));
     header[size] = '\0';
     npy->begin = (int64_t)size + (head[6] > 1 ? 12 : 10);
     BL_TRY(npy_parse(npy, header, e));

@@ -9,8 +9,6 @@
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */
 
-/* --- field -------------------------------------------------------------------------------------------------------- */
-
 static const struct {
     const char *name;
     size_t size;
@@ -85,6 +83,7 @@ static bool field_is_loss_mask(const struct bl_field *field)
     return strcmp(field->name, "loss_mask") == 0;
 }
 
+/* Whether the field says of each step if it is trained: labels, or a mask of the loss, of a text. */
 static bool field_is_mask(const struct bl_field *field)
 {
     bool is_labels = strcmp(field->name, "labels") == 0 && field->dtype != BL_U8 && field->dtype != BL_U16;
@@ -153,7 +152,7 @@ int64_t bl_element_integer(enum bl_dtype dtype, const uint8_t *element)
     return (int64_t)(is_negative ? bits | UINT64_MAX << size * 8 : bits);
 }
 
-/* IEEE 754's binary16. */
+/* Returns the number that a binary16 of IEEE 754 stands for: a sign, 5 bits of exponent and 10 of fraction. */
 static double half_number(uint16_t bits)
 {
     int exponent = bits >> 10 & 31, fraction = bits & 1023;

@@ -72,6 +72,7 @@ static int frames_check(const void *values, struct bl_error *e)
     return bl_video_check_pixels(config, e);
 }
 
+/* Completes the options after they are checked. */
 static int frames_prepare(void *values, struct bl_buffer *warning, struct bl_error *e)
 {
     (void)warning, (void)e;
@@ -79,12 +80,15 @@ static int frames_prepare(void *values, struct bl_buffer *warning, struct bl_err
     return BL_OK;
 }
 
+/* The table of sequences has a column for the numbers that are missing between those of a folder's images. */
 static void frames_columns(const void *config, bool lists, struct bl_buffer *out)
 {
     (void)config, (void)lists;
     bl_buffer_text(out, "\tmissing");
 }
 
+/* The fields of a sequence: its pictures, and the number of each. Without --size the first image decides the size,
+ * which the media module decodes. BL_EDATA: there is neither --size nor a row. */
 static int frames_fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row,
                          struct bl_fields *out, struct bl_error *e)
 {

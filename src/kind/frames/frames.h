@@ -1,5 +1,8 @@
 /* Folders of images: a folder is a sequence, and its images in natural order are the steps. Size, fit and stride are
- * video's options. The steps of a field of pictures can be encoded as PNG files. */
+ * video's options. The steps of a field of pictures can be encoded as PNG files.
+ *
+ *     bload_png: bl_png_open once, then bl_png_encode for every step, and bl_png_close. Not for several threads at
+ * once. */
 #ifndef BL_FRAMES_H
 #define BL_FRAMES_H
 
@@ -17,7 +20,7 @@ struct bl_png;
  */
 bool bl_png_can_encode(const struct bl_field *field);
 
-/* For steps of this field. BL_EUSAGE: its steps are no such pictures. */
+/* Opens an encoder for steps of this field, and the media module. BL_EUSAGE: its steps are no such pictures. */
 int bl_png_open(struct bl_png **png, const struct bl_field *field, struct bl_error *e);
 /* NULL is accepted. */
 void bl_png_close(struct bl_png *png);

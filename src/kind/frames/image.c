@@ -30,7 +30,8 @@
 
 enum { MARKER_SOS = 0xda, MARKER_APP1 = 0xe1, MARKER_FILL = 0xff };
 
-/* A part of a file in memory. */
+/* A part of a file in memory. Functions that take a span from the front of another one never go beyond its end,
+ * whatever lengths a damaged file announces. */
 struct image_span {
     const uint8_t *data;
     size_t size;
@@ -56,6 +57,7 @@ static struct image_span span_take_string(struct image_span *s)
     return string;
 }
 
+/* Returns the orientation in EXIF data, which are a TIFF file without pixels; 1 if the data are no such file. */
 static int exif_orientation(struct image_span exif)
 {
     if (span_begins(exif, PREFIX, PREFIX_SIZE))
@@ -66,6 +68,8 @@ static int exif_orientation(struct image_span exif)
 
 /* --- JPEG and WebP ---------------------------------------------------------------------------------------------- */
 
+/* Returns the orientation by the first segment APP1 that holds EXIF data, before the first scan. A segment is 0xff, its
+ * marker, its length in 16 bits (with the length's own two bytes), and its content. */
 static int jpeg_orientation(struct image_span file)
 {
     for (size_t at = 2; file.size >= 4 && at <= file.size - 4 && file.data[at] == 0xff;) {
@@ -106,16 +110,9 @@ static int webp_orientation(struct image_span file)
 
 /* --- PNG -------------------------------------------------------------------------------------------------------- */
 
-static int digit_value(uint8_t digit)
-{
-    if (digit >= '0' && digit <= '9')
-        return digit - '0';
-    digit |= 0x20;
-    return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
-}
-
-/* A profile is a line with its name, one with its length, and lines of hexadecimal digits, which are replaced by their
- * bytes. */
+/* Returns the orientation in a profile. A profile is a line with its name, one with its length, and lines of
+ * hexadecimal digits, as ImageMagick writes it: "\nexif\n      94\n45786966...". The bytes replace the digits in text.
+ */
 static int profile_orientation(uint8_t *text, size_t size)
 {
     size_t at = 0, digits = 0, lines = 0;
@@ -124,7 +121,7 @@ static int profile_orientation(uint8_t *text, size_t size)
     while (at < size && lines < 2)
         lines += text[at++] == '\n';
     for (int high = 0; at < size; at++) {
-        int value = digit_value(text[at]);
+        int value = bl_text_hex_digit((char)text[at]);
         if (value < 0)
             continue;
         if (digits % 2)
@@ -155,6 +152,7 @@ static bool text_find_profile(struct image_span name, struct image_span chunk, s
     return true;
 }
 
+/* Sets the orientation if the chunk's text is a profile of EXIF. BL_EFAIL: out of memory. */
 static int text_orientation(struct image_span name, struct image_span chunk, int *orientation, struct bl_error *e)
 {
     struct image_span content;
@@ -176,10 +174,11 @@ static int text_orientation(struct image_span name, struct image_span chunk, int
     return code;
 }
 
+/* Sets the orientation by the chunk eXIf, or by the first text that turns the picture. A chunk is its length in 32
+ * bits, its name, its content, and a checksum. */
 static int png_orientation(struct image_span file, int *orientation, struct bl_error *e)
 {
-    int code = BL_OK;
-    for (struct image_span s = span_skip(file, 8); s.size >= 12 && AV_RB32(s.data) <= s.size - 12 && !code;) {
+    for (struct image_span s = span_skip(file, 8); s.size >= 12 && AV_RB32(s.data) <= s.size - 12;) {
         struct image_span chunk = {s.data + 8, AV_RB32(s.data)}, name = span_skip(s, 4);
         bool is_text = span_begins(name, "tEXt", 4) || span_begins(name, "zTXt", 4) || span_begins(name, "iTXt", 4);
         if (span_begins(name, "eXIf", 4)) {
@@ -187,10 +186,10 @@ static int png_orientation(struct image_span file, int *orientation, struct bl_e
             break;
         }
         if (is_text && *orientation == 1)
-            code = text_orientation(name, chunk, orientation, e);
+            BL_TRY(text_orientation(name, chunk, orientation, e));
         s = span_skip(s, 12 + chunk.size);
     }
-    return code;
+    return BL_OK;
 }
 
 int bl_image_orientation(const uint8_t *data, size_t size, int *orientation, struct bl_error *e)
@@ -229,6 +228,8 @@ static int image_set_orientation(AVFrame *frame, int orientation, struct bl_erro
 
 /* --- reduced JPEG ------------------------------------------------------------------------------------------------- */
 
+/* Decodes by libjpeg-turbo. *done: as bl_jpeg_decode_reduced. Warnings count as faults, since a damaged file must be
+ * refused by FFmpeg, and LIMITSCANS bounds the time of a file with many scans. */
 static int jpeg_decode(tjhandle handle, const uint8_t *data, size_t size, int shift, bool grey, AVFrame *frame,
                        bool *done, struct bl_error *e)
 {
@@ -268,27 +269,23 @@ int bl_jpeg_decode_reduced(const uint8_t *data, size_t size, int shift, bool gre
 
 /* --- chroma of WebP ----------------------------------------------------------------------------------------------- */
 
-/* Makes two pixels of a line from each chroma sample, 9 parts of the nearest, 3 of each beside it, 1 of the fourth.
- * Beyond the edges, the first and the last sample repeat. near: the nearest line of chroma, far: the one behind. */
-static void line_upsample(const uint8_t *near, const uint8_t *far, int width, uint8_t *out)
-{
-    int last = (width + 1) / 2 - 1;
-    for (int x = 0; x < width; x++) {
-        int at = x / 2, beside = x % 2 ? at + 1 : at - 1;
-        beside = beside < 0 ? 0 : beside > last ? last : beside;
-        out[x] = (uint8_t)((9 * near[at] + 3 * near[beside] + 3 * far[at] + far[beside] + 8) >> 4);
-    }
-}
-
+/* Makes four pixels of each chroma sample: a pixel is 9 parts of the nearest sample, 3 of each beside it, 1 of the
+ * fourth. Beyond the edges, the first and the last sample repeat. near: the nearest line of chroma, far: the one
+ * behind. */
 static void plane_upsample(const AVFrame *from, int plane, AVFrame *to)
 {
-    int last = (from->height + 1) / 2 - 1;
+    int last_line = (from->height + 1) / 2 - 1, last = (from->width + 1) / 2 - 1;
     for (int y = 0; y < from->height; y++) {
-        int at = y / 2, behind = y % 2 ? at + 1 : at - 1;
-        behind = behind < 0 ? 0 : behind > last ? last : behind;
-        line_upsample(from->data[plane] + (ptrdiff_t)at * from->linesize[plane],
-                      from->data[plane] + (ptrdiff_t)behind * from->linesize[plane], from->width,
-                      to->data[plane] + (ptrdiff_t)y * to->linesize[plane]);
+        int line = y / 2, behind = y % 2 ? line + 1 : line - 1;
+        behind = behind < 0 ? 0 : behind > last_line ? last_line : behind;
+        const uint8_t *near = from->data[plane] + (ptrdiff_t)line * from->linesize[plane];
+        const uint8_t *far = from->data[plane] + (ptrdiff_t)behind * from->linesize[plane];
+        uint8_t *out = to->data[plane] + (ptrdiff_t)y * to->linesize[plane];
+        for (int x = 0; x < from->width; x++) {
+            int at = x / 2, beside = x % 2 ? at + 1 : at - 1;
+            beside = beside < 0 ? 0 : beside > last ? last : beside;
+            out[x] = (uint8_t)((9 * near[at] + 3 * near[beside] + 3 * far[at] + far[beside] + 8) >> 4);
+        }
     }
 }
 
@@ -324,12 +321,12 @@ static int webp_upsample(AVFrame *frame, struct bl_error *e)
 
 /* --- images ------------------------------------------------------------------------------------------------------- */
 
-#define BYTES_MAX ((int64_t)256 << 20)
-#define SCANS_MAX 1000  /* encoders make about ten */
-#define RGB_BITS 24     /* of a pixel that libjpeg-turbo decodes */
-#define AREA_ALIGNED 64 /* pixels that decoders add to the right and below */
+#define BYTES_MAX ((int64_t)256 << 20) /* of an image file */
+#define SCANS_MAX 1000                 /* encoders make about ten */
+#define RGB_BITS 24                    /* of a pixel that libjpeg-turbo decodes */
+#define AREA_ALIGNED 64                /* pixels that decoders add to the right and below */
 
-/* By the first bytes, whatever the name. */
+/* Returns the codec by the first bytes of the file, whatever the file's name is. */
 static enum AVCodecID image_codec(const AVPacket *packet)
 {
     static const struct {
@@ -361,24 +358,15 @@ static int image_verify(const struct bl_image *image, int fd, const char *path, 
     return BL_OK;
 }
 
-/* What an image's header says to its decoder. */
+/* What an image's header says to its decoder: an image with a known header may not grow while it is decoded. */
 struct image_setup {
     int64_t area;    /* pixels, the most that the decoder may take the image for */
     int64_t shorter; /* pixels, of the two sides; 0: not known */
 };
 
-/* Depths are kept as they are or not at all: 8 bits times 257 would be no distances. */
-static int image_check_exact(const struct bl_image_header *header, struct bl_error *e)
-{
-    if (header->exact)
-        return BL_OK;
-    return bl_error_set(e, BL_EDATA,
-                        "%d bits%s: --pixels gray16 keeps 16-bit grey PNG and TIFF as they are, and converts nothing "
-                        "to it; --pixels gray or rgb takes this",
-                        header->depth, header->grey ? " of grey" : "");
-}
-
-/* Reserves what decoding takes by the header. */
+/* Checks that the image is of a supported format, fits the memory limit and has the wanted pixels, and reserves the
+ * memory that decoding takes. With gray16 the numbers of a depth map stay as they are, or the image is refused: 8 bits
+ * times 257 would be no distances. */
 static int image_check_header(const struct bl_image *image, int fd, const char *path, enum bl_channels channels,
                               const struct bl_kind_env *env, struct image_setup *setup, struct bl_error *e)
 {
@@ -397,7 +385,11 @@ static int image_check_header(const struct bl_image *image, int fd, const char *
     BL_TRY(bl_decoder_memory_check_picture(header.width, header.height, needed, env->decoder_memory, e));
     if (env->decoder_memory)
         setup->area = (header.width + AREA_ALIGNED) * (header.height + AREA_ALIGNED);
-    BL_TRY(channels == BL_CHANNELS_GRAY16 ? image_check_exact(&header, e) : BL_OK);
+    if (channels == BL_CHANNELS_GRAY16 && !header.exact)
+        return bl_error_set(e, BL_EDATA,
+                            "%d bits%s: --pixels gray16 keeps 16-bit grey PNG and TIFF as they are, and converts "
+                            "nothing to it; --pixels gray or rgb takes this",
+                            header.depth, header.grey ? " of grey" : "");
     return bl_reservation_need(env->reservation, needed, e);
 }
 
@@ -415,6 +407,8 @@ int bl_image_check(const struct bl_image *image, const char *path, enum bl_chann
     return code;
 }
 
+/* Reads the file into the packet, after its header is checked. The sizes and times before and after reading must be
+ * those of the list. */
 static int image_load(const struct bl_image *image, int fd, const char *path, enum bl_channels channels,
                       const struct bl_kind_env *env, struct image_setup *setup, AVPacket *packet, struct bl_error *e)
 {
@@ -430,18 +424,8 @@ static int image_load(const struct bl_image *image, int fd, const char *path, en
     return image_verify(image, fd, path, e);
 }
 
-/* Each scan of a JPEG is a pass over the whole picture, however few bytes it has. */
-static int image_check_scans(const AVPacket *packet, struct bl_error *e)
-{
-    const uint8_t *at = packet->data, *end = at + packet->size;
-    int scans = 0;
-    while (scans <= SCANS_MAX && (at = memmem(at, (size_t)(end - at), "\xff\xda", 2))) {
-        scans++;
-        at += 2;
-    }
-    return scans > SCANS_MAX ? bl_error_set(e, BL_EDATA, "a JPEG of more than %d scans", SCANS_MAX) : BL_OK;
-}
-
+/* Opens a decoder for the file in the packet. It must refuse damage rather than return a part of the picture. area: the
+ * most pixels that the decoder accepts. The caller frees *context in any case. */
 static int image_open_codec(AVCodecContext **context, const AVPacket *packet, int64_t area, struct bl_error *e)
 {
     const AVCodec *decoder = avcodec_find_decoder(image_codec(packet));
@@ -461,6 +445,8 @@ static int image_open_codec(AVCodecContext **context, const AVPacket *packet, in
     return code < 0 ? bl_error_set(e, BL_EDATA, "the %s decoder cannot be opened", decoder->name) : BL_OK;
 }
 
+/* Decodes the only packet of the file into the frame. BL_EDATA: the file is damaged, or of a format that FFmpeg does
+ * not know. */
 static int image_decode_packet(AVCodecContext *context, AVPacket *packet, AVFrame *frame, struct bl_error *e)
 {
     int code = avcodec_send_packet(context, packet);
@@ -479,7 +465,8 @@ static int image_decode_packet(AVCodecContext *context, AVPacket *packet, AVFram
     return BL_OK;
 }
 
-/* Drops what a strict decoder stumbles over without need, decodes the file in the packet by FFmpeg. */
+/* Decodes the file in the packet by FFmpeg, after the parts are removed that a strict decoder refuses, and that do not
+ * matter for the pixels. */
 static int image_decode_whole(AVPacket *packet, const struct image_setup *setup, enum bl_channels channels,
                               AVFrame *frame, struct bl_error *e)
 {
@@ -503,26 +490,29 @@ out:
     return code;
 }
 
-static int image_decode(AVPacket *packet, const struct image_setup *setup, struct bl_image_wanted wanted,
-                        AVFrame *frame, struct bl_error *e)
-{
-    bool jpeg = image_codec(packet) == AV_CODEC_ID_MJPEG, grey = wanted.channels == BL_CHANNELS_GRAY, done = false;
-    int shift = 0, code = jpeg ? image_check_scans(packet, e) : BL_OK;
-    while (jpeg && shift < wanted.shift && setup->shorter >> (shift + 1) >= wanted.side)
-        shift++;
-    if (!code && jpeg && (shift || grey))
-        code = bl_jpeg_decode_reduced(packet->data, (size_t)packet->size, shift, grey, frame, &done, e);
-    return code || done ? code : image_decode_whole(packet, setup, wanted.channels, frame, e);
-}
-
-/* Decodes the image, and has it turned as the file says, which decoding takes out of the packet. */
+/* Decodes the image, and has it turned as the file says. The orientation is read first, since decoding removes it from
+ * the packet. Each scan of a JPEG is a pass over all of the picture, however few bytes it has, so their number is
+ * limited. */
 static int image_decode_upright(AVPacket *packet, const struct image_setup *setup, struct bl_image_wanted wanted,
                                 AVFrame *frame, struct bl_error *e)
 {
-    int orientation, code = bl_image_orientation(packet->data, (size_t)packet->size, &orientation, e);
-    if (!code)
-        code = image_decode(packet, setup, wanted, frame, e);
-    return code ? code : image_set_orientation(frame, orientation, e);
+    bool grey = wanted.channels == BL_CHANNELS_GRAY, done = false;
+    int orientation, shift = 0;
+    BL_TRY(bl_image_orientation(packet->data, (size_t)packet->size, &orientation, e));
+    if (image_codec(packet) == AV_CODEC_ID_MJPEG) {
+        const uint8_t *at = packet->data, *end = at + packet->size;
+        for (int scans = 1; (at = memmem(at, (size_t)(end - at), "\xff\xda", 2)); at += 2) {
+            if (scans++ > SCANS_MAX)
+                return bl_error_set(e, BL_EDATA, "a JPEG of more than %d scans", SCANS_MAX);
+        }
+        while (shift < wanted.shift && setup->shorter >> (shift + 1) >= wanted.side)
+            shift++;
+        if (shift || grey)
+            BL_TRY(bl_jpeg_decode_reduced(packet->data, (size_t)packet->size, shift, grey, frame, &done, e));
+    }
+    if (!done)
+        BL_TRY(image_decode_whole(packet, setup, wanted.channels, frame, e));
+    return image_set_orientation(frame, orientation, e);
 }
 
 int bl_image_decode(const struct bl_image *image, const char *path, struct bl_image_wanted wanted,

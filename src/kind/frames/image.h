@@ -18,9 +18,9 @@
 /* The orientation of an image by its EXIF data or its TIFF tag. FFmpeg's versions differ in what they read of it: 5.1
  * reads only that of JPEG, later ones those of PNG and WebP, too. */
 
-/* Reads the orientation, 1 to 8, of a JPEG, PNG, WebP or TIFF file in memory; 1 where it tells none. Of PNG: the chunk
- * eXIf, else a text that holds a profile of EXIF, as ImageMagick writes it. XMP is not read. BL_EFAIL: out of memory.
- */
+/* Reads the orientation, 1 to 8, of a JPEG, PNG, WebP or TIFF file in memory; 1 if the file has none. Of PNG the chunk
+ * eXIf counts, and without it a text that holds a profile of EXIF, as ImageMagick writes it. XMP is not read. BL_EFAIL:
+ * out of memory. */
 int bl_image_orientation(const uint8_t *data, size_t size, int *orientation, struct bl_error *e);
 
 /* --- reduced JPEG ------------------------------------------------------------------------------------------------- */
@@ -55,10 +55,10 @@ struct bl_image_wanted {
 int bl_image_decode(const struct bl_image *image, const char *path, struct bl_image_wanted wanted,
                     const struct bl_kind_env *env, AVFrame *frame, struct bl_error *e);
 
-/* By the header alone: BL_EDATA if it is of a form that is not read, decoding it may take more memory than the limit,
- * or it has no pixels for these channels; else it is noted what it takes. A file that cannot be opened, or has no
- * header that is known, is left to bl_image_decode. BL_EFAIL: it cannot be read.
- */
+/* Checks an image by its header alone, for a scan. BL_EDATA: the format is not supported, decoding may take more memory
+ * than the limit, or the image has no pixels for these channels. Otherwise the reservation notes the memory that
+ * decoding takes. bl_image_decode reports files that cannot be opened, or have no known header. BL_EFAIL: the file
+ * cannot be read. */
 int bl_image_check(const struct bl_image *image, const char *path, enum bl_channels channels,
                    const struct bl_kind_env *env, struct bl_error *e);
 

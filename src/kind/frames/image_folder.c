@@ -18,7 +18,8 @@
 const char *const bl_image_extensions[] = {"jpg", "jpeg", "jfif", "png",  "bmp",  "webp",
                                            "tif", "tiff", "avif", "heic", "heif", NULL};
 
-/* "img_00012.jpg" has the number 12, "001YG-3b.png" has 3. */
+/* Returns the last number before the extension, or -1: "img_00012.jpg" has 12, "001YG-3b.png" has 3, "cover.png" has
+ * -1. */
 static int32_t name_parse_number(const char *name)
 {
     const char *dot = strrchr(name, '.'), *end = dot ? dot : name + strlen(name);
@@ -31,25 +32,23 @@ static int32_t name_parse_number(const char *name)
     return bl_text_to_int(begin, (size_t)(end - begin), 0, INT32_MAX, &number) ? (int32_t)number : -1;
 }
 
-/* Whether a name is a number of seconds, such as 1305031102.175304.png. */
-static bool name_is_time(const char *name)
-{
-    size_t whole = strspn(name, "0123456789"), part = name[whole] == '.' ? strspn(name + whole + 1, "0123456789") : 0;
-    return whole && part && name[whole + 1 + part] == '.';
-}
-
 /* Finds out what the numbers in the names are. Sampled frames have numbers that rise, whether they follow each other or
- * not; those of times and sizes (00001_640x480.png) repeat, or fall. */
+ * not; those of sizes (00001_640x480.png) repeat, or fall. Names that are a number of seconds (1305031102.175304.png)
+ * count no pictures either. */
 static void image_folder_judge_numbers(struct bl_image_folder *folder)
 {
     size_t follow = 0;
     bool rise = folder->count > 0 && folder->image[0].number >= 0, bare = false;
     for (size_t i = 0; i < folder->count; i++) {
         const struct bl_image *image = &folder->image[i];
+        const char *name = image->name;
         int64_t before = i ? image[-1].number : -1, number = image->number;
+        size_t seconds = strspn(name, "0123456789");
+        size_t part = name[seconds] == '.' ? strspn(name + seconds + 1, "0123456789") : 0;
+        bool is_time = seconds && part && name[seconds + 1 + part] == '.';
         follow += i && before >= 0 && number == before + 1;
-        rise = rise && number > before && !name_is_time(image->name);
-        bare = bare || (number < 0 && !image->name[strcspn(image->name, "0123456789")]);
+        rise = rise && number > before && !is_time;
+        bare = bare || (number < 0 && !name[strcspn(name, "0123456789")]);
     }
     folder->consecutive = folder->count > 1 && 2 * follow > folder->count - 1;
     folder->numbered = folder->consecutive || rise || bare;
@@ -69,6 +68,7 @@ int bl_image_folder_position(const struct bl_image_folder *folder, size_t i, dou
     return BL_OK;
 }
 
+/* Adds an image. Its time in nanoseconds shows later whether the file was replaced by one of the same size. */
 static int image_folder_add(struct bl_image_folder *folder, const char *name, const struct stat *status,
                             struct bl_error *e)
 {
@@ -90,6 +90,8 @@ static int image_compare_names(const void *a, const void *b)
     return bl_text_natural(((const struct bl_image *)a)->name, ((const struct bl_image *)b)->name);
 }
 
+/* Adds the images of the directory that match the pattern, in the order of the file system. The folder's bytes are
+ * those of all its images. */
 static int image_folder_read(struct bl_image_folder *folder, DIR *directory, const char *path, const char *pattern,
                              struct bl_error *e)
 {
@@ -132,7 +134,8 @@ int bl_image_folder_list(struct bl_image_folder *folder, const char *path, const
     return code;
 }
 
-/* The digest of names and contents of all images, in their order. */
+/* Computes the content of a folder: the hash of a text with a line for each image, in their order. A line is the
+ * image's name, a NUL, and its content in hexadecimal digits. */
 static int image_folder_digest(const struct bl_image_folder *folder, const char *path, uint64_t *content,
                                struct bl_error *e)
 {

@@ -1,4 +1,7 @@
-/* The images of a folder, in natural order. */
+/* The images of a folder, in natural order: img_2.png comes before img_10.png.
+ *
+ * The numbers in the names are used in two ways: as the field frame_number, and to count the images that are missing
+ * between others. Both need numbers that count pictures, which the numbers of times and sizes do not. */
 #ifndef BL_IMAGE_FOLDER_H
 #define BL_IMAGE_FOLDER_H
 
@@ -41,7 +44,8 @@ void bl_image_folder_free(struct bl_image_folder *folder);
 /* Bytes and content (kind/input_stat.h) of all images in a folder. Codes as above. */
 int bl_image_folder_stat(const char *path, int64_t *bytes, uint64_t *content, struct bl_error *e);
 
-/* How many numbers between those of the images begin and end - 1 are missing; 0 where most do not follow each other. */
+/* Returns how many numbers are missing between those of the images begin to end - 1, or 0 if most numbers do not follow
+ * each other. Images 1, 2, 3 and 6 have 2 missing numbers. */
 int64_t bl_image_folder_count_missing(const struct bl_image_folder *folder, size_t begin, size_t end);
 
 #endif

@@ -8,6 +8,9 @@
 
 /* --- TIFF tags ---------------------------------------------------------------------------------------------------- */
 
+/* A directory of a TIFF file is a number of entries in 2 bytes, the entries, and the offset of the next directory in 4.
+ * An entry has 12 bytes: tag (2), type (2), count (4), and the value, or its offset if it has more than 4 bytes. */
+
 #define ENTRY 12              /* bytes: tag, type, count, value or offset */
 #define ARRAY_MAX 64          /* numbers of an entry that are compared: one for each sample of a pixel */
 #define COLOURS_MAX (3 << 16) /* numbers of a palette of 16 bits */
@@ -16,6 +19,7 @@ enum { TIFF_BYTE = 1, TIFF_SHORT = 3, TIFF_LONG = 4 };
 enum { TIFF_PHOTOMETRIC = 262, TIFF_ORIENTATION = 274, TIFF_COLOUR_MAP = 320, TIFF_SAMPLE_FORMAT = 339 };
 enum { TIFF_WHITE_IS_ZERO, TIFF_BLACK_IS_ZERO };
 
+/* Reads a number of 1 to 4 bytes. A TIFF file begins with II (little-endian) or MM (big-endian). */
 static uint32_t tiff_read(const uint8_t *data, int bytes, bool big_endian)
 {
     uint32_t value = 0;
@@ -38,8 +42,8 @@ static bool tiff_entry_is(const uint8_t *entry, const uint8_t *data, size_t size
     return true;
 }
 
-/* Also of tags that FFmpeg does not know, but without which a picture would be another: its tables for JPEG, camera
- * raw. */
+/* Whether the pixels depend on the tag. The list also has tags that FFmpeg does not know, and without which a picture
+ * would be another: the tables for JPEG, camera raw. */
 static bool tiff_entry_matters(const uint8_t *entry, const uint8_t *data, size_t size, bool big_endian)
 {
     static const uint16_t pixels[] = {254, 256, 257, 258, 259, 262, 266, 273, 277,   278,   279,   282,
@@ -117,14 +121,6 @@ void bl_tiff_widen_palette(uint8_t *data, size_t size)
     }
 }
 
-/* The number of an entry that has one; 0: it has none, or several. */
-static uint32_t tiff_entry_number(const uint8_t *entry, bool big_endian)
-{
-    uint32_t type = tiff_read(entry + 2, 2, big_endian), count = tiff_read(entry + 4, 4, big_endian);
-    int bytes = type == TIFF_BYTE ? 1 : type == TIFF_SHORT ? 2 : type == TIFF_LONG ? 4 : 0;
-    return count == 1 && bytes ? tiff_read(entry + 8, bytes, big_endian) : 0;
-}
-
 int bl_tiff_orientation(const uint8_t *data, size_t size)
 {
     bool big_endian = size > 0 && data[0] == 'M';
@@ -132,8 +128,12 @@ int bl_tiff_orientation(const uint8_t *data, size_t size)
     if (!tiff_find_entries(data, size, big_endian, &at, &count))
         return 1;
     for (const uint8_t *entry = data + at; count > 0; count--, entry += ENTRY) {
-        uint32_t number =
-            tiff_read(entry, 2, big_endian) == TIFF_ORIENTATION ? tiff_entry_number(entry, big_endian) : 0;
+        uint32_t type = tiff_read(entry + 2, 2, big_endian);
+        int bytes = type == TIFF_BYTE ? 1 : type == TIFF_SHORT ? 2 : type == TIFF_LONG ? 4 : 0;
+        bool is_number = bytes && tiff_read(entry + 4, 4, big_endian) == 1; /* a single one */
+        if (tiff_read(entry, 2, big_endian) != TIFF_ORIENTATION || !is_number)
+            continue;
+        uint32_t number = tiff_read(entry + 8, bytes, big_endian);
         if (number >= 2 && number <= 8)
             return (int)number;
     }
@@ -150,12 +150,14 @@ int bl_tiff_orientation(const uint8_t *data, size_t size)
 #define DEPTH_MAX 64                /* bits: of larger ones it does not matter how many they are */
 #define SIDE_MAX ((int64_t)1 << 24) /* pixels: keeps products within 64 bits */
 
+/* Records why the image is not supported. The first reason counts. */
 static void header_refuse(struct bl_image_header *h, const char *what)
 {
     if (!h->unsupported[0])
         snprintf(h->unsupported, sizeof h->unsupported, "%s", what);
 }
 
+/* Whether the file has these bytes at an offset, which are the digits of the number big_endian. */
 static bool bytes_are(struct bl_window *b, int64_t at, int size, uint64_t big_endian)
 {
     return bl_window_number(b, at, size, true) == big_endian && !b->ended;
@@ -166,7 +168,8 @@ static bool bytes_are(struct bl_window *b, int64_t at, int size, uint64_t big_en
 enum { PNG_IDAT = 0x49444154, PNG_ANIMATION = 0x6163544c, PNG_COLOURS = 0x63494350 }; /* IDAT, acTL, cICP */
 enum { TRANSFER_PQ = 16, TRANSFER_HLG = 18 };                                         /* of H.273 */
 
-/* What stands before the pixels: that they are an animation, of which they are the first image or none; or HDR. */
+/* Refuses animations (chunk acTL) and HDR (chunk cICP), by the chunks before the pixels. An animation's pixels are its
+ * first image, or none of its images. */
 static void png_check(struct bl_window *b, struct bl_image_header *h)
 {
     int64_t at = 8;
@@ -185,7 +188,8 @@ static void png_check(struct bl_window *b, struct bl_image_header *h)
     b->ended = ended;
 }
 
-/* Transparency in a chunk of its own makes another channel. */
+/* Reads the chunk IHDR, which is always first. channels: by the colour type (0 grey, 2 RGB, 3 palette, 4 and 6 with
+ * transparency), as decoders may give them: transparency in a chunk of its own makes another channel. */
 static void png_read(struct bl_window *b, struct bl_image_header *h)
 {
     static const int channels[8] = {2, 1, 4, 1, 2, 1, 4, 1};
@@ -199,6 +203,8 @@ static void png_read(struct bl_window *b, struct bl_image_header *h)
     png_check(b, h);
 }
 
+/* The oldest header has 12 bytes and sides of 16 bits. In later ones a negative height says that the first line is the
+ * uppermost. */
 static void bmp_read(struct bl_window *b, struct bl_image_header *h)
 {
     bool old = bl_window_number(b, 14, 4, false) == 12;
@@ -211,7 +217,9 @@ static void bmp_read(struct bl_window *b, struct bl_image_header *h)
 
 /* --- JPEG ------------------------------------------------------------------------------------------------------- */
 
-/* The frame's header at a marker: precision, height, width, components. Progressive ones keep all coefficients. */
+/* Reads the header of a frame (ITU T.81, B.2.2) at its marker: the length in 2 bytes, precision in 1, height in 2,
+ * width in 2, the number of components in 1, and 3 bytes for each of them, of which the second has the horizontal and
+ * vertical sampling. Decoders of progressive frames keep all coefficients. */
 static void jpeg_read_frame(struct bl_window *b, int64_t at, int marker, struct bl_image_header *h)
 {
     int components = (int)bl_window_number(b, at + 9, 1, true), largest = 1, sum = 0;
@@ -232,11 +240,8 @@ static void jpeg_read_frame(struct bl_window *b, int64_t at, int marker, struct 
     h->beside = 4 + ((marker & 3) == 2 ? 3 * h->bits : 0);
 }
 
-static bool marker_begins_frame(int marker)
-{
-    return (marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc) || marker == 0xf7;
-}
-
+/* Looks for the frame: its markers are SOF0 to SOF15, among which DHT (c4), JPG (c8) and DAC (cc) lie, and that of
+ * JPEG-LS (f7). Markers without a length are TEM (01), RST0 to RST7 (d0 to d7) and SOI (d8). */
 static void jpeg_read(struct bl_window *b, struct bl_image_header *h)
 {
     int64_t at = 2;
@@ -246,7 +251,8 @@ static void jpeg_read(struct bl_window *b, struct bl_image_header *h)
             at++; /* filled up, or lost: the next marker is looked for */
             continue;
         }
-        if (marker_begins_frame(marker)) {
+        if ((marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc) ||
+            marker == 0xf7) {
             jpeg_read_frame(b, at, marker, h);
             return;
         }
@@ -259,6 +265,8 @@ static void jpeg_read(struct bl_window *b, struct bl_image_header *h)
 
 enum { WEBP_CANVAS = 0x56503858, WEBP_LOSSY = 0x56503820, WEBP_LOSSLESS = 0x5650384c }; /* VP8X, VP8, VP8L */
 
+/* Reads the size of a picture, or of the canvas. A lossless picture has width - 1 and height - 1 in 14 bits each, a
+ * lossy one both sides in 14 bits, the canvas both minus 1 in 24 bits. */
 static void webp_read_chunk(struct bl_window *b, int64_t at, uint64_t name, struct bl_image_header *h)
 {
     if (name == WEBP_CANVAS) {
@@ -329,6 +337,7 @@ static int64_t tiff_tag_value(struct bl_window *b, int64_t entry, bool big_endia
                                      big_endian);
 }
 
+/* Reads the tags of the directory at an offset. A tag that is missing has the default of the format. */
 static void tiff_read_tags(struct bl_window *b, int64_t directory, bool big_endian, struct tiff_tags *t)
 {
     *t = (struct tiff_tags){.depth = 1, .samples = 1, .compression = 1, .format = 1};
@@ -362,13 +371,8 @@ static void tiff_read_tags(struct bl_window *b, int64_t directory, bool big_endi
     b->ended = ended; /* files that end with the last tag have no next directory */
 }
 
-/* Smaller copies of a picture, and masks, are no pages. */
-static bool tiff_is_page(const struct tiff_tags *t)
-{
-    return !(t->new_subfile & 5) && t->subfile != 2;
-}
-
-/* A next directory that lies beyond the end, or has no size, is none. */
+/* Refuses a file of several pages. A next directory that lies beyond the end, or has no size, is none. Smaller copies
+ * of a picture (bit 0 of NewSubfileType, or SubfileType 2), and masks (bit 2), are no pages. */
 static void tiff_count_pages(struct bl_window *b, int64_t first, bool big_endian, int64_t next,
                              struct bl_image_header *h)
 {
@@ -378,18 +382,12 @@ static void tiff_count_pages(struct bl_window *b, int64_t first, bool big_endian
         tiff_read_tags(b, next, big_endian, &t);
         if (b->ended || !t.width || !t.height)
             break;
-        pages += tiff_is_page(&t);
+        pages += !(t.new_subfile & 5) && t.subfile != 2;
         next = t.next;
     }
     b->ended = false;
     if (pages > 1)
         snprintf(h->unsupported, sizeof h->unsupported, "a TIFF of %d pages: write each to a file of its own", pages);
-}
-
-/* None, CCITT (2 to 4), LZW, deflate by both numbers, PackBits, LZMA: what every version of FFmpeg decodes. */
-static bool tiff_is_compressed_usually(int64_t method)
-{
-    return (method >= 1 && method <= 5) || method == 8 || method == 32773 || method == 32946 || method == 34925;
 }
 
 /* FFmpeg decodes strips of unsigned numbers. It ignores the range that YCbCr is in. */
@@ -411,7 +409,9 @@ static void tiff_check(const struct tiff_tags *t, struct bl_image_header *h)
         header_refuse(h, "a TIFF in tiles: write it in strips, or PNG");
     if (t->compression == 6 || t->compression == 7)
         header_refuse(h, "a TIFF that is compressed by JPEG: write it with deflate, or PNG");
-    if (!tiff_is_compressed_usually(t->compression))
+    /* Every version of FFmpeg decodes none (1), CCITT (2 to 4), LZW (5), deflate (8, 32946), PackBits and LZMA. */
+    const int64_t method = t->compression;
+    if (!((method >= 1 && method <= 5) || method == 8 || method == 32773 || method == 32946 || method == 34925))
         header_refuse(h, "a TIFF of a rare compression: write it with deflate, or PNG");
     if (t->photometric == 6)
         header_refuse(h, "a TIFF in YCbCr: write it as RGB");
@@ -419,7 +419,7 @@ static void tiff_check(const struct tiff_tags *t, struct bl_image_header *h)
         header_refuse(h, "a TIFF in Lab: write it as RGB");
 }
 
-/* A strip is inflated as a whole. */
+/* A strip is inflated at once, and may be the entire picture: so the decoder needs the picture's memory twice. */
 static void tiff_header_read(struct bl_window *b, struct bl_image_header *h)
 {
     bool big_endian = bl_window_number(b, 0, 1, true) == 'M';
@@ -469,6 +469,7 @@ static void header_read_other(struct bl_window *b, struct bl_image_header *h)
     }
 }
 
+/* Reads the header by the format that the first bytes show. */
 static void header_read(struct bl_window *b, struct bl_image_header *h)
 {
     if (bytes_are(b, 0, 3, 0xffd8ff))
@@ -495,12 +496,9 @@ int bl_image_header_read(int fd, int64_t bytes, const char *path, struct bl_imag
     return b.code;
 }
 
-static int64_t side_limit(int64_t side)
-{
-    return (side < SIDE_MAX ? side : SIDE_MAX) + ALIGNED;
-}
-
 int64_t bl_image_header_memory(const struct bl_image_header *header, int64_t bytes)
 {
-    return BASE + bytes + side_limit(header->width) * side_limit(header->height) / 8 * (header->bits + header->beside);
+    int64_t width = (header->width < SIDE_MAX ? header->width : SIDE_MAX) + ALIGNED;
+    int64_t height = (header->height < SIDE_MAX ? header->height : SIDE_MAX) + ALIGNED;
+    return BASE + bytes + width * height / 8 * (header->bits + header->beside);
 }

@@ -11,10 +11,6 @@
 #include "kind/video/convert.h"
 #include "kind/video/piece.h"
 
-static int frames_check_headers(const struct bl_image_folder *folder, size_t begin, size_t end, const char *path,
-                                const struct bl_video_config *config, const struct bl_kind_env *env,
-                                struct bl_error *e);
-
 /* --- PNG encoder -------------------------------------------------------------------------------------------------- */
 
 struct bl_png {
@@ -25,15 +21,7 @@ struct bl_png {
     bool swaps; /* PNG has the high byte first */
 };
 
-/* The pixels of a field's steps, which are pictures. */
-static enum AVPixelFormat field_pixels(const struct bl_field *field)
-{
-    int64_t channels = field->rank == 2 ? 1 : field->shape[2];
-    if (field->dtype == BL_U16)
-        return AV_PIX_FMT_GRAY16BE;
-    return channels == 1 ? AV_PIX_FMT_GRAY8 : channels == 3 ? AV_PIX_FMT_RGB24 : AV_PIX_FMT_RGBA;
-}
-
+/* Makes an error of a negative code of FFmpeg's encoder. */
 static int folder_check_png(int code, struct bl_error *e)
 {
     if (code >= 0)
@@ -43,6 +31,7 @@ static int folder_check_png(int code, struct bl_error *e)
     return bl_error_set(e, BL_EFAIL, "cannot encode as PNG: %s", av_err2str(code));
 }
 
+/* Opens the codec, and makes the frame and the packet that all steps share. */
 static int png_start(struct bl_png *png, const struct bl_field *field, enum AVPixelFormat pixels, struct bl_error *e)
 {
     const AVCodec *codec = avcodec_find_encoder(AV_CODEC_ID_PNG);
@@ -64,7 +53,10 @@ static int png_start(struct bl_png *png, const struct bl_field *field, enum AVPi
 
 int bl_png_encoder_open(struct bl_png **out, const struct bl_field *field, struct bl_error *e)
 {
-    enum AVPixelFormat pixels = field_pixels(field);
+    int64_t channels = field->rank == 2 ? 1 : field->shape[2];
+    enum AVPixelFormat pixels = channels == 1 ? AV_PIX_FMT_GRAY8 : channels == 3 ? AV_PIX_FMT_RGB24 : AV_PIX_FMT_RGBA;
+    if (field->dtype == BL_U16)
+        pixels = AV_PIX_FMT_GRAY16BE;
     *out = NULL;
     struct bl_png *png = calloc(1, sizeof *png);
     if (!png)
@@ -89,33 +81,56 @@ void bl_png_encoder_close(struct bl_png *png)
     free(png);
 }
 
-static void row_copy(const struct bl_png *png, const uint8_t *from, uint8_t *to)
-{
-    if (!png->swaps)
-        memcpy(to, from, png->row);
-    for (size_t i = 0; png->swaps && i < png->row; i++)
-        to[i] = from[i ^ 1];
-}
-
 int bl_png_encoder_encode(struct bl_png *png, const uint8_t *step, const uint8_t **data, size_t *size,
                           struct bl_error *e)
 {
     av_packet_unref(png->packet);
     BL_TRY(folder_check_png(av_frame_make_writable(png->frame), e));
-    for (int y = 0; y < png->frame->height; y++)
-        row_copy(png, step + (size_t)y * png->row, png->frame->data[0] + (ptrdiff_t)y * png->frame->linesize[0]);
-    int code = folder_check_png(avcodec_send_frame(png->encoder, png->frame), e);
-    if (!code)
-        code = folder_check_png(avcodec_receive_packet(png->encoder, png->packet), e);
-    if (code)
-        return code;
+    for (int y = 0; y < png->frame->height; y++) {
+        const uint8_t *from = step + (size_t)y * png->row;
+        uint8_t *to = png->frame->data[0] + (ptrdiff_t)y * png->frame->linesize[0];
+        if (!png->swaps)
+            memcpy(to, from, png->row);
+        for (size_t i = 0; png->swaps && i < png->row; i++)
+            to[i] = from[i ^ 1];
+    }
+    BL_TRY(folder_check_png(avcodec_send_frame(png->encoder, png->frame), e));
+    BL_TRY(folder_check_png(avcodec_receive_packet(png->encoder, png->packet), e));
     *data = png->packet->data;
     *size = (size_t)png->packet->size;
     return BL_OK;
 }
 
-/* --- clips -------------------------------------------------------------------------------------------------------- */
+/* --- scanning ----------------------------------------------------------------------------------------------------- */
 
+/* Whether the images of one sequence can be decoded with the memory that they may take, and have the wanted pixels:
+ * every stride-th image from begin on, below end. path: of the folder. BL_EDATA, with the image's name, if one of them
+ * cannot. */
+static int frames_check_headers(const struct bl_image_folder *folder, size_t begin, size_t end, const char *path,
+                                const struct bl_video_config *config, const struct bl_kind_env *env, struct bl_error *e)
+{
+    struct bl_buffer file = {0};
+    enum bl_channels channels = (enum bl_channels)config->pixels;
+    int code = BL_OK;
+    for (size_t i = begin; i < end && !code; i += (size_t)config->stride) {
+        if (bl_cancelled(env->cancel)) {
+            code = bl_error_set(e, BL_ECANCEL, "cancelled");
+            break;
+        }
+        bl_buffer_clear(&file);
+        bl_buffer_printf(&file, "%s/%s", path, folder->image[i].name);
+        code = bl_buffer_check(&file, e);
+        if (!code)
+            code = bl_image_check(&folder->image[i], file.data, channels, env, e);
+        if (code == BL_EDATA)
+            bl_error_prefix(e, "%s", folder->image[i].name);
+    }
+    bl_buffer_free(&file);
+    return code;
+}
+
+/* Counts the clips of a list. The lines of one folder follow each other in most lists, so the counter keeps the folder
+ * that it read last, and the fault if reading it failed: every line of that folder reports the same. */
 struct frames_counter {
     struct bl_list_counter list;
     const struct bl_video_config *config;
@@ -126,6 +141,7 @@ struct frames_counter {
     struct bl_error fault;
 };
 
+/* Forgets the folder of the counter, and its fault. */
 static void clips_leave_folder(struct frames_counter *c)
 {
     bl_image_folder_free(&c->folder);
@@ -135,22 +151,20 @@ static void clips_leave_folder(struct frames_counter *c)
     bl_error_clear(&c->fault);
 }
 
-/* Lists the images, of which those that match --images remain, and hashes all. */
-static int clips_read_folder(struct frames_counter *c, const char *path, struct bl_error *e)
+/* Lists the images of a sequence: those that match --images. BL_EDATA: there is none, or they are too many for the
+ * int32 of frame_number. The caller frees *folder in any case. */
+static int frames_list_images(struct bl_image_folder *folder, const char *path, const struct bl_video_config *config,
+                              struct bl_error *e)
 {
-    int64_t bytes;
-    int code = bl_image_folder_stat(path, &bytes, &c->content, e);
-    if (!code)
-        code = bl_image_folder_list(&c->folder, path, c->config->images, e);
-    if (!code && c->folder.count > INT32_MAX)
-        code = bl_error_set(e, BL_EDATA, "too many images");
-    if (!code && !c->folder.count)
-        code = bl_error_set(e, BL_EDATA, "no images%s%s", c->config->images ? " of the name " : "",
-                            c->config->images ? c->config->images : "");
-    return code;
+    BL_TRY(bl_image_folder_list(folder, path, config->images, e));
+    if (folder->count == 0 || folder->count > INT32_MAX)
+        return bl_error_set(e, BL_EDATA, "%s images%s%s", folder->count ? "too many" : "no",
+                            config->images ? " of the name " : "", config->images ? config->images : "");
+    return BL_OK;
 }
 
-/* Makes it the folder of the counter, unless it is. BL_EDATA: it is unusable. */
+/* Makes path the folder of the counter, unless it is already. The hash covers all images, whatever --images selects, as
+ * that of a folder without a list does. BL_EDATA: the folder is unusable. */
 static int clips_enter_folder(struct frames_counter *c, const char *path, struct bl_error *e)
 {
     if (!c->path || strcmp(c->path, path) != 0) {
@@ -158,12 +172,15 @@ static int clips_enter_folder(struct frames_counter *c, const char *path, struct
         c->path = strdup(path);
         if (!c->path)
             return bl_error_memory(e);
-        c->code = clips_read_folder(c, path, &c->fault);
+        int64_t bytes;
+        c->code = bl_image_folder_stat(path, &bytes, &c->content, &c->fault);
+        if (!c->code)
+            c->code = frames_list_images(&c->folder, path, c->config, &c->fault);
     }
-    return c->code ? bl_error_pass(e, c->code, &c->fault) : BL_OK;
+    return bl_error_pass(e, c->code, &c->fault);
 }
 
-/* Which images the clip has. */
+/* Sets which images the clip has: from *begin on, below *end. BL_EDATA: none of them is in the folder. */
 static int clips_find_images(struct frames_counter *c, int64_t *begin, int64_t *end, struct bl_error *e)
 {
     const struct bl_clip *clip = &c->list.clip;
@@ -182,8 +199,7 @@ static int clips_find_images(struct frames_counter *c, int64_t *begin, int64_t *
     return BL_OK;
 }
 
-/* Fills in what the row has from its folder. The lines of one folder follow each other, and it is read once for them.
- */
+/* Fills in what a row of the list has from its folder: bytes, content, length, and the images of the clip. */
 static int frames_clips_fill(struct bl_list_counter *counter, struct bl_row *row, struct bl_error *e)
 {
     struct frames_counter *c = (struct frames_counter *)counter;
@@ -228,33 +244,10 @@ int bl_frames_clips_open(const void *config, const struct bl_kind_env *env, stru
     return BL_OK;
 }
 
-/* Whether those of the images from begin to end - 1 that are steps can be decoded with the memory that they may take,
- * and are what is wanted. path: of the folder. */
-static int frames_check_headers(const struct bl_image_folder *folder, size_t begin, size_t end, const char *path,
-                                const struct bl_video_config *config, const struct bl_kind_env *env, struct bl_error *e)
-{
-    struct bl_buffer file = {0};
-    enum bl_channels channels = (enum bl_channels)config->pixels;
-    int code = BL_OK;
-    for (size_t i = begin; i < end && !code; i += (size_t)config->stride) {
-        if (bl_cancelled(env->cancel)) {
-            code = bl_error_set(e, BL_ECANCEL, "cancelled");
-            break;
-        }
-        bl_buffer_clear(&file);
-        bl_buffer_printf(&file, "%s/%s", path, folder->image[i].name);
-        code = bl_buffer_check(&file, e);
-        if (!code)
-            code = bl_image_check(&folder->image[i], file.data, channels, env, e);
-        if (code == BL_EDATA)
-            bl_error_prefix(e, "%s", folder->image[i].name);
-    }
-    bl_buffer_free(&file);
-    return code;
-}
-
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
+/* Reads images into blocks. A reader keeps the folder of its last piece, since the pieces of a sequence often follow
+ * each other, and lists it again if the row is of another folder. */
 struct frames_reader {
     struct bl_reader base;
     const struct bl_video_config *config;
@@ -284,27 +277,23 @@ static int frames_list_folder(struct bl_image_folder *folder, const struct bl_vi
     return BL_OK;
 }
 
-/* Images may be turned, so both of their sides must stay as long as the longer one of --size. */
-static struct bl_image_wanted frames_wanted(const struct bl_video_config *config)
-{
-    static const int shift[] = {
-        [BL_JPEG_WHOLE] = 0, [BL_JPEG_HALF] = 1, [BL_JPEG_QUARTER] = 2, [BL_JPEG_AUTO] = BL_IMAGE_SHIFT_MAX};
-    int side = config->size.width > config->size.height ? config->size.width : config->size.height;
-    return (struct bl_image_wanted){.channels = (enum bl_channels)config->pixels,
-                                    .shift = shift[config->jpeg_scale],
-                                    .side = config->jpeg_scale == BL_JPEG_AUTO ? side : 1};
-}
-
-/* Decodes an image into the frame. */
+/* Decodes an image of the folder path into the frame, and sets where the picture lies in it. Images may be turned, so
+ * with --jpeg-scale auto both of their sides must stay as long as the longer one of --size. */
 static int frames_decode_image(const char *path, const struct bl_image *image, const struct bl_video_config *config,
                                const struct bl_kind_env *env, AVFrame *frame, struct bl_geometry *geometry,
                                struct bl_error *e)
 {
+    static const int shift[] = {
+        [BL_JPEG_WHOLE] = 0, [BL_JPEG_HALF] = 1, [BL_JPEG_QUARTER] = 2, [BL_JPEG_AUTO] = BL_IMAGE_SHIFT_MAX};
+    int side = config->size.width > config->size.height ? config->size.width : config->size.height;
+    struct bl_image_wanted wanted = {.channels = (enum bl_channels)config->pixels,
+                                     .shift = shift[config->jpeg_scale],
+                                     .side = config->jpeg_scale == BL_JPEG_AUTO ? side : 1};
     struct bl_buffer file = {0};
     bl_buffer_printf(&file, "%s/%s", path, image->name);
     BL_TRY(bl_buffer_check(&file, e));
     av_frame_unref(frame);
-    int code = bl_image_decode(image, file.data, frames_wanted(config), env, frame, e);
+    int code = bl_image_decode(image, file.data, wanted, env, frame, e);
     bl_buffer_free(&file);
     if (!code)
         code = bl_picture_geometry(NULL, config, frame, geometry, e);
@@ -335,6 +324,7 @@ out:
     return code;
 }
 
+/* Forgets the folder of the reader: the next piece lists it again. */
 static void frames_reader_leave(struct frames_reader *r)
 {
     bl_image_folder_free(&r->folder);
@@ -380,21 +370,22 @@ static int frames_verify_count(const struct frames_reader *r, const struct bl_ro
     return BL_OK;
 }
 
+/* Makes the row's folder that of the reader. The names and contents are hashed once for each folder, since that reads
+ * both ends of every image. */
 static int frames_reader_enter(struct frames_reader *r, const struct bl_row *row, struct bl_error *e)
 {
     if (r->path && strcmp(r->path, row->path) == 0 && r->folder.bytes == row->bytes)
         return frames_verify_count(r, row, e);
     frames_reader_leave(r);
     BL_TRY(frames_list_folder(&r->folder, r->config, row, e));
-    int code = frames_verify_count(r, row, e);
-    if (!code && row->content)
-        code = frames_verify_content(row, e);
-    if (code)
-        return code;
+    BL_TRY(frames_verify_count(r, row, e));
+    if (row->content)
+        BL_TRY(frames_verify_content(row, e));
     r->path = strdup(row->path);
     return r->path ? BL_OK : bl_error_memory(e);
 }
 
+/* Decodes one image and converts it into a step of the block, at out. */
 static int frames_reader_read_step(struct frames_reader *r, const struct bl_image *image, uint8_t *out,
                                    struct bl_error *e)
 {
@@ -412,6 +403,8 @@ static int frames_reader_read_step(struct frames_reader *r, const struct bl_imag
     return code;
 }
 
+/* Reads the steps of a piece: pictures into out[0], the numbers of the images into out[1], and their times if they are
+ * requested. After a failure the folder is listed again for the next piece. */
 static int frames_reader_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
                                struct bl_error *e)
 {
@@ -457,29 +450,23 @@ int bl_frames_read_open(const void *config, const struct bl_kind_env *env, const
 
 /* --- functions of the media module -------------------------------------------------------------------------------- */
 
-/* The positions of every stride-th image, to be freed. */
-static int frames_number_steps(const struct bl_image_folder *folder, int64_t stride, double **positions,
-                               struct bl_error *e)
-{
-    *positions = malloc((folder->count / (size_t)stride + 1) * sizeof **positions);
-    if (!*positions)
-        return bl_error_memory(e);
-    for (size_t i = 0, step = 0; i < folder->count; i += (size_t)stride) {
-        BL_TRY(bl_image_folder_position(folder, i, &(*positions)[step++], e));
-    }
-    return BL_OK;
-}
-
+/* Lists a folder that is one sequence, and checks its images. *times: if the chunk requests them, the position of each
+ * step, that is, of every stride-th image. The caller frees *folder and *times in any case. */
 static int frames_count_folder(const struct bl_video_config *config, const struct bl_kind_env *env,
                                const struct bl_chunk *chunk, struct bl_image_folder *folder, double **times,
                                struct bl_error *e)
 {
-    BL_TRY(bl_image_folder_list(folder, chunk->input->path, config->images, e));
-    if (folder->count == 0 || folder->count > INT32_MAX)
-        return bl_error_set(e, BL_EDATA, "%s images%s%s", folder->count ? "too many" : "no",
-                            config->images ? " of the name " : "", config->images ? config->images : "");
+    const size_t stride = (size_t)config->stride;
+    BL_TRY(frames_list_images(folder, chunk->input->path, config, e));
     BL_TRY(frames_check_headers(folder, 0, folder->count, chunk->input->path, config, env, e));
-    return chunk->times ? frames_number_steps(folder, config->stride, times, e) : BL_OK;
+    if (!chunk->times)
+        return BL_OK;
+    *times = malloc((folder->count / stride + 1) * sizeof **times);
+    if (!*times)
+        return bl_error_memory(e);
+    for (size_t i = 0, step = 0; i < folder->count; i += stride)
+        BL_TRY(bl_image_folder_position(folder, i, &(*times)[step++], e));
+    return BL_OK;
 }
 
 int bl_frames_decoding_count(const void *values, const struct bl_kind_env *env, struct bl_counter *counter,

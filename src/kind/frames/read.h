@@ -19,8 +19,10 @@
 
 struct bl_png;
 
-/* For steps of this field, which are pictures by bl_png_can_encode. BL_EFAIL. */
+/* Opens an encoder for steps of this field, which are pictures by bl_png_can_encode. BL_EFAIL: no memory, or FFmpeg has
+ * no encoder of PNG. */
 int bl_png_encoder_open(struct bl_png **png, const struct bl_field *field, struct bl_error *e);
+/* Encodes a step, whose numbers of 16 bits have the low byte first. *data: the file, until the next call. */
 int bl_png_encoder_encode(struct bl_png *png, const uint8_t *step, const uint8_t **data, size_t *size,
                           struct bl_error *e);
 void bl_png_encoder_close(struct bl_png *png); /* NULL is fine */

@@ -91,6 +91,7 @@ enum { TAG_PCM = 1, TAG_FLOAT = 3, TAG_G721 = 0x40, TAG_EXTENSIBLE = 0xfffe };
 /* The kinds of WAV file, by their first four bytes. */
 static const char wave_ids[][5] = {"RIFF", "RIFX", "RF64", "BW64"};
 
+/* Whether the file is a WAV file, of any of the kinds. */
 static bool file_is_wave(const struct bl_media_file *file)
 {
     for (size_t i = 0; i < sizeof wave_ids / sizeof *wave_ids; i++) {
@@ -141,13 +142,6 @@ static int codec_sample_bytes(const AVCodecParameters *c)
     return channels > 0 && c->block_align % channels == 0 ? c->block_align / channels : 0;
 }
 
-/* Without the file's own header: whether its members agree that samples are larger than their valid bits. */
-static bool codec_has_wide_samples(const AVCodecParameters *c)
-{
-    return codec_sample_bytes(c) > (c->bits_per_coded_sample + 7) / 8 &&
-           c->bit_rate == (int64_t)c->block_align * 8 * c->sample_rate;
-}
-
 /* wave: libavformat took the duration from the size of a sample. */
 static void stream_set_codec(AVStream *stream, enum AVCodecID codec, bool wave)
 {
@@ -171,7 +165,11 @@ int bl_wave_format_correct(const struct bl_media_file *file, AVFormatContext *fo
         bool floats = c->codec_tag == TAG_FLOAT, samples = raw && (floats || c->codec_tag == TAG_PCM);
         if (c->codec_type != AVMEDIA_TYPE_AUDIO || (!samples && !big))
             continue;
-        if (samples && (wave ? extensible : codec_has_wide_samples(c)))
+        /* Other containers have no header of a WAV file: there the parameters show larger samples than their valid
+         * bits. */
+        bool wide = codec_sample_bytes(c) > (c->bits_per_coded_sample + 7) / 8 &&
+                    c->bit_rate == (int64_t)c->block_align * 8 * c->sample_rate;
+        if (samples && (wave ? extensible : wide))
             stream_set_codec(format->streams[i], samples_codec(floats, codec_sample_bytes(c), false), wave);
         else if (samples && big)
             stream_set_codec(format->streams[i], samples_codec(floats, (c->bits_per_coded_sample + 7) / 8, true), wave);

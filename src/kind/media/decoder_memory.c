@@ -38,6 +38,7 @@ static const struct codec_needs known[] = {
     {AV_CODEC_ID_GIF, 1, 0, 48},       {AV_CODEC_ID_JPEG2000, 0, 0, 128}, {AV_CODEC_ID_DVVIDEO, 0, 0, 8},
     {AV_CODEC_ID_CFHD, 0, 0, 64},      {AV_CODEC_ID_HAP, 0, 0, 16}};
 
+/* Returns the needs of a codec. Codecs that are not in the table get more than any of the common ones need. */
 static const struct codec_needs *needs_of(enum AVCodecID codec)
 {
     static const struct codec_needs others = {AV_CODEC_ID_NONE, 3, 8, 64};
@@ -50,6 +51,7 @@ static const struct codec_needs *needs_of(enum AVCodecID codec)
 
 /* --- formats ---------------------------------------------------------------------------------------------------- */
 
+/* Returns a format by its chroma (0: grey, 1: 4:2:0, 2: 4:2:2, 3: 4:4:4) and its bits: those above 8 take two bytes. */
 static enum AVPixelFormat format_by_depth(int chroma, int depth)
 {
     static const enum AVPixelFormat formats[4][2] = {{AV_PIX_FMT_GRAY8, AV_PIX_FMT_GRAY16},
@@ -107,16 +109,6 @@ static struct bl_coded_video coded_video_from(const AVCodecParameters *parameter
     return video;
 }
 
-/* Bits of a pixel in memory; if nothing tells, those of what is common. Decoding then says (decoder_memory.h). */
-static int format_bits(const struct bl_coded_video *video)
-{
-    const struct codec_needs *needs = needs_of(video->codec);
-    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(video->format);
-    if (desc)
-        return av_get_padded_bits_per_pixel(desc);
-    return needs->pictures > 2 ? 12 : video->codec == AV_CODEC_ID_MJPEG ? 24 : 32;
-}
-
 /* --- pictures --------------------------------------------------------------------------------------------------- */
 
 /* H.264: the pictures that a level allows to be held, by their size in macroblocks (table A-1 of the standard). */
@@ -168,7 +160,12 @@ int64_t bl_decoder_memory_video(const struct bl_coded_video *video)
     if (video->width <= 0 || video->height <= 0)
         return 0;
     int64_t width = FFMIN(video->width, SIDE_MAX) + ALIGNED, height = FFMIN(video->height, SIDE_MAX) + ALIGNED;
-    int64_t bits = pictures_held(video) * (format_bits(video) + needs->beside) + needs->once;
+    /* Without a known format the common one counts. The guard checks the format again when decoding shows it. */
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(video->format);
+    int pixel = needs->pictures > 2 ? 12 : video->codec == AV_CODEC_ID_MJPEG ? 24 : 32; /* bits */
+    if (desc)
+        pixel = av_get_padded_bits_per_pixel(desc);
+    int64_t bits = pictures_held(video) * (pixel + needs->beside) + needs->once;
     return BASE + width * height / 8 * bits;
 }
 
@@ -260,11 +257,13 @@ struct guarded {
     AVBufferRef *picture, *live;
 };
 
+/* The number of pictures in use, which lives as long as the last of them: longer than the guard. */
 static int64_t *live_count(const AVBufferRef *live)
 {
     return (int64_t *)(void *)live->data;
 }
 
+/* Called by libav when the last reference to a picture goes. */
 static void guarded_free(void *opaque, uint8_t *data)
 {
     struct guarded *g = opaque;
@@ -307,6 +306,7 @@ static bool guard_admit(struct bl_decoder_guard *guard, int64_t needed)
     return !guard->needed && bl_reservation_grow(guard->reservation, needed, &none) == BL_OK;
 }
 
+/* Admits a picture, or notes what it is for the message, and returns an error of libav, which ends decoding. */
 static int guard_weigh_picture(struct bl_decoder_guard *guard, const struct bl_coded_video *video)
 {
     if (guard_admit(guard, bl_decoder_memory_video(video)))
@@ -316,21 +316,19 @@ static int guard_weigh_picture(struct bl_decoder_guard *guard, const struct bl_c
     return AVERROR(EINVAL);
 }
 
-static int guard_weigh_samples(struct bl_decoder_guard *guard, int channels, int samples)
+/* get_buffer2 of decoders of sound: admits a frame before it is allocated. */
+static int guard_get_samples(AVCodecContext *codec, AVFrame *frame, int flags)
 {
+    struct bl_decoder_guard *guard = codec->opaque;
+    const int channels = frame->ch_layout.nb_channels, samples = frame->nb_samples;
     if (guard_admit(guard, bl_decoder_memory_audio(channels, samples)))
-        return 0;
+        return avcodec_default_get_buffer2(codec, frame, flags);
     if (!*guard->what)
         snprintf(guard->what, sizeof guard->what, "a frame of %d samples in %d channels", samples, channels);
     return AVERROR(EINVAL);
 }
 
-static int guard_get_samples(AVCodecContext *codec, AVFrame *frame, int flags)
-{
-    int code = guard_weigh_samples(codec->opaque, frame->ch_layout.nb_channels, frame->nb_samples);
-    return code < 0 ? code : avcodec_default_get_buffer2(codec, frame, flags);
-}
-
+/* get_buffer2 of decoders of video: admits a picture, by its size and those in use, before it is allocated. */
 static int guard_get_picture(AVCodecContext *codec, AVFrame *frame, int flags)
 {
     struct bl_decoder_guard *guard = codec->opaque;

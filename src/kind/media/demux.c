@@ -79,6 +79,7 @@ static const AVInputFormat *format_by_name(const char *path, const AVInputFormat
     return mjpeg && strcmp(found->name, "jpeg_pipe") == 0 && av_match_ext(path, "mjpeg,mjpg") ? mjpeg : found;
 }
 
+/* The containers and decoders that may be used: a file in another one is refused. */
 static const struct bl_allowlist *allowlist_for(enum bl_demux_mode mode)
 {
     return mode == BL_DEMUX_AUDIO ? &bl_allowlist_audio : &bl_allowlist_video;
@@ -90,26 +91,19 @@ static bool format_is_still(const char *path, const AVInputFormat *found)
     return strcmp(found->name, "png_pipe") == 0 && !av_match_ext(path, "apng");
 }
 
-/* Pictures of HEIC and AVIF, of which libav's MP4 demuxer gives some tiles, not turned, or nothing, by its version. */
-static bool file_is_heif(const struct bl_media_file *file)
-{
-    static const char brands[][5] = {"avif", "heic", "heix", "heim", "heis", "mif1"};
-    for (size_t i = 0; i < sizeof brands / sizeof *brands; i++) {
-        if (memcmp(file->head + 4, "ftyp", 4) == 0 && memcmp(file->head + 8, brands[i], 4) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Containers that are not on the list are refused before libavformat opens them. */
+/* Refuses containers that are not on the list, before libavformat opens them. Pictures of HEIC and AVIF are refused by
+ * the brand of their box ftyp: of them libav's MP4 demuxer gives some tiles, not turned, or nothing, by its version. */
 static int format_check(const struct bl_media_file *file, const AVInputFormat *found, enum bl_demux_mode mode,
                         struct bl_error *e)
 {
     const char *name = found->name, *path = file->path;
     size_t size = strlen(name);
     bool sound = mode == BL_DEMUX_AUDIO;
-    if (file_is_heif(file))
-        return bl_error_set(e, BL_EDATA, "a picture, no video or sound (HEIC or AVIF)");
+    static const char brands[][5] = {"avif", "heic", "heix", "heim", "heis", "mif1"};
+    for (size_t i = 0; i < sizeof brands / sizeof *brands; i++) {
+        if (memcmp(file->head + 4, "ftyp", 4) == 0 && memcmp(file->head + 8, brands[i], 4) == 0)
+            return bl_error_set(e, BL_EDATA, "a picture, no video or sound (HEIC or AVIF)");
+    }
     if (bl_allowlist_has(allowlist_for(mode)->containers, name) && !format_is_still(path, found))
         return BL_OK;
     if (!format_is_still(path, found) &&
@@ -120,6 +114,8 @@ static int format_check(const struct bl_media_file *file, const AVInputFormat *f
     return bl_error_set(e, BL_EDATA, "format %s is not read: see docs/media.md", name);
 }
 
+/* Finds the demuxer by the first bytes of the file, or by probing all demuxers. d->recognised: the content shows the
+ * format, not only the file's name. BL_EDATA: there is none. */
 static int demux_find_format(struct bl_demux *d, const AVInputFormat **found, struct bl_error *e)
 {
     *found = format_sniff(d);
@@ -136,6 +132,8 @@ static int demux_find_format(struct bl_demux *d, const AVInputFormat **found, st
     return 0;
 }
 
+/* Whether one of the four words with which a frame of DTS begins (16 or 14 bits, either order of bytes) lies in the
+ * first bytes. The loop tests all positions without branches, so that the compiler makes vectors of it. */
 static bool wave_has_dts(const uint8_t *data)
 {
     static const char words[4][5] = {"\x7f\xfe\x80\x01", "\xfe\x7f\x01\x80", "\x1f\xff\xe8\x00", "\xff\x1f\x00\xe8"};
@@ -188,26 +186,17 @@ static int demux_make_format(struct bl_demux *d, enum bl_demux_mode mode, struct
     return made ? BL_OK : bl_error_memory(e);
 }
 
-/* An index takes memory for every sample that the header claims. */
+/* Checks the memory of the index, which has an entry for every sample that the header claims, however short the file
+ * is.
+ */
 static int demux_check_claims(const struct bl_demux *d, const AVInputFormat *input, struct bl_error *e)
 {
     char what[64];
     int64_t samples = 0;
-    BL_TRY(strncmp(input->name, "mov,", 4) == 0 ? bl_mov_claims_count(&d->file, &samples, e) : BL_OK);
+    if (strncmp(input->name, "mov,", 4) == 0)
+        BL_TRY(bl_mov_claims_count(&d->file, &samples, e));
     snprintf(what, sizeof what, "an index of %" PRId64 " samples", samples);
     return bl_decoder_memory_check(what, samples * BL_MOV_CLAIM_BYTES, d->env->decoder_memory, e);
-}
-
-/* Attached pictures need no probing. */
-static void covers_discard(struct bl_demux *d)
-{
-    for (unsigned i = 0; i < d->format->nb_streams; i++) {
-        AVStream *stream = d->format->streams[i];
-        if (stream->disposition & AV_DISPOSITION_ATTACHED_PIC) {
-            stream->codecpar->codec_type = AVMEDIA_TYPE_ATTACHMENT;
-            stream->discard = AVDISCARD_ALL;
-        }
-    }
 }
 
 /* libav measures edits in ticks of the film, which are milliseconds in most files: where extents say all, it is not to
@@ -218,12 +207,11 @@ static int edits_ignore(struct bl_demux *d, const AVInputFormat *input, enum bl_
     struct bl_extent none;
     if (mode != BL_DEMUX_AUDIO || strncmp(input->name, "mov,", 4) != 0)
         return BL_OK;
-    int code = bl_extent_read_mov(&d->file, -1, &d->edits_ignored, &none, e);
-    if (code || !d->edits_ignored)
-        return code;
-    return av_dict_set(options, "ignore_editlist", "1", 0) < 0 ? bl_error_memory(e) : BL_OK;
+    BL_TRY(bl_extent_read_mov(&d->file, -1, &d->edits_ignored, &none, e));
+    return d->edits_ignored && av_dict_set(options, "ignore_editlist", "1", 0) < 0 ? bl_error_memory(e) : BL_OK;
 }
 
+/* Opens the container. Attached pictures (covers) get another type, so that probing does not open decoders for them. */
 static int demux_open_format(struct bl_demux *d, enum bl_demux_mode mode, struct bl_error *e)
 {
     const AVInputFormat *input;
@@ -241,10 +229,15 @@ static int demux_open_format(struct bl_demux *d, enum bl_demux_mode mode, struct
     }
     code = avformat_open_input(&d->format, NULL, input, &options);
     av_dict_free(&options);
-    if (code >= 0) {
-        covers_discard(d);
-        return mode == BL_DEMUX_AUDIO ? bl_wave_format_correct(&d->file, d->format, e) : BL_OK;
+    for (unsigned i = 0; code >= 0 && i < d->format->nb_streams; i++) {
+        AVStream *stream = d->format->streams[i];
+        if (stream->disposition & AV_DISPOSITION_ATTACHED_PIC) {
+            stream->codecpar->codec_type = AVMEDIA_TYPE_ATTACHMENT;
+            stream->discard = AVDISCARD_ALL;
+        }
     }
+    if (code >= 0)
+        return mode == BL_DEMUX_AUDIO ? bl_wave_format_correct(&d->file, d->format, e) : BL_OK;
     char what[128] = "not a media file that FFmpeg can read";
     if (code == AVERROR_PATCHWELCOME && bl_wave_format_is_rifx(&d->file))
         return bl_error_set(e, BL_EDATA, "RIFX (big-endian WAV) with more than a plain header: convert it to WAV");
@@ -260,6 +253,7 @@ static bool stream_is_wanted(const AVStream *stream, enum bl_demux_mode mode)
     return stream->codecpar->codec_type == AVMEDIA_TYPE_VIDEO && !(stream->disposition & AV_DISPOSITION_ATTACHED_PIC);
 }
 
+/* Returns how many streams have the wanted type. *first: the first of them, if there is one. */
 static int streams_count_wanted(const AVFormatContext *format, enum bl_demux_mode mode, unsigned *first)
 {
     int count = 0;
@@ -270,13 +264,6 @@ static int streams_count_wanted(const AVFormatContext *format, enum bl_demux_mod
         }
     }
     return count;
-}
-
-/* Codecs without delay and padding: the header says all. */
-static bool codec_has_no_padding(enum AVCodecID codec)
-{
-    return (codec >= AV_CODEC_ID_FIRST_AUDIO && codec < AV_CODEC_ID_ADPCM_IMA_QT) || codec == AV_CODEC_ID_FLAC ||
-           codec == AV_CODEC_ID_ALAC;
 }
 
 /* Decoders of these codecs output every frame at once, or know their delay from the first packet. Other decoders learn
@@ -302,6 +289,8 @@ static bool codec_delay_is_known(const struct bl_demux *d, enum AVCodecID codec)
     }
 }
 
+/* Whether the header does not say all that is needed of the stream, so that libavformat must decode its beginning,
+ * which is slow. PCM, FLAC and ALAC have neither delay nor padding. */
 static bool probe_is_needed(const struct bl_demux *d, enum bl_demux_mode mode)
 {
     unsigned first = 0;
@@ -311,30 +300,27 @@ static bool probe_is_needed(const struct bl_demux *d, enum bl_demux_mode mode)
     if (streams != 1)
         return streams > 1; /* the choice depends on what the probe finds in each */
     enum AVCodecID codec = d->format->streams[first]->codecpar->codec_id;
+    bool is_pcm = codec >= AV_CODEC_ID_FIRST_AUDIO && codec < AV_CODEC_ID_ADPCM_IMA_QT;
     if (mode == BL_DEMUX_AUDIO)
-        return d->maybe_dts || !codec_has_no_padding(codec);
+        return d->maybe_dts || !(is_pcm || codec == AV_CODEC_ID_FLAC || codec == AV_CODEC_ID_ALAC);
     return codec == AV_CODEC_ID_NONE || (mode != BL_DEMUX_COUNT && !codec_delay_is_known(d, codec)) ||
            (mode == BL_DEMUX_TIMES && d->format->streams[first]->avg_frame_rate.num <= 0);
 }
 
-static int audio_report_missing(const struct bl_demux *d, struct bl_error *e)
+/* Reports that no stream has the wanted type, and what the file has instead. */
+static int stream_report_missing(const struct bl_demux *d, bool sound, struct bl_error *e)
 {
-    for (unsigned i = 0; i < d->format->nb_streams; i++) {
-        if (stream_is_wanted(d->format->streams[i], BL_DEMUX_COUNT))
-            return bl_error_set(e, BL_EDATA, "no audio stream (video only)");
-    }
-    return bl_error_set(e, BL_EDATA, "no audio stream");
-}
-
-static int video_report_missing(const struct bl_demux *d, struct bl_error *e)
-{
-    bool audio = false;
+    bool video = false, audio = false, cover = false;
     for (unsigned i = 0; i < d->format->nb_streams; i++) {
         const AVStream *stream = d->format->streams[i];
-        if (stream->disposition & AV_DISPOSITION_ATTACHED_PIC)
-            return bl_error_set(e, BL_EDATA, "cover art only, no video stream");
+        video = video || stream_is_wanted(stream, BL_DEMUX_COUNT);
         audio = audio || stream->codecpar->codec_type == AVMEDIA_TYPE_AUDIO;
+        cover = cover || stream->disposition & AV_DISPOSITION_ATTACHED_PIC;
     }
+    if (sound)
+        return bl_error_set(e, BL_EDATA, video ? "no audio stream (video only)" : "no audio stream");
+    if (cover)
+        return bl_error_set(e, BL_EDATA, "cover art only, no video stream");
     return bl_error_set(e, BL_EDATA, audio ? "no video stream (audio only)" : "no video stream");
 }
 
@@ -347,7 +333,7 @@ static int stream_find(const struct bl_demux *d, int *wanted, enum bl_demux_mode
     unsigned first = 0;
     int count = streams_count_wanted(format, mode, &first), index = *wanted, number = -2 - *wanted;
     if (count == 0)
-        return sound ? audio_report_missing(d, e) : video_report_missing(d, e);
+        return stream_report_missing(d, sound, e);
     if (index >= (int)format->nb_streams || (index >= 0 && !stream_is_wanted(format->streams[index], mode)))
         return bl_error_set(e, BL_EDATA, "stream %d, chosen by the scan, is not %s", index, what);
     if (number >= count)
@@ -365,6 +351,8 @@ static int stream_find(const struct bl_demux *d, int *wanted, enum bl_demux_mode
     return BL_OK;
 }
 
+/* Chooses the stream to read, refuses codecs that are not on the list, and discards the packets of all other streams.
+ */
 static int stream_choose(struct bl_demux *d, int stream, enum bl_demux_mode mode, struct bl_error *e)
 {
     AVFormatContext *format = d->format;
@@ -403,26 +391,6 @@ static bool codec_is_png(enum AVCodecID codec)
     return codec == AV_CODEC_ID_PNG || codec == AV_CODEC_ID_APNG;
 }
 
-/* What APNG has before its first picture. */
-static void headers_drop_notes(const struct bl_demux *d)
-{
-    for (unsigned i = 0; i < d->format->nb_streams; i++) {
-        AVCodecParameters *p = d->format->streams[i]->codecpar;
-        if (!codec_is_png(p->codec_id) || p->extradata_size <= 0)
-            continue;
-        p->extradata_size = (int)bl_png_drop_notes(p->extradata, (size_t)p->extradata_size);
-        memset(p->extradata + p->extradata_size, 0, AV_INPUT_BUFFER_PADDING_SIZE);
-    }
-}
-
-static int packet_drop_notes(AVPacket *packet)
-{
-    int code = av_packet_make_writable(packet);
-    if (code >= 0)
-        av_shrink_packet(packet, (int)bl_png_drop_notes(packet->data, (size_t)packet->size));
-    return code;
-}
-
 /* FLAC in Ogg states a layout as FLAC does elsewhere, in a comment, which only libavformat's other demuxers follow.
  * Whichever has followed it, a mask of another number of channels is no layout. */
 static void flac_set_layout(const AVFormatContext *format, const AVStream *stream)
@@ -441,35 +409,33 @@ static void flac_set_layout(const AVFormatContext *format, const AVStream *strea
             (AVChannelLayout){.order = AV_CHANNEL_ORDER_NATIVE, .nb_channels = channels, .u = {.mask = bits}};
 }
 
-/* Streams, the first 64, of whose channels the container itself has said where they are heard: probing adds what
- * decoders guess. */
-static uint64_t layouts_find_stated(const AVFormatContext *format)
-{
-    uint64_t stated = 0;
-    for (unsigned i = 0; i < format->nb_streams && i < 64; i++) {
-        flac_set_layout(format, format->streams[i]);
-        enum AVChannelOrder order = format->streams[i]->codecpar->ch_layout.order;
-        if (order == AV_CHANNEL_ORDER_NATIVE || order == AV_CHANNEL_ORDER_CUSTOM)
-            stated |= UINT64_C(1) << i;
-    }
-    return stated;
-}
-
+/* Probes the streams if that is needed, chooses one, and reserves the memory of its decoder. Before the probe it notes
+ * for the first 64 streams whether the container itself states where the channels are heard, since probing adds what
+ * decoders guess, and removes notes from what APNG has before its first picture. */
 static int demux_open_streams(struct bl_demux *d, int stream, enum bl_demux_mode mode, struct bl_error *e)
 {
-    headers_drop_notes(d);
-    const uint64_t stated = layouts_find_stated(d->format);
+    uint64_t stated = 0;
+    for (unsigned i = 0; i < d->format->nb_streams; i++) {
+        AVCodecParameters *p = d->format->streams[i]->codecpar;
+        if (codec_is_png(p->codec_id) && p->extradata_size > 0) {
+            p->extradata_size = (int)bl_png_drop_notes(p->extradata, (size_t)p->extradata_size);
+            memset(p->extradata + p->extradata_size, 0, AV_INPUT_BUFFER_PADDING_SIZE);
+        }
+        if (i < 64)
+            flac_set_layout(d->format, d->format->streams[i]);
+        if (i < 64 && (p->ch_layout.order == AV_CHANNEL_ORDER_NATIVE || p->ch_layout.order == AV_CHANNEL_ORDER_CUSTOM))
+            stated |= UINT64_C(1) << i;
+    }
     d->probed = probe_is_needed(d, mode);
     if (d->probed) {
         int code = demux_probe(d);
         if (code < 0 || d->file.system_errno || bl_cancelled(d->file.cancel))
             return bl_demux_error(d, code, "damaged: its streams cannot be read", e);
     }
-    int code = stream_choose(d, stream, mode, e);
-    d->layout_stated = !code && d->stream->index < 64 && stated >> d->stream->index & 1;
-    if (!code)
-        code = bl_decoder_memory_check_stream(d->stream->codecpar, d->env->decoder_memory, e);
-    return code ? code : bl_reservation_need(d->env->reservation, bl_decoder_memory_stream(d->stream->codecpar), e);
+    BL_TRY(stream_choose(d, stream, mode, e));
+    d->layout_stated = d->stream->index < 64 && stated >> d->stream->index & 1;
+    BL_TRY(bl_decoder_memory_check_stream(d->stream->codecpar, d->env->decoder_memory, e));
+    return bl_reservation_need(d->env->reservation, bl_decoder_memory_stream(d->stream->codecpar), e);
 }
 
 void bl_demux_silence_logs(void)
@@ -513,8 +479,11 @@ int bl_demux_next(struct bl_demux *d, AVPacket *packet, bool *got, struct bl_err
     for (;;) {
         av_packet_unref(packet);
         int code = av_read_frame(d->format, packet);
-        if (code >= 0 && codec_is_png(d->stream->codecpar->codec_id) && packet->stream_index == d->stream->index)
-            code = packet_drop_notes(packet);
+        if (code >= 0 && codec_is_png(d->stream->codecpar->codec_id) && packet->stream_index == d->stream->index) {
+            code = av_packet_make_writable(packet);
+            if (code >= 0)
+                av_shrink_packet(packet, (int)bl_png_drop_notes(packet->data, (size_t)packet->size));
+        }
         if (bl_cancelled(d->file.cancel) || d->file.system_errno || bl_demux_is_memory(code))
             return bl_demux_error(d, code, "", e);
         if (code == AVERROR(EAGAIN))

@@ -55,6 +55,7 @@ struct track {
     int64_t times, keys, edits; /* where tables are: of the samples' lengths, of key frames, of edits; or 0 */
 };
 
+/* What the boxes of a file claim. count is an upper bound of the entries of libavformat's index. */
 struct claims {
     struct bl_window window;
     struct track track;
@@ -63,6 +64,7 @@ struct claims {
     int boxes;
 };
 
+/* Adds numbers that a file claims, up to a limit that leaves room for 128 bytes each. */
 static int64_t claims_add(int64_t a, int64_t b)
 {
     return b > INT64_MAX / 128 - a ? INT64_MAX / 128 : a + b;
@@ -80,17 +82,6 @@ static int64_t claims_read_entries(struct claims *c, int64_t table)
     return entries > ENTRIES_MAX ? -1 : entries;
 }
 
-/* The shortest time that a sample lasts, in ticks; 0: none. */
-static int64_t track_step_shortest(struct claims *c)
-{
-    int64_t entries = claims_read_entries(c, c->track.times), shortest = INT64_MAX;
-    for (int64_t i = 0; i < entries; i++) {
-        int64_t ticks = claims_read(c, c->track.times + 12 + 8 * i);
-        shortest = ticks < shortest ? ticks : shortest;
-    }
-    return entries > 0 ? shortest : 0;
-}
-
 /* The most samples from one key frame to the next. Without a table each is one, with an empty one only the first. */
 static int64_t track_distance_longest(struct claims *c)
 {
@@ -105,14 +96,6 @@ static int64_t track_distance_longest(struct claims *c)
     return entries && c->track.samples - last > longest ? c->track.samples - last : longest;
 }
 
-/* How many samples an edit shows, at the most, for the ticks that it lasts. */
-static int64_t edit_length(const struct claims *c, uint64_t ticks, int64_t shortest)
-{
-    double scale = (double)(c->track.scale ? c->track.scale : 1) / (double)(c->scale ? c->scale : 1);
-    double steps = shortest ? (double)ticks * scale / (double)shortest : INFINITY;
-    return steps < (double)c->track.samples ? (int64_t)steps + 1 : c->track.samples;
-}
-
 /* Counts the samples that a list of edits shows more often than once: libavformat indexes each time, from the key frame
  * before the edit to the second one behind it, and passes all samples to find the first. */
 static void track_count_edits(struct claims *c)
@@ -123,19 +106,27 @@ static void track_count_edits(struct claims *c)
         return;
     bool wide = claims_read(c, t->edits) >> 24 == 1;
     int64_t size = wide ? 20 : 12, there = (c->window.size - t->edits - 8) / size;
-    int64_t shortest = track_step_shortest(c), distance = track_distance_longest(c);
+    int64_t steps = claims_read_entries(c, t->times), shortest = steps > 0 ? INT64_MAX : 0; /* ticks of a sample */
+    for (int64_t i = 0; i < steps; i++) {
+        int64_t ticks = claims_read(c, t->times + 12 + 8 * i);
+        shortest = ticks < shortest ? ticks : shortest;
+    }
+    int64_t distance = track_distance_longest(c);
+    const double scale = (double)(t->scale ? t->scale : 1) / (double)(c->scale ? c->scale : 1);
     for (int64_t i = 0; i < entries && i < there; i++) {
         int64_t at = t->edits + 8 + size * i;
         uint64_t ticks = (uint64_t)claims_read(c, at);
         if (wide)
             ticks = ticks << 32 | (uint64_t)claims_read(c, at + 4);
-        int64_t shown = claims_add(edit_length(c, ticks, shortest), 3 * distance);
+        double most = shortest ? (double)ticks * scale / (double)shortest : INFINITY; /* samples that the edit shows */
+        int64_t shown = claims_add(most < (double)t->samples ? (int64_t)most + 1 : t->samples, 3 * distance);
         sum = claims_add(sum, (shown < t->samples ? shown : t->samples) + t->samples / SEARCHED);
     }
     if (sum > t->samples)
         c->count = claims_add(c->count, sum - t->samples);
 }
 
+/* Adds what the track claims to the count, after its last box. Sound of one tick a sample is indexed in packets. */
 static void track_end(struct claims *c)
 {
     struct track *t = &c->track;
@@ -164,6 +155,7 @@ static void track_read_sizes(struct claims *c, int64_t at)
         t->samples = samples;
 }
 
+/* Reads the table stsc: runs of chunks with the same number of samples. */
 static void track_read_chunk_lengths(struct claims *c, int64_t at)
 {
     int64_t runs = claims_read(c, at + 4);
@@ -218,24 +210,18 @@ static void claims_read_table(struct claims *c, uint32_t name, int64_t at)
     }
 }
 
-/* What libavformat looks into. */
-static bool box_has_boxes(uint32_t name)
-{
-    static const char names[][5] = {"moov", "trak", "mdia", "minf", "stbl", "moof",
-                                    "traf", "mvex", "edts", "dinf", "wide"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (AV_RB32(names[i]) == name)
-            return true;
-    }
-    return false;
-}
-
+/* Reads the boxes between two offsets, and those within the boxes that libavformat looks into. */
 /* NOLINTNEXTLINE(misc-no-recursion): at most DEPTH_MAX */
 static void claims_read_boxes(struct claims *c, int64_t at, int64_t end, int depth)
 {
+    static const char names[][5] = {"moov", "trak", "mdia", "minf", "stbl", "moof",
+                                    "traf", "mvex", "edts", "dinf", "wide"};
     struct bl_mov_box box;
     while (c->boxes++ < BOXES_MAX && bl_mov_box_read(&c->window, at, end, &box)) {
-        if (box_has_boxes(box.name) && depth < DEPTH_MAX)
+        bool has_boxes = false;
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            has_boxes = has_boxes || AV_RB32(names[i]) == box.name;
+        if (has_boxes && depth < DEPTH_MAX)
             claims_read_boxes(c, box.inside, box.after, depth + 1);
         else
             claims_read_table(c, box.name, box.inside);
@@ -278,6 +264,7 @@ struct extent_track {
     bool sound;
 };
 
+/* Reads the box at *at, and moves *at behind it. False: there is none before end, or too many were read. */
 static bool film_next_box(struct film *f, int64_t *at, int64_t end, struct bl_mov_box *box)
 {
     if (f->boxes++ > EXTENT_BOXES_MAX || f->window.code || !bl_mov_box_read(&f->window, *at, end, box))
@@ -292,6 +279,7 @@ static int64_t film_read_wide(struct film *f, int64_t at, bool wide)
     return (int64_t)bl_window_number(&f->window, at, wide ? 8 : 4, true);
 }
 
+/* Whether a table is of version 1, whose times have 8 bytes. */
 static bool table_is_wide(struct film *f, int64_t at)
 {
     return mov_read(&f->window, at) >> 24 == 1;
@@ -310,18 +298,15 @@ static void track_add_times(struct film *f, struct extent_track *t, int64_t at)
     }
 }
 
-static bool extent_box_has_boxes(uint32_t name)
-{
-    return name == MKBETAG('e', 'd', 't', 's') || name == MKBETAG('m', 'd', 'i', 'a') ||
-           name == MKBETAG('m', 'i', 'n', 'f') || name == MKBETAG('s', 't', 'b', 'l');
-}
-
+/* Reads the boxes of a track, and those within edts, mdia, minf and stbl. */
 /* NOLINTNEXTLINE(misc-no-recursion): at most EXTENT_DEPTH_MAX */
 static void track_read(struct film *f, struct extent_track *t, int64_t at, int64_t end, int depth)
 {
     struct bl_mov_box box;
     while (film_next_box(f, &at, end, &box)) {
         bool wide = table_is_wide(f, box.inside);
+        bool has_boxes = box.name == MKBETAG('e', 'd', 't', 's') || box.name == MKBETAG('m', 'd', 'i', 'a') ||
+                         box.name == MKBETAG('m', 'i', 'n', 'f') || box.name == MKBETAG('s', 't', 'b', 'l');
         if (box.name == MKBETAG('t', 'k', 'h', 'd')) {
             t->number = mov_read(&f->window, box.inside + (wide ? 20 : 12));
         } else if (box.name == MKBETAG('m', 'd', 'h', 'd')) {
@@ -332,7 +317,7 @@ static void track_read(struct film *f, struct extent_track *t, int64_t at, int64
             t->sound = t->sound || mov_read(&f->window, box.inside + 8) == MKBETAG('s', 'o', 'u', 'n');
         } else if (box.name == MKBETAG('e', 'l', 's', 't')) {
             t->edits = box.inside;
-        } else if (extent_box_has_boxes(box.name) && depth < EXTENT_DEPTH_MAX) {
+        } else if (has_boxes && depth < EXTENT_DEPTH_MAX) {
             track_read(f, t, box.inside, box.after, depth + 1);
         }
     }
@@ -366,14 +351,8 @@ static int64_t track_find_end(const struct film *f, const struct extent_track *t
     return shown ? edit->place + shown : -1;
 }
 
-/* In fragments an edit of no length shows all that follows. */
-static bool track_find_open_extent(const struct extent_track *t, const struct edit *edit, struct bl_extent *extent)
-{
-    *extent = (struct bl_extent){.scale = t->scale, .begin = edit->place, .end = INT64_MAX};
-    return !edit->shown && !t->length;
-}
-
-/* False: more than one part is shown, or it cannot be said which. */
+/* Sets the part of the track that its edits show: any number of empty ones, and one with media. In fragments, an edit
+ * of no length shows all that follows. False: the track shows more than one part, or the edits do not say which. */
 static bool track_find_extent(struct film *f, const struct extent_track *t, struct bl_extent *extent)
 {
     bool wide = table_is_wide(f, t->edits);
@@ -388,8 +367,10 @@ static bool track_find_extent(struct film *f, const struct extent_track *t, stru
             return false;
         empty += edit.place < 0 ? edit.shown : 0;
     }
-    if (f->fragments && !empty)
-        return track_find_open_extent(t, &edit, extent);
+    if (f->fragments && !empty) {
+        *extent = (struct bl_extent){.scale = t->scale, .begin = edit.place, .end = INT64_MAX};
+        return !edit.shown && !t->length;
+    }
     if (f->fragments || edit.place >= t->length)
         return false;
     extent->scale = t->scale;
@@ -399,6 +380,7 @@ static bool track_find_extent(struct film *f, const struct extent_track *t, stru
     return extent->end > extent->begin;
 }
 
+/* Reads from moov what all tracks need: the ticks of a second, and whether fragments follow. */
 static void film_read_head(struct film *f, int64_t at, int64_t end)
 {
     struct bl_mov_box box;
@@ -409,6 +391,8 @@ static void film_read_head(struct film *f, int64_t at, int64_t end)
     }
 }
 
+/* Reads the tracks of moov. *plain: some tracks of sound have edits, and each of them shows one part, which is all that
+ * a reader needs to know. *extent: that of the track with this number. */
 static void film_read_tracks(struct film *f, int64_t at, int64_t end, int64_t extent_track, bool *plain,
                              struct bl_extent *extent)
 {
@@ -460,6 +444,7 @@ int bl_extent_read_mov(const struct bl_media_file *file, int64_t extent_track, b
 #define FIRST 2                 /* flag of a page that begins a stream */
 #define LAST 4                  /* of one that ends it */
 
+/* The head of an Ogg page (RFC 3533, 6). */
 struct page {
     int64_t at, after; /* where it and the next one begin */
     int flags, segments;
@@ -467,6 +452,7 @@ struct page {
     uint32_t serial; /* of its stream */
 };
 
+/* The state of a walk over all pages of a file, of which one logical stream counts. */
 struct pages {
     struct bl_window window;
     AVVorbisParseContext *parser;
@@ -506,7 +492,8 @@ static bool page_read(struct pages *p, int64_t at, struct page *page)
     return page->after <= p->window.size;
 }
 
-/* A packet gives what overlaps with the one before it: the first one nothing. */
+/* Adds the samples of a packet that has ended. Blocks of Vorbis overlap: a packet gives the samples that overlap with
+ * the one before it, so the first packet gives none. */
 static void packet_end(struct pages *p)
 {
     uint8_t head = (uint8_t)p->head;
@@ -555,7 +542,8 @@ static void page_add_position(struct pages *p, const struct page *page)
     p->since = 0;
 }
 
-/* Notes that a stream begins. */
+/* Notes that a stream begins. It is the wanted one if it has the wanted index, and its first packet is a head of
+ * Vorbis. */
 static void pages_begin_stream(struct pages *p, const struct page *page, int index)
 {
     static const char magic[] = "\x01vorbis";

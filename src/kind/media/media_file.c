@@ -12,22 +12,16 @@
 #define SIGNATURE 8 /* bytes; packets of APNG have none */
 #define AROUND 12   /* bytes of a chunk beside its data: length, name, checksum */
 
-static bool chunk_is_note(const uint8_t *name)
-{
-    static const char notes[][5] = {"tEXt", "zTXt", "iTXt", "iCCP", "eXIf"};
-    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
-        if (memcmp(name, notes[i], 4) == 0)
-            return true;
-    }
-    return false;
-}
-
 size_t bl_png_drop_notes(uint8_t *data, size_t size)
 {
+    static const char notes[][5] = {"tEXt", "zTXt", "iTXt", "iCCP", "eXIf"};
     size_t at = size >= SIGNATURE && memcmp(data, "\x89PNG\r\n\x1a\n", SIGNATURE) == 0 ? SIGNATURE : 0, kept = at;
     while (size - at >= AROUND && AV_RB32(data + at) <= size - at - AROUND) {
         size_t chunk = AV_RB32(data + at) + AROUND;
-        if (!chunk_is_note(data + at + 4)) {
+        bool is_note = false;
+        for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
+            is_note = is_note || memcmp(data + at + 4, notes[i], 4) == 0;
+        if (!is_note) {
             memmove(data + kept, data + at, chunk);
             kept += chunk;
         }
@@ -59,7 +53,8 @@ static int64_t tag_read(const uint8_t *head)
     return TAG_HEAD + size + (head[5] & 0x10 ? TAG_HEAD : 0);
 }
 
-/* Nothing in tags is of use here, and what is compressed in them libav decompresses without limit. */
+/* Sets file->tags, the bytes of all ID3 tags at the beginning. They are hidden from libav: nothing in tags is of use
+ * here, and libav decompresses what is compressed in them without limit. */
 static int media_file_measure_tags(struct bl_media_file *file, struct bl_error *e)
 {
     uint8_t head[TAG_HEAD];
@@ -75,6 +70,7 @@ static int media_file_measure_tags(struct bl_media_file *file, struct bl_error *
     return got < 0 ? bl_error_errno(e, BL_EFAIL, "%s: cannot be read", file->path) : BL_OK;
 }
 
+/* Replaces the part of the tags that lies in a buffer by one empty tag of the same size, so that all offsets stay. */
 static void media_file_hide_tags(const struct bl_media_file *file, uint8_t *buffer, ssize_t size)
 {
     int64_t inside = file->tags - TAG_HEAD;
@@ -84,6 +80,8 @@ static void media_file_hide_tags(const struct bl_media_file *file, uint8_t *buff
         buffer[i] = file->offset + i < TAG_HEAD ? head[file->offset + i] : 0;
 }
 
+/* The callback of libav's I/O context. A file that ends before the size that it had when it was opened counts as a
+ * failure of the system (ESTALE), not as damage: another process is changing it. */
 static int media_file_read_io(void *opaque, uint8_t *buffer, int size)
 {
     struct bl_media_file *file = opaque;

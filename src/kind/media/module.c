@@ -49,6 +49,7 @@ static bool module_folder(struct bl_buffer *out)
     return true;
 }
 
+/* Appends the path at which the module must be. BL_EUSAGE: it cannot be found out. */
 static int module_path(struct bl_buffer *path, struct bl_error *e)
 {
     if (!module_folder(path))
@@ -57,27 +58,19 @@ static int module_path(struct bl_buffer *path, struct bl_error *e)
     return bl_buffer_check(path, e);
 }
 
-/* Appends the name of a module of another version in the folder of the path, or nothing. */
-static void module_find_other(const char *path, struct bl_buffer *other)
+/* Reports that the module is not at its path: the folder has a module of another version, or none. */
+static int module_report_missing(const char *path, struct bl_error *e)
 {
-    struct bl_buffer folder = {0};
+    struct bl_buffer folder = {0}, other = {0};
     bl_buffer_printf(&folder, "%.*s", (int)(strrchr(path, '/') - path), path);
     DIR *directory = folder.failed ? NULL : opendir(folder.data);
     const struct dirent *entry;
-    while (directory && !other->size && (entry = readdir(directory))) {
+    while (directory && !other.size && (entry = readdir(directory))) {
         if (strncmp(entry->d_name, MODULE_PREFIX, strlen(MODULE_PREFIX)) == 0)
-            bl_buffer_text(other, entry->d_name);
+            bl_buffer_text(&other, entry->d_name);
     }
     if (directory)
         closedir(directory);
-    bl_buffer_free(&folder);
-}
-
-/* Says what is missing, and what to do. */
-static int module_report_missing(const char *path, struct bl_error *e)
-{
-    struct bl_buffer other = {0};
-    module_find_other(path, &other);
     if (other.size && !other.failed)
         bl_error_set(e, BL_EUSAGE,
                      "this bload is version %s, and its media module is of another version (%s beside %s): install "
@@ -88,6 +81,7 @@ static int module_report_missing(const char *path, struct bl_error *e)
                      "videos, sound and images need the media module, and there is no %s: install the package "
                      "bload-media",
                      path);
+    bl_buffer_free(&folder);
     bl_buffer_free(&other);
     return BL_EUSAGE;
 }
@@ -157,14 +151,11 @@ int bl_media_open(const struct bl_media **out, struct bl_error *e)
 {
     const struct bl_media *media = atomic_load_explicit(&opened, memory_order_acquire);
     if (!media) {
-        media = &bl_media_functions;
-        int code = media ? BL_OK : module_load(&media, e);
-        if (code)
-            return code;
+        media = &bl_media_functions; /* NULL unless the module is linked in */
+        if (!media)
+            BL_TRY(module_load(&media, e));
         if (simd_is_set)
-            code = media->set_simd(simd, e);
-        if (code)
-            return code;
+            BL_TRY(media->set_simd(simd, e));
         if (opener)
             media->set_opener(opener, opener_context);
         atomic_store_explicit(&opened, media, memory_order_release);

@@ -8,16 +8,6 @@
 
 #define BOXES_MAX (1 << 20) /* of a file: a day in fragments of a second has fewer */
 
-/* Compares the size of an AVI file's RIFF chunk with the file's. */
-static bool riff_ends_early(const struct bl_demux *d)
-{
-    if (strcmp(d->format->iformat->name, "avi") != 0)
-        return false;
-    const uint8_t *head = d->file.head;
-    uint32_t size = head[4] | (uint32_t)head[5] << 8 | (uint32_t)head[6] << 16 | (uint32_t)head[7] << 24;
-    return size != UINT32_MAX && (int64_t)size + 8 > d->file.bytes;
-}
-
 /* Reads an EBML number (RFC 8794, 4): its leading zero bits count the bytes that follow. Returns its length in bytes,
  * at most 8; 0 if there is none, or its value is "unknown". */
 static int ebml_read(const uint8_t *at, int64_t *value)
@@ -110,7 +100,11 @@ int bl_truncation_find_second(const struct bl_demux *d, int64_t *at, struct bl_e
 
 bool bl_truncation_detect(const struct bl_demux *d)
 {
-    if (riff_ends_early(d) || (bl_demux_is_matroska(d) && matroska_end(d) > d->file.bytes))
+    /* Programs that cannot seek back write 2^32 - 1 as the size of an AVI file's RIFF chunk. */
+    uint32_t riff = AV_RL32(d->file.head + 4);
+    if (strcmp(d->format->iformat->name, "avi") == 0 && riff != UINT32_MAX && (int64_t)riff + 8 > d->file.bytes)
+        return true;
+    if (bl_demux_is_matroska(d) && matroska_end(d) > d->file.bytes)
         return true;
     int entries = avformat_index_get_entries_count(d->stream);
     for (int i = 0; i < entries; i++) {
