@@ -145,24 +145,6 @@ static void plan_append_strategies(const struct bl_report *r, struct bl_buffer *
     bl_page_end_table(out);
 }
 
-static void plan_append_fill(const struct bl_report *r, struct bl_buffer *out)
-{
-    struct bl_chart_bar bar[BL_REPORT_FILLS + 1] = {0};
-    int bars = 0;
-    for (int i = BL_REPORT_FILLS; i >= 0; i--) {
-        int percent = 100 / BL_REPORT_FILLS;
-        if (i == BL_REPORT_FILLS)
-            snprintf(bar[bars].label, sizeof bar[bars].label, "full");
-        else
-            snprintf(bar[bars].label, sizeof bar[bars].label, "%d–%d %%", i * percent, (i + 1) * percent);
-        bar[bars].value[0] = r->fill[i];
-        bars += r->fill[i] || i == BL_REPORT_FILLS;
-    }
-    bl_buffer_text(out, "<h2>Fill of blocks</h2>\n<p>Blocks by the part of T that holds steps of sequences; the upper "
-                        "end of a range is not in it, and ranges without blocks are left out.</p>\n");
-    chart_append(out, "fill", "Fill of blocks", "Blocks by the part of T that holds steps", bar, bars);
-}
-
 static void plan_append_pair_repeat(const struct bl_report *r, struct bl_buffer *out)
 {
     const struct bl_epochs_pair_repeat *epochs = &r->info.pair_repeat;
@@ -175,26 +157,6 @@ static void plan_append_pair_repeat(const struct bl_report *r, struct bl_buffer 
     else
         bl_page_fact(out, "meet again", "%.2f %% of pairs, under the next seed", 100 * bl_pair_repeat_share(c));
     bl_page_fact(out, "drawn at random", "%.2f %%", 100 * c->random);
-}
-
-static void plan_append_ranks(const struct bl_report *r, struct bl_buffer *out)
-{
-    const struct bl_plan_info *w = &r->info.manifest.plan_info;
-    const struct bl_plan_balance *b = &w->balance;
-    char a[BL_PLURAL_SIZE];
-    bl_buffer_text(out, "<h2>Ranks and company</h2>\n");
-    bl_page_begin_table(out, "Ranks and company", "what|value");
-    bl_page_fact(out, "ranks", "%s", bl_text_count(a, w->world_size));
-    bl_page_fact(out, "blocks per rank and step", "%s", bl_text_count(a, w->batch_size));
-    bl_page_fact(out, "steps of each rank", "%s", bl_text_count(a, w->batches_per_rank));
-    if (b->is_measured) {
-        bl_page_fact(out, "waiting costs", "%.2f %%, at least %.2f %%", 100 * b->lost, 100 * b->bound);
-        bl_page_fact(out, "in random order", "%.2f %%", 100 * b->lost_before);
-        bl_page_fact(out, "dearest block", "%.3f of the mean", b->highest);
-        bl_page_fact(out, "steps differ from the whole by", "%.3f (drawn at random: %.3f)", b->apart, b->apart_drawn);
-    }
-    plan_append_pair_repeat(r, out);
-    bl_page_end_table(out);
 }
 
 /* "3 – 4.5 – 7": the least, the mean and the most. */
@@ -238,8 +200,36 @@ static void page_plan(const struct bl_report *r, struct bl_buffer *out)
         return;
     plan_append_efficiency(r, out);
     plan_append_strategies(r, out);
-    plan_append_fill(r, out);
-    plan_append_ranks(r, out);
+    struct bl_chart_bar bar[BL_REPORT_FILLS + 1] = {0};
+    int bars = 0;
+    for (int i = BL_REPORT_FILLS; i >= 0; i--) {
+        int percent = 100 / BL_REPORT_FILLS;
+        if (i == BL_REPORT_FILLS)
+            snprintf(bar[bars].label, sizeof bar[bars].label, "full");
+        else
+            snprintf(bar[bars].label, sizeof bar[bars].label, "%d–%d %%", i * percent, (i + 1) * percent);
+        bar[bars].value[0] = r->fill[i];
+        bars += r->fill[i] || i == BL_REPORT_FILLS;
+    }
+    bl_buffer_text(out, "<h2>Fill of blocks</h2>\n<p>Blocks by the part of T that holds steps of sequences; the upper "
+                        "end of a range is not in it, and ranges without blocks are left out.</p>\n");
+    chart_append(out, "fill", "Fill of blocks", "Blocks by the part of T that holds steps", bar, bars);
+    const struct bl_plan_info *w = &r->info.manifest.plan_info;
+    const struct bl_plan_balance *b = &w->balance;
+    char a[BL_PLURAL_SIZE];
+    bl_buffer_text(out, "<h2>Ranks and company</h2>\n");
+    bl_page_begin_table(out, "Ranks and company", "what|value");
+    bl_page_fact(out, "ranks", "%s", bl_text_count(a, w->world_size));
+    bl_page_fact(out, "blocks per rank and step", "%s", bl_text_count(a, w->batch_size));
+    bl_page_fact(out, "steps of each rank", "%s", bl_text_count(a, w->batches_per_rank));
+    if (b->is_measured) {
+        bl_page_fact(out, "waiting costs", "%.2f %%, at least %.2f %%", 100 * b->lost, 100 * b->bound);
+        bl_page_fact(out, "in random order", "%.2f %%", 100 * b->lost_before);
+        bl_page_fact(out, "dearest block", "%.3f of the mean", b->highest);
+        bl_page_fact(out, "steps differ from the whole by", "%.3f (drawn at random: %.3f)", b->apart, b->apart_drawn);
+    }
+    plan_append_pair_repeat(r, out);
+    bl_page_end_table(out);
     plan_append_rank_table(&r->ranks, out);
 }
 
@@ -434,23 +424,6 @@ static void contents_append_attributes(const struct bl_report *r, struct bl_buff
     bl_page_end_table(out);
 }
 
-static void contents_append_lengths(const struct bl_info *info, struct bl_buffer *out)
-{
-    struct bl_chart_bar bar[BL_INFO_BARS] = {0};
-    for (int i = 0; i < info->bars; i++) {
-        char from[32], to[32];
-        bl_text_count(from, i * info->bar_width + 1);
-        bl_text_count(to, (i + 1) * info->bar_width);
-        snprintf(bar[i].label, sizeof bar[i].label, info->bar_width > 1 ? "%s–%s" : "%s", from, to);
-        if (strlen(from) + strlen(to) >= 17) /* there is no room for both */
-            snprintf(bar[i].label, sizeof bar[i].label, "to %s", to);
-        bar[i].value[0] = info->bar[i];
-    }
-    bl_buffer_text(out, "<h2>Lengths</h2>\n<p>Sequences by their number of steps.</p>\n");
-    if (info->bars)
-        chart_append(out, "lengths", "Lengths", "Sequences by their number of steps", bar, info->bars);
-}
-
 /* The sections: what is in it and how to make it again; the plan; sources and what is wrong with them. */
 static void page_contents(const struct bl_report *r, struct bl_buffer *out)
 {
@@ -476,7 +449,19 @@ static void page_contents(const struct bl_report *r, struct bl_buffer *out)
     bl_page_end_table(out);
     contents_append_fields(r, out);
     contents_append_attributes(r, out);
-    contents_append_lengths(info, out);
+    struct bl_chart_bar bar[BL_INFO_BARS] = {0};
+    for (int i = 0; i < info->bars; i++) {
+        char from[32], to[32];
+        bl_text_count(from, i * info->bar_width + 1);
+        bl_text_count(to, (i + 1) * info->bar_width);
+        snprintf(bar[i].label, sizeof bar[i].label, info->bar_width > 1 ? "%s–%s" : "%s", from, to);
+        if (strlen(from) + strlen(to) >= 17) /* there is no room for both */
+            snprintf(bar[i].label, sizeof bar[i].label, "to %s", to);
+        bar[i].value[0] = info->bar[i];
+    }
+    bl_buffer_text(out, "<h2>Lengths</h2>\n<p>Sequences by their number of steps.</p>\n");
+    if (info->bars)
+        chart_append(out, "lengths", "Lengths", "Sequences by their number of steps", bar, info->bars);
 }
 
 static void origin_append_pairs(const struct bl_manifest_pairs *pairs, const char *separator, struct bl_buffer *out)
