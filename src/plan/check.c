@@ -32,24 +32,6 @@ static int64_t plan_source_start(const struct bl_plan *plan, size_t p)
     return plan->source_start ? plan->source_start[p] : 0;
 }
 
-/* Counts the caller's sequences and their steps. */
-static int plan_recount_sequences(struct check *c)
-{
-    struct bl_plan *plan = c->plan;
-    plan->sequences = plan->steps = plan->longest = 0;
-    for (size_t i = 0; i < c->count; i++) {
-        if (c->length[i] < 0)
-            return bl_error_set(c->e, BL_EFAIL, "sequence %zu has a negative length", i);
-        if (c->length[i] > (INT64_C(1) << 62) - plan->steps)
-            return bl_error_set(c->e, BL_EFAIL, "more than 2^62 steps in all, from sequence %zu on", i);
-        plan->steps += c->length[i];
-        plan->sequences += c->length[i] > 0;
-        if (c->length[i] > plan->longest)
-            plan->longest = c->length[i];
-    }
-    return BL_OK;
-}
-
 static int plan_check_shape(struct check *c)
 {
     const struct bl_plan *plan = c->plan;
@@ -193,18 +175,6 @@ static int spans_check_continued(const struct check *c, const struct span *span)
     return BL_OK;
 }
 
-/* Counts the sequences that are whole in several pieces. span: sorted, without overlaps. */
-static void plan_count_joined(struct check *c, const struct span *span)
-{
-    size_t pieces = c->plan->pieces;
-    for (size_t p = 0, end; p < pieces; p = end) {
-        int64_t steps = 0;
-        for (end = p; end < pieces && span[end].sequence == span[p].sequence; end++)
-            steps += span[end].end - span[end].start;
-        c->joined += end - p > 1 && steps == c->length[span[p].sequence];
-    }
-}
-
 static int plan_check_overlaps(struct check *c)
 {
     const struct bl_plan *plan = c->plan;
@@ -222,8 +192,16 @@ static int plan_check_overlaps(struct check *c)
     if (!is_sorted)
         qsort(span, plan->pieces, sizeof *span, span_compare);
     int code = plan->overlap ? spans_check_continued(c, span) : spans_check_apart(c, span);
-    if (!code)
-        plan_count_joined(c, span);
+    if (!code) {
+        /* Counts the sequences that are whole in several pieces. span: sorted, without overlaps. */
+        size_t pieces = c->plan->pieces;
+        for (size_t p = 0, end; p < pieces; p = end) {
+            int64_t steps = 0;
+            for (end = p; end < pieces && span[end].sequence == span[p].sequence; end++)
+                steps += span[end].end - span[end].start;
+            c->joined += end - p > 1 && steps == c->length[span[p].sequence];
+        }
+    }
     free(span);
     return code;
 }
@@ -252,31 +230,23 @@ static int plan_piece_lengths(const struct check *c, struct bl_lengths *lengths,
     return BL_OK;
 }
 
-static int plan_recount_bound(struct check *c)
-{
-    struct bl_lengths lengths;
-    struct bl_histogram h;
-    int64_t *own;
-    BL_TRY(plan_piece_lengths(c, &lengths, &own));
-    int code = bl_histogram_make(&h, &lengths, c->e);
-    free(own);
-    if (code)
-        return code;
-    int64_t bound = bl_bound_blocks(&h, c->plan->T);
-    bl_histogram_free(&h);
-    c->plan->lower_bound = bound > c->plan->lower_bound ? bound : c->plan->lower_bound;
-    if (c->plan->lower_bound <= (int64_t)c->plan->blocks)
-        return BL_OK;
-    return bl_error_set(c->e, BL_EFAIL, "%zu blocks are fewer than the lower bound, %lld", c->plan->blocks,
-                        (long long)c->plan->lower_bound);
-}
-
 static int plan_recount(struct check *c)
 {
-    int code = plan_recount_sequences(c);
-    if (code)
-        return code;
-    code = plan_check_shape(c);
+    /* Counts the caller's sequences and their steps. */
+    struct bl_plan *plan = c->plan;
+    plan->sequences = plan->steps = plan->longest = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        if (c->length[i] < 0)
+            return bl_error_set(c->e, BL_EFAIL, "sequence %zu has a negative length", i);
+        if (c->length[i] > (INT64_C(1) << 62) - plan->steps)
+            return bl_error_set(c->e, BL_EFAIL, "more than 2^62 steps in all, from sequence %zu on", i);
+        plan->steps += c->length[i];
+        plan->sequences += c->length[i] > 0;
+        if (c->length[i] > plan->longest)
+            plan->longest = c->length[i];
+    }
+
+    int code = plan_check_shape(c);
     if (code)
         return code;
     code = plan_check_blocks(c);
@@ -305,5 +275,19 @@ int bl_plan_check(struct bl_plan *plan, const int64_t *length, size_t count, str
 {
     struct check c = {.plan = plan, .length = length, .count = count, .e = e};
     BL_TRY(plan_recount(&c));
-    return plan_recount_bound(&c);
+    struct bl_lengths lengths;
+    struct bl_histogram h;
+    int64_t *own;
+    BL_TRY(plan_piece_lengths(&c, &lengths, &own));
+    int code = bl_histogram_make(&h, &lengths, c.e);
+    free(own);
+    if (code)
+        return code;
+    int64_t bound = bl_bound_blocks(&h, c.plan->T);
+    bl_histogram_free(&h);
+    c.plan->lower_bound = bound > c.plan->lower_bound ? bound : c.plan->lower_bound;
+    if (c.plan->lower_bound <= (int64_t)c.plan->blocks)
+        return BL_OK;
+    return bl_error_set(c.e, BL_EFAIL, "%zu blocks are fewer than the lower bound, %lld", c.plan->blocks,
+                        (long long)c.plan->lower_bound);
 }

@@ -232,16 +232,11 @@ static int master_allocate(struct bl_master *m, struct bl_error *e)
     return bl_inverse_make(&m->inverse, n, e);
 }
 
-static int master_reserve(struct bl_master *m, size_t entries, struct bl_error *e)
-{
-    BL_TRY(BL_ARRAY_RESERVE(m->column, m->column_capacity, m->columns + 1, e));
-    BL_TRY(BL_ARRAY_RESERVE(m->bucket, m->bucket_capacity, m->entries + entries, e));
-    return BL_ARRAY_RESERVE(m->times, m->times_capacity, m->entries + entries, e);
-}
-
 int bl_master_add(struct bl_master *m, uint32_t *item, size_t n, struct bl_error *e)
 {
-    BL_TRY(master_reserve(m, n, e));
+    BL_TRY(BL_ARRAY_RESERVE(m->column, m->column_capacity, m->columns + 1, e));
+    BL_TRY(BL_ARRAY_RESERVE(m->bucket, m->bucket_capacity, m->entries + n, e));
+    BL_TRY(BL_ARRAY_RESERVE(m->times, m->times_capacity, m->entries + n, e));
     bl_sort_u32(item, n);
     struct bl_master_column *c = &m->column[m->columns++];
     *c = (struct bl_master_column){0, (uint32_t)m->entries};
@@ -312,64 +307,6 @@ static double master_column_worth(const struct bl_master *m, const struct bl_mas
     return sum;
 }
 
-/* Partial pricing: returns the best of some columns of the pool, or a surplus. *saving: its reduced cost in blocks per
- * block; 0 or less if no column saves anything. Reduces *work. */
-static uint32_t master_price(struct bl_master *m, double *saving, int64_t *work)
-{
-    uint32_t best = 0;
-    *saving = 0;
-    for (size_t i = 0; i < m->rows; i++)
-        if (-m->dual[i] > *saving) {
-            *saving = -m->dual[i];
-            best = BL_SURPLUS + (uint32_t)i;
-        }
-    for (size_t seen = 0; seen < m->columns && (seen % IN_TURN || *saving < BL_SAVING_MIN); seen++) {
-        m->next = m->next + 1 < m->columns ? m->next + 1 : 0;
-        double more = master_column_worth(m, &m->column[m->next]) - 1;
-        *work -= 2 * m->column[m->next].count;
-        if (more > *saving) {
-            *saving = more;
-            best = (uint32_t)m->next;
-        }
-    }
-    return best;
-}
-
-/* Sets step = inverse * column. Returns the reduced cost of a block of the column: negative if it saves blocks. */
-static double master_set_step(struct bl_master *m, uint32_t column)
-{
-    memset(m->step, 0, m->rows * sizeof *m->step);
-    double cost;
-    if (column >= BL_SURPLUS) {
-        m->step[column - BL_SURPLUS] = -1;
-        cost = m->dual[column - BL_SURPLUS];
-    } else {
-        const struct bl_master_column *c = &m->column[column];
-        for (uint32_t k = c->first; k < c->first + c->count; k++)
-            m->step[m->bucket[k]] = m->times[k];
-        cost = 1 - master_column_worth(m, c);
-    }
-    bl_inverse_ftran(&m->inverse, m->step);
-    return cost;
-}
-
-/* Returns the basic column that reaches zero first; among equals the one with the largest step, for precision. */
-static size_t master_leaving_row(const struct bl_master *m)
-{
-    size_t best = SIZE_MAX;
-    double least = INFINITY;
-    for (size_t i = 0; i < m->rows; i++) {
-        if (m->step[i] <= TINY)
-            continue;
-        double ratio = (m->amount[i] > 0 ? m->amount[i] : 0) / m->step[i];
-        if (ratio < least - TINY || (ratio <= least + TINY && best != SIZE_MAX && m->step[i] > m->step[best])) {
-            least = ratio < least ? ratio : least;
-            best = i;
-        }
-    }
-    return best;
-}
-
 static void master_set_duals(struct bl_master *m)
 {
     for (size_t i = 0; i < m->rows; i++)
@@ -435,8 +372,31 @@ out:
  * the numbers have lost their precision. */
 static int master_pivot(struct bl_master *m, uint32_t column, int64_t *work, bool *entered, struct bl_error *e)
 {
-    double cost = master_set_step(m, column);
-    size_t r = master_leaving_row(m);
+    /* step = inverse * column. cost: the reduced cost of a block of the column, negative if it saves blocks. */
+    memset(m->step, 0, m->rows * sizeof *m->step);
+    double cost;
+    if (column >= BL_SURPLUS) {
+        m->step[column - BL_SURPLUS] = -1;
+        cost = m->dual[column - BL_SURPLUS];
+    } else {
+        const struct bl_master_column *c = &m->column[column];
+        for (uint32_t k = c->first; k < c->first + c->count; k++)
+            m->step[m->bucket[k]] = m->times[k];
+        cost = 1 - master_column_worth(m, c);
+    }
+    bl_inverse_ftran(&m->inverse, m->step);
+    /* The basic column that reaches zero first leaves; among equals the one with the largest step, for precision. */
+    size_t r = SIZE_MAX;
+    double least = INFINITY;
+    for (size_t i = 0; i < m->rows; i++) {
+        if (m->step[i] <= TINY)
+            continue;
+        double ratio = (m->amount[i] > 0 ? m->amount[i] : 0) / m->step[i];
+        if (ratio < least - TINY || (ratio <= least + TINY && r != SIZE_MAX && m->step[i] > m->step[r])) {
+            least = ratio < least ? ratio : least;
+            r = i;
+        }
+    }
     *entered = r != SIZE_MAX && cost < 0;
     if (!*entered)
         return BL_OK;
@@ -578,8 +538,25 @@ int bl_colgen_run(struct bl_colgen *g, struct bl_error *e)
     int64_t solve_work = bl_knapsack_work(g->h, (uint32_t)g->limits->T, g->limits->sequences, g->knapsack.is_bounded);
     int code = BL_OK;
     while (!code && g->work > 0) {
-        double saving;
-        uint32_t column = master_price(&g->master, &saving, &g->work);
+        /* Partial pricing takes the best of some columns of the pool, or a surplus. saving: its reduced cost in blocks
+         * per block; 0 if no column saves anything. */
+        struct bl_master *m = &g->master;
+        uint32_t column = 0;
+        double saving = 0;
+        for (size_t i = 0; i < m->rows; i++)
+            if (-m->dual[i] > saving) {
+                saving = -m->dual[i];
+                column = BL_SURPLUS + (uint32_t)i;
+            }
+        for (size_t seen = 0; seen < m->columns && (seen % IN_TURN || saving < BL_SAVING_MIN); seen++) {
+            m->next = m->next + 1 < m->columns ? m->next + 1 : 0;
+            double more = master_column_worth(m, &m->column[m->next]) - 1;
+            g->work -= 2 * m->column[m->next].count;
+            if (more > saving) {
+                saving = more;
+                column = (uint32_t)m->next;
+            }
+        }
         if (saving > BL_SAVING_MIN) {
             bool entered;
             code = master_pivot(&g->master, column, &g->work, &entered, e);

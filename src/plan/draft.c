@@ -172,27 +172,6 @@ static int patterns_shuffle(const struct bl_patterns *patterns, uint64_t seed, u
     return BL_OK;
 }
 
-/* Visits the blocks in their final order, so that each sequence is written only once. */
-static void draft_draw_blocks(struct bl_draft *d, const struct bl_patterns *patterns, const uint32_t *turn,
-                              const uint32_t *ids, uint32_t *cursor, uint64_t seed)
-{
-    struct bl_random inside;
-    bl_random_seed(&inside, seed, BL_STREAM_INSIDE);
-    size_t pieces = d->pieces;
-    for (size_t b = 0; b < patterns->blocks; b++) {
-        uint32_t *block = d->sequence + pieces;
-        uint32_t first = patterns->first[turn[b]];
-        size_t size = patterns->first[turn[b] + 1] - first;
-        for (size_t i = 0; i < size; i++)
-            block[i] = ids[cursor[patterns->bucket[first + i]]++];
-        bl_random_shuffle_u32(&inside, block, size);
-        pieces += size;
-        d->first[d->blocks + b + 1] = (uint32_t)pieces;
-    }
-    d->pieces = pieces;
-    d->blocks += patterns->blocks;
-}
-
 int bl_draft_patterns(struct bl_draft *d, const struct bl_patterns *patterns, const struct bl_histogram *h,
                       const struct bl_lengths *lengths, uint64_t seed, struct bl_error *e)
 {
@@ -208,7 +187,22 @@ int bl_draft_patterns(struct bl_draft *d, const struct bl_patterns *patterns, co
         goto out;
     memcpy(cursor, h->start, h->distinct * sizeof *cursor);
     d->is_shuffled = d->blocks == 0;
-    draft_draw_blocks(d, patterns, turn, ids, cursor, seed);
+    /* Visits the blocks in their final order, so that each sequence is written only once. */
+    struct bl_random inside;
+    bl_random_seed(&inside, seed, BL_STREAM_INSIDE);
+    size_t pieces = d->pieces;
+    for (size_t b = 0; b < patterns->blocks; b++) {
+        uint32_t *block = d->sequence + pieces;
+        uint32_t first = patterns->first[turn[b]];
+        size_t size = patterns->first[turn[b] + 1] - first;
+        for (size_t i = 0; i < size; i++)
+            block[i] = ids[cursor[patterns->bucket[first + i]]++];
+        bl_random_shuffle_u32(&inside, block, size);
+        pieces += size;
+        d->first[d->blocks + b + 1] = (uint32_t)pieces;
+    }
+    d->pieces = pieces;
+    d->blocks += patterns->blocks;
 out:
     free(turn);
     free(cursor);

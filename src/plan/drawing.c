@@ -18,11 +18,6 @@ struct bl_pool {
     struct bl_random random;
 };
 
-static inline size_t pool_ahead(const struct bl_pool *p)
-{
-    return p->all - p->next;
-}
-
 /* Returns the bucket of the i-th sequence ahead, or BL_BITSET_NONE if that is taken, or beyond the bucket `last`. */
 static inline size_t pool_peek(const struct bl_pool *p, size_t i, size_t last)
 {
@@ -95,16 +90,6 @@ static int pool_make(struct bl_pool *p, const struct bl_histogram *h, uint64_t s
     bl_random_seed(&p->random, seed, BL_STREAM_DRAW);
     bl_random_shuffle_u32(&p->random, p->order, all);
     return BL_OK;
-}
-
-static void pool_free(struct bl_pool *p)
-{
-    bl_bitset_free(&p->nonempty);
-    free(p->order);
-    free(p->left);
-    free(p->early);
-    free(p->below);
-    *p = (struct bl_pool){0};
 }
 
 /* Returns the bucket of the next sequence in the order that fits, or BL_BITSET_NONE if a few dozen do not. Those that
@@ -212,7 +197,7 @@ static void drawer_add(struct drawer *w, struct drawn_block *block, size_t bucke
 static bool drawer_find_pair(const struct drawer *w, const struct drawn_block *block, size_t places, size_t *first,
                              size_t *second)
 {
-    size_t fitting = pool_fitting(&w->pool, block->room, BL_BITSET_NONE), ahead = pool_ahead(&w->pool);
+    size_t fitting = pool_fitting(&w->pool, block->room, BL_BITSET_NONE), ahead = w->pool.all - w->pool.next;
     int64_t least = INT64_MAX;
     if (fitting == BL_BITSET_NONE)
         return false; /* often so: then no need to look at the candidates */
@@ -272,16 +257,6 @@ static size_t drawer_fill(struct drawer *w)
 
 /* --- pools ------------------------------------------------------------------------------------------------------ */
 
-/* The room at which two more sequences of mean length fill a block on average: a block is as far beyond it as the last
- * sequence reaches, which is drawn in proportion to its length. */
-static double histogram_tail(const struct bl_histogram *h)
-{
-    double count = h->start[h->distinct], mean = (double)bl_histogram_steps(h) / count, square = 0;
-    for (size_t b = 0; b < h->distinct; b++)
-        square += (double)h->length[b] * h->length[b] * bl_histogram_count(h, b) / count;
-    return 2 * mean + square / (2 * mean);
-}
-
 /* Draws blocks of the pool until no more than `keep` sequences remain; these, and those of dissolved blocks, are then
  * the rest. */
 static int drawer_empty_pool(struct drawer *w, size_t keep, struct bl_error *e)
@@ -308,7 +283,12 @@ static int drawer_draw_pool(struct drawer *w, bool is_last, struct bl_error *e)
     lengths.count = w->rests;
     BL_TRY(bl_histogram_make(&w->h, &lengths, e));
     w->seed = bl_random_next(&w->seeds);
-    w->tail = histogram_tail(&w->h);
+    /* The room at which two more sequences of mean length fill a block on average: a block is as far beyond it as the
+     * last sequence reaches, which is drawn in proportion to its length. */
+    double count = w->h.start[w->h.distinct], mean = (double)bl_histogram_steps(&w->h) / count, square = 0;
+    for (size_t b = 0; b < w->h.distinct; b++)
+        square += (double)w->h.length[b] * w->h.length[b] * bl_histogram_count(&w->h, b) / count;
+    w->tail = 2 * mean + square / (2 * mean);
     w->share = w->spare / (int64_t)(w->pools + 1);
     w->enough = w->share / (ENOUGH_SHARES * (1 + bl_histogram_steps(&w->h) / w->g->limits->T));
     int code = bl_histogram_ids(&w->h, &lengths, w->seed, &w->ids, e);
@@ -316,7 +296,12 @@ static int drawer_draw_pool(struct drawer *w, bool is_last, struct bl_error *e)
         code = pool_make(&w->pool, &w->h, w->seed, e);
     if (!code)
         code = drawer_empty_pool(w, is_last ? 0 : lengths.count / POOL_KEPT, e);
-    pool_free(&w->pool);
+    bl_bitset_free(&w->pool.nonempty);
+    free(w->pool.order);
+    free(w->pool.left);
+    free(w->pool.early);
+    free(w->pool.below);
+    w->pool = (struct bl_pool){0};
     bl_histogram_free(&w->h);
     free(w->ids);
     w->ids = NULL;

@@ -58,26 +58,6 @@ static int choices_make(struct bl_choice *choice, const struct bl_exchange_side 
     return limit;
 }
 
-/* Sorts the sets into cells of 2^shift units. */
-static void choices_sort(struct bl_exchange *x, int count)
-{
-    const struct bl_choice *choice = x->choice[0];
-    int32_t most = 0;
-    for (int i = 0; i < count; i++)
-        most = choice[i].units > most ? choice[i].units : most;
-    for (x->shift = 0; most >> x->shift >= CELLS;)
-        x->shift++;
-    memset(x->begin, 0, sizeof x->begin);
-    for (int i = 0; i < count; i++)
-        x->begin[(choice[i].units >> x->shift) + 1]++;
-    for (int c = 0; c < CELLS; c++)
-        x->begin[c + 1] = (uint16_t)(x->begin[c + 1] + x->begin[c]);
-    uint16_t next[CELLS];
-    memcpy(next, x->begin, sizeof next);
-    for (int i = 0; i < count; i++)
-        x->by_units[next[choice[i].units >> x->shift]++] = (uint16_t)i;
-}
-
 struct best {
     int64_t wish, error, moved;
     uint32_t set[2];
@@ -116,7 +96,22 @@ void bl_exchange_begin(struct bl_exchange *x, const struct bl_exchange_side *own
     int count = choices_make(x->choice[0], own, BL_CHOICES_MAX, random);
     x->own = own;
     x->work += count;
-    choices_sort(x, count);
+    /* Sorts the sets into cells of 2^shift units. */
+    const struct bl_choice *choice = x->choice[0];
+    int32_t most = 0;
+    for (int i = 0; i < count; i++)
+        most = choice[i].units > most ? choice[i].units : most;
+    for (x->shift = 0; most >> x->shift >= CELLS;)
+        x->shift++;
+    memset(x->begin, 0, sizeof x->begin);
+    for (int i = 0; i < count; i++)
+        x->begin[(choice[i].units >> x->shift) + 1]++;
+    for (int c = 0; c < CELLS; c++)
+        x->begin[c + 1] = (uint16_t)(x->begin[c + 1] + x->begin[c]);
+    uint16_t next[CELLS];
+    memcpy(next, x->begin, sizeof next);
+    for (int i = 0; i < count; i++)
+        x->by_units[next[choice[i].units >> x->shift]++] = (uint16_t)i;
 }
 
 bool bl_exchange_find(struct bl_exchange *x, const struct bl_exchange_side *other, int choices, int64_t wish,
@@ -505,38 +500,6 @@ static void partner_swap(struct bl_exchange_partner *partner, size_t a, size_t b
     partner->item[b] = item;
 }
 
-/* The dearest piece comes first, then others at random: these are parcels of their own where there are too many. */
-static void partner_mix(struct bl_exchange_partner *partner, struct bl_random *random)
-{
-    int64_t most = -1;
-    for (size_t i = 0; i < partner->size; i++) {
-        if (partner->item[i].cost > most) {
-            most = partner->item[i].cost;
-            partner_swap(partner, 0, i);
-        }
-    }
-    for (size_t i = 1; i < EXCHANGE_SINGLES; i++)
-        partner_swap(partner, i, i + bl_random_below(random, partner->size - i));
-}
-
-static void partner_make_parcels(struct bl_exchange_partner *partner)
-{
-    struct bl_exchange_side *side = &partner->side;
-    size_t runs = BL_PARCELS_MAX - EXCHANGE_SINGLES;
-    bool is_many = partner->size > BL_PARCELS_MAX;
-    memset(side->parcel, 0, sizeof side->parcel);
-    side->parcels = is_many ? BL_PARCELS_MAX : (int)partner->size;
-    for (size_t i = 0; i < partner->size; i++) {
-        size_t p = is_many && i >= EXCHANGE_SINGLES
-                       ? EXCHANGE_SINGLES + (i - EXCHANGE_SINGLES) * runs / (partner->size - EXCHANGE_SINGLES)
-                       : i;
-        partner->item[i].parcel = (uint32_t)p;
-        side->parcel[p].units += (int32_t)partner->item[i].units;
-        side->parcel[p].cost += partner->item[i].cost;
-        side->parcel[p].sequences++;
-    }
-}
-
 static struct bl_exchange_item partner_item(const struct bl_block_exchange *m, uint32_t id, uint32_t length)
 {
     return (struct bl_exchange_item){.id = id,
@@ -557,9 +520,33 @@ static int partner_fill(struct bl_block_exchange *m, struct bl_exchange_partner 
         for (uint32_t i = 0; i < node->pieces; i++)
             partner->item[partner->size++] = partner_item(m, node->piece[i].id, node->piece[i].length);
     }
-    if (partner->size > BL_PARCELS_MAX)
-        partner_mix(partner, &m->random);
-    partner_make_parcels(partner);
+    if (partner->size > BL_PARCELS_MAX) {
+        /* The dearest piece comes first, then others at random: these are parcels of their own where there are too
+         * many. */
+        int64_t most = -1;
+        for (size_t i = 0; i < partner->size; i++) {
+            if (partner->item[i].cost > most) {
+                most = partner->item[i].cost;
+                partner_swap(partner, 0, i);
+            }
+        }
+        for (size_t i = 1; i < EXCHANGE_SINGLES; i++)
+            partner_swap(partner, i, i + bl_random_below(&m->random, partner->size - i));
+    }
+    struct bl_exchange_side *side = &partner->side;
+    size_t runs = BL_PARCELS_MAX - EXCHANGE_SINGLES;
+    bool is_many = partner->size > BL_PARCELS_MAX;
+    memset(side->parcel, 0, sizeof side->parcel);
+    side->parcels = is_many ? BL_PARCELS_MAX : (int)partner->size;
+    for (size_t i = 0; i < partner->size; i++) {
+        size_t p = is_many && i >= EXCHANGE_SINGLES
+                       ? EXCHANGE_SINGLES + (i - EXCHANGE_SINGLES) * runs / (partner->size - EXCHANGE_SINGLES)
+                       : i;
+        partner->item[i].parcel = (uint32_t)p;
+        side->parcel[p].units += (int32_t)partner->item[i].units;
+        side->parcel[p].cost += partner->item[i].cost;
+        side->parcel[p].sequences++;
+    }
     partner->side.room = block->room;
     partner->side.places = (int64_t)m->limits->sequences - block->size;
     partner->side.spare = (int64_t)block->size - 1;

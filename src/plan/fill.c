@@ -144,17 +144,6 @@ static int optimal_draft_kept(struct bl_draft *d, const struct bl_subproblem *s,
                           : bl_draft_patterns(d, &s->patterns, &s->h, &s->lengths, seed, e);
 }
 
-/* Counts the pairs in a block that are of equal length, by length. here: [distinct] zeros, and left so. */
-static void patterns_count_equal_pairs(const struct bl_patterns *p, double *pairs, uint32_t *here)
-{
-    for (size_t i = 0; i < p->count; i++) {
-        for (uint32_t k = p->first[i]; k < p->first[i + 1]; k++)
-            pairs[p->bucket[k]] += (double)p->use[i] * here[p->bucket[k]]++;
-        for (uint32_t k = p->first[i]; k < p->first[i + 1]; k++)
-            here[p->bucket[k]] = 0;
-    }
-}
-
 static double pairs_of(double n)
 {
     return n * (n - 1) / 2;
@@ -172,8 +161,15 @@ static int subproblem_find_mixed(const struct bl_subproblem *s, bool *is_mixed, 
     double *pairs = calloc(h->distinct, sizeof *pairs), all = 0, again = 0;
     uint32_t *here = calloc(h->distinct, sizeof *here);
     int code = pairs && here ? BL_OK : bl_error_memory(e);
-    if (!code)
-        patterns_count_equal_pairs(p, pairs, here);
+    if (!code) {
+        /* Counts the pairs in a block that are of equal length, by length. here: [distinct] zeros, and left so. */
+        for (size_t i = 0; i < p->count; i++) {
+            for (uint32_t k = p->first[i]; k < p->first[i + 1]; k++)
+                pairs[p->bucket[k]] += (double)p->use[i] * here[p->bucket[k]]++;
+            for (uint32_t k = p->first[i]; k < p->first[i + 1]; k++)
+                here[p->bucket[k]] = 0;
+        }
+    }
     for (size_t i = 0; i < p->count; i++)
         all += p->use[i] * pairs_of(p->first[i + 1] - p->first[i]);
     for (size_t b = 0; !code && b < h->distinct; b++)
@@ -241,14 +237,6 @@ struct remaining {
     uint32_t *tree; /* [distinct+1] */
 };
 
-static uint32_t remaining_below(const struct remaining *r, size_t buckets)
-{
-    uint32_t sum = 0;
-    for (size_t i = buckets; i > 0; i &= i - 1)
-        sum += r->tree[i];
-    return sum;
-}
-
 /* Takes the sequence with `rank` others before it and returns its bucket. */
 static size_t remaining_take(struct remaining *r, uint32_t rank)
 {
@@ -290,7 +278,9 @@ static size_t paper_draw_block(struct bl_draft *d, struct paper *paper, const st
 {
     size_t size = 0;
     for (int64_t room = limits->T; size < limits->sequences;) {
-        uint32_t fit = remaining_below(&paper->remaining, bl_histogram_below(paper->h, room));
+        uint32_t fit = 0;
+        for (size_t i = bl_histogram_below(paper->h, room); i > 0; i &= i - 1)
+            fit += paper->remaining.tree[i];
         if (fit == 0)
             break;
         size_t bucket = remaining_take(&paper->remaining, (uint32_t)bl_random_below(&paper->random, fit));

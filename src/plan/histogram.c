@@ -137,8 +137,14 @@ static int histogram_count_table(struct bl_histogram *h, const struct bl_lengths
     return code;
 }
 
-static int histogram_count_sorted(struct bl_histogram *h, const struct bl_lengths *lengths, struct bl_error *e)
+int bl_histogram_make(struct bl_histogram *h, const struct bl_lengths *lengths, struct bl_error *e)
 {
+    *h = (struct bl_histogram){0};
+    if (lengths->cap < TABLE_MIN)
+        return histogram_count_table(h, lengths, lengths->cap, e);
+    int64_t longest = lengths_longest(lengths);
+    if ((uint64_t)longest < TABLE_MIN / 64 || (uint64_t)longest / 2 < lengths->count)
+        return histogram_count_table(h, lengths, longest, e);
     uint32_t *key = malloc(lengths->count * sizeof *key);
     if (!key)
         return bl_error_memory(e);
@@ -154,17 +160,6 @@ static int histogram_count_sorted(struct bl_histogram *h, const struct bl_length
         bl_histogram_add(h, key[i], 1);
     free(key);
     return code;
-}
-
-int bl_histogram_make(struct bl_histogram *h, const struct bl_lengths *lengths, struct bl_error *e)
-{
-    *h = (struct bl_histogram){0};
-    if (lengths->cap < TABLE_MIN)
-        return histogram_count_table(h, lengths, lengths->cap, e);
-    int64_t longest = lengths_longest(lengths);
-    if ((uint64_t)longest < TABLE_MIN / 64 || (uint64_t)longest / 2 < lengths->count)
-        return histogram_count_table(h, lengths, longest, e);
-    return histogram_count_sorted(h, lengths, e);
 }
 
 void bl_histogram_free(struct bl_histogram *h)
@@ -433,23 +428,6 @@ static int open_blocks_add_chunk(struct bl_open_blocks *r, size_t index, struct 
     return BL_OK;
 }
 
-/* Moves the upper half of a full chunk to a new one after it. The last chunk moves only its last group: the longest
- * lengths come first and leave ever more room, so halving would give a list of half-empty chunks. */
-static int open_blocks_split_chunk(struct bl_open_blocks *r, struct bl_open_place *place, struct bl_error *e)
-{
-    BL_TRY(open_blocks_add_chunk(r, place->chunk + 1, e));
-    struct bl_open_chunk *low = r->chunk[place->chunk], *high = r->chunk[place->chunk + 1];
-    size_t keep = place->chunk + 2 == r->chunks ? CHUNK - 1 : CHUNK / 2;
-    high->count = CHUNK - keep;
-    memcpy(high->group, low->group + keep, high->count * sizeof *high->group);
-    low->count = keep;
-    if (place->index > keep) {
-        place->chunk++;
-        place->index -= keep;
-    }
-    return BL_OK;
-}
-
 int bl_open_blocks_insert(struct bl_open_blocks *r, struct bl_open_group group, struct bl_error *e)
 {
     struct bl_open_place place = open_blocks_search(r, group.room);
@@ -458,10 +436,20 @@ int bl_open_blocks_insert(struct bl_open_blocks *r, struct bl_open_group group, 
         code = open_blocks_add_chunk(r, 0, e);
     else if (place.chunk == r->chunks)
         place = (struct bl_open_place){r->chunks - 1, r->chunk[r->chunks - 1]->count};
-    if (!code && r->chunk[place.chunk]->count == CHUNK)
-        code = open_blocks_split_chunk(r, &place, e);
-    if (code)
-        return code;
+    if (!code && r->chunk[place.chunk]->count == CHUNK) {
+        /* Moves the upper half of a full chunk to a new one after it. The last chunk moves only its last group: the
+         * longest lengths come first and leave ever more room, so halving would give a list of half-empty chunks. */
+        BL_TRY(open_blocks_add_chunk(r, place.chunk + 1, e));
+        struct bl_open_chunk *low = r->chunk[place.chunk], *high = r->chunk[place.chunk + 1];
+        size_t keep = place.chunk + 2 == r->chunks ? CHUNK - 1 : CHUNK / 2;
+        high->count = CHUNK - keep;
+        memcpy(high->group, low->group + keep, high->count * sizeof *high->group);
+        low->count = keep;
+        if (place.index > keep) {
+            place.chunk++;
+            place.index -= keep;
+        }
+    }
     struct bl_open_chunk *c = r->chunk[place.chunk];
     memmove(c->group + place.index + 1, c->group + place.index, (c->count - place.index) * sizeof *c->group);
     c->group[place.index] = group;

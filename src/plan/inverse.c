@@ -130,17 +130,6 @@ static int elimination_make(struct elimination *x, const struct bl_sparse *m, ui
     return BL_OK;
 }
 
-static void elimination_free(struct elimination *x)
-{
-    free(x->begin);
-    free(x->beside);
-    free(x->in_row);
-    free(x->in_column);
-    free(x->order);
-    free(x->queue);
-    free(x->work);
-}
-
 static void elimination_assign(struct elimination *x, uint32_t c, uint32_t r)
 {
     x->row_of[c] = r;
@@ -197,21 +186,6 @@ static void elimination_assign_back(struct elimination *x)
     }
 }
 
-/* Orders the remaining columns by their number of rows: counting sort. */
-static void elimination_order_middle(struct elimination *x)
-{
-    size_t n = x->m->rows, at = x->front;
-    memset(x->queue, 0, (n + 2) * sizeof *x->queue);
-    for (uint32_t c = 0; c < n; c++)
-        if (x->row_of[c] == NONE)
-            x->queue[x->in_column[c] + 1]++;
-    for (size_t i = 1; i <= n + 1; i++)
-        x->queue[i] += x->queue[i - 1];
-    for (uint32_t c = 0; c < n; c++)
-        if (x->row_of[c] == NONE)
-            x->order[at + x->queue[x->in_column[c]]++] = c;
-}
-
 /* Adds a column unchanged: no earlier step has its pivot in a row of the column. */
 static int elimination_step_triangular(const struct elimination *x, struct bl_inverse *v, uint32_t c,
                                        struct bl_error *e)
@@ -228,22 +202,6 @@ static int elimination_step_triangular(const struct elimination *x, struct bl_in
     return BL_OK;
 }
 
-/* Of the remaining rows with a large enough entry, returns the one with the fewest columns; NONE if all entries are
- * 0. */
-static uint32_t elimination_choose_pivot(const struct elimination *x)
-{
-    uint32_t best = NONE;
-    double largest = 0;
-    for (size_t i = 0; i < x->m->rows; i++)
-        if (x->in_row[i] != NONE && fabs(x->work[i]) > largest)
-            largest = fabs(x->work[i]);
-    for (uint32_t i = 0; i < x->m->rows && largest > TINY; i++)
-        if (x->in_row[i] != NONE && fabs(x->work[i]) >= STABLE * largest &&
-            (best == NONE || x->in_row[i] < x->in_row[best]))
-            best = i;
-    return best;
-}
-
 static int elimination_step_general(struct elimination *x, struct bl_inverse *v, uint32_t c, bool *regular,
                                     struct bl_error *e)
 {
@@ -251,7 +209,15 @@ static int elimination_step_general(struct elimination *x, struct bl_inverse *v,
     for (uint32_t k = m->first[c]; k < m->first[c + 1]; k++)
         x->work[m->row[k]] = m->value[k];
     inverse_ftran_from(v, x->front, x->work);
-    uint32_t r = elimination_choose_pivot(x);
+    /* The pivot is the remaining row with the fewest columns of those whose entry is large enough. */
+    uint32_t r = NONE;
+    double largest = 0;
+    for (size_t i = 0; i < x->m->rows; i++)
+        if (x->in_row[i] != NONE && fabs(x->work[i]) > largest)
+            largest = fabs(x->work[i]);
+    for (uint32_t i = 0; i < x->m->rows && largest > TINY; i++)
+        if (x->in_row[i] != NONE && fabs(x->work[i]) >= STABLE * largest && (r == NONE || x->in_row[i] < x->in_row[r]))
+            r = i;
     *regular = r != NONE;
     int code = *regular ? bl_inverse_update(v, x->work, r, e) : 0;
     if (*regular)
@@ -270,7 +236,17 @@ int bl_inverse_factor(struct bl_inverse *v, const struct bl_sparse *m, uint32_t 
     if (!code) {
         elimination_assign_front(&x);
         elimination_assign_back(&x);
-        elimination_order_middle(&x);
+        /* Orders the remaining columns by their number of rows: counting sort. */
+        size_t n = x.m->rows, at = x.front;
+        memset(x.queue, 0, (n + 2) * sizeof *x.queue);
+        for (uint32_t c = 0; c < n; c++)
+            if (x.row_of[c] == NONE)
+                x.queue[x.in_column[c] + 1]++;
+        for (size_t i = 1; i <= n + 1; i++)
+            x.queue[i] += x.queue[i - 1];
+        for (uint32_t c = 0; c < n; c++)
+            if (x.row_of[c] == NONE)
+                x.order[at + x.queue[x.in_column[c]]++] = c;
     }
     for (size_t i = 0; !code && *regular && i < m->rows; i++) {
         if (i < x.front || i >= x.back)
@@ -278,6 +254,12 @@ int bl_inverse_factor(struct bl_inverse *v, const struct bl_sparse *m, uint32_t 
         else
             code = elimination_step_general(&x, v, x.order[i], regular, e);
     }
-    elimination_free(&x);
+    free(x.begin);
+    free(x.beside);
+    free(x.in_row);
+    free(x.in_column);
+    free(x.order);
+    free(x.queue);
+    free(x.work);
     return code;
 }

@@ -44,11 +44,11 @@ static bool level_is_off(const struct levelling *v, uint32_t b)
 
 /* --- one block -------------------------------------------------------------------------------------------------- */
 
-/* Returns the first place in the order with this excess, as it was when sorted. */
-static size_t level_find_place(const struct levelling *v, int64_t excess)
+/* Draws a block that lacks about what this one has too much, or any block. */
+static uint32_t level_draw_partner(struct levelling *v, int64_t excess, bool is_any)
 {
     size_t low = 0, high = v->count;
-    uint64_t key = excess > v->least ? (uint64_t)(excess - v->least) >> v->shift : 0;
+    uint64_t key = -excess > v->least ? (uint64_t)(-excess - v->least) >> v->shift : 0;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (v->order[middle] >> 32 < key)
@@ -56,13 +56,7 @@ static size_t level_find_place(const struct levelling *v, int64_t excess)
         else
             high = middle;
     }
-    return low;
-}
-
-/* Draws a block that lacks about what this one has too much, or any block. */
-static uint32_t level_draw_partner(struct levelling *v, int64_t excess, bool is_any)
-{
-    size_t width = is_any ? v->count : v->count / 64 + 8, first = level_find_place(v, -excess);
+    size_t width = is_any ? v->count : v->count / 64 + 8, first = low;
     width = width < v->count ? width : v->count;
     first = first > width / 2 ? first - width / 2 : 0;
     first = first + width < v->count ? first : v->count - width;
@@ -112,22 +106,6 @@ static int level_serve(struct levelling *v, uint32_t own, struct bl_error *e)
 
 /* --- rounds ----------------------------------------------------------------------------------------------------- */
 
-static void level_sort(struct levelling *v)
-{
-    int64_t most = INT64_MIN;
-    v->least = INT64_MAX;
-    for (size_t i = 0; i < v->count; i++) {
-        int64_t excess = level_excess(v, v->member[i]);
-        v->least = excess < v->least ? excess : v->least;
-        most = excess > most ? excess : most;
-    }
-    for (v->shift = 0; (uint64_t)(most - v->least) >> v->shift > UINT32_MAX;)
-        v->shift++;
-    for (size_t i = 0; i < v->count; i++)
-        v->order[i] = (uint64_t)(level_excess(v, v->member[i]) - v->least) >> v->shift << 32 | i;
-    bl_sort_u64(v->order, v->count, 32);
-}
-
 /* Returns by how much the blocks are off their targets, and counts those that are. Raised ones cannot be held to it. */
 static double level_measure(const struct levelling *v, size_t *off)
 {
@@ -149,7 +127,18 @@ static int level_round(struct levelling *v, size_t off, struct bl_error *e)
     int code = BL_OK;
     size_t more = v->count / (off + 1);
     v->partners = more > PARTNERS_MAX - PARTNERS ? PARTNERS_MAX : PARTNERS + (int)more;
-    level_sort(v);
+    int64_t most = INT64_MIN;
+    v->least = INT64_MAX;
+    for (size_t i = 0; i < v->count; i++) {
+        int64_t excess = level_excess(v, v->member[i]);
+        v->least = excess < v->least ? excess : v->least;
+        most = excess > most ? excess : most;
+    }
+    for (v->shift = 0; (uint64_t)(most - v->least) >> v->shift > UINT32_MAX;)
+        v->shift++;
+    for (size_t i = 0; i < v->count; i++)
+        v->order[i] = (uint64_t)(level_excess(v, v->member[i]) - v->least) >> v->shift << 32 | i;
+    bl_sort_u64(v->order, v->count, 32);
     for (size_t i = v->count; i-- > 0 && !code && v->m.exchange.work < v->work;) {
         uint32_t b = v->member[v->order[i] & UINT32_MAX];
         if (!v->m.block[b].is_above_target || v->m.block[b].idle < IDLE_MAX)
@@ -197,22 +186,6 @@ static int level_rounds(struct levelling *v, bool is_first, struct bl_error *e)
 
 /* --- one group -------------------------------------------------------------------------------------------------- */
 
-/* Sets the level that all can reach, if every block costs no less than with its dearest sequence alone. */
-static void level_find(struct levelling *v)
-{
-    double sum = 0;
-    for (size_t i = 0; i < v->count; i++) {
-        const struct bl_exchange_block *b = &v->m.block[v->member[i]];
-        sum += (double)b->cost;
-        v->order[i] = (uint64_t)(v->l->cost->block + b->dearest);
-    }
-    bl_sort_u64(v->order, v->count, 0);
-    size_t left = v->count;
-    while (left > 1 && (double)v->order[left - 1] * (double)left > sum)
-        sum -= (double)v->order[--left];
-    v->level = (int64_t)(sum / (double)left);
-}
-
 /* Exchanges sequences so that a full block has room afterwards, whatever the costs become. */
 static int level_take_room(struct levelling *v, uint32_t own, uint32_t other, struct bl_error *e)
 {
@@ -253,35 +226,41 @@ static int level_share_room(struct levelling *v, struct bl_error *e)
     return code;
 }
 
-/* What the blocks in rows lack, the others of their group give in equal parts. */
-static void level_lower_targets(struct levelling *v)
-{
-    double lack = 0, sum = 0;
-    size_t count = 0;
-    for (size_t i = 0; i < v->count; i++) {
-        uint32_t b = v->member[i];
-        if (v->m.block[b].is_in_row) {
-            lack -= (double)level_excess(v, b);
-            continue;
-        }
-        sum += (double)v->m.block[b].cost;
-        count++;
-    }
-    if (count && sum > lack)
-        v->level = (int64_t)((sum - lack) / (double)count);
-    v->tolerance = v->level / TOLERANCE_PART;
-    for (size_t i = 0; i < v->count; i++)
-        if (!v->m.block[v->member[i]].is_in_row)
-            v->m.block[v->member[i]].target = v->level;
-}
-
 static int level_group(struct levelling *v, bool is_first, struct bl_error *e)
 {
     if (!is_first) {
-        level_lower_targets(v);
+        /* What the blocks in rows lack, the others of their group give in equal parts. */
+        double lack = 0, sum = 0;
+        size_t count = 0;
+        for (size_t i = 0; i < v->count; i++) {
+            uint32_t b = v->member[i];
+            if (v->m.block[b].is_in_row) {
+                lack -= (double)level_excess(v, b);
+                continue;
+            }
+            sum += (double)v->m.block[b].cost;
+            count++;
+        }
+        if (count && sum > lack)
+            v->level = (int64_t)((sum - lack) / (double)count);
+        v->tolerance = v->level / TOLERANCE_PART;
+        for (size_t i = 0; i < v->count; i++)
+            if (!v->m.block[v->member[i]].is_in_row)
+                v->m.block[v->member[i]].target = v->level;
         return level_rounds(v, false, e);
     }
-    level_find(v);
+    /* Sets the level that all can reach, if every block costs no less than with its dearest sequence alone. */
+    double sum = 0;
+    for (size_t i = 0; i < v->count; i++) {
+        const struct bl_exchange_block *b = &v->m.block[v->member[i]];
+        sum += (double)b->cost;
+        v->order[i] = (uint64_t)(v->l->cost->block + b->dearest);
+    }
+    bl_sort_u64(v->order, v->count, 0);
+    size_t left = v->count;
+    while (left > 1 && (double)v->order[left - 1] * (double)left > sum)
+        sum -= (double)v->order[--left];
+    v->level = (int64_t)(sum / (double)left);
     level_set_targets(v);
     BL_TRY(level_share_room(v, e));
     return level_rounds(v, true, e);

@@ -52,27 +52,6 @@ static void blend_size_by_passes(struct bl_blend *b)
     }
 }
 
-/* With weights: shares by the largest remainder, so that they sum to the blocks. */
-static void blend_size_by_weights(struct bl_blend *b, double sum)
-{
-    size_t given = 0;
-    for (size_t s = 0; s < b->sources; s++)
-        given += b->stream[s].taken = (size_t)((double)b->blocks * (b->stream[s].source.weight / sum));
-    while (given < b->blocks) {
-        size_t best = 0;
-        double most = -1;
-        for (size_t s = 0; s < b->sources; s++) {
-            double left = (double)b->blocks * (b->stream[s].source.weight / sum) - (double)b->stream[s].taken;
-            if (left > most) {
-                most = left;
-                best = s;
-            }
-        }
-        b->stream[best].taken++;
-        given++;
-    }
-}
-
 /* The most blocks in which no source begins again. */
 static size_t blend_unrepeated(const struct bl_blend *b, double sum)
 {
@@ -82,23 +61,6 @@ static size_t blend_unrepeated(const struct bl_blend *b, double sum)
         least = blocks < least ? blocks : least;
     }
     return (size_t)floor(least + 1e-9);
-}
-
-static int blend_check_passes(const struct bl_blend *b, size_t *at, struct bl_error *e)
-{
-    int64_t most = b->blend.repeat_max;
-    for (size_t s = 0; most && s < b->sources; s++) {
-        const struct bl_blend_stream *stream = &b->stream[s];
-        double passes = (double)stream->taken * (double)b->blend.epochs / (double)stream->each;
-        if (passes <= (double)most)
-            continue;
-        *at = s;
-        return bl_error_set(e, BL_EUSAGE,
-                            "%lld epochs of %zu blocks go through its %zu blocks %.2f times, more than "
-                            "--repeat-max %lld: fewer --epochs or --epoch-steps, or a smaller weight",
-                            (long long)b->blend.epochs, stream->taken, stream->each, passes, (long long)most);
-    }
-    return BL_OK;
 }
 
 static int blend_size(struct bl_blend *b, size_t *at, struct bl_error *e)
@@ -118,8 +80,36 @@ static int blend_size(struct bl_blend *b, size_t *at, struct bl_error *e)
         b->blocks = blend_unrepeated(b, sum) / multiple * multiple;
     if (!b->blocks)
         b->blocks = multiple;
-    blend_size_by_weights(b, sum);
-    return blend_check_passes(b, at, e);
+    /* With weights: shares by the largest remainder, so that they sum to the blocks. */
+    size_t given = 0;
+    for (size_t s = 0; s < b->sources; s++)
+        given += b->stream[s].taken = (size_t)((double)b->blocks * (b->stream[s].source.weight / sum));
+    while (given < b->blocks) {
+        size_t best = 0;
+        double most = -1;
+        for (size_t s = 0; s < b->sources; s++) {
+            double left = (double)b->blocks * (b->stream[s].source.weight / sum) - (double)b->stream[s].taken;
+            if (left > most) {
+                most = left;
+                best = s;
+            }
+        }
+        b->stream[best].taken++;
+        given++;
+    }
+    int64_t most = b->blend.repeat_max;
+    for (size_t s = 0; most && s < b->sources; s++) {
+        const struct bl_blend_stream *stream = &b->stream[s];
+        double passes = (double)stream->taken * (double)b->blend.epochs / (double)stream->each;
+        if (passes <= (double)most)
+            continue;
+        *at = s;
+        return bl_error_set(e, BL_EUSAGE,
+                            "%lld epochs of %zu blocks go through its %zu blocks %.2f times, more than "
+                            "--repeat-max %lld: fewer --epochs or --epoch-steps, or a smaller weight",
+                            (long long)b->blend.epochs, stream->taken, stream->each, passes, (long long)most);
+    }
+    return BL_OK;
 }
 
 /* --- making ----------------------------------------------------------------------------------------------------- */
@@ -140,26 +130,20 @@ static int blend_check(const struct bl_plan_options *o, struct bl_error *e)
     return BL_OK;
 }
 
-/* The options of one source: its own sequences, and a number of blocks that only the blend decides. */
-static struct bl_plan_options stream_options(const struct bl_plan_options *o, const struct bl_blend_source *source,
-                                             int64_t T)
-{
-    struct bl_plan_options own = *o;
-    own.T = T;
-    own.world_size = own.batch_size = own.accumulate = 1;
-    own.remainder = BL_REMAINDER_SPREAD;
-    own.group = o->group ? o->group + source->first : NULL;
-    for (int c = 0; c < own.max_column.count; c++)
-        own.max_column.each[c].value += source->first;
-    return own;
-}
-
 static int blend_stream_make(struct bl_blend_stream *stream, const struct bl_blend *b,
                              const struct bl_blend_source *source, struct bl_error *e)
 {
     bool any = source->weight > 0; /* else a source without sequences gives no blocks */
     stream->source = *source;
-    stream->options = stream_options(&b->options, source, b->T);
+    /* The options of one source: its own sequences, and a number of blocks that only the blend decides. */
+    struct bl_plan_options *own = &stream->options;
+    *own = b->options;
+    own->T = b->T;
+    own->world_size = own->batch_size = own->accumulate = 1;
+    own->remainder = BL_REMAINDER_SPREAD;
+    own->group = b->options.group ? b->options.group + source->first : NULL;
+    for (int c = 0; c < own->max_column.count; c++)
+        own->max_column.each[c].value += source->first;
     for (size_t i = 0; i < source->count && !any; i++)
         any = b->length[source->first + i] > 0;
     if (!any)
@@ -279,24 +263,6 @@ static void blend_order(const struct bl_blend *b, int64_t *order, int64_t *batch
     }
 }
 
-static int plan_reorder(struct bl_plan *plan, const struct bl_plan *from, const int64_t *order, struct bl_error *e)
-{
-    size_t capacity = 0;
-    plan->block_ptr = malloc((from->blocks + 1) * sizeof *plan->block_ptr);
-    BL_TRY(plan->block_ptr ? bl_plan_reserve(plan, &capacity, from->pieces, e) : bl_error_memory(e));
-    plan->blocks = from->blocks;
-    for (size_t k = 0; k < from->blocks; k++) {
-        size_t first = (size_t)from->block_ptr[order[k]], n = (size_t)from->block_ptr[order[k] + 1] - first;
-        plan->block_ptr[k] = (int64_t)plan->pieces;
-        memcpy(plan->sequence + plan->pieces, from->sequence + first, n * sizeof *plan->sequence);
-        memcpy(plan->length + plan->pieces, from->length + first, n * sizeof *plan->length);
-        memcpy(plan->source_start + plan->pieces, from->source_start + first, n * sizeof *plan->source_start);
-        plan->pieces += n;
-    }
-    plan->block_ptr[plan->blocks] = (int64_t)plan->pieces;
-    return BL_OK;
-}
-
 /* Sets the counts of a plan whose sequences may be there in part, or several times; its bound is left alone. length:
  * [count]. */
 static int plan_count_placed(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e)
@@ -328,9 +294,11 @@ static int plan_count_placed(struct bl_plan *plan, const int64_t *length, size_t
     return BL_OK;
 }
 
-/* How full the blocks are of columns with a maximum, by the present passes. */
-static void blend_count_columns(const struct bl_blend *b, struct bl_plan *plan)
+static int blend_count(const struct bl_blend *b, struct bl_plan *plan, struct bl_error *e)
 {
+    int64_t bound = 0, multiple = (int64_t)blend_multiple(&b->options);
+    bool weighted = blend_is_weighted(b);
+    /* How full the blocks are of columns with a maximum, by the present passes. */
     for (int c = 0; c < b->options.max_column.count; c++) {
         struct bl_plan_filled *filled = &plan->filled[c];
         for (size_t s = 0; s < b->sources; s++) {
@@ -339,13 +307,6 @@ static void blend_count_columns(const struct bl_blend *b, struct bl_plan *plan)
             filled->highest = pass->highest > filled->highest ? pass->highest : filled->highest;
         }
     }
-}
-
-static int blend_count(const struct bl_blend *b, struct bl_plan *plan, struct bl_error *e)
-{
-    int64_t bound = 0, multiple = (int64_t)blend_multiple(&b->options);
-    bool weighted = blend_is_weighted(b);
-    blend_count_columns(b, plan);
     int code =
         weighted ? plan_count_placed(plan, b->length, b->count, e) : bl_plan_recount(plan, b->length, b->count, e);
     for (size_t s = 0; s < b->sources && !weighted; s++)
@@ -370,9 +331,22 @@ int bl_blend_draw(struct bl_blend *b, struct bl_plan *plan, struct bl_error *e)
     if (code)
         goto out;
     blend_order(b, order, order + b->blocks);
-    code = plan_reorder(plan, &d.plan, order, e);
-    if (!code)
-        code = blend_count(b, plan, e);
+    size_t capacity = 0;
+    plan->block_ptr = malloc((d.plan.blocks + 1) * sizeof *plan->block_ptr);
+    code = plan->block_ptr ? bl_plan_reserve(plan, &capacity, d.plan.pieces, e) : bl_error_memory(e);
+    if (code)
+        goto out;
+    plan->blocks = d.plan.blocks;
+    for (size_t k = 0; k < d.plan.blocks; k++) {
+        size_t first = (size_t)d.plan.block_ptr[order[k]], n = (size_t)d.plan.block_ptr[order[k] + 1] - first;
+        plan->block_ptr[k] = (int64_t)plan->pieces;
+        memcpy(plan->sequence + plan->pieces, d.plan.sequence + first, n * sizeof *plan->sequence);
+        memcpy(plan->length + plan->pieces, d.plan.length + first, n * sizeof *plan->length);
+        memcpy(plan->source_start + plan->pieces, d.plan.source_start + first, n * sizeof *plan->source_start);
+        plan->pieces += n;
+    }
+    plan->block_ptr[plan->blocks] = (int64_t)plan->pieces;
+    code = blend_count(b, plan, e);
     b->epoch++;
 out:
     free(order);
@@ -472,15 +446,6 @@ static int items_make(struct items *items, const struct bl_mixture *m, struct bl
     return BL_OK;
 }
 
-static void items_free(struct items *items)
-{
-    free(items->length);
-    free(items->group);
-    free(items->column);
-    for (int c = 0; c < BL_PLAN_COLUMNS_MAX; c++)
-        free(items->value[c]);
-}
-
 int bl_mixture_draw(struct bl_mixture *m, struct bl_plan *plan, struct bl_error *e)
 {
     struct bl_planner planner = {0};
@@ -512,7 +477,11 @@ int bl_mixture_draw(struct bl_mixture *m, struct bl_plan *plan, struct bl_error 
         code = plan_count_placed(plan, m->length, m->count, e);
     m->epoch++;
     bl_planner_free(&planner);
-    items_free(&items);
+    free(items.length);
+    free(items.group);
+    free(items.column);
+    for (int c = 0; c < BL_PLAN_COLUMNS_MAX; c++)
+        free(items.value[c]);
     if (code)
         bl_plan_free(plan);
     return code;

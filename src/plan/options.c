@@ -482,7 +482,17 @@ int bl_plan_options_check(const struct bl_plan_options *o, struct bl_error *e)
 /* Sums of steps stay below this, so that adding two of them cannot overflow. */
 #define STEPS_MAX (INT64_C(1) << 62)
 
-static int capacity_sum_lengths(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e)
+/* Returns the longest sequence up to --max-length, or the longest of all if none is that short. */
+static int64_t capacity_longest(const struct bl_plan *plan, const int64_t *length, size_t count, int64_t max_length)
+{
+    int64_t longest = 0;
+    for (size_t i = 0; max_length && i < count && plan->longest > max_length; i++)
+        longest = length[i] > longest && length[i] <= max_length ? length[i] : longest;
+    return longest ? longest : plan->longest;
+}
+
+int bl_capacity_resolve(struct bl_plan *plan, const int64_t *length, size_t count,
+                        const struct bl_plan_options *options, struct bl_error *e)
 {
     if (count > BL_SEQUENCES_MAX)
         return bl_error_set(e, BL_EFAIL, "%zu sequences: a plan can hold %lld", count, (long long)BL_SEQUENCES_MAX);
@@ -501,22 +511,7 @@ static int capacity_sum_lengths(struct bl_plan *plan, const int64_t *length, siz
     plan->longest = longest;
     if (plan->sequences == 0)
         return bl_error_set(e, BL_EFAIL, "nothing to plan: all sequences are empty");
-    return BL_OK;
-}
 
-/* Returns the longest sequence up to --max-length, or the longest of all if none is that short. */
-static int64_t capacity_longest(const struct bl_plan *plan, const int64_t *length, size_t count, int64_t max_length)
-{
-    int64_t longest = 0;
-    for (size_t i = 0; max_length && i < count && plan->longest > max_length; i++)
-        longest = length[i] > longest && length[i] <= max_length ? length[i] : longest;
-    return longest ? longest : plan->longest;
-}
-
-int bl_capacity_resolve(struct bl_plan *plan, const int64_t *length, size_t count,
-                        const struct bl_plan_options *options, struct bl_error *e)
-{
-    BL_TRY(capacity_sum_lengths(plan, length, count, e));
     if (bl_strategies[options->strategy]->is_clipped)
         plan->T = options->clip ? options->clip : plan->steps / plan->sequences;
     else

@@ -249,23 +249,18 @@ static void dealer_deal_wait(struct dealer *d, struct bl_costed *to)
 
 /* --- all waits -------------------------------------------------------------------------------------------------- */
 
-static void dealer_shuffle_bands(struct dealer *d, double band)
-{
-    memcpy(d->now, d->sorted, d->full * sizeof *d->now);
-    for (size_t first = 0, end; first < d->full; first = end) {
-        for (end = first + 1; end < d->full && (double)(d->sorted[first].cost - d->sorted[end].cost) <= band;)
-            end++;
-        costed_shuffle(d->now + first, end - first, &d->random);
-    }
-}
-
 /* Makes waits of rows: the first wait of the first row of every part, and so on, each part in its own random order. */
 static void dealer_deal_rows(struct dealer *d, double band)
 {
     size_t ranks = d->ranks->world_size, turn = bl_ranks_turn(d->ranks);
     struct bl_costed *from = d->now;
     bl_random_seed(&d->random, d->seed, BL_STREAM_STEP);
-    dealer_shuffle_bands(d, band);
+    memcpy(d->now, d->sorted, d->full * sizeof *d->now);
+    for (size_t first = 0, end; first < d->full; first = end) {
+        for (end = first + 1; end < d->full && (double)(d->sorted[first].cost - d->sorted[end].cost) <= band;)
+            end++;
+        costed_shuffle(d->now + first, end - first, &d->random);
+    }
     for (size_t part = 0; part < turn; part++) {
         bl_random_order(&d->random, d->turn, d->waits);
         for (size_t w = 0; w < d->waits; w++, from += ranks)
@@ -463,12 +458,6 @@ out:
     return code;
 }
 
-static int order_blocks(struct bl_plan *plan, const struct bl_draft *d, const struct bl_order *o, struct bl_error *e)
-{
-    size_t full = order_shuffle(plan->block_ptr, plan->blocks, d, o);
-    return o->ranks.world_size > 1 || o->kind == BL_ORDER_LEVEL ? order_balance(plan, d, o, full, e) : BL_OK;
-}
-
 /* Replaces the entries by the first piece of each block. copy: the pieces in the order of the table, copied from
  * `from`; NULL: they are in that order. */
 static void order_place_blocks(struct bl_plan *plan, uint32_t *copy, const uint32_t *from)
@@ -499,7 +488,9 @@ int bl_order_apply(struct bl_plan *plan, struct bl_draft *d, const struct bl_ord
         plan->block_ptr[b] = bl_draft_entry(d, b);
     free(d->first);
     d->first = NULL;
-    BL_TRY(order_blocks(plan, d, order, e));
+    size_t full = order_shuffle(plan->block_ptr, plan->blocks, d, order);
+    BL_TRY(order->ranks.world_size > 1 || order->kind == BL_ORDER_LEVEL ? order_balance(plan, d, order, full, e)
+                                                                        : BL_OK);
     if (is_in_order) {
         order_place_blocks(plan, NULL, NULL);
         plan->sequence = d->sequence;
@@ -535,39 +526,17 @@ struct mix {
     double whole[CLASSES]; /* share of the steps up to a class */
 };
 
-/* Bins ascend by cost: the position of the leading bit, and the bits that follow it. */
-static size_t mix_bin(int64_t cost)
-{
-    uint64_t value = (uint64_t)cost + (UINT64_C(1) << FRACTION_BITS);
-    int top = 63 - __builtin_clzll(value);
-    return (size_t)(top - FRACTION_BITS) << FRACTION_BITS |
-           (value >> (top - FRACTION_BITS) & ((1 << FRACTION_BITS) - 1));
-}
-
 static void mix_add_block(const struct mix *m, size_t b, double *steps, const uint8_t *class_of)
 {
     const uint32_t *piece = m->sequence + bl_entry_first(m->block[b].entry);
     for (size_t p = 0; p < bl_entry_size(m->block[b].entry); p++) {
-        size_t bin = mix_bin(bl_cost_piece(m->cost, piece[p]));
+        /* Bins ascend by cost: the position of the leading bit, and the bits that follow it. */
+        uint64_t value = (uint64_t)bl_cost_piece(m->cost, piece[p]) + (UINT64_C(1) << FRACTION_BITS);
+        int top = 63 - __builtin_clzll(value);
+        size_t bin = (size_t)(top - FRACTION_BITS) << FRACTION_BITS |
+                     (value >> (top - FRACTION_BITS) & ((1 << FRACTION_BITS) - 1));
         steps[class_of ? class_of[bin] : bin] += (double)m->cost->pieces->lengths.length[piece[p]];
     }
-}
-
-static void mix_make_classes(struct mix *m)
-{
-    double all = 0, sum = 0;
-    for (size_t b = 0; b < m->blocks; b++)
-        mix_add_block(m, b, m->steps, NULL);
-    for (size_t i = 0; i < BINS; i++)
-        all += m->steps[i];
-    for (size_t i = 0; i < BINS; i++) {
-        sum += m->steps[i];
-        size_t class = all > 0 ? (size_t)(sum / all * (CLASSES - 1)) : 0;
-        m->class_of[i] = (uint8_t)(class < CLASSES ? class : CLASSES - 1);
-        m->whole[m->class_of[i]] = all > 0 ? sum / all : 0;
-    }
-    for (size_t c = 1; c < CLASSES; c++)
-        m->whole[c] = m->whole[c] > m->whole[c - 1] ? m->whole[c] : m->whole[c - 1];
 }
 
 /* Returns the mean distance of waits of `wait` blocks each. order: of the blocks, or NULL: as they are. */
@@ -621,7 +590,19 @@ int bl_mix_measure(struct bl_plan_balance *balance, const struct bl_costed *bloc
     if (code)
         goto out;
     *m = (struct mix){.block = block, .blocks = blocks, .sequence = sequence, .cost = cost};
-    mix_make_classes(m);
+    double all = 0, sum = 0;
+    for (size_t b = 0; b < m->blocks; b++)
+        mix_add_block(m, b, m->steps, NULL);
+    for (size_t i = 0; i < BINS; i++)
+        all += m->steps[i];
+    for (size_t i = 0; i < BINS; i++) {
+        sum += m->steps[i];
+        size_t class = all > 0 ? (size_t)(sum / all * (CLASSES - 1)) : 0;
+        m->class_of[i] = (uint8_t)(class < CLASSES ? class : CLASSES - 1);
+        m->whole[m->class_of[i]] = all > 0 ? sum / all : 0;
+    }
+    for (size_t c = 1; c < CLASSES; c++)
+        m->whole[c] = m->whole[c] > m->whole[c - 1] ? m->whole[c] : m->whole[c - 1];
     mix_correlate(balance, block, blocks);
     balance->apart = mix_distance(m, NULL, bl_ranks_wait(ranks));
     struct bl_random random;

@@ -124,41 +124,10 @@ static bool pair_repeat_is_cut(const struct bl_plan *plan)
     return false;
 }
 
-static void pair_repeat_place_sequences(struct bl_pair_repeat_places *places, const struct bl_plan *plan)
-{
-    for (size_t i = 0; i <= places->count; i++)
-        places->place[i] = NOWHERE;
-    for (size_t b = 0; b < plan->blocks; b++) {
-        for (int64_t p = plan->block_ptr[b]; p < plan->block_ptr[b + 1]; p++)
-            places->place[plan->sequence[p]] = (uint32_t)b;
-    }
-}
-
 static int pair_repeat_compare_pieces(const void *a, const void *b)
 {
     int64_t x = ((const struct bl_pair_repeat_piece *)a)->start, y = ((const struct bl_pair_repeat_piece *)b)->start;
     return x < y ? -1 : x > y;
-}
-
-/* Sorts the pieces by sequence by counting, then those of a sequence by start. */
-static void pair_repeat_place_pieces(struct bl_pair_repeat_places *places, const struct bl_plan *plan)
-{
-    uint32_t *place = places->place;
-    for (size_t p = 0; p < plan->pieces; p++)
-        place[plan->sequence[p]]++;
-    for (size_t i = 0, sum = 0; i <= places->count; i++) {
-        sum += place[i];
-        place[i] = (uint32_t)sum; /* its end: filled from there */
-    }
-    for (size_t b = 0; b < plan->blocks; b++) {
-        for (int64_t p = plan->block_ptr[b]; p < plan->block_ptr[b + 1]; p++)
-            places->piece[--place[plan->sequence[p]]] =
-                (struct bl_pair_repeat_piece){pair_repeat_start(plan, (size_t)p), (uint32_t)b};
-    }
-    for (size_t i = 0; i < places->count; i++) {
-        if (place[i + 1] - place[i] > 1)
-            qsort(places->piece + place[i], place[i + 1] - place[i], sizeof *places->piece, pair_repeat_compare_pieces);
-    }
 }
 
 int bl_pair_repeat_find_places(struct bl_pair_repeat_places *places, const struct bl_plan *plan, size_t count,
@@ -175,10 +144,33 @@ int bl_pair_repeat_find_places(struct bl_pair_repeat_places *places, const struc
         places->piece = malloc((plan->pieces + 1) * sizeof *places->piece);
     if (!places->place || !places->met || (is_cut && !places->piece))
         return bl_error_memory(e);
-    if (is_cut)
-        pair_repeat_place_pieces(places, plan);
-    else
-        pair_repeat_place_sequences(places, plan);
+    if (is_cut) {
+        /* Sorts the pieces by sequence by counting, then those of a sequence by start. */
+        uint32_t *place = places->place;
+        for (size_t p = 0; p < plan->pieces; p++)
+            place[plan->sequence[p]]++;
+        for (size_t i = 0, sum = 0; i <= places->count; i++) {
+            sum += place[i];
+            place[i] = (uint32_t)sum; /* its end: filled from there */
+        }
+        for (size_t b = 0; b < plan->blocks; b++) {
+            for (int64_t p = plan->block_ptr[b]; p < plan->block_ptr[b + 1]; p++)
+                places->piece[--place[plan->sequence[p]]] =
+                    (struct bl_pair_repeat_piece){pair_repeat_start(plan, (size_t)p), (uint32_t)b};
+        }
+        for (size_t i = 0; i < places->count; i++) {
+            if (place[i + 1] - place[i] > 1)
+                qsort(places->piece + place[i], place[i + 1] - place[i], sizeof *places->piece,
+                      pair_repeat_compare_pieces);
+        }
+    } else {
+        for (size_t i = 0; i <= places->count; i++)
+            places->place[i] = NOWHERE;
+        for (size_t b = 0; b < plan->blocks; b++) {
+            for (int64_t p = plan->block_ptr[b]; p < plan->block_ptr[b + 1]; p++)
+                places->place[plan->sequence[p]] = (uint32_t)b;
+        }
+    }
     return BL_OK;
 }
 
@@ -269,27 +261,6 @@ static int loss_compare_density(const void *a, const void *b)
     return (left < right) - (left > right);
 }
 
-/* Collects the pieces that cost at least `least`; room for `most` of them. */
-static void loss_collect(struct loss *l, const struct bl_draft *d, const struct bl_cost *cost, double least,
-                         size_t most)
-{
-    double rest = 0, density = 0;
-    for (size_t p = 0; p < d->pieces; p++) {
-        const struct loss_piece piece = {(double)bl_cost_piece(cost, d->sequence[p]),
-                                         (double)cost->pieces->lengths.length[d->sequence[p]]};
-        if (piece.cost >= least && l->count < most) {
-            l->by_cost[l->count] = l->by_density[l->count] = piece;
-            l->count++;
-            continue;
-        }
-        rest += piece.cost;
-        density = piece.cost / piece.steps > density ? piece.cost / piece.steps : density;
-    }
-    l->by_density[l->count] = (struct loss_piece){rest, density > 0 ? rest / density : 1};
-    qsort(l->by_cost, l->count, sizeof *l->by_cost, loss_compare_cost);
-    qsort(l->by_density, l->count + 1, sizeof *l->by_density, loss_compare_density);
-}
-
 /* Returns the most that the ranks lose for any k, in cost. */
 static double loss_find(const struct loss *l, size_t waits, double ranks, double steps, double places)
 {
@@ -326,7 +297,22 @@ int bl_loss_bound(double *bound, const struct bl_draft *d, const struct bl_cost 
         goto out;
     for (size_t p = 0; p < d->pieces; p++)
         l.cost += (double)bl_cost_piece(cost, d->sequence[p]);
-    loss_collect(&l, d, cost, l.cost / (double)cells, most);
+    /* Pieces that cost at least a cell are kept one by one; the others are one piece of the highest density. */
+    double rest = 0, density = 0, least = l.cost / (double)cells;
+    for (size_t p = 0; p < d->pieces; p++) {
+        const struct loss_piece piece = {(double)bl_cost_piece(cost, d->sequence[p]),
+                                         (double)cost->pieces->lengths.length[d->sequence[p]]};
+        if (piece.cost >= least && l.count < most) {
+            l.by_cost[l.count] = l.by_density[l.count] = piece;
+            l.count++;
+            continue;
+        }
+        rest += piece.cost;
+        density = piece.cost / piece.steps > density ? piece.cost / piece.steps : density;
+    }
+    l.by_density[l.count] = (struct loss_piece){rest, density > 0 ? rest / density : 1};
+    qsort(l.by_cost, l.count, sizeof *l.by_cost, loss_compare_cost);
+    qsort(l.by_density, l.count + 1, sizeof *l.by_density, loss_compare_density);
     double lost = loss_find(&l, waits, (double)ranks->world_size, (double)T * (double)wait,
                             (double)options->max_sequences * (double)wait);
     double paid =

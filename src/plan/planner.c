@@ -33,22 +33,6 @@ static bool planner_has_fill(const struct bl_planner *p)
 
 /* --- independent of the seed ------------------------------------------------------------------------------------ */
 
-/* Sets options that were not given. */
-static void planner_set_defaults(struct bl_planner *p)
-{
-    struct bl_plan_options *o = &p->options;
-    if (bl_strategies[o->strategy]->is_kept)
-        o->order = BL_KEEP_ORDER;
-    o->align = planner_is_packed(p) && o->align ? o->align : 1;
-    o->max_sequences = o->max_sequences ? o->max_sequences : BL_SEQUENCES_MAX;
-    o->effort = o->effort ? o->effort : BL_EFFORT_DEFAULT;
-    o->world_size = o->world_size ? o->world_size : 1;
-    o->batch_size = o->batch_size ? o->batch_size : 1;
-    o->accumulate = o->accumulate ? o->accumulate : 1;
-    if (o->balance == BL_BALANCE_AUTO)
-        o->balance = bl_plan_cost_is_given(&o->cost) ? BL_BALANCE_COST : BL_BALANCE_NONE;
-}
-
 static struct bl_limits planner_limits(const struct bl_planner *p)
 {
     return (struct bl_limits){.T = p->pieces.lengths.cap,
@@ -140,7 +124,18 @@ int bl_planner_make(struct bl_planner *p, const int64_t *length, size_t count, c
     code = planner_check_oversize(p, e);
     if (code)
         goto out;
-    planner_set_defaults(p);
+    /* Sets options that were not given. */
+    struct bl_plan_options *o = &p->options;
+    if (bl_strategies[o->strategy]->is_kept)
+        o->order = BL_KEEP_ORDER;
+    o->align = planner_is_packed(p) && o->align ? o->align : 1;
+    o->max_sequences = o->max_sequences ? o->max_sequences : BL_SEQUENCES_MAX;
+    o->effort = o->effort ? o->effort : BL_EFFORT_DEFAULT;
+    o->world_size = o->world_size ? o->world_size : 1;
+    o->batch_size = o->batch_size ? o->batch_size : 1;
+    o->accumulate = o->accumulate ? o->accumulate : 1;
+    if (o->balance == BL_BALANCE_AUTO)
+        o->balance = bl_plan_cost_is_given(&o->cost) ? BL_BALANCE_COST : BL_BALANCE_NONE;
     counts->align = p->options.align;
     counts->overlap = bl_strategies[options->strategy]->cut(options) == BL_CUT_SPLIT ? options->overlap : 0;
     counts->is_store = options->strategy == BL_STRATEGY_STORE;
@@ -262,17 +257,6 @@ static bool planner_is_balanced(const struct bl_planner *p)
     return p->options.balance > BL_BALANCE_NONE;
 }
 
-/* With a little room in every block, many more sequences can be exchanged to level the costs. Of several groups, none
- * has to suit the ranks alone. */
-static struct bl_wanted planner_wanted(const struct bl_planner *p, size_t min_blocks)
-{
-    bool is_spread = p->options.remainder == BL_REMAINDER_SPREAD, is_one = p->subproblems.count == 1;
-    double spare = planner_is_balanced(p) && is_spread ? 0.001 : 0;
-    return (struct bl_wanted){.multiple = is_spread && is_one ? planner_step(p) : 1,
-                              .least = is_spread && is_one ? min_blocks : 0,
-                              .spare = p->options.spare > spare ? p->options.spare : spare};
-}
-
 static int planner_draft_subproblem(const struct bl_planner *p, const struct bl_subproblem *s, struct bl_draft *d,
                                     const struct bl_wanted *wanted, uint64_t seed, struct bl_error *e)
 {
@@ -288,7 +272,13 @@ static int planner_draft_subproblem(const struct bl_planner *p, const struct bl_
 static int planner_draft(struct bl_planner *p, struct bl_draft *d, uint64_t seed, size_t min_blocks, bool last,
                          struct bl_error *e)
 {
-    const struct bl_wanted wanted = planner_wanted(p, min_blocks);
+    /* With a little room in every block, many more sequences can be exchanged to level the costs. Of several groups,
+     * none has to suit the ranks alone. */
+    bool is_spread = p->options.remainder == BL_REMAINDER_SPREAD, is_one = p->subproblems.count == 1;
+    double spare = planner_is_balanced(p) && is_spread ? 0.001 : 0;
+    const struct bl_wanted wanted = {.multiple = is_spread && is_one ? planner_step(p) : 1,
+                                     .least = is_spread && is_one ? min_blocks : 0,
+                                     .spare = p->options.spare > spare ? p->options.spare : spare};
     if (p->needs.count && planner_has_fill(p) && p->options.fill != BL_FILL_OPTIMAL)
         return bl_error_set(e, BL_EUSAGE, "--max-column needs --fill optimal, not %s", bl_fill_names[p->options.fill]);
     int code = bl_draft_make(d, p->pieces.count, e);
@@ -303,21 +293,6 @@ static int planner_draft(struct bl_planner *p, struct bl_draft *d, uint64_t seed
     return code;
 }
 
-static int planner_fit_ranks(struct bl_planner *p, struct bl_draft *d, size_t min_blocks, struct bl_error *e)
-{
-    p->removed = 0;
-    switch (p->options.remainder) {
-    case BL_REMAINDER_PAD:
-        return bl_ranks_pad(d, planner_step(p), min_blocks, e);
-    case BL_REMAINDER_SPREAD:
-        return bl_ranks_spread(d, planner_step(p), min_blocks, e);
-    case BL_REMAINDER_DROP:
-        break;
-    }
-    p->removed = d->blocks % planner_step(p);
-    return bl_ranks_drop(d, planner_step(p), p->pieces.lengths.length, e);
-}
-
 static struct bl_order planner_order(const struct bl_planner *p, uint64_t seed)
 {
     bool is_kept = p->options.order == BL_KEEP_ORDER;
@@ -329,33 +304,35 @@ static struct bl_order planner_order(const struct bl_planner *p, uint64_t seed)
                              .cost = &p->cost};
 }
 
-/* Levels the costs of the blocks. With several ranks, measures what they lose without that, and must lose. */
-static int planner_level_blocks(const struct bl_planner *p, struct bl_draft *d, uint64_t seed, struct bl_plan *plan,
-                                struct bl_error *e)
-{
-    const struct bl_limits limits = planner_limits(p);
-    const struct bl_level level = {
-        .cost = &p->cost, .limits = &limits, .needs = &p->needs, .row = (size_t)p->options.world_size, .seed = seed};
-    const struct bl_order order = planner_order(p, seed);
-    struct bl_plan_balance *balance = &plan->balance;
-    int code = BL_OK;
-    balance->is_measured = order.ranks.world_size > 1;
-    if (balance->is_measured)
-        code = bl_loss_bound(&balance->bound, d, &p->cost, &order.ranks, &p->options, plan->T, e);
-    if (!code && balance->is_measured)
-        code = bl_order_lost(&balance->lost_before, d, &order, e);
-    if (!code && planner_is_balanced(p) && planner_has_fill(p))
-        code = bl_level_blocks(d, &level, e);
-    return code;
-}
-
 /* Makes the blocks of a seed, as many as the ranks need. Free the draft in any case. */
 static int planner_make_blocks(struct bl_planner *p, struct bl_draft *d, uint64_t seed, size_t min_blocks, bool last,
                                struct bl_plan *plan, struct bl_error *e)
 {
     BL_TRY(planner_draft(p, d, seed, min_blocks, last, e));
-    BL_TRY(planner_fit_ranks(p, d, min_blocks, e));
-    return planner_level_blocks(p, d, seed, plan, e);
+    p->removed = p->options.remainder == BL_REMAINDER_DROP ? d->blocks % planner_step(p) : 0;
+    switch (p->options.remainder) {
+    case BL_REMAINDER_PAD:
+        BL_TRY(bl_ranks_pad(d, planner_step(p), min_blocks, e));
+        break;
+    case BL_REMAINDER_SPREAD:
+        BL_TRY(bl_ranks_spread(d, planner_step(p), min_blocks, e));
+        break;
+    case BL_REMAINDER_DROP:
+        BL_TRY(bl_ranks_drop(d, planner_step(p), p->pieces.lengths.length, e));
+        break;
+    }
+    /* With several ranks, the plan tells what they lose without levelling, and what they lose in any order. */
+    const struct bl_limits limits = planner_limits(p);
+    const struct bl_level level = {
+        .cost = &p->cost, .limits = &limits, .needs = &p->needs, .row = (size_t)p->options.world_size, .seed = seed};
+    const struct bl_order order = planner_order(p, seed);
+    struct bl_plan_balance *balance = &plan->balance;
+    balance->is_measured = order.ranks.world_size > 1;
+    if (balance->is_measured) {
+        BL_TRY(bl_loss_bound(&balance->bound, d, &p->cost, &order.ranks, &p->options, plan->T, e));
+        BL_TRY(bl_order_lost(&balance->lost_before, d, &order, e));
+    }
+    return planner_is_balanced(p) && planner_has_fill(p) ? bl_level_blocks(d, &level, e) : BL_OK;
 }
 
 /* Tries other seeds in the place of this one, until the partition is new. */
@@ -417,24 +394,6 @@ static int planner_differ(struct bl_planner *p, struct bl_draft *d, uint64_t see
     return code || !p->taken ? code : bl_partitions_add(p->taken, p->partition, e);
 }
 
-/* Measures how full the blocks are of the columns with a maximum. plan->sequence still has pieces. */
-static void planner_measure_columns(const struct bl_planner *p, struct bl_plan *plan)
-{
-    for (int c = 0; c < p->needs.count; c++) {
-        const struct bl_need *need = &p->needs.each[c];
-        double sum = 0, highest = 0;
-        for (size_t b = 0; b < plan->blocks; b++) {
-            int64_t units = 0;
-            for (int64_t i = plan->block_ptr[b]; i < plan->block_ptr[b + 1]; i++)
-                units += need->of[plan->sequence[i]];
-            sum += (double)units;
-            highest = (double)units > highest ? (double)units : highest;
-        }
-        plan->filled[c].mean = sum / ((double)need->most * (double)plan->blocks);
-        plan->filled[c].highest = highest / (double)need->most;
-    }
-}
-
 /* Converts plan->sequence from pieces to sequences, and sets length and start of the pieces if anything was cut. */
 static int plan_name_sequences(struct bl_plan *plan, const struct bl_pieces *pieces, struct bl_error *e)
 {
@@ -491,7 +450,20 @@ int bl_planner_draw(struct bl_planner *p, uint64_t seed, size_t min_blocks, bool
     if (code)
         goto out;
     bl_draft_free(&d);
-    planner_measure_columns(p, plan);
+    /* Measures how full the blocks are of the columns with a maximum. plan->sequence still has pieces. */
+    for (int c = 0; c < p->needs.count; c++) {
+        const struct bl_need *need = &p->needs.each[c];
+        double sum = 0, highest = 0;
+        for (size_t b = 0; b < plan->blocks; b++) {
+            int64_t units = 0;
+            for (int64_t i = plan->block_ptr[b]; i < plan->block_ptr[b + 1]; i++)
+                units += need->of[plan->sequence[i]];
+            sum += (double)units;
+            highest = (double)units > highest ? (double)units : highest;
+        }
+        plan->filled[c].mean = sum / ((double)need->most * (double)plan->blocks);
+        plan->filled[c].highest = highest / (double)need->most;
+    }
     code = plan_name_sequences(plan, &p->pieces, e);
     if (!code)
         code = planner_count(p, plan, e);

@@ -563,25 +563,6 @@ static int lengths_round_down(struct bl_histogram *to, const struct bl_histogram
     return code;
 }
 
-/* Computes integer prices for all lengths of the histogram, whose places are `scale` places of the classes. */
-static void prices_interpolate(double *price, const struct bl_histogram *h, double scale, double shift,
-                               const struct bl_histogram *classes, const double *known)
-{
-    double low = 0, low_price = 0;
-    size_t c = 0;
-    for (size_t b = 0; b < h->distinct; b++) {
-        double at = fmax(h->length[b] * scale - shift, 0), worth;
-        for (; c < classes->distinct && classes->length[c] <= at; c++) {
-            low = classes->length[c];
-            low_price = known[c] > low_price ? known[c] : low_price;
-        }
-        worth = low_price;
-        if (c < classes->distinct && known[c] > low_price)
-            worth += (known[c] - low_price) * (at - low) / (classes->length[c] - low);
-        price[b] = worth <= 0 ? 0 : floor((worth < 1 ? worth : 1) * BL_PRICE_ONE);
-    }
-}
-
 static int64_t dual_bound_value(const struct bl_histogram *h, const struct bl_knapsack *k)
 {
     double most = k->worth[k->T];
@@ -611,7 +592,20 @@ int bl_bound_dual(int64_t *bound, const struct bl_histogram *h, int64_t T, const
     if (!code && half.distinct > 0)
         code = bl_knapsack_make(&k, &half, capacity, UINT32_MAX, false, e);
     for (int s = 0; !code && half.distinct > 0 && s < SHIFTS; s++) {
-        prices_interpolate(k.price, &half, (double)places / capacity, s * SHIFT, classes, price);
+        /* The price of a length is interpolated between those of its neighbouring classes, and made an integer. */
+        double low = 0, low_price = 0, scale = (double)places / capacity;
+        size_t c = 0;
+        for (size_t b = 0; b < half.distinct; b++) {
+            double at = fmax(half.length[b] * scale - s * SHIFT, 0), worth;
+            for (; c < classes->distinct && classes->length[c] <= at; c++) {
+                low = classes->length[c];
+                low_price = price[c] > low_price ? price[c] : low_price;
+            }
+            worth = low_price;
+            if (c < classes->distinct && price[c] > low_price)
+                worth += (price[c] - low_price) * (at - low) / (classes->length[c] - low);
+            k.price[b] = worth <= 0 ? 0 : floor((worth < 1 ? worth : 1) * BL_PRICE_ONE);
+        }
         bl_knapsack_solve(&k);
         *used += bl_knapsack_work(&half, capacity, UINT32_MAX, false);
         int64_t proven = dual_bound_value(&rounded, &k);

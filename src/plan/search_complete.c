@@ -74,12 +74,6 @@ static void completion_put_back(struct completion *c, uint32_t bucket)
     c->shorter[c->longer[bucket + 1]] = bucket + 1;
 }
 
-static void completion_take_way(struct completion *c, const struct completion_way *w)
-{
-    for (uint32_t i = 0; i < w->partners; i++)
-        completion_take(c, w->partner[i]);
-}
-
 static void completion_put_back_way(struct completion *c, const struct completion_way *w)
 {
     for (uint32_t i = w->partners; i-- > 0;)
@@ -196,7 +190,8 @@ static bool completion_run(struct completion *c, int64_t room)
             continue;
         }
         const struct completion_way *w = &b->way[b->next++];
-        completion_take_way(c, w);
+        for (uint32_t i = 0; i < w->partners; i++)
+            completion_take(c, w->partner[i]);
         if (c->shorter[0] == 0)
             return true;
         if (c->depth + 1 == c->blocks) {
@@ -207,21 +202,6 @@ static bool completion_run(struct completion *c, int64_t room)
         completion_begin_block(c, b->room - (int64_t)(w->key >> 32));
     }
     return false;
-}
-
-static void completion_reset(struct completion *c)
-{
-    uint32_t last = 0;
-    for (uint32_t b = 0; b < c->h->distinct; b++) {
-        c->left[b] = bl_histogram_count(c->h, b);
-        if (c->left[b] == 0)
-            continue;
-        c->shorter[b + 1] = last;
-        c->longer[last] = b + 1;
-        last = b + 1;
-    }
-    c->longer[last] = 0;
-    c->shorter[0] = last;
 }
 
 /* Operations of one run, which should reach the last block several times. */
@@ -240,7 +220,17 @@ static bool completion_repeat(struct completion *c, int64_t room, const struct b
     int64_t left = limits->work;
     for (int run = 0; left > 0 && !found; run++) {
         int64_t share = left < once ? left : once;
-        completion_reset(c);
+        uint32_t last = 0;
+        for (uint32_t b = 0; b < c->h->distinct; b++) {
+            c->left[b] = bl_histogram_count(c->h, b);
+            if (c->left[b] == 0)
+                continue;
+            c->shorter[b + 1] = last;
+            c->longer[last] = b + 1;
+            last = b + 1;
+        }
+        c->longer[last] = 0;
+        c->shorter[0] = last;
         c->ways_most = ways[run % 4];
         c->work = share - (int64_t)c->h->distinct;
         found = completion_run(c, room);
@@ -345,32 +335,6 @@ static bool repartition_take_block(struct repartition *s, size_t block)
     memcpy(s->piece + s->pieces, s->d->sequence + s->d->first[block], size * sizeof *s->piece);
     s->pieces += size;
     return true;
-}
-
-static void repartition_sort(struct repartition *s)
-{
-    for (size_t i = 1; i < s->pieces; i++) {
-        uint32_t piece = s->piece[i];
-        size_t k = i;
-        for (; k > 0 && repartition_units(s, s->piece[k - 1]) < repartition_units(s, piece); k--)
-            s->piece[k] = s->piece[k - 1];
-        s->piece[k] = piece;
-    }
-}
-
-/* Takes the chosen blocks out: s->others is then the hash of what stays. */
-static void repartition_begin(struct repartition *s, uint64_t hash)
-{
-    s->others = hash;
-    for (size_t b = 0; b < s->blocks; b++) {
-        const uint32_t *piece = s->d->sequence + s->d->first[s->block[b]];
-        s->others -= bl_partition_hash_block(piece, bl_draft_size(s->d, s->block[b]), s->r->names);
-        s->room[b] = s->r->limits->T;
-        s->size[b] = 0;
-        for (int c = 0; c < s->r->needs->count; c++)
-            s->left[b][c] = s->r->needs->each[c].most;
-    }
-    repartition_sort(s);
 }
 
 /* --- the search ------------------------------------------------------------------------------------------------- */
@@ -512,7 +476,23 @@ int bl_repartition(struct bl_draft *d, const struct bl_repartition *r, uint64_t 
         }
         if (s.pieces == 0)
             continue;
-        repartition_begin(&s, *hash);
+        /* Takes the chosen blocks out: s->others is then the hash of what stays. */
+        s.others = *hash;
+        for (size_t b = 0; b < s.blocks; b++) {
+            const uint32_t *piece = s.d->sequence + s.d->first[s.block[b]];
+            s.others -= bl_partition_hash_block(piece, bl_draft_size(s.d, s.block[b]), s.r->names);
+            s.room[b] = s.r->limits->T;
+            s.size[b] = 0;
+            for (int c = 0; c < s.r->needs->count; c++)
+                s.left[b][c] = s.r->needs->each[c].most;
+        }
+        for (size_t i = 1; i < s.pieces; i++) {
+            uint32_t piece = s.piece[i];
+            size_t k = i;
+            for (; k > 0 && repartition_units(&s, s.piece[k - 1]) < repartition_units(&s, piece); k--)
+                s.piece[k] = s.piece[k - 1];
+            s.piece[k] = piece;
+        }
         found = repartition_search(&s, hash);
     }
     return found ? repartition_write(&s, e) : BL_OK;

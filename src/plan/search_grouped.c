@@ -337,15 +337,6 @@ static int grouping_realise_half(struct grouping *s, struct bl_patterns *pattern
     return code;
 }
 
-static int grouping_make(struct grouping *s, const struct bl_histogram *h, uint32_t classes, struct bl_error *e)
-{
-    size_t n = 2 * (size_t)classes + TIMES_MAX + 4;
-    s->longest = malloc(n * sizeof *s->longest);
-    s->price = malloc(n * sizeof *s->price);
-    BL_TRY(s->longest && s->price ? bl_histogram_reserve(&s->h, n, e) : bl_error_memory(e));
-    return bl_residual_make(&s->residual, h, e);
-}
-
 /* Packs the lengths that remain at the end. */
 static int grouping_fill_rest(struct bl_patterns *patterns, const struct bl_histogram *h,
                               const struct bl_limits *limits, struct bl_error *e)
@@ -360,7 +351,12 @@ int bl_search_grouped(struct bl_patterns *patterns, int64_t *bound, const struct
     struct grouping s = {.limits = limits};
     if (limits->without & BL_SEARCH_GROUPED)
         return BL_OK;
-    int code = grouping_make(&s, h, classes, e);
+    size_t n = 2 * (size_t)classes + TIMES_MAX + 4;
+    s.longest = malloc(n * sizeof *s.longest);
+    s.price = malloc(n * sizeof *s.price);
+    int code = s.longest && s.price ? bl_histogram_reserve(&s.h, n, e) : bl_error_memory(e);
+    if (!code)
+        code = bl_residual_make(&s.residual, h, e);
     while (!code && s.used < limits->work && blocks > (patterns->blocks ? BLOCKS_LEFT : BLOCKS_MIN)) {
         size_t before = patterns->blocks;
         s.classes = classes;

@@ -169,8 +169,18 @@ static bool slack_find_pair(struct slack *s, uint32_t room, size_t pair[2])
     return false;
 }
 
-static int slack_choose_subset(struct slack *s, uint32_t room, uint32_t most, struct bl_error *e)
+/* Chooses the lengths that join the first length of a block. */
+static int slack_complete_block(struct slack *s, uint32_t room, uint32_t most, struct bl_error *e)
 {
+    size_t pair[2], one = bl_residual_fitting(&s->residual, room);
+    if (one == BL_BITSET_NONE || most == 0)
+        return BL_OK;
+    if (s->residual.h->length[one] == room || most == 1)
+        return bl_residual_choose(&s->residual, one, e);
+    if (s->limits->T >= PAIRS_FROM && slack_find_pair(s, room, pair)) {
+        BL_TRY(bl_residual_choose(&s->residual, pair[0], e));
+        return bl_residual_choose(&s->residual, pair[1], e);
+    }
     struct bl_residual *residual = &s->residual;
     int64_t spent = 0;
     bl_subset_sum_begin(&s->subset, room, most);
@@ -184,21 +194,6 @@ static int slack_choose_subset(struct slack *s, uint32_t room, uint32_t most, st
     for (uint32_t sum = s->subset.top; !code && sum > 0;)
         code = bl_residual_choose(residual, bl_subset_sum_take(&s->subset, &sum, residual->h->length), e);
     return code;
-}
-
-/* Chooses the lengths that join the first length of a block. */
-static int slack_complete_block(struct slack *s, uint32_t room, uint32_t most, struct bl_error *e)
-{
-    size_t pair[2], one = bl_residual_fitting(&s->residual, room);
-    if (one == BL_BITSET_NONE || most == 0)
-        return BL_OK;
-    if (s->residual.h->length[one] == room || most == 1)
-        return bl_residual_choose(&s->residual, one, e);
-    if (s->limits->T >= PAIRS_FROM && slack_find_pair(s, room, pair)) {
-        BL_TRY(bl_residual_choose(&s->residual, pair[0], e));
-        return bl_residual_choose(&s->residual, pair[1], e);
-    }
-    return slack_choose_subset(s, room, most, e);
 }
 
 static int slack_fill_block(struct slack *s, size_t longest, struct bl_patterns *patterns, struct bl_error *e)
@@ -528,19 +523,6 @@ static size_t words_make(uint64_t *word, const struct bl_lengths *lengths)
     return n;
 }
 
-/* Shuffles words of equal length. */
-static void words_shuffle_equal(uint64_t *word, size_t n, uint64_t seed)
-{
-    struct bl_random random;
-    bl_random_seed(&random, seed, BL_STREAM_IDS);
-    for (size_t i = 0, end; i < n; i = end) {
-        for (end = i + 1; end < n && word[end] >> 32 == word[i] >> 32; end++)
-            ;
-        if (end - i > 1)
-            bl_random_shuffle_i64(&random, (int64_t *)word + i, end - i);
-    }
-}
-
 /* Assigns every sequence to a block; *blocks: their number. */
 static int words_fill(uint64_t *word, size_t n, const struct bl_limits *limits, size_t *blocks, struct bl_error *e)
 {
@@ -583,29 +565,6 @@ static int words_shuffle_blocks(uint64_t *word, size_t n, size_t blocks, uint64_
     return BL_OK;
 }
 
-/* Counting sort by block, after the draft's present blocks; shuffles the sequences in each block. */
-static void draft_collect(struct bl_draft *d, const uint64_t *word, size_t n, size_t blocks, uint64_t seed)
-{
-    struct bl_random inside;
-    bl_random_seed(&inside, seed, BL_STREAM_INSIDE);
-    uint32_t *first = d->first + d->blocks, begun = (uint32_t)d->pieces;
-    for (size_t b = 1; b <= blocks; b++)
-        first[b] = 0;
-    for (size_t i = 0; i < n; i++)
-        first[(word[i] >> 32) + 1]++;
-    for (size_t b = 1; b <= blocks; b++)
-        first[b] += first[b - 1];
-    for (size_t i = 0; i < n; i++)
-        d->sequence[first[word[i] >> 32]++] = (uint32_t)word[i];
-    for (size_t b = blocks; b > 0; b--)
-        first[b] = first[b - 1]; /* the copy has moved every entry to the end of its block */
-    first[0] = begun;
-    for (size_t b = 0; b < blocks; b++)
-        bl_random_shuffle_u32(&inside, d->sequence + first[b], first[b + 1] - first[b]);
-    d->pieces += n;
-    d->blocks += blocks;
-}
-
 int bl_draft_bestfit(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_limits *limits,
                      uint64_t seed, struct bl_error *e)
 {
@@ -615,15 +574,42 @@ int bl_draft_bestfit(struct bl_draft *d, const struct bl_lengths *lengths, const
         return bl_error_memory(e);
     n = words_make(word, lengths);
     bl_sort_u64(word, n, 32);
-    words_shuffle_equal(word, n, seed);
+    /* Shuffles words of equal length. */
+    struct bl_random random;
+    bl_random_seed(&random, seed, BL_STREAM_IDS);
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && word[end] >> 32 == word[i] >> 32; end++)
+            ;
+        if (end - i > 1)
+            bl_random_shuffle_i64(&random, (int64_t *)word + i, end - i);
+    }
     int code = words_fill(word, n, limits, &blocks, e);
     if (!code)
         code = words_shuffle_blocks(word, n, blocks, seed, e);
     if (!code)
         code = bl_draft_reserve(d, blocks, e);
     d->is_shuffled = d->blocks == 0;
-    if (!code)
-        draft_collect(d, word, n, blocks, seed);
+    if (!code) {
+        /* Counting sort by block, after the draft's present blocks; shuffles the sequences in each block. */
+        struct bl_random inside;
+        bl_random_seed(&inside, seed, BL_STREAM_INSIDE);
+        uint32_t *first = d->first + d->blocks, begun = (uint32_t)d->pieces;
+        for (size_t b = 1; b <= blocks; b++)
+            first[b] = 0;
+        for (size_t i = 0; i < n; i++)
+            first[(word[i] >> 32) + 1]++;
+        for (size_t b = 1; b <= blocks; b++)
+            first[b] += first[b - 1];
+        for (size_t i = 0; i < n; i++)
+            d->sequence[first[word[i] >> 32]++] = (uint32_t)word[i];
+        for (size_t b = blocks; b > 0; b--)
+            first[b] = first[b - 1]; /* the copy has moved every entry to the end of its block */
+        first[0] = begun;
+        for (size_t b = 0; b < blocks; b++)
+            bl_random_shuffle_u32(&inside, d->sequence + first[b], first[b + 1] - first[b]);
+        d->pieces += n;
+        d->blocks += blocks;
+    }
     free(word);
     return code;
 }

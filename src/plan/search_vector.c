@@ -15,9 +15,12 @@
 
 enum { SHARES = 1 << 19 }; /* of what a block has of one kind: there are no more different sums than fills take */
 
-/* Finds the two kinds that fill the most blocks. */
-static void loads_find_kinds(const struct bl_loads *l, int kind[2])
+/* Returns the sums, [pieces], in SHARES rounded down. NULL: out of memory. */
+static int64_t *loads_add_shares(const struct bl_loads *l)
 {
+    int kind[2] = {0, 0};
+    int64_t *sum = calloc(l->pieces + 1, sizeof *sum);
+    /* Finds the two kinds that fill the most blocks. */
     double most[2] = {-1, -1};
     for (int k = 0; k < l->kinds; k++) {
         double blocks = 0;
@@ -33,14 +36,6 @@ static void loads_find_kinds(const struct bl_loads *l, int kind[2])
             most[place] = blocks;
         }
     }
-}
-
-/* Returns the sums, [pieces], in SHARES rounded down. NULL: out of memory. */
-static int64_t *loads_add_shares(const struct bl_loads *l)
-{
-    int kind[2] = {0, 0};
-    int64_t *sum = calloc(l->pieces + 1, sizeof *sum);
-    loads_find_kinds(l, kind);
     for (uint32_t p = 0; sum && p < l->pieces; p++)
         for (int i = 0; i < 2; i++)
             sum[p] += bl_loads_piece(l, p, kind[i]) * SHARES / l->most.of[kind[i]];
@@ -190,18 +185,6 @@ static uint32_t block_take(struct bl_loads *l, struct bl_load_block *block)
     return best;
 }
 
-/* Sorts pieces from the largest to the smallest. */
-static void pieces_sort(const struct bl_loads *l, uint64_t *piece, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        struct bl_load own;
-        for (int k = 0; k < l->kinds; k++)
-            own.of[k] = bl_loads_piece(l, (uint32_t)piece[i], k);
-        piece[i] |= ~(uint64_t)(bl_loads_fullness(l, &own) >> 2) << 32;
-    }
-    bl_sort_u64(piece, count, 32);
-}
-
 /* Puts pieces of no block where there is room, or into new blocks. *piece: indices, which are overwritten. */
 static int loads_place(struct bl_loads *l, uint64_t *piece, size_t count, struct bl_error *e)
 {
@@ -211,7 +194,14 @@ static int loads_place(struct bl_loads *l, uint64_t *piece, size_t count, struct
     for (uint32_t p = 0; p < l->pieces; p++)
         for (int k = 0; k < l->kinds; k++)
             all.of[k] += bl_loads_piece(l, p, k);
-    pieces_sort(l, piece, count);
+    /* Sorts pieces from the largest to the smallest. */
+    for (size_t i = 0; i < count; i++) {
+        struct bl_load own;
+        for (int k = 0; k < l->kinds; k++)
+            own.of[k] = bl_loads_piece(l, (uint32_t)piece[i], k);
+        piece[i] |= ~(uint64_t)(bl_loads_fullness(l, &own) >> 2) << 32;
+    }
+    bl_sort_u64(piece, count, 32);
     for (size_t i = 0; !code && i < count; i++) {
         size_t b = loads_find_room(l, (uint32_t)piece[i], &all, scanned);
         if (b == SIZE_MAX) {
@@ -241,13 +231,6 @@ static int loads_evict(struct bl_loads *l, struct bl_error *e)
     return code;
 }
 
-/* Moves sequences until no block has too much of anything, within l->work up to `work`; what then is too much, or was
- * in no block, goes where there is room, or into new blocks. BL_EFAIL, here and below: out of memory. */
-static int search_mend(struct bl_loads *l, int64_t work, struct bl_error *e)
-{
-    return loads_relieve(l, work) && !l->unplaced ? BL_OK : loads_evict(l, e);
-}
-
 /* --- doing without a block -------------------------------------------------------------------------------------- */
 
 /* A copy of the blocks. */
@@ -256,20 +239,6 @@ struct saved {
     struct bl_load_block *block;
     size_t blocks;
 };
-
-static void saved_set(struct saved *s, const struct bl_loads *l)
-{
-    memcpy(s->next, l->next, l->pieces * sizeof *s->next);
-    memcpy(s->block, l->block, l->blocks * sizeof *s->block);
-    s->blocks = l->blocks;
-}
-
-static void saved_restore(const struct saved *s, struct bl_loads *l)
-{
-    memcpy(l->next, s->next, l->pieces * sizeof *s->next);
-    memcpy(l->block, s->block, s->blocks * sizeof *s->block);
-    l->blocks = s->blocks;
-}
 
 /* Returns one of the emptiest blocks: the emptiest of some. */
 static size_t loads_find_empty(struct bl_loads *l, int failures)
@@ -323,13 +292,17 @@ static int search_reduce(struct bl_loads *l, int64_t bound, int64_t work, struct
                       .block = malloc((l->blocks + 1) * sizeof *s.block)};
     int code = s.next && s.block ? BL_OK : bl_error_memory(e);
     for (int failures = 0; !code && failures < FAILURES && (int64_t)l->blocks > bound && l->work < work;) {
-        saved_set(&s, l);
+        memcpy(s.next, l->next, l->pieces * sizeof *s.next);
+        memcpy(s.block, l->block, l->blocks * sizeof *s.block);
+        s.blocks = l->blocks;
         loads_dissolve(l, loads_find_empty(l, failures));
         if (loads_relieve(l, work)) {
             failures = 0;
             continue;
         }
-        saved_restore(&s, l);
+        memcpy(l->next, s.next, l->pieces * sizeof *s.next);
+        memcpy(l->block, s.block, s.blocks * sizeof *s.block);
+        l->blocks = s.blocks;
         failures++;
     }
     free(s.next);
@@ -377,40 +350,25 @@ static int maximum_prepare(struct maximum *m, const struct bl_subproblem *s, con
     return code;
 }
 
-/* Keeps the maximum with the highest bound in *best. */
-static int vector_find_maximum(struct maximum *best, struct bl_subproblem *s, const struct bl_limits *limits,
-                               struct bl_error *e)
-{
-    const struct bl_limits some = bl_limits_divide(limits, SEARCH_SHARE * (1 + s->needs->count));
-    int code = maximum_prepare(best, s, NULL, &some, e);
-    for (int c = 0; !code && c < s->needs->count; c++) {
-        struct maximum other;
-        code = maximum_prepare(&other, s, &s->needs->each[c], &some, e);
-        if (!code && other.bound > best->bound) {
-            bl_subproblem_free(&best->only);
-            *best = other;
-        } else {
-            bl_subproblem_free(&other.only);
-        }
-    }
-    return code;
-}
-
-/* Adds the pieces that need nothing of what the maximum limits. */
-static void vector_add_others(struct bl_loads *l, const struct bl_subproblem *s, const struct bl_lengths *by)
-{
-    for (size_t i = 0; i < s->lengths.count; i++)
-        if (bl_lengths_has(&s->lengths, i) && !bl_lengths_has(by, i))
-            bl_loads_leave(l, (uint32_t)bl_lengths_id(&s->lengths, i));
-}
-
 static int vector_prepare(struct bl_subproblem *s, int64_t *bound, const struct bl_limits *limits, struct bl_error *e)
 {
     const struct bl_wanted fewest = {.multiple = 1};
     struct maximum most = {0};
     struct bl_draft d = {0};
     struct bl_loads l = {0};
-    int code = vector_find_maximum(&most, s, limits, e);
+    /* Keeps the maximum with the highest bound in *best. */
+    const struct bl_limits some = bl_limits_divide(limits, SEARCH_SHARE * (1 + s->needs->count));
+    int code = maximum_prepare(&most, s, NULL, &some, e);
+    for (int c = 0; !code && c < s->needs->count; c++) {
+        struct maximum other;
+        code = maximum_prepare(&other, s, &s->needs->each[c], &some, e);
+        if (!code && other.bound > most.bound) {
+            bl_subproblem_free(&most.only);
+            most = other;
+        } else {
+            bl_subproblem_free(&other.only);
+        }
+    }
     if (code)
         goto out;
     *bound = most.bound > *bound ? most.bound : *bound;
@@ -421,9 +379,12 @@ static int vector_prepare(struct bl_subproblem *s, int64_t *bound, const struct 
         code = bl_loads_make(&l, &d, 0, &s->lengths, s->needs, limits, e);
     if (code)
         goto out;
-    vector_add_others(&l, s, &most.only.lengths);
+    /* Adds the pieces that need nothing of what the maximum limits. */
+    for (size_t i = 0; i < s->lengths.count; i++)
+        if (bl_lengths_has(&s->lengths, i) && !bl_lengths_has(&most.only.lengths, i))
+            bl_loads_leave(&l, (uint32_t)bl_lengths_id(&s->lengths, i));
     bl_random_seed(&l.random, 0, BL_STREAM_LOAD);
-    code = search_mend(&l, limits->work / SEARCH_SHARE / 2, e);
+    code = loads_relieve(&l, limits->work / SEARCH_SHARE / 2) && !l.unplaced ? BL_OK : loads_evict(&l, e);
     if (!code && (int64_t)l.blocks > *bound)
         code = bound_vector(bound, &l, limits, e);
     if (!code)

@@ -25,23 +25,6 @@ void bl_memory_budget_free(struct bl_memory_budget *b)
     pthread_mutex_destroy(&b->lock);
 }
 
-/* Waits for a signal, at most POLL_NS, and adds the time to the waiting time of the budget. Call with the lock held.
- * The limit is needed because a signal handler raises the cancel flag, which cannot signal a condition variable. */
-static void budget_wait(struct bl_memory_budget *b)
-{
-    struct timespec until, since;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    since = until;
-    until.tv_nsec += POLL_NS;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_nsec -= 1000000000;
-        until.tv_sec++;
-    }
-    pthread_cond_timedwait(&b->given, &b->lock, &until);
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    b->waited += (double)(until.tv_sec - since.tv_sec) + (double)(until.tv_nsec - since.tv_nsec) * 1e-9;
-}
-
 int bl_memory_budget_take(struct bl_memory_budget *b, int64_t *bytes, const struct bl_cancel *cancel,
                           struct bl_error *e)
 {
@@ -50,8 +33,22 @@ int bl_memory_budget_take(struct bl_memory_budget *b, int64_t *bytes, const stru
     if (*bytes > most)
         *bytes = most;
     uint64_t number = b->came++;
-    while (!bl_cancelled(cancel) && (number != b->went || b->left < *bytes))
-        budget_wait(b);
+    while (!bl_cancelled(cancel) && (number != b->went || b->left < *bytes)) {
+        /* Waits for a signal, at most POLL_NS, and adds the time to the waiting time of the budget. Call with the lock
+         * held. The limit is needed because a signal handler raises the cancel flag, which cannot signal a condition
+         * variable. */
+        struct timespec until, since;
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        since = until;
+        until.tv_nsec += POLL_NS;
+        if (until.tv_nsec >= 1000000000) {
+            until.tv_nsec -= 1000000000;
+            until.tv_sec++;
+        }
+        pthread_cond_timedwait(&b->given, &b->lock, &until);
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        b->waited += (double)(until.tv_sec - since.tv_sec) + (double)(until.tv_nsec - since.tv_nsec) * 1e-9;
+    }
     bool cancelled = bl_cancelled(cancel); /* then each waiting request fails in turn */
     if (!cancelled)
         b->left -= *bytes;

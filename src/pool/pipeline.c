@@ -135,24 +135,6 @@ static void pipeline_pass_on(struct pipeline *p, struct entry *entry)
     pthread_cond_signal(&p->has_writing);
 }
 
-static void worker_work(struct pipeline *p, void *worker)
-{
-    struct entry *entry;
-    pthread_mutex_lock(&p->lock);
-    while ((entry = worker_take(p))) {
-        pthread_mutex_unlock(&p->lock);
-        double begun = pipeline_now(p);
-        /* After a fatal error the remaining jobs of the ring pass through without work. */
-        entry->code =
-            bl_cancelled(p->cancel) ? BL_ECANCEL : p->stages->work(p->context, worker, entry->job, &entry->error);
-        double ended = pipeline_now(p);
-        pthread_mutex_lock(&p->lock);
-        p->times.worked += ended - begun;
-        pipeline_pass_on(p, entry);
-    }
-    pthread_mutex_unlock(&p->lock);
-}
-
 static void *worker_main(void *argument)
 {
     struct pipeline *p = argument;
@@ -169,7 +151,20 @@ static void *worker_main(void *argument)
         pthread_cond_signal(&p->has_result);
         pthread_mutex_unlock(&p->lock);
     } else {
-        worker_work(p, worker);
+        struct entry *entry;
+        pthread_mutex_lock(&p->lock);
+        while ((entry = worker_take(p))) {
+            pthread_mutex_unlock(&p->lock);
+            double begun = pipeline_now(p);
+            /* After a fatal error the remaining jobs of the ring pass through without work. */
+            entry->code =
+                bl_cancelled(p->cancel) ? BL_ECANCEL : p->stages->work(p->context, worker, entry->job, &entry->error);
+            double ended = pipeline_now(p);
+            pthread_mutex_lock(&p->lock);
+            p->times.worked += ended - begun;
+            pipeline_pass_on(p, entry);
+        }
+        pthread_mutex_unlock(&p->lock);
         if (p->stages->close)
             p->stages->close(worker);
     }
@@ -302,19 +297,6 @@ static int pipeline_drive(struct pipeline *p, struct bl_error *e)
     }
 }
 
-/* Stops production, joins the threads, and discards the jobs that will not be consumed. */
-static void pipeline_join(struct pipeline *p, pthread_t *thread, int threads)
-{
-    pthread_mutex_lock(&p->lock);
-    p->closed = true;
-    pthread_cond_broadcast(&p->has_work);
-    pthread_mutex_unlock(&p->lock);
-    for (int i = 0; i < threads; i++)
-        pthread_join(thread[i], NULL);
-    for (; p->consumed < p->produced; p->consumed++)
-        p->stages->discard(p->context, p->ring[p->consumed % p->slots].job);
-}
-
 /* Starts the workers, then the writers. *threads is the number of threads that run, also after an error. */
 static int pipeline_start(struct pipeline *p, pthread_t *thread, int workers, int *threads, struct bl_error *e)
 {
@@ -352,8 +334,17 @@ static int pipeline_run_threads(struct pipeline *p, int workers, struct bl_error
 out:
     if (code)
         atomic_compare_exchange_strong(&p->cancel->raised, &none, -1);
-    if (thread && p->ring)
-        pipeline_join(p, thread, threads);
+    if (thread && p->ring) {
+        /* Stops production, joins the threads, and discards the jobs that will not be consumed. */
+        pthread_mutex_lock(&p->lock);
+        p->closed = true;
+        pthread_cond_broadcast(&p->has_work);
+        pthread_mutex_unlock(&p->lock);
+        for (int i = 0; i < threads; i++)
+            pthread_join(thread[i], NULL);
+        for (; p->consumed < p->produced; p->consumed++)
+            p->stages->discard(p->context, p->ring[p->consumed % p->slots].job);
+    }
     pipeline_report_times(p, pipeline_now(p) - begun);
     free(thread);
     free(p->ring);

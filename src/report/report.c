@@ -315,11 +315,6 @@ void bl_report_free(struct bl_report *report)
 
 /* --- fill of blocks --------------------------------------------------------------------------------------------- */
 
-static void report_count_fill(struct bl_report *r, int64_t steps, int64_t T)
-{
-    r->fill[steps * BL_REPORT_FILLS / T]++;
-}
-
 static void report_fill_of_plan(struct bl_report *r, const struct bl_plan *plan, const int64_t *length)
 {
     for (size_t b = 0; b < plan->blocks; b++) {
@@ -329,7 +324,7 @@ static void report_fill_of_plan(struct bl_report *r, const struct bl_plan *plan,
             steps += piece;
             squares += piece * piece;
         }
-        report_count_fill(r, steps, plan->T);
+        r->fill[steps * BL_REPORT_FILLS / plan->T]++;
         if (r->ranks.rank)
             bl_rank_table_add(&r->ranks, plan->block_ptr[b + 1] - plan->block_ptr[b], steps, squares);
     }
@@ -455,28 +450,22 @@ static void report_describe_table(struct bl_report *r, const struct bl_sequences
     }
 }
 
-static int report_read_table(struct bl_report *r, const struct bl_sequences *t, struct bl_error *e)
-{
-    r->rows = (int64_t)t->count;
-    r->empty = t->empty;
-    memcpy(r->by_status, t->by_status, sizeof r->by_status);
-    int code = report_read_rows(r, t, e);
-    if (!code && t->steps && !bl_manifest_is_view(&r->info.manifest))
-        code = report_compare(r, t, e);
-    if (!code && r->is_table)
-        report_describe_table(r, t);
-    else if (!code)
-        code = report_fill_of_index(r, t->length, e);
-    return code;
-}
-
 int bl_report_read(struct bl_report *report, const char *path, bool is_table, struct bl_error *e)
 {
     struct bl_sequences table = {0};
     *report = (struct bl_report){.path = path, .is_table = is_table};
     BL_TRY(is_table ? BL_OK : bl_info_read(&report->info, path, e));
     BL_TRY(report_open_rows(report, &table, e));
-    int code = report_read_table(report, &table, e);
+    report->rows = (int64_t)table.count;
+    report->empty = table.empty;
+    memcpy(report->by_status, table.by_status, sizeof report->by_status);
+    int code = report_read_rows(report, &table, e);
+    if (!code && table.steps && !bl_manifest_is_view(&report->info.manifest))
+        code = report_compare(report, &table, e);
+    if (!code && report->is_table)
+        report_describe_table(report, &table);
+    else if (!code)
+        code = report_fill_of_index(report, table.length, e);
     bl_sequences_close(&table);
     return code;
 }

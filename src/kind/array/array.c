@@ -55,23 +55,6 @@ static void array_reader_close(struct bl_reader *reader)
 
 /* --- opening a file ----------------------------------------------------------------------------------------------- */
 
-/* The array must have the table's length and the dataset's form. */
-static int array_reader_compare(const struct array_reader *r, const struct bl_row *row, struct bl_error *e)
-{
-    const struct bl_array_layout *l = &r->layout;
-    const struct bl_field *field = r->field;
-    char here[BL_ARRAY_FORM_MAX], wanted[BL_ARRAY_FORM_MAX];
-    if (l->dtype != field->dtype || l->rank != field->rank ||
-        memcmp(l->shape, field->shape, (size_t)l->rank * sizeof *l->shape) != 0)
-        return bl_error_set(e, BL_EDATA, "its steps are %s, those of the dataset %s",
-                            bl_array_form_print(here, l->dtype, l->rank, l->shape),
-                            bl_array_form_print(wanted, field->dtype, field->rank, field->shape));
-    if (l->steps != row->length)
-        return bl_error_set(e, BL_EDATA, "the scan counted %" PRId64 " rows, the header says %" PRId64, row->length,
-                            l->steps);
-    return BL_OK;
-}
-
 static int array_reader_enter(struct array_reader *r, const struct bl_row *row, struct bl_error *e)
 {
     array_reader_leave(r);
@@ -85,7 +68,19 @@ static int array_reader_enter(struct array_reader *r, const struct bl_row *row, 
     }
     r->path = path;
     BL_TRY(bl_array_layout_make(&r->layout, &r->file.npy, r->config, e));
-    return array_reader_compare(r, row, e);
+    /* The array must have the table's length and the dataset's form. */
+    const struct bl_array_layout *l = &r->layout;
+    const struct bl_field *field = r->field;
+    char here[BL_ARRAY_FORM_MAX], wanted[BL_ARRAY_FORM_MAX];
+    if (l->dtype != field->dtype || l->rank != field->rank ||
+        memcmp(l->shape, field->shape, (size_t)l->rank * sizeof *l->shape) != 0)
+        return bl_error_set(e, BL_EDATA, "its steps are %s, those of the dataset %s",
+                            bl_array_form_print(here, l->dtype, l->rank, l->shape),
+                            bl_array_form_print(wanted, field->dtype, field->rank, field->shape));
+    if (l->steps != row->length)
+        return bl_error_set(e, BL_EDATA, "the scan counted %" PRId64 " rows, the header says %" PRId64, row->length,
+                            l->steps);
+    return BL_OK;
 }
 
 /* --- elements --------------------------------------------------------------------------------------------------- */

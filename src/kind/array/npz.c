@@ -52,16 +52,6 @@ static zip_int64_t npz_source_read(struct bl_npz *z, void *data, size_t size)
     return got;
 }
 
-static zip_int64_t npz_source_seek(struct bl_npz *z, void *data, zip_uint64_t size)
-{
-    zip_int64_t to =
-        zip_source_seek_compute_offset((zip_uint64_t)z->offset, (zip_uint64_t)z->bytes, data, size, &z->error);
-    if (to < 0)
-        return -1;
-    z->offset = to;
-    return 0;
-}
-
 static zip_int64_t npz_source(void *context, void *data, zip_uint64_t size, zip_source_cmd_t command)
 {
     struct bl_npz *z = context;
@@ -71,8 +61,14 @@ static zip_int64_t npz_source(void *context, void *data, zip_uint64_t size, zip_
         return 0;
     case ZIP_SOURCE_READ:
         return npz_source_read(z, data, (size_t)size);
-    case ZIP_SOURCE_SEEK:
-        return npz_source_seek(z, data, size);
+    case ZIP_SOURCE_SEEK: {
+        zip_int64_t to =
+            zip_source_seek_compute_offset((zip_uint64_t)z->offset, (zip_uint64_t)z->bytes, data, size, &z->error);
+        if (to < 0)
+            return -1;
+        z->offset = to;
+        return 0;
+    }
     case ZIP_SOURCE_TELL:
         return z->offset;
     case ZIP_SOURCE_STAT:
@@ -108,19 +104,6 @@ static int npz_error_set(const struct bl_npz *z, zip_error_t *error, struct bl_e
 }
 
 /* --- members ---------------------------------------------------------------------------------------------------- */
-
-static int npz_open_archive(struct bl_npz *z, struct bl_error *e)
-{
-    zip_error_t error;
-    zip_error_init(&error);
-    zip_source_t *source = zip_source_function_create(npz_source, z, &error);
-    z->zip = source ? zip_open_from_source(source, ZIP_RDONLY, &error) : NULL;
-    int code = z->zip ? BL_OK : npz_error_set(z, &error, e);
-    if (source && !z->zip)
-        zip_source_free(source);
-    zip_error_fini(&error);
-    return code;
-}
 
 /* The size of a member's name without ".npy"; 0: it is no array. */
 static size_t member_name_size(const char *member)
@@ -206,7 +189,14 @@ static int npz_open(struct bl_npz **npz, const struct bl_input_file *input, int6
         return bl_error_memory(e);
     *z = (struct bl_npz){.cancel = cancel, .path = path, .input = *input, .bytes = bytes};
     zip_error_init(&z->error);
-    int code = npz_open_archive(z, e);
+    zip_error_t error;
+    zip_error_init(&error);
+    zip_source_t *source = zip_source_function_create(npz_source, z, &error);
+    z->zip = source ? zip_open_from_source(source, ZIP_RDONLY, &error) : NULL;
+    int code = z->zip ? BL_OK : npz_error_set(z, &error, e);
+    if (source && !z->zip)
+        zip_source_free(source);
+    zip_error_fini(&error);
     if (code)
         goto out;
     code = npz_choose_member(z, name, &member, e);
@@ -246,12 +236,6 @@ static int64_t npz_bytes(const struct bl_npz *z)
 static bool npz_is_stored(const struct bl_npz *z)
 {
     return z->is_stored;
-}
-
-/* Goes to a byte of a stored one. Its checksum is not verified from then on. */
-static int npz_seek(struct bl_npz *z, int64_t offset, struct bl_error *e)
-{
-    return zip_fseek(z->file, offset, SEEK_SET) == 0 ? BL_OK : npz_error_set(z, zip_file_get_error(z->file), e);
 }
 
 /* Reads the next bytes, up to size. *got is less only at the end, and then the checksum is right. BL_EDATA: damaged. */
@@ -430,7 +414,10 @@ static int file_seek_archive(struct bl_array_file *f, int64_t position, struct b
     if (position != f->position && npz_is_stored(f->npz)) {
         f->in_order = false;
         f->position = position;
-        return npz_seek(f->npz, position, e);
+        /* libzip verifies no checksum of a stored array after a seek. */
+        return zip_fseek(f->npz->file, position, SEEK_SET) == 0
+                   ? BL_OK
+                   : npz_error_set(f->npz, zip_file_get_error(f->npz->file), e);
     }
     int code = position < f->position ? bl_array_file_rewind(f, e) : BL_OK;
     while (!code && f->position < position) {
@@ -440,21 +427,17 @@ static int file_seek_archive(struct bl_array_file *f, int64_t position, struct b
     return code;
 }
 
-static int file_read_copy(const struct bl_array_file *f, uint8_t *data, size_t size, int64_t offset, struct bl_error *e)
-{
-    for (size_t done = 0, part; done < size; done += part) {
-        if (bl_cancelled(f->cancel))
-            return bl_error_set(e, BL_ECANCEL, "cancelled");
-        part = size - done < CHUNK ? size - done : CHUNK;
-        BL_TRY(copy_read(f->copy, data + done, part, offset + (int64_t)done, e));
-    }
-    return BL_OK;
-}
-
 int bl_array_file_read(struct bl_array_file *f, void *data, size_t size, int64_t offset, struct bl_error *e)
 {
-    if (f->copy && offset + (int64_t)size <= f->copy->bytes)
-        return file_read_copy(f, data, size, offset, e);
+    if (f->copy && offset + (int64_t)size <= f->copy->bytes) {
+        for (size_t done = 0, part; done < size; done += part) {
+            if (bl_cancelled(f->cancel))
+                return bl_error_set(e, BL_ECANCEL, "cancelled");
+            part = size - done < CHUNK ? size - done : CHUNK;
+            BL_TRY(copy_read(f->copy, (uint8_t *)data + done, part, offset + (int64_t)done, e));
+        }
+        return BL_OK;
+    }
     if (f->npz) {
         BL_TRY(file_seek_archive(f, f->npy.begin + offset, e));
     }
