@@ -23,7 +23,7 @@ static void buckets_count(const int64_t *value, size_t count, int64_t first, int
 
 /* Returns the bucket that holds the value of this rank, from 1, among those counted. *rank becomes the rank in the
  * bucket. */
-static int64_t bucket_find(const int64_t bucket[BUCKETS], int64_t *rank)
+static int64_t quantile_find(const int64_t bucket[BUCKETS], int64_t *rank)
 {
     int64_t at = 0;
     for (; *rank > bucket[at]; at++)
@@ -52,7 +52,7 @@ int bl_quantiles(const int64_t *value, size_t count, int64_t out[BL_QUANTILES], 
         int64_t first = 1, step = width;
         const int64_t *counts = coarse;
         for (;;) {
-            first += bucket_find(counts, &rank) * step;
+            first += quantile_find(counts, &rank) * step;
             if (step == 1)
                 break;
             step = (step - 1) / (int64_t)BUCKETS + 1;

@@ -101,8 +101,8 @@ void bl_plan_info_make(struct bl_plan_info *plan_info, const struct bl_plan *pla
 /* Appends a text that says how full the blocks are in a column with a maximum. */
 void bl_plan_info_column_describe(const struct bl_plan_info_column *column, struct bl_buffer *out);
 
-/* Appends the information as a JSON object and a newline: the output of `plan --report`; or, if is_internal, the text in
- * files that only bload reads, in which some members keep their old names. */
+/* Appends the information as a JSON object and a newline: the output of `plan --report`. is_internal: it is the text in
+ * a file that only bload reads, in which some members keep their old names. */
 int bl_plan_info_format(const struct bl_plan_info *plan_info, bool is_internal, struct bl_buffer *out,
                         struct bl_error *e);
 
