@@ -267,10 +267,10 @@ static int compare_run(struct bl_cmd *cmd, struct comparing *c)
     BL_TRY(bl_length_source_read(&c->lengths, &c->options, cmd));
     c->row = calloc((size_t)c->T.count, sizeof *c->row);
     int code = c->row ? BL_OK : bl_error_memory(e);
-    if (!code && !c->json)
-        code = compare_print_lengths(c, cmd->common.quiet, e);
     for (int i = 0; i < c->T.count && !code; i++)
         code = compare_make_set(c, i, e);
+    if (!code && !c->json)
+        code = compare_print_lengths(c, cmd->common.quiet, e);
     if (code)
         return code;
     /* One T gives a list of rows, and several give a list of such lists, each with its T. */

@@ -182,7 +182,8 @@ static int export_run(struct bl_cmd *cmd, struct exporting *x)
     if (!code && !cmd->common.quiet)
         export_print_summary(x, &made);
     if (!code && !cmd->common.quiet && made.left_out.size)
-        bl_cmd_print("left out, as files of %s have tokens alone: %s", request->format->name, made.left_out.data);
+        bl_cmd_print("files of %s hold tokens only, so these fields are left out: %s", request->format->name,
+                     made.left_out.data);
     bl_buffer_free(&made.left_out);
     return code;
 }

@@ -127,7 +127,8 @@ int bl_extra_field_check(struct bl_extra_field *field, struct bl_error *e)
     if (is_list && strpbrk(field->path, "{}"))
         return bl_error_set(e, BL_EUSAGE, "\"%s\" is a list of inputs, not the file of one sequence", field->path);
     if (is_list && field->per_step)
-        return bl_error_set(e, BL_EUSAGE, "per-step: not of clips, as \"%s\" lists", field->path);
+        return bl_error_set(e, BL_EUSAGE, "per-step: clips cannot be cut per step, and \"%s\" is a list of clips",
+                            field->path);
     if (field->path && !is_list)
         BL_TRY(bl_companion_check(field->path, e)); /* the path has a placeholder, as in "labels/{id}.npy" */
     BL_TRY(extra_field_choose_kind(field, e));
@@ -208,7 +209,7 @@ static int fields_refuse(const struct bl_fields *fields, const char *name, struc
         code = bl_error_set(e, BL_EUSAGE, "--field %s: there is none, did you mean %s? All are: %s", name, nearest.best,
                             names.data);
     else if (!code)
-        code = bl_error_set(e, BL_EUSAGE, "--field %s: there is none, but: %s", name, names.data);
+        code = bl_error_set(e, BL_EUSAGE, "--field %s: there is no such field; the fields are: %s", name, names.data);
     bl_buffer_free(&names);
     return code;
 }

@@ -143,7 +143,8 @@ static int inputs_check_dtype(const struct bl_inputs *inputs, const struct bl_ki
     if (!inputs->dtype || bl_kind_dtype(kind, inputs->dtype) >= 0)
         return BL_OK;
     if (!kind->options.dtypes)
-        return bl_error_set(e, BL_EUSAGE, "--dtype %s: %s is of one type only", inputs->dtype, kind->name);
+        return bl_error_set(e, BL_EUSAGE, "--dtype %s: values of the kind %s have one type only", inputs->dtype,
+                            kind->name);
     return bl_error_set(e, BL_EUSAGE, "--dtype %s: %s is %s or %s", inputs->dtype, kind->name, kind->options.dtypes[0],
                         kind->options.dtypes[1]);
 }
@@ -204,7 +205,9 @@ int bl_inputs_resolve(struct bl_inputs *inputs, const char *const *operand, int 
         inputs->set.base = inputs->config.directory;
     }
     if (inputs->attributes_members && (inputs->attributes.path || inputs->attributes.id))
-        return bl_error_set(&cmd->error, BL_EUSAGE, "--attributes-members stands instead of a table with ids");
+        return bl_error_set(
+            &cmd->error, BL_EUSAGE,
+            "--attributes-members takes the place of a table: leave out --attributes and --attributes-id");
     if ((inputs->attributes.id || inputs->attributes.columns) && !inputs->attributes.path &&
         !inputs->attributes_members)
         return bl_error_set(&cmd->error, BL_EUSAGE, "--attributes-%s needs --attributes FILE",
@@ -353,7 +356,7 @@ static int inputs_read_tables(struct bl_inputs *inputs, struct bl_cmd *cmd)
         bl_files_read_lists(&inputs->set.files, inputs->set.kind, inputs->set.base, inputs->columns, &cmd->cancel, e));
     /* Standard input cannot be read before the scan, which then takes only the known keys. */
     if (bl_kind_has_manifests(inputs->set.kind) && bl_input_set_has_stdin(&inputs->set))
-        bl_cmd_print("standard input: further keys of a manifest become columns only where it is a file");
+        bl_cmd_print("standard input: further keys of a manifest become columns only if the manifest is a file");
     if (inputs->attributes.path)
         BL_TRY(bl_attributes_open(&inputs->set.attributes, &inputs->attributes, &cmd->cancel, e));
     const struct bl_member_attributes members = {

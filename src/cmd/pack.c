@@ -159,7 +159,7 @@ static int pack_resolve(struct bl_cmd *cmd, struct pack *p)
         return bl_error_set(&cmd->error, BL_EUSAGE,
                             "--json prints a complete dataset, which tasks do not make: bload finish --json does");
     if (p->request.dry_run && (p->request.task.set || p->request.repair))
-        return bl_error_set(&cmd->error, BL_EUSAGE, "--dry-run or --%s, not both: it is about a whole run",
+        return bl_error_set(&cmd->error, BL_EUSAGE, "--dry-run or --%s, not both: a dry run estimates the whole run",
                             p->request.repair ? "repair" : "task");
     if (!p->print_config)
         BL_TRY(pack_check(cmd, p));

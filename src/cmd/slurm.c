@@ -164,10 +164,10 @@ static int slurm_resolve_file(struct bl_cmd *cmd, struct bl_slurm *s, struct con
     }
     /* The first stages of the chain make the table and the plan. */
     if (p->options.sequences || p->options.plan)
-        return bl_error_set(e, BL_EUSAGE,
-                            "%s: the chain scans and plans by itself; with a table or plan that is there, use bload "
-                            "pack --task",
-                            s->config);
+        return bl_error_set(
+            e, BL_EUSAGE,
+            "%s: bload slurm scans and plans by itself; to pack an existing table or plan, use bload pack --task",
+            s->config);
     BL_TRY(bl_pack_resolve_store(cmd, &p->options, &p->plan_options));
     p->subset.extend_base = bl_inputs_base(&p->inputs, &cmd->options, "extend");
     BL_TRY(bl_subset_check(&p->subset, e));

@@ -132,10 +132,10 @@ static int verify_dataset(struct bl_cmd *cmd, struct verifying *v, const char *d
     v->failed_steps = 0; /* of this dataset: a view has several */
     int code = bl_verify_open(&v->dataset, dir, &cmd->cancel, verify_on_fault, v, &why);
     if (code == BL_EUSAGE)
-        return bl_error_set(
-            e, BL_EFAIL,
-            "%s; if packing was interrupted, run the same pack command, or bload finish when all tasks are done",
-            why.text);
+        return bl_error_set(e, BL_EFAIL,
+                            "%s; if packing was interrupted, run the same bload pack command again, or bload finish if "
+                            "all tasks are done",
+                            why.text);
     if (code)
         return bl_error_pass(e, code, &why);
     bl_task_range(&v->task, bl_verify_shards(&v->dataset), &v->begin, &v->end);

@@ -317,8 +317,9 @@ static int view_check(struct bl_cmd *cmd, struct viewing *v)
     if (!v->request.output)
         return bl_error_set(e, BL_EUSAGE, "-o must be given: the directory of the view");
     if (v->subset.extend.count)
-        return bl_error_set(e, BL_EUSAGE,
-                            "--extend is for what is not packed yet: a view of old and new data names both");
+        return bl_error_set(
+            e, BL_EUSAGE,
+            "--extend is for inputs that are not packed yet; for a view of old and new data, name both datasets");
     BL_TRY(bl_subset_check(&v->subset, e));
     if (v->subset.split.parts && !v->subset.take && !(v->request.group_by && strcmp(v->request.group_by, "split") == 0))
         return bl_error_set(e, BL_EUSAGE,

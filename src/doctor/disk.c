@@ -93,7 +93,7 @@ static void disk_add_type(struct disk *d)
     struct statfs status;
     if (statfs(d->dir, &status) != 0) {
         struct bl_error e = {0};
-        bl_error_errno(&e, BL_EFAIL, "cannot be told");
+        bl_error_errno(&e, BL_EFAIL, "cannot be read");
         bl_findings_add(d->f, BL_VERDICT_WARNING, "file system", "%s", e.text);
         return;
     }
@@ -118,7 +118,7 @@ static void disk_add_space(struct disk *d)
     struct statvfs disk;
     d->free = INT64_MAX;
     if (statvfs(d->dir, &disk) != 0 || disk.f_blocks == 0) {
-        bl_findings_add(d->f, BL_VERDICT_NOTE, "free space", "not told by the file system: runs cannot check it");
+        bl_findings_add(d->f, BL_VERDICT_NOTE, "free space", "not reported by the file system: runs cannot check it");
         return;
     }
     d->free = (int64_t)(disk.f_bavail * disk.f_frsize);

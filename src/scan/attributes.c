@@ -144,7 +144,7 @@ static int table_read_header(struct reading *r, const struct bl_attributes_sourc
     bool found;
     BL_TRY(bl_csv_next(&r->records, &found, e));
     if (!found)
-        return bl_error_set(e, BL_EFAIL, "%s is empty: its first line has the names of the columns", source->path);
+        return bl_error_set(e, BL_EFAIL, "%s is empty: its first line must name the columns", source->path);
     r->columns = r->records.values;
     BL_TRY(column_find_id(r, source->id, e));
     if (source->columns)

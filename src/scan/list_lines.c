@@ -233,7 +233,7 @@ static int lines_take_object(struct bl_list_lines *l, struct bl_error *e)
     if (!code && !known)
         code = bl_error_set(e, BL_EFAIL, "the list changed while it was being read: a key \"%s\"", l->scratch.data);
     if (!code && l->two_paths)
-        return lines_set_reason(l, "it names two files", e);
+        return lines_set_reason(l, "it has two paths", e);
     return code ? code : lines_format_clip(l, e);
 }
 

@@ -40,8 +40,8 @@ static int columns_find(struct columns *c, const char *name, const char *extensi
         return BL_OK;
     *column = bl_attributes_find(c->a, name);
     if (*column >= 0 && strcmp(c->member[*column], extension) != 0)
-        return bl_error_set(e, BL_EUSAGE, "the column \"%s\" would be of two members, %s and %s", name,
-                            c->member[*column], extension);
+        return bl_error_set(e, BL_EUSAGE, "two members have a column \"%s\": %s and %s", name, c->member[*column],
+                            extension);
     if (*column >= 0)
         return BL_OK;
     BL_TRY(bl_attributes_check_name(name, extension, 1, "leave it out with --attributes-columns", e));

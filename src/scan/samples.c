@@ -118,7 +118,8 @@ static int choice_by_name(struct member_choice *c, const char *named, const stru
         c->kind[x] = wanted;
         BL_TRY(wanted ? BL_OK : extension_find_kind(extension, NULL, &c->kind[x], e));
         if (!c->kind[x])
-            return bl_error_set(e, BL_EUSAGE, "--member %s: of which kind it is, --kind must say", extension);
+            return bl_error_set(e, BL_EUSAGE,
+                                "--member %s: the kind of these files is not known: choose it with --kind", extension);
     }
     if (found || !c->members->extensions)
         return BL_OK;

@@ -274,7 +274,7 @@ static int listing_add_glob(struct listing *l, const char *pattern, struct bl_er
     l->walk.whole_ids = bl_globs_descend(pattern); /* folders of several depths may have files of the same name */
     int code = bl_globs_expand(&l->walk, pattern, &names, e);
     if (!code && !names.size && l->walk.files->count == unreadable)
-        code = bl_error_set(e, BL_EUSAGE, "%s: no file matches", pattern);
+        code = bl_error_set(e, BL_EUSAGE, "%s matches no file", pattern);
     for (size_t at = 0; at < names.size && !code; at += strlen(names.data + at) + 1)
         code = listing_add_path(l, names.data + at, false, e);
     l->walk.whole_ids = false;

@@ -155,7 +155,7 @@ int bl_stored_sequence_begin(struct bl_stored_sequence *s, struct bl_view *view,
     s->end = range->is_given && range->end >= 0 ? range->end : known->length;
     if (s->next >= s->end || s->end > known->length)
         return bl_error_set(e, BL_EUSAGE,
-                            "%s: %s has %" PRId64 " steps, 0..%" PRId64 ", of which %" PRId64 "..%" PRId64 " are none",
+                            "%s: %s has %" PRId64 " steps, 0..%" PRId64 ": it has no steps %" PRId64 "..%" PRId64 "",
                             view->dir, known->id, known->length, known->length, s->next, s->end);
     if (s->next < begin || s->end > stop)
         return bl_error_set(e, BL_EUSAGE,

@@ -165,7 +165,7 @@ static int epochs_read_columns(struct epochs_job *a, struct bl_error *e)
     for (size_t p = 0; p < stored->pieces && !code; p++) {
         uint32_t row = stored->sequence[p];
         if (row >= rows.count) {
-            code = bl_error_set(e, BL_EFAIL, "%s: the plan has sequence %" PRIu32 ", the table %zu rows",
+            code = bl_error_set(e, BL_EFAIL, "%s: the plan has a sequence %" PRIu32 ", but the table has only %zu rows",
                                 rows.file[0].path, row, rows.count);
             break;
         }

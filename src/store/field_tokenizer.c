@@ -60,7 +60,7 @@ int bl_field_tokenizer_open(const struct bl_manifest *m, int f, const char *path
             "ids that are packed with --tokenizer FILE, too, can be",
             m->format.fields.field[f].name, m->made[f]);
     if (!path && !bl_field_tokenizer_is_bytes(m, f))
-        return bl_error_set(e, BL_EUSAGE, "text needs --tokenizer FILE, that of the ids: %.*s",
+        return bl_error_set(e, BL_EUSAGE, "text needs --tokenizer FILE with the tokenizer that made the ids: %.*s",
                             (int)strcspn(origin, " "), origin);
     BL_TRY(bl_tokenizer_open(&tokenizer, &options, e));
     const char *listed = strstr(origin, DIGEST_MARK);
@@ -68,8 +68,10 @@ int bl_field_tokenizer_open(const struct bl_manifest *m, int f, const char *path
     bl_checksum_format(bl_tokenizer_digest(tokenizer), digest);
     int code = BL_OK;
     if (strncmp(listed, digest, BL_DIGEST_SIZE - 1) != 0)
-        code = bl_error_set(e, BL_EUSAGE, "--tokenizer %s has the digest %s, the ids are of %.*s, digest %.16s",
-                            bl_tokenizer_name(tokenizer), digest, (int)strcspn(origin, " "), origin, listed);
+        code = bl_error_set(
+            e, BL_EUSAGE,
+            "--tokenizer %s has the digest %s, but the tokenizer of the ids is %.*s, which has the digest %.16s",
+            bl_tokenizer_name(tokenizer), digest, (int)strcspn(origin, " "), origin, listed);
     else
         code = bl_detokenizer_open(detokenizer, tokenizer, e);
     bl_tokenizer_close(tokenizer);

@@ -146,7 +146,9 @@ static int find_read_part(const struct bl_find *f, int64_t first, int64_t end, s
         code = bl_index_read(index, BL_INDEX_START, part->first_piece, (int64_t)pieces, part->start, e);
     for (size_t p = 0; p < pieces && !code; p++) {
         if (part->plan.sequence[p] >= m->rows)
-            code = bl_error_set(e, BL_EDATA, "%s: piece %" PRId64 " is of a sequence %" PRIu32 ", of %" PRId64,
+            code = bl_error_set(e, BL_EDATA,
+                                "%s: piece %" PRId64 " is of sequence %" PRIu32 ", but there are only %" PRId64
+                                " sequences",
                                 index->path, part->first_piece + (int64_t)p, part->plan.sequence[p], m->rows);
     }
     return code;

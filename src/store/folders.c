@@ -165,7 +165,7 @@ int bl_missing_check_files(const char *dir, const struct bl_manifest *m, struct 
             snprintf(wrong, sizeof wrong, "has %" PRId64 " bytes, the manifest says %" PRId64, bytes, file->bytes);
         return bl_error_set(e, BL_EDATA, "%s/%s %s: %s", dir, file->name, wrong,
                             strcmp(file->name, BL_SHARDS_FILE) == 0
-                                ? "nothing else has the checksums of the shards, so pack into another -o"
+                                ? "no other file has the checksums of the shards, so pack into another directory (-o)"
                                 : "to finish the dataset again, remove " BL_MANIFEST_FILE " and run the same command");
     }
     return BL_OK;

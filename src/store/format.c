@@ -106,8 +106,8 @@ int bl_format_set_S(struct bl_format *format, int64_t most, int64_t slots, struc
                             slots, most, most, slots);
     if (slots > format->T)
         return bl_error_set(e, BL_EUSAGE,
-                            "--sequence-slots %" PRId64 " are more than T = %" PRId64
-                            ", which no block can have sequences for: give fewer",
+                            "--sequence-slots %" PRId64 " is more than T = %" PRId64
+                            ", and a block cannot have more sequences than steps: give fewer",
                             slots, format->T);
     return BL_OK;
 }
@@ -151,7 +151,8 @@ static int format_check_encoding(const struct bl_format *format, int f, struct b
     if (kind == BL_ENCODING_JPEG && (int64_t)bl_jpeg_max_size(field->shape, &format->encoding[f]) > most)
         return bl_error_set(e, BL_EUSAGE, "field \"%s\": the JPEG files of a block could be too large", field->name);
     if (format->compressed != (kind == BL_ENCODING_DELTA))
-        return bl_error_set(e, BL_EUSAGE, "field \"%s\": jpeg needs shards without compression, delta with",
+        return bl_error_set(e, BL_EUSAGE,
+                            "field \"%s\": jpeg needs shards without compression, and delta needs compressed shards",
                             field->name);
     if (format_tensor_name_is_taken(format, f, false) ||
         (kind == BL_ENCODING_JPEG && format_tensor_name_is_taken(format, f, true)))

@@ -94,7 +94,8 @@ static int view_sources_from_json(const json_t *object, struct bl_manifest *mani
         source->share = json_number_value(share);
         source->weight = json_number_value(weight); /* null: 0 */
         if (source->first_row != rows || source->rows > manifest->rows - rows)
-            return bl_error_set(e, BL_EDATA, "the rows of the source %s do not follow those before", source->name);
+            return bl_error_set(e, BL_EDATA, "the rows of the source %s do not follow the rows of the source before it",
+                                source->name);
         rows += source->rows;
     }
     if (rows != manifest->rows)

@@ -145,8 +145,8 @@ static int plan_reader_add(struct plan_reader *r, const int64_t *v, struct bl_er
     if (v[SEQUENCE] < 0)
         return BL_OK;
     if (!bl_alignment_add(&r->alignment, r->end, v[START]))
-        return bl_error_set(e, BL_EFAIL, "start %" PRId64 " where the previous piece ends at %" PRId64, v[START],
-                            r->end);
+        return bl_error_set(e, BL_EFAIL, "a piece starts at %" PRId64 ", but the previous piece ends at %" PRId64,
+                            v[START], r->end);
     if (v[LENGTH] > p->T - v[START])
         return bl_error_set(e, BL_EFAIL, "block %" PRId64 " is longer than T = %" PRId64, v[BLOCK], p->T);
     r->end = v[START] + v[LENGTH];

@@ -124,7 +124,8 @@ static void verify_epochs(const struct bl_verify *v, bl_fault *fault, bl_fault *
             code = bl_plan_check(&plan, v->sequences.length, v->sequences.count, &e);
         if (!code && v->has_plan && (plan.blocks != v->plan.blocks || plan.max_sequences > m->format.S))
             code = bl_error_set(&e, BL_EDATA,
-                                "has %zu blocks of up to %" PRId64 " sequences, the dataset %zu of up to %" PRId64,
+                                "has %zu blocks of up to %" PRId64
+                                " sequences, but the dataset has %zu blocks of up to %" PRId64 " sequences",
                                 plan.blocks, plan.max_sequences, v->plan.blocks, m->format.S);
         if (!code && v->has_plan &&
             (plan.pieces != v->plan.pieces || plan_sum_pieces(&plan) != plan_sum_pieces(&v->plan)))
@@ -554,8 +555,9 @@ static int check_plan(struct view_check *c, int64_t epoch, const char *file, str
         sum += m->source[s].steps;
     const int64_t listed = bl_plan_info_placed(&m->plan_info), padding = (int64_t)plan.blocks * plan.T - placed;
     if (is_counted && (listed != placed || sum != placed))
-        fault_report(&c->sink, BL_MANIFEST_FILE, "has %" PRId64 " steps, its sources %" PRId64 ", the plan %" PRId64,
-                     listed, sum, placed);
+        fault_report(&c->sink, BL_MANIFEST_FILE,
+                     "says %" PRId64 " steps, but its sources say %" PRId64 ", and the plan has %" PRId64, listed, sum,
+                     placed);
     if (is_counted && m->plan_info.padding != padding)
         fault_report(&c->sink, BL_MANIFEST_FILE, "\"padding\" is %" PRId64 ", the plan has %" PRId64,
                      m->plan_info.padding, padding);

@@ -96,7 +96,7 @@ refuse() {
 }
 
 test_tables_that_are_none() {
-    refuse 1 'labels.csv is empty: its first line has the names of the columns' </dev/null
+    refuse 1 'labels.csv is empty: its first line must name the columns' </dev/null
     printf 'id,class\n1,2\n2,3,4\n' | refuse 1 'labels.csv:3: 3 values where the header has 2 columns'
     printf 'id,class\n"1\n",2\n\n"1\n",3\n' | refuse 1 'labels.csv:5: duplicate id "1'
     printf 'id,class\n,2\n' | refuse 1 'labels.csv:2: an empty id'

@@ -106,7 +106,7 @@ test_types_and_shapes() {
     bload info two | grep -qF 'audio I16 [16000, 2]'
     expect 2 bload pack -q "$wav" -T 16000 -o d --dtype u16 :err '--dtype u16: audio is s16 or f32'
     expect 2 bload pack -q "$wav" -T 16000 -o d --dtype s8 :err '--dtype expects one of s16, f32, same, i32, u16, not "s8"'
-    expect 2 bload scan -q "$(fixture h264-30.mp4)" --dtype s16 :err '--dtype s16: video is of one type only'
+    expect 2 bload scan -q "$(fixture h264-30.mp4)" --dtype s16 :err '--dtype s16: values of the kind video have one type only'
     expect 2 bload scan -q "$wav" --rate 0 :err '--rate expects a whole number from 100 to 768000, not "0"'
 }
 

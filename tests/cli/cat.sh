@@ -65,9 +65,9 @@ test_text() {
     expect 0 bload cat e t.jsonl#0 --steps ..1
     out_is <<<99 # ids: the tokenizer is not known
     for name in other.json bytes; do
-        expect 2 bload cat e t.jsonl#0 --tokenizer $name :err "--tokenizer $name has the digest " ', the ids are of one.json, digest ' :out-is ''
+        expect 2 bload cat e t.jsonl#0 --tokenizer $name :err "--tokenizer $name has the digest " ', but the tokenizer of the ids is one.json, which has the digest ' :out-is ''
     done
-    expect 2 bload cat e t.jsonl#0 --as text :err-is 'bload: cat: text needs --tokenizer FILE, that of the ids: one.json'
+    expect 2 bload cat e t.jsonl#0 --as text :err-is 'bload: cat: text needs --tokenizer FILE with the tokenizer that made the ids: one.json'
     expect 2 bload cat e t.jsonl#0 --as npy --tokenizer one.json :err-is 'bload: cat: --tokenizer is for --as text'
     expect 2 bload cat e t.jsonl#0 --tokenizer none.json
     given i.jsonl '{"input_ids": [7, 8]}\n' expect 0 bload pack -q i.jsonl --key input_ids -T 8 -o f

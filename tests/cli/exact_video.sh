@@ -221,7 +221,7 @@ END_OF_PYTHON
     expect 3 bload pack -q v --size 16x16 -T longest -o set
     # FFmpeg up to 7 shows pictures of H.265 that refer to lost ones, 8 drops them.
     local gap='28 frames are missing in 1 place: what follows may be damaged'
-    [ "$(avcodec)" -lt 62 ] || gap='22 frames are missing: 22 of 28 decode, the others lack what they refer to'
+    [ "$(avcodec)" -lt 62 ] || gap='22 frames are missing: 22 of 28 decode, as the references of the others are missing'
     told set/sequences.tsv | LC_ALL=C sort >table
     diff -u - table <<END_OF_TABLE
 bare.hevc: 0 damaged: none of 9 frames decodes
@@ -231,7 +231,7 @@ hole.mpg: 19 frames are missing in 1 place: what follows may be damaged
 interlaced.mpg: 39 several streams, one behind the other: 39 of 40 frames decode
 joined.mpg: 39 several streams, one behind the other: 39 of 40 frames decode
 joined.ogv: 40 damaged: 40 of 43 frames decode
-lost.mkv: 21 frames are missing: 21 of 29 decode, the others lack what they refer to
+lost.mkv: 21 frames are missing: 21 of 29 decode, as the references of the others are missing
 part.ts: 30 damaged: parts of 1 packet are missing, though all frames decode
 twice.ts: 60 
 END_OF_TABLE

@@ -217,6 +217,6 @@ test_numbers_of_documents() {
     done
     for again in '' 'n-megatron is already complete'; do
         expect 0 bload export n --to megatron --field tokens -o n-megatron
-        err_has 'bload: left out, as files of megatron have tokens alone: loss_mask, w' "$again"
+        err_has 'bload: files of megatron hold tokens only, so these fields are left out: loss_mask, w' "$again"
     done
 }

@@ -347,7 +347,7 @@ test_what_the_gpu_does_not_decode() {
     is 'nvdec cpu cpu' "$(values decoder <auto/sequences.tsv | xargs)"
     expect 3 faked bload pack -q a.mp4 ten.mp4 small.mp4 -T 9 --size 32x32 -o only --decoder nvdec
     released
-    err_has 'ten.mp4: FFmpeg hands such a stream to no GPU (yuv420p10le, 64x48): --decoder auto decodes it on the processor'
+    err_has 'ten.mp4: FFmpeg cannot decode such a stream on a GPU (yuv420p10le, 64x48): --decoder auto decodes it on the processor'
     err_has 'small.mp4: the GPU does not decode it (h264, yuv420p, 32x32)'
     is 1 "$(used decoders total)"
 }

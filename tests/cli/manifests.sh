@@ -57,11 +57,11 @@ bload: skipped train.json#7: wavs/l.wav: begins at 20.500 s, and the recording e
 bload: skipped train.json#8: wavs/none.wav: cannot be opened: No such file or directory
 bload: skipped train.json#9: not JSON at byte 41 of the line: expected :
 bload: skipped train.json#10: neither a line of NeMo's ("audio_filepath") nor a cut or recording of lhotse's: its keys are "text"
-bload: skipped train.json#11: a part that cannot be: from -1 s on, for all s
-bload: skipped train.json#12: a part that cannot be: from 0 s on, for 0 s
+bload: skipped train.json#11: an impossible part of a recording: start -1 s, duration all s
+bload: skipped train.json#12: an impossible part of a recording: start 0 s, duration 0 s
 bload: skipped train.json#13: wavs/l.wav: shorter than a sample
 bload: skipped train.json#14: "audio_filepath" is a number, no path
-bload: skipped train.json#15: of a tarred dataset ("shard_id"): unpack its files, those are read
+bload: skipped train.json#15: a line of a tarred dataset ("shard_id"): unpack the dataset, only its files can be read
 bload: 1 more fault: see the table
 END_OF
     expect 3 bload pack -q --kind audio train.json -T 40000 -o d :verified
@@ -95,9 +95,9 @@ test_lines_of_lhotse() {
 bload: skipped third: cuts.jsonl.gz:3: no source has channel 2
 bload: skipped other: cuts.jsonl.gz:4: wavs/a.wav: channel 1 is wanted, and there are 1
 bload: skipped several: cuts.jsonl.gz:5: a cut of several channels (MultiCut): give one of each (to_mono)
-bload: skipped mixed: cuts.jsonl.gz:6: a MixedCut, which is no part of one recording: save it as sound
+bload: skipped mixed: cuts.jsonl.gz:6: a MixedCut is not a part of one recording: save its sound as a file
 bload: skipped none: cuts.jsonl.gz:7: wavs/none.flac: cannot be opened: No such file or directory
-bload: skipped fast: cuts.jsonl.gz:8: a recording that lhotse changes as it reads it (Speed): save it as sound
+bload: skipped fast: cuts.jsonl.gz:8: lhotse would transform this recording as it reads it (Speed): save the result as a sound file
 bload: skipped far: cuts.jsonl.gz:10: a source of type "url": only files can be read
 bload: skipped s1: cuts.jsonl.gz:12: neither a line of NeMo's ("audio_filepath") nor a cut or recording of lhotse's: its keys are "id", "recording_id", "start", "duration", "channel", "text"
 END_OF
@@ -172,7 +172,7 @@ test_cuts_of_recordings_with_faults() {
     err_is <<'END_OF'
 bload: train.json#2: ends 1.000 s behind the recording's end at 10.000 s: so much is missing; the recording: truncated: header claims 640000 bytes of samples, 320000 are there
 bload: train.json#4: the recording: 1 samples are NaN or infinite: made 0
-bload: skipped train.json#6: wavs/changing.mp2: of a recording that changes 1 times within: from 48000 Hz, 2 channels to 32000 Hz, 1 channels in the end no part can be taken
+bload: skipped train.json#6: wavs/changing.mp2: its recording changes 1 times within: from 48000 Hz, 2 channels to 32000 Hz, 1 channels in the end, so that no part of it can be cut out
 bload: train.json#7: changes 1 times within: from 48000 Hz, 2 channels to 32000 Hz, 1 channels in the end
 END_OF
     expect 3 bload pack -q --kind audio train.json -T 40000 -o d
@@ -221,7 +221,7 @@ END
     grep -q '"speaker"' d/manifest.json || fail "the column speaker is no attribute"
     head -c 2000 d/shards/00000/shard-00000000.safetensors | grep -aq '"speaker":{"dtype":"I64"'
     expect 0 bload scan -q --kind audio - <train.json
-    is "bload: standard input: further keys of a manifest become columns only where it is a file" "$(cat "$ERR")"
+    is "bload: standard input: further keys of a manifest become columns only if the manifest is a file" "$(cat "$ERR")"
     is 14 "$(head -1 "$OUT" | tr '\t' '\n' | wc -l)"
     expect 0 bload plan -q -T 16000 --group-by label d/sequences.tsv
 }

@@ -27,30 +27,30 @@ test_files_that_name_others() {
     printf '1\n00:00:01,000 --> 00:00:02,000\nHello\n\n2\n00:00:03,000 --> 00:00:04,000\nHello\n' >v/srt.mp4
     soon 3 scan --kind video v
     # Lists of HLS are known by their name from FFmpeg 7 on, which it is not told.
-    local hls='format hls is not read: see docs/media.md'
+    local hls='format hls is not read: see bload-media(7)'
     [ "$(avcodec)" -lt 61 ] || hls='not a media file that FFmpeg can read'
     reasons | grep -v '^b.mp4' >table
     diff -u - table <<END
-concat.mp4: format concat is not read: see docs/media.md
-dash.mp4: format dash is not read: see docs/media.md
+concat.mp4: format concat is not read: see bload-media(7)
+dash.mp4: format dash is not read: see bload-media(7)
 good.mp4: ok
 hls.mp4: $hls
-idx.mp4: format vobsub is not read: see docs/media.md
-sdp.mp4: format sdp is not read: see docs/media.md
-srt.mp4: format srt is not read: see docs/media.md
-vobsub.mp4: format vobsub is not read: see docs/media.md
+idx.mp4: format vobsub is not read: see bload-media(7)
+sdp.mp4: format sdp is not read: see bload-media(7)
+srt.mp4: format srt is not read: see bload-media(7)
+vobsub.mp4: format vobsub is not read: see bload-media(7)
 END
-    err_has 'bload: skipped vobsub.mp4: format vobsub is not read: see docs/media.md'
+    err_has 'bload: skipped vobsub.mp4: format vobsub is not read: see bload-media(7)'
     soon 3 scan --kind audio v
-    reasons | grep -q '^sub.wav: format vobsub is not read: see docs/media.md$'
-    reasons | grep -q '^concat.mp4: format concat is not read: see docs/media.md$'
+    reasons | grep -q '^sub.wav: format vobsub is not read: see bload-media(7)$'
+    reasons | grep -q '^concat.mp4: format concat is not read: see bload-media(7)$'
 }
 
 # A decoder that nobody needs: Ultimotion, by its four letters in an AVI file.
 test_a_codec_that_is_not_read() {
     sed 's/FMP4/ULTI/g' "$(fixture mpeg4-40.avi)" >ulti.avi
     soon 3 scan ulti.avi
-    is 'codec ultimotion is not read: see docs/media.md' "$(field reason 1 <"$OUT")"
+    is 'codec ultimotion is not read: see bload-media(7)' "$(field reason 1 <"$OUT")"
 }
 
 test_names_that_look_like_protocols_are_names() {

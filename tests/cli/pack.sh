@@ -270,7 +270,7 @@ test_slots_for_sequences() {
 2147483647|a whole number from 1 to 2147483646
 some|a whole number from 1 to 2147483646
 1|--sequence-slots 1 are too few: a block has 3 sequences; give --sequence-slots 3, or plan with --max-sequences 1
-65|--sequence-slots 65 are more than T = 64
+65|--sequence-slots 65 is more than T = 64
 END
     expect 0 bload pack -q docs --tokenizer bytes -T 64 --sequence-slots 3 -o x
     expect 2 bload plan -T 64 --sequence-slots 3 --lengths <(seq 3) :err 'unknown option --sequence-slots'

@@ -140,7 +140,7 @@ test_extensions_of_folders() {
 test_globs() {
     folder
     expect 0 bload scan -q 'v/b*' :column id 'v/b2.avi v/b10.mp4'
-    expect 2 bload scan 'v/*.nope' :err-is 'bload: scan: v/*.nope: no file matches'
+    expect 2 bload scan 'v/*.nope' :err-is 'bload: scan: v/*.nope matches no file'
     mkdir 'a[1]'
     cp v/b2.avi 'a[1]/x.avi'
     expect 0 bload scan -q 'a[1]' :column id x.avi
@@ -180,7 +180,7 @@ END
     cp v/a.mp4 w/2.mp4/c.mp4
     ln -s ../v/s w/link
     expect 0 bload scan -q 'w/**/*.mp4' :column id 'w/1.mp4/c.mp4 w/2.mp4/c.mp4 w/link/b.mp4 w/link/t/c.mp4'
-    expect 2 bload scan 'v/**/*.nope' :err-is 'bload: scan: v/**/*.nope: no file matches'
+    expect 2 bload scan 'v/**/*.nope' :err-is 'bload: scan: v/**/*.nope matches no file'
     ln -s .. v/s/up
     expect 2 bload scan 'v/**/*.mp4' :err-is 'bload: scan: v/s/up leads back to a folder above it: remove that link'
 }
@@ -205,7 +205,7 @@ test_lists() {
     printf 'v/b10.mp4\n' | expect 3 bload scan -q -
     err_is <<<'bload: skipped -#0: no JSON: standard input is JSON, unless --format says another (a list of paths is @-)'
     printf 'v/b10.mp4\n' | expect 3 bload scan -q --kind audio -
-    err_has 'bload: skipped -#1: no JSON: standard input is a manifest (a list of paths is @-)'
+    err_has 'bload: skipped -#1: not JSON: standard input must be a manifest (for a list of paths use @-)'
     for kind in video frames array; do
         printf 'v/b10.mp4\n' | expect 2 bload scan -q --kind $kind -
         err_is <<<"bload: scan: -: the kind $kind cannot be read from standard input (a list of paths is @-)"

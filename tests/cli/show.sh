@@ -124,7 +124,7 @@ test_tokenizers() {
     expect 0 bload show e -o x.html
     grep -qF 'Ids: name their tokenizer to see the text.' x.html || fail 'no ids'
     for name in other.json bytes; do
-        expect 2 bload show e --tokenizer $name :err "--tokenizer $name has the digest " ', the ids are of one.json, digest ' :out-is ''
+        expect 2 bload show e --tokenizer $name :err "--tokenizer $name has the digest " ', but the tokenizer of the ids is one.json, which has the digest ' :out-is ''
     done
     expect 2 bload show e --tokenizer none.json :err 'tokenizer none.json: No such file or directory'
     given i.jsonl '{"input_ids": [7, 8]}\n' expect 0 bload pack -q i.jsonl --key input_ids -T 8 -o f

@@ -80,7 +80,7 @@ END
     is a/s0 "$(field id 1 <"$OUT")"
     err_has 'ignored in tars and folders: 2 .cls, 2 .json, 2 .npy, 2 .txt'
     expect 2 bload scan a.tar --member z.npy :err '--member z.npy: the tars have no such members (cls, json, labels.txt, x.npy, y.npy)'
-    expect 2 bload scan a.tar --member cls :err '--member cls: of which kind it is, --kind must say'
+    expect 2 bload scan a.tar --member cls :err '--member cls: the kind of these files is not known: choose it with --kind'
     expect 2 bload scan in --kind array --member y.npy :err '--member chooses members of tars, and no input is one'
     rm in/*.npy
     cp "$(fixture tone-44100-stereo.flac)" in/s0.flac

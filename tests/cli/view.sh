@@ -144,7 +144,7 @@ test_slots_for_sequences() {
     bload verify -q packed
     expect 2 bload view -q a -T 256 --sequence-slots 2 --epochs 3 -o z
     err_has "--sequence-slots 2 are too few: a block has $S sequences; give --sequence-slots $S, or plan with --max-sequences 2"
-    expect 2 bload view -q a -T 256 --sequence-slots 257 -o z :err '--sequence-slots 257 are more than T = 256' :none z
+    expect 2 bload view -q a -T 256 --sequence-slots 257 -o z :err '--sequence-slots 257 is more than T = 256' :none z
     expect 2 bload view -q a -T 256 --sequence-slots 41 --epochs 3 -o v :err 'sequence-slots is "40" there, not "41"'
 }
 

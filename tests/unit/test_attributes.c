@@ -100,7 +100,7 @@ UNIT_TEST(tables_that_are_none_are_refused)
         const char *text, *id, *columns, *message;
         int code;
     } bad[] = {
-        {"", NULL, NULL, "l.csv is empty: its first line has the names of the columns", BL_EFAIL},
+        {"", NULL, NULL, "l.csv is empty: its first line must name the columns", BL_EFAIL},
         {"id\nx\n", NULL, NULL,
          "l.csv:1: no column beside \"id\", that of the ids: commas stand between columns, tabs where the file ends in "
          ".tsv",

@@ -52,7 +52,7 @@ UNIT_TEST(bad_plans_are_refused_by_line)
         {"0\t0\t0\tfive\t0\n", "plan:2: not five integers"},
         {"1\t0\t0\t5\t0\n", "plan:2: block 1 after 0 blocks"},
         {"0\t0\t0\t5\t0\n2\t1\t0\t9\t0\n", "plan:3: block 2 after 1 blocks"},
-        {"0\t0\t0\t5\t0\n0\t3\t4\t3\t0\n", "plan:3: start 4 where the previous piece ends at 5"},
+        {"0\t0\t0\t5\t0\n0\t3\t4\t3\t0\n", "plan:3: a piece starts at 4, but the previous piece ends at 5"},
         {"0\t0\t0\t5\t0\n0\t1\t5\t9\t0\n", "plan:3: block 0 is longer than T = 12"},
         {"0\t10\t0\t5\t0\n", "plan:2: no sequence 10: the table has 10 rows"},
         {"0\t0\t0\t5\t0\n0\t3\t5\t3", "plan:3: truncated: the file ends in the middle of a line"},

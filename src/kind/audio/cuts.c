@@ -133,7 +133,7 @@ static int cuts_fill_row(struct cut_counter *c, const struct bl_cut *cut, struct
         return bl_error_set(e, BL_EDATA, "%s", recording->reason);
     BL_TRY(bl_audio_check_channels(c->config, info, cut->channel, e));
     if (info->decoded < 0 && (!bl_cut_is_whole(cut) || cut->channel >= 0))
-        return bl_error_set(e, BL_EDATA, "of a recording that %s no part can be taken", info->reason);
+        return bl_error_set(e, BL_EDATA, "its recording %s, so that no part of it can be cut out", info->reason);
     if (bl_cut_is_whole(cut)) {
         if (*info->reason)
             BL_LIST_REASON(&c->list, "%s", info->reason);
@@ -188,7 +188,7 @@ static int cuts_fill_entry(struct bl_list_counter *counter, const struct bl_chun
         row->id = entry->id.data;
     if (code == BL_EDATA && line->number == 1 && strcmp(chunk->input->name, "-") == 0 && *line->text != '{') {
         bl_error_clear(e);
-        code = bl_error_set(e, BL_EDATA, "no JSON: standard input is a manifest (a list of paths is @-)");
+        code = bl_error_set(e, BL_EDATA, "not JSON: standard input must be a manifest (for a list of paths use @-)");
     }
     /* An unusable line has all columns, too, with nothing in them. */
     int failed = cuts_set_extra(c, "", "", "", NULL, e);
@@ -196,7 +196,7 @@ static int cuts_fill_entry(struct bl_list_counter *counter, const struct bl_chun
     if (code || failed)
         return code ? code : failed;
     if (!bl_cut_parse(&cut, &part))
-        return bl_error_set(e, BL_EDATA, "a part that cannot be: from %s s on, for %s s", entry->start,
+        return bl_error_set(e, BL_EDATA, "an impossible part of a recording: start %s s, duration %s s", entry->start,
                             *entry->duration ? entry->duration : "all");
     /* lhotse opens the path as it is. NeMo tries the manifest's folder first, then the working directory. Where both
      * lack the file, the message names the manifest's folder. */

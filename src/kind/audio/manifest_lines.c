@@ -235,7 +235,8 @@ static int nemo_parse(struct bl_entry *entry, const struct bl_json_value *value,
     enum key path = value[KEY_AUDIO_FILEPATH].type != BL_JSON_NONE ? KEY_AUDIO_FILEPATH : KEY_AUDIO_FILENAME;
     strcpy(entry->start, "0");
     if (json_has_value(&value[KEY_SHARD]))
-        return bl_error_set(e, BL_EDATA, "of a tarred dataset (\"shard_id\"): unpack its files, those are read");
+        return bl_error_set(
+            e, BL_EDATA, "a line of a tarred dataset (\"shard_id\"): unpack the dataset, only its files can be read");
     if (value[KEY_TEXT].type == BL_JSON_STRING)
         json_append_string(&entry->text, &value[KEY_TEXT]);
     entry->relative = true;
@@ -304,8 +305,10 @@ static int lhotse_check_transforms(struct bl_entry *entry, const struct bl_json_
         if (!json_scan_keys(element.text, element.size, name, 1, &transform, &fault) ||
             !json_string_is(&transform, "Resample")) {
             const char *what = entry_unescape(entry, &transform);
-            return bl_error_set(e, BL_EDATA, "a recording that lhotse changes as it reads it (%.40s): save it as sound",
-                                *what ? what : "transforms");
+            return bl_error_set(
+                e, BL_EDATA,
+                "lhotse would transform this recording as it reads it (%.40s): save the result as a sound file",
+                *what ? what : "transforms");
         }
     }
     return BL_OK;
@@ -359,7 +362,7 @@ static int entry_reject(struct bl_entry *entry, const struct bl_json_value *valu
     if (json_string_is(&value[KEY_TYPE], "MultiCut"))
         return bl_error_set(e, BL_EDATA, "a cut of several channels (MultiCut): give one of each (to_mono)");
     if (value[KEY_TYPE].type == BL_JSON_STRING && *type)
-        return bl_error_set(e, BL_EDATA, "a %.40s, which is no part of one recording: save it as sound", type);
+        return bl_error_set(e, BL_EDATA, "a %.40s is not a part of one recording: save its sound as a file", type);
     bl_buffer_clear(&entry->scratch);
     bl_json_append_keys(line, size, 8, &entry->scratch);
     return bl_error_set(e, BL_EDATA,

@@ -191,7 +191,7 @@ static int per_step_examine(const struct bl_per_step_config *config, const struc
         .rate = (int)config->audio.rate, .samples = config->window, .length = info->samples, .lead = *lead};
     *sum = (struct bl_steps_sum){0};
     if (!config->step_rate.den && !followed->times)
-        return bl_error_set(unusable, BL_EDATA, "its frames tell no times (step-rate: N gives them)");
+        return bl_error_set(unusable, BL_EDATA, "its frames have no times (set step-rate: N)");
     for (int64_t i = 0; i < followed->length; i++)
         bl_steps_add(sum, &steps, bl_kind_step_time(&config->step_rate, followed->times, 0, i));
     bl_steps_end(sum, &steps);

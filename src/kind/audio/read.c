@@ -228,7 +228,8 @@ static int audio_reader_read_way(struct audio_reader *r, const struct bl_request
     if (fresh && r->path) {
         BL_TRY(bl_trim_verify(&r->samples.trim, &exact, e));
     }
-    return exact ? BL_OK : bl_error_set(e, BL_EDATA, "decoding from its midst gives other samples");
+    return exact ? BL_OK
+                 : bl_error_set(e, BL_EDATA, "decoding from the middle gives other samples than from the beginning");
 }
 
 /* Reads a piece, for struct bl_reader. */

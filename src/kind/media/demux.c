@@ -111,7 +111,7 @@ static int format_check(const struct bl_media_file *file, const AVInputFormat *f
         return bl_error_set(e, BL_EDATA, sound ? "no audio stream (video only)" : "no video stream (audio only)");
     if (strcmp(name, "image2") == 0 || (size > 5 && strcmp(name + size - 5, "_pipe") == 0))
         return bl_error_set(e, BL_EDATA, "a picture, no video or sound (%s)", found->long_name);
-    return bl_error_set(e, BL_EDATA, "format %s is not read: see docs/media.md", name);
+    return bl_error_set(e, BL_EDATA, "format %s is not read: see bload-media(7)", name);
 }
 
 /* Finds the demuxer by the first bytes of the file, or by probing all demuxers. d->recognised: the content shows the
@@ -361,7 +361,7 @@ static int stream_choose(struct bl_demux *d, int stream, enum bl_demux_mode mode
         return bl_error_set(e, BL_EDATA, "codec G.721 is not read: convert it to PCM, with SoX or libsndfile");
     const AVCodec *decoder = avcodec_find_decoder(format->streams[stream]->codecpar->codec_id);
     if (decoder && !bl_allowlist_has(allowlist_for(mode)->decoders, decoder->name))
-        return bl_error_set(e, BL_EDATA, "codec %s is not read: see docs/media.md", decoder->name);
+        return bl_error_set(e, BL_EDATA, "codec %s is not read: see bload-media(7)", decoder->name);
     for (unsigned i = 0; i < format->nb_streams; i++)
         format->streams[i]->discard = (int)i == stream ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
     d->stream = format->streams[stream];

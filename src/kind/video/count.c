@@ -153,10 +153,10 @@ static void counter_write_reason(const struct counter *c, char *text, size_t siz
     else if (c->concealed)
         snprintf(text, size, "damaged: %lld of %lld frames concealed by the decoder", (long long)c->concealed, frames);
     else if (faults)
-        snprintf(text, size, "damaged: %lld frames decode, beside errors", frames);
+        snprintf(text, size, "damaged: %lld frames decode, with errors among them", frames);
     else if ((index->gaps || index->resets) && frames < expected)
-        snprintf(text, size, "frames are missing: %lld of %lld decode, the others lack what they refer to", frames,
-                 expected);
+        snprintf(text, size, "frames are missing: %lld of %lld decode, as the references of the others are missing",
+                 frames, expected);
     else if (index->gaps)
         snprintf(text, size, "frames are missing in %s: what follows may be damaged",
                  bl_text_plural(places, index->gaps, "place"));

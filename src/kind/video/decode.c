@@ -123,7 +123,8 @@ int bl_backend_choose(const struct bl_video_config *config, const struct bl_kind
         return bl_error_set(e, BL_EDATA, "no GPU decodes such a stream: --decoder auto decodes it on the processor");
     if (s.codec == AV_CODEC_ID_NONE)
         return bl_error_set(
-            e, BL_EDATA, "FFmpeg hands such a stream to no GPU (%s, %dx%d): --decoder auto decodes it on the processor",
+            e, BL_EDATA,
+            "FFmpeg cannot decode such a stream on a GPU (%s, %dx%d): --decoder auto decodes it on the processor",
             av_get_pix_fmt_name(s.format), s.width, s.height);
     if (!s.width) /* only the frames tell the size */
         return bl_error_set(e, BL_EDATA, "the GPU does not decode it (%s): --decoder auto does so on the processor",
@@ -143,8 +144,8 @@ int bl_backend_from_row(const struct bl_video_config *config, const struct bl_ro
     bl_buffer_free(&value);
     if (*backend == BL_BACKEND_NVDEC && !config->gpu)
         return bl_error_set(e, BL_EFAIL,
-                            "the scan chose a GPU for it, and there is no usable one here: continue on a machine "
-                            "with a GPU, or start again with --decoder cpu");
+                            "the scan chose a GPU for this video, but this machine has no usable GPU: continue on a "
+                            "machine with a GPU, or start again with --decoder cpu");
     return BL_OK;
 }
 

@@ -206,8 +206,7 @@ static int reader_read_clip(struct video_reader *reader, const struct bl_piece *
     }
     if (code || done)
         return code;
-    return bl_error_set(e, BL_EDATA,
-                        "its frames do not come at the times that the scan found: count them by --count decode");
+    return bl_error_set(e, BL_EDATA, "its frames have other times than the scan found: scan again with --count decode");
 }
 
 /* --- all pieces --------------------------------------------------------------------------------------------------- */
