@@ -90,7 +90,7 @@ test_steps_that_are_none() {
         expect 2 bload cat d t.jsonl#0 --steps=$steps
         err_is <<<"bload: cat: --steps $steps: expects A..B, steps A to B - 1 from 0, as 0..100, 100.. or ..100"
     done
-    expect 2 bload cat d t.jsonl#0 --steps 2..4 :err-is 'bload: cat: d: t.jsonl#0 has 3 steps, 0..3, of which 2..4 are none'
+    expect 2 bload cat d t.jsonl#0 --steps 2..4 :err-is 'bload: cat: d: t.jsonl#0 has 3 steps, 0..3: it has no steps 2..4'
     expect 2 bload cat d t.jsonl#0 --steps 3.. :out-is ''
 }
 

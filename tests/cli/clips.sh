@@ -342,7 +342,7 @@ test_clips_are_slices_of_videos() {
     expect 3 bload pack -q --sequences other --size 64x48 -T 128 -o f :err 'invalid clip_seek: "1 2"'
     # Where the table says that other frames come, they do not.
     awk -F '\t' -v OFS='\t' '{ if ($4 == "v/gops.mp4") sub(/ [0-9]+ [-0-9]+$/, " 5 6", $13); print }' table >other
-    expect 3 bload pack -q --sequences other --size 64x48 -T 128 -o g :err 'its frames do not come at the times that the scan found'
+    expect 3 bload pack -q --sequences other --size 64x48 -T 128 -o g :err 'its frames have other times than the scan found'
     is 54 "$(slices whole g frames | cut -d ' ' -f 1)"
 }
 

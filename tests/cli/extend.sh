@@ -191,7 +191,7 @@ test_refused_datasets() {
     expect 2 bload plan a.tsv -T 9 --extend old :err '--extend old: its sequences are text, those of the sources array'
     expect 0 bload view -q old -T 100 -o view
     expect 2 bload pack s "${OPTIONS[@]}" --extend view -o new :err '--extend view is a view: name its datasets instead (from there: ../old)'
-    expect 2 bload view old -T 100 --extend old -o other :err 'a view of old and new data names both' :none new
+    expect 2 bload view old -T 100 --extend old -o other :err 'for a view of old and new data, name both datasets' :none new
     sed -i '2s/ok/failed/' old/sequences.tsv
     expect 1 bload pack -q s "${OPTIONS[@]}" --extend old -o new :err '--extend old: its sequences.tsv is not that of its manifest'
 }

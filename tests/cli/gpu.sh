@@ -39,7 +39,7 @@ test_a_table_says_who_decodes() {
     expect 2 bload pack -q --sequences plain.tsv -T 30 -o d --decoder auto
     expect 0 bload plan -q -T 30 table.tsv -o plan.tsv
     sed 's/\tcpu$/\tnvdec/' table.tsv >gpu.tsv
-    expect 1 bload pack -q --sequences gpu.tsv -T 30 -o d --decoder auto :err 'the scan chose a GPU for it, and there is no usable one here'
+    expect 1 bload pack -q --sequences gpu.tsv -T 30 -o d --decoder auto :err 'the scan chose a GPU for this video, but this machine has no usable GPU'
     [ ! -e d/shards/00000/shard-00000000.safetensors ] || fail "a shard was published"
     expect 0 bload pack -q --sequences table.tsv -T 30 -o e --decoder auto
 }

@@ -167,7 +167,7 @@ test_mistakes_are_told_at_once() {
     refuse 2 '--encode jpeg or --compress, not both' <<<'{sources: [clips], T: 5, encode: jpeg, compress: zstd}'
     refuse 2 '--seed has no meaning in a store' <<<'{sources: [clips], store: true, seed: 1}'
     refuse 2 '-T auto is for a store' <<<'{sources: [clips], T: auto}'
-    refuse 2 'the chain scans and plans by itself' <<<'{sources: [clips], T: 5, sequences: a.tsv}'
+    refuse 2 'bload slurm scans and plans by itself' <<<'{sources: [clips], T: 5, sequences: a.tsv}'
     [ ! -e out.slurm ] || fail "something was written"
 }
 
