@@ -108,7 +108,7 @@ class BaseDataset(Blocks):
         for name in names:
             if name not in self.info.fields:
                 always = " (attributes and tables are in every block)" if name in self.info.attributes or name in TABLES else ""
-                raise OptionError(f"no field \"{name}\": {', '.join(self.info.fields)}{always}", self.path)
+                raise OptionError(f"no field \"{name}\"; the fields are: {', '.join(self.info.fields)}{always}", self.path)
         return names
 
     def check_names(self) -> None:

@@ -85,7 +85,7 @@ def layout(T: int, part_bytes: int) -> Layout:
 def tokens_type(dataset: BaseDataset, field: str) -> Any:
     """The type of the tokens. OptionError: the field has no tokens, or does not exist."""
     if field not in dataset.fields:
-        raise OptionError(f"no field \"{field}\": {', '.join(dataset.fields)}", dataset.path)
+        raise OptionError(f"no field \"{field}\"; the fields are: {', '.join(dataset.fields)}", dataset.path)
     dtype, shape = dataset.fields[field].dtype, dataset.fields[field].shape
     if dtype.kind not in "iu" or shape:
         raise OptionError(f"field \"{field}\" is {dtype}{list(shape)}, not one integer a step", dataset.path)

@@ -155,7 +155,7 @@ class Template:
         mask, straddling = masked(offsets, sorted(span for spans in turns for span in spans))
         counts["turns that end without an end token, by which a model learns to stop"] = \
             sum(not self.stops(text[spans[0][0]:spans[0][1]]) for spans in turns)
-        counts["tokens of which only a part is a turn's, and which are not trained on"] = straddling
+        counts["tokens that straddle a turn's edge, and are not trained on"] = straddling
         return Tokens(ids, mask, counts)
 
     def check_losses(self, chat: Chat, text: str, counts: Dict[str, int]) -> Found:

@@ -153,7 +153,7 @@ class Interface(Sample):
         self.assertEqual(list(bload.open(path, fields="labels").sequence(0)), ["labels"])
         self.assertEqual(list(bload.open(path, fields=("sound", "labels", "sound")).sequence(0)), ["sound", "labels"])
         for error in ValueError, bload.Error:
-            self.assertRaisesRegex(error, "no field \"label\": poses, labels, sound$", bload.open, path, fields="label")
+            self.assertRaisesRegex(error, "no field \"label\"; the fields are: poses, labels, sound$", bload.open, path, fields="label")
         self.assertRaisesRegex(bload.OptionError, "no field \"length\": .*attributes and tables are in every", bload.open, path, fields="length")
         for wrong in 3, [3], b"labels", True:
             self.assertRaisesRegex(TypeError, "fields must be a name or a list of names, not ", bload.open, path, fields=wrong)
@@ -231,7 +231,7 @@ class Interface(Sample):
         self.assertEqual(sorted(block), ["cu_seqlens", "labels", "length", "num_sequences", "sequence", "source_start"])
         dataset = bload.open(path, fields=[])
         self.assertEqual(sorted(dataset.sequence(0)), [])
-        self.assertRaisesRegex(bload.Error, "no field \"pictures\": poses, labels, sound", bload.open, path, fields=["pictures"])
+        self.assertRaisesRegex(bload.Error, "no field \"pictures\"; the fields are: poses, labels, sound", bload.open, path, fields=["pictures"])
 
     def test_relative(self):
         """What was opened by a relative path, or one with ~ or of pathlib, stays where it is."""

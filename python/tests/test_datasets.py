@@ -96,7 +96,7 @@ class Datasets(tool.Tool):
 
     def test_refused(self):
         dataset = self.packed("plain", "-T", 64)
-        with self.assertRaisesRegex(OptionError, "no field \"labels\": tokens, learn"):
+        with self.assertRaisesRegex(OptionError, "no field \"labels\"; the fields are: tokens, learn"):
             bload.datasets.packed(dataset, "tokens", "labels")
         code = "import sys\nsys.modules['datasets'] = None\nimport bload\nprint(bload)\nimport bload.datasets"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -152,7 +152,7 @@ class Packed(tool.Tool):
         for source, options, differs in (other, {}, "dataset, plan_digest"), (dataset, {"loss_mask": "learn"}, "loss_mask"):
             with self.assertRaisesRegex(OptionError, f"{differs} differ"):
                 packed_parquet.write(source, self.path("done"), **options)
-        with self.assertRaisesRegex(OptionError, "no field \"labels\": tokens, learn"):
+        with self.assertRaisesRegex(OptionError, "no field \"labels\"; the fields are: tokens, learn"):
             packed_parquet.write(dataset, self.path("labels"), loss_mask="labels")
         with self.assertRaisesRegex(Error, "block 0: \"tokens\" has the value"):
             packed_parquet.write(dataset, self.path("values"), loss_mask="tokens")

@@ -74,7 +74,7 @@ void bl_processor_time_add(struct bl_processor_time *sum, const struct bl_proces
 
 /* What workers without a job wait for. */
 enum bl_wait {
-    BL_WAIT_JOB,   /* for one job, which others are at, and whose result comes before theirs */
+    BL_WAIT_JOB,   /* idle: another worker still computes the next result in order */
     BL_WAIT_WRITE, /* for the disk: results are being written */
     BL_WAIT_ORDER, /* for the one thread that makes jobs and takes their results in order */
     BL_WAITS

@@ -229,7 +229,7 @@ static int level_share_room(struct levelling *v, struct bl_error *e)
 static int level_group(struct levelling *v, bool is_first, struct bl_error *e)
 {
     if (!is_first) {
-        /* What the blocks in rows lack, the others of their group give in equal parts. */
+        /* Lower the target of the other blocks by the deficit of the rows, evenly. */
         double lack = 0, sum = 0;
         size_t count = 0;
         for (size_t i = 0; i < v->count; i++) {

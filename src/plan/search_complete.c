@@ -65,7 +65,7 @@ static void completion_take(struct completion *c, uint32_t bucket)
     c->shorter[c->longer[bucket + 1]] = c->shorter[bucket + 1];
 }
 
-/* Undoes takes, the last one first: the neighbours of an empty bucket are still those to come between. */
+/* Undoes completion_take, in the opposite order: then the links of an empty bucket are still valid, and relink it. */
 static void completion_put_back(struct completion *c, uint32_t bucket)
 {
     if (c->left[bucket]++ > 0)

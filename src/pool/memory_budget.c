@@ -32,8 +32,8 @@ int bl_memory_budget_take(struct bl_memory_budget *b, int64_t *bytes, const stru
     int64_t most = b->total > 0 ? b->total : 1;
     if (*bytes > most)
         *bytes = most;
-    uint64_t number = b->came++;
-    while (!bl_cancelled(cancel) && (number != b->went || b->left < *bytes)) {
+    uint64_t number = b->next_ticket++;
+    while (!bl_cancelled(cancel) && (number != b->served_ticket || b->left < *bytes)) {
         /* Waits for a signal, at most POLL_NS, and adds the time to the waiting time of the budget. Call with the lock
          * held. The limit is needed because a signal handler raises the cancel flag, which cannot signal a condition
          * variable. */
@@ -52,7 +52,7 @@ int bl_memory_budget_take(struct bl_memory_budget *b, int64_t *bytes, const stru
     bool cancelled = bl_cancelled(cancel); /* then each waiting request fails in turn */
     if (!cancelled)
         b->left -= *bytes;
-    b->went++;
+    b->served_ticket++;
     pthread_cond_broadcast(&b->given);
     pthread_mutex_unlock(&b->lock);
     return cancelled ? bl_error_set(e, BL_ECANCEL, "cancelled") : BL_OK;

@@ -16,10 +16,10 @@
 
 struct bl_memory_budget {
     pthread_mutex_t lock;
-    pthread_cond_t given; /* signaled when bytes are released or the next ticket is served */
-    int64_t total, left;  /* bytes; left is negative while charged bytes exceed the budget */
-    uint64_t came, went;  /* FIFO tickets: next to issue, now serving */
-    double waited;        /* seconds that all requests together have waited */
+    pthread_cond_t given;                /* signaled when bytes are released or the next ticket is served */
+    int64_t total, left;                 /* bytes; left is negative while charged bytes exceed the budget */
+    uint64_t next_ticket, served_ticket; /* FIFO: the next to issue; the one whose turn it is */
+    double waited;                       /* seconds that all requests together have waited */
 };
 
 /* Initializes a budget of total bytes. A total of 0 or less gives a budget of one byte, so that requests are still

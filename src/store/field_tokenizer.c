@@ -56,8 +56,8 @@ int bl_field_tokenizer_open(const struct bl_manifest *m, int f, const char *path
     if (!origin)
         return bl_error_set(
             e, BL_EUSAGE,
-            "%s cannot be decoded to text: it does not have the ids of a tokenizer that packed it (%s); "
-            "ids that are packed with --tokenizer FILE, too, can be",
+            "%s cannot be decoded to text: it is not recorded which tokenizer made these ids (%s); pack them with "
+            "--tokenizer FILE",
             m->format.fields.field[f].name, m->made[f]);
     if (!path && !bl_field_tokenizer_is_bytes(m, f))
         return bl_error_set(e, BL_EUSAGE, "text needs --tokenizer FILE with the tokenizer that made the ids: %.*s",

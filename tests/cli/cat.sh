@@ -72,8 +72,8 @@ test_text() {
     expect 2 bload cat e t.jsonl#0 --tokenizer none.json
     given i.jsonl '{"input_ids": [7, 8]}\n' expect 0 bload pack -q i.jsonl --key input_ids -T 8 -o f
     expect 2 bload cat f i.jsonl#0 --tokenizer one.json
-    err_has 'tokens cannot be decoded to text: it does not have the ids of a tokenizer that packed it'
-    err_has 'ids that are packed with --tokenizer FILE, too, can be'
+    err_has 'tokens cannot be decoded to text: it is not recorded which tokenizer made these ids'
+    err_has 'pack them with --tokenizer FILE'
     expect 0 bload pack -q i.jsonl --key input_ids --tokenizer bytes -T 8 -o h
     expect 0 bload cat h i.jsonl#0
     printf '\a\b' | out_is

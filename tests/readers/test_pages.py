@@ -86,7 +86,7 @@ class Pages(Page):
         """README shows what its first command prints of the videos of `make demo`."""
         if not os.path.isdir(os.path.join(tool.ROOT, "build/demo/videos")):
             self.skipTest("make demo has not fetched its videos")
-        command, shown = re.search(r"```sh\n(bload pack .*? -o )dataset\n.*?```text\n(.*?)```", self.read("README.md"), re.DOTALL).groups()
+        command, shown = re.search(r"```sh\n(bload pack .*? -o )dataset[^\n]*\n.*?```text\n(.*?)```", self.read("README.md"), re.DOTALL).groups()
         done = subprocess.run(["bash", "-c", command + self.path("demo")], cwd=tool.ROOT, capture_output=True, text=True, check=True,
                               env={**os.environ, "PATH": os.path.dirname(os.path.abspath(tool.BLOAD)) + ":" + os.environ["PATH"]})
         speed = re.compile(r"[\d,]+ frames/s")
