@@ -154,7 +154,7 @@ class Interface(Sample):
         self.assertEqual(list(bload.open(path, fields=("sound", "labels", "sound")).sequence(0)), ["sound", "labels"])
         for error in ValueError, bload.Error:
             self.assertRaisesRegex(error, "no field \"label\"; the fields are: poses, labels, sound$", bload.open, path, fields="label")
-        self.assertRaisesRegex(bload.OptionError, "no field \"length\": .*attributes and tables are in every", bload.open, path, fields="length")
+        self.assertRaisesRegex(bload.OptionError, "no field \"length\"; .*attributes and tables are in every", bload.open, path, fields="length")
         for wrong in 3, [3], b"labels", True:
             self.assertRaisesRegex(TypeError, "fields must be a name or a list of names, not ", bload.open, path, fields=wrong)
         self.assertRaisesRegex(TypeError, "verify must be True or False, not .'labels'. of type list", bload.open, path, ["labels"])
