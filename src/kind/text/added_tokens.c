@@ -1,3 +1,8 @@
+/* Builds the trie level by level, and searches for added tokens.
+ *
+ * The trie of a vocabulary of 200,000 tokens is built each time a tokenizer is opened, so the build avoids random
+ * access to the texts: it sorts by numbers made of the first bytes, and searches only a bounded number of places for
+ * the children of a node. */
 #include "kind/text/added_tokens.h"
 
 #include <stdlib.h>
@@ -12,35 +17,39 @@
 
 /* --- tries -------------------------------------------------------------------------------------------------------- */
 
-#define BLOCK 256  /* a node's children lie in one block */
-#define TRIES 32   /* free places that are tried before children get a new block */
-#define STEPS 4096 /* places that are looked at for them */
+#define BLOCK 256  /* entries; base ^ byte stays within the 256 entries around base, so children lie in one block */
+#define TRIES 32   /* free entries that are tried before the children of a node get a new block */
+#define STEPS 4096 /* entries, free or not, that are looked at: a bound of the time for one node */
 
-/* What entries are sorted by: the first bytes, then the number of the entry. */
-#define PREFIX 5
-#define FEW 16 /* entries that qsort would take longer for */
+/* The key of an entry has 64 bits: PREFIX bytes of its text above NUMBER_BITS of its index. */
+#define PREFIX 5 /* bytes */
+#define FEW 16   /* entries up to which insertion sort is faster than qsort */
 #define NUMBER_BITS 24
 #define NUMBER_MAX (((uint64_t)1 << NUMBER_BITS) - 1)
 
-/* The entries below a node: [first, end), which have the same first depth bytes. */
+/* A node whose children are not in the trie yet, and the sorted entries [first, end) below this node, whose first
+ * depth bytes are equal. */
 struct branch {
-    uint32_t node, first, end, longest; /* longest: value of the longest entry that they begin with */
+    uint32_t node, first, end, longest; /* longest: value of the longest entry that begins all of them */
 };
 
+/* The branches of one level of the trie, in the order of their texts. The array has room for all entries. */
 struct level {
     struct branch *branch;
     size_t count;
 };
 
+/* The state of a build: the branches of the level that is added next, and the room in the trie. */
 struct build {
     struct bl_trie *trie;
     struct bl_trie_entry *entry;
     struct level next;
-    uint32_t depth; /* of the nodes whose children are added */
-    size_t free;    /* no index before it is free */
-    size_t capacity;
+    uint32_t depth;  /* bytes from the root to the nodes whose children are added */
+    size_t free;     /* no entry before this index is free */
+    size_t capacity; /* entries of the trie's array */
 };
 
+/* Orders entries as memcmp orders their texts; a text comes before the longer texts that it begins. */
 static int entry_compare(const void *a, const void *b)
 {
     const struct bl_trie_entry *x = a, *y = b;
@@ -48,7 +57,8 @@ static int entry_compare(const void *a, const void *b)
     return order ? order : (x->size > y->size) - (x->size < y->size);
 }
 
-/* The first bytes of a text, as a number in the order of texts. */
+/* Returns the first PREFIX bytes of a text as a big-endian number, so that numbers have the order of the texts. A
+ * shorter text is filled up with zeros: "ab" and "ab\0" have the same number, and entries_sort_equal orders these. */
 static uint64_t entry_prefix(const struct bl_trie_entry *entry)
 {
     uint64_t prefix = 0;
@@ -57,7 +67,8 @@ static uint64_t entry_prefix(const struct bl_trie_entry *entry)
     return prefix;
 }
 
-/* Sorts those few that have the same first bytes. */
+/* Sorts entries with the same first bytes. Most of these runs are short, and a call of qsort costs more than they
+ * do. */
 static void entries_sort_equal(struct bl_trie_entry *entry, size_t count)
 {
     if (count > FEW)
@@ -71,7 +82,9 @@ static void entries_sort_equal(struct bl_trie_entry *entry, size_t count)
     }
 }
 
-/* Sorts by the first bytes, without a look at the texts, which lie anywhere; then those few that have the same. */
+/* Sorts the entries by their texts. The radix sort of the keys does not read the texts again, which lie anywhere in
+ * memory; only runs of equal keys are then compared by their texts. BL_EFAIL: out of memory, or more entries than
+ * the key has numbers for. */
 static int entries_sort(struct bl_trie_entry *entry, size_t count, struct bl_error *e)
 {
     uint64_t *key = malloc((count + 1) * sizeof *key);
@@ -99,7 +112,8 @@ out:
     return code;
 }
 
-/* In huge pages, of which only those that are used take memory. */
+/* Moves the trie to an array of this many entries. The array lies in huge pages, as searches access it at random;
+ * entries beyond trie->count are not written, so the system gives no memory for them. */
 static int build_reserve(struct build *build, size_t capacity, struct bl_error *e)
 {
     struct bl_trie *trie = build->trie;
@@ -114,6 +128,8 @@ static int build_reserve(struct build *build, size_t capacity, struct bl_error *
     return BL_OK;
 }
 
+/* Appends a block of free entries. All ones is a free entry, since BL_TRIE_NONE is. BL_EFAIL: out of memory, or the
+ * indices do not fit into 32 bits. */
 static int build_add_block(struct build *build, struct bl_error *e)
 {
     struct bl_trie *trie = build->trie;
@@ -125,6 +141,7 @@ static int build_add_block(struct build *build, struct bl_error *e)
     return BL_OK;
 }
 
+/* Returns true if the entries of all children, whose bytes are given, are free for this base. */
 static bool children_fit(const struct bl_trie *trie, uint32_t base, const uint8_t *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -134,14 +151,16 @@ static bool children_fit(const struct bl_trie *trie, uint32_t base, const uint8_
     return true;
 }
 
-/* A base at which all these children have free places. */
+/* Finds a base at which the entries of all these children are free, in a new block if a bounded search finds none.
+ * The first child takes a free entry, which determines the base; the other children must fit, too. Without the two
+ * bounds, the time would be quadratic where free entries are scattered. */
 static int children_find_base(struct build *build, const uint8_t *bytes, size_t count, uint32_t *base,
                               struct bl_error *e)
 {
     struct bl_trie *trie = build->trie;
     while (build->free < trie->count && trie->node[build->free].parent != BL_TRIE_NONE)
         build->free++;
-    int tries = 0;
+    int tries = 0; /* free entries that did not fit */
     for (size_t at = build->free; at < trie->count && at - build->free < STEPS && tries < TRIES; at++) {
         if (trie->node[at].parent != BL_TRIE_NONE)
             continue;
@@ -154,7 +173,9 @@ static int children_find_base(struct build *build, const uint8_t *bytes, size_t 
     return build_add_block(build, e);
 }
 
-/* Adds the children of a node, and queues them. */
+/* Adds the children of a node to the trie, and appends a branch for each of them to the next level. The entries of a
+ * branch are sorted, so the entries of one child are adjacent, and the entry that ends at the child is the first of
+ * them. */
 static int build_add_children(struct build *build, struct branch branch, struct bl_error *e)
 {
     uint8_t bytes[256];
@@ -177,6 +198,7 @@ static int build_add_children(struct build *build, struct branch branch, struct 
         build->trie->node[child[i].node] = (struct bl_trie_node){0, branch.node, BL_TRIE_NONE};
         if (first->size > build->depth + 1)
             continue;
+        /* The text of this entry ends here, and begins all other entries of the child. */
         first->shorter = child[i].longest;
         build->trie->node[child[i].node].value = child[i].longest = first->value;
         child[i].first++;
@@ -185,15 +207,18 @@ static int build_add_children(struct build *build, struct branch branch, struct 
     return BL_OK;
 }
 
-/* Breadth first: the nodes that are visited most often are close together. */
+/* Adds all nodes, level by level: the nodes near the root, which searches visit most often, are then close together
+ * in memory. The two arrays of branches are exchanged after each level. */
 static int build_add_levels(struct build *build, struct level *level, size_t count, struct bl_error *e)
 {
     int code = BL_OK;
+    /* The root has all entries below it. A vocabulary may be empty. */
     if (count)
         level->branch[level->count++] = (struct branch){0, 0, (uint32_t)count, BL_TRIE_NONE};
     for (; level->count && !code; build->depth++) {
         build->next.count = 0;
         for (size_t i = 0; i < level->count && !code; i++) {
+            /* A branch without entries is a leaf. */
             if (level->branch[i].first < level->branch[i].end)
                 code = build_add_children(build, level->branch[i], e);
         }
@@ -206,6 +231,7 @@ static int build_add_levels(struct build *build, struct level *level, size_t cou
 
 int bl_trie_build(struct bl_trie *trie, struct bl_trie_entry *entries, size_t count, struct bl_error *e)
 {
+    /* There is at most one node for each byte of the texts: a first guess of the size, free entries not included. */
     size_t bytes = BLOCK;
     for (size_t i = 0; i < count; i++)
         bytes += entries[i].size;
@@ -221,7 +247,7 @@ int bl_trie_build(struct bl_trie *trie, struct bl_trie_entry *entries, size_t co
     if (!code)
         code = build_add_block(&build, e);
     if (!code) {
-        trie->node[0] = (struct bl_trie_node){0, BL_TRIE_NONE - 1, BL_TRIE_NONE}; /* nobody's child */
+        trie->node[0] = (struct bl_trie_node){0, BL_TRIE_NONE - 1, BL_TRIE_NONE}; /* not free, and no child of a node */
         code = build_add_levels(&build, &level, count, e);
     }
     free(level.branch);
@@ -243,6 +269,7 @@ void bl_added_init(struct bl_added *added)
     memset(added->first, 0xff, sizeof added->first);
 }
 
+/* Adds two first bytes to the bit set of all tokens. */
 static void added_set_prefix(struct bl_added *added, unsigned first, unsigned second)
 {
     unsigned two = first << 8 | second;
@@ -255,7 +282,8 @@ static bool added_has_prefix(const struct bl_added *added, unsigned first, unsig
     return added->begins[two / 64] >> two % 64 & 1;
 }
 
-/* Links the last token into the list of those with the same first byte. */
+/* Inserts the last token into the list of its first byte, which is sorted by size, so that the first token of the
+ * list that matches is the longest. */
 static void added_link(struct bl_added *added)
 {
     int32_t last = (int32_t)added->count - 1;
@@ -283,6 +311,7 @@ int bl_added_add(struct bl_added *added, const char *text, size_t size, const st
     added->count++;
     added->wanted += !token->plain;
     added_link(added);
+    /* Any byte may follow a token of one byte. */
     for (unsigned i = 0; i < 256; i++) {
         if (size == 1 || (uint8_t)text[1] == i)
             added_set_prefix(added, (uint8_t)text[0], i);
@@ -300,7 +329,7 @@ int32_t bl_added_find(const struct bl_added *added, const char *text, size_t siz
     return -1;
 }
 
-/* The longest token that begins at text, or NULL. */
+/* Returns the longest token, plain or not, that begins the text, or NULL. The text must not be empty. */
 static const struct bl_added_token *added_longest(const struct bl_added *added, const uint8_t *text, size_t size)
 {
     for (int32_t i = added->first[*text]; i >= 0; i = added->token[i].next) {
@@ -311,7 +340,7 @@ static const struct bl_added_token *added_longest(const struct bl_added *added, 
     return NULL;
 }
 
-/* Whether the character at text (valid UTF-8) is a word character. */
+/* Returns true if the first character of the text (valid UTF-8) is a word character (BL_WORD of unicode.h). */
 static bool is_word_character(const uint8_t *text)
 {
     uint32_t point;
@@ -319,7 +348,8 @@ static bool is_word_character(const uint8_t *text)
     return bl_bert_class(point) & BL_WORD;
 }
 
-/* Whether [start, stop) of the text is not part of a longer word. */
+/* Returns true if no word character is adjacent to the bytes [start, stop) of the text. The character before start
+ * is found by going back over the continuation bytes of UTF-8, 10xxxxxx. */
 static bool is_whole_word(const uint8_t *text, size_t size, size_t start, size_t stop)
 {
     size_t before = start;
@@ -334,12 +364,14 @@ bool bl_added_next(const struct bl_added *added, const uint8_t *text, size_t siz
     if (!added->wanted)
         return false;
     for (size_t p = *at; p < size; p++) {
+        /* The bit set needs two bytes: the last byte of the text is always looked up. */
         if (!added_has_prefix(added, text[p], p + 1 < size ? text[p + 1] : 0) && p + 1 < size)
             continue;
         const struct bl_added_token *token = added_longest(added, text + p, size - p);
         if (!token)
             continue;
         *at = p + token->size;
+        /* A token that does not count hides the shorter tokens in its text, as in `tokenizers`. */
         if (token->plain || (token->single_word && !is_whole_word(text, size, p, *at))) {
             p += token->size - 1;
             continue;
@@ -347,11 +379,11 @@ bool bl_added_next(const struct bl_added *added, const uint8_t *text, size_t siz
         *match = (struct bl_added_match){p, p + token->size, token->id};
         if (token->lstrip) {
             size_t start = bl_character_trim(text, p);
-            match->start = start > taken ? start : taken;
+            match->start = start > taken ? start : taken; /* matches do not overlap */
         }
         if (token->rstrip)
             match->stop += bl_character_space(text + match->stop, size - match->stop);
-        /* White space that the match before includes may have held this one. */
+        /* The last match may have included the white space that this token consists of: the token is then no match. */
         if (token->lstrip && match->stop <= taken) {
             p += token->size - 1;
             continue;
@@ -361,7 +393,8 @@ bool bl_added_next(const struct bl_added *added, const uint8_t *text, size_t siz
     return false;
 }
 
-/* The byte that all plain tokens begin with, or -1. */
+/* Returns the byte with which all plain tokens begin, mostly '<', or -1 if they differ. memchr then finds the
+ * candidates. */
 static int added_plain_byte(const struct bl_added *added)
 {
     int first = -1;

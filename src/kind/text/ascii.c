@@ -1,6 +1,17 @@
-/* The mask of each class of bytes is made by comparing vectors. Shifted by one, a mask gives the class of the byte
- * before; adding the first bit of a run of ones passes the run at once, by the carry. Whether a byte begins a word
- * depends on it and its neighbours. Only contractions, which are few, are checked one by one. */
+/* Splits ASCII text into words, 64 bytes at a time, by arithmetic on masks with one bit for each byte.
+ *
+ * SSE2 compares 16 bytes at once, and four such results make the mask of a class, such as the letters. Bit i belongs
+ * to byte i, so a shift to the left by one gives the class of the byte before. Whether a byte begins a word mostly
+ * depends on its class and the classes of its neighbours, so a few operations find the word starts of all 64 bytes:
+ *
+ *     bytes               a b   c d 1
+ *     letter              1 1 0 1 1 0
+ *     letter << 1         0 1 1 0 1 1
+ *     starts of letters   1 0 0 1 0 0     letter & ~(letter << 1)
+ *
+ * (The table has bit 0 on the left.) Where a rule depends on a whole run of bytes, an addition passes the run: the
+ * carry of mask + first bit moves through all ones. Contractions, such as 's, are checked one by one, since they are
+ * few. */
 #include "kind/text/grammar.h"
 
 #if defined(__SSE2__)
@@ -11,12 +22,15 @@
 
 #define BLOCK 64
 
+/* 64 bytes and the masks of their classes. blank is ' ' alone; space is all white space of ASCII, with line, the
+ * line breaks \r and \n. */
 struct block {
-    const uint8_t *bytes;
-    unsigned count; /* bytes before the first that is not ASCII */
+    const uint8_t *bytes; /* the caller's, BLOCK of them readable */
+    unsigned count;       /* valid bytes: up to the end of the text or the first byte that is not ASCII */
     uint64_t letter, upper, number, space, blank, line, quote, slash;
 };
 
+/* Returns 0xff for each byte from first to last. The comparison is signed, so bytes from 0x80 on are never within. */
 static inline __m128i bytes_within(__m128i bytes, char first, char last)
 {
     return _mm_and_si128(_mm_cmpgt_epi8(bytes, _mm_set1_epi8((char)(first - 1))),
@@ -28,11 +42,14 @@ static inline __m128i bytes_equal(__m128i bytes, char byte)
     return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte));
 }
 
+/* Returns the highest bits of 16 bytes as the bits at to at + 15 of a mask. */
 static inline uint64_t bytes_mask(__m128i bytes, int at)
 {
     return (uint64_t)(uint32_t)_mm_movemask_epi8(bytes) << at;
 }
 
+/* Reads 64 bytes, of which count belong to the text. Bit 0x20 turns upper case into lower case, so one range finds
+ * all letters; no other byte becomes a letter by it. */
 static inline void block_read(struct block *b, const uint8_t *bytes, unsigned count)
 {
     uint64_t others = 0;
@@ -53,19 +70,21 @@ static inline void block_read(struct block *b, const uint8_t *bytes, unsigned co
     b->count = others && (unsigned)__builtin_ctzll(others) < count ? (unsigned)__builtin_ctzll(others) : count;
 }
 
-/* The bits below at. */
+/* Returns a mask of the bits below at. A shift by 64 is not defined in C. */
 static inline uint64_t mask_below(unsigned at)
 {
     return at < 64 ? ((uint64_t)1 << at) - 1 : UINT64_MAX;
 }
 
-/* The bits of the runs in mask that follow a bit of seeds, and the seeds. */
+/* Returns seeds, and the bits of each run of mask from a seed to the end of the run. The carry of the addition
+ * passes further seeds of the run, so a run may have several. Example with bit 0 on the left: the mask 0 1 1 1 0 and
+ * the seeds 0 0 1 0 0 give 0 0 1 1 0. */
 static inline uint64_t mask_behind(uint64_t seeds, uint64_t mask)
 {
     return (mask & ~(mask + seeds)) | seeds;
 }
 
-/* The size of the contraction at a quote, which two known bytes follow; 0: there is none. */
+/* Returns the size of the contraction at a quote, after which two bytes must be readable, or 0 if there is none. */
 static inline unsigned contraction_size(const uint8_t *quote, bool caseless)
 {
     unsigned a = quote[1], b = quote[2];
@@ -78,8 +97,9 @@ static inline unsigned contraction_size(const uint8_t *quote, bool caseless)
     return (b == 'e' && (a == 'r' || a == 'v')) || (a == 'l' && b == 'l') ? 3 : 0;
 }
 
-/* Applies the contractions that begin at quotes. A contraction is a word (suffix: the end of one) from its quote to the
- * next word. *limit: no word start after this position is certain. */
+/* Applies the contractions that begin at quotes. GPT-2 and Llama-3 make a contraction a word from its quote to the
+ * next word; o200k (suffix) appends it to the word before. Lowers *limit to the last position at which a word start
+ * is certain, where the block ends before a contraction is decided. */
 static inline void contractions_apply(const struct block *b, uint64_t quotes, bool caseless, bool suffix,
                                       uint64_t *starts, unsigned *limit)
 {
@@ -102,7 +122,8 @@ static inline void contractions_apply(const struct block *b, uint64_t quotes, bo
     }
 }
 
-/* The last position at which a word start is certain: the first byte of white space that reaches the end. */
+/* Returns the last position at which a word start is certain: the first byte of the white space that reaches the end
+ * of the block, or the last byte if it is not white space. The words in white space depend on the bytes after it. */
 static inline unsigned block_last_certain(const struct block *b, uint64_t space)
 {
     uint64_t rest = ~(space | ~mask_below(b->count));
@@ -110,6 +131,9 @@ static inline unsigned block_last_certain(const struct block *b, uint64_t space)
     return run < b->count ? run : b->count - 1;
 }
 
+/* Returns the word starts of GPT-2. A word is a run of letters, of numbers or of other signs, and one blank before
+ * the run belongs to it. Of white space, the first byte of a run begins a word, and the last byte does, which may be
+ * this blank. */
 static inline uint64_t starts_gpt2(const struct block *b, unsigned *limit)
 {
     uint64_t other = ~(b->letter | b->number | b->space), spaced = b->blank << 1;
@@ -120,7 +144,7 @@ static inline uint64_t starts_gpt2(const struct block *b, unsigned *limit)
     return starts;
 }
 
-/* Every digits-th of a run. */
+/* Returns the starts of numbers: every digit, or every third digit of a run, counted from the start of the run. */
 static inline uint64_t starts_number(uint64_t number, int digits)
 {
     if (digits == 1)
@@ -131,14 +155,15 @@ static inline uint64_t starts_number(uint64_t number, int digits)
     return starts;
 }
 
-/* The white space that begins words: the start of a run, the byte after the last line break of a run, and the last byte
- * before a word. *limit: as above. */
+/* Returns the white space that begins words: the start of a run, the byte after the last line break of a run, and
+ * the last byte before a word. all_space is the white space and what ends it as the end of the text does. Lowers
+ * *limit where the block does not decide. */
 static inline uint64_t starts_space(uint64_t space, uint64_t all_space, uint64_t line, unsigned *limit)
 {
     uint64_t flat = space & ~line;
     uint64_t runs = space & ~(space << 1), behind_lines = flat & (space & line) << 1;
     uint64_t last = flat & ~(all_space >> 1);
-    /* Spaces between two line breaks do not begin a word, and are rare. */
+    /* Spaces between two line breaks do not begin a word. They are rare, so the block ends before their run. */
     uint64_t between = ((flat + behind_lines) & ~flat) & line;
     if (between) {
         uint64_t before = ~space & mask_below((unsigned)__builtin_ctzll(between));
@@ -148,7 +173,8 @@ static inline uint64_t starts_space(uint64_t space, uint64_t all_space, uint64_t
     return runs | behind_lines | last;
 }
 
-/* Ends the block before its first control character that is no white space: DeepSeek takes it for no sign. */
+/* Ends the block before its first control character that is not white space: the pattern of DeepSeek does not match
+ * such a character as a sign, and the scanner of grammar.c handles it. */
 static inline void block_cut_controls(struct block *b)
 {
     uint64_t controls = 0;
@@ -161,21 +187,24 @@ static inline void block_cut_controls(struct block *b)
         b->count = (unsigned)__builtin_ctzll(controls);
 }
 
-/* What Llama-3, Qwen, o200k and DeepSeek share. */
+/* Returns the word starts of Llama-3, Qwen, o200k and DeepSeek, whose expressions share their structure. digits is
+ * the longest number, 1 or 3; o200k splits words before upper case, and its signs take slashes after them. */
 static inline uint64_t starts_modern(const struct block *b, int digits, bool o200k, bool contractions, bool deepseek,
                                      unsigned *limit)
 {
-    /* DeepSeek splits numbers off before, so that white space ends with them as with the text. */
+    /* DeepSeek splits numbers off in an earlier step, so white space before a number is at the end of its text. */
     uint64_t all_space = b->space | (deepseek ? b->number : 0);
     uint64_t other = ~(b->letter | b->number | b->space), trail = b->line | (o200k ? b->slash : 0);
-    uint64_t trailing = mask_behind(other << 1 & b->line, trail); /* line breaks that belong to the signs before them */
+    /* Line breaks (o200k: and slashes) after signs belong to the word of the signs. */
+    uint64_t trailing = mask_behind(other << 1 & b->line, trail);
     other &= ~trailing;
     uint64_t space = b->space & ~trailing, flat = space & ~b->line;
     uint64_t sign = other & ~(other << 1), spaced = b->blank << 1;
-    uint64_t prefix = flat | (sign & ~spaced & ~(other >> 1)); /* a letter after it goes with it */
+    uint64_t prefix = flat | (sign & ~spaced & ~(other >> 1)); /* a letter after this byte belongs to its word */
     *limit = block_last_certain(b, space);
     uint64_t starts = (b->letter & ~(b->letter << 1) & ~(prefix << 1)) | (sign & ~spaced) |
                       starts_number(b->number, digits) | starts_space(space, all_space, b->line, limit);
+    /* Upper case after lower case begins a word: "camelCase" is two words. */
     if (o200k)
         starts |= b->upper & (b->letter & ~b->upper) << 1;
     uint64_t quotes = b->quote & (o200k ? b->letter << 1 : sign & ~spaced);
@@ -184,6 +213,7 @@ static inline uint64_t starts_modern(const struct block *b, int digits, bool o20
     return starts;
 }
 
+/* Returns the word starts of a block by the rules of a grammar. Only starts up to *limit are certain. */
 static inline uint64_t starts_find(enum bl_grammar grammar, const struct block *b, unsigned *limit)
 {
     switch (grammar) {
@@ -230,6 +260,7 @@ size_t bl_ascii_split(enum bl_grammar grammar, const uint8_t *text, size_t size,
     struct block b;
     unsigned limit;
     size_t count = 0;
+    /* The masks need 64 readable bytes. */
     if (size < BLOCK) {
         memset(copy, 0, sizeof copy);
         memcpy(copy, text, size);
@@ -238,9 +269,11 @@ size_t bl_ascii_split(enum bl_grammar grammar, const uint8_t *text, size_t size,
     block_read(&b, text, size < BLOCK ? (unsigned)size : BLOCK);
     if (grammar == BL_GRAMMAR_DEEPSEEK)
         block_cut_controls(&b);
+    /* A word in one byte is never certain. */
     if (b.count < 2)
         return 0;
     uint64_t starts = starts_find(grammar, &b, &limit);
+    /* A word ends where the next one starts; the start of the first word is known. */
     for (starts &= mask_below(limit + 1) & ~(uint64_t)1; starts; starts &= starts - 1)
         end[count++] = (size_t)__builtin_ctzll(starts);
     return count;
@@ -248,6 +281,7 @@ size_t bl_ascii_split(enum bl_grammar grammar, const uint8_t *text, size_t size,
 
 #else
 
+/* Other processors use the scanners of grammar.c. */
 bool bl_ascii_knows(enum bl_grammar grammar)
 {
     (void)grammar;

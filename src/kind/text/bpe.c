@@ -1,3 +1,11 @@
+/* Encodes words by byte-pair encoding (bpe.h): from the bytes of a word to its ids.
+ *
+ * The first section prepares a word: it appends the mark of the end and takes out unknown characters. The second
+ * section merges, in one of three ways with the same result:
+ *
+ *     word_merge_short    words up to 32 bytes: a bit mask and a linear search for the best pair
+ *     word_merge_ordered  longer words of ordered models: a search for the longest tokens in a trie
+ *     word_merge_long     all other words, and merges of equal priority: a heap of pairs, n log n for n bytes */
 #include "kind/text/bpe.h"
 
 #include <stdlib.h>
@@ -8,14 +16,17 @@
 
 /* --- words -------------------------------------------------------------------------------------------------------- */
 
-/* From a word to what is merged: its end, its unknown characters, and the parts that no merge joins. */
+/* This section finds the parts of a word that are merged: with the mark of its end, without unknown characters, and
+ * cut where no merge joins two bytes. */
 
+/* Returns true if the bit set of code points contains this one. */
 static inline bool points_have(const uint64_t *points, uint32_t point)
 {
     return points[point / 64] >> point % 64 & 1;
 }
 
-/* Merges the known characters that were collected, and forgets them. */
+/* Appends the ids of the known characters in scratch->word, and empties this buffer. BL_EFAIL: out of memory, or the
+ * limit of ids. */
 static int known_merge(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratch, struct bl_ids *ids, struct bl_error *e)
 {
     if (bl_buffer_check(&scratch->word, e))
@@ -26,12 +37,12 @@ static int known_merge(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratch,
     return code;
 }
 
-/* Encodes a word with unknown characters: each has the unknown id, or a run of them has it once. Without such an id
- * they are left out, and those around them may merge. */
+/* Encodes a word that may have unknown characters: each has the unknown id, or a run of them has it once (fused).
+ * Without an unknown id they are left out, and the known characters around them may merge. */
 static int unknown_encode(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratch, const char *word, size_t size,
                           struct bl_ids *ids, struct bl_error *e)
 {
-    bool before = false; /* the character before is unknown */
+    bool before = false; /* the character before this one is unknown */
     int code = BL_OK;
     bl_buffer_clear(&scratch->word);
     for (size_t at = 0, bytes; at < size && !code; at += bytes) {
@@ -56,6 +67,7 @@ static int unknown_encode(const struct bl_bpe *bpe, struct bl_bpe_scratch *scrat
 int bl_bpe_encode(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratch, const uint8_t *word, size_t size,
                   struct bl_ids *ids, struct bl_error *e)
 {
+    /* The model takes a whole word for a token before it merges (bl_bpe_from_merges: direct). */
     int64_t stray = bpe->strays.count ? bl_vocabulary_find(&bpe->strays, word, size) : -1;
     if (stray >= 0)
         return bl_ids_add(ids, bpe->strays.token[stray].id, e);
@@ -69,6 +81,8 @@ int bl_bpe_encode(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratch, cons
     return known_merge(bpe, scratch, ids, e);
 }
 
+/* Splitting would change three results: a stray is a whole word; the mark of the end follows the last byte only; and
+ * the characters before and after a left-out or fused unknown character depend on each other. */
 bool bl_bpe_can_split(const struct bl_bpe *bpe)
 {
     return !bpe->strays.count && !bpe->suffixed && !(bpe->known && (bpe->fused || bpe->unknown < 0));
@@ -78,6 +92,7 @@ size_t bl_bpe_split(const struct bl_bpe *bpe, const uint8_t *text, size_t size, 
 {
     size_t n = 0, i = *at + 1;
     for (; i < size && n < max; i++) {
+        /* first * 256 + second, as a word of 64 bits and a bit in it. */
         if (!(bpe->joined[text[i - 1] * 4U + text[i] / 64U] >> text[i] % 64 & 1))
             end[n++] = i;
     }
@@ -89,10 +104,11 @@ size_t bl_bpe_split(const struct bl_bpe *bpe, const uint8_t *text, size_t size, 
 
 /* --- merging ------------------------------------------------------------------------------------------------------ */
 
-#define SHORT 256 /* bytes: words up to this size need no scratch memory */
-#define FEW 32    /* bytes: words up to this size are merged step by step (see bpe.h) */
+#define SHORT 256 /* bytes; the arrays for words up to this size are on the stack: 1 KiB of symbols */
+#define FEW 32    /* bytes; words up to this size are merged step by step (bpe.h); the bits of a mask */
 
-/* Appends the ids of the bytes of a part of a character, which ends with single bytes. */
+/* Appends the ids of a symbol without an id: the first bytes of a character. Such a symbol is a chain of merges with
+ * single bytes on the right (bpe_characters.c), so the loop collects the bytes from the last to the first. */
 static void part_put(const struct bl_bpe *bpe, uint32_t symbol, struct bl_ids *ids)
 {
     uint32_t byte[BL_UTF8_MAX];
@@ -104,7 +120,8 @@ static void part_put(const struct bl_bpe *bpe, uint32_t symbol, struct bl_ids *i
         ids->id[ids->count++] = bpe->id[byte[--bytes]];
 }
 
-/* Appends the id of a symbol. There is room for one for each of its bytes. */
+/* Appends the id of a symbol, or the ids of its bytes if it has none. ids has room for an id for each byte of the
+ * word. */
 static inline void symbol_put(const struct bl_bpe *bpe, uint32_t symbol, struct bl_ids *ids)
 {
     if (bpe->id[symbol] >= 0)
@@ -113,7 +130,8 @@ static inline void symbol_put(const struct bl_bpe *bpe, uint32_t symbol, struct 
         part_put(bpe, symbol, ids);
 }
 
-/* The tokens found so far of a word. Positions from which no token continues are closed. */
+/* The tokens found so far, from the left of a word. Bit i of closed is set if no token continues from byte i: no
+ * other way to this byte has to be tried again. */
 struct tokens {
     uint32_t *symbol;
     uint64_t *closed;
@@ -125,11 +143,15 @@ static inline bool tokens_are_closed(const struct tokens *tokens, size_t at)
     return tokens->closed[at / 64] >> at % 64 & 1;
 }
 
+/* Returns true if two adjacent tokens do not change when their bytes are merged together. */
 static inline bool pair_is_stable(const struct bl_bpe *bpe, uint32_t left, uint32_t right)
 {
     return bl_bpe_pair_find(bpe, left, right) == BL_SYMBOL_NONE && bl_bpe_pair_holds(bpe, left, right);
 }
 
+/* Finds the tokens of a word: tries the longest token at each byte, then shorter ones, and goes back one token where
+ * none continues. A word has exactly one sequence of tokens that do not change (bpe.h), so the search succeeds. Each
+ * byte is closed at most once, so the time is nearly linear. */
 static void tokens_find(const struct bl_bpe *bpe, const uint8_t *word, size_t size, struct tokens *tokens)
 {
     size_t at = 0, bytes;
@@ -152,6 +174,8 @@ static void tokens_find(const struct bl_bpe *bpe, const uint8_t *word, size_t si
     }
 }
 
+/* Encodes a word of any size by the trie; bpe->ordered must be true. The scratch memory has the bit set in front and
+ * the symbols, two for each uint64_t, behind. BL_EFAIL: out of memory, or the limit of ids. */
 static int word_merge_ordered(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratch, const uint8_t *word,
                               size_t size, struct bl_ids *ids, struct bl_error *e)
 {
@@ -172,7 +196,9 @@ static int word_merge_ordered(const struct bl_bpe *bpe, struct bl_bpe_scratch *s
     return BL_OK;
 }
 
-/* The index in pair[0, size) of the merge that comes first; of equal ones the left one. */
+/* Returns the index in pair[0, size) of the merge with the highest priority, the lowest symbol; of equal ones the
+ * leftmost. The index in the lower half of each item breaks ties, and the loop has no branches, so that the compiler
+ * uses vectors. */
 static inline unsigned pairs_min(const uint32_t *pair, size_t size)
 {
     uint64_t min = UINT64_MAX;
@@ -183,7 +209,9 @@ static inline unsigned pairs_min(const uint32_t *pair, size_t size)
     return (unsigned)min;
 }
 
-/* Merges step by step. Bit i of there is set where a symbol begins; pair[i] is what it and the next one merge to. */
+/* Encodes a word of up to FEW bytes by merging step by step. Bit i of there is set if a symbol begins at byte i;
+ * pair[i] is what this symbol and the next one merge to. A merge keeps the left symbol's place and clears the bit of
+ * the right one. */
 static int word_merge_short(const struct bl_bpe *bpe, const uint8_t *word, size_t size, struct bl_ids *ids,
                             struct bl_error *e)
 {
@@ -215,19 +243,20 @@ static int word_merge_short(const struct bl_bpe *bpe, const uint8_t *word, size_
     return BL_OK;
 }
 
-/* The same for any size: the parts are a linked list, and the pairs are in a heap, by symbol and then by position. A
- * pair that has changed since it was pushed is detected by its symbol when it is popped. */
+/* A symbol of a word of any size, in a doubly linked list. The pairs are in a heap, by priority and then by
+ * position. A merge changes the pairs around it and leaves their old items in the heap: an item whose priority
+ * differs from its pair's is outdated. */
 struct part {
-    uint32_t symbol, pair; /* pair: with the next one */
-    uint32_t next, before;
+    uint32_t symbol, pair; /* pair: what symbol and the next one merge to, or BL_SYMBOL_NONE */
+    uint32_t next, before; /* positions of neighbours, in bytes of the word; next is its size at the end */
 };
 
 struct heap {
-    uint64_t *item; /* symbol, then position */
+    uint64_t *item; /* priority << 32 | position; the least first */
     size_t count;
 };
 
-#define WAYS 4
+#define WAYS 4 /* children of a node: a heap of half the depth of a binary one, four items in 32 bytes */
 
 static void heap_sift_down(struct heap *heap, size_t at, uint64_t item)
 {
@@ -264,11 +293,13 @@ static uint64_t heap_pop(struct heap *heap)
     return first;
 }
 
+/* Returns the priority of a merge by the symbol that it makes; lower is first. */
 static inline uint32_t symbol_rank(const struct bl_bpe *bpe, uint32_t symbol)
 {
     return bpe->rank ? bpe->rank[symbol] : symbol;
 }
 
+/* Sets the pair of the part at a position, and pushes it to the heap if it merges. n is the size of the word. */
 static void part_set_pair(const struct bl_bpe *bpe, struct part *part, uint32_t at, uint32_t n, struct heap *heap)
 {
     uint32_t next = part[at].next;
@@ -277,13 +308,14 @@ static void part_set_pair(const struct bl_bpe *bpe, struct part *part, uint32_t 
         heap_push(heap, (uint64_t)symbol_rank(bpe, part[at].pair) << 32 | at);
 }
 
+/* Merges pairs until the heap is empty. */
 static void parts_merge(const struct bl_bpe *bpe, struct part *part, uint32_t n, struct heap *heap)
 {
     while (heap->count) {
         uint64_t item = heap_pop(heap);
         uint32_t at = (uint32_t)item;
         if (part[at].pair == BL_SYMBOL_NONE || symbol_rank(bpe, part[at].pair) != (uint32_t)(item >> 32))
-            continue;
+            continue; /* outdated */
         uint32_t gone = part[at].next;
         part[gone].pair = BL_SYMBOL_NONE;
         part[at].symbol = part[at].pair;
@@ -296,6 +328,8 @@ static void parts_merge(const struct bl_bpe *bpe, struct part *part, uint32_t n,
     }
 }
 
+/* Encodes a word of any size. Its memory is 32 bytes for each byte of the word: 2 items of the heap and a part.
+ * BL_EFAIL: out of memory, a word of 4 GiB or more, or the limit of ids. */
 static int word_merge_long(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratch, const uint8_t *word, size_t size,
                            struct bl_ids *ids, struct bl_error *e)
 {
@@ -320,6 +354,7 @@ static int word_merge_long(const struct bl_bpe *bpe, struct bl_bpe_scratch *scra
 int bl_bpe_merge(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratch, const uint8_t *word, size_t size,
                  struct bl_ids *ids, struct bl_error *e)
 {
+    /* Only the heap distinguishes the priority of a merge from its symbol. */
     if (bpe->rank)
         return word_merge_long(bpe, scratch, word, size, ids, e);
     if (size <= FEW)

@@ -1,3 +1,7 @@
+/* Makes the characters of text-level vocabularies from bytes (bpe_characters.h).
+ *
+ * Every byte becomes a token first, mostly without an id. Then each character gets a chain of merges from left to
+ * right, whose intermediate tokens have no ids either: "€" (E2 82 AC) gets the merges E2 + 82 and E2 82 + AC. */
 #include "kind/text/bpe_characters.h"
 
 #include <stdio.h>
@@ -6,14 +10,17 @@
 
 #include "base/text.h"
 
-#define POINTS 0x110000
+#define POINTS 0x110000 /* code points of Unicode; a bit set of them has 136 KiB */
 
+/* Returns true if the byte occurs in valid UTF-8: C0 and C1 would begin overlong forms, F5 and above code points
+ * beyond U+10FFFF. */
 static bool byte_is_in_utf8(int byte)
 {
     return byte != 0xc0 && byte != 0xc1 && byte < 0xf5;
 }
 
-/* Finds the tokens that stand for bytes. *fallback: whether there are all that text needs. */
+/* Sets id to the ids of the tokens "<0x00>" to "<0xFF>", or -1. *fallback is true if every byte of UTF-8 has one.
+ * BL_EFAIL: only some of them exist, so that neither bytes nor unknown ids encode all characters. */
 static int bytes_find_ids(const struct bl_vocabulary *v, int32_t id[256], bool *fallback, struct bl_error *e)
 {
     int found = 0, missing = -1;
@@ -32,7 +39,7 @@ static int bytes_find_ids(const struct bl_vocabulary *v, int32_t id[256], bool *
     return BL_OK;
 }
 
-/* Gives every byte a token, if only one without an id. */
+/* Adds a token for every byte, with the given id or -1. A byte that is a token already keeps its id. */
 static int bytes_add(struct bl_vocabulary *v, const int32_t id[256], struct bl_error *e)
 {
     int64_t known = -1;
@@ -42,7 +49,8 @@ static int bytes_add(struct bl_vocabulary *v, const int32_t id[256], struct bl_e
     return code;
 }
 
-/* Adds the merges that make a token from its bytes, from left to right, if merges are wanted. */
+/* Adds the merges that make a token of size bytes from left to right, and its first bytes as tokens without ids.
+ * merges may be NULL: then only tokens are added. All single bytes must be tokens. */
 static int chain_add(struct bl_vocabulary *v, struct bl_merges *merges, const uint8_t *bytes, size_t size,
                      struct bl_error *e)
 {
@@ -52,7 +60,7 @@ static int chain_add(struct bl_vocabulary *v, struct bl_merges *merges, const ui
         int64_t right = bl_vocabulary_find(v, bytes + i, 1);
         code = bl_vocabulary_add(v, bytes, i + 1, -1, &known, e);
         int64_t both = known < 0 ? (int64_t)v->count - 1 : known;
-        /* Of the shorter ones, those that are there already have their merge. */
+        /* A shorter token that existed before got its merge with an earlier chain. */
         if (!code && merges && (known < 0 || i + 1 == size))
             code = bl_merges_add_tokens(merges, (uint32_t)left, (uint32_t)right, (uint32_t)both, e);
         left = both;
@@ -60,12 +68,14 @@ static int chain_add(struct bl_vocabulary *v, struct bl_merges *merges, const ui
     return code;
 }
 
+/* Adds a code point to a bit set. */
 static void points_add(uint64_t *points, uint32_t point)
 {
     points[point / 64] |= (uint64_t)1 << point % 64;
 }
 
-/* Adds the characters among the first count tokens, with and without the end of a word. */
+/* Adds the chains of those of the first count tokens that are single characters, with or without the end of a word.
+ * chain_add appends tokens, so v->count grows meanwhile. */
 static int characters_add(struct bl_bpe *bpe, struct bl_vocabulary *v, size_t count, struct bl_merges *merges,
                           struct bl_error *e)
 {
@@ -76,6 +86,7 @@ static int characters_add(struct bl_bpe *bpe, struct bl_vocabulary *v, size_t co
         if (size > sizeof bytes)
             continue;
         memcpy(bytes, bl_vocabulary_bytes(v, i), size);
+        /* Tokens of several characters get their merges from the file. */
         bool last = bpe->suffixed && size > 1 && bytes[size - 1] == BL_WORD_END;
         uint32_t point;
         if (bl_utf8_length((const char *)bytes, size) != size - last)
@@ -88,13 +99,15 @@ static int characters_add(struct bl_bpe *bpe, struct bl_vocabulary *v, size_t co
     return code;
 }
 
-/* The same where tokens are bytes, which all need an end of a word. */
+/* Adds the chains byte + BL_WORD_END of a byte-level vocabulary with an end of a word. BL_EFAIL: a byte of UTF-8 has
+ * no token, alone or with the end, so that some words would have no ids. */
 static int byte_ends_add(struct bl_vocabulary *v, struct bl_merges *merges, struct bl_error *e)
 {
     int64_t known = -1;
     int code = bl_vocabulary_add(v, &(uint8_t){BL_WORD_END}, 1, -1, &known, e);
     for (int i = 0; i < 256 && !code; i++) {
         uint8_t bytes[2] = {(uint8_t)i, BL_WORD_END};
+        /* No text has the other bytes, so vocabularies may leave them out. */
         if (!byte_is_in_utf8(i))
             continue;
         if (bl_vocabulary_find(v, bytes, 2) < 0 || bl_vocabulary_find(v, bytes, 1) < 0)
@@ -105,7 +118,8 @@ static int byte_ends_add(struct bl_vocabulary *v, struct bl_merges *merges, stru
     return code;
 }
 
-/* Adds the characters of a piece. */
+/* Adds the chains of the characters of a piece, which is valid UTF-8. A character that is no token itself gets the
+ * id of unknown characters, if there is one, since it merges like a known one. */
 static int piece_characters_add(struct bl_bpe *bpe, struct bl_vocabulary *v, size_t piece, int32_t unknown,
                                 struct bl_error *e)
 {
@@ -125,6 +139,7 @@ static int piece_characters_add(struct bl_bpe *bpe, struct bl_vocabulary *v, siz
     return code;
 }
 
+/* v->count grows in the loop: only the pieces of the file have characters to add. */
 int bl_bpe_add_piece_characters(struct bl_bpe *bpe, struct bl_vocabulary *v, const int32_t byte[256], int32_t unknown,
                                 struct bl_error *e)
 {
@@ -146,6 +161,7 @@ int bl_bpe_add_characters(struct bl_bpe *bpe, struct bl_vocabulary *v, struct bl
     size_t count = v->count;
     bool fallback = false;
     bpe->suffixed = *options->alphabet.suffix;
+    /* Tokens that are bytes need merges only for the end of a word. */
     if (options->alphabet.kind == BL_ALPHABET_BYTES)
         return bpe->suffixed ? byte_ends_add(v, merges, e) : BL_OK;
     for (int i = 0; i < 256; i++)
@@ -153,6 +169,7 @@ int bl_bpe_add_characters(struct bl_bpe *bpe, struct bl_vocabulary *v, struct bl
     BL_TRY(options->byte_fallback ? bytes_find_ids(v, id, &fallback, e) : BL_OK);
     if (fallback && bpe->suffixed)
         return bl_error_set(e, BL_EFAIL, "byte_fallback with end_of_word_suffix is not supported");
+    /* With byte fallback, the bytes of an unknown character have ids, and every character is known. */
     if (!fallback) {
         bpe->known = calloc(POINTS / 64, sizeof *bpe->known);
         bpe->known_last = calloc(POINTS / 64, sizeof *bpe->known_last);

@@ -1,4 +1,7 @@
-/* Memory for tables with random access: in huge pages where the system has them, so that there are few TLB misses. */
+/* Allocates memory for tables with random access in huge pages, where the system has them.
+ *
+ * A table of 16 MiB covers 4096 pages of 4 KiB, more than the processor's TLB has entries for, and 8 huge pages of 2
+ * MiB. */
 #ifndef BL_HUGE_PAGES_H
 #define BL_HUGE_PAGES_H
 
@@ -7,10 +10,11 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#define BL_HUGE_PAGES_LARGE ((size_t)1 << 21) /* bytes */
+#define BL_HUGE_PAGES_LARGE ((size_t)1 << 21) /* bytes of a huge page: x86-64, and ARM with pages of 4 KiB */
 
-/* Returns uninitialized memory, aligned to at least 64 bytes, which the caller frees with free; NULL if out of memory.
- * A size of 256 KiB or more is rounded up to whole huge pages. */
+/* Returns uninitialized memory, aligned to at least 64 bytes (a line of the cache), or NULL if out of memory. The
+ * caller frees it with free. A size of 256 KiB or more is rounded up to whole huge pages; pages that are never
+ * written take no memory until then. */
 static inline void *bl_huge_pages_alloc(size_t bytes)
 {
     size_t page = bytes < BL_HUGE_PAGES_LARGE / 8 ? 64 : BL_HUGE_PAGES_LARGE;
