@@ -1,4 +1,8 @@
-/* The options of the text kind, and the state that bl_text_prepare derives from them once per run. */
+/* The options of the text kind, and the state that bl_text_prepare derives from them once per run.
+ *
+ * The options are values of flags and keys, as the tables of options set them. The derived state holds what every
+ * thread needs in its final form, such as the open tokenizer and the ids of marks. It is only read after
+ * bl_text_prepare, so threads share it. */
 #ifndef BL_TEXT_CONFIG_H
 #define BL_TEXT_CONFIG_H
 
@@ -12,11 +16,11 @@
 #include "kind/text/tokenizer.h"
 #include "kind/text/vocabulary.h"
 
-#define BL_JOIN                                                                                                        \
-    "\\n" /* between the texts of several keys, unless the options say another; as the user would write it */
-#define BL_MAX_DOCUMENT ((int64_t)256 << 20) /* bytes, unless the options say another */
+#define BL_JOIN "\\n" /* default of --join, between the texts of several keys; with escapes, as a user writes it */
+#define BL_MAX_DOCUMENT ((int64_t)256 << 20) /* bytes; default of --max-document */
 
-/* The number of keys that are read from each line. */
+/* The number of keys that are read from each line: the text, kept columns, fields, further texts, and the text that
+ * a subset compares. */
 #define BL_TEXT_KEYS(prepared)                                                                                         \
     (1 + (prepared)->keeps + (prepared)->fields + (prepared)->texts + ((prepared)->same_column != NULL))
 
@@ -26,67 +30,71 @@ enum bl_text_format {
     BL_TEXT_PLAIN,
     BL_TEXT_NPY,
     BL_TEXT_MEGATRON,
-    BL_TEXT_JSON, /* an array, or lines, by its first byte */
+    BL_TEXT_JSON, /* an array, or lines, as the first byte says */
     BL_TEXT_CSV,
     BL_TEXT_TSV,
     BL_TEXT_TOKENS /* --token-file, not a value of --format */
 };
 
-/* Columns of the table, beside those that are kept. */
-#define BL_TEXT_HAD_BOS "bos.given"
-#define BL_TEXT_HAD_EOS "eos.given"
-#define BL_TEXT_SPECIALS "special.plain"
-#define BL_TOKEN_COLUMNS 3 /* of --token-file */
-#define BL_FIM_COLUMNS 3   /* of --fim */
+/* Columns of the table of sequences that the text kind adds to kept columns. */
+#define BL_TEXT_HAD_BOS "bos.given"      /* the document's own ids begin with --bos */
+#define BL_TEXT_HAD_EOS "eos.given"      /* they end with --eos */
+#define BL_TEXT_SPECIALS "special.plain" /* number of special tokens that are text */
+#define BL_TOKEN_COLUMNS 3               /* columns that --token-file adds */
+#define BL_FIM_COLUMNS 3                 /* columns that --fim adds */
 
+/* What becomes of invalid UTF-8 (--invalid): U+FFFD, or a skipped document. */
 enum bl_text_invalid { BL_INVALID_REPLACE, BL_INVALID_ERROR };
 
+/* What becomes a sequence of a dataset: a sequence or a document of a Megatron index. */
 enum bl_megatron_unit { BL_MEGATRON_SEQUENCE, BL_MEGATRON_DOCUMENT };
 
-/* A value of a JSON line that is kept as a column of the table, or a field: NAME=KEY. Numbers are attributes, too. */
+/* A value of a line that becomes a column of the table or a field: NAME=KEY. A column of numbers is an attribute,
+ * too. */
 struct bl_text_column {
     char name[BL_FIELD_NAME_MAX];
-    enum bl_dtype dtype; /* of a field */
+    enum bl_dtype dtype; /* of a field; a kept column does not use it */
     bool is_number;      /* of a kept column: NAME=KEY:number */
 };
 
-/* What --token-file says (token_file.h). */
+/* The value of --token-file: how a file of ids is read (token_file.h). */
 struct bl_token_spec {
-    struct bl_id_number type; /* size 0: take it from the file's header or a file beside it */
-    int64_t mark;             /* the id that separates documents without an index; -1: a file is one sequence */
+    struct bl_id_number type; /* size 0: the file's header, or a file beside it, gives it */
+    int64_t mark;             /* id that separates documents where there is no index; -1: a file is one sequence */
     bool mark_begins;         /* the mark is the first id of a document, not the last */
     bool sequences;           /* each sequence of a Megatron index is a document */
-    int64_t vocabulary;       /* ids are below it; 0: not given */
+    int64_t vocabulary;       /* number of ids, all below it; 0: not given */
 };
 
-/* The state that bl_text_prepare derives from the options. bl_text_release frees it. */
+/* The state that bl_text_prepare derives from the options. It owns its pointers, and bl_text_release frees it. */
 struct bl_text_prepared {
     struct bl_tokenizer *tokenizer; /* NULL: the inputs are ids */
     struct bl_token_spec token_spec;
-    struct bl_division_rule rule;
+    struct bl_division_rule rule; /* how plain text is cut into documents (--documents) */
     char *separator;
-    struct bl_document_marks begin, end;      /* of every document */
-    int32_t pad;                              /* an id */
-    int32_t fim[BL_FIM_PARTS];                /* ids of the tokens that begin the parts */
-    int64_t id_max;                           /* the last id of the tokenizer, and of these marks */
-    bool leaves_specials;                     /* the tokenizer has special tokens, and they stay plain text */
+    struct bl_document_marks begin, end;      /* ids around every document */
+    int32_t pad;                              /* id of padding */
+    int32_t fim[BL_FIM_PARTS];                /* ids of the tokens that begin the parts of --fim */
+    int64_t id_max;                           /* largest id of the tokenizer and of these marks */
+    bool leaves_specials;                     /* the tokenizer has special tokens, which stay plain text */
     struct bl_json_key key[BL_JSON_KEYS_MAX]; /* of the text, the kept columns, the fields, the further texts */
-    int keeps, fields, texts;                 /* texts: further ones, joined to the first */
-    struct bl_same_text same;                 /* what a subset compares, by the last key of all; or no key */
+    int keeps, fields, texts;                 /* numbers of keys; texts: further ones, joined to the first */
+    struct bl_same_text same;                 /* what a subset compares, by the last key; or no key */
     char *same_column;                        /* the column of its digest; NULL: none */
-    bool trained;                             /* there is a column BL_TRAINED, */
-    int64_t head;                             /* of so many tokens, if not 0 */
-    char *join;                               /* what is put between texts */
+    bool trained;                             /* there is a column BL_TRAINED */
+    int64_t head;                             /* BL_TRAINED counts in so many first steps; 0: in all */
+    char *join;                               /* bytes between texts, without escapes */
     size_t join_size;
-    struct bl_text_column column[BL_JSON_KEYS_MAX]; /* by the same index; the first is not used */
-    struct bl_fields out;                           /* tokens, and further fields */
-    size_t step_bytes;
-    struct bl_record_places *places; /* of arrays, and of tables of rows */
+    struct bl_text_column column[BL_JSON_KEYS_MAX]; /* column[i] belongs to key[i]; the first is not used */
+    struct bl_fields out;                           /* the field `tokens`, then further fields */
+    size_t step_bytes;                              /* bytes of a step in the spool, all fields together */
+    struct bl_record_places *places;                /* where records of arrays and tables begin */
     struct bl_spool_index spool_index;
 };
 
+/* The values of the options. */
 struct bl_text_config {
-    struct bl_kind_config common; /* dtype: 0: I32, 1: U16 */
+    struct bl_kind_config common; /* common.dtype: 0 is I32, 1 is U16 */
     const char *tokenizer, *pattern;
     int special;
     int lowercase; /* enum bl_lowercase */
@@ -101,7 +109,7 @@ struct bl_text_config {
     const char *bos, *eos, *pad_id;
     const char *keep, *field;
     struct bl_fim fim;
-    struct bl_text_prepared prepared; /* after prepare */
+    struct bl_text_prepared prepared; /* valid after bl_text_prepare */
 };
 
 /* Returns the name of the i-th kept column that holds numbers, or NULL if there are fewer. */

@@ -1,4 +1,11 @@
-/* Counting text: the documents of a chunk become rows, and steps in the spool. */
+/* Counts text: the documents of a chunk become rows, and their ids become steps in the spool.
+ *
+ * A chunk is a few whole inputs, or a part [begin, end) of one large input. Parts are counted by several threads,
+ * and the rows must not depend on the places where a file is cut. So each fault of a file is reported by one part
+ * only (the first part, or the part that contains the fault), and a part that needs facts about the whole file, such
+ * as the columns of a CSV file, reads them itself.
+ *
+ * A chunk that is in the spool from an earlier run is not counted again: its rows are replayed. */
 #include "kind/text/text.h"
 
 #include <errno.h>
@@ -19,26 +26,27 @@
 #include "kind/text/spool.h"
 #include "kind/text/token_file.h"
 
-#define CANCEL_EVERY 64 /* documents */
-#define TEXTS_MAX 16    /* lines of text at the beginning of a file, for which a tokenizer is missing */
+#define CANCEL_EVERY 64 /* documents between two looks at the request to cancel */
+#define TEXTS_MAX 16    /* lines of text, without lines of ids, that show that a file needs a tokenizer */
 
+/* A counter of the text kind, one for each thread. base is first, so pointers to both are equal. */
 struct text_counter {
     struct bl_counter base;
     struct bl_item item;
 };
 
-/* The counting of a chunk. */
+/* The state of counting one chunk. Pointers are borrowed, except the spool's writer, which counting_run ends. */
 struct counting {
     const struct bl_text_config *config;
     const struct bl_kind_env *env;
     struct bl_item *item;
     enum bl_text_format format;     /* of this input */
-    struct bl_item_columns columns; /* of a table of rows */
-    struct bl_spool_writer *spool;  /* or NULL */
+    struct bl_item_columns columns; /* of this input, if it is CSV or TSV */
+    struct bl_spool_writer *spool;  /* NULL: no spool */
     bl_row_emit *emit;
     void *sink;
-    int input;
-    int64_t rows; /* of this input */
+    int input;    /* index in chunk->input */
+    int64_t rows; /* rows of this input so far */
     const struct bl_chunk *chunk;
     int64_t before; /* bytes of the inputs before this one, minus the offset at which a part of an input begins */
 };
@@ -65,6 +73,8 @@ int bl_text_counter_open(const void *config, const struct bl_kind_env *env, stru
     return code;
 }
 
+/* A file is divisible if the beginning of a document can be found from any byte: not where the file is compressed,
+ * an archive, UTF-16 or one document. */
 int bl_text_divisible(const void *values, const struct bl_input *input, bool *divisible, struct bl_error *e)
 {
     const struct bl_text_config *config = values;
@@ -89,6 +99,7 @@ int bl_text_divisible(const void *values, const struct bl_input *input, bool *di
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
+/* Completes the row of an item, emits it and spools its steps: a bl_item_emit. */
 static int counting_add_item(void *context, struct bl_item *item, struct bl_error *e)
 {
     struct counting *c = context;
@@ -101,7 +112,7 @@ static int counting_add_item(void *context, struct bl_item *item, struct bl_erro
     return bl_spool_put(c->spool, c->input, &item->row, item->steps, item->bytes, e);
 }
 
-/* Opens the documents of a part of the input. */
+/* Opens the documents of the input that begin in the bytes [begin, end). The caller closes them. */
 static int counting_open(const struct counting *c, int64_t begin, int64_t end, struct bl_documents **documents,
                          struct bl_error *e)
 {
@@ -132,7 +143,8 @@ static bool counting_has_rows(const struct counting *c)
     return c->format == BL_TEXT_CSV || c->format == BL_TEXT_TSV;
 }
 
-/* Finds the columns by the first row, which is the next document. *found: false for a file without rows. */
+/* Reads the first row of a CSV or TSV file, which names the columns, and finds the columns of the keys. *found is
+ * false for a file without rows. BL_EDATA: a column is missing. */
 static int counting_read_columns(struct counting *c, struct bl_documents *documents, bool *found, struct bl_error *e)
 {
     struct bl_document row;
@@ -142,8 +154,8 @@ static int counting_read_columns(struct counting *c, struct bl_documents *docume
     return bl_item_find_columns(c->item, &row, bl_documents_mark(documents), &c->columns, e);
 }
 
-/* Finds the columns for a later part of a file, from the file's first row. *found is also false if columns are missing:
- * the first part reports that error. */
+/* Finds the columns for a later part of a file in the file's first row. *found is false, too, if columns are
+ * missing: the first part reports this error. */
 static int counting_reread_columns(struct counting *c, bool *found, struct bl_error *e)
 {
     struct bl_documents *documents = NULL;
@@ -157,6 +169,7 @@ static int counting_reread_columns(struct counting *c, bool *found, struct bl_er
     return code == BL_EDATA ? BL_OK : bl_error_pass(e, code, &fault);
 }
 
+/* Makes an item of a document, by the format of the input. Sets *blank if the line is blank and gives no row. */
 static int counting_read_document(struct counting *c, const struct bl_document *document, bool *blank,
                                   struct bl_error *e)
 {
@@ -167,8 +180,9 @@ static int counting_read_document(struct counting *c, const struct bl_document *
                                       : bl_item_read_json(c->item, document, blank, e);
 }
 
-/* Reads past the first part of a file until it is clear whether the file needs a tokenizer. The decision must not
- * depend on where the file is cut into parts. */
+/* Reads the file behind the first part until it is known whether the file needs a tokenizer: there is a line of ids,
+ * or TEXTS_MAX lines of text, or the file ends. The decision must not depend on where the file is cut into parts.
+ * Counts in item->texts and item->arrays. */
 static int counting_read_on(struct counting *c, struct bl_error *e)
 {
     struct bl_documents *documents;
@@ -186,9 +200,9 @@ static int counting_read_on(struct counting *c, struct bl_error *e)
     return code == BL_EDATA ? BL_OK : code; /* the part that contains the fault reports it */
 }
 
-/* Decides whether a file without a tokenizer needs one. A single line of text among ids is only skipped, even as the
- * first line; a file that begins with many such lines, or has no others, needs a tokenizer. Only the first part of a
- * file decides. ended: the part has no more lines. BL_EUSAGE: the file needs a tokenizer. */
+/* Refuses a file of JSON that needs a tokenizer if there is none. A single line of text among ids is only skipped,
+ * even as the first line; a file that begins with TEXTS_MAX such lines, or has no other lines, needs a tokenizer.
+ * Only the first part of a file decides. ended: the part has no more lines. BL_EUSAGE: the file needs a tokenizer. */
 static int counting_check_texts(struct counting *c, bool ended, struct bl_error *e)
 {
     const struct bl_item *item = c->item;
@@ -201,6 +215,8 @@ static int counting_check_texts(struct counting *c, bool ended, struct bl_error 
     return judged ? bl_item_refuse_text(e) : BL_OK;
 }
 
+/* Counts the documents of a part. BL_EDATA: the file is damaged at bl_documents_offset. BL_ECANCEL: the run is
+ * cancelled. */
 static int counting_read_documents(struct counting *c, struct bl_documents *documents, struct bl_error *e)
 {
     struct bl_document document;
@@ -223,7 +239,7 @@ static int counting_read_documents(struct counting *c, struct bl_documents *docu
     }
 }
 
-/* Adds a skipped row: the file cannot be used from this offset on. */
+/* Adds a skipped row with this reason: the file cannot be read from this offset on, or at all if it is -1. */
 static int document_add_fault(struct counting *c, int64_t offset, const char *reason, struct bl_error *e)
 {
     bl_item_begin(c->item, offset);
@@ -231,7 +247,8 @@ static int document_add_fault(struct counting *c, int64_t offset, const char *re
     return counting_add_item(c, c->item, e);
 }
 
-/* Reads the part. On an error, *offset is the byte of the faulty row, or -1 if the whole file is faulty. */
+/* Counts the part of the chunk, and leaves its documents open for the caller, or NULL. On an error, *offset is the
+ * byte of the faulty document in the file, or -1 if the whole file is faulty. */
 static int counting_read_part(struct counting *c, struct bl_documents **documents, int64_t *offset, struct bl_error *e)
 {
     const struct bl_chunk *chunk = c->chunk;
@@ -240,7 +257,7 @@ static int counting_read_part(struct counting *c, struct bl_documents **document
     *offset = -1;
     if (!code && has_columns)
         code = counting_open(c, chunk->begin, chunk->end, documents, e);
-    /* The first part reports the error of the file. */
+    /* A file that cannot be opened has one row, from its first part. */
     if (code == BL_EDATA && chunk->begin && !*documents)
         return BL_OK;
     if (code || !has_columns)
@@ -255,6 +272,8 @@ static int counting_read_part(struct counting *c, struct bl_documents **document
     return code;
 }
 
+/* Counts an input of text. Damage becomes a skipped row behind the rows of sound documents. Of standard input, the
+ * rest is read as well, so that its checksum covers all of it. */
 static int counting_read_text(struct counting *c, const struct bl_chunk *chunk, struct bl_error *e)
 {
     struct bl_documents *documents = NULL;
@@ -263,16 +282,19 @@ static int counting_read_text(struct counting *c, const struct bl_chunk *chunk, 
     c->item->path = chunk->input[c->input].path;
     c->item->texts = c->item->arrays = 0;
     int code = counting_read_part(c, &documents, &offset, &fault);
+    /* A failed read of the rest is an error of the run, whatever the documents gave. */
     int drained = documents ? bl_documents_drain(documents, &c->item->drained, e) : BL_OK;
     if (documents)
         bl_documents_close(documents);
     if (drained)
         return drained;
+    /* The run goes on with the next input. */
     if (code == BL_EDATA)
         return document_add_fault(c, offset, fault.text, e);
     return bl_error_pass(e, code, &fault);
 }
 
+/* Counts an input whose documents are ids already: .npy, Megatron's .bin or a file of tokens. */
 static int counting_read_ids(struct counting *c, const char *path, enum bl_text_format format, struct bl_error *e)
 {
     struct bl_error fault = {0};
@@ -285,14 +307,14 @@ static int counting_read_ids(struct counting *c, const char *path, enum bl_text_
         code = bl_megatron_count(c->item, path, c->env->cancel, counting_add_item, c, &fault);
     else
         code = bl_token_file_count(c->item, c->chunk, path, c->before, c->env->cancel, counting_add_item, c, &fault);
-    /* If the file is truncated, the row that was begun is at fault. */
+    /* In a truncated file, the row that was begun is faulty; without one, the whole file is. */
     if (code == BL_EDATA)
         return document_add_fault(c, c->rows ? c->item->row.offset : -1, fault.text, e);
     return bl_error_pass(e, code, &fault);
 }
 
-/* Sets *empty if no document follows a first part in which none begins. Whether a file counts as empty must not depend
- * on where it is cut into parts. */
+/* Sets *empty if no document follows a first part in which no document begins. Whether a file counts as empty must
+ * not depend on where it is cut into parts. Blank lines of JSON give no rows, so they are skipped here, too. */
 static int counting_rest_is_empty(struct counting *c, bool *empty, struct bl_error *e)
 {
     struct bl_documents *documents = NULL;
@@ -310,6 +332,7 @@ static int counting_rest_is_empty(struct counting *c, bool *empty, struct bl_err
     return code == BL_EDATA ? BL_OK : code;
 }
 
+/* Counts one input of the chunk, or the part of it that the chunk is. */
 static int counting_read_input(struct counting *c, const struct bl_chunk *chunk, struct bl_error *e)
 {
     const char *path = chunk->input[c->input].path;
@@ -319,7 +342,7 @@ static int counting_read_input(struct counting *c, const struct bl_chunk *chunk,
     int code = ids ? counting_read_ids(c, path, c->format, e) : counting_read_text(c, chunk, e);
     if (code)
         return code;
-    /* Every file gets a row; a file that is counted in parts gets it from the first. */
+    /* Every file gets at least one row. The first part adds the row of an empty file that is counted in parts. */
     bool empty = !c->rows && !chunk->begin;
     if (empty && !ids && chunk->end < chunk->input[c->input].bytes)
         code = counting_rest_is_empty(c, &empty, e);
@@ -330,12 +353,15 @@ static int counting_read_input(struct counting *c, const struct bl_chunk *chunk,
 
 /* --- chunks ------------------------------------------------------------------------------------------------------- */
 
+/* Adds a text to the hash, with its zero byte, so that "ab", "c" and "a", "bc" differ. */
 static void key_hash_text(XXH3_state_t *hash, const char *text)
 {
     XXH3_64bits_update(hash, text, strlen(text) + 1);
 }
 
-/* Sets *key to the chunk's name in the spool: a hash of its inputs and of the options that affect the result. */
+/* Sets *key to the name of the chunk in the spool: a hash of its inputs and of the options on which the result
+ * depends. Times and contents of files are not in the key but in the stamp, so that a changed file is noticed.
+ * BL_EFAIL: out of memory. */
 static int chunk_key(const struct bl_text_config *config, const struct bl_chunk *chunk, uint64_t *key,
                      struct bl_error *e)
 {
@@ -349,7 +375,7 @@ static int chunk_key(const struct bl_text_config *config, const struct bl_chunk 
         bl_buffer_printf(&text, " %s", p->same_column);
     if (p->trained)
         bl_buffer_printf(&text, " " BL_TRAINED "=%" PRId64, p->head);
-    /* Chunks of earlier versions have other ids, and no such columns. */
+    /* Words are added only where earlier versions gave other ids or columns: their other chunks keep their keys. */
     bl_buffer_text(&text, config->bos || config->eos ? " once" : "");
     bl_buffer_text(&text, p->leaves_specials ? " " BL_TEXT_SPECIALS : "");
     XXH3_state_t *hash = XXH3_createState();
@@ -373,7 +399,7 @@ out:
     return code;
 }
 
-/* The hash of the sizes and times of what lies beside an input. */
+/* Returns a hash of the sizes and times of the files that belong to an input, such as the index of Megatron, or 0. */
 static uint64_t input_stamp_beside(const struct bl_text_config *config, const char *path)
 {
     enum bl_text_format format = bl_text_format_of(config, path);
@@ -382,7 +408,7 @@ static uint64_t input_stamp_beside(const struct bl_text_config *config, const ch
                                       : 0;
 }
 
-/* The hash of the sizes and times of the inputs. */
+/* Returns a hash of the sizes and times of the inputs, and of files that belong to them: the cheap half of a stamp. */
 static uint64_t chunk_times(const struct bl_text_config *config, const struct bl_chunk *chunk)
 {
     uint64_t stamp = 0;
@@ -395,7 +421,8 @@ static uint64_t chunk_times(const struct bl_text_config *config, const struct bl
     return stamp;
 }
 
-/* The hash of the contents of the inputs, for files whose times differ. */
+/* Sets *contents to a hash of the contents of the inputs, except of standard input: the half of a stamp for copied
+ * files, whose times differ. BL_EFAIL: a file cannot be read. */
 static int chunk_contents(const struct bl_text_config *config, const struct bl_chunk *chunk, uint64_t *contents,
                           struct bl_error *e)
 {
@@ -418,6 +445,7 @@ static int chunk_contents(const struct bl_text_config *config, const struct bl_c
     return BL_OK;
 }
 
+/* Returns BL_EFAIL with a message that names the input, or the inputs that may have changed, and the spool. */
 static int chunk_report_changed(const struct bl_chunk *chunk, const char *spool, struct bl_error *e)
 {
     char others[40] = "";
@@ -427,6 +455,7 @@ static int chunk_report_changed(const struct bl_chunk *chunk, const char *spool,
                         chunk->input->path, others, spool);
 }
 
+/* Emits a row of the spool: a bl_spool_visit. The steps stay in the spool. */
 static int counting_replay_row(void *context, int input, const struct bl_row *row, int64_t bytes, struct bl_error *e)
 {
     (void)bytes;
@@ -434,12 +463,13 @@ static int counting_replay_row(void *context, int input, const struct bl_row *ro
     return c->emit(c->sink, input, row, e);
 }
 
+/* Counts all inputs of a chunk, and publishes the chunk in the spool, or aborts it on an error. Sets chunk->drained. */
 static int counting_run(struct counting *c, struct bl_chunk *chunk, struct bl_error *e)
 {
     int code = BL_OK;
     c->item->drained = 0;
     c->chunk = chunk;
-    c->before = -chunk->begin;
+    c->before = -chunk->begin; /* documents count bytes from the beginning of the file */
     for (c->input = 0; c->input < chunk->inputs && !code; c->input++) {
         code = bl_cancelled(c->env->cancel) ? BL_ECANCEL : counting_read_input(c, chunk, e);
         c->before += chunk->input[c->input].bytes;
@@ -452,7 +482,9 @@ static int counting_run(struct counting *c, struct bl_chunk *chunk, struct bl_er
     return code;
 }
 
-/* Looks for the chunk in the spool, and sets its receipt and stamp. */
+/* Looks for the chunk in the spool, and sets chunk->receipt to its key and *stamp to its stamp. *found: it is there
+ * and current. *changed: it is there with another stamp. Contents are hashed only if times do not decide, as this
+ * reads all files. */
 static int chunk_find(const struct bl_text_config *config, const char *spool, struct bl_chunk *chunk,
                       struct bl_spool_stamp *stamp, bool *found, bool *changed, struct bl_error *e)
 {
@@ -461,7 +493,7 @@ static int chunk_find(const struct bl_text_config *config, const char *spool, st
     int code = chunk_key(config, chunk, &chunk->receipt, e);
     if (code)
         return code;
-    /* Standard input is different each time. */
+    /* Standard input differs in each run. The spool holds the same input only if the table has its rows already. */
     if (chunk->again || strcmp(chunk->input[0].path, "-") != 0)
         code = bl_spool_find(spool, chunk->receipt, chunk->inputs, *stamp, found, changed, e);
     if (code || *found)
@@ -472,6 +504,8 @@ static int chunk_find(const struct bl_text_config *config, const char *spool, st
     return bl_spool_find(spool, chunk->receipt, chunk->inputs, *stamp, found, changed, e);
 }
 
+/* The rows of a chunk may be in a table already (chunk->again). The steps must then be those of the table, so an
+ * input that has changed since the scan is an error, and rows in the spool are not emitted. */
 int bl_text_count_chunk(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
                         struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
 {

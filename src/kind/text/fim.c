@@ -1,3 +1,7 @@
+/* Parses the option --fim, and draws the forms and cuts of documents (fim.h).
+ *
+ * Numbers are fixed-point, in millionths, and random numbers come from integer arithmetic alone, so that every
+ * machine draws the same. */
 #include "kind/text/fim.h"
 
 #include <inttypes.h>
@@ -9,15 +13,16 @@
 
 __extension__ typedef unsigned __int128 u128;
 
-#define MILLION 1000000
-#define DIGITS 6
+#define MILLION 1000000           /* the number 1 */
+#define DIGITS 6                  /* of a share after the point */
 #define SPM_DEFAULT (MILLION / 2) /* as in Megatron-LM */
 
 static const char *const part_names[BL_FIM_PARTS] = {"prefix", "middle", "suffix"};
 
 /* --- option ------------------------------------------------------------------------------------------------------- */
 
-/* Parses a number from 0 to 1 with at most six digits after the point. */
+/* Parses a number from 0 to 1 with at most six digits after the point, such as "0.5", ".5" or "1", to millionths.
+ * Returns false if the text is not such a number. */
 static bool share_parse(const char *text, size_t size, int64_t *share)
 {
     int64_t whole = 0, part = 0;
@@ -29,12 +34,14 @@ static bool share_parse(const char *text, size_t size, int64_t *share)
         return false;
     if (places && !bl_text_to_int(point + 1, places, 0, MILLION - 1, &part))
         return false;
+    /* ".5" gives part = 5, which becomes 500000. */
     for (size_t i = places; i < DIGITS; i++)
         part *= 10;
     *share = whole * MILLION + part;
     return *share <= MILLION;
 }
 
+/* Writes a share in its shortest form: 500000 is "0.5". */
 static void share_format(int64_t share, struct bl_buffer *out)
 {
     int64_t part = share % MILLION;
@@ -46,6 +53,7 @@ static void share_format(int64_t share, struct bl_buffer *out)
         bl_buffer_printf(out, ".%0*" PRId64, places, part);
 }
 
+/* Parses a seed from 0 to 2^63 - 1. */
 static bool seed_parse(const char *text, size_t size, uint64_t *seed)
 {
     int64_t number;
@@ -55,7 +63,8 @@ static bool seed_parse(const char *text, size_t size, uint64_t *seed)
     return true;
 }
 
-/* Parses "spm=0.5" and the like, which may be given once. */
+/* Parses a member of the option, such as "spm=0.5". Bit i of *seen is set once name i was given. Returns false if
+ * the name is not known or was given before, or if its value is wrong. */
 static bool fim_parse_member(struct bl_fim *fim, const char *text, size_t size, unsigned *seen)
 {
     static const char *const names[] = {"prefix", "middle", "suffix", "spm", "seed"};
@@ -76,6 +85,7 @@ static bool fim_parse_member(struct bl_fim *fim, const char *text, size_t size, 
     return false;
 }
 
+/* Parses the whole value: the rate, then members. The tokens of the parts are given all together or not at all. */
 static bool fim_parse(const struct bl_option *option, const char *text, void *value)
 {
     struct bl_fim *fim = value;
@@ -95,6 +105,7 @@ static bool fim_parse(const struct bl_option *option, const char *text, void *va
     return !tokens || tokens == (1U << BL_FIM_PARTS) - 1;
 }
 
+/* Writes the value in its canonical form, without defaults: this form identifies a dataset. */
 static void fim_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     const struct bl_fim *fim = value;
@@ -117,10 +128,11 @@ const struct bl_option_type bl_option_fim = {
     "RATE[,spm=SHARE][,seed=N][,prefix=TOKEN,middle=TOKEN,suffix=TOKEN]; RATE and SHARE are numbers from 0 to 1 "
     "with six digits after the point at most"};
 
-/* --- tokens ----------------------------------------------------------------------------------------------------- */
+/* --- tokens ------------------------------------------------------------------------------------------------------- */
 
-/* In the order of enum bl_fim_part. In DeepSeek's form a hole stands for the middle before the suffix, which ends with
- * another token. */
+/* The names of each family, in the order of enum bl_fim_part. A family is recognised by its tokens in the tokenizer.
+ * In DeepSeek's form, hole is at the place of the middle before the suffix, and end comes after the suffix, so
+ * begin, hole and end are the tokens of prefix, suffix and middle. */
 static const char *const families[][BL_FIM_PARTS] = {
     {"<fim_prefix>", "<fim_middle>", "<fim_suffix>"},          /* StarCoder, Granite, StableCode */
     {"<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>"},    /* Qwen2.5-Coder, CodeGemma, Llama 4, cl100k */
@@ -137,9 +149,10 @@ const char *const *bl_fim_family(size_t number)
     return number < sizeof families / sizeof *families ? families[number] : NULL;
 }
 
-/* --- drawing ---------------------------------------------------------------------------------------------------- */
+/* --- drawing ------------------------------------------------------------------------------------------------------ */
 
-/* splitmix64 (Steele and others, 2014). */
+/* Returns the next random number: splitmix64 (Steele and others: Fast splittable pseudorandom number generators,
+ * 2014). */
 static uint64_t random_next(uint64_t *state)
 {
     uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
@@ -148,7 +161,7 @@ static uint64_t random_next(uint64_t *state)
     return z ^ z >> 31;
 }
 
-/* Uniform over 0 .. n-1. */
+/* Returns a random number from 0 to n - 1: the upper half of a product of 128 bits. Its bias is below n / 2^64. */
 static uint64_t random_below(uint64_t *state, uint64_t n)
 {
     return (uint64_t)((u128)random_next(state) * n >> 64);
@@ -162,7 +175,7 @@ int64_t bl_fim_count_characters(const char *text, size_t size)
     return characters;
 }
 
-/* The byte at which character number n begins; at most size. */
+/* Returns the byte at which character n, from 0, begins, or size if there are only n characters. */
 static size_t text_find_character(const char *text, size_t size, int64_t n)
 {
     size_t at = 0;
@@ -180,6 +193,7 @@ void bl_fim_draw(const struct bl_fim *fim, int64_t offset, const char *text, siz
     *draw = (struct bl_fim_draw){.form = BL_FIM_NO};
     if ((int64_t)random_below(&state, MILLION) >= fim->rate)
         return;
+    /* Both cuts are uniform over the places between characters, the ends included, so each part may be empty. */
     uint64_t characters = (uint64_t)bl_fim_count_characters(text, size);
     int64_t one = (int64_t)random_below(&state, characters + 1), other = (int64_t)random_below(&state, characters + 1);
     draw->first = one < other ? one : other;
