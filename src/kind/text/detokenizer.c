@@ -1,3 +1,8 @@
+/* Decodes token ids to text (detokenizer.h).
+ *
+ * Opening copies the texts of all ids into one buffer, in the form in which they are joined, so that decoding an id
+ * is one look-up. An id may have a text in several tables of a tokenizer: the first table that is read wins, in the
+ * order byte model, unknown piece of SentencePiece, added tokens, vocabulary. */
 #include "kind/text/detokenizer.h"
 
 #include <inttypes.h>
@@ -8,30 +13,30 @@
 #include "kind/text/tokenizer_parts.h"
 #include "kind/text/vocabulary.h"
 
-#define UNKNOWN_TEXT " \xe2\x81\x87 " /* what SentencePiece gives for an unknown character: U+2047 */
+#define UNKNOWN_TEXT " \xe2\x81\x87 " /* U+2047: SentencePiece decodes the unknown id to it */
 
-/* Of an id, in the bytes of all; size -1: it has no text. */
+/* The text of an id: its place in bl_detokenizer.bytes. The size -1 is an id without a text. */
 struct id_text {
     size_t offset;
     int64_t size;
 };
 
 struct bl_detokenizer {
-    int64_t ids;
-    struct id_text *text; /* [ids] */
-    struct bl_buffer bytes;
-    bool is_marked;    /* the text began with a space of the tokenizer's own */
-    int64_t unknown;   /* the id of UNKNOWN_TEXT, whose space is none of these; -1: none */
-    bool is_wordpiece; /* tokens are words, or go on with one: then they have the prefix */
-    bool is_words;     /* tokens are words */
-    bool is_suffixed;  /* the last token of a word ends with BL_WORD_END */
-    bool is_word_end;  /* the last one did */
-    char prefix[BL_WORDPIECE_PREFIX_MAX];
+    int64_t ids;                          /* ids are below it */
+    struct id_text *text;                 /* [ids] */
+    struct bl_buffer bytes;               /* the texts of all ids */
+    bool is_marked;                       /* the tokenizer puts a space before every text */
+    int64_t unknown;                      /* id of UNKNOWN_TEXT, whose first space stays; -1: none */
+    bool is_wordpiece;                    /* tokens are words or, with the prefix, continue one */
+    bool is_words;                        /* tokens are words */
+    bool is_suffixed;                     /* the last token of a word ends with BL_WORD_END */
+    bool is_word_end;                     /* the last token did */
+    char prefix[BL_WORDPIECE_PREFIX_MAX]; /* of WordPiece, "##" */
     size_t prefix_size;
-    bool began;
+    bool began; /* an id of the text was decoded */
 };
 
-/* Sets the text of an id, unless it has one. */
+/* Sets the text of an id, unless the id has one. texts_make checks the buffer once, after all texts. */
 static void texts_set(struct bl_detokenizer *d, int64_t id, const void *bytes, size_t size)
 {
     if (id < 0 || id >= d->ids || d->text[id].size >= 0)
@@ -40,20 +45,23 @@ static void texts_set(struct bl_detokenizer *d, int64_t id, const void *bytes, s
     bl_buffer_append(&d->bytes, bytes, size);
 }
 
+/* Sets the texts of added tokens, which are written as they are in the text. */
 static void texts_set_added(struct bl_detokenizer *d, const struct bl_added *added)
 {
     for (size_t i = 0; i < added->count; i++)
         texts_set(d, added->token[i].id, added->text.data + added->token[i].offset, added->token[i].size);
 }
 
-/* The pieces of Unigram are in a trie alone: each is spelled from its end. */
+/* Sets the texts of the pieces of Unigram, which are stored in a trie only. The loop goes from the node of a piece
+ * to the root (node 0), and collects the bytes from the last to the first: the child of p by byte b is base(p) ^ b. */
 static void texts_set_pieces(struct bl_detokenizer *d, const struct bl_trie *trie)
 {
-    uint8_t piece[4096];
+    uint8_t piece[4096]; /* longer pieces have no text here */
     for (size_t i = 1; i < trie->count; i++) {
         if (trie->node[i].parent == BL_TRIE_NONE || trie->node[i].value == BL_TRIE_NONE)
             continue;
         size_t at = sizeof piece;
+        /* A piece that does not fit ends with at = 0. */
         for (size_t n = i; n && at; n = trie->node[n].parent)
             piece[--at] = (uint8_t)(n ^ trie->node[trie->node[n].parent].base);
         if (at)
@@ -61,7 +69,7 @@ static void texts_set_pieces(struct bl_detokenizer *d, const struct bl_trie *tri
     }
 }
 
-/* The byte that a token such as "<0x0A>" stands for, or -1. */
+/* Returns the byte that a token such as "<0x0A>" names, or -1. */
 static int byte_of_name(const uint8_t *text, int64_t size)
 {
     if (size != 6 || memcmp(text, "<0x", 3) != 0 || text[5] != '>')
@@ -70,7 +78,8 @@ static int byte_of_name(const uint8_t *text, int64_t size)
     return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
-/* Makes names of bytes bytes, where the tokenizer writes unknown characters so. */
+/* Replaces the names of bytes, such as "<0x0A>", with the bytes, where the tokenizer encodes unknown characters as
+ * bytes. The byte 80 is no character, so a model with an id for it has byte fallback. */
 static void texts_set_bytes(struct bl_detokenizer *d, const struct bl_tokenizer *t)
 {
     int64_t high = bl_vocabulary_find(&t->vocabulary, "\x80", 1);
@@ -85,8 +94,8 @@ static void texts_set_bytes(struct bl_detokenizer *d, const struct bl_tokenizer 
     }
 }
 
-/* Whether tokens are written in the byte-level alphabet, by a step of the pre-tokenizer that the model knows nothing
- * of. */
+/* Returns true if a step of the pre-tokenizer rewrites text in the byte-level alphabet. The model's own alphabet is
+ * then plain text, and its tokens are characters of the other alphabet. */
 static bool tokenizer_rewrites_bytes(const struct bl_tokenizer *t)
 {
     for (int i = 0; i < t->splits; i++) {
@@ -96,6 +105,7 @@ static bool tokenizer_rewrites_bytes(const struct bl_tokenizer *t)
     return false;
 }
 
+/* Sets the texts of the vocabulary, in bytes. A token that is not in the byte-level alphabet keeps its text. */
 static void texts_set_vocabulary(struct bl_detokenizer *d, const struct bl_tokenizer *t)
 {
     const struct bl_alphabet bytes = {.kind = BL_ALPHABET_BYTES};
@@ -113,6 +123,7 @@ static void texts_set_vocabulary(struct bl_detokenizer *d, const struct bl_token
     bl_buffer_free(&token);
 }
 
+/* Fills d with the texts of all ids. BL_EFAIL: out of memory; the caller closes d. */
 static int texts_make(struct bl_detokenizer *d, const struct bl_tokenizer *t, struct bl_error *e)
 {
     d->ids = t->size;
@@ -124,6 +135,7 @@ static int texts_make(struct bl_detokenizer *d, const struct bl_tokenizer *t, st
     for (int i = 0; t->model == BL_MODEL_BYTES && i < 256; i++)
         texts_set(d, i, &(uint8_t){(uint8_t)i}, 1);
     d->unknown = -1;
+    /* SentencePiece decodes the unknown id to U+2047, not to the name "<unk>" of its piece. */
     if (t->normalizers && t->normalizer[0].kind == BL_NORMALIZER_SENTENCEPIECE) {
         d->unknown = t->model == BL_MODEL_UNIGRAM     ? t->unigram.unknown
                      : t->model == BL_MODEL_WORDLEVEL ? t->unknown
@@ -138,12 +150,13 @@ static int texts_make(struct bl_detokenizer *d, const struct bl_tokenizer *t, st
         texts_set_pieces(d, &t->unigram.trie);
     else
         texts_set_vocabulary(d, t);
+    /* Only SentencePiece and models converted from it write bytes as names. */
     if (t->alphabet.kind == BL_ALPHABET_SPACES)
         texts_set_bytes(d, t);
     return bl_buffer_check(&d->bytes, e);
 }
 
-/* Whether the tokenizer puts a space before every text. */
+/* Returns true if the tokenizer puts a space before every text, by a normalizer or in a step that splits. */
 static bool tokenizer_marks_begin(const struct bl_tokenizer *t)
 {
     for (int i = 0; i < t->normalizers; i++) {
@@ -158,12 +171,14 @@ static bool tokenizer_marks_begin(const struct bl_tokenizer *t)
     return false;
 }
 
-/* NULL: its tokens can be joined. */
+/* Returns why the tokens of a tokenizer cannot be joined to text, or NULL if they can. */
 static const char *tokenizer_refusal(const struct bl_tokenizer *t)
 {
+    /* treat_whitespace_as_suffix of SentencePiece: a space follows a word, and the text ends with one. */
     bool is_sentencepiece = t->normalizers && t->normalizer[0].kind == BL_NORMALIZER_SENTENCEPIECE;
     if (is_sentencepiece && t->normalizer[0].sentencepiece->suffix)
         return "its tokens have the mark of a word at the end";
+    /* Text-level tokens without marks do not show where a word begins. */
     if (t->model == BL_MODEL_UNIGRAM || (t->model == BL_MODEL_BPE && t->bpe.known && !tokenizer_rewrites_bytes(t)))
         return t->alphabet.kind == BL_ALPHABET_SPACES ? NULL : "its tokens have neither bytes nor marks for spaces";
     return NULL;
@@ -206,7 +221,8 @@ void bl_detokenizer_restart(struct bl_detokenizer *d)
     d->began = d->is_word_end = false;
 }
 
-/* Whether no space comes before a word: BERT's decoder. */
+/* Returns true if no space comes before a token of WordPiece. The list is that of the decoder WordPiece of
+ * `tokenizers` with cleanup, which removes the space before these texts. */
 static bool word_is_close(const char *word, size_t size)
 {
     static const char *const close[] = {".", "?", "!", ",", "n't", "'m", "'s", "'ve", "'re"};
@@ -224,6 +240,7 @@ int bl_detokenizer_append(struct bl_detokenizer *d, int64_t id, struct bl_buffer
         return bl_error_set(e, BL_EDATA, "the tokenizer has no token with the id %" PRId64, id);
     const char *text = d->bytes.data + d->text[id].offset;
     size_t size = (size_t)d->text[id].size, left_out = 0;
+    /* The prefix of the first token stays: there is no word that this token continues. */
     bool goes_on = d->is_wordpiece && size >= d->prefix_size && !memcmp(text, d->prefix, d->prefix_size);
     if (goes_on && d->began)
         left_out = d->prefix_size;
@@ -233,6 +250,7 @@ int bl_detokenizer_append(struct bl_detokenizer *d, int64_t id, struct bl_buffer
         left_out = 1;
     else if (d->began && (d->is_words || d->is_word_end))
         bl_buffer_byte(out, ' ');
+    /* The mark of the end of a word is no text: the next token writes a space instead of it. */
     d->is_word_end = d->is_suffixed && size && text[size - 1] == (char)BL_WORD_END;
     d->began = true;
     bl_buffer_append(out, text + left_out, size - left_out - d->is_word_end);

@@ -1,9 +1,15 @@
-/* From token ids back to text, as the released packages decode: with special tokens, by their names.
+/* Decodes token ids to text, as the released packages do, with special tokens by their names.
  *
- * Byte-level tokens are joined as they are. Where words begin with a mark, marks become spaces, and the one that was
- * put before the text is left out; pieces of bytes become bytes. WordPiece's tokens get spaces between them, but not
- * before "##", and before few marks of punctuation, as in BERT's decoder; words of WordLevel get them all, and tokens
- * with the mark of the end of a word before the next one. What the tokenizer's normalizer changed stays changed. */
+ * Models join the texts of tokens in different ways:
+ *
+ *     byte-level         as they are
+ *     SentencePiece      marks (U+2581) become spaces, pieces such as "<0x0A>" become bytes, and the space that the
+ *                        tokenizer put before the text is left out
+ *     WordPiece          a space between tokens, except before "##" and a few marks of punctuation (BERT's decoder)
+ *     WordLevel          a space between all tokens
+ *     end of a word      a space after each token that ends with the mark
+ *
+ * The changes of the tokenizer's normalizer, such as lower case, are not undone. */
 #ifndef BL_DETOKENIZER_H
 #define BL_DETOKENIZER_H
 
@@ -14,15 +20,17 @@
 
 struct bl_detokenizer;
 
-/* The tokenizer may be closed after it. BL_EUSAGE: its model does not tell how words are joined. */
+/* Makes a detokenizer of a tokenizer, which may be closed afterwards. The caller closes the detokenizer. BL_EUSAGE:
+ * the model does not determine how words are joined. BL_EFAIL: out of memory. */
 int bl_detokenizer_open(struct bl_detokenizer **detokenizer, const struct bl_tokenizer *tokenizer, struct bl_error *e);
-/* NULL is accepted. */
+/* Frees a detokenizer; NULL is accepted. */
 void bl_detokenizer_close(struct bl_detokenizer *detokenizer);
 
-/* Appends the text of the next id, which may end within a character. BL_EDATA: it has none. */
+/* Appends the text of the next id to out. The text may end within a character of UTF-8, which the next ids complete.
+ * BL_EDATA: the tokenizer has no text for this id. BL_EFAIL: out of memory. */
 int bl_detokenizer_append(struct bl_detokenizer *detokenizer, int64_t id, struct bl_buffer *out, struct bl_error *e);
 
-/* The next id begins another text. */
+/* Begins another text with the next id: no space comes before it. */
 void bl_detokenizer_restart(struct bl_detokenizer *detokenizer);
 
 #endif

@@ -1,3 +1,15 @@
+/* Encodes documents (encoder.h): the cache of words, and the way of a text through the steps of a tokenizer.
+ *
+ * Each function hands parts of its text to the next one:
+ *
+ *     bl_encoder_encode   a document; finds the added tokens of the original text
+ *     normal_encode       the text between them: normalizes it, finds the added tokens of normalised text
+ *     piece_encode        a piece: rewrites it, splits it by one step, and calls itself for the next step
+ *     batch_encode        up to 256 words of the last step: looks them up in the cache
+ *     word_encode         a word that is not in the cache: calls the model
+ *
+ * A batch of words is looked up in two passes. The first computes the places of all words in the cache and
+ * prefetches them; the second copies the ids, by which time the lines have arrived from memory. */
 #include "kind/text/encoder.h"
 
 #include <stdlib.h>
@@ -8,18 +20,20 @@
 
 /* --- word cache --------------------------------------------------------------------------------------------------- */
 
-#define FIRST_LOG2 9  /* 48 KiB: a short text does not pay for pages that it does not use */
-#define LEAST_LOG2 15 /* the least limit: 2 MiB of short words, 1 MiB of long ones */
+#define FIRST_LOG2 9  /* 48 KiB: a short text does not pay for clearing pages that it does not use */
+#define LEAST_LOG2 15 /* BL_WORD_CACHE_MIN: 2 MiB of short words, 1 MiB of long ones */
 
 _Static_assert(((2 * sizeof(struct bl_word) + sizeof(struct bl_long_word) / 4) << LEAST_LOG2) == BL_WORD_CACHE_MIN,
                "the size that the header states");
 _Static_assert((LEAST_LOG2 - FIRST_LOG2) % 2 == 0, "the cache grows by a factor of four");
 
+/* Returns the number of entries for long words: one for every four lines. */
 static size_t words_long_count(const struct bl_word_cache *words)
 {
     return (size_t)1 << (words->lines_log2 - 2);
 }
 
+/* Allocates and clears both tables for words->lines_log2. The caller closes the cache after an error, too. */
 static int words_alloc(struct bl_word_cache *words, struct bl_error *e)
 {
     size_t bytes = ((size_t)2 << words->lines_log2) * sizeof *words->word;
@@ -40,6 +54,7 @@ int bl_word_cache_open(struct bl_word_cache *words, struct bl_error *e)
     return words_alloc(words, e);
 }
 
+/* The cache grows by a factor of four, so the limit is rounded down to one of these sizes. */
 void bl_word_cache_limit(struct bl_word_cache *words, int64_t bytes)
 {
     words->max_log2 = LEAST_LOG2;
@@ -47,7 +62,8 @@ void bl_word_cache_limit(struct bl_word_cache *words, int64_t bytes)
         words->max_log2 += 2;
 }
 
-/* Each line is spread over four new lines; the entries keep their order. */
+/* The upper bits of a hash select the line, so each line is spread over four new lines. The second entry of a line
+ * is moved first: entries keep their order, and the newer one is first. */
 int bl_word_cache_enlarge(struct bl_word_cache *words, struct bl_error *e)
 {
     struct bl_word_cache old = *words;
@@ -61,7 +77,7 @@ int bl_word_cache_enlarge(struct bl_word_cache *words, struct bl_error *e)
             const struct bl_word *word = &old.word[2 * line + (size_t)i];
             struct bl_word *to = bl_word_cache_line(words, word->key);
             if (!word->key.high)
-                continue;
+                continue; /* a free entry: the size of a word is in high */
             to[1] = to[0];
             to[0] = *word;
         }
@@ -90,25 +106,26 @@ void bl_word_cache_close(struct bl_word_cache *words)
 
 /* --- encoder ------------------------------------------------------------------------------------------------------ */
 
-#define HELD_MAX ((size_t)8 << 20) /* bytes of a buffer that is kept for the next text */
-#define BATCH 256 /* words that are split, then looked up together: by then their cache lines are fetched */
+#define HELD_MAX ((size_t)8 << 20) /* bytes; a larger buffer of a normalizer is freed within a document */
+#define BATCH 256                  /* words that are looked up together; fewer leave no time for prefetching */
 
 struct bl_encoder {
     const struct bl_tokenizer *tokenizer;
     struct bl_word_cache words;
     struct bl_bpe_scratch scratch;
-    struct bl_buffer normal[BL_NORMALIZERS_MAX]; /* normalised text, by step */
-    struct bl_buffer rewritten[BL_SPLITS_MAX];   /* a piece, by step */
-    struct bl_spans spans[BL_SPLITS_MAX];        /* the parts of a piece, where they are found one by one */
-    struct bl_matcher *matcher;                  /* where there are expressions */
-    struct bl_buffer wordpiece;
+    struct bl_buffer normal[BL_NORMALIZERS_MAX]; /* normalised text after each normalizer */
+    struct bl_buffer rewritten[BL_SPLITS_MAX];   /* the piece of each step, rewritten */
+    struct bl_spans spans[BL_SPLITS_MAX];        /* the parts of a piece of each step without a scanner */
+    struct bl_matcher *matcher;                  /* NULL: no step has a regular expression */
+    struct bl_buffer wordpiece;                  /* scratch memory of the model */
     struct bl_unigram_scratch unigram;
     const struct bl_cancel *cancel; /* or NULL */
-    size_t limit, wanted;           /* as in the header */
+    size_t limit, wanted;           /* see bl_encoder_limit and bl_encoder_wanted; 0: none */
 };
 
 int bl_encoder_open(struct bl_encoder **encoder, const struct bl_tokenizer *tokenizer, struct bl_error *e)
 {
+    /* Zeros are empty buffers and scratch memory. */
     *encoder = calloc(1, sizeof **encoder);
     if (!*encoder)
         return bl_error_memory(e);
@@ -128,14 +145,15 @@ void bl_encoder_set_stop(struct bl_encoder *encoder, const struct bl_cancel *can
     encoder->cancel = cancel;
 }
 
-/* Measured per byte of text: 5 bytes for ids, buffers and copies, and 2 more in a worker that waits. If no step splits
- * the text, the document is one word: Unigram then stores the best segmentation up to each of its bytes, and merging
- * stores its parts. */
+/* Measured for each byte of text: 5 bytes for ids, buffers and copies, and 2 more in a worker that waits. If no step
+ * splits the text, the document is one word: Unigram then stores the best segmentation up to each of its bytes, and
+ * merging stores its parts (32 bytes, bpe.c). */
 int64_t bl_encoder_memory(const struct bl_encoder *encoder, size_t size)
 {
     const struct bl_tokenizer *tokenizer = encoder->tokenizer;
     const struct bl_split *last = tokenizer->splits ? &tokenizer->split[tokenizer->splits - 1] : NULL;
     bool whole = last && last->kind == BL_SPLIT_GRAMMAR && last->grammar == BL_GRAMMAR_WHOLE;
+    /* The product must not overflow. */
     int64_t bytes = size < INT64_MAX / 64 ? (int64_t)size : INT64_MAX / 64;
     return bytes * (whole ? 48 : 8);
 }
@@ -155,6 +173,7 @@ size_t bl_encoder_wanted(const struct bl_encoder *encoder)
     return encoder->wanted;
 }
 
+/* Frees a buffer with room for more than this many bytes. */
 static inline void buffer_shrink(struct bl_buffer *buffer, size_t bytes)
 {
     if (buffer->capacity > bytes)
@@ -169,7 +188,8 @@ void bl_encoder_shrink(struct bl_encoder *encoder, size_t bytes)
         buffer_shrink(&encoder->rewritten[i], bytes);
 }
 
-/* Whether a limit holds must not depend on the room that earlier documents left. */
+/* Empties the buffer of a step and sets its limit. Frees a larger buffer, since a buffer fails only when it would
+ * grow beyond the limit: the result must not depend on the room that earlier documents left. */
 static inline void encoder_limit_buffer(const struct bl_encoder *encoder, struct bl_buffer *buffer)
 {
     if (encoder->limit)
@@ -179,7 +199,7 @@ static inline void encoder_limit_buffer(const struct bl_encoder *encoder, struct
     buffer->is_over = false;
 }
 
-/* BL_EFAIL: a step produced more bytes than the limit; encoder->wanted is then the size that it needs. */
+/* Checks the output of a step. BL_EFAIL: it has more bytes than the limit; sets encoder->wanted to their number. */
 static int encoder_check_buffer(struct bl_encoder *encoder, const struct bl_buffer *buffer, struct bl_error *e)
 {
     if (!encoder->limit || (!buffer->is_over && buffer->size <= encoder->limit))
@@ -188,6 +208,7 @@ static int encoder_check_buffer(struct bl_encoder *encoder, const struct bl_buff
     return bl_error_set(e, BL_EFAIL, "a step of the tokenizer makes more than %zu bytes", encoder->limit);
 }
 
+/* Returns true if the run is cancelled. Called between words, since a document may have gigabytes. */
 static inline bool encoder_is_stopped(const struct bl_encoder *encoder)
 {
     return encoder->cancel && bl_cancelled(encoder->cancel);
@@ -211,16 +232,17 @@ void bl_encoder_close(struct bl_encoder *encoder)
     free(encoder);
 }
 
-/* A word of a batch, and where it is in the cache, if it is. */
+/* A word of a batch, and its place in the cache, whether it is cached or not. */
 struct lookup {
     const uint8_t *bytes;
     size_t size;
-    struct bl_word_key key;   /* of a short word */
-    struct bl_word *line;     /* NULL: a long one */
-    struct bl_long_word *far; /* NULL: too long to be cached, or a short word, for which it is found when needed */
+    struct bl_word_key key;   /* valid for a short word */
+    struct bl_word *line;     /* NULL: a long word */
+    struct bl_long_word *far; /* NULL: too long for the cache, or a short word; lookup_append_long sets it for a stub */
 };
 
-/* The key of a word, after whose beginning the text may have less than 16 bytes. */
+/* Returns the key of a short word. Near the end of the text, fewer than 16 bytes are readable at the word, so they
+ * are copied. */
 static inline struct bl_word_key lookup_key(const uint8_t *word, size_t size, const uint8_t *end)
 {
     uint8_t copy[16] = {0};
@@ -230,7 +252,7 @@ static inline struct bl_word_key lookup_key(const uint8_t *word, size_t size, co
     return bl_word_key(copy, size);
 }
 
-/* Finds the entries of a word, and prefetches them. */
+/* Computes the place of a word in the cache, and prefetches it. end is the end of the readable text. */
 static inline void lookup_begin(const struct bl_word_cache *words, struct lookup *w, const uint8_t *word, size_t size,
                                 const uint8_t *end)
 {
@@ -244,6 +266,7 @@ static inline void lookup_begin(const struct bl_word_cache *words, struct lookup
         return;
     }
     w->line = NULL;
+    /* An entry for a long word covers two lines: bytes and ids. */
     if (size <= BL_LONG_WORD_BYTES) {
         w->far = bl_word_cache_long(words, word, size);
         __builtin_prefetch(w->far);
@@ -251,13 +274,14 @@ static inline void lookup_begin(const struct bl_word_cache *words, struct lookup
     }
 }
 
-/* Whether a short word is in the cache, if only as a stub. */
+/* Returns true if a short word is in the first table, with ids or as a stub. */
 static inline bool lookup_is_cached(const struct lookup *w)
 {
     return bl_word_is(&w->line[0], w->key) || bl_word_is(&w->line[1], w->key);
 }
 
-/* Appends the ids of a short word, if they are in the cache. There is room for BL_WORD_IDS. */
+/* Appends the ids of a short word and returns true if the first table has them. ids must have room for BL_WORD_IDS:
+ * all four are copied, and count leaves out those that are -1. */
 static inline bool lookup_append_short(const struct lookup *w, struct bl_ids *ids)
 {
     const struct bl_word *word = bl_word_is(&w->line[0], w->key) ? &w->line[0] : &w->line[1];
@@ -268,7 +292,8 @@ static inline bool lookup_append_short(const struct lookup *w, struct bl_ids *id
     return true;
 }
 
-/* The same for a long word, and for a short one with a stub. There is room for BL_LONG_WORD_IDS. */
+/* Appends the ids of a long word, or of a short word with a stub, and returns true if the second table has them. ids
+ * must have room for BL_LONG_WORD_IDS. */
 static bool lookup_append_long(const struct bl_word_cache *words, struct lookup *w, struct bl_ids *ids)
 {
     if (w->line) {
@@ -283,6 +308,7 @@ static bool lookup_append_long(const struct bl_word_cache *words, struct lookup 
     return true;
 }
 
+/* Appends the ids that the model gives to a word. */
 static int word_encode(struct bl_encoder *encoder, const uint8_t *word, size_t size, struct bl_ids *ids,
                        struct bl_error *e)
 {
@@ -299,15 +325,16 @@ static int word_encode(struct bl_encoder *encoder, const uint8_t *word, size_t s
     }
 }
 
-/* Encodes a word that is not in the cache, and adds it. */
+/* Encodes a word that is not in the cache, and adds the word to the cache if its bytes and ids fit. */
 static int lookup_encode(struct bl_encoder *encoder, const struct lookup *w, struct bl_ids *ids, struct bl_error *e)
 {
     size_t before = ids->count;
     int code = word_encode(encoder, w->bytes, w->size, ids, e);
     size_t count = ids->count - before;
-    /* A word without ids, of characters that are left out, would be taken for a stub. */
+    /* A word without ids, whose characters are all left out, would look like a stub. */
     if (code || count > BL_LONG_WORD_IDS || !count || (!w->line && !w->far))
         return code;
+    /* A stub may be there already, whose long entry another word has replaced. */
     if (w->line && !lookup_is_cached(w))
         bl_word_cache_put(&encoder->words, w->line, w->key, ids->id + before, count);
     if (!w->line || count > BL_WORD_IDS)
@@ -316,6 +343,8 @@ static int lookup_encode(struct bl_encoder *encoder, const struct lookup *w, str
     return BL_OK;
 }
 
+/* Appends the ids of n words whose places were computed by lookup_begin. Room for long words is made before each
+ * word. */
 static int batch_encode(struct bl_encoder *encoder, struct lookup *lookup, size_t n, struct bl_ids *ids,
                         struct bl_error *e)
 {
@@ -330,7 +359,8 @@ static int batch_encode(struct bl_encoder *encoder, struct lookup *lookup, size_
     return BL_OK;
 }
 
-/* Encodes n consecutive words from start on; end[i] is where word i ends. */
+/* Encodes n consecutive words of the text, at most BATCH: the first begins at start, and word i ends at end[i]. The
+ * cache may only grow before the places of the words are computed. */
 static int consecutive_encode(struct bl_encoder *encoder, const uint8_t *text, size_t size, size_t start,
                               const size_t *end, size_t n, struct bl_ids *ids, struct bl_error *e)
 {
@@ -341,6 +371,7 @@ static int consecutive_encode(struct bl_encoder *encoder, const uint8_t *text, s
     return code ? code : batch_encode(encoder, lookup, n, ids, e);
 }
 
+/* Encodes the words at spans of the text, in batches. Text between spans is left out. */
 static int spans_encode(struct bl_encoder *encoder, const uint8_t *text, size_t size, const struct bl_spans *spans,
                         struct bl_ids *ids, struct bl_error *e)
 {
@@ -361,7 +392,7 @@ static int spans_encode(struct bl_encoder *encoder, const uint8_t *text, size_t 
 static int piece_encode(struct bl_encoder *encoder, int step, const uint8_t *text, size_t size, size_t head,
                         struct bl_ids *ids, struct bl_error *e);
 
-/* Finds the parts of a piece, and encodes them. */
+/* Splits a piece by a step without a scanner, such as a regular expression, and encodes the parts. */
 static int parts_encode(struct bl_encoder *encoder, int step, const uint8_t *text, size_t size, size_t head,
                         struct bl_ids *ids, struct bl_error *e)
 {
@@ -380,6 +411,8 @@ static int parts_encode(struct bl_encoder *encoder, int step, const uint8_t *tex
     return code;
 }
 
+/* Rewrites a piece by a step: a prefix, or another alphabet. Sets *text, *size and *head to the rewritten piece,
+ * which lies in a buffer of the step. BL_EFAIL: out of memory, or the limit. */
 static int piece_rewrite(struct bl_encoder *encoder, int step, const uint8_t **text, size_t *size, size_t *head,
                          struct bl_error *e)
 {
@@ -389,8 +422,8 @@ static int piece_rewrite(struct bl_encoder *encoder, int step, const uint8_t **t
     return encoder_check_buffer(encoder, out, e) ? BL_EFAIL : code;
 }
 
-/* Splits a piece by this step, and the parts by the steps that follow. head: the bytes at its beginning that stand for
- * the first character of the document. */
+/* Splits a piece by this step, and its parts by the steps that follow. head is the number of bytes at the beginning
+ * of the piece that come from the first character of the document: a prefix may be added only there. */
 static int piece_encode(struct bl_encoder *encoder, int step, const uint8_t *text, size_t size, size_t head,
                         struct bl_ids *ids, struct bl_error *e)
 {
@@ -403,6 +436,7 @@ static int piece_encode(struct bl_encoder *encoder, int step, const uint8_t *tex
         return code;
     if (!bl_split_is_scanner(split))
         return parts_encode(encoder, step, text, size, head, ids, e);
+    /* A scanner finds the words of one batch at a time, so that no step needs memory for all words of a document. */
     for (size_t at = 0, start = 0; at < size && !code; start = at) {
         if (encoder_is_stopped(encoder))
             return BL_ECANCEL;
@@ -418,6 +452,7 @@ static int piece_encode(struct bl_encoder *encoder, int step, const uint8_t *tex
     return code;
 }
 
+/* Encodes by the model of bytes: the id of each byte is its value. */
 static int bytes_encode(const uint8_t *text, size_t size, struct bl_ids *ids, struct bl_error *e)
 {
     int code = bl_ids_reserve(ids, size, e);
@@ -426,7 +461,7 @@ static int bytes_encode(const uint8_t *text, size_t size, struct bl_ids *ids, st
     return code;
 }
 
-/* Encodes text without added tokens. */
+/* Encodes text between added tokens: a text_encoder. */
 static int text_encode(struct bl_encoder *encoder, const uint8_t *text, size_t size, size_t head, struct bl_ids *ids,
                        struct bl_error *e)
 {
@@ -435,10 +470,12 @@ static int text_encode(struct bl_encoder *encoder, const uint8_t *text, size_t s
     return piece_encode(encoder, 0, text, size, head, ids, e);
 }
 
+/* Encodes the text between added tokens. head: as in piece_encode. */
 typedef int text_encoder(struct bl_encoder *encoder, const uint8_t *text, size_t size, size_t head, struct bl_ids *ids,
                          struct bl_error *e);
 
-/* Encodes added tokens as their ids; the text between them is encoded by between. */
+/* Encodes a text: appends the ids of the added tokens in it, and calls between for the text before, between and
+ * after these tokens. */
 static int added_encode(struct bl_encoder *encoder, const struct bl_added *added, text_encoder *between,
                         const uint8_t *text, size_t size, size_t head, struct bl_ids *ids, struct bl_error *e)
 {
@@ -454,6 +491,8 @@ static int added_encode(struct bl_encoder *encoder, const struct bl_added *added
     return taken < size ? between(encoder, text + taken, size - taken, head > taken ? head - taken : 0, ids, e) : BL_OK;
 }
 
+/* Normalizes the text between added tokens, and encodes it: a text_encoder. Each normalizer reads the output of the
+ * one before, so there is a buffer for each. */
 static int normal_encode(struct bl_encoder *encoder, const uint8_t *text, size_t size, size_t head, struct bl_ids *ids,
                          struct bl_error *e)
 {
@@ -469,7 +508,7 @@ static int normal_encode(struct bl_encoder *encoder, const uint8_t *text, size_t
             return BL_EFAIL;
         if (code)
             return code;
-        /* What the steps before made is not needed any more. */
+        /* The buffers of the steps before are not needed any more; a large document would keep one for each step. */
         for (int before = 0; before < i && normal.text == out->data; before++)
             buffer_shrink(&encoder->normal[before], HELD_MAX);
     }
@@ -477,7 +516,7 @@ static int normal_encode(struct bl_encoder *encoder, const uint8_t *text, size_t
                         normal.head, ids, e);
 }
 
-/* Makes consecutive ids of unknown one, from first on. */
+/* Replaces each run of unknown ids from index first on with one id, in place. */
 static void unknown_join(struct bl_ids *ids, size_t first, int32_t unknown)
 {
     size_t kept = first;
@@ -494,8 +533,10 @@ int bl_encoder_encode(struct bl_encoder *encoder, const char *text, size_t size,
     size_t first = ids->count;
     encoder->wanted = 0;
     ids->is_over = false;
+    /* ids may hold ids of earlier texts, which do not count. */
     ids->limit = encoder->limit ? first + encoder->limit : 0;
     int code = added_encode(encoder, &tokenizer->raw, normal_encode, (const uint8_t *)text, size, size > 0, ids, e);
+    /* The array of ids may have had room for more ids than the limit. */
     if (encoder->limit && (ids->is_over || (!code && ids->count - first > encoder->limit))) {
         encoder->wanted = encoder->limit + 1;
         code = bl_error_set(e, BL_EFAIL, "the document has more than %zu ids", encoder->limit);

@@ -1,4 +1,8 @@
-/* Encoding documents as token ids, in one thread: the encoder, and its cache of the words that it has seen. */
+/* Encodes documents as token ids, in one thread. The sections are the cache of words and the encoder, which holds
+ * it.
+ *
+ * The encoder applies the steps of a tokenizer in the order of `tokenizers`: added tokens, normalizers, added tokens
+ * of normalised text, the steps that split, the model. Each thread has its own encoder, so encoding takes no locks. */
 #ifndef BL_ENCODER_H
 #define BL_ENCODER_H
 
@@ -15,21 +19,25 @@
 
 /* --- word cache --------------------------------------------------------------------------------------------------- */
 
-/* The cache from words to ids, one for each encoder: a word that was seen before is not merged again.
+/* The cache maps words to ids, so that a word that was seen before is not merged again. It changes the time of
+ * encoding, never the ids.
  *
- * It only affects the time of encoding. Most words are short and have few tokens: their entries are half a cache line,
- * and a word may be in both entries of its line. Longer words and those with more tokens are in a table of larger
- * entries; a short word in that table has a stub in the first one. Neither is a table of base/buffer.h, which forgets
- * nothing: a new word replaces an older one, so that memory is bounded. Both begin small, as few texts need more, and
- * grow where many words are replaced. */
+ * There are two tables. Most words are short and have few ids: their entries have 32 bytes, two to a line of the
+ * processor's cache, and a word may be in both entries of its line. The second table has entries of 128 bytes for
+ * longer words and for words with more ids. A short word with more ids is in the second table and has a stub in the
+ * first, an entry without ids.
+ *
+ * A new word replaces an older one, so memory is bounded; the tables of base/buffer.h only grow. Both tables begin
+ * small, as few texts need more, and grow where many words are replaced. */
 
-#define BL_WORD_BYTES 15 /* words up to this size fit into a key */
-#define BL_WORD_IDS 4
-#define BL_LONG_WORD_BYTES 62
-#define BL_LONG_WORD_IDS 16
+#define BL_WORD_BYTES 15      /* a key has 16 bytes, the last of which is the size */
+#define BL_WORD_IDS 4         /* key and ids are half a line of 64 bytes */
+#define BL_LONG_WORD_BYTES 62 /* with two sizes before them, a line */
+#define BL_LONG_WORD_IDS 16   /* a line */
 
+/* A short word as two numbers, which are compared faster than bytes. All zeros is no word. */
 struct bl_word_key {
-    uint64_t low, high; /* the bytes, then zeros; the last byte is their number. All zeros: no word */
+    uint64_t low, high; /* little-endian: the bytes, zeros, and the size in the last byte */
 };
 
 struct bl_word {
@@ -38,32 +46,36 @@ struct bl_word {
 };
 
 struct bl_long_word {
-    uint8_t size, count; /* of bytes, of ids; a free one: 0 */
+    uint8_t size, count; /* numbers of bytes and of ids; both 0 in a free entry */
     uint8_t bytes[BL_LONG_WORD_BYTES];
     int32_t id[BL_LONG_WORD_IDS];
 };
 
 struct bl_word_cache {
-    struct bl_word *word; /* aligned to lines */
+    struct bl_word *word; /* owned; aligned to lines */
     struct bl_long_word *long_word;
-    unsigned lines_log2, max_log2; /* lines of two words; there is a long word for every four of them */
-    size_t replaced;               /* words since the last growth */
+    unsigned lines_log2, max_log2; /* lines of two words; there is a long word for every four lines */
+    size_t replaced;               /* words that were replaced since the last growth */
 };
 
-#define BL_WORD_CACHE_MIN ((size_t)3 << 20) /* bytes */
-#define BL_WORD_CACHE_MAX (BL_WORD_CACHE_MIN << 4)
+#define BL_WORD_CACHE_MIN ((size_t)3 << 20)        /* bytes; the least limit: 2^15 lines and their long words */
+#define BL_WORD_CACHE_MAX (BL_WORD_CACHE_MIN << 4) /* 48 MiB: two growths by four */
 
-/* Limits the size of the cache in bytes. The limit is at least BL_WORD_CACHE_MIN and at most BL_WORD_CACHE_MAX. */
+/* Limits the size of the cache in bytes, rounded down to a size that it can have, but at least BL_WORD_CACHE_MIN and
+ * at most BL_WORD_CACHE_MAX. */
 void bl_word_cache_limit(struct bl_word_cache *words, int64_t bytes);
 
-/* Without a limit: up to BL_WORD_CACHE_MAX. */
+/* Makes an empty cache that grows up to BL_WORD_CACHE_MAX. bl_word_cache_close frees it, also after an error.
+ * BL_EFAIL: out of memory. */
 int bl_word_cache_open(struct bl_word_cache *words, struct bl_error *e);
 void bl_word_cache_close(struct bl_word_cache *words);
 
+/* Makes the cache four times as large; see bl_word_cache_make_room. After BL_EFAIL the cache is only good for
+ * closing. */
 int bl_word_cache_enlarge(struct bl_word_cache *words, struct bl_error *e);
 
-/* Makes the cache four times as large if a sixteenth as many words were replaced as it holds. Pointers to entries are
- * no longer valid then. */
+/* Makes the cache four times as large if the words that were replaced are a sixteenth of those that it holds, up to
+ * the limit. Pointers to entries are then invalid. BL_EFAIL: out of memory. */
 static inline int bl_word_cache_make_room(struct bl_word_cache *words, struct bl_error *e)
 {
     bool is_full = words->replaced >> (words->lines_log2 - 3) && words->lines_log2 < words->max_log2;
@@ -85,25 +97,27 @@ static inline struct bl_word_key bl_word_key(const uint8_t *bytes, size_t size)
     return (struct bl_word_key){low, high | (uint64_t)size << 56};
 }
 
+/* Hashes two numbers: both halves of a product of 128 bits, combined by XOR, as in wyhash. */
 static inline uint64_t bl_word_cache_mix(uint64_t a, uint64_t b)
 {
     __uint128_t product = (__uint128_t)(a ^ 0x9e3779b97f4a7c15u) * (b ^ 0xd1b54a32d192ed03u);
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* The line of a key. */
+/* Returns the line of a key: its first entry, which the second follows. */
 static inline struct bl_word *bl_word_cache_line(const struct bl_word_cache *words, struct bl_word_key key)
 {
     return words->word + 2 * (size_t)(bl_word_cache_mix(key.low, key.high) >> (64 - words->lines_log2));
 }
 
+/* Returns true if the entry is that of the key. */
 static inline bool bl_word_is(const struct bl_word *word, struct bl_word_key key)
 {
     return word->key.low == key.low && word->key.high == key.high;
 }
 
-/* Puts a word first in its line: the first entry moves to the second place, whose word is dropped. A word with more ids
- * than an entry holds becomes a stub, an entry without ids. */
+/* Puts a word first in its line: the first entry moves to the second place, whose word is dropped. A word with more
+ * ids than an entry holds becomes a stub, an entry without ids. */
 static inline void bl_word_cache_put(struct bl_word_cache *words, struct bl_word *line, struct bl_word_key key,
                                      const int32_t *id, size_t count)
 {
@@ -114,14 +128,17 @@ static inline void bl_word_cache_put(struct bl_word_cache *words, struct bl_word
         line[0].id[i] = i < count && count <= BL_WORD_IDS ? id[i] : -1;
 }
 
-/* The entry of a word of up to BL_LONG_WORD_BYTES bytes, if it is cached. */
+/* Returns the only entry of the second table that may hold this word of up to BL_LONG_WORD_BYTES bytes;
+ * bl_long_word_is says if it does. */
 struct bl_long_word *bl_word_cache_long(const struct bl_word_cache *words, const uint8_t *bytes, size_t size);
 
+/* Returns true if the entry holds this word. */
 static inline bool bl_long_word_is(const struct bl_long_word *word, const uint8_t *bytes, size_t size)
 {
     return word->size == size && !memcmp(word->bytes, bytes, size);
 }
 
+/* Replaces the entry: size is at most BL_LONG_WORD_BYTES, count at most BL_LONG_WORD_IDS. */
 static inline void bl_long_word_put(struct bl_long_word *word, const uint8_t *bytes, size_t size, const int32_t *id,
                                     size_t count)
 {
@@ -133,16 +150,16 @@ static inline void bl_long_word_put(struct bl_long_word *word, const uint8_t *by
 
 /* --- encoder ------------------------------------------------------------------------------------------------------ */
 
-/* An encoder: from documents to token ids, for one thread. It holds the cache and the buffers of encoding. The ids
- * depend on the tokenizer and the text alone. */
+/* An encoder holds the cache and the buffers of encoding for one thread. The ids depend on the tokenizer and the
+ * text alone. */
 
 struct bl_encoder;
 
-/* The tokenizer outlives its encoders. */
+/* Makes an encoder, which the caller closes. The tokenizer must outlive the encoder. BL_EFAIL: out of memory. */
 int bl_encoder_open(struct bl_encoder **encoder, const struct bl_tokenizer *tokenizer, struct bl_error *e);
 void bl_encoder_close(struct bl_encoder *encoder);
 
-/* Makes encoding stop between two words with BL_ECANCEL once cancel is raised. */
+/* Makes encoding stop between two words with BL_ECANCEL once cancel is requested. cancel must outlive the encoder. */
 void bl_encoder_set_stop(struct bl_encoder *encoder, const struct bl_cancel *cancel);
 
 /* Limits the word cache to this many bytes. The default is 48 MiB. */
@@ -151,17 +168,18 @@ void bl_encoder_limit_cache(struct bl_encoder *encoder, int64_t bytes);
 /* Returns an upper bound of the memory in bytes, ids included, that encoding a document of this size needs. */
 int64_t bl_encoder_memory(const struct bl_encoder *encoder, size_t size);
 
-/* Limits later documents: no step of the tokenizer may produce more bytes, and a document may not have more ids, than
- * this number. 0 means no limit. */
+/* Limits later documents: no step of the tokenizer may make more bytes than this number, and no document may have
+ * more ids. 0 is no limit. */
 void bl_encoder_limit(struct bl_encoder *encoder, size_t bytes);
-/* Call it after encoding failed. Returns the limit that the document needs, or some larger limit to try if that is not
- * known, or 0 if encoding failed for another reason. */
+/* Returns, after encoding failed, the limit that the document needs, or a larger limit to try where the need is not
+ * known. Returns 0 if encoding failed for another reason. */
 size_t bl_encoder_wanted(const struct bl_encoder *encoder);
-/* Frees the buffers that have room for more than this many bytes. */
+/* Frees the buffers with room for more than this many bytes. */
 void bl_encoder_shrink(struct bl_encoder *encoder, size_t bytes);
 
-/* Appends the ids of a document, which must be valid UTF-8, without tokens of begin and end. BL_EFAIL: out of memory,
- * or the limit; BL_EDATA: the document is too large for the tokenizer's library. */
+/* Appends the ids of a document, which must be valid UTF-8, without the marks of its begin and end. BL_EFAIL: out of
+ * memory, or the limit; BL_EDATA: the document is too large for the tokenizer's library; BL_ECANCEL: see
+ * bl_encoder_set_stop. */
 int bl_encoder_encode(struct bl_encoder *encoder, const char *text, size_t size, struct bl_ids *ids,
                       struct bl_error *e);
 

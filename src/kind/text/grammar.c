@@ -1,3 +1,8 @@
+/* Scanners of the known grammars (grammar.h): each function finds the end of the word at a position.
+ *
+ * A scanner is the regular expression of its grammar by hand. It tries the alternatives in their order, decides by
+ * the class of the first character or two, and then skips a run of a class. Text is valid UTF-8; p is the position,
+ * end the end of the text, and p < end where a function does not say otherwise. */
 #include "kind/text/grammar.h"
 
 #include <string.h>
@@ -6,10 +11,11 @@
 
 /* --- DeepSeek ----------------------------------------------------------------------------------------------------- */
 
-/* A step of the pre-tokenizer that would have split the text before is a limit for the steps after it: what all three
- * steps do is done word by word, without looking ahead. */
+/* DeepSeek-V3 splits in three steps: numbers, ideographs, then words in the rest. One pass gives the same words: a
+ * character that an earlier step would have split off is treated as the end of the text. So all three steps work
+ * word by word, without looking ahead. */
 
-/* Past three numbers at most. */
+/* Returns the end of up to three number characters at p; p may be end. */
 static inline const uint8_t *numbers_skip(const uint8_t *p, const uint8_t *end)
 {
     size_t bytes;
@@ -18,7 +24,8 @@ static inline const uint8_t *numbers_skip(const uint8_t *p, const uint8_t *end)
     return p;
 }
 
-/* DeepSeek's Chinese characters and kana: U+4E00 to U+9FA5, U+3040 to U+30FF. */
+/* Returns true if the character at p is an ideograph of DeepSeek: U+4E00 to U+9FA5 or U+3040 to U+30FF, which are
+ * three bytes of UTF-8. */
 static inline bool ideograph_is(const uint8_t *p, size_t bytes)
 {
     if (bytes != 3)
@@ -27,12 +34,16 @@ static inline bool ideograph_is(const uint8_t *p, size_t bytes)
     return (c >= 0x4e00 && c <= 0x9fa5) || (c >= 0x3040 && c <= 0x30ff);
 }
 
-/* The class of the character at p, or STOP: the text ends here for DeepSeek's words, or would have been split. steps:
- * the STOPs among BL_NUMBER and IDEOGRAPH; with INSIDE it is what is no ideograph. */
+/* Bits for deepseek_class, above the classes of unicode.h. STOP: the text ends here for DeepSeek's words. IDEOGRAPH:
+ * at an ideograph, or a step that splits ideographs off. INSIDE, as a step: the text is a run of ideographs, so any
+ * other character is its end. */
 #define STOP 0x100
 #define IDEOGRAPH 0x200
 #define INSIDE 0x400
 
+/* Returns the class of the character at p, which may be end, or STOP if the text ends or one of the steps
+ * (BL_NUMBER, IDEOGRAPH, INSIDE) would have split it here; the result then names the step, except at the end. Sets
+ * *bytes to the size of the character. */
 static inline unsigned deepseek_class(const uint8_t *p, const uint8_t *end, unsigned steps, size_t *bytes)
 {
     *bytes = 0;
@@ -44,6 +55,7 @@ static inline unsigned deepseek_class(const uint8_t *p, const uint8_t *end, unsi
     return class & steps ? STOP | BL_NUMBER : class;
 }
 
+/* Returns the first character from p on that has none of the classes, by deepseek_class. */
 static inline const uint8_t *deepseek_skip(const uint8_t *p, const uint8_t *end, unsigned steps, unsigned classes)
 {
     size_t bytes;
@@ -52,7 +64,8 @@ static inline const uint8_t *deepseek_skip(const uint8_t *p, const uint8_t *end,
     return p;
 }
 
-/* The steps that split off numbers and ideographs: one of them, or the text up to the next one. */
+/* Returns the end of the word of the first two steps, of those in steps: a run of ideographs, up to three numbers,
+ * or the text up to the next of these. */
 static inline const uint8_t *deepseek_next_head(const uint8_t *p, const uint8_t *end, unsigned steps)
 {
     size_t bytes;
@@ -66,15 +79,17 @@ static inline const uint8_t *deepseek_next_head(const uint8_t *p, const uint8_t 
     return p;
 }
 
-#define SIGN (BL_PUNCTUATION | BL_SYMBOL)
-#define WORD (BL_LETTER | BL_MARK)
+#define SIGN (BL_PUNCTUATION | BL_SYMBOL) /* [\p{P}\p{S}] */
+#define WORD (BL_LETTER | BL_MARK)        /* [\p{L}\p{M}] */
 
+/* Returns true for A-Z and a-z: bit 0x20 turns upper case into lower case. */
 static inline bool ascii_is_letter(uint8_t c)
 {
     return (uint8_t)((c | 0x20) - 'a') < 26;
 }
 
-/* Past characters that no part of the pattern matches, at the first of them. */
+/* Returns the end of characters at p that no alternative of the pattern matches, such as control characters. The gap
+ * ends where an alternative matches, which includes a character in front of letters, as their prefix. */
 static inline const uint8_t *deepseek_skip_gap(const uint8_t *p, const uint8_t *end, unsigned steps)
 {
     size_t bytes, next;
@@ -86,6 +101,9 @@ static inline const uint8_t *deepseek_skip_gap(const uint8_t *p, const uint8_t *
     }
 }
 
+/* Returns the end of the word at p by the third step of DeepSeek (BL_GRAMMAR_DEEPSEEK_WORDS in bl_grammar_find),
+ * whose alternatives are tried in order: a sign of ASCII and letters of ASCII; letters and marks, with one character
+ * before them; signs with line breaks; white space. */
 static inline const uint8_t *deepseek_next_word(const uint8_t *p, const uint8_t *end, unsigned steps)
 {
     size_t bytes, next;
@@ -103,6 +121,7 @@ static inline const uint8_t *deepseek_next_word(const uint8_t *p, const uint8_t 
     const uint8_t *sign = p + (*p == ' ');
     if (deepseek_class(sign, end, steps, &next) & SIGN) {
         sign = deepseek_skip(sign + next, end, steps, SIGN);
+        /* A line break after a run of ideographs is not in the run. */
         return steps & INSIDE ? sign : bl_skip_breaks(sign, end, false);
     }
     if (!(class & BL_SPACE))
@@ -111,17 +130,18 @@ static inline const uint8_t *deepseek_next_word(const uint8_t *p, const uint8_t 
     return bl_skip_lines(p, deepseek_class(sign, end, steps, &next) & STOP ? sign : end, false);
 }
 
+/* Returns the end of the word at p by all three steps. */
 static const uint8_t *deepseek_next(const uint8_t *p, const uint8_t *end)
 {
     const unsigned steps = BL_NUMBER | IDEOGRAPH;
     size_t bytes;
     unsigned class = deepseek_class(p, end, steps, &bytes);
-    if (class & IDEOGRAPH) /* the third step divides them, too: signs are among the kana */
+    if (class & IDEOGRAPH) /* kana have signs, at which the third step divides a run */
         return deepseek_next_word(p, end, IDEOGRAPH | INSIDE);
     return class & STOP ? numbers_skip(p, end) : deepseek_next_word(p, end, steps);
 }
 
-/* The end of the word at p < end by BL_GRAMMAR_NUMBERS, BL_GRAMMAR_IDEOGRAPHS or one of DeepSeek's grammars. */
+/* Returns the end of the word at p by BL_GRAMMAR_NUMBERS, BL_GRAMMAR_IDEOGRAPHS or one of DeepSeek's grammars. */
 static const uint8_t *deepseek_take_next(enum bl_grammar grammar, const uint8_t *p, const uint8_t *end)
 {
     switch (grammar) {
@@ -140,6 +160,8 @@ static const uint8_t *deepseek_take_next(enum bl_grammar grammar, const uint8_t 
 
 /* --- grammars ----------------------------------------------------------------------------------------------------- */
 
+/* The table has each spelling of an expression that released tokenizers use: tiktoken, tokenizer.json files and
+ * their converters write the same rule with or without possessive quantifiers. */
 enum bl_grammar bl_grammar_find(const char *pattern, size_t size, bool gaps)
 {
     static const struct {
@@ -193,14 +215,14 @@ enum bl_grammar bl_grammar_join(enum bl_grammar first, enum bl_grammar second)
 
 /* --- splitting ---------------------------------------------------------------------------------------------------- */
 
-/* The scanners of the known grammars. */
+/* The scanners of GPT-2, Llama-3, cl100k, Qwen, o200k, Tekken and Digits, and the choice of a scanner. */
 
 #define ALNUM (BL_LETTER | BL_NUMBER)
-#define CASELESS (BL_MODIFIER | BL_MARK) /* what both a head and a tail of o200k's words may have */
-#define HEAD (BL_UPPER | CASELESS)
-#define TAIL (BL_LOWER | CASELESS)
+#define CASELESS (BL_MODIFIER | BL_MARK) /* classes in both the head and the tail of a word of o200k */
+#define HEAD (BL_UPPER | CASELESS)       /* [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}] */
+#define TAIL (BL_LOWER | CASELESS)       /* [\p{Ll}\p{Lm}\p{Lo}\p{M}] */
 
-/* Past 's 't 'm 'd 're 've 'll at an apostrophe, or NULL. */
+/* Returns the end of a contraction ('s 't 'm 'd 're 've 'll) at the apostrophe p, or NULL. */
 static const uint8_t *contraction_skip(const uint8_t *p, const uint8_t *end)
 {
     size_t left = (size_t)(end - p);
@@ -215,7 +237,7 @@ static const uint8_t *contraction_skip(const uint8_t *p, const uint8_t *end)
     return NULL;
 }
 
-/* The same in any case; U+017F is an s, too. */
+/* Returns the end of a contraction in any case, or NULL. U+017F is an s in case-insensitive expressions. */
 static const uint8_t *contraction_skip_caseless(const uint8_t *p, const uint8_t *end)
 {
     size_t left = (size_t)(end - p);
@@ -223,12 +245,13 @@ static const uint8_t *contraction_skip_caseless(const uint8_t *p, const uint8_t 
         return NULL;
     if (left >= 3 && p[1] == 0xc5 && p[2] == 0xbf)
         return p + 3;
-    /* What becomes one of these letters by this bit is that letter. */
+    /* A byte that bit 0x20 turns into one of these letters is this letter in upper case. */
     const uint8_t lower[3] = {*p, p[1] | 0x20, left < 3 ? 0 : p[2] | 0x20};
     const uint8_t *past = contraction_skip(lower, lower + (left < 3 ? 2 : 3));
     return past ? p + (past - lower) : NULL;
 }
 
+/* Returns the end of the word at p by GPT-2. */
 static const uint8_t *gpt2_next(const uint8_t *p, const uint8_t *end)
 {
     if (*p == '\'') {
@@ -248,7 +271,9 @@ static const uint8_t *gpt2_next(const uint8_t *p, const uint8_t *end)
     return bl_skip_space(p, end);
 }
 
-/* What Llama-3, cl100k, Qwen and o200k have after the words of letters. */
+/* Returns the end of the word at p by those alternatives of Llama-3, cl100k, Qwen and o200k that come after the
+ * words of letters: numbers of up to `digits` characters, signs with line breaks (slash: and slashes), white space.
+ * class is that of the character at p. whole_at_end: white space at the end of the text is one word (\s++$). */
 static inline const uint8_t *modern_next_rest(const uint8_t *p, const uint8_t *end, unsigned class, unsigned letters,
                                               int digits, bool whole_at_end, bool slash)
 {
@@ -265,6 +290,8 @@ static inline const uint8_t *modern_next_rest(const uint8_t *p, const uint8_t *e
     return bl_skip_lines(p, end, whole_at_end);
 }
 
+/* Returns the end of the word at p by Llama-3, cl100k or Qwen. letters are the classes of letters; digits and
+ * whole_at_end as in modern_next_rest. */
 static inline const uint8_t *llama3_next(const uint8_t *p, const uint8_t *end, unsigned letters, int digits,
                                          bool whole_at_end)
 {
@@ -283,7 +310,8 @@ static inline const uint8_t *llama3_next(const uint8_t *p, const uint8_t *end, u
     return modern_next_rest(p, end, class, letters, digits, whole_at_end, false);
 }
 
-/* [HEAD]*[TAIL]+, or NULL: a head that has no tail gives back characters up to its last one that can be a tail. */
+/* Returns the end of the match of [HEAD]*[TAIL]+ at p, or NULL. Where no tail follows the head, the head gives back
+ * characters up to its last one that is in TAIL, too. p may be end. */
 static const uint8_t *cased_skip(const uint8_t *p, const uint8_t *end)
 {
     const uint8_t *caseless = NULL;
@@ -297,7 +325,8 @@ static const uint8_t *cased_skip(const uint8_t *p, const uint8_t *end)
     return p < end && (class & TAIL) ? bl_skip_class(p, end, TAIL) : caseless;
 }
 
-/* The two alternatives of o200k that have letters, without what may follow; NULL when neither is here. */
+/* Returns the end of the match of the two alternatives of o200k that have letters, without a contraction, or NULL.
+ * The second alternative, [HEAD]+[TAIL]*, is tried only where the first has no match, so its tail is empty. */
 static const uint8_t *o200k_skip_word(const uint8_t *p, const uint8_t *end, unsigned class, size_t bytes)
 {
     bool prefix = !(class & ALNUM) && *p != '\r' && *p != '\n';
@@ -311,6 +340,8 @@ static const uint8_t *o200k_skip_word(const uint8_t *p, const uint8_t *end, unsi
     return word > head ? word : NULL;
 }
 
+/* Returns the end of the word at p by o200k or Tekken. digits: as in modern_next_rest; contractions: a contraction
+ * belongs to the word before it. */
 static inline const uint8_t *o200k_next(const uint8_t *p, const uint8_t *end, int digits, bool contractions)
 {
     size_t bytes;
@@ -323,7 +354,8 @@ static inline const uint8_t *o200k_next(const uint8_t *p, const uint8_t *end, in
     return contraction ? contraction : word;
 }
 
-/* What the pre-tokenizer Digits calls a number is Rust's, which has Unicode 17: these are not in the table. */
+/* Returns true for the number characters that Unicode 17 has and the table of unicode.h has not. The pre-tokenizer
+ * Digits uses char::is_numeric of Rust, which has Unicode 17. */
 static inline bool number_is_later(const uint8_t *p, size_t bytes)
 {
     if (bytes != 4 || *p != 0xf0)
@@ -332,11 +364,13 @@ static inline bool number_is_later(const uint8_t *p, size_t bytes)
     return (c >= 0x11de0 && c <= 0x11de9) || (c >= 0x16ff4 && c <= 0x16ff6);
 }
 
+/* Returns true if the pre-tokenizer Digits takes the character at p for a digit. */
 static inline bool digit_is(const uint8_t *p, const uint8_t *end, size_t *bytes)
 {
     return bl_character_class(p, end, bytes) & BL_NUMBER || number_is_later(p, *bytes);
 }
 
+/* Returns the end of the word at p by Digits: a digit (runs: all adjacent digits), or the text up to the next digit. */
 static const uint8_t *digits_next(const uint8_t *p, const uint8_t *end, bool runs)
 {
     size_t bytes;
@@ -349,6 +383,8 @@ static const uint8_t *digits_next(const uint8_t *p, const uint8_t *end, bool run
     return p;
 }
 
+/* Returns the end of the word at p by any grammar. The parameters are constants, so the compiler makes a scanner of
+ * each case. */
 static inline const uint8_t *grammar_next(enum bl_grammar grammar, const uint8_t *p, const uint8_t *end)
 {
     switch (grammar) {
@@ -383,7 +419,8 @@ static inline const uint8_t *grammar_next(enum bl_grammar grammar, const uint8_t
     return end;
 }
 
-/* Words of ASCII that begin at p, as many as are found at once; 0: for the scanners to tell. */
+/* Finds words of ASCII at p, as many as are found at once, and sets their ends relative to text. Returns 0 if the
+ * scanners must find the next word: little text or room is left, or the text is not ASCII. */
 static inline size_t ascii_split(enum bl_grammar grammar, const uint8_t *text, const uint8_t *p, const uint8_t *stop,
                                  size_t *end, size_t max)
 {
@@ -399,6 +436,7 @@ size_t bl_grammar_split(enum bl_grammar grammar, const uint8_t *text, size_t siz
 {
     const uint8_t *p = text + *at, *stop = text + size;
     const bool ascii = bl_ascii_knows(grammar);
+    /* bl_ascii_split needs room for BL_ASCII_WORDS; with less room, the caller gets fewer words and calls again. */
     size_t count = 0, enough = max < BL_ASCII_WORDS ? max : max - BL_ASCII_WORDS + 1;
     while (p < stop && count < enough) {
         size_t found = !ascii ? 0 : ascii_split(grammar, text, p, stop, end + count, max - count);
