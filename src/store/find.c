@@ -277,7 +277,7 @@ static int block_add(struct bl_find *f, const struct part *part, size_t b, const
                                  .length = plan->length[p],
                                  .source_start = plan->source_start[p]};
         at += piece.length;
-        if (s) {
+        if (!reading) {
             code = rows_take(f, s, &piece, e);
             continue;
         }
