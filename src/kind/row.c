@@ -223,7 +223,7 @@ int bl_row_status_parse(const char *name)
     return -1;
 }
 
-/* A text of no bytes, or a video without frames, is no fault of a file. */
+/* A document without text is skipped, and its file is sound. */
 bool bl_row_is_empty(const struct bl_row *row)
 {
     return row->status == BL_ROW_SKIPPED && strcmp(row->reason, BL_REASON_EMPTY) == 0;
