@@ -53,8 +53,8 @@ bool bl_buffer_reserve(struct bl_buffer *b, size_t size)
 }
 
 /* Makes room for appending, within the buffer's own limit. False: there is no room, and `missed` counts the bytes, so
- * that a caller learns how large the text would have been. */
-/* The first test is inlined into append and byte, which tables call for each value. */
+ * that a caller learns how large the text would have been. The first test is inlined into append and byte, which tables
+ * call for each value. */
 static inline bool buffer_make_room(struct bl_buffer *b, size_t size)
 {
     if (!b->failed && size < b->capacity - b->size)
@@ -129,8 +129,8 @@ void bl_buffer_clear(struct bl_buffer *b)
         b->data[0] = '\0';
 }
 
-int bl_buffer_check(const struct bl_buffer *b, struct bl_error *e)
 /* A failure of a buffer is nearly always memory; a caller with a limit looks at is_over before. */
+int bl_buffer_check(const struct bl_buffer *b, struct bl_error *e)
 {
     return b->failed ? bl_error_memory(e) : BL_OK;
 }
@@ -225,8 +225,8 @@ int bl_hash_reserve(struct bl_hash *h, size_t count, struct bl_error *e)
 
 int bl_hash_add(struct bl_hash *h, uint64_t hash, size_t number, struct bl_error *e)
 {
+    /* The number + 1 must fit 32 bits, and 0 marks a free slot. */
     if (number >= UINT32_MAX)
-        /* The number + 1 must fit 32 bits, and 0 marks a free slot. */
         return bl_error_set(e, BL_EFAIL, "more than %u elements in a table", UINT32_MAX);
     BL_TRY(bl_hash_reserve(h, h->count + 1, e));
     hash_put(h, hash >> 32 << 32 | (number + 1));

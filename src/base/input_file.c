@@ -77,8 +77,8 @@ int bl_input_file_open(struct bl_input_file *file, const char *path)
 {
     struct bl_member member;
     *file = (struct bl_input_file){.fd = bl_opener_file(path)};
+    /* Callers read errno, so that it survives the close. */
     if (file->fd < 0)
-        /* Callers read errno, so that it survives the close. */
         return -1;
     if (fstat(file->fd, &file->status) != 0) {
         int error = errno;

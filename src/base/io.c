@@ -62,9 +62,9 @@ int bl_io_pread(int fd, void *data, size_t size, int64_t offset, const char *pat
         ssize_t n = pread(fd, at, size, offset);
         if (n < 0 && errno == EINTR)
             continue;
+        /* The error names the offset at which the file ends and the bytes that remain: the file was truncated
+         * meanwhile. */
         if (n < 0)
-            /* The error names the offset at which the file ends and the bytes that remain: the file was truncated
-             * meanwhile. */
             return bl_error_errno(e, BL_EFAIL, "cannot read %s", path);
         if (n == 0)
             return bl_error_set(e, BL_EFAIL, "%s ends at byte %" PRId64 ", %zu bytes early", path, offset, size);
@@ -122,8 +122,8 @@ int bl_io_read_existing(const char *path, size_t max, struct bl_buffer *out, boo
     return code;
 }
 
-int bl_io_read_file(const char *path, size_t max, struct bl_buffer *out, struct bl_error *e)
 /* Errors name "-" as standard input. */
+int bl_io_read_file(const char *path, size_t max, struct bl_buffer *out, struct bl_error *e)
 {
     if (strcmp(path, "-") == 0)
         return read_to_end(STDIN_FILENO, "standard input", max, out, e);
@@ -330,8 +330,8 @@ int bl_lines_append_list(const char *path, struct bl_buffer *out, struct bl_erro
 
 void bl_lines_close(struct bl_lines *lines)
 {
+    /* Standard input belongs to the process and stays open. */
     if (lines->fd >= 0 && lines->fd != STDIN_FILENO)
-        /* Standard input belongs to the process and stays open. */
         close(lines->fd);
     free(lines->data);
     *lines = (struct bl_lines){.fd = -1};

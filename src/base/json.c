@@ -101,8 +101,8 @@ const char *bl_json_next_special(const char *at, const char *end)
         /* The third test finds bytes below 0x20: subtracting 0x20 borrows into their top bits. */
         uint64_t special = word_zero_bytes(word ^ EACH('"')) | word_zero_bytes(word ^ EACH('\\')) |
                            ((word - EACH(0x20)) & ~word & EACH(0x80));
+        /* The first byte of the text is the lowest of the word: all supported processors are little-endian. */
         if (special)
-            /* The first byte of the text is the lowest of the word: all supported processors are little-endian. */
             return at + __builtin_ctzll(special) / 8;
     }
     /* The last seven bytes at most. */
@@ -144,8 +144,8 @@ static bool scan_string(struct scan *s, struct bl_json_value *value)
         value->escaped = true;
         if (s->end - s->at < 2)
             return scan_fail(s, "the line ends in a string");
+        /* The fault is at the backslash, where a user finds the escape. */
         if (s->at[1] == 'u' && hex_parse(s->at + 2, s->end) < 0)
-            /* The fault is at the backslash, where a user finds the escape. */
             return scan_fail(s, "expected four hexadecimal digits after \\u");
         if (!memchr("\"\\/bfnrtu", s->at[1], 9))
             return scan_fail(s, "an invalid escape");
@@ -365,8 +365,8 @@ bool bl_json_scan(const char *line, size_t size, const struct bl_json_key *key, 
         .begin = line, .at = line, .end = line + size, .key = key, .keys = keys, .value = value, .fault = fault};
     struct bl_json_value root;
     *fault = (struct bl_json_fault){0};
+    /* Keys that the line does not contain keep type BL_JSON_NONE. */
     for (int k = 0; k < keys; k++)
-        /* Keys that the line does not contain keep type BL_JSON_NONE. */
         value[k] = (struct bl_json_value){0};
     scan_skip_space(&s);
     if (s.at == s.end || *s.at != '{')
@@ -429,9 +429,9 @@ void bl_json_append_keys(const char *line, size_t size, int max, struct bl_buffe
         return;
     for (int i = 0; i <= max; i++) {
         scan_skip_space(&s);
+        /* There is a further key than max. */
         if (s.at == s.end || *s.at != '"' || !scan_string(&s, &name) || !scan_expect(&s, ':', "expected :") ||
             !scan_value(&s, 1, &value))
-            /* There is a further key than max. */
             return;
         if (i == max)
             bl_buffer_text(out, ", ...");
@@ -472,8 +472,8 @@ void bl_json_unescape(const struct bl_json_value *value, struct bl_buffer *out, 
         ['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = '\b', ['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t'};
     const char *at = value->text, *end = value->text + value->size;
     *lone = SIZE_MAX;
+    /* The room for value->size bytes includes each character that the loop appends. */
     if (!bl_buffer_reserve(out, value->size))
-        /* The room for value->size bytes includes each character that the loop appends. */
         return;
     char *to = out->data + out->size;
     while (at < end) {
@@ -529,8 +529,8 @@ bool bl_json_next(const struct bl_json_value *array, size_t *at, struct bl_json_
 {
     struct bl_json_fault fault = {0};
     struct scan s;
+    /* The value stands by itself, so that its depth begins at 0 again. */
     if (!scan_next(&s, array, *at, &fault))
-        /* The value stands by itself, so that its depth begins at 0 again. */
         return false;
     bool valid = scan_value(&s, 0, value);
     *at = (size_t)(s.at - array->text);

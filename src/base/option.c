@@ -80,9 +80,9 @@ static const char *option_suggest(const struct bl_options *o, const char *name, 
 {
     struct bl_nearest nearest = {.word = name, .size = size};
     for (struct bl_option_match m = {0}; bl_options_next(o, &m);) {
+        /* The nearest name so far is kept, and bl_nearest_offer decides what is near. */
         if (flags ? m.group->title && m.option->name[1] : !m.option->command_line_only)
             bl_nearest_offer(&nearest, m.option->name);
-        /* The nearest name so far is kept, and bl_nearest_offer decides what is near. */
     }
     if (nearest.best)
         snprintf(text, OPTION_SUGGESTION_SIZE, ": did you mean %s%s?", flags ? "--" : "", nearest.best);
@@ -139,8 +139,8 @@ static int option_reject(const struct bl_option *option, const char *text, enum 
         bl_option_append_choices(option, ", ", &expected);
     } else {
         bl_buffer_text(&expected, option->type->expects);
+        /* max 0 means that there is no upper limit. */
         if (option->type == &bl_option_int && option->max)
-            /* max 0 means that there is no upper limit. */
             bl_buffer_printf(&expected, " from %" PRId64 " to %" PRId64, option->min, option->max);
         else if (option->type == &bl_option_int)
             bl_buffer_printf(&expected, " of at least %" PRId64, option->min);

@@ -311,8 +311,8 @@ int bl_output_commit(struct bl_output *out, struct bl_error *e)
 int bl_output_publish(struct bl_output *out, struct bl_error *e)
 {
     int code = output_finish(out, e);
+    /* bl_output_abort removes the temporary name, which is a second link to the published file. */
     if (!code && out->temporary)
-        /* bl_output_abort removes the temporary name, which is a second link to the published file. */
         code = bl_publish_file(out->temporary, out->path, e);
     bl_output_abort(out);
     return code;

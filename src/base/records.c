@@ -210,9 +210,9 @@ static int csv_read_record(struct bl_csv *r, struct bl_error *e)
     }
 }
 
-/* Reads a line of a TSV: every byte between two tabs belongs to a value, also quotes. */
+/* Reads a line of a TSV: every byte between two tabs belongs to a value, also quotes. A line that
+ * was cut at the end of the file counts as a record, too. */
 static int csv_read_tsv(struct bl_csv *r, struct bl_error *e)
-/* A line that was cut at the end of the file counts as a record, too. */
 {
     char *text = r->text.data + r->at, *newline = strchr(text, '\n');
     size_t size = newline ? (size_t)(newline - text) : strlen(text);
@@ -235,8 +235,8 @@ static int csv_read_tsv(struct bl_csv *r, struct bl_error *e)
     return BL_OK;
 }
 
-int bl_csv_next(struct bl_csv *r, bool *found, struct bl_error *e)
 /* The window is filled before each line, since an empty line may be its last one. */
+int bl_csv_next(struct bl_csv *r, bool *found, struct bl_error *e)
 {
     do
         BL_TRY(csv_fill(r, e));

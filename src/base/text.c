@@ -50,6 +50,7 @@ void bl_columns_append_end(struct bl_buffer *out, const char *text, const char *
 }
 
 /* --- Base64 ------------------------------------------------------------------------------------------------------- */
+
 /* Base64 with padding and without line breaks. */
 
 static const char base64_digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -426,8 +427,8 @@ int bl_text_replace_invalid(const char *text, size_t size, struct bl_buffer *out
         bl_buffer_append(out, "\xef\xbf\xbd", 3);
         ++*replaced;
         text += bad;
-        size -= bad;
         /* A maximal part has 1 to 3 bytes, so that the loop always proceeds. */
+        size -= bad;
     }
     return bl_buffer_check(out, NULL);
 }
@@ -475,9 +476,9 @@ void bl_nearest_offer(struct bl_nearest *nearest, const char *candidate)
     /* A third of the characters may be wrong: "--stategy" suggests "--strategy", and "--size" does not suggest
      * "--seed". */
     int allowed = (int)size / 3;
+    /* A word that begins the candidate, such as "--strat", counts as one edit. */
     if (nearest->size >= NEAREST_PREFIX_MIN && size > nearest->size &&
         memcmp(candidate, nearest->word, nearest->size) == 0)
-        /* A word that begins the candidate, such as "--strat", counts as one edit. */
         edits = 1;
     if (edits <= allowed && (!nearest->best || edits < nearest->edits)) {
         nearest->best = candidate;

@@ -279,8 +279,8 @@ static int list_fill_clip(struct bl_list_counter *c, const struct bl_chunk *chun
     if (code && code != BL_EDATA)
         return code;
     bl_buffer_text(&c->extra, code ? c->unusable : "");
+    /* The end of a clip that was counted is at least 1. */
     if (row->clip_end)
-        /* The end of a clip that was counted is at least 1. */
         bl_buffer_printf(&c->extra, "\t%" PRId64 "\t%" PRId64 "\t%s", row->clip_begin, row->clip_end, c->seek.data);
     else
         bl_buffer_text(&c->extra, "\t0\t\t");

@@ -44,8 +44,8 @@ int bl_reservation_need(struct bl_reservation *r, int64_t bytes, struct bl_error
         return BL_OK;
     if (r->ask)
         return r->ask(r->sink, bytes, false, e);
+    /* A process that decodes has no budget: it asks the process that has (ask), or nothing is limited. */
     if (!r->budget)
-        /* A process that decodes has no budget: it asks the process that has (ask), or nothing is limited. */
         return BL_OK;
     /* The worker gives back what it holds before it waits: several that hold a part and wait for more would block. */
     reservation_give(r);

@@ -79,8 +79,8 @@ void bl_field_pad_between(const struct bl_field *field, uint8_t *block, size_t f
     uint8_t *end = block + from * step;
     if (!repeat || from == 0) {
         field_pad(field, end, to - from);
-        return;
         /* Each step is copied from the step before it, which is filled already. */
+        return;
     }
     for (size_t t = from; t < to; t++, end += step)
         memcpy(end, end - step, step);
@@ -247,8 +247,8 @@ void bl_row_append_reason(char *reason, size_t size, const char *format, ...)
     va_list arguments;
     if (used)
         used += (size_t)snprintf(reason + used, size - used, "; ");
+    /* snprintf returns the length that the text would have, which may exceed the room. */
     if (used >= size)
-        /* snprintf returns the length that the text would have, which may exceed the room. */
         return;
     va_start(arguments, format);
     vsnprintf(reason + used, size - used, format, arguments);

@@ -51,8 +51,8 @@ struct array_reader {
 /* Closes the open file, if any. */
 static void array_reader_leave(struct array_reader *r)
 {
+    /* Nothing can be lost by closing a file that was only read. */
     if (r->path)
-        /* Nothing can be lost by closing a file that was only read. */
         bl_array_file_close(&r->file);
     free(r->path);
     r->path = NULL;

@@ -81,8 +81,8 @@ int bl_clip_list_add(struct bl_clip_list *list, const struct bl_line *line, stru
     code = bl_buffer_check(&list->text, e);
     if (!code)
         code = bl_hash_add(&list->by_id, bl_content_hash(id, size - 1), list->count, e);
+    /* The place is stored last, so that a failure before leaves the list as it was. */
     if (!code)
-        /* The place is stored last, so that a failure before leaves the list as it was. */
         list->place[list->count++] = (struct bl_clip_place){at, at + size, line->size, line->number};
 out:
     bl_clip_free(&clip);
@@ -345,8 +345,8 @@ int bl_companion_row_read(const struct bl_composite *composite, int p, const str
         bl_row_get_value(&out->row, "clip_seek", &out->seek);
         bl_buffer_byte(&out->seek, '\0');
         out->row.clip_seek = out->seek.data;
+        /* The table was edited, or is damaged. */
         if (out->row.clip_begin < 0 || out->row.clip_end < out->row.clip_begin)
-            /* The table was edited, or is damaged. */
             return bl_error_set(e, BL_EFAIL, "%s: an invalid number in the columns of its clips", row->id);
         BL_TRY(bl_buffer_check(&out->seek, e));
     }

@@ -141,8 +141,8 @@ int bl_image_folder_list(struct bl_image_folder *folder, const char *path, const
         return bl_error_errno(e, bl_errno_is_system(errno) ? BL_EFAIL : BL_EDATA, "not a folder of images");
     int code = image_folder_read(folder, directory, path, pattern, e);
     closedir(directory);
+    /* qsort must not get a NULL pointer, which an empty list has. */
     if (folder->count)
-        /* qsort must not get a NULL pointer, which an empty list has. */
         qsort(folder->image, folder->count, sizeof *folder->image, image_compare_names);
     image_folder_judge_numbers(folder);
     return code;
@@ -198,8 +198,8 @@ void bl_image_folder_free(struct bl_image_folder *folder)
     for (size_t i = 0; i < folder->count; i++)
         free(folder->image[i].name);
     free(folder->image);
-    *folder = (struct bl_image_folder){0};
     /* The object is empty again, and may be listed into again. */
+    *folder = (struct bl_image_folder){0};
 }
 
 int64_t bl_image_folder_count_missing(const struct bl_image_folder *folder, size_t begin, size_t end)
