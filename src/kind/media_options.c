@@ -30,7 +30,7 @@ int bl_simd_parse(const char *name, enum bl_simd *level, struct bl_error *e)
     return bl_error_set(e, BL_EUSAGE, "'%s' is no SIMD level: none, sse2, avx2 or neon", name);
 }
 
-/* The processor is asked, not FFmpeg, which answers with the level once one was applied. */
+/* The compiler's test of the processor is used, not FFmpeg's, which returns the applied level after one was applied. */
 enum bl_simd bl_simd_best(void)
 {
 #if defined(__x86_64__)
