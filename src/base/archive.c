@@ -135,7 +135,7 @@ static bool head_is_tfrecord(const uint8_t *head, size_t size)
             crc = crc & 1 ? crc >> 1 ^ UINT32_C(0x82f63b78) : crc >> 1;
     }
     crc = ~crc;
-    /* An empty record at the beginning of a file is more likely zeros of something else. */
+    /* The first record has content: a file of zeros is no TFRecord. */
     return head_u32(head) && (crc >> 15 | crc << 17) + UINT32_C(0xa282ead8) == head_u32(head + 8);
 }
 

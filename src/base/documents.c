@@ -330,7 +330,7 @@ static int documents_check_object(const struct bl_documents *d, struct bl_error 
                         (int)name.size, name.text, (int)name.size, name.text);
 }
 
-/* Reads the beginning of the file, which decides the rule: a [ begins an array, and anything else are lines. Where the
+/* Reads the beginning of the file, which decides the rule: a [ begins an array, and other files have lines. Where the
  * first record may begin follows from it. */
 static int documents_begin_records(struct bl_documents *d, struct bl_error *e)
 {

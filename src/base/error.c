@@ -20,7 +20,7 @@
 #define ELLIPSIS "..."
 
 /* Records a message, of which e->text holds at most size - 1 bytes. A long message is cut in the middle, where the path
- * is: one third remains of its beginning, and two thirds of its end, which says what is wrong. */
+ * is: one third remains of its beginning, and two thirds of its end, which has the fault itself. */
 static void error_record(struct bl_error *e, char *message)
 {
     size_t size = bl_utf8_mask(message, strlen(message), ""), room = sizeof e->text - 1;

@@ -249,7 +249,7 @@ static int instream_read_gzip(struct bl_instream *f, void *data, size_t size, si
         return bl_error_memory(e);
     if (result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR)
         return BL_OK;
-    /* zlib tells these faults apart by its message alone. */
+    /* Only the message of zlib distinguishes these faults. */
     if (f->gzip.msg && !strcmp(f->gzip.msg, "incorrect data check"))
         return instream_fail_checksum(f, GZIP_LENGTH, e);
     if (f->gzip.msg && !strcmp(f->gzip.msg, "incorrect length check"))

@@ -90,7 +90,7 @@ int bl_io_check_path(const char *path, struct bl_error *e)
     return bl_error_errno(e, BL_EUSAGE, "cannot open %s", path);
 }
 
-/* Appends everything from fd until its end, at most max bytes. The size of the file is not asked for: standard input
+/* Appends everything from fd until its end, at most max bytes. The size of the file is not used: standard input
  * and files of /proc have none. The NUL behind the text fits, because a buffer always keeps one spare byte. */
 static int read_to_end(int fd, const char *path, size_t max, struct bl_buffer *out, struct bl_error *e)
 {

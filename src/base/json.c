@@ -418,7 +418,7 @@ bool bl_json_find_table(const char *text, size_t size, struct bl_json_value *nam
     return false;
 }
 
-/* A message that names the keys of a line helps a user who has asked for another key. */
+/* A message that names the keys of a line helps a user who has given another key. */
 void bl_json_append_keys(const char *line, size_t size, int max, struct bl_buffer *out)
 {
     struct bl_json_fault fault = {0};

@@ -532,7 +532,7 @@ static bool condition_lists(const char *list, const char *end, const char *text,
     return false;
 }
 
-/* Returns whether the condition from at to end holds: NAME=VALUE|VALUE asks for a value, NAME/NAME for any of them to
+/* Returns whether the condition from at to end holds: NAME=VALUE|VALUE requires a value, NAME/NAME one of them to
  * be set. An option that this command does not have fulfils every condition. */
 static bool condition_holds(const struct bl_options *o, const char *at, const char *end)
 {

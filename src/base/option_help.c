@@ -13,7 +13,7 @@
 /* --- help --------------------------------------------------------------------------------------------------------- */
 
 /* Appends the flags and the value of an option: "  -o, --output DIR". An option with a name of one letter has one flag,
- * "  -T N". The value is the placeholder, or else the choices. */
+ * "  -T N". The value is the placeholder, or otherwise the choices. */
 static void option_append_usage(const struct bl_option *option, struct bl_buffer *out)
 {
     bool one_letter = option->name[1] == '\0';

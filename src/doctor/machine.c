@@ -299,7 +299,7 @@ void bl_doctor_decoders(struct bl_findings *f)
 
 /* --- GPUs --------------------------------------------------------------------------------------------------------- */
 
-/* Adds the codecs that the GPU decodes, or why it cannot be asked. */
+/* Adds the codecs that the GPU decodes, or the reason why they are not known. */
 static void gpus_add_codecs(struct bl_findings *f, const struct bl_media *media, struct bl_gpu *gpu)
 {
     struct bl_error e = {0};

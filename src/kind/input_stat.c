@@ -217,7 +217,7 @@ int bl_file_check_read(struct bl_file_check *check, const struct bl_kind *kind, 
     /* Kinds with a spool read no input at this point, and folders compare their own files. */
     if (kind->spool || kind->scan->stat_folder || !*path)
         return reader->piece(reader, request, note, e);
-    /* The file system is asked before and after the read: a change in between would go unnoticed otherwise. */
+    /* Size and time are compared before and after the read: a change in between would go unnoticed otherwise. */
     bool exists = file_check_stat(path, &bytes, &modified);
     int code = reader->piece(reader, request, note, e);
     /* Failures of the system and cancellation end the run anyway. */

@@ -44,7 +44,7 @@ int bl_reservation_need(struct bl_reservation *r, int64_t bytes, struct bl_error
         return BL_OK;
     if (r->ask)
         return r->ask(r->sink, bytes, false, e);
-    /* A process that decodes has no budget: it asks the process that has (ask), or nothing is limited. */
+    /* A process that decodes has no budget: it requests memory by `ask`, or nothing is limited. */
     if (!r->budget)
         return BL_OK;
     /* The worker gives back what it holds before it waits: several that hold a part and wait for more would block. */

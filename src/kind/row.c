@@ -305,8 +305,8 @@ bool bl_row_get_value(const struct bl_row *row, const char *wanted, struct bl_bu
     return false;
 }
 
-/* Compares the escaped text, which is enough for values without tabs, line ends or backslashes. An empty value asks
- * whether the column has any value. */
+/* Compares the escaped text, which is enough for values without tabs, line ends or backslashes. With an empty value the
+ * question is whether the column has any value. */
 bool bl_row_has_value(const struct bl_row *row, const char *wanted, const char *value)
 {
     const char *name = row->columns ? row->columns : "", *there = row->extra ? row->extra : "";

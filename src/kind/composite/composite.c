@@ -316,7 +316,7 @@ int bl_companion_row_read(const struct bl_composite *composite, int p, const str
     int64_t stream;
     bl_buffer_clear(&out->text);
     int code = extra_columns_read(part, row, out, e);
-    /* The row of a file of its own: what the sequence's row says of its start, times and channel does not apply. */
+    /* The row of the companion's file: start, times and channel of the sequence's row do not apply to it. */
     out->row = (struct bl_row){.id = row->id,
                                .length = row->length,
                                .kind = part->kind->name,

@@ -116,7 +116,7 @@ static int companion_count_file(const struct composite_counting *c, int p, struc
         struct bl_row row = {.status = BL_ROW_SKIPPED, .reason = unusable, .stream = -1, .offset = -1};
         code = found_capture(found, 0, &row, e);
     } else {
-        /* A file is counted as a chunk of its own. */
+        /* Each file is a chunk. */
         struct bl_chunk chunk = {.input = input, .inputs = 1, .end = INT64_MAX, .followed = followed};
         code = part->kind->scan->count(part->config, c->env, c->counter->part[p], &chunk, found_capture, found, e);
         /* The file must not have changed while it was counted. */
