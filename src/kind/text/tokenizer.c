@@ -1,3 +1,9 @@
+/* Opening a tokenizer: which file a name or folder gives, which format the file has, and what a tokenizer answers.
+ *
+ * A file is known by its name where names are fixed, otherwise by its content: Llama 3 has a .tiktoken under the name
+ * tokenizer.model, and a cache has files that are named by hashes. The digest covers the bytes of each file that is
+ * read and the options that change ids, in the order in which they are read. Example: "gpt2" is no path, so the cache
+ * of Hugging Face gives a folder; its tokenizer.json comes before its vocab.json. */
 #include "kind/text/tokenizer.h"
 
 #include <errno.h>
@@ -13,14 +19,16 @@
 #include "kind/text/tokenizer_tiktoken.h"
 #include "kind/text/vocabulary.h"
 
-#define FILE_MAX ((size_t)1 << 28) /* bytes: ten times the largest known */
+/* Bytes of a file: ten times the largest known. It bounds the memory that a wrong path takes. */
+#define FILE_MAX ((size_t)1 << 28) /* bytes */
 
-/* Adds data that the ids depend on to the digest. */
+/* Adds data that the ids depend on to the digest. The digest so far is the seed, so the order counts. */
 static void tokenizer_update_digest(struct bl_tokenizer *tokenizer, const void *data, size_t size)
 {
     tokenizer->digest = XXH3_64bits_withSeed(data, size, tokenizer->digest);
 }
 
+/* Reads a whole file, and adds it to the digest. The caller frees text, also after an error. */
 static int tokenizer_slurp(struct bl_tokenizer *tokenizer, const char *path, struct bl_buffer *text, struct bl_error *e)
 {
     BL_TRY(bl_io_read_file(path, FILE_MAX, text, e));
@@ -28,7 +36,7 @@ static int tokenizer_slurp(struct bl_tokenizer *tokenizer, const char *path, str
     return BL_OK;
 }
 
-/* Of the two files of GPT-2, merges.txt lies beside vocab.json and has the same prefix: "gpt2-vocab.json". */
+/* Reads the two files of GPT-2: merges.txt lies beside vocab.json and has the same prefix, as in "gpt2-vocab.json". */
 static int tokenizer_read_gpt2(struct bl_tokenizer *tokenizer, const struct bl_buffer *vocab, const char *path,
                                struct bl_error *e)
 {
@@ -51,9 +59,9 @@ out:
     return code;
 }
 
-/* Appends the text of a tokenizer.json without the elements of its lists of merges and tokens. They are most of the
- * file, and building a tree of them would take longer than all else, so they are read from the text. Their line breaks
- * stay: messages count lines. */
+/* Appends the text of a tokenizer.json without the elements of its lists of merges and tokens. These are most of the
+ * file, and a tree of JSON values of them would take longer than everything else, so they are read from the text. Their
+ * line breaks stay: messages count lines. */
 static int tokenizer_remove_lists(const struct bl_buffer *text, const struct bl_json_lists *lists,
                                   struct bl_buffer *rest, struct bl_error *e)
 {
@@ -79,6 +87,8 @@ static int tokenizer_remove_lists(const struct bl_buffer *text, const struct bl_
     return bl_buffer_check(rest, e);
 }
 
+/* Parses the text. *root belongs to the caller. The number of values is bounded first, since jansson takes some 50
+ * bytes for each of them. */
 static int tokenizer_load_json(json_t **root, const struct bl_buffer *text, const char *path, struct bl_error *e)
 {
     json_error_t error;
@@ -92,6 +102,7 @@ static int tokenizer_load_json(json_t **root, const struct bl_buffer *text, cons
     return bl_error_set(e, BL_EFAIL, "%s:%d: %s", path, error.line, error.text);
 }
 
+/* Reads a tokenizer.json or a vocab.json: bl_json_scan finds the two long lists, jansson parses the rest. */
 static int tokenizer_read_json(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
                                struct bl_error *e)
 {
@@ -133,6 +144,7 @@ out:
     return code;
 }
 
+/* Whether the text begins as a JSON object. */
 static bool text_is_object(const struct bl_buffer *text)
 {
     size_t at = 0;
@@ -141,7 +153,8 @@ static bool text_is_object(const struct bl_buffer *text)
     return at < text->size && text->data[at] == '{';
 }
 
-/* Files are known by their names; those of caches have others, and show what they are. */
+/* Reads the file by the reader of its format. Files are known by their names; those of caches have other names, and
+ * their contents decide. BL_EUSAGE: an option is given that the format has no use for. */
 static int tokenizer_read_file(struct bl_tokenizer *tokenizer, const char *pattern, struct bl_error *e)
 {
     struct bl_buffer text = {0};
@@ -178,7 +191,7 @@ out:
     return code;
 }
 
-/* Only a tokenizer.json has a post-processor. */
+/* Refuses --add-special-tokens for other files: only a tokenizer.json has a post-processor. */
 static int tokenizer_check_marks(const struct bl_tokenizer *tokenizer, struct bl_error *e)
 {
     if (!tokenizer->post.wanted || tokenizer->post.found)
@@ -190,7 +203,7 @@ static int tokenizer_check_marks(const struct bl_tokenizer *tokenizer, struct bl
         tokenizer->path);
 }
 
-/* The first of the known names in a folder. */
+/* Sets out to the path of the first of the known names in a folder. BL_EUSAGE: it has none of them. */
 static int folder_find_tokenizer(const char *folder, struct bl_buffer *out, struct bl_error *e)
 {
     static const char *const names[] = {"tokenizer.json", "tokenizer.model", "tekken.json", "vocab.json", "vocab.txt"};
@@ -211,8 +224,8 @@ static int folder_find_tokenizer(const char *folder, struct bl_buffer *out, stru
                         folder);
 }
 
-/* Sets the path of the tokenizer's file: given, or one in the folder given, or what the name stands for in a cache; and
- * how it is called. */
+/* Sets the path of the tokenizer's file, and the name that messages and manifests use. given: a file, a folder with
+ * one, or a name in a cache, where a path has precedence. */
 static int tokenizer_find_file(struct bl_tokenizer *tokenizer, const char *given, struct bl_error *e)
 {
     struct stat status;
@@ -307,7 +320,8 @@ int64_t bl_tokenizer_size(const struct bl_tokenizer *tokenizer)
     return tokenizer->size;
 }
 
-/* The id of a token of the model by its text: as the file has it, or, where tokens are bytes, the text itself. */
+/* Returns the id of a token of the model by its text, or -1: as the file has it, or, where tokens are bytes, the text
+ * itself. */
 static int32_t vocabulary_find_text(const struct bl_tokenizer *tokenizer, const char *text)
 {
     struct bl_buffer bytes = {0};
@@ -327,6 +341,7 @@ static int32_t vocabulary_find_text(const struct bl_tokenizer *tokenizer, const 
     return id;
 }
 
+/* Added tokens come first, as they do when a text is encoded. */
 int32_t bl_tokenizer_find(const struct bl_tokenizer *tokenizer, const char *text)
 {
     if (tokenizer->model == BL_MODEL_BYTES)
