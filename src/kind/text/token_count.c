@@ -124,7 +124,7 @@ struct id_scan {
     const struct bl_chunk *chunk;
     const struct bl_cancel *cancel;
     const char *path;
-    int64_t before; /* bytes of inputs before this file, for the meter */
+    int64_t before; /* bytes of the inputs before this file, minus the begin of the chunk, for the meter */
     int64_t max;    /* the largest id */
     bl_item_emit *emit;
     void *context;

@@ -87,8 +87,8 @@ static int tokenizer_remove_lists(const struct bl_buffer *text, const struct bl_
     return bl_buffer_check(rest, e);
 }
 
-/* Parses the text. *root belongs to the caller. The number of values is bounded first, since jansson takes some 50
- * bytes for each of them. */
+/* Parses the text. *root belongs to the caller. The number of values is bounded first, because a tree of values takes
+ * much more memory than its text. */
 static int tokenizer_load_json(json_t **root, const struct bl_buffer *text, const char *path, struct bl_error *e)
 {
     json_error_t error;

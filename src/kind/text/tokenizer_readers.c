@@ -1,3 +1,9 @@
+/* What several readers of tokenizer files need, and the reader of a vocab.txt.
+ *
+ * Warnings are joined to one text, "FILE: its padding is not applied; 3 of the ids up to 9 have no token, ...", which
+ * the caller prints once. Names are read from the text of the JSON file, without a tree of values: a vocabulary has
+ * 200,000 of them, and the look-up is by hash. A split by an expression is a known grammar where bload has a scanner
+ * for it, and otherwise a regular expression for PCRE2. */
 #include "kind/text/tokenizer_readers.h"
 
 #include <inttypes.h>
@@ -10,6 +16,7 @@
 
 /* --- warnings ----------------------------------------------------------------------------------------------------- */
 
+/* A warning of more than 399 bytes is cut off: none is so long. */
 int bl_tokenizer_warn(struct bl_tokenizer *tokenizer, struct bl_error *e, const char *format, ...)
 {
     struct bl_buffer text = {0};
@@ -52,6 +59,7 @@ int bl_tokenizer_warn_missing_ids(struct bl_tokenizer *tokenizer, int64_t count,
                              tokenizer->size - 1, first);
 }
 
+/* A byte for each id says whether a token has it. The loop goes down so that the last id found is the lowest. */
 int bl_tokenizer_warn_missing_tokens(struct bl_tokenizer *tokenizer, const struct bl_vocabulary *names,
                                      const json_t *added, struct bl_error *e)
 {
@@ -75,9 +83,11 @@ int bl_tokenizer_warn_missing_tokens(struct bl_tokenizer *tokenizer, const struc
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-#define MEMBER_BYTES 16 /* of a name and its id, or more */
+/* An estimate for the reserve: where names and ids are shorter, the vocabulary grows later. */
+#define MEMBER_BYTES 16 /* of a name and its id, quotes included */
 #define SHOWN 80        /* bytes of a name in a message */
 
+/* Adds a name with its id. taken: a bit for each id. */
 static int name_add(struct bl_vocabulary *names, const struct bl_json_value *name, const struct bl_json_value *value,
                     uint8_t *taken, struct bl_error *e)
 {
@@ -93,6 +103,7 @@ static int name_add(struct bl_vocabulary *names, const struct bl_json_value *nam
     return bl_vocabulary_append(names, name->text, name->size, (int32_t)id, e);
 }
 
+/* Builds the hash table, and finds a name that is there twice. */
 static int names_index(struct bl_vocabulary *names, struct bl_error *e)
 {
     int64_t twice;
@@ -104,6 +115,8 @@ static int names_index(struct bl_vocabulary *names, struct bl_error *e)
                         (const char *)bl_vocabulary_bytes(names, (size_t)twice));
 }
 
+/* bl_json_next_member goes through the text of the object. A name without escapes is used where it lies; plain has the
+ * others. */
 int bl_names_read(struct bl_vocabulary *names, const struct bl_json_value *object, struct bl_error *e)
 {
     struct bl_json_value member, value, name;
@@ -128,6 +141,7 @@ int bl_names_read(struct bl_vocabulary *names, const struct bl_json_value *objec
 
 /* --- patterns ----------------------------------------------------------------------------------------------------- */
 
+/* Two grammars that follow each other may be one known grammar: one scan instead of two. */
 int bl_tokenizer_add_split(struct bl_tokenizer *tokenizer, const struct bl_split *split, struct bl_error *e)
 {
     struct bl_split *before = tokenizer->splits ? &tokenizer->split[tokenizer->splits - 1] : NULL;
@@ -144,6 +158,7 @@ int bl_tokenizer_add_split(struct bl_tokenizer *tokenizer, const struct bl_split
     return BL_OK;
 }
 
+/* The tokenizer owns the regular expression only after it is added. */
 int bl_tokenizer_add_regex(struct bl_tokenizer *tokenizer, const char *pattern, size_t size, bool literal,
                            struct bl_split *split, struct bl_error *e)
 {
@@ -157,6 +172,7 @@ int bl_tokenizer_add_regex(struct bl_tokenizer *tokenizer, const char *pattern, 
     return bl_regex_is_exact(split->regex) ? BL_OK : bl_tokenizer_warn_pattern(tokenizer, e);
 }
 
+/* tiktoken takes the matches as pieces: inverted, so that what is removed is the text between them. */
 int bl_tokenizer_set_pattern(struct bl_tokenizer *tokenizer, const char *pattern, size_t size, struct bl_error *e)
 {
     struct bl_split split = {.kind = BL_SPLIT_GRAMMAR, .grammar = bl_grammar_find(pattern, size, false)};
@@ -172,7 +188,8 @@ int bl_tokenizer_set_pattern(struct bl_tokenizer *tokenizer, const char *pattern
 /* BERT's vocab.txt: a token a line. The rest is by convention: BERT's normalizer, with lower case if no token has upper
  * case, or if the options say so. */
 
-/* Empty lines, and all but the last id of a token that occurs again, are ids without a token. */
+/* Warns of ids without a token: those of empty lines, and all ids but the last of a token that occurs more than once.
+ */
 static int wordpiece_warn_of_gaps(struct bl_tokenizer *tokenizer, struct bl_error *e)
 {
     const struct bl_vocabulary *v = &tokenizer->vocabulary;
@@ -190,6 +207,7 @@ static int wordpiece_warn_of_gaps(struct bl_tokenizer *tokenizer, struct bl_erro
     return bl_tokenizer_warn_missing_ids(tokenizer, tokenizer->size - (int64_t)v->count, first, e);
 }
 
+/* Sets *uncased by the option, or by the vocabulary, and warns of that choice: nothing in the file confirms it. */
 static int wordpiece_choose_case(struct bl_tokenizer *tokenizer, bool *uncased, struct bl_error *e)
 {
     *uncased = tokenizer->lowercase == BL_LOWERCASE_YES;
@@ -201,6 +219,8 @@ static int wordpiece_choose_case(struct bl_tokenizer *tokenizer, bool *uncased, 
                              *uncased ? "no" : "yes", *uncased ? " not" : "");
 }
 
+/* The normalizer and the split are BERT's: text is cleaned, Chinese characters become words, and an uncased model has
+ * lower case without accents. Special tokens that the vocabulary has are recognized by BERT's names. */
 int bl_tokenizer_read_wordpiece(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
                                 struct bl_error *e)
 {

@@ -1,3 +1,12 @@
+/* The readers of .tiktoken files and of the files of GPT-2, what is known of the published encodings, and the look-up
+ * in the caches of other programs.
+ *
+ * A .tiktoken has the ranks alone; the pattern and the special tokens are in the source code of the package. They are
+ * in tables here, under the digest of the ranks, so that a file is recognized under any name. A line of a file:
+ *
+ *     IHRoZQ== 262
+ *
+ * This is the token " the" of rank 262. */
 #include "kind/text/tokenizer_tiktoken.h"
 
 #include <errno.h>
@@ -13,6 +22,7 @@
 
 /* --- encodings ---------------------------------------------------------------------------------------------------- */
 
+/* An entry for one token without a number in its text. */
 #define ONE(text, id)                                                                                                  \
     {                                                                                                                  \
         text, NULL, id, 1, 0                                                                                           \
@@ -48,7 +58,7 @@ static const struct bl_specials harmony[] = {ONE("<|startoftext|>", 199998),
                                              {"<|reserved_", "|>", 200013, 1075, 200013},
                                              {0}};
 
-/* Those that do not depend on how many languages a model has. */
+/* The special tokens that do not depend on how many languages a model has. */
 static const struct bl_specials whisper[] = {ONE("<|endoftext|>", 50257), ONE("<|startoftranscript|>", 50258), {0}};
 
 static const struct bl_specials llama3[] = {ONE("<|begin_of_text|>", 128000),
@@ -102,7 +112,8 @@ static const struct bl_specials qwen[] = {ONE("<|endoftext|>", 151643),
                                           {"<|extra_", "|>", 151646, 205, 0},
                                           {0}};
 
-/* Of two with the same ranks the first is meant where no name is given. */
+/* Of two encodings with the same ranks the first one is used where no name is given: p50k_edit and o200k_harmony have
+ * more special tokens, which the ranks do not show. */
 static const struct bl_tiktoken_encoding encodings[] = {
     {"r50k", BL_GRAMMAR_GPT2, false, 0x38824f2c2063699b, r50k},
     {"p50k", BL_GRAMMAR_GPT2, false, 0x80a02f24d08aa6b8, r50k},
@@ -118,7 +129,8 @@ static const struct bl_tiktoken_encoding encodings[] = {
 
 #define ENCODINGS (sizeof encodings / sizeof *encodings)
 
-/* XXH3 of the tokens and their ranks, in the order of the file. BL_EFAIL: out of memory. */
+/* Sets *digest to XXH3 of the tokens and their ranks, in the order of the file, so that line ends and empty lines do
+ * not count. BL_EFAIL: out of memory. */
 static int encoding_digest(const struct bl_vocabulary *ranks, uint64_t *digest, struct bl_error *e)
 {
     XXH3_state_t *state = XXH3_createState();
@@ -136,7 +148,7 @@ static int encoding_digest(const struct bl_vocabulary *ranks, uint64_t *digest, 
     return BL_OK;
 }
 
-/* The encoding of this name, or NULL. */
+/* Returns the encoding of this name, or NULL. */
 static const struct bl_tiktoken_encoding *encoding_by_name(const char *name)
 {
     for (size_t i = 0; i < ENCODINGS; i++) {
@@ -146,7 +158,7 @@ static const struct bl_tiktoken_encoding *encoding_by_name(const char *name)
     return NULL;
 }
 
-/* The first one with these ranks, or NULL. */
+/* Returns the first encoding with these ranks, or NULL. */
 static const struct bl_tiktoken_encoding *encoding_by_digest(uint64_t digest)
 {
     for (size_t i = 0; i < ENCODINGS; i++) {
@@ -168,6 +180,7 @@ static void encoding_list_names(struct bl_buffer *out)
 /* .tiktoken: a line for each token, with its bytes in base64 and its rank, which is its id. The file has neither the
  * pattern nor the special tokens: both follow from the ranks where they are of a known encoding. */
 
+/* The first line is enough: neither Protocol Buffers nor JSON begin with base64, a space and a number. */
 bool bl_tiktoken_detect(const struct bl_buffer *text)
 {
     const char *line;
@@ -179,6 +192,7 @@ bool bl_tiktoken_detect(const struct bl_buffer *text)
     return space && space > line && bl_text_to_int(space + 1, size - (size_t)(space + 1 - line), 0, BL_ID_MAX, &rank);
 }
 
+/* Adds the token of a line of size bytes. bytes: memory for decoding. */
 static int tiktoken_read_line(struct bl_tokenizer *tokenizer, const char *line, size_t size, struct bl_buffer *bytes,
                               struct bl_error *e)
 {
@@ -203,6 +217,7 @@ static int tiktoken_read_line(struct bl_tokenizer *tokenizer, const char *line, 
     return BL_OK;
 }
 
+/* Adds the tokens of all lines. Messages have the path and the number of the line, from 1. */
 static int tiktoken_read_lines(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
                                struct bl_error *e)
 {
@@ -220,7 +235,7 @@ static int tiktoken_read_lines(struct bl_tokenizer *tokenizer, const struct bl_b
     return code;
 }
 
-/* Ranks may have gaps, but each is that of one token. */
+/* Checks that each rank is that of one token. Ranks may have gaps. */
 static int tiktoken_check_ranks(const struct bl_tokenizer *tokenizer, const char *path, struct bl_error *e)
 {
     const struct bl_vocabulary *v = &tokenizer->vocabulary;
@@ -235,6 +250,7 @@ static int tiktoken_check_ranks(const struct bl_tokenizer *tokenizer, const char
     return code;
 }
 
+/* Returns BL_EUSAGE with the names of the encodings. */
 static int tiktoken_refuse_pattern(const char *path, const char *pattern, struct bl_error *e)
 {
     struct bl_buffer names = {0};
@@ -252,12 +268,14 @@ static int tiktoken_refuse_pattern(const char *path, const char *pattern, struct
     return code;
 }
 
-/* Whether it can be the name of an encoding, and is no expression that anyone would use. */
+/* Whether the pattern looks like the name of an encoding: a typing error in a name must not become an expression, which
+ * would match hardly any text. */
 static bool pattern_is_name(const char *pattern)
 {
     return strspn(pattern, "abcdefghijklmnopqrstuvwxyz0123456789_-") == strlen(pattern);
 }
 
+/* Adds the tokens of one entry, such as <|reserved_200013|> to <|reserved_201087|>. */
 static int tiktoken_add_specials(struct bl_tokenizer *tokenizer, const struct bl_specials *specials, struct bl_error *e)
 {
     struct bl_buffer text = {0};
@@ -277,7 +295,8 @@ static int tiktoken_add_specials(struct bl_tokenizer *tokenizer, const struct bl
     return code;
 }
 
-/* Applies what is known of the encoding; its special tokens only where it has its own ranks. */
+/* Applies what is known of the encoding. Special tokens are added only where the file has the encoding's own ranks:
+ * otherwise their ids could be those of other tokens. */
 static int tiktoken_apply(struct bl_tokenizer *tokenizer, const struct bl_tiktoken_encoding *encoding, uint64_t digest,
                           struct bl_error *e)
 {
@@ -327,6 +346,7 @@ int bl_tokenizer_read_tiktoken(struct bl_tokenizer *tokenizer, const struct bl_b
 
 #define END_OF_TEXT "<|endoftext|>"
 
+/* Reads merges.txt, whose first line may be "#version: 0.2". A merge is two tokens with a space between them. */
 static int gpt2_read_merges(struct bl_tokenizer *tokenizer, struct bl_merges *merges, const struct bl_buffer *text,
                             const char *path, struct bl_error *e)
 {
@@ -351,7 +371,8 @@ static int gpt2_read_merges(struct bl_tokenizer *tokenizer, struct bl_merges *me
     return code;
 }
 
-/* Reads the names and fills the vocabulary. */
+/* Reads the names of vocab.json and opens the merges, which look up tokens by their names. The caller knows that the
+ * text is a JSON object. */
 static int gpt2_read_vocabulary(struct bl_tokenizer *tokenizer, struct bl_merges *merges, struct bl_vocabulary *names,
                                 const struct bl_buffer *text, struct bl_error *e)
 {
@@ -394,9 +415,11 @@ out:
 /* huggingface_hub's layout: models--OWNER--NAME/refs/main has the name of a folder in snapshots/. tiktoken's: a file is
  * named by the SHA-1 of the address that it came from. */
 
-#define REVISION_MAX 256 /* bytes of the name of a revision */
+/* Bytes of refs/main: a revision is a hash of 40 digits. */
+#define REVISION_MAX 256 /* bytes */
 
-/* OWNER/NAME or NAME, of letters, digits and ._- */
+/* Whether the name is OWNER/NAME or NAME, of letters, digits and ._- alone. No part begins with a dot, so that no name
+ * leads out of the cache. */
 static bool name_is_repository(const char *name)
 {
     static const char known[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
@@ -425,6 +448,7 @@ static bool cache_append_place(const struct cache_place *places, size_t count, s
     return false;
 }
 
+/* Appends the folder of a repository: "models--OWNER--NAME". */
 static void cache_append_repository(const char *name, struct bl_buffer *out)
 {
     bl_buffer_text(out, "/models--");
@@ -432,6 +456,8 @@ static void cache_append_repository(const char *name, struct bl_buffer *out)
         bl_buffer_text(out, *name == '/' ? "--" : (const char[]){*name, '\0'});
 }
 
+/* Finds the folder of a repository at the revision main. A cache without it is no error, but one whose refs/main is no
+ * name of a revision is. folder has some path of the cache also if nothing is found, for messages. */
 static int repository_find(const char *name, struct bl_buffer *folder, bool *found, struct bl_error *e)
 {
     static const struct cache_place places[] = {{"HF_HUB_CACHE", ""},
@@ -467,7 +493,8 @@ out:
     return code;
 }
 
-/* The file of an encoding, by the SHA-1 of https://openaipublic.blob.core.windows.net/encodings/NAME.tiktoken. */
+/* Finds the file of an encoding by the SHA-1 of https://openaipublic.blob.core.windows.net/encodings/NAME.tiktoken, as
+ * tiktoken names it. */
 static int encoding_find(const char *name, struct bl_buffer *path, bool *found, struct bl_error *e)
 {
     static const struct {

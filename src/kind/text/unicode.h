@@ -1,5 +1,9 @@
 /* Properties of characters by fixed versions of Unicode, so that ids do not depend on the libraries of a machine.
- * scripts/unicode.py makes the tables (unicode_table.c). */
+ * scripts/unicode.py makes the tables (unicode_table.c).
+ *
+ * A property of a code point is in pages of 256 code points, most of which are equal and stored once: for U+2581, page
+ * 0x25 gives the number of the page, and the entry 0x81 of that page is the property. Rarer properties are in sorted
+ * rows of code points that follow each other. */
 #ifndef BL_UNICODE_H
 #define BL_UNICODE_H
 
@@ -10,11 +14,11 @@
 /* Code points that follow each other, in a table of rows in their order. */
 struct bl_unicode_row {
     uint32_t first, points;
-    uint32_t value; /* what these are for: see the table */
+    uint32_t value; /* its meaning depends on the table */
     uint16_t count;
 };
 
-/* The row that has a code point, or NULL. */
+/* Returns the row that has a code point, or NULL. */
 static inline const struct bl_unicode_row *bl_unicode_find(const struct bl_unicode_row *rows, size_t count,
                                                            uint32_t point)
 {
@@ -63,7 +67,7 @@ static inline unsigned bl_unicode_class(uint32_t c)
 
 #define BL_SCRIPT_ANY 0
 
-/* A number of the script. */
+/* The number of a script: only whether two are equal counts. */
 extern const uint8_t bl_script_page[0x110000 >> 8];
 extern const uint8_t bl_script_number[];
 
@@ -93,14 +97,15 @@ static inline unsigned bl_point_properties(uint32_t c)
     return bl_point_property[(uint32_t)bl_point_page[c >> 8] << 8 | (c & 255)];
 }
 
-/* What BERT's normalizer and pre-tokenizer make of it, and whether it belongs to words. */
+/* Returns the BL_BERT bits of a code point and BL_WORD: what BERT's normalizer and pre-tokenizer make of it, and
+ * whether it belongs to words. */
 static inline unsigned bl_bert_class(uint32_t c)
 {
     return bl_point_properties(c) & ((1U << BL_WORD_BITS) - 1);
 }
 
-/* Those with a lower case, and maybe others between them: the value of a row is the lower case of its first code point,
- * and the others are as far from that. */
+/* Code points with a lower case, and maybe others between them: the value of a row is the lower case of its first code
+ * point, and the others have the same distance. */
 extern const struct bl_unicode_row bl_bert_lower[];
 extern const size_t bl_bert_lower_count;
 
