@@ -62,6 +62,7 @@ int bl_spool_files_get(struct bl_spool_files *f, size_t i, const char *dir, uint
     return none;
 }
 
+/* A descriptor that is closed gives its place back to the limit. */
 void bl_spool_files_close(struct bl_spool_files *f)
 {
     for (size_t i = 0; i < f->count; i++) {
@@ -155,6 +156,7 @@ static int adding_row(void *context, int input, const struct bl_row *row, int64_
     return BL_OK;
 }
 
+/* The receipt of a chunk is its key in the spool. */
 int bl_spool_index_add(struct bl_spool_index *p, const char *dir, const struct bl_chunk *chunk, struct bl_error *e)
 {
     struct adding a = {.index = p, .chunk = chunk, .input = -1};
@@ -226,6 +228,7 @@ static size_t segment_find_document(const struct bl_spool_document *document, si
     return low;
 }
 
+/* The end of a document is the start of the next one in its segment, so that the index stores no length. */
 bool bl_spool_index_find(const struct bl_spool_index *p, const char *path, int64_t offset,
                          struct bl_spool_location *location)
 {
@@ -280,6 +283,7 @@ static void tokens_close(struct open_tokens *open)
     open->path = NULL;
 }
 
+/* Closes the files of the reader; those of the shared table stay open. */
 static void text_reader_close(struct bl_reader *reader)
 {
     struct text_reader *r = (struct text_reader *)reader;
@@ -485,6 +489,7 @@ static int text_reader_piece(struct bl_reader *reader, const struct bl_request *
     return BL_OK;
 }
 
+/* The reader opens files only when a piece needs them. It refers to config, env and fields, which outlive it. */
 int bl_text_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
                  struct bl_reader **reader, struct bl_error *e)
 {

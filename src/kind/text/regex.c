@@ -97,6 +97,7 @@ int bl_pattern_points_read(struct bl_pattern_points *points, const char *pattern
         uint32_t point;
         if (*p == '\\' && end - p > 3 && p[1] == 'x' && p[2] == '{') {
             char *stop;
+            /* A value above U+10FFFF makes PCRE2 refuse the pattern, so it needs no check here. */
             unsigned long value = strtoul(p + 3, &stop, 16);
             p = stop;
             code = value <= UINT32_MAX ? stand_in_add_points(points, (uint32_t)value, e) : BL_OK;
@@ -144,6 +145,8 @@ static uint32_t candidate_find(const struct bl_pattern_points *points, uint32_t 
  * all, as a pattern may have limits in between. */
 static uint32_t noncharacter_find(const struct bl_pattern_points *points, uint32_t point)
 {
+    /* The noncharacters are U+FDD0 to U+FDEF and the last two code points of each plane. Those of the first plane have
+     * three bytes in UTF-8, the others have four. */
     uint32_t plane = point & 0x1f0000;
     bool low = point < 0xfdd0;
     const uint32_t of_three[] = {low ? 0xfdd0 : 0xfdef, low ? 0xfdd0 : 0xfffe, 0xfdd0, 0xffff};
@@ -169,6 +172,7 @@ static uint32_t stand_in_find(const struct bl_pattern_points *points, uint32_t p
  * U+0800 has a stand-in. It skips eight bytes at a time while they are ASCII. */
 static size_t low_skip(const char *text, size_t size, size_t at)
 {
+    /* The highest bit of each of eight bytes: ASCII has none of them. */
     const uint64_t high = 0x8080808080808080;
     uint64_t eight;
     for (; size - at >= sizeof eight; at += sizeof eight) {
@@ -196,6 +200,8 @@ static size_t stand_in_next(const struct bl_pattern_points *points, const char *
     return size;
 }
 
+/* The copy is made at the first code point with a stand-in. The search goes on in the original text, at the same
+ * offsets. */
 int bl_stand_in_apply(const struct bl_pattern_points *points, const char *text, size_t size, struct bl_buffer *copy,
                       const char **seen, struct bl_error *e)
 {
@@ -283,6 +289,7 @@ static const char *regex_config(uint32_t what, char out[BL_REGEX_VERSION_MAX])
     return out;
 }
 
+/* The version is in the form "14.0.0". */
 const char *bl_regex_unicode_version(char out[BL_REGEX_VERSION_MAX])
 {
     return regex_config(PCRE2_CONFIG_UNICODE_VERSION, out);
@@ -295,6 +302,7 @@ static long unicode_major(void)
     return strtol(bl_regex_unicode_version(version), NULL, 10);
 }
 
+/* After an error bl_regex_close frees the parts that were made before it. */
 int bl_regex_open(struct bl_regex **regex, const char *pattern, size_t size, bool literal, struct bl_error *e)
 {
     struct bl_buffer translated = {0};
@@ -334,6 +342,7 @@ void bl_regex_close(struct bl_regex *regex)
     free(regex);
 }
 
+/* If PCRE2 cannot answer, the expression is taken for one that matches the empty text, which is the safe side. */
 bool bl_regex_matches_empty(const struct bl_regex *regex)
 {
     uint32_t empty = 1;
@@ -341,6 +350,7 @@ bool bl_regex_matches_empty(const struct bl_regex *regex)
     return empty;
 }
 
+/* One pair of offsets is enough: groups within a match are of no interest. */
 int bl_matcher_open(struct bl_matcher **matcher, struct bl_error *e)
 {
     struct bl_matcher *m = *matcher = calloc(1, sizeof *m);
@@ -386,6 +396,7 @@ static int regex_match(const struct bl_regex *regex, struct bl_matcher *m, const
         return bl_error_set(e, BL_EFAIL, "the tokenizer's pattern, at offset %zu of the text: PCRE2: %s", at,
                             (const char *)message);
     }
+    /* The first pair of offsets is the whole match. */
     const PCRE2_SIZE *offset = pcre2_get_ovector_pointer(m->data);
     /* \K in a lookahead can put the beginning after the end. */
     if (offset[0] > offset[1] || offset[0] < at)
@@ -397,6 +408,7 @@ static int regex_match(const struct bl_regex *regex, struct bl_matcher *m, const
     return BL_OK;
 }
 
+/* Plain text has no classes of characters, so it matches the text as it is. */
 int bl_regex_see(const struct bl_regex *regex, struct bl_matcher *matcher, const char *text, size_t size,
                  const char **seen, struct bl_error *e)
 {
@@ -465,6 +477,8 @@ int bl_regex_split(const struct bl_regex *regex, struct bl_matcher *matcher, enu
     return code;
 }
 
+/* A back-reference compares characters of the text, and two different ones may have the same stand-in. From version 14
+ * of Unicode on, stand-ins cover the difference to version 16. */
 bool bl_regex_is_exact(const struct bl_regex *regex)
 {
     uint32_t references = 0;
@@ -472,6 +486,7 @@ bool bl_regex_is_exact(const struct bl_regex *regex)
     return regex->literal || (unicode_major() >= 14 && !references);
 }
 
+/* The version is in the form "10.42 2022-12-11". */
 const char *bl_regex_version(char out[BL_REGEX_VERSION_MAX])
 {
     return regex_config(PCRE2_CONFIG_VERSION, out);

@@ -144,6 +144,8 @@ static void syntax_property_name(struct bl_buffer *out, const char *name, size_t
             return;
         }
     }
+    /* A longer name is that of a script. In PCRE2 \p{Greek} includes the script extensions, and \p{sc:Greek} does not,
+     * as in Oniguruma. */
     if (size > 2)
         bl_buffer_text(out, "sc:");
     bl_buffer_append(out, name, size);
@@ -214,6 +216,7 @@ static int syntax_escape(struct translation *w, struct bl_error *e)
         syntax_replace(w, 2, BOUNDARY("=", "!"));
         return BL_OK;
     }
+    /* Escapes of other characters are the character itself in both syntaxes. */
     bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
     if (letter && !strchr("adefknrtxADGKNRXZgz", c))
         return syntax_fail(w, "this escape is not supported", e);
@@ -245,6 +248,7 @@ static int syntax_posix_class(struct translation *w, struct bl_error *e)
 static int syntax_class_element(struct translation *w, struct bl_error *e)
 {
     char c = syntax_peek(w, 0);
+    /* A bracket or hyphen is a character only where the class has just begun. */
     bool begun = w->begun;
     w->begun = false;
     if (c == '\\')
@@ -256,6 +260,7 @@ static int syntax_class_element(struct translation *w, struct bl_error *e)
     if (c == '[') {
         if (w->depth && syntax_peek(w, 1) == '^')
             return syntax_fail(w, "a negated class within a class is not supported", e);
+        /* The first bracket of a class within a class is dropped: its members become members of the outer class. */
         w->begun = true;
         if (w->depth++)
             w->at++;
@@ -347,6 +352,7 @@ static int syntax_element(struct translation *w, struct bl_error *e)
     return BL_OK;
 }
 
+/* After an error out holds the translation of the elements before it. */
 int bl_regex_translate(const char *pattern, size_t size, struct bl_buffer *out, struct bl_error *e)
 {
     struct translation w = {.pattern = pattern, .size = size, .out = out};

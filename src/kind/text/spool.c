@@ -54,6 +54,7 @@ struct packed {
     uint32_t reason, extra; /* bytes */
 };
 
+/* A document of no bytes has no unit, and so no checksum. */
 int64_t bl_spool_stored(int64_t bytes)
 {
     return bytes + (bytes + BL_SPOOL_UNIT - 1) / BL_SPOOL_UNIT * SUM_SIZE;
@@ -102,7 +103,7 @@ static char *spool_path(const char *dir, uint64_t key, const char *suffix, struc
 
 /* --- writing ---------------------------------------------------------------------------------------------------- */
 
-/* The temporary name is unique: other processes, on other machines too, may write the same chunk. */
+/* Creates the file. Its temporary name is unique: other processes, on other machines too, may write the same chunk. */
 static int part_open(struct spool_part *part, const char *dir, uint64_t key, const char *suffix, struct bl_error *e)
 {
     struct bl_buffer name = {0};
@@ -144,6 +145,7 @@ static int spool_part_put(struct spool_part *part, const void *data, size_t size
     if (part->buffer.size + size > CHUNK) {
         BL_TRY(part_flush(part, e));
     }
+    /* Steps of a long document need no copy into the buffer. */
     if (size >= CHUNK)
         return part_write(part, data, size, e);
     bl_buffer_append(&part->buffer, data, size);
@@ -167,9 +169,11 @@ static int part_publish(struct spool_part *part, const struct bl_spool_writer *w
         return BL_EFAIL;
     /* Other tasks may have the file of that name open, which has the same bytes unless it is damaged. */
     struct bl_error differs = {0};
+    /* Other tasks may have the file of that name open, which has the same bytes unless it is damaged. */
     bool there = w->shared && bl_publish_file(part->path, path, &differs) == BL_OK;
     int code = there ? BL_OK : bl_fs_rename(part->path, path, e);
     free(path);
+    /* The file of the other task stays; part_free removes this one. */
     if (code || there)
         return code; /* the temporary name is removed with the part */
     free(part->path);
@@ -189,6 +193,8 @@ static void part_free(struct spool_part *part)
     bl_buffer_free(&part->buffer);
 }
 
+/* The file begins with an empty head, without the magic bytes, until bl_spool_publish writes the right one: a file that
+ * was left over is never taken for a complete one. */
 int bl_spool_create(struct bl_spool_writer **writer, const char *dir, uint64_t key, struct bl_spool_stamp stamp,
                     bool shared, struct bl_error *e)
 {
@@ -207,6 +213,7 @@ int bl_spool_create(struct bl_spool_writer **writer, const char *dir, uint64_t k
     code = part_open(&w->steps, dir, key, "steps", e);
     if (code)
         goto out;
+    /* Only the rows have a hash: units of the steps have their own checksums. */
     w->rows.hash = XXH3_createState();
     if (!w->rows.hash)
         code = bl_error_memory(e);
@@ -237,6 +244,7 @@ static int spool_put_steps(struct bl_spool_writer *w, const uint8_t *steps, size
     return BL_OK;
 }
 
+/* The lengths of both texts are in the row, so they need no final zeros in the file. */
 int bl_spool_put(struct bl_spool_writer *w, int input, const struct bl_row *row, const void *steps, size_t bytes,
                  struct bl_error *e)
 {
@@ -255,6 +263,7 @@ int bl_spool_put(struct bl_spool_writer *w, int input, const struct bl_row *row,
     return spool_put_steps(w, steps, bytes, e);
 }
 
+/* The steps get their name before the rows: a chunk with KEY.rows is complete. */
 int bl_spool_publish(struct bl_spool_writer *w, struct bl_error *e)
 {
     int code = part_flush(&w->rows, e);
@@ -371,7 +380,7 @@ static bool packed_is_possible(const struct packed *packed, const struct spool_v
 }
 
 /* Visits the rows that lie whole in the first size bytes of data; *used: the bytes that they have. *good: false where
- * bload cannot have written one of them. */
+ * bload cannot have written one of them. A row that is cut off at the end of data is left for the next call. */
 static int spool_visit_rows(struct spool_visiting *v, const char *data, size_t size, size_t *used, bool *good,
                             struct bl_error *e)
 {
@@ -380,6 +389,7 @@ static int spool_visit_rows(struct spool_visiting *v, const char *data, size_t s
     *used = 0;
     while (size - *used >= sizeof packed) {
         memcpy(&packed, data + *used, sizeof packed);
+        /* The sum of two numbers of 32 bits and a small one does not overflow in 64 bits. */
         size_t whole = sizeof packed + packed.reason + packed.extra;
         *good = packed_is_possible(&packed, v);
         if (size - *used < whole || !*good)
@@ -410,6 +420,7 @@ static int spool_read_more(int fd, int64_t at, struct bl_buffer *data, size_t *g
     if (!bl_buffer_reserve(data, CHUNK))
         return bl_error_memory(e);
     ssize_t n;
+    /* A signal may interrupt the call. */
     do
         n = pread(fd, data->data + data->size, CHUNK, at);
     while (n < 0 && errno == EINTR);
@@ -445,6 +456,7 @@ static int spool_visit_file(struct spool_visiting *v, int fd, const struct head 
     return code;
 }
 
+/* The size of KEY.rows need not be checked: the checksum covers all bytes behind the head. */
 int bl_spool_each(const char *dir, uint64_t key, int inputs, bl_spool_visit *visit, void *context, struct bl_error *e)
 {
     struct spool_visiting v = {.inputs = inputs, .visit = visit, .context = context};
@@ -465,7 +477,7 @@ int bl_spool_each(const char *dir, uint64_t key, int inputs, bl_spool_visit *vis
     return code;
 }
 
-/* Whether each unit in the window has its checksum. */
+/* Whether each unit in the window has its checksum. The last one may be shorter than the others. */
 static bool window_is_good(const struct bl_spool_window *w)
 {
     const uint8_t *data = w->data;
@@ -481,11 +493,13 @@ static bool window_is_good(const struct bl_spool_window *w)
     return true;
 }
 
-/* Reads the units of the document from this one on, up to its byte `end`, and compares them with their checksums. */
+/* Reads the units of the document from this one on, up to its byte `end` and at most BL_SPOOL_WINDOW of them, and
+ * compares them with their checksums. *good: they match; otherwise the window is empty. */
 static int window_fill(struct bl_spool_window *w, const struct bl_spool_steps *steps, int64_t unit, int64_t end,
                        bool *good, struct bl_error *e)
 {
     int64_t last = (end + BL_SPOOL_UNIT - 1) / BL_SPOOL_UNIT; /* exclusive */
+    /* The end is the last unit that is asked for, not the last of the document: a short piece costs a short read. */
     last = last < unit + BL_SPOOL_WINDOW ? last : unit + BL_SPOOL_WINDOW;
     int64_t stored = bl_spool_stored(steps->bytes), to = last * (int64_t)UNIT_STORED,
             from = unit * (int64_t)UNIT_STORED;
@@ -501,18 +515,22 @@ static int window_fill(struct bl_spool_window *w, const struct bl_spool_steps *s
     return BL_OK;
 }
 
-/* The bytes of a unit in the window, without its checksum; *data: where. 0: it is not there. */
+/* Returns the bytes of a unit in the window, without its checksum, or 0 if it is not there. *data: where it is, until
+ * the window is filled again. */
 static size_t window_find(const struct bl_spool_window *w, const struct bl_spool_steps *steps, int64_t unit,
                           const uint8_t **data)
 {
     int64_t skip = steps->begin + unit * (int64_t)UNIT_STORED - w->at;
     if (w->key != steps->key || skip < 0 || skip >= (int64_t)w->size)
         return 0;
+    /* The window may end with a unit that is not full, the last one of a document. */
     size_t left = w->size - (size_t)skip;
     *data = w->data + skip;
     return (left < UNIT_STORED ? left : UNIT_STORED) - sizeof(uint64_t);
 }
 
+/* Pieces of one document are often read one after the other, so the window keeps the units that were read last. A loop
+ * turn takes bytes of one unit, or fills the window. */
 int bl_spool_read(struct bl_spool_window *w, const struct bl_spool_steps *steps, int64_t from, void *out, size_t size,
                   struct bl_error *e)
 {
@@ -600,6 +618,7 @@ int bl_spool_find(const char *dir, uint64_t key, int inputs, struct bl_spool_sta
     code = spool_read_head(rows, key, &head, &good, e);
     if (code || !good)
         goto out;
+    /* The same contents under other times, such as after a copy of the inputs, are as good. */
     if (head.stamp.times != stamp.times && (!stamp.contents || head.stamp.contents != stamp.contents)) {
         *changed = true;
         goto out;
@@ -643,6 +662,7 @@ static bool spool_is_left_over(const char *name, uint64_t *key)
     return end == name + 16 && (strncmp(end, ".rows.part-", 11) == 0 || strncmp(end, ".steps.part-", 12) == 0);
 }
 
+/* Only temporary files of the given chunks are removed: other runs may be writing those of other chunks. */
 int bl_spool_sweep(const char *dir, const uint64_t *key, size_t count, struct bl_error *e)
 {
     uint64_t found;

@@ -40,6 +40,7 @@ static const char *const asked_extensions[] = {
     "scala", "scm",      "scss", "sh",  "sol",  "sql",  "sv",    "svelte", "swift",  "tcl",  "tex",   "toml", "ts",
     "tsx",   "v",        "vb",   "vhd", "vhdl", "vue",  "xhtml", "xml",    "yaml",   "yml",  "zig",   "zsh",  NULL};
 
+/* The types in which ids are stored: with u16 each id must be below 65,536, and a dataset has half the size. */
 static const char *const dtypes[] = {"i32", "u16", NULL};
 
 /* Bytes of input in a chunk, which is one call of a thread and one pair of files in the spool. Near the end of the
@@ -79,6 +80,7 @@ static void text_columns(const void *values, bool lists, struct bl_buffer *out)
     bl_buffer_text(out, p->leaves_specials ? "\t" BL_TEXT_SPECIALS : "");
 }
 
+/* Returns the name of number i among the columns that are numbers, or NULL. */
 static const char *text_number(const void *values, int i)
 {
     return bl_item_number_name(&((const struct bl_text_config *)values)->prepared, i);
@@ -90,11 +92,13 @@ static bool text_has_rows_alone(const void *config)
     return ((const struct bl_text_config *)config)->token_file;
 }
 
+/* Names of files that replace the extensions above, or NULL. */
 static const struct bl_kind_names *text_names(const void *config)
 {
     return ((const struct bl_text_config *)config)->token_file ? &token_names : NULL;
 }
 
+/* Sets the fields of a row: the same for all rows, as options alone decide them. */
 static int text_fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row,
                        struct bl_fields *out, struct bl_error *e)
 {
@@ -224,6 +228,7 @@ static const struct bl_kind_spool text_spool = {
     .is_rows_alone = text_has_rows_alone,
 };
 
+/* Text reads standard input, and takes files for which no other kind has the extension (is_fallback). */
 const struct bl_kind bl_kind_text = {
     .name = "text",
     .title = "Text",

@@ -36,6 +36,7 @@
 
 /* --- option ------------------------------------------------------------------------------------------------------- */
 
+/* The names of types in the option, with bytes, sign and byte order. */
 static const struct {
     const char *name;
     struct bl_id_number type;
@@ -208,6 +209,7 @@ static int file_read_metadata(struct bl_token_file *t, const struct bl_token_spe
     bar = line ? memrchr(line, '|', size) : NULL;
     if (bar && !bl_text_to_int(bar + 1, size - (size_t)(bar + 1 - line), 1, 8, &bytes))
         bytes = 0;
+    /* The size of the file gives the bytes of a token where line 1 does not. */
     bytes = !bytes && count > 0 && all % count == 0 ? all / count : bytes;
     if (bytes != 2 && bytes != 4)
         return bl_error_set(e, BL_EDATA, "%s: no \"NAME|2\" or \"NAME|4\", the bytes of a token, on line 1", path);
@@ -229,6 +231,7 @@ static int file_find_beside(struct bl_token_file *t, const struct bl_token_spec 
     for (int i = 0; i < BESIDES && !code; i++)
         code = beside_exists(beside[i], &there[i], e);
     if (!code && there[0]) {
+        /* Megatron's index has the type with its sign, so it must equal that of the option. */
         code = bl_megatron_type(beside[0], &type, e);
         if (code == BL_EDATA)
             bl_error_prefix(e, "%s", beside[0]);
@@ -238,6 +241,7 @@ static int file_find_beside(struct bl_token_file *t, const struct bl_token_spec 
     if (!code && there[2])
         code = file_read_metadata(t, spec, beside[2], e);
     t->is_pair = there[0];
+    /* The metadata are no index. */
     for (int i = 0; i < 2 && !code && !t->index; i++) {
         if (there[i]) {
             t->index = beside[i];
@@ -276,6 +280,7 @@ static int token_file_read_header(struct bl_token_file *t, const struct bl_token
         return bl_error_set(e, BL_EDATA,
                             "byte 0: the header of an NPY file, which is read without --token-file (--kind text "
                             "--format npy)");
+    /* A file of HellaSwag: ids of contexts and endings between numbers that are no ids. */
     if (header_number(head, 0) == 20240522 && header_number(head, 1) == 1)
         return bl_error_set(e, BL_EDATA, "byte 0: examples of an evaluation, as llm.c writes them, not ids alone");
     for (size_t i = 0; i < sizeof known / sizeof *known && !code; i++) {
@@ -326,6 +331,7 @@ static int file_open(struct bl_token_file *t, const struct bl_token_spec *spec, 
     if (!t->type.size)
         return bl_error_set(e, BL_EUSAGE, "%s: nothing says the type of its ids: --token-file dtype=u16, or u32 ...",
                             path);
+    /* A file that is cut off within an id is damaged, or has another type. */
     int64_t rest = (t->end - t->begin) % (int64_t)t->type.size;
     if (rest)
         return bl_error_set(e, BL_EDATA, "byte %" PRId64 ": %" PRId64 " bytes are left over, and an id of %s has %zu",
@@ -333,6 +339,7 @@ static int file_open(struct bl_token_file *t, const struct bl_token_spec *spec, 
     return spec_check_mark(spec, &t->type, BL_EDATA, e);
 }
 
+/* All steps are in file_open, so that one place closes the file after an error. */
 int bl_token_file_open(struct bl_token_file *t, const struct bl_token_spec *spec, const char *path, struct bl_error *e)
 {
     *t = (struct bl_token_file){.file.fd = -1};
@@ -356,6 +363,7 @@ uint64_t bl_token_file_stamp(const char *path)
     struct bl_error ignored = {0};
     struct stat status;
     uint64_t stamp = 0;
+    /* Out of memory gives another stamp, and the file is counted again. */
     (void)beside_paths(path, beside, &ignored);
     for (int i = 0; i < BESIDES; i++) {
         if (beside[i] && stat(beside[i], &status) == 0) {
@@ -367,6 +375,7 @@ uint64_t bl_token_file_stamp(const char *path)
     return stamp;
 }
 
+/* Files that do not exist count as 0. */
 int bl_token_file_content(const char *path, uint64_t *content, struct bl_error *e)
 {
     char *beside[BESIDES] = {NULL};
@@ -386,6 +395,7 @@ int bl_token_file_content(const char *path, uint64_t *content, struct bl_error *
 /* Two bytes without sign are by far the most common type: the compiler vectorizes a loop without calls. */
 bool bl_token_ids(const struct bl_id_number *type, const uint8_t *raw, size_t count, int64_t max, int32_t *id)
 {
+    /* The least id shows after the loop whether one was -1: a loop without branches can be vectorized. */
     int32_t least = 0;
     if (type->size == 2 && !type->is_signed) {
         for (size_t i = 0; i < count; i++) {
@@ -403,6 +413,7 @@ bool bl_token_ids(const struct bl_id_number *type, const uint8_t *raw, size_t co
     return least == 0;
 }
 
+/* A buffer of 8 KiB on the stack holds the raw numbers, since each thread has only a small window for ids. */
 int bl_token_file_read(const struct bl_token_file *t, const char *path, int64_t at, int64_t count, int32_t *out,
                        struct bl_error *e)
 {
@@ -434,6 +445,7 @@ int bl_token_file_check_type(const struct bl_token_file *t, const char *path, st
         high[i & 1] += value < 0 || value > SAMPLE_HIGH;
         large += value < 0 || value > BL_ID_MAX;
     }
+    /* The even numbers must be large as well: a file of small ids alone is right. */
     if (!high[1] && high[0] > count / 4)
         return bl_error_set(e, BL_EDATA,
                             "byte %" PRId64 ": every second number from here on is below %d, as if ids of %s were read "

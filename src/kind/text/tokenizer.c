@@ -67,17 +67,21 @@ static int tokenizer_remove_lists(const struct bl_buffer *text, const struct bl_
 {
     const struct bl_json_value *list[2] = {&lists->merges, &lists->vocab};
     const char *at = text->data, *stop = text->data + text->size;
+    /* The two lists are removed in the order of the text. */
     if (list[0]->text > list[1]->text) {
         list[0] = &lists->vocab;
         list[1] = &lists->merges;
     }
     for (int i = 0; i < 2; i++) {
+        /* "model.vocab" may be an object, "model.merges" may not. Other values are left for the reader, which reports
+         * them. */
         bool is_array = list[i]->type == BL_JSON_ARRAY;
         if (!is_array && (list[i]->type != BL_JSON_OBJECT || list[i] != &lists->vocab))
             continue;
         const char *end = list[i]->text + list[i]->size;
         bl_buffer_append(rest, at, (size_t)(list[i]->text - at));
         bl_buffer_byte(rest, is_array ? '[' : '{');
+        /* One line break for each one that is removed. */
         for (at = list[i]->text; (at = memchr(at, '\n', (size_t)(end - at))); at++)
             bl_buffer_byte(rest, '\n');
         bl_buffer_byte(rest, is_array ? ']' : '}');
@@ -107,12 +111,15 @@ static int tokenizer_read_json(struct bl_tokenizer *tokenizer, const struct bl_b
                                struct bl_error *e)
 {
     static const char merges[] = "model.merges", vocab[] = "model.vocab";
+    /* The lists are found first, because their text is needed and the rest is to be parsed without them. */
     struct bl_json_key key[2];
     struct bl_json_value value[2] = {0};
     struct bl_json_lists lists = {0};
     struct bl_json_fault fault = {0};
     struct bl_buffer rest = {0};
     json_t *root = NULL;
+    /* The scan also checks the JSON of the lists, which jansson does not see. Its fault is reported only after that of
+     * jansson, which has the line. */
     bool found = bl_json_key_parse(&key[0], merges, sizeof merges - 1) &&
                  bl_json_key_parse(&key[1], vocab, sizeof vocab - 1) &&
                  bl_json_scan(text->data, text->size, key, 2, value, &fault);
@@ -134,6 +141,7 @@ static int tokenizer_read_json(struct bl_tokenizer *tokenizer, const struct bl_b
     }
     /* In a vocab.json "model" is a token like others. */
     const json_t *model = json_object_get(root, "model");
+    /* In a vocab.json "model" is a token like others. */
     if (!model || (bl_path_has_suffix(path, "vocab.json") && !json_is_object(model)))
         code = tokenizer_read_gpt2(tokenizer, text, path, e);
     else
@@ -159,10 +167,12 @@ static int tokenizer_read_file(struct bl_tokenizer *tokenizer, const char *patte
 {
     struct bl_buffer text = {0};
     const char *path = tokenizer->path;
+    /* "gpt2-vocab.json" and "bert-vocab.txt" count as named, too: prefixes are common. */
     bool tiktoken = bl_path_has_suffix(path, ".tiktoken"), model = bl_path_has_suffix(path, ".model");
     bool wordpiece = bl_path_has_suffix(path, "vocab.txt");
     bool named = tiktoken || model || wordpiece || bl_path_has_suffix(path, ".json");
     int code = tokenizer_slurp(tokenizer, path, &text, e);
+    /* Llama 3 and 4 name their .tiktoken file tokenizer.model, and a cache names it by a hash. */
     tiktoken = tiktoken || (!code && (model || !named) && bl_tiktoken_detect(&text));
     if (!code && !named && !tiktoken && !text_is_object(&text))
         code = bl_error_set(e, BL_EUSAGE,
@@ -179,6 +189,7 @@ static int tokenizer_read_file(struct bl_tokenizer *tokenizer, const char *patte
     } else if (model) {
         code = bl_tokenizer_read_sentencepiece(tokenizer, &text, path, e);
     } else if (wordpiece) {
+        /* The option changes ids, and it is stored nowhere else in the tokenizer's files. */
         tokenizer_update_digest(tokenizer, &tokenizer->lowercase, tokenizer->lowercase ? 1 : 0);
         code = bl_tokenizer_read_wordpiece(tokenizer, &text, path, e);
     } else if (bl_tekken_detect(&text)) {
@@ -215,6 +226,7 @@ static int folder_find_tokenizer(const char *folder, struct bl_buffer *out, stru
             return BL_EFAIL;
         if (!stat(out->data, &status))
             return BL_OK;
+        /* A disk that fails must not look like a folder without a tokenizer. */
         if (bl_errno_is_system(errno))
             return bl_error_errno(e, BL_EFAIL, "cannot stat %s", out->data);
     }
@@ -233,15 +245,18 @@ static int tokenizer_find_file(struct bl_tokenizer *tokenizer, const char *given
     bool found = false;
     int code = BL_OK;
     if (stat(given, &status)) {
+        /* The error of the path itself is the one to report if the cache has nothing either. */
         int error = errno;
         if (bl_errno_is_system(error))
             return bl_error_errno(e, BL_EFAIL, "cannot stat %s", given);
+        /* No such path: it may be a name in a cache. */
         code = bl_model_cache_find(given, &cached, &found, e);
         if (!code && (!found || stat(cached.data, &status)))
             code =
                 bl_error_set(e, BL_EUSAGE, "tokenizer %s: %s%s", given, strerror(error),
                              cached.size ? ", nor is it in the cache of its library: nothing is downloaded here" : "");
     }
+    /* status is that of the cache's file or folder where the path itself does not exist. */
     bool is_folder = !code && S_ISDIR(status.st_mode);
     if (is_folder)
         code = folder_find_tokenizer(found ? cached.data : given, &path, e);
@@ -250,6 +265,7 @@ static int tokenizer_find_file(struct bl_tokenizer *tokenizer, const char *given
     if (!code)
         code = bl_buffer_check(&path, e);
     bl_buffer_free(&cached);
+    /* The tokenizer owns the path also after an error, and bl_tokenizer_close frees it. */
     tokenizer->path = path.data;
     if (code)
         return code;
@@ -258,6 +274,7 @@ static int tokenizer_find_file(struct bl_tokenizer *tokenizer, const char *given
     return tokenizer->name ? BL_OK : bl_error_memory(e);
 }
 
+/* The options come first in the digest, then the bytes of the files. bytes needs no file, so it ends early. */
 int bl_tokenizer_open(struct bl_tokenizer **out, const struct bl_tokenizer_options *options, struct bl_error *e)
 {
     *out = NULL;
@@ -277,6 +294,7 @@ int bl_tokenizer_open(struct bl_tokenizer **out, const struct bl_tokenizer_optio
     tokenizer->lowercase = options->lowercase;
     tokenizer_update_digest(tokenizer, &(uint8_t){options->special}, 1);
     if (bytes) {
+        /* Ids are the bytes 0 to 255. */
         tokenizer->size = 256;
         *out = tokenizer;
         return BL_OK;
@@ -296,6 +314,7 @@ out:
     return code;
 }
 
+/* The model WordPiece refers to the vocabulary and owns nothing. */
 void bl_tokenizer_close(struct bl_tokenizer *tokenizer)
 {
     if (!tokenizer)
@@ -326,10 +345,12 @@ static int32_t vocabulary_find_text(const struct bl_tokenizer *tokenizer, const 
 {
     struct bl_buffer bytes = {0};
     int32_t id = -1;
+    /* The byte-level alphabet is not decoded: a user gives the text of a token, such as "\n", as it is in documents. */
     if (tokenizer->alphabet.kind == BL_ALPHABET_SPACES || *tokenizer->alphabet.suffix)
         bl_alphabet_decode(&tokenizer->alphabet, text, strlen(text), &bytes);
     else
         bl_buffer_text(&bytes, text);
+    /* Unigram's pieces are in its trie alone. */
     if (!bytes.failed && bytes.size && tokenizer->model == BL_MODEL_UNIGRAM) {
         uint32_t piece = bl_trie_find(&tokenizer->unigram.trie, bytes.data, bytes.size);
         id = piece == BL_TRIE_NONE ? -1 : (int32_t)piece;
@@ -352,6 +373,7 @@ int32_t bl_tokenizer_find(const struct bl_tokenizer *tokenizer, const char *text
     return id < 0 ? vocabulary_find_text(tokenizer, text) : id;
 }
 
+/* bytes has no file, and so no files beside it. */
 int bl_tokenizer_find_named(const struct bl_tokenizer *tokenizer, const char *key, int32_t *id, struct bl_error *e)
 {
     struct bl_buffer name = {0};
@@ -364,9 +386,12 @@ int bl_tokenizer_find_named(const struct bl_tokenizer *tokenizer, const char *ke
     return code;
 }
 
+/* Only the begin and the end of a text are compared, so a loop over all added tokens is fast enough. Tokens that stay
+ * plain text do not count. */
 size_t bl_tokenizer_size_at(const struct bl_tokenizer *tokenizer, int32_t id, const char *text, size_t size,
                             bool at_end)
 {
+    /* Both lists: tokens of the original and of the normalized text. */
     const struct bl_added *added[] = {&tokenizer->raw, &tokenizer->normal};
     for (size_t a = 0; a < sizeof added / sizeof *added; a++) {
         for (size_t i = 0; i < added[a]->count; i++) {
@@ -402,6 +427,7 @@ const char *bl_tokenizer_warning(const struct bl_tokenizer *tokenizer)
     return tokenizer->warning;
 }
 
+/* Scanners of known grammars have fixed tables of Unicode; only PCRE2 can change with the machine. */
 void bl_tokenizer_versions(const struct bl_tokenizer *tokenizer,
                            void (*emit)(void *sink, const char *name, const char *version), void *sink)
 {
@@ -410,11 +436,13 @@ void bl_tokenizer_versions(const struct bl_tokenizer *tokenizer,
         emit(sink, "pcre2", bl_regex_version(text));
 }
 
+/* wanted: the tokens that the encoder searches for; the others are plain text. */
 bool bl_tokenizer_leaves_plain(const struct bl_tokenizer *tokenizer)
 {
     return tokenizer->raw.wanted < tokenizer->raw.count || tokenizer->normal.wanted < tokenizer->normal.count;
 }
 
+/* Each token is in one of the two lists. */
 int64_t bl_tokenizer_count_plain(const struct bl_tokenizer *tokenizer, const char *text, size_t size)
 {
     return bl_added_count_plain(&tokenizer->raw, (const uint8_t *)text, size) +

@@ -143,6 +143,7 @@ static int processors_read(struct bl_json_tokenizer *t, const json_t *processor,
     return code;
 }
 
+/* A file without a post-processor counts as read: it adds no tokens. */
 int bl_json_read_post_processor(struct bl_json_tokenizer *t, struct bl_error *e)
 {
     const json_t *processor = json_object_get(t->root, "post_processor");
@@ -225,10 +226,12 @@ static int added_read_token(struct bl_json_tokenizer *t, const json_t *item, int
     if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) > BL_ID_MAX)
         return bl_error_set(e, BL_EFAIL, "\"id\" is missing, or not an integer from 0 to %d", BL_ID_MAX);
     BL_TRY(bl_json_members_read_flags(item, "it", flags, e));
+    /* The default of "normalized" depends on "special", which is known only now. */
     normalized = !special;
     BL_TRY(bl_json_members_read_flags(item, "it", normal, e));
     const char *text = json_string_value(content);
     size_t size = json_string_length(content);
+    /* A file may be edited by hand; `tokenizers` ignores its id then, and so the ids of a text would differ. */
     int64_t expected = added_expected_id(t, text, size, largest);
     if (expected != json_integer_value(id))
         return bl_error_set(e, BL_EFAIL, "\"%.80s\" has the id %lld, but `tokenizers` gives it %lld", text,
@@ -285,6 +288,7 @@ static int root_read(struct bl_json_tokenizer *t, struct bl_error *e)
                                         "pre_tokenizer", "post_processor", "decoder", "model",        NULL};
     static int (*const parts[])(struct bl_json_tokenizer * t, struct bl_error * e) = {
         names_read, bl_json_read_alphabet, bl_json_read_normalizers, bl_json_read_splits, bl_json_read_model};
+    /* The error of a damaged part waits until it is known whether all parts are supported. */
     struct bl_error damage = {0};
     int code = bl_json_members_check(t->root, "the file", known, &t->unsupported, &damage);
     for (size_t i = 0; i < sizeof parts / sizeof *parts && !code; i++)

@@ -39,6 +39,7 @@ int bl_tokenizer_warn(struct bl_tokenizer *tokenizer, struct bl_error *e, const 
     return BL_OK;
 }
 
+/* One warning on patterns is enough where a tokenizer has several. */
 int bl_tokenizer_warn_pattern(struct bl_tokenizer *tokenizer, struct bl_error *e)
 {
     char version[BL_REGEX_VERSION_MAX];
@@ -69,7 +70,7 @@ int bl_tokenizer_warn_missing_tokens(struct bl_tokenizer *tokenizer, const struc
     int64_t count = 0, first = 0;
     if (!has)
         return bl_error_memory(e);
-    memset(has, 1, tokenizer->unigram.count); /* its pieces have all ids from 0 */
+    memset(has, 1, tokenizer->unigram.count); /* pieces of Unigram have all ids from 0 */
     for (size_t name = 0; name < names->count; name++)
         has[names->token[name].id] = 1;
     json_array_foreach(added, i, value) has[json_integer_value(json_object_get(value, "id"))] = 1;
@@ -224,6 +225,7 @@ static int wordpiece_choose_case(struct bl_tokenizer *tokenizer, bool *uncased, 
 int bl_tokenizer_read_wordpiece(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
                                 struct bl_error *e)
 {
+    /* The tokens that BERT's tokenizers never split. There is no list of them in the file. */
     static const char *const special[] = {"[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"};
     BL_TRY(bl_wordpiece_vocabulary(&tokenizer->vocabulary, text, path, e));
     int code = bl_wordpiece_init(&tokenizer->wordpiece, &tokenizer->vocabulary, "[UNK]", BL_WORDPIECE_PREFIX,

@@ -135,6 +135,7 @@ struct model {
     int64_t unknown; /* id of the unknown piece, or -1 */
 };
 
+/* Returns the message that a field holds. */
 static struct bl_protobuf message(const struct bl_protobuf_field *field)
 {
     return (struct bl_protobuf){field->data, field->data + field->size};
@@ -182,6 +183,7 @@ static bool numbers_read(const struct bl_protobuf_field *field, const uint32_t *
     return !damaged;
 }
 
+/* Reads the kind of the model and two options of its training. False: it is damaged. */
 static bool trainer_read(const struct bl_protobuf_field *field, struct model *model)
 {
     static const uint32_t number[] = {TRAINER_KIND, TRAINER_SUFFIX, TRAINER_FALLBACK};
@@ -189,6 +191,7 @@ static bool trainer_read(const struct bl_protobuf_field *field, struct model *mo
     return field->data && numbers_read(field, number, value, 3, model);
 }
 
+/* Reads the options of the normalizer. False: it is damaged. */
 static bool model_read_normalizer(const struct bl_protobuf_field *field, struct model *model)
 {
     static const uint32_t number[] = {NORMALIZER_PREFIX, NORMALIZER_TRIMMED, NORMALIZER_ESCAPED};
@@ -202,6 +205,7 @@ static int model_read(const struct bl_buffer *text, struct model *model, struct 
     struct bl_protobuf m = {(const uint8_t *)text->data, (const uint8_t *)text->data + text->size};
     struct bl_protobuf_field f;
     bool damaged, whole = true;
+    /* The defaults of the format. */
     *model = (struct model){.kind = UNIGRAM, .prefix = 1, .trimmed = 1, .escaped = 1, .unknown = -1};
     while (whole && protobuf_next(&m, &f, &damaged)) {
         struct piece piece;
@@ -235,6 +239,7 @@ static int pieces_check(struct model *model, struct bl_error *e)
     int code = BL_OK;
     for (size_t i = 0; i < model->count && !code; i++) {
         const struct piece *p = &model->piece[i];
+        /* Which of the two tables the package would use. */
         bool text = p->type == NORMAL || p->type == USER || p->type == UNUSED;
         if (!p->size || p->type < NORMAL || p->type > BYTE || p->score != p->score)
             code = bl_error_set(e, BL_EFAIL, "the piece %zu is empty, of an unknown type or without a score", i);
@@ -296,6 +301,7 @@ static int rule_read(struct bl_tokenizer *tokenizer, const struct model *model, 
     rule->suffix = model->prefix && model->suffix;
     rule->trimmed = model->trimmed;
     rule->spaces = tokenizer->alphabet.kind == BL_ALPHABET_SPACES;
+    /* What the normalizer writes for a space. */
     rule->space = rule->spaces || !model->escaped ? " " : BL_METASPACE;
     int code = model->map_size ? bl_precompiled_open(&rule->map, model->map, model->map_size, e) : BL_OK;
     for (size_t i = 0; i < model->count && !code; i++) {
@@ -344,6 +350,8 @@ static int unigram_build(struct bl_tokenizer *tokenizer, const struct model *mod
     struct bl_unigram *unigram = &tokenizer->unigram;
     struct bl_unigram_piece *piece = calloc(model->count, sizeof *piece);
     struct bl_buffer *bytes = &tokenizer->vocabulary.bytes, decoded = {0};
+    /* The package begins with these values, FLT_MIN included, which is the least positive number: with negative scores
+     * alone, as usual, a user-defined piece has a score just below 0. */
     float lowest = FLT_MAX, largest = FLT_MIN;
     size_t size = 0;
     for (size_t i = 0; i < model->count; i++) {
@@ -367,6 +375,7 @@ static int unigram_build(struct bl_tokenizer *tokenizer, const struct model *mod
     }
     if (!code)
         code = bl_unigram_build(unigram, piece, model->count, (int32_t)model->unknown, false, e);
+    /* The package adds scores as float, and its penalty begins at the lowest score of a normal piece. */
     unigram->single = true;
     unigram->lowest = (double)lowest;
     if (!code && model->fallback) {
@@ -401,6 +410,7 @@ static int vocabulary_read(struct bl_tokenizer *tokenizer, const struct model *m
     int code = BL_OK;
     for (size_t i = 0; i < model->count; i++) {
         const struct piece *p = &model->piece[i];
+        /* Control, unknown and byte pieces do not result from merging. */
         bool one = bl_utf8_decode((const char *)p->text, &point) == p->size;
         if (p->type == NORMAL && (one || model->kind == BPE))
             sorted[(*count)++] = p;

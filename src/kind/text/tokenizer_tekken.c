@@ -64,6 +64,7 @@ static bool tekken_find_values(const struct bl_buffer *text, struct bl_json_valu
     return bl_json_scan(text->data, text->size, key, KEYS, value, fault);
 }
 
+/* The pattern and the vocabulary must be there, too: the name alone may occur in a text. */
 bool bl_tekken_detect(const struct bl_buffer *text)
 {
     struct bl_json_value value[KEYS] = {0};
@@ -107,6 +108,7 @@ static int token_read(struct tekken *t, const struct bl_json_value *item, int64_
     if (value[1].type == BL_JSON_STRING) {
         size_t lone;
         bl_json_unescape(&value[1], &t->text, &lone);
+        /* An empty JSON string must not leave the buffer without memory. */
         bl_buffer_text(&t->text, "");
         int code = bl_buffer_check(&t->text, e);
         if (code)
@@ -126,6 +128,7 @@ static int token_read(struct tekken *t, const struct bl_json_value *item, int64_
 static int tekken_read_tokens(struct tekken *t, struct bl_error *e)
 {
     struct bl_json_value item;
+    /* default_vocab_size includes the special tokens. */
     int64_t count = t->size - t->specials, rank = 0;
     int code = BL_OK;
     for (size_t at = 0; rank < count && !code && bl_json_next(&t->value[VOCAB], &at, &item); rank++) {
@@ -211,10 +214,12 @@ static int tekken_read(struct tekken *t, struct bl_error *e)
     bl_json_unescape(&t->value[PATTERN], &t->text, &lone);
     bl_buffer_text(&t->text, "");
     BL_TRY(bl_buffer_check(&t->text, e));
+    /* A pattern that is not supported is a fault of the file (BL_EFAIL), not of data. */
     BL_TRY(bl_tokenizer_set_pattern(tokenizer, t->text.data, t->text.size, e) ? BL_EFAIL : BL_OK);
     return bl_bpe_from_ranks(&tokenizer->bpe, &tokenizer->vocabulary, e);
 }
 
+/* The values are found once more, since bl_tekken_detect keeps nothing. */
 int bl_tokenizer_read_tekken(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
                              struct bl_error *e)
 {

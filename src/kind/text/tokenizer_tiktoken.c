@@ -28,6 +28,7 @@
         text, NULL, id, 1, 0                                                                                           \
     }
 
+/* Also those of p50k, whose ranks above 50256 are tokens of white space. */
 static const struct bl_specials r50k[] = {ONE("<|endoftext|>", 50256), {0}};
 
 static const struct bl_specials p50k_edit[] = {ONE("<|endoftext|>", 50256),
@@ -42,6 +43,8 @@ static const struct bl_specials cl100k[] = {ONE("<|endoftext|>", 100257),   ONE(
 
 static const struct bl_specials o200k[] = {ONE("<|endoftext|>", 199999), ONE("<|endofprompt|>", 200018), {0}};
 
+/* In the order of the package. The id 200018 has two texts, <|endofprompt|> and <|reserved_200018|>, as in the package.
+ */
 static const struct bl_specials harmony[] = {ONE("<|startoftext|>", 199998),
                                              ONE("<|endoftext|>", 199999),
                                              {"<|reserved_", "|>", 200000, 2, 200000},
@@ -106,6 +109,7 @@ static const struct bl_specials llama4[] = {ONE("<|begin_of_text|>", 200000),
                                             {"<|reserved_special_token_", "|>", 201144, 904, 0},
                                             {0}};
 
+/* Of the package of the first Qwen models, whose last 205 are <|extra_0|> to <|extra_204|>. */
 static const struct bl_specials qwen[] = {ONE("<|endoftext|>", 151643),
                                           ONE("<|im_start|>", 151644),
                                           ONE("<|im_end|>", 151645),
@@ -205,6 +209,7 @@ static int tiktoken_read_line(struct bl_tokenizer *tokenizer, const char *line, 
         return BL_EFAIL;
     /* "=" is an empty token, which no text has: Whisper's file ends with one. */
     bool empty = digits == 1 && *line == '=';
+    /* An empty field is no token in base64: -1. */
     int64_t decoded = empty ? 0 : digits ? bl_base64_decode(bytes->data, bytes->size) : -1;
     if (decoded < 0)
         return bl_error_set(e, BL_EFAIL, "\"%.*s\" is not a token in base64", (int)(digits < 80 ? digits : 80), line);
@@ -281,6 +286,7 @@ static int tiktoken_add_specials(struct bl_tokenizer *tokenizer, const struct bl
     struct bl_buffer text = {0};
     int code = BL_OK;
     for (int32_t i = 0; i < specials->count && !code; i++) {
+        /* A special token that is not searched for is still an added token, so that its name has an id. */
         struct bl_added_token token = {.id = specials->id + i, .plain = !tokenizer->special};
         bl_buffer_clear(&text);
         bl_buffer_text(&text, specials->begin);
@@ -302,6 +308,7 @@ static int tiktoken_apply(struct bl_tokenizer *tokenizer, const struct bl_tiktok
 {
     int code = BL_OK;
     tokenizer->split[tokenizer->splits++] = (struct bl_split){.grammar = encoding->grammar};
+    /* NFC as of Unicode 16, whatever version the machine has. */
     if (encoding->nfc)
         tokenizer->normalizer[tokenizer->normalizers++].form = BL_NFC_16;
     if (encoding->digest != digest)
@@ -311,18 +318,22 @@ static int tiktoken_apply(struct bl_tokenizer *tokenizer, const struct bl_tiktok
     return code;
 }
 
+/* The digest decides without --pattern. With the name of an encoding the file may have other ranks, as models that were
+ * trained with its pattern have. Everything else is an expression. */
 int bl_tokenizer_read_tiktoken(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
                                const char *pattern, struct bl_error *e)
 {
     uint64_t digest = 0;
     int code = tiktoken_read_lines(tokenizer, text, path, e);
     if (!code)
+        /* The size of the tokenizer is known only after all lines. */
         code = tiktoken_check_ranks(tokenizer, path, e);
     if (!code)
         code = encoding_digest(&tokenizer->vocabulary, &digest, e);
     if (code)
         return code;
     const struct bl_tiktoken_encoding *encoding = pattern ? encoding_by_name(pattern) : encoding_by_digest(digest);
+    /* Without a pattern there are no words to merge in, so the user has to give one. */
     if (!encoding && (!pattern || pattern_is_name(pattern)))
         return tiktoken_refuse_pattern(path, pattern, e);
     tokenizer->model = BL_MODEL_BPE;
@@ -354,6 +365,7 @@ static int gpt2_read_merges(struct bl_tokenizer *tokenizer, struct bl_merges *me
     int code = BL_OK;
     size_t at = 0, size;
     for (size_t number = 1; !code && bl_text_next_line(text->data, text->size, &at, &line, &size); number++) {
+        /* The place is the line number in messages. */
         merges->place = number;
         if (number == 1 && size >= 8 && !memcmp(line, "#version", 8))
             continue;
@@ -382,6 +394,7 @@ static int gpt2_read_vocabulary(struct bl_tokenizer *tokenizer, struct bl_merges
     return bl_merges_open(merges, tokenizer, names, e);
 }
 
+/* The files have no list of special tokens: <|endoftext|> is the only one, if the vocabulary has it. */
 int bl_tokenizer_read_gpt2(struct bl_tokenizer *tokenizer, const struct bl_buffer *vocab, const char *vocab_path,
                            const struct bl_buffer *merges, const char *merges_path, struct bl_error *e)
 {
@@ -471,6 +484,7 @@ static int repository_find(const char *name, struct bl_buffer *folder, bool *fou
     if (!name_is_repository(name) || !cache_append_place(places, sizeof places / sizeof *places, folder))
         return BL_OK;
     cache_append_repository(name, folder);
+    /* The folder of the repository, to which refs/main and then snapshots/ are appended. */
     size_t size = folder->size;
     bl_buffer_text(folder, "/refs/main");
     BL_TRY(bl_buffer_check(folder, e));
@@ -479,6 +493,7 @@ static int repository_find(const char *name, struct bl_buffer *folder, bool *fou
     int code = bl_io_read_file(folder->data, REVISION_MAX, &revision, e);
     if (code)
         goto out;
+    /* The name must be one folder of the cache: a slash or a dot could lead to another place. */
     size_t end = strcspn(revision.data, " \r\n");
     if (end == 0 || memchr(revision.data, '/', end) || *revision.data == '.') {
         code = bl_error_set(e, BL_EFAIL, "%s has no name of a revision", folder->data);
@@ -511,6 +526,7 @@ static int encoding_find(const char *name, struct bl_buffer *path, bool *found, 
             continue;
         bl_buffer_clear(path);
         if (!cache_append_place(places, sizeof places / sizeof *places, path))
+            /* As in tiktoken, which asks Python for the folder of temporary files. */
             bl_buffer_text(path, "/tmp/data-gym-cache");
         bl_buffer_printf(path, "/%s", known[i].file);
         BL_TRY(bl_buffer_check(path, e));
@@ -522,6 +538,7 @@ static int encoding_find(const char *name, struct bl_buffer *path, bool *found, 
     return BL_OK;
 }
 
+/* The names of encodings are names of repositories, too, so repositories come first. */
 int bl_model_cache_find(const char *name, struct bl_buffer *path, bool *found, struct bl_error *e)
 {
     int code = repository_find(name, path, found, e);
