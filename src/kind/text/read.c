@@ -146,6 +146,7 @@ static int adding_row(void *context, int input, const struct bl_row *row, int64_
     struct bl_spool_index *p = a->index;
     if (row->status != BL_ROW_OK)
         return BL_OK;
+    /* Rows of an input follow each other, so a change of the input ends a segment. */
     BL_TRY(input == a->input ? BL_OK : segment_begin(a, input, e));
     BL_TRY(BL_ARRAY_RESERVE(p->document, p->documents_capacity, p->documents + 1, e));
     p->document[p->documents++] = (struct bl_spool_document){row->offset, a->bytes, row->content};
@@ -185,6 +186,7 @@ void bl_spool_index_free(struct bl_spool_index *p)
 static const struct bl_spool_segment *file_find_segment(const struct bl_spool_index *p,
                                                         const struct bl_spool_file *file, int64_t offset)
 {
+    /* The chunks of a large file are its segments. */
     size_t low = 0, high = file->segments;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
@@ -400,6 +402,7 @@ static int tokens_read(const struct text_reader *r, const struct bl_token_file *
             return row_report_change(row, e);
         bl_checksum_add(&sum, id, ids * sizeof *id);
     }
+    /* A content hash of 0 means "not known" in a row, so the scan stores 1 instead. */
     uint64_t content = bl_checksum_end(&sum);
     return all && row->content && (content ? content : 1) != row->content ? row_report_change(row, e) : BL_OK;
 }
@@ -435,6 +438,7 @@ static int reader_read_tokens(struct text_reader *r, const struct bl_request *re
     int64_t at = row->offset < 0 ? t->begin : row->offset, size = (int64_t)t->type.size;
     if (at < t->begin || at > t->end || (at - t->begin) % size || tokens < 0 || tokens > (t->end - at) / size)
         return row_report_change(row, e);
+    /* The piece may begin with marks; the tokens of the file then follow behind them. */
     int64_t skipped = first < 0 ? -first : 0;
     first = first < 0 ? 0 : first;
     end = end > tokens ? tokens : end;

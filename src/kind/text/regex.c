@@ -364,6 +364,7 @@ int bl_matcher_open(struct bl_matcher **matcher, struct bl_error *e)
         *matcher = NULL;
         return bl_error_memory(e);
     }
+    /* NULL: the stack is this matcher's, not one that a callback chooses. */
     pcre2_jit_stack_assign(m->context, NULL, m->stack);
     return BL_OK;
 }
@@ -398,7 +399,7 @@ static int regex_match(const struct bl_regex *regex, struct bl_matcher *m, const
     }
     /* The first pair of offsets is the whole match. */
     const PCRE2_SIZE *offset = pcre2_get_ovector_pointer(m->data);
-    /* \K in a lookahead can put the beginning after the end. */
+    /* \K in a lookahead can put the beginning after the end, and such a match would never let the search go on. */
     if (offset[0] > offset[1] || offset[0] < at)
         return bl_error_set(e, BL_EFAIL,
                             "the tokenizer's pattern, at offset %zu of the text: a match ends before it "
@@ -468,6 +469,7 @@ int bl_regex_split(const struct bl_regex *regex, struct bl_matcher *matcher, enu
     int code = bl_regex_see(regex, matcher, text, size, &seen, e);
     if (!code)
         code = splitting_run(regex, matcher, &s, inverted, seen, size, e);
+    /* Keeps the spans with text. */
     size_t kept = s.first;
     for (size_t i = s.first; i < out->count; i++) {
         if (out->span[i].begin < out->span[i].end)

@@ -167,9 +167,9 @@ static int part_publish(struct spool_part *part, const struct bl_spool_writer *w
     char *path = spool_path(w->dir, w->key, suffix, e);
     if (!path)
         return BL_EFAIL;
-    /* Other tasks may have the file of that name open, which has the same bytes unless it is damaged. */
     struct bl_error differs = {0};
-    /* Other tasks may have the file of that name open, which has the same bytes unless it is damaged. */
+    /* Other tasks may have the file of that name open, which has the same bytes unless it is damaged: it is not
+     * replaced then. */
     bool there = w->shared && bl_publish_file(part->path, path, &differs) == BL_OK;
     int code = there ? BL_OK : bl_fs_rename(part->path, path, e);
     free(path);

@@ -145,6 +145,7 @@ static void text_describe(const void *values, const struct bl_field *field, stru
     (void)field;
     const struct bl_text_config *config = values;
     const struct bl_text_prepared *p = &config->prepared;
+    /* Without a tokenizer the inputs have ids, whose meaning only the user knows. */
     if (p->tokenizer)
         bl_buffer_printf(out, "tokens of %s (%" PRId64 " ids, digest %016" PRIx64 "), special tokens in text %s",
                          bl_tokenizer_name(p->tokenizer), bl_tokenizer_size(p->tokenizer),

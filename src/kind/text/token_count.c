@@ -236,6 +236,7 @@ static int scan_document(struct id_scan *s, struct token_document *d, int64_t li
     if (by_mark && !s->spec->mark_begins)
         d->is_marked = ended;
     d->content = bl_checksum_end(&sum);
+    /* 0 means "not known" in a row. */
     d->content = d->content ? d->content : 1;
     return BL_OK;
 }
@@ -281,6 +282,8 @@ static int scan_find_first(struct id_scan *s, int64_t from, int64_t end, int64_t
     *found = s->t->begin;
     if (from <= s->t->begin)
         return BL_OK;
+    /* The first whole id from `from` on. With marks that end documents, the id before it is looked at as well: it may
+     * be the mark. */
     int64_t at = s->t->begin + (from - s->t->begin + size - 1) / size * size - behind;
     for (*found = end; at + behind < end;) {
         const int32_t *id;

@@ -113,6 +113,7 @@ static bool spec_parse_item(const char *item, size_t size, struct bl_token_spec 
 /* The type may stay open until a file is opened; then the mark is checked again. */
 int bl_token_spec_parse(const char *text, struct bl_token_spec *spec, struct bl_error *e)
 {
+    /* "auto" sets nothing. */
     *spec = (struct bl_token_spec){.mark = -1};
     for (const char *item = text;;) {
         size_t size = strcspn(item, ",");
@@ -178,6 +179,7 @@ static int beside_exists(const char *path, bool *there, struct bl_error *e)
 static int file_set_type(struct bl_token_file *t, const struct bl_token_spec *spec, struct bl_id_number type,
                          bool sign_is_known, const char *who, struct bl_error *e)
 {
+    /* size 0: the option leaves the type open. */
     const struct bl_id_number *wanted = &spec->type;
     bool same = wanted->size == type.size && (wanted->is_signed == type.is_signed || !sign_is_known);
     if (wanted->size && !same)
@@ -271,6 +273,7 @@ static int token_file_read_header(struct bl_token_file *t, const struct bl_token
         struct bl_id_number type;
     } known[] = {{20240520, 1, {2, false, false}}, {20240801, 7, {4, false, false}}};
     uint8_t head[12];
+    /* A smaller file can have ids, but no header. */
     if (t->end < (int64_t)sizeof head)
         return BL_OK;
     int code = bl_io_pread(t->file.fd, head, sizeof head, t->file.begin, path, e);
@@ -283,6 +286,8 @@ static int token_file_read_header(struct bl_token_file *t, const struct bl_token
     /* A file of HellaSwag: ids of contexts and endings between numbers that are no ids. */
     if (header_number(head, 0) == 20240522 && header_number(head, 1) == 1)
         return bl_error_set(e, BL_EDATA, "byte 0: examples of an evaluation, as llm.c writes them, not ids alone");
+    /* A magic number can also be two ids of 16 bits; the size of the header and the number of tokens make that
+     * unlikely. */
     for (size_t i = 0; i < sizeof known / sizeof *known && !code; i++) {
         int32_t version = header_number(head, 1), count = header_number(head, 2);
         if (header_number(head, 0) != known[i].magic || t->end < LLMC_HEADER)
@@ -290,6 +295,7 @@ static int token_file_read_header(struct bl_token_file *t, const struct bl_token
         if (version != known[i].version)
             return bl_error_set(e, BL_EDATA, "byte 4: a header of llm.c, version %d, which must be %d", version,
                                 known[i].version);
+        /* The ids follow the header, and the header has their number. */
         t->begin = LLMC_HEADER;
         code = file_set_type(t, spec, known[i].type, true, "its header", e);
         if (!code && (t->end - t->begin) / (int64_t)t->type.size != count)
@@ -367,6 +373,7 @@ uint64_t bl_token_file_stamp(const char *path)
     (void)beside_paths(path, beside, &ignored);
     for (int i = 0; i < BESIDES; i++) {
         if (beside[i] && stat(beside[i], &status) == 0) {
+            /* The hash so far is a part of the next one. */
             const int64_t parts[] = {(int64_t)stamp, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
             stamp = XXH3_64bits(parts, sizeof parts);
         }
@@ -418,6 +425,7 @@ int bl_token_file_read(const struct bl_token_file *t, const char *path, int64_t 
                        struct bl_error *e)
 {
     uint8_t raw[8192];
+    /* ids of one read */
     int64_t step = (int64_t)(sizeof raw / t->type.size);
     for (int64_t done = 0; done < count; done += step) {
         size_t ids = (size_t)(count - done < step ? count - done : step);

@@ -44,6 +44,7 @@ static int tokenizer_read_gpt2(struct bl_tokenizer *tokenizer, const struct bl_b
     if (!bl_path_has_suffix(path, "vocab.json"))
         return bl_error_set(e, BL_EFAIL, "%s is neither a tokenizer.json (it has no \"model\") nor named vocab.json",
                             path);
+    /* Both names have the same prefix and folder. */
     bl_buffer_append(&merges_path, path, strlen(path) - strlen("vocab.json"));
     bl_buffer_text(&merges_path, "merges.txt");
     int code = bl_buffer_check(&merges_path, e);
@@ -279,6 +280,7 @@ int bl_tokenizer_open(struct bl_tokenizer **out, const struct bl_tokenizer_optio
 {
     *out = NULL;
     bool bytes = !strcmp(options->path, "bytes");
+    /* Options that change nothing are refused, since a user who sets them expects a change. */
     if (bytes && options->add_special_tokens)
         return bl_error_set(e, BL_EUSAGE, "--add-special-tokens is for a tokenizer.json; bytes have none");
     if (bytes && (options->pattern || options->lowercase))
@@ -379,6 +381,7 @@ int bl_tokenizer_find_named(const struct bl_tokenizer *tokenizer, const char *ke
     struct bl_buffer name = {0};
     bool found = false;
     *id = -1;
+    /* The path is NULL for bytes. */
     int code = tokenizer->path ? bl_special_name_find(tokenizer->path, key, &name, &found, e) : BL_OK;
     if (!code && found)
         *id = bl_tokenizer_find(tokenizer, name.data);

@@ -146,6 +146,7 @@ int bl_names_read(struct bl_vocabulary *names, const struct bl_json_value *objec
 int bl_tokenizer_add_split(struct bl_tokenizer *tokenizer, const struct bl_split *split, struct bl_error *e)
 {
     struct bl_split *before = tokenizer->splits ? &tokenizer->split[tokenizer->splits - 1] : NULL;
+    /* A grammar that adds a space before the text (prefix) works on another text than the next one. */
     bool plain = before && before->kind == BL_SPLIT_GRAMMAR && split->kind == BL_SPLIT_GRAMMAR && !before->prefix &&
                  !split->prefix;
     enum bl_grammar both = plain ? bl_grammar_join(before->grammar, split->grammar) : BL_GRAMMAR_NONE;
@@ -243,6 +244,7 @@ int bl_tokenizer_read_wordpiece(struct bl_tokenizer *tokenizer, const struct bl_
     code = wordpiece_warn_of_gaps(tokenizer, e);
     for (size_t i = 0; i < sizeof special / sizeof *special && !code; i++) {
         int64_t known = bl_vocabulary_find(&tokenizer->vocabulary, special[i], strlen(special[i]));
+        /* A vocabulary need not have all five. */
         if (known < 0)
             continue;
         struct bl_added_token token = {.id = tokenizer->vocabulary.token[known].id, .plain = !tokenizer->special};

@@ -113,10 +113,12 @@ static int token_read(struct tekken *t, const struct bl_json_value *item, int64_
         int code = bl_buffer_check(&t->text, e);
         if (code)
             return code;
+        /* Decodes in place: the bytes are fewer than the digits. */
         size = t->text.size ? bl_base64_decode(t->text.data, t->text.size) : -1;
     }
     if (size <= 0)
         return bl_error_set(e, BL_EFAIL, "its \"token_bytes\" are no token in base64");
+    /* Both are at most the number of ids, so the sum is an id. */
     int32_t id = (int32_t)(rank + t->specials);
     int code = bl_vocabulary_add(&t->tokenizer->vocabulary, t->text.data, (size_t)size, id, &known, e);
     if (!code && known >= 0)
@@ -146,6 +148,7 @@ static int tekken_read_tokens(struct tekken *t, struct bl_error *e)
 static int special_add(struct tekken *t, int64_t id, struct bl_error *e)
 {
     struct bl_added_token token = {.id = (int32_t)id, .plain = !t->tokenizer->special};
+    /* The list may name more tokens than the model has. */
     if (!t->text.size || id >= t->specials)
         return bl_error_set(e, BL_EFAIL, "the special token %lld is empty, or one of more than %lld", (long long)id,
                             (long long)t->specials);
@@ -214,7 +217,7 @@ static int tekken_read(struct tekken *t, struct bl_error *e)
     bl_json_unescape(&t->value[PATTERN], &t->text, &lone);
     bl_buffer_text(&t->text, "");
     BL_TRY(bl_buffer_check(&t->text, e));
-    /* A pattern that is not supported is a fault of the file (BL_EFAIL), not of data. */
+    /* The file's pattern is a part of the file: an expression that PCRE2 does not support makes the file unusable. */
     BL_TRY(bl_tokenizer_set_pattern(tokenizer, t->text.data, t->text.size, e) ? BL_EFAIL : BL_OK);
     return bl_bpe_from_ranks(&tokenizer->bpe, &tokenizer->vocabulary, e);
 }

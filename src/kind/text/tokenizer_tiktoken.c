@@ -143,6 +143,7 @@ static int encoding_digest(const struct bl_vocabulary *ranks, uint64_t *digest, 
     XXH3_64bits_reset(state);
     for (size_t i = 0; i < ranks->count; i++) {
         const struct bl_token *token = &ranks->token[i];
+        /* The size separates tokens, so that two lists of tokens never give the same bytes. */
         const uint32_t head[2] = {(uint32_t)token->id, token->size};
         XXH3_64bits_update(state, head, sizeof head);
         XXH3_64bits_update(state, bl_vocabulary_bytes(ranks, i), token->size);
@@ -313,6 +314,7 @@ static int tiktoken_apply(struct bl_tokenizer *tokenizer, const struct bl_tiktok
         tokenizer->normalizer[tokenizer->normalizers++].form = BL_NFC_16;
     if (encoding->digest != digest)
         return BL_OK;
+    /* The list ends with an entry without a text. */
     for (const struct bl_specials *s = encoding->specials; s->begin && !code; s++)
         code = tiktoken_add_specials(tokenizer, s, e);
     return code;
@@ -412,6 +414,7 @@ int bl_tokenizer_read_gpt2(struct bl_tokenizer *tokenizer, const struct bl_buffe
     if (code)
         goto out;
     code = bl_tokenizer_warn_missing_tokens(tokenizer, &names, NULL, e);
+    /* A vocabulary of another model may not have it. */
     int64_t end = bl_names_find(&names, END_OF_TEXT, strlen(END_OF_TEXT));
     if (code || end < 0)
         goto out;

@@ -151,6 +151,7 @@ static int unknown_put(const struct bl_unigram *model, const uint8_t *text, size
     uint32_t piece = model->single ? BL_TRIE_NONE : bl_trie_find(&model->trie, text, size);
     if (piece != BL_TRIE_NONE)
         return bl_ids_add(reversed, (int32_t)piece, e);
+    /* All bytes or none: ids of some bytes alone would lose the others. */
     bool known = model->byte != NULL;
     for (size_t i = 0; i < size && known; i++)
         known = model->byte[text[i]] >= 0;
@@ -171,6 +172,7 @@ int bl_unigram_encode(const struct bl_unigram *model, struct bl_unigram_scratch 
     struct bl_unigram_node *node = scratch->node;
     node[0] = (struct bl_unigram_node){0, 0, -1};
     for (size_t i = 1; i <= size; i++)
+        /* Bytes within a character keep this: no segmentation ends there. */
         node[i].begin = SIZE_MAX;
     int code = nodes_find(model, node, word, size, e);
     reversed->count = 0;

@@ -210,6 +210,7 @@ bool bl_alphabet_decode(const struct bl_alphabet *alphabet, const char *text, si
         known = decode_spaces(text, size, out);
     else
         bl_buffer_append(out, text, size);
+    /* A byte FF in the token itself is not the end of a word. */
     if (suffix && out->size && memchr(out->data, BL_WORD_END, out->size))
         return false;
     if (last)
@@ -229,6 +230,7 @@ static int vocabulary_read_names(const char *path, const char *key, struct bl_bu
 {
     struct bl_buffer text = {0};
     char content[64];
+    /* The value of the key itself, and its "content". */
     struct bl_json_key keys[2];
     struct bl_json_value value[2];
     struct bl_json_fault fault;
@@ -243,6 +245,7 @@ static int vocabulary_read_names(const char *path, const char *key, struct bl_bu
         code = bl_error_set(e, BL_EFAIL, "%s: not JSON at byte %zu: %s", path, fault.at, fault.what);
         goto out;
     }
+    /* "eos_token": "</s>", or "eos_token": {"content": "</s>", ...}. */
     const struct bl_json_value *token = value[0].type == BL_JSON_STRING ? &value[0] : &value[1];
     *found = token->type == BL_JSON_STRING;
     bl_buffer_clear(name);

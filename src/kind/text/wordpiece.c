@@ -44,6 +44,7 @@ int bl_wordpiece_init(struct bl_wordpiece *model, const struct bl_vocabulary *vo
     if (token < 0)
         return bl_error_set(e, BL_EFAIL, "the vocabulary has no token \"%.80s\" for unknown words", unknown);
     *model = (struct bl_wordpiece){.vocabulary = vocabulary, .prefix_size = strlen(prefix)};
+    /* No final zero is stored. */
     if (model->prefix_size > sizeof model->prefix)
         return bl_error_set(e, BL_EFAIL, "a continuing_subword_prefix of more than %d bytes is not supported",
                             BL_WORDPIECE_PREFIX_MAX);
@@ -66,6 +67,7 @@ static int64_t wordpiece_longest(const struct bl_wordpiece *model, const uint8_t
                                  size_t *taken)
 {
     size_t end = size < model->longest ? size : model->longest;
+    /* Tries from the longest to the shortest. */
     for (; end > tail; end--) {
         if (end < size && !bl_utf8_begins((char)text[end]))
             continue;
