@@ -117,8 +117,7 @@ void bl_pattern_points_free(struct bl_pattern_points *points)
     *points = (struct bl_pattern_points){0};
 }
 
-/* Whether no character and no range of the pattern tells the two apart: both lie on the same side of each code point
- * that the pattern has. */
+/* Whether the pattern treats both code points alike: both lie on the same side of each code point that it has. */
 static bool points_are_alike(const struct bl_pattern_points *points, uint32_t a, uint32_t b)
 {
     for (size_t i = 0; i < points->count; i++) {
@@ -129,7 +128,7 @@ static bool points_are_alike(const struct bl_pattern_points *points, uint32_t a,
     return true;
 }
 
-/* Returns the first of count code points that the pattern does not tell from this one, or the point itself. */
+/* Returns the first of count code points that the pattern treats as this one, or the point itself. */
 static uint32_t candidate_find(const struct bl_pattern_points *points, uint32_t point, const uint32_t *candidate,
                                size_t count)
 {

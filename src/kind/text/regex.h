@@ -56,7 +56,7 @@ struct bl_splitting {
     bool previous; /* the last piece was a match */
 };
 
-/* Adds the next piece of the text, a match or what is before, between and after matches. BL_EFAIL: out of memory. */
+/* Adds the next piece of the text: a match, or the text before, between or behind matches. BL_EFAIL: out of memory. */
 int bl_splitting_add(struct bl_splitting *s, size_t begin, size_t end, bool match, struct bl_error *e);
 
 /* --- stand-ins ---------------------------------------------------------------------------------------------------- */
@@ -66,9 +66,9 @@ int bl_splitting_add(struct bl_splitting *s, size_t begin, size_t end, bool matc
  * see a code point that came with Unicode 15 or 16, but an older one of the same properties in its place, of as many
  * bytes. Where the matches are is the same. Nor does a newer PCRE2 see what came after Unicode 16, but noncharacters.
  *
- * A code point that a pattern has itself, or the limit of one of its ranges, tells points apart that have the same
- * properties: what stands for a point lies on the same side of each. A few points have none like them of the same
- * script; only patterns with the name of that script see it. */
+ * A pattern may have a code point itself, or as the limit of a range, and so treat points of the same properties
+ * differently: the stand-in of a point lies on the same side of each such limit. A few points have no older one of the
+ * same script; the difference shows only in patterns with the name of that script. */
 
 /* The code points that a pattern has in its own text, in no order. newer: PCRE2 has a later Unicode than 16. Start from
  * {0}. */
@@ -101,7 +101,8 @@ int bl_regex_open(struct bl_regex **regex, const char *pattern, size_t size, boo
 void bl_regex_close(struct bl_regex *regex);
 
 /* Returns false if characters newer than Unicode 14 may be split differently than by the released tokenizers: PCRE2's
- * tables are older than that, or the pattern has a back-reference (\1), which cannot tell stand-ins apart. */
+ * tables are older than that, or the pattern has a back-reference (\1), which takes two characters with the same
+ * stand-in as equal. */
 bool bl_regex_is_exact(const struct bl_regex *regex);
 
 /* Whether the expression matches a text without characters: some engines find such matches at other places than PCRE2.

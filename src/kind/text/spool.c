@@ -126,7 +126,7 @@ static int part_write(struct spool_part *part, const void *data, size_t size, st
     return bl_io_write(part->fd, data, size, part->path, e);
 }
 
-/* Writes what is in the buffer. The buffer is empty afterwards, also after an error. */
+/* Writes the buffer to the file. The buffer is empty afterwards, also after an error. */
 static int part_flush(struct spool_part *part, struct bl_error *e)
 {
     int code = bl_buffer_check(&part->buffer, e);
@@ -229,8 +229,8 @@ out:
     return code;
 }
 
-/* Puts the steps of a document: each unit is followed by its checksum. The last unit of a document is shorter, so that
- * each document begins with a unit of its own, and a piece can be read without the documents beside it. */
+/* Puts the steps of a document: each unit is followed by its checksum. The last unit of a document may be shorter, so
+ * that each document begins with a new unit, and a piece can be read without the documents beside it. */
 static int spool_put_steps(struct bl_spool_writer *w, const uint8_t *steps, size_t bytes, struct bl_error *e)
 {
     struct spool_part *part = &w->steps;
@@ -499,7 +499,7 @@ static int window_fill(struct bl_spool_window *w, const struct bl_spool_steps *s
                        bool *good, struct bl_error *e)
 {
     int64_t last = (end + BL_SPOOL_UNIT - 1) / BL_SPOOL_UNIT; /* exclusive */
-    /* The end is the last unit that is asked for, not the last of the document: a short piece costs a short read. */
+    /* The end is the last unit of the request, not of the document: a short piece costs a short read. */
     last = last < unit + BL_SPOOL_WINDOW ? last : unit + BL_SPOOL_WINDOW;
     int64_t stored = bl_spool_stored(steps->bytes), to = last * (int64_t)UNIT_STORED,
             from = unit * (int64_t)UNIT_STORED;

@@ -5,8 +5,8 @@
  *
  *     15 27 0 8 9
  *
- * A file with an index is counted by one thread, as a chunk of its own. A file with marks may be divided: the chunk
- * that has the first byte of a document counts the document, and reads on behind its own end for the rest. */
+ * A file with an index is counted by one thread. A file with marks may be divided: the chunk that has the first byte of
+ * a document counts the document, and reads on behind its end for the rest. */
 #include "kind/text/token_file.h"
 
 #include <errno.h>

@@ -112,7 +112,7 @@ static int processor_read(struct bl_json_tokenizer *t, const json_t *processor, 
         if (strcmp(type, adders[i].type) != 0)
             continue;
         int code = BL_OK;
-        /* `tokenizers` gives a second one the parts that the first one made, each as a text of its own. */
+        /* `tokenizers` gives a second one the parts that the first one made, each as a separate text. */
         if (t->tokenizer->post.adders++)
             code = bl_error_set(e, BL_EFAIL, "it follows another one that adds tokens, which is not supported");
         if (!code)

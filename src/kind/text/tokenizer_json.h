@@ -15,8 +15,8 @@
 
 /* A tokenizer.json that is being read.
  *
- * The post-processor only adds tokens that are not in the text (begin, end) and offsets: it is read where these tokens
- * are asked for. The decoder is for the other direction. */
+ * The post-processor only adds tokens that are not in the text (begin, end) and offsets: it is read where the options
+ * request these tokens. The decoder makes text of ids, and is not read. */
 
 struct bl_json_tokenizer {
     struct bl_tokenizer *tokenizer;

@@ -39,8 +39,8 @@ struct bl_tokenizer {
     char *name;                  /* of the file, or of an encoding whose file is in a cache; NULL: bytes */
     bool special;                /* by the options: special tokens in a text are tokens */
     enum bl_lowercase lowercase; /* by the options; of a vocab.txt only */
-    struct bl_added raw;         /* added tokens that are looked for in the original text */
-    struct bl_added normal;      /* added tokens that are looked for in normalised text */
+    struct bl_added raw;         /* added tokens that the encoder finds in the original text */
+    struct bl_added normal;      /* added tokens that the encoder finds in normalized text */
     struct bl_normalizer normalizer[BL_NORMALIZERS_MAX];
     int normalizers;
     struct bl_split split[BL_SPLITS_MAX]; /* at least one, except for bytes */

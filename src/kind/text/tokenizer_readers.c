@@ -174,7 +174,7 @@ int bl_tokenizer_add_regex(struct bl_tokenizer *tokenizer, const char *pattern, 
     return bl_regex_is_exact(split->regex) ? BL_OK : bl_tokenizer_warn_pattern(tokenizer, e);
 }
 
-/* tiktoken takes the matches as pieces: inverted, so that what is removed is the text between them. */
+/* tiktoken takes the matches as pieces: inverted, so that the text between them is removed. */
 int bl_tokenizer_set_pattern(struct bl_tokenizer *tokenizer, const char *pattern, size_t size, struct bl_error *e)
 {
     struct bl_split split = {.kind = BL_SPLIT_GRAMMAR, .grammar = bl_grammar_find(pattern, size, false)};

@@ -34,7 +34,7 @@ int bl_tokenizer_read_sentencepiece(struct bl_tokenizer *tokenizer, const struct
 int bl_tokenizer_read_wordpiece(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
                                 struct bl_error *e);
 
-/* Whether the text of a file is that of a .tiktoken: Llama 3 and 4 have it in tokenizer.model. */
+/* Whether the text of a file is that of a .tiktoken: Llama 3 and 4 have one in tokenizer.model. */
 bool bl_tiktoken_detect(const struct bl_buffer *text);
 /* Whether the text of a JSON file is that of a tekken.json. */
 bool bl_tekken_detect(const struct bl_buffer *text);

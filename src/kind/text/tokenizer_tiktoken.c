@@ -1,5 +1,5 @@
-/* The readers of .tiktoken files and of the files of GPT-2, what is known of the published encodings, and the look-up
- * in the caches of other programs.
+/* The readers of .tiktoken files and of the files of GPT-2, the table of published encodings, and the look-up in the
+ * caches of other programs.
  *
  * A .tiktoken has the ranks alone; the pattern and the special tokens are in the source code of the package. They are
  * in tables here, under the digest of the ranks, so that a file is recognized under any name. A line of a file:
@@ -302,8 +302,8 @@ static int tiktoken_add_specials(struct bl_tokenizer *tokenizer, const struct bl
     return code;
 }
 
-/* Applies what is known of the encoding. Special tokens are added only where the file has the encoding's own ranks:
- * otherwise their ids could be those of other tokens. */
+/* Applies the pattern and normal form of the encoding. Its special tokens are added only where the file has the
+ * encoding's ranks: otherwise their ids could be those of other tokens. */
 static int tiktoken_apply(struct bl_tokenizer *tokenizer, const struct bl_tiktoken_encoding *encoding, uint64_t digest,
                           struct bl_error *e)
 {

@@ -13,8 +13,9 @@
 
 /* --- encodings ---------------------------------------------------------------------------------------------------- */
 
-/* Encodings: what is known of the published .tiktoken files, which hold the ranks alone. The pattern and the special
- * tokens are those of tiktoken 0.14 (r50k to o200k), openai-whisper, llama-models (Llama 3 and 4) and Qwen. */
+/* Encodings: the patterns and special tokens of the published .tiktoken files, which hold the ranks alone. The pattern
+ * and the special tokens are those of tiktoken 0.14 (r50k to o200k), openai-whisper, llama-models (Llama 3 and 4) and
+ * Qwen. */
 
 /* Special tokens with ids that follow each other: begin, a number from first on, end. */
 struct bl_specials {

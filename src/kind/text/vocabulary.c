@@ -197,7 +197,7 @@ static bool decode_spaces(const char *text, size_t size, struct bl_buffer *out)
 }
 
 /* The suffix is written in the file's alphabet, so it is removed before decoding and becomes BL_WORD_END behind it.
- * With a suffix, a token with the byte FF of its own could be taken for the end of a word, and is refused. */
+ * With a suffix, a token that has the byte FF could be taken for the end of a word, and is refused. */
 bool bl_alphabet_decode(const struct bl_alphabet *alphabet, const char *text, size_t size, struct bl_buffer *out)
 {
     size_t suffix = strlen(alphabet->suffix);

@@ -141,7 +141,7 @@ void bl_alphabet_append_bytes(const char *text, size_t size, struct bl_buffer *o
 
 /* --- names of special tokens -------------------------------------------------------------------------------------- */
 
-/* The names of a model's special tokens, which tokenizer_config.json and special_tokens_map.json tell beside the
+/* The names of a model's special tokens, which tokenizer_config.json and special_tokens_map.json have beside the
  * tokenizer: "eos_token": "</s>", or an object with its "content". */
 
 /* Sets name to the token that the key ("eos_token") names in these files, beside the file at path. *found false: there
