@@ -59,6 +59,7 @@ int bl_splitting_add(struct bl_splitting *s, size_t begin, size_t end, bool matc
         if (match)
             return BL_OK;
         break;
+    /* CONTIGUOUS joins pieces of the same kind, MERGED_WITH_PREVIOUS a match to the text before it. */
     case BL_BEHAVIOR_CONTIGUOUS:
     case BL_BEHAVIOR_MERGED_WITH_PREVIOUS:
         if (any && (s->behavior == BL_BEHAVIOR_CONTIGUOUS ? match == previous : match && !previous)) {

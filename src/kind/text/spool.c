@@ -291,6 +291,7 @@ out:
     return code;
 }
 
+/* After bl_spool_publish the parts have no temporary names any more, so nothing is removed. */
 void bl_spool_abort(struct bl_spool_writer *w)
 {
     part_free(&w->rows);
@@ -309,6 +310,7 @@ static int spool_open_file(const char *dir, uint64_t key, const char *suffix, bo
     char *path = spool_path(dir, key, suffix, e);
     if (!path)
         return BL_EFAIL;
+    /* O_NOFOLLOW and O_NONBLOCK: others may write to the folder, so no link is followed, and no pipe blocks. */
     *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
     int code = BL_OK;
     if (*fd < 0 && !(optional && errno == ENOENT))
@@ -494,12 +496,12 @@ static bool window_is_good(const struct bl_spool_window *w)
 }
 
 /* Reads the units of the document from this one on, up to its byte `end` and at most BL_SPOOL_WINDOW of them, and
- * compares them with their checksums. *good: they match; otherwise the window is empty. */
+ * compares them with their checksums. The end is that of the request, not of the document: a short piece costs a short
+ * read. *good: the checksums match; otherwise the window is empty. */
 static int window_fill(struct bl_spool_window *w, const struct bl_spool_steps *steps, int64_t unit, int64_t end,
                        bool *good, struct bl_error *e)
 {
-    int64_t last = (end + BL_SPOOL_UNIT - 1) / BL_SPOOL_UNIT; /* exclusive */
-    /* The end is the last unit of the request, not of the document: a short piece costs a short read. */
+    int64_t last = (end + BL_SPOOL_UNIT - 1) / BL_SPOOL_UNIT; /* the unit behind the last one */
     last = last < unit + BL_SPOOL_WINDOW ? last : unit + BL_SPOOL_WINDOW;
     int64_t stored = bl_spool_stored(steps->bytes), to = last * (int64_t)UNIT_STORED,
             from = unit * (int64_t)UNIT_STORED;

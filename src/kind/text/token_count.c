@@ -20,8 +20,8 @@
 
 /* Ids that are read at once: 64 KiB to 256 KiB of a file, of which a disk reads one as fast as several smaller pieces.
  */
-#define WINDOW_IDS ((size_t)1 << 15) /* ids */
-#define INDEX_CHUNK ((int64_t)4096)  /* entries of an index that are read at once: 32 KiB */
+#define WINDOW_IDS ((size_t)1 << 15)
+#define INDEX_CHUNK ((int64_t)4096) /* entries of an index that are read at once: 32 KiB */
 
 /* --- index of documents ------------------------------------------------------------------------------------------- */
 

@@ -20,7 +20,7 @@
 #include "kind/text/vocabulary.h"
 
 /* Bytes of a file: ten times the largest known. It bounds the memory that a wrong path takes. */
-#define FILE_MAX ((size_t)1 << 28) /* bytes */
+#define FILE_MAX ((size_t)1 << 28)
 
 /* Adds data that the ids depend on to the digest. The digest so far is the seed, so the order counts. */
 static void tokenizer_update_digest(struct bl_tokenizer *tokenizer, const void *data, size_t size)

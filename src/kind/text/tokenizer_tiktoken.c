@@ -432,7 +432,7 @@ out:
  * named by the SHA-1 of the address that it came from. */
 
 /* Bytes of refs/main: a revision is a hash of 40 digits. */
-#define REVISION_MAX 256 /* bytes */
+#define REVISION_MAX 256
 
 /* Whether the name is OWNER/NAME or NAME, of letters, digits and ._- alone. No part begins with a dot, so that no name
  * leads out of the cache. */

@@ -19,7 +19,7 @@
 
 /* The score of an unknown character is below the lowest one of all pieces by this: the value in `tokenizers` and
  * SentencePiece (kUnkPenalty). */
-#define PENALTY 10.0 /* a difference of scores */
+#define PENALTY 10.0
 
 /* Orders entries by their bytes, as a trie is built, and of equal entries the highest value first, which is the last
  * id: entries_remove_equal keeps the first. */

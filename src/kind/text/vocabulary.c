@@ -40,7 +40,7 @@ void bl_ids_free(struct bl_ids *ids)
 
 /* Tokens whose places in the table are fetched together: enough to hide the time of a memory access, and few enough for
  * the first-level cache. */
-#define BATCH 64 /* tokens */
+#define BATCH 64
 
 /* Two tokens may have the same hash, so the bytes decide. */
 int64_t bl_vocabulary_find_hash(const struct bl_vocabulary *v, const void *bytes, size_t size, uint64_t hash)
@@ -221,7 +221,7 @@ bool bl_alphabet_decode(const struct bl_alphabet *alphabet, const char *text, si
 /* --- names of special tokens -------------------------------------------------------------------------------------- */
 
 /* Bytes of a tokenizer_config.json: some list all added tokens, in a few MiB. */
-#define FILE_MAX ((size_t)16 << 20) /* bytes */
+#define FILE_MAX ((size_t)16 << 20)
 
 /* Looks the key up in one file: its value is the name, or has it as "content". A key that cannot be parsed, or is not
  * in the file, leaves *found false. */

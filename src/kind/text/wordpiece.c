@@ -22,7 +22,7 @@
 /* --- WordLevel ---------------------------------------------------------------------------------------------------- */
 
 /* Bytes of a word in a message: a word may be a whole document. */
-#define SHOWN 80 /* may cut a character */
+#define SHOWN 80
 
 int bl_wordlevel_encode(const struct bl_vocabulary *v, int32_t unknown, const uint8_t *word, size_t size,
                         struct bl_ids *ids, struct bl_error *e)
