@@ -251,6 +251,7 @@ struct bl_matcher {
 static int regex_report_error(int code, const char *pattern, size_t size, bool literal, size_t offset,
                               struct bl_error *e)
 {
+    /* Out of memory is no fault of the pattern. */
     if (code == PCRE2_ERROR_NOMEMORY || code == PCRE2_ERROR_HEAP_FAILED)
         return bl_error_memory(e);
     PCRE2_UCHAR message[160] = "";

@@ -291,7 +291,7 @@ out:
     return code;
 }
 
-/* After bl_spool_publish the parts have no temporary names any more, so nothing is removed. */
+/* After bl_spool_publish a part has a temporary name only if another task has published the same file. */
 void bl_spool_abort(struct bl_spool_writer *w)
 {
     part_free(&w->rows);

@@ -218,6 +218,7 @@ static int tokenizer_check_marks(const struct bl_tokenizer *tokenizer, struct bl
 /* Sets out to the path of the first of the known names in a folder. BL_EUSAGE: it has none of them. */
 static int folder_find_tokenizer(const char *folder, struct bl_buffer *out, struct bl_error *e)
 {
+    /* In the order of tokenizer.h: a tokenizer.json has all parts, and the others need conventions. */
     static const char *const names[] = {"tokenizer.json", "tokenizer.model", "tekken.json", "vocab.json", "vocab.txt"};
     struct stat status;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

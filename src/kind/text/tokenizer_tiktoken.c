@@ -476,6 +476,7 @@ static void cache_append_repository(const char *name, struct bl_buffer *out)
  * name of a revision is. folder has some path of the cache also if nothing is found, for messages. */
 static int repository_find(const char *name, struct bl_buffer *folder, bool *found, struct bl_error *e)
 {
+    /* In the order of huggingface_hub. */
     static const struct cache_place places[] = {{"HF_HUB_CACHE", ""},
                                                 {"HF_HOME", "/hub"},
                                                 {"XDG_CACHE_HOME", "/huggingface/hub"},

@@ -29,8 +29,9 @@ struct bl_unigram_piece {
     double score;
 };
 
-/* Builds the model. Of equal pieces the last counts. fallback: bytes are the pieces "<0x0A>". BL_EFAIL: out of memory,
- * or a piece is empty or too long. */
+/* Builds the model. The id of a piece is its place in the list; an empty piece has an id that no text gets. Of equal
+ * pieces the last counts. unknown: id, or -1. fallback: bytes are the pieces "<0x0A>". BL_EFAIL: out of memory, or a
+ * piece is too long. The caller frees the model, also after an error. */
 int bl_unigram_build(struct bl_unigram *model, const struct bl_unigram_piece *pieces, size_t count, int32_t unknown,
                      bool fallback, struct bl_error *e);
 void bl_unigram_free(struct bl_unigram *model);

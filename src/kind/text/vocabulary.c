@@ -200,6 +200,7 @@ static bool decode_spaces(const char *text, size_t size, struct bl_buffer *out)
  * With a suffix, a token that has the byte FF could be taken for the end of a word, and is refused. */
 bool bl_alphabet_decode(const struct bl_alphabet *alphabet, const char *text, size_t size, struct bl_buffer *out)
 {
+    /* last: the token ends a word. */
     size_t suffix = strlen(alphabet->suffix);
     bool last = suffix && size >= suffix && !memcmp(text + size - suffix, alphabet->suffix, suffix), known = true;
     size -= last ? suffix : 0;
