@@ -75,7 +75,7 @@ test_sections_of_help() {
             cat "$OUT"
         done | grep -oE '^ {2,6}-[A-Za-z, -]+' | sort | diff "$SCRATCH/whole" -
     done
-    expect 0 bload pack --help none :out 'usage: bload pack ''
+    expect 0 bload pack --help none :out 'usage: bload pack '
 }
 
 # Of each command: one screen, options that --help has too, two examples.
