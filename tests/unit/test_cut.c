@@ -111,7 +111,7 @@ UNIT_TEST(lines_of_no_use_say_why)
         {"{\"id\": \"r\", \"sources\": [" SOURCE ", " SOURCE "]}", "a recording of several files"},
         {"{\"id\": \"r\", \"sources\": [{\"type\": \"memory\", \"source\": \"x\"}]}", "a source of type \"memory\""},
         {"{\"id\": \"r\", \"sources\": [" SOURCE "], \"transforms\": [{\"name\": \"Volume\"}]}",
-         "changes as it reads it (Volume)"},
+         "would transform this recording as it reads it (Volume)"},
         {"{\"id\": \"a\\u0000\", \"sources\": [" SOURCE "]}", "a zero byte in \"id\""},
         {"{\"type\": \"PaddingCut\", \"id\": \"p\"}", "a PaddingCut"},
         {"{\"channel\": -1, \"id\": \"p\", \"type\": \"Cut\"}", "\"channel\" is no number"},

@@ -313,7 +313,7 @@ CLIPS_TEST(a_row_for_a_gpu_needs_one)
     SET_UP(&s, "size", "40x30", "decoder", "auto");
     s.config.gpu = NULL;
     struct bl_reader *reader = open_reader(&s);
-    FAILS_WITH(read_piece(reader, &row, 0, 50, out, &e), BL_EFAIL, "no usable one here");
+    FAILS_WITH(read_piece(reader, &row, 0, 50, out, &e), BL_EFAIL, "no usable GPU");
     reader->close(reader);
     set_down(&s);
 }
