@@ -8,6 +8,7 @@
  *     fish    complete -c bload ... -s o -l output -x -a '(__fish_complete_directories)' -d 'the dataset' */
 #include "base/option_help.h"
 
+#include <ctype.h>
 #include <string.h>
 
 /* --- help --------------------------------------------------------------------------------------------------------- */
@@ -74,15 +75,46 @@ static void option_append_help(const struct bl_option *option, size_t size, stru
     bl_buffer_byte(out, '\n');
 }
 
-void bl_options_help(const struct bl_options *o, struct bl_buffer *out)
+/* Appends the name of a section: its title in lower case, with hyphens in place of spaces. */
+static void section_append_name(const char *title, struct bl_buffer *out)
 {
+    for (const char *c = title; *c; c++)
+        bl_buffer_byte(out, *c == ' ' ? '-' : (char)tolower((unsigned char)*c));
+}
+
+void bl_options_help_sections(const struct bl_options *o, struct bl_buffer *out)
+{
+    struct bl_buffer names = {0};
     for (int g = 0; g < o->groups; g++) {
         if (!o->group[g].title)
             continue;
+        if (names.size)
+            bl_buffer_byte(&names, ' ');
+        section_append_name(o->group[g].title, &names);
+    }
+    bl_buffer_text(out, "  ");
+    help_append_wrapped(out, names.data ? names.data : "", 2);
+    bl_buffer_byte(out, '\n');
+    bl_buffer_free_part(&names, out);
+}
+
+bool bl_options_help(const struct bl_options *o, const char *section, struct bl_buffer *out)
+{
+    bool found = false;
+    for (int g = 0; g < o->groups; g++) {
+        struct bl_buffer name = {0};
+        if (o->group[g].title)
+            section_append_name(o->group[g].title, &name);
+        bool is_shown = o->group[g].title && (!section || (name.data && strcmp(name.data, section) == 0));
+        bl_buffer_free_part(&name, out);
+        if (!is_shown)
+            continue;
+        found = true;
         bl_buffer_printf(out, "\n%s:\n", o->group[g].title);
         for (const struct bl_option *option = o->group[g].options; option->name; option++)
             option_append_help(option, strlen(option->help), out);
     }
+    return found;
 }
 
 /* Appends some options with the first phrase of their help, for the overview of a command. */
