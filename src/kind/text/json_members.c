@@ -1,3 +1,8 @@
+/* Reads members of JSON objects, and lists those that bload does not support.
+ *
+ * A tokenizer.json can use features of `tokenizers` that bload does not have. An unknown member would change ids
+ * silently, so every object has a list of its known members. Reading goes on after an unknown one, so that one message
+ * names all of them: "not supported: "dropout" of the model BPE, the normalizer "X"". */
 #include "kind/text/json_members.h"
 
 #include <stdarg.h>
@@ -5,10 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEPTH 8 /* of Sequences within each other */
+#define DEPTH 8 /* levels of Sequences: real files have two, and a bound keeps the recursion small */
 
 void bl_unsupported_add(struct bl_unsupported *unsupported, const char *format, ...)
 {
+    /* Longer texts are cut: callers bound what they quote from the file. */
     char text[300];
     va_list args;
     va_start(args, format);
@@ -67,10 +73,13 @@ int bl_json_members_read_flags(const json_t *object, const char *what, const str
 
 const char *bl_json_type(const json_t *object)
 {
+    /* A missing type is "", so that callers can compare without a check. */
     const char *type = json_string_value(json_object_get(object, "type"));
     return type ? type : "";
 }
 
+/* Appends the steps of object; depth: the number of Sequences around the object. Sequences become one flat list, as
+ * their members run one after the other. */
 static int steps_add(struct bl_json_steps *steps, const json_t *object, const char *list, const char *what, int depth,
                      struct bl_unsupported *unsupported, struct bl_error *e)
 {
@@ -118,6 +127,7 @@ void bl_json_steps_free(struct bl_json_steps *steps)
     *steps = (struct bl_json_steps){0};
 }
 
+/* {"pattern": {"String": " "}} sets *literal, {"pattern": {"Regex": "\\s"}} clears it. */
 const json_t *bl_json_pattern(const json_t *object, bool *literal)
 {
     const json_t *pattern = json_object_get(object, "pattern"), *text = json_object_get(pattern, "String");
