@@ -27,6 +27,7 @@ void bl_unsupported_add(struct bl_unsupported *unsupported, const char *format, 
 
 int bl_unsupported_check(const struct bl_unsupported *unsupported, struct bl_error *e)
 {
+    /* A list that memory was too small for must not count as empty. */
     if (bl_buffer_check(&unsupported->list, e))
         return BL_EFAIL;
     if (!unsupported->list.size)
@@ -61,6 +62,7 @@ int bl_json_members_read_flags(const json_t *object, const char *what, const str
                                struct bl_error *e)
 {
     for (const struct bl_json_flag *flag = flags; flag->name; flag++) {
+        /* The default stays where the member is missing. */
         const json_t *member = json_object_get(object, flag->name);
         if (!member || (flag->nullable && json_is_null(member)))
             continue;
@@ -86,6 +88,7 @@ static int steps_add(struct bl_json_steps *steps, const json_t *object, const ch
     const char *const known[] = {"type", list, NULL};
     if (!object || json_is_null(object))
         return BL_OK;
+    /* An object without a type is a step, too: the reader of steps names it as unsupported. */
     if (strcmp(bl_json_type(object), "Sequence") != 0) {
         int code = BL_ARRAY_RESERVE(steps->step, steps->capacity, steps->count + 1, e);
         if (code)
@@ -96,6 +99,7 @@ static int steps_add(struct bl_json_steps *steps, const json_t *object, const ch
     if (depth == DEPTH)
         return bl_error_set(e, BL_EFAIL, "more than %d Sequences within each other", DEPTH);
     char name[64];
+    /* A Sequence has no members except its type and its list. */
     snprintf(name, sizeof name, "the %s Sequence", what);
     int code = bl_json_members_check(object, name, known, unsupported, e);
     const json_t *items = json_object_get(object, list);

@@ -1,3 +1,7 @@
+/* Applies the steps by which tokenizers split text into words.
+ *
+ * The results equal those of `tokenizers`, case by case. The encoder calls bl_split_rewrite for each piece, then
+ * bl_split_scan in batches of words, or bl_split_find. */
 #include "kind/text/pre_tokenizer.h"
 
 #include <string.h>
@@ -24,7 +28,7 @@ static void append_replaced(struct bl_buffer *out, const char *text, size_t size
     bl_buffer_append(out, text, (size_t)(end - text));
 }
 
-/* Appends the words of a text, each with a space before it. */
+/* Appends the words of a text, each with a space before it. A word that begins with U+2581 has its space already. */
 static void append_words(struct bl_buffer *out, const char *text, size_t size)
 {
     const uint8_t *end = (const uint8_t *)text + size;
@@ -41,7 +45,8 @@ static void append_words(struct bl_buffer *out, const char *text, size_t size)
     }
 }
 
-/* Whether the text stays as it is, apart from its beginning. */
+/* Returns true if the piece needs no rewriting, apart from a mark at its beginning. The other kinds of rewriting change
+ * every piece. */
 static bool text_stays(const struct bl_split *split, const uint8_t *text, size_t size)
 {
     switch (split->rewrite) {
@@ -56,7 +61,8 @@ static bool text_stays(const struct bl_split *split, const uint8_t *text, size_t
     }
 }
 
-/* Whether the piece gets a mark. A space that is rewritten to the mark counts as one, and so does U+2581 as a space. */
+/* Returns true if the piece gets a mark. A space that is rewritten to the mark counts as a mark, and so does a U+2581
+ * that is rewritten to a space. */
 static bool needs_mark(const struct bl_split *split, const char *mark, size_t mark_size, const uint8_t *text,
                        size_t size, size_t head)
 {
@@ -78,6 +84,7 @@ int bl_split_rewrite(const struct bl_split *split, const uint8_t **text, size_t 
     const char *from = (const char *)*text;
     if (!marked && text_stays(split, *text, *size))
         return BL_OK;
+    /* The original bytes are still needed below: out is another buffer than that of the piece. */
     bl_buffer_clear(out);
     /* The mark of a byte-level piece is a space, which becomes a character of that alphabet as well. */
     if (marked && split->rewrite == BL_REWRITE_BYTES)
@@ -103,11 +110,12 @@ int bl_split_rewrite(const struct bl_split *split, const uint8_t **text, size_t 
     return BL_OK;
 }
 
-/* A word ends before each space, but for one at the beginning. */
+/* Splits before each space, except one at the beginning of a word: " a b" has the words " a" and " b". */
 static size_t spaces_scan(const uint8_t *text, size_t size, size_t *at, size_t *end, size_t max)
 {
     size_t n = 0;
     while (*at < size && n < max) {
+        /* The search begins behind the first byte, so that a word may begin with its space. */
         const uint8_t *space = memchr(text + *at + 1, ' ', size - *at - 1);
         *at = space ? (size_t)(space - text) : size;
         end[n++] = *at;
@@ -118,6 +126,7 @@ static size_t spaces_scan(const uint8_t *text, size_t size, size_t *at, size_t *
 size_t bl_split_scan(const struct bl_split *split, const struct bl_bpe *bpe, const uint8_t *text, size_t size,
                      size_t *at, size_t *end, size_t max)
 {
+    /* The order is that of frequency in published tokenizers. */
     if (split->kind == BL_SPLIT_SPACES)
         return spaces_scan(text, size, at, end, max);
     if (split->kind == BL_SPLIT_MERGES)
@@ -125,6 +134,7 @@ size_t bl_split_scan(const struct bl_split *split, const struct bl_bpe *bpe, con
     return bl_grammar_split(split->grammar, text, size, at, end, max);
 }
 
+/* Returns true if the character belongs to the class of the step. */
 static bool class_has(const struct bl_split *split, uint32_t point)
 {
     switch (split->class) {
@@ -138,11 +148,12 @@ static bool class_has(const struct bl_split *split, uint32_t point)
     return point == split->one;
 }
 
-/* Each character of the class is a match. */
+/* Splits at single characters: each character of the class is a match, handled as split->behavior says. */
 static int characters_find(const struct bl_split *split, const char *text, size_t size, struct bl_spans *out,
                            struct bl_error *e)
 {
     struct bl_splitting s = {.behavior = split->behavior, .out = out, .first = out->count};
+    /* Bytes before this offset are in spans already. */
     size_t done = 0;
     int code = BL_OK;
     for (size_t at = 0, next; at < size && !code; at = next) {
@@ -158,9 +169,10 @@ static int characters_find(const struct bl_split *split, const char *text, size_
     return code || done == size ? code : bl_splitting_add(&s, done, size, false, e);
 }
 
-/* \w+|[^\w\s]+ */
+/* Finds the matches of \w+|[^\w\s]+ (Whitespace of `tokenizers`), without a matcher of expressions. */
 static int words_find(const char *text, size_t size, struct bl_spans *out, struct bl_error *e)
 {
+    /* A run ends where the kind of its characters changes. */
     enum { SPACE, WORD, OTHER } before = SPACE;
     int code = BL_OK;
     for (size_t at = 0, bytes; at < size && !code; at += bytes) {
@@ -169,6 +181,7 @@ static int words_find(const char *text, size_t size, struct bl_spans *out, struc
         bool space = bl_unicode_class(point) & BL_SPACE;
         int kind = space ? SPACE : bl_bert_class(point) & BL_WORD ? WORD : OTHER;
         if (kind != SPACE && kind == (int)before)
+            /* The run goes on: its span grows. */
             out->span[out->count - 1].end = at + bytes;
         else if (kind != SPACE)
             code = bl_spans_add(out, at, at + bytes, e);
@@ -177,7 +190,8 @@ static int words_find(const char *text, size_t size, struct bl_spans *out, struc
     return code;
 }
 
-/* Characters without a script belong to the piece before; at the beginning they are lost. */
+/* Splits where the script changes. Characters without a script, such as digits, belong to the piece before them. At the
+ * beginning of the text they are lost, as in `tokenizers`. */
 static int scripts_find(const char *text, size_t size, struct bl_spans *out, struct bl_error *e)
 {
     unsigned last = BL_SCRIPT_ANY;
@@ -197,8 +211,10 @@ static int scripts_find(const char *text, size_t size, struct bl_spans *out, str
     return code || last == BL_SCRIPT_ANY ? code : bl_spans_add(out, begin, size, e);
 }
 
+/* Splits into pieces of length characters, not bytes; the last one may be shorter. */
 static int lengths_find(size_t length, const char *text, size_t size, struct bl_spans *out, struct bl_error *e)
 {
+    /* The piece that is being filled begins here and has count characters. */
     size_t begin = 0, count = 0;
     int code = BL_OK;
     for (size_t at = 0; at < size && !code;) {
@@ -220,6 +236,7 @@ int bl_bert_split(const char *text, size_t size, struct bl_spans *out, struct bl
     for (size_t at = 0; at < size && !code;) {
         uint32_t c;
         size_t length = bl_utf8_decode(text + at, &c);
+        /* White space ends a word and is dropped; punctuation ends a word and is one itself. */
         bool space = bl_unicode_class(c) & BL_SPACE, alone = bl_bert_class(c) & BL_BERT_PUNCTUATION;
         if ((space || alone) && begin < at)
             code = bl_spans_add(out, begin, at, e);
