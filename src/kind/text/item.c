@@ -34,6 +34,7 @@ int bl_item_open(struct bl_item *item, const struct bl_text_config *config, cons
                  struct bl_error *e)
 {
     *item = (struct bl_item){.config = config, .path = "", .reservation = env->reservation};
+    /* Files of ids need no tokenizer, and the item then has no encoder. */
     int code = config->prepared.tokenizer ? bl_encoder_open(&item->encoder, config->prepared.tokenizer, e) : BL_OK;
     /* The cache of words gets the memory of the worker's share that the buffers leave. */
     if (item->encoder)
@@ -73,6 +74,7 @@ static void item_shrink(struct bl_item *item)
         if (buffer[i]->capacity > HELD_MAX)
             bl_buffer_free(buffer[i]);
     }
+    /* One large buffer of the four is reason enough to free them all: they grow together. */
     for (size_t i = 0; i < sizeof item->same.buffer / sizeof *item->same.buffer; i++) {
         if (item->same.buffer[i].capacity > HELD_MAX)
             bl_same_text_buffers_free(&item->same);
@@ -94,6 +96,7 @@ void bl_item_begin(struct bl_item *item, int64_t offset)
     bl_buffer_clear(&item->extra);
     bl_buffer_clear(&item->values);
     item->fim = (struct bl_fim_draw){0};
+    /* An item makes ok rows until bl_item_skip. */
     item->row = (struct bl_row){.status = BL_ROW_OK, .reason = item->reason, .stream = -1, .offset = offset};
 }
 
@@ -103,6 +106,7 @@ int bl_item_skip(struct bl_item *item, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(item->reason, sizeof item->reason, format, arguments);
     va_end(arguments);
+    /* A skipped row keeps its offset and its content hash. */
     item->row.status = BL_ROW_SKIPPED;
     item->row.length = 0;
     item->bytes = 0;
@@ -116,6 +120,7 @@ int bl_item_add_id(struct bl_item *item, int64_t id, struct bl_error *e)
     const struct bl_text_prepared *p = &item->config->prepared;
     if (item->row.status != BL_ROW_OK)
         return BL_OK;
+    /* --dtype u16 stores ids in 16 bits, and the default in 32 bits with a sign. */
     int64_t max = item->config->common.dtype ? UINT16_MAX : INT32_MAX;
     if (id < 0 || id > max)
         return bl_item_skip(item, "token %zu is %" PRId64 ": an id is a number from 0 to %" PRId64, item->ids.count, id,
@@ -143,6 +148,7 @@ int bl_item_end_ids(struct bl_item *item, struct bl_error *e)
     size_t begin = (size_t)p->begin.count;
     if (item->row.status != BL_ROW_OK)
         return BL_OK;
+    /* The mark of --bos was added before the document's own ids were known. */
     item->had_bos = config->bos && ids->count > begin && ids->id[begin] == p->begin.id[0];
     if (item->had_bos) {
         ids->count -= begin;
@@ -166,6 +172,7 @@ int bl_item_add_columns(struct bl_item *item, struct bl_error *e)
 {
     const struct bl_text_config *config = item->config;
     bool is_ok = item->row.status == BL_ROW_OK;
+    /* The table has these columns only where one of the options is set. */
     if (!config->bos && !config->eos && !config->prepared.leaves_specials)
         return BL_OK;
     if (!item->row.extra)
@@ -199,6 +206,7 @@ int bl_item_lay_out(struct bl_item *item, struct bl_error *e)
     } else {
         if (!bl_buffer_reserve(&item->values, count * sizeof(uint16_t)))
             return bl_error_memory(e);
+        /* bl_item_add_id checked that each id fits 16 bits. */
         uint16_t *out = (uint16_t *)(void *)item->values.data;
         for (size_t i = 0; i < count; i++)
             out[i] = (uint16_t)item->ids.id[i];
@@ -243,6 +251,7 @@ int bl_item_finish(struct bl_item *item, struct bl_error *e)
 
 int bl_item_repair_utf8(struct bl_item *item, const char **text, size_t *size, int64_t at, struct bl_error *e)
 {
+    /* Most text is valid, and is used where it lies. */
     size_t valid = bl_utf8_valid(*text, *size);
     if (valid == *size)
         return BL_OK;
@@ -289,6 +298,7 @@ static int item_reserve(const struct bl_item *item, size_t size, struct bl_error
 static size_t item_limit(const struct bl_item *item, size_t size, size_t most)
 {
     const struct bl_reservation *r = item->reservation;
+    /* Without a budget, only `most` limits a document. */
     size_t reserved = r && r->budget ? (size_t)((r->included + r->held) / bl_encoder_memory(item->encoder, 1)) : most;
     size_t limit = reserved > 2 * size ? reserved : 2 * size;
     return limit < most ? limit : most;
@@ -318,6 +328,7 @@ static int item_try_part(struct bl_item *item, const char *text, size_t size, si
 {
     struct bl_error fault = {0};
     size_t before = item->ids.count;
+    /* The ids that the document already has count as well; a limit of 0 would mean no limit. */
     bl_encoder_limit(item->encoder, limit > before ? limit - before : 1);
     int code = bl_encoder_encode(item->encoder, text, size, &item->ids, &fault);
     *wanted = code ? bl_encoder_wanted(item->encoder) : 0;
@@ -337,6 +348,7 @@ static int item_try_fim(struct bl_item *item, const char *text, size_t size, siz
 {
     const struct bl_fim_draw *fim = &item->fim;
     const struct bl_fim_element *element = bl_fim_elements(fim->form);
+    /* Byte offsets of prefix, middle and suffix in the text, by enum bl_fim_part. */
     const size_t begin[] = {0, fim->begin, fim->end}, end[] = {fim->begin, fim->end, size};
     int code = BL_OK;
     for (int i = 0; i < BL_FIM_ELEMENTS && !code && !*wanted; i++) {
@@ -365,6 +377,7 @@ static int item_encode_text(struct bl_item *item, const char *text, size_t size,
 {
     size_t most = size * GROWTH, max = (size_t)item->config->max_document, wanted;
     char shown[32];
+    /* Every document may grow up to --max-document. */
     most = most > max ? most : max;
     size_t limit = item_limit(item, size, most);
     int code = item_try(item, text, size, limit, &wanted, e);
@@ -416,6 +429,7 @@ static void item_draw_fim(struct bl_item *item, const char **text, size_t *size)
         bl_fim_draw(&config->fim, item->row.offset, *text + begin, *size - begin - end, &item->fim);
     if (item->fim.form < BL_FIM_PSM)
         return;
+    /* Skipped marks count as characters of the document. */
     int64_t before = bl_fim_count_characters(*text, begin);
     item->fim.first += before;
     item->fim.last += before;
@@ -433,6 +447,7 @@ int bl_item_encode(struct bl_item *item, const char *text, size_t size, struct b
         return bl_item_skip(item, "%s", BL_REASON_EMPTY);
     if (!item->encoder)
         return bl_item_refuse_text(e);
+    /* The part of the text that fill-in-the-middle cuts. */
     const char *cut = text;
     size_t cut_size = size;
     if (item->config->fim.given)
@@ -457,6 +472,7 @@ int bl_item_add_fim(struct bl_item *item, struct bl_error *e)
     const struct bl_fim_draw *fim = &item->fim;
     if (!item->config->fim.given)
         return BL_OK;
+    /* A skipped row has empty values, so that the columns stay in their places. */
     bool skipped = item->row.status != BL_ROW_OK;
     bl_buffer_printf(&item->extra, "\t%s", skipped ? "" : bl_fim_form_name(fim->form));
     if (!skipped && fim->form >= BL_FIM_PSM)

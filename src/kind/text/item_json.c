@@ -46,6 +46,7 @@ static void field_value_of_text(struct bl_json_value *value)
 {
     static const char known[] = "+-.eE0123456789";
     const char *text = value->text, *end = text + value->size;
+    /* strtod needs a zero byte behind the number, which the row does not have. */
     char copy[NUMBER_MAX], *stop = copy;
     while (text < end && (*text == ' ' || *text == '\t'))
         text++;
@@ -124,6 +125,7 @@ static bool field_values_append(struct bl_buffer *out, enum bl_dtype dtype, cons
 {
     size_t size = bl_dtype_size(dtype), at = 0;
     bool is_unsigned = dtype == BL_U8 || dtype == BL_U16;
+    /* The range of the type: a sign takes one bit. */
     int64_t max = size == 8 ? INT64_MAX : ((int64_t)1 << (8 * size - !is_unsigned)) - 1,
             min = is_unsigned ? 0 : -max - 1;
     for (*count = 0;; ++*count) {
@@ -138,6 +140,7 @@ static bool field_values_append(struct bl_buffer *out, enum bl_dtype dtype, cons
             bl_buffer_append(out, &number, size);
             continue;
         }
+        /* The element is read again, now as a value of any type. */
         at = begin;
         if (!bl_json_next(array, &at, odd))
             return true;
@@ -174,6 +177,7 @@ static int further_text(const struct bl_text_prepared *p, int i)
 static void item_add_hint(struct bl_item *item, const struct bl_json_key *key, const char *name)
 {
     size_t size = strlen(name);
+    /* The key as one name, with its dots. */
     struct bl_json_key whole = {.parts = 1, .part = {name}, .size = {size}};
     struct bl_json_value value, table;
     struct bl_json_fault fault = {0};
@@ -193,6 +197,7 @@ static int item_skip_value(struct bl_item *item, int k, const struct bl_json_val
     key_print(&p->key[k], name, sizeof name);
     if (value->type != BL_JSON_NONE)
         return bl_item_skip(item, "\"%s\" is %s, not %s", name, bl_json_type_name(value->type), wanted);
+    /* The keys of the line often show a misspelt one. */
     bl_json_append_keys(item->line, item->line_size, KEYS_SHOWN, &keys);
     bl_item_skip(item, "no key \"%s\"", name);
     if (keys.size)
@@ -232,6 +237,7 @@ static int item_read_ids(struct bl_item *item, const struct bl_json_value *value
     for (;;) {
         bool found;
         code = bl_json_next_int(value, &at, &id, &found);
+        /* Chats are the most common arrays that are no ids. */
         if (code && array_is_chat(value))
             return bl_item_skip(item, "a chat, not ids: python3 -m bload.chat makes ids and loss masks of chats");
         if (code)
@@ -346,6 +352,7 @@ static int item_read_text(struct bl_item *item, const struct bl_json_value *valu
     size_t size;
     if (item->config->prepared.texts)
         return item_join_texts(item, value, line, e);
+    /* The counts of texts and arrays tell a file of text without a tokenizer from a file of ids. */
     item->arrays += value->type == BL_JSON_ARRAY;
     if (value->type == BL_JSON_ARRAY)
         return item_read_ids(item, value, e);
@@ -366,6 +373,7 @@ static int item_keep_value(struct bl_item *item, int k, const struct bl_json_val
         text = item->text.data;
         size = item->text.size;
     }
+    /* The cut may divide a character; bl_text_escape writes the bytes of such a one as \xHH. */
     if (size > KEPT_MAX) {
         ADD_REASON(item, "%s: cut to %zu bytes", item->config->prepared.column[k].name, KEPT_MAX);
         size = KEPT_MAX;
@@ -382,6 +390,7 @@ static int item_keep_value(struct bl_item *item, int k, const struct bl_json_val
 static int item_keep_number(struct bl_item *item, int k, const struct bl_json_value *value, struct bl_error *e)
 {
     const char *name = item->config->prepared.column[k].name;
+    /* All values of a row are texts, so the number is recognized by its digits. */
     struct bl_json_value of_row = *value;
     double number = 0;
     if (item->is_row)
@@ -449,6 +458,7 @@ static int item_read_same(struct bl_item *item, const struct bl_json_value *valu
 static int item_count_trained(struct bl_item *item, struct bl_error *e)
 {
     const struct bl_text_prepared *p = &item->config->prepared;
+    /* The values of field f lie behind those of the fields before it. */
     const uint8_t *data[BL_FIELDS_MAX] = {NULL}, *at = (const uint8_t *)item->values.data;
     int64_t count = (int64_t)item->ids.count, steps = p->head && p->head < count ? p->head : count;
     if (!p->trained)
@@ -506,6 +516,7 @@ static int item_skip_json(struct bl_item *item, const struct bl_document *line, 
 {
     const char *text = item->line, *path = item->path;
     int64_t at = line->offset + (text - line->text) + (int64_t)fault->at;
+    /* The search for a table may look beyond the line. */
     size_t size = line->ahead - (size_t)(text - line->text);
     struct bl_json_value table;
     /* Only the first line decides on remedies that concern the whole file. */
@@ -539,6 +550,7 @@ static int item_read_element(struct bl_item *item, const struct bl_document *ele
                              struct bl_error *e)
 {
     const struct bl_text_prepared *p = &item->config->prepared;
+    /* Only the default key means the element itself. */
     bool is_alone = !p->keeps && !p->fields && !p->texts && strcmp(item->config->key, "text") == 0;
     if (is_alone && (value->type == BL_JSON_STRING || value->type == BL_JSON_ARRAY)) {
         if (p->same_column)
@@ -636,6 +648,7 @@ int bl_item_find_columns(struct bl_item *item, const struct bl_document *row, ch
     size_t at = 0;
     int code = row->too_long ? bl_error_set(e, BL_EDATA, "the first row is longer than --max-document") : BL_OK;
     *columns = (struct bl_item_columns){.mark = mark};
+    /* -1: the key has no column yet. */
     memset(columns->of_key, -1, sizeof columns->of_key);
     for (; !code && bl_record_next_value(row->text, row->size, mark, &at, &name); columns->count++) {
         code = name.fault ? bl_error_set(e, BL_EDATA, "line %" PRId64 ": %s", row->line, name.fault)
@@ -692,6 +705,7 @@ int bl_item_read_row(struct bl_item *item, const struct bl_item_columns *columns
     if (row->too_long)
         return bl_item_skip_long(item);
     item->row.content = bl_content_hash(row->text, row->size);
+    /* One column may be the value of several keys, such as --key a --keep b=a. */
     for (; bl_record_next_value(row->text, row->size, columns->mark, &at, &field); count++) {
         if (field.fault)
             return item_skip_row(item, row, field.fault);

@@ -37,6 +37,7 @@ int bl_merges_vocabulary(struct bl_tokenizer *tokenizer, const struct bl_vocabul
     for (size_t i = 0; i < names->count && !code; i++) {
         const struct bl_token *name = &names->token[i];
         const char *text = (const char *)bl_vocabulary_bytes(names, i);
+        /* Ids of tokens that never occur in text count for the size of the tokenizer. */
         bl_tokenizer_count(tokenizer, name->id);
         /* A token with characters outside the alphabet, most often an added one, never occurs in text. */
         bool occurs = name->size && bl_alphabet_decode(&tokenizer->alphabet, text, name->size, &bytes);
@@ -187,6 +188,7 @@ int bl_merges_add(struct bl_merges *merges, const char *left, size_t left_size, 
     w->left = (struct bl_merge_side){left_size, bl_vocabulary_hash(left, left_size), 0};
     w->right = (struct bl_merge_side){right_size, bl_vocabulary_hash(right, right_size), 0};
     w->place = merges->place;
+    /* The slot of the hash table is in the cache when bl_merges_finish needs it. */
     bl_hash_prefetch(&merges->names->table, w->left.hash);
     bl_hash_prefetch(&merges->names->table, w->right.hash);
     bl_buffer_append(&merges->text, left, left_size);
@@ -254,6 +256,7 @@ struct made {
 static struct slot *rules_find_slot(const struct rules *rules, uint32_t left, uint32_t right)
 {
     size_t mask = ((size_t)1 << (64 - rules->shift)) - 1;
+    /* Fibonacci hashing: the upper bits of the product (BL_PAIR_FACTOR). */
     size_t at = (size_t)((((uint64_t)left << 32 | right) * BL_PAIR_FACTOR) >> rules->shift);
     while (rules->slot[at].rule.token != NONE && (rules->slot[at].left != left || rules->slot[at].right != right))
         at = (at + 1) & mask;
@@ -280,6 +283,7 @@ static bool token_merge_alone(const struct rules *rules, const uint32_t byte_tok
     static const struct rule none = {NONE, NONE};
     const uint8_t *bytes = bl_vocabulary_bytes(rules->v, token);
     size_t n = rules->v->token[token].size;
+    /* part: the tokens of the word so far; start: their first bytes; pair: the rule of each and the next one. */
     uint32_t part[TOKEN_BYTES_MAX], start[TOKEN_BYTES_MAX];
     struct rule pair[TOKEN_BYTES_MAX];
     for (size_t i = 0; i < n; i++) {
@@ -318,6 +322,7 @@ static int rules_add_merges(struct rules *rules, struct bl_error *e)
     rules->slot = bl_huge_pages_alloc(((size_t)1 << bits) * sizeof *rules->slot);
     if (!rules->slot)
         return bl_error_memory(e);
+    /* All bits set is NONE, so every slot is free. */
     memset(rules->slot, 0xff, ((size_t)1 << bits) * sizeof *rules->slot);
     for (size_t i = 0; i < rules->merges; i++) {
         const struct bl_merge *merge = &rules->merge[i];
@@ -358,6 +363,7 @@ static void bpe_put_pair(struct bl_bpe *bpe, uint64_t left, uint64_t right, uint
 {
     uint64_t key = left << BL_SYMBOL_BITS | right, hash = key * BL_PAIR_FACTOR;
     size_t mask = ((size_t)1 << (64 - bpe->shift)) - 1;
+    /* The filter has 8 times as many bits as the table has slots: three more bits of the hash. */
     size_t at = (size_t)(hash >> bpe->shift), bit = (size_t)(hash >> (bpe->shift - 3));
     while (bpe->pair[at] != UINT64_MAX)
         at = (at + 1) & mask;
@@ -437,6 +443,7 @@ static int bpe_build_trie(struct bl_bpe *bpe, const struct bl_vocabulary *v, con
                           struct bl_error *e)
 {
     uint8_t byte[256];
+    /* The bytes of the entries lie in byte[] and in the vocabulary. */
     struct bl_trie_entry *entry = malloc((256 + count) * sizeof *entry);
     if (!entry)
         return bl_error_memory(e);
@@ -500,6 +507,7 @@ static bool merges_make_tokens(struct bl_bpe *bpe, const struct rules *rules, st
         const struct bl_merge *merge = &rules->merge[i];
         uint32_t left = number[merge->left], right = number[merge->right], symbol = (uint32_t)(256 + *count);
         const struct bl_token *token = &rules->v->token[merge->token];
+        /* Passed merges matter only if their tokens are made later. */
         passed = passed || left == NONE || right == NONE;
         if (left == NONE || right == NONE || number[merge->token] != NONE || token->size > TOKEN_BYTES_MAX ||
             !bl_bpe_pair_holds(bpe, left, right))
@@ -523,6 +531,7 @@ static void rules_make_tokens(struct bl_bpe *bpe, const struct rules *rules, con
         if (size > 1 && size <= TOKEN_BYTES_MAX && token_merge_alone(rules, byte_token, i, &made[*count]))
             ++*count;
     }
+    /* The number of a symbol is its place in this order, so lower symbols merge first. */
     qsort(made, *count, sizeof *made, made_compare);
     for (uint32_t i = 0; i < *count; i++)
         number[made[i].token] = 256 + i;
@@ -544,6 +553,7 @@ static int bpe_make_tokens(struct bl_bpe *bpe, struct rules *rules, const uint32
     bpe_add_bytes(bpe, rules->v, byte_token, number);
     if (rules->listed && merges_make_tokens(bpe, rules, made, count, number))
         return BL_OK;
+    /* If there is a list, the pass over it gave up: the tables start again, now with lookups by hash. */
     BL_TRY(rules->listed ? rules_add_merges(rules, e) : BL_OK);
     *count = 0;
     bpe_clear(bpe);
@@ -583,6 +593,7 @@ static int bpe_build(struct bl_bpe *bpe, struct rules *rules, bool direct, struc
     code = bpe_make_tokens(bpe, rules, byte_token, made, &count, number, e);
     if (code)
         goto out;
+    /* Only direct words can be tokens that no merge makes. */
     code = direct ? bpe_add_strays(bpe, v, number, e) : BL_OK;
     if (code)
         goto out;
@@ -616,6 +627,7 @@ int bl_bpe_from_priorities(struct bl_bpe *bpe, const struct bl_vocabulary *v, co
 static int merges_check_pairs(const struct bl_merge *merge, size_t count, size_t first, size_t tokens,
                               struct bl_error *e)
 {
+    /* last: the last merge of each token; before: the merge of the same token before each merge. */
     uint32_t *last = malloc((tokens + 1) * sizeof *last), *before = malloc((count + 1) * sizeof *before);
     int code = last && before ? BL_OK : bl_error_memory(e);
     if (code)

@@ -69,8 +69,8 @@ static int column_parse(struct bl_text_prepared *p, int k, const char *text, siz
     if (!name_size || name_size >= sizeof column->name)
         return bl_error_set(e, BL_EUSAGE, "\"%.*s\" is not NAME=KEY", (int)size, text);
     memcpy(column->name, text, name_size);
-    for (char *dot = column->name; !equals && (dot = strstr(dot, "\\."));
-         dot++) /* the name has no backslash before its dots */
+    /* A key a\.b has a dot in its name, and its column has the name a.b. */
+    for (char *dot = column->name; !equals && (dot = strstr(dot, "\\.")); dot++)
         memmove(dot, dot + 1, strlen(dot));
     if (!is_column_name(column->name))
         return bl_error_set(e, BL_EUSAGE,
@@ -221,7 +221,6 @@ int bl_text_keys_want(void *values, const struct bl_kind_wanted *wanted, struct 
     struct bl_text_prepared *p = &((struct bl_text_config *)values)->prepared;
     if (config->token_file && wanted->trained)
         return bl_error_set(e, BL_EUSAGE, "--token-file: the inputs are ids alone, so leave --min-trained out");
-    /* --token-file: the inputs are ids alone, with neither text nor keys. */
     if (config->token_file) /* no keys: the subset compares a column, or reports that there is none */
         return BL_OK;
     p->trained = wanted->trained;

@@ -126,7 +126,6 @@ static size_t spaces_scan(const uint8_t *text, size_t size, size_t *at, size_t *
 size_t bl_split_scan(const struct bl_split *split, const struct bl_bpe *bpe, const uint8_t *text, size_t size,
                      size_t *at, size_t *end, size_t max)
 {
-    /* The order is that of frequency in published tokenizers. */
     if (split->kind == BL_SPLIT_SPACES)
         return spaces_scan(text, size, at, end, max);
     if (split->kind == BL_SPLIT_MERGES)
