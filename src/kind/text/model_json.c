@@ -129,6 +129,7 @@ static bool spaces_are_marked(const struct bl_json_tokenizer *t)
             return false;
         marked = marked || replaces_spaces(n);
     }
+    /* Added tokens are found between the normalizers and the pre-tokenizers. */
     if (marked && added_tokens_strip(t->root))
         return false;
     for (size_t i = 0; i < t->splits.count; i++) {
@@ -147,6 +148,7 @@ static bool tokens_have_spaces(const struct bl_json_tokenizer *t)
 {
     const struct bl_json_value *list = &t->lists->vocab;
     struct bl_json_value item, piece;
+    /* One search over all names, which lie one after the other. */
     if (t->names.count && memchr(t->names.bytes.data, ' ', t->names.bytes.size))
         return true;
     for (size_t at = 0; list->type == BL_JSON_ARRAY && bl_json_next(list, &at, &item);) {
@@ -215,6 +217,7 @@ int bl_json_read_alphabet(struct bl_json_tokenizer *t, struct bl_error *e)
         alphabet->kind = BL_ALPHABET_BYTES;
     else if (strcmp(type, "WordPiece") != 0 && spaces_are_marked(t) && !tokens_have_spaces(t))
         alphabet->kind = BL_ALPHABET_SPACES;
+    /* Only BPE has a suffix of words, such as "</w>". */
     if (strcmp(type, "BPE") != 0 || !suffix)
         return BL_OK;
     if (strlen(suffix) > BL_SUFFIX_MAX)
@@ -240,6 +243,7 @@ static double power_of_ten(int exponent)
 static double serde_number(const char *text, size_t size)
 {
     const char *end = text + size;
+    /* The text is a number of JSON, which the scanner checked. */
     bool negative = text < end && *text == '-', full = false;
     uint64_t digits = 0;
     int exponent = 0;
@@ -263,6 +267,7 @@ static double serde_number(const char *text, size_t size)
         exponent += given > 1000 ? 1000 : given < -1000 ? -1000 : (int)given;
     }
     double number = (double)digits;
+    /* No double is larger than 1e308, so a division by a larger power takes several steps. */
     for (; exponent < -308 && number != 0; exponent += 308)
         number /= 1e308;
     number = exponent < 0 ? number / power_of_ten(-exponent) : number * power_of_ten(exponent);
@@ -386,6 +391,7 @@ static int bpe_read_options(struct bl_json_tokenizer *t, struct bpe_options *opt
         code = bl_json_members_read_flags(t->model, "the model BPE", flags, e);
     if (code)
         return code;
+    /* Random merges are for training; ids of a dataset must not change. */
     const json_t *dropout = json_object_get(t->model, "dropout"), *unknown = json_object_get(t->model, "unk_token");
     if (!member_is_unset(dropout) && !(json_is_number(dropout) && json_number_value(dropout) == 0))
         bl_unsupported_add(&t->unsupported, "\"dropout\" of the model BPE (ids would be random)");
@@ -432,6 +438,7 @@ static void merges_check(struct bl_json_tokenizer *t, const struct bl_merges *me
         const uint32_t side[2] = {merges->merge[i].left, merges->merge[i].right};
         for (int j = 0; j < 2; j++) {
             const uint8_t *text = bl_vocabulary_bytes(v, side[j]);
+            /* "<0x0A>" has six bytes. */
             bool byte = v->token[side[j]].size == 6 && !memcmp(text, "<0x", 3) && text[5] == '>';
             if (side[j] != token && !byte)
                 continue;
@@ -448,6 +455,7 @@ static int merges_read(struct bl_json_tokenizer *t, struct reading *r, struct bl
     struct bl_json_value item;
     if (t->lists->merges.type != BL_JSON_ARRAY)
         return bl_error_set(e, BL_EFAIL, "\"model.merges\" is missing, or not an array");
+    /* One allocation instead of a growing list. */
     int code = BL_ARRAY_RESERVE(r->merges.merge, r->merges.capacity, t->lists->merges.size / MERGE_BYTES, e);
     size_t count = 0;
     for (size_t at = 0; !code && bl_json_next(&t->lists->merges, &at, &item); count++) {

@@ -80,6 +80,7 @@ static void segment_decompose(struct segment *s, uint32_t c)
         return;
     }
     if (c - S_BASE < S_COUNT) {
+        /* Syllables lie in the order L, V, T: 28 for each LV, of which the first has no T. */
         uint32_t index = c - S_BASE;
         segment_add(s, L_BASE + index / (V_COUNT * T_COUNT));
         segment_add(s, V_BASE + index / T_COUNT % V_COUNT);
@@ -109,6 +110,7 @@ static int unit_compare(const void *a, const void *b)
  * marks would need 2^38 bytes. */
 static void marks_sort(uint64_t *unit, size_t count)
 {
+    /* Runs of one or two marks in order are the rule, and need no sort. */
     bool sorted = true;
     for (size_t i = 1; i < count && sorted; i++)
         sorted = unit[i - 1] >> CLASS <= unit[i] >> CLASS;
@@ -141,6 +143,7 @@ static uint32_t points_compose(uint32_t first, uint32_t second)
         return S_BASE + ((first - L_BASE) * V_COUNT + second - V_BASE) * T_COUNT;
     if (first - S_BASE < S_COUNT && (first - S_BASE) % T_COUNT == 0 && second - T_BASE - 1 < T_COUNT - 1)
         return first + second - T_BASE;
+    /* The table is sorted by first, then by second. */
     size_t low = 0, high = bl_normal_pair_count;
     while (low < high) {
         size_t middle = (low + high) / 2;
@@ -162,6 +165,7 @@ static void segment_compose(struct segment *s)
     size_t starter = SIZE_MAX, kept = 0;
     for (size_t at = 0; at < s->count; at++) {
         unsigned class = (unsigned)(s->unit[at] >> CLASS);
+        /* Marks at the beginning of a segment have no starter before them. */
         bool blocked = starter == SIZE_MAX;
         if (!blocked && starter + 1 < kept) {
             unsigned between = (unsigned)(s->unit[kept - 1] >> CLASS);
@@ -169,6 +173,7 @@ static void segment_compose(struct segment *s)
         }
         uint32_t composed = blocked ? 0 : points_compose(POINT(s->unit[starter]), POINT(s->unit[at]));
         if (composed) {
+            /* The composition is a starter, and may compose with the next mark. */
             s->unit[starter] = composed;
             continue;
         }
@@ -182,6 +187,7 @@ static void segment_compose(struct segment *s)
 static void segment_write(const struct segment *s, struct bl_buffer *out)
 {
     for (size_t i = 0; i < s->count; i++) {
+        /* Mappings outside ASCII are in a table of ranges. */
         char bytes[BL_UTF8_MAX];
         bl_buffer_append(out, bytes, bl_utf8_encode(POINT(s->unit[i]), bytes));
     }
@@ -223,6 +229,7 @@ static size_t change_find_end(const char *text, size_t size, size_t at, unsigned
 size_t bl_normal_form_prefix(enum bl_normal_form form, const char *text, size_t size)
 {
     size_t begin;
+    /* The prefix ends before the code point with which the change may compose. */
     size_t change = change_find(text, size, 0, 0x100U << form, &begin);
     return change == size ? size : begin;
 }
@@ -233,10 +240,12 @@ int bl_normal_form_apply(enum bl_normal_form form, const char *text, size_t size
     struct segment s = {.form = form};
     for (size_t at = 0; at < size && !s.failed;) {
         size_t begin, change = change_find(text, size, at, bit, &begin);
+        /* The rest of the text has no change, and is copied. */
         if (change == size)
             begin = size;
         bl_buffer_append(out, text + at, begin - at);
         at = change_find_end(text, size, change, bit);
+        /* The segment from begin to at is decomposed, sorted, composed and written by itself. */
         s.count = 0;
         while (begin < at) {
             uint32_t c;
@@ -248,6 +257,7 @@ int bl_normal_form_apply(enum bl_normal_form form, const char *text, size_t size
             segment_compose(&s);
         segment_write(&s, out);
     }
+    /* The callers check the buffer, so it carries the failure of the segment. */
     if (s.failed)
         out->failed = true;
     free(s.unit);
@@ -263,6 +273,7 @@ int bl_normal_form_apply(enum bl_normal_form form, const char *text, size_t size
  * U+2B820, and ids must equal those of `tokenizers`. */
 static bool is_chinese(uint32_t c)
 {
+    /* First and last code point of each block, in their order. */
     static const uint32_t block[][2] = {
         {0x3400, 0x4dbf},   {0x4e00, 0x9fff},   {0xf900, 0xfaff},   {0x20000, 0x2a6df},
         {0x2a700, 0x2b73f}, {0x2b740, 0x2b81f}, {0x2b920, 0x2ceaf}, {0x2f800, 0x2fa1f},
@@ -282,6 +293,7 @@ static void bert_clean(const struct bl_bert_options *options, const char *text, 
         uint32_t c;
         next = at + bl_utf8_decode(text + at, &c);
         bool removed = options->clean_text && bl_bert_class(c) & BL_BERT_REMOVED;
+        /* A space stays as it is, which keeps runs of text long. */
         bool space = options->clean_text && c != ' ' && bl_unicode_class(c) & BL_SPACE;
         bool chinese = options->handle_chinese_chars && c >= 0x3400 && is_chinese(c);
         if (!removed && !space && !chinese)
@@ -318,6 +330,7 @@ static void bert_append_lower(struct bl_buffer *out, uint32_t c)
 static void bert_strip_and_lower(const struct bl_bert_options *options, const char *text, size_t size,
                                  struct bl_buffer *out)
 {
+    /* A character can have both bits; a mark is removed first. */
     unsigned changed = (options->strip_accents ? BL_BERT_MARK : 0U) | (options->lowercase ? BL_BERT_UPPER : 0U);
     size_t done = 0;
     for (size_t at = 0, next; at < size; at = next) {
@@ -340,6 +353,7 @@ int bl_bert_normalize(const struct bl_bert_options *options, const char *text, s
     struct bl_buffer cleaned = {0}, decomposed = {0};
     bl_buffer_reserve(&cleaned, size);
     bert_clean(options, text, size, &cleaned);
+    /* Text without accents, such as English, skips the decomposition. */
     const struct bl_buffer *from = &cleaned;
     if (options->strip_accents && bl_normal_form_prefix(BL_NFD, cleaned.data, cleaned.size) < cleaned.size) {
         bl_normal_form_apply(BL_NFD, cleaned.data, cleaned.size, &decomposed);
@@ -390,17 +404,23 @@ static bool is_control(unsigned value)
 static bool cluster_joins(const struct cluster *cluster, unsigned class)
 {
     unsigned a = cluster->before & BL_BREAK_MASK, b = class & BL_BREAK_MASK;
+    /* GB3: \r\n is one cluster. */
     if (a == BL_BREAK_CR && b == BL_BREAK_LF)
         return true;
+    /* GB4 and GB5: control characters are clusters by themselves. */
     if (is_control(a) || is_control(b))
         return false;
+    /* GB6 to GB9b. */
     if (hangul_joins(a, b) || b == BL_BREAK_EXTEND || b == BL_BREAK_ZWJ || b == BL_BREAK_SPACING ||
         a == BL_BREAK_PREPEND)
         return true;
+    /* GB9c: consonants of Indic scripts joined by a linker. */
     if (class & BL_CONSONANT && cluster->linked)
         return true;
+    /* GB11: emoji joined by a zero width joiner. */
     if (a == BL_BREAK_ZWJ && cluster->pictograph && class & BL_PICTOGRAPH)
         return true;
+    /* GB12 and GB13: a flag is a pair of regional indicators. */
     return a == BL_BREAK_REGIONAL && b == BL_BREAK_REGIONAL && cluster->regionals % 2;
 }
 
@@ -460,6 +480,7 @@ static bool same_text_set_step(struct bl_same_text *same, const char *word, size
 
 bool bl_same_text_parse(struct bl_same_text *same, const char *text)
 {
+    /* The last colon divides the key from the steps; a key may have colons. */
     const char *colon = strrchr(text, ':');
     *same = (struct bl_same_text){.key = text, .size = colon ? (size_t)(colon - text) : strlen(text)};
     for (const char *at = colon && colon[1] ? colon + 1 : NULL; at;) {
@@ -523,6 +544,7 @@ int bl_same_text_normalize(const struct bl_same_text *same, const char **text, s
 {
     /* BERT's lower case needs valid UTF-8, and so does NFKC: step 0 repairs the text. */
     const struct bl_bert_options lower = {.lowercase = true};
+    /* Repair and NFKC run only where the text needs them, which is rare. */
     const bool given[] = {(same->nfkc || same->lower || same->space) && bl_utf8_valid(*text, *size) != *size,
                           same->nfkc && bl_normal_form_prefix(BL_NFKC, *text, *size) != *size, same->lower,
                           same->space};

@@ -80,6 +80,7 @@ static const char *map_find(const struct bl_precompiled *map, const char *text, 
 static const char *precompiled_longest(const struct bl_precompiled *map, const char *text, size_t size, size_t *taken)
 {
     const char *with = NULL, *next;
+    /* Each further match is longer, since the search goes on from the last one. */
     size_t done = 0, at = unit_offset(map->unit[0]);
     while ((next = map_next(map, text, size, &done, &at))) {
         with = next;
@@ -91,6 +92,7 @@ static const char *precompiled_longest(const struct bl_precompiled *map, const c
 /* Returns true if a text in the map begins with this byte. */
 static bool precompiled_begins(const struct bl_precompiled *map, uint8_t byte)
 {
+    /* The children of the root are at its offset, by exclusive or with their bytes. */
     size_t at = unit_offset(map->unit[0]) ^ byte;
     return byte && at < map->units && unit_label(map->unit[at]) == byte;
 }
@@ -99,6 +101,7 @@ int bl_precompiled_open(struct bl_precompiled **out, const void *data, size_t si
 {
     uint32_t bytes;
     *out = NULL;
+    /* The size and the root of the trie are there in every map. */
     if (size < sizeof bytes + sizeof bytes)
         return bl_error_set(e, BL_EFAIL, "the map of the normalizer has %zu bytes: it is damaged", size);
     memcpy(&bytes, data, sizeof bytes);
@@ -117,11 +120,14 @@ int bl_precompiled_open(struct bl_precompiled **out, const void *data, size_t si
         bl_precompiled_close(map);
         return bl_error_memory(e);
     }
+    /* data may have any alignment, so the units are copied. */
     memcpy(map->unit, (const char *)data + sizeof bytes, bytes);
     for (size_t i = 0; i < map->units; i++)
         map->unit[i] = le32toh(map->unit[i]);
     memcpy(map->text, (const char *)data + sizeof bytes + bytes, map->size);
+    /* The last text ends here even if the file has no zero byte behind it. */
     map->text[map->size] = '\0';
+    /* The steps that follow need valid UTF-8. */
     if (bl_utf8_valid(map->text, map->size) < map->size) {
         bl_precompiled_close(map);
         return bl_error_set(e, BL_EFAIL, "the map of the normalizer is damaged: what it leads to is not UTF-8");
@@ -235,6 +241,7 @@ static void text_put(const struct bl_sentencepiece *rule, const char *text, size
 /* Removes spaces at the end of the text that was appended from offset begin on. */
 static void text_trim(const struct bl_sentencepiece *rule, size_t begin, struct bl_buffer *out)
 {
+    /* A space has one byte, or three as U+2581. */
     size_t space = strlen(rule->space);
     while (out->size - begin >= space && !memcmp(out->data + out->size - space, rule->space, space))
         out->size -= space;
@@ -265,6 +272,7 @@ static int sentencepiece_normalize(const struct bl_sentencepiece *rule, const ch
         bl_buffer_text(out, rule->space);
     for (bool space = rule->trimmed; at < size && !out->failed; at += taken) {
         taken = 0;
+        /* Characters without a rule are copied in one run. */
         while (at + taken < size && !rule->stops[(uint8_t)text[at + taken]])
             taken++;
         if (taken) {
@@ -302,6 +310,7 @@ struct change {
 /* Replaces [begin, end) of the text. */
 static void normalizer_change_put(struct change *c, size_t begin, size_t end, const char *with, size_t size)
 {
+    /* Only an empty replacement at the very beginning removes the first character. */
     c->beheaded = c->beheaded || (!size && !c->out->size && begin == c->copied);
     bl_buffer_append(c->out, c->text + c->copied, begin - c->copied);
     bl_buffer_append(c->out, with, size);
@@ -399,6 +408,7 @@ static int text_rewrite(const struct bl_normalizer *n, const char *text, size_t 
     case BL_NORMALIZER_SENTENCEPIECE:
         return sentencepiece_normalize(n->sentencepiece, text, size, out);
     default:
+        /* Only the text behind the prefix is normalised. */
         prefix = bl_normal_form_prefix(n->form, text, size);
         bl_buffer_append(out, text, prefix);
         return bl_normal_form_apply(n->form, text + prefix, size - prefix, out);
@@ -445,6 +455,7 @@ int bl_normalizer_apply(const struct bl_normalizer *n, struct bl_matcher *matche
     if (n->kind == BL_NORMALIZER_FORM && bl_normal_form_prefix(n->form, t->text, t->size) == t->size)
         return BL_OK;
     bl_buffer_clear(out);
+    /* A removed first character leaves no head for the marks of pre-tokenizers. */
     c.beheaded = n->kind == BL_NORMALIZER_BERT && bert_beheads(n, t->text);
     if (n->kind <= BL_NORMALIZER_BERT || n->kind == BL_NORMALIZER_PREPEND || n->kind == BL_NORMALIZER_BYTES ||
         n->kind == BL_NORMALIZER_SENTENCEPIECE) {
@@ -458,6 +469,7 @@ int bl_normalizer_apply(const struct bl_normalizer *n, struct bl_matcher *matche
     }
     if (code || out->failed)
         return out->failed ? bl_error_memory(e) : code;
+    /* The prepended text counts as a part of the first character. */
     if (n->kind == BL_NORMALIZER_PREPEND && t->head)
         t->head += n->to.size;
     *t = (struct bl_normal_text){out->data ? out->data : "", out->size, c.beheaded ? 0 : t->head};

@@ -21,6 +21,7 @@ static int bert_read(struct bl_json_tokenizer *t, const json_t *object, struct b
                                          {"handle_chinese_chars", &bert->handle_chinese_chars, false},
                                          {"lowercase", &bert->lowercase, false},
                                          {0}};
+    /* null is valid for strip_accents only. */
     const struct bl_json_flag accents[] = {{"strip_accents", &bert->strip_accents, true}, {0}};
     (void)t;
     int code = bl_json_members_read_flags(object, what, flags, e);
@@ -55,6 +56,7 @@ static int replace_read(struct bl_json_tokenizer *t, const json_t *object, struc
     const json_t *pattern = bl_json_pattern(object, &literal), *content = json_object_get(object, "content");
     if (!pattern || !json_string_length(pattern) || !json_is_string(content))
         return bl_error_set(e, BL_EFAIL, "the normalizer Replace has no pattern, or no content");
+    /* The step that turns spaces into U+2581, in a tokenizer whose words have spaces. */
     bool marks = t->tokenizer->alphabet.kind == BL_ALPHABET_SPACES && literal &&
                  !strcmp(json_string_value(pattern), " ") && !strcmp(json_string_value(content), mark);
     /* The alphabet keeps spaces and replaces U+2581 instead (model_json.c): the step is turned around. */
@@ -66,6 +68,7 @@ static int replace_read(struct bl_json_tokenizer *t, const json_t *object, struc
     }
     bl_buffer_append(&n->to, json_string_value(content), json_string_length(content));
     bl_buffer_append(&n->from, json_string_value(pattern), json_string_length(pattern));
+    /* The text of a BL_EDATA error goes into the list of unsupported features. */
     struct bl_error why = {0};
     int code = literal ? BL_OK : bl_regex_open(&n->regex, n->from.data, n->from.size, false, &why);
     if (code == BL_EDATA)
@@ -97,6 +100,7 @@ static int precompiled_read(struct bl_json_tokenizer *t, const json_t *object, s
     int code = bl_buffer_check(&bytes, e);
     if (code)
         goto out;
+    /* The buffer is decoded in place. */
     int64_t size = json_is_string(map) ? bl_base64_decode(bytes.data, bytes.size) : -1;
     if (size < 0)
         code = bl_error_set(e, BL_EFAIL, "the normalizer Precompiled: \"precompiled_charsmap\" is not base64");
@@ -107,6 +111,7 @@ out:
     return code;
 }
 
+/* The types with their members and their defaults. */
 static const struct {
     const char *type;
     normalizer_reader *read; /* NULL: it has no member except its type */
@@ -146,6 +151,7 @@ static int normalizer_read(struct bl_json_tokenizer *t, const json_t *object, st
         bl_unsupported_add(&t->unsupported, "the normalizer \"%.80s\"", type);
         return BL_OK;
     }
+    /* The steps have a fixed array; published tokenizers have few. */
     if (tokenizer->normalizers == BL_NORMALIZERS_MAX)
         return bl_error_set(e, BL_EFAIL, "more than %d normalizers are not supported", BL_NORMALIZERS_MAX);
     struct bl_normalizer *n = &tokenizer->normalizer[tokenizer->normalizers++];

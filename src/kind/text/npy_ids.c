@@ -100,6 +100,7 @@ static int npy_read_header(struct npy *npy, struct bl_error *e)
                             bl_dtype_name(dtype));
     if (header.rank < 1 || header.rank > 2)
         return bl_error_set(e, BL_EDATA, "not an array of one or two dimensions (--kind array takes more)");
+    /* A 1-D array has no order of axes. */
     npy->is_flat = header.rank == 1;
     if (!npy->is_flat && header.fortran)
         return bl_error_set(e, BL_EDATA, "an array in Fortran order: save it in C order");
@@ -221,6 +222,7 @@ uint64_t bl_megatron_stamp(const char *path)
     free(bin);
     if (!there)
         return 0;
+    /* A file that is written again has another time, and mostly another size. */
     const int64_t parts[] = {status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
     return XXH3_64bits(parts, sizeof parts);
 }
@@ -275,6 +277,7 @@ static int megatron_read_head(struct megatron *m, struct bl_error *e)
     if (m->idx_bytes < MEGATRON_HEAD)
         return bl_error_set(e, BL_EDATA, "not an .idx file of Megatron");
     BL_TRY(bl_io_pread(m->idx, head, sizeof head, 0, m->path, e));
+    /* The magic is followed by the version, a number of 8 bytes. */
     if (memcmp(head, "MMIDIDX\0\0", 9) != 0 || int64_read(head + 9) != 1)
         return bl_error_set(e, BL_EDATA, "not an .idx file of Megatron, version 1");
     uint8_t type = head[17];
@@ -320,6 +323,7 @@ static int megatron_check_sequence(struct megatron *m, struct bl_item *item, int
     int64_t length = 0, at = 0;
     BL_TRY(megatron_find_sequence(m, s, &length, &at, e));
     int64_t size = length * (int64_t)m->type.size, max = item->config->max_document;
+    /* A length has 31 bits, so size cannot overflow. */
     if (length < 0 || at < 0 || at > m->bin_bytes || size > m->bin_bytes - at)
         return bl_item_skip(item,
                             "%" PRId64 " tokens from byte %" PRId64 " are beyond the .bin file (%" PRId64 " bytes)",
@@ -369,6 +373,7 @@ static int megatron_read_sequences(struct megatron *m, struct bl_item *item, con
                                    bl_item_emit *emit, void *context, struct bl_error *e)
 {
     for (int64_t s = 0; s < m->sequences; s++) {
+        /* Asking once for each window of the index is often enough. */
         if (s % INDEX_CHUNK == 0 && bl_cancelled(cancel))
             return BL_ECANCEL;
         int code = megatron_read_row(m, item, MEGATRON_HEAD + 4 * s, s, s + 1, e);

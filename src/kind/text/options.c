@@ -65,6 +65,7 @@ static int column_parse(struct bl_text_prepared *p, int k, const char *text, siz
     const char *end = text + size, *equals = memchr(text, '=', size), *key = equals ? equals + 1 : text;
     const char *colon = is_field ? memrchr(key, ':', (size_t)(end - key)) : NULL, *key_end = colon ? colon : end;
     BL_TRY(is_field ? BL_OK : column_parse_number(column, key, &key_end, e));
+    /* Without NAME=, the column has the name of the key. */
     size_t key_size = (size_t)(key_end - key), name_size = equals ? (size_t)(equals - text) : key_size;
     if (!name_size || name_size >= sizeof column->name)
         return bl_error_set(e, BL_EUSAGE, "\"%.*s\" is not NAME=KEY", (int)size, text);
@@ -179,6 +180,7 @@ static int text_keys_prepare(const struct bl_text_config *config, struct bl_text
 static int keys_want_same(struct bl_text_prepared *p, const struct bl_same_text *same, struct bl_error *e)
 {
     struct bl_buffer name = {0};
+    /* The index behind all keys so far. */
     int k = BL_TEXT_KEYS(p);
     bl_same_text_append_column(same, &name);
     int code = bl_buffer_check(&name, e);
@@ -476,6 +478,7 @@ static int fim_prepare(const struct bl_text_config *config, struct bl_text_prepa
     /* The user names all three tokens or none, so the first one tells. */
     for (size_t f = 0; !config->fim.token[0].text && (family = bl_fim_family(f)); f++) {
         int found = 0;
+        /* A family counts only if all three tokens are there. */
         for (int i = 0; i < BL_FIM_PARTS; i++)
             found += bl_tokenizer_find(p->tokenizer, family[i]) >= 0;
         if (found == BL_FIM_PARTS)
@@ -484,6 +487,7 @@ static int fim_prepare(const struct bl_text_config *config, struct bl_text_prepa
     if (!config->fim.token[0].text && !family)
         return fim_refuse(p, e);
     for (int i = 0; i < BL_FIM_PARTS && !code; i++) {
+        /* The option's text is one string, so the name is copied to end with a zero byte. */
         char *name = family ? strdup(family[i]) : strndup(config->fim.token[i].text, config->fim.token[i].size);
         code = name ? token_resolve(config, "fim", name, -1, &p->fim[i], e) : bl_error_memory(e);
         free(name);

@@ -68,6 +68,7 @@ static bool needs_mark(const struct bl_split *split, const char *mark, size_t ma
 {
     if (split->prefix == BL_PREFIX_NEVER || (split->prefix == BL_PREFIX_FIRST && !head))
         return false;
+    /* The space becomes the mark. */
     if (split->rewrite == BL_REWRITE_MARKS && *text == ' ')
         return false;
     if (split->rewrite == BL_REWRITE_SPACES && size >= METASPACE_SIZE && !memcmp(text, BL_METASPACE, METASPACE_SIZE))
@@ -78,6 +79,7 @@ static bool needs_mark(const struct bl_split *split, const char *mark, size_t ma
 int bl_split_rewrite(const struct bl_split *split, const uint8_t **text, size_t *size, size_t *head,
                      struct bl_buffer *out, struct bl_error *e)
 {
+    /* The mark is one code point. */
     char mark[BL_UTF8_MAX];
     size_t mark_size = bl_utf8_encode(split->mark, mark);
     bool marked = needs_mark(split, mark, mark_size, *text, *size, *head);
@@ -91,6 +93,7 @@ int bl_split_rewrite(const struct bl_split *split, const uint8_t **text, size_t 
         bl_alphabet_append_bytes(mark, mark_size, out);
     else if (marked)
         bl_buffer_append(out, mark, mark_size);
+    /* The mark belongs to the first character of the document. */
     if (marked && *head)
         *head += out->size;
     if (split->rewrite == BL_REWRITE_BYTES)
@@ -103,6 +106,7 @@ int bl_split_rewrite(const struct bl_split *split, const uint8_t **text, size_t 
         append_replaced(out, from, *size, BL_METASPACE, METASPACE_SIZE, " ", 1);
     else
         bl_buffer_append(out, from, *size);
+    /* The buffer remembers a failure, so one check is enough. */
     if (out->failed)
         return bl_error_memory(e);
     *text = (const uint8_t *)(out->data ? out->data : "");
@@ -202,6 +206,7 @@ static int scripts_find(const char *text, size_t size, struct bl_spans *out, str
         unsigned script = bl_script(point);
         if (script == BL_SCRIPT_ANY || script == last)
             continue;
+        /* The first script of the text only begins a piece. */
         if (last != BL_SCRIPT_ANY)
             code = bl_spans_add(out, begin, at, e);
         begin = at;
@@ -219,6 +224,7 @@ static int lengths_find(size_t length, const char *text, size_t size, struct bl_
     for (size_t at = 0; at < size && !code;) {
         uint32_t point;
         at += bl_utf8_decode(text + at, &point);
+        /* The last piece ends with the text. */
         if (++count == length || at == size) {
             code = bl_spans_add(out, begin, at, e);
             begin = at;
