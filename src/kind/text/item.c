@@ -154,6 +154,7 @@ int bl_item_end_ids(struct bl_item *item, struct bl_error *e)
         ids->count -= begin;
         memmove(ids->id, ids->id + begin, ids->count * sizeof *ids->id);
     }
+    /* The end mark is added only if the document does not end with it. */
     item->had_eos = config->eos && ids->count > begin && ids->id[ids->count - 1] == p->end.id[0];
     return item->had_eos ? BL_OK : bl_item_add_marks(item, &p->end, e);
 }
@@ -182,6 +183,7 @@ int bl_item_add_columns(struct bl_item *item, struct bl_error *e)
     int before = 0, columns = config->prepared.keeps + (config->prepared.same_column != NULL) +
                               config->prepared.trained + (config->token_file ? BL_TOKEN_COLUMNS : 0) +
                               (config->fim.given ? BL_FIM_COLUMNS : 0);
+    /* Each column begins with a tab, and values have theirs escaped. */
     for (size_t i = 0; i < item->extra.size; i++)
         before += item->extra.data[i] == '\t';
     for (; before < columns; before++)
@@ -238,6 +240,7 @@ int bl_item_finish(struct bl_item *item, struct bl_error *e)
     if (!item->line && p->fields)
         return bl_item_skip(item, "no values of \"%s\": only lines of JSON have keys (--field)",
                             p->column[p->keeps + 1].name);
+    /* A step is a token. */
     item->row.length = (int64_t)item->ids.count;
     BL_TRY(bl_item_lay_out(item, e));
     if (item->values.size) {
@@ -310,6 +313,7 @@ static size_t item_limit(const struct bl_item *item, size_t size, size_t most)
 static int item_reserve_growth(struct bl_item *item, size_t size, size_t grown, struct bl_error *e)
 {
     char text[32], more[32];
+    /* The memory is that of a document of the grown size. */
     int64_t needed = bl_encoder_memory(item->encoder, grown);
     bl_encoder_shrink(item->encoder, HELD_MAX);
     ids_shrink(&item->ids);
@@ -336,6 +340,7 @@ static int item_try_part(struct bl_item *item, const char *text, size_t size, si
         *wanted += before;
         return BL_OK;
     }
+    /* The fault is one of the document, so the scan goes on. */
     if (code == BL_EDATA)
         return bl_item_skip(item, "%s", fault.text);
     return bl_error_pass(e, code, &fault);
@@ -401,6 +406,7 @@ static int item_encode_text(struct bl_item *item, const char *text, size_t size,
 static bool item_refuses_fim(struct bl_item *item)
 {
     const struct bl_text_prepared *p = &item->config->prepared;
+    /* own: how many ids are tokens of fill-in-the-middle, of which the cut itself adds three. */
     size_t own = 0, first = (size_t)p->begin.count;
     if (item->fim.form < BL_FIM_PSM || item->row.status != BL_ROW_OK)
         return false;
@@ -421,6 +427,7 @@ static void item_draw_fim(struct bl_item *item, const char **text, size_t *size)
 {
     const struct bl_text_config *config = item->config;
     const struct bl_text_prepared *p = &config->prepared;
+    /* Only with --special parse can the text have these tokens as tokens. */
     bool is_bos = config->special && config->bos, is_eos = config->special && config->eos;
     size_t begin = is_bos ? bl_tokenizer_size_at(p->tokenizer, p->begin.id[0], *text, *size, false) : 0;
     size_t end = is_eos ? bl_tokenizer_size_at(p->tokenizer, p->end.id[0], *text + begin, *size - begin, true) : 0;

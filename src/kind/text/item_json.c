@@ -74,6 +74,7 @@ static bool field_value_read_number(const struct bl_json_value *value, double *n
     int64_t whole;
     if (!element_read_double(value, number))
         return false;
+    /* A number with a point or an exponent is real, and rounding it is usual. */
     bool is_whole = value->type == BL_JSON_NUMBER && !memchr(value->text, '.', value->size) &&
                     !memchr(value->text, 'e', value->size) && !memchr(value->text, 'E', value->size);
     if (!is_whole)
@@ -248,6 +249,7 @@ static int item_read_ids(struct bl_item *item, const struct bl_json_value *value
         if (code)
             return code;
     }
+    /* The marks at the beginning do not count. */
     if (item->row.status == BL_ROW_OK && item->ids.count == (size_t)item->config->prepared.begin.count)
         return bl_item_skip(item, "%s", BL_REASON_EMPTY);
     BL_TRY(bl_item_refuse_ids_for_fim(item->config, item->path, e));
@@ -258,6 +260,7 @@ static int item_read_ids(struct bl_item *item, const struct bl_json_value *value
  * it. */
 static bool item_refuses_text(struct bl_item *item, int k, const struct bl_json_value *value)
 {
+    /* Several keys are texts only: ids cannot be joined by a text. */
     bool alone = !item->config->prepared.texts;
     if (value->type != BL_JSON_STRING) {
         item_skip_value(item, k, value, alone ? "a string or an array of ids" : "a string");
@@ -323,6 +326,7 @@ static int item_join_texts(struct bl_item *item, const struct bl_json_value *val
                            struct bl_error *e)
 {
     const struct bl_text_prepared *p = &item->config->prepared;
+    /* The bytes of the texts, without those between them. */
     size_t sum = 0;
     bl_buffer_clear(&item->joined);
     for (int i = 0; i <= p->texts; i++) {
@@ -425,6 +429,7 @@ static int item_read_field(struct bl_item *item, int k, const struct bl_json_val
     if (value->type != BL_JSON_ARRAY)
         return item_skip_value(item, k, value, "an array");
     if (!field_values_append(&item->values, column->dtype, value, &count, &odd)) {
+        /* Strings are shown with their quotes, as in the file. */
         const char *quote = odd.type == BL_JSON_STRING ? "\"" : "";
         return bl_item_skip(item, "%s: value %zu is no number that fits %s: %s%.*s%s", column->name, count,
                             bl_dtype_name(column->dtype), quote, odd.size < VALUE_SHOWN ? (int)odd.size : VALUE_SHOWN,
@@ -521,6 +526,7 @@ static int item_skip_json(struct bl_item *item, const struct bl_document *line, 
     struct bl_json_value table;
     /* Only the first line decides on remedies that concern the whole file. */
     bool is_array = *text == '[', is_first = line->offset == 0 && !line->element;
+    /* Standard input may be a list of paths, which @- reads; the message names both. */
     if (is_first && strcmp(path, "-") == 0 && *text != '{')
         return bl_item_skip(item,
                             "no JSON: standard input is JSON, unless --format says another (a list of paths is @-)");
@@ -595,6 +601,7 @@ int bl_item_read_json(struct bl_item *item, const struct bl_document *line, bool
  * is the column "a.b". */
 static bool key_is_column(const struct bl_json_key *key, const char *name, size_t size)
 {
+    /* The parts of a key lie one after the other in the option, with the dots between them. */
     int last = key->parts - 1;
     size_t all = (size_t)(key->part[last] - key->part[0]) + key->size[last];
     return bl_json_part_is(key->part[0], all, name, size);

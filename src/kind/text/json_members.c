@@ -47,6 +47,7 @@ int bl_json_members_check(const json_t *object, const char *what, const char *co
         return bl_error_set(e, BL_EFAIL, "%s is not an object", what);
     const char *name;
     json_t *value;
+    /* jansson's macro takes no const object, and does not change it. */
     json_object_foreach((json_t *)object, name, value)
     {
         size_t i = 0;
@@ -96,6 +97,7 @@ static int steps_add(struct bl_json_steps *steps, const json_t *object, const ch
         steps->step[steps->count++] = object;
         return json_is_object(object) ? BL_OK : bl_error_set(e, BL_EFAIL, "a %s is not an object", what);
     }
+    /* The file decides how deep Sequences are, so the recursion needs a bound. */
     if (depth == DEPTH)
         return bl_error_set(e, BL_EFAIL, "more than %d Sequences within each other", DEPTH);
     char name[64];
@@ -117,6 +119,7 @@ int bl_json_steps_add(struct bl_json_steps *steps, const json_t *object, const c
 int bl_json_step_check(const json_t *object, const char *what, bool named, const char *const *names,
                        struct bl_unsupported *unsupported, struct bl_error *e)
 {
+    /* Messages name "the normalizer Strip" if named is set, and "a normalizer" otherwise. */
     char name[64];
     if (named)
         snprintf(name, sizeof name, "the %s %s", what, bl_json_type(object));

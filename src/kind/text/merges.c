@@ -198,6 +198,7 @@ int bl_merges_add(struct bl_merges *merges, const char *left, size_t left_size, 
 
 int bl_merges_add_line(struct bl_merges *merges, const char *line, size_t size, struct bl_error *e)
 {
+    /* The first space must be the only one. */
     const char *space = memchr(line, ' ', size);
     /* Names contain no space: alphabets write a space as another character, such as U+0120. */
     size_t left = space ? (size_t)(space - line) : 0;
@@ -405,6 +406,7 @@ static void bpe_add_bytes(struct bl_bpe *bpe, const struct bl_vocabulary *v, con
                           uint32_t *number)
 {
     for (uint32_t i = 0; i < 256; i++) {
+        /* A byte is made of itself. */
         bpe->symbol[i] = (struct bl_symbol){i, i, 1, BL_SYMBOL_NONE};
         bpe->id[i] = -1;
         if (byte_token[i] == NONE)
@@ -467,6 +469,7 @@ static int bpe_build_trie(struct bl_bpe *bpe, const struct bl_vocabulary *v, con
  * sorted by priority. */
 static int bpe_rank(struct bl_bpe *bpe, const struct made *made, size_t count, struct bl_error *e)
 {
+    /* Only bl_bpe_from_priorities gives tokens equal priorities: ids and places in a list are unique. */
     bool equal = false;
     for (size_t i = 1; i < count; i++)
         equal = equal || made[i].priority == made[i - 1].priority;

@@ -89,6 +89,7 @@ static bool replaces_spaces(const json_t *n)
  * that. */
 static bool normalizer_keeps_marks(const json_t *n)
 {
+    /* A text with a space would be marked or not, depending on the alphabet. */
     const char *prepended = json_string_value(json_object_get(n, "prepend"));
     return type_is(n, "Prepend") && prepended && !strchr(prepended, ' ');
 }
@@ -134,6 +135,7 @@ static bool spaces_are_marked(const struct bl_json_tokenizer *t)
         return false;
     for (size_t i = 0; i < t->splits.count; i++) {
         const json_t *s = t->splits.step[i];
+        /* Metaspace marks the spaces of its pieces itself. */
         bool marks = type_is(s, "Metaspace") && member_is(s, "replacement", BL_METASPACE);
         if (marked && !split_keeps_marks(s))
             return false;
@@ -324,6 +326,7 @@ static int pieces_read(struct bl_json_tokenizer *t, struct pieces *p, struct bl_
 static int unigram_read(struct bl_json_tokenizer *t, struct bl_error *e)
 {
     static const char *const known[] = {"type", "unk_id", "byte_fallback", "vocab", NULL};
+    /* unk_id is a number, not a text as in the other models. */
     const json_t *unknown = json_object_get(t->model, "unk_id");
     bool fallback = false;
     const struct bl_json_flag flags[] = {{"byte_fallback", &fallback, false}, {0}};
@@ -418,6 +421,7 @@ static int merge_read(struct reading *r, const struct bl_json_value *item, struc
 {
     struct bl_json_value side[2], text[2], more;
     size_t at = 0;
+    /* Texts with escapes are decoded into r->plain. */
     if (item->type == BL_JSON_STRING && bl_json_text(item, &r->plain[0], text))
         return bl_merges_add_line(&r->merges, text->text, text->size, e);
     if (item->type != BL_JSON_ARRAY || !bl_json_next(item, &at, &side[0]) || !bl_json_next(item, &at, &side[1]) ||
@@ -453,6 +457,7 @@ static void merges_check(struct bl_json_tokenizer *t, const struct bl_merges *me
 static int merges_read(struct bl_json_tokenizer *t, struct reading *r, struct bl_error *e)
 {
     struct bl_json_value item;
+    /* A BPE model without merges would have bytes or characters as its only words. */
     if (t->lists->merges.type != BL_JSON_ARRAY)
         return bl_error_set(e, BL_EFAIL, "\"model.merges\" is missing, or not an array");
     /* One allocation instead of a growing list. */
@@ -552,6 +557,7 @@ static int wordlevel_read(struct bl_json_tokenizer *t, struct bl_error *e)
  * so that the cache of words can work; otherwise the text is one word. */
 static void splits_complete(struct bl_tokenizer *tokenizer)
 {
+    /* Only the last step decides about the words. */
     struct bl_split *last = tokenizer->splits ? &tokenizer->split[tokenizer->splits - 1] : NULL;
     bool merges = tokenizer->model == BL_MODEL_BPE && bl_bpe_can_split(&tokenizer->bpe);
     if (last && last->kind == BL_SPLIT_NONE && merges)

@@ -168,6 +168,7 @@ static void segment_compose(struct segment *s)
         /* Marks at the beginning of a segment have no starter before them. */
         bool blocked = starter == SIZE_MAX;
         if (!blocked && starter + 1 < kept) {
+            /* The last unit kept is the nearest one, and classes are sorted. */
             unsigned between = (unsigned)(s->unit[kept - 1] >> CLASS);
             blocked = !between || between >= class;
         }

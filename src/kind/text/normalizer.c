@@ -52,6 +52,7 @@ static uint32_t unit_label(uint32_t unit)
  * or NULL if there is none. *taken and *at (the position in the trie) are set to where the search can go on. */
 static const char *map_next(const struct bl_precompiled *map, const char *text, size_t size, size_t *taken, size_t *at)
 {
+    /* A zero byte ends every text of the map, so none contains it. */
     for (size_t i = *taken; i < size && text[i]; i++) {
         *at ^= (uint8_t)text[i];
         if (*at >= map->units || unit_label(map->unit[*at]) != (uint8_t)text[i])
@@ -337,6 +338,7 @@ static int regex_replace(const struct bl_normalizer *n, struct bl_matcher *match
     const char *seen;
     /* The expression may see other bytes than those of the text, but at the same offsets (bl_regex_see). */
     int code = bl_regex_see(n->regex, matcher, c->text, size, &seen, e);
+    /* A match is never empty: normalizer_json.c refuses such expressions. */
     for (bool found = true; found && !code;) {
         code = bl_regex_next(n->regex, matcher, seen, size, &m, &found, e);
         if (!code && found)
@@ -382,6 +384,7 @@ static void nmt_clean(struct change *c, size_t size)
 /* Strips white space: the result is a part of the text, so nothing is copied. */
 static void text_strip(const struct bl_normalizer *n, struct bl_normal_text *t)
 {
+    /* The end is trimmed first, so that a text of spaces alone is done with one pass. */
     if (n->right)
         t->size = bl_character_trim((const uint8_t *)t->text, t->size);
     size_t space = n->left ? bl_character_space((const uint8_t *)t->text, t->size) : 0;

@@ -144,6 +144,7 @@ static int normalizer_read(struct bl_json_tokenizer *t, const json_t *object, st
 {
     struct bl_tokenizer *tokenizer = t->tokenizer;
     const char *type = bl_json_type(object);
+    /* The type decides about all else, so it comes first. */
     size_t i = 0;
     while (i < sizeof types / sizeof *types && strcmp(types[i].type, type) != 0)
         i++;

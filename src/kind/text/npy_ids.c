@@ -102,6 +102,7 @@ static int npy_read_header(struct npy *npy, struct bl_error *e)
         return bl_error_set(e, BL_EDATA, "not an array of one or two dimensions (--kind array takes more)");
     /* A 1-D array has no order of axes. */
     npy->is_flat = header.rank == 1;
+    /* The rows of such an array are not contiguous. */
     if (!npy->is_flat && header.fortran)
         return bl_error_set(e, BL_EDATA, "an array in Fortran order: save it in C order");
     npy->type = (struct bl_id_number){bl_dtype_size(dtype), is_signed, header.big_endian};

@@ -44,6 +44,7 @@ static bool column_dtype_parse(const char *text, size_t size, enum bl_dtype *dty
  * name of a type is refused: it is a mistake that --field suggests. */
 static int column_parse_number(struct bl_text_column *column, const char *key, const char **end, struct bl_error *e)
 {
+    /* Only the last colon can begin ":number". */
     const char *colon = memrchr(key, ':', (size_t)(*end - key));
     size_t size = colon ? (size_t)(*end - colon - 1) : 0;
     enum bl_dtype dtype;
@@ -62,6 +63,7 @@ static int column_parse(struct bl_text_prepared *p, int k, const char *text, siz
                         struct bl_error *e)
 {
     struct bl_text_column *column = &p->column[k];
+    /* The first "=" ends the name, and the last ":" begins the type: keys may have colons. */
     const char *end = text + size, *equals = memchr(text, '=', size), *key = equals ? equals + 1 : text;
     const char *colon = is_field ? memrchr(key, ':', (size_t)(end - key)) : NULL, *key_end = colon ? colon : end;
     BL_TRY(is_field ? BL_OK : column_parse_number(column, key, &key_end, e));
@@ -81,6 +83,7 @@ static int column_parse(struct bl_text_prepared *p, int k, const char *text, siz
     if (!bl_json_key_parse(&p->key[k], key, key_size))
         return bl_error_set(e, BL_EUSAGE, "\"%.*s\" is not a key (a.b is b within a, a\\.b a name with a dot)",
                             (int)key_size, key);
+    /* Fields have I32 unless they name a type. */
     column->dtype = BL_I32;
     if (colon && !column_dtype_parse(colon + 1, (size_t)(end - colon - 1), &column->dtype))
         return bl_error_set(e, BL_EUSAGE, "\"%.*s\": a field's type is u8, i8, u16, i16, i32, i64 or f32", (int)size,
@@ -91,10 +94,12 @@ static int column_parse(struct bl_text_prepared *p, int k, const char *text, siz
 /* Parses a list "A,B" and appends its columns to the others. *count: p->keeps or p->fields, which grows. */
 static int columns_parse(struct bl_text_prepared *p, const char *list, bool is_field, int *count, struct bl_error *e)
 {
+    /* A list that ends with a comma has an empty last entry, which is refused. */
     for (const char *at = list; at;) {
         const char *end = strchrnul(at, ',');
         /* Key 0 is that of the text. */
         int k = 1 + p->keeps + p->fields;
+        /* The scanner of JSON looks for a fixed number of keys at once. */
         if (k == BL_JSON_KEYS_MAX)
             return bl_error_set(e, BL_EUSAGE, "more than %d keys in --keep and --field", BL_JSON_KEYS_MAX - 1);
         BL_TRY(column_parse(p, k, at, (size_t)(end - at), is_field, e));
@@ -142,6 +147,7 @@ static int option_parse_texts(struct bl_text_prepared *p, const char *list, stru
             return bl_error_set(e, BL_EUSAGE,
                                 "--key: \"%.*s\" is not a key (a.b is b within a, a\\.b a name with a dot)",
                                 (int)(end - at), at);
+        /* texts counts the keys after the first one. */
         p->texts += k > 0;
         k = BL_TEXT_KEYS(p);
         at = *end ? end + 1 : NULL;
@@ -367,10 +373,13 @@ int bl_text_check(const void *values, struct bl_error *e)
             e, BL_EUSAGE,
             "--field has one number for each token of the inputs, and --fim moves tokens and adds some: "
             "leave one of them out");
+    /* Several arrays of ids cannot be joined by a text. */
     if (!config->tokenizer && strchr(config->key, ','))
         return bl_error_set(e, BL_EUSAGE, "--key: the texts of several keys need --tokenizer");
+    /* One text has nothing to join. */
     if (config->join && !strchr(config->key, ','))
         return bl_error_set(e, BL_EUSAGE, "--join is for the texts of several keys: --key A,B");
+    /* A pattern is a part of a tokenizer. */
     if (config->pattern && !config->tokenizer)
         return bl_error_set(e, BL_EUSAGE, "--pattern needs --tokenizer");
     return BL_OK;
@@ -391,6 +400,7 @@ static int rule_prepare(const struct bl_text_config *config, struct bl_text_prep
             return BL_OK;
         }
     }
+    /* Other texts than the words and sep: are most likely mistyped words. */
     if (strncmp(config->documents, "sep:", 4) != 0)
         return bl_error_set(e, BL_EUSAGE, "--documents expects file, line, blank-line or sep:TEXT, not \"%s\"",
                             config->documents);
@@ -435,6 +445,7 @@ static int token_find(const struct bl_tokenizer *tokenizer, const char *option, 
 static int token_resolve(const struct bl_text_config *config, const char *option, const char *text, int32_t missing,
                          int32_t *id, struct bl_error *e)
 {
+    /* The largest id depends on the dtype of the field "tokens". */
     int64_t number = missing, max = config->common.dtype ? UINT16_MAX : INT32_MAX;
     int code = BL_OK;
     if (text && !bl_text_to_int(text, strlen(text), 0, INT32_MAX, &number))
@@ -514,6 +525,7 @@ static int tokens_prepare(const struct bl_text_config *config, struct bl_text_pr
                             bl_tokenizer_size(p->tokenizer) - 1);
     if (p->tokenizer)
         bl_tokenizer_marks(p->tokenizer, &p->begin, &p->end);
+    /* Without --special parse, special tokens of the text stay text; a column counts them. */
     p->leaves_specials = p->tokenizer && bl_tokenizer_leaves_plain(p->tokenizer);
     /* --bos and --eos replace the marks of the tokenizer. */
     BL_TRY(mark_resolve(config, "bos", config->bos, &p->begin, e));
@@ -525,6 +537,7 @@ static int tokens_prepare(const struct bl_text_config *config, struct bl_text_pr
     p->id_max = p->tokenizer ? bl_tokenizer_size(p->tokenizer) - 1 : 0;
     const int32_t other[] = {
         p->pad, p->begin.count ? p->begin.id[0] : 0, p->end.count ? p->end.id[0] : 0, p->fim[0], p->fim[1], p->fim[2]};
+    /* The largest of all ids is the bound for ids in the inputs. */
     for (size_t i = 0; i < sizeof other / sizeof *other; i++)
         p->id_max = other[i] > p->id_max ? other[i] : p->id_max;
     return code;
@@ -533,6 +546,7 @@ static int tokens_prepare(const struct bl_text_config *config, struct bl_text_pr
 /* Lists the fields of the dataset: tokens, then those of --field. Sets the bytes of a step over all fields. */
 static int fields_prepare(const struct bl_text_config *config, struct bl_text_prepared *p, struct bl_error *e)
 {
+    /* The field "tokens" comes before those of --field. */
     if (p->fields + 1 > BL_FIELDS_MAX)
         return bl_error_set(e, BL_EUSAGE, "--field: at most %d fields", BL_FIELDS_MAX - 1);
     p->out.count = 1 + p->fields;
@@ -559,6 +573,7 @@ int bl_text_prepare(void *values, struct bl_buffer *warning, struct bl_error *e)
     struct bl_text_config *config = values;
     struct bl_token_spec *spec = &config->prepared.token_spec;
     int code = config->token_file ? bl_token_spec_parse(config->token_file, spec, e) : BL_OK;
+    /* The mark is an id like those of the file, so it must fit the dtype, too. */
     if (!code && config->common.dtype && spec->mark > UINT16_MAX)
         code = bl_error_set(e, BL_EUSAGE, "--token-file: the id %" PRId64 " does not fit --dtype u16", spec->mark);
     if (code)

@@ -21,6 +21,7 @@ static void append_replaced(struct bl_buffer *out, const char *text, size_t size
                             const char *to, size_t to_size)
 {
     const char *end = text + size;
+    /* The parts between the occurrences are copied as they are. */
     for (const char *at; (at = memmem(text, (size_t)(end - text), from, from_size)); text = at + from_size) {
         bl_buffer_append(out, text, (size_t)(at - text));
         bl_buffer_append(out, to, to_size);
@@ -35,10 +36,12 @@ static void append_words(struct bl_buffer *out, const char *text, size_t size)
     for (const uint8_t *at = (const uint8_t *)text; at < end;) {
         size_t bytes;
         at += bl_character_space(at, (size_t)(end - at));
+        /* The word goes up to the next white space. */
         const uint8_t *word = at;
         while (at < end && !(bl_character_class(at, end, &bytes) & BL_SPACE))
             at += bytes;
         size_t length = (size_t)(at - word);
+        /* U+2581 at the beginning becomes the space of the word. */
         if (length && (length < METASPACE_SIZE || memcmp(word, BL_METASPACE, METASPACE_SIZE) != 0))
             bl_buffer_byte(out, ' ');
         append_replaced(out, (const char *)word, length, BL_METASPACE, METASPACE_SIZE, " ", 1);
@@ -82,6 +85,7 @@ int bl_split_rewrite(const struct bl_split *split, const uint8_t **text, size_t 
     /* The mark is one code point. */
     char mark[BL_UTF8_MAX];
     size_t mark_size = bl_utf8_encode(split->mark, mark);
+    /* Most pieces neither get a mark nor change, and stay where they are. */
     bool marked = needs_mark(split, mark, mark_size, *text, *size, *head);
     const char *from = (const char *)*text;
     if (!marked && text_stays(split, *text, *size))
@@ -162,6 +166,7 @@ static int characters_find(const struct bl_split *split, const char *text, size_
     for (size_t at = 0, next; at < size && !code; at = next) {
         uint32_t point;
         next = at + bl_utf8_decode(text + at, &point);
+        /* Runs of other characters become one span when the next match or the end comes. */
         if (!class_has(split, point))
             continue;
         code = done < at ? bl_splitting_add(&s, done, at, false, e) : BL_OK;
@@ -197,6 +202,7 @@ static int words_find(const char *text, size_t size, struct bl_spans *out, struc
  * beginning of the text they are lost, as in `tokenizers`. */
 static int scripts_find(const char *text, size_t size, struct bl_spans *out, struct bl_error *e)
 {
+    /* The script of the current piece; BL_SCRIPT_ANY: no piece has begun. */
     unsigned last = BL_SCRIPT_ANY;
     size_t begin = 0;
     int code = BL_OK;
@@ -243,6 +249,7 @@ int bl_bert_split(const char *text, size_t size, struct bl_spans *out, struct bl
         size_t length = bl_utf8_decode(text + at, &c);
         /* White space ends a word and is dropped; punctuation ends a word and is one itself. */
         bool space = bl_unicode_class(c) & BL_SPACE, alone = bl_bert_class(c) & BL_BERT_PUNCTUATION;
+        /* The word before ends here, unless it is empty. */
         if ((space || alone) && begin < at)
             code = bl_spans_add(out, begin, at, e);
         if (alone && !code)

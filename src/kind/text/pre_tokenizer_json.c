@@ -95,6 +95,7 @@ static int prefix_read(const json_t *object, struct bl_split *split, bool *split
     bool add = true;
     const struct bl_json_flag flags[] = {{"add_prefix_space", &add, true}, {"split", splits, true}, {0}};
     const json_t *scheme = json_object_get(object, "prepend_scheme");
+    /* "always" is the default of `tokenizers`. */
     split->prefix = BL_PREFIX_ALWAYS;
     for (int i = 0; i < 3; i++) {
         if (json_is_string(scheme) && !strcmp(json_string_value(scheme), schemes[i])) {
@@ -163,6 +164,7 @@ static int delimiter_read(struct bl_json_tokenizer *t, const json_t *object, str
 
 static int length_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_error *e)
 {
+    /* Characters, from 1 on. */
     const json_t *length = json_object_get(object, "length");
     struct bl_split split = {.kind = BL_SPLIT_LENGTH, .length = 5}; /* the default of `tokenizers` */
     if (length && (!json_is_integer(length) || json_integer_value(length) < 1))
