@@ -113,7 +113,7 @@ int bl_item_skip(struct bl_item *item, const char *format, ...)
     return BL_OK;
 }
 
-/* --- ids -------------------------------------------------------------------------------------------------------- */
+/* --- ids ---------------------------------------------------------------------------------------------------------- */
 
 int bl_item_add_id(struct bl_item *item, int64_t id, struct bl_error *e)
 {
@@ -250,7 +250,7 @@ int bl_item_finish(struct bl_item *item, struct bl_error *e)
     return BL_OK;
 }
 
-/* --- text ------------------------------------------------------------------------------------------------------- */
+/* --- text --------------------------------------------------------------------------------------------------------- */
 
 int bl_item_repair_utf8(struct bl_item *item, const char **text, size_t *size, int64_t at, struct bl_error *e)
 {

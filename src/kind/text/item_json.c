@@ -595,7 +595,7 @@ int bl_item_read_json(struct bl_item *item, const struct bl_document *line, bool
     return item_skip_json(item, line, &fault);
 }
 
-/* --- rows of CSV and TSV ---------------------------------------------------------------------------------------- */
+/* --- rows of CSV and TSV ------------------------------------------------------------------------------------------ */
 
 /* Returns true if a name in the first row equals the key as the user wrote it. Dots have no meaning there: the key a.b
  * is the column "a.b". */

@@ -386,7 +386,7 @@ static int megatron_read_sequences(struct megatron *m, struct bl_item *item, con
     return BL_OK;
 }
 
-/* --- documents -------------------------------------------------------------------------------------------------- */
+/* --- documents ---------------------------------------------------------------------------------------------------- */
 
 /* Returns the offset of an entry of the document index in the .idx file. */
 static int64_t megatron_entry_offset(const struct megatron *m, int64_t entry)
@@ -471,7 +471,7 @@ out:
     return code;
 }
 
-/* --- documents by their bytes ----------------------------------------------------------------------------------- */
+/* --- documents by their bytes ------------------------------------------------------------------------------------- */
 
 /* The index alone: the .bin file is read as a flat file of ids. */
 struct bl_megatron_documents {

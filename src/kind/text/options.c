@@ -385,7 +385,7 @@ int bl_text_check(const void *values, struct bl_error *e)
     return BL_OK;
 }
 
-/* --- documents -------------------------------------------------------------------------------------------------- */
+/* --- documents ---------------------------------------------------------------------------------------------------- */
 
 /* Parses --documents into p->rule: a word, or sep: and a text with escapes. */
 static int rule_prepare(const struct bl_text_config *config, struct bl_text_prepared *p, struct bl_error *e)
@@ -416,7 +416,7 @@ static int rule_prepare(const struct bl_text_config *config, struct bl_text_prep
     return BL_OK;
 }
 
-/* --- tokens ----------------------------------------------------------------------------------------------------- */
+/* --- tokens ------------------------------------------------------------------------------------------------------- */
 
 /* Returns true for names such as "eos_token", which the files of a tokenizer's folder define. */
 static bool text_is_key(const char *text)
