@@ -1,3 +1,9 @@
+/* Turns one document into a row of the table and the ids that are its steps.
+ *
+ * Every input format ends here: plain text, lines of JSON, rows of CSV, NPY arrays and Megatron's files. The calls for
+ * ids are bl_item_begin, then bl_item_add_marks and bl_item_add_id, then bl_item_end_ids and bl_item_finish. A document
+ * that cannot be used becomes a skipped row with a reason such as "invalid UTF-8 at byte 17"; the scan goes on. Only
+ * faults of the system and wrong options end the scan. */
 #include "kind/text/item.h"
 
 #include <inttypes.h>
@@ -9,9 +15,10 @@
 #include "base/text.h"
 #include "kind/input_stat.h"
 
-#define HELD_MAX ((size_t)8 << 20)     /* bytes of a buffer between two documents */
-#define GROWTH 16                      /* times as long a tokenizer may make a text: normal forms of Unicode need 11 */
-#define BUFFERS_MAX ((int64_t)4 << 20) /* bytes of what a worker takes beside its cache of words */
+#define HELD_MAX ((size_t)8 << 20)     /* bytes that a buffer keeps between two documents */
+#define GROWTH 16                      /* how many times as long a text may become: normal forms of Unicode need 11 */
+#define BUFFERS_MAX ((int64_t)4 << 20) /* bytes that a worker takes beside the encoder's cache of words */
+/* Appends a printf text to the reason of the item's row, which stays an ok row. */
 #define ADD_REASON(item, ...) bl_row_append_reason((item)->reason, sizeof(item)->reason, __VA_ARGS__)
 
 const char *bl_item_number_name(const struct bl_text_prepared *p, int i)
@@ -27,7 +34,9 @@ int bl_item_open(struct bl_item *item, const struct bl_text_config *config, cons
                  struct bl_error *e)
 {
     *item = (struct bl_item){.config = config, .path = "", .reservation = env->reservation};
+    /* Files of ids need no tokenizer, and the item then has no encoder. */
     int code = config->prepared.tokenizer ? bl_encoder_open(&item->encoder, config->prepared.tokenizer, e) : BL_OK;
+    /* The cache of words gets the memory of the worker's share that the buffers leave. */
     if (item->encoder)
         bl_encoder_set_stop(item->encoder, env->cancel);
     if (item->encoder && env->reservation && env->reservation->budget)
@@ -49,13 +58,15 @@ void bl_item_close(struct bl_item *item)
     *item = (struct bl_item){0};
 }
 
+/* Frees the ids if their buffer is larger than a worker keeps. */
 static void ids_shrink(struct bl_ids *ids)
 {
     if (ids->capacity > HELD_MAX / sizeof *ids->id)
         bl_ids_free(ids);
 }
 
-/* Frees the large buffers that a large document left, so that its memory reservation may be released. */
+/* Frees the large buffers that a large document left. The caller may then release the memory reservation of the
+ * document. */
 static void item_shrink(struct bl_item *item)
 {
     struct bl_buffer *buffer[] = {&item->text, &item->repaired, &item->joined, &item->values};
@@ -63,6 +74,7 @@ static void item_shrink(struct bl_item *item)
         if (buffer[i]->capacity > HELD_MAX)
             bl_buffer_free(buffer[i]);
     }
+    /* One large buffer of the four is reason enough to free them all: they grow together. */
     for (size_t i = 0; i < sizeof item->same.buffer / sizeof *item->same.buffer; i++) {
         if (item->same.buffer[i].capacity > HELD_MAX)
             bl_same_text_buffers_free(&item->same);
@@ -84,6 +96,7 @@ void bl_item_begin(struct bl_item *item, int64_t offset)
     bl_buffer_clear(&item->extra);
     bl_buffer_clear(&item->values);
     item->fim = (struct bl_fim_draw){0};
+    /* An item makes ok rows until bl_item_skip. */
     item->row = (struct bl_row){.status = BL_ROW_OK, .reason = item->reason, .stream = -1, .offset = offset};
 }
 
@@ -93,19 +106,21 @@ int bl_item_skip(struct bl_item *item, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(item->reason, sizeof item->reason, format, arguments);
     va_end(arguments);
+    /* A skipped row keeps its offset and its content hash. */
     item->row.status = BL_ROW_SKIPPED;
     item->row.length = 0;
     item->bytes = 0;
     return BL_OK;
 }
 
-/* --- ids -------------------------------------------------------------------------------------------------------- */
+/* --- ids ---------------------------------------------------------------------------------------------------------- */
 
 int bl_item_add_id(struct bl_item *item, int64_t id, struct bl_error *e)
 {
     const struct bl_text_prepared *p = &item->config->prepared;
     if (item->row.status != BL_ROW_OK)
         return BL_OK;
+    /* --dtype u16 stores ids in 16 bits, and the default in 32 bits with a sign. */
     int64_t max = item->config->common.dtype ? UINT16_MAX : INT32_MAX;
     if (id < 0 || id > max)
         return bl_item_skip(item, "token %zu is %" PRId64 ": an id is a number from 0 to %" PRId64, item->ids.count, id,
@@ -133,16 +148,19 @@ int bl_item_end_ids(struct bl_item *item, struct bl_error *e)
     size_t begin = (size_t)p->begin.count;
     if (item->row.status != BL_ROW_OK)
         return BL_OK;
+    /* The mark of --bos was added before the document's own ids were known. */
     item->had_bos = config->bos && ids->count > begin && ids->id[begin] == p->begin.id[0];
     if (item->had_bos) {
         ids->count -= begin;
         memmove(ids->id, ids->id + begin, ids->count * sizeof *ids->id);
     }
+    /* The end mark is added only if the document does not end with it. */
     item->had_eos = config->eos && ids->count > begin && ids->id[ids->count - 1] == p->end.id[0];
     return item->had_eos ? BL_OK : bl_item_add_marks(item, &p->end, e);
 }
 
-/* A column with a number, or with nothing instead of 0. */
+/* Adds a column to item->extra if is_wanted: the number, or an empty value instead of 0, which keeps the table
+ * short. */
 static void item_add_number(struct bl_item *item, bool is_wanted, int64_t number)
 {
     if (is_wanted)
@@ -155,14 +173,17 @@ int bl_item_add_columns(struct bl_item *item, struct bl_error *e)
 {
     const struct bl_text_config *config = item->config;
     bool is_ok = item->row.status == BL_ROW_OK;
+    /* The table has these columns only where one of the options is set. */
     if (!config->bos && !config->eos && !config->prepared.leaves_specials)
         return BL_OK;
     if (!item->row.extra)
         bl_buffer_clear(&item->extra);
-    /* The columns before these, as text_columns lists them; a row may lack some. */
+    /* Fills the columns before these with empty values, in the order of text_columns. A skipped row, for example, may
+     * have none of them. */
     int before = 0, columns = config->prepared.keeps + (config->prepared.same_column != NULL) +
                               config->prepared.trained + (config->token_file ? BL_TOKEN_COLUMNS : 0) +
                               (config->fim.given ? BL_FIM_COLUMNS : 0);
+    /* Each column begins with a tab, and values have theirs escaped. */
     for (size_t i = 0; i < item->extra.size; i++)
         before += item->extra.data[i] == '\t';
     for (; before < columns; before++)
@@ -179,6 +200,7 @@ int bl_item_lay_out(struct bl_item *item, struct bl_error *e)
     size_t count = item->ids.count;
     item->steps = item->ids.id;
     item->bytes = count * sizeof *item->ids.id;
+    /* I32 ids without further fields are written from item->ids directly, so this case needs no copy. */
     if (!item->config->common.dtype && item->config->prepared.fields == 0)
         return BL_OK;
     if (!item->config->common.dtype) {
@@ -186,6 +208,7 @@ int bl_item_lay_out(struct bl_item *item, struct bl_error *e)
     } else {
         if (!bl_buffer_reserve(&item->values, count * sizeof(uint16_t)))
             return bl_error_memory(e);
+        /* bl_item_add_id checked that each id fits 16 bits. */
         uint16_t *out = (uint16_t *)(void *)item->values.data;
         for (size_t i = 0; i < count; i++)
             out[i] = (uint16_t)item->ids.id[i];
@@ -196,6 +219,7 @@ int bl_item_lay_out(struct bl_item *item, struct bl_error *e)
 
 void bl_item_set_content(struct bl_item *item)
 {
+    /* The marks that begin a document depend on the options, so the content hash leaves them out. */
     size_t marks = (size_t)item->config->prepared.begin.count;
     const int32_t *text = item->ids.count ? item->ids.id + marks : NULL;
     item->row.content = bl_content_hash(text, text ? (item->ids.count - marks) * sizeof *text : 0);
@@ -208,12 +232,15 @@ int bl_item_finish(struct bl_item *item, struct bl_error *e)
         return BL_OK;
     if (!item->ids.count)
         return bl_item_skip(item, "%s", BL_REASON_EMPTY);
+    /* A kept number is a tensor of the dataset, which has no empty value. A document without keys is therefore
+     * skipped. */
     if (!item->line && !item->is_row && bl_item_number_name(p, 0))
         return bl_item_skip(item, "no key \"%s\": only lines of JSON and rows have keys (--keep)",
                             bl_item_number_name(p, 0));
     if (!item->line && p->fields)
         return bl_item_skip(item, "no values of \"%s\": only lines of JSON have keys (--field)",
                             p->column[p->keeps + 1].name);
+    /* A step is a token. */
     item->row.length = (int64_t)item->ids.count;
     BL_TRY(bl_item_lay_out(item, e));
     if (item->values.size) {
@@ -223,13 +250,15 @@ int bl_item_finish(struct bl_item *item, struct bl_error *e)
     return BL_OK;
 }
 
-/* --- text ------------------------------------------------------------------------------------------------------- */
+/* --- text --------------------------------------------------------------------------------------------------------- */
 
 int bl_item_repair_utf8(struct bl_item *item, const char **text, size_t *size, int64_t at, struct bl_error *e)
 {
+    /* Most text is valid, and is used where it lies. */
     size_t valid = bl_utf8_valid(*text, *size);
     if (valid == *size)
         return BL_OK;
+    /* The byte of the file at which the first invalid sequence begins. */
     int64_t place = at + (int64_t)valid, replaced = 0;
     if (item->config->invalid == BL_INVALID_ERROR)
         return bl_item_skip(item, "invalid UTF-8 at byte %" PRId64, place);
@@ -254,7 +283,8 @@ int bl_item_refuse_ids_for_fim(const struct bl_text_config *config, const char *
                         path);
 }
 
-/* Waits for the memory that a large document takes. */
+/* Reserves the memory that the tokenizer takes for a document of size bytes, and waits until it is free. Does nothing
+ * without a budget. BL_EUSAGE: the document needs more than the whole budget; the message names its size. */
 static int item_reserve(const struct bl_item *item, size_t size, struct bl_error *e)
 {
     char text[32];
@@ -266,20 +296,24 @@ static int item_reserve(const struct bl_item *item, size_t size, struct bl_error
     return code;
 }
 
-/* Returns how many bytes a step of the tokenizer may produce from a document within the memory it already has. */
+/* Returns how many bytes a step of the tokenizer may produce from a document of size bytes within the memory that the
+ * worker has already: at least twice the size, at most `most`. */
 static size_t item_limit(const struct bl_item *item, size_t size, size_t most)
 {
     const struct bl_reservation *r = item->reservation;
+    /* Without a budget, only `most` limits a document. */
     size_t reserved = r && r->budget ? (size_t)((r->included + r->held) / bl_encoder_memory(item->encoder, 1)) : most;
     size_t limit = reserved > 2 * size ? reserved : 2 * size;
     return limit < most ? limit : most;
 }
 
-/* Waits for the memory of a document that the tokenizer expands to `grown` bytes. Too little memory for a usual
- * expansion is refused as it is for a large document. */
+/* Waits for the memory of a document of size bytes that the tokenizer expands to `grown` bytes. The buffers are freed
+ * before, since the encoding starts again. BL_EUSAGE: the whole budget is too small; for an expansion by GROWTH or more
+ * that holds even if the reservation is not strict. */
 static int item_reserve_growth(struct bl_item *item, size_t size, size_t grown, struct bl_error *e)
 {
     char text[32], more[32];
+    /* The memory is that of a document of the grown size. */
     int64_t needed = bl_encoder_memory(item->encoder, grown);
     bl_encoder_shrink(item->encoder, HELD_MAX);
     ids_shrink(&item->ids);
@@ -291,12 +325,14 @@ static int item_reserve_growth(struct bl_item *item, size_t size, size_t grown, 
     return code;
 }
 
-/* Adds the ids of a text, or of a part of it. *wanted: 0, or the limit is too low, and this one may do. */
+/* Appends the ids of a text, or of a part of it, while they stay below limit. Sets *wanted to 0, or to a limit that may
+ * do, if this one is too low. Text that the tokenizer refuses (BL_EDATA) makes the row a skipped one. */
 static int item_try_part(struct bl_item *item, const char *text, size_t size, size_t limit, size_t *wanted,
                          struct bl_error *e)
 {
     struct bl_error fault = {0};
     size_t before = item->ids.count;
+    /* The ids that the document already has count as well; a limit of 0 would mean no limit. */
     bl_encoder_limit(item->encoder, limit > before ? limit - before : 1);
     int code = bl_encoder_encode(item->encoder, text, size, &item->ids, &fault);
     *wanted = code ? bl_encoder_wanted(item->encoder) : 0;
@@ -304,17 +340,20 @@ static int item_try_part(struct bl_item *item, const char *text, size_t size, si
         *wanted += before;
         return BL_OK;
     }
+    /* The fault is one of the document, so the scan goes on. */
     if (code == BL_EDATA)
         return bl_item_skip(item, "%s", fault.text);
     return bl_error_pass(e, code, &fault);
 }
 
-/* The same for a text in a form of fill-in-the-middle. */
+/* Does the work of item_try_part for a document cut by fill-in-the-middle: appends prefix, middle and suffix, and the
+ * tokens that announce them, in the order of the form (PSM or SPM). */
 static int item_try_fim(struct bl_item *item, const char *text, size_t size, size_t limit, size_t *wanted,
                         struct bl_error *e)
 {
     const struct bl_fim_draw *fim = &item->fim;
     const struct bl_fim_element *element = bl_fim_elements(fim->form);
+    /* Byte offsets of prefix, middle and suffix in the text, by enum bl_fim_part. */
     const size_t begin[] = {0, fim->begin, fim->end}, end[] = {fim->begin, fim->end, size};
     int code = BL_OK;
     for (int i = 0; i < BL_FIM_ELEMENTS && !code && !*wanted; i++) {
@@ -325,7 +364,8 @@ static int item_try_fim(struct bl_item *item, const char *text, size_t size, siz
     return code;
 }
 
-/* Adds the ids of a text, and those that begin it. */
+/* Starts the ids of the document again: appends the marks that begin it, then the ids of the text. *wanted is set as by
+ * item_try_part. */
 static int item_try(struct bl_item *item, const char *text, size_t size, size_t limit, size_t *wanted,
                     struct bl_error *e)
 {
@@ -336,12 +376,13 @@ static int item_try(struct bl_item *item, const char *text, size_t size, size_t 
                                         : item_try_part(item, text, size, limit, wanted, e);
 }
 
-/* Encodes a text, and retries with more memory while the tokenizer expands the text beyond the limit. A text that
- * becomes too long is skipped, however much memory there is. */
+/* Encodes a text, and retries with more memory while the tokenizer expands the text beyond the limit. A text is skipped
+ * if it becomes longer than --max-document and than GROWTH times its size, even where the memory would do. */
 static int item_encode_text(struct bl_item *item, const char *text, size_t size, struct bl_error *e)
 {
     size_t most = size * GROWTH, max = (size_t)item->config->max_document, wanted;
     char shown[32];
+    /* Every document may grow up to --max-document. */
     most = most > max ? most : max;
     size_t limit = item_limit(item, size, most);
     int code = item_try(item, text, size, limit, &wanted, e);
@@ -349,6 +390,7 @@ static int item_encode_text(struct bl_item *item, const char *text, size_t size,
         if (wanted > most)
             return bl_item_skip(item, "the tokenizer makes more than %s of it (--max-document)",
                                 bl_text_size(shown, (int64_t)most));
+        /* Each retry allows at least a quarter more, so that the number of retries stays logarithmic. */
         limit = wanted > limit + limit / 4 ? wanted : limit + limit / 4;
         limit = limit < most ? limit : most;
         code = item_reserve_growth(item, size, limit, e);
@@ -358,11 +400,13 @@ static int item_encode_text(struct bl_item *item, const char *text, size_t size,
     return code;
 }
 
-/* Undoes fill-in-the-middle if the parts themselves contain its tokens, which would mark false boundaries, or if the
- * parts have no tokens at all. */
+/* Undoes fill-in-the-middle and returns true if the parts of the text contain its tokens, which would mark false
+ * boundaries, or if the parts have no tokens at all. The caller then encodes the text again, uncut. fim.form records
+ * the reason. */
 static bool item_refuses_fim(struct bl_item *item)
 {
     const struct bl_text_prepared *p = &item->config->prepared;
+    /* own: how many ids are tokens of fill-in-the-middle, of which the cut itself adds three. */
     size_t own = 0, first = (size_t)p->begin.count;
     if (item->fim.form < BL_FIM_PSM || item->row.status != BL_ROW_OK)
         return false;
@@ -376,12 +420,14 @@ static bool item_refuses_fim(struct bl_item *item)
     return true;
 }
 
-/* Draws the form of the text. *text and *size are set to what is cut: without the tokens of --bos and --eos that it has
- * already, as they stand around the whole. */
+/* Draws the form of the text, and sets *text and *size to the bytes that are cut. Where --special parse is set, the
+ * tokens of --bos and --eos that the text has already stay outside the cut: fill-in-the-middle moves parts between
+ * them. The offsets in fim count characters of the uncut text. */
 static void item_draw_fim(struct bl_item *item, const char **text, size_t *size)
 {
     const struct bl_text_config *config = item->config;
     const struct bl_text_prepared *p = &config->prepared;
+    /* Only with --special parse can the text have these tokens as tokens. */
     bool is_bos = config->special && config->bos, is_eos = config->special && config->eos;
     size_t begin = is_bos ? bl_tokenizer_size_at(p->tokenizer, p->begin.id[0], *text, *size, false) : 0;
     size_t end = is_eos ? bl_tokenizer_size_at(p->tokenizer, p->end.id[0], *text + begin, *size - begin, true) : 0;
@@ -390,6 +436,7 @@ static void item_draw_fim(struct bl_item *item, const char **text, size_t *size)
         bl_fim_draw(&config->fim, item->row.offset, *text + begin, *size - begin - end, &item->fim);
     if (item->fim.form < BL_FIM_PSM)
         return;
+    /* Skipped marks count as characters of the document. */
     int64_t before = bl_fim_count_characters(*text, begin);
     item->fim.first += before;
     item->fim.last += before;
@@ -407,6 +454,7 @@ int bl_item_encode(struct bl_item *item, const char *text, size_t size, struct b
         return bl_item_skip(item, "%s", BL_REASON_EMPTY);
     if (!item->encoder)
         return bl_item_refuse_text(e);
+    /* The part of the text that fill-in-the-middle cuts. */
     const char *cut = text;
     size_t cut_size = size;
     if (item->config->fim.given)
@@ -420,7 +468,7 @@ int bl_item_encode(struct bl_item *item, const char *text, size_t size, struct b
         return code;
     if (item->config->prepared.leaves_specials)
         item->specials = bl_tokenizer_count_plain(item->config->prepared.tokenizer, text, size);
-    /* Of a text that was cut, the marks were set aside before. */
+    /* A cut text has had_bos and had_eos from item_draw_fim, so only the end mark is missing. */
     return item->config->special && item->fim.form < BL_FIM_PSM
                ? bl_item_end_ids(item, e)
                : bl_item_add_marks(item, &item->config->prepared.end, e);
@@ -431,6 +479,7 @@ int bl_item_add_fim(struct bl_item *item, struct bl_error *e)
     const struct bl_fim_draw *fim = &item->fim;
     if (!item->config->fim.given)
         return BL_OK;
+    /* A skipped row has empty values, so that the columns stay in their places. */
     bool skipped = item->row.status != BL_ROW_OK;
     bl_buffer_printf(&item->extra, "\t%s", skipped ? "" : bl_fim_form_name(fim->form));
     if (!skipped && fim->form >= BL_FIM_PSM)
@@ -459,7 +508,8 @@ bool bl_item_is_same_text(const struct bl_item *item)
     return p->same_column && p->same.size == strlen("text") && memcmp(p->same.key, "text", p->same.size) == 0;
 }
 
-/* A document that is no line of JSON is its text, and has no other keys. */
+/* Adds the digest of a document of plain text. Such a document has no keys except "text", which is its content; the
+ * kept columns before the digest are empty. */
 static int item_add_plain_digest(struct bl_item *item, const struct bl_document *document, struct bl_error *e)
 {
     const struct bl_text_prepared *p = &item->config->prepared;
@@ -480,6 +530,7 @@ int bl_item_read_plain(struct bl_item *item, const struct bl_document *document,
 {
     const char *text = document->text;
     size_t size = document->size;
+    /* A file that is one document has no offset. */
     bl_item_begin(item, item->config->prepared.rule.by == BL_DIVISION_FILE ? -1 : document->offset);
     if (document->too_long)
         return bl_item_skip_long(item);

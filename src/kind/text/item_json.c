@@ -1,4 +1,8 @@
-/* Items from values under keys: lines and elements of JSON, and rows of CSV and TSV. */
+/* Makes items from values under keys: lines and elements of JSON, and rows of CSV and TSV.
+ *
+ * Rows of CSV become the same struct bl_json_value as lines of JSON, as strings, so that one path reads both. For
+ * example, {"text": "ab", "n": 3} and the row ab,3 with --keep n:number give the same row of the table. The values are
+ * read in place, without a tree of the line, since a scan reads gigabytes of lines. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,9 +20,10 @@
 
 /* The values of an extra field of text: a JSON array with one number for each token. */
 
-#define NUMBER_MAX ((size_t)64) /* bytes of a number's text */
+#define NUMBER_MAX ((size_t)64) /* bytes of a number's text: the shortest text of any F64 has 24 */
 
-/* The number that an element is. False: it is none. */
+/* Reads an element as a double: a number, or true and false as 1 and 0. Returns false for null, for other types, and
+ * for numbers that are not finite. */
 static bool element_read_double(const struct bl_json_value *element, double *number)
 {
     char text[NUMBER_MAX];
@@ -35,11 +40,13 @@ static bool element_read_double(const struct bl_json_value *element, double *num
     return !*end && isfinite(*number);
 }
 
-/* Makes a number of the text of a value of a row, or true or false where it is that in any case; others stay a text. */
+/* Gives the text of a value of a row its type: a number, or true or false in upper or lower case. Other texts stay
+ * strings. Spaces and tabs around the value do not count, and neither does a plus sign, which JSON does not have. */
 static void field_value_of_text(struct bl_json_value *value)
 {
     static const char known[] = "+-.eE0123456789";
     const char *text = value->text, *end = text + value->size;
+    /* strtod needs a zero byte behind the number, which the row does not have. */
     char copy[NUMBER_MAX], *stop = copy;
     while (text < end && (*text == ' ' || *text == '\t'))
         text++;
@@ -51,6 +58,7 @@ static void field_value_of_text(struct bl_json_value *value)
     if (!size || size >= sizeof copy)
         return;
     memcpy(copy, text, size);
+    /* strtod also reads hexadecimal numbers, "inf" and "nan", which JSON does not have. */
     copy[size] = '\0';
     if (strspn(copy, known) == size)
         (void)strtod(copy, &stop);
@@ -59,13 +67,14 @@ static void field_value_of_text(struct bl_json_value *value)
         *value = (struct bl_json_value){.type = BL_JSON_NUMBER, .text = text + plus, .size = size - plus};
 }
 
-/* Reads a value as F64: a finite number, or true and false as 1 and 0. False: it is none, or a whole number that F64
- * would change. */
+/* Reads a value as F64: a finite number, or true and false as 1 and 0. Returns false for other values, and for an
+ * integer that F64 would round, such as 2^53 + 1: identifiers must not change silently. */
 static bool field_value_read_number(const struct bl_json_value *value, double *number)
 {
     int64_t whole;
     if (!element_read_double(value, number))
         return false;
+    /* A number with a point or an exponent is real, and rounding it is usual. */
     bool is_whole = value->type == BL_JSON_NUMBER && !memchr(value->text, '.', value->size) &&
                     !memchr(value->text, 'e', value->size) && !memchr(value->text, 'E', value->size);
     if (!is_whole)
@@ -75,6 +84,7 @@ static bool field_value_read_number(const struct bl_json_value *value, double *n
            (int64_t)*number == whole;
 }
 
+/* Reads an element as an integer from min to max, also where it is written as 1.0 or 1e3, or as true or false. */
 static bool element_read_int(const struct bl_json_value *element, int64_t min, int64_t max, int64_t *number)
 {
     double real;
@@ -88,37 +98,42 @@ static bool element_read_int(const struct bl_json_value *element, int64_t min, i
     return *number >= min && *number <= max;
 }
 
-/* Appends what is no plain number of the type. */
+/* Appends an element that is no plain integer in the range of the type. Returns false if the type cannot hold it. */
 static bool element_append(struct bl_buffer *out, enum bl_dtype dtype, int64_t min, int64_t max,
                            const struct bl_json_value *element)
 {
     int64_t number;
     double real;
     if (dtype == BL_F32) {
+        /* A double beyond the range of F32 becomes infinite here, and is refused. */
         float narrow = element_read_double(element, &real) ? (float)real : NAN;
         bl_buffer_append(out, &narrow, sizeof narrow);
         return isfinite(narrow);
     }
     if (!element_read_int(element, min, max, &number))
         return false;
-    bl_buffer_append(out, &number, bl_dtype_size(dtype)); /* the low bytes come first */
+    bl_buffer_append(
+        out, &number,
+        bl_dtype_size(dtype)); /* the low bytes come first on the little-endian machines that bload supports */
     return true;
 }
 
-/* Appends the elements of the array in the type: whole numbers that fit it, also written as 1.0 or 1e3, and true and
- * false as 1 and 0; for F32 any number that stays finite. *count: how many they are. False: an element is none of
- * these; *odd is this element, number *count. */
+/* Appends the elements of an array in the type: integers in its range, also written as 1.0 or 1e3, and true and false
+ * as 1 and 0; for F32 every number that stays finite. Sets *count to the number of elements appended. Returns false at
+ * an element of another kind, and sets *odd to it; its index is *count. */
 static bool field_values_append(struct bl_buffer *out, enum bl_dtype dtype, const struct bl_json_value *array,
                                 size_t *count, struct bl_json_value *odd)
 {
     size_t size = bl_dtype_size(dtype), at = 0;
     bool is_unsigned = dtype == BL_U8 || dtype == BL_U16;
+    /* The range of the type: a sign takes one bit. */
     int64_t max = size == 8 ? INT64_MAX : ((int64_t)1 << (8 * size - !is_unsigned)) - 1,
             min = is_unsigned ? 0 : -max - 1;
     for (*count = 0;; ++*count) {
         int64_t number = 0;
         size_t begin = at;
         bool found;
+        /* Nearly all elements are plain integers, which bl_json_next_int reads without a struct bl_json_value. */
         bool plain = dtype != BL_F32 && !bl_json_next_int(array, &at, &number, &found);
         if (plain && !found)
             return true;
@@ -126,6 +141,7 @@ static bool field_values_append(struct bl_buffer *out, enum bl_dtype dtype, cons
             bl_buffer_append(out, &number, size);
             continue;
         }
+        /* The element is read again, now as a value of any type. */
         at = begin;
         if (!bl_json_next(array, &at, odd))
             return true;
@@ -136,12 +152,12 @@ static bool field_values_append(struct bl_buffer *out, enum bl_dtype dtype, cons
 
 /* --- lines and elements of JSON ----------------------------------------------------------------------------------- */
 
-#define KEPT_MAX ((size_t)4096) /* bytes of a value in the table: its lines must stay readable */
-#define KEYS_SHOWN 10           /* keys of a line in a message */
-#define VALUE_SHOWN 40          /* bytes of a value in a message */
+#define KEPT_MAX ((size_t)4096) /* bytes of a value in the table, whose lines must stay readable */
+#define KEYS_SHOWN 10           /* number of keys of a line that a message lists */
+#define VALUE_SHOWN 40          /* bytes of a value that a message shows */
 #define ADD_REASON(item, ...) bl_row_append_reason((item)->reason, sizeof(item)->reason, __VA_ARGS__)
 
-/* The key as the user wrote it. */
+/* Writes a key as the user wrote it, such as "a.b", and cuts the text to size bytes. */
 static void key_print(const struct bl_json_key *key, char *out, size_t size)
 {
     size_t used = 0;
@@ -150,16 +166,19 @@ static void key_print(const struct bl_json_key *key, char *out, size_t size)
         used += (size_t)snprintf(out + used, size - used, "%s%.*s", p ? "." : "", (int)key->size[p], key->part[p]);
 }
 
-/* The key of a further text. */
+/* Returns the index of further text i in prepared.key. The order there is: the text, kept columns, fields, further
+ * texts, then the key of --dedup-by. */
 static int further_text(const struct bl_text_prepared *p, int i)
 {
     return 1 + p->keeps + p->fields + i;
 }
 
-/* Says what else the key may mean: a name with a dot in it, or the rows of a table under a key. */
+/* Adds to the reason of a missing key the other meaning that the key may have: a name with a dot in it, or a key of the
+ * rows of a table. Only the first line is searched for a table, as one object often fills a whole file. */
 static void item_add_hint(struct bl_item *item, const struct bl_json_key *key, const char *name)
 {
     size_t size = strlen(name);
+    /* The key as one name, with its dots. */
     struct bl_json_key whole = {.parts = 1, .part = {name}, .size = {size}};
     struct bl_json_value value, table;
     struct bl_json_fault fault = {0};
@@ -170,7 +189,7 @@ static void item_add_hint(struct bl_item *item, const struct bl_json_key *key, c
                    table.text, (int)table.size, table.text);
 }
 
-/* The value of key k is missing, or of another type than wanted. */
+/* Skips the item because the value of key k is missing, or has another type than wanted, such as "a string". */
 static int item_skip_value(struct bl_item *item, int k, const struct bl_json_value *value, const char *wanted)
 {
     char name[100];
@@ -179,6 +198,7 @@ static int item_skip_value(struct bl_item *item, int k, const struct bl_json_val
     key_print(&p->key[k], name, sizeof name);
     if (value->type != BL_JSON_NONE)
         return bl_item_skip(item, "\"%s\" is %s, not %s", name, bl_json_type_name(value->type), wanted);
+    /* The keys of the line often show a misspelt one. */
     bl_json_append_keys(item->line, item->line_size, KEYS_SHOWN, &keys);
     bl_item_skip(item, "no key \"%s\"", name);
     if (keys.size)
@@ -191,7 +211,7 @@ static int item_skip_value(struct bl_item *item, int k, const struct bl_json_val
     return BL_OK;
 }
 
-/* Whether an array has messages: objects with a role, or with who they are from. */
+/* Returns true if an array holds the messages of a chat: objects with the key "role" (OpenAI) or "from" (ShareGPT). */
 static bool array_is_chat(const struct bl_json_value *array)
 {
     struct bl_json_value first, name, value;
@@ -206,6 +226,8 @@ static bool array_is_chat(const struct bl_json_value *array)
     return false;
 }
 
+/* Reads the ids of a document from an array of JSON. Other elements than integers, and an empty array, make the item a
+ * skipped one. BL_EUSAGE: --fim is given, which needs text. */
 static int item_read_ids(struct bl_item *item, const struct bl_json_value *value, struct bl_error *e)
 {
     int64_t id;
@@ -216,6 +238,7 @@ static int item_read_ids(struct bl_item *item, const struct bl_json_value *value
     for (;;) {
         bool found;
         code = bl_json_next_int(value, &at, &id, &found);
+        /* Chats are the most common arrays that are no ids. */
         if (code && array_is_chat(value))
             return bl_item_skip(item, "a chat, not ids: python3 -m bload.chat makes ids and loss masks of chats");
         if (code)
@@ -226,28 +249,32 @@ static int item_read_ids(struct bl_item *item, const struct bl_json_value *value
         if (code)
             return code;
     }
+    /* The marks at the beginning do not count. */
     if (item->row.status == BL_ROW_OK && item->ids.count == (size_t)item->config->prepared.begin.count)
         return bl_item_skip(item, "%s", BL_REASON_EMPTY);
     BL_TRY(bl_item_refuse_ids_for_fim(item->config, item->path, e));
     return bl_item_end_ids(item, e);
 }
 
-/* Whether the text of key k cannot be used: the item is skipped then. */
+/* Skips the item and returns true if the text of key k cannot be used: it is no string, or there is no tokenizer for
+ * it. */
 static bool item_refuses_text(struct bl_item *item, int k, const struct bl_json_value *value)
 {
+    /* Several keys are texts only: ids cannot be joined by a text. */
     bool alone = !item->config->prepared.texts;
     if (value->type != BL_JSON_STRING) {
         item_skip_value(item, k, value, alone ? "a string or an array of ids" : "a string");
         return true;
     }
     if (item->encoder || !value->size)
+        /* The count lets the scan end with the advice to use --tokenizer if it found nothing but text. */
         return false;
     item->texts++;
     item_skip_value(item, k, value, "an array of ids (text needs --tokenizer)");
     return true;
 }
 
-/* Takes one of two quotes away, as rows have them. */
+/* Appends a value of a row with one quote for each two quotes: RFC 4180 doubles the quotes within a value. */
 static void quotes_join(const char *text, size_t size, struct bl_buffer *out)
 {
     for (const char *end = text + size, *quote; text < end; text = quote) {
@@ -257,7 +284,8 @@ static void quotes_join(const char *text, size_t size, struct bl_buffer *out)
     }
 }
 
-/* Sets item->text to the text of a string, without escapes. lone: see bl_json_unescape. */
+/* Sets item->text to a string without its escapes. *lone: the offset of half a surrogate pair, or SIZE_MAX
+ * (bl_json_unescape). */
 static void item_unescape(struct bl_item *item, const struct bl_json_value *value, size_t *lone)
 {
     bl_buffer_clear(&item->text);
@@ -268,13 +296,14 @@ static void item_unescape(struct bl_item *item, const struct bl_json_value *valu
         bl_json_unescape(value, &item->text, lone);
 }
 
-/* Sets text to that of a string: sound UTF-8, without escapes; or skips the item. at: offset of its line in the file.
- */
+/* Sets *text to a string as valid UTF-8 without escapes, or skips the item. The text is in the line or in a buffer of
+ * the item. line gives the offset for messages. */
 static int item_read_string(struct bl_item *item, const struct bl_json_value *value, const char **text, size_t *size,
                             const struct bl_document *line, struct bl_error *e)
 {
     size_t lone;
     int64_t at = line->offset + (value->text - line->text);
+    /* UTF-8 is repaired before the escapes are removed, so that offsets in messages are those in the file. */
     *text = value->text;
     *size = value->size;
     int code = bl_item_repair_utf8(item, text, size, at, e);
@@ -291,11 +320,13 @@ static int item_read_string(struct bl_item *item, const struct bl_json_value *va
     return bl_buffer_check(&item->text, e);
 }
 
-/* Joins the texts of several keys. Without any text the document is empty. */
+/* Joins the texts of several keys with the text of --join, and encodes the result. A document whose texts are all empty
+ * is empty, whatever stands between them. */
 static int item_join_texts(struct bl_item *item, const struct bl_json_value *value, const struct bl_document *line,
                            struct bl_error *e)
 {
     const struct bl_text_prepared *p = &item->config->prepared;
+    /* The bytes of the texts, without those between them. */
     size_t sum = 0;
     bl_buffer_clear(&item->joined);
     for (int i = 0; i <= p->texts; i++) {
@@ -316,7 +347,8 @@ static int item_join_texts(struct bl_item *item, const struct bl_json_value *val
     return bl_item_encode(item, item->joined.data, sum ? item->joined.size : 0, e);
 }
 
-/* Reads the value of the text's key: a string to be tokenized, or an array of ids; or strings of several keys. */
+/* Reads the value of the text's key: a string to encode, or an array of ids. With several keys, all values are
+ * strings. */
 static int item_read_text(struct bl_item *item, const struct bl_json_value *value, const struct bl_document *line,
                           struct bl_error *e)
 {
@@ -324,6 +356,7 @@ static int item_read_text(struct bl_item *item, const struct bl_json_value *valu
     size_t size;
     if (item->config->prepared.texts)
         return item_join_texts(item, value, line, e);
+    /* The counts of texts and arrays tell a file of text without a tokenizer from a file of ids. */
     item->arrays += value->type == BL_JSON_ARRAY;
     if (value->type == BL_JSON_ARRAY)
         return item_read_ids(item, value, e);
@@ -333,7 +366,8 @@ static int item_read_text(struct bl_item *item, const struct bl_json_value *valu
     return bl_item_encode(item, text, size, e);
 }
 
-/* Adds a value as a column of the table: a string as it is, anything else as JSON. */
+/* Adds a value as a column of the table: a string as its text, other values as JSON. Cuts a value to KEPT_MAX bytes and
+ * adds that to the reason. */
 static int item_keep_value(struct bl_item *item, int k, const struct bl_json_value *value, struct bl_error *e)
 {
     const char *text = value->text;
@@ -343,6 +377,7 @@ static int item_keep_value(struct bl_item *item, int k, const struct bl_json_val
         text = item->text.data;
         size = item->text.size;
     }
+    /* The cut may divide a character; bl_text_escape writes the bytes of such a one as \xHH. */
     if (size > KEPT_MAX) {
         ADD_REASON(item, "%s: cut to %zu bytes", item->config->prepared.column[k].name, KEPT_MAX);
         size = KEPT_MAX;
@@ -354,10 +389,12 @@ static int item_keep_value(struct bl_item *item, int k, const struct bl_json_val
     return bl_buffer_check(&item->extra, e);
 }
 
-/* Adds a number as a column. Where the value is none, the column is empty, and the item is skipped. */
+/* Adds a number as a column, with the digits of the file. Where the value is no number, the column is empty and the
+ * item is skipped: its tensor has no empty value. */
 static int item_keep_number(struct bl_item *item, int k, const struct bl_json_value *value, struct bl_error *e)
 {
     const char *name = item->config->prepared.column[k].name;
+    /* All values of a row are texts, so the number is recognized by its digits. */
     struct bl_json_value of_row = *value;
     double number = 0;
     if (item->is_row)
@@ -383,7 +420,7 @@ static int item_keep_number(struct bl_item *item, int k, const struct bl_json_va
     return item_skip_value(item, k, value, "a number");
 }
 
-/* Reads an extra field: one number for each token. */
+/* Appends the values of extra field k to item->values: one number for each token. Another count skips the item. */
 static int item_read_field(struct bl_item *item, int k, const struct bl_json_value *value, struct bl_error *e)
 {
     const struct bl_text_column *column = &item->config->prepared.column[k];
@@ -392,6 +429,7 @@ static int item_read_field(struct bl_item *item, int k, const struct bl_json_val
     if (value->type != BL_JSON_ARRAY)
         return item_skip_value(item, k, value, "an array");
     if (!field_values_append(&item->values, column->dtype, value, &count, &odd)) {
+        /* Strings are shown with their quotes, as in the file. */
         const char *quote = odd.type == BL_JSON_STRING ? "\"" : "";
         return bl_item_skip(item, "%s: value %zu is no number that fits %s: %s%.*s%s", column->name, count,
                             bl_dtype_name(column->dtype), quote, odd.size < VALUE_SHOWN ? (int)odd.size : VALUE_SHOWN,
@@ -402,7 +440,8 @@ static int item_read_field(struct bl_item *item, int k, const struct bl_json_val
     return bl_buffer_check(&item->values, e);
 }
 
-/* Adds the digest of the text that the line is compared by: a string as it is, anything else but null as JSON. */
+/* Adds the digest of the text that --dedup-by compares: that of a string, or the JSON of another value. A missing key
+ * and null give an empty column, which equals no other. */
 static int item_read_same(struct bl_item *item, const struct bl_json_value *value, struct bl_error *e)
 {
     struct bl_json_value text = {.text = ""};
@@ -419,10 +458,12 @@ static int item_read_same(struct bl_item *item, const struct bl_json_value *valu
     return bl_item_add_digest(item, text.text, text.size, e);
 }
 
-/* Adds how many tokens are trained, of those that stay. The values were read before. */
+/* Adds the column with the number of trained tokens: of all, or of the first prepared.head ones if that is not 0. The
+ * values of all fields were appended to item->values before, field after field. */
 static int item_count_trained(struct bl_item *item, struct bl_error *e)
 {
     const struct bl_text_prepared *p = &item->config->prepared;
+    /* The values of field f lie behind those of the fields before it. */
     const uint8_t *data[BL_FIELDS_MAX] = {NULL}, *at = (const uint8_t *)item->values.data;
     int64_t count = (int64_t)item->ids.count, steps = p->head && p->head < count ? p->head : count;
     if (!p->trained)
@@ -437,7 +478,8 @@ static int item_count_trained(struct bl_item *item, struct bl_error *e)
     return bl_buffer_check(&item->extra, e);
 }
 
-/* Reads the extra columns and fields of a line. The text was read before: the fields must be as long. */
+/* Reads the further columns and the fields of a line. The text was read before, since each field needs as many values
+ * as there are tokens. */
 static int item_read_extra(struct bl_item *item, const struct bl_json_value *value, struct bl_error *e)
 {
     const struct bl_text_prepared *p = &item->config->prepared;
@@ -473,24 +515,29 @@ int bl_item_read_values(struct bl_item *item, const struct bl_json_value *value,
     return BL_OK;
 }
 
-/* The text is no object with keys. What to do, where it is known. */
+/* Skips a line or an element that is no JSON object. The reason names the byte in the file, and the remedy where the
+ * text shows it, such as --format json for a file that is one array. */
 static int item_skip_json(struct bl_item *item, const struct bl_document *line, const struct bl_json_fault *fault)
 {
     const char *text = item->line, *path = item->path;
     int64_t at = line->offset + (text - line->text) + (int64_t)fault->at;
+    /* The search for a table may look beyond the line. */
     size_t size = line->ahead - (size_t)(text - line->text);
     struct bl_json_value table;
+    /* Only the first line decides on remedies that concern the whole file. */
     bool is_array = *text == '[', is_first = line->offset == 0 && !line->element;
+    /* Standard input may be a list of paths, which @- reads; the message names both. */
     if (is_first && strcmp(path, "-") == 0 && *text != '{')
         return bl_item_skip(item,
                             "no JSON: standard input is JSON, unless --format says another (a list of paths is @-)");
-    /* An object in the first line that goes on in the next. */
+    /* An object in the first line goes on in the next line: the file is formatted JSON, not JSONL. */
     if (is_first && *text == '{' && fault->at == item->line_size && line->ended &&
         bl_json_find_table(text, size, &table))
         return bl_item_skip(item,
                             "one object over several lines, with an array under \"%.*s\": make lines of it (jq -c "
                             "'.[\"%.*s\"][]')",
                             (int)table.size, table.text, (int)table.size, table.text);
+    /* The scanner speaks of "the line"; the message says "the element" where the file is one array. */
     const char *what = fault->what;
     bool of_line = line->element && strncmp(what, "the line", 8) == 0;
     bl_item_skip(item, "not JSON at byte %" PRId64 ": %s%s%s", at, of_line ? "the element" : "",
@@ -503,11 +550,13 @@ static int item_skip_json(struct bl_item *item, const struct bl_document *line, 
     return BL_OK;
 }
 
-/* An element that is no object: a text, or ids. */
+/* Reads an element that is no object: a text or an array of ids, for the default key alone. An element has no other
+ * keys, so --keep and --field skip it. */
 static int item_read_element(struct bl_item *item, const struct bl_document *element, struct bl_json_value *value,
                              struct bl_error *e)
 {
     const struct bl_text_prepared *p = &item->config->prepared;
+    /* Only the default key means the element itself. */
     bool is_alone = !p->keeps && !p->fields && !p->texts && strcmp(item->config->key, "text") == 0;
     if (is_alone && (value->type == BL_JSON_STRING || value->type == BL_JSON_ARRAY)) {
         if (p->same_column)
@@ -525,7 +574,7 @@ int bl_item_read_json(struct bl_item *item, const struct bl_document *line, bool
     const char *text = line->text;
     size_t size = line->size;
     if (line->offset == 0 && size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
-        text += 3; /* a byte order mark */
+        text += 3; /* a byte order mark, which some editors of Windows write */
         size -= 3;
     }
     bl_item_begin(item, line->offset);
@@ -534,6 +583,7 @@ int bl_item_read_json(struct bl_item *item, const struct bl_document *line, bool
         return BL_OK;
     if (line->too_long)
         return bl_item_skip_long(item);
+    /* The content hash covers the line as it is, so that it notices changes of every key. */
     item->row.content = bl_content_hash(line->text, line->size);
     item->line = text;
     item->line_size = size;
@@ -545,17 +595,19 @@ int bl_item_read_json(struct bl_item *item, const struct bl_document *line, bool
     return item_skip_json(item, line, &fault);
 }
 
-/* --- rows of CSV and TSV ---------------------------------------------------------------------------------------- */
+/* --- rows of CSV and TSV ------------------------------------------------------------------------------------------ */
 
-/* Whether a name in the first row is the key as the user wrote it: dots in it have no meaning. */
+/* Returns true if a name in the first row equals the key as the user wrote it. Dots have no meaning there: the key a.b
+ * is the column "a.b". */
 static bool key_is_column(const struct bl_json_key *key, const char *name, size_t size)
 {
+    /* The parts of a key lie one after the other in the option, with the dots between them. */
     int last = key->parts - 1;
     size_t all = (size_t)(key->part[last] - key->part[0]) + key->size[last];
     return bl_json_part_is(key->part[0], all, name, size);
 }
 
-/* Sets the columns of the keys that have this name. BL_EDATA: there is another one of that name. */
+/* Gives the column that is read now to each key of this name. BL_EDATA: another column has the same name. */
 static int columns_take(struct bl_item *item, struct bl_item_columns *columns, const struct bl_record_value *name,
                         struct bl_error *e)
 {
@@ -578,7 +630,7 @@ static int columns_take(struct bl_item *item, struct bl_item_columns *columns, c
     return bl_buffer_check(&item->text, e);
 }
 
-/* Appends the names, for a message. */
+/* Appends the names in the first row, for a message: "id", "text", and "..." after KEYS_SHOWN names. */
 static void row_print_names(const struct bl_document *row, char mark, struct bl_buffer *out)
 {
     struct bl_record_value name;
@@ -603,6 +655,7 @@ int bl_item_find_columns(struct bl_item *item, const struct bl_document *row, ch
     size_t at = 0;
     int code = row->too_long ? bl_error_set(e, BL_EDATA, "the first row is longer than --max-document") : BL_OK;
     *columns = (struct bl_item_columns){.mark = mark};
+    /* -1: the key has no column yet. */
     memset(columns->of_key, -1, sizeof columns->of_key);
     for (; !code && bl_record_next_value(row->text, row->size, mark, &at, &name); columns->count++) {
         code = name.fault ? bl_error_set(e, BL_EDATA, "line %" PRId64 ": %s", row->line, name.fault)
@@ -623,7 +676,8 @@ int bl_item_find_columns(struct bl_item *item, const struct bl_document *row, ch
     return code;
 }
 
-/* A row that cannot be used. */
+/* Skips a row for a reason, with its line. A quote that is never closed makes a row reach to the end of the file, so
+ * the size of such a row is added. */
 static int item_skip_row(struct bl_item *item, const struct bl_document *row, const char *what)
 {
     char size[32];
@@ -633,6 +687,7 @@ static int item_skip_row(struct bl_item *item, const struct bl_document *row, co
     return BL_OK;
 }
 
+/* Skips a row with more or fewer values than there are columns. An unquoted separator in a value is the usual cause. */
 static int item_skip_ragged(struct bl_item *item, const struct bl_document *row, int values,
                             const struct bl_item_columns *columns)
 {
@@ -657,6 +712,7 @@ int bl_item_read_row(struct bl_item *item, const struct bl_item_columns *columns
     if (row->too_long)
         return bl_item_skip_long(item);
     item->row.content = bl_content_hash(row->text, row->size);
+    /* One column may be the value of several keys, such as --key a --keep b=a. */
     for (; bl_record_next_value(row->text, row->size, columns->mark, &at, &field); count++) {
         if (field.fault)
             return item_skip_row(item, row, field.fault);

@@ -1,3 +1,8 @@
+/* Reads members of JSON objects, and lists those that bload does not support.
+ *
+ * A tokenizer.json can use features of `tokenizers` that bload does not have. An unknown member would change ids
+ * silently, so every object has a list of its known members. Reading goes on after an unknown one, so that one message
+ * names all of them: "not supported: "dropout" of the model BPE, the normalizer "X"". */
 #include "kind/text/json_members.h"
 
 #include <stdarg.h>
@@ -5,10 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEPTH 8 /* of Sequences within each other */
+#define DEPTH 8 /* levels of Sequences: real files have two, and a bound keeps the recursion small */
 
 void bl_unsupported_add(struct bl_unsupported *unsupported, const char *format, ...)
 {
+    /* Longer texts are cut: callers bound what they quote from the file. */
     char text[300];
     va_list args;
     va_start(args, format);
@@ -21,6 +27,7 @@ void bl_unsupported_add(struct bl_unsupported *unsupported, const char *format, 
 
 int bl_unsupported_check(const struct bl_unsupported *unsupported, struct bl_error *e)
 {
+    /* A list that memory was too small for must not count as empty. */
     if (bl_buffer_check(&unsupported->list, e))
         return BL_EFAIL;
     if (!unsupported->list.size)
@@ -40,6 +47,7 @@ int bl_json_members_check(const json_t *object, const char *what, const char *co
         return bl_error_set(e, BL_EFAIL, "%s is not an object", what);
     const char *name;
     json_t *value;
+    /* jansson's macro takes no const object, and does not change it. */
     json_object_foreach((json_t *)object, name, value)
     {
         size_t i = 0;
@@ -55,6 +63,7 @@ int bl_json_members_read_flags(const json_t *object, const char *what, const str
                                struct bl_error *e)
 {
     for (const struct bl_json_flag *flag = flags; flag->name; flag++) {
+        /* The default stays where the member is missing. */
         const json_t *member = json_object_get(object, flag->name);
         if (!member || (flag->nullable && json_is_null(member)))
             continue;
@@ -67,16 +76,20 @@ int bl_json_members_read_flags(const json_t *object, const char *what, const str
 
 const char *bl_json_type(const json_t *object)
 {
+    /* A missing type is "", so that callers can compare without a check. */
     const char *type = json_string_value(json_object_get(object, "type"));
     return type ? type : "";
 }
 
+/* Appends the steps of object; depth: the number of Sequences around the object. Sequences become one flat list, as
+ * their members run one after the other. */
 static int steps_add(struct bl_json_steps *steps, const json_t *object, const char *list, const char *what, int depth,
                      struct bl_unsupported *unsupported, struct bl_error *e)
 {
     const char *const known[] = {"type", list, NULL};
     if (!object || json_is_null(object))
         return BL_OK;
+    /* An object without a type is a step, too: the reader of steps names it as unsupported. */
     if (strcmp(bl_json_type(object), "Sequence") != 0) {
         int code = BL_ARRAY_RESERVE(steps->step, steps->capacity, steps->count + 1, e);
         if (code)
@@ -84,9 +97,11 @@ static int steps_add(struct bl_json_steps *steps, const json_t *object, const ch
         steps->step[steps->count++] = object;
         return json_is_object(object) ? BL_OK : bl_error_set(e, BL_EFAIL, "a %s is not an object", what);
     }
+    /* The file decides how deep Sequences are, so the recursion needs a bound. */
     if (depth == DEPTH)
         return bl_error_set(e, BL_EFAIL, "more than %d Sequences within each other", DEPTH);
     char name[64];
+    /* A Sequence has no members except its type and its list. */
     snprintf(name, sizeof name, "the %s Sequence", what);
     int code = bl_json_members_check(object, name, known, unsupported, e);
     const json_t *items = json_object_get(object, list);
@@ -104,6 +119,7 @@ int bl_json_steps_add(struct bl_json_steps *steps, const json_t *object, const c
 int bl_json_step_check(const json_t *object, const char *what, bool named, const char *const *names,
                        struct bl_unsupported *unsupported, struct bl_error *e)
 {
+    /* Messages name "the normalizer Strip" if named is set, and "a normalizer" otherwise. */
     char name[64];
     if (named)
         snprintf(name, sizeof name, "the %s %s", what, bl_json_type(object));
@@ -118,6 +134,7 @@ void bl_json_steps_free(struct bl_json_steps *steps)
     *steps = (struct bl_json_steps){0};
 }
 
+/* {"pattern": {"String": " "}} sets *literal, {"pattern": {"Regex": "\\s"}} clears it. */
 const json_t *bl_json_pattern(const json_t *object, bool *literal)
 {
     const json_t *pattern = json_object_get(object, "pattern"), *text = json_object_get(pattern, "String");

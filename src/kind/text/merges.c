@@ -1,3 +1,8 @@
+/* Builds the vocabulary, the list of merges, and the table of pairs by which words are encoded.
+ *
+ * The first half looks up the names of merges. The second half makes the table that bpe.h describes: for each token the
+ * one merge that makes it. For example, with the merges "t h" and "th e", the symbols are the 256 bytes, then "th"
+ * (256) and "the" (257), and the pair (256, 'e') leads to 257. */
 #include "kind/text/merges.h"
 
 #include <stdlib.h>
@@ -12,8 +17,9 @@
 
 /* --- merges ------------------------------------------------------------------------------------------------------- */
 
-#define SHOWN 80 /* bytes of a token in a message */
+#define SHOWN 80 /* bytes of a token that a message shows */
 
+/* Returns the size for %.*s of a text in a message. */
 static int shown_size(size_t size)
 {
     return (int)(size < SHOWN ? size : SHOWN);
@@ -31,6 +37,7 @@ int bl_merges_vocabulary(struct bl_tokenizer *tokenizer, const struct bl_vocabul
     for (size_t i = 0; i < names->count && !code; i++) {
         const struct bl_token *name = &names->token[i];
         const char *text = (const char *)bl_vocabulary_bytes(names, i);
+        /* Ids of tokens that never occur in text count for the size of the tokenizer. */
         bl_tokenizer_count(tokenizer, name->id);
         /* A token with characters outside the alphabet, most often an added one, never occurs in text. */
         bool occurs = name->size && bl_alphabet_decode(&tokenizer->alphabet, text, name->size, &bytes);
@@ -41,10 +48,11 @@ int bl_merges_vocabulary(struct bl_tokenizer *tokenizer, const struct bl_vocabul
     }
     if (!code)
         code = bl_buffer_check(&bytes, e);
-    /* Where tokens are bytes, few are looked up, and none while words are merged. */
+    /* Where tokens are bytes, few tokens are looked up by their bytes, and none while words are merged: the index would
+     * only cost time. */
     if (!code && (tokenizer->alphabet.kind != BL_ALPHABET_BYTES || *tokenizer->alphabet.suffix))
         code = bl_vocabulary_index(v, &twice, e);
-    if (!code && twice >= 0) /* no alphabet writes bytes in two ways */
+    if (!code && twice >= 0) /* names are unique, and no alphabet writes bytes in two ways */
         code = bl_error_set(e, BL_EFAIL, "two tokens have the same bytes");
     bl_buffer_free(&bytes);
     return code;
@@ -59,7 +67,8 @@ int bl_merges_open(struct bl_merges *merges, struct bl_tokenizer *tokenizer, con
     return merges->token ? bl_merges_vocabulary(tokenizer, names, merges->token, e) : bl_error_memory(e);
 }
 
-/* Whether the bytes of a token are those of the two: they are not if the first one's name ends with the suffix. */
+/* Returns true if the bytes of a token are those of the two that it merges. They are not if the name of the first ends
+ * with the suffix of words, as the bytes of "a</w>" end a word. */
 static bool merge_is_both(const struct bl_merges *merges, uint32_t left, uint32_t right, uint32_t token)
 {
     const struct bl_token *t = merges->v->token;
@@ -76,7 +85,7 @@ int bl_merges_add_tokens(struct bl_merges *merges, uint32_t left, uint32_t right
     return BL_OK;
 }
 
-/* BL_EFAIL: a name was not found. */
+/* Returns BL_EFAIL with the text if its name was not found (a negative number). */
 static int name_check(int64_t name, const char *text, size_t size, struct bl_error *e)
 {
     if (name >= 0)
@@ -90,8 +99,8 @@ static bool merge_name_is(const struct bl_vocabulary *names, size_t name, const 
            !memcmp(bl_vocabulary_bytes(names, name), text, size);
 }
 
-/* Finds the name that a merge makes. Vocabularies mostly list names in the order of merges, so the names at and after
- * that of the previous merge are tried before the hash table. */
+/* Finds the name that a merge makes. Vocabularies mostly list names in the order of merges, so the name after that of
+ * the previous merge is tried first, then that name itself, then the hash table. */
 static int64_t both_find(struct bl_merges *merges, const char *text, size_t size)
 {
     size_t last = merges->last;
@@ -102,6 +111,7 @@ static int64_t both_find(struct bl_merges *merges, const char *text, size_t size
     return name;
 }
 
+/* Returns the number of the name of one side, or -1. The guess by side_guess is right unless two hashes collide. */
 static int64_t side_find(const struct bl_merges *merges, const struct bl_merge_side *side, const char *text)
 {
     if (merge_name_is(merges->names, side->name, text, side->size))
@@ -109,6 +119,8 @@ static int64_t side_find(const struct bl_merges *merges, const struct bl_merge_s
     return bl_vocabulary_find_hash(merges->names, text, side->size, side->hash);
 }
 
+/* Looks up the names of one merge of the batch, and appends the merge. Merges of tokens that never occur in text are
+ * left out: they can never apply. */
 static int waiting_add(struct bl_merges *merges, const struct bl_merge_names *w, struct bl_error *e)
 {
     const char *left = merges->text.data + w->at, *right = left + w->left.size;
@@ -128,7 +140,7 @@ static int waiting_add(struct bl_merges *merges, const struct bl_merge_names *w,
     return bl_merges_add_tokens(merges, left_token, right_token, merges->token[name], e);
 }
 
-/* Finds the name that is probably that of a side, and fetches where its text lies. */
+/* Finds the name that the hash of a side suggests, and prefetches its entry. */
 static void side_guess(const struct bl_vocabulary *names, struct bl_merge_side *side)
 {
     struct bl_hash_probe probe = bl_hash_begin(&names->table, side->hash);
@@ -138,6 +150,7 @@ static void side_guess(const struct bl_vocabulary *names, struct bl_merge_side *
         __builtin_prefetch(&names->token[side->name]);
 }
 
+/* Prefetches the text of the suggested name. A separate pass does this, since the entry says where the text lies. */
 BL_PREFETCHES void side_prefetch(const struct bl_vocabulary *names, const struct bl_merge_side *side)
 {
     if (side->name < names->count)
@@ -146,6 +159,8 @@ BL_PREFETCHES void side_prefetch(const struct bl_vocabulary *names, const struct
 
 int bl_merges_finish(struct bl_merges *merges, struct bl_error *e)
 {
+    /* Each pass touches one kind of memory for the whole batch, so that the accesses overlap instead of waiting one by
+     * one. */
     int code = bl_buffer_check(&merges->text, e);
     for (size_t i = 0; i < merges->waiting; i++) {
         side_guess(merges->names, &merges->wait[i].left);
@@ -173,6 +188,7 @@ int bl_merges_add(struct bl_merges *merges, const char *left, size_t left_size, 
     w->left = (struct bl_merge_side){left_size, bl_vocabulary_hash(left, left_size), 0};
     w->right = (struct bl_merge_side){right_size, bl_vocabulary_hash(right, right_size), 0};
     w->place = merges->place;
+    /* The slot of the hash table is in the cache when bl_merges_finish needs it. */
     bl_hash_prefetch(&merges->names->table, w->left.hash);
     bl_hash_prefetch(&merges->names->table, w->right.hash);
     bl_buffer_append(&merges->text, left, left_size);
@@ -182,7 +198,9 @@ int bl_merges_add(struct bl_merges *merges, const char *left, size_t left_size, 
 
 int bl_merges_add_line(struct bl_merges *merges, const char *line, size_t size, struct bl_error *e)
 {
+    /* The first space must be the only one. */
     const char *space = memchr(line, ' ', size);
+    /* Names contain no space: alphabets write a space as another character, such as U+0120. */
     size_t left = space ? (size_t)(space - line) : 0;
     if (!space || !left || left + 1 == size || memchr(space + 1, ' ', size - left - 1))
         return bl_error_set(e, BL_EFAIL, "\"%.*s\" is not a merge (two tokens with a space between them)",
@@ -200,49 +218,53 @@ void bl_merges_free(struct bl_merges *merges)
 
 /* --- table of merges ---------------------------------------------------------------------------------------------- */
 
-/* Building the table of merges that bpe.h describes. */
+/* Builds the table of merges that bpe.h describes. */
 
-#define TOKEN_BYTES_MAX 4096 /* of a token that can be merged: real ones have a few hundred at most */
+#define TOKEN_BYTES_MAX 4096 /* bytes of a token that merges can make: real ones have a few hundred at most */
 #define NONE UINT32_MAX
 
-/* What two tokens merge to, and when; NONE: they do not. */
+/* The token that two tokens merge to, and the priority of that merge; lower ones merge first. NONE: they do not merge.
+ */
 struct rule {
     uint32_t priority, token;
 };
 
-/* A merge in a hash table: both its rule and its key, so that a lookup costs one access to memory. */
+/* A merge in a hash table, with its key and its rule side by side, so that a lookup costs one access to memory. */
 struct slot {
     uint32_t left, right;
     struct rule rule; /* .token is NONE: free */
 };
 
-/* The merges of the file. With ranks there are none: the vocabulary is searched. */
+/* The merges of the file. With ranks (.tiktoken) there are none: any two tokens merge whose bytes together are a token,
+ * so the vocabulary is searched. */
 struct rules {
     const struct bl_vocabulary *v;
-    bool listed; /* there are merges, in their order: */
+    bool listed; /* the file lists merges: the next two members have them in their order */
     const struct bl_merge *merge;
     size_t merges;
-    struct slot *slot;        /* the same as a table, at most half full; NULL: until it is needed */
+    struct slot *slot;        /* merge as a hash table, at most half full; NULL until it is needed */
     int shift;                /* right shift from a hash to its position */
-    const uint32_t *priority; /* of the tokens, where there are no merges; NULL: their ids */
+    const uint32_t *priority; /* of the tokens, where listed is false; NULL: their ids are the priorities */
 };
 
-/* A token and the merge that makes it. */
+/* A token and the last merge that makes it: left and right are numbers of tokens. */
 struct made {
     uint32_t priority, left, right, token;
 };
 
-/* The slot of a pair, or the free one where it belongs. */
+/* Returns the slot of a pair, or the free slot where the pair belongs. The table is at most half full, so the search
+ * ends. */
 static struct slot *rules_find_slot(const struct rules *rules, uint32_t left, uint32_t right)
 {
     size_t mask = ((size_t)1 << (64 - rules->shift)) - 1;
+    /* Fibonacci hashing: the upper bits of the product (BL_PAIR_FACTOR). */
     size_t at = (size_t)((((uint64_t)left << 32 | right) * BL_PAIR_FACTOR) >> rules->shift);
     while (rules->slot[at].rule.token != NONE && (rules->slot[at].left != left || rules->slot[at].right != right))
         at = (at + 1) & mask;
     return &rules->slot[at];
 }
 
-/* The rule of two adjacent tokens, by their numbers and their bytes. */
+/* Returns the rule of two adjacent tokens. bytes: those of both tokens, one after the other. */
 static struct rule rules_find(const struct rules *rules, uint32_t left, uint32_t right, const uint8_t *bytes)
 {
     if (rules->slot)
@@ -254,13 +276,15 @@ static struct rule rules_find(const struct rules *rules, uint32_t left, uint32_t
     return (struct rule){rules->priority ? rules->priority[both] : (uint32_t)token[both].id, (uint32_t)both};
 }
 
-/* Merges the bytes of a token (at least two) alone. True if that makes the token; *made: its merge. */
+/* Merges the bytes of a token (at least two) as a word of its own. Returns true if the result is the token, and sets
+ * *made to the last merge. Takes quadratic time, which the sizes of tokens allow. */
 static bool token_merge_alone(const struct rules *rules, const uint32_t byte_token[256], uint32_t token,
                               struct made *made)
 {
     static const struct rule none = {NONE, NONE};
     const uint8_t *bytes = bl_vocabulary_bytes(rules->v, token);
     size_t n = rules->v->token[token].size;
+    /* part: the tokens of the word so far; start: their first bytes; pair: the rule of each and the next one. */
     uint32_t part[TOKEN_BYTES_MAX], start[TOKEN_BYTES_MAX];
     struct rule pair[TOKEN_BYTES_MAX];
     for (size_t i = 0; i < n; i++) {
@@ -270,6 +294,7 @@ static bool token_merge_alone(const struct rules *rules, const uint32_t byte_tok
     }
     do {
         size_t first = 0;
+        /* The strict comparison takes the leftmost of equal priorities, as the encoding does. */
         for (size_t i = 1; i < n; i++)
             first = pair[i].priority < pair[first].priority ? i : first;
         if (pair[first].token == NONE)
@@ -277,6 +302,7 @@ static bool token_merge_alone(const struct rules *rules, const uint32_t byte_tok
         *made = (struct made){pair[first].priority, part[first], part[first + 1], pair[first].token};
         part[first] = pair[first].token;
         n--;
+        /* Two parts became one: the parts behind them move down, and the pairs on both sides are looked up again. */
         memmove(part + first + 1, part + first + 2, (n - first - 1) * sizeof *part);
         memmove(start + first + 1, start + first + 2, (n - first - 1) * sizeof *start);
         memmove(pair + first, pair + first + 1, (n - first) * sizeof *pair);
@@ -287,7 +313,7 @@ static bool token_merge_alone(const struct rules *rules, const uint32_t byte_tok
     return made->token == token;
 }
 
-/* Makes the table of merges. */
+/* Makes the hash table of the merges: at least 512 slots, twice as many as merges or more. */
 static int rules_add_merges(struct rules *rules, struct bl_error *e)
 {
     unsigned bits = 9;
@@ -297,6 +323,7 @@ static int rules_add_merges(struct rules *rules, struct bl_error *e)
     rules->slot = bl_huge_pages_alloc(((size_t)1 << bits) * sizeof *rules->slot);
     if (!rules->slot)
         return bl_error_memory(e);
+    /* All bits set is NONE, so every slot is free. */
     memset(rules->slot, 0xff, ((size_t)1 << bits) * sizeof *rules->slot);
     for (size_t i = 0; i < rules->merges; i++) {
         const struct bl_merge *merge = &rules->merge[i];
@@ -306,7 +333,8 @@ static int rules_add_merges(struct rules *rules, struct bl_error *e)
     return BL_OK;
 }
 
-/* Finds the tokens of the bytes. With merges, bytes that never occur in UTF-8 may have none (NONE). */
+/* Finds the token of each byte. With listed merges, a byte that never occurs in UTF-8 (C0, C1, F5 to FF) may have none:
+ * byte_token is NONE there. BL_EFAIL: another byte has no token. */
 static int bytes_find_tokens(const struct rules *rules, uint32_t byte_token[256], struct bl_error *e)
 {
     const struct bl_vocabulary *v = rules->v;
@@ -330,10 +358,13 @@ static int made_compare(const void *a, const void *b)
     return (x->priority > y->priority) - (x->priority < y->priority);
 }
 
+/* Adds a pair to the table of pairs and to its filter. The pair must not be in the table. A slot has left, right and
+ * symbol in 21 bits each; the filter has 8 bits for each slot, so few pairs that are missing find their bit set. */
 static void bpe_put_pair(struct bl_bpe *bpe, uint64_t left, uint64_t right, uint64_t symbol)
 {
     uint64_t key = left << BL_SYMBOL_BITS | right, hash = key * BL_PAIR_FACTOR;
     size_t mask = ((size_t)1 << (64 - bpe->shift)) - 1;
+    /* The filter has 8 times as many bits as the table has slots: three more bits of the hash. */
     size_t at = (size_t)(hash >> bpe->shift), bit = (size_t)(hash >> (bpe->shift - 3));
     while (bpe->pair[at] != UINT64_MAX)
         at = (at + 1) & mask;
@@ -341,6 +372,8 @@ static void bpe_put_pair(struct bl_bpe *bpe, uint64_t left, uint64_t right, uint
     bpe->filter[bit / 64] |= (uint64_t)1 << bit % 64;
 }
 
+/* Allocates the tables for 256 bytes and at most count tokens. The table of pairs has at least twice as many slots as
+ * tokens. bl_bpe_free frees the tables, also after an error. */
 static int bpe_allocate(struct bl_bpe *bpe, size_t count, struct bl_error *e)
 {
     unsigned bits = 9;
@@ -358,6 +391,7 @@ static int bpe_allocate(struct bl_bpe *bpe, size_t count, struct bl_error *e)
     return BL_OK;
 }
 
+/* Empties the tables of pairs, so that a second attempt can fill them. */
 static void bpe_clear(struct bl_bpe *bpe)
 {
     size_t slots = (size_t)1 << (64 - bpe->shift);
@@ -366,11 +400,13 @@ static void bpe_clear(struct bl_bpe *bpe)
     memset(bpe->pair, 0xff, slots * sizeof *bpe->pair);
 }
 
-/* The first symbols are the bytes. number[token]: its symbol. */
+/* Makes the 256 bytes the first symbols. number[token] is set to the symbol of a token. A byte without a token has the
+ * id -1: it is a symbol, as a part of characters, and never a result. */
 static void bpe_add_bytes(struct bl_bpe *bpe, const struct bl_vocabulary *v, const uint32_t byte_token[256],
                           uint32_t *number)
 {
     for (uint32_t i = 0; i < 256; i++) {
+        /* A byte is made of itself. */
         bpe->symbol[i] = (struct bl_symbol){i, i, 1, BL_SYMBOL_NONE};
         bpe->id[i] = -1;
         if (byte_token[i] == NONE)
@@ -380,6 +416,7 @@ static void bpe_add_bytes(struct bl_bpe *bpe, const struct bl_vocabulary *v, con
     }
 }
 
+/* Adds the symbol of a token that the pair of left and right makes. Two bytes have a table without hashing. */
 static void bpe_add_symbol(struct bl_bpe *bpe, const struct bl_token *token, uint32_t symbol, uint32_t left,
                            uint32_t right)
 {
@@ -390,7 +427,8 @@ static void bpe_add_symbol(struct bl_bpe *bpe, const struct bl_token *token, uin
     bpe->id[symbol] = token->id;
 }
 
-/* Notes which bytes are adjacent in a symbol. Those of a character always are, so that it stays whole. */
+/* Notes which bytes are adjacent in a symbol: words may be split between all others. The bytes of a character always
+ * count as adjacent, so that no split divides a character. */
 static void bpe_note_joined(struct bl_bpe *bpe, const struct bl_vocabulary *v, const struct made *made, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -399,14 +437,15 @@ static void bpe_note_joined(struct bl_bpe *bpe, const struct bl_vocabulary *v, c
             bpe->joined[bytes[j - 1] * 4 + bytes[j] / 64] |= (uint64_t)1 << bytes[j] % 64;
     }
     for (size_t first = 0; first < 256; first++)
-        bpe->joined[first * 4 + 2] = UINT64_MAX; /* 80 to BF */
+        bpe->joined[first * 4 + 2] = UINT64_MAX; /* a byte from 80 to BF continues a character */
 }
 
-/* Builds the trie of all symbols, and finds for each the longest other symbol that it begins with. */
+/* Builds the trie of all symbols, and finds for each symbol the longest other symbol that its bytes begin with. */
 static int bpe_build_trie(struct bl_bpe *bpe, const struct bl_vocabulary *v, const struct made *made, size_t count,
                           struct bl_error *e)
 {
     uint8_t byte[256];
+    /* The bytes of the entries lie in byte[] and in the vocabulary. */
     struct bl_trie_entry *entry = malloc((256 + count) * sizeof *entry);
     if (!entry)
         return bl_error_memory(e);
@@ -426,9 +465,11 @@ static int bpe_build_trie(struct bl_bpe *bpe, const struct bl_vocabulary *v, con
     return code;
 }
 
-/* Numbers the symbols by their priorities, if two have the same. */
+/* Sets bpe->rank if two symbols have the same priority: both then have the number of the first as their rank. made is
+ * sorted by priority. */
 static int bpe_rank(struct bl_bpe *bpe, const struct made *made, size_t count, struct bl_error *e)
 {
+    /* Only bl_bpe_from_priorities gives tokens equal priorities: ids and places in a list are unique. */
     bool equal = false;
     for (size_t i = 1; i < count; i++)
         equal = equal || made[i].priority == made[i - 1].priority;
@@ -442,8 +483,8 @@ static int bpe_rank(struct bl_bpe *bpe, const struct made *made, size_t count, s
     return BL_OK;
 }
 
-/* Whether every symbol comes after those that it is made of: a merge that was passed by, as the tokens that it joins
- * were made only later, must not make its token. */
+/* Returns true if every symbol comes after those that it is made of. It checks the merges that merges_make_tokens
+ * passed by, because their tokens were made only later: such a merge must not make its token. */
 static bool merges_are_ordered(const struct bl_bpe *bpe, const struct rules *rules, const struct made *made,
                                const uint32_t *number)
 {
@@ -458,9 +499,9 @@ static bool merges_are_ordered(const struct bl_bpe *bpe, const struct rules *rul
     return true;
 }
 
-/* Finds the merge of every token and adds the symbols, as the merges come: one makes its token if the two that it joins
- * are made, and stay as they are beside each other by the merges before it. False: the symbols are not ordered, and
- * this does not hold. */
+/* Finds the merge of every token and adds the symbols, in the order of the list. A merge makes its token if the tokens
+ * that it joins are made, and stay separate beside each other by the merges before it. Returns false if the symbols are
+ * not ordered: the result is wrong then, and rules_make_tokens must replace it. */
 static bool merges_make_tokens(struct bl_bpe *bpe, const struct rules *rules, struct made *made, size_t *count,
                                uint32_t *number)
 {
@@ -469,6 +510,7 @@ static bool merges_make_tokens(struct bl_bpe *bpe, const struct rules *rules, st
         const struct bl_merge *merge = &rules->merge[i];
         uint32_t left = number[merge->left], right = number[merge->right], symbol = (uint32_t)(256 + *count);
         const struct bl_token *token = &rules->v->token[merge->token];
+        /* Passed merges matter only if their tokens are made later. */
         passed = passed || left == NONE || right == NONE;
         if (left == NONE || right == NONE || number[merge->token] != NONE || token->size > TOKEN_BYTES_MAX ||
             !bl_bpe_pair_holds(bpe, left, right))
@@ -481,8 +523,8 @@ static bool merges_make_tokens(struct bl_bpe *bpe, const struct rules *rules, st
     return !passed || merges_are_ordered(bpe, rules, made, number);
 }
 
-/* Does the work of merges_make_tokens for symbols in any order, more slowly: it merges the bytes of each token alone.
- */
+/* Does the work of merges_make_tokens for symbols in any order, and takes longer: it merges the bytes of each token
+ * alone. */
 static void rules_make_tokens(struct bl_bpe *bpe, const struct rules *rules, const uint32_t byte_token[256],
                               struct made *made, size_t *count, uint32_t *number)
 {
@@ -492,6 +534,7 @@ static void rules_make_tokens(struct bl_bpe *bpe, const struct rules *rules, con
         if (size > 1 && size <= TOKEN_BYTES_MAX && token_merge_alone(rules, byte_token, i, &made[*count]))
             ++*count;
     }
+    /* The number of a symbol is its place in this order, so lower symbols merge first. */
     qsort(made, *count, sizeof *made, made_compare);
     for (uint32_t i = 0; i < *count; i++)
         number[made[i].token] = 256 + i;
@@ -503,6 +546,7 @@ static void rules_make_tokens(struct bl_bpe *bpe, const struct rules *rules, con
     }
 }
 
+/* Adds all symbols, by the list in one pass where its order allows that, otherwise token by token. */
 static int bpe_make_tokens(struct bl_bpe *bpe, struct rules *rules, const uint32_t byte_token[256], struct made *made,
                            size_t *count, uint32_t *number, struct bl_error *e)
 {
@@ -512,6 +556,7 @@ static int bpe_make_tokens(struct bl_bpe *bpe, struct rules *rules, const uint32
     bpe_add_bytes(bpe, rules->v, byte_token, number);
     if (rules->listed && merges_make_tokens(bpe, rules, made, count, number))
         return BL_OK;
+    /* If there is a list, the pass over it gave up: the tables start again, now with lookups by hash. */
     BL_TRY(rules->listed ? rules_add_merges(rules, e) : BL_OK);
     *count = 0;
     bpe_clear(bpe);
@@ -521,7 +566,8 @@ static int bpe_make_tokens(struct bl_bpe *bpe, struct rules *rules, const uint32
     return BL_OK;
 }
 
-/* Adds the tokens of several bytes that no merge makes to bpe->strays. */
+/* Adds to bpe->strays the tokens of several bytes that no merge makes. They can still be whole words
+ * (ignore_merges). */
 static int bpe_add_strays(struct bl_bpe *bpe, const struct bl_vocabulary *v, const uint32_t *number, struct bl_error *e)
 {
     int64_t known;
@@ -534,7 +580,8 @@ static int bpe_add_strays(struct bl_bpe *bpe, const struct bl_vocabulary *v, con
     return code;
 }
 
-/* direct: all tokens can be whole words. */
+/* Builds all tables of bpe. direct: a word that is a token gets its id, also where merging gives other ids. The caller
+ * frees bpe also after an error. */
 static int bpe_build(struct bl_bpe *bpe, struct rules *rules, bool direct, struct bl_error *e)
 {
     const struct bl_vocabulary *v = rules->v;
@@ -549,6 +596,7 @@ static int bpe_build(struct bl_bpe *bpe, struct rules *rules, bool direct, struc
     code = bpe_make_tokens(bpe, rules, byte_token, made, &count, number, e);
     if (code)
         goto out;
+    /* Only direct words can be tokens that no merge makes. */
     code = direct ? bpe_add_strays(bpe, v, number, e) : BL_OK;
     if (code)
         goto out;
@@ -576,11 +624,13 @@ int bl_bpe_from_priorities(struct bl_bpe *bpe, const struct bl_vocabulary *v, co
     return bpe_build(bpe, &rules, false, e);
 }
 
-/* No pair is there twice. Merges of a pair make the same token: those of each token are linked, and they are few.
- * first: what the file calls merge 0. */
+/* Returns BL_EFAIL if a pair is listed twice. Merges of a pair make the same token, so only the few merges of each
+ * token are compared: they are linked from the last one to the first. first: the index of the merge that the file calls
+ * merge 0, after those of bytes to characters; tokens: the size of the vocabulary. */
 static int merges_check_pairs(const struct bl_merge *merge, size_t count, size_t first, size_t tokens,
                               struct bl_error *e)
 {
+    /* last: the last merge of each token; before: the merge of the same token before each merge. */
     uint32_t *last = malloc((tokens + 1) * sizeof *last), *before = malloc((count + 1) * sizeof *before);
     int code = last && before ? BL_OK : bl_error_memory(e);
     if (code)

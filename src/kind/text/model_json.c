@@ -1,4 +1,8 @@
-/* The model of a tokenizer.json, and the alphabet of its words. */
+/* Reads the model of a tokenizer.json, and decides in which alphabet its words are.
+ *
+ * The models are BPE, WordPiece, WordLevel and Unigram. The lists "vocab" and "merges" have hundreds of thousands of
+ * entries, so they are scanned as text (t->lists); the tree of jansson has the rest of the file. Steps and vocabulary
+ * must agree on the alphabet: bl_json_read_alphabet comes first, then the steps, then bl_json_read_model. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +14,8 @@
 
 /* --- type and tokens ---------------------------------------------------------------------------------------------- */
 
-/* The type by the members where it is not given: "BPE", "WordPiece", "WordLevel", "Unigram". */
+/* Returns the type of the model: "BPE", "WordPiece", "WordLevel" or "Unigram". Old files have no member "type", and
+ * only some models have the members "merges", a list "vocab" and "continuing_subword_prefix". */
 static const char *model_type(const json_t *model)
 {
     const char *type = bl_json_type(model);
@@ -32,6 +37,7 @@ int64_t bl_json_model_find(const struct bl_json_tokenizer *t, const char *text, 
 {
     if (t->lists->vocab.type != BL_JSON_ARRAY)
         return bl_names_find(&t->names, text, size);
+    /* A Unigram model has no list of names: its pieces are found by their bytes. The number of a piece is its id. */
     int64_t id = -1;
     struct bl_buffer decoded = {0};
     if (bl_alphabet_decode(&t->tokenizer->alphabet, text, size, &decoded) && !decoded.failed) {
@@ -44,18 +50,22 @@ int64_t bl_json_model_find(const struct bl_json_tokenizer *t, const char *text, 
 
 /* --- alphabet ----------------------------------------------------------------------------------------------------- */
 
-/* Which alphabet the words of a tokenizer.json have.
+/* The words of a tokenizer.json are in one of three alphabets:
  *
- * Where the last step is ByteLevel, words are bytes. Where spaces become U+2581 in the end, for which tokens then have
- * U+2581, words have spaces instead: U+2581 becomes a space where it occurs, which is seldom, and all spaces stay as
- * they are. The steps that follow must not tell the two apart. */
+ *     bytes   if the last step is ByteLevel.
+ *     spaces  if all spaces become U+2581 in the end, as in Llama 2. The token U+2581 "the" is then kept as " the", and
+ *             the text keeps its spaces, which saves a copy of the text. A U+2581 of the text, which is rare, becomes a
+ *             space. The steps that follow must not tell the two apart.
+ *     text    otherwise: words and tokens are as the file writes them. */
 
+/* Returns true if a member of object is the string value. */
 static bool member_is(const json_t *object, const char *name, const char *value)
 {
     const char *text = json_string_value(json_object_get(object, name));
     return text && !strcmp(text, value);
 }
 
+/* Returns true if the pattern of object is the literal text value, not an expression. */
 static bool literal_pattern_is(const json_t *object, const char *value)
 {
     bool literal;
@@ -69,19 +79,22 @@ static bool type_is(const json_t *object, const char *type)
     return !strcmp(bl_json_type(object), type);
 }
 
-/* Whether a normalizer replaces all spaces by U+2581. */
+/* Returns true if a normalizer replaces all spaces by U+2581. */
 static bool replaces_spaces(const json_t *n)
 {
     return type_is(n, "Replace") && literal_pattern_is(n, " ") && member_is(n, "content", BL_METASPACE);
 }
 
-/* Whether a step gives the same with spaces in place of U+2581, or can be read so. */
+/* Returns true if a normalizer gives the same result with spaces in place of U+2581. Only Prepend is known to do
+ * that. */
 static bool normalizer_keeps_marks(const json_t *n)
 {
+    /* A text with a space would be marked or not, depending on the alphabet. */
     const char *prepended = json_string_value(json_object_get(n, "prepend"));
     return type_is(n, "Prepend") && prepended && !strchr(prepended, ' ');
 }
 
+/* Returns true if a pre-tokenizer splits at the same places with spaces in place of U+2581. */
 static bool split_keeps_marks(const json_t *s)
 {
     if (type_is(s, "Split"))
@@ -91,8 +104,8 @@ static bool split_keeps_marks(const json_t *s)
            (type_is(s, "Metaspace") && member_is(s, "replacement", BL_METASPACE));
 }
 
-/* Whether an added token that is looked for in normalised text includes white space beside it, which a space is, and
- * U+2581 is not. */
+/* Returns true if an added token that is looked for in normalised text includes the white space beside it. A space is
+ * white space and U+2581 is not, so the alphabet of spaces would change such tokens. */
 static bool added_tokens_strip(const json_t *root)
 {
     const json_t *list = json_object_get(root, "added_tokens"), *item;
@@ -107,7 +120,7 @@ static bool added_tokens_strip(const json_t *root)
     return false;
 }
 
-/* Whether spaces have all become U+2581 in the end. */
+/* Returns true if all spaces are U+2581 after the last step, and no step depends on which of the two they are. */
 static bool spaces_are_marked(const struct bl_json_tokenizer *t)
 {
     bool marked = false;
@@ -117,10 +130,12 @@ static bool spaces_are_marked(const struct bl_json_tokenizer *t)
             return false;
         marked = marked || replaces_spaces(n);
     }
+    /* Added tokens are found between the normalizers and the pre-tokenizers. */
     if (marked && added_tokens_strip(t->root))
         return false;
     for (size_t i = 0; i < t->splits.count; i++) {
         const json_t *s = t->splits.step[i];
+        /* Metaspace marks the spaces of its pieces itself. */
         bool marks = type_is(s, "Metaspace") && member_is(s, "replacement", BL_METASPACE);
         if (marked && !split_keeps_marks(s))
             return false;
@@ -129,10 +144,13 @@ static bool spaces_are_marked(const struct bl_json_tokenizer *t)
     return marked;
 }
 
+/* Returns true if a token has a space. Such a token could not be told from one with U+2581. The piece of a Unigram
+ * model may also write the space as \u0020. */
 static bool tokens_have_spaces(const struct bl_json_tokenizer *t)
 {
     const struct bl_json_value *list = &t->lists->vocab;
     struct bl_json_value item, piece;
+    /* One search over all names, which lie one after the other. */
     if (t->names.count && memchr(t->names.bytes.data, ' ', t->names.bytes.size))
         return true;
     for (size_t at = 0; list->type == BL_JSON_ARRAY && bl_json_next(list, &at, &item);) {
@@ -145,7 +163,7 @@ static bool tokens_have_spaces(const struct bl_json_tokenizer *t)
     return false;
 }
 
-/* Whether ByteLevel is the last step, and no other one. */
+/* Returns true if ByteLevel is the last pre-tokenizer, and no other step is ByteLevel. */
 static bool ends_with_bytes(const struct bl_json_tokenizer *t)
 {
     for (size_t i = 0; i < t->normalizers.count; i++) {
@@ -159,10 +177,11 @@ static bool ends_with_bytes(const struct bl_json_tokenizer *t)
     return t->splits.count && type_is(t->splits.step[t->splits.count - 1], "ByteLevel");
 }
 
-/* Whether all bytes of UTF-8 are tokens. */
+/* Returns true if every byte that occurs in UTF-8 is a token of the byte-level alphabet. */
 static bool bytes_are_tokens(const struct bl_vocabulary *names)
 {
     struct bl_buffer text = {0};
+    /* F5 to FF, C0 and C1 never occur in UTF-8. */
     bool there = true;
     for (int i = 0; i < 0xf5 && there; i++) {
         bl_buffer_clear(&text);
@@ -194,11 +213,13 @@ int bl_json_read_alphabet(struct bl_json_tokenizer *t, struct bl_error *e)
                                  "pre-tokenizer", &t->unsupported, e);
     if (code)
         return code;
+    /* With all bytes as tokens, no character is unknown. */
     t->covered = (has_byte_level(&t->normalizers) || has_byte_level(&t->splits)) && bytes_are_tokens(&t->names);
     if (!strcmp(type, "BPE") && ends_with_bytes(t) && t->covered)
         alphabet->kind = BL_ALPHABET_BYTES;
     else if (strcmp(type, "WordPiece") != 0 && spaces_are_marked(t) && !tokens_have_spaces(t))
         alphabet->kind = BL_ALPHABET_SPACES;
+    /* Only BPE has a suffix of words, such as "</w>". */
     if (strcmp(type, "BPE") != 0 || !suffix)
         return BL_OK;
     if (strlen(suffix) > BL_SUFFIX_MAX)
@@ -210,7 +231,7 @@ int bl_json_read_alphabet(struct bl_json_tokenizer *t, struct bl_error *e)
 
 /* --- Unigram ------------------------------------------------------------------------------------------------------ */
 
-/* The double that is nearest to a power of ten. */
+/* Returns the double that is nearest to a power of ten, or infinity. pow() may differ in the last bit. */
 static double power_of_ten(int exponent)
 {
     char text[16];
@@ -218,11 +239,13 @@ static double power_of_ten(int exponent)
     return strtod(text, NULL);
 }
 
-/* The JSON number as serde_json reads it, which `tokenizers` has its scores from: digits of 64 bits, then one
- * multiplication or division. That is not always the nearest double. */
+/* Returns a JSON number as serde_json reads it, from which `tokenizers` has its scores: digits that fit 64 bits, then
+ * one multiplication or division by a power of ten. The result can differ from the nearest double in the last bit, and
+ * then another split of a word may have the highest score. */
 static double serde_number(const char *text, size_t size)
 {
     const char *end = text + size;
+    /* The text is a number of JSON, which the scanner checked. */
     bool negative = text < end && *text == '-', full = false;
     uint64_t digits = 0;
     int exponent = 0;
@@ -231,6 +254,7 @@ static double serde_number(const char *text, size_t size)
         unsigned digit = (unsigned)(*text - '0');
         if (*text == '.') {
             point = true;
+            /* Further digits do not count, except that those before the point shift it. */
         } else if (full || digits > (UINT64_MAX - digit) / 10) {
             full = true;
             exponent += !point;
@@ -240,23 +264,28 @@ static double serde_number(const char *text, size_t size)
         }
     }
     if (text < end) {
+        /* The bound keeps the sum of exponents in an int; beyond it every number is 0 or infinite. */
         long given = strtol(text + 1, NULL, 10);
         exponent += given > 1000 ? 1000 : given < -1000 ? -1000 : (int)given;
     }
     double number = (double)digits;
+    /* No double is larger than 1e308, so a division by a larger power takes several steps. */
     for (; exponent < -308 && number != 0; exponent += 308)
         number /= 1e308;
     number = exponent < 0 ? number / power_of_ten(-exponent) : number * power_of_ten(exponent);
     return negative ? -number : number;
 }
 
-/* The pieces that were read so far; their bytes are in the vocabulary's, which is as large as it will be. */
+/* The pieces that were read so far. Their bytes are in the buffer of the vocabulary, which never moves: it has its
+ * final size from the beginning. */
 struct pieces {
     struct bl_unigram_piece *piece;
     size_t count, capacity;
-    struct bl_buffer plain, decoded;
+    struct bl_buffer plain, decoded; /* the current piece without escapes, and its bytes */
 };
 
+/* Reads an entry [piece, score], such as ["the", -3.5]. A piece that the alphabet cannot decode gets the size 0: it
+ * keeps its number, which is its id, and never occurs. */
 static int piece_read(struct bl_json_tokenizer *t, struct pieces *p, const struct bl_json_value *item,
                       struct bl_buffer *bytes, struct bl_error *e)
 {
@@ -276,13 +305,14 @@ static int piece_read(struct bl_json_tokenizer *t, struct pieces *p, const struc
     return bl_buffer_check(&p->decoded, e);
 }
 
+/* Reads all pieces. BL_EFAIL: an entry is malformed, or the list is empty. */
 static int pieces_read(struct bl_json_tokenizer *t, struct pieces *p, struct bl_error *e)
 {
     const struct bl_json_value *list = &t->lists->vocab;
     struct bl_buffer *bytes = &t->tokenizer->vocabulary.bytes;
     struct bl_json_value item;
     int code = BL_OK;
-    /* No piece is longer than its text. */
+    /* No piece is longer than its text in the file, so the pointers of pieces stay valid. */
     if (!bl_buffer_reserve(bytes, list->size + 1))
         return bl_error_memory(e);
     for (size_t at = 0; !code && bl_json_next(list, &at, &item);)
@@ -292,9 +322,11 @@ static int pieces_read(struct bl_json_tokenizer *t, struct pieces *p, struct bl_
     return code;
 }
 
+/* Reads a Unigram model. Without "unk_id", unknown characters have the id -1. */
 static int unigram_read(struct bl_json_tokenizer *t, struct bl_error *e)
 {
     static const char *const known[] = {"type", "unk_id", "byte_fallback", "vocab", NULL};
+    /* unk_id is a number, not a text as in the other models. */
     const json_t *unknown = json_object_get(t->model, "unk_id");
     bool fallback = false;
     const struct bl_json_flag flags[] = {{"byte_fallback", &fallback, false}, {0}};
@@ -322,19 +354,23 @@ static int unigram_read(struct bl_json_tokenizer *t, struct bl_error *e)
 
 /* --- models ------------------------------------------------------------------------------------------------------- */
 
-#define MERGE_BYTES 16 /* of a merge, or more; room for too many takes no memory while it is not written to */
+#define MERGE_BYTES                                                                                                    \
+    16 /* bytes of a merge in the file, at least; reserved room takes no memory before it is written                   \
+        */
 
+/* Returns true if a member has no effect: missing, null or "". */
 static bool member_is_unset(const json_t *member)
 {
     return !member || json_is_null(member) || (json_is_string(member) && !json_string_length(member));
 }
 
-/* The options of the BPE model that ids depend on. */
+/* The options of the BPE model on which ids depend. */
 struct bpe_options {
     struct bl_bpe_options characters;
-    bool direct;
+    bool direct; /* ignore_merges: a word that is a token gets its id */
 };
 
+/* Reads the members of a BPE model except its lists. Options that bload does not have are added to t->unsupported. */
 static int bpe_read_options(struct bl_json_tokenizer *t, struct bpe_options *options, struct bl_error *e)
 {
     static const char *const known[] = {"type",
@@ -358,6 +394,7 @@ static int bpe_read_options(struct bl_json_tokenizer *t, struct bpe_options *opt
         code = bl_json_members_read_flags(t->model, "the model BPE", flags, e);
     if (code)
         return code;
+    /* Random merges are for training; ids of a dataset must not change. */
     const json_t *dropout = json_object_get(t->model, "dropout"), *unknown = json_object_get(t->model, "unk_token");
     if (!member_is_unset(dropout) && !(json_is_number(dropout) && json_number_value(dropout) == 0))
         bl_unsupported_add(&t->unsupported, "\"dropout\" of the model BPE (ids would be random)");
@@ -367,21 +404,24 @@ static int bpe_read_options(struct bl_json_tokenizer *t, struct bpe_options *opt
         bl_unsupported_add(&t->unsupported, "\"ignore_merges\" with \"end_of_word_suffix\"");
     if (!json_is_string(unknown))
         return BL_OK;
+    /* The unknown token must be in the vocabulary; otherwise the id is -1, as without "unk_token". */
     int64_t id = bl_json_model_find(t, json_string_value(unknown), json_string_length(unknown));
     options->characters.unknown = (int32_t)id;
     return BL_OK;
 }
 
-/* The merges read so far, and memory for texts without their escapes. */
+/* The merges read so far, and buffers for the names of a merge without their escapes. */
 struct reading {
     struct bl_merges merges;
     struct bl_buffer plain[2];
 };
 
+/* Reads a merge: the string "th e" of older files, or the array ["th", "e"] of newer ones. */
 static int merge_read(struct reading *r, const struct bl_json_value *item, struct bl_error *e)
 {
     struct bl_json_value side[2], text[2], more;
     size_t at = 0;
+    /* Texts with escapes are decoded into r->plain. */
     if (item->type == BL_JSON_STRING && bl_json_text(item, &r->plain[0], text))
         return bl_merges_add_line(&r->merges, text->text, text->size, e);
     if (item->type != BL_JSON_ARRAY || !bl_json_next(item, &at, &side[0]) || !bl_json_next(item, &at, &side[1]) ||
@@ -391,7 +431,8 @@ static int merge_read(struct reading *r, const struct bl_json_value *item, struc
     return bl_merges_add(&r->merges, text[0].text, text[0].size, text[1].text, text[1].size, e);
 }
 
-/* Merges of tokens that stand for unknown characters or for bytes would join what is apart here. */
+/* Refuses merges of tokens that mean unknown characters or bytes, such as <0x0A>: they would join tokens that bload
+ * keeps apart. first: the index of the first merge of the file. */
 static void merges_check(struct bl_json_tokenizer *t, const struct bl_merges *merges, size_t first)
 {
     const struct bl_vocabulary *v = &t->tokenizer->vocabulary;
@@ -401,6 +442,7 @@ static void merges_check(struct bl_json_tokenizer *t, const struct bl_merges *me
         const uint32_t side[2] = {merges->merge[i].left, merges->merge[i].right};
         for (int j = 0; j < 2; j++) {
             const uint8_t *text = bl_vocabulary_bytes(v, side[j]);
+            /* "<0x0A>" has six bytes. */
             bool byte = v->token[side[j]].size == 6 && !memcmp(text, "<0x", 3) && text[5] == '>';
             if (side[j] != token && !byte)
                 continue;
@@ -411,11 +453,14 @@ static void merges_check(struct bl_json_tokenizer *t, const struct bl_merges *me
     }
 }
 
+/* Reads "model.merges". An error names the entry. */
 static int merges_read(struct bl_json_tokenizer *t, struct reading *r, struct bl_error *e)
 {
     struct bl_json_value item;
+    /* A BPE model without merges would have bytes or characters as its only words. */
     if (t->lists->merges.type != BL_JSON_ARRAY)
         return bl_error_set(e, BL_EFAIL, "\"model.merges\" is missing, or not an array");
+    /* One allocation instead of a growing list. */
     int code = BL_ARRAY_RESERVE(r->merges.merge, r->merges.capacity, t->lists->merges.size / MERGE_BYTES, e);
     size_t count = 0;
     for (size_t at = 0; !code && bl_json_next(&t->lists->merges, &at, &item); count++) {
@@ -429,6 +474,7 @@ static int merges_read(struct bl_json_tokenizer *t, struct reading *r, struct bl
     return code;
 }
 
+/* Reads a BPE model. The merges of bytes to characters come first in the list, then those of the file. */
 static int bpe_read(struct bl_json_tokenizer *t, struct bl_error *e)
 {
     struct bl_tokenizer *tokenizer = t->tokenizer;
@@ -454,6 +500,7 @@ static int bpe_read(struct bl_json_tokenizer *t, struct bl_error *e)
                               options.direct, e);
     if (code)
         bl_error_prefix(e, "\"model\"");
+    /* `tokenizers` drops such characters silently; the warning lets the user notice it. */
     else if (tokenizer->bpe.known && tokenizer->bpe.unknown < 0 && !t->covered)
         code = bl_tokenizer_warn(tokenizer, e, "characters that are no tokens are left out: it has no unknown token");
 out:
@@ -463,6 +510,7 @@ out:
     return code;
 }
 
+/* Reads a WordPiece model; missing members have the defaults of BERT. */
 static int wordpiece_read(struct bl_json_tokenizer *t, struct bl_error *e)
 {
     struct bl_tokenizer *tokenizer = t->tokenizer;
@@ -488,6 +536,7 @@ out:
     return code;
 }
 
+/* Reads a WordLevel model: a word is a token, or the unknown token. */
 static int wordlevel_read(struct bl_json_tokenizer *t, struct bl_error *e)
 {
     static const char *const known[] = {"type", "unk_token", "vocab", NULL};
@@ -504,9 +553,11 @@ static int wordlevel_read(struct bl_json_tokenizer *t, struct bl_error *e)
     return code;
 }
 
-/* Where nothing else splits the words of merges, they are split where no merge joins them. */
+/* Adds the split of a tokenizer without pre-tokenizer. The text of a BPE model is split where no merge joins two bytes,
+ * so that the cache of words can work; otherwise the text is one word. */
 static void splits_complete(struct bl_tokenizer *tokenizer)
 {
+    /* Only the last step decides about the words. */
     struct bl_split *last = tokenizer->splits ? &tokenizer->split[tokenizer->splits - 1] : NULL;
     bool merges = tokenizer->model == BL_MODEL_BPE && bl_bpe_can_split(&tokenizer->bpe);
     if (last && last->kind == BL_SPLIT_NONE && merges)

@@ -1,3 +1,7 @@
+/* Implements the rules of Unicode that normalizers of tokenizers need, by tables that a script makes (unicode_table.c).
+ *
+ * Most text is in a normal form already. Normalising therefore copies long runs, and handles only the segments between
+ * two code points that no rule can change. */
 #include "kind/text/normal_form.h"
 
 #include <inttypes.h>
@@ -11,7 +15,8 @@
 
 /* --- normal forms ------------------------------------------------------------------------------------------------- */
 
-/* Hangul syllables are all combinations of L, V and T jamo, in order (The Unicode Standard, 3.12). */
+/* Hangul syllables are all combinations of a leading consonant (L), a vowel (V) and a trailing consonant (T), in order
+ * (The Unicode Standard, 3.12). They need no table. */
 enum {
     S_BASE = 0xac00,
     L_BASE = 0x1100,
@@ -23,31 +28,35 @@ enum {
     S_COUNT = L_COUNT * V_COUNT * T_COUNT
 };
 
-/* The units of a segment: code points, with their combining classes from bit CLASS on. */
+/* A unit of a segment is a code point, with its combining class from bit CLASS on. */
 #define CLASS 56
 #define POINT(unit) ((uint32_t)(unit)&0x1fffff)
-#define INDEX 21 /* while they are sorted: from this bit on the index in the run */
+#define INDEX 21 /* while units are sorted: the index in the run is at this bit, above the 21 bits of a code point */
 
+/* A part of the text that no rule joins with the text around it. */
 struct segment {
     enum bl_normal_form form;
-    uint64_t *unit;
+    uint64_t *unit; /* owned; used again for the next segment */
     size_t count, capacity;
-    bool failed;
+    bool failed; /* memory ran out */
 };
 
+/* Returns the combining class in bits 0 to 7, and bit 8 + form if the code point may change in this form, or may change
+ * the code points around it. */
 static unsigned point_property(uint32_t c)
 {
     return bl_normal_property[(uint32_t)bl_normal_page[c >> 8] << 8 | (c & 255)];
 }
 
-/* Marks may change in every form that knows them. */
+/* Returns the combining class of a code point, 0 for starters. A form that does not know the code point leaves it in
+ * its place, as if it were a starter. */
 static unsigned point_class(uint32_t c, enum bl_normal_form form)
 {
     unsigned property = point_property(c);
     return property & 0x100U << form ? property & 255 : 0;
 }
 
-/* Whether to look for what a code point decomposes to. */
+/* Returns true if the tables may have a decomposition of the code point. */
 static bool point_may_decompose(uint32_t c, enum bl_normal_form form)
 {
     bool compatible = form == BL_NFKC || form == BL_NFKD;
@@ -62,6 +71,8 @@ static void segment_add(struct segment *s, uint32_t c)
         s->unit[s->count++] = (uint64_t)point_class(c, s->form) << CLASS | c;
 }
 
+/* Appends the full decomposition of a code point, or the code point. The tables have full decompositions, so no step
+ * repeats. */
 static void segment_decompose(struct segment *s, uint32_t c)
 {
     if (!point_may_decompose(c, s->form)) {
@@ -69,6 +80,7 @@ static void segment_decompose(struct segment *s, uint32_t c)
         return;
     }
     if (c - S_BASE < S_COUNT) {
+        /* Syllables lie in the order L, V, T: 28 for each LV, of which the first has no T. */
         uint32_t index = c - S_BASE;
         segment_add(s, L_BASE + index / (V_COUNT * T_COUNT));
         segment_add(s, V_BASE + index / T_COUNT % V_COUNT);
@@ -77,6 +89,7 @@ static void segment_decompose(struct segment *s, uint32_t c)
         return;
     }
     const struct bl_unicode_row *row = NULL;
+    /* A compatibility decomposition replaces the canonical one. */
     if (s->form == BL_NFKC || s->form == BL_NFKD)
         row = bl_unicode_find(bl_normal_compatible, bl_normal_compatible_count, c);
     if (!row)
@@ -93,10 +106,11 @@ static int unit_compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sorts a run of marks by their classes. The sort is stable by the index in the run, which has 35 bits: a run of 2^35
+/* Sorts a run of marks by their classes. The index in the run makes the sort stable. It has 35 bits: a run of 2^35
  * marks would need 2^38 bytes. */
 static void marks_sort(uint64_t *unit, size_t count)
 {
+    /* Runs of one or two marks in order are the rule, and need no sort. */
     bool sorted = true;
     for (size_t i = 1; i < count && sorted; i++)
         sorted = unit[i - 1] >> CLASS <= unit[i] >> CLASS;
@@ -109,6 +123,7 @@ static void marks_sort(uint64_t *unit, size_t count)
         unit[i] = unit[i] >> CLASS << CLASS | POINT(unit[i]);
 }
 
+/* Sorts each run of marks (canonical ordering). */
 static void segment_sort(struct segment *s)
 {
     for (size_t at = 0; at < s->count; at++) {
@@ -120,13 +135,15 @@ static void segment_sort(struct segment *s)
     }
 }
 
-/* The composition of two code points, or 0. */
+/* Returns the composition of two code points, or 0 if they have none. */
 static uint32_t points_compose(uint32_t first, uint32_t second)
 {
+    /* L and V give LV; LV and T give LVT. */
     if (first - L_BASE < L_COUNT && second - V_BASE < V_COUNT)
         return S_BASE + ((first - L_BASE) * V_COUNT + second - V_BASE) * T_COUNT;
     if (first - S_BASE < S_COUNT && (first - S_BASE) % T_COUNT == 0 && second - T_BASE - 1 < T_COUNT - 1)
         return first + second - T_BASE;
+    /* The table is sorted by first, then by second. */
     size_t low = 0, high = bl_normal_pair_count;
     while (low < high) {
         size_t middle = (low + high) / 2;
@@ -141,20 +158,23 @@ static uint32_t points_compose(uint32_t first, uint32_t second)
     return 0;
 }
 
-/* Composes each mark with the last starter, unless a mark of the same or a higher class, or another starter, is between
- * them. */
+/* Composes each code point with the last starter, unless a mark of the same or a higher class, or another starter,
+ * stands between the two. */
 static void segment_compose(struct segment *s)
 {
     size_t starter = SIZE_MAX, kept = 0;
     for (size_t at = 0; at < s->count; at++) {
         unsigned class = (unsigned)(s->unit[at] >> CLASS);
+        /* Marks at the beginning of a segment have no starter before them. */
         bool blocked = starter == SIZE_MAX;
         if (!blocked && starter + 1 < kept) {
+            /* The last unit kept is the nearest one, and classes are sorted. */
             unsigned between = (unsigned)(s->unit[kept - 1] >> CLASS);
             blocked = !between || between >= class;
         }
         uint32_t composed = blocked ? 0 : points_compose(POINT(s->unit[starter]), POINT(s->unit[at]));
         if (composed) {
+            /* The composition is a starter, and may compose with the next mark. */
             s->unit[starter] = composed;
             continue;
         }
@@ -168,19 +188,20 @@ static void segment_compose(struct segment *s)
 static void segment_write(const struct segment *s, struct bl_buffer *out)
 {
     for (size_t i = 0; i < s->count; i++) {
+        /* Mappings outside ASCII are in a table of ranges. */
         char bytes[BL_UTF8_MAX];
         bl_buffer_append(out, bytes, bl_utf8_encode(POINT(s->unit[i]), bytes));
     }
 }
 
-/* The offset of the next code point that may change, or size; *begin: the offset of the code point before it, with
- * which its segment begins. */
+/* Returns the offset of the next code point that may change in the form of bit, or size. Sets *begin to the offset of
+ * the code point before it, where its segment begins: a mark can compose with that code point. */
 static size_t change_find(const char *text, size_t size, size_t at, unsigned bit, size_t *begin)
 {
     *begin = at;
     while (at < size) {
         uint32_t c;
-        if (!(text[at] & 0x80)) { /* ASCII never changes */
+        if (!(text[at] & 0x80)) { /* ASCII never changes, except that marks may compose with it */
             *begin = at++;
             continue;
         }
@@ -193,7 +214,7 @@ static size_t change_find(const char *text, size_t size, size_t at, unsigned bit
     return size;
 }
 
-/* The end of the segment that may change at this offset. */
+/* Returns the end of the segment that may change at this offset: the next code point that never changes. */
 static size_t change_find_end(const char *text, size_t size, size_t at, unsigned bit)
 {
     while (at < size) {
@@ -209,6 +230,7 @@ static size_t change_find_end(const char *text, size_t size, size_t at, unsigned
 size_t bl_normal_form_prefix(enum bl_normal_form form, const char *text, size_t size)
 {
     size_t begin;
+    /* The prefix ends before the code point with which the change may compose. */
     size_t change = change_find(text, size, 0, 0x100U << form, &begin);
     return change == size ? size : begin;
 }
@@ -219,10 +241,12 @@ int bl_normal_form_apply(enum bl_normal_form form, const char *text, size_t size
     struct segment s = {.form = form};
     for (size_t at = 0; at < size && !s.failed;) {
         size_t begin, change = change_find(text, size, at, bit, &begin);
+        /* The rest of the text has no change, and is copied. */
         if (change == size)
             begin = size;
         bl_buffer_append(out, text + at, begin - at);
         at = change_find_end(text, size, change, bit);
+        /* The segment from begin to at is decomposed, sorted, composed and written by itself. */
         s.count = 0;
         while (begin < at) {
             uint32_t c;
@@ -234,6 +258,7 @@ int bl_normal_form_apply(enum bl_normal_form form, const char *text, size_t size
             segment_compose(&s);
         segment_write(&s, out);
     }
+    /* The callers check the buffer, so it carries the failure of the segment. */
     if (s.failed)
         out->failed = true;
     free(s.unit);
@@ -245,9 +270,11 @@ int bl_normal_form_apply(enum bl_normal_form form, const char *text, size_t size
 /* Each step goes over the whole text, since the next one may change its result: an ideograph, for example, is found
  * before it is decomposed. */
 
-/* The blocks of ideographs that BERT's authors listed; the package lacks U+2B820 to U+2B91F. */
+/* Returns true for the ideographs that BERT's authors listed. `tokenizers` begins one block at U+2B920 instead of
+ * U+2B820, and ids must equal those of `tokenizers`. */
 static bool is_chinese(uint32_t c)
 {
+    /* First and last code point of each block, in their order. */
     static const uint32_t block[][2] = {
         {0x3400, 0x4dbf},   {0x4e00, 0x9fff},   {0xf900, 0xfaff},   {0x20000, 0x2a6df},
         {0x2a700, 0x2b73f}, {0x2b740, 0x2b81f}, {0x2b920, 0x2ceaf}, {0x2f800, 0x2fa1f},
@@ -259,6 +286,7 @@ static bool is_chinese(uint32_t c)
     return false;
 }
 
+/* Appends the text without control characters, with spaces for white space, and with spaces around ideographs. */
 static void bert_clean(const struct bl_bert_options *options, const char *text, size_t size, struct bl_buffer *out)
 {
     size_t done = 0; /* bytes that were copied or replaced */
@@ -266,6 +294,7 @@ static void bert_clean(const struct bl_bert_options *options, const char *text, 
         uint32_t c;
         next = at + bl_utf8_decode(text + at, &c);
         bool removed = options->clean_text && bl_bert_class(c) & BL_BERT_REMOVED;
+        /* A space stays as it is, which keeps runs of text long. */
         bool space = options->clean_text && c != ' ' && bl_unicode_class(c) & BL_SPACE;
         bool chinese = options->handle_chinese_chars && c >= 0x3400 && is_chinese(c);
         if (!removed && !space && !chinese)
@@ -283,6 +312,7 @@ static void bert_clean(const struct bl_bert_options *options, const char *text, 
     bl_buffer_append(out, text + done, size - done);
 }
 
+/* Appends the lower case of a code point that has BL_BERT_UPPER. */
 static void bert_append_lower(struct bl_buffer *out, uint32_t c)
 {
     if (c < 0x80) {
@@ -294,12 +324,14 @@ static void bert_append_lower(struct bl_buffer *out, uint32_t c)
     if (row)
         bl_buffer_append(out, bytes, bl_utf8_encode(row->value + c - row->first, bytes));
     else
-        bl_buffer_text(out, "i\u0307"); /* of U+0130 */
+        bl_buffer_text(out, "i\u0307"); /* U+0130 is the only one whose lower case has two code points */
 }
 
+/* Appends the text without marks and in lower case, as the options say. Both steps look at single code points. */
 static void bert_strip_and_lower(const struct bl_bert_options *options, const char *text, size_t size,
                                  struct bl_buffer *out)
 {
+    /* A character can have both bits; a mark is removed first. */
     unsigned changed = (options->strip_accents ? BL_BERT_MARK : 0U) | (options->lowercase ? BL_BERT_UPPER : 0U);
     size_t done = 0;
     for (size_t at = 0, next; at < size; at = next) {
@@ -322,6 +354,7 @@ int bl_bert_normalize(const struct bl_bert_options *options, const char *text, s
     struct bl_buffer cleaned = {0}, decomposed = {0};
     bl_buffer_reserve(&cleaned, size);
     bert_clean(options, text, size, &cleaned);
+    /* Text without accents, such as English, skips the decomposition. */
     const struct bl_buffer *from = &cleaned;
     if (options->strip_accents && bl_normal_form_prefix(BL_NFD, cleaned.data, cleaned.size) < cleaned.size) {
         bl_normal_form_apply(BL_NFD, cleaned.data, cleaned.size, &decomposed);
@@ -344,14 +377,16 @@ out:
 
 /* --- grapheme clusters -------------------------------------------------------------------------------------------- */
 
-/* What rules of more than two characters need to know of those before. */
+/* What the rules of more than two characters need to know about the characters before. */
 struct cluster {
-    unsigned regionals;     /* regional indicators right before */
-    bool pictograph;        /* a pictograph, then only Extend */
-    bool consonant, linked; /* a consonant, then only Extend and linkers, and at least one of these */
-    unsigned before;        /* the class of the last character */
+    unsigned regionals; /* number of regional indicators right before: two of them make a flag */
+    bool pictograph;    /* a pictograph, then only Extend: GB11, as in families of emoji */
+    bool consonant,
+        linked;      /* GB9c of Indic scripts: a consonant, then only Extend and linkers; linked: at least one linker */
+    unsigned before; /* the class of the last character */
 };
 
+/* Rules GB6 to GB8: the parts of a Hangul syllable stay together. */
 static bool hangul_joins(unsigned a, unsigned b)
 {
     if (a == BL_BREAK_L)
@@ -366,24 +401,31 @@ static bool is_control(unsigned value)
     return value == BL_BREAK_CR || value == BL_BREAK_LF || value == BL_BREAK_CONTROL;
 }
 
-/* Whether the next character belongs to the cluster: rules GB3 to GB999. */
+/* Returns true if the next character belongs to the cluster: rules GB3 to GB999. */
 static bool cluster_joins(const struct cluster *cluster, unsigned class)
 {
     unsigned a = cluster->before & BL_BREAK_MASK, b = class & BL_BREAK_MASK;
+    /* GB3: \r\n is one cluster. */
     if (a == BL_BREAK_CR && b == BL_BREAK_LF)
         return true;
+    /* GB4 and GB5: control characters are clusters by themselves. */
     if (is_control(a) || is_control(b))
         return false;
+    /* GB6 to GB9b. */
     if (hangul_joins(a, b) || b == BL_BREAK_EXTEND || b == BL_BREAK_ZWJ || b == BL_BREAK_SPACING ||
         a == BL_BREAK_PREPEND)
         return true;
+    /* GB9c: consonants of Indic scripts joined by a linker. */
     if (class & BL_CONSONANT && cluster->linked)
         return true;
+    /* GB11: emoji joined by a zero width joiner. */
     if (a == BL_BREAK_ZWJ && cluster->pictograph && class & BL_PICTOGRAPH)
         return true;
+    /* GB12 and GB13: a flag is a pair of regional indicators. */
     return a == BL_BREAK_REGIONAL && b == BL_BREAK_REGIONAL && cluster->regionals % 2;
 }
 
+/* Adds a character to the cluster. */
 static void cluster_add(struct cluster *cluster, unsigned class)
 {
     unsigned value = class & BL_BREAK_MASK;
@@ -421,6 +463,7 @@ void bl_same_text_buffers_free(struct bl_same_text_buffers *b)
 
 /* --- option ------------------------------------------------------------------------------------------------------- */
 
+/* Sets the step with this name. Returns false if there is none. */
 static bool same_text_set_step(struct bl_same_text *same, const char *word, size_t size)
 {
     const struct {
@@ -438,6 +481,7 @@ static bool same_text_set_step(struct bl_same_text *same, const char *word, size
 
 bool bl_same_text_parse(struct bl_same_text *same, const char *text)
 {
+    /* The last colon divides the key from the steps; a key may have colons. */
     const char *colon = strrchr(text, ':');
     *same = (struct bl_same_text){.key = text, .size = colon ? (size_t)(colon - text) : strlen(text)};
     for (const char *at = colon && colon[1] ? colon + 1 : NULL; at;) {
@@ -481,7 +525,7 @@ void bl_same_text_append_column(const struct bl_same_text *same, struct bl_buffe
 
 /* --- normal forms of texts for --dedup-by ------------------------------------------------------------------------- */
 
-/* Appends the text with a space for each run of white space, and without those at its ends. */
+/* Appends the text with one space for each run of white space, and without white space at its ends. */
 static void text_join_words(const char *text, size_t size, struct bl_buffer *out)
 {
     const uint8_t *p = (const uint8_t *)text, *end = p + size;
@@ -499,7 +543,9 @@ static void text_join_words(const char *text, size_t size, struct bl_buffer *out
 int bl_same_text_normalize(const struct bl_same_text *same, const char **text, size_t *size,
                            struct bl_same_text_buffers *b, struct bl_error *e)
 {
+    /* BERT's lower case needs valid UTF-8, and so does NFKC: step 0 repairs the text. */
     const struct bl_bert_options lower = {.lowercase = true};
+    /* Repair and NFKC run only where the text needs them, which is rare. */
     const bool given[] = {(same->nfkc || same->lower || same->space) && bl_utf8_valid(*text, *size) != *size,
                           same->nfkc && bl_normal_form_prefix(BL_NFKC, *text, *size) != *size, same->lower,
                           same->space};

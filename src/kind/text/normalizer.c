@@ -1,3 +1,7 @@
+/* Applies the normalizers of tokenizers to texts.
+ *
+ * Each rule follows `tokenizers` or SentencePiece in every case, since ids depend on it. A step first looks whether the
+ * text changes at all; parts that do not change are copied in long runs. */
 #include "kind/text/normalizer.h"
 
 #include <endian.h>
@@ -12,17 +16,18 @@
 
 /* --- precompiled maps --------------------------------------------------------------------------------------------- */
 
-#define CLUSTER_MAX 5 /* bytes of a cluster that is replaced as a whole */
+#define CLUSTER_MAX 5 /* `tokenizers` looks up a grapheme cluster as a whole only up to this size in bytes */
 
 struct bl_precompiled {
-    uint32_t *unit; /* of the trie */
+    uint32_t *unit; /* the trie, in the byte order of the machine */
     size_t units;
-    char *text; /* what it leads to; ends with a zero byte */
-    size_t size;
-    bool changed[128]; /* whether the map has this character */
+    char *text;        /* the texts to which the trie leads; ends with a zero byte */
+    size_t size;       /* bytes of text */
+    bool changed[128]; /* the map may change this ASCII character */
 };
 
-/* The fields of a unit, as Darts packs them. */
+/* The fields of a unit, as Darts packs them: label in bits 0 to 7, bit 8 for a value, the offset above bit 10, shifted
+ * by 8 more if bit 9 is set. */
 static uint32_t unit_offset(uint32_t unit)
 {
     return (unit >> 10) << ((unit & 0x200) >> 6);
@@ -43,9 +48,11 @@ static uint32_t unit_label(uint32_t unit)
     return unit & 0x800000ff;
 }
 
-/* Goes on to the next text in the map that this one begins with, from *taken bytes on. NULL: there is none. */
+/* Goes on from *taken bytes to the next text in the map with which this text begins. Returns the text that it maps to,
+ * or NULL if there is none. *taken and *at (the position in the trie) are set to where the search can go on. */
 static const char *map_next(const struct bl_precompiled *map, const char *text, size_t size, size_t *taken, size_t *at)
 {
+    /* A zero byte ends every text of the map, so none contains it. */
     for (size_t i = *taken; i < size && text[i]; i++) {
         *at ^= (uint8_t)text[i];
         if (*at >= map->units || unit_label(map->unit[*at]) != (uint8_t)text[i])
@@ -55,23 +62,26 @@ static const char *map_next(const struct bl_precompiled *map, const char *text, 
         if (!unit_has_value(unit))
             continue;
         *taken = i + 1;
+        /* The file may lead anywhere: both the unit and the offset of the text are checked. */
         uint32_t value = *at < map->units ? unit_value(map->unit[*at]) : UINT32_MAX;
         return value < map->size ? map->text + value : NULL;
     }
     return NULL;
 }
 
-/* What the shortest text in the map that this one begins with becomes, or NULL. */
+/* Returns what the shortest text in the map with which this text begins becomes, or NULL. */
 static const char *map_find(const struct bl_precompiled *map, const char *text, size_t size)
 {
     size_t taken = 0, at = unit_offset(map->unit[0]);
     return map_next(map, text, size, &taken, &at);
 }
 
-/* What the longest text in the map that this one begins with becomes, and its size; NULL: there is none. */
+/* Returns what the longest text in the map with which this text begins becomes, and sets *taken to its size in bytes.
+ * Returns NULL if there is none. */
 static const char *precompiled_longest(const struct bl_precompiled *map, const char *text, size_t size, size_t *taken)
 {
     const char *with = NULL, *next;
+    /* Each further match is longer, since the search goes on from the last one. */
     size_t done = 0, at = unit_offset(map->unit[0]);
     while ((next = map_next(map, text, size, &done, &at))) {
         with = next;
@@ -80,9 +90,10 @@ static const char *precompiled_longest(const struct bl_precompiled *map, const c
     return with;
 }
 
-/* Whether a text in the map begins with this byte. */
+/* Returns true if a text in the map begins with this byte. */
 static bool precompiled_begins(const struct bl_precompiled *map, uint8_t byte)
 {
+    /* The children of the root are at its offset, by exclusive or with their bytes. */
     size_t at = unit_offset(map->unit[0]) ^ byte;
     return byte && at < map->units && unit_label(map->unit[at]) == byte;
 }
@@ -91,6 +102,7 @@ int bl_precompiled_open(struct bl_precompiled **out, const void *data, size_t si
 {
     uint32_t bytes;
     *out = NULL;
+    /* The size and the root of the trie are there in every map. */
     if (size < sizeof bytes + sizeof bytes)
         return bl_error_set(e, BL_EFAIL, "the map of the normalizer has %zu bytes: it is damaged", size);
     memcpy(&bytes, data, sizeof bytes);
@@ -109,18 +121,22 @@ int bl_precompiled_open(struct bl_precompiled **out, const void *data, size_t si
         bl_precompiled_close(map);
         return bl_error_memory(e);
     }
+    /* data may have any alignment, so the units are copied. */
     memcpy(map->unit, (const char *)data + sizeof bytes, bytes);
     for (size_t i = 0; i < map->units; i++)
         map->unit[i] = le32toh(map->unit[i]);
     memcpy(map->text, (const char *)data + sizeof bytes + bytes, map->size);
+    /* The last text ends here even if the file has no zero byte behind it. */
     map->text[map->size] = '\0';
+    /* The steps that follow need valid UTF-8. */
     if (bl_utf8_valid(map->text, map->size) < map->size) {
         bl_precompiled_close(map);
         return bl_error_set(e, BL_EFAIL, "the map of the normalizer is damaged: what it leads to is not UTF-8");
     }
+    /* ASCII is the bulk of most text: one array says which of it needs a search in the trie. */
     for (int c = 1; c < 128; c++)
         map->changed[c] = map_find(map, &(char){(char)c}, 1) != NULL;
-    map->changed['\r'] = true; /* with \n it is a cluster */
+    map->changed['\r'] = true; /* \r\n is one cluster, so \r cannot pass alone */
     *out = map;
     return BL_OK;
 }
@@ -134,7 +150,7 @@ void bl_precompiled_close(struct bl_precompiled *map)
     free(map);
 }
 
-/* Text that changes: appends what was not copied before it, and what it becomes. */
+/* Replaces [begin, end) of a text: appends the text from *copied to begin, then the new text. */
 static void change_put(const char *text, size_t begin, size_t end, const char *with, size_t *copied,
                        struct bl_buffer *out)
 {
@@ -143,16 +159,16 @@ static void change_put(const char *text, size_t begin, size_t end, const char *w
     *copied = end;
 }
 
-/* Normalises a text (valid UTF-8) as `tokenizers` does: grapheme clusters of up to 5 bytes are replaced by what their
- * shortest prefix in the map becomes; of longer ones, each character. Appends to out up to the last change; *copied is
- * where the text goes on that is still to be appended. BL_EFAIL: out of memory, which the buffer remembers. */
+/* Normalises a text (valid UTF-8) as `tokenizers` does: a grapheme cluster of up to 5 bytes becomes what its shortest
+ * prefix in the map becomes; in longer clusters each character does. Appends to out up to the last change, and sets
+ * *copied to the offset from which the caller must append the rest. BL_EFAIL: memory ran out; out->failed is set. */
 static int precompiled_apply(const struct bl_precompiled *map, const char *text, size_t size, size_t *copied,
                              struct bl_buffer *out)
 {
     for (size_t at = 0, next; at < size && !out->failed; at = next) {
         uint8_t c = (uint8_t)text[at];
         next = at + 1;
-        /* ASCII before ASCII is a cluster alone. */
+        /* An ASCII character before another one is a cluster by itself. */
         if (c < 0x80 && !map->changed[c] && (next == size || (uint8_t)text[next] < 0x80))
             continue;
         next = at + bl_grapheme_size(text + at, size - at);
@@ -180,7 +196,7 @@ void bl_sentencepiece_finish(struct bl_sentencepiece *rule)
 {
     for (int i = 0; i < 256; i++)
         rule->stops[i] = rule->kept.first[i] >= 0 || (rule->map && precompiled_begins(rule->map, (uint8_t)i));
-    /* A space that stays one, and where nothing else depends on it, is a character like others. */
+    /* A space that stays a space, and on which no other rule depends, is a character like others. */
     rule->stops[' '] = rule->stops[' '] || rule->trimmed || strcmp(rule->space, " ") != 0;
     if (rule->spaces)
         rule->stops[(uint8_t)BL_METASPACE[0]] = true;
@@ -192,7 +208,8 @@ void bl_sentencepiece_free(struct bl_sentencepiece *rule)
     bl_added_free(&rule->kept);
 }
 
-/* What the beginning of a text becomes, and the bytes that it takes. */
+/* Returns what the beginning of a text becomes, with *with_size bytes, and sets *taken to the bytes that it replaces. A
+ * user-defined piece and a character without a rule become themselves. */
 static const char *prefix_find(const struct bl_sentencepiece *rule, const char *text, size_t size, size_t *taken,
                                size_t *with_size)
 {
@@ -207,6 +224,7 @@ static const char *prefix_find(const struct bl_sentencepiece *rule, const char *
     return text;
 }
 
+/* Appends a text with its spaces as rule->space, and with U+2581 as a space where rule->spaces says so. */
 static void text_put(const struct bl_sentencepiece *rule, const char *text, size_t size, struct bl_buffer *out)
 {
     for (size_t at = 0; at < size;) {
@@ -221,15 +239,16 @@ static void text_put(const struct bl_sentencepiece *rule, const char *text, size
     }
 }
 
-/* Removes spaces at the end of what was appended. */
+/* Removes spaces at the end of the text that was appended from offset begin on. */
 static void text_trim(const struct bl_sentencepiece *rule, size_t begin, struct bl_buffer *out)
 {
+    /* A space has one byte, or three as U+2581. */
     size_t space = strlen(rule->space);
     while (out->size - begin >= space && !memcmp(out->data + out->size - space, rule->space, space))
         out->size -= space;
 }
 
-/* Skips what becomes just a space at the beginning. */
+/* Returns the size of the beginning of a text that becomes nothing but spaces. */
 static size_t spaces_skip(const struct bl_sentencepiece *rule, const char *text, size_t size)
 {
     size_t at = 0, taken, with_size;
@@ -242,7 +261,8 @@ static size_t spaces_skip(const struct bl_sentencepiece *rule, const char *text,
     return at;
 }
 
-/* Appends the normal form of a text (valid UTF-8). BL_EFAIL: out of memory, which the buffer remembers. */
+/* Appends the normal form of a text (valid UTF-8). A text of spaces alone becomes empty where rule->trimmed is set.
+ * BL_EFAIL: memory ran out; out->failed is set. */
 static int sentencepiece_normalize(const struct bl_sentencepiece *rule, const char *text, size_t size,
                                    struct bl_buffer *out)
 {
@@ -253,6 +273,7 @@ static int sentencepiece_normalize(const struct bl_sentencepiece *rule, const ch
         bl_buffer_text(out, rule->space);
     for (bool space = rule->trimmed; at < size && !out->failed; at += taken) {
         taken = 0;
+        /* Characters without a rule are copied in one run. */
         while (at + taken < size && !rule->stops[(uint8_t)text[at + taken]])
             taken++;
         if (taken) {
@@ -261,6 +282,7 @@ static int sentencepiece_normalize(const struct bl_sentencepiece *rule, const ch
             continue;
         }
         const char *with = prefix_find(rule, text + at, size - at, &taken, &with_size);
+        /* A space after a space is dropped; `space` is set only where rule->trimmed is. */
         for (; space && with_size && *with == ' '; with++)
             with_size--;
         if (with_size) {
@@ -277,23 +299,26 @@ static int sentencepiece_normalize(const struct bl_sentencepiece *rule, const ch
 
 /* --- normalizers -------------------------------------------------------------------------------------------------- */
 
-/* A text that changes while it is read. What does not change is copied in one piece, where anything changes at all. */
+/* A text that a step changes in some places. The parts between the changes are copied, and none is copied if there is
+ * no change. */
 struct change {
     const char *text;
     size_t copied; /* bytes of the text that are in out already */
     struct bl_buffer *out;
-    bool beheaded; /* its beginning was removed */
+    bool beheaded; /* the beginning of the text was removed, so the first character of the document is gone */
 };
 
 /* Replaces [begin, end) of the text. */
 static void normalizer_change_put(struct change *c, size_t begin, size_t end, const char *with, size_t size)
 {
+    /* Only an empty replacement at the very beginning removes the first character. */
     c->beheaded = c->beheaded || (!size && !c->out->size && begin == c->copied);
     bl_buffer_append(c->out, c->text + c->copied, begin - c->copied);
     bl_buffer_append(c->out, with, size);
     c->copied = end;
 }
 
+/* Replaces all occurrences of a text, from left to right, without overlap. */
 static int literal_replace(const struct bl_normalizer *n, struct change *c, size_t size)
 {
     const char *at = c->text, *end = c->text + size;
@@ -305,12 +330,15 @@ static int literal_replace(const struct bl_normalizer *n, struct change *c, size
     return BL_OK;
 }
 
+/* Replaces all matches of an expression. */
 static int regex_replace(const struct bl_normalizer *n, struct bl_matcher *matcher, struct change *c, size_t size,
                          struct bl_error *e)
 {
     struct bl_matches m = {0};
     const char *seen;
+    /* The expression may see other bytes than those of the text, but at the same offsets (bl_regex_see). */
     int code = bl_regex_see(n->regex, matcher, c->text, size, &seen, e);
+    /* A match is never empty: normalizer_json.c refuses such expressions. */
     for (bool found = true; found && !code;) {
         code = bl_regex_next(n->regex, matcher, seen, size, &m, &found, e);
         if (!code && found)
@@ -329,6 +357,7 @@ static void accents_strip(struct change *c, size_t size)
     }
 }
 
+/* The control characters that Nmt of `tokenizers` removes, and the white space of which it makes a space. */
 static bool nmt_removes(uint32_t c)
 {
     return (c >= 1 && c <= 8) || c == 0xb || (c >= 0xe && c <= 0x1f) || c == 0x7f || c == 0x8f || c == 0x9f;
@@ -352,9 +381,10 @@ static void nmt_clean(struct change *c, size_t size)
     }
 }
 
-/* A step whose result is a part of the text. */
+/* Strips white space: the result is a part of the text, so nothing is copied. */
 static void text_strip(const struct bl_normalizer *n, struct bl_normal_text *t)
 {
+    /* The end is trimmed first, so that a text of spaces alone is done with one pass. */
     if (n->right)
         t->size = bl_character_trim((const uint8_t *)t->text, t->size);
     size_t space = n->left ? bl_character_space((const uint8_t *)t->text, t->size) : 0;
@@ -363,7 +393,7 @@ static void text_strip(const struct bl_normalizer *n, struct bl_normal_text *t)
     t->head = space ? 0 : t->head;
 }
 
-/* A step that writes all of the text anew. */
+/* Applies a step that writes the whole text to out. */
 static int text_rewrite(const struct bl_normalizer *n, const char *text, size_t size, struct bl_buffer *out,
                         struct bl_error *e)
 {
@@ -381,12 +411,14 @@ static int text_rewrite(const struct bl_normalizer *n, const char *text, size_t 
     case BL_NORMALIZER_SENTENCEPIECE:
         return sentencepiece_normalize(n->sentencepiece, text, size, out);
     default:
+        /* Only the text behind the prefix is normalised. */
         prefix = bl_normal_form_prefix(n->form, text, size);
         bl_buffer_append(out, text, prefix);
         return bl_normal_form_apply(n->form, text + prefix, size - prefix, out);
     }
 }
 
+/* Applies a step that changes single places of the text. The caller appends the text behind the last change. */
 static int text_change(const struct bl_normalizer *n, struct bl_matcher *matcher, struct change *c, size_t size,
                        struct bl_error *e)
 {
@@ -404,6 +436,7 @@ static int text_change(const struct bl_normalizer *n, struct bl_matcher *matcher
     }
 }
 
+/* Returns true if BERT's normalizer removes the first character of the text. */
 static bool bert_beheads(const struct bl_normalizer *n, const char *text)
 {
     uint32_t point;
@@ -421,22 +454,25 @@ int bl_normalizer_apply(const struct bl_normalizer *n, struct bl_matcher *matche
         text_strip(n, t);
     if (!t->size || n->kind == BL_NORMALIZER_STRIP)
         return BL_OK;
-    /* Most text is in the form already, and is not copied. */
+    /* Most text is in the form already, and needs no copy. */
     if (n->kind == BL_NORMALIZER_FORM && bl_normal_form_prefix(n->form, t->text, t->size) == t->size)
         return BL_OK;
     bl_buffer_clear(out);
+    /* A removed first character leaves no head for the marks of pre-tokenizers. */
     c.beheaded = n->kind == BL_NORMALIZER_BERT && bert_beheads(n, t->text);
     if (n->kind <= BL_NORMALIZER_BERT || n->kind == BL_NORMALIZER_PREPEND || n->kind == BL_NORMALIZER_BYTES ||
         n->kind == BL_NORMALIZER_SENTENCEPIECE) {
         code = text_rewrite(n, t->text, t->size, out, e);
     } else {
         code = text_change(n, matcher, &c, t->size, e);
+        /* Nothing changed: the text stays where it is. */
         if (!code && !c.copied && !out->size)
             return BL_OK;
         bl_buffer_append(out, c.text + c.copied, t->size - c.copied);
     }
     if (code || out->failed)
         return out->failed ? bl_error_memory(e) : code;
+    /* The prepended text counts as a part of the first character. */
     if (n->kind == BL_NORMALIZER_PREPEND && t->head)
         t->head += n->to.size;
     *t = (struct bl_normal_text){out->data ? out->data : "", out->size, c.beheaded ? 0 : t->head};

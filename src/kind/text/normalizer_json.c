@@ -1,10 +1,15 @@
-/* The normalizers of a tokenizer.json. */
+/* Reads the normalizers of a tokenizer.json into the steps of a tokenizer.
+ *
+ * A table lists each type with its members and its defaults, for example {"type": "Strip", "strip_left": true,
+ * "strip_right": false}. A type with members has a function that reads them. Members and types that are not in the
+ * table are listed as unsupported, since ids would differ. */
 #include <string.h>
 
 #include "base/text.h"
 #include "kind/text/tokenizer_json.h"
 
-/* Reads what is peculiar to one type of normalizer, whose members are known ones. */
+/* Reads the members of one type of normalizer into *n, which has the defaults. bl_json_step_check was called before.
+ * BL_EFAIL: a member has the wrong type. */
 typedef int normalizer_reader(struct bl_json_tokenizer *t, const json_t *object, struct bl_normalizer *n,
                               struct bl_error *e);
 
@@ -16,9 +21,11 @@ static int bert_read(struct bl_json_tokenizer *t, const json_t *object, struct b
                                          {"handle_chinese_chars", &bert->handle_chinese_chars, false},
                                          {"lowercase", &bert->lowercase, false},
                                          {0}};
+    /* null is valid for strip_accents only. */
     const struct bl_json_flag accents[] = {{"strip_accents", &bert->strip_accents, true}, {0}};
     (void)t;
     int code = bl_json_members_read_flags(object, what, flags, e);
+    /* strip_accents is as lowercase where it is null or missing, so lowercase is read first. */
     bert->strip_accents = bert->lowercase;
     return code ? code : bl_json_members_read_flags(object, what, accents, e);
 }
@@ -30,7 +37,7 @@ static int strip_read(struct bl_json_tokenizer *t, const json_t *object, struct 
     return bl_json_members_read_flags(object, "the normalizer Strip", flags, e);
 }
 
-/* Appends a text; where spaces are marked, with spaces in place of U+2581. */
+/* Appends a text. Where the text already has spaces for U+2581, U+2581 is appended as a space, too. */
 static void text_append(const struct bl_json_tokenizer *t, const json_t *text, struct bl_buffer *out)
 {
     const struct bl_alphabet spaces = {.kind = BL_ALPHABET_SPACES};
@@ -40,6 +47,8 @@ static void text_append(const struct bl_json_tokenizer *t, const json_t *text, s
         bl_buffer_append(out, json_string_value(text), json_string_length(text));
 }
 
+/* Reads Replace. Patterns that regex.h cannot read are listed as unsupported, and no error, so that the message names
+ * all. */
 static int replace_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_normalizer *n, struct bl_error *e)
 {
     static const char mark[] = BL_METASPACE;
@@ -47,8 +56,10 @@ static int replace_read(struct bl_json_tokenizer *t, const json_t *object, struc
     const json_t *pattern = bl_json_pattern(object, &literal), *content = json_object_get(object, "content");
     if (!pattern || !json_string_length(pattern) || !json_is_string(content))
         return bl_error_set(e, BL_EFAIL, "the normalizer Replace has no pattern, or no content");
+    /* The step that turns spaces into U+2581, in a tokenizer whose words have spaces. */
     bool marks = t->tokenizer->alphabet.kind == BL_ALPHABET_SPACES && literal &&
                  !strcmp(json_string_value(pattern), " ") && !strcmp(json_string_value(content), mark);
+    /* The alphabet keeps spaces and replaces U+2581 instead (model_json.c): the step is turned around. */
     if (marks) {
         bl_buffer_append(&n->from, mark, sizeof mark - 1);
         bl_buffer_byte(&n->to, ' ');
@@ -57,6 +68,7 @@ static int replace_read(struct bl_json_tokenizer *t, const json_t *object, struc
     }
     bl_buffer_append(&n->to, json_string_value(content), json_string_length(content));
     bl_buffer_append(&n->from, json_string_value(pattern), json_string_length(pattern));
+    /* The text of a BL_EDATA error goes into the list of unsupported features. */
     struct bl_error why = {0};
     int code = literal ? BL_OK : bl_regex_open(&n->regex, n->from.data, n->from.size, false, &why);
     if (code == BL_EDATA)
@@ -77,6 +89,7 @@ static int prepend_read(struct bl_json_tokenizer *t, const json_t *object, struc
     return BL_OK;
 }
 
+/* Reads Precompiled: the map is in base64. */
 static int precompiled_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_normalizer *n,
                             struct bl_error *e)
 {
@@ -87,6 +100,7 @@ static int precompiled_read(struct bl_json_tokenizer *t, const json_t *object, s
     int code = bl_buffer_check(&bytes, e);
     if (code)
         goto out;
+    /* The buffer is decoded in place. */
     int64_t size = json_is_string(map) ? bl_base64_decode(bytes.data, bytes.size) : -1;
     if (size < 0)
         code = bl_error_set(e, BL_EFAIL, "the normalizer Precompiled: \"precompiled_charsmap\" is not base64");
@@ -97,9 +111,10 @@ out:
     return code;
 }
 
+/* The types with their members and their defaults. */
 static const struct {
     const char *type;
-    normalizer_reader *read; /* NULL: it has no member but its type */
+    normalizer_reader *read; /* NULL: it has no member except its type */
     const char *members[7];
     struct bl_normalizer normalizer;
 } types[] = {
@@ -124,10 +139,12 @@ static const struct {
     {"Precompiled", precompiled_read, {"type", "precompiled_charsmap"}, {.kind = BL_NORMALIZER_PRECOMPILED}},
 };
 
+/* Reads one step. An unknown type is listed as unsupported. */
 static int normalizer_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_error *e)
 {
     struct bl_tokenizer *tokenizer = t->tokenizer;
     const char *type = bl_json_type(object);
+    /* The type decides about all else, so it comes first. */
     size_t i = 0;
     while (i < sizeof types / sizeof *types && strcmp(types[i].type, type) != 0)
         i++;
@@ -135,6 +152,7 @@ static int normalizer_read(struct bl_json_tokenizer *t, const json_t *object, st
         bl_unsupported_add(&t->unsupported, "the normalizer \"%.80s\"", type);
         return BL_OK;
     }
+    /* The steps have a fixed array; published tokenizers have few. */
     if (tokenizer->normalizers == BL_NORMALIZERS_MAX)
         return bl_error_set(e, BL_EFAIL, "more than %d normalizers are not supported", BL_NORMALIZERS_MAX);
     struct bl_normalizer *n = &tokenizer->normalizer[tokenizer->normalizers++];
@@ -147,7 +165,8 @@ static int normalizer_read(struct bl_json_tokenizer *t, const json_t *object, st
     return code ? code : bl_buffer_check(&n->to, e);
 }
 
-/* What is prepended right before spaces are marked can be marked at once, which saves a copy of the text. */
+/* Turns a prepended U+2581 into a space. Prepend comes right before the step that replaces U+2581 by spaces, so the
+ * result is the same, and that step then finds nothing to change in most texts. */
 static void prepended_mark(struct bl_tokenizer *tokenizer)
 {
     for (int i = 0; i + 1 < tokenizer->normalizers; i++) {
@@ -160,6 +179,7 @@ static void prepended_mark(struct bl_tokenizer *tokenizer)
     }
 }
 
+/* The order of the steps decides: t->marked is set by Replace and read by the steps behind it. */
 int bl_json_read_normalizers(struct bl_json_tokenizer *t, struct bl_error *e)
 {
     int code = BL_OK;

@@ -1,3 +1,7 @@
+/* Reads token ids from NPY arrays and from Megatron's files.
+ *
+ * An NPY file may be compressed or come from a pipe, so its rows are read in order. Megatron's index is read in windows
+ * of INDEX_CHUNK entries, and the ids of a sequence at once from the .bin file. */
 #include "kind/text/npy_ids.h"
 
 #include <errno.h>
@@ -21,15 +25,17 @@
 int64_t bl_id_number_read(const struct bl_id_number *type, const uint8_t *at)
 {
     uint64_t value = 0;
+    /* Bytes are put together one by one, since the data has no alignment. */
     for (size_t i = 0; i < type->size; i++)
         value |= (uint64_t)at[type->is_big_endian ? type->size - 1 - i : i] << (8 * i);
     size_t unused = 64 - 8 * type->size;
     if (!type->is_signed)
-        return value > INT64_MAX ? INT64_MAX : (int64_t)value; /* refused: no id is so large */
+        return value > INT64_MAX ? INT64_MAX : (int64_t)value; /* bl_item_add_id refuses it: no id is so large */
+    /* The two shifts extend the sign. */
     return (int64_t)(value << unused) >> unused;
 }
 
-/* Adds count ids to the row that was begun (bl_item_add_id). */
+/* Adds count ids at data to the row that was begun. An invalid id makes the row a skipped one (bl_item_add_id). */
 static int id_numbers_add(struct bl_item *item, const struct bl_id_number *type, const uint8_t *data, size_t count,
                           struct bl_error *e)
 {
@@ -39,7 +45,7 @@ static int id_numbers_add(struct bl_item *item, const struct bl_id_number *type,
     return BL_OK;
 }
 
-/* Completes the row: its content, and the marks that end a document, unless it is empty. */
+/* Completes the row: sets its content, and adds the marks that end a document, except to an empty one. */
 static int id_numbers_end(struct bl_item *item, struct bl_error *e)
 {
     bl_item_set_content(item);
@@ -49,18 +55,19 @@ static int id_numbers_end(struct bl_item *item, struct bl_error *e)
 
 /* --- NPY arrays --------------------------------------------------------------------------------------------------- */
 
-#define CHUNK_IDS ((size_t)8192)
+#define CHUNK_IDS ((size_t)8192) /* ids that are read at once: 64 KiB of the widest type */
 
+/* An array that is being read. */
 struct npy {
     struct bl_instream *stream;
     struct bl_id_number type;
-    int64_t rows, columns; /* of the array; a 1-D one has one row */
-    bool is_flat;
-    bool is_foreign; /* it begins with something else than NPY's magic */
-    int64_t offset;  /* of the byte that is read next */
+    int64_t rows, columns; /* shape of the array; a 1-D array has one row */
+    bool is_flat;          /* the array has one dimension */
+    bool is_foreign;       /* the file does not begin with NPY's magic */
+    int64_t offset;        /* of the byte that is read next, in the uncompressed file */
 };
 
-/* Reads exactly size bytes. */
+/* Reads exactly size bytes. BL_EDATA: the file ends before. Sets is_foreign at the first read, for a better message. */
 static int npy_read_exactly(void *context, void *data, size_t size, struct bl_error *e)
 {
     struct npy *npy = context;
@@ -75,7 +82,8 @@ static int npy_read_exactly(void *context, void *data, size_t size, struct bl_er
     return BL_OK;
 }
 
-/* Reads the header: the array must have whole numbers, one or two dimensions, and contiguous rows. */
+/* Reads the header. BL_EDATA: the array has no integers, more than two dimensions, or columns as its contiguous
+ * axis. */
 static int npy_read_header(struct npy *npy, struct bl_error *e)
 {
     struct bl_npy header;
@@ -92,7 +100,9 @@ static int npy_read_header(struct npy *npy, struct bl_error *e)
                             bl_dtype_name(dtype));
     if (header.rank < 1 || header.rank > 2)
         return bl_error_set(e, BL_EDATA, "not an array of one or two dimensions (--kind array takes more)");
+    /* A 1-D array has no order of axes. */
     npy->is_flat = header.rank == 1;
+    /* The rows of such an array are not contiguous. */
     if (!npy->is_flat && header.fortran)
         return bl_error_set(e, BL_EDATA, "an array in Fortran order: save it in C order");
     npy->type = (struct bl_id_number){bl_dtype_size(dtype), is_signed, header.big_endian};
@@ -101,7 +111,8 @@ static int npy_read_header(struct npy *npy, struct bl_error *e)
     return BL_OK;
 }
 
-/* Reads a row into the item. The bytes of a row that is too long are skipped. */
+/* Reads a row into the item. A row that is too long is skipped, and its bytes are read all the same: the stream cannot
+ * seek. */
 static int npy_read_row(struct bl_item *item, struct npy *npy, struct bl_error *e)
 {
     const struct bl_text_config *config = item->config;
@@ -119,13 +130,14 @@ static int npy_read_row(struct bl_item *item, struct npy *npy, struct bl_error *
     return id_numbers_end(item, e);
 }
 
+/* Emits all rows of the array. */
 static int npy_read_rows(struct bl_item *item, struct npy *npy, const struct bl_cancel *cancel, bl_item_emit *emit,
                          void *context, struct bl_error *e)
 {
     int code = npy_read_header(npy, e);
     if (code)
         return code;
-    /* Rows without columns all have the same offset: such a file is empty. */
+    /* Rows without columns would all have the same offset, which must be unique: such a file counts as empty. */
     if (!npy->columns && !npy->is_flat)
         return BL_OK;
     for (int64_t r = 0; r < npy->rows; r++) {
@@ -146,6 +158,7 @@ int bl_npy_ids_count(struct bl_item *item, const char *path, const struct bl_can
     struct npy npy = {.stream = NULL};
     BL_TRY(bl_instream_open(&npy.stream, path, 0, cancel, e));
     int code = npy_read_rows(item, &npy, cancel, emit, context, e);
+    /* The rest of standard input belongs to its checksum, also behind a damaged header. */
     if (!code || code == BL_EDATA) {
         int drained = bl_instream_drain(npy.stream, &item->drained, e);
         code = drained ? drained : code;
@@ -156,37 +169,44 @@ int bl_npy_ids_count(struct bl_item *item, const char *path, const struct bl_can
 
 /* --- Megatron's .idx and .bin files ------------------------------------------------------------------------------- */
 
-/* The index has a table of the sequences' lengths, one of their offsets in the .bin file, and the document index, which
- * says with which sequence each document begins, and at its end how many sequences there are. */
-#define INDEX_CHUNK ((int64_t)4096) /* entries of a table that are read at once */
+/* An .idx file has a header of MEGATRON_HEAD bytes, then for its sequences
+ *
+ *     lengths    I32 [sequences]      in ids
+ *     offsets    I64 [sequences]      in the .bin file, in bytes
+ *     documents  I64 [entries]        the sequence with which each document begins, and last the number of sequences
+ *
+ * All numbers are little-endian. Three sequences in two documents, for example, have the entries 0, 2, 3. */
+#define INDEX_CHUNK ((int64_t)4096) /* entries of a table that are read at once: 32 KiB of offsets */
 
 #define MEGATRON_HEAD 34 /* bytes: magic 9, version 8, dtype 1, sequences 8, documents 8 */
 
+/* A pair of files that is being read. bin and bin_path stay unset where only the index is needed. */
 struct megatron {
-    int idx, bin;
-    char *bin_path;
-    const char *path;
+    int idx, bin;                                     /* file descriptors, or -1 */
+    char *bin_path;                                   /* owned */
+    const char *path;                                 /* of the .idx file; the caller's */
     int64_t idx_bytes, bin_bytes, sequences, entries; /* entries of the document index */
     struct {
-        int64_t first, count; /* the sequences that are in memory */
+        int64_t first, count; /* the sequences whose entries are in memory */
         uint8_t length[4 * INDEX_CHUNK], offset[8 * INDEX_CHUNK];
     } window;
     struct {
         int64_t first, count; /* the entries of the document index that are in memory */
         uint8_t entry[8 * INDEX_CHUNK];
     } documents;
-    struct bl_id_number type;
-    uint8_t *data; /* of a sequence */
+    struct bl_id_number type; /* of the ids in the .bin file */
+    uint8_t *data;            /* owned; the ids of a sequence as stored */
     size_t capacity;
 };
 
+/* Reads a number of the index. */
 static int64_t int64_read(const uint8_t *at)
 {
     static const struct bl_id_number type = {8, true, false};
     return bl_id_number_read(&type, at);
 }
 
-/* The path of the .bin file, to be freed; NULL: out of memory. */
+/* Returns the path of the .bin file, which the caller frees, or NULL if memory ran out. path ends with ".idx". */
 static char *megatron_bin_path(const char *path)
 {
     char *bin = strdup(path);
@@ -203,14 +223,16 @@ uint64_t bl_megatron_stamp(const char *path)
     free(bin);
     if (!there)
         return 0;
+    /* A file that is written again has another time, and mostly another size. */
     const int64_t parts[] = {status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
     return XXH3_64bits(parts, sizeof parts);
 }
 
-/* Opens a file and refuses all but regular files: the name of the .bin file may belong to a folder or a pipe. */
+/* Opens a file for reading. BL_EDATA: it is no regular file, as the name of the .bin file may be that of a folder or a
+ * pipe. *fd is open also after that error. */
 static int megatron_open_file(const char *path, int *fd, struct stat *status, struct bl_error *e)
 {
-    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not block */
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* opening a pipe must not block */
     if (*fd < 0)
         return bl_error_errno(e, bl_errno_is_system(errno) ? BL_EFAIL : BL_EDATA, "cannot open %s", path);
     if (fstat(*fd, status) != 0)
@@ -228,6 +250,7 @@ int bl_megatron_content(const char *path, uint64_t *content, struct bl_error *e)
     return code;
 }
 
+/* Opens both files. The caller closes what is open also after an error. */
 static int megatron_open(struct megatron *m, const char *path, struct bl_error *e)
 {
     struct stat status = {0};
@@ -247,6 +270,7 @@ static int megatron_open(struct megatron *m, const char *path, struct bl_error *
 
 static int megatron_read_head(struct megatron *m, struct bl_error *e)
 {
+    /* The codes of types in Megatron: 1 is uint8, 2 int8, 3 int16, 4 int32, 5 int64, 8 uint16; 6 and 7 are floats. */
     static const struct bl_id_number types[] = {
         [1] = {1, false, false}, [2] = {1, true, false}, [3] = {2, true, false},
         [4] = {4, true, false},  [5] = {8, true, false}, [8] = {2, false, false}};
@@ -254,6 +278,7 @@ static int megatron_read_head(struct megatron *m, struct bl_error *e)
     if (m->idx_bytes < MEGATRON_HEAD)
         return bl_error_set(e, BL_EDATA, "not an .idx file of Megatron");
     BL_TRY(bl_io_pread(m->idx, head, sizeof head, 0, m->path, e));
+    /* The magic is followed by the version, a number of 8 bytes. */
     if (memcmp(head, "MMIDIDX\0\0", 9) != 0 || int64_read(head + 9) != 1)
         return bl_error_set(e, BL_EDATA, "not an .idx file of Megatron, version 1");
     uint8_t type = head[17];
@@ -262,6 +287,7 @@ static int megatron_read_head(struct megatron *m, struct bl_error *e)
     m->type = types[type];
     m->sequences = int64_read(head + 18);
     m->entries = int64_read(head + 26);
+    /* The bound keeps the products below from overflowing. */
     int64_t max = m->idx_bytes / 8;
     if (m->sequences < 0 || m->entries < 0 || m->sequences > max || m->entries > max ||
         MEGATRON_HEAD + 12 * m->sequences + 8 * m->entries != m->idx_bytes)
@@ -271,7 +297,8 @@ static int megatron_read_head(struct megatron *m, struct bl_error *e)
     return BL_OK;
 }
 
-/* The length and the offset of sequence s, which are read with those of the next ones. */
+/* Sets *length (ids) and *at (bytes in the .bin file) to those of sequence s. The next entries are read with it, since
+ * sequences are mostly read in order. */
 static int megatron_find_sequence(struct megatron *m, int64_t s, int64_t *length, int64_t *at, struct bl_error *e)
 {
     static const struct bl_id_number length_type = {4, true, false};
@@ -289,13 +316,15 @@ static int megatron_find_sequence(struct megatron *m, int64_t s, int64_t *length
     return code;
 }
 
-/* Adds the bytes of a sequence to *bytes, or skips the item: they must be in the file, and not too many. */
+/* Adds the bytes of a sequence to *bytes. Skips the item if the sequence lies outside the .bin file, or if the sum
+ * exceeds --max-document. */
 static int megatron_check_sequence(struct megatron *m, struct bl_item *item, int64_t s, int64_t *bytes,
                                    struct bl_error *e)
 {
     int64_t length = 0, at = 0;
     BL_TRY(megatron_find_sequence(m, s, &length, &at, e));
     int64_t size = length * (int64_t)m->type.size, max = item->config->max_document;
+    /* A length has 31 bits, so size cannot overflow. */
     if (length < 0 || at < 0 || at > m->bin_bytes || size > m->bin_bytes - at)
         return bl_item_skip(item,
                             "%" PRId64 " tokens from byte %" PRId64 " are beyond the .bin file (%" PRId64 " bytes)",
@@ -306,7 +335,7 @@ static int megatron_check_sequence(struct megatron *m, struct bl_item *item, int
     return BL_OK;
 }
 
-/* Adds the ids of a sequence that was checked to the item. */
+/* Appends the ids of a sequence to the item. megatron_check_sequence accepted the sequence before. */
 static int megatron_add_sequence(struct megatron *m, struct bl_item *item, int64_t s, struct bl_error *e)
 {
     int64_t length = 0, at = 0;
@@ -319,14 +348,15 @@ static int megatron_add_sequence(struct megatron *m, struct bl_item *item, int64
     return id_numbers_add(item, &m->type, m->data, (size_t)length, e);
 }
 
-/* Makes a row of the sequences from first up to end; offset: of what names it in the .idx file. Not that of its tokens
- * in the .bin file, which empty ones share. */
+/* Makes a row of the sequences from first up to end. offset: of the entry in the .idx file that names the row. The
+ * offset of its ids in the .bin file would not be unique, since empty sequences share it. */
 static int megatron_read_row(struct megatron *m, struct bl_item *item, int64_t offset, int64_t first, int64_t end,
                              struct bl_error *e)
 {
     int64_t bytes = 0;
     int code = BL_OK;
     bl_item_begin(item, offset);
+    /* All sequences are checked before the first id is read: a row is complete, or skipped. */
     for (int64_t s = first; s < end && !code && item->row.status == BL_ROW_OK; s++)
         code = megatron_check_sequence(m, item, s, &bytes, e);
     if (code || item->row.status != BL_ROW_OK)
@@ -339,10 +369,12 @@ static int megatron_read_row(struct megatron *m, struct bl_item *item, int64_t o
     return code ? code : id_numbers_end(item, e);
 }
 
+/* Emits one row for each sequence. */
 static int megatron_read_sequences(struct megatron *m, struct bl_item *item, const struct bl_cancel *cancel,
                                    bl_item_emit *emit, void *context, struct bl_error *e)
 {
     for (int64_t s = 0; s < m->sequences; s++) {
+        /* Asking once for each window of the index is often enough. */
         if (s % INDEX_CHUNK == 0 && bl_cancelled(cancel))
             return BL_ECANCEL;
         int code = megatron_read_row(m, item, MEGATRON_HEAD + 4 * s, s, s + 1, e);
@@ -354,14 +386,15 @@ static int megatron_read_sequences(struct megatron *m, struct bl_item *item, con
     return BL_OK;
 }
 
-/* --- documents -------------------------------------------------------------------------------------------------- */
+/* --- documents ---------------------------------------------------------------------------------------------------- */
 
+/* Returns the offset of an entry of the document index in the .idx file. */
 static int64_t megatron_entry_offset(const struct megatron *m, int64_t entry)
 {
     return MEGATRON_HEAD + 12 * m->sequences + 8 * entry;
 }
 
-/* Entry d of the document index, which is read with the next ones. */
+/* Sets *entry to entry d of the document index. The next entries are read with it. */
 static int megatron_find_entry(struct megatron *m, int64_t d, int64_t *entry, struct bl_error *e)
 {
     int code = BL_OK;
@@ -375,7 +408,7 @@ static int megatron_find_entry(struct megatron *m, int64_t d, int64_t *entry, st
     return code;
 }
 
-/* hint: what reads the file nevertheless. */
+/* Returns BL_EDATA for entry `entry` with the value `is`. hint: the option that reads the file nevertheless, or "". */
 static int megatron_refuse_documents(const struct megatron *m, int64_t entry, int64_t is, const char *hint,
                                      struct bl_error *e)
 {
@@ -385,13 +418,15 @@ static int megatron_refuse_documents(const struct megatron *m, int64_t entry, in
                         entry, is, m->sequences, hint);
 }
 
-/* Returns true if `is` is a possible value of entry d after an entry of the value `before`. */
+/* Returns true if `is` is a possible value of entry d after an entry of the value `before`: the first entry is 0, the
+ * last one is the number of sequences, and entries never decrease. */
 static bool megatron_entry_is_right(const struct megatron *m, int64_t d, int64_t before, int64_t is)
 {
     return is >= before && is <= m->sequences && (d || !is) && (d < m->entries - 1 || is == m->sequences);
 }
 
-/* A row for each document: that of entry d ends where the next entry begins. */
+/* Emits one row for each document. The document of entry d - 1 ends where entry d begins, so there is one row fewer
+ * than entries. */
 static int megatron_read_documents(struct megatron *m, struct bl_item *item, const struct bl_cancel *cancel,
                                    bl_item_emit *emit, void *context, struct bl_error *e)
 {
@@ -401,6 +436,7 @@ static int megatron_read_documents(struct megatron *m, struct bl_item *item, con
     for (int64_t d = 0; d < m->entries; d++, begin = end) {
         BL_TRY(d % INDEX_CHUNK == 0 && bl_cancelled(cancel) ? BL_ECANCEL : megatron_find_entry(m, d, &end, e));
         if (!megatron_entry_is_right(m, d, begin, end)) {
+            /* The row that is begun here gives the caller the offset of the damage. */
             bl_item_begin(item, megatron_entry_offset(m, d));
             return megatron_refuse_documents(m, d, end, "", e);
         }
@@ -435,14 +471,16 @@ out:
     return code;
 }
 
-/* --- documents by their bytes ----------------------------------------------------------------------------------- */
+/* --- documents by their bytes ------------------------------------------------------------------------------------- */
 
+/* The index alone: the .bin file is read as a flat file of ids. */
 struct bl_megatron_documents {
     struct megatron m;
-    bool are_sequences;
+    bool are_sequences; /* each sequence is a document */
 };
 
-/* Checks that the sequences follow each other without gaps and fill the .bin file. */
+/* Checks that the sequences follow each other without gaps and fill the .bin file. BL_EDATA: they do not; the message
+ * names the byte in the .idx file. */
 static int megatron_check_bytes(struct megatron *m, const struct bl_cancel *cancel, struct bl_error *e)
 {
     int64_t expected = 0, length = 0, at = 0;
@@ -470,6 +508,7 @@ static int megatron_check_bytes(struct megatron *m, const struct bl_cancel *canc
                         m->sequences, expected, m->bin_bytes);
 }
 
+/* Checks all entries of the document index. */
 static int megatron_check_entries(struct megatron *m, const struct bl_cancel *cancel, struct bl_error *e)
 {
     int64_t before = 0, is = 0;
@@ -486,6 +525,7 @@ static int megatron_check_entries(struct megatron *m, const struct bl_cancel *ca
     return BL_OK;
 }
 
+/* Opens the .idx file and reads its header. *documents is set also after an error. */
 static int documents_open(struct bl_megatron_documents **documents, const char *path, struct bl_error *e)
 {
     struct stat status;
@@ -528,6 +568,8 @@ int64_t bl_megatron_documents_count(const struct bl_megatron_documents *document
 int bl_megatron_documents_end(struct bl_megatron_documents *documents, int64_t d, int64_t *end, struct bl_error *e)
 {
     struct megatron *m = &documents->m;
+    /* The document ends where the next one begins. The last one, and documents before empty ones at the end, end with
+     * the file. */
     int64_t next = d + 1, length = 0;
     int code = documents->are_sequences ? BL_OK : megatron_find_entry(m, d + 1, &next, e);
     *end = m->bin_bytes;

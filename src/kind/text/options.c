@@ -1,3 +1,7 @@
+/* Defines the options of the text kind, and prepares their values for a scan.
+ *
+ * Every mistake is found before the first file is read: a wrong key, a token that the tokenizer does not have, or ids
+ * that do not fit --dtype u16. The messages name the option and the remedy. */
 #include "kind/text/options.h"
 
 #include <inttypes.h>
@@ -11,7 +15,8 @@
 
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 
-/* Whether the name can be that of a column: it is written to the header of the table as it is. */
+/* Returns true if the name can be that of a column. The header of the table has names as they are, so control
+ * characters and backslashes would need escapes there. */
 static bool is_column_name(const char *name)
 {
     size_t left = strlen(name), size;
@@ -23,6 +28,7 @@ static bool is_column_name(const char *name)
     return true;
 }
 
+/* Sets *dtype to the type of this name, in any case of letters. Returns false if fields cannot have the type. */
 static bool column_dtype_parse(const char *text, size_t size, enum bl_dtype *dtype)
 {
     static const enum bl_dtype known[] = {BL_U8, BL_I8, BL_U16, BL_I16, BL_I32, BL_I64, BL_F32};
@@ -34,9 +40,11 @@ static bool column_dtype_parse(const char *text, size_t size, enum bl_dtype *dty
     return false;
 }
 
-/* Sets what ":number" says, and takes it off the key. Other colons belong to the key: "dc:title". */
+/* Sets is_number and takes ":number" off the key [key, *end). Other colons belong to the key, as in "dc:title". The
+ * name of a type is refused: it is a mistake that --field suggests. */
 static int column_parse_number(struct bl_text_column *column, const char *key, const char **end, struct bl_error *e)
 {
+    /* Only the last colon can begin ":number". */
     const char *colon = memrchr(key, ':', (size_t)(*end - key));
     size_t size = colon ? (size_t)(*end - colon - 1) : 0;
     enum bl_dtype dtype;
@@ -49,20 +57,23 @@ static int column_parse_number(struct bl_text_column *column, const char *key, c
     return BL_OK;
 }
 
-/* Parses "NAME=KEY:DTYPE", of which the name and the type are optional, as column k. Only fields have types; "number"
- * is that of a kept column. */
+/* Parses "NAME=KEY:DTYPE" as column k, such as "source=meta.source" or "loss_mask=mask:u8". NAME and DTYPE are
+ * optional. Only fields have types; a kept column may have "number" there. */
 static int column_parse(struct bl_text_prepared *p, int k, const char *text, size_t size, bool is_field,
                         struct bl_error *e)
 {
     struct bl_text_column *column = &p->column[k];
+    /* The first "=" ends the name, and the last ":" begins the type: keys may have colons. */
     const char *end = text + size, *equals = memchr(text, '=', size), *key = equals ? equals + 1 : text;
     const char *colon = is_field ? memrchr(key, ':', (size_t)(end - key)) : NULL, *key_end = colon ? colon : end;
     BL_TRY(is_field ? BL_OK : column_parse_number(column, key, &key_end, e));
+    /* Without NAME=, the column has the name of the key. */
     size_t key_size = (size_t)(key_end - key), name_size = equals ? (size_t)(equals - text) : key_size;
     if (!name_size || name_size >= sizeof column->name)
         return bl_error_set(e, BL_EUSAGE, "\"%.*s\" is not NAME=KEY", (int)size, text);
     memcpy(column->name, text, name_size);
-    for (char *dot = column->name; !equals && (dot = strstr(dot, "\\.")); dot++) /* the key's name, as it is */
+    /* A key a\.b has a dot in its name, and its column has the name a.b. */
+    for (char *dot = column->name; !equals && (dot = strstr(dot, "\\.")); dot++)
         memmove(dot, dot + 1, strlen(dot));
     if (!is_column_name(column->name))
         return bl_error_set(e, BL_EUSAGE,
@@ -72,6 +83,7 @@ static int column_parse(struct bl_text_prepared *p, int k, const char *text, siz
     if (!bl_json_key_parse(&p->key[k], key, key_size))
         return bl_error_set(e, BL_EUSAGE, "\"%.*s\" is not a key (a.b is b within a, a\\.b a name with a dot)",
                             (int)key_size, key);
+    /* Fields have I32 unless they name a type. */
     column->dtype = BL_I32;
     if (colon && !column_dtype_parse(colon + 1, (size_t)(end - colon - 1), &column->dtype))
         return bl_error_set(e, BL_EUSAGE, "\"%.*s\": a field's type is u8, i8, u16, i16, i32, i64 or f32", (int)size,
@@ -79,12 +91,15 @@ static int column_parse(struct bl_text_prepared *p, int k, const char *text, siz
     return BL_OK;
 }
 
-/* Parses a list of columns, and appends them to the others. */
+/* Parses a list "A,B" and appends its columns to the others. *count: p->keeps or p->fields, which grows. */
 static int columns_parse(struct bl_text_prepared *p, const char *list, bool is_field, int *count, struct bl_error *e)
 {
+    /* A list that ends with a comma has an empty last entry, which is refused. */
     for (const char *at = list; at;) {
         const char *end = strchrnul(at, ',');
+        /* Key 0 is that of the text. */
         int k = 1 + p->keeps + p->fields;
+        /* The scanner of JSON looks for a fixed number of keys at once. */
         if (k == BL_JSON_KEYS_MAX)
             return bl_error_set(e, BL_EUSAGE, "more than %d keys in --keep and --field", BL_JSON_KEYS_MAX - 1);
         BL_TRY(column_parse(p, k, at, (size_t)(end - at), is_field, e));
@@ -94,12 +109,14 @@ static int columns_parse(struct bl_text_prepared *p, const char *list, bool is_f
     return BL_OK;
 }
 
-/* Refuses names that the table has for other columns, or that are used twice. */
+/* Refuses kept columns with names that the table has for other columns, or that are used twice. fim: the table has the
+ * columns of --fim, the last three of the list. */
 static int columns_check_kept(const struct bl_text_prepared *p, bool fim, struct bl_error *e)
 {
     static const char *const taken[] = {
         "id",     "length",  "kind",          "path",          "bytes",          "status", "reason",    "sampling",
         "stream", "content", BL_TEXT_HAD_BOS, BL_TEXT_HAD_EOS, BL_TEXT_SPECIALS, "fim",    "fim.begin", "fim.end"};
+    /* Kept columns are free to use the names of columns that this table does not have. */
     size_t takens = sizeof taken / sizeof *taken - (fim ? 0 : 3);
     for (int k = 1; k <= p->keeps; k++) {
         for (size_t i = 0; i < takens; i++) {
@@ -117,7 +134,8 @@ static int columns_check_kept(const struct bl_text_prepared *p, bool fim, struct
     return BL_OK;
 }
 
-/* Parses the keys of the text: the first one, and after all others the further ones. */
+/* Parses the keys of the text. The first one is key 0; the others follow the columns and fields, so that the indexes of
+ * these do not depend on the number of texts. */
 static int option_parse_texts(struct bl_text_prepared *p, const char *list, struct bl_error *e)
 {
     int k = 0;
@@ -129,6 +147,7 @@ static int option_parse_texts(struct bl_text_prepared *p, const char *list, stru
             return bl_error_set(e, BL_EUSAGE,
                                 "--key: \"%.*s\" is not a key (a.b is b within a, a\\.b a name with a dot)",
                                 (int)(end - at), at);
+        /* texts counts the keys after the first one. */
         p->texts += k > 0;
         k = BL_TEXT_KEYS(p);
         at = *end ? end + 1 : NULL;
@@ -136,11 +155,13 @@ static int option_parse_texts(struct bl_text_prepared *p, const char *list, stru
     return BL_OK;
 }
 
+/* Sets p->join to the text of --join without its escapes; the default is BL_JOIN. */
 static int join_prepare(const char *text, struct bl_text_prepared *p, struct bl_error *e)
 {
     p->join = strdup(text ? text : BL_JOIN);
     if (!p->join)
         return bl_error_memory(e);
+    /* Escapes are removed in place, since the text never becomes longer. */
     int64_t size = bl_text_unescape(p->join, strlen(p->join));
     if (size < 0)
         return bl_error_set(e, BL_EUSAGE, "--join: after a backslash comes n, t, r, \\ or xHH");
@@ -150,7 +171,8 @@ static int join_prepare(const char *text, struct bl_text_prepared *p, struct bl_
     return BL_OK;
 }
 
-/* Parses --key, --join, --keep and --field into p. BL_EUSAGE: one is wrong. */
+/* Parses --key, --join, --keep and --field into p. The columns come first, since further texts follow them in p->key.
+ * BL_EUSAGE: an option is wrong. */
 static int text_keys_prepare(const struct bl_text_config *config, struct bl_text_prepared *p, struct bl_error *e)
 {
     BL_TRY(columns_parse(p, config->keep, false, &p->keeps, e));
@@ -160,10 +182,11 @@ static int text_keys_prepare(const struct bl_text_config *config, struct bl_text
     return columns_check_kept(p, config->fim.given, e);
 }
 
-/* Adds the key that is compared, behind all others, and the column of its digest. */
+/* Adds the key of --dedup-by behind all others, and the name of the column with its digest. */
 static int keys_want_same(struct bl_text_prepared *p, const struct bl_same_text *same, struct bl_error *e)
 {
     struct bl_buffer name = {0};
+    /* The index behind all keys so far. */
     int k = BL_TEXT_KEYS(p);
     bl_same_text_append_column(same, &name);
     int code = bl_buffer_check(&name, e);
@@ -178,6 +201,7 @@ static int keys_want_same(struct bl_text_prepared *p, const struct bl_same_text 
                          (int)same->size, same->key);
     if (code)
         goto out;
+    /* The name moves to p, which bl_text_release frees. */
     p->same = *same;
     p->same_column = name.data;
     name = (struct bl_buffer){0};
@@ -186,7 +210,7 @@ out:
     return code;
 }
 
-/* Refuses kept columns that have the names of those that subsets add. */
+/* Refuses kept columns that have the name of a column that subsets add. */
 static int keys_check_wanted(const struct bl_text_prepared *p, struct bl_error *e)
 {
     for (int k = 1; k <= p->keeps; k++) {
@@ -205,10 +229,11 @@ int bl_text_keys_want(void *values, const struct bl_kind_wanted *wanted, struct 
     struct bl_text_prepared *p = &((struct bl_text_config *)values)->prepared;
     if (config->token_file && wanted->trained)
         return bl_error_set(e, BL_EUSAGE, "--token-file: the inputs are ids alone, so leave --min-trained out");
-    if (config->token_file) /* without keys: the subset compares a column, or has none of that name */
+    if (config->token_file) /* no keys: the subset compares a column, or reports that there is none */
         return BL_OK;
     p->trained = wanted->trained;
     p->head = wanted->head;
+    /* Only these fields say which tokens count in the loss. */
     if (wanted->trained && !bl_fields_have_mask(&p->out))
         return bl_error_set(e, BL_EUSAGE,
                             "--min-trained counts the tokens that a field loss_mask or labels trains: give it, as in "
@@ -219,6 +244,7 @@ int bl_text_keys_want(void *values, const struct bl_kind_wanted *wanted, struct 
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
 
+/* The choices are in the order of their enums (config.h). */
 static const char *const tokenizer_words[] = {"bytes", NULL};
 static const char *const special_choices[] = {"plain", "parse", NULL};
 static const char *const lowercase_choices[] = {"auto", "yes", "no", NULL};
@@ -226,6 +252,7 @@ static const char *const format_choices[] = {"auto", "jsonl", "plain", "npy", "m
 static const char *const megatron_choices[] = {"sequence", "document", NULL};
 static const char *const invalid_choices[] = {"replace", "error", NULL};
 
+/* Returns true if Hugging Face's or tiktoken's cache has a model of this name. Such a name is no path. */
 static bool tokenizer_is_cached(const char *name)
 {
     struct bl_buffer path = {0};
@@ -302,7 +329,7 @@ const struct bl_option bl_text_options[] = {
     {0},
 };
 
-/* Flat files of ids have neither text nor keys. */
+/* Refuses options that flat files of ids cannot use, since the files have neither text nor keys. */
 static int token_file_check(const struct bl_text_config *config, struct bl_error *e)
 {
     const struct {
@@ -331,10 +358,12 @@ int bl_text_check(const void *values, struct bl_error *e)
 {
     const struct bl_text_config *config = values;
     BL_TRY(config->token_file ? token_file_check(config, e) : BL_OK);
+    /* Both would add marks, and documents would have them twice. */
     if (config->add_special_tokens && (config->bos || config->eos))
         return bl_error_set(e, BL_EUSAGE,
                             "--add-special-tokens and --%s both say what documents %s with: use one of them",
                             config->bos ? "bos" : "eos", config->bos ? "begin" : "end");
+    /* The values of a field belong to tokens one by one, so no option may add or move tokens. */
     if (config->field && (config->bos || config->eos || config->add_special_tokens))
         return bl_error_set(
             e, BL_EUSAGE,
@@ -344,17 +373,21 @@ int bl_text_check(const void *values, struct bl_error *e)
             e, BL_EUSAGE,
             "--field has one number for each token of the inputs, and --fim moves tokens and adds some: "
             "leave one of them out");
+    /* Several arrays of ids cannot be joined by a text. */
     if (!config->tokenizer && strchr(config->key, ','))
         return bl_error_set(e, BL_EUSAGE, "--key: the texts of several keys need --tokenizer");
+    /* One text has nothing to join. */
     if (config->join && !strchr(config->key, ','))
         return bl_error_set(e, BL_EUSAGE, "--join is for the texts of several keys: --key A,B");
+    /* A pattern is a part of a tokenizer. */
     if (config->pattern && !config->tokenizer)
         return bl_error_set(e, BL_EUSAGE, "--pattern needs --tokenizer");
     return BL_OK;
 }
 
-/* --- documents -------------------------------------------------------------------------------------------------- */
+/* --- documents ---------------------------------------------------------------------------------------------------- */
 
+/* Parses --documents into p->rule: a word, or sep: and a text with escapes. */
 static int rule_prepare(const struct bl_text_config *config, struct bl_text_prepared *p, struct bl_error *e)
 {
     static const struct {
@@ -367,9 +400,11 @@ static int rule_prepare(const struct bl_text_config *config, struct bl_text_prep
             return BL_OK;
         }
     }
+    /* Other texts than the words and sep: are most likely mistyped words. */
     if (strncmp(config->documents, "sep:", 4) != 0)
         return bl_error_set(e, BL_EUSAGE, "--documents expects file, line, blank-line or sep:TEXT, not \"%s\"",
                             config->documents);
+    /* The rule points into p->separator, which bl_text_release frees. */
     p->separator = strdup(config->documents + 4);
     if (!p->separator)
         return bl_error_memory(e);
@@ -381,18 +416,21 @@ static int rule_prepare(const struct bl_text_config *config, struct bl_text_prep
     return BL_OK;
 }
 
-/* --- tokens ----------------------------------------------------------------------------------------------------- */
+/* --- tokens ------------------------------------------------------------------------------------------------------- */
 
+/* Returns true for names such as "eos_token", which the files of a tokenizer's folder define. */
 static bool text_is_key(const char *text)
 {
     size_t size = strlen(text), suffix = strlen("_token");
     return size > suffix && strcmp(text + size - suffix, "_token") == 0;
 }
 
-/* The id of a token by its text, or by the name that the tokenizer's folder has for it. */
+/* Sets *number to the id of a token by its text, or by the name that the tokenizer's folder has for it, such as
+ * "eos_token". option: for messages. */
 static int token_find(const struct bl_tokenizer *tokenizer, const char *option, const char *text, int64_t *number,
                       struct bl_error *e)
 {
+    /* The text of a token comes first: "<s>_token" may be a token, too. */
     int32_t id = tokenizer ? bl_tokenizer_find(tokenizer, text) : -1;
     int code = id < 0 && tokenizer && text_is_key(text) ? bl_tokenizer_find_named(tokenizer, text, &id, e) : BL_OK;
     *number = id;
@@ -402,10 +440,12 @@ static int token_find(const struct bl_tokenizer *tokenizer, const char *option, 
                         tokenizer ? "the tokenizer has no token" : "without --tokenizer there is no token", text);
 }
 
-/* The id of a token that the user gave by its text, its name or number; missing: the id if text is NULL. */
+/* Sets *id to the id of a token that the user gave by its number, its text or its name. missing: the id if text is
+ * NULL. A text of digits is a number, even where a token has that text. */
 static int token_resolve(const struct bl_text_config *config, const char *option, const char *text, int32_t missing,
                          int32_t *id, struct bl_error *e)
 {
+    /* The largest id depends on the dtype of the field "tokens". */
     int64_t number = missing, max = config->common.dtype ? UINT16_MAX : INT32_MAX;
     int code = BL_OK;
     if (text && !bl_text_to_int(text, strlen(text), 0, INT32_MAX, &number))
@@ -418,7 +458,7 @@ static int token_resolve(const struct bl_text_config *config, const char *option
     return BL_OK;
 }
 
-/* The mark that the user gave, if any. */
+/* Sets the mark to the token that the user gave. Without the option, the mark of the tokenizer stays. */
 static int mark_resolve(const struct bl_text_config *config, const char *option, const char *text,
                         struct bl_document_marks *marks, struct bl_error *e)
 {
@@ -428,6 +468,7 @@ static int mark_resolve(const struct bl_text_config *config, const char *option,
     return token_resolve(config, option, text, -1, &marks->id[0], e);
 }
 
+/* Returns BL_EUSAGE: the tokenizer has none of the known families of tokens. */
 static int fim_refuse(const struct bl_text_prepared *p, struct bl_error *e)
 {
     return bl_error_set(
@@ -437,15 +478,18 @@ static int fim_refuse(const struct bl_text_prepared *p, struct bl_error *e)
         bl_tokenizer_name(p->tokenizer));
 }
 
-/* The tokens of fill-in-the-middle: those that the user named, or of the first family that the tokenizer has. */
+/* Sets the tokens of fill-in-the-middle: those that the user named, or those of the first family of which the tokenizer
+ * has all three. Models differ: <fim_prefix> of StarCoder, <|fim_prefix|> of Qwen. */
 static int fim_prepare(const struct bl_text_config *config, struct bl_text_prepared *p, struct bl_error *e)
 {
     const char *const *family = NULL;
     int code = BL_OK;
     if (!config->fim.given)
         return BL_OK;
+    /* The user names all three tokens or none, so the first one tells. */
     for (size_t f = 0; !config->fim.token[0].text && (family = bl_fim_family(f)); f++) {
         int found = 0;
+        /* A family counts only if all three tokens are there. */
         for (int i = 0; i < BL_FIM_PARTS; i++)
             found += bl_tokenizer_find(p->tokenizer, family[i]) >= 0;
         if (found == BL_FIM_PARTS)
@@ -454,16 +498,19 @@ static int fim_prepare(const struct bl_text_config *config, struct bl_text_prepa
     if (!config->fim.token[0].text && !family)
         return fim_refuse(p, e);
     for (int i = 0; i < BL_FIM_PARTS && !code; i++) {
+        /* The option's text is one string, so the name is copied to end with a zero byte. */
         char *name = family ? strdup(family[i]) : strndup(config->fim.token[i].text, config->fim.token[i].size);
         code = name ? token_resolve(config, "fim", name, -1, &p->fim[i], e) : bl_error_memory(e);
         free(name);
     }
+    /* Equal tokens would make the parts of a document impossible to tell apart. */
     bool distinct = p->fim[0] != p->fim[1] && p->fim[0] != p->fim[2] && p->fim[1] != p->fim[2];
     if (!code && !distinct)
         code = bl_error_set(e, BL_EUSAGE, "--fim: prefix, middle and suffix are three different tokens");
     return code;
 }
 
+/* Opens the tokenizer, and resolves the tokens that the options name. */
 static int tokens_prepare(const struct bl_text_config *config, struct bl_text_prepared *p, struct bl_error *e)
 {
     struct bl_tokenizer_options options = {.path = config->tokenizer,
@@ -472,30 +519,38 @@ static int tokens_prepare(const struct bl_text_config *config, struct bl_text_pr
                                            .add_special_tokens = config->add_special_tokens,
                                            .lowercase = (enum bl_lowercase)config->lowercase};
     BL_TRY(config->tokenizer ? bl_tokenizer_open(&p->tokenizer, &options, e) : BL_OK);
+    /* The largest id counts, not the number of tokens in a document. */
     if (p->tokenizer && config->common.dtype && bl_tokenizer_size(p->tokenizer) > UINT16_MAX + 1)
         return bl_error_set(e, BL_EUSAGE, "--dtype u16: the tokenizer has ids up to %" PRId64 ", u16 holds 65535",
                             bl_tokenizer_size(p->tokenizer) - 1);
     if (p->tokenizer)
         bl_tokenizer_marks(p->tokenizer, &p->begin, &p->end);
+    /* Without --special parse, special tokens of the text stay text; a column counts them. */
     p->leaves_specials = p->tokenizer && bl_tokenizer_leaves_plain(p->tokenizer);
+    /* --bos and --eos replace the marks of the tokenizer. */
     BL_TRY(mark_resolve(config, "bos", config->bos, &p->begin, e));
     BL_TRY(mark_resolve(config, "eos", config->eos, &p->end, e));
     int code = fim_prepare(config, p, e);
     if (!code)
         code = token_resolve(config, "pad-id", config->pad_id, 0, &p->pad, e);
+    /* --bos, --eos, --pad-id and --fim may name ids beyond the tokenizer's, which are then valid in all inputs. */
     p->id_max = p->tokenizer ? bl_tokenizer_size(p->tokenizer) - 1 : 0;
     const int32_t other[] = {
         p->pad, p->begin.count ? p->begin.id[0] : 0, p->end.count ? p->end.id[0] : 0, p->fim[0], p->fim[1], p->fim[2]};
+    /* The largest of all ids is the bound for ids in the inputs. */
     for (size_t i = 0; i < sizeof other / sizeof *other; i++)
         p->id_max = other[i] > p->id_max ? other[i] : p->id_max;
     return code;
 }
 
+/* Lists the fields of the dataset: tokens, then those of --field. Sets the bytes of a step over all fields. */
 static int fields_prepare(const struct bl_text_config *config, struct bl_text_prepared *p, struct bl_error *e)
 {
+    /* The field "tokens" comes before those of --field. */
     if (p->fields + 1 > BL_FIELDS_MAX)
         return bl_error_set(e, BL_EUSAGE, "--field: at most %d fields", BL_FIELDS_MAX - 1);
     p->out.count = 1 + p->fields;
+    /* Readers expect the ids in the first field. */
     p->out.field[0] = (struct bl_field){
         .name = "tokens", .kind = "text", .dtype = config->common.dtype ? BL_U16 : BL_I32, .pad = p->pad};
     for (int f = 1; f <= p->fields; f++) {
@@ -503,7 +558,7 @@ static int fields_prepare(const struct bl_text_config *config, struct bl_text_pr
         struct bl_field *field = &p->out.field[f];
         *field = (struct bl_field){.kind = "text", .dtype = column->dtype};
         memcpy(field->name, column->name, sizeof field->name);
-        /* Loss functions skip -100. */
+        /* Loss functions of PyTorch skip the label -100. */
         bool is_label = strcmp(column->name, "labels") == 0 && column->dtype != BL_U8 && column->dtype != BL_U16;
         field->pad = is_label && column->dtype != BL_F32 ? -100 : 0;
     }
@@ -518,6 +573,7 @@ int bl_text_prepare(void *values, struct bl_buffer *warning, struct bl_error *e)
     struct bl_text_config *config = values;
     struct bl_token_spec *spec = &config->prepared.token_spec;
     int code = config->token_file ? bl_token_spec_parse(config->token_file, spec, e) : BL_OK;
+    /* The mark is an id like those of the file, so it must fit the dtype, too. */
     if (!code && config->common.dtype && spec->mark > UINT16_MAX)
         code = bl_error_set(e, BL_EUSAGE, "--token-file: the id %" PRId64 " does not fit --dtype u16", spec->mark);
     if (code)
@@ -525,6 +581,7 @@ int bl_text_prepare(void *values, struct bl_buffer *warning, struct bl_error *e)
     BL_TRY(rule_prepare(config, &config->prepared, e));
     BL_TRY(text_keys_prepare(config, &config->prepared, e));
     BL_TRY(tokens_prepare(config, &config->prepared, e));
+    /* Warnings go to the caller: only src/cmd prints. */
     const char *said = config->prepared.tokenizer ? bl_tokenizer_warning(config->prepared.tokenizer) : NULL;
     if (said)
         bl_buffer_text(warning, said);
@@ -546,9 +603,10 @@ void bl_text_release(void *values)
 
 /* --- options for a file ------------------------------------------------------------------------------------------- */
 
-/* Whether this is the extension of the file: the last one, or the one before .gz or .zst. */
+/* Returns true if this is the last extension of the file, or the one before .gz or .zst. */
 static bool path_has_extension(const char *path, const char *wanted)
 {
+    /* Compressed files keep the extension of their content: "a.jsonl.gz". */
     size_t size = strlen(path), tail = strlen(wanted);
     if (size > 3 && strcasecmp(path + size - 3, ".gz") == 0)
         size -= 3;
@@ -569,6 +627,7 @@ enum bl_text_format bl_text_format_of(const struct bl_text_config *config, const
         return BL_TEXT_TOKENS;
     if (config->format != BL_TEXT_AUTO)
         return (enum bl_text_format)config->format;
+    /* Standard input has no name. JSON, in lines or as one array, is its usual content. */
     if (strcmp(path, "-") == 0)
         return BL_TEXT_JSON;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -581,6 +640,7 @@ enum bl_text_format bl_text_format_of(const struct bl_text_config *config, const
 void bl_text_sampling(const struct bl_text_config *config, struct bl_buffer *out)
 {
     const struct bl_text_prepared *p = &config->prepared;
+    /* Indexed by enum bl_text_format; the automatic choice adds nothing, since each file decides. */
     static const char *const format[] = {"",
                                          " format=jsonl",
                                          " format=plain",
@@ -590,12 +650,14 @@ void bl_text_sampling(const struct bl_text_config *config, struct bl_buffer *out
                                          " format=csv",
                                          " format=tsv"};
     if (p->tokenizer)
+        /* The digest covers the content of the tokenizer, so that its path may change. */
         bl_buffer_printf(out, "tokenizer=%016" PRIx64, bl_tokenizer_digest(p->tokenizer));
     else
         bl_buffer_text(out, "tokenizer=none");
-    /* Defaults are left out: every row of the table has this text. */
+    /* Defaults are left out, which keeps the table small: every row has this text. */
     if (strcmp(config->key, "text") != 0)
         bl_buffer_printf(out, " key=%s", config->key);
+    /* The join counts only where several texts are joined. */
     if (p->texts)
         bl_buffer_printf(out, " join=%s", config->join ? config->join : BL_JOIN);
     if (strcmp(config->documents, "file") != 0)
@@ -612,7 +674,8 @@ void bl_text_sampling(const struct bl_text_config *config, struct bl_buffer *out
         bl_buffer_text(out, " fim=");
         bl_option_fim.format(NULL, &config->fim, out);
     }
-    /* Where tokens of the inputs may be those of --bos and --eos. Tables that doubled them do not have this. */
+    /* Tokens of the inputs may be those of --bos and --eos in these cases. Tables of versions that doubled such tokens
+     * do not have the word "once", so the two do not mix. */
     if ((config->bos || config->eos) && (config->special || !p->tokenizer))
         bl_buffer_text(out, " once");
 }

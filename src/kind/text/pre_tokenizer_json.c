@@ -1,26 +1,35 @@
-/* The pre-tokenizers of a tokenizer.json. */
+/* Reads the pre-tokenizers of a tokenizer.json into the steps of a tokenizer.
+ *
+ * A table lists each type with its known members, for example {"type": "Digits", "individual_digits": true}. Types
+ * without options have their step in the table. Unknown types and members are listed as unsupported, since ids would
+ * differ. */
 #include <string.h>
 
 #include "base/text.h"
 #include "kind/text/tokenizer_json.h"
 
-/* The last ByteLevel, where words are bytes, changes nothing but the words. Elsewhere it rewrites the pieces, too. */
+/* Reads ByteLevel. Where words are bytes, the last ByteLevel only splits; otherwise a second step writes the pieces in
+ * the byte-level alphabet. "trim_offsets" does not change ids. */
 static int byte_level_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_error *e)
 {
+    /* The defaults are those of `tokenizers`. */
     bool prefix = true, regex = true, bytes = t->tokenizer->alphabet.kind == BL_ALPHABET_BYTES;
     const struct bl_json_flag flags[] = {{"add_prefix_space", &prefix, false}, {"use_regex", &regex, false}, {0}};
     int code = bl_json_members_read_flags(object, "ByteLevel", flags, e);
     struct bl_split split = {.kind = BL_SPLIT_NONE, .mark = ' ', .prefix = prefix ? BL_PREFIX_ALWAYS : BL_PREFIX_NEVER};
     const struct bl_split rewrite = {.kind = BL_SPLIT_NONE, .mark = ' ', .rewrite = BL_REWRITE_BYTES};
+    /* The expression of ByteLevel is always that of GPT-2. */
     if (regex) {
         split.kind = BL_SPLIT_GRAMMAR;
         split.grammar = BL_GRAMMAR_GPT2;
     }
+    /* A step without effect would only cost time. */
     if (!code && (regex || prefix))
         code = bl_tokenizer_add_split(t->tokenizer, &split, e);
     return code || bytes ? code : bl_tokenizer_add_split(t->tokenizer, &rewrite, e);
 }
 
+/* Reads Digits: runs of digits are words, or each digit is one. */
 static int digits_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_error *e)
 {
     bool individual = false;
@@ -30,6 +39,7 @@ static int digits_read(struct bl_json_tokenizer *t, const json_t *object, struct
     return code ? code : bl_tokenizer_add_split(t->tokenizer, &split, e);
 }
 
+/* Sets the behavior of a step; Punctuation isolates by default. */
 static void behavior_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_split *split)
 {
     struct bl_error why = {0};
@@ -46,7 +56,8 @@ static int punctuation_read(struct bl_json_tokenizer *t, const json_t *object, s
     return bl_tokenizer_add_split(t->tokenizer, &split, e);
 }
 
-/* Where a grammar matches all of a text, removing what is between the matches is the same as isolating them. */
+/* Reads Split. A known expression becomes a grammar, which is much faster than the matcher. A grammar matches all of a
+ * text, so removing the text between the matches gives the same as isolating the matches. */
 static int split_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_error *e)
 {
     bool literal;
@@ -61,9 +72,9 @@ static int split_read(struct bl_json_tokenizer *t, const json_t *object, struct 
     const char *text = json_string_value(pattern);
     size_t size = json_string_length(pattern);
     if (t->marked && !strcmp(text, " "))
-        return BL_OK; /* there are none */
+        return BL_OK; /* the text has no spaces any more: all were marked */
     if (t->marked)
-        text = " ", size = 1; /* it is U+2581 */
+        text = " ", size = 1; /* the pattern is U+2581, for which the text has spaces */
     if (split.behavior == (split.inverted ? BL_BEHAVIOR_REMOVED : BL_BEHAVIOR_ISOLATED) && !literal)
         split.grammar = bl_grammar_find(text, size, !split.inverted);
     if (split.grammar != BL_GRAMMAR_NONE)
@@ -72,9 +83,11 @@ static int split_read(struct bl_json_tokenizer *t, const json_t *object, struct 
     if (code != BL_EDATA)
         return bl_error_pass(e, code, &why);
     bl_unsupported_add(&t->unsupported, "the pattern \"%.80s\" (%.150s)", text, why.text);
-    return BL_OK; /* what follows is named, too */
+    return BL_OK; /* reading goes on, so that the message names all that is unsupported */
 }
 
+/* Reads where Metaspace adds its mark, and whether it splits. Old files have "add_prefix_space", and new ones
+ * "prepend_scheme"; false in the old member wins. */
 static int prefix_read(const json_t *object, struct bl_split *split, bool *splits, struct bl_error *e)
 {
     static const char *const schemes[] = {
@@ -82,6 +95,7 @@ static int prefix_read(const json_t *object, struct bl_split *split, bool *split
     bool add = true;
     const struct bl_json_flag flags[] = {{"add_prefix_space", &add, true}, {"split", splits, true}, {0}};
     const json_t *scheme = json_object_get(object, "prepend_scheme");
+    /* "always" is the default of `tokenizers`. */
     split->prefix = BL_PREFIX_ALWAYS;
     for (int i = 0; i < 3; i++) {
         if (json_is_string(scheme) && !strcmp(json_string_value(scheme), schemes[i])) {
@@ -89,6 +103,7 @@ static int prefix_read(const json_t *object, struct bl_split *split, bool *split
             scheme = NULL;
         }
     }
+    /* A scheme that none of the names matched. */
     if (scheme)
         return bl_error_set(e, BL_EFAIL, "Metaspace: \"prepend_scheme\" is not \"always\", \"first\" or \"never\"");
     int code = bl_json_members_read_flags(object, "Metaspace", flags, e);
@@ -97,13 +112,15 @@ static int prefix_read(const json_t *object, struct bl_split *split, bool *split
     return code;
 }
 
-/* Metaspace where words have spaces. After white space is removed, each word gets one. */
+/* Adds Metaspace where words have spaces for U+2581. After a step that removes white space, each word gets a space: one
+ * step then does the work of both, as in T5. */
 static int spaces_add(struct bl_tokenizer *tokenizer, struct bl_split *split, bool splits, struct bl_error *e)
 {
     struct bl_split *before = tokenizer->splits ? &tokenizer->split[tokenizer->splits - 1] : NULL;
     split->mark = ' ';
     split->rewrite = BL_REWRITE_SPACES;
     split->kind = splits ? BL_SPLIT_SPACES : BL_SPLIT_NONE;
+    /* WhitespaceSplit came right before. */
     bool words = before && before->kind == BL_SPLIT_CHARACTERS && before->class == BL_CLASS_SPACE &&
                  before->behavior == BL_BEHAVIOR_REMOVED;
     if (!words || !splits || split->prefix != BL_PREFIX_ALWAYS)
@@ -112,6 +129,7 @@ static int spaces_add(struct bl_tokenizer *tokenizer, struct bl_split *split, bo
     return BL_OK;
 }
 
+/* Reads Metaspace. Where words are text, it splits before each mark. */
 static int metaspace_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_error *e)
 {
     const json_t *mark = json_object_get(object, "replacement");
@@ -126,12 +144,14 @@ static int metaspace_read(struct bl_json_tokenizer *t, const json_t *object, str
         return spaces_add(t->tokenizer, &split, splits, e);
     }
     split.kind = splits ? BL_SPLIT_CHARACTERS : BL_SPLIT_NONE;
+    /* The mark stays at the beginning of its word. */
     split.behavior = BL_BEHAVIOR_MERGED_WITH_NEXT;
     split.class = BL_CLASS_ONE;
     split.one = split.mark;
     return bl_tokenizer_add_split(t->tokenizer, &split, e);
 }
 
+/* Reads CharDelimiterSplit: a character divides pieces and is removed. */
 static int delimiter_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_error *e)
 {
     const json_t *delimiter = json_object_get(object, "delimiter");
@@ -144,8 +164,9 @@ static int delimiter_read(struct bl_json_tokenizer *t, const json_t *object, str
 
 static int length_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_error *e)
 {
+    /* Characters, from 1 on. */
     const json_t *length = json_object_get(object, "length");
-    struct bl_split split = {.kind = BL_SPLIT_LENGTH, .length = 5};
+    struct bl_split split = {.kind = BL_SPLIT_LENGTH, .length = 5}; /* the default of `tokenizers` */
     if (length && (!json_is_integer(length) || json_integer_value(length) < 1))
         return bl_error_set(e, BL_EFAIL, "FixedLength: \"length\" is not an integer from 1");
     if (length)
@@ -153,11 +174,14 @@ static int length_read(struct bl_json_tokenizer *t, const json_t *object, struct
     return bl_tokenizer_add_split(t->tokenizer, &split, e);
 }
 
+/* Adds the steps of one pre-tokenizer. An unknown type is listed as unsupported. */
 static int pre_tokenizer_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_error *e)
 {
+    /* "str_rep" and "trim_offsets" do not change ids, so they are known and not read. */
     static const struct {
         const char *type;
-        int (*read)(struct bl_json_tokenizer *t, const json_t *object, struct bl_error *e); /* NULL: the split is all */
+        int (*read)(struct bl_json_tokenizer *t, const json_t *object,
+                    struct bl_error *e); /* NULL: split is the step */
         const char *members[7];
         struct bl_split split;
     } types[] = {
@@ -195,7 +219,8 @@ static int pre_tokenizer_read(struct bl_json_tokenizer *t, const json_t *object,
 int bl_json_read_splits(struct bl_json_tokenizer *t, struct bl_error *e)
 {
     int code = BL_OK;
-    for (size_t i = 0; i < t->splits.count; i++) { /* all of them, so that all that is unsupported is named */
+    for (size_t i = 0; i < t->splits.count;
+         i++) { /* reads on after an error, so that the message names all that is unsupported */
         int one = pre_tokenizer_read(t, t->splits.step[i], e);
         code = code ? code : one;
     }
