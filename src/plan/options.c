@@ -1,3 +1,8 @@
+/* Defines the planning options as tables of typed entries, and checks the values.
+ *
+ * The table gives the flags, the YAML keys, the help and the lines that identify a dataset, so each type has a function
+ * that parses a text and one that formats the value. The two are inverse: "0.5s" is stored as -500, which formats as
+ * "0.5s" again. The checks are separate, because the C library sets the struct without any text. */
 #include "plan/options.h"
 
 #include <math.h>
@@ -10,6 +15,7 @@
 #include "plan/fill.h"
 #include "plan/strategy.h"
 
+/* The words of the options, each in the order of its enum. */
 #define WORD(id, name) #name,
 const char *const bl_strategy_names[] = {BL_STRATEGY_LIST(WORD) NULL};
 const char *const bl_fill_names[] = {BL_FILL_LIST(WORD) NULL};
@@ -20,7 +26,8 @@ static const char *const balance_names[] = {"auto", "none", "quadratic", "cost",
 static const char *const sync_names[] = {"micro", "step", NULL};
 static const char *const order_names[] = {"random", "keep", NULL};
 
-/* Parses "30s" or "0.5s" to negative milliseconds, until bl_plan_options_resolve knows how many steps that is. */
+/* Parses seconds with up to three decimal places, such as "30s" or "0.5s". *value: negative milliseconds, until
+ * bl_plan_options_resolve knows how many steps that is. Returns false for any other text, and for 0 s. */
 static bool seconds_parse(const char *text, int64_t *value)
 {
     size_t size = strlen(text), whole = strspn(text, "0123456789");
@@ -31,11 +38,12 @@ static bool seconds_parse(const char *text, int64_t *value)
         (digits && !bl_text_to_int(text + whole + 1, digits, 0, 999, &fraction)))
         return false;
     for (size_t i = digits; i < 3; i++)
-        fraction *= 10;
+        fraction *= 10; /* ".5" is 500 thousandths */
     *value = -(seconds * 1000 + fraction);
     return *value < 0;
 }
 
+/* Formats negative milliseconds as seconds, without decimals if they are whole. */
 static void seconds_format(int64_t value, struct bl_buffer *out)
 {
     bl_buffer_int(out, -value / 1000);
@@ -44,7 +52,7 @@ static void seconds_format(int64_t value, struct bl_buffer *out)
     bl_buffer_byte(out, 's');
 }
 
-/* Parses a number of steps, seconds, "longest", which is 0 in plan.h, or "auto". */
+/* Parses a number of steps, seconds, "longest", which is stored as 0, or "auto", which is BL_T_AUTO. */
 static bool steps_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
@@ -57,6 +65,7 @@ static bool steps_parse(const struct bl_option *option, const char *text, void *
     return bl_text_to_int(text, strlen(text), 1, BL_T_MAX, value);
 }
 
+/* Formats what steps_parse parses. BL_T_AUTO is negative, too, so it is tested before seconds. */
 static void steps_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     (void)option;
@@ -70,11 +79,11 @@ static void steps_format(const struct bl_option *option, const void *value, stru
         bl_buffer_text(out, "longest");
 }
 
-/* Parses one of them, or several with commas between them. */
+/* Parses one T, or several with commas between them. Returns false for more than BL_PLAN_T_LIST_MAX. */
 static bool T_list_parse(const struct bl_option *option, const char *text, void *value)
 {
     struct bl_plan_T_list *list = value;
-    char one[32];
+    char one[32]; /* the longest valid text is shorter: "2147483647.999s" has 15 characters */
     *list = (struct bl_plan_T_list){.count = 0};
     for (;;) {
         size_t size = strcspn(text, ",");
@@ -100,7 +109,7 @@ static void T_list_format(const struct bl_option *option, const void *value, str
     }
 }
 
-/* Parses a limit on lengths: steps or seconds; 0: none. */
+/* Parses a limit on lengths: steps or seconds. The value 0, no limit, has no text. */
 static bool limit_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
@@ -113,7 +122,7 @@ static void limit_format(const struct bl_option *option, const void *value, stru
         steps_format(option, value, out);
 }
 
-/* The same, or 0. */
+/* Parses an overlap: steps or seconds, or 0. The largest is BL_T_MAX - 1, as an overlap is below T. */
 static bool overlap_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
@@ -129,6 +138,7 @@ static void overlap_format(const struct bl_option *option, const void *value, st
         bl_buffer_int(out, *(const int64_t *)value);
 }
 
+/* Each type: the placeholder of the help, its two functions, and what a message says about valid values. */
 static const struct bl_option_type steps_type = {
     "N|SECONDSs|longest|auto", steps_parse, steps_format,
     "a number of steps from 1 to 2147483647, seconds such as 30s, \"longest\", or \"auto\" for a store"};
@@ -140,7 +150,8 @@ static const struct bl_option_type limit = {"N|SECONDSs", limit_parse, limit_for
 static const struct bl_option_type overlap = {"N|SECONDSs", overlap_parse, overlap_format,
                                               "a number of steps from 0 to 2147483646, or seconds such as 0.5s"};
 
-/* Parses "ALPHA,BETA", or the name of a column. */
+/* Parses "ALPHA,BETA", or the name of a column: every text that does not begin with a number and a comma is a name. A
+ * name points into text, which the caller keeps. */
 static bool cost_parse(const struct bl_option *option, const char *text, void *value)
 {
     struct bl_plan_cost *cost = value;
@@ -156,6 +167,7 @@ static bool cost_parse(const struct bl_option *option, const char *text, void *v
     return end != second && !*end && alpha >= 0 && beta >= 0 && isfinite(alpha) && isfinite(beta) && alpha + beta > 0;
 }
 
+/* Formats a cost; 17 digits reproduce a double exactly. A cost that is not given has no text. */
 static void cost_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     const struct bl_plan_cost *cost = value;
@@ -166,7 +178,7 @@ static void cost_format(const struct bl_option *option, const void *value, struc
         bl_buffer_printf(out, "%.17g,%.17g", cost->alpha, cost->beta);
 }
 
-/* Parses the "COLUMN=MAX" that ends at `end`. */
+/* Parses the "COLUMN=MAX" that ends at `end`. The last = separates the two, as a name may contain one. */
 static bool plan_parse_column(const char *text, const char *end, struct bl_plan_column *column)
 {
     const char *equals = memrchr(text, '=', (size_t)(end - text));
@@ -178,7 +190,7 @@ static bool plan_parse_column(const char *text, const char *end, struct bl_plan_
     return stop == end && stop != equals + 1 && column->max > 0 && isfinite(column->max);
 }
 
-/* Parses "COLUMN=MAX", or several with commas between them, and adds them. */
+/* Parses "COLUMN=MAX", or several with commas between them, and adds them to those of earlier flags. */
 static bool max_column_parse(const struct bl_option *option, const char *text, void *value)
 {
     struct bl_plan_columns *columns = value;
@@ -210,7 +222,7 @@ int bl_plan_columns_parse(struct bl_plan_columns *columns, const char *text, str
     return bl_error_set(e, BL_EFAIL, "the maxima of columns \"%s\" are invalid", text);
 }
 
-/* Parses a percentage of up to 100 %. */
+/* Parses a percentage from 0 % to 100 %, and stores the share: "0.5%" is 0.005. */
 static bool percent_parse(const struct bl_option *option, const char *text, void *value)
 {
     char *end = NULL;
@@ -220,6 +232,7 @@ static bool percent_parse(const struct bl_option *option, const char *text, void
     return end != text && strcmp(end, "%") == 0 && percent >= 0 && percent <= 100;
 }
 
+/* 15 digits hide the rounding error of the division by 100. */
 static void percent_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     (void)option;
@@ -235,6 +248,8 @@ static const struct bl_option_type cost = {
     "ALPHA,BETA|COLUMN", cost_parse, cost_format,
     "two numbers of at least 0, not both 0, such as 1,0.0001, or the name of a column"};
 
+/* The order of the entries is that of --help. -T comes first, so that bl_plan_option_table_rest can leave it out.
+ * `only` names the options under which an entry has a meaning. */
 const struct bl_option bl_plan_option_table[] = {
     BL_OPTION_CUSTOM("T", &steps_type, int64_t, struct bl_plan_options, T, BL_AFFECTS_PLAN,
                      "steps per block, or seconds (30s) where steps have a rate, or the longest sequence; auto, for "
@@ -321,11 +336,14 @@ bool bl_plan_options_need_rate(const struct bl_plan_options *o)
     return (o->T < 0 && o->T != BL_T_AUTO) || o->overlap < 0 || o->min_length < 0 || o->max_length < 0;
 }
 
+/* Converts seconds to steps, rounded down; a number of steps stays unchanged. num / den: steps per second. BL_EUSAGE:
+ * less than one step, or more than BL_T_MAX. */
 static int seconds_resolve(int64_t *value, int64_t num, int64_t den, struct bl_error *e)
 {
     if (*value >= 0 || *value == BL_T_AUTO)
         return BL_OK;
     double due = -(double)*value / 1000 * (double)num / (double)den;
+    /* A millionth of a step makes up for rounding errors: 0.1 s at 30 steps per second is 3 steps, not 2. */
     *value = due <= BL_T_MAX ? (int64_t)(due + 1e-6) : BL_T_MAX + INT64_C(1);
     if (*value < 1 || *value > BL_T_MAX)
         return bl_error_set(e, BL_EUSAGE, "a duration of %.0f steps is out of bounds (1 to %lld)", due,
@@ -344,8 +362,10 @@ int bl_plan_options_resolve(struct bl_plan_options *o, int64_t num, int64_t den,
 
 /* --- checks ----------------------------------------------------------------------------------------------------- */
 
-#define RANKS_MAX 16777216 /* of world_size and batch_size each */
+#define RANKS_MAX                                                                                                      \
+    16777216 /* 2^24 for world_size and batch_size each: with 2^14 for accumulate, the product fits 64 bits */
 
+/* Checks that --balance and --cost go together, and that a column of costs has values. BL_EUSAGE. */
 static int plan_options_check_cost(const struct bl_plan_options *o, struct bl_error *e)
 {
     bool is_given = bl_plan_cost_is_given(&o->cost);
@@ -358,6 +378,7 @@ static int plan_options_check_cost(const struct bl_plan_options *o, struct bl_er
     return BL_OK;
 }
 
+/* Checks the names, maxima and values of --max-column. BL_EUSAGE. */
 static int plan_options_check_columns(const struct bl_plan_options *o, struct bl_error *e)
 {
     const struct bl_plan_columns *columns = &o->max_column;
@@ -378,8 +399,8 @@ static int plan_options_check_columns(const struct bl_plan_options *o, struct bl
     return BL_OK;
 }
 
-/* Readers take the first steps of every piece that does not begin its sequence for repeated ones: the piece before must
- * be there. */
+/* Checks the options beside an overlap. Readers take the first steps of every piece that does not begin its sequence
+ * for a repetition of the piece before, so no piece may be dropped. BL_EUSAGE. */
 static int plan_options_check_overlap(const struct bl_plan_options *o, struct bl_error *e)
 {
     if (o->overlap && o->oversize != BL_OVERSIZE_SPLIT)
@@ -398,6 +419,7 @@ int bl_plan_options_check_store(const struct bl_plan_options *o, struct bl_error
     const struct {
         const char *name;
         bool is_given;
+        /* Options that would have no effect on a store are errors, so that nobody relies on them. */
     } unused[] = {{"seed", o->seed != 0},
                   {"world-size", o->world_size > 1},
                   {"batch-size", o->batch_size > 1},
@@ -431,7 +453,7 @@ int bl_plan_options_check(const struct bl_plan_options *o, struct bl_error *e)
 {
     const struct {
         const char *name;
-        int64_t value, max; /* value 0: not given */
+        int64_t value, max; /* 0 is valid: the option is not given */
     } ranges[] = {{"T", o->T, BL_T_MAX},
                   {"clip", o->clip, BL_T_MAX},
                   {"effort", o->effort, BL_EFFORT_MAX},
@@ -465,6 +487,7 @@ int bl_plan_options_check(const struct bl_plan_options *o, struct bl_error *e)
         code = plan_options_check_overlap(o, e);
     if (!code)
         code = bl_plan_options_check_store(o, e);
+    /* The rest is about --order keep: it excludes each option that moves sequences or blocks. */
     if (code || o->order != BL_KEEP_ORDER)
         return code;
     if (o->balance > BL_BALANCE_NONE || (o->balance == BL_BALANCE_AUTO && bl_plan_cost_is_given(&o->cost)))
@@ -479,10 +502,11 @@ int bl_plan_options_check(const struct bl_plan_options *o, struct bl_error *e)
 
 /* --- capacity ----------------------------------------------------------------------------------------------------- */
 
-/* Sums of steps stay below this, so that adding two of them cannot overflow. */
+/* Sums of steps stay below this: adding two of them cannot overflow an int64_t. */
 #define STEPS_MAX (INT64_C(1) << 62)
 
-/* Returns the longest sequence up to --max-length, or the longest of all if none is that short. */
+/* Returns the length of the longest sequence up to max_length steps (0: no limit), or of the longest of all if none is
+ * that short. */
 static int64_t capacity_longest(const struct bl_plan *plan, const int64_t *length, size_t count, int64_t max_length)
 {
     int64_t longest = 0;
@@ -512,6 +536,7 @@ int bl_capacity_resolve(struct bl_plan *plan, const int64_t *length, size_t coun
     if (plan->sequences == 0)
         return bl_error_set(e, BL_EFAIL, "nothing to plan: all sequences are empty");
 
+    /* Clips decide the steps of a block; without --clip, a clip has the mean length of the sequences. */
     if (bl_strategies[options->strategy]->is_clipped)
         plan->T = options->clip ? options->clip : plan->steps / plan->sequences;
     else
@@ -527,6 +552,7 @@ void bl_plan_find_oversize(struct bl_plan_oversize *over, const int64_t *length,
 {
     int64_t max_length = options->max_length ? options->max_length : INT64_MAX;
     *over = (struct bl_plan_oversize){0};
+    /* The loop runs backwards, so that `first` ends as the index of the first sequence. */
     for (size_t i = count; i-- > 0;) {
         if (length[i] <= T || length[i] < options->min_length || length[i] > max_length)
             continue;
