@@ -214,6 +214,7 @@ static void max_column_format(const struct bl_option *option, const void *value,
         bl_buffer_printf(out, "%s%s=%.17g", i ? "," : "", columns->each[i].name, columns->each[i].max);
 }
 
+/* An empty text has no columns; max_column_parse alone would refuse it, as a flag without a value. */
 int bl_plan_columns_parse(struct bl_plan_columns *columns, const char *text, struct bl_error *e)
 {
     *columns = (struct bl_plan_columns){.count = 0};
@@ -331,6 +332,7 @@ const struct bl_option bl_plan_strategy_table[] = {
     {0},
 };
 
+/* BL_T_AUTO is negative, too, and needs the bytes of a step instead of a rate. */
 bool bl_plan_options_need_rate(const struct bl_plan_options *o)
 {
     return (o->T < 0 && o->T != BL_T_AUTO) || o->overlap < 0 || o->min_length < 0 || o->max_length < 0;
@@ -449,6 +451,7 @@ int bl_plan_options_check_store(const struct bl_plan_options *o, struct bl_error
     return BL_OK;
 }
 
+/* The enums are compared as unsigned numbers, so that negative values of a caller in C are refused, too. */
 int bl_plan_options_check(const struct bl_plan_options *o, struct bl_error *e)
 {
     const struct {
@@ -547,6 +550,7 @@ int bl_capacity_resolve(struct bl_plan *plan, const int64_t *length, size_t coun
     return BL_OK;
 }
 
+/* Sequences that --min-length or --max-length drops are never too long. */
 void bl_plan_find_oversize(struct bl_plan_oversize *over, const int64_t *length, size_t count,
                            const struct bl_plan_options *options, int64_t T)
 {
@@ -562,6 +566,7 @@ void bl_plan_find_oversize(struct bl_plan_oversize *over, const int64_t *length,
     }
 }
 
+/* The checks come first, since a T that is out of range would fail later with a message about blocks. */
 int bl_plan_T(int64_t *T, const int64_t *length, size_t count, const struct bl_plan_options *options,
               struct bl_error *e)
 {
