@@ -134,6 +134,7 @@ static int blend_size(struct bl_blend *b, size_t *at, struct bl_error *e)
  * the input order can decide it. BL_EUSAGE. */
 static int blend_check(const struct bl_plan_options *o, struct bl_error *e)
 {
+    /* A cost without a balance is measured, and a blend has no measure of it either. */
     bool is_balanced = o->balance > BL_BALANCE_NONE || bl_plan_cost_is_given(&o->cost);
     if (!bl_strategies[o->strategy]->is_packed || bl_fills[o->fill]->is_random)
         return bl_error_set(e, BL_EUSAGE, "several sources with --mix batch need --strategy block --fill optimal");
@@ -343,6 +344,7 @@ static int blend_count(const struct bl_blend *b, struct bl_plan *plan, struct bl
         bound += b->stream[s].pass.lower_bound;
     if (weighted)
         bound = (bl_plan_placed(plan) + plan->T - 1) / plan->T;
+    /* The bound is rounded up to whole optimizer steps of all ranks, as the blocks are. */
     bound = (bound + multiple - 1) / multiple * multiple;
     plan->lower_bound = bound < (int64_t)plan->blocks ? bound : (int64_t)plan->blocks;
     return code;
@@ -354,6 +356,7 @@ int bl_blend_draw(struct bl_blend *b, struct bl_plan *plan, struct bl_error *e)
     *plan = (struct bl_plan){.T = b->T, .align = b->options.align, .overlap = b->options.overlap};
     b->is_repeated = false;
     int64_t *order = malloc(2 * b->blocks * sizeof *order);
+    /* The number of blocks is known, so this table has its size at once; the tables of pieces grow. */
     d.plan.block_ptr = calloc(b->blocks + 1, sizeof *d.plan.block_ptr);
     int code = order && d.plan.block_ptr ? BL_OK : bl_error_memory(e);
     for (size_t s = 0; s < b->sources && !code; s++)
@@ -367,6 +370,7 @@ int bl_blend_draw(struct bl_blend *b, struct bl_plan *plan, struct bl_error *e)
     if (code)
         goto out;
     plan->blocks = d.plan.blocks;
+    /* Copies the blocks from the order in which they were dealt to the order of the plan. */
     for (size_t k = 0; k < d.plan.blocks; k++) {
         size_t first = (size_t)d.plan.block_ptr[order[k]], n = (size_t)d.plan.block_ptr[order[k] + 1] - first;
         plan->block_ptr[k] = (int64_t)plan->pieces;
@@ -502,6 +506,8 @@ int bl_mixture_draw(struct bl_mixture *m, struct bl_plan *plan, struct bl_error 
      * blocks. */
     if (!code && planner.pieces.lengths.count < m->blocks && planner.options.remainder == BL_REMAINDER_SPREAD)
         planner.options.remainder = BL_REMAINDER_PAD;
+    /* The names are the sequences of the items, so that the partitions of epochs with different items can be
+     * compared. */
     planner.taken = &m->taken;
     planner.name = m->item;
     if (!code)
@@ -515,6 +521,7 @@ int bl_mixture_draw(struct bl_mixture *m, struct bl_plan *plan, struct bl_error 
         plan->sequence[p] = m->item[plan->sequence[p]];
     if (!code)
         code = plan_count_placed(plan, m->length, m->count, e);
+    /* An epoch counts even after an error, as its sequences are taken. */
     m->epoch++;
     bl_planner_free(&planner);
     free(items.length);
@@ -529,7 +536,8 @@ int bl_mixture_draw(struct bl_mixture *m, struct bl_plan *plan, struct bl_error 
 
 /* --- making ----------------------------------------------------------------------------------------------------- */
 
-/* Lists the sequences of a source and sums their steps. BL_EFAIL: out of memory, or the source has no sequence. */
+/* Sets the share of a source, allocates its rows, and counts its sequences and steps; mixture_rewind lists them.
+ * BL_EFAIL: out of memory, or the source has no sequence. */
 static int stream_make(struct bl_mixture *m, struct bl_mixture_stream *stream, const struct bl_blend_source *source,
                        double sum, struct bl_error *e)
 {

@@ -38,6 +38,7 @@ static int cost_sum_column(const struct bl_cost *c, double *sum, struct bl_error
 int bl_cost_make(struct bl_cost *cost, const struct bl_pieces *pieces, const int64_t *length, int64_t T,
                  const struct bl_plan_options *options, struct bl_error *e)
 {
+    /* Without --cost, squared lengths are measured: alpha is 0 and beta 1. */
     const struct bl_plan_cost *given = &options->cost;
     bool is_given = bl_plan_cost_is_given(given);
     double alpha = is_given ? given->alpha * (double)T : 0, most = (double)T * (double)T;
@@ -56,6 +57,7 @@ int bl_cost_make(struct bl_cost *cost, const struct bl_pieces *pieces, const int
         return bl_error_set(e, BL_EUSAGE, "no block costs anything: %s", cost->column ? "all costs are 0" : "0,0");
     /* The most that a block can cost is alpha T plus T^2 beta (one sequence fills it), or all costs of the column. */
     double units = BL_COST_UNITS / (alpha + most);
+    /* Costs are rounded down, by less than one unit of 2^47. */
     cost->block = (int64_t)(alpha * units);
     cost->unit = (cost->column ? 1 : is_given ? given->beta : 1) * units;
     return BL_OK;
@@ -165,10 +167,12 @@ void bl_needs_free(struct bl_needs *needs)
     *needs = (struct bl_needs){0};
 }
 
+/* The index of *lengths stays, so the result has the same subset of the pieces. */
 struct bl_lengths bl_needs_lengths(const struct bl_need *need, const struct bl_lengths *lengths)
 {
     struct bl_lengths by_column = *lengths;
     by_column.length = need->of;
+    /* Units from 1 to the maximum are in range; a unit is one step of these lengths. */
     by_column.shortest = 1;
     by_column.longest = by_column.cap = need->most;
     by_column.unit = 1;
@@ -192,6 +196,7 @@ int64_t bl_needs_bound(const struct bl_need *need, const struct bl_lengths *leng
     return blocks + (sum > 0);
 }
 
+/* It reports one column at a time: the first one that a sequence exceeds, with the number of such sequences. */
 void bl_needs_find_over(struct bl_needs_over *over, const int64_t *length, size_t count,
                         const struct bl_plan_options *o)
 {

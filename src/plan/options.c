@@ -2,7 +2,12 @@
  *
  * The table gives the flags, the YAML keys, the help and the lines that identify a dataset, so each type has a function
  * that parses a text and one that formats the value. The two are inverse: "0.5s" is stored as -500, which formats as
- * "0.5s" again. The checks are separate, because the C library sets the struct without any text. */
+ * "0.5s" again. The checks are separate, because the C library sets the struct without any text.
+ *
+ *     -T 30s                 T = -30000, until the rate of the steps is known
+ *     -T longest             T = 0
+ *     --cost 1,0.0001        alpha = 1, beta = 0.0001, column = NULL
+ *     --max-column images=8  a column with name = "images" and max = 8; its values come from the table */
 #include "plan/options.h"
 
 #include <math.h>
@@ -34,6 +39,7 @@ static bool seconds_parse(const char *text, int64_t *value)
     size_t digits = text[whole] == '.' ? strspn(text + whole + 1, "0123456789") : 0;
     size_t end = digits ? whole + 1 + digits : whole;
     int64_t seconds, fraction = 0;
+    /* The text must end with the s: "30s5" and "30" are no seconds. */
     if (digits > 3 || end + 1 != size || text[end] != 's' || !bl_text_to_int(text, whole, 0, BL_T_MAX, &seconds) ||
         (digits && !bl_text_to_int(text + whole + 1, digits, 0, 999, &fraction)))
         return false;
@@ -159,6 +165,7 @@ static bool cost_parse(const struct bl_option *option, const char *text, void *v
     (void)option;
     *cost = (struct bl_plan_cost){.column = text};
     double alpha = strtod(text, &end);
+    /* A name may begin with a digit, such as "2d_cost", so only a number and a comma make a pair. */
     if (end == text || *end != ',')
         return *text != '\0';
     const char *second = end + 1;
@@ -186,6 +193,7 @@ static bool plan_parse_column(const char *text, const char *end, struct bl_plan_
     if (!equals || equals == text || equals - text >= BL_PLAN_COLUMN_SIZE)
         return false;
     *column = (struct bl_plan_column){.max = strtod(equals + 1, &stop)};
+    /* The initializer above has set the other bytes to 0, which ends the name. */
     memcpy(column->name, text, (size_t)(equals - text));
     return stop == end && stop != equals + 1 && column->max > 0 && isfinite(column->max);
 }
@@ -240,6 +248,7 @@ static void percent_format(const struct bl_option *option, const void *value, st
     bl_buffer_printf(out, "%.15g%%", 100 * *(const double *)value);
 }
 
+/* The types that follow are those of options with units or several values. */
 static const struct bl_option_type percent = {"N%", percent_parse, percent_format,
                                               "a percentage from 0% to 100%, such as 0.5%"};
 static const struct bl_option_type max_column = {
@@ -256,6 +265,7 @@ const struct bl_option bl_plan_option_table[] = {
                      "steps per block, or seconds (30s) where steps have a rate, or the longest sequence; auto, for "
                      "a store alone: about 1 MiB; required otherwise",
                      .letter = 'T'),
+    /* What becomes of sequences that a block cannot hold. */
     BL_OPTION_CHOICE("oversize", struct bl_plan_options, oversize, bl_oversize_names, BL_AFFECTS_PLAN,
                      "sequences longer than T", .initial = "error", .only = "strategy=block|naive"),
     BL_OPTION_CUSTOM("overlap", &overlap, int64_t, struct bl_plan_options, overlap, BL_AFFECTS_PLAN,
@@ -268,10 +278,13 @@ const struct bl_option bl_plan_option_table[] = {
     BL_OPTION_CHOICE("clips", struct bl_plan_options, clips, clips_names, BL_AFFECTS_PLAN,
                      "sample: one clip of each long enough sequence, or every whole clip", .initial = "one",
                      .only = "strategy=sample"),
+    /* The seed is an option of the plan and not of the run: with it, a dataset can be made again. */
     BL_OPTION_UINT("seed", struct bl_plan_options, seed, BL_AFFECTS_PLAN, "seed of everything random", .initial = "0"),
     BL_OPTION_CUSTOM("spare", &percent, double, struct bl_plan_options, spare, BL_AFFECTS_PLAN,
                      "blocks beyond the fewest, which leave more to the seed: fewer sequences meet again under another",
                      .initial = "0%", .only = "strategy=block,fill=optimal"),
+    /* The ranks of the training. The entries down to --balance have no effect on a single rank with batches of one
+     * block. */
     BL_OPTION_INT("world-size", struct bl_plan_options, world_size, BL_AFFECTS_PLAN,
                   "ranks: the blocks become a multiple of ranks times batch size", .initial = "1", .min = 1,
                   .max = 16777216),
@@ -281,6 +294,7 @@ const struct bl_option bl_plan_option_table[] = {
         "remainder", struct bl_plan_options, remainder, remainder_names, BL_AFFECTS_PLAN,
         "how the blocks become a multiple: spread sequences over more blocks, pad with empty blocks, drop the emptiest",
         .initial = "spread", .only = "world-size/batch-size"),
+    /* Neither a cost nor a column has a default, so both numbers 0 and no name mean that --cost is not given. */
     BL_OPTION_CUSTOM("cost", &cost, struct bl_plan_cost, struct bl_plan_options, cost, BL_AFFECTS_PLAN,
                      "what a block costs: ALPHA for each step and BETA for each squared step of a sequence, or the sum "
                      "of a column; ranks that wait for each other then cost alike",
@@ -294,6 +308,7 @@ const struct bl_option bl_plan_option_table[] = {
     BL_OPTION_CHOICE("balance", struct bl_plan_options, balance, balance_names, BL_AFFECTS_PLAN,
                      "make ranks cost alike by --cost, or by squared lengths (quadratic), or not; auto: with --cost",
                      .initial = "auto", .only = "world-size/batch-size"),
+    /* What limits a block beside its steps. */
     BL_OPTION_INT("align", struct bl_plan_options, align, BL_AFFECTS_PLAN,
                   "every start in a block is a multiple of this many steps", .initial = "1", .min = 1, .max = BL_T_MAX,
                   .only = "strategy=block"),
@@ -304,12 +319,14 @@ const struct bl_option bl_plan_option_table[] = {
                      BL_AFFECTS_PLAN,
                      "maximum of the sum of a column of the table over the sequences of a block; once for each column",
                      .repeats = sizeof(struct bl_plan_columns), .only = "strategy=block,fill=optimal"),
+    /* What the sequences must have to be planned at all. */
     BL_OPTION_CUSTOM("min-length", &limit, int64_t, struct bl_plan_options, min_length, BL_AFFECTS_PLAN,
                      "drop shorter sequences, and count them", .initial = "1"),
     BL_OPTION_CUSTOM("max-length", &limit, int64_t, struct bl_plan_options, max_length, BL_AFFECTS_PLAN,
                      "drop longer sequences, and count them"),
     BL_OPTION_CHOICE("order", struct bl_plan_options, order, order_names, BL_AFFECTS_PLAN,
                      "keep: sequences and blocks in input order", .initial = "random"),
+    /* The effort counts operations, not seconds: so a slow machine makes the same plan. */
     BL_OPTION_INT("effort", struct bl_plan_options, effort, BL_AFFECTS_PLAN,
                   "search for fewer blocks and a higher bound, in billions of operations", .initial = "8", .min = 1,
                   .max = BL_EFFORT_MAX, .only = "strategy=block"),
@@ -318,6 +335,7 @@ const struct bl_option bl_plan_option_table[] = {
 
 const struct bl_option *const bl_plan_option_table_rest = bl_plan_option_table + 1;
 
+/* They are a separate table because `bload compare` runs all strategies and has neither option. */
 const struct bl_option bl_plan_strategy_table[] = {
     BL_OPTION_CHOICE(
         "strategy", struct bl_plan_options, strategy, bl_strategy_names, BL_AFFECTS_PLAN,
@@ -353,6 +371,7 @@ static int seconds_resolve(int64_t *value, int64_t num, int64_t den, struct bl_e
     return BL_OK;
 }
 
+/* The four values are those that steps_parse, limit_parse and overlap_parse accept as seconds. */
 int bl_plan_options_resolve(struct bl_plan_options *o, int64_t num, int64_t den, struct bl_error *e)
 {
     int64_t *const value[] = {&o->T, &o->overlap, &o->min_length, &o->max_length};
@@ -364,10 +383,11 @@ int bl_plan_options_resolve(struct bl_plan_options *o, int64_t num, int64_t den,
 
 /* --- checks ----------------------------------------------------------------------------------------------------- */
 
-#define RANKS_MAX                                                                                                      \
-    16777216 /* 2^24 for world_size and batch_size each: with 2^14 for accumulate, the product fits 64 bits */
+/* The most ranks, and the most blocks of a batch: with 2^14 for accumulate, the product of the three fits 64 bits. */
+#define RANKS_MAX 16777216
 
-/* Checks that --balance and --cost go together, and that a column of costs has values. BL_EUSAGE. */
+/* Checks that --balance and --cost go together, and that a column of costs has values: a table was read that has the
+ * column. BL_EUSAGE. */
 static int plan_options_check_cost(const struct bl_plan_options *o, struct bl_error *e)
 {
     bool is_given = bl_plan_cost_is_given(&o->cost);
@@ -389,6 +409,7 @@ static int plan_options_check_columns(const struct bl_plan_options *o, struct bl
                             BL_PLAN_COLUMNS_MAX);
     for (int i = 0; i < columns->count; i++) {
         const struct bl_plan_column *column = &columns->each[i];
+        /* The comparison is written so that a NaN fails, too. */
         if (!(column->max > 0) || isinf(column->max))
             return bl_error_set(e, BL_EUSAGE, "--max-column %s=%g: a maximum is a number above 0", column->name,
                                 column->max);
@@ -416,6 +437,8 @@ static int plan_options_check_overlap(const struct bl_plan_options *o, struct bl
     return BL_OK;
 }
 
+/* The rows of a store hold the sequences in the order of the table, one after the other. So no option can change which
+ * sequences share a row, how many rows there are, or where a sequence begins. */
 int bl_plan_options_check_store(const struct bl_plan_options *o, struct bl_error *e)
 {
     const struct {
@@ -521,8 +544,10 @@ static int64_t capacity_longest(const struct bl_plan *plan, const int64_t *lengt
 int bl_capacity_resolve(struct bl_plan *plan, const int64_t *length, size_t count,
                         const struct bl_plan_options *options, struct bl_error *e)
 {
+    /* The planner numbers sequences by uint32_t. */
     if (count > BL_SEQUENCES_MAX)
         return bl_error_set(e, BL_EFAIL, "%zu sequences: a plan can hold %lld", count, (long long)BL_SEQUENCES_MAX);
+    /* One pass finds all sums. Each length is compared with what is left up to STEPS_MAX before it is added. */
     int64_t steps = 0, sequences = 0, longest = 0;
     for (size_t i = 0; i < count; i++) {
         if (length[i] < 0)
@@ -536,6 +561,7 @@ int bl_capacity_resolve(struct bl_plan *plan, const int64_t *length, size_t coun
     plan->steps = steps;
     plan->sequences = sequences;
     plan->longest = longest;
+    /* The mean below divides by the number of sequences. */
     if (plan->sequences == 0)
         return bl_error_set(e, BL_EFAIL, "nothing to plan: all sequences are empty");
 

@@ -84,6 +84,7 @@ int bl_ranks_spread(struct bl_draft *d, size_t multiple, size_t min_blocks, stru
     return bl_ranks_split(d, 0, wanted, e);
 }
 
+/* An empty block is a block that is closed without pieces. */
 int bl_ranks_pad(struct bl_draft *d, size_t multiple, size_t min_blocks, struct bl_error *e)
 {
     size_t wanted = blocks_round_up(d->blocks, multiple, min_blocks);
@@ -317,6 +318,7 @@ static void dealer_choose(struct dealer *d)
         dealer_deal_wait(d, d->best + w * wait);
     if (balance_lost(d->best, dealt, d->ranks) <= LOST_MAX)
         return;
+    /* Thirteen halvings lead from the widest band to 0, which only sorts. */
     for (double band = BAND_WIDEST; band > 0; band /= 2) {
         band = band < BAND_NARROWEST ? 0 : band;
         dealer_deal_rows(d, band * mean);
@@ -474,6 +476,7 @@ static size_t order_shuffle(int64_t *entry, size_t blocks, const struct bl_draft
     return full;
 }
 
+/* It orders a copy of the entries, so that the draft can still be levelled. */
 int bl_order_lost(double *lost, const struct bl_draft *d, const struct bl_order *o, struct bl_error *e)
 {
     int64_t *entry = malloc((d->blocks + 1) * sizeof *entry);
@@ -511,6 +514,7 @@ static void order_place_blocks(struct bl_plan *plan, uint32_t *copy, const uint3
 
 int bl_order_apply(struct bl_plan *plan, struct bl_draft *d, const struct bl_order *order, struct bl_error *e)
 {
+    /* A draft that is shuffled by its fill has its blocks in random order already. */
     bool is_in_order = order->kind == BL_ORDER_AS_DRAFTED || (order->kind == BL_ORDER_SHUFFLED && d->is_shuffled);
     plan->blocks = d->blocks;
     plan->pieces = d->pieces;

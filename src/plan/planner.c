@@ -68,6 +68,7 @@ static int planner_prepare(struct bl_planner *p, struct bl_subproblem *s, int64_
         int64_t by_column = bl_needs_bound(&p->needs.each[c], &s->lengths);
         bound = by_column > bound ? by_column : bound;
     }
+    /* The search works with units of --align steps; its bound starts with the one on steps. */
     units = bound;
     if (planner_has_fill(p)) {
         struct bl_limits limits = planner_limits(p);
@@ -144,6 +145,7 @@ int bl_planner_make(struct bl_planner *p, const int64_t *length, size_t count, c
     o->accumulate = o->accumulate ? o->accumulate : 1;
     if (o->balance == BL_BALANCE_AUTO)
         o->balance = bl_plan_cost_is_given(&o->cost) ? BL_BALANCE_COST : BL_BALANCE_NONE;
+    /* A plan has the alignment and the overlap that its strategy uses, whatever else was given. */
     counts->align = p->options.align;
     counts->overlap = bl_strategies[options->strategy]->cut(options) == BL_CUT_SPLIT ? options->overlap : 0;
     counts->is_store = options->strategy == BL_STRATEGY_STORE;
@@ -225,6 +227,8 @@ int bl_planner_adopt(struct bl_planner *p, const struct bl_plan *plan, struct bl
     size_t groups = (size_t)subproblem_group(p, &all->each[all->count - 1]) + 1;
     uint32_t *subproblem_of = calloc(groups, sizeof *subproblem_of); /* by group */
     int code = subproblem_of ? BL_OK : bl_error_memory(e);
+    /* Empties every subproblem and gives it the table that the adopted blocks need: a draft, or a histogram for the
+     * patterns. */
     for (size_t i = 0; i < all->count && !code; i++) {
         struct bl_subproblem *s = &all->each[i];
         subproblem_of[subproblem_group(p, s)] = (uint32_t)i;
@@ -237,6 +241,7 @@ int bl_planner_adopt(struct bl_planner *p, const struct bl_plan *plan, struct bl
     }
     for (size_t b = 0; b < plan->blocks && !code; b++) {
         int64_t begin = plan->block_ptr[b], end = plan->block_ptr[b + 1];
+        /* All pieces of a block are of one group, so the first one decides. */
         uint32_t group = all->member && begin < end ? bl_pieces_group(&p->pieces, (size_t)begin) : 0;
         struct bl_subproblem *s = &all->each[subproblem_of[group]];
         if (begin < end)
@@ -294,8 +299,12 @@ static int planner_draft(struct bl_planner *p, struct bl_draft *d, uint64_t seed
     const struct bl_wanted wanted = {.multiple = is_spread && is_one ? planner_step(p) : 1,
                                      .least = is_spread && is_one ? min_blocks : 0,
                                      .spare = p->options.spare > spare ? p->options.spare : spare};
+    /* The fills differ in what they can limit: only the optimal one moves sequences between blocks by several
+     * maxima. */
     if (p->needs.count && planner_has_fill(p) && p->options.fill != BL_FILL_OPTIMAL)
         return bl_error_set(e, BL_EUSAGE, "--max-column needs --fill optimal, not %s", bl_fill_names[p->options.fill]);
+    /* The seed of each subproblem differs by a multiple of 2^64 / golden ratio, so that equal groups are drawn
+     * differently. */
     int code = bl_draft_make(d, p->pieces.count, e);
     for (size_t s = 0; s < p->subproblems.count && !code; s++) {
         code = planner_draft_subproblem(p, &p->subproblems.each[s], d, &wanted, seed + s * UINT64_C(0x9e3779b97f4a7c15),
@@ -440,6 +449,7 @@ static int plan_name_sequences(struct bl_plan *plan, const struct bl_pieces *pie
  * were dropped, the bound is lowered by their number, and a check recounts the steps that are left. */
 static int planner_count(const struct bl_planner *p, struct bl_plan *plan, struct bl_error *e)
 {
+    /* The steps of the repeated overlap are in p->pieces.steps, so they are not padding. */
     int64_t step = (int64_t)planner_step(p);
     plan->padding = (int64_t)plan->blocks * plan->T - p->pieces.steps;
     plan->align_padding = bl_plan_align_padding(plan, p->length);
@@ -458,6 +468,7 @@ int bl_planner_draw(struct bl_planner *p, uint64_t seed, size_t min_blocks, bool
     const struct bl_order order = planner_order(p, seed);
     /* Without earlier partitions, this plan is drawn once, so memory can be freed early. */
     bool may_differ = p->taken && p->taken->count;
+    /* The plan begins with the counts that all seeds share. */
     *plan = p->counts;
     p->seed = seed;
     bl_pieces_draw(&p->pieces, p->length, plan->T, seed);
@@ -469,6 +480,7 @@ int bl_planner_draw(struct bl_planner *p, uint64_t seed, size_t min_blocks, bool
         code = planner_differ(p, &d, seed, min_blocks, plan, e);
     if (code)
         goto out;
+    /* The order moves the tables from the draft to the plan. */
     code = bl_order_apply(plan, &d, &order, e);
     if (code)
         goto out;

@@ -65,6 +65,7 @@ static size_t shuffle_batch_size(size_t n)
  * is biased is rejected. */
 static void shuffle_draw_batch(struct bl_random *r, size_t n, size_t batch, size_t *at)
 {
+    /* The product of the ranges, 0 until it is needed. */
     uint64_t low, ranges = 0;
     do {
         low = bl_random_next(r);

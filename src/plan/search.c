@@ -85,6 +85,7 @@ int bl_residual_choose(struct bl_residual *s, size_t bucket, struct bl_error *e)
     return BL_OK;
 }
 
+/* A bucket that was empty is in the set of nonempty buckets again. */
 void bl_residual_put_back(struct bl_residual *s, size_t count)
 {
     while (s->count > count) {
@@ -96,6 +97,7 @@ void bl_residual_put_back(struct bl_residual *s, size_t count)
 
 size_t bl_residual_fitting(const struct bl_residual *s, uint32_t room)
 {
+    /* Two binary searches: the first bucket that is too long, then the nonempty bucket before it. */
     size_t below = bl_histogram_below(s->h, room);
     return below ? bl_bitset_previous(&s->nonempty, below - 1) : BL_BITSET_NONE;
 }
@@ -221,7 +223,8 @@ static int search_by_groups(struct search *s, int64_t share, struct bl_error *e)
     return code;
 }
 
-/* Searches by minimum bin slack, and packs the badly filled blocks of its solution again. */
+/* Searches by minimum bin slack, and packs the badly filled blocks of its solution again. The second step may take a
+ * sixteenth of the work, as its relaxations are small. */
 static int search_by_slack(struct search *s, struct bl_error *e)
 {
     struct bl_patterns slack = {0}, repaired = {0};
@@ -259,7 +262,8 @@ static int search_by_completion(struct search *s, struct bl_error *e)
     return code;
 }
 
-/* Searches with lengths rounded to units. */
+/* Searches with lengths rounded to units, which helps where exact lengths are too many for the relaxation. A fourth of
+ * the work leaves the rest to the dives. */
 static int search_by_units(struct search *s, struct bl_error *e)
 {
     const struct bl_limits some = bl_limits_share(s->limits, 4, &s->used);
@@ -284,6 +288,8 @@ static int search_by_dives(struct search *s, struct bl_error *e)
 static int search_by_parts(struct search *s, struct bl_error *e)
 {
     int code = BL_OK;
+    /* For a large T, the other parts would spend their work on knapsacks with too many lengths, so grouping comes
+     * first. */
     bool is_long = s->limits->T >= LONG;
     if (is_long)
         code = search_by_groups(s, 1, e);
@@ -293,6 +299,7 @@ static int search_by_parts(struct search *s, struct bl_error *e)
         code = search_by_groups(s, 4, e);
     if (!code && search_is_open(s))
         code = search_by_columns(s, e);
+    /* Completion searches for one exact number of blocks, which is known only if one block is missing to the bound. */
     if (!code && search_is_open(s) && (int64_t)s->best->blocks == *s->bound + 1)
         code = search_by_completion(s, e);
     if (!code && search_is_open(s) && s->best->blocks <= FEW)
@@ -306,6 +313,7 @@ int bl_search_best(struct bl_patterns *patterns, int64_t *bound, const struct bl
                    const struct bl_limits *limits, struct bl_error *e)
 {
     struct search s = {.h = h, .limits = limits, .best = patterns, .bound = bound};
+    /* Best fit always finds a solution, so the other parts may return none. */
     int code = bl_search_bestfit(patterns, h, limits, e);
     if (!code)
         code = search_by_parts(&s, e);

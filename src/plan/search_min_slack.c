@@ -95,6 +95,7 @@ static uint64_t subset_sum_record(struct bl_subset_sum *s, uint32_t base, uint64
 static int64_t subset_sum_offer_one(struct bl_subset_sum *s, uint32_t bucket, uint32_t units)
 {
     uint32_t high = s->top > s->room - units ? s->room : s->top + units;
+    /* The sums are one long number of bits: a shift by `units` bits adds the length to all of them. */
     uint32_t words = units / 64, bits = units % 64, top = s->top, found = 0;
     for (uint32_t w = high / 64 + 1; w-- > words;) {
         uint64_t moved = s->reached[w - words] << bits;
@@ -128,6 +129,7 @@ int64_t bl_subset_sum_offer(struct bl_subset_sum *s, uint32_t bucket, uint32_t l
     return work;
 }
 
+/* Without this length, the sum was reached before, so the chain leads to 0. */
 uint32_t bl_subset_sum_take(const struct bl_subset_sum *s, uint32_t *sum, const uint32_t *length)
 {
     uint32_t bucket = s->last[*sum];
@@ -160,6 +162,7 @@ static bool slack_find_pair(struct slack *s, uint32_t room, size_t pair[2])
     const struct bl_histogram *h = s->residual.h;
     const struct bl_bitset *nonempty = &s->residual.nonempty;
     const uint32_t *length = h->length;
+    /* The search begins with the two lengths on both sides of half the room. */
     size_t low = bl_residual_fitting(&s->residual, room / 2),
            high = bl_bitset_next(nonempty, bl_histogram_below(h, (room - 1) / 2));
     for (int step = 0; step < PAIR_STEPS && low != BL_BITSET_NONE && high != BL_BITSET_NONE; step++) {
@@ -332,6 +335,7 @@ static int tail_refill(struct improve *r, size_t from, size_t best, const struct
     int code = tail_separate(r, from, e);
     if (code)
         return code;
+    /* The search is useless where the old patterns have as few blocks as the bound of their lengths. */
     int64_t least = bl_bound_blocks(&r->tail, limits->T);
     if ((int64_t)r->old.blocks > least)
         code = bl_search_columns(&better, &least, &r->tail, &r->old, limits, NULL, e);
@@ -346,6 +350,7 @@ out:
     return code;
 }
 
+/* The number of patterns that are packed again grows with the distinct lengths that a relaxation may have. */
 int bl_search_improve(struct bl_patterns *patterns, int64_t bound, const struct bl_histogram *h,
                       const struct bl_patterns *known, const struct bl_limits *limits, struct bl_error *e)
 {
@@ -451,6 +456,7 @@ static int bestfit_extend_group(struct bestfit *f, struct bl_open_group group, u
 static int bestfit_fill_group(struct bestfit *f, struct bl_open_group *group, uint32_t bucket, uint32_t *n,
                               struct bl_error *e)
 {
+    /* A block takes as many as its room and its places allow. */
     uint32_t fit = group->room / f->h->length[bucket];
     if (fit > group->places)
         fit = group->places;
@@ -551,6 +557,7 @@ static size_t words_make(uint64_t *word, const struct bl_lengths *lengths)
 static int words_fill(uint64_t *word, size_t n, const struct bl_limits *limits, size_t *blocks, struct bl_error *e)
 {
     struct bl_open_blocks open = {0};
+    /* The words are sorted, so the last one has the shortest length. A block closes when not even this one fits. */
     uint32_t shortest = n ? (uint32_t)(~word[n - 1] >> 32) : 0;
     int code = BL_OK;
     *blocks = 0;

@@ -119,6 +119,7 @@ int bl_pieces_make(struct bl_pieces *pieces, const int64_t *length, size_t count
     int64_t longest = options->max_length ? options->max_length : INT64_MAX;
     bool clips = cut == BL_CUT_CLIP || cut == BL_CUT_CLIPS, needs_cutting = false;
     int64_t shortest = options->min_length > 1 ? options->min_length : 1;
+    /* A clip has T steps, so shorter sequences are dropped. */
     if (clips && shortest < T)
         shortest = T;
     struct rule rule = {cut, shortest, longest, T, counts->overlap, 0};
@@ -154,6 +155,7 @@ int bl_pieces_make(struct bl_pieces *pieces, const int64_t *length, size_t count
     return BL_OK;
 }
 
+/* Only the starts depend on the seed; which sequences have a clip does not. */
 void bl_pieces_draw(struct bl_pieces *pieces, const int64_t *length, int64_t T, uint64_t seed)
 {
     if (!pieces->is_random || !pieces->start)
@@ -216,6 +218,7 @@ static enum bl_cut strategy_cut_rows(const struct bl_plan_options *options)
     return BL_CUT_ROWS;
 }
 
+/* A store keeps the input order by its strategy, other plans by --order keep. */
 bool bl_strategy_has_fill(const struct bl_plan_options *options)
 {
     const struct bl_strategy_ops *ops = bl_strategies[options->strategy];

@@ -30,6 +30,7 @@ void bl_memory_budget_free(struct bl_memory_budget *b)
     pthread_mutex_destroy(&b->lock);
 }
 
+/* The lock is held except while the request waits. */
 int bl_memory_budget_take(struct bl_memory_budget *b, int64_t *bytes, const struct bl_cancel *cancel,
                           struct bl_error *e)
 {

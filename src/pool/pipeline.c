@@ -188,6 +188,7 @@ static struct entry *writer_take(struct pipeline *p)
     while (!p->worked && p->working)
         pthread_cond_wait(&p->has_writing, &p->lock);
     struct entry *entry = p->worked;
+    /* The queue is empty now, so the next entry becomes its head. */
     if (entry && !(p->worked = entry->next))
         p->worked_end = &p->worked;
     return entry;
@@ -248,6 +249,7 @@ static bool pipeline_wait_oldest(struct pipeline *p, int *code, struct bl_error 
     struct entry *oldest = &p->ring[p->consumed % p->slots];
     pipeline_count_time(p);
     p->awaited = oldest;
+    /* A worker that could not open ends the wait, too, since the oldest job may wait for that worker. */
     int waited = 0;
     while (!oldest->done && !p->open_code && waited == 0)
         waited = pthread_cond_timedwait(&p->has_result, &p->lock, &until);
@@ -309,6 +311,7 @@ static int pipeline_drive(struct pipeline *p, struct bl_error *e)
  * system starts no more threads. */
 static int pipeline_start(struct pipeline *p, pthread_t *thread, int workers, int *threads, struct bl_error *e)
 {
+    /* 0 writers means no limit by the caller; the workers limit them in any case. */
     int most = p->stages->writers, writers = most && most < workers ? most : workers;
     int all = p->stages->write ? workers + writers : workers;
     /* It is set before the first thread starts: a writer would end at once if no worker were running. */
@@ -330,6 +333,7 @@ static int pipeline_run_threads(struct pipeline *p, int workers, struct bl_error
 {
     double begun = p->counted = pipeline_now(p);
     int code = BL_OK, threads = 0, none = 0;
+    /* There are at most as many writers as workers. */
     pthread_t *thread = calloc(2 * (size_t)workers, sizeof *thread);
     p->ring = calloc(p->slots, sizeof *p->ring);
     p->worked_end = &p->worked;
