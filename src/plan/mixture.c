@@ -154,6 +154,7 @@ static int blend_check(const struct bl_plan_options *o, struct bl_error *e)
 static int blend_stream_make(struct bl_blend_stream *stream, const struct bl_blend *b,
                              const struct bl_blend_source *source, struct bl_error *e)
 {
+    /* A planner refuses a list without sequences, so such a source has none. */
     bool any = source->weight > 0; /* with a weight, a source without sequences is an error of its planner */
     stream->source = *source;
     /* The planner of a source knows no ranks: only the whole blend has a multiple of their blocks. */
@@ -424,7 +425,8 @@ static void mixture_rewind(struct bl_mixture *m)
 }
 
 /* Adds the next sequences of a source to the items, up to the steps that are due after this epoch. A sequence is taken
- * if at least half of its steps are due: so the error stays below half a sequence and does not grow with the epochs. */
+ * if at least half of its steps are due: so the error stays below half a sequence and does not grow with the epochs.
+ * With 100 steps due in each epoch and sequences of 40, the epochs take 3, 2, 3, 2... of them. */
 static int stream_take(struct bl_mixture *m, struct bl_mixture_stream *stream, struct bl_error *e)
 {
     double due = stream->share * m->epoch_steps * (double)(m->epoch + 1);
@@ -502,7 +504,7 @@ int bl_mixture_draw(struct bl_mixture *m, struct bl_plan *plan, struct bl_error 
         code = items_make(&items, m, e);
     if (!code)
         code = bl_planner_make(&planner, items.length, m->items, &items.options, e);
-    /* An epoch with fewer sequences than the other epochs have blocks cannot be spread over them, so it gets empty
+    /* An epoch with fewer sequences than the other epochs have blocks cannot be spread over them, so it has empty
      * blocks. */
     if (!code && planner.pieces.lengths.count < m->blocks && planner.options.remainder == BL_REMAINDER_SPREAD)
         planner.options.remainder = BL_REMAINDER_PAD;

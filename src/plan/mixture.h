@@ -24,7 +24,7 @@
  * before the first source would begin again, unless the number of blocks is given.
  *
  * The shares are exact: the epoch's blocks, one source after the other, are dealt out to the batches in turn, so a
- * batch gets floor(n / batches) or one more of the n blocks of a source. */
+ * batch has floor(n / batches) or one more of the n blocks of a source. */
 
 struct bl_blend_source {
     size_t first, count; /* the source has the sequences first .. first + count - 1 */

@@ -105,6 +105,7 @@ static bool T_list_parse(const struct bl_option *option, const char *text, void 
     }
 }
 
+/* Formats the list with commas and no spaces, as T_list_parse reads it. */
 static void T_list_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     const struct bl_plan_T_list *list = value;
@@ -122,6 +123,7 @@ static bool limit_parse(const struct bl_option *option, const char *text, void *
     return seconds_parse(text, value) || bl_text_to_int(text, strlen(text), 1, INT64_MAX, value);
 }
 
+/* Formats a limit; one that is not given has no text. */
 static void limit_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     if (*(const int64_t *)value)
@@ -135,6 +137,7 @@ static bool overlap_parse(const struct bl_option *option, const char *text, void
     return seconds_parse(text, value) || bl_text_to_int(text, strlen(text), 0, BL_T_MAX - 1, value);
 }
 
+/* Formats an overlap. steps_format would write 0 as "longest". */
 static void overlap_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     (void)option;
@@ -195,6 +198,7 @@ static bool plan_parse_column(const char *text, const char *end, struct bl_plan_
     *column = (struct bl_plan_column){.max = strtod(equals + 1, &stop)};
     /* The initializer above has set the other bytes to 0, which ends the name. */
     memcpy(column->name, text, (size_t)(equals - text));
+    /* The number must end where the entry ends, and must not be empty. */
     return stop == end && stop != equals + 1 && column->max > 0 && isfinite(column->max);
 }
 
@@ -248,7 +252,8 @@ static void percent_format(const struct bl_option *option, const void *value, st
     bl_buffer_printf(out, "%.15g%%", 100 * *(const double *)value);
 }
 
-/* The types that follow are those of options with units or several values. */
+/* The types of options with units or several values. The help shows the placeholder, where | separates the
+ * alternatives. */
 static const struct bl_option_type percent = {"N%", percent_parse, percent_format,
                                               "a percentage from 0% to 100%, such as 0.5%"};
 static const struct bl_option_type max_column = {
@@ -265,7 +270,7 @@ const struct bl_option bl_plan_option_table[] = {
                      "steps per block, or seconds (30s) where steps have a rate, or the longest sequence; auto, for "
                      "a store alone: about 1 MiB; required otherwise",
                      .letter = 'T'),
-    /* What becomes of sequences that a block cannot hold. */
+    /* What becomes of sequences that are longer than a block, and what their pieces repeat. */
     BL_OPTION_CHOICE("oversize", struct bl_plan_options, oversize, bl_oversize_names, BL_AFFECTS_PLAN,
                      "sequences longer than T", .initial = "error", .only = "strategy=block|naive"),
     BL_OPTION_CUSTOM("overlap", &overlap, int64_t, struct bl_plan_options, overlap, BL_AFFECTS_PLAN,
@@ -308,7 +313,7 @@ const struct bl_option bl_plan_option_table[] = {
     BL_OPTION_CHOICE("balance", struct bl_plan_options, balance, balance_names, BL_AFFECTS_PLAN,
                      "make ranks cost alike by --cost, or by squared lengths (quadratic), or not; auto: with --cost",
                      .initial = "auto", .only = "world-size/batch-size"),
-    /* What limits a block beside its steps. */
+    /* What limits a block beside its steps. 0 or no entry means no limit, so only --align has a default. */
     BL_OPTION_INT("align", struct bl_plan_options, align, BL_AFFECTS_PLAN,
                   "every start in a block is a multiple of this many steps", .initial = "1", .min = 1, .max = BL_T_MAX,
                   .only = "strategy=block"),
@@ -363,7 +368,8 @@ static int seconds_resolve(int64_t *value, int64_t num, int64_t den, struct bl_e
     if (*value >= 0 || *value == BL_T_AUTO)
         return BL_OK;
     double due = -(double)*value / 1000 * (double)num / (double)den;
-    /* A millionth of a step makes up for rounding errors: 0.1 s at 30 steps per second is 3 steps, not 2. */
+    /* A millionth of a step makes up for rounding errors: 0.1 s at 30 steps per second is 3 steps, not 2. A duration
+     * above BL_T_MAX becomes BL_T_MAX + 1, because a larger double may not fit int64_t. */
     *value = due <= BL_T_MAX ? (int64_t)(due + 1e-6) : BL_T_MAX + INT64_C(1);
     if (*value < 1 || *value > BL_T_MAX)
         return bl_error_set(e, BL_EUSAGE, "a duration of %.0f steps is out of bounds (1 to %lld)", due,
@@ -386,8 +392,8 @@ int bl_plan_options_resolve(struct bl_plan_options *o, int64_t num, int64_t den,
 /* The most ranks, and the most blocks of a batch: with 2^14 for accumulate, the product of the three fits 64 bits. */
 #define RANKS_MAX 16777216
 
-/* Checks that --balance and --cost go together, and that a column of costs has values: a table was read that has the
- * column. BL_EUSAGE. */
+/* Checks that --balance and --cost go together, and that a column of costs has values, which means that a table with
+ * this column was read. BL_EUSAGE. */
 static int plan_options_check_cost(const struct bl_plan_options *o, struct bl_error *e)
 {
     bool is_given = bl_plan_cost_is_given(&o->cost);
@@ -400,7 +406,8 @@ static int plan_options_check_cost(const struct bl_plan_options *o, struct bl_er
     return BL_OK;
 }
 
-/* Checks the names, maxima and values of --max-column. BL_EUSAGE. */
+/* Checks the names, maxima and values of --max-column. Values are numbers of at least 0, which bl_needs_make checks
+ * when it reads them. BL_EUSAGE. */
 static int plan_options_check_columns(const struct bl_plan_options *o, struct bl_error *e)
 {
     const struct bl_plan_columns *columns = &o->max_column;
@@ -547,7 +554,7 @@ int bl_capacity_resolve(struct bl_plan *plan, const int64_t *length, size_t coun
     /* The planner numbers sequences by uint32_t. */
     if (count > BL_SEQUENCES_MAX)
         return bl_error_set(e, BL_EFAIL, "%zu sequences: a plan can hold %lld", count, (long long)BL_SEQUENCES_MAX);
-    /* One pass finds all sums. Each length is compared with what is left up to STEPS_MAX before it is added. */
+    /* One pass finds all sums. Each length is compared with the rest up to STEPS_MAX before the sum. */
     int64_t steps = 0, sequences = 0, longest = 0;
     for (size_t i = 0; i < count; i++) {
         if (length[i] < 0)

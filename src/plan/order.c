@@ -394,8 +394,8 @@ static void dealer_order_waits(struct dealer *d, struct bl_costed *to)
 }
 
 /* Deals blocks, which are in random order, to waits and ranks. The first `full` of them are not empty; the others stay
- * last. Waits stay as random as they can be while little is lost; dear ones are spread over the epoch. BL_EFAIL: out of
- * memory. */
+ * last. Waits stay as random as they can be while little is lost; expensive ones are spread over the epoch. BL_EFAIL:
+ * out of memory. */
 static int balance_deal(struct bl_costed *block, size_t full, const struct bl_ranks *ranks, uint64_t seed,
                         struct bl_error *e)
 {

@@ -19,7 +19,7 @@
 
 /* --- ranks -------------------------------------------------------------------------------------------------------- */
 
-/* Every rank must get the same number of whole batches, so the number of blocks is a multiple of those of one step. */
+/* Every rank must have the same number of whole batches, so the number of blocks is a multiple of those of one step. */
 
 /* The ranks of a training. A step has world_size * batch_size blocks: rank r has its block r and every world_size-th
  * after it. The ranks wait for each other after `steps` steps, when each has worked on batch_size * steps blocks. */
@@ -97,7 +97,7 @@ int bl_order_lost(double *lost, const struct bl_draft *d, const struct bl_order 
 /* --- mix of costs ------------------------------------------------------------------------------------------------- */
 
 /* How far the waits of a plan are from fair samples of all blocks. An order that puts blocks of equal cost together
- * loses little, but the training then sees long sequences at one time and short ones at another. */
+ * loses little, and the training then sees long sequences at one time and short ones at another. */
 
 /* Sets highest, apart, apart_drawn and neighbours of *balance. block: in the order of the plan; sequence: the pieces
  * that the entries refer to; seed: of the order that is compared. BL_EFAIL: out of memory. */

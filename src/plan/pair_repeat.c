@@ -254,11 +254,14 @@ int bl_pair_repeat_measure(struct bl_pair_repeat *pair_repeat, const struct bl_p
 
 /* --- loss --------------------------------------------------------------------------------------------------------- */
 
-/* The loss is proven as follows. Sort the W waits by their most expensive piece. The first k - 1 waits have room for (k
- * - 1) T wait steps, so the k-th has a piece at least as expensive as t(k - 1): the first piece, from the most
- * expensive on, that this room cannot hold in addition. The rank with that piece costs as much or more. The steps of
- * the first k waits cost at most m(k), by filling them with the pieces of the highest cost per step. So for every k
+/* The loss is proven as follows. Sort the W waits by their most expensive piece. The first k - 1 waits have room for a
+ * limited number of steps and pieces, so the k-th has a piece at least as expensive as t(k - 1): the first piece, from
+ * the most expensive on, that this room cannot hold in addition. The rank with that piece costs as much or more. The
+ * steps of the first k waits cost at most m(k), by filling them with the pieces of the highest cost per step. So for
+ * every k
+ *
  *     lost >= t(0) + ... + t(k - 1) - m(k) / ranks
+ *
  * as the other waits lose at least 0. The highest of these is the bound. */
 struct loss_piece {
     double cost, steps;

@@ -205,8 +205,8 @@ static inline int64_t bl_plan_next_start(const struct bl_plan *plan, int64_t sta
  * must not exceed the blocks. BL_EFAIL names the block and the sequence. */
 int bl_plan_check(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e);
 
-/* Checks and recounts a plan, but leaves lower_bound unchanged: for a new plan before it is written. Memory: one bit
- * per sequence. */
+/* Checks and recounts a plan without the bound: lower_bound stays unchanged. For a new plan before it is written.
+ * Memory: one bit per sequence. */
 int bl_plan_recount(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e);
 
 /* Returns the steps between the pieces of all blocks. length: the array that the plan was made from. */

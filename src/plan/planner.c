@@ -52,7 +52,8 @@ static const struct bl_fill_ops *planner_fill_ops(const struct bl_planner *p)
     return is_vector ? &bl_fill_ops_vector : bl_fills[p->options.fill];
 }
 
-/* Proves the bound of one subproblem and lets the fill prepare it. work: operations that the search may take; *used:
+/* Proves the bound of one subproblem and lets the fill prepare it. The highest of three bounds counts: by steps and
+ * sequences, by each column with a maximum, and by the search. work: operations that the search may take; *used:
  * increased by those done. Errors as of bl_planner_make. */
 static int planner_prepare(struct bl_planner *p, struct bl_subproblem *s, int64_t work, int64_t *used,
                            struct bl_error *e)
@@ -133,7 +134,7 @@ int bl_planner_make(struct bl_planner *p, const int64_t *length, size_t count, c
     code = planner_check_oversize(p, e);
     if (code)
         goto out;
-    /* Options that were not given get their defaults, so that no later function needs to test for 0. */
+    /* Options that were not given have their defaults from here on, so that no later function needs to test for 0. */
     struct bl_plan_options *o = &p->options;
     if (bl_strategies[o->strategy]->is_kept)
         o->order = BL_KEEP_ORDER;
@@ -145,7 +146,7 @@ int bl_planner_make(struct bl_planner *p, const int64_t *length, size_t count, c
     o->accumulate = o->accumulate ? o->accumulate : 1;
     if (o->balance == BL_BALANCE_AUTO)
         o->balance = bl_plan_cost_is_given(&o->cost) ? BL_BALANCE_COST : BL_BALANCE_NONE;
-    /* A plan has the alignment and the overlap that its strategy uses, whatever else was given. */
+    /* A plan has the alignment and the overlap that its strategy uses, whatever other options say. */
     counts->align = p->options.align;
     counts->overlap = bl_strategies[options->strategy]->cut(options) == BL_CUT_SPLIT ? options->overlap : 0;
     counts->is_store = options->strategy == BL_STRATEGY_STORE;
@@ -317,7 +318,8 @@ static int planner_draft(struct bl_planner *p, struct bl_draft *d, uint64_t seed
     return code;
 }
 
-/* Returns how the blocks of a seed are ordered. */
+/* Returns how the blocks of a seed are ordered: as drafted with --order keep, by costs with a balance, otherwise at
+ * random. */
 static struct bl_order planner_order(const struct bl_planner *p, uint64_t seed)
 {
     bool is_kept = p->options.order == BL_KEEP_ORDER;
@@ -396,8 +398,8 @@ static bool draft_has_pairs(const struct bl_draft *d)
     return false;
 }
 
-/* Replaces the draft if its partition is taken: by one of other seeds, or else by exchanges between some of its blocks.
- * Then adds its partition to those that are taken. */
+/* Replaces the draft if its partition is taken: by the draft of another seed, or, if all of these are taken, by
+ * exchanges between some of its blocks. Then adds its partition to those that are taken. */
 static int planner_differ(struct bl_planner *p, struct bl_draft *d, uint64_t seed, size_t min_blocks,
                           struct bl_plan *plan, struct bl_error *e)
 {
@@ -413,7 +415,7 @@ static int planner_differ(struct bl_planner *p, struct bl_draft *d, uint64_t see
         size_t removed = p->removed;
         code = planner_draw_others(p, d, seed, min_blocks, plan, e);
         if (!code && p->is_repeated) {
-            /* No other seed was used, so the measures of the first draft are restored. */
+            /* No other seed gave a new partition, so the measures of the first draft are restored. */
             p->partition = own;
             p->removed = removed;
             plan->balance = balance;

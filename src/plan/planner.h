@@ -42,7 +42,7 @@ int bl_planner_make(struct bl_planner *planner, const int64_t *length, size_t co
  * many blocks as that plan, and the seed draws which sequences of equal length share one. With groups, the other plan
  * must have kept them apart. BL_EFAIL: out of memory. */
 int bl_planner_adopt(struct bl_planner *planner, const struct bl_plan *plan, struct bl_error *e);
-/* Frees all but the caller's arrays; {0} is accepted. */
+/* Frees everything except the caller's arrays; {0} is accepted. */
 void bl_planner_free(struct bl_planner *planner);
 
 /* Draws the plan of a seed, with at least min_blocks blocks if sequences or padding allow it (0: as few as possible).

@@ -283,7 +283,7 @@ static int search_by_dives(struct search *s, struct bl_error *e)
     return code;
 }
 
-/* Runs the parts, the cheapest first, while the search is open. Each receives a share of the work, or what is left of
+/* Runs the parts, the cheapest first, while the search is open. Each receives a share of the work, or the rest of
  * it. */
 static int search_by_parts(struct search *s, struct bl_error *e)
 {

@@ -102,9 +102,9 @@ int bl_search_residual(struct bl_patterns *patterns, const struct bl_histogram *
 
 /* Solves the linear relaxation by column generation (Gilmore and Gomory, 1961) and rounds it; bl_search_greedy packs
  * the residual instance. Without price, columns are also fixed one by one, and the relaxation is solved again for the
- * residual. known: patterns for the same histogram, as initial columns and the solution to improve. *bound: raised to
- * what is proven (Farley 1990). price: NULL, or [distinct] for the dual prices; zeros if there is no relaxation.
- * patterns->count is 0 if the limits forbid the search, or *bound proves it useless. */
+ * residual. known: patterns for the same histogram, as initial columns and the solution to improve. *bound: set to the
+ * proven bound if that is higher (Farley 1990). price: NULL, or [distinct] for the dual prices; zeros if there is no
+ * relaxation. patterns->count is 0 if the limits forbid the search, or *bound proves it useless. */
 int bl_search_columns(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
                       const struct bl_patterns *known, const struct bl_limits *limits, double *price,
                       struct bl_error *e);
@@ -122,7 +122,7 @@ int bl_search_coarse(struct bl_patterns *patterns, const struct bl_histogram *h,
 
 /* Item grouping, for many distinct lengths: solves the linear relaxation over some hundred classes of lengths, realises
  * a part of it with the true lengths, and solves it again for the remaining ones. blocks: an estimate of their number.
- * *bound: raised to what the dual prices of the first relaxation prove. */
+ * *bound: set to the bound of the dual prices of the first relaxation, if it is higher. */
 int bl_search_grouped(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
                       const struct bl_limits *limits, uint32_t classes, size_t blocks, struct bl_error *e);
 

@@ -285,7 +285,7 @@ enum {
 };
 
 /* Both tolerances are far above the rounding errors of the linear program. */
-#define WHOLE 0.02    /* blocks: an amount that lacks no more than this is rounded up */
+#define WHOLE 0.02    /* blocks: an amount that is this close to the next integer is rounded up */
 #define NOTICED 0.001 /* blocks: a column with less counts as unused */
 
 /* A solved relaxation to which the dive can return. */

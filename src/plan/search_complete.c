@@ -325,7 +325,7 @@ struct repartition {
     uint8_t place[PIECES_MAX];                     /* of each piece: which of these blocks */
     int64_t room[PIECES_MAX];                      /* by block: units left */
     uint32_t size[PIECES_MAX];                     /* by block: pieces */
-    int64_t left[PIECES_MAX][BL_PLAN_COLUMNS_MAX]; /* by block: what is left of each column */
+    int64_t left[PIECES_MAX][BL_PLAN_COLUMNS_MAX]; /* by block: units left of each column */
 };
 
 static int64_t repartition_units(const struct repartition *s, uint32_t piece)

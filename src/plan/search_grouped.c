@@ -169,7 +169,7 @@ out:
 enum {
     PLACES = 2048,        /* per block, for the means */
     CLASSES_MIN = 15,     /* halving stops here; there may be twice as many */
-    BLOCKS_PER_CLASS = 8, /* fewer blocks get wider classes */
+    BLOCKS_PER_CLASS = 8, /* for fewer blocks the classes are wider */
     BLOCKS_MIN = 64,      /* up to so many blocks are packed without classes */
     BLOCKS_LEFT = 500,    /* up to so many remaining blocks, too */
     TIMES_MAX = 7,        /* lengths that fit at most this often share no class with ones that fit less often */

@@ -542,7 +542,8 @@ int bl_search_bestfit_count(size_t *blocks, const struct bl_histogram *h, const 
  * Each sequence is one word, with its length above its id and all bits inverted, so that ascending order puts the
  * longest first. Filling inverts the word back and replaces the length by the block. */
 
-/* Makes the words of all lengths in range, and returns their number. word: [count of lengths]. */
+/* Makes the words of all lengths in range, and returns their number. Length 5 and id 7 give ~0x0000000500000007. word:
+ * [count of lengths]. */
 static size_t words_make(uint64_t *word, const struct bl_lengths *lengths)
 {
     size_t n = 0;
@@ -552,8 +553,8 @@ static size_t words_make(uint64_t *word, const struct bl_lengths *lengths)
     return n;
 }
 
-/* Puts every sequence into a block: the upper half of its word becomes the number of the block. *blocks: their number.
- * BL_EFAIL: out of memory. */
+/* Puts every sequence into the fullest block with room, or into a new one: the upper half of its word becomes the
+ * number of the block. *blocks: their number. BL_EFAIL: out of memory. */
 static int words_fill(uint64_t *word, size_t n, const struct bl_limits *limits, size_t *blocks, struct bl_error *e)
 {
     struct bl_open_blocks open = {0};
@@ -581,7 +582,7 @@ static int words_fill(uint64_t *word, size_t n, const struct bl_limits *limits, 
     return code;
 }
 
-/* Numbers the blocks in random order. BL_EFAIL: out of memory. */
+/* Numbers the blocks in random order, by the upper half of every word. BL_EFAIL: out of memory. */
 static int words_shuffle_blocks(uint64_t *word, size_t n, size_t blocks, uint64_t seed, struct bl_error *e)
 {
     struct bl_random random;

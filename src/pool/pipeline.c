@@ -216,7 +216,8 @@ static void *writer_main(void *argument)
 /* --- the caller's thread ---------------------------------------------------------------------------------------- */
 
 /* Makes a job and adds it to the ring, which must have a free entry, or closes the ring if there are no more jobs. Only
- * the caller's thread changes produced, consumed and closed, so it may read them without the lock. */
+ * the caller's thread changes produced, consumed and closed, so it may read them without the lock. BL_OK, or the error
+ * of produce; then the ring is unchanged. */
 static int pipeline_produce(struct pipeline *p, struct bl_error *e)
 {
     void *job = NULL;
@@ -366,7 +367,9 @@ out:
     return code;
 }
 
-/* Runs one job through all stages on this thread. *left is false if there are no more jobs. */
+/* Runs one job through all stages on this thread. *left is false if there are no more jobs. The times count as with
+ * several threads: work is worked, write counts as waiting for the disk, and the caller's stages as waiting for the
+ * order. */
 static int pipeline_run_job(struct pipeline *p, void *worker, bool *left, struct bl_error *e)
 {
     const struct bl_stages *s = p->stages;
