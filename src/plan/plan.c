@@ -43,6 +43,7 @@ int64_t bl_plan_align_padding(const struct bl_plan *plan, const int64_t *length)
     return padding;
 }
 
+/* An empty plan has no blocks to divide by. */
 double bl_plan_efficiency(const struct bl_plan *plan)
 {
     if (plan->blocks == 0)
