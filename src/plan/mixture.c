@@ -1,3 +1,9 @@
+/* Draws the plans of blends and of mixtures, epoch by epoch.
+ *
+ * A blend with weights 3 and 1 and 8 blocks in batches of 4 takes 6 blocks of the first source and 2 of the second. The
+ * dealt blocks are a a a a a a b b; block v goes to batch v mod 2, so that each batch has 3 blocks of a and 1 of b. A
+ * mixture draws sequences instead of blocks: it takes sequences of each source until their steps reach the share of the
+ * source, and one planner packs all of them together. */
 #include "plan/mixture.h"
 
 #include <math.h>
@@ -9,22 +15,25 @@
 #include "plan/random.h"
 #include "plan/strategy.h"
 
-#define SEED_OF_SOURCE UINT64_C(0x9e3779b97f4a7c15) /* so that sources of equal lengths are drawn differently */
+#define SEED_OF_SOURCE UINT64_C(0x9e3779b97f4a7c15) /* 2^64 / golden ratio: seeds of sources lie far apart */
 
 /* --- blends ------------------------------------------------------------------------------------------------------- */
 
 /* --- sizes ------------------------------------------------------------------------------------------------------ */
 
+/* Returns the blocks of a global batch. An option that is 0 is not given, and counts as 1. */
 static size_t blend_batch(const struct bl_plan_options *o)
 {
     return (size_t)(o->world_size ? o->world_size : 1) * (size_t)(o->batch_size ? o->batch_size : 1);
 }
 
+/* Returns the blocks of an optimizer step; the blocks of an epoch are a multiple of them. */
 static size_t blend_multiple(const struct bl_plan_options *o)
 {
     return blend_batch(o) * (size_t)(o->accumulate ? o->accumulate : 1);
 }
 
+/* Returns whether the sources have weights. Either all sources have one or none has, so the first decides. */
 static bool blend_is_weighted(const struct bl_blend *b)
 {
     return b->stream[0].source.weight > 0;
@@ -35,7 +44,9 @@ static size_t size_up(size_t n, size_t multiple)
     return (n + multiple - 1) / multiple * multiple;
 }
 
-/* Without weights: one pass of each; the blocks that make a multiple go to the sources with the most. */
+/* Sets the blocks of an epoch without weights: one pass of each source. The blocks that are missing to a multiple go to
+ * the sources one by one, by the highest quotient each / (1 + blocks received so far), as in the method of D'Hondt, so
+ * that large sources receive most of them. */
 static void blend_size_by_passes(struct bl_blend *b)
 {
     size_t sum = 0;
@@ -44,7 +55,7 @@ static void blend_size_by_passes(struct bl_blend *b)
     b->blocks = size_up(sum, blend_multiple(&b->options));
     for (; sum < b->blocks; sum++) {
         struct bl_blend_stream *most = &b->stream[0];
-        for (size_t s = 1; s < b->sources; s++) /* the most a pass for each block that it has got more */
+        for (size_t s = 1; s < b->sources; s++) /* cross products compare the quotients exactly */
             if (b->stream[s].each * (most->taken - most->each + 1) >
                 most->each * (b->stream[s].taken - b->stream[s].each + 1))
                 most = &b->stream[s];
@@ -52,7 +63,8 @@ static void blend_size_by_passes(struct bl_blend *b)
     }
 }
 
-/* The most blocks in which no source begins again. */
+/* Returns the most blocks of an epoch in which no source begins again: n blocks take n * weight / sum of a source,
+ * which must be at most the blocks of its pass. sum: of the weights. */
 static size_t blend_unrepeated(const struct bl_blend *b, double sum)
 {
     double least = INFINITY;
@@ -60,9 +72,11 @@ static size_t blend_unrepeated(const struct bl_blend *b, double sum)
         double blocks = (double)b->stream[s].each * sum / b->stream[s].source.weight;
         least = blocks < least ? blocks : least;
     }
-    return (size_t)floor(least + 1e-9);
+    return (size_t)floor(least + 1e-9); /* an integer that rounding errors made slightly smaller stays */
 }
 
+/* Sets the blocks of an epoch and how many of them each source gives. BL_EFAIL: no sequence has a step. BL_EUSAGE: a
+ * source needs more passes than --repeat-max; *at is then its number. */
 static int blend_size(struct bl_blend *b, size_t *at, struct bl_error *e)
 {
     size_t multiple = blend_multiple(&b->options);
@@ -80,7 +94,8 @@ static int blend_size(struct bl_blend *b, size_t *at, struct bl_error *e)
         b->blocks = blend_unrepeated(b, sum) / multiple * multiple;
     if (!b->blocks)
         b->blocks = multiple;
-    /* With weights: shares by the largest remainder, so that they sum to the blocks. */
+    /* The shares of the sources are rounded by the largest remainder: 10 blocks by weights 1, 1 and 1 are 4, 3 and 3.
+     * So they sum to the number of blocks. */
     size_t given = 0;
     for (size_t s = 0; s < b->sources; s++)
         given += b->stream[s].taken = (size_t)((double)b->blocks * (b->stream[s].source.weight / sum));
@@ -97,6 +112,7 @@ static int blend_size(struct bl_blend *b, size_t *at, struct bl_error *e)
         b->stream[best].taken++;
         given++;
     }
+    /* The passes are counted over all epochs, since a pass goes on from one epoch to the next. */
     int64_t most = b->blend.repeat_max;
     for (size_t s = 0; most && s < b->sources; s++) {
         const struct bl_blend_stream *stream = &b->stream[s];
@@ -114,8 +130,11 @@ static int blend_size(struct bl_blend *b, size_t *at, struct bl_error *e)
 
 /* --- making ----------------------------------------------------------------------------------------------------- */
 
+/* Rejects options that a blend cannot fulfil: the order of the blocks follows from the batches, so neither costs nor
+ * the input order can decide it. BL_EUSAGE. */
 static int blend_check(const struct bl_plan_options *o, struct bl_error *e)
 {
+    /* A cost without a balance is measured, and a blend has no measure of it either. */
     bool is_balanced = o->balance > BL_BALANCE_NONE || bl_plan_cost_is_given(&o->cost);
     if (!bl_strategies[o->strategy]->is_packed || bl_fills[o->fill]->is_random)
         return bl_error_set(e, BL_EUSAGE, "several sources with --mix batch need --strategy block --fill optimal");
@@ -130,12 +149,15 @@ static int blend_check(const struct bl_plan_options *o, struct bl_error *e)
     return BL_OK;
 }
 
+/* Makes the planner of one source and counts the blocks of a pass. The planner reads the arrays of the blend from the
+ * first sequence of the source on, so it numbers the sequences from 0. */
 static int blend_stream_make(struct bl_blend_stream *stream, const struct bl_blend *b,
                              const struct bl_blend_source *source, struct bl_error *e)
 {
-    bool any = source->weight > 0; /* else a source without sequences gives no blocks */
+    /* A planner refuses a list without sequences, so such a source has none. */
+    bool any = source->weight > 0; /* with a weight, a source without sequences is an error of its planner */
     stream->source = *source;
-    /* The options of one source: its own sequences, and a number of blocks that only the blend decides. */
+    /* The planner of a source knows no ranks: only the whole blend has a multiple of their blocks. */
     struct bl_plan_options *own = &stream->options;
     *own = b->options;
     own->T = b->T;
@@ -148,6 +170,7 @@ static int blend_stream_make(struct bl_blend_stream *stream, const struct bl_ble
         any = b->length[source->first + i] > 0;
     if (!any)
         return BL_OK;
+    /* One pass is drawn to count its blocks, and freed. */
     BL_TRY(bl_planner_make(&stream->planner, b->length + source->first, source->count, &stream->options, e));
     int code = bl_planner_draw(&stream->planner, b->options.seed, 0, false, &stream->pass, e);
     stream->each = code ? 0 : stream->pass.blocks;
@@ -195,16 +218,18 @@ void bl_blend_free(struct bl_blend *b)
 
 /* --- drawing ---------------------------------------------------------------------------------------------------- */
 
-/* The blocks of an epoch, one source after the other. */
+/* The blocks of an epoch in the order in which they are taken: all blocks of the first source, then those of the
+ * second, and so on. */
 struct dealt {
     struct bl_plan plan; /* in this order; sequences count from the first of all sources */
     size_t capacity;     /* of pieces */
 };
 
+/* Draws the next pass of source s, with a partition that none of its earlier passes has, if there is one. */
 static int blend_stream_begin_pass(struct bl_blend *b, struct bl_blend_stream *stream, size_t s, struct bl_error *e)
 {
     bool spreads = !blend_is_weighted(b) && b->options.remainder == BL_REMAINDER_SPREAD;
-    size_t least = spreads ? stream->taken : 0; /* else empty blocks follow, or the next pass */
+    size_t least = spreads ? stream->taken : 0; /* otherwise empty blocks follow, or the next pass */
     uint64_t seed = b->options.seed + SEED_OF_SOURCE * (uint64_t)s + (uint64_t)stream->passes++;
     bl_plan_free(&stream->pass);
     stream->next = 0;
@@ -214,7 +239,8 @@ static int blend_stream_begin_pass(struct bl_blend *b, struct bl_blend_stream *s
     return code;
 }
 
-/* Appends a block of a pass; next >= blocks: an empty one. */
+/* Appends block `next` of the present pass of a source, or an empty block after the last one. BL_EFAIL: out of
+ * memory. */
 static int dealt_append(struct dealt *d, const struct bl_blend *b, const struct bl_blend_stream *stream, size_t next,
                         struct bl_error *e)
 {
@@ -232,6 +258,8 @@ static int dealt_append(struct dealt *d, const struct bl_blend *b, const struct 
     return code;
 }
 
+/* Appends the blocks that source s gives to this epoch. With weights, a pass goes on in the next epoch; without
+ * weights, every epoch is one pass, and ends with empty blocks if the pass has too few. */
 static int dealt_take(struct dealt *d, struct bl_blend *b, size_t s, struct bl_error *e)
 {
     struct bl_blend_stream *stream = &b->stream[s];
@@ -246,8 +274,9 @@ static int dealt_take(struct dealt *d, struct bl_blend *b, size_t s, struct bl_e
     return code;
 }
 
-/* The place of each block of the epoch: place v of the dealt blocks goes to batch v mod batches. Batches, and the
- * blocks in each, are shuffled. order: [blocks] */
+/* Writes the order of the blocks: order[k] is the number of the dealt block that becomes block k. Dealt block v belongs
+ * to batch v mod batches, so every batch has the shares to within one block. The batches, and the blocks in each, are
+ * shuffled. order: [blocks]; batch: [batches], overwritten. */
 static void blend_order(const struct bl_blend *b, int64_t *order, int64_t *batch)
 {
     size_t each = blend_batch(&b->options), batches = b->blocks / each;
@@ -263,11 +292,11 @@ static void blend_order(const struct bl_blend *b, int64_t *order, int64_t *batch
     }
 }
 
-/* Sets the counts of a plan whose sequences may be there in part, or several times; its bound is left alone. length:
- * [count]. */
+/* Sets the counts of a plan that may have only some sequences, or a sequence several times. bl_plan_recount refuses
+ * such a plan, so the counts are made here; lower_bound stays unchanged. length: [count]. BL_EFAIL: out of memory. */
 static int plan_count_placed(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e)
 {
-    uint8_t *seen = calloc(count / 4 + 1, 1); /* two bits each: it is there; it was cut */
+    uint8_t *seen = calloc(count / 4 + 1, 1); /* two bits for each: it has a piece; a piece is not whole */
     if (!seen)
         return bl_error_memory(e);
     plan->sequences = plan->steps = plan->longest = plan->cut = plan->max_sequences = plan->repeated = 0;
@@ -294,11 +323,14 @@ static int plan_count_placed(struct bl_plan *plan, const int64_t *length, size_t
     return BL_OK;
 }
 
+/* Sets the counts, the fill of the columns and the lower bound of a plan. With weights, the steps of the sequences that
+ * were drawn give the bound; without weights, the proven bounds of the sources add up, as no block has two sources. */
 static int blend_count(const struct bl_blend *b, struct bl_plan *plan, struct bl_error *e)
 {
     int64_t bound = 0, multiple = (int64_t)blend_multiple(&b->options);
     bool weighted = blend_is_weighted(b);
-    /* How full the blocks are of columns with a maximum, by the present passes. */
+    /* The passes of the sources are taken for their blocks in this epoch: a pass that goes on has about the same
+     * means. */
     for (int c = 0; c < b->options.max_column.count; c++) {
         struct bl_plan_filled *filled = &plan->filled[c];
         for (size_t s = 0; s < b->sources; s++) {
@@ -313,6 +345,7 @@ static int blend_count(const struct bl_blend *b, struct bl_plan *plan, struct bl
         bound += b->stream[s].pass.lower_bound;
     if (weighted)
         bound = (bl_plan_placed(plan) + plan->T - 1) / plan->T;
+    /* The bound is rounded up to whole optimizer steps of all ranks, as the blocks are. */
     bound = (bound + multiple - 1) / multiple * multiple;
     plan->lower_bound = bound < (int64_t)plan->blocks ? bound : (int64_t)plan->blocks;
     return code;
@@ -324,6 +357,7 @@ int bl_blend_draw(struct bl_blend *b, struct bl_plan *plan, struct bl_error *e)
     *plan = (struct bl_plan){.T = b->T, .align = b->options.align, .overlap = b->options.overlap};
     b->is_repeated = false;
     int64_t *order = malloc(2 * b->blocks * sizeof *order);
+    /* The number of blocks is known, so this table has its size at once; the tables of pieces grow. */
     d.plan.block_ptr = calloc(b->blocks + 1, sizeof *d.plan.block_ptr);
     int code = order && d.plan.block_ptr ? BL_OK : bl_error_memory(e);
     for (size_t s = 0; s < b->sources && !code; s++)
@@ -337,6 +371,7 @@ int bl_blend_draw(struct bl_blend *b, struct bl_plan *plan, struct bl_error *e)
     if (code)
         goto out;
     plan->blocks = d.plan.blocks;
+    /* Copies the blocks from the order in which they were dealt to the order of the plan. */
     for (size_t k = 0; k < d.plan.blocks; k++) {
         size_t first = (size_t)d.plan.block_ptr[order[k]], n = (size_t)d.plan.block_ptr[order[k] + 1] - first;
         plan->block_ptr[k] = (int64_t)plan->pieces;
@@ -360,6 +395,8 @@ out:
 
 /* --- drawing sequences ------------------------------------------------------------------------------------------ */
 
+/* Shuffles the sequences of a source for its next pass. The seed depends on the source and the number of the pass
+ * alone, so that a rewound mixture draws the same epochs again. */
 static void stream_begin_pass(const struct bl_mixture *m, struct bl_mixture_stream *stream)
 {
     struct bl_random random;
@@ -369,7 +406,8 @@ static void stream_begin_pass(const struct bl_mixture *m, struct bl_mixture_stre
     stream->next = 0;
 }
 
-/* Goes back to the first epoch. */
+/* Goes back to before the first epoch. The rows are listed from the start, since a shuffle changes the order that it is
+ * given. */
 static void mixture_rewind(struct bl_mixture *m)
 {
     m->epoch = 0;
@@ -386,7 +424,9 @@ static void mixture_rewind(struct bl_mixture *m)
     }
 }
 
-/* Takes the next sequences of a source, up to the steps that are due after this epoch. */
+/* Adds the next sequences of a source to the items, up to the steps that are due after this epoch. A sequence is taken
+ * if at least half of its steps are due: so the error stays below half a sequence and does not grow with the epochs.
+ * With 100 steps due in each epoch and sequences of 40, the epochs take 3, 2, 3, 2... of them. */
 static int stream_take(struct bl_mixture *m, struct bl_mixture_stream *stream, struct bl_error *e)
 {
     double due = stream->share * m->epoch_steps * (double)(m->epoch + 1);
@@ -405,7 +445,8 @@ static int stream_take(struct bl_mixture *m, struct bl_mixture_stream *stream, s
 
 /* --- packing them ----------------------------------------------------------------------------------------------- */
 
-/* The lengths, groups and columns of the items. */
+/* What a planner needs of the items: their lengths, groups and columns, copied from those of all sequences. The struct
+ * owns the arrays, and bl_mixture_draw frees them, also after errors. */
 struct items {
     struct bl_plan_options options;
     int64_t *length;
@@ -413,6 +454,7 @@ struct items {
     double *column, *value[BL_PLAN_COLUMNS_MAX];
 };
 
+/* Returns a copy of a column for the items, which the caller frees. NULL: there is no column, or out of memory. */
 static double *items_column(const struct bl_mixture *m, const double *of)
 {
     double *column = of ? malloc((m->items + 1) * sizeof *column) : NULL;
@@ -421,6 +463,8 @@ static double *items_column(const struct bl_mixture *m, const double *of)
     return column;
 }
 
+/* Copies the lengths, groups and columns of the items, and points the options to the copies. BL_EFAIL: out of
+ * memory. */
 static int items_make(struct items *items, const struct bl_mixture *m, struct bl_error *e)
 {
     struct bl_plan_options *o = &items->options;
@@ -460,9 +504,12 @@ int bl_mixture_draw(struct bl_mixture *m, struct bl_plan *plan, struct bl_error 
         code = items_make(&items, m, e);
     if (!code)
         code = bl_planner_make(&planner, items.length, m->items, &items.options, e);
-    /* With fewer sequences than the other epochs have blocks, some stay empty. */
+    /* An epoch with fewer sequences than the other epochs have blocks cannot be spread over them, so it has empty
+     * blocks. */
     if (!code && planner.pieces.lengths.count < m->blocks && planner.options.remainder == BL_REMAINDER_SPREAD)
         planner.options.remainder = BL_REMAINDER_PAD;
+    /* The names are the sequences of the items, so that the partitions of epochs with different items can be
+     * compared. */
     planner.taken = &m->taken;
     planner.name = m->item;
     if (!code)
@@ -472,9 +519,11 @@ int bl_mixture_draw(struct bl_mixture *m, struct bl_plan *plan, struct bl_error 
         code = bl_error_set(e, BL_EFAIL, "epoch %lld needs %zu blocks, and the others have %zu: --remainder pad",
                             (long long)m->epoch, plan->blocks, m->blocks);
     for (size_t p = 0; p < plan->pieces && !code; p++)
+        /* The planner numbers the items; a plan numbers the sequences of all sources. */
         plan->sequence[p] = m->item[plan->sequence[p]];
     if (!code)
         code = plan_count_placed(plan, m->length, m->count, e);
+    /* An epoch counts even after an error, as its sequences are taken. */
     m->epoch++;
     bl_planner_free(&planner);
     free(items.length);
@@ -489,6 +538,8 @@ int bl_mixture_draw(struct bl_mixture *m, struct bl_plan *plan, struct bl_error 
 
 /* --- making ----------------------------------------------------------------------------------------------------- */
 
+/* Sets the share of a source, allocates its rows, and counts its sequences and steps; mixture_rewind lists them.
+ * BL_EFAIL: out of memory, or the source has no sequence. */
 static int stream_make(struct bl_mixture *m, struct bl_mixture_stream *stream, const struct bl_blend_source *source,
                        double sum, struct bl_error *e)
 {
@@ -503,7 +554,8 @@ static int stream_make(struct bl_mixture *m, struct bl_mixture_stream *stream, c
     return stream->rows ? BL_OK : bl_error_set(e, BL_EFAIL, "it has no sequence to plan");
 }
 
-/* The steps of an epoch: as given, or as many as there are before the first source would begin again. */
+/* Sets the steps of an epoch: the given number, or as many as there are before the first source would begin again.
+ * BL_EUSAGE: a source needs more passes than --repeat-max; *at is then its number. */
 static int mixture_size(struct bl_mixture *m, size_t *at, struct bl_error *e)
 {
     double least = INFINITY;
@@ -513,6 +565,7 @@ static int mixture_size(struct bl_mixture *m, size_t *at, struct bl_error *e)
     for (size_t s = 0; s < m->sources && m->blend.repeat_max; s++) {
         const struct bl_mixture_stream *stream = &m->stream[s];
         double passes = m->epoch_steps * stream->share * (double)m->blend.epochs / (double)stream->steps;
+        /* The tolerance accepts exactly repeat_max passes in spite of rounding errors of the shares. */
         if (passes <= (double)m->blend.repeat_max * (1 + 1e-9))
             continue;
         *at = s;
@@ -525,7 +578,8 @@ static int mixture_size(struct bl_mixture *m, size_t *at, struct bl_error *e)
     return BL_OK;
 }
 
-/* The most blocks of any epoch, which all of them have. */
+/* Sets the number of blocks of every epoch: the most that any epoch needs. All epochs are drawn once for this, then the
+ * mixture is rewound. A single epoch has as few blocks as its sequences need, and m->blocks stays 0. */
 static int mixture_find_blocks(struct bl_mixture *m, struct bl_error *e)
 {
     size_t most = 0;

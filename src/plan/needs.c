@@ -1,3 +1,8 @@
+/* Turns costs and columns, which are real numbers, into integers.
+ *
+ * Sums of real numbers depend on their order; sums of integers do not, so every machine makes the same plan. Example:
+ * --max-column images=2.5 with values 0.5 and 1.25 needs units of 1 / 100: a block has 250, and the sequences take 50
+ * and 125. */
 #include "plan/needs.h"
 
 #include <float.h>
@@ -6,11 +11,12 @@
 
 #include "plan/strategy.h"
 
-#define BL_COST_UNITS 140737488355328.0 /* 2^47 */
+#define BL_COST_UNITS 140737488355328.0 /* 2^47: the sum of 65535 blocks is still below 2^63 */
 
 /* --- costs -------------------------------------------------------------------------------------------------------- */
 
-/* Adds up the costs of the sequences that are planned. */
+/* Sets *sum to the costs of all sequences that have a piece in range; several pieces of one sequence count once.
+ * BL_EUSAGE: a cost is negative or not finite, or the sum is infinite. */
 static int cost_sum_column(const struct bl_cost *c, double *sum, struct bl_error *e)
 {
     const struct bl_pieces *p = c->pieces;
@@ -32,6 +38,7 @@ static int cost_sum_column(const struct bl_cost *c, double *sum, struct bl_error
 int bl_cost_make(struct bl_cost *cost, const struct bl_pieces *pieces, const int64_t *length, int64_t T,
                  const struct bl_plan_options *options, struct bl_error *e)
 {
+    /* Without --cost, squared lengths are measured: alpha is 0 and beta 1. */
     const struct bl_plan_cost *given = &options->cost;
     bool is_given = bl_plan_cost_is_given(given);
     double alpha = is_given ? given->alpha * (double)T : 0, most = (double)T * (double)T;
@@ -48,7 +55,9 @@ int bl_cost_make(struct bl_cost *cost, const struct bl_pieces *pieces, const int
                             given->alpha, given->beta, (long long)T);
     if (alpha + most <= 0)
         return bl_error_set(e, BL_EUSAGE, "no block costs anything: %s", cost->column ? "all costs are 0" : "0,0");
+    /* The most that a block can cost is alpha T plus T^2 beta (one sequence fills it), or all costs of the column. */
     double units = BL_COST_UNITS / (alpha + most);
+    /* Costs are rounded down, by less than one unit of 2^47. */
     cost->block = (int64_t)(alpha * units);
     cost->unit = (cost->column ? 1 : is_given ? given->beta : 1) * units;
     return BL_OK;
@@ -64,14 +73,18 @@ int64_t bl_cost_block(const struct bl_cost *cost, const uint32_t *piece, size_t 
 
 /* --- needs -------------------------------------------------------------------------------------------------------- */
 
-enum { UNITS_MAX = 1 << 30, FINEST = 1000000000 };
+enum {
+    UNITS_MAX = 1 << 30, /* units in a block: below BL_T_MAX, as needs are searched like lengths */
+    FINEST = 1000000000  /* units for 1 of a column: nine decimal places */
+};
 
-/* Whether a number of units is whole, but for the error of its product. */
+/* Returns whether a number of units is whole, apart from the rounding error of its product: 0.1 * 10 counts as 1. */
 static bool units_are_whole(double units)
 {
     return fabs(units - rint(units)) <= 4 * DBL_EPSILON * units;
 }
 
+/* The two functions round to the nearest integer where the number counts as whole, so 0.3 * 10 is 3 for both. */
 static int64_t units_round_down(double units)
 {
     return (int64_t)(units_are_whole(units) ? rint(units) : floor(units));
@@ -82,7 +95,7 @@ static int64_t units_round_up(double units)
     return (int64_t)(units_are_whole(units) ? rint(units) : ceil(units));
 }
 
-/* Returns what a piece takes of a column. */
+/* Returns the value of a piece in a column: that of its sequence, or the share of its steps if the sequence was cut. */
 static double piece_value(const struct bl_pieces *p, const int64_t *length, const struct bl_plan_column *c, size_t i)
 {
     if (!p->sequence)
@@ -91,10 +104,12 @@ static double piece_value(const struct bl_pieces *p, const int64_t *length, cons
     return c->value[sequence] * ((double)p->lengths.length[i] / (double)length[sequence]);
 }
 
-/* Returns the units for 1 of a column: as few as all values are whole numbers of, or as many as a block can have. */
+/* Returns the units for 1 of a column: the smallest power of ten that makes all values whole, or the largest for which
+ * a block has no more than UNITS_MAX. */
 static double column_find_units(const struct bl_pieces *p, const int64_t *length, const struct bl_plan_column *c)
 {
     double units = 1, most = 1;
+    /* A maximum above 2^30 takes less than one unit for 1 of the column. */
     while (c->max * most > UNITS_MAX)
         most /= 10;
     while (most >= 1 && most < FINEST && c->max * most * 10 <= UNITS_MAX)
@@ -105,6 +120,8 @@ static double column_find_units(const struct bl_pieces *p, const int64_t *length
     return units < most ? units : most;
 }
 
+/* Makes the units of all pieces for one column. Rounding pieces up and the maximum down is safe: no block exceeds the
+ * maximum in real numbers. Errors as of bl_needs_make; n->of must be freed in any case. */
 static int need_make(struct bl_need *n, const struct bl_pieces *p, const int64_t *length,
                      const struct bl_plan_column *c, struct bl_error *e)
 {
@@ -127,7 +144,7 @@ static int need_make(struct bl_need *n, const struct bl_pieces *p, const int64_t
         n->is_exact &= units_are_whole(value * units);
         n->of[i] = units_round_up(value * units);
     }
-    n->most = n->most ? n->most : 1; /* then nothing needs anything */
+    n->most = n->most ? n->most : 1; /* 0 only if no piece needs anything; lengths are at least 1 */
     return BL_OK;
 }
 
@@ -150,10 +167,12 @@ void bl_needs_free(struct bl_needs *needs)
     *needs = (struct bl_needs){0};
 }
 
+/* The index of *lengths stays, so the result has the same subset of the pieces. */
 struct bl_lengths bl_needs_lengths(const struct bl_need *need, const struct bl_lengths *lengths)
 {
     struct bl_lengths by_column = *lengths;
     by_column.length = need->of;
+    /* Units from 1 to the maximum are in range; a unit is one step of these lengths. */
     by_column.shortest = 1;
     by_column.longest = by_column.cap = need->most;
     by_column.unit = 1;
@@ -162,6 +181,9 @@ struct bl_lengths bl_needs_lengths(const struct bl_need *need, const struct bl_l
 
 int64_t bl_needs_bound(const struct bl_need *need, const struct bl_lengths *lengths)
 {
+    /* Rounding adds less than one unit to a piece and takes less than one from the maximum. So where anything was
+     * rounded, one unit less for each piece and one more for a block give a valid bound. Full blocks are counted as
+     * they occur, so that the sum cannot overflow. */
     int64_t blocks = 0, sum = 0, rounded = !need->is_exact;
     for (size_t i = 0; i < lengths->count; i++) {
         int64_t units = need->of[bl_lengths_id(lengths, i)];
@@ -174,13 +196,14 @@ int64_t bl_needs_bound(const struct bl_need *need, const struct bl_lengths *leng
     return blocks + (sum > 0);
 }
 
+/* It reports one column at a time: the first one that a sequence exceeds, with the number of such sequences. */
 void bl_needs_find_over(struct bl_needs_over *over, const int64_t *length, size_t count,
                         const struct bl_plan_options *o)
 {
     *over = (struct bl_needs_over){0};
     int64_t longest = o->max_length ? o->max_length : INT64_MAX;
     if (o->oversize != BL_OVERSIZE_ERROR && o->T && o->T < longest)
-        longest = o->T; /* longer ones are dropped or cut */
+        longest = o->T; /* longer sequences are dropped or cut */
     for (int c = 0; c < o->max_column.count; c++) {
         const struct bl_plan_column *column = &o->max_column.each[c];
         for (size_t i = 0; i < count; i++) {

@@ -1,3 +1,13 @@
+/* Defines the planning options as tables of typed entries, and checks the values.
+ *
+ * The table gives the flags, the YAML keys, the help and the lines that identify a dataset, so each type has a function
+ * that parses a text and one that formats the value. The two are inverse: "0.5s" is stored as -500, which formats as
+ * "0.5s" again. The checks are separate, because the C library sets the struct without any text.
+ *
+ *     -T 30s                 T = -30000, until the rate of the steps is known
+ *     -T longest             T = 0
+ *     --cost 1,0.0001        alpha = 1, beta = 0.0001, column = NULL
+ *     --max-column images=8  a column with name = "images" and max = 8; its values come from the table */
 #include "plan/options.h"
 
 #include <math.h>
@@ -10,6 +20,7 @@
 #include "plan/fill.h"
 #include "plan/strategy.h"
 
+/* The words of the options, each in the order of its enum. */
 #define WORD(id, name) #name,
 const char *const bl_strategy_names[] = {BL_STRATEGY_LIST(WORD) NULL};
 const char *const bl_fill_names[] = {BL_FILL_LIST(WORD) NULL};
@@ -20,22 +31,25 @@ static const char *const balance_names[] = {"auto", "none", "quadratic", "cost",
 static const char *const sync_names[] = {"micro", "step", NULL};
 static const char *const order_names[] = {"random", "keep", NULL};
 
-/* Parses "30s" or "0.5s" to negative milliseconds, until bl_plan_options_resolve knows how many steps that is. */
+/* Parses seconds with up to three decimal places, such as "30s" or "0.5s". *value: negative milliseconds, until
+ * bl_plan_options_resolve knows how many steps that is. Returns false for any other text, and for 0 s. */
 static bool seconds_parse(const char *text, int64_t *value)
 {
     size_t size = strlen(text), whole = strspn(text, "0123456789");
     size_t digits = text[whole] == '.' ? strspn(text + whole + 1, "0123456789") : 0;
     size_t end = digits ? whole + 1 + digits : whole;
     int64_t seconds, fraction = 0;
+    /* The text must end with the s: "30s5" and "30" are no seconds. */
     if (digits > 3 || end + 1 != size || text[end] != 's' || !bl_text_to_int(text, whole, 0, BL_T_MAX, &seconds) ||
         (digits && !bl_text_to_int(text + whole + 1, digits, 0, 999, &fraction)))
         return false;
     for (size_t i = digits; i < 3; i++)
-        fraction *= 10;
+        fraction *= 10; /* ".5" is 500 thousandths */
     *value = -(seconds * 1000 + fraction);
     return *value < 0;
 }
 
+/* Formats negative milliseconds as seconds, without decimals if they are whole. */
 static void seconds_format(int64_t value, struct bl_buffer *out)
 {
     bl_buffer_int(out, -value / 1000);
@@ -44,7 +58,7 @@ static void seconds_format(int64_t value, struct bl_buffer *out)
     bl_buffer_byte(out, 's');
 }
 
-/* Parses a number of steps, seconds, "longest", which is 0 in plan.h, or "auto". */
+/* Parses a number of steps, seconds, "longest", which is stored as 0, or "auto", which is BL_T_AUTO. */
 static bool steps_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
@@ -57,6 +71,7 @@ static bool steps_parse(const struct bl_option *option, const char *text, void *
     return bl_text_to_int(text, strlen(text), 1, BL_T_MAX, value);
 }
 
+/* Formats what steps_parse parses. BL_T_AUTO is negative, too, so it is tested before seconds. */
 static void steps_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     (void)option;
@@ -70,11 +85,11 @@ static void steps_format(const struct bl_option *option, const void *value, stru
         bl_buffer_text(out, "longest");
 }
 
-/* Parses one of them, or several with commas between them. */
+/* Parses one T, or several with commas between them. Returns false for more than BL_PLAN_T_LIST_MAX. */
 static bool T_list_parse(const struct bl_option *option, const char *text, void *value)
 {
     struct bl_plan_T_list *list = value;
-    char one[32];
+    char one[32]; /* the longest valid text is shorter: "2147483647.999s" has 15 characters */
     *list = (struct bl_plan_T_list){.count = 0};
     for (;;) {
         size_t size = strcspn(text, ",");
@@ -90,6 +105,7 @@ static bool T_list_parse(const struct bl_option *option, const char *text, void 
     }
 }
 
+/* Formats the list with commas and no spaces, as T_list_parse reads it. */
 static void T_list_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     const struct bl_plan_T_list *list = value;
@@ -100,26 +116,28 @@ static void T_list_format(const struct bl_option *option, const void *value, str
     }
 }
 
-/* Parses a limit on lengths: steps or seconds; 0: none. */
+/* Parses a limit on lengths: steps or seconds. The value 0, no limit, has no text. */
 static bool limit_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
     return seconds_parse(text, value) || bl_text_to_int(text, strlen(text), 1, INT64_MAX, value);
 }
 
+/* Formats a limit; one that is not given has no text. */
 static void limit_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     if (*(const int64_t *)value)
         steps_format(option, value, out);
 }
 
-/* The same, or 0. */
+/* Parses an overlap: steps or seconds, or 0. The largest is BL_T_MAX - 1, as an overlap is below T. */
 static bool overlap_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
     return seconds_parse(text, value) || bl_text_to_int(text, strlen(text), 0, BL_T_MAX - 1, value);
 }
 
+/* Formats an overlap. steps_format would write 0 as "longest". */
 static void overlap_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     (void)option;
@@ -129,6 +147,7 @@ static void overlap_format(const struct bl_option *option, const void *value, st
         bl_buffer_int(out, *(const int64_t *)value);
 }
 
+/* Each type: the placeholder of the help, its two functions, and what a message says about valid values. */
 static const struct bl_option_type steps_type = {
     "N|SECONDSs|longest|auto", steps_parse, steps_format,
     "a number of steps from 1 to 2147483647, seconds such as 30s, \"longest\", or \"auto\" for a store"};
@@ -140,7 +159,8 @@ static const struct bl_option_type limit = {"N|SECONDSs", limit_parse, limit_for
 static const struct bl_option_type overlap = {"N|SECONDSs", overlap_parse, overlap_format,
                                               "a number of steps from 0 to 2147483646, or seconds such as 0.5s"};
 
-/* Parses "ALPHA,BETA", or the name of a column. */
+/* Parses "ALPHA,BETA", or the name of a column: every text that does not begin with a number and a comma is a name. A
+ * name points into text, which the caller keeps. */
 static bool cost_parse(const struct bl_option *option, const char *text, void *value)
 {
     struct bl_plan_cost *cost = value;
@@ -148,6 +168,7 @@ static bool cost_parse(const struct bl_option *option, const char *text, void *v
     (void)option;
     *cost = (struct bl_plan_cost){.column = text};
     double alpha = strtod(text, &end);
+    /* A name may begin with a digit, such as "2d_cost", so only a number and a comma make a pair. */
     if (end == text || *end != ',')
         return *text != '\0';
     const char *second = end + 1;
@@ -156,6 +177,7 @@ static bool cost_parse(const struct bl_option *option, const char *text, void *v
     return end != second && !*end && alpha >= 0 && beta >= 0 && isfinite(alpha) && isfinite(beta) && alpha + beta > 0;
 }
 
+/* Formats a cost; 17 digits reproduce a double exactly. A cost that is not given has no text. */
 static void cost_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     const struct bl_plan_cost *cost = value;
@@ -166,7 +188,7 @@ static void cost_format(const struct bl_option *option, const void *value, struc
         bl_buffer_printf(out, "%.17g,%.17g", cost->alpha, cost->beta);
 }
 
-/* Parses the "COLUMN=MAX" that ends at `end`. */
+/* Parses the "COLUMN=MAX" that ends at `end`. The last = separates the two, as a name may contain one. */
 static bool plan_parse_column(const char *text, const char *end, struct bl_plan_column *column)
 {
     const char *equals = memrchr(text, '=', (size_t)(end - text));
@@ -174,11 +196,13 @@ static bool plan_parse_column(const char *text, const char *end, struct bl_plan_
     if (!equals || equals == text || equals - text >= BL_PLAN_COLUMN_SIZE)
         return false;
     *column = (struct bl_plan_column){.max = strtod(equals + 1, &stop)};
+    /* The initializer above has set the other bytes to 0, which ends the name. */
     memcpy(column->name, text, (size_t)(equals - text));
+    /* The number must end where the entry ends, and must not be empty. */
     return stop == end && stop != equals + 1 && column->max > 0 && isfinite(column->max);
 }
 
-/* Parses "COLUMN=MAX", or several with commas between them, and adds them. */
+/* Parses "COLUMN=MAX", or several with commas between them, and adds them to those of earlier flags. */
 static bool max_column_parse(const struct bl_option *option, const char *text, void *value)
 {
     struct bl_plan_columns *columns = value;
@@ -202,6 +226,7 @@ static void max_column_format(const struct bl_option *option, const void *value,
         bl_buffer_printf(out, "%s%s=%.17g", i ? "," : "", columns->each[i].name, columns->each[i].max);
 }
 
+/* An empty text has no columns; max_column_parse alone would refuse it, as a flag without a value. */
 int bl_plan_columns_parse(struct bl_plan_columns *columns, const char *text, struct bl_error *e)
 {
     *columns = (struct bl_plan_columns){.count = 0};
@@ -210,7 +235,7 @@ int bl_plan_columns_parse(struct bl_plan_columns *columns, const char *text, str
     return bl_error_set(e, BL_EFAIL, "the maxima of columns \"%s\" are invalid", text);
 }
 
-/* Parses a percentage of up to 100 %. */
+/* Parses a percentage from 0 % to 100 %, and stores the share: "0.5%" is 0.005. */
 static bool percent_parse(const struct bl_option *option, const char *text, void *value)
 {
     char *end = NULL;
@@ -220,12 +245,15 @@ static bool percent_parse(const struct bl_option *option, const char *text, void
     return end != text && strcmp(end, "%") == 0 && percent >= 0 && percent <= 100;
 }
 
+/* 15 digits hide the rounding error of the division by 100. */
 static void percent_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     (void)option;
     bl_buffer_printf(out, "%.15g%%", 100 * *(const double *)value);
 }
 
+/* The types of options with units or several values. The help shows the placeholder, where | separates the
+ * alternatives. */
 static const struct bl_option_type percent = {"N%", percent_parse, percent_format,
                                               "a percentage from 0% to 100%, such as 0.5%"};
 static const struct bl_option_type max_column = {
@@ -235,11 +263,14 @@ static const struct bl_option_type cost = {
     "ALPHA,BETA|COLUMN", cost_parse, cost_format,
     "two numbers of at least 0, not both 0, such as 1,0.0001, or the name of a column"};
 
+/* The order of the entries is that of --help. -T comes first, so that bl_plan_option_table_rest can leave it out.
+ * `only` names the options under which an entry has a meaning. */
 const struct bl_option bl_plan_option_table[] = {
     BL_OPTION_CUSTOM("T", &steps_type, int64_t, struct bl_plan_options, T, BL_AFFECTS_PLAN,
                      "steps per block, or seconds (30s) where steps have a rate, or the longest sequence; auto, for "
                      "a store alone: about 1 MiB; required otherwise",
                      .letter = 'T'),
+    /* What becomes of sequences that are longer than a block, and what their pieces repeat. */
     BL_OPTION_CHOICE("oversize", struct bl_plan_options, oversize, bl_oversize_names, BL_AFFECTS_PLAN,
                      "sequences longer than T", .initial = "error", .only = "strategy=block|naive"),
     BL_OPTION_CUSTOM("overlap", &overlap, int64_t, struct bl_plan_options, overlap, BL_AFFECTS_PLAN,
@@ -252,10 +283,13 @@ const struct bl_option bl_plan_option_table[] = {
     BL_OPTION_CHOICE("clips", struct bl_plan_options, clips, clips_names, BL_AFFECTS_PLAN,
                      "sample: one clip of each long enough sequence, or every whole clip", .initial = "one",
                      .only = "strategy=sample"),
+    /* The seed is an option of the plan and not of the run: with it, a dataset can be made again. */
     BL_OPTION_UINT("seed", struct bl_plan_options, seed, BL_AFFECTS_PLAN, "seed of everything random", .initial = "0"),
     BL_OPTION_CUSTOM("spare", &percent, double, struct bl_plan_options, spare, BL_AFFECTS_PLAN,
                      "blocks beyond the fewest, which leave more to the seed: fewer sequences meet again under another",
                      .initial = "0%", .only = "strategy=block,fill=optimal"),
+    /* The ranks of the training. The entries down to --balance have no effect on a single rank with batches of one
+     * block. */
     BL_OPTION_INT("world-size", struct bl_plan_options, world_size, BL_AFFECTS_PLAN,
                   "ranks: the blocks become a multiple of ranks times batch size", .initial = "1", .min = 1,
                   .max = 16777216),
@@ -265,6 +299,7 @@ const struct bl_option bl_plan_option_table[] = {
         "remainder", struct bl_plan_options, remainder, remainder_names, BL_AFFECTS_PLAN,
         "how the blocks become a multiple: spread sequences over more blocks, pad with empty blocks, drop the emptiest",
         .initial = "spread", .only = "world-size/batch-size"),
+    /* Neither a cost nor a column has a default, so both numbers 0 and no name mean that --cost is not given. */
     BL_OPTION_CUSTOM("cost", &cost, struct bl_plan_cost, struct bl_plan_options, cost, BL_AFFECTS_PLAN,
                      "what a block costs: ALPHA for each step and BETA for each squared step of a sequence, or the sum "
                      "of a column; ranks that wait for each other then cost alike",
@@ -278,6 +313,7 @@ const struct bl_option bl_plan_option_table[] = {
     BL_OPTION_CHOICE("balance", struct bl_plan_options, balance, balance_names, BL_AFFECTS_PLAN,
                      "make ranks cost alike by --cost, or by squared lengths (quadratic), or not; auto: with --cost",
                      .initial = "auto", .only = "world-size/batch-size"),
+    /* What limits a block beside its steps. 0 or no entry means no limit, so only --align has a default. */
     BL_OPTION_INT("align", struct bl_plan_options, align, BL_AFFECTS_PLAN,
                   "every start in a block is a multiple of this many steps", .initial = "1", .min = 1, .max = BL_T_MAX,
                   .only = "strategy=block"),
@@ -288,12 +324,14 @@ const struct bl_option bl_plan_option_table[] = {
                      BL_AFFECTS_PLAN,
                      "maximum of the sum of a column of the table over the sequences of a block; once for each column",
                      .repeats = sizeof(struct bl_plan_columns), .only = "strategy=block,fill=optimal"),
+    /* What the sequences must have to be planned at all. */
     BL_OPTION_CUSTOM("min-length", &limit, int64_t, struct bl_plan_options, min_length, BL_AFFECTS_PLAN,
                      "drop shorter sequences, and count them", .initial = "1"),
     BL_OPTION_CUSTOM("max-length", &limit, int64_t, struct bl_plan_options, max_length, BL_AFFECTS_PLAN,
                      "drop longer sequences, and count them"),
     BL_OPTION_CHOICE("order", struct bl_plan_options, order, order_names, BL_AFFECTS_PLAN,
                      "keep: sequences and blocks in input order", .initial = "random"),
+    /* The effort counts operations, not seconds: so a slow machine makes the same plan. */
     BL_OPTION_INT("effort", struct bl_plan_options, effort, BL_AFFECTS_PLAN,
                   "search for fewer blocks and a higher bound, in billions of operations", .initial = "8", .min = 1,
                   .max = BL_EFFORT_MAX, .only = "strategy=block"),
@@ -302,6 +340,7 @@ const struct bl_option bl_plan_option_table[] = {
 
 const struct bl_option *const bl_plan_option_table_rest = bl_plan_option_table + 1;
 
+/* They are a separate table because `bload compare` runs all strategies and has neither option. */
 const struct bl_option bl_plan_strategy_table[] = {
     BL_OPTION_CHOICE(
         "strategy", struct bl_plan_options, strategy, bl_strategy_names, BL_AFFECTS_PLAN,
@@ -316,16 +355,21 @@ const struct bl_option bl_plan_strategy_table[] = {
     {0},
 };
 
+/* BL_T_AUTO is negative, too, and needs the bytes of a step instead of a rate. */
 bool bl_plan_options_need_rate(const struct bl_plan_options *o)
 {
     return (o->T < 0 && o->T != BL_T_AUTO) || o->overlap < 0 || o->min_length < 0 || o->max_length < 0;
 }
 
+/* Converts seconds to steps, rounded down; a number of steps stays unchanged. num / den: steps per second. BL_EUSAGE:
+ * less than one step, or more than BL_T_MAX. */
 static int seconds_resolve(int64_t *value, int64_t num, int64_t den, struct bl_error *e)
 {
     if (*value >= 0 || *value == BL_T_AUTO)
         return BL_OK;
     double due = -(double)*value / 1000 * (double)num / (double)den;
+    /* A millionth of a step makes up for rounding errors: 0.1 s at 30 steps per second is 3 steps, not 2. A duration
+     * above BL_T_MAX becomes BL_T_MAX + 1, because a larger double may not fit int64_t. */
     *value = due <= BL_T_MAX ? (int64_t)(due + 1e-6) : BL_T_MAX + INT64_C(1);
     if (*value < 1 || *value > BL_T_MAX)
         return bl_error_set(e, BL_EUSAGE, "a duration of %.0f steps is out of bounds (1 to %lld)", due,
@@ -333,6 +377,7 @@ static int seconds_resolve(int64_t *value, int64_t num, int64_t den, struct bl_e
     return BL_OK;
 }
 
+/* The four values are those that steps_parse, limit_parse and overlap_parse accept as seconds. */
 int bl_plan_options_resolve(struct bl_plan_options *o, int64_t num, int64_t den, struct bl_error *e)
 {
     int64_t *const value[] = {&o->T, &o->overlap, &o->min_length, &o->max_length};
@@ -344,8 +389,11 @@ int bl_plan_options_resolve(struct bl_plan_options *o, int64_t num, int64_t den,
 
 /* --- checks ----------------------------------------------------------------------------------------------------- */
 
-#define RANKS_MAX 16777216 /* of world_size and batch_size each */
+/* The most ranks, and the most blocks of a batch: with 2^14 for accumulate, the product of the three fits 64 bits. */
+#define RANKS_MAX 16777216
 
+/* Checks that --balance and --cost go together, and that a column of costs has values, which means that a table with
+ * this column was read. BL_EUSAGE. */
 static int plan_options_check_cost(const struct bl_plan_options *o, struct bl_error *e)
 {
     bool is_given = bl_plan_cost_is_given(&o->cost);
@@ -358,6 +406,8 @@ static int plan_options_check_cost(const struct bl_plan_options *o, struct bl_er
     return BL_OK;
 }
 
+/* Checks the names, maxima and values of --max-column. Values are numbers of at least 0, which bl_needs_make checks
+ * when it reads them. BL_EUSAGE. */
 static int plan_options_check_columns(const struct bl_plan_options *o, struct bl_error *e)
 {
     const struct bl_plan_columns *columns = &o->max_column;
@@ -366,6 +416,7 @@ static int plan_options_check_columns(const struct bl_plan_options *o, struct bl
                             BL_PLAN_COLUMNS_MAX);
     for (int i = 0; i < columns->count; i++) {
         const struct bl_plan_column *column = &columns->each[i];
+        /* The comparison is written so that a NaN fails, too. */
         if (!(column->max > 0) || isinf(column->max))
             return bl_error_set(e, BL_EUSAGE, "--max-column %s=%g: a maximum is a number above 0", column->name,
                                 column->max);
@@ -378,8 +429,8 @@ static int plan_options_check_columns(const struct bl_plan_options *o, struct bl
     return BL_OK;
 }
 
-/* Readers take the first steps of every piece that does not begin its sequence for repeated ones: the piece before must
- * be there. */
+/* Checks the options beside an overlap. Readers take the first steps of every piece that does not begin its sequence
+ * for a repetition of the piece before, so no piece may be dropped. BL_EUSAGE. */
 static int plan_options_check_overlap(const struct bl_plan_options *o, struct bl_error *e)
 {
     if (o->overlap && o->oversize != BL_OVERSIZE_SPLIT)
@@ -393,11 +444,14 @@ static int plan_options_check_overlap(const struct bl_plan_options *o, struct bl
     return BL_OK;
 }
 
+/* The rows of a store hold the sequences in the order of the table, one after the other. So no option can change which
+ * sequences share a row, how many rows there are, or where a sequence begins. */
 int bl_plan_options_check_store(const struct bl_plan_options *o, struct bl_error *e)
 {
     const struct {
         const char *name;
         bool is_given;
+        /* Options that would have no effect on a store are errors, so that nobody relies on them. */
     } unused[] = {{"seed", o->seed != 0},
                   {"world-size", o->world_size > 1},
                   {"batch-size", o->batch_size > 1},
@@ -427,11 +481,12 @@ int bl_plan_options_check_store(const struct bl_plan_options *o, struct bl_error
     return BL_OK;
 }
 
+/* The enums are compared as unsigned numbers, so that negative values of a caller in C are refused, too. */
 int bl_plan_options_check(const struct bl_plan_options *o, struct bl_error *e)
 {
     const struct {
         const char *name;
-        int64_t value, max; /* value 0: not given */
+        int64_t value, max; /* 0 is valid: the option is not given */
     } ranges[] = {{"T", o->T, BL_T_MAX},
                   {"clip", o->clip, BL_T_MAX},
                   {"effort", o->effort, BL_EFFORT_MAX},
@@ -465,6 +520,7 @@ int bl_plan_options_check(const struct bl_plan_options *o, struct bl_error *e)
         code = plan_options_check_overlap(o, e);
     if (!code)
         code = bl_plan_options_check_store(o, e);
+    /* The rest is about --order keep: it excludes each option that moves sequences or blocks. */
     if (code || o->order != BL_KEEP_ORDER)
         return code;
     if (o->balance > BL_BALANCE_NONE || (o->balance == BL_BALANCE_AUTO && bl_plan_cost_is_given(&o->cost)))
@@ -479,10 +535,11 @@ int bl_plan_options_check(const struct bl_plan_options *o, struct bl_error *e)
 
 /* --- capacity ----------------------------------------------------------------------------------------------------- */
 
-/* Sums of steps stay below this, so that adding two of them cannot overflow. */
+/* Sums of steps stay below this: adding two of them cannot overflow an int64_t. */
 #define STEPS_MAX (INT64_C(1) << 62)
 
-/* Returns the longest sequence up to --max-length, or the longest of all if none is that short. */
+/* Returns the length of the longest sequence up to max_length steps (0: no limit), or of the longest of all if none is
+ * that short. */
 static int64_t capacity_longest(const struct bl_plan *plan, const int64_t *length, size_t count, int64_t max_length)
 {
     int64_t longest = 0;
@@ -494,8 +551,10 @@ static int64_t capacity_longest(const struct bl_plan *plan, const int64_t *lengt
 int bl_capacity_resolve(struct bl_plan *plan, const int64_t *length, size_t count,
                         const struct bl_plan_options *options, struct bl_error *e)
 {
+    /* The planner numbers sequences by uint32_t. */
     if (count > BL_SEQUENCES_MAX)
         return bl_error_set(e, BL_EFAIL, "%zu sequences: a plan can hold %lld", count, (long long)BL_SEQUENCES_MAX);
+    /* One pass finds all sums. Each length is compared with the rest up to STEPS_MAX before the sum. */
     int64_t steps = 0, sequences = 0, longest = 0;
     for (size_t i = 0; i < count; i++) {
         if (length[i] < 0)
@@ -509,9 +568,11 @@ int bl_capacity_resolve(struct bl_plan *plan, const int64_t *length, size_t coun
     plan->steps = steps;
     plan->sequences = sequences;
     plan->longest = longest;
+    /* The mean below divides by the number of sequences. */
     if (plan->sequences == 0)
         return bl_error_set(e, BL_EFAIL, "nothing to plan: all sequences are empty");
 
+    /* Clips decide the steps of a block; without --clip, a clip has the mean length of the sequences. */
     if (bl_strategies[options->strategy]->is_clipped)
         plan->T = options->clip ? options->clip : plan->steps / plan->sequences;
     else
@@ -522,11 +583,13 @@ int bl_capacity_resolve(struct bl_plan *plan, const int64_t *length, size_t coun
     return BL_OK;
 }
 
+/* Sequences that --min-length or --max-length drops are never too long. */
 void bl_plan_find_oversize(struct bl_plan_oversize *over, const int64_t *length, size_t count,
                            const struct bl_plan_options *options, int64_t T)
 {
     int64_t max_length = options->max_length ? options->max_length : INT64_MAX;
     *over = (struct bl_plan_oversize){0};
+    /* The loop runs backwards, so that `first` ends as the index of the first sequence. */
     for (size_t i = count; i-- > 0;) {
         if (length[i] <= T || length[i] < options->min_length || length[i] > max_length)
             continue;
@@ -536,6 +599,7 @@ void bl_plan_find_oversize(struct bl_plan_oversize *over, const int64_t *length,
     }
 }
 
+/* The checks come first, since a T that is out of range would fail later with a message about blocks. */
 int bl_plan_T(int64_t *T, const int64_t *length, size_t count, const struct bl_plan_options *options,
               struct bl_error *e)
 {

@@ -1,3 +1,8 @@
+/* Orders the blocks of a draft: adapts their number to the ranks, deals the blocks to the ranks, and measures the
+ * balance.
+ *
+ * Example with 2 ranks, batches of 1 and blocks that cost 9, 8, 2 and 1: in the order 9 1 8 2 the ranks wait for 9 and
+ * for 8 and lose 17 * 2 / 20 - 1 = 70 %; in the order 9 8 2 1 they lose 11 * 2 / 20 - 1 = 10 %. */
 #include "plan/order.h"
 
 #include <math.h>
@@ -11,19 +16,25 @@
 
 /* --- ranks -------------------------------------------------------------------------------------------------------- */
 
+/* Returns the smallest multiple that is at least both numbers. */
 static size_t blocks_round_up(size_t blocks, size_t multiple, size_t min_blocks)
 {
     size_t wanted = blocks > min_blocks ? blocks : min_blocks;
     return (wanted + multiple - 1) / multiple * multiple;
 }
 
+/* With multiple 4, fewest 9 and spare 0.5: 13 blocks are spared, rounded down to 12; the ranks need 12, so 12 are
+ * wanted. */
 size_t bl_wanted_blocks(const struct bl_wanted *w, size_t fewest, size_t pieces)
 {
+    /* The spare is rounded down to a multiple, and what the ranks need is rounded up. With fewer pieces than blocks,
+     * some blocks would be empty, so then the fewest are kept. */
     size_t spared = (size_t)((double)fewest * (1 + w->spare)) / w->multiple * w->multiple;
     size_t least = blocks_round_up(fewest, w->multiple, w->least), blocks = spared > least ? spared : least;
     return blocks <= pieces ? blocks : fewest;
 }
 
+/* Returns the most pieces of a block, of the blocks from `first` on. */
 static size_t draft_max_size(const struct bl_draft *d, size_t first)
 {
     size_t size = 0;
@@ -33,7 +44,8 @@ static size_t draft_max_size(const struct bl_draft *d, size_t first)
     return size;
 }
 
-/* Splits up to `more` blocks of `size` pieces, from the last block to `begin`, so that the table grows in place. */
+/* Splits up to `more` blocks of `size` pieces into halves, the last blocks first. The table d->first grows in place: it
+ * is written from its new end backwards, and the write position never passes the read position. */
 static void draft_split_blocks(struct bl_draft *d, size_t begin, size_t size, size_t more)
 {
     size_t alike = 0;
@@ -50,7 +62,7 @@ static void draft_split_blocks(struct bl_draft *d, size_t begin, size_t size, si
         d->first[--to] = end = first;
     }
     d->blocks += grow;
-    d->is_shuffled = 0; /* the two halves are neighbours now */
+    d->is_shuffled = 0; /* the halves of a block are neighbours now */
 }
 
 int bl_ranks_split(struct bl_draft *d, size_t first, size_t blocks, struct bl_error *e)
@@ -72,6 +84,7 @@ int bl_ranks_spread(struct bl_draft *d, size_t multiple, size_t min_blocks, stru
     return bl_ranks_split(d, 0, wanted, e);
 }
 
+/* An empty block is a block that is closed without pieces. */
 int bl_ranks_pad(struct bl_draft *d, size_t multiple, size_t min_blocks, struct bl_error *e)
 {
     size_t wanted = blocks_round_up(d->blocks, multiple, min_blocks);
@@ -81,6 +94,7 @@ int bl_ranks_pad(struct bl_draft *d, size_t multiple, size_t min_blocks, struct 
     return code;
 }
 
+/* Returns the steps of the pieces begin .. end - 1 of the draft. */
 static int64_t draft_sum_steps(const struct bl_draft *d, const int64_t *length, size_t begin, size_t end)
 {
     int64_t steps = 0;
@@ -89,7 +103,8 @@ static int64_t draft_sum_steps(const struct bl_draft *d, const int64_t *length, 
     return steps;
 }
 
-/* Removes the blocks with fewer steps than `limit`, and `ties` of those with exactly that many. */
+/* Removes the blocks with fewer steps than `limit`, and the first `ties` blocks of exactly `limit` steps. The pieces
+ * that remain move to the front. */
 static void draft_remove_blocks(struct bl_draft *d, const int64_t *length, int64_t limit, size_t ties)
 {
     size_t blocks = 0, to = 0, begin = d->first[0];
@@ -123,6 +138,8 @@ int bl_ranks_drop(struct bl_draft *d, size_t multiple, const int64_t *length, st
     for (size_t b = 0; b < d->blocks; b++)
         steps[b] = (uint64_t)draft_sum_steps(d, length, d->first[b], d->first[b + 1]);
     bl_sort_u64(steps, d->blocks, 0);
+    /* The excess-th smallest number of steps is the limit; `lower` blocks lie below it, and the others that must go are
+     * ties. */
     size_t lower = 0;
     while (steps[lower] < steps[excess - 1])
         lower++;
@@ -134,33 +151,35 @@ int bl_ranks_drop(struct bl_draft *d, size_t multiple, const int64_t *length, st
 
 /* --- balance ------------------------------------------------------------------------------------------------------ */
 
-/* Waits are drawn at random if that loses little, which is so where blocks cost alike. Otherwise the blocks are sorted
- * by cost and cut into rows of one block for each rank: what a row loses is at most what its blocks differ by. A wait
- * of several rows takes one from each part of the sorted list, so that all waits cost nearly the same. Before the cut,
- * blocks whose costs differ by less than `band` are shuffled: the widest band that loses little is used. */
+/* The blocks between two synchronization points are a wait. Waits are drawn at random if that loses little, which is so
+ * where blocks cost alike. Otherwise the blocks are sorted by cost and cut into rows of one block for each rank: a row
+ * loses at most the difference of its blocks. A wait of several rows takes one row from each part of the sorted list,
+ * so that all waits cost nearly the same. Before the cut, blocks whose costs differ by at most `band` are shuffled: the
+ * widest band that loses little is used, because it leaves the most to chance. */
 
-#define LOST_MAX 0.008  /* what random waits may lose */
-#define UNEVEN 1.02     /* a wait by the mean wait, from which dear waits are spread */
-#define BAND_WIDEST 4.0 /* by the mean block */
-#define BAND_NARROWEST 0.0005
+#define LOST_MAX 0.008        /* imbalance that an order may have: 0.8 % of the time is lost */
+#define UNEVEN 1.02           /* most expensive wait by the mean wait, from which expensive waits are spread */
+#define BAND_WIDEST 4.0       /* times the mean cost of a block */
+#define BAND_NARROWEST 0.0005 /* times the mean, too; narrower bands are 0 */
 
 struct rank_cost {
-    double cost;          /* of its blocks so far */
-    uint32_t rank, place; /* in a random order, which breaks ties */
+    double cost;          /* of its blocks in this wait so far */
+    uint32_t rank, place; /* the rank; its place in a random order, which breaks ties */
 };
 
 struct dealer {
     const struct bl_ranks *ranks;
-    size_t full, waits; /* blocks that are not empty; waits without empty blocks */
-    struct bl_costed *sorted, *now, *best;
-    struct bl_costed *wait; /* the blocks of one wait */
-    struct rank_cost *rank; /* [world_size] the ranks in a wait */
-    uint32_t *turn;         /* an order of the waits */
+    size_t full, waits;                    /* blocks that are not empty; waits without empty blocks */
+    struct bl_costed *sorted, *now, *best; /* [full] by cost; shuffled in bands; the order of the last trial */
+    struct bl_costed *wait;                /* the blocks of one wait */
+    struct rank_cost *rank;                /* [world_size] the ranks in a wait */
+    uint32_t *turn;                        /* [waits] an order of the waits */
     struct bl_random random;
     uint64_t seed;
 };
 
-/* Returns what the ranks lose by waiting, as in struct bl_plan_balance. blocks: a multiple of bl_ranks_wait. */
+/* Returns the imbalance, as `lost` of struct bl_plan_balance: the sum of the highest costs by the sum of the mean
+ * costs, less 1. blocks: a multiple of bl_ranks_wait. */
 static double balance_lost(const struct bl_costed *block, size_t blocks, const struct bl_ranks *ranks)
 {
     double highest = 0, sum = 0;
@@ -179,7 +198,8 @@ static double balance_lost(const struct bl_costed *block, size_t blocks, const s
     return sum > 0 ? highest * (double)ranks->world_size / sum - 1 : 0;
 }
 
-/* Dearest first; equal ones by place in the draft, which is no order that matters. */
+/* Orders blocks by cost, the most expensive first. Equal costs are ordered by entry, so that the result of qsort does
+ * not depend on the C library. */
 static int costed_compare(const void *a, const void *b)
 {
     const struct bl_costed *x = a, *y = b;
@@ -188,6 +208,7 @@ static int costed_compare(const void *a, const void *b)
     return (x->entry > y->entry) - (x->entry < y->entry);
 }
 
+/* Shuffles blocks: Fisher-Yates for elements of 16 bytes, which plan/random.h does not have. */
 static void costed_shuffle(struct bl_costed *block, size_t count, struct bl_random *random)
 {
     for (size_t i = count; i > 1; i--) {
@@ -200,6 +221,7 @@ static void costed_shuffle(struct bl_costed *block, size_t count, struct bl_rand
 
 /* --- one wait --------------------------------------------------------------------------------------------------- */
 
+/* Orders ranks by cost, the cheapest first, and ties by their random place. */
 static int rank_compare(const void *a, const void *b)
 {
     const struct rank_cost *x = a, *y = b;
@@ -208,6 +230,8 @@ static int rank_compare(const void *a, const void *b)
     return (x->place > y->place) - (x->place < y->place);
 }
 
+/* Sets the costs of the ranks to 0 and draws the order that breaks ties, so that no rank always takes the first
+ * block. */
 static void dealer_reset_ranks(struct dealer *d)
 {
     size_t ranks = d->ranks->world_size;
@@ -221,8 +245,8 @@ static void dealer_reset_ranks(struct dealer *d)
     }
 }
 
-/* Deals the blocks of a wait, the dearest first: a row of them to all ranks, the dearest to the cheapest rank. The
- * order of a rank's blocks is drawn. */
+/* Deals the blocks of a wait in rows, the most expensive first: each rank takes one block of a row, and the cheapest
+ * rank so far takes the most expensive block. Then the order of the blocks of each rank is drawn. */
 static void dealer_deal_wait(struct dealer *d, struct bl_costed *to)
 {
     size_t ranks = d->ranks->world_size, turn = bl_ranks_turn(d->ranks);
@@ -249,7 +273,9 @@ static void dealer_deal_wait(struct dealer *d, struct bl_costed *to)
 
 /* --- all waits -------------------------------------------------------------------------------------------------- */
 
-/* Makes waits of rows: the first wait of the first row of every part, and so on, each part in its own random order. */
+/* Makes waits of rows of the sorted blocks. The rows are divided into `turn` parts of one row for each wait; every wait
+ * takes one row of each part, in an order that is drawn for the part. band: in units of cost. The blocks after the last
+ * whole wait stay at the end. */
 static void dealer_deal_rows(struct dealer *d, double band)
 {
     size_t ranks = d->ranks->world_size, turn = bl_ranks_turn(d->ranks);
@@ -272,6 +298,7 @@ static void dealer_deal_rows(struct dealer *d, double band)
         dealer_deal_wait(d, d->best + w * ranks * turn);
 }
 
+/* Returns the mean cost of the blocks; 0 if there are none. */
 static double dealer_mean(const struct dealer *d)
 {
     double sum = 0;
@@ -280,8 +307,9 @@ static double dealer_mean(const struct dealer *d)
     return d->full ? sum / (double)d->full : 0;
 }
 
-/* Deals the blocks as they are, which is at random, and then for bands from the widest on: the first that loses little,
- * else the one that loses least. Every trial begins with the same random numbers, so that it can be repeated. */
+/* Deals the blocks in their present order, which is random, and then with bands from the widest on. The first order
+ * that loses at most LOST_MAX is kept; otherwise the band that loses least is dealt again: every trial begins with the
+ * same random numbers, so it gives the same order. */
 static void dealer_choose(struct dealer *d)
 {
     size_t wait = bl_ranks_wait(d->ranks), dealt = d->waits * wait;
@@ -290,6 +318,7 @@ static void dealer_choose(struct dealer *d)
         dealer_deal_wait(d, d->best + w * wait);
     if (balance_lost(d->best, dealt, d->ranks) <= LOST_MAX)
         return;
+    /* Thirteen halvings lead from the widest band to 0, which only sorts. */
     for (double band = BAND_WIDEST; band > 0; band /= 2) {
         band = band < BAND_NARROWEST ? 0 : band;
         dealer_deal_rows(d, band * mean);
@@ -305,7 +334,8 @@ static void dealer_choose(struct dealer *d)
 }
 
 /* Halves a list of waits, sorted by cost, again and again: of every two neighbours, one is drawn for the first half of
- * the epoch, the other for its second half. So every part of the epoch has its share of the dear ones. */
+ * the epoch, the other for its second half. So every part of the epoch has its share of the expensive waits. other:
+ * [count], overwritten. */
 static void waits_spread(uint32_t *wait, uint32_t *other, size_t count, struct bl_random *random)
 {
     if (count < 2)
@@ -326,6 +356,8 @@ static void waits_spread(uint32_t *wait, uint32_t *other, size_t count, struct b
     waits_spread(wait + first, other, second, random);
 }
 
+/* Sets the mean cost of a block in each wait, their mean, and the highest. cost: [waits]; its entries are the numbers
+ * of the waits. */
 static void costs_of_waits(const struct dealer *d, struct bl_costed *cost, double *mean, double *most)
 {
     size_t wait = bl_ranks_wait(d->ranks);
@@ -340,7 +372,8 @@ static void costs_of_waits(const struct dealer *d, struct bl_costed *cost, doubl
     }
 }
 
-/* Puts the waits in their order: as they are, or, if some are dear, spread. */
+/* Writes the waits to `to`: in their present order, or spread over the epoch if one costs more than UNEVEN times the
+ * mean. */
 static void dealer_order_waits(struct dealer *d, struct bl_costed *to)
 {
     size_t wait = bl_ranks_wait(d->ranks);
@@ -361,8 +394,8 @@ static void dealer_order_waits(struct dealer *d, struct bl_costed *to)
 }
 
 /* Deals blocks, which are in random order, to waits and ranks. The first `full` of them are not empty; the others stay
- * last. Waits stay as random as they can be while little is lost; dear ones are spread over the epoch. BL_EFAIL: out of
- * memory. */
+ * last. Waits stay as random as they can be while little is lost; expensive ones are spread over the epoch. BL_EFAIL:
+ * out of memory. */
 static int balance_deal(struct bl_costed *block, size_t full, const struct bl_ranks *ranks, uint64_t seed,
                         struct bl_error *e)
 {
@@ -398,6 +431,7 @@ out:
 
 /* --- order -------------------------------------------------------------------------------------------------------- */
 
+/* Sets the cost and the entry of every block. block: [blocks]. */
 static void order_set_costs(struct bl_costed *block, const int64_t *entry, size_t blocks, const struct bl_draft *d,
                             const struct bl_order *o)
 {
@@ -407,7 +441,8 @@ static void order_set_costs(struct bl_costed *block, const int64_t *entry, size_
     }
 }
 
-/* Measures the order of the blocks, after it has been levelled if that is wanted. */
+/* Deals the blocks to the ranks if o->kind is BL_ORDER_LEVEL, then measures the balance of their order. full: blocks
+ * that are not empty, which come first. BL_EFAIL: out of memory. */
 static int order_balance(struct bl_plan *plan, const struct bl_draft *d, const struct bl_order *o, size_t full,
                          struct bl_error *e)
 {
@@ -426,7 +461,8 @@ static int order_balance(struct bl_plan *plan, const struct bl_draft *d, const s
     return code;
 }
 
-/* Puts the blocks into random order, the empty ones at the end. Returns the number of the others. */
+/* Puts the blocks into random order, unless the order is kept or the draft is shuffled already. Empty blocks stay at
+ * the end. Returns the number of the other blocks. */
 static size_t order_shuffle(int64_t *entry, size_t blocks, const struct bl_draft *d, const struct bl_order *o)
 {
     size_t full = blocks;
@@ -440,6 +476,7 @@ static size_t order_shuffle(int64_t *entry, size_t blocks, const struct bl_draft
     return full;
 }
 
+/* It orders a copy of the entries, so that the draft can still be levelled. */
 int bl_order_lost(double *lost, const struct bl_draft *d, const struct bl_order *o, struct bl_error *e)
 {
     int64_t *entry = malloc((d->blocks + 1) * sizeof *entry);
@@ -458,8 +495,8 @@ out:
     return code;
 }
 
-/* Replaces the entries by the first piece of each block. copy: the pieces in the order of the table, copied from
- * `from`; NULL: they are in that order. */
+/* Replaces the entries of plan->block_ptr by the first piece of each block, and sets max_sequences. copy: receives the
+ * pieces of `from` in the order of the blocks; NULL: the pieces are in that order already. */
 static void order_place_blocks(struct bl_plan *plan, uint32_t *copy, const uint32_t *from)
 {
     size_t next = 0;
@@ -477,6 +514,7 @@ static void order_place_blocks(struct bl_plan *plan, uint32_t *copy, const uint3
 
 int bl_order_apply(struct bl_plan *plan, struct bl_draft *d, const struct bl_order *order, struct bl_error *e)
 {
+    /* A draft that is shuffled by its fill has its blocks in random order already. */
     bool is_in_order = order->kind == BL_ORDER_AS_DRAFTED || (order->kind == BL_ORDER_SHUFFLED && d->is_shuffled);
     plan->blocks = d->blocks;
     plan->pieces = d->pieces;
@@ -486,6 +524,7 @@ int bl_order_apply(struct bl_plan *plan, struct bl_draft *d, const struct bl_ord
         return bl_error_memory(e);
     for (size_t b = 0; b < d->blocks; b++)
         plan->block_ptr[b] = bl_draft_entry(d, b);
+    /* The entries replace d->first, so its memory is freed before more is needed. */
     free(d->first);
     d->first = NULL;
     size_t full = order_shuffle(plan->block_ptr, plan->blocks, d, order);
@@ -508,12 +547,12 @@ int bl_order_apply(struct bl_plan *plan, struct bl_draft *d, const struct bl_ord
 
 /* The Kolmogorov-Smirnov distance between a wait and the whole: over all costs x, the greatest difference between the
  * shares of steps that lie in sequences of cost up to x. Costs are taken in CLASSES classes of about equally many steps
- * each, so that the distance is exact to about 1 / CLASSES, and takes one pass. */
+ * each: the distance is exact to about 1 / CLASSES, and one pass over the pieces is enough. */
 
 enum {
-    CLASSES = 128,
-    FRACTION_BITS = 6, /* costs of a bin differ by at most 1 / 64 */
-    BINS = 64 << FRACTION_BITS
+    CLASSES = 128,             /* an error below 1 %; a class fits uint8_t */
+    FRACTION_BITS = 6,         /* costs of a bin differ by at most 1 / 64 */
+    BINS = 64 << FRACTION_BITS /* 64 bins for each position of the leading bit */
 };
 
 struct mix {
@@ -523,9 +562,10 @@ struct mix {
     const struct bl_cost *cost;
     double steps[BINS]; /* of all sequences, by cost */
     uint8_t class_of[BINS];
-    double whole[CLASSES]; /* share of the steps up to a class */
+    double whole[CLASSES]; /* share of all steps up to the end of a class, 0 to 1 */
 };
 
+/* Adds the steps of the pieces of block b to steps[], by class; by bin if class_of is NULL. */
 static void mix_add_block(const struct mix *m, size_t b, double *steps, const uint8_t *class_of)
 {
     const uint32_t *piece = m->sequence + bl_entry_first(m->block[b].entry);
@@ -539,7 +579,8 @@ static void mix_add_block(const struct mix *m, size_t b, double *steps, const ui
     }
 }
 
-/* Returns the mean distance of waits of `wait` blocks each. order: of the blocks, or NULL: as they are. */
+/* Returns the mean distance of the waits, of `wait` blocks each. order: the order of the blocks; NULL: their present
+ * one. */
 static double mix_distance(const struct mix *m, const uint32_t *order, size_t wait)
 {
     double distance = 0;
@@ -561,7 +602,8 @@ static double mix_distance(const struct mix *m, const uint32_t *order, size_t wa
     return waits ? distance / (double)waits : 0;
 }
 
-/* Sets the correlation of neighbours; 0 where all blocks cost the same. */
+/* Sets `highest` and `neighbours`: the correlation of the costs of each block and the next, 0 where all blocks cost
+ * alike. */
 static void mix_correlate(struct bl_plan_balance *balance, const struct bl_costed *block, size_t blocks)
 {
     double sum = 0, most = 0, variance = 0, product = 0;
@@ -577,7 +619,8 @@ static void mix_correlate(struct bl_plan_balance *balance, const struct bl_coste
             product += off * ((double)block[b + 1].cost - mean);
     }
     balance->highest = mean > 0 ? most / mean : 1;
-    balance->neighbours = variance > 1e-18 * mean * mean * (double)blocks ? product / variance : 0;
+    balance->neighbours = /* a smaller variance is rounding error */
+        variance > 1e-18 * mean * mean * (double)blocks ? product / variance : 0;
 }
 
 int bl_mix_measure(struct bl_plan_balance *balance, const struct bl_costed *block, size_t blocks,

@@ -1,5 +1,8 @@
-/* From a draft to a plan: the number of blocks that suits the ranks, which blocks the ranks work on at the same time,
- * and the order of the blocks. */
+/* Turns a draft into a plan: adapts the number of blocks to the ranks, decides which blocks the ranks work on at the
+ * same time, and orders the blocks.
+ *
+ * A draft of 10 blocks for 4 ranks with batches of 1 becomes 12 blocks by spreading or padding, or 8 by dropping. Block
+ * b is then for rank b mod 4, in step b / 4. */
 #ifndef BL_ORDER_H
 #define BL_ORDER_H
 
@@ -16,84 +19,88 @@
 
 /* --- ranks -------------------------------------------------------------------------------------------------------- */
 
-/* The ranks, and the number of blocks: every rank must get the same number of whole batches. */
+/* Every rank must have the same number of whole batches, so the number of blocks is a multiple of those of one step. */
 
-/* A step has world_size * batch_size blocks: rank r has its block r and every world_size-th after it. The ranks wait
- * for each other after `steps` steps, when each has worked on batch_size * steps blocks. */
+/* The ranks of a training. A step has world_size * batch_size blocks: rank r has its block r and every world_size-th
+ * after it. The ranks wait for each other after `steps` steps, when each has worked on batch_size * steps blocks. */
 struct bl_ranks {
-    size_t world_size, batch_size, steps;
+    size_t world_size, batch_size, steps; /* each at least 1 */
 };
 
-/* Returns the blocks of a rank between two waits. */
+/* Returns the number of blocks of one rank between two synchronization points. */
 static inline size_t bl_ranks_turn(const struct bl_ranks *r)
 {
     return r->batch_size * r->steps;
 }
 
-/* Returns the blocks of all ranks between two waits. */
+/* Returns the number of blocks of all ranks between two synchronization points, which are called a wait. */
 static inline size_t bl_ranks_wait(const struct bl_ranks *r)
 {
     return r->world_size * bl_ranks_turn(r);
 }
 
-/* How many blocks are wanted, where fewer would do. */
+/* The number of blocks that is wanted, where fewer would be enough. */
 struct bl_wanted {
-    size_t multiple, least;
-    double spare; /* this part more than the fewest, as far as it makes a multiple */
+    size_t multiple, least; /* a multiple of `multiple`, at least 1, and at least `least` */
+    double spare;           /* this share more than the fewest, rounded down to a multiple: 0.01 is 1 % */
 };
 
-/* Returns the number of blocks that is wanted for so many pieces. */
+/* Returns the number of blocks that is wanted for `pieces` pieces, of which `fewest` blocks would be enough. It is
+ * never more than the pieces. */
 size_t bl_wanted_blocks(const struct bl_wanted *wanted, size_t fewest, size_t pieces);
 
-/* Splits the blocks with the most sequences, of those from `first` on, until there are so many in all. They have at
- * least as many sequences. BL_EFAIL: out of memory. */
+/* Splits the blocks with the most sequences into halves until there are `blocks` in all. Only blocks from `first` on
+ * are split, and they must have at least as many sequences as blocks are wanted. BL_EFAIL: out of memory. */
 int bl_ranks_split(struct bl_draft *d, size_t first, size_t blocks, struct bl_error *e);
 
 /* Makes the number of blocks a multiple of `multiple`, and at least min_blocks: splits the blocks with the most
  * sequences, so that none is empty. BL_EUSAGE: too few sequences. */
 int bl_ranks_spread(struct bl_draft *d, size_t multiple, size_t min_blocks, struct bl_error *e);
 
-/* The same by adding empty blocks at the end. */
+/* Makes the same number of blocks by adding empty blocks at the end. BL_EFAIL: out of memory. */
 int bl_ranks_pad(struct bl_draft *d, size_t multiple, size_t min_blocks, struct bl_error *e);
 
-/* The same by removing the blocks with the fewest steps. BL_EUSAGE: none would be left. */
+/* Makes the number of blocks a multiple by removing the blocks with the fewest steps. length: steps by piece.
+ * BL_EUSAGE: no block would be left. */
 int bl_ranks_drop(struct bl_draft *d, size_t multiple, const int64_t *length, struct bl_error *e);
 
 /* --- balance ------------------------------------------------------------------------------------------------------ */
 
-/* The balance of the ranks: which blocks they work on at the same time. */
+/* The balance of the ranks follows from which blocks they work on at the same time. */
 
-/* A block in a table that is ordered. entry: as of bl_draft_entry. */
+/* A block in a table that is ordered. cost: in units of struct bl_cost; entry: as bl_draft_entry makes it. */
 struct bl_costed {
     int64_t cost, entry;
 };
 
 /* --- order -------------------------------------------------------------------------------------------------------- */
 
-/* The order of the blocks turns a draft into the tables of a plan. */
+/* The order of the blocks is the last step from a draft to the tables of a plan. */
 
 struct bl_order {
     enum bl_order_kind { BL_ORDER_SHUFFLED, BL_ORDER_AS_DRAFTED, BL_ORDER_LEVEL } kind;
     struct bl_ranks ranks;
     uint64_t seed;
-    const struct bl_cost *cost;
+    const struct bl_cost *cost; /* the caller's; read for more than one rank, and for BL_ORDER_LEVEL */
 };
 
-/* Takes over the draft's tables: sets plan->sequence, block_ptr, blocks, pieces, max_sequences and, for more than one
- * rank, the members of the balance that depend on the order. Empty blocks stay at the end. BL_ORDER_LEVEL: wherever the
- * ranks wait they cost as much as the blocks allow. BL_EFAIL: out of memory. */
+/* Takes over the tables of the draft: sets plan->sequence, block_ptr, blocks, pieces, max_sequences and, for more than
+ * one rank, the members of the balance that depend on the order. Empty blocks stay at the end. With BL_ORDER_LEVEL, the
+ * ranks cost as much alike between synchronization points as the blocks allow. The caller frees plan and draft, also
+ * after errors. BL_EFAIL: out of memory. */
 int bl_order_apply(struct bl_plan *plan, struct bl_draft *d, const struct bl_order *order, struct bl_error *e);
 
-/* Returns in *lost what the ranks would lose with the draft's blocks in random order. BL_EFAIL: out of memory. */
+/* Sets *lost to the imbalance of the draft's blocks in random order. The draft stays unchanged. BL_EFAIL: out of
+ * memory. */
 int bl_order_lost(double *lost, const struct bl_draft *d, const struct bl_order *order, struct bl_error *e);
 
 /* --- mix of costs ------------------------------------------------------------------------------------------------- */
 
-/* How far the waits of a plan are from fair samples of all blocks: a plan that puts like blocks together loses little,
- * but teaches long sequences at one time and short ones at another. */
+/* How far the waits of a plan are from fair samples of all blocks. An order that puts blocks of equal cost together
+ * loses little, and the training then sees long sequences at one time and short ones at another. */
 
-/* Sets highest, apart, apart_drawn and neighbours. sequence: the pieces that the entries refer to. BL_EFAIL: out of
- * memory. */
+/* Sets highest, apart, apart_drawn and neighbours of *balance. block: in the order of the plan; sequence: the pieces
+ * that the entries refer to; seed: of the order that is compared. BL_EFAIL: out of memory. */
 int bl_mix_measure(struct bl_plan_balance *balance, const struct bl_costed *block, size_t blocks,
                    const uint32_t *sequence, const struct bl_cost *cost, const struct bl_ranks *ranks, uint64_t seed,
                    struct bl_error *e);

@@ -1,3 +1,10 @@
+/* Compares partitions by hashes, counts pairs that share a block again, and proves what ranks must lose.
+ *
+ * A hash of a partition is a sum over its blocks, and the hash of a block mixes a sum over its pieces. Sums do not
+ * depend on the order, so {1 2} {3} and {3} {2 1} have the same hash, and exchanging two blocks changes two terms
+ * alone. Pairs
+ * are counted by block: if k pieces of one block share a block of the other plan, they are k (k - 1) / 2 pairs, so the
+ * time is linear. */
 #include "plan/pair_repeat.h"
 
 #include <inttypes.h>
@@ -10,6 +17,7 @@
 
 /* --- partitions --------------------------------------------------------------------------------------------------- */
 
+/* Returns a well mixed number: sums of unmixed names would collide, as 1 + 4 = 2 + 3. */
 static uint64_t partition_mix(uint64_t z)
 {
     return bl_random_splitmix(&z);
@@ -25,6 +33,7 @@ int bl_partitions_add(struct bl_partitions *taken, uint64_t hash, struct bl_erro
 
 bool bl_partitions_have(const struct bl_partitions *taken, uint64_t hash)
 {
+    /* A linear search is fast enough: there is one hash for each epoch. */
     for (size_t i = 0; i < taken->count; i++) {
         if (taken->hash[i] == hash)
             return true;
@@ -38,7 +47,8 @@ void bl_partitions_free(struct bl_partitions *taken)
     *taken = (struct bl_partitions){0};
 }
 
-/* A piece of a cut sequence is known by its first step. */
+/* Returns the hash of a piece. A piece of a cut sequence is identified by the name of the sequence and its first
+ * step. */
 static uint64_t partition_hash_piece(const struct bl_piece_names *names, uint32_t piece)
 {
     const struct bl_pieces *p = names->pieces;
@@ -53,7 +63,7 @@ uint64_t bl_partition_hash_block(const uint32_t *piece, size_t size, const struc
     uint64_t sum = 0;
     for (size_t i = 0; i < size; i++)
         sum += partition_hash_piece(names, piece[i]);
-    return size ? partition_mix(sum) : 0;
+    return size ? partition_mix(sum) : 0; /* 0, so that empty blocks change no sum */
 }
 
 uint64_t bl_partition_hash(const struct bl_draft *d, const struct bl_piece_names *names)
@@ -64,6 +74,7 @@ uint64_t bl_partition_hash(const struct bl_draft *d, const struct bl_piece_names
     return sum;
 }
 
+/* It gives the same hash as bl_partition_hash for pieces with their numbers as names. */
 uint64_t bl_partition_hash_stored(const int64_t *block_ptr, size_t blocks)
 {
     uint64_t sum = 0;
@@ -76,16 +87,17 @@ uint64_t bl_partition_hash_stored(const int64_t *block_ptr, size_t blocks)
     return sum;
 }
 
-/* --- company ------------------------------------------------------------------------------------------------------ */
+/* --- pair repeats ------------------------------------------------------------------------------------------------- */
 
-#define NOWHERE UINT32_MAX
+#define NOWHERE UINT32_MAX /* the place of a piece that the plan does not have */
 
-/* A piece of a plan that cuts sequences. */
+/* A piece of a plan that cuts sequences. The pieces of one sequence are sorted by start. */
 struct bl_pair_repeat_piece {
     int64_t start; /* its first step in the sequence */
     uint32_t block;
 };
 
+/* A block of n pieces has n (n - 1) / 2 pairs. */
 uint64_t bl_pair_repeat_count_pairs(const struct bl_plan *plan)
 {
     uint64_t pairs = 0;
@@ -96,6 +108,7 @@ uint64_t bl_pair_repeat_count_pairs(const struct bl_plan *plan)
     return pairs;
 }
 
+/* Checks the plan before its numbers are used as indices: it may come from a file. BL_EDATA. */
 static int pair_repeat_check(const struct bl_plan *plan, size_t count, struct bl_error *e)
 {
     if (plan->pieces >= NOWHERE || count >= NOWHERE)
@@ -109,12 +122,13 @@ static int pair_repeat_check(const struct bl_plan *plan, size_t count, struct bl
     return BL_OK;
 }
 
+/* Returns the first step of piece p in its sequence. */
 static int64_t pair_repeat_start(const struct bl_plan *plan, size_t p)
 {
     return plan->source_start ? plan->source_start[p] : 0;
 }
 
-/* If all pieces begin with their sequences, there is one of each sequence. */
+/* Returns whether any sequence has several pieces. If every piece starts at step 0, each sequence has one at most. */
 static bool pair_repeat_is_cut(const struct bl_plan *plan)
 {
     for (size_t p = 0; p < plan->pieces; p++) {
@@ -124,6 +138,7 @@ static bool pair_repeat_is_cut(const struct bl_plan *plan)
     return false;
 }
 
+/* Orders the pieces of one sequence by start. */
 static int pair_repeat_compare_pieces(const void *a, const void *b)
 {
     int64_t x = ((const struct bl_pair_repeat_piece *)a)->start, y = ((const struct bl_pair_repeat_piece *)b)->start;
@@ -133,6 +148,8 @@ static int pair_repeat_compare_pieces(const void *a, const void *b)
 int bl_pair_repeat_find_places(struct bl_pair_repeat_places *places, const struct bl_plan *plan, size_t count,
                                struct bl_error *e)
 {
+    /* A random partition puts two given pieces into one block with this probability: pairs that share a block by all
+     * pairs. */
     double pairs = 0.5 * (double)plan->pieces * ((double)plan->pieces - 1);
     bool is_cut = pair_repeat_is_cut(plan);
     *places = (struct bl_pair_repeat_places){.count = count};
@@ -182,7 +199,7 @@ void bl_pair_repeat_free_places(struct bl_pair_repeat_places *places)
     *places = (struct bl_pair_repeat_places){0};
 }
 
-/* Returns the block that has the same piece as p of the plan, or NOWHERE. */
+/* Returns the block of *places that has piece p of the plan, or NOWHERE. */
 static uint32_t pair_repeat_find(const struct bl_pair_repeat_places *places, const struct bl_plan *plan, size_t p)
 {
     const uint32_t *place = places->place + plan->sequence[p];
@@ -194,7 +211,8 @@ static uint32_t pair_repeat_find(const struct bl_pair_repeat_places *places, con
     return found ? found->block : NOWHERE;
 }
 
-/* Returns the pairs of a block that meet again. */
+/* Returns how many pairs of a block share a block of the other plan, too. met[] counts the pieces seen so far for each
+ * block there: a piece makes a pair with each of them. The second loop resets only the counters that were used. */
 static uint64_t pair_repeat_count_again(const struct bl_plan *plan, size_t block, struct bl_pair_repeat_places *other)
 {
     size_t begin = (size_t)plan->block_ptr[block], end = (size_t)plan->block_ptr[block + 1];
@@ -236,24 +254,34 @@ int bl_pair_repeat_measure(struct bl_pair_repeat *pair_repeat, const struct bl_p
 
 /* --- loss --------------------------------------------------------------------------------------------------------- */
 
+/* The loss is proven as follows. Sort the W waits by their most expensive piece. The first k - 1 waits have room for a
+ * limited number of steps and pieces, so the k-th has a piece at least as expensive as t(k - 1): the first piece, from
+ * the most expensive on, that this room cannot hold in addition. The rank with that piece costs as much or more. The
+ * steps of the first k waits cost at most m(k), by filling them with the pieces of the highest cost per step. So for
+ * every k
+ *
+ *     lost >= t(0) + ... + t(k - 1) - m(k) / ranks
+ *
+ * as the other waits lose at least 0. The highest of these is the bound. */
 struct loss_piece {
     double cost, steps;
 };
 
 struct loss {
-    struct loss_piece *by_cost, *by_density; /* the dear pieces; the second also has the others, as one */
-    size_t count;
-    double cost;             /* C */
-    struct loss_piece cheap; /* the others: their cost, and the density of the densest as cost by 1 step */
+    struct loss_piece *by_cost, *by_density; /* expensive pieces; the second also has all others, as one piece */
+    size_t count;                            /* expensive pieces */
+    double cost;                             /* of all pieces */
+    struct loss_piece cheap;                 /* unused */
 };
 
+/* Orders pieces by cost, the most expensive first. */
 static int loss_compare_cost(const void *a, const void *b)
 {
     const struct loss_piece *x = a, *y = b;
     return (x->cost < y->cost) - (x->cost > y->cost);
 }
 
-/* Cross products instead of quotients: pieces have steps. */
+/* Orders pieces by cost per step, the densest first. Cross products avoid divisions; every piece has a step. */
 static int loss_compare_density(const void *a, const void *b)
 {
     const struct loss_piece *x = a, *y = b;
@@ -261,7 +289,8 @@ static int loss_compare_density(const void *a, const void *b)
     return (left < right) - (left > right);
 }
 
-/* Returns the most that the ranks lose for any k, in cost. */
+/* Returns the highest bound over k = 1 .. waits, in units of cost. steps, places: the steps and the sequences that one
+ * wait has room for. */
 static double loss_find(const struct loss *l, size_t waits, double ranks, double steps, double places)
 {
     double most = 0, dearest = 0, taken = 0, filled = 0, placed = 0;
@@ -271,7 +300,7 @@ static double loss_find(const struct loss *l, size_t waits, double ranks, double
         while (next < l->count && placed <= before && (double)next <= places * (double)(k - 1))
             placed += l->by_cost[next++].steps;
         if (placed <= before && (double)next <= places * (double)(k - 1))
-            break; /* t(k - 1) is of a cheap piece */
+            break; /* t(k - 1) is the cost of a cheap piece, which is not known: later k prove less */
         dearest += l->by_cost[next - 1].cost;
         while (dense <= l->count && filled + l->by_density[dense].steps <= room) {
             filled += l->by_density[dense].steps;
@@ -287,6 +316,7 @@ static double loss_find(const struct loss *l, size_t waits, double ranks, double
 int bl_loss_bound(double *bound, const struct bl_draft *d, const struct bl_cost *cost, const struct bl_ranks *ranks,
                   const struct bl_plan_options *options, int64_t T, struct bl_error *e)
 {
+    /* Blocks after the last whole wait are left out of the bound, as nobody waits there. */
     size_t wait = bl_ranks_wait(ranks), waits = d->blocks / wait, cells = waits * ranks->world_size;
     size_t most = (cells < d->pieces ? cells : d->pieces) + 1;
     struct loss l = {.by_cost = malloc(most * sizeof *l.by_cost),
@@ -297,7 +327,9 @@ int bl_loss_bound(double *bound, const struct bl_draft *d, const struct bl_cost 
         goto out;
     for (size_t p = 0; p < d->pieces; p++)
         l.cost += (double)bl_cost_piece(cost, d->sequence[p]);
-    /* Pieces that cost at least a cell are kept one by one; the others are one piece of the highest density. */
+    /* A cell is what one rank works on in one wait. At most `cells` pieces cost the mean cell or more, and these are
+     * kept one by one. The others are replaced by one piece of the highest density among them, which can only raise
+     * m(k). */
     double rest = 0, density = 0, least = l.cost / (double)cells;
     for (size_t p = 0; p < d->pieces; p++) {
         const struct loss_piece piece = {(double)bl_cost_piece(cost, d->sequence[p]),
@@ -315,7 +347,7 @@ int bl_loss_bound(double *bound, const struct bl_draft *d, const struct bl_cost 
     qsort(l.by_density, l.count + 1, sizeof *l.by_density, loss_compare_density);
     double lost = loss_find(&l, waits, (double)ranks->world_size, (double)T * (double)wait,
                             (double)options->max_sequences * (double)wait);
-    double paid =
+    double paid = /* sum over the waits of the mean cost of a rank */
         (double)cost->block * (double)bl_ranks_turn(ranks) * (double)waits + l.cost / (double)ranks->world_size;
     *bound = paid > 0 ? lost / paid : 0;
 out:

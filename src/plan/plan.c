@@ -1,4 +1,6 @@
-/* A file of its own, as plan.h is what every stage includes of the planner. */
+/* Frees a plan, makes room for its pieces, and computes its efficiency.
+ *
+ * Every stage includes plan.h, so these functions need no other file of the planner. */
 #include "plan/plan.h"
 
 #include <stdlib.h>
@@ -18,6 +20,8 @@ int bl_plan_reserve(struct bl_plan *plan, size_t *capacity, size_t pieces, struc
 {
     if (pieces <= *capacity)
         return BL_OK;
+    /* The three arrays grow together. *capacity changes only after all three have grown, so a failed call can be
+     * repeated. */
     size_t more = bl_array_capacity(*capacity, pieces);
     int code = BL_ARRAY_RESIZE(plan->sequence, more, e);
     if (!code)
@@ -28,6 +32,7 @@ int bl_plan_reserve(struct bl_plan *plan, size_t *capacity, size_t pieces, struc
     return code;
 }
 
+/* Alignment costs no steps after the last piece of a block, since what follows is padding in any case. */
 int64_t bl_plan_align_padding(const struct bl_plan *plan, const int64_t *length)
 {
     int64_t padding = 0;
@@ -38,6 +43,7 @@ int64_t bl_plan_align_padding(const struct bl_plan *plan, const int64_t *length)
     return padding;
 }
 
+/* An empty plan has no blocks to divide by. */
 double bl_plan_efficiency(const struct bl_plan *plan)
 {
     if (plan->blocks == 0)

@@ -1,9 +1,11 @@
-/* A plan: which sequence goes into which block, and at which start.
+/* A plan says which sequence goes into which block, and at which start.
  *
  * Planning is pure: it takes lengths, options and a seed, and uses no files, threads or clock. Its result is the same
- * on every machine. Peak memory, if nothing is cut: 8 bytes per sequence and 16 per block, besides the caller's 8 per
- * sequence for the lengths; up to 8 more per sequence if nearly all lengths differ. Cutting takes up to 32 bytes more
- * per piece. */
+ * on every machine. Example: lengths 6, 3, 5, 2 and T = 8 give two blocks, block_ptr = 0 2 4 and sequence = 0 3 2 1:
+ * block 0 has the sequences 0 (start 0) and 3 (start 6), and is full; block 1 has 2 and 1.
+ *
+ * Peak memory, if nothing is cut: 8 bytes per sequence and 16 per block, besides the caller's 8 per sequence for the
+ * lengths; up to 8 more per sequence if nearly all lengths differ. Cutting takes up to 32 bytes more per piece. */
 #ifndef BL_PLAN_H
 #define BL_PLAN_H
 
@@ -15,7 +17,7 @@
 #include "base/vector.h"
 
 #define BL_T_MAX INT64_C(2147483647) /* start and cu_seqlens are I32 */
-#define BL_T_AUTO INT64_MIN          /* for STORE: decided by the bytes of a step, and set before a plan is made */
+#define BL_T_AUTO INT64_MIN          /* for STORE: the bytes of a step decide T before a plan is made */
 #define BL_SEQUENCES_MAX UINT32_MAX  /* ids are uint32_t while planning */
 
 /* Strategies and fills, by identifier and by the word of --strategy and --fill. Each has its functions in a struct of
@@ -37,12 +39,13 @@ enum bl_balance { BL_BALANCE_AUTO, BL_BALANCE_NONE, BL_BALANCE_QUADRATIC, BL_BAL
 enum bl_sync { BL_SYNC_MICRO, BL_SYNC_STEP };
 enum bl_keep { BL_KEEP_NOTHING, BL_KEEP_ORDER };
 
+/* Billions of operations: 8 take about 8 seconds. The other two bound products of options. */
 #define BL_EFFORT_DEFAULT 8
 #define BL_EFFORT_MAX 1000000
 #define BL_ACCUMULATE_MAX 16384
 
-/* What a block costs: alpha for each of its T steps, beta for each squared step of its sequences; or the sum of a
- * column of the table over its sequences. Zero: not given. */
+/* The cost of a block: alpha for each of its T steps and beta for each squared step of its sequences; or the sum of a
+ * column of the table over its sequences. All zero: not given. */
 struct bl_plan_cost {
     double alpha, beta;
     const char *column;
@@ -50,7 +53,7 @@ struct bl_plan_cost {
 
 static inline bool bl_plan_cost_is_given(const struct bl_plan_cost *cost)
 {
-    return cost->column || !(cost->alpha == 0 && cost->beta == 0); /* NaN is given, and refused */
+    return cost->column || !(cost->alpha == 0 && cost->beta == 0); /* a NaN counts as given, so that it is refused */
 }
 
 #define BL_PLAN_COLUMNS_MAX 8
@@ -66,7 +69,7 @@ struct bl_plan_columns {
     int count;
 };
 
-/* Together with the lengths, these determine a plan. */
+/* The options of a plan; together with the lengths, they determine it. The pointers are the caller's. */
 struct bl_plan_options {
     enum bl_strategy strategy;
     enum bl_fill fill;         /* for BL_STRATEGY_BLOCK */
@@ -75,7 +78,7 @@ struct bl_plan_options {
     int64_t T;                 /* steps per block; 0: the longest sequence that is not dropped */
     int64_t clip;              /* steps per clip for SAMPLE and MIX; 0: the mean length, rounded down */
     uint64_t seed;
-    /* In the following, 0 means not given. */
+    /* In the members below, 0 means that the option is not given; the number is then the default. */
     int64_t effort;                    /* BL_EFFORT_DEFAULT; billions of operations in the search for fewer blocks */
     int64_t align;                     /* steps: every start is a multiple of it; BLOCK */
     int64_t overlap;                   /* steps that a piece of a split sequence repeats of the one before, below T */
@@ -96,21 +99,21 @@ struct bl_plan_options {
     struct bl_plan_columns max_column; /* BLOCK with BL_FILL_OPTIMAL */
 };
 
-/* How even the ranks and the steps of a plan are, by what the blocks cost. A wait is what lies between two moments at
- * which the ranks wait for each other. */
+/* How even the ranks and the steps of a plan are, measured by the costs of the blocks. A wait is the work between two
+ * synchronization points. */
 struct bl_plan_balance {
-    bool is_measured;   /* there are several ranks */
-    double lost;        /* the dearest rank of each wait, in all, by the mean rank, less 1: 0 is level */
-    double lost_before; /* the same of the drafted blocks in random order */
+    bool is_measured; /* there are several ranks */
+    double lost; /* imbalance: highest costs of a rank, summed over the waits, by the mean costs, less 1; 0: even */
+    double lost_before; /* imbalance of the drafted blocks in random order */
     double bound;       /* proven: no plan of these pieces in as many blocks loses less */
-    double highest;     /* the dearest block, by the mean block */
+    double highest;     /* cost of the most expensive block, by that of the mean block; at least 1 */
     double apart;       /* mean over the waits of the Kolmogorov-Smirnov distance between a wait's steps and all steps,
                            by the cost of their sequences */
-    double apart_drawn; /* the same if waits were drawn from the same blocks at random */
+    double apart_drawn; /* `apart` of waits that are drawn at random from the same blocks */
     double neighbours;  /* correlation of the costs of each block and the next */
 };
 
-/* Owned by the caller of bl_plan_make; free with bl_plan_free. */
+/* A plan as tables. The caller of bl_plan_make owns it and frees it with bl_plan_free. Steps count as int64_t. */
 struct bl_plan {
     int64_t T;             /* steps per block of this plan: for SAMPLE and MIX the clip */
     int64_t align;         /* every start is a multiple of it: see bl_plan_next_start. 0, 1: no alignment */
@@ -140,32 +143,35 @@ struct bl_plan {
     } filled[BL_PLAN_COLUMNS_MAX]; /* by column of max_column */
 };
 
-/* Plans count sequences of length[i] steps (0: leave out, a row that is not ok). BL_EUSAGE: invalid options (T out of
- * range...). BL_EFAIL: out of memory, a sequence longer than T with BL_OVERSIZE_ERROR (the message has the index of the
- * first), or an empty plan. On error *plan is empty. */
+/* Plans count sequences of length[i] steps; a length of 0 leaves out a sequence, such as a row that is not ok.
+ * BL_EUSAGE: invalid options (T out of range...). BL_EFAIL: out of memory, a sequence longer than T with
+ * BL_OVERSIZE_ERROR (the message has the index of the first), or an empty plan. On error *plan is empty. */
 int bl_plan_make(struct bl_plan *plan, const int64_t *length, size_t count, const struct bl_plan_options *options,
                  struct bl_error *e);
+/* Frees the tables; {0} is accepted. */
 void bl_plan_free(struct bl_plan *plan);
 
-/* Makes room for so many pieces in sequence, length and source_start. *capacity: their room, from 0 on. BL_EFAIL: out
- * of memory. */
+/* Makes room for `pieces` pieces in sequence, length and source_start. *capacity: their present room, 0 at first.
+ * BL_EFAIL: out of memory; the plan is still valid. */
 int bl_plan_reserve(struct bl_plan *plan, size_t *capacity, size_t pieces, struct bl_error *e);
 
-/* Computes only the T of bl_plan_make: as given, the longest sequence, or for SAMPLE and MIX the clip. */
+/* Sets *T to the T of bl_plan_make: the given number, the longest sequence, or for SAMPLE and MIX the clip. Errors as
+ * of bl_plan_make. */
 int bl_plan_T(int64_t *T, const int64_t *length, size_t count, const struct bl_plan_options *options,
               struct bl_error *e);
 
-/* Sequences longer than T that no length limit of the options drops. */
+/* The sequences longer than T that no limit on lengths drops. */
 struct bl_plan_oversize {
     size_t count;
     size_t first;    /* index of the first one */
     int64_t longest; /* steps */
 };
 
+/* Finds them, for messages that name the first. */
 void bl_plan_find_oversize(struct bl_plan_oversize *over, const int64_t *length, size_t count,
                            const struct bl_plan_options *options, int64_t T);
 
-/* Whether a piece of a checked plan is not a whole sequence. */
+/* Returns whether a piece of a checked plan is not a whole sequence. */
 static inline bool bl_plan_has_parts(const struct bl_plan *plan)
 {
     return plan->cut > 0 || (int64_t)plan->pieces > plan->sequences - plan->dropped;
@@ -177,10 +183,11 @@ static inline int64_t bl_plan_piece_length(const struct bl_plan *plan, const int
     return plan->length ? plan->length[p] : length[plan->sequence[p]];
 }
 
-/* Lengths are accessed in random order: called for each piece p in turn, it prefetches that of a later piece. */
+/* Prefetches the length of a later piece, for a loop that calls it for each piece p in turn: lengths are read in random
+ * order, and a cache miss takes longer than the work for a piece. */
 BL_PREFETCHES void bl_plan_prefetch_length(const struct bl_plan *plan, const int64_t *length, size_t p)
 {
-    enum { AHEAD = 32 };
+    enum { AHEAD = 32 }; /* pieces: far enough for the latency of memory, near enough to stay in the cache */
     if (!plan->length && p + AHEAD < plan->pieces)
         __builtin_prefetch(&length[plan->sequence[p + AHEAD]]);
 }
@@ -193,16 +200,16 @@ static inline int64_t bl_plan_next_start(const struct bl_plan *plan, int64_t sta
 }
 
 /* Checks all tables of a plan from any source: each step at most once, none outside its sequence, no block over T, no
- * empty piece. With plan->overlap, pieces begin with step 0, or exactly so many steps before the end of the piece
- * before, and go on beyond it. Recomputes the counts of the plan. Raises lower_bound to a quickly proven bound; it must
- * not exceed the blocks. BL_EFAIL names the block and the sequence. */
+ * empty piece. With plan->overlap, a piece begins at step 0, or exactly `overlap` steps before the end of the piece
+ * before it, and ends after that. Recomputes the counts of the plan. Raises lower_bound to a quickly proven bound; it
+ * must not exceed the blocks. BL_EFAIL names the block and the sequence. */
 int bl_plan_check(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e);
 
-/* The same without the bound, which stays unchanged: for a new plan before it is written. Memory: one bit per
- * sequence. */
+/* Checks and recounts a plan without the bound: lower_bound stays unchanged. For a new plan before it is written.
+ * Memory: one bit per sequence. */
 int bl_plan_recount(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e);
 
-/* Returns the steps between the pieces of the blocks. length: the array that the plan was made from. */
+/* Returns the steps between the pieces of all blocks. length: the array that the plan was made from. */
 int64_t bl_plan_align_padding(const struct bl_plan *plan, const int64_t *length);
 
 /* Returns the steps of all pieces, repeated ones included. */

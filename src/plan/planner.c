@@ -1,8 +1,11 @@
-/* From lengths to plans. Once for all seeds: T (needs.c), the pieces (strategy.c), their groups (fill.c), a
- * proven bound (histogram.c), and what the fill prepares (fill.c, search_vector.c), mostly patterns (search*.c). For
- * every seed: the fill drafts blocks (draft.h) and draws anew which sequences share them (drawing.c, meeting.c), their
- * number is adapted to the ranks (order.c), their costs are levelled (level.c), and they are ordered and dealt to the
- * ranks (order.c). */
+/* Makes plans from lengths. What does not depend on the seed is done once: T (options.c), the pieces (strategy.c),
+ * their groups (fill.c), a proven bound (histogram.c), and what the fill prepares (fill.c, search_vector.c), mostly
+ * patterns (search*.c). For every seed the fill drafts blocks (draft.c) and draws which sequences share them
+ * (drawing.c, exchange.c); their number is adapted to the ranks (order.c), their costs are levelled (level.c), and they
+ * are ordered and dealt to the ranks (order.c).
+ *
+ * A command with several epochs calls bl_planner_make once and bl_planner_draw for each epoch, so the search, which may
+ * take seconds, is not repeated. */
 #include "plan/planner.h"
 
 #include <stdlib.h>
@@ -18,14 +21,15 @@
 #include "plan/random.h"
 #include "plan/strategy.h"
 
-enum { OTHERS = 8 }; /* seeds that are tried where a plan has the partition of an earlier one */
+enum { OTHERS = 8 }; /* seeds tried after a repeated partition, before bl_repartition searches */
 
+/* Returns whether pieces share blocks. */
 static bool planner_is_packed(const struct bl_planner *p)
 {
     return bl_strategies[p->options.strategy]->is_packed;
 }
 
-/* Whether a fill decides which sequences share a block. */
+/* Returns whether a fill decides which sequences share a block; otherwise blocks follow the input order. */
 static bool planner_has_fill(const struct bl_planner *p)
 {
     return bl_strategy_has_fill(&p->options);
@@ -33,6 +37,7 @@ static bool planner_has_fill(const struct bl_planner *p)
 
 /* --- independent of the seed ------------------------------------------------------------------------------------ */
 
+/* Returns the limits of a block, in units of --align steps, and of the whole search. */
 static struct bl_limits planner_limits(const struct bl_planner *p)
 {
     return (struct bl_limits){.T = p->pieces.lengths.cap,
@@ -40,13 +45,16 @@ static struct bl_limits planner_limits(const struct bl_planner *p)
                               .work = p->options.effort * INT64_C(1000000000)};
 }
 
+/* Returns the functions of the fill: with maxima of columns, the optimal fill has others. */
 static const struct bl_fill_ops *planner_fill_ops(const struct bl_planner *p)
 {
     bool is_vector = p->needs.count && p->options.fill == BL_FILL_OPTIMAL;
     return is_vector ? &bl_fill_ops_vector : bl_fills[p->options.fill];
 }
 
-/* work: operations of the search; *used: raised by those done. */
+/* Proves the bound of one subproblem and lets the fill prepare it. The highest of three bounds counts: by steps and
+ * sequences, by each column with a maximum, and by the search. work: operations that the search may take; *used:
+ * increased by those done. Errors as of bl_planner_make. */
 static int planner_prepare(struct bl_planner *p, struct bl_subproblem *s, int64_t work, int64_t *used,
                            struct bl_error *e)
 {
@@ -61,6 +69,7 @@ static int planner_prepare(struct bl_planner *p, struct bl_subproblem *s, int64_
         int64_t by_column = bl_needs_bound(&p->needs.each[c], &s->lengths);
         bound = by_column > bound ? by_column : bound;
     }
+    /* The search works with units of --align steps; its bound starts with the one on steps. */
     units = bound;
     if (planner_has_fill(p)) {
         struct bl_limits limits = planner_limits(p);
@@ -76,7 +85,8 @@ static int planner_prepare(struct bl_planner *p, struct bl_subproblem *s, int64_
     return code;
 }
 
-/* Groups share the effort: each has as much of what is left as it has of the sequences that are left. */
+/* Prepares all subproblems. Groups share the effort: each may use the part of the remaining work that its sequences are
+ * of the remaining sequences, so a group that needs less leaves more to the later ones. */
 static int planner_fill(struct bl_planner *p, struct bl_error *e)
 {
     p->pieces.lengths.unit = p->options.align;
@@ -92,7 +102,7 @@ static int planner_fill(struct bl_planner *p, struct bl_error *e)
     return code;
 }
 
-/* Fails if a sequence is longer than T and --oversize does not handle it. */
+/* Checks that no sequence is longer than T unless --oversize handles it. BL_EFAIL names the first one. */
 static int planner_check_oversize(const struct bl_planner *p, struct bl_error *e)
 {
     const struct bl_plan_options *o = &p->options;
@@ -124,7 +134,7 @@ int bl_planner_make(struct bl_planner *p, const int64_t *length, size_t count, c
     code = planner_check_oversize(p, e);
     if (code)
         goto out;
-    /* Sets options that were not given. */
+    /* Options that were not given have their defaults from here on, so that no later function needs to test for 0. */
     struct bl_plan_options *o = &p->options;
     if (bl_strategies[o->strategy]->is_kept)
         o->order = BL_KEEP_ORDER;
@@ -136,6 +146,7 @@ int bl_planner_make(struct bl_planner *p, const int64_t *length, size_t count, c
     o->accumulate = o->accumulate ? o->accumulate : 1;
     if (o->balance == BL_BALANCE_AUTO)
         o->balance = bl_plan_cost_is_given(&o->cost) ? BL_BALANCE_COST : BL_BALANCE_NONE;
+    /* A plan has the alignment and the overlap that its strategy uses, whatever other options say. */
     counts->align = p->options.align;
     counts->overlap = bl_strategies[options->strategy]->cut(options) == BL_CUT_SPLIT ? options->overlap : 0;
     counts->is_store = options->strategy == BL_STRATEGY_STORE;
@@ -173,6 +184,7 @@ out:
     return code;
 }
 
+/* The lengths are the caller's, and are not freed. */
 void bl_planner_free(struct bl_planner *p)
 {
     bl_subproblems_free(&p->subproblems);
@@ -183,7 +195,7 @@ void bl_planner_free(struct bl_planner *p)
 
 /* --- adopting the patterns of another plan ---------------------------------------------------------------------- */
 
-/* Adds the pieces of a block, all of one group, as a pattern of their subproblem. */
+/* Adds the pieces of a block, all of one group, as a pattern that is used once. BL_EFAIL: out of memory. */
 static int planner_adopt_block(struct bl_planner *p, struct bl_subproblem *s, int64_t begin, int64_t end,
                                struct bl_error *e)
 {
@@ -194,7 +206,7 @@ static int planner_adopt_block(struct bl_planner *p, struct bl_subproblem *s, in
     return bl_patterns_close(&s->patterns, 1, e);
 }
 
-/* Adds the pieces of a block to those that are kept. */
+/* Adds the pieces of a block to the kept draft, which plans with maxima of columns use instead of patterns. */
 static int planner_adopt_kept(struct bl_subproblem *s, const struct bl_plan *plan, size_t block, struct bl_error *e)
 {
     size_t begin = (size_t)plan->block_ptr[block], end = (size_t)plan->block_ptr[block + 1];
@@ -203,7 +215,7 @@ static int planner_adopt_kept(struct bl_subproblem *s, const struct bl_plan *pla
     return bl_draft_close(&s->kept, end - begin, e);
 }
 
-/* Returns the group of a subproblem's pieces; 0 if one has all pieces. */
+/* Returns the group of the pieces of a subproblem; 0 if one subproblem has all pieces. */
 static uint32_t subproblem_group(const struct bl_planner *p, const struct bl_subproblem *s)
 {
     return p->subproblems.member ? bl_pieces_group(&p->pieces, s->lengths.index[0]) : 0;
@@ -212,9 +224,12 @@ static uint32_t subproblem_group(const struct bl_planner *p, const struct bl_sub
 int bl_planner_adopt(struct bl_planner *p, const struct bl_plan *plan, struct bl_error *e)
 {
     const struct bl_subproblems *all = &p->subproblems;
+    /* Subproblems ascend by group, so the last one has the highest. */
     size_t groups = (size_t)subproblem_group(p, &all->each[all->count - 1]) + 1;
     uint32_t *subproblem_of = calloc(groups, sizeof *subproblem_of); /* by group */
     int code = subproblem_of ? BL_OK : bl_error_memory(e);
+    /* Empties every subproblem and gives it the table that the adopted blocks need: a draft, or a histogram for the
+     * patterns. */
     for (size_t i = 0; i < all->count && !code; i++) {
         struct bl_subproblem *s = &all->each[i];
         subproblem_of[subproblem_group(p, s)] = (uint32_t)i;
@@ -227,12 +242,14 @@ int bl_planner_adopt(struct bl_planner *p, const struct bl_plan *plan, struct bl
     }
     for (size_t b = 0; b < plan->blocks && !code; b++) {
         int64_t begin = plan->block_ptr[b], end = plan->block_ptr[b + 1];
+        /* All pieces of a block are of one group, so the first one decides. */
         uint32_t group = all->member && begin < end ? bl_pieces_group(&p->pieces, (size_t)begin) : 0;
         struct bl_subproblem *s = &all->each[subproblem_of[group]];
         if (begin < end)
             code = p->needs.count ? planner_adopt_kept(s, plan, b, e) : planner_adopt_block(p, s, begin, end, e);
     }
     free(subproblem_of);
+    /* Only the optimal fill drafts from patterns and kept blocks. */
     p->options.fill = BL_FILL_OPTIMAL;
     return code;
 }
@@ -245,6 +262,7 @@ static size_t planner_step(const struct bl_planner *p)
     return (size_t)(p->options.world_size * p->options.batch_size * p->options.accumulate);
 }
 
+/* Returns the ranks with the number of batches between two synchronization points. */
 static struct bl_ranks planner_ranks(const struct bl_planner *p)
 {
     const struct bl_plan_options *o = &p->options;
@@ -252,11 +270,13 @@ static struct bl_ranks planner_ranks(const struct bl_planner *p)
                              o->sync == BL_SYNC_STEP ? (size_t)o->accumulate : 1};
 }
 
+/* Returns whether costs decide the order. AUTO was replaced by bl_planner_make. */
 static bool planner_is_balanced(const struct bl_planner *p)
 {
     return p->options.balance > BL_BALANCE_NONE;
 }
 
+/* Drafts the blocks of one subproblem. Strategies that do not pack give each piece a block. */
 static int planner_draft_subproblem(const struct bl_planner *p, const struct bl_subproblem *s, struct bl_draft *d,
                                     const struct bl_wanted *wanted, uint64_t seed, struct bl_error *e)
 {
@@ -268,19 +288,24 @@ static int planner_draft_subproblem(const struct bl_planner *p, const struct bl_
     return planner_fill_ops(p)->draft(d, s, &limits, wanted, seed, e);
 }
 
-/* Every subproblem has its own random numbers. */
+/* Drafts the blocks of all subproblems, each with its own random numbers. last: frees each subproblem after its
+ * draft. */
 static int planner_draft(struct bl_planner *p, struct bl_draft *d, uint64_t seed, size_t min_blocks, bool last,
                          struct bl_error *e)
 {
-    /* With a little room in every block, many more sequences can be exchanged to level the costs. Of several groups,
-     * none has to suit the ranks alone. */
+    /* A little room in every block lets many more sequences be exchanged to level the costs. Where there are several
+     * groups, only the sum of their blocks has to suit the ranks. */
     bool is_spread = p->options.remainder == BL_REMAINDER_SPREAD, is_one = p->subproblems.count == 1;
     double spare = planner_is_balanced(p) && is_spread ? 0.001 : 0;
     const struct bl_wanted wanted = {.multiple = is_spread && is_one ? planner_step(p) : 1,
                                      .least = is_spread && is_one ? min_blocks : 0,
                                      .spare = p->options.spare > spare ? p->options.spare : spare};
+    /* The fills differ in what they can limit: only the optimal one moves sequences between blocks by several
+     * maxima. */
     if (p->needs.count && planner_has_fill(p) && p->options.fill != BL_FILL_OPTIMAL)
         return bl_error_set(e, BL_EUSAGE, "--max-column needs --fill optimal, not %s", bl_fill_names[p->options.fill]);
+    /* The seed of each subproblem differs by a multiple of 2^64 / golden ratio, so that equal groups are drawn
+     * differently. */
     int code = bl_draft_make(d, p->pieces.count, e);
     for (size_t s = 0; s < p->subproblems.count && !code; s++) {
         code = planner_draft_subproblem(p, &p->subproblems.each[s], d, &wanted, seed + s * UINT64_C(0x9e3779b97f4a7c15),
@@ -293,6 +318,8 @@ static int planner_draft(struct bl_planner *p, struct bl_draft *d, uint64_t seed
     return code;
 }
 
+/* Returns how the blocks of a seed are ordered: as drafted with --order keep, by costs with a balance, otherwise at
+ * random. */
 static struct bl_order planner_order(const struct bl_planner *p, uint64_t seed)
 {
     bool is_kept = p->options.order == BL_KEEP_ORDER;
@@ -304,7 +331,8 @@ static struct bl_order planner_order(const struct bl_planner *p, uint64_t seed)
                              .cost = &p->cost};
 }
 
-/* Makes the blocks of a seed, as many as the ranks need. Free the draft in any case. */
+/* Makes the blocks of a seed, as many as the ranks need, and levels their costs. The caller frees the draft, also after
+ * errors. */
 static int planner_make_blocks(struct bl_planner *p, struct bl_draft *d, uint64_t seed, size_t min_blocks, bool last,
                                struct bl_plan *plan, struct bl_error *e)
 {
@@ -321,7 +349,8 @@ static int planner_make_blocks(struct bl_planner *p, struct bl_draft *d, uint64_
         BL_TRY(bl_ranks_drop(d, planner_step(p), p->pieces.lengths.length, e));
         break;
     }
-    /* With several ranks, the plan tells what they lose without levelling, and what they lose in any order. */
+    /* With several ranks, the plan reports what they lose before levelling, and what they lose at least in any
+     * order. */
     const struct bl_limits limits = planner_limits(p);
     const struct bl_level level = {
         .cost = &p->cost, .limits = &limits, .needs = &p->needs, .row = (size_t)p->options.world_size, .seed = seed};
@@ -335,7 +364,8 @@ static int planner_make_blocks(struct bl_planner *p, struct bl_draft *d, uint64_
     return planner_is_balanced(p) && planner_has_fill(p) ? bl_level_blocks(d, &level, e) : BL_OK;
 }
 
-/* Tries other seeds in the place of this one, until the partition is new. */
+/* Tries up to OTHERS other seeds instead of this one, until the partition is new. A plan with another number of blocks
+ * is not used: all epochs of a dataset have the same number. */
 static int planner_draw_others(struct bl_planner *p, struct bl_draft *d, uint64_t seed, size_t min_blocks,
                                struct bl_plan *plan, struct bl_error *e)
 {
@@ -358,7 +388,7 @@ static int planner_draw_others(struct bl_planner *p, struct bl_draft *d, uint64_
     return code;
 }
 
-/* Whether any pieces share a block. */
+/* Returns whether any pieces share a block. Without pairs, a repeated partition repeats nothing. */
 static bool draft_has_pairs(const struct bl_draft *d)
 {
     for (size_t b = 0; b < d->blocks; b++) {
@@ -368,7 +398,8 @@ static bool draft_has_pairs(const struct bl_draft *d)
     return false;
 }
 
-/* Has the draft's partition differ from those that are taken. */
+/* Replaces the draft if its partition is taken: by the draft of another seed, or, if all of these are taken, by
+ * exchanges between some of its blocks. Then adds its partition to those that are taken. */
 static int planner_differ(struct bl_planner *p, struct bl_draft *d, uint64_t seed, size_t min_blocks,
                           struct bl_plan *plan, struct bl_error *e)
 {
@@ -384,6 +415,7 @@ static int planner_differ(struct bl_planner *p, struct bl_draft *d, uint64_t see
         size_t removed = p->removed;
         code = planner_draw_others(p, d, seed, min_blocks, plan, e);
         if (!code && p->is_repeated) {
+            /* No other seed gave a new partition, so the measures of the first draft are restored. */
             p->partition = own;
             p->removed = removed;
             plan->balance = balance;
@@ -394,7 +426,8 @@ static int planner_differ(struct bl_planner *p, struct bl_draft *d, uint64_t see
     return code || !p->taken ? code : bl_partitions_add(p->taken, p->partition, e);
 }
 
-/* Converts plan->sequence from pieces to sequences, and sets length and start of the pieces if anything was cut. */
+/* Converts plan->sequence from pieces to sequences, and sets length and start of the pieces if anything was cut.
+ * BL_EFAIL: out of memory. */
 static int plan_name_sequences(struct bl_plan *plan, const struct bl_pieces *pieces, struct bl_error *e)
 {
     if (!pieces->sequence)
@@ -414,10 +447,11 @@ static int plan_name_sequences(struct bl_plan *plan, const struct bl_pieces *pie
     return BL_OK;
 }
 
-/* Sets the counts that depend on the number of blocks. The bound is rounded up to whole steps of all ranks; or, if
- * blocks were dropped, reduced by them. */
+/* Sets the counts that depend on the number of blocks. The bound is rounded up to whole steps of all ranks. If blocks
+ * were dropped, the bound is lowered by their number, and a check recounts the steps that are left. */
 static int planner_count(const struct bl_planner *p, struct bl_plan *plan, struct bl_error *e)
 {
+    /* The steps of the repeated overlap are in p->pieces.steps, so they are not padding. */
     int64_t step = (int64_t)planner_step(p);
     plan->padding = (int64_t)plan->blocks * plan->T - p->pieces.steps;
     plan->align_padding = bl_plan_align_padding(plan, p->length);
@@ -434,7 +468,9 @@ int bl_planner_draw(struct bl_planner *p, uint64_t seed, size_t min_blocks, bool
 {
     struct bl_draft d = {0};
     const struct bl_order order = planner_order(p, seed);
+    /* Without earlier partitions, this plan is drawn once, so memory can be freed early. */
     bool may_differ = p->taken && p->taken->count;
+    /* The plan begins with the counts that all seeds share. */
     *plan = p->counts;
     p->seed = seed;
     bl_pieces_draw(&p->pieces, p->length, plan->T, seed);
@@ -446,11 +482,13 @@ int bl_planner_draw(struct bl_planner *p, uint64_t seed, size_t min_blocks, bool
         code = planner_differ(p, &d, seed, min_blocks, plan, e);
     if (code)
         goto out;
+    /* The order moves the tables from the draft to the plan. */
     code = bl_order_apply(plan, &d, &order, e);
     if (code)
         goto out;
     bl_draft_free(&d);
-    /* Measures how full the blocks are of the columns with a maximum. plan->sequence still has pieces. */
+    /* The blocks are measured by the columns with a maximum while plan->sequence still has pieces, which the needs
+     * refer to. */
     for (int c = 0; c < p->needs.count; c++) {
         const struct bl_need *need = &p->needs.each[c];
         double sum = 0, highest = 0;
@@ -478,10 +516,11 @@ int bl_planner_measure_pair_repeat(struct bl_planner *p, const struct bl_plan *p
                                    struct bl_error *e)
 {
     struct bl_plan other = {0};
+    /* Without pairs the rate is 0, and no second plan is needed. */
     *pair_repeat = (struct bl_pair_repeat){.is_measured = true};
     if (!bl_pair_repeat_count_pairs(plan))
         return BL_OK;
-    int code = bl_planner_draw(p, p->seed + 1, 0, true, &other, e); /* after the last comes 0 */
+    int code = bl_planner_draw(p, p->seed + 1, 0, true, &other, e); /* unsigned: 0 follows the largest seed */
     if (!code)
         code = bl_pair_repeat_measure(pair_repeat, plan, &other, p->count, e);
     bl_plan_free(&other);

@@ -1,14 +1,16 @@
-/* Random numbers of a plan. They must stay the same on every machine and in every version, since the seed identifies a
- * plan.
+/* Declares the random numbers of a plan. They must stay the same on every machine and in every version, since the seed
+ * identifies a plan.
  *
- * xoshiro256** (Blackman and Vigna, 2018), seeded by splitmix64. Each kind of decision has its own stream, so that a
- * change in one of them does not affect the others. */
+ * The generator is xoshiro256** (Blackman and Vigna, 2018), seeded by splitmix64. Each kind of decision has its own
+ * stream, so that a change in one of them does not affect the others: more draws for clips leave the order of the
+ * blocks as it is. */
 #ifndef BL_RANDOM_H
 #define BL_RANDOM_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+/* The numbers are part of every plan, so a stream never changes its number. */
 enum bl_stream {
     BL_STREAM_IDS = 1,      /* which of several equal lengths goes where */
     BL_STREAM_BLOCK = 2,    /* the order of the blocks */
@@ -30,7 +32,7 @@ enum bl_stream {
 };
 
 struct bl_random {
-    uint64_t state[4];
+    uint64_t state[4]; /* never all 0 */
 };
 
 /* Returns the next number of splitmix64 (Steele, Lea, Flood, 2014), which counts in *state and mixes that. */
@@ -42,13 +44,15 @@ static inline uint64_t bl_random_splitmix(uint64_t *state)
     return z ^ z >> 31;
 }
 
+/* Starts a stream of a seed. Streams of the same kind differ for any two seeds. */
 void bl_random_seed(struct bl_random *r, uint64_t seed, enum bl_stream stream);
+/* Returns the next 64 random bits. */
 uint64_t bl_random_next(struct bl_random *r);
 
-/* Uniform over 0 .. n-1, without bias; n > 0. */
+/* Returns a uniform number of 0 .. n-1, without bias; n > 0. */
 uint64_t bl_random_below(struct bl_random *r, uint64_t n);
 
-/* Shuffles with equal probability of every order (Fisher-Yates). */
+/* Shuffles n elements, with equal probability of every order (Fisher-Yates). */
 void bl_random_shuffle_u32(struct bl_random *r, uint32_t *a, size_t n);
 void bl_random_shuffle_i64(struct bl_random *r, int64_t *a, size_t n);
 

@@ -1,3 +1,9 @@
+/* Combines the searches for blocks, and holds what they share: the remaining lengths and the residual instance.
+ *
+ * bl_search_best runs the cheapest search first, and the next one only while the blocks exceed the proven bound. Each
+ * search receives a share of the operations, so one that finds nothing cannot use up the work of all. Example: best fit
+ * finds 1002 blocks where the bound is 1000; minimum bin slack finds 1001; the columns prove 1001, and the search
+ * ends. */
 #include "plan/search.h"
 
 #include <stdbool.h>
@@ -11,6 +17,7 @@
 
 int bl_remainder_make(struct bl_remaining *r, const struct bl_histogram *full, struct bl_error *e)
 {
+    /* One entry more than needed, since malloc(0) may return NULL. */
     size_t n = full->distinct + 1;
     *r = (struct bl_remaining){.bucket = malloc(n * sizeof *r->bucket), .at = malloc(n * sizeof *r->at)};
     if (!r->bucket || !r->at)
@@ -30,6 +37,7 @@ void bl_remainder_set(struct bl_remaining *r, const struct bl_histogram *full, c
 {
     r->h.distinct = 0;
     for (size_t b = 0; b < full->distinct; b++) {
+        /* empty buckets are left out, so the relaxation has fewer rows */
         r->at[b] = left[b] ? (uint32_t)r->h.distinct : BL_REMAINDER_NONE;
         if (left[b] == 0)
             continue;
@@ -60,6 +68,7 @@ void bl_residual_free(struct bl_residual *s)
     *s = (struct bl_residual){0};
 }
 
+/* Takes a length `times` times; the bucket must have as many. */
 static void residual_take(struct bl_residual *s, size_t bucket, uint32_t times)
 {
     s->left[bucket] -= times;
@@ -76,6 +85,7 @@ int bl_residual_choose(struct bl_residual *s, size_t bucket, struct bl_error *e)
     return BL_OK;
 }
 
+/* A bucket that was empty is in the set of nonempty buckets again. */
 void bl_residual_put_back(struct bl_residual *s, size_t count)
 {
     while (s->count > count) {
@@ -87,11 +97,13 @@ void bl_residual_put_back(struct bl_residual *s, size_t count)
 
 size_t bl_residual_fitting(const struct bl_residual *s, uint32_t room)
 {
+    /* Two binary searches: the first bucket that is too long, then the nonempty bucket before it. */
     size_t below = bl_histogram_below(s->h, room);
     return below ? bl_bitset_previous(&s->nonempty, below - 1) : BL_BITSET_NONE;
 }
 
-/* Returns how many more blocks can repeat the chosen one, up to `most`, and takes their lengths. */
+/* Returns how many more blocks can have the same lengths as the chosen one, up to `most`, and takes these lengths.
+ * chosen[] must be sorted. The first pass finds the number, the second takes the lengths. */
 static uint32_t residual_repeat(struct bl_residual *s, uint32_t most)
 {
     for (int applying = 0; applying < 2; applying++)
@@ -112,6 +124,7 @@ int bl_residual_close(struct bl_residual *s, uint32_t most, struct bl_patterns *
 {
     int code = BL_OK;
     bl_sort_u32(s->chosen, s->count);
+    /* The first use has taken its lengths already. */
     *use = 1 + residual_repeat(s, most - 1);
     for (size_t i = s->count; !code && i-- > 0;)
         code = bl_patterns_push(patterns, s->chosen[i], e);
@@ -126,6 +139,7 @@ int bl_residual_close(struct bl_residual *s, uint32_t most, struct bl_patterns *
 int bl_search_residual(struct bl_patterns *patterns, const struct bl_histogram *h, const uint32_t *left,
                        const struct bl_limits *limits, bl_search_function *fill, struct bl_error *e)
 {
+    /* The rest keeps the empty buckets, so that its patterns have the bucket numbers of h. It borrows h->length. */
     struct bl_histogram rest = {h->distinct, h->length, malloc((h->distinct + 1) * sizeof *rest.start)};
     struct bl_patterns added = {0};
     int code = BL_OK;
@@ -161,8 +175,8 @@ int bl_search_either(struct bl_patterns *patterns, const struct bl_histogram *h,
 
 /* --- searches ----------------------------------------------------------------------------------------------------- */
 
-/* Keeps the set with fewer blocks, or, of equally many, the one with fewer sequences in the fullest; frees the other.
- */
+/* Keeps the set with fewer blocks in *best and frees the other. Of equally many blocks, the set with fewer sequences in
+ * its fullest block is kept, as it makes the tables of the dataset smaller. */
 static void search_keep_better(struct bl_patterns *best, struct bl_patterns *other)
 {
     if (other->count > 0 && other->blocks == best->blocks && bl_patterns_widest(other) < bl_patterns_widest(best))
@@ -171,26 +185,28 @@ static void search_keep_better(struct bl_patterns *best, struct bl_patterns *oth
 }
 
 enum {
-    LONG = 8192, /* from this T on, a few of very many lengths fill a block */
+    LONG = 8192, /* T from which lengths are so many that classes of them are solved first */
     MANY = 1024, /* distinct lengths from which the exact relaxation may not finish */
-    FEW = 1500,  /* up to this many blocks, a single block matters */
+    FEW = 1500,  /* blocks up to which one block less is worth the most expensive parts: 0.07 % */
 };
 
-/* What the parts of the search share. */
+/* The state that all parts of the search share. */
 struct search {
     const struct bl_histogram *h;
     const struct bl_limits *limits;
-    struct bl_patterns *best;
-    int64_t *bound;
-    int64_t used; /* operations of the parts so far */
+    struct bl_patterns *best; /* the fewest blocks so far */
+    int64_t *bound;           /* blocks: proven so far */
+    int64_t used;             /* operations of all parts so far */
 };
 
+/* Returns whether work is left and the blocks are not yet proven to be the fewest. */
 static bool search_is_open(const struct search *s)
 {
     return s->limits->work > s->used && (int64_t)s->best->blocks > *s->bound;
 }
 
-/* The finest classes are tried only if the gap to the bound exceeds one block and a two-thousandth. */
+/* Searches by item grouping, with finer classes each time. The finest are tried only if the gap to the bound exceeds
+ * one block and a two-thousandth. */
 static int search_by_groups(struct search *s, int64_t share, struct bl_error *e)
 {
     static const uint32_t classes[] = {120, 240, 480};
@@ -207,6 +223,8 @@ static int search_by_groups(struct search *s, int64_t share, struct bl_error *e)
     return code;
 }
 
+/* Searches by minimum bin slack, and packs the badly filled blocks of its solution again. The second step may take a
+ * sixteenth of the work, as its relaxations are small. */
 static int search_by_slack(struct search *s, struct bl_error *e)
 {
     struct bl_patterns slack = {0}, repaired = {0};
@@ -220,6 +238,7 @@ static int search_by_slack(struct search *s, struct bl_error *e)
     return code;
 }
 
+/* Searches by the linear relaxation, which also raises the bound. */
 static int search_by_columns(struct search *s, struct bl_error *e)
 {
     const struct bl_limits some = bl_limits_share(s->limits, 1, &s->used);
@@ -229,8 +248,8 @@ static int search_by_columns(struct search *s, struct bl_error *e)
     return code;
 }
 
-/* If all blocks of a better solution are full to the last step, completion finds it sooner than anything that follows.
- */
+/* Searches for one block less by exact completion. If all blocks of such a solution are full to the last step,
+ * completion finds it sooner than any later part, so it receives half of the work. */
 static int search_by_completion(struct search *s, struct bl_error *e)
 {
     size_t blocks = s->best->blocks - 1;
@@ -243,6 +262,8 @@ static int search_by_completion(struct search *s, struct bl_error *e)
     return code;
 }
 
+/* Searches with lengths rounded to units, which helps where exact lengths are too many for the relaxation. A fourth of
+ * the work leaves the rest to the dives. */
 static int search_by_units(struct search *s, struct bl_error *e)
 {
     const struct bl_limits some = bl_limits_share(s->limits, 4, &s->used);
@@ -252,6 +273,7 @@ static int search_by_units(struct search *s, struct bl_error *e)
     return code;
 }
 
+/* Searches by dives, with all the work that is left: they are the last part. */
 static int search_by_dives(struct search *s, struct bl_error *e)
 {
     const struct bl_limits some = bl_limits_share(s->limits, 1, &s->used);
@@ -261,10 +283,13 @@ static int search_by_dives(struct search *s, struct bl_error *e)
     return code;
 }
 
-/* The parts, the cheapest first. Each gets a share of the work, or what is left of it. */
+/* Runs the parts, the cheapest first, while the search is open. Each receives a share of the work, or the rest of
+ * it. */
 static int search_by_parts(struct search *s, struct bl_error *e)
 {
     int code = BL_OK;
+    /* For a large T, the other parts would spend their work on knapsacks with too many lengths, so grouping comes
+     * first. */
     bool is_long = s->limits->T >= LONG;
     if (is_long)
         code = search_by_groups(s, 1, e);
@@ -274,6 +299,7 @@ static int search_by_parts(struct search *s, struct bl_error *e)
         code = search_by_groups(s, 4, e);
     if (!code && search_is_open(s))
         code = search_by_columns(s, e);
+    /* Completion searches for one exact number of blocks, which is known only if one block is missing to the bound. */
     if (!code && search_is_open(s) && (int64_t)s->best->blocks == *s->bound + 1)
         code = search_by_completion(s, e);
     if (!code && search_is_open(s) && s->best->blocks <= FEW)
@@ -287,6 +313,7 @@ int bl_search_best(struct bl_patterns *patterns, int64_t *bound, const struct bl
                    const struct bl_limits *limits, struct bl_error *e)
 {
     struct search s = {.h = h, .limits = limits, .best = patterns, .bound = bound};
+    /* Best fit always finds a solution, so the other parts may return none. */
     int code = bl_search_bestfit(patterns, h, limits, e);
     if (!code)
         code = search_by_parts(&s, e);

@@ -1,4 +1,8 @@
-/* Integer solutions from the columns of the linear relaxation: by rounding, and by dives. */
+/* Makes integer solutions from the columns of the linear relaxation, by rounding and by dives.
+ *
+ * The relaxation says, for example, 2.5 blocks of {6 4} and 1.5 of {6 2 2}. Rounding takes 2 and 1 of them and packs
+ * the remaining lengths separately. Where that costs a block, columns are fixed step by step, and the relaxation is
+ * solved again after each step. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,14 +13,15 @@
 
 /* --- columns ------------------------------------------------------------------------------------------------------ */
 
-/* The relaxation uses fractions of patterns. First all are rounded at once, and the remaining lengths are packed
- * separately. If that is not good enough, columns are fixed one after the other, and the relaxation is solved again for
- * the remaining lengths, which can correct earlier rounding. */
+/* The relaxation uses fractions of patterns. First all columns are rounded at once, and the remaining lengths are
+ * packed separately. If more blocks than the bound remain, columns are fixed one after the other, and the relaxation is
+ * solved again for the remaining lengths, which can correct earlier rounding. */
 
 /* --- rounding --------------------------------------------------------------------------------------------------- */
 
-/* Adds up to `use` blocks of a column, as far as the lengths last. as: maps its buckets to those of left[] and the
- * patterns, or NULL. */
+/* Adds up to `use` blocks of a column, as many as the remaining lengths allow, and takes their lengths from left[]. as:
+ * maps the buckets of the column to those of left[] and the patterns; NULL: they are the same. BL_EFAIL: out of
+ * memory. */
 static int column_use(const struct bl_master *m, const struct bl_master_column *c, uint32_t use, const uint32_t *as,
                       uint32_t *left, struct bl_patterns *patterns, struct bl_error *e)
 {
@@ -34,7 +39,8 @@ static int column_use(const struct bl_master *m, const struct bl_master_column *
     return !code && use > 0 ? bl_patterns_close(patterns, use, e) : code;
 }
 
-/* Adds up to `wanted` blocks of a basic column. */
+/* Adds up to `wanted` blocks of the basic column of a row. The fraction of `wanted` is cut off, and numbers outside
+ * uint32_t are limited, since rounding errors can make them negative. */
 static int column_use_basic(const struct bl_colgen *g, uint32_t row, double wanted, const uint32_t *as, uint32_t *left,
                             struct bl_patterns *patterns, struct bl_error *e)
 {
@@ -44,7 +50,7 @@ static int column_use_basic(const struct bl_colgen *g, uint32_t row, double want
 }
 
 /* Adds the integer part of every column first, then one more block of those whose fraction is at least `up`; packs the
- * remaining lengths separately. */
+ * remaining lengths separately. left: [distinct], overwritten. BL_EFAIL: out of memory; the caller frees *patterns. */
 static int columns_round(const struct bl_colgen *g, double up, uint32_t *left, struct bl_patterns *patterns,
                          struct bl_error *e)
 {
@@ -54,6 +60,7 @@ static int columns_round(const struct bl_colgen *g, double up, uint32_t *left, s
         left[b] = bl_histogram_count(g->h, b);
     for (int more = 0; more < 2; more++)
         for (uint32_t r = 0; !code && r < m->rows; r++) {
+            /* 2.9999999 is 3 with a rounding error. */
             double whole = floor(m->amount[r] + 1e-6), fraction = m->amount[r] - whole;
             if (m->basis[r] < BL_SURPLUS && (!more || fraction >= up))
                 code = column_use_basic(g, r, more ? 1 : whole, NULL, left, patterns, e);
@@ -64,6 +71,8 @@ static int columns_round(const struct bl_colgen *g, double up, uint32_t *left, s
     return bl_search_residual(patterns, g->h, left, &rest, bl_search_greedy, e);
 }
 
+/* Rounds with several thresholds and keeps the fewest blocks: a high threshold leaves more to the greedy search, a low
+ * one takes blocks that lengths may be missing for. */
 static int columns_round_best(struct bl_colgen *g, struct bl_patterns *best, struct bl_error *e)
 {
     static const double up[] = {1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2};
@@ -84,10 +93,11 @@ static int columns_round_best(struct bl_colgen *g, struct bl_patterns *best, str
 
 /* --- fixing one by one ------------------------------------------------------------------------------------------ */
 
-enum { FIXING_SHARE = 4 }; /* of the work */
+enum { FIXING_SHARE = 4 }; /* fixing has a fourth of the work */
 #define NEARLY 0.8         /* a fraction of a block from which it is fixed as a whole */
 
-/* Reuses the columns of one relaxation in the next, if all their lengths remain. */
+/* Adds the columns of one relaxation to the next if all their lengths remain. bucket: buckets in the full histogram, by
+ * bucket of *from. A column of one length is left out, since a relaxation begins with these. */
 static int fixing_reuse_columns(struct bl_colgen *to, const struct bl_remaining *r, const struct bl_master *from,
                                 const uint32_t *bucket, struct bl_error *e)
 {
@@ -108,7 +118,8 @@ static int fixing_reuse_columns(struct bl_colgen *to, const struct bl_remaining 
 }
 
 /* Fixes the columns with nearly integer values, at least one: adds them to patterns and takes them from left[], both by
- * the buckets of the full histogram. */
+ * the buckets of the full histogram. The second round, if the first fixed nothing, fixes the column with the highest
+ * fraction. */
 static int fixing_use_columns(const struct bl_colgen *g, const uint32_t *bucket, uint32_t *left,
                               struct bl_patterns *patterns, struct bl_error *e)
 {
@@ -127,6 +138,7 @@ static int fixing_use_columns(const struct bl_colgen *g, const uint32_t *bucket,
     return code;
 }
 
+/* The state of fixing columns. It owns the arrays and the remainder. */
 struct fixing {
     const struct bl_histogram *h;
     struct bl_remaining rest;
@@ -135,7 +147,8 @@ struct fixing {
     struct bl_limits limits;
 };
 
-/* Solves the relaxation for the remaining lengths, starts from the columns of the last one, and replaces it. */
+/* Solves the relaxation for the remaining lengths, starting with the columns of the last one, and replaces *g. enough:
+ * blocks from which a bound ends the search. BL_EFAIL: out of memory; *g must still be freed. */
 static int fixing_solve(struct fixing *d, struct bl_colgen *g, int64_t enough, struct bl_error *e)
 {
     struct bl_colgen next;
@@ -154,7 +167,8 @@ static int fixing_solve(struct fixing *d, struct bl_colgen *g, int64_t enough, s
     return code;
 }
 
-/* Repeats until no length remains, the remainder provably takes too many blocks, or the work ends. */
+/* Fixes columns and solves the relaxation again, until no length remains, the remainder provably takes too many blocks,
+ * or the work ends. most: blocks that a solution must stay below. */
 static int fixing_repeat(struct fixing *d, struct bl_colgen *g, size_t most, struct bl_patterns *tried,
                          struct bl_error *e)
 {
@@ -171,7 +185,8 @@ static int fixing_repeat(struct fixing *d, struct bl_colgen *g, size_t most, str
     }
 }
 
-/* Stores the result in *best if it is better. Consumes the relaxation. */
+/* Fixes columns step by step, and stores the solution in *best if it has fewer blocks. Changes *g to the last
+ * relaxation. */
 static int fixing_run(struct bl_colgen *g, struct bl_patterns *best, size_t known, struct bl_error *e)
 {
     size_t n = g->h->distinct, most = best->count && best->blocks < known ? best->blocks : known;
@@ -254,32 +269,29 @@ out:
 
 /* --- dives -------------------------------------------------------------------------------------------------------- */
 
-/* Dives: the linear relaxation is solved, some of its columns are fixed, and so on for the remaining lengths, until
- * nothing remains or the bound shows that too many blocks would be needed. Then the dive resumes at an earlier point,
- * with another first column there. Such discrepancies are limited (Harvey and Ginsberg, 1995; for column generation
- * Sadykov et al., 2019), since the first choices are the best informed.
- *
- * Patterns hold no length more often than it remains, so the bounds are those of the remaining lengths, not of
- * multiples of them. A run is one dive with its points; the next one starts from another optimum of the relaxation,
- * with all the columns known by then. */
+/* A dive solves the linear relaxation, fixes some of its columns, and goes on with the remaining lengths, until nothing
+ * remains or the bound shows that too many blocks would be needed. Then the dive resumes at an earlier point, with
+ * another first column there. The number of such discrepancies is limited (Harvey and Ginsberg, 1995; for column
+ * generation Sadykov et al., 2019), since the first choices are the best informed. */
 
 enum {
-    POINTS_MAX = 256,
-    CHOICES_MAX = 3, /* columns tried first at one point */
+    POINTS_MAX = 256, /* points of one path; later steps do not make points */
+    CHOICES_MAX = 3,  /* columns tried first at one point */
     RUNS_MAX = 64,
-    RUN_SHARE = 8,         /* of the work, for one run */
+    RUN_SHARE = 8,         /* one run has an eighth of the work */
     DISCREPANCIES_MAX = 3, /* on one path; the first runs allow fewer */
     ONE_BY_ONE = 24,       /* so many remaining blocks are fixed singly, those with the longest length first */
-    AT_ONCE = 4,           /* of more blocks, at most a fourth */
+    AT_ONCE = 4,           /* of more remaining blocks, at most a fourth is fixed at once */
 };
 
-#define WHOLE 0.02    /* a fraction of a block that is missing to a whole one, and does not count */
-#define NOTICED 0.001 /* blocks below which a column counts as unused */
+/* Both tolerances are far above the rounding errors of the linear program. */
+#define WHOLE 0.02    /* blocks: an amount that is this close to the next integer is rounded up */
+#define NOTICED 0.001 /* blocks: a column with less counts as unused */
 
 /* A solved relaxation to which the dive can return. */
 struct dive_point {
-    size_t patterns; /* fixed before */
-    uint64_t tried[CHOICES_MAX];
+    size_t patterns;             /* number of patterns fixed before */
+    uint64_t tried[CHOICES_MAX]; /* hashes of the columns that were fixed first here */
     int choices;
     int discrepancies; /* of the path that leads here */
 };
@@ -291,14 +303,14 @@ struct dive {
     size_t target;          /* blocks of a sufficient solution */
     int discrepancies_most; /* on one path */
     double nearly;          /* blocks from which columns beside the first are fixed */
-    uint32_t salt;
-    uint32_t *left; /* [distinct of h] */
+    uint32_t salt;          /* number of the run: gives another optimum of the relaxation */
+    uint32_t *left;         /* [distinct of h] remaining count */
     struct bl_remaining rest;
-    struct bl_patterns fixed;
-    struct bl_patterns pool;
+    struct bl_patterns fixed; /* the path so far, by the buckets of h */
+    struct bl_patterns pool;  /* all columns known so far */
     struct dive_point point[POINTS_MAX];
     size_t points;
-    bool is_resumed;
+    bool is_resumed; /* the last point exists already */
 };
 
 struct dive_choice {
@@ -306,6 +318,7 @@ struct dive_choice {
     uint32_t row;
 };
 
+/* Orders choices by amount, the highest first, then by row, so that the order is the same on every machine. */
 static int dive_choice_compare(const void *a, const void *b)
 {
     const struct dive_choice *x = a, *y = b;
@@ -314,7 +327,8 @@ static int dive_choice_compare(const void *a, const void *b)
     return (x->row > y->row) - (x->row < y->row);
 }
 
-/* Names a column by its lengths, so that it is recognised in another relaxation. */
+/* Returns a hash of the lengths of a column (FNV-1a over the pairs of bucket and times), by which the column is
+ * recognised in another relaxation. */
 static uint64_t dive_column_hash(const struct dive *d, const struct bl_master *m, const struct bl_master_column *c)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -324,6 +338,7 @@ static uint64_t dive_column_hash(const struct dive *d, const struct bl_master *m
     return hash;
 }
 
+/* Returns whether a column was fixed first at this point before. */
 static bool point_has_tried(const struct dive_point *p, uint64_t hash)
 {
     for (int i = 0; i < p->choices; i++)
@@ -332,7 +347,8 @@ static bool point_has_tried(const struct dive_point *p, uint64_t hash)
     return false;
 }
 
-/* Starts a point here, unless there are too many; then the last one remains the one to return to. */
+/* Starts a point at the present patterns. With POINTS_MAX points, the last one remains the one to which the dive
+ * returns. */
 static void dive_add_point(struct dive *d)
 {
     const struct dive_point *before = d->points ? &d->point[d->points - 1] : NULL;
@@ -344,6 +360,7 @@ static void dive_add_point(struct dive *d)
     };
 }
 
+/* Removes the patterns from `patterns` on, and returns their lengths to left[]. */
 static void dive_undo(struct dive *d, size_t patterns)
 {
     for (size_t p = patterns; p < d->fixed.count; p++)
@@ -352,7 +369,8 @@ static void dive_undo(struct dive *d, size_t patterns)
     bl_patterns_truncate(&d->fixed, patterns);
 }
 
-/* Returns to the last point at which another choice is allowed. */
+/* Returns to the last point at which another choice is allowed, and removes the points after it. Returns false if there
+ * is no such point: the run ends. */
 static bool dive_resume(struct dive *d)
 {
     for (; d->points > 0; d->points--) {
@@ -366,12 +384,14 @@ static bool dive_resume(struct dive *d)
     return false;
 }
 
+/* Returns whether a column has the longest remaining length. */
 static bool column_has_longest(const struct dive *d, const struct bl_master *m, const struct bl_master_column *c)
 {
     return m->bucket[c->first + c->count - 1] == d->rest.h.distinct - 1; /* buckets of a column ascend */
 }
 
-/* Lists the columns that may be fixed first, the most used ones in front. Returns their number. */
+/* Lists the columns that may be fixed first at the last point, the most used ones in front, and returns their number.
+ * is_single: only columns with the longest length. choice: [rows]. */
 static size_t dive_list_choices(const struct dive *d, const struct bl_master *m, bool is_single,
                                 struct dive_choice *choice)
 {
@@ -388,7 +408,8 @@ static size_t dive_list_choices(const struct dive *d, const struct bl_master *m,
     return n;
 }
 
-/* Fixes columns of a solved relaxation, and records the first at the last point. *is_open: false if there is none. */
+/* Fixes columns of a solved relaxation, and records the first at the last point. *is_open: false if there is none to
+ * fix. BL_EFAIL: out of memory. */
 static int dive_fix(struct dive *d, const struct bl_master *m, bool *is_open, struct bl_error *e)
 {
     struct dive_point *p = &d->point[d->points - 1];
@@ -431,7 +452,9 @@ static int dive_relax(struct dive *d, struct bl_colgen *g, int64_t enough, struc
     return code;
 }
 
-/* One step down. *is_open: false if the remaining lengths need too many blocks, or all choices have been tried. */
+/* Makes one step of a dive: solves the relaxation and fixes columns. *is_open: false if the remaining lengths need too
+ * many blocks, or all choices were tried. Before anything is fixed, the bound holds for all lengths, and raises
+ * *bound. */
 static int dive_step(struct dive *d, int64_t *bound, bool *is_open, struct bl_error *e)
 {
     struct bl_colgen g;
@@ -453,7 +476,7 @@ static int dive_step(struct dive *d, int64_t *bound, bool *is_open, struct bl_er
     return code;
 }
 
-/* One run. *found: whether d->fixed has all lengths, in at most d->target blocks. */
+/* Runs one dive with its points. *found: whether d->fixed has all lengths, in at most d->target blocks. */
 static int dive_run(struct dive *d, int64_t *bound, bool *found, struct bl_error *e)
 {
     int code = BL_OK;
@@ -476,7 +499,8 @@ static int dive_run(struct dive *d, int64_t *bound, bool *found, struct bl_error
     return code;
 }
 
-/* Runs that differ in what they fix at once and in how often they return. */
+/* Runs dives that differ in what they fix at once and in how often they return. Each solution lowers the target, and
+ * the search ends when the target is below the bound. */
 static int dive_repeat(struct dive *d, struct bl_patterns *patterns, int64_t *bound, struct bl_error *e)
 {
     static const double nearly[] = {0.8, 0.99, 0.6};
@@ -532,25 +556,20 @@ int bl_search_dive(struct bl_patterns *patterns, int64_t *bound, const struct bl
 
 /* --- bounds by dual prices ---------------------------------------------------------------------------------------- */
 
-/* A bound on lengths from the dual prices of their classes.
- *
- * Prices between two classes are interpolated. That is slightly too high where the true prices bend, so lengths that
- * are slightly shorter are tried too. Only lengths up to T / 2 need prices: let W be the worth of the best block of
- * them, and w(r) that of the best within r. A longer length, of which a block has at most one, may cost
- * W - w(T - length). Then no block is worth more than W (Farley), and
- *     blocks >= sum of all prices / W = longs + (sum of the short prices - sum over the longs of w(T - length)) / W. */
+/* The dual prices of classes of lengths give a bound on the lengths. */
 
 __extension__ typedef unsigned __int128 u128;
 
 enum {
-    PLACES = 16384, /* per T, for lengths rounded down */
-    SHIFTS = 4,
+    PLACES = 16384, /* places of a block: lengths are rounded down to them, which keeps the bound valid */
+    SHIFTS = 4,     /* prices of lengths that are 0, 1, 2 and 3 SHIFTs shorter are tried */
 };
 
-#define SHIFT 0.3 /* in places of the classes */
-#define WORTH_EXACT 9007199254740992.0
+#define SHIFT 0.3                      /* places of the classes */
+#define WORTH_EXACT 9007199254740992.0 /* 2^53: integers up to it are exact in a double */
 
-/* Converts lengths to places; lengths that round to 0 are left out. */
+/* Makes the histogram of the lengths in places, rounded down; lengths that round to 0 are left out. The caller frees
+ * *to. */
 static int lengths_round_down(struct bl_histogram *to, const struct bl_histogram *h, int64_t T, uint32_t places,
                               struct bl_error *e)
 {
@@ -563,6 +582,8 @@ static int lengths_round_down(struct bl_histogram *to, const struct bl_histogram
     return code;
 }
 
+/* Returns the bound that the prices in *k prove, by the formula above. h: all lengths in places; the buckets of k->h
+ * are the short ones. If the worth is 0 or not exact, only the long lengths count. The sums need 128 bits. */
 static int64_t dual_bound_value(const struct bl_histogram *h, const struct bl_knapsack *k)
 {
     double most = k->worth[k->T];
@@ -592,7 +613,8 @@ int bl_bound_dual(int64_t *bound, const struct bl_histogram *h, int64_t T, const
     if (!code && half.distinct > 0)
         code = bl_knapsack_make(&k, &half, capacity, UINT32_MAX, false, e);
     for (int s = 0; !code && half.distinct > 0 && s < SHIFTS; s++) {
-        /* The price of a length is interpolated between those of its neighbouring classes, and made an integer. */
+        /* The price of a length is interpolated between those of its neighbouring classes, and rounded down to an
+         * integer, since the knapsack adds integers exactly. */
         double low = 0, low_price = 0, scale = (double)places / capacity;
         size_t c = 0;
         for (size_t b = 0; b < half.distinct; b++) {

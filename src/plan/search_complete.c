@@ -1,5 +1,8 @@
-/* Searches in depth for exact solutions: blocks of two to four sequences, and new partitions of the blocks of a
- * draft. */
+/* Searches in depth for exact solutions: blocks of two to four sequences, and other partitions of the blocks of a
+ * draft.
+ *
+ * The first is for solutions with one block more than the bound, where nearly every block must be full. The second is
+ * for plans that must differ from earlier ones, where few pieces can be exchanged. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,23 +14,24 @@
 
 /* Exact completion, for blocks of two to four sequences. The longest remaining length begins a block, and the few ways
  * to complete it that leave the least room are tried in turn, in depth first order, while the room left in all blocks
- * together is within what the number of blocks allows. For a bound that leaves no room, as with triplets that fill
- * their blocks, only exact fillings count, and they are few.
+ * together is within what the number of blocks allows. With T = 10 and 2 blocks for 5 5 4 3 3, no room is left: 5 + 5
+ * and 4 + 3 + 3 count, and 5 + 4 does not.
  *
  * The order in which equally good ways are tried decides whether the search finds a solution at once or never (Gomes,
- * Selman, Kautz, 1998). So it is drawn, and the search begins anew after a short while. */
+ * Selman, Kautz, 1998). So the order is drawn, and the search begins again after a short while. */
 
 enum {
-    PARTNERS_MAX = 3,   /* sequences beside the longest of a block */
+    PARTNERS_MAX = 3,   /* sequences beside the longest one of a block */
     WAYS_MAX = 3,       /* ways to complete a block that are tried */
     THIRDS_MAX = 6,     /* lengths tried as the third partner, of which one in four is drawn */
     BLOCKS_MAX = 4096,  /* more are not completed exactly */
     ROOM_MAX = 4,       /* blocks' worth of room, all in all */
     RUN_WORK = 1000000, /* operations of one run, at least; and for each length, in each block: */
     BLOCK_WORK = 16,
-    RUNS_MIN = 4,
+    RUNS_MIN = 4, /* with work for fewer runs the search is left out */
 };
 
+/* A way to complete a block: the buckets that join its longest length. */
 struct completion_way {
     uint64_t key; /* less is better: the room left, then chance */
     uint32_t partner[PARTNERS_MAX];
@@ -36,13 +40,14 @@ struct completion_way {
 
 /* A block on the path of the search. */
 struct completion_block {
-    uint32_t longest;
-    struct completion_way way[WAYS_MAX];
-    int ways, next;
-    int64_t room; /* in this block and all later ones */
+    uint32_t longest;                    /* bucket of its longest length */
+    struct completion_way way[WAYS_MAX]; /* ascending by key */
+    int ways, next;                      /* next: the way to try next */
+    int64_t room;                        /* units that may stay empty in this block and all later ones */
 };
 
-/* Lists of buckets are linked by bucket + 1; 0 stands for both ends. */
+/* The state of the search. The remaining buckets are a doubly linked list by length; a link is the bucket + 1, and 0 is
+ * the end on both sides. */
 struct completion {
     const struct bl_histogram *h;
     uint32_t T;
@@ -51,12 +56,13 @@ struct completion {
     uint32_t *shorter, *longer; /* [distinct + 1] the next remaining bucket */
     struct completion_block *block;
     size_t blocks;
-    size_t depth;
-    int64_t work;
-    uint64_t state;
-    int ways_most;
+    size_t depth;   /* index of the present block */
+    int64_t work;   /* operations left in this run */
+    uint64_t state; /* of the random numbers; goes on from run to run */
+    int ways_most;  /* ways that this run tries for a block */
 };
 
+/* Takes one length of a bucket; an empty bucket leaves the list. */
 static void completion_take(struct completion *c, uint32_t bucket)
 {
     if (--c->left[bucket] > 0)
@@ -65,7 +71,8 @@ static void completion_take(struct completion *c, uint32_t bucket)
     c->shorter[c->longer[bucket + 1]] = c->shorter[bucket + 1];
 }
 
-/* Undoes completion_take, in the opposite order: then the links of an empty bucket are still valid, and relink it. */
+/* Undoes completion_take. Calls must be in the opposite order of those that they undo: then the links of an empty
+ * bucket are still valid, and put it back into the list. */
 static void completion_put_back(struct completion *c, uint32_t bucket)
 {
     if (c->left[bucket]++ > 0)
@@ -74,12 +81,15 @@ static void completion_put_back(struct completion *c, uint32_t bucket)
     c->shorter[c->longer[bucket + 1]] = bucket + 1;
 }
 
+/* Puts back the partners of a way, the last one first. */
 static void completion_put_back_way(struct completion *c, const struct completion_way *w)
 {
     for (uint32_t i = w->partners; i-- > 0;)
         completion_put_back(c, w->partner[i]);
 }
 
+/* Adds a way to those of a block if it is one of the best ways_most and its room is allowed. Ways of equal room are
+ * ordered by chance. */
 static void completion_offer(struct completion *c, struct completion_block *b, uint32_t room, struct completion_way w)
 {
     if (room > b->room)
@@ -93,7 +103,9 @@ static void completion_offer(struct completion *c, struct completion_block *b, u
     b->way[at] = w;
 }
 
-/* Offers all pairs in a room, beside the partners that the way already has. top: the longest that fits. */
+/* Offers all pairs that fit a room, beside the partners that the way already has. Two links move towards each other,
+ * the longer from `top` down, the shorter from the shortest up, so the time is linear. top: the longest length that
+ * fits. */
 static void completion_offer_pairs(struct completion *c, struct completion_block *b, uint32_t room, uint32_t top,
                                    struct completion_way w)
 {
@@ -117,7 +129,7 @@ static void completion_offer_pairs(struct completion *c, struct completion_block
     }
 }
 
-/* Returns the longest remaining bucket that fits, from a link on down, as a link. */
+/* Returns the link of the longest remaining bucket whose length is at most `room`, from `link` down; 0: none. */
 static uint32_t completion_fitting(struct completion *c, uint32_t room, uint32_t link)
 {
     for (; link && c->h->length[link - 1] > room; link = c->shorter[link])
@@ -125,6 +137,8 @@ static uint32_t completion_fitting(struct completion *c, uint32_t room, uint32_t
     return link;
 }
 
+/* Offers triples: some lengths of at least a third of the room, each with all pairs in the rest. Only one length in
+ * four is tried, so that runs try different ones. */
 static void completion_offer_triples(struct completion *c, struct completion_block *b, uint32_t room, uint32_t top)
 {
     const uint32_t *length = c->h->length;
@@ -146,8 +160,8 @@ static void completion_offer_triples(struct completion *c, struct completion_blo
     }
 }
 
-/* Begins a block with the longest remaining length, and lists the ways to complete it. room: in all blocks from here
- * on. */
+/* Begins a block with the longest remaining length, and lists the ways to complete it: alone, with one, two or three
+ * partners. room: units that may stay empty in all blocks from here on. */
 static void completion_begin_block(struct completion *c, int64_t room)
 {
     struct completion_block *b = &c->block[c->depth];
@@ -166,7 +180,8 @@ static void completion_begin_block(struct completion *c, int64_t room)
     c->work -= 32;
 }
 
-/* Returns to the block before the present one. */
+/* Returns to the block before the present one, and undoes its last way. Returns false at the first block: every way was
+ * tried. */
 static bool completion_back(struct completion *c)
 {
     completion_put_back(c, c->block[c->depth].longest);
@@ -177,7 +192,8 @@ static bool completion_back(struct completion *c)
     return true;
 }
 
-/* Returns whether all lengths are in blocks. */
+/* Searches once, until the work of the run ends. Returns whether all lengths are in blocks 0 .. depth. room: units that
+ * may stay empty in all blocks. */
 static bool completion_run(struct completion *c, int64_t room)
 {
     c->depth = 0;
@@ -204,14 +220,15 @@ static bool completion_run(struct completion *c, int64_t room)
     return false;
 }
 
-/* Operations of one run, which should reach the last block several times. */
+/* Returns the operations of one run, which are enough to reach the last block several times. */
 static int64_t completion_run_work(const struct bl_histogram *h, size_t blocks)
 {
     int64_t work = BLOCK_WORK * (int64_t)h->distinct * (int64_t)blocks;
     return work > RUN_WORK ? work : RUN_WORK;
 }
 
-/* Runs with different chances, and different numbers of ways. */
+/* Runs with other random numbers each time, and different numbers of ways, until a solution is found or the work ends.
+ * Returns whether one is found. */
 static bool completion_repeat(struct completion *c, int64_t room, const struct bl_limits *limits)
 {
     int64_t once = completion_run_work(c->h, c->blocks);
@@ -240,6 +257,7 @@ static bool completion_repeat(struct completion *c, int64_t room, const struct b
     return found;
 }
 
+/* Writes the path of the search as patterns, each used once. BL_EFAIL: out of memory. */
 static int completion_write(const struct completion *c, struct bl_patterns *patterns, struct bl_error *e)
 {
     int code = BL_OK;
@@ -284,29 +302,30 @@ int bl_search_complete(struct bl_patterns *patterns, const struct bl_histogram *
 
 /* --- repartition -------------------------------------------------------------------------------------------------- */
 
-/* A search in depth: each piece of the chosen blocks, from the longest on, goes into one block after the other that has
- * room for it, until all have a place and the partition is new. */
+/* Repartition is a search in depth: each piece of the chosen blocks, from the longest on, goes into one block after the
+ * other that has room for it, until all have a place and the partition is new. */
 
 enum {
-    PIECES_MAX = 48,            /* that are placed anew */
-    TRIES = 64,                 /* of other blocks, if these are not all */
-    REPARTITION_BLOCKS_MAX = 3, /* at a time, if they are not all */
-    NODES = 1 << 20,            /* of the search over all blocks, */
-    NODES_TRY = 1 << 14,        /* and over some of them */
+    PIECES_MAX = 48,            /* pieces that one search places */
+    TRIES = 64,                 /* choices of blocks, if a search cannot take all blocks */
+    REPARTITION_BLOCKS_MAX = 3, /* blocks of such a choice */
+    NODES = 1 << 20,            /* nodes of the search over all blocks */
+    NODES_TRY = 1 << 14,        /* nodes of a search over some blocks */
 };
 
+/* The state of the search. Arrays by block have PIECES_MAX entries, as no chosen block is empty. */
 struct repartition {
     const struct bl_repartition *r;
     struct bl_draft *d;
     uint64_t others; /* the hash of the other blocks */
-    int64_t nodes;   /* left */
+    int64_t nodes;   /* nodes that the search may still visit */
     size_t blocks, pieces;
-    uint32_t block[PIECES_MAX]; /* numbers in the draft */
-    uint32_t piece[PIECES_MAX]; /* descending by length */
-    uint8_t place[PIECES_MAX];  /* of each piece: which of these blocks */
-    int64_t room[PIECES_MAX];   /* by block */
-    uint32_t size[PIECES_MAX];
-    int64_t left[PIECES_MAX][BL_PLAN_COLUMNS_MAX];
+    uint32_t block[PIECES_MAX];                    /* numbers in the draft */
+    uint32_t piece[PIECES_MAX];                    /* descending by length */
+    uint8_t place[PIECES_MAX];                     /* of each piece: which of these blocks */
+    int64_t room[PIECES_MAX];                      /* by block: units left */
+    uint32_t size[PIECES_MAX];                     /* by block: pieces */
+    int64_t left[PIECES_MAX][BL_PLAN_COLUMNS_MAX]; /* by block: units left of each column */
 };
 
 static int64_t repartition_units(const struct repartition *s, uint32_t piece)
@@ -321,7 +340,7 @@ static uint32_t repartition_group(const struct repartition *s, size_t block)
 
 /* --- the blocks ------------------------------------------------------------------------------------------------- */
 
-/* Adds the pieces of a block, if it has any and there is room for them. */
+/* Adds a block and its pieces to the search. Returns false if it is empty, already chosen, or has too many pieces. */
 static bool repartition_take_block(struct repartition *s, size_t block)
 {
     size_t size = bl_draft_size(s->d, block);
@@ -349,6 +368,7 @@ static void repartition_move(struct repartition *s, size_t i, size_t b, int sign
         s->left[b][c] -= sign * s->r->needs->each[c].of[s->piece[i]];
 }
 
+/* Returns whether piece i may go into block b: steps, sequences, columns and group. */
 static bool repartition_fits(const struct repartition *s, size_t i, size_t b)
 {
     const struct bl_pieces *pieces = s->r->names->pieces;
@@ -360,7 +380,7 @@ static bool repartition_fits(const struct repartition *s, size_t i, size_t b)
            bl_pieces_group(pieces, s->piece[i]) == repartition_group(s, s->block[b]);
 }
 
-/* Copies the pieces of block b; returns how many. */
+/* Copies the pieces that are in block b to out[], and returns their number. */
 static size_t repartition_copy(const struct repartition *s, size_t b, uint32_t *out)
 {
     size_t n = 0;
@@ -371,7 +391,8 @@ static size_t repartition_copy(const struct repartition *s, size_t b, uint32_t *
     return n;
 }
 
-/* Whether all blocks have pieces, and their partition is new; then *hash is that of the draft. */
+/* Returns whether all blocks have pieces and the partition of the draft is new; then *hash is its hash. The number of
+ * blocks must stay the same, so no block may be empty. */
 static bool repartition_is_new(const struct repartition *s, uint64_t *hash)
 {
     uint32_t piece[PIECES_MAX];
@@ -387,7 +408,8 @@ static bool repartition_is_new(const struct repartition *s, uint64_t *hash)
     return true;
 }
 
-/* Of several empty blocks of a group only the first is tried. */
+/* Returns whether an earlier empty block of the same group was tried for this piece: all empty blocks of a group give
+ * the same partitions. */
 static bool repartition_is_twin(const struct repartition *s, size_t b)
 {
     for (size_t k = 0; k < b && !s->size[b]; k++) {
@@ -397,7 +419,8 @@ static bool repartition_is_twin(const struct repartition *s, size_t b)
     return false;
 }
 
-/* Places the pieces; an explicit stack: place[i] is the block that piece i is in. */
+/* Places the pieces and returns whether the partition is new. place[i] is the block of piece i, so it is the stack of
+ * the search: to go back, the last piece leaves its block and tries the next one. */
 static bool repartition_search(struct repartition *s, uint64_t *hash)
 {
     size_t i = 0, b = 0;
@@ -421,7 +444,8 @@ static bool repartition_search(struct repartition *s, uint64_t *hash)
 
 /* --- the draft -------------------------------------------------------------------------------------------------- */
 
-/* Writes the draft with the new blocks in the places of the old ones. */
+/* Writes the draft with the new blocks in the places of the old ones. BL_EFAIL: out of memory; the draft is
+ * unchanged. */
 static int repartition_write(const struct repartition *s, struct bl_error *e)
 {
     struct bl_draft *d = s->d;
@@ -448,7 +472,8 @@ static int repartition_write(const struct repartition *s, struct bl_error *e)
     return code;
 }
 
-/* Chooses blocks of one group, the first of them the given one. */
+/* Chooses blocks of one group at random, the first of them the given one. It makes a limited number of draws, since a
+ * group may have too few blocks. */
 static void repartition_choose(struct repartition *s, size_t block, struct bl_random *random)
 {
     s->blocks = s->pieces = 0;
@@ -476,7 +501,7 @@ int bl_repartition(struct bl_draft *d, const struct bl_repartition *r, uint64_t 
         }
         if (s.pieces == 0)
             continue;
-        /* Takes the chosen blocks out: s->others is then the hash of what stays. */
+        /* The chosen blocks are empty at first, and s->others is the hash of the blocks that stay. */
         s.others = *hash;
         for (size_t b = 0; b < s.blocks; b++) {
             const uint32_t *piece = s.d->sequence + s.d->first[s.block[b]];
@@ -486,6 +511,7 @@ int bl_repartition(struct bl_draft *d, const struct bl_repartition *r, uint64_t 
             for (int c = 0; c < s.r->needs->count; c++)
                 s.left[b][c] = s.r->needs->each[c].most;
         }
+        /* Sorts the pieces, the longest first: at most 48, so by insertion. */
         for (size_t i = 1; i < s.pieces; i++) {
             uint32_t piece = s.piece[i];
             size_t k = i;

@@ -1,5 +1,8 @@
-/* Searches for instances that are too large for exact lengths: with lengths rounded to units, and with classes of
- * lengths. */
+/* Searches for blocks where exact lengths are too many for the linear relaxation: with lengths rounded to units, and
+ * with classes of lengths.
+ *
+ * A million videos may have 100000 different lengths. Rounded to 2048 units of a block, or taken as 240 classes, they
+ * are few enough for a linear program, and the solution is then realised with the true lengths. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -8,11 +11,11 @@
 
 /* --- rounded lengths ---------------------------------------------------------------------------------------------- */
 
-/* Rounds lengths to units and expands the patterns. A pattern in units becomes patterns of lengths: each unit takes the
- * lengths that were rounded to it, in order. Blocks that remain badly filled are dissolved, and their lengths are
- * packed again without rounding. */
+/* Lengths are rounded up to units, and the patterns of units are expanded: each unit takes the lengths that were
+ * rounded to it, in order. Badly filled blocks are dissolved, and their lengths are packed again without rounding. With
+ * units of 10 steps, {3 2} of lengths 28, 29 and 13, 20 becomes {28 13} and {29 20}. */
 
-enum { UNITS = 2048 };
+enum { UNITS = 2048 }; /* of a block: the knapsack table is small, and a length grows by less than 0.05 % of T */
 
 struct coarse {
     struct bl_histogram h; /* lengths in units */
@@ -20,6 +23,7 @@ struct coarse {
     uint32_t T;            /* units */
 };
 
+/* Makes the histogram in units. Free it in any case. BL_EFAIL: out of memory. */
 static int coarse_make(struct coarse *c, const struct bl_histogram *fine, uint32_t T, uint32_t unit, struct bl_error *e)
 {
     *c = (struct coarse){.T = T / unit};
@@ -30,7 +34,7 @@ static int coarse_make(struct coarse *c, const struct bl_histogram *fine, uint32
         size_t before = c->h.distinct;
         if (bl_histogram_count(fine, b) == 0)
             continue;
-        /* A length that exceeds T when rounded up gets a block alone. */
+        /* A length that exceeds T when it is rounded up takes a whole block. */
         bl_histogram_add(&c->h, units < c->T ? units : c->T, bl_histogram_count(fine, b));
         if (c->h.distinct > before)
             c->begin[before] = (uint32_t)b;
@@ -39,13 +43,15 @@ static int coarse_make(struct coarse *c, const struct bl_histogram *fine, uint32
     return BL_OK;
 }
 
+/* The lengths that are left while patterns of units are expanded. */
 struct expansion {
     const struct coarse *coarse;
     uint32_t *left;   /* [fine buckets] */
     uint32_t *cursor; /* [coarse buckets] the fine bucket to take next */
 };
 
-/* Adds the pattern, as often as each of its lengths lasts; only once if two lengths come from the same unit. */
+/* Adds a pattern of the next true lengths as often as each of them lasts, and lowers *use by that number; only once if
+ * two lengths come from the same unit, as they may be the same bucket. BL_EFAIL: out of memory. */
 static int expansion_add_pattern(struct expansion *x, const struct bl_patterns *units, size_t p, uint32_t *use,
                                  struct bl_patterns *patterns, struct bl_error *e)
 {
@@ -75,7 +81,8 @@ static int expansion_add_pattern(struct expansion *x, const struct bl_patterns *
     return bl_patterns_close(patterns, times, e);
 }
 
-/* Expands the patterns. Blocks with more than `slack` units left are packed again. */
+/* Expands the patterns, and packs the lengths of blocks with more than `slack` units left again. BL_EFAIL: out of
+ * memory; the caller frees *patterns. */
 static int coarse_expand(const struct coarse *c, const struct bl_patterns *units, uint32_t slack,
                          const struct bl_histogram *h, const struct bl_limits *limits, struct bl_patterns *patterns,
                          struct bl_error *e)
@@ -101,6 +108,7 @@ static int coarse_expand(const struct coarse *c, const struct bl_patterns *units
     return code;
 }
 
+/* Expands with limits on the slack of 1/2048, 1/256, 1/32 and 1/4 of a block, and keeps the fewest blocks. */
 static int coarse_expand_best(const struct coarse *c, const struct bl_patterns *units, const struct bl_histogram *h,
                               const struct bl_limits *limits, struct bl_patterns *best, struct bl_error *e)
 {
@@ -155,15 +163,15 @@ out:
 
 /* Item grouping: if nearly all lengths differ, only classes of them are few enough for a linear program. It is solved
  * over the means of the classes. Each pattern is then realised with the true lengths, and the last two lengths of a
- * block are chosen to fill it, so that the classes waste almost nothing. As the remaining lengths drift away from the
+ * block are chosen to fill it, so that the classes waste almost nothing. As the remaining lengths move away from the
  * solution, only half of it is realised before the rest is solved again. */
 
 enum {
     PLACES = 2048,        /* per block, for the means */
     CLASSES_MIN = 15,     /* halving stops here; there may be twice as many */
-    BLOCKS_PER_CLASS = 8, /* fewer blocks get wider classes */
-    BLOCKS_MIN = 64,      /* so few blocks are packed at once */
-    BLOCKS_LEFT = 500,    /* and so few remaining ones */
+    BLOCKS_PER_CLASS = 8, /* for fewer blocks the classes are wider */
+    BLOCKS_MIN = 64,      /* up to so many blocks are packed without classes */
+    BLOCKS_LEFT = 500,    /* up to so many remaining blocks, too */
     TIMES_MAX = 7,        /* lengths that fit at most this often share no class with ones that fit less often */
     PAIR_STEPS = 256,     /* steps of the search for the two lengths that fill a block */
 };
@@ -173,12 +181,13 @@ struct grouping {
     struct bl_residual residual;
     uint32_t classes;      /* the minimum; there are up to about twice as many */
     struct bl_histogram h; /* means of the classes of the remaining lengths, in places */
-    uint32_t *longest;     /* [classes] */
+    uint32_t *longest;     /* [classes] the longest length of each */
     double *price;         /* [classes] for the bound */
     int64_t used;          /* operations */
 };
 
-/* Makes classes with at most an equal share of the lengths each. Classes with the same mean are merged. */
+/* Makes classes of neighbouring lengths, each with about an equal share of the remaining lengths and of T. Classes with
+ * the same mean are merged. */
 static void grouping_make_classes(struct grouping *s)
 {
     const struct bl_bitset *nonempty = &s->residual.nonempty;
@@ -192,7 +201,8 @@ static void grouping_make_classes(struct grouping *s)
     for (b = bl_bitset_next(nonempty, 0); b != BL_BITSET_NONE;) {
         uint32_t shortest = length[b], longest = shortest;
         uint64_t steps = 0, count = 0;
-        /* Close together, and with no T / k between them. */
+        /* A class ends before the next T / k: a block has room for k lengths up to T / k, and only for k - 1 longer
+         * ones. */
         while (b != BL_BITSET_NONE && count <= all / s->classes && length[b] - shortest <= T / s->classes &&
                (T / length[b] == T / shortest || T / length[b] >= TIMES_MAX)) {
             steps += (uint64_t)length[b] * left[b];
@@ -208,7 +218,8 @@ static void grouping_make_classes(struct grouping *s)
     }
 }
 
-/* Solves the remaining lengths, as patterns of classes. */
+/* Solves the relaxation over the means of the classes. *drawn: patterns of classes, which the caller frees; those of
+ * best fit if the columns find nothing better. */
 static int grouping_solve(struct grouping *s, struct bl_patterns *drawn, struct bl_error *e)
 {
     struct bl_patterns known = {0};
@@ -225,7 +236,8 @@ static int grouping_solve(struct grouping *s, struct bl_patterns *drawn, struct 
     return code;
 }
 
-/* Returns the remaining bucket nearest to the mean of a class, or BL_BITSET_NONE. */
+/* Returns the nonempty bucket whose length is nearest to the mean of a class, or BL_BITSET_NONE if no length
+ * remains. */
 static size_t grouping_nearest(const struct grouping *s, uint32_t class)
 {
     uint32_t length = (uint32_t)((uint64_t)s->h.length[class] * (uint64_t)s->limits->T / PLACES);
@@ -238,7 +250,7 @@ static size_t grouping_nearest(const struct grouping *s, uint32_t class)
 }
 
 /* Chooses two lengths that nearly fill the room: the first from the mean of a class upwards, the second the longest
- * that fits with it. */
+ * that fits beside it. Chooses nothing if no two lengths fit. BL_EFAIL: out of memory. */
 static int grouping_choose_pair(struct grouping *s, uint32_t room, uint32_t class, struct bl_error *e)
 {
     const uint32_t *length = s->residual.h->length;
@@ -263,6 +275,7 @@ static int grouping_choose_pair(struct grouping *s, uint32_t room, uint32_t clas
     return bl_residual_choose(&s->residual, best[1], e);
 }
 
+/* Returns the room that is left in the unfinished block, in units. */
 static uint32_t grouping_room(const struct grouping *s)
 {
     uint32_t room = (uint32_t)s->limits->T;
@@ -290,7 +303,7 @@ static int grouping_choose_block(struct grouping *s, const uint32_t *class, size
     return b != BL_BITSET_NONE ? bl_residual_choose(&s->residual, b, e) : BL_OK;
 }
 
-/* Realises a pattern of classes `use` times, or until its lengths are used up. */
+/* Realises a pattern of classes `use` times, or until its lengths are used up. BL_EFAIL: out of memory. */
 static int grouping_realise(struct grouping *s, const struct bl_patterns *drawn, size_t p, uint32_t use,
                             struct bl_patterns *patterns, struct bl_error *e)
 {
@@ -300,7 +313,8 @@ static int grouping_realise(struct grouping *s, const struct bl_patterns *drawn,
     int code = BL_OK;
     for (size_t i = 0; i < size; i++)
         room -= s->h.length[class[i]];
-    /* A block that is emptier than in the solution by more than the width of a class: its lengths are used up. */
+    /* A block may be emptier than its pattern by the width of one class. If it is emptier than that, the lengths of its
+     * classes are used up. */
     int64_t most = room * s->limits->T / PLACES + s->limits->T / s->classes;
     while (!code && use > 0) {
         uint32_t used = 0;
@@ -316,7 +330,8 @@ static int grouping_realise(struct grouping *s, const struct bl_patterns *drawn,
     return code;
 }
 
-/* Solves the remaining lengths and realises half the solution. *blocks: of the whole solution. */
+/* Solves the remaining lengths and realises half of the solution. *blocks: those of the whole solution. The first
+ * solution covers all lengths, so its dual prices raise *bound. */
 static int grouping_realise_half(struct grouping *s, struct bl_patterns *patterns, int64_t *bound, size_t *blocks,
                                  struct bl_error *e)
 {
@@ -337,7 +352,7 @@ static int grouping_realise_half(struct grouping *s, struct bl_patterns *pattern
     return code;
 }
 
-/* Packs the lengths that remain at the end. */
+/* Packs the lengths that remain at the end, greedily or in units. */
 static int grouping_fill_rest(struct bl_patterns *patterns, const struct bl_histogram *h,
                               const struct bl_limits *limits, struct bl_error *e)
 {

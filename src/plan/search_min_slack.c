@@ -1,5 +1,7 @@
-/* Greedy searches: minimum bin slack, its improvement by columns, and best fit decreasing. Most are declared in
- * search.h. */
+/* Packs blocks greedily, by minimum bin slack and by best fit decreasing, and improves the first by columns.
+ *
+ * With T = 10 and lengths 5 4 3 3 3 2, best fit makes {5 4}, {3 3 3} and {2}; minimum bin slack makes {5 3 2} and {4 3
+ * 3}. Best fit is the fastest search and needs the least memory, so a plan begins with it. */
 #include "plan/search_min_slack.h"
 
 #include <stdlib.h>
@@ -14,18 +16,20 @@
 
 /* --- subset sums -------------------------------------------------------------------------------------------------- */
 
-/* Subset sums: the remaining lengths that fill a room best.
+/* Subset sums find the remaining lengths that fill a room best.
  *
- * Lengths are offered from the longest down. A sum stores the length that reached it first. So of all ways to the same
- * sum it finds the one whose shortest length is longest: short lengths are kept for later, when they are needed more.
- * Large rooms are counted in units of a power of two, with lengths rounded up, so a solution always fits. */
+ * Lengths are offered from the longest down, and each sum stores the length that reached it first. So of all ways to
+ * the same sum, the one with the longest shortest length is found: short lengths are kept for later, when they are
+ * needed more. Large rooms are counted in units of a power of two, with lengths rounded up, so a solution always fits.
+ * With a room of 7 and lengths 5 4 3 2, the sums reached are 5, then 4, then 3 and 7 (by 3, from 4), and the search
+ * ends with 4 + 3. */
 
 static inline bool subset_sum_is_full(const struct bl_subset_sum *s)
 {
     return s->top == s->room;
 }
 
-#define UNITS_MAX (UINT32_C(1) << 20)
+#define UNITS_MAX (UINT32_C(1) << 20) /* the tables of sums take 8 MiB and 128 KiB at most */
 
 int bl_subset_sum_make(struct bl_subset_sum *s, uint32_t T, int limited, struct bl_error *e)
 {
@@ -62,12 +66,14 @@ void bl_subset_sum_begin(struct bl_subset_sum *s, uint32_t room, uint32_t most)
         s->items[0] = 0;
 }
 
+/* Returns a length in units, rounded up. */
 static uint32_t subset_sum_units(const struct bl_subset_sum *s, uint32_t length)
 {
     return (uint32_t)(((uint64_t)length + (UINT64_C(1) << s->shift) - 1) >> s->shift);
 }
 
-/* Records which length reached sums for the first time; removes sums with too many lengths. */
+/* Records the length that reached sums for the first time. fresh: a bit for each new sum of base .. base + 63. Returns
+ * these bits without the sums that have more than s->most lengths. */
 static uint64_t subset_sum_record(struct bl_subset_sum *s, uint32_t base, uint64_t fresh, uint32_t bucket,
                                   uint32_t units)
 {
@@ -84,10 +90,12 @@ static uint64_t subset_sum_record(struct bl_subset_sum *s, uint32_t base, uint64
     return kept;
 }
 
-/* Adds one copy: every sum plus the length, from the highest down, so that the copy is used only once. */
+/* Adds one copy of a length: every sum plus the length, 64 sums at a time, from the highest down, so that the copy is
+ * used only once. Returns the operations. */
 static int64_t subset_sum_offer_one(struct bl_subset_sum *s, uint32_t bucket, uint32_t units)
 {
     uint32_t high = s->top > s->room - units ? s->room : s->top + units;
+    /* The sums are one long number of bits: a shift by `units` bits adds the length to all of them. */
     uint32_t words = units / 64, bits = units % 64, top = s->top, found = 0;
     for (uint32_t w = high / 64 + 1; w-- > words;) {
         uint64_t moved = s->reached[w - words] << bits;
@@ -113,6 +121,7 @@ int64_t bl_subset_sum_offer(struct bl_subset_sum *s, uint32_t bucket, uint32_t l
     uint32_t units = subset_sum_units(s, length);
     int64_t work = 8;
     for (uint32_t i = 0; i < copies && units <= s->room && !subset_sum_is_full(s); i++) {
+        /* So many copies alone exceed the room, so a further copy reaches no new sum. */
         if ((uint64_t)units * (i + 1) > s->room)
             break;
         work += subset_sum_offer_one(s, bucket, units);
@@ -120,6 +129,7 @@ int64_t bl_subset_sum_offer(struct bl_subset_sum *s, uint32_t bucket, uint32_t l
     return work;
 }
 
+/* Without this length, the sum was reached before, so the chain leads to 0. */
 uint32_t bl_subset_sum_take(const struct bl_subset_sum *s, uint32_t *sum, const uint32_t *length)
 {
     uint32_t bucket = s->last[*sum];
@@ -129,28 +139,30 @@ uint32_t bl_subset_sum_take(const struct bl_subset_sum *s, uint32_t *sum, const 
 
 /* --- minimum bin slack -------------------------------------------------------------------------------------------- */
 
-/* Minimum bin slack on counts. For a small T only subset sums are used. For a large T they are expensive, so an exact
- * pair, found with two pointers over the remaining lengths, is tried first. */
+/* Minimum bin slack works on counts of lengths. For a small T only subset sums are used. For a large T they are slow,
+ * so an exact pair, found with two pointers over the remaining lengths, is tried first. */
 
 enum {
     PAIRS_FROM = 8192,     /* smallest T for which pairs are tried before subset sums */
     PAIR_STEPS = 4096,     /* steps of the two pointers, for one block */
-    SUBSET_WORK = 1 << 20, /* for one block */
+    SUBSET_WORK = 1 << 20, /* operations of the subset sums, for one block */
 };
 
 struct slack {
     const struct bl_limits *limits;
     struct bl_residual residual;
     struct bl_subset_sum subset;
-    int64_t work;
+    int64_t work; /* operations left */
 };
 
-/* Finds two lengths that fill the room exactly, the shorter one as long as possible. */
+/* Finds two lengths that fill the room exactly, the shorter one as long as possible. pair: the longer bucket, then the
+ * shorter. Returns false if there is no such pair, or the steps end. */
 static bool slack_find_pair(struct slack *s, uint32_t room, size_t pair[2])
 {
     const struct bl_histogram *h = s->residual.h;
     const struct bl_bitset *nonempty = &s->residual.nonempty;
     const uint32_t *length = h->length;
+    /* The search begins with the two lengths on both sides of half the room. */
     size_t low = bl_residual_fitting(&s->residual, room / 2),
            high = bl_bitset_next(nonempty, bl_histogram_below(h, (room - 1) / 2));
     for (int step = 0; step < PAIR_STEPS && low != BL_BITSET_NONE && high != BL_BITSET_NONE; step++) {
@@ -169,7 +181,8 @@ static bool slack_find_pair(struct slack *s, uint32_t room, size_t pair[2])
     return false;
 }
 
-/* Chooses the lengths that join the first length of a block. */
+/* Chooses the lengths that join the first length of a block: one that fits exactly, a pair, or a subset sum. most: how
+ * many sequences may join. BL_EFAIL: out of memory. */
 static int slack_complete_block(struct slack *s, uint32_t room, uint32_t most, struct bl_error *e)
 {
     size_t pair[2], one = bl_residual_fitting(&s->residual, room);
@@ -196,6 +209,7 @@ static int slack_complete_block(struct slack *s, uint32_t room, uint32_t most, s
     return code;
 }
 
+/* Fills a block that begins with the longest length, and repeats it while the lengths last. BL_EFAIL: out of memory. */
 static int slack_fill_block(struct slack *s, size_t longest, struct bl_patterns *patterns, struct bl_error *e)
 {
     uint32_t room = (uint32_t)s->limits->T - s->residual.h->length[longest], use;
@@ -222,6 +236,7 @@ int bl_search_min_slack(struct bl_patterns *patterns, const struct bl_histogram 
     while (!code && s.work > 0 &&
            (longest = bl_bitset_previous(&s.residual.nonempty, h->distinct - 1)) != BL_BITSET_NONE)
         code = slack_fill_block(&s, longest, patterns, e);
+    /* Lengths that remain when the work ends are packed by best fit. */
     bl_limits_use(limits, limits->work / (limits->T < PAIRS_FROM ? 8 : 32) - s.work);
     if (!code)
         code = bl_search_residual(patterns, h, s.residual.left, limits, bl_search_bestfit, e);
@@ -244,7 +259,7 @@ int bl_search_greedy(struct bl_patterns *patterns, const struct bl_histogram *h,
  * last patterns waste the most. These and some earlier ones are dissolved and packed again. They have few distinct
  * lengths, so the linear relaxation is solved fast. */
 
-enum { LENGTHS_MIN = 16, LENGTHS_MORE = 4, LENGTHS_MAX = 256 };
+enum { LENGTHS_MIN = 16, LENGTHS_MORE = 4, LENGTHS_MAX = 256 }; /* distinct lengths: 16, 64, then 256 */
 
 struct improve {
     const struct bl_histogram *h;
@@ -255,6 +270,7 @@ struct improve {
     struct bl_patterns old;   /* the last patterns, with buckets of tail */
 };
 
+/* Allocates the arrays. BL_EFAIL: out of memory; the caller frees them. */
 static int improve_make(struct improve *r, const struct bl_histogram *h, const struct bl_patterns *known,
                         struct bl_error *e)
 {
@@ -265,7 +281,8 @@ static int improve_make(struct improve *r, const struct bl_histogram *h, const s
     return bl_histogram_reserve(&r->tail, h->distinct, e);
 }
 
-/* Counts the lengths of a pattern that no later pattern has. */
+/* Returns the number of distinct lengths of pattern p that no later pattern has. The buckets of a pattern are
+ * sorted. */
 static size_t tail_new_lengths(const struct improve *r, size_t p)
 {
     const uint32_t *bucket = r->known->bucket;
@@ -276,8 +293,8 @@ static size_t tail_new_lengths(const struct improve *r, size_t p)
     return n;
 }
 
-/* Returns the first of the last patterns that together have at most `lengths` distinct lengths; counts them in
- * r->left. */
+/* Returns the number of the first of the last patterns that together have at most `lengths` distinct lengths, and
+ * counts these lengths in r->left. */
 static size_t tail_select(struct improve *r, size_t lengths)
 {
     const struct bl_patterns *known = r->known;
@@ -293,7 +310,7 @@ static size_t tail_select(struct improve *r, size_t lengths)
     return p;
 }
 
-/* Turns the patterns from `from` on into a histogram, and into patterns over it. */
+/* Makes the histogram of the patterns from `from` on, and these patterns with its buckets. BL_EFAIL: out of memory. */
 static int tail_separate(struct improve *r, size_t from, struct bl_error *e)
 {
     r->tail.distinct = 0;
@@ -309,7 +326,8 @@ static int tail_separate(struct improve *r, size_t from, struct bl_error *e)
     return bl_patterns_append(&r->old, r->known, from, r->known->count, r->left, e);
 }
 
-/* Packs the patterns from `from` on again. *patterns becomes the whole solution if it has fewer blocks than `best`. */
+/* Packs the patterns from `from` on again. If the whole solution then has fewer blocks than `best`, *patterns becomes
+ * that solution. BL_EFAIL: out of memory. */
 static int tail_refill(struct improve *r, size_t from, size_t best, const struct bl_limits *limits,
                        struct bl_patterns *patterns, struct bl_error *e)
 {
@@ -317,6 +335,7 @@ static int tail_refill(struct improve *r, size_t from, size_t best, const struct
     int code = tail_separate(r, from, e);
     if (code)
         return code;
+    /* The search is useless where the old patterns have as few blocks as the bound of their lengths. */
     int64_t least = bl_bound_blocks(&r->tail, limits->T);
     if ((int64_t)r->old.blocks > least)
         code = bl_search_columns(&better, &least, &r->tail, &r->old, limits, NULL, e);
@@ -331,6 +350,7 @@ out:
     return code;
 }
 
+/* The number of patterns that are packed again grows with the distinct lengths that a relaxation may have. */
 int bl_search_improve(struct bl_patterns *patterns, int64_t bound, const struct bl_histogram *h,
                       const struct bl_patterns *known, const struct bl_limits *limits, struct bl_error *e)
 {
@@ -362,16 +382,16 @@ int bl_search_improve(struct bl_patterns *patterns, int64_t bound, const struct 
 
 /* --- best fit decreasing ------------------------------------------------------------------------------------------ */
 
-/* Best fit decreasing on counts. Blocks with equal contents form one group, and as many of a length as go into the
- * whole group move at once. So the time depends on the number of distinct lengths, not of sequences.
+/* Best fit decreasing on counts. Blocks with equal contents form one group, and as many of a length as the whole group
+ * has room for move at once. So the time depends on the number of distinct lengths, not of sequences.
  *
- * Equal lengths fill a block completely before the next one (a block just added to is fuller than before, and so it is
- * the best fit again). The contents of a group's blocks are a chain of nodes, shared with the groups that it split
- * from. */
+ * Equal lengths fill a block completely before the next one, because a block that has just received a length is fuller
+ * than before and so is the best fit again. The contents of a group are a chain of nodes, shared with the groups that
+ * it split from. */
 
 #define NO_NODE UINT32_MAX
 
-/* The last length added, and the node of the earlier ones. */
+/* A node of a chain: the last length added, and the node of the earlier ones; NO_NODE: there are none. */
 struct node {
     uint32_t before;
     uint32_t bucket;
@@ -387,6 +407,7 @@ struct bestfit {
     size_t nodes, capacity;
 };
 
+/* Adds a node, unless blocks are only counted. BL_EFAIL: out of memory. */
 static int bestfit_add_node(struct bestfit *f, uint32_t before, uint32_t bucket, struct bl_error *e)
 {
     if (!f->patterns)
@@ -397,6 +418,7 @@ static int bestfit_add_node(struct bestfit *f, uint32_t before, uint32_t bucket,
     return BL_OK;
 }
 
+/* Counts the blocks of a group and adds their pattern. BL_EFAIL: out of memory. */
 static int bestfit_close_group(struct bestfit *f, struct bl_open_group group, struct bl_error *e)
 {
     int code = BL_OK;
@@ -428,11 +450,13 @@ static int bestfit_extend_group(struct bestfit *f, struct bl_open_group group, u
                                                              : bestfit_close_group(f, group, e);
 }
 
-/* Puts up to n of a bucket into the blocks of a group, as best fit does one by one. group->blocks becomes the number of
- * untouched blocks, *n what remains of n. */
+/* Puts up to *n lengths of a bucket into the blocks of a group, in the order in which best fit does it one by one:
+ * `full` blocks receive as many as fit, and one more block the rest. group->blocks becomes the number of untouched
+ * blocks, *n the lengths that remain. */
 static int bestfit_fill_group(struct bestfit *f, struct bl_open_group *group, uint32_t bucket, uint32_t *n,
                               struct bl_error *e)
 {
+    /* A block takes as many as its room and its places allow. */
     uint32_t fit = group->room / f->h->length[bucket];
     if (fit > group->places)
         fit = group->places;
@@ -450,6 +474,7 @@ static int bestfit_fill_group(struct bestfit *f, struct bl_open_group *group, ui
     return code;
 }
 
+/* Places all lengths of a bucket; a new group has blocks for all of them. BL_EFAIL: out of memory. */
 static int bestfit_place_bucket(struct bestfit *f, uint32_t bucket, struct bl_error *e)
 {
     uint32_t n = bl_histogram_count(f->h, bucket);
@@ -462,7 +487,8 @@ static int bestfit_place_bucket(struct bestfit *f, uint32_t bucket, struct bl_er
             code = bestfit_fill_group(f, &fresh, bucket, &n, e);
             continue;
         }
-        /* Removed while it changes, since extending inserts groups; untouched blocks go back afterwards. */
+        /* The group is removed while it changes, since extending inserts groups; untouched blocks go back
+         * afterwards. */
         struct bl_open_group group = *found;
         bl_open_blocks_remove(&f->open, place);
         code = bestfit_fill_group(f, &group, bucket, &n, e);
@@ -472,6 +498,8 @@ static int bestfit_place_bucket(struct bestfit *f, uint32_t bucket, struct bl_er
     return code;
 }
 
+/* Places all lengths, the longest first, and closes the groups that still have room. Frees the nodes and groups, also
+ * after errors. */
 static int bestfit_run(struct bestfit *f, struct bl_error *e)
 {
     int code = BL_OK;
@@ -510,10 +538,12 @@ int bl_search_bestfit_count(size_t *blocks, const struct bl_histogram *h, const 
 
 /* --- best fit decreasing by sequence ------------------------------------------------------------------------------ */
 
-/* Best fit decreasing by sequence: if nearly all lengths differ, patterns would take more memory than the blocks. Each
- * sequence is one word, with its length above its id and all bits inverted, so that ascending order puts the longest
- * first. Filling inverts the word back and replaces the length by the block. */
+/* Best fit decreasing by sequence, where nearly all lengths differ and patterns would take more memory than the blocks.
+ * Each sequence is one word, with its length above its id and all bits inverted, so that ascending order puts the
+ * longest first. Filling inverts the word back and replaces the length by the block. */
 
+/* Makes the words of all lengths in range, and returns their number. Length 5 and id 7 give ~0x0000000500000007. word:
+ * [count of lengths]. */
 static size_t words_make(uint64_t *word, const struct bl_lengths *lengths)
 {
     size_t n = 0;
@@ -523,10 +553,12 @@ static size_t words_make(uint64_t *word, const struct bl_lengths *lengths)
     return n;
 }
 
-/* Assigns every sequence to a block; *blocks: their number. */
+/* Puts every sequence into the fullest block with room, or into a new one: the upper half of its word becomes the
+ * number of the block. *blocks: their number. BL_EFAIL: out of memory. */
 static int words_fill(uint64_t *word, size_t n, const struct bl_limits *limits, size_t *blocks, struct bl_error *e)
 {
     struct bl_open_blocks open = {0};
+    /* The words are sorted, so the last one has the shortest length. A block closes when not even this one fits. */
     uint32_t shortest = n ? (uint32_t)(~word[n - 1] >> 32) : 0;
     int code = BL_OK;
     *blocks = 0;
@@ -550,7 +582,7 @@ static int words_fill(uint64_t *word, size_t n, const struct bl_limits *limits, 
     return code;
 }
 
-/* Puts the blocks into random order. */
+/* Numbers the blocks in random order, by the upper half of every word. BL_EFAIL: out of memory. */
 static int words_shuffle_blocks(uint64_t *word, size_t n, size_t blocks, uint64_t seed, struct bl_error *e)
 {
     struct bl_random random;
@@ -574,7 +606,7 @@ int bl_draft_bestfit(struct bl_draft *d, const struct bl_lengths *lengths, const
         return bl_error_memory(e);
     n = words_make(word, lengths);
     bl_sort_u64(word, n, 32);
-    /* Shuffles words of equal length. */
+    /* Words of equal length are shuffled, so that the seed decides which sequence goes where. */
     struct bl_random random;
     bl_random_seed(&random, seed, BL_STREAM_IDS);
     for (size_t i = 0, end; i < n; i = end) {
@@ -590,7 +622,8 @@ int bl_draft_bestfit(struct bl_draft *d, const struct bl_lengths *lengths, const
         code = bl_draft_reserve(d, blocks, e);
     d->is_shuffled = d->blocks == 0;
     if (!code) {
-        /* Counting sort by block, after the draft's present blocks; shuffles the sequences in each block. */
+        /* The words are sorted by block by counting, after the present blocks of the draft; then the sequences in each
+         * block are shuffled. */
         struct bl_random inside;
         bl_random_seed(&inside, seed, BL_STREAM_INSIDE);
         uint32_t *first = d->first + d->blocks, begun = (uint32_t)d->pieces;

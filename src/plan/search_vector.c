@@ -1,5 +1,9 @@
-/* Plans under several maxima ("vector bin packing"): a bound on the blocks, the search for few of them, and the
- * fill. */
+/* Makes plans under several maxima ("vector bin packing"): proves a bound on the blocks, searches for few of them, and
+ * drafts them for a seed.
+ *
+ * Example: blocks of 100 steps and --max-column images=8. Sequences of 50 steps with 8 images, and of 50 steps with
+ * none, fit two by two only if they are mixed. A search for steps alone does not see that, so the search begins with
+ * blocks that suit one maximum and exchanges sequences between them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,16 +15,17 @@
 
 /* --- bound -------------------------------------------------------------------------------------------------------- */
 
-/* A bound on the blocks by two maxima together. */
+/* Two maxima together can prove a higher bound than each alone. */
 
-enum { SHARES = 1 << 19 }; /* of what a block has of one kind: there are no more different sums than fills take */
+enum { SHARES = 1 << 19 }; /* parts of a maximum: a block has 2^20 of both, as many distinct lengths as fills take */
 
-/* Returns the sums, [pieces], in SHARES rounded down. NULL: out of memory. */
+/* Returns the sum of two kinds of load for every piece, in SHARES, rounded down so that the bound stays valid. The
+ * caller frees it. NULL: out of memory. */
 static int64_t *loads_add_shares(const struct bl_loads *l)
 {
     int kind[2] = {0, 0};
     int64_t *sum = calloc(l->pieces + 1, sizeof *sum);
-    /* Finds the two kinds that fill the most blocks. */
+    /* The two kinds that fill the most blocks prove the most. */
     double most[2] = {-1, -1};
     for (int k = 0; k < l->kinds; k++) {
         double blocks = 0;
@@ -42,10 +47,9 @@ static int64_t *loads_add_shares(const struct bl_loads *l)
     return sum;
 }
 
-/* Raises *bound, in blocks, if that of the sums of two kinds of load is higher: each as its share of what a block has,
- * so that a block holds sums up to 2. Of the kinds, these are the two that need the most blocks. It sees what no
- * maximum alone shows: sequences that have much of one where they have little of the other. l: the load of every piece;
- * the blocks do not count. BL_EFAIL: out of memory. */
+/* Raises *bound, in blocks, if the sums of two kinds of load prove more. Each kind counts as its share of the maximum,
+ * so a block holds sums up to 2. This bound sees what no maximum alone shows: sequences that have much of one kind
+ * where they have little of the other. l: the load of every piece; the blocks do not count. BL_EFAIL: out of memory. */
 static int bound_vector(int64_t *bound, const struct bl_loads *l, const struct bl_limits *limits, struct bl_error *e)
 {
     int64_t *sum = loads_add_shares(l), raised = 0;
@@ -68,15 +72,16 @@ static int bound_vector(int64_t *bound, const struct bl_loads *l, const struct b
 /* The search begins with blocks that suit one of the maxima, and moves sequences between them. */
 
 enum {
-    PARTNERS = 8,    /* blocks that a block with too much tries in a round */
-    STALE = 30,      /* rounds without gain */
-    SCANNED = 4096,  /* blocks that a sequence looks for room in, */
-    SCANS = 1 << 27, /* or fewer, where there are many sequences: in all */
-    GUESSES = 64,    /* blocks of which a sequence without room goes to the best, and sequences of which one leaves */
-    PLENTY = 8,      /* sequences that every block has room for, besides those it gets */
-    FAILURES = 30,   /* to do without a block */
+    PARTNERS = 8,    /* blocks that a block over a maximum trades with in a round */
+    STALE = 30,      /* rounds without gain after which the trades end */
+    SCANNED = 4096,  /* blocks in which room for one sequence is looked for, */
+    SCANS = 1 << 27, /* and in all: many sequences try fewer blocks each */
+    GUESSES = 64,    /* candidates for a block to go into, and for a sequence to take out */
+    PLENTY = 8,      /* sequences that a mean block has room for in the end, from which small ones are spread */
+    FAILURES = 30,   /* blocks that cannot be dissolved, after which the search ends */
 };
 
+/* Returns by how much a block exceeds its maxima, all kinds together; 0: it keeps to them. */
 static int64_t block_excess(const struct bl_loads *l, size_t b)
 {
     return bl_loads_excess(l, &l->block[b].load, INT64_MAX);
@@ -84,6 +89,7 @@ static int64_t block_excess(const struct bl_loads *l, size_t b)
 
 /* --- trades ----------------------------------------------------------------------------------------------------- */
 
+/* Lets a block trade sequences with some random others until it keeps to its maxima. */
 static void block_relieve(struct bl_loads *l, size_t b)
 {
     for (int i = 0; i < PARTNERS && block_excess(l, b) > 0; i++) {
@@ -92,7 +98,8 @@ static void block_relieve(struct bl_loads *l, size_t b)
     }
 }
 
-/* Trades until no block has too much, or too long without gain. Returns whether none has. */
+/* Trades until no block exceeds a maximum, or STALE rounds bring no gain, or l->work reaches `work`. Returns whether no
+ * block exceeds one. */
 static bool loads_relieve(struct bl_loads *l, int64_t work)
 {
     int64_t least = INT64_MAX;
@@ -117,6 +124,7 @@ static bool loads_relieve(struct bl_loads *l, int64_t work)
 
 /* --- sequences that find no room -------------------------------------------------------------------------------- */
 
+/* Returns the load of block b with one more piece. */
 static struct bl_load load_with(const struct bl_loads *l, size_t b, uint32_t piece)
 {
     struct bl_load load = l->block[b].load;
@@ -125,8 +133,9 @@ static struct bl_load load_with(const struct bl_loads *l, size_t b, uint32_t pie
     return load;
 }
 
-/* Returns which blocks suit a piece: 1 the fullest, or -1 the emptiest, if in the end each has room for PLENTY more of
- * them in the mean. Small pieces are spread then. all: the load of all pieces. */
+/* Returns which blocks suit a piece: 1 for the fullest, or -1 for the emptiest, if a mean block has room for PLENTY
+ * more of them in the end. Small pieces are then spread, and large ones still find room. all: the load of all
+ * pieces. */
 static int piece_preference(const struct bl_loads *l, uint32_t piece, const struct bl_load *all)
 {
     for (int k = 0; k < l->kinds; k++) {
@@ -137,7 +146,8 @@ static int piece_preference(const struct bl_loads *l, uint32_t piece, const stru
     return -1;
 }
 
-/* Returns the block, of some that a piece fits into, that suits it best, or SIZE_MAX. */
+/* Returns the block that suits a piece best, of `scanned` neighbouring blocks from a random one on; SIZE_MAX: it fits
+ * into none of them. */
 static size_t loads_find_room(struct bl_loads *l, uint32_t piece, const struct bl_load *all, size_t scanned)
 {
     size_t best = SIZE_MAX;
@@ -161,7 +171,8 @@ static size_t loads_find_room(struct bl_loads *l, uint32_t piece, const struct b
     return best;
 }
 
-/* Takes the piece out of a block that leaves the least excess, of several the smallest: of some that lessen it. */
+/* Takes a piece out of a block and returns it: the one that leaves the least excess, and of several the smallest. It
+ * looks at pieces until GUESSES of them lessen the excess. */
 static uint32_t block_take(struct bl_loads *l, struct bl_load_block *block)
 {
     uint32_t best = block->head;
@@ -185,7 +196,8 @@ static uint32_t block_take(struct bl_loads *l, struct bl_load_block *block)
     return best;
 }
 
-/* Puts pieces of no block where there is room, or into new blocks. *piece: indices, which are overwritten. */
+/* Puts pieces that are in no block where there is room, or into new blocks, the largest first. *piece: indices, which
+ * are overwritten. BL_EFAIL: out of memory. */
 static int loads_place(struct bl_loads *l, uint64_t *piece, size_t count, struct bl_error *e)
 {
     int code = BL_OK;
@@ -194,7 +206,7 @@ static int loads_place(struct bl_loads *l, uint64_t *piece, size_t count, struct
     for (uint32_t p = 0; p < l->pieces; p++)
         for (int k = 0; k < l->kinds; k++)
             all.of[k] += bl_loads_piece(l, p, k);
-    /* Sorts pieces from the largest to the smallest. */
+    /* The upper half of a word is the inverted fullness, so that ascending order puts the largest first. */
     for (size_t i = 0; i < count; i++) {
         struct bl_load own;
         for (int k = 0; k < l->kinds; k++)
@@ -214,7 +226,8 @@ static int loads_place(struct bl_loads *l, uint64_t *piece, size_t count, struct
     return code;
 }
 
-/* Takes out what is too much, and places it, and what had no block. */
+/* Takes out pieces until every block keeps to its maxima, and places these and the pieces that had no block. BL_EFAIL:
+ * out of memory. */
 static int loads_evict(struct bl_loads *l, struct bl_error *e)
 {
     size_t count = 0;
@@ -233,14 +246,15 @@ static int loads_evict(struct bl_loads *l, struct bl_error *e)
 
 /* --- doing without a block -------------------------------------------------------------------------------------- */
 
-/* A copy of the blocks. */
+/* A copy of the blocks, to which a failed search returns. */
 struct saved {
     uint32_t *next;
     struct bl_load_block *block;
     size_t blocks;
 };
 
-/* Returns one of the emptiest blocks: the emptiest of some. */
+/* Returns the emptiest block at first; after failures, the emptiest of GUESSES random ones, so that another one is
+ * tried. */
 static size_t loads_find_empty(struct bl_loads *l, int failures)
 {
     size_t best = 0, tried = failures ? GUESSES : l->blocks;
@@ -256,7 +270,7 @@ static size_t loads_find_empty(struct bl_loads *l, int failures)
     return best;
 }
 
-/* Returns the block, of some, that has the least excess with a piece. */
+/* Returns the block whose excess a piece raises least, of GUESSES random ones. */
 static size_t loads_guess(struct bl_loads *l, uint32_t piece)
 {
     size_t best = 0;
@@ -285,7 +299,8 @@ static void loads_dissolve(struct bl_loads *l, size_t b)
     }
 }
 
-/* Does without blocks, as long as there are more than the bound, within l->work up to `work`. */
+/* Dissolves blocks while there are more than the bound, up to FAILURES failures in a row, or until l->work reaches
+ * `work`. BL_EFAIL: out of memory. */
 static int search_reduce(struct bl_loads *l, int64_t bound, int64_t work, struct bl_error *e)
 {
     struct saved s = {.next = malloc((l->pieces + 1) * sizeof *s.next),
@@ -312,25 +327,26 @@ static int search_reduce(struct bl_loads *l, int64_t bound, int64_t work, struct
 
 /* --- fill --------------------------------------------------------------------------------------------------------- */
 
-/* --fill optimal with --max-column. The search for the one maximum that needs the most blocks gives the blocks to begin
- * with; sequences move between them until they keep to all maxima. These blocks are kept; for every seed, sequences
+/* This is --fill optimal with --max-column. The search for the one maximum that needs the most blocks gives the first
+ * blocks; sequences move between them until they keep to all maxima. These blocks are kept; for every seed, sequences
  * trade places. */
 
 enum {
-    SEARCH_SHARE = 2, /* of the effort, for all maxima together; the rest is for one at a time */
-    REACH = 4096,     /* blocks after it, in random order, that a block trades with: what lies together is fast */
-    OFFERS = 2,       /* of trades to other blocks, for every sequence of a block, */
-    OFFERS_MAX = 64,  /* and in all: swaps do the rest */
+    SEARCH_SHARE = 2, /* half of the effort is for all maxima together, the other half for one at a time */
+    REACH = 4096,     /* blocks after it, in random order, that a block trades with: they lie in the cache */
+    OFFERS = 2,       /* trades that a block offers, for each of its sequences, */
+    OFFERS_MAX = 64,  /* and for the whole block: swaps do the rest */
 };
 
-/* One of the maxima: the pieces by what it limits, and the blocks that it alone would take. */
+/* One of the maxima: the pieces by what it limits, and the blocks that it alone proves. */
 struct maximum {
     struct bl_subproblem only;
     struct bl_limits limits;
     int64_t bound;
 };
 
-/* need NULL: steps. */
+/* Searches for the blocks of one maximum alone. need: the column, or NULL for steps. BL_EFAIL: out of memory; m->only
+ * must be freed in any case. */
 static int maximum_prepare(struct maximum *m, const struct bl_subproblem *s, const struct bl_need *need,
                            const struct bl_limits *limits, struct bl_error *e)
 {
@@ -344,19 +360,20 @@ static int maximum_prepare(struct maximum *m, const struct bl_subproblem *s, con
     int64_t searched = bl_bound_blocks(&m->only.h, m->limits.T);
     if (m->only.h.distinct)
         code = bl_fill_ops_optimal.prepare(&m->only, &searched, &m->limits, e);
-    /* What was rounded up proves nothing. */
+    /* A search over values that were rounded up proves nothing about the true values. */
     if (!code && (!need || need->is_exact) && searched > m->bound)
         m->bound = searched;
     return code;
 }
 
+/* Finds the kept blocks and the bound, as bl_fill_ops.prepare. */
 static int vector_prepare(struct bl_subproblem *s, int64_t *bound, const struct bl_limits *limits, struct bl_error *e)
 {
     const struct bl_wanted fewest = {.multiple = 1};
     struct maximum most = {0};
     struct bl_draft d = {0};
     struct bl_loads l = {0};
-    /* Keeps the maximum with the highest bound in *best. */
+    /* `most` is the maximum with the highest bound. Every maximum has an equal share of the effort. */
     const struct bl_limits some = bl_limits_divide(limits, SEARCH_SHARE * (1 + s->needs->count));
     int code = maximum_prepare(&most, s, NULL, &some, e);
     for (int c = 0; !code && c < s->needs->count; c++) {
@@ -379,7 +396,7 @@ static int vector_prepare(struct bl_subproblem *s, int64_t *bound, const struct 
         code = bl_loads_make(&l, &d, 0, &s->lengths, s->needs, limits, e);
     if (code)
         goto out;
-    /* Adds the pieces that need nothing of what the maximum limits. */
+    /* The pieces that need nothing of what this maximum limits have no block yet. */
     for (size_t i = 0; i < s->lengths.count; i++)
         if (bl_lengths_has(&s->lengths, i) && !bl_lengths_has(&most.only.lengths, i))
             bl_loads_leave(&l, (uint32_t)bl_lengths_id(&s->lengths, i));
@@ -401,7 +418,7 @@ out:
     return code;
 }
 
-/* Copies the kept blocks in random order. */
+/* Adds the kept blocks to the draft in random order. BL_EFAIL: out of memory. */
 static int vector_copy(struct bl_draft *d, const struct bl_draft *kept, uint64_t seed, struct bl_error *e)
 {
     struct bl_random random;
@@ -421,7 +438,7 @@ static int vector_copy(struct bl_draft *d, const struct bl_draft *kept, uint64_t
     return code;
 }
 
-/* Lets the sequences of the blocks from `first` on trade places. */
+/* Lets the sequences of the blocks from `first` on trade places. BL_EFAIL: out of memory. */
 static int vector_trade(struct bl_draft *d, size_t first, const struct bl_subproblem *s, const struct bl_limits *limits,
                         uint64_t seed, struct bl_error *e)
 {
@@ -447,6 +464,7 @@ out:
     return code;
 }
 
+/* Drafts the kept blocks for a seed, as bl_fill_ops.draft. */
 static int vector_draft(struct bl_draft *d, const struct bl_subproblem *s, const struct bl_limits *limits,
                         const struct bl_wanted *wanted, uint64_t seed, struct bl_error *e)
 {

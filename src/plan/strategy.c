@@ -1,3 +1,8 @@
+/* Cuts sequences into pieces, as the strategy and --oversize say, and defines the strategies.
+ *
+ * The cut runs twice over the lengths: pieces_survey counts pieces and steps, so that arrays have their exact size, and
+ * plans without cuts have no arrays; pieces_cut writes them. With T = 4 and --oversize split, a sequence of 10 steps
+ * becomes pieces of 4, 4 and 2; with --overlap 1, pieces of 4, 4 and 4 that start at 0, 3 and 6. */
 #include "plan/strategy.h"
 
 #include <stdlib.h>
@@ -6,7 +11,7 @@
 
 /* --- pieces ------------------------------------------------------------------------------------------------------- */
 
-/* How the options cut a sequence. */
+/* The rule by which sequences are cut; all numbers are steps. */
 struct rule {
     enum bl_cut cut;
     int64_t shortest, longest; /* other lengths are dropped */
@@ -15,6 +20,7 @@ struct rule {
     int64_t taken;   /* BL_CUT_ROWS: steps of the present row, less than T; otherwise 0 */
 };
 
+/* Returns the number of pieces of a sequence; 0: it is dropped or empty. */
 static int64_t rule_count_pieces(const struct rule *rule, int64_t length)
 {
     int64_t T = rule->T;
@@ -37,22 +43,24 @@ static int64_t rule_count_pieces(const struct rule *rule, int64_t length)
     return length > 0 && length <= T;
 }
 
-/* Moves on in the rows by a sequence in n pieces. */
+/* Moves the end of the present row by a sequence that was cut into n pieces. */
 static void rule_advance(struct rule *rule, int64_t length, int64_t n)
 {
     if (rule->cut == BL_CUT_ROWS && n > 0)
         rule->taken = (rule->taken + length % rule->T) % rule->T;
 }
 
-/* Computes everything except the arrays. *needs_cutting: whether the arrays are needed. */
+/* Sets the counts of *p. *needs_cutting: whether a sequence is cut, so that the arrays are needed. BL_EFAIL: more
+ * pieces than a plan can hold. */
 static int pieces_survey(struct bl_pieces *p, const struct rule *rule, bool *needs_cutting, struct bl_error *e)
 {
     struct rule r = *rule;
-    const bool is_whole = r.cut == BL_CUT_SPLIT || r.cut == BL_CUT_ROWS; /* no step is left out */
+    const bool is_whole = r.cut == BL_CUT_SPLIT || r.cut == BL_CUT_ROWS; /* every step is in a piece */
     size_t count = 0, dropped = 0, cut = 0;
     int64_t steps = 0, repeated = 0;
     for (size_t i = 0; i < p->lengths.count; i++) {
         int64_t length = p->lengths.length[i], n = rule_count_pieces(&r, length);
+        /* The limit is tested before the sum, so count cannot overflow. */
         if (n > (int64_t)(BL_SEQUENCES_MAX - count))
             return bl_error_set(e, BL_EFAIL, "more than %lld pieces of %lld steps: choose a larger T%s",
                                 (long long)BL_SEQUENCES_MAX, (long long)r.T, r.overlap ? " or a smaller overlap" : "");
@@ -66,6 +74,7 @@ static int pieces_survey(struct bl_pieces *p, const struct rule *rule, bool *nee
     }
     p->count = count;
     p->dropped = (int64_t)dropped;
+    /* Rows cut only where sequences are stored: readers still have whole sequences. */
     p->cut = r.cut == BL_CUT_ROWS ? 0 : (int64_t)cut;
     p->steps = steps + repeated;
     p->repeated = repeated;
@@ -73,6 +82,7 @@ static int pieces_survey(struct bl_pieces *p, const struct rule *rule, bool *nee
     return BL_OK;
 }
 
+/* Allocates the arrays. BL_CUT_HEAD needs no starts, as all are 0. BL_EFAIL: out of memory; the caller frees *p. */
 static int pieces_allocate(struct bl_pieces *p, enum bl_cut cut, struct bl_error *e)
 {
     p->sequence = malloc((p->count + 1) * sizeof *p->sequence);
@@ -82,6 +92,8 @@ static int pieces_allocate(struct bl_pieces *p, enum bl_cut cut, struct bl_error
     return p->sequence && p->length && (p->start || cut == BL_CUT_HEAD) ? BL_OK : bl_error_memory(e);
 }
 
+/* Writes the pieces to the arrays, in the order of the sequences. With an overlap, the next piece starts that much
+ * before the end of the last one. */
 static void pieces_cut(struct bl_pieces *p, const struct rule *rule)
 {
     struct rule r = *rule;
@@ -107,6 +119,7 @@ int bl_pieces_make(struct bl_pieces *pieces, const int64_t *length, size_t count
     int64_t longest = options->max_length ? options->max_length : INT64_MAX;
     bool clips = cut == BL_CUT_CLIP || cut == BL_CUT_CLIPS, needs_cutting = false;
     int64_t shortest = options->min_length > 1 ? options->min_length : 1;
+    /* A clip has T steps, so shorter sequences are dropped. */
     if (clips && shortest < T)
         shortest = T;
     struct rule rule = {cut, shortest, longest, T, counts->overlap, 0};
@@ -118,6 +131,7 @@ int bl_pieces_make(struct bl_pieces *pieces, const int64_t *length, size_t count
                                              .longest = longest < T ? longest : T,
                                              .unit = 1,
                                              .cap = T}};
+    /* Usually nothing is cut or dropped: then the counts are known, and no loop is needed. */
     if (!clips && cut != BL_CUT_ROWS && shortest == 1 && counts->longest <= rule.longest && counts->longest <= T) {
         pieces->count = (size_t)counts->sequences; /* all sequences, uncut */
         pieces->steps = counts->steps;
@@ -134,12 +148,14 @@ int bl_pieces_make(struct bl_pieces *pieces, const int64_t *length, size_t count
         pieces_cut(pieces, &rule);
         pieces->lengths.length = pieces->length;
         pieces->lengths.count = pieces->count;
+        /* Lengths out of range have no piece any more. */
         pieces->lengths.shortest = 1;
         pieces->lengths.longest = T;
     }
     return BL_OK;
 }
 
+/* Only the starts depend on the seed; which sequences have a clip does not. */
 void bl_pieces_draw(struct bl_pieces *pieces, const int64_t *length, int64_t T, uint64_t seed)
 {
     if (!pieces->is_random || !pieces->start)
@@ -147,6 +163,7 @@ void bl_pieces_draw(struct bl_pieces *pieces, const int64_t *length, int64_t T, 
     struct bl_random random;
     bl_random_seed(&random, seed, BL_STREAM_CLIP);
     for (size_t i = 0; i < pieces->count; i++) {
+        /* A clip of T steps can start at length - T + 1 steps. */
         uint64_t more = (uint64_t)(length[pieces->sequence[i]] - T);
         pieces->start[i] = (int64_t)bl_random_below(&random, more + 1);
     }
@@ -165,6 +182,8 @@ void bl_pieces_free(struct bl_pieces *pieces)
 #define STRATEGY_ADDRESS(id, name) &bl_strategy_ops_##name,
 const struct bl_strategy_ops *const bl_strategies[] = {BL_STRATEGY_LIST(STRATEGY_ADDRESS)};
 
+/* Whole sequences are cut only if they are longer than T, as --oversize says. ERROR cuts nothing: the planner has
+ * already refused such a sequence. */
 static enum bl_cut strategy_cut_oversize(const struct bl_plan_options *options)
 {
     switch (options->oversize) {
@@ -179,23 +198,27 @@ static enum bl_cut strategy_cut_oversize(const struct bl_plan_options *options)
     return BL_CUT_NOTHING;
 }
 
+/* sample: one random clip of each sequence, or all clips. */
 static enum bl_cut strategy_cut_clips(const struct bl_plan_options *options)
 {
     return options->clips == BL_CLIPS_ALL ? BL_CUT_CLIPS : BL_CUT_CLIP;
 }
 
+/* mix: the first steps of each sequence. */
 static enum bl_cut strategy_cut_head(const struct bl_plan_options *options)
 {
     (void)options;
     return BL_CUT_HEAD;
 }
 
+/* store: sequences are cut where rows end. */
 static enum bl_cut strategy_cut_rows(const struct bl_plan_options *options)
 {
     (void)options;
     return BL_CUT_ROWS;
 }
 
+/* A store keeps the input order by its strategy, other plans by --order keep. */
 bool bl_strategy_has_fill(const struct bl_plan_options *options)
 {
     const struct bl_strategy_ops *ops = bl_strategies[options->strategy];

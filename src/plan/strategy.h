@@ -1,5 +1,6 @@
-/* The strategies: how sequences become pieces, and whether pieces share blocks. To add one, see
- * docs/adding-a-strategy.md. */
+/* Defines the strategies: how sequences become pieces, and whether pieces share blocks.
+ *
+ * The planner asks the functions of a strategy and never its name. To add one, see docs/adding-a-strategy.md. */
 #ifndef BL_STRATEGY_H
 #define BL_STRATEGY_H
 
@@ -16,17 +17,17 @@
 
 /* If nothing is cut, the pieces are the caller's lengths: piece i is sequence i if its length is in range, and the
  * three arrays are NULL. Otherwise piece i is lengths.length[i] steps of sequence[i], from step start[i] (0 if start is
- * NULL). */
+ * NULL). Example: T = 4 splits lengths 3 and 6 into sequence = 0 1 1, length = 3 4 2, start = 0 0 4. */
 struct bl_pieces {
     struct bl_lengths lengths;
-    uint32_t *sequence;
-    int64_t *length; /* lengths.length, if owned */
-    int64_t *start;
-    const uint32_t *group; /* of the sequences; NULL: no groups */
+    uint32_t *sequence;    /* owned, as are the next two */
+    int64_t *length;       /* steps; also lengths.length */
+    int64_t *start;        /* steps */
+    const uint32_t *group; /* by sequence, the caller's; NULL: no groups */
     bool is_random;        /* the seed decides the starts */
     size_t count;          /* pieces in range, to be placed */
     int64_t steps;         /* of these pieces */
-    int64_t repeated;      /* of these, as in struct bl_plan */
+    int64_t repeated;      /* steps that overlap repeats, as in struct bl_plan */
     int64_t cut;           /* as in struct bl_plan */
     int64_t dropped;       /* as in struct bl_plan */
 };
@@ -37,14 +38,15 @@ static inline uint32_t bl_pieces_group(const struct bl_pieces *p, size_t piece)
     return p->group ? p->group[p->sequence ? p->sequence[piece] : piece] : 0;
 }
 
-/* counts: T, and sequences, steps and longest of all lengths. T and clip must be resolved (not 0), no length negative,
- * and options->oversize not ERROR if any length exceeds T. BL_EFAIL: out of memory, or more pieces than a plan can
- * hold; then *pieces is empty. */
+/* Cuts the sequences. counts: T, and sequences, steps and longest of all lengths. T and clip must be resolved (not 0),
+ * no length negative, and options->oversize not ERROR if any length exceeds T. The caller frees *pieces. BL_EFAIL: out
+ * of memory, or more pieces than a plan can hold; then *pieces is empty. */
 int bl_pieces_make(struct bl_pieces *pieces, const int64_t *length, size_t count, const struct bl_plan_options *options,
                    const struct bl_plan *counts, struct bl_error *e);
 
-/* Draws the starts of BL_CUT_CLIP; does nothing for other cuts. length: as passed to bl_pieces_make. */
+/* Draws the starts of BL_CUT_CLIP from a seed; does nothing for other cuts. length: the array of bl_pieces_make. */
 void bl_pieces_draw(struct bl_pieces *pieces, const int64_t *length, int64_t T, uint64_t seed);
+/* Frees the arrays; {0} is accepted. */
 void bl_pieces_free(struct bl_pieces *pieces);
 
 /* --- strategies --------------------------------------------------------------------------------------------------- */
@@ -59,6 +61,7 @@ enum bl_cut {
     BL_CUT_ROWS,    /* where rows of T steps end, in which all sequences follow each other */
 };
 
+/* A strategy. The members are constants, and cut is a pure function of the options. */
 struct bl_strategy_ops {
     bool is_packed;  /* pieces share blocks by a fill; otherwise each has its own block */
     bool is_clipped; /* T is --clip or the mean length; --T and --oversize are ignored */
@@ -73,7 +76,7 @@ BL_STRATEGY_LIST(BL_STRATEGY_DECLARE)
 /* Indexed by enum bl_strategy. */
 extern const struct bl_strategy_ops *const bl_strategies[BL_STRATEGY_COUNT];
 
-/* Whether a fill decides which pieces share a block. */
+/* Returns whether a fill decides which pieces share a block; with --order keep, the input order does. */
 bool bl_strategy_has_fill(const struct bl_plan_options *options);
 
 #endif

@@ -1,3 +1,8 @@
+/* Implements the memory budget by tickets, and shared memory by memfd_create.
+ *
+ * Each request takes a ticket and waits until its number is called and enough bytes are left. Example with 10 bytes
+ * left: requests for 8, 6 and 1 arrive in this order; the first takes 8, the second waits for a release of 4, and the
+ * third waits behind it, although 1 byte is left. */
 #include "pool/memory_budget.h"
 
 #include <sys/mman.h>
@@ -6,7 +11,7 @@
 
 /* --- memory budget ------------------------------------------------------------------------------------------------ */
 
-#define POLL_NS 100000000 /* time between two looks at the cancel flag while a request waits */
+#define POLL_NS 100000000 /* 0.1 s between two tests of the cancel flag: a user hardly notices the delay */
 
 void bl_memory_budget_init(struct bl_memory_budget *b, int64_t total)
 {
@@ -25,18 +30,19 @@ void bl_memory_budget_free(struct bl_memory_budget *b)
     pthread_mutex_destroy(&b->lock);
 }
 
+/* The lock is held except while the request waits. */
 int bl_memory_budget_take(struct bl_memory_budget *b, int64_t *bytes, const struct bl_cancel *cancel,
                           struct bl_error *e)
 {
     pthread_mutex_lock(&b->lock);
+    /* A request for more than the total would wait for ever. */
     int64_t most = b->total > 0 ? b->total : 1;
     if (*bytes > most)
         *bytes = most;
     uint64_t number = b->next_ticket++;
     while (!bl_cancelled(cancel) && (number != b->served_ticket || b->left < *bytes)) {
-        /* Waits for a signal, at most POLL_NS, and adds the time to the waiting time of the budget. Call with the lock
-         * held. The limit is needed because a signal handler raises the cancel flag, which cannot signal a condition
-         * variable. */
+        /* Waits for a release, at most POLL_NS, and adds the time to b->waited. The limit is needed because a signal
+         * handler sets the cancel flag, and a handler cannot signal a condition variable. */
         struct timespec until, since;
         clock_gettime(CLOCK_MONOTONIC, &until);
         since = until;
@@ -52,12 +58,14 @@ int bl_memory_budget_take(struct bl_memory_budget *b, int64_t *bytes, const stru
     bool cancelled = bl_cancelled(cancel); /* then each waiting request fails in turn */
     if (!cancelled)
         b->left -= *bytes;
+    /* The next ticket is called even after a cancellation, so that no request stays blocked. */
     b->served_ticket++;
     pthread_cond_broadcast(&b->given);
     pthread_mutex_unlock(&b->lock);
     return cancelled ? bl_error_set(e, BL_ECANCEL, "cancelled") : BL_OK;
 }
 
+/* No request is woken, as fewer bytes are left than before. */
 void bl_memory_budget_charge(struct bl_memory_budget *b, int64_t bytes)
 {
     pthread_mutex_lock(&b->lock);
@@ -91,6 +99,7 @@ int bl_shared_memory_map(struct bl_shared_memory *memory, int fd, size_t size, s
     return shared_memory_map(memory, fd, size, MAP_POPULATE, e);
 }
 
+/* MFD_CLOEXEC: a child that executes another program does not inherit the memory. */
 int bl_shared_memory_make(struct bl_shared_memory *memory, size_t size, struct bl_error *e)
 {
     *memory = (struct bl_shared_memory){0};
@@ -110,6 +119,7 @@ int bl_shared_memory_make(struct bl_shared_memory *memory, size_t size, struct b
 
 void bl_shared_memory_close_fd(struct bl_shared_memory *memory)
 {
+    /* A struct that is {0} has descriptor 0 without owning it, so the size is tested first. */
     if (memory->size && memory->fd >= 0)
         close(memory->fd);
     memory->fd = -1;

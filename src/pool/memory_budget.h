@@ -1,5 +1,7 @@
-/* Memory for several workers or processes: a budget that limits the total memory of the workers, and memory that
- * processes share. */
+/* Limits the total memory of the workers by a budget, and maps memory that processes share.
+ *
+ * Workers take bytes before they allocate and release them afterwards, so that 16 workers with large images use no more
+ * memory together than the user allows. */
 #ifndef BL_MEMORY_BUDGET_H
 #define BL_MEMORY_BUDGET_H
 
@@ -12,25 +14,26 @@
 
 /* --- memory budget ------------------------------------------------------------------------------------------------ */
 
-/* A number of bytes that several workers share. Requests block until enough memory is released. */
+/* A number of bytes that several workers share. Requests block until enough bytes are released. All members are guarded
+ * by the lock. */
 
 struct bl_memory_budget {
     pthread_mutex_t lock;
-    pthread_cond_t given;                /* signaled when bytes are released or the next ticket is served */
+    pthread_cond_t given;                /* signalled when bytes are released or the next ticket is called */
     int64_t total, left;                 /* bytes; left is negative while charged bytes exceed the budget */
     uint64_t next_ticket, served_ticket; /* FIFO: the next to issue; the one whose turn it is */
     double waited;                       /* seconds that all requests together have waited */
 };
 
-/* Initializes a budget of total bytes. A total of 0 or less gives a budget of one byte, so that requests are still
- * served one at a time. The caller ends the budget with bl_memory_budget_free. */
+/* Initializes a budget of `total` bytes. A total of 0 or less gives a budget of one byte, so that requests are granted
+ * one at a time. The caller ends the budget with bl_memory_budget_free, after the last worker has ended. */
 void bl_memory_budget_init(struct bl_memory_budget *budget, int64_t total);
 void bl_memory_budget_free(struct bl_memory_budget *budget);
 
 /* Waits until *bytes are left and takes them. A request for more than the total is reduced to the total, and *bytes is
  * set to it. The caller must not hold bytes of the budget: two such callers could wait for each other for ever.
- * Requests are served in order of arrival, so that small requests cannot starve a large one. Returns BL_ECANCEL if
- * cancel is raised first; then nothing is taken. */
+ * Requests are granted in order of arrival, so that small requests cannot starve a large one. Returns BL_ECANCEL if the
+ * cancel flag is set first; then nothing is taken. Takes the lock. */
 int bl_memory_budget_take(struct bl_memory_budget *budget, int64_t *bytes, const struct bl_cancel *cancel,
                           struct bl_error *e);
 
@@ -42,7 +45,7 @@ void bl_memory_budget_give(struct bl_memory_budget *budget, int64_t bytes);
 
 /* --- shared memory ------------------------------------------------------------------------------------------------ */
 
-/* Memory that other processes can map, too, by its file descriptor. */
+/* Memory that other processes can map, too, by its file descriptor. The struct owns the mapping and the descriptor. */
 
 struct bl_shared_memory {
     uint8_t *data; /* page-aligned; NULL: none */

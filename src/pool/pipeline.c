@@ -1,7 +1,10 @@
-/* Jobs are kept in a ring of `slots` entries with three counters: produced >= taken >= consumed. A worker that is done
- * with an entry puts it into a linked queue for the writers. An entry is done when its last stage before consume has
- * ended; the caller's thread waits for the oldest entry. One mutex guards everything: a job is a block of frames or a
- * file, so the lock is taken a few thousand times a second at most. */
+/* Implements the pipeline by a ring of `slots` entries with three counters: produced >= taken >= consumed.
+ *
+ * A worker that is done with an entry puts it into a linked queue for the writers. An entry is done when its last stage
+ * before consume has ended; the caller's thread waits for the oldest entry. With 4 slots, produced = 7, taken = 6 and
+ * consumed = 3, the entries of jobs 3, 4 and 5 are in work or done, and that of job 6 waits for a worker. One mutex
+ * guards everything: a job is a block of frames or a file, so the lock is taken a few thousand times a second at
+ * most. */
 #include "pool/pipeline.h"
 
 #include <errno.h>
@@ -11,11 +14,11 @@
 #include <time.h>
 
 struct entry {
-    void *job;
-    bool done;
-    int code;
-    struct bl_error error;
-    struct entry *next; /* in the queue for writers */
+    void *job;             /* owned by the entry until consume or discard has it */
+    bool done;             /* all stages before consume have ended */
+    int code;              /* of work or write */
+    struct bl_error error; /* the detail of code */
+    struct entry *next;    /* in the queue for writers */
 };
 
 struct pipeline {
@@ -23,17 +26,17 @@ struct pipeline {
     void *context;
     struct bl_cancel *cancel;
     struct entry *ring;
-    size_t slots;
+    size_t slots;                       /* entries of the ring, at least as many as workers */
     size_t produced, taken, consumed;   /* jobs so far */
     bool closed;                        /* no more jobs will be produced */
     int working;                        /* workers still running */
     struct entry *worked, **worked_end; /* queue of entries for the writers; worked_end: where to link the next */
-    int open_code;
-    struct bl_error open_error; /* of a worker whose open failed */
+    int open_code;                      /* of the first worker whose open failed; BL_OK: none */
+    struct bl_error open_error;         /* the detail of open_code */
     pthread_mutex_t lock;
     pthread_cond_t has_work, has_writing, has_result;
 
-    /* Members for the accounting of times: */
+    /* These members measure times. */
     struct bl_work times;
     int workers, idle;           /* idle: number of workers without a job */
     size_t in_work, in_write;    /* jobs that a worker has; jobs that are in the queue of writers or being written */
@@ -43,9 +46,9 @@ struct pipeline {
 
 /* --- times ------------------------------------------------------------------------------------------------------ */
 
-/* Returns the cause why idle workers have no job. If the caller's thread is busy, they wait for it (BL_WAIT_ORDER).
- * Otherwise the ring is full or closed. If more entries wait for writers than wait to be consumed, the disk is the
- * cause (BL_WAIT_WRITE); else it is the worker of the oldest job (BL_WAIT_JOB). Call with the lock held. */
+/* Returns why idle workers have no job. If the caller's thread is busy, they wait for it (BL_WAIT_ORDER). Otherwise the
+ * ring is full or closed. If more entries wait for writers than for consume, the disk is the cause (BL_WAIT_WRITE);
+ * otherwise it is the worker of the oldest job (BL_WAIT_JOB). Call with the lock held. */
 static enum bl_wait pipeline_what_is_awaited(const struct pipeline *p)
 {
     if (!p->awaited)
@@ -71,6 +74,7 @@ static void pipeline_count_time(struct pipeline *p)
         p->times.held += lost;
 }
 
+/* Returns the time in seconds, or 0 if times are not measured, which saves the system call. */
 static double pipeline_now(const struct pipeline *p)
 {
     return p->stages->work_times ? bl_seconds_now() : 0;
@@ -135,6 +139,8 @@ static void pipeline_pass_on(struct pipeline *p, struct entry *entry)
     pthread_cond_signal(&p->has_writing);
 }
 
+/* The thread of a worker: opens its state, works until the ring is closed and empty, and closes the state. argument:
+ * the pipeline. */
 static void *worker_main(void *argument)
 {
     struct pipeline *p = argument;
@@ -182,11 +188,13 @@ static struct entry *writer_take(struct pipeline *p)
     while (!p->worked && p->working)
         pthread_cond_wait(&p->has_writing, &p->lock);
     struct entry *entry = p->worked;
+    /* The queue is empty now, so the next entry becomes its head. */
     if (entry && !(p->worked = entry->next))
         p->worked_end = &p->worked;
     return entry;
 }
 
+/* The thread of a writer: writes entries of the queue until the last worker has ended. argument: the pipeline. */
 static void *writer_main(void *argument)
 {
     struct pipeline *p = argument;
@@ -208,7 +216,8 @@ static void *writer_main(void *argument)
 /* --- the caller's thread ---------------------------------------------------------------------------------------- */
 
 /* Makes a job and adds it to the ring, which must have a free entry, or closes the ring if there are no more jobs. Only
- * the caller's thread changes produced, consumed and closed, so it may read them without the lock. */
+ * the caller's thread changes produced, consumed and closed, so it may read them without the lock. BL_OK, or the error
+ * of produce; then the ring is unchanged. */
 static int pipeline_produce(struct pipeline *p, struct bl_error *e)
 {
     void *job = NULL;
@@ -226,8 +235,8 @@ static int pipeline_produce(struct pipeline *p, struct bl_error *e)
     return BL_OK;
 }
 
-/* Waits for the oldest job for at most 0.1 s and returns whether it is done. If a worker could not open, *code and e
- * get its error. */
+/* Waits for the oldest job for at most 0.1 s, so that tick runs in between, and returns whether it is done. If a worker
+ * could not open, *code and e have its error. */
 static bool pipeline_wait_oldest(struct pipeline *p, int *code, struct bl_error *e)
 {
     struct timespec until;
@@ -241,6 +250,7 @@ static bool pipeline_wait_oldest(struct pipeline *p, int *code, struct bl_error 
     struct entry *oldest = &p->ring[p->consumed % p->slots];
     pipeline_count_time(p);
     p->awaited = oldest;
+    /* A worker that could not open ends the wait, too, since the oldest job may wait for that worker. */
     int waited = 0;
     while (!oldest->done && !p->open_code && waited == 0)
         waited = pthread_cond_timedwait(&p->has_result, &p->lock, &until);
@@ -277,7 +287,8 @@ static int pipeline_consume_oldest(struct pipeline *p, struct bl_error *e)
     return p->stages->consume(p->context, job, e);
 }
 
-/* The loop of the caller's thread. Producing comes before consuming, so that the ring stays full. */
+/* Runs the caller's thread until all jobs are consumed. It produces before it consumes, so that the ring stays full.
+ * BL_ECANCEL: the cancel flag is set. */
 static int pipeline_drive(struct pipeline *p, struct bl_error *e)
 {
     for (;;) {
@@ -297,11 +308,14 @@ static int pipeline_drive(struct pipeline *p, struct bl_error *e)
     }
 }
 
-/* Starts the workers, then the writers. *threads is the number of threads that run, also after an error. */
+/* Starts the workers, then the writers. *threads is the number of threads that run, also after an error. BL_EFAIL: the
+ * system starts no more threads. */
 static int pipeline_start(struct pipeline *p, pthread_t *thread, int workers, int *threads, struct bl_error *e)
 {
+    /* 0 writers means no limit by the caller; the workers limit them in any case. */
     int most = p->stages->writers, writers = most && most < workers ? most : workers;
     int all = p->stages->write ? workers + writers : workers;
+    /* It is set before the first thread starts: a writer would end at once if no worker were running. */
     p->working = workers;
     while (*threads < all) {
         int error = pthread_create(&thread[*threads], NULL, *threads < workers ? worker_main : writer_main, p);
@@ -314,12 +328,13 @@ static int pipeline_start(struct pipeline *p, pthread_t *thread, int workers, in
     return BL_OK;
 }
 
-/* Runs all jobs with two or more workers. Any error raises cancel before the threads are joined: this stops long jobs.
- */
+/* Runs all jobs with two or more workers. Any error sets the cancel flag before the threads are joined, which stops
+ * long jobs. */
 static int pipeline_run_threads(struct pipeline *p, int workers, struct bl_error *e)
 {
     double begun = p->counted = pipeline_now(p);
     int code = BL_OK, threads = 0, none = 0;
+    /* There are at most as many writers as workers. */
     pthread_t *thread = calloc(2 * (size_t)workers, sizeof *thread);
     p->ring = calloc(p->slots, sizeof *p->ring);
     p->worked_end = &p->worked;
@@ -333,9 +348,10 @@ static int pipeline_run_threads(struct pipeline *p, int workers, struct bl_error
     code = pipeline_drive(p, e);
 out:
     if (code)
-        atomic_compare_exchange_strong(&p->cancel->raised, &none, -1);
+        atomic_compare_exchange_strong(&p->cancel->raised, &none, -1); /* the number of a signal stays */
     if (thread && p->ring) {
-        /* Stops production, joins the threads, and discards the jobs that will not be consumed. */
+        /* Waiting workers see that the ring is closed and end. The jobs that will not be consumed are discarded after
+         * the threads have ended, as no thread uses them then. */
         pthread_mutex_lock(&p->lock);
         p->closed = true;
         pthread_cond_broadcast(&p->has_work);
@@ -351,7 +367,9 @@ out:
     return code;
 }
 
-/* Runs one job through all stages on this thread. *left is false if there are no more jobs. */
+/* Runs one job through all stages on this thread. *left is false if there are no more jobs. The times count as with
+ * several threads: work is worked, write counts as waiting for the disk, and the caller's stages as waiting for the
+ * order. */
 static int pipeline_run_job(struct pipeline *p, void *worker, bool *left, struct bl_error *e)
 {
     const struct bl_stages *s = p->stages;
@@ -431,7 +449,7 @@ int bl_pipeline_run(const struct bl_stages *stages, void *context, int workers, 
 
 /* --- work on a second thread -------------------------------------------------------------------------------------- */
 
-/* A background task is a pipeline with a single job: the pipeline already has the thread, the tick and the
+/* A background task is a pipeline with a single job, as the pipeline already has the thread, the tick and the
  * cancellation. */
 
 struct running {
@@ -439,6 +457,7 @@ struct running {
     bool is_made; /* the single job has been produced */
 };
 
+/* Makes the single job, then no more. The job must not be NULL, which would end the pipeline. */
 static int background_produce(void *context, void **job, struct bl_error *e)
 {
     struct running *r = context;
