@@ -22,7 +22,7 @@
 
 /* --- names of columns --------------------------------------------------------------------------------------------- */
 
-/* Names of the column with the path in lists of other programs. */
+/* Names of the column with the path in lists of other programs, such as Hugging Face datasets and NeMo, in any case. */
 static const char *const usual[] = {"file_name",  "filename",   "file_path",  "filepath",       "video",
                                     "video_path", "video_file", "audio_path", "audio_filepath", NULL};
 
@@ -34,7 +34,8 @@ struct pair {
     const char *next; /* the text of the next pair, or NULL */
 };
 
-/* Reads the pair at the beginning of the text; a pair without "=" has an empty column. */
+/* Reads the pair at the beginning of the text. A pair without "=" has an empty column, which bl_clip_names_check
+ * refuses. */
 static struct pair clip_read_pair(const char *text)
 {
     size_t size = strcspn(text, ","), name = strcspn(text, ",=");
@@ -48,12 +49,14 @@ static bool names_are_same(struct bl_clip_name a, struct bl_clip_name b)
     return a.size == b.size && memcmp(a.text, b.text, a.size) == 0;
 }
 
-/* Returns whether the name is this text. */
+/* Returns whether the name, which has no NUL at its end, is this text. */
 static bool clip_name_is(struct bl_clip_name name, const char *text)
 {
     return names_are_same(name, (struct bl_clip_name){text, strlen(text)});
 }
 
+/* Checks the text of --columns. BL_EUSAGE: a pair is incomplete, a name or column occurs twice, or there are too
+ * many pairs. A set of renamed columns is one number of 64 bits. */
 int bl_clip_names_check(const char *renames, struct bl_error *e)
 {
     int count = 0;
@@ -74,8 +77,8 @@ int bl_clip_names_check(const char *renames, struct bl_error *e)
     return BL_OK;
 }
 
-/* The name that a column gets: that of --columns, or its own. renames: "NAME=COLUMN,...", checked, or NULL. *number: of
- * the pair of renames that names it, or -1. */
+/* Returns the name that a column gets: that of --columns, or its own. renames: "NAME=COLUMN,...", checked, or NULL.
+ * *number: the number of the pair that renames the column, or -1. */
 static struct bl_clip_name clip_names_find(const char *renames, const char *column, size_t size, int *number)
 {
     struct bl_clip_name own = {column, size};
@@ -90,6 +93,7 @@ static struct bl_clip_name clip_names_find(const char *renames, const char *colu
     return own;
 }
 
+/* Returns the column of pair `number`, empty behind the last pair. */
 struct bl_clip_name bl_clip_names_column(const char *renames, int number)
 {
     struct pair pair = {.next = renames};
@@ -103,8 +107,8 @@ struct bl_clip_name bl_clip_names_column(const char *renames, int number)
 
 /* --- the path --------------------------------------------------------------------------------------------------- */
 
-/* Takes one more column. The column "path" is the path; otherwise the first column with a usual name of the path, in
- * any case. *second: is set to another column that may be the path, too. */
+/* Takes one more column. The column "path" is the path; otherwise the first column with a usual name is. *second is
+ * set to a further column with such a name. An empty path->name means "path" itself. */
 static void path_offer(struct bl_clip_path *path, struct bl_clip_name name, struct bl_clip_path *second)
 {
     if (clip_name_is(name, "path")) {
@@ -123,7 +127,7 @@ static void path_offer(struct bl_clip_path *path, struct bl_clip_name name, stru
     }
 }
 
-/* Checks that only one column can be the path. BL_EUSAGE: two have usual names of it, and none is called "path". */
+/* Checks that only one column can be the path. BL_EUSAGE: two have usual names, and none is called "path". */
 static int path_check(const struct bl_clip_path *path, const struct bl_clip_path *second, struct bl_error *e)
 {
     if (!*path->name || !second->found)
@@ -171,6 +175,7 @@ bool bl_plain_list_has_name(const char *path)
     return bl_path_has_extension(path, extensions);
 }
 
+/* Removes the byte order mark, which Windows programs write at the beginning of the first line. */
 void bl_list_skip_mark(struct bl_document *line)
 {
     if (line->offset == 0 && !line->too_long && line->size >= 3 && memcmp(line->text, "\xef\xbb\xbf", 3) == 0) {
@@ -179,6 +184,7 @@ void bl_list_skip_mark(struct bl_document *line)
     }
 }
 
+/* Removes blanks at both ends, and the carriage return of Windows at the end. */
 void bl_plain_list_trim(const char **line, size_t *size)
 {
     while (*size && (is_blank((*line)[*size - 1]) || (*line)[*size - 1] == '\r'))
@@ -187,6 +193,8 @@ void bl_plain_list_trim(const char **line, size_t *size)
         --*size;
 }
 
+/* Splits a line at its last blank: "a b.mp4 3" is the path "a b.mp4" and the label "3". Returns false if there is no
+ * blank with something before it. */
 bool bl_plain_list_split(const char *line, size_t size, size_t *path_size, size_t *label)
 {
     size_t at = size;
@@ -199,7 +207,7 @@ bool bl_plain_list_split(const char *line, size_t size, size_t *path_size, size_
     return at > 0;
 }
 
-/* Whether there is a file or folder of that name. */
+/* Sets *exists: there is a file or folder of this name, relative to the folder of the list. */
 static int plain_name_exists(bool *exists, const char *list, const char *name, size_t size, struct bl_error *e)
 {
     struct bl_buffer path = {0};
@@ -216,7 +224,7 @@ static int plain_name_exists(bool *exists, const char *list, const char *name, s
     return code;
 }
 
-/* Returns whether a word is a whole number, such as a class or a count of frames, with or without a minus. */
+/* Returns whether a word is a whole number, such as a class or a number of frames, with or without a minus. */
 static bool word_is_number(const char *word, size_t size)
 {
     int64_t number;
@@ -224,6 +232,9 @@ static bool word_is_number(const char *word, size_t size)
     return bl_text_to_int(word + sign, size - sign, 0, INT64_MAX, &number);
 }
 
+/* Decides whether the lines of a plain list have labels. The line has none if it names a file as a whole; it has one
+ * if the part before the last blank names a file, or if the last word is a number. BL_EUSAGE: two numbers at the
+ * end, as in lists of some video data sets, have no names. */
 int bl_plain_list_decide(bool *labelled, const char *list, const char *line, size_t size, struct bl_error *e)
 {
     size_t before, label, further, second;
@@ -249,7 +260,8 @@ int bl_plain_list_decide(bool *labelled, const char *list, const char *line, siz
 
 #define KEYS_SHOWN 8 /* in messages */
 
-/* A list whose columns are read. */
+/* A list whose columns are read. path: to open it; shown: for messages, which also decides the format by its
+ * extension. */
 struct reading {
     struct bl_clip_columns *columns;
     const struct bl_kind *kind;
@@ -269,6 +281,7 @@ void bl_clip_columns_free(struct bl_clip_columns *columns)
     *columns = (struct bl_clip_columns){0};
 }
 
+/* Returns whether a list is a CSV or TSV, by its name. */
 bool bl_clip_columns_is_table(const char *path)
 {
     static const char *const extensions[] = {"csv", "tsv", "csv.gz", "tsv.gz", "csv.zst", "tsv.zst", NULL};
@@ -284,6 +297,8 @@ size_t bl_clip_columns_find(const struct bl_clip_columns *columns, const char *n
     return SIZE_MAX;
 }
 
+/* Returns the place of a column's value in a clip: BL_CLIP_PATH and so on, or BL_CLIP_VALUES + the number of the
+ * further column, or SIZE_MAX if the column is unknown. */
 size_t bl_clip_columns_place(const struct bl_clip_columns *columns, const struct bl_clip_path *path, const char *column,
                              size_t size)
 {
@@ -299,6 +314,7 @@ size_t bl_clip_columns_place(const struct bl_clip_columns *columns, const struct
     return c == SIZE_MAX ? c : BL_CLIP_VALUES + c;
 }
 
+/* Parses a line as a JSON object. Returns false, with the fault, if it is none. */
 bool bl_clip_columns_object(const char *line, size_t size, struct bl_json_value *object, struct bl_json_fault *fault)
 {
     size_t blank = 0;
@@ -308,7 +324,7 @@ bool bl_clip_columns_object(const char *line, size_t size, struct bl_json_value 
     return bl_json_scan(line, size, NULL, 0, NULL, fault);
 }
 
-/* Adds a further column. The name must be one that the table of sequences can have. */
+/* Adds a further column. BL_EUSAGE: the table of sequences cannot have such a name, or there are too many columns. */
 static int columns_append(struct reading *r, const char *name, struct bl_error *e)
 {
     struct bl_clip_columns *c = r->columns;
@@ -324,8 +340,8 @@ static int columns_append(struct reading *r, const char *name, struct bl_error *
     return BL_OK;
 }
 
-/* Adds a column of clips unless it is there. A name that means a part of a clip except for its case or blanks around
- * it, such as "Start", is an error: as an attribute it would leave every clip without its start. */
+/* Adds a column of clips unless it is known. A name that equals a part of a clip except for its case or blanks
+ * around it, such as "Start", is an error: as an attribute it would leave every clip without its start. */
 static int clip_add_columns(struct reading *r, const char *column, size_t size, struct bl_error *e)
 {
     struct bl_clip_columns *c = r->columns;
@@ -358,7 +374,7 @@ static int clip_add_columns(struct reading *r, const char *column, size_t size, 
     return code;
 }
 
-/* All lists of a scan are of clips, or none is. */
+/* Checks that all lists of a scan are of clips, or all are manifests: their rows have different columns. */
 static int columns_agree(const struct reading *r, bool are_clips, struct bl_error *e)
 {
     struct bl_clip_columns *c = r->columns;
@@ -373,7 +389,8 @@ static int columns_agree(const struct reading *r, bool are_clips, struct bl_erro
 
 /* --- tables ----------------------------------------------------------------------------------------------------- */
 
-/* Says what to do where no column of a table is the path, with the names of the first KEYS_SHOWN columns. */
+/* Sets the error for a table whose columns have no path. The message names the first columns, as a header is often
+ * missing: then these are values. */
 static int table_refuse(const struct reading *r, const struct bl_csv *records, struct bl_error *e)
 {
     struct bl_buffer names = {0};
@@ -392,7 +409,7 @@ static int table_refuse(const struct reading *r, const struct bl_csv *records, s
     return code;
 }
 
-/* Adds the columns of a header. Two columns of one name after renaming are an error. */
+/* Adds the columns of a header. BL_EUSAGE: two columns have one name after renaming, or no column is the path. */
 static int table_add_columns(struct reading *r, const struct bl_csv *records, struct bl_error *e)
 {
     const char *renames = r->columns->renames;
@@ -417,7 +434,7 @@ static int table_add_columns(struct reading *r, const struct bl_csv *records, st
 
 /* --- JSON lines ------------------------------------------------------------------------------------------------- */
 
-/* Adds a further column of a manifest unless it is there: a callback of bl_list_values. */
+/* Adds a further column of a manifest unless it is known: a callback of bl_list_values. */
 static int manifest_add_column(void *sink, const char *name, const struct bl_json_value *value, struct bl_error *e)
 {
     (void)value;
@@ -425,8 +442,9 @@ static int manifest_add_column(void *sink, const char *name, const struct bl_jso
     return bl_clip_columns_find(r->columns, name, strlen(name)) == SIZE_MAX ? columns_append(r, name, e) : BL_OK;
 }
 
-/* Decides by the first line that is an object what the list is: of clips, or a manifest. A line of NeMo's manifests has
- * a key "audio_filepath", which is also a usual name of the path: for kinds with manifests it is a manifest. */
+/* Decides by the first line that is an object whether the list has clips or is a manifest. A line of NeMo's
+ * manifests has a key "audio_filepath", which is also a usual name of the path: for kinds with manifests the list is
+ * a manifest. */
 static int object_decide(struct reading *r, const struct bl_json_value *object, bool *is_clip, struct bl_error *e)
 {
     struct bl_clip_path *path = &r->clip_path;
@@ -457,7 +475,7 @@ static int object_decide(struct reading *r, const struct bl_json_value *object, 
     return code ? code : columns_agree(r, path->found, e);
 }
 
-/* Adds the keys of a JSON line. Blank lines and lines that are no object are left to the second pass. */
+/* Adds the keys of a JSON line. The second pass reports lines that are no object, as rows that are skipped. */
 static int line_add_columns(struct reading *r, const struct bl_document *line, bool *decided, struct bl_error *e)
 {
     struct bl_json_value object;
@@ -484,7 +502,8 @@ static int line_add_columns(struct reading *r, const struct bl_document *line, b
     return BL_OK;
 }
 
-/* Decides by the first line of a plain list whether labels follow the paths. *ended: no more lines are needed. */
+/* Decides by the first line of a plain list whether labels follow the paths. *ended: no more lines are needed, as
+ * all lines must be like the first one. */
 static int plain_add_columns(struct reading *r, const struct bl_document *line, bool *ended, struct bl_error *e)
 {
     const char *text = line->text;
@@ -502,7 +521,7 @@ static int plain_add_columns(struct reading *r, const struct bl_document *line, 
     return labelled ? clip_add_columns(r, "label", 5, e) : BL_OK;
 }
 
-/* Reads the columns of a table, by its header line. */
+/* Reads the columns of a table from its header line. */
 static int table_read_columns(struct reading *r, const struct bl_cancel *cancel, struct bl_error *e)
 {
     struct bl_csv records;
@@ -518,7 +537,7 @@ static int table_read_columns(struct reading *r, const struct bl_cancel *cancel,
     return code;
 }
 
-/* Reads the columns of a list that is no table, line by line. */
+/* Reads the columns of a list that is no table, line by line to its end. */
 static int lines_read(struct reading *r, const struct bl_cancel *cancel, struct bl_error *e)
 {
     static const struct bl_division_rule rule = {.by = BL_DIVISION_LINE};
@@ -542,6 +561,8 @@ static int lines_read(struct reading *r, const struct bl_cancel *cancel, struct 
 
 /* ---------------------------------------------------------------------------------------------------------------- */
 
+/* Adds the columns of a list. A list that cannot be read is no error here: the scan reports it as a skipped input,
+ * with a row. */
 int bl_clip_columns_add(struct bl_clip_columns *columns, const struct bl_kind *kind, const char *path,
                         const char *shown, const struct bl_cancel *cancel, struct bl_error *e)
 {

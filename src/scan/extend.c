@@ -21,7 +21,8 @@
 
 /* --- the datasets ----------------------------------------------------------------------------------------------- */
 
-/* Finds what the manifest says of the table of dataset i. *path: of the table, to be freed. */
+/* Finds the table of dataset i in its manifest. *path: of the table, to be freed by the caller. *file: its size and
+ * checksum. BL_EUSAGE: the directory is a view, whose datasets must be named instead. */
 static int extend_find_table(const struct bl_subset_options *o, int i, char **path, struct bl_manifest_file *file,
                              struct bl_error *e)
 {
@@ -53,7 +54,7 @@ static int extend_find_table(const struct bl_subset_options *o, int i, char **pa
     return code;
 }
 
-/* A table without kinds is taken as it is. */
+/* Checks that a dataset has the kind of the sources. A table without kinds, of another program, is taken as it is. */
 static int extend_check_kind(const char *name, const char *there, const char *kind, struct bl_error *e)
 {
     if (!kind || !*kind || !*there || strcmp(there, kind) == 0)
@@ -61,6 +62,7 @@ static int extend_check_kind(const char *name, const char *there, const char *ki
     return bl_error_set(e, BL_EUSAGE, "--extend %s: its sequences are %s, those of the sources %s", name, there, kind);
 }
 
+/* Checks all datasets before a scan that may take hours. Only the first lines of the tables are read. */
 int bl_extend_check(const struct bl_subset_options *o, const char *kind, struct bl_error *e)
 {
     int code = BL_OK;
@@ -80,6 +82,7 @@ int bl_extend_check(const struct bl_subset_options *o, const char *kind, struct 
     return code;
 }
 
+/* Appends a line for each dataset, "extend 1: old (DIGEST)", by which a resumed run notices another dataset. */
 int bl_extend_identify(const struct bl_subset_options *o, struct bl_buffer *lines, struct bl_error *e)
 {
     char digest[BL_DIGEST_SIZE];
@@ -101,8 +104,8 @@ int bl_extend_identify(const struct bl_subset_options *o, struct bl_buffer *line
 
 /* --- the rows of the datasets ----------------------------------------------------------------------------------- */
 
-/* Returns a hash of what the additional fields have of which files: the digests in the columns NAME.content, and the
- * ends of their clips, in NAME.clip_begin and NAME.clip_end. */
+/* Returns a hash of the content that additional fields have: the digests in the columns NAME.content and the ends of
+ * clips in NAME.clip_begin and NAME.clip_end. A row whose audio has changed differs although its video is the same. */
 static uint64_t row_hash_fields(const struct bl_row *row)
 {
     static const char *const ends[] = {".content", ".clip_begin", ".clip_end"};
@@ -125,8 +128,9 @@ static uint64_t row_hash_fields(const struct bl_row *row)
     return hash;
 }
 
-/* Returns a hash of id and content, never 0 and with the bit LOOKED_UP clear. The size of the file counts only where
- * its content is that of the row: documents stay what they are when others are added to their file. */
+/* Returns a hash of id and content, never 0, with the bit LOOKED_UP clear: the number in the index is 0 for a row
+ * that is not stored. The size of the file counts only where the file is the sequence: documents stay the same when
+ * others are added to their file. */
 static uint64_t row_hash(const struct bl_row *row)
 {
     bool is_document = row->content && bl_same_content_is_document(row);
@@ -135,7 +139,7 @@ static uint64_t row_hash(const struct bl_row *row)
     return (XXH3_64bits(parts, sizeof parts) | 2 * LOOKED_UP) & ~LOOKED_UP;
 }
 
-/* Returns the number of the dataset that has the row. */
+/* Returns the number of the dataset that has the row: the last one whose first row is not after it. */
 static int extend_dataset(const struct bl_extend *x, size_t row)
 {
     int f = x->table.files - 1;
@@ -144,7 +148,7 @@ static int extend_dataset(const struct bl_extend *x, size_t row)
     return f;
 }
 
-/* Adds the rows that the datasets store to the index; of a dataset of another kind BL_EUSAGE. */
+/* Adds the stored rows of the datasets to the index. BL_EUSAGE: a dataset has another kind. */
 static int extend_add_rows(struct bl_extend *x, const char *kind, const struct bl_cancel *cancel, struct bl_error *e)
 {
     if (x->table.count >= UINT32_MAX) /* the table's numbers */
@@ -153,6 +157,7 @@ static int extend_add_rows(struct bl_extend *x, const char *kind, const struct b
     if (!x->content)
         return bl_error_memory(e);
     for (size_t i = 0; i < x->table.count; i++) {
+        /* A length of 0 means that the row is not stored. */
         if (!x->table.length[i])
             continue;
         if (cancel && bl_cancelled(cancel))
@@ -167,7 +172,7 @@ static int extend_add_rows(struct bl_extend *x, const char *kind, const struct b
     return BL_OK;
 }
 
-/* Reads the tables at these paths, `count` of them, and makes the index of their rows. */
+/* Reads the tables at `count` paths, and makes the index of their rows. kind: NULL checks none. */
 static int extend_read_tables(struct bl_extend *x, const char *const *path, int count, const char *kind,
                               const struct bl_cancel *cancel, struct bl_error *e)
 {
@@ -180,6 +185,8 @@ static int extend_read_tables(struct bl_extend *x, const char *const *path, int 
     return extend_add_rows(x, kind, cancel, e);
 }
 
+/* Opens the tables of the datasets of --extend. The caller closes x, also after errors. BL_EFAIL: a table differs
+ * from its manifest. */
 int bl_extend_open(struct bl_extend *x, const struct bl_subset_options *o, const char *kind,
                    const struct bl_cancel *cancel, struct bl_error *e)
 {
@@ -226,7 +233,7 @@ void bl_extend_close(struct bl_extend *x)
 
 /* --- looking up ------------------------------------------------------------------------------------------------- */
 
-/* Counts a row, and keeps the first NAMED ids. */
+/* Counts a row, and keeps the first ids for a note: a note with thousands of ids helps nobody. */
 static int rows_add(struct bl_extend_rows *rows, const char *id, struct bl_error *e)
 {
     if (rows->count++ >= NAMED)
@@ -236,6 +243,8 @@ static int rows_add(struct bl_extend_rows *rows, const char *id, struct bl_error
     return bl_buffer_check(&rows->ids, e);
 }
 
+/* Looks a row up. *dataset: the first dataset that stores it with the same content, or -1. A row with a known id and
+ * other content counts as changed. */
 int bl_extend_find(struct bl_extend *x, const struct bl_row *row, int *dataset, struct bl_error *e)
 {
     const uint64_t content = row_hash(row);
@@ -245,6 +254,7 @@ int bl_extend_find(struct bl_extend *x, const struct bl_row *row, int *dataset, 
     *dataset = -1;
     struct bl_hash_probe probe = bl_hash_begin(&x->ids, XXH3_64bits(row->id, strlen(row->id)));
     while (bl_hash_next(&x->ids, &probe, &i)) {
+        /* Equal hashes of id and content, 64 bits each, count as equal rows without reading them. */
         bool same = is_usable && (x->content[i] & ~LOOKED_UP) == content;
         if (!same) {
             BL_TRY(bl_row_reader_read(&x->table, i, &x->text, e));
@@ -268,7 +278,8 @@ int bl_extend_find(struct bl_extend *x, const struct bl_row *row, int *dataset, 
 
 /* --- messages --------------------------------------------------------------------------------------------------- */
 
-/* "changed since old was packed: a.mp4, b.mp4, c.mp4 and 1,231 more" */
+/* Appends a note such as "changed since old was packed: a.mp4, b.mp4, c.mp4 and 1,231 more". after: the words behind
+ * the name. */
 static void rows_note(const struct bl_extend_rows *rows, const char *what, const char *name, const char *after,
                       struct bl_buffer *notes)
 {
@@ -280,6 +291,7 @@ static void rows_note(const struct bl_extend_rows *rows, const char *what, const
         bl_buffer_printf(notes, " and %s more", bl_text_count(a, rows->count - NAMED));
 }
 
+/* Appends the notes. Stored rows that no look-up found have vanished from the sources. */
 int bl_extend_note(struct bl_extend *x, struct bl_buffer *notes, struct bl_error *e)
 {
     char a[BL_PLURAL_SIZE];

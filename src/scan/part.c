@@ -24,6 +24,7 @@
 
 /* --- progress of a scan ------------------------------------------------------------------------------------------- */
 
+/* Adds a row to the counts. kind: NULL if no totals of columns are needed. */
 void bl_scan_progress_count(struct bl_scan_progress *found, const struct bl_kind *kind, const struct bl_row *row)
 {
     bool ok = row->status == BL_ROW_OK;
@@ -38,6 +39,7 @@ void bl_scan_progress_count(struct bl_scan_progress *found, const struct bl_kind
         bl_kind_add_totals(kind, row, false, &found->totals);
 }
 
+/* Adds the counts of one part to those of all. */
 void bl_scan_progress_add(struct bl_scan_progress *all, const struct bl_scan_progress *some)
 {
     all->rows += some->rows;
@@ -59,6 +61,7 @@ void bl_scan_progress_add(struct bl_scan_progress *all, const struct bl_scan_pro
 #define LINE_MAX_BYTES ((size_t)1 << 20) /* of the part's own lines */
 #define CHECK_BUFFER ((size_t)1 << 18)
 
+/* The name has five digits, so that listings of the folder are in the order of the tasks. */
 int bl_part_path(const char *folder, int64_t task, struct bl_buffer *path, struct bl_error *e)
 {
     bl_buffer_printf(path, "%s/scan-%05" PRId64, folder, task);
@@ -67,6 +70,7 @@ int bl_part_path(const char *folder, int64_t task, struct bl_buffer *path, struc
 
 /* --- writing ---------------------------------------------------------------------------------------------------- */
 
+/* The file gets its name when it is published, so that a part under its name is always complete. */
 int bl_part_create(struct bl_part_writer *w, const char *path, struct bl_error *e)
 {
     *w = (struct bl_part_writer){.out = {.fd = -1}};
@@ -74,6 +78,7 @@ int bl_part_create(struct bl_part_writer *w, const char *path, struct bl_error *
     return bl_output_own(&w->out, path, e);
 }
 
+/* A callback of bl_spill_drain: rows go through the checksum into the file. */
 int bl_part_write(void *writer, const void *data, size_t size, struct bl_error *e)
 {
     struct bl_part_writer *w = writer;
@@ -83,19 +88,20 @@ int bl_part_write(void *writer, const void *data, size_t size, struct bl_error *
     return bl_output_write(&w->out, data, size, e);
 }
 
-/* Writes w->line. */
+/* Writes w->line, and counts it in the checksum. */
 static int part_write_line(struct bl_part_writer *w, struct bl_error *e)
 {
     BL_TRY(bl_buffer_check(&w->line, e));
     return bl_part_write(w, w->line.data, w->line.size, e);
 }
 
-/* Appends a text, escaped: it may have newlines. */
+/* Appends a text, escaped: paths and formats may have newlines, which would end the line. */
 static void part_append_text(struct bl_buffer *out, const char *text)
 {
     bl_text_escape(out, text, strlen(text));
 }
 
+/* Writes the three lines of the head. attributes is NULL if the scan joins no table. */
 int bl_part_begin(struct bl_part_writer *w, const struct bl_part_head *head, struct bl_error *e)
 {
     bl_buffer_clear(&w->line);
@@ -109,7 +115,7 @@ int bl_part_begin(struct bl_part_writer *w, const struct bl_part_head *head, str
     return part_write_line(w, e);
 }
 
-/* Begins a line: the word, then numbers with a blank before each. */
+/* Begins a line: the word, then each number after a blank. */
 static void part_format_numbers(struct bl_part_writer *w, const char *word, const int64_t *number, size_t count)
 {
     bl_buffer_clear(&w->line);
@@ -120,6 +126,8 @@ static void part_format_numbers(struct bl_part_writer *w, const char *word, cons
     }
 }
 
+/* Writes the line of a chunk, which precedes its rows. The last value is "-", or "=" and the format of the steps: an
+ * empty format differs from none. */
 int bl_part_chunk(struct bl_part_writer *w, const struct bl_part_chunk *s, struct bl_error *e)
 {
     const int64_t numbers[] = {s->number, s->begin.file, s->begin.at, s->end.file, s->end.at, s->bytes, s->claimed};
@@ -130,6 +138,7 @@ int bl_part_chunk(struct bl_part_writer *w, const struct bl_part_chunk *s, struc
     return part_write_line(w, e);
 }
 
+/* Writes the totals and the checksum, publishes the file, and frees the writer, also after errors. */
 int bl_part_publish(struct bl_part_writer *w, int64_t chunks, const struct bl_scan_progress *found, struct bl_error *e)
 {
     const int64_t numbers[] = {chunks,       found->rows,    found->steps,    found->skipped,
@@ -155,6 +164,7 @@ void bl_part_abort(struct bl_part_writer *w)
 
 /* --- reading ---------------------------------------------------------------------------------------------------- */
 
+/* The message tells users what to do: only this task must run again. */
 int bl_part_damaged(const struct bl_part *p, const char *why, struct bl_error *e)
 {
     return bl_error_set(e, BL_EDATA,
@@ -162,7 +172,8 @@ int bl_part_damaged(const struct bl_part *p, const char *why, struct bl_error *e
                         p->path, why, p->head.task, p->head.tasks);
 }
 
-/* Reads the next bytes of the file. */
+/* Reads the next bytes of the file into the buffer. The file is opened for each read, so that the limit of open
+ * files does not limit the number of tasks. BL_EDATA: the file ends. */
 static int part_fill(struct bl_part *p, struct bl_error *e)
 {
     int fd = bl_regular_open(p->path, e);
@@ -182,6 +193,7 @@ static int part_fill(struct bl_part *p, struct bl_error *e)
     return code;
 }
 
+/* Gives the next bytes of the part, at most max, valid until the next call. BL_EDATA: the file ends early. */
 int bl_part_read(struct bl_part *p, int64_t max, const char **data, size_t *size, struct bl_error *e)
 {
     BL_TRY(p->begin == p->end ? part_fill(p, e) : BL_OK);
@@ -193,7 +205,7 @@ int bl_part_read(struct bl_part *p, int64_t max, const char **data, size_t *size
     return BL_OK;
 }
 
-/* Reads a line into p->line, without its newline. */
+/* Reads a line into p->line, without its newline. A line longer than 1 MiB is damage: the limit bounds the memory. */
 static int part_read_line(struct bl_part *p, struct bl_error *e)
 {
     bl_buffer_clear(&p->line);
@@ -212,14 +224,15 @@ static int part_read_line(struct bl_part *p, struct bl_error *e)
     return BL_OK;
 }
 
-/* Returns what follows the word with which the line begins, or NULL. */
+/* Returns the text after this word at the beginning of the line, or NULL if the line begins with another word. */
 static const char *line_after(const struct bl_part *p, const char *word)
 {
     size_t size = strlen(word);
     return strncmp(p->line.data, word, size) == 0 ? p->line.data + size : NULL;
 }
 
-/* Parses whole numbers with a blank before each. *at: moved after them. */
+/* Parses whole numbers, each after a blank, and moves *at behind the last one. Returns false if one is missing or
+ * invalid. */
 static bool line_parse_numbers(const char **at, int64_t *number, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -231,7 +244,8 @@ static bool line_parse_numbers(const char **at, int64_t *number, int count)
     return true;
 }
 
-/* Reads the three lines before the chunks. */
+/* Reads the three lines of the head, and checks that the part is that of this task. The first line has the version
+ * of the format. */
 static int part_read_head(struct bl_part *p, struct bl_error *e)
 {
     char first[128];
@@ -253,6 +267,7 @@ static int part_read_head(struct bl_part *p, struct bl_error *e)
         return bl_part_damaged(p, "no line of attributes", e);
     if (!*at)
         return BL_OK;
+    /* A greater line number would make the merge allocate too much memory. */
     if (!line_parse_numbers(&at, number, 2) || number[1] > (int64_t)BL_CSV_MAX || *at != ' ')
         return bl_part_damaged(p, "an invalid line of attributes", e);
     bl_buffer_text(&p->attributes, at + 1);
@@ -286,7 +301,8 @@ out:
     return code;
 }
 
-/* Reads the line of totals and the line of the checksum. at: the numbers of the line of totals. */
+/* Reads the end of the part. at: the numbers of the line "total". The checksum covers all bytes before the line
+ * "end", so it is taken before that line is read. */
 static int part_read_end(struct bl_part *p, const char *at, struct bl_error *e)
 {
     int64_t number[8];
@@ -308,6 +324,8 @@ static int part_read_end(struct bl_part *p, const char *at, struct bl_error *e)
     return BL_OK;
 }
 
+/* Reads the line of the next chunk, or the end of the part: *found is then false, and p->found has the totals. The
+ * rows of the chunk must be read with bl_part_read before the next call. s->form is valid until then. */
 int bl_part_next(struct bl_part *p, struct bl_part_chunk *s, bool *found, struct bl_error *e)
 {
     int64_t n[7];
@@ -343,6 +361,7 @@ void bl_part_close(struct bl_part *p)
     p->path = p->data = NULL;
 }
 
+/* Reads a whole part to check its checksum. *found: false if the task has no part yet. *counts: its totals. */
 int bl_part_check(const char *folder, int64_t task, int64_t tasks, struct bl_scan_progress *counts, bool *found,
                   struct bl_error *e)
 {

@@ -23,7 +23,7 @@
 
 /* --- conditions --------------------------------------------------------------------------------------------------- */
 
-/* Longer operators before those that they begin with. */
+/* Longer operators stand before their prefixes, as the first match counts: "<=" before "<". */
 static const struct {
     const char *text;
     enum bl_comparison comparison;
@@ -31,7 +31,8 @@ static const struct {
                    {"=", BL_COMPARE_EQUAL},    {"<", BL_COMPARE_LESS},     {">", BL_COMPARE_GREATER},
                    {"~", BL_COMPARE_GLOB}};
 
-/* Parses a number, such as "30", "-1.5" or "1e3"; not one in hexadecimal, "inf" or "nan". */
+/* Parses a decimal number, such as "30", "-1.5" or "1e3". Hexadecimal numbers, "inf" and "nan" are no numbers: a
+ * column with such texts is compared as text. */
 static struct bl_decimal decimal_parse(const char *text)
 {
     struct bl_decimal number = {0};
@@ -44,7 +45,7 @@ static struct bl_decimal decimal_parse(const char *text)
     return number;
 }
 
-/* Cuts blanks off both ends. */
+/* Removes blanks at both ends, in place. */
 static char *condition_trim(char *text)
 {
     const char *begin = text;
@@ -55,12 +56,15 @@ static char *condition_trim(char *text)
     return text;
 }
 
+/* Parses COLUMN OP VALUE into parts of c->text, which c owns, also after errors. BL_EUSAGE: the text is no
+ * condition. */
 int bl_condition_parse(struct bl_condition *c, const char *text, struct bl_error *e)
 {
     *c = (struct bl_condition){.text = strdup(text)};
     if (!c->text)
         return bl_error_memory(e);
     size_t size = 0;
+    /* The first operator counts, so that a value may contain further ones: "title = a<b" compares with "a<b". */
     char *at = NULL; /* the first operator */
     for (char *next = c->text; *next && !at; next++) {
         for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons && !at; i++) {
@@ -82,6 +86,7 @@ int bl_condition_parse(struct bl_condition *c, const char *text, struct bl_error
                             "\"length >= 30\", not \"%s\"",
                             text);
     c->number = decimal_parse(c->value);
+    /* The four operators are neighbours in the enumeration. */
     bool needs_number = c->comparison >= BL_COMPARE_LESS && c->comparison <= BL_COMPARE_AT_LEAST;
     if (needs_number && !c->number.is_number)
         return bl_error_set(e, BL_EUSAGE, "--where \"%s\": < <= > >= compare numbers, and \"%s\" is none", text,
@@ -95,6 +100,8 @@ void bl_condition_free(struct bl_condition *c)
     c->text = NULL;
 }
 
+/* Equality compares numbers where both sides are numbers, so that "30" equals "30.0", and texts otherwise.
+ * *no_number: an order was requested and the value is no number, which does not fulfil the condition. */
 bool bl_condition_holds(const struct bl_condition *c, const char *value, bool *no_number)
 {
     *no_number = false;
@@ -130,6 +137,7 @@ bool bl_condition_holds(const struct bl_condition *c, const char *value, bool *n
 
 /* --- exclusion ---------------------------------------------------------------------------------------------------- */
 
+/* An id of --exclude. Workers look ids up in parallel and only ever set `used`, so that a relaxed atomic suffices. */
 struct excluded {
     const char *id;
     char *plain; /* without the escapes that a table has; NULL: it has none */
@@ -143,19 +151,20 @@ struct bl_exclusion {
     struct bl_hash hash; /* of the rows, by both */
 };
 
-/* Orders ids byte by byte, so that the identity does not depend on the order of the arguments. */
+/* Orders ids byte by byte, so that the identity of the dataset does not depend on the order of the arguments. */
 static int exclusion_compare(const void *a, const void *b)
 {
     return strcmp(((const struct excluded *)a)->id, ((const struct excluded *)b)->id);
 }
 
-/* Makes row i known by an id. */
+/* Adds row i to the hash table under this id. */
 static int exclusion_hash(struct bl_exclusion *x, size_t i, const char *id, struct bl_error *e)
 {
     return bl_hash_add(&x->hash, XXH3_64bits(id, strlen(id)), i, e);
 }
 
-/* Makes a row known by its id, as it is and as the id that a table writes so. */
+/* Adds a row to the hash table under its id and, if the id has escapes, under the text without them: users copy ids
+ * from sequences.tsv, where a tab is "\t". An invalid escape is no escape. */
 static int exclusion_index(struct bl_exclusion *x, size_t i, struct bl_error *e)
 {
     struct excluded *row = &x->row[i];
@@ -175,7 +184,7 @@ static int exclusion_index(struct bl_exclusion *x, size_t i, struct bl_error *e)
     return exclusion_hash(x, i, plain, e);
 }
 
-/* Makes the rows of the ids in the text, in order, each once. */
+/* Makes the rows of the ids in the text, in order, and each id once. */
 static int exclusion_sort(struct bl_exclusion *x, struct bl_error *e)
 {
     size_t all = 0, kept = 0;
@@ -198,6 +207,7 @@ static int exclusion_sort(struct bl_exclusion *x, struct bl_error *e)
     return code;
 }
 
+/* Reads ids from the arguments, and from files for arguments "@FILE", whose paths are relative to base. */
 int bl_exclusion_open(struct bl_exclusion **exclusion, const char *const *arguments, int count, const char *base,
                       struct bl_error *e)
 {
@@ -237,7 +247,8 @@ void bl_exclusion_close(struct bl_exclusion *x)
     free(x);
 }
 
-/* Marks the rows that have the id as used, and returns whether there are any. */
+/* Marks the rows of this id as used, and returns whether there are any. An id may have two rows: one as it stands,
+ * one with escapes. */
 static bool exclusion_find(struct bl_exclusion *x, const char *id)
 {
     bool is_found = false;
@@ -253,6 +264,8 @@ static bool exclusion_find(struct bl_exclusion *x, const char *id)
     return is_found;
 }
 
+/* Both are looked up in any case, so that both count as used. file: the id of the file that holds the sequence,
+ * which excludes all its documents; or NULL. */
 bool bl_exclusion_has(struct bl_exclusion *x, const char *id, const char *file)
 {
     bool own = exclusion_find(x, id);
@@ -267,6 +280,7 @@ void bl_exclusion_apply(struct bl_row *row)
     row->form = NULL;
 }
 
+/* A document has the id "FILE#OFFSET": the file is the part before the last "#". */
 bool bl_exclusion_has_row(struct bl_exclusion *x, const struct bl_row *row, struct bl_buffer *file)
 {
     bl_buffer_clear(file);
@@ -275,6 +289,8 @@ bool bl_exclusion_has_row(struct bl_exclusion *x, const struct bl_row *row, stru
     return bl_exclusion_has(x, row->id, file->size ? file->data : NULL);
 }
 
+/* Marks the ids of rows that the table has as excluded already, so that a resumed run does not report them as
+ * unused. The walk ends with the last excluded row. */
 int bl_exclusion_match(const struct bl_sequences *table, struct bl_exclusion *x, struct bl_error *e)
 {
     struct bl_row_reader text = {0};
@@ -295,6 +311,7 @@ int bl_exclusion_match(const struct bl_sequences *table, struct bl_exclusion *x,
     return code;
 }
 
+/* The digest covers the sorted ids, so that a resumed run with other ids is refused. */
 void bl_exclusion_identify(const struct bl_exclusion *x, struct bl_buffer *out)
 {
     char digest[BL_DIGEST_SIZE];
@@ -320,10 +337,12 @@ void bl_exclusion_append_unused(const struct bl_exclusion *x, struct bl_buffer *
 
 /* --- options of subsets ------------------------------------------------------------------------------------------- */
 
+/* A share is a whole number of millionths of a percent: 10.5 % is 10500000. Numbers in floating point would let
+ * processors disagree about a limit. */
 #define MILLIONTHS 1000000
 #define DIGITS 6
 
-/* Parses a percentage above 0, up to 100, with at most six digits after the point. */
+/* Parses a percentage above 0 and up to 100, with at most six digits after the point, such as "0.5%". */
 static bool selection_parse_share(const char *text, size_t size, int64_t *share)
 {
     int64_t whole, part = 0;
@@ -336,6 +355,7 @@ static bool selection_parse_share(const char *text, size_t size, int64_t *share)
         if (!places || places > DIGITS || strspn(after, "0123456789") != places ||
             !bl_text_to_int(after, places, 0, MILLIONTHS - 1, &part))
             return false;
+        /* The digits count as if all six were given: ".5" is 500000 millionths. */
         for (size_t i = places; i < DIGITS; i++)
             part *= 10;
     } else if (digits + 1 != size) {
@@ -357,6 +377,7 @@ void bl_share_format(int64_t share, struct bl_buffer *out)
     bl_buffer_byte(out, '%');
 }
 
+/* Callbacks of the type of option "P%"; 0 is a share that is not given, which has no text. */
 static bool share_option_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
@@ -370,7 +391,8 @@ static void share_option_format(const struct bl_option *option, const void *valu
         bl_share_format(*(const int64_t *)value, out);
 }
 
-/* "train=95%", which ends at end; its name must be new. */
+/* Adds a part such as "train=95%". Returns false if its name is empty, occurs twice, or has bytes that a table would
+ * escape, or if there are too many parts. The name stays a part of the text of the option. */
 static bool split_add(struct bl_split *split, const char *text, size_t size)
 {
     const char *equals = memchr(text, '=', size);
@@ -390,7 +412,7 @@ static bool split_add(struct bl_split *split, const char *text, size_t size)
     return selection_parse_share(equals + 1, size - name - 1, &split->part[split->parts++].share);
 }
 
-/* Parses "train=95%,val=5%". False: a part is invalid, or the shares are not 100 % together. */
+/* Parses "train=95%,val=5%". Returns false if a part is invalid or the shares do not add up to 100 %. */
 static bool split_parse(const struct bl_option *option, const char *text, void *value)
 {
     struct bl_split *split = value;
@@ -408,7 +430,7 @@ static bool split_parse(const struct bl_option *option, const char *text, void *
     }
 }
 
-/* Appends the split in the form that split_parse reads. */
+/* Appends the split in the format that split_parse reads. */
 static void split_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     const struct bl_split *split = value;
@@ -419,6 +441,7 @@ static void split_format(const struct bl_option *option, const void *value, stru
     }
 }
 
+/* Callbacks of the type of option of --dedup-by. */
 static bool same_text_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
@@ -432,6 +455,7 @@ static void same_text_format(const struct bl_option *option, const void *value, 
         bl_same_text_format(value, out);
 }
 
+/* The types of option: a placeholder for --help, the two callbacks, and the text for messages about wrong values. */
 static const struct bl_option_type same_text_type = {
     "KEY[:nfkc,lower,space]", same_text_parse, same_text_format,
     "a key or column, and after a colon some of nfkc, lower and space (a key with colons ends with one more)"};
@@ -481,6 +505,8 @@ bool bl_subset_is_given(const struct bl_subset_options *o)
            o->take || o->share || o->first;
 }
 
+/* Checks options that contradict each other before any input is read. Conditions on columns are parsed, and checked
+ * against the table later. */
 int bl_subset_check(const struct bl_subset_options *o, struct bl_error *e)
 {
     struct bl_buffer split = {0};
@@ -513,9 +539,11 @@ bool bl_share_takes(int64_t share, const char *value)
 
 int bl_split_part(const struct bl_split *split, const char *value)
 {
+    /* The seeds of --share and --split differ: a share of 10 % must not be the first tenth of the part "train". */
     uint64_t hash = XXH3_64bits_withSeed(value, strlen(value), SEED_SPLIT);
     int64_t share = 0;
     int part = 0;
+    /* The last part takes all remaining hashes: its upper limit is that of all. */
     for (; part + 1 < split->parts; part++) {
         share += split->part[part].share;
         if (bl_share_has(share, hash))

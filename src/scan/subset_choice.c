@@ -32,6 +32,8 @@ void bl_subset_free(struct bl_subset *s)
     s->twin = NULL;
 }
 
+/* Marks are numbers of options, except three ranges: excluded ids, the conditions of --where, and the datasets of
+ * --extend. */
 enum bl_left_out bl_subset_mark_option(uint8_t mark)
 {
     if (mark == BL_SUBSET_MARK_EXCLUDED)
@@ -41,6 +43,7 @@ enum bl_left_out bl_subset_mark_option(uint8_t mark)
     return mark < BL_SUBSET_MARK_CONDITION ? (enum bl_left_out)mark : BL_LEFT_OUT_WHERE;
 }
 
+/* The twins of the subset stay: the writing of a table needs them. */
 void bl_subset_choice_free(struct bl_subset_choice *c)
 {
     bl_row_reader_free(&c->text);
@@ -59,13 +62,15 @@ void bl_subset_choice_free(struct bl_subset_choice *c)
 
 /* --- columns ---------------------------------------------------------------------------------------------------- */
 
+/* name: of a column that every table may have, such as "length", or of an extra column. */
 bool bl_subset_has_column(const struct bl_columns *columns, const char *name)
 {
     int known = bl_columns_parse(name);
     return known >= 0 ? columns->place[known] >= 0 : bl_columns_find(columns->extra, name) > 0;
 }
 
-/* Checks that a table has the column. BL_EUSAGE: the message lists the columns that it has. */
+/* Checks that a table has the column. option, argument: for the message. BL_EUSAGE: the message lists the columns
+ * that the table has. */
 static int subset_check_column(const struct bl_columns *columns, const char *option, const char *argument,
                                const char *name, const char *path, struct bl_error *e)
 {
@@ -86,7 +91,8 @@ static int subset_check_column(const struct bl_columns *columns, const char *opt
     return code;
 }
 
-/* The column of digests for --dedup-by, or the one of its name: "digest(text:lower)", "text". */
+/* Sets name to the column that --dedup-by compares: the column of digests, "digest(text:lower)", or the column
+ * itself, "text". */
 static int same_column_name(const struct bl_subset_options *o, bool is_digest, struct bl_buffer *name,
                             struct bl_error *e)
 {
@@ -98,7 +104,8 @@ static int same_column_name(const struct bl_subset_options *o, bool is_digest, s
     return bl_buffer_check(name, e);
 }
 
-/* Checks that the table has one of them. *is_digest: it has digests. */
+/* Checks that the table has one of these two columns. *is_digest: it has the digests, which a scan made of the
+ * normal form. */
 static int subset_check_same_column(const struct bl_subset_options *o, const struct bl_columns *columns,
                                     const char *path, bool *is_digest, struct bl_error *e)
 {
@@ -113,7 +120,7 @@ static int subset_check_same_column(const struct bl_subset_options *o, const str
     return code;
 }
 
-/* Checks that a table has the columns that the options need. */
+/* Checks that a table has the columns of all options, before any row is read. BL_EUSAGE: a column is missing. */
 static int subset_check_columns(const struct bl_subset_options *o, const struct bl_columns *columns, const char *path,
                                 struct bl_error *e)
 {
@@ -144,6 +151,7 @@ static int subset_check_columns(const struct bl_subset_options *o, const struct 
     return code;
 }
 
+/* Checks the header of a table that is not complete yet: a scan of hours must not end with a missing column. */
 int bl_subset_check_header(const struct bl_subset_options *o, const char *header, const char *name, struct bl_error *e)
 {
     struct bl_columns columns = {0};
@@ -156,7 +164,8 @@ int bl_subset_check_header(const struct bl_subset_options *o, const char *header
     return code;
 }
 
-/* The row's value in a column that its table has, which may be in out. */
+/* Finds the row's value in a column that its table has. *value points into the row or into out, and is valid until
+ * either changes. */
 static int row_find_value(const struct bl_row_reader *text, const char *name, struct bl_buffer *out, const char **value,
                           struct bl_error *e)
 {
@@ -171,7 +180,7 @@ static int row_find_value(const struct bl_row_reader *text, const char *name, st
     return BL_OK;
 }
 
-/* The same of the present row, valid until the next row or value. */
+/* Finds the value of the present row, valid until the next row or value. */
 static int choosing_value(struct bl_subset_choice *c, const char *name, const char **value, struct bl_error *e)
 {
     return row_find_value(&c->text, name, &c->value, value, e);
@@ -179,13 +188,14 @@ static int choosing_value(struct bl_subset_choice *c, const char *name, const ch
 
 /* --- the choice ------------------------------------------------------------------------------------------------- */
 
-/* By its id, or by that with the name of its source before it. Rows that are not usable are looked up too: their ids
- * are there. */
+/* Marks row i if --exclude has its id, or its id with the name of its source before it, "books/a.txt". Rows that are
+ * not usable are looked up too, so that their ids do not count as unknown; they keep their status. */
 static int choosing_exclude(struct bl_subset_choice *c, size_t i, uint8_t *mark, struct bl_error *e)
 {
     const struct bl_subset *s = c->subset;
     const struct bl_sequences_file *file = &c->table->file[c->table->files - 1];
     bool has = bl_exclusion_has_row(s->exclusion, &c->text.row, &c->value);
+    /* The tables follow each other: the row belongs to the last one that begins at it or before it. */
     while (file > c->table->file && file->first > i)
         file--;
     if (s->source) {
@@ -202,7 +212,8 @@ static int choosing_exclude(struct bl_subset_choice *c, size_t i, uint8_t *mark,
     return bl_buffer_check(&c->value, e);
 }
 
-/* Rows that are not usable are looked up too: they have not vanished. */
+/* Marks the row if a dataset of --extend stores it. Rows that are not usable are looked up too: such an input has
+ * not vanished. */
 static int choosing_find_held(struct bl_subset_choice *c, uint8_t *mark, struct bl_error *e)
 {
     int dataset;
@@ -212,7 +223,8 @@ static int choosing_find_held(struct bl_subset_choice *c, uint8_t *mark, struct 
     return code;
 }
 
-/* Marks the present row by the first condition that it does not fulfil. */
+/* Marks the present row by the first condition that it does not fulfil, or by --min-trained. A condition of an order
+ * counts values that are no numbers, for a note. */
 static int choosing_check_conditions(struct bl_subset_choice *c, uint8_t *mark, struct bl_error *e)
 {
     struct bl_subset *s = c->subset;
@@ -236,7 +248,8 @@ static int choosing_check_conditions(struct bl_subset_choice *c, uint8_t *mark, 
     return BL_OK;
 }
 
-/* Marks row i, the present one, if an earlier row has the same content. */
+/* Marks row i, the present one, if an earlier row has the same content. Equal hashes only name candidates: their
+ * files are compared. A row without a digest is kept and counted. */
 static int choosing_find_twin(struct bl_subset_choice *c, size_t i, uint8_t *mark, struct bl_error *e)
 {
     struct bl_subset *s = c->subset;
@@ -262,7 +275,8 @@ static int choosing_find_twin(struct bl_subset_choice *c, size_t i, uint8_t *mar
     return bl_hash_add(&c->seen, hash, i, e);
 }
 
-/* The text that --dedup-by compares, in its normal form, or its digest; valid until the next one of this number. */
+/* Finds the text that --dedup-by compares: its normal form, or its digest. number: 0 for the present row, 1 for the
+ * earlier one. *text is valid until the next call with this number. */
 static int choosing_find_text(struct bl_subset_choice *c, int number, const char **text, size_t *size,
                               struct bl_error *e)
 {
@@ -273,7 +287,8 @@ static int choosing_find_text(struct bl_subset_choice *c, int number, const char
     return bl_same_text_normalize(&c->subset->options->dedup_by, text, size, &c->same[number], e);
 }
 
-/* Ends the counting of a file: it takes its place among those with the most. */
+/* Ends the counting of a file: insertion moves its entry, the last one, to its place among those with the most
+ * repeats. */
 static void repeats_end_file(struct bl_repeats *r)
 {
     int at = BL_REPEATS_FILES;
@@ -287,8 +302,8 @@ static void repeats_end_file(struct bl_repeats *r)
     r->file[BL_REPEATS_FILES] = (struct bl_repeats_file){0};
 }
 
-/* Marks row i, the present one, if an earlier row has the same text. A row that is left out already, as a dataset of
- * --extend holds it, is the first with its text, too. */
+/* Marks row i, the present one, if an earlier row has the same text. A row that --extend leaves out is read, too: a
+ * new row with its text is a repeat. A row without text is kept and counted. */
 static int choosing_find_same_text(struct bl_subset_choice *c, size_t i, uint8_t *mark, struct bl_error *e)
 {
     struct bl_subset *s = c->subset;
@@ -328,6 +343,8 @@ static int choosing_find_same_text(struct bl_subset_choice *c, size_t i, uint8_t
     return bl_hash_add(&c->seen_text, hash, i, e);
 }
 
+/* Sets part to the name of the present row's part: that of --split, or that of its column split. BL_EUSAGE: both are
+ * there and differ. */
 int bl_subset_choice_part(struct bl_subset_choice *c, struct bl_buffer *part, struct bl_error *e)
 {
     const struct bl_subset_options *o = c->subset->options;
@@ -356,7 +373,8 @@ int bl_subset_choice_part(struct bl_subset_choice *c, struct bl_buffer *part, st
     return bl_buffer_check(part, e);
 }
 
-/* Marks row i, the present one, by the options in their order, and counts it. */
+/* Marks row i, the present one, by the options in their order, and counts it. A row is read for --dedup-by although
+ * --extend left it out, as its text counts as seen. */
 static int choosing_choose_row(struct bl_subset_choice *c, size_t i, struct bl_buffer *part, struct bl_error *e)
 {
     const struct bl_subset_options *o = c->subset->options;
@@ -373,6 +391,7 @@ static int choosing_choose_row(struct bl_subset_choice *c, size_t i, struct bl_b
         code = bl_subset_choice_part(c, part, e);
     if (code)
         return code;
+    /* The number of the part is kept for every row, also for rows that a later option leaves out. */
     if (o->split.parts)
         c->subset->part[i] = c->part;
     if (!*mark && o->take && strcmp(part->data, o->take) != 0)
@@ -387,7 +406,8 @@ static int choosing_choose_row(struct bl_subset_choice *c, size_t i, struct bl_b
     return BL_OK;
 }
 
-/* Reads and marks all rows. Rows that are not usable are read only where an option looks their ids up. */
+/* Reads and marks all rows in order. Rows that are not usable are read only where an option looks their ids up,
+ * which saves most of the time for tables with many of them. */
 static int choosing_choose_rows(struct bl_subset_choice *c, struct bl_error *e)
 {
     struct bl_subset *s = c->subset;
@@ -395,6 +415,7 @@ static int choosing_choose_rows(struct bl_subset_choice *c, struct bl_error *e)
     int code = BL_OK;
     for (size_t i = 0; i < s->count && !code; i++) {
         bool is_usable = c->table->length[i] > 0;
+        /* Comparing texts or files takes long, so that each row may report progress. */
         if (s->tick && (s->options->dedup || s->options->dedup_by.key || i % TICK_ROWS == 0))
             s->tick(s->sink, (int64_t)i, (int64_t)s->count);
         if (!is_usable && !s->options->extend.count && !s->exclusion)
@@ -413,7 +434,8 @@ static int choosing_choose_rows(struct bl_subset_choice *c, struct bl_error *e)
 
 /* --- messages --------------------------------------------------------------------------------------------------- */
 
-/* "--dedup-by text: 3 of 9 sequences repeat the text of an earlier one: 2 in b.jsonl, 1 in a.jsonl" */
+/* Appends the note about repeated texts: "--dedup-by text: 3 of 9 sequences repeat the text of an earlier one: 2 in
+ * b.jsonl, 1 in a.jsonl". */
 static void subset_note_repeats(struct bl_subset *s)
 {
     struct bl_repeats *r = &s->repeats;
@@ -446,7 +468,8 @@ static void subset_note_repeats(struct bl_subset *s)
                      s->no_text == 1 ? "is" : "are", s->texts ? "" : ": nothing was compared (is it the right key?)");
 }
 
-/* Appends to s->notes what the user is to know about rows that an option could not compare. */
+/* Appends notes about rows that an option could not compare: values that are no numbers, missing digests, missing
+ * texts. */
 static int subset_note(struct bl_subset_choice *c, struct bl_error *e)
 {
     struct bl_subset *s = c->subset;
@@ -466,6 +489,8 @@ static int subset_note(struct bl_subset_choice *c, struct bl_error *e)
     return bl_buffer_check(&s->notes, e);
 }
 
+/* Chooses the rows of an open table. may_be_held: it is no error if --extend leaves out all rows, as a run that adds
+ * nothing is usual. BL_EFAIL: no sequence is left. */
 int bl_subset_choose(struct bl_subset *s, const struct bl_sequences *t, bool may_be_held, struct bl_error *e)
 {
     const struct bl_subset_options *o = s->options;
@@ -478,6 +503,7 @@ int bl_subset_choose(struct bl_subset *s, const struct bl_sequences *t, bool may
         code = subset_check_same_column(o, &t->file[f].columns, t->file[f].path, &c.is_digest, e);
     if (!code && o->dedup_by.key)
         code = same_column_name(o, c.is_digest, &c.same_column, e);
+    /* Tables with digests beside tables without: all must then have the column itself. */
     for (int f = 0; f < t->files && !code && o->dedup_by.key && !c.is_digest; f++)
         code = subset_check_column(&t->file[f].columns, "dedup-by", c.same_column.data, c.same_column.data,
                                    t->file[f].path, e);

@@ -16,6 +16,8 @@
 
 /* --- sizes -------------------------------------------------------------------------------------------------------- */
 
+/* Sizes in pixels: of the margin around everything, the scale above the bar, the bar, the gap between lanes, and the
+ * gap between lines. They fit letters of 10 to 12 pixels. */
 enum {
     BL_SHEET_MARGIN = 16,
     BL_SHEET_SCALE = 16, /* above the bar */
@@ -24,7 +26,7 @@ enum {
     BL_SHEET_LINE_GAP = 14
 };
 
-/* Returns where a lane begins below the top of its line, in pixels. */
+/* Returns the top of a lane, in pixels below the top of its line. Lanes have different heights. */
 static inline int sheet_lane_top(const struct bl_sheet *sheet, int lane)
 {
     int y = BL_SHEET_SCALE + BL_SHEET_BAR + BL_SHEET_GAP;
@@ -33,7 +35,7 @@ static inline int sheet_lane_top(const struct bl_sheet *sheet, int lane)
     return y;
 }
 
-/* Returns the height of a line with the gap below it. */
+/* Returns the height of a line in pixels, with the gap below it. */
 static inline int sheet_line_height(const struct bl_sheet *sheet)
 {
     return sheet_lane_top(sheet, sheet->lanes) - BL_SHEET_GAP + BL_SHEET_LINE_GAP;
@@ -41,7 +43,8 @@ static inline int sheet_line_height(const struct bl_sheet *sheet)
 
 /* --- picture ------------------------------------------------------------------------------------------------------ */
 
-/* Copies a lane of a line, and hatches padding and pieces that failed or are damaged. */
+/* Copies a lane of a line, and hatches padding and pieces that failed or are damaged. The canvas of a lane has all
+ * lines side by side. */
 static void raster_draw_lane(const struct bl_sheet *s, struct bl_canvas *canvas, int line, int lane, int y)
 {
     const struct bl_lane *l = &s->lane[lane];
@@ -60,7 +63,7 @@ static void raster_draw_lane(const struct bl_sheet *s, struct bl_canvas *canvas,
     }
 }
 
-/* The bar of the pieces, and a mark through all lanes where one begins. */
+/* Draws the bar of the pieces, and a mark through all lanes where a piece begins. */
 static void raster_draw_spans(const struct bl_sheet *s, struct bl_canvas *canvas, int line, int y)
 {
     const int lanes = sheet_line_height(s) - BL_SHEET_LINE_GAP - BL_SHEET_SCALE;
@@ -80,6 +83,7 @@ static void raster_draw_spans(const struct bl_sheet *s, struct bl_canvas *canvas
     }
 }
 
+/* Draws the whole sheet, without any text, as bload has no fonts. The caller frees the canvas, also after errors. */
 int bl_sheet_rasterize(const struct bl_sheet *s, struct bl_canvas *canvas, struct bl_error *e)
 {
     const int line_height = sheet_line_height(s);
@@ -96,10 +100,11 @@ int bl_sheet_rasterize(const struct bl_sheet *s, struct bl_canvas *canvas, struc
 
 /* --- SVG ---------------------------------------------------------------------------------------------------------- */
 
-/* LEFT: of the axis, with the names of the lanes before it. No text is measured: these fit in any usual font. */
+/* Sizes of text in pixels or columns. LEFT is the left end of the axis, with the names of the lanes before it. No
+ * text is measured: LETTER is wider than the letters of usual fonts. */
 enum { LEFT = 104, LETTER = 7, NAME_COLUMNS = 14, TICK = 90, HEAD = 64, TEXT_LINE = 16, TEXT_COLUMNS = 132 };
 
-/* Appends a tick of the scale with the number of its step. */
+/* Appends a tick of the scale with the number of its step, beside the tick. */
 static void svg_append_tick(const struct bl_sheet *s, int line, int64_t step, int y, struct bl_buffer *out)
 {
     char count[32];
@@ -108,7 +113,7 @@ static void svg_append_tick(const struct bl_sheet *s, int line, int64_t step, in
                      y + BL_SHEET_SCALE - 4, x + 3, y + BL_SHEET_SCALE - 5, bl_text_count(count, step));
 }
 
-/* The first step of the line, and round ones that have room. */
+/* Appends the scale of a line: its first step, and round steps that have room. */
 static void svg_append_scale(const struct bl_sheet *s, int line, int y, struct bl_buffer *out)
 {
     const int64_t first = line * s->line_steps, tick = bl_sheet_tick(s, TICK);
@@ -116,12 +121,13 @@ static void svg_append_scale(const struct bl_sheet *s, int line, int y, struct b
     svg_append_tick(s, line, first, y, out);
     for (int64_t step = (first / tick + 1) * tick; step < end; step += tick) {
         int x = bl_sheet_pixel(s, step) - line * s->width;
+        /* A number near an end would overlap the first one, or be cut off. */
         if (x >= TICK / 2 && x <= s->width - TICK / 2)
             svg_append_tick(s, line, step, y, out);
     }
 }
 
-/* Appends what a piece is called, escaped. */
+/* Appends the label of a piece, escaped. */
 static void append_piece_label(const struct bl_sheet *s, const struct bl_sheet_piece *piece, struct bl_buffer *out)
 {
     size_t from = out->size;
@@ -138,7 +144,7 @@ static void append_sheet_words(const struct bl_sheet *s, void (*append)(const st
     bl_xml_escape_from(out, from);
 }
 
-/* Appends the end of a piece's label, as far as it fits into the span: two letters at least. */
+/* Appends the end of a piece's label, as far as it fits into the span; a label of less than two letters is left out. */
 static void svg_append_label(const struct bl_sheet *s, const struct bl_sheet_span *span, int y, struct bl_buffer *out)
 {
     struct bl_buffer label = {0}, fitted = {0};
@@ -154,7 +160,7 @@ static void svg_append_label(const struct bl_sheet *s, const struct bl_sheet_spa
     bl_buffer_free_part(&fitted, out);
 }
 
-/* Appends a span of the bar. Its title is for those who point at it, or do not see it. */
+/* Appends a span of the bar. Its title appears below the pointer, and screen readers read it. */
 static void svg_append_span(const struct bl_sheet *s, const struct bl_sheet_span *span, const char *id, int y,
                             struct bl_buffer *out)
 {
@@ -180,7 +186,7 @@ static void svg_append_span(const struct bl_sheet *s, const struct bl_sheet_span
     bl_buffer_byte(out, '\n');
 }
 
-/* What hides a lane: padding, a sequence that failed, damage. */
+/* Appends a hatched rectangle over a span of a lane that has no data: padding, a sequence that failed, damage. */
 static void svg_append_cover(const struct bl_sheet *s, const struct bl_lane *lane, const struct bl_sheet_span *span,
                              const char *id, int y, struct bl_buffer *out)
 {
@@ -190,6 +196,7 @@ static void svg_append_cover(const struct bl_sheet *s, const struct bl_lane *lan
                                                       : NULL;
     if (!what)
         return;
+    /* Only "damaged" begins with "d". */
     bool is_damage = *what == 'd';
     bl_buffer_printf(
         out, "<rect x=\"%d\" y=\"%d.5\" width=\"%d\" height=\"%d\" fill=\"url(#%s-%s)\"><title>%s</title></rect>",
@@ -200,7 +207,7 @@ static void svg_append_cover(const struct bl_sheet *s, const struct bl_lane *lan
     bl_buffer_byte(out, '\n');
 }
 
-/* Appends a lane of a line: its name, its note, its picture, and covers over what is not there. */
+/* Appends a lane of a line: its name, its note, its picture as PNG, and covers over spans without data. */
 static int svg_append_lane(const struct bl_sheet *s, const struct bl_lane *lane, const char *id, int line, int y,
                            struct bl_buffer *out, struct bl_error *e)
 {
@@ -208,6 +215,7 @@ static int svg_append_lane(const struct bl_sheet *s, const struct bl_lane *lane,
     const struct bl_area area = {line * s->width, 0, bl_sheet_line_width(s, line), lane->canvas.height};
     struct bl_buffer png = {0}, name = {0};
     char strange[32];
+    /* The paper is transparent except in pictures, so that curves suit a dark page. */
     int code = bl_canvas_append_png(&lane->canvas, area, lane->form != BL_LANE_PICTURES, &png, e);
     if (code)
         goto out;
@@ -234,7 +242,7 @@ out:
     return code;
 }
 
-/* Appends a line of the axis, which begins at y. */
+/* Appends a line of the axis, whose top is at y. Marks come last, above the lanes. */
 static int svg_append_line(const struct bl_sheet *s, const char *id, int line, int y, struct bl_buffer *out,
                            struct bl_error *e)
 {
@@ -254,7 +262,7 @@ static int svg_append_line(const struct bl_sheet *s, const char *id, int line, i
     return code;
 }
 
-/* Appends all lines of the axis. id: begins the names of the patterns, which are unique on a page. */
+/* Appends all lines of the axis. id: the prefix of the patterns' names, which must be unique on a page. */
 static int svg_append_lines(const struct bl_sheet *s, const char *id, int y, struct bl_buffer *out, struct bl_error *e)
 {
     char end[32];
@@ -275,7 +283,7 @@ static int svg_append_lines(const struct bl_sheet *s, const char *id, int y, str
     return code;
 }
 
-/* Appends the beginning of an SVG, with a title and a description for those who do not see it. */
+/* Appends the beginning of an SVG, with a title and a description for screen readers. */
 static void svg_append_open(const struct bl_sheet *s, const char *id, const char *class, int height,
                             struct bl_buffer *out)
 {
@@ -291,6 +299,7 @@ static void svg_append_open(const struct bl_sheet *s, const char *id, const char
     bl_buffer_text(out, "</desc>\n");
 }
 
+/* Appends the style of sheets: the colours for light and dark, and the choice between wide and narrow lines. */
 void bl_sheet_append_style(struct bl_buffer *out)
 {
     bl_buffer_text(out, ".sheet{font:12px sans-serif;max-width:100%;height:auto}.sheet text{fill:" BL_STYLE_INK "}\n"
@@ -304,7 +313,7 @@ void bl_sheet_append_style(struct bl_buffer *out)
                         "}.sheet .l{stroke:#6e7681}}\n");
 }
 
-/* Appends the axis alone, for a page that has the style and the words. id: unique on the page. */
+/* Appends the axis alone, for a page that has the style and the title. id: unique on the page. */
 static int sheet_append_axis(const struct bl_sheet *s, const char *id, const char *class, struct bl_buffer *out,
                              struct bl_error *e)
 {
@@ -314,8 +323,8 @@ static int sheet_append_axis(const struct bl_sheet *s, const char *id, const cha
     return bl_buffer_check(out, e);
 }
 
-/* Appends the axis twice, with long lines and with short ones. The style of the page shows the one that suits the width
- * of the screen: letters keep their size, and nothing is cut off. */
+/* Appends the axis twice, with long lines and with short ones. The style shows the one that suits the width of the
+ * screen: so letters keep their size on a phone, and nothing is cut off. */
 static int sheet_append_axes(const struct bl_sheet *s, const char *id, struct bl_buffer *out, struct bl_error *e)
 {
     struct bl_sheet narrow;
@@ -335,11 +344,13 @@ static int sheet_append_axes(const struct bl_sheet *s, const char *id, struct bl
 
 /* --- alone ------------------------------------------------------------------------------------------------------ */
 
+/* The text that is written line by line; y: the baseline of the last line, in pixels. */
 struct svg_text {
     struct bl_buffer *out;
     int y;
 };
 
+/* Callbacks of bl_text_lines: each line is a <text>, each run a <tspan>. */
 static void svg_begin_text_line(void *to)
 {
     struct svg_text *t = to;
@@ -359,7 +370,7 @@ static void svg_end_text_line(void *to)
     bl_buffer_text(((struct svg_text *)to)->out, "</text>\n");
 }
 
-/* Appends the texts below the axis, from *y on, which is advanced. */
+/* Appends the texts of a field below the axis, from *y on, and moves *y below them. */
 static void svg_append_passages(const struct bl_sheet *s, const struct bl_passages *p, int *y, struct bl_buffer *out)
 {
     struct svg_text text = {.out = out, .y = *y};
@@ -384,6 +395,7 @@ static void svg_append_passages(const struct bl_sheet *s, const struct bl_passag
     *y = text.y;
 }
 
+/* Appends a whole SVG file. The texts are made first, since their height is a part of the header. */
 int bl_sheet_append_svg(const struct bl_sheet *s, struct bl_buffer *out, struct bl_error *e)
 {
     struct bl_buffer texts = {0};
@@ -411,7 +423,7 @@ int bl_sheet_append_svg(const struct bl_sheet *s, struct bl_buffer *out, struct 
 
 /* --- page --------------------------------------------------------------------------------------------------------- */
 
-/* Appends the texts of a field, a section for each piece. Shaded runs are in <mark>. */
+/* Appends the texts of a field, in a section for each piece. Shaded runs are in <mark>. */
 static void page_append_passages(const struct bl_sheet *s, const struct bl_passages *p, struct bl_buffer *out)
 {
     size_t run = 0;
@@ -439,7 +451,7 @@ static void page_append_passages(const struct bl_sheet *s, const struct bl_passa
     }
 }
 
-/* Appends a table of the pieces. */
+/* Appends the table of the pieces, which has all that the picture shows, for those who cannot see it. */
 static void page_append_pieces(const struct bl_sheet *s, struct bl_buffer *out)
 {
     bl_page_begin_table(out, "Pieces", "sequence|#start|#steps|#from its step|#of|#block|state");
@@ -461,7 +473,7 @@ static void page_append_pieces(const struct bl_sheet *s, struct bl_buffer *out)
     bl_page_end_table(out);
 }
 
-/* Appends a table of the lanes. */
+/* Appends the table of the lanes. */
 static void page_append_lanes(const struct bl_sheet *s, struct bl_buffer *out)
 {
     static const char *const what[] = {[BL_LANE_PICTURES] = "pictures",
@@ -487,6 +499,7 @@ static void page_append_lanes(const struct bl_sheet *s, struct bl_buffer *out)
     bl_page_end_table(out);
 }
 
+/* Appends a sheet as a part of a page, such as that of a report. */
 int bl_sheet_append_section(const struct bl_sheet *s, const char *id, struct bl_buffer *out, struct bl_error *e)
 {
     bl_buffer_text(out, "<p>");
@@ -503,6 +516,7 @@ int bl_sheet_append_section(const struct bl_sheet *s, const char *id, struct bl_
     return code;
 }
 
+/* Appends a page with the sheet and the tables. path: the dataset, for the title. */
 int bl_sheet_append_page(const struct bl_sheet *s, const char *path, struct bl_buffer *out, struct bl_error *e)
 {
     struct bl_buffer style = {0}, title = {0};
