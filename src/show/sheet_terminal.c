@@ -12,6 +12,7 @@
 #include "show/html.h"
 #include "show/passages.h"
 
+/* Sizes in pixels, two in the height of a character: a picture is 18 columns wide, and a tick of the scale needs 10. */
 enum { CELL = 18, LINES = 6, CURVE = 10, MAP = 20, STRIP = 2, TICK = 10 };
 
 /* What is being written. */
@@ -23,6 +24,7 @@ struct writer {
     bool is_under;          /* it has some */
 };
 
+/* The sheet is as wide as the terminal, and a cell of pictures not wider than it. */
 struct bl_sheet_look bl_sheet_terminal_look(const struct bl_terminal *t)
 {
     int cell = t->columns < CELL ? t->columns : CELL;
@@ -37,7 +39,8 @@ struct bl_sheet_look bl_sheet_terminal_look(const struct bl_terminal *t)
 
 /* --- colours ---------------------------------------------------------------------------------------------------- */
 
-/* Sets a colour, of the ground or of letters. */
+/* Sets a colour of the background (is_ground) or of letters, by the codes that the terminal knows. Without colours
+ * the function writes nothing. */
 static void colour_set(struct writer *w, bool is_ground, bl_colour c)
 {
     const unsigned red = c >> 16 & 255, green = c >> 8 & 255, blue = c & 255;
@@ -48,20 +51,21 @@ static void colour_set(struct writer *w, bool is_ground, bl_colour c)
                          16 + 36 * ((red * 5 + 127) / 255) + 6 * ((green * 5 + 127) / 255) + (blue * 5 + 127) / 255);
 }
 
-/* Ends all colours. */
+/* Ends all colours, so that the rest of the line has none. */
 static void colour_end(struct writer *w)
 {
     if (w->terminal->colours)
         bl_buffer_text(w->out, "\033[0m");
 }
 
-/* Replaces each character that is not ASCII by "?". Returns the new size. */
+/* Replaces each character beyond ASCII by one "?", in place. Returns the new size. */
 static size_t ascii_mask(char *text, size_t size)
 {
     size_t to = 0;
     for (size_t at = 0; at < size; at++) {
         if ((text[at] & 0x80) == 0)
             text[to++] = text[at];
+        /* Only the first byte of a character in UTF-8 begins with 11: further bytes are left out. */
         else if ((text[at] & 0xc0) == 0xc0)
             text[to++] = '?';
     }
@@ -69,7 +73,7 @@ static size_t ascii_mask(char *text, size_t size)
     return to;
 }
 
-/* Appends a name, or words with one, as the terminal can show it. */
+/* Appends a name as the terminal can show it. Names come from outside: control characters are masked. */
 static void name_put(struct writer *w, const char *name)
 {
     const size_t from = w->out->size;
@@ -80,7 +84,7 @@ static void name_put(struct writer *w, const char *name)
 
 /* --- lanes ------------------------------------------------------------------------------------------------------ */
 
-/* Returns a pixel of the lane. Below the canvas there is paper. */
+/* Returns a pixel of the lane. A canvas of odd height ends with half a character, which is paper. */
 static bl_colour lane_pixel(const struct bl_lane *lane, int x, int y)
 {
     if (y >= lane->canvas.height)
@@ -89,7 +93,8 @@ static bl_colour lane_pixel(const struct bl_lane *lane, int x, int y)
     return (bl_colour)p[0] << 16 | (bl_colour)p[1] << 8 | p[2];
 }
 
-/* Writes two pixels, one above the other. Letters are denser for brighter pixels, or for curves on paper. */
+/* Writes a character for two pixels, one above the other. Without colours, letters are denser for brighter pixels;
+ * curves and strips have one letter for each of the four cases. */
 static void lane_put_cell(struct writer *w, const struct bl_lane *lane, int x, int row)
 {
     const bl_colour top = lane_pixel(lane, x, 2 * row), bottom = lane_pixel(lane, x, 2 * row + 1);
@@ -114,7 +119,7 @@ static void lane_put_cell(struct writer *w, const struct bl_lane *lane, int x, i
     bl_buffer_text(w->out, w->terminal->has_utf8 ? "▀" : " ");
 }
 
-/* Writes a row of characters of a lane. Padding, and pieces that failed or are damaged, are hatched. */
+/* Writes a row of characters of a lane. Padding, and pieces that failed or are damaged, are hatched by "/" and "x". */
 static void lane_put_row(struct writer *w, const struct bl_lane *lane, int line, int row)
 {
     const struct bl_sheet *s = w->sheet;
@@ -139,7 +144,7 @@ static void lane_put_row(struct writer *w, const struct bl_lane *lane, int line,
     bl_buffer_byte(w->out, '\n');
 }
 
-/* Writes a lane of a line; before the first line its name and range. */
+/* Writes a lane of a line. The name and the range stand before its first line only. */
 static void lane_put(struct writer *w, const struct bl_lane *lane, int line)
 {
     char strange[BL_PLURAL_SIZE];
@@ -156,7 +161,7 @@ static void lane_put(struct writer *w, const struct bl_lane *lane, int line)
 
 /* --- the axis --------------------------------------------------------------------------------------------------- */
 
-/* Numbers of steps, each where its step begins, as far as they have room. */
+/* Writes the numbers of steps, each at the column of its step. Numbers without room are left out. */
 static void scale_put(struct writer *w, int line)
 {
     const struct bl_sheet *s = w->sheet;
@@ -176,7 +181,7 @@ static void scale_put(struct writer *w, int line)
     bl_buffer_byte(w->out, '\n');
 }
 
-/* Writes a span of the bar: a mark where a piece begins, and as much of its label as has room. */
+/* Writes a span of the bar: a mark where a piece begins, and the end of its label, as far as it fits. */
 static void bar_put_span(struct writer *w, const struct bl_sheet_span *span)
 {
     struct bl_buffer label = {0}, fitted = {0};
@@ -202,7 +207,7 @@ static void bar_put_span(struct writer *w, const struct bl_sheet_span *span)
 
 /* --- texts ------------------------------------------------------------------------------------------------------ */
 
-/* Begins a line of text: a bl_text_lines callback, like the two below. */
+/* Begins a line of text. The three functions are callbacks of bl_text_lines. */
 static void text_begin(void *to)
 {
     struct writer *w = to;
@@ -210,7 +215,7 @@ static void text_begin(void *to)
     w->is_under = false;
 }
 
-/* Writes a part of a line. Shaded text is inverse, or without colours underlined by "~" in the next line. */
+/* Writes a part of a line. Shaded text is inverse; without colours, the next line underlines it by "~". */
 static void terminal_put_text(void *to, const char *text, size_t size, bool is_shaded)
 {
     struct writer *w = to;
@@ -227,6 +232,7 @@ static void terminal_put_text(void *to, const char *text, size_t size, bool is_s
         colour_end(w);
 }
 
+/* The line of marks is written only where it has some. */
 static void text_end(void *to)
 {
     struct writer *w = to;
@@ -235,7 +241,7 @@ static void text_end(void *to)
         bl_buffer_printf(w->out, "%s\n", w->under.data);
 }
 
-/* Writes the text of each piece. */
+/* Writes the texts of a field, below the label of each piece. */
 static void texts_put(struct writer *w, const struct bl_passages *p)
 {
     const struct bl_sheet *s = w->sheet;
@@ -262,7 +268,7 @@ static void texts_put(struct writer *w, const struct bl_passages *p)
 
 /* --- all -------------------------------------------------------------------------------------------------------- */
 
-/* Writes the table of the pieces. */
+/* Writes the table of the pieces, which has the numbers that the bar leaves out. */
 static void pieces_put(struct writer *w)
 {
     const struct bl_sheet *s = w->sheet;
