@@ -20,6 +20,8 @@
 /* A label is at most 17 characters long, and some of them have 3 bytes in UTF-8. */
 #define BL_CHART_LABEL 64
 
+/* A bar of a chart has two values, as padding and deleted steps stand behind each other; charts of one value leave
+ * the second one 0. */
 struct bl_chart_bar {
     char label[BL_CHART_LABEL]; /* of up to 17 characters, so that it has room */
     int64_t value[2];           /* drawn one after the other; at least 0 */
@@ -44,6 +46,7 @@ static void chart_append_bar(struct bl_buffer *out, const struct bl_chart_bar *b
 {
     char count[32];
     double x = CHART_LEFT;
+    /* The text is 3 units above the lower edge of the bar, about the height of descenders. */
     bl_buffer_printf(out, "<text class=\"e\" x=\"%d\" y=\"%d\">%s</text>", CHART_LEFT - 6, y + CHART_HEIGHT - 3,
                      bar->label);
     for (int i = 0; i < 2; i++) {
@@ -93,6 +96,7 @@ static void plan_append_efficiency(const struct bl_report *r, struct bl_buffer *
 {
     const struct bl_plan_info *w = &r->info.manifest.plan_info;
     char a[BL_PLURAL_SIZE], b[32];
+    /* The lower bound never exceeds the number of blocks. */
     int64_t gap = w->blocks - w->lower_bound;
     bl_buffer_text(out, "<h2>Efficiency</h2>\n");
     if (r->is_table)
@@ -150,6 +154,7 @@ static void plan_append_strategies(const struct bl_report *r, struct bl_buffer *
         return;
     }
     for (int i = 0; i < r->rows_compared; i++) {
+        /* A dataset may have deleted steps in place of padding, so both are shown in different colours. */
         snprintf(bar[i].label, sizeof bar[i].label, "%s", r->row[i].strategy);
         bar[i].value[0] = r->row[i].padding;
         bar[i].value[1] = r->row[i].deleted;
@@ -192,6 +197,8 @@ static void plan_append_pair_repeat(const struct bl_report *r, struct bl_buffer 
     const struct bl_pair_repeat *c = epochs->epochs ? &epochs->highest : &r->info.manifest.plan_info.pair_repeat;
     if (!c->pairs)
         return;
+    /* The rate of stored epochs is measured between the two plans with the highest one; a dataset without further
+     * epochs has the rate under the next seed. */
     if (epochs->epochs)
         bl_page_fact(out, "pair repeat rate", "%.2f %%, between plans %" PRId64 " and %" PRId64 " of %" PRId64,
                      100 * bl_pair_repeat_share(c), epochs->plan[0], epochs->plan[1], epochs->epochs + 1);
@@ -239,6 +246,7 @@ static void plan_append_rank_table(const struct bl_rank_table *t, struct bl_buff
         return;
     bl_page_begin_table(out, "Ranks by step of training: least, mean and most",
                         "rank|#sequences|#steps|#attention, of the mean|#most expensive step, of the mean");
+    /* The mean is over ranks and steps of training: a rank with 1.000 has its fair share. */
     double mean = t->costs / (double)t->steps;
     for (int64_t r = 0; r < shown; r++) {
         const struct bl_rank *rank = &t->rank[r];
@@ -286,6 +294,7 @@ static void sources_append_rest(const struct bl_tally *t, size_t shown, const ch
     int64_t rows = t->rest.rows;
     for (size_t i = shown; i < t->count; i++)
         rows += t->entry[i].rows;
+    /* The rest is one unknown number of keys if the tally was full. */
     if (rows)
         bl_buffer_printf(out, "<p>%s%s more, with %s, not shown.</p>\n", t->rest.rows ? "At least " : "",
                          bl_text_plural(a, (int64_t)(t->count - shown) + (t->rest.rows > 0), noun),
@@ -313,8 +322,8 @@ static void sources_append_places(const struct bl_tally *t, const char *noun, st
     if (t->rest.rows)
         bl_text_count(first, (int64_t)t->count);
     bl_text_plural(many, 2, noun);
+    /* The plural is "2 folders": the word follows the blank. */
     snprintf(caption, sizeof caption, "Most steps by %s%s%s%s%s", noun, *first ? ", of the first " : "", first,
-             /* The plural is "2 folders": the word follows the blank. */
              *first ? " " : "", *first ? strchr(many, ' ') + 1 : "");
     snprintf(head, sizeof head, "%s|#rows|#steps|#bytes", noun);
     bl_page_begin_table(out, caption, head);
@@ -478,6 +487,7 @@ static void contents_append_attributes(const struct bl_report *r, struct bl_buff
 static void contents_append_lengths(const struct bl_info *info, struct bl_buffer *out)
 {
     struct bl_chart_bar bar[BL_INFO_BARS] = {0};
+    /* The last bar may end behind the longest sequence. */
     for (int i = 0; i < info->bars; i++) {
         char from[32], to[32];
         bl_text_count(from, i * info->bar_width + 1);
@@ -536,6 +546,7 @@ static void page_origin(const struct bl_report *r, struct bl_buffer *out)
 {
     const struct bl_manifest *m = &r->info.manifest;
     bl_buffer_text(out, "<h2>How to make it again</h2>\n");
+    /* sequences.tsv has rows only: the configuration is in the manifest of a dataset. */
     if (r->is_table) {
         bl_buffer_text(out,
                        "<p>A table does not say by which options it was made.</p>\n<p>This page: bload " BLOAD_VERSION
@@ -550,6 +561,7 @@ static void page_origin(const struct bl_report *r, struct bl_buffer *out)
     bl_xml_append_text(out, m->simd);
     bl_buffer_byte(out, '\n');
     origin_append_pairs(&m->libraries, " ", out);
+    /* The digests tell whether two datasets have the same plan and the same content. */
     bl_buffer_printf(out, "</pre>\n<p>Plan %s, manifest %s. This page: bload " BLOAD_VERSION ".</p>\n",
                      m->format.plan_digest, m->digest);
     if (m->notes)
@@ -601,8 +613,8 @@ static int page_blocks(struct bl_report *r, const struct bl_cancel *cancel, stru
     if (code)
         return code;
     bl_buffer_text(out, "<h2>Blocks</h2>\n<p>Some of them, as <code>bload show</code> draws them.</p>\n");
+    /* The product in floating point cannot overflow, and its error does not matter here. */
     for (int64_t i = 0; i < shown && !code; i++)
-        /* The product in floating point cannot overflow, and its error does not matter here. */
         code = blocks_append(r, &view, (int64_t)((double)blocks / (double)shown * (double)i), cancel, out, e);
     bl_view_close(&view);
     return code;
@@ -615,6 +627,7 @@ int bl_report_format(struct bl_report *report, const struct bl_cancel *cancel, s
                      struct bl_error *e)
 {
     struct bl_buffer style = {0};
+    /* The style of sheets is needed in the head of the page, before the sections that use it. */
     bl_sheet_append_style(&style);
     int code = bl_buffer_check(&style, e);
     if (!code)

@@ -33,6 +33,7 @@ int bl_tally_add(struct bl_tally *tally, const char *key, struct bl_tally_entry 
         if (strcmp(tally->entry[at].key, key) == 0)
             *entry = &tally->entry[at];
     }
+    /* The limit bounds the memory: a dataset may have a million folders. */
     if (!*entry && tally->count == BL_TALLY_KEYS)
         *entry = &tally->rest;
     if (*entry) {
@@ -64,6 +65,7 @@ int bl_tally_add_example(struct bl_tally_entry *entry, const char *example, stru
  * same. */
 static int tally_compare_entries(const void *a, const void *b)
 {
+    /* Steps come first, as a place with many steps matters more than one with many rows. */
     const struct bl_tally_entry *x = a, *y = b;
     if (x->steps != y->steps)
         return x->steps < y->steps ? 1 : -1;
@@ -92,6 +94,7 @@ void bl_tally_free(struct bl_tally *tally)
         tally_free_examples(&tally->entry[i]);
         free(tally->entry[i].key);
     }
+    /* The common entry has examples and no key. */
     tally_free_examples(&tally->rest);
     free(tally->entry);
     bl_hash_free(&tally->hash);
@@ -140,6 +143,7 @@ static void rows_append_reason(struct bl_buffer *out, const char *reason)
 static void rows_cut_text(struct bl_buffer *text)
 {
     enum { BYTES_MAX = 400 };
+    /* The bytes 10xxxxxx continue a character: the cut goes back to its first byte. */
     if (text->size <= BYTES_MAX)
         return;
     text->size = BYTES_MAX;
@@ -153,6 +157,7 @@ static void rows_cut_text(struct bl_buffer *text)
 static int rows_add_reason(struct rows_reading *r, const struct bl_row *row, struct bl_error *e)
 {
     struct bl_tally_entry *entry;
+    /* An ok row with a reason is damaged and used nevertheless. */
     if ((row->status == BL_ROW_OK && !*row->reason) || bl_row_is_held(row))
         return BL_OK;
     bl_buffer_clear(&r->key);
@@ -163,6 +168,7 @@ static int rows_add_reason(struct rows_reading *r, const struct bl_row *row, str
     bool has_numbers = !r->key.failed && strcmp(r->key.data + begin, row->reason) != 0;
     rows_cut_text(&r->key);
     int code = bl_buffer_check(&r->key, e);
+    /* The entry may be the common one, which takes examples of any reason. */
     if (!code)
         code = bl_tally_add(&r->report->reasons, r->key.data, &entry, e);
     if (code || entry->examples == BL_TALLY_EXAMPLES)
@@ -192,10 +198,10 @@ static int rows_add_source(struct rows_reading *r, const struct bl_row *row, int
     const char *path = *row->path ? row->path : row->id, *slash = strrchr(path, '/');
     struct bl_member member;
     bl_buffer_clear(&r->key);
+    /* "/a.mp4" lies in "/", which keeps its slash. */
     if (bl_member_parse(path, &member))
         bl_buffer_append(&r->key, path, member.tar);
     else
-        /* "/a.mp4" lies in "/", which keeps its slash. */
         bl_buffer_append(&r->key, slash ? path : ".", slash ? (size_t)(slash - path) + (slash == path) : 1);
     int code = bl_buffer_check(&r->key, e);
     if (!code)
@@ -208,6 +214,7 @@ static int rows_add_source(struct rows_reading *r, const struct bl_row *row, int
 static int rows_add_made(struct rows_reading *r, const struct bl_row *row, int64_t bytes, struct bl_error *e)
 {
     struct bl_tally_entry *entry;
+    /* The kind may be unknown to this version: its totals are then left out. */
     const struct bl_kind *kind = bl_kind_find(row->kind);
     if (row->status != BL_ROW_OK)
         return BL_OK;
@@ -230,6 +237,8 @@ static int rows_add_made(struct rows_reading *r, const struct bl_row *row, int64
 /* Counts a row in all tallies. The bytes of a file count with the first of its rows. */
 static int rows_count_row(struct rows_reading *r, const struct bl_row *row, struct bl_error *e)
 {
+    /* Rows without a path are new inputs each. Documents of one file follow each other, so comparing with the
+     * previous path suffices. */
     bool is_new = !*row->path || !r->last.size || strcmp(r->last.data, row->path) != 0;
     int64_t bytes = is_new && row->bytes > 0 ? row->bytes : 0;
     if (is_new) {
@@ -249,6 +258,7 @@ static int report_read_rows(struct bl_report *report, const struct bl_sequences 
 {
     struct rows_reading r = {.report = report};
     int code = BL_OK;
+    /* A row is read from its file each time, as the table keeps no strings in memory. */
     for (size_t i = 0; i < table->count && !code; i++) {
         code = bl_row_reader_read(table, i, &r.text, e);
         if (!code)
@@ -296,6 +306,7 @@ static void rank_table_end_step(struct bl_rank_table *t)
     double all = 0;
     for (int64_t r = 0; r < t->world_size; r++) {
         struct bl_rank *rank = &t->rank[r];
+        /* present[] has the sums of the step that is complete now, in the same order. */
         struct bl_rank_range *range[] = {&rank->sequences, &rank->steps, &rank->cost};
         dearest = rank->present[2] > dearest ? rank->present[2] : dearest;
         all += (double)rank->present[2];
@@ -316,6 +327,7 @@ void bl_rank_table_add(struct bl_rank_table *t, int64_t sequences, int64_t steps
     rank->present[0] += sequences;
     rank->present[1] += steps;
     rank->present[2] += cost;
+    /* All ranks have batch_size blocks: the step of training is complete. A last incomplete step is left out. */
     if (t->blocks % (t->world_size * t->batch_size) == 0)
         rank_table_end_step(t);
 }
@@ -348,6 +360,7 @@ static void report_fill_of_plan(struct bl_report *r, const struct bl_plan *plan,
         int64_t steps = 0, squares = 0;
         for (int64_t p = plan->block_ptr[b]; p < plan->block_ptr[b + 1]; p++) {
             int64_t piece = bl_plan_piece_length(plan, length, (size_t)p);
+            /* A piece has at most T steps, so that the square of its length fits 64 bits. */
             steps += piece;
             squares += piece * piece;
         }
@@ -364,6 +377,7 @@ static int report_fill_of_index(struct bl_report *r, const int64_t *length, stru
     enum { BLOCKS = 4096 };
     const struct bl_manifest *m = &r->info.manifest;
     struct bl_index index = {.fd = -1};
+    /* The index is read by ranges of blocks; each part is a plan whose first block has the number 0. */
     BL_TRY(m->plan_info.world_size > 1
                ? bl_rank_table_open(&r->ranks, m->plan_info.world_size, m->plan_info.batch_size, e)
                : BL_OK);
@@ -391,11 +405,13 @@ static struct bl_plan_options report_options(const struct bl_report *r, const st
     struct bl_plan_options o = {.T = w->T, .seed = w->seed, .world_size = w->world_size, .batch_size = w->batch_size};
     struct bl_plan_oversize over;
     bool is_clip = strcmp(w->strategy, "sample") == 0 || strcmp(w->strategy, "mix") == 0;
+    /* A store has no T, and a clip has the T of its strategy as the length of clips. */
     if (r->is_table || is_clip || bl_plan_info_is_store(w))
         o.T = 0;
     o.clip = is_clip ? w->T : 0;
     bl_plan_find_oversize(&over, t->length, t->count, &o, o.T ? o.T : BL_T_MAX);
     const char *given = r->is_table ? "" : bl_manifest_option(&r->info.manifest, "oversize");
+    /* The names are in the order of the enumeration. A value that is unknown leaves the default. */
     for (int i = 0; over.count && bl_oversize_names[i]; i++)
         o.oversize = strcmp(bl_oversize_names[i], given) == 0 ? (enum bl_oversize)i : o.oversize;
     if (over.count && o.oversize == BL_OVERSIZE_ERROR)
@@ -442,6 +458,7 @@ static int report_open_rows(const struct bl_report *r, struct bl_sequences *tabl
         return bl_sequences_open(table, &r->path, 1, false, e);
     if (!bl_manifest_is_view(m))
         return bl_sequences_open_dataset(table, r->path, NULL, e);
+    /* The tables of a view's sources are read as one table. */
     char **path = bl_view_source_tables(m, r->path);
     int code = path ? bl_sequences_open_columns(table, (const char *const *)path, (int)m->sources, &columns, e)
                     : bl_error_memory(e);
@@ -475,6 +492,7 @@ static void report_describe_table(struct bl_report *r, const struct bl_sequences
     info->hours = report_hours(t);
     /* The widths are whole numbers, rounded up: the longest sequence lies in the last bar. */
     info->bar_width = (w->longest - 1) / BL_INFO_BARS + 1;
+    /* The longest sequence decides the width: BL_INFO_BARS bars cover 1 to longest. */
     info->bars = (int)((w->longest - 1) / info->bar_width + 1);
     for (size_t i = 0; i < t->count; i++) {
         if (t->length[i])
@@ -510,6 +528,7 @@ int bl_report_read(struct bl_report *report, const char *path, bool is_table, st
 static json_t *reason_json(const struct bl_tally_entry *entry)
 {
     json_t *first = json_array(), *status = NULL, *reason = NULL;
+    /* A status is at most 15 bytes long; a longer word would be invalid and becomes empty. */
     char word[16] = "";
     if (entry->key) {
         size_t size = strcspn(entry->key, "\t");
@@ -537,6 +556,7 @@ static json_t *reasons_json(const struct bl_tally *reasons)
 struct json_t *bl_totals_json(const struct bl_totals *totals)
 {
     json_t *object = json_object();
+    /* The list of totals ends with an entry without a column. Sums of 0 say nothing and are left out. */
     for (int t = 0; totals->total && totals->total[t].column; t++) {
         const struct bl_total *total = &totals->total[t];
         if (totals->sum[t])

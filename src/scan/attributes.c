@@ -37,6 +37,7 @@ struct bl_attributes {
     const char *path, *file;
     char **name; /* of the chosen columns */
     int count;
+    /* For example "a.wav\0\tdog\tAnn\0": an id, then one text of two values. */
     struct bl_buffer text; /* of each row its id, then the values as the table of sequences has them, both with a NUL */
     struct row *row;
     size_t rows, capacity;
@@ -85,6 +86,7 @@ static int column_find_id(struct reading *r, const char *wanted, struct bl_error
  * what the user can do. BL_EUSAGE: the name has bytes that need escapes, is too long, or is reserved. */
 int bl_attributes_check_name(const char *name, const char *path, int64_t line, const char *advice, struct bl_error *e)
 {
+    /* A backslash, a control character or DEL would need an escape in the header. */
     size_t size = strlen(name), plain = strcspn(name, "\\\x7f");
     for (size_t i = 0; i < plain; i++) {
         if ((unsigned char)name[i] < ' ')
@@ -115,6 +117,7 @@ static int attributes_keep_name(struct bl_attributes *a, const char *name, struc
  * is invalid. */
 static int column_add(struct reading *r, size_t column, struct bl_error *e)
 {
+    /* The id is the key of the join, not a value. */
     struct bl_attributes *a = r->a;
     if (column == r->id)
         return bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": \"%s\" is the column of ids", a->path, r->records.line,
@@ -185,6 +188,7 @@ static struct row *row_find(const struct bl_attributes *a, const char *id, size_
     uint64_t hash = XXH3_64bits(id, size);
     size_t number;
     for (struct bl_hash_probe probe = bl_hash_begin(&a->by_id, hash); bl_hash_next(&a->by_id, &probe, &number);) {
+        /* The comparison includes the NUL, so that "a" does not find "ab". */
         const char *there = a->text.data + a->row[number].offset;
         if (strncmp(there, id, size) == 0 && !there[size])
             return &a->row[number];
@@ -219,6 +223,7 @@ static int table_add_row(struct reading *r, struct bl_error *e)
                             bl_text_plural(columns, (int64_t)r->columns, "column"));
     if (!*id)
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": an empty id", a->path, r->records.line);
+    /* Lines of the file are named, as rows may have newlines in quotes. */
     const struct row *same = row_find(a, id, strlen(id));
     if (same)
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": duplicate id \"%s\", first on line %" PRId64, a->path,
@@ -253,6 +258,7 @@ static int table_read(struct reading *r, const struct bl_attributes_source *sour
     code = table_read_header(r, source, &why);
     if (code)
         goto out;
+    /* The loop ends after the last record or the first error. */
     while (!code && found) {
         code = bl_csv_next(&r->records, &found, &why);
         if (!code && found)
@@ -387,6 +393,7 @@ int64_t bl_attributes_rows(const struct bl_attributes *a, int64_t *last)
  * NULL. */
 int bl_attributes_claim(struct bl_attributes *a, const char *id, const char **values, int64_t *line, struct bl_error *e)
 {
+    /* The stem is the id without its extension; `last` is its part behind the last slash. */
     const char *last = bl_path_name(id), *end = id + strlen(id), *stem = id + bl_path_stem(id);
     const struct {
         const char *begin, *end;
@@ -428,6 +435,7 @@ int64_t bl_attributes_unused(const struct bl_attributes *a, const char **id, int
 {
     int64_t unused = 0;
     for (size_t i = 0; i < a->rows; i++) {
+        /* The first unused row in the order of the file is the example. */
         if (atomic_load_explicit(&a->row[i].line, memory_order_relaxed) & CLAIMED || unused++)
             continue;
         *id = a->text.data + a->row[i].offset;
@@ -479,6 +487,7 @@ static int join_compare(struct joining *j, size_t row, int c, const char *value,
     const char *name = bl_attributes_name(j->attributes, c);
     bl_buffer_clear(&j->value);
     bl_buffer_clear(&j->escaped);
+    /* The values are compared in their escaped form, the one that both tables have. */
     bool good = bl_row_get_value(&j->text.row, name, &j->value);
     bl_text_escape(&j->escaped, j->value.data ? j->value.data : "", j->value.size);
     int code = bl_buffer_check(&j->value, e);
@@ -523,6 +532,7 @@ static int join_row(struct joining *j, size_t i, bl_scan_fault *fault, void *sin
     bl_buffer_text(&j->extra, row->extra ? row->extra : "");
     BL_TRY(join_values(j, i, values, e));
     row->extra = j->extra.data;
+    /* The status before the join tells whether the row was usable. */
     enum bl_row_status status = row->status;
     if (!values && j->attributes)
         BL_TRY(bl_attributes_missing(j->attributes, row, &j->reason, e));

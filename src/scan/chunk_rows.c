@@ -14,7 +14,7 @@
 #include "base/output.h"
 #include "store/row_reader.h"
 
-/* --- forms of steps ----------------------------------------------------------------------------------------------- */
+/* --- formats of steps --------------------------------------------------------------------------------------------- */
 
 /* Compares the format of a row's steps with that of the first row. The first row decides, so that the chunks must
  * come in the order of the inputs. A row with another format is skipped; its reason lies in text, which must live as
@@ -28,6 +28,7 @@ int bl_step_formats_check(struct bl_step_formats *forms, const char *form, struc
         if (!forms->form || !forms->id)
             return bl_error_memory(e);
     }
+    /* The texts of formats are equal if and only if the steps have the same type and shape. */
     if (strcmp(forms->form, form) == 0)
         return BL_OK;
     bl_buffer_clear(text);
@@ -68,6 +69,7 @@ int bl_spill_flush(struct bl_spill *spill, struct bl_error *e)
         return spill->fd;
     BL_TRY(BL_ARRAY_RESERVE(spill->part, spill->parts_capacity, spill->parts + 1, e));
     BL_TRY(bl_io_write(spill->fd, spill->tail.data, spill->tail.size, WHAT, e));
+    /* The checksum is computed from memory, before the disk has the bytes. */
     spill->part[spill->parts++] =
         (struct bl_spill_part){spill->tail.size, bl_checksum(spill->tail.data, spill->tail.size)};
     spill->written += (int64_t)spill->tail.size;
@@ -87,6 +89,7 @@ int bl_spill_drain(struct bl_spill *spill, int (*write)(void *sink, const void *
     int64_t at = 0;
     for (size_t i = 0; i < spill->parts; i++) {
         const struct bl_spill_part *part = &spill->part[i];
+        /* A part is at least 1 MiB and is read as a whole: its checksum must be right before the first row is used. */
         char *data = malloc(part->bytes);
         if (!data)
             return bl_error_memory(e);
@@ -158,6 +161,7 @@ static int chunk_rows_add(struct bl_chunk_rows *r, const struct bl_row *row, str
     bl_scan_progress_count(found, r->rules->kind, row);
     if (row->status == BL_ROW_DROPPED || (row->status == BL_ROW_OK && !*row->reason))
         return bl_spill_flush(&r->lines, e);
+    /* One more fault is admitted for a damaged file, whose row may be the last one of the chunk. */
     if (empty ? found->empty <= EMPTY_FAULTS_MAX : r->faults < FAULTS_MAX + (size_t)bl_row_is_damaged(row)) {
         BL_TRY(BL_ARRAY_RESERVE(r->fault, r->capacity, r->faults + 1, e));
         struct bl_chunk_fault *fault = &r->fault[r->faults++];
@@ -209,6 +213,7 @@ static int chunk_rows_join(struct bl_chunk_rows *r, struct bl_row *row, struct b
     bl_buffer_text(&r->joined, row->extra);
     if (values)
         bl_buffer_text(&r->joined, values);
+    /* The values of all columns are empty: a tab each. */
     for (int c = 0; !values && c < bl_attributes_count(attributes); c++)
         bl_buffer_byte(&r->joined, '\t');
     BL_TRY(bl_buffer_check(&r->joined, e));
@@ -223,6 +228,7 @@ static int chunk_rows_fill_extra(struct bl_chunk_rows *r, struct bl_row *row, st
     const char *missing = r->rules->missing.data;
     size_t tabs = 0;
     row->extra = row->extra ? row->extra : "";
+    /* Each value stands after a tab, so that tabs count the columns. */
     for (const char *at = row->extra; *at; at++)
         tabs += *at == '\t';
     if (tabs >= r->rules->missing.size)
@@ -252,6 +258,7 @@ int bl_chunk_rows_emit(void *sink, int input, const struct bl_row *given, struct
         }
     }
     row.kind = rules->kind->name;
+    /* The kind may set the path of a clip, which lies in another file than the list. */
     if (!row.path) {
         row.path = file->path;
         row.bytes = r->files->input[input].bytes;
@@ -268,7 +275,7 @@ int bl_chunk_rows_emit(void *sink, int input, const struct bl_row *given, struct
         BL_TRY(chunk_rows_join(r, &row, e));
     if (!row.form)
         return chunk_rows_add(r, &row, e);
-    /* The form is compared when all earlier chunks are written, so the row keeps its own texts until then. */
+    /* The format is compared when all earlier chunks are written, so the row keeps its own texts until then. */
     r->held = row;
     r->form = strdup(row.form);
     r->reason = strdup(row.reason);

@@ -39,6 +39,7 @@ struct pair {
 static struct pair clip_read_pair(const char *text)
 {
     size_t size = strcspn(text, ","), name = strcspn(text, ",=");
+    /* Without "=", the column begins at the end of the pair and is empty. */
     size_t column = text[name] == '=' ? name + 1 : size;
     return (struct pair){
         .name = {text, name}, .column = {text + column, size - column}, .next = text[size] ? text + size + 1 : NULL};
@@ -68,6 +69,7 @@ int bl_clip_names_check(const char *renames, struct bl_error *e)
                                 "--columns expects 1 to %d pairs NAME=COLUMN with commas between them, such as "
                                 "path=file_name,label=class, not \"%s\"",
                                 BL_CLIP_RENAMES_MAX, renames);
+        /* Each pair is compared with those before it: there are at most 64. */
         for (const char *other = renames; other != text; other = before.next) {
             before = clip_read_pair(other);
             if (names_are_same(before.name, pair.name) || names_are_same(before.column, pair.column))
@@ -113,6 +115,7 @@ static void path_offer(struct bl_clip_path *path, struct bl_clip_name name, stru
 {
     if (clip_name_is(name, "path")) {
         *path = (struct bl_clip_path){.found = true};
+        /* The column "path" was found before and wins over all usual names. */
         return;
     }
     if (path->found && !*path->name)
@@ -130,6 +133,7 @@ static void path_offer(struct bl_clip_path *path, struct bl_clip_name name, stru
 /* Checks that only one column can be the path. BL_EUSAGE: two have usual names, and none is called "path". */
 static int path_check(const struct bl_clip_path *path, const struct bl_clip_path *second, struct bl_error *e)
 {
+    /* An empty name means the column "path", which needs no choice. */
     if (!*path->name || !second->found)
         return BL_OK;
     return bl_error_set(e, BL_EUSAGE, "\"%s\" or \"%s\" may be the path: choose with --columns path=%s", path->name,
@@ -140,6 +144,7 @@ int bl_clip_path_of_header(struct bl_clip_path *path, const char *renames, char 
                            struct bl_error *e)
 {
     struct bl_clip_path second = {0};
+    /* The two structs start empty: no path yet, and no second one. */
     int number;
     *path = second;
     for (size_t c = 0; c < count; c++)
@@ -197,6 +202,7 @@ void bl_plain_list_trim(const char **line, size_t *size)
  * blank with something before it. */
 bool bl_plain_list_split(const char *line, size_t size, size_t *path_size, size_t *label)
 {
+    /* The label is the last word. */
     size_t at = size;
     while (at && !is_blank(line[at - 1]))
         at--;
@@ -212,6 +218,7 @@ static int plain_name_exists(bool *exists, const char *list, const char *name, s
 {
     struct bl_buffer path = {0};
     const char *slash = strrchr(list, '/');
+    /* The names in a list are relative to its folder. */
     if (size && *name != '/' && slash)
         bl_buffer_append(&path, list, (size_t)(slash + 1 - list));
     bl_buffer_append(&path, name, size);
@@ -240,6 +247,7 @@ int bl_plain_list_decide(bool *labelled, const char *list, const char *line, siz
     size_t before, label, further, second;
     bool exists;
     *labelled = false;
+    /* A line that names a file is a path, even if it ends with a blank and a number. */
     int code = plain_name_exists(&exists, list, line, size, e);
     if (code || exists || !bl_plain_list_split(line, size, &before, &label))
         return code;
@@ -247,6 +255,7 @@ int bl_plain_list_decide(bool *labelled, const char *list, const char *line, siz
     if (code || *labelled)
         return code;
     *labelled = word_is_number(line + label, size - label);
+    /* With two numbers, nobody could say which one is the label. */
     if (*labelled && bl_plain_list_split(line, before, &further, &second) &&
         word_is_number(line + second, before - second))
         return bl_error_set(e, BL_EUSAGE,
@@ -303,6 +312,7 @@ size_t bl_clip_columns_place(const struct bl_clip_columns *columns, const struct
                              size_t size)
 {
     int number;
+    /* The renamed column counts: --columns start=begin makes "begin" the start. */
     const struct bl_clip_name name = clip_names_find(columns->renames, column, size, &number);
     if (*path->name && clip_name_is(name, path->name))
         return BL_CLIP_PATH;
@@ -317,6 +327,7 @@ size_t bl_clip_columns_place(const struct bl_clip_columns *columns, const struct
 /* Parses a line as a JSON object. Returns false, with the fault, if it is none. */
 bool bl_clip_columns_object(const char *line, size_t size, struct bl_json_value *object, struct bl_json_fault *fault)
 {
+    /* White space before the object is skipped; bl_json_scan refuses anything behind it. */
     size_t blank = 0;
     while (blank < size && strchr(" \t\r", line[blank]))
         blank++;
@@ -353,6 +364,7 @@ static int clip_add_columns(struct reading *r, const char *column, size_t size, 
     char *name = strndup(renamed.text, renamed.size);
     if (!name)
         return bl_error_memory(e);
+    /* The parts of a clip from start to end frame are neighbours in the enumeration. */
     if (place >= BL_CLIP_START && place <= BL_CLIP_END_FRAME)
         r->has_ends = true;
     else if (!*r->similar && strcasestr(name, "start"))
@@ -365,6 +377,7 @@ static int clip_add_columns(struct reading *r, const char *column, size_t size, 
             meant = bl_clip_value_name[v];
     }
     int code = BL_OK;
+    /* A column with a known place is a part of a clip or known already. */
     if (meant)
         code = bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": the column \"%s\": write it \"%s\", or give --columns %s=%s",
                             r->shown, r->line, name, meant, meant, name);
@@ -419,6 +432,7 @@ static int table_add_columns(struct reading *r, const struct bl_csv *records, st
     for (size_t c = 0; c < records->values && !code; c++) {
         const char *column = records->value[c];
         const struct bl_clip_name name = clip_names_find(renames, column, strlen(column), &number);
+        /* Headers have some dozen columns, so that comparing all pairs is fast. */
         for (size_t before = 0; before < c && !code; before++) {
             const char *other = records->value[before];
             const struct bl_clip_name same = clip_names_find(renames, other, strlen(other), &number);
@@ -456,6 +470,7 @@ static int object_decide(struct reading *r, const struct bl_json_value *object, 
         const struct bl_clip_name key = {name.text, name.size};
         is_nemo |= clip_name_is(key, "audio_filepath") || clip_name_is(key, "audio_filename");
     }
+    /* The path is then no ambiguity: the line is one of a manifest. */
     if (is_nemo && (code || *path->name)) {
         *path = (struct bl_clip_path){0};
         bl_error_clear(e);
@@ -487,6 +502,7 @@ static int line_add_columns(struct reading *r, const struct bl_document *line, b
     if (!*decided)
         BL_TRY(object_decide(r, &object, &is_clip, e));
     *decided = true;
+    /* Kinds whose lists have values read them by this function, also in the second pass. */
     r->columns->values = r->kind->scan->lists->values;
     if (!is_clip)
         return r->columns->values(&object, manifest_add_column, r, e);
@@ -546,6 +562,7 @@ static int lines_read(struct reading *r, const struct bl_cancel *cancel, struct 
     int code = bl_documents_open(&lines, r->path, &rule, 0, INT64_MAX, BL_LIST_LINE_MAX, cancel, e);
     if (code)
         return code;
+    /* A plain list ends after its first line: the labels of the first line decide. */
     while (!code && found && !ended) {
         struct bl_document line;
         code = bl_documents_next(lines, &line, &found, e);
@@ -574,6 +591,7 @@ int bl_clip_columns_add(struct bl_clip_columns *columns, const struct bl_kind *k
     if (code || unusable)
         return code;
     code = bl_clip_columns_is_table(shown) ? table_read_columns(&r, cancel, &why) : lines_read(&r, cancel, &why);
+    /* Such a list would give whole files where clips were meant. */
     if (!code && !r.has_ends && *r.similar) /* every line would be the whole file */
         code = bl_error_set(&why, BL_EUSAGE,
                             "%s: no column \"start\", \"end\", \"start_frame\" or \"end_frame\", but \"%s\": rename it "

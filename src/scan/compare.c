@@ -54,11 +54,13 @@ static int names_compare(const struct bl_compare *c, struct bl_error *e)
         if (code)
             break;
         names_skip_lists(files, &next);
+        /* Rows of lists have a start, or are clips, or are the row of the list itself. */
         if (kind->scan->lists && (*row->start || row->is_clip ||
                                   (bl_kind_is_list(kind, row->path) && !(kind->scan->stat_folder && row->content))))
             continue;
         if (next && strcmp(files->file[next - 1].path, row->path) == 0)
             continue; /* another row of the same file */
+        /* Both are sorted: a file behind the row's path means that the row's file is missing. */
         if (next == files->count || bl_text_natural(files->file[next].path, row->path) > 0)
             code = compare_fail(row->path, "is gone", e);
         else if (strcmp(files->file[next].path, row->path) != 0)
@@ -133,6 +135,7 @@ static int compare_work(void *context, void *worker, void *job_, struct bl_error
     struct bl_buffer before = {0};
     int code = BL_OK;
     (void)worker;
+    /* The row before the job is read only for its path. */
     for (size_t i = job->begin - (job->begin > 0); i < job->end && !code; i++) {
         const struct bl_row *row = &text.row;
         code = bl_cancelled(c->cancel) ? BL_ECANCEL : bl_row_reader_read(c->table, i, &text, e);

@@ -32,6 +32,7 @@ static int extend_find_table(const struct bl_subset_options *o, int i, char **pa
     int code = dir ? bl_manifest_read(&m, dir, e) : bl_error_memory(e);
     if (code)
         bl_error_prefix(e, "--extend");
+    /* A view stores no sequences: its datasets do. */
     if (!code && bl_manifest_is_view(&m)) {
         struct bl_buffer names = {0};
         bl_manifest_append_paths(&m, &names);
@@ -45,6 +46,7 @@ static int extend_find_table(const struct bl_subset_options *o, int i, char **pa
     if (!code && !listed)
         code = bl_error_set(e, BL_EFAIL, "--extend %s: its manifest does not list " BL_SEQUENCES_FILE, name);
     if (!code) {
+        /* The caller needs size and checksum only, and the manifest is freed. */
         *file = (struct bl_manifest_file){.bytes = listed->bytes, .checksum = listed->checksum};
         *path = bl_path_join(dir, BL_SEQUENCES_FILE);
         code = *path ? BL_OK : bl_error_memory(e);
@@ -60,6 +62,7 @@ static int extend_check_kind(const char *name, const char *there, const char *ki
     if (!kind || !*kind || !*there || strcmp(there, kind) == 0)
         return BL_OK;
     return bl_error_set(e, BL_EUSAGE, "--extend %s: its sequences are %s, those of the sources %s", name, there, kind);
+    /* The kind is NULL if the sources have no usable sequence. */
 }
 
 /* Checks all datasets before a scan that may take hours. Only the first lines of the tables are read. */
@@ -111,6 +114,7 @@ static uint64_t row_hash_fields(const struct bl_row *row)
     static const char *const ends[] = {".content", ".clip_begin", ".clip_end"};
     uint64_t hash = 0;
     const char *name = row->columns, *value = row->extra;
+    /* Each name of a column stands after a tab, and so does each value. */
     while (name && value && *name && *value) {
         size_t size = strcspn(++name, "\t"), bytes = strcspn(++value, "\t");
         bool is_of_content = false;
@@ -119,6 +123,7 @@ static uint64_t row_hash_fields(const struct bl_row *row)
             is_of_content |= size > least && memcmp(name + size - least, ends[i], least) == 0;
         }
         if (is_of_content) {
+            /* The previous hash is a part of the next one, so that the order of the columns matters. */
             const uint64_t parts[] = {hash, XXH3_64bits(name, size), XXH3_64bits(value, bytes)};
             hash = XXH3_64bits(parts, sizeof parts);
         }
@@ -164,6 +169,7 @@ static int extend_add_rows(struct bl_extend *x, const char *kind, const struct b
             return BL_ECANCEL;
         const struct bl_row *row = &x->text.row;
         BL_TRY(bl_row_reader_read(&x->table, i, &x->text, e));
+        /* Tables that were opened by path have no options, and so no names of datasets for a message. */
         if (x->options)
             BL_TRY(extend_check_kind(x->options->extend.text[extend_dataset(x, i)], row->kind, kind, e));
         x->content[i] = row_hash(row);
@@ -201,6 +207,7 @@ int bl_extend_open(struct bl_extend *x, const struct bl_subset_options *o, const
         code = extend_find_table(o, i, &path[i], &listed, e);
         if (!code)
             code = bl_checksum_file(path[i], &bytes, &checksum, e);
+        /* An edited table would hold sequences that the dataset does not store. */
         if (!code && (bytes != listed.bytes || checksum != listed.checksum)) /* an edited table */
             code = bl_error_set(e, BL_EFAIL, "--extend %s: its " BL_SEQUENCES_FILE " is not that of its manifest",
                                 o->extend.text[i]);
@@ -263,6 +270,7 @@ int bl_extend_find(struct bl_extend *x, const struct bl_row *row, int *dataset, 
         }
         x->content[i] |= LOOKED_UP;
         int at = extend_dataset(x, i);
+        /* Of several datasets with the row, the first one counts. */
         if (same && (*dataset < 0 || at < *dataset))
             *dataset = at;
         other = at > other ? at : other;
@@ -296,6 +304,7 @@ int bl_extend_note(struct bl_extend *x, struct bl_buffer *notes, struct bl_error
 {
     char a[BL_PLURAL_SIZE];
     for (size_t i = 0; i < x->table.count; i++) {
+        /* The row is not stored, or was looked up. */
         if (!x->content[i] || x->content[i] & LOOKED_UP)
             continue;
         struct bl_extend_rows *rows = &x->found[extend_dataset(x, i)].vanished;

@@ -83,6 +83,7 @@ int bl_files_set_fault(struct bl_files *files, size_t number, const char *fault,
 void bl_files_ignore(struct bl_files *files, const char *name, int64_t count)
 {
     const char *dot = strrchr(name, '.');
+    /* A name such as "archive.backup-of-monday" has no usual extension: the entry has room for 15 bytes. */
     const char *label = name[0] == '.' ? "hidden" : dot && dot[1] && strlen(dot) < 15 ? dot : "no extension";
     if (files->ignored_count == BL_IGNORED_MAX - 1)
         label = "others";
@@ -133,6 +134,7 @@ int bl_files_read_lists(struct bl_files *files, const struct bl_kind *kind, cons
         const struct bl_clip_name column = bl_clip_names_column(renames, number);
         if (!column.size)
             break;
+        /* The set of renamed columns has a bit for each pair. */
         if (!(files->clips.renamed >> number & 1))
             code = bl_error_set(e, BL_EUSAGE, "--columns: no list of clips has a column \"%.*s\"", (int)column.size,
                                 column.text);
@@ -147,6 +149,7 @@ void bl_files_columns(const struct bl_files *files, const struct bl_kind *kind, 
     bool lists = bl_files_have_list(files, kind);
     if (kind->scan->columns)
         kind->scan->columns(config, lists && !clips->are_clips, out);
+    /* Columns of a kind come first, then those of clips, then the columns of the lists. */
     if (!lists)
         return;
     if (clips->are_clips)
@@ -231,6 +234,7 @@ static int seen_add(struct walking *w, const char *path, const struct folder *fo
         w->seen[w->folders++] = (struct seen){folder->device, folder->inode};
         w->distinct += entries + 1;
     }
+    /* The first 10,000 entries are free; after them, an entry may be read REPEATS_MAX times on average. */
     if (w->entries - ENTRIES_FREE <= REPEATS_MAX * w->distinct)
         return BL_OK;
     return bl_error_set(e, BL_EUSAGE, "%s: links lead to the same folders over and over: remove some", path);
@@ -259,6 +263,7 @@ static int walk_entry(struct walking *w, const char *path, const char *name, uns
     const struct bl_walk *about = w->walk;
     struct stat status;
     bool is_folder = type == DT_DIR;
+    /* Hidden files and folders, such as .git, are skipped. */
     if (name[0] == '.') {
         if (!w->list)
             bl_files_ignore(about->files, name, 1);
@@ -361,6 +366,7 @@ static int walk_folder(struct walking *w, const char *path, const struct folder 
 {
     struct stat status;
     bool there;
+    /* The path may have vanished since the folder was read. */
     BL_TRY(bl_walk_stat(w->walk, path, &status, &there, e));
     if (!there)
         return walk_add_unreadable(w, path, !parent, e);

@@ -44,6 +44,7 @@ static bool group_read_range(struct group *g)
     if (!dots || dots > g->end)
         return false;
     size_t from_size = (size_t)(dots - from), to_size = (size_t)(g->end - dots) - 2;
+    /* "007..9" is padded, "0..9" is not. */
     bool padded = (from_size > 1 && from[0] == '0') || (to_size > 1 && dots[2] == '0');
     g->digits = !padded ? 1 : from_size > to_size ? (int)from_size : (int)to_size;
     return from_size <= 18 && to_size <= 18 && bl_text_to_int(from, from_size, 0, INT64_MAX, &g->from) &&
@@ -99,6 +100,7 @@ static int braces_expand(struct braces *b, const char *text, struct bl_error *e)
         return b->emit(b->context, text, e);
     }
     if (g.range) {
+        /* Ranges may go down: "3..1" is 3, 2, 1. */
         for (int64_t n = g.from;; n += g.from <= g.to ? 1 : -1) {
             char word[32]; /* group_read_range admits 18 digits */
             int size = snprintf(word, sizeof word, "%0*" PRId64, g.digits, n);
@@ -166,6 +168,7 @@ static int glob_descend(const struct bl_walk *walk, const char *path, const char
     rest += strspn(rest, "/");
     for (size_t at = 0; at < folders.size && !code; at += strlen(folders.data + at) + 1) {
         const char *folder = folders.data + at;
+        /* The folders have "." as a prefix, which the names must not have. */
         if (!*path) /* "." and "./a" */
             folder += folder[1] ? 2 : 1;
         code = glob_expand(walk, folder, *rest ? rest : "*", names, e);
@@ -191,6 +194,7 @@ static int glob_match(const struct bl_walk *walk, const char *path, const char *
             code = bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path);
             goto out;
         }
+        /* Slashes at the end would make another path of the same folder. */
         size_t size = strlen(path);
         while (size > 1 && path[size - 1] == '/')
             size--;
@@ -304,6 +308,7 @@ static int names_settle(const struct bl_walk *walk, const char *pattern, struct 
     size_t size = strlen(pattern);
     while (size && pattern[size - 1] == '/')
         size--;
+    /* "**" is a part by itself at the end of the pattern. */
     bool all = size >= 2 && memcmp(pattern + size - 2, "**", 2) == 0 && (size == 2 || pattern[size - 3] == '/');
     bool folders = walk->kind && walk->kind->scan->stat_folder;
     int code = matches_sort(&m, walk, names, e);

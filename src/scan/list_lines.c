@@ -53,6 +53,7 @@ static int lines_read_header(struct bl_list_lines *l, struct bl_error *e)
     int code = bl_csv_next(&l->records, &found, e);
     if (code || !found)
         return code;
+    /* The record of a header is overwritten by the next one, so that only places are kept. */
     l->header = l->records.values;
     l->number = l->records.line;
     l->place = calloc(l->header, sizeof *l->place);
@@ -127,6 +128,7 @@ void bl_list_lines_close(struct bl_list_lines *l)
 /* Makes the line unusable, with the text of l->clip as the reason. */
 static void lines_set_unusable(struct bl_list_lines *l)
 {
+    /* The number of the line stays, for messages. */
     l->line = (struct bl_line){.text = l->clip.data, .size = l->clip.size, .number = l->line.number, .unusable = true};
 }
 
@@ -143,6 +145,7 @@ static int lines_set_reason(struct bl_list_lines *l, const char *reason, struct 
 static void lines_clear_values(struct bl_list_lines *l)
 {
     const struct bl_clip_columns *columns = l->columns ? l->columns : l->manifest;
+    /* The values of the previous line must not appear in this one. */
     l->two_paths = false;
     bl_buffer_clear(&l->text);
     memset(l->value, 0, (BL_CLIP_VALUES + columns->count) * sizeof *l->value);
@@ -151,6 +154,7 @@ static void lines_clear_values(struct bl_list_lines *l)
 /* Sets the value in this place to a copy of the text. */
 static void lines_set_value(struct bl_list_lines *l, size_t place, const char *text, size_t size)
 {
+    /* The place is an offset, as the buffer moves while it grows. */
     l->value[place] = (struct value){l->text.size, size};
     if (size)
         bl_buffer_append(&l->text, text, size);
@@ -163,6 +167,7 @@ static int lines_end_values(struct bl_list_lines *l, size_t begin, struct bl_err
     BL_TRY(bl_buffer_check(&l->clip, e));
     l->line.text = l->clip.data;
     l->line.size = l->clip.size;
+    /* The text of a manifest in front of the values does not count. */
     if (l->clip.size - begin <= CLIP_MAX)
         return BL_OK;
     bl_buffer_clear(&l->clip);
@@ -176,6 +181,7 @@ static int lines_format_clip(struct bl_list_lines *l, struct bl_error *e)
 {
     int code = bl_buffer_check(&l->text, e);
     bl_buffer_clear(&l->clip);
+    /* Empty values are written as nothing between two tabs. */
     for (size_t v = 0; v < BL_CLIP_VALUES + l->columns->count && !code; v++) {
         if (v)
             bl_buffer_byte(&l->clip, '\t');
@@ -201,6 +207,7 @@ static int lines_set_member(struct bl_list_lines *l, const struct bl_json_value 
     /* Two keys may mean the path, such as "path" and a key renamed to it. */
     l->two_paths |= place == BL_CLIP_PATH && l->value[place].size;
     if (value->type != BL_JSON_STRING) {
+        /* null is an empty value; numbers and lists keep their JSON text. */
         bool is_null = value->type == BL_JSON_WORD && *value->text == 'n';
         lines_set_value(l, place, value->text, is_null ? 0 : value->size);
         return BL_OK;
@@ -220,6 +227,7 @@ static int lines_take_object(struct bl_list_lines *l, struct bl_error *e)
     struct bl_json_fault fault;
     bool known = true;
     int code = BL_OK;
+    /* Values and text start empty for each line. */
     lines_clear_values(l);
     if (!bl_clip_columns_object(l->line.text, l->line.size, &object, &fault)) {
         bl_buffer_clear(&l->clip);
@@ -248,10 +256,12 @@ static int lines_take_plain(struct bl_list_lines *l, struct bl_error *e)
     bl_plain_list_trim(&text, &size);
     BL_TRY(l->decided ? BL_OK : bl_plain_list_decide(&l->labelled, l->path, text, size, e));
     l->decided = true;
+    /* The column exists if the first pass saw labels in any list. */
     size_t path_size = size, place = bl_clip_columns_place(l->columns, &l->clip_path, "label", 5);
     if (l->labelled && place == SIZE_MAX)
         return bl_error_set(e, BL_EFAIL, "the list changed while it was being read: a column \"label\"");
     lines_clear_values(l);
+    /* The first line had a label, so each line must have one. */
     if (l->labelled && !bl_plain_list_split(text, size, &path_size, &label))
         return lines_set_reason(l, "no label behind the path, as the first line of the list has one", e);
     lines_set_value(l, BL_CLIP_PATH, text, path_size);
@@ -286,6 +296,7 @@ static int manifest_take_value(void *sink, const char *name, const struct bl_jso
         bl_buffer_append(&l->scratch, value->text, value->size);
     int code = bl_buffer_check(&l->scratch, e);
     size_t size = code ? 0 : l->scratch.size - begin;
+    /* An equal value is not repeated: a line of many parts often has one speaker. */
     if (size && (size != before.size || memcmp(l->scratch.data + begin, l->scratch.data, size) != 0))
         lines_set_value(l, place, l->scratch.data, l->scratch.size);
     return code ? code : bl_buffer_check(&l->text, e);
@@ -323,6 +334,7 @@ static int lines_next_document(struct bl_list_lines *l, bool *found, struct bl_e
         if (code || !*found)
             return code;
         l->number++;
+        /* The mark is removed before the test for blank lines. */
         bl_list_skip_mark(&line);
     } while (!line.too_long && bl_text_is_blank(line.text, line.size));
     l->line = (struct bl_line){.text = line.text, .size = line.size, .number = l->number};
@@ -384,6 +396,7 @@ bool bl_list_lines_are_clips(const struct bl_list_lines *l)
 /* Returns the number of lines that were read, without one that was put back. */
 int64_t bl_list_lines_read(const struct bl_list_lines *l)
 {
+    /* A line that was put back counts when it is read again. */
     return l->number - l->again;
 }
 

@@ -25,6 +25,7 @@
 struct columns {
     const struct bl_member_attributes *source;
     struct bl_attributes *a;
+    /* The extensions of --attributes-members, owned. Each owns its text, and member[] points to them. */
     char *extension[EXTENSIONS_MAX]; /* owned */
     int extensions;
     const char *member[BL_ATTRIBUTE_COLUMNS_MAX];     /* of each column, the extension */
@@ -40,6 +41,7 @@ struct columns {
 static int columns_find(struct columns *c, const char *name, const char *extension, int *column, struct bl_error *e)
 {
     *column = -1;
+    /* A column that the user did not choose is skipped without reading its value. */
     if (c->source->columns && !bl_text_list_has(c->source->columns, name))
         return BL_OK;
     *column = bl_attributes_find(c->a, name);
@@ -48,6 +50,7 @@ static int columns_find(struct columns *c, const char *name, const char *extensi
                             extension);
     if (*column >= 0)
         return BL_OK;
+    /* The name is checked once, when the column is new. */
     BL_TRY(bl_attributes_check_name(name, extension, 1, "leave it out with --attributes-columns", e));
     BL_TRY(bl_attributes_add_column(c->a, name, column, e));
     c->member[*column] = extension;
@@ -61,6 +64,7 @@ static int columns_set(struct columns *c, const char *name, const char *extensio
     int column, code = columns_find(c, name, extension, &column, e);
     if (code || column < 0)
         return code;
+    /* A later key of the same name replaces the value. */
     bl_buffer_clear(&c->value[column]);
     bl_text_escape(&c->value[column], text, size);
     return bl_buffer_check(&c->value[column], e);
@@ -72,6 +76,7 @@ static int columns_set_json(struct columns *c, const struct bl_json_value *name,
 {
     size_t lone;
     bl_buffer_clear(&c->name);
+    /* The type is a string, a word such as null, or anything else. */
     bl_buffer_clear(&c->plain);
     bl_json_unescape(name, &c->name, &lone);
     bl_buffer_text(&c->name, "");
@@ -99,6 +104,7 @@ static int columns_read_lone(struct columns *c, const char *extension, struct bl
     int code = bl_buffer_check(&text, e);
     if (code)
         goto out;
+    /* A second value behind the first one would end up as a second key. */
     if (!bl_clip_columns_object(text.data, text.size, &object, &fault))
         code = bl_error_set(e, BL_EDATA, "not JSON: %s at byte %zu", fault.what, fault.at - strlen(begin));
     else if (bl_json_next_member(&object, &at, &name, &value) && bl_json_next_member(&object, &at, &name, &name))
@@ -156,6 +162,7 @@ static int member_read(struct columns *c, const struct bl_files *files, const st
         goto out;
     const int64_t bytes = member.status.st_size;
     bl_buffer_clear(&c->text);
+    /* The limit is checked before the allocation: a tar may claim any size. */
     if (bytes > MEMBER_MAX)
         code = bl_error_set(e, BL_EDATA, "more than %d KiB", MEMBER_MAX >> 10);
     else if (!bl_buffer_reserve(&c->text, (size_t)bytes + 1))
@@ -172,6 +179,7 @@ out:
         return code;
     if (strcmp(extension, "json") == 0 || bl_path_has_suffix(extension, ".json"))
         return columns_read_json(c, extension, e);
+    /* The newline that editors add is no part of a label. */
     const char *text = c->text.data;
     size_t size = c->text.size;
     bl_text_trim(&text, &size, " \t\r\n");
@@ -191,6 +199,7 @@ static int sample_read(struct columns *c, struct bl_files *files, size_t number,
     for (int x = 0; x < c->extensions && !code; x++) {
         struct bl_error fault = {0};
         code = member_read(c, files, &files->file[number], c->extension[x], &fault);
+        /* The message begins with the extension of the member. */
         if (code)
             bl_error_prefix(&fault, "%s", c->extension[x]);
         if (code == BL_EDATA)
@@ -198,6 +207,7 @@ static int sample_read(struct columns *c, struct bl_files *files, size_t number,
         if (code)
             return bl_error_set(e, code, "%s: %s", files->file[number].path, fault.text);
     }
+    /* The values are in the order of the columns that are known now. */
     for (int column = 0; column < bl_attributes_count(c->a); column++) {
         bl_buffer_byte(&c->rows, '\t');
         bl_buffer_append(&c->rows, c->value[column].size ? c->value[column].data : "", c->value[column].size);

@@ -40,6 +40,7 @@ int64_t bl_merge_find_missing(const char *folder, int64_t tasks)
 {
     for (int64_t task = 0; task < tasks; task++) {
         struct bl_buffer path = {0};
+        /* The error is not needed: a part that cannot be seen is missing. */
         bool there = bl_part_path(folder, task, &path, NULL) == BL_OK && access(path.data, F_OK) == 0;
         bl_buffer_free(&path);
         if (!there)
@@ -72,6 +73,7 @@ static int merge_open_parts(struct merging *m, struct bl_error *e)
     const struct bl_part_head *head = &first->head;
     for (int64_t t = 1; t < tasks; t++) {
         const struct bl_part *p = &m->part[t];
+        /* The columns depend on options, so that different ones mean different scans. */
         if (strcmp(p->head.columns, head->columns) != 0)
             return merge_mismatch(m, first->path, p->path, "their tables have different columns", e);
         if (p->head.attribute_rows != head->attribute_rows || p->head.attribute_line != head->attribute_line ||
@@ -90,6 +92,7 @@ static int merge_open_parts(struct merging *m, struct bl_error *e)
 static const char *part_line_value(const char *const *column, enum bl_column c, struct bl_buffer *out)
 {
     bl_buffer_clear(out);
+    /* The tab behind the value is left out. */
     bl_buffer_append(out, column[c], (size_t)(column[c + 1] - column[c]) - 1);
     int64_t size = out->data && !out->failed ? bl_text_unescape(out->data, out->size) : -1;
     if (size < 0)
@@ -102,6 +105,7 @@ static const char *part_line_value(const char *const *column, enum bl_column c, 
 static int merge_write_skipped(struct merging *m, const char *const *column, const struct bl_row *row,
                                struct bl_error *e)
 {
+    /* The line begins with the id and its tab. */
     bl_buffer_clear(&m->line);
     bl_buffer_append(&m->line, column[BL_COLUMN_ID], (size_t)(column[BL_COLUMN_LENGTH] - column[BL_COLUMN_ID]));
     bl_buffer_text(&m->line, "0\t");
@@ -141,6 +145,7 @@ static int merge_write_row(struct merging *m, struct bl_part *p, const char *for
     (void)bl_text_to_int(column[BL_COLUMN_LENGTH], strcspn(column[BL_COLUMN_LENGTH], "\t"), 0, INT64_MAX, &length);
     found->skipped++;
     found->steps -= length;
+    /* The row had a reason, so that it counted as damaged. */
     found->damaged -= column[BL_COLUMN_REASON][0] != '\t';
     BL_TRY(merge_write_skipped(m, column, &row, e));
     return m->merge->fault(m->merge->sink, &row, e);
@@ -155,6 +160,7 @@ static int merge_read_row(struct merging *m, struct bl_part *p, const struct bl_
     bl_buffer_clear(&m->row);
     if (chunk->bytes > BL_LINE_MAX)
         code = bl_part_damaged(p, "a row without end", e);
+    /* The row may lie in several buffers. */
     for (int64_t left = chunk->bytes; left && !code;) {
         const char *data;
         size_t size = 0;
@@ -180,6 +186,7 @@ static int merge_claim_all(struct merging *m, struct bl_part *p, int64_t bytes, 
     for (int64_t left = bytes; left; left -= (int64_t)size) {
         BL_TRY(bl_part_read(p, left, &data, &size, e));
         for (size_t i = 0; i < size; i++) {
+            /* The limit keeps the number below 2^63. */
             if (data[i] >= '0' && data[i] <= '9' && line < INT64_MAX / 100) {
                 line = line * 10 + data[i] - '0';
                 continue;
@@ -194,6 +201,7 @@ static int merge_claim_all(struct merging *m, struct bl_part *p, int64_t bytes, 
                                     p->head.attributes, line);
             *bits |= bit;
             m->merged->unused--;
+            /* The count of unused attributes begins at all rows. */
             line = 0;
         }
     }

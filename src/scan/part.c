@@ -35,6 +35,7 @@ void bl_scan_progress_count(struct bl_scan_progress *found, const struct bl_kind
     found->empty += bl_row_is_empty(row);
     found->damaged += ok && *row->reason;
     found->adjusted += ok && bl_row_is_adjusted(row);
+    /* The totals are sums of columns that the kind names, such as bytes or channels. */
     if (ok && kind)
         bl_kind_add_totals(kind, row, false, &found->totals);
 }
@@ -73,6 +74,7 @@ int bl_part_path(const char *folder, int64_t task, struct bl_buffer *path, struc
 /* The file gets its name when it is published, so that a part under its name is always complete. */
 int bl_part_create(struct bl_part_writer *w, const char *path, struct bl_error *e)
 {
+    /* The descriptor is -1 until the file is open, so that bl_part_abort is safe at any time. */
     *w = (struct bl_part_writer){.out = {.fd = -1}};
     bl_checksum_begin(&w->sum);
     return bl_output_own(&w->out, path, e);
@@ -82,6 +84,7 @@ int bl_part_create(struct bl_part_writer *w, const char *path, struct bl_error *
 int bl_part_write(void *writer, const void *data, size_t size, struct bl_error *e)
 {
     struct bl_part_writer *w = writer;
+    /* An empty write would not change the checksum. */
     if (!size)
         return BL_OK;
     bl_checksum_add(&w->sum, data, size);
@@ -105,6 +108,7 @@ static void part_append_text(struct bl_buffer *out, const char *text)
 int bl_part_begin(struct bl_part_writer *w, const struct bl_part_head *head, struct bl_error *e)
 {
     bl_buffer_clear(&w->line);
+    /* The attributes are the number of rows, the last line and the path of the table. */
     bl_buffer_printf(&w->line, "bload scan part 1: task %" PRId64 " of %" PRId64 "\ncolumns %s\nattributes", head->task,
                      head->tasks, head->columns);
     if (head->attributes) {
@@ -141,6 +145,7 @@ int bl_part_chunk(struct bl_part_writer *w, const struct bl_part_chunk *s, struc
 /* Writes the totals and the checksum, publishes the file, and frees the writer, also after errors. */
 int bl_part_publish(struct bl_part_writer *w, int64_t chunks, const struct bl_scan_progress *found, struct bl_error *e)
 {
+    /* The order is that of the format in the comment of this file. */
     const int64_t numbers[] = {chunks,       found->rows,    found->steps,    found->skipped,
                                found->empty, found->damaged, found->adjusted, found->excluded};
     part_format_numbers(w, "total", numbers, sizeof numbers / sizeof *numbers);
@@ -179,6 +184,7 @@ static int part_fill(struct bl_part *p, struct bl_error *e)
     int fd = bl_regular_open(p->path, e);
     if (fd < 0)
         return fd;
+    /* A signal may interrupt the call, which then starts again. */
     ssize_t n;
     do
         n = pread(fd, p->data, p->capacity, p->at);
@@ -200,6 +206,7 @@ int bl_part_read(struct bl_part *p, int64_t max, const char **data, size_t *size
     size_t left = p->end - p->begin;
     *data = p->data + p->begin;
     *size = max < (int64_t)left ? (size_t)max : left;
+    /* Each byte counts once, when it leaves the buffer. */
     bl_checksum_add(&p->sum, *data, *size);
     p->begin += *size;
     return BL_OK;
@@ -250,6 +257,7 @@ static int part_read_head(struct bl_part *p, struct bl_error *e)
 {
     char first[128];
     int64_t number[2];
+    /* The line is compared as a whole: a part of 3 tasks does not fit a scan of 4. */
     snprintf(first, sizeof first, "bload scan part 1: task %" PRId64 " of %" PRId64, p->head.task, p->head.tasks);
     BL_TRY(part_read_line(p, e));
     if (strcmp(p->line.data, first) != 0)
@@ -335,6 +343,7 @@ int bl_part_next(struct bl_part *p, struct bl_part_chunk *s, bool *found, struct
     if (at)
         return part_read_end(p, at, e);
     at = line_after(p, "stretch");
+    /* The sum of both sizes must not overflow. */
     if (!at || !line_parse_numbers(&at, n, 7) || at[0] != ' ' || (at[1] != '-' && at[1] != '=') ||
         n[5] > INT64_MAX - n[6])
         return bl_part_damaged(p, "neither a chunk nor the end", e);
@@ -380,6 +389,7 @@ int bl_part_check(const char *folder, int64_t task, int64_t tasks, struct bl_sca
         code = bl_part_next(&part, &chunk, &more, e);
         const char *data;
         size_t size = 0;
+        /* Rows and claims are read and not kept: only their checksum matters. */
         for (int64_t left = code || !more ? 0 : chunk.bytes + chunk.claimed; left && !code; left -= (int64_t)size)
             code = bl_part_read(&part, left, &data, &size, e);
     }

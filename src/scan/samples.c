@@ -31,6 +31,7 @@ struct member_choice {
 /* Appends "mp4, webm": the extensions of sequences, or all of them. */
 static void member_choice_print(const struct member_choice *c, bool all, struct bl_buffer *out)
 {
+    /* The message has at most NAMED_MAX names and then "...". */
     int printed = 0;
     for (size_t x = 0; x < c->members->extensions; x++) {
         if (!all && !c->kind[x])
@@ -61,6 +62,7 @@ static int extension_find_kind(const char *extension, const struct bl_kind *want
                                struct bl_error *e)
 {
     struct bl_buffer name = {0};
+    /* The kinds look at names, so the extension gets one. */
     bl_buffer_printf(&name, "x.%s", extension);
     int code = bl_buffer_check(&name, e);
     if (!code && wanted)
@@ -75,8 +77,10 @@ static int extension_find_kind(const char *extension, const struct bl_kind *want
  * lie beside videos and are not the sequences. */
 static bool kind_comes_before(const struct bl_kind *kind, const struct bl_kind *other)
 {
+    /* A kind that is no fallback comes first. */
     if (kind->is_fallback != other->is_fallback)
         return other->is_fallback;
+    /* Among fallback kinds, the order of the table of kinds decides. */
     return kind->is_fallback && bl_kind_index(kind) < bl_kind_index(other);
 }
 
@@ -93,6 +97,7 @@ static int choice_by_kind(struct member_choice *c, const struct bl_kind *wanted,
             first = c->kind[x];
     }
     for (size_t x = 0; x < extensions; x++) {
+        /* Kinds behind the first one are no sequences; kinds that tie are an error. */
         if (c->kind[x] && kind_comes_before(first, c->kind[x]))
             c->kind[x] = NULL;
         several |= c->kind[x] && c->kind[x] != first;
@@ -117,6 +122,7 @@ static int choice_by_name(struct member_choice *c, const char *named, const stru
         if (!bl_text_list_has(named, extension))
             continue;
         found = true;
+        /* The kind of the user applies to all named extensions. */
         c->kind[x] = wanted;
         BL_TRY(wanted ? BL_OK : extension_find_kind(extension, NULL, &c->kind[x], e));
         if (!c->kind[x])
@@ -169,6 +175,7 @@ static int reading_produce(void *context, void **job, struct bl_error *e)
 {
     struct sampling *s = context;
     const struct bl_sharing *sharing = s->options->sharing;
+    /* The tars are divided among the tasks like the positions on a ring. */
     size_t first = sharing ? (size_t)sharing->task * s->tars / (size_t)sharing->tasks : 0;
     (void)e;
     if (s->begun < s->tars)
@@ -188,6 +195,7 @@ static int reading_work(void *context, void *worker, void *job, struct bl_error 
         return bl_error_memory(e);
     const struct bl_tar_source source = {path, tar->file->path, s->listings};
     int code = bl_tar_members_read(&tar->members, &source, s->options->cancel, &fault, e);
+    /* The fault is a copy, owned by the tar. */
     if (!code && fault.code && !(tar->fault = strdup(fault.text)))
         code = bl_error_memory(e);
     free(path);
@@ -202,6 +210,7 @@ static int reading_consume(void *context, void *job, struct bl_error *e)
     for (; s->taken < s->tars && s->tar[s->taken].is_read; s->taken++) {
         struct tar *tar = &s->tar[s->taken];
         tar->first = s->members.entries;
+        /* The members are appended as a range of entries. */
         int code = bl_tar_members_append(&s->members, &tar->members, tar->file->path, e);
         tar->end = s->members.entries;
         bl_tar_members_free(&tar->members);
@@ -248,6 +257,7 @@ static int entry_compare_names(const void *a, const void *b, void *texts)
 {
     const struct bl_tar_entry *x = a, *y = b;
     const char *one = (const char *)texts + x->name, *two = (const char *)texts + y->name;
+    /* Keys of different lengths differ, even if one begins with the other. */
     int order = memcmp(one, two, x->key < y->key ? x->key : y->key);
     if (!order)
         order = x->key < y->key ? -1 : x->key > y->key;
@@ -315,6 +325,7 @@ static int sample_take(const struct sampling *s, const struct tar *tar, const st
     const struct bl_tar_entry *chosen = NULL;
     for (size_t i = 0; i < count; i++) {
         const struct bl_tar_entry *this = &entry[i];
+        /* Two members of one name have the same extension: the first one in the tar counts. */
         if (i && this->extension == this[-1].extension) {
             BL_TRY(sample_add_fault(s, tar, this, "a second member of this name: the first one is taken", e));
             continue;
@@ -350,6 +361,7 @@ static int tar_take(const struct sampling *s, struct tar *tar, struct bl_error *
     struct bl_tar_entry *entry = s->members.entry;
     size_t end = tar->first; /* entries of samples move to the front */
     BL_TRY(bl_member_index_add_tar(&s->out->members, tar->file->path, e));
+    /* A damaged tar is an input with a fault, so that the table shows it. */
     if (tar->fault || tar->first == tar->end)
         BL_TRY(sample_add_file(s, tar, NULL, NULL, NULL, tar->fault ? tar->fault : "an empty tar", e));
     for (size_t i = tar->first; i < tar->end; i++) {
@@ -392,6 +404,7 @@ static int samples_take(struct sampling *s, struct bl_error *e)
     for (size_t x = 0; x < s->members.extensions; x++) {
         bl_buffer_clear(&name);
         bl_buffer_printf(&name, "x.%s", bl_tar_members_extension(&s->members, x));
+        /* The whole extension is counted at once. */
         if (!s->choice.kind[x] && !s->choice.kept[x] && name.data)
             bl_files_ignore(s->out, name.data, s->members.extension[x].members);
     }

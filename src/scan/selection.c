@@ -37,10 +37,12 @@ static struct bl_decimal decimal_parse(const char *text)
 {
     struct bl_decimal number = {0};
     char *end = NULL;
+    /* strtod(3) also takes "0x1p3", "inf" and "nan", so only these characters may occur. */
     if (!*text || text[strspn(text, "0123456789+-.eE")])
         return number;
     number.value = strtod(text, &end); /* the process is in the C locale */
     number.is_number = !*end && isfinite(number.value);
+    /* Whole numbers up to 2^63 compare exactly; a double has 53 bits. */
     number.is_whole = bl_text_to_int(text, strlen(text), INT64_MIN, INT64_MAX, &number.whole);
     return number;
 }
@@ -73,6 +75,7 @@ int bl_condition_parse(struct bl_condition *c, const char *text, struct bl_error
             at = strncmp(next, comparisons[i].text, size) == 0 ? next : NULL;
         }
     }
+    /* After "=", another operator would be a typing error such as "==" or "=>", not a value. */
     bool good = at && !strchr(text, '\n') && (!at[size] || !strchr("=<>~", at[size])); /* "==" is none */
     if (good) {
         c->value = condition_trim(at + size);
@@ -105,10 +108,12 @@ void bl_condition_free(struct bl_condition *c)
 bool bl_condition_holds(const struct bl_condition *c, const char *value, bool *no_number)
 {
     *no_number = false;
+    /* fnmatch(3) without flags: "*" matches slashes, too, as in "path ~ *cats*". */
     if (c->comparison == BL_COMPARE_GLOB)
         return fnmatch(c->value, value, 0) == 0;
     const struct bl_decimal number = decimal_parse(value);
     bool numbers = number.is_number && c->number.is_number;
+    /* order is below, equal to or above 0, as of strcmp(3). */
     int order;
     if (!numbers)
         order = strcmp(value, c->value);
@@ -144,6 +149,7 @@ struct excluded {
     atomic_bool used;
 };
 
+/* The exclusion owns the text; ids point into it, so that it must not grow after exclusion_sort. */
 struct bl_exclusion {
     struct bl_buffer text; /* the ids, each with a NUL after it */
     struct excluded *row;  /* [count] by id */
@@ -174,6 +180,7 @@ static int exclusion_index(struct bl_exclusion *x, size_t i, struct bl_error *e)
     char *plain = strdup(row->id);
     if (!plain)
         return bl_error_memory(e);
+    /* A copy is unescaped in place. Its size shrinks or stays. */
     int64_t size = bl_text_unescape(plain, strlen(plain));
     if (size < 0) {
         free(plain);
@@ -190,6 +197,7 @@ static int exclusion_sort(struct bl_exclusion *x, struct bl_error *e)
     size_t all = 0, kept = 0;
     for (size_t at = 0; at < x->text.size; at += strlen(x->text.data + at) + 1)
         all++;
+    /* One more than needed, as calloc(3) of 0 bytes may return NULL. */
     x->row = calloc(all + 1, sizeof *x->row);
     if (!x->row)
         return bl_error_memory(e);
@@ -197,6 +205,7 @@ static int exclusion_sort(struct bl_exclusion *x, struct bl_error *e)
         x->row[x->count++].id = x->text.data + at;
     qsort(x->row, x->count, sizeof *x->row, exclusion_compare);
     for (size_t i = 0; i < x->count; i++) {
+        /* Equal ids are neighbours now: only the first of them stays. */
         if (!kept || strcmp(x->row[kept - 1].id, x->row[i].id) != 0)
             x->row[kept++].id = x->row[i].id;
     }
@@ -216,6 +225,7 @@ int bl_exclusion_open(struct bl_exclusion **exclusion, const char *const *argume
     if (!x)
         return bl_error_memory(e);
     for (int i = 0; i < count && !code; i++) {
+        /* "@FILE" is a list of ids, one in each line. */
         if (arguments[i][0] == '@') {
             char *path = bl_path_join(base, arguments[i] + 1);
             code = path ? bl_lines_append_list(path, &x->text, e) : bl_error_memory(e);
@@ -253,6 +263,7 @@ static bool exclusion_find(struct bl_exclusion *x, const char *id)
 {
     bool is_found = false;
     size_t i;
+    /* The hash only proposes rows; the comparison of the text decides. */
     for (struct bl_hash_probe probe = bl_hash_begin(&x->hash, XXH3_64bits(id, strlen(id)));
          bl_hash_next(&x->hash, &probe, &i);) {
         struct excluded *row = &x->row[i];
@@ -268,12 +279,14 @@ static bool exclusion_find(struct bl_exclusion *x, const char *id)
  * which excludes all its documents; or NULL. */
 bool bl_exclusion_has(struct bl_exclusion *x, const char *id, const char *file)
 {
+    /* Both calls must run: an early end would leave the id of the file unused. */
     bool own = exclusion_find(x, id);
     return (file && exclusion_find(x, file)) || own;
 }
 
 void bl_exclusion_apply(struct bl_row *row)
 {
+    /* A dropped row keeps its id and path, so that a later run with other ids finds the input again. */
     row->status = BL_ROW_DROPPED;
     row->length = 0;
     row->reason = "left out by --exclude";
@@ -298,6 +311,7 @@ int bl_exclusion_match(const struct bl_sequences *table, struct bl_exclusion *x,
     int code = BL_OK;
     int64_t left = table->excluded;
     for (size_t i = 0; i < table->count && left && !code; i++) {
+        /* A row with a length is in use, so it was not excluded. */
         if (table->length[i])
             continue;
         code = bl_row_reader_read(table, i, &text, e);
@@ -317,6 +331,7 @@ void bl_exclusion_identify(const struct bl_exclusion *x, struct bl_buffer *out)
     char digest[BL_DIGEST_SIZE];
     struct bl_checksum_state state;
     bl_checksum_begin(&state);
+    /* The NUL is a part of the digest: "a", "b" and "ab" differ. */
     for (size_t i = 0; i < x->count; i++)
         bl_checksum_add(&state, x->row[i].id, strlen(x->row[i].id) + 1);
     bl_checksum_format(bl_checksum_end(&state), digest);
@@ -328,6 +343,7 @@ void bl_exclusion_append_unused(const struct bl_exclusion *x, struct bl_buffer *
     char a[BL_PLURAL_SIZE];
     size_t unused = 0;
     for (size_t i = 0; i < x->count; i++) {
+        /* Only the first unused id is named. */
         if (!atomic_load_explicit(&x->row[i].used, memory_order_relaxed) && !unused++)
             bl_buffer_printf(out, "--exclude %s: no sequence has that id", x->row[i].id);
     }
@@ -347,6 +363,7 @@ static bool selection_parse_share(const char *text, size_t size, int64_t *share)
 {
     int64_t whole, part = 0;
     size_t digits = strspn(text, "0123456789");
+    /* The text has at least a digit and "%", and all digits stand in front. */
     if (!digits || size < 2 || digits >= size || text[size - 1] != '%' || !bl_text_to_int(text, digits, 0, 100, &whole))
         return false;
     if (text[digits] == '.') {
@@ -370,6 +387,7 @@ void bl_share_format(int64_t share, struct bl_buffer *out)
     int64_t part = share % MILLIONTHS;
     int places = DIGITS;
     bl_buffer_int(out, share / MILLIONTHS);
+    /* Zeros at the end are left out: 10500000 is "10.5%". */
     for (; part && part % 10 == 0; part /= 10)
         places--;
     if (part)
@@ -399,6 +417,7 @@ static bool split_add(struct bl_split *split, const char *text, size_t size)
     size_t name = equals ? (size_t)(equals - text) : 0;
     if (!name || split->parts == BL_SPLIT_PARTS_MAX)
         return false;
+    /* Names stand in sequences.tsv and in paths of parts, so blanks, control characters and backslashes are refused. */
     for (size_t i = 0; i < name; i++) {
         if ((unsigned char)text[i] <= ' ' || text[i] == '\\')
             return false;
@@ -421,6 +440,7 @@ static bool split_parse(const struct bl_option *option, const char *text, void *
     *split = (struct bl_split){0};
     for (;;) {
         size_t size = strcspn(text, ",");
+        /* Each part stops at the next comma; after the last one the sum decides. */
         if (!split_add(split, text, size))
             return false;
         sum += split->part[split->parts - 1].share;

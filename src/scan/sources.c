@@ -52,6 +52,7 @@ static enum rank file_rank(const struct bl_file *file)
  * source folder is judged by itself. Documents stay beside other fallback kinds, so that the message about several
  * kinds shows both. */
 static void files_drop_secondary(struct bl_files *files, size_t first)
+/* The files of this source begin at `first`; those before it belong to other sources. */
 {
     size_t kept = first;
     enum rank highest = RANK_DOCUMENT;
@@ -65,6 +66,7 @@ static void files_drop_secondary(struct bl_files *files, size_t first)
             continue;
         }
         bl_files_ignore(files, bl_path_name(file->path), 1);
+        /* The path owns all texts of the file. */
         free(file->path);
     }
     files->count = kept;
@@ -77,11 +79,13 @@ static int files_resolve_kind(struct bl_files *files, struct bl_error *e)
     struct bl_buffer text = {0};
     int kinds = 0;
     files->kind = NULL;
+    /* Kinds are few, and counting in their order makes the message the same every time. */
     for (int k = 0; bl_kinds[k]; k++) {
         const struct bl_file *first = NULL;
         int64_t count = 0;
         for (size_t i = 0; i < files->count; i++) {
             bool is = files->file[i].kind == bl_kinds[k];
+            /* The first file of a kind is its example. */
             first = is && !first ? &files->file[i] : first;
             count += is;
         }
@@ -96,6 +100,7 @@ static int files_resolve_kind(struct bl_files *files, struct bl_error *e)
     if (!code && kinds > 1)
         code = bl_error_set(e, BL_EUSAGE, "sources of several kinds (%s): choose one with --kind", text.data);
     bl_buffer_free(&text);
+    /* Files of no known kind get the first kind, whose reader says what is wrong. */
     if (!files->kind)
         files->kind = bl_kinds[0];
     return code;
@@ -115,6 +120,7 @@ static int path_find_kind(const char *path, const struct bl_kind **kind, struct 
         char *name = strndup(path, strlen(path) - strlen(suffixes[i]));
         if (!name)
             return bl_error_memory(e);
+        /* The name without the suffix must show a kind. */
         *kind = bl_kind_find_by_file(name);
         free(name);
     }
@@ -138,6 +144,7 @@ static int listing_add_file(struct listing *l, const char *path, struct bl_error
             path);
     if (!kind)
         BL_TRY(path_find_kind(path, &kind, e));
+    /* The check comes after Parquet and applies to every kind. */
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (bl_path_has_suffix(path, names[i].suffix))
             return bl_error_set(e, BL_EUSAGE,
@@ -145,6 +152,7 @@ static int listing_add_file(struct listing *l, const char *path, struct bl_error
                                 path, names[i].tool, path);
     }
     bool tar = bl_files_is_tar(kind, path);
+    /* A tar has no kind until its members are known. */
     kind = kind || tar ? kind : l->implied;
     BL_TRY(bl_files_add(l->walk.files, path, tar ? (size_t)(bl_path_name(path) - path) : 0, kind, false, e));
     l->walk.files->file[l->walk.files->count - 1].tar = tar;
@@ -163,6 +171,7 @@ static int listing_find_meant(struct listing *l, const char *path, char **meant,
     int code = bl_walk_stat(&l->walk, path, &status, &there, e);
     if (code || (there && !named))
         return code;
+    /* The name of the pair's other file replaces the suffix. */
     bl_buffer_append(&name, path, strlen(path) - (named ? strlen(pair[0]) : 0));
     bl_buffer_printf(&name, "%s", pair[1]);
     code = bl_buffer_check(&name, e);
@@ -190,6 +199,7 @@ static int listing_add_named(struct listing *l, const char *path, bool must_exis
         /* errno of the first stat belongs to the message: the calls in between change it. */
         int missing = errno;
         char *open_path = there || !must_exist ? NULL : bl_path_join(l->walk.base, path);
+        /* A link whose target is gone exists by itself: the scan skips it. */
         bool is_link = open_path && lstat(open_path, &status) == 0;
         free(open_path);
         errno = missing;
@@ -200,6 +210,7 @@ static int listing_add_named(struct listing *l, const char *path, bool must_exis
         code = bl_walk_folder(&l->walk, path, e);
         if (!code)
             files_drop_secondary(files, first);
+        /* Only the first empty folder is named in the message; all are counted. */
         if (!code && files->count == first && !files->empty_folders++) {
             files->empty_folder = strdup(path);
             code = files->empty_folder ? BL_OK : bl_error_memory(e);
@@ -235,6 +246,8 @@ static int listing_add_paths(struct listing *l, struct bl_lines *lines, struct b
     int code;
     while (!(code = bl_lines_next(lines, &name, &size, &ended, e)) && name) {
         l->line += l->line < INT_MAX;
+        /* Lists that were written on Windows end lines with "\r
+         * ". */
         if (lines->mark == '\n' && size && name[size - 1] == '\r')
             name[--size] = '\0';
         if (size > NAME_MAX_SIZE || strlen(name) != size)
@@ -275,6 +288,7 @@ static int listing_add_list(struct listing *l, const char *list, struct bl_error
 static int listing_add_glob(struct listing *l, const char *pattern, struct bl_error *e)
 {
     struct bl_buffer names = {0};
+    /* Folders that cannot be read become inputs: a pattern that adds only those is no error. */
     size_t unreadable = l->walk.files->count;
     l->walk.whole_ids = bl_globs_descend(pattern); /* folders of several depths may have files of the same name */
     int code = bl_globs_expand(&l->walk, pattern, &names, e);
@@ -303,6 +317,7 @@ static int listing_add_source(struct listing *l, const struct bl_source *source,
         return bl_error_set(e, BL_EUSAGE, "a source with an empty name");
     if (path[0] == '@')
         return listing_add_list(l, path + 1, e);
+    /* A file may be called "s3:..." in this folder. */
     if (bl_path_is_url(path) && access(path, F_OK) != 0)
         return bl_error_set(e, BL_EUSAGE,
                             "%s is a URL, and inputs are local files: copy or mount them, or give documents on "
@@ -414,6 +429,7 @@ int bl_sources_list(struct bl_files *files, const struct bl_sources *sources, st
         code = bl_samples_expand(files, &samples, e);
     if (code)
         goto out;
+    /* Sorting makes the order independent of the order of the sources. */
     if (files->count)
         qsort(files->file, files->count, sizeof *files->file, file_compare_paths);
     qsort(files->ignored, (size_t)files->ignored_count, sizeof *files->ignored, ignored_compare);

@@ -23,6 +23,7 @@ static int subset_open_paths(struct bl_subset *s, struct bl_sequences *t, const 
 {
     struct bl_sequences_columns wanted = *columns;
     struct bl_sequences whole;
+    /* The first pass needs no columns, only the texts of rows where options look. */
     const struct bl_sequences_columns none = {.may_repeat = columns->may_repeat};
     BL_TRY(bl_sequences_open_columns(&whole, paths, count, &none, e));
     /* Grouping by the column split, where the column comes from --split and stands in no table: the parts of the
@@ -45,6 +46,7 @@ static int subset_open_paths(struct bl_subset *s, struct bl_sequences *t, const 
     code = bl_sequences_open_columns(t, paths, count, &wanted, e);
     if (code)
         goto out;
+    /* The repeated ids have moved to t, which frees them. */
     t->repeated = repeated;
     t->repeats = repeats;
     repeated = NULL;
@@ -111,6 +113,7 @@ static int writing_drop(struct writing *w, size_t i, struct bl_error *e)
     enum bl_left_out by = bl_subset_mark_option(mark);
     int code = BL_OK;
     bl_buffer_clear(&w->reason);
+    /* The mark has the number of the dataset or of the condition, so that the reason names the right one. */
     bl_buffer_printf(&w->reason, BL_LEFT_OUT "%s", bl_left_out_option(by));
     if (by == BL_LEFT_OUT_EXTEND)
         bl_buffer_printf(&w->reason, " %s", o->extend.text[mark - BL_SUBSET_MARK_HELD]);
@@ -150,6 +153,7 @@ static int writing_add_row(struct writing *w, size_t i, struct bl_error *e)
 {
     struct bl_subset_choice *c = &w->choice;
     struct bl_subset *s = c->subset;
+    /* A table of 10^8 rows takes minutes, so cancelling is tested for each row. */
     int code = s->cancel && bl_cancelled(s->cancel) ? BL_ECANCEL : bl_row_reader_read(c->table, i, &c->text, e);
     if (!code && s->mark[i])
         code = writing_drop(w, i, e);
@@ -204,6 +208,7 @@ int bl_subset_run(struct bl_subset *s, const char *dir, bl_subset_fill *fill, vo
     int code = bl_output_unnamed(&whole, dir, e);
     bl_checksum_begin(&sum);
     whole.sum = &sum;
+    /* The caller writes the rows of the scan into this file. */
     if (!code)
         code = fill(context, &whole, e);
     if (!code)

@@ -38,6 +38,7 @@ enum bl_left_out bl_subset_mark_option(uint8_t mark)
 {
     if (mark == BL_SUBSET_MARK_EXCLUDED)
         return BL_LEFT_OUT_EXCLUDE;
+    /* The numbers of options come first, then those of conditions, then those of datasets. */
     if (mark >= BL_SUBSET_MARK_HELD)
         return BL_LEFT_OUT_EXTEND;
     return mark < BL_SUBSET_MARK_CONDITION ? (enum bl_left_out)mark : BL_LEFT_OUT_WHERE;
@@ -53,6 +54,7 @@ void bl_subset_choice_free(struct bl_subset_choice *c)
     bl_hash_free(&c->seen);
     bl_hash_free(&c->seen_text);
     bl_buffer_free(&c->same_column);
+    /* The buffers of the present row and of the row that it is compared with. */
     for (int i = 0; i < 2; i++) {
         bl_buffer_free(&c->same_value[i]);
         bl_same_text_buffers_free(&c->same[i]);
@@ -77,6 +79,7 @@ static int subset_check_column(const struct bl_columns *columns, const char *opt
     struct bl_buffer all = {0};
     if (bl_subset_has_column(columns, name))
         return BL_OK;
+    /* Known columns have a place; extra ones are a list with a tab before each name. */
     for (int c = 0; c < BL_COLUMNS; c++) {
         if (columns->place[c] >= 0)
             bl_buffer_printf(&all, "%s%s", all.size ? ", " : "", bl_columns_name((enum bl_column)c));
@@ -126,6 +129,7 @@ static int subset_check_columns(const struct bl_subset_options *o, const struct 
 {
     bool is_digest;
     int code = BL_OK;
+    /* The conditions are parsed again here, as the check comes before any choice. */
     for (int i = 0; i < o->where.count && !code; i++) {
         struct bl_condition condition;
         code = bl_condition_parse(&condition, o->where.text[i], e);
@@ -155,6 +159,7 @@ static int subset_check_columns(const struct bl_subset_options *o, const struct 
 int bl_subset_check_header(const struct bl_subset_options *o, const char *header, const char *name, struct bl_error *e)
 {
     struct bl_columns columns = {0};
+    /* The function changes the line, so it gets a copy. */
     char *line = strdup(header);
     int code = line ? bl_columns_read(&columns, line, name, e) : bl_error_memory(e);
     if (!code)
@@ -170,6 +175,7 @@ static int row_find_value(const struct bl_row_reader *text, const char *name, st
                           struct bl_error *e)
 {
     const struct bl_row *row = &text->row;
+    /* A column with a fixed place needs no unescaping. */
     *value = bl_row_reader_field(text, name);
     if (*value)
         return BL_OK;
@@ -193,6 +199,7 @@ static int choosing_value(struct bl_subset_choice *c, const char *name, const ch
 static int choosing_exclude(struct bl_subset_choice *c, size_t i, uint8_t *mark, struct bl_error *e)
 {
     const struct bl_subset *s = c->subset;
+    /* The last table is tried first: the loop below goes back. */
     const struct bl_sequences_file *file = &c->table->file[c->table->files - 1];
     bool has = bl_exclusion_has_row(s->exclusion, &c->text.row, &c->value);
     /* The tables follow each other: the row belongs to the last one that begins at it or before it. */
@@ -218,6 +225,7 @@ static int choosing_find_held(struct bl_subset_choice *c, uint8_t *mark, struct 
 {
     int dataset;
     int code = bl_extend_find(&c->extend, &c->text.row, &dataset, e);
+    /* The mark has the number of the dataset for the reason. */
     if (!code && dataset >= 0)
         *mark = (uint8_t)(BL_SUBSET_MARK_HELD + dataset);
     return code;
@@ -234,6 +242,7 @@ static int choosing_check_conditions(struct bl_subset_choice *c, uint8_t *mark, 
         BL_TRY(choosing_value(c, s->condition[i].column, &value, e));
         if (!bl_condition_holds(&s->condition[i], value, &no_number))
             *mark = (uint8_t)(BL_SUBSET_MARK_CONDITION + i);
+        /* The count includes rows that the condition leaves out for this reason. */
         s->no_number[i] += no_number;
     }
     if (*mark || !s->options->min_trained)
@@ -263,6 +272,7 @@ static int choosing_find_twin(struct bl_subset_choice *c, size_t i, uint8_t *mar
     size_t first;
     for (struct bl_hash_probe probe = bl_hash_begin(&c->seen, hash); bl_hash_next(&c->seen, &probe, &first);) {
         bool same = false;
+        /* Earlier rows are read again from the table: their texts are not in memory. */
         BL_TRY(bl_row_reader_read(c->table, first, &c->twin, e));
         BL_TRY(bl_same_content(&c->twin.row, row, s->base, s->cancel, &same, e));
         if (!same)
@@ -354,6 +364,7 @@ int bl_subset_choice_part(struct bl_subset_choice *c, struct bl_buffer *part, st
     if (o->split.parts && o->split_by)
         BL_TRY(choosing_value(c, o->split_by, &value, e));
     if (o->split.parts) {
+        /* The hash of the value decides, so that rows with the same value share a part. */
         int k = bl_split_part(&o->split, value);
         c->part = (uint8_t)k;
         bl_buffer_append(part, o->split.part[k].name, o->split.part[k].size);
@@ -398,6 +409,7 @@ static int choosing_choose_row(struct bl_subset_choice *c, size_t i, struct bl_b
         *mark = BL_LEFT_OUT_TAKE;
     if (!*mark && o->share && !bl_share_takes(o->share, c->text.row.id))
         *mark = BL_LEFT_OUT_SHARE;
+    /* --first counts rows that all other options leave. */
     if (!*mark && o->first && c->chosen == o->first)
         *mark = BL_LEFT_OUT_FIRST;
     c->chosen += !*mark;
@@ -511,6 +523,7 @@ int bl_subset_choose(struct bl_subset *s, const struct bl_sequences *t, bool may
         code = bl_condition_parse(&s->condition[s->conditions++], o->where.text[i], e);
     s->count = t->count;
     s->mark = calloc(t->count + 1, 1);
+    /* A byte more, as calloc(3) of 0 bytes may return NULL. */
     s->part = o->split.parts ? calloc(t->count + 1, 1) : NULL;
     if (!code && (!s->mark || (o->split.parts && !s->part)))
         code = bl_error_memory(e);

@@ -44,6 +44,7 @@ static const struct span field_name = {0, 100}, field_size = {124, 12}, field_su
 static int tar_read_block(struct bl_tar_reader *r, int64_t at, const uint8_t **block, struct bl_error *e)
 {
     int code = BL_OK;
+    /* A window of many blocks saves calls where members are small. */
     if (at < r->from || at + BL_TAR_BLOCK > r->to) {
         int64_t left = r->bytes - at;
         r->from = at;
@@ -84,6 +85,7 @@ static bool field_number(const uint8_t *block, struct span field, int64_t *numbe
     }
     while (at < end && *at == ' ')
         at++;
+    /* Each octal digit has three bits. */
     for (; at < end && *at >= '0' && *at <= '7'; at++)
         *number = *number << 3 | (*at - '0');
     return at == end || *at == ' ' || !*at;
@@ -118,6 +120,7 @@ static int tar_take_records(struct bl_tar_reader *r, const char *text, size_t si
 {
     for (size_t at = 0; at < size && text[at];) {
         size_t digits = strspn(text + at, "0123456789");
+        /* The whole record must lie in the header, and its own length must fit. */
         int64_t length;
         if (!bl_text_to_int(text + at, digits, (int64_t)digits + 2, (int64_t)(size - at), &length) ||
             text[at + digits] != ' ' || text[at + (size_t)length - 1] != '\n')
@@ -130,6 +133,7 @@ static int tar_take_records(struct bl_tar_reader *r, const char *text, size_t si
             BL_TRY(tar_set_name(r, value, bytes - (size_t)(value - record), e));
             continue;
         }
+        /* Any other key of GNU.sparse means that the content has holes. */
         r->sparse |= record_has_key(record, bytes, "GNU.sparse.");
         if (record_has_key(record, bytes, "size=") && !bl_text_to_int(record + 5, bytes - 5, 0, BYTES_MAX, &r->size))
             return bl_error_set(e, BL_EDATA, "damaged at byte %" PRId64 ": a size that is no number", r->at);
@@ -145,6 +149,7 @@ static int tar_take_description(struct bl_tar_reader *r, char type, int64_t byte
         return bl_error_set(e, BL_EDATA, "damaged at byte %" PRId64 ": a header of %" PRId64 " bytes", begin, bytes);
     if (bytes > r->bytes - begin)
         return tar_cut(r, "a header", e);
+    /* A zero byte at the end makes the text a string. */
     char *text = malloc((size_t)bytes + 1);
     if (!text)
         return bl_error_memory(e);
@@ -212,6 +217,7 @@ static int tar_take_member(struct bl_tar_reader *r, const uint8_t *block, int64_
         BL_TRY(bl_buffer_check(&r->name, e));
     }
     const char *name = r->name.data ? r->name.data : "";
+    /* Many tars have "./" before each name, and ids should not. */
     while (strncmp(name, "./", 2) == 0)
         name += 2 + strspn(name + 2, "/");
     size_t size = strlen(name);
@@ -224,6 +230,7 @@ static int tar_take_member(struct bl_tar_reader *r, const uint8_t *block, int64_
     if (bytes > r->bytes - member->begin)
         return tar_cut(r, name, e);
     r->at = member->begin + block_round_up(bytes);
+    /* An extended header describes one member only. */
     r->named = r->sparse = false;
     r->size = -1;
     return BL_OK;
@@ -293,6 +300,7 @@ int bl_tar_reader_next(struct bl_tar_reader *r, struct bl_tar_member *member, bo
     while (!code && is_folder) {
         const uint8_t *block;
         int64_t bytes;
+        /* A tar without an end was cut short. */
         if (r->bytes - r->at < BL_TAR_BLOCK)
             return tar_refuse_end(r, e);
         BL_TRY(tar_read_block(r, r->at, &block, e));
@@ -402,6 +410,7 @@ int bl_tar_members_read(struct bl_tar_members *m, const struct bl_tar_source *so
             code = tar_members_add(m, &member, source->shown, fault);
     }
     bl_tar_reader_free(&reader);
+    /* A fault of the tar is no error of the run; it becomes a part of the listing. */
     if (code && code != BL_EDATA)
         code = bl_error_set(e, code, "%s", fault->text);
     else
@@ -428,6 +437,7 @@ int bl_tar_members_append(struct bl_tar_members *m, const struct bl_tar_members 
                                      &number[x], e);
     if (code)
         goto out;
+    /* The offsets of the other texts move by the size of this buffer. */
     const size_t base = m->text.size;
     if (other->text.size)
         bl_buffer_append(&m->text, other->text.data, other->text.size);
@@ -511,6 +521,7 @@ static bool listing_parse(struct bl_tar_members *m, char *at, const char *shown,
         char *size = text_split(line, ' '), *name = size ? text_split(size, ' ') : NULL;
         char *why = name ? text_split(name, '\t') : NULL;
         struct bl_tar_member member = {.name = name, .unusable = why};
+        /* Numbers are checked against the size of the tar before anything is read there. */
         if (!at || !name || !listing_decode_text(name) || (why && !listing_decode_text(why)) ||
             !bl_text_to_int(line, strlen(line), 0, bytes, &member.begin) ||
             !bl_text_to_int(size, strlen(size), 0, why ? INT64_MAX - bytes : bytes - member.begin, &member.bytes) ||
@@ -535,6 +546,7 @@ bool bl_tar_listing_find(struct bl_tar_members *m, const struct bl_tar_source *s
     found = !head.failed && text.size > head.size && memcmp(text.data, head.data, head.size) == 0 &&
             strlen(text.data) == text.size &&
             listing_parse(m, text.data + head.size, source->shown, status->st_size, fault);
+    /* A partly parsed listing must leave nothing behind. */
     if (!found)
         bl_tar_members_free(m);
 out:

@@ -47,6 +47,7 @@ static void pixel_set(uint8_t *pixel, bl_colour colour)
 /* Returns the part of an area that lies on the canvas; its width or height is 0 if there is none. */
 static struct bl_area area_clip(const struct bl_canvas *c, struct bl_area a)
 {
+    /* Negative widths must not remain: the loops of callers then draw nothing. */
     int right = a.x + a.width < c->width ? a.x + a.width : c->width;
     int bottom = a.y + a.height < c->height ? a.y + a.height : c->height;
     a.x = a.x > 0 ? a.x : 0;
@@ -124,6 +125,7 @@ void bl_canvas_draw(struct bl_canvas *canvas, struct bl_area area, const struct 
 void bl_canvas_copy(const struct bl_canvas *from, struct bl_area area, struct bl_canvas *to, int x, int y)
 {
     area = area_clip(from, area);
+    /* room is clipped at both canvases: its offset to (x, y) is the offset in the source. */
     const struct bl_area room = area_clip(to, (struct bl_area){x, y, area.width, area.height});
     for (int row = room.y; row < room.y + room.height; row++)
         memcpy(canvas_at(to, room.x, row), canvas_at(from, area.x + room.x - x, area.y + row - y),
@@ -142,13 +144,11 @@ void bl_canvas_replace(struct bl_canvas *canvas, bl_colour from, bl_colour to)
     }
 }
 
-/* Appends a PNG, with a chunk tRNS behind its header if the paper is to be transparent. The encoder has no option
- * for that. The header is 33 bytes long: the signature, 8 bytes, and the chunk IHDR, 25 bytes. A chunk is the length
- * of its data, its name, the data, and a CRC of name and data. */
+/* Appends a PNG, with a chunk tRNS behind its header if the paper is to be transparent. The header is the signature, 8
+ * bytes, and the chunk IHDR, 25 bytes. */
 static void png_append(const uint8_t *file, size_t size, bool is_clear, struct bl_buffer *out)
 {
     enum { HEADER = 33 };
-    /* The name and the colour, two bytes for each channel. */
     static const uint8_t paper[] = {
         't', 'R', 'N', 'S', 0, BL_COLOUR_PAPER >> 16, 0, BL_COLOUR_PAPER >> 8 & 255, 0, BL_COLOUR_PAPER & 255};
     const uint32_t sum = htobe32((uint32_t)crc32(0, paper, sizeof paper)), length = htobe32(sizeof paper - 4);

@@ -67,6 +67,7 @@ void bl_xml_append_name(struct bl_buffer *out, const char *name)
 void bl_xml_escape_from(struct bl_buffer *out, size_t from)
 {
     struct bl_buffer plain = {0};
+    /* Nothing was appended, or the buffer has failed and must not be read. */
     if (out->failed || out->size == from)
         return;
     bl_buffer_append(&plain, out->data + from, out->size - from + 1);
@@ -96,6 +97,7 @@ void bl_page_begin_table(struct bl_buffer *out, const char *caption, const char 
                      "<div class=\"t\" role=\"region\" tabindex=\"0\" aria-label=\"%s\"><table><caption>%s</caption>\n"
                      "<thead><tr>",
                      caption, caption);
+    /* The loop ends at the NUL; head moves over the "|" only if there is one. */
     while (*head) {
         size_t size = strcspn(head, "|");
         bool is_number = *head == '#';
@@ -164,6 +166,8 @@ void bl_page_number_text(struct bl_buffer *out, const char *format, ...)
 /* Appends the style of all pages: two sets of colours for light and dark screens, and tables that scroll sideways on
  * a narrow screen. */
 static void page_append_style(struct bl_buffer *out)
+/* The colours are variables of CSS, so that only one rule differs between light and dark. Class t is a table that
+ * scrolls, n a number, w a cell that may wrap, v0 and v1 the fills of bars, k a key of colours. */
 {
     bl_buffer_text(
         out,

@@ -20,6 +20,7 @@
  * side, so that rounding at its end could lie outside. */
 void bl_painter_cover(const struct bl_painter *p, int64_t part, int64_t parts, int *first, int *end)
 {
+    /* The width of a line has line_steps * parts parts. */
     const int64_t line = p->sheet->line_steps * parts;
     *first = (int)(part * p->sheet->width / line);
     *end = (int)((part + 1) * p->sheet->width / line);
@@ -31,6 +32,7 @@ void bl_painter_cover(const struct bl_painter *p, int64_t part, int64_t parts, i
 /* Returns an element of the field as a number. A value that is not finite counts as strange, and gives NAN. */
 static double painter_value(struct bl_painter *p, const uint8_t *element)
 {
+    /* All types of elements, also F16 and BF16, are converted to double. */
     double value = bl_element_number(p->field->dtype, element);
     if (isfinite(value))
         return value;
@@ -55,6 +57,7 @@ static bl_colour painter_scale(double share)
     static const bl_colour known[] = {0x440154, 0x472d7b, 0x3b528b, 0x2c728e, 0x21918c,
                                       0x28ae80, 0x5ec962, 0xaddc30, 0xfde725};
     enum { STEPS = sizeof known / sizeof *known - 1 };
+    /* Values outside 0 to 1 get the colour of the end. */
     double at = fmin(fmax(share, 0), 1) * STEPS;
     int i = at < STEPS ? (int)at : STEPS - 1;
     bl_colour colour = 0;
@@ -77,6 +80,7 @@ static void painter_note(struct bl_painter *p, double low, double high)
     char a[32], b[32];
     number_format(low, a);
     number_format(high, b);
+    /* Without values, low is infinite and high is minus infinite. */
     if (low <= high)
         snprintf(p->lane->note, sizeof p->lane->note, "%s to %s", a, b);
     p->lane->strange = p->strange;
@@ -96,6 +100,7 @@ struct curve {
 static int curve_begin(struct bl_painter *p, struct bl_error *e)
 {
     struct curve *c = p->state = malloc(sizeof *c + 2 * (size_t)p->columns * sizeof *c->value);
+    /* Both arrays are one allocation. */
     if (!c)
         return bl_error_memory(e);
     c->low = c->value;
@@ -141,6 +146,7 @@ static int curve_finish(struct bl_painter *p, struct bl_error *e)
     double low = INFINITY, high = -INFINITY;
     (void)e;
     for (int x = 0; x < p->columns; x++) {
+        /* fmin and fmax return the other argument where one is NAN. */
         low = fmin(low, c->low[x]);
         high = fmax(high, c->high[x]);
     }
@@ -152,6 +158,7 @@ static int curve_finish(struct bl_painter *p, struct bl_error *e)
     const double scale = high > low ? (height - 1) / (high - low) : 0;
     const bool is_flat = !isnormal(scale); /* or the range is beyond doubles */
     for (int x = 0; x < p->columns; x++) {
+        /* A column without values stays paper. */
         if (isnan(c->low[x]))
             continue;
         int top = is_flat ? height / 2 : (int)lround((high - c->high[x]) * scale);
@@ -203,6 +210,7 @@ static void map_put_step(struct bl_painter *p, int64_t at, const uint8_t *data)
     struct cell *cells = p->state;
     const size_t size = bl_dtype_size(p->field->dtype);
     const int64_t rows = (int64_t)(bl_field_step_bytes(p->field) / size), height = p->lane->canvas.height;
+    /* Only features of sound have a frequency axis. */
     const bool from_bottom = strcmp(p->field->kind, "audio") == 0;
     int first, end;
     bl_painter_cover(p, at, 1, &first, &end);
@@ -285,6 +293,7 @@ static int spectrum_begin(struct bl_painter *p, struct bl_error *e)
     for (size_t i = 0; i < pixels; i++)
         s->level[i] = NAN;
     int code = bl_spectrum_open(&s->transform, WINDOW, WINDOW, false, e);
+    /* acos(-1) is pi, which standard C does not define. */
     for (int i = 0; !code && i < WINDOW; i++)
         s->transform.shape[i] = (float)(0.5 - 0.5 * cos(2 * acos(-1) * (i + 0.5) / WINDOW));
     return code;
@@ -332,6 +341,7 @@ static int spectrum_put(struct bl_painter *p, int64_t at, const uint8_t *data, i
 {
     struct spectrum *s = p->state;
     const size_t size = bl_field_step_bytes(p->field);
+    /* Samples of 16 bits are whole numbers from -32768 to 32767. */
     const double scale = p->field->dtype == BL_I16 ? 1.0 / 32768 : 1;
     /* Room for the steps, for the zeros after the piece, and for the lanes that a window may read beyond its end. */
     size_t needed = s->samples + (size_t)steps + 2 * WINDOW;
@@ -348,6 +358,7 @@ static int spectrum_put(struct bl_painter *p, int64_t at, const uint8_t *data, i
         s->base = at - HALF;
         s->samples = HALF;
         memset(s->sample, 0, HALF * sizeof *s->sample);
+        /* Columns before the piece have no samples. */
         while (s->next < p->columns && column_middle(p, s->next) < at)
             s->next++;
     }
@@ -406,6 +417,7 @@ static void spectrum_close(struct bl_painter *p)
     struct spectrum *s = p->state;
     if (!s)
         return;
+    /* The caller frees the state itself. */
     bl_spectrum_close(&s->transform);
     free(s->level);
     free(s->sample);

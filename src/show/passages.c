@@ -29,6 +29,7 @@ static int passages_check(const struct bl_buffer *buffer, int code, struct bl_er
 int bl_passages_add(struct bl_passages *p, struct bl_detokenizer *detokenizer, int64_t id, bool is_shaded,
                     struct bl_error *e)
 {
+    /* Marks alternate: from the first one on text is shaded, from the second one on it is not. */
     if (is_shaded != p->is_shaded) {
         BL_TRY(BL_ARRAY_RESERVE(p->mark, p->marks_capacity, p->marks + 1, e));
         p->mark[p->marks++] = p->bytes.size;
@@ -64,6 +65,7 @@ int bl_passages_end(struct bl_passages *p, size_t piece, struct bl_error *e)
             break;
         int64_t replaced = 0;
         const size_t from = p->text.size;
+        /* The limit bounds the memory for a sequence of any length. */
         p->text.limit = BL_PASSAGES_MAX;
         if (bl_text_replace_invalid(p->bytes.data + begin, end - begin, &p->text, &replaced)) {
             code = passages_check(&p->text, BL_OK, NULL, e);
@@ -116,6 +118,7 @@ static size_t line_end(const char *text, size_t at, size_t end, int columns, siz
     while (at < end) {
         uint32_t point = 0;
         size_t length = bl_utf8_length(text + at, end - at);
+        /* A byte that begins no character counts as one column. */
         if (length)
             bl_utf8_decode(text + at, &point);
         if (text[at] == '\n') {

@@ -24,6 +24,7 @@ static int pieces_append(struct bl_sheet *s, int64_t i, int64_t block, struct bl
     const struct bl_row *row;
     int32_t start, length;
     int64_t source_start, sequence;
+    /* The index has a table for each member of a piece; a read of one value is a read of a few bytes. */
     BL_TRY(bl_index_read(index, BL_INDEX_SEQUENCE, i, 1, &sequence, e));
     BL_TRY(bl_index_read(index, BL_INDEX_START, i, 1, &start, e));
     BL_TRY(bl_index_read(index, BL_INDEX_LENGTH, i, 1, &length, e));
@@ -63,6 +64,7 @@ static int pieces_of_block(struct bl_sheet *s, struct bl_error *e)
 /* Finds the block of piece i by bisection: entry b of the table is the first piece of block b. */
 static int block_of_piece(const struct bl_index *index, int64_t i, int64_t *block, struct bl_error *e)
 {
+    /* The first piece of block `low` is at most i, that of block `high` is greater. */
     int64_t low = 0, high = index->blocks;
     while (high - low > 1) {
         int64_t middle = low + (high - low) / 2, first;
@@ -80,6 +82,7 @@ static int block_of_piece(const struct bl_index *index, int64_t i, int64_t *bloc
 static int piece_compare(const void *a, const void *b)
 {
     const struct bl_sheet_piece *p = a, *q = b;
+    /* Equal first steps occur if a view plans a sequence several times. */
     if (p->source_start != q->source_start)
         return p->source_start < q->source_start ? -1 : 1;
     return p->block < q->block ? -1 : p->block > q->block;
@@ -95,6 +98,7 @@ static void pieces_join(struct bl_sheet *s)
     size_t kept = 0;
     qsort(s->piece, s->pieces, sizeof *s->piece, piece_compare);
     for (size_t i = 0; i < s->pieces; i++) {
+        /* The array owns the ids, so that a dropped piece frees its own. */
         if (kept && s->piece[i].source_start == s->piece[kept - 1].source_start)
             free(s->piece[i].id);
         else
@@ -136,6 +140,7 @@ static int pieces_of_sequence(struct bl_sheet *s, struct bl_error *e)
         code = bl_cancelled(s->subject.cancel) ? BL_ECANCEL
                                                : bl_index_read(index, BL_INDEX_SEQUENCE, first, count, sequence, e);
         for (int64_t i = 0; !code && i < count; i++) {
+            /* Most pieces belong to other sequences: only the numbers of the sequences are read for them. */
             if (sequence[i] != s->subject.row)
                 continue;
             code = block_of_piece(index, first + i, &block, e);
@@ -188,6 +193,7 @@ static int spans_append(struct bl_sheet *s, int64_t piece, int64_t from, int64_t
     for (bool begins = true; x < end; begins = false) {
         int line = x / s->width, stop = end < (line + 1) * s->width ? end : (line + 1) * s->width;
         BL_TRY(BL_ARRAY_RESERVE(s->span, s->spans_capacity, s->spans + 1, e));
+        /* begins is set for the first span of a piece, which has the mark of its boundary. */
         s->span[s->spans++] = (struct bl_sheet_span){
             .line = line, .x = x - line * s->width, .width = stop - x, .piece = piece, .begins = begins};
         x = stop;
@@ -222,6 +228,7 @@ int bl_sheet_cut_lines(const struct bl_sheet *s, struct bl_sheet *cut, struct bl
         if (s->width % parts[i] || s->line_steps % parts[i])
             continue;
         cut->width /= parts[i];
+        /* Both numbers are divided, so that a pixel still stands for as many steps. */
         cut->line_steps /= parts[i];
         cut->lines = (int)((s->drawn + cut->line_steps - 1) / cut->line_steps);
         cut->look.width = cut->width;
@@ -296,6 +303,7 @@ void bl_sheet_free(struct bl_sheet *s)
     free(s->span);
     for (int i = 0; i < s->lanes; i++) {
         bl_canvas_free(&s->lane[i].canvas);
+        /* Each lane owns its canvas and its list of damaged pieces. */
         free(s->lane[i].damaged);
     }
     for (int i = 0; i < s->texts; i++)

@@ -20,6 +20,7 @@ static bool sheet_has_pictures(const struct bl_sheet *s)
 {
     const struct bl_fields *fields = &s->view->manifest.format.fields;
     for (int f = 0; f < fields->count; f++) {
+        /* Sound of one sample a step has no pictures, whatever its shape. */
         bool is_wanted = s->subject.field < 0 || s->subject.field == f;
         if (is_wanted && !bl_manifest_sample_rate(&s->view->manifest, f) && bl_png_can_encode(&fields->field[f]))
             return true;
@@ -43,11 +44,13 @@ static void sheet_lay_out(struct bl_sheet *s)
         lines = lines < look->lines ? lines : look->lines;
         s->width = look->width;
         s->line_steps = divide_up(s->steps, lines);
+        /* A page also needs lines of a third of the width, so the steps of a line must divide by 3. */
         if (look->is_page && s->line_steps > 3) /* bl_sheet_cut_lines */
             s->line_steps = divide_up(s->line_steps, 3) * 3;
         s->lines = (int)divide_up(s->steps, s->line_steps);
         return;
     }
+    /* A picture stands for as many steps as needed to fit all of them. */
     s->cell_steps = divide_up(s->steps, look->pictures);
     int64_t cells = divide_up(s->steps, s->cell_steps), most = look->width / look->cell;
     int64_t per_line = cells < most ? cells : most;
@@ -71,6 +74,7 @@ enum { GAP_FROM = 40 };                     /* pixels: wider cells have one betw
 /* Returns the step that a cell shows, the middle one. */
 static int64_t cell_middle(const struct bl_sheet *s, int64_t cell)
 {
+    /* The last cell may have fewer steps. */
     int64_t first = cell * s->cell_steps, end = first + s->cell_steps < s->steps ? first + s->cell_steps : s->steps;
     return first + (end - first - 1) / 2;
 }
@@ -85,11 +89,13 @@ static int pictures_draw_piece(struct bl_sheet *s, struct bl_lane *lane, const s
     int64_t steps;
     int code = bl_sheet_begin_piece(s, piece, lane->field, stored, e);
     for (int64_t cell = piece->start / s->cell_steps; !code && cell < cells; cell++) {
+        /* The first cell may begin before the piece. */
         int64_t middle = cell_middle(s, cell);
         if (middle < piece->start)
             continue;
         if (middle >= piece->end)
             break;
+        /* Steps between the middles are skipped without being read. */
         stored->next = piece->source_start + (middle - piece->start);
         code = bl_cancelled(s->subject.cancel) ? BL_ECANCEL : bl_stored_sequence_read(stored, 1, step, &steps, e);
         if (!code)
@@ -120,6 +126,7 @@ static int lane_draw_pictures(struct bl_sheet *s, struct bl_lane *lane, struct b
         const struct bl_sheet_piece *piece = &s->piece[i];
         for (int64_t cell = piece->start / s->cell_steps; cell < cells && cell_middle(s, cell) < piece->end; cell++) {
             const struct bl_area area = {(int)cell * s->cell_width, 0, s->cell_width, lane->canvas.height};
+            /* The cells between others keep their pictures. */
             if (cell_middle(s, cell) >= piece->start)
                 bl_canvas_fill(&lane->canvas, area, BL_COLOUR_PAPER);
         }
@@ -151,12 +158,14 @@ static int painter_put_piece(struct bl_painter *p, const struct bl_sheet_piece *
 static int painter_put_all(struct bl_painter *p, struct bl_sheet *s, struct bl_error *e)
 {
     const size_t step = bl_field_step_bytes(p->field);
+    /* A step may be larger than the chunk, such as an image. */
     const int64_t most = step < SHEET_LANES_CHUNK ? (int64_t)(SHEET_LANES_CHUNK / step) : 1;
     struct bl_stored_sequence stored = {0};
     uint8_t *data = malloc((size_t)most * step);
     int code = data ? BL_OK : bl_error_memory(e);
     for (size_t i = 0; i < s->pieces && !code; i++) {
         const struct bl_sheet_piece *piece = &s->piece[i];
+        /* The count before the piece, to take it back after damage. */
         const int64_t strange = p->strange;
         if (piece->failed)
             continue;
@@ -210,6 +219,7 @@ static int lane_height(const struct bl_sheet *s, const struct bl_field *field, e
     const struct bl_sheet_look *look = &s->look;
     int64_t values = (int64_t)(bl_field_step_bytes(field) / bl_dtype_size(field->dtype));
     if (form == BL_LANE_PICTURES) {
+        /* The first axis is the height, the second one the width. */
         int64_t height = s->cell_width * field->shape[0] / field->shape[1];
         height = height < 2 * s->cell_width ? height : 2 * s->cell_width;
         return height > 2 ? (int)height : 2;
@@ -247,6 +257,7 @@ static int sheet_draw_lanes(struct bl_sheet *s, struct bl_error *e)
         const struct bl_field *field = &fields->field[f];
         if (s->subject.field >= 0 && s->subject.field != f)
             continue;
+        /* Sound by its rate, sound in parts, images, vectors, and single values, in this order. */
         if (bl_manifest_sample_rate(&s->view->manifest, f)) {
             code = lane_add(s, f, BL_LANE_CURVE, e);
             if (!code)
@@ -311,6 +322,7 @@ static int reading_add_piece(struct reading *r, const struct bl_sheet_piece *pie
     int code = bl_sheet_begin_piece(r->sheet, piece, r->passages->field, &r->stored_ids, e);
     if (!code && r->mask >= 0)
         code = bl_sheet_begin_piece(r->sheet, piece, r->mask, &r->stored_mask, e);
+    /* The state of the previous piece must not change the first characters. */
     if (r->detokenizer)
         bl_detokenizer_restart(r->detokenizer);
     while (!code && steps) {
@@ -366,6 +378,7 @@ static int text_read(struct bl_sheet *s, int f, int mask, struct bl_error *e)
         code = bl_field_tokenizer_open(m, f, s->subject.tokenizer, &r.detokenizer, e);
     if (code)
         return code;
+    /* A field such as "labels" has ids and -100; a mask has 0 and 1. */
     r.is_labels = mask >= 0 && !strstr(field[mask].name, "mask");
     r.ids = malloc(TEXT_CHUNK * bl_field_step_bytes(&field[f]));
     r.shading = malloc(TEXT_CHUNK * (mask >= 0 ? bl_field_step_bytes(&field[mask]) : 1));

@@ -53,9 +53,11 @@ static void raster_draw_lane(const struct bl_sheet *s, struct bl_canvas *canvas,
                    BL_SHEET_MARGIN, y);
     for (size_t i = 0; i < s->spans; i++) {
         const struct bl_sheet_span *span = &s->span[i];
+        /* The span's x counts from the left end of the line. */
         const struct bl_area area = {BL_SHEET_MARGIN + span->x, y, span->width, height};
         if (span->line != line)
             continue;
+        /* A failed piece has no steps, and padding belongs to no piece. */
         if (span->piece < 0 || s->piece[span->piece].failed)
             bl_canvas_hatch(canvas, area, BL_COLOUR_GREY, BL_COLOUR_SHADE);
         else if (l->damaged[span->piece])
@@ -66,6 +68,7 @@ static void raster_draw_lane(const struct bl_sheet *s, struct bl_canvas *canvas,
 /* Draws the bar of the pieces, and a mark through all lanes where a piece begins. */
 static void raster_draw_spans(const struct bl_sheet *s, struct bl_canvas *canvas, int line, int y)
 {
+    /* The mark reaches from the top of the bar to the bottom of the last lane. */
     const int lanes = sheet_line_height(s) - BL_SHEET_LINE_GAP - BL_SHEET_SCALE;
     for (size_t i = 0; i < s->spans; i++) {
         const struct bl_sheet_span *span = &s->span[i];
@@ -87,6 +90,7 @@ static void raster_draw_spans(const struct bl_sheet *s, struct bl_canvas *canvas
 int bl_sheet_rasterize(const struct bl_sheet *s, struct bl_canvas *canvas, struct bl_error *e)
 {
     const int line_height = sheet_line_height(s);
+    /* The gap after the last line is left out. */
     int code = bl_canvas_make(canvas, s->width + 2 * BL_SHEET_MARGIN,
                               2 * BL_SHEET_MARGIN + s->lines * line_height - BL_SHEET_LINE_GAP, BL_COLOUR_PAPER, e);
     for (int line = 0; line < s->lines && !code; line++) {
@@ -119,6 +123,7 @@ static void svg_append_scale(const struct bl_sheet *s, int line, int y, struct b
     const int64_t first = line * s->line_steps, tick = bl_sheet_tick(s, TICK);
     int64_t end = first + s->line_steps < s->drawn ? first + s->line_steps : s->drawn;
     svg_append_tick(s, line, first, y, out);
+    /* The first tick after the beginning of the line is a multiple of the distance. */
     for (int64_t step = (first / tick + 1) * tick; step < end; step += tick) {
         int x = bl_sheet_pixel(s, step) - line * s->width;
         /* A number near an end would overlap the first one, or be cut off. */
@@ -131,6 +136,7 @@ static void svg_append_scale(const struct bl_sheet *s, int line, int y, struct b
 static void append_piece_label(const struct bl_sheet *s, const struct bl_sheet_piece *piece, struct bl_buffer *out)
 {
     size_t from = out->size;
+    /* The text is appended plain first and then escaped in place. */
     bl_sheet_append_label(s, piece, out);
     bl_xml_escape_from(out, from);
 }
@@ -148,11 +154,13 @@ static void append_sheet_words(const struct bl_sheet *s, void (*append)(const st
 static void svg_append_label(const struct bl_sheet *s, const struct bl_sheet_span *span, int y, struct bl_buffer *out)
 {
     struct bl_buffer label = {0}, fitted = {0};
+    /* Four pixels remain on each side. */
     int columns = (span->width - 8) / LETTER;
     bl_sheet_append_label(s, &s->piece[span->piece], &label);
     if (columns >= 2) {
         bl_columns_append_end(&fitted, label.data ? label.data : "", "…", columns);
         bl_buffer_printf(out, "<text class=\"w\" x=\"%d\" y=\"%d\">", LEFT + span->x + 5, y + BL_SHEET_BAR - 6);
+        /* A failed buffer has no text; bl_buffer_free_part notes the failure in out. */
         bl_xml_append_text(out, fitted.data ? fitted.data : "");
         bl_buffer_text(out, "</text>");
     }
@@ -174,10 +182,12 @@ static void svg_append_span(const struct bl_sheet *s, const struct bl_sheet_span
     bl_buffer_printf(out, " fill=\"#%06" PRIx32 "\">", bl_style_colour((uint64_t)span->piece));
     char a[BL_PLURAL_SIZE];
     const struct bl_sheet_piece *piece = &s->piece[span->piece];
+    /* The piece may be shorter than its sequence, whose range is then shown. */
     const int64_t steps = piece->end - piece->start;
     bl_buffer_text(out, "<title>");
     append_piece_label(s, piece, out);
     bl_buffer_printf(out, ": from step %" PRId64 ", %s", piece->start, bl_text_plural(a, steps, "step"));
+    /* A cut sequence: the steps of the sequence that the piece has, the last one included. */
     if (steps < piece->length)
         bl_buffer_printf(out, ", %" PRId64 " to %" PRId64 " of %" PRId64, piece->source_start,
                          piece->source_start + steps - 1, piece->length);
@@ -198,9 +208,11 @@ static void svg_append_cover(const struct bl_sheet *s, const struct bl_lane *lan
         return;
     /* Only "damaged" begins with "d". */
     bool is_damage = *what == 'd';
+    /* Half a pixel more at the top and bottom hides the edges of the picture. */
     bl_buffer_printf(
         out, "<rect x=\"%d\" y=\"%d.5\" width=\"%d\" height=\"%d\" fill=\"url(#%s-%s)\"><title>%s</title></rect>",
         LEFT + span->x, y - 1, span->width, lane->canvas.height + 1, id, is_damage ? "bad" : "none", what);
+    /* The word needs room for its letters. */
     if (is_damage && span->width >= (int)sizeof "damaged" * LETTER)
         bl_buffer_printf(out, "<text class=\"d\" x=\"%d\" y=\"%d\">damaged</text>", LEFT + span->x + 4,
                          y + lane->canvas.height / 2 + 4);
@@ -223,6 +235,7 @@ static int svg_append_lane(const struct bl_sheet *s, const struct bl_lane *lane,
     bl_buffer_printf(out, "<text class=\"e\" x=\"%d\" y=\"%d\">", LEFT - 6, y + 11);
     bl_xml_append_text(out, name.data ? name.data : "");
     bl_buffer_printf(out, "</text>");
+    /* The note needs a second line of text, and the count of strange values a third one. */
     if (lane->canvas.height >= 2 * TEXT_LINE)
         bl_buffer_printf(out, "<text class=\"e s\" x=\"%d\" y=\"%d\">%s</text>", LEFT - 6, y + 25, lane->note);
     if (lane->strange && lane->canvas.height >= 3 * TEXT_LINE)
@@ -230,6 +243,7 @@ static int svg_append_lane(const struct bl_sheet *s, const struct bl_lane *lane,
                          bl_text_count(strange, lane->strange));
     bl_buffer_printf(out, "<image x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" href=\"data:image/png;base64,", LEFT, y,
                      area.width, area.height);
+    /* The picture is a part of the page, which loads nothing. */
     bl_base64_append(out, png.data, png.size);
     bl_buffer_text(out, "\"/>\n");
     for (size_t i = 0; i < s->spans; i++) {
@@ -249,6 +263,7 @@ static int svg_append_line(const struct bl_sheet *s, const char *id, int line, i
     const int bar = y + BL_SHEET_SCALE;
     int code = BL_OK;
     svg_append_scale(s, line, y, out);
+    /* Spans come after the lanes of the line, in the order of the axis. */
     for (int lane = 0; lane < s->lanes && !code; lane++)
         code = svg_append_lane(s, &s->lane[lane], id, line, y + sheet_lane_top(s, lane), out, e);
     for (size_t i = 0; i < s->spans; i++) {
@@ -267,6 +282,8 @@ static int svg_append_lines(const struct bl_sheet *s, const char *id, int y, str
 {
     char end[32];
     int code = BL_OK;
+    /* The patterns are lines from the lower left to the upper right, like bl_canvas_hatch: grey for spans without
+     * data, red for damage. */
     bl_buffer_printf(
         out,
         "<defs><pattern id=\"%s-none\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">"
@@ -277,6 +294,7 @@ static int svg_append_lines(const struct bl_sheet *s, const char *id, int y, str
         id, id, BL_COLOUR_PINK, BL_COLOUR_RED);
     for (int line = 0; line < s->lines && !code; line++)
         code = svg_append_line(s, id, line, y + line * sheet_line_height(s), out, e);
+    /* Lines with nothing except padding are not drawn. */
     if (s->drawn < s->steps)
         bl_buffer_printf(out, "<text x=\"%d\" y=\"%d\">padding to step %s</text>\n", LEFT,
                          y + s->lines * sheet_line_height(s), bl_text_count(end, s->steps - 1));
@@ -287,6 +305,7 @@ static int svg_append_lines(const struct bl_sheet *s, const char *id, int y, str
 static void svg_append_open(const struct bl_sheet *s, const char *id, const char *class, int height,
                             struct bl_buffer *out)
 {
+    /* All lines have the width of the look, also the last one. */
     const int width = LEFT + s->look.width + BL_SHEET_MARGIN;
     bl_buffer_printf(
         out,
@@ -327,6 +346,7 @@ static int sheet_append_axis(const struct bl_sheet *s, const char *id, const cha
  * screen: so letters keep their size on a phone, and nothing is cut off. */
 static int sheet_append_axes(const struct bl_sheet *s, const char *id, struct bl_buffer *out, struct bl_error *e)
 {
+    /* The narrow sheet shares pieces and lanes with s, and owns its spans only. */
     struct bl_sheet narrow;
     struct bl_buffer narrow_id = {0};
     int code = bl_sheet_cut_lines(s, &narrow, e);
@@ -379,6 +399,7 @@ static void svg_append_passages(const struct bl_sheet *s, const struct bl_passag
                                         .end = svg_end_text_line,
                                         .to = &text,
                                         .columns = TEXT_COLUMNS};
+    /* Each piece has a heading with the colour of its bar. */
     for (size_t i = 0; i < s->pieces; i++) {
         text.y += TEXT_LINE + 6;
         bl_buffer_printf(out,
@@ -400,11 +421,13 @@ int bl_sheet_append_svg(const struct bl_sheet *s, struct bl_buffer *out, struct 
 {
     struct bl_buffer texts = {0};
     int y = HEAD + s->lines * sheet_line_height(s);
+    /* The texts decide the height, which is in the first element. */
     for (int i = 0; i < s->texts; i++)
         svg_append_passages(s, &s->passages[i], &y, &texts);
     svg_append_open(s, "sheet", "sheet", y + BL_SHEET_MARGIN, out);
     bl_buffer_text(out, "<style>\n");
     bl_sheet_append_style(out);
+    /* The paper is a rectangle, as an SVG has no background. */
     bl_buffer_text(out, ".paper{fill:" BL_STYLE_PAPER "}.t{font-size:16px;font-weight:bold}.h{font-weight:bold}\n"
                         ".p{font:12px monospace;white-space:pre}.m{text-decoration:underline;font-weight:bold}\n"
                         "@media (prefers-color-scheme:dark){.paper{fill:" BL_STYLE_DARK_PAPER "}}\n</style>\n"
@@ -426,6 +449,7 @@ int bl_sheet_append_svg(const struct bl_sheet *s, struct bl_buffer *out, struct 
 /* Appends the texts of a field, in a section for each piece. Shaded runs are in <mark>. */
 static void page_append_passages(const struct bl_sheet *s, const struct bl_passages *p, struct bl_buffer *out)
 {
+    /* Runs are in the order of the pieces: one pass suffices. */
     size_t run = 0;
     bl_buffer_text(out, "<h2>");
     bl_xml_append_text(out, s->view->manifest.format.fields.field[p->field].name);
@@ -442,6 +466,7 @@ static void page_append_passages(const struct bl_sheet *s, const struct bl_passa
         bl_buffer_text(out, "<p class=\"text\">");
         for (; run < p->runs && p->run[run].piece <= i; run++) {
             const struct bl_passage_run *r = &p->run[run];
+            /* A run begins where the previous one ends. */
             size_t from = run ? r[-1].end : 0;
             bl_buffer_text(out, r->is_shaded ? "<mark>" : "");
             bl_xml_append_plain(out, p->text.data + from, r->end - from);
@@ -465,6 +490,7 @@ static void page_append_pieces(const struct bl_sheet *s, struct bl_buffer *out)
         bl_page_number(out, p->source_start);
         bl_page_number(out, p->length);
         bl_page_number(out, p->block);
+        /* A piece is damaged if any lane found damage in it. */
         bool is_damaged = false;
         for (int l = 0; l < s->lanes; l++)
             is_damaged |= s->lane[l].damaged[i];
@@ -487,6 +513,7 @@ static void page_append_lanes(const struct bl_sheet *s, struct bl_buffer *out)
         const struct bl_lane *lane = &s->lane[l];
         bl_page_begin_row(out, bl_sheet_field(s, lane)->name);
         bl_buffer_printf(out, "<td>%s", what[lane->form]);
+        /* A cell that shows one of many steps must say so. */
         if (lane->form == BL_LANE_PICTURES && s->cell_steps > 1)
             bl_buffer_printf(out, ", one of %s", bl_text_plural(steps, s->cell_steps, "step"));
         bl_buffer_printf(out, "</td><td>%s", lane->note);

@@ -44,6 +44,7 @@ struct bl_sheet_look bl_sheet_terminal_look(const struct bl_terminal *t)
 static void colour_set(struct writer *w, bool is_ground, bl_colour c)
 {
     const unsigned red = c >> 16 & 255, green = c >> 8 & 255, blue = c & 255;
+    /* The cube has 6 * 6 * 6 colours from number 16 on; each level is rounded. */
     if (w->terminal->colours == BL_COLOURS_ALL)
         bl_buffer_printf(w->out, "\033[%d;2;%u;%u;%um", is_ground ? 48 : 38, red, green, blue);
     else if (w->terminal->colours == BL_COLOURS_256) /* xterm's cube of 6 levels each */
@@ -54,6 +55,7 @@ static void colour_set(struct writer *w, bool is_ground, bl_colour c)
 /* Ends all colours, so that the rest of the line has none. */
 static void colour_end(struct writer *w)
 {
+    /* The code 0 ends all attributes. */
     if (w->terminal->colours)
         bl_buffer_text(w->out, "\033[0m");
 }
@@ -63,9 +65,9 @@ static size_t ascii_mask(char *text, size_t size)
 {
     size_t to = 0;
     for (size_t at = 0; at < size; at++) {
+        /* Only the first byte of a character in UTF-8 begins with 11: further bytes are left out. */
         if ((text[at] & 0x80) == 0)
             text[to++] = text[at];
-        /* Only the first byte of a character in UTF-8 begins with 11: further bytes are left out. */
         else if ((text[at] & 0xc0) == 0xc0)
             text[to++] = '?';
     }
@@ -78,6 +80,7 @@ static void name_put(struct writer *w, const char *name)
 {
     const size_t from = w->out->size;
     bl_text_append_masked(w->out, name);
+    /* Without UTF-8, the masked text still has characters beyond ASCII. */
     if (!w->terminal->has_utf8 && !w->out->failed && w->out->size > from)
         w->out->size = from + ascii_mask(w->out->data + from, w->out->size - from);
 }
@@ -89,6 +92,7 @@ static bl_colour lane_pixel(const struct bl_lane *lane, int x, int y)
 {
     if (y >= lane->canvas.height)
         return BL_COLOUR_PAPER;
+    /* The canvas has three bytes for each pixel. */
     const uint8_t *p = lane->canvas.pixel + ((size_t)y * (size_t)lane->canvas.width + (size_t)x) * 3;
     return (bl_colour)p[0] << 16 | (bl_colour)p[1] << 8 | p[2];
 }
@@ -106,6 +110,7 @@ static void lane_put_cell(struct writer *w, const struct bl_lane *lane, int x, i
     if (!w->terminal->colours) {
         static const char ramp[] = " .:-=+*#%@";
         unsigned light = 0; /* of both, by ITU-R BT.601, 0 to 510 */
+        /* Green counts most, as eyes see it best. */
         for (int i = 0; i < 2; i++) {
             bl_colour c = i ? bottom : top;
             light += (299 * (c >> 16 & 255) + 587 * (c >> 8 & 255) + 114 * (c & 255)) / 1000;
@@ -129,6 +134,7 @@ static void lane_put_row(struct writer *w, const struct bl_lane *lane, int line,
             continue;
         bool is_damage = span->piece >= 0 && !s->piece[span->piece].failed && lane->damaged[span->piece];
         bool is_hidden = span->piece < 0 || s->piece[span->piece].failed || is_damage;
+        /* Colours of the previous span must end first. */
         if (is_hidden) {
             colour_end(w);
             colour_set(w, false, is_damage ? BL_COLOUR_RED : BL_COLOUR_GREY);
@@ -155,6 +161,7 @@ static void lane_put(struct writer *w, const struct bl_lane *lane, int line)
             bl_buffer_printf(w->out, ", %s not finite", bl_text_plural(strange, lane->strange, "value"));
         bl_buffer_byte(w->out, '\n');
     }
+    /* An odd height needs a character more. */
     for (int row = 0; row < (lane->canvas.height + 1) / 2; row++)
         lane_put_row(w, lane, line, row);
 }
@@ -172,6 +179,7 @@ static void scale_put(struct writer *w, int line)
         char count[32];
         int x = bl_sheet_pixel(s, step) - line * s->width;
         int size = (int)strlen(bl_text_count(count, step));
+        /* The first number always fits; a later one must not be cut at the right end. */
         if (x < used || (x && x + size > s->width))
             continue;
         bl_buffer_printf(w->out, "%*s%s", x - used, "", count);
@@ -200,6 +208,7 @@ static void bar_put_span(struct writer *w, const struct bl_sheet_span *span)
     for (int i = fitted.data ? bl_columns_of(fitted.data) : 0; i < room; i++)
         bl_buffer_byte(w->out, span->piece < 0 ? '/' : w->terminal->colours ? ' ' : '-');
     colour_end(w);
+    /* A failed buffer makes the whole output fail. */
     w->out->failed |= label.failed || fitted.failed;
     bl_buffer_free(&label);
     bl_buffer_free(&fitted);
@@ -225,6 +234,7 @@ static void terminal_put_text(void *to, const char *text, size_t size, bool is_s
     bl_buffer_append(w->out, text, size);
     if (!w->out->failed && !w->terminal->has_utf8)
         w->out->size = from + ascii_mask(w->out->data + from, size);
+    /* Marks have the width of the text above them. */
     for (int i = w->out->failed ? 0 : bl_columns_of(w->out->data + from); i > 0; i--)
         bl_buffer_byte(&w->under, is_shaded ? '~' : ' ');
     w->is_under |= is_shaded;
