@@ -1,5 +1,6 @@
 /* Writes the page of a report as HTML: what is in a dataset, its plan, some of its blocks, its sources, and how to
  * make it again.
+ *
  * Each section has a function page_*, which bl_report_format calls in the order of the page. The page has no
  * scripts, so its charts are SVG with two classes of colours, v0 and v1, which the style of all pages defines
  * (show/html.c). */
@@ -147,6 +148,7 @@ static void plan_append_row(const struct bl_plan_info *w, struct bl_buffer *out)
 static void plan_append_strategies(const struct bl_report *r, struct bl_buffer *out)
 {
     struct bl_chart_bar bar[BL_REPORT_ROWS] = {0};
+    /* The heading stands also where nothing is compared, so that all pages have the same sections. */
     bl_buffer_text(out, "<h2>Strategies</h2>\n");
     if (!r->rows_compared) {
         bl_buffer_text(out, "<p>Not compared: a view may plan parts of its sources, or some sequences several "
@@ -246,13 +248,14 @@ static void plan_append_rank_table(const struct bl_rank_table *t, struct bl_buff
         return;
     bl_page_begin_table(out, "Ranks by step of training: least, mean and most",
                         "rank|#sequences|#steps|#attention, of the mean|#most expensive step, of the mean");
-    /* The mean is over ranks and steps of training: a rank with 1.000 has its fair share. */
+    /* The mean is over ranks and steps of training: a rank with 1.000 has the mean cost. */
     double mean = t->costs / (double)t->steps;
     for (int64_t r = 0; r < shown; r++) {
         const struct bl_rank *rank = &t->rank[r];
         bl_buffer_printf(out, "<tr><th scope=\"row\">%" PRId64 "</th>", r);
         plan_append_range(&rank->sequences, t->steps, out);
         plan_append_range(&rank->steps, t->steps, out);
+        /* Costs of 0 have no ratio. */
         bl_page_number_text(out, "%.3f", mean > 0 ? rank->cost.sum / (double)t->steps / mean : 0);
         bl_page_number_text(out, "%.3f", mean > 0 ? (double)rank->cost.most / mean : 0);
         bl_buffer_text(out, "</tr>\n");
@@ -427,7 +430,7 @@ static void page_sources(const struct bl_report *r, struct bl_buffer *out)
     else
         bl_buffer_text(out, "No faults");
     bl_buffer_printf(out, "; %" PRId64 " dropped by request, %" PRId64 " empty.</p>\n", info->dropped, r->empty);
-    /* Sequences without a trained token are worth a line, as they cost time and teach nothing. */
+    /* Sequences without a trained token cost time in training and change no weight, so that the page shows them. */
     if (info->manifest.untrained.pieces || info->manifest.untrained.blocks) {
         bl_buffer_text(out, "<p>");
         bl_untrained_describe(&info->manifest.untrained, out);
@@ -458,6 +461,7 @@ static void contents_append_fields(const struct bl_report *r, struct bl_buffer *
     for (int f = 0; f < m->format.fields.count; f++) {
         const struct bl_field *field = &m->format.fields.field[f];
         bl_page_begin_row(out, field->name);
+        /* The first dimension is T, as a block has T steps; the others are those of a step. */
         bl_buffer_printf(out, "<td>%s</td><td>[%" PRId64, bl_dtype_name(field->dtype), m->format.T);
         for (int i = 0; i < field->rank; i++)
             bl_buffer_printf(out, ", %" PRId64, field->shape[i]);

@@ -1,5 +1,6 @@
 /* Reads a dataset or a table for a report: tallies of its rows, the fill of its blocks, and the strategies of the
  * paper.
+ *
  * Rows are read once, in order, and only tallies are kept: a table of 10^8 rows needs no more memory than the limit
  * of keys allows. Datasets have a stored plan; a table gets one with T = the longest sequence. */
 #include "report/report.h"

@@ -279,6 +279,7 @@ int bl_chunk_rows_emit(void *sink, int input, const struct bl_row *given, struct
     r->held = row;
     r->form = strdup(row.form);
     r->reason = strdup(row.reason);
+    /* The row's texts end with this call, so that the chunk keeps copies. */
     r->extra = strdup(row.extra);
     return r->form && r->reason && r->extra ? BL_OK : bl_error_memory(e);
 }

@@ -576,7 +576,7 @@ static int lines_read(struct reading *r, const struct bl_cancel *cancel, struct 
     return code;
 }
 
-/* ---------------------------------------------------------------------------------------------------------------- */
+/* --- lists of a scan ---------------------------------------------------------------------------------------------- */
 
 /* Adds the columns of a list. A list that cannot be read is no error here: the scan reports it as a skipped input,
  * with a row. */

@@ -1,5 +1,6 @@
 /* Keeps the list of inputs, walks through folders to fill it, and estimates how the time of a scan divides among
  * them.
+ *
  * There may be millions of inputs, so that a file costs one allocation: its path, its id and its fault follow each
  * other, and the id is often the end of the path ("v/a/b.mp4" has the id "a/b.mp4" if the source is "v"). */
 #include "scan/files.h"
@@ -33,6 +34,7 @@ int bl_files_add(struct bl_files *files, const char *path, size_t id_offset, con
 {
     if (BL_ARRAY_RESERVE(files->file, files->capacity, files->count + 1, e))
         return BL_EFAIL;
+    /* The path is copied: the id points into the copy. */
     char *copy = strdup(path);
     if (!copy)
         return bl_error_memory(e);

@@ -1,4 +1,5 @@
 /* Reads lists of any format and makes their lines uniform, in the format of kind/list.h.
+ *
  * A line of clips becomes the values of all columns of the scan, escaped, with tabs between them. From a CSV with
  * the columns path and label, the line "a.mp4,dog" becomes "a.mp4\t\t...\tdog". So workers need not know whether the
  * list was CSV, TSV, JSON or plain. */
@@ -76,6 +77,7 @@ static int lines_open(struct bl_list_lines *l, const char *path, const struct bl
     static const struct bl_division_rule rule = {.by = BL_DIVISION_LINE};
     bool is_table = bl_clip_columns_is_table(path);
     int code;
+    /* path is not copied and must live as long as the lines. */
     l->path = path;
     l->is_plain = bl_plain_list_has_name(path);
     l->is_stdin = strcmp(path, "-") == 0;

@@ -1,4 +1,5 @@
 /* Makes a table of attributes from the members that samples of tars have beside their sequences.
+ *
  * The members of each sample are read once, in the order of the inputs. A key of a JSON object that first occurs
  * late adds a column late: rows are kept as texts of tabs, and filled up with empty values when all columns are
  * known. For example, {"fps": 25} and then {"fps": 30, "text": "a cat"} become

@@ -91,6 +91,7 @@ int bl_condition_parse(struct bl_condition *c, const char *text, struct bl_error
     c->number = decimal_parse(c->value);
     /* The four operators are neighbours in the enumeration. */
     bool needs_number = c->comparison >= BL_COMPARE_LESS && c->comparison <= BL_COMPARE_AT_LEAST;
+    /* "<" on texts would order "9" behind "10". */
     if (needs_number && !c->number.is_number)
         return bl_error_set(e, BL_EUSAGE, "--where \"%s\": < <= > >= compare numbers, and \"%s\" is none", text,
                             c->value);
@@ -253,6 +254,7 @@ void bl_exclusion_close(struct bl_exclusion *x)
     bl_hash_free(&x->hash);
     for (size_t i = 0; x->row && i < x->count; i++)
         free(x->row[i].plain);
+    /* The texts of the rows lie in x->text, except the unescaped ones. */
     free(x->row);
     free(x);
 }

@@ -263,6 +263,7 @@ static int choosing_find_twin(struct bl_subset_choice *c, size_t i, uint8_t *mar
 {
     struct bl_subset *s = c->subset;
     const struct bl_row *row = &c->text.row;
+    /* A row without a digest cannot be compared without reading all files. */
     s->no_content += !row->content;
     if (!row->content)
         return BL_OK;

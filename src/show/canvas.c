@@ -1,4 +1,5 @@
 /* Draws on a canvas of pixels in memory, three bytes each, and writes it as PNG.
+ *
  * Areas may lie partly or wholly outside the canvas: every operation clips them first, so that callers need no
  * checks. Rows follow each other without padding: pixel (x, y) begins at byte 3 * (y * width + x). */
 #include "show/canvas.h"
@@ -116,6 +117,7 @@ void bl_canvas_draw(struct bl_canvas *canvas, struct bl_area area, const struct 
         int rows[2], columns[2];
         step_cover(y - area.y, area.height, field->shape[0], rows);
         for (int x = seen.x; x < seen.x + seen.width; x++) {
+            /* Rows are the same for the whole line of pixels, columns differ. */
             step_cover(x - area.x, area.width, field->shape[1], columns);
             step_mean(field, step, rows, columns, canvas_at(canvas, x, y));
         }

@@ -1,4 +1,5 @@
 /* Appends the parts of HTML pages and escapes text for XML.
+ *
  * Pages have no scripts and load nothing, so that a report can be mailed as one file. All texts from outside pass
  * through bl_xml_append_text, which escapes control characters as the tables do, and then for XML, as in:
  *

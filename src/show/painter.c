@@ -1,4 +1,5 @@
 /* Draws the lanes other than pictures: curves, maps, spectra, strips.
+ *
  * A form receives the steps in the order of the axis, some thousands at a time, keeps the values that each column of
  * pixels needs, such as the minimum and the maximum, and draws when all steps have come. So the memory depends on
  * the width of the sheet and not on the length of the sequence. A piece that turns out to be damaged is erased. */

@@ -1,4 +1,5 @@
 /* Finds the pieces of a sheet in the plan, divides the axis into spans, and makes the texts of titles and labels.
+ *
  * The axis is a block or a sequence, cut into lines of equal length. A span is the part of a piece, or of the
  * padding between pieces, that lies on one line: a piece from step 90 to 130 on lines of 100 steps has two spans. */
 #include "show/sheet.h"

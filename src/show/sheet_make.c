@@ -1,4 +1,5 @@
 /* Makes a sheet: lays it out, draws the lanes, and reads the texts of tokens.
+ *
  * Each lane reads its field piece by piece. Damage is found when a block is compared with its checksum: the lane
  * then erases the piece, notes the damage, and continues with the next piece. */
 #include <stdio.h>
