@@ -1,4 +1,9 @@
-/* The page of a report: charts, and the parts of the page. */
+/* Writes the page of a report as HTML: what is in a dataset, its plan, some of its blocks, its sources, and how to
+ * make it again.
+ *
+ * Each section has a function page_*, which bl_report_format calls in the order of the page. The page has no
+ * scripts, so its charts are SVG with two classes of colours, v0 and v1, which the style of all pages defines
+ * (show/html.c). */
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,8 +18,11 @@
 #include "show/html.h"
 #include "show/sheet.h"
 
+/* A label is at most 17 characters long, and some of them have 3 bytes in UTF-8. */
 #define BL_CHART_LABEL 64
 
+/* A bar of a chart has two values, as padding and deleted steps stand behind each other; charts of one value leave
+ * the second one 0. */
 struct bl_chart_bar {
     char label[BL_CHART_LABEL]; /* of up to 17 characters, so that it has room */
     int64_t value[2];           /* drawn one after the other; at least 0 */
@@ -22,20 +30,24 @@ struct bl_chart_bar {
 
 /* --- charts ------------------------------------------------------------------------------------------------------- */
 
-/* All lengths are units of the viewBox, which is about as wide as a phone: there letters have their own size. */
+/* Lengths are in units of the viewBox, which is about as wide as a phone, so that letters keep their size there.
+ * Labels end at CHART_LEFT, bars begin there and are CHART_BAR wide at most, and the rest is for the number. */
 
 enum { CHART_WIDTH = 360, CHART_LEFT = 120, CHART_BAR = 160, CHART_ROW = 20, CHART_HEIGHT = 14 };
 
+/* Returns the width of a bar. A value above 0 gets one unit at least, so that it remains visible. most: at least 1. */
 static double chart_width(int64_t value, int64_t most)
 {
     double width = (double)value * CHART_BAR / (double)most;
     return value && width < 1 ? 1 : width;
 }
 
+/* Appends a row of the chart: the label, the two parts of the bar, and their sum. */
 static void chart_append_bar(struct bl_buffer *out, const struct bl_chart_bar *bar, int64_t most, int y)
 {
     char count[32];
     double x = CHART_LEFT;
+    /* The text is 3 units above the lower edge of the bar, about the height of descenders. */
     bl_buffer_printf(out, "<text class=\"e\" x=\"%d\" y=\"%d\">%s</text>", CHART_LEFT - 6, y + CHART_HEIGHT - 3,
                      bar->label);
     for (int i = 0; i < 2; i++) {
@@ -49,11 +61,13 @@ static void chart_append_bar(struct bl_buffer *out, const struct bl_chart_bar *b
                      bl_text_count(count, bar->value[0] + bar->value[1]));
 }
 
-/* Appends a picture. id: unique on the page; title and what each bar is, for those who do not see it. */
+/* Appends a chart as SVG. id: unique on the page. what: the meaning of a bar. Screen readers read the title and a
+ * description with all values. */
 static void chart_append(struct bl_buffer *out, const char *id, const char *title, const char *what,
                          const struct bl_chart_bar *bar, int bars)
 {
     char count[32];
+    /* The longest bar has the full width; 1 avoids a division by 0 where all bars are empty. */
     int64_t most = 1;
     for (int i = 0; i < bars; i++)
         most = bar[i].value[0] + bar[i].value[1] > most ? bar[i].value[0] + bar[i].value[1] : most;
@@ -72,14 +86,18 @@ static void chart_append(struct bl_buffer *out, const char *id, const char *titl
 
 /* --- plan --------------------------------------------------------------------------------------------------------- */
 
-/* The plan: against its bound, beside the strategies of the paper, by block, by rank. */
+/* The section shows the plan beside its lower bound and beside the strategies of the paper, then its blocks and
+ * ranks. */
 
+/* A job may have thousands of ranks: the first ones show how even they are. */
 enum { RANKS_SHOWN = 64 };
 
+/* Appends the facts of the plan. A gap of 0 proves that no plan has fewer blocks. */
 static void plan_append_efficiency(const struct bl_report *r, struct bl_buffer *out)
 {
     const struct bl_plan_info *w = &r->info.manifest.plan_info;
     char a[BL_PLURAL_SIZE], b[32];
+    /* The lower bound never exceeds the number of blocks. */
     int64_t gap = w->blocks - w->lower_bound;
     bl_buffer_text(out, "<h2>Efficiency</h2>\n");
     if (r->is_table)
@@ -94,11 +112,13 @@ static void plan_append_efficiency(const struct bl_report *r, struct bl_buffer *
     bl_page_fact(out, "efficiency", "%.2f %%", 100 * w->efficiency);
     bl_page_fact(out, "padding", "%s", bl_text_plural(a, w->padding, "step"));
     bl_page_fact(out, "deleted", "%s", bl_text_plural(a, w->deleted, "step"));
+    /* Parts of a sequence that was split are all stored; the steps of a sequence that was cut may be deleted. */
     bl_page_fact(out, bl_info_is_split(&r->info) ? "split into parts" : "cut", "%s",
                  bl_text_plural(a, w->cut, "sequence"));
     if (w->overlap)
         bl_page_fact(out, "repeated", "%s, %s in each part but the first of a sequence",
                      bl_text_plural(a, w->repeated, "step"), bl_text_count(b, w->overlap));
+    /* info.dropped includes the sequences that the user excluded. */
     bl_page_fact(out, "dropped", "%s", bl_text_plural(a, r->info.dropped - r->info.excluded, "sequence"));
     bl_page_fact(out, "left out by request", "%s", bl_text_plural(a, r->info.excluded, "sequence"));
     for (int k = 0; k < w->columns; k++) {
@@ -110,6 +130,7 @@ static void plan_append_efficiency(const struct bl_report *r, struct bl_buffer *
     bl_page_end_table(out);
 }
 
+/* Appends the row of a strategy in the table of strategies. */
 static void plan_append_row(const struct bl_plan_info *w, struct bl_buffer *out)
 {
     bl_page_begin_row(out, w->strategy);
@@ -122,9 +143,12 @@ static void plan_append_row(const struct bl_plan_info *w, struct bl_buffer *out)
     bl_buffer_text(out, "</tr>\n");
 }
 
+/* Appends a chart and a table of the strategies. The chart adds deleted steps to padding, as both are steps that a
+ * strategy wastes. */
 static void plan_append_strategies(const struct bl_report *r, struct bl_buffer *out)
 {
     struct bl_chart_bar bar[BL_REPORT_ROWS] = {0};
+    /* The heading stands also where nothing is compared, so that all pages have the same sections. */
     bl_buffer_text(out, "<h2>Strategies</h2>\n");
     if (!r->rows_compared) {
         bl_buffer_text(out, "<p>Not compared: a view may plan parts of its sources, or some sequences several "
@@ -132,6 +156,7 @@ static void plan_append_strategies(const struct bl_report *r, struct bl_buffer *
         return;
     }
     for (int i = 0; i < r->rows_compared; i++) {
+        /* A dataset may have deleted steps in place of padding, so both are shown in different colours. */
         snprintf(bar[i].label, sizeof bar[i].label, "%s", r->row[i].strategy);
         bar[i].value[0] = r->row[i].padding;
         bar[i].value[1] = r->row[i].deleted;
@@ -145,6 +170,8 @@ static void plan_append_strategies(const struct bl_report *r, struct bl_buffer *
     bl_page_end_table(out);
 }
 
+/* Appends a chart of the blocks by their share of T, the full ones first. Range i has the blocks from i * 5 % to
+ * below (i + 1) * 5 %. */
 static void plan_append_fill(const struct bl_report *r, struct bl_buffer *out)
 {
     struct bl_chart_bar bar[BL_REPORT_FILLS + 1] = {0};
@@ -156,6 +183,7 @@ static void plan_append_fill(const struct bl_report *r, struct bl_buffer *out)
         else
             snprintf(bar[bars].label, sizeof bar[bars].label, "%d–%d %%", i * percent, (i + 1) * percent);
         bar[bars].value[0] = r->fill[i];
+        /* An empty range is overwritten by the next one, except the range of full blocks. */
         bars += r->fill[i] || i == BL_REPORT_FILLS;
     }
     bl_buffer_text(out, "<h2>Fill of blocks</h2>\n<p>Blocks by the part of T that holds steps of sequences; the upper "
@@ -163,12 +191,16 @@ static void plan_append_fill(const struct bl_report *r, struct bl_buffer *out)
     chart_append(out, "fill", "Fill of blocks", "Blocks by the part of T that holds steps", bar, bars);
 }
 
+/* Appends the pair repeat rate: the highest of all pairs of stored plans, or the one that packing computed for the
+ * next seed. */
 static void plan_append_pair_repeat(const struct bl_report *r, struct bl_buffer *out)
 {
     const struct bl_epochs_pair_repeat *epochs = &r->info.pair_repeat;
     const struct bl_pair_repeat *c = epochs->epochs ? &epochs->highest : &r->info.manifest.plan_info.pair_repeat;
     if (!c->pairs)
         return;
+    /* The rate of stored epochs is measured between the two plans with the highest one; a dataset without further
+     * epochs has the rate under the next seed. */
     if (epochs->epochs)
         bl_page_fact(out, "pair repeat rate", "%.2f %%, between plans %" PRId64 " and %" PRId64 " of %" PRId64,
                      100 * bl_pair_repeat_share(c), epochs->plan[0], epochs->plan[1], epochs->epochs + 1);
@@ -177,6 +209,7 @@ static void plan_append_pair_repeat(const struct bl_report *r, struct bl_buffer 
     bl_page_fact(out, "pair repeat rate of random blocks", "%.2f %%", 100 * c->random);
 }
 
+/* Appends the facts about ranks. is_measured is false for a plan that was not balanced. */
 static void plan_append_ranks(const struct bl_report *r, struct bl_buffer *out)
 {
     const struct bl_plan_info *w = &r->info.manifest.plan_info;
@@ -187,6 +220,7 @@ static void plan_append_ranks(const struct bl_report *r, struct bl_buffer *out)
     bl_page_fact(out, "ranks", "%s", bl_text_count(a, w->world_size));
     bl_page_fact(out, "blocks per rank and step", "%s", bl_text_count(a, w->batch_size));
     bl_page_fact(out, "steps of each rank", "%s", bl_text_count(a, w->batches_per_rank));
+    /* The bound holds for any order of the blocks: no order has a lower imbalance. */
     if (b->is_measured) {
         bl_page_fact(out, "imbalance of costs", "%.2f %% (proven minimum: %.2f %%)", 100 * b->lost, 100 * b->bound);
         bl_page_fact(out, "imbalance in random order", "%.2f %%", 100 * b->lost_before);
@@ -198,7 +232,7 @@ static void plan_append_ranks(const struct bl_report *r, struct bl_buffer *out)
     bl_page_end_table(out);
 }
 
-/* "3 – 4.5 – 7": the least, the mean and the most. */
+/* Appends the cell "3 – 4.5 – 7": the minimum, the mean and the maximum over the steps of training. */
 static void plan_append_range(const struct bl_rank_range *range, int64_t steps, struct bl_buffer *out)
 {
     char a[32], b[32];
@@ -206,6 +240,7 @@ static void plan_append_range(const struct bl_rank_range *range, int64_t steps, 
                         bl_text_count(b, range->most));
 }
 
+/* Appends a row for each of the first ranks. Costs are relative to the mean cost of a rank in a step of training. */
 static void plan_append_rank_table(const struct bl_rank_table *t, struct bl_buffer *out)
 {
     int64_t shown = t->world_size < RANKS_SHOWN ? t->world_size : RANKS_SHOWN;
@@ -213,12 +248,14 @@ static void plan_append_rank_table(const struct bl_rank_table *t, struct bl_buff
         return;
     bl_page_begin_table(out, "Ranks by step of training: least, mean and most",
                         "rank|#sequences|#steps|#attention, of the mean|#most expensive step, of the mean");
+    /* The mean is over ranks and steps of training: a rank with 1.000 has the mean cost. */
     double mean = t->costs / (double)t->steps;
     for (int64_t r = 0; r < shown; r++) {
         const struct bl_rank *rank = &t->rank[r];
         bl_buffer_printf(out, "<tr><th scope=\"row\">%" PRId64 "</th>", r);
         plan_append_range(&rank->sequences, t->steps, out);
         plan_append_range(&rank->steps, t->steps, out);
+        /* Costs of 0 have no ratio. */
         bl_page_number_text(out, "%.3f", mean > 0 ? rank->cost.sum / (double)t->steps / mean : 0);
         bl_page_number_text(out, "%.3f", mean > 0 ? (double)rank->cost.most / mean : 0);
         bl_buffer_text(out, "</tr>\n");
@@ -233,6 +270,7 @@ static void plan_append_rank_table(const struct bl_rank_table *t, struct bl_buff
     bl_buffer_text(out, ".</p>\n");
 }
 
+/* Appends all about the plan. A table without usable sequences has no plan. */
 static void page_plan(const struct bl_report *r, struct bl_buffer *out)
 {
     if (!r->info.manifest.plan_info.blocks)
@@ -246,22 +284,27 @@ static void page_plan(const struct bl_report *r, struct bl_buffer *out)
 
 /* --- sources ------------------------------------------------------------------------------------------------------ */
 
-/* Where the sequences come from, and what is wrong with which of them. */
+/* The section shows where the sequences come from, and which inputs have faults. */
 
+/* A page stays readable with 25 places; reasons matter more, and a scan rarely has more than 50. */
 enum { SOURCES_SHOWN = 25, REASONS_SHOWN = 50 };
 
+/* Appends how much of a tally the page does not show. Keys beyond the limit of a tally are one entry, so that their
+ * number is unknown: "At least". */
 static void sources_append_rest(const struct bl_tally *t, size_t shown, const char *noun, struct bl_buffer *out)
 {
     char a[BL_PLURAL_SIZE], b[BL_PLURAL_SIZE];
     int64_t rows = t->rest.rows;
     for (size_t i = shown; i < t->count; i++)
         rows += t->entry[i].rows;
+    /* The rest is one unknown number of keys if the tally was full. */
     if (rows)
         bl_buffer_printf(out, "<p>%s%s more, with %s, not shown.</p>\n", t->rest.rows ? "At least " : "",
                          bl_text_plural(a, (int64_t)(t->count - shown) + (t->rest.rows > 0), noun),
                          bl_text_plural(b, rows, "row"));
 }
 
+/* Appends the three numbers that end a row. */
 static void sources_append_entry(const struct bl_tally_entry *entry, struct bl_buffer *out)
 {
     char size[32];
@@ -271,7 +314,8 @@ static void sources_append_entry(const struct bl_tally_entry *entry, struct bl_b
     bl_buffer_text(out, "</tr>\n");
 }
 
-/* Folders or files. Where there are too many, those with most steps are known of the first ones only. */
+/* Appends the folders or the files with the most steps. A tally keeps the first BL_TALLY_KEYS keys only, so the
+ * caption says "of the first N" where there are more. noun: "folder" or "file". */
 static void sources_append_places(const struct bl_tally *t, const char *noun, struct bl_buffer *out)
 {
     size_t shown = t->count < SOURCES_SHOWN ? t->count : SOURCES_SHOWN;
@@ -281,6 +325,7 @@ static void sources_append_places(const struct bl_tally *t, const char *noun, st
     if (t->rest.rows)
         bl_text_count(first, (int64_t)t->count);
     bl_text_plural(many, 2, noun);
+    /* The plural is "2 folders": the word follows the blank. */
     snprintf(caption, sizeof caption, "Most steps by %s%s%s%s%s", noun, *first ? ", of the first " : "", first,
              *first ? " " : "", *first ? strchr(many, ' ') + 1 : "");
     snprintf(head, sizeof head, "%s|#rows|#steps|#bytes", noun);
@@ -295,7 +340,7 @@ static void sources_append_places(const struct bl_tally *t, const char *noun, st
     sources_append_rest(t, shown, noun, out);
 }
 
-/* Rows by "kind TAB sampling TAB decoder". */
+/* Appends a table of the ways in which steps were made. A key is "kind TAB sampling TAB decoder". */
 static void sources_append_made(const struct bl_tally *t, struct bl_buffer *out)
 {
     size_t shown = t->count < SOURCES_SHOWN ? t->count : SOURCES_SHOWN;
@@ -304,6 +349,7 @@ static void sources_append_made(const struct bl_tally *t, struct bl_buffer *out)
     bl_page_begin_table(out, "How steps were taken", "kind|sampling|decoder|#rows|#steps|#bytes");
     for (size_t i = 0; i < shown; i++) {
         const char *sampling = strchr(t->entry[i].key, '\t') + 1, *decoder = strrchr(t->entry[i].key, '\t') + 1;
+        /* The buffer holds the kind, a NUL, and the sampling: the key has tabs where these strings need an end. */
         struct bl_buffer text = {0};
         bl_buffer_append(&text, t->entry[i].key, (size_t)(sampling - 1 - t->entry[i].key));
         bl_buffer_byte(&text, '\0');
@@ -323,6 +369,7 @@ static void sources_append_made(const struct bl_tally *t, struct bl_buffer *out)
     sources_append_rest(t, shown, "way|ways", out);
 }
 
+/* Appends the datasets of a view, each with its share of the plan. A weight of 0 means that the user gave none. */
 static void sources_append_view(const struct bl_manifest *m, struct bl_buffer *out)
 {
     if (!m->sources)
@@ -341,6 +388,7 @@ static void sources_append_view(const struct bl_manifest *m, struct bl_buffer *o
     bl_page_end_table(out);
 }
 
+/* Appends the reasons for which rows were left out. A key is "status TAB reason". */
 static void sources_append_reasons(const struct bl_tally *t, struct bl_buffer *out)
 {
     size_t shown = t->count < REASONS_SHOWN ? t->count : REASONS_SHOWN;
@@ -364,6 +412,7 @@ static void sources_append_reasons(const struct bl_tally *t, struct bl_buffer *o
     sources_append_rest(t, shown, "reason", out);
 }
 
+/* Appends the sources and what was left out of them. */
 static void page_sources(const struct bl_report *r, struct bl_buffer *out)
 {
     const struct bl_info *info = &r->info;
@@ -381,6 +430,7 @@ static void page_sources(const struct bl_report *r, struct bl_buffer *out)
     else
         bl_buffer_text(out, "No faults");
     bl_buffer_printf(out, "; %" PRId64 " dropped by request, %" PRId64 " empty.</p>\n", info->dropped, r->empty);
+    /* Sequences without a trained token cost time in training and change no weight, so that the page shows them. */
     if (info->manifest.untrained.pieces || info->manifest.untrained.blocks) {
         bl_buffer_text(out, "<p>");
         bl_untrained_describe(&info->manifest.untrained, out);
@@ -391,7 +441,7 @@ static void page_sources(const struct bl_report *r, struct bl_buffer *out)
 
 /* --- contents ----------------------------------------------------------------------------------------------------- */
 
-/* What is in it, and how to make it again. */
+/* The section shows the fields, attributes and lengths. */
 
 static const char *contents_what(const struct bl_report *r)
 {
@@ -400,6 +450,7 @@ static const char *contents_what(const struct bl_report *r)
     return bl_manifest_is_view(&r->info.manifest) ? "view" : "dataset";
 }
 
+/* Appends the fields with their types. The first axis of a shape is T, as in "[2048, 80]". */
 static void contents_append_fields(const struct bl_report *r, struct bl_buffer *out)
 {
     const struct bl_manifest *m = &r->info.manifest;
@@ -410,6 +461,7 @@ static void contents_append_fields(const struct bl_report *r, struct bl_buffer *
     for (int f = 0; f < m->format.fields.count; f++) {
         const struct bl_field *field = &m->format.fields.field[f];
         bl_page_begin_row(out, field->name);
+        /* The first dimension is T, as a block has T steps; the others are those of a step. */
         bl_buffer_printf(out, "<td>%s</td><td>[%" PRId64, bl_dtype_name(field->dtype), m->format.T);
         for (int i = 0; i < field->rank; i++)
             bl_buffer_printf(out, ", %" PRId64, field->shape[i]);
@@ -435,9 +487,11 @@ static void contents_append_attributes(const struct bl_report *r, struct bl_buff
     bl_page_end_table(out);
 }
 
+/* Appends the histogram of lengths. The bars have equal widths, such as 1–100, 101–200. */
 static void contents_append_lengths(const struct bl_info *info, struct bl_buffer *out)
 {
     struct bl_chart_bar bar[BL_INFO_BARS] = {0};
+    /* The last bar may end behind the longest sequence. */
     for (int i = 0; i < info->bars; i++) {
         char from[32], to[32];
         bl_text_count(from, i * info->bar_width + 1);
@@ -452,7 +506,7 @@ static void contents_append_lengths(const struct bl_info *info, struct bl_buffer
         chart_append(out, "lengths", "Lengths", "Sequences by their number of steps", bar, info->bars);
 }
 
-/* The sections: what is in it and how to make it again; the plan; sources and what is wrong with them. */
+/* Appends the facts, fields, attributes and lengths. info->hours is 0 for kinds without a rate. */
 static void page_contents(const struct bl_report *r, struct bl_buffer *out)
 {
     const struct bl_info *info = &r->info;
@@ -480,6 +534,7 @@ static void page_contents(const struct bl_report *r, struct bl_buffer *out)
     contents_append_lengths(info, out);
 }
 
+/* Appends a line for each pair: the name, the separator, the value. */
 static void origin_append_pairs(const struct bl_manifest_pairs *pairs, const char *separator, struct bl_buffer *out)
 {
     for (size_t i = 0; i < pairs->count; i++) {
@@ -490,10 +545,12 @@ static void origin_append_pairs(const struct bl_manifest_pairs *pairs, const cha
     }
 }
 
+/* Appends the configuration and the versions, by which the dataset can be made again, and the notes of the run. */
 static void page_origin(const struct bl_report *r, struct bl_buffer *out)
 {
     const struct bl_manifest *m = &r->info.manifest;
     bl_buffer_text(out, "<h2>How to make it again</h2>\n");
+    /* sequences.tsv has rows only: the configuration is in the manifest of a dataset. */
     if (r->is_table) {
         bl_buffer_text(out,
                        "<p>A table does not say by which options it was made.</p>\n<p>This page: bload " BLOAD_VERSION
@@ -508,6 +565,7 @@ static void page_origin(const struct bl_report *r, struct bl_buffer *out)
     bl_xml_append_text(out, m->simd);
     bl_buffer_byte(out, '\n');
     origin_append_pairs(&m->libraries, " ", out);
+    /* The digests tell whether two datasets have the same plan and the same content. */
     bl_buffer_printf(out, "</pre>\n<p>Plan %s, manifest %s. This page: bload " BLOAD_VERSION ".</p>\n",
                      m->format.plan_digest, m->digest);
     if (m->notes)
@@ -523,11 +581,14 @@ static void page_origin(const struct bl_report *r, struct bl_buffer *out)
 
 /* --- blocks ------------------------------------------------------------------------------------------------------- */
 
-/* What is in some of the blocks. */
+/* The section shows some blocks as pictures. */
 
+/* Appends the sheet of block b. Damage does not end the report: the first damage is kept in r->damage, and the page
+ * shows the rest. */
 static int blocks_append(struct bl_report *r, struct bl_view *view, int64_t b, const struct bl_cancel *cancel,
                          struct bl_buffer *out, struct bl_error *e)
 {
+    /* The pictures are small, as a page has several blocks. Texts may be long, so they are left out (without_texts). */
     static const struct bl_sheet_look look = {
         .width = 960, .cell = 80, .pictures = 48, .lines = 2, .curve = 48, .map = 64, .strip = 16, .is_page = true};
     const struct bl_sheet_subject subject = {.block = b, .field = -1, .without_texts = true, .cancel = cancel};
@@ -545,7 +606,7 @@ static int blocks_append(struct bl_report *r, struct bl_view *view, int64_t b, c
     return code;
 }
 
-/* Some blocks, evenly spread, as pictures. */
+/* Appends r->sheets blocks, evenly spread over the dataset. A table has no blocks. */
 static int page_blocks(struct bl_report *r, const struct bl_cancel *cancel, struct bl_buffer *out, struct bl_error *e)
 {
     const int64_t blocks = r->info.manifest.format.blocks, shown = r->sheets < blocks ? r->sheets : blocks;
@@ -556,6 +617,7 @@ static int page_blocks(struct bl_report *r, const struct bl_cancel *cancel, stru
     if (code)
         return code;
     bl_buffer_text(out, "<h2>Blocks</h2>\n<p>Some of them, as <code>bload show</code> draws them.</p>\n");
+    /* The product in floating point cannot overflow, and its error does not matter here. */
     for (int64_t i = 0; i < shown && !code; i++)
         code = blocks_append(r, &view, (int64_t)((double)blocks / (double)shown * (double)i), cancel, out, e);
     bl_view_close(&view);
@@ -564,10 +626,12 @@ static int page_blocks(struct bl_report *r, const struct bl_cancel *cancel, stru
 
 /* --- page --------------------------------------------------------------------------------------------------------- */
 
+/* Appends the page in one pass. A failure in the middle leaves a part of the page in out, which the caller discards. */
 int bl_report_format(struct bl_report *report, const struct bl_cancel *cancel, struct bl_buffer *out,
                      struct bl_error *e)
 {
     struct bl_buffer style = {0};
+    /* The style of sheets is needed in the head of the page, before the sections that use it. */
     bl_sheet_append_style(&style);
     int code = bl_buffer_check(&style, e);
     if (!code)

@@ -1,3 +1,8 @@
+/* Reads a dataset or a table for a report: tallies of its rows, the fill of its blocks, and the strategies of the
+ * paper.
+ *
+ * Rows are read once, in order, and only tallies are kept: a table of 10^8 rows needs no more memory than the limit
+ * of keys allows. Datasets have a stored plan; a table gets one with T = the longest sequence. */
 #include "report/report.h"
 
 #include <ctype.h>
@@ -18,6 +23,8 @@
 
 /* --- tallies ------------------------------------------------------------------------------------------------------ */
 
+/* Counts a row under this key. *entry: the entry of the key, or the common entry of all keys beyond BL_TALLY_KEYS;
+ * valid until the next call, as the array may move. */
 int bl_tally_add(struct bl_tally *tally, const char *key, struct bl_tally_entry **entry, struct bl_error *e)
 {
     uint64_t hash = XXH3_64bits(key, strlen(key));
@@ -27,6 +34,7 @@ int bl_tally_add(struct bl_tally *tally, const char *key, struct bl_tally_entry 
         if (strcmp(tally->entry[at].key, key) == 0)
             *entry = &tally->entry[at];
     }
+    /* The limit bounds the memory: a dataset may have a million folders. */
     if (!*entry && tally->count == BL_TALLY_KEYS)
         *entry = &tally->rest;
     if (*entry) {
@@ -54,8 +62,11 @@ int bl_tally_add_example(struct bl_tally_entry *entry, const char *example, stru
     return BL_OK;
 }
 
+/* Orders entries by steps, then by rows, the largest first, and equal ones by key, so that the page is always the
+ * same. */
 static int tally_compare_entries(const void *a, const void *b)
 {
+    /* Steps come first, as a place with many steps matters more than one with many rows. */
     const struct bl_tally_entry *x = a, *y = b;
     if (x->steps != y->steps)
         return x->steps < y->steps ? 1 : -1;
@@ -66,6 +77,7 @@ static int tally_compare_entries(const void *a, const void *b)
 
 void bl_tally_sort(struct bl_tally *tally)
 {
+    /* The positions in the hash table are wrong after sorting, and nothing is added any more. */
     bl_hash_free(&tally->hash);
     if (tally->count)
         qsort(tally->entry, tally->count, sizeof *tally->entry, tally_compare_entries);
@@ -83,6 +95,7 @@ void bl_tally_free(struct bl_tally *tally)
         tally_free_examples(&tally->entry[i]);
         free(tally->entry[i].key);
     }
+    /* The common entry has examples and no key. */
     tally_free_examples(&tally->rest);
     free(tally->entry);
     bl_hash_free(&tally->hash);
@@ -91,7 +104,8 @@ void bl_tally_free(struct bl_tally *tally)
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-/* The rows of a table as a report needs them: sources by folder, and what is wrong with which of them. */
+/* The reading keeps the text of one row, and the path of the row before it: the rows of a file follow each other,
+ * and its size counts once. */
 
 struct rows_reading {
     struct bl_report *report;
@@ -99,8 +113,9 @@ struct rows_reading {
     struct bl_buffer key, last; /* last: path of the row before */
 };
 
-/* Appends a reason with "N" for every number, so that those which differ in numbers alone are one. Names such as h264
- * are no numbers, and what was asked for is the same for all rows. */
+/* Appends a reason with "N" for each number, so that reasons that differ in numbers alone share an entry: "frame 17
+ * of 300 is damaged" becomes "frame N of N is damaged". Digits in a name such as h264 stay, and so do the values of
+ * options in "left out by --first 100", which are the same for all rows. */
 static void rows_append_reason(struct bl_buffer *out, const char *reason)
 {
     bool is_name = false;
@@ -108,6 +123,7 @@ static void rows_append_reason(struct bl_buffer *out, const char *reason)
         bl_buffer_text(out, reason);
         return;
     }
+    /* last is the byte before the present one: a word begins after any byte that is no letter or digit. */
     for (char last = ' '; *reason; last = *reason++) {
         if (!isalnum((unsigned char)last))
             is_name = isalpha((unsigned char)*reason);
@@ -115,6 +131,8 @@ static void rows_append_reason(struct bl_buffer *out, const char *reason)
             bl_buffer_byte(out, *reason);
             continue;
         }
+        /* A point or comma belongs to the number only if a digit follows: "1,234.5" is one number, "17." ends a
+         * sentence. */
         while (isdigit((unsigned char)reason[1]) ||
                ((reason[1] == '.' || reason[1] == ',') && isdigit((unsigned char)reason[2])))
             reason++;
@@ -122,10 +140,11 @@ static void rows_append_reason(struct bl_buffer *out, const char *reason)
     }
 }
 
-/* Cuts a text that would fill the page. */
+/* Cuts a text to 400 bytes at the beginning of a UTF-8 character: one reason must not fill the page. */
 static void rows_cut_text(struct bl_buffer *text)
 {
     enum { BYTES_MAX = 400 };
+    /* The bytes 10xxxxxx continue a character: the cut goes back to its first byte. */
     if (text->size <= BYTES_MAX)
         return;
     text->size = BYTES_MAX;
@@ -134,19 +153,23 @@ static void rows_cut_text(struct bl_buffer *text)
     bl_buffer_text(text, "…");
 }
 
-/* Counts why a row was not used, or not all of it. */
+/* Counts a row that was skipped, failed, dropped or damaged under its reason. A row that another dataset holds
+ * (--extend) has no fault. */
 static int rows_add_reason(struct rows_reading *r, const struct bl_row *row, struct bl_error *e)
 {
     struct bl_tally_entry *entry;
+    /* An ok row with a reason is damaged and used nevertheless. */
     if ((row->status == BL_ROW_OK && !*row->reason) || bl_row_is_held(row))
         return BL_OK;
     bl_buffer_clear(&r->key);
     bl_buffer_printf(&r->key, "%s\t", row->status == BL_ROW_OK ? "damaged" : bl_row_status_name(row->status));
     size_t begin = r->key.size;
     rows_append_reason(&r->key, row->reason);
+    /* Without numbers, the example would only repeat the reason, so the id is enough. */
     bool has_numbers = !r->key.failed && strcmp(r->key.data + begin, row->reason) != 0;
     rows_cut_text(&r->key);
     int code = bl_buffer_check(&r->key, e);
+    /* The entry may be the common one, which takes examples of any reason. */
     if (!code)
         code = bl_tally_add(&r->report->reasons, r->key.data, &entry, e);
     if (code || entry->examples == BL_TALLY_EXAMPLES)
@@ -158,6 +181,7 @@ static int rows_add_reason(struct rows_reading *r, const struct bl_row *row, str
     return bl_tally_add_example(entry, r->key.data, e);
 }
 
+/* Counts a row in a tally of folders or files. Only an ok row has steps that are used. */
 static int rows_add_place(struct bl_tally *tally, const char *key, const struct bl_row *row, int64_t bytes,
                           struct bl_error *e)
 {
@@ -168,12 +192,14 @@ static int rows_add_place(struct bl_tally *tally, const char *key, const struct 
     return BL_OK;
 }
 
-/* Counts a row under its file and its folder, which for a member of a tar is the tar. */
+/* Counts a row under its file and its folder. The folder of a member of a tar is the tar. A row without a path
+ * counts under its id. */
 static int rows_add_source(struct rows_reading *r, const struct bl_row *row, int64_t bytes, struct bl_error *e)
 {
     const char *path = *row->path ? row->path : row->id, *slash = strrchr(path, '/');
     struct bl_member member;
     bl_buffer_clear(&r->key);
+    /* "/a.mp4" lies in "/", which keeps its slash. */
     if (bl_member_parse(path, &member))
         bl_buffer_append(&r->key, path, member.tar);
     else
@@ -184,10 +210,12 @@ static int rows_add_source(struct rows_reading *r, const struct bl_row *row, int
     return code || !*row->path ? code : rows_add_place(&r->report->sources, path, row, bytes, e);
 }
 
-/* Counts an ok row under what its steps were made by. */
+/* Counts an ok row under the kind, the sampling and the decoder that made its steps. Tables of older versions have
+ * no decoder. */
 static int rows_add_made(struct rows_reading *r, const struct bl_row *row, int64_t bytes, struct bl_error *e)
 {
     struct bl_tally_entry *entry;
+    /* The kind may be unknown to this version: its totals are then left out. */
     const struct bl_kind *kind = bl_kind_find(row->kind);
     if (row->status != BL_ROW_OK)
         return BL_OK;
@@ -207,8 +235,11 @@ static int rows_add_made(struct rows_reading *r, const struct bl_row *row, int64
     return BL_OK;
 }
 
+/* Counts a row in all tallies. The bytes of a file count with the first of its rows. */
 static int rows_count_row(struct rows_reading *r, const struct bl_row *row, struct bl_error *e)
 {
+    /* Rows without a path are new inputs each. Documents of one file follow each other, so comparing with the
+     * previous path suffices. */
     bool is_new = !*row->path || !r->last.size || strcmp(r->last.data, row->path) != 0;
     int64_t bytes = is_new && row->bytes > 0 ? row->bytes : 0;
     if (is_new) {
@@ -223,11 +254,12 @@ static int rows_count_row(struct rows_reading *r, const struct bl_row *row, stru
     return rows_add_reason(r, row, e);
 }
 
-/* Reads all rows: sets files, file_bytes and the tallies, in order. */
+/* Reads all rows, and sets the number of files, their bytes and the tallies, which are sorted at the end. */
 static int report_read_rows(struct bl_report *report, const struct bl_sequences *table, struct bl_error *e)
 {
     struct rows_reading r = {.report = report};
     int code = BL_OK;
+    /* A row is read from its file each time, as the table keeps no strings in memory. */
     for (size_t i = 0; i < table->count && !code; i++) {
         code = bl_row_reader_read(table, i, &r.text, e);
         if (!code)
@@ -245,6 +277,7 @@ static int report_read_rows(struct bl_report *report, const struct bl_sequences 
 
 /* --- table of ranks ----------------------------------------------------------------------------------------------- */
 
+/* Opens a table of world_size ranks. batch_size: the blocks of a rank in a step of training; 0 counts as 1. */
 int bl_rank_table_open(struct bl_rank_table *t, int64_t world_size, int64_t batch_size, struct bl_error *e)
 {
     *t = (struct bl_rank_table){.world_size = world_size, .batch_size = batch_size > 0 ? batch_size : 1};
@@ -258,6 +291,7 @@ void bl_rank_table_free(struct bl_rank_table *t)
     *t = (struct bl_rank_table){0};
 }
 
+/* Adds a value to a range. first: the range has no value yet. */
 static void rank_range_add(struct bl_rank_range *range, int64_t value, bool first)
 {
     range->least = first || value < range->least ? value : range->least;
@@ -265,13 +299,15 @@ static void rank_range_add(struct bl_rank_range *range, int64_t value, bool firs
     range->sum += (double)value;
 }
 
-/* All ranks have their blocks of a step of training. */
+/* Ends a step of training: each rank has its blocks. The most expensive rank decides how long the step takes, so the
+ * sums of the maxima and of the means give the imbalance. */
 static void rank_table_end_step(struct bl_rank_table *t)
 {
     int64_t dearest = 0;
     double all = 0;
     for (int64_t r = 0; r < t->world_size; r++) {
         struct bl_rank *rank = &t->rank[r];
+        /* present[] has the sums of the step that is complete now, in the same order. */
         struct bl_rank_range *range[] = {&rank->sequences, &rank->steps, &rank->cost};
         dearest = rank->present[2] > dearest ? rank->present[2] : dearest;
         all += (double)rank->present[2];
@@ -287,10 +323,12 @@ static void rank_table_end_step(struct bl_rank_table *t)
 
 void bl_rank_table_add(struct bl_rank_table *t, int64_t sequences, int64_t steps, int64_t cost)
 {
+    /* Block b belongs to rank b modulo the world size, as the samplers of the readers divide them. */
     struct bl_rank *rank = &t->rank[t->blocks++ % t->world_size];
     rank->present[0] += sequences;
     rank->present[1] += steps;
     rank->present[2] += cost;
+    /* All ranks have batch_size blocks: the step of training is complete. A last incomplete step is left out. */
     if (t->blocks % (t->world_size * t->batch_size) == 0)
         rank_table_end_step(t);
 }
@@ -315,27 +353,32 @@ void bl_report_free(struct bl_report *report)
 
 /* --- fill of blocks --------------------------------------------------------------------------------------------- */
 
+/* Counts the blocks of a plan by their fill, and by rank. The cost of a block is the sum of the squared lengths,
+ * that of attention within sequences. */
 static void report_fill_of_plan(struct bl_report *r, const struct bl_plan *plan, const int64_t *length)
 {
     for (size_t b = 0; b < plan->blocks; b++) {
         int64_t steps = 0, squares = 0;
         for (int64_t p = plan->block_ptr[b]; p < plan->block_ptr[b + 1]; p++) {
             int64_t piece = bl_plan_piece_length(plan, length, (size_t)p);
+            /* A piece has at most T steps, so that the square of its length fits 64 bits. */
             steps += piece;
             squares += piece * piece;
         }
+        /* A full block has the index BL_REPORT_FILLS, the last entry. */
         r->fill[steps * BL_REPORT_FILLS / plan->T]++;
         if (r->ranks.rank)
             bl_rank_table_add(&r->ranks, plan->block_ptr[b + 1] - plan->block_ptr[b], steps, squares);
     }
 }
 
-/* Reads the stored plan, some blocks at a time. */
+/* Counts the blocks of the stored plan, 4096 at a time: an index of 10^8 pieces does not fit in memory as a plan. */
 static int report_fill_of_index(struct bl_report *r, const int64_t *length, struct bl_error *e)
 {
     enum { BLOCKS = 4096 };
     const struct bl_manifest *m = &r->info.manifest;
     struct bl_index index = {.fd = -1};
+    /* The index is read by ranges of blocks; each part is a plan whose first block has the number 0. */
     BL_TRY(m->plan_info.world_size > 1
                ? bl_rank_table_open(&r->ranks, m->plan_info.world_size, m->plan_info.batch_size, e)
                : BL_OK);
@@ -354,19 +397,22 @@ static int report_fill_of_index(struct bl_report *r, const int64_t *length, stru
 
 /* --- the paper's strategies ------------------------------------------------------------------------------------- */
 
-/* The options by which a dataset's sequences are compared: those of its plan. Sequences over T are handled as there, or
- * split where its strategy cuts in another way. */
+/* Returns the options under which the strategies are compared: those of the dataset's plan. Sequences longer than T
+ * are handled as in the dataset, or split where its strategy cuts sequences in another way (sample, mix). T = 0 lets
+ * the planner take the longest sequence. */
 static struct bl_plan_options report_options(const struct bl_report *r, const struct bl_sequences *t)
 {
     const struct bl_plan_info *w = &r->info.manifest.plan_info;
     struct bl_plan_options o = {.T = w->T, .seed = w->seed, .world_size = w->world_size, .batch_size = w->batch_size};
     struct bl_plan_oversize over;
     bool is_clip = strcmp(w->strategy, "sample") == 0 || strcmp(w->strategy, "mix") == 0;
+    /* A store has no T, and a clip has the T of its strategy as the length of clips. */
     if (r->is_table || is_clip || bl_plan_info_is_store(w))
         o.T = 0;
     o.clip = is_clip ? w->T : 0;
     bl_plan_find_oversize(&over, t->length, t->count, &o, o.T ? o.T : BL_T_MAX);
     const char *given = r->is_table ? "" : bl_manifest_option(&r->info.manifest, "oversize");
+    /* The names are in the order of the enumeration. A value that is unknown leaves the default. */
     for (int i = 0; over.count && bl_oversize_names[i]; i++)
         o.oversize = strcmp(bl_oversize_names[i], given) == 0 ? (enum bl_oversize)i : o.oversize;
     if (over.count && o.oversize == BL_OVERSIZE_ERROR)
@@ -375,7 +421,8 @@ static struct bl_plan_options report_options(const struct bl_report *r, const st
     return o;
 }
 
-/* Makes a row for each strategy; a dataset that block made has the last one already. A table's plan is the last one. */
+/* Makes a row for each strategy of the paper. A dataset that was packed by "block" has its own row already; for a
+ * table, the plan of "block" is also the plan of the report. */
 static int report_compare(struct bl_report *r, const struct bl_sequences *t, struct bl_error *e)
 {
     struct bl_plan_info *w = &r->info.manifest.plan_info;
@@ -403,6 +450,7 @@ static int report_compare(struct bl_report *r, const struct bl_sequences *t, str
 
 /* --- all together ----------------------------------------------------------------------------------------------- */
 
+/* Opens the table of sequences: the file itself, the table of the dataset, or the tables of the sources of a view. */
 static int report_open_rows(const struct bl_report *r, struct bl_sequences *table, struct bl_error *e)
 {
     const struct bl_manifest *m = &r->info.manifest;
@@ -411,6 +459,7 @@ static int report_open_rows(const struct bl_report *r, struct bl_sequences *tabl
         return bl_sequences_open(table, &r->path, 1, false, e);
     if (!bl_manifest_is_view(m))
         return bl_sequences_open_dataset(table, r->path, NULL, e);
+    /* The tables of a view's sources are read as one table. */
     char **path = bl_view_source_tables(m, r->path);
     int code = path ? bl_sequences_open_columns(table, (const char *const *)path, (int)m->sources, &columns, e)
                     : bl_error_memory(e);
@@ -418,7 +467,7 @@ static int report_open_rows(const struct bl_report *r, struct bl_sequences *tabl
     return code;
 }
 
-/* How long the ok rows of a table last, if they have a rate; else 0. */
+/* Returns the duration of the ok rows in hours, or 0 if the kind has no rate. */
 static double report_hours(const struct bl_sequences *t)
 {
     const struct bl_kind *kind = t->kind ? bl_kind_find(t->kind) : NULL;
@@ -428,7 +477,7 @@ static double report_hours(const struct bl_sequences *t)
     return (double)t->steps * (double)den / (double)num / 3600;
 }
 
-/* Sets of info what a table tells. The histogram is that of bl_info_read. */
+/* Sets the members of info that bl_info_read sets for a dataset, with the same histogram of lengths. */
 static void report_describe_table(struct bl_report *r, const struct bl_sequences *t)
 {
     struct bl_info *info = &r->info;
@@ -442,7 +491,9 @@ static void report_describe_table(struct bl_report *r, const struct bl_sequences
     if (!w->blocks)
         return;
     info->hours = report_hours(t);
+    /* The widths are whole numbers, rounded up: the longest sequence lies in the last bar. */
     info->bar_width = (w->longest - 1) / BL_INFO_BARS + 1;
+    /* The longest sequence decides the width: BL_INFO_BARS bars cover 1 to longest. */
     info->bars = (int)((w->longest - 1) / info->bar_width + 1);
     for (size_t i = 0; i < t->count; i++) {
         if (t->length[i])
@@ -460,6 +511,7 @@ int bl_report_read(struct bl_report *report, const char *path, bool is_table, st
     report->empty = table.empty;
     memcpy(report->by_status, table.by_status, sizeof report->by_status);
     int code = report_read_rows(report, &table, e);
+    /* A view may plan parts of its sources or repeat some, so that the same lengths would not be compared. */
     if (!code && table.steps && !bl_manifest_is_view(&report->info.manifest))
         code = report_compare(report, &table, e);
     if (!code && report->is_table)
@@ -472,9 +524,12 @@ int bl_report_read(struct bl_report *report, const char *path, bool is_table, st
 
 /* --- table as JSON ------------------------------------------------------------------------------------------------ */
 
+/* Returns an object for a reason, with the id of its first rows. The common entry of all further reasons has no key:
+ * status and reason are null. */
 static json_t *reason_json(const struct bl_tally_entry *entry)
 {
     json_t *first = json_array(), *status = NULL, *reason = NULL;
+    /* A status is at most 15 bytes long; a longer word would be invalid and becomes empty. */
     char word[16] = "";
     if (entry->key) {
         size_t size = strcspn(entry->key, "\t");
@@ -488,6 +543,7 @@ static json_t *reason_json(const struct bl_tally_entry *entry)
                      entry->key ? reason : json_null(), "rows", (json_int_t)entry->rows, "first", first);
 }
 
+/* Returns the reasons as an array, the common entry last. */
 static json_t *reasons_json(const struct bl_tally *reasons)
 {
     json_t *list = json_array();
@@ -501,6 +557,7 @@ static json_t *reasons_json(const struct bl_tally *reasons)
 struct json_t *bl_totals_json(const struct bl_totals *totals)
 {
     json_t *object = json_object();
+    /* The list of totals ends with an entry without a column. Sums of 0 say nothing and are left out. */
     for (int t = 0; totals->total && totals->total[t].column; t++) {
         const struct bl_total *total = &totals->total[t];
         if (totals->sum[t])
@@ -511,6 +568,7 @@ struct json_t *bl_totals_json(const struct bl_totals *totals)
     return object;
 }
 
+/* Appends the JSON of a table. Takes ownership of run. */
 static int table_json(const struct bl_report *r, const struct bl_sequences *t, json_t *run, struct bl_buffer *out,
                       struct bl_error *e)
 {

@@ -66,7 +66,7 @@ struct bl_rank_table {
     struct bl_rank *rank;  /* [world_size] */
     int64_t blocks;        /* added */
     int64_t steps;         /* of training, that all ranks have */
-    double dearest, costs; /* sums over these: the cost of the dearest rank, and of the mean one */
+    double dearest, costs; /* sums over steps: of the cost of the most expensive rank, and of the mean cost */
 };
 
 int bl_rank_table_open(struct bl_rank_table *ranks, int64_t world_size, int64_t batch_size, struct bl_error *e);
@@ -75,7 +75,7 @@ void bl_rank_table_free(struct bl_rank_table *ranks);
 /* Adds the next block: its sequences and their steps, and the sum of the squares. */
 void bl_rank_table_add(struct bl_rank_table *ranks, int64_t sequences, int64_t steps, int64_t cost);
 
-/* How much more the dearest rank of a step costs than the mean of the ranks, on average: 0.02 is 2 %. */
+/* Returns how much more the most expensive rank of a step costs than the mean of the ranks: 0.02 is 2 %. */
 double bl_rank_table_imbalance(const struct bl_rank_table *ranks);
 
 /* --- reports ------------------------------------------------------------------------------------------------------ */
@@ -98,7 +98,7 @@ struct bl_report {
     struct bl_plan_info row[BL_REPORT_ROWS];
     int rows_compared;                 /* 0: of views, whose plans take parts of their sources */
     int64_t fill[BL_REPORT_FILLS + 1]; /* blocks by their steps of T: range i of 20, and those that are full */
-    struct bl_rank_table ranks;        /* of a dataset or view with several; else without ranks */
+    struct bl_rank_table ranks;        /* of a dataset or view with several ranks; otherwise empty */
     struct bl_tally reasons;           /* status, tab, reason with "N" for numbers */
     struct bl_tally folders, sources;  /* rows by folder, and by file */
     struct bl_tally made;              /* ok rows by kind, tab, sampling, tab, decoder */
@@ -125,7 +125,7 @@ int bl_report_format(struct bl_report *report, const struct bl_cancel *cancel, s
 struct json_t;
 int bl_table_json(const char *path, struct json_t *run, struct bl_buffer *out, struct bl_error *e);
 
-/* Sums of columns other than 0, as the summary tells them: {COLUMN: {"sum", "rows"}}. NULL: out of memory. */
+/* Sums of columns other than 0, as in the summary: {COLUMN: {"sum", "rows"}}. NULL: out of memory. */
 struct json_t *bl_totals_json(const struct bl_totals *totals);
 
 #endif

@@ -19,22 +19,25 @@
 
 /* --- attributes --------------------------------------------------------------------------------------------------- */
 
-/* What is kept of a table: as much as a table of as many rows, or of as many bytes as the file, may well have. Values
- * that are far longer, out of a file that is far smaller, are a bomb, or not what was meant. */
+/* The limits of the values in memory: 64 MiB, and more for each row and for each byte of the file. A table that
+ * exceeds them has values far longer than usual ones, or is a decompression bomb. */
 #define KEPT_FREE ((size_t)64 << 20)
 #define KEPT_OF_ROW ((size_t)64)
 #define KEPT_OF_BYTE ((size_t)100)
 
 #define CLAIMED (UINT64_C(1) << 63) /* the bit of row.line that says that a sequence has the row's values */
+/* A row of the table. Workers claim rows in parallel, so the line and the claim share one atomic number. */
 struct row {
     size_t offset;          /* in text */
     _Atomic(uint64_t) line; /* and whether it is claimed */
 };
 
+/* path: as the user gave it, owned by the caller. file: its last part, for messages. */
 struct bl_attributes {
     const char *path, *file;
     char **name; /* of the chosen columns */
     int count;
+    /* For example "a.wav\0\tdog\tAnn\0": an id, then one text of two values. */
     struct bl_buffer text; /* of each row its id, then the values as the table of sequences has them, both with a NUL */
     struct row *row;
     size_t rows, capacity;
@@ -42,6 +45,7 @@ struct bl_attributes {
 };
 
 /* The table while it is read. */
+/* The reading of a table: which columns of the file are the id and the chosen columns. */
 struct reading {
     struct bl_attributes *a;
     struct bl_csv records;
@@ -51,7 +55,7 @@ struct reading {
 
 /* --- the header ------------------------------------------------------------------------------------------------- */
 
-/* Finds the column with this name in the header. BL_EUSAGE: no column or several columns have it. */
+/* Finds the column of this name in the header. BL_EUSAGE: no column or several columns have it. */
 static int column_find(const struct reading *r, const char *name, size_t size, size_t *place, struct bl_error *e)
 {
     size_t found = SIZE_MAX;
@@ -70,7 +74,7 @@ static int column_find(const struct reading *r, const char *name, size_t size, s
                                             r->records.line, (int)size, name);
 }
 
-/* Finds the column of ids: the one that the user names, otherwise the column "id", otherwise the first one. */
+/* Finds the column of ids: the one that --attributes-id names, otherwise "id", otherwise the first column. */
 static int column_find_id(struct reading *r, const char *wanted, struct bl_error *e)
 {
     r->id = 0;
@@ -78,8 +82,11 @@ static int column_find_id(struct reading *r, const char *wanted, struct bl_error
         wanted = strcmp(r->records.value[c], "id") == 0 ? "id" : NULL;
     return wanted ? column_find(r, wanted, strlen(wanted), &r->id, e) : BL_OK;
 }
+/* Checks a name that becomes a column of sequences.tsv and a tensor. path, line: the place for the message; advice:
+ * what the user can do. BL_EUSAGE: the name has bytes that need escapes, is too long, or is reserved. */
 int bl_attributes_check_name(const char *name, const char *path, int64_t line, const char *advice, struct bl_error *e)
 {
+    /* A backslash, a control character or DEL would need an escape in the header. */
     size_t size = strlen(name), plain = strcspn(name, "\\\x7f");
     for (size_t i = 0; i < plain; i++) {
         if ((unsigned char)name[i] < ' ')
@@ -96,7 +103,7 @@ int bl_attributes_check_name(const char *name, const char *path, int64_t line, c
     return BL_OK;
 }
 
-/* Adds a column with a copy of the name; the caller has checked that there is room. */
+/* Adds a column with a copy of the name. The caller has checked that there is room. */
 static int attributes_keep_name(struct bl_attributes *a, const char *name, struct bl_error *e)
 {
     char *copy = strdup(name);
@@ -106,9 +113,11 @@ static int attributes_keep_name(struct bl_attributes *a, const char *name, struc
     return BL_OK;
 }
 
-/* Adds a column of the file to the chosen ones. */
+/* Adds a column of the file to the chosen ones. BL_EUSAGE: it is the column of ids, there are too many, or its name
+ * is invalid. */
 static int column_add(struct reading *r, size_t column, struct bl_error *e)
 {
+    /* The id is the key of the join, not a value. */
     struct bl_attributes *a = r->a;
     if (column == r->id)
         return bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": \"%s\" is the column of ids", a->path, r->records.line,
@@ -122,7 +131,8 @@ static int column_add(struct reading *r, size_t column, struct bl_error *e)
     return attributes_keep_name(a, r->records.value[column], e);
 }
 
-/* Adds the columns of a list "A,B" in the order of the list, which is their order in the table of sequences. */
+/* Adds the columns of --attributes-columns, "A,B", in the order of the list, which is their order in the table of
+ * sequences. */
 static int column_add_listed(struct reading *r, const char *list, struct bl_error *e)
 {
     for (const char *at = list; at;) {
@@ -138,7 +148,7 @@ static int column_add_listed(struct reading *r, const char *list, struct bl_erro
     return BL_OK;
 }
 
-/* Reads the first record and chooses the columns. BL_EFAIL: the file is empty; BL_EUSAGE: no column can be chosen. */
+/* Reads the header and chooses the columns. BL_EFAIL: the file is empty. BL_EUSAGE: no column can be chosen. */
 static int table_read_header(struct reading *r, const struct bl_attributes_source *source, struct bl_error *e)
 {
     bool found;
@@ -178,6 +188,7 @@ static struct row *row_find(const struct bl_attributes *a, const char *id, size_
     uint64_t hash = XXH3_64bits(id, size);
     size_t number;
     for (struct bl_hash_probe probe = bl_hash_begin(&a->by_id, hash); bl_hash_next(&a->by_id, &probe, &number);) {
+        /* The comparison includes the NUL, so that "a" does not find "ab". */
         const char *there = a->text.data + a->row[number].offset;
         if (strncmp(there, id, size) == 0 && !there[size])
             return &a->row[number];
@@ -185,7 +196,8 @@ static struct row *row_find(const struct bl_attributes *a, const char *id, size_
     return NULL;
 }
 
-/* Adds a row with its id; its values are to follow. */
+/* Adds a row with its id; the caller appends the values. The hash has the number of the row, since the text may
+ * move. */
 static int attributes_begin_row(struct bl_attributes *a, const char *id, int64_t line, struct bl_error *e)
 {
     BL_TRY(BL_ARRAY_RESERVE(a->row, a->capacity, a->rows + 1, e));
@@ -203,6 +215,7 @@ static int table_add_row(struct reading *r, struct bl_error *e)
     struct bl_attributes *a = r->a;
     char values[BL_PLURAL_SIZE], columns[BL_PLURAL_SIZE];
     char *const *value = r->records.value;
+    /* A record with too few values may not have the column of ids. */
     const char *id = value[r->records.values == r->columns ? r->id : 0];
     if (r->records.values != r->columns)
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": %s where the header has %s", a->path, r->records.line,
@@ -210,6 +223,7 @@ static int table_add_row(struct reading *r, struct bl_error *e)
                             bl_text_plural(columns, (int64_t)r->columns, "column"));
     if (!*id)
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": an empty id", a->path, r->records.line);
+    /* Lines of the file are named, as rows may have newlines in quotes. */
     const struct row *same = row_find(a, id, strlen(id));
     if (same)
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": duplicate id \"%s\", first on line %" PRId64, a->path,
@@ -231,7 +245,8 @@ static int table_add_row(struct reading *r, struct bl_error *e)
                         a->path, r->records.line, a->text.size >> 20, bl_csv_file_bytes(&r->records) >> 10);
 }
 
-/* Reads the header and all rows. A damaged file is fatal, unlike a damaged input, since the run depends on it. */
+/* Reads the header and all rows. A damaged file is fatal (BL_EFAIL), unlike a damaged input, since every row depends
+ * on it. */
 static int table_read(struct reading *r, const struct bl_attributes_source *source, const struct bl_cancel *cancel,
                       struct bl_error *e)
 {
@@ -243,6 +258,7 @@ static int table_read(struct reading *r, const struct bl_attributes_source *sour
     code = table_read_header(r, source, &why);
     if (code)
         goto out;
+    /* The loop ends after the last record or the first error. */
     while (!code && found) {
         code = bl_csv_next(&r->records, &found, &why);
         if (!code && found)
@@ -256,6 +272,7 @@ out:
     return bl_error_pass(e, code, &why);
 }
 
+/* Makes an empty table. path must live as long as the table. */
 int bl_attributes_make(struct bl_attributes **attributes, const char *path, struct bl_error *e)
 {
     struct bl_attributes *a = calloc(1, sizeof *a);
@@ -272,6 +289,7 @@ int bl_attributes_make(struct bl_attributes **attributes, const char *path, stru
     return BL_OK;
 }
 
+/* Reads the whole table into memory. *attributes is set on success, and the caller closes it. */
 int bl_attributes_open(struct bl_attributes **attributes, const struct bl_attributes_source *source,
                        const struct bl_cancel *cancel, struct bl_error *e)
 {
@@ -302,6 +320,7 @@ void bl_attributes_close(struct bl_attributes *a)
 
 /* --- tables without a file ---------------------------------------------------------------------------------------- */
 
+/* Returns the number of the column, or -1. */
 int bl_attributes_find(const struct bl_attributes *a, const char *name)
 {
     int column = a->count - 1;
@@ -310,6 +329,7 @@ int bl_attributes_find(const struct bl_attributes *a, const char *name)
     return column;
 }
 
+/* Rows that were added before have no value in the new column: the caller fills them up. */
 int bl_attributes_add_column(struct bl_attributes *a, const char *name, int *column, struct bl_error *e)
 {
     if (a->count == BL_ATTRIBUTE_COLUMNS_MAX)
@@ -319,6 +339,7 @@ int bl_attributes_add_column(struct bl_attributes *a, const char *name, int *col
     return attributes_keep_name(a, name, e);
 }
 
+/* values: the escaped values, each after a tab, as they stand in the table of sequences. The caller checks ids. */
 int bl_attributes_add_row(struct bl_attributes *a, const char *id, const char *values, struct bl_error *e)
 {
     BL_TRY(attributes_begin_row(a, id, (int64_t)a->rows + 1, e));
@@ -326,6 +347,7 @@ int bl_attributes_add_row(struct bl_attributes *a, const char *id, const char *v
     return bl_buffer_check(&a->text, e);
 }
 
+/* The digest covers ids, values and names, so that a resumed run with another table is refused. */
 uint64_t bl_attributes_digest(const struct bl_attributes *a)
 {
     uint64_t digest = XXH3_64bits(a->text.data, a->text.size);
@@ -359,14 +381,19 @@ const char *bl_attributes_path(const struct bl_attributes *a)
     return a->path;
 }
 
+/* *last: the last line of the file with a row, which bounds the lines that a part of a scan claims. */
 int64_t bl_attributes_rows(const struct bl_attributes *a, int64_t *last)
 {
     *last = a->rows ? row_line(&a->row[a->rows - 1]) : 0;
     return (int64_t)a->rows;
 }
 
+/* Finds the row of an id by four names, the most exact first: "v/a.mp4", "v/a", "a.mp4", "a". BL_EFAIL: another
+ * sequence has claimed the row, so that the names are ambiguous. *values: NULL if there is no row. line: may be
+ * NULL. */
 int bl_attributes_claim(struct bl_attributes *a, const char *id, const char **values, int64_t *line, struct bl_error *e)
 {
+    /* The stem is the id without its extension; `last` is its part behind the last slash. */
     const char *last = bl_path_name(id), *end = id + strlen(id), *stem = id + bl_path_stem(id);
     const struct {
         const char *begin, *end;
@@ -378,6 +405,7 @@ int bl_attributes_claim(struct bl_attributes *a, const char *id, const char **va
     if (!row)
         return BL_OK;
     const char *text = a->text.data + row->offset;
+    /* The operation is atomic: of two workers that claim a row at once, one gets the error. */
     if (atomic_fetch_or_explicit(&row->line, CLAIMED, memory_order_relaxed) & CLAIMED)
         return bl_error_set(e, BL_EFAIL,
                             "%s:%" PRId64 ": two sequences match the id \"%s\", one of them %s: use full ids", a->path,
@@ -388,6 +416,7 @@ int bl_attributes_claim(struct bl_attributes *a, const char *id, const char **va
     return BL_OK;
 }
 
+/* Turns an ok row without attributes into a skipped row, whose reason lies in text. */
 int bl_attributes_missing(const struct bl_attributes *a, struct bl_row *row, struct bl_buffer *text, struct bl_error *e)
 {
     if (row->status != BL_ROW_OK)
@@ -401,10 +430,12 @@ int bl_attributes_missing(const struct bl_attributes *a, struct bl_row *row, str
     return bl_buffer_check(text, e);
 }
 
+/* Returns how many rows no sequence has claimed, and the first of them. */
 int64_t bl_attributes_unused(const struct bl_attributes *a, const char **id, int64_t *line)
 {
     int64_t unused = 0;
     for (size_t i = 0; i < a->rows; i++) {
+        /* The first unused row in the order of the file is the example. */
         if (atomic_load_explicit(&a->row[i].line, memory_order_relaxed) & CLAIMED || unused++)
             continue;
         *id = a->text.data + a->row[i].offset;
@@ -415,6 +446,7 @@ int64_t bl_attributes_unused(const struct bl_attributes *a, const char **id, int
 
 /* --- join of a table ---------------------------------------------------------------------------------------------- */
 
+/* The join of a table of sequences with attributes and excluded ids; the buffers are used again for each row. */
 struct joining {
     const char *path;
     struct bl_attributes *attributes; /* or NULL */
@@ -425,7 +457,7 @@ struct joining {
     struct bl_buffer extra, line, reason, value, escaped;
 };
 
-/* Returns the next value of a row, and moves *at behind it; NULL: there is none. Each value has a tab before it. */
+/* Returns the next value of a row and moves *at behind it; NULL: there is none. Each value stands after a tab. */
 static const char *values_next(const char **at, size_t *size)
 {
     const char *value = *at + 1;
@@ -436,24 +468,26 @@ static const char *values_next(const char **at, size_t *size)
     return value;
 }
 
-/* Returns the number of columns to join, 0 if rows are only excluded. */
+/* Returns the number of columns to join: 0 if rows are only excluded. */
 static int join_count(const struct joining *j)
 {
     return j->attributes ? bl_attributes_count(j->attributes) : 0;
 }
 
-/* Whether the table has the column. Attributes can only have names of extra columns. */
+/* Returns whether the table has the column already, as it was joined before. */
 static bool join_has_column(const struct joining *j, int c)
 {
     return bl_columns_find(j->table.file[0].columns.extra, bl_attributes_name(j->attributes, c)) > 0;
 }
 
-/* The row's own value in a column must be the one that is to be joined. */
+/* Checks that the row's value in a column equals the one of the table of attributes. BL_EUSAGE: they differ, so that
+ * one of them is outdated. */
 static int join_compare(struct joining *j, size_t row, int c, const char *value, size_t size, struct bl_error *e)
 {
     const char *name = bl_attributes_name(j->attributes, c);
     bl_buffer_clear(&j->value);
     bl_buffer_clear(&j->escaped);
+    /* The values are compared in their escaped form, the one that both tables have. */
     bool good = bl_row_get_value(&j->text.row, name, &j->value);
     bl_text_escape(&j->escaped, j->value.data ? j->value.data : "", j->value.size);
     int code = bl_buffer_check(&j->value, e);
@@ -466,8 +500,8 @@ static int join_compare(struct joining *j, size_t row, int c, const char *value,
         j->path, row, j->text.row.id, name, j->escaped.data, (int)size, value);
 }
 
-/* Appends the values of the columns that the table lacks, and compares those that it has; values NULL: the appended
- * values are empty. */
+/* Appends the values of the columns that the table does not have yet, and compares the others. values: NULL appends
+ * empty values. */
 static int join_values(struct joining *j, size_t row, const char *values, struct bl_error *e)
 {
     for (int c = 0; c < join_count(j); c++) {
@@ -483,7 +517,8 @@ static int join_values(struct joining *j, size_t row, const char *values, struct
     return bl_buffer_check(&j->extra, e);
 }
 
-/* Writes row i with its attributes. A row that has none is skipped, and reported if it was usable. */
+/* Writes row i with its attributes. A row without attributes becomes a skipped row; `fault` reports it if it was
+ * usable. */
 static int join_row(struct joining *j, size_t i, bl_scan_fault *fault, void *sink, struct bl_error *e)
 {
     struct bl_row *row = &j->text.row;
@@ -497,6 +532,7 @@ static int join_row(struct joining *j, size_t i, bl_scan_fault *fault, void *sin
     bl_buffer_text(&j->extra, row->extra ? row->extra : "");
     BL_TRY(join_values(j, i, values, e));
     row->extra = j->extra.data;
+    /* The status before the join tells whether the row was usable. */
     enum bl_row_status status = row->status;
     if (!values && j->attributes)
         BL_TRY(bl_attributes_missing(j->attributes, row, &j->reason, e));
@@ -508,6 +544,7 @@ static int join_row(struct joining *j, size_t i, bl_scan_fault *fault, void *sin
     return bl_output_write(j->out, j->line.data, j->line.size, e);
 }
 
+/* Writes the joined table to out. The columns of the table come first, then the new ones. */
 int bl_join_run(const char *path, struct bl_attributes *attributes, struct bl_exclusion *exclusion,
                 struct bl_output *out, bl_scan_fault *fault, void *sink, struct bl_error *e)
 {

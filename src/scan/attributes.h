@@ -19,8 +19,8 @@
 
 /* Attributes are columns of a table of the user, joined to the sequences by id.
  *
- * A sequence claims the row that has its id; else the row that has its id without the extension ({id} of
- * kind/composite/composite.h); else the row that has its id without folders, with or without the extension ({stem}).
+ * A sequence claims the row that has its id; otherwise the row of its id without the extension ({id} of
+ * kind/composite/composite.h); otherwise the row of its id without folders, with or without the extension ({stem}).
  * Example: the sequence train/a.mp4 looks for the rows train/a.mp4, train/a, a.mp4 and a. It is an error if two
  * sequences claim one row, since it is unknown to which of them the row belongs. */
 
@@ -29,7 +29,7 @@
 
 struct bl_attributes_source {
     const char *path;    /* the table */
-    const char *id;      /* name of the column of ids; NULL: the column called id, else the first column */
+    const char *id;      /* name of the column of ids; NULL: "id", otherwise the first column */
     const char *columns; /* names, with commas between them; NULL: all other columns */
 };
 
@@ -99,8 +99,8 @@ int64_t bl_attributes_unused(const struct bl_attributes *attributes, const char 
 /* Joins a table of sequences with attributes, and excludes rows of it. */
 
 /* Writes the table in the file at path, with the attributes (or NULL) as its last columns, and excluded rows (or NULL)
- * as dropped. Columns that it has already must hold the same values: else BL_EUSAGE, naming the first row that differs.
- * Rows without attributes become skipped ones and are reported. */
+ * as dropped. Columns that it has already must hold the same values; otherwise BL_EUSAGE names the first row that
+ * differs. Rows without attributes become skipped ones and are reported. */
 int bl_join_run(const char *path, struct bl_attributes *attributes, struct bl_exclusion *exclusion,
                 struct bl_output *out, bl_scan_fault *fault, void *sink, struct bl_error *e);
 

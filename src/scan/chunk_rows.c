@@ -14,8 +14,11 @@
 #include "base/output.h"
 #include "store/row_reader.h"
 
-/* --- forms of steps ----------------------------------------------------------------------------------------------- */
+/* --- formats of steps --------------------------------------------------------------------------------------------- */
 
+/* Compares the format of a row's steps with that of the first row. The first row decides, so that the chunks must
+ * come in the order of the inputs. A row with another format is skipped; its reason lies in text, which must live as
+ * long as the row. */
 int bl_step_formats_check(struct bl_step_formats *forms, const char *form, struct bl_row *row, struct bl_buffer *text,
                           struct bl_error *e)
 {
@@ -25,6 +28,7 @@ int bl_step_formats_check(struct bl_step_formats *forms, const char *form, struc
         if (!forms->form || !forms->id)
             return bl_error_memory(e);
     }
+    /* The texts of formats are equal if and only if the steps have the same type and shape. */
     if (strcmp(forms->form, form) == 0)
         return BL_OK;
     bl_buffer_clear(text);
@@ -52,6 +56,8 @@ void bl_spill_init(struct bl_spill *spill, const char *dir)
     *spill = (struct bl_spill){.dir = dir, .fd = -1};
 }
 
+/* Writes the buffered lines to an unnamed file once they exceed 1 MiB. Each part that is written gets a checksum, as
+ * the file may lie on a disk that fails; a chunk of small rows never leaves memory. */
 int bl_spill_flush(struct bl_spill *spill, struct bl_error *e)
 {
     int code = bl_buffer_check(&spill->tail, e);
@@ -63,6 +69,7 @@ int bl_spill_flush(struct bl_spill *spill, struct bl_error *e)
         return spill->fd;
     BL_TRY(BL_ARRAY_RESERVE(spill->part, spill->parts_capacity, spill->parts + 1, e));
     BL_TRY(bl_io_write(spill->fd, spill->tail.data, spill->tail.size, WHAT, e));
+    /* The checksum is computed from memory, before the disk has the bytes. */
     spill->part[spill->parts++] =
         (struct bl_spill_part){spill->tail.size, bl_checksum(spill->tail.data, spill->tail.size)};
     spill->written += (int64_t)spill->tail.size;
@@ -75,12 +82,14 @@ int64_t bl_spill_size(const struct bl_spill *spill)
     return spill->written + (int64_t)spill->tail.size;
 }
 
+/* Passes all bytes to `write` in order, part by part, and compares the checksum of each part before it is used. */
 int bl_spill_drain(struct bl_spill *spill, int (*write)(void *sink, const void *data, size_t size, struct bl_error *e),
                    void *sink, struct bl_error *e)
 {
     int64_t at = 0;
     for (size_t i = 0; i < spill->parts; i++) {
         const struct bl_spill_part *part = &spill->part[i];
+        /* A part is at least 1 MiB and is read as a whole: its checksum must be right before the first row is used. */
         char *data = malloc(part->bytes);
         if (!data)
             return bl_error_memory(e);
@@ -110,8 +119,8 @@ void bl_spill_free(struct bl_spill *spill)
 
 /* --- rows of a chunk ---------------------------------------------------------------------------------------------- */
 
-/* Of one chunk, at most this many faults and empty sequences are reported, and a damaged file besides; the others are
- * only counted. */
+/* A chunk reports at most this many faults and empty sequences, and a damaged file besides; all others are only
+ * counted. A folder of a million unusable files must not fill the memory with reasons. */
 #define FAULTS_MAX 1000
 #define EMPTY_FAULTS_MAX 10
 
@@ -122,6 +131,7 @@ void bl_chunk_rows_init(struct bl_chunk_rows *r, const struct bl_row_rules *rule
     bl_spill_init(&r->claims, rules->temporary);
 }
 
+/* The rows that were held own copies of their texts; the strings of r->held point into them. */
 void bl_chunk_rows_free(struct bl_chunk_rows *r)
 {
     for (size_t f = 0; f < r->faults; f++) {
@@ -141,8 +151,8 @@ void bl_chunk_rows_free(struct bl_chunk_rows *r)
     bl_buffer_free(&r->text);
 }
 
-/* Appends the row's line, counts the row, and keeps what the user is to read about it: the reason of a skipped row, or
- * of a damaged one that is used nevertheless. */
+/* Appends the line of a row, counts it, and keeps a fault for the user: a row that is skipped, failed, or damaged
+ * and used nevertheless. A dropped row was left out by request and is no fault. */
 static int chunk_rows_add(struct bl_chunk_rows *r, const struct bl_row *row, struct bl_error *e)
 {
     struct bl_scan_progress *found = &r->found;
@@ -151,6 +161,7 @@ static int chunk_rows_add(struct bl_chunk_rows *r, const struct bl_row *row, str
     bl_scan_progress_count(found, r->rules->kind, row);
     if (row->status == BL_ROW_DROPPED || (row->status == BL_ROW_OK && !*row->reason))
         return bl_spill_flush(&r->lines, e);
+    /* One more fault is admitted for a damaged file, whose row may be the last one of the chunk. */
     if (empty ? found->empty <= EMPTY_FAULTS_MAX : r->faults < FAULTS_MAX + (size_t)bl_row_is_damaged(row)) {
         BL_TRY(BL_ARRAY_RESERVE(r->fault, r->capacity, r->faults + 1, e));
         struct bl_chunk_fault *fault = &r->fault[r->faults++];
@@ -165,6 +176,8 @@ static int chunk_rows_add(struct bl_chunk_rows *r, const struct bl_row *row, str
     return bl_spill_flush(&r->lines, e);
 }
 
+/* Completes the row that was held, now that all earlier chunks are written and forms has the format of the first
+ * row. The function does nothing if no row is held. */
 int bl_chunk_rows_release(struct bl_chunk_rows *r, struct bl_step_formats *forms, struct bl_error *e)
 {
     struct bl_buffer reason = {0};
@@ -182,7 +195,8 @@ int bl_chunk_rows_release(struct bl_chunk_rows *r, struct bl_step_formats *forms
     return code;
 }
 
-/* Appends the attributes of the row's id to the row's other columns. A row without attributes is skipped. */
+/* Appends the attributes of the row's id to its other columns. A row without attributes is skipped and gets empty
+ * values, so that each line of the table has all columns. */
 static int chunk_rows_join(struct bl_chunk_rows *r, struct bl_row *row, struct bl_error *e)
 {
     struct bl_attributes *attributes = r->rules->attributes;
@@ -190,6 +204,7 @@ static int chunk_rows_join(struct bl_chunk_rows *r, struct bl_row *row, struct b
     int64_t line;
     BL_TRY(bl_attributes_claim(attributes, row->id, &values, &line, e));
     if (values && r->rules->keeps_claims) {
+        /* The merge of the parts needs the claimed lines, to find a row of attributes that two tasks claimed. */
         bl_buffer_int(&r->claims.tail, line);
         bl_buffer_byte(&r->claims.tail, '\n');
         BL_TRY(bl_spill_flush(&r->claims, e));
@@ -198,6 +213,7 @@ static int chunk_rows_join(struct bl_chunk_rows *r, struct bl_row *row, struct b
     bl_buffer_text(&r->joined, row->extra);
     if (values)
         bl_buffer_text(&r->joined, values);
+    /* The values of all columns are empty: a tab each. */
     for (int c = 0; !values && c < bl_attributes_count(attributes); c++)
         bl_buffer_byte(&r->joined, '\t');
     BL_TRY(bl_buffer_check(&r->joined, e));
@@ -205,12 +221,14 @@ static int chunk_rows_join(struct bl_chunk_rows *r, struct bl_row *row, struct b
     return values ? BL_OK : bl_attributes_missing(attributes, row, &r->text, e);
 }
 
-/* Fills in empty values for the columns that the row lacks, such as those of clips where the row is its entire file. */
+/* Appends empty values for the columns that the kind did not set, such as those of clips where the row is its whole
+ * file. rules->missing is as many tabs as there are columns. */
 static int chunk_rows_fill_extra(struct bl_chunk_rows *r, struct bl_row *row, struct bl_error *e)
 {
     const char *missing = r->rules->missing.data;
     size_t tabs = 0;
     row->extra = row->extra ? row->extra : "";
+    /* Each value stands after a tab, so that tabs count the columns. */
     for (const char *at = row->extra; *at; at++)
         tabs += *at == '\t';
     if (tabs >= r->rules->missing.size)
@@ -222,6 +240,8 @@ static int chunk_rows_fill_extra(struct bl_chunk_rows *r, struct bl_row *row, st
     return bl_buffer_check(&r->extra_text, e);
 }
 
+/* Takes a row from the kind (a callback). The row's texts must live until the call returns. input: the number of the
+ * file within the chunk. */
 int bl_chunk_rows_emit(void *sink, int input, const struct bl_row *given, struct bl_error *e)
 {
     struct bl_chunk_rows *r = sink;
@@ -238,6 +258,7 @@ int bl_chunk_rows_emit(void *sink, int input, const struct bl_row *given, struct
         }
     }
     row.kind = rules->kind->name;
+    /* The kind may set the path of a clip, which lies in another file than the list. */
     if (!row.path) {
         row.path = file->path;
         row.bytes = r->files->input[input].bytes;
@@ -254,14 +275,16 @@ int bl_chunk_rows_emit(void *sink, int input, const struct bl_row *given, struct
         BL_TRY(chunk_rows_join(r, &row, e));
     if (!row.form)
         return chunk_rows_add(r, &row, e);
-    /* The form is compared when all earlier chunks are written, so the row keeps its own texts until then. */
+    /* The format is compared when all earlier chunks are written, so the row keeps its own texts until then. */
     r->held = row;
     r->form = strdup(row.form);
     r->reason = strdup(row.reason);
+    /* The row's texts end with this call, so that the chunk keeps copies. */
     r->extra = strdup(row.extra);
     return r->form && r->reason && r->extra ? BL_OK : bl_error_memory(e);
 }
 
+/* Passes the faults to the caller in order. Each row that is reported has only the members that messages need. */
 int bl_chunk_rows_report(const struct bl_chunk_rows *r, bl_scan_fault *report, void *sink, struct bl_error *e)
 {
     for (size_t f = 0; f < r->faults; f++) {

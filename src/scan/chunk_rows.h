@@ -1,4 +1,4 @@
-/* Collects the rows of a chunk of a scan, which may wait in a file, and checks the form that all rows share. */
+/* Collects the rows of a chunk of a scan, in memory or in a file, and checks that steps have one format. */
 #ifndef BL_CHUNK_ROWS_H
 #define BL_CHUNK_ROWS_H
 
@@ -11,18 +11,18 @@
 #include "scan/files.h"
 #include "scan/part.h"
 
-/* --- forms of steps ----------------------------------------------------------------------------------------------- */
+/* --- formats of steps --------------------------------------------------------------------------------------------- */
 
-/* A form is the type and shape of a step, such as "F32 [3]", for kinds that do not define them. All rows must have the
- * form of the first row; the others are skipped. So forms are compared in the order of the rows: at the end of a scan,
- * or in the merge of its parts. */
+/* A format is the type and shape of a step, such as "F32 [3]", for kinds that do not define them. All rows must have
+ * the format of the first row; the others are skipped. So formats are compared in the order of the rows: at the end of
+ * a scan, or in the merge of its parts. */
 
 /* Initialize with {0}. */
 struct bl_step_formats {
-    char *form, *id; /* form and id of the first row; NULL: no row yet */
+    char *form, *id; /* format and id of the first row; NULL: no row yet */
 };
 
-/* Compares the form of the next row with the first one. If they differ, the row becomes a skipped row. text holds the
+/* Compares the format of the next row with the first one. If they differ, the row becomes a skipped row. text holds the
  * reason, so it must live as long as the row. */
 int bl_step_formats_check(struct bl_step_formats *forms, const char *form, struct bl_row *row, struct bl_buffer *text,
                           struct bl_error *e);
@@ -89,7 +89,7 @@ struct bl_chunk_rows {
     struct bl_scan_progress found;
     struct bl_spill lines;  /* of the table */
     struct bl_spill claims; /* line numbers of the attributes, one a line */
-    struct bl_row held; /* a row whose form is compared when all earlier chunks are written; form NULL: no such row */
+    struct bl_row held; /* a row whose format is compared when all earlier chunks are written; form NULL: no such row */
     char *form, *reason, *extra; /* texts of that row */
     struct bl_chunk_fault *fault;
     size_t faults, capacity;
@@ -101,7 +101,7 @@ void bl_chunk_rows_init(struct bl_chunk_rows *rows, const struct bl_row_rules *r
                         const struct bl_chunk_files *files);
 void bl_chunk_rows_free(struct bl_chunk_rows *rows);
 
-/* Compares the form of the held row with that of the first row of the scan and adds the row to the lines. forms NULL:
+/* Compares the format of the held row with that of the first row of the scan and adds the row to the lines. forms NULL:
  * it is not compared. Without a held row the function does nothing. */
 int bl_chunk_rows_release(struct bl_chunk_rows *rows, struct bl_step_formats *forms, struct bl_error *e);
 

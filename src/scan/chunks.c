@@ -31,7 +31,7 @@
 
 /* --- sizes ------------------------------------------------------------------------------------------------------ */
 
-/* Returns the bytes of a file, or 0 if the file is unusable; its own chunk reports that later. */
+/* Returns the bytes of a file, or 0 if the file is unusable. The chunk of an unusable file reports it later. */
 static int64_t file_bytes(const struct bl_chunks *s, const struct bl_file *file)
 {
     struct bl_error ignored = {0};
@@ -142,6 +142,7 @@ static int chunk_fill(struct bl_chunks *s, struct bl_chunk_files *out, struct bl
         return BL_OK;
     }
     chunks_next_file(s, input->bytes);
+    /* Standard input and unusable files are chunks by themselves. */
     return unusable || strcmp(input->path, "-") == 0 ? BL_OK : chunk_add_small(s, out, most, e);
 }
 
@@ -254,6 +255,7 @@ static int chunk_fill_list(struct bl_chunks *s, struct bl_chunk_files *out, stru
 
 /* --- chunks ----------------------------------------------------------------------------------------------------- */
 
+/* After an error, the inputs that were added belong to *out, so that the caller frees them. */
 int bl_chunks_next(struct bl_chunks *s, struct bl_chunk_files *out, bool *found, struct bl_error *e)
 {
     *out = (struct bl_chunk_files){.chunk = {.end = INT64_MAX, .base = s->base}, .is_last = true};

@@ -22,7 +22,7 @@
 
 /* --- names of columns --------------------------------------------------------------------------------------------- */
 
-/* Names of the column with the path in lists of other programs. */
+/* Names of the column with the path in lists of other programs, such as Hugging Face datasets and NeMo, in any case. */
 static const char *const usual[] = {"file_name",  "filename",   "file_path",  "filepath",       "video",
                                     "video_path", "video_file", "audio_path", "audio_filepath", NULL};
 
@@ -34,10 +34,12 @@ struct pair {
     const char *next; /* the text of the next pair, or NULL */
 };
 
-/* Reads the pair at the beginning of the text; a pair without "=" has an empty column. */
+/* Reads the pair at the beginning of the text. A pair without "=" has an empty column, which bl_clip_names_check
+ * refuses. */
 static struct pair clip_read_pair(const char *text)
 {
     size_t size = strcspn(text, ","), name = strcspn(text, ",=");
+    /* Without "=", the column begins at the end of the pair and is empty. */
     size_t column = text[name] == '=' ? name + 1 : size;
     return (struct pair){
         .name = {text, name}, .column = {text + column, size - column}, .next = text[size] ? text + size + 1 : NULL};
@@ -48,12 +50,14 @@ static bool names_are_same(struct bl_clip_name a, struct bl_clip_name b)
     return a.size == b.size && memcmp(a.text, b.text, a.size) == 0;
 }
 
-/* Returns whether the name is this text. */
+/* Returns whether the name, which has no NUL at its end, is this text. */
 static bool clip_name_is(struct bl_clip_name name, const char *text)
 {
     return names_are_same(name, (struct bl_clip_name){text, strlen(text)});
 }
 
+/* Checks the text of --columns. BL_EUSAGE: a pair is incomplete, a name or column occurs twice, or there are too
+ * many pairs. A set of renamed columns is one number of 64 bits. */
 int bl_clip_names_check(const char *renames, struct bl_error *e)
 {
     int count = 0;
@@ -65,6 +69,7 @@ int bl_clip_names_check(const char *renames, struct bl_error *e)
                                 "--columns expects 1 to %d pairs NAME=COLUMN with commas between them, such as "
                                 "path=file_name,label=class, not \"%s\"",
                                 BL_CLIP_RENAMES_MAX, renames);
+        /* Each pair is compared with those before it: there are at most 64. */
         for (const char *other = renames; other != text; other = before.next) {
             before = clip_read_pair(other);
             if (names_are_same(before.name, pair.name) || names_are_same(before.column, pair.column))
@@ -74,8 +79,8 @@ int bl_clip_names_check(const char *renames, struct bl_error *e)
     return BL_OK;
 }
 
-/* The name that a column gets: that of --columns, or its own. renames: "NAME=COLUMN,...", checked, or NULL. *number: of
- * the pair of renames that names it, or -1. */
+/* Returns the name that a column gets: that of --columns, or its own. renames: "NAME=COLUMN,...", checked, or NULL.
+ * *number: the number of the pair that renames the column, or -1. */
 static struct bl_clip_name clip_names_find(const char *renames, const char *column, size_t size, int *number)
 {
     struct bl_clip_name own = {column, size};
@@ -90,6 +95,7 @@ static struct bl_clip_name clip_names_find(const char *renames, const char *colu
     return own;
 }
 
+/* Returns the column of pair `number`, empty behind the last pair. */
 struct bl_clip_name bl_clip_names_column(const char *renames, int number)
 {
     struct pair pair = {.next = renames};
@@ -103,12 +109,13 @@ struct bl_clip_name bl_clip_names_column(const char *renames, int number)
 
 /* --- the path --------------------------------------------------------------------------------------------------- */
 
-/* Takes one more column. The column "path" is the path; otherwise the first column with a usual name of the path, in
- * any case. *second: is set to another column that may be the path, too. */
+/* Takes one more column. The column "path" is the path; otherwise the first column with a usual name is. *second is
+ * set to a further column with such a name. An empty path->name means "path" itself. */
 static void path_offer(struct bl_clip_path *path, struct bl_clip_name name, struct bl_clip_path *second)
 {
     if (clip_name_is(name, "path")) {
         *path = (struct bl_clip_path){.found = true};
+        /* The column "path" was found before and wins over all usual names. */
         return;
     }
     if (path->found && !*path->name)
@@ -123,9 +130,10 @@ static void path_offer(struct bl_clip_path *path, struct bl_clip_name name, stru
     }
 }
 
-/* Checks that only one column can be the path. BL_EUSAGE: two have usual names of it, and none is called "path". */
+/* Checks that only one column can be the path. BL_EUSAGE: two have usual names, and none is called "path". */
 static int path_check(const struct bl_clip_path *path, const struct bl_clip_path *second, struct bl_error *e)
 {
+    /* An empty name means the column "path", which needs no choice. */
     if (!*path->name || !second->found)
         return BL_OK;
     return bl_error_set(e, BL_EUSAGE, "\"%s\" or \"%s\" may be the path: choose with --columns path=%s", path->name,
@@ -136,6 +144,7 @@ int bl_clip_path_of_header(struct bl_clip_path *path, const char *renames, char 
                            struct bl_error *e)
 {
     struct bl_clip_path second = {0};
+    /* The two structs start empty: no path yet, and no second one. */
     int number;
     *path = second;
     for (size_t c = 0; c < count; c++)
@@ -171,6 +180,7 @@ bool bl_plain_list_has_name(const char *path)
     return bl_path_has_extension(path, extensions);
 }
 
+/* Removes the byte order mark, which Windows programs write at the beginning of the first line. */
 void bl_list_skip_mark(struct bl_document *line)
 {
     if (line->offset == 0 && !line->too_long && line->size >= 3 && memcmp(line->text, "\xef\xbb\xbf", 3) == 0) {
@@ -179,6 +189,7 @@ void bl_list_skip_mark(struct bl_document *line)
     }
 }
 
+/* Removes blanks at both ends, and the carriage return of Windows at the end. */
 void bl_plain_list_trim(const char **line, size_t *size)
 {
     while (*size && (is_blank((*line)[*size - 1]) || (*line)[*size - 1] == '\r'))
@@ -187,8 +198,11 @@ void bl_plain_list_trim(const char **line, size_t *size)
         --*size;
 }
 
+/* Splits a line at its last blank: "a b.mp4 3" is the path "a b.mp4" and the label "3". Returns false if there is no
+ * blank with something before it. */
 bool bl_plain_list_split(const char *line, size_t size, size_t *path_size, size_t *label)
 {
+    /* The label is the last word. */
     size_t at = size;
     while (at && !is_blank(line[at - 1]))
         at--;
@@ -199,11 +213,12 @@ bool bl_plain_list_split(const char *line, size_t size, size_t *path_size, size_
     return at > 0;
 }
 
-/* Whether there is a file or folder of that name. */
+/* Sets *exists: there is a file or folder of this name, relative to the folder of the list. */
 static int plain_name_exists(bool *exists, const char *list, const char *name, size_t size, struct bl_error *e)
 {
     struct bl_buffer path = {0};
     const char *slash = strrchr(list, '/');
+    /* The names in a list are relative to its folder. */
     if (size && *name != '/' && slash)
         bl_buffer_append(&path, list, (size_t)(slash + 1 - list));
     bl_buffer_append(&path, name, size);
@@ -216,7 +231,7 @@ static int plain_name_exists(bool *exists, const char *list, const char *name, s
     return code;
 }
 
-/* Returns whether a word is a whole number, such as a class or a count of frames, with or without a minus. */
+/* Returns whether a word is a whole number, such as a class or a number of frames, with or without a minus. */
 static bool word_is_number(const char *word, size_t size)
 {
     int64_t number;
@@ -224,11 +239,15 @@ static bool word_is_number(const char *word, size_t size)
     return bl_text_to_int(word + sign, size - sign, 0, INT64_MAX, &number);
 }
 
+/* Decides whether the lines of a plain list have labels. The line has none if it names a file as a whole; it has one
+ * if the part before the last blank names a file, or if the last word is a number. BL_EUSAGE: two numbers at the
+ * end, as in lists of some video data sets, have no names. */
 int bl_plain_list_decide(bool *labelled, const char *list, const char *line, size_t size, struct bl_error *e)
 {
     size_t before, label, further, second;
     bool exists;
     *labelled = false;
+    /* A line that names a file is a path, even if it ends with a blank and a number. */
     int code = plain_name_exists(&exists, list, line, size, e);
     if (code || exists || !bl_plain_list_split(line, size, &before, &label))
         return code;
@@ -236,6 +255,7 @@ int bl_plain_list_decide(bool *labelled, const char *list, const char *line, siz
     if (code || *labelled)
         return code;
     *labelled = word_is_number(line + label, size - label);
+    /* With two numbers, nobody could say which one is the label. */
     if (*labelled && bl_plain_list_split(line, before, &further, &second) &&
         word_is_number(line + second, before - second))
         return bl_error_set(e, BL_EUSAGE,
@@ -249,7 +269,8 @@ int bl_plain_list_decide(bool *labelled, const char *list, const char *line, siz
 
 #define KEYS_SHOWN 8 /* in messages */
 
-/* A list whose columns are read. */
+/* A list whose columns are read. path: to open it; shown: for messages, which also decides the format by its
+ * extension. */
 struct reading {
     struct bl_clip_columns *columns;
     const struct bl_kind *kind;
@@ -269,6 +290,7 @@ void bl_clip_columns_free(struct bl_clip_columns *columns)
     *columns = (struct bl_clip_columns){0};
 }
 
+/* Returns whether a list is a CSV or TSV, by its name. */
 bool bl_clip_columns_is_table(const char *path)
 {
     static const char *const extensions[] = {"csv", "tsv", "csv.gz", "tsv.gz", "csv.zst", "tsv.zst", NULL};
@@ -284,10 +306,13 @@ size_t bl_clip_columns_find(const struct bl_clip_columns *columns, const char *n
     return SIZE_MAX;
 }
 
+/* Returns the place of a column's value in a clip: BL_CLIP_PATH and so on, or BL_CLIP_VALUES + the number of the
+ * further column, or SIZE_MAX if the column is unknown. */
 size_t bl_clip_columns_place(const struct bl_clip_columns *columns, const struct bl_clip_path *path, const char *column,
                              size_t size)
 {
     int number;
+    /* The renamed column counts: --columns start=begin makes "begin" the start. */
     const struct bl_clip_name name = clip_names_find(columns->renames, column, size, &number);
     if (*path->name && clip_name_is(name, path->name))
         return BL_CLIP_PATH;
@@ -299,8 +324,10 @@ size_t bl_clip_columns_place(const struct bl_clip_columns *columns, const struct
     return c == SIZE_MAX ? c : BL_CLIP_VALUES + c;
 }
 
+/* Parses a line as a JSON object. Returns false, with the fault, if it is none. */
 bool bl_clip_columns_object(const char *line, size_t size, struct bl_json_value *object, struct bl_json_fault *fault)
 {
+    /* White space before the object is skipped; bl_json_scan refuses anything behind it. */
     size_t blank = 0;
     while (blank < size && strchr(" \t\r", line[blank]))
         blank++;
@@ -308,7 +335,7 @@ bool bl_clip_columns_object(const char *line, size_t size, struct bl_json_value 
     return bl_json_scan(line, size, NULL, 0, NULL, fault);
 }
 
-/* Adds a further column. The name must be one that the table of sequences can have. */
+/* Adds a further column. BL_EUSAGE: the table of sequences cannot have such a name, or there are too many columns. */
 static int columns_append(struct reading *r, const char *name, struct bl_error *e)
 {
     struct bl_clip_columns *c = r->columns;
@@ -324,8 +351,8 @@ static int columns_append(struct reading *r, const char *name, struct bl_error *
     return BL_OK;
 }
 
-/* Adds a column of clips unless it is there. A name that means a part of a clip except for its case or blanks around
- * it, such as "Start", is an error: as an attribute it would leave every clip without its start. */
+/* Adds a column of clips unless it is known. A name that equals a part of a clip except for its case or blanks
+ * around it, such as "Start", is an error: as an attribute it would leave every clip without its start. */
 static int clip_add_columns(struct reading *r, const char *column, size_t size, struct bl_error *e)
 {
     struct bl_clip_columns *c = r->columns;
@@ -337,6 +364,7 @@ static int clip_add_columns(struct reading *r, const char *column, size_t size, 
     char *name = strndup(renamed.text, renamed.size);
     if (!name)
         return bl_error_memory(e);
+    /* The parts of a clip from start to end frame are neighbours in the enumeration. */
     if (place >= BL_CLIP_START && place <= BL_CLIP_END_FRAME)
         r->has_ends = true;
     else if (!*r->similar && strcasestr(name, "start"))
@@ -349,6 +377,7 @@ static int clip_add_columns(struct reading *r, const char *column, size_t size, 
             meant = bl_clip_value_name[v];
     }
     int code = BL_OK;
+    /* A column with a known place is a part of a clip or known already. */
     if (meant)
         code = bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": the column \"%s\": write it \"%s\", or give --columns %s=%s",
                             r->shown, r->line, name, meant, meant, name);
@@ -358,7 +387,7 @@ static int clip_add_columns(struct reading *r, const char *column, size_t size, 
     return code;
 }
 
-/* All lists of a scan are of clips, or none is. */
+/* Checks that all lists of a scan are of clips, or all are manifests: their rows have different columns. */
 static int columns_agree(const struct reading *r, bool are_clips, struct bl_error *e)
 {
     struct bl_clip_columns *c = r->columns;
@@ -373,7 +402,8 @@ static int columns_agree(const struct reading *r, bool are_clips, struct bl_erro
 
 /* --- tables ----------------------------------------------------------------------------------------------------- */
 
-/* Says what to do where no column of a table is the path, with the names of the first KEYS_SHOWN columns. */
+/* Sets the error for a table whose columns have no path. The message names the first columns, as a header is often
+ * missing: then these are values. */
 static int table_refuse(const struct reading *r, const struct bl_csv *records, struct bl_error *e)
 {
     struct bl_buffer names = {0};
@@ -392,7 +422,7 @@ static int table_refuse(const struct reading *r, const struct bl_csv *records, s
     return code;
 }
 
-/* Adds the columns of a header. Two columns of one name after renaming are an error. */
+/* Adds the columns of a header. BL_EUSAGE: two columns have one name after renaming, or no column is the path. */
 static int table_add_columns(struct reading *r, const struct bl_csv *records, struct bl_error *e)
 {
     const char *renames = r->columns->renames;
@@ -402,6 +432,7 @@ static int table_add_columns(struct reading *r, const struct bl_csv *records, st
     for (size_t c = 0; c < records->values && !code; c++) {
         const char *column = records->value[c];
         const struct bl_clip_name name = clip_names_find(renames, column, strlen(column), &number);
+        /* Headers have some dozen columns, so that comparing all pairs is fast. */
         for (size_t before = 0; before < c && !code; before++) {
             const char *other = records->value[before];
             const struct bl_clip_name same = clip_names_find(renames, other, strlen(other), &number);
@@ -417,7 +448,7 @@ static int table_add_columns(struct reading *r, const struct bl_csv *records, st
 
 /* --- JSON lines ------------------------------------------------------------------------------------------------- */
 
-/* Adds a further column of a manifest unless it is there: a callback of bl_list_values. */
+/* Adds a further column of a manifest unless it is known: a callback of bl_list_values. */
 static int manifest_add_column(void *sink, const char *name, const struct bl_json_value *value, struct bl_error *e)
 {
     (void)value;
@@ -425,8 +456,9 @@ static int manifest_add_column(void *sink, const char *name, const struct bl_jso
     return bl_clip_columns_find(r->columns, name, strlen(name)) == SIZE_MAX ? columns_append(r, name, e) : BL_OK;
 }
 
-/* Decides by the first line that is an object what the list is: of clips, or a manifest. A line of NeMo's manifests has
- * a key "audio_filepath", which is also a usual name of the path: for kinds with manifests it is a manifest. */
+/* Decides by the first line that is an object whether the list has clips or is a manifest. A line of NeMo's
+ * manifests has a key "audio_filepath", which is also a usual name of the path: for kinds with manifests the list is
+ * a manifest. */
 static int object_decide(struct reading *r, const struct bl_json_value *object, bool *is_clip, struct bl_error *e)
 {
     struct bl_clip_path *path = &r->clip_path;
@@ -438,6 +470,7 @@ static int object_decide(struct reading *r, const struct bl_json_value *object, 
         const struct bl_clip_name key = {name.text, name.size};
         is_nemo |= clip_name_is(key, "audio_filepath") || clip_name_is(key, "audio_filename");
     }
+    /* The path is then no ambiguity: the line is one of a manifest. */
     if (is_nemo && (code || *path->name)) {
         *path = (struct bl_clip_path){0};
         bl_error_clear(e);
@@ -457,7 +490,7 @@ static int object_decide(struct reading *r, const struct bl_json_value *object, 
     return code ? code : columns_agree(r, path->found, e);
 }
 
-/* Adds the keys of a JSON line. Blank lines and lines that are no object are left to the second pass. */
+/* Adds the keys of a JSON line. The second pass reports lines that are no object, as rows that are skipped. */
 static int line_add_columns(struct reading *r, const struct bl_document *line, bool *decided, struct bl_error *e)
 {
     struct bl_json_value object;
@@ -469,6 +502,7 @@ static int line_add_columns(struct reading *r, const struct bl_document *line, b
     if (!*decided)
         BL_TRY(object_decide(r, &object, &is_clip, e));
     *decided = true;
+    /* Kinds whose lists have values read them by this function, also in the second pass. */
     r->columns->values = r->kind->scan->lists->values;
     if (!is_clip)
         return r->columns->values(&object, manifest_add_column, r, e);
@@ -484,7 +518,8 @@ static int line_add_columns(struct reading *r, const struct bl_document *line, b
     return BL_OK;
 }
 
-/* Decides by the first line of a plain list whether labels follow the paths. *ended: no more lines are needed. */
+/* Decides by the first line of a plain list whether labels follow the paths. *ended: no more lines are needed, as
+ * all lines must be like the first one. */
 static int plain_add_columns(struct reading *r, const struct bl_document *line, bool *ended, struct bl_error *e)
 {
     const char *text = line->text;
@@ -502,7 +537,7 @@ static int plain_add_columns(struct reading *r, const struct bl_document *line, 
     return labelled ? clip_add_columns(r, "label", 5, e) : BL_OK;
 }
 
-/* Reads the columns of a table, by its header line. */
+/* Reads the columns of a table from its header line. */
 static int table_read_columns(struct reading *r, const struct bl_cancel *cancel, struct bl_error *e)
 {
     struct bl_csv records;
@@ -518,7 +553,7 @@ static int table_read_columns(struct reading *r, const struct bl_cancel *cancel,
     return code;
 }
 
-/* Reads the columns of a list that is no table, line by line. */
+/* Reads the columns of a list that is no table, line by line to its end. */
 static int lines_read(struct reading *r, const struct bl_cancel *cancel, struct bl_error *e)
 {
     static const struct bl_division_rule rule = {.by = BL_DIVISION_LINE};
@@ -527,6 +562,7 @@ static int lines_read(struct reading *r, const struct bl_cancel *cancel, struct 
     int code = bl_documents_open(&lines, r->path, &rule, 0, INT64_MAX, BL_LIST_LINE_MAX, cancel, e);
     if (code)
         return code;
+    /* A plain list ends after its first line: the labels of the first line decide. */
     while (!code && found && !ended) {
         struct bl_document line;
         code = bl_documents_next(lines, &line, &found, e);
@@ -540,8 +576,10 @@ static int lines_read(struct reading *r, const struct bl_cancel *cancel, struct 
     return code;
 }
 
-/* ---------------------------------------------------------------------------------------------------------------- */
+/* --- lists of a scan ---------------------------------------------------------------------------------------------- */
 
+/* Adds the columns of a list. A list that cannot be read is no error here: the scan reports it as a skipped input,
+ * with a row. */
 int bl_clip_columns_add(struct bl_clip_columns *columns, const struct bl_kind *kind, const char *path,
                         const char *shown, const struct bl_cancel *cancel, struct bl_error *e)
 {
@@ -553,6 +591,7 @@ int bl_clip_columns_add(struct bl_clip_columns *columns, const struct bl_kind *k
     if (code || unusable)
         return code;
     code = bl_clip_columns_is_table(shown) ? table_read_columns(&r, cancel, &why) : lines_read(&r, cancel, &why);
+    /* Such a list would give whole files where clips were meant. */
     if (!code && !r.has_ends && *r.similar) /* every line would be the whole file */
         code = bl_error_set(&why, BL_EUSAGE,
                             "%s: no column \"start\", \"end\", \"start_frame\" or \"end_frame\", but \"%s\": rename it "

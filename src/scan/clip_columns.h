@@ -23,7 +23,7 @@ struct bl_clip_name {
     size_t size;
 };
 
-/* Checks the form of --columns: "NAME=COLUMN,...". BL_EUSAGE. */
+/* Checks the syntax of --columns: "NAME=COLUMN,...". BL_EUSAGE. */
 int bl_clip_names_check(const char *renames, struct bl_error *e);
 
 /* The COLUMN of the pair with this number; size 0: there are fewer. */
@@ -76,8 +76,8 @@ int bl_plain_list_decide(bool *labelled, const char *list, const char *line, siz
 struct bl_kind;
 
 struct bl_clip_columns {
-    bool are_clips;         /* the lists of this scan are lists of clips; else manifests of speech, if there are any */
-    bool known;             /* some list has told which */
+    bool are_clips; /* the lists of this scan are lists of clips; otherwise manifests of speech, if there are any */
+    bool known;     /* a list has decided are_clips */
     bl_list_values *values; /* of manifests: what becomes further columns */
     char **name;            /* the further columns of all lists, in the order in which they have them; owned */
     size_t count, capacity;

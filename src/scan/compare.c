@@ -24,21 +24,23 @@
 
 #define ROWS 64 /* of a job */
 
-/* Sets the error for an input that is not that of the table: "a.mp4 is gone". */
+/* Sets the error for an input that differs from the table, such as "a.mp4 is gone". BL_EDATA: the caller says what
+ * to do. */
 static int compare_fail(const char *path, const char *what, struct bl_error *e)
 {
     return bl_error_set(e, BL_EDATA, "%s %s", path, what);
 }
 
-/* Moves *next to the next file that is not a list. */
+/* Moves *next to the next file that is no list. */
 static void names_skip_lists(const struct bl_files *files, size_t *next)
 {
     while (*next < files->count && bl_file_is_list(&files->file[*next], files->kind))
         ++*next;
 }
 
-/* Compares the names of the files with those in the table, both in natural order. Rows of lists are passed over: the
- * checksums of lists are part of the configuration. A folder may have the name of a list. */
+/* Compares the names of the files with those in the table, both in natural order. Rows of lists are skipped: the
+ * checksums of lists are part of the configuration. A folder of images may have a name such as "a.csv", so its rows
+ * count. */
 static int names_compare(const struct bl_compare *c, struct bl_error *e)
 {
     const struct bl_files *files = c->files;
@@ -52,11 +54,13 @@ static int names_compare(const struct bl_compare *c, struct bl_error *e)
         if (code)
             break;
         names_skip_lists(files, &next);
+        /* Rows of lists have a start, or are clips, or are the row of the list itself. */
         if (kind->scan->lists && (*row->start || row->is_clip ||
                                   (bl_kind_is_list(kind, row->path) && !(kind->scan->stat_folder && row->content))))
             continue;
         if (next && strcmp(files->file[next - 1].path, row->path) == 0)
             continue; /* another row of the same file */
+        /* Both are sorted: a file behind the row's path means that the row's file is missing. */
         if (next == files->count || bl_text_natural(files->file[next].path, row->path) > 0)
             code = compare_fail(row->path, "is gone", e);
         else if (strcmp(files->file[next].path, row->path) != 0)
@@ -72,7 +76,7 @@ static int names_compare(const struct bl_compare *c, struct bl_error *e)
 
 /* --- files ------------------------------------------------------------------------------------------------------ */
 
-/* Some rows of the table. */
+/* A job of the pipeline: the rows begin to end - 1. */
 struct job {
     size_t begin, end;
 };
@@ -82,8 +86,9 @@ struct comparing {
     size_t next;
 };
 
-/* A file must have its size and content. One that was unusable has no size: it must not have become usable. Of a file
- * with many documents only the size is compared; the content of each is compared when it is read. */
+/* Compares a file with its row: size and content must be equal. A row without a size was unusable, and its file must
+ * still be so. Of a file with many documents only the size is compared, as reading compares the content of each
+ * document. */
 static int file_compare(const struct bl_compare *c, const struct bl_row *row, struct bl_error *e)
 {
     const struct bl_kind *kind = c->kind;
@@ -104,7 +109,7 @@ static int file_compare(const struct bl_compare *c, const struct bl_row *row, st
     return other ? compare_fail(row->path, "has different content", e) : BL_OK;
 }
 
-/* Makes the job of the next rows. */
+/* Makes the job of the next ROWS rows: a job a row would cost more than many comparisons. */
 static int compare_produce(void *context, void **out, struct bl_error *e)
 {
     struct comparing *c = context;
@@ -120,7 +125,8 @@ static int compare_produce(void *context, void **out, struct bl_error *e)
     return BL_OK;
 }
 
-/* Rows of one file are neighbours: it is checked once. */
+/* Checks the files of the rows of a job. Rows of one file follow each other, so that the file is checked once; the
+ * row before the job tells whether its first file was checked already. */
 static int compare_work(void *context, void *worker, void *job_, struct bl_error *e)
 {
     const struct bl_compare *c = ((struct comparing *)context)->compare;
@@ -129,6 +135,7 @@ static int compare_work(void *context, void *worker, void *job_, struct bl_error
     struct bl_buffer before = {0};
     int code = BL_OK;
     (void)worker;
+    /* The row before the job is read only for its path. */
     for (size_t i = job->begin - (job->begin > 0); i < job->end && !code; i++) {
         const struct bl_row *row = &text.row;
         code = bl_cancelled(c->cancel) ? BL_ECANCEL : bl_row_reader_read(c->table, i, &text, e);
@@ -156,6 +163,7 @@ static void compare_discard(void *context, void *job)
     free(job);
 }
 
+/* A job has no result besides its error. */
 static int compare_consume(void *context, void *job, struct bl_error *e)
 {
     (void)e;
@@ -163,6 +171,8 @@ static int compare_consume(void *context, void *job, struct bl_error *e)
     return BL_OK;
 }
 
+/* Compares all inputs with their table. compare->files: NULL compares no names, and checks the files of usable rows
+ * only. BL_EDATA: an input has changed. */
 int bl_compare_run(const struct bl_compare *compare, struct bl_error *e)
 {
     static const struct bl_stages stages = {
@@ -174,15 +184,17 @@ int bl_compare_run(const struct bl_compare *compare, struct bl_error *e)
 
 /* --- sequences with the same content ------------------------------------------------------------------------------ */
 
+/* Two buffers of this size lie on the stack. */
 #define PIECE ((size_t)64 << 10)
 
-/* What decides which part of its file a row is, besides its texts. */
+/* The numbers that decide which part of its file a row is. */
 struct place {
     uint64_t content;
     int64_t stream, is_clip, begin, end;
 };
 
-/* Returns the place of a row within its file. All members have 8 bytes, so the struct has no padding to compare. */
+/* Returns the place of a row within its file. All members have 8 bytes, so the struct has no padding, and memcmp can
+ * compare it. */
 static struct place row_place(const struct bl_row *row)
 {
     return (struct place){row->content, row->stream, row->is_clip, row->clip_begin, row->clip_end};
@@ -193,6 +205,7 @@ static uint64_t same_hash_text(const char *text)
     return text ? XXH3_64bits(text, strlen(text)) : 0;
 }
 
+/* Rows of equal content have equal hashes; the reverse holds only nearly always. */
 uint64_t bl_same_content_hash(const struct bl_row *row)
 {
     const struct place place = row_place(row);
@@ -201,13 +214,13 @@ uint64_t bl_same_content_hash(const struct bl_row *row)
     return XXH3_64bits(parts, sizeof parts);
 }
 
-/* Returns whether two texts are the same, where NULL is an empty text. */
+/* Returns whether two texts are equal, where NULL is an empty text. */
 static bool same_text(const char *a, const char *b)
 {
     return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
-/* Returns whether two rows are the same part of files of the same content, by their digests. */
+/* Returns whether two rows are the same part of files with equal digests. */
 static bool same_place(const struct bl_row *a, const struct bl_row *b)
 {
     const struct place one = row_place(a), two = row_place(b);
@@ -217,7 +230,7 @@ static bool same_place(const struct bl_row *a, const struct bl_row *b)
 
 /* --- files ------------------------------------------------------------------------------------------------------ */
 
-/* Compares two open files of the same size, PIECE bytes at a time. */
+/* Compares two open files of the same size, PIECE bytes at a time. BL_ECANCEL: the run was cancelled. */
 static int same_bytes(const struct bl_input_file file[2], const char *const path[2], const struct bl_cancel *cancel,
                       bool *same, struct bl_error *e)
 {
@@ -238,7 +251,7 @@ static int same_bytes(const struct bl_input_file file[2], const char *const path
     return BL_OK;
 }
 
-/* Compares two files byte by byte, as a digest of 64 bits may be equal by chance. */
+/* Compares two files byte by byte, since digests of 64 bits that cover both ends only may be equal by chance. */
 static int same_files(const char *const path[2], const struct bl_cancel *cancel, bool *same, struct bl_error *e)
 {
     struct bl_input_file file[2] = {{.fd = -1}, {.fd = -1}};
@@ -269,7 +282,8 @@ static bool path_is_folder(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* Compares the files of two folders by name and content. Folders in the folders belong to other sequences. */
+/* Compares the files of two folders by name and content, in the order of their names. Folders in the folders belong
+ * to other sequences. */
 static int same_folders(const char *const path[2], const struct bl_cancel *cancel, bool *same, struct bl_error *e)
 {
     struct dirent **entry[2] = {NULL, NULL};
@@ -308,6 +322,8 @@ bool bl_same_content_is_document(const struct bl_row *row)
     return kind && kind->scan->chunk_bytes;
 }
 
+/* Sets *same. Documents with equal digests of 64 bits and equal lengths count as equal; files are compared. Rows of
+ * the same path need no comparison. */
 int bl_same_content(const struct bl_row *a, const struct bl_row *b, const char *base, const struct bl_cancel *cancel,
                     bool *same, struct bl_error *e)
 {

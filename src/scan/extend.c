@@ -21,7 +21,8 @@
 
 /* --- the datasets ----------------------------------------------------------------------------------------------- */
 
-/* Finds what the manifest says of the table of dataset i. *path: of the table, to be freed. */
+/* Finds the table of dataset i in its manifest. *path: of the table, to be freed by the caller. *file: its size and
+ * checksum. BL_EUSAGE: the directory is a view, whose datasets must be named instead. */
 static int extend_find_table(const struct bl_subset_options *o, int i, char **path, struct bl_manifest_file *file,
                              struct bl_error *e)
 {
@@ -31,6 +32,7 @@ static int extend_find_table(const struct bl_subset_options *o, int i, char **pa
     int code = dir ? bl_manifest_read(&m, dir, e) : bl_error_memory(e);
     if (code)
         bl_error_prefix(e, "--extend");
+    /* A view stores no sequences: its datasets do. */
     if (!code && bl_manifest_is_view(&m)) {
         struct bl_buffer names = {0};
         bl_manifest_append_paths(&m, &names);
@@ -44,6 +46,7 @@ static int extend_find_table(const struct bl_subset_options *o, int i, char **pa
     if (!code && !listed)
         code = bl_error_set(e, BL_EFAIL, "--extend %s: its manifest does not list " BL_SEQUENCES_FILE, name);
     if (!code) {
+        /* The caller needs size and checksum only, and the manifest is freed. */
         *file = (struct bl_manifest_file){.bytes = listed->bytes, .checksum = listed->checksum};
         *path = bl_path_join(dir, BL_SEQUENCES_FILE);
         code = *path ? BL_OK : bl_error_memory(e);
@@ -53,14 +56,16 @@ static int extend_find_table(const struct bl_subset_options *o, int i, char **pa
     return code;
 }
 
-/* A table without kinds is taken as it is. */
+/* Checks that a dataset has the kind of the sources. A table without kinds, of another program, is taken as it is. */
 static int extend_check_kind(const char *name, const char *there, const char *kind, struct bl_error *e)
 {
     if (!kind || !*kind || !*there || strcmp(there, kind) == 0)
         return BL_OK;
     return bl_error_set(e, BL_EUSAGE, "--extend %s: its sequences are %s, those of the sources %s", name, there, kind);
+    /* The kind is NULL if the sources have no usable sequence. */
 }
 
+/* Checks all datasets before a scan that may take hours. Only the first lines of the tables are read. */
 int bl_extend_check(const struct bl_subset_options *o, const char *kind, struct bl_error *e)
 {
     int code = BL_OK;
@@ -80,6 +85,7 @@ int bl_extend_check(const struct bl_subset_options *o, const char *kind, struct 
     return code;
 }
 
+/* Appends a line for each dataset, "extend 1: old (DIGEST)", by which a resumed run notices another dataset. */
 int bl_extend_identify(const struct bl_subset_options *o, struct bl_buffer *lines, struct bl_error *e)
 {
     char digest[BL_DIGEST_SIZE];
@@ -101,13 +107,14 @@ int bl_extend_identify(const struct bl_subset_options *o, struct bl_buffer *line
 
 /* --- the rows of the datasets ----------------------------------------------------------------------------------- */
 
-/* Returns a hash of what the additional fields have of which files: the digests in the columns NAME.content, and the
- * ends of their clips, in NAME.clip_begin and NAME.clip_end. */
+/* Returns a hash of the content that additional fields have: the digests in the columns NAME.content and the ends of
+ * clips in NAME.clip_begin and NAME.clip_end. A row whose audio has changed differs although its video is the same. */
 static uint64_t row_hash_fields(const struct bl_row *row)
 {
     static const char *const ends[] = {".content", ".clip_begin", ".clip_end"};
     uint64_t hash = 0;
     const char *name = row->columns, *value = row->extra;
+    /* Each name of a column stands after a tab, and so does each value. */
     while (name && value && *name && *value) {
         size_t size = strcspn(++name, "\t"), bytes = strcspn(++value, "\t");
         bool is_of_content = false;
@@ -116,6 +123,7 @@ static uint64_t row_hash_fields(const struct bl_row *row)
             is_of_content |= size > least && memcmp(name + size - least, ends[i], least) == 0;
         }
         if (is_of_content) {
+            /* The previous hash is a part of the next one, so that the order of the columns matters. */
             const uint64_t parts[] = {hash, XXH3_64bits(name, size), XXH3_64bits(value, bytes)};
             hash = XXH3_64bits(parts, sizeof parts);
         }
@@ -125,8 +133,9 @@ static uint64_t row_hash_fields(const struct bl_row *row)
     return hash;
 }
 
-/* Returns a hash of id and content, never 0 and with the bit LOOKED_UP clear. The size of the file counts only where
- * its content is that of the row: documents stay what they are when others are added to their file. */
+/* Returns a hash of id and content, never 0, with the bit LOOKED_UP clear: the number in the index is 0 for a row
+ * that is not stored. The size of the file counts only where the file is the sequence: documents stay the same when
+ * others are added to their file. */
 static uint64_t row_hash(const struct bl_row *row)
 {
     bool is_document = row->content && bl_same_content_is_document(row);
@@ -135,7 +144,7 @@ static uint64_t row_hash(const struct bl_row *row)
     return (XXH3_64bits(parts, sizeof parts) | 2 * LOOKED_UP) & ~LOOKED_UP;
 }
 
-/* Returns the number of the dataset that has the row. */
+/* Returns the number of the dataset that has the row: the last one whose first row is not after it. */
 static int extend_dataset(const struct bl_extend *x, size_t row)
 {
     int f = x->table.files - 1;
@@ -144,7 +153,7 @@ static int extend_dataset(const struct bl_extend *x, size_t row)
     return f;
 }
 
-/* Adds the rows that the datasets store to the index; of a dataset of another kind BL_EUSAGE. */
+/* Adds the stored rows of the datasets to the index. BL_EUSAGE: a dataset has another kind. */
 static int extend_add_rows(struct bl_extend *x, const char *kind, const struct bl_cancel *cancel, struct bl_error *e)
 {
     if (x->table.count >= UINT32_MAX) /* the table's numbers */
@@ -153,12 +162,14 @@ static int extend_add_rows(struct bl_extend *x, const char *kind, const struct b
     if (!x->content)
         return bl_error_memory(e);
     for (size_t i = 0; i < x->table.count; i++) {
+        /* A length of 0 means that the row is not stored. */
         if (!x->table.length[i])
             continue;
         if (cancel && bl_cancelled(cancel))
             return BL_ECANCEL;
         const struct bl_row *row = &x->text.row;
         BL_TRY(bl_row_reader_read(&x->table, i, &x->text, e));
+        /* Tables that were opened by path have no options, and so no names of datasets for a message. */
         if (x->options)
             BL_TRY(extend_check_kind(x->options->extend.text[extend_dataset(x, i)], row->kind, kind, e));
         x->content[i] = row_hash(row);
@@ -167,7 +178,7 @@ static int extend_add_rows(struct bl_extend *x, const char *kind, const struct b
     return BL_OK;
 }
 
-/* Reads the tables at these paths, `count` of them, and makes the index of their rows. */
+/* Reads the tables at `count` paths, and makes the index of their rows. kind: NULL checks none. */
 static int extend_read_tables(struct bl_extend *x, const char *const *path, int count, const char *kind,
                               const struct bl_cancel *cancel, struct bl_error *e)
 {
@@ -180,6 +191,8 @@ static int extend_read_tables(struct bl_extend *x, const char *const *path, int 
     return extend_add_rows(x, kind, cancel, e);
 }
 
+/* Opens the tables of the datasets of --extend. The caller closes x, also after errors. BL_EFAIL: a table differs
+ * from its manifest. */
 int bl_extend_open(struct bl_extend *x, const struct bl_subset_options *o, const char *kind,
                    const struct bl_cancel *cancel, struct bl_error *e)
 {
@@ -194,6 +207,7 @@ int bl_extend_open(struct bl_extend *x, const struct bl_subset_options *o, const
         code = extend_find_table(o, i, &path[i], &listed, e);
         if (!code)
             code = bl_checksum_file(path[i], &bytes, &checksum, e);
+        /* An edited table would hold sequences that the dataset does not store. */
         if (!code && (bytes != listed.bytes || checksum != listed.checksum)) /* an edited table */
             code = bl_error_set(e, BL_EFAIL, "--extend %s: its " BL_SEQUENCES_FILE " is not that of its manifest",
                                 o->extend.text[i]);
@@ -226,7 +240,7 @@ void bl_extend_close(struct bl_extend *x)
 
 /* --- looking up ------------------------------------------------------------------------------------------------- */
 
-/* Counts a row, and keeps the first NAMED ids. */
+/* Counts a row, and keeps the first ids for a note: a note with thousands of ids helps nobody. */
 static int rows_add(struct bl_extend_rows *rows, const char *id, struct bl_error *e)
 {
     if (rows->count++ >= NAMED)
@@ -236,6 +250,8 @@ static int rows_add(struct bl_extend_rows *rows, const char *id, struct bl_error
     return bl_buffer_check(&rows->ids, e);
 }
 
+/* Looks a row up. *dataset: the first dataset that stores it with the same content, or -1. A row with a known id and
+ * other content counts as changed. */
 int bl_extend_find(struct bl_extend *x, const struct bl_row *row, int *dataset, struct bl_error *e)
 {
     const uint64_t content = row_hash(row);
@@ -245,6 +261,7 @@ int bl_extend_find(struct bl_extend *x, const struct bl_row *row, int *dataset, 
     *dataset = -1;
     struct bl_hash_probe probe = bl_hash_begin(&x->ids, XXH3_64bits(row->id, strlen(row->id)));
     while (bl_hash_next(&x->ids, &probe, &i)) {
+        /* Equal hashes of id and content, 64 bits each, count as equal rows without reading them. */
         bool same = is_usable && (x->content[i] & ~LOOKED_UP) == content;
         if (!same) {
             BL_TRY(bl_row_reader_read(&x->table, i, &x->text, e));
@@ -253,6 +270,7 @@ int bl_extend_find(struct bl_extend *x, const struct bl_row *row, int *dataset, 
         }
         x->content[i] |= LOOKED_UP;
         int at = extend_dataset(x, i);
+        /* Of several datasets with the row, the first one counts. */
         if (same && (*dataset < 0 || at < *dataset))
             *dataset = at;
         other = at > other ? at : other;
@@ -268,7 +286,8 @@ int bl_extend_find(struct bl_extend *x, const struct bl_row *row, int *dataset, 
 
 /* --- messages --------------------------------------------------------------------------------------------------- */
 
-/* "changed since old was packed: a.mp4, b.mp4, c.mp4 and 1,231 more" */
+/* Appends a note such as "changed since old was packed: a.mp4, b.mp4, c.mp4 and 1,231 more". after: the words behind
+ * the name. */
 static void rows_note(const struct bl_extend_rows *rows, const char *what, const char *name, const char *after,
                       struct bl_buffer *notes)
 {
@@ -280,10 +299,12 @@ static void rows_note(const struct bl_extend_rows *rows, const char *what, const
         bl_buffer_printf(notes, " and %s more", bl_text_count(a, rows->count - NAMED));
 }
 
+/* Appends the notes. Stored rows that no look-up found have vanished from the sources. */
 int bl_extend_note(struct bl_extend *x, struct bl_buffer *notes, struct bl_error *e)
 {
     char a[BL_PLURAL_SIZE];
     for (size_t i = 0; i < x->table.count; i++) {
+        /* The row is not stored, or was looked up. */
         if (!x->content[i] || x->content[i] & LOOKED_UP)
             continue;
         struct bl_extend_rows *rows = &x->found[extend_dataset(x, i)].vanished;

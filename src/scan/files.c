@@ -1,6 +1,8 @@
-/* Keeps the list of inputs, walks through folders to fill it, and estimates how the time of a scan divides among them.
+/* Keeps the list of inputs, walks through folders to fill it, and estimates how the time of a scan divides among
+ * them.
  *
- * There may be millions of inputs, so a file's texts share one allocation with its path. */
+ * There may be millions of inputs, so that a file costs one allocation: its path, its id and its fault follow each
+ * other, and the id is often the end of the path ("v/a/b.mp4" has the id "a/b.mp4" if the source is "v"). */
 #include "scan/files.h"
 
 #include <dirent.h>
@@ -20,16 +22,19 @@
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
+/* For a kind whose inputs are folders, a tar is no folder and so no input. */
 bool bl_files_is_tar(const struct bl_kind *kind, const char *name)
 {
     return bl_path_has_suffix(name, ".tar") && (!kind || !kind->scan->stat_folder);
 }
 
+/* id_offset: where the id begins within the path. found: the file was found in a folder and not named by the user. */
 int bl_files_add(struct bl_files *files, const char *path, size_t id_offset, const struct bl_kind *kind, bool found,
                  struct bl_error *e)
 {
     if (BL_ARRAY_RESERVE(files->file, files->capacity, files->count + 1, e))
         return BL_EFAIL;
+    /* The path is copied: the id points into the copy. */
     char *copy = strdup(path);
     if (!copy)
         return bl_error_memory(e);
@@ -37,7 +42,7 @@ int bl_files_add(struct bl_files *files, const char *path, size_t id_offset, con
     return BL_OK;
 }
 
-/* Sets the texts of a file to copies, which its path owns. */
+/* Sets path, id and fault to copies in one allocation, which file->path owns. The previous texts stay as they are. */
 static int file_set_texts(struct bl_file *file, const char *path, const char *id, const char *fault, struct bl_error *e)
 {
     const size_t path_size = strlen(path) + 1, id_size = strlen(id) + 1, fault_size = fault ? strlen(fault) + 1 : 0;
@@ -54,6 +59,7 @@ static int file_set_texts(struct bl_file *file, const char *path, const char *id
     return BL_OK;
 }
 
+/* Adds a file whose id is no part of its path, such as a member of a tar. fault: why it cannot be used, or NULL. */
 int bl_files_add_named(struct bl_files *files, const char *path, const char *id, const struct bl_kind *kind,
                        const char *fault, struct bl_error *e)
 {
@@ -67,15 +73,19 @@ int bl_files_add_named(struct bl_files *files, const char *path, const char *id,
 int bl_files_set_fault(struct bl_files *files, size_t number, const char *fault, struct bl_error *e)
 {
     struct bl_file *file = &files->file[number];
+    /* The id lies in the same allocation, so that it is copied before the path is freed. */
     char *before = file->path;
     BL_TRY(file_set_texts(file, before, file->id, fault, e));
     free(before);
     return BL_OK;
 }
 
+/* Counts files under their extension, such as ".txt". The last entry takes all further extensions: a message names
+ * some, and the array has a fixed size. */
 void bl_files_ignore(struct bl_files *files, const char *name, int64_t count)
 {
     const char *dot = strrchr(name, '.');
+    /* A name such as "archive.backup-of-monday" has no usual extension: the entry has room for 15 bytes. */
     const char *label = name[0] == '.' ? "hidden" : dot && dot[1] && strlen(dot) < 15 ? dot : "no extension";
     if (files->ignored_count == BL_IGNORED_MAX - 1)
         label = "others";
@@ -104,6 +114,8 @@ bool bl_files_have_list(const struct bl_files *files, const struct bl_kind *kind
     return false;
 }
 
+/* Reads the columns of all lists among the inputs. renames: --columns, or NULL. BL_EUSAGE: a list is wrong, or no
+ * list has a column that --columns renames. */
 int bl_files_read_lists(struct bl_files *files, const struct bl_kind *kind, const char *base, const char *renames,
                         const struct bl_cancel *cancel, struct bl_error *e)
 {
@@ -113,6 +125,7 @@ int bl_files_read_lists(struct bl_files *files, const struct bl_kind *kind, cons
     files->clips.are_clips = !bl_kind_has_manifests(kind);
     for (size_t i = 0; i < files->count && !code; i++) {
         const char *name = files->file[i].path;
+        /* Standard input can be read only once: its columns remain unknown. */
         if (!bl_file_is_list(&files->file[i], kind) || strcmp(name, "-") == 0)
             continue;
         char *path = bl_path_join(base, name);
@@ -123,6 +136,7 @@ int bl_files_read_lists(struct bl_files *files, const struct bl_kind *kind, cons
         const struct bl_clip_name column = bl_clip_names_column(renames, number);
         if (!column.size)
             break;
+        /* The set of renamed columns has a bit for each pair. */
         if (!(files->clips.renamed >> number & 1))
             code = bl_error_set(e, BL_EUSAGE, "--columns: no list of clips has a column \"%.*s\"", (int)column.size,
                                 column.text);
@@ -137,6 +151,7 @@ void bl_files_columns(const struct bl_files *files, const struct bl_kind *kind, 
     bool lists = bl_files_have_list(files, kind);
     if (kind->scan->columns)
         kind->scan->columns(config, lists && !clips->are_clips, out);
+    /* Columns of a kind come first, then those of clips, then the columns of the lists. */
     if (!lists)
         return;
     if (clips->are_clips)
@@ -162,7 +177,7 @@ void bl_files_free(struct bl_files *files)
 #define REPEATS_MAX 100    /* reads of an entry, on average */
 #define ENTRIES_FREE 10000 /* entries that may be read before the limit of repeats applies */
 
-/* The folders from the source down to here, to detect a link that leads back up. */
+/* A folder on the way from the source to the present one. The chain on the stack detects a link that leads back up. */
 struct folder {
     const struct folder *parent;
     dev_t device;
@@ -170,6 +185,7 @@ struct folder {
     bool is_input; /* the kind reads folders, and this one holds files of it */
 };
 
+/* A folder that was read, wherever its path leads. */
 struct seen {
     dev_t device;
     ino_t inode;
@@ -185,6 +201,7 @@ struct walking {
     int64_t entries, distinct; /* entries read; those of them in folders seen for the first time */
 };
 
+/* errno tells the caller why *there is false; a failure of the system, such as an I/O error, is an error here. */
 int bl_walk_stat(const struct bl_walk *walk_folder, const char *path, struct stat *status, bool *there,
                  struct bl_error *e)
 {
@@ -200,10 +217,12 @@ int bl_walk_stat(const struct bl_walk *walk_folder, const char *path, struct sta
     return BL_OK;
 }
 
-/* Counts a folder with this number of entries. BL_EUSAGE: links lead to the same folders again and again. */
+/* Counts a folder with this number of entries. BL_EUSAGE: links lead to the same folders again and again. n nested
+ * links make 2^n paths, so a limit of repeats ends the walk; small folders may repeat without limit. */
 static int seen_add(struct walking *w, const char *path, const struct folder *folder, int64_t entries,
                     struct bl_error *e)
 {
+    /* The factor is 2^64 divided by the golden ratio, which spreads neighbouring inodes. */
     uint64_t hash = ((uint64_t)folder->inode + (uint64_t)folder->device * 31) * UINT64_C(0x9e3779b97f4a7c15);
     bool seen = false;
     size_t number;
@@ -217,6 +236,7 @@ static int seen_add(struct walking *w, const char *path, const struct folder *fo
         w->seen[w->folders++] = (struct seen){folder->device, folder->inode};
         w->distinct += entries + 1;
     }
+    /* The first 10,000 entries are free; after them, an entry may be read REPEATS_MAX times on average. */
     if (w->entries - ENTRIES_FREE <= REPEATS_MAX * w->distinct)
         return BL_OK;
     return bl_error_set(e, BL_EUSAGE, "%s: links lead to the same folders over and over: remove some", path);
@@ -224,11 +244,11 @@ static int seen_add(struct walking *w, const char *path, const struct folder *fo
 
 /* --- one folder ------------------------------------------------------------------------------------------------- */
 
-/* Walks through one folder and those below it. parent: the folder above it, NULL for the source itself. */
+/* Walks through a folder and all folders below it. parent: the folder above, NULL for the source itself. */
 static int walk_folder(struct walking *w, const char *path, const struct folder *parent, struct bl_error *e);
 
-/* A folder that cannot be read: errno says why. The scan will list it as skipped; only the source itself must be
- * readable, and what was listed a moment ago must still exist. */
+/* Adds a folder that cannot be read as an input, which the scan skips with the reason; errno says why. The source
+ * itself must be readable, and an entry that has vanished since it was listed is an error, too. */
 static int walk_add_unreadable(const struct walking *w, const char *path, bool is_source, struct bl_error *e)
 {
     if (is_source || errno == ENOENT || bl_errno_is_system(errno))
@@ -236,14 +256,16 @@ static int walk_add_unreadable(const struct walking *w, const char *path, bool i
     return bl_files_add(w->walk->files, path, w->id_offset, w->walk->kind, false, e);
 }
 
-/* Takes an entry of a folder: walks into a folder, adds an input, and counts any other file as ignored. path: its path;
- * name: the last part of it; type: DT_DIR and so on. */
+/* Takes an entry of a folder: walks into a folder, adds an input, or counts another file as ignored. path: the whole
+ * path, of which name is the last part. type: DT_DIR and so on, as readdir(3) gives it. Hidden entries are never
+ * inputs. */
 static int walk_entry(struct walking *w, const char *path, const char *name, unsigned char type, struct folder *folder,
                       struct bl_error *e)
 {
     const struct bl_walk *about = w->walk;
     struct stat status;
     bool is_folder = type == DT_DIR;
+    /* Hidden files and folders, such as .git, are skipped. */
     if (name[0] == '.') {
         if (!w->list)
             bl_files_ignore(about->files, name, 1);
@@ -268,6 +290,7 @@ static int walk_entry(struct walking *w, const char *path, const char *name, uns
             about->files->file[about->files->count - 1].tar = true;
         return code;
     }
+    /* Some extensions belong to a kind only if the user requests the kind, such as .bin for arrays. */
     const char *const *asked = about->kind ? about->kind->asked_extensions : NULL;
     bool known = kind && (bl_kind_has_extension(kind, name) || (asked && bl_path_has_extension(name, asked)));
     if (about->names ? !bl_path_has_extension(name, about->names->extensions) : !known) {
@@ -278,6 +301,8 @@ static int walk_entry(struct walking *w, const char *path, const char *name, uns
     return kind->scan->stat_folder ? BL_OK : bl_files_add(about->files, path, w->id_offset, kind, !about->kind, e);
 }
 
+/* Reads the names of a folder: for each entry the byte of its type, the name, and a NUL. *opened: false if the
+ * folder cannot be opened; errno then says why, and the caller decides. */
 int bl_walk_read_names(const struct bl_walk *walk_folder, const char *path, struct bl_buffer *names, int64_t *count,
                        bool *opened, struct bl_error *e)
 {
@@ -304,8 +329,8 @@ int bl_walk_read_names(const struct bl_walk *walk_folder, const char *path, stru
     return code;
 }
 
-/* Takes the entries of the folder. No folder stays open while those below it are visited: the nesting may exceed the
- * limit of open files. */
+/* Takes the entries of the folder. Names are read first and the folder is closed, as the nesting of folders may
+ * exceed the limit of open files. */
 static int walk_entries(struct walking *w, const char *path, struct folder *here, struct bl_error *e)
 {
     struct bl_buffer names = {0}, below = {0};
@@ -338,10 +363,12 @@ out:
     return code;
 }
 
+/* The check of the chain above precedes the walk: a link to a folder above would never end. */
 static int walk_folder(struct walking *w, const char *path, const struct folder *parent, struct bl_error *e)
 {
     struct stat status;
     bool there;
+    /* The path may have vanished since the folder was read. */
     BL_TRY(bl_walk_stat(w->walk, path, &status, &there, e));
     if (!there)
         return walk_add_unreadable(w, path, !parent, e);
@@ -360,6 +387,7 @@ static int walk_folder(struct walking *w, const char *path, const struct folder 
     return code;
 }
 
+/* Adds the inputs below this folder. Ids are relative to it unless whole_ids is set. */
 int bl_walk_folder(const struct bl_walk *about, const char *path, struct bl_error *e)
 {
     size_t size = strlen(path);
@@ -370,6 +398,7 @@ int bl_walk_folder(const struct bl_walk *about, const char *path, struct bl_erro
     return code;
 }
 
+/* Appends the paths of the folder and of all below it, each with a NUL, and adds no inputs. */
 int bl_walk_list_folders(const struct bl_walk *about, const char *path, struct bl_buffer *folders, struct bl_error *e)
 {
     struct walking w = {.walk = about, .list = folders};
@@ -403,6 +432,8 @@ static int64_t weights_stride(int64_t files)
     }
 }
 
+/* Estimates the weight of all files from a sample: the mean of size + OPENING, times the number of files. Files
+ * first, first + every, ... count, those of a task. Folders and lists have no estimate: their sizes say little. */
 void bl_weights_init(struct bl_weights *w, const struct bl_files *files, const struct bl_kind *kind, const char *base,
                      int64_t first, int64_t every)
 {
@@ -414,6 +445,7 @@ void bl_weights_init(struct bl_weights *w, const struct bl_files *files, const s
     long long begun = bl_meter_clock();
     double sum = 0;
     for (int64_t at = 0; sampled < w->files && sampled < SAMPLE; sampled++, at = (at + stride) % w->files) {
+        /* The clock is read once in 16 files; on network file systems each file may take milliseconds. */
         if (sampled % 16 == 15 && bl_meter_clock() - begun > SAMPLE_TIME)
             break;
         const struct bl_file *file = &files->file[first + at * every];
@@ -439,6 +471,8 @@ void bl_weights_begin(struct bl_weights *w, int64_t weight, int64_t files)
     atomic_fetch_add_explicit(&w->seen, files, memory_order_relaxed);
 }
 
+/* Returns thousandths of files: the share of the weight that is finished, times the number of files. Before all
+ * files were seen, the estimate is the total, and at least OPENING for each file to come. */
 int64_t bl_weights_parts(const struct bl_weights *w, int64_t finished)
 {
     int64_t seen = atomic_load_explicit(&w->seen, memory_order_relaxed);

@@ -20,13 +20,15 @@
 
 /* --- braces ------------------------------------------------------------------------------------------------------- */
 
+/* The expansion of braces. emit gets each name; names counts them against BL_BRACES_MAX, as {0..9}{0..9}... grows
+ * fast. */
 struct braces {
     int (*emit)(void *context, const char *name, struct bl_error *e);
     void *context;
     int names;
 };
 
-/* What stands in braces: a range of numbers, or words with commas between. */
+/* The text in braces: a range of numbers, or words with commas between them. */
 struct group {
     const char *begin, *end; /* the braces */
     bool range;
@@ -34,20 +36,22 @@ struct group {
     int digits; /* numbers have at least so many */
 };
 
-/* Reads a range "N..M" into the group. As in shells, "00..10" makes all numbers as long as the longer end. */
+/* Reads a range "N..M" into the group, or returns false. As in shells, zeros in front make all numbers as long as
+ * the longer end: "00..10" gives 00, 01, ..., 10. Numbers of 18 digits fit 64 bits. */
 static bool group_read_range(struct group *g)
 {
     const char *from = g->begin + 1, *dots = strstr(from, "..");
     if (!dots || dots > g->end)
         return false;
     size_t from_size = (size_t)(dots - from), to_size = (size_t)(g->end - dots) - 2;
+    /* "007..9" is padded, "0..9" is not. */
     bool padded = (from_size > 1 && from[0] == '0') || (to_size > 1 && dots[2] == '0');
     g->digits = !padded ? 1 : from_size > to_size ? (int)from_size : (int)to_size;
     return from_size <= 18 && to_size <= 18 && bl_text_to_int(from, from_size, 0, INT64_MAX, &g->from) &&
            bl_text_to_int(dots + 2, to_size, 0, INT64_MAX, &g->to);
 }
 
-/* Finds the first group. Braces without a comma or a range are part of the name, as for shells. */
+/* Finds the first group without braces inside. Braces without a comma or a range are part of the name, as in shells. */
 static bool group_find(const char *text, struct group *g)
 {
     for (const char *at = text; (at = strchr(at, '{')); at++) {
@@ -85,7 +89,8 @@ static int group_replace(struct braces *b, const char *text, const struct group 
     return code;
 }
 
-/* Emits each name that the text stands for: replaces the first group by each of its words, and expands the rest. */
+/* Emits each name of the pattern: replaces the first group by each of its words, and expands the result. BL_EUSAGE:
+ * there are more than BL_BRACES_MAX names. */
 static int braces_expand(struct braces *b, const char *text, struct bl_error *e)
 {
     struct group g;
@@ -95,6 +100,7 @@ static int braces_expand(struct braces *b, const char *text, struct bl_error *e)
         return b->emit(b->context, text, e);
     }
     if (g.range) {
+        /* Ranges may go down: "3..1" is 3, 2, 1. */
         for (int64_t n = g.from;; n += g.from <= g.to ? 1 : -1) {
             char word[32]; /* group_read_range admits 18 digits */
             int size = snprintf(word, sizeof word, "%0*" PRId64, g.digits, n);
@@ -111,6 +117,7 @@ static int braces_expand(struct braces *b, const char *text, struct bl_error *e)
     return BL_OK;
 }
 
+/* The error names the whole pattern only where the expansion made it: other errors come from emit. */
 int bl_braces_expand(const char *text, int (*emit)(void *context, const char *name, struct bl_error *e), void *context,
                      struct bl_error *e)
 {
@@ -123,12 +130,13 @@ int bl_braces_expand(const char *text, int (*emit)(void *context, const char *na
 
 /* --- globs -------------------------------------------------------------------------------------------------------- */
 
-/* Expands the rest of a pattern. path: the names for the pattern before it; at the end, it is appended to the names if
- * there is a file or a link of that name. */
+/* Expands the rest of a pattern. path: the names that were found for the pattern before it. At the end of the
+ * pattern, path is appended to names if it exists, also as a dangling link. */
 static int glob_expand(const struct bl_walk *walk, const char *path, const char *pattern, struct bl_buffer *names,
                        struct bl_error *e);
 
-/* Goes on with the name in the folder. rest: the pattern after the part that the name stands for. */
+/* Continues with a name in the folder. rest: the pattern behind the part that the name matched, which begins with a
+ * slash or is empty. */
 static int glob_enter(const struct bl_walk *walk, const char *folder, const char *name, size_t size, const char *rest,
                       struct bl_buffer *names, struct bl_error *e)
 {
@@ -136,6 +144,7 @@ static int glob_enter(const struct bl_walk *walk, const char *folder, const char
     size_t end = strlen(folder);
     bl_buffer_printf(&path, "%s%s", folder, end && folder[end - 1] != '/' ? "/" : "");
     bl_buffer_append(&path, name, size);
+    /* All slashes are kept, as "a//" names a folder. */
     bl_buffer_append(&path, rest, strspn(rest, "/"));
     bl_buffer_text(&path, "");
     int code = bl_buffer_check(&path, e);
@@ -145,7 +154,8 @@ static int glob_enter(const struct bl_walk *walk, const char *folder, const char
     return code;
 }
 
-/* "**": goes on in the folder and in all below it; at the end of the pattern with what they hold. */
+/* Expands "**": continues in the folder and in all folders below it. At the end of the pattern, it matches
+ * everything that they hold. */
 static int glob_descend(const struct bl_walk *walk, const char *path, const char *rest, struct bl_buffer *names,
                         struct bl_error *e)
 {
@@ -158,6 +168,7 @@ static int glob_descend(const struct bl_walk *walk, const char *path, const char
     rest += strspn(rest, "/");
     for (size_t at = 0; at < folders.size && !code; at += strlen(folders.data + at) + 1) {
         const char *folder = folders.data + at;
+        /* The folders have "." as a prefix, which the names must not have. */
         if (!*path) /* "." and "./a" */
             folder += folder[1] ? 2 : 1;
         code = glob_expand(walk, folder, *rest ? rest : "*", names, e);
@@ -166,8 +177,8 @@ static int glob_descend(const struct bl_walk *walk, const char *path, const char
     return code;
 }
 
-/* Goes on with each name in the folder that matches the first part of the pattern. A folder that is not there has no
- * names; the scan lists a folder that cannot be read as skipped. */
+/* Continues with each name in the folder that matches the first part of the pattern. A folder that does not exist
+ * has no names. A folder that cannot be read becomes an input, which the scan skips with the reason. */
 static int glob_match(const struct bl_walk *walk, const char *path, const char *pattern, const char *rest,
                       struct bl_buffer *names, struct bl_error *e)
 {
@@ -183,6 +194,7 @@ static int glob_match(const struct bl_walk *walk, const char *path, const char *
             code = bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path);
             goto out;
         }
+        /* Slashes at the end would make another path of the same folder. */
         size_t size = strlen(path);
         while (size > 1 && path[size - 1] == '/')
             size--;
@@ -192,6 +204,7 @@ static int glob_match(const struct bl_walk *walk, const char *path, const char *
     }
     for (size_t at = 0; at < found.size && !code; at += strlen(found.data + at + 1) + 2) {
         const char *name = found.data + at + 1;
+        /* As in shells, "*" matches no hidden name. */
         if (fnmatch(part, name, FNM_PERIOD) == 0)
             code = glob_enter(walk, path, name, strlen(name), rest, names, e);
     }
@@ -201,7 +214,7 @@ out:
     return code;
 }
 
-/* path: what the pattern was before, as a name. */
+/* Chooses by the first part of the pattern: "**", a part with wildcards, a plain name, or the end. */
 static int glob_expand(const struct bl_walk *walk, const char *path, const char *pattern, struct bl_buffer *names,
                        struct bl_error *e)
 {
@@ -230,6 +243,7 @@ static int glob_expand(const struct bl_walk *walk, const char *path, const char 
 
 /* --- ** --------------------------------------------------------------------------------------------------------- */
 
+/* Returns whether a part of the pattern is "**", which alone may match a folder and its files. */
 bool bl_globs_descend(const char *pattern)
 {
     for (const char *at = pattern; (at = strstr(at, "**")); at++) {
@@ -239,7 +253,7 @@ bool bl_globs_descend(const char *pattern)
     return false;
 }
 
-/* A name that matches. */
+/* A name that a pattern with "**" matches. */
 struct match {
     char *path;
     bool is_folder;
@@ -256,7 +270,8 @@ static int match_compare(const void *a, const void *b)
     return strcmp(((const struct match *)a)->path, ((const struct match *)b)->path);
 }
 
-/* Sets the matches to the names, sorted, without repeats and slashes at the end, which are cut in `names`. */
+/* Sets the matches to the names, sorted and without repeats. Slashes at their ends are cut in `names`, which owns
+ * the texts. */
 static int matches_sort(struct matches *m, const struct bl_walk *walk, const struct bl_buffer *names,
                         struct bl_error *e)
 {
@@ -284,8 +299,8 @@ static int matches_sort(struct matches *m, const struct bl_walk *walk, const str
     return code;
 }
 
-/* Leaves out what would be found twice: what lies in a folder that matches, too. Of a pattern that matches everything
- * below, these are the folders, or, for a kind whose inputs are folders, the files. */
+/* Removes names that would give an input twice: those in a folder that matches, too. A pattern that ends with "**"
+ * matches folders and files alike: only the files stay, or only the folders for a kind whose inputs are folders. */
 static int names_settle(const struct bl_walk *walk, const char *pattern, struct bl_buffer *names, struct bl_error *e)
 {
     struct matches m = {0};
@@ -293,6 +308,7 @@ static int names_settle(const struct bl_walk *walk, const char *pattern, struct 
     size_t size = strlen(pattern);
     while (size && pattern[size - 1] == '/')
         size--;
+    /* "**" is a part by itself at the end of the pattern. */
     bool all = size >= 2 && memcmp(pattern + size - 2, "**", 2) == 0 && (size == 2 || pattern[size - 3] == '/');
     bool folders = walk->kind && walk->kind->scan->stat_folder;
     int code = matches_sort(&m, walk, names, e);
@@ -324,6 +340,7 @@ static int names_settle(const struct bl_walk *walk, const char *pattern, struct 
     return code;
 }
 
+/* Appends the names that the pattern matches, each with a NUL. No match is no error here. */
 int bl_globs_expand(const struct bl_walk *walk, const char *pattern, struct bl_buffer *names, struct bl_error *e)
 {
     int code = glob_expand(walk, "", pattern, names, e);

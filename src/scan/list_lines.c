@@ -1,8 +1,8 @@
-/* Reads lists of any format and brings their lines into one format, that of kind/list.h.
+/* Reads lists of any format and makes their lines uniform, in the format of kind/list.h.
  *
- * A line of clips becomes the values of all columns of the scan, escaped, with tabs between them: of a CSV "path,label"
- * and the columns path ... label, the line "a.mp4,dog" becomes "a.mp4\t\t...\tdog". The workers so need not know
- * whether the list was CSV, TSV, JSON or plain. */
+ * A line of clips becomes the values of all columns of the scan, escaped, with tabs between them. From a CSV with
+ * the columns path and label, the line "a.mp4,dog" becomes "a.mp4\t\t...\tdog". So workers need not know whether the
+ * list was CSV, TSV, JSON or plain. */
 #include "scan/list_lines.h"
 
 #include <inttypes.h>
@@ -18,7 +18,7 @@
 
 #define CLIP_MAX ((size_t)256 << 10) /* bytes of all values: a row must stay readable */
 
-/* A value of a clip: bytes of the record, or of `text`. */
+/* A value of a clip: a range of bytes in `text`, which may move while it grows. */
 struct value {
     size_t at, size;
 };
@@ -46,13 +46,15 @@ struct bl_list_lines {
 
 /* --- opening ---------------------------------------------------------------------------------------------------- */
 
-/* Reads the header of a table. */
+/* Reads the header of a table. BL_EFAIL: a column is new since the first pass. An empty table has no header and no
+ * lines. */
 static int lines_read_header(struct bl_list_lines *l, struct bl_error *e)
 {
     bool found;
     int code = bl_csv_next(&l->records, &found, e);
     if (code || !found)
         return code;
+    /* The record of a header is overwritten by the next one, so that only places are kept. */
     l->header = l->records.values;
     l->number = l->records.line;
     l->place = calloc(l->header, sizeof *l->place);
@@ -68,19 +70,21 @@ static int lines_read_header(struct bl_list_lines *l, struct bl_error *e)
     return BL_OK;
 }
 
-/* Opens the list. After an error, bl_list_lines_close frees what was opened. */
+/* Opens the list. After an error, bl_list_lines_close frees everything that was opened. */
 static int lines_open(struct bl_list_lines *l, const char *path, const struct bl_clip_columns *clips,
                       const struct bl_cancel *cancel, struct bl_error *e)
 {
     static const struct bl_division_rule rule = {.by = BL_DIVISION_LINE};
     bool is_table = bl_clip_columns_is_table(path);
     int code;
+    /* path is not copied and must live as long as the lines. */
     l->path = path;
     l->is_plain = bl_plain_list_has_name(path);
     l->is_stdin = strcmp(path, "-") == 0;
     bool are_clips = is_table || l->is_plain || clips->are_clips;
     l->columns = are_clips ? clips : NULL;
     l->manifest = !are_clips && clips->count ? clips : NULL;
+    /* Plain manifests without further columns are passed on unchanged and need no values. */
     if (are_clips || l->manifest) {
         l->value = calloc(BL_CLIP_VALUES + clips->count, sizeof *l->value);
         if (!l->value)
@@ -123,9 +127,10 @@ void bl_list_lines_close(struct bl_list_lines *l)
 
 /* --- clips ------------------------------------------------------------------------------------------------------ */
 
-/* Makes the line unusable; its text is then the reason, which stands in l->clip. */
+/* Makes the line unusable, with the text of l->clip as the reason. */
 static void lines_set_unusable(struct bl_list_lines *l)
 {
+    /* The number of the line stays, for messages. */
     l->line = (struct bl_line){.text = l->clip.data, .size = l->clip.size, .number = l->line.number, .unusable = true};
 }
 
@@ -138,30 +143,33 @@ static int lines_set_reason(struct bl_list_lines *l, const char *reason, struct 
     return bl_buffer_check(&l->clip, e);
 }
 
-/* Empties the values of the previous line. */
+/* Empties the values of the previous line. The array has room for the values of clips, also for a manifest. */
 static void lines_clear_values(struct bl_list_lines *l)
 {
     const struct bl_clip_columns *columns = l->columns ? l->columns : l->manifest;
+    /* The values of the previous line must not appear in this one. */
     l->two_paths = false;
     bl_buffer_clear(&l->text);
     memset(l->value, 0, (BL_CLIP_VALUES + columns->count) * sizeof *l->value);
 }
 
-/* Sets the value in this place. */
+/* Sets the value in this place to a copy of the text. */
 static void lines_set_value(struct bl_list_lines *l, size_t place, const char *text, size_t size)
 {
+    /* The place is an offset, as the buffer moves while it grows. */
     l->value[place] = (struct value){l->text.size, size};
     if (size)
         bl_buffer_append(&l->text, text, size);
 }
 
-/* Sets the line, whose values are from that byte on. */
+/* Makes the text of l->clip the line. Its values begin at byte `begin`; if they are too long, the line is unusable. */
 static int lines_end_values(struct bl_list_lines *l, size_t begin, struct bl_error *e)
 {
     bl_buffer_text(&l->clip, "");
     BL_TRY(bl_buffer_check(&l->clip, e));
     l->line.text = l->clip.data;
     l->line.size = l->clip.size;
+    /* The text of a manifest in front of the values does not count. */
     if (l->clip.size - begin <= CLIP_MAX)
         return BL_OK;
     bl_buffer_clear(&l->clip);
@@ -170,11 +178,12 @@ static int lines_end_values(struct bl_list_lines *l, size_t begin, struct bl_err
     return bl_buffer_check(&l->clip, e);
 }
 
-/* Makes the line of the values. */
+/* Makes the line from the values, with a tab before each value except the first. */
 static int lines_format_clip(struct bl_list_lines *l, struct bl_error *e)
 {
     int code = bl_buffer_check(&l->text, e);
     bl_buffer_clear(&l->clip);
+    /* Empty values are written as nothing between two tabs. */
     for (size_t v = 0; v < BL_CLIP_VALUES + l->columns->count && !code; v++) {
         if (v)
             bl_buffer_byte(&l->clip, '\t');
@@ -184,7 +193,7 @@ static int lines_format_clip(struct bl_list_lines *l, struct bl_error *e)
     return code ? code : lines_end_values(l, 0, e);
 }
 
-/* Sets the value of a member of the line's object; *known is false for a key that the first pass did not see. */
+/* Sets the value of a key of the line's object. *known is false for a key that the first pass did not see. */
 static int lines_set_member(struct bl_list_lines *l, const struct bl_json_value *name,
                             const struct bl_json_value *value, bool *known, struct bl_error *e)
 {
@@ -197,8 +206,10 @@ static int lines_set_member(struct bl_list_lines *l, const struct bl_json_value 
     *known = place != SIZE_MAX;
     if (code || !*known)
         return code;
+    /* Two keys may mean the path, such as "path" and a key renamed to it. */
     l->two_paths |= place == BL_CLIP_PATH && l->value[place].size;
     if (value->type != BL_JSON_STRING) {
+        /* null is an empty value; numbers and lists keep their JSON text. */
         bool is_null = value->type == BL_JSON_WORD && *value->text == 'n';
         lines_set_value(l, place, value->text, is_null ? 0 : value->size);
         return BL_OK;
@@ -211,13 +222,14 @@ static int lines_set_member(struct bl_list_lines *l, const struct bl_json_value 
     return code;
 }
 
-/* A JSON line becomes a clip, or is unusable. */
+/* Makes a clip of a JSON line, or makes the line unusable. BL_EFAIL: the list has changed since the first pass. */
 static int lines_take_object(struct bl_list_lines *l, struct bl_error *e)
 {
     struct bl_json_value object, name, value;
     struct bl_json_fault fault;
     bool known = true;
     int code = BL_OK;
+    /* Values and text start empty for each line. */
     lines_clear_values(l);
     if (!bl_clip_columns_object(l->line.text, l->line.size, &object, &fault)) {
         bl_buffer_clear(&l->clip);
@@ -225,6 +237,7 @@ static int lines_take_object(struct bl_list_lines *l, struct bl_error *e)
         lines_set_unusable(l);
         return bl_buffer_check(&l->clip, e);
     }
+    /* The first object decides which key is the path, as in the first pass. */
     if (!l->decided)
         code = bl_clip_path_of_object(&l->clip_path, l->columns->renames, &object, e);
     l->decided = true;
@@ -237,7 +250,7 @@ static int lines_take_object(struct bl_list_lines *l, struct bl_error *e)
     return code ? code : lines_format_clip(l, e);
 }
 
-/* A line of a plain list becomes a clip that is all of its file. */
+/* Makes a clip of a plain line: the whole file of the path, and the label behind it if the list has labels. */
 static int lines_take_plain(struct bl_list_lines *l, struct bl_error *e)
 {
     const char *text = l->line.text;
@@ -245,10 +258,12 @@ static int lines_take_plain(struct bl_list_lines *l, struct bl_error *e)
     bl_plain_list_trim(&text, &size);
     BL_TRY(l->decided ? BL_OK : bl_plain_list_decide(&l->labelled, l->path, text, size, e));
     l->decided = true;
+    /* The column exists if the first pass saw labels in any list. */
     size_t path_size = size, place = bl_clip_columns_place(l->columns, &l->clip_path, "label", 5);
     if (l->labelled && place == SIZE_MAX)
         return bl_error_set(e, BL_EFAIL, "the list changed while it was being read: a column \"label\"");
     lines_clear_values(l);
+    /* The first line had a label, so each line must have one. */
     if (l->labelled && !bl_plain_list_split(text, size, &path_size, &label))
         return lines_set_reason(l, "no label behind the path, as the first line of the list has one", e);
     lines_set_value(l, BL_CLIP_PATH, text, path_size);
@@ -259,11 +274,13 @@ static int lines_take_plain(struct bl_list_lines *l, struct bl_error *e)
 
 /* --- manifests -------------------------------------------------------------------------------------------------- */
 
-/* Sets a value, or adds it to the column's others behind a space, unless it is the same. */
+/* Sets a value of a further column (a callback of bl_list_values). A line may have several values for a column, such
+ * as the speakers of its parts: a further value follows after a space, unless it repeats the only one before it. */
 static int manifest_take_value(void *sink, const char *name, const struct bl_json_value *value, struct bl_error *e)
 {
     struct bl_list_lines *l = sink;
     size_t place = bl_clip_columns_find(l->manifest, name, strlen(name)), lone;
+    /* Standard input was not read in the first pass, so its keys have no columns. */
     if (place == SIZE_MAX && l->is_stdin)
         return BL_OK;
     if (place == SIZE_MAX)
@@ -281,12 +298,14 @@ static int manifest_take_value(void *sink, const char *name, const struct bl_jso
         bl_buffer_append(&l->scratch, value->text, value->size);
     int code = bl_buffer_check(&l->scratch, e);
     size_t size = code ? 0 : l->scratch.size - begin;
+    /* An equal value is not repeated: a line of many parts often has one speaker. */
     if (size && (size != before.size || memcmp(l->scratch.data + begin, l->scratch.data, size) != 0))
         lines_set_value(l, place, l->scratch.data, l->scratch.size);
     return code ? code : bl_buffer_check(&l->text, e);
 }
 
-/* A line of a manifest gets the values of its further columns. What is no object is left to whoever reads it. */
+/* Appends the values of the further columns to a line of a manifest, after a newline. The kind reports lines that
+ * are no object. */
 static int lines_take_manifest(struct bl_list_lines *l, struct bl_error *e)
 {
     struct bl_json_value object;
@@ -308,7 +327,7 @@ static int lines_take_manifest(struct bl_list_lines *l, struct bl_error *e)
 
 /* --- lines ------------------------------------------------------------------------------------------------------ */
 
-/* Takes the next line of a list that is no table, and passes over blank lines. */
+/* Takes the next line of a list that is no table, and skips blank lines. */
 static int lines_next_document(struct bl_list_lines *l, bool *found, struct bl_error *e)
 {
     struct bl_document line;
@@ -317,6 +336,7 @@ static int lines_next_document(struct bl_list_lines *l, bool *found, struct bl_e
         if (code || !*found)
             return code;
         l->number++;
+        /* The mark is removed before the test for blank lines. */
         bl_list_skip_mark(&line);
     } while (!line.too_long && bl_text_is_blank(line.text, line.size));
     l->line = (struct bl_line){.text = line.text, .size = line.size, .number = l->number};
@@ -353,6 +373,7 @@ static int lines_next_record(struct bl_list_lines *l, bool *found, struct bl_err
     return lines_format_clip(l, e);
 }
 
+/* Gives the next line, valid until the next call, or the last one again after bl_list_lines_put_back. */
 int bl_list_lines_next(struct bl_list_lines *l, struct bl_line *line, bool *found, struct bl_error *e)
 {
     int code = BL_OK;
@@ -374,11 +395,14 @@ bool bl_list_lines_are_clips(const struct bl_list_lines *l)
     return l->columns != NULL;
 }
 
+/* Returns the number of lines that were read, without one that was put back. */
 int64_t bl_list_lines_read(const struct bl_list_lines *l)
 {
+    /* A line that was put back counts when it is read again. */
     return l->number - l->again;
 }
 
+/* Reads the rest of the list for its checksum, by which a resumed run notices a change; 0 for tables. */
 int bl_list_lines_drain(struct bl_list_lines *l, uint64_t *checksum, struct bl_error *e)
 {
     *checksum = 0;
@@ -387,7 +411,7 @@ int bl_list_lines_drain(struct bl_list_lines *l, uint64_t *checksum, struct bl_e
 
 /* --- clips of a field --------------------------------------------------------------------------------------------- */
 
-/* Adds all lines to the clips of the field. BL_EDATA names the line. */
+/* Adds all lines to the clips of the field. The message of BL_EDATA names the line. */
 static int field_clips_add(struct bl_clip_list *list, struct bl_list_lines *lines, const char *shown,
                            struct bl_error *e)
 {
@@ -408,6 +432,8 @@ static int field_clips_add(struct bl_clip_list *list, struct bl_list_lines *line
     }
 }
 
+/* Reads the list of a field. BL_EUSAGE: it is a manifest, has attributes, or is damaged: a part of the list would
+ * leave sequences without their clips. */
 int bl_field_clips_read(struct bl_clip_list *list, const struct bl_kind *kind, const char *path, const char *shown,
                         const struct bl_cancel *cancel, struct bl_error *e)
 {

@@ -15,7 +15,7 @@
 
 /* --- lines of a list ---------------------------------------------------------------------------------------------- */
 
-/* The lines of a list of inputs, one after the other: those of a manifest as they are, clips in the form of
+/* The lines of a list of inputs, one after the other: those of a manifest as they are, clips in the format of
  * kind/list.h, whatever the list is: CSV, TSV or JSON lines; plain or compressed. */
 
 struct bl_list_lines;

@@ -1,7 +1,11 @@
-/* Makes a table of attributes out of the members that tars have beside the sequences.
+/* Makes a table of attributes from the members that samples of tars have beside their sequences.
  *
- * Each sample's members are read once, in the order of the inputs. A key of a JSON object that comes up late adds a
- * column late: rows are kept as texts of tabs, and filled up with empty values when all columns are known. */
+ * The members of each sample are read once, in the order of the inputs. A key of a JSON object that first occurs
+ * late adds a column late: rows are kept as texts of tabs, and filled up with empty values when all columns are
+ * known. For example, {"fps": 25} and then {"fps": 30, "text": "a cat"} become
+ *
+ *     25
+ *     30<TAB>a cat */
 #include "scan/member_attributes.h"
 
 #include <stdlib.h>
@@ -18,9 +22,11 @@
 #define MEMBER_MAX (1 << 20) /* bytes: more than a label or a description has */
 #define EXTENSIONS_MAX 16
 
+/* The columns so far, and the values of the present sample. */
 struct columns {
     const struct bl_member_attributes *source;
     struct bl_attributes *a;
+    /* The extensions of --attributes-members, owned. Each owns its text, and member[] points to them. */
     char *extension[EXTENSIONS_MAX]; /* owned */
     int extensions;
     const char *member[BL_ATTRIBUTE_COLUMNS_MAX];     /* of each column, the extension */
@@ -31,11 +37,12 @@ struct columns {
 
 /* --- values ------------------------------------------------------------------------------------------------------ */
 
-/* Finds or adds the column of this name. *column: -1 if the user did not choose it. BL_EUSAGE: another member has a
- * column of that name. */
+/* Finds or adds the column of this name. *column: -1 if --attributes-columns leaves it out. BL_EUSAGE: a member with
+ * another extension has a column of this name. */
 static int columns_find(struct columns *c, const char *name, const char *extension, int *column, struct bl_error *e)
 {
     *column = -1;
+    /* A column that the user did not choose is skipped without reading its value. */
     if (c->source->columns && !bl_text_list_has(c->source->columns, name))
         return BL_OK;
     *column = bl_attributes_find(c->a, name);
@@ -44,30 +51,33 @@ static int columns_find(struct columns *c, const char *name, const char *extensi
                             extension);
     if (*column >= 0)
         return BL_OK;
+    /* The name is checked once, when the column is new. */
     BL_TRY(bl_attributes_check_name(name, extension, 1, "leave it out with --attributes-columns", e));
     BL_TRY(bl_attributes_add_column(c->a, name, column, e));
     c->member[*column] = extension;
     return BL_OK;
 }
 
-/* Sets a value of the sample. */
+/* Sets a value of the present sample, unless the user left its column out. */
 static int columns_set(struct columns *c, const char *name, const char *extension, const char *text, size_t size,
                        struct bl_error *e)
 {
     int column, code = columns_find(c, name, extension, &column, e);
     if (code || column < 0)
         return code;
+    /* A later key of the same name replaces the value. */
     bl_buffer_clear(&c->value[column]);
     bl_text_escape(&c->value[column], text, size);
     return bl_buffer_check(&c->value[column], e);
 }
 
-/* Sets the value of a key: a text, or what the JSON has; nothing for null. */
+/* Sets the value of a key: the plain text of a string, the JSON text of other values, and nothing for null. */
 static int columns_set_json(struct columns *c, const struct bl_json_value *name, const struct bl_json_value *value,
                             const char *extension, struct bl_error *e)
 {
     size_t lone;
     bl_buffer_clear(&c->name);
+    /* The type is a string, a word such as null, or anything else. */
     bl_buffer_clear(&c->plain);
     bl_json_unescape(name, &c->name, &lone);
     bl_buffer_text(&c->name, "");
@@ -81,8 +91,9 @@ static int columns_set_json(struct columns *c, const struct bl_json_value *name,
     return columns_set(c, c->name.data, extension, c->plain.data, c->plain.size, e);
 }
 
-/* Reads a value other than an object, such as a list of ids, as the only member of an object. Its column is named like
- * the extension: "ids" for a member "ids.json", "json" for a member "json". */
+/* Reads JSON other than an object, such as a list of ids, as the only member of an object, since the parser reads
+ * objects. The column has the name of the extension without ".json": "ids" for a member "ids.json", "json" for a
+ * member "json". */
 static int columns_read_lone(struct columns *c, const char *extension, struct bl_error *e)
 {
     static const char begin[] = "{\"\":";
@@ -94,6 +105,7 @@ static int columns_read_lone(struct columns *c, const char *extension, struct bl
     int code = bl_buffer_check(&text, e);
     if (code)
         goto out;
+    /* A second value behind the first one would end up as a second key. */
     if (!bl_clip_columns_object(text.data, text.size, &object, &fault))
         code = bl_error_set(e, BL_EDATA, "not JSON: %s at byte %zu", fault.what, fault.at - strlen(begin));
     else if (bl_json_next_member(&object, &at, &name, &value) && bl_json_next_member(&object, &at, &name, &name))
@@ -110,7 +122,7 @@ out:
     return code;
 }
 
-/* Reads the text of a member as JSON: each key of an object is a column. */
+/* Reads the text of a member as JSON: each key of an object is a column. BL_EDATA: it is no JSON. */
 static int columns_read_json(struct columns *c, const char *extension, struct bl_error *e)
 {
     struct bl_json_value object, name, value;
@@ -119,6 +131,7 @@ static int columns_read_json(struct columns *c, const char *extension, struct bl
     for (size_t i = 0; i < c->text.size; i++) /* one line: in texts they are escaped */
         c->text.data[i] = c->text.data[i] == '\n' ? ' ' : c->text.data[i];
     size_t blank = strspn(c->text.data, " \t\r");
+    /* The first byte of any JSON value other than an object. */
     if (blank < c->text.size && strchr("[\"-0123456789tfn", c->text.data[blank]))
         return columns_read_lone(c, extension, e);
     if (!bl_clip_columns_object(c->text.data, c->text.size, &object, &fault))
@@ -130,7 +143,8 @@ static int columns_read_json(struct columns *c, const char *extension, struct bl
 
 /* --- members ------------------------------------------------------------------------------------------------------ */
 
-/* Reads one member of a sample, and sets the columns that it has. BL_EDATA: the sample cannot be used. */
+/* Reads one member of a sample, and sets its columns. BL_EDATA: the sample has no such member, or the member is too
+ * large or no text, so that the sample cannot be used. */
 static int member_read(struct columns *c, const struct bl_files *files, const struct bl_file *file,
                        const char *extension, struct bl_error *e)
 {
@@ -149,6 +163,7 @@ static int member_read(struct columns *c, const struct bl_files *files, const st
         goto out;
     const int64_t bytes = member.status.st_size;
     bl_buffer_clear(&c->text);
+    /* The limit is checked before the allocation: a tar may claim any size. */
     if (bytes > MEMBER_MAX)
         code = bl_error_set(e, BL_EDATA, "more than %d KiB", MEMBER_MAX >> 10);
     else if (!bl_buffer_reserve(&c->text, (size_t)bytes + 1))
@@ -165,6 +180,7 @@ out:
         return code;
     if (strcmp(extension, "json") == 0 || bl_path_has_suffix(extension, ".json"))
         return columns_read_json(c, extension, e);
+    /* The newline that editors add is no part of a label. */
     const char *text = c->text.data;
     size_t size = c->text.size;
     bl_text_trim(&text, &size, " \t\r\n");
@@ -175,7 +191,7 @@ out:
 
 /* --- samples ------------------------------------------------------------------------------------------------------ */
 
-/* Reads the members of a sample, and keeps their values; or gives its file a fault. */
+/* Reads the members of a sample and keeps their values, or notes a fault of its file, which the scan then skips. */
 static int sample_read(struct columns *c, struct bl_files *files, size_t number, struct bl_error *e)
 {
     int code = BL_OK;
@@ -184,6 +200,7 @@ static int sample_read(struct columns *c, struct bl_files *files, size_t number,
     for (int x = 0; x < c->extensions && !code; x++) {
         struct bl_error fault = {0};
         code = member_read(c, files, &files->file[number], c->extension[x], &fault);
+        /* The message begins with the extension of the member. */
         if (code)
             bl_error_prefix(&fault, "%s", c->extension[x]);
         if (code == BL_EDATA)
@@ -191,6 +208,7 @@ static int sample_read(struct columns *c, struct bl_files *files, size_t number,
         if (code)
             return bl_error_set(e, code, "%s: %s", files->file[number].path, fault.text);
     }
+    /* The values are in the order of the columns that are known now. */
     for (int column = 0; column < bl_attributes_count(c->a); column++) {
         bl_buffer_byte(&c->rows, '\t');
         bl_buffer_append(&c->rows, c->value[column].size ? c->value[column].data : "", c->value[column].size);
@@ -199,14 +217,15 @@ static int sample_read(struct columns *c, struct bl_files *files, size_t number,
     return bl_buffer_check(&c->rows, e);
 }
 
-/* Whether the file is a sample that has values. */
+/* Returns whether the file is a sample whose values were kept. A fault that was noted meanwhile excludes the file,
+ * as its values were not kept. */
 static bool file_has_values(const struct bl_file *file)
 {
     struct bl_member member;
     return !file->fault && bl_member_parse(file->path, &member);
 }
 
-/* Makes the rows: columns that came up later are empty in the rows before. */
+/* Makes the rows of the table. Columns that first occurred later are empty in earlier rows. */
 static int samples_add_rows(struct columns *c, const struct bl_files *files, struct bl_error *e)
 {
     struct bl_buffer values = {0};
@@ -231,7 +250,7 @@ static int samples_add_rows(struct columns *c, const struct bl_files *files, str
     return code;
 }
 
-/* Splits the list of extensions "json,cls", and checks that some member has each of them. */
+/* Splits --attributes-members, "json,cls", and checks that some member has each extension. BL_EUSAGE: none has. */
 static int extensions_split(struct columns *c, const struct bl_member_index *index, struct bl_error *e)
 {
     for (const char *list = c->source->extensions; list;) {
@@ -256,7 +275,7 @@ static int extensions_split(struct columns *c, const struct bl_member_index *ind
     return BL_OK;
 }
 
-/* Reads the values of all samples, and checks that each column of --attributes-columns came up. */
+/* Reads the values of all samples, and checks that each column of --attributes-columns has occurred. */
 static int samples_read_values(struct columns *c, struct bl_files *files, const struct bl_cancel *cancel,
                                struct bl_error *e)
 {
@@ -281,6 +300,7 @@ static int samples_read_values(struct columns *c, struct bl_files *files, const 
     return BL_OK;
 }
 
+/* Makes the table. *attributes is set on success, and the caller closes it. The fault of a sample stays in files. */
 int bl_member_attributes_open(struct bl_attributes **attributes, const struct bl_member_attributes *source,
                               struct bl_files *files, const struct bl_cancel *cancel, struct bl_error *e)
 {

@@ -16,7 +16,7 @@ struct bl_member_attributes {
     const char *base;       /* directory that relative paths count from, or NULL */
 };
 
-/* Reads the attributes for all files that are in files->members. A sample that lacks one, or has one that cannot be
+/* Reads the attributes for all files that are in files->members. A sample with a member that is missing or cannot be
  * used, becomes unusable itself: its file gets a fault. BL_EUSAGE: no input is a member of a tar; columns that are
  * missing, too many, of two members, or whose names a table of sequences cannot have. BL_EFAIL: the system fails.
  * BL_ECANCEL. */

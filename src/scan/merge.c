@@ -16,10 +16,13 @@
 #include "scan/part.h"
 #include "store/columns.h"
 
+/* The memory of all buffers is bounded, and so each buffer becomes smaller with the number of tasks; below 16 KiB,
+ * opening a part for each read would take most of the time. */
 #define MEMORY ((int64_t)128 << 20) /* bytes of the buffers of all parts */
 #define BUFFER_MIN ((int64_t)16 << 10)
 #define BUFFER_MAX ((int64_t)1 << 20)
 
+/* The merge: the state of the table that all parts make together. */
 struct merging {
     const struct bl_merge *merge;
     struct bl_output *out;
@@ -32,10 +35,12 @@ struct merging {
     uint8_t *claimed; /* one bit for each line of the table of attributes; or NULL */
 };
 
+/* Returns the first task without a part, or -1 if all parts are there. */
 int64_t bl_merge_find_missing(const char *folder, int64_t tasks)
 {
     for (int64_t task = 0; task < tasks; task++) {
         struct bl_buffer path = {0};
+        /* The error is not needed: a part that cannot be seen is missing. */
         bool there = bl_part_path(folder, task, &path, NULL) == BL_OK && access(path.data, F_OK) == 0;
         bl_buffer_free(&path);
         if (!there)
@@ -46,18 +51,19 @@ int64_t bl_merge_find_missing(const char *folder, int64_t tasks)
 
 /* --- parts ------------------------------------------------------------------------------------------------------ */
 
-/* Sets the error for two parts that are not of the same scan. */
+/* Sets the error for two parts that do not belong to the same scan. why: the difference. */
 static int merge_mismatch(const struct merging *m, const char *a, const char *b, const char *why, struct bl_error *e)
 {
     return bl_error_set(e, BL_EFAIL, "%s and %s do not match: %s (remove %s/scan-* and scan again)", a, b, why,
                         m->merge->folder);
 }
 
-/* Opens all parts and compares their heads with that of the first part. */
+/* Opens all parts and compares their heads with that of the first one. The set of claimed lines has one bit a line. */
 static int merge_open_parts(struct merging *m, struct bl_error *e)
 {
     int64_t tasks = m->merge->tasks, buffer_size = MEMORY / tasks;
     buffer_size = buffer_size < BUFFER_MIN ? BUFFER_MIN : buffer_size > BUFFER_MAX ? BUFFER_MAX : buffer_size;
+    /* The checksum states in the parts need the alignment. */
     m->part = aligned_alloc(64, (size_t)tasks * sizeof *m->part);
     if (!m->part)
         return bl_error_memory(e);
@@ -67,6 +73,7 @@ static int merge_open_parts(struct merging *m, struct bl_error *e)
     const struct bl_part_head *head = &first->head;
     for (int64_t t = 1; t < tasks; t++) {
         const struct bl_part *p = &m->part[t];
+        /* The columns depend on options, so that different ones mean different scans. */
         if (strcmp(p->head.columns, head->columns) != 0)
             return merge_mismatch(m, first->path, p->path, "their tables have different columns", e);
         if (p->head.attribute_rows != head->attribute_rows || p->head.attribute_line != head->attribute_line ||
@@ -81,10 +88,11 @@ static int merge_open_parts(struct merging *m, struct bl_error *e)
 
 /* --- rows ------------------------------------------------------------------------------------------------------- */
 
-/* Returns the unescaped value of a column, or NULL if it is invalid. */
+/* Returns the unescaped value of a column, which lies in out, or NULL if an escape is invalid. */
 static const char *part_line_value(const char *const *column, enum bl_column c, struct bl_buffer *out)
 {
     bl_buffer_clear(out);
+    /* The tab behind the value is left out. */
     bl_buffer_append(out, column[c], (size_t)(column[c + 1] - column[c]) - 1);
     int64_t size = out->data && !out->failed ? bl_text_unescape(out->data, out->size) : -1;
     if (size < 0)
@@ -93,10 +101,11 @@ static const char *part_line_value(const char *const *column, enum bl_column c, 
     return out->data;
 }
 
-/* Writes the row as a skipped row: length 0, the status and the reason of `row`, all other columns as they are. */
+/* Writes a row as a skipped row: length 0, the status and reason of `row`, and all other columns as they are. */
 static int merge_write_skipped(struct merging *m, const char *const *column, const struct bl_row *row,
                                struct bl_error *e)
 {
+    /* The line begins with the id and its tab. */
     bl_buffer_clear(&m->line);
     bl_buffer_append(&m->line, column[BL_COLUMN_ID], (size_t)(column[BL_COLUMN_LENGTH] - column[BL_COLUMN_ID]));
     bl_buffer_text(&m->line, "0\t");
@@ -109,12 +118,14 @@ static int merge_write_skipped(struct merging *m, const char *const *column, con
     return bl_output_write(m->out, m->line.data, m->line.size, e);
 }
 
-/* Writes a row that has a form: as a skipped row if the form differs from that of the first such row. */
+/* Writes a row that has a format of steps. It becomes a skipped row if the format differs from that of the first
+ * such row, which only the merge knows. */
 static int merge_write_row(struct merging *m, struct bl_part *p, const char *form, struct bl_error *e)
 {
     const char *column[BL_COLUMNS], *line = m->row.data;
     struct bl_row row = {.status = BL_ROW_OK};
     bool good = true;
+    /* column[c] is the beginning of column c; its end is one byte before the beginning of the next one. */
     for (int c = 0; c < BL_COLUMNS && good; c++) {
         column[c] = line;
         line += strcspn(line, "\t\n");
@@ -134,12 +145,13 @@ static int merge_write_row(struct merging *m, struct bl_part *p, const char *for
     (void)bl_text_to_int(column[BL_COLUMN_LENGTH], strcspn(column[BL_COLUMN_LENGTH], "\t"), 0, INT64_MAX, &length);
     found->skipped++;
     found->steps -= length;
+    /* The row had a reason, so that it counted as damaged. */
     found->damaged -= column[BL_COLUMN_REASON][0] != '\t';
     BL_TRY(merge_write_skipped(m, column, &row, e));
     return m->merge->fault(m->merge->sink, &row, e);
 }
 
-/* Reads the only row of a chunk that has a form, and writes it. */
+/* Reads the only row of a chunk with a format, and writes it. The format is copied, since reading overwrites it. */
 static int merge_read_row(struct merging *m, struct bl_part *p, const struct bl_part_chunk *chunk, struct bl_error *e)
 {
     struct bl_buffer form = {0};
@@ -148,6 +160,7 @@ static int merge_read_row(struct merging *m, struct bl_part *p, const struct bl_
     bl_buffer_clear(&m->row);
     if (chunk->bytes > BL_LINE_MAX)
         code = bl_part_damaged(p, "a row without end", e);
+    /* The row may lie in several buffers. */
     for (int64_t left = chunk->bytes; left && !code;) {
         const char *data;
         size_t size = 0;
@@ -163,8 +176,8 @@ static int merge_read_row(struct merging *m, struct bl_part *p, const struct bl_
     return code;
 }
 
-/* Reads the line numbers of the attributes that the rows of a chunk claimed, one a line. BL_EFAIL: another sequence has
- * claimed one of them. */
+/* Reads the numbers of the attribute lines that the rows of a chunk claimed, one in each line. BL_EFAIL: another
+ * sequence has claimed one of them. A number may be cut by the end of a buffer, so digits are taken one by one. */
 static int merge_claim_all(struct merging *m, struct bl_part *p, int64_t bytes, struct bl_error *e)
 {
     int64_t line = 0;
@@ -173,6 +186,7 @@ static int merge_claim_all(struct merging *m, struct bl_part *p, int64_t bytes, 
     for (int64_t left = bytes; left; left -= (int64_t)size) {
         BL_TRY(bl_part_read(p, left, &data, &size, e));
         for (size_t i = 0; i < size; i++) {
+            /* The limit keeps the number below 2^63. */
             if (data[i] >= '0' && data[i] <= '9' && line < INT64_MAX / 100) {
                 line = line * 10 + data[i] - '0';
                 continue;
@@ -187,13 +201,15 @@ static int merge_claim_all(struct merging *m, struct bl_part *p, int64_t bytes, 
                                     p->head.attributes, line);
             *bits |= bit;
             m->merged->unused--;
+            /* The count of unused attributes begins at all rows. */
             line = 0;
         }
     }
     return BL_OK;
 }
 
-/* Writes the rows of a chunk. It must be the chunk of this number, and begin where the previous one ended. */
+/* Writes the rows of a chunk. BL_EDATA: it is not the chunk of this number. BL_EFAIL: it does not begin where the
+ * previous one ended, so the inputs changed between two tasks. */
 static int merge_chunk(struct merging *m, struct bl_part *p, int64_t number, const struct bl_part_chunk *chunk,
                        struct bl_error *e)
 {

@@ -1,6 +1,6 @@
 /* Merges the parts of a scan by many tasks into one table, which is byte for byte the table of a single scan. With N
- * tasks, chunk i is in part i mod N. The merge checks what a task cannot know: that all rows have the form of the first
- * row, that no two sequences claim the same attributes, and that all tasks saw the same inputs. */
+ * tasks, chunk i is in part i mod N. The merge checks what a task cannot know: that all rows have the format of the
+ * first row, that no two sequences claim the same attributes, and that all tasks saw the same inputs. */
 #ifndef BL_MERGE_H
 #define BL_MERGE_H
 

@@ -24,6 +24,7 @@
 
 /* --- progress of a scan ------------------------------------------------------------------------------------------- */
 
+/* Adds a row to the counts. kind: NULL if no totals of columns are needed. */
 void bl_scan_progress_count(struct bl_scan_progress *found, const struct bl_kind *kind, const struct bl_row *row)
 {
     bool ok = row->status == BL_ROW_OK;
@@ -34,10 +35,12 @@ void bl_scan_progress_count(struct bl_scan_progress *found, const struct bl_kind
     found->empty += bl_row_is_empty(row);
     found->damaged += ok && *row->reason;
     found->adjusted += ok && bl_row_is_adjusted(row);
+    /* The totals are sums of columns that the kind names, such as bytes or channels. */
     if (ok && kind)
         bl_kind_add_totals(kind, row, false, &found->totals);
 }
 
+/* Adds the counts of one part to those of all. */
 void bl_scan_progress_add(struct bl_scan_progress *all, const struct bl_scan_progress *some)
 {
     all->rows += some->rows;
@@ -59,6 +62,7 @@ void bl_scan_progress_add(struct bl_scan_progress *all, const struct bl_scan_pro
 #define LINE_MAX_BYTES ((size_t)1 << 20) /* of the part's own lines */
 #define CHECK_BUFFER ((size_t)1 << 18)
 
+/* The name has five digits, so that listings of the folder are in the order of the tasks. */
 int bl_part_path(const char *folder, int64_t task, struct bl_buffer *path, struct bl_error *e)
 {
     bl_buffer_printf(path, "%s/scan-%05" PRId64, folder, task);
@@ -67,38 +71,44 @@ int bl_part_path(const char *folder, int64_t task, struct bl_buffer *path, struc
 
 /* --- writing ---------------------------------------------------------------------------------------------------- */
 
+/* The file gets its name when it is published, so that a part under its name is always complete. */
 int bl_part_create(struct bl_part_writer *w, const char *path, struct bl_error *e)
 {
+    /* The descriptor is -1 until the file is open, so that bl_part_abort is safe at any time. */
     *w = (struct bl_part_writer){.out = {.fd = -1}};
     bl_checksum_begin(&w->sum);
     return bl_output_own(&w->out, path, e);
 }
 
+/* A callback of bl_spill_drain: rows go through the checksum into the file. */
 int bl_part_write(void *writer, const void *data, size_t size, struct bl_error *e)
 {
     struct bl_part_writer *w = writer;
+    /* An empty write would not change the checksum. */
     if (!size)
         return BL_OK;
     bl_checksum_add(&w->sum, data, size);
     return bl_output_write(&w->out, data, size, e);
 }
 
-/* Writes w->line. */
+/* Writes w->line, and counts it in the checksum. */
 static int part_write_line(struct bl_part_writer *w, struct bl_error *e)
 {
     BL_TRY(bl_buffer_check(&w->line, e));
     return bl_part_write(w, w->line.data, w->line.size, e);
 }
 
-/* Appends a text, escaped: it may have newlines. */
+/* Appends a text, escaped: paths and formats may have newlines, which would end the line. */
 static void part_append_text(struct bl_buffer *out, const char *text)
 {
     bl_text_escape(out, text, strlen(text));
 }
 
+/* Writes the three lines of the head. attributes is NULL if the scan joins no table. */
 int bl_part_begin(struct bl_part_writer *w, const struct bl_part_head *head, struct bl_error *e)
 {
     bl_buffer_clear(&w->line);
+    /* The attributes are the number of rows, the last line and the path of the table. */
     bl_buffer_printf(&w->line, "bload scan part 1: task %" PRId64 " of %" PRId64 "\ncolumns %s\nattributes", head->task,
                      head->tasks, head->columns);
     if (head->attributes) {
@@ -109,7 +119,7 @@ int bl_part_begin(struct bl_part_writer *w, const struct bl_part_head *head, str
     return part_write_line(w, e);
 }
 
-/* Begins a line: the word, then numbers with a blank before each. */
+/* Begins a line: the word, then each number after a blank. */
 static void part_format_numbers(struct bl_part_writer *w, const char *word, const int64_t *number, size_t count)
 {
     bl_buffer_clear(&w->line);
@@ -120,6 +130,8 @@ static void part_format_numbers(struct bl_part_writer *w, const char *word, cons
     }
 }
 
+/* Writes the line of a chunk, which precedes its rows. The last value is "-", or "=" and the format of the steps: an
+ * empty format differs from none. */
 int bl_part_chunk(struct bl_part_writer *w, const struct bl_part_chunk *s, struct bl_error *e)
 {
     const int64_t numbers[] = {s->number, s->begin.file, s->begin.at, s->end.file, s->end.at, s->bytes, s->claimed};
@@ -130,8 +142,10 @@ int bl_part_chunk(struct bl_part_writer *w, const struct bl_part_chunk *s, struc
     return part_write_line(w, e);
 }
 
+/* Writes the totals and the checksum, publishes the file, and frees the writer, also after errors. */
 int bl_part_publish(struct bl_part_writer *w, int64_t chunks, const struct bl_scan_progress *found, struct bl_error *e)
 {
+    /* The order is that of the format in the comment of this file. */
     const int64_t numbers[] = {chunks,       found->rows,    found->steps,    found->skipped,
                                found->empty, found->damaged, found->adjusted, found->excluded};
     part_format_numbers(w, "total", numbers, sizeof numbers / sizeof *numbers);
@@ -155,6 +169,7 @@ void bl_part_abort(struct bl_part_writer *w)
 
 /* --- reading ---------------------------------------------------------------------------------------------------- */
 
+/* The message tells users what to do: only this task must run again. */
 int bl_part_damaged(const struct bl_part *p, const char *why, struct bl_error *e)
 {
     return bl_error_set(e, BL_EDATA,
@@ -162,12 +177,14 @@ int bl_part_damaged(const struct bl_part *p, const char *why, struct bl_error *e
                         p->path, why, p->head.task, p->head.tasks);
 }
 
-/* Reads the next bytes of the file. */
+/* Reads the next bytes of the file into the buffer. The file is opened for each read, so that the limit of open
+ * files does not limit the number of tasks. BL_EDATA: the file ends. */
 static int part_fill(struct bl_part *p, struct bl_error *e)
 {
     int fd = bl_regular_open(p->path, e);
     if (fd < 0)
         return fd;
+    /* A signal may interrupt the call, which then starts again. */
     ssize_t n;
     do
         n = pread(fd, p->data, p->capacity, p->at);
@@ -182,18 +199,20 @@ static int part_fill(struct bl_part *p, struct bl_error *e)
     return code;
 }
 
+/* Gives the next bytes of the part, at most max, valid until the next call. BL_EDATA: the file ends early. */
 int bl_part_read(struct bl_part *p, int64_t max, const char **data, size_t *size, struct bl_error *e)
 {
     BL_TRY(p->begin == p->end ? part_fill(p, e) : BL_OK);
     size_t left = p->end - p->begin;
     *data = p->data + p->begin;
     *size = max < (int64_t)left ? (size_t)max : left;
+    /* Each byte counts once, when it leaves the buffer. */
     bl_checksum_add(&p->sum, *data, *size);
     p->begin += *size;
     return BL_OK;
 }
 
-/* Reads a line into p->line, without its newline. */
+/* Reads a line into p->line, without its newline. A line longer than 1 MiB is damage: the limit bounds the memory. */
 static int part_read_line(struct bl_part *p, struct bl_error *e)
 {
     bl_buffer_clear(&p->line);
@@ -212,14 +231,15 @@ static int part_read_line(struct bl_part *p, struct bl_error *e)
     return BL_OK;
 }
 
-/* Returns what follows the word with which the line begins, or NULL. */
+/* Returns the text after this word at the beginning of the line, or NULL if the line begins with another word. */
 static const char *line_after(const struct bl_part *p, const char *word)
 {
     size_t size = strlen(word);
     return strncmp(p->line.data, word, size) == 0 ? p->line.data + size : NULL;
 }
 
-/* Parses whole numbers with a blank before each. *at: moved after them. */
+/* Parses whole numbers, each after a blank, and moves *at behind the last one. Returns false if one is missing or
+ * invalid. */
 static bool line_parse_numbers(const char **at, int64_t *number, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -231,11 +251,13 @@ static bool line_parse_numbers(const char **at, int64_t *number, int count)
     return true;
 }
 
-/* Reads the three lines before the chunks. */
+/* Reads the three lines of the head, and checks that the part is that of this task. The first line has the version
+ * of the format. */
 static int part_read_head(struct bl_part *p, struct bl_error *e)
 {
     char first[128];
     int64_t number[2];
+    /* The line is compared as a whole: a part of 3 tasks does not fit a scan of 4. */
     snprintf(first, sizeof first, "bload scan part 1: task %" PRId64 " of %" PRId64, p->head.task, p->head.tasks);
     BL_TRY(part_read_line(p, e));
     if (strcmp(p->line.data, first) != 0)
@@ -253,6 +275,7 @@ static int part_read_head(struct bl_part *p, struct bl_error *e)
         return bl_part_damaged(p, "no line of attributes", e);
     if (!*at)
         return BL_OK;
+    /* A greater line number would make the merge allocate too much memory. */
     if (!line_parse_numbers(&at, number, 2) || number[1] > (int64_t)BL_CSV_MAX || *at != ' ')
         return bl_part_damaged(p, "an invalid line of attributes", e);
     bl_buffer_text(&p->attributes, at + 1);
@@ -286,7 +309,8 @@ out:
     return code;
 }
 
-/* Reads the line of totals and the line of the checksum. at: the numbers of the line of totals. */
+/* Reads the end of the part. at: the numbers of the line "total". The checksum covers all bytes before the line
+ * "end", so it is taken before that line is read. */
 static int part_read_end(struct bl_part *p, const char *at, struct bl_error *e)
 {
     int64_t number[8];
@@ -308,6 +332,8 @@ static int part_read_end(struct bl_part *p, const char *at, struct bl_error *e)
     return BL_OK;
 }
 
+/* Reads the line of the next chunk, or the end of the part: *found is then false, and p->found has the totals. The
+ * rows of the chunk must be read with bl_part_read before the next call. s->form is valid until then. */
 int bl_part_next(struct bl_part *p, struct bl_part_chunk *s, bool *found, struct bl_error *e)
 {
     int64_t n[7];
@@ -317,6 +343,7 @@ int bl_part_next(struct bl_part *p, struct bl_part_chunk *s, bool *found, struct
     if (at)
         return part_read_end(p, at, e);
     at = line_after(p, "stretch");
+    /* The sum of both sizes must not overflow. */
     if (!at || !line_parse_numbers(&at, n, 7) || at[0] != ' ' || (at[1] != '-' && at[1] != '=') ||
         n[5] > INT64_MAX - n[6])
         return bl_part_damaged(p, "neither a chunk nor the end", e);
@@ -343,6 +370,7 @@ void bl_part_close(struct bl_part *p)
     p->path = p->data = NULL;
 }
 
+/* Reads a whole part to check its checksum. *found: false if the task has no part yet. *counts: its totals. */
 int bl_part_check(const char *folder, int64_t task, int64_t tasks, struct bl_scan_progress *counts, bool *found,
                   struct bl_error *e)
 {
@@ -361,6 +389,7 @@ int bl_part_check(const char *folder, int64_t task, int64_t tasks, struct bl_sca
         code = bl_part_next(&part, &chunk, &more, e);
         const char *data;
         size_t size = 0;
+        /* Rows and claims are read and not kept: only their checksum matters. */
         for (int64_t left = code || !more ? 0 : chunk.bytes + chunk.claimed; left && !code; left -= (int64_t)size)
             code = bl_part_read(&part, left, &data, &size, e);
     }

@@ -55,7 +55,7 @@ void bl_scan_progress_add(struct bl_scan_progress *all, const struct bl_scan_pro
  *
  * "stretch" begins a chunk. Its begin and end are the number of a file and a place in it (a byte, or the number of
  * lines read of a list), so that the merge notices tasks that did not see the same files, and missing chunks. FORM is
- * "-" or, after "=", the form of the chunk's only row, which the merge compares with that of the first row. */
+ * "-" or, after "=", the format of the only row of the chunk, which the merge compares with that of the first row. */
 
 struct bl_part_head {
     int64_t task, tasks;

@@ -18,7 +18,7 @@
 
 /* --- choice of members -------------------------------------------------------------------------------------------- */
 
-/* Which members of samples are sequences, by their extensions: those that --member names, or those of one kind. */
+/* The choice of the members that are sequences, by their extensions: those of --member, or those of one kind. */
 
 struct member_choice {
     const struct bl_tar_members *members;
@@ -28,9 +28,10 @@ struct member_choice {
 
 #define NAMED_MAX 8 /* extensions in a message */
 
-/* Appends "mp4, webm": the extensions that sequences have, or all. */
+/* Appends "mp4, webm": the extensions of sequences, or all of them. */
 static void member_choice_print(const struct member_choice *c, bool all, struct bl_buffer *out)
 {
+    /* The message has at most NAMED_MAX names and then "...". */
     int printed = 0;
     for (size_t x = 0; x < c->members->extensions; x++) {
         if (!all && !c->kind[x])
@@ -43,7 +44,7 @@ static void member_choice_print(const struct member_choice *c, bool all, struct 
     bl_buffer_text(out, printed ? "" : "nothing");
 }
 
-/* Sets an error that names the extensions. */
+/* Sets an error that names extensions: BL_EUSAGE with "WHAT (mp4, json): ADVICE". */
 static int choice_refuse(const struct member_choice *c, const char *what, bool all, const char *advice,
                          struct bl_error *e)
 {
@@ -56,11 +57,12 @@ static int choice_refuse(const struct member_choice *c, const char *what, bool a
     return code;
 }
 
-/* Sets *kind to the kind of an extension: to `wanted` or NULL if a kind is wanted. */
+/* Sets *kind to the kind of an extension. If a kind is wanted, it is that kind or NULL. */
 static int extension_find_kind(const char *extension, const struct bl_kind *wanted, const struct bl_kind **kind,
                                struct bl_error *e)
 {
     struct bl_buffer name = {0};
+    /* The kinds look at names, so the extension gets one. */
     bl_buffer_printf(&name, "x.%s", extension);
     int code = bl_buffer_check(&name, e);
     if (!code && wanted)
@@ -71,15 +73,19 @@ static int extension_find_kind(const char *extension, const struct bl_kind *want
     return code;
 }
 
-/* Whether sequences are of the one kind rather than of the other: captions and labels are beside them. */
+/* Returns whether sequences are of the one kind rather than of the other. Captions and labels, of fallback kinds,
+ * lie beside videos and are not the sequences. */
 static bool kind_comes_before(const struct bl_kind *kind, const struct bl_kind *other)
 {
+    /* A kind that is no fallback comes first. */
     if (kind->is_fallback != other->is_fallback)
         return other->is_fallback;
+    /* Among fallback kinds, the order of the table of kinds decides. */
     return kind->is_fallback && bl_kind_index(kind) < bl_kind_index(other);
 }
 
-/* Chooses the members of one kind: of `wanted`, otherwise of the kind that comes before the others. */
+/* Chooses the members of one kind: of `wanted`, or of the kind that comes before the others. BL_EUSAGE: several
+ * kinds, or none. */
 static int choice_by_kind(struct member_choice *c, const struct bl_kind *wanted, struct bl_error *e)
 {
     const size_t extensions = c->members->extensions;
@@ -91,6 +97,7 @@ static int choice_by_kind(struct member_choice *c, const struct bl_kind *wanted,
             first = c->kind[x];
     }
     for (size_t x = 0; x < extensions; x++) {
+        /* Kinds behind the first one are no sequences; kinds that tie are an error. */
         if (c->kind[x] && kind_comes_before(first, c->kind[x]))
             c->kind[x] = NULL;
         several |= c->kind[x] && c->kind[x] != first;
@@ -106,7 +113,7 @@ static int choice_by_kind(struct member_choice *c, const struct bl_kind *wanted,
     return BL_OK;
 }
 
-/* Chooses the members with the extensions that the list `named` has. */
+/* Chooses the members whose extensions the list `named` has. BL_EUSAGE: no member has one, or the kind is unknown. */
 static int choice_by_name(struct member_choice *c, const char *named, const struct bl_kind *wanted, struct bl_error *e)
 {
     bool found = false;
@@ -115,6 +122,7 @@ static int choice_by_name(struct member_choice *c, const char *named, const stru
         if (!bl_text_list_has(named, extension))
             continue;
         found = true;
+        /* The kind of the user applies to all named extensions. */
         c->kind[x] = wanted;
         BL_TRY(wanted ? BL_OK : extension_find_kind(extension, NULL, &c->kind[x], e));
         if (!c->kind[x])
@@ -130,7 +138,7 @@ static int choice_by_name(struct member_choice *c, const char *named, const stru
 
 /* --- samples ------------------------------------------------------------------------------------------------------ */
 
-/* The members of one tar. */
+/* A tar among the inputs, and its range of entries in the members of all tars. */
 struct tar {
     const struct bl_file *file;
     size_t first, end;             /* among all entries */
@@ -152,7 +160,7 @@ struct sampling {
     struct bl_files *out; /* the inputs with the samples */
 };
 
-/* Returns the name of a member. It moves when members are added. */
+/* Returns the name of a member, valid until members are added. */
 static const char *entry_name(const struct sampling *s, const struct bl_tar_entry *entry)
 {
     return s->members.text.data + entry->name;
@@ -160,12 +168,14 @@ static const char *entry_name(const struct sampling *s, const struct bl_tar_entr
 
 /* --- reading ----------------------------------------------------------------------------------------------------- */
 
-/* On slow file systems, most of the time goes by waiting for one header after the other. Each task begins with a tar of
- * its own, so that those that start together list different ones. */
+/* Gives the next tar (a stage of the pipeline). On slow file systems, most of the time is spent waiting for one
+ * header after the other. Tasks that start together begin with different tars, so that they write listings for each
+ * other. */
 static int reading_produce(void *context, void **job, struct bl_error *e)
 {
     struct sampling *s = context;
     const struct bl_sharing *sharing = s->options->sharing;
+    /* The tars are divided among the tasks like the positions on a ring. */
     size_t first = sharing ? (size_t)sharing->task * s->tars / (size_t)sharing->tasks : 0;
     (void)e;
     if (s->begun < s->tars)
@@ -173,7 +183,7 @@ static int reading_produce(void *context, void **job, struct bl_error *e)
     return BL_OK;
 }
 
-/* Reads the headers of one tar. What is wrong with the tar becomes its fault; a failing system is an error. */
+/* Reads the headers of one tar. A fault of the tar is kept with it; a failure of the system is an error. */
 static int reading_work(void *context, void *worker, void *job, struct bl_error *e)
 {
     const struct sampling *s = context;
@@ -185,13 +195,14 @@ static int reading_work(void *context, void *worker, void *job, struct bl_error 
         return bl_error_memory(e);
     const struct bl_tar_source source = {path, tar->file->path, s->listings};
     int code = bl_tar_members_read(&tar->members, &source, s->options->cancel, &fault, e);
+    /* The fault is a copy, owned by the tar. */
     if (!code && fault.code && !(tar->fault = strdup(fault.text)))
         code = bl_error_memory(e);
     free(path);
     return code;
 }
 
-/* Joins the members in the order of the tars, whichever tar was read first. */
+/* Appends the members in the order of the tars, whichever tar was read first: the order decides ids and numbers. */
 static int reading_consume(void *context, void *job, struct bl_error *e)
 {
     struct sampling *s = context;
@@ -199,6 +210,7 @@ static int reading_consume(void *context, void *job, struct bl_error *e)
     for (; s->taken < s->tars && s->tar[s->taken].is_read; s->taken++) {
         struct tar *tar = &s->tar[s->taken];
         tar->first = s->members.entries;
+        /* The members are appended as a range of entries. */
         int code = bl_tar_members_append(&s->members, &tar->members, tar->file->path, e);
         tar->end = s->members.entries;
         bl_tar_members_free(&tar->members);
@@ -208,6 +220,7 @@ static int reading_consume(void *context, void *job, struct bl_error *e)
     return BL_OK;
 }
 
+/* The pipeline does not own the jobs. */
 static void reading_discard(void *context, void *job)
 {
     (void)context;
@@ -238,11 +251,13 @@ static int samples_read(struct sampling *s, struct bl_error *e)
 
 /* --- samples ----------------------------------------------------------------------------------------------------- */
 
-/* By key, then by what follows it, then by place. */
+/* Orders members by key, then by extension, then by place, so that those of a sample follow each other. texts: the
+ * buffer with the names. */
 static int entry_compare_names(const void *a, const void *b, void *texts)
 {
     const struct bl_tar_entry *x = a, *y = b;
     const char *one = (const char *)texts + x->name, *two = (const char *)texts + y->name;
+    /* Keys of different lengths differ, even if one begins with the other. */
     int order = memcmp(one, two, x->key < y->key ? x->key : y->key);
     if (!order)
         order = x->key < y->key ? -1 : x->key > y->key;
@@ -251,8 +266,8 @@ static int entry_compare_names(const void *a, const void *b, void *texts)
     return order ? order : x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-/* Adds an input of the tar: a member, or without one the tar itself. name: what its id ends with, and the path of one
- * with a fault, which so has no extension that has a meaning. */
+/* Adds an input of the tar: a member, or the tar itself if entry is NULL. name: the end of the id. An input with a
+ * fault has it as its path, too, so that its extension has no meaning. */
 static int sample_add_file(const struct sampling *s, const struct tar *tar, const struct bl_tar_entry *entry,
                            const char *name, const struct bl_kind *kind, const char *fault, struct bl_error *e)
 {
@@ -276,7 +291,7 @@ static int sample_add_file(const struct sampling *s, const struct tar *tar, cons
     return code;
 }
 
-/* The same with the entry's key for a name. */
+/* Adds an input whose name is the key of the entry. */
 static int sample_add_key(const struct sampling *s, const struct tar *tar, const struct bl_tar_entry *entry,
                           const struct bl_kind *kind, const char *fault, struct bl_error *e)
 {
@@ -289,7 +304,7 @@ static int sample_add_key(const struct sampling *s, const struct tar *tar, const
     return code;
 }
 
-/* A member that was made unusable: its id has its place, as another one may have its name. */
+/* Adds a member that cannot be used. Its id has its place in the tar, as another member may have the same name. */
 static int sample_add_fault(const struct sampling *s, const struct tar *tar, const struct bl_tar_entry *entry,
                             const char *fault, struct bl_error *e)
 {
@@ -302,14 +317,15 @@ static int sample_add_fault(const struct sampling *s, const struct tar *tar, con
     return code;
 }
 
-/* Makes an input of the entries of one key, which are sorted by extension. A sample without a sequence becomes an input
- * with a fault. BL_EUSAGE: several members can be the sequence. */
+/* Makes an input of the entries of one key, which are sorted by extension. A sample without a sequence becomes an
+ * input with a fault. BL_EUSAGE: several members can be the sequence. */
 static int sample_take(const struct sampling *s, const struct tar *tar, const struct bl_tar_entry *entry, size_t count,
                        struct bl_error *e)
 {
     const struct bl_tar_entry *chosen = NULL;
     for (size_t i = 0; i < count; i++) {
         const struct bl_tar_entry *this = &entry[i];
+        /* Two members of one name have the same extension: the first one in the tar counts. */
         if (i && this->extension == this[-1].extension) {
             BL_TRY(sample_add_fault(s, tar, this, "a second member of this name: the first one is taken", e));
             continue;
@@ -339,12 +355,13 @@ static int sample_take(const struct sampling *s, const struct tar *tar, const st
     return code;
 }
 
-/* Makes inputs of the members of a tar: first of what is no part of a sample, then of each sample. */
+/* Makes inputs of the members of a tar: first of members that belong to no sample, then of each sample. */
 static int tar_take(const struct sampling *s, struct tar *tar, struct bl_error *e)
 {
     struct bl_tar_entry *entry = s->members.entry;
     size_t end = tar->first; /* entries of samples move to the front */
     BL_TRY(bl_member_index_add_tar(&s->out->members, tar->file->path, e));
+    /* A damaged tar is an input with a fault, so that the table shows it. */
     if (tar->fault || tar->first == tar->end)
         BL_TRY(sample_add_file(s, tar, NULL, NULL, NULL, tar->fault ? tar->fault : "an empty tar", e));
     for (size_t i = tar->first; i < tar->end; i++) {
@@ -369,7 +386,7 @@ static int tar_take(const struct sampling *s, struct tar *tar, struct bl_error *
     return BL_OK;
 }
 
-/* Fills s->out: other inputs move there, and the samples of a tar take its place. Members that nothing requested count
+/* Fills s->out: other inputs move there, and the samples of a tar take its place. Members that no option needs count
  * as ignored files. */
 static int samples_take(struct sampling *s, struct bl_error *e)
 {
@@ -387,6 +404,7 @@ static int samples_take(struct sampling *s, struct bl_error *e)
     for (size_t x = 0; x < s->members.extensions; x++) {
         bl_buffer_clear(&name);
         bl_buffer_printf(&name, "x.%s", bl_tar_members_extension(&s->members, x));
+        /* The whole extension is counted at once. */
         if (!s->choice.kind[x] && !s->choice.kept[x] && name.data)
             bl_files_ignore(s->out, name.data, s->members.extension[x].members);
     }
@@ -394,6 +412,8 @@ static int samples_take(struct sampling *s, struct bl_error *e)
     return BL_OK;
 }
 
+/* Replaces the tars in files by their samples. The array of files changes owner only after the choice has succeeded,
+ * so that an error leaves it with the caller. */
 int bl_samples_expand(struct bl_files *files, const struct bl_samples_options *options, struct bl_error *e)
 {
     struct sampling s = {.options = options, .file = files->file, .files = files->count, .out = files};

@@ -11,8 +11,8 @@
 #include "base/option.h"
 #include "scan/files.h"
 
-/* Samples: the members of a tar that share a key, as in the WebDataset format. One member of each is the sequence, an
- * input of its own, which is read in place. */
+/* Samples: the members of a tar that share a key, as in the WebDataset format. One member of each is the sequence: an
+ * input, which is read in place. */
 
 /* What tasks share while they list tars: one lists a tar, and the others read its listing. */
 struct bl_sharing {

@@ -213,6 +213,7 @@ static int batch_count_run(struct batch *b, const struct bl_scan *scan, const st
 /* A file holds the scan up if no file was finished for this time and it has been in progress for this time. */
 #define HOLDUP 5000 /* milliseconds */
 
+/* The state of a scan. The thread that makes batches owns chunks and number; workers share the atomic members. */
 struct scanning {
     const struct bl_scan *scan;
     struct bl_output *out;       /* of the table, or NULL */
@@ -234,7 +235,7 @@ struct scanning {
     long long grown;            /* at that time (bl_meter_clock) */
 };
 
-/* The kind may have no counter. */
+/* The state of a worker, which opens its counter and its decoder process once. A kind without a counter has none. */
 struct worker {
     const struct bl_kind *kind;
     struct bl_kind_env env;
@@ -243,6 +244,7 @@ struct worker {
     struct bl_meter_item *item; /* the scan's */
 };
 
+/* A batch that is not written is freed, as when another one failed. */
 static void scan_discard(void *context, void *batch)
 {
     (void)context;

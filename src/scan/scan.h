@@ -40,7 +40,7 @@ int bl_scan_run(const struct bl_scan *scan, struct bl_output *out, struct bl_sca
                 struct bl_error *e);
 
 /* Writes and publishes the part of the scan's task. It is no error if an identical part exists. The merge compares the
- * forms. */
+ * formats of steps. */
 int bl_scan_part(const struct bl_scan *scan, struct bl_part_writer *part, struct bl_scan_progress *progress,
                  struct bl_error *e);
 

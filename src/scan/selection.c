@@ -23,7 +23,7 @@
 
 /* --- conditions --------------------------------------------------------------------------------------------------- */
 
-/* Longer operators before those that they begin with. */
+/* Longer operators stand before their prefixes, as the first match counts: "<=" before "<". */
 static const struct {
     const char *text;
     enum bl_comparison comparison;
@@ -31,20 +31,23 @@ static const struct {
                    {"=", BL_COMPARE_EQUAL},    {"<", BL_COMPARE_LESS},     {">", BL_COMPARE_GREATER},
                    {"~", BL_COMPARE_GLOB}};
 
-/* Parses a number, such as "30", "-1.5" or "1e3"; not one in hexadecimal, "inf" or "nan". */
+/* Parses a decimal number, such as "30", "-1.5" or "1e3". Hexadecimal numbers, "inf" and "nan" are no numbers: a
+ * column with such texts is compared as text. */
 static struct bl_decimal decimal_parse(const char *text)
 {
     struct bl_decimal number = {0};
     char *end = NULL;
+    /* strtod(3) also takes "0x1p3", "inf" and "nan", so only these characters may occur. */
     if (!*text || text[strspn(text, "0123456789+-.eE")])
         return number;
     number.value = strtod(text, &end); /* the process is in the C locale */
     number.is_number = !*end && isfinite(number.value);
+    /* Whole numbers up to 2^63 compare exactly; a double has 53 bits. */
     number.is_whole = bl_text_to_int(text, strlen(text), INT64_MIN, INT64_MAX, &number.whole);
     return number;
 }
 
-/* Cuts blanks off both ends. */
+/* Removes blanks at both ends, in place. */
 static char *condition_trim(char *text)
 {
     const char *begin = text;
@@ -55,12 +58,15 @@ static char *condition_trim(char *text)
     return text;
 }
 
+/* Parses COLUMN OP VALUE into parts of c->text, which c owns, also after errors. BL_EUSAGE: the text is no
+ * condition. */
 int bl_condition_parse(struct bl_condition *c, const char *text, struct bl_error *e)
 {
     *c = (struct bl_condition){.text = strdup(text)};
     if (!c->text)
         return bl_error_memory(e);
     size_t size = 0;
+    /* The first operator counts, so that a value may contain further ones: "title = a<b" compares with "a<b". */
     char *at = NULL; /* the first operator */
     for (char *next = c->text; *next && !at; next++) {
         for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons && !at; i++) {
@@ -69,6 +75,7 @@ int bl_condition_parse(struct bl_condition *c, const char *text, struct bl_error
             at = strncmp(next, comparisons[i].text, size) == 0 ? next : NULL;
         }
     }
+    /* After "=", another operator would be a typing error such as "==" or "=>", not a value. */
     bool good = at && !strchr(text, '\n') && (!at[size] || !strchr("=<>~", at[size])); /* "==" is none */
     if (good) {
         c->value = condition_trim(at + size);
@@ -82,7 +89,9 @@ int bl_condition_parse(struct bl_condition *c, const char *text, struct bl_error
                             "\"length >= 30\", not \"%s\"",
                             text);
     c->number = decimal_parse(c->value);
+    /* The four operators are neighbours in the enumeration. */
     bool needs_number = c->comparison >= BL_COMPARE_LESS && c->comparison <= BL_COMPARE_AT_LEAST;
+    /* "<" on texts would order "9" behind "10". */
     if (needs_number && !c->number.is_number)
         return bl_error_set(e, BL_EUSAGE, "--where \"%s\": < <= > >= compare numbers, and \"%s\" is none", text,
                             c->value);
@@ -95,13 +104,17 @@ void bl_condition_free(struct bl_condition *c)
     c->text = NULL;
 }
 
+/* Equality compares numbers where both sides are numbers, so that "30" equals "30.0", and texts otherwise.
+ * *no_number: an order was requested and the value is no number, which does not fulfil the condition. */
 bool bl_condition_holds(const struct bl_condition *c, const char *value, bool *no_number)
 {
     *no_number = false;
+    /* fnmatch(3) without flags: "*" matches slashes, too, as in "path ~ *cats*". */
     if (c->comparison == BL_COMPARE_GLOB)
         return fnmatch(c->value, value, 0) == 0;
     const struct bl_decimal number = decimal_parse(value);
     bool numbers = number.is_number && c->number.is_number;
+    /* order is below, equal to or above 0, as of strcmp(3). */
     int order;
     if (!numbers)
         order = strcmp(value, c->value);
@@ -130,12 +143,14 @@ bool bl_condition_holds(const struct bl_condition *c, const char *value, bool *n
 
 /* --- exclusion ---------------------------------------------------------------------------------------------------- */
 
+/* An id of --exclude. Workers look ids up in parallel and only ever set `used`, so that a relaxed atomic suffices. */
 struct excluded {
     const char *id;
     char *plain; /* without the escapes that a table has; NULL: it has none */
     atomic_bool used;
 };
 
+/* The exclusion owns the text; ids point into it, so that it must not grow after exclusion_sort. */
 struct bl_exclusion {
     struct bl_buffer text; /* the ids, each with a NUL after it */
     struct excluded *row;  /* [count] by id */
@@ -143,19 +158,20 @@ struct bl_exclusion {
     struct bl_hash hash; /* of the rows, by both */
 };
 
-/* Orders ids byte by byte, so that the identity does not depend on the order of the arguments. */
+/* Orders ids byte by byte, so that the identity of the dataset does not depend on the order of the arguments. */
 static int exclusion_compare(const void *a, const void *b)
 {
     return strcmp(((const struct excluded *)a)->id, ((const struct excluded *)b)->id);
 }
 
-/* Makes row i known by an id. */
+/* Adds row i to the hash table under this id. */
 static int exclusion_hash(struct bl_exclusion *x, size_t i, const char *id, struct bl_error *e)
 {
     return bl_hash_add(&x->hash, XXH3_64bits(id, strlen(id)), i, e);
 }
 
-/* Makes a row known by its id, as it is and as the id that a table writes so. */
+/* Adds a row to the hash table under its id and, if the id has escapes, under the text without them: users copy ids
+ * from sequences.tsv, where a tab is "\t". An invalid escape is no escape. */
 static int exclusion_index(struct bl_exclusion *x, size_t i, struct bl_error *e)
 {
     struct excluded *row = &x->row[i];
@@ -165,6 +181,7 @@ static int exclusion_index(struct bl_exclusion *x, size_t i, struct bl_error *e)
     char *plain = strdup(row->id);
     if (!plain)
         return bl_error_memory(e);
+    /* A copy is unescaped in place. Its size shrinks or stays. */
     int64_t size = bl_text_unescape(plain, strlen(plain));
     if (size < 0) {
         free(plain);
@@ -175,12 +192,13 @@ static int exclusion_index(struct bl_exclusion *x, size_t i, struct bl_error *e)
     return exclusion_hash(x, i, plain, e);
 }
 
-/* Makes the rows of the ids in the text, in order, each once. */
+/* Makes the rows of the ids in the text, in order, and each id once. */
 static int exclusion_sort(struct bl_exclusion *x, struct bl_error *e)
 {
     size_t all = 0, kept = 0;
     for (size_t at = 0; at < x->text.size; at += strlen(x->text.data + at) + 1)
         all++;
+    /* One more than needed, as calloc(3) of 0 bytes may return NULL. */
     x->row = calloc(all + 1, sizeof *x->row);
     if (!x->row)
         return bl_error_memory(e);
@@ -188,6 +206,7 @@ static int exclusion_sort(struct bl_exclusion *x, struct bl_error *e)
         x->row[x->count++].id = x->text.data + at;
     qsort(x->row, x->count, sizeof *x->row, exclusion_compare);
     for (size_t i = 0; i < x->count; i++) {
+        /* Equal ids are neighbours now: only the first of them stays. */
         if (!kept || strcmp(x->row[kept - 1].id, x->row[i].id) != 0)
             x->row[kept++].id = x->row[i].id;
     }
@@ -198,6 +217,7 @@ static int exclusion_sort(struct bl_exclusion *x, struct bl_error *e)
     return code;
 }
 
+/* Reads ids from the arguments, and from files for arguments "@FILE", whose paths are relative to base. */
 int bl_exclusion_open(struct bl_exclusion **exclusion, const char *const *arguments, int count, const char *base,
                       struct bl_error *e)
 {
@@ -206,6 +226,7 @@ int bl_exclusion_open(struct bl_exclusion **exclusion, const char *const *argume
     if (!x)
         return bl_error_memory(e);
     for (int i = 0; i < count && !code; i++) {
+        /* "@FILE" is a list of ids, one in each line. */
         if (arguments[i][0] == '@') {
             char *path = bl_path_join(base, arguments[i] + 1);
             code = path ? bl_lines_append_list(path, &x->text, e) : bl_error_memory(e);
@@ -233,15 +254,18 @@ void bl_exclusion_close(struct bl_exclusion *x)
     bl_hash_free(&x->hash);
     for (size_t i = 0; x->row && i < x->count; i++)
         free(x->row[i].plain);
+    /* The texts of the rows lie in x->text, except the unescaped ones. */
     free(x->row);
     free(x);
 }
 
-/* Marks the rows that have the id as used, and returns whether there are any. */
+/* Marks the rows of this id as used, and returns whether there are any. An id may have two rows: one as it stands,
+ * one with escapes. */
 static bool exclusion_find(struct bl_exclusion *x, const char *id)
 {
     bool is_found = false;
     size_t i;
+    /* The hash only proposes rows; the comparison of the text decides. */
     for (struct bl_hash_probe probe = bl_hash_begin(&x->hash, XXH3_64bits(id, strlen(id)));
          bl_hash_next(&x->hash, &probe, &i);) {
         struct excluded *row = &x->row[i];
@@ -253,20 +277,25 @@ static bool exclusion_find(struct bl_exclusion *x, const char *id)
     return is_found;
 }
 
+/* Both are looked up in any case, so that both count as used. file: the id of the file that holds the sequence,
+ * which excludes all its documents; or NULL. */
 bool bl_exclusion_has(struct bl_exclusion *x, const char *id, const char *file)
 {
+    /* Both calls must run: an early end would leave the id of the file unused. */
     bool own = exclusion_find(x, id);
     return (file && exclusion_find(x, file)) || own;
 }
 
 void bl_exclusion_apply(struct bl_row *row)
 {
+    /* A dropped row keeps its id and path, so that a later run with other ids finds the input again. */
     row->status = BL_ROW_DROPPED;
     row->length = 0;
     row->reason = "left out by --exclude";
     row->form = NULL;
 }
 
+/* A document has the id "FILE#OFFSET": the file is the part before the last "#". */
 bool bl_exclusion_has_row(struct bl_exclusion *x, const struct bl_row *row, struct bl_buffer *file)
 {
     bl_buffer_clear(file);
@@ -275,6 +304,8 @@ bool bl_exclusion_has_row(struct bl_exclusion *x, const struct bl_row *row, stru
     return bl_exclusion_has(x, row->id, file->size ? file->data : NULL);
 }
 
+/* Marks the ids of rows that the table has as excluded already, so that a resumed run does not report them as
+ * unused. The walk ends with the last excluded row. */
 int bl_exclusion_match(const struct bl_sequences *table, struct bl_exclusion *x, struct bl_error *e)
 {
     struct bl_row_reader text = {0};
@@ -282,6 +313,7 @@ int bl_exclusion_match(const struct bl_sequences *table, struct bl_exclusion *x,
     int code = BL_OK;
     int64_t left = table->excluded;
     for (size_t i = 0; i < table->count && left && !code; i++) {
+        /* A row with a length is in use, so it was not excluded. */
         if (table->length[i])
             continue;
         code = bl_row_reader_read(table, i, &text, e);
@@ -295,11 +327,13 @@ int bl_exclusion_match(const struct bl_sequences *table, struct bl_exclusion *x,
     return code;
 }
 
+/* The digest covers the sorted ids, so that a resumed run with other ids is refused. */
 void bl_exclusion_identify(const struct bl_exclusion *x, struct bl_buffer *out)
 {
     char digest[BL_DIGEST_SIZE];
     struct bl_checksum_state state;
     bl_checksum_begin(&state);
+    /* The NUL is a part of the digest: "a", "b" and "ab" differ. */
     for (size_t i = 0; i < x->count; i++)
         bl_checksum_add(&state, x->row[i].id, strlen(x->row[i].id) + 1);
     bl_checksum_format(bl_checksum_end(&state), digest);
@@ -311,6 +345,7 @@ void bl_exclusion_append_unused(const struct bl_exclusion *x, struct bl_buffer *
     char a[BL_PLURAL_SIZE];
     size_t unused = 0;
     for (size_t i = 0; i < x->count; i++) {
+        /* Only the first unused id is named. */
         if (!atomic_load_explicit(&x->row[i].used, memory_order_relaxed) && !unused++)
             bl_buffer_printf(out, "--exclude %s: no sequence has that id", x->row[i].id);
     }
@@ -320,14 +355,17 @@ void bl_exclusion_append_unused(const struct bl_exclusion *x, struct bl_buffer *
 
 /* --- options of subsets ------------------------------------------------------------------------------------------- */
 
+/* A share is a whole number of millionths of a percent: 10.5 % is 10500000. Numbers in floating point would let
+ * processors disagree about a limit. */
 #define MILLIONTHS 1000000
 #define DIGITS 6
 
-/* Parses a percentage above 0, up to 100, with at most six digits after the point. */
+/* Parses a percentage above 0 and up to 100, with at most six digits after the point, such as "0.5%". */
 static bool selection_parse_share(const char *text, size_t size, int64_t *share)
 {
     int64_t whole, part = 0;
     size_t digits = strspn(text, "0123456789");
+    /* The text has at least a digit and "%", and all digits stand in front. */
     if (!digits || size < 2 || digits >= size || text[size - 1] != '%' || !bl_text_to_int(text, digits, 0, 100, &whole))
         return false;
     if (text[digits] == '.') {
@@ -336,6 +374,7 @@ static bool selection_parse_share(const char *text, size_t size, int64_t *share)
         if (!places || places > DIGITS || strspn(after, "0123456789") != places ||
             !bl_text_to_int(after, places, 0, MILLIONTHS - 1, &part))
             return false;
+        /* The digits count as if all six were given: ".5" is 500000 millionths. */
         for (size_t i = places; i < DIGITS; i++)
             part *= 10;
     } else if (digits + 1 != size) {
@@ -350,6 +389,7 @@ void bl_share_format(int64_t share, struct bl_buffer *out)
     int64_t part = share % MILLIONTHS;
     int places = DIGITS;
     bl_buffer_int(out, share / MILLIONTHS);
+    /* Zeros at the end are left out: 10500000 is "10.5%". */
     for (; part && part % 10 == 0; part /= 10)
         places--;
     if (part)
@@ -357,6 +397,7 @@ void bl_share_format(int64_t share, struct bl_buffer *out)
     bl_buffer_byte(out, '%');
 }
 
+/* Callbacks of the type of option "P%"; 0 is a share that is not given, which has no text. */
 static bool share_option_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
@@ -370,13 +411,15 @@ static void share_option_format(const struct bl_option *option, const void *valu
         bl_share_format(*(const int64_t *)value, out);
 }
 
-/* "train=95%", which ends at end; its name must be new. */
+/* Adds a part such as "train=95%". Returns false if its name is empty, occurs twice, or has bytes that a table would
+ * escape, or if there are too many parts. The name stays a part of the text of the option. */
 static bool split_add(struct bl_split *split, const char *text, size_t size)
 {
     const char *equals = memchr(text, '=', size);
     size_t name = equals ? (size_t)(equals - text) : 0;
     if (!name || split->parts == BL_SPLIT_PARTS_MAX)
         return false;
+    /* Names stand in sequences.tsv and in paths of parts, so blanks, control characters and backslashes are refused. */
     for (size_t i = 0; i < name; i++) {
         if ((unsigned char)text[i] <= ' ' || text[i] == '\\')
             return false;
@@ -390,7 +433,7 @@ static bool split_add(struct bl_split *split, const char *text, size_t size)
     return selection_parse_share(equals + 1, size - name - 1, &split->part[split->parts++].share);
 }
 
-/* Parses "train=95%,val=5%". False: a part is invalid, or the shares are not 100 % together. */
+/* Parses "train=95%,val=5%". Returns false if a part is invalid or the shares do not add up to 100 %. */
 static bool split_parse(const struct bl_option *option, const char *text, void *value)
 {
     struct bl_split *split = value;
@@ -399,6 +442,7 @@ static bool split_parse(const struct bl_option *option, const char *text, void *
     *split = (struct bl_split){0};
     for (;;) {
         size_t size = strcspn(text, ",");
+        /* Each part stops at the next comma; after the last one the sum decides. */
         if (!split_add(split, text, size))
             return false;
         sum += split->part[split->parts - 1].share;
@@ -408,7 +452,7 @@ static bool split_parse(const struct bl_option *option, const char *text, void *
     }
 }
 
-/* Appends the split in the form that split_parse reads. */
+/* Appends the split in the format that split_parse reads. */
 static void split_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     const struct bl_split *split = value;
@@ -419,6 +463,7 @@ static void split_format(const struct bl_option *option, const void *value, stru
     }
 }
 
+/* Callbacks of the type of option of --dedup-by. */
 static bool same_text_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
@@ -432,6 +477,7 @@ static void same_text_format(const struct bl_option *option, const void *value, 
         bl_same_text_format(value, out);
 }
 
+/* The types of option: a placeholder for --help, the two callbacks, and the text for messages about wrong values. */
 static const struct bl_option_type same_text_type = {
     "KEY[:nfkc,lower,space]", same_text_parse, same_text_format,
     "a key or column, and after a colon some of nfkc, lower and space (a key with colons ends with one more)"};
@@ -481,6 +527,8 @@ bool bl_subset_is_given(const struct bl_subset_options *o)
            o->take || o->share || o->first;
 }
 
+/* Checks options that contradict each other before any input is read. Conditions on columns are parsed, and checked
+ * against the table later. */
 int bl_subset_check(const struct bl_subset_options *o, struct bl_error *e)
 {
     struct bl_buffer split = {0};
@@ -513,9 +561,11 @@ bool bl_share_takes(int64_t share, const char *value)
 
 int bl_split_part(const struct bl_split *split, const char *value)
 {
+    /* The seeds of --share and --split differ: a share of 10 % must not be the first tenth of the part "train". */
     uint64_t hash = XXH3_64bits_withSeed(value, strlen(value), SEED_SPLIT);
     int64_t share = 0;
     int part = 0;
+    /* The last part takes all remaining hashes: its upper limit is that of all. */
     for (; part + 1 < split->parts; part++) {
         share += split->part[part].share;
         if (bl_share_has(share, hash))

@@ -69,7 +69,7 @@ bool bl_exclusion_has(struct bl_exclusion *exclusion, const char *id, const char
 /* Marks a row as excluded: dropped, with the reason. */
 void bl_exclusion_apply(struct bl_row *row);
 
-/* The same for a row of a table: the id of its file is part of its own. file: scratch. */
+/* The same for a row of a table: its id begins with the id of its file. file: scratch. */
 bool bl_exclusion_has_row(struct bl_exclusion *exclusion, const struct bl_row *row, struct bl_buffer *file);
 
 /* Marks the ids that occur in a table made with this exclusion, for bl_exclusion_append_unused. */

@@ -1,7 +1,8 @@
-/* Turns what the user named into the list of inputs.
+/* Turns the sources that the user named into the list of inputs.
  *
- * A name is tried in this order: "@list", a URL, an existing file or folder, braces, a glob. Only then are tars
- * replaced by their samples, and the inputs sorted, checked for one kind, and for ids that occur twice. */
+ * A name is tried in this order: "@list", a URL, an existing file or folder, braces, a glob. Then tars are replaced
+ * by their samples, and the inputs are sorted and checked: for one kind, and for ids that occur twice. So "v/*.mp4"
+ * with a.mp4 and b.mp4 gives the inputs v/a.mp4 and v/b.mp4, with their paths as ids. */
 #include "scan/sources.h"
 
 #include <errno.h>
@@ -24,6 +25,7 @@
 #define NAME_MAX_SIZE ((size_t)64 << 10) /* bytes of a name in a list: more than any system opens */
 #define SOURCES_MAX (INT_MAX >> 2)
 
+/* The listing of inputs. walk.kind changes with each source; implied is the kind of files whose names show none. */
 struct listing {
     struct bl_walk walk; /* its kind is that of the current source */
     const struct bl_kind *implied;
@@ -33,11 +35,11 @@ struct listing {
 
 /* --- kinds ------------------------------------------------------------------------------------------------------ */
 
-/* Which files of a folder are inputs: those of the highest rank. A tar beside what may have been packed in it is none;
- * nor is a readme beside tars. */
+/* Ranks of the files of a folder: only those of the highest rank are inputs. A tar beside videos may hold the same
+ * videos, and a readme beside tars is no document. */
 enum rank { RANK_DOCUMENT, RANK_TAR, RANK_FALLBACK, RANK_PRIMARY };
 
-/* Returns the rank of a file. Files that the user named have the highest one. */
+/* Returns the rank of a file. Files that the user named themselves have the highest one. */
 static enum rank file_rank(const struct bl_file *file)
 {
     if (file->tar)
@@ -47,8 +49,11 @@ static enum rank file_rank(const struct bl_file *file)
     return file->kind->reads_stdin ? RANK_DOCUMENT : RANK_FALLBACK;
 }
 
-/* In a source folder with inputs of higher ranks, other files are ignored. Each source folder is judged by itself. */
+/* Removes the files of lower ranks that a source folder added, from index first on, and counts them as ignored. Each
+ * source folder is judged by itself. Documents stay beside other fallback kinds, so that the message about several
+ * kinds shows both. */
 static void files_drop_secondary(struct bl_files *files, size_t first)
+/* The files of this source begin at `first`; those before it belong to other sources. */
 {
     size_t kept = first;
     enum rank highest = RANK_DOCUMENT;
@@ -62,23 +67,26 @@ static void files_drop_secondary(struct bl_files *files, size_t first)
             continue;
         }
         bl_files_ignore(files, bl_path_name(file->path), 1);
+        /* The path owns all texts of the file. */
         free(file->path);
     }
     files->count = kept;
 }
 
-/* Sets the kind of all inputs. Files without a kind of their own take that of the others. BL_EUSAGE: there are several
+/* Sets the kind of all inputs: files whose names show none take the kind of the others. BL_EUSAGE: there are several
  * kinds; the message counts them: "117 video such as v/000.mp4, 1 audio: v/x.ac3". */
 static int files_resolve_kind(struct bl_files *files, struct bl_error *e)
 {
     struct bl_buffer text = {0};
     int kinds = 0;
     files->kind = NULL;
+    /* Kinds are few, and counting in their order makes the message the same every time. */
     for (int k = 0; bl_kinds[k]; k++) {
         const struct bl_file *first = NULL;
         int64_t count = 0;
         for (size_t i = 0; i < files->count; i++) {
             bool is = files->file[i].kind == bl_kinds[k];
+            /* The first file of a kind is its example. */
             first = is && !first ? &files->file[i] : first;
             count += is;
         }
@@ -93,6 +101,7 @@ static int files_resolve_kind(struct bl_files *files, struct bl_error *e)
     if (!code && kinds > 1)
         code = bl_error_set(e, BL_EUSAGE, "sources of several kinds (%s): choose one with --kind", text.data);
     bl_buffer_free(&text);
+    /* Files of no known kind get the first kind, whose reader says what is wrong. */
     if (!files->kind)
         files->kind = bl_kinds[0];
     return code;
@@ -100,8 +109,8 @@ static int files_resolve_kind(struct bl_files *files, struct bl_error *e)
 
 /* --- sources ---------------------------------------------------------------------------------------------------- */
 
-/* Finds the kind of a file that was named itself; NULL: its name does not show it. What is compressed in a way that is
- * not read has the kind of what is in it, whose reader skips it and says what it is. */
+/* Finds the kind of a file that the user named; NULL: its name does not show it. A file in a compression that is not
+ * read has the kind of its content, so that its reader skips it with a reason. */
 static int path_find_kind(const char *path, const struct bl_kind **kind, struct bl_error *e)
 {
     static const char *const suffixes[] = {".xz", ".bz2", ".lz4"};
@@ -112,14 +121,15 @@ static int path_find_kind(const char *path, const struct bl_kind **kind, struct 
         char *name = strndup(path, strlen(path) - strlen(suffixes[i]));
         if (!name)
             return bl_error_memory(e);
+        /* The name without the suffix must show a kind. */
         *kind = bl_kind_find_by_file(name);
         free(name);
     }
     return BL_OK;
 }
 
-/* Adds a file that was named itself; of a tar, the id is its name. BL_EUSAGE: a format that is read by way of another
- * one. A compressed tar is refused, since a member of it has no place in the file. */
+/* Adds a file that the user named; the id of a tar is its name without folders. BL_EUSAGE: Parquet is read by
+ * another program, and a compressed tar cannot be read in place. */
 static int listing_add_file(struct listing *l, const char *path, struct bl_error *e)
 {
     static const struct {
@@ -135,6 +145,7 @@ static int listing_add_file(struct listing *l, const char *path, struct bl_error
             path);
     if (!kind)
         BL_TRY(path_find_kind(path, &kind, e));
+    /* The check comes after Parquet and applies to every kind. */
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (bl_path_has_suffix(path, names[i].suffix))
             return bl_error_set(e, BL_EUSAGE,
@@ -142,14 +153,15 @@ static int listing_add_file(struct listing *l, const char *path, struct bl_error
                                 path, names[i].tool, path);
     }
     bool tar = bl_files_is_tar(kind, path);
+    /* A tar has no kind until its members are known. */
     kind = kind || tar ? kind : l->implied;
     BL_TRY(bl_files_add(l->walk.files, path, tar ? (size_t)(bl_path_name(path) - path) : 0, kind, false, e));
     l->walk.files->file[l->walk.files->count - 1].tar = tar;
     return BL_OK;
 }
 
-/* The file that a name of a pair of files means, if it is there: of names without a suffix, only where they are no
- * file. *meant: to be freed, or NULL. */
+/* Finds the file that a name of a pair of files means, such as an index beside its data. A name without the suffix
+ * is completed only if it is no file itself. *meant: to be freed, or NULL. */
 static int listing_find_meant(struct listing *l, const char *path, char **meant, struct bl_error *e)
 {
     const char *const *pair = l->walk.names->pair;
@@ -160,6 +172,7 @@ static int listing_find_meant(struct listing *l, const char *path, char **meant,
     int code = bl_walk_stat(&l->walk, path, &status, &there, e);
     if (code || (there && !named))
         return code;
+    /* The name of the pair's other file replaces the suffix. */
     bl_buffer_append(&name, path, strlen(path) - (named ? strlen(pair[0]) : 0));
     bl_buffer_printf(&name, "%s", pair[1]);
     code = bl_buffer_check(&name, e);
@@ -172,8 +185,8 @@ static int listing_find_meant(struct listing *l, const char *path, char **meant,
     return code;
 }
 
-/* Adds an existing file or folder, or "-", and notes which source named it. must_exist: a name that does not exist is
- * an error; otherwise the scan skips it, like a dangling link. */
+/* Adds an existing file or folder, or "-", and notes its source. must_exist: a name that does not exist is an error
+ * (BL_EUSAGE); otherwise the scan skips it, like a dangling link. */
 static int listing_add_named(struct listing *l, const char *path, bool must_exist, struct bl_error *e)
 {
     struct bl_files *files = l->walk.files;
@@ -184,8 +197,10 @@ static int listing_add_named(struct listing *l, const char *path, bool must_exis
     if (strcmp(path, "-") != 0) { /* standard input */
         BL_TRY(bl_walk_stat(&l->walk, path, &status, &there, e));
         folder = there && S_ISDIR(status.st_mode);
+        /* errno of the first stat belongs to the message: the calls in between change it. */
         int missing = errno;
         char *open_path = there || !must_exist ? NULL : bl_path_join(l->walk.base, path);
+        /* A link whose target is gone exists by itself: the scan skips it. */
         bool is_link = open_path && lstat(open_path, &status) == 0;
         free(open_path);
         errno = missing;
@@ -196,6 +211,7 @@ static int listing_add_named(struct listing *l, const char *path, bool must_exis
         code = bl_walk_folder(&l->walk, path, e);
         if (!code)
             files_drop_secondary(files, first);
+        /* Only the first empty folder is named in the message; all are counted. */
         if (!code && files->count == first && !files->empty_folders++) {
             files->empty_folder = strdup(path);
             code = files->empty_folder ? BL_OK : bl_error_memory(e);
@@ -210,7 +226,7 @@ static int listing_add_named(struct listing *l, const char *path, bool must_exis
     return code;
 }
 
-/* Adds what was named: a folder, or a file. */
+/* Adds a file or folder, or the file that its name means. */
 static int listing_add_path(struct listing *l, const char *path, bool must_exist, struct bl_error *e)
 {
     char *meant = NULL;
@@ -221,7 +237,8 @@ static int listing_add_path(struct listing *l, const char *path, bool must_exist
     return code;
 }
 
-/* A name a line, or each ended by a zero byte: see bl_lines_open_list. */
+/* Adds the names of a list, one in each line or each with a zero byte after it (bl_lines_open_list). Empty lines are
+ * skipped. BL_EFAIL: the file is no list. */
 static int listing_add_paths(struct listing *l, struct bl_lines *lines, struct bl_error *e)
 {
     char *name;
@@ -230,6 +247,8 @@ static int listing_add_paths(struct listing *l, struct bl_lines *lines, struct b
     int code;
     while (!(code = bl_lines_next(lines, &name, &size, &ended, e)) && name) {
         l->line += l->line < INT_MAX;
+        /* Lists that were written on Windows end lines with "\r
+         * ". */
         if (lines->mark == '\n' && size && name[size - 1] == '\r')
             name[--size] = '\0';
         if (size > NAME_MAX_SIZE || strlen(name) != size)
@@ -245,7 +264,7 @@ static int listing_add_paths(struct listing *l, struct bl_lines *lines, struct b
     return code;
 }
 
-/* Adds the names of an @list, "-" for standard input. */
+/* Adds the names of "@list"; list: "-" for standard input. */
 static int listing_add_list(struct listing *l, const char *list, struct bl_error *e)
 {
     struct bl_lines lines;
@@ -266,10 +285,11 @@ static int listing_add_list(struct listing *l, const char *list, struct bl_error
     return code;
 }
 
-/* Adds the names that a pattern matches. BL_EUSAGE: there are none. */
+/* Adds the names that a pattern matches. BL_EUSAGE: there are none, not even folders that cannot be read. */
 static int listing_add_glob(struct listing *l, const char *pattern, struct bl_error *e)
 {
     struct bl_buffer names = {0};
+    /* Folders that cannot be read become inputs: a pattern that adds only those is no error. */
     size_t unreadable = l->walk.files->count;
     l->walk.whole_ids = bl_globs_descend(pattern); /* folders of several depths may have files of the same name */
     int code = bl_globs_expand(&l->walk, pattern, &names, e);
@@ -282,14 +302,14 @@ static int listing_add_glob(struct listing *l, const char *pattern, struct bl_er
     return code;
 }
 
-/* A name that a pattern with braces gave, which may be a pattern of other kinds. */
+/* Adds a name that braces gave, which may be a glob itself: a callback of bl_braces_expand. */
 static int listing_add_expanded(void *context, const char *name, struct bl_error *e)
 {
     struct listing *l = context;
     return strpbrk(name, "*?[") ? listing_add_glob(l, name, e) : listing_add_path(l, name, true, e);
 }
 
-/* Adds one source. */
+/* Adds one source by the first rule that fits its name. */
 static int listing_add_source(struct listing *l, const struct bl_source *source, struct bl_error *e)
 {
     const char *path = source->path;
@@ -298,6 +318,7 @@ static int listing_add_source(struct listing *l, const struct bl_source *source,
         return bl_error_set(e, BL_EUSAGE, "a source with an empty name");
     if (path[0] == '@')
         return listing_add_list(l, path + 1, e);
+    /* A file may be called "s3:..." in this folder. */
     if (bl_path_is_url(path) && access(path, F_OK) != 0)
         return bl_error_set(e, BL_EUSAGE,
                             "%s is a URL, and inputs are local files: copy or mount them, or give documents on "
@@ -313,13 +334,13 @@ static int listing_add_source(struct listing *l, const struct bl_source *source,
 
 /* --- ids -------------------------------------------------------------------------------------------------------- */
 
-/* Orders inputs by their paths, in natural order: "a2" before "a10". */
+/* Orders inputs by their paths, in natural order: "a2" before "a10". The order decides the bytes of the dataset. */
 static int file_compare_paths(const void *a, const void *b)
 {
     return bl_text_natural(((const struct bl_file *)a)->path, ((const struct bl_file *)b)->path);
 }
 
-/* Orders inputs by id, then by the place that names them: a message names the earlier one first. */
+/* Orders inputs by id, then by source and line, so that the message names the earlier place first. */
 static int file_compare_ids(const void *a, const void *b)
 {
     const struct bl_file *x = *(const struct bl_file *const *)a, *y = *(const struct bl_file *const *)b;
@@ -369,7 +390,7 @@ static int files_check_ids(const struct bl_files *files, const struct bl_sources
     return code;
 }
 
-/* Checks that standard input is read only once. */
+/* Checks that only one list or input is standard input. */
 static int files_check_stdin(const struct bl_files *files, const struct bl_sources *sources, struct bl_error *e)
 {
     int lists = 0;
@@ -386,6 +407,7 @@ static int ignored_compare(const void *a, const void *b)
     return strcmp(((const struct bl_ignored *)a)->extension, ((const struct bl_ignored *)b)->extension);
 }
 
+/* Makes the list; the caller frees it with bl_files_free, after success only. BL_EUSAGE: a source is wrong. */
 int bl_sources_list(struct bl_files *files, const struct bl_sources *sources, struct bl_error *e)
 {
     *files = (struct bl_files){0};
@@ -408,6 +430,7 @@ int bl_sources_list(struct bl_files *files, const struct bl_sources *sources, st
         code = bl_samples_expand(files, &samples, e);
     if (code)
         goto out;
+    /* Sorting makes the order independent of the order of the sources. */
     if (files->count)
         qsort(files->file, files->count, sizeof *files->file, file_compare_paths);
     qsort(files->ignored, (size_t)files->ignored_count, sizeof *files->ignored, ignored_compare);

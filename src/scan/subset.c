@@ -16,18 +16,24 @@
 
 /* --- a table in memory ------------------------------------------------------------------------------------------ */
 
-/* Reads the tables twice: once to choose rows, once for the columns of the chosen rows. */
+/* Reads the tables twice: once to choose rows, and once for the columns of the chosen rows. Keeping the texts of all
+ * rows between the passes would need far more memory. */
 static int subset_open_paths(struct bl_subset *s, struct bl_sequences *t, const char *const *paths, int count,
                              const struct bl_sequences_columns *columns, struct bl_error *e)
 {
     struct bl_sequences_columns wanted = *columns;
     struct bl_sequences whole;
+    /* The first pass needs no columns, only the texts of rows where options look. */
     const struct bl_sequences_columns none = {.may_repeat = columns->may_repeat};
     BL_TRY(bl_sequences_open_columns(&whole, paths, count, &none, e));
+    /* Grouping by the column split, where the column comes from --split and stands in no table: the parts of the
+     * choice are the groups. */
     bool by_part = s->options->split.parts && wanted.group_by && strcmp(wanted.group_by, BL_SUBSET_SPLIT) == 0;
     for (int f = 0; f < whole.files; f++)
         by_part &= !bl_subset_has_column(&whole.file[f].columns, BL_SUBSET_SPLIT);
     int code = bl_subset_choose(s, &whole, false, e);
+    /* The first pass has found repeated ids. They do not depend on the choice, so they replace those of the second
+     * pass. */
     int64_t *repeated = whole.repeated; /* ids do not depend on what is left out */
     size_t repeats = whole.repeats;
     whole.repeated = NULL;
@@ -40,9 +46,11 @@ static int subset_open_paths(struct bl_subset *s, struct bl_sequences *t, const 
     code = bl_sequences_open_columns(t, paths, count, &wanted, e);
     if (code)
         goto out;
+    /* The repeated ids have moved to t, which frees them. */
     t->repeated = repeated;
     t->repeats = repeats;
     repeated = NULL;
+    /* The marks belong to the rows by number: a table that grew or shrank meanwhile would be mixed up. */
     if (t->count != s->count)
         code = bl_error_set(e, BL_EFAIL, "%s changed while it was being read", paths[0]);
     if (!code && by_part) {
@@ -63,6 +71,7 @@ int bl_subset_open(struct bl_subset *s, struct bl_sequences *t, const char *cons
 {
     if (!bl_subset_is_given(s->options) && !s->exclusion)
         return bl_sequences_open_columns(t, paths, count, columns, e);
+    /* A pipe can be read only once, so a table that is a pipe is copied to a temporary file. Messages name the pipe. */
     struct bl_pipe_copy *copy = calloc((size_t)count, sizeof *copy);
     const char **path = calloc((size_t)count, sizeof *path);
     int copies = 0, code = copy && path ? BL_OK : bl_error_memory(e);
@@ -83,6 +92,7 @@ int bl_subset_open(struct bl_subset *s, struct bl_sequences *t, const char *cons
 
 /* --- a table on disk -------------------------------------------------------------------------------------------- */
 
+/* The writing of a table: the buffers live here, as each row needs them again. */
 struct writing {
     struct bl_subset_choice choice;
     size_t twin; /* the first of the rows that follow */
@@ -91,7 +101,8 @@ struct writing {
     struct bl_output *out;
 };
 
-/* Turns row i, which was just read, into a dropped row, with the option and its value as the reason. */
+/* Turns row i, which was just read, into a dropped row. The reason has the option and its value, such as "left out
+ * by --first 100". */
 static int writing_drop(struct writing *w, size_t i, struct bl_error *e)
 {
     struct bl_subset_choice *c = &w->choice;
@@ -102,6 +113,7 @@ static int writing_drop(struct writing *w, size_t i, struct bl_error *e)
     enum bl_left_out by = bl_subset_mark_option(mark);
     int code = BL_OK;
     bl_buffer_clear(&w->reason);
+    /* The mark has the number of the dataset or of the condition, so that the reason names the right one. */
     bl_buffer_printf(&w->reason, BL_LEFT_OUT "%s", bl_left_out_option(by));
     if (by == BL_LEFT_OUT_EXTEND)
         bl_buffer_printf(&w->reason, " %s", o->extend.text[mark - BL_SUBSET_MARK_HELD]);
@@ -121,6 +133,8 @@ static int writing_drop(struct writing *w, size_t i, struct bl_error *e)
         bl_buffer_byte(&w->reason, ' ');
         bl_same_text_format(&o->dedup_by, &w->reason);
     }
+    /* A duplicate names the row that is kept. The twins are in the order of the rows, so that w->twin advances with
+     * them. */
     if (by == BL_LEFT_OUT_DEDUP || by == BL_LEFT_OUT_DEDUP_BY) {
         code = bl_row_reader_read(c->table, s->twin[w->twin++].first, &c->twin, e);
         if (!code)
@@ -133,11 +147,13 @@ static int writing_drop(struct writing *w, size_t i, struct bl_error *e)
     return code ? code : bl_buffer_check(&w->reason, e);
 }
 
-/* Writes row i of the table, with the name of its part if the options split the sequences. */
+/* Writes row i of the table, with the name of its part if --split is given and the table has no column split.
+ * BL_ECANCEL: the run was cancelled. */
 static int writing_add_row(struct writing *w, size_t i, struct bl_error *e)
 {
     struct bl_subset_choice *c = &w->choice;
     struct bl_subset *s = c->subset;
+    /* A table of 10^8 rows takes minutes, so cancelling is tested for each row. */
     int code = s->cancel && bl_cancelled(s->cancel) ? BL_ECANCEL : bl_row_reader_read(c->table, i, &c->text, e);
     if (!code && s->mark[i])
         code = writing_drop(w, i, e);
@@ -159,7 +175,7 @@ static int writing_add_row(struct writing *w, size_t i, struct bl_error *e)
     return bl_output_write(w->out, w->line.data, w->line.size, e);
 }
 
-/* Writes the rows of the table, chosen or dropped, to out. */
+/* Writes the header and all rows of the table, chosen or dropped, to out. */
 static int subset_write(struct bl_subset *s, const struct bl_sequences *t, struct bl_output *out, struct bl_error *e)
 {
     struct writing w = {.choice = {.subset = s, .table = t}, .out = out};
@@ -185,11 +201,14 @@ int bl_subset_run(struct bl_subset *s, const char *dir, bl_subset_fill *fill, vo
     struct bl_output whole = {.fd = -1};
     struct bl_sequences table = {0};
     struct bl_checksum_state sum;
+    /* Without options, the rows go directly to their final place. */
     if (!bl_subset_is_given(s->options))
         return fill(context, out, e);
+    /* The whole table has no name in the folder, so that a crash leaves nothing behind. */
     int code = bl_output_unnamed(&whole, dir, e);
     bl_checksum_begin(&sum);
     whole.sum = &sum;
+    /* The caller writes the rows of the scan into this file. */
     if (!code)
         code = fill(context, &whole, e);
     if (!code)

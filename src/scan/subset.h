@@ -64,7 +64,7 @@ struct bl_subset {
 
     struct bl_left_out_counts left_out; /* rows that these options leave out */
     struct bl_buffer
-        notes; /* what else is to be told, such as values that are no numbers: lines; "" or NULL: nothing */
+        notes; /* further messages for the user, such as values that are no numbers: lines; "" or NULL: nothing */
     struct bl_scan_progress found; /* bl_subset_run: counts of the rows that were written */
 
     uint8_t *mark; /* [count] why a row is left out, or 0 */
@@ -83,7 +83,7 @@ struct bl_subset {
 void bl_subset_free(struct bl_subset *subset);
 
 /* Checks that a table with this header line has the columns that the options need. name: of the table, for messages.
- * BL_EUSAGE: it lacks one; the message lists what it has. */
+ * BL_EUSAGE: a column is missing; the message lists those that the table has. */
 int bl_subset_check_header(const struct bl_subset_options *options, const char *header, const char *name,
                            struct bl_error *e);
 
@@ -134,11 +134,11 @@ void bl_subset_choice_free(struct bl_subset_choice *choice);
 /* Returns whether the table has a column of that name. */
 bool bl_subset_has_column(const struct bl_columns *columns, const char *name);
 
-/* Returns the option that a mark stands for. */
+/* Returns the option of a mark. */
 enum bl_left_out bl_subset_mark_option(uint8_t mark);
 
-/* The name of the row's part: of --split, which a column of that name must confirm, or else of that column. Without
- * either it is empty. BL_EUSAGE: they differ. */
+/* The name of the row's part: of --split, which a column of that name must confirm, or otherwise of that column.
+ * Without either it is empty. BL_EUSAGE: they differ. */
 int bl_subset_choice_part(struct bl_subset_choice *choice, struct bl_buffer *part, struct bl_error *e);
 
 /* Sets the subset's marks, parts, twins, counts and notes. may_be_held: none need be left if a dataset holds some.

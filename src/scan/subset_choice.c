@@ -32,15 +32,19 @@ void bl_subset_free(struct bl_subset *s)
     s->twin = NULL;
 }
 
+/* Marks are numbers of options, except three ranges: excluded ids, the conditions of --where, and the datasets of
+ * --extend. */
 enum bl_left_out bl_subset_mark_option(uint8_t mark)
 {
     if (mark == BL_SUBSET_MARK_EXCLUDED)
         return BL_LEFT_OUT_EXCLUDE;
+    /* The numbers of options come first, then those of conditions, then those of datasets. */
     if (mark >= BL_SUBSET_MARK_HELD)
         return BL_LEFT_OUT_EXTEND;
     return mark < BL_SUBSET_MARK_CONDITION ? (enum bl_left_out)mark : BL_LEFT_OUT_WHERE;
 }
 
+/* The twins of the subset stay: the writing of a table needs them. */
 void bl_subset_choice_free(struct bl_subset_choice *c)
 {
     bl_row_reader_free(&c->text);
@@ -50,6 +54,7 @@ void bl_subset_choice_free(struct bl_subset_choice *c)
     bl_hash_free(&c->seen);
     bl_hash_free(&c->seen_text);
     bl_buffer_free(&c->same_column);
+    /* The buffers of the present row and of the row that it is compared with. */
     for (int i = 0; i < 2; i++) {
         bl_buffer_free(&c->same_value[i]);
         bl_same_text_buffers_free(&c->same[i]);
@@ -59,19 +64,22 @@ void bl_subset_choice_free(struct bl_subset_choice *c)
 
 /* --- columns ---------------------------------------------------------------------------------------------------- */
 
+/* name: of a column that every table may have, such as "length", or of an extra column. */
 bool bl_subset_has_column(const struct bl_columns *columns, const char *name)
 {
     int known = bl_columns_parse(name);
     return known >= 0 ? columns->place[known] >= 0 : bl_columns_find(columns->extra, name) > 0;
 }
 
-/* Checks that a table has the column. BL_EUSAGE: the message lists the columns that it has. */
+/* Checks that a table has the column. option, argument: for the message. BL_EUSAGE: the message lists the columns
+ * that the table has. */
 static int subset_check_column(const struct bl_columns *columns, const char *option, const char *argument,
                                const char *name, const char *path, struct bl_error *e)
 {
     struct bl_buffer all = {0};
     if (bl_subset_has_column(columns, name))
         return BL_OK;
+    /* Known columns have a place; extra ones are a list with a tab before each name. */
     for (int c = 0; c < BL_COLUMNS; c++) {
         if (columns->place[c] >= 0)
             bl_buffer_printf(&all, "%s%s", all.size ? ", " : "", bl_columns_name((enum bl_column)c));
@@ -86,7 +94,8 @@ static int subset_check_column(const struct bl_columns *columns, const char *opt
     return code;
 }
 
-/* The column of digests for --dedup-by, or the one of its name: "digest(text:lower)", "text". */
+/* Sets name to the column that --dedup-by compares: the column of digests, "digest(text:lower)", or the column
+ * itself, "text". */
 static int same_column_name(const struct bl_subset_options *o, bool is_digest, struct bl_buffer *name,
                             struct bl_error *e)
 {
@@ -98,7 +107,8 @@ static int same_column_name(const struct bl_subset_options *o, bool is_digest, s
     return bl_buffer_check(name, e);
 }
 
-/* Checks that the table has one of them. *is_digest: it has digests. */
+/* Checks that the table has one of these two columns. *is_digest: it has the digests, which a scan made of the
+ * normal form. */
 static int subset_check_same_column(const struct bl_subset_options *o, const struct bl_columns *columns,
                                     const char *path, bool *is_digest, struct bl_error *e)
 {
@@ -113,12 +123,13 @@ static int subset_check_same_column(const struct bl_subset_options *o, const str
     return code;
 }
 
-/* Checks that a table has the columns that the options need. */
+/* Checks that a table has the columns of all options, before any row is read. BL_EUSAGE: a column is missing. */
 static int subset_check_columns(const struct bl_subset_options *o, const struct bl_columns *columns, const char *path,
                                 struct bl_error *e)
 {
     bool is_digest;
     int code = BL_OK;
+    /* The conditions are parsed again here, as the check comes before any choice. */
     for (int i = 0; i < o->where.count && !code; i++) {
         struct bl_condition condition;
         code = bl_condition_parse(&condition, o->where.text[i], e);
@@ -144,9 +155,11 @@ static int subset_check_columns(const struct bl_subset_options *o, const struct 
     return code;
 }
 
+/* Checks the header of a table that is not complete yet: a scan of hours must not end with a missing column. */
 int bl_subset_check_header(const struct bl_subset_options *o, const char *header, const char *name, struct bl_error *e)
 {
     struct bl_columns columns = {0};
+    /* The function changes the line, so it gets a copy. */
     char *line = strdup(header);
     int code = line ? bl_columns_read(&columns, line, name, e) : bl_error_memory(e);
     if (!code)
@@ -156,11 +169,13 @@ int bl_subset_check_header(const struct bl_subset_options *o, const char *header
     return code;
 }
 
-/* The row's value in a column that its table has, which may be in out. */
+/* Finds the row's value in a column that its table has. *value points into the row or into out, and is valid until
+ * either changes. */
 static int row_find_value(const struct bl_row_reader *text, const char *name, struct bl_buffer *out, const char **value,
                           struct bl_error *e)
 {
     const struct bl_row *row = &text->row;
+    /* A column with a fixed place needs no unescaping. */
     *value = bl_row_reader_field(text, name);
     if (*value)
         return BL_OK;
@@ -171,7 +186,7 @@ static int row_find_value(const struct bl_row_reader *text, const char *name, st
     return BL_OK;
 }
 
-/* The same of the present row, valid until the next row or value. */
+/* Finds the value of the present row, valid until the next row or value. */
 static int choosing_value(struct bl_subset_choice *c, const char *name, const char **value, struct bl_error *e)
 {
     return row_find_value(&c->text, name, &c->value, value, e);
@@ -179,13 +194,15 @@ static int choosing_value(struct bl_subset_choice *c, const char *name, const ch
 
 /* --- the choice ------------------------------------------------------------------------------------------------- */
 
-/* By its id, or by that with the name of its source before it. Rows that are not usable are looked up too: their ids
- * are there. */
+/* Marks row i if --exclude has its id, or its id with the name of its source before it, "books/a.txt". Rows that are
+ * not usable are looked up too, so that their ids do not count as unknown; they keep their status. */
 static int choosing_exclude(struct bl_subset_choice *c, size_t i, uint8_t *mark, struct bl_error *e)
 {
     const struct bl_subset *s = c->subset;
+    /* The last table is tried first: the loop below goes back. */
     const struct bl_sequences_file *file = &c->table->file[c->table->files - 1];
     bool has = bl_exclusion_has_row(s->exclusion, &c->text.row, &c->value);
+    /* The tables follow each other: the row belongs to the last one that begins at it or before it. */
     while (file > c->table->file && file->first > i)
         file--;
     if (s->source) {
@@ -202,17 +219,20 @@ static int choosing_exclude(struct bl_subset_choice *c, size_t i, uint8_t *mark,
     return bl_buffer_check(&c->value, e);
 }
 
-/* Rows that are not usable are looked up too: they have not vanished. */
+/* Marks the row if a dataset of --extend stores it. Rows that are not usable are looked up too: such an input has
+ * not vanished. */
 static int choosing_find_held(struct bl_subset_choice *c, uint8_t *mark, struct bl_error *e)
 {
     int dataset;
     int code = bl_extend_find(&c->extend, &c->text.row, &dataset, e);
+    /* The mark has the number of the dataset for the reason. */
     if (!code && dataset >= 0)
         *mark = (uint8_t)(BL_SUBSET_MARK_HELD + dataset);
     return code;
 }
 
-/* Marks the present row by the first condition that it does not fulfil. */
+/* Marks the present row by the first condition that it does not fulfil, or by --min-trained. A condition of an order
+ * counts values that are no numbers, for a note. */
 static int choosing_check_conditions(struct bl_subset_choice *c, uint8_t *mark, struct bl_error *e)
 {
     struct bl_subset *s = c->subset;
@@ -222,6 +242,7 @@ static int choosing_check_conditions(struct bl_subset_choice *c, uint8_t *mark, 
         BL_TRY(choosing_value(c, s->condition[i].column, &value, e));
         if (!bl_condition_holds(&s->condition[i], value, &no_number))
             *mark = (uint8_t)(BL_SUBSET_MARK_CONDITION + i);
+        /* The count includes rows that the condition leaves out for this reason. */
         s->no_number[i] += no_number;
     }
     if (*mark || !s->options->min_trained)
@@ -236,11 +257,13 @@ static int choosing_check_conditions(struct bl_subset_choice *c, uint8_t *mark, 
     return BL_OK;
 }
 
-/* Marks row i, the present one, if an earlier row has the same content. */
+/* Marks row i, the present one, if an earlier row has the same content. Equal hashes only name candidates: their
+ * files are compared. A row without a digest is kept and counted. */
 static int choosing_find_twin(struct bl_subset_choice *c, size_t i, uint8_t *mark, struct bl_error *e)
 {
     struct bl_subset *s = c->subset;
     const struct bl_row *row = &c->text.row;
+    /* A row without a digest cannot be compared without reading all files. */
     s->no_content += !row->content;
     if (!row->content)
         return BL_OK;
@@ -250,6 +273,7 @@ static int choosing_find_twin(struct bl_subset_choice *c, size_t i, uint8_t *mar
     size_t first;
     for (struct bl_hash_probe probe = bl_hash_begin(&c->seen, hash); bl_hash_next(&c->seen, &probe, &first);) {
         bool same = false;
+        /* Earlier rows are read again from the table: their texts are not in memory. */
         BL_TRY(bl_row_reader_read(c->table, first, &c->twin, e));
         BL_TRY(bl_same_content(&c->twin.row, row, s->base, s->cancel, &same, e));
         if (!same)
@@ -262,7 +286,8 @@ static int choosing_find_twin(struct bl_subset_choice *c, size_t i, uint8_t *mar
     return bl_hash_add(&c->seen, hash, i, e);
 }
 
-/* The text that --dedup-by compares, in its normal form, or its digest; valid until the next one of this number. */
+/* Finds the text that --dedup-by compares: its normal form, or its digest. number: 0 for the present row, 1 for the
+ * earlier one. *text is valid until the next call with this number. */
 static int choosing_find_text(struct bl_subset_choice *c, int number, const char **text, size_t *size,
                               struct bl_error *e)
 {
@@ -273,7 +298,8 @@ static int choosing_find_text(struct bl_subset_choice *c, int number, const char
     return bl_same_text_normalize(&c->subset->options->dedup_by, text, size, &c->same[number], e);
 }
 
-/* Ends the counting of a file: it takes its place among those with the most. */
+/* Ends the counting of a file: insertion moves its entry, the last one, to its place among those with the most
+ * repeats. */
 static void repeats_end_file(struct bl_repeats *r)
 {
     int at = BL_REPEATS_FILES;
@@ -287,8 +313,8 @@ static void repeats_end_file(struct bl_repeats *r)
     r->file[BL_REPEATS_FILES] = (struct bl_repeats_file){0};
 }
 
-/* Marks row i, the present one, if an earlier row has the same text. A row that is left out already, as a dataset of
- * --extend holds it, is the first with its text, too. */
+/* Marks row i, the present one, if an earlier row has the same text. A row that --extend leaves out is read, too: a
+ * new row with its text is a repeat. A row without text is kept and counted. */
 static int choosing_find_same_text(struct bl_subset_choice *c, size_t i, uint8_t *mark, struct bl_error *e)
 {
     struct bl_subset *s = c->subset;
@@ -328,6 +354,8 @@ static int choosing_find_same_text(struct bl_subset_choice *c, size_t i, uint8_t
     return bl_hash_add(&c->seen_text, hash, i, e);
 }
 
+/* Sets part to the name of the present row's part: that of --split, or that of its column split. BL_EUSAGE: both are
+ * there and differ. */
 int bl_subset_choice_part(struct bl_subset_choice *c, struct bl_buffer *part, struct bl_error *e)
 {
     const struct bl_subset_options *o = c->subset->options;
@@ -337,6 +365,7 @@ int bl_subset_choice_part(struct bl_subset_choice *c, struct bl_buffer *part, st
     if (o->split.parts && o->split_by)
         BL_TRY(choosing_value(c, o->split_by, &value, e));
     if (o->split.parts) {
+        /* The hash of the value decides, so that rows with the same value share a part. */
         int k = bl_split_part(&o->split, value);
         c->part = (uint8_t)k;
         bl_buffer_append(part, o->split.part[k].name, o->split.part[k].size);
@@ -356,7 +385,8 @@ int bl_subset_choice_part(struct bl_subset_choice *c, struct bl_buffer *part, st
     return bl_buffer_check(part, e);
 }
 
-/* Marks row i, the present one, by the options in their order, and counts it. */
+/* Marks row i, the present one, by the options in their order, and counts it. A row is read for --dedup-by although
+ * --extend left it out, as its text counts as seen. */
 static int choosing_choose_row(struct bl_subset_choice *c, size_t i, struct bl_buffer *part, struct bl_error *e)
 {
     const struct bl_subset_options *o = c->subset->options;
@@ -373,12 +403,14 @@ static int choosing_choose_row(struct bl_subset_choice *c, size_t i, struct bl_b
         code = bl_subset_choice_part(c, part, e);
     if (code)
         return code;
+    /* The number of the part is kept for every row, also for rows that a later option leaves out. */
     if (o->split.parts)
         c->subset->part[i] = c->part;
     if (!*mark && o->take && strcmp(part->data, o->take) != 0)
         *mark = BL_LEFT_OUT_TAKE;
     if (!*mark && o->share && !bl_share_takes(o->share, c->text.row.id))
         *mark = BL_LEFT_OUT_SHARE;
+    /* --first counts rows that all other options leave. */
     if (!*mark && o->first && c->chosen == o->first)
         *mark = BL_LEFT_OUT_FIRST;
     c->chosen += !*mark;
@@ -387,7 +419,8 @@ static int choosing_choose_row(struct bl_subset_choice *c, size_t i, struct bl_b
     return BL_OK;
 }
 
-/* Reads and marks all rows. Rows that are not usable are read only where an option looks their ids up. */
+/* Reads and marks all rows in order. Rows that are not usable are read only where an option looks their ids up,
+ * which saves most of the time for tables with many of them. */
 static int choosing_choose_rows(struct bl_subset_choice *c, struct bl_error *e)
 {
     struct bl_subset *s = c->subset;
@@ -395,6 +428,7 @@ static int choosing_choose_rows(struct bl_subset_choice *c, struct bl_error *e)
     int code = BL_OK;
     for (size_t i = 0; i < s->count && !code; i++) {
         bool is_usable = c->table->length[i] > 0;
+        /* Comparing texts or files takes long, so that each row may report progress. */
         if (s->tick && (s->options->dedup || s->options->dedup_by.key || i % TICK_ROWS == 0))
             s->tick(s->sink, (int64_t)i, (int64_t)s->count);
         if (!is_usable && !s->options->extend.count && !s->exclusion)
@@ -413,7 +447,8 @@ static int choosing_choose_rows(struct bl_subset_choice *c, struct bl_error *e)
 
 /* --- messages --------------------------------------------------------------------------------------------------- */
 
-/* "--dedup-by text: 3 of 9 sequences repeat the text of an earlier one: 2 in b.jsonl, 1 in a.jsonl" */
+/* Appends the note about repeated texts: "--dedup-by text: 3 of 9 sequences repeat the text of an earlier one: 2 in
+ * b.jsonl, 1 in a.jsonl". */
 static void subset_note_repeats(struct bl_subset *s)
 {
     struct bl_repeats *r = &s->repeats;
@@ -446,7 +481,8 @@ static void subset_note_repeats(struct bl_subset *s)
                      s->no_text == 1 ? "is" : "are", s->texts ? "" : ": nothing was compared (is it the right key?)");
 }
 
-/* Appends to s->notes what the user is to know about rows that an option could not compare. */
+/* Appends notes about rows that an option could not compare: values that are no numbers, missing digests, missing
+ * texts. */
 static int subset_note(struct bl_subset_choice *c, struct bl_error *e)
 {
     struct bl_subset *s = c->subset;
@@ -466,6 +502,8 @@ static int subset_note(struct bl_subset_choice *c, struct bl_error *e)
     return bl_buffer_check(&s->notes, e);
 }
 
+/* Chooses the rows of an open table. may_be_held: it is no error if --extend leaves out all rows, as a run that adds
+ * nothing is usual. BL_EFAIL: no sequence is left. */
 int bl_subset_choose(struct bl_subset *s, const struct bl_sequences *t, bool may_be_held, struct bl_error *e)
 {
     const struct bl_subset_options *o = s->options;
@@ -478,6 +516,7 @@ int bl_subset_choose(struct bl_subset *s, const struct bl_sequences *t, bool may
         code = subset_check_same_column(o, &t->file[f].columns, t->file[f].path, &c.is_digest, e);
     if (!code && o->dedup_by.key)
         code = same_column_name(o, c.is_digest, &c.same_column, e);
+    /* Tables with digests beside tables without: all must then have the column itself. */
     for (int f = 0; f < t->files && !code && o->dedup_by.key && !c.is_digest; f++)
         code = subset_check_column(&t->file[f].columns, "dedup-by", c.same_column.data, c.same_column.data,
                                    t->file[f].path, e);
@@ -485,6 +524,7 @@ int bl_subset_choose(struct bl_subset *s, const struct bl_sequences *t, bool may
         code = bl_condition_parse(&s->condition[s->conditions++], o->where.text[i], e);
     s->count = t->count;
     s->mark = calloc(t->count + 1, 1);
+    /* A byte more, as calloc(3) of 0 bytes may return NULL. */
     s->part = o->split.parts ? calloc(t->count + 1, 1) : NULL;
     if (!code && (!s->mark || (o->split.parts && !s->part)))
         code = bl_error_memory(e);

@@ -39,10 +39,12 @@ static const struct span field_name = {0, 100}, field_size = {124, 12}, field_su
 
 /* --- blocks ------------------------------------------------------------------------------------------------------ */
 
-/* Reads a block, which must lie in the file, into the window. *block is valid until the next call. */
+/* Reads the block at byte `at`, which must lie in the file, through a window that is read at once. *block is valid
+ * until the next call. */
 static int tar_read_block(struct bl_tar_reader *r, int64_t at, const uint8_t **block, struct bl_error *e)
 {
     int code = BL_OK;
+    /* A window of many blocks saves calls where members are small. */
     if (at < r->from || at + BL_TAR_BLOCK > r->to) {
         int64_t left = r->bytes - at;
         r->from = at;
@@ -55,7 +57,7 @@ static int tar_read_block(struct bl_tar_reader *r, int64_t at, const uint8_t **b
     return code;
 }
 
-/* Returns whether all bytes are 0: each byte equals the one after it. */
+/* Returns whether all bytes are 0: the first is, and each equals the one after it. */
 static bool block_is_zero(const uint8_t *block)
 {
     return !block[0] && memcmp(block, block + 1, BL_TAR_BLOCK - 1) == 0;
@@ -69,19 +71,21 @@ static int64_t block_round_up(int64_t bytes)
 
 /* --- numbers ----------------------------------------------------------------------------------------------------- */
 
-/* Parses a number of a header: octal digits between blanks and zero bytes, or, in GNU tars, a binary number after a
- * byte of 128. */
+/* Parses a number of a header: octal digits between blanks and zero bytes, "0000644", or in GNU tars a binary
+ * number, most significant byte first, after a byte of 128. Returns false if it is none. */
 static bool field_number(const uint8_t *block, struct span field, int64_t *number)
 {
     const uint8_t *at = block + field.at, *end = at + field.size;
     *number = 0;
     if (*at == 0x80) {
+        /* The loop ends early before a number above BYTES_MAX could overflow. */
         while (++at<end && * number<BYTES_MAX>> 8)
             *number = *number << 8 | *at;
         return at == end;
     }
     while (at < end && *at == ' ')
         at++;
+    /* Each octal digit has three bits. */
     for (; at < end && *at >= '0' && *at <= '7'; at++)
         *number = *number << 3 | (*at - '0');
     return at == end || *at == ' ' || !*at;
@@ -89,13 +93,13 @@ static bool field_number(const uint8_t *block, struct span field, int64_t *numbe
 
 /* --- extended headers --------------------------------------------------------------------------------------------- */
 
-/* Sets the error for a tar that ends within something. */
+/* Sets the error for a tar that ends in the middle. name: the member or part that is incomplete. */
 static int tar_cut(const struct bl_tar_reader *r, const char *name, struct bl_error *e)
 {
     return bl_error_set(e, BL_EDATA, "cut short at byte %" PRId64 ", in %.200s", r->bytes, name);
 }
 
-/* Sets the name of the next member, which an extended header has. */
+/* Sets the name of the next member, which an extended header has. It ends at its first zero byte. */
 static int tar_set_name(struct bl_tar_reader *r, const char *name, size_t size, struct bl_error *e)
 {
     bl_buffer_clear(&r->name);
@@ -110,11 +114,13 @@ static bool record_has_key(const char *record, size_t size, const char *key)
     return size > strlen(key) && memcmp(record, key, strlen(key)) == 0;
 }
 
-/* Parses the records of a pax header: each is "LENGTH KEY=VALUE\n", where LENGTH counts all bytes of the record. */
+/* Parses the records of a pax header. Each is "LENGTH KEY=VALUE" and a newline, where LENGTH counts all bytes of the
+ * record, with its own digits and the newline. Source: POSIX.1, pax, "pax Extended Header". */
 static int tar_take_records(struct bl_tar_reader *r, const char *text, size_t size, struct bl_error *e)
 {
     for (size_t at = 0; at < size && text[at];) {
         size_t digits = strspn(text + at, "0123456789");
+        /* The whole record must lie in the header, and its own length must fit. */
         int64_t length;
         if (!bl_text_to_int(text + at, digits, (int64_t)digits + 2, (int64_t)(size - at), &length) ||
             text[at + digits] != ' ' || text[at + (size_t)length - 1] != '\n')
@@ -127,6 +133,7 @@ static int tar_take_records(struct bl_tar_reader *r, const char *text, size_t si
             BL_TRY(tar_set_name(r, value, bytes - (size_t)(value - record), e));
             continue;
         }
+        /* Any other key of GNU.sparse means that the content has holes. */
         r->sparse |= record_has_key(record, bytes, "GNU.sparse.");
         if (record_has_key(record, bytes, "size=") && !bl_text_to_int(record + 5, bytes - 5, 0, BYTES_MAX, &r->size))
             return bl_error_set(e, BL_EDATA, "damaged at byte %" PRId64 ": a size that is no number", r->at);
@@ -134,7 +141,7 @@ static int tar_take_records(struct bl_tar_reader *r, const char *text, size_t si
     return BL_OK;
 }
 
-/* Takes the content of a header that describes the next member: a pax header, or a long name of GNU's. */
+/* Takes the content of a header that describes the next member: a pax header, or a long name of GNU tar (type L). */
 static int tar_take_description(struct bl_tar_reader *r, char type, int64_t bytes, struct bl_error *e)
 {
     const int64_t begin = r->at + BL_TAR_BLOCK;
@@ -142,6 +149,7 @@ static int tar_take_description(struct bl_tar_reader *r, char type, int64_t byte
         return bl_error_set(e, BL_EDATA, "damaged at byte %" PRId64 ": a header of %" PRId64 " bytes", begin, bytes);
     if (bytes > r->bytes - begin)
         return tar_cut(r, "a header", e);
+    /* A zero byte at the end makes the text a string. */
     char *text = malloc((size_t)bytes + 1);
     if (!text)
         return bl_error_memory(e);
@@ -155,7 +163,8 @@ static int tar_take_description(struct bl_tar_reader *r, char type, int64_t byte
 
 /* --- members ------------------------------------------------------------------------------------------------------ */
 
-/* Returns why a member of this type and name cannot be an input, or NULL. */
+/* Returns why a member of this type and name cannot be an input, or NULL. Paths with ".." are refused even though
+ * nothing is unpacked, as ids are paths in exports. */
 static const char *member_why_unusable(const struct bl_tar_reader *r, char type, const char *name)
 {
     switch (type) {
@@ -190,7 +199,8 @@ static const char *member_why_unusable(const struct bl_tar_reader *r, char type,
     return *name ? NULL : "a member without a name";
 }
 
-/* Makes the member from its header at r->at and advances past its content. */
+/* Makes the member from its header at r->at, and moves r->at behind its content. *is_folder: the member is a folder
+ * and is skipped. */
 static int tar_take_member(struct bl_tar_reader *r, const uint8_t *block, int64_t bytes, struct bl_tar_member *member,
                            bool *is_folder, struct bl_error *e)
 {
@@ -198,6 +208,7 @@ static int tar_take_member(struct bl_tar_reader *r, const uint8_t *block, int64_
     if (!r->named) { /* by an extended header */
         const char *text = (const char *)block;
         bl_buffer_clear(&r->name);
+        /* A path of up to 256 bytes is split at a slash into prefix and name (POSIX.1, ustar). */
         if (memcmp(block + field_magic.at, "ustar", field_magic.size) == 0 && block[field_prefix.at]) {
             bl_buffer_append(&r->name, text + field_prefix.at, strnlen(text + field_prefix.at, field_prefix.size));
             bl_buffer_byte(&r->name, '/');
@@ -206,6 +217,7 @@ static int tar_take_member(struct bl_tar_reader *r, const uint8_t *block, int64_
         BL_TRY(bl_buffer_check(&r->name, e));
     }
     const char *name = r->name.data ? r->name.data : "";
+    /* Many tars have "./" before each name, and ids should not. */
     while (strncmp(name, "./", 2) == 0)
         name += 2 + strspn(name + 2, "/");
     size_t size = strlen(name);
@@ -218,12 +230,14 @@ static int tar_take_member(struct bl_tar_reader *r, const uint8_t *block, int64_
     if (bytes > r->bytes - member->begin)
         return tar_cut(r, name, e);
     r->at = member->begin + block_round_up(bytes);
+    /* An extended header describes one member only. */
     r->named = r->sparse = false;
     r->size = -1;
     return BL_OK;
 }
 
-/* Sets the error for a block that is no header. */
+/* Sets the error for a block that is no header. In the first block, the message names the format if it is another
+ * archive. */
 static int tar_refuse_block(const struct bl_tar_reader *r, const uint8_t *block, size_t size, struct bl_error *e)
 {
     const char *archive = r->at ? NULL : bl_archive_detect(block, size);
@@ -233,7 +247,7 @@ static int tar_refuse_block(const struct bl_tar_reader *r, const uint8_t *block,
                  : bl_error_set(e, BL_EDATA, "no tar archive");
 }
 
-/* Sets the error for a tar of which less than a block is left. */
+/* Sets the error for a tar with less than a block left and no end. */
 static int tar_refuse_end(const struct bl_tar_reader *r, struct bl_error *e)
 {
     uint8_t head[BL_TAR_BLOCK];
@@ -245,8 +259,8 @@ static int tar_refuse_end(const struct bl_tar_reader *r, struct bl_error *e)
     return tar_refuse_block(r, head, (size_t)r->bytes, e);
 }
 
-/* Checks the end of the tar, which is its first block of zeros. Another archive after it, joined by cat, is an error:
- * its members would be lost silently. */
+/* Checks the bytes after the end of the tar, which is its first block of zeros. Another archive behind it, joined by
+ * cat, is an error: its members would be lost silently. */
 static int tar_check_end(struct bl_tar_reader *r, struct bl_error *e)
 {
     const int64_t end = r->at;
@@ -262,8 +276,8 @@ static int tar_check_end(struct bl_tar_reader *r, struct bl_error *e)
     return BL_OK;
 }
 
-/* Checks the sum of a header. Some writers summed bytes above 127 as negative numbers. The checksum itself counts as
- * blanks. */
+/* Returns whether the sum of the bytes equals the checksum of the header, whose own bytes count as blanks. Some old
+ * writers summed bytes above 127 as negative numbers. */
 static bool block_is_header(const uint8_t *block)
 {
     int64_t claimed, plain = 0, negative = 0;
@@ -275,6 +289,8 @@ static bool block_is_header(const uint8_t *block)
     return field_number(block, field_sum, &claimed) && (claimed == plain || claimed == negative);
 }
 
+/* Finds the next member that is no folder. *found: false at the end. BL_EDATA: the tar is damaged or cut short;
+ * members before the damage are good. */
 int bl_tar_reader_next(struct bl_tar_reader *r, struct bl_tar_member *member, bool *found, struct bl_error *e)
 {
     bool is_folder = true;
@@ -284,6 +300,7 @@ int bl_tar_reader_next(struct bl_tar_reader *r, struct bl_tar_member *member, bo
     while (!code && is_folder) {
         const uint8_t *block;
         int64_t bytes;
+        /* A tar without an end was cut short. */
         if (r->bytes - r->at < BL_TAR_BLOCK)
             return tar_refuse_end(r, e);
         BL_TRY(tar_read_block(r, r->at, &block, e));
@@ -314,7 +331,7 @@ void bl_tar_reader_free(struct bl_tar_reader *r)
 
 #define EXTENSIONS_MAX 4096 /* samples have a few; keys with dots make one each */
 
-/* Appends a text with its zero byte to the texts of the members. *at: where it begins. */
+/* Appends a text with its zero byte to the texts of the members. *at: its first byte. */
 static int members_add_text(struct bl_tar_members *m, const char *text, size_t *at, struct bl_error *e)
 {
     *at = m->text.size;
@@ -322,7 +339,8 @@ static int members_add_text(struct bl_tar_members *m, const char *text, size_t *
     return bl_buffer_check(&m->text, e);
 }
 
-/* Adds count members to the extension and sets *number to its number. */
+/* Adds `members` to the count of an extension, and sets *number to the number of the extension. BL_EUSAGE: there are
+ * too many. */
 static int members_add_extension(struct bl_tar_members *m, const char *text, int64_t members, const char *shown,
                                  uint32_t *number, struct bl_error *e)
 {
@@ -349,7 +367,7 @@ static int members_add_extension(struct bl_tar_members *m, const char *text, int
     return members_add_text(m, text, &extension->text, e);
 }
 
-/* Adds a member. BL_EUSAGE: the members have too many extensions. */
+/* Adds a member with its texts. BL_EUSAGE: the members have too many extensions. */
 static int tar_members_add(struct bl_tar_members *m, const struct bl_tar_member *member, const char *shown,
                            struct bl_error *e)
 {
@@ -365,6 +383,8 @@ static int tar_members_add(struct bl_tar_members *m, const struct bl_tar_member 
     return members_add_extension(m, member->name + entry->key + 1, 1, shown, &entry->extension, e);
 }
 
+/* Reads the members of a tar, from its listing if another task has written one. fault: why not all of the tar can be
+ * used. An error is a failure of the system. */
 int bl_tar_members_read(struct bl_tar_members *m, const struct bl_tar_source *source, const struct bl_cancel *cancel,
                         struct bl_error *fault, struct bl_error *e)
 {
@@ -390,6 +410,7 @@ int bl_tar_members_read(struct bl_tar_members *m, const struct bl_tar_source *so
             code = tar_members_add(m, &member, source->shown, fault);
     }
     bl_tar_reader_free(&reader);
+    /* A fault of the tar is no error of the run; it becomes a part of the listing. */
     if (code && code != BL_EDATA)
         code = bl_error_set(e, code, "%s", fault->text);
     else
@@ -404,6 +425,7 @@ const char *bl_tar_members_extension(const struct bl_tar_members *m, size_t numb
     return m->text.data + m->extension[number].text;
 }
 
+/* Appends the members of another tar. The numbers of extensions and the places of texts change. */
 int bl_tar_members_append(struct bl_tar_members *m, const struct bl_tar_members *other, const char *shown,
                           struct bl_error *e)
 {
@@ -415,6 +437,7 @@ int bl_tar_members_append(struct bl_tar_members *m, const struct bl_tar_members 
                                      &number[x], e);
     if (code)
         goto out;
+    /* The offsets of the other texts move by the size of this buffer. */
     const size_t base = m->text.size;
     if (other->text.size)
         bl_buffer_append(&m->text, other->text.data, other->text.size);
@@ -442,9 +465,10 @@ void bl_tar_members_free(struct bl_tar_members *m)
 
 /* --- listings of tars --------------------------------------------------------------------------------------------- */
 
+/* A text of 2 GiB has some 40 million members. */
 #define LISTING_MAX ((size_t)1 << 31) /* bytes */
 
-/* Appends the path of the tar's listing: a tar is known by its name among the inputs. */
+/* Appends the path of the tar's listing, which has a digest of the tar's name among the inputs. */
 static int listing_path(const struct bl_tar_source *source, struct bl_buffer *path, struct bl_error *e)
 {
     char digest[BL_DIGEST_SIZE];
@@ -453,7 +477,8 @@ static int listing_path(const struct bl_tar_source *source, struct bl_buffer *pa
     return bl_buffer_check(path, e);
 }
 
-/* Appends the first line, by which a listing is known to be of this tar, and the word that begins the second one. */
+/* Appends the beginning of a listing: size, time and name of the tar, which must be equal for the listing to count,
+ * and the word of the second line. */
 static void listing_format_head(const struct bl_tar_source *source, const struct stat *status, struct bl_buffer *out)
 {
     bl_buffer_printf(out, "bload tar 1: %" PRId64 " %" PRId64 ".%09ld ", (int64_t)status->st_size,
@@ -462,7 +487,7 @@ static void listing_format_head(const struct bl_tar_source *source, const struct
     bl_buffer_text(out, "\nfault ");
 }
 
-/* Unescapes a text in place. Returns false if it is invalid. */
+/* Unescapes a text in place. Returns false if it is invalid or has a zero byte. */
 static bool listing_decode_text(char *text)
 {
     int64_t size = bl_text_unescape(text, strlen(text));
@@ -472,7 +497,7 @@ static bool listing_decode_text(char *text)
     return true;
 }
 
-/* Ends the text at the first such byte and returns the text after it, or NULL if there is no such byte. */
+/* Ends the text at the first such byte, and returns the text after it, or NULL if there is no such byte. */
 static char *text_split(char *text, char byte)
 {
     char *end = strchr(text, byte);
@@ -482,7 +507,8 @@ static char *text_split(char *text, char byte)
     return end + 1;
 }
 
-/* Parses a listing. at: the bytes after the head; bytes: the size of the tar. False: the listing is invalid. */
+/* Parses a listing. at: the text behind the head. bytes: the size of the tar, which no member may exceed. Returns
+ * false if the listing is invalid: the tar is then read itself. */
 static bool listing_parse(struct bl_tar_members *m, char *at, const char *shown, int64_t bytes, struct bl_error *fault)
 {
     struct bl_error ignored = {0};
@@ -495,6 +521,7 @@ static bool listing_parse(struct bl_tar_members *m, char *at, const char *shown,
         char *size = text_split(line, ' '), *name = size ? text_split(size, ' ') : NULL;
         char *why = name ? text_split(name, '\t') : NULL;
         struct bl_tar_member member = {.name = name, .unusable = why};
+        /* Numbers are checked against the size of the tar before anything is read there. */
         if (!at || !name || !listing_decode_text(name) || (why && !listing_decode_text(why)) ||
             !bl_text_to_int(line, strlen(line), 0, bytes, &member.begin) ||
             !bl_text_to_int(size, strlen(size), 0, why ? INT64_MAX - bytes : bytes - member.begin, &member.bytes) ||
@@ -506,6 +533,7 @@ static bool listing_parse(struct bl_tar_members *m, char *at, const char *shown,
     return true;
 }
 
+/* Returns whether a valid listing of this tar exists. Errors only mean that there is none. */
 bool bl_tar_listing_find(struct bl_tar_members *m, const struct bl_tar_source *source, const struct stat *status,
                          struct bl_error *fault)
 {
@@ -518,6 +546,7 @@ bool bl_tar_listing_find(struct bl_tar_members *m, const struct bl_tar_source *s
     found = !head.failed && text.size > head.size && memcmp(text.data, head.data, head.size) == 0 &&
             strlen(text.data) == text.size &&
             listing_parse(m, text.data + head.size, source->shown, status->st_size, fault);
+    /* A partly parsed listing must leave nothing behind. */
     if (!found)
         bl_tar_members_free(m);
 out:
@@ -527,6 +556,7 @@ out:
     return found;
 }
 
+/* Writes the listing for other tasks. A listing that is too long is not written, and each task reads the tar. */
 int bl_tar_listing_write(const struct bl_tar_members *m, const struct bl_tar_source *source, const struct stat *status,
                          const struct bl_error *fault, struct bl_error *e)
 {

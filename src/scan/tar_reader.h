@@ -97,7 +97,7 @@ void bl_tar_members_free(struct bl_tar_members *m);
 /* The listing of a tar: what a walk over its headers found. The first of many tasks leaves it to the others, in
  * DIR/.bload/tar-0123456789abcdef, which is named by the checksum of the tar's path.
  *
- *   bload tar 1: BYTES SECONDS.NANOSECONDS PATH     size and modification time of the tar: another one is listed anew
+ *   bload tar 1: BYTES SECONDS.NANOSECONDS PATH     size and modification time of the tar: another tar is listed again
  *   fault TEXT                                      why not all of it can be used; or an empty text
  *   BEGIN BYTES NAME                                a member
  *   BEGIN BYTES NAME WHY                            one that cannot be used; a tab comes before WHY

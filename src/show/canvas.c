@@ -1,3 +1,7 @@
+/* Draws on a canvas of pixels in memory, three bytes each, and writes it as PNG.
+ *
+ * Areas may lie partly or wholly outside the canvas: every operation clips them first, so that callers need no
+ * checks. Rows follow each other without padding: pixel (x, y) begins at byte 3 * (y * width + x). */
 #include "show/canvas.h"
 
 #include <stdlib.h>
@@ -8,6 +12,7 @@
 
 enum { HATCH = 6 }; /* pixels from line to line */
 
+/* The caller frees the canvas with bl_canvas_free, also after errors. */
 int bl_canvas_make(struct bl_canvas *canvas, int width, int height, bl_colour colour, struct bl_error *e)
 {
     *canvas = (struct bl_canvas){.width = width, .height = height};
@@ -24,13 +29,13 @@ void bl_canvas_free(struct bl_canvas *canvas)
     *canvas = (struct bl_canvas){0};
 }
 
-/* Returns the three bytes of a pixel, which must lie on the canvas. */
+/* Returns the three bytes of a pixel, red first. The pixel must lie on the canvas. */
 static uint8_t *canvas_at(const struct bl_canvas *c, int x, int y)
 {
     return c->pixel + ((size_t)y * (size_t)c->width + (size_t)x) * 3;
 }
 
-/* Sets the three bytes of a pixel. */
+/* Sets the three bytes of a pixel from 0xRRGGBB. */
 static void pixel_set(uint8_t *pixel, bl_colour colour)
 {
     pixel[0] = (uint8_t)(colour >> 16);
@@ -38,9 +43,10 @@ static void pixel_set(uint8_t *pixel, bl_colour colour)
     pixel[2] = (uint8_t)colour;
 }
 
-/* The part of an area that is on the canvas. */
+/* Returns the part of an area that lies on the canvas; its width or height is 0 if there is none. */
 static struct bl_area area_clip(const struct bl_canvas *c, struct bl_area a)
 {
+    /* Negative widths must not remain: the loops of callers then draw nothing. */
     int right = a.x + a.width < c->width ? a.x + a.width : c->width;
     int bottom = a.y + a.height < c->height ? a.y + a.height : c->height;
     a.x = a.x > 0 ? a.x : 0;
@@ -59,6 +65,8 @@ void bl_canvas_fill(struct bl_canvas *canvas, struct bl_area area, bl_colour col
     }
 }
 
+/* The lines depend on the position on the canvas alone, so that the hatches of neighbouring areas continue each
+ * other. */
 void bl_canvas_hatch(struct bl_canvas *canvas, struct bl_area area, bl_colour line, bl_colour ground)
 {
     area = area_clip(canvas, area);
@@ -68,7 +76,8 @@ void bl_canvas_hatch(struct bl_canvas *canvas, struct bl_area area, bl_colour li
     }
 }
 
-/* Sets cover to the pixels of a step, of `pixels` in a line, that pixel i of `size` covers: at least one. */
+/* Sets cover to the range of pixels of the step that pixel i of `size` covers, at least one: from cover[0] to
+ * cover[1] - 1. A step may be smaller than its area or larger; `pixels` is its size in this direction. */
 static void step_cover(int i, int size, int64_t pixels, int cover[2])
 {
     cover[0] = (int)(i * pixels / size);
@@ -96,13 +105,17 @@ static void step_mean(const struct bl_field *field, const uint8_t *step, const i
     }
 }
 
+/* Each pixel is the mean of the pixels that it covers, so that small pictures keep fine lines as grey instead of
+ * losing some of them. */
 void bl_canvas_draw(struct bl_canvas *canvas, struct bl_area area, const struct bl_field *field, const uint8_t *step)
 {
     const struct bl_area seen = area_clip(canvas, area);
+    /* The position counts from the area, not from its visible part: clipping must not shift the picture. */
     for (int y = seen.y; y < seen.y + seen.height; y++) {
         int rows[2], columns[2];
         step_cover(y - area.y, area.height, field->shape[0], rows);
         for (int x = seen.x; x < seen.x + seen.width; x++) {
+            /* Rows are the same for the whole line of pixels, columns differ. */
             step_cover(x - area.x, area.width, field->shape[1], columns);
             step_mean(field, step, rows, columns, canvas_at(canvas, x, y));
         }
@@ -112,12 +125,14 @@ void bl_canvas_draw(struct bl_canvas *canvas, struct bl_area area, const struct 
 void bl_canvas_copy(const struct bl_canvas *from, struct bl_area area, struct bl_canvas *to, int x, int y)
 {
     area = area_clip(from, area);
+    /* room is clipped at both canvases: its offset to (x, y) is the offset in the source. */
     const struct bl_area room = area_clip(to, (struct bl_area){x, y, area.width, area.height});
     for (int row = room.y; row < room.y + room.height; row++)
         memcpy(canvas_at(to, room.x, row), canvas_at(from, area.x + room.x - x, area.y + row - y),
                (size_t)room.width * 3);
 }
 
+/* Comparing bytes replaces only pixels of exactly this colour. */
 void bl_canvas_replace(struct bl_canvas *canvas, bl_colour from, bl_colour to)
 {
     uint8_t old[3];
@@ -152,6 +167,7 @@ int bl_canvas_append_png(const struct bl_canvas *canvas, struct bl_area area, bo
     struct bl_png *png = NULL;
     const uint8_t *file;
     size_t size;
+    /* The encoder takes whole pictures only, so the area is copied. */
     int code = bl_canvas_make(&part, area.width, area.height, 0, e);
     if (code)
         goto out;

@@ -1,3 +1,9 @@
+/* Appends the parts of HTML pages and escapes text for XML.
+ *
+ * Pages have no scripts and load nothing, so that a report can be mailed as one file. All texts from outside pass
+ * through bl_xml_append_text, which escapes control characters as the tables do, and then for XML, as in:
+ *
+ *     a<b.mp4  ->  a&lt;b.mp4 */
 #include "show/html.h"
 
 #include <stdarg.h>
@@ -6,16 +12,18 @@
 
 #include "base/text.h"
 
-/* Fills with a contrast of 3 and more to both papers. */
+/* Each colour has a contrast of 3 or more to the light paper and to the dark one, the minimum of WCAG for graphics. */
 #define BL_STYLE_BLUE "#2f6fb5"
 #define BL_STYLE_BROWN "#a8521c"
 
 /* --- text in XML -------------------------------------------------------------------------------------------------- */
 
+/* Longer names lose their beginning, as the end of a path tells more than its first folders. */
 enum { NAME_MAX_BYTES = 64 };
 
 void bl_xml_append_plain(struct bl_buffer *out, const char *text, size_t size)
 {
+    /* All four are escaped everywhere, as the caller may write into an element or into an attribute. */
     for (size_t i = 0; i < size; i++) {
         char c = text[i];
         if (c == '&')
@@ -33,6 +41,7 @@ void bl_xml_append_plain(struct bl_buffer *out, const char *text, size_t size)
 
 void bl_xml_append_text(struct bl_buffer *out, const char *text)
 {
+    /* Control characters are escaped as in the tables first; then other characters that nobody could see become "?". */
     struct bl_buffer escaped = {0}, masked = {0};
     bl_text_escape(&escaped, text, strlen(text));
     bl_text_append_masked(&masked, escaped.data && !escaped.failed ? escaped.data : "");
@@ -48,15 +57,18 @@ void bl_xml_append_name(struct bl_buffer *out, const char *name)
     if (size > NAME_MAX_BYTES) {
         bl_buffer_text(out, "…");
         name += size - NAME_MAX_BYTES;
+        /* The cut falls in the middle of a UTF-8 character if the first byte left is a continuation byte, 10xxxxxx. */
         while ((*name & 0xc0) == 0x80)
             name++;
     }
     bl_xml_append_text(out, name);
 }
 
+/* Replaces what the buffer has from this position by its escaped form. The copy takes the NUL of the buffer, too. */
 void bl_xml_escape_from(struct bl_buffer *out, size_t from)
 {
     struct bl_buffer plain = {0};
+    /* Nothing was appended, or the buffer has failed and must not be read. */
     if (out->failed || out->size == from)
         return;
     bl_buffer_append(&plain, out->data + from, out->size - from + 1);
@@ -69,6 +81,8 @@ void bl_xml_escape_from(struct bl_buffer *out, size_t from)
 
 uint32_t bl_style_colour(uint64_t i)
 {
+    /* The colours of neighbouring numbers differ in hue, so that two pieces beside each other are easy to tell
+     * apart. */
     static const uint32_t colour[BL_STYLE_COLOURS] = {BL_COLOUR_BLUE, 0xa8521c, 0x27784a, 0xa33b6e, 0x6a5fc4, 0x76681a,
                                                       0x177a86,       0xb83a3a, 0x4f7a1f, 0x9243a8, 0x8a5a35, 0x4a6a8f};
     return colour[i % BL_STYLE_COLOURS];
@@ -76,12 +90,15 @@ uint32_t bl_style_colour(uint64_t i)
 
 /* --- pages -------------------------------------------------------------------------------------------------------- */
 
+/* The head has the titles of the columns with "|" between them. "#" before a title marks a column of numbers, which
+ * is aligned to the right. The caption is also the label of the region, which can be scrolled by keyboard. */
 void bl_page_begin_table(struct bl_buffer *out, const char *caption, const char *head)
 {
     bl_buffer_printf(out,
                      "<div class=\"t\" role=\"region\" tabindex=\"0\" aria-label=\"%s\"><table><caption>%s</caption>\n"
                      "<thead><tr>",
                      caption, caption);
+    /* The loop ends at the NUL; head moves over the "|" only if there is one. */
     while (*head) {
         size_t size = strcspn(head, "|");
         bool is_number = *head == '#';
@@ -94,6 +111,7 @@ void bl_page_begin_table(struct bl_buffer *out, const char *caption, const char 
 
 void bl_page_begin_facts(struct bl_buffer *out, const char *label)
 {
+    /* A table of facts has no head: each row is a name and a value. */
     bl_buffer_printf(out, "<div class=\"t\" role=\"region\" tabindex=\"0\" aria-label=\"%s\"><table><tbody>\n", label);
 }
 
@@ -104,6 +122,7 @@ void bl_page_end_table(struct bl_buffer *out)
 
 void bl_page_fact(struct bl_buffer *out, const char *name, const char *format, ...)
 {
+    /* Facts are short: a longer text is cut at 1023 bytes. */
     char text[1024];
     va_list arguments;
     va_start(arguments, format);
@@ -136,6 +155,7 @@ void bl_page_number(struct bl_buffer *out, int64_t value)
 
 void bl_page_number_text(struct bl_buffer *out, const char *format, ...)
 {
+    /* The text is a formatted number, so that it needs no escapes. */
     char text[128];
     va_list arguments;
     va_start(arguments, format);
@@ -144,8 +164,11 @@ void bl_page_number_text(struct bl_buffer *out, const char *format, ...)
     bl_buffer_printf(out, "<td class=\"n\">%s</td>", text);
 }
 
-/* Appends the rules of all pages. */
+/* Appends the style of all pages: two sets of colours for light and dark screens, and tables that scroll sideways on
+ * a narrow screen. */
 static void page_append_style(struct bl_buffer *out)
+/* The colours are variables of CSS, so that only one rule differs between light and dark. Class t is a table that
+ * scrolls, n a number, w a cell that may wrap, v0 and v1 the fills of bars, k a key of colours. */
 {
     bl_buffer_text(
         out,
@@ -173,6 +196,7 @@ static void page_append_style(struct bl_buffer *out)
 
 void bl_page_begin(struct bl_buffer *out, const char *title, const char *what, const char *style)
 {
+    /* The viewport makes phones show the page at their own width. */
     bl_buffer_text(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>");
     bl_xml_append_name(out, title);

@@ -20,7 +20,7 @@ void bl_xml_append_text(struct bl_buffer *out, const char *text);
 /* Appends text, of which all can be seen, escaped for XML alone. */
 void bl_xml_append_plain(struct bl_buffer *out, const char *text, size_t size);
 
-/* As bl_xml_append_text for a name, of a long one its end, which tells more of a path. */
+/* As bl_xml_append_text for a name, and of a long name the end, which says more about a path. */
 void bl_xml_append_name(struct bl_buffer *out, const char *name);
 
 /* Escapes what was appended from that byte on, in the way of bl_xml_append_text. */
@@ -63,7 +63,7 @@ void bl_page_end(struct bl_buffer *out);
 /* Begins a table that can be scrolled sideways. head: names of the columns, with "|" between them; those after the
  * first that begin with "#" have numbers. */
 void bl_page_begin_table(struct bl_buffer *out, const char *caption, const char *head);
-/* Begins a table of facts (bl_page_fact) below a heading of its own. label: for those who do not see the page. */
+/* Begins a table of facts (bl_page_fact) below a heading. label: for screen readers. */
 void bl_page_begin_facts(struct bl_buffer *out, const char *label);
 void bl_page_end_table(struct bl_buffer *out);
 

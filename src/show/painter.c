@@ -1,8 +1,8 @@
-/* The forms of lanes other than pictures: curves, maps, spectra, strips.
+/* Draws the lanes other than pictures: curves, maps, spectra, strips.
  *
- * A form gets the steps in the order of the axis, some thousands at a time, keeps what each column of pixels needs,
- * such as the least and the greatest value, and draws when all steps were put. So the memory depends on the width of
- * the sheet and not on the length of the sequence. A piece that turns out to be damaged is erased again. */
+ * A form receives the steps in the order of the axis, some thousands at a time, keeps the values that each column of
+ * pixels needs, such as the minimum and the maximum, and draws when all steps have come. So the memory depends on
+ * the width of the sheet and not on the length of the sequence. A piece that turns out to be damaged is erased. */
 #include "show/painter.h"
 
 #include <inttypes.h>
@@ -17,8 +17,11 @@
 
 /* --- painter ------------------------------------------------------------------------------------------------------ */
 
+/* Sets the columns first to end - 1 that a part of a step covers, at least one. The canvas has all lines side by
+ * side, so that rounding at its end could lie outside. */
 void bl_painter_cover(const struct bl_painter *p, int64_t part, int64_t parts, int *first, int *end)
 {
+    /* The width of a line has line_steps * parts parts. */
     const int64_t line = p->sheet->line_steps * parts;
     *first = (int)(part * p->sheet->width / line);
     *end = (int)((part + 1) * p->sheet->width / line);
@@ -27,9 +30,10 @@ void bl_painter_cover(const struct bl_painter *p, int64_t part, int64_t parts, i
     *end = *end < p->columns ? *end : p->columns;
 }
 
-/* Returns an element of the field as a number. One that is not finite counts as strange, and gives NAN. */
+/* Returns an element of the field as a number. A value that is not finite counts as strange, and gives NAN. */
 static double painter_value(struct bl_painter *p, const uint8_t *element)
 {
+    /* All types of elements, also F16 and BF16, are converted to double. */
     double value = bl_element_number(p->field->dtype, element);
     if (isfinite(value))
         return value;
@@ -37,7 +41,7 @@ static double painter_value(struct bl_painter *p, const uint8_t *element)
     return NAN;
 }
 
-/* Returns the mean of the values in `all` bytes, such as the channels of a step. */
+/* Returns the mean of the values in `all` bytes, such as the channels of a step; NAN if one of them is not finite. */
 static double painter_mean(struct bl_painter *p, const uint8_t *data, size_t all)
 {
     const size_t size = bl_dtype_size(p->field->dtype);
@@ -54,6 +58,7 @@ static bl_colour painter_scale(double share)
     static const bl_colour known[] = {0x440154, 0x472d7b, 0x3b528b, 0x2c728e, 0x21918c,
                                       0x28ae80, 0x5ec962, 0xaddc30, 0xfde725};
     enum { STEPS = sizeof known / sizeof *known - 1 };
+    /* Values outside 0 to 1 get the colour of the end. */
     double at = fmin(fmax(share, 0), 1) * STEPS;
     int i = at < STEPS ? (int)at : STEPS - 1;
     bl_colour colour = 0;
@@ -64,18 +69,19 @@ static bl_colour painter_scale(double share)
     return colour;
 }
 
-/* Four digits, and all of those before the point. */
+/* Formats four significant digits, and all digits before the point of numbers up to 10^9. */
 static void number_format(double value, char out[32])
 {
     snprintf(out, 32, fabs(value) >= 1e4 && fabs(value) < 1e9 ? "%.0f" : "%.4g", value);
 }
 
-/* Sets the note to the range of the values, if low <= high, and tells the lane what is strange. */
+/* Sets the note to the range of the values, if there are any, and the lane's count of strange values. */
 static void painter_note(struct bl_painter *p, double low, double high)
 {
     char a[32], b[32];
     number_format(low, a);
     number_format(high, b);
+    /* Without values, low is infinite and high is minus infinite. */
     if (low <= high)
         snprintf(p->lane->note, sizeof p->lane->note, "%s to %s", a, b);
     p->lane->strange = p->strange;
@@ -83,8 +89,8 @@ static void painter_note(struct bl_painter *p, double low, double high)
 
 /* --- curves ------------------------------------------------------------------------------------------------------- */
 
-/* The least and the greatest value of each column: what a long signal looks like from afar. Steps of sound that goes on
- * from one to the next have many parts each. */
+/* A curve keeps the minimum and the maximum of each column, which show a long signal as a whole. A step of sound may
+ * have many samples, its parts. */
 
 struct curve {
     double *low, *high; /* [columns]; NaN: no value */
@@ -95,6 +101,7 @@ struct curve {
 static int curve_begin(struct bl_painter *p, struct bl_error *e)
 {
     struct curve *c = p->state = malloc(sizeof *c + 2 * (size_t)p->columns * sizeof *c->value);
+    /* Both arrays are one allocation. */
     if (!c)
         return bl_error_memory(e);
     c->low = c->value;
@@ -131,7 +138,7 @@ static int curve_put(struct bl_painter *p, int64_t at, const uint8_t *data, int6
     return BL_OK;
 }
 
-/* Draws a line from the least to the greatest value of each column, on a scale of all values. */
+/* Draws a line from the minimum to the maximum of each column, on a scale of all values. */
 static int curve_finish(struct bl_painter *p, struct bl_error *e)
 {
     const struct curve *c = p->state;
@@ -140,6 +147,7 @@ static int curve_finish(struct bl_painter *p, struct bl_error *e)
     double low = INFINITY, high = -INFINITY;
     (void)e;
     for (int x = 0; x < p->columns; x++) {
+        /* fmin and fmax return the other argument where one is NAN. */
         low = fmin(low, c->low[x]);
         high = fmax(high, c->high[x]);
     }
@@ -151,6 +159,7 @@ static int curve_finish(struct bl_painter *p, struct bl_error *e)
     const double scale = high > low ? (height - 1) / (high - low) : 0;
     const bool is_flat = !isnormal(scale); /* or the range is beyond doubles */
     for (int x = 0; x < p->columns; x++) {
+        /* A column without values stays paper. */
         if (isnan(c->low[x]))
             continue;
         int top = is_flat ? height / 2 : (int)lround((high - c->high[x]) * scale);
@@ -165,8 +174,8 @@ const struct bl_painter_method bl_painter_curve = {
 
 /* --- maps --------------------------------------------------------------------------------------------------------- */
 
-/* Means of the values of steps, in the order of the field, one above the other: features of sound with the lowest
- * frequency at the bottom, all other fields with the first value at the top. */
+/* A map shows the means of the values of steps, in the order of the field, one above the other. Features of sound
+ * have the lowest frequency at the bottom; other fields have the first value at the top. */
 
 struct cell {
     double sum;
@@ -180,11 +189,13 @@ static int map_begin(struct bl_painter *p, struct bl_error *e)
     return p->state ? BL_OK : bl_error_memory(e);
 }
 
+/* Returns the mean of a cell, NAN for an empty one. */
 static double cell_mean(const struct cell *cell)
 {
     return cell->count ? cell->sum / (double)cell->count : NAN;
 }
 
+/* A cell with the count 0 is empty: its next value replaces the sum. */
 static void map_erase(struct bl_painter *p, int first, int end)
 {
     struct cell *cell = p->state;
@@ -200,6 +211,7 @@ static void map_put_step(struct bl_painter *p, int64_t at, const uint8_t *data)
     struct cell *cells = p->state;
     const size_t size = bl_dtype_size(p->field->dtype);
     const int64_t rows = (int64_t)(bl_field_step_bytes(p->field) / size), height = p->lane->canvas.height;
+    /* Only features of sound have a frequency axis. */
     const bool from_bottom = strcmp(p->field->kind, "audio") == 0;
     int first, end;
     bl_painter_cover(p, at, 1, &first, &end);
@@ -227,7 +239,7 @@ static int map_put(struct bl_painter *p, int64_t at, const uint8_t *data, int64_
     return BL_OK;
 }
 
-/* Draws the means on the scale from the least to the greatest one. */
+/* Draws the means on the scale from the minimum to the maximum. */
 static int map_finish(struct bl_painter *p, struct bl_error *e)
 {
     const struct cell *cell = p->state;
@@ -253,8 +265,8 @@ const struct bl_painter_method bl_painter_map = {
 
 /* --- spectra ------------------------------------------------------------------------------------------------------ */
 
-/* The spectrum of sound around the middle of each column, 80 dB below its loudest point: a window of 512 samples of
- * one sequence, by Hann, with zeros beyond its ends. */
+/* A spectrum shows the frequencies around the middle of each column, down to 80 dB below the loudest point: a Hann
+ * window of 512 samples of one sequence, with zeros beyond its ends. */
 
 enum { WINDOW = 512, HALF = WINDOW / 2 };
 #define DECIBELS 80
@@ -282,6 +294,7 @@ static int spectrum_begin(struct bl_painter *p, struct bl_error *e)
     for (size_t i = 0; i < pixels; i++)
         s->level[i] = NAN;
     int code = bl_spectrum_open(&s->transform, WINDOW, WINDOW, false, e);
+    /* acos(-1) is pi, which standard C does not define. */
     for (int i = 0; !code && i < WINDOW; i++)
         s->transform.shape[i] = (float)(0.5 - 0.5 * cos(2 * acos(-1) * (i + 0.5) / WINDOW));
     return code;
@@ -293,7 +306,8 @@ static int64_t column_middle(const struct bl_painter *p, int x)
     return (2 * (int64_t)x + 1) * p->sheet->line_steps / (2 * (int64_t)p->sheet->width);
 }
 
-/* Draws the columns whose windows are there, and forgets the samples that none needs any more. */
+/* Draws the columns whose windows are complete, up to the step end, and removes the samples that no later window
+ * needs. */
 static void spectrum_draw_all(struct bl_painter *p, int64_t end)
 {
     struct spectrum *s = p->state;
@@ -310,6 +324,7 @@ static void spectrum_draw_all(struct bl_painter *p, int64_t end)
             float most = 0;
             for (int bin = first; bin < (last > first ? last : first + 1); bin++)
                 most = fmaxf(most, s->transform.power[bin]);
+            /* 1e-20 is -200 dB, far below the scale: silence has a logarithm, too. */
             s->level[(size_t)(height - 1 - y) * (size_t)p->columns + (size_t)s->next] = 10 * log10f(most + 1e-20F);
         }
     }
@@ -327,6 +342,7 @@ static int spectrum_put(struct bl_painter *p, int64_t at, const uint8_t *data, i
 {
     struct spectrum *s = p->state;
     const size_t size = bl_field_step_bytes(p->field);
+    /* Samples of 16 bits are whole numbers from -32768 to 32767. */
     const double scale = p->field->dtype == BL_I16 ? 1.0 / 32768 : 1;
     /* Room for the steps, for the zeros after the piece, and for the lanes that a window may read beyond its end. */
     size_t needed = s->samples + (size_t)steps + 2 * WINDOW;
@@ -343,6 +359,7 @@ static int spectrum_put(struct bl_painter *p, int64_t at, const uint8_t *data, i
         s->base = at - HALF;
         s->samples = HALF;
         memset(s->sample, 0, HALF * sizeof *s->sample);
+        /* Columns before the piece have no samples. */
         while (s->next < p->columns && column_middle(p, s->next) < at)
             s->next++;
     }
@@ -354,7 +371,7 @@ static int spectrum_put(struct bl_painter *p, int64_t at, const uint8_t *data, i
     return BL_OK;
 }
 
-/* Draws the last columns of a piece, whose windows go on beyond its end with zeros. */
+/* Draws the last columns of a piece, whose windows extend beyond its end with zeros. */
 static void spectrum_end_piece(struct bl_painter *p, int64_t end)
 {
     struct spectrum *s = p->state;
@@ -376,7 +393,7 @@ static void spectrum_erase(struct bl_painter *p, int first, int end)
     }
 }
 
-/* Draws the levels: the greatest one is the brightest colour, and DECIBELS below it is the darkest one. */
+/* Draws the levels: the maximum has the brightest colour, and DECIBELS below it is the darkest one. */
 static int spectrum_finish(struct bl_painter *p, struct bl_error *e)
 {
     const struct spectrum *s = p->state;
@@ -401,6 +418,7 @@ static void spectrum_close(struct bl_painter *p)
     struct spectrum *s = p->state;
     if (!s)
         return;
+    /* The caller frees the state itself. */
     bl_spectrum_close(&s->transform);
     free(s->level);
     free(s->sample);
@@ -415,7 +433,8 @@ const struct bl_painter_method bl_painter_spectrum = {.begin = spectrum_begin,
 
 /* --- strips ------------------------------------------------------------------------------------------------------- */
 
-/* A colour for each integer, so that equal ones are seen: labels, masks, ids. A column has that of its first step. */
+/* A strip has a colour for each integer, so that equal values are seen: labels, masks, ids. A column has the colour
+ * of its first step. */
 
 struct strip {
     double low, high;
@@ -433,7 +452,7 @@ static int strip_begin(struct bl_painter *p, struct bl_error *e)
     return BL_OK;
 }
 
-/* The colour of 0 until all values are known. */
+/* The colour of 0 until all values are known. No other colour has this value. */
 #define ZERO 0xfefefeU
 
 /* Empties the range of the piece. */
@@ -444,7 +463,8 @@ static void strip_forget_piece(struct strip *s)
     s->ended = false;
 }
 
-/* The piece that ended was not damaged: its range counts. */
+/* Adds the range of a piece to that of all. A piece that has ended is known to be sound only when the next one
+ * begins. */
 static void strip_keep_piece(struct strip *s)
 {
     s->low = fmin(s->low, s->piece_low);

@@ -1,4 +1,4 @@
-/* Draws the steps of a field, as they are read, into the canvas of its lane; all forms but pictures. */
+/* Draws the steps of a field, as they are read, into the canvas of its lane, for all lanes except pictures. */
 #ifndef BL_PAINTER_H
 #define BL_PAINTER_H
 
@@ -17,7 +17,7 @@ struct bl_painter {
     int64_t strange; /* values that are no numbers, or infinite */
 };
 
-/* A form. The functions may be NULL, but put and finish. */
+/* How a lane is drawn. Functions other than put and finish may be NULL. */
 struct bl_painter_method {
     int (*begin)(struct bl_painter *p, struct bl_error *e);
     /* Takes the next steps, which begin at this step of the axis. */

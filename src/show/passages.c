@@ -13,7 +13,8 @@
 
 /* --- passages ----------------------------------------------------------------------------------------------------- */
 
-/* Returns 0, or why appending to the buffer failed: its limit, the detokenizer's fault, or memory. */
+/* Returns 0, or why appending to the buffer failed: its limit, the fault of the detokenizer, or memory. BL_EUSAGE:
+ * the limit. */
 static int passages_check(const struct bl_buffer *buffer, int code, struct bl_error *fault, struct bl_error *e)
 {
     char most[32];
@@ -23,9 +24,12 @@ static int passages_check(const struct bl_buffer *buffer, int code, struct bl_er
     return code ? bl_error_set(e, code, "%s", fault->text) : bl_buffer_check(buffer, e);
 }
 
+/* Adds the text of an id, or the id itself in decimal if there is no detokenizer. A mark is noted where the shading
+ * changes. */
 int bl_passages_add(struct bl_passages *p, struct bl_detokenizer *detokenizer, int64_t id, bool is_shaded,
                     struct bl_error *e)
 {
+    /* Marks alternate: from the first one on text is shaded, from the second one on it is not. */
     if (is_shaded != p->is_shaded) {
         BL_TRY(BL_ARRAY_RESERVE(p->mark, p->marks_capacity, p->marks + 1, e));
         p->mark[p->marks++] = p->bytes.size;
@@ -43,6 +47,7 @@ int bl_passages_add(struct bl_passages *p, struct bl_detokenizer *detokenizer, i
     return passages_check(&p->bytes, BL_OK, NULL, e);
 }
 
+/* Ends a piece: its bytes become UTF-8, in runs that are shaded and not shaded in turn. */
 int bl_passages_end(struct bl_passages *p, size_t piece, struct bl_error *e)
 {
     size_t begin = 0;
@@ -50,7 +55,7 @@ int bl_passages_end(struct bl_passages *p, size_t piece, struct bl_error *e)
     int code = BL_OK;
     for (size_t m = 0; m <= p->marks && !code; m++, is_shaded = !is_shaded) {
         size_t end = m < p->marks ? p->mark[m] : p->bytes.size;
-        /* A character whose bytes are of two tokens belongs to the first. */
+        /* A character whose bytes come from two tokens belongs to the run of the first one. */
         while (end > begin && end < p->bytes.size && (p->bytes.data[end] & 0xc0) == 0x80)
             end++;
         if (end <= begin)
@@ -60,11 +65,13 @@ int bl_passages_end(struct bl_passages *p, size_t piece, struct bl_error *e)
             break;
         int64_t replaced = 0;
         const size_t from = p->text.size;
+        /* The limit bounds the memory for a sequence of any length. */
         p->text.limit = BL_PASSAGES_MAX;
         if (bl_text_replace_invalid(p->bytes.data + begin, end - begin, &p->text, &replaced)) {
             code = passages_check(&p->text, BL_OK, NULL, e);
             break;
         }
+        /* Control characters could change the terminal: all except newlines and tabs are masked. */
         p->text.size = from + bl_utf8_mask(p->text.data + from, p->text.size - from, "\n\t");
         p->run[p->runs++] = (struct bl_passage_run){.piece = piece, .end = p->text.size, .is_shaded = is_shaded};
         begin = end;
@@ -73,6 +80,7 @@ int bl_passages_end(struct bl_passages *p, size_t piece, struct bl_error *e)
     return code;
 }
 
+/* Forgets the bytes of the piece, as when it is damaged. */
 void bl_passages_drop(struct bl_passages *p)
 {
     bl_buffer_clear(&p->bytes);
@@ -92,16 +100,17 @@ void bl_passages_free(struct bl_passages *p)
 
 /* --- lines -------------------------------------------------------------------------------------------------------- */
 
+/* A tab is four columns wide at any position, which keeps the lines simple. */
 enum { TAB = 4 };
 
-/* Returns the width of a tab in lines of so many columns. */
+/* Returns the width of a tab in lines of this many columns: a narrow line must fit it. */
 static int tab_columns(int columns)
 {
     return columns < TAB ? columns : TAB;
 }
 
-/* Returns where a line of text[at .. end) ends. *next: where the next line begins; the bytes between, a newline or a
- * space, are not shown. */
+/* Returns the end of the line of text[at .. end) that begins at `at`: at a newline, at the last space that fits, or
+ * within a long word. *next: the beginning of the next line; the newline or space between them is not shown. */
 static size_t line_end(const char *text, size_t at, size_t end, int columns, size_t *next)
 {
     size_t space = 0; /* behind the last space that fits */
@@ -109,6 +118,7 @@ static size_t line_end(const char *text, size_t at, size_t end, int columns, siz
     while (at < end) {
         uint32_t point = 0;
         size_t length = bl_utf8_length(text + at, end - at);
+        /* A byte that begins no character counts as one column. */
         if (length)
             bl_utf8_decode(text + at, &point);
         if (text[at] == '\n') {
@@ -131,7 +141,7 @@ static size_t line_end(const char *text, size_t at, size_t end, int columns, siz
     return *next;
 }
 
-/* Gives text[at .. end) run by run, from *run on, which is advanced; tabs are spaces. */
+/* Passes text[at .. end) run by run, from *run on, which is advanced. Tabs become spaces. */
 static void line_put(const struct bl_text_lines *lines, const struct bl_passages *p, size_t *run, size_t at, size_t end)
 {
     lines->begin(lines->to);
@@ -153,7 +163,7 @@ static void line_put(const struct bl_text_lines *lines, const struct bl_passages
     lines->end(lines->to);
 }
 
-/* Returns how many runs are of pieces before this one, by bisection. */
+/* Returns the number of runs that belong to earlier pieces, by bisection. */
 static size_t runs_before(const struct bl_passages *p, size_t piece)
 {
     size_t low = 0, high = p->runs;
@@ -167,6 +177,7 @@ static size_t runs_before(const struct bl_passages *p, size_t piece)
     return low;
 }
 
+/* Passes the lines of a piece to the callbacks. A piece without text has no lines. */
 void bl_text_lines_put(const struct bl_text_lines *lines, const struct bl_passages *p, size_t piece)
 {
     size_t run = runs_before(p, piece), after = runs_before(p, piece + 1);

@@ -25,7 +25,7 @@ struct bl_passage_run {
 
 struct bl_passages {
     int field;
-    bool is_text;          /* else the ids, with spaces between */
+    bool is_text;          /* false: the text has ids with spaces between them */
     bool *damaged;         /* [pieces]: these have no runs */
     struct bl_buffer text; /* UTF-8; of what cannot be seen only line ends and tabs */
     struct bl_passage_run *run;

@@ -1,4 +1,7 @@
-/* Finds the pieces of a sheet in the plan, divides the axis into spans, and words titles and labels. */
+/* Finds the pieces of a sheet in the plan, divides the axis into spans, and makes the texts of titles and labels.
+ *
+ * The axis is a block or a sequence, cut into lines of equal length. A span is the part of a piece, or of the
+ * padding between pieces, that lies on one line: a piece from step 90 to 130 on lines of 100 steps has two spans. */
 #include "show/sheet.h"
 
 #include <inttypes.h>
@@ -11,17 +14,18 @@
 
 /* --- pieces ------------------------------------------------------------------------------------------------------- */
 
-/* Where the steps of the axis come from: the pieces of a block by the plan, or those that a sequence has in blocks. */
+/* The pieces are those of a block in the plan, or those of a sequence in any blocks. */
 
 enum { CHUNK = 1 << 16 }; /* pieces at a time */
 
-/* Appends piece i of the plan, which block has. */
+/* Appends piece i of the index, which lies in this block. */
 static int pieces_append(struct bl_sheet *s, int64_t i, int64_t block, struct bl_error *e)
 {
     const struct bl_index *index = &s->view->index;
     const struct bl_row *row;
     int32_t start, length;
     int64_t source_start, sequence;
+    /* The index has a table for each member of a piece; a read of one value is a read of a few bytes. */
     BL_TRY(bl_index_read(index, BL_INDEX_SEQUENCE, i, 1, &sequence, e));
     BL_TRY(bl_index_read(index, BL_INDEX_START, i, 1, &start, e));
     BL_TRY(bl_index_read(index, BL_INDEX_LENGTH, i, 1, &length, e));
@@ -44,6 +48,8 @@ static int pieces_append(struct bl_sheet *s, int64_t i, int64_t block, struct bl
 /* Adds the pieces of a block; the axis is the block. */
 static int pieces_of_block(struct bl_sheet *s, struct bl_error *e)
 {
+    /* The call checks the tables of the block, which do not have the ids of failed sequences: the pieces come from
+     * the index. */
     const struct bl_block *block; /* its tables are checked, but do not name what failed */
     int64_t ptr[2] = {0};
     int code = bl_view_tables(s->view, s->subject.block, &block, e);
@@ -51,13 +57,15 @@ static int pieces_of_block(struct bl_sheet *s, struct bl_error *e)
         code = bl_index_read(&s->view->index, BL_INDEX_BLOCK_PTR, s->subject.block, 2, ptr, e);
     for (int64_t i = ptr[0]; !code && i < ptr[1]; i++)
         code = pieces_append(s, i, s->subject.block, e);
+    /* The axis has all T steps, with the padding. */
     s->steps = s->view->manifest.format.T;
     return code;
 }
 
-/* Finds the block that has piece i, by bisection of the table of first pieces. */
+/* Finds the block of piece i by bisection: entry b of the table is the first piece of block b. */
 static int block_of_piece(const struct bl_index *index, int64_t i, int64_t *block, struct bl_error *e)
 {
+    /* The first piece of block `low` is at most i, that of block `high` is greater. */
     int64_t low = 0, high = index->blocks;
     while (high - low > 1) {
         int64_t middle = low + (high - low) / 2, first;
@@ -71,23 +79,27 @@ static int block_of_piece(const struct bl_index *index, int64_t i, int64_t *bloc
     return BL_OK;
 }
 
-/* Orders the pieces of a sequence by their first step, and equal ones by block. */
+/* Orders the pieces of a sequence by their first step in it, and equal ones by block. */
 static int piece_compare(const void *a, const void *b)
 {
     const struct bl_sheet_piece *p = a, *q = b;
+    /* Equal first steps occur if a view plans a sequence several times. */
     if (p->source_start != q->source_start)
         return p->source_start < q->source_start ? -1 : 1;
     return p->block < q->block ? -1 : p->block > q->block;
 }
 
-/* Puts the pieces of a sequence on an axis that begins with the first of their steps. A view may have some twice. Steps
- * that a piece repeats of the one before are not shown. */
+/* Puts the pieces of a sequence on an axis that begins with the first of their steps. A view may have a piece twice:
+ * the first one is kept. Steps that a piece repeats from the one before it (--overlap) are left out, so that no step
+ * is drawn twice. */
 static void pieces_join(struct bl_sheet *s)
 {
     const int64_t overlap = s->view->manifest.plan_info.overlap;
+    /* Equal pieces are neighbours after sorting. */
     size_t kept = 0;
     qsort(s->piece, s->pieces, sizeof *s->piece, piece_compare);
     for (size_t i = 0; i < s->pieces; i++) {
+        /* The array owns the ids, so that a dropped piece frees its own. */
         if (kept && s->piece[i].source_start == s->piece[kept - 1].source_start)
             free(s->piece[i].id);
         else
@@ -101,6 +113,7 @@ static void pieces_join(struct bl_sheet *s)
     s->pieces = kept;
     for (size_t i = 0; i < kept; i++) {
         struct bl_sheet_piece *p = &s->piece[i];
+        /* The end is still that of the block, so that the difference is the number of steps to draw. */
         int64_t steps = p->end - p->start;
         p->start = p->source_start - s->piece[0].source_start;
         p->end = p->start + steps;
@@ -108,7 +121,8 @@ static void pieces_join(struct bl_sheet *s)
     s->steps = s->piece[kept - 1].end;
 }
 
-/* Adds the pieces of a sequence, which may lie in any blocks: all of the index is read, CHUNK pieces at a time. */
+/* Adds the pieces of a sequence. They may lie in any blocks, so all of the index is read, CHUNK pieces at a time.
+ * BL_EUSAGE: the plan of this epoch leaves the sequence out. */
 static int pieces_of_sequence(struct bl_sheet *s, struct bl_error *e)
 {
     const struct bl_index *index = &s->view->index;
@@ -127,6 +141,7 @@ static int pieces_of_sequence(struct bl_sheet *s, struct bl_error *e)
         code = bl_cancelled(s->subject.cancel) ? BL_ECANCEL
                                                : bl_index_read(index, BL_INDEX_SEQUENCE, first, count, sequence, e);
         for (int64_t i = 0; !code && i < count; i++) {
+            /* Most pieces belong to other sequences: only the numbers of the sequences are read for them. */
             if (sequence[i] != s->subject.row)
                 continue;
             code = block_of_piece(index, first + i, &block, e);
@@ -143,8 +158,8 @@ static int pieces_of_sequence(struct bl_sheet *s, struct bl_error *e)
     return code;
 }
 
-/* Sets *block to the first block of at least two sequences, which shows where one ends and the next begins; to 0 if all
- * have fewer. */
+/* Sets *block to the first block of at least two sequences, which shows where one ends and the next begins, or to 0
+ * if there is none. */
 static int block_choose(const struct bl_index *index, int64_t *block, struct bl_error *e)
 {
     enum { BLOCKS = 512 };
@@ -170,7 +185,8 @@ int bl_sheet_find_pieces(struct bl_sheet *sheet, struct bl_error *e)
     return sheet->subject.block >= 0 ? pieces_of_block(sheet, e) : pieces_of_sequence(sheet, e);
 }
 
-/* Adds the spans of steps from `from` to `to` - 1, one for each line. */
+/* Adds the spans of the steps `from` to `to` - 1, one for each line that they touch. piece: -1 for steps between
+ * pieces. */
 static int spans_append(struct bl_sheet *s, int64_t piece, int64_t from, int64_t to, struct bl_error *e)
 {
     int x = bl_sheet_pixel(s, from);
@@ -178,6 +194,7 @@ static int spans_append(struct bl_sheet *s, int64_t piece, int64_t from, int64_t
     for (bool begins = true; x < end; begins = false) {
         int line = x / s->width, stop = end < (line + 1) * s->width ? end : (line + 1) * s->width;
         BL_TRY(BL_ARRAY_RESERVE(s->span, s->spans_capacity, s->spans + 1, e));
+        /* begins is set for the first span of a piece, which has the mark of its boundary. */
         s->span[s->spans++] = (struct bl_sheet_span){
             .line = line, .x = x - line * s->width, .width = stop - x, .piece = piece, .begins = begins};
         x = stop;
@@ -185,6 +202,8 @@ static int spans_append(struct bl_sheet *s, int64_t piece, int64_t from, int64_t
     return BL_OK;
 }
 
+/* Pieces are in order and do not overlap: the steps between two of them are padding, or steps of a sequence that are
+ * not stored. */
 int bl_sheet_find_spans(struct bl_sheet *s, struct bl_error *e)
 {
     int64_t at = 0;
@@ -200,6 +219,8 @@ int bl_sheet_find_spans(struct bl_sheet *s, struct bl_error *e)
 
 int bl_sheet_cut_lines(const struct bl_sheet *s, struct bl_sheet *cut, struct bl_error *e)
 {
+    /* The first divisor that cuts a line into equal parts is taken: thirds suit a phone beside a screen of usual
+     * width, and halves are the last resort. */
     static const int parts[] = {3, 4, 5, 7, 2};
     *cut = *s;
     cut->span = NULL;
@@ -208,6 +229,7 @@ int bl_sheet_cut_lines(const struct bl_sheet *s, struct bl_sheet *cut, struct bl
         if (s->width % parts[i] || s->line_steps % parts[i])
             continue;
         cut->width /= parts[i];
+        /* Both numbers are divided, so that a pixel still stands for as many steps. */
         cut->line_steps /= parts[i];
         cut->lines = (int)((s->drawn + cut->line_steps - 1) / cut->line_steps);
         cut->look.width = cut->width;
@@ -223,6 +245,7 @@ int bl_sheet_begin_piece(const struct bl_sheet *sheet, const struct bl_sheet_pie
 {
     const struct bl_step_range range = {
         .first = piece->source_start, .end = piece->source_start + (piece->end - piece->start), .is_given = true};
+    /* The call clears the sequence. The block that has been checked is kept: pieces of a block follow each other. */
     const struct bl_dataset *checked = sequence->checked;
     const int64_t checked_block = sequence->checked_block;
     int code = bl_stored_sequence_begin(sequence, sheet->view, piece->row, field, &range, e);
@@ -233,6 +256,7 @@ int bl_sheet_begin_piece(const struct bl_sheet *sheet, const struct bl_sheet_pie
     return BL_OK;
 }
 
+/* Keeps the first damage for the message and lets drawing go on. Other errors are the caller's. */
 bool bl_sheet_note_damage(struct bl_sheet *sheet, int code, struct bl_error *e)
 {
     if (code != BL_EDATA)
@@ -250,17 +274,20 @@ const struct bl_field *bl_sheet_field(const struct bl_sheet *sheet, const struct
     return &sheet->view->manifest.format.fields.field[lane->field];
 }
 
+/* All lines are one long row of pixels here: line = pixel / width. */
 int bl_sheet_pixel(const struct bl_sheet *sheet, int64_t step)
 {
     return (int)(step * sheet->width / sheet->line_steps);
 }
 
+/* The last line may be shorter; an area of width 0 could not be written as PNG. */
 int bl_sheet_line_width(const struct bl_sheet *s, int line)
 {
     int left = bl_sheet_pixel(s, s->drawn) - line * s->width;
     return left < 1 ? 1 : left < s->width ? left : s->width;
 }
 
+/* Ticks are 1, 2, 5, 10, 20, 50, ... steps: the first of them that has room. */
 int64_t bl_sheet_tick(const struct bl_sheet *s, int pixels)
 {
     int64_t tick = 1;
@@ -277,6 +304,7 @@ void bl_sheet_free(struct bl_sheet *s)
     free(s->span);
     for (int i = 0; i < s->lanes; i++) {
         bl_canvas_free(&s->lane[i].canvas);
+        /* Each lane owns its canvas and its list of damaged pieces. */
         free(s->lane[i].damaged);
     }
     for (int i = 0; i < s->texts; i++)
@@ -286,6 +314,7 @@ void bl_sheet_free(struct bl_sheet *s)
 
 /* --- words -------------------------------------------------------------------------------------------------------- */
 
+/* The title is such as "block 17 of 1,204, epoch 2" or "sequence a.mp4". */
 void bl_sheet_append_title(const struct bl_sheet *s, struct bl_buffer *out)
 {
     char blocks[32];
@@ -300,6 +329,7 @@ void bl_sheet_append_title(const struct bl_sheet *s, struct bl_buffer *out)
         bl_buffer_printf(out, ", epoch %" PRId64, s->subject.epoch);
 }
 
+/* The summary is such as "3 sequences, 960 of 1,000 steps, 40 of padding" or "300 of 400 steps, in 2 pieces". */
 void bl_sheet_append_summary(const struct bl_sheet *s, struct bl_buffer *out)
 {
     int64_t steps = 0, failed = 0;

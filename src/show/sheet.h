@@ -174,7 +174,7 @@ int bl_sheet_append_terminal(const struct bl_sheet *sheet, const struct bl_termi
 
 /* A sheet as one picture without words. */
 
-/* Draws it on a canvas of its own. Free with bl_canvas_free, also after errors. */
+/* Draws the sheet on a new canvas. Free with bl_canvas_free, also after errors. */
 int bl_sheet_rasterize(const struct bl_sheet *sheet, struct bl_canvas *canvas, struct bl_error *e);
 
 /* --- SVG ---------------------------------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* Makes a sheet: lays it out, draws the lanes, and reads the texts of tokens.
  *
- * Each lane reads its field piece by piece. Damage is found when a block is compared with its checksum: then the lane
- * forgets the piece, notes the damage, and goes on with the next piece. */
+ * Each lane reads its field piece by piece. Damage is found when a block is compared with its checksum: the lane
+ * then erases the piece, notes the damage, and continues with the next piece. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +16,12 @@
 
 /* --- layout ------------------------------------------------------------------------------------------------------- */
 
-/* Returns whether some field that is wanted has images. */
+/* Returns whether some field that the sheet shows has images. */
 static bool sheet_has_pictures(const struct bl_sheet *s)
 {
     const struct bl_fields *fields = &s->view->manifest.format.fields;
     for (int f = 0; f < fields->count; f++) {
+        /* Sound of one sample a step has no pictures, whatever its shape. */
         bool is_wanted = s->subject.field < 0 || s->subject.field == f;
         if (is_wanted && !bl_manifest_sample_rate(&s->view->manifest, f) && bl_png_can_encode(&fields->field[f]))
             return true;
@@ -28,13 +29,14 @@ static bool sheet_has_pictures(const struct bl_sheet *s)
     return false;
 }
 
-/* Returns a / b, rounded up; a is at least 1. */
+/* Returns a / b, rounded up; a and b are at least 1. */
 static int64_t divide_up(int64_t a, int64_t b)
 {
     return (a - 1) / b + 1;
 }
 
-/* Cells of pictures decide the lines; without pictures a line has about as many steps as pixels. */
+/* Sets the lines and their widths. Cells of pictures decide where there are pictures, each of some steps. Otherwise
+ * a line has about as many steps as pixels, but there are at most look->lines lines. */
 static void sheet_lay_out(struct bl_sheet *s)
 {
     const struct bl_sheet_look *look = &s->look;
@@ -43,15 +45,18 @@ static void sheet_lay_out(struct bl_sheet *s)
         lines = lines < look->lines ? lines : look->lines;
         s->width = look->width;
         s->line_steps = divide_up(s->steps, lines);
+        /* A page also needs lines of a third of the width, so the steps of a line must divide by 3. */
         if (look->is_page && s->line_steps > 3) /* bl_sheet_cut_lines */
             s->line_steps = divide_up(s->line_steps, 3) * 3;
         s->lines = (int)divide_up(s->steps, s->line_steps);
         return;
     }
+    /* A picture stands for as many steps as needed to fit all of them. */
     s->cell_steps = divide_up(s->steps, look->pictures);
     int64_t cells = divide_up(s->steps, s->cell_steps), most = look->width / look->cell;
     int64_t per_line = cells < most ? cells : most;
     int64_t width = look->width / per_line;
+    /* Few cells become larger, up to twice the usual width. */
     s->cell_width = width < 2 * look->cell ? (int)width : 2 * look->cell;
     s->width = s->cell_width * (int)per_line;
     s->line_steps = s->cell_steps * per_line;
@@ -60,21 +65,22 @@ static void sheet_lay_out(struct bl_sheet *s)
 
 /* --- lanes -------------------------------------------------------------------------------------------------------- */
 
-/* Reads the steps of each field once, or for pictures only those that are drawn. */
+/* Lanes read the steps of a field once; pictures read only the steps that they show. */
 
 enum { GAP_FROM = 40 };                     /* pixels: wider cells have one between them */
 #define SHEET_LANES_CHUNK ((size_t)1 << 20) /* bytes of steps at a time; at least one step */
 
 /* --- pictures --------------------------------------------------------------------------------------------------- */
 
-/* The step that stands for a cell. */
+/* Returns the step that a cell shows, the middle one. */
 static int64_t cell_middle(const struct bl_sheet *s, int64_t cell)
 {
+    /* The last cell may have fewer steps. */
     int64_t first = cell * s->cell_steps, end = first + s->cell_steps < s->steps ? first + s->cell_steps : s->steps;
     return first + (end - first - 1) / 2;
 }
 
-/* Draws the cells whose middle is in the piece. */
+/* Draws the cells whose middle step is in the piece. step: room for a step. */
 static int pictures_draw_piece(struct bl_sheet *s, struct bl_lane *lane, const struct bl_sheet_piece *piece,
                                struct bl_stored_sequence *stored, uint8_t *step, struct bl_error *e)
 {
@@ -84,11 +90,13 @@ static int pictures_draw_piece(struct bl_sheet *s, struct bl_lane *lane, const s
     int64_t steps;
     int code = bl_sheet_begin_piece(s, piece, lane->field, stored, e);
     for (int64_t cell = piece->start / s->cell_steps; !code && cell < cells; cell++) {
+        /* The first cell may begin before the piece. */
         int64_t middle = cell_middle(s, cell);
         if (middle < piece->start)
             continue;
         if (middle >= piece->end)
             break;
+        /* Steps between the middles are skipped without being read. */
         stored->next = piece->source_start + (middle - piece->start);
         code = bl_cancelled(s->subject.cancel) ? BL_ECANCEL : bl_stored_sequence_read(stored, 1, step, &steps, e);
         if (!code)
@@ -99,7 +107,7 @@ static int pictures_draw_piece(struct bl_sheet *s, struct bl_lane *lane, const s
     return code;
 }
 
-/* Draws a lane of pictures. */
+/* Draws a lane of pictures. Failed pieces have no pictures. */
 static int lane_draw_pictures(struct bl_sheet *s, struct bl_lane *lane, struct bl_error *e)
 {
     const int64_t cells = (s->steps - 1) / s->cell_steps + 1;
@@ -119,6 +127,7 @@ static int lane_draw_pictures(struct bl_sheet *s, struct bl_lane *lane, struct b
         const struct bl_sheet_piece *piece = &s->piece[i];
         for (int64_t cell = piece->start / s->cell_steps; cell < cells && cell_middle(s, cell) < piece->end; cell++) {
             const struct bl_area area = {(int)cell * s->cell_width, 0, s->cell_width, lane->canvas.height};
+            /* The cells between others keep their pictures. */
             if (cell_middle(s, cell) >= piece->start)
                 bl_canvas_fill(&lane->canvas, area, BL_COLOUR_PAPER);
         }
@@ -129,7 +138,7 @@ static int lane_draw_pictures(struct bl_sheet *s, struct bl_lane *lane, struct b
 
 /* --- other forms ------------------------------------------------------------------------------------------------ */
 
-/* Passes the steps of a piece to the form, at most `most` at a time. data: room for them. */
+/* Passes the steps of a piece to the painter, at most `most` at a time. data: room for them. */
 static int painter_put_piece(struct bl_painter *p, const struct bl_sheet_piece *piece,
                              struct bl_stored_sequence *stored, uint8_t *data, int64_t most, struct bl_error *e)
 {
@@ -145,16 +154,19 @@ static int painter_put_piece(struct bl_painter *p, const struct bl_sheet_piece *
     return code;
 }
 
-/* Passes the steps of all pieces to the form, in the order of the axis. */
+/* Passes the steps of all pieces to the painter, in the order of the axis. A damaged piece is erased, and its values
+ * that are not finite no longer count. */
 static int painter_put_all(struct bl_painter *p, struct bl_sheet *s, struct bl_error *e)
 {
     const size_t step = bl_field_step_bytes(p->field);
+    /* A step may be larger than the chunk, such as an image. */
     const int64_t most = step < SHEET_LANES_CHUNK ? (int64_t)(SHEET_LANES_CHUNK / step) : 1;
     struct bl_stored_sequence stored = {0};
     uint8_t *data = malloc((size_t)most * step);
     int code = data ? BL_OK : bl_error_memory(e);
     for (size_t i = 0; i < s->pieces && !code; i++) {
         const struct bl_sheet_piece *piece = &s->piece[i];
+        /* The count before the piece, to take it back after damage. */
         const int64_t strange = p->strange;
         if (piece->failed)
             continue;
@@ -176,7 +188,7 @@ static int painter_put_all(struct bl_painter *p, struct bl_sheet *s, struct bl_e
     return code;
 }
 
-/* Draws a lane other than pictures. */
+/* Draws a lane by the painter of its form. */
 static int lane_paint(struct bl_sheet *s, struct bl_lane *lane, struct bl_error *e)
 {
     static const struct bl_painter_method *const method[] = {[BL_LANE_CURVE] = &bl_painter_curve,
@@ -201,12 +213,14 @@ static int lane_paint(struct bl_sheet *s, struct bl_lane *lane, struct bl_error 
 
 /* --- all -------------------------------------------------------------------------------------------------------- */
 
-/* Returns the height of a lane, in pixels. Pictures keep their proportions, up to twice as high as wide. */
+/* Returns the height of a lane in pixels. Pictures keep their proportions, up to twice as high as wide; a map has
+ * whole pixels for each value. */
 static int lane_height(const struct bl_sheet *s, const struct bl_field *field, enum bl_lane_form form)
 {
     const struct bl_sheet_look *look = &s->look;
     int64_t values = (int64_t)(bl_field_step_bytes(field) / bl_dtype_size(field->dtype));
     if (form == BL_LANE_PICTURES) {
+        /* The first axis is the height, the second one the width. */
         int64_t height = s->cell_width * field->shape[0] / field->shape[1];
         height = height < 2 * s->cell_width ? height : 2 * s->cell_width;
         return height > 2 ? (int)height : 2;
@@ -216,7 +230,7 @@ static int lane_height(const struct bl_sheet *s, const struct bl_field *field, e
     return form == BL_LANE_STRIP ? look->strip : look->curve;
 }
 
-/* Adds and draws a lane of field f. */
+/* Adds and draws a lane of field f. Sound may have one sample a step, or many. */
 static int lane_add(struct bl_sheet *s, int f, enum bl_lane_form form, struct bl_error *e)
 {
     struct bl_lane *lane = &s->lane[s->lanes++];
@@ -235,7 +249,7 @@ static int lane_add(struct bl_sheet *s, int f, enum bl_lane_form form, struct bl
     return code;
 }
 
-/* Makes and draws the lanes: the layout is there. */
+/* Adds and draws the lanes after the layout. Sound has two lanes, a curve and its spectrum. */
 static int sheet_draw_lanes(struct bl_sheet *s, struct bl_error *e)
 {
     const struct bl_fields *fields = &s->view->manifest.format.fields;
@@ -244,6 +258,7 @@ static int sheet_draw_lanes(struct bl_sheet *s, struct bl_error *e)
         const struct bl_field *field = &fields->field[f];
         if (s->subject.field >= 0 && s->subject.field != f)
             continue;
+        /* Sound by its rate, sound in parts, images, vectors, and single values, in this order. */
         if (bl_manifest_sample_rate(&s->view->manifest, f)) {
             code = lane_add(s, f, BL_LANE_CURVE, e);
             if (!code)
@@ -263,7 +278,7 @@ static int sheet_draw_lanes(struct bl_sheet *s, struct bl_error *e)
 
 /* --- texts of a sheet --------------------------------------------------------------------------------------------- */
 
-/* Reads the fields of tokens, with the mask that shades them. */
+/* Reads the texts of the fields of tokens, and the mask that shades them. */
 
 #define TEXT_CHUNK (1 << 14) /* steps at a time */
 #define LABEL_IGNORED (-100) /* of labels, as PyTorch's cross entropy has it */
@@ -279,7 +294,8 @@ struct reading {
     struct bl_stored_sequence stored_ids, stored_mask;
 };
 
-/* Finds the field that shades: the one that was named, or one of a name that says so. */
+/* Finds the field that shades: the one of --mask, or one with a usual name. *found: -1 if there is none. BL_EUSAGE:
+ * --mask names no field with one integer in each step. */
 static int mask_find(const struct bl_sheet *s, int *found, struct bl_error *e)
 {
     static const char *const usual[] = {"loss_mask", "mask", "labels"};
@@ -298,7 +314,7 @@ static int mask_find(const struct bl_sheet *s, int *found, struct bl_error *e)
     return BL_OK;
 }
 
-/* Reads the ids of a piece, and what shades them, TEXT_CHUNK steps at a time. */
+/* Reads the ids of a piece and their mask, TEXT_CHUNK steps at a time. */
 static int reading_add_piece(struct reading *r, const struct bl_sheet_piece *piece, struct bl_error *e)
 {
     const struct bl_field *field = r->sheet->view->manifest.format.fields.field;
@@ -307,6 +323,7 @@ static int reading_add_piece(struct reading *r, const struct bl_sheet_piece *pie
     int code = bl_sheet_begin_piece(r->sheet, piece, r->passages->field, &r->stored_ids, e);
     if (!code && r->mask >= 0)
         code = bl_sheet_begin_piece(r->sheet, piece, r->mask, &r->stored_mask, e);
+    /* The state of the previous piece must not change the first characters. */
     if (r->detokenizer)
         bl_detokenizer_restart(r->detokenizer);
     while (!code && steps) {
@@ -327,7 +344,7 @@ static int reading_add_piece(struct reading *r, const struct bl_sheet_piece *pie
     return code;
 }
 
-/* Reads all pieces. A damaged piece has no text. */
+/* Reads the texts of all pieces. A damaged piece has no text. */
 static int reading_add_all(struct reading *r, struct bl_error *e)
 {
     struct bl_sheet *s = r->sheet;
@@ -348,7 +365,7 @@ static int reading_add_all(struct reading *r, struct bl_error *e)
     return code;
 }
 
-/* Reads the text of field f. mask: the field that shades, or -1. */
+/* Reads the text of field f. mask: the field that shades, or -1. s frees the passages, also after errors. */
 static int text_read(struct bl_sheet *s, int f, int mask, struct bl_error *e)
 {
     const struct bl_manifest *m = &s->view->manifest;
@@ -362,6 +379,7 @@ static int text_read(struct bl_sheet *s, int f, int mask, struct bl_error *e)
         code = bl_field_tokenizer_open(m, f, s->subject.tokenizer, &r.detokenizer, e);
     if (code)
         return code;
+    /* A field such as "labels" has ids and -100; a mask has 0 and 1. */
     r.is_labels = mask >= 0 && !strstr(field[mask].name, "mask");
     r.ids = malloc(TEXT_CHUNK * bl_field_step_bytes(&field[f]));
     r.shading = malloc(TEXT_CHUNK * (mask >= 0 ? bl_field_step_bytes(&field[mask]) : 1));
@@ -373,7 +391,7 @@ static int text_read(struct bl_sheet *s, int f, int mask, struct bl_error *e)
     return code;
 }
 
-/* Reads the fields of tokens. BL_EUSAGE: the tokenizer or the mask does not suit them. */
+/* Reads the fields of tokens. BL_EUSAGE: the tokenizer or the mask does not suit them, or there is no such field. */
 static int sheet_read_texts(struct bl_sheet *s, struct bl_error *e)
 {
     const struct bl_manifest *m = &s->view->manifest;
@@ -393,6 +411,7 @@ static int sheet_read_texts(struct bl_sheet *s, struct bl_error *e)
 
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
 
+/* The caller frees the sheet with bl_sheet_free, also after errors. */
 int bl_sheet_make(struct bl_sheet *s, struct bl_view *view, const struct bl_sheet_subject *subject,
                   const struct bl_sheet_look *look, struct bl_error *e)
 {
@@ -403,7 +422,7 @@ int bl_sheet_make(struct bl_sheet *s, struct bl_view *view, const struct bl_shee
     if (code)
         return code;
     sheet_lay_out(s);
-    /* Of lines with nothing but padding the first is enough. */
+    /* Lines with nothing except padding tell nothing: the first of them is enough. */
     int64_t end = s->pieces ? s->piece[s->pieces - 1].end : 0;
     int64_t lines = (end ? divide_up(end, s->line_steps) : 0) + 1;
     s->lines = lines < s->lines ? (int)lines : s->lines;

@@ -16,6 +16,8 @@
 
 /* --- sizes -------------------------------------------------------------------------------------------------------- */
 
+/* Sizes in pixels: of the margin around everything, the scale above the bar, the bar, the gap between lanes, and the
+ * gap between lines. They fit letters of 10 to 12 pixels. */
 enum {
     BL_SHEET_MARGIN = 16,
     BL_SHEET_SCALE = 16, /* above the bar */
@@ -24,7 +26,7 @@ enum {
     BL_SHEET_LINE_GAP = 14
 };
 
-/* Returns where a lane begins below the top of its line, in pixels. */
+/* Returns the top of a lane, in pixels below the top of its line. Lanes have different heights. */
 static inline int sheet_lane_top(const struct bl_sheet *sheet, int lane)
 {
     int y = BL_SHEET_SCALE + BL_SHEET_BAR + BL_SHEET_GAP;
@@ -33,7 +35,7 @@ static inline int sheet_lane_top(const struct bl_sheet *sheet, int lane)
     return y;
 }
 
-/* Returns the height of a line with the gap below it. */
+/* Returns the height of a line in pixels, with the gap below it. */
 static inline int sheet_line_height(const struct bl_sheet *sheet)
 {
     return sheet_lane_top(sheet, sheet->lanes) - BL_SHEET_GAP + BL_SHEET_LINE_GAP;
@@ -41,7 +43,8 @@ static inline int sheet_line_height(const struct bl_sheet *sheet)
 
 /* --- picture ------------------------------------------------------------------------------------------------------ */
 
-/* Copies a lane of a line, and hatches padding and pieces that failed or are damaged. */
+/* Copies a lane of a line, and hatches padding and pieces that failed or are damaged. The canvas of a lane has all
+ * lines side by side. */
 static void raster_draw_lane(const struct bl_sheet *s, struct bl_canvas *canvas, int line, int lane, int y)
 {
     const struct bl_lane *l = &s->lane[lane];
@@ -50,9 +53,11 @@ static void raster_draw_lane(const struct bl_sheet *s, struct bl_canvas *canvas,
                    BL_SHEET_MARGIN, y);
     for (size_t i = 0; i < s->spans; i++) {
         const struct bl_sheet_span *span = &s->span[i];
+        /* The span's x counts from the left end of the line. */
         const struct bl_area area = {BL_SHEET_MARGIN + span->x, y, span->width, height};
         if (span->line != line)
             continue;
+        /* A failed piece has no steps, and padding belongs to no piece. */
         if (span->piece < 0 || s->piece[span->piece].failed)
             bl_canvas_hatch(canvas, area, BL_COLOUR_GREY, BL_COLOUR_SHADE);
         else if (l->damaged[span->piece])
@@ -60,9 +65,10 @@ static void raster_draw_lane(const struct bl_sheet *s, struct bl_canvas *canvas,
     }
 }
 
-/* The bar of the pieces, and a mark through all lanes where one begins. */
+/* Draws the bar of the pieces, and a mark through all lanes where a piece begins. */
 static void raster_draw_spans(const struct bl_sheet *s, struct bl_canvas *canvas, int line, int y)
 {
+    /* The mark reaches from the top of the bar to the bottom of the last lane. */
     const int lanes = sheet_line_height(s) - BL_SHEET_LINE_GAP - BL_SHEET_SCALE;
     for (size_t i = 0; i < s->spans; i++) {
         const struct bl_sheet_span *span = &s->span[i];
@@ -80,9 +86,11 @@ static void raster_draw_spans(const struct bl_sheet *s, struct bl_canvas *canvas
     }
 }
 
+/* Draws the whole sheet, without any text, as bload has no fonts. The caller frees the canvas, also after errors. */
 int bl_sheet_rasterize(const struct bl_sheet *s, struct bl_canvas *canvas, struct bl_error *e)
 {
     const int line_height = sheet_line_height(s);
+    /* The gap after the last line is left out. */
     int code = bl_canvas_make(canvas, s->width + 2 * BL_SHEET_MARGIN,
                               2 * BL_SHEET_MARGIN + s->lines * line_height - BL_SHEET_LINE_GAP, BL_COLOUR_PAPER, e);
     for (int line = 0; line < s->lines && !code; line++) {
@@ -96,10 +104,11 @@ int bl_sheet_rasterize(const struct bl_sheet *s, struct bl_canvas *canvas, struc
 
 /* --- SVG ---------------------------------------------------------------------------------------------------------- */
 
-/* LEFT: of the axis, with the names of the lanes before it. No text is measured: these fit in any usual font. */
+/* Sizes of text in pixels or columns. LEFT is the left end of the axis, with the names of the lanes before it. No
+ * text is measured: LETTER is wider than the letters of usual fonts. */
 enum { LEFT = 104, LETTER = 7, NAME_COLUMNS = 14, TICK = 90, HEAD = 64, TEXT_LINE = 16, TEXT_COLUMNS = 132 };
 
-/* Appends a tick of the scale with the number of its step. */
+/* Appends a tick of the scale with the number of its step, beside the tick. */
 static void svg_append_tick(const struct bl_sheet *s, int line, int64_t step, int y, struct bl_buffer *out)
 {
     char count[32];
@@ -108,23 +117,26 @@ static void svg_append_tick(const struct bl_sheet *s, int line, int64_t step, in
                      y + BL_SHEET_SCALE - 4, x + 3, y + BL_SHEET_SCALE - 5, bl_text_count(count, step));
 }
 
-/* The first step of the line, and round ones that have room. */
+/* Appends the scale of a line: its first step, and round steps that have room. */
 static void svg_append_scale(const struct bl_sheet *s, int line, int y, struct bl_buffer *out)
 {
     const int64_t first = line * s->line_steps, tick = bl_sheet_tick(s, TICK);
     int64_t end = first + s->line_steps < s->drawn ? first + s->line_steps : s->drawn;
     svg_append_tick(s, line, first, y, out);
+    /* The first tick after the beginning of the line is a multiple of the distance. */
     for (int64_t step = (first / tick + 1) * tick; step < end; step += tick) {
         int x = bl_sheet_pixel(s, step) - line * s->width;
+        /* A number near an end would overlap the first one, or be cut off. */
         if (x >= TICK / 2 && x <= s->width - TICK / 2)
             svg_append_tick(s, line, step, y, out);
     }
 }
 
-/* Appends what a piece is called, escaped. */
+/* Appends the label of a piece, escaped. */
 static void append_piece_label(const struct bl_sheet *s, const struct bl_sheet_piece *piece, struct bl_buffer *out)
 {
     size_t from = out->size;
+    /* The text is appended plain first and then escaped in place. */
     bl_sheet_append_label(s, piece, out);
     bl_xml_escape_from(out, from);
 }
@@ -138,15 +150,17 @@ static void append_sheet_words(const struct bl_sheet *s, void (*append)(const st
     bl_xml_escape_from(out, from);
 }
 
-/* Appends the end of a piece's label, as far as it fits into the span: two letters at least. */
+/* Appends the end of a piece's label, as far as it fits into the span; a label of less than two letters is left out. */
 static void svg_append_label(const struct bl_sheet *s, const struct bl_sheet_span *span, int y, struct bl_buffer *out)
 {
     struct bl_buffer label = {0}, fitted = {0};
+    /* Four pixels remain on each side. */
     int columns = (span->width - 8) / LETTER;
     bl_sheet_append_label(s, &s->piece[span->piece], &label);
     if (columns >= 2) {
         bl_columns_append_end(&fitted, label.data ? label.data : "", "…", columns);
         bl_buffer_printf(out, "<text class=\"w\" x=\"%d\" y=\"%d\">", LEFT + span->x + 5, y + BL_SHEET_BAR - 6);
+        /* A failed buffer has no text; bl_buffer_free_part notes the failure in out. */
         bl_xml_append_text(out, fitted.data ? fitted.data : "");
         bl_buffer_text(out, "</text>");
     }
@@ -154,7 +168,7 @@ static void svg_append_label(const struct bl_sheet *s, const struct bl_sheet_spa
     bl_buffer_free_part(&fitted, out);
 }
 
-/* Appends a span of the bar. Its title is for those who point at it, or do not see it. */
+/* Appends a span of the bar. Its title appears below the pointer, and screen readers read it. */
 static void svg_append_span(const struct bl_sheet *s, const struct bl_sheet_span *span, const char *id, int y,
                             struct bl_buffer *out)
 {
@@ -168,10 +182,12 @@ static void svg_append_span(const struct bl_sheet *s, const struct bl_sheet_span
     bl_buffer_printf(out, " fill=\"#%06" PRIx32 "\">", bl_style_colour((uint64_t)span->piece));
     char a[BL_PLURAL_SIZE];
     const struct bl_sheet_piece *piece = &s->piece[span->piece];
+    /* The piece may be shorter than its sequence, whose range is then shown. */
     const int64_t steps = piece->end - piece->start;
     bl_buffer_text(out, "<title>");
     append_piece_label(s, piece, out);
     bl_buffer_printf(out, ": from step %" PRId64 ", %s", piece->start, bl_text_plural(a, steps, "step"));
+    /* A cut sequence: the steps of the sequence that the piece has, the last one included. */
     if (steps < piece->length)
         bl_buffer_printf(out, ", %" PRId64 " to %" PRId64 " of %" PRId64, piece->source_start,
                          piece->source_start + steps - 1, piece->length);
@@ -180,7 +196,7 @@ static void svg_append_span(const struct bl_sheet *s, const struct bl_sheet_span
     bl_buffer_byte(out, '\n');
 }
 
-/* What hides a lane: padding, a sequence that failed, damage. */
+/* Appends a hatched rectangle over a span of a lane that has no data: padding, a sequence that failed, damage. */
 static void svg_append_cover(const struct bl_sheet *s, const struct bl_lane *lane, const struct bl_sheet_span *span,
                              const char *id, int y, struct bl_buffer *out)
 {
@@ -190,17 +206,20 @@ static void svg_append_cover(const struct bl_sheet *s, const struct bl_lane *lan
                                                       : NULL;
     if (!what)
         return;
+    /* Only "damaged" begins with "d". */
     bool is_damage = *what == 'd';
+    /* Half a pixel more at the top and bottom hides the edges of the picture. */
     bl_buffer_printf(
         out, "<rect x=\"%d\" y=\"%d.5\" width=\"%d\" height=\"%d\" fill=\"url(#%s-%s)\"><title>%s</title></rect>",
         LEFT + span->x, y - 1, span->width, lane->canvas.height + 1, id, is_damage ? "bad" : "none", what);
+    /* The word needs room for its letters. */
     if (is_damage && span->width >= (int)sizeof "damaged" * LETTER)
         bl_buffer_printf(out, "<text class=\"d\" x=\"%d\" y=\"%d\">damaged</text>", LEFT + span->x + 4,
                          y + lane->canvas.height / 2 + 4);
     bl_buffer_byte(out, '\n');
 }
 
-/* Appends a lane of a line: its name, its note, its picture, and covers over what is not there. */
+/* Appends a lane of a line: its name, its note, its picture as PNG, and covers over spans without data. */
 static int svg_append_lane(const struct bl_sheet *s, const struct bl_lane *lane, const char *id, int line, int y,
                            struct bl_buffer *out, struct bl_error *e)
 {
@@ -208,6 +227,7 @@ static int svg_append_lane(const struct bl_sheet *s, const struct bl_lane *lane,
     const struct bl_area area = {line * s->width, 0, bl_sheet_line_width(s, line), lane->canvas.height};
     struct bl_buffer png = {0}, name = {0};
     char strange[32];
+    /* The paper is transparent except in pictures, so that curves suit a dark page. */
     int code = bl_canvas_append_png(&lane->canvas, area, lane->form != BL_LANE_PICTURES, &png, e);
     if (code)
         goto out;
@@ -215,6 +235,7 @@ static int svg_append_lane(const struct bl_sheet *s, const struct bl_lane *lane,
     bl_buffer_printf(out, "<text class=\"e\" x=\"%d\" y=\"%d\">", LEFT - 6, y + 11);
     bl_xml_append_text(out, name.data ? name.data : "");
     bl_buffer_printf(out, "</text>");
+    /* The note needs a second line of text, and the count of strange values a third one. */
     if (lane->canvas.height >= 2 * TEXT_LINE)
         bl_buffer_printf(out, "<text class=\"e s\" x=\"%d\" y=\"%d\">%s</text>", LEFT - 6, y + 25, lane->note);
     if (lane->strange && lane->canvas.height >= 3 * TEXT_LINE)
@@ -222,6 +243,7 @@ static int svg_append_lane(const struct bl_sheet *s, const struct bl_lane *lane,
                          bl_text_count(strange, lane->strange));
     bl_buffer_printf(out, "<image x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" href=\"data:image/png;base64,", LEFT, y,
                      area.width, area.height);
+    /* The picture is a part of the page, which loads nothing. */
     bl_base64_append(out, png.data, png.size);
     bl_buffer_text(out, "\"/>\n");
     for (size_t i = 0; i < s->spans; i++) {
@@ -234,13 +256,14 @@ out:
     return code;
 }
 
-/* Appends a line of the axis, which begins at y. */
+/* Appends a line of the axis, whose top is at y. Marks come last, above the lanes. */
 static int svg_append_line(const struct bl_sheet *s, const char *id, int line, int y, struct bl_buffer *out,
                            struct bl_error *e)
 {
     const int bar = y + BL_SHEET_SCALE;
     int code = BL_OK;
     svg_append_scale(s, line, y, out);
+    /* Spans come after the lanes of the line, in the order of the axis. */
     for (int lane = 0; lane < s->lanes && !code; lane++)
         code = svg_append_lane(s, &s->lane[lane], id, line, y + sheet_lane_top(s, lane), out, e);
     for (size_t i = 0; i < s->spans; i++) {
@@ -254,11 +277,13 @@ static int svg_append_line(const struct bl_sheet *s, const char *id, int line, i
     return code;
 }
 
-/* Appends all lines of the axis. id: begins the names of the patterns, which are unique on a page. */
+/* Appends all lines of the axis. id: the prefix of the patterns' names, which must be unique on a page. */
 static int svg_append_lines(const struct bl_sheet *s, const char *id, int y, struct bl_buffer *out, struct bl_error *e)
 {
     char end[32];
     int code = BL_OK;
+    /* The patterns are lines from the lower left to the upper right, like bl_canvas_hatch: grey for spans without
+     * data, red for damage. */
     bl_buffer_printf(
         out,
         "<defs><pattern id=\"%s-none\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">"
@@ -269,16 +294,18 @@ static int svg_append_lines(const struct bl_sheet *s, const char *id, int y, str
         id, id, BL_COLOUR_PINK, BL_COLOUR_RED);
     for (int line = 0; line < s->lines && !code; line++)
         code = svg_append_line(s, id, line, y + line * sheet_line_height(s), out, e);
+    /* Lines with nothing except padding are not drawn. */
     if (s->drawn < s->steps)
         bl_buffer_printf(out, "<text x=\"%d\" y=\"%d\">padding to step %s</text>\n", LEFT,
                          y + s->lines * sheet_line_height(s), bl_text_count(end, s->steps - 1));
     return code;
 }
 
-/* Appends the beginning of an SVG, with a title and a description for those who do not see it. */
+/* Appends the beginning of an SVG, with a title and a description for screen readers. */
 static void svg_append_open(const struct bl_sheet *s, const char *id, const char *class, int height,
                             struct bl_buffer *out)
 {
+    /* All lines have the width of the look, also the last one. */
     const int width = LEFT + s->look.width + BL_SHEET_MARGIN;
     bl_buffer_printf(
         out,
@@ -291,6 +318,7 @@ static void svg_append_open(const struct bl_sheet *s, const char *id, const char
     bl_buffer_text(out, "</desc>\n");
 }
 
+/* Appends the style of sheets: the colours for light and dark, and the choice between wide and narrow lines. */
 void bl_sheet_append_style(struct bl_buffer *out)
 {
     bl_buffer_text(out, ".sheet{font:12px sans-serif;max-width:100%;height:auto}.sheet text{fill:" BL_STYLE_INK "}\n"
@@ -304,7 +332,7 @@ void bl_sheet_append_style(struct bl_buffer *out)
                         "}.sheet .l{stroke:#6e7681}}\n");
 }
 
-/* Appends the axis alone, for a page that has the style and the words. id: unique on the page. */
+/* Appends the axis alone, for a page that has the style and the title. id: unique on the page. */
 static int sheet_append_axis(const struct bl_sheet *s, const char *id, const char *class, struct bl_buffer *out,
                              struct bl_error *e)
 {
@@ -314,10 +342,11 @@ static int sheet_append_axis(const struct bl_sheet *s, const char *id, const cha
     return bl_buffer_check(out, e);
 }
 
-/* Appends the axis twice, with long lines and with short ones. The style of the page shows the one that suits the width
- * of the screen: letters keep their size, and nothing is cut off. */
+/* Appends the axis twice, with long lines and with short ones. The style shows the one that suits the width of the
+ * screen: so letters keep their size on a phone, and nothing is cut off. */
 static int sheet_append_axes(const struct bl_sheet *s, const char *id, struct bl_buffer *out, struct bl_error *e)
 {
+    /* The narrow sheet shares pieces and lanes with s, and owns its spans only. */
     struct bl_sheet narrow;
     struct bl_buffer narrow_id = {0};
     int code = bl_sheet_cut_lines(s, &narrow, e);
@@ -335,11 +364,13 @@ static int sheet_append_axes(const struct bl_sheet *s, const char *id, struct bl
 
 /* --- alone ------------------------------------------------------------------------------------------------------ */
 
+/* The text that is written line by line; y: the baseline of the last line, in pixels. */
 struct svg_text {
     struct bl_buffer *out;
     int y;
 };
 
+/* Callbacks of bl_text_lines: each line is a <text>, each run a <tspan>. */
 static void svg_begin_text_line(void *to)
 {
     struct svg_text *t = to;
@@ -359,7 +390,7 @@ static void svg_end_text_line(void *to)
     bl_buffer_text(((struct svg_text *)to)->out, "</text>\n");
 }
 
-/* Appends the texts below the axis, from *y on, which is advanced. */
+/* Appends the texts of a field below the axis, from *y on, and moves *y below them. */
 static void svg_append_passages(const struct bl_sheet *s, const struct bl_passages *p, int *y, struct bl_buffer *out)
 {
     struct svg_text text = {.out = out, .y = *y};
@@ -368,6 +399,7 @@ static void svg_append_passages(const struct bl_sheet *s, const struct bl_passag
                                         .end = svg_end_text_line,
                                         .to = &text,
                                         .columns = TEXT_COLUMNS};
+    /* Each piece has a heading with the colour of its bar. */
     for (size_t i = 0; i < s->pieces; i++) {
         text.y += TEXT_LINE + 6;
         bl_buffer_printf(out,
@@ -384,15 +416,18 @@ static void svg_append_passages(const struct bl_sheet *s, const struct bl_passag
     *y = text.y;
 }
 
+/* Appends a whole SVG file. The texts are made first, since their height is a part of the header. */
 int bl_sheet_append_svg(const struct bl_sheet *s, struct bl_buffer *out, struct bl_error *e)
 {
     struct bl_buffer texts = {0};
     int y = HEAD + s->lines * sheet_line_height(s);
+    /* The texts decide the height, which is in the first element. */
     for (int i = 0; i < s->texts; i++)
         svg_append_passages(s, &s->passages[i], &y, &texts);
     svg_append_open(s, "sheet", "sheet", y + BL_SHEET_MARGIN, out);
     bl_buffer_text(out, "<style>\n");
     bl_sheet_append_style(out);
+    /* The paper is a rectangle, as an SVG has no background. */
     bl_buffer_text(out, ".paper{fill:" BL_STYLE_PAPER "}.t{font-size:16px;font-weight:bold}.h{font-weight:bold}\n"
                         ".p{font:12px monospace;white-space:pre}.m{text-decoration:underline;font-weight:bold}\n"
                         "@media (prefers-color-scheme:dark){.paper{fill:" BL_STYLE_DARK_PAPER "}}\n</style>\n"
@@ -411,9 +446,10 @@ int bl_sheet_append_svg(const struct bl_sheet *s, struct bl_buffer *out, struct 
 
 /* --- page --------------------------------------------------------------------------------------------------------- */
 
-/* Appends the texts of a field, a section for each piece. Shaded runs are in <mark>. */
+/* Appends the texts of a field, in a section for each piece. Shaded runs are in <mark>. */
 static void page_append_passages(const struct bl_sheet *s, const struct bl_passages *p, struct bl_buffer *out)
 {
+    /* Runs are in the order of the pieces: one pass suffices. */
     size_t run = 0;
     bl_buffer_text(out, "<h2>");
     bl_xml_append_text(out, s->view->manifest.format.fields.field[p->field].name);
@@ -430,6 +466,7 @@ static void page_append_passages(const struct bl_sheet *s, const struct bl_passa
         bl_buffer_text(out, "<p class=\"text\">");
         for (; run < p->runs && p->run[run].piece <= i; run++) {
             const struct bl_passage_run *r = &p->run[run];
+            /* A run begins where the previous one ends. */
             size_t from = run ? r[-1].end : 0;
             bl_buffer_text(out, r->is_shaded ? "<mark>" : "");
             bl_xml_append_plain(out, p->text.data + from, r->end - from);
@@ -439,7 +476,7 @@ static void page_append_passages(const struct bl_sheet *s, const struct bl_passa
     }
 }
 
-/* Appends a table of the pieces. */
+/* Appends the table of the pieces, which has all that the picture shows, for those who cannot see it. */
 static void page_append_pieces(const struct bl_sheet *s, struct bl_buffer *out)
 {
     bl_page_begin_table(out, "Pieces", "sequence|#start|#steps|#from its step|#of|#block|state");
@@ -453,6 +490,7 @@ static void page_append_pieces(const struct bl_sheet *s, struct bl_buffer *out)
         bl_page_number(out, p->source_start);
         bl_page_number(out, p->length);
         bl_page_number(out, p->block);
+        /* A piece is damaged if any lane found damage in it. */
         bool is_damaged = false;
         for (int l = 0; l < s->lanes; l++)
             is_damaged |= s->lane[l].damaged[i];
@@ -461,7 +499,7 @@ static void page_append_pieces(const struct bl_sheet *s, struct bl_buffer *out)
     bl_page_end_table(out);
 }
 
-/* Appends a table of the lanes. */
+/* Appends the table of the lanes. */
 static void page_append_lanes(const struct bl_sheet *s, struct bl_buffer *out)
 {
     static const char *const what[] = {[BL_LANE_PICTURES] = "pictures",
@@ -475,6 +513,7 @@ static void page_append_lanes(const struct bl_sheet *s, struct bl_buffer *out)
         const struct bl_lane *lane = &s->lane[l];
         bl_page_begin_row(out, bl_sheet_field(s, lane)->name);
         bl_buffer_printf(out, "<td>%s", what[lane->form]);
+        /* A cell that shows one of many steps must say so. */
         if (lane->form == BL_LANE_PICTURES && s->cell_steps > 1)
             bl_buffer_printf(out, ", one of %s", bl_text_plural(steps, s->cell_steps, "step"));
         bl_buffer_printf(out, "</td><td>%s", lane->note);
@@ -487,6 +526,7 @@ static void page_append_lanes(const struct bl_sheet *s, struct bl_buffer *out)
     bl_page_end_table(out);
 }
 
+/* Appends a sheet as a part of a page, such as that of a report. */
 int bl_sheet_append_section(const struct bl_sheet *s, const char *id, struct bl_buffer *out, struct bl_error *e)
 {
     bl_buffer_text(out, "<p>");
@@ -503,6 +543,7 @@ int bl_sheet_append_section(const struct bl_sheet *s, const char *id, struct bl_
     return code;
 }
 
+/* Appends a page with the sheet and the tables. path: the dataset, for the title. */
 int bl_sheet_append_page(const struct bl_sheet *s, const char *path, struct bl_buffer *out, struct bl_error *e)
 {
     struct bl_buffer style = {0}, title = {0};

@@ -12,6 +12,7 @@
 #include "show/html.h"
 #include "show/passages.h"
 
+/* Sizes in pixels, two in the height of a character: a picture is 18 columns wide, and a tick of the scale needs 10. */
 enum { CELL = 18, LINES = 6, CURVE = 10, MAP = 20, STRIP = 2, TICK = 10 };
 
 /* What is being written. */
@@ -23,6 +24,7 @@ struct writer {
     bool is_under;          /* it has some */
 };
 
+/* The sheet is as wide as the terminal, and a cell of pictures not wider than it. */
 struct bl_sheet_look bl_sheet_terminal_look(const struct bl_terminal *t)
 {
     int cell = t->columns < CELL ? t->columns : CELL;
@@ -37,10 +39,12 @@ struct bl_sheet_look bl_sheet_terminal_look(const struct bl_terminal *t)
 
 /* --- colours ---------------------------------------------------------------------------------------------------- */
 
-/* Sets a colour, of the ground or of letters. */
+/* Sets a colour of the background (is_ground) or of letters, by the codes that the terminal knows. Without colours
+ * the function writes nothing. */
 static void colour_set(struct writer *w, bool is_ground, bl_colour c)
 {
     const unsigned red = c >> 16 & 255, green = c >> 8 & 255, blue = c & 255;
+    /* The cube has 6 * 6 * 6 colours from number 16 on; each level is rounded. */
     if (w->terminal->colours == BL_COLOURS_ALL)
         bl_buffer_printf(w->out, "\033[%d;2;%u;%u;%um", is_ground ? 48 : 38, red, green, blue);
     else if (w->terminal->colours == BL_COLOURS_256) /* xterm's cube of 6 levels each */
@@ -48,18 +52,20 @@ static void colour_set(struct writer *w, bool is_ground, bl_colour c)
                          16 + 36 * ((red * 5 + 127) / 255) + 6 * ((green * 5 + 127) / 255) + (blue * 5 + 127) / 255);
 }
 
-/* Ends all colours. */
+/* Ends all colours, so that the rest of the line has none. */
 static void colour_end(struct writer *w)
 {
+    /* The code 0 ends all attributes. */
     if (w->terminal->colours)
         bl_buffer_text(w->out, "\033[0m");
 }
 
-/* Replaces each character that is not ASCII by "?". Returns the new size. */
+/* Replaces each character beyond ASCII by one "?", in place. Returns the new size. */
 static size_t ascii_mask(char *text, size_t size)
 {
     size_t to = 0;
     for (size_t at = 0; at < size; at++) {
+        /* Only the first byte of a character in UTF-8 begins with 11: further bytes are left out. */
         if ((text[at] & 0x80) == 0)
             text[to++] = text[at];
         else if ((text[at] & 0xc0) == 0xc0)
@@ -69,27 +75,30 @@ static size_t ascii_mask(char *text, size_t size)
     return to;
 }
 
-/* Appends a name, or words with one, as the terminal can show it. */
+/* Appends a name as the terminal can show it. Names come from outside: control characters are masked. */
 static void name_put(struct writer *w, const char *name)
 {
     const size_t from = w->out->size;
     bl_text_append_masked(w->out, name);
+    /* Without UTF-8, the masked text still has characters beyond ASCII. */
     if (!w->terminal->has_utf8 && !w->out->failed && w->out->size > from)
         w->out->size = from + ascii_mask(w->out->data + from, w->out->size - from);
 }
 
 /* --- lanes ------------------------------------------------------------------------------------------------------ */
 
-/* Returns a pixel of the lane. Below the canvas there is paper. */
+/* Returns a pixel of the lane. A canvas of odd height ends with half a character, which is paper. */
 static bl_colour lane_pixel(const struct bl_lane *lane, int x, int y)
 {
     if (y >= lane->canvas.height)
         return BL_COLOUR_PAPER;
+    /* The canvas has three bytes for each pixel. */
     const uint8_t *p = lane->canvas.pixel + ((size_t)y * (size_t)lane->canvas.width + (size_t)x) * 3;
     return (bl_colour)p[0] << 16 | (bl_colour)p[1] << 8 | p[2];
 }
 
-/* Writes two pixels, one above the other. Letters are denser for brighter pixels, or for curves on paper. */
+/* Writes a character for two pixels, one above the other. Without colours, letters are denser for brighter pixels;
+ * curves and strips have one letter for each of the four cases. */
 static void lane_put_cell(struct writer *w, const struct bl_lane *lane, int x, int row)
 {
     const bl_colour top = lane_pixel(lane, x, 2 * row), bottom = lane_pixel(lane, x, 2 * row + 1);
@@ -101,6 +110,7 @@ static void lane_put_cell(struct writer *w, const struct bl_lane *lane, int x, i
     if (!w->terminal->colours) {
         static const char ramp[] = " .:-=+*#%@";
         unsigned light = 0; /* of both, by ITU-R BT.601, 0 to 510 */
+        /* Green counts most, as eyes see it best. */
         for (int i = 0; i < 2; i++) {
             bl_colour c = i ? bottom : top;
             light += (299 * (c >> 16 & 255) + 587 * (c >> 8 & 255) + 114 * (c & 255)) / 1000;
@@ -114,7 +124,7 @@ static void lane_put_cell(struct writer *w, const struct bl_lane *lane, int x, i
     bl_buffer_text(w->out, w->terminal->has_utf8 ? "▀" : " ");
 }
 
-/* Writes a row of characters of a lane. Padding, and pieces that failed or are damaged, are hatched. */
+/* Writes a row of characters of a lane. Padding, and pieces that failed or are damaged, are hatched by "/" and "x". */
 static void lane_put_row(struct writer *w, const struct bl_lane *lane, int line, int row)
 {
     const struct bl_sheet *s = w->sheet;
@@ -124,6 +134,7 @@ static void lane_put_row(struct writer *w, const struct bl_lane *lane, int line,
             continue;
         bool is_damage = span->piece >= 0 && !s->piece[span->piece].failed && lane->damaged[span->piece];
         bool is_hidden = span->piece < 0 || s->piece[span->piece].failed || is_damage;
+        /* Colours of the previous span must end first. */
         if (is_hidden) {
             colour_end(w);
             colour_set(w, false, is_damage ? BL_COLOUR_RED : BL_COLOUR_GREY);
@@ -139,7 +150,7 @@ static void lane_put_row(struct writer *w, const struct bl_lane *lane, int line,
     bl_buffer_byte(w->out, '\n');
 }
 
-/* Writes a lane of a line; before the first line its name and range. */
+/* Writes a lane of a line. The name and the range stand before its first line only. */
 static void lane_put(struct writer *w, const struct bl_lane *lane, int line)
 {
     char strange[BL_PLURAL_SIZE];
@@ -150,13 +161,14 @@ static void lane_put(struct writer *w, const struct bl_lane *lane, int line)
             bl_buffer_printf(w->out, ", %s not finite", bl_text_plural(strange, lane->strange, "value"));
         bl_buffer_byte(w->out, '\n');
     }
+    /* An odd height needs a character more. */
     for (int row = 0; row < (lane->canvas.height + 1) / 2; row++)
         lane_put_row(w, lane, line, row);
 }
 
 /* --- the axis --------------------------------------------------------------------------------------------------- */
 
-/* Numbers of steps, each where its step begins, as far as they have room. */
+/* Writes the numbers of steps, each at the column of its step. Numbers without room are left out. */
 static void scale_put(struct writer *w, int line)
 {
     const struct bl_sheet *s = w->sheet;
@@ -167,6 +179,7 @@ static void scale_put(struct writer *w, int line)
         char count[32];
         int x = bl_sheet_pixel(s, step) - line * s->width;
         int size = (int)strlen(bl_text_count(count, step));
+        /* The first number always fits; a later one must not be cut at the right end. */
         if (x < used || (x && x + size > s->width))
             continue;
         bl_buffer_printf(w->out, "%*s%s", x - used, "", count);
@@ -176,7 +189,7 @@ static void scale_put(struct writer *w, int line)
     bl_buffer_byte(w->out, '\n');
 }
 
-/* Writes a span of the bar: a mark where a piece begins, and as much of its label as has room. */
+/* Writes a span of the bar: a mark where a piece begins, and the end of its label, as far as it fits. */
 static void bar_put_span(struct writer *w, const struct bl_sheet_span *span)
 {
     struct bl_buffer label = {0}, fitted = {0};
@@ -195,6 +208,7 @@ static void bar_put_span(struct writer *w, const struct bl_sheet_span *span)
     for (int i = fitted.data ? bl_columns_of(fitted.data) : 0; i < room; i++)
         bl_buffer_byte(w->out, span->piece < 0 ? '/' : w->terminal->colours ? ' ' : '-');
     colour_end(w);
+    /* A failed buffer makes the whole output fail. */
     w->out->failed |= label.failed || fitted.failed;
     bl_buffer_free(&label);
     bl_buffer_free(&fitted);
@@ -202,7 +216,7 @@ static void bar_put_span(struct writer *w, const struct bl_sheet_span *span)
 
 /* --- texts ------------------------------------------------------------------------------------------------------ */
 
-/* Begins a line of text: a bl_text_lines callback, like the two below. */
+/* Begins a line of text. The three functions are callbacks of bl_text_lines. */
 static void text_begin(void *to)
 {
     struct writer *w = to;
@@ -210,7 +224,7 @@ static void text_begin(void *to)
     w->is_under = false;
 }
 
-/* Writes a part of a line. Shaded text is inverse, or without colours underlined by "~" in the next line. */
+/* Writes a part of a line. Shaded text is inverse; without colours, the next line underlines it by "~". */
 static void terminal_put_text(void *to, const char *text, size_t size, bool is_shaded)
 {
     struct writer *w = to;
@@ -220,6 +234,7 @@ static void terminal_put_text(void *to, const char *text, size_t size, bool is_s
     bl_buffer_append(w->out, text, size);
     if (!w->out->failed && !w->terminal->has_utf8)
         w->out->size = from + ascii_mask(w->out->data + from, size);
+    /* Marks have the width of the text above them. */
     for (int i = w->out->failed ? 0 : bl_columns_of(w->out->data + from); i > 0; i--)
         bl_buffer_byte(&w->under, is_shaded ? '~' : ' ');
     w->is_under |= is_shaded;
@@ -227,6 +242,7 @@ static void terminal_put_text(void *to, const char *text, size_t size, bool is_s
         colour_end(w);
 }
 
+/* The line of marks is written only where it has some. */
 static void text_end(void *to)
 {
     struct writer *w = to;
@@ -235,7 +251,7 @@ static void text_end(void *to)
         bl_buffer_printf(w->out, "%s\n", w->under.data);
 }
 
-/* Writes the text of each piece. */
+/* Writes the texts of a field, below the label of each piece. */
 static void texts_put(struct writer *w, const struct bl_passages *p)
 {
     const struct bl_sheet *s = w->sheet;
@@ -262,7 +278,7 @@ static void texts_put(struct writer *w, const struct bl_passages *p)
 
 /* --- all -------------------------------------------------------------------------------------------------------- */
 
-/* Writes the table of the pieces. */
+/* Writes the table of the pieces, which has the numbers that the bar leaves out. */
 static void pieces_put(struct writer *w)
 {
     const struct bl_sheet *s = w->sheet;
