@@ -1,3 +1,8 @@
+/* Sets of small numbers, histograms of lengths, lower bounds, and the open blocks of best fit: the data structures on
+ * which every search for blocks is built.
+ *
+ * The lengths 5, 3, 5, 8 give the buckets length = {3, 5, 8} with start = {0, 1, 3, 4}. A search works on 3 buckets
+ * instead of 4 sequences, and in practice on 10^4 instead of 10^8. */
 #include "plan/histogram.h"
 
 #include <stdlib.h>
@@ -9,6 +14,7 @@
 
 /* --- bitset ------------------------------------------------------------------------------------------------------- */
 
+/* Returns the number of 64-bit words for so many bits. */
 static size_t bitset_words(size_t bits)
 {
     return (bits + 63) / 64;
@@ -18,6 +24,7 @@ int bl_bitset_make(struct bl_bitset *m, size_t size, struct bl_error *e)
 {
     *m = (struct bl_bitset){0};
     size_t total = 0, offset[BL_BITSET_LEVELS];
+    /* The levels shrink by 64 until one word is left: 6 levels reach 2^36 numbers. */
     for (size_t bits = size ? size : 1;; bits = bitset_words(bits)) {
         m->size[m->levels] = bits;
         offset[m->levels++] = total;
@@ -51,6 +58,7 @@ void bl_bitset_remove(struct bl_bitset *m, size_t i)
 {
     for (int l = 0; l < m->levels; l++, i /= 64) {
         m->level[l][i / 64] &= ~(UINT64_C(1) << i % 64);
+        /* The word still has members, so the levels above stay as they are. */
         if (m->level[l][i / 64])
             return;
     }
@@ -62,6 +70,7 @@ size_t bl_bitset_next(const struct bl_bitset *m, size_t i)
         uint64_t word = m->level[l][i / 64] & ~UINT64_C(0) << i % 64;
         if (word) {
             size_t found = i / 64 * 64 + (size_t)__builtin_ctzll(word);
+            /* Goes down to the lowest level: a set bit above promises a bit in the word below. */
             for (; l > 0; l--)
                 found = found * 64 + (size_t)__builtin_ctzll(m->level[l - 1][found]);
             return found;
@@ -94,6 +103,7 @@ size_t bl_bitset_previous(const struct bl_bitset *m, size_t i)
 
 enum { TABLE_MIN = 1 << 16 }; /* entries that a table over the leading bits may always have */
 
+/* Returns the longest planned length in units, 0 if there is none. The local copy of *all stays in registers. */
 static int64_t lengths_longest(const struct bl_lengths *all)
 {
     const struct bl_lengths lengths = *all;
@@ -116,6 +126,7 @@ int bl_histogram_reserve(struct bl_histogram *h, size_t distinct, struct bl_erro
     return BL_OK;
 }
 
+/* Counts the lengths in a table with an entry for each length up to `longest`. */
 static int histogram_count_table(struct bl_histogram *h, const struct bl_lengths *all, int64_t longest,
                                  struct bl_error *e)
 {
@@ -142,6 +153,8 @@ int bl_histogram_make(struct bl_histogram *h, const struct bl_lengths *lengths, 
     *h = (struct bl_histogram){0};
     if (lengths->cap < TABLE_MIN)
         return histogram_count_table(h, lengths, lengths->cap, e);
+    /* A table costs time for each possible length, a radix sort for each sequence: the table pays up to two possible
+     * lengths a sequence, and always if it is tiny. */
     int64_t longest = lengths_longest(lengths);
     if ((uint64_t)longest < TABLE_MIN / 64 || (uint64_t)longest / 2 < lengths->count)
         return histogram_count_table(h, lengths, longest, e);
@@ -204,7 +217,8 @@ void bl_histogram_coarsen(struct bl_histogram *h, size_t distinct)
     size_t n = 0;
     for (size_t b = 0; b < h->distinct; b++) {
         if (b + 1 < h->distinct && (h->length[b] - 1) >> shift == (h->length[b + 1] - 1) >> shift)
-            continue; /* the longest of a run of equal lengths stands for all */
+            continue; /* of lengths with the same leading bits, the longest replaces all: rounding up keeps blocks valid
+                       */
         h->length[n] = h->length[b];
         h->start[++n] = h->start[b + 1];
     }
@@ -215,12 +229,15 @@ void bl_histogram_coarsen(struct bl_histogram *h, size_t distinct)
     h->start = start ? start : h->start;
 }
 
-/* first[k]: the first bucket whose length has leading bits k or more. */
+/* A table that shortens the search of a bucket: first[k] is the first bucket whose length has the leading bits k or
+ * more. */
 struct bl_prefix_table {
     int shift;
     uint32_t *first;
 };
 
+/* Makes the table with up to a quarter as many entries as there are lengths, so that it takes 1 byte a length, or
+ * small enough for the cache. */
 static int prefix_table_make(struct bl_prefix_table *t, const struct bl_histogram *h, size_t count, struct bl_error *e)
 {
     size_t limit = count / 4 > TABLE_MIN ? count / 4 : 8 * count + 64 < TABLE_MIN ? 8 * count + 64 : TABLE_MIN;
@@ -300,8 +317,9 @@ int64_t bl_bound_steps(const struct bl_histogram *h, int64_t T)
     return steps / T + (steps % T > 0);
 }
 
-/* A block holds at most two lengths over T/3, and only one over T/2. Counts how many of the others can share a block
- * with those over T/2: the longest have the least room, so they choose first, among the shortest. */
+/* Returns the bound of the lengths over T/3 alone. A block holds at most two of these, and only one over T/2. Counts
+ * how many of the others can share a block with one over T/2: the longest have the least room, so they choose first,
+ * among the shortest. The rest share blocks in pairs. */
 static int64_t bound_by_matching(const struct bl_histogram *h, int64_t T)
 {
     size_t third = bl_histogram_below(h, T / 3), half = bl_histogram_below(h, T / 2), shorter = third;
@@ -328,6 +346,7 @@ int64_t bl_bound_blocks(const struct bl_histogram *h, int64_t T)
     size_t beside = half;
     if (large > best)
         best = large;
+    /* K falls from one length to the next shorter one, so both sums are updated and never recomputed. */
     for (size_t b = half; b-- > 0;) {
         int64_t K = h->length[b];
         small += K * bl_histogram_count(h, b);
@@ -347,6 +366,7 @@ int bl_bound_lengths(int64_t *bound, const struct bl_lengths *lengths, const str
     int64_t by_number = ((int64_t)h->start[h->distinct] + max_sequences - 1) / max_sequences;
     int64_t by_units = bl_bound_blocks(h, (T + lengths->unit - 1) / lengths->unit);
     *bound = by_number > by_units ? by_number : by_units;
+    /* Otherwise the last part of a block, shorter than a unit, counts for the bound on exact steps. */
     if (T % lengths->unit == 0)
         return BL_OK;
     struct bl_lengths steps = *lengths;
@@ -362,6 +382,7 @@ int bl_bound_lengths(int64_t *bound, const struct bl_lengths *lengths, const str
 
 /* --- open blocks -------------------------------------------------------------------------------------------------- */
 
+/* 8 KiB of groups: a change moves at most one chunk, and a list of 10^8 groups has 2 * 10^5 chunks. */
 enum { CHUNK = 512 };
 
 struct bl_open_chunk {
@@ -369,7 +390,8 @@ struct bl_open_chunk {
     struct bl_open_group group[CHUNK];
 };
 
-/* Returns the first place with at least `room`; its chunk is r->chunks if there is none. */
+/* Returns the first place whose room is at least `room`, by a binary search over the chunks and another in the chunk;
+ * its chunk is r->chunks if there is none. */
 static struct bl_open_place open_blocks_search(const struct bl_open_blocks *r, uint32_t room)
 {
     struct bl_open_place place = {0, 0};
@@ -413,7 +435,7 @@ void bl_open_blocks_remove(struct bl_open_blocks *r, struct bl_open_place place)
     memmove(r->chunk + place.chunk, r->chunk + place.chunk + 1, (r->chunks - place.chunk) * sizeof *r->chunk);
 }
 
-/* Inserts an empty chunk at index. */
+/* Inserts an empty chunk at index. BL_EFAIL: out of memory; the list is then unchanged. */
 static int open_blocks_add_chunk(struct bl_open_blocks *r, size_t index, struct bl_error *e)
 {
     if (BL_ARRAY_RESERVE(r->chunk, r->capacity, r->chunks + 1, e))
